@@ -1,0 +1,36 @@
+/*
+ * Per-CPU block and CPU identity. Higher floors keep their own arrays [MAX_CPUS], indexed by
+ * cpu_id(); only what the machine floor and the entry code need lives here.
+ */
+#ifndef ARCH_ALPHA_HW_CPU_H
+#define ARCH_ALPHA_HW_CPU_H
+
+#include "arch/alpha/hw/thread_hw.h"
+
+#define MAX_CPUS 4
+
+struct thread;
+
+struct cpu {
+    struct thread_hw *current; /* first: entry code loads $8 from here; own CPU */
+    uint64_t gp;               /* kernel GP, loaded by entry code; constant after boot */
+    uint64_t emergency_stack;  /* top of the emergency stack; constant after boot */
+    uint64_t scratch[4];       /* entry code, own CPU, interrupts off */
+    uint32_t id;               /* index, 0 .. MAX_CPUS-1; constant after boot */
+    uint32_t whami;            /* hardware id; constant after boot */
+    uint32_t online;           /* atomic: set once by the CPU itself */
+    uint32_t idle;             /* atomic hint */
+} __attribute__((aligned(64)));
+
+extern struct cpu cpus[MAX_CPUS];
+extern uint32_t cpu_count; /* CPUs that came up; constant after boot */
+
+register struct thread_hw *current_hw asm("$8");
+
+/* The CPU that runs this; stable only where preemption is impossible (IPL above 0). */
+static inline struct cpu *cpu_self(void) { return current_hw->cpu; }
+static inline unsigned cpu_id(void) { return current_hw->cpu->id; }
+
+typedef uint64_t cpumask_t; /* bit n = CPU index n; shared ones are accessed by atomics */
+
+#endif

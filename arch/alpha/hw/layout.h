@@ -1,0 +1,46 @@
+/*
+ * The memory map (architecture page, section 2): every other address is taken from this picture.
+ *
+ *   0x000_00000000  +---------------------------------------------------------+
+ *                   | P0 program region, 1 GiB; page 0 is never mapped        |
+ *   0x000_40000000  +---------------------------------------------------------+
+ *                   | P1 control region, 1 GiB: user stack, grows down        |
+ *   0x000_80000000  +---------------------------------------------------------+
+ *                   | P2: images (0x1_20000000), heap, mmap low end up;       |
+ *                   |     created regions from the high end down              |
+ *   0x400_00000000  +---------------------------------------------------------+  USER_TOP
+ *                   | not canonical                                           |
+ *   0xFFFFFC00_00000000  KSEG: physical memory and I/O, no page tables
+ *   0xFFFFFE00_00000000  mapped system space, level-1 entries 768-1022:
+ *         entry 768      kernel stacks with guard pages
+ *         entry 769      paged pool
+ *         entry 770      temporary windows and driver mappings
+ *         entry 771      nonpaged pool
+ *   0xFFFFFFFE_00000000  page-table space (self-map, level-1 entry 1023)
+ */
+#ifndef ARCH_ALPHA_HW_LAYOUT_H
+#define ARCH_ALPHA_HW_LAYOUT_H
+
+#define LAYOUT_P0_BASE 0x00000000000UL
+#define LAYOUT_P0_FIRST 0x00000002000UL /* page 0 is never mapped */
+#define LAYOUT_P1_BASE 0x00040000000UL
+#define LAYOUT_P1_TOP 0x00080000000UL
+#define LAYOUT_P2_BASE 0x00080000000UL
+#define LAYOUT_USER_TOP 0x40000000000UL /* first byte that is no user address */
+
+#define LAYOUT_KSEG_BASE 0xFFFFFC0000000000UL
+#define LAYOUT_KSEG_IO 0xFFFFFD0000000000UL /* KSEG + 2^40: physical I/O space (bit 43) */
+
+#define LAYOUT_L1_SPAN 0x200000000UL /* 8 GiB, what one level-1 entry maps */
+#define LAYOUT_SYSTEM_BASE 0xFFFFFE0000000000UL
+#define LAYOUT_L1_SYSTEM_FIRST 768 /* level-1 index of LAYOUT_SYSTEM_BASE */
+#define LAYOUT_L1_SYSTEM_USED 4    /* entries that get their level-2 page at boot */
+#define LAYOUT_KSTACK_BASE (LAYOUT_SYSTEM_BASE + 0 * LAYOUT_L1_SPAN)
+#define LAYOUT_PAGED_POOL_BASE (LAYOUT_SYSTEM_BASE + 1 * LAYOUT_L1_SPAN)
+#define LAYOUT_WINDOW_BASE (LAYOUT_SYSTEM_BASE + 2 * LAYOUT_L1_SPAN)
+#define LAYOUT_NONPAGED_POOL_BASE (LAYOUT_SYSTEM_BASE + 3 * LAYOUT_L1_SPAN)
+
+#define LAYOUT_L1_SELFMAP 1023
+#define LAYOUT_PT_SPACE_BASE 0xFFFFFFFE00000000UL
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * Page table entries as OSF/1 PALcode and QEMU's walk read them: the one table of the layout,
+ * and accessors built on it. Software's invalid forms are in mm/pte_forms.h.
+ *
+ *   V 0, FOR 1, FOW 2, FOE 3, ASM 4, GH 6:5, KRE 8, URE 9, KWE 12, UWE 13, software 31:16, PFN 63:32
+ *
+ * Source: platform.md (Memory), openvms-api.md 4.1 and 4.2.
+ */
+#ifndef ARCH_ALPHA_HW_PTE_H
+#define ARCH_ALPHA_HW_PTE_H
+
+#include "kernel/base/types.h"
+
+typedef uint64_t pte_t;
+
+#define PTE_V (1UL << 0)
+#define PTE_FOR (1UL << 1)
+#define PTE_FOW (1UL << 2)
+#define PTE_FOE (1UL << 3)
+#define PTE_ASM (1UL << 4)
+#define PTE_GH_SHIFT 5
+#define PTE_GH_MASK (3UL << PTE_GH_SHIFT)
+#define PTE_KRE (1UL << 8)
+#define PTE_URE (1UL << 9)
+#define PTE_KWE (1UL << 12)
+#define PTE_UWE (1UL << 13)
+#define PTE_SW_SHIFT 16
+#define PTE_SW_MASK (0xFFFFUL << PTE_SW_SHIFT)
+#define PTE_PFN_SHIFT 32
+
+#define PTE_LEVELS 3
+#define PTES_PER_PAGE 1024
+#define PTE_INDEX_BITS 10
+
+/* What one PTE of a level maps: level 3 a page, level 2 8 MiB, level 1 8 GiB. */
+#define PTE_L3_SPAN (1UL << 13)
+#define PTE_L2_SPAN (1UL << 23)
+#define PTE_L1_SPAN (1UL << 33)
+
+static inline unsigned pte_l1_index(vaddr_t va) { return (va >> 33) & 1023; }
+static inline unsigned pte_l2_index(vaddr_t va) { return (va >> 23) & 1023; }
+static inline unsigned pte_l3_index(vaddr_t va) { return (va >> 13) & 1023; }
+
+static inline pfn_t pte_pfn(pte_t p) { return (pfn_t){p >> PTE_PFN_SHIFT}; }
+static inline pte_t pte_make(pfn_t pfn, pte_t bits) { return (pfn.n << PTE_PFN_SHIFT) | bits; }
+static inline bool pte_valid(pte_t p) { return (p & PTE_V) != 0; }
+static inline unsigned pte_gh(pte_t p) { return (p & PTE_GH_MASK) >> PTE_GH_SHIFT; }
+
+/* Pages in a granularity-hint block: 1, 8, 64, 512 for gh 0..3. */
+static inline uint64_t pte_gh_pages(unsigned gh) { return 1UL << (3 * gh); }
+
+/* A level-1 or level-2 PTE: the walk wants V and KRE, for user mappings too. KWE lets the
+   kernel write the page-table page through page-table space. */
+static inline pte_t pte_table(pfn_t pfn) { return pte_make(pfn, PTE_V | PTE_KRE | PTE_KWE); }
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * Wait queues. The pattern, with the condition protected by a lock of the caller's or atomic:
+ *
+ *     struct waiter w;
+ *     for (;;) {
+ *         wait_enqueue(&q, &w);            -- from here a wake-up is not lost
+ *         if (condition) break;
+ *         err = wait_block(&w, WAIT_INTERRUPTIBLE, deadline_ns);   -- IPL 0, no spinlock
+ *         if (err) break;
+ *     }
+ *     wait_finish(&w);
+ */
+#ifndef KERNEL_SCHED_WAIT_H
+#define KERNEL_SCHED_WAIT_H
+
+#include "kernel/base/list.h"
+#include "kernel/sched/spinlock.h"
+
+struct thread;
+
+struct wait_queue {
+    struct spinlock lock; /* RANK_WAIT */
+    struct list waiters;  /* of struct waiter; protected by lock */
+};
+
+struct waiter {
+    struct list link;
+    struct thread *thread;
+    struct wait_queue *queue; /* NULL once woken; atomic */
+};
+
+#define WAIT_UNINTERRUPTIBLE 0u
+#define WAIT_INTERRUPTIBLE 1u
+#define WAIT_FOREVER UINT64_MAX
+
+#define WAIT_QUEUE_INIT(name_, q_) \
+    {.lock = SPINLOCK_INIT(name_, RANK_WAIT, IPL_CLOCK), .waiters = {&(q_).waiters, &(q_).waiters}}
+
+void wait_queue_init(struct wait_queue *q, const char *name);
+/* Put the current thread on q (again after a wake-up). Any IPL up to IPL_CLOCK. */
+void wait_enqueue(struct wait_queue *q, struct waiter *w);
+/* Sleep until woken. 0; -EINTR when interruptible and thread_interrupt() came; -ETIMEDOUT when
+   clock_ns() reaches deadline_ns. */
+int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns);
+/* Leave the queue. Always called in the end. */
+void wait_finish(struct waiter *w);
+/* Wake the oldest waiter, or all. Returns how many. Any IPL up to IPL_CLOCK, locks up to RANK_WAIT. */
+unsigned wake_one(struct wait_queue *q);
+unsigned wake_all(struct wait_queue *q);
+
+#endif

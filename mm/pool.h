@@ -1,0 +1,31 @@
+/*
+ * Pools. Nonpaged: any IPL up to IPL_CLOCK, locks below RANK_POOL. Paged: IPL 0, no spinlock, may wait; lookaside
+ * lists of 16-byte granularity up to PAGED_LAL_SIZE in front (a hit takes no mutex).
+ * The size is given back at the free. Addresses are 16-byte aligned. NULL when short. Not zeroed unless asked.
+ */
+#ifndef MM_POOL_H
+#define MM_POOL_H
+
+#include "kernel/base/types.h"
+
+void *npp_alloc(size_t nbytes);
+void *npp_alloc_zeroed(size_t nbytes);
+void npp_free(void *p, size_t nbytes);
+void *pgd_alloc(size_t nbytes);
+void *pgd_alloc_zeroed(size_t nbytes);
+void pgd_free(void *p, size_t nbytes);
+
+struct pool_list_stats { uint64_t requests, hits, frees, count; };
+struct pool_stats {
+    uint64_t size, free, in_use, largest, smallest, free_blocks, free_blocks_le64;
+    uint64_t lookaside_bytes;
+    uint32_t lal_size, nlists;
+};
+void npp_stats(struct pool_stats *s);
+void pgd_stats(struct pool_stats *s);
+void pgd_list_stats(unsigned list, struct pool_list_stats *s); /* list i holds (i+1)*16 bytes */
+int npp_check(void); /* self-check: 0, or -EINVAL after naming the fault on the console */
+int pgd_check(void);
+void pool_boot(void);
+
+#endif
