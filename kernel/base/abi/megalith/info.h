@@ -1,0 +1,82 @@
+/*
+ * What `show`, tests and benchmarks ask the kernel: service MEGA_SYS_INFO(item, index, buffer, length).
+ * It returns a condition value; the structure is copied out whole or, with a shorter buffer, cut short.
+ * SS$_NOMOREREG-like ends of lists come back as SS$_NONEXPR. Counters are the kernel's own.
+ */
+#ifndef MEGALITH_INFO_H
+#define MEGALITH_INFO_H
+
+#include <stdint.h>
+
+#define MEGA_SYS_INFO 0x1800
+
+enum mega_item {
+    MEGA_INFO_MEMORY = 1,   /* struct mega_memory */
+    MEGA_INFO_POOL = 2,     /* index 0 nonpaged, 1 paged: struct mega_pool */
+    MEGA_INFO_RESERVED = 3, /* index-th reservation: struct mega_reserved */
+    MEGA_INFO_SECTION = 4,  /* index-th section: struct mega_section */
+    MEGA_INFO_PROCESS = 5,  /* index-th process; index -1 the caller: struct mega_process */
+    MEGA_INFO_CPU = 6,      /* index-th CPU: struct mega_cpu */
+    MEGA_INFO_REGION = 7,   /* index-th region of the caller: struct mega_region */
+    MEGA_INFO_TB = 8,       /* struct mega_tb */
+    MEGA_INFO_PARAM = 9,    /* index-th system parameter: struct mega_param */
+    MEGA_INFO_PCI = 10,     /* index-th PCI function: struct mega_pci */
+    MEGA_INFO_CRASH = 100,  /* deliberate panic (index 0), kernel stack overflow (1), spin too long (2), stuck with interrupts off (3),
+                               kernel unaligned access (4), kernel null reference (5). Superuser only */
+};
+
+struct mega_memory {
+    uint64_t page_size, total, free, zeroed, never_used, cached, modified, bad, active, reserved;
+    uint64_t fluid, fluid_minimum, promised_unused;
+    uint64_t pt_pages, kernel_pages;
+    uint64_t uptime_ns;
+};
+struct mega_pool {
+    uint64_t size, free, in_use, largest, smallest, free_blocks, free_blocks_le64, lookaside_bytes;
+    uint64_t lal_size, requests, hits;
+};
+struct mega_reserved {
+    char name[44];
+    uint32_t flags, group; /* flags as RMD_* of mm/reserved.h */
+    uint64_t npages, npt_pages, used, pt_used, first_pfn, pt_first_pfn;
+};
+struct mega_section {
+    char name[44];
+    uint32_t flags, group; /* SEC$M_* */
+    uint64_t npages, valid_pages, shares, refs;
+    uint64_t pt_pages;           /* shared page-table pages */
+    uint64_t l3_ptes[4];         /* valid level-3 PTEs by granularity hint, from a walk */
+    uint64_t l2_ptes[4];         /* level-2 PTEs that map shared tables, by hint; walked in the caller's or the first mapper's tables */
+    uint64_t gh_errors;          /* PTEs whose hint breaks the block rules */
+    uint64_t made_valid, l3_pickups, raced, global_valid; /* faults by what they did */
+};
+struct mega_process {
+    uint32_t pid, ppid, uid, state, prio, cpu;
+    char name[16];
+    uint64_t cpu_ns, faults, demand_zero, cow, object_valid, file, stack_grow;
+    uint64_t section_made_valid, section_l3_pickup, section_raced, section_global_valid;
+    uint64_t pt_pages, rss, section_pages, vsize, unaligned, switches;
+};
+struct mega_cpu {
+    uint32_t id, online, idle, current_pid;
+    char current_name[16];
+    uint64_t idle_ns, kernel_ns, user_ns, switches, interrupts, clock_ticks, ipis, shootdowns, runq;
+};
+struct mega_region {
+    uint64_t id, start, length, first_free;
+    uint32_t flags, prot;
+};
+struct mega_tb {
+    uint64_t flushes[8], ipis, skipped, full;
+};
+struct mega_param {
+    char name[32];
+    int64_t value, dflt, min, max;
+    char unit[16];
+};
+struct mega_pci {
+    uint32_t bus, slot, func, vendor, device, class_code, irq, pad;
+    uint64_t bar[6];
+};
+
+#endif
