@@ -1,0 +1,140 @@
+/*
+ * Test Anything Protocol for test programs, in one header. A program that ends without tap_done()
+ * has printed no closing plan and fails in the harness, also when its status is 0.
+ *
+ *     int main(void)
+ *     {
+ *         ok(getpid() == 1, "the command is process 1");
+ *         is(read(fd, buf, 10), 10, "ten bytes come back");
+ *         return tap_done();
+ *     }
+ *
+ * Every line is written by one write(2), so that nothing is lost or doubled by fork and the lines
+ * of several processes do not mix. A child may report failures by its exit status (tap_failed()).
+ */
+#ifndef TAP_H
+#define TAP_H
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TAP_LINE 512 /* longest line; longer ones are cut */
+
+static int tap_count_, tap_failures_, tap_planned_ = -1;
+
+__attribute__((format(printf, 2, 0), unused)) static void tap_vline_(const char *head, const char *fmt,
+                                                                     va_list ap)
+{
+    char line[TAP_LINE];
+    size_t n = (size_t)snprintf(line, sizeof(line), "%s", head);
+    int more = vsnprintf(line + n, sizeof(line) - n - 1, fmt, ap);
+
+    if (more > 0)
+        n += (size_t)more < sizeof(line) - n - 1 ? (size_t)more : sizeof(line) - n - 2;
+    line[n++] = '\n';
+    fflush(stdout);
+    for (size_t done = 0; done < n;) {
+        ssize_t w = write(1, line + done, n - done);
+
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w <= 0)
+            _exit(99); /* nobody can hear us */
+        done += (size_t)w;
+    }
+}
+
+/* A comment line. */
+__attribute__((format(printf, 1, 2), unused)) static void diag(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    tap_vline_("# ", fmt, ap);
+    va_end(ap);
+}
+
+/* Announce the number of tests before the first one. Optional: tap_done() prints the plan otherwise. */
+__attribute__((unused)) static void tap_plan(int n)
+{
+    char head[32];
+
+    tap_planned_ = n;
+    snprintf(head, sizeof(head), "1..%d\n", n);
+    fflush(stdout);
+    if (write(1, head, strlen(head)) < 0)
+        _exit(99);
+}
+
+__attribute__((format(printf, 4, 5), unused)) static int tap_ok_(int pass, const char *file, int line,
+                                                                 const char *fmt, ...)
+{
+    char head[48];
+    va_list ap;
+
+    tap_count_++;
+    snprintf(head, sizeof(head), "%sok %d - ", pass ? "" : "not ", tap_count_);
+    va_start(ap, fmt);
+    tap_vline_(head, fmt, ap);
+    va_end(ap);
+    if (!pass) {
+        tap_failures_++;
+        diag("at %s:%d", file, line);
+    }
+    return pass;
+}
+
+/* One test: passes when cond is true. Value: cond. */
+#define ok(cond, ...) tap_ok_(!!(cond), __FILE__, __LINE__, __VA_ARGS__)
+
+/* One test: two integers are the same; both are printed when they are not. */
+#define is(got, want, ...)                                                                         \
+    ({                                                                                             \
+        long tap_g_ = (long)(got), tap_w_ = (long)(want);                                          \
+        int tap_p_ = tap_ok_(tap_g_ == tap_w_, __FILE__, __LINE__, __VA_ARGS__);                   \
+        if (!tap_p_)                                                                               \
+            diag("got %ld (%#lx), want %ld (%#lx)", tap_g_, tap_g_, tap_w_, tap_w_);               \
+        tap_p_;                                                                                    \
+    })
+
+/* One test: two strings are the same. */
+#define is_str(got, want, ...)                                                                     \
+    ({                                                                                             \
+        const char *tap_g_ = (got), *tap_w_ = (want);                                              \
+        int tap_p_ = tap_ok_(!strcmp(tap_g_, tap_w_), __FILE__, __LINE__, __VA_ARGS__);            \
+        if (!tap_p_)                                                                               \
+            diag("got \"%s\", want \"%s\"", tap_g_, tap_w_);                                       \
+        tap_p_;                                                                                    \
+    })
+
+/* Failures so far: for a child's exit status. */
+__attribute__((unused)) static int tap_failed(void) { return tap_failures_; }
+
+/* Close the report. Value: exit status for main, 0 when all passed and the plan was kept. */
+__attribute__((unused)) static int tap_done(void)
+{
+    if (tap_planned_ < 0)
+        tap_plan(tap_count_);
+    else if (tap_planned_ != tap_count_)
+        diag("planned %d tests, ran %d", tap_planned_, tap_count_);
+    if (tap_failures_)
+        diag("%d of %d failed", tap_failures_, tap_count_);
+    return tap_failures_ || tap_planned_ != tap_count_ || tap_count_ == 0;
+}
+
+/* Give up: the rest cannot run. */
+__attribute__((format(printf, 1, 2), noreturn, unused)) static void bail_out(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    tap_vline_("Bail out! ", fmt, ap);
+    va_end(ap);
+    _exit(98);
+}
+
+#endif
