@@ -1,0 +1,279 @@
+/*
+ * Parser of the configuration blob (sysman/FORMAT.md).
+ *
+ * The blob comes from outside: a flipped byte, a cut or noise must never stop the boot. Order of the checks:
+ * what is needed to compute the checksum (magic, version, lengths), then the checksum, then all the rest as if
+ * there were no checksum: a blob with a right checksum may still have been made by a hostile or broken tool.
+ *
+ * Each field is read by its offset, byte by byte: no alignment, no host byte order, no structure overlay. Every
+ * access is inside [0, total), and total <= nbytes <= CONFIG_MAX_BYTES, so sums of offsets and lengths below
+ * 2^32 cannot wrap as they are compared in 64 bits. Encodings are unique: sections lie in the order of their type,
+ * without gap, to the end, names are padded with zeros, fields without meaning are zero. So there is no byte that
+ * the parser does not judge, and two blobs of one configuration are equal.
+ *
+ * The result goes into the caller's structure of fixed size. On an error it is emptied again.
+ */
+#include "sysman/config.h"
+
+#define HEADER_BYTES 32u
+#define TABLE_ENTRY_BYTES 16u
+#define SECTION_PARAMS 1u
+#define SECTION_RESERVED 2u
+#define PARAM_BYTES 40u
+#define RESERVED_BYTES 64u
+
+static const unsigned char magic[8] = {'M', 'E', 'G', 'A', 'C', 'O', 'N', 'F'};
+
+static uint32_t get32(const unsigned char *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static uint64_t get64(const unsigned char *p) { return get32(p) | (uint64_t)get32(p + 4) << 32; }
+
+static struct config_result fail(enum config_error e, uint64_t offset)
+{
+    return (struct config_result){e, (uint32_t)offset};
+}
+
+#define PASS ((struct config_result){CONFIG_OK, 0})
+
+/* Four bits at a time: 64 bytes of table, and a blob is some kilobytes. Polynomial 0x1EDC6F41, reflected. */
+uint32_t config_crc32c(uint32_t crc, const void *data, size_t nbytes)
+{
+    static const uint32_t nibble[16] = {
+        0x00000000, 0x105EC76F, 0x20BD8EDE, 0x30E349B1, 0x417B1DBC, 0x5125DAD3,
+        0x61C69362, 0x7198540D, 0x82F63B78, 0x92A8FC17, 0xA24BB5A6, 0xB21572C9,
+        0xC38D26C4, 0xD3D3E1AB, 0xE330A81A, 0xF36E6F75,
+    };
+    const unsigned char *p = data;
+
+    crc = ~crc;
+    for (size_t i = 0; i < nbytes; i++) {
+        crc ^= p[i];
+        crc = crc >> 4 ^ nibble[crc & 15];
+        crc = crc >> 4 ^ nibble[crc & 15];
+    }
+    return ~crc;
+}
+
+static bool param_name_byte(unsigned char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
+}
+
+/* Section names: any visible character but the colon (openvms-api.md 1.2). */
+static bool reserved_name_byte(unsigned char c) { return c > 0x20 && c < 0x7F && c != ':'; }
+
+/* A name of 1 .. field - 1 bytes, then zeros to the end of the field. Returns field when it is good,
+   else the offset of the byte that is wrong. */
+static uint32_t copy_name(char *to, const unsigned char *from, uint32_t field,
+                          bool (*good)(unsigned char))
+{
+    uint32_t n = 0;
+
+    while (n < field && from[n]) {
+        if (n == field - 1 || !good(from[n]))
+            return n;
+        to[n] = (char)from[n];
+        n++;
+    }
+    if (n == 0)
+        return 0;
+    for (uint32_t i = n; i < field; i++) {
+        if (from[i])
+            return i;
+        to[i] = 0;
+    }
+    return field;
+}
+
+static bool same(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+
+static struct config_result parse_params(const unsigned char *b, uint32_t at, uint32_t count,
+                                         struct config *out)
+{
+    if (count > CONFIG_MAX_PARAMS)
+        return fail(CONFIG_TOO_MANY, at);
+    for (uint32_t i = 0; i < count; i++, at += PARAM_BYTES) {
+        struct config_param *p = &out->params[i];
+        uint32_t n = copy_name(p->name, b + at, sizeof(p->name), param_name_byte);
+
+        if (n != sizeof(p->name))
+            return fail(CONFIG_NAME, at + n);
+        for (uint32_t j = 0; j < i; j++)
+            if (same(out->params[j].name, p->name))
+                return fail(CONFIG_DUPLICATE, at);
+        p->value = (int64_t)get64(b + at + 32);
+    }
+    out->nparams = count;
+    return PASS;
+}
+
+static bool flags_good(uint32_t f)
+{
+    uint32_t scope = f & (CONFIG_RES_GROUP | CONFIG_RES_SYSGBL | CONFIG_RES_NOGLOBAL);
+
+    if (f & ~CONFIG_RES_ALL)
+        return false;
+    if (scope == 0 || (scope & (scope - 1)))
+        return false;
+    if ((f & CONFIG_RES_ZERO) && !(f & CONFIG_RES_ALLOCATE))
+        return false;
+    return !(f & CONFIG_RES_NOGLOBAL) || !(f & CONFIG_RES_PAGE_TABLES);
+}
+
+static struct config_result parse_reserved(const unsigned char *b, uint32_t at, uint32_t count,
+                                           struct registry *out)
+{
+    if (count > CONFIG_MAX_RESERVED)
+        return fail(CONFIG_TOO_MANY, at);
+    for (uint32_t i = 0; i < count; i++, at += RESERVED_BYTES) {
+        struct registry_entry *e = &out->entries[i];
+        uint32_t n = copy_name(e->name, b + at, sizeof(e->name), reserved_name_byte);
+
+        if (n != sizeof(e->name))
+            return fail(CONFIG_NAME, at + n);
+        e->flags = get32(b + at + 44);
+        e->group = get32(b + at + 48);
+        e->rad = get32(b + at + 52);
+        e->megabytes = get64(b + at + 56);
+        if (!flags_good(e->flags))
+            return fail(CONFIG_FLAGS, at + 44);
+        if (e->group > ((e->flags & CONFIG_RES_GROUP) ? CONFIG_GROUP_MAX : 0))
+            return fail(CONFIG_VALUE, at + 48);
+        if (e->rad != CONFIG_RAD_NONE && e->rad > CONFIG_RAD_MAX)
+            return fail(CONFIG_VALUE, at + 52);
+        if (e->megabytes == 0 || e->megabytes > CONFIG_RESERVED_MB_MAX)
+            return fail(CONFIG_VALUE, at + 56);
+        for (uint32_t j = 0; j < i; j++) {
+            const struct registry_entry *o = &out->entries[j];
+
+            if (same(o->name, e->name) && o->group == e->group &&
+                (o->flags & CONFIG_RES_GROUP) == (e->flags & CONFIG_RES_GROUP))
+                return fail(CONFIG_DUPLICATE, at);
+        }
+    }
+    out->count = count;
+    return PASS;
+}
+
+static struct config_result parse_sections(const unsigned char *b, uint32_t total,
+                                           struct config *out)
+{
+    uint32_t nsections = get32(b + 24);
+    uint32_t last_type = 0;
+    uint64_t expect;
+
+    if (nsections > 2)
+        return fail(CONFIG_SECTION_TABLE, 24);
+    expect = HEADER_BYTES + nsections * TABLE_ENTRY_BYTES;
+    if (expect > total)
+        return fail(CONFIG_SECTION_TABLE, 24);
+    for (uint32_t i = 0; i < nsections; i++) {
+        uint32_t t = HEADER_BYTES + i * TABLE_ENTRY_BYTES;
+        uint32_t type = get32(b + t), offset = get32(b + t + 4);
+        uint32_t length = get32(b + t + 8), count = get32(b + t + 12);
+        uint32_t record = type == SECTION_PARAMS ? PARAM_BYTES : RESERVED_BYTES;
+        struct config_result r;
+
+        if ((type != SECTION_PARAMS && type != SECTION_RESERVED) || type <= last_type)
+            return fail(CONFIG_SECTION_TABLE, t);
+        if (offset != expect)
+            return fail(CONFIG_SECTION_TABLE, t + 4);
+        if (length > total - offset)
+            return fail(CONFIG_SECTION_TABLE, t + 8);
+        if ((uint64_t)count * record != length)
+            return fail(CONFIG_SECTION_TABLE, t + 12);
+        last_type = type;
+        expect = (uint64_t)offset + length;
+        r = type == SECTION_PARAMS ? parse_params(b, offset, count, out)
+                                   : parse_reserved(b, offset, count, &out->registry);
+        if (r.error)
+            return r;
+    }
+    return expect == total ? PASS : fail(CONFIG_LENGTH, expect);
+}
+
+static struct config_result parse(const unsigned char *b, size_t nbytes, struct config *out)
+{
+    static const unsigned char zero[4];
+    uint32_t total, crc;
+
+    if (nbytes < HEADER_BYTES)
+        return fail(CONFIG_SHORT, nbytes);
+    for (uint32_t i = 0; i < sizeof(magic); i++)
+        if (b[i] != magic[i])
+            return fail(CONFIG_MAGIC, i);
+    if (get32(b + 8) != 1)
+        return fail(CONFIG_VERSION, 8);
+    if (get32(b + 12) != HEADER_BYTES)
+        return fail(CONFIG_HEADER, 12);
+    total = get32(b + 16);
+    if (total > CONFIG_MAX_BYTES)
+        return fail(CONFIG_LENGTH, 16);
+    if (total > nbytes)
+        return fail(CONFIG_SHORT, nbytes);
+    if (total != nbytes || total < HEADER_BYTES)
+        return fail(CONFIG_LENGTH, 16);
+    crc = config_crc32c(0, b, 20);
+    crc = config_crc32c(crc, zero, 4);
+    crc = config_crc32c(crc, b + 24, total - 24);
+    if (crc != get32(b + 20))
+        return fail(CONFIG_CHECKSUM, 20);
+    if (get32(b + 28))
+        return fail(CONFIG_HEADER, 28);
+    return parse_sections(b, total, out);
+}
+
+struct config_result config_parse(const void *blob, size_t nbytes, struct config *out)
+{
+    struct config_result r;
+
+    out->nparams = 0;
+    out->registry.count = 0;
+    r = parse(blob, nbytes, out);
+    if (r.error) {
+        out->nparams = 0;
+        out->registry.count = 0;
+    }
+    return r;
+}
+
+const char *config_error_text(enum config_error e)
+{
+    switch (e) {
+    case CONFIG_OK:
+        return "good";
+    case CONFIG_SHORT:
+        return "ends too early";
+    case CONFIG_MAGIC:
+        return "is no configuration blob";
+    case CONFIG_VERSION:
+        return "has an unknown version";
+    case CONFIG_HEADER:
+        return "has a damaged header";
+    case CONFIG_LENGTH:
+        return "has a wrong length";
+    case CONFIG_CHECKSUM:
+        return "has a wrong checksum";
+    case CONFIG_SECTION_TABLE:
+        return "has a damaged section table";
+    case CONFIG_TOO_MANY:
+        return "has more records than the kernel holds";
+    case CONFIG_NAME:
+        return "has a bad name";
+    case CONFIG_DUPLICATE:
+        return "names the same thing twice";
+    case CONFIG_FLAGS:
+        return "has flags that exclude each other";
+    case CONFIG_VALUE:
+        return "has a value out of range";
+    }
+    return "is broken";
+}

@@ -1,0 +1,94 @@
+/*
+ * System parameters. One array of values indexed by enum sysparam_id; the names and limits come from
+ * sysman/params.def. There are ten of them and they are looked up by name at boot or at a person's
+ * wish only, so a search by strings is enough.
+ */
+#include "sysman/params.h"
+
+static const struct sysparam_info infos[SYSPARAM_COUNT] = {
+#define SYSPARAM(name_, default_, min_, max_, unit_, dynamic_)                                     \
+    [SYSPARAM_##name_] = {#name_, default_, min_, max_, unit_, dynamic_},
+#define SYSPARAM_ALIAS(alias_, name_)
+#define SYSPARAM_WORD(name_, word_, value_)
+#include "sysman/params.def"
+#undef SYSPARAM
+#undef SYSPARAM_ALIAS
+};
+
+static const struct {
+    const char *alias;
+    enum sysparam_id id;
+} aliases[] = {
+#define SYSPARAM(name_, default_, min_, max_, unit_, dynamic_)
+#define SYSPARAM_ALIAS(alias_, name_) {#alias_, SYSPARAM_##name_},
+#include "sysman/params.def"
+#undef SYSPARAM
+#undef SYSPARAM_ALIAS
+};
+
+/* Atomic: dynamic parameters change while others read them. */
+static int64_t values[SYSPARAM_COUNT] = {
+#define SYSPARAM(name_, default_, min_, max_, unit_, dynamic_) [SYSPARAM_##name_] = default_,
+#define SYSPARAM_ALIAS(alias_, name_)
+#include "sysman/params.def"
+#undef SYSPARAM
+#undef SYSPARAM_ALIAS
+#undef SYSPARAM_WORD
+};
+
+static bool same(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+
+int64_t sysparam(enum sysparam_id id) { return __atomic_load_n(&values[id], __ATOMIC_RELAXED); }
+
+const struct sysparam_info *sysparam_info(unsigned id)
+{
+    return id < SYSPARAM_COUNT ? &infos[id] : NULL;
+}
+
+enum sysparam_id sysparam_find(const char *name)
+{
+    for (unsigned i = 0; i < SYSPARAM_COUNT; i++)
+        if (same(infos[i].name, name))
+            return (enum sysparam_id)i;
+    for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
+        if (same(aliases[i].alias, name))
+            return aliases[i].id;
+    return SYSPARAM_COUNT;
+}
+
+enum sysparam_status sysparam_set(const char *name, int64_t value, bool running)
+{
+    enum sysparam_id id = sysparam_find(name);
+
+    if (id == SYSPARAM_COUNT)
+        return SYSPARAM_UNKNOWN;
+    if (running && !infos[id].dynamic)
+        return SYSPARAM_FIXED;
+    if (value < infos[id].min || value > infos[id].max)
+        return SYSPARAM_RANGE;
+    __atomic_store_n(&values[id], value, __ATOMIC_RELAXED);
+    return SYSPARAM_OK;
+}
+
+unsigned sysparam_boot_apply(const struct config *config,
+                             void (*complain)(const struct config_param *p, enum sysparam_status why))
+{
+    unsigned refused = 0;
+
+    for (uint32_t i = 0; i < config->nparams; i++) {
+        const struct config_param *p = &config->params[i];
+        enum sysparam_status s = sysparam_set(p->name, p->value, false);
+
+        if (s == SYSPARAM_OK)
+            continue;
+        refused++;
+        if (complain)
+            complain(p, s);
+    }
+    return refused;
+}
