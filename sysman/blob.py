@@ -1,0 +1,132 @@
+"""Encoding of the configuration blob: FORMAT.md, byte by byte."""
+
+from __future__ import annotations
+
+import struct
+
+from .errors import SysmanError
+from .registry import Reservation
+
+MAGIC = b"MEGACONF"
+VERSION = 1
+HEADER = struct.Struct("<8sIIIIII")
+TABLE_ENTRY = struct.Struct("<IIII")
+PARAMETER = struct.Struct("<32sq")
+RESERVED = struct.Struct("<44sIIIQ")
+SECTION_PARAMETERS = 1
+SECTION_RESERVED = 2
+MAX_RECORDS = 128
+MAX_BYTES = 65536
+RAD_NONE = 0xFFFFFFFF
+
+
+def _crc_table() -> list[int]:
+    table = []
+    for value in range(256):
+        for _ in range(8):
+            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
+        table.append(value)
+    return table
+
+
+_CRC = _crc_table()
+
+
+def crc32c(data: bytes) -> int:
+    """CRC-32C (Castagnoli)."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = _CRC[(crc ^ byte) & 0xFF] ^ crc >> 8
+    return crc ^ 0xFFFFFFFF
+
+
+def encode(parameters: dict[str, int], reservations: list[Reservation]) -> bytes:
+    """The blob; a section without records is left out."""
+    sections = []
+    if parameters:
+        records = [PARAMETER.pack(n.encode("ascii"), v) for n, v in parameters.items()]
+        sections.append((SECTION_PARAMETERS, records))
+    if reservations:
+        records = [
+            RESERVED.pack(
+                r.name.encode("ascii"),
+                r.flags,
+                r.group or 0,
+                RAD_NONE if r.rad is None else r.rad,
+                r.size,
+            )
+            for r in reservations
+        ]
+        sections.append((SECTION_RESERVED, records))
+    table, body = b"", b""
+    offset = HEADER.size + len(sections) * TABLE_ENTRY.size
+    for kind, records in sections:
+        if len(records) > MAX_RECORDS:
+            raise SysmanError(f"more than {MAX_RECORDS} records of one kind")
+        content = b"".join(records)
+        table += TABLE_ENTRY.pack(kind, offset, len(content), len(records))
+        body += content
+        offset += len(content)
+    return seal(HEADER.pack(MAGIC, VERSION, HEADER.size, offset, 0, len(sections), 0) + table + body)
+
+
+def seal(blob: bytes) -> bytes:
+    """The same blob with its checksum made right (tests break blobs and seal them again)."""
+    blob = blob[:20] + bytes(4) + blob[24:]
+    return blob[:20] + struct.pack("<I", crc32c(blob)) + blob[24:]
+
+
+def decode(blob: bytes) -> tuple[list[tuple[str, int]], list[Reservation]]:
+    """Parameters and reservations. Raises SysmanError with the offset of what is wrong."""
+
+    def need(condition: bool, offset: int, what: str) -> None:
+        if not condition:
+            raise SysmanError(f"configuration blob: {what} at offset {offset}")
+
+    need(len(blob) >= HEADER.size, len(blob), "ends too early")
+    magic, version, header, total, checksum, count, zero = HEADER.unpack_from(blob)
+    need(magic == MAGIC, 0, "no configuration blob")
+    need(version == VERSION, 8, f"unknown version {version}")
+    need(header == HEADER.size, 12, "damaged header")
+    need(total == len(blob) <= MAX_BYTES, 16, "wrong length")
+    need(crc32c(blob[:20] + bytes(4) + blob[24:]) == checksum, 20, "wrong checksum")
+    need(zero == 0, 28, "damaged header")
+    need(count <= 2 and HEADER.size + count * TABLE_ENTRY.size <= total, 24, "damaged section table")
+    expect = HEADER.size + count * TABLE_ENTRY.size
+    parameters: list[tuple[str, int]] = []
+    reservations: list[Reservation] = []
+    last = 0
+    for i in range(count):
+        at = HEADER.size + i * TABLE_ENTRY.size
+        kind, offset, length, records = TABLE_ENTRY.unpack_from(blob, at)
+        need(last < kind <= SECTION_RESERVED, at, "damaged section table")
+        size = PARAMETER.size if kind == SECTION_PARAMETERS else RESERVED.size
+        need(offset == expect and length <= total - offset, at + 4, "damaged section table")
+        need(records * size == length and records <= MAX_RECORDS, at + 12, "damaged section table")
+        last, expect = kind, offset + length
+        for where in range(offset, expect, size):
+            try:
+                if kind == SECTION_PARAMETERS:
+                    name, value = PARAMETER.unpack_from(blob, where)
+                    parameters.append((_name(name), value))
+                else:
+                    reservations.append(_reservation(blob, where))
+            except SysmanError as error:
+                raise SysmanError(f"configuration blob: {error} at offset {where}") from None
+    need(expect == total, expect, "wrong length")
+    return parameters, reservations
+
+
+def _reservation(blob: bytes, where: int) -> Reservation:
+    name, flags, group, rad, size = RESERVED.unpack_from(blob, where)
+    entry = Reservation.from_flags(_name(name), size, flags, group, None if rad == RAD_NONE else rad)
+    if entry.check().flags != flags or (entry.group or 0) != group:
+        raise SysmanError("flags that exclude each other")
+    return entry
+
+
+def _name(field: bytes) -> str:
+    name = field.rstrip(b"\0")
+    if not name or b"\0" in name or len(name) == len(field) or not name.isascii():
+        raise SysmanError("bad name")
+    return name.decode("ascii")

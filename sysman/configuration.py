@@ -1,0 +1,118 @@
+"""A configuration in memory: what the blob says, and the operations that commands are made of."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from . import blob, params
+from .errors import SysmanError
+from .registry import Reservation
+
+
+class Configuration:
+    """System parameters that were set, and the registry in the order of its entries."""
+
+    def __init__(self) -> None:
+        self.parameters: dict[str, int] = {}
+        self.reservations: list[Reservation] = []
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Configuration) and self.__dict__ == other.__dict__
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Configuration:
+        configuration = cls()
+        pairs, reservations = blob.decode(data)
+        for name, value in pairs:
+            if name in configuration.parameters:
+                raise SysmanError(f"configuration blob: {name} stands there twice")
+            configuration.parameters[name] = value
+        for entry in reservations:
+            configuration.add(entry)
+        return configuration
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Configuration:
+        """Read a file that save() wrote."""
+        try:
+            return cls.from_bytes(Path(path).read_bytes())
+        except OSError as error:
+            raise SysmanError(f"{path}: {error.strerror}") from None
+
+    def to_bytes(self) -> bytes:
+        return blob.encode(self.parameters, self.reservations)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file as a whole or not at all."""
+        target = Path(path)
+        temporary = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            temporary.write_bytes(self.to_bytes())
+            os.replace(temporary, target)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise SysmanError(f"{path}: {error.strerror}") from None
+
+    def set_parameter(self, text: str) -> None:
+        """'NAME=VALUE', as scripts/run --set takes it."""
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise SysmanError(f"'{text}' is not NAME=VALUE")
+        parameter = params.find(name)
+        self.parameters[parameter.name] = parameter.parse(value.strip())
+
+    def reset_parameter(self, name: str) -> None:
+        """Back to the kernel's default."""
+        self.parameters.pop(params.find(name).name, None)
+
+    def add(self, entry: Reservation) -> None:
+        entry.check()
+        if any(entry.scope == other.scope for other in self.reservations):
+            raise SysmanError(f"{entry.name}: there is such an entry already")
+        self.reservations.append(entry)
+
+    def reserve(self, text: str) -> Reservation:
+        """'NAME SIZE [OPTIONS]', as scripts/run --reserve takes it: an entry is added."""
+        from .command import parse_reservation
+
+        entry = parse_reservation(text)
+        self.add(entry)
+        return entry
+
+    def find(self, name: str, given: dict[str, object] | None = None) -> int:
+        """Index of the entry of this name; scope qualifiers choose among several."""
+        given = given or {}
+        found = [i for i, entry in enumerate(self.reservations) if entry.name == name]
+        if not found:
+            raise SysmanError(f"{name}: no such entry")
+        if "GROUP" in given or given.get("SYSGBL") or given.get("GLOBAL_SECTION") is False:
+            exact = [
+                i for i in found if self.reservations[i].group == given.get("GROUP", None)
+            ]
+            if exact:
+                return exact[0]
+        if len(found) > 1:
+            raise SysmanError(f"{name}: there are several entries: say /GROUP or /SYSGBL")
+        return found[0]
+
+    def modify(self, name: str, given: dict[str, object]) -> Reservation:
+        index = self.find(name, given)
+        given = dict(given)
+        rad = given.pop("RAD", None)
+        if rad is not None and self.reservations[index].rad != rad:
+            raise SysmanError(f"{name}: the entry is not in RAD {rad}; /NEW_RAD changes it")
+        new = self.reservations[index].with_qualifiers(given)
+        others = self.reservations[:index] + self.reservations[index + 1 :]
+        if any(new.scope == other.scope for other in others):
+            raise SysmanError(f"{name}: there is such an entry already")
+        self.reservations[index] = new
+        return new
+
+    def remove(self, name: str, given: dict[str, object]) -> Reservation:
+        index = self.find(name, given)
+        if "GROUP" in given and self.reservations[index].group != given["GROUP"]:
+            raise SysmanError(f"{name}: no such entry in group {given['GROUP']:o}")
+        if given.get("SYSGBL") and self.reservations[index].group is not None:
+            raise SysmanError(f"{name}: the entry is not system-wide")
+        return self.reservations.pop(index)

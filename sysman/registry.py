@@ -1,0 +1,155 @@
+"""One entry of the reserved-memory registry, and the rules between its qualifiers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from .errors import SysmanError
+
+ALLOCATE = 0x01
+ZERO = 0x02
+PAGE_TABLES = 0x04
+GROUP = 0x08
+SYSGBL = 0x10
+NOGLOBAL_SECTION = 0x20
+
+NAME_MAX = 43
+SIZE_MAX = 1 << 20  # MB: 1 TiB, all that the kernel's direct map reaches
+GROUP_MAX = 0o37777
+RAD_MAX = 63
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """Sizes in MB. group is None for a system-wide section and for no section at all."""
+
+    name: str
+    size: int
+    allocate: bool = False
+    zero: bool = False
+    page_tables: bool = True
+    global_section: bool = True
+    group: int | None = None
+    rad: int | None = None
+
+    @property
+    def scope(self) -> tuple[str, int | None]:
+        """What tells one entry from another."""
+        return (self.name, self.group)
+
+    @property
+    def flags(self) -> int:
+        if not self.global_section:
+            flags = NOGLOBAL_SECTION
+        else:
+            flags = SYSGBL if self.group is None else GROUP
+        flags |= ALLOCATE if self.allocate else 0
+        flags |= ZERO if self.zero else 0
+        flags |= PAGE_TABLES if self.page_tables else 0
+        return flags
+
+    @classmethod
+    def from_flags(cls, name: str, size: int, flags: int, group: int, rad: int | None) -> Reservation:
+        return cls(
+            name=name,
+            size=size,
+            allocate=bool(flags & ALLOCATE),
+            zero=bool(flags & ZERO),
+            page_tables=bool(flags & PAGE_TABLES),
+            global_section=not flags & NOGLOBAL_SECTION,
+            group=group if flags & GROUP else None,
+            rad=rad,
+        )
+
+    def check(self) -> Reservation:
+        """Self, if every rule of the blob is kept."""
+        if not re.fullmatch(r"[!-9;-~]{1,%d}" % NAME_MAX, self.name):
+            raise SysmanError(
+                f"'{self.name}': a name has 1 to {NAME_MAX} visible characters and no colon"
+            )
+        if not 1 <= self.size <= SIZE_MAX:
+            raise SysmanError(f"{self.name}: the size is 1 to {SIZE_MAX} MB, not {self.size}")
+        if self.zero and not self.allocate:
+            raise SysmanError(f"{self.name}: /ZERO needs /ALLOCATE")
+        if not self.global_section and self.page_tables:
+            raise SysmanError(f"{self.name}: /PAGE_TABLES and /NOGLOBAL_SECTION exclude each other")
+        if not self.global_section and self.group is not None:
+            raise SysmanError(f"{self.name}: /GROUP and /NOGLOBAL_SECTION exclude each other")
+        if self.group is not None and not 0 <= self.group <= GROUP_MAX:
+            raise SysmanError(f"{self.name}: /GROUP is octal, 0 to {GROUP_MAX:o}")
+        if self.rad is not None and not 0 <= self.rad <= RAD_MAX:
+            raise SysmanError(f"{self.name}: /RAD is 0 to {RAD_MAX}")
+        return self
+
+    def with_qualifiers(self, given: dict[str, object]) -> Reservation:
+        """This entry with the qualifiers of a command applied; what is not given keeps its value.
+
+        given maps full names to values (False for the /NO form). Qualifiers that exclude each other are an error
+        when both are given, and give way when only one is.
+        """
+        _refuse_pairs(given)
+        new = self
+        if "SIZE" in given:
+            new = replace(new, size=given["SIZE"])
+        if "ALLOCATE" in given:
+            new = replace(new, allocate=given["ALLOCATE"], zero=new.zero and given["ALLOCATE"])
+        if "ZERO" in given:
+            new = replace(new, zero=given["ZERO"], allocate=new.allocate or given["ZERO"])
+        if "GLOBAL_SECTION" in given:
+            keep = given["GLOBAL_SECTION"]
+            new = replace(
+                new,
+                global_section=keep,
+                page_tables=new.page_tables and keep,
+                group=new.group if keep else None,
+            )
+        if "PAGE_TABLES" in given:
+            new = replace(new, page_tables=given["PAGE_TABLES"])
+        if "GROUP" in given:
+            new = replace(new, group=given["GROUP"])
+        if given.get("SYSGBL"):
+            new = replace(new, group=None)
+        if "RAD" in given:
+            new = replace(new, rad=given["RAD"])
+        if "NEW_RAD" in given:
+            new = replace(new, rad=None if given["NEW_RAD"] is False else given["NEW_RAD"])
+        if not new.global_section and (given.get("SYSGBL") or "GROUP" in given):
+            raise SysmanError(f"{self.name}: the entry is /NOGLOBAL_SECTION: say /GLOBAL_SECTION too")
+        return new.check()
+
+    def qualifiers(self) -> str:
+        """Every choice, as a command would write it."""
+        parts = [
+            f"/SIZE={self.size}",
+            "/ALLOCATE" if self.allocate else "/NOALLOCATE",
+            "/ZERO" if self.zero else "/NOZERO",
+        ]
+        if self.global_section:
+            parts.append("/PAGE_TABLES" if self.page_tables else "/NOPAGE_TABLES")
+            parts.append("/SYSGBL" if self.group is None else f"/GROUP={self.group:o}")
+        else:
+            parts.append("/NOGLOBAL_SECTION")
+        if self.rad is not None:
+            parts.append(f"/RAD={self.rad}")
+        return " ".join(parts)
+
+
+def _refuse_pairs(given: dict[str, object]) -> None:
+    def both(a: str, a_says: bool, b: str, b_says: bool) -> bool:
+        def says(name: str, positive: bool) -> bool:
+            return name in given and (given[name] is not False) == positive
+
+        return says(a, a_says) and says(b, b_says)
+
+    for a, a_says, b, b_says in (
+        ("ZERO", True, "ALLOCATE", False),
+        ("GROUP", True, "SYSGBL", True),
+        ("GROUP", True, "GLOBAL_SECTION", False),
+        ("SYSGBL", True, "GLOBAL_SECTION", False),
+        ("PAGE_TABLES", True, "GLOBAL_SECTION", False),
+    ):
+        if both(a, a_says, b, b_says):
+            raise SysmanError(
+                f"/{'' if a_says else 'NO'}{a} and /{'' if b_says else 'NO'}{b} exclude each other"
+            )
