@@ -1,0 +1,14 @@
+/* A quadword that services take by reference. */
+#ifndef GEN64DEF_H
+#define GEN64DEF_H
+
+#include <stdint.h>
+
+typedef struct _generic_64 {
+    union {
+        uint64_t gen64$q_quadword;
+        uint32_t gen64$l_longword[2];
+    };
+} GENERIC_64;
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * Service stubs: the second door of the kernel (architecture page, section 4). A service with at most six arguments
+ * has them in registers; one with more passes an argument block, whose first quadword is the count.
+ */
+#include <megalith/services.h>
+#include <starlet.h>
+
+#undef sys$create_region_64
+#undef sys$create_gdzro
+#undef sys$crmpsc_gdzro_64
+#undef sys$mgblsc_64
+
+typedef unsigned long quad;
+
+/* The kernel returns the condition value in $0; what a system call may change is declared. */
+static inline int service(quad number, quad a0, quad a1, quad a2, quad a3, quad a4, quad a5)
+{
+    register quad v0 __asm__("$0") = number;
+    register quad r16 __asm__("$16") = a0;
+    register quad r17 __asm__("$17") = a1;
+    register quad r18 __asm__("$18") = a2;
+    register quad r19 __asm__("$19") = a3;
+    register quad r20 __asm__("$20") = a4;
+    register quad r21 __asm__("$21") = a5;
+
+    __asm__ volatile("callsys"
+                     : "+r"(v0), "+r"(r16), "+r"(r17), "+r"(r18), "+r"(r19), "+r"(r20), "+r"(r21)
+                     :
+                     : "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$22", "$23", "$24", "$25",
+                       "$27", "$28", "memory");
+    return (int)v0;
+}
+
+#define BLOCK(number, ...)                                                                         \
+    ({                                                                                             \
+        quad block_[] = {0, __VA_ARGS__};                                                          \
+        block_[0] = sizeof(block_) / sizeof(quad) - 1;                                             \
+        service(number, (quad)block_, 0, 0, 0, 0, 0);                                              \
+    })
+
+int sys$create_region_64(unsigned __int64 length_64, unsigned int region_prot, unsigned int flags,
+                         struct _generic_64 *return_region_id_64, void **return_va_64,
+                         unsigned __int64 *return_length_64, void *start_va_64)
+{
+    return BLOCK(VMS_CREATE_REGION_64, length_64, region_prot, flags, (quad)return_region_id_64,
+                 (quad)return_va_64, (quad)return_length_64, (quad)start_va_64);
+}
+
+int sys$delete_region_64(struct _generic_64 *region_id_64, unsigned int acmode,
+                         void **return_va_64, unsigned __int64 *return_length_64)
+{
+    return service(VMS_DELETE_REGION_64, (quad)region_id_64, acmode, (quad)return_va_64,
+                   (quad)return_length_64, 0, 0);
+}
+
+int sys$get_region_info(unsigned int function_code, struct _generic_64 *region_id_64,
+                        void *start_va_64, void *reserved, unsigned __int64 buffer_length,
+                        void *buffer_address_64, unsigned __int64 *return_length_64)
+{
+    return BLOCK(VMS_GET_REGION_INFO, function_code, (quad)region_id_64, (quad)start_va_64,
+                 (quad)reserved, buffer_length, (quad)buffer_address_64, (quad)return_length_64);
+}
+
+int sys$create_gdzro(void *gs_name_64, struct _secid *ident_64, unsigned int prot,
+                     unsigned __int64 length_64, unsigned int acmode, unsigned int flags,
+                     unsigned __int64 *reserved_length_64, unsigned __int64 *rad_mask)
+{
+    return BLOCK(VMS_CREATE_GDZRO, (quad)gs_name_64, (quad)ident_64, prot, length_64, acmode, flags,
+                 (quad)reserved_length_64, (quad)rad_mask);
+}
+
+int sys$crmpsc_gdzro_64(void *gs_name_64, struct _secid *ident_64, unsigned int prot,
+                        unsigned __int64 length_64, struct _generic_64 *region_id_64,
+                        unsigned __int64 section_offset_64, unsigned int acmode,
+                        unsigned int flags, void **return_va_64,
+                        unsigned __int64 *return_length_64, void *start_va_64,
+                        unsigned __int64 map_length_64, unsigned __int64 *reserved_length_64,
+                        unsigned __int64 *rad_mask)
+{
+    return BLOCK(VMS_CRMPSC_GDZRO_64, (quad)gs_name_64, (quad)ident_64, prot, length_64,
+                 (quad)region_id_64, section_offset_64, acmode, flags, (quad)return_va_64,
+                 (quad)return_length_64, (quad)start_va_64, map_length_64,
+                 (quad)reserved_length_64, (quad)rad_mask);
+}
+
+int sys$mgblsc_64(void *gs_name_64, struct _secid *ident_64, struct _generic_64 *region_id_64,
+                  unsigned __int64 section_offset_64, unsigned __int64 length_64,
+                  unsigned int acmode, unsigned int flags, void **return_va_64,
+                  unsigned __int64 *return_length_64, void *start_va_64)
+{
+    return BLOCK(VMS_MGBLSC_64, (quad)gs_name_64, (quad)ident_64, (quad)region_id_64,
+                 section_offset_64, length_64, acmode, flags, (quad)return_va_64,
+                 (quad)return_length_64, (quad)start_va_64);
+}
+
+int sys$deltva_64(struct _generic_64 *region_id_64, void *start_va_64, unsigned __int64 length_64,
+                  unsigned int acmode, void **return_va_64, unsigned __int64 *return_length_64)
+{
+    return service(VMS_DELTVA_64, (quad)region_id_64, (quad)start_va_64, length_64, acmode,
+                   (quad)return_va_64, (quad)return_length_64);
+}
+
+int sys$dgblsc(unsigned int flags, void *gsdnam, struct _secid *ident)
+{
+    return service(VMS_DGBLSC, flags, (quad)gsdnam, (quad)ident, 0, 0, 0);
+}
+
+int mega$info(unsigned int item, __int64 index, void *buffer, unsigned __int64 length)
+{
+    return service(MEGA_SYS_INFO, item, (quad)index, (quad)buffer, length, 0, 0);
+}
