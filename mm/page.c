@@ -1,0 +1,440 @@
+/*
+ * The page allocator.
+ *
+ * Where a free page can be, and who may take it from there:
+ *
+ *   1. A CPU's cache: two stacks of pages, one of unknown contents and one of zeroed pages. A
+ *      stack's head is one quadword {version:30, count:7, PFN:27}, changed by compare-and-swap only; the link is in
+ *      the page's database entry. So the fast path takes no lock, does not raise the IPL, and it does
+ *      not matter when the thread moves to another CPU in the middle: it then uses its former CPU's cache.
+ *      The same makes the caches no hiding place: when the lists run dry, pages are taken from the
+ *      other CPUs' caches.
+ *   2. The lists of the RAD, under its lock, PAGE_BATCH pages at a time.
+ *   3. The RAD's ranges of never-used RAM (mm/page_range.c). Free lists come first: memory that the
+ *      system has used once is used again before new memory is touched.
+ *
+ * Popping page A with link B and swapping {v, A} for {v + 1, B}: between the load of the link and the
+ * swap another CPU may pop A and B and push A again. The head then holds A again and B is not free; the
+ * version, counted at every change, differs, so the swap fails. (A store-conditional on this platform
+ * succeeds whenever the value is the same again, so the version is needed with LDx_L/STx_C too.) For a false match a
+ * thread would have to be preempted between the two instructions for exactly a multiple of 2^30 changes, with the same
+ * PFN and the same count on top: more than 10^10 instructions of nothing but page allocation on that cache, while
+ * a runnable thread waits for its CPU. The link that is read may belong to a page that is in use again; the entry
+ * is always readable memory, and the swap fails then.
+ *
+ * Memory is counted before it is looked for (mm/fluid.c, which also argues why the search ends).
+ *
+ * Contents: a page goes to its new owner zeroed (PA_ZERO), or to one that promises to overwrite it. Pages are
+ * marked zero only by being on a zeroed stack or list; page_free() always puts them on the other one.
+ */
+#include "arch/alpha/hw/cpu.h"
+#include "arch/alpha/hw/kseg.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/string.h"
+#include "mm/page_private.h"
+
+#define CACHE_HIGH 64u /* above this a batch goes to the lists */
+#define CACHE_MAX 127u /* what the count's 7 bits hold */
+
+#define HEAD_PFN_MASK ((1UL << PFN_BITS) - 1)
+#define HEAD_COUNT_SHIFT PFN_BITS
+#define HEAD_COUNT_MASK 0x7FUL
+#define HEAD_VERSION (1UL << 34)
+
+/* A search that finds no page this often means that pages were lost. */
+#define SEARCH_LIMIT 100000000UL
+
+struct page_cache {
+    uint64_t dirty;  /* atomic: head of the stack of pages with unknown contents */
+    uint64_t zeroed; /* atomic: head of the stack of zeroed pages */
+} __attribute__((aligned(64)));
+
+static struct page_cache caches[MAX_CPUS];
+
+/* ---- stacks ---- */
+
+static inline unsigned head_count(uint64_t h) { return (h >> HEAD_COUNT_SHIFT) & HEAD_COUNT_MASK; }
+
+#define HEAD_ONE (1UL << HEAD_COUNT_SHIFT)
+
+static inline uint32_t link_of(uint64_t n) { return __atomic_load_n(&page_db[n].flink, __ATOMIC_RELAXED); }
+static inline void link_set(uint64_t n, uint32_t to) { __atomic_store_n(&page_db[n].flink, to, __ATOMIC_RELAXED); }
+
+/* The page on top, or 0. The count is at least one when there is a PFN, so the sums below carry from no field into
+   the next; the version wraps out of the word. */
+static inline uint64_t stack_pop(uint64_t *head)
+{
+    uint64_t h, n, next;
+
+    do {
+        h = __atomic_load_n(head, __ATOMIC_ACQUIRE); /* before the link, which another CPU wrote */
+        n = h & HEAD_PFN_MASK;
+        if (n == 0)
+            return 0;
+        next = h + (HEAD_VERSION - HEAD_ONE) - n + link_of(n);
+    } while (!__atomic_compare_exchange_n(head, &h, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return n;
+}
+
+/* Push the chain first ... last of count pages. Returns the new count, or 0 when the stack is full. */
+static inline unsigned stack_push(uint64_t *head, uint64_t first, uint64_t last, unsigned count)
+{
+    uint64_t h = __atomic_load_n(head, __ATOMIC_RELAXED);
+    uint64_t top, next;
+
+    do {
+        if (unlikely(head_count(h) + count > CACHE_MAX))
+            return 0;
+        top = h & HEAD_PFN_MASK;
+        link_set(last, (uint32_t)top);
+        next = h + HEAD_VERSION + count * HEAD_ONE + first - top;
+    } while (!__atomic_compare_exchange_n(head, &h, next, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+    return head_count(next);
+}
+
+/* Take the whole stack; returns its first page and *count. */
+static uint64_t stack_take_all(uint64_t *head, unsigned *count)
+{
+    uint64_t h = __atomic_load_n(head, __ATOMIC_RELAXED);
+
+    while (!__atomic_compare_exchange_n(head, &h, (h & ~(HEAD_VERSION - 1)) + HEAD_VERSION, true, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED))
+        ;
+    *count = head_count(h);
+    return h & HEAD_PFN_MASK;
+}
+
+/* ---- lists ---- */
+
+/* Walk count pages of a chain, giving them a state; returns the last. */
+static uint64_t chain_walk(uint64_t first, unsigned count, enum page_state state)
+{
+    uint64_t n = first;
+
+    for (;;) {
+        page_db[n].state = (uint8_t)state;
+        if (--count == 0)
+            return n;
+        n = link_of(n);
+    }
+}
+
+/* Put the chain first ... last on a list. RAD's lock held. */
+static void list_push_locked(struct page_list *l, uint64_t first, uint64_t last, uint64_t count)
+{
+    link_set(last, l->head);
+    l->head = (uint32_t)first;
+    l->count += count;
+}
+
+/* Take up to n pages off a list as a chain. RAD's lock held. */
+static unsigned list_take_locked(struct page_list *l, unsigned n, enum page_state state, uint64_t *first, uint64_t *last)
+{
+    n = (unsigned)MIN((uint64_t)n, l->count);
+    if (n == 0)
+        return 0;
+    *first = l->head;
+    *last = chain_walk(l->head, n, state);
+    l->head = link_of(*last);
+    l->count -= n;
+    return n;
+}
+
+/* A batch from the ranges, linked. RAD's lock held. */
+static unsigned range_take_chain_locked(struct rad *r, unsigned n, uint64_t *first, uint64_t *last)
+{
+    unsigned got = (unsigned)range_take_low_locked(r, n, first);
+
+    for (unsigned i = 0; i < got; i++) {
+        page_db[*first + i].state = PAGE_CACHED;
+        link_set(*first + i, (uint32_t)(*first + i + 1));
+    }
+    *last = *first + got - 1;
+    return got;
+}
+
+/* Refill this CPU's cache and return one page of the batch, 0 when lists and ranges are empty. The batch is in
+   nobody's stock between list and cache: so the IPL stays up until it is in the cache again. */
+static uint64_t cache_refill(struct rad *r, bool *zeroed)
+{
+    ipl_t ipl = spin_lock(&r->lock);
+    struct page_cache *c = &caches[cpu_id()];
+    uint64_t first = 0, last = 0;
+    bool want_zeroed = *zeroed;
+    unsigned n = want_zeroed ? list_take_locked(&r->lists[PAGE_ZEROED], PAGE_BATCH, PAGE_CACHED, &first, &last) : 0;
+
+    *zeroed = n > 0;
+    if (n == 0)
+        n = list_take_locked(&r->lists[PAGE_FREE], PAGE_BATCH, PAGE_CACHED, &first, &last);
+    if (n == 0)
+        n = range_take_chain_locked(r, PAGE_BATCH, &first, &last);
+    if (n == 0) {
+        n = list_take_locked(&r->lists[PAGE_ZEROED], PAGE_BATCH, PAGE_CACHED, &first, &last);
+        *zeroed = n > 0;
+    }
+    if (n > 1) {
+        uint64_t second = link_of(first);
+
+        if (stack_push(*zeroed ? &c->zeroed : &c->dirty, second, last, n - 1) == 0) {
+            enum page_state s = *zeroed ? PAGE_ZEROED : PAGE_FREE;
+
+            chain_walk(second, n - 1, s);
+            list_push_locked(&r->lists[s], second, last, n - 1);
+        }
+    }
+    spin_unlock(&r->lock, ipl);
+    return n > 0 ? first : 0;
+}
+
+/* The cache of this CPU has grown: all but a batch goes to the free list. */
+static void __attribute__((noinline)) cache_drain(struct rad *r)
+{
+    ipl_t ipl = spin_lock(&r->lock);
+    uint64_t *head = &caches[cpu_id()].dirty;
+    unsigned count;
+    uint64_t first = stack_take_all(head, &count);
+
+    if (count > PAGE_BATCH) {
+        uint64_t last = chain_walk(first, count - PAGE_BATCH, PAGE_FREE);
+        uint64_t rest = link_of(last);
+
+        list_push_locked(&r->lists[PAGE_FREE], first, last, count - PAGE_BATCH);
+        first = rest;
+        count = PAGE_BATCH;
+    }
+    if (count > 0) {
+        uint64_t last = chain_walk(first, count, PAGE_CACHED);
+
+        if (stack_push(head, first, last, count) == 0) {
+            chain_walk(first, count, PAGE_FREE);
+            list_push_locked(&r->lists[PAGE_FREE], first, last, count);
+        }
+    }
+    spin_unlock(&r->lock, ipl);
+}
+
+/* A page that is counted for this caller exists: find it. *zeroed: wanted, and what it is. */
+static uint64_t __attribute__((noinline)) page_search(struct rad *r, bool *zeroed)
+{
+    bool want_zeroed = *zeroed;
+
+    for (uint64_t tries = 0; tries < SEARCH_LIMIT; tries++) {
+        uint64_t n;
+
+        *zeroed = want_zeroed;
+        if ((n = cache_refill(r, zeroed)) != 0)
+            return n;
+        for (unsigned i = 0; i < MAX_CPUS; i++) {
+            *zeroed = false;
+            if ((n = stack_pop(&caches[i].dirty)) != 0)
+                return n;
+            *zeroed = true;
+            if ((n = stack_pop(&caches[i].zeroed)) != 0)
+                return n;
+        }
+    }
+    panic("free pages are counted that no list, range or cache holds");
+}
+
+/* ---- allocation ---- */
+
+static inline void page_take(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+{
+    struct page_cache *c = &caches[cpu_id()];
+    bool zeroed = (flags & PA_ZERO) != 0;
+    uint64_t n;
+
+    if (zeroed) {
+        n = stack_pop(&c->zeroed);
+        if (n == 0 && __atomic_load_n(&rad_hint(rad)->lists[PAGE_ZEROED].count, __ATOMIC_RELAXED) == 0) {
+            zeroed = false;
+            n = stack_pop(&c->dirty);
+        }
+    } else
+        n = stack_pop(&c->dirty);
+    if (unlikely(n == 0)) {
+        zeroed = (flags & PA_ZERO) != 0;
+        n = page_search(rad_hint(rad), &zeroed);
+    }
+    page_db[n] = (struct page){.refcnt = 1, .state = PAGE_ACTIVE, .type = (uint8_t)type};
+    *out = pfn_of(n);
+    if ((flags & PA_ZERO) && !zeroed)
+        page_zero(*out);
+}
+
+int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+{
+    if (unlikely(!fluid_take(flags, 1)))
+        return -ENOMEM;
+    page_take(flags, type, rad, out);
+    return 0;
+}
+
+int page_alloc_bulk(unsigned flags, enum page_type type, unsigned rad, pfn_t *out, size_t n)
+{
+    if (unlikely(!fluid_take(flags, n)))
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        page_take(flags, type, rad, &out[i]);
+    return 0;
+}
+
+static void __attribute__((noinline)) page_free_bad(uint64_t n)
+{
+    struct rad *r = rad_hint(page_db[n].rad);
+    ipl_t ipl = spin_lock(&r->lock);
+
+    page_db[n].state = PAGE_BAD;
+    list_push_locked(&r->lists[PAGE_BAD], n, n, 1);
+    spin_unlock(&r->lock, ipl);
+}
+
+/* A page stops to be active. False: it is bad and has gone to the bad list. */
+static inline bool page_retire(uint64_t n)
+{
+    struct page *p = &page_db[n];
+
+    KASSERT(p->state == PAGE_ACTIVE, "a page that is freed is active");
+    if (unlikely(p->flags & PG_BAD)) {
+        page_free_bad(n);
+        return false;
+    }
+    p->state = PAGE_CACHED;
+    return true;
+}
+
+static inline void chain_free(uint64_t first, uint64_t last, unsigned count)
+{
+    struct rad *r = &rads[0];
+    unsigned total;
+
+    while ((total = stack_push(&caches[cpu_id()].dirty, first, last, count)) == 0)
+        cache_drain(r);
+    fluid_give(count);
+    if (unlikely(total > CACHE_HIGH))
+        cache_drain(r);
+}
+
+void page_free(pfn_t pfn)
+{
+    if (likely(page_retire(pfn.n)))
+        chain_free(pfn.n, pfn.n, 1);
+}
+
+void page_free_bulk(const pfn_t *pfns, size_t n)
+{
+    uint64_t first = 0, last = 0;
+    unsigned count = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!page_retire(pfns[i].n))
+            continue;
+        if (count == 0)
+            last = pfns[i].n;
+        else
+            link_set(pfns[i].n, (uint32_t)first);
+        first = pfns[i].n;
+        if (++count == PAGE_BATCH) {
+            chain_free(first, last, count);
+            count = 0;
+        }
+    }
+    if (count > 0)
+        chain_free(first, last, count);
+}
+
+void page_ref(pfn_t pfn)
+{
+    uint32_t old = __atomic_fetch_add(&page_of(pfn)->refcnt, 1, __ATOMIC_RELAXED);
+
+    KASSERT(old != 0 && old != UINT32_MAX, "a reference is made from another one, and their count fits");
+}
+
+bool page_unref(pfn_t pfn)
+{
+    struct page *p = page_of(pfn);
+
+    /* One reference and ours: nobody can make another. */
+    if (__atomic_load_n(&p->refcnt, __ATOMIC_ACQUIRE) != 1) {
+        uint32_t old = __atomic_fetch_sub(&p->refcnt, 1, __ATOMIC_ACQ_REL);
+
+        KASSERT(old != 0, "a reference that is dropped exists");
+        if (old != 1)
+            return false;
+    }
+    page_free(pfn);
+    return true;
+}
+
+void page_set_bad(pfn_t pfn) { __atomic_fetch_or(&page_of(pfn)->flags, PG_BAD, __ATOMIC_RELAXED); }
+
+/* ---- contents ---- */
+
+void page_zero(pfn_t pfn) { mem_zero_page(kseg_page(pfn)); }
+
+void page_zero_if_needed(pfn_t pfn)
+{
+    void *p = kseg_page(pfn);
+
+    if (!mem_is_zero(p, PAGE_SIZE))
+        mem_zero_page(p);
+}
+
+void page_copy(pfn_t dst, pfn_t src) { mem_copy_page(kseg_page(dst), kseg_page(src)); }
+
+/* Zeroed pages kept ready for each RAD. */
+#define ZEROED_GOAL 256u
+
+unsigned page_zero_idle(unsigned limit)
+{
+    unsigned done = 0;
+
+    for (unsigned i = 0; i < RAD_COUNT; i++) {
+        struct rad *r = &rads[i];
+
+        while (done < limit) {
+            uint64_t first, last;
+            ipl_t ipl = spin_lock(&r->lock);
+            unsigned n = 0;
+
+            /* The page in hand is counted free and on no list; as with a batch, the IPL stays up. */
+            if (r->lists[PAGE_ZEROED].count < ZEROED_GOAL)
+                n = list_take_locked(&r->lists[PAGE_FREE], 1, PAGE_ZEROED, &first, &last);
+            if (n > 0) {
+                page_zero(pfn_of(first));
+                list_push_locked(&r->lists[PAGE_ZEROED], first, first, 1);
+                done++;
+            }
+            spin_unlock(&r->lock, ipl);
+            if (n == 0)
+                break;
+        }
+    }
+    return done;
+}
+
+/* ---- statistics ---- */
+
+void page_stats(struct page_stats *s)
+{
+    memset(s, 0, sizeof(*s));
+    s->total = page_total;
+    for (unsigned i = 0; i < RAD_COUNT; i++) {
+        struct rad *r = &rads[i];
+        ipl_t ipl = spin_lock(&r->lock);
+
+        s->free += r->lists[PAGE_FREE].count;
+        s->zeroed += r->lists[PAGE_ZEROED].count;
+        s->never_used += r->range_pages;
+        s->modified += r->lists[PAGE_MODIFIED].count;
+        s->bad += r->lists[PAGE_BAD].count;
+        s->reserved += r->reserved_pages;
+        spin_unlock(&r->lock, ipl);
+    }
+    for (unsigned i = 0; i < MAX_CPUS; i++)
+        s->cached += head_count(__atomic_load_n(&caches[i].dirty, __ATOMIC_RELAXED)) +
+                     head_count(__atomic_load_n(&caches[i].zeroed, __ATOMIC_RELAXED));
+    s->free += s->zeroed + s->never_used + s->cached;
+    s->active = s->total - s->free - s->modified - s->bad - s->reserved;
+}

@@ -1,0 +1,322 @@
+/*
+ * RAM as ranges, and the PFN database's entries.
+ *
+ * At boot all RAM is a few ranges and no entry of the database is initialised: boot costs the same whatever
+ * the amount of RAM. A chunk is the 256 entries in one page of the database; it is initialised, as
+ * a whole, when its first page leaves its range, and a bitmap notes it. The bitmap (64 KB for 1 TiB) is
+ * the only thing cleared at boot. Whether memory is zero at power-on does not matter.
+ *
+ * Single pages leave from the low end of the lowest range, contiguous stretches from the high end of the
+ * smallest range that holds them: so the big ranges stay whole. Stretches that come back become ranges again
+ * and are merged with their neighbours; a range says nothing about the contents of its pages.
+ *
+ * Locks: the ranges of a RAD are protected by its lock. The entries of a stretch that was taken
+ * belong to the taker, but a chunk at its end may hold entries of others: such a chunk is initialised under
+ * the lock, when the stretch is taken, the chunks inside without it. Bits of the bitmap share words, so
+ * they are set by an atomic OR, with release order: who sees the bit sees the entries.
+ */
+#include "arch/alpha/hw/kseg.h"
+#include "kernel/base/bitops.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/printk.h"
+#include "kernel/base/string.h"
+#include "mm/page_private.h"
+
+#define BOOT_RANGES 64
+
+struct page *page_db;
+struct rad rads[RAD_COUNT];
+uint64_t page_total;
+
+static struct page_range boot_ranges[BOOT_RANGES]; /* ascending; managed RAM; constant after boot */
+static unsigned nboot_ranges;
+static uint64_t end_pfn;      /* first PFN above all RAM */
+static uint64_t *chunk_bitmap; /* atomic */
+
+/* ---- chunks ---- */
+
+static bool chunk_ready(uint64_t chunk)
+{
+    return (__atomic_load_n(&chunk_bitmap[chunk / 64], __ATOMIC_ACQUIRE) >> (chunk % 64)) & 1;
+}
+
+static void chunk_init(uint64_t chunk)
+{
+    struct page *p = &page_db[chunk * CHUNK_PAGES];
+    const struct page fresh = {.state = PAGE_UNUSED};
+
+    for (unsigned i = 0; i < CHUNK_PAGES; i++)
+        p[i] = fresh;
+    __atomic_fetch_or(&chunk_bitmap[chunk / 64], 1UL << (chunk % 64), __ATOMIC_RELEASE);
+}
+
+void page_entries_init(uint64_t first, uint64_t npages)
+{
+    for (uint64_t c = first / CHUNK_PAGES; c <= (first + npages - 1) / CHUNK_PAGES; c++)
+        if (!chunk_ready(c))
+            chunk_init(c);
+}
+
+bool page_entry_valid(pfn_t pfn) { return pfn.n < end_pfn && chunk_ready(pfn.n / CHUNK_PAGES); }
+
+bool page_is_ram(pfn_t pfn)
+{
+    for (unsigned i = 0; i < nboot_ranges; i++)
+        if (pfn.n - boot_ranges[i].first < boot_ranges[i].npages)
+            return true;
+    return false;
+}
+
+/* ---- ranges ---- */
+
+static void range_remove_at(struct rad *r, unsigned i)
+{
+    r->nranges--;
+    memmove(&r->ranges[i], &r->ranges[i + 1], (r->nranges - i) * sizeof(r->ranges[0]));
+}
+
+uint64_t range_take_low_locked(struct rad *r, uint64_t n, uint64_t *first)
+{
+    struct page_range *g = &r->ranges[0];
+
+    if (r->nranges == 0)
+        return 0;
+    n = MIN(n, g->npages);
+    *first = g->first;
+    g->first += n;
+    g->npages -= n;
+    r->range_pages -= n;
+    if (g->npages == 0)
+        range_remove_at(r, 0);
+    page_entries_init(*first, n);
+    return n;
+}
+
+/* A stretch that no range can hold: page by page to the free list. */
+static void list_give_locked(struct rad *r, uint64_t first, uint64_t npages)
+{
+    struct page_list *l = &r->lists[PAGE_FREE];
+
+    page_entries_init(first, npages);
+    for (uint64_t n = first; n < first + npages; n++) {
+        page_db[n].state = PAGE_FREE;
+        page_db[n].flink = l->head;
+        l->head = (uint32_t)n;
+    }
+    l->count += npages;
+}
+
+void range_give_locked(struct rad *r, uint64_t first, uint64_t npages)
+{
+    unsigned i = 0;
+
+    while (i < r->nranges && r->ranges[i].first < first)
+        i++;
+    bool below = i > 0 && r->ranges[i - 1].first + r->ranges[i - 1].npages == first;
+    bool above = i < r->nranges && first + npages == r->ranges[i].first;
+
+    if (below) {
+        r->ranges[i - 1].npages += npages;
+        if (above) {
+            r->ranges[i - 1].npages += r->ranges[i].npages;
+            range_remove_at(r, i);
+        }
+    } else if (above) {
+        r->ranges[i].first = first;
+        r->ranges[i].npages += npages;
+    } else if (r->nranges < RAD_RANGES) {
+        memmove(&r->ranges[i + 1], &r->ranges[i], (r->nranges - i) * sizeof(r->ranges[0]));
+        r->ranges[i] = (struct page_range){first, npages};
+        r->nranges++;
+    } else {
+        list_give_locked(r, first, npages);
+        return;
+    }
+    r->range_pages += npages;
+}
+
+bool range_take_contig_locked(struct rad *r, uint64_t npages, uint64_t align, uint64_t *first)
+{
+    unsigned best = RAD_RANGES;
+
+    for (unsigned i = 0; i < r->nranges; i++) {
+        const struct page_range *g = &r->ranges[i];
+
+        if (g->npages < npages || align_down(g->first + g->npages - npages, align) < g->first)
+            continue;
+        if (best == RAD_RANGES || g->npages < r->ranges[best].npages)
+            best = i;
+    }
+    if (best == RAD_RANGES)
+        return false;
+
+    struct page_range g = r->ranges[best];
+    uint64_t start = align_down(g.first + g.npages - npages, align);
+    uint64_t above = g.first + g.npages - (start + npages);
+
+    r->range_pages -= g.npages;
+    range_remove_at(r, best);
+    if (start > g.first)
+        range_give_locked(r, g.first, start - g.first);
+    if (above > 0)
+        range_give_locked(r, start + npages, above);
+    *first = start;
+    return true;
+}
+
+/* Take a stretch with its accounting. entries: initialise the chunks that it shares with others. */
+static int stretch_take(uint64_t npages, uint64_t align, unsigned flags, struct rad *r, bool entries, uint64_t *first)
+{
+    KASSERT(npages != 0 && is_power_of_2(align), "a stretch has pages and its alignment is a power of two");
+    if (npages >> PFN_BITS || !fluid_take(flags, npages))
+        return -ENOMEM;
+
+    ipl_t ipl = spin_lock(&r->lock);
+    bool found = range_take_contig_locked(r, npages, align, first);
+
+    if (found && entries) {
+        page_entries_init(*first, 1);
+        page_entries_init(*first + npages - 1, 1);
+    }
+    if (found && !entries)
+        r->reserved_pages += npages;
+    spin_unlock(&r->lock, ipl);
+    if (!found)
+        fluid_give(npages);
+    return found ? 0 : -ENOMEM;
+}
+
+static void stretch_give(uint64_t first, uint64_t npages, struct rad *r, bool reserved)
+{
+    for (uint64_t n = first; n < first + npages; n++)
+        if (page_entry_valid(pfn_of(n)))
+            page_db[n].state = PAGE_UNUSED;
+        else
+            n = align_up(n + 1, CHUNK_PAGES) - 1; /* a chunk that never was initialised */
+
+    ipl_t ipl = spin_lock(&r->lock);
+
+    range_give_locked(r, first, npages);
+    if (reserved)
+        r->reserved_pages -= npages;
+    spin_unlock(&r->lock, ipl);
+    fluid_give(npages);
+}
+
+int page_alloc_contig(uint64_t npages, uint64_t align, unsigned flags, enum page_type type, unsigned rad, pfn_t *first)
+{
+    uint64_t start;
+    int err = stretch_take(npages, align, flags, rad_hint(rad), true, &start);
+
+    if (err)
+        return err;
+    page_entries_init(start, npages);
+    for (uint64_t n = start; n < start + npages; n++) {
+        page_db[n] = (struct page){.refcnt = 1, .state = PAGE_ACTIVE, .type = (uint8_t)type};
+        if (flags & PA_ZERO)
+            page_zero(pfn_of(n));
+    }
+    *first = pfn_of(start);
+    return 0;
+}
+
+void page_free_contig(pfn_t first, uint64_t npages)
+{
+    for (uint64_t n = first.n; n < first.n + npages; n++)
+        KASSERT(page_db[n].state == PAGE_ACTIVE, "a page that is freed is active");
+    stretch_give(first.n, npages, rad_hint(page_of(first)->rad), false);
+}
+
+int page_reserve(uint64_t npages, uint64_t align, unsigned rad, pfn_t *first)
+{
+    uint64_t start;
+    int err = stretch_take(npages, align, 0, rad_hint(rad), false, &start);
+
+    if (!err)
+        *first = pfn_of(start);
+    return err;
+}
+
+void page_reserve_entries(pfn_t first, uint64_t npages)
+{
+    struct rad *r = rad_hint(RAD_ANY);
+    ipl_t ipl = spin_lock(&r->lock);
+
+    page_entries_init(first.n, 1);
+    page_entries_init(first.n + npages - 1, 1);
+    spin_unlock(&r->lock, ipl);
+    page_entries_init(first.n, npages);
+    for (uint64_t n = first.n; n < first.n + npages; n++)
+        page_db[n] = (struct page){.refcnt = 1, .state = PAGE_RESERVED, .type = PAGE_T_GLOBAL};
+}
+
+void page_unreserve(pfn_t first, uint64_t npages, unsigned rad)
+{
+    stretch_give(first.n, npages, rad_hint(rad), true);
+}
+
+/* ---- boot ---- */
+
+void page_boot_add_range(pfn_t first, uint64_t npages)
+{
+    unsigned i = nboot_ranges;
+
+    if (first.n == 0 && npages > 0) { /* PFN 0 stands for "no page" */
+        first.n = 1;
+        npages--;
+    }
+    if (npages == 0)
+        return;
+    if (first.n + npages > 1UL << PFN_BITS || nboot_ranges == BOOT_RANGES) {
+        printk("memory: %lu pages from PFN %lx are left out: %s\n", npages, first.n,
+               nboot_ranges == BOOT_RANGES ? "too many ranges" : "beyond what KSEG maps");
+        return;
+    }
+    for (; i > 0 && boot_ranges[i - 1].first > first.n; i--)
+        boot_ranges[i] = boot_ranges[i - 1];
+    boot_ranges[i] = (struct page_range){first.n, npages};
+    nboot_ranges++;
+    page_total += npages;
+}
+
+/* Take n pages from a range's low or high end. Before page_boot_done() there are only these ranges. */
+static uint64_t boot_take(uint64_t n, bool high)
+{
+    for (unsigned i = 0; i < nboot_ranges; i++) {
+        struct page_range *g = &boot_ranges[i];
+
+        if (g->npages < n || (high && g->npages / 2 < n && g->npages < page_total / 2))
+            continue;
+        g->npages -= n;
+        page_total -= n;
+        if (high)
+            return g->first + g->npages;
+        g->first += n;
+        return g->first - n;
+    }
+    panic("no range of RAM holds %lu pages for the start of the system", n);
+}
+
+pfn_t page_boot_alloc(uint64_t npages) { return pfn_of(boot_take(npages, false)); }
+
+void page_boot_done(void)
+{
+    KASSERT(nboot_ranges > 0, "there is memory");
+    end_pfn = boot_ranges[nboot_ranges - 1].first + boot_ranges[nboot_ranges - 1].npages;
+
+    uint64_t nchunks = div_round_up(end_pfn, CHUNK_PAGES);
+    uint64_t bitmap_bytes = BITMAP_WORDS(nchunks) * sizeof(uint64_t);
+    uint64_t db_pfn = boot_take(nchunks + div_round_up(bitmap_bytes, PAGE_SIZE), true);
+
+    page_db = kseg_page(pfn_of(db_pfn));
+    chunk_bitmap = kseg_page(pfn_of(db_pfn + nchunks));
+    memset(chunk_bitmap, 0, bitmap_bytes);
+
+    for (unsigned i = 0; i < RAD_COUNT; i++)
+        spin_init(&rads[i].lock, "page lists", RANK_PFN, IPL_CLOCK);
+    for (unsigned i = 0; i < nboot_ranges; i++)
+        if (boot_ranges[i].npages > 0)
+            range_give_locked(&rads[0], boot_ranges[i].first, boot_ranges[i].npages);
+    fluid_boot(page_total);
+}
