@@ -1,0 +1,235 @@
+# Megalith: build, run, test. `make help` lists what there is to do.
+#
+# All sources are found by wildcard: a new file needs no line here. Everything that is built lies
+# in build/; what is installed for the build (a Python environment) lies in .venv/.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+
+B := build
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
+
+CROSS := alpha-linux-gnu-
+CC := $(CROSS)gcc
+HOSTCC := gcc
+PYTHON := .venv/bin/python
+
+WARNINGS := -Wall -Wextra -Werror
+
+.PHONY: all kernel user initrd run test test-boots debug bench help clean setup host-tests FORCE
+all: kernel user initrd ## build the kernel, the user programs and the initrd
+
+# ---- set-up ---------------------------------------------------------------------------------
+# The stamp lies in the environment that it vouches for. scripts/setup installs what is missing.
+
+SETUP := .venv/.stamp
+$(SETUP): scripts/setup requirements.txt
+	$(Q)scripts/setup
+setup: $(SETUP) ## install what is missing (done by itself when needed)
+
+# ---- flags ----------------------------------------------------------------------------------
+
+KCFLAGS := -std=gnu11 -O2 -g -mcpu=ev67 -ffreestanding -fno-pic -mno-fp-regs -msmall-data \
+	-ffixed-8 -fno-common -fno-strict-aliasing -fasynchronous-unwind-tables \
+	$(WARNINGS) -Wframe-larger-than=1024
+KCPPFLAGS := -I. -I$(B)/gen -D__MEGALITH_KERNEL__
+KLDFLAGS := -nostdlib -static -Wl,--no-relax -Wl,--build-id=none -Wl,-z,max-page-size=8192 \
+	-Wl,--eh-frame-hdr -Wl,-z,noexecstack -Wl,--no-warn-rwx-segments
+
+UCFLAGS := -std=gnu11 -O2 -g -mcpu=ev67 $(WARNINGS)
+UCPPFLAGS := -Iuserland/lib/include -Ikernel/base/abi
+ULDFLAGS := -static -Wl,--no-relax
+
+HCFLAGS := -std=gnu11 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
+	-fno-omit-frame-pointer $(WARNINGS) -Wno-unknown-pragmas
+HCPPFLAGS := -Itests/host/include -I. -D__MEGALITH_HOST__
+
+# A file that changes when its text does: what is built with these flags depends on it.
+define flags_file
+$(1): FORCE
+	@mkdir -p $$(@D)
+	@printf '%s\n' '$(subst ','\'',$(2))' | cmp -s - $$@ || printf '%s\n' '$(subst ','\'',$(2))' > $$@
+endef
+FORCE:
+
+# ---- kernel ---------------------------------------------------------------------------------
+
+OFFSETS_C := arch/alpha/hw/asm_offsets.c
+OFFSETS_H := $(B)/gen/arch/alpha/hw/asm_offsets.h
+
+KSRC := $(sort $(wildcard $(foreach d,arch/alpha/hw arch/alpha/clipper arch/alpha/entry kernel \
+	kernel/* mm mm/* sysman,$(d)/*.c $(d)/*.S)))
+KSRC := $(filter-out $(OFFSETS_C),$(KSRC))
+KOBJ := $(addprefix $(B)/kernel/,$(addsuffix .o,$(KSRC)))
+ELF := $(B)/megalith.elf
+PASS1 := $(B)/kernel/pass1.elf
+
+$(eval $(call flags_file,$(B)/flags/kernel,$(CC) $(KCFLAGS) $(KCPPFLAGS)))
+$(eval $(call flags_file,$(B)/flags/kernel-link,$(KLDFLAGS) $(KOBJ)))
+
+kernel: $(ELF)
+
+$(KOBJ) $(OFFSETS_H): | $(SETUP)
+
+$(B)/kernel/%.c.o: %.c $(B)/flags/kernel
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(KCFLAGS) $(KCPPFLAGS) -MMD -MP -c $< -o $@
+
+$(B)/kernel/%.S.o: %.S $(B)/flags/kernel
+	$(call say,AS,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(KCFLAGS) $(KCPPFLAGS) -D__ASSEMBLER__ -MMD -MP -c $< -o $@
+
+ifneq ($(wildcard $(OFFSETS_C)),)
+$(KOBJ): | $(OFFSETS_H)
+endif
+
+# asm_offsets.c emits lines "->NAME VALUE" into its assembly; they become macros.
+$(OFFSETS_H): $(OFFSETS_C) $(B)/flags/kernel
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(KCFLAGS) $(KCPPFLAGS) -MMD -MP -MT $@ -MF $(@:.h=.d) -S $< -o $(@:.h=.s)
+	$(Q){ echo '/* Generated from $(OFFSETS_C). */'; \
+	    sed -nE 's/^[[:space:]"]*->[[:space:]]*([A-Za-z_0-9]+)[[:space:]]+[$$#]?(-?[0-9]+).*/#define \1 \2/p' \
+	    $(@:.h=.s); } > $@
+
+# The symbol table: link with an empty one, make the table of what was linked, link again, and see
+# that no function moved.
+KLINK = $(CC) $(KLDFLAGS) -T linker.ld $(KOBJ) $(1) -lgcc -o $(2)
+KSYMS_NM = $(CROSS)nm -n $(1) | grep -E ' [tT] '
+
+$(PASS1): $(KOBJ) linker.ld $(B)/flags/kernel-link scripts/ksyms
+	$(Q)scripts/ksyms < /dev/null > $(B)/kernel/ksyms0.S
+	$(Q)$(CC) -c $(B)/kernel/ksyms0.S -o $(B)/kernel/ksyms0.o
+	$(Q)$(call KLINK,$(B)/kernel/ksyms0.o,$@)
+
+$(ELF): $(PASS1)
+	$(call say,LD,$@)
+	$(Q)$(call KSYMS_NM,$<) > $(B)/kernel/symbols
+	$(Q)scripts/ksyms < $(B)/kernel/symbols > $(B)/kernel/ksyms.S
+	$(Q)$(CC) -c $(B)/kernel/ksyms.S -o $(B)/kernel/ksyms.o
+	$(Q)$(call KLINK,$(B)/kernel/ksyms.o,$@)
+	$(Q)$(call KSYMS_NM,$@) | cmp -s - $(B)/kernel/symbols || \
+	    { echo 'the second link moved functions' >&2; rm -f $@; exit 1; }
+
+# ---- user programs --------------------------------------------------------------------------
+# Each userland/{bin,tests,bench}/NAME.c, and each folder NAME/ of several files, is one program.
+
+LIB_SRC := $(sort $(wildcard userland/lib/*.c userland/lib/*.S))
+LIB_OBJ := $(addprefix $(B)/user/,$(addsuffix .o,$(LIB_SRC)))
+LIB := $(B)/user/libmegalith.a
+
+USER_FOLDERS := bin tests bench
+USER_NAMES := $(sort $(foreach f,$(USER_FOLDERS),\
+	$(patsubst userland/%.c,%,$(wildcard userland/$(f)/*.c)) \
+	$(patsubst userland/%/,%,$(sort $(dir $(wildcard userland/$(f)/*/*.c))))))
+USER_PROGRAMS := $(addprefix $(B)/user/,$(USER_NAMES))
+USER_SRC := $(sort $(foreach f,$(USER_FOLDERS),$(wildcard userland/$(f)/*.c userland/$(f)/*/*.c)))
+USER_OBJ := $(addprefix $(B)/user/,$(addsuffix .o,$(USER_SRC)))
+
+$(eval $(call flags_file,$(B)/flags/user,$(CC) $(UCFLAGS) $(UCPPFLAGS) $(ULDFLAGS)))
+$(eval $(call flags_file,$(B)/flags/user-lib,$(LIB_OBJ)))
+
+user: $(USER_PROGRAMS) $(LIB)
+
+$(USER_OBJ) $(LIB_OBJ): | $(SETUP)
+
+$(B)/user/userland/%.c.o: userland/%.c $(B)/flags/user
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(UCFLAGS) $(UCPPFLAGS) -MMD -MP -c $< -o $@
+
+$(B)/user/userland/%.S.o: userland/%.S $(B)/flags/user
+	$(call say,AS,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(UCFLAGS) $(UCPPFLAGS) -MMD -MP -c $< -o $@
+
+$(LIB): $(LIB_OBJ) $(B)/flags/user-lib
+	$(call say,AR,$@)
+	@mkdir -p $(@D)
+	$(Q)rm -f $@
+	$(Q)$(CROSS)ar rcs $@ $(LIB_OBJ)
+
+define user_program
+$(B)/user/$(1): $(patsubst %,$(B)/user/%.o,$(wildcard userland/$(1).c userland/$(1)/*.c)) $(LIB) \
+		$(B)/flags/user
+	$$(call say,LD,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(ULDFLAGS) $$(filter %.o,$$^) $(LIB) -lpthread -lm -o $$@
+endef
+$(foreach p,$(USER_NAMES),$(eval $(call user_program,$(p))))
+
+# ---- initrd ---------------------------------------------------------------------------------
+# The programs without their debugging information. scripts/run adds boot/ to a copy.
+
+INITRD := $(B)/initrd.cpio
+STRIPPED := $(addprefix $(B)/initrd/,$(USER_NAMES))
+$(eval $(call flags_file,$(B)/flags/initrd,$(USER_NAMES)))
+
+initrd: $(INITRD)
+
+$(STRIPPED): $(B)/initrd/%: $(B)/user/%
+	@mkdir -p $(@D)
+	$(Q)$(CROSS)strip -s $< -o $@
+
+$(INITRD): $(STRIPPED) $(B)/flags/initrd scripts/mkinitrd scripts/megalith/initrd.py | $(SETUP)
+	$(call say,CPIO,$@)
+	$(Q)$(PYTHON) scripts/mkinitrd -o $@ $(B)/initrd $(USER_NAMES)
+
+# ---- host-built unit tests ------------------------------------------------------------------
+# Each tests/host/test_*.c is one program; its line "// SOURCES: ..." names what is linked with it.
+
+HOST_TESTS := $(patsubst tests/host/%.c,$(B)/host/%,$(sort $(wildcard tests/host/test_*.c)))
+HOST_COMMON := $(sort $(filter-out tests/host/test_%,$(wildcard tests/host/*.c)))
+host_sources = $(shell sed -n 's,^// SOURCES:,,p' tests/host/$(1).c)
+
+$(eval $(call flags_file,$(B)/flags/host,$(HOSTCC) $(HCFLAGS) $(HCPPFLAGS)))
+
+host-tests: $(HOST_TESTS) ## build the unit tests that run on this machine
+
+$(B)/host/obj/%.c.o: %.c $(B)/flags/host | $(SETUP)
+	$(call say,HOSTCC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(HOSTCC) $(HCFLAGS) $(HCPPFLAGS) -MMD -MP -c $< -o $@
+
+define host_test
+$(B)/host/$(1): $(patsubst %,$(B)/host/obj/%.o,tests/host/$(1).c $(HOST_COMMON) $(call host_sources,$(1)))
+	$$(call say,HOSTLD,$$@)
+	$$(Q)$$(HOSTCC) $$(HCFLAGS) $$(filter %.o,$$^) -lpthread -o $$@
+endef
+$(foreach t,$(notdir $(HOST_TESTS)),$(eval $(call host_test,$(t))))
+
+# ---- things to do ---------------------------------------------------------------------------
+
+PYTEST := $(PYTHON) -m pytest
+
+run: all ## boot an interactive shell (ARGS='...' goes to scripts/run)
+	$(Q)scripts/run $(ARGS)
+
+test: all host-tests ## run every test (T='-k name' chooses some)
+	$(Q)$(PYTEST) $(T)
+
+test-boots: all ## 50 boots in a row at --smp 4
+	$(Q)$(PYTEST) -m boots -n 0 tests/test_boots.py $(T)
+
+debug: all ## boot, and wait for GDB to be attached
+	$(Q)scripts/run --gdb $(ARGS)
+
+bench: all ## measure in instructions, and compare with Linux/Alpha
+	$(Q)$(PYTHON) scripts/bench
+
+help: ## this list
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+clean: ## remove what was built (not .venv)
+	$(Q)rm -rf $(B)
+
+# ---- dependencies that the compiler wrote ---------------------------------------------------
+
+-include $(KOBJ:.o=.d) $(OFFSETS_H:.h=.d) $(LIB_OBJ:.o=.d) $(USER_OBJ:.o=.d)
+-include $(wildcard $(B)/host/obj/*.d $(B)/host/obj/*/*.d $(B)/host/obj/*/*/*.d $(B)/host/obj/*/*/*/*.d)

@@ -1,0 +1,1 @@
+"""The host's side of Megalith: starting emulators, talking to the kernel, showing what it did."""

@@ -1,0 +1,73 @@
+"""cpio archives in the "newc" format, as the kernel's initrd reads them.
+
+Archives are deterministic: no times, owner 0, inode numbers in the order of adding.
+"""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+TRAILER = "TRAILER!!!"
+
+
+def _entry(name: str, mode: int, inode: int, data: bytes) -> bytes:
+    raw = name.encode() + b"\0"
+    links = 2 if stat.S_ISDIR(mode) else 1
+    fields = (inode, mode, 0, 0, links, 0, len(data), 0, 0, 0, 0, len(raw), 0)
+    header = b"070701" + b"".join(b"%08X" % field for field in fields) + raw
+    return header + b"\0" * (-len(header) % 4) + data + b"\0" * (-len(data) % 4)
+
+
+class Archive:
+    """Files to be written into an initrd; a later file of the same name replaces the earlier."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, tuple[int, bytes]] = {}
+
+    def add(self, name: str, data: bytes, mode: int = 0o755) -> None:
+        name = name.strip("/")
+        if not name or any(part in ("", ".", "..") for part in name.split("/")):
+            raise ValueError(f"'{name}' is no path for a file in the initrd")
+        self.files[name] = (stat.S_IFREG | mode, data)
+
+    def add_file(self, path: Path, name: str) -> None:
+        self.add(name, path.read_bytes(), path.stat().st_mode & 0o777)
+
+    def to_bytes(self) -> bytes:
+        out: list[bytes] = []
+        folders: set[str] = set()
+        inode = 0
+        for name, (mode, data) in self.files.items():
+            parts = name.split("/")
+            for depth in range(1, len(parts)):
+                folder = "/".join(parts[:depth])
+                if folder in self.files:
+                    raise ValueError(f"'{folder}' is a file and a folder at once")
+                if folder not in folders:
+                    folders.add(folder)
+                    inode += 1
+                    out.append(_entry(folder, stat.S_IFDIR | 0o755, inode, b""))
+            inode += 1
+            out.append(_entry(name, mode, inode, data))
+        out.append(_entry(TRAILER, 0, 0, b""))
+        archive = b"".join(out)
+        return archive + b"\0" * (-len(archive) % 512)
+
+    @classmethod
+    def from_bytes(cls, raw: bytes) -> Archive:
+        """Reads an archive of this module's making (regular files; folders are implied)."""
+        archive = cls()
+        at = 0
+        while True:
+            if raw[at : at + 6] != b"070701":
+                raise ValueError(f"no cpio header at offset {at}")
+            fields = [int(raw[at + 6 + 8 * i : at + 14 + 8 * i], 16) for i in range(13)]
+            mode, size, name_size = fields[1], fields[6], fields[11]
+            name = raw[at + 110 : at + 110 + name_size - 1].decode()
+            at += 110 + name_size + (-(110 + name_size) % 4)
+            if name == TRAILER:
+                return archive
+            if stat.S_ISREG(mode):
+                archive.files[name] = (mode, raw[at : at + size])
+            at += size + (-size % 4)
