@@ -20,7 +20,7 @@ PYTHON := .venv/bin/python
 
 WARNINGS := -Wall -Wextra -Werror
 
-.PHONY: all kernel user initrd run test test-boots debug bench help clean setup host-tests FORCE
+.PHONY: all kernel user initrd run test test-boots debug bench help clean setup host-tests
 all: kernel user initrd ## build the kernel, the user programs and the initrd
 
 # ---- set-up ---------------------------------------------------------------------------------
@@ -48,13 +48,10 @@ HCFLAGS := -std=gnu11 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=
 	-fno-omit-frame-pointer $(WARNINGS) -Wno-unknown-pragmas
 HCPPFLAGS := -Itests/host/include -I. -D__MEGALITH_HOST__
 
-# A file that changes when its text does: what is built with these flags depends on it.
-define flags_file
-$(1): FORCE
-	@mkdir -p $$(@D)
-	@printf '%s\n' '$(subst ','\'',$(2))' | cmp -s - $$@ || printf '%s\n' '$(subst ','\'',$(2))' > $$@
-endef
-FORCE:
+# A file that changes when its text does: what is built with these flags depends on it. It is
+# written while make reads this, so that a second `make` finds nothing to do at all.
+flags_differ = $(subst x$(1),,x$(2))$(subst x$(2),,x$(1))
+flags_file = $(if $(call flags_differ,$(strip $(2)),$(file < $(1))),$(shell mkdir -p $(dir $(1)))$(file > $(1),$(strip $(2))))
 
 # ---- kernel ---------------------------------------------------------------------------------
 
@@ -68,8 +65,8 @@ KOBJ := $(addprefix $(B)/kernel/,$(addsuffix .o,$(KSRC)))
 ELF := $(B)/megalith.elf
 PASS1 := $(B)/kernel/pass1.elf
 
-$(eval $(call flags_file,$(B)/flags/kernel,$(CC) $(KCFLAGS) $(KCPPFLAGS)))
-$(eval $(call flags_file,$(B)/flags/kernel-link,$(KLDFLAGS) $(KOBJ)))
+$(call flags_file,$(B)/flags/kernel,$(CC) $(KCFLAGS) $(KCPPFLAGS))
+$(call flags_file,$(B)/flags/kernel-link,$(KLDFLAGS) $(KOBJ))
 
 kernel: $(ELF)
 
@@ -132,8 +129,8 @@ USER_PROGRAMS := $(addprefix $(B)/user/,$(USER_NAMES))
 USER_SRC := $(sort $(foreach f,$(USER_FOLDERS),$(wildcard userland/$(f)/*.c userland/$(f)/*/*.c)))
 USER_OBJ := $(addprefix $(B)/user/,$(addsuffix .o,$(USER_SRC)))
 
-$(eval $(call flags_file,$(B)/flags/user,$(CC) $(UCFLAGS) $(UCPPFLAGS) $(ULDFLAGS)))
-$(eval $(call flags_file,$(B)/flags/user-lib,$(LIB_OBJ)))
+$(call flags_file,$(B)/flags/user,$(CC) $(UCFLAGS) $(UCPPFLAGS) $(ULDFLAGS))
+$(call flags_file,$(B)/flags/user-lib,$(LIB_OBJ))
 
 user: $(USER_PROGRAMS) $(LIB)
 
@@ -169,7 +166,7 @@ $(foreach p,$(USER_NAMES),$(eval $(call user_program,$(p))))
 
 INITRD := $(B)/initrd.cpio
 STRIPPED := $(addprefix $(B)/initrd/,$(USER_NAMES))
-$(eval $(call flags_file,$(B)/flags/initrd,$(USER_NAMES)))
+$(call flags_file,$(B)/flags/initrd,$(USER_NAMES))
 
 initrd: $(INITRD)
 
@@ -188,7 +185,7 @@ HOST_TESTS := $(patsubst tests/host/%.c,$(B)/host/%,$(sort $(wildcard tests/host
 HOST_COMMON := $(sort $(filter-out tests/host/test_%,$(wildcard tests/host/*.c)))
 host_sources = $(shell sed -n 's,^// SOURCES:,,p' tests/host/$(1).c)
 
-$(eval $(call flags_file,$(B)/flags/host,$(HOSTCC) $(HCFLAGS) $(HCPPFLAGS)))
+$(call flags_file,$(B)/flags/host,$(HOSTCC) $(HCFLAGS) $(HCPPFLAGS))
 
 host-tests: $(HOST_TESTS) ## build the unit tests that run on this machine
 
