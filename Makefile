@@ -51,7 +51,7 @@ HCPPFLAGS := -Itests/host/include -I. -D__MEGALITH_HOST__
 # A file that changes when its text does: what is built with these flags depends on it. It is
 # written while make reads this, so that a second `make` finds nothing to do at all.
 flags_differ = $(subst x$(1),,x$(2))$(subst x$(2),,x$(1))
-flags_file = $(if $(call flags_differ,$(strip $(2)),$(file < $(1))),$(shell mkdir -p $(dir $(1)))$(file > $(1),$(strip $(2))))
+flags_file = $(if $(call flags_differ,with $(strip $(2)),$(file < $(1))),$(shell mkdir -p $(dir $(1)))$(file > $(1),with $(strip $(2))))
 
 # ---- kernel ---------------------------------------------------------------------------------
 
