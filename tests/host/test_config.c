@@ -1,0 +1,293 @@
+// SOURCES: sysman/config.c sysman/params.c
+/*
+ * The parser of the configuration blob against every single-byte change, every length, noise, and each of its own rules
+ * with a right checksum. Each blob is parsed from a heap block of its exact length, so that the address sanitizer
+ * sees a read of one byte too many.
+ */
+#include "sysman/config.h"
+#include "sysman/params.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userland/lib/include/tap.h"
+
+/* The golden blob, as scripts/sysman wrote it for
+     PARAMETERS SET PAGED_LAL_SIZE 256
+     RESERVED_MEMORY ADD DBCACHE 4096 /ALLOCATE /ZERO /PAGE_TABLES
+     RESERVED_MEMORY ADD G 16 /GROUP=12 /NOPAGE_TABLES /RAD=1
+   tests/test_sysman.py makes the same bytes. */
+#include "tests/host/config_golden.inc"
+
+#define TABLE 32
+#define PARAMS 64
+#define RESERVED 104
+#define TOTAL 232
+
+static struct config config;
+
+static struct config_result parse_copy(const unsigned char *b, size_t n)
+{
+    unsigned char *heap = malloc(n ? n : 1);
+    struct config_result r;
+
+    memcpy(heap, b, n);
+    r = config_parse(heap, n, &config);
+    free(heap);
+    return r;
+}
+
+static void put32(unsigned char *b, uint32_t v)
+{
+    for (int i = 0; i < 4; i++)
+        b[i] = (unsigned char)(v >> 8 * i);
+}
+
+static void seal(unsigned char *b, size_t n)
+{
+    put32(b + 20, 0);
+    put32(b + 20, config_crc32c(0, b, n));
+}
+
+static void test_golden(void)
+{
+    struct config_result r;
+    const struct registry *g = &config.registry;
+
+    is(config_crc32c(0, "123456789", 9), 0xE3069283, "CRC-32C has its check value");
+    is(config_crc32c(config_crc32c(0, "1234", 4), "56789", 5), 0xE3069283, "and can be continued");
+    is(sizeof(golden), TOTAL, "the golden blob has the length that its records make");
+    r = parse_copy(golden, sizeof(golden));
+    is(r.error, CONFIG_OK, "the golden blob is good");
+    is(config.nparams, 1, "one parameter");
+    is_str(config.params[0].name, "PAGED_LAL_SIZE", "its name");
+    is(config.params[0].value, 256, "its value");
+    is(g->count, 2, "two reservations");
+    is_str(g->entries[0].name, "DBCACHE", "name");
+    is(g->entries[0].flags,
+       CONFIG_RES_ALLOCATE | CONFIG_RES_ZERO | CONFIG_RES_PAGE_TABLES | CONFIG_RES_SYSGBL, "flags");
+    is(g->entries[0].megabytes, 4096, "size");
+    is(g->entries[0].rad, CONFIG_RAD_NONE, "no RAD");
+    is(g->entries[1].flags, CONFIG_RES_GROUP, "a group entry without page tables");
+    is(g->entries[1].group, 012, "its group was octal");
+    is(g->entries[1].rad, 1, "its RAD");
+}
+
+/* Every other value at every offset: 232 x 255 blobs. */
+static void test_flips(void)
+{
+    unsigned char b[TOTAL];
+    unsigned accepted = 0, filled = 0;
+
+    for (size_t at = 0; at < TOTAL; at++)
+        for (unsigned v = 1; v < 256; v++) {
+            memcpy(b, golden, TOTAL);
+            b[at] ^= (unsigned char)v;
+            accepted += parse_copy(b, TOTAL).error == CONFIG_OK;
+            filled += config.nparams || config.registry.count;
+        }
+    is(accepted, 0, "no blob with one byte changed is accepted");
+    is(filled, 0, "and none leaves anything behind");
+}
+
+/* The same with the checksum made right again: behind the checksum each field has its own check. What may be accepted
+   is a change of a name's letter, a value, a size, a RAD, a group or a flag that stays within the rules. */
+static void test_sealed_flips(void)
+{
+    unsigned char b[TOTAL];
+    unsigned structure = 0;
+
+    for (size_t at = 0; at < TOTAL; at++)
+        for (unsigned v = 1; v < 256; v++) {
+            memcpy(b, golden, TOTAL);
+            b[at] ^= (unsigned char)v;
+            seal(b, TOTAL);
+            if (parse_copy(b, TOTAL).error == CONFIG_OK && at < PARAMS && (at < 20 || at >= 24))
+                structure++;
+        }
+    is(structure, 0, "no changed header or section table is accepted, whatever the checksum");
+}
+
+static void test_cuts(void)
+{
+    unsigned char b[TOTAL + 64];
+    unsigned accepted = 0;
+
+    for (size_t n = 0; n < TOTAL; n++) {
+        accepted += parse_copy(golden, n).error == CONFIG_OK;
+        memcpy(b, golden, n);
+        if (n >= 32) { /* the cut blob says its own length, and its checksum is right */
+            put32(b + 16, (uint32_t)n);
+            seal(b, n);
+            accepted += parse_copy(b, n).error == CONFIG_OK;
+        }
+    }
+    is(accepted, 0, "no blob cut short is accepted, sealed or not");
+    memset(b, 0, sizeof(b));
+    memcpy(b, golden, TOTAL);
+    is(parse_copy(b, sizeof(b)).error, CONFIG_LENGTH, "nor one with bytes behind its end");
+}
+
+static void test_noise(void)
+{
+    unsigned char b[512];
+    unsigned accepted = 0;
+    uint64_t x = 88172645463325252u; /* xorshift; the seed is fixed, so the run repeats */
+
+    for (int round = 0; round < 20000; round++) {
+        size_t n = round % sizeof(b);
+
+        for (size_t i = 0; i < n; i++) {
+            x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+            b[i] = (unsigned char)x;
+        }
+        accepted += parse_copy(b, n).error == CONFIG_OK;
+        if (n >= 64 && round % 2) { /* noise under a header that is right */
+            memcpy(b, golden, 20);
+            put32(b + 16, (uint32_t)n);
+            put32(b + 24, (uint32_t)(x % 4));
+            put32(b + 28, 0);
+            put32(b + 32, 1 + x % 2);
+            put32(b + 36, 48);
+            seal(b, n);
+            accepted += parse_copy(b, n).error == CONFIG_OK;
+        }
+    }
+    is(accepted, 0, "noise is not accepted, with a right header and checksum either");
+}
+
+/* One field is changed and the checksum made right: the reason and the offset are the field's. */
+static void rule(size_t at, uint32_t value, enum config_error want, size_t offset, const char *what)
+{
+    unsigned char b[TOTAL];
+    struct config_result r;
+
+    memcpy(b, golden, TOTAL);
+    put32(b + at, value);
+    seal(b, TOTAL);
+    r = parse_copy(b, TOTAL);
+    is(r.error, want, "%s: %s", what, config_error_text(want));
+    is(r.offset, offset, "%s: offset %zu", what, offset);
+}
+
+static void test_rules(void)
+{
+    unsigned char b[TOTAL];
+
+    rule(0, 0, CONFIG_MAGIC, 0, "magic");
+    rule(8, 2, CONFIG_VERSION, 8, "version");
+    rule(12, 40, CONFIG_HEADER, 12, "header length");
+    rule(16, TOTAL - 1, CONFIG_LENGTH, 16, "total length");
+    rule(16, TOTAL + 1, CONFIG_SHORT, TOTAL, "total length beyond the end");
+    rule(16, 0xFFFFFFFF, CONFIG_LENGTH, 16, "enormous total length");
+    rule(24, 3, CONFIG_SECTION_TABLE, 24, "three sections");
+    rule(28, 1, CONFIG_HEADER, 28, "reserved field");
+    rule(TABLE, 2, CONFIG_SECTION_TABLE, TABLE + 12, "another type's record length");
+    rule(TABLE, 3, CONFIG_SECTION_TABLE, TABLE, "unknown section");
+    rule(TABLE + 16, 1, CONFIG_SECTION_TABLE, TABLE + 16, "a section twice");
+    rule(TABLE + 4, 63, CONFIG_SECTION_TABLE, TABLE + 4, "section in the table");
+    rule(TABLE + 8, 0xFFFFFFF0, CONFIG_SECTION_TABLE, TABLE + 8, "enormous section");
+    rule(TABLE + 12, 0xFFFFFFFF, CONFIG_SECTION_TABLE, TABLE + 12, "enormous count");
+    rule(PARAMS, 'a', CONFIG_NAME, PARAMS, "small letter in a parameter's name");
+    rule(PARAMS, 0, CONFIG_NAME, PARAMS, "empty name");
+    rule(PARAMS + 28, 'A' << 24, CONFIG_NAME, PARAMS + 31, "name not ended");
+    rule(RESERVED, 'a' | ':' << 8, CONFIG_NAME, RESERVED + 1, "colon in a section's name");
+    rule(RESERVED + 44, 0x40 | CONFIG_RES_SYSGBL, CONFIG_FLAGS, RESERVED + 44, "unknown flag");
+    rule(RESERVED + 44, CONFIG_RES_ALLOCATE, CONFIG_FLAGS, RESERVED + 44, "no scope");
+    rule(RESERVED + 44, CONFIG_RES_SYSGBL | CONFIG_RES_GROUP, CONFIG_FLAGS, RESERVED + 44, "two scopes");
+    rule(RESERVED + 44, CONFIG_RES_SYSGBL | CONFIG_RES_ZERO, CONFIG_FLAGS, RESERVED + 44, "ZERO alone");
+    rule(RESERVED + 44, CONFIG_RES_NOGLOBAL | CONFIG_RES_PAGE_TABLES, CONFIG_FLAGS, RESERVED + 44,
+         "page tables without a section");
+    rule(RESERVED + 48, 1, CONFIG_VALUE, RESERVED + 48, "group of a system-wide section");
+    rule(RESERVED + 64 + 48, 040000, CONFIG_VALUE, RESERVED + 64 + 48, "group too large");
+    rule(RESERVED + 52, 64, CONFIG_VALUE, RESERVED + 52, "RAD too large");
+    rule(RESERVED + 56, 0, CONFIG_VALUE, RESERVED + 56, "no size");
+    rule(RESERVED + 60, 1, CONFIG_VALUE, RESERVED + 56, "enormous size");
+    memcpy(b, golden, TOTAL);
+    memcpy(b + RESERVED + 64, b + RESERVED, 64);
+    seal(b, TOTAL);
+    is(parse_copy(b, TOTAL).error, CONFIG_DUPLICATE, "the same entry twice");
+}
+
+static void test_full_tables(void)
+{
+    static unsigned char b[CONFIG_MAX_BYTES];
+    size_t n = 48;
+
+    for (uint32_t count = CONFIG_MAX_RESERVED; count <= CONFIG_MAX_RESERVED + 1; count++) {
+        memcpy(b, golden, 32);
+        n = 48 + 64 * count;
+        put32(b + 16, (uint32_t)n);
+        put32(b + 24, 1);
+        put32(b + 32, 2);
+        put32(b + 36, 48);
+        put32(b + 40, 64 * count);
+        put32(b + 44, count);
+        for (uint32_t i = 0; i < count; i++) {
+            unsigned char *e = b + 48 + 64 * i;
+
+            memcpy(e, golden + RESERVED, 64);
+            snprintf((char *)e, 44, "ENTRY%u", i);
+            memset(e + strlen((char *)e), 0, 44 - strlen((char *)e));
+        }
+        seal(b, n);
+        is(parse_copy(b, n).error, count > CONFIG_MAX_RESERVED ? CONFIG_TOO_MANY : CONFIG_OK,
+           "%u reservations", count);
+    }
+    memcpy(b, golden, 32);
+    put32(b + 16, 32);
+    put32(b + 24, 0);
+    seal(b, 32);
+    is(parse_copy(b, 32).error, CONFIG_OK, "a blob without sections is good");
+}
+
+static unsigned complaints;
+static enum sysparam_status last_complaint;
+
+static void complain(const struct config_param *p, enum sysparam_status why)
+{
+    (void)p;
+    complaints++;
+    last_complaint = why;
+}
+
+static void test_params(void)
+{
+    is(sysparam(SYSPARAM_PAGED_LAL_SIZE), 512, "a parameter has its default");
+    is(sysparam_find("RSVD_EXEC_1"), SYSPARAM_PAGED_LAL_SIZE, "the older name is found");
+    is(sysparam_find("PAGED"), SYSPARAM_COUNT, "a beginning is no name");
+    ok(!sysparam_info(SYSPARAM_COUNT), "there is no parameter behind the last");
+    for (unsigned i = 0; i < SYSPARAM_COUNT; i++) {
+        const struct sysparam_info *p = sysparam_info(i);
+
+        ok(p->min <= p->dflt && p->dflt <= p->max && strlen(p->name) <= CONFIG_PARAM_NAME_MAX,
+           "%s: default within its limits", p->name);
+    }
+    is(parse_copy(golden, TOTAL).error, CONFIG_OK, "golden again");
+    is(sysparam_boot_apply(&config, complain), 0, "its parameter is taken over");
+    is(sysparam(SYSPARAM_PAGED_LAL_SIZE), 256, "and in force");
+    config.params[0].value = 2561;
+    is(sysparam_boot_apply(&config, complain), 1, "a value out of range is refused");
+    is(last_complaint, SYSPARAM_RANGE, "for that reason");
+    is(sysparam(SYSPARAM_PAGED_LAL_SIZE), 256, "and changes nothing");
+    strcpy(config.params[0].name, "NOSUCH");
+    is(sysparam_boot_apply(&config, complain), 1, "an unknown name is refused");
+    is(last_complaint, SYSPARAM_UNKNOWN, "for that reason");
+    is(complaints, 2, "each was named once");
+    is(sysparam_set("RSVD_EXEC_1", 0, true), SYSPARAM_OK, "a dynamic one changes in the running system");
+    is(sysparam_set("PAGEDYN", 1 << 20, true), SYSPARAM_FIXED, "another does not");
+}
+
+int main(void)
+{
+    test_golden();
+    test_flips();
+    test_sealed_flips();
+    test_cuts();
+    test_noise();
+    test_rules();
+    test_full_tables();
+    test_params();
+    return tap_done();
+}
