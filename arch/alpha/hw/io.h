@@ -1,0 +1,63 @@
+/*
+ * Physical I/O space through KSEG (platform.md, Memory): the only place that knows where the
+ * chipset's windows lie. Device registers are read and written by volatile accesses, with a barrier so
+ * that they reach the device in program order.
+ */
+#ifndef ARCH_ALPHA_HW_IO_H
+#define ARCH_ALPHA_HW_IO_H
+
+#include "arch/alpha/hw/layout.h"
+#include "kernel/base/types.h"
+
+#define IO_PCI_MEMORY 0x0UL
+#define IO_PCHIP_CSR 0x180000000UL
+#define IO_CCHIP_CSR 0x1A0000000UL
+#define IO_PCI_PORTS 0x1FC000000UL
+#define IO_PCI_CONFIG 0x1FE000000UL
+
+static inline volatile void *io_address(uint64_t offset)
+{
+    return (volatile void *)(LAYOUT_KSEG_IO + offset);
+}
+
+static inline void io_barrier(void) { __asm__ volatile("mb" ::: "memory"); }
+
+/* PCI I/O ports. */
+static inline uint8_t io_in8(uint16_t port)
+{
+    return *(volatile uint8_t *)io_address(IO_PCI_PORTS + port);
+}
+static inline void io_out8(uint16_t port, uint8_t v)
+{
+    *(volatile uint8_t *)io_address(IO_PCI_PORTS + port) = v;
+    io_barrier();
+}
+
+/* Chipset registers. */
+static inline uint64_t io_csr_read(uint64_t offset) { return *(volatile uint64_t *)io_address(offset); }
+static inline void io_csr_write(uint64_t offset, uint64_t v)
+{
+    *(volatile uint64_t *)io_address(offset) = v;
+    io_barrier();
+}
+
+/* PCI configuration space of hose 0. */
+static inline uint64_t io_config_offset(unsigned bus, unsigned slot, unsigned func, unsigned reg)
+{
+    return IO_PCI_CONFIG | (uint64_t)bus << 16 | slot << 11 | func << 8 | reg;
+}
+static inline uint32_t io_config_read32(unsigned bus, unsigned slot, unsigned func, unsigned reg)
+{
+    return *(volatile uint32_t *)io_address(io_config_offset(bus, slot, func, reg));
+}
+static inline uint8_t io_config_read8(unsigned bus, unsigned slot, unsigned func, unsigned reg)
+{
+    return *(volatile uint8_t *)io_address(io_config_offset(bus, slot, func, reg));
+}
+static inline void io_config_write32(unsigned bus, unsigned slot, unsigned func, unsigned reg, uint32_t v)
+{
+    *(volatile uint32_t *)io_address(io_config_offset(bus, slot, func, reg)) = v;
+    io_barrier();
+}
+
+#endif
