@@ -1,0 +1,14 @@
+/* echo [-n] [WORD...] */
+#include <stdio.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+    int first = argc > 1 && !strcmp(argv[1], "-n") ? 2 : 1;
+
+    for (int i = first; i < argc; i++)
+        printf("%s%s", i > first ? " " : "", argv[i]);
+    if (first == 1)
+        putchar('\n');
+    return fflush(stdout) != 0;
+}

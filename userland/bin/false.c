@@ -1,0 +1,2 @@
+/* false */
+int main(void) { return 1; }

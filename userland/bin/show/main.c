@@ -1,0 +1,146 @@
+/*
+ * show DISPLAY [NAME] [/QUALIFIER...]: words and qualifiers in any case, abbreviated as long as they are unique.
+ */
+#include "show.h"
+
+#include <ctype.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+uint64_t page_size = 8192;
+
+static const struct {
+    const char *name;
+    int (*fn)(unsigned, const char *);
+    unsigned qualifiers;
+    bool takes_name;
+    const char *help;
+} displays[] = {
+    {"MEMORY", show_memory, Q_FULL | Q_ALL | Q_PHYSICAL | Q_RESERVED | Q_POOL, false, "memory, reservations, pools"},
+    {"SECTION", show_section, Q_FULL, true, "global sections"},
+    {"PROCESS", show_process, Q_ALL | Q_FULL, true, "processes"},
+    {"REGION", show_region, 0, false, "regions of this process"},
+    {"CPU", show_cpu, Q_FULL, false, "processors and translation buffers"},
+    {"PARAMETER", show_parameter, 0, true, "system parameters"},
+    {"PCI", show_pci, 0, false, "PCI devices"},
+};
+
+static const struct {
+    const char *name;
+    unsigned bit;
+} qualifiers[] = {
+    {"FULL", Q_FULL}, {"ALL", Q_ALL}, {"PHYSICAL", Q_PHYSICAL}, {"RESERVED", Q_RESERVED}, {"POOL", Q_POOL},
+};
+
+bool ask(unsigned item, int64_t index, void *buffer, uint64_t length)
+{
+    int status = mega$info(item, index, buffer, length);
+
+    if (status & 1)
+        return true;
+    if (status != SS$_NONEXPR) {
+        fprintf(stderr, "%%SHOW-F-NOINFO, the kernel answered condition value %%X%08X\n", (unsigned)status);
+        exit(2);
+    }
+    return false;
+}
+
+double megabytes(uint64_t pages) { return (double)pages * (double)page_size / 1048576.0; }
+
+void print_duration(uint64_t ns)
+{
+    uint64_t hundredths = ns / 10000000, seconds = hundredths / 100;
+
+    printf("%02lu:%02lu:%02lu.%02lu", (unsigned long)(seconds / 3600), (unsigned long)(seconds / 60 % 60),
+           (unsigned long)(seconds % 60), (unsigned long)(hundredths % 100));
+}
+
+static int usage(void)
+{
+    printf("show DISPLAY [NAME] [/QUALIFIER...]\n");
+    for (size_t i = 0; i < sizeof(displays) / sizeof(displays[0]); i++) {
+        printf("  %-10s %s", displays[i].name, displays[i].help);
+        for (size_t j = 0; j < sizeof(qualifiers) / sizeof(qualifiers[0]); j++)
+            if (displays[i].qualifiers & qualifiers[j].bit)
+                printf(" /%s", qualifiers[j].name);
+        putchar('\n');
+    }
+    return 0;
+}
+
+static int find_display(const char *word)
+{
+    int found = -1;
+
+    for (size_t i = 0; i < sizeof(displays) / sizeof(displays[0]); i++) {
+        if (strncasecmp(displays[i].name, word, strlen(word)) != 0)
+            continue;
+        if (found >= 0) {
+            fprintf(stderr, "%%SHOW-W-ABKEYW, ambiguous: %s\n", word);
+            return -1;
+        }
+        found = (int)i;
+    }
+    if (found < 0)
+        fprintf(stderr, "%%SHOW-W-IVKEYW, unknown display: %s\n", word);
+    return found;
+}
+
+static unsigned find_qualifier(const char *word, unsigned allowed)
+{
+    unsigned found = 0;
+
+    for (size_t i = 0; i < sizeof(qualifiers) / sizeof(qualifiers[0]); i++)
+        if ((qualifiers[i].bit & allowed) && *word && !strncasecmp(qualifiers[i].name, word, strlen(word)))
+            found |= qualifiers[i].bit;
+    if (!found || (found & (found - 1))) {
+        fprintf(stderr, "%%SHOW-W-IVQUAL, %s qualifier: /%s\n", found ? "ambiguous" : "unknown", word);
+        exit(1);
+    }
+    return found;
+}
+
+int main(int argc, char **argv)
+{
+    char words[3][64], *line, *p;
+    unsigned count = 0, given = 0;
+    size_t n = 1;
+    int d;
+
+    for (int i = 1; i < argc; i++)
+        n += strlen(argv[i]) + 1;
+    line = calloc(1, n);
+    for (int i = 1; i < argc; i++)
+        strcat(strcat(line, argv[i]), " ");
+    for (p = line; *p && *p != '/';) { /* words come first: a qualifier may be glued to them */
+        size_t len;
+
+        p += strspn(p, " ");
+        len = strcspn(p, " /");
+        if (!len)
+            continue;
+        if (count == 2 || len >= sizeof(words[0])) {
+            fprintf(stderr, "%%SHOW-W-MAXPARM, too many or too long words\n");
+            return 1;
+        }
+        memcpy(words[count], p, len);
+        words[count++][len] = 0;
+        p += len;
+    }
+    if (!count)
+        return usage();
+    d = find_display(words[0]);
+    if (d < 0)
+        return 1;
+    for (p = strtok(p, "/ "); p; p = strtok(NULL, "/ "))
+        given |= find_qualifier(p, displays[d].qualifiers);
+    if (count == 2 && !displays[d].takes_name) {
+        fprintf(stderr, "%%SHOW-W-MAXPARM, SHOW %s takes no name\n", displays[d].name);
+        return 1;
+    }
+    return displays[d].fn(given, count == 2 ? words[1] : NULL);
+}

@@ -1,0 +1,145 @@
+/* show memory [/physical] [/reserved] [/pool [/full]] [/all] */
+#include "show.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* RMD_* of mm/reserved.h, as mega_reserved.flags has them. */
+#define ALLOC 0x1u
+#define ZERO 0x2u
+#define PAGE_TABLES 0x4u
+#define GROUP 0x8u
+#define NOGLOBAL 0x20u
+#define FREED 0x200u
+#define NO_CONTIG 0x400u
+
+static void heading(void)
+{
+    char now[64] = "";
+    time_t t = time(NULL);
+    struct tm *tm = gmtime(&t);
+
+    if (tm)
+        strftime(now, sizeof(now), "%d-%b-%Y %H:%M:%S", tm);
+    printf("              System Memory Resources on %s\n", now);
+}
+
+static void physical(void)
+{
+    struct mega_memory m;
+
+    if (!ask(MEGA_INFO_MEMORY, 0, &m, sizeof(m)))
+        return;
+    printf("\nPhysical Memory Usage (pages):     Total        Free      In Use    Modified\n");
+    printf("  Main Memory (%.2f GB)%*s %12lu%12lu%12lu%12lu\n", megabytes(m.total) / 1024.0,
+           megabytes(m.total) >= 1024000.0 ? 1 : megabytes(m.total) >= 102400.0 ? 2 : megabytes(m.total) >= 10240.0 ? 3 : 4, "",
+           (unsigned long)m.total, (unsigned long)m.free, (unsigned long)(m.total - m.free - m.modified),
+           (unsigned long)m.modified);
+    printf("\nOf the free pages:              Zeroed  Never used  CPU caches\n");
+    printf("                          %12lu%12lu%12lu\n", (unsigned long)m.zeroed, (unsigned long)m.never_used,
+           (unsigned long)m.cached);
+    printf("\nOf the pages in use:          Reserved      Active Page tables      Kernel         Bad\n");
+    printf("                          %12lu%12lu%12lu%12lu%12lu\n", (unsigned long)m.reserved, (unsigned long)m.active,
+           (unsigned long)m.pt_pages, (unsigned long)m.kernel_pages, (unsigned long)m.bad);
+    printf("\nFluid pages:                     Count     Minimum  Promised and not yet used\n");
+    printf("                          %12lu%12lu%12lu\n", (unsigned long)m.fluid, (unsigned long)m.fluid_minimum,
+           (unsigned long)m.promised_unused);
+    printf("\nUp for ");
+    print_duration(m.uptime_ns);
+    printf(". A page has %lu bytes.\n", (unsigned long)m.page_size);
+}
+
+static void reserved_line(const struct mega_reserved *r, uint64_t pages, uint64_t used, const char *type)
+{
+    char group[16] = "SYSGBL";
+
+    if (r->flags & GROUP)
+        snprintf(group, sizeof(group), "%o", r->group);
+    if (r->flags & NOGLOBAL)
+        strcpy(group, "none");
+    printf("  %-43s  %-8s%12lu%12lu  %s\n", r->name, group, (unsigned long)pages, (unsigned long)used, type);
+}
+
+static void reserved(void)
+{
+    struct mega_reserved r;
+    uint64_t total = 0;
+    int64_t i;
+
+    for (i = 0; ask(MEGA_INFO_RESERVED, i, &r, sizeof(r)); i++) {
+        bool alloc = (r.flags & ALLOC) && !(r.flags & NO_CONTIG);
+
+        if (i == 0)
+            printf("\nMemory Reservations (pages):                   Group       Reserved      In Use  Type\n");
+        if (r.flags & FREED) {
+            reserved_line(&r, 0, 0, "Freed");
+            continue;
+        }
+        reserved_line(&r, r.npages, r.used, alloc ? "Allocated" : "Fluid");
+        if (r.npt_pages)
+            reserved_line(&r, r.npt_pages, r.pt_used, alloc ? "Page Table" : "Fluid Page Table");
+        total += r.npages + r.npt_pages;
+    }
+    if (i == 0)
+        printf("\nThere are no memory reservations.\n");
+    else
+        printf("\nTotal (%.2f MB reserved)%*s%18lu\n", megabytes(total), 20, "", (unsigned long)total);
+}
+
+static void pair(const char *l1, double v1, int d1, const char *l2, double v2, int d2)
+{
+    char a[32], b[32];
+
+    snprintf(a, sizeof(a), "%.*f", d1, v1);
+    snprintf(b, sizeof(b), "%.*f", d2, v2);
+    printf("    %-24s%12s    %-26s%12s\n", l1, a, l2, b);
+}
+
+#define MB(bytes) ((double)(bytes) / 1048576.0)
+
+static void pool_full(const struct mega_pool *p, bool paged)
+{
+    printf("\n%s Dynamic Memory\n", paged ? "Paged" : "Nonpaged");
+    pair("Current Size (MB)", MB(p->size), 2, "Current Size (Pagelets)", (double)(p->size / 512), 0);
+    pair("Free Space (MB)", MB(p->free), 2, "Space in Use (MB)", MB(p->in_use), 2);
+    pair("Largest Var Block (MB)", MB(p->largest), 2, "Smallest Var Block (bytes)", (double)p->smallest, 0);
+    pair("Number of Free Blocks", (double)p->free_blocks, 0, "Free Blocks LEQU 64 bytes", (double)p->free_blocks_le64, 0);
+    if (!paged)
+        return;
+    pair("Lookaside Limit (bytes)", (double)p->lal_size, 0, "Lookaside Space (MB)", MB(p->lookaside_bytes), 2);
+    pair("Requests", (double)p->requests, 0, "Lookaside Hits", (double)p->hits, 0);
+}
+
+static void pool(bool full)
+{
+    struct mega_pool p;
+
+    if (!full)
+        printf("\nDynamic Memory Usage:             Total        Free      In Use     Largest\n");
+    for (int64_t i = 0; ask(MEGA_INFO_POOL, i, &p, sizeof(p)); i++)
+        if (full)
+            pool_full(&p, i == 1);
+        else
+            printf("  %-15s Memory (MB)%11.2f%12.2f%12.2f%12.2f\n", i ? "Paged Dynamic" : "Nonpaged Dyn.", MB(p.size), MB(p.free),
+                   MB(p.in_use), MB(p.largest));
+}
+
+int show_memory(unsigned q, const char *name)
+{
+    struct mega_memory m;
+
+    (void)name;
+    if (ask(MEGA_INFO_MEMORY, 0, &m, sizeof(m)))
+        page_size = m.page_size;
+    if (q & Q_ALL || !(q & (Q_PHYSICAL | Q_RESERVED | Q_POOL)))
+        q |= Q_PHYSICAL | Q_RESERVED | Q_POOL;
+    heading();
+    if (q & Q_PHYSICAL)
+        physical();
+    if (q & Q_POOL)
+        pool(q & Q_FULL);
+    if (q & Q_RESERVED)
+        reserved();
+    return 0;
+}

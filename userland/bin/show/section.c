@@ -1,0 +1,109 @@
+/* show section [NAME] [/full]; show region */
+#include "show.h"
+
+#include <secdef.h>
+#include <stdio.h>
+#include <string.h>
+#include <vadef.h>
+
+static const char *const hint_names[4] = {"1 page", "8 pages", "64 pages", "512 pages"};
+
+static void flag_names(uint32_t f, char *out, size_t size)
+{
+    static const struct {
+        uint32_t bit;
+        const char *name;
+    } names[] = {
+        {SEC$M_MRES, "MRES"},         {SEC$M_SHARED_PTS, "SHARED_PTS"}, {SEC$M_PERM, "PERM"},
+        {SEC$M_WRT, "WRT"},           {SEC$M_DZRO, "DZRO"},             {SEC$M_READ_ONLY_SHPT, "READ_ONLY_SHPT"},
+        {SEC$M_PAGFIL, "PAGFIL"},     {SEC$M_PFNMAP, "PFNMAP"},
+    };
+    size_t n = 0;
+
+    out[0] = 0;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (f & names[i].bit)
+            n += (size_t)snprintf(out + n, n < size ? size - n : 0, "%s%s", n ? " " : "", names[i].name);
+}
+
+static void hints(const char *what, const uint64_t ptes[4])
+{
+    printf("    %-28s", what);
+    for (int i = 0; i < 4; i++)
+        if (ptes[i])
+            printf("  %lu of %s", (unsigned long)ptes[i], hint_names[i]);
+    if (!(ptes[0] | ptes[1] | ptes[2] | ptes[3]))
+        printf("  none");
+    putchar('\n');
+}
+
+static void full(const struct mega_section *s)
+{
+    char flags[160];
+
+    flag_names(s->flags, flags, sizeof(flags));
+    printf("\nGlobal section %s\n", s->name);
+    printf("    %-28s  %s\n", "Flags", flags);
+    if (s->flags & SEC$M_SYSGBL)
+        printf("    %-28s  system\n", "Scope");
+    else
+        printf("    %-28s  group %o\n", "Scope", s->group);
+    printf("    %-28s  %lu (%.0f MB), %lu valid\n", "Pages", (unsigned long)s->npages, megabytes(s->npages),
+           (unsigned long)s->valid_pages);
+    printf("    %-28s  %s\n", "Memory", s->flags & SEC$M_MRES_ALLOC ? "allocated at boot" : "fluid");
+    printf("    %-28s  %lu\n", "Shared page-table pages", (unsigned long)s->pt_pages);
+    printf("    %-28s  %lu mappings, %lu references\n", "In use by", (unsigned long)s->shares, (unsigned long)s->refs);
+    hints("Level-3 PTEs, by hint", s->l3_ptes);
+    hints("Level-2 PTEs, by hint", s->l2_ptes);
+    printf("    %-28s  %lu\n", "PTEs with a wrong hint", (unsigned long)s->gh_errors);
+    printf("    %-28s  made valid %lu, table picked up %lu, raced %lu, global valid %lu\n", "Faults",
+           (unsigned long)s->made_valid, (unsigned long)s->l3_pickups, (unsigned long)s->raced,
+           (unsigned long)s->global_valid);
+}
+
+int show_section(unsigned q, const char *name)
+{
+    struct mega_section s;
+    int64_t i;
+    unsigned shown = 0;
+
+    for (i = 0; ask(MEGA_INFO_SECTION, i, &s, sizeof(s)); i++) {
+        char scope[16] = "SYSGBL";
+
+        if (name && strcmp(name, s.name) != 0)
+            continue;
+        if (q & Q_FULL || name) {
+            full(&s);
+            shown++;
+            continue;
+        }
+        if (!shown++)
+            printf("Global section                                Group       Pages       Valid  Type   Page tables  Maps\n");
+        if (!(s.flags & SEC$M_SYSGBL))
+            snprintf(scope, sizeof(scope), "%o", s.group);
+        printf("%-43s   %-6s%11lu%12lu  %-5s%13lu%6lu\n", s.name, scope, (unsigned long)s.npages,
+               (unsigned long)s.valid_pages, s.flags & SEC$M_MRES_ALLOC ? "ALLOC" : "FLUID", (unsigned long)s.pt_pages,
+               (unsigned long)s.shares);
+    }
+    if (shown)
+        return 0;
+    if (!name) {
+        printf("There are no global sections.\n");
+        return 0;
+    }
+    fprintf(stderr, "%%SHOW-W-NOSUCHSEC, no such section: %s\n", name);
+    return 1;
+}
+
+int show_region(unsigned q, const char *name)
+{
+    struct mega_region r;
+
+    (void)q, (void)name;
+    printf("Region            Start         Length     First free  Flags\n");
+    for (int64_t i = 0; ask(MEGA_INFO_REGION, i, &r, sizeof(r)); i++)
+        printf("%6lu  %014lX %014lX %014lX %s%s\n", (unsigned long)r.id, (unsigned long)r.start,
+               (unsigned long)r.length, (unsigned long)r.first_free, r.flags & VA$M_SHARED_PTS ? " SHARED_PTS" : "",
+               r.flags & VA$M_DESCEND ? " DESCEND" : "");
+    return 0;
+}

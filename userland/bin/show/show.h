@@ -1,0 +1,35 @@
+/* show: asks the kernel by mega$info and prints what it says. One function per display. */
+#ifndef SHOW_H
+#define SHOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <megalith/info.h>
+
+enum {
+    Q_FULL = 1 << 0,
+    Q_ALL = 1 << 1,
+    Q_PHYSICAL = 1 << 2,
+    Q_RESERVED = 1 << 3,
+    Q_POOL = 1 << 4,
+};
+
+/* name: the word behind the display's name, or NULL. Value: exit status. */
+int show_memory(unsigned qualifiers, const char *name);
+int show_section(unsigned qualifiers, const char *name);
+int show_process(unsigned qualifiers, const char *name);
+int show_cpu(unsigned qualifiers, const char *name);
+int show_parameter(unsigned qualifiers, const char *name);
+int show_region(unsigned qualifiers, const char *name);
+int show_pci(unsigned qualifiers, const char *name);
+
+/* The index-th structure of an item; false behind the last. Another failure is said and ends the program. */
+bool ask(unsigned item, int64_t index, void *buffer, uint64_t length);
+
+double megabytes(uint64_t pages);
+void print_duration(uint64_t ns); /* hh:mm:ss.cc, 11 columns */
+
+extern uint64_t page_size;
+
+#endif

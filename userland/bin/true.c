@@ -1,0 +1,2 @@
+/* true */
+int main(void) { return 0; }
