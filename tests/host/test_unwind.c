@@ -129,8 +129,6 @@ int main(int argc, char **argv)
     dl_iterate_phdr(find_tables, NULL);
     deep(DEPTH);
 
-    /* backtrace(): deep x (DEPTH+1), main, then libc. Ours begins with the return
-     * from walk into deep. */
     ok(our_count >= DEPTH + 2, "walks %d frames, at least %d", our_count, DEPTH + 2);
     int skip = 0; /* a sanitizer's wrapper of backtrace() is a frame of its own */
     while (skip < libc_count && (uint64_t)libc_frames[skip] != our_frames[1])
