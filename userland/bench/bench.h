@@ -1,0 +1,89 @@
+/*
+ * What the benchmarks share. Under scripts/run --icount with one CPU an instruction is a nanosecond of virtual time, so
+ * CLOCK_MONOTONIC counts instructions, user and kernel. Every figure is the median of BENCH_ROUNDS rounds (the interval
+ * clock interrupts a round now and then: about 0.1 % of the time), less what reading the clock itself costs.
+ *
+ * One JSON object per line on standard output:
+ *     {"name": "pipe_round_trip", "instructions": 3210.5, "linux": 8035}
+ * "instructions" is per operation; "linux" is Linux/Alpha 6.1 under the same QEMU (platform page, last section), or null
+ * where nobody measured it.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define BENCH_ROUNDS 9
+
+static inline uint64_t bench_clock(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* What lies between two readings with nothing between them. */
+static inline uint64_t bench_clock_cost(void)
+{
+    static uint64_t cost;
+    uint64_t least = cost;
+
+    for (int i = 0; cost == 0 && i < 64; i++) {
+        uint64_t before = bench_clock(), d = bench_clock() - before;
+
+        if (i == 0 || d < least)
+            least = d;
+    }
+    cost = least;
+    return cost;
+}
+
+struct bench {
+    uint64_t round[BENCH_ROUNDS];
+    int n;
+    uint64_t started;
+};
+
+static inline void bench_start(struct bench *b) { b->started = bench_clock(); }
+
+static inline void bench_stop(struct bench *b)
+{
+    uint64_t d = bench_clock() - b->started, cost = bench_clock_cost();
+
+    b->round[b->n++] = d > cost ? d - cost : 0;
+}
+
+static inline int bench_compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Print the median round divided by its number of operations. linux: 0 when there is no figure. */
+static inline void bench_report(const char *name, struct bench *b, uint64_t operations, uint64_t linux_figure)
+{
+    char other[24] = "null";
+
+    if (linux_figure)
+        snprintf(other, sizeof(other), "%lu", (unsigned long)linux_figure);
+    qsort(b->round, (size_t)b->n, sizeof(b->round[0]), bench_compare);
+    printf("{\"name\": \"%s\", \"instructions\": %.1f, \"linux\": %s}\n", name,
+           (double)b->round[b->n / 2] / (double)operations, other);
+    fflush(stdout);
+}
+
+/* Say why and end: a figure that was not measured is none. */
+#define bench_need(condition)                                                                      \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s is not so\n", __FILE__, __LINE__, #condition);              \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+#endif

@@ -1,0 +1,149 @@
+// RUN: -m 8G --reserve 'BENCH_SHARED 4096 /ALLOCATE /ZERO /PAGE_TABLES' --reserve 'BENCH_PRIVATE 1024 /ALLOCATE /ZERO /NOPAGE_TABLES'
+/*
+ * What the services cost that create, map and delete memory-resident sections. Needs 8 GiB of memory and the entries
+ *     BENCH_SHARED  4096 /ALLOCATE /ZERO /PAGE_TABLES
+ *     BENCH_PRIVATE 1024 /ALLOCATE /ZERO /NOPAGE_TABLES
+ * and no entry BENCH_FLUID. The section keeps one mapping while it is mapped and unmapped at another place, so that mapping
+ * is measured without creating. Figures of whole services; "_page" figures are per page.
+ */
+#include "bench.h"
+
+#include <descrip.h>
+#include <psldef.h>
+#include <secdef.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <string.h>
+#include <vadef.h>
+
+#define MIB (1ul << 20)
+#define PAGE 8192ul
+
+struct kind {
+    const char *label, *section;
+    uint64_t bytes;
+    unsigned region_flags;
+    int alloc;
+};
+
+static struct dsc64$descriptor_s describe(const char *name)
+{
+    struct dsc64$descriptor_s d = {1, DSC64$K_DTYPE_T, DSC64$K_CLASS_S, -1, strlen(name), (char *)name};
+
+    return d;
+}
+
+static struct _generic_64 make_region(uint64_t bytes, unsigned flags)
+{
+    struct _generic_64 id;
+    void *va;
+    uint64_t length;
+
+    bench_need(sys$create_region_64(bytes, VA$C_UCREATE_UOWN, flags, &id, &va, &length) & 1);
+    return id;
+}
+
+static void check_kind(const struct kind *k)
+{
+    struct mega_section s;
+
+    for (int i = 0; mega$info(MEGA_INFO_SECTION, i, &s, sizeof(s)) & 1; i++)
+        if (!strcmp(s.name, k->section)) {
+            bench_need(!!(s.flags & SEC$M_MRES_ALLOC) == k->alloc);
+            return;
+        }
+    bench_need(!"the section is shown");
+}
+
+static void report(const char *label, const char *what, struct bench *b, uint64_t operations)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s_%s", what, label);
+    bench_report(name, b, operations, 0);
+}
+
+static void measure(const struct kind *k)
+{
+    struct bench create = {0}, map = {0}, unmap = {0};
+    struct dsc64$descriptor_s d = describe(k->section);
+    uint64_t region_bytes = k->bytes < 8 * MIB ? 8 * MIB : k->bytes;
+    struct _generic_64 first = make_region(region_bytes, k->region_flags);
+    struct _generic_64 second = make_region(region_bytes, k->region_flags);
+    void *va, *va2, *gone;
+    uint64_t length, length2;
+    int status;
+
+    for (int r = 0; r < BENCH_ROUNDS; r++) {
+        bench_start(&create);
+        status = sys$crmpsc_gdzro_64(&d, 0, 0, k->bytes, &first, 0, PSL$C_USER, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va,
+                                     &length);
+        bench_stop(&create);
+        bench_need(status == SS$_CREATED || status == SS$_CREATED_SHPT);
+        if (r == 0)
+            check_kind(k);
+        bench_start(&map);
+        status = sys$mgblsc_64(&d, 0, &second, 0, 0, PSL$C_USER, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va2, &length2);
+        bench_stop(&map);
+        bench_need(status & 1);
+        bench_start(&unmap);
+        status = sys$deltva_64(&second, va2, length2, PSL$C_USER, &gone, &length2);
+        bench_stop(&unmap);
+        bench_need(status & 1);
+        bench_need(sys$deltva_64(&first, va, length, PSL$C_USER, &gone, &length) & 1); /* temporary: the section goes */
+    }
+    report(k->label, "create_and_map", &create, 1);
+    report(k->label, "map", &map, 1);
+    if (!(k->region_flags & VA$M_SHARED_PTS))
+        report(k->label, "map_page", &map, k->bytes / PAGE);
+    report(k->label, "unmap", &unmap, 1);
+    bench_need(sys$delete_region_64(&second, PSL$C_USER, &gone, &length) & 1);
+    bench_need(sys$delete_region_64(&first, PSL$C_USER, &gone, &length) & 1);
+}
+
+/* First touch of each page of a fluid section through shared tables, then the pick-up of the tables by a second mapping. */
+static void fluid_faults(void)
+{
+    struct bench touch = {0}, pickup = {0};
+    const uint64_t bytes = 64 * MIB;
+    struct dsc64$descriptor_s d = describe("BENCH_FLUID");
+    struct _generic_64 first = make_region(bytes, VA$M_SHARED_PTS), second = make_region(bytes, VA$M_SHARED_PTS);
+    void *va, *va2, *gone;
+    uint64_t length, length2;
+
+    for (int r = 0; r < BENCH_ROUNDS; r++) {
+        volatile char *p;
+
+        bench_need(sys$crmpsc_gdzro_64(&d, 0, 0, bytes, &first, 0, PSL$C_USER, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va,
+                                       &length) & 1);
+        bench_need(sys$mgblsc_64(&d, 0, &second, 0, 0, PSL$C_USER, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va2, &length2) & 1);
+        p = va;
+        bench_start(&touch);
+        for (uint64_t at = 0; at < bytes; at += PAGE)
+            p[at] = 1;
+        bench_stop(&touch);
+        p = va2;
+        bench_start(&pickup);
+        for (uint64_t at = 0; at < bytes; at += 8 * MIB)
+            (void)p[at];
+        bench_stop(&pickup);
+        bench_need(sys$deltva_64(&second, va2, length2, PSL$C_USER, &gone, &length2) & 1);
+        bench_need(sys$deltva_64(&first, va, length, PSL$C_USER, &gone, &length) & 1);
+    }
+    bench_report("fluid_first_touch_page", &touch, bytes / PAGE, 0);
+    bench_report("fluid_table_pickup", &pickup, bytes / (8 * MIB), 0);
+}
+
+int main(void)
+{
+    static const struct kind kinds[] = {
+        {"alloc_shared_4g", "BENCH_SHARED", 4096 * MIB, VA$M_SHARED_PTS, 1},
+        {"alloc_private_1g", "BENCH_PRIVATE", 1024 * MIB, 0, 1},
+        {"fluid_shared_1g", "BENCH_FLUID", 1024 * MIB, VA$M_SHARED_PTS, 0},
+    };
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        measure(&kinds[i]);
+    fluid_faults();
+    return 0;
+}
