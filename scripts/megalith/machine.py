@@ -1,0 +1,196 @@
+"""One emulated machine: starts QEMU, gives access to it, and ends it.
+
+Any number of machines can be alive at once. Everything that belongs to one of them is its own:
+connected socket pairs for the two serial lines and the monitor (no ports, no names), and a
+temporary folder for the initrd and GDB's socket, removed when the machine is stopped.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from megalith.monitor import Monitor
+from megalith.paths import KERNEL
+
+GIB = 1 << 30
+MEMORY_MIN = 64 << 20
+MEMORY_MAX = 1000 * GIB
+CPUS_MAX = 4
+# The loader copies at most 256 bytes, the closing zero included.
+COMMAND_LINE_MAX = 255
+
+PR_SET_PDEATHSIG = 1
+PR_SET_THP_DISABLE = 41
+
+
+class MachineError(Exception):
+    """The emulator cannot be started as asked."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What kind of machine to start, and with what."""
+
+    initrd: bytes
+    kernel: Path = KERNEL
+    memory: int = GIB
+    cpus: int = 1
+    command_line: str = ""
+    disks: tuple[Path, ...] = ()
+    icount: bool = False
+    gdb: bool = False
+    gdb_socket: Path | None = None
+
+
+def _prepare_child() -> None:
+    """In the child before exec: no huge pages for guest memory, and no life without the parent.
+
+    With transparent huge pages a first write to guest memory costs 2 MiB of the host's, not 8 KiB.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+class Machine:
+    """A QEMU process with its serial lines and monitor. Use it as a context, or call stop()."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.process: subprocess.Popen | None = None
+        self.folder: Path | None = None
+        self.gdb_socket: Path | None = None
+        self.com1: socket.socket  # console and terminal
+        self.com2: socket.socket  # frames
+        self.monitor: Monitor
+        self._sockets: list[socket.socket] = []
+
+    def __enter__(self) -> Machine:
+        self.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="megalith-"))
+        try:
+            self._launch()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _launch(self) -> None:
+        assert self.folder is not None
+        initrd = self.folder / "initrd"
+        initrd.write_bytes(self.settings.initrd)
+        theirs: list[socket.socket] = []
+        for _ in range(3):
+            ours, other = socket.socketpair()
+            self._sockets.append(ours)
+            theirs.append(other)
+        self.com1, self.com2, control = self._sockets
+        self.monitor = Monitor(control)
+        command = self._command(initrd, [other.fileno() for other in theirs])
+        try:
+            with open(self.folder / "qemu.log", "wb") as log:
+                self.process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=[other.fileno() for other in theirs],
+                    preexec_fn=_prepare_child,
+                    # A ^C at the terminal is for the caller, which then ends the machine.
+                    start_new_session=True,
+                )
+        except FileNotFoundError:
+            raise MachineError(f"{command[0]} is not installed: run scripts/setup") from None
+        finally:
+            for other in theirs:
+                other.close()
+
+    def _command(self, initrd: Path, fds: list[int]) -> list[str]:
+        settings = self.settings
+        # Guest memory is neither reserved nor shared: the host pays for pages that are written.
+        backend = f"memory-backend-ram,id=ram,size={settings.memory},reserve=off,share=off"
+        command = ["qemu-system-alpha", "-nodefaults", "-vga", "none", "-display", "none"]
+        command += ["-object", backend, "-M", "clipper,memory-backend=ram"]
+        command += ["-m", f"size={settings.memory // 1024}k", "-smp", str(settings.cpus)]
+        command += ["-kernel", str(settings.kernel), "-initrd", str(initrd)]
+        command += ["-append", settings.command_line, "-no-reboot"]
+        for name, fd in zip(("com1", "com2", "control"), fds):
+            command += ["-chardev", f"socket,id={name},fd={fd}"]
+        command += ["-serial", "chardev:com1", "-serial", "chardev:com2"]
+        command += ["-mon", "chardev=control,mode=control"]
+        for number, disk in enumerate(settings.disks):
+            name = str(disk).replace(",", ",,")
+            command += ["-drive", f"if=none,id=disk{number},format=raw,file={name}"]
+            command += ["-device", f"virtio-blk-pci,drive=disk{number}"]
+        if settings.icount:
+            command += ["-icount", "shift=0,sleep=off"]
+        if settings.gdb:
+            assert self.folder is not None
+            self.gdb_socket = settings.gdb_socket or self.folder / "gdb"
+            path = str(self.gdb_socket).replace(",", ",,")
+            command += ["-chardev", f"socket,id=gdb,path={path},server=on,wait=off"]
+            command += ["-gdb", "chardev:gdb", "-S"]
+        return command
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def ended(self) -> bool:
+        """Whether the emulator has ended by itself (it says nothing about how)."""
+        return self.process is None or self.process.poll() is not None
+
+    def complaints(self) -> str:
+        """What QEMU itself wrote to its standard error."""
+        if self.folder is None:
+            return ""
+        return (self.folder / "qemu.log").read_text(errors="replace").strip()
+
+    def memory_touched(self) -> int:
+        """Bytes of the host's memory that the emulator process has touched, at its highest."""
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+        raise MachineError("the emulator has ended")
+
+    def stop(self) -> None:
+        """Ends the emulator, whatever it does, and removes what it left. May be called twice."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+        for ours in self._sockets:
+            ours.close()
+        self._sockets = []
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            if self.settings.gdb_socket is not None:
+                self.settings.gdb_socket.unlink(missing_ok=True)
+            self.folder = None
+
+
+def parse_size(text: str) -> int:
+    """Bytes in '512M', '8G', '1T'; a number without a unit is MiB, as in QEMU."""
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+    upper = text.strip().upper().removesuffix("IB").removesuffix("B")
+    unit = units["M"]
+    if upper and upper[-1] in units:
+        unit = units[upper[-1]]
+        upper = upper[:-1]
+    if not upper.isascii() or not upper.isdigit():
+        raise ValueError(f"'{text}' is no size; write 512M or 8G")
+    return int(upper) * unit
+
+

@@ -1,0 +1,62 @@
+"""A client for QEMU's monitor protocol (QMP), as much of it as is needed here."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+
+
+class MonitorError(Exception):
+    """QEMU refused a command, did not answer in time, or has ended."""
+
+
+class Monitor:
+    """Speaks QMP over a connected socket; events are read past."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._buffer = b""
+        self._ready = False
+
+    def _message(self, deadline: float) -> dict:
+        while b"\n" not in self._buffer:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise MonitorError("QEMU's monitor does not answer")
+            self._connection.settimeout(left)
+            try:
+                data = self._connection.recv(65536)
+            except TimeoutError:
+                raise MonitorError("QEMU's monitor does not answer") from None
+            except OSError as error:
+                raise MonitorError(f"QEMU's monitor: {error}") from error
+            if not data:
+                raise MonitorError("QEMU has ended")
+            self._buffer += data
+        line, self._buffer = self._buffer.split(b"\n", 1)
+        return json.loads(line)
+
+    def execute(self, command: str, seconds: float = 5.0, **arguments: object) -> object:
+        """Runs one command and returns its result; greets QEMU first when nobody has."""
+        deadline = time.monotonic() + seconds
+        if not self._ready:
+            while "QMP" not in self._message(deadline):
+                pass
+            self._ready = True
+            self.execute("qmp_capabilities", seconds)
+        request = {"execute": command, "arguments": arguments}
+        try:
+            self._connection.sendall(json.dumps(request).encode() + b"\n")
+        except OSError as error:
+            raise MonitorError(f"QEMU's monitor: {error}") from error
+        while True:
+            message = self._message(deadline)
+            if "return" in message:
+                return message["return"]
+            if "error" in message:
+                raise MonitorError(f"{command}: {message['error'].get('desc', message['error'])}")
+
+    def human(self, line: str, seconds: float = 5.0) -> str:
+        """Runs a command of the monitor that people type, and returns its text."""
+        return str(self.execute("human-monitor-command", seconds, **{"command-line": line}))

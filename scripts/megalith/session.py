@@ -1,0 +1,251 @@
+"""One run of a machine: relays input and output, and finds out how it ended."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import termios
+import time
+import tty
+from dataclasses import dataclass, field
+
+from megalith import frames, postmortem
+from megalith.machine import Machine
+
+STATUS_INTERRUPTED = 130
+STATUS_TIMEOUT = 124
+STATUS_PANIC = 125
+SIGNAL_BASE = 128
+
+# After the result record the kernel has this long to switch the machine off.
+POWER_OFF_SECONDS = 10.0
+# After a panic notice the console is read until it has been silent this long.
+PANIC_QUIET_SECONDS = 0.3
+PANIC_LIMIT_SECONDS = 5.0
+# How often an interactive session is told again that its input has ended.
+END_OF_INPUT_EVERY = 1.0
+
+CONTROL_D = b"\x04"
+ESCAPE = b"\x1d"  # ^] at a terminal ends the machine
+READ_SIZE = 65536
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Writes to a file descriptor that may be slow; one that is gone is written to in vain."""
+    try:
+        while data:
+            data = data[os.write(fd, data) :]
+    except (BrokenPipeError, OSError):
+        pass
+
+
+@dataclass
+class Session:
+    """Runs `machine` (started) to its end, within `seconds` if given, and gives the exit status.
+
+    With a command the frames on COM2 carry its input and output, and the console goes to standard
+    error; without one the console is the terminal. `stdin` of None is an input that has ended.
+    """
+
+    machine: Machine
+    interactive: bool
+    seconds: float | None = None
+    stdin: int | None = 0
+    stdout: int = 1
+    stderr: int = 2
+    result: frames.Result | None = None
+    panic: frames.PanicNotice | None = None
+    _decoder: frames.Decoder = field(default_factory=frames.Decoder)
+    _pending: bytearray = field(default_factory=bytearray)
+    _ready: bool = False
+    _input_ended: bool = False
+    _next_end: float = 0.0
+    _quit: bool = False
+
+    def run(self) -> int:
+        """Relays until the machine has ended or is to be ended. The caller stops the machine."""
+        terminal = None
+        if self.interactive and self.stdin is not None and os.isatty(self.stdin):
+            terminal = termios.tcgetattr(self.stdin)
+            tty.setraw(self.stdin, termios.TCSADRAIN)
+        try:
+            return self._relay()
+        except KeyboardInterrupt:
+            return STATUS_INTERRUPTED
+        finally:
+            if terminal is not None and self.stdin is not None:
+                termios.tcsetattr(self.stdin, termios.TCSADRAIN, terminal)
+
+    def say(self, text: str) -> None:
+        """A line of this program's own, after what the console has shown."""
+        write_all(self.stderr, f"scripts/run: {text}\n".encode())
+
+    # ---- the loop ----
+
+    def _relay(self) -> int:
+        machine = self.machine
+        begin = time.monotonic()
+        deadline = begin + self.seconds if self.seconds is not None else None
+        ending: float | None = None  # when to give up on a machine whose result is known
+        quiet: float | None = None  # when the console counts as silent after a panic
+        for line in (machine.com1, machine.com2):
+            line.setblocking(False)
+        # select(2) knows regular files too, which epoll does not.
+        with selectors.SelectSelector() as selector:
+            selector.register(machine.com1, selectors.EVENT_READ)
+            selector.register(machine.com2, selectors.EVENT_READ)
+            open_lines = {machine.com1, machine.com2}
+            while open_lines:
+                now = time.monotonic()
+                if self._quit:
+                    return STATUS_INTERRUPTED
+                if self.panic is not None:
+                    if now >= (quiet or now) or (ending is not None and now >= ending):
+                        return self._after_panic()
+                elif deadline is not None and now >= deadline and self.result is None:
+                    return self._after_timeout()
+                elif ending is not None and now >= ending:
+                    self.say("there is a result, but the machine does not switch off")
+                    write_all(self.stderr, postmortem.describe(machine).encode())
+                    return STATUS_PANIC
+                self._arrange_input(selector, now)
+                times = [t for t in (deadline, ending, quiet) if t is not None]
+                if self._input_ended and self.interactive:
+                    times.append(self._next_end)
+                wait = max(0.0, min(times) - now) if times else None
+                for key, _events in selector.select(wait):
+                    if key.fileobj in open_lines:
+                        self._from_machine(key.fileobj, selector, open_lines)
+                        if self.panic is not None:
+                            quiet = time.monotonic() + PANIC_QUIET_SECONDS
+                    elif key.fileobj == self.stdin:
+                        self._from_stdin(selector)
+                self._send(selector)
+                if ending is None and self.panic is not None:
+                    ending = time.monotonic() + PANIC_LIMIT_SECONDS
+                if ending is None and self.result is not None:
+                    ending = time.monotonic() + POWER_OFF_SECONDS
+        return self._after_end()
+
+    def _from_machine(self, line, selector, open_lines: set) -> None:
+        try:
+            data = line.recv(READ_SIZE)
+        except BlockingIOError:
+            return
+        except ConnectionError:
+            data = b""
+        if not data:
+            selector.unregister(line)
+            open_lines.discard(line)
+        elif line is self.machine.com2:
+            for frame in self._decoder.feed(data):
+                self._take(frame)
+        elif self.interactive:
+            write_all(self.stdout, data)
+        else:
+            write_all(self.stderr, data.replace(b"\r", b""))
+
+    def _take(self, frame: frames.Frame) -> None:
+        if frame.type == frames.OUTPUT:
+            write_all(self.stdout, frame.payload)
+        elif frame.type == frames.ERRORS:
+            write_all(self.stderr, frame.payload)
+        elif frame.type == frames.RESULT and self.result is None:
+            self.result = frames.Result.decode(frame.payload)
+        elif frame.type == frames.PANIC and self.panic is None:
+            self.panic = frames.PanicNotice.decode(frame.payload)
+        self._ready = True
+
+    # ---- input ----
+
+    def _arrange_input(self, selector, now: float) -> None:
+        """Listens to standard input only while the machine can take some, so that nothing piles
+        up here; says that the input has ended, at a terminal again and again."""
+        if not self._ready or self.result is not None or self.panic is not None:
+            return
+        if self.stdin is None:
+            self._end_input(now)
+        if self._input_ended:
+            if self.interactive and now >= self._next_end and not self._pending:
+                self._pending += CONTROL_D
+                self._next_end = now + END_OF_INPUT_EVERY
+                self._send(selector)
+            return
+        listening = self.stdin in selector.get_map()
+        if self._pending and listening:
+            selector.unregister(self.stdin)
+        elif not self._pending and not listening:
+            selector.register(self.stdin, selectors.EVENT_READ)
+
+    def _from_stdin(self, selector) -> None:
+        assert self.stdin is not None
+        limit = READ_SIZE if self.interactive else frames.PAYLOAD_MAX
+        try:
+            data = os.read(self.stdin, limit)
+        except OSError:
+            data = b""
+        if not data:
+            selector.unregister(self.stdin)
+            self._end_input(time.monotonic())
+        elif not self.interactive:
+            self._pending += frames.encode(frames.INPUT, data)
+        elif data == ESCAPE and os.isatty(self.stdin):
+            self._quit = True
+        else:
+            self._pending += data
+
+    def _end_input(self, now: float) -> None:
+        if self._input_ended:
+            return
+        self._input_ended = True
+        self._next_end = now
+        if not self.interactive:
+            self._pending += frames.encode(frames.INPUT_END)
+
+    def _send(self, selector) -> None:
+        """Writes what the machine takes; the rest waits until the line can be written again."""
+        line = self.machine.com1 if self.interactive else self.machine.com2
+        if line not in selector.get_map():
+            self._pending.clear()
+            return
+        try:
+            while self._pending:
+                del self._pending[: line.send(self._pending)]
+        except BlockingIOError:
+            pass
+        except ConnectionError:
+            self._pending.clear()
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._pending else 0)
+        selector.modify(line, events)
+
+    # ---- how it ended ----
+
+    def _after_end(self) -> int:
+        if self._decoder.stray:
+            self.say(f"{self._decoder.stray} bytes on COM2 were in no frame")
+        if self.panic is not None:
+            return self._after_panic()
+        if self.result is None:
+            complaints = self.machine.complaints()
+            self.say("the machine has ended without a result" + (complaints and ": " + complaints))
+            return STATUS_PANIC
+        if self.result.kind == frames.RESULT_PANIC:
+            return STATUS_PANIC
+        if self.result.kind == frames.RESULT_SIGNAL:
+            return SIGNAL_BASE + self.result.value
+        return self.result.value & 0xFF
+
+    def _after_timeout(self) -> int:
+        self.say(f"no end within {self.seconds:g} seconds")
+        write_all(self.stderr, postmortem.describe(self.machine).encode())
+        return STATUS_TIMEOUT
+
+    def _after_panic(self) -> int:
+        assert self.panic is not None
+        self.say(f"the kernel has panicked on CPU {self.panic.cpu}: {self.panic.reason}")
+        silent = self.panic.silent()
+        if silent:
+            names = ", ".join(map(str, silent))
+            self.say(f"CPU {names} did not answer the request to stop")
+            write_all(self.stderr, postmortem.describe(self.machine, silent).encode())
+        return STATUS_PANIC
