@@ -1,0 +1,156 @@
+"""Page tables, physical pages, reservations, pools."""
+
+from __future__ import annotations
+
+import gdb
+from mg_base import (
+    KSEG,
+    Command,
+    describe_pte,
+    each,
+    enum_name,
+    number,
+    read_page,
+    text,
+    variable,
+)
+from mg_process import current_root, find_process
+
+SHIFTS = (33, 23, 13)
+
+
+def sign_extend(va: int) -> int:
+    return va | 0xFFFFF80000000000 if va >> 42 & 1 else va & 0x7FFFFFFFFFF
+
+
+class Walk(Command):
+    """megalith walk VA [PID]: the page-table walk of an address, level by level.
+
+    Without PID the tables of the selected CPU are walked (its PTBR); with it those of the process.
+    Each line is a level: index, the entry's physical address, the entry, what it means.
+    """
+
+    name = "walk"
+
+    def run(self, words: list[str]) -> None:
+        if not 1 <= len(words) <= 2:
+            raise self.usage()
+        va = number(words[0])
+        if sign_extend(va) != va:
+            raise gdb.GdbError(f"{va:#x} is not a 43-bit signed address")
+        pfn = int(find_process(words[1])["aspace"]["root"]["n"]) if len(words) > 1 else current_root()
+        if KSEG <= va < KSEG + (2 << 40):
+            print(f"{va:#018x} is in KSEG: physical {(va - KSEG):#x}, no page tables")
+            return
+        print(f"{va:#018x} by the tables at pfn {pfn:#x}")
+        for level, shift in enumerate(SHIFTS, 1):
+            index = va >> shift & 1023
+            entry = read_page(pfn)[index]
+            print(f"  level {level}  [{index:4}]  at {(pfn << 13) + 8 * index:#011x}  {entry:#018x}  {describe_pte(entry)}")
+            if not entry & 1:
+                return
+            pfn = entry >> 32
+        print(f"  physical address {(pfn << 13) | (va & 0x1FFF):#x}")
+
+
+def page_entry(pfn: int) -> gdb.Value:
+    return variable("page_db")[pfn]
+
+
+class Page(Command):
+    """megalith page PFN: the PFN database entry of a physical page, and what its owner field says."""
+
+    name = "page"
+
+    def run(self, words: list[str]) -> None:
+        if len(words) != 1:
+            raise self.usage()
+        pfn = number(words[0])
+        entry = page_entry(pfn)
+        state = enum_name(entry["state"], "page_state", "PAGE_")
+        kind = enum_name(entry["type"], "page_type", "PAGE_T_")
+        print(f"pfn {pfn:#x}  physical {pfn << 13:#x}  entry at {int(entry.address):#x}")
+        print(f"  state {state}, type {kind}, RAD {int(entry['rad'])}, flags {int(entry['flags']):#x}, aux {int(entry['aux'])}")
+        if state in ("active", "transition"):
+            print(f"  references {int(entry['refcnt'])}, share {int(entry['share'])}")
+        else:
+            print(f"  links: forward {int(entry['flink']):#x}, backward {int(entry['blink']):#x}")
+        print(f"  owner {int(entry['owner']):#x}, offset {int(entry['offset']):#x}")
+
+
+class Lists(Command):
+    """megalith pages: how many pages each list holds, and the ranges never used, by memory domain."""
+
+    name = "pages"
+
+    def run(self, words: list[str]) -> None:
+        rads = variable("rads")
+        names = gdb.lookup_type("enum page_state").fields()
+        for i in range(rads.type.range()[1] + 1):
+            rad = rads[i]
+            print(f"RAD {i}")
+            for field in names:
+                if field.enumval <= rad["lists"].type.range()[1]:
+                    held = rad["lists"][field.enumval]
+                    print(f"  {field.name.removeprefix('PAGE_').lower():10} {int(held['count']):12}  head {int(held['head']):#x}")
+            print(f"  {'reserved':10} {int(rad['reserved_pages']):12}")
+            print(f"  {'never used':10} {int(rad['range_pages']):12}  in {int(rad['nranges'])} ranges")
+            for r in range(int(rad["nranges"])):
+                one = rad["ranges"][r]
+                print(f"      pfn {int(one['first']):#x} .. {int(one['first']) + int(one['npages']) - 1:#x}")
+
+
+RMD_FLAGS = (
+    (0x1, "ALLOCATE"),
+    (0x2, "ZERO"),
+    (0x4, "PAGE_TABLES"),
+    (0x8, "GROUP"),
+    (0x10, "SYSGBL"),
+    (0x20, "NOGLOBAL"),
+    (0x100, "zeroed"),
+    (0x200, "freed"),
+    (0x400, "not contiguous"),
+)
+
+
+class Reservations(Command):
+    """megalith reservations: the reserved memory descriptors, largest first."""
+
+    name = "reservations"
+
+    def run(self, words: list[str]) -> None:
+        count = 0
+        for rmd in each(variable("rmds", "mm/reserved.c"), "struct rmd", "link"):
+            flags = [name for bit, name in RMD_FLAGS if int(rmd["flags"]) & bit]
+            print(f"{text(rmd['name'])}: {' '.join(flags)}")
+            first, pages = int(rmd["first"]["n"]), int(rmd["npages"])
+            where = f"pfn {first:#x} .. {first + pages - 1:#x}" if first else "fluid"
+            print(f"  pages {pages}, {where}, in use {int(rmd['used'])}")
+            if int(rmd["npt_pages"]):
+                first = int(rmd["pt_first"]["n"])
+                where = f"pfn {first:#x}" if first else "fluid"
+                print(f"  page-table pages {int(rmd['npt_pages'])}, {where}, in use {int(rmd['pt_used'])}")
+            count += 1
+        print(f"{count} reservations")
+
+
+class Pools(Command):
+    """megalith pools: the variable list of each pool, and the lookaside lists that were asked for anything."""
+
+    name = "pools"
+
+    def run(self, words: list[str]) -> None:
+        for title, file in (("Nonpaged pool", "mm/pool_nonpaged.c"), ("Paged pool", "mm/pool_paged.c")):
+            var = variable("var", file)
+            print(f"{title}: {int(var['total'])} bytes; {int(var['bytes'])} free in {int(var['blocks'])} blocks on the variable list")
+            lists = variable("lists", file)
+            for i in range(lists.type.range()[1] + 1):
+                one = lists[i]
+                if int(one["requests"]) or int(one["frees"]):
+                    hits = int(one["requests"]) - int(one["misses"])
+                    print(f"  {16 * (i + 1):5} bytes: requests {int(one['requests'])}, hits {hits}, put back {int(one['frees'])}")
+
+
+def register() -> None:
+    for command in (Walk, Page, Lists, Reservations, Pools):
+        command()

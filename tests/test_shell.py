@@ -1,0 +1,114 @@
+"""The shell: the same cases against a host build under sanitizers and, in one boot, against /bin/sh in the guest."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parent.parent
+
+# Script, its standard output, its exit status. No files or programs but what the guest has too.
+CASES = [
+    ('echo hello "a  b" \'c $x\' d\\ e', "hello a  b c $x d e\n", 0),
+    ('x=5; echo $x "${x}y" ${#x} ${nope:-default} ${x:+set}', "5 5y 1 default set\n", 0),
+    ("echo $(echo nested $(echo deep)) `echo back`", "nested deep back\n", 0),
+    ('for i in a b "c d"; do echo "<$i>"; done', "<a>\n<b>\n<c d>\n", 0),
+    ("i=0; while [ $i -lt 5 ]; do i=$((i+1)); [ $i -eq 3 ] && continue; echo $i; done", "1\n2\n4\n5\n", 0),
+    ("if false; then echo no; elif true; then echo elif; else echo else; fi", "elif\n", 0),
+    ("true && echo and || echo or; false && echo and || echo or", "and\nor\n", 0),
+    ("! false; echo $?; (exit 3); echo $?", "0\n3\n", 0),
+    ("echo one | cat | cat", "one\n", 0),
+    ("{ echo a; echo b; } | wc", "2 2 4\n", 0),
+    ("echo out > /tmp/f; echo more >> /tmp/f; cat < /tmp/f; rm /tmp/f", "out\nmore\n", 0),
+    ("cat /nonexistent 2>/dev/null; echo $?", "1\n", 0),
+    ("{ echo lost; echo kept 1>&2; } 2>&1 >/dev/null", "kept\n", 0),
+    ("(cd /tmp; pwd); cd /; pwd", "/tmp\n/\n", 0),
+    ("X=1; export X; Y=2 sh -c 'echo $X$Y'; echo \"[$Y]\"", "12\n[]\n", 0),
+    ("sh -c 'echo $# $0 \"$2\"; shift; echo \"$@\"' name p1 'p 2'", "2 name p 2\np 2\n", 0),
+    ("echo /no/such/* '/bin/*'", "/no/such/* /bin/*\n", 0),
+    ('x="a b c"; for w in $x; do echo $w; done; for w in "$x"; do echo $w; done', "a\nb\nc\na b c\n", 0),
+    ("echo a;echo b # comment", "a\nb\n", 0),
+    ("until true; do echo never; done; echo done", "done\n", 0),
+    ("for i in 1 2; do for j in 1 2 3; do [ $j = 2 ] && continue 2; echo $i$j; done; done", "11\n21\n", 0),
+    ("(exit 7) & wait $!; echo $?", "7\n", 0),
+    ("nosuchcommand 2>/dev/null; echo $?", "127\n", 0),
+    ("echo $((2+3*4)) $(((2+3)*4)) $((7/2)) $((-7%3)) $((1<2)) $((1==2||3>2))", "14 20 3 -1 1 1\n", 0),
+    ('echo "quote \\" dollar \\$ back \\\\ tick \\`"', 'quote " dollar $ back \\ tick `\n', 0),
+    ("for i in 1 2 3 4 5 6 7 8; do echo $i; done | { read a; read b; echo $b$a; }", "21\n", 0),
+    ("kill -9 $$", "", 137),
+    ("exit 4", "", 4),
+    ("false", "", 1),
+]
+
+NOT_COMPLETE = ["if true", 'echo "abc', "(", "echo a |", "echo ${", "&&", "while true; do", "| x", "fi", ") x", ";", "for 1 in a"]
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory) -> Path:
+    """The shell built for this machine, with wc, rm and the like being the host's own."""
+    program = tmp_path_factory.mktemp("sh") / "sh"
+    sources = sorted((TOP / "userland/bin/sh").glob("*.c"))
+    flags = "-std=gnu11 -g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"
+    subprocess.run(["gcc", *flags.split(), *sources, "-o", program], check=True)
+    return program
+
+
+def environment(shell: Path) -> dict[str, str]:
+    return {"PATH": f"{shell.parent}:/bin:/usr/bin", "ASAN_OPTIONS": "detect_leaks=0"}
+
+
+@pytest.mark.parametrize(("script", "output", "status"), CASES)
+def test_on_the_host(shell, script, output, status):
+    done = subprocess.run([shell, "-c", script], capture_output=True, text=True, timeout=20, env=environment(shell))
+    assert " ".join(done.stdout.split()) == " ".join(output.split())
+    assert (done.returncode if done.returncode >= 0 else 128 - done.returncode) == status
+    assert "Sanitizer" not in done.stderr
+
+
+@pytest.mark.parametrize("script", NOT_COMPLETE)
+def test_broken_syntax_is_status_2(shell, script):
+    done = subprocess.run([shell, "-c", script], capture_output=True, text=True, timeout=20, env=environment(shell))
+    assert done.returncode == 2 and done.stdout == "" and "Sanitizer" not in done.stderr
+
+
+def test_script_reads_its_own_input(shell):
+    """Lines behind a command are there for the command to read."""
+    script = 'if true\nthen echo yes\nfi\necho "two\nlines"\nread x\nthis is data\necho got $x\n'
+    done = subprocess.run([shell], input=script, capture_output=True, text=True, timeout=20, env=environment(shell))
+    assert done.stdout == "yes\ntwo\nlines\ngot this is data\n"
+
+
+def test_line_editor(shell):
+    """Keys on a terminal: arrows, history, killing, an interrupted line, the end of input."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execve(shell, ["sh"], environment(shell))
+
+    def until(mark: bytes) -> bytes:
+        seen = b""
+        while not seen.endswith(mark):
+            assert select.select([fd], [], [], 10)[0], seen
+            seen += os.read(fd, 4096)
+        return seen
+
+    prompt = b"megalith$ "
+    until(prompt)
+    for keys, answer in [
+        (b"echo hi\r", b"\r\nhi\r\n"),
+        (b"\x1b[A\r", b"\r\nhi\r\n"),
+        (b"ech there" + b"\x1b[D" * 6 + b"o\x05!\r", b"\r\nthere!\r\n"),
+        (b"garbage\x15echo\x01\x06\x7fE\x7fe\x05 ok\r", b"\r\nok\r\n"),
+        (b"wrong\x03", b"^C\r\n"),
+        (b"if true\rthen echo yes; fi\r", b"\r\nyes\r\n"),
+    ]:
+        os.write(fd, keys)
+        assert until(prompt).endswith(answer + prompt)
+    os.write(fd, b"(exit 5)\r")
+    until(prompt)
+    os.write(fd, b"\x04")
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
