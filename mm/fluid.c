@@ -3,7 +3,7 @@
  *
  * One signed word says how many pages may still be taken or promised:
  *
- *     available = free pages - promised and unused pages - minimum
+ *     fluid_available = free pages - promised and unused pages - minimum
  *
  * An ordinary allocation and a promise both take from it by compare-and-swap and are refused when it
  * would fall below zero: so the check and the taking are one step, and however many CPUs allocate and
@@ -16,7 +16,7 @@
  *
  * Why a promised allocation always finds a page: free pages (counted) >= promised and unused + minimum +
  * available, and a page that is counted free is on a list, in a range, in a CPU's cache, or in the hands of
- * a CPU that moves a batch between these at IPL_CLOCK (at most MAX_CPUS * PAGE_MAX_BATCH pages, and each such CPU
+ * a CPU that moves a batch between these at IPL_CLOCK (at most MAX_CPUS * 128 pages, and each such CPU
  * finishes on its own). page_free() makes the page findable before it counts it; page_alloc() counts before it looks.
  *
  * The minimum keeps the last pages for what must not fail. PA_KERNEL goes below it by three quarters.
@@ -32,43 +32,22 @@
 #define MINIMUM_LEAST 512u
 #define MINIMUM_MOST 16384u
 
-static int64_t available;        /* atomic */
+int64_t fluid_available;
 static uint64_t promised_unused; /* atomic; for show only */
 static uint64_t minimum;         /* constant after boot */
 
-static bool take_above(int64_t floor, uint64_t n)
+bool fluid_take_special(unsigned flags, uint64_t n)
 {
-    int64_t a = __atomic_load_n(&available, __ATOMIC_RELAXED);
-
-    if (n > INT64_MAX / 2)
-        return false;
-    do {
-        if (unlikely(a - (int64_t)n < floor))
-            return false;
-    } while (!__atomic_compare_exchange_n(&available, &a, a - (int64_t)n, true, __ATOMIC_ACQUIRE,
-                                          __ATOMIC_RELAXED));
-    return true;
-}
-
-bool fluid_take(unsigned flags, uint64_t n)
-{
-    if (likely(!(flags & (PA_PROMISED | PA_KERNEL))))
-        return take_above(0, n);
     if (flags & PA_PROMISED) {
-        __atomic_fetch_sub(&available, (int64_t)n, __ATOMIC_ACQUIRE);
+        __atomic_fetch_sub(&fluid_available, (int64_t)n, __ATOMIC_ACQUIRE);
         return true;
     }
-    return take_above(-(int64_t)(minimum - minimum / 4), n);
-}
-
-void fluid_give(uint64_t n)
-{
-    __atomic_fetch_add(&available, (int64_t)n, __ATOMIC_RELEASE);
+    return fluid_take_above(-(int64_t)(minimum - minimum / 4), n);
 }
 
 int fluid_promise(uint64_t npages)
 {
-    if (!take_above(0, npages))
+    if (npages >> PFN_BITS || !fluid_take_above(0, npages))
         return -ENOMEM;
     __atomic_fetch_add(&promised_unused, npages, __ATOMIC_RELAXED);
     return 0;
@@ -82,7 +61,7 @@ void fluid_promise_used(uint64_t npages)
 
 void fluid_promise_unused(uint64_t npages)
 {
-    __atomic_fetch_sub(&available, (int64_t)npages, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&fluid_available, (int64_t)npages, __ATOMIC_RELAXED);
     __atomic_fetch_add(&promised_unused, npages, __ATOMIC_RELAXED);
 }
 
@@ -90,7 +69,7 @@ void fluid_promise_end(uint64_t npages) { fluid_promise_used(npages); }
 
 uint64_t fluid_count(void)
 {
-    int64_t n = __atomic_load_n(&available, __ATOMIC_RELAXED) + (int64_t)minimum;
+    int64_t n = __atomic_load_n(&fluid_available, __ATOMIC_RELAXED) + (int64_t)minimum;
 
     return n > 0 ? (uint64_t)n : 0;
 }
@@ -101,13 +80,13 @@ uint64_t fluid_promised_unused(void) { return __atomic_load_n(&promised_unused, 
 
 void fluid_set_minimum_boot(uint64_t npages)
 {
-    available += (int64_t)minimum - (int64_t)npages;
+    fluid_available += (int64_t)minimum - (int64_t)npages;
     minimum = npages;
 }
 
 void fluid_boot(uint64_t npages)
 {
-    available = (int64_t)npages;
+    fluid_available = (int64_t)npages;
     promised_unused = 0;
     minimum = 0;
     fluid_set_minimum_boot(MIN(MAX(npages >> MINIMUM_SHIFT, MINIMUM_LEAST), MINIMUM_MOST));

@@ -25,7 +25,8 @@
  * Memory is counted before it is looked for (mm/fluid.c, which also argues why the search ends).
  *
  * Contents: a page goes to its new owner zeroed (PA_ZERO), or to one that promises to overwrite it. Pages are
- * marked zero only by being on a zeroed stack or list; page_free() always puts them on the other one.
+ * marked zero only by being on a zeroed stack or list, where page_zero_idle() and page_free_zeroed() put them; page_free()
+ * always takes the other one.
  */
 #include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/kseg.h"
@@ -187,19 +188,18 @@ static uint64_t cache_refill(struct rad *r, bool *zeroed)
     return n > 0 ? first : 0;
 }
 
-/* The cache of this CPU has grown: all but a batch goes to the free list. */
-static void __attribute__((noinline)) cache_drain(struct rad *r)
+/* A stack has grown: all but a batch goes to the list of `state` (free or zeroed). */
+static void __attribute__((noinline)) cache_drain(struct rad *r, uint64_t *head, enum page_state state)
 {
     ipl_t ipl = spin_lock(&r->lock);
-    uint64_t *head = &caches[cpu_id()].dirty;
     unsigned count;
     uint64_t first = stack_take_all(head, &count);
 
     if (count > PAGE_BATCH) {
-        uint64_t last = chain_walk(first, count - PAGE_BATCH, PAGE_FREE);
+        uint64_t last = chain_walk(first, count - PAGE_BATCH, state);
         uint64_t rest = link_of(last);
 
-        list_push_locked(&r->lists[PAGE_FREE], first, last, count - PAGE_BATCH);
+        list_push_locked(&r->lists[state], first, last, count - PAGE_BATCH);
         first = rest;
         count = PAGE_BATCH;
     }
@@ -207,8 +207,8 @@ static void __attribute__((noinline)) cache_drain(struct rad *r)
         uint64_t last = chain_walk(first, count, PAGE_CACHED);
 
         if (stack_push(head, first, last, count) == 0) {
-            chain_walk(first, count, PAGE_FREE);
-            list_push_locked(&r->lists[PAGE_FREE], first, last, count);
+            chain_walk(first, count, state);
+            list_push_locked(&r->lists[state], first, last, count);
         }
     }
     spin_unlock(&r->lock, ipl);
@@ -304,22 +304,28 @@ static inline bool page_retire(uint64_t n)
     return true;
 }
 
-static inline void chain_free(uint64_t first, uint64_t last, unsigned count)
+static inline void chain_free(uint64_t *head, enum page_state state, uint64_t first, uint64_t last, unsigned count)
 {
     struct rad *r = &rads[0];
     unsigned total;
 
-    while ((total = stack_push(&caches[cpu_id()].dirty, first, last, count)) == 0)
-        cache_drain(r);
+    while (unlikely((total = stack_push(head, first, last, count)) == 0))
+        cache_drain(r, head, state);
     fluid_give(count);
     if (unlikely(total > CACHE_HIGH))
-        cache_drain(r);
+        cache_drain(r, head, state);
 }
 
 void page_free(pfn_t pfn)
 {
     if (likely(page_retire(pfn.n)))
-        chain_free(pfn.n, pfn.n, 1);
+        chain_free(&caches[cpu_id()].dirty, PAGE_FREE, pfn.n, pfn.n, 1);
+}
+
+void page_free_zeroed(pfn_t pfn)
+{
+    if (likely(page_retire(pfn.n)))
+        chain_free(&caches[cpu_id()].zeroed, PAGE_ZEROED, pfn.n, pfn.n, 1);
 }
 
 void page_free_bulk(const pfn_t *pfns, size_t n)
@@ -336,12 +342,12 @@ void page_free_bulk(const pfn_t *pfns, size_t n)
             link_set(pfns[i].n, (uint32_t)first);
         first = pfns[i].n;
         if (++count == PAGE_BATCH) {
-            chain_free(first, last, count);
+            chain_free(&caches[cpu_id()].dirty, PAGE_FREE, first, last, count);
             count = 0;
         }
     }
     if (count > 0)
-        chain_free(first, last, count);
+        chain_free(&caches[cpu_id()].dirty, PAGE_FREE, first, last, count);
 }
 
 void page_ref(pfn_t pfn)

@@ -57,6 +57,8 @@ int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out);
 int page_alloc_bulk(unsigned flags, enum page_type type, unsigned rad, pfn_t *out, size_t n);
 /* Give back a page with no mapping left, after its invalidation was acknowledged everywhere. */
 void page_free(pfn_t pfn);
+/* The same for a page whose every byte is zero (a page table with no entry left): it need not be zeroed again. */
+void page_free_zeroed(pfn_t pfn);
 void page_free_bulk(const pfn_t *pfns, size_t n);
 /* Contiguous pages from the never-used ranges, aligned to align pages (power of two). Pages that went through the
    free list are not merged into stretches again. -ENOMEM: no such stretch, or the minimum. */

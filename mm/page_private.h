@@ -56,10 +56,36 @@ void page_reserve_entries(pfn_t first, uint64_t npages);
 /* Give back a part of a reservation. It becomes a range and is fluid again. */
 void page_unreserve(pfn_t first, uint64_t npages, unsigned rad);
 
-/* Take n pages from the fluid count as page_alloc's flags allow; false: refused. */
-bool fluid_take(unsigned flags, uint64_t n);
+/* The fluid count's word (mm/fluid.c): free less promised and unused less minimum. */
+extern int64_t fluid_available; /* atomic */
+
+/* Take n pages for a PA_PROMISED or PA_KERNEL allocation. */
+bool fluid_take_special(unsigned flags, uint64_t n);
+
+/* Take n pages as long as `floor` stay available; false: refused. */
+static inline bool fluid_take_above(int64_t floor, uint64_t n)
+{
+    int64_t a = __atomic_load_n(&fluid_available, __ATOMIC_RELAXED);
+
+    do {
+        if (unlikely(a < floor + (int64_t)n))
+            return false;
+    } while (!__atomic_compare_exchange_n(&fluid_available, &a, a - (int64_t)n, true, __ATOMIC_ACQUIRE,
+                                          __ATOMIC_RELAXED));
+    return true;
+}
+
+/* Take n pages (below 2^PFN_BITS) as page_alloc's flags allow. */
+static inline bool fluid_take(unsigned flags, uint64_t n)
+{
+    if (unlikely(flags & (PA_PROMISED | PA_KERNEL)))
+        return fluid_take_special(flags, n);
+    return fluid_take_above(0, n);
+}
+
 /* n pages came back; called after they can be found. */
-void fluid_give(uint64_t n);
+static inline void fluid_give(uint64_t n) { __atomic_fetch_add(&fluid_available, (int64_t)n, __ATOMIC_RELEASE); }
+
 /* Boot: npages are free, none promised; computes the default minimum. */
 void fluid_boot(uint64_t npages);
 

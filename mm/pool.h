@@ -16,16 +16,20 @@ void *pgd_alloc_zeroed(size_t nbytes);
 void pgd_free(void *p, size_t nbytes);
 
 struct pool_list_stats { uint64_t requests, hits, frees, count; };
-struct pool_stats {
+struct pool_stats { /* free: on the variable list; in_use: neither there nor on a lookaside list */
     uint64_t size, free, in_use, largest, smallest, free_blocks, free_blocks_le64;
     uint64_t lookaside_bytes;
     uint32_t lal_size, nlists;
 };
 void npp_stats(struct pool_stats *s);
 void pgd_stats(struct pool_stats *s);
-void pgd_list_stats(unsigned list, struct pool_list_stats *s); /* list i holds (i+1)*16 bytes */
+/* List i holds packets of (i + 1) * 16 bytes, i below nlists. count: packets on it now. */
+void npp_list_stats(unsigned list, struct pool_list_stats *s);
+void pgd_list_stats(unsigned list, struct pool_list_stats *s);
 int npp_check(void); /* self-check: 0, or -EINVAL after naming the fault on the console */
 int pgd_check(void);
+/* Boot: nonpaged pool, as soon as there are pages; paged pool, when page tables, threads and system parameters are there. */
 void pool_boot(void);
+void pool_boot_paged(void);
 
 #endif

@@ -1,0 +1,236 @@
+/*
+ * Nonpaged pool.
+ *
+ * It lies in KSEG: segments of SEGMENT_PAGES contiguous pages (single ones when no stretch is left), each with a
+ * header and its boundary bits in front. Not in mapped system space, because it must grow while its caller
+ * holds locks up to RANK_POOL at IPL_CLOCK: there nobody may edit the system page tables (RANK_KMAP, lower
+ * rank and IPL), but everybody may take a page (RANK_PFN). KSEG also costs no page tables and no translation-buffer
+ * entries, and a block has one physical address. The pages' database entries point to the segment's header: that is how an address
+ * finds its boundary bits.
+ *
+ * Requests up to POOL_LISTS * 16 bytes go through lookaside lists (mm/pool_lal.h), larger ones to the variable
+ * list under the pool's lock; above half a segment they are page stretches of their own, which do not count
+ * as pool. When the variable list has nothing, the pool grows; when it may not (NPAGEVIR) or cannot, the
+ * lookaside lists are given back to the variable list and it is tried once more. Segments are never given back, so
+ * the pool can be read at any time.
+ */
+#include "arch/alpha/hw/kseg.h"
+#include "kernel/base/bitops.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/string.h"
+#include "kernel/sched/spinlock.h"
+#include "mm/page.h"
+#include "mm/pool_lal.h"
+#include "sysman/params.h"
+
+#define SEGMENT_PAGES 8u
+#define LARGE_BYTES (SEGMENT_PAGES * PAGE_SIZE / 2)
+#define OFFSET_BITS 36u /* KSEG maps 40 bits, in units of 16 bytes */
+
+static struct spinlock pool_lock = SPINLOCK_INIT("nonpaged pool", RANK_POOL, IPL_CLOCK);
+static struct pool_list lists[POOL_LISTS];
+
+/* The segment of an address, by way of the page's database entry. */
+static inline struct pool_area *area_of(uint64_t p)
+{
+    if (unlikely(!kseg_contains((void *)p)))
+        return NULL;
+
+    pfn_t pfn = paddr_to_pfn(kseg_paddr((void *)p));
+
+    if (unlikely(!page_entry_valid(pfn) || page_of(pfn)->type != PAGE_T_SYSTEM))
+        return NULL;
+    return (struct pool_area *)page_of(pfn)->owner;
+}
+
+static struct pool_var var = {.area_of = area_of, .name = "nonpaged"}; /* pool_lock */
+
+static uint64_t kseg_base(void) { return (uint64_t)kseg_ptr(paddr_of(0)); }
+
+/* One more segment that can hold size bytes. pool_lock held. */
+static bool grow_locked(uint64_t size)
+{
+    uint64_t npages = SEGMENT_PAGES;
+    pfn_t pfn;
+
+    if (var.total + npages * PAGE_SIZE > (uint64_t)sysparam(SYSPARAM_NPAGEVIR))
+        return false;
+    if (page_alloc_contig(npages, 1, PA_KERNEL, PAGE_T_SYSTEM, RAD_ANY, &pfn)) {
+        npages = 1;
+        if (page_alloc(PA_KERNEL, PAGE_T_SYSTEM, RAD_ANY, &pfn))
+            return false;
+    }
+
+    struct pool_area *a = kseg_page(pfn);
+    uint64_t header = pool_round(sizeof(*a) + POOL_AREA_WORDS(npages * PAGE_SIZE) * sizeof(uint64_t));
+
+    memset(a, 0, header);
+    a->base = (uint64_t)a + header;
+    a->size = npages * PAGE_SIZE - header;
+    a->starts = (uint64_t *)(a + 1);
+    for (uint64_t i = 0; i < npages; i++)
+        page_of(pfn_add(pfn, i))->owner = (uint64_t)a;
+    pool_var_add(&var, a);
+    return a->size >= size;
+}
+
+static uint64_t list_pop(struct pool_list *l)
+{
+    const uint64_t mask = (1UL << OFFSET_BITS) - 1;
+    uint64_t h, off, next;
+
+    do {
+        h = __atomic_load_n(&l->head, __ATOMIC_ACQUIRE);
+        off = h & mask;
+        if (off == 0)
+            return 0;
+        next = h - off + mask + 1 +
+               (__atomic_load_n((uint64_t *)(kseg_base() + off * POOL_GRAIN), __ATOMIC_RELAXED) & mask);
+    } while (!__atomic_compare_exchange_n(&l->head, &h, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return kseg_base() + off * POOL_GRAIN;
+}
+
+/* Give all that the lookaside lists hold back to the variable list. pool_lock held. */
+static bool reclaim_locked(void)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < POOL_LISTS; i++) {
+        uint64_t size = (i + 1) * POOL_GRAIN, p;
+
+        while ((p = list_pop(&lists[i])) != 0) {
+            __atomic_fetch_sub(&lists[i].frees, 1, __ATOMIC_RELAXED);
+            pool_unseal("nonpaged", p, size);
+            pool_var_free(&var, (void *)p, size);
+            any = true;
+        }
+    }
+    return any;
+}
+
+static void *__attribute__((noinline)) alloc_variable(uint64_t size)
+{
+    ipl_t ipl = spin_lock(&pool_lock);
+    void *p = pool_var_alloc(&var, size, NULL);
+
+    if (!p && (grow_locked(size) || reclaim_locked()))
+        p = pool_var_alloc(&var, size, NULL);
+    spin_unlock(&pool_lock, ipl);
+    return p;
+}
+
+/* Above half a segment: whole pages; the first one's entry tells how many. */
+static void *alloc_large(uint64_t nbytes)
+{
+    uint64_t npages = div_round_up(nbytes, PAGE_SIZE);
+    pfn_t pfn;
+
+    if (page_alloc_contig(npages, 1, PA_KERNEL, PAGE_T_SYSTEM, RAD_ANY, &pfn))
+        return NULL;
+    page_of(pfn)->offset = npages;
+    return kseg_page(pfn);
+}
+
+static void free_large(void *p, uint64_t nbytes)
+{
+    pfn_t pfn = paddr_to_pfn(kseg_paddr(p));
+    uint64_t npages = div_round_up(nbytes, PAGE_SIZE);
+
+    if ((uint64_t)p & PAGE_MASK || !page_entry_valid(pfn) || page_of(pfn)->owner != 0 || page_of(pfn)->offset != npages)
+        panic("nonpaged pool: no block of %lu bytes starts at %p", nbytes, p);
+    page_free_contig(pfn, npages);
+}
+
+void *npp_alloc(size_t nbytes)
+{
+    uint64_t i = (nbytes - 1) / POOL_GRAIN; /* 0 bytes: a very large i */
+
+    if (likely(i < POOL_LISTS)) {
+        struct pool_list *l = &lists[i];
+        uint64_t p;
+
+        __atomic_fetch_add(&l->requests, 1, __ATOMIC_RELAXED);
+        p = list_pop(l);
+        if (likely(p != 0)) {
+            pool_unseal("nonpaged", p, (i + 1) * POOL_GRAIN);
+            return (void *)p;
+        }
+        __atomic_fetch_add(&l->misses, 1, __ATOMIC_RELAXED);
+    }
+    if (nbytes == 0 || nbytes > INT64_MAX)
+        return NULL;
+    return nbytes > LARGE_BYTES ? alloc_large(nbytes) : alloc_variable(pool_round(nbytes));
+}
+
+void *npp_alloc_zeroed(size_t nbytes)
+{
+    void *p = npp_alloc(nbytes);
+
+    if (p)
+        memset(p, 0, nbytes);
+    return p;
+}
+
+void npp_free(void *p, size_t nbytes)
+{
+    uint64_t i = (nbytes - 1) / POOL_GRAIN;
+
+    if (likely(i < POOL_LISTS)) {
+        uint64_t size = (i + 1) * POOL_GRAIN;
+        struct pool_area *a = area_of((uint64_t)p);
+
+        if (unlikely(!a || !pool_area_is_block(a, (uint64_t)p, size)))
+            panic("nonpaged pool: no block of %lu bytes starts at %p", size, p);
+        pool_seal_set("nonpaged", (uint64_t)p, size);
+        pool_list_push(&lists[i], kseg_base(), OFFSET_BITS, (uint64_t)p);
+        return;
+    }
+    if (nbytes == 0 || p == NULL)
+        panic("nonpaged pool: %p of %lu bytes is freed", p, nbytes);
+    if (nbytes > LARGE_BYTES) {
+        free_large(p, nbytes);
+        return;
+    }
+
+    ipl_t ipl = spin_lock(&pool_lock);
+
+    pool_var_free(&var, p, pool_round(nbytes));
+    spin_unlock(&pool_lock, ipl);
+}
+
+void npp_stats(struct pool_stats *s)
+{
+    ipl_t ipl = spin_lock(&pool_lock);
+
+    pool_var_stats(&var, s);
+    spin_unlock(&pool_lock, ipl);
+    s->lookaside_bytes = 0;
+    for (unsigned i = 0; i < POOL_LISTS; i++)
+        s->lookaside_bytes += pool_list_count(&lists[i]) * (i + 1) * POOL_GRAIN;
+    s->in_use = s->size - s->free - MIN(s->lookaside_bytes, s->size - s->free);
+    s->lal_size = POOL_LISTS * POOL_GRAIN;
+    s->nlists = POOL_LISTS;
+}
+
+void npp_list_stats(unsigned list, struct pool_list_stats *s)
+{
+    pool_list_stats_of(&lists[list], s);
+}
+
+int npp_check(void)
+{
+    ipl_t ipl = spin_lock(&pool_lock);
+    int err = pool_var_check(&var);
+
+    spin_unlock(&pool_lock, ipl);
+    return err;
+}
+
+void pool_boot(void)
+{
+    ipl_t ipl = spin_lock(&pool_lock);
+
+    while (var.total < (uint64_t)sysparam(SYSPARAM_NPAGEDYN) && grow_locked(0))
+        ;
+    spin_unlock(&pool_lock, ipl);
+}

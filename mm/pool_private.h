@@ -1,0 +1,66 @@
+/*
+ * Private to mm/pool*.c: areas with their boundary bits, the variable list, lookaside lists.
+ */
+#ifndef MM_POOL_PRIVATE_H
+#define MM_POOL_PRIVATE_H
+
+#include "mm/pool.h"
+
+#define POOL_GRAIN 16u
+#define POOL_LISTS (2560u / POOL_GRAIN) /* largest PAGED_LAL_SIZE */
+
+static inline uint64_t pool_round(uint64_t nbytes) { return (nbytes + POOL_GRAIN - 1) & ~(uint64_t)(POOL_GRAIN - 1); }
+
+/* ---- areas: mm/pool_var.c ---- */
+
+/*
+ * A stretch of pool memory. Bit n of `starts` is set where a block, allocated or free, starts at base + 16 * n; the bit of
+ * the end of the area is always set. So [p, p + size) is a block if and only if the bits of p and p + size are set
+ * and none between: a free with a wrong address or size is caught, whatever its neighbours are.
+ * Bits change under the pool's lock by atomics; a block's own bits do not change while somebody owns it or while it
+ * is on a lookaside list, so its owner may look at them without the lock.
+ */
+struct pool_area {
+    uint64_t base, size; /* constant */
+    uint64_t *starts;    /* size / 16 + 1 bits */
+};
+
+#define POOL_AREA_WORDS(size) ((size) / POOL_GRAIN / 64 + 1)
+
+bool pool_area_is_block(const struct pool_area *a, uint64_t p, uint64_t size);
+
+/* ---- the variable list: mm/pool_var.c ---- */
+
+struct pool_block { /* header of a free block, in it */
+    struct pool_block *next;
+    uint64_t size;
+};
+
+struct pool_var { /* every field and function: under the pool's lock */
+    struct pool_block *first;  /* ascending addresses, no two adjacent in one area */
+    uint64_t bytes, blocks;    /* on the list */
+    uint64_t total;            /* bytes of all areas */
+    struct pool_area *(*area_of)(uint64_t p); /* NULL: no address of this pool */
+    const char *name;
+};
+
+/* Make an area part of the pool: its bits are zero, all of it is free. */
+void pool_var_add(struct pool_var *v, struct pool_area *a);
+/* First fit, size a multiple of 16. `usable` (may be NULL) is asked before [p, p + size), which may include the next
+   block's header, is written. NULL: none. */
+void *pool_var_alloc(struct pool_var *v, uint64_t size, bool (*usable)(uint64_t p, uint64_t size));
+/* Free a block, merged with its free neighbours. Panics when it is none. */
+void pool_var_free(struct pool_var *v, void *p, uint64_t size);
+void pool_var_stats(const struct pool_var *v, struct pool_stats *s);
+int pool_var_check(const struct pool_var *v);
+
+/* ---- lookaside lists: mm/pool_lal.h ---- */
+
+struct pool_list {
+    uint64_t head;     /* atomic */
+    uint64_t requests; /* atomic */
+    uint64_t misses;   /* atomic */
+    uint64_t frees;    /* atomic: onto this list */
+};
+
+#endif
