@@ -1,0 +1,358 @@
+// SOURCES: mm/page.c mm/page_range.c mm/fluid.c kernel/base/string_extra.c
+/*
+ * The page allocator: random operations against a plain model (which pages are out, and to whom), initialisation of
+ * chunks, stretches, the fluid limit to the page, and threads that pass pages between CPUs.
+ */
+#include "mm/page_private.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/alpha/hw/cpu.h"
+#include "arch/alpha/hw/kseg.h"
+#include "mm/fluid.h"
+#include "userland/lib/include/tap.h"
+
+#define GIB_PAGES (UINT64_C(1) << 17)
+
+static uint64_t seed = 0x9E3779B97F4A7C15;
+
+static uint64_t rnd(uint64_t below)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed % below;
+}
+
+static uint64_t entries_ready(uint64_t pfns)
+{
+    uint64_t n = 0;
+
+    for (uint64_t p = 0; p < pfns; p += CHUNK_PAGES)
+        n += page_entry_valid(pfn_of(p));
+    return n;
+}
+
+static bool sums_up(void)
+{
+    struct page_stats s;
+
+    page_stats(&s);
+    return s.total == s.free + s.modified + s.bad + s.active + s.reserved && s.free <= s.total &&
+           s.free >= s.zeroed + s.never_used + s.cached;
+}
+
+static uint64_t free_pages(void)
+{
+    struct page_stats s;
+
+    page_stats(&s);
+    return s.free;
+}
+
+/* ---- random operations ---- */
+
+#define HELD_MAX 6000
+#define NPFNS 16384
+
+static struct held {
+    pfn_t pfn;
+    uint64_t stamp;
+} held[HELD_MAX];
+static unsigned nheld;
+static uint8_t out_pages[NPFNS]; /* the model: 1 where a page is out */
+
+static uint64_t *words(pfn_t p) { return kseg_page(p); }
+
+static const char *take(pfn_t p, bool zero)
+{
+    if (p.n == 0 || p.n >= NPFNS || !page_is_ram(p))
+        return "no RAM";
+    if (out_pages[p.n])
+        return "given out twice";
+    if (page_of(p)->state != PAGE_ACTIVE || page_of(p)->refcnt != 1 || page_of(p)->share || page_of(p)->owner ||
+        page_of(p)->aux || page_of(p)->offset)
+        return "entry not fresh";
+    if (zero)
+        for (unsigned i = 0; i < PAGE_SIZE / 8; i++)
+            if (words(p)[i])
+                return "not zero";
+    out_pages[p.n] = 1;
+    held[nheld] = (struct held){p, rnd(UINT64_MAX) | 1};
+    words(p)[rnd(1024)] = held[nheld].stamp;
+    words(p)[0] = held[nheld].stamp;
+    words(p)[1023] = held[nheld].stamp;
+    nheld++;
+    return NULL;
+}
+
+static const char *drop(unsigned i, pfn_t *out)
+{
+    *out = held[i].pfn;
+    if (words(*out)[0] != held[i].stamp || words(*out)[1023] != held[i].stamp)
+        return "written by somebody else";
+    out_pages[out->n] = 0;
+    held[i] = held[--nheld];
+    return NULL;
+}
+
+static const char *random_step(void)
+{
+    pfn_t p[100];
+    const char *bad = NULL;
+    unsigned n = 1 + (unsigned)rnd(99), flags = rnd(2) ? PA_ZERO : 0;
+
+    host_cpu_enter((unsigned)rnd(MAX_CPUS), NULL);
+    switch (rnd(7)) {
+    case 0:
+        if (nheld < HELD_MAX && page_alloc(flags, PAGE_T_PROCESS, RAD_ANY, p) == 0)
+            bad = take(p[0], flags);
+        break;
+    case 1:
+        if (nheld + n <= HELD_MAX && page_alloc_bulk(flags, PAGE_T_OBJECT, 0, p, n) == 0)
+            for (unsigned i = 0; i < n && !bad; i++)
+                bad = take(p[i], flags);
+        break;
+    case 2:
+        if (nheld) {
+            bad = drop((unsigned)rnd(nheld), p);
+            if (rnd(4) == 0) {
+                memset(words(p[0]), 0, PAGE_SIZE);
+                page_free_zeroed(p[0]);
+            } else
+                page_free(p[0]);
+        }
+        break;
+    case 3:
+    case 4:
+        n = n < nheld ? n : nheld;
+        for (unsigned i = 0; i < n && !bad; i++)
+            bad = drop((unsigned)rnd(nheld), &p[i]);
+        page_free_bulk(p, n);
+        break;
+    case 5:
+        page_zero_idle((unsigned)rnd(8));
+        break;
+    case 6: {
+        uint64_t align = 1u << rnd(7);
+
+        if (nheld + n > HELD_MAX || page_alloc_contig(n, align, flags, PAGE_T_SYSTEM, RAD_ANY, p))
+            break;
+        if (p[0].n % align)
+            bad = "not aligned";
+        for (unsigned i = 0; i < n && !bad; i++)
+            bad = take(pfn_add(p[0], i), flags);
+        if (!bad && rnd(2)) { /* back as a stretch */
+            for (unsigned i = 0; i < n; i++)
+                out_pages[p[0].n + i] = 0;
+            nheld -= n;
+            page_free_contig(p[0], n);
+        }
+        break;
+    }
+    }
+    return bad;
+}
+
+static void test_random(void)
+{
+    const char *bad = NULL;
+    uint64_t first = free_pages(), step;
+
+    for (step = 0; step < 60000 && !bad; step++) {
+        bad = random_step();
+        if (!bad && !sums_up())
+            bad = "counts do not sum up";
+        if (!bad && fluid_count() + nheld != first)
+            bad = "fluid count and pages out differ";
+    }
+    ok(!bad, "60000 random operations on four CPUs keep to the model%s%s", bad ? ": " : "", bad ? bad : "");
+    while (nheld) {
+        pfn_t p;
+
+        drop(nheld - 1, &p);
+        page_free(p);
+    }
+    is(free_pages(), first, "all pages are free again");
+    is(fluid_count(), first, "and fluid");
+}
+
+/* ---- limits ---- */
+
+static void test_limits(void)
+{
+    static pfn_t p[NPFNS];
+    uint64_t limit = fluid_count() - fluid_minimum(), n = 0;
+    pfn_t q[8];
+
+    is(fluid_promise(limit + 1), -12, "a promise one page beyond the limit is refused");
+    is(fluid_promise(limit), 0, "a promise to exactly the limit is made");
+    is(page_alloc(0, PAGE_T_PROCESS, 0, q), -12, "then no ordinary page is to be had");
+    is(page_alloc(PA_PROMISED, PAGE_T_GLOBAL, 0, q), 0, "a promised one is");
+    fluid_promise_used(1);
+    is(fluid_promised_unused(), limit - 1, "it is used");
+    is(page_alloc(0, PAGE_T_PROCESS, 0, q + 1), -12, "and takes from nobody else");
+    fluid_promise_unused(1);
+    page_free(q[0]);
+    fluid_promise_end(limit);
+    is(fluid_promised_unused(), 0, "the promise is taken back");
+
+    while (page_alloc(0, PAGE_T_PROCESS, 0, &p[n]) == 0)
+        n++;
+    is(n, limit, "ordinary pages go to exactly the limit");
+    is(fluid_promise(1), -12, "nothing can be promised");
+    is(page_alloc_bulk(0, PAGE_T_PROCESS, 0, q, 2), -12, "two at once are refused");
+    is(page_alloc_contig(1, 1, 0, PAGE_T_SYSTEM, 0, q), -12, "a stretch is refused");
+    page_free(p[--n]);
+    is(page_alloc_bulk(0, PAGE_T_PROCESS, 0, q, 2), -12, "all or none");
+    is(page_alloc(0, PAGE_T_PROCESS, 0, &p[n]), 0, "the page that was freed can be had");
+    n++;
+
+    uint64_t k = 0;
+    static pfn_t reserve[NPFNS];
+
+    while (page_alloc(PA_KERNEL, PAGE_T_PT, 0, &reserve[k]) == 0)
+        k++;
+    is(k, fluid_minimum() - fluid_minimum() / 4, "the kernel gets three quarters of the minimum");
+    uint64_t rest = free_pages();
+
+    is(rest, fluid_minimum() / 4, "the rest is there");
+    for (uint64_t i = 0; i < rest; i++)
+        if (page_alloc(PA_PROMISED, PAGE_T_GLOBAL, 0, &reserve[k++]))
+            break;
+    is(free_pages(), 0, "promised allocations find the last page, wherever it is cached");
+    page_free_bulk(reserve, k);
+    page_free_bulk(p, n);
+    is(fluid_count() - fluid_minimum(), limit, "all is as before");
+}
+
+/* ---- stretches and chunks ---- */
+
+static void test_contig(void)
+{
+    uint64_t before = free_pages();
+    pfn_t a, b, c;
+
+    is(page_alloc_contig(512, 512, 0, PAGE_T_SYSTEM, 0, &a), 0, "512 pages");
+    is(a.n % 512, 0, "aligned to 512");
+    is(page_alloc_contig(700, 512, PA_ZERO, PAGE_T_SYSTEM, 0, &b), 0, "700 pages");
+    is(b.n % 512, 0, "aligned to 512");
+    is(page_alloc_contig(before, 1, 0, PAGE_T_SYSTEM, 0, &c), -12, "more than there is");
+    is(page_alloc_contig(1, 1 << 26, 0, PAGE_T_SYSTEM, 0, &c), -12, "an alignment that no page has");
+    page_free_contig(b, 700);
+    page_free_contig(a, 512);
+    is(free_pages(), before, "all back");
+
+    page_alloc(0, PAGE_T_SYSTEM, 0, &a);
+    page_set_bad(a);
+    page_ref(a);
+    ok(!page_unref(a), "not the last reference");
+    ok(page_unref(a), "the last reference");
+    is(page_of(a)->state, PAGE_BAD, "a bad page goes to the bad list");
+    is(free_pages(), before - 1, "and is free no more");
+}
+
+static void boot_small(void)
+{
+    page_boot_add_range(pfn_of(9000), 4000); /* holes, out of order */
+    page_boot_add_range(pfn_of(15), 385);
+    page_boot_add_range(pfn_of(600), 8000);
+    pfn_t b = page_boot_alloc(3);
+    page_boot_done();
+
+    ok(b.n == 15, "pages before the database come from the low end");
+    is(entries_ready(NPFNS), 0, "no chunk is initialised at boot");
+    is(free_pages(), 12385 - 3 - 51 - 1, "all RAM is free but those, the database and its bitmap");
+    ok(!page_is_ram(pfn_of(500)) && page_is_ram(pfn_of(600)) && !page_is_ram(pfn_of(8999)), "holes are no RAM");
+
+    pfn_t p;
+
+    page_alloc(0, PAGE_T_SYSTEM, 0, &p);
+    is(p.n, 18, "the first page is the lowest");
+    is(entries_ready(NPFNS), 1, "and initialises one chunk");
+    page_free(p);
+    page_alloc_contig(1024, 512, 0, PAGE_T_SYSTEM, 0, &p);
+    is(entries_ready(NPFNS), 5, "1024 aligned pages initialise four");
+    page_free_contig(p, 1024);
+    page_reserve(2048, 512, 0, &p);
+    is(entries_ready(NPFNS), 5, "a reservation none");
+    ok(!page_entry_valid(p), "its entries are left alone");
+    page_reserve_entries(p, 2048);
+    is(page_of(pfn_add(p, 2047))->state, PAGE_RESERVED, "until it is used");
+    page_unreserve(p, 2048, 0);
+    is(page_of(pfn_add(p, 2047))->state, PAGE_UNUSED, "and then it is a range again");
+    ok(sums_up(), "the counts sum up");
+}
+
+/* ---- threads ---- */
+
+#define SLOTS 64
+static uint64_t slots[SLOTS]; /* atomic: PFNs that threads pass to each other */
+static uint64_t broken_pages; /* atomic */
+
+static void *passer(void *arg)
+{
+    uint64_t s = (uint64_t)arg * 7919 + 1;
+
+    host_cpu_enter((unsigned)((uint64_t)arg % MAX_CPUS), NULL);
+    for (unsigned i = 0; i < 60000; i++) {
+        pfn_t p;
+
+        s = s * 6364136223846793005u + 1442695040888963407u;
+        if ((s >> 60) == 0)
+            host_cpu_enter((unsigned)(s >> 40) % MAX_CPUS, NULL); /* moved to another CPU */
+        if (page_alloc(0, PAGE_T_PROCESS, 0, &p) == 0) {
+            words(p)[0] = p.n; /* an owner writes: two owners are seen */
+            words(p)[1] = s;
+            p.n = __atomic_exchange_n(&slots[(s >> 33) % SLOTS], p.n, __ATOMIC_ACQ_REL);
+            if (p.n == 0)
+                continue;
+        } else
+            p.n = __atomic_exchange_n(&slots[(s >> 33) % SLOTS], 0, __ATOMIC_ACQ_REL);
+        if (p.n == 0)
+            continue;
+        if (words(p)[0] != p.n)
+            __atomic_fetch_add(&broken_pages, 1, __ATOMIC_RELAXED);
+        words(p)[0] = 0;
+        page_free(p);
+    }
+    return NULL;
+}
+
+static void test_threads(void)
+{
+    pthread_t t[6];
+    uint64_t before = free_pages();
+
+    for (uint64_t i = 0; i < 6; i++)
+        pthread_create(&t[i], NULL, passer, (void *)i);
+    for (unsigned i = 0; i < 6; i++)
+        pthread_join(t[i], NULL);
+    host_cpu_enter(0, NULL);
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (slots[i])
+            page_free(pfn_of(slots[i]));
+    is(broken_pages, 0, "six threads that pass pages around never share one");
+    is(free_pages(), before, "none is lost");
+    is(fluid_count(), before, "and the fluid count agrees");
+}
+
+/* ---- a large machine ---- */
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        seed = strtoull(argv[1], NULL, 0);
+    diag("seed %#lx", seed);
+    boot_small();
+    test_contig();
+    test_random();
+    test_limits();
+    test_threads();
+    ok(sums_up(), "the counts sum up at the end");
+    return tap_done();
+}
