@@ -67,7 +67,9 @@ def encode(parameters: dict[str, int], reservations: list[Reservation]) -> bytes
         table += TABLE_ENTRY.pack(kind, offset, len(content), len(records))
         body += content
         offset += len(content)
-    return seal(HEADER.pack(MAGIC, VERSION, HEADER.size, offset, 0, len(sections), 0) + table + body)
+    return seal(
+        HEADER.pack(MAGIC, VERSION, HEADER.size, offset, 0, len(sections), 0) + table + body
+    )
 
 
 def seal(blob: bytes) -> bytes:
@@ -91,7 +93,9 @@ def decode(blob: bytes) -> tuple[list[tuple[str, int]], list[Reservation]]:
     need(total == len(blob) <= MAX_BYTES, 16, "wrong length")
     need(crc32c(blob[:20] + bytes(4) + blob[24:]) == checksum, 20, "wrong checksum")
     need(zero == 0, 28, "damaged header")
-    need(count <= 2 and HEADER.size + count * TABLE_ENTRY.size <= total, 24, "damaged section table")
+    need(
+        count <= 2 and HEADER.size + count * TABLE_ENTRY.size <= total, 24, "damaged section table"
+    )
     expect = HEADER.size + count * TABLE_ENTRY.size
     parameters: list[tuple[str, int]] = []
     reservations: list[Reservation] = []
@@ -119,7 +123,9 @@ def decode(blob: bytes) -> tuple[list[tuple[str, int]], list[Reservation]]:
 
 def _reservation(blob: bytes, where: int) -> Reservation:
     name, flags, group, rad, size = RESERVED.unpack_from(blob, where)
-    entry = Reservation.from_flags(_name(name), size, flags, group, None if rad == RAD_NONE else rad)
+    entry = Reservation.from_flags(
+        _name(name), size, flags, group, None if rad == RAD_NONE else rad
+    )
     if entry.check().flags != flags or (entry.group or 0) != group:
         raise SysmanError("flags that exclude each other")
     return entry

@@ -126,7 +126,10 @@ class Session:
                 self._print(f"{' '.join(verb.words)} {verb.operands}".rstrip())
                 self._print(f"    {verb.help}")
                 if verb.qualifiers:
-                    names = (f"/{'[NO]' if q.negatable else ''}{q.name}{'=n' if q.takes else ''}" for q in verb.qualifiers)
+                    names = (
+                        f"/{'[NO]' if q.negatable else ''}{q.name}{'=n' if q.takes else ''}"
+                        for q in verb.qualifiers
+                    )
                     self._print("    " + " ".join(names))
 
     def _changed(self, message: str) -> None:
@@ -146,7 +149,9 @@ class Session:
             table.add_column(head, justify="right" if i in right else "left", no_wrap=True)
         for row in rows:
             table.add_row(*row)
-        Console(file=self.out, width=None if self.out.isatty() else 120, markup=False, highlight=False).print(table)
+        Console(
+            file=self.out, width=None if self.out.isatty() else 120, markup=False, highlight=False
+        ).print(table)
 
 
 def complete(text: str) -> list[str]:
@@ -156,13 +161,19 @@ def complete(text: str) -> list[str]:
     if "/" in word or any(v.words[:1] == tuple(before) for v in command.VERBS if len(v.words) == 1):
         word = word[word.rfind("/") :]
     try:
-        first = command._choose(before[0], [v.words[0] for v in command.VERBS], "") if before else ""
+        first = (
+            command._choose(before[0], [v.words[0] for v in command.VERBS], "") if before else ""
+        )
     except SysmanError:
         return []
     if word.startswith("/"):
         names = set()
         for verb in command.VERBS:
-            if verb.words[0] == first and len(before) > 1 and verb.words[-1].startswith(before[1].upper()):
+            if (
+                verb.words[0] == first
+                and len(before) > 1
+                and verb.words[-1].startswith(before[1].upper())
+            ):
                 for qualifier in verb.qualifiers:
                     names.add(f"/{qualifier.name}{'=' if qualifier.takes else ''}")
                     if qualifier.negatable:

@@ -1,26 +1,28 @@
 /*
  * Parser of the configuration blob (sysman/FORMAT.md).
  *
- * The blob comes from outside: a flipped byte, a cut or noise must never stop the boot. Order of the checks:
- * what is needed to compute the checksum (magic, version, lengths), then the checksum, then all the rest as if
- * there were no checksum: a blob with a right checksum may still have been made by a hostile or broken tool.
+ * The blob comes from outside: a flipped byte, a cut or noise must never stop the boot. Order of
+ * the checks: what is needed to compute the checksum (magic, version, lengths), then the checksum,
+ * then all the rest as if there were no checksum: a blob with a right checksum may still have been
+ * made by a hostile or broken tool.
  *
- * Each field is read by its offset, byte by byte: no alignment, no host byte order, no structure overlay. Every
- * access is inside [0, total), and total <= nbytes <= CONFIG_MAX_BYTES, so sums of offsets and lengths below
- * 2^32 cannot wrap as they are compared in 64 bits. Encodings are unique: sections lie in the order of their type,
- * without gap, to the end, names are padded with zeros, fields without meaning are zero. So there is no byte that
- * the parser does not judge, and two blobs of one configuration are equal.
+ * Each field is read by its offset, byte by byte: no alignment, no host byte order, no structure
+ * overlay. Every access is inside [0, total), and total <= nbytes <= CONFIG_MAX_BYTES, so sums of
+ * offsets and lengths below 2^32 cannot wrap as they are compared in 64 bits. Encodings are unique:
+ * sections lie in the order of their type, without gap, to the end, names are padded with zeros,
+ * fields without meaning are zero. So there is no byte that the parser does not judge, and two
+ * blobs of one configuration are equal.
  *
  * The result goes into the caller's structure of fixed size. On an error it is emptied again.
  */
 #include "sysman/config.h"
 
-#define HEADER_BYTES 32u
+#define HEADER_BYTES      32u
 #define TABLE_ENTRY_BYTES 16u
-#define SECTION_PARAMS 1u
-#define SECTION_RESERVED 2u
-#define PARAM_BYTES 40u
-#define RESERVED_BYTES 64u
+#define SECTION_PARAMS    1u
+#define SECTION_RESERVED  2u
+#define PARAM_BYTES       40u
+#define RESERVED_BYTES    64u
 
 static const unsigned char magic[8] = {'M', 'E', 'G', 'A', 'C', 'O', 'N', 'F'};
 
@@ -38,7 +40,8 @@ static struct config_result fail(enum config_error e, uint64_t offset)
 
 #define PASS ((struct config_result){CONFIG_OK, 0})
 
-/* Four bits at a time: 64 bytes of table, and a blob is some kilobytes. Polynomial 0x1EDC6F41, reflected. */
+/* Four bits at a time: 64 bytes of table, and a blob is some kilobytes. Polynomial 0x1EDC6F41,
+ * reflected. */
 uint32_t config_crc32c(uint32_t crc, const void *data, size_t nbytes)
 {
     static const uint32_t nibble[16] = {
@@ -65,8 +68,8 @@ static bool param_name_byte(unsigned char c)
 /* Section names: any visible character but the colon (openvms-api.md 1.2). */
 static bool reserved_name_byte(unsigned char c) { return c > 0x20 && c < 0x7F && c != ':'; }
 
-/* A name of 1 .. field - 1 bytes, then zeros to the end of the field. Returns field when it is good,
-   else the offset of the byte that is wrong. */
+/* A name of 1 .. field - 1 bytes, then zeros to the end of the field. Returns field when it is
+   good, else the offset of the byte that is wrong. */
 static uint32_t copy_name(char *to, const unsigned char *from, uint32_t field,
                           bool (*good)(unsigned char))
 {

@@ -1,7 +1,7 @@
 /*
  * The configuration blob (sysman/FORMAT.md): what the kernel's parser makes of it.
- * Pure: no allocation, no machine, builds for the host. The parser checks every length, accepts exactly
- * one encoding of a given configuration, and never reads outside [blob, blob + nbytes).
+ * Pure: no allocation, no machine, builds for the host. The parser checks every length, accepts
+ * exactly one encoding of a given configuration, and never reads outside [blob, blob + nbytes).
  */
 #ifndef SYSMAN_CONFIG_H
 #define SYSMAN_CONFIG_H
@@ -10,24 +10,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CONFIG_MAX_BYTES 65536    /* longest blob */
-#define CONFIG_MAX_PARAMS 128     /* records in the parameter section */
-#define CONFIG_MAX_RESERVED 128   /* records in the reserved-memory section */
-#define CONFIG_PARAM_NAME_MAX 31
-#define CONFIG_RESERVED_NAME_MAX 43 /* as a global section's name */
-#define CONFIG_RESERVED_MB_MAX 1048576 /* 1 TiB: all that KSEG maps */
-#define CONFIG_GROUP_MAX 037777   /* UIC groups have 14 bits */
-#define CONFIG_RAD_NONE 0xFFFFFFFFu
-#define CONFIG_RAD_MAX 63u
+#define CONFIG_MAX_BYTES         65536 /* longest blob */
+#define CONFIG_MAX_PARAMS        128   /* records in the parameter section */
+#define CONFIG_MAX_RESERVED      128   /* records in the reserved-memory section */
+#define CONFIG_PARAM_NAME_MAX    31
+#define CONFIG_RESERVED_NAME_MAX 43      /* as a global section's name */
+#define CONFIG_RESERVED_MB_MAX   1048576 /* 1 TiB: all that KSEG maps */
+#define CONFIG_GROUP_MAX         037777  /* UIC groups have 14 bits */
+#define CONFIG_RAD_NONE          0xFFFFFFFFu
+#define CONFIG_RAD_MAX           63u
 
-/* Flags of an entry; each choice is stored explicitly. The same numbers as RMD_* of mm/reserved.h. */
-#define CONFIG_RES_ALLOCATE 0x1u
-#define CONFIG_RES_ZERO 0x2u        /* only with ALLOCATE */
+/* Flags of an entry; each choice is stored explicitly. The same numbers as RMD_* of mm/reserved.h.
+ */
+#define CONFIG_RES_ALLOCATE    0x1u
+#define CONFIG_RES_ZERO        0x2u /* only with ALLOCATE */
 #define CONFIG_RES_PAGE_TABLES 0x4u /* not with NOGLOBAL */
-#define CONFIG_RES_GROUP 0x8u       /* exactly one of GROUP, SYSGBL, NOGLOBAL */
-#define CONFIG_RES_SYSGBL 0x10u
-#define CONFIG_RES_NOGLOBAL 0x20u
-#define CONFIG_RES_ALL 0x3Fu
+#define CONFIG_RES_GROUP       0x8u /* exactly one of GROUP, SYSGBL, NOGLOBAL */
+#define CONFIG_RES_SYSGBL      0x10u
+#define CONFIG_RES_NOGLOBAL    0x20u
+#define CONFIG_RES_ALL         0x3Fu
 
 struct config_param {
     char name[CONFIG_PARAM_NAME_MAX + 1];
@@ -55,11 +56,11 @@ struct config {
 
 enum config_error {
     CONFIG_OK,
-    CONFIG_SHORT,         /* ends before its header or before its stated length */
-    CONFIG_MAGIC,         /* no configuration blob */
-    CONFIG_VERSION,       /* a version that this kernel does not know */
-    CONFIG_HEADER,        /* header length, or a field that must be zero */
-    CONFIG_LENGTH,        /* stated length and real length differ, or it is too long */
+    CONFIG_SHORT,   /* ends before its header or before its stated length */
+    CONFIG_MAGIC,   /* no configuration blob */
+    CONFIG_VERSION, /* a version that this kernel does not know */
+    CONFIG_HEADER,  /* header length, or a field that must be zero */
+    CONFIG_LENGTH,  /* stated length and real length differ, or it is too long */
     CONFIG_CHECKSUM,
     CONFIG_SECTION_TABLE, /* unknown or repeated type, wrong order, offset, length or count */
     CONFIG_TOO_MANY,      /* more records than the kernel's table holds */

@@ -87,9 +87,7 @@ class Configuration:
         if not found:
             raise SysmanError(f"{name}: no such entry")
         if "GROUP" in given or given.get("SYSGBL") or given.get("GLOBAL_SECTION") is False:
-            exact = [
-                i for i in found if self.reservations[i].group == given.get("GROUP", None)
-            ]
+            exact = [i for i in found if self.reservations[i].group == given.get("GROUP", None)]
             if exact:
                 return exact[0]
         if len(found) > 1:

@@ -1,12 +1,12 @@
 /*
- * System parameters. One array of values indexed by enum sysparam_id; the names and limits come from
- * sysman/params.def. There are ten of them and they are looked up by name at boot or at a person's
- * wish only, so a search by strings is enough.
+ * System parameters. One array of values indexed by enum sysparam_id; the names and limits come
+ * from sysman/params.def. There are ten of them and they are looked up by name at boot or at a
+ * person's wish only, so a search by strings is enough.
  */
 #include "sysman/params.h"
 
 static const struct sysparam_info infos[SYSPARAM_COUNT] = {
-#define SYSPARAM(name_, default_, min_, max_, unit_, dynamic_)                                     \
+#define SYSPARAM(name_, default_, min_, max_, unit_, dynamic_) \
     [SYSPARAM_##name_] = {#name_, default_, min_, max_, unit_, dynamic_},
 #define SYSPARAM_ALIAS(alias_, name_)
 #define SYSPARAM_WORD(name_, word_, value_)
@@ -76,7 +76,8 @@ enum sysparam_status sysparam_set(const char *name, int64_t value, bool running)
 }
 
 unsigned sysparam_boot_apply(const struct config *config,
-                             void (*complain)(const struct config_param *p, enum sysparam_status why))
+                             void (*complain)(const struct config_param *p,
+                                              enum sysparam_status why))
 {
     unsigned refused = 0;
 

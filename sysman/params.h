@@ -1,6 +1,7 @@
 /*
  * System parameters: the table of sysman/params.def and the values now in force.
- * Pure: builds for the host. Values: set at boot by one CPU; later only dynamic ones change (atomic).
+ * Pure: builds for the host. Values: set at boot by one CPU; later only dynamic ones change
+ * (atomic).
  */
 #ifndef SYSMAN_PARAMS_H
 #define SYSMAN_PARAMS_H
@@ -45,9 +46,11 @@ enum sysparam_id sysparam_find(const char *name);
 /* Set by name. running: the system is up, only dynamic parameters change. */
 enum sysparam_status sysparam_set(const char *name, int64_t value, bool running);
 
-/* Take over the parameters of a parsed blob at boot. What is unknown or out of range keeps its default
-   and is handed to complain (may be NULL) with the status. Returns how many were refused. */
+/* Take over the parameters of a parsed blob at boot. What is unknown or out of range keeps its
+   default and is handed to complain (may be NULL) with the status. Returns how many were refused.
+ */
 unsigned sysparam_boot_apply(const struct config *config,
-                             void (*complain)(const struct config_param *p, enum sysparam_status why));
+                             void (*complain)(const struct config_param *p,
+                                              enum sysparam_status why));
 
 #endif

@@ -50,7 +50,9 @@ class Reservation:
         return flags
 
     @classmethod
-    def from_flags(cls, name: str, size: int, flags: int, group: int, rad: int | None) -> Reservation:
+    def from_flags(
+        cls, name: str, size: int, flags: int, group: int, rad: int | None
+    ) -> Reservation:
         return cls(
             name=name,
             size=size,
@@ -115,7 +117,9 @@ class Reservation:
         if "NEW_RAD" in given:
             new = replace(new, rad=None if given["NEW_RAD"] is False else given["NEW_RAD"])
         if not new.global_section and (given.get("SYSGBL") or "GROUP" in given):
-            raise SysmanError(f"{self.name}: the entry is /NOGLOBAL_SECTION: say /GLOBAL_SECTION too")
+            raise SysmanError(
+                f"{self.name}: the entry is /NOGLOBAL_SECTION: say /GLOBAL_SECTION too"
+            )
         return new.check()
 
     def qualifiers(self) -> str:

@@ -14,11 +14,15 @@ TOP = Path(__file__).parent.parent
 
 # Script, its standard output, its exit status. No files or programs but what the guest has too.
 CASES = [
-    ('echo hello "a  b" \'c $x\' d\\ e', "hello a  b c $x d e\n", 0),
+    ("echo hello \"a  b\" 'c $x' d\\ e", "hello a  b c $x d e\n", 0),
     ('x=5; echo $x "${x}y" ${#x} ${nope:-default} ${x:+set}', "5 5y 1 default set\n", 0),
     ("echo $(echo nested $(echo deep)) `echo back`", "nested deep back\n", 0),
     ('for i in a b "c d"; do echo "<$i>"; done', "<a>\n<b>\n<c d>\n", 0),
-    ("i=0; while [ $i -lt 5 ]; do i=$((i+1)); [ $i -eq 3 ] && continue; echo $i; done", "1\n2\n4\n5\n", 0),
+    (
+        "i=0; while [ $i -lt 5 ]; do i=$((i+1)); [ $i -eq 3 ] && continue; echo $i; done",
+        "1\n2\n4\n5\n",
+        0,
+    ),
     ("if false; then echo no; elif true; then echo elif; else echo else; fi", "elif\n", 0),
     ("true && echo and || echo or; false && echo and || echo or", "and\nor\n", 0),
     ("! false; echo $?; (exit 3); echo $?", "0\n3\n", 0),
@@ -31,13 +35,25 @@ CASES = [
     ("X=1; export X; Y=2 sh -c 'echo $X$Y'; echo \"[$Y]\"", "12\n[]\n", 0),
     ("sh -c 'echo $# $0 \"$2\"; shift; echo \"$@\"' name p1 'p 2'", "2 name p 2\np 2\n", 0),
     ("echo /no/such/* '/bin/*'", "/no/such/* /bin/*\n", 0),
-    ('x="a b c"; for w in $x; do echo $w; done; for w in "$x"; do echo $w; done', "a\nb\nc\na b c\n", 0),
+    (
+        'x="a b c"; for w in $x; do echo $w; done; for w in "$x"; do echo $w; done',
+        "a\nb\nc\na b c\n",
+        0,
+    ),
     ("echo a;echo b # comment", "a\nb\n", 0),
     ("until true; do echo never; done; echo done", "done\n", 0),
-    ("for i in 1 2; do for j in 1 2 3; do [ $j = 2 ] && continue 2; echo $i$j; done; done", "11\n21\n", 0),
+    (
+        "for i in 1 2; do for j in 1 2 3; do [ $j = 2 ] && continue 2; echo $i$j; done; done",
+        "11\n21\n",
+        0,
+    ),
     ("(exit 7) & wait $!; echo $?", "7\n", 0),
     ("nosuchcommand 2>/dev/null; echo $?", "127\n", 0),
-    ("echo $((2+3*4)) $(((2+3)*4)) $((7/2)) $((-7%3)) $((1<2)) $((1==2||3>2))", "14 20 3 -1 1 1\n", 0),
+    (
+        "echo $((2+3*4)) $(((2+3)*4)) $((7/2)) $((-7%3)) $((1<2)) $((1==2||3>2))",
+        "14 20 3 -1 1 1\n",
+        0,
+    ),
     ('echo "quote \\" dollar \\$ back \\\\ tick \\`"', 'quote " dollar $ back \\ tick `\n', 0),
     ("for i in 1 2 3 4 5 6 7 8; do echo $i; done | { read a; read b; echo $b$a; }", "21\n", 0),
     ("kill -9 $$", "", 137),
@@ -45,7 +61,20 @@ CASES = [
     ("false", "", 1),
 ]
 
-NOT_COMPLETE = ["if true", 'echo "abc', "(", "echo a |", "echo ${", "&&", "while true; do", "| x", "fi", ") x", ";", "for 1 in a"]
+NOT_COMPLETE = [
+    "if true",
+    'echo "abc',
+    "(",
+    "echo a |",
+    "echo ${",
+    "&&",
+    "while true; do",
+    "| x",
+    "fi",
+    ") x",
+    ";",
+    "for 1 in a",
+]
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +93,9 @@ def environment(shell: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize(("script", "output", "status"), CASES)
 def test_on_the_host(shell, script, output, status):
-    done = subprocess.run([shell, "-c", script], capture_output=True, text=True, timeout=20, env=environment(shell))
+    done = subprocess.run(
+        [shell, "-c", script], capture_output=True, text=True, timeout=20, env=environment(shell)
+    )
     assert " ".join(done.stdout.split()) == " ".join(output.split())
     assert (done.returncode if done.returncode >= 0 else 128 - done.returncode) == status
     assert "Sanitizer" not in done.stderr
@@ -72,14 +103,18 @@ def test_on_the_host(shell, script, output, status):
 
 @pytest.mark.parametrize("script", NOT_COMPLETE)
 def test_broken_syntax_is_status_2(shell, script):
-    done = subprocess.run([shell, "-c", script], capture_output=True, text=True, timeout=20, env=environment(shell))
+    done = subprocess.run(
+        [shell, "-c", script], capture_output=True, text=True, timeout=20, env=environment(shell)
+    )
     assert done.returncode == 2 and done.stdout == "" and "Sanitizer" not in done.stderr
 
 
 def test_script_reads_its_own_input(shell):
     """Lines behind a command are there for the command to read."""
     script = 'if true\nthen echo yes\nfi\necho "two\nlines"\nread x\nthis is data\necho got $x\n'
-    done = subprocess.run([shell], input=script, capture_output=True, text=True, timeout=20, env=environment(shell))
+    done = subprocess.run(
+        [shell], input=script, capture_output=True, text=True, timeout=20, env=environment(shell)
+    )
     assert done.stdout == "yes\ntwo\nlines\ngot this is data\n"
 
 

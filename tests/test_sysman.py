@@ -68,7 +68,11 @@ def test_round_trip(seed, tmp_path):
     assert Configuration.load(tmp_path / "blob") == configuration
     again = Configuration()
     for entry in configuration.reservations:
-        again.reserve(f'"{entry.name}" {entry.qualifiers()}') if '"' not in entry.name else again.add(entry)
+        (
+            again.reserve(f'"{entry.name}" {entry.qualifiers()}')
+            if '"' not in entry.name
+            else again.add(entry)
+        )
     assert again.reservations == configuration.reservations
 
 
@@ -93,7 +97,10 @@ def test_every_flipped_byte_is_refused():
         ("A 1 /all/noz", "/SIZE=1 /ALLOCATE /NOZERO /PAGE_TABLES /SYSGBL"),
         ("A 1 /GROUP=377 /NOPAGE", "/SIZE=1 /NOALLOCATE /NOZERO /NOPAGE_TABLES /GROUP=377"),
         ("A 1 /NOGLOBAL_SECTION /ALLOCATE", "/SIZE=1 /ALLOCATE /NOZERO /NOGLOBAL_SECTION"),
-        ("A 1 /RAD=2 /ALLOCATE /NOALLOCATE", "/SIZE=1 /NOALLOCATE /NOZERO /PAGE_TABLES /SYSGBL /RAD=2"),
+        (
+            "A 1 /RAD=2 /ALLOCATE /NOALLOCATE",
+            "/SIZE=1 /NOALLOCATE /NOZERO /PAGE_TABLES /SYSGBL /RAD=2",
+        ),
         ("A /SIZE:%X10", "/SIZE=16 /NOALLOCATE /NOZERO /PAGE_TABLES /SYSGBL"),
     ],
 )
@@ -180,7 +187,9 @@ def test_parameters(text, name, value):
     assert configuration.parameters == {name: value}
 
 
-@pytest.mark.parametrize("text", ["NOSUCH=1", "PAGEDYN", "PAGEDYN=1", "PAGEDYN=x", "PAGED_LAL_SIZE=2561"])
+@pytest.mark.parametrize(
+    "text", ["NOSUCH=1", "PAGEDYN", "PAGEDYN=1", "PAGEDYN=x", "PAGED_LAL_SIZE=2561"]
+)
 def test_parameters_refused(text):
     with pytest.raises(SysmanError):
         Configuration().set_parameter(text)

@@ -108,7 +108,11 @@ def describe_pte(pte: int) -> str:
 
 def symbol_at(address: int) -> str:
     """name+offset of a code address."""
-    return gdb.execute(f"info symbol {address & 0xFFFFFFFFFFFFFFFF:#x}", to_string=True).split(" in section")[0].strip()
+    return (
+        gdb.execute(f"info symbol {address & 0xFFFFFFFFFFFFFFFF:#x}", to_string=True)
+        .split(" in section")[0]
+        .strip()
+    )
 
 
 def number(argument: str) -> int:

@@ -38,7 +38,9 @@ class Walk(Command):
         va = number(words[0])
         if sign_extend(va) != va:
             raise gdb.GdbError(f"{va:#x} is not a 43-bit signed address")
-        pfn = int(find_process(words[1])["aspace"]["root"]["n"]) if len(words) > 1 else current_root()
+        pfn = (
+            int(find_process(words[1])["aspace"]["root"]["n"]) if len(words) > 1 else current_root()
+        )
         if KSEG <= va < KSEG + (2 << 40):
             print(f"{va:#018x} is in KSEG: physical {(va - KSEG):#x}, no page tables")
             return
@@ -46,7 +48,9 @@ class Walk(Command):
         for level, shift in enumerate(SHIFTS, 1):
             index = va >> shift & 1023
             entry = read_page(pfn)[index]
-            print(f"  level {level}  [{index:4}]  at {(pfn << 13) + 8 * index:#011x}  {entry:#018x}  {describe_pte(entry)}")
+            print(
+                f"  level {level}  [{index:4}]  at {(pfn << 13) + 8 * index:#011x}  {entry:#018x}  {describe_pte(entry)}"
+            )
             if not entry & 1:
                 return
             pfn = entry >> 32
@@ -70,7 +74,9 @@ class Page(Command):
         state = enum_name(entry["state"], "page_state", "PAGE_")
         kind = enum_name(entry["type"], "page_type", "PAGE_T_")
         print(f"pfn {pfn:#x}  physical {pfn << 13:#x}  entry at {int(entry.address):#x}")
-        print(f"  state {state}, type {kind}, RAD {int(entry['rad'])}, flags {int(entry['flags']):#x}, aux {int(entry['aux'])}")
+        print(
+            f"  state {state}, type {kind}, RAD {int(entry['rad'])}, flags {int(entry['flags']):#x}, aux {int(entry['aux'])}"
+        )
         if state in ("active", "transition"):
             print(f"  references {int(entry['refcnt'])}, share {int(entry['share'])}")
         else:
@@ -92,12 +98,18 @@ class Lists(Command):
             for field in names:
                 if field.enumval <= rad["lists"].type.range()[1]:
                     held = rad["lists"][field.enumval]
-                    print(f"  {field.name.removeprefix('PAGE_').lower():10} {int(held['count']):12}  head {int(held['head']):#x}")
+                    print(
+                        f"  {field.name.removeprefix('PAGE_').lower():10} {int(held['count']):12}  head {int(held['head']):#x}"
+                    )
             print(f"  {'reserved':10} {int(rad['reserved_pages']):12}")
-            print(f"  {'never used':10} {int(rad['range_pages']):12}  in {int(rad['nranges'])} ranges")
+            print(
+                f"  {'never used':10} {int(rad['range_pages']):12}  in {int(rad['nranges'])} ranges"
+            )
             for r in range(int(rad["nranges"])):
                 one = rad["ranges"][r]
-                print(f"      pfn {int(one['first']):#x} .. {int(one['first']) + int(one['npages']) - 1:#x}")
+                print(
+                    f"      pfn {int(one['first']):#x} .. {int(one['first']) + int(one['npages']) - 1:#x}"
+                )
 
 
 RMD_FLAGS = (
@@ -129,7 +141,9 @@ class Reservations(Command):
             if int(rmd["npt_pages"]):
                 first = int(rmd["pt_first"]["n"])
                 where = f"pfn {first:#x}" if first else "fluid"
-                print(f"  page-table pages {int(rmd['npt_pages'])}, {where}, in use {int(rmd['pt_used'])}")
+                print(
+                    f"  page-table pages {int(rmd['npt_pages'])}, {where}, in use {int(rmd['pt_used'])}"
+                )
             count += 1
         print(f"{count} reservations")
 
@@ -140,15 +154,22 @@ class Pools(Command):
     name = "pools"
 
     def run(self, words: list[str]) -> None:
-        for title, file in (("Nonpaged pool", "mm/pool_nonpaged.c"), ("Paged pool", "mm/pool_paged.c")):
+        for title, file in (
+            ("Nonpaged pool", "mm/pool_nonpaged.c"),
+            ("Paged pool", "mm/pool_paged.c"),
+        ):
             var = variable("var", file)
-            print(f"{title}: {int(var['total'])} bytes; {int(var['bytes'])} free in {int(var['blocks'])} blocks on the variable list")
+            print(
+                f"{title}: {int(var['total'])} bytes; {int(var['bytes'])} free in {int(var['blocks'])} blocks on the variable list"
+            )
             lists = variable("lists", file)
             for i in range(lists.type.range()[1] + 1):
                 one = lists[i]
                 if int(one["requests"]) or int(one["frees"]):
                     hits = int(one["requests"]) - int(one["misses"])
-                    print(f"  {16 * (i + 1):5} bytes: requests {int(one['requests'])}, hits {hits}, put back {int(one['frees'])}")
+                    print(
+                        f"  {16 * (i + 1):5} bytes: requests {int(one['requests'])}, hits {hits}, put back {int(one['frees'])}"
+                    )
 
 
 def register() -> None:

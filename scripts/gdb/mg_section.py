@@ -36,13 +36,19 @@ class Sections(Command):
             if words and name != words[0]:
                 continue
             life = int(section["life"])
-            print(f"{name}: {int(section['npages'])} pages, {int(section['valid_pages'])} valid, {names(section['flags'], SECTION_FLAGS)}")
-            print(f"  section at {int(section.address):#x}, shares {life & (LIFE_PERMANENT - 1)}{', permanent' if life & LIFE_PERMANENT else ''}, mappings {int(section['nmaps'])}")
+            print(
+                f"{name}: {int(section['npages'])} pages, {int(section['valid_pages'])} valid, {names(section['flags'], SECTION_FLAGS)}"
+            )
+            print(
+                f"  section at {int(section.address):#x}, shares {life & (LIFE_PERMANENT - 1)}{', permanent' if life & LIFE_PERMANENT else ''}, mappings {int(section['nmaps'])}"
+            )
             if int(section["first"]["n"]):
                 print(f"  first pfn {int(section['first']['n']):#x}")
             shpt = section["related"]
             if int(shpt):
-                print(f"  shared page tables: {int(shpt['npages'])} level-3 pages, {int(shpt['nupper'])} level-2 pages, section at {int(shpt):#x}")
+                print(
+                    f"  shared page tables: {int(shpt['npages'])} level-3 pages, {int(shpt['nupper'])} level-2 pages, section at {int(shpt):#x}"
+                )
             counts = section["counts"]
             print(
                 f"  faults: made valid {int(counts['made_valid'])}, table picked up {int(counts['l3_pickup'])},"
@@ -50,7 +56,9 @@ class Sections(Command):
             )
             for mapping in each(section["maps"], "struct section_map", "link"):
                 tables = "shared tables" if int(mapping["shared"]) else "private tables"
-                print(f"  mapped at {int(mapping['start']):#x} in address space {int(mapping['aspace']):#x}, {tables}")
+                print(
+                    f"  mapped at {int(mapping['start']):#x} in address space {int(mapping['aspace']):#x}, {tables}"
+                )
             count += 1
         print(f"{count} sections")
 
@@ -66,7 +74,9 @@ class Regions(Command):
         count = 0
         for region in each(find_process(words[0])["aspace"]["regions"], "struct region", "link"):
             start, length = int(region["start"]), int(region["length"])
-            print(f"region {int(region['id'])}: {start:#x} .. {start + length:#x} ({length >> 20} MiB) {names(region['flags'], REGION_FLAGS)}")
+            print(
+                f"region {int(region['id'])}: {start:#x} .. {start + length:#x} ({length >> 20} MiB) {names(region['flags'], REGION_FLAGS)}"
+            )
             count += 1
         print(f"{count} regions")
 

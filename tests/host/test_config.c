@@ -1,8 +1,8 @@
 // SOURCES: sysman/config.c sysman/params.c
 /*
- * The parser of the configuration blob against every single-byte change, every length, noise, and each of its own rules
- * with a right checksum. Each blob is parsed from a heap block of its exact length, so that the address sanitizer
- * sees a read of one byte too many.
+ * The parser of the configuration blob against every single-byte change, every length, noise, and
+ * each of its own rules with a right checksum. Each blob is parsed from a heap block of its exact
+ * length, so that the address sanitizer sees a read of one byte too many.
  */
 #include "sysman/config.h"
 #include "sysman/params.h"
@@ -20,10 +20,10 @@
    tests/test_sysman.py makes the same bytes. */
 #include "tests/host/config_golden.inc"
 
-#define TABLE 32
-#define PARAMS 64
+#define TABLE    32
+#define PARAMS   64
 #define RESERVED 104
-#define TOTAL 232
+#define TOTAL    232
 
 static struct config config;
 
@@ -91,8 +91,9 @@ static void test_flips(void)
     is(filled, 0, "and none leaves anything behind");
 }
 
-/* The same with the checksum made right again: behind the checksum each field has its own check. What may be accepted
-   is a change of a name's letter, a value, a size, a RAD, a group or a flag that stays within the rules. */
+/* The same with the checksum made right again: behind the checksum each field has its own check.
+   What may be accepted is a change of a name's letter, a value, a size, a RAD, a group or a flag
+   that stays within the rules. */
 static void test_sealed_flips(void)
 {
     unsigned char b[TOTAL];
@@ -195,8 +196,10 @@ static void test_rules(void)
     rule(RESERVED, 'a' | ':' << 8, CONFIG_NAME, RESERVED + 1, "colon in a section's name");
     rule(RESERVED + 44, 0x40 | CONFIG_RES_SYSGBL, CONFIG_FLAGS, RESERVED + 44, "unknown flag");
     rule(RESERVED + 44, CONFIG_RES_ALLOCATE, CONFIG_FLAGS, RESERVED + 44, "no scope");
-    rule(RESERVED + 44, CONFIG_RES_SYSGBL | CONFIG_RES_GROUP, CONFIG_FLAGS, RESERVED + 44, "two scopes");
-    rule(RESERVED + 44, CONFIG_RES_SYSGBL | CONFIG_RES_ZERO, CONFIG_FLAGS, RESERVED + 44, "ZERO alone");
+    rule(RESERVED + 44, CONFIG_RES_SYSGBL | CONFIG_RES_GROUP, CONFIG_FLAGS, RESERVED + 44,
+         "two scopes");
+    rule(RESERVED + 44, CONFIG_RES_SYSGBL | CONFIG_RES_ZERO, CONFIG_FLAGS, RESERVED + 44,
+         "ZERO alone");
     rule(RESERVED + 44, CONFIG_RES_NOGLOBAL | CONFIG_RES_PAGE_TABLES, CONFIG_FLAGS, RESERVED + 44,
          "page tables without a section");
     rule(RESERVED + 48, 1, CONFIG_VALUE, RESERVED + 48, "group of a system-wide section");
@@ -275,7 +278,8 @@ static void test_params(void)
     is(sysparam_boot_apply(&config, complain), 1, "an unknown name is refused");
     is(last_complaint, SYSPARAM_UNKNOWN, "for that reason");
     is(complaints, 2, "each was named once");
-    is(sysparam_set("RSVD_EXEC_1", 0, true), SYSPARAM_OK, "a dynamic one changes in the running system");
+    is(sysparam_set("RSVD_EXEC_1", 0, true), SYSPARAM_OK,
+       "a dynamic one changes in the running system");
     is(sysparam_set("PAGEDYN", 1 << 20, true), SYSPARAM_FIXED, "another does not");
 }
 

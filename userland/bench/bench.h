@@ -1,12 +1,13 @@
 /*
- * What the benchmarks share. Under scripts/run --icount with one CPU an instruction is a nanosecond of virtual time, so
- * CLOCK_MONOTONIC counts instructions, user and kernel. Every figure is the median of BENCH_ROUNDS rounds (the interval
- * clock interrupts a round now and then: about 0.1 % of the time), less what reading the clock itself costs.
+ * What the benchmarks share. Under scripts/run --icount with one CPU an instruction is a nanosecond
+ * of virtual time, so CLOCK_MONOTONIC counts instructions, user and kernel. Every figure is the
+ * median of BENCH_ROUNDS rounds (the interval clock interrupts a round now and then: about 0.1 % of
+ * the time), less what reading the clock itself costs.
  *
  * One JSON object per line on standard output:
  *     {"name": "pipe_round_trip", "instructions": 3210.5, "linux": 8035}
- * "instructions" is per operation; "linux" is Linux/Alpha 6.1 under the same QEMU (platform page, last section), or null
- * where nobody measured it.
+ * "instructions" is per operation; "linux" is Linux/Alpha 6.1 under the same QEMU (platform page,
+ * last section), or null where nobody measured it.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -65,7 +66,8 @@ static inline int bench_compare(const void *a, const void *b)
 }
 
 /* Print the median round divided by its number of operations. linux: 0 when there is no figure. */
-static inline void bench_report(const char *name, struct bench *b, uint64_t operations, uint64_t linux_figure)
+static inline void bench_report(const char *name, struct bench *b, uint64_t operations,
+                                uint64_t linux_figure)
 {
     char other[24] = "null";
 
@@ -78,12 +80,12 @@ static inline void bench_report(const char *name, struct bench *b, uint64_t oper
 }
 
 /* Say why and end: a figure that was not measured is none. */
-#define bench_need(condition)                                                                      \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s is not so\n", __FILE__, __LINE__, #condition);              \
-            exit(1);                                                                               \
-        }                                                                                          \
+#define bench_need(condition)                                                         \
+    do {                                                                              \
+        if (!(condition)) {                                                           \
+            fprintf(stderr, "%s:%d: %s is not so\n", __FILE__, __LINE__, #condition); \
+            exit(1);                                                                  \
+        }                                                                             \
     } while (0)
 
 #endif

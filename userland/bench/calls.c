@@ -1,5 +1,6 @@
 // RUN: -m 1G
-/* System calls and processes: null call, sched_yield, pipe round trip, fork + exit + wait, fork + exec + wait. */
+/* System calls and processes: null call, sched_yield, pipe round trip, fork + exit + wait, fork +
+ * exec + wait. */
 #include "bench.h"
 
 #include <sched.h>

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PAGE 8192ul
+#define PAGE  8192ul
 #define PAGES 1024ul /* 8 MiB: one level-3 table's worth is in each figure */
 
 static char *map(int flags)
@@ -49,7 +49,8 @@ static void demand_zero(void)
     bench_report("fault_demand_zero", &b, PAGES, 4380);
 }
 
-/* The parent writes every page again after a fork; the child keeps them shared until the pipe is closed. */
+/* The parent writes every page again after a fork; the child keeps them shared until the pipe is
+ * closed. */
 static void copy_on_write(void)
 {
     struct bench b = {0};
@@ -78,7 +79,8 @@ static void copy_on_write(void)
     bench_report("fault_copy_on_write", &b, PAGES, 7737);
 }
 
-/* A child reads pages of a shared mapping that its parent has made valid. It measures, and sends the time. */
+/* A child reads pages of a shared mapping that its parent has made valid. It measures, and sends
+ * the time. */
 static void shared_valid(void)
 {
     struct bench b = {0};
@@ -97,7 +99,8 @@ static void shared_valid(void)
             bench_start(&child);
             bench_need(look(p) == PAGES);
             bench_stop(&child);
-            _exit(write(fds[1], child.round, sizeof(child.round[0])) == sizeof(child.round[0]) ? 0 : 1);
+            _exit(write(fds[1], child.round, sizeof(child.round[0])) == sizeof(child.round[0]) ? 0
+                                                                                               : 1);
         }
         close(fds[1]);
         bench_need(read(fds[0], &b.round[b.n], sizeof(b.round[0])) == sizeof(b.round[0]));

@@ -1,10 +1,11 @@
-// RUN: -m 8G --reserve 'BENCH_SHARED 4096 /ALLOCATE /ZERO /PAGE_TABLES' --reserve 'BENCH_PRIVATE 1024 /ALLOCATE /ZERO /NOPAGE_TABLES'
+// RUN: -m 8G --reserve 'BENCH_SHARED 4096 /ALLOCATE /ZERO /PAGE_TABLES' --reserve 'BENCH_PRIVATE
+// 1024 /ALLOCATE /ZERO /NOPAGE_TABLES'
 /*
- * What the services cost that create, map and delete memory-resident sections. Needs 8 GiB of memory and the entries
- *     BENCH_SHARED  4096 /ALLOCATE /ZERO /PAGE_TABLES
- *     BENCH_PRIVATE 1024 /ALLOCATE /ZERO /NOPAGE_TABLES
- * and no entry BENCH_FLUID. The section keeps one mapping while it is mapped and unmapped at another place, so that mapping
- * is measured without creating. Figures of whole services; "_page" figures are per page.
+ * What the services cost that create, map and delete memory-resident sections. Needs 8 GiB of
+ * memory and the entries BENCH_SHARED  4096 /ALLOCATE /ZERO /PAGE_TABLES BENCH_PRIVATE 1024
+ * /ALLOCATE /ZERO /NOPAGE_TABLES and no entry BENCH_FLUID. The section keeps one mapping while it
+ * is mapped and unmapped at another place, so that mapping is measured without creating. Figures of
+ * whole services; "_page" figures are per page.
  */
 #include "bench.h"
 
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <vadef.h>
 
-#define MIB (1ul << 20)
+#define MIB  (1ul << 20)
 #define PAGE 8192ul
 
 struct kind {
@@ -28,7 +29,8 @@ struct kind {
 
 static struct dsc64$descriptor_s describe(const char *name)
 {
-    struct dsc64$descriptor_s d = {1, DSC64$K_DTYPE_T, DSC64$K_CLASS_S, -1, strlen(name), (char *)name};
+    struct dsc64$descriptor_s d = {1,  DSC64$K_DTYPE_T, DSC64$K_CLASS_S,
+                                   -1, strlen(name),    (char *)name};
 
     return d;
 }
@@ -76,21 +78,23 @@ static void measure(const struct kind *k)
 
     for (int r = 0; r < BENCH_ROUNDS; r++) {
         bench_start(&create);
-        status = sys$crmpsc_gdzro_64(&d, 0, 0, k->bytes, &first, 0, PSL$C_USER, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va,
-                                     &length);
+        status = sys$crmpsc_gdzro_64(&d, 0, 0, k->bytes, &first, 0, PSL$C_USER,
+                                     SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va, &length);
         bench_stop(&create);
         bench_need(status == SS$_CREATED || status == SS$_CREATED_SHPT);
         if (r == 0)
             check_kind(k);
         bench_start(&map);
-        status = sys$mgblsc_64(&d, 0, &second, 0, 0, PSL$C_USER, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va2, &length2);
+        status = sys$mgblsc_64(&d, 0, &second, 0, 0, PSL$C_USER,
+                               SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va2, &length2);
         bench_stop(&map);
         bench_need(status & 1);
         bench_start(&unmap);
         status = sys$deltva_64(&second, va2, length2, PSL$C_USER, &gone, &length2);
         bench_stop(&unmap);
         bench_need(status & 1);
-        bench_need(sys$deltva_64(&first, va, length, PSL$C_USER, &gone, &length) & 1); /* temporary: the section goes */
+        bench_need(sys$deltva_64(&first, va, length, PSL$C_USER, &gone, &length) &
+                   1); /* temporary: the section goes */
     }
     report(k->label, "create_and_map", &create, 1);
     report(k->label, "map", &map, 1);
@@ -101,22 +105,27 @@ static void measure(const struct kind *k)
     bench_need(sys$delete_region_64(&first, PSL$C_USER, &gone, &length) & 1);
 }
 
-/* First touch of each page of a fluid section through shared tables, then the pick-up of the tables by a second mapping. */
+/* First touch of each page of a fluid section through shared tables, then the pick-up of the tables
+ * by a second mapping. */
 static void fluid_faults(void)
 {
     struct bench touch = {0}, pickup = {0};
     const uint64_t bytes = 64 * MIB;
     struct dsc64$descriptor_s d = describe("BENCH_FLUID");
-    struct _generic_64 first = make_region(bytes, VA$M_SHARED_PTS), second = make_region(bytes, VA$M_SHARED_PTS);
+    struct _generic_64 first = make_region(bytes, VA$M_SHARED_PTS),
+                       second = make_region(bytes, VA$M_SHARED_PTS);
     void *va, *va2, *gone;
     uint64_t length, length2;
 
     for (int r = 0; r < BENCH_ROUNDS; r++) {
         volatile char *p;
 
-        bench_need(sys$crmpsc_gdzro_64(&d, 0, 0, bytes, &first, 0, PSL$C_USER, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va,
-                                       &length) & 1);
-        bench_need(sys$mgblsc_64(&d, 0, &second, 0, 0, PSL$C_USER, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va2, &length2) & 1);
+        bench_need(sys$crmpsc_gdzro_64(&d, 0, 0, bytes, &first, 0, PSL$C_USER,
+                                       SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va, &length) &
+                   1);
+        bench_need(sys$mgblsc_64(&d, 0, &second, 0, 0, PSL$C_USER,
+                                 SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va2, &length2) &
+                   1);
         p = va;
         bench_start(&touch);
         for (uint64_t at = 0; at < bytes; at += PAGE)

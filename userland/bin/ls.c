@@ -33,12 +33,15 @@ static int print(const char *folder, const char *name)
         type = 'p';
     else if (S_ISLNK(st.st_mode))
         type = 'l';
-    printf("%c%03o %4lu %5u %5u %12ld %s\n", type, st.st_mode & 0777, (unsigned long)st.st_nlink, st.st_uid, st.st_gid,
-           (long)st.st_size, name);
+    printf("%c%03o %4lu %5u %5u %12ld %s\n", type, st.st_mode & 0777, (unsigned long)st.st_nlink,
+           st.st_uid, st.st_gid, (long)st.st_size, name);
     return 0;
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
 
 static int list(const char *path)
 {

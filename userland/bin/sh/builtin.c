@@ -299,10 +299,10 @@ builtin_fn builtin_find(const char *name)
         const char *name;
         builtin_fn fn;
     } table[] = {
-        {":", do_true},       {"true", do_true},         {"false", do_false}, {"cd", do_cd},
-        {"pwd", do_pwd},      {"exit", do_exit},         {"export", do_export}, {"unset", do_unset},
-        {"shift", do_shift},  {"break", do_break},       {"continue", do_continue}, {"echo", do_echo},
-        {"read", do_read},    {"wait", do_wait},         {"history", do_history}, {"test", do_test},
+        {":", do_true},      {"true", do_true},   {"false", do_false},       {"cd", do_cd},
+        {"pwd", do_pwd},     {"exit", do_exit},   {"export", do_export},     {"unset", do_unset},
+        {"shift", do_shift}, {"break", do_break}, {"continue", do_continue}, {"echo", do_echo},
+        {"read", do_read},   {"wait", do_wait},   {"history", do_history},   {"test", do_test},
         {"[", do_test},
     };
 

@@ -1,7 +1,8 @@
 /*
- * Line editor and history: the terminal is in raw mode only while a line is typed. Keys: arrows, Home, End, Delete,
- * Backspace, ^A ^B ^D ^E ^F ^H ^K ^L ^N ^P ^U ^W, ^C (gives the line up), Tab (file name).
- * A terminal of 8-bit characters is assumed; a line longer than the screen is shown from where the cursor can be seen.
+ * Line editor and history: the terminal is in raw mode only while a line is typed. Keys: arrows,
+ * Home, End, Delete, Backspace, ^A ^B ^D ^E ^F ^H ^K ^L ^N ^P ^U ^W, ^C (gives the line up), Tab
+ * (file name). A terminal of 8-bit characters is assumed; a line longer than the screen is shown
+ * from where the cursor can be seen.
  */
 #include "sh.h"
 
@@ -15,7 +16,7 @@
 #include <unistd.h>
 
 #define LINE_MAX_BYTES 4096
-#define HISTORY 200
+#define HISTORY        200
 
 static char *history[HISTORY];
 static int history_count;
@@ -68,8 +69,8 @@ static void draw(void)
     size_t prompt = strlen(shown_prompt), room = columns() - prompt - 1;
     size_t first = cursor > room ? cursor - room : 0;
     size_t shown = length - first > room ? room : length - first;
-    int n = snprintf(buffer, sizeof(buffer), "\r%s%.*s\033[K\r\033[%zuC", shown_prompt, (int)shown, line + first,
-                     prompt + cursor - first);
+    int n = snprintf(buffer, sizeof(buffer), "\r%s%.*s\033[K\r\033[%zuC", shown_prompt, (int)shown,
+                     line + first, prompt + cursor - first);
 
     out(buffer, (size_t)n);
 }
@@ -179,8 +180,10 @@ static int escape_sequence(void)
 
         while (c >= 0 && c != '~' && (c < '@' || c > 'z'))
             c = key();
-        return digit == '1' || digit == '7' ? KEY_HOME : digit == '4' || digit == '8' ? KEY_END
-               : digit == '3' ? KEY_DELETE : KEY_NONE;
+        return digit == '1' || digit == '7'   ? KEY_HOME
+               : digit == '4' || digit == '8' ? KEY_END
+               : digit == '3'                 ? KEY_DELETE
+                                              : KEY_NONE;
     }
     return KEY_NONE;
 }

@@ -1,7 +1,7 @@
 /*
- * Expansion of words: variables, command substitution, arithmetic, fields, file name patterns, quotes, in one pass
- * over the text. A field grows in two forms at once: its characters, and the same as a pattern, where what was
- * quoted is protected by a backslash.
+ * Expansion of words: variables, command substitution, arithmetic, fields, file name patterns,
+ * quotes, in one pass over the text. A field grows in two forms at once: its characters, and the
+ * same as a pattern, where what was quoted is protected by a backslash.
  */
 #include "sh.h"
 
@@ -21,9 +21,9 @@ struct fields {
     char **v;
     int n, size;
     struct text plain, pattern;
-    bool open;      /* a field was begun, perhaps an empty quoted one */
-    bool wild;      /* it has an unquoted pattern character */
-    bool single;    /* expand_string: never split, never match */
+    bool open;   /* a field was begun, perhaps an empty quoted one */
+    bool wild;   /* it has an unquoted pattern character */
+    bool single; /* expand_string: never split, never match */
 };
 
 static void put(struct text *t, char c)
@@ -187,7 +187,8 @@ static size_t put_substitution(struct fields *f, const char *s, bool quoted)
         return n;
     }
     if (s[1] == '(' && s[2] == '(' && s[n - 2] == ')') {
-        snprintf(number, sizeof(number), "%ld", arithmetic(expand_string(arena_string(s + 3, n - 5))));
+        snprintf(number, sizeof(number), "%ld",
+                 arithmetic(expand_string(arena_string(s + 3, n - 5))));
         put_value(f, number, quoted);
         return n;
     }

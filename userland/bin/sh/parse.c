@@ -54,12 +54,29 @@ void arena_release(void *mark)
     arena->used = (size_t)((char *)mark - arena->data);
 }
 
-enum token { T_END, T_NEWLINE, T_WORD, T_IO_NUMBER, T_SEMI, T_AMP, T_AND, T_OR, T_PIPE, T_LPAREN, T_RPAREN,
-             T_LESS, T_GREAT, T_DGREAT, T_LESSGREAT, T_LESSAMP, T_GREATAMP };
+enum token {
+    T_END,
+    T_NEWLINE,
+    T_WORD,
+    T_IO_NUMBER,
+    T_SEMI,
+    T_AMP,
+    T_AND,
+    T_OR,
+    T_PIPE,
+    T_LPAREN,
+    T_RPAREN,
+    T_LESS,
+    T_GREAT,
+    T_DGREAT,
+    T_LESSGREAT,
+    T_LESSAMP,
+    T_GREATAMP
+};
 
-static const char *at;       /* next character */
-static enum token token;     /* the token that is looked at */
-static char *token_text;     /* of T_WORD and T_IO_NUMBER */
+static const char *at;   /* next character */
+static enum token token; /* the token that is looked at */
+static char *token_text; /* of T_WORD and T_IO_NUMBER */
 static enum parse_result result;
 
 size_t skip_quoted(const char *s)
@@ -77,7 +94,8 @@ size_t skip_quoted(const char *s)
         while (s[i] && s[i] != *s) {
             size_t n = 1;
 
-            if (s[i] == '\\' || (*s == '"' && (s[i] == '`' || (s[i] == '$' && (s[i + 1] == '(' || s[i + 1] == '{')))))
+            if (s[i] == '\\' || (*s == '"' && (s[i] == '`' || (s[i] == '$' && (s[i + 1] == '(' ||
+                                                                               s[i + 1] == '{')))))
                 n = skip_quoted(s + i);
             if (!n)
                 return 0;
@@ -142,8 +160,9 @@ static void advance(void)
         const char *text;
         enum token token;
     } operators[] = {
-        {"&&", T_AND}, {"||", T_OR}, {">>", T_DGREAT}, {"<>", T_LESSGREAT}, {"<&", T_LESSAMP}, {">&", T_GREATAMP},
-        {";", T_SEMI}, {"&", T_AMP}, {"|", T_PIPE}, {"(", T_LPAREN}, {")", T_RPAREN}, {"<", T_LESS}, {">", T_GREAT},
+        {"&&", T_AND},      {"||", T_OR},  {">>", T_DGREAT}, {"<>", T_LESSGREAT}, {"<&", T_LESSAMP},
+        {">&", T_GREATAMP}, {";", T_SEMI}, {"&", T_AMP},     {"|", T_PIPE},       {"(", T_LPAREN},
+        {")", T_RPAREN},    {"<", T_LESS}, {">", T_GREAT},
     };
 
     if (result != PARSE_DONE)
@@ -223,8 +242,11 @@ static bool redirection(struct redir ***tail)
     if (token < T_LESS)
         return false;
     r = arena_alloc(sizeof(*r));
-    r->kind = token == T_LESS ? REDIR_IN : token == T_GREAT ? REDIR_OUT : token == T_DGREAT ? REDIR_APPEND
-              : token == T_LESSGREAT ? REDIR_BOTH : REDIR_DUP;
+    r->kind = token == T_LESS        ? REDIR_IN
+              : token == T_GREAT     ? REDIR_OUT
+              : token == T_DGREAT    ? REDIR_APPEND
+              : token == T_LESSGREAT ? REDIR_BOTH
+                                     : REDIR_DUP;
     r->fd = fd >= 0 ? fd : token == T_LESS || token == T_LESSAMP || token == T_LESSGREAT ? 0 : 1;
     advance();
     if (token != T_WORD) {
@@ -404,7 +426,8 @@ static struct node *parse_list(bool nested)
 {
     struct node *all = NULL;
 
-    for (skip_newlines(); token != T_END && result == PARSE_DONE && !(nested && closes_list()); skip_newlines()) {
+    for (skip_newlines(); token != T_END && result == PARSE_DONE && !(nested && closes_list());
+         skip_newlines()) {
         struct node *n = parse_and_or();
 
         if (token == T_AMP) {

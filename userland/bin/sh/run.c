@@ -43,7 +43,8 @@ static void child_exit(int status)
     _exit(status);
 }
 
-/* Do the redirections. saved: where each descriptor's old self is kept (-1: was closed), or NULL in a child. */
+/* Do the redirections. saved: where each descriptor's old self is kept (-1: was closed), or NULL in
+ * a child. */
 static bool redirect(const struct redir *r, int *saved)
 {
     for (; r; r = r->next) {
@@ -137,7 +138,8 @@ static const struct word *assignments(const struct word *w, bool export_them)
 
         if (!equals || !is_name(w->text, (size_t)(equals - w->text)))
             break;
-        var_set(arena_string(w->text, (size_t)(equals - w->text)), expand_string(equals + 1), export_them);
+        var_set(arena_string(w->text, (size_t)(equals - w->text)), expand_string(equals + 1),
+                export_them);
     }
     return w;
 }

@@ -1,12 +1,14 @@
 /*
- * The shell: a small Bourne shell. Text becomes a tree (parse.c), words are expanded (expand.c), the tree is run
- * (run.c, builtin.c); on a terminal lines come from an editor with history (edit.c).
+ * The shell: a small Bourne shell. Text becomes a tree (parse.c), words are expanded (expand.c),
+ * the tree is run (run.c, builtin.c); on a terminal lines come from an editor with history
+ * (edit.c).
  *
- * What it has: quoting; variables and export; $? $$ $! $# $@ $* $0..$9, ${X}, ${X:-word}, ${#X}; $(command) and
- * backquotes; $((expression)); file name patterns; pipes, < > >> <> 2>&1; ; & && || !; ( ) { }; if while until for.
- * What it has not: functions, here-documents, case, job control.
+ * What it has: quoting; variables and export; $? $$ $! $# $@ $* $0..$9, ${X}, ${X:-word}, ${#X};
+ * $(command) and backquotes; $((expression)); file name patterns; pipes, < > >> <> 2>&1; ; & && ||
+ * !; ( ) { }; if while until for. What it has not: functions, here-documents, case, job control.
  *
- * Memory of one command (tree, expanded words) comes from an arena that is dropped when the command is done.
+ * Memory of one command (tree, expanded words) comes from an arena that is dropped when the command
+ * is done.
  */
 #ifndef SH_H
 #define SH_H
@@ -34,19 +36,19 @@ struct redir {
 };
 
 enum node_kind {
-    NODE_SIMPLE,   /* words, redirs */
-    NODE_PIPE,     /* left | right */
-    NODE_AND,      /* left && right */
-    NODE_OR,       /* left || right */
-    NODE_SEQUENCE, /* left ; right */
+    NODE_SIMPLE,     /* words, redirs */
+    NODE_PIPE,       /* left | right */
+    NODE_AND,        /* left && right */
+    NODE_OR,         /* left || right */
+    NODE_SEQUENCE,   /* left ; right */
     NODE_BACKGROUND, /* left & */
-    NODE_NOT,      /* ! left */
-    NODE_SUBSHELL, /* ( left ) redirs */
-    NODE_GROUP,    /* { left } redirs */
-    NODE_IF,       /* if left then right else other */
-    NODE_WHILE,    /* while left do right */
+    NODE_NOT,        /* ! left */
+    NODE_SUBSHELL,   /* ( left ) redirs */
+    NODE_GROUP,      /* { left } redirs */
+    NODE_IF,         /* if left then right else other */
+    NODE_WHILE,      /* while left do right */
     NODE_UNTIL,
-    NODE_FOR,      /* for name in words do right */
+    NODE_FOR, /* for name in words do right */
 };
 
 struct node {
@@ -65,13 +67,19 @@ void *arena_mark(void);
 void arena_release(void *mark); /* drop what was allocated after the mark */
 
 /* parse.c */
-enum parse_result { PARSE_DONE, PARSE_MORE /* the command goes on in the next line */, PARSE_ERROR /* said so */ };
+enum parse_result {
+    PARSE_DONE,
+    PARSE_MORE /* the command goes on in the next line */,
+    PARSE_ERROR /* said so */
+};
 enum parse_result parse(const char *text, struct node **out); /* *out NULL: nothing but blanks */
-size_t skip_quoted(const char *s); /* length of the quoted or substituted piece that begins here; 0: not closed */
+size_t skip_quoted(
+    const char *s); /* length of the quoted or substituted piece that begins here; 0: not closed */
 
 /* expand.c */
-char **expand_words(const struct word *w, int *count); /* NULL-terminated; fields split, patterns matched */
-char *expand_string(const char *text);                 /* one string: assignments, targets */
+char **expand_words(const struct word *w,
+                    int *count);       /* NULL-terminated; fields split, patterns matched */
+char *expand_string(const char *text); /* one string: assignments, targets */
 long arithmetic(const char *text);
 
 /* variables: vars.c */
@@ -89,7 +97,7 @@ int run(const struct node *n);
 int run_text(const char *text); /* parse and run; the last status */
 int run_stream(int fd, bool interactive);
 char *capture_output(const char *text); /* what a command prints; arena */
-pid_t shell_fork(void); /* the child forgets what belongs to an interactive shell */
+pid_t shell_fork(void);                 /* the child forgets what belongs to an interactive shell */
 extern int last_status;
 extern pid_t last_background;
 extern char **parameters; /* $1 ... */

@@ -1,5 +1,6 @@
 /*
- * show DISPLAY [NAME] [/QUALIFIER...]: words and qualifiers in any case, abbreviated as long as they are unique.
+ * show DISPLAY [NAME] [/QUALIFIER...]: words and qualifiers in any case, abbreviated as long as
+ * they are unique.
  */
 #include "show.h"
 
@@ -20,7 +21,8 @@ static const struct {
     bool takes_name;
     const char *help;
 } displays[] = {
-    {"MEMORY", show_memory, Q_FULL | Q_ALL | Q_PHYSICAL | Q_RESERVED | Q_POOL, false, "memory, reservations, pools"},
+    {"MEMORY", show_memory, Q_FULL | Q_ALL | Q_PHYSICAL | Q_RESERVED | Q_POOL, false,
+     "memory, reservations, pools"},
     {"SECTION", show_section, Q_FULL, true, "global sections"},
     {"PROCESS", show_process, Q_ALL | Q_FULL, true, "processes"},
     {"REGION", show_region, 0, false, "regions of this process"},
@@ -33,7 +35,8 @@ static const struct {
     const char *name;
     unsigned bit;
 } qualifiers[] = {
-    {"FULL", Q_FULL}, {"ALL", Q_ALL}, {"PHYSICAL", Q_PHYSICAL}, {"RESERVED", Q_RESERVED}, {"POOL", Q_POOL},
+    {"FULL", Q_FULL},         {"ALL", Q_ALL},   {"PHYSICAL", Q_PHYSICAL},
+    {"RESERVED", Q_RESERVED}, {"POOL", Q_POOL},
 };
 
 bool ask(unsigned item, int64_t index, void *buffer, uint64_t length)
@@ -43,7 +46,8 @@ bool ask(unsigned item, int64_t index, void *buffer, uint64_t length)
     if (status & 1)
         return true;
     if (status != SS$_NONEXPR) {
-        fprintf(stderr, "%%SHOW-F-NOINFO, the kernel answered condition value %%X%08X\n", (unsigned)status);
+        fprintf(stderr, "%%SHOW-F-NOINFO, the kernel answered condition value %%X%08X\n",
+                (unsigned)status);
         exit(2);
     }
     return false;
@@ -55,8 +59,9 @@ void print_duration(uint64_t ns)
 {
     uint64_t hundredths = ns / 10000000, seconds = hundredths / 100;
 
-    printf("%02lu:%02lu:%02lu.%02lu", (unsigned long)(seconds / 3600), (unsigned long)(seconds / 60 % 60),
-           (unsigned long)(seconds % 60), (unsigned long)(hundredths % 100));
+    printf("%02lu:%02lu:%02lu.%02lu", (unsigned long)(seconds / 3600),
+           (unsigned long)(seconds / 60 % 60), (unsigned long)(seconds % 60),
+           (unsigned long)(hundredths % 100));
 }
 
 static int usage(void)
@@ -95,10 +100,12 @@ static unsigned find_qualifier(const char *word, unsigned allowed)
     unsigned found = 0;
 
     for (size_t i = 0; i < sizeof(qualifiers) / sizeof(qualifiers[0]); i++)
-        if ((qualifiers[i].bit & allowed) && *word && !strncasecmp(qualifiers[i].name, word, strlen(word)))
+        if ((qualifiers[i].bit & allowed) && *word &&
+            !strncasecmp(qualifiers[i].name, word, strlen(word)))
             found |= qualifiers[i].bit;
     if (!found || (found & (found - 1))) {
-        fprintf(stderr, "%%SHOW-W-IVQUAL, %s qualifier: /%s\n", found ? "ambiguous" : "unknown", word);
+        fprintf(stderr, "%%SHOW-W-IVQUAL, %s qualifier: /%s\n", found ? "ambiguous" : "unknown",
+                word);
         exit(1);
     }
     return found;

@@ -6,13 +6,13 @@
 #include <time.h>
 
 /* RMD_* of mm/reserved.h, as mega_reserved.flags has them. */
-#define ALLOC 0x1u
-#define ZERO 0x2u
+#define ALLOC       0x1u
+#define ZERO        0x2u
 #define PAGE_TABLES 0x4u
-#define GROUP 0x8u
-#define NOGLOBAL 0x20u
-#define FREED 0x200u
-#define NO_CONTIG 0x400u
+#define GROUP       0x8u
+#define NOGLOBAL    0x20u
+#define FREED       0x200u
+#define NO_CONTIG   0x400u
 
 static void heading(void)
 {
@@ -33,24 +33,30 @@ static void physical(void)
         return;
     printf("\nPhysical Memory Usage (pages):     Total        Free      In Use    Modified\n");
     printf("  Main Memory (%.2f GB)%*s %12lu%12lu%12lu%12lu\n", megabytes(m.total) / 1024.0,
-           megabytes(m.total) >= 1024000.0 ? 1 : megabytes(m.total) >= 102400.0 ? 2 : megabytes(m.total) >= 10240.0 ? 3 : 4, "",
-           (unsigned long)m.total, (unsigned long)m.free, (unsigned long)(m.total - m.free - m.modified),
-           (unsigned long)m.modified);
+           megabytes(m.total) >= 1024000.0  ? 1
+           : megabytes(m.total) >= 102400.0 ? 2
+           : megabytes(m.total) >= 10240.0  ? 3
+                                            : 4,
+           "", (unsigned long)m.total, (unsigned long)m.free,
+           (unsigned long)(m.total - m.free - m.modified), (unsigned long)m.modified);
     printf("\nOf the free pages:              Zeroed  Never used  CPU caches\n");
-    printf("                          %12lu%12lu%12lu\n", (unsigned long)m.zeroed, (unsigned long)m.never_used,
-           (unsigned long)m.cached);
-    printf("\nOf the pages in use:          Reserved      Active Page tables      Kernel         Bad\n");
-    printf("                          %12lu%12lu%12lu%12lu%12lu\n", (unsigned long)m.reserved, (unsigned long)m.active,
-           (unsigned long)m.pt_pages, (unsigned long)m.kernel_pages, (unsigned long)m.bad);
+    printf("                          %12lu%12lu%12lu\n", (unsigned long)m.zeroed,
+           (unsigned long)m.never_used, (unsigned long)m.cached);
+    printf("\nOf the pages in use:          Reserved      Active Page tables      Kernel         "
+           "Bad\n");
+    printf("                          %12lu%12lu%12lu%12lu%12lu\n", (unsigned long)m.reserved,
+           (unsigned long)m.active, (unsigned long)m.pt_pages, (unsigned long)m.kernel_pages,
+           (unsigned long)m.bad);
     printf("\nFluid pages:                     Count     Minimum  Promised and not yet used\n");
-    printf("                          %12lu%12lu%12lu\n", (unsigned long)m.fluid, (unsigned long)m.fluid_minimum,
-           (unsigned long)m.promised_unused);
+    printf("                          %12lu%12lu%12lu\n", (unsigned long)m.fluid,
+           (unsigned long)m.fluid_minimum, (unsigned long)m.promised_unused);
     printf("\nUp for ");
     print_duration(m.uptime_ns);
     printf(". A page has %lu bytes.\n", (unsigned long)m.page_size);
 }
 
-static void reserved_line(const struct mega_reserved *r, uint64_t pages, uint64_t used, const char *type)
+static void reserved_line(const struct mega_reserved *r, uint64_t pages, uint64_t used,
+                          const char *type)
 {
     char group[16] = "SYSGBL";
 
@@ -58,7 +64,8 @@ static void reserved_line(const struct mega_reserved *r, uint64_t pages, uint64_
         snprintf(group, sizeof(group), "%o", r->group);
     if (r->flags & NOGLOBAL)
         strcpy(group, "none");
-    printf("  %-43s  %-8s%12lu%12lu  %s\n", r->name, group, (unsigned long)pages, (unsigned long)used, type);
+    printf("  %-43s  %-8s%12lu%12lu  %s\n", r->name, group, (unsigned long)pages,
+           (unsigned long)used, type);
 }
 
 static void reserved(void)
@@ -71,7 +78,8 @@ static void reserved(void)
         bool alloc = (r.flags & ALLOC) && !(r.flags & NO_CONTIG);
 
         if (i == 0)
-            printf("\nMemory Reservations (pages):                   Group       Reserved      In Use  Type\n");
+            printf("\nMemory Reservations (pages):                   Group       Reserved      In "
+                   "Use  Type\n");
         if (r.flags & FREED) {
             reserved_line(&r, 0, 0, "Freed");
             continue;
@@ -84,7 +92,8 @@ static void reserved(void)
     if (i == 0)
         printf("\nThere are no memory reservations.\n");
     else
-        printf("\nTotal (%.2f MB reserved)%*s%18lu\n", megabytes(total), 20, "", (unsigned long)total);
+        printf("\nTotal (%.2f MB reserved)%*s%18lu\n", megabytes(total), 20, "",
+               (unsigned long)total);
 }
 
 static void pair(const char *l1, double v1, int d1, const char *l2, double v2, int d2)
@@ -101,13 +110,17 @@ static void pair(const char *l1, double v1, int d1, const char *l2, double v2, i
 static void pool_full(const struct mega_pool *p, bool paged)
 {
     printf("\n%s Dynamic Memory\n", paged ? "Paged" : "Nonpaged");
-    pair("Current Size (MB)", MB(p->size), 2, "Current Size (Pagelets)", (double)(p->size / 512), 0);
+    pair("Current Size (MB)", MB(p->size), 2, "Current Size (Pagelets)", (double)(p->size / 512),
+         0);
     pair("Free Space (MB)", MB(p->free), 2, "Space in Use (MB)", MB(p->in_use), 2);
-    pair("Largest Var Block (MB)", MB(p->largest), 2, "Smallest Var Block (bytes)", (double)p->smallest, 0);
-    pair("Number of Free Blocks", (double)p->free_blocks, 0, "Free Blocks LEQU 64 bytes", (double)p->free_blocks_le64, 0);
+    pair("Largest Var Block (MB)", MB(p->largest), 2, "Smallest Var Block (bytes)",
+         (double)p->smallest, 0);
+    pair("Number of Free Blocks", (double)p->free_blocks, 0, "Free Blocks LEQU 64 bytes",
+         (double)p->free_blocks_le64, 0);
     if (!paged)
         return;
-    pair("Lookaside Limit (bytes)", (double)p->lal_size, 0, "Lookaside Space (MB)", MB(p->lookaside_bytes), 2);
+    pair("Lookaside Limit (bytes)", (double)p->lal_size, 0, "Lookaside Space (MB)",
+         MB(p->lookaside_bytes), 2);
     pair("Requests", (double)p->requests, 0, "Lookaside Hits", (double)p->hits, 0);
 }
 
@@ -121,8 +134,9 @@ static void pool(bool full)
         if (full)
             pool_full(&p, i == 1);
         else
-            printf("  %-15s Memory (MB)%11.2f%12.2f%12.2f%12.2f\n", i ? "Paged Dynamic" : "Nonpaged Dyn.", MB(p.size), MB(p.free),
-                   MB(p.in_use), MB(p.largest));
+            printf("  %-15s Memory (MB)%11.2f%12.2f%12.2f%12.2f\n",
+                   i ? "Paged Dynamic" : "Nonpaged Dyn.", MB(p.size), MB(p.free), MB(p.in_use),
+                   MB(p.largest));
 }
 
 int show_memory(unsigned q, const char *name)

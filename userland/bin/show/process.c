@@ -20,9 +20,11 @@ static void full(const struct mega_process *p)
     printf("    State %s, priority %u, CPU %u, time ", state_name(p->state), p->prio, p->cpu);
     print_duration(p->cpu_ns);
     printf(", %lu switches\n", (unsigned long)p->switches);
-    printf("    Pages: private %lu, section %lu, page tables %lu; virtual %.2f MB\n", (unsigned long)p->rss,
-           (unsigned long)p->section_pages, (unsigned long)p->pt_pages, (double)p->vsize / 1048576.0);
-    printf("    Faults: all %lu, demand zero %lu, copy on write %lu, object page valid %lu, file %lu, stack %lu\n",
+    printf("    Pages: private %lu, section %lu, page tables %lu; virtual %.2f MB\n",
+           (unsigned long)p->rss, (unsigned long)p->section_pages, (unsigned long)p->pt_pages,
+           (double)p->vsize / 1048576.0);
+    printf("    Faults: all %lu, demand zero %lu, copy on write %lu, object page valid %lu, file "
+           "%lu, stack %lu\n",
            (unsigned long)p->faults, (unsigned long)p->demand_zero, (unsigned long)p->cow,
            (unsigned long)p->object_valid, (unsigned long)p->file, (unsigned long)p->stack_grow);
     printf("    Section faults: made valid %lu, table picked up %lu, raced %lu, global valid %lu\n",
@@ -38,7 +40,8 @@ int show_process(unsigned q, const char *name)
     bool found = q & Q_ALL;
 
     if (q & Q_ALL && !(q & Q_FULL))
-        printf("   Pid  Parent Process name    State  Pri CPU         CPU time  Page flts     Pages Sec pages PT pages\n");
+        printf("   Pid  Parent Process name    State  Pri CPU         CPU time  Page flts     "
+               "Pages Sec pages PT pages\n");
     for (int64_t i = 0; ask(MEGA_INFO_PROCESS, i, &p, sizeof(p)); i++) {
         if (!(q & Q_ALL)) {
             if (p.pid == wanted) {
@@ -51,10 +54,11 @@ int show_process(unsigned q, const char *name)
             full(&p);
             continue;
         }
-        printf("%6u  %6u %-15s %-5s %4u %3u      ", p.pid, p.ppid, p.name, state_name(p.state), p.prio, p.cpu);
+        printf("%6u  %6u %-15s %-5s %4u %3u      ", p.pid, p.ppid, p.name, state_name(p.state),
+               p.prio, p.cpu);
         print_duration(p.cpu_ns);
-        printf("%11lu%10lu%10lu%9lu\n", (unsigned long)p.faults, (unsigned long)p.rss, (unsigned long)p.section_pages,
-               (unsigned long)p.pt_pages);
+        printf("%11lu%10lu%10lu%9lu\n", (unsigned long)p.faults, (unsigned long)p.rss,
+               (unsigned long)p.section_pages, (unsigned long)p.pt_pages);
     }
     if (!found)
         fprintf(stderr, "%%SHOW-W-NONEXPR, no such process: %u\n", wanted);
@@ -67,18 +71,24 @@ int show_cpu(unsigned q, const char *name)
     struct mega_tb tb;
 
     (void)name;
-    printf("CPU  State    Process              Pid        Idle s      Kernel s        User s  Switches  Interrupts\n");
+    printf("CPU  State    Process              Pid        Idle s      Kernel s        User s  "
+           "Switches  Interrupts\n");
     for (int64_t i = 0; ask(MEGA_INFO_CPU, i, &c, sizeof(c)); i++) {
-        printf("%3u  %-7s  %-15s %8u %13.2f %13.2f %13.2f %9lu %11lu\n", c.id, !c.online ? "stopped" : c.idle ? "idle" : "RUN",
+        printf("%3u  %-7s  %-15s %8u %13.2f %13.2f %13.2f %9lu %11lu\n", c.id,
+               !c.online ? "stopped"
+               : c.idle  ? "idle"
+                         : "RUN",
                c.current_name, c.current_pid, (double)c.idle_ns / 1e9, (double)c.kernel_ns / 1e9,
                (double)c.user_ns / 1e9, (unsigned long)c.switches, (unsigned long)c.interrupts);
         if (q & Q_FULL)
-            printf("     clock ticks %lu, interprocessor interrupts %lu, shootdowns %lu, run queue %lu\n",
-                   (unsigned long)c.clock_ticks, (unsigned long)c.ipis, (unsigned long)c.shootdowns, (unsigned long)c.runq);
+            printf("     clock ticks %lu, interprocessor interrupts %lu, shootdowns %lu, run queue "
+                   "%lu\n",
+                   (unsigned long)c.clock_ticks, (unsigned long)c.ipis, (unsigned long)c.shootdowns,
+                   (unsigned long)c.runq);
     }
     if (q & Q_FULL && ask(MEGA_INFO_TB, 0, &tb, sizeof(tb))) {
-        printf("Translation buffer: %lu interrupts sent, %lu spared, %lu whole flushes; by reason", (unsigned long)tb.ipis,
-               (unsigned long)tb.skipped, (unsigned long)tb.full);
+        printf("Translation buffer: %lu interrupts sent, %lu spared, %lu whole flushes; by reason",
+               (unsigned long)tb.ipis, (unsigned long)tb.skipped, (unsigned long)tb.full);
         for (unsigned i = 0; i < sizeof(tb.flushes) / sizeof(tb.flushes[0]); i++)
             printf(" %lu", (unsigned long)tb.flushes[i]);
         putchar('\n');
@@ -96,9 +106,11 @@ int show_parameter(unsigned q, const char *name)
         if (name && strcasecmp(name, p.name) != 0)
             continue;
         if (!found)
-            printf("Parameter                    Value        Default      Minimum        Maximum  Unit\n");
+            printf("Parameter                    Value        Default      Minimum        Maximum  "
+                   "Unit\n");
         found = true;
-        printf("%-20s%14ld%15ld%13ld%15ld  %s\n", p.name, (long)p.value, (long)p.dflt, (long)p.min, (long)p.max, p.unit);
+        printf("%-20s%14ld%15ld%13ld%15ld  %s\n", p.name, (long)p.value, (long)p.dflt, (long)p.min,
+               (long)p.max, p.unit);
     }
     if (!found && name)
         fprintf(stderr, "%%SHOW-W-NOPARAM, no such parameter: %s\n", name);
@@ -111,7 +123,7 @@ int show_pci(unsigned q, const char *name)
 
     (void)q, (void)name;
     for (int64_t i = 0; ask(MEGA_INFO_PCI, i, &p, sizeof(p)); i++)
-        printf("%02x:%02x.%x  %04x:%04x  class %06x  irq %u\n", p.bus, p.slot, p.func, p.vendor, p.device, p.class_code,
-               p.irq);
+        printf("%02x:%02x.%x  %04x:%04x  class %06x  irq %u\n", p.bus, p.slot, p.func, p.vendor,
+               p.device, p.class_code, p.irq);
     return 0;
 }

@@ -14,16 +14,18 @@ static void flag_names(uint32_t f, char *out, size_t size)
         uint32_t bit;
         const char *name;
     } names[] = {
-        {SEC$M_MRES, "MRES"},         {SEC$M_SHARED_PTS, "SHARED_PTS"}, {SEC$M_PERM, "PERM"},
-        {SEC$M_WRT, "WRT"},           {SEC$M_DZRO, "DZRO"},             {SEC$M_READ_ONLY_SHPT, "READ_ONLY_SHPT"},
-        {SEC$M_PAGFIL, "PAGFIL"},     {SEC$M_PFNMAP, "PFNMAP"},
+        {SEC$M_MRES, "MRES"},     {SEC$M_SHARED_PTS, "SHARED_PTS"},
+        {SEC$M_PERM, "PERM"},     {SEC$M_WRT, "WRT"},
+        {SEC$M_DZRO, "DZRO"},     {SEC$M_READ_ONLY_SHPT, "READ_ONLY_SHPT"},
+        {SEC$M_PAGFIL, "PAGFIL"}, {SEC$M_PFNMAP, "PFNMAP"},
     };
     size_t n = 0;
 
     out[0] = 0;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (f & names[i].bit)
-            n += (size_t)snprintf(out + n, n < size ? size - n : 0, "%s%s", n ? " " : "", names[i].name);
+            n += (size_t)snprintf(out + n, n < size ? size - n : 0, "%s%s", n ? " " : "",
+                                  names[i].name);
 }
 
 static void hints(const char *what, const uint64_t ptes[4])
@@ -48,17 +50,19 @@ static void full(const struct mega_section *s)
         printf("    %-28s  system\n", "Scope");
     else
         printf("    %-28s  group %o\n", "Scope", s->group);
-    printf("    %-28s  %lu (%.0f MB), %lu valid\n", "Pages", (unsigned long)s->npages, megabytes(s->npages),
-           (unsigned long)s->valid_pages);
-    printf("    %-28s  %s\n", "Memory", s->flags & SEC$M_MRES_ALLOC ? "allocated at boot" : "fluid");
+    printf("    %-28s  %lu (%.0f MB), %lu valid\n", "Pages", (unsigned long)s->npages,
+           megabytes(s->npages), (unsigned long)s->valid_pages);
+    printf("    %-28s  %s\n", "Memory",
+           s->flags & SEC$M_MRES_ALLOC ? "allocated at boot" : "fluid");
     printf("    %-28s  %lu\n", "Shared page-table pages", (unsigned long)s->pt_pages);
-    printf("    %-28s  %lu mappings, %lu references\n", "In use by", (unsigned long)s->shares, (unsigned long)s->refs);
+    printf("    %-28s  %lu mappings, %lu references\n", "In use by", (unsigned long)s->shares,
+           (unsigned long)s->refs);
     hints("Level-3 PTEs, by hint", s->l3_ptes);
     hints("Level-2 PTEs, by hint", s->l2_ptes);
     printf("    %-28s  %lu\n", "PTEs with a wrong hint", (unsigned long)s->gh_errors);
-    printf("    %-28s  made valid %lu, table picked up %lu, raced %lu, global valid %lu\n", "Faults",
-           (unsigned long)s->made_valid, (unsigned long)s->l3_pickups, (unsigned long)s->raced,
-           (unsigned long)s->global_valid);
+    printf("    %-28s  made valid %lu, table picked up %lu, raced %lu, global valid %lu\n",
+           "Faults", (unsigned long)s->made_valid, (unsigned long)s->l3_pickups,
+           (unsigned long)s->raced, (unsigned long)s->global_valid);
 }
 
 int show_section(unsigned q, const char *name)
@@ -78,12 +82,13 @@ int show_section(unsigned q, const char *name)
             continue;
         }
         if (!shown++)
-            printf("Global section                                Group       Pages       Valid  Type   Page tables  Maps\n");
+            printf("Global section                                Group       Pages       Valid  "
+                   "Type   Page tables  Maps\n");
         if (!(s.flags & SEC$M_SYSGBL))
             snprintf(scope, sizeof(scope), "%o", s.group);
         printf("%-43s   %-6s%11lu%12lu  %-5s%13lu%6lu\n", s.name, scope, (unsigned long)s.npages,
-               (unsigned long)s.valid_pages, s.flags & SEC$M_MRES_ALLOC ? "ALLOC" : "FLUID", (unsigned long)s.pt_pages,
-               (unsigned long)s.shares);
+               (unsigned long)s.valid_pages, s.flags & SEC$M_MRES_ALLOC ? "ALLOC" : "FLUID",
+               (unsigned long)s.pt_pages, (unsigned long)s.shares);
     }
     if (shown)
         return 0;
@@ -103,7 +108,8 @@ int show_region(unsigned q, const char *name)
     printf("Region            Start         Length     First free  Flags\n");
     for (int64_t i = 0; ask(MEGA_INFO_REGION, i, &r, sizeof(r)); i++)
         printf("%6lu  %014lX %014lX %014lX %s%s\n", (unsigned long)r.id, (unsigned long)r.start,
-               (unsigned long)r.length, (unsigned long)r.first_free, r.flags & VA$M_SHARED_PTS ? " SHARED_PTS" : "",
+               (unsigned long)r.length, (unsigned long)r.first_free,
+               r.flags & VA$M_SHARED_PTS ? " SHARED_PTS" : "",
                r.flags & VA$M_DESCEND ? " DESCEND" : "");
     return 0;
 }

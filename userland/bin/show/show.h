@@ -24,7 +24,8 @@ int show_parameter(unsigned qualifiers, const char *name);
 int show_region(unsigned qualifiers, const char *name);
 int show_pci(unsigned qualifiers, const char *name);
 
-/* The index-th structure of an item; false behind the last. Another failure is said and ends the program. */
+/* The index-th structure of an item; false behind the last. Another failure is said and ends the
+ * program. */
 bool ask(unsigned item, int64_t index, void *buffer, uint64_t length);
 
 double megabytes(uint64_t pages);

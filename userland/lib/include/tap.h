@@ -26,8 +26,8 @@
 
 static int tap_count_, tap_failures_, tap_planned_ = -1;
 
-__attribute__((format(printf, 2, 0), unused)) static void tap_vline_(const char *head, const char *fmt,
-                                                                     va_list ap)
+__attribute__((format(printf, 2, 0), unused)) static void tap_vline_(const char *head,
+                                                                     const char *fmt, va_list ap)
 {
     char line[TAP_LINE];
     size_t n = (size_t)snprintf(line, sizeof(line), "%s", head);
@@ -58,7 +58,8 @@ __attribute__((format(printf, 1, 2), unused)) static void diag(const char *fmt, 
     va_end(ap);
 }
 
-/* Announce the number of tests before the first one. Optional: tap_done() prints the plan otherwise. */
+/* Announce the number of tests before the first one. Optional: tap_done() prints the plan
+ * otherwise. */
 __attribute__((unused)) static void tap_plan(int n)
 {
     char head[32];
@@ -70,8 +71,8 @@ __attribute__((unused)) static void tap_plan(int n)
         _exit(99);
 }
 
-__attribute__((format(printf, 4, 5), unused)) static int tap_ok_(int pass, const char *file, int line,
-                                                                 const char *fmt, ...)
+__attribute__((format(printf, 4, 5), unused)) static int tap_ok_(int pass, const char *file,
+                                                                 int line, const char *fmt, ...)
 {
     char head[48];
     va_list ap;
@@ -92,23 +93,23 @@ __attribute__((format(printf, 4, 5), unused)) static int tap_ok_(int pass, const
 #define ok(cond, ...) tap_ok_(!!(cond), __FILE__, __LINE__, __VA_ARGS__)
 
 /* One test: two integers are the same; both are printed when they are not. */
-#define is(got, want, ...)                                                                         \
-    ({                                                                                             \
-        long tap_g_ = (long)(got), tap_w_ = (long)(want);                                          \
-        int tap_p_ = tap_ok_(tap_g_ == tap_w_, __FILE__, __LINE__, __VA_ARGS__);                   \
-        if (!tap_p_)                                                                               \
-            diag("got %ld (%#lx), want %ld (%#lx)", tap_g_, tap_g_, tap_w_, tap_w_);               \
-        tap_p_;                                                                                    \
+#define is(got, want, ...)                                                           \
+    ({                                                                               \
+        long tap_g_ = (long)(got), tap_w_ = (long)(want);                            \
+        int tap_p_ = tap_ok_(tap_g_ == tap_w_, __FILE__, __LINE__, __VA_ARGS__);     \
+        if (!tap_p_)                                                                 \
+            diag("got %ld (%#lx), want %ld (%#lx)", tap_g_, tap_g_, tap_w_, tap_w_); \
+        tap_p_;                                                                      \
     })
 
 /* One test: two strings are the same. */
-#define is_str(got, want, ...)                                                                     \
-    ({                                                                                             \
-        const char *tap_g_ = (got), *tap_w_ = (want);                                              \
-        int tap_p_ = tap_ok_(!strcmp(tap_g_, tap_w_), __FILE__, __LINE__, __VA_ARGS__);            \
-        if (!tap_p_)                                                                               \
-            diag("got \"%s\", want \"%s\"", tap_g_, tap_w_);                                       \
-        tap_p_;                                                                                    \
+#define is_str(got, want, ...)                                                          \
+    ({                                                                                  \
+        const char *tap_g_ = (got), *tap_w_ = (want);                                   \
+        int tap_p_ = tap_ok_(!strcmp(tap_g_, tap_w_), __FILE__, __LINE__, __VA_ARGS__); \
+        if (!tap_p_)                                                                    \
+            diag("got \"%s\", want \"%s\"", tap_g_, tap_w_);                            \
+        tap_p_;                                                                         \
     })
 
 /* Failures so far: for a child's exit status. */
