@@ -33,31 +33,43 @@ enum fault_access { FAULT_READ, FAULT_WRITE, FAULT_EXEC };
 /* What a kind of mapping does. Anonymous and object mappings are mm/anon.c's; sections are mm/section_map.c's. */
 struct map_ops {
     const char *name;
-    /* Resolve a fault at page va. Aspace mutex held (shared or exclusive as `exclusive` below asks). 0, -ENOMEM, -EFAULT, -EACCES,
-       or -EAGAIN: something was waited for, look the entry up anew. */
+    /* Resolve a fault at page va, which the entry's protection allows. Aspace mutex held shared; an operation that has to wait
+       drops it, waits, takes it shared again and returns -EAGAIN: the entry is looked up anew. 0, -ENOMEM, -EFAULT, -EACCES. */
     int (*fault)(struct aspace *as, struct map_entry *e, vaddr_t va, enum fault_access access);
-    /* [start,end) of the entry goes; PTEs are to be cleared here. -EINVAL when that part may not go by itself. */
+    /* The whole entry goes (it was split before where needed): clear its PTEs, flush, free what belongs to the mapping and
+       emptied tables (pt_prune). Aspace mutex held exclusively. The entry itself is the caller's. */
     int (*unmap)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end);
-    /* fork: give the child (mutexes of both held) its copy or share; the child's entry is already linked. */
+    /* fork: give the child its copy or share; the child's entry is already linked, a copy of e without object and smap.
+       src's mutex is held exclusively; nobody else can reach dst yet. */
     int (*fork)(struct aspace *src, struct map_entry *e, struct aspace *dst, struct map_entry *child);
     int (*protect)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end, unsigned prot);
-    /* e is being split at va; second is the new upper half. May be NULL. */
+    /* e is about to be split at va; second is the new upper half, filled in but not linked, e still whole. An error refuses
+       the split (and with it the munmap or mprotect of a part). NULL: nothing to do. */
     int (*split)(struct map_entry *e, struct map_entry *second, vaddr_t va);
+    /* Make [start,end) present, writably where the entry allows it. Mutex and -EAGAIN as for fault. NULL: nothing is done. */
     int (*populate)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end);
 };
 
-struct map_entry {            /* nonpaged pool; protected by the aspace mutex */
+/* Nonpaged pool (map_entry_alloc). Protected by the aspace mutex; object, offset and needs_copy of an entry that has an
+   object are written under *obj_lock with the mutex at least shared, and read under either of *obj_lock and the mutex held
+   exclusively. */
+struct map_entry {
     struct list link;         /* in address order */
-    struct map_entry *left, *right, *parent; /* search tree (owner mm/aspace.c) */
+    struct map_entry *left, *right, *parent; /* search tree (mm/aspace_tree.c) */
     vaddr_t start, end;
     uint8_t prot;             /* MAP_* */
     uint8_t max_prot;
     uint8_t needs_copy;       /* symmetric copy pending: first write puts a new object in front */
-    uint8_t color;
+    uint8_t pad;
+    uint32_t heap;            /* search tree: random weight */
     uint32_t flags;           /* MAPF_* */
     const struct map_ops *ops;
     struct mm_object *object; /* NULL: private, never shared by fork */
     uint64_t offset;          /* bytes into object or section */
+    struct spinlock *obj_lock;/* lock of the object's family; set with object */
+    struct list obj_link;     /* in object's list of entries; protected by *obj_lock */
+    vaddr_t low;              /* GROWSDOWN: lowest page used so far; atomic, a hint for walks */
+    struct aspace *aspace;    /* whose it is; constant once linked */
     struct section_map *smap; /* section mappings: mm/section_map.h */
 };
 
@@ -80,7 +92,10 @@ struct aspace {
     struct map_entry *tree;
     struct list regions;      /* of struct region (mm/region.h), user-created */
     uint64_t next_region_id;
-    struct spinlock pt_lock;  /* RANK_PTPAGE: page-table writers when the mutex is held shared */
+    struct map_entry *hint;   /* entry of the last fault; atomic hint, cleared when the entry goes */
+    struct spinlock pt_lock;  /* RANK_PTPAGE: taken to free a table page, and to walk the tables without the mutex (mm/rmap.c) */
+    bool dying;               /* last reference gone: no CPU has the root, nobody else looks */
+    uint32_t heap_seed;       /* search tree's weights */
     struct aspace_counts counts;
 };
 
@@ -116,14 +131,21 @@ int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access);
 /* Fault on a system-space address (paged pool). */
 int system_fault(vaddr_t va, enum fault_access access);
 
-/* Page-table walk of another or the current space through KSEG. */
-pte_t *pt_lookup(struct aspace *as, vaddr_t va, unsigned level); /* NULL when an upper level is not valid */
-pte_t *pt_create(struct aspace *as, vaddr_t va, unsigned level); /* makes the tables above; NULL: -ENOMEM */
+struct map_entry *map_entry_alloc(void); /* zeroed, links initialised; NULL when short */
+void map_entry_free(struct map_entry *e);
+
+/* Page-table walks and PTE writers: mm/pt.h. */
 
 void aspace_boot(void); /* system page tables, self-map, level-2 pages of system space; switch to the system root */
 extern uint64_t system_root_pfn;
 /* Map one page into system space (kernel stacks, pool, windows). KWE|KRE. */
-int kmap_page(vaddr_t va, pfn_t pfn);
+int kmap_page(vaddr_t va, pfn_t pfn); /* 0 or -ENOMEM; the caller owns va; any IPL up to IPL_CLOCK, locks below RANK_PFN */
+/* Undo; the pages come back to the caller or, with free_pages, are freed, after every CPU has dropped the translation.
+   Pages of the range that were never made valid are skipped. IPL below IPL_IPI, no lock that an IPI handler takes. */
 void kunmap_pages(vaddr_t va, uint64_t npages, bool free_pages);
+/* Make a range of system space demand zero: system_fault gives each page at first touch (paged pool). 0 or -ENOMEM. */
+int kmap_demand_zero(vaddr_t va, uint64_t npages);
+/* The page at a system address, PFN_NONE when it is not valid. */
+pfn_t kmap_lookup(vaddr_t va);
 
 #endif

@@ -1,0 +1,505 @@
+/*
+ * Anonymous memory and mapped objects: faults, and the changes of the PTEs of such entries.
+ *
+ * An entry without object is private memory that no fork has seen: its pages belong to their PTEs (the PFN database names
+ * the PTE's physical address), a fault gives a zero page with one compare-and-swap, unmapping frees what the PTEs hold. An
+ * entry with an object maps what the object, or the chain of objects behind it, has (mm/object.c); all its PTEs are
+ * written under the family's lock.
+ *
+ * What a store faults for: a page of the source behind our object (copy), an entry marked needs_copy (a new object in front
+ * first), a page whose pager has not granted write access (upgrade), a page that is to be marked modified. All have FOW set and
+ * KWE, UWE clear. PTE_SW_COW tells the first two from the rest.
+ *
+ * A copy is made, and a new page zeroed, without the lock: the source page is held by a reference, and what was found is
+ * looked up again before the new page goes in. If it has changed, the new page goes back and the fault starts again.
+ *
+ * Around a fault that is no private write, up to 16 neighbours that are in memory already are mapped too: the page itself
+ * costs a fault of some hundred instructions, a neighbour about fifty.
+ */
+#include "arch/alpha/hw/tb.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "mm/aspace_private.h"
+#include "mm/object_private.h"
+#include "mm/pt.h"
+
+#define AROUND_PAGES 16u
+/* Pages between releases of the family's lock, and pages allocated at once. */
+#define BATCH_PAGES 32u
+
+/* ---- stacks ---- */
+
+/* The lowest page of a stack's extent is its guard. Notes how far down the stack has come. */
+static bool stack_touch(struct aspace *as, struct map_entry *e, vaddr_t va)
+{
+    if (va < e->start + PAGE_SIZE)
+        return false;
+    if (va < __atomic_load_n(&e->low, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&e->low, va, __ATOMIC_RELAXED);
+        count_add(&as->counts.stack_grow, 1);
+    }
+    return true;
+}
+
+/* ---- entries without object ---- */
+
+static int private_fault(struct aspace *as, struct map_entry *e, vaddr_t va)
+{
+    pte_t *p = pt_create(as, va, 3);
+    pfn_t pfn;
+
+    if (unlikely(!p))
+        return -ENOMEM;
+    if (unlikely(pt_load(p) != 0)) {
+        /* Another thread was faster, or this CPU remembers the PTE as it was before mprotect. */
+        tb_invalidate_single(va);
+        return 0;
+    }
+    if (unlikely(page_alloc(PA_ZERO, PAGE_T_PROCESS, as->home_rad, &pfn) != 0))
+        return -ENOMEM;
+    page_of(pfn)->owner = kseg_paddr(p).a;
+    if (unlikely(!pt_cas(p, 0, pte_make(pfn, pt_user_bits(e->prot, true))))) {
+        page_free(pfn);
+        return 0;
+    }
+    count_add(&as->counts.demand_zero, 1);
+    count_add(&as->counts.rss, 1);
+    return 0;
+}
+
+/* Give zero pages to the empty PTEs of one batch. p: PTE of va, n pages within one table. */
+static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t *p, unsigned n)
+{
+    pfn_t pfns[BATCH_PAGES];
+    pte_t bits = pt_user_bits(e->prot, true);
+    unsigned want = 0, used = 0, installed = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        want += p[i] == 0;
+    if (want == 0)
+        return 0;
+    if (page_alloc_bulk(PA_ZERO, PAGE_T_PROCESS, as->home_rad, pfns, want) != 0)
+        return -ENOMEM;
+    for (unsigned i = 0; i < n && used < want; i++) {
+        pte_t none = 0;
+
+        if (pt_load(&p[i]) != 0)
+            continue;
+        page_of(pfns[used])->owner = kseg_paddr(&p[i]).a;
+        if (__atomic_compare_exchange_n(&p[i], &none, pte_make(pfns[used], bits), false, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED)) {
+            installed++;
+            used++;
+        }
+    }
+    if (used < want) /* another thread faulted in between */
+        page_free_bulk(&pfns[used], want - used);
+    pt_count(p, (int)installed);
+    count_add(&as->counts.rss, installed);
+    return 0;
+}
+
+static int private_populate(struct aspace *as, struct map_entry *e, vaddr_t va, vaddr_t end)
+{
+    while (va < end) {
+        pte_t *p = pt_create(as, va, 3);
+        uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (end - va) >> PAGE_SHIFT);
+        int err;
+
+        if (!p)
+            return -ENOMEM;
+        n = MIN(n, BATCH_PAGES);
+        err = private_populate_batch(as, e, p, (unsigned)n);
+        if (err)
+            return err;
+        va += n << PAGE_SHIFT;
+    }
+    return 0;
+}
+
+/* ---- entries with an object ---- */
+
+struct found {
+    struct mm_object *top;   /* what the entry maps */
+    uint64_t top_offset;
+    struct mm_object *at;    /* where the page is, or who must be asked for it; NULL: nowhere, it is zero */
+    uint64_t offset;
+    slot_t slot;
+};
+
+/* Look for a page from o down the chain. Lock held. */
+static inline void find_page(struct mm_object *o, uint64_t offset, struct found *f)
+{
+    f->top = o;
+    f->top_offset = offset;
+    for (;;) {
+        slot_t *s = index_find(o, offset);
+
+        f->slot = s ? *s : 0;
+        f->at = o;
+        f->offset = offset;
+        if ((f->slot & SLOT_PRESENT) || o->ops)
+            return;
+        offset += o->shadow_offset;
+        o = o->shadow;
+        if (!o) {
+            f->at = NULL;
+            return;
+        }
+    }
+}
+
+/* May a page found so be mapped writable now, without another fault that has something to do? */
+static inline bool writable_now(const struct map_entry *e, const struct found *f)
+{
+    if (f->at != f->top || e->needs_copy)
+        return false;
+    if (!f->at->ops)
+        return true;
+    return (f->slot & (SLOT_W | SLOT_PUT)) == SLOT_W && (!f->at->ops->put || (f->slot & SLOT_DIRTY));
+}
+
+static inline pte_t object_pte(const struct map_entry *e, pfn_t pfn, bool write)
+{
+    pte_t bits = pt_user_bits(e->prot, write) | PTE_SW_SHARED;
+
+    if (!write && !(e->flags & MAPF_SHARED))
+        bits |= PTE_SW_COW;
+    return pte_make(pfn, bits);
+}
+
+/* Map neighbours that are in memory. p: PTE of va, which was just mapped. Lock held. */
+static void map_around(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va)
+{
+    vaddr_t from = va & ~(vaddr_t)(AROUND_PAGES * PAGE_SIZE - 1);
+    vaddr_t to = from + AROUND_PAGES * PAGE_SIZE;
+    struct mm_object *o = e->object;
+    unsigned mapped = 0;
+    uint64_t offset;
+
+    from = MAX(from, e->start);
+    if (e->flags & MAPF_GROWSDOWN)
+        from = MAX(from, e->start + PAGE_SIZE);
+    to = MIN(to, e->end);
+    p -= (va - from) >> PAGE_SHIFT;
+    offset = (e->offset + (from - e->start)) >> PAGE_SHIFT;
+    for (; from < to; from += PAGE_SIZE, p++, offset++) {
+        struct found f;
+
+        if (*p != 0)
+            continue;
+        find_page(o, offset, &f);
+        if (!(f.slot & SLOT_PRESENT) || f.offset >= f.at->npages)
+            continue;
+        __atomic_store_n(p, object_pte(e, slot_pfn(f.slot), writable_now(e, &f)), __ATOMIC_RELEASE);
+        mapped++;
+    }
+    if (mapped) {
+        pt_count(p - 1, (int)mapped);
+        count_add(&as->counts.rss, mapped);
+        count_add(&as->counts.object_valid, mapped);
+    }
+}
+
+/* Store the PTE of va. Lock held. Returns true when it was empty before. */
+static bool install(struct aspace *as, pte_t *p, vaddr_t va, pte_t now)
+{
+    pte_t old = *p;
+
+    pt_set(p, now);
+    if (old == 0) {
+        count_add(&as->counts.rss, 1);
+        return true;
+    }
+    if (pfn_eq(pte_pfn(old), pte_pfn(now)))
+        tb_invalidate_single(va); /* as before or more access: other CPUs find out by a fault */
+    else
+        tb_flush_page(&as->loaded, va, TB_COW);
+    return false;
+}
+
+/* What a fault has prepared without the lock. */
+struct spare {
+    pfn_t page;    /* new page, or PFN_NONE */
+    pfn_t source;  /* what it is a copy of, referenced; PFN_NONE: it is zero */
+};
+
+static void spare_drop(struct spare *sp)
+{
+    if (sp->page.n)
+        page_free(sp->page);
+    if (sp->source.n)
+        page_unref(sp->source);
+    sp->page = PFN_NONE;
+    sp->source = PFN_NONE;
+}
+
+/* The spare page becomes the top object's. Lock held. False: no memory for an index node. */
+static bool spare_insert(struct found *f, struct spare *sp)
+{
+    slot_t *s = index_create(f->top, f->top_offset);
+
+    if (!s)
+        return false;
+    *s = slot_make(sp->page, SLOT_W);
+    object_page_own(f->top, f->top_offset, sp->page);
+    f->top->resident++;
+    f->at = f->top;
+    f->offset = f->top_offset;
+    f->slot = *s;
+    sp->page = PFN_NONE;
+    return true;
+}
+
+/* Prepare a copy of source, or a zero page (PFN_NONE). Lock held on entry, dropped on return. */
+static int spare_make_unlock(struct map_entry *e, struct aspace *as, pfn_t source, struct spare *sp, ipl_t ipl)
+{
+    if (source.n)
+        page_ref(source);
+    spin_unlock(e->obj_lock, ipl);
+    spare_drop(sp);
+    sp->source = source;
+    if (page_alloc(source.n ? 0 : PA_ZERO, PAGE_T_OBJECT, as->home_rad, &sp->page) != 0) {
+        sp->page = PFN_NONE;
+        return -ENOMEM;
+    }
+    if (source.n)
+        page_copy(sp->page, source);
+    return 0;
+}
+
+/* A write wants a page to itself: no marks of a pending copy on the entry. Lock held. */
+static bool resolve_needs_copy(struct map_entry *e)
+{
+    if (e->object->refs == 1 && !e->object->ops) { /* everybody else has gone */
+        e->needs_copy = 0;
+        return true;
+    }
+    return object_shadow_entry_locked(e);
+}
+
+/* The page is the pager's to give: ask, or wait. Lock held on entry, dropped on return. 0 or -EAGAIN: look again. */
+static int pager_turn_unlock(struct aspace *as, struct found *f, bool write, ipl_t ipl)
+{
+    struct mm_object *o = f->at;
+
+    if (f->offset >= o->npages) {
+        spin_unlock(o->lock, ipl);
+        return -EFAULT;
+    }
+    if (f->slot & SLOT_BUSY)
+        return pager_wait_unlock(o, f->offset, ipl, &as->lock);
+    count_add(&as->counts.file, 1);
+    return pager_request_unlock(o, f->offset, write ? MAP_R | MAP_W : MAP_R, ipl);
+}
+
+/* Everything is there: map it. Lock held. */
+static void finish_fault(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va, struct found *f, bool write)
+{
+    bool fresh;
+
+    if (write && f->at->ops && f->at->ops->put) {
+        slot_t *s = index_find(f->at, f->offset);
+
+        *s |= SLOT_DIRTY;
+        f->slot = *s;
+    }
+    fresh = install(as, p, va, object_pte(e, slot_pfn(f->slot), writable_now(e, f)));
+    if (fresh && (!write || (e->flags & MAPF_SHARED)))
+        map_around(as, e, p, va);
+}
+
+static int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool write)
+{
+    pte_t *p = pt_create(as, va, 3);
+    struct spare sp = {PFN_NONE, PFN_NONE};
+    uint64_t *cause = &as->counts.object_valid;
+    int err = p ? 0 : -ENOMEM;
+
+    while (!err) {
+        ipl_t ipl = spin_lock(e->obj_lock);
+        struct found f;
+
+        if (write && e->needs_copy && !resolve_needs_copy(e)) {
+            spin_unlock(e->obj_lock, ipl);
+            err = -ENOMEM;
+            break;
+        }
+        find_page(e->object, (e->offset + (va - e->start)) >> PAGE_SHIFT, &f);
+        if (!f.at) { /* nobody has it: zero */
+            if (!sp.page.n || sp.source.n) {
+                err = spare_make_unlock(e, as, PFN_NONE, &sp, ipl);
+                continue;
+            }
+            cause = &as->counts.demand_zero;
+        } else if (!(f.slot & SLOT_PRESENT) ||
+                   (write && f.at == f.top && f.at->ops && (f.slot & (SLOT_W | SLOT_PUT)) != SLOT_W)) {
+            err = pager_turn_unlock(as, &f, write && f.at == f.top, ipl);
+            continue;
+        } else if (write && f.at != f.top) { /* the source's: copy */
+            if (!sp.page.n || !pfn_eq(sp.source, slot_pfn(f.slot))) {
+                err = spare_make_unlock(e, as, slot_pfn(f.slot), &sp, ipl);
+                continue;
+            }
+            cause = &as->counts.cow;
+        }
+        if (cause != &as->counts.object_valid && (!f.at || f.at != f.top) && !spare_insert(&f, &sp))
+            err = -ENOMEM;
+        else
+            finish_fault(as, e, p, va, &f, write);
+        spin_unlock(e->obj_lock, ipl);
+        if (!err)
+            count_add(cause, 1);
+        break;
+    }
+    spare_drop(&sp);
+    return err;
+}
+
+/* ---- operations of the map ---- */
+
+static int anon_fault(struct aspace *as, struct map_entry *e, vaddr_t va, enum fault_access access)
+{
+    if (unlikely(e->flags & MAPF_GROWSDOWN) && !stack_touch(as, e, va))
+        return -EFAULT;
+    if (!e->object)
+        return private_fault(as, e, va);
+    return object_fault(as, e, va, access == FAULT_WRITE);
+}
+
+static int anon_populate(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
+{
+    bool write = (e->prot & MAP_W) != 0;
+
+    if (e->flags & MAPF_GROWSDOWN) {
+        start = MAX(start, e->start + PAGE_SIZE);
+        if (start >= end || !stack_touch(as, e, start))
+            return 0;
+    }
+    if (!e->object)
+        return private_populate(as, e, start, end);
+    for (vaddr_t va = start; va < end; va += PAGE_SIZE) {
+        pte_t *p = pt_lookup(as, va, 3);
+        pte_t pte = p ? pt_load(p) : 0;
+        int err = 0;
+
+        if (!pte_valid(pte) || (write && !(pte & PTE_UWE)))
+            err = object_fault(as, e, va, write);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+/* First page of the entry that can have a PTE. */
+static vaddr_t first_touched(const struct map_entry *e)
+{
+    return e->flags & MAPF_GROWSDOWN ? MAX(e->low, e->start) & ~PAGE_MASK : e->start;
+}
+
+/* Clear the PTEs of n pages of one table; pages go to the gather when the PTEs own them. Returns how many. */
+static unsigned clear_table_part(pte_t *p, vaddr_t va, uint64_t n, struct tb_gather *g, bool own)
+{
+    uint32_t left = __atomic_load_n(&pt_page_of(p)->aux, __ATOMIC_RELAXED);
+    unsigned cleared = 0;
+
+    for (uint64_t i = 0; i < n && left; i++) {
+        pte_t pte = p[i];
+
+        if (pte == 0)
+            continue;
+        __atomic_store_n(&p[i], 0, __ATOMIC_RELAXED);
+        left--;
+        cleared++;
+        tb_gather_va(g, va + (i << PAGE_SHIFT));
+        if (own)
+            tb_gather_page(g, pte_pfn(pte));
+    }
+    if (cleared)
+        pt_count(p, -(int)cleared);
+    return cleared;
+}
+
+static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
+{
+    struct tb_gather g;
+    uint64_t cleared = 0;
+    vaddr_t va = MAX(start, first_touched(e));
+
+    tb_gather_begin(&g, &as->loaded, TB_UNMAP);
+    while ((va = pt_skip_holes(as, va, end)) < end) {
+        pte_t *p = pt_lookup(as, va, 3);
+        uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (end - va) >> PAGE_SHIFT);
+
+        if (e->object) {
+            ipl_t ipl = spin_lock(e->obj_lock);
+
+            cleared += clear_table_part(p, va, n, &g, false);
+            spin_unlock(e->obj_lock, ipl);
+        } else {
+            cleared += clear_table_part(p, va, n, &g, true);
+        }
+        va += n << PAGE_SHIFT;
+    }
+    __atomic_fetch_sub(&as->counts.rss, cleared, __ATOMIC_RELAXED);
+    pt_prune(as, start, end, &g);
+    tb_gather_flush(&g);
+    return 0;
+}
+
+static int anon_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end, unsigned prot)
+{
+    struct tb_gather g;
+    vaddr_t va = start;
+    ipl_t ipl = IPL_NONE;
+
+    tb_gather_begin(&g, &as->loaded, TB_PROTECT);
+    while ((va = pt_skip_holes(as, va, end)) < end) {
+        pte_t *p = pt_lookup(as, va, 3);
+        uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (end - va) >> PAGE_SHIFT);
+
+        if (e->object)
+            ipl = spin_lock(e->obj_lock);
+        for (uint64_t i = 0; i < n; i++, va += PAGE_SIZE) {
+            pte_t old = p[i], now;
+            bool write = !e->object || (old & PTE_UWE);
+
+            if (!pte_valid(old))
+                continue;
+            now = pte_make(pte_pfn(old), pt_user_bits(prot, write) | (old & PTE_SW_MASK));
+            if (now == old)
+                continue;
+            __atomic_store_n(&p[i], now, __ATOMIC_RELEASE);
+            tb_gather_va(&g, va);
+        }
+        if (e->object)
+            spin_unlock(e->obj_lock, ipl);
+    }
+    tb_gather_flush(&g);
+    return 0;
+}
+
+static int anon_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
+{
+    ipl_t ipl;
+
+    (void)va;
+    if (!e->object)
+        return 0;
+    ipl = spin_lock(e->obj_lock);
+    second->needs_copy = e->needs_copy;
+    second->offset = e->offset + (second->start - e->start);
+    object_attach_entry_locked(e->object, second);
+    spin_unlock(e->obj_lock, ipl);
+    return 0;
+}
+
+const struct map_ops anon_ops = {
+    .name = "anonymous",
+    .fault = anon_fault,
+    .unmap = anon_unmap,
+    .fork = anon_fork,
+    .protect = anon_protect,
+    .split = anon_split,
+    .populate = anon_populate,
+};

@@ -1,0 +1,381 @@
+/*
+ * Address spaces: creation and end, and the calls that change the map.
+ *
+ * An address space is its root, its map of entries (mm/aspace_tree.c) and its regions (mm/region.c), all changed with the
+ * mutex held exclusively. Each entry has a table of operations (struct map_ops): private and shared anonymous memory and
+ * object mappings are mm/anon.c's, sections are mm/section_map.c's.
+ *
+ * Every call that changes the map first checks and allocates what it needs, then does what can no longer fail: a range is
+ * split at its ends, then whole entries go. Two entries that continue each other become one, so that a heap grown by brk
+ * stays one entry.
+ *
+ * A process that dies in the middle of such a call cannot be: the calls wait for nothing that a signal interrupts, and the
+ * mutex is released before the thread returns to where signals are delivered.
+ */
+#include "arch/alpha/hw/layout.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/range.h"
+#include "kernel/sched/thread.h"
+#include "mm/aspace_private.h"
+#include "mm/object_private.h"
+#include "mm/pool.h"
+#include "mm/pt.h"
+#include "mm/region.h"
+
+struct map_entry *map_entry_alloc(void)
+{
+    struct map_entry *e = npp_alloc_zeroed(sizeof(*e));
+
+    if (e) {
+        list_init(&e->link);
+        list_init(&e->obj_link);
+    }
+    return e;
+}
+
+void map_entry_free(struct map_entry *e) { npp_free(e, sizeof(*e)); }
+
+void map_entry_destroy(struct map_entry *e)
+{
+    if (e->object)
+        object_detach_entry(e);
+    map_entry_free(e);
+}
+
+struct aspace *aspace_new(unsigned rad)
+{
+    struct aspace *as = npp_alloc_zeroed(sizeof(*as));
+
+    if (!as)
+        return NULL;
+    as->home_rad = (uint8_t)rad;
+    as->refs = 1;
+    as->heap_seed = 0x9E3779B9u;
+    mutex_init(&as->lock, "aspace", MUTEX_ASPACE);
+    spin_init(&as->pt_lock, "page tables", RANK_PTPAGE, IPL_ASTDEL);
+    list_init(&as->entries);
+    list_init(&as->regions);
+    as->next_region_id = 16; /* RDE$C_MIN_USER_ID */
+    if (!pt_root_create(as)) {
+        npp_free(as, sizeof(*as));
+        return NULL;
+    }
+    return as;
+}
+
+struct aspace *aspace_create(unsigned rad) { return aspace_new(rad); }
+
+void aspace_ref(struct aspace *as) { __atomic_fetch_add(&as->refs, 1, __ATOMIC_RELAXED); }
+
+/* Unmap and free every entry, then the regions. Mutex exclusive, or nobody else left. */
+static void clear_locked(struct aspace *as)
+{
+    struct list *l;
+
+    while ((l = list_first(&as->entries)) != NULL) {
+        struct map_entry *e = list_entry(l, struct map_entry, link);
+        int err = e->ops->unmap(as, e, e->start, e->end);
+
+        KASSERT(err == 0, "a whole entry can always be unmapped");
+        aspace_remove_locked(as, e);
+        map_entry_destroy(e);
+    }
+    region_clear_locked(as);
+}
+
+void aspace_clear(struct aspace *as)
+{
+    mutex_lock(&as->lock);
+    clear_locked(as);
+    mutex_unlock(&as->lock);
+}
+
+void aspace_unref(struct aspace *as)
+{
+    if (__atomic_fetch_sub(&as->refs, 1, __ATOMIC_ACQ_REL) != 1)
+        return;
+    if (thread_self()->root_pfn == as->root.n)
+        thread_set_root(thread_self(), system_root_pfn, NULL);
+    KASSERT(__atomic_load_n(&as->loaded, __ATOMIC_ACQUIRE) == 0, "no CPU has a dying root loaded");
+    as->dying = true;
+    mutex_lock(&as->lock);
+    clear_locked(as);
+    mutex_unlock(&as->lock);
+    pt_root_free(as);
+    npp_free(as, sizeof(*as));
+}
+
+/* ---- splitting and merging ---- */
+
+/* Split e at va into e = [start,va) and a new entry behind it. 0, -ENOMEM, or what the kind of mapping says. */
+static int split_at(struct aspace *as, struct map_entry *e, vaddr_t va)
+{
+    struct map_entry *second = map_entry_alloc();
+    int err = 0;
+
+    if (!second)
+        return -ENOMEM;
+    second->start = va;
+    second->end = e->end;
+    second->prot = e->prot;
+    second->max_prot = e->max_prot;
+    second->needs_copy = e->needs_copy;
+    second->flags = e->flags;
+    second->ops = e->ops;
+    second->offset = e->offset + (va - e->start);
+    second->low = MAX(e->low, va);
+    second->aspace = as;
+    if (e->ops->split)
+        err = e->ops->split(e, second, va);
+    if (err) {
+        map_entry_free(second);
+        return err;
+    }
+    as->counts.vsize -= second->end - second->start;
+    e->end = va;
+    second->flags &= ~MAPF_GROWSDOWN; /* the guard page stays with the lower part */
+    aspace_insert_locked(as, second);
+    return 0;
+}
+
+/* Let no entry reach over va. */
+static int split_boundary(struct aspace *as, vaddr_t va)
+{
+    struct map_entry *e = aspace_lookup_locked(as, va);
+
+    return e && e->start != va ? split_at(as, e, va) : 0;
+}
+
+static bool continues(const struct map_entry *a, const struct map_entry *b)
+{
+    if (a->end != b->start || a->ops != &anon_ops || b->ops != &anon_ops || a->prot != b->prot ||
+        a->max_prot != b->max_prot || a->flags != b->flags || (a->flags & MAPF_GROWSDOWN))
+        return false;
+    return a->object == NULL && b->object == NULL;
+}
+
+/* Join e with its neighbours where they continue each other; returns the entry that holds e's range. Only entries
+   without object: an object's entries come from one mmap, and fork's objects are as large as their entry. */
+static struct map_entry *merge_around(struct aspace *as, struct map_entry *e)
+{
+    struct list *l = list_next(&as->entries, &e->link);
+    struct map_entry *other;
+
+    if (l && continues(e, other = list_entry(l, struct map_entry, link))) {
+        aspace_remove_locked(as, other);
+        as->counts.vsize += other->end - other->start;
+        e->end = other->end;
+        map_entry_free(other);
+    }
+    l = list_prev(&as->entries, &e->link);
+    if (l && continues(other = list_entry(l, struct map_entry, link), e)) {
+        aspace_remove_locked(as, e);
+        as->counts.vsize += e->end - e->start;
+        other->end = e->end;
+        map_entry_free(e);
+        e = other;
+    }
+    return e;
+}
+
+/* ---- mapping ---- */
+
+static bool user_range_valid(vaddr_t va, uint64_t len)
+{
+    return len != 0 && ((va | len) & PAGE_MASK) == 0 && range_within(va, len, LAYOUT_P0_FIRST, LAYOUT_USER_TOP);
+}
+
+/* Choose or check the place of a new mapping. With MAPF_FIXED the range may hold entries, which the caller removes. */
+static int place(struct aspace *as, vaddr_t *va, uint64_t len, unsigned flags)
+{
+    if (flags & (MAPF_FIXED | MAPF_FIXED_NOREPLACE)) {
+        if (!user_range_valid(*va, len))
+            return -ENOMEM;
+        if (!(flags & MAPF_REGION) && region_overlaps_locked(as, *va, len))
+            return -ENOMEM;
+        if ((flags & MAPF_FIXED_NOREPLACE) && aspace_first_in_locked(as, *va, *va + len))
+            return -EEXIST;
+        return 0;
+    }
+    if (*va & PAGE_MASK)
+        *va = (*va + PAGE_MASK) & ~PAGE_MASK;
+    if (*va && user_range_valid(*va, len) && aspace_range_free_locked(as, *va, len))
+        return 0;
+    *va = aspace_find_locked(as, len, PAGE_SIZE, LAYOUT_P2_BASE, LAYOUT_USER_TOP, false);
+    return *va ? 0 : -ENOMEM;
+}
+
+/* Insert an entry of the given kind; takes over e in every case. */
+static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags,
+                        struct mm_object *obj, uint64_t offset)
+{
+    struct map_entry *e;
+    int err;
+
+    if (len == 0 || (len & PAGE_MASK) || (offset & PAGE_MASK) || (prot & ~(MAP_R | MAP_W | MAP_X)))
+        return -EINVAL;
+    e = map_entry_alloc();
+    if (!e)
+        return -ENOMEM;
+    mutex_lock(&as->lock);
+    err = place(as, va, len, flags);
+    if (!err && (flags & MAPF_FIXED))
+        err = aspace_unmap_locked(as, *va, len);
+    if (err) {
+        mutex_unlock(&as->lock);
+        map_entry_free(e);
+        return err;
+    }
+    e->start = *va;
+    e->end = *va + len;
+    e->prot = (uint8_t)prot;
+    e->max_prot = MAP_R | MAP_W | MAP_X;
+    e->flags = flags & (MAPF_SHARED | MAPF_GROWSDOWN);
+    e->ops = &anon_ops;
+    e->low = e->end;
+    if (obj) {
+        e->needs_copy = !(flags & MAPF_SHARED);
+        e->offset = offset;
+        object_attach_entry(obj, e);
+    }
+    aspace_insert_locked(as, e);
+    if (!obj)
+        merge_around(as, e);
+    mutex_unlock(&as->lock);
+    if (flags & MAPF_POPULATE)
+        aspace_populate(as, *va, len, (prot & MAP_W) != 0); /* what cannot be had now is had, or killed for, at its fault */
+    return 0;
+}
+
+int aspace_map_anon(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags)
+{
+    struct mm_object *obj = NULL;
+    int err;
+
+    if (flags & MAPF_SHARED) {
+        obj = object_create(len >> PAGE_SHIFT, NULL, NULL);
+        if (!obj)
+            return -ENOMEM;
+    }
+    err = map_entry_at(as, va, len, prot, flags, obj, 0);
+    if (obj)
+        object_unref(obj);
+    return err;
+}
+
+int aspace_map_object(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags,
+                      struct mm_object *obj, uint64_t offset)
+{
+    return map_entry_at(as, va, len, prot, flags, obj, offset);
+}
+
+int aspace_unmap_locked(struct aspace *as, vaddr_t va, uint64_t len)
+{
+    vaddr_t end = va + len;
+    struct map_entry *e;
+    int err = split_boundary(as, va);
+
+    if (!err)
+        err = split_boundary(as, end);
+    while (!err && (e = aspace_first_in_locked(as, va, end)) != NULL) {
+        err = e->ops->unmap(as, e, e->start, e->end);
+        if (err)
+            break;
+        aspace_remove_locked(as, e);
+        map_entry_destroy(e);
+    }
+    return err;
+}
+
+int aspace_unmap(struct aspace *as, vaddr_t va, uint64_t len)
+{
+    int err;
+
+    if (!user_range_valid(va, len))
+        return -EINVAL;
+    mutex_lock(&as->lock);
+    err = aspace_unmap_locked(as, va, len);
+    mutex_unlock(&as->lock);
+    return err;
+}
+
+/* Is every page of the range mapped, and may it have this protection? */
+static int protect_check(struct aspace *as, vaddr_t va, vaddr_t end, unsigned prot)
+{
+    struct map_entry *e = aspace_lookup_locked(as, va);
+
+    for (;;) {
+        struct list *l;
+
+        if (!e)
+            return -ENOMEM;
+        if (prot & ~e->max_prot)
+            return -EACCES;
+        if (e->end >= end)
+            return 0;
+        l = list_next(&as->entries, &e->link);
+        va = e->end;
+        e = l ? list_entry(l, struct map_entry, link) : NULL;
+        if (e && e->start != va)
+            return -ENOMEM;
+    }
+}
+
+int aspace_protect(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot)
+{
+    vaddr_t end = va + len;
+    int err;
+
+    if (!user_range_valid(va, len) || (prot & ~(MAP_R | MAP_W | MAP_X)))
+        return -EINVAL;
+    mutex_lock(&as->lock);
+    err = protect_check(as, va, end, prot);
+    if (!err)
+        err = split_boundary(as, va);
+    if (!err)
+        err = split_boundary(as, end);
+    while (!err && va < end) {
+        struct map_entry *e = aspace_lookup_locked(as, va);
+
+        va = e->end;
+        if (e->prot != prot) {
+            err = e->ops->protect ? e->ops->protect(as, e, e->start, e->end, prot) : -EACCES;
+            if (!err)
+                e->prot = (uint8_t)prot;
+        }
+        merge_around(as, e);
+    }
+    mutex_unlock(&as->lock);
+    return err;
+}
+
+int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write)
+{
+    vaddr_t end = va + len;
+    int err = 0;
+
+    if (!user_range_valid(va, len))
+        return -EINVAL;
+    mutex_lock_shared(&as->lock);
+    while (va < end) {
+        struct map_entry *e = aspace_first_in_locked(as, va, end);
+        vaddr_t upto;
+
+        if (!e || e->start > va) {
+            err = -ENOMEM;
+            break;
+        }
+        upto = MIN(end, e->end);
+        err = write && !(e->prot & MAP_W) ? -EACCES : 0;
+        if (!err && e->prot && e->ops->populate)
+            err = e->ops->populate(as, e, va, upto);
+        if (err == -EAGAIN)
+            continue;
+        if (err)
+            break;
+        va = upto;
+    }
+    mutex_unlock_shared(&as->lock);
+    return err;
+}

@@ -1,0 +1,208 @@
+/*
+ * The map of an address space: entries in a list by address, and in a search tree over it.
+ *
+ * The tree is a treap: a binary search tree by start address that is at the same time a heap by a random weight, so its
+ * expected depth is logarithmic whatever the order of insertions. Each operation is a walk and some rotations; nothing is
+ * stored for balance but the weight. All of it is protected by the aspace mutex (exclusive to change).
+ */
+#include "mm/aspace_private.h"
+
+#include "kernel/base/panic.h"
+#include "kernel/base/range.h"
+#include "mm/region.h"
+
+static uint32_t next_weight(struct aspace *as)
+{
+    uint32_t x = as->heap_seed; /* xorshift: any period will do, but not zero */
+
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    as->heap_seed = x;
+    return x;
+}
+
+/* Put `by` where `e` hangs. */
+static void replace_child(struct aspace *as, struct map_entry *e, struct map_entry *by)
+{
+    struct map_entry *up = e->parent;
+
+    if (!up)
+        as->tree = by;
+    else if (up->left == e)
+        up->left = by;
+    else
+        up->right = by;
+    if (by)
+        by->parent = up;
+}
+
+/* Rotate c above its parent. */
+static void rotate_up(struct aspace *as, struct map_entry *c)
+{
+    struct map_entry *p = c->parent;
+
+    replace_child(as, p, c);
+    if (p->left == c) {
+        p->left = c->right;
+        if (p->left)
+            p->left->parent = p;
+        c->right = p;
+    } else {
+        p->right = c->left;
+        if (p->right)
+            p->right->parent = p;
+        c->left = p;
+    }
+    p->parent = c;
+}
+
+/* The entry with the highest start not above va; NULL. */
+static struct map_entry *tree_floor(struct aspace *as, vaddr_t va)
+{
+    struct map_entry *e = as->tree, *best = NULL;
+
+    while (e) {
+        if (va < e->start) {
+            e = e->left;
+        } else {
+            best = e;
+            e = e->right;
+        }
+    }
+    return best;
+}
+
+struct map_entry *aspace_lookup_locked(struct aspace *as, vaddr_t va)
+{
+    struct map_entry *e = tree_floor(as, va);
+
+    return e && va < e->end ? e : NULL;
+}
+
+struct map_entry *aspace_first_in_locked(struct aspace *as, vaddr_t start, vaddr_t end)
+{
+    struct map_entry *e = tree_floor(as, start);
+    struct list *l;
+
+    if (e && start < e->end)
+        return e;
+    l = e ? list_next(&as->entries, &e->link) : list_first(&as->entries);
+    if (!l)
+        return NULL;
+    e = list_entry(l, struct map_entry, link);
+    return e->start < end ? e : NULL;
+}
+
+void aspace_insert_locked(struct aspace *as, struct map_entry *e)
+{
+    struct map_entry *p = NULL, **where = &as->tree, *before = NULL;
+
+    while (*where) {
+        p = *where;
+        if (e->start < p->start) {
+            where = &p->left;
+        } else {
+            before = p;
+            where = &p->right;
+        }
+    }
+    KASSERT(!before || before->end <= e->start, "entries do not overlap");
+    e->left = NULL;
+    e->right = NULL;
+    e->parent = p;
+    e->heap = next_weight(as);
+    e->aspace = as;
+    *where = e;
+    list_add_after(before ? &before->link : &as->entries, &e->link);
+    while (e->parent && e->parent->heap < e->heap)
+        rotate_up(as, e);
+    as->counts.vsize += e->end - e->start;
+}
+
+void aspace_remove_locked(struct aspace *as, struct map_entry *e)
+{
+    while (e->left && e->right)
+        rotate_up(as, e->left->heap > e->right->heap ? e->left : e->right);
+    replace_child(as, e, e->left ? e->left : e->right);
+    list_remove(&e->link);
+    if (__atomic_load_n(&as->hint, __ATOMIC_RELAXED) == e)
+        __atomic_store_n(&as->hint, NULL, __ATOMIC_RELAXED);
+    as->counts.vsize -= e->end - e->start;
+}
+
+/* End of the lowest, or start of the highest, created region that touches [va, va+len); 0 when none does. */
+static vaddr_t region_in_way(struct aspace *as, vaddr_t va, uint64_t len, bool down)
+{
+    struct region *r;
+
+    if (list_empty(&as->regions) || !region_overlaps_locked(as, va, len))
+        return 0;
+    if (down) {
+        list_for_each_entry(r, &as->regions, link)
+            if (range_overlaps(r->start, r->start + r->length, va, va + len))
+                return r->start;
+    } else {
+        list_for_each_entry_reverse(r, &as->regions, link)
+            if (range_overlaps(r->start, r->start + r->length, va, va + len))
+                return r->start + r->length;
+    }
+    return 0;
+}
+
+bool aspace_range_free_locked(struct aspace *as, vaddr_t va, uint64_t len)
+{
+    return !aspace_first_in_locked(as, va, va + len) && !region_in_way(as, va, len, false);
+}
+
+static vaddr_t find_up(struct aspace *as, uint64_t len, uint64_t align, vaddr_t low, vaddr_t high)
+{
+    uint64_t va;
+
+    for (;;) {
+        struct map_entry *e;
+        vaddr_t past;
+
+        if (!align_up_ok(low, align, &va) || !range_within(va, len, low, high))
+            return 0;
+        e = aspace_first_in_locked(as, va, va + len);
+        /* Step over what touches it: entry by entry along the list while they leave no room. */
+        while (e && e->start < va + len) {
+            struct list *l = list_next(&as->entries, &e->link);
+
+            if (!align_up_ok(MAX(va, e->end), align, &va) || !range_within(va, len, low, high))
+                return 0;
+            e = l ? list_entry(l, struct map_entry, link) : NULL;
+        }
+        past = region_in_way(as, va, len, false);
+        if (!past)
+            return va;
+        low = past;
+    }
+}
+
+static vaddr_t find_down(struct aspace *as, uint64_t len, uint64_t align, vaddr_t low, vaddr_t high)
+{
+    for (;;) {
+        struct map_entry *e;
+        vaddr_t va, before;
+
+        if (high < len || high - len < low)
+            return 0;
+        va = (high - len) & ~(align - 1);
+        if (va < low)
+            return 0;
+        e = aspace_first_in_locked(as, va, va + len);
+        before = e ? e->start : region_in_way(as, va, len, true);
+        if (!before)
+            return va;
+        high = before;
+    }
+}
+
+vaddr_t aspace_find_locked(struct aspace *as, uint64_t len, uint64_t align, vaddr_t low, vaddr_t high, bool down)
+{
+    if (align < PAGE_SIZE)
+        align = PAGE_SIZE;
+    return down ? find_down(as, len, align, low, high) : find_up(as, len, align, low, high);
+}

@@ -1,0 +1,169 @@
+/*
+ * Page index of an object: offset in pages to slot_t (mm/object_private.h). Pure apart from the pool; the object's lock is
+ * held around every call. Nodes are never freed before the object; an emptied one is used again by the same offsets.
+ */
+#include "kernel/base/bitops.h"
+#include "mm/object_private.h"
+#include "mm/pool.h"
+
+static struct index_node *node_alloc(void) { return npp_alloc_zeroed(sizeof(struct index_node)); }
+
+/* Number of offsets that a tree of this height reaches. */
+static inline uint64_t capacity(unsigned height) { return UINT64_C(1) << (INDEX_BITS * (height + 1)); }
+static inline unsigned slot_at(uint64_t offset, unsigned height)
+{
+    return (offset >> (INDEX_BITS * height)) & (INDEX_SLOTS - 1);
+}
+
+slot_t *index_find(struct mm_object *o, uint64_t offset)
+{
+    struct index_node *n = o->root;
+    unsigned h = o->height;
+
+    if (likely(h == 0)) {
+        if (!n || (offset & ~(uint64_t)(INDEX_SLOTS - 1)) != o->leaf_base)
+            return NULL;
+        return &n->slot[offset & (INDEX_SLOTS - 1)];
+    }
+    if (offset >= capacity(h))
+        return NULL;
+    for (; h > 0; h--) {
+        n = (struct index_node *)n->slot[slot_at(offset, h)];
+        if (!n)
+            return NULL;
+    }
+    return &n->slot[offset & (INDEX_SLOTS - 1)];
+}
+
+#define HEIGHT_MAX 11 /* 64 bits of offset, six a level */
+
+/* Put a lone leaf into its place in a tree that reaches it. */
+static bool grow_leaf(struct mm_object *o)
+{
+    struct index_node *made[HEIGHT_MAX];
+    struct index_node *down = o->root;
+    unsigned height = 1;
+
+    while (height + 1 < HEIGHT_MAX && capacity(height) <= o->leaf_base)
+        height++;
+    for (unsigned h = 1; h <= height; h++) {
+        made[h] = node_alloc();
+        if (!made[h]) {
+            while (--h > 0)
+                npp_free(made[h], sizeof(*made[h]));
+            return false;
+        }
+    }
+    for (unsigned h = 1; h <= height; h++) {
+        made[h]->slot[slot_at(o->leaf_base, h)] = (uint64_t)down;
+        down = made[h];
+    }
+    o->root = down;
+    o->height = (uint8_t)height;
+    return true;
+}
+
+/* Add a level on top. */
+static bool grow(struct mm_object *o)
+{
+    struct index_node *top;
+
+    if (o->height == 0)
+        return grow_leaf(o);
+    top = node_alloc();
+    if (!top)
+        return false;
+    top->slot[0] = (uint64_t)o->root;
+    o->root = top;
+    o->height++;
+    return true;
+}
+
+slot_t *index_create(struct mm_object *o, uint64_t offset)
+{
+    slot_t *s = index_find(o, offset);
+    struct index_node *n;
+
+    if (likely(s))
+        return s;
+    if (!o->root) {
+        o->root = node_alloc();
+        o->leaf_base = offset & ~(uint64_t)(INDEX_SLOTS - 1);
+        return o->root ? &o->root->slot[offset & (INDEX_SLOTS - 1)] : NULL;
+    }
+    while (o->height == 0 || offset >= capacity(o->height))
+        if (!grow(o))
+            return NULL;
+    n = o->root;
+    for (unsigned h = o->height; h > 0; h--) {
+        uint64_t *down = &n->slot[slot_at(offset, h)];
+
+        if (!*down) {
+            *down = (uint64_t)node_alloc();
+            if (!*down)
+                return NULL;
+        }
+        n = (struct index_node *)*down;
+    }
+    return &n->slot[offset & (INDEX_SLOTS - 1)];
+}
+
+typedef bool slot_fn(struct mm_object *o, uint64_t offset, slot_t *s, void *arg);
+
+static bool leaf_for_each(struct mm_object *o, struct index_node *leaf, uint64_t base, uint64_t from, uint64_t to,
+                          slot_fn *fn, void *arg)
+{
+    uint64_t first = from > base ? from - base : 0;
+    uint64_t last = to - base < INDEX_SLOTS ? to - base : INDEX_SLOTS;
+
+    if (to <= base)
+        return true;
+    for (uint64_t i = first; i < last; i++)
+        if (leaf->slot[i] && !fn(o, base + i, &leaf->slot[i], arg))
+            return false;
+    return true;
+}
+
+static bool node_for_each(struct mm_object *o, struct index_node *n, unsigned h, uint64_t base, uint64_t from,
+                          uint64_t to, slot_fn *fn, void *arg)
+{
+    uint64_t span = UINT64_C(1) << (INDEX_BITS * h); /* offsets behind one slot */
+
+    if (h == 0)
+        return leaf_for_each(o, n, base, from, to, fn, arg);
+    for (unsigned i = 0; i < INDEX_SLOTS; i++) {
+        uint64_t start = base + i * span;
+
+        if (n->slot[i] && start < to && start + span > from &&
+            !node_for_each(o, (struct index_node *)n->slot[i], h - 1, start, from, to, fn, arg))
+            return false;
+    }
+    return true;
+}
+
+void index_for_each(struct mm_object *o, uint64_t from, uint64_t to, slot_fn *fn, void *arg)
+{
+    if (!o->root)
+        return;
+    if (o->height == 0)
+        leaf_for_each(o, o->root, o->leaf_base, from, to, fn, arg);
+    else
+        node_for_each(o, o->root, o->height, 0, from, to, fn, arg);
+}
+
+static void node_free(struct index_node *n, unsigned h)
+{
+    if (h > 0)
+        for (unsigned i = 0; i < INDEX_SLOTS; i++)
+            if (n->slot[i])
+                node_free((struct index_node *)n->slot[i], h - 1);
+    npp_free(n, sizeof(*n));
+}
+
+void index_free(struct mm_object *o)
+{
+    if (o->root)
+        node_free(o->root, o->height);
+    o->root = NULL;
+    o->height = 0;
+}
