@@ -66,6 +66,14 @@ struct aspace *aspace_new(unsigned rad)
 
 struct aspace *aspace_create(unsigned rad) { return aspace_new(rad); }
 
+void (*aspace_entries_gone)(void);
+
+static void entries_gone(void)
+{
+    if (aspace_entries_gone)
+        aspace_entries_gone();
+}
+
 void aspace_ref(struct aspace *as) { __atomic_fetch_add(&as->refs, 1, __ATOMIC_RELAXED); }
 
 /* Unmap and free every entry, then the regions. Mutex exclusive, or nobody else left. */
@@ -89,6 +97,7 @@ void aspace_clear(struct aspace *as)
     mutex_lock(&as->lock);
     clear_locked(as);
     mutex_unlock(&as->lock);
+    entries_gone();
 }
 
 void aspace_unref(struct aspace *as)
@@ -104,6 +113,7 @@ void aspace_unref(struct aspace *as)
     mutex_unlock(&as->lock);
     pt_root_free(as);
     npp_free(as, sizeof(*as));
+    entries_gone();
 }
 
 /* ---- splitting and merging ---- */
@@ -297,6 +307,7 @@ int aspace_unmap(struct aspace *as, vaddr_t va, uint64_t len)
     mutex_lock(&as->lock);
     err = aspace_unmap_locked(as, va, len);
     mutex_unlock(&as->lock);
+    entries_gone();
     return err;
 }
 

@@ -99,6 +99,9 @@ struct aspace {
     struct aspace_counts counts;
 };
 
+/* Called, if set, with no lock held after entries have gone: what they mapped may have to be deleted (mm/section.c, at boot). */
+extern void (*aspace_entries_gone)(void);
+
 struct aspace *aspace_create(unsigned rad);     /* NULL when memory is short */
 /* fork: a copy of src. NULL when memory is short; src is unchanged then. */
 struct aspace *aspace_fork(struct aspace *src);

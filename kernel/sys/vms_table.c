@@ -1,0 +1,18 @@
+/* The second door: number to service. */
+#include "kernel/base/abi/megalith/info.h"
+#include "kernel/base/abi/megalith/services.h"
+#include "kernel/sys/vms_calls.h"
+
+#define SERVICE(number, function) [(number) - VMS_FIRST] = {.fn = (function)}
+
+const struct syscall_entry vms_calls[VMS_CALLS] = {
+    SERVICE(VMS_CREATE_REGION_64, vms_create_region_64),
+    SERVICE(VMS_DELETE_REGION_64, vms_delete_region_64),
+    SERVICE(VMS_GET_REGION_INFO, vms_get_region_info),
+    SERVICE(VMS_CREATE_GDZRO, vms_create_gdzro),
+    SERVICE(VMS_CRMPSC_GDZRO_64, vms_crmpsc_gdzro_64),
+    SERVICE(VMS_MGBLSC_64, vms_mgblsc_64),
+    SERVICE(VMS_DELTVA_64, vms_deltva_64),
+    SERVICE(VMS_DGBLSC, vms_dgblsc),
+    SERVICE(MEGA_SYS_INFO, mega_sys_info),
+};

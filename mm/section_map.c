@@ -1,0 +1,593 @@
+/*
+ * Mappings of sections.
+ *
+ * With shared page tables a mapping is a run of level-2 PTEs that point to the section's level-3 pages. For an ALLOC section they
+ * are computed (the pages are contiguous) with the hints that the mapping's address allows; for a FLUID section
+ * what is there is copied, and the rest is picked up by the first fault in each 8 MiB piece. With private page tables a
+ * mapping of an ALLOC section is filled in one sweep, and of a FLUID section by faults, from the section's global page table.
+ *
+ * Faults (FLUID only) need no lock beyond the address space's mutex, held shared: every step is a compare-and-swap from
+ * zero to valid, in the order global level-2 PTE, own level-2 PTE, global level-3 PTE, own level-3 PTE, and whoever finds the
+ * step done goes on to the next. Each fault is counted once, by the most that it did:
+ *
+ *   made_valid    its compare-and-swap gave a page its frame: once for each page, whoever else came at the same time
+ *   l3_pickup     the page was valid, the process lacked the level-3 page: at most once for each process and piece
+ *   raced         shared tables: page and tables were there, another CPU had made the page valid since the access
+ *   global_valid  private tables: the PTE was filled from the global page table. With shared tables: as `raced`, but it
+ *                 was this CPU, which ran another process between the access and the look at the PTE. The page's PFN entry says
+ *                 which CPU made it valid.
+ *
+ * A fork that copies a mapping takes a share and copies level-2 PTEs; the level-3 pages are neither copied nor write-protected.
+ * Out of memory: a mapping makes all its tables before its entry is inserted, and takes them down again if one is missing.
+ */
+#include "mm/section_map.h"
+
+#include "arch/alpha/hw/layout.h"
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/abi/vadef.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/range.h"
+#include "kernel/base/string.h"
+#include "mm/pool.h"
+#include "mm/pt.h"
+#include "mm/region.h"
+#include "mm/shpt.h"
+
+#define PIECE PTE_L2_SPAN /* what a level-3 page maps */
+#define PIECE_PAGES ((uint64_t)PTES_PER_PAGE)
+#define GH_BLOCK (pte_gh_pages(3) * PAGE_SIZE)
+#define LAST_DEFAULT_REGION VA$C_P2
+
+static const struct map_ops section_ops;
+
+struct plan {
+    vaddr_t start;
+    uint64_t length; /* bytes */
+    bool shared;
+};
+
+/* ---- decoding a request ---- */
+
+static void count(uint64_t *counter, uint64_t n) { __atomic_fetch_add(counter, n, __ATOMIC_RELAXED); }
+
+/* The part of the section that is wanted: fills in plan->length. */
+static int plan_extent(const struct section_map_request *r, uint64_t npages, struct plan *p)
+{
+    uint64_t size = npages * PAGE_SIZE;
+
+    if (r->offset % PAGE_SIZE != 0 || (p->shared && r->offset % PIECE != 0))
+        return SS$_OFF_NOTPAGALGN;
+    if (r->offset >= size)
+        return SS$_OFFSET_TOO_BIG;
+    if (r->length % PAGE_SIZE != 0)
+        return SS$_LEN_NOTPAGMULT;
+    if (r->length > size - r->offset)
+        return SS$_LENVIO;
+    p->length = r->length ? r->length : size - r->offset;
+    if (p->shared) /* whole pieces, or up to the section's end */
+        p->length = MIN((p->length + PIECE - 1) & ~(PIECE - 1), size - r->offset);
+    return SS$_NORMAL;
+}
+
+/* A place at the region's first free address, as well aligned as the section's size and the room allow. */
+static vaddr_t first_free_place(struct aspace *as, const struct region_view *v, uint64_t offset,
+                                const struct plan *p)
+{
+    uint64_t least = p->shared ? PIECE : PAGE_SIZE;
+    uint64_t most = p->shared ? PTE_L1_SPAN : GH_BLOCK;
+    uint64_t align = MAX(least, MIN(most, 1UL << (63 - __builtin_clzl(p->length))));
+    vaddr_t free = region_first_free_locked(as, v);
+
+    for (; align >= least; align >>= 1) {
+        vaddr_t va;
+
+        if (offset % align != 0)
+            continue;
+        if (v->flags & VA$M_DESCEND) {
+            if (free - v->start < p->length)
+                return 0;
+            va = (free - p->length) & ~(align - 1);
+            if (va >= v->start)
+                return va;
+        } else {
+            va = (free + align - 1) & ~(align - 1);
+            if (va <= v->end && v->end - va >= p->length)
+                return va;
+        }
+    }
+    return 0;
+}
+
+static int plan_place(struct aspace *as, const struct section_map_request *r,
+                      const struct region_view *v, struct plan *p)
+{
+    bool created = v->id > LAST_DEFAULT_REGION;
+
+    if (r->flags & SEC$M_EXPREG) {
+        uint64_t align = r->offset % GH_BLOCK == 0 && p->length >= GH_BLOCK ? GH_BLOCK : PAGE_SIZE;
+
+        p->start = created ? first_free_place(as, v, r->offset, p)
+                           : aspace_find_locked(as, p->length, align, v->start, v->end, false);
+        if (p->start)
+            return SS$_NORMAL;
+        return created ? SS$_REGISFULL : SS$_VASFULL;
+    }
+    p->start = r->start;
+    if (p->start % (p->shared ? PIECE : PAGE_SIZE) != 0)
+        return SS$_VA_NOTPAGALGN;
+    if (!range_within(p->start, p->length, v->start, v->end))
+        return SS$_PAGNOTINREG;
+    if (created)
+        return region_range_used_locked(as, p->start, p->start + p->length) ? SS$_VA_IN_USE
+                                                                            : SS$_NORMAL;
+    return aspace_range_free_locked(as, p->start, p->length) ? SS$_NORMAL : SS$_VA_IN_USE;
+}
+
+static int plan_locked(struct aspace *as, const struct section_map_request *r, uint64_t npages,
+                       uint32_t section_flags, bool tables_shared, struct plan *p)
+{
+    bool tables_write = !(section_flags & SEC$M_READ_ONLY_SHPT);
+    struct region_view v;
+    int status;
+
+    if (!region_view_locked(as, r->region_id, &v))
+        return SS$_IVREGID;
+    p->shared = (v.flags & VA$M_SHARED_PTS) != 0;
+    if (p->shared && (!tables_shared || r->write != tables_write))
+        return SS$_NOSHPTS;
+    status = plan_extent(r, npages, p);
+    return status == SS$_NORMAL ? plan_place(as, r, &v, p) : status;
+}
+
+int section_map_check(struct aspace *as, const struct section_map_request *r, uint64_t npages,
+                      uint32_t section_flags)
+{
+    struct plan p;
+    int status;
+
+    mutex_lock_shared(&as->lock);
+    status = plan_locked(as, r, npages, section_flags, true, &p);
+    mutex_unlock_shared(&as->lock);
+    return status;
+}
+
+/* ---- writing and clearing tables ---- */
+
+static uint64_t page_of_va(const struct map_entry *e, vaddr_t va)
+{
+    return (e->offset + (va - e->start)) / PAGE_SIZE;
+}
+
+static pte_t private_bits(const struct map_entry *e)
+{
+    return pt_user_bits(e->prot, true) | PTE_SW_WIRED | PTE_SW_SHARED;
+}
+
+/* Level-2 PTEs for n pieces at va, all in one level-2 page. */
+static void fill_shared(const struct section *shpt, pte_t *l2, vaddr_t va, uint64_t piece,
+                        uint64_t n)
+{
+    uint64_t filled = n;
+
+    if (shpt->first.n) {
+        gh_fill(l2, n, va >> 23, pfn_add(shpt->first, piece), pte_table(PFN_NONE) | PTE_SW_SHPT);
+    } else {
+        filled = 0;
+        for (uint64_t i = 0; i < n; i++) {
+            pte_t pte = pt_load(shpt_l2_pte(shpt, piece + i));
+
+            if (pte_valid(pte)) {
+                __atomic_store_n(&l2[i], pte, __ATOMIC_RELEASE);
+                filled++;
+            }
+        }
+    }
+    pt_count(l2, (int)filled);
+}
+
+static int map_shared(struct aspace *as, const struct map_entry *e, vaddr_t va, vaddr_t end)
+{
+    const struct section *shpt = e->smap->section->related;
+
+    while (va < end) {
+        uint64_t left = (end - va + PIECE - 1) / PIECE;
+        uint64_t n = MIN(left, (uint64_t)PTES_PER_PAGE - pte_l2_index(va));
+        pte_t *l2 = pt_create(as, va, 2);
+
+        if (!l2)
+            return -ENOMEM;
+        fill_shared(shpt, l2, va, page_of_va(e, va) / PIECE_PAGES, n);
+        va += n * PIECE;
+    }
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    return 0;
+}
+
+/* A new level-3 page behind the zero level-2 PTE, with n PTEs from va on already in it: nothing is written twice. */
+static int new_private_table(struct aspace *as, pte_t *l2, const struct map_entry *e, vaddr_t va,
+                             uint64_t n)
+{
+    unsigned first = pte_l3_index(va);
+    pte_t *l3;
+    pfn_t pfn;
+
+    if (page_alloc(0, PAGE_T_PT, as->home_rad, &pfn) != 0)
+        return -ENOMEM;
+    page_of(pfn)->owner = kseg_paddr(l2).a;
+    page_of(pfn)->aux = (uint32_t)n;
+    l3 = kseg_page(pfn);
+    memset(l3, 0, first * sizeof(pte_t));
+    gh_fill(l3 + first, n, va >> PAGE_SHIFT,
+            pfn_add(e->smap->section->first, page_of_va(e, va)), private_bits(e));
+    memset(l3 + first + n, 0, (PTES_PER_PAGE - first - n) * sizeof(pte_t));
+    if (!pt_cas(l2, 0, pte_table(pfn)))
+        panic("a level-2 PTE changes under the exclusive mutex");
+    count(&as->counts.pt_pages, 1);
+    return 0;
+}
+
+/* ALLOC section, private tables: one sweep, hints by this mapping's addresses. */
+static int map_private_alloc(struct aspace *as, const struct map_entry *e, vaddr_t va,
+                             vaddr_t end)
+{
+    while (va < end) {
+        uint64_t n = MIN((end - va) / PAGE_SIZE, PIECE_PAGES - pte_l3_index(va));
+        pte_t *l2 = pt_create(as, va, 2);
+
+        if (!l2)
+            return -ENOMEM;
+        if (*l2 == 0) {
+            if (new_private_table(as, l2, e, va, n) != 0)
+                return -ENOMEM;
+        } else {
+            pte_t *l3 = pt_lookup(as, va, 3);
+
+            if (!l3)
+                return -ENOMEM;
+            gh_fill(l3, n, va >> PAGE_SHIFT,
+                    pfn_add(e->smap->section->first, page_of_va(e, va)), private_bits(e));
+            pt_count(l3, (int)n);
+        }
+        va += n * PAGE_SIZE;
+    }
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    return 0;
+}
+
+/* Zero n PTEs of one table; keeps the table's count. */
+static void clear_run(pte_t *p, uint64_t n)
+{
+    int cleared = 0;
+
+    for (uint64_t i = 0; i < n; i++)
+        if (p[i]) {
+            __atomic_store_n(&p[i], 0, __ATOMIC_RELAXED);
+            cleared++;
+        }
+    if (cleared)
+        pt_count(p, -cleared);
+}
+
+static void clear_tables(struct aspace *as, const struct map_entry *e, vaddr_t va, vaddr_t end)
+{
+    unsigned level = e->smap->shared ? 2 : 3;
+    uint64_t span = e->smap->shared ? PIECE : PAGE_SIZE;
+
+    while (va < end) {
+        uint64_t index = e->smap->shared ? pte_l2_index(va) : pte_l3_index(va);
+        uint64_t n = MIN((end - va + span - 1) / span, (uint64_t)PTES_PER_PAGE - index);
+        pte_t *p = pt_lookup(as, va, level);
+
+        if (p)
+            clear_run(p, n);
+        va += n * span;
+    }
+}
+
+/* Everything that a CPU may know of the entry, its page-table-space addresses included. */
+static void gather_all(struct tb_gather *g, const struct map_entry *e)
+{
+    for (unsigned i = 0; i <= TB_GATHER_VAS; i++)
+        tb_gather_va(g, e->start);
+}
+
+static void take_down(struct aspace *as, struct map_entry *e)
+{
+    struct tb_gather g;
+
+    tb_gather_begin(&g, &as->loaded, TB_UNMAP);
+    clear_tables(as, e, e->start, e->end);
+    gather_all(&g, e);
+    pt_prune(as, e->start, e->end, &g);
+    tb_gather_flush(&g);
+}
+
+/* ---- mappings ---- */
+
+static struct section_map *smap_create(struct aspace *as, struct section *s, vaddr_t start,
+                                       bool shared)
+{
+    struct section_map *m = npp_alloc(sizeof(*m));
+
+    if (m) {
+        list_init(&m->link);
+        m->section = s;
+        m->aspace = as;
+        m->start = start;
+        m->shared = shared;
+    }
+    return m;
+}
+
+static void smap_link(struct section_map *m)
+{
+    ipl_t ipl = spin_lock(&m->section->lock);
+
+    list_add_tail(&m->section->maps, &m->link);
+    m->section->nmaps++;
+    spin_unlock(&m->section->lock, ipl);
+}
+
+/* Off the section's list, share and memory back. The section may go with it. */
+static void smap_end(struct section_map *m)
+{
+    struct section *s = m->section;
+    ipl_t ipl = spin_lock(&s->lock);
+
+    list_remove(&m->link);
+    s->nmaps--;
+    spin_unlock(&s->lock, ipl);
+    npp_free(m, sizeof(*m));
+    section_drop(s);
+}
+
+/* Tables for [start, end) of the entry, hints as that stretch by itself allows. 0 or -ENOMEM. */
+static int fill_tables(struct aspace *as, const struct map_entry *e, vaddr_t start, vaddr_t end)
+{
+    if (e->smap->shared)
+        return map_shared(as, e, start, end);
+    return section_is_alloc(e->smap->section) ? map_private_alloc(as, e, start, end) : 0;
+}
+
+static int map_locked(struct aspace *as, struct section *s, const struct section_map_request *r,
+                      struct map_entry *e, struct section_map *m, struct plan *p)
+{
+    int status = plan_locked(as, r, s->npages, s->flags, section_shares_tables(s), p);
+
+    if (status != SS$_NORMAL)
+        return status;
+    e->start = p->start;
+    e->end = p->start + p->length;
+    e->prot = e->max_prot = r->write ? MAP_R | MAP_W : MAP_R;
+    e->flags = MAPF_SHARED | MAPF_REGION;
+    e->ops = &section_ops;
+    e->offset = r->offset;
+    e->smap = m;
+    m->start = p->start;
+    m->shared = p->shared;
+    if (fill_tables(as, e, e->start, e->end) != 0) {
+        take_down(as, e);
+        return SS$_INSFMEM;
+    }
+    smap_link(m);
+    aspace_insert_locked(as, e);
+    count(&as->counts.section_pages, p->length / PAGE_SIZE);
+    return SS$_NORMAL;
+}
+
+int section_map(struct aspace *as, struct section *s, const struct section_map_request *r,
+                vaddr_t *va, uint64_t *length)
+{
+    struct map_entry *e = map_entry_alloc();
+    struct section_map *m = smap_create(as, s, 0, false);
+    int status = SS$_INSFMEM;
+    struct plan p;
+
+    if (e && m) {
+        mutex_lock(&as->lock);
+        status = map_locked(as, s, r, e, m, &p);
+        mutex_unlock(&as->lock);
+    }
+    if (status == SS$_NORMAL) {
+        *va = p.start;
+        *length = p.length;
+        return status;
+    }
+    if (e)
+        map_entry_free(e);
+    if (m)
+        npp_free(m, sizeof(*m));
+    return status;
+}
+
+/* ---- faults ---- */
+
+static int count_made_valid(struct aspace *as, struct section *s)
+{
+    count(&as->counts.section_made_valid, 1);
+    count(&s->counts.made_valid, 1);
+    return 0;
+}
+
+static int fault_shared(struct aspace *as, struct map_entry *e, vaddr_t va)
+{
+    struct section *s = e->smap->section;
+    uint64_t page = page_of_va(e, va);
+    pte_t *l2 = pt_lookup(as, va, 2);
+    bool picked_up = false;
+    pte_t table, *pte, now;
+
+    KASSERT(l2 != NULL, "a mapping with shared tables has its level-2 pages");
+    table = pt_load(l2);
+    if (!pte_valid(table)) {
+        table = shpt_table_get(s->related, page / PIECE_PAGES);
+        picked_up = pt_cas(l2, 0, table);
+    }
+    pte = pt_table(table) + page % PIECE_PAGES;
+    now = pt_load(pte);
+    if (!pte_valid(now)) {
+        if (section_make_valid(s, page, pte))
+            return count_made_valid(as, s);
+        now = pt_load(pte);
+    }
+    if (picked_up) {
+        count(&as->counts.section_l3_pickup, 1);
+        count(&s->counts.l3_pickup, 1);
+    } else if (section_is_alloc(s)) {
+        return 0; /* valid since creation: another thread's mapping just came down or up */
+    } else if (page_of(pte_pfn(now))->aux != cpu_id()) {
+        count(&as->counts.section_raced, 1);
+        count(&s->counts.raced, 1);
+    } else {
+        count(&as->counts.section_global_valid, 1);
+        count(&s->counts.global_valid, 1);
+    }
+    return 0;
+}
+
+static int fault_private(struct aspace *as, struct map_entry *e, vaddr_t va)
+{
+    struct section *s = e->smap->section;
+    uint64_t page = page_of_va(e, va);
+    pte_t *own, *global, table;
+    bool made = false;
+
+    if (section_is_alloc(s)) { /* valid since it was mapped */
+        own = pt_lookup(as, va, 3);
+        return own && pte_valid(pt_load(own)) ? 0 : -EFAULT;
+    }
+    own = pt_create(as, va, 3);
+    if (!own)
+        return -ENOMEM;
+    table = shpt_table_get(s->related, page / PIECE_PAGES);
+    global = pt_table(table) + page % PIECE_PAGES;
+    if (!pte_valid(pt_load(global)))
+        made = section_make_valid(s, page, global);
+    if (pt_cas(own, 0, pte_make(pte_pfn(pt_load(global)), private_bits(e))) && !made) {
+        count(&as->counts.section_global_valid, 1);
+        count(&s->counts.global_valid, 1);
+    }
+    return made ? count_made_valid(as, s) : 0;
+}
+
+static int op_fault(struct aspace *as, struct map_entry *e, vaddr_t va, enum fault_access access)
+{
+    if (access == FAULT_EXEC || (access == FAULT_WRITE && !(e->prot & MAP_W)))
+        return -EACCES;
+    return e->smap->shared ? fault_shared(as, e, va) : fault_private(as, e, va);
+}
+
+/* ---- the end of a mapping, parts of it, fork ---- */
+
+static int op_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
+{
+    (void)start;
+    (void)end;
+    if (!e->smap)
+        return 0; /* fork failed before it was this entry's turn */
+    take_down(as, e);
+    __atomic_fetch_sub(&as->counts.section_pages, (e->end - e->start) / PAGE_SIZE, __ATOMIC_RELAXED);
+    smap_end(e->smap);
+    e->smap = NULL;
+    return 0;
+}
+
+/*
+ * Hints of a block that a split cuts: all its PTEs are cleared, the translation buffers flushed, and each side filled anew with what
+ * is left to it. The exclusive mutex keeps faults out meanwhile.
+ */
+static void cut_block(struct aspace *as, struct map_entry *e, vaddr_t va)
+{
+    uint64_t span = e->smap->shared ? PIECE : PAGE_SIZE;
+    uint64_t block = pte_gh_pages(3) * span;
+    vaddr_t low = MAX(e->start, va & ~(block - 1));
+    vaddr_t high = MIN(e->end, (va & ~(block - 1)) + block);
+    struct tb_gather g;
+
+    if (va % block == 0 || !section_is_alloc(e->smap->section))
+        return;
+    tb_gather_begin(&g, &as->loaded, TB_UNMAP);
+    clear_tables(as, e, low, high);
+    gather_all(&g, e);
+    tb_gather_flush(&g);
+    if (fill_tables(as, e, low, va) != 0 || fill_tables(as, e, va, high) != 0)
+        panic("page tables that were there are missing");
+}
+
+static int op_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
+{
+    struct section_map *m = e->smap;
+
+    if (m->shared && va % PIECE != 0)
+        return -EINVAL;
+    if (!section_try_share(m->section))
+        return -ENOMEM;
+    second->smap = smap_create(m->aspace, m->section, va, m->shared);
+    if (!second->smap) {
+        section_drop(m->section);
+        return -ENOMEM;
+    }
+    smap_link(second->smap);
+    cut_block(m->aspace, e, va);
+    return 0;
+}
+
+/* Shared page tables hold one protection for all; a private mapping's is fixed when it is mapped. */
+static int op_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
+                      unsigned prot)
+{
+    (void)as;
+    (void)start;
+    (void)end;
+    return prot == e->prot ? 0 : -EACCES;
+}
+
+static int op_fork(struct aspace *src, struct map_entry *e, struct aspace *dst,
+                   struct map_entry *child)
+{
+    struct section *s = e->smap->section;
+
+    (void)src;
+    if (!section_try_share(s))
+        return -ENOMEM;
+    child->offset = e->offset;
+    child->smap = smap_create(dst, s, e->start, e->smap->shared);
+    if (!child->smap) {
+        section_drop(s);
+        return -ENOMEM;
+    }
+    smap_link(child->smap);
+    if (fill_tables(dst, child, child->start, child->end) != 0) {
+        take_down(dst, child);
+        smap_end(child->smap);
+        child->smap = NULL;
+        return -ENOMEM;
+    }
+    count(&dst->counts.section_pages, (child->end - child->start) / PAGE_SIZE);
+    return 0;
+}
+
+/* Everything that is valid without touching more memory already is: ALLOC at mapping. A FLUID section costs what is touched. */
+static int op_populate(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
+{
+    if (section_is_alloc(e->smap->section))
+        return 0;
+    for (vaddr_t va = start; va < end; va += PAGE_SIZE) {
+        int err = op_fault(as, e, va, FAULT_READ);
+
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+static const struct map_ops section_ops = {
+    .name = "section",
+    .fault = op_fault,
+    .unmap = op_unmap,
+    .fork = op_fork,
+    .protect = op_protect,
+    .split = op_split,
+    .populate = op_populate,
+};
