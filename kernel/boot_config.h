@@ -1,0 +1,13 @@
+/* The configuration blob at boot (architecture page, section 5). */
+#ifndef KERNEL_BOOT_CONFIG_H
+#define KERNEL_BOOT_CONFIG_H
+
+#include "sysman/config.h"
+
+/* Find boot/config in the initrd (NULL and 0: there is none), take over its system parameters, and
+   return the registry to honour: an empty one when there is no blob, when it is broken (named on
+   the console with reason and offset), or with STARTUP_P1 = MIN. Boot only, one CPU; the result is
+   constant afterwards. */
+const struct registry *boot_config(const void *initrd, size_t nbytes);
+
+#endif
