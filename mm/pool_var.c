@@ -61,14 +61,6 @@ bool pool_area_is_block(const struct pool_area *a, uint64_t p, uint64_t size)
 
 static uint64_t end_of(const struct pool_block *b) { return (uint64_t)b + b->size; }
 
-void pool_var_add(struct pool_var *v, struct pool_area *a)
-{
-    start_set(a, a->base);
-    start_set(a, a->base + a->size);
-    v->total += a->size;
-    pool_var_free(v, (void *)a->base, a->size);
-}
-
 void *pool_var_alloc(struct pool_var *v, uint64_t size, bool (*usable)(uint64_t p, uint64_t size))
 {
     struct pool_block **link = &v->first;
@@ -98,19 +90,17 @@ void *pool_var_alloc(struct pool_var *v, uint64_t size, bool (*usable)(uint64_t 
     return NULL;
 }
 
-void pool_var_free(struct pool_var *v, void *p, uint64_t size)
+/* Put [b, b + size) of area a on the list, merged with its neighbours. */
+static void insert(struct pool_var *v, struct pool_area *a, struct pool_block *b, uint64_t size)
 {
-    struct pool_area *a = v->area_of((uint64_t)p);
-    struct pool_block *b = p, *before = NULL, *after = v->first;
+    struct pool_block *before = NULL, *after = v->first;
 
-    if (!a || !pool_area_is_block(a, (uint64_t)p, size))
-        panic("%s pool: no block of %lu bytes starts at %p", v->name, size, p);
     while (after && after < b) {
         before = after;
         after = after->next;
     }
     if ((before && end_of(before) > (uint64_t)b) || (after && (uint64_t)b + size > (uint64_t)after))
-        panic("%s pool: %p of %lu bytes is freed twice", v->name, p, size);
+        panic("%s pool: %p of %lu bytes is freed twice", v->name, (void *)b, size);
 
     b->size = size;
     b->next = after;
@@ -132,6 +122,23 @@ void pool_var_free(struct pool_var *v, void *p, uint64_t size)
         start_clear(a, (uint64_t)b);
         v->blocks--;
     }
+}
+
+void pool_var_add(struct pool_var *v, struct pool_area *a)
+{
+    start_set(a, a->base);
+    start_set(a, a->base + a->size);
+    v->total += a->size;
+    insert(v, a, (struct pool_block *)a->base, a->size);
+}
+
+void pool_var_free(struct pool_var *v, void *p, uint64_t size)
+{
+    struct pool_area *a = v->area_of((uint64_t)p);
+
+    if (!a || !pool_area_is_block(a, (uint64_t)p, size))
+        panic("%s pool: no block of %lu bytes starts at %p", v->name, size, p);
+    insert(v, a, p, size);
 }
 
 void pool_var_stats(const struct pool_var *v, struct pool_stats *s)

@@ -1,0 +1,409 @@
+// SOURCES: mm/pool_nonpaged.c mm/pool_paged.c mm/pool_var.c mm/page.c mm/page_range.c mm/fluid.c kernel/base/string_extra.c sysman/params.c
+/*
+ * Both pools against a model: blocks never overlap, keep what is written into them, wrong frees are caught, everything
+ * comes back; the lookaside lists under several threads; shortage.
+ */
+#include "mm/pool_lal.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "arch/alpha/hw/cpu.h"
+#include "arch/alpha/hw/layout.h"
+#include "arch/alpha/hw/usercopy.h"
+#include "mm/aspace.h"
+#include "mm/page.h"
+#include "sysman/params.h"
+#include "userland/lib/include/tap.h"
+
+static uint64_t seed = 0x2545F4914F6CDD1D;
+
+static uint64_t rnd(uint64_t below)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed % below;
+}
+
+/* ---- the machine under paged pool: a page is present when it was made demand zero and then read ---- */
+
+#define POOL_BYTES (4UL << 20)
+static uint8_t demand_zero[POOL_BYTES >> PAGE_SHIFT], present[POOL_BYTES >> PAGE_SHIFT];
+static uint64_t pages_left = UINT64_MAX;
+
+static uint64_t pool_page(uint64_t va)
+{
+    uint64_t n = (va - LAYOUT_PAGED_POOL_BASE) >> PAGE_SHIFT;
+
+    if (n >= POOL_BYTES >> PAGE_SHIFT)
+        bail_out("address %#lx is not in the pool", va);
+    return n;
+}
+
+int kmap_demand_zero(vaddr_t va, uint64_t npages)
+{
+    for (uint64_t i = 0; i < npages; i++)
+        demand_zero[pool_page(va + i * PAGE_SIZE)] = 1;
+    return 0;
+}
+
+static bool make_present(uint64_t n)
+{
+    if (!demand_zero[n])
+        return false;
+    if (!__atomic_load_n(&present[n], __ATOMIC_ACQUIRE)) {
+        if (pages_left == 0)
+            return false;
+        pages_left--;
+        if (mprotect((void *)(LAYOUT_PAGED_POOL_BASE + n * PAGE_SIZE), PAGE_SIZE, PROT_READ | PROT_WRITE))
+            bail_out("mprotect failed");
+        __atomic_store_n(&present[n], 1, __ATOMIC_RELEASE);
+    }
+    return true;
+}
+
+/* A touch without a fix-up. */
+static void fault(int sig, siginfo_t *info, void *context)
+{
+    (void)sig;
+    (void)context;
+    if (!make_present(pool_page((uint64_t)info->si_addr)))
+        bail_out("fault at %p, which nobody made present", info->si_addr);
+}
+
+int kernel_read_u64(uint64_t *v, const void *p)
+{
+    if (!make_present(pool_page((uint64_t)p)))
+        return -14;
+    *v = __atomic_load_n((const uint64_t *)p, __ATOMIC_RELAXED);
+    return 0;
+}
+
+/* ---- panics that are expected: in a child, as the locks stay taken ---- */
+
+static bool panic_expected;
+
+void panic(const char *fmt, ...)
+{
+    char text[200];
+    va_list ap;
+
+    if (panic_expected)
+        _exit(42);
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    bail_out("panic: %s", text);
+}
+
+#define panics(stmt)                                                                               \
+    ({                                                                                             \
+        int status_ = 0;                                                                           \
+        pid_t pid_ = fork();                                                                       \
+        if (pid_ == 0) {                                                                           \
+            panic_expected = true;                                                                 \
+            stmt;                                                                                  \
+            _exit(0);                                                                              \
+        }                                                                                          \
+        waitpid(pid_, &status_, 0);                                                                \
+        WIFEXITED(status_) && WEXITSTATUS(status_) == 42;                                          \
+    })
+
+/* ---- both pools by one interface ---- */
+
+static const struct pool {
+    const char *name;
+    void *(*alloc)(size_t);
+    void *(*zalloc)(size_t);
+    void (*free)(void *, size_t);
+    void (*stats)(struct pool_stats *);
+    int (*check)(void);
+    uint64_t max;
+} pools[] = {
+    {"nonpaged", npp_alloc, npp_alloc_zeroed, npp_free, npp_stats, npp_check, 100000},
+    {"paged", pgd_alloc, pgd_alloc_zeroed, pgd_free, pgd_stats, pgd_check, 30000},
+};
+
+#define BLOCKS 400
+static struct block {
+    unsigned char *p;
+    size_t n;
+    unsigned char fill;
+} blocks[BLOCKS];
+
+static const char *check_block(const struct block *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (b->p[i] != b->fill)
+            return "contents changed";
+    for (unsigned j = 0; j < BLOCKS; j++)
+        if (blocks[j].p && b != &blocks[j] && b->p < blocks[j].p + blocks[j].n && blocks[j].p < b->p + b->n)
+            return "two blocks overlap";
+    return NULL;
+}
+
+static size_t random_size(const struct pool *pool)
+{
+    return 1 + rnd(rnd(4) == 0 ? pool->max : rnd(2) ? 64 : 600);
+}
+
+static void test_random(const struct pool *pool)
+{
+    const char *bad = NULL;
+    struct pool_stats before, s;
+
+    pool->stats(&before);
+    for (unsigned step = 0; step < 30000 && !bad; step++) {
+        struct block *b = &blocks[rnd(BLOCKS)];
+
+        if (b->p) {
+            bad = check_block(b);
+            pool->free(b->p, b->n);
+            b->p = NULL;
+        } else {
+            bool zero = rnd(2);
+
+            b->n = random_size(pool);
+            b->p = zero ? pool->zalloc(b->n) : pool->alloc(b->n);
+            if (!b->p)
+                continue;
+            if ((uint64_t)b->p % POOL_GRAIN)
+                bad = "not aligned";
+            for (size_t i = 0; zero && i < b->n; i++)
+                if (b->p[i])
+                    bad = "not zeroed";
+            b->fill = (unsigned char)rnd(256);
+            memset(b->p, b->fill, b->n);
+        }
+        if (step % 500 == 0 && !bad && pool->check())
+            bad = "the self-check fails";
+    }
+    ok(!bad, "%s pool: 30000 random requests keep to the model%s%s", pool->name, bad ? ": " : "", bad ? bad : "");
+    for (unsigned i = 0; i < BLOCKS; i++)
+        if (blocks[i].p) {
+            pool->free(blocks[i].p, blocks[i].n);
+            blocks[i].p = NULL;
+        }
+    is(pool->check(), 0, "%s pool: the self-check passes", pool->name);
+    pool->stats(&s);
+    is(s.in_use, before.in_use, "%s pool: everything is back", pool->name);
+    ok(s.size == s.free + s.lookaside_bytes + s.in_use, "%s pool: its numbers sum up", pool->name);
+    ok(s.largest <= s.free && s.smallest <= s.largest && s.free_blocks_le64 <= s.free_blocks, "%s pool: and make sense",
+       pool->name);
+}
+
+static void test_wrong_frees(const struct pool *pool)
+{
+    static const size_t sizes[] = {64, 400, 4000};
+    unsigned caught = 0, wanted = 0;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(sizes); i++) {
+        size_t n = sizes[i];
+        unsigned char *a = pool->alloc(n), *b = pool->alloc(n), *c = pool->alloc(n);
+
+        memset(a, 1, n);
+        memset(b, 1, n);
+        wanted += 6;
+        caught += panics(pool->free(b, n - 16));
+        caught += panics(pool->free(b, n + 16));
+        caught += panics(pool->free(b + 16, n));
+        caught += panics(pool->free(b + 8, n));
+        caught += panics(pool->free(b, 2 * n));
+        pool->free(b, n);
+        /* Freed twice: seen by the seal on a list; in the variable list because the block is free. */
+        caught += panics(pool->free(b, n));
+        pool->free(a, n);
+        pool->free(c, n);
+    }
+    is(caught, wanted, "%s pool: frees of a wrong address or size, and second frees, are caught", pool->name);
+    ok(panics(pool->free(&seed, 64)), "%s pool: so is an address outside it", pool->name);
+    ok(pool->alloc(0) == NULL, "%s pool: nothing is no block", pool->name);
+    ok(pool->alloc(UINT64_MAX) == NULL && pool->alloc(UINT64_MAX - 20) == NULL, "%s pool: too much is refused", pool->name);
+
+    unsigned char *a = pool->alloc(80);
+
+    pool->free(a, 80);
+    memset(a, 7, 80);
+    ok(panics(pool->alloc(80)), "%s pool: a write after the free is caught", pool->name);
+}
+
+/* ---- threads ---- */
+
+#define SLOTS 32
+static uint64_t slots[SLOTS]; /* atomic: blocks on their way between threads; first quadword 0, second own address */
+static uint64_t broken;       /* atomic */
+static const struct pool *stressed;
+
+static void *stress(void *arg)
+{
+    uint64_t s = (uint64_t)arg * 104729 + 7;
+
+    host_cpu_enter((unsigned)((uint64_t)arg % MAX_CPUS), NULL);
+    for (unsigned i = 0; i < 100000; i++) {
+        uint64_t *p, *q;
+        size_t n;
+
+        s = s * 6364136223846793005u + 1442695040888963407u;
+        n = 48 + ((s >> 40) & 1) * 16; /* two lists only */
+        p = stressed->alloc(n);
+        if (!p)
+            continue;
+        p[0] = n;
+        p[2] = (uint64_t)p;
+        q = (uint64_t *)__atomic_exchange_n(&slots[(s >> 33) % SLOTS], (uint64_t)p, __ATOMIC_ACQ_REL);
+        if (!q)
+            continue;
+        if (q[2] != (uint64_t)q || (q[0] != 48 && q[0] != 64)) {
+            __atomic_fetch_add(&broken, 1, __ATOMIC_RELAXED);
+            continue;
+        }
+        q[2] = 0;
+        stressed->free(q, q[0]);
+    }
+    return NULL;
+}
+
+static void test_threads(const struct pool *pool)
+{
+    pthread_t t[6];
+    struct pool_stats before, after;
+
+    stressed = pool;
+    pool->stats(&before);
+    for (uint64_t i = 0; i < 6; i++)
+        pthread_create(&t[i], NULL, stress, (void *)i);
+    for (unsigned i = 0; i < 6; i++)
+        pthread_join(t[i], NULL);
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (slots[i]) {
+            uint64_t *p = (uint64_t *)slots[i];
+
+            p[2] = 0;
+            pool->free(p, p[0]);
+            slots[i] = 0;
+        }
+    pool->stats(&after);
+    is(broken, 0, "%s pool: six threads never get the same packet", pool->name);
+    is(after.in_use, before.in_use, "%s pool: and lose none", pool->name);
+    is(pool->check(), 0, "%s pool: its self-check passes", pool->name);
+}
+
+/* ---- particular to one pool ---- */
+
+static void test_lists(void)
+{
+    struct pool_list_stats a, b;
+    void *p;
+
+    pgd_free(pgd_alloc(208), 208);
+    pgd_list_stats(12, &a);
+    p = pgd_alloc(200);
+    pgd_list_stats(12, &b);
+    ok(b.requests == a.requests + 1 && b.hits == a.hits + 1 && b.count == a.count - 1, "a hit is counted in its list");
+    pgd_free(p, 200);
+    pgd_list_stats(12, &b);
+    ok(b.frees == a.frees + 1 && b.count == a.count, "and so is the free");
+
+    sysparam_set("PAGED_LAL_SIZE", 0, true);
+    p = pgd_alloc(200);
+    pgd_list_stats(12, &a);
+    ok(a.requests == b.requests && a.count == b.count, "PAGED_LAL_SIZE 0 passes the lists by");
+    pgd_free(p, 200);
+    pgd_list_stats(12, &a);
+    is(a.count, b.count, "in both directions; packets stay stranded");
+    sysparam_set("PAGED_LAL_SIZE", 512, true);
+}
+
+static void test_paged_shortage(void)
+{
+    static void *p[300000 / 16];
+    struct pool_stats s;
+    unsigned n = 0;
+    void *big;
+
+    /* 4 MiB in packets of 512 bytes: the lists then hold the most they may, the rest is in the variable list. */
+    while (n < ARRAY_SIZE(p) && (p[n] = pgd_alloc(512)) != NULL)
+        n++;
+    ok(n > 7000, "4 MiB hold %u packets of 512 bytes", n);
+    for (unsigned i = 0; i < n; i++)
+        pgd_free(p[i], 512);
+    pgd_stats(&s);
+    ok(s.lookaside_bytes <= s.size / 4 * 3, "the lists hold no more than three quarters of the pool");
+    ok(s.lookaside_bytes > 0, "but something");
+    big = pgd_alloc(s.size - s.in_use - 4096);
+    ok(big != NULL, "a shortage gives the lists back to the variable list");
+    if (big)
+        pgd_free(big, s.size - s.in_use - 4096);
+    pgd_stats(&s);
+    is(s.free_blocks, 1, "where all is one block again");
+}
+
+static void test_paged_no_memory(void)
+{
+    void *p;
+
+    pages_left = 0;
+    memset(present, 0, sizeof(present)); /* as if all had been paged out, and no page were to be had */
+    p = pgd_alloc(5000);
+    ok(p == NULL, "without memory for its pages a request fails");
+    pages_left = UINT64_MAX;
+    is(pgd_check(), 0, "and nothing has changed");
+    p = pgd_alloc(5000);
+    ok(p != NULL, "with memory it is served");
+    pgd_free(p, 5000);
+}
+
+static void test_nonpaged_limit(void)
+{
+    static void *p[20000];
+    unsigned n = 0;
+    struct pool_stats s;
+
+    sysparam_set("NPAGEVIR", 6 << 20, false);
+    while (n < ARRAY_SIZE(p) && (p[n] = npp_alloc(1008)) != NULL)
+        n++;
+    npp_stats(&s);
+    ok(s.size <= 6 << 20 && n > 5000, "nonpaged pool grows to NPAGEVIR and no further (%u packets)", n);
+    for (unsigned i = 0; i < n; i++)
+        npp_free(p[i], 1008);
+    p[0] = npp_alloc(20000);
+    ok(p[0] != NULL, "its lookaside lists are given back on shortage");
+    npp_free(p[0], 20000);
+    npp_stats(&s);
+    is(s.in_use, 0, "nothing is in use");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        seed = strtoull(argv[1], NULL, 0);
+    diag("seed %#lx", seed);
+    if (mmap((void *)LAYOUT_PAGED_POOL_BASE, POOL_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+             0) == MAP_FAILED)
+        bail_out("no room for the pool");
+    sigaction(SIGSEGV, &(struct sigaction){.sa_sigaction = fault, .sa_flags = SA_SIGINFO}, NULL);
+    sysparam_set("NPAGEDYN", 1 << 20, false);
+    sysparam_set("PAGEDYN", POOL_BYTES, false);
+    page_boot_add_range(pfn_of(16), 30000);
+    page_boot_done();
+    pool_boot();
+    pool_boot_paged();
+
+    for (unsigned i = 0; i < ARRAY_SIZE(pools); i++) {
+        test_random(&pools[i]);
+        test_threads(&pools[i]);
+    }
+    test_lists();
+    test_paged_shortage();
+    test_paged_no_memory();
+    test_nonpaged_limit();
+    for (unsigned i = 0; i < ARRAY_SIZE(pools); i++)
+        test_wrong_frees(&pools[i]); /* last: leaves a packet written to */
+    return tap_done();
+}
