@@ -6,5 +6,5 @@ TOP = Path(__file__).resolve().parent.parent.parent
 BUILD = TOP / "build"
 KERNEL = BUILD / "megalith.elf"
 INITRD = BUILD / "initrd.cpio"
-GDB_COMMANDS = TOP / "scripts" / "gdb" / "megalith.gdb"
+GDB_COMMANDS = TOP / "scripts" / "gdb" / "megalith.py"
 CROSS = "alpha-linux-gnu-"

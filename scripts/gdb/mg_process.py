@@ -1,0 +1,106 @@
+"""Processes, threads, CPUs."""
+
+from __future__ import annotations
+
+import gdb
+from mg_base import KSEG, Command, each, enum_name, number, read_quad, symbol_at, text, variable
+
+
+def processes():
+    """Every process, in the order of creation."""
+    return each(variable("all_processes"), "struct process", "all")
+
+
+def find_process(argument: str) -> gdb.Value:
+    pid = number(argument)
+    for process in processes():
+        if int(process["pid"]) == pid:
+            return process
+    raise gdb.GdbError(f"there is no process {pid}")
+
+
+def current_thread() -> gdb.Value:
+    """The thread of the selected CPU."""
+    return cpu_block(selected_cpu())["current"].cast(gdb.lookup_type("struct thread").pointer())
+
+
+def selected_cpu() -> int:
+    """QEMU numbers a CPU's thread from 1."""
+    thread = gdb.selected_thread()
+    if thread is None:
+        raise gdb.GdbError("no CPU: connect first (target remote ...)")
+    return thread.num - 1
+
+
+def cpu_block(index: int) -> gdb.Value:
+    return variable("cpus")[index]
+
+
+def current_root() -> int:
+    """PFN of the level-1 page that the selected CPU has loaded: what its thread's PCB says."""
+    return int(current_thread()["hw"]["pcb"]["ptbr"])
+
+
+class Ps(Command):
+    """megalith ps: the processes, their threads, states, and page counts."""
+
+    name = "ps"
+
+    def run(self, words: list[str]) -> None:
+        print("   pid  parent  state      pri  cpu  name             private  section   tables   faults")
+        for process in processes():
+            parent = int(process["parent"]["pid"]) if int(process["parent"]) else 0
+            line = f"{int(process['pid']):6}  {parent:6}  "
+            if int(process["thread"]):
+                thread = process["thread"]
+                state = enum_name(thread["state"], "thread_state", "THREAD_")
+                line += f"{state:9}  {int(thread['prio']):3}  {int(thread['last_cpu']):3}  "
+            else:
+                line += f"{'zombie':9}  {'':3}  {'':3}  "
+            line += f"{text(process['name']):15}"
+            if int(process["aspace"]):
+                counts = process["aspace"]["counts"]
+                for field in ("rss", "section_pages", "pt_pages", "faults"):
+                    line += f"{int(counts[field]):9}"
+            print(line)
+
+
+class Threads(Command):
+    """megalith threads: every thread of the kernel, and where those that do not run will go on.
+
+    The last column is the return address that the context switch saved.
+    """
+
+    name = "threads"
+
+    def run(self, words: list[str]) -> None:
+        print("   tid  state      pri  cpu  name             at")
+        for thread in each(variable("all_threads"), "struct thread", "all_link"):
+            state = enum_name(thread["state"], "thread_state", "THREAD_")
+            where = "" if state == "running" else saved_place(thread)
+            print(
+                f"{int(thread['tid']):6}  {state:9}  {int(thread['prio']):3}  {int(thread['last_cpu']):3}"
+                f"  {text(thread['name']):15}  {where}"
+            )
+
+
+def saved_place(thread: gdb.Value) -> str:
+    return ""
+
+
+class Cpus(Command):
+    """megalith cpus: what each CPU does: its thread, and whether it is idle."""
+
+    name = "cpus"
+
+    def run(self, words: list[str]) -> None:
+        for i in range(int(variable("cpu_count"))):
+            block = cpu_block(i)
+            thread = block["current"].cast(gdb.lookup_type("struct thread").pointer())
+            idle = ", idle" if int(block["idle"]) else ""
+            print(f"CPU {i} (WHAMI {int(block['whami'])}): thread {int(thread['tid'])} {text(thread['name'])}{idle}")
+
+
+def register() -> None:
+    for command in (Ps, Threads, Cpus):
+        command()
