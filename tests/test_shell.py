@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import select
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -99,6 +101,33 @@ def test_on_the_host(shell, script, output, status):
     assert " ".join(done.stdout.split()) == " ".join(output.split())
     assert (done.returncode if done.returncode >= 0 else 128 - done.returncode) == status
     assert "Sanitizer" not in done.stderr
+
+
+def test_in_the_guest(tmp_path):
+    """All cases in one boot, by the real /bin/sh."""
+    lines = (f"sh -c {shlex.quote(script)}; s=$?; echo; echo @@$s" for script, _, _ in CASES)
+    (tmp_path / "script").write_text("\n".join(lines) + "\n")
+    done = subprocess.run(
+        [
+            TOP / "scripts/run",
+            "--timeout",
+            "60",
+            "--add",
+            f"{tmp_path / 'script'}:/script",
+            "--",
+            "/bin/sh",
+            "/script",
+        ],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    answers = re.findall(r"(.*?)\n@@(\d+)\n", done.stdout, re.DOTALL)
+    assert [(text.split(), int(status)) for text, status in answers] == [
+        (output.split(), status) for _, output, status in CASES
+    ], done.stderr
 
 
 @pytest.mark.parametrize("script", NOT_COMPLETE)
