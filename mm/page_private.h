@@ -52,7 +52,7 @@ void page_entries_init(uint64_t first, uint64_t npages);
 /* A stretch for a reservation: contiguous, aligned, taken from the fluid count, its entries left alone. */
 int page_reserve(uint64_t npages, uint64_t align, unsigned rad, pfn_t *first);
 /* The reservation is used: initialise its entries, state PAGE_RESERVED. */
-void page_reserve_entries(pfn_t first, uint64_t npages);
+void page_reserve_entries(pfn_t first, uint64_t npages, unsigned rad);
 /* Give back a part of a reservation. It becomes a range and is fluid again. */
 void page_unreserve(pfn_t first, uint64_t npages, unsigned rad);
 

@@ -238,9 +238,9 @@ int page_reserve(uint64_t npages, uint64_t align, unsigned rad, pfn_t *first)
     return err;
 }
 
-void page_reserve_entries(pfn_t first, uint64_t npages)
+void page_reserve_entries(pfn_t first, uint64_t npages, unsigned rad)
 {
-    struct rad *r = rad_hint(RAD_ANY);
+    struct rad *r = rad_hint(rad);
     ipl_t ipl = spin_lock(&r->lock);
 
     page_entries_init(first.n, 1);

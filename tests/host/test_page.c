@@ -281,7 +281,7 @@ static void boot_small(void)
     page_reserve(2048, 512, 0, &p);
     is(entries_ready(NPFNS), 5, "a reservation none");
     ok(!page_entry_valid(p), "its entries are left alone");
-    page_reserve_entries(p, 2048);
+    page_reserve_entries(p, 2048, 0);
     is(page_of(pfn_add(p, 2047))->state, PAGE_RESERVED, "until it is used");
     page_unreserve(p, 2048, 0);
     is(page_of(pfn_add(p, 2047))->state, PAGE_UNUSED, "and then it is a range again");

@@ -1,0 +1,256 @@
+/*
+ * Reserved memory.
+ *
+ * Each entry of the registry becomes a reserved memory descriptor (RMD) at boot, largest first, so that small
+ * requests do not break up the stretches that large ones need. An ALLOC entry takes contiguous pages, aligned to the
+ * largest granularity hint that fits (512 pages from 4 MiB up, 64 below), and the level-3 page-table
+ * pages for them as a second stretch, aligned to the largest hint that *they* fill. Any other entry is a promise: its pages
+ * are only taken from the fluid page count, which no entry may bring below its minimum.
+ *
+ * What cannot be honoured is named on the console and the boot goes on: an ALLOC entry without a stretch becomes a
+ * promise; an entry that not even the fluid count can give is left out, and its section will have to do as if there were none.
+ *
+ * The pages of an ALLOC entry leave their range without having been touched: their database entries are initialised when the
+ * reservation is used. ZERO reads each page first and writes only what is not zero: on a sparse host a page that is
+ * only read stays without memory.
+ *
+ * While a section uses a promise, the pages that it has allocated are not part of the promise any more
+ * (fluid_promise_used); when it ends it has given all of them back to the promise (fluid_promise_unused) before it
+ * returns the reservation. A section never ends with its process: it is its last share that returns the RMD, and a process that
+ * dies on the way holds no RMD mutex, because it ends only on its way out of a call.
+ *
+ * Lists and counts are protected by the RMD mutex; RMDs are nonpaged, since a fault reads them through their section.
+ */
+#include "mm/reserved.h"
+
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/bitops.h"
+#include "kernel/base/printk.h"
+#include "kernel/base/string.h"
+#include "kernel/sched/mutex.h"
+#include "mm/fluid.h"
+#include "mm/page_private.h"
+#include "mm/pool.h"
+#include "sysman/config.h"
+#include "sysman/params.h"
+
+#define PAGES_PER_MB (1048576 / PAGE_SIZE)
+#define LEAST_MINIMUM 512 /* as mm/fluid.c: what batches on their way between lists can hold */
+
+static struct mutex rmd_mutex = MUTEX_INIT("RMD", MUTEX_RMD, rmd_mutex);
+static struct list rmds = LIST_INIT(rmds); /* descending npages; rmd_mutex */
+
+/* Alignment in pages: the largest granularity-hint block that the stretch fills. */
+static uint64_t hint_alignment(uint64_t npages)
+{
+    return npages >= 512 ? 512 : npages >= 64 ? 64 : npages >= 8 ? 8 : 1;
+}
+
+/* Data as the reference has it: 512 or 64. */
+static uint64_t data_alignment(uint64_t npages) { return npages >= 512 ? 512 : 64; }
+
+static bool same_scope(const struct rmd *r, bool sysgbl, uint32_t group)
+{
+    if (r->flags & RMD_NOGLOBAL)
+        return false;
+    return sysgbl ? (r->flags & RMD_SYSGBL) != 0 : (r->flags & RMD_GROUP) && r->group == group;
+}
+
+static struct rmd *find_locked(const char *name, bool sysgbl, uint32_t group)
+{
+    struct rmd *r;
+
+    list_for_each_entry(r, &rmds, link)
+        if (same_scope(r, sysgbl, group) && strcmp(r->name, name) == 0)
+            return r;
+    return NULL;
+}
+
+/* ---- boot ---- */
+
+static void zero_stretch(pfn_t first, uint64_t npages)
+{
+    for (uint64_t i = 0; i < npages; i++)
+        page_zero_if_needed(pfn_add(first, i));
+}
+
+/* Take both stretches of an ALLOC entry; false: at least one is not to be had, and nothing was taken. */
+static bool take_stretches(struct rmd *r)
+{
+    if (page_reserve(r->npages, data_alignment(r->npages), r->rad, &r->first))
+        return false;
+    if (r->npt_pages && page_reserve(r->npt_pages, hint_alignment(r->npt_pages), r->rad, &r->pt_first)) {
+        page_unreserve(r->first, r->npages, r->rad);
+        return false;
+    }
+    return true;
+}
+
+/* False: not honoured at all. */
+static bool honour(struct rmd *r)
+{
+    uint64_t wanted = r->npages + r->npt_pages;
+    uint64_t fluid = fluid_count();
+
+    if (fluid < fluid_minimum() + wanted) {
+        printk("reserved memory: %s wants %lu pages, but of %lu fluid pages %lu must remain: not reserved\n", r->name, wanted,
+               fluid, fluid_minimum());
+        return false;
+    }
+    if (r->flags & RMD_ALLOC) {
+        if (take_stretches(r)) {
+            if (r->flags & RMD_ZERO) {
+                zero_stretch(r->first, r->npages);
+                r->flags |= RMD_ZEROED;
+            }
+            return true;
+        }
+        printk("reserved memory: no %lu contiguous pages aligned to %lu for %s: reserved without allocation\n", r->npages,
+               data_alignment(r->npages), r->name);
+        r->first = r->pt_first = PFN_NONE;
+        r->flags = (r->flags & ~(RMD_ALLOC | RMD_ZERO)) | RMD_NO_CONTIG;
+    }
+    return fluid_promise(wanted) == 0;
+}
+
+static void reserve_entry(const struct registry_entry *e)
+{
+    struct rmd *r = npp_alloc_zeroed(sizeof(*r));
+
+    if (!r) {
+        printk("reserved memory: no pool for %s\n", e->name);
+        return;
+    }
+    str_copy(r->name, e->name, sizeof(r->name));
+    r->flags = e->flags;
+    r->group = e->group;
+    r->rad = e->rad == CONFIG_RAD_NONE ? RAD_ANY : e->rad;
+    r->npages = e->megabytes * PAGES_PER_MB;
+    if (e->flags & CONFIG_RES_PAGE_TABLES)
+        r->npt_pages = div_round_up(r->npages, PAGE_SIZE / 8);
+    if (honour(r))
+        list_add_tail(&rmds, &r->link);
+    else
+        npp_free(r, sizeof(*r));
+}
+
+_Static_assert(RMD_ALLOC == CONFIG_RES_ALLOCATE && RMD_ZERO == CONFIG_RES_ZERO &&
+                   RMD_PAGE_TABLES == CONFIG_RES_PAGE_TABLES && RMD_GROUP == CONFIG_RES_GROUP &&
+                   RMD_SYSGBL == CONFIG_RES_SYSGBL && RMD_NOGLOBAL == CONFIG_RES_NOGLOBAL,
+               "the blob's flags are the descriptor's");
+_Static_assert(RMD_NAME_MAX == CONFIG_RESERVED_NAME_MAX, "names fit");
+
+void reserved_boot(const struct registry *g)
+{
+    uint8_t done[CONFIG_MAX_RESERVED] = {0};
+    int64_t minimum = sysparam(SYSPARAM_MIN_FLUID_PAGES);
+
+    if (minimum >= 0)
+        fluid_set_minimum_boot((uint64_t)MAX(minimum, LEAST_MINIMUM));
+    if (g->count > 0 && sysparam(SYSPARAM_STARTUP_P1) == 1) {
+        printk("reserved memory: STARTUP_P1 is MIN, the registry is ignored\n");
+        return;
+    }
+    mutex_lock(&rmd_mutex);
+    for (uint32_t n = 0; n < g->count; n++) { /* the largest that is left; of equals the first */
+        uint32_t best = g->count;
+
+        for (uint32_t i = 0; i < g->count; i++)
+            if (!done[i] && (best == g->count || g->entries[i].megabytes > g->entries[best].megabytes))
+                best = i;
+        done[best] = 1;
+        reserve_entry(&g->entries[best]);
+    }
+    mutex_unlock(&rmd_mutex);
+}
+
+/* ---- use, return, free ---- */
+
+int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages, struct rmd **out)
+{
+    int status = SS$_NORMAL;
+
+    mutex_lock(&rmd_mutex);
+    struct rmd *r = find_locked(name, sysgbl, group);
+
+    if (!r || (r->flags & RMD_FREED))
+        status = SS$_NORESERVEDMEM;
+    else if (r->used > 0)
+        status = SS$_RESERVEDMEMUSED;
+    else if (npages == 0)
+        status = SS$_MRES_INCON;
+    else if (npages > r->npages)
+        status = SS$_MRES_PFNSMALL;
+    else {
+        r->used = npages;
+        r->pt_used = MIN(r->npt_pages, div_round_up(npages, PAGE_SIZE / 8));
+        if (r->flags & RMD_ALLOC) {
+            page_reserve_entries(r->first, r->npages, r->rad);
+            if (r->npt_pages)
+                page_reserve_entries(r->pt_first, r->npt_pages, r->rad);
+        }
+        *out = r;
+    }
+    mutex_unlock(&rmd_mutex);
+    return status;
+}
+
+/* Give back data pages [used, npages) and page-table pages [pt_used, npt_pages). Returns how many there were. */
+static uint64_t free_unused_locked(struct rmd *r)
+{
+    uint64_t data = r->npages - r->used, tables = r->npt_pages - r->pt_used;
+
+    if (r->flags & RMD_ALLOC) {
+        if (data)
+            page_unreserve(pfn_add(r->first, r->used), data, r->rad);
+        if (tables)
+            page_unreserve(pfn_add(r->pt_first, r->pt_used), tables, r->rad);
+    } else
+        fluid_promise_end(data + tables);
+    r->npages = r->used;
+    r->npt_pages = r->pt_used;
+    r->flags |= RMD_FREED;
+    if (r->used == 0) {
+        list_remove(&r->link);
+        npp_free(r, sizeof(*r));
+    }
+    return data + tables;
+}
+
+void mmg_return_res_mem(struct rmd *r)
+{
+    mutex_lock(&rmd_mutex);
+    r->used = r->pt_used = 0;
+    r->flags &= ~RMD_ZEROED;
+    if (r->flags & RMD_FREED) /* the rest was freed while this part was in use */
+        free_unused_locked(r);
+    mutex_unlock(&rmd_mutex);
+}
+
+int mmg_free_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t *freed_pages)
+{
+    int status = SS$_NORMAL;
+
+    mutex_lock(&rmd_mutex);
+    struct rmd *r = find_locked(name, sysgbl, group);
+
+    *freed_pages = 0;
+    if (!r)
+        status = SS$_NORESERVEDMEM;
+    else if (r->used == r->npages)
+        status = SS$_RESERVEDMEMUSED;
+    else
+        *freed_pages = free_unused_locked(r);
+    mutex_unlock(&rmd_mutex);
+    return status;
+}
+
+void rmd_for_each(void (*fn)(const struct rmd *, void *), void *arg)
+{
+    struct rmd *r;
+
+    mutex_lock(&rmd_mutex);
+    list_for_each_entry(r, &rmds, link)
+        fn(r, arg);
+    mutex_unlock(&rmd_mutex);
+}
