@@ -16,7 +16,7 @@ void vprintk(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 /* Raw bytes under the same lock (the terminal's output). */
 void printk_bytes(const char *text, size_t n);
 
-/* Panic: from now on this CPU prints without the lock, the others wait for ever. */
+/* Panic: from now on messages take no lock; panic lets one CPU print at a time. */
 void printk_panic_begin(void);
 
 #endif

@@ -1,10 +1,14 @@
 /* Look-up in the symbol table: the last symbol that does not lie behind the address. */
 #include "kernel/base/symbols.h"
 
-/* The last entry of the table marks the end of the text: its name is empty. */
+extern const char _text_start[], _text_end[];
+
 const char *symbol_find(uint64_t address, uint64_t *offset)
 {
     uint64_t low = 0, high = ksym_count;
+
+    if (address < (uint64_t)_text_start || address >= (uint64_t)_text_end)
+        return NULL;
 
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
@@ -19,8 +23,6 @@ const char *symbol_find(uint64_t address, uint64_t *offset)
 
     const struct ksym *s = &ksym_table[low - 1];
 
-    if (ksym_names[s->name_offset] == 0)
-        return NULL;
     *offset = address - s->addr;
     return ksym_names + s->name_offset;
 }

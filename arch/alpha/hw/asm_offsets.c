@@ -8,6 +8,7 @@
 #include "arch/alpha/hw/stack.h"
 #include "arch/alpha/hw/trapframe.h"
 #include "kernel/base/errno.h"
+#include "kernel/sys/syscall.h"
 
 #define EMIT(name, value) __asm__ volatile("\n->" #name " %0" ::"i"((long)(value)))
 #define EMIT_FRAME(name, field) EMIT(name, offsetof(struct trapframe, field))
@@ -72,6 +73,7 @@ void asm_offsets(void)
     EMIT_FRAME(TF_AT, at);
     EMIT_FRAME(TF_USP, usp);
     EMIT_FRAME(TF_ORIG_V0, orig_v0);
+    EMIT_FRAME(TF_ORIG_A3, orig_a3);
     EMIT_FRAME(TF_PAL, ps);
     EMIT_FRAME(TF_PS, ps);
     EMIT_FRAME(TF_PC, pc);
@@ -86,6 +88,14 @@ void asm_offsets(void)
 
     EMIT(ASM_EFAULT, EFAULT);
     EMIT(ASM_ENAMETOOLONG, ENAMETOOLONG);
+
+    EMIT(SYS_POSIX_CALLS, POSIX_CALLS);
+    EMIT(SYS_VMS_FIRST, VMS_FIRST);
+    EMIT(SYS_VMS_CALLS, VMS_CALLS);
+    EMIT(SYS_ENTRY_SHIFT, __builtin_ctzl(sizeof(struct syscall_entry)));
+    EMIT(SYS_FN, offsetof(struct syscall_entry, fn));
+    EMIT(SYS_FLAGS, offsetof(struct syscall_entry, flags));
+    EMIT(SYS_RAW_FLAG, SYS_RAW);
 
     EMIT(PAL_HALT, PAL_HALT);
     EMIT(PAL_SWPCTX, PAL_SWPCTX);

@@ -6,7 +6,7 @@
 #include "arch/alpha/hw/thread_hw.h"
 
 #define HWRPB_BOOT_VA 0x10000000UL    /* mapped by the console's page tables only at entry */
-#define HWRPB_ID 0x4250525748UL       /* "HWRPB" */
+#define HWRPB_ID 0x4857525042000000UL /* "HWRPB", as QEMU 7.2 has it: from the top byte down */
 #define BOOT_PARAMS_BELOW 0x6000      /* QEMU: below the image's lowest address */
 #define BOOT_COMMAND_LINE 256
 #define CONSOLE_WAIT_NS 1000000000UL
@@ -98,9 +98,18 @@ unsigned hwrpb_primary(void) { return (unsigned)hwrpb->primary; }
 /* The field is in 1/4096 Hz. */
 unsigned hwrpb_clock_hz(void) { return (unsigned)(hwrpb->clock_freq >> 12); }
 
+/* Outside every object the compiler knows, so the address is hidden from its bounds checks. */
+static char *boot_params(void)
+{
+    uint64_t address = (uint64_t)_kernel_start - BOOT_PARAMS_BELOW;
+
+    __asm__("" : "+r"(address));
+    return (char *)address;
+}
+
 const char *boot_command_line(void)
 {
-    char *line = _kernel_start - BOOT_PARAMS_BELOW;
+    char *line = boot_params();
 
     line[BOOT_COMMAND_LINE - 1] = 0;
     return line;
@@ -108,7 +117,7 @@ const char *boot_command_line(void)
 
 const void *boot_initrd(uint64_t *nbytes)
 {
-    const uint64_t *params = (const uint64_t *)(_kernel_start - BOOT_PARAMS_BELOW + BOOT_COMMAND_LINE);
+    const uint64_t *params = (const uint64_t *)(boot_params() + BOOT_COMMAND_LINE);
 
     *nbytes = params[0] ? params[1] : 0;
     return (const void *)params[0];

@@ -15,7 +15,8 @@ struct trapframe {
     uint64_t t8, t9, t10, t11, ra, t12, at;      /* $22-$28 */
     uint64_t usp;                                /* user SP where saved (slow way); otherwise rdusp */
     uint64_t orig_v0;                            /* system call number for restarts; ~0 otherwise */
-    uint64_t pad;
+    uint64_t orig_a3;                            /* a3 as the call was given it, for restarts */
+    uint64_t pad;                                /* 16-byte alignment of the stack */
     /* pushed by PALcode */
     uint64_t ps, pc, gp, a0, a1, a2;
 };

@@ -1,0 +1,54 @@
+/* Framing on COM2; see the header. */
+#include "arch/alpha/clipper/channel.h"
+
+#include "arch/alpha/clipper/uart.h"
+
+#define HEADER 4
+
+/* The frame under way: serialised by the caller. */
+static uint8_t header[HEADER];
+static uint32_t header_sent = HEADER, payload_left;
+
+void channel_begin(enum channel_type type, size_t n)
+{
+    header[0] = CHANNEL_MAGIC;
+    header[1] = (uint8_t)type;
+    header[2] = (uint8_t)n;
+    header[3] = (uint8_t)(n >> 8);
+    header_sent = 0;
+    payload_left = (uint32_t)n;
+}
+
+size_t channel_try_write(const void *p, size_t n)
+{
+    if (header_sent < HEADER) {
+        header_sent += (uint32_t)uart_try_write(&uart_com2, header + header_sent, HEADER - header_sent);
+        return 0; /* a free transmitter took the header; the caller tries again */
+    }
+    n = uart_try_write(&uart_com2, p, MIN(n, payload_left));
+    payload_left -= (uint32_t)n;
+    return n;
+}
+
+void channel_write_polled(enum channel_type type, const void *p, size_t n)
+{
+    channel_begin(type, n);
+    header_sent += (uint32_t)uart_write_polled(&uart_com2, header, HEADER);
+    payload_left -= (uint32_t)uart_write_polled(&uart_com2, p, n);
+}
+
+void channel_write_panic(enum channel_type type, const void *p, size_t n)
+{
+    static const uint8_t zeros[64];
+
+    if (header_sent < HEADER)
+        uart_write_polled(&uart_com2, header + header_sent, HEADER - header_sent);
+    while (payload_left) {
+        size_t now = MIN(payload_left, sizeof(zeros));
+
+        if (uart_write_polled(&uart_com2, zeros, now) != now)
+            break;
+        payload_left -= (uint32_t)now;
+    }
+    channel_write_polled(type, p, n);
+}

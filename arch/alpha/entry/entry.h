@@ -1,0 +1,33 @@
+/* What assembly and C of the trap floor call of each other. */
+#ifndef ARCH_ALPHA_ENTRY_ENTRY_H
+#define ARCH_ALPHA_ENTRY_ENTRY_H
+
+#include "arch/alpha/hw/trapframe.h"
+
+/* entry.S */
+void entry_interrupt(void);
+void entry_arithmetic(void);
+void entry_memory(void);
+void entry_instruction(void);
+void entry_unaligned(void);
+void entry_syscall(void);
+
+/* boot.S, and what it calls */
+void secondary_start(void);
+void kernel_boot(uint64_t gp) __attribute__((noreturn));
+void secondary_boot(struct cpu *c) __attribute__((noreturn));
+
+/* trap.c: register the six entry points on this CPU. */
+void entry_points_set(void);
+
+/* What entry.S calls, each with the frame that it built. */
+void trap_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct trapframe *f);
+void trap_arithmetic(uint64_t summary, uint64_t registers, struct trapframe *f);
+void trap_memory(uint64_t va, uint64_t kind, int64_t cause, struct trapframe *f);
+void trap_instruction(uint64_t kind, struct trapframe *f);
+void trap_unaligned(uint64_t va, uint64_t opcode, uint64_t reg, struct trapframe *f);
+void trap_stack_overflow(struct trapframe *f, uint64_t sp) __attribute__((noreturn));
+/* Interrupts came while a reschedule was pending in kernel mode at IPL 0. */
+void trap_preempt(void);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * The first C code of each CPU. The primary comes from boot.S on the first of the boot stacks, as the first of
+ * the boot threads, which stay the idle threads; it makes traps and console work and calls kernel_main.
+ */
+#include "arch/alpha/entry/start.h"
+
+#include "arch/alpha/clipper/uart.h"
+#include "arch/alpha/entry/entry.h"
+#include "arch/alpha/hw/hwrpb.h"
+#include "arch/alpha/hw/pal.h"
+#include "arch/alpha/hw/stack.h"
+#include "kernel/base/panic.h"
+#include "kernel/main.h"
+#include "kernel/sched/thread.h"
+
+struct cpu cpus[MAX_CPUS];
+uint32_t cpu_count;
+
+/* Boot threads become the CPUs' idle threads (kernel/sched). */
+struct thread boot_threads[MAX_CPUS];
+char boot_stacks[MAX_CPUS][BOOT_STACK_SIZE] __attribute__((aligned(64)));
+
+/* The reserve below lets the compiler's probe of a stack (arch/alpha/hw/stack.h) hit nothing. */
+static struct {
+    char reserve[STACK_RESERVE];
+    char stack[EMERGENCY_STACK_SIZE];
+} emergency[MAX_CPUS] __attribute__((aligned(64)));
+
+static void cpu_block_boot(unsigned id, uint64_t gp, unsigned whami)
+{
+    struct cpu *c = &cpus[id];
+    struct thread_hw *t = &boot_threads[id].hw;
+
+    c->id = id;
+    c->whami = whami;
+    c->gp = gp;
+    c->emergency_stack = (uint64_t)(emergency[id].stack + EMERGENCY_STACK_SIZE);
+    c->current = t;
+    t->cpu = c;
+    t->kstack_base = (uint64_t)boot_stacks[id];
+    t->kstack_limit = t->kstack_base + STACK_RESERVE;
+    t->kstack_top = t->kstack_base + BOOT_STACK_SIZE;
+}
+
+void cpu_enter(unsigned id)
+{
+    pal_swpipl(7);
+    pal_wrkgp((uint64_t)&cpus[id]);
+    pal_wrfen(0);
+    //entry_points_set();
+}
+
+/* boot.S calls it on the primary, at the highest IPL. */
+void kernel_boot(uint64_t gp)
+{
+    uart_boot(&uart_com1);
+    uart_boot(&uart_com2);
+    cpu_block_boot(0, gp, (unsigned)pal_whami());
+    cpu_enter(0);
+    if (!hwrpb_boot())
+        panic("the console left no HWRPB");
+    __atomic_store_n(&cpus[0].online, 1, __ATOMIC_RELEASE);
+    cpu_count = 1;
+    kernel_main();
+}

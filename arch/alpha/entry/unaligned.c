@@ -1,0 +1,138 @@
+#include "arch/alpha/entry/unaligned.h"
+
+#include "arch/alpha/hw/fp.h"
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/errno.h"
+#include "kernel/sched/thread.h"
+
+enum opcode {
+    OP_LDWU = 0x0C,
+    OP_STW = 0x0D,
+    OP_LDS = 0x22,
+    OP_LDT = 0x23,
+    OP_STS = 0x26,
+    OP_STT = 0x27,
+    OP_LDL = 0x28,
+    OP_LDQ = 0x29,
+    OP_STL = 0x2C,
+    OP_STQ = 0x2D,
+};
+
+static uint64_t total; /* atomic, relaxed: a statistic */
+
+static uint64_t read_register(const struct trapframe *f, unsigned reg)
+{
+    if (reg <= 15)
+        return (&f->v0)[reg];
+    if (reg <= 18)
+        return (&f->a0)[reg - 16];
+    if (reg <= 21)
+        return (&f->a3)[reg - 19];
+    if (reg <= 28)
+        return (&f->t8)[reg - 22];
+    if (reg == 29)
+        return f->gp;
+    return reg == 30 ? pal_rdusp() : 0;
+}
+
+static void write_register(struct trapframe *f, unsigned reg, uint64_t v)
+{
+    if (reg <= 15)
+        (&f->v0)[reg] = v;
+    else if (reg <= 18)
+        (&f->a0)[reg - 16] = v;
+    else if (reg <= 21)
+        (&f->a3)[reg - 19] = v;
+    else if (reg <= 28)
+        (&f->t8)[reg - 22] = v;
+    else if (reg == 29)
+        f->gp = v;
+    else if (reg == 30)
+        pal_wrusp(v);
+}
+
+/* S format in memory to register format: the exponent's top bit is spread over the three bits
+   between (Alpha Architecture, LDS: 0 and the greatest exponent keep their meaning). */
+static uint64_t s_to_register(uint32_t m)
+{
+    uint64_t sign = m >> 31, exponent = (m >> 23) & 0xFF, fraction = m & 0x7FFFFF;
+    uint64_t wide = exponent == 0xFF ? 0x7FF : exponent == 0 ? 0 : exponent + (1023 - 127);
+    return sign << 63 | wide << 52 | fraction << 29;
+}
+
+/* Register format to S format: STS stores the sign, the exponent's top bit and its low seven, and
+ * the fraction's top 23 bits. */
+static uint32_t register_to_s(uint64_t r)
+{
+    return (uint32_t)((r >> 32) & 0xC0000000) | (uint32_t)((r >> 29) & 0x3FFFFFFF);
+}
+
+static int load(struct trapframe *f, vaddr_t va, unsigned opcode, unsigned reg)
+{
+    uint64_t v = 0;
+    size_t nbytes = opcode == OP_LDWU ? 2 : opcode == OP_LDL || opcode == OP_LDS ? 4 : 8;
+    int err = copyin(&v, va, nbytes);
+    if (err)
+        return err;
+    switch (opcode) {
+    case OP_LDS:
+        fp_set(current_hw, reg, s_to_register((uint32_t)v));
+        break;
+    case OP_LDT:
+        fp_set(current_hw, reg, v);
+        break;
+    case OP_LDL:
+        write_register(f, reg, (uint64_t)(int64_t)(int32_t)v);
+        break;
+    default:
+        write_register(f, reg, v);
+        break;
+    }
+    return 0;
+}
+
+static int store(const struct trapframe *f, vaddr_t va, unsigned opcode, unsigned reg)
+{
+    uint64_t v;
+    size_t nbytes = opcode == OP_STW ? 2 : opcode == OP_STL || opcode == OP_STS ? 4 : 8;
+    if (opcode == OP_STS)
+        v = register_to_s(fp_get(current_hw, reg));
+    else if (opcode == OP_STT)
+        v = fp_get(current_hw, reg);
+    else
+        v = read_register(f, reg);
+    return copyout(va, &v, nbytes);
+}
+
+int unaligned_fixup_user(struct trapframe *f, vaddr_t va, unsigned opcode, unsigned reg)
+{
+    int err;
+    switch (opcode) {
+    case OP_LDWU:
+    case OP_LDL:
+    case OP_LDQ:
+    case OP_LDS:
+    case OP_LDT:
+        err = load(f, va, opcode, reg);
+        break;
+    case OP_STW:
+    case OP_STL:
+    case OP_STQ:
+    case OP_STS:
+    case OP_STT:
+        err = store(f, va, opcode, reg);
+        break;
+    default:
+        err = -EINVAL;
+        break;
+    }
+    if (err) {
+        f->pc -= 4;
+        return err;
+    }
+    thread_self()->unaligned++;
+    __atomic_fetch_add(&total, 1, __ATOMIC_RELAXED);
+    return 0;
+}
+
+uint64_t unaligned_count(void) { return __atomic_load_n(&total, __ATOMIC_RELAXED); }

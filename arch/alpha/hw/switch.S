@@ -1,0 +1,142 @@
+/* Context switch; contracts in arch/alpha/hw/switch.h. */
+#include "arch/alpha/hw/asm_offsets.h"
+
+    .text
+    .set noat
+    .set noreorder
+
+#define SWITCH_FRAME 64 /* struct switch_frame of switch.c */
+
+/*
+ * struct thread_hw *context_switch(struct thread_hw *from, struct thread_hw *to)
+ * Input: $16 from (current), $17 to. Output: $0 the thread that ran before. IPL: high enough that
+ * nothing on this CPU looks at current meanwhile. Stack: 64 bytes of from's.
+ * PALcode may change $1, $16-$18, $22-$25; $2-$7 and $19-$21 hold our things across it.
+ */
+    .globl context_switch
+    .ent context_switch
+    .type context_switch, @function
+context_switch:
+    .frame $30, SWITCH_FRAME, $26
+    .cfi_startproc
+    .mask 0x0400fe00, -SWITCH_FRAME
+    lda $30, -SWITCH_FRAME($30)
+    .cfi_adjust_cfa_offset SWITCH_FRAME
+    stq $26, 0($30)
+    stq $9, 8($30)
+    stq $10, 16($30)
+    stq $11, 24($30)
+    stq $12, 32($30)
+    stq $13, 40($30)
+    stq $14, 48($30)
+    stq $15, 56($30)
+    .cfi_rel_offset 26, 0
+    .cfi_rel_offset 9, 8
+    .cfi_rel_offset 10, 16
+    .cfi_rel_offset 11, 24
+    .cfi_rel_offset 12, 32
+    .cfi_rel_offset 13, 40
+    .cfi_rel_offset 14, 48
+    .cfi_rel_offset 15, 56
+    .prologue 0
+    mov $16, $19                /* $19 from, $20 to */
+    mov $17, $20
+
+    /* Floating point that is live goes to the thread; its next use faults. */
+    ldq $1, PCB_FLAGS($19)
+    beq $1, 1f
+    lda $16, HW_FP($19)
+    bsr $26, fp_store
+    stq $31, PCB_FLAGS($19)
+1:
+    /* The PCB of this CPU that is not loaded becomes to's. */
+    ldq $2, HW_CPU($19)         /* $2 CPU */
+    ldl $3, CPU_PCB_LIVE($2)
+    lda $4, CPU_PCB($2)
+    s8addq $3, $31, $5
+    sll $5, 3, $5
+    addq $4, $5, $5             /* $5 the PCB that is loaded now */
+    xor $3, 1, $3
+    stl $3, CPU_PCB_LIVE($2)
+    sll $3, 6, $3
+    addq $4, $3, $4             /* $4 the other one */
+    stq $30, PCB_KSP($19)
+    ldq $21, PCB_PTBR($19)
+    ldq $6, PCB_PTBR($20)
+    ldq $1, PCB_KSP($20)
+    ldq $22, PCB_USP($20)
+    ldq $23, PCB_UNIQUE($20)
+    stq $1, PCB_KSP($4)
+    stq $22, PCB_USP($4)
+    stq $6, PCB_PTBR($4)
+    stq $31, PCB_PTBR+8($4)     /* cycle count and ASN 0 */
+    stq $23, PCB_UNIQUE($4)
+    stq $31, PCB_FLAGS($4)      /* floating point off */
+    sll $4, 22, $16             /* physical address: the block lies in KSEG */
+    srl $16, 22, $16
+    call_pal PAL_SWPCTX
+
+    /* On to's stack. PALcode has saved from's user registers in the PCB that was loaded. */
+    ldq $1, PCB_USP($5)
+    ldq $22, PCB_UNIQUE($5)
+    cmpeq $19, $20, $23
+    bne $23, 2f                 /* a switch to itself: the PCB is up to date */
+    stq $1, PCB_USP($19)
+    stq $22, PCB_UNIQUE($19)
+2:  stq $2, HW_CPU($20)
+    stq $20, CPU_CURRENT($2)
+    mov $20, $8
+
+    /* ASN is always 0, so another root means that no translation of a process may stay. */
+    cmpeq $6, $21, $1
+    beq $1, 4f
+3:  mov $19, $0
+    ldq $26, 0($30)
+    ldq $9, 8($30)
+    ldq $10, 16($30)
+    ldq $11, 24($30)
+    ldq $12, 32($30)
+    ldq $13, 40($30)
+    ldq $14, 48($30)
+    ldq $15, 56($30)
+    lda $30, SWITCH_FRAME($30)
+    .cfi_remember_state
+    .cfi_adjust_cfa_offset -SWITCH_FRAME
+    .cfi_restore 26
+    .cfi_restore 9
+    .cfi_restore 10
+    .cfi_restore 11
+    .cfi_restore 12
+    .cfi_restore 13
+    .cfi_restore 14
+    .cfi_restore 15
+    ret $31, ($26), 1
+    .cfi_restore_state
+4:  lda $16, -1
+    mov $31, $17
+    call_pal PAL_TBI
+    br 3b
+    .cfi_endproc
+    .end context_switch
+
+/*
+ * void thread_trampoline(void) -- where a new thread comes out of its first switch.
+ * Input: $0 the thread that ran before, $9 (from context_prepare) its start function. The end of the stack for
+ * unwinders.
+ */
+    .globl thread_trampoline
+    .ent thread_trampoline
+    .type thread_trampoline, @function
+thread_trampoline:
+    .frame $30, 0, $26
+    .cfi_startproc
+    .cfi_undefined 26
+    .prologue 0
+    mov $0, $16
+    mov $9, $27
+    jsr $26, ($27)
+    call_pal PAL_HALT
+    .cfi_endproc
+    .end thread_trampoline
+
+    .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,34 @@
+/* The parts of context switching that C can do. */
+#include "arch/alpha/hw/switch.h"
+
+#include "arch/alpha/hw/pal.h"
+#include "arch/alpha/hw/stack.h"
+
+/* What context_switch pops: must match switch.S. */
+struct switch_frame {
+    uint64_t ra, s[7];
+};
+
+void thread_trampoline(void); /* switch.S */
+
+void context_prepare(struct thread_hw *t, void (*start)(struct thread_hw *))
+{
+    struct switch_frame *f = (struct switch_frame *)user_frame_of(t) - 1;
+
+    *f = (struct switch_frame){.ra = (uint64_t)thread_trampoline, .s[0] = (uint64_t)start};
+    t->pcb.ksp = (uint64_t)f;
+    t->pcb.flags = 0;
+    t->kstack_limit = t->kstack_base + STACK_RESERVE;
+}
+
+void context_load_root(uint64_t ptbr)
+{
+    struct thread_hw *t = current_hw;
+
+    /* A switch to itself: what the other side would have left in the PCB is fetched first. */
+    t->pcb.ptbr = ptbr;
+    t->pcb.usp = pal_rdusp();
+    t->pcb.unique = pal_rdunique();
+    context_switch(t, t);
+    pal_tbi(-1, 0); /* the address space number is the same, so nothing of the old root may stay */
+}

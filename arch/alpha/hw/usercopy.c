@@ -1,0 +1,122 @@
+#include "arch/alpha/hw/usercopy.h"
+
+#include "arch/alpha/hw/layout.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+
+/* usercopy.S */
+long user_copy_from(void *dst, const void *src, size_t nbytes);
+long user_copy_to(void *dst, const void *src, size_t nbytes);
+long user_clear(void *dst, size_t nbytes);
+long user_find_nul(const void *src, const void *limit);
+long user_touch_write(void *quadword);
+long user_load64(uint64_t *v, const void *p);
+long user_load32(uint32_t *v, const void *p);
+long user_store64(void *p, uint64_t v);
+long user_store32(void *p, uint32_t v);
+
+struct fixup {
+    uint64_t fault_pc, go_on_pc;
+};
+extern const struct fixup _ex_table_start[], _ex_table_end[];
+
+uint64_t fixup_find(uint64_t pc)
+{
+    for (const struct fixup *f = _ex_table_start; f < _ex_table_end; f++) {
+        if (f->fault_pc == pc)
+            return f->go_on_pc;
+    }
+    return 0;
+}
+
+bool user_range_ok(vaddr_t ua, uint64_t nbytes)
+{
+    return nbytes <= LAYOUT_USER_TOP && ua <= LAYOUT_USER_TOP - nbytes;
+}
+
+int copyin(void *dst, vaddr_t usrc, size_t nbytes)
+{
+    if (!user_range_ok(usrc, nbytes))
+        return -EFAULT;
+    return (int)user_copy_from(dst, (const void *)usrc, nbytes);
+}
+
+int copyout(vaddr_t udst, const void *src, size_t nbytes)
+{
+    if (!user_range_ok(udst, nbytes))
+        return -EFAULT;
+    return (int)user_copy_to((void *)udst, src, nbytes);
+}
+
+int clear_user(vaddr_t udst, size_t nbytes)
+{
+    if (!user_range_ok(udst, nbytes))
+        return -EFAULT;
+    return (int)user_clear((void *)udst, nbytes);
+}
+
+long copyin_str(char *dst, vaddr_t usrc, size_t max)
+{
+    if (max == 0)
+        return -ENAMETOOLONG;
+    if (usrc >= LAYOUT_USER_TOP)
+        return -EFAULT;
+    vaddr_t limit = max < LAYOUT_USER_TOP - usrc ? usrc + max : LAYOUT_USER_TOP;
+    long nul = user_find_nul((const void *)usrc, (const void *)limit);
+    if (nul < 0)
+        return nul;
+    if (nul == 0 || (vaddr_t)nul >= limit)
+        return limit == LAYOUT_USER_TOP && nul == 0 ? -EFAULT : -ENAMETOOLONG;
+    size_t nbytes = (vaddr_t)nul - usrc;
+    long err = user_copy_from(dst, (const void *)usrc, nbytes);
+    if (err)
+        return err;
+    /* Another thread may have written meanwhile: what counts is what was copied. */
+    dst[nbytes] = '\0';
+    return (long)strlen(dst);
+}
+
+int copyin_u64(uint64_t *v, vaddr_t ua)
+{
+    if (ua & 7)
+        return copyin(v, ua, sizeof *v);
+    return ua < LAYOUT_USER_TOP ? (int)user_load64(v, (const void *)ua) : -EFAULT;
+}
+
+int copyin_u32(uint32_t *v, vaddr_t ua)
+{
+    if (ua & 3)
+        return copyin(v, ua, sizeof *v);
+    return ua < LAYOUT_USER_TOP ? (int)user_load32(v, (const void *)ua) : -EFAULT;
+}
+
+int copyout_u64(vaddr_t ua, uint64_t v)
+{
+    if (ua & 7)
+        return copyout(ua, &v, sizeof v);
+    return ua < LAYOUT_USER_TOP ? (int)user_store64((void *)ua, v) : -EFAULT;
+}
+
+int copyout_u32(vaddr_t ua, uint32_t v)
+{
+    if (ua & 3)
+        return copyout(ua, &v, sizeof v);
+    return ua < LAYOUT_USER_TOP ? (int)user_store32((void *)ua, v) : -EFAULT;
+}
+
+int probe_write(vaddr_t ua, size_t nbytes)
+{
+    if (!user_range_ok(ua, nbytes))
+        return -EFAULT;
+    if (nbytes == 0)
+        return 0;
+    vaddr_t last = ua + nbytes - 1;
+    for (vaddr_t at = ua & ~7UL; at <= last; at = (at | PAGE_MASK) + 1) {
+        long err = user_touch_write((void *)at);
+        if (err)
+            return (int)err;
+    }
+    return 0;
+}
+
+int kernel_read_u64(uint64_t *v, const void *p) { return (int)user_load64(v, p); }
