@@ -1,0 +1,383 @@
+// SOURCES: mm/pt.c mm/pt_system.c mm/shootdown.c mm/aspace.c mm/aspace_tree.c mm/fault.c mm/fork.c mm/anon.c mm/object.c mm/object_copy.c mm/object_index.c mm/pager.c mm/rmap.c
+/*
+ * Address spaces against a plain model: random maps, unmaps, protections, writes, forks and ends of up to NPROCS processes on
+ * four CPUs with translation buffers. The model keeps for each page of each process what it must contain; what is shared is a cell
+ * that several pages point to. After that, the same with every allocation failing in its turn.
+ */
+#include "tests/host/vm.h"
+
+#define K_ENOMEM 12
+#define K_EACCES 13
+#define K_EFAULT 14
+
+/* Three windows of pages: in one table, over the border of two level-3 tables, over that of two level-2 tables. */
+#define WINDOW 48u
+#define NPAGES (3 * WINDOW)
+static const vaddr_t windows[3] = {0x80100000ul, 0xC0000000ul - WINDOW / 2 * 8192, 0x400000000ul - WINDOW / 2 * 8192};
+
+static vaddr_t va_of(unsigned i) { return windows[i / WINDOW] + (vaddr_t)(i % WINDOW) * PAGE_SIZE; }
+
+/* ---- the model ---- */
+
+struct cell {
+    uint64_t value;
+    unsigned refs;
+};
+
+struct mpage {
+    bool mapped, shared;
+    unsigned prot;
+    struct cell *cell; /* shared, or a private mapping of a file page not yet written */
+    uint64_t value;    /* without cell */
+};
+
+#define NPROCS 6
+static struct proc {
+    struct aspace *as;
+    struct mpage page[NPAGES];
+} procs[NPROCS];
+
+static void cell_drop(struct cell *c)
+{
+    if (c && --c->refs == 0)
+        free(c);
+}
+
+static void mpage_set(struct mpage *m, struct mpage to)
+{
+    struct cell *old = m->cell;
+
+    if (to.cell)
+        to.cell->refs++;
+    *m = to;
+    cell_drop(old);
+}
+
+static uint64_t mpage_value(const struct mpage *m) { return m->cell ? m->cell->value : m->value; }
+
+/* ---- a file: its pager answers at once ---- */
+
+#define FILE_PAGES 64u
+static struct mm_object *file;
+static struct cell *file_cells[FILE_PAGES];
+static int file_ended;
+
+static int file_get(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access)
+{
+    (void)access;
+    for (uint64_t i = offset; i < offset + count; i++) {
+        pfn_t pfn;
+
+        if (page_alloc(PA_ZERO, PAGE_T_OBJECT, RAD_ANY, &pfn)) {
+            mm_deny(o, i, 1, -K_ENOMEM);
+            continue;
+        }
+        *(uint64_t *)kseg_page(pfn) = 0xF000 + i;
+        mm_supply(o, i, pfn, MAP_R | MAP_W);
+    }
+    return 0;
+}
+
+static void file_end(struct mm_object *o)
+{
+    (void)o;
+    file_ended++;
+}
+
+static const struct pager_ops file_ops = {.name = "test file", .get = file_get, .end = file_end};
+
+static void file_make(void)
+{
+    file = object_create(FILE_PAGES, &file_ops, NULL);
+    for (unsigned i = 0; i < FILE_PAGES; i++) {
+        file_cells[i] = malloc(sizeof(struct cell));
+        *file_cells[i] = (struct cell){0xF000 + i, 1};
+    }
+}
+
+static void file_drop(void)
+{
+    object_unref(file);
+    for (unsigned i = 0; i < FILE_PAGES; i++)
+        cell_drop(file_cells[i]);
+}
+
+/* ---- operations; each returns false when memory was short and nothing may have changed ---- */
+
+static unsigned random_prot(void)
+{
+    static const unsigned prots[] = {MAP_R | MAP_W, MAP_R | MAP_W, MAP_R | MAP_W, MAP_R, 0, MAP_R | MAP_X};
+
+    return prots[rnd(sizeof(prots) / sizeof(prots[0]))];
+}
+
+static void random_range(unsigned *first, unsigned *n)
+{
+    unsigned w = (unsigned)rnd(3) * WINDOW;
+    unsigned a = (unsigned)rnd(WINDOW), most = 1 + (unsigned)rnd(WINDOW);
+
+    *first = w + a;
+    *n = 1 + (unsigned)rnd(MIN(WINDOW - a, most));
+}
+
+static void op_map(struct proc *p)
+{
+    unsigned first, n, prot = random_prot(), kind = (unsigned)rnd(5);
+    vaddr_t va;
+    uint64_t len, off = 0;
+    unsigned flags = MAPF_FIXED | (rnd(4) == 0 ? MAPF_POPULATE : 0);
+    int err;
+
+    if (kind == 2)
+        flags &= ~MAPF_POPULATE; /* it would copy now what the model copies at the first write */
+    random_range(&first, &n);
+    va = va_of(first);
+    len = (uint64_t)n * PAGE_SIZE;
+    if (kind == 1 || kind == 3)
+        flags |= MAPF_SHARED;
+    if (kind >= 2 && kind <= 3) {
+        off = rnd(FILE_PAGES - n + 1);
+        err = aspace_map_object(p->as, &va, len, prot, flags, file, off * PAGE_SIZE);
+    } else {
+        err = aspace_map_anon(p->as, &va, len, prot, flags);
+    }
+    if (err) {
+        if (err != -K_ENOMEM || !vm_failed)
+            vm_die("mmap fails with %d", err);
+        return; /* what was there may be gone in part only if splitting failed, which changes no contents */
+    }
+    if (va != va_of(first))
+        vm_die("fixed mapping somewhere else");
+    for (unsigned i = 0; i < n; i++) {
+        struct mpage to = {.mapped = true, .prot = prot, .shared = (flags & MAPF_SHARED) != 0};
+
+        if (kind >= 2 && kind <= 3) {
+            to.cell = file_cells[off + i];
+            mpage_set(&p->page[first + i], to);
+        } else if (to.shared) {
+            to.cell = calloc(1, sizeof(struct cell));
+            mpage_set(&p->page[first + i], to);
+        } else {
+            mpage_set(&p->page[first + i], to);
+        }
+    }
+}
+
+static void op_unmap(struct proc *p)
+{
+    unsigned first, n;
+    int err;
+
+    random_range(&first, &n);
+    err = aspace_unmap(p->as, va_of(first), (uint64_t)n * PAGE_SIZE);
+    if (err) {
+        if (err != -K_ENOMEM || !vm_failed)
+            vm_die("munmap fails with %d", err);
+        return;
+    }
+    for (unsigned i = 0; i < n; i++)
+        mpage_set(&p->page[first + i], (struct mpage){.mapped = false});
+}
+
+static void op_protect(struct proc *p)
+{
+    unsigned first, n, prot = random_prot();
+    bool whole = true;
+    int err;
+
+    random_range(&first, &n);
+    for (unsigned i = 0; i < n; i++)
+        whole &= p->page[first + i].mapped;
+    err = aspace_protect(p->as, va_of(first), (uint64_t)n * PAGE_SIZE, prot);
+    if (!whole) {
+        if (err != -K_ENOMEM)
+            vm_die("mprotect over a hole gives %d", err);
+        return;
+    }
+    if (err) {
+        if (err != -K_ENOMEM || !vm_failed)
+            vm_die("mprotect of %u pages from %u fails with %d", n, first, err);
+        return;
+    }
+    for (unsigned i = 0; i < n; i++)
+        p->page[first + i].prot = prot;
+}
+
+static void expect(struct proc *p, unsigned i, enum fault_access a, int err)
+{
+    const struct mpage *m = &p->page[i];
+    int want = 0;
+
+    if (!m->mapped)
+        want = -K_EFAULT;
+    else if (a == FAULT_WRITE ? !(m->prot & MAP_W) : a == FAULT_EXEC ? !(m->prot & MAP_X) : m->prot == 0)
+        want = -K_EACCES;
+    if (err != want && !(err == -K_ENOMEM && vm_failed))
+        vm_die("access %d to page %u of process %ld gives %d, not %d", a, i, p - procs, err, want);
+}
+
+static void op_write(struct proc *p)
+{
+    unsigned i = (unsigned)rnd(NPAGES);
+    struct mpage *m = &p->page[i];
+    uint64_t value = rnd(UINT64_MAX);
+    int err = vm_access(p->as, va_of(i), FAULT_WRITE, &value);
+
+    expect(p, i, FAULT_WRITE, err);
+    if (err)
+        return;
+    if (m->shared) {
+        m->cell->value = value;
+    } else {
+        struct mpage to = *m;
+
+        to.cell = NULL;
+        to.value = value;
+        mpage_set(m, to);
+    }
+}
+
+static void check_page(struct proc *p, unsigned i, enum fault_access a)
+{
+    uint64_t value = 0, second = 0;
+    int err = vm_access(p->as, va_of(i), a, &value);
+
+    expect(p, i, a, err);
+    if (err)
+        return;
+    if (value != mpage_value(&p->page[i]))
+        vm_die("page %u of process %ld holds 0x%lx, not 0x%lx", i, p - procs, (unsigned long)value,
+               (unsigned long)mpage_value(&p->page[i]));
+    if (vm_access(p->as, va_of(i) + 4096, FAULT_READ, &second) == 0 && second != 0)
+        vm_die("page %u holds old data 0x%lx", i, (unsigned long)second);
+}
+
+static struct proc *slot(bool used)
+{
+    unsigned start = (unsigned)rnd(NPROCS);
+
+    for (unsigned i = 0; i < NPROCS; i++)
+        if ((procs[(start + i) % NPROCS].as != NULL) == used)
+            return &procs[(start + i) % NPROCS];
+    return NULL;
+}
+
+static void op_fork(struct proc *p)
+{
+    struct proc *c = slot(false);
+
+    if (!c)
+        return;
+    c->as = aspace_fork(p->as);
+    if (!c->as) {
+        if (!vm_failed)
+            vm_die("fork fails");
+        return;
+    }
+    for (unsigned i = 0; i < NPAGES; i++)
+        mpage_set(&c->page[i], p->page[i]);
+}
+
+static void proc_end(struct proc *p)
+{
+    vm_unload(p->as);
+    aspace_unref(p->as);
+    p->as = NULL;
+    for (unsigned i = 0; i < NPAGES; i++)
+        mpage_set(&p->page[i], (struct mpage){.mapped = false});
+}
+
+static void op_populate(struct proc *p)
+{
+    unsigned first, n;
+    bool whole = true;
+    int err;
+
+    random_range(&first, &n);
+    for (unsigned i = 0; i < n; i++)
+        whole &= p->page[first + i].mapped;
+    err = aspace_populate(p->as, va_of(first), (uint64_t)n * PAGE_SIZE, false);
+    if (err != (whole ? 0 : -K_ENOMEM) && !vm_failed)
+        vm_die("populate gives %d", err);
+    /* A private page that may be written is copied then: it no longer follows the file. */
+    for (unsigned i = first; i < first + n && p->page[i].mapped; i++) {
+        struct mpage to = p->page[i];
+
+        if (to.shared || !to.cell || !(to.prot & MAP_W))
+            continue;
+        to.value = to.cell->value;
+        to.cell = NULL;
+        mpage_set(&p->page[i], to);
+    }
+}
+
+static void step(void)
+{
+    struct proc *p = slot(true);
+    uint64_t what = rnd(100);
+
+    vm_switch((unsigned)rnd(MAX_CPUS), p->as);
+    if (what < 10)
+        op_map(p);
+    else if (what < 14)
+        op_unmap(p);
+    else if (what < 20)
+        op_protect(p);
+    else if (what < 60)
+        op_write(p);
+    else if (what < 90)
+        check_page(p, (unsigned)rnd(NPAGES), rnd(8) ? FAULT_READ : FAULT_EXEC);
+    else if (what < 93)
+        op_populate(p);
+    else if (what < 97)
+        op_fork(p);
+    else if (slot(false) && p != slot(true))
+        proc_end(p);
+}
+
+static void check_everything(void)
+{
+    for (struct proc *p = procs; p < procs + NPROCS; p++) {
+        if (!p->as)
+            continue;
+        vm_switch((unsigned)rnd(MAX_CPUS), p->as);
+        vm_check(p->as);
+        for (unsigned i = 0; i < NPAGES; i++)
+            check_page(p, i, FAULT_READ);
+        vm_check(p->as);
+    }
+}
+
+static void run(unsigned steps)
+{
+    uint32_t pages;
+    int64_t pool = vm_pool_bytes;
+    int ended = file_ended;
+
+    pages = vm_nfree;
+    file_make();
+    procs[0].as = aspace_create(0);
+    for (unsigned i = 0; i < steps; i++) {
+        step();
+        if (i % 500 == 499)
+            check_everything();
+    }
+    check_everything();
+    for (struct proc *p = procs; p < procs + NPROCS; p++)
+        if (p->as)
+            proc_end(p);
+    file_drop();
+    if (file_ended != ended + 1)
+        vm_die("the file's pager is not ended");
+    if (vm_nfree != pages || vm_pool_bytes != pool)
+        vm_die("%d pages and %ld bytes of pool are lost", (int)(pages - vm_nfree), (long)(vm_pool_bytes - pool));
+}
+
+int main(void)
+{
+    vm_boot();
+    for (unsigned i = 0; i < 60; i++)
+        run(6000);
+    ok(1, "random operations leave what the model says, and nothing else");
+    return tap_done();
+}

@@ -1,0 +1,424 @@
+/*
+ * What the tests of address spaces share: physical pages and nonpaged pool that are checked and can be made to fail, and
+ * CPUs with a translation buffer that goes through the page tables as the hardware does.
+ *
+ * A freed page is filled with VM_POISON, a page freed as zeroed must be zero, a page comes with unknown contents unless asked
+ * for otherwise: whoever sees old data, sees it here. The translation buffer keeps what it has until it is told otherwise.
+ */
+#ifndef TESTS_HOST_VM_H
+#define TESTS_HOST_VM_H
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/alpha/hw/cpu.h"
+#include "arch/alpha/hw/kseg.h"
+#include "arch/alpha/hw/tb.h"
+#include "kernel/sched/ipi.h"
+#include "kernel/sched/thread.h"
+#include "mm/aspace_private.h"
+#include "mm/object_private.h"
+#include "mm/page.h"
+#include "mm/pool.h"
+#include "mm/pt.h"
+#include "mm/region.h"
+#include "userland/lib/include/tap.h"
+
+#define VM_PAGES 16384u
+#define VM_POISON 0xDEADBEEFDEADBEEFul
+
+/* ---- random numbers ---- */
+
+static uint64_t vm_seed = 88172645463325252u;
+
+__attribute__((unused)) static uint64_t rnd(uint64_t below)
+{
+    vm_seed ^= vm_seed << 13;
+    vm_seed ^= vm_seed >> 7;
+    vm_seed ^= vm_seed << 17;
+    return vm_seed % below;
+}
+
+/* The seed comes from SEED in the environment, to repeat a run. */
+__attribute__((unused)) static void vm_seed_init(void)
+{
+    const char *s = getenv("SEED");
+
+    if (s)
+        vm_seed = strtoull(s, NULL, 0);
+    diag("SEED=0x%lx", (unsigned long)vm_seed);
+}
+
+__attribute__((noreturn, format(printf, 1, 2))) static void vm_die(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    fputs("Bail out! ", stdout);
+    vprintf(fmt, ap);
+    putchar('\n');
+    fflush(stdout);
+    abort();
+}
+
+/* ---- allocations that fail on purpose ---- */
+
+static int64_t vm_fail_at = -1; /* the allocation that fails, counted down; negative: none */
+static bool vm_failed;          /* it has happened */
+
+static bool vm_fails(void)
+{
+    int64_t n = __atomic_load_n(&vm_fail_at, __ATOMIC_RELAXED);
+
+    if (n < 0)
+        return false;
+    __atomic_store_n(&vm_fail_at, n - 1, __ATOMIC_RELAXED);
+    if (n == 0)
+        vm_failed = true;
+    return n == 0;
+}
+
+/* ---- physical pages ---- */
+
+struct page *page_db;
+static pthread_mutex_t vm_page_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t vm_free[VM_PAGES];
+static uint32_t vm_nfree;
+
+static void vm_pages_init(void)
+{
+    page_db = calloc(VM_PAGES, sizeof(*page_db));
+    for (uint32_t n = VM_PAGES - 1; n > 0; n--)
+        vm_free[vm_nfree++] = n;
+}
+
+static void vm_fill(pfn_t pfn, uint64_t with)
+{
+    uint64_t *p = kseg_page(pfn);
+
+    for (unsigned i = 0; i < PAGE_SIZE / 8; i++)
+        p[i] = with;
+}
+
+int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+{
+    (void)rad;
+    if (vm_fails())
+        return -12;
+    pthread_mutex_lock(&vm_page_lock);
+    if (vm_nfree == 0)
+        vm_die("the test's pages are used up");
+    /* Not always the page that was freed last. */
+    if (vm_nfree > 8) {
+        uint32_t i = vm_nfree - 1 - (vm_free[vm_nfree - 1] * 7u) % 8u, n = vm_free[i];
+
+        vm_free[i] = vm_free[vm_nfree - 1];
+        vm_free[vm_nfree - 1] = n;
+    }
+    *out = pfn_of(vm_free[--vm_nfree]);
+    page_db[out->n] = (struct page){.refcnt = 1, .state = PAGE_ACTIVE, .type = (uint8_t)type};
+    pthread_mutex_unlock(&vm_page_lock);
+    vm_fill(*out, flags & PA_ZERO ? 0 : VM_POISON);
+    return 0;
+}
+
+int page_alloc_bulk(unsigned flags, enum page_type type, unsigned rad, pfn_t *out, size_t n)
+{
+    if (vm_fails())
+        return -12;
+    for (size_t i = 0; i < n; i++)
+        page_alloc(flags, type, rad, &out[i]);
+    return 0;
+}
+
+void page_free(pfn_t pfn)
+{
+    struct page *p = page_of(pfn);
+
+    if (p->state != PAGE_ACTIVE || p->refcnt != 1)
+        vm_die("page %lu is freed in state %u with %u references", (unsigned long)pfn.n, p->state, p->refcnt);
+    vm_fill(pfn, VM_POISON);
+    pthread_mutex_lock(&vm_page_lock);
+    p->state = PAGE_FREE;
+    vm_free[vm_nfree++] = (uint32_t)pfn.n;
+    pthread_mutex_unlock(&vm_page_lock);
+}
+
+void page_free_zeroed(pfn_t pfn)
+{
+    const uint64_t *p = kseg_page(pfn);
+
+    for (unsigned i = 0; i < PAGE_SIZE / 8; i++)
+        if (p[i])
+            vm_die("a page is freed as zeroed that is not");
+    page_free(pfn);
+}
+
+void page_free_bulk(const pfn_t *pfns, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        page_free(pfns[i]);
+}
+
+void page_ref(pfn_t pfn)
+{
+    if (__atomic_fetch_add(&page_of(pfn)->refcnt, 1, __ATOMIC_RELAXED) == 0)
+        vm_die("a reference from nothing");
+}
+
+bool page_unref(pfn_t pfn)
+{
+    if (__atomic_fetch_sub(&page_of(pfn)->refcnt, 1, __ATOMIC_ACQ_REL) != 1)
+        return false;
+    page_of(pfn)->refcnt = 1;
+    page_free(pfn);
+    return true;
+}
+
+void page_copy(pfn_t dst, pfn_t src) { memcpy(kseg_page(dst), kseg_page(src), PAGE_SIZE); }
+
+/* ---- nonpaged pool: malloc, so that AddressSanitizer watches ---- */
+
+static int64_t vm_pool_bytes;
+
+void *npp_alloc(size_t nbytes)
+{
+    if (vm_fails())
+        return NULL;
+    __atomic_fetch_add(&vm_pool_bytes, (int64_t)nbytes, __ATOMIC_RELAXED);
+    return malloc(nbytes);
+}
+
+void *npp_alloc_zeroed(size_t nbytes)
+{
+    void *p = npp_alloc(nbytes);
+
+    return p ? memset(p, 0, nbytes) : NULL;
+}
+
+void npp_free(void *p, size_t nbytes)
+{
+    __atomic_fetch_sub(&vm_pool_bytes, (int64_t)nbytes, __ATOMIC_RELAXED);
+    free(p);
+}
+
+/* ---- CPUs ---- */
+
+#define VM_TLB 256u
+
+static struct vm_cpu {
+    pthread_mutex_t lock; /* an IPI's handler runs in the sender's thread */
+    struct aspace *loaded;
+    struct thread thread;
+    struct {
+        vaddr_t va;
+        pte_t pte;
+    } tlb[VM_TLB];
+} vm_cpus[MAX_CPUS];
+
+static void vm_tlb_drop(vaddr_t va)
+{
+    struct vm_cpu *c = &vm_cpus[cpu_id()];
+
+    pthread_mutex_lock(&c->lock);
+    if (va == HOST_TB_ALL)
+        memset(c->tlb, 0, sizeof(c->tlb));
+    else if (c->tlb[(va >> PAGE_SHIFT) % VM_TLB].va == va)
+        c->tlb[(va >> PAGE_SHIFT) % VM_TLB].pte = 0;
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* The switch, as the scheduler does it: new bit, load and drop everything, old bit. */
+static void vm_switch(unsigned cpu, struct aspace *as)
+{
+    struct vm_cpu *c = &vm_cpus[cpu];
+    struct aspace *old = c->loaded;
+
+    host_cpu_enter(cpu, &c->thread.hw);
+    if (old == as)
+        return;
+    if (as)
+        __atomic_fetch_or(&as->loaded, UINT64_C(1) << cpu, __ATOMIC_SEQ_CST);
+    c->loaded = as;
+    c->thread.root_pfn = as ? as->root.n : system_root_pfn;
+    vm_tlb_drop(HOST_TB_ALL);
+    if (old)
+        __atomic_fetch_and(&old->loaded, ~(UINT64_C(1) << cpu), __ATOMIC_SEQ_CST);
+}
+
+void thread_set_root(struct thread *t, uint64_t root_pfn, cpumask_t *mask)
+{
+    (void)mask;
+    (void)root_pfn;
+    if (vm_cpus[cpu_id()].loaded)
+        vm_switch(cpu_id(), NULL);
+    t->root_pfn = system_root_pfn;
+}
+
+/* Let no CPU have the space loaded. */
+__attribute__((unused)) static void vm_unload(struct aspace *as)
+{
+    for (unsigned i = 0; i < MAX_CPUS; i++)
+        if (vm_cpus[i].loaded == as)
+            vm_switch(i, NULL);
+}
+
+/* The PTE that this CPU uses for a user access: from the translation buffer or by a walk. */
+static pte_t vm_translate(struct aspace *as, vaddr_t va)
+{
+    struct vm_cpu *c = &vm_cpus[cpu_id()];
+    unsigned i = (va >> PAGE_SHIFT) % VM_TLB;
+    vaddr_t page = va & ~PAGE_MASK;
+    pte_t pte;
+
+    pthread_mutex_lock(&c->lock);
+    if (c->tlb[i].va != page || !pte_valid(c->tlb[i].pte)) {
+        pte_t *p = pt_lookup(as, va, 3);
+
+        c->tlb[i].va = page;
+        c->tlb[i].pte = p ? pt_load(p) : 0;
+    }
+    pte = c->tlb[i].pte;
+    pthread_mutex_unlock(&c->lock);
+    return pte;
+}
+
+static bool vm_permits(pte_t pte, enum fault_access a)
+{
+    if (!pte_valid(pte))
+        return false;
+    if (a == FAULT_WRITE)
+        return (pte & (PTE_FOW | PTE_UWE | PTE_KWE)) == (PTE_UWE | PTE_KWE);
+    if (!(pte & PTE_URE) || (pte & PTE_FOR))
+        return false;
+    return a == FAULT_READ || !(pte & PTE_FOE);
+}
+
+/* A quadword access at va by the space that this CPU has loaded. 0 or the fault's error. */
+__attribute__((unused)) static int vm_access(struct aspace *as, vaddr_t va, enum fault_access a, uint64_t *value)
+{
+    if (vm_cpus[cpu_id()].loaded != as)
+        vm_die("the space is not loaded here");
+    for (unsigned tries = 0; tries < 1000; tries++) {
+        pte_t pte = vm_translate(as, va);
+        int err;
+
+        if (vm_permits(pte, a)) {
+            uint64_t *p = kseg_ptr(paddr_of(pfn_to_paddr(pte_pfn(pte)).a + (va & PAGE_MASK)));
+
+            if (page_of(pte_pfn(pte))->state != PAGE_ACTIVE)
+                vm_die("access to 0x%lx reaches a free page", (unsigned long)va);
+            if (a == FAULT_WRITE)
+                __atomic_store_n(p, *value, __ATOMIC_RELAXED);
+            else
+                *value = __atomic_load_n(p, __ATOMIC_RELAXED);
+            return 0;
+        }
+        err = aspace_fault(as, va, a);
+        if (err)
+            return err;
+    }
+    vm_die("a fault at 0x%lx is served again and again", (unsigned long)va);
+}
+
+/* ---- checks ---- */
+
+struct vm_tables {
+    uint64_t tables, valid;
+};
+
+/* Walk one table: its count, its owner, what is below. */
+static void vm_check_table(pfn_t pfn, unsigned level, struct vm_tables *t)
+{
+    const pte_t *p = kseg_page(pfn);
+    unsigned used = 0, n = level == 1 ? LAYOUT_USER_TOP / PTE_L1_SPAN : PTES_PER_PAGE;
+
+    t->tables++;
+    for (unsigned i = 0; i < n; i++) {
+        if (p[i] == 0)
+            continue;
+        used++;
+        if (!pte_valid(p[i]))
+            continue;
+        if (level < 3) {
+            if (page_of(pte_pfn(p[i]))->owner != kseg_paddr(&p[i]).a || page_of(pte_pfn(p[i]))->type != PAGE_T_PT)
+                vm_die("a table's owner is not its PTE");
+            vm_check_table(pte_pfn(p[i]), level + 1, t);
+            continue;
+        }
+        t->valid++;
+        if (page_of(pte_pfn(p[i]))->state != PAGE_ACTIVE)
+            vm_die("a PTE maps a free page");
+        if (page_of(pte_pfn(p[i]))->type == PAGE_T_PROCESS && page_of(pte_pfn(p[i]))->owner != kseg_paddr(&p[i]).a)
+            vm_die("a private page's owner is not its PTE");
+    }
+    if (page_of(pfn)->aux != used)
+        vm_die("a level-%u table counts %u PTEs and has %u", level, page_of(pfn)->aux, used);
+}
+
+static int vm_check_tree(struct map_entry *e, struct map_entry *parent)
+{
+    if (!e)
+        return 0;
+    if (e->parent != parent || (parent && e->heap > parent->heap))
+        vm_die("the search tree is broken");
+    return vm_check_tree(e->left, e) + 1 + vm_check_tree(e->right, e);
+}
+
+/* The space's tables, map and counters agree with each other. */
+__attribute__((unused)) static void vm_check(struct aspace *as)
+{
+    struct vm_tables t = {0, 0};
+    struct map_entry *e;
+    vaddr_t last = 0;
+    int n = 0;
+
+    vm_check_table(as->root, 1, &t);
+    if (t.tables != as->counts.pt_pages)
+        vm_die("%lu tables, counted %lu", (unsigned long)t.tables, (unsigned long)as->counts.pt_pages);
+    if (t.valid != as->counts.rss)
+        vm_die("%lu valid PTEs, counted %lu", (unsigned long)t.valid, (unsigned long)as->counts.rss);
+    list_for_each_entry(e, &as->entries, link) {
+        if (e->start < last || e->start >= e->end)
+            vm_die("entries overlap or are out of order");
+        last = e->end;
+        n++;
+    }
+    if (vm_check_tree(as->tree, NULL) != n)
+        vm_die("list and tree differ");
+}
+
+/* ---- regions: none here; mm/region.c has its own test ---- */
+
+bool region_overlaps_locked(struct aspace *as, vaddr_t va, uint64_t len)
+{
+    (void)as;
+    (void)va;
+    (void)len;
+    return false;
+}
+int region_fork_locked(struct aspace *src, struct aspace *dst)
+{
+    (void)src;
+    (void)dst;
+    return 0;
+}
+void region_clear_locked(struct aspace *as) { (void)as; }
+
+static void vm_boot(void)
+{
+    vm_seed_init();
+    for (unsigned i = 0; i < MAX_CPUS; i++)
+        pthread_mutex_init(&vm_cpus[i].lock, NULL);
+    cpu_count = MAX_CPUS;
+    cpu_online_mask = (1u << MAX_CPUS) - 1;
+    host_tb_hook = vm_tlb_drop;
+    vm_switch(0, NULL);
+    vm_pages_init();
+    aspace_boot();
+}
+
+#endif
