@@ -1,0 +1,19 @@
+/*
+ * MEGA_SYS_INFO: one function per item fills in its structure from its owner's own counters. SS$_NORMAL, SS$_NONEXPR beyond the last, SS$_NOPRIV.
+ */
+#ifndef KERNEL_SYS_INFO_H
+#define KERNEL_SYS_INFO_H
+
+#include "kernel/base/abi/megalith/info.h"
+#include "kernel/base/types.h"
+
+int info_section(int64_t index, void *out);
+int info_region(int64_t index, void *out);
+int info_process(int64_t index, void *out);
+int info_cpu(int64_t index, void *out);
+/* Page-table pages that processes own. */
+uint64_t info_process_pt_pages(void);
+/* Deliberate ends of the system, for tests; returns only to who may not. */
+int info_crash(int64_t index, void *out);
+
+#endif
