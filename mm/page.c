@@ -239,44 +239,92 @@ static uint64_t __attribute__((noinline)) page_search(struct rad *r, bool *zeroe
 
 /* ---- allocation ---- */
 
-static inline void page_take(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
-{
-    struct page_cache *c = &caches[cpu_id()];
-    bool zeroed = (flags & PA_ZERO) != 0;
-    uint64_t n;
+/* The fast paths below are leaf functions: whatever needs a call of its own is called in the last place. */
 
-    if (zeroed) {
-        n = stack_pop(&c->zeroed);
-        if (n == 0 && __atomic_load_n(&rad_hint(rad)->lists[PAGE_ZEROED].count, __ATOMIC_RELAXED) == 0) {
-            zeroed = false;
-            n = stack_pop(&c->dirty);
-        }
-    } else
-        n = stack_pop(&c->dirty);
-    if (unlikely(n == 0)) {
-        zeroed = (flags & PA_ZERO) != 0;
-        n = page_search(rad_hint(rad), &zeroed);
-    }
-    page_db[n] = (struct page){.refcnt = 1, .state = PAGE_ACTIVE, .type = (uint8_t)type};
+typedef uint64_t quad __attribute__((may_alias));
+
+static inline void entry_fresh(uint64_t n, enum page_type type)
+{
+    quad *q = (quad *)&page_db[n];
+
+    _Static_assert(offsetof(struct page, refcnt) == 0 && offsetof(struct page, share) == 4 &&
+                       offsetof(struct page, state) == 24 && offsetof(struct page, type) == 25 &&
+                       sizeof(struct page) == 32, "an entry is four quadwords");
+    q[0] = 1; /* refcnt 1, share 0 */
+    q[1] = 0;
+    q[2] = 0;
+    q[3] = PAGE_ACTIVE | (uint64_t)type << 8;
+}
+
+static int __attribute__((noinline)) take_slow(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+{
+    bool zeroed = (flags & PA_ZERO) != 0;
+    uint64_t n = page_search(rad_hint(rad), &zeroed);
+
+    entry_fresh(n, type);
     *out = pfn_of(n);
     if ((flags & PA_ZERO) && !zeroed)
         page_zero(*out);
+    return 0;
+}
+
+static int __attribute__((noinline)) take_zeroed(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+{
+    struct page_cache *c = &caches[cpu_id()];
+    uint64_t n = stack_pop(&c->zeroed);
+    bool zeroed = n != 0;
+
+    /* A zeroed page of the RAD's list is better than one of unknown contents at hand. */
+    if (!zeroed && __atomic_load_n(&rad_hint(rad)->lists[PAGE_ZEROED].count, __ATOMIC_RELAXED) == 0)
+        n = stack_pop(&c->dirty);
+    if (unlikely(n == 0))
+        return take_slow(flags, type, rad, out);
+    entry_fresh(n, type);
+    *out = pfn_of(n);
+    if (!zeroed)
+        page_zero(*out);
+    return 0;
+}
+
+static inline int take_dirty(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+{
+    uint64_t n = stack_pop(&caches[cpu_id()].dirty);
+
+    if (unlikely(n == 0))
+        return take_slow(flags, type, rad, out);
+    entry_fresh(n, type);
+    *out = pfn_of(n);
+    return 0;
+}
+
+static int __attribute__((noinline)) alloc_special(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+{
+    if (!fluid_take_special(flags, 1))
+        return -ENOMEM;
+    return flags & PA_ZERO ? take_zeroed(flags, type, rad, out) : take_dirty(flags, type, rad, out);
 }
 
 int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
 {
-    if (unlikely(!fluid_take(flags, 1)))
+    if (unlikely(flags & (PA_PROMISED | PA_KERNEL)))
+        return alloc_special(flags, type, rad, out);
+    if (unlikely(!fluid_take_above(0, 1)))
         return -ENOMEM;
-    page_take(flags, type, rad, out);
-    return 0;
+    if (flags & PA_ZERO)
+        return take_zeroed(flags, type, rad, out);
+    return take_dirty(flags, type, rad, out);
 }
 
 int page_alloc_bulk(unsigned flags, enum page_type type, unsigned rad, pfn_t *out, size_t n)
 {
     if (unlikely(!fluid_take(flags, n)))
         return -ENOMEM;
-    for (size_t i = 0; i < n; i++)
-        page_take(flags, type, rad, &out[i]);
+    for (size_t i = 0; i < n; i++) {
+        if (flags & PA_ZERO)
+            take_zeroed(flags, type, rad, &out[i]);
+        else
+            take_dirty(flags, type, rad, &out[i]);
+    }
     return 0;
 }
 
@@ -290,42 +338,61 @@ static void __attribute__((noinline)) page_free_bad(uint64_t n)
     spin_unlock(&r->lock, ipl);
 }
 
-/* A page stops to be active. False: it is bad and has gone to the bad list. */
-static inline bool page_retire(uint64_t n)
+/* A page that cannot simply go to the cache: a bad one, or none that could be freed. */
+static void __attribute__((noinline)) free_special(uint64_t n)
 {
-    struct page *p = &page_db[n];
-
-    KASSERT(p->state == PAGE_ACTIVE, "a page that is freed is active");
-    if (unlikely(p->flags & PG_BAD)) {
-        page_free_bad(n);
-        return false;
-    }
-    p->state = PAGE_CACHED;
-    return true;
+    KASSERT(page_db[n].state == PAGE_ACTIVE, "a page that is freed is active");
+    page_free_bad(n);
 }
 
-static inline void chain_free(uint64_t *head, enum page_state state, uint64_t first, uint64_t last, unsigned count)
+/* Any of state, type, flags: is it an active page without flags? */
+static inline bool plainly_active(const struct page *p)
 {
-    struct rad *r = &rads[0];
+    return p->state == PAGE_ACTIVE && p->flags == 0;
+}
+
+static void __attribute__((noinline)) free_full(uint64_t *head, enum page_state state, uint64_t n)
+{
+    while (stack_push(head, n, n, 1) == 0)
+        cache_drain(&rads[0], head, state);
+    fluid_give(1);
+}
+
+static inline void free_to(uint64_t *head, enum page_state state, pfn_t pfn)
+{
+    struct page *p = page_of(pfn);
+    unsigned total;
+
+    if (unlikely(!plainly_active(p))) {
+        free_special(pfn.n);
+        return;
+    }
+    p->state = PAGE_CACHED;
+    total = stack_push(head, pfn.n, pfn.n, 1);
+    if (unlikely(total == 0)) {
+        free_full(head, state, pfn.n);
+        return;
+    }
+    fluid_give(1);
+    if (unlikely(total > CACHE_HIGH))
+        cache_drain(&rads[0], head, state);
+}
+
+void page_free(pfn_t pfn) { free_to(&caches[cpu_id()].dirty, PAGE_FREE, pfn); }
+
+void page_free_zeroed(pfn_t pfn) { free_to(&caches[cpu_id()].zeroed, PAGE_ZEROED, pfn); }
+
+/* Push a chain, counted. */
+static void chain_free(uint64_t first, uint64_t last, unsigned count)
+{
+    uint64_t *head = &caches[cpu_id()].dirty;
     unsigned total;
 
     while (unlikely((total = stack_push(head, first, last, count)) == 0))
-        cache_drain(r, head, state);
+        cache_drain(&rads[0], head, PAGE_FREE);
     fluid_give(count);
     if (unlikely(total > CACHE_HIGH))
-        cache_drain(r, head, state);
-}
-
-void page_free(pfn_t pfn)
-{
-    if (likely(page_retire(pfn.n)))
-        chain_free(&caches[cpu_id()].dirty, PAGE_FREE, pfn.n, pfn.n, 1);
-}
-
-void page_free_zeroed(pfn_t pfn)
-{
-    if (likely(page_retire(pfn.n)))
-        chain_free(&caches[cpu_id()].zeroed, PAGE_ZEROED, pfn.n, pfn.n, 1);
+        cache_drain(&rads[0], head, PAGE_FREE);
 }
 
 void page_free_bulk(const pfn_t *pfns, size_t n)
@@ -334,20 +401,25 @@ void page_free_bulk(const pfn_t *pfns, size_t n)
     unsigned count = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (!page_retire(pfns[i].n))
+        struct page *p = page_of(pfns[i]);
+
+        if (unlikely(!plainly_active(p))) {
+            free_special(pfns[i].n);
             continue;
+        }
+        p->state = PAGE_CACHED;
         if (count == 0)
             last = pfns[i].n;
         else
             link_set(pfns[i].n, (uint32_t)first);
         first = pfns[i].n;
         if (++count == PAGE_BATCH) {
-            chain_free(&caches[cpu_id()].dirty, PAGE_FREE, first, last, count);
+            chain_free(first, last, count);
             count = 0;
         }
     }
     if (count > 0)
-        chain_free(&caches[cpu_id()].dirty, PAGE_FREE, first, last, count);
+        chain_free(first, last, count);
 }
 
 void page_ref(pfn_t pfn)

@@ -44,7 +44,8 @@ struct page { /* 32 bytes; protected as each field says */
 #define RAD_ANY 0xFFu
 #define RAD_COUNT 1u
 
-extern struct page *page_db; /* constant after page_boot_done() */
+extern struct page *page_db; /* constant after page_boot_done(); entries for all PFNs below page_end */
+extern uint64_t page_end;    /* first PFN above all RAM; constant after page_boot_done() */
 
 /* Entry of a page that has left its range (any page from the calls below). Any IPL. */
 static inline struct page *page_of(pfn_t pfn) { return &page_db[pfn.n]; }

@@ -28,10 +28,10 @@
 struct page *page_db;
 struct rad rads[RAD_COUNT];
 uint64_t page_total;
+uint64_t page_end;
 
 static struct page_range boot_ranges[BOOT_RANGES]; /* ascending; managed RAM; constant after boot */
 static unsigned nboot_ranges;
-static uint64_t end_pfn;      /* first PFN above all RAM */
 static uint64_t *chunk_bitmap; /* atomic */
 
 /* ---- chunks ---- */
@@ -58,7 +58,7 @@ void page_entries_init(uint64_t first, uint64_t npages)
             chunk_init(c);
 }
 
-bool page_entry_valid(pfn_t pfn) { return pfn.n < end_pfn && chunk_ready(pfn.n / CHUNK_PAGES); }
+bool page_entry_valid(pfn_t pfn) { return pfn.n < page_end && chunk_ready(pfn.n / CHUNK_PAGES); }
 
 bool page_is_ram(pfn_t pfn)
 {
@@ -303,9 +303,9 @@ pfn_t page_boot_alloc(uint64_t npages) { return pfn_of(boot_take(npages, false))
 void page_boot_done(void)
 {
     KASSERT(nboot_ranges > 0, "there is memory");
-    end_pfn = boot_ranges[nboot_ranges - 1].first + boot_ranges[nboot_ranges - 1].npages;
+    page_end = boot_ranges[nboot_ranges - 1].first + boot_ranges[nboot_ranges - 1].npages;
 
-    uint64_t nchunks = div_round_up(end_pfn, CHUNK_PAGES);
+    uint64_t nchunks = div_round_up(page_end, CHUNK_PAGES);
     uint64_t bitmap_bytes = BITMAP_WORDS(nchunks) * sizeof(uint64_t);
     uint64_t db_pfn = boot_take(nchunks + div_round_up(bitmap_bytes, PAGE_SIZE), true);
 

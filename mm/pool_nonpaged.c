@@ -38,7 +38,7 @@ static inline struct pool_area *area_of(uint64_t p)
 
     pfn_t pfn = paddr_to_pfn(kseg_paddr((void *)p));
 
-    if (unlikely(!page_entry_valid(pfn) || page_of(pfn)->type != PAGE_T_SYSTEM))
+    if (unlikely(pfn.n >= page_end || page_of(pfn)->type != PAGE_T_SYSTEM))
         return NULL;
     return (struct pool_area *)page_of(pfn)->owner;
 }
@@ -74,7 +74,7 @@ static bool grow_locked(uint64_t size)
     return a->size >= size;
 }
 
-static uint64_t list_pop(struct pool_list *l)
+static inline __attribute__((always_inline)) uint64_t list_pop(struct pool_list *l)
 {
     const uint64_t mask = (1UL << OFFSET_BITS) - 1;
     uint64_t h, off, next;
@@ -91,7 +91,7 @@ static uint64_t list_pop(struct pool_list *l)
 }
 
 /* Give all that the lookaside lists hold back to the variable list. pool_lock held. */
-static bool reclaim_locked(void)
+static bool __attribute__((noinline)) reclaim_locked(void)
 {
     bool any = false;
 
@@ -141,6 +141,22 @@ static void free_large(void *p, uint64_t nbytes)
     page_free_contig(pfn, npages);
 }
 
+static void *__attribute__((noinline)) broken_seal(uint64_t p, size_t nbytes)
+{
+    pool_unseal("nonpaged", p, nbytes);
+    return NULL;
+}
+
+static void *__attribute__((noinline)) alloc_slow(size_t nbytes)
+{
+    if (nbytes == 0 || nbytes > INT64_MAX)
+        return NULL;
+    if (nbytes <= POOL_LISTS * POOL_GRAIN)
+        __atomic_fetch_add(&lists[(nbytes - 1) / POOL_GRAIN].misses, 1, __ATOMIC_RELAXED);
+    return nbytes > LARGE_BYTES ? alloc_large(nbytes) : alloc_variable(pool_round(nbytes));
+}
+
+/* A hit is a leaf function of its own. */
 void *npp_alloc(size_t nbytes)
 {
     uint64_t i = (nbytes - 1) / POOL_GRAIN; /* 0 bytes: a very large i */
@@ -152,14 +168,15 @@ void *npp_alloc(size_t nbytes)
         __atomic_fetch_add(&l->requests, 1, __ATOMIC_RELAXED);
         p = list_pop(l);
         if (likely(p != 0)) {
-            pool_unseal("nonpaged", p, (i + 1) * POOL_GRAIN);
-            return (void *)p;
+            uint64_t *q = (uint64_t *)p;
+
+            if (unlikely(q[1] != pool_seal(p)))
+                return broken_seal(p, nbytes);
+            q[1] = 0;
+            return q;
         }
-        __atomic_fetch_add(&l->misses, 1, __ATOMIC_RELAXED);
     }
-    if (nbytes == 0 || nbytes > INT64_MAX)
-        return NULL;
-    return nbytes > LARGE_BYTES ? alloc_large(nbytes) : alloc_variable(pool_round(nbytes));
+    return alloc_slow(nbytes);
 }
 
 void *npp_alloc_zeroed(size_t nbytes)
@@ -171,31 +188,48 @@ void *npp_alloc_zeroed(size_t nbytes)
     return p;
 }
 
-void npp_free(void *p, size_t nbytes)
+static inline void push(uint64_t p, uint64_t i)
 {
-    uint64_t i = (nbytes - 1) / POOL_GRAIN;
+    ((uint64_t *)p)[1] = pool_seal(p);
+    pool_list_push(&lists[i], kseg_base(), OFFSET_BITS, p);
+}
 
-    if (likely(i < POOL_LISTS)) {
-        uint64_t size = (i + 1) * POOL_GRAIN;
-        struct pool_area *a = area_of((uint64_t)p);
+/* Blocks that the quick check does not know, and what is no block at all. */
+static void __attribute__((noinline)) free_slow(void *p, size_t nbytes)
+{
+    struct pool_area *a = area_of((uint64_t)p);
+    uint64_t size = pool_round(nbytes);
 
-        if (unlikely(!a || !pool_area_is_block(a, (uint64_t)p, size)))
-            panic("nonpaged pool: no block of %lu bytes starts at %p", size, p);
-        pool_seal_set("nonpaged", (uint64_t)p, size);
-        pool_list_push(&lists[i], kseg_base(), OFFSET_BITS, (uint64_t)p);
-        return;
-    }
-    if (nbytes == 0 || p == NULL)
+    if (nbytes == 0 || !p)
         panic("nonpaged pool: %p of %lu bytes is freed", p, nbytes);
     if (nbytes > LARGE_BYTES) {
         free_large(p, nbytes);
         return;
     }
+    if (!a || !pool_area_is_block(a, (uint64_t)p, size))
+        panic("nonpaged pool: no block of %lu bytes starts at %p", nbytes, p);
+    if (size <= POOL_LISTS * POOL_GRAIN) {
+        pool_seal_set("nonpaged", (uint64_t)p, size);
+        push((uint64_t)p, size / POOL_GRAIN - 1);
+        return;
+    }
 
     ipl_t ipl = spin_lock(&pool_lock);
 
-    pool_var_free(&var, p, pool_round(nbytes));
+    pool_var_free(&var, p, size);
     spin_unlock(&pool_lock, ipl);
+}
+
+void npp_free(void *p, size_t nbytes)
+{
+    uint64_t i = (nbytes - 1) / POOL_GRAIN;
+    struct pool_area *a = area_of((uint64_t)p);
+
+    if (unlikely(i >= POOL_LISTS || !a || !pool_area_is_small_block(a, (uint64_t)p, (i + 1) * POOL_GRAIN) ||
+                 ((uint64_t *)p)[1] == pool_seal((uint64_t)p)))
+        free_slow(p, nbytes);
+    else
+        push((uint64_t)p, i);
 }
 
 void npp_stats(struct pool_stats *s)

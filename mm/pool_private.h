@@ -25,9 +25,23 @@ struct pool_area {
     uint64_t *starts;    /* size / 16 + 1 bits */
 };
 
-#define POOL_AREA_WORDS(size) ((size) / POOL_GRAIN / 64 + 1)
+#define POOL_AREA_WORDS(size) ((size) / POOL_GRAIN / 64 + 2) /* one more, read and ignored by the check below */
 
 bool pool_area_is_block(const struct pool_area *a, uint64_t p, uint64_t size);
+
+/* The same in one look at the 64 bits from p's on; always false above 62 * 16 bytes. size is a multiple of 16, not 0. */
+static inline bool pool_area_is_small_block(const struct pool_area *a, uint64_t p, uint64_t size)
+{
+    uint64_t off = p - a->base, n = off / POOL_GRAIN, k = size / POOL_GRAIN;
+
+    if (k > 62 || off >= a->size || size > a->size - off || off % POOL_GRAIN)
+        return false;
+
+    uint64_t low = __atomic_load_n(&a->starts[n / 64], __ATOMIC_RELAXED) >> (n % 64);
+    uint64_t high = __atomic_load_n(&a->starts[n / 64 + 1], __ATOMIC_RELAXED) << 1 << (63 - n % 64);
+
+    return ((low | high) & ((2UL << k) - 1)) == (1 | 1UL << k);
+}
 
 /* ---- the variable list: mm/pool_var.c ---- */
 
