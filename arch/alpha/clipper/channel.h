@@ -12,6 +12,7 @@
 #define CHANNEL_PAYLOAD_MAX 4096
 
 enum channel_type {
+    CHANNEL_READY = 'S', /* both serial lines are set up: from now on input is not lost */
     CHANNEL_STDOUT = 'O',
     CHANNEL_STDERR = 'E',
     CHANNEL_RESULT = 'R',

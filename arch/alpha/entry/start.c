@@ -4,6 +4,7 @@
  */
 #include "arch/alpha/entry/start.h"
 
+#include "arch/alpha/clipper/channel.h"
 #include "arch/alpha/clipper/uart.h"
 #include "arch/alpha/entry/entry.h"
 #include "arch/alpha/hw/hwrpb.h"
@@ -55,6 +56,7 @@ void kernel_boot(uint64_t gp)
 {
     uart_boot(&uart_com1);
     uart_boot(&uart_com2);
+    channel_write_polled(CHANNEL_READY, NULL, 0);
     cpu_block_boot(0, gp, (unsigned)pal_whami());
     cpu_enter(0);
     if (!hwrpb_boot())
