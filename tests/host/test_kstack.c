@@ -1,0 +1,160 @@
+// SOURCES: mm/kstack.c mm/page.c mm/page_range.c mm/fluid.c kernel/base/string_extra.c
+/*
+ * Kernel stacks: guard pages, reuse, trimming, shortage, and threads that take and give them at once.
+ */
+#include "mm/kstack.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/alpha/hw/cpu.h"
+#include "arch/alpha/hw/layout.h"
+#include "kernel/sched/ipl.h"
+#include "kernel/sched/thread.h"
+#include "mm/aspace.h"
+#include "mm/fluid.h"
+#include "mm/page.h"
+#include "userland/lib/include/tap.h"
+
+struct kstack_ops kstack_ops;
+
+/* ---- system space: which page is where ---- */
+
+#define MAPPED 4000
+static uint64_t mapped[MAPPED]; /* atomic: PFN at a page of the stacks' part */
+static uint64_t kmap_failures;  /* this many calls from now on one fails; 0: none */
+
+static uint64_t *place(vaddr_t va)
+{
+    uint64_t n = (va - LAYOUT_KSTACK_BASE) / PAGE_SIZE;
+
+    if (n >= MAPPED)
+        bail_out("address %#lx is no stack's", va);
+    return &mapped[n];
+}
+
+int kmap_page(vaddr_t va, pfn_t pfn)
+{
+    uint64_t none = 0;
+
+    if (kmap_failures && --kmap_failures == 0)
+        return -12;
+    if (!__atomic_compare_exchange_n(place(va), &none, pfn.n, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        bail_out("mapped twice");
+    return 0;
+}
+
+void kunmap_pages(vaddr_t va, uint64_t npages, bool free_pages)
+{
+    for (uint64_t i = 0; i < npages; i++) {
+        uint64_t pfn = __atomic_exchange_n(place(va + i * PAGE_SIZE), 0, __ATOMIC_RELAXED);
+
+        if (pfn && free_pages)
+            page_free(pfn_of(pfn));
+    }
+}
+
+static bool whole(uint64_t base, uint64_t top)
+{
+    for (uint64_t va = base; va < top; va += PAGE_SIZE)
+        if (!*place(va))
+            return false;
+    return top - base == KSTACK_PAGES * PAGE_SIZE && *place(base - PAGE_SIZE) == 0;
+}
+
+static uint64_t broken; /* atomic */
+static uint64_t owner[MAPPED]; /* atomic: thread that has the stack at this page */
+
+static void give(uint64_t base)
+{
+    __atomic_store_n(&owner[place(base) - mapped], 0, __ATOMIC_RELAXED);
+    kstack_free(base);
+}
+
+static void *churn(void *arg)
+{
+    uint64_t s = (uint64_t)arg * 31 + 7, have[12], n = 0, top;
+
+    host_cpu_enter((unsigned)((uint64_t)arg % MAX_CPUS), NULL);
+    for (unsigned i = 0; i < 40000; i++) {
+        s = s * 6364136223846793005u + 1442695040888963407u;
+        if ((s >> 62) && n < 12) {
+            uint64_t b = kstack_alloc(&top);
+
+            if (!b)
+                continue;
+            if (!whole(b, top) || __atomic_exchange_n(&owner[place(b) - mapped], 1, __ATOMIC_RELAXED))
+                __atomic_fetch_add(&broken, 1, __ATOMIC_RELAXED);
+            have[n++] = b;
+        } else
+            while (n > (s >> 40) % 4)
+                give(have[--n]);
+    }
+    while (n > 0)
+        give(have[--n]);
+    return NULL;
+}
+
+int main(void)
+{
+    static uint64_t have[300];
+    uint64_t top, fluid;
+    struct kstack_stats s;
+    pthread_t t[6];
+    ipl_t ipl;
+
+    page_boot_add_range(pfn_of(16), 8000);
+    page_boot_done();
+    kstack_boot();
+    have[0] = kstack_ops.alloc(&top);
+    ok(whole(have[0], top), "a stack is mapped above its guard page");
+    kstack_ops.free(have[0]);
+    have[1] = kstack_ops.alloc(&top);
+    is(have[1], have[0], "the stack that was freed is used again");
+    kstack_free(have[1]);
+
+    fluid = fluid_count();
+    for (unsigned n = 2; n <= KSTACK_PAGES; n++) {
+        have[0] = kstack_alloc(&top); /* from the cache */
+        kmap_failures = n;
+        ok(kstack_alloc(&top) == 0, "page %u of a new stack cannot be mapped: no stack", n);
+        kmap_failures = 0;
+        kstack_free(have[0]);
+        is(fluid_count(), fluid, "and no page is lost");
+    }
+
+    for (unsigned i = 0; i < 300; i++)
+        have[i] = kstack_alloc(&top);
+    ok(have[299] != 0, "300 stacks at once");
+    ipl = ipl_raise(IPL_CLOCK);
+    for (unsigned i = 0; i < 100; i++)
+        kstack_free(have[i]);
+    ipl_restore(ipl);
+    kstack_stats(&s);
+    is(s.cached, 100, "stacks freed at raised IPL are all kept");
+    for (unsigned i = 100; i < 300; i++)
+        kstack_free(have[i]);
+    kstack_stats(&s);
+    ok(s.cached <= 64 && s.unmapped >= 236, "at IPL 0 all but some are unmapped");
+
+    for (uint64_t i = 0; i < 6; i++)
+        pthread_create(&t[i], NULL, churn, (void *)i);
+    for (unsigned i = 0; i < 6; i++)
+        pthread_join(t[i], NULL);
+    is(broken, 0, "six threads never get the same stack, and only whole ones");
+    kstack_stats(&s);
+    is(fluid_count() + s.cached * KSTACK_PAGES, fluid + KSTACK_PAGES, "no page is lost");
+
+    uint64_t promise = fluid_count() - fluid_minimum();
+
+    fluid_promise(promise);
+    unsigned n = 0;
+    while (n < 300 && (have[n] = kstack_alloc(&top)) != 0)
+        n++;
+    is(n, s.cached, "without memory only the cached ones are to be had");
+    while (n > 0)
+        kstack_free(have[--n]);
+    fluid_promise_end(promise);
+    return tap_done();
+}
