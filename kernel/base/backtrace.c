@@ -7,6 +7,7 @@
 
 #include "arch/alpha/hw/capture.h"
 #include "arch/alpha/hw/cpu.h"
+#include "arch/alpha/hw/layout.h"
 #include "arch/alpha/hw/trapframe.h"
 #include "kernel/base/format.h"
 #include "kernel/base/printk.h"
@@ -72,9 +73,22 @@ static void print_repeats(unsigned repeats)
         printk("        ... and %u more of the same\n", repeats);
 }
 
+/* A call to nowhere has left its return address. */
+static bool back_from_nowhere(struct unwind_frame *f)
+{
+    bool user = f->pc >= LAYOUT_P0_FIRST && f->pc < LAYOUT_USER_TOP;
+
+    if (user || !in_text(f->reg[REG_RA]))
+        return false;
+    printk("    %016lx called from\n", f->pc);
+    f->pc = f->reg[REG_RA];
+    f->exact_pc = false;
+    return true;
+}
+
 static void print_frames(void)
 {
-    const struct unwind_frame *f = &unwinding.frame;
+    struct unwind_frame *f = &unwinding.frame;
     uint64_t last = 0, offset;
     unsigned lines = 0, repeats = 0;
 
@@ -100,11 +114,11 @@ static void print_frames(void)
         if (f->exact_pc) {
             print_repeats(repeats);
             repeats = 0;
-            if (!in_text(f->pc)) {
-                printk("    %016lx interrupted, not in the kernel\n", f->pc);
+            printk("    -- interrupted at %016lx --\n", f->pc);
+            if (!in_text(f->pc) && !back_from_nowhere(f)) {
+                printk("    %016lx user mode\n", f->pc);
                 break;
             }
-            printk("    -- interrupted at %016lx --\n", f->pc);
             print_registers(f->reg);
             last = 0;
         }
@@ -143,6 +157,6 @@ void backtrace_frame(const struct trapframe *f, uint64_t sp)
     unwinding.frame.exact_pc = true;
     printk("  pc %016lx %pS, ps %lx\n", f->pc, (void *)f->pc, f->ps);
     print_registers(reg);
-    if (!frame_from_user(f))
+    if (!frame_from_user(f) && (in_text(f->pc) || back_from_nowhere(&unwinding.frame)))
         print_frames();
 }

@@ -253,6 +253,8 @@ static void buffer_out(void *arg, const char *text, size_t n)
     struct buffer *b = arg;
 
     n = MIN(n, b->left);
+    if (n == 0)
+        return;
     memcpy(b->at, text, n);
     b->at += n;
     b->left -= n;

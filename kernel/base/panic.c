@@ -91,11 +91,11 @@ static void tell_host(unsigned cpu)
                         offsetof(__typeof__(notice), reason) + strnlen(panic_reason, REASON_MAX));
 }
 
-static void print_self(const struct trapframe *f, uint64_t sp)
+static void print_self(const struct trapframe *f, uint64_t sp, uint64_t ipl)
 {
     const struct cpu *c = cpu_self();
 
-    printk("CPU %u, thread %p, IPL %lu\n", c->id, (const void *)current_hw, pal_rdps() & 7);
+    printk("CPU %u, thread %p, IPL %lu\n", c->id, (const void *)current_hw, ipl);
     if (f)
         backtrace_frame(f, sp);
     else
@@ -103,7 +103,8 @@ static void print_self(const struct trapframe *f, uint64_t sp)
 }
 
 /* This CPU is not the owner: print in turn, then stand still. */
-static void __attribute__((noreturn)) stopped(const struct trapframe *f, uint64_t sp, const char *why)
+static void __attribute__((noreturn)) stopped(const struct trapframe *f, uint64_t sp, uint64_t ipl,
+                                              const char *why)
 {
     unsigned id = cpu_id();
 
@@ -112,17 +113,15 @@ static void __attribute__((noreturn)) stopped(const struct trapframe *f, uint64_
         ;
     if (why)
         printk("CPU %u panicked too: %s\n", id, why);
-    print_self(f, sp);
+    print_self(f, sp, ipl);
     __atomic_fetch_or(&panic_printed, 1u << id, __ATOMIC_RELEASE);
     stand_still();
 }
 
 void panic_stopped(void)
 {
-    pal_swpipl(IPL_HIGHEST);
-    if (!panic_in_progress())
-        return;
-    stopped(NULL, 0, NULL);
+    if (panic_in_progress())
+        stopped(NULL, 0, pal_swpipl(IPL_HIGHEST), NULL);
 }
 
 static bool wait_for(const uint32_t *mask, unsigned cpu, uint64_t limit_ns)
@@ -153,14 +152,14 @@ static void print_others(unsigned self)
 
 static void __attribute__((noreturn)) panic_end(const struct trapframe *f, uint64_t sp, const char *reason)
 {
+    uint64_t ipl = pal_swpipl(IPL_HIGHEST);
     uint32_t nobody = NOBODY;
     unsigned self = cpu_id();
 
-    pal_swpipl(IPL_HIGHEST);
     if (!__atomic_compare_exchange_n(&panic_owner, &nobody, self, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE)) {
         if (nobody != self)
-            stopped(f, sp, reason);
+            stopped(f, sp, ipl, reason);
         printk("\nPANIC inside the panic: %s\n", reason);
         tell_host(self);
         stand_still();
@@ -170,7 +169,7 @@ static void __attribute__((noreturn)) panic_end(const struct trapframe *f, uint6
     printk("\nPANIC: %s\n", reason);
     if (stop_others)
         stop_others();
-    print_self(f, sp);
+    print_self(f, sp, ipl);
     print_others(self);
     for (unsigned i = 0; i < ndumpers; i++) {
         printk("-- %s\n", dumpers[i].name);

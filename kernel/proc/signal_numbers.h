@@ -47,5 +47,6 @@
 #define SEGV_MAPERR 1
 #define SEGV_ACCERR 2
 #define TRAP_BRKPT 1
+#define BUS_ADRALN 1
 
 #endif

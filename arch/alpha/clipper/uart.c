@@ -22,6 +22,7 @@
 #define MCR_DTR_RTS_OUT2 0x0B /* OUT2 lets the interrupt line through */
 #define LSR_DATA 0x01
 #define LSR_THRE 0x20
+#define LSR_EMPTY 0x40 /* shift register too */
 
 #define FIFO_SIZE 16
 #define DIVISOR_115200 1
@@ -85,6 +86,14 @@ size_t uart_write_polled(struct uart *u, const void *p, size_t n)
         }
     }
     return sent;
+}
+
+void uart_drain(struct uart *u)
+{
+    uint64_t give_up = pal_cserve(CSERVE_GET_TIME, 0) + GIVE_UP_NS;
+
+    while (!(io_in8(u->port + LSR) & LSR_EMPTY) && pal_cserve(CSERVE_GET_TIME, 0) < give_up)
+        ;
 }
 
 static void enable(struct uart *u, uint8_t bit, bool on)

@@ -29,6 +29,9 @@ size_t uart_try_read(struct uart *u, void *p, size_t n);
    what was sent. Any IPL. */
 size_t uart_write_polled(struct uart *u, const void *p, size_t n);
 
+/* Wait until everything written has left; gives up after a second without progress. Any IPL. */
+void uart_drain(struct uart *u);
+
 /* Want an interrupt when bytes have come, or when the transmitter is free. */
 void uart_enable_rx(struct uart *u, bool on);
 void uart_enable_tx(struct uart *u, bool on);

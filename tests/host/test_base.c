@@ -1,0 +1,273 @@
+// SOURCES: kernel/base/format.c kernel/base/string.c kernel/base/string_extra.c
+/*
+ * Formatting, memory and strings, lists, ranges and bits. Copies and fills are compared with a
+ * bytewise model for every alignment and length up to a few unrolled rounds, with guard bytes around.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernel/base/bitops.h"
+#include "kernel/base/format.h"
+#include "kernel/base/list.h"
+#include "kernel/base/range.h"
+#include "kernel/base/string.h"
+#include "kernel/base/symbols.h"
+#include "userland/lib/include/tap.h"
+
+void *string_memcpy(void *dst, const void *src, size_t n);
+void *string_memmove(void *dst, const void *src, size_t n);
+void *string_memset(void *dst, int c, size_t n);
+int string_memcmp(const void *a, const void *b, size_t n);
+size_t string_strlen(const char *s);
+int string_strcmp(const char *a, const char *b);
+int string_strncmp(const char *a, const char *b, size_t n);
+char *string_strchr(const char *s, int c);
+char *string_strrchr(const char *s, int c);
+char *string_strstr(const char *s, const char *needle);
+
+/* A symbol table of one function. */
+const char *symbol_find(uint64_t address, uint64_t *offset)
+{
+    if (address < 0x1000 || address >= 0x2000)
+        return NULL;
+    *offset = address - 0x1000;
+    return "function";
+}
+
+/* Our formatter must agree with the C library's wherever it means the same. */
+__attribute__((format(printf, 1, 2))) static void same(const char *fmt, ...)
+{
+    char ours[200], theirs[200];
+    va_list ap, copy;
+
+    va_start(ap, fmt);
+    va_copy(copy, ap);
+    size_t n = vformat(ours, sizeof(ours), fmt, ap);
+    int m = vsnprintf(theirs, sizeof(theirs), fmt, copy);
+
+    va_end(copy);
+    va_end(ap);
+    ok(n == (size_t)m && strcmp(ours, theirs) == 0, "\"%s\" gives \"%s\" (\"%s\")", fmt, theirs, ours);
+}
+
+static void test_format(void)
+{
+    char small[6];
+
+    same("%d %i %u", -5, 7, 4000000000u);
+    same("%ld %lu %lx", INT64_MIN, UINT64_MAX, UINT64_MAX);
+    same("%5d|%-5d|%05d|%+d|% d", 42, 42, 42, 42, 42);
+    same("%#x %#X %#o %x", 0xbeef, 0xbeef, 8, 0);
+    same("%#x %#lx", 0, 0UL);
+    same("%08lx|%16lx|%-16lx|", 0x1234UL, 0x1234UL, 0x1234UL);
+    same("%.3d|%.0d|%8.3d|%-8.3d|", 5, 0, 5, 5);
+    same("%hhu %hd %hhd", 0x1ff, 0x18000, 0x80);
+    same("%zu %jd %td", (size_t)9, (intmax_t)-9, (ptrdiff_t)3);
+    same("%s|%10s|%-10s|%.2s|%.*s", "abc", "abc", "abc", "abc", 1, "abc");
+    same("%c%c%5c|%-5c|%%", 'x', 'y', 'z', 'w');
+    same("%*d|%-*d|%*d", 6, 1, 6, 2, -6, 3);
+    same("%p", (void *)0x1234);
+    ok(format(small, sizeof(small), "%s", "too long") == 8, "the length is that without the cut");
+    is_str(small, "too l", "cut and terminated");
+    ok(format(NULL, 0, "%d", 12345) == 5, "no buffer: only the length");
+
+    char line[64];
+
+    format(line, sizeof(line), "%pS %pS %pS", (void *)0x1010, (void *)0x1000, (void *)0x3000);
+    is_str(line, "function+0x10 function+0 0x3000", "addresses become symbols");
+    const char *volatile nothing = NULL;
+
+    format(line, sizeof(line), "%s", nothing);
+    is_str(line, "(null)", "a null string is shown");
+}
+
+#define ROOM 400
+#define GUARD 16
+
+static unsigned char from[ROOM], to[ROOM], model[ROOM];
+
+static bool same_after(const char *what, size_t a, size_t b, size_t n)
+{
+    if (memcmp(to, model, ROOM) == 0)
+        return true;
+    diag("%s differs: offsets %zu and %zu, %zu bytes", what, a, b, n);
+    return false;
+}
+
+static void test_copies(void)
+{
+    bool copies = true, fills = true, moves = true, compares = true;
+
+    for (size_t i = 0; i < ROOM; i++)
+        from[i] = (unsigned char)(i * 7 + 1);
+    for (size_t d = GUARD; d < GUARD + 8; d++)
+        for (size_t s = GUARD; s < GUARD + 8; s++)
+            for (size_t n = 0; n < 200; n++) {
+                for (size_t i = 0; i < ROOM; i++)
+                    to[i] = model[i] = 0xEE;
+                for (size_t i = 0; i < n; i++)
+                    model[d + i] = from[s + i];
+                string_memcpy(to + d, from + s, n);
+                copies &= same_after("copy", d, s, n);
+                compares &= string_memcmp(to + d, from + s, n) == 0;
+                if (n) {
+                    to[d + n - 1] ^= 1;
+                    compares &= string_memcmp(to + d, from + s, n) != 0;
+                }
+            }
+    ok(copies, "memcpy: every alignment and length");
+    ok(compares, "memcmp: equal, and different in the last byte");
+    for (size_t d = GUARD; d < GUARD + 8; d++)
+        for (size_t n = 0; n < 200; n++) {
+            for (size_t i = 0; i < ROOM; i++)
+                to[i] = model[i] = 0xEE;
+            for (size_t i = 0; i < n; i++)
+                model[d + i] = 0x5A;
+            string_memset(to + d, 0x35A, n);
+            fills &= same_after("fill", d, 0, n);
+        }
+    ok(fills, "memset: every alignment and length");
+    for (size_t d = 0; d < 40; d++)
+        for (size_t s = 0; s < 40; s++)
+            for (size_t n = 0; n < 150; n += n < 40 ? 1 : 13) {
+                for (size_t i = 0; i < ROOM; i++)
+                    to[i] = model[i] = (unsigned char)(i * 5);
+                for (size_t i = 0; i < n; i++)
+                    model[d + i] = to[s + i];
+                string_memmove(to + d, to + s, n);
+                moves &= same_after("move", d, s, n);
+            }
+    ok(moves, "memmove: overlapping, both ways");
+}
+
+static void test_strings(void)
+{
+    char buf[8];
+    uint64_t v = 77;
+
+    is(string_strlen("four"), 4, "strlen");
+    ok(string_strcmp("abc", "abd") < 0 && string_strcmp("b", "abc") > 0 && !string_strcmp("", ""), "strcmp");
+    ok(string_strcmp("\xff", "a") > 0, "characters compare as unsigned");
+    ok(string_strncmp("abcX", "abcY", 3) == 0 && string_strncmp("abcX", "abcY", 4) < 0, "strncmp");
+    const char *path = "/bin/sh";
+
+    ok(string_strchr(path, 'b') == path + 1 && string_strchr(path, 0) == path + 7 && !string_strchr(path, 'x'),
+       "strchr");
+    ok(string_strrchr(path, '/') == path + 4 && !string_strrchr(path, 'x'), "strrchr");
+    ok(string_strstr(path, "in/") == path + 2 && !string_strstr(path, "shx") && string_strstr(path, "") == path,
+       "strstr");
+    ok(str_copy(buf, "0123456789", sizeof(buf)) == 10, "str_copy tells the whole length");
+    is_str(buf, "0123456", "and cuts");
+    str_copy(buf, "ab", sizeof(buf));
+    ok(str_append(buf, "cd", sizeof(buf)) == 4 && str_append(buf, "efgh", sizeof(buf)) == 8, "str_append");
+    is_str(buf, "abcdefg", "appends and cuts");
+    ok(str_to_u64("0x1F", &v) && v == 31 && str_to_u64("0", &v) && v == 0, "numbers");
+    ok(str_to_u64("18446744073709551615", &v) && v == UINT64_MAX, "the greatest number");
+    ok(!str_to_u64("18446744073709551616", &v) && !str_to_u64("", &v) && !str_to_u64("12a", &v) &&
+           !str_to_u64("0x", &v) && !str_to_u64("-1", &v),
+       "what is no number is refused");
+
+    uint64_t *page = aligned_alloc(PAGE_SIZE, PAGE_SIZE), *copy = aligned_alloc(PAGE_SIZE, PAGE_SIZE);
+
+    memset(page, 0xFF, PAGE_SIZE);
+    mem_zero_page(page);
+    ok(mem_is_zero(page, PAGE_SIZE), "a zeroed page reads zero");
+    bool found = true;
+
+    for (size_t i = 0; i < PAGE_SIZE / 8; i++) {
+        page[i] = 1;
+        found &= !mem_is_zero(page, PAGE_SIZE);
+        page[i] = 0;
+    }
+    ok(found, "a one anywhere is found");
+    for (size_t i = 0; i < PAGE_SIZE / 8; i++)
+        page[i] = i * 0x123456789;
+    mem_copy_page(copy, page);
+    ok(memcmp(copy, page, PAGE_SIZE) == 0, "a page is copied whole");
+    free(page);
+    free(copy);
+}
+
+struct item {
+    int n;
+    struct list link;
+};
+
+static int sum_in_order(struct list *head)
+{
+    struct item *i;
+    int digits = 0;
+
+    list_for_each_entry(i, head, link)
+        digits = digits * 10 + i->n;
+    return digits;
+}
+
+static void test_lists(void)
+{
+    struct list head = LIST_INIT(head), other = LIST_INIT(other);
+    struct item items[5], *i, *next;
+
+    for (int n = 0; n < 5; n++) {
+        items[n].n = n + 1;
+        list_init(&items[n].link);
+    }
+    ok(list_empty(&head) && !list_first(&head) && !list_pop_head(&head), "empty");
+    list_add_tail(&head, &items[1].link);
+    list_add_tail(&head, &items[2].link);
+    list_add_head(&head, &items[0].link);
+    is(sum_in_order(&head), 123, "head and tail");
+    list_add_after(&items[0].link, &items[3].link);
+    list_add_before(&items[2].link, &items[4].link);
+    is(sum_in_order(&head), 14253, "after and before");
+    list_remove(&items[3].link);
+    list_remove(&items[3].link);
+    ok(list_empty(&items[3].link), "removed, twice without harm");
+    is(list_length(&head), 4, "length");
+    list_for_each_entry_safe(i, next, &head, link)
+        if (i->n % 2)
+            list_remove(&i->link);
+    is(sum_in_order(&head), 2, "removed while walking");
+    list_add_tail(&other, &items[0].link);
+    list_add_tail(&other, &items[2].link);
+    list_splice_tail(&head, &other);
+    ok(sum_in_order(&head) == 213 && list_empty(&other), "spliced");
+    list_splice_tail(&head, &other);
+    is(sum_in_order(&head), 213, "splicing nothing changes nothing");
+    ok(list_pop_head(&head) == &items[1].link && list_first(&head) == &items[0].link &&
+           list_last(&head) == &items[2].link && list_next(&head, &items[2].link) == NULL &&
+           list_prev(&head, &items[2].link) == &items[0].link,
+       "neighbours and ends");
+}
+
+static void test_numbers(void)
+{
+    uint64_t v = 5, map[2] = {UINT64_MAX, 1};
+
+    ok(!add_ok(UINT64_MAX, 1, &v) && v == 5, "a sum that overflows leaves the result alone");
+    ok(add_ok(UINT64_MAX - 1, 1, &v) && v == UINT64_MAX, "the greatest sum");
+    ok(!sub_ok(1, 2, &v) && sub_ok(2, 1, &v) && v == 1, "differences");
+    ok(!mul_ok(1UL << 32, 1UL << 32, &v) && mul_ok(1UL << 32, 1UL << 31, &v) && v == 1UL << 63, "products");
+    ok(!align_up_ok(UINT64_MAX - 5, 8192, &v) && align_up_ok(1, 8192, &v) && v == 8192, "alignment");
+    ok(range_within(10, 5, 10, 15) && !range_within(10, 6, 10, 15) && !range_within(9, 1, 10, 15) &&
+           range_within(15, 0, 10, 15) && !range_within(12, UINT64_MAX, 10, 15),
+       "ranges within ranges");
+    ok(range_overlaps(0, 10, 9, 20) && !range_overlaps(0, 10, 10, 20) && !range_overlaps(5, 5, 5, 6), "overlaps");
+    ok(bit_lowest(0x50) == 4 && bit_highest(0x50) == 6 && bit_count(0x50) == 2, "bits");
+    ok(power_of_2_below(9) == 8 && power_of_2_above(9) == 16 && power_of_2_above(16) == 16 &&
+           power_of_2_above(UINT64_MAX) == 0 && power_of_2_above(0) == 1 && is_power_of_2(1) && !is_power_of_2(0),
+       "powers of two");
+    ok(bitmap_first_clear(map, 128) == 65 && bitmap_first_clear(map, 65) == 65 && bitmap_first_clear(map, 64) == 64,
+       "first clear bit");
+}
+
+int main(void)
+{
+    test_format();
+    test_copies();
+    test_strings();
+    test_lists();
+    test_numbers();
+    return tap_done();
+}
