@@ -90,5 +90,7 @@ void page_stats(struct page_stats *s);
 void page_boot_add_range(pfn_t first, uint64_t npages);
 pfn_t page_boot_alloc(uint64_t npages);
 void page_boot_done(void);
+/* PHYSICAL_MEMORY: give up all RAM from PFN end on that was never used. Returns how many pages. Before the secondaries start. */
+uint64_t page_boot_limit(uint64_t end);
 
 #endif

@@ -320,3 +320,30 @@ void page_boot_done(void)
             range_give_locked(&rads[0], boot_ranges[i].first, boot_ranges[i].npages);
     fluid_boot(page_total);
 }
+
+uint64_t page_boot_limit(uint64_t end)
+{
+    uint64_t dropped = 0;
+
+    for (unsigned i = 0; i < RAD_COUNT; i++) {
+        struct rad *r = &rads[i];
+        ipl_t ipl = spin_lock(&r->lock);
+
+        while (r->nranges > 0) {
+            struct page_range *g = &r->ranges[r->nranges - 1];
+            uint64_t keep = g->first < end ? MIN(g->npages, end - g->first) : 0;
+            uint64_t n = g->npages - keep;
+
+            g->npages = keep;
+            r->range_pages -= n;
+            dropped += n;
+            if (keep > 0)
+                break;
+            r->nranges--;
+        }
+        spin_unlock(&r->lock, ipl);
+    }
+    page_total -= dropped;
+    fluid_take(PA_PROMISED, dropped); /* unconditionally: there is no more */
+    return dropped;
+}

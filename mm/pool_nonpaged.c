@@ -30,13 +30,10 @@
 static struct spinlock pool_lock = SPINLOCK_INIT("nonpaged pool", RANK_POOL, IPL_CLOCK);
 static struct pool_list lists[POOL_LISTS];
 
-/* The segment of an address, by way of the page's database entry. */
+/* The segment of an address, by way of the page's database entry; NULL for other memory. */
 static inline struct pool_area *area_of(uint64_t p)
 {
-    if (unlikely(!kseg_contains((void *)p)))
-        return NULL;
-
-    pfn_t pfn = paddr_to_pfn(kseg_paddr((void *)p));
+    pfn_t pfn = pfn_of((p - (uint64_t)kseg_ptr(paddr_of(0))) >> PAGE_SHIFT); /* not KSEG: too large */
 
     if (unlikely(pfn.n >= page_end || page_of(pfn)->type != PAGE_T_SYSTEM))
         return NULL;
@@ -225,7 +222,7 @@ void npp_free(void *p, size_t nbytes)
     uint64_t i = (nbytes - 1) / POOL_GRAIN;
     struct pool_area *a = area_of((uint64_t)p);
 
-    if (unlikely(i >= POOL_LISTS || !a || !pool_area_is_small_block(a, (uint64_t)p, (i + 1) * POOL_GRAIN) ||
+    if (unlikely(!a || !pool_area_is_small_block(a, (uint64_t)p, i + 1) ||
                  ((uint64_t *)p)[1] == pool_seal((uint64_t)p)))
         free_slow(p, nbytes);
     else

@@ -29,12 +29,13 @@ struct pool_area {
 
 bool pool_area_is_block(const struct pool_area *a, uint64_t p, uint64_t size);
 
-/* The same in one look at the 64 bits from p's on; always false above 62 * 16 bytes. size is a multiple of 16, not 0. */
-static inline bool pool_area_is_small_block(const struct pool_area *a, uint64_t p, uint64_t size)
+/* The same in one look at the 64 bits from p's on, for k * 16 bytes; always false above k = 62. Behind the bit of
+   the area's end all are clear, so a block beyond it has no end. */
+static inline bool pool_area_is_small_block(const struct pool_area *a, uint64_t p, uint64_t k)
 {
-    uint64_t off = p - a->base, n = off / POOL_GRAIN, k = size / POOL_GRAIN;
+    uint64_t off = p - a->base, n = off / POOL_GRAIN;
 
-    if (k > 62 || off >= a->size || size > a->size - off || off % POOL_GRAIN)
+    if (unlikely(k > 62 || off >= a->size || off % POOL_GRAIN))
         return false;
 
     uint64_t low = __atomic_load_n(&a->starts[n / 64], __ATOMIC_RELAXED) >> (n % 64);

@@ -143,8 +143,10 @@ _Static_assert(RMD_NAME_MAX == CONFIG_RESERVED_NAME_MAX, "names fit");
 void reserved_boot(const struct registry *g)
 {
     uint8_t done[CONFIG_MAX_RESERVED] = {0};
-    int64_t minimum = sysparam(SYSPARAM_MIN_FLUID_PAGES);
+    int64_t minimum = sysparam(SYSPARAM_MIN_FLUID_PAGES), limit_mb = sysparam(SYSPARAM_PHYSICAL_MEMORY);
 
+    if (limit_mb >= 0)
+        printk("memory: PHYSICAL_MEMORY leaves %lu pages aside\n", page_boot_limit((uint64_t)limit_mb * PAGES_PER_MB));
     if (minimum >= 0)
         fluid_set_minimum_boot((uint64_t)MAX(minimum, LEAST_MINIMUM));
     if (g->count > 0 && sysparam(SYSPARAM_STARTUP_P1) == 1) {

@@ -31,7 +31,7 @@ struct rmd {
 
 struct registry; /* sysman/config.h: what the blob parser gives */
 
-/* Boot: make every reservation of the parsed registry, largest first; what cannot be honoured is named on the console, boot goes on. */
+/* Boot, after the parameters are set (PHYSICAL_MEMORY, MIN_FLUID_PAGES, STARTUP_P1 count here): make every reservation of the parsed registry, largest first; what cannot be honoured is named on the console, boot goes on. */
 void reserved_boot(const struct registry *r);
 /* Find by exact name and scope and take it for a section: data pages and page tables. Condition value:
    SS$_NORMAL, SS$_NORESERVEDMEM (no entry: caller goes FLUID), SS$_RESERVEDMEMUSED, SS$_MRES_PFNSMALL, SS$_MRES_INCON. */

@@ -282,6 +282,23 @@ static void case_minimum(void)
     ok(!rmd("X"), "and is respected");
 }
 
+static void case_physical_memory(void)
+{
+    pfn_t p;
+
+    boot(1024);
+    sysparam_set("PHYSICAL_MEMORY", 300, false);
+    entry("X", 250, ALLOC);
+    entry("Y", 400, CONFIG_RES_SYSGBL);
+    reserved_boot(&registry);
+    ok(rmd("X") && rmd("X")->first.n + 250 * MB <= 300 * MB, "PHYSICAL_MEMORY hides what lies above it");
+    ok(!rmd("Y"), "and it is not fluid");
+    while (page_alloc(0, PAGE_T_SYSTEM, RAD_ANY, &p) == 0)
+        if (p.n >= 300 * MB)
+            break;
+    ok(p.n < 300 * MB, "no page above it is given out");
+}
+
 static void case_large_machine(void)
 {
     uint64_t chunks = 0;
@@ -297,7 +314,8 @@ static void case_large_machine(void)
 int main(void)
 {
     static void (*const cases[])(void) = {case_order,      case_sparse, case_zero,        case_too_much, case_limit,
-                                          case_no_stretch, case_use,    case_startup_min, case_minimum,  case_large_machine};
+                                          case_no_stretch, case_use,    case_startup_min, case_minimum,  case_physical_memory,
+                                          case_large_machine};
 
     /* The children go on with the report's numbers. */
     int *shared = mmap(NULL, 2 * sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
