@@ -189,7 +189,7 @@ static void map_around(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t
         if (*p != 0)
             continue;
         find_page(o, offset, &f);
-        if (!(f.slot & SLOT_PRESENT) || f.offset >= f.at->npages)
+        if ((f.slot & (SLOT_PRESENT | SLOT_TAKE)) != SLOT_PRESENT)
             continue;
         __atomic_store_n(p, object_pte(e, slot_pfn(f.slot), writable_now(e, &f)), __ATOMIC_RELEASE);
         mapped++;
@@ -332,7 +332,7 @@ static int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool
                 continue;
             }
             cause = &as->counts.demand_zero;
-        } else if (!(f.slot & SLOT_PRESENT) ||
+        } else if ((f.slot & (SLOT_PRESENT | SLOT_TAKE)) != SLOT_PRESENT ||
                    (write && f.at == f.top && f.at->ops && (f.slot & (SLOT_W | SLOT_PUT)) != SLOT_W)) {
             err = pager_turn_unlock(as, &f, write && f.at == f.top, ipl);
             continue;

@@ -110,6 +110,7 @@ static int share_ptes(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
     uint32_t left = __atomic_load_n(&pt_page_of(p)->aux, __ATOMIC_RELAXED);
     pte_t *to = NULL;
     uint32_t copied = 0;
+    int err = 0;
     ipl_t ipl = spin_lock(x->e->obj_lock);
 
     for (uint64_t i = 0; i < n && left; i++) {
@@ -124,8 +125,10 @@ static int share_ptes(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
         }
         if (!to) {
             to = pt_create(x->dst, va, 3);
-            if (!to)
+            if (!to) {
+                err = -ENOMEM;
                 break;
+            }
         }
         to[i] = pte;
         copied++;
@@ -134,7 +137,7 @@ static int share_ptes(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
         pt_count(to, (int)copied);
     spin_unlock(x->e->obj_lock, ipl);
     x->dst->counts.rss += copied;
-    return to || !copied ? 0 : -ENOMEM;
+    return err;
 }
 
 int anon_fork(struct aspace *src, struct map_entry *e, struct aspace *dst, struct map_entry *child)

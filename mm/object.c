@@ -220,12 +220,8 @@ void object_detach_entry(struct map_entry *e)
 static bool truncate_slot(struct mm_object *o, uint64_t offset, slot_t *s, void *arg)
 {
     (void)arg;
-    if (!(*s & SLOT_PRESENT) || (*s & SLOT_BUSY))
-        return true; /* the answer drops it */
-    rmap_restrict_locked(o, offset, slot_pfn(*s), 0);
-    page_unref(slot_pfn(*s));
-    o->resident--;
-    *s = 0;
+    if (*s & SLOT_PRESENT)
+        object_take_page_locked(o, offset, s);
     return true;
 }
 

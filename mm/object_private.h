@@ -20,7 +20,7 @@ typedef uint64_t slot_t;
 #define SLOT_GET 0x8ul      /* get is under way (not present), page state "transition" for those who fault */
 #define SLOT_UPGRADE 0x10ul /* upgrade is under way (present) */
 #define SLOT_PUT 0x20ul     /* put is under way (present): readable, writers wait */
-#define SLOT_TAKE 0x40ul    /* with SLOT_PUT: the page goes when the put is done */
+#define SLOT_TAKE 0x40ul    /* with SLOT_PUT: unmapped, and the page goes when the put is done; everybody waits */
 #define SLOT_ERROR 0x80ul   /* last answer was an error (errno in 31:16): for those who waited for it */
 #define SLOT_BUSY (SLOT_GET | SLOT_UPGRADE | SLOT_PUT)
 #define SLOT_ERRNO_SHIFT 16
@@ -96,9 +96,13 @@ void object_unref_unlock(struct mm_object *o, ipl_t ipl);
 /* Wait until the request for the page is answered. Lock held on entry, dropped on return; the aspace mutex `shared`, if not
    NULL, is dropped while waiting. -EAGAIN: look again; or the error that was answered. */
 int pager_wait_unlock(struct mm_object *o, uint64_t offset, ipl_t ipl, struct mutex *shared);
-/* Ask the pager for a page that is not there, or for more access to one that is. Lock held on entry, dropped on return.
+/* Ask the pager for a page that is not there, or for more access to one that is. The caller holds a reference, its own or
+   that of an entry whose space's mutex it holds. Lock held on entry, dropped on return.
    0: asked, perhaps answered already; or a negative errno. */
 int pager_request_unlock(struct mm_object *o, uint64_t offset, unsigned access, ipl_t ipl);
+/* The pager, or truncation, takes the page at a present slot away: unmapped everywhere, then dropped, or dropped by the answer
+   to the request that is under way. Lock held. */
+void object_take_page_locked(struct mm_object *o, uint64_t offset, slot_t *s);
 void pager_boot(void);
 
 /* ---- reverse walk (mm/rmap.c); lock held ---- */

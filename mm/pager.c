@@ -62,6 +62,15 @@ static void drop_page_locked(struct mm_object *o, slot_t *s, slot_t now)
     *s = now;
 }
 
+void object_take_page_locked(struct mm_object *o, uint64_t offset, slot_t *s)
+{
+    rmap_restrict_locked(o, offset, slot_pfn(*s), 0);
+    if (*s & SLOT_PUT)
+        *s = (*s & ~SLOT_W) | SLOT_TAKE;
+    else /* an upgrade under way becomes a get: its answer brings a page, or sends those who wait to ask anew */
+        drop_page_locked(o, s, *s & SLOT_UPGRADE ? SLOT_GET : 0);
+}
+
 int pager_wait_unlock(struct mm_object *o, uint64_t offset, ipl_t ipl, struct mutex *shared)
 {
     struct wait_queue *q = queue_of(o, offset);
@@ -110,15 +119,15 @@ int pager_request_unlock(struct mm_object *o, uint64_t offset, unsigned access, 
         asked = SLOT_GET;
         *s = asked;
     }
-    o->pending++; /* also keeps the object while its pager works */
+    o->pending++;
     spin_unlock(o->lock, ipl);
     err = asked == SLOT_GET ? o->ops->get(o, offset, 1, access) : o->ops->upgrade(o, offset, 1, access);
-    if (err == 0)
-        return 0;
-    /* Not accepted: no answer will come. */
     ipl = spin_lock(o->lock);
     s = index_find(o, offset);
-    if (*s & asked) {
+    if (err == 0) {
+        if (*s & SLOT_ERROR) /* answered at once, with a refusal */
+            err = slot_error(*s);
+    } else if (*s & asked) { /* not accepted: no answer will come */
         *s &= ~asked;
         answered_locked(o, offset);
     }
@@ -143,7 +152,7 @@ int mm_supply(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
     if (*s & SLOT_UPGRADE) {
         if (pfn.n) { /* new contents come with the access */
             rmap_restrict_locked(o, offset, slot_pfn(*s), 0);
-            drop_page_locked(o, s, slot_make(pfn, 0));
+            drop_page_locked(o, s, slot_make(pfn, *s & SLOT_PUT));
             object_page_own(o, offset, pfn);
             o->resident++;
         }
@@ -185,7 +194,7 @@ static void put_unlock(struct mm_object *o, uint64_t offset, slot_t *s, slot_t e
 {
     int err;
 
-    *s = (*s & ~SLOT_DIRTY) | SLOT_PUT | extra;
+    *s = (without_error(*s) & ~SLOT_DIRTY) | SLOT_PUT | extra;
     o->pending++;
     spin_unlock(o->lock, ipl);
     err = o->ops->put(o, offset, 1);
@@ -203,18 +212,15 @@ int mm_downgrade(struct mm_object *o, uint64_t offset, uint64_t count, unsigned 
             spin_unlock(o->lock, ipl);
             continue;
         }
-        rmap_restrict_locked(o, i, slot_pfn(*s), access & MAP_R ? MAP_R : 0);
         *s &= ~SLOT_W;
-        if (!(access & MAP_R)) {
-            if (*s & SLOT_PUT) {
-                *s |= SLOT_TAKE; /* goes when that is done */
-            } else if ((*s & SLOT_DIRTY) && o->ops->put && !(*s & SLOT_UPGRADE)) {
-                put_unlock(o, i, s, SLOT_TAKE, ipl);
-                continue;
-            } else {
-                /* An upgrade under way becomes a get: its answer brings a page, or sends those who wait to ask. */
-                drop_page_locked(o, s, *s & SLOT_UPGRADE ? SLOT_GET : 0);
-            }
+        if (access & MAP_R) {
+            rmap_restrict_locked(o, i, slot_pfn(*s), MAP_R);
+        } else if ((*s & (SLOT_DIRTY | SLOT_PUT)) == SLOT_DIRTY && o->ops->put) {
+            rmap_restrict_locked(o, i, slot_pfn(*s), 0);
+            put_unlock(o, i, s, SLOT_TAKE, ipl);
+            continue;
+        } else {
+            object_take_page_locked(o, i, s);
         }
         spin_unlock(o->lock, ipl);
     }
@@ -250,8 +256,8 @@ void mm_put_done(struct mm_object *o, uint64_t offset, uint64_t count, int err)
             continue;
         if (err)
             *s = (*s & ~(SLOT_PUT | SLOT_TAKE)) | SLOT_DIRTY; /* kept: it is the only copy */
-        else if ((*s & SLOT_TAKE) || i >= o->npages)
-            drop_page_locked(o, s, 0);
+        else if (*s & SLOT_TAKE)
+            drop_page_locked(o, s, *s & SLOT_UPGRADE ? SLOT_GET : 0);
         else
             *s &= ~SLOT_PUT;
         answered_locked(o, i);
@@ -301,7 +307,7 @@ int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t
             spin_unlock(o->lock, ipl);
             return -EFAULT;
         }
-        if ((v & SLOT_PRESENT) && (!(access & MAP_W) || ((v & SLOT_W) && !(v & SLOT_PUT)))) {
+        if ((v & SLOT_PRESENT) && !(v & SLOT_TAKE) && (!(access & MAP_W) || ((v & SLOT_W) && !(v & SLOT_PUT)))) {
             if ((access & MAP_W) && o->ops && o->ops->put)
                 *s |= SLOT_DIRTY;
             *out = slot_pfn(v);

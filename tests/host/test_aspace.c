@@ -311,12 +311,16 @@ static void op_populate(struct proc *p)
     }
 }
 
-static void step(void)
+/* One random operation. fail: the allocation in it that fails, or -1. True when it did. */
+static bool step(int64_t fail)
 {
     struct proc *p = slot(true);
     uint64_t what = rnd(100);
 
     vm_switch((unsigned)rnd(MAX_CPUS), p->as);
+    vm_failed = false;
+    if (what < 90 || what >= 93) /* a populate that stops half way has copied what the model cannot know */
+        vm_fail_at = fail;
     if (what < 10)
         op_map(p);
     else if (what < 14)
@@ -333,6 +337,8 @@ static void step(void)
         op_fork(p);
     else if (slot(false) && p != slot(true))
         proc_end(p);
+    vm_fail_at = -1;
+    return vm_failed;
 }
 
 static void check_everything(void)
@@ -348,17 +354,17 @@ static void check_everything(void)
     }
 }
 
-static void run(unsigned steps)
+/* A life from the first process to the last. fail_below: each step has its n-th allocation fail, n random below that. */
+static void run(unsigned steps, unsigned fail_below)
 {
-    uint32_t pages;
+    uint32_t pages = vm_nfree;
     int64_t pool = vm_pool_bytes;
     int ended = file_ended;
 
-    pages = vm_nfree;
     file_make();
     procs[0].as = aspace_create(0);
     for (unsigned i = 0; i < steps; i++) {
-        step();
+        step(fail_below ? (int64_t)rnd(fail_below) : -1);
         if (i % 500 == 499)
             check_everything();
     }
@@ -373,11 +379,151 @@ static void run(unsigned steps)
         vm_die("%d pages and %ld bytes of pool are lost", (int)(pages - vm_nfree), (long)(vm_pool_bytes - pool));
 }
 
+/* The same operation from the same state with its first, second, third ... allocation failing, until none does. */
+static void fail_each(const char *name, void (*operation)(struct proc *, int *err))
+{
+    uint32_t pages = vm_nfree;
+    int64_t pool = vm_pool_bytes;
+    unsigned failures = 0;
+
+    for (int64_t n = 0;; n++) {
+        struct proc *p = &procs[0];
+        uint64_t value;
+        vaddr_t va;
+        int err = 0;
+
+        file_make();
+        p->as = aspace_create(0);
+        vm_switch(0, p->as);
+        va = va_of(0);
+        aspace_map_anon(p->as, &va, 16 * PAGE_SIZE, MAP_R | MAP_W, MAPF_FIXED);
+        va = va_of(WINDOW + 16);
+        aspace_map_object(p->as, &va, 16 * PAGE_SIZE, MAP_R | MAP_W, MAPF_FIXED, file, 0);
+        for (unsigned i = 0; i < 8; i++) {
+            value = i + 1;
+            vm_access(p->as, va_of(i), FAULT_WRITE, &value);
+        }
+        value = 77;
+        vm_access(p->as, va_of(WINDOW + 16), FAULT_WRITE, &value);
+        vm_failed = false;
+        vm_fail_at = n;
+        operation(p, &err);
+        vm_fail_at = -1;
+        if (vm_failed && err == 0 && procs[1].as == NULL)
+            vm_die("%s: allocation %ld fails and nobody says so", name, (long)n);
+        if (!vm_failed && err)
+            vm_die("%s gives %d", name, err);
+        failures += vm_failed;
+        vm_check(p->as);
+        for (unsigned i = 0; i < 8; i++)
+            if (vm_access(p->as, va_of(i), FAULT_READ, &value) == 0 && value != i + 1)
+                vm_die("%s: page %u lost its contents at allocation %ld", name, i, (long)n);
+        if (vm_access(p->as, va_of(WINDOW + 16), FAULT_READ, &value) || value != 77)
+            vm_die("%s: the file's private page lost its contents", name);
+        if (procs[1].as)
+            proc_end(&procs[1]);
+        proc_end(p);
+        file_drop();
+        if (vm_nfree != pages || vm_pool_bytes != pool)
+            vm_die("%s: allocation %ld leaks %d pages, %ld bytes", name, (long)n, (int)(pages - vm_nfree),
+                   (long)(vm_pool_bytes - pool));
+        if (!vm_failed)
+            break;
+    }
+    ok(failures > 0, "%s stands %u failing allocations", name, failures);
+}
+
+static void do_fork(struct proc *p, int *err)
+{
+    procs[1].as = aspace_fork(p->as);
+    *err = procs[1].as ? 0 : -K_ENOMEM;
+}
+
+static void do_fork_and_write(struct proc *p, int *err)
+{
+    uint64_t value = 3;
+
+    do_fork(p, err);
+    if (*err)
+        return;
+    *err = vm_access(p->as, va_of(2), FAULT_WRITE, &value); /* the same value: the check above still holds */
+    if (!*err)
+        *err = vm_access(p->as, va_of(20), FAULT_READ, &value) == -K_EFAULT ? 0 : -1;
+    vm_switch(1, procs[1].as);
+    for (unsigned i = 0; i < 8 && !*err; i++)
+        *err = vm_access(procs[1].as, va_of(i), FAULT_WRITE, &value);
+    vm_switch(0, p->as);
+}
+
+static void do_first_touch(struct proc *p, int *err)
+{
+    uint64_t value = 0;
+    vaddr_t va = va_of(2 * WINDOW);
+
+    *err = aspace_map_anon(p->as, &va, 4 * PAGE_SIZE, MAP_R | MAP_W, MAPF_FIXED);
+    if (!*err)
+        *err = vm_access(p->as, va, FAULT_WRITE, &value);
+}
+
+static void do_shared_touch(struct proc *p, int *err)
+{
+    uint64_t value = 0;
+    vaddr_t va = 0;
+
+    *err = aspace_map_anon(p->as, &va, 4 * PAGE_SIZE, MAP_R | MAP_W, MAPF_SHARED);
+    if (!*err)
+        *err = vm_access(p->as, va, FAULT_WRITE, &value);
+}
+
+static void do_file_touch(struct proc *p, int *err)
+{
+    uint64_t value = 0;
+    vaddr_t va = 0;
+
+    *err = aspace_map_object(p->as, &va, 4 * PAGE_SIZE, MAP_R | MAP_W, 0, file, 32 * PAGE_SIZE);
+    if (!*err)
+        *err = vm_access(p->as, va, FAULT_WRITE, &value);
+}
+
+static void do_populate(struct proc *p, int *err)
+{
+    *err = aspace_populate(p->as, va_of(0), 16 * PAGE_SIZE, true);
+}
+
+static void do_unmap_middle(struct proc *p, int *err)
+{
+    *err = aspace_unmap(p->as, va_of(10), 2 * PAGE_SIZE);
+}
+
+static void do_protect_middle(struct proc *p, int *err)
+{
+    *err = aspace_protect(p->as, va_of(WINDOW + 18), 2 * PAGE_SIZE, MAP_R);
+}
+
+static void do_map_over(struct proc *p, int *err)
+{
+    vaddr_t va = va_of(10);
+
+    *err = aspace_map_anon(p->as, &va, 2 * PAGE_SIZE, MAP_R, MAPF_FIXED);
+}
+
 int main(void)
 {
     vm_boot();
-    for (unsigned i = 0; i < 60; i++)
-        run(6000);
+    for (unsigned i = 0; i < 40; i++)
+        run(6000, 0);
     ok(1, "random operations leave what the model says, and nothing else");
+    for (unsigned i = 0; i < 40; i++)
+        run(3000, 12);
+    ok(1, "and so they do when allocations fail");
+    fail_each("fork", do_fork);
+    fail_each("fork, then writes of both", do_fork_and_write);
+    fail_each("a first touch", do_first_touch);
+    fail_each("a first touch of shared memory", do_shared_touch);
+    fail_each("a first write to a private mapping of a file", do_file_touch);
+    fail_each("populate", do_populate);
+    fail_each("munmap of a part", do_unmap_middle);
+    fail_each("mprotect of a part", do_protect_middle);
+    fail_each("a mapping over another", do_map_over);
     return tap_done();
 }

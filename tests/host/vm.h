@@ -103,11 +103,8 @@ static void vm_fill(pfn_t pfn, uint64_t with)
         p[i] = with;
 }
 
-int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+static void vm_page_take(unsigned flags, enum page_type type, pfn_t *out)
 {
-    (void)rad;
-    if (vm_fails())
-        return -12;
     pthread_mutex_lock(&vm_page_lock);
     if (vm_nfree == 0)
         vm_die("the test's pages are used up");
@@ -122,6 +119,14 @@ int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
     page_db[out->n] = (struct page){.refcnt = 1, .state = PAGE_ACTIVE, .type = (uint8_t)type};
     pthread_mutex_unlock(&vm_page_lock);
     vm_fill(*out, flags & PA_ZERO ? 0 : VM_POISON);
+}
+
+int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+{
+    (void)rad;
+    if (vm_fails())
+        return -12;
+    vm_page_take(flags, type, out);
     return 0;
 }
 
@@ -130,7 +135,8 @@ int page_alloc_bulk(unsigned flags, enum page_type type, unsigned rad, pfn_t *ou
     if (vm_fails())
         return -12;
     for (size_t i = 0; i < n; i++)
-        page_alloc(flags, type, rad, &out[i]);
+        vm_page_take(flags, type, &out[i]);
+    (void)rad;
     return 0;
 }
 
@@ -266,24 +272,21 @@ __attribute__((unused)) static void vm_unload(struct aspace *as)
             vm_switch(i, NULL);
 }
 
-/* The PTE that this CPU uses for a user access: from the translation buffer or by a walk. */
-static pte_t vm_translate(struct aspace *as, vaddr_t va)
+/* The PTE that this CPU uses for a user access: from the translation buffer or by a walk. Its lock is held until the access is
+   done: an invalidation is acknowledged between two instructions. */
+static pte_t vm_translate_locked(struct aspace *as, vaddr_t va)
 {
     struct vm_cpu *c = &vm_cpus[cpu_id()];
     unsigned i = (va >> PAGE_SHIFT) % VM_TLB;
     vaddr_t page = va & ~PAGE_MASK;
-    pte_t pte;
 
-    pthread_mutex_lock(&c->lock);
     if (c->tlb[i].va != page || !pte_valid(c->tlb[i].pte)) {
         pte_t *p = pt_lookup(as, va, 3);
 
         c->tlb[i].va = page;
         c->tlb[i].pte = p ? pt_load(p) : 0;
     }
-    pte = c->tlb[i].pte;
-    pthread_mutex_unlock(&c->lock);
-    return pte;
+    return c->tlb[i].pte;
 }
 
 static bool vm_permits(pte_t pte, enum fault_access a)
@@ -300,12 +303,16 @@ static bool vm_permits(pte_t pte, enum fault_access a)
 /* A quadword access at va by the space that this CPU has loaded. 0 or the fault's error. */
 __attribute__((unused)) static int vm_access(struct aspace *as, vaddr_t va, enum fault_access a, uint64_t *value)
 {
-    if (vm_cpus[cpu_id()].loaded != as)
+    struct vm_cpu *c = &vm_cpus[cpu_id()];
+
+    if (c->loaded != as)
         vm_die("the space is not loaded here");
-    for (unsigned tries = 0; tries < 1000; tries++) {
-        pte_t pte = vm_translate(as, va);
+    for (unsigned tries = 0; tries < 100000; tries++) {
+        pte_t pte;
         int err;
 
+        pthread_mutex_lock(&c->lock);
+        pte = vm_translate_locked(as, va);
         if (vm_permits(pte, a)) {
             uint64_t *p = kseg_ptr(paddr_of(pfn_to_paddr(pte_pfn(pte)).a + (va & PAGE_MASK)));
 
@@ -315,8 +322,10 @@ __attribute__((unused)) static int vm_access(struct aspace *as, vaddr_t va, enum
                 __atomic_store_n(p, *value, __ATOMIC_RELAXED);
             else
                 *value = __atomic_load_n(p, __ATOMIC_RELAXED);
+            pthread_mutex_unlock(&c->lock);
             return 0;
         }
+        pthread_mutex_unlock(&c->lock);
         err = aspace_fault(as, va, a);
         if (err)
             return err;
