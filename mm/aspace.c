@@ -244,14 +244,14 @@ static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned p
     e->flags = flags & (MAPF_SHARED | MAPF_GROWSDOWN);
     e->ops = &anon_ops;
     e->low = e->end;
-    if (obj) {
+    aspace_insert_locked(as, e);
+    if (obj) { /* from here on the object's pager may look at the entry and its space */
         e->needs_copy = !(flags & MAPF_SHARED);
         e->offset = offset;
         object_attach_entry(obj, e);
-    }
-    aspace_insert_locked(as, e);
-    if (!obj)
+    } else {
         merge_around(as, e);
+    }
     mutex_unlock(&as->lock);
     if (flags & MAPF_POPULATE)
         aspace_populate(as, *va, len, (prot & MAP_W) != 0); /* what cannot be had now is had, or killed for, at its fault */

