@@ -41,9 +41,8 @@ class Walk(Command):
         pfn = (
             int(find_process(words[1])["aspace"]["root"]["n"]) if len(words) > 1 else current_root()
         )
-        if KSEG <= va < KSEG + (2 << 40):
-            print(f"{va:#018x} is in KSEG: physical {(va - KSEG):#x}, no page tables")
-            return
+        if not pfn:
+            raise gdb.GdbError("this CPU has no page tables of the kernel's yet")
         print(f"{va:#018x} by the tables at pfn {pfn:#x}")
         for level, shift in enumerate(SHIFTS, 1):
             index = va >> shift & 1023

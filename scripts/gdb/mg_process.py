@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import gdb
-from mg_base import KSEG, Command, each, enum_name, number, read_quad, symbol_at, text, variable
+from mg_base import Command, each, enum_name, number, read_quad, text, variable
 
 
 def processes():
     """Every process, in the order of creation."""
     return each(variable("all_processes"), "struct process", "all")
+
+
+def threads():
+    """Every thread, in the order of creation."""
+    return each(variable("all_threads", "kernel/sched/thread.c"), "struct thread", "all_link")
 
 
 def find_process(argument: str) -> gdb.Value:
@@ -47,7 +52,9 @@ class Ps(Command):
     name = "ps"
 
     def run(self, words: list[str]) -> None:
-        print("   pid  parent  state      pri  cpu  name             private  section   tables   faults")
+        print(
+            "   pid  parent  state      pri  cpu  name             private  section   tables   faults"
+        )
         for process in processes():
             parent = int(process["parent"]["pid"]) if int(process["parent"]) else 0
             line = f"{int(process['pid']):6}  {parent:6}  "
@@ -66,26 +73,56 @@ class Ps(Command):
 
 
 class Threads(Command):
-    """megalith threads: every thread of the kernel, and where those that do not run will go on.
-
-    The last column is the return address that the context switch saved.
-    """
+    """megalith threads: every thread of the kernel. `megalith backtrace TID` says where one waits."""
 
     name = "threads"
 
     def run(self, words: list[str]) -> None:
-        print("   tid  state      pri  cpu  name             at")
-        for thread in each(variable("all_threads"), "struct thread", "all_link"):
+        print("   tid  state      pri  cpu    switches  name             thread at")
+        for thread in threads():
             state = enum_name(thread["state"], "thread_state", "THREAD_")
-            where = "" if state == "running" else saved_place(thread)
             print(
-                f"{int(thread['tid']):6}  {state:9}  {int(thread['prio']):3}  {int(thread['last_cpu']):3}"
-                f"  {text(thread['name']):15}  {where}"
+                f"{int(thread['tid']):6}  {state:9}  {int(thread['prio']):3}"
+                f"  {int(thread['last_cpu']):3}  {int(thread['switches']):10}"
+                f"  {text(thread['name']):15}  {int(thread.address):#x}"
             )
 
 
-def saved_place(thread: gdb.Value) -> str:
-    return ""
+# The frame that context_switch (arch/alpha/hw/switch.S) leaves at a thread's kernel SP.
+SWITCH_FRAME = ("$ra", "$s0", "$s1", "$s2", "$s3", "$s4", "$s5", "$fp")
+
+
+class Backtrace(Command):
+    """megalith backtrace TID: the stack of a thread that does not run now.
+
+    The registers that its last switch saved are shown to GDB for a moment and put back afterwards, so
+    this is for a machine that stands still.
+    """
+
+    name = "backtrace"
+
+    def run(self, words: list[str]) -> None:
+        if len(words) != 1:
+            raise self.usage()
+        tid = number(words[0])
+        thread = next((t for t in threads() if int(t["tid"]) == tid), None)
+        if thread is None:
+            raise gdb.GdbError(f"there is no thread {tid}")
+        if enum_name(thread["state"], "thread_state", "THREAD_") == "running":
+            raise gdb.GdbError("it runs: select its CPU (info threads) and say backtrace")
+        sp = int(thread["hw"]["pcb"]["ksp"])
+        values = {name: read_quad(sp + 8 * i) for i, name in enumerate(SWITCH_FRAME)}
+        values |= {"$sp": sp + 8 * len(SWITCH_FRAME), "$pc": values["$ra"]}
+        frame = gdb.newest_frame()
+        frame.select()
+        before = {name: int(gdb.parse_and_eval(name)) for name in values}
+        try:
+            for name, value in values.items():
+                gdb.execute(f"set {name} = {value:#x}", to_string=True)
+            gdb.execute("backtrace")
+        finally:
+            for name, value in before.items():
+                gdb.execute(f"set {name} = {value & 0xFFFFFFFFFFFFFFFF:#x}", to_string=True)
 
 
 class Cpus(Command):
@@ -98,9 +135,11 @@ class Cpus(Command):
             block = cpu_block(i)
             thread = block["current"].cast(gdb.lookup_type("struct thread").pointer())
             idle = ", idle" if int(block["idle"]) else ""
-            print(f"CPU {i} (WHAMI {int(block['whami'])}): thread {int(thread['tid'])} {text(thread['name'])}{idle}")
+            print(
+                f"CPU {i} (WHAMI {int(block['whami'])}): thread {int(thread['tid'])} {text(thread['name'])}{idle}"
+            )
 
 
 def register() -> None:
-    for command in (Ps, Threads, Cpus):
+    for command in (Ps, Threads, Backtrace, Cpus):
         command()
