@@ -9,7 +9,7 @@
 #include "kernel/sched/wait.h"
 
 struct mutex {
-    uint64_t state;        /* atomic: bit 0 writer, bit 1 waiters, readers from bit 2 */
+    uint64_t state;        /* atomic: kernel/sched/mutex_word.h */
     struct thread *owner;  /* the writer; for the checker and dumps */
     struct wait_queue queue;
     const char *name;
@@ -19,6 +19,8 @@ struct mutex {
 
 #define MUTEX_INIT(name_, rank_, m_) \
     {.queue = WAIT_QUEUE_INIT(name_, (m_).queue), .name = (name_), .rank = (rank_)}
+
+#define MUTEXES_HELD_MAX 8 /* by one thread at a time */
 
 void mutex_init(struct mutex *m, const char *name, enum mutex_rank rank);
 void mutex_lock(struct mutex *m);

@@ -8,6 +8,7 @@
 
 enum spin_rank {
     RANK_PROC = 10,      /* process table, parent/child links          IPL_ASTDEL */
+    RANK_THREADS = 11,   /* table of threads                           IPL_ASTDEL */
     RANK_SIGNAL = 12,    /* pending signals of one process             IPL_ASTDEL */
     RANK_FILE = 14,      /* file tables, pipes, tmpfs                  IPL_ASTDEL */
     RANK_SECTION = 20,   /* section states that a fault reads          IPL_ASTDEL */
@@ -20,7 +21,7 @@ enum spin_rank {
     RANK_PFN = 44,       /* page lists of one RAD                      IPL_CLOCK */
     RANK_WAIT = 50,      /* one wait queue                             IPL_CLOCK */
     RANK_TIMER = 54,     /* one CPU's timer queue                      IPL_CLOCK */
-    RANK_SCHED = 56,     /* one CPU's run queue (two: lower CPU first) IPL_CLOCK */
+    RANK_SCHED = 56,     /* one CPU's run queue, never two             IPL_CLOCK */
     RANK_SHOOTDOWN = 60, /* shootdown requests                         IPL_CLOCK */
     RANK_PRINTK = 62,    /* console output                             IPL_HIGH, polled */
 };

@@ -1,9 +1,10 @@
 /*
  * Ranked spinlocks with IPL. A ticket lock; each has a name, a rank and the IPL that its holder
  * stands at, all in its initialiser. The default build checks on acquire that the rank rises and
- * the IPL is not above the lock's, on release that this CPU owns it; a spin over SPIN_LIMIT_NS of virtual
- * time panics and names the lock, its holder and where it was taken.
+ * the IPL is not above the lock's, on release that the caller holds it; a spin over SPIN_LIMIT_NS of
+ * virtual time panics and names the lock, its holder and where it was taken.
  * Waiters stand below IPL_IPI, so they answer inter-processor interrupts.
+ * The statistics are kept by the holder; the hold time is sampled, one acquisition in 64.
  */
 #ifndef KERNEL_SCHED_SPINLOCK_H
 #define KERNEL_SCHED_SPINLOCK_H
@@ -11,17 +12,26 @@
 #include "kernel/sched/ipl.h"
 #include "kernel/sched/rank.h"
 
+struct thread;
+
+#define SPIN_NESTS 1u /* flag: another lock of the same rank may be held already; the owner of the rank states the order */
+/* A holder does a bounded piece of work, at most milliseconds. The host may take a virtual CPU off its core for some
+   10 ms (four of them share two cores), and under a loaded host for perhaps a second: 10 s is far above either. */
+#define SPIN_LIMIT_NS 10000000000UL
+
 struct spinlock {
-    uint32_t next;      /* atomic: next ticket */
-    uint32_t serving;   /* atomic: ticket that holds the lock */
-    uint32_t owner;     /* CPU index + 1 of the holder, 0 free */
-    uint8_t rank;       /* constant */
-    uint8_t ipl;        /* constant */
-    uint16_t flags;
-    const char *name;   /* constant */
-    uint64_t taken_at;  /* PC of the last acquire; written by the holder */
-    struct spinlock *below; /* lock this CPU held before; written by the holder */
-    uint64_t acquisitions, spins, longest_hold_ns, hold_start; /* written by the holder */
+    uint32_t next;          /* atomic: next ticket */
+    uint32_t serving;       /* atomic: ticket that holds the lock */
+    struct thread *holder;  /* written by the holder; NULL when free. Read by others only for messages */
+    struct spinlock *below; /* lock that was innermost before; written by the holder */
+    uint64_t taken_at;      /* PC of the last acquire; written by the holder */
+    const char *name;       /* constant */
+    uint8_t rank;           /* constant */
+    uint8_t ipl;            /* constant */
+    uint16_t flags;         /* SPIN_*; constant */
+    uint32_t acquisitions;  /* written by the holder, like all below */
+    uint64_t spins;         /* acquisitions that had to wait */
+    uint64_t longest_hold_ns, hold_start;
 };
 
 #define SPINLOCK_INIT(name_, rank_, ipl_) {.rank = (rank_), .ipl = (ipl_), .name = (name_)}
@@ -35,6 +45,13 @@ void spin_unlock(struct spinlock *l, ipl_t ipl);
 void spin_lock_at_ipl(struct spinlock *l);
 void spin_unlock_at_ipl(struct spinlock *l);
 bool spin_held(const struct spinlock *l); /* by this CPU */
+/* Has some CPU taken l, or does it wait for it, at this moment? Acquire order. */
+static inline bool spin_is_busy(const struct spinlock *l)
+{
+    uint32_t serving = __atomic_load_n(&l->serving, __ATOMIC_ACQUIRE);
+
+    return __atomic_load_n(&l->next, __ATOMIC_ACQUIRE) != serving;
+}
 /* Number of spinlocks this CPU holds: a fault or a wait with any held panics. */
 unsigned spin_depth(void);
 

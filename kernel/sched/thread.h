@@ -7,6 +7,7 @@
 
 #include "arch/alpha/hw/cpu.h"
 #include "kernel/base/list.h"
+#include "kernel/sched/mutex.h"
 #include "kernel/sched/spinlock.h"
 
 #define PRIO_IDLE 0
@@ -25,20 +26,24 @@ struct thread {
     uint8_t state;             /* enum thread_state; protected by the run queue's lock */
     uint8_t interruptible;     /* waiting so; protected by the run queue's lock */
     uint8_t interrupted;       /* atomic: thread_interrupt() came; cleared by the thread */
-    uint32_t last_cpu;
+    uint32_t last_cpu;         /* whose run queue protects it; changed under that lock */
     cpumask_t affinity;        /* CPUs it may run on */
     uint64_t root_pfn;         /* level-1 page; system root for kernel threads */
     cpumask_t *root_mask;      /* CPUs that have root_pfn loaded: atomic; NULL for the system root */
     void *process;             /* struct process of kernel/proc, or NULL; constant */
-    uint64_t run_ns;           /* CPU time used up to last_start_ns */
-    uint64_t user_ns;
-    uint64_t last_start_ns;
-    uint64_t switches;
-    uint32_t slice;            /* clock ticks left */
-    uint32_t held_mutexes;     /* for the checker */
+    uint64_t run_ns;           /* CPU time up to start_cycles; own CPU (others: thread_cpu_ns) */
+    uint64_t user_ns;          /* of that in user mode, sampled by the clock; own CPU */
+    uint64_t switches;         /* own CPU */
+    uint32_t start_cycles;     /* cycle counter when it was put on the CPU, or at the last tick; own CPU */
+    uint32_t slice;            /* clock ticks left; protected by the run queue's lock */
+    struct spinlock *spin_top; /* innermost spinlock held; own CPU */
+    uint32_t held_mutexes;     /* own thread */
+    uint8_t queued;            /* is on a run queue; protected by the run queue's lock */
+    struct mutex *held[MUTEXES_HELD_MAX]; /* in rising rank; own thread, and read for messages */
     struct list run_link;      /* protected by the run queue's lock */
-    struct list all_link;      /* protected by the scheduler's table lock */
-    struct mutex *mutex_top;   /* checker: innermost mutex held */
+    struct list all_link;      /* protected by the table's lock */
+    struct thread *next_dead;  /* atomic list of what is to be freed */
+    uint64_t stack_base;       /* to be given back, 0 for a stack in the kernel's image; constant */
     uint64_t unaligned;        /* user unaligned accesses fixed up; own thread */
     void (*entry)(void *);
     void *arg;
@@ -51,6 +56,8 @@ static inline struct thread *thread_self(void) { return (struct thread *)current
 struct thread *thread_create(const char *name, void (*fn)(void *), void *arg, unsigned prio);
 /* Make a new thread runnable on the least loaded CPU that its affinity allows. */
 void thread_start(struct thread *t);
+/* Give back a thread that was created and not started. */
+void thread_discard(struct thread *t);
 /* End the current thread; the stack and the structure go when no CPU stands on them any more. */
 void thread_exit(void) __attribute__((noreturn));
 /* Give a not yet started (or the current) thread an address space: its level-1 page and the mask
@@ -63,8 +70,13 @@ void thread_yield(void);
 /* Switch away if a reschedule is pending. IPL 0. Called on the way out of interrupts and calls. */
 void sched_preempt(void);
 void thread_sleep_ns(uint64_t ns); /* uninterruptible */
+/* Sleep until clock_ns() reaches deadline_ns: 0, or with WAIT_INTERRUPTIBLE -EINTR. IPL 0, no spinlock. */
+int thread_sleep_until(uint64_t deadline_ns, unsigned flags);
+/* Move t to the CPUs of the mask. -EINVAL when none of them is online. IPL 0 when t is the current thread, which runs on one of them when this returns. */
 int thread_set_affinity(struct thread *t, cpumask_t mask);
-/* For each live thread, under the table lock (RANK_PROC, IPL_ASTDEL). */
+/* CPU time of t, up to a clock tick old when it runs elsewhere. */
+uint64_t thread_cpu_ns(const struct thread *t);
+/* For each live thread, under the table lock (RANK_THREADS, IPL_ASTDEL). */
 void thread_for_each(void (*fn)(struct thread *, void *), void *arg);
 
 struct kstack_ops {
@@ -73,6 +85,4 @@ struct kstack_ops {
     void (*free)(uint64_t base);
 };
 extern struct kstack_ops kstack_ops; /* filled in by mm at boot */
-
-/* First code of a user thread or process after its first switch: set t->entry to it. */
 #endif

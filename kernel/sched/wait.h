@@ -27,6 +27,7 @@ struct waiter {
     struct list link;
     struct thread *thread;
     struct wait_queue *queue; /* NULL once woken; atomic */
+    struct wait_queue *home;  /* the queue it was put on; own thread */
 };
 
 #define WAIT_UNINTERRUPTIBLE 0u
@@ -39,10 +40,13 @@ struct waiter {
 void wait_queue_init(struct wait_queue *q, const char *name);
 /* Put the current thread on q (again after a wake-up). Any IPL up to IPL_CLOCK. */
 void wait_enqueue(struct wait_queue *q, struct waiter *w);
+/* The same in front of the others: for one that was woken and came too late. */
+void wait_enqueue_first(struct wait_queue *q, struct waiter *w);
 /* Sleep until woken. 0; -EINTR when interruptible and thread_interrupt() came; -ETIMEDOUT when
    clock_ns() reaches deadline_ns. */
 int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns);
-/* Leave the queue. Always called in the end. */
+/* Leave the queue. Always called in the end. When it returns, no waker touches w or the queue on this waiter's
+   behalf any more: the queue may then go, if nobody else uses it. */
 void wait_finish(struct waiter *w);
 /* Wake the oldest waiter, or all. Returns how many. Any IPL up to IPL_CLOCK, locks up to RANK_WAIT. */
 unsigned wake_one(struct wait_queue *q);

@@ -1,0 +1,81 @@
+/*
+ * The ready threads of one CPU: a list for each of the 32 priorities, and a bitmap of those that are
+ * not empty. Pure; builds for the host. Protected by the lock of the run queue it lies in.
+ */
+#ifndef KERNEL_SCHED_PRIOQ_H
+#define KERNEL_SCHED_PRIOQ_H
+
+#include "kernel/base/bitops.h"
+#include "kernel/base/list.h"
+
+#define PRIOQ_LEVELS 32
+
+struct prioq {
+    uint32_t bitmap; /* bit n: level n holds something */
+    uint32_t count;
+    struct list level[PRIOQ_LEVELS];
+};
+
+static inline void prioq_init(struct prioq *q)
+{
+    q->bitmap = 0;
+    q->count = 0;
+    for (unsigned i = 0; i < PRIOQ_LEVELS; i++)
+        list_init(&q->level[i]);
+}
+
+/* Behind its equals, or (a thread that was pushed off the CPU within its slice) in front of them. */
+static inline void prioq_add_tail(struct prioq *q, struct list *item, unsigned prio)
+{
+    list_add_tail(&q->level[prio], item);
+    q->bitmap |= 1u << prio;
+    q->count++;
+}
+static inline void prioq_add_head(struct prioq *q, struct list *item, unsigned prio)
+{
+    list_add_head(&q->level[prio], item);
+    q->bitmap |= 1u << prio;
+    q->count++;
+}
+
+/* item is on q with that priority. */
+static inline void prioq_remove(struct prioq *q, struct list *item, unsigned prio)
+{
+    list_remove(item);
+    q->count--;
+    if (list_empty(&q->level[prio]))
+        q->bitmap &= ~(1u << prio);
+}
+
+/* Highest priority that is ready. q is not empty. */
+static inline unsigned prioq_top(const struct prioq *q) { return bit_highest(q->bitmap); }
+
+/* Take off the longest waiting item of the highest priority; NULL when q is empty. */
+static inline struct list *prioq_pop(struct prioq *q)
+{
+    if (q->bitmap == 0)
+        return NULL;
+
+    unsigned prio = prioq_top(q);
+    struct list *item = q->level[prio].next;
+
+    prioq_remove(q, item, prio);
+    return item;
+}
+
+/* First item that fits, from the highest priority down; in a level the one that came last: it has
+   waited least, and its data is least likely to be in this CPU's reach. NULL when none does. */
+static inline struct list *prioq_find(const struct prioq *q, bool (*fits)(const struct list *, uint64_t),
+                                      uint64_t arg)
+{
+    for (uint32_t levels = q->bitmap; levels; levels &= ~(1u << bit_highest(levels))) {
+        const struct list *head = &q->level[bit_highest(levels)];
+
+        for (struct list *l = head->prev; l != head; l = l->prev)
+            if (fits(l, arg))
+                return l;
+    }
+    return NULL;
+}
+
+#endif

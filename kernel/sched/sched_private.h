@@ -1,0 +1,75 @@
+/*
+ * Private to kernel/sched: the run queue of a CPU, and what its files call of each other.
+ *
+ * A thread belongs to the run queue of t->last_cpu, and that queue's lock protects its state, priority and
+ * place, whether it runs there, is ready there, or waits. The lock is held across the context switch, and
+ * released by the thread that was switched to: so whoever holds the lock and sees that a thread does
+ * not run knows that no CPU stands on its stack.
+ */
+#ifndef KERNEL_SCHED_SCHED_PRIVATE_H
+#define KERNEL_SCHED_SCHED_PRIVATE_H
+
+#include "arch/alpha/hw/clock.h"
+#include "kernel/sched/prioq.h"
+#include "kernel/sched/sched.h"
+
+#define SLICE_TICKS 10 /* 10 / 1,024 s: two spinners alternate about 50 times a second each */
+
+enum { AFTER_NOTHING, AFTER_BURY, AFTER_CARRY };
+
+struct runq {
+    struct spinlock lock;        /* RANK_SCHED */
+    struct prioq ready;          /* protected by lock; bitmap and count are also read as hints */
+    struct thread *current;      /* protected by lock; also read by own CPU */
+    struct thread *idle;         /* constant once the CPU is online */
+    struct thread *switched_from; /* set before, read after the switch, lock held */
+    uint8_t after;               /* AFTER_*: what finish_switch is to do with it; likewise */
+    uint64_t next_tick_ns;       /* own CPU, IPL_CLOCK */
+    uint64_t ticks;              /* atomic: written by own CPU, read by the watchdog */
+    uint64_t switches;           /* protected by lock */
+    uint64_t steals, balanced;   /* own CPU, IPL_CLOCK */
+    uint64_t user_ns;            /* own CPU, sampled by the clock */
+    uint64_t online_ns;          /* constant once the CPU is online */
+    uint64_t ipis;               /* own CPU, IPL_IPI */
+} __attribute__((aligned(1024)));
+
+extern struct runq runqs[MAX_CPUS];
+
+static inline struct runq *runq_self(void) { return &runqs[cpu_id()]; }
+
+/* Lock the run queue that t belongs to. IPL_CLOCK or, by the first form, below. */
+struct runq *runq_lock_of(struct thread *t);
+
+/* Sleep, with the own run queue's lock held, until thread_wake_locked(); returns with it released, at IPL_CLOCK. */
+void sched_block_locked(struct runq *rq);
+/* Make t runnable if it waits. Locks t's run queue. If clear is not NULL, *clear becomes NULL under that lock, first.
+   IPL_CLOCK, locks below RANK_SCHED. After it t may be gone. */
+void sched_wake(struct thread *t, struct wait_queue **clear);
+/* Put a thread that is neither ready nor running, and of which the caller is the only user, on a run queue. */
+void sched_enqueue_new(struct thread *t);
+/* The rest of thread_exit(). */
+void sched_exit_current(void) __attribute__((noreturn));
+void sched_idle_loop(void) __attribute__((noreturn));
+
+/* thread.c */
+void thread_boot(void);
+void thread_init_static(struct thread *t, const char *name, unsigned prio, cpumask_t affinity);
+struct thread *thread_create_on(const char *name, void (*fn)(void *), void *arg, unsigned prio,
+                                cpumask_t affinity);
+/* t is dead and no CPU stands on it: it is freed later. IPL_CLOCK; takes no lock. */
+void thread_bury(struct thread *t);
+/* Wake the reaper when there is something for it. From the clock tick. */
+void thread_reaper_tick(void);
+
+/* timer.c */
+void timer_boot(void);
+/* Run what is due on this CPU. IPL_CLOCK. */
+void timer_run(uint64_t now_ns);
+
+/* ipi.c */
+void ipi_boot(void);
+
+/* watchdog.c: from the clock tick of this CPU. IPL_CLOCK. */
+void watchdog_tick(uint64_t now_ns);
+
+#endif

@@ -1,0 +1,195 @@
+/*
+ * Ranked ticket spinlocks.
+ *
+ * A CPU takes a ticket by an atomic add on `next` and waits until `serving` shows it. The add and
+ * the load of `serving` acquire; the holder stores serving + 1 with release order, so the next
+ * holder sees all that the last one wrote. Only the holder writes `serving`, so a plain store suffices.
+ *
+ * Checks. The locks that a CPU holds form a chain from thread_self()->spin_top through `below`: at
+ * raised IPL the thread cannot lose its CPU, and an interrupt handler runs as the thread it
+ * interrupted, so the chain is the CPU's although it hangs on the thread. The one lock that crosses a
+ * context switch, the run queue's, is handed from thread to thread by sched.c. The chain's ranks rise
+ * strictly, but for SPIN_NESTS; comparing with the top is enough, since locks may be released in any
+ * order but what remains still rises.
+ *
+ * Why rising rank and the IPL check keep CPUs from waiting for each other: a cycle of waiting CPUs
+ * would need one that holds a higher rank and waits for a lower one, or an interrupt handler that waits
+ * for a lock of the thread below it. The second cannot be, since a lock is taken only at its own IPL, at
+ * which handlers that use it are blocked; that is why taking a lock at a higher IPL than its own panics too
+ * in spin_lock(): the IPL is part of the lock's contract with all its users.
+ */
+#include "kernel/sched/spinlock.h"
+
+#include "kernel/base/panic.h"
+#include "kernel/sched/ipi.h"
+#include "kernel/sched/thread.h"
+#include "kernel/sched/timer.h"
+
+#define SPINS_PER_CLOCK 4096u /* rounds of the wait loop between two looks at the clock */
+#define SAMPLE_MASK 63u       /* hold time is measured for one acquisition in 64 */
+
+static uint64_t caller(void *pc) { return (uint64_t)pc; }
+
+void spin_init(struct spinlock *l, const char *name, enum spin_rank rank, ipl_t ipl)
+{
+    *l = (struct spinlock)SPINLOCK_INIT(name, rank, ipl);
+}
+
+static void __attribute__((cold, noinline)) rank_broken(const struct spinlock *l,
+                                                        const struct spinlock *top)
+{
+    if (panic_in_progress())
+        return;
+    panic("spinlock %s (rank %u) taken with %s (rank %u, taken at %pS) held", l->name, l->rank, top->name,
+          top->rank, (void *)top->taken_at);
+}
+
+/* A CPU that is not yet in the scheduler's hands boots at the highest level, and stays there. */
+static void __attribute__((cold, noinline)) ipl_broken(const struct spinlock *l, ipl_t ipl)
+{
+    if (!((__atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) >> cpu_id()) & 1) || panic_in_progress()) {
+        ipl_set(ipl);
+        return;
+    }
+    panic("spinlock %s (IPL %u) taken at IPL %u", l->name, l->ipl, ipl);
+}
+
+static void __attribute__((cold, noinline)) spun_too_long(struct spinlock *l)
+{
+    const struct thread *h = __atomic_load_n(&l->holder, __ATOMIC_RELAXED);
+
+    if (panic_in_progress())
+        return;
+    if (h == NULL)
+        panic("spinlock %s: CPU %u spun for %lu s, and nobody holds it", l->name, cpu_id(),
+              SPIN_LIMIT_NS / 1000000000UL);
+    panic("spinlock %s: CPU %u spun for %lu s; held by CPU %u (thread %s), which took it at %pS", l->name,
+          cpu_id(), SPIN_LIMIT_NS / 1000000000UL, h->hw.cpu->id, h->name, (void *)l->taken_at);
+}
+
+/* Wait for the ticket. Stands at the lock's IPL, so inter-processor requests are answered. */
+static void __attribute__((noinline)) spin_wait(struct spinlock *l, uint32_t ticket)
+{
+    uint32_t rounds = 0;
+    uint64_t start = 0;
+
+    while (__atomic_load_n(&l->serving, __ATOMIC_ACQUIRE) != ticket) {
+        if (++rounds % SPINS_PER_CLOCK != 0)
+            continue;
+        if (start == 0)
+            start = clock_ns();
+        else if (clock_ns() - start > SPIN_LIMIT_NS)
+            spun_too_long(l);
+    }
+    l->spins++;
+}
+
+static inline void acquire(struct spinlock *l, uint64_t pc)
+{
+    struct thread *t = thread_self();
+    struct spinlock *top = t->spin_top;
+
+    if (top != NULL && top->rank >= l->rank && (top->rank > l->rank || !(l->flags & SPIN_NESTS)))
+        rank_broken(l, top);
+
+    uint32_t ticket = __atomic_fetch_add(&l->next, 1, __ATOMIC_ACQUIRE);
+
+    if (unlikely(__atomic_load_n(&l->serving, __ATOMIC_ACQUIRE) != ticket))
+        spin_wait(l, ticket);
+    __atomic_store_n(&l->holder, t, __ATOMIC_RELAXED);
+    l->below = top;
+    t->spin_top = l;
+    l->taken_at = pc;
+    if (unlikely((++l->acquisitions & SAMPLE_MASK) == 0))
+        l->hold_start = clock_ns();
+}
+
+static void __attribute__((cold, noinline)) end_sample(struct spinlock *l)
+{
+    uint64_t held = clock_ns() - l->hold_start;
+
+    l->hold_start = 0;
+    if (held > l->longest_hold_ns)
+        l->longest_hold_ns = held;
+}
+
+/* l is not the innermost: find it in the chain. */
+static void __attribute__((noinline)) release_out_of_order(struct thread *t, struct spinlock *l)
+{
+    struct spinlock **p = &t->spin_top;
+
+    if (__atomic_load_n(&l->holder, __ATOMIC_RELAXED) != t) {
+        if (panic_in_progress())
+            return;
+        panic("spinlock %s released by CPU %u, which does not hold it", l->name, cpu_id());
+    }
+    while (*p != l)
+        p = &(*p)->below;
+    *p = l->below;
+}
+
+static inline void release(struct spinlock *l)
+{
+    struct thread *t = thread_self();
+
+    if (likely(t->spin_top == l))
+        t->spin_top = l->below;
+    else
+        release_out_of_order(t, l);
+    if (unlikely(l->hold_start != 0))
+        end_sample(l);
+    __atomic_store_n(&l->holder, NULL, __ATOMIC_RELAXED);
+    __atomic_store_n(&l->serving, l->serving + 1, __ATOMIC_RELEASE);
+}
+
+ipl_t spin_lock(struct spinlock *l)
+{
+    ipl_t old = ipl_set(l->ipl);
+
+    if (unlikely(old > l->ipl))
+        ipl_broken(l, old);
+    acquire(l, caller(__builtin_return_address(0)));
+    return old;
+}
+
+void spin_unlock(struct spinlock *l, ipl_t ipl)
+{
+    release(l);
+    ipl_restore(ipl);
+}
+
+void spin_lock_at_ipl(struct spinlock *l)
+{
+    if (unlikely(ipl_get() < l->ipl))
+        ipl_broken(l, ipl_get());
+    acquire(l, caller(__builtin_return_address(0)));
+}
+
+void spin_unlock_at_ipl(struct spinlock *l) { release(l); }
+
+bool spin_held(const struct spinlock *l)
+{
+    return __atomic_load_n(&l->holder, __ATOMIC_RELAXED) == thread_self();
+}
+
+unsigned spin_depth(void)
+{
+    unsigned n = 0;
+
+    for (const struct spinlock *l = thread_self()->spin_top; l; l = l->below)
+        n++;
+    return n;
+}
+
+/*
+ * A reschedule asked for at raised IPL by this CPU itself is only noticed here; one asked for by an
+ * interrupt is noticed on that interrupt's way out. If this thread is moved to another CPU right after
+ * the IPL has dropped, it was just rescheduled, and what is then read of the old or the new
+ * CPU costs at most one call for nothing.
+ */
+void ipl_restore(ipl_t old)
+{
+    ipl_set(old);
+    if (old == IPL_NONE && unlikely(__atomic_load_n(&current_hw->cpu->resched, __ATOMIC_RELAXED)))
+        sched_preempt();
+}

@@ -1,0 +1,228 @@
+/*
+ * Threads: creation, the table, exit and what is left of a thread.
+ *
+ * One stack is one allocation: struct thread lies at its top, the first trap frame of a user thread
+ * right below it (hw.kstack_top), and the stack grows down from there to the guard page. So
+ * a thread costs nothing but its stack, and mm keeps those in a cache.
+ *
+ *     top  +------------------------+
+ *          | struct thread          |
+ *          +------------------------+  hw.kstack_top = address of struct thread
+ *          | stack                  |
+ *          +------------------------+  hw.kstack_base
+ *
+ * Exit. A thread cannot free the stack it stands on. It marks itself DEAD under its run queue's lock and switches
+ * away; the thread that comes next on that CPU finds it as switched_from, when nobody stands on the stack any
+ * more, and puts it on the list of the dead. That is at IPL_CLOCK with the run queue locked, where no
+ * stack may be freed: so the list is a stack without lock, pushed by compare-and-swap and taken as a
+ * whole by an exchange (nobody pops single elements, so a value that comes back does no harm). It is emptied by the
+ * next thread_create(), which is likely to need a stack, and by the reaper thread, which the
+ * clock wakes when something lies there. Nobody else may hold a pointer to the thread by then: a waker's
+ * last look at it is under the run queue's lock that the exit takes too (sched_wake), and the
+ * owner of t->process drops its own pointer before thread_exit().
+ */
+#include "arch/alpha/hw/fp.h"
+#include "arch/alpha/hw/switch.h"
+#include "kernel/base/bitops.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/printk.h"
+#include "kernel/base/string.h"
+#include "kernel/sched/sched_private.h"
+#include "kernel/sched/timer.h"
+#include "kernel/sched/wait.h"
+
+struct kstack_ops kstack_ops;
+
+static struct spinlock table_lock = SPINLOCK_INIT("thread table", RANK_THREADS, IPL_ASTDEL);
+static struct list all_threads = LIST_INIT(all_threads); /* protected by table_lock */
+static uint32_t next_tid = 1;                            /* protected by table_lock */
+static struct thread *dead;                              /* atomic: stack of the dead */
+static struct wait_queue reaper_queue = WAIT_QUEUE_INIT("reaper", reaper_queue);
+
+static void thread_init(struct thread *t, const char *name, unsigned prio, cpumask_t affinity)
+{
+    str_copy(t->name, name, sizeof(t->name));
+    t->prio = (uint8_t)prio;
+    t->state = THREAD_NEW;
+    t->affinity = affinity;
+    t->slice = SLICE_TICKS;
+    list_init(&t->run_link);
+
+    ipl_t ipl = spin_lock(&table_lock);
+
+    t->tid = next_tid++;
+    list_add_tail(&all_threads, &t->all_link);
+    spin_unlock(&table_lock, ipl);
+}
+
+void thread_init_static(struct thread *t, const char *name, unsigned prio, cpumask_t affinity)
+{
+    thread_init(t, name, prio, affinity);
+    t->last_cpu = t->hw.cpu->id;
+}
+
+static void reap(void)
+{
+    struct thread *t = __atomic_exchange_n(&dead, NULL, __ATOMIC_ACQUIRE);
+
+    while (t) {
+        struct thread *next = t->next_dead;
+        uint64_t base = t->stack_base;
+        ipl_t ipl = spin_lock(&table_lock);
+
+        list_remove(&t->all_link);
+        spin_unlock(&table_lock, ipl);
+        if (base)
+            kstack_ops.free(base);
+        t = next;
+    }
+}
+
+void thread_bury(struct thread *t)
+{
+    t->next_dead = __atomic_load_n(&dead, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&dead, &t->next_dead, t, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+}
+
+void thread_reaper_tick(void)
+{
+    if (unlikely(__atomic_load_n(&dead, __ATOMIC_RELAXED) != NULL))
+        wake_one(&reaper_queue);
+}
+
+static void reaper(void *arg)
+{
+    struct waiter w;
+
+    (void)arg;
+    for (;;) {
+        wait_enqueue(&reaper_queue, &w);
+        if (__atomic_load_n(&dead, __ATOMIC_RELAXED) == NULL)
+            wait_block(&w, WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);
+        wait_finish(&w);
+        reap();
+    }
+}
+
+struct thread *thread_create_on(const char *name, void (*fn)(void *), void *arg, unsigned prio,
+                                cpumask_t affinity)
+{
+    uint64_t top, base;
+    struct thread *t;
+
+    KASSERT(prio < PRIO_COUNT, "a priority is below PRIO_COUNT");
+    if (__atomic_load_n(&dead, __ATOMIC_RELAXED) != NULL)
+        reap();
+    base = kstack_ops.alloc(&top);
+    if (base == 0)
+        return NULL;
+    t = (struct thread *)align_down(top - sizeof(*t), 64);
+    memset(t, 0, sizeof(*t));
+    t->stack_base = base;
+    t->hw.kstack_base = base;
+    t->hw.kstack_top = (uint64_t)t;
+    t->hw.cpu = cpu_self();
+    t->entry = fn;
+    t->arg = arg;
+    fp_init(&t->hw);
+    context_prepare(&t->hw, sched_thread_start);
+    thread_set_root(t, boot_threads[0].root_pfn, NULL);
+    thread_init(t, name, prio, affinity);
+    return t;
+}
+
+struct thread *thread_create(const char *name, void (*fn)(void *), void *arg, unsigned prio)
+{
+    return thread_create_on(name, fn, arg, prio, ~0ul);
+}
+
+void thread_start(struct thread *t)
+{
+    KASSERT(t->state == THREAD_NEW, "a thread is started once");
+    sched_enqueue_new(t);
+}
+
+void thread_discard(struct thread *t)
+{
+    KASSERT(t->state == THREAD_NEW, "only a thread that was never started is discarded");
+
+    ipl_t ipl = spin_lock(&table_lock);
+
+    list_remove(&t->all_link);
+    spin_unlock(&table_lock, ipl);
+    kstack_ops.free(t->stack_base);
+}
+
+void thread_exit(void)
+{
+    struct thread *t = thread_self();
+
+    if (t->held_mutexes)
+        panic("thread %s ends with mutex %s held", t->name, t->held[t->held_mutexes - 1]->name);
+    if (t->spin_top)
+        panic("thread %s ends with spinlock %s held", t->name, t->spin_top->name);
+    if (t->root_mask)
+        thread_set_root(t, boot_threads[0].root_pfn, NULL);
+    sched_exit_current();
+}
+
+int thread_sleep_until(uint64_t deadline_ns, unsigned flags)
+{
+    /* On no queue: only the deadline or a signal ends it. */
+    struct wait_queue nowhere;
+    struct waiter w = {.thread = thread_self(), .queue = &nowhere};
+    int err = wait_block(&w, flags, deadline_ns);
+
+    return err == -ETIMEDOUT ? 0 : err;
+}
+
+void thread_sleep_ns(uint64_t ns)
+{
+    thread_sleep_until(clock_ns() + ns, WAIT_UNINTERRUPTIBLE);
+}
+
+uint64_t thread_cpu_ns(const struct thread *t)
+{
+    return __atomic_load_n(&t->run_ns, __ATOMIC_RELAXED);
+}
+
+void thread_for_each(void (*fn)(struct thread *, void *), void *arg)
+{
+    struct thread *t;
+    ipl_t ipl = spin_lock(&table_lock);
+
+    list_for_each_entry(t, &all_threads, all_link)
+        fn(t, arg);
+    spin_unlock(&table_lock, ipl);
+}
+
+static const char *const state_names[] = {"new", "ready", "running", "waiting", "dead"};
+
+/* For a panic: every thread, without the lock. */
+static void dump_threads(void)
+{
+    const struct thread *t;
+
+    list_for_each_entry(t, &all_threads, all_link) {
+        printk("thread %u %s: %s, CPU %u, priority %u, %lu switches, ksp %#lx", t->tid, t->name,
+               t->state < ARRAY_SIZE(state_names) ? state_names[t->state] : "?", t->last_cpu, t->prio,
+               t->switches, t->hw.pcb.ksp);
+        for (uint32_t i = 0; i < t->held_mutexes; i++)
+            printk(", holds %s", t->held[i]->name);
+        for (const struct spinlock *l = t->spin_top; l; l = l->below)
+            printk(", holds spinlock %s (%pS)", l->name, (void *)l->taken_at);
+        printk("\n");
+    }
+}
+
+void thread_boot(void)
+{
+    struct thread *t = thread_create("reaper", reaper, NULL, PRIO_NORMAL);
+
+    if (t == NULL)
+        panic("no memory for the reaper");
+    thread_start(t);
+    panic_register_dump("threads", dump_threads);
+}

@@ -1,0 +1,99 @@
+/*
+ * Timers: a queue for each CPU, in the order of the deadlines, and the CPU's one-shot alarm set to the first of them. The
+ * alarm comes as a clock interrupt, to the nanosecond where time is counted in instructions; the interval clock looks too,
+ * so an alarm that a machine loses costs one tick.
+ *
+ * A timer's function runs at IPL_CLOCK with the queue unlocked, so that it may wake threads and start timers; `running` names
+ * it meanwhile, for timer_cancel_wait().
+ */
+#include "kernel/sched/timerq.h"
+
+#include "kernel/base/panic.h"
+#include "kernel/sched/sched_private.h"
+
+struct timer_cpu {
+    struct spinlock lock;   /* RANK_TIMER */
+    struct list timers;     /* protected by lock; written by own CPU only when it is not empty: timers start on the own CPU, others cancel */
+    uint64_t first_ns;      /* deadline of the first; atomic: protected by lock, read without it by the own CPU */
+    struct timer *running;  /* atomic: written by own CPU under lock */
+} __attribute__((aligned(128)));
+
+static struct timer_cpu timer_cpus[MAX_CPUS];
+
+uint64_t clock_ns(void) { return clock_read_ns(); }
+uint64_t clock_wall_ns(void) { return clock_read_wall_ns(); }
+
+void timer_boot(void)
+{
+    for (unsigned i = 0; i < MAX_CPUS; i++) {
+        spin_init(&timer_cpus[i].lock, "timers", RANK_TIMER, IPL_CLOCK);
+        list_init(&timer_cpus[i].timers);
+        timer_cpus[i].first_ns = TIMERQ_NEVER;
+    }
+}
+
+void timer_start(struct timer *t, uint64_t deadline_ns)
+{
+    ipl_t ipl = ipl_raise(IPL_CLOCK);
+    struct timer_cpu *tc = &timer_cpus[cpu_id()];
+
+    spin_lock_at_ipl(&tc->lock);
+    t->cpu = cpu_id();
+    t->deadline_ns = deadline_ns;
+    if (timerq_add(&tc->timers, t)) {
+        __atomic_store_n(&tc->first_ns, deadline_ns, __ATOMIC_RELAXED);
+        clock_alarm_at(deadline_ns);
+    }
+    spin_unlock_at_ipl(&tc->lock);
+    ipl_restore(ipl);
+}
+
+bool timer_cancel(struct timer *t)
+{
+    struct timer_cpu *tc = &timer_cpus[t->cpu];
+    ipl_t ipl = ipl_raise(IPL_CLOCK);
+    bool pending;
+
+    spin_lock_at_ipl(&tc->lock);
+    pending = t->pending;
+    if (pending) {
+        timerq_remove(t);
+        /* An alarm that finds nothing due is harmless, so it is left as it is. */
+        __atomic_store_n(&tc->first_ns, timerq_first(&tc->timers), __ATOMIC_RELAXED);
+    }
+    spin_unlock_at_ipl(&tc->lock);
+    ipl_restore(ipl);
+    return pending;
+}
+
+bool timer_cancel_wait(struct timer *t)
+{
+    struct timer_cpu *tc = &timer_cpus[t->cpu];
+
+    if (timer_cancel(t))
+        return true;
+    while (__atomic_load_n(&tc->running, __ATOMIC_ACQUIRE) == t)
+        ; /* on another CPU, and for some microseconds: a timer's function does not wait */
+    return false;
+}
+
+void timer_run(uint64_t now_ns)
+{
+    struct timer_cpu *tc = &timer_cpus[cpu_id()];
+    struct timer *t;
+
+    if (__atomic_load_n(&tc->first_ns, __ATOMIC_RELAXED) > now_ns)
+        return;
+    spin_lock_at_ipl(&tc->lock);
+    while ((t = timerq_pop_due(&tc->timers, now_ns))) {
+        __atomic_store_n(&tc->running, t, __ATOMIC_RELAXED);
+        spin_unlock_at_ipl(&tc->lock);
+        t->fn(t);
+        spin_lock_at_ipl(&tc->lock);
+        __atomic_store_n(&tc->running, NULL, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&tc->first_ns, timerq_first(&tc->timers), __ATOMIC_RELAXED);
+    if (tc->first_ns != TIMERQ_NEVER)
+        clock_alarm_at(tc->first_ns);
+    spin_unlock_at_ipl(&tc->lock);
+}

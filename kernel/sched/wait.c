@@ -1,0 +1,172 @@
+/*
+ * Wait queues.
+ *
+ * No wake-up is lost. The sleeper, on the queue since wait_enqueue(), goes to sleep only if, under its run
+ * queue's lock, w->queue is not NULL; it then sets WAITING and holds that lock until its registers are saved. The waker takes the waiter off
+ * under the queue's lock, and stores NULL into w->queue under the lock of the thread's run queue (sched_wake). Those two
+ * critical sections of the run queue's lock have an order: if the waker's is first, the sleeper sees NULL and does not sleep;
+ * if the sleeper's is first, the waker finds a WAITING thread with its context saved and makes it
+ * runnable. Signals and timeouts go the same way, with t->interrupted and the local `timed_out` in place of w->queue.
+ *
+ * Nobody is touched too late. The waiter lies on the sleeper's stack, and the sleeper may be gone right after it has seen
+ * w->queue == NULL. The waker's last access to the waiter and to the thread is inside that critical section of the run queue: to
+ * end, the thread would have to take the same lock. Its last access to the wait queue is the release of the queue's lock, and
+ * wait_finish() waits for that: it looks whether the lock is busy once it has seen NULL. Whoever stored the NULL had taken
+ * the lock before, and the store was a release, so we see the ticket that it drew; if we see it served too, the waker is out.
+ */
+#include "kernel/sched/wait.h"
+
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/sched/sched_private.h"
+#include "kernel/sched/timer.h"
+
+void wait_queue_init(struct wait_queue *q, const char *name)
+{
+    spin_init(&q->lock, name, RANK_WAIT, IPL_CLOCK);
+    list_init(&q->waiters);
+}
+
+static inline void enqueue(struct wait_queue *q, struct waiter *w, bool first)
+{
+    ipl_t ipl = spin_lock(&q->lock);
+
+    w->thread = thread_self();
+    w->home = q;
+    if (first)
+        list_add_head(&q->waiters, &w->link);
+    else
+        list_add_tail(&q->waiters, &w->link);
+    __atomic_store_n(&w->queue, q, __ATOMIC_RELAXED);
+    spin_unlock(&q->lock, ipl);
+}
+
+void wait_enqueue(struct wait_queue *q, struct waiter *w) { enqueue(q, w, false); }
+void wait_enqueue_first(struct wait_queue *q, struct waiter *w) { enqueue(q, w, true); }
+
+struct timeout {
+    struct timer timer;
+    struct thread *thread;
+    bool done; /* atomic */
+};
+
+/* At IPL_CLOCK. */
+static void timeout_fn(struct timer *timer)
+{
+    struct timeout *o = container_of(timer, struct timeout, timer);
+
+    __atomic_store_n(&o->done, true, __ATOMIC_RELEASE);
+    sched_wake(o->thread, NULL);
+}
+
+static void __attribute__((cold, noinline)) may_not_wait(const struct thread *t, ipl_t ipl)
+{
+    if (t->spin_top)
+        panic("thread %s waits with spinlock %s held, taken at %pS", t->name, t->spin_top->name,
+              (void *)t->spin_top->taken_at);
+    panic("thread %s waits at IPL %u", t->name, ipl);
+}
+
+/* Sleep until the waiter is woken, done is set, or (interruptible) a signal came. Each may be so already. */
+static int block(struct waiter *w, unsigned flags, const bool *done)
+{
+    struct thread *t = thread_self();
+    int err = 0;
+
+    for (;;) {
+        ipl_set(IPL_CLOCK);
+
+        struct runq *rq = runq_self();
+
+        spin_lock_at_ipl(&rq->lock);
+        if (__atomic_load_n(&w->queue, __ATOMIC_ACQUIRE) == NULL)
+            break;
+        if (done && __atomic_load_n(done, __ATOMIC_ACQUIRE)) {
+            err = -ETIMEDOUT;
+            break;
+        }
+        if (flags & WAIT_INTERRUPTIBLE) {
+            if (__atomic_load_n(&t->interrupted, __ATOMIC_ACQUIRE)) {
+                err = -EINTR;
+                break;
+            }
+            t->interruptible = 1;
+        }
+        sched_block_locked(rq);
+        /* Mostly it is the waiter that was woken: then there is nothing to look at under the lock. */
+        if (likely(__atomic_load_n(&w->queue, __ATOMIC_ACQUIRE) == NULL)) {
+            ipl_restore(IPL_NONE);
+            return 0;
+        }
+    }
+    spin_unlock_at_ipl(&runq_self()->lock);
+    ipl_restore(IPL_NONE);
+    return err;
+}
+
+int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns)
+{
+    struct thread *t = thread_self();
+    ipl_t ipl = ipl_get();
+
+    if (unlikely(ipl != IPL_NONE || t->spin_top != NULL))
+        may_not_wait(t, ipl);
+    if (__atomic_load_n(&w->queue, __ATOMIC_ACQUIRE) == NULL)
+        return 0;
+    if (deadline_ns == WAIT_FOREVER)
+        return block(w, flags, NULL);
+
+    struct timeout o = {.timer = {.fn = timeout_fn}, .thread = t, .done = false};
+    int err;
+
+    timer_start(&o.timer, deadline_ns);
+    err = block(w, flags, &o.done);
+    timer_cancel_wait(&o.timer);
+    return err;
+}
+
+void wait_finish(struct waiter *w)
+{
+    struct wait_queue *q = w->home;
+    ipl_t ipl;
+
+    if (__atomic_load_n(&w->queue, __ATOMIC_ACQUIRE) == NULL && !spin_is_busy(&q->lock))
+        return;
+    ipl = spin_lock(&q->lock);
+    if (__atomic_load_n(&w->queue, __ATOMIC_RELAXED) != NULL) {
+        list_remove(&w->link);
+        __atomic_store_n(&w->queue, NULL, __ATOMIC_RELAXED);
+    }
+    spin_unlock(&q->lock, ipl);
+}
+
+/* The waiter is off the list and its thread sees it. q is locked. */
+static inline void wake(struct waiter *w)
+{
+    list_remove(&w->link);
+    sched_wake(w->thread, &w->queue);
+}
+
+unsigned wake_one(struct wait_queue *q)
+{
+    ipl_t ipl = spin_lock(&q->lock);
+    bool any = !list_empty(&q->waiters);
+
+    if (any)
+        wake(list_first_entry(&q->waiters, struct waiter, link));
+    spin_unlock(&q->lock, ipl);
+    return any;
+}
+
+unsigned wake_all(struct wait_queue *q)
+{
+    ipl_t ipl = spin_lock(&q->lock);
+    unsigned n = 0;
+
+    while (!list_empty(&q->waiters)) {
+        wake(list_first_entry(&q->waiters, struct waiter, link));
+        n++;
+    }
+    spin_unlock(&q->lock, ipl);
+    return n;
+}
