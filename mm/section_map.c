@@ -32,6 +32,7 @@
 #include "mm/pool.h"
 #include "mm/pt.h"
 #include "mm/region.h"
+#include "mm/section_pt.h"
 #include "mm/shpt.h"
 
 #define PIECE PTE_L2_SPAN /* what a level-3 page maps */
@@ -152,157 +153,6 @@ int section_map_check(struct aspace *as, const struct section_map_request *r, ui
     return status;
 }
 
-/* ---- writing and clearing tables ---- */
-
-static uint64_t page_of_va(const struct map_entry *e, vaddr_t va)
-{
-    return (e->offset + (va - e->start)) / PAGE_SIZE;
-}
-
-static pte_t private_bits(const struct map_entry *e)
-{
-    return pt_user_bits(e->prot, true) | PTE_SW_WIRED | PTE_SW_SHARED;
-}
-
-/* Level-2 PTEs for n pieces at va, all in one level-2 page. */
-static void fill_shared(const struct section *shpt, pte_t *l2, vaddr_t va, uint64_t piece,
-                        uint64_t n)
-{
-    uint64_t filled = n;
-
-    if (shpt->first.n) {
-        gh_fill(l2, n, va >> 23, pfn_add(shpt->first, piece), pte_table(PFN_NONE) | PTE_SW_SHPT);
-    } else {
-        filled = 0;
-        for (uint64_t i = 0; i < n; i++) {
-            pte_t pte = pt_load(shpt_l2_pte(shpt, piece + i));
-
-            if (pte_valid(pte)) {
-                __atomic_store_n(&l2[i], pte, __ATOMIC_RELEASE);
-                filled++;
-            }
-        }
-    }
-    pt_count(l2, (int)filled);
-}
-
-static int map_shared(struct aspace *as, const struct map_entry *e, vaddr_t va, vaddr_t end)
-{
-    const struct section *shpt = e->smap->section->related;
-
-    while (va < end) {
-        uint64_t left = (end - va + PIECE - 1) / PIECE;
-        uint64_t n = MIN(left, (uint64_t)PTES_PER_PAGE - pte_l2_index(va));
-        pte_t *l2 = pt_create(as, va, 2);
-
-        if (!l2)
-            return -ENOMEM;
-        fill_shared(shpt, l2, va, page_of_va(e, va) / PIECE_PAGES, n);
-        va += n * PIECE;
-    }
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    return 0;
-}
-
-/* A new level-3 page behind the zero level-2 PTE, with n PTEs from va on already in it: nothing is written twice. */
-static int new_private_table(struct aspace *as, pte_t *l2, const struct map_entry *e, vaddr_t va,
-                             uint64_t n)
-{
-    unsigned first = pte_l3_index(va);
-    pte_t *l3;
-    pfn_t pfn;
-
-    if (page_alloc(0, PAGE_T_PT, as->home_rad, &pfn) != 0)
-        return -ENOMEM;
-    page_of(pfn)->owner = kseg_paddr(l2).a;
-    page_of(pfn)->aux = (uint32_t)n;
-    l3 = kseg_page(pfn);
-    memset(l3, 0, first * sizeof(pte_t));
-    gh_fill(l3 + first, n, va >> PAGE_SHIFT,
-            pfn_add(e->smap->section->first, page_of_va(e, va)), private_bits(e));
-    memset(l3 + first + n, 0, (PTES_PER_PAGE - first - n) * sizeof(pte_t));
-    if (!pt_cas(l2, 0, pte_table(pfn)))
-        panic("a level-2 PTE changes under the exclusive mutex");
-    count(&as->counts.pt_pages, 1);
-    return 0;
-}
-
-/* ALLOC section, private tables: one sweep, hints by this mapping's addresses. */
-static int map_private_alloc(struct aspace *as, const struct map_entry *e, vaddr_t va,
-                             vaddr_t end)
-{
-    while (va < end) {
-        uint64_t n = MIN((end - va) / PAGE_SIZE, PIECE_PAGES - pte_l3_index(va));
-        pte_t *l2 = pt_create(as, va, 2);
-
-        if (!l2)
-            return -ENOMEM;
-        if (*l2 == 0) {
-            if (new_private_table(as, l2, e, va, n) != 0)
-                return -ENOMEM;
-        } else {
-            pte_t *l3 = pt_lookup(as, va, 3);
-
-            if (!l3)
-                return -ENOMEM;
-            gh_fill(l3, n, va >> PAGE_SHIFT,
-                    pfn_add(e->smap->section->first, page_of_va(e, va)), private_bits(e));
-            pt_count(l3, (int)n);
-        }
-        va += n * PAGE_SIZE;
-    }
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    return 0;
-}
-
-/* Zero n PTEs of one table; keeps the table's count. */
-static void clear_run(pte_t *p, uint64_t n)
-{
-    int cleared = 0;
-
-    for (uint64_t i = 0; i < n; i++)
-        if (p[i]) {
-            __atomic_store_n(&p[i], 0, __ATOMIC_RELAXED);
-            cleared++;
-        }
-    if (cleared)
-        pt_count(p, -cleared);
-}
-
-static void clear_tables(struct aspace *as, const struct map_entry *e, vaddr_t va, vaddr_t end)
-{
-    unsigned level = e->smap->shared ? 2 : 3;
-    uint64_t span = e->smap->shared ? PIECE : PAGE_SIZE;
-
-    while (va < end) {
-        uint64_t index = e->smap->shared ? pte_l2_index(va) : pte_l3_index(va);
-        uint64_t n = MIN((end - va + span - 1) / span, (uint64_t)PTES_PER_PAGE - index);
-        pte_t *p = pt_lookup(as, va, level);
-
-        if (p)
-            clear_run(p, n);
-        va += n * span;
-    }
-}
-
-/* Everything that a CPU may know of the entry, its page-table-space addresses included. */
-static void gather_all(struct tb_gather *g, const struct map_entry *e)
-{
-    for (unsigned i = 0; i <= TB_GATHER_VAS; i++)
-        tb_gather_va(g, e->start);
-}
-
-static void take_down(struct aspace *as, struct map_entry *e)
-{
-    struct tb_gather g;
-
-    tb_gather_begin(&g, &as->loaded, TB_UNMAP);
-    clear_tables(as, e, e->start, e->end);
-    gather_all(&g, e);
-    pt_prune(as, e->start, e->end, &g);
-    tb_gather_flush(&g);
-}
-
 /* ---- mappings ---- */
 
 static struct section_map *smap_create(struct aspace *as, struct section *s, vaddr_t start,
@@ -342,14 +192,6 @@ static void smap_end(struct section_map *m)
     section_drop(s);
 }
 
-/* Tables for [start, end) of the entry, hints as that stretch by itself allows. 0 or -ENOMEM. */
-static int fill_tables(struct aspace *as, const struct map_entry *e, vaddr_t start, vaddr_t end)
-{
-    if (e->smap->shared)
-        return map_shared(as, e, start, end);
-    return section_is_alloc(e->smap->section) ? map_private_alloc(as, e, start, end) : 0;
-}
-
 static int map_locked(struct aspace *as, struct section *s, const struct section_map_request *r,
                       struct map_entry *e, struct section_map *m, struct plan *p)
 {
@@ -366,8 +208,8 @@ static int map_locked(struct aspace *as, struct section *s, const struct section
     e->smap = m;
     m->start = p->start;
     m->shared = p->shared;
-    if (fill_tables(as, e, e->start, e->end) != 0) {
-        take_down(as, e);
+    if (section_tables_fill(as, e, e->start, e->end) != 0) {
+        section_tables_take_down(as, e);
         return SS$_INSFMEM;
     }
     smap_link(m);
@@ -413,7 +255,7 @@ static int count_made_valid(struct aspace *as, struct section *s)
 static int fault_shared(struct aspace *as, struct map_entry *e, vaddr_t va)
 {
     struct section *s = e->smap->section;
-    uint64_t page = page_of_va(e, va);
+    uint64_t page = section_page_at(e, va);
     pte_t *l2 = pt_lookup(as, va, 2);
     bool picked_up = false;
     pte_t table, *pte, now;
@@ -449,7 +291,7 @@ static int fault_shared(struct aspace *as, struct map_entry *e, vaddr_t va)
 static int fault_private(struct aspace *as, struct map_entry *e, vaddr_t va)
 {
     struct section *s = e->smap->section;
-    uint64_t page = page_of_va(e, va);
+    uint64_t page = section_page_at(e, va);
     pte_t *own, *global, table;
     bool made = false;
 
@@ -464,7 +306,7 @@ static int fault_private(struct aspace *as, struct map_entry *e, vaddr_t va)
     global = pt_table(table) + page % PIECE_PAGES;
     if (!pte_valid(pt_load(global)))
         made = section_make_valid(s, page, global);
-    if (pt_cas(own, 0, pte_make(pte_pfn(pt_load(global)), private_bits(e))) && !made) {
+    if (pt_cas(own, 0, pte_make(pte_pfn(pt_load(global)), section_private_bits(e))) && !made) {
         count(&as->counts.section_global_valid, 1);
         count(&s->counts.global_valid, 1);
     }
@@ -486,33 +328,11 @@ static int op_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr
     (void)end;
     if (!e->smap)
         return 0; /* fork failed before it was this entry's turn */
-    take_down(as, e);
+    section_tables_take_down(as, e);
     __atomic_fetch_sub(&as->counts.section_pages, (e->end - e->start) / PAGE_SIZE, __ATOMIC_RELAXED);
     smap_end(e->smap);
     e->smap = NULL;
     return 0;
-}
-
-/*
- * Hints of a block that a split cuts: all its PTEs are cleared, the translation buffers flushed, and each side filled anew with what
- * is left to it. The exclusive mutex keeps faults out meanwhile.
- */
-static void cut_block(struct aspace *as, struct map_entry *e, vaddr_t va)
-{
-    uint64_t span = e->smap->shared ? PIECE : PAGE_SIZE;
-    uint64_t block = pte_gh_pages(3) * span;
-    vaddr_t low = MAX(e->start, va & ~(block - 1));
-    vaddr_t high = MIN(e->end, (va & ~(block - 1)) + block);
-    struct tb_gather g;
-
-    if (va % block == 0 || !section_is_alloc(e->smap->section))
-        return;
-    tb_gather_begin(&g, &as->loaded, TB_UNMAP);
-    clear_tables(as, e, low, high);
-    gather_all(&g, e);
-    tb_gather_flush(&g);
-    if (fill_tables(as, e, low, va) != 0 || fill_tables(as, e, va, high) != 0)
-        panic("page tables that were there are missing");
 }
 
 static int op_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
@@ -529,7 +349,7 @@ static int op_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
         return -ENOMEM;
     }
     smap_link(second->smap);
-    cut_block(m->aspace, e, va);
+    section_tables_cut(m->aspace, e, va);
     return 0;
 }
 
@@ -558,8 +378,8 @@ static int op_fork(struct aspace *src, struct map_entry *e, struct aspace *dst,
         return -ENOMEM;
     }
     smap_link(child->smap);
-    if (fill_tables(dst, child, child->start, child->end) != 0) {
-        take_down(dst, child);
+    if (section_tables_fill(dst, child, child->start, child->end) != 0) {
+        section_tables_take_down(dst, child);
         smap_end(child->smap);
         child->smap = NULL;
         return -ENOMEM;

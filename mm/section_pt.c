@@ -1,0 +1,213 @@
+/*
+ * Page tables of section mappings: see the header. The address space's mutex is held exclusively by all callers, so that
+ * nobody walks or fills the same stretch meanwhile.
+ */
+#include "mm/section_pt.h"
+
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/string.h"
+#include "mm/section_gh.h"
+#include "mm/shpt.h"
+
+#define PIECE PTE_L2_SPAN /* what a level-3 page maps */
+#define PIECE_PAGES ((uint64_t)PTES_PER_PAGE)
+
+/* A new table page, zero but for n PTEs from index on, which the caller fills at once: nothing is written twice. */
+static pte_t *table_begin(struct aspace *as, const pte_t *upper, unsigned index, uint64_t n)
+{
+    pte_t *table;
+    pfn_t pfn;
+
+    if (page_alloc(0, PAGE_T_PT, as->home_rad, &pfn) != 0)
+        return NULL;
+    page_of(pfn)->owner = kseg_paddr(upper).a;
+    page_of(pfn)->aux = (uint32_t)n;
+    table = kseg_page(pfn);
+    memset(table, 0, index * sizeof(pte_t));
+    memset(table + index + n, 0, (PTES_PER_PAGE - index - n) * sizeof(pte_t));
+    return table;
+}
+
+/* Put it behind the zero PTE of the level above. */
+static void table_install(struct aspace *as, pte_t *upper, const pte_t *table)
+{
+    if (!pt_cas(upper, 0, pte_table(paddr_to_pfn(kseg_paddr(table)))))
+        panic("a page-table entry changes under the exclusive mutex");
+    __atomic_fetch_add(&as->counts.pt_pages, 1, __ATOMIC_RELAXED);
+}
+
+/* Copy the level-2 PTEs of n pieces of a FLUID section, as far as their level-3 pages are there. */
+static void copy_shared(const struct section *shpt, pte_t *l2, uint64_t piece, uint64_t n)
+{
+    int copied = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        pte_t pte = pt_load(shpt_l2_pte(shpt, piece + i));
+
+        if (pte_valid(pte)) {
+            __atomic_store_n(&l2[i], pte, __ATOMIC_RELEASE);
+            copied++;
+        }
+    }
+    pt_count(l2, copied);
+}
+
+/* Level-2 PTEs for n pieces at va, all in one level-2 page. 0 or -ENOMEM. */
+static int fill_shared(struct aspace *as, const struct section *shpt, vaddr_t va, uint64_t piece,
+                       uint64_t n)
+{
+    pte_t *l1 = pt_lookup(as, va, 1), *l2;
+    unsigned index = pte_l2_index(va);
+    pte_t bits = pte_table(PFN_NONE) | PTE_SW_SHPT;
+
+    if (shpt->first.n && *l1 == 0) {
+        pte_t *table = table_begin(as, l1, index, n);
+
+        if (!table)
+            return -ENOMEM;
+        gh_fill(table + index, n, va >> 23, pfn_add(shpt->first, piece), bits);
+        table_install(as, l1, table);
+        return 0;
+    }
+    l2 = pt_create(as, va, 2);
+    if (!l2)
+        return -ENOMEM;
+    if (shpt->first.n) {
+        gh_fill(l2, n, va >> 23, pfn_add(shpt->first, piece), bits);
+        pt_count(l2, (int)n);
+    } else {
+        copy_shared(shpt, l2, piece, n);
+    }
+    return 0;
+}
+
+static int map_shared(struct aspace *as, const struct map_entry *e, vaddr_t va, vaddr_t end)
+{
+    const struct section *shpt = e->smap->section->related;
+
+    while (va < end) {
+        uint64_t left = (end - va + PIECE - 1) / PIECE;
+        uint64_t n = MIN(left, (uint64_t)PTES_PER_PAGE - pte_l2_index(va));
+
+        if (fill_shared(as, shpt, va, section_page_at(e, va) / PIECE_PAGES, n) != 0)
+            return -ENOMEM;
+        va += n * PIECE;
+    }
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    return 0;
+}
+
+/* Level-3 PTEs for n pages at va, all in one level-3 page. 0 or -ENOMEM. */
+static int fill_private(struct aspace *as, const struct map_entry *e, vaddr_t va, uint64_t n)
+{
+    pfn_t pfn = pfn_add(e->smap->section->first, section_page_at(e, va));
+    pte_t *l2 = pt_create(as, va, 2), *l3;
+
+    if (!l2)
+        return -ENOMEM;
+    if (*l2 == 0) {
+        unsigned index = pte_l3_index(va);
+        pte_t *table = table_begin(as, l2, index, n);
+
+        if (!table)
+            return -ENOMEM;
+        gh_fill(table + index, n, va >> PAGE_SHIFT, pfn, section_private_bits(e));
+        table_install(as, l2, table);
+        return 0;
+    }
+    l3 = pt_lookup(as, va, 3);
+    if (!l3)
+        return -ENOMEM;
+    gh_fill(l3, n, va >> PAGE_SHIFT, pfn, section_private_bits(e));
+    pt_count(l3, (int)n);
+    return 0;
+}
+
+/* ALLOC section, private tables: one sweep, hints by this mapping's addresses. */
+static int map_private_alloc(struct aspace *as, const struct map_entry *e, vaddr_t va,
+                             vaddr_t end)
+{
+    while (va < end) {
+        uint64_t n = MIN((end - va) / PAGE_SIZE, PIECE_PAGES - pte_l3_index(va));
+
+        if (fill_private(as, e, va, n) != 0)
+            return -ENOMEM;
+        va += n * PAGE_SIZE;
+    }
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    return 0;
+}
+
+/* Zero n PTEs of one table; keeps the table's count. */
+static void clear_run(pte_t *p, uint64_t n)
+{
+    int cleared = 0;
+
+    for (uint64_t i = 0; i < n; i++)
+        if (p[i]) {
+            __atomic_store_n(&p[i], 0, __ATOMIC_RELAXED);
+            cleared++;
+        }
+    if (cleared)
+        pt_count(p, -cleared);
+}
+
+static void clear_tables(struct aspace *as, const struct map_entry *e, vaddr_t va, vaddr_t end)
+{
+    unsigned level = e->smap->shared ? 2 : 3;
+    uint64_t span = e->smap->shared ? PIECE : PAGE_SIZE;
+
+    while (va < end) {
+        uint64_t index = e->smap->shared ? pte_l2_index(va) : pte_l3_index(va);
+        uint64_t n = MIN((end - va + span - 1) / span, (uint64_t)PTES_PER_PAGE - index);
+        pte_t *p = pt_lookup(as, va, level);
+
+        if (p)
+            clear_run(p, n);
+        va += n * span;
+    }
+}
+
+/* Everything that a CPU may know of the entry, its page-table-space addresses included. */
+static void gather_all(struct tb_gather *g, const struct map_entry *e)
+{
+    for (unsigned i = 0; i <= TB_GATHER_VAS; i++)
+        tb_gather_va(g, e->start);
+}
+
+void section_tables_take_down(struct aspace *as, struct map_entry *e)
+{
+    struct tb_gather g;
+
+    tb_gather_begin(&g, &as->loaded, TB_UNMAP);
+    clear_tables(as, e, e->start, e->end);
+    gather_all(&g, e);
+    pt_prune(as, e->start, e->end, &g);
+    tb_gather_flush(&g);
+}
+
+int section_tables_fill(struct aspace *as, const struct map_entry *e, vaddr_t start, vaddr_t end)
+{
+    if (e->smap->shared)
+        return map_shared(as, e, start, end);
+    return section_is_alloc(e->smap->section) ? map_private_alloc(as, e, start, end) : 0;
+}
+
+void section_tables_cut(struct aspace *as, const struct map_entry *e, vaddr_t va)
+{
+    uint64_t span = e->smap->shared ? PIECE : PAGE_SIZE;
+    uint64_t block = pte_gh_pages(3) * span;
+    vaddr_t low = MAX(e->start, va & ~(block - 1));
+    vaddr_t high = MIN(e->end, (va & ~(block - 1)) + block);
+    struct tb_gather g;
+
+    if (va % block == 0 || !section_is_alloc(e->smap->section))
+        return;
+    tb_gather_begin(&g, &as->loaded, TB_UNMAP);
+    clear_tables(as, e, low, high);
+    gather_all(&g, e);
+    tb_gather_flush(&g);
+    if (section_tables_fill(as, e, low, va) != 0 || section_tables_fill(as, e, va, high) != 0)
+        panic("page tables that were there are missing");
+}
