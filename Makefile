@@ -218,7 +218,7 @@ debug: all ## boot, and wait for GDB to be attached
 	$(Q)scripts/run --gdb $(ARGS)
 
 bench: all ## measure in instructions, and compare with Linux/Alpha
-	$(Q)$(PYTHON) scripts/bench
+	$(Q)$(PYTHON) scripts/bench --limit 1
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'

@@ -1,5 +1,5 @@
-// RUN: -m 8G --reserve 'BENCH_SHARED 4096 /ALLOCATE /ZERO /PAGE_TABLES' --reserve 'BENCH_PRIVATE
-// 1024 /ALLOCATE /ZERO /NOPAGE_TABLES'
+// RUN: -m 8G --reserve 'BENCH_SHARED 4096 /ALLOCATE /ZERO /PAGE_TABLES'
+// RUN: --reserve 'BENCH_PRIVATE 1024 /ALLOCATE /ZERO /NOPAGE_TABLES'
 /*
  * What the services cost that create, map and delete memory-resident sections. Needs 8 GiB of
  * memory and the entries BENCH_SHARED  4096 /ALLOCATE /ZERO /PAGE_TABLES BENCH_PRIVATE 1024

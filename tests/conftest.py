@@ -1,0 +1,99 @@
+"""What all tests share: running things in the emulator through scripts/run, and TAP."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parent.parent
+
+# `make test` has built everything: scripts/run need not look again at each start.
+os.environ["MEGALITH_BUILT"] = "1"
+
+TAP_LINE = re.compile(r"^(not )?ok\b\s*(\d+)?\s*-?\s*(.*)$")
+TAP_PLAN = re.compile(r"^1\.\.(\d+)")
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished scripts/run."""
+
+    status: int
+    output: bytes  # exactly what the command wrote to its standard output
+    console: str  # the console, the command's standard error, and what scripts/run said
+
+    @property
+    def text(self) -> str:
+        return self.output.decode()
+
+    def expect(self, status: int) -> Done:
+        """This run, which must have ended with this status."""
+        if self.status != status:
+            pytest.fail(
+                f"status {self.status}, not {status}\n--- output\n"
+                f"{self.output[-4000:].decode(errors='replace')}\n--- console\n{self.console[-8000:]}",
+                pytrace=False,
+            )
+        return self
+
+
+def run_guest(
+    *command: str | os.PathLike[str],
+    smp: int | None = None,
+    memory: str | None = None,
+    options: tuple[str, ...] | list[str] = (),
+    timeout: float = 60,
+    stdin: bytes = b"",
+) -> Done:
+    """Boots, runs COMMAND (none: the shell), and returns how it went. Never raises for a status."""
+    words = [str(TOP / "scripts/run"), "--timeout", str(timeout)]
+    words += ["--smp", str(smp)] if smp else []
+    words += ["-m", memory] if memory else []
+    words += [*options]
+    words += ["--", *map(str, command)] if command else []
+    # scripts/run keeps the time itself; this limit only guards against its own failure.
+    done = subprocess.run(words, input=stdin, capture_output=True, timeout=timeout + 60)
+    return Done(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
+
+
+@pytest.fixture
+def run() -> Callable[..., Done]:
+    return run_guest
+
+
+def marked(source: Path, mark: str) -> list[str]:
+    """The words behind `// MARK:` in a source; several such lines are read as one."""
+    lines = re.findall(rf"^// {mark}:(.*)$", source.read_text(), re.MULTILINE)
+    return shlex.split(" ".join(lines))
+
+
+def check_tap(text: str) -> int:
+    """Fails the test when a line of TAP says so, or lines are missing; returns how many passed."""
+    failed: list[str] = []
+    passed = planned = 0
+    seen_plan = False
+    for line in text.splitlines():
+        plan = TAP_PLAN.match(line)
+        result = TAP_LINE.match(line)
+        if line.startswith("Bail out!"):
+            failed.append(line)
+        elif plan:
+            planned, seen_plan = int(plan.group(1)), True
+        elif result and result.group(1) and "# TODO" not in line:
+            failed.append(line)
+        elif result:
+            passed += 1
+    tail = "\n".join(text.splitlines()[-40:])
+    if failed:
+        pytest.fail("\n".join(failed) + f"\n--- output\n{tail}", pytrace=False)
+    if not seen_plan or planned != passed or not passed:
+        what = f"plan of {planned}" if seen_plan else "no plan"
+        pytest.fail(f"{what}, {passed} passed\n--- output\n{tail}", pytrace=False)
+    return passed

@@ -1,0 +1,103 @@
+"""The Makefile: what it builds again, and what it leaves alone. Works in a copy of the tree."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import TOP
+from test_style import tracked
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tree with what is built, at another place, times kept."""
+    top = tmp_path_factory.mktemp("tree")
+    for path in tracked():
+        (top / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(TOP / path, top / path)
+    # Archives and programs are not needed as bytes; -p keeps the times that make compares.
+    subprocess.run(["cp", "-a", TOP / "build", top / "build"], check=True)
+    (top / ".venv").symlink_to(TOP / ".venv")
+    return top
+
+
+def make(top: Path, *words: str) -> str:
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+    done = subprocess.run(
+        ["make", *words], cwd=top, env=clean, capture_output=True, text=True, timeout=250
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def would_build(top: Path, *words: str) -> set[str]:
+    """The sources that make would compile now."""
+    lines = make(top, "-n", *words, "all").splitlines()
+    found = set()
+    for line in lines:
+        words_of_line = line.split()
+        if "-c" in words_of_line:
+            found.add(words_of_line[words_of_line.index("-c") + 1])
+    return found
+
+
+def touch(path: Path) -> None:
+    future = max(p.stat().st_mtime for p in (path, path.parent)) + 3600
+    os.utime(path, (future, future))
+
+
+def test_second_make_does_nothing(copy: Path) -> None:
+    make(copy)
+    assert "Nothing to be done" in make(copy)
+    assert subprocess.run(["make", "-q", "all"], cwd=copy).returncode == 0
+
+
+def test_changed_header_rebuilds_what_includes_it(copy: Path) -> None:
+    header = copy / "mm/section.h"
+    if not header.exists():
+        header = copy / "mm/page.h"
+    name = header.relative_to(copy).as_posix()
+    before = header.stat()
+    touch(header)
+    rebuilt = would_build(copy)
+    os.utime(header, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert rebuilt
+    for source in (p for p in tracked("mm", "kernel") if p.suffix == ".c"):
+        if f'#include "{name}"' in (TOP / source).read_text():
+            assert str(source) in rebuilt
+    assert "kernel/base/string.c" not in rebuilt
+    assert not would_build(copy)
+
+
+def test_changed_flags_rebuild(copy: Path) -> None:
+    flags = copy / "build/flags/kernel"
+    before, times = flags.read_text(), flags.stat()
+    rebuilt = would_build(copy, "WARNINGS=-Wall")
+    flags.write_text(before)
+    os.utime(flags, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert "kernel/base/string.c" in rebuilt
+
+
+def test_warnings_are_errors(copy: Path) -> None:
+    source = copy / "kernel/base/with_a_warning.c"
+    source.write_text("int f(void);\nint f(void) { int unused; return 0; }\n")
+    done = subprocess.run(["make", "all"], cwd=copy, capture_output=True, text=True, timeout=250)
+    source.unlink()
+    assert done.returncode != 0 and "unused" in done.stderr
+
+
+def test_help_lists_the_targets(copy: Path) -> None:
+    text = make(copy, "help")
+    for target in ("all", "run", "test", "debug", "bench"):
+        assert f"make {target}" in text
+
+
+def test_set_up_has_nothing_left_to_do() -> None:
+    done = subprocess.run(
+        [TOP / "scripts/setup"], capture_output=True, text=True, timeout=60, cwd="/"
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")

@@ -1,0 +1,23 @@
+"""The unit tests that run on this machine, under AddressSanitizer and UBSan: tests/host/test_*.c."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import TOP, check_tap
+
+PROGRAMS = sorted(path.stem for path in (TOP / "tests/host").glob("test_*.c"))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_host(name: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [TOP / "build/host" / name], capture_output=True, text=True, timeout=240, cwd=TOP
+    )
+    if done.returncode:
+        lines = (done.stdout + done.stderr).splitlines()
+        bad = [line for line in lines if line.startswith("not ok")]
+        pytest.fail(f"status {done.returncode}\n" + "\n".join(bad + lines[-40:]), pytrace=False)
+    check_tap(done.stdout)

@@ -1,0 +1,160 @@
+"""scripts/run itself: what passes through it byte for byte, and how it says how a run ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from conftest import TOP, run_guest
+
+RUN = str(TOP / "scripts/run")
+CROSS_CC = str(TOP / "scripts/cc")
+
+CAT = r"""
+#include <unistd.h>
+int main(void)
+{
+    char buffer[4096];
+    ssize_t n;
+
+    while ((n = read(0, buffer, sizeof(buffer))) > 0)
+        for (ssize_t done = 0; done < n;)
+            done += write(1, buffer + done, n - done);
+    return n != 0;
+}
+"""
+
+ARGUMENTS = r"""
+#include <stdio.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    fprintf(stderr, "to standard error\n");
+    for (int i = 1; i < argc; i++)
+        fwrite(argv[i], 1, strlen(argv[i]) + 1, stdout);
+    return argc;
+}
+"""
+
+NULL = "int main(void) { *(volatile int *)0 = 1; return 0; }"
+
+SPIN = "int main(void) { for (;;) ; }"
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with these small programs, made by scripts/cc."""
+    folder = tmp_path_factory.mktemp("programs")
+    for name, text in (("copy", CAT), ("arguments", ARGUMENTS), ("null", NULL), ("spin", SPIN)):
+        (folder / f"{name}.c").write_text(text)
+        subprocess.run([CROSS_CC, folder / f"{name}.c", "-o", folder / name], check=True)
+    return folder
+
+
+def with_program(programs: Path, name: str, *words: str, **how):
+    return run_guest(f"/{name}", *words, options=["--add", str(programs / name)], **how)
+
+
+def test_status_and_arguments(programs: Path) -> None:
+    words = ["one", "two words", "", "ü\n'\"", "x" * 3000]
+    done = with_program(programs, "arguments", *words).expect(6)
+    assert done.output == b"".join(os.fsencode(word) + b"\0" for word in words)
+    assert "to standard error\n" in done.console
+
+
+def test_every_byte_passes_both_ways(programs: Path) -> None:
+    data = bytes(range(256)) * 128 + b"\xa5O\x01\x00" * 100 + b"no newline at the end"
+    done = with_program(programs, "copy", stdin=data).expect(0)
+    assert done.output == data
+
+
+def test_empty_input_ends_at_once(programs: Path) -> None:
+    assert with_program(programs, "copy").expect(0).output == b""
+
+
+def test_killed_by_a_signal(programs: Path) -> None:
+    with_program(programs, "null").expect(128 + signal.SIGSEGV)
+
+
+def test_time_is_up(programs: Path) -> None:
+    begin = time.monotonic()
+    done = with_program(programs, "spin", timeout=5).expect(124)
+    assert time.monotonic() - begin < 30
+    assert "no end within 5 seconds" in done.console
+    assert "CPU 0, as QEMU's monitor shows it" in done.console
+
+
+def test_command_that_is_not_there() -> None:
+    assert run_guest("/bin/no-such-program").status not in (0, 124)
+
+
+@pytest.mark.parametrize("cpus", [1, 4])
+def test_panic_is_125_and_names_functions(cpus: int) -> None:
+    done = run_guest("/tests/crash_kernel", smp=cpus).expect(125)
+    assert "panic" in done.console.lower()
+    # A line of the backtrace names a function of the way into the kernel.
+    assert "syscall" in done.console or "sys_" in done.console
+
+
+@pytest.mark.parametrize("cpus", [1, 4])
+def test_kernel_stack_run_into_its_guard_is_125(cpus: int) -> None:
+    done = run_guest("/tests/crash_kernel", "--stack", smp=cpus).expect(125)
+    assert "stack" in done.console.lower()
+
+
+def test_shell_ends_with_its_input() -> None:
+    done = run_guest(timeout=60).expect(0)
+    assert b"Megalith" in done.output
+
+
+def test_shell_reads_standard_input() -> None:
+    done = run_guest(stdin=b"echo typed $((6 * 7))\nexit 3\n").expect(3)
+    assert b"typed 42" in done.output
+
+
+def test_machine_goes_with_scripts_run(programs: Path) -> None:
+    command = [RUN, "--add", str(programs / "spin"), "--", "/spin"]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    process.stderr.read(1)  # the console has begun: there is an emulator
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    assert len(children) == 1
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 130
+    process.stderr.close()
+    assert not Path(f"/proc/{children[0]}").exists()
+
+
+def test_machines_side_by_side(programs: Path) -> None:
+    command = [RUN, "--timeout", "60", "--add", str(programs / "copy"), "--", "/copy"]
+    pipe = subprocess.PIPE
+    both = [subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) for _ in range(2)]
+    for number, process in enumerate(both):
+        output, _console = process.communicate(f"machine {number}".encode(), timeout=120)
+        assert (process.returncode, output) == (0, f"machine {number}".encode())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["--smp", "5"], 2, "1 to 4 CPUs"),
+        (["--smp", "0"], 2, "1 to 4 CPUs"),
+        (["-m", "2000G"], 2, "64M to 1000G"),
+        (["-m", "lots"], 2, "is no size"),
+        (["--timeout", "-1"], 2, "is no number of seconds"),
+        (["--add", "/no/such/file"], 2, "there is no file /no/such/file"),
+        (["--disk", "/no/such/disk"], 2, "there is no file /no/such/disk"),
+        (["--set", "NO_SUCH_PARAMETER=1"], 2, "NO_SUCH_PARAMETER"),
+        (["--reserve", "NAME nonsense"], 2, "nonsense"),
+        (["--config", "/no/such/config", "--", "/x"], 126, "/no/such/config"),
+        (["--append", "x" * 300], 126, "255 bytes"),
+    ],
+)
+def test_wrong_arguments(arguments: list[str], status: int, says: str) -> None:
+    done = subprocess.run([RUN, *arguments], capture_output=True, text=True, timeout=30)
+    assert done.returncode == status
+    assert says in done.stderr and done.stdout == ""
