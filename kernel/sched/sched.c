@@ -622,8 +622,8 @@ void sched_boot(void)
         panic("no memory for the first idle thread");
     idle->state = THREAD_RUNNABLE;
     runq_boot(0, boot, idle);
-    __atomic_fetch_or(&cpu_online_mask, 1, __ATOMIC_RELEASE);
     thread_boot();
+    __atomic_fetch_or(&cpu_online_mask, 1, __ATOMIC_RELEASE);
 }
 
 void sched_secondary_start(void)

@@ -312,15 +312,21 @@ void wait_queue_init(struct wait_queue *q, const char *name)
     list_init(&q->waiters);
 }
 
-void wait_enqueue(struct wait_queue *q, struct waiter *w)
+static void enqueue(struct wait_queue *q, struct waiter *w, bool first)
 {
     pthread_mutex_lock(&q->mutex);
-    list_add_tail(&q->waiters, &w->link);
+    if (first)
+        list_add_head(&q->waiters, &w->link);
+    else
+        list_add_tail(&q->waiters, &w->link);
     w->thread = (struct thread *)current_hw;
     w->home = q;
     __atomic_store_n(&w->queue, q, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&q->mutex);
 }
+
+void wait_enqueue(struct wait_queue *q, struct waiter *w) { enqueue(q, w, false); }
+void wait_enqueue_first(struct wait_queue *q, struct waiter *w) { enqueue(q, w, true); }
 
 int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns)
 {

@@ -32,6 +32,7 @@ struct waiter {
 
 void wait_queue_init(struct wait_queue *q, const char *name);
 void wait_enqueue(struct wait_queue *q, struct waiter *w);
+void wait_enqueue_first(struct wait_queue *q, struct waiter *w);
 int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns);
 void wait_finish(struct waiter *w);
 unsigned wake_one(struct wait_queue *q);

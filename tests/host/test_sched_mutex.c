@@ -1,0 +1,90 @@
+// SOURCES:
+/*
+ * The mutex's algorithm against itself, with POSIX threads: writers exclude everybody, readers share, nobody sleeps
+ * for ever (an alarm ends a hung test), and the word is 0 when all have gone.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "kernel/sched/mutex_word.h"
+#include "userland/lib/include/tap.h"
+
+#define THREADS 8
+#define ROUNDS 20000
+
+static uint64_t word;
+static struct wait_queue queue = WAIT_QUEUE_INIT("test", queue);
+static int writers, readers;         /* inside; atomic */
+static int broken, sharing, slept;   /* atomic */
+static long counter;                 /* protected by the mutex: the sanitizer and the sum tell */
+
+static void write_once(void)
+{
+    uint64_t open = 0;
+
+    if (!mutex_word_cas(&word, &open, MUTEX_WRITER)) {
+        __atomic_fetch_add(&slept, 1, __ATOMIC_RELAXED);
+        mutex_word_lock_slow(&word, &queue);
+    }
+    if (__atomic_fetch_add(&writers, 1, __ATOMIC_RELAXED) != 0 || __atomic_load_n(&readers, __ATOMIC_RELAXED) != 0)
+        __atomic_fetch_add(&broken, 1, __ATOMIC_RELAXED);
+    counter++;
+    if (counter % 64 == 0)
+        sched_yield();
+    __atomic_fetch_sub(&writers, 1, __ATOMIC_RELAXED);
+    mutex_word_unlock(&word, &queue);
+}
+
+static void read_once(void)
+{
+    if (!mutex_word_try_lock_shared(&word))
+        mutex_word_lock_shared_slow(&word, &queue);
+    if (__atomic_fetch_add(&readers, 1, __ATOMIC_RELAXED) != 0)
+        __atomic_store_n(&sharing, 1, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&writers, __ATOMIC_RELAXED) != 0)
+        __atomic_fetch_add(&broken, 1, __ATOMIC_RELAXED);
+    sched_yield();
+    __atomic_fetch_sub(&readers, 1, __ATOMIC_RELAXED);
+    mutex_word_unlock_shared(&word, &queue);
+}
+
+static void *run(void *arg)
+{
+    unsigned self = (unsigned)(uintptr_t)arg;
+    unsigned writes_of_8 = self % 4 == 3 ? 8 : self % 4; /* from a pure reader to a pure writer */
+    long written = 0;
+
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        if (i % 8 < writes_of_8) {
+            write_once();
+            written++;
+        } else {
+            read_once();
+        }
+    }
+    return (void *)written;
+}
+
+int main(void)
+{
+    pthread_t t[THREADS];
+    long written = 0;
+
+    alarm(120);
+    for (uintptr_t i = 0; i < THREADS; i++)
+        pthread_create(&t[i], NULL, run, (void *)i);
+    for (unsigned i = 0; i < THREADS; i++) {
+        void *n;
+
+        pthread_join(t[i], &n);
+        written += (long)n;
+    }
+    is(broken, 0, "a writer was alone, and no reader beside it");
+    is(counter, written, "no write was lost");
+    ok(sharing, "readers were in together");
+    ok(slept > 0, "%d writers found the word taken", slept);
+    is(word, 0, "the word is open in the end");
+    ok(list_empty(&queue.waiters), "and nobody waits");
+    return tap_done();
+}
