@@ -36,6 +36,7 @@
 
 #define PAGES_PER_MB (1048576 / PAGE_SIZE)
 #define LEAST_MINIMUM 512 /* as mm/fluid.c: what batches on their way between lists can hold */
+#define LEAST_MB 32        /* below this the system would not start; PHYSICAL_MEMORY counts as this much */
 
 static struct mutex rmd_mutex = MUTEX_INIT("RMD", MUTEX_RMD, rmd_mutex);
 static struct list rmds = LIST_INIT(rmds); /* descending npages; rmd_mutex */
@@ -146,7 +147,7 @@ void reserved_boot(const struct registry *g)
     int64_t minimum = sysparam(SYSPARAM_MIN_FLUID_PAGES), limit_mb = sysparam(SYSPARAM_PHYSICAL_MEMORY);
 
     if (limit_mb >= 0)
-        printk("memory: PHYSICAL_MEMORY leaves %lu pages aside\n", page_boot_limit((uint64_t)limit_mb * PAGES_PER_MB));
+        printk("memory: PHYSICAL_MEMORY leaves %lu pages aside\n", page_boot_limit((uint64_t)MAX(limit_mb, LEAST_MB) * PAGES_PER_MB));
     if (minimum >= 0)
         fluid_set_minimum_boot((uint64_t)MAX(minimum, LEAST_MINIMUM));
     if (g->count > 0 && sysparam(SYSPARAM_STARTUP_P1) == 1) {
