@@ -250,7 +250,7 @@ static inline void entry_fresh(uint64_t n, enum page_type type)
     _Static_assert(offsetof(struct page, refcnt) == 0 && offsetof(struct page, share) == 4 &&
                        offsetof(struct page, state) == 24 && offsetof(struct page, type) == 25 &&
                        sizeof(struct page) == 32, "an entry is four quadwords");
-    q[0] = 1; /* refcnt 1, share 0 */
+    __atomic_store_n(&q[0], 1, __ATOMIC_RELAXED); /* refcnt 1, share 0; a late pop may read it as a link */
     q[1] = 0;
     q[2] = 0;
     q[3] = PAGE_ACTIVE | (uint64_t)type << 8;

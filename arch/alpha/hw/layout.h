@@ -15,7 +15,7 @@
  *         entry 768      kernel stacks with guard pages
  *         entry 769      paged pool
  *         entry 770      temporary windows and driver mappings
- *         entry 771      nonpaged pool
+ *   (nonpaged pool lies in KSEG: mm/pool_nonpaged.c)
  *   0xFFFFFFFE_00000000  page-table space (self-map, level-1 entry 1023)
  */
 #ifndef ARCH_ALPHA_HW_LAYOUT_H
@@ -34,11 +34,10 @@
 #define LAYOUT_L1_SPAN 0x200000000UL /* 8 GiB, what one level-1 entry maps */
 #define LAYOUT_SYSTEM_BASE 0xFFFFFE0000000000UL
 #define LAYOUT_L1_SYSTEM_FIRST 768 /* level-1 index of LAYOUT_SYSTEM_BASE */
-#define LAYOUT_L1_SYSTEM_USED 4    /* entries that get their level-2 page at boot */
+#define LAYOUT_L1_SYSTEM_USED 3    /* entries that get their level-2 page at boot */
 #define LAYOUT_KSTACK_BASE (LAYOUT_SYSTEM_BASE + 0 * LAYOUT_L1_SPAN)
 #define LAYOUT_PAGED_POOL_BASE (LAYOUT_SYSTEM_BASE + 1 * LAYOUT_L1_SPAN)
 #define LAYOUT_WINDOW_BASE (LAYOUT_SYSTEM_BASE + 2 * LAYOUT_L1_SPAN)
-#define LAYOUT_NONPAGED_POOL_BASE (LAYOUT_SYSTEM_BASE + 3 * LAYOUT_L1_SPAN)
 
 #define LAYOUT_L1_SELFMAP 1023
 #define LAYOUT_PT_SPACE_BASE 0xFFFFFFFE00000000UL
