@@ -1,28 +1,150 @@
 /*
- * The order in which the house is put up at boot. Each step may use what the steps before it made.
+ * The order in which the house is put up at boot. Each step may use what the steps before it made:
+ *
+ *   memory clusters -> PFN database -> system page tables -> nonpaged pool -> scheduler (from here
+ *   on this is a thread that may wait) -> configuration blob, reservations -> interrupts, PCI ->
+ *   other CPUs -> paged pool, sections -> files, console -> first process.
  */
 #include "kernel/main.h"
 
+#include "arch/alpha/clipper/irq.h"
+#include "arch/alpha/clipper/pci.h"
+#include "arch/alpha/entry/start.h"
 #include "arch/alpha/hw/hwrpb.h"
 #include "arch/alpha/hw/kseg.h"
-#include "arch/alpha/hw/pal.h"
+#include "kernel/base/bitops.h"
+#include "kernel/base/cpio.h"
+#include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
+#include "kernel/base/string.h"
+#include "kernel/boot_config.h"
+#include "kernel/proc/process.h"
+#include "kernel/sched/sched.h"
+#include "mm/aspace.h"
+#include "mm/page.h"
+#include "mm/kstack.h"
+#include "mm/pool.h"
+#include "mm/reserved.h"
+#include "mm/section.h"
 
-void kernel_main(void)
+#define BOOT_PARAMS_PAGES 3 /* command line and initrd words lie 0x6000 bytes below the image */
+#define COMMAND_FILE "boot/cmdline"
+#define SHELL "/bin/sh"
+#define INIT_MAX 256
+
+extern char _kernel_start[], _end[];
+
+struct page_range {
+    uint64_t first, end; /* PFNs */
+};
+
+static const void *initrd; /* constant after boot */
+static uint64_t initrd_bytes;
+
+static struct page_range pages_of(const void *start, const void *end)
 {
-    uint64_t initrd_bytes;
-    const void *initrd = boot_initrd(&initrd_bytes);
+    return (struct page_range){kseg_paddr(start).a / PAGE_SIZE,
+                               div_round_up(kseg_paddr(end).a, PAGE_SIZE)};
+}
 
-    printk("Megalith on Alpha\n");
-    printk("command line: \"%s\"\n", boot_command_line());
+/* Give out [first, end) less the holes, which are in rising order. */
+static void add_less(uint64_t first, uint64_t end, const struct page_range *holes, unsigned nholes)
+{
+    for (unsigned i = 0; i < nholes && first < end; i++) {
+        if (holes[i].end <= first || holes[i].first >= end)
+            continue;
+        if (holes[i].first > first)
+            page_boot_add_range(pfn_of(first), holes[i].first - first);
+        first = holes[i].end;
+    }
+    if (first < end)
+        page_boot_add_range(pfn_of(first), end - first);
+}
+
+static void memory_boot(void)
+{
+    struct page_range holes[2] = {pages_of(_kernel_start, _end), {0, 0}};
+    uint64_t npages = 0;
+
+    holes[0].first -= BOOT_PARAMS_PAGES;
+    /* QEMU puts the initrd at the top of memory, above the image. */
+    if (initrd_bytes)
+        holes[1] = pages_of(initrd, (const char *)initrd + initrd_bytes);
     for (unsigned i = 0; i < hwrpb_cluster_count(); i++) {
         struct hwrpb_cluster c = hwrpb_cluster(i);
 
-        printk("memory: pages %#lx to %#lx, %s\n", c.first.n, c.first.n + c.npages,
-               c.console ? "console" : "free");
+        if (c.console)
+            continue;
+        npages += c.npages;
+        add_less(c.first.n, c.first.n + c.npages, holes, ARRAY_SIZE(holes));
     }
-    printk("initrd: %lu bytes at %p\n", initrd_bytes, initrd);
-    pal_halt();
-    for (;;)
-        ;
+    page_boot_done();
+    printk("memory: %lu MiB\n", npages >> (20 - PAGE_SHIFT));
+}
+
+/* The value of a word "name=..." of the command line, or whether the plain word is there. */
+static bool boot_word(const char *name, char *value, size_t size)
+{
+    const char *p = boot_command_line();
+    size_t length = strlen(name);
+
+    while (*p) {
+        const char *end = strchr(p, ' ');
+        size_t n = end ? (size_t)(end - p) : strlen(p);
+
+        if (n >= length && strncmp(p, name, length) == 0 && (n == length || p[length] == '=')) {
+            size_t have = n == length ? 0 : n - length - 1;
+
+            if (value && have < size) {
+                memcpy(value, p + length + 1, have);
+                value[have] = 0;
+            }
+            return true;
+        }
+        p += n;
+        while (*p == ' ')
+            p++;
+    }
+    return false;
+}
+
+/* The command that scripts/run was given, or the shell. */
+static void first_process(void)
+{
+    static char init[INIT_MAX] = SHELL;
+    struct cpio_entry arguments;
+
+    if (boot_word("cmd", NULL, 0)) {
+        if (!cpio_find(initrd, initrd_bytes, COMMAND_FILE, &arguments))
+            panic("the command line says cmd, but the initrd has no " COMMAND_FILE);
+        process_start_first((const char *)arguments.data, arguments.nbytes, true);
+        return;
+    }
+    boot_word("init", init, sizeof(init));
+    process_start_first(init, strlen(init) + 1, false);
+}
+
+void kernel_main(void)
+{
+    printk("Megalith on Alpha, %u CPU%s present\n", bit_count(hwrpb_cpus_present()),
+           bit_count(hwrpb_cpus_present()) == 1 ? "" : "s");
+    initrd = boot_initrd(&initrd_bytes);
+
+    ipl_set(IPL_NONE); /* clock ticks are dropped until this CPU is online */
+    memory_boot();
+    aspace_boot();
+    pool_boot();
+    kstack_boot();
+    sched_boot();
+    cpu_online();
+    irq_boot();
+
+    reserved_boot(boot_config(initrd, initrd_bytes));
+    pci_boot();
+    secondaries_start(system_root_pfn, MAX_CPUS);
+    printk("CPUs: %u online\n", cpu_count);
+    pool_boot_paged();
+    section_boot();
+    (void)first_process;
+    thread_exit();
 }

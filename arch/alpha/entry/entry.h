@@ -27,7 +27,5 @@ void trap_memory(uint64_t va, uint64_t kind, int64_t cause, struct trapframe *f)
 void trap_instruction(uint64_t kind, struct trapframe *f);
 void trap_unaligned(uint64_t va, uint64_t opcode, uint64_t reg, struct trapframe *f);
 void trap_stack_overflow(struct trapframe *f, uint64_t sp) __attribute__((noreturn));
-/* Interrupts came while a reschedule was pending in kernel mode at IPL 0. */
-void trap_preempt(void);
 
 #endif

@@ -12,7 +12,7 @@
 #include "arch/alpha/hw/stack.h"
 #include "kernel/base/panic.h"
 #include "kernel/main.h"
-#include "kernel/sched/thread.h"
+#include "kernel/sched/sched.h"
 
 struct cpu cpus[MAX_CPUS];
 uint32_t cpu_count;
@@ -27,7 +27,7 @@ static struct {
     char stack[EMERGENCY_STACK_SIZE];
 } emergency[MAX_CPUS] __attribute__((aligned(64)));
 
-static void cpu_block_boot(unsigned id, uint64_t gp, unsigned whami)
+void cpu_block_boot(unsigned id, uint64_t gp, unsigned whami)
 {
     struct cpu *c = &cpus[id];
     struct thread_hw *t = &boot_threads[id].hw;
@@ -48,7 +48,7 @@ void cpu_enter(unsigned id)
     pal_swpipl(7);
     pal_wrkgp((uint64_t)&cpus[id]);
     pal_wrfen(0);
-    //entry_points_set();
+    entry_points_set();
 }
 
 /* boot.S calls it on the primary, at the highest IPL. */
@@ -61,7 +61,6 @@ void kernel_boot(uint64_t gp)
     cpu_enter(0);
     if (!hwrpb_boot())
         panic("the console left no HWRPB");
-    __atomic_store_n(&cpus[0].online, 1, __ATOMIC_RELEASE);
     cpu_count = 1;
     kernel_main();
 }

@@ -20,13 +20,33 @@ struct fixup {
 };
 extern const struct fixup _ex_table_start[], _ex_table_end[];
 
+/* The table is in the order of the code that it stands beside, one file: usercopy.S. */
 uint64_t fixup_find(uint64_t pc)
 {
-    for (const struct fixup *f = _ex_table_start; f < _ex_table_end; f++) {
-        if (f->fault_pc == pc)
-            return f->go_on_pc;
+    const struct fixup *low = _ex_table_start, *high = _ex_table_end;
+
+    while (low < high) {
+        const struct fixup *middle = low + (high - low) / 2;
+
+        if (middle->fault_pc == pc)
+            return middle->go_on_pc;
+        if (middle->fault_pc < pc)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return 0;
+}
+
+/* The load is user_load64's first instruction. */
+bool fixup_is_kernel_read(uint64_t pc) { return pc == (uint64_t)user_load64; }
+
+bool fixup_table_sorted(void)
+{
+    for (const struct fixup *f = _ex_table_start; f + 1 < _ex_table_end; f++)
+        if (f[0].fault_pc >= f[1].fault_pc)
+            return false;
+    return &_ex_table_start[0] != &_ex_table_end[0];
 }
 
 bool user_range_ok(vaddr_t ua, uint64_t nbytes)

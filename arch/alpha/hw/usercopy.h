@@ -27,6 +27,10 @@ bool user_range_ok(vaddr_t ua, uint64_t nbytes);
 int probe_write(vaddr_t ua, size_t nbytes);
 /* Fix-up address for a faulting kernel PC, or 0. Used by trap dispatch. */
 uint64_t fixup_find(uint64_t pc);
+/* Is it the load of kernel_read_u64, which alone may be fixed up at a kernel address? */
+bool fixup_is_kernel_read(uint64_t pc);
+/* Boot check of the exception table. */
+bool fixup_table_sorted(void);
 
 /* Read one quadword at a kernel address that may have gone (lookaside pop); -EFAULT on a fault
    that cannot be resolved. Usable at IPL 0 for paged pool. */

@@ -1,0 +1,468 @@
+/*
+ * The six kernel entry points. PALcode has switched to the kernel stack (coming from user mode: to
+ * kstack_top), pushed PS, PC, $29, $16-$18, and put the CPU's block into $29. Each entry
+ *   - builds the rest of struct trapframe below that,
+ *   - loads $8 (current thread) and $29 (kernel GP) from the CPU's block,
+ *   - compares SP with the thread's soft limit (arch/alpha/hw/stack.h), the first thing once there are free registers,
+ *   - calls C, and leaves by RTI or RETSYS.
+ * s0-s6 survive C calls, so they are put into the frame only where somebody may look at or change
+ * them there: on the slow way out to user mode, for calls that ask for it and for unaligned fix-ups.
+ *
+ * The way out to user mode asks syscall_exit once, with interrupts open. Should an interrupt set it between the
+ * question and RTI, the interrupt's own reschedule has been served, and a signal is delivered at this
+ * CPU's next entry, which is its next clock tick at the latest.
+ *
+ * CFI describes the frames so that unwinders go on into what was interrupted: column 64 is the
+ * interrupted PC, the CFA its SP (kernel mode).
+ */
+#include "arch/alpha/hw/asm_offsets.h"
+
+    .text
+    .set noat
+    .set noreorder
+
+#define zero $31
+#define v0 $0
+#define t0 $1
+#define t1 $2
+#define t2 $3
+#define t3 $4
+#define t4 $5
+#define t5 $6
+#define t6 $7
+#define t7 $8
+#define s0 $9
+#define s1 $10
+#define s2 $11
+#define s3 $12
+#define s4 $13
+#define s5 $14
+#define s6 $15
+#define a0 $16
+#define a1 $17
+#define a2 $18
+#define a3 $19
+#define a4 $20
+#define a5 $21
+#define t8 $22
+#define t9 $23
+#define t10 $24
+#define t11 $25
+#define ra $26
+#define t12 $27
+#define at $28
+#define gp $29
+#define sp $30
+#define current $8
+
+#define PS_USER 8
+
+/* An entry: PALcode's six quadwords are on the stack. */
+.macro ENTRY name
+    .align 4
+    .globl \name
+    .ent \name
+    .type \name, @function
+\name:
+    .frame $30, 0, $26
+    .cfi_startproc simple
+    .cfi_signal_frame
+    .cfi_return_column 64
+    .cfi_def_cfa 30, 48
+    .cfi_offset 64, -40
+    .cfi_offset 29, -32
+    .cfi_offset 16, -24
+    .cfi_offset 17, -16
+    .cfi_offset 18, -8
+.endm
+
+.macro END name
+    .cfi_endproc
+    .end \name
+.endm
+
+.macro STORE reg, num, offset
+    stq \reg, \offset(sp)
+    .cfi_rel_offset \num, \offset
+.endm
+
+/* What C may change, then $8, $29 and the check of SP. v0 is free afterwards. */
+.macro SAVE
+    lda sp, -TF_PAL(sp)
+    .cfi_adjust_cfa_offset TF_PAL
+    STORE v0, 0, TF_V0
+    STORE t0, 1, TF_T0
+    STORE t1, 2, TF_T1
+    STORE t2, 3, TF_T2
+    STORE t3, 4, TF_T3
+    STORE t4, 5, TF_T4
+    STORE t5, 6, TF_T5
+    STORE t6, 7, TF_T6
+    STORE t7, 8, TF_T7
+    ldq current, CPU_CURRENT(gp)
+    ldq gp, CPU_GP(gp)
+    STORE a3, 19, TF_A3
+    STORE a4, 20, TF_A4
+    STORE a5, 21, TF_A5
+    STORE t8, 22, TF_T8
+    STORE t9, 23, TF_T9
+    STORE t10, 24, TF_T10
+    STORE t11, 25, TF_T11
+    STORE ra, 26, TF_RA
+    STORE t12, 27, TF_T12
+    STORE at, 28, TF_AT
+    ldq t0, HW_KSTACK_LIMIT(current)
+    lda t1, -1
+    stq t1, TF_ORIG_V0(sp)
+    cmpult sp, t0, t0
+    bne t0, stack_overflow
+    mov sp, a3
+.endm
+
+.macro STORE_S
+    stq s0, TF_S0(sp)
+    stq s1, TF_S1(sp)
+    stq s2, TF_S2(sp)
+    stq s3, TF_S3(sp)
+    stq s4, TF_S4(sp)
+    stq s5, TF_S5(sp)
+    stq s6, TF_S6(sp)
+.endm
+
+.macro LOAD_S
+    ldq s0, TF_S0(sp)
+    ldq s1, TF_S1(sp)
+    ldq s2, TF_S2(sp)
+    ldq s3, TF_S3(sp)
+    ldq s4, TF_S4(sp)
+    ldq s5, TF_S5(sp)
+    ldq s6, TF_S6(sp)
+.endm
+
+/* The reverse of SAVE, and out. */
+.macro RESTORE_RTI
+    ldq v0, TF_V0(sp)
+    ldq t0, TF_T0(sp)
+    ldq t1, TF_T1(sp)
+    ldq t2, TF_T2(sp)
+    ldq t3, TF_T3(sp)
+    ldq t4, TF_T4(sp)
+    ldq t5, TF_T5(sp)
+    ldq t6, TF_T6(sp)
+    ldq t7, TF_T7(sp)
+    ldq a3, TF_A3(sp)
+    ldq a4, TF_A4(sp)
+    ldq a5, TF_A5(sp)
+    ldq t8, TF_T8(sp)
+    ldq t9, TF_T9(sp)
+    ldq t10, TF_T10(sp)
+    ldq t11, TF_T11(sp)
+    ldq ra, TF_RA(sp)
+    ldq t12, TF_T12(sp)
+    ldq at, TF_AT(sp)
+    lda sp, TF_PAL(sp)
+    call_pal PAL_RTI
+.endm
+
+/* The rest of a procedure whose frame is complete, with the CFI of SAVE. */
+.macro FRAME_CFI
+    .cfi_startproc simple
+    .cfi_signal_frame
+    .cfi_return_column 64
+    .cfi_def_cfa 30, TF_SIZE
+    .cfi_offset 64, TF_PC-TF_SIZE
+    .cfi_offset 29, TF_GP-TF_SIZE
+    .cfi_offset 16, TF_A0-TF_SIZE
+    .cfi_offset 17, TF_A1-TF_SIZE
+    .cfi_offset 18, TF_A2-TF_SIZE
+    .cfi_offset 0, TF_V0-TF_SIZE
+    .cfi_offset 1, TF_T0-TF_SIZE
+    .cfi_offset 2, TF_T1-TF_SIZE
+    .cfi_offset 3, TF_T2-TF_SIZE
+    .cfi_offset 4, TF_T3-TF_SIZE
+    .cfi_offset 5, TF_T4-TF_SIZE
+    .cfi_offset 6, TF_T5-TF_SIZE
+    .cfi_offset 7, TF_T6-TF_SIZE
+    .cfi_offset 8, TF_T7-TF_SIZE
+    .cfi_offset 19, TF_A3-TF_SIZE
+    .cfi_offset 20, TF_A4-TF_SIZE
+    .cfi_offset 21, TF_A5-TF_SIZE
+    .cfi_offset 22, TF_T8-TF_SIZE
+    .cfi_offset 23, TF_T9-TF_SIZE
+    .cfi_offset 24, TF_T10-TF_SIZE
+    .cfi_offset 25, TF_T11-TF_SIZE
+    .cfi_offset 26, TF_RA-TF_SIZE
+    .cfi_offset 27, TF_T12-TF_SIZE
+    .cfi_offset 28, TF_AT-TF_SIZE
+.endm
+
+/*
+ * entInt: a0 kind, a1 vector, a2 parameter. IPL: the interrupt's.
+ */
+    ENTRY entry_interrupt
+    SAVE
+    jsr ra, trap_interrupt
+    ldq t0, TF_PS(sp)
+    and t0, PS_USER, t1
+    bne t1, user_exit
+    /* Into kernel mode: a thread at IPL 0 gives way to a better one. */
+    and t0, 7, t0
+    bne t0, 1f
+    ldq t1, HW_CPU(current)
+    ldl t1, CPU_RESCHED(t1)
+    beq t1, 1f
+    mov zero, a0
+    call_pal PAL_SWPIPL
+    jsr ra, sched_preempt
+1:  RESTORE_RTI
+    END entry_interrupt
+
+/*
+ * entMM: a0 virtual address, a1 kind (0 not valid, 1 access, 2 FOR, 3 FOE, 4 FOW), a2 -1 fetch, 0 load, 1 store.
+ * IPL: as it was.
+ */
+    ENTRY entry_memory
+    SAVE
+    jsr ra, trap_memory
+    ldq t0, TF_PS(sp)
+    and t0, PS_USER, t1
+    bne t1, user_exit
+    RESTORE_RTI
+    END entry_memory
+
+/*
+ * entArith: a0 summary, a1 register mask. IPL: as it was.
+ */
+    ENTRY entry_arithmetic
+    SAVE
+    mov a3, a2
+    jsr ra, trap_arithmetic
+    ldq t0, TF_PS(sp)
+    and t0, PS_USER, t1
+    bne t1, user_exit
+    RESTORE_RTI
+    END entry_arithmetic
+
+/*
+ * entIF: a0 kind (0 bpt, 1 bugchk, 2 gentrap, 3 FEN, 4 opDEC). IPL: as it was.
+ */
+    ENTRY entry_instruction
+    SAVE
+    mov a3, a1
+    jsr ra, trap_instruction
+    ldq t0, TF_PS(sp)
+    and t0, PS_USER, t1
+    bne t1, user_exit
+    RESTORE_RTI
+    END entry_instruction
+
+/*
+ * entUna: a0 address, a1 opcode, a2 register. IPL: as it was. The fix-up reads and writes any register
+ * in the frame, so s0-s6 go through it.
+ */
+    ENTRY entry_unaligned
+    SAVE
+    STORE_S
+    jsr ra, trap_unaligned
+    LOAD_S
+    ldq t0, TF_PS(sp)
+    and t0, PS_USER, t1
+    bne t1, user_exit
+    RESTORE_RTI
+    END entry_unaligned
+
+/*
+ * Out to user mode from an interrupt or a fault. The frame is complete but for s0-s6 and usp.
+ * IPL: the entry's.
+ */
+    .align 4
+    .ent user_exit
+    .type user_exit, @function
+user_exit:
+    FRAME_CFI
+    ldq t0, HW_SYSCALL_EXIT(current)
+    bne t0, user_exit_slow
+    RESTORE_RTI
+
+/* Something is to be done first: complete the frame, do it at IPL 0, ask again with interrupts off. */
+    .globl user_exit_slow
+user_exit_slow:
+    STORE_S
+    call_pal PAL_RDUSP
+    stq v0, TF_USP(sp)
+1:  mov zero, a0
+    call_pal PAL_SWPIPL
+    jsr ra, process_return_slow
+user_exit_full:
+    lda a0, 7
+    call_pal PAL_SWPIPL
+    ldq t0, HW_SYSCALL_EXIT(current)
+    bne t0, 1b
+    ldq a0, TF_USP(sp)
+    call_pal PAL_WRUSP
+    LOAD_S
+    RESTORE_RTI
+    END user_exit
+
+/*
+ * void user_enter(void) -- a thread's first way into user mode: by the frame at kstack_top, which is
+ * complete. IPL 0. Does not return.
+ */
+    .globl user_enter
+    .ent user_enter
+    .type user_enter, @function
+user_enter:
+    .frame $30, 0, $26
+    ldq t0, HW_KSTACK_TOP(current)
+    lda sp, -TF_SIZE(t0)
+    br user_exit_full
+    .end user_enter
+
+/*
+ * SP is below the soft limit, and the frame lies in the reserve. Go on on the emergency stack.
+ * void trap_stack_overflow(struct trapframe *f, uint64_t sp)
+ */
+    .align 4
+    .ent stack_overflow
+    .type stack_overflow, @function
+stack_overflow:
+    FRAME_CFI
+    STORE_S
+    mov sp, a0
+    lda a1, TF_SIZE(sp)
+    ldq t0, HW_CPU(current)
+    ldq sp, CPU_EMERGENCY(t0)
+    jsr ra, trap_stack_overflow
+    call_pal PAL_HALT
+    END stack_overflow
+
+/*
+ * entSys: v0 number, a0-a5 arguments. IPL 0. Only user mode calls (a callsys in kernel mode is a machine check), so SP is
+ * kstack_top less PALcode's frame, and needs no check.
+ * Output: v0 result and a3 0, or v0 errno and a3 1; VMS services: v0 condition value, a3 as it was.
+ * Kept: s0-s6, ra, gp, a0-a2, a4, a5; the C library counts t0-t12 and at as clobbered.
+ */
+    ENTRY entry_syscall
+    ldq current, CPU_CURRENT(gp)
+    ldq gp, CPU_GP(gp)
+    lda sp, -TF_PAL(sp)
+    .cfi_adjust_cfa_offset TF_PAL
+    stq v0, TF_ORIG_V0(sp)
+    stq a0, TF_A0(sp)
+    stq a1, TF_A1(sp)
+    stq a2, TF_A2(sp)
+    stq a3, TF_ORIG_A3(sp)
+    stq a4, TF_A4(sp)
+    stq a5, TF_A5(sp)
+    STORE ra, 26, TF_RA
+    lda t0, SYS_POSIX_CALLS
+    cmpult v0, t0, t0
+    beq t0, vms_call
+    sll v0, SYS_ENTRY_SHIFT, t1
+    lda t0, posix_calls
+    addq t0, t1, t0
+    ldq t12, SYS_FN(t0)
+    ldq t1, SYS_FLAGS(t0)
+    beq t12, missing_call
+    bne t1, full_call
+    jsr ra, (t12)
+posix_result:
+    blt v0, posix_error
+    mov zero, a3
+syscall_exit:
+    ldq t0, HW_SYSCALL_EXIT(current)
+    bne t0, syscall_exit_slow
+    ldq ra, TF_RA(sp)
+    ldq a0, TF_A0(sp)
+    ldq a1, TF_A1(sp)
+    ldq a2, TF_A2(sp)
+    ldq a4, TF_A4(sp)
+    ldq a5, TF_A5(sp)
+    lda sp, TF_PAL(sp)
+    .cfi_remember_state
+    .cfi_adjust_cfa_offset -TF_PAL
+    call_pal PAL_RETSYS
+    .cfi_restore_state
+
+posix_error:
+    subq zero, v0, v0
+    lda a3, 1
+    br syscall_exit
+
+missing_call:
+    mov v0, a0
+    jsr ra, syscall_missing
+    br posix_result
+
+vms_call:
+    lda t0, -SYS_VMS_FIRST(v0)
+    lda t1, SYS_VMS_CALLS
+    cmpult t0, t1, t1
+    beq t1, missing_call
+    sll t0, SYS_ENTRY_SHIFT, t1
+    lda t0, vms_calls
+    addq t0, t1, t0
+    ldq t12, SYS_FN(t0)
+    ldq t1, SYS_FLAGS(t0)
+    beq t12, missing_call
+    bne t1, full_call
+    jsr ra, (t12)
+    ldq a3, TF_ORIG_A3(sp)
+    br syscall_exit
+
+/* syscall_exit is set: complete the frame. The t registers are void after a call, and must not show what the kernel left. */
+syscall_exit_slow:
+    stq v0, TF_V0(sp)
+    stq a3, TF_A3(sp)
+    bsr t12, clear_temporaries
+    br user_exit_slow
+
+/* The function wants the whole frame: t12 function, t1 flags. */
+full_call:
+    stq v0, TF_V0(sp)
+    stq a3, TF_A3(sp)
+    STORE_S
+    mov t12, s0
+    mov t1, s1
+    bsr t12, clear_temporaries
+    call_pal PAL_RDUSP
+    stq v0, TF_USP(sp)
+    ldq a0, TF_A0(sp)
+    ldq a1, TF_A1(sp)
+    ldq a2, TF_A2(sp)
+    mov s0, t12
+    jsr ra, (t12)
+    and s1, SYS_RAW_FLAG, t0
+    bne t0, 2f
+    ldq t0, TF_ORIG_V0(sp)
+    stq v0, TF_V0(sp)
+    lda t0, -SYS_VMS_FIRST(t0)
+    bge t0, 2f                  /* a VMS service leaves a3 alone */
+    stq zero, TF_A3(sp)
+    bge v0, 2f
+    subq zero, v0, v0
+    lda t0, 1
+    stq v0, TF_V0(sp)
+    stq t0, TF_A3(sp)
+2:  br user_exit_full
+
+/* Zero in the frame for the registers that a call clobbers. Returns to t12; clobbers nothing else. */
+clear_temporaries:
+    stq zero, TF_T0(sp)
+    stq zero, TF_T1(sp)
+    stq zero, TF_T2(sp)
+    stq zero, TF_T3(sp)
+    stq zero, TF_T4(sp)
+    stq zero, TF_T5(sp)
+    stq zero, TF_T6(sp)
+    stq zero, TF_T7(sp)
+    stq zero, TF_T8(sp)
+    stq zero, TF_T9(sp)
+    stq zero, TF_T10(sp)
+    stq zero, TF_T11(sp)
+    stq zero, TF_T12(sp)
+    stq zero, TF_AT(sp)
+    ret zero, (t12), 1
+    END entry_syscall
+
+    .section .note.GNU-stack, "", @progbits

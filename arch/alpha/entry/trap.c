@@ -1,0 +1,235 @@
+/*
+ * Trap dispatch: what entry.S calls with a frame. Faults of user mode become signals; faults of the kernel are
+ * resolved (a user address, paged pool), taken to their fix-up (arch/alpha/hw/usercopy.h), or the end. The stack that
+ * a panic shows goes through the frame, so the registers of what was interrupted are printed with it.
+ */
+#include "arch/alpha/clipper/irq.h"
+#include "arch/alpha/entry/entry.h"
+#include "arch/alpha/entry/unaligned.h"
+#include "arch/alpha/hw/cpu.h"
+#include "arch/alpha/hw/fp.h"
+#include "arch/alpha/hw/layout.h"
+#include "arch/alpha/hw/pal.h"
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/proc/process.h"
+#include "kernel/proc/signal_numbers.h"
+#include "kernel/sched/ipi.h"
+#include "kernel/sched/sched.h"
+#include "mm/aspace.h"
+
+enum interrupt_kind { INTERRUPT_IPI, INTERRUPT_CLOCK, INTERRUPT_MACHINE_CHECK, INTERRUPT_DEVICE };
+enum memory_kind { MM_NOT_VALID, MM_ACCESS, MM_FAULT_ON_READ, MM_FAULT_ON_EXECUTE, MM_FAULT_ON_WRITE };
+enum instruction_kind { IF_BPT, IF_BUGCHK, IF_GENTRAP, IF_FEN, IF_OPDEC };
+
+/* Arithmetic summary bits. */
+#define EXC_INV 0x2
+#define EXC_DZE 0x4
+#define EXC_FOV 0x8
+#define EXC_UNF 0x10
+#define EXC_INE 0x20
+#define EXC_IOV 0x40
+
+/* gentrap codes of the Alpha calling standard, in a0. */
+#define GEN_INTOVF (-1L)
+#define GEN_INTDIV (-2L)
+#define GEN_FLTOVF (-3L)
+#define GEN_FLTDIV (-4L)
+#define GEN_FLTUND (-5L)
+#define GEN_FLTINV (-6L)
+#define GEN_FLTINE (-7L)
+#define GEN_ROPRAND (-16L)
+#define GEN_SUBRNG (-18L)
+
+void entry_points_set(void)
+{
+    static void (*const entries[])(void) = {entry_interrupt,   entry_arithmetic, entry_memory,
+                                            entry_instruction, entry_unaligned,  entry_syscall};
+
+    KASSERT(fixup_table_sorted(), "the exception table rises");
+    for (unsigned i = 0; i < ARRAY_SIZE(entries); i++)
+        pal_wrent((uint64_t)entries[i], i);
+}
+
+void trap_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct trapframe *f)
+{
+    switch (kind) {
+    case INTERRUPT_IPI:
+        ipi_poll();
+        return;
+    case INTERRUPT_CLOCK:
+        if (cpu_self()->online) /* own CPU's flag: no scheduler before */
+            sched_clock_tick(frame_from_user(f));
+        return;
+    case INTERRUPT_DEVICE:
+        cpu_self()->interrupts++;
+        irq_dispatch(vector);
+        return;
+    }
+    panic("machine check or unknown interrupt %lu, vector %#lx, parameter %#lx, pc %#lx", kind, vector,
+          param, f->pc);
+}
+
+static const char *cause_name(int64_t cause)
+{
+    return cause < 0 ? "execute" : cause ? "write" : "read";
+}
+
+static void __attribute__((noreturn)) bad_kernel_access(uint64_t va, uint64_t kind, int64_t cause,
+                                                        const struct trapframe *f)
+{
+    static const char *const kinds[] = {"not mapped", "access violation", "fault on read",
+                                        "fault on execute", "fault on write"};
+
+    panic("kernel %s at %#lx: %s, pc %pS, IPL %lu", cause_name(cause), va,
+          kind < ARRAY_SIZE(kinds) ? kinds[kind] : "unknown", (void *)f->pc, f->ps & 7);
+}
+
+/* Resolve it, or tell why not. */
+static int resolve(uint64_t va, int64_t cause)
+{
+    enum fault_access access = cause < 0 ? FAULT_EXEC : cause ? FAULT_WRITE : FAULT_READ;
+    struct process *p;
+
+    if (va >= LAYOUT_SYSTEM_BASE && va < LAYOUT_PT_SPACE_BASE)
+        return system_fault(va & ~PAGE_MASK, access);
+    p = process_self();
+    if (va >= LAYOUT_USER_TOP || !p)
+        return -EFAULT;
+    return aspace_fault(p->aspace, va & ~PAGE_MASK, access);
+}
+
+static void memory_from_user(uint64_t va, int64_t cause)
+{
+    int err;
+
+    if (va >= LAYOUT_USER_TOP)
+        err = -EFAULT;
+    else
+        err = resolve(va, cause);
+    if (likely(err == 0))
+        return;
+    if (err == -ENOMEM)
+        process_kill_out_of_memory();
+    else
+        signal_force(SIGSEGV, err == -EACCES ? SEGV_ACCERR : SEGV_MAPERR, va);
+}
+
+void trap_memory(uint64_t va, uint64_t kind, int64_t cause, struct trapframe *f)
+{
+    uint64_t fixup;
+    int err;
+
+    if (likely(frame_from_user(f))) {
+        memory_from_user(va, cause);
+        return;
+    }
+    /* At raised IPL or with a spinlock held a fault is a bug, wherever it points; so is one on a user address
+       outside the accessors. A kernel address is fixed up only where a pool's list is read that may have gone: in an
+       ordinary copy it is the kernel's own buffer that is wrong. */
+    fixup = fixup_find(f->pc);
+    if (f->ps & 7 || (va < LAYOUT_USER_TOP && !fixup) || spin_depth())
+        bad_kernel_access(va, kind, cause, f);
+    err = resolve(va, cause);
+    if (err == 0)
+        return;
+    if (!fixup || (va >= LAYOUT_USER_TOP && !fixup_is_kernel_read(f->pc)))
+        bad_kernel_access(va, kind, cause, f);
+    f->pc = fixup;
+}
+
+void trap_arithmetic(uint64_t summary, uint64_t registers, struct trapframe *f)
+{
+    int code = FPE_FLTINV;
+
+    (void)registers;
+    if (!frame_from_user(f))
+        panic("arithmetic trap in the kernel, summary %#lx, pc %pS", summary, (void *)f->pc);
+    if (summary & EXC_IOV)
+        code = FPE_INTOVF;
+    else if (summary & EXC_DZE)
+        code = FPE_FLTDIV;
+    else if (summary & EXC_FOV)
+        code = FPE_FLTOVF;
+    else if (summary & EXC_UNF)
+        code = FPE_FLTUND;
+    else if (summary & EXC_INE && !(summary & EXC_INV))
+        code = FPE_FLTRES;
+    signal_force(SIGFPE, code, f->pc);
+}
+
+static void gentrap(const struct trapframe *f)
+{
+    static const struct {
+        long trap;
+        int code;
+    } codes[] = {
+        {GEN_INTOVF, FPE_INTOVF}, {GEN_INTDIV, FPE_INTDIV}, {GEN_FLTOVF, FPE_FLTOVF},
+        {GEN_FLTDIV, FPE_FLTDIV}, {GEN_FLTUND, FPE_FLTUND}, {GEN_FLTINV, FPE_FLTINV},
+        {GEN_FLTINE, FPE_FLTRES}, {GEN_ROPRAND, FPE_FLTINV}, {GEN_SUBRNG, FPE_FLTSUB},
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(codes); i++)
+        if ((long)f->a0 == codes[i].trap) {
+            signal_force(SIGFPE, codes[i].code, f->pc);
+            return;
+        }
+    signal_force(SIGTRAP, TRAP_BRKPT, f->pc);
+}
+
+void trap_instruction(uint64_t kind, struct trapframe *f)
+{
+    if (!frame_from_user(f)) {
+        static const char *const kinds[] = {"bpt", "bugchk (a sanitizer's trap)", "gentrap",
+                                            "floating point used", "opDEC (illegal instruction)"};
+
+        panic("%s in the kernel, pc %pS", kind < ARRAY_SIZE(kinds) ? kinds[kind] : "unknown trap",
+              (void *)f->pc);
+    }
+    switch (kind) {
+    case IF_FEN:
+        fp_enable();
+        return;
+    case IF_GENTRAP:
+        gentrap(f);
+        return;
+    case IF_BPT:
+    case IF_BUGCHK:
+        signal_force(SIGTRAP, TRAP_BRKPT, f->pc);
+        return;
+    }
+    signal_force(SIGILL, ILL_ILLOPC, f->pc - 4);
+}
+
+void trap_unaligned(uint64_t va, uint64_t opcode, uint64_t reg, struct trapframe *f)
+{
+    if (frame_from_user(f)) {
+        int err = unaligned_fixup_user(f, va, (unsigned)opcode, (unsigned)reg);
+
+        if (err == -EINVAL)
+            signal_force(SIGBUS, BUS_ADRALN, va);
+        else if (err)
+            signal_force(SIGSEGV, SEGV_MAPERR, va);
+        return;
+    }
+
+    /* The PC is that of the next instruction. */
+    uint64_t fixup = fixup_find(f->pc - 4);
+
+    if (!fixup)
+        panic("unaligned kernel access at %#lx, opcode %#lx, register %lu, pc %pS", va, opcode, reg,
+              (void *)(f->pc - 4));
+    f->pc = fixup;
+}
+
+void trap_stack_overflow(struct trapframe *f, uint64_t sp)
+{
+    struct thread_hw *t = current_hw;
+    uint64_t limit = t->kstack_limit;
+
+    /* What traps from here on, on the emergency stack, is not to be taken for another overflow. */
+    t->kstack_limit = 0;
+    panic_frame_at(f, sp, "kernel stack overflow: frame %p lies below the limit %#lx of thread %p", (void *)f,
+                   limit, (void *)t);
+}
