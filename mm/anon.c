@@ -191,7 +191,7 @@ static void map_around(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t
         find_page(o, offset, &f);
         if ((f.slot & (SLOT_PRESENT | SLOT_TAKE)) != SLOT_PRESENT)
             continue;
-        __atomic_store_n(p, object_pte(e, slot_pfn(f.slot), writable_now(e, &f)), __ATOMIC_RELEASE);
+        pt_store(p, object_pte(e, slot_pfn(f.slot), writable_now(e, &f)));
         mapped++;
     }
     if (mapped) {
@@ -469,7 +469,7 @@ static int anon_protect(struct aspace *as, struct map_entry *e, vaddr_t start, v
             now = pte_make(pte_pfn(old), pt_user_bits(prot, write) | (old & PTE_SW_MASK));
             if (now == old)
                 continue;
-            __atomic_store_n(&p[i], now, __ATOMIC_RELEASE);
+            pt_store(&p[i], now);
             tb_gather_va(&g, va);
         }
         if (e->object)

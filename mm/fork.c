@@ -77,7 +77,7 @@ static int move_pages(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
             continue;
         *index_find(x->o, offset + i) = slot_make(pte_pfn(pte), SLOT_W);
         object_page_own(x->o, offset + i, pte_pfn(pte));
-        p[i] = pte | PTE_SW_SHARED;
+        pt_store(&p[i], pte | PTE_SW_SHARED);
         x->o->resident++;
     }
     return 0;
@@ -121,7 +121,7 @@ static int share_ptes(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
         left--;
         if (pte & PTE_UWE) {
             pte = (pte & ~(PTE_KWE | PTE_UWE)) | PTE_FOW | PTE_SW_COW;
-            p[i] = pte;
+            pt_store(&p[i], pte);
         }
         if (!to) {
             to = pt_create(x->dst, va, 3);
@@ -130,7 +130,7 @@ static int share_ptes(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
                 break;
             }
         }
-        to[i] = pte;
+        pt_store(&to[i], pte);
         copied++;
     }
     if (to && copied)

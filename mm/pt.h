@@ -31,12 +31,16 @@ static inline void pt_count(const pte_t *p, int delta)
     __atomic_fetch_add(&pt_page_of(p)->aux, (uint32_t)delta, __ATOMIC_RELAXED);
 }
 
-/* Store into a PTE that nobody else writes now, keeping the table's count. Release: what the page holds is seen first. */
+/* Store a PTE without counting: nonzero replaces nonzero, or the caller counts. The hardware of other CPUs reads it at any
+   time; release, so that what the page holds is seen before it. */
+static inline void pt_store(pte_t *p, pte_t v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
+
+/* Store into a PTE that nobody else writes now, keeping the table's count. */
 static inline void pt_set(pte_t *p, pte_t v)
 {
     pte_t old = *p;
 
-    __atomic_store_n(p, v, __ATOMIC_RELEASE);
+    pt_store(p, v);
     if ((old == 0) != (v == 0))
         pt_count(p, v ? 1 : -1);
 }

@@ -115,7 +115,7 @@ static void flush_translations(struct tb_gather *g)
 
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* PTE stores before the read of the mask */
     if (g->mask)
-        can_hold = __atomic_load_n(g->mask, __ATOMIC_RELAXED);
+        can_hold = __atomic_load_n(g->mask, __ATOMIC_ACQUIRE); /* a bit gone: its CPU's accesses are over */
     if (can_hold & bit)
         invalidate(g);
     if ((can_hold & online & ~bit) != 0) {

@@ -507,6 +507,85 @@ static void do_map_over(struct proc *p, int *err)
     *err = aspace_map_anon(p->as, &va, 2 * PAGE_SIZE, MAP_R, MAPF_FIXED);
 }
 
+/* ---- three threads write, a fourth forks ---- */
+
+#define THREAD_ROUNDS 4000u
+static struct aspace *common;
+
+static void *thread_main(void *arg)
+{
+    unsigned me = (unsigned)(uintptr_t)arg;
+    uint64_t seed = me, mine[NPAGES] = {0};
+
+    vm_switch(me, common);
+    for (unsigned r = 1; r < THREAD_ROUNDS; r++) {
+        uint64_t value = ((uint64_t)me << 32) | r;
+        unsigned i;
+
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        i = (unsigned)(seed >> 33) % NPAGES;
+        if (seed >> 63) {
+            if (vm_access(common, va_of(i) + me * 8, FAULT_WRITE, &value))
+                vm_die("a thread's write fails");
+            mine[i] = value;
+        } else if (vm_access(common, va_of(i) + me * 8, FAULT_READ, &value) || value != mine[i]) {
+            vm_die("CPU %u reads 0x%lx from page %u and wrote 0x%lx", me, (unsigned long)value, i,
+                   (unsigned long)mine[i]);
+        }
+    }
+    vm_switch(me, NULL);
+    return NULL;
+}
+
+/* The child is a snapshot: no word of it changes while the parent's threads go on. */
+static void snapshot_check(void)
+{
+    struct aspace *child = aspace_fork(common);
+    uint64_t before[NPAGES], value;
+
+    if (!child)
+        vm_die("fork fails");
+    vm_switch(0, child);
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (unsigned i = 0; i < NPAGES; i++) {
+            if (vm_access(child, va_of(i) + 8, FAULT_READ, &value))
+                vm_die("the child cannot read");
+            if (pass == 0)
+                before[i] = value;
+            else if (value != before[i])
+                vm_die("the child's page %u changes under it", i);
+            value = 1;
+            if (pass == 0 && i % 7 == 0 && vm_access(child, va_of(i), FAULT_WRITE, &value))
+                vm_die("the child cannot write");
+        }
+    vm_switch(0, NULL);
+    aspace_unref(child);
+}
+
+static void test_threads(void)
+{
+    pthread_t t[3];
+    uint32_t pages = vm_nfree;
+
+    common = aspace_create(0);
+    vm_switch(0, NULL);
+    for (unsigned i = 0; i < NPAGES; i += 16) {
+        vaddr_t va = va_of(i);
+
+        if (aspace_map_anon(common, &va, 16 * PAGE_SIZE, MAP_R | MAP_W, MAPF_FIXED))
+            vm_die("mmap fails");
+    }
+    for (uintptr_t i = 0; i < 3; i++)
+        pthread_create(&t[i], NULL, thread_main, (void *)(i + 1));
+    for (unsigned i = 0; i < 60; i++)
+        snapshot_check();
+    for (unsigned i = 0; i < 3; i++)
+        pthread_join(t[i], NULL);
+    vm_check(common);
+    aspace_unref(common);
+    ok(vm_nfree == pages, "three threads that write and a fourth that forks lose neither words nor pages");
+}
+
 int main(void)
 {
     vm_boot();
@@ -525,5 +604,6 @@ int main(void)
     fail_each("munmap of a part", do_unmap_middle);
     fail_each("mprotect of a part", do_protect_middle);
     fail_each("a mapping over another", do_map_over);
+    test_threads();
     return tap_done();
 }

@@ -423,7 +423,12 @@ static void *writer_main(void *arg)
             vm_die("a fault gives %d", err);
     }
     vm_switch(me, NULL);
-    vm_check(as);
+    {
+        ipl_t ipl = spin_lock(&as->pt_lock); /* the pager is still at work */
+
+        vm_check(as);
+        spin_unlock(&as->pt_lock, ipl);
+    }
     aspace_unref(as);
     __atomic_fetch_add(&done_writers, 1, __ATOMIC_RELEASE);
     return NULL;
