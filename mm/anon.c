@@ -362,7 +362,7 @@ static int anon_fault(struct aspace *as, struct map_entry *e, vaddr_t va, enum f
 {
     if (unlikely(e->flags & MAPF_GROWSDOWN) && !stack_touch(as, e, va))
         return -EFAULT;
-    if (!e->object)
+    if (!e->obj_lock)
         return private_fault(as, e, va);
     return object_fault(as, e, va, access == FAULT_WRITE);
 }
@@ -376,7 +376,7 @@ static int anon_populate(struct aspace *as, struct map_entry *e, vaddr_t start, 
         if (start >= end || !stack_touch(as, e, start))
             return 0;
     }
-    if (!e->object)
+    if (!e->obj_lock)
         return private_populate(as, e, start, end);
     for (vaddr_t va = start; va < end; va += PAGE_SIZE) {
         pte_t *p = pt_lookup(as, va, 3);
@@ -431,7 +431,7 @@ static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vad
         pte_t *p = pt_lookup(as, va, 3);
         uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (end - va) >> PAGE_SHIFT);
 
-        if (e->object) {
+        if (e->obj_lock) {
             ipl_t ipl = spin_lock(e->obj_lock);
 
             cleared += clear_table_part(p, va, n, &g, false);
@@ -458,11 +458,11 @@ static int anon_protect(struct aspace *as, struct map_entry *e, vaddr_t start, v
         pte_t *p = pt_lookup(as, va, 3);
         uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (end - va) >> PAGE_SHIFT);
 
-        if (e->object)
+        if (e->obj_lock)
             ipl = spin_lock(e->obj_lock);
         for (uint64_t i = 0; i < n; i++, va += PAGE_SIZE) {
             pte_t old = p[i], now;
-            bool write = !e->object || (old & PTE_UWE);
+            bool write = !e->obj_lock || (old & PTE_UWE);
 
             if (!pte_valid(old))
                 continue;
@@ -472,7 +472,7 @@ static int anon_protect(struct aspace *as, struct map_entry *e, vaddr_t start, v
             pt_store(&p[i], now);
             tb_gather_va(&g, va);
         }
-        if (e->object)
+        if (e->obj_lock)
             spin_unlock(e->obj_lock, ipl);
     }
     tb_gather_flush(&g);
@@ -484,7 +484,7 @@ static int anon_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
     ipl_t ipl;
 
     (void)va;
-    if (!e->object)
+    if (!e->obj_lock)
         return 0;
     ipl = spin_lock(e->obj_lock);
     second->needs_copy = e->needs_copy;

@@ -38,7 +38,7 @@ void map_entry_free(struct map_entry *e) { npp_free(e, sizeof(*e)); }
 
 void map_entry_destroy(struct map_entry *e)
 {
-    if (e->object)
+    if (e->obj_lock)
         object_detach_entry(e);
     map_entry_free(e);
 }
@@ -162,7 +162,7 @@ static bool continues(const struct map_entry *a, const struct map_entry *b)
     if (a->end != b->start || a->ops != &anon_ops || b->ops != &anon_ops || a->prot != b->prot ||
         a->max_prot != b->max_prot || a->flags != b->flags || (a->flags & MAPF_GROWSDOWN))
         return false;
-    return a->object == NULL && b->object == NULL;
+    return !a->obj_lock && !b->obj_lock;
 }
 
 /* Join e with its neighbours where they continue each other; returns the entry that holds e's range. Only entries

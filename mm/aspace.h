@@ -64,9 +64,9 @@ struct map_entry {
     uint32_t heap;            /* search tree: random weight */
     uint32_t flags;           /* MAPF_* */
     const struct map_ops *ops;
-    struct mm_object *object; /* NULL: private, never shared by fork */
+    struct mm_object *object; /* NULL: private, never shared by fork; tested by obj_lock, which needs no lock */
     uint64_t offset;          /* bytes into object or section */
-    struct spinlock *obj_lock;/* lock of the object's family; set with object */
+    struct spinlock *obj_lock;/* lock of the object's family, set with object: mutex exclusive */
     struct list obj_link;     /* in object's list of entries; protected by *obj_lock */
     vaddr_t low;              /* GROWSDOWN: lowest page used so far; atomic, a hint for walks */
     struct aspace *aspace;    /* whose it is; constant once linked */

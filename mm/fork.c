@@ -150,9 +150,9 @@ int anon_fork(struct aspace *src, struct map_entry *e, struct aspace *dst, struc
         object_attach_entry(e->object, child);
         return 0;
     }
-    if (!e->object) {
+    if (!e->obj_lock) {
         err = move_into_object(&x);
-        if (err || !e->object)
+        if (err || !e->obj_lock)
             return err;
     }
     ipl = spin_lock(e->obj_lock);

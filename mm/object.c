@@ -173,7 +173,8 @@ void object_unref(struct mm_object *o)
 void object_attach_entry_locked(struct mm_object *o, struct map_entry *e)
 {
     e->object = o;
-    e->obj_lock = o->lock;
+    if (e->obj_lock != o->lock) /* read without the lock; a new object of the same family changes nothing */
+        e->obj_lock = o->lock;
     list_add_tail(&o->entries, &e->obj_link);
     o->refs++;
 }
