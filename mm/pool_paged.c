@@ -31,6 +31,7 @@
 static struct mutex pgdyn = MUTEX_INIT("PGDYN", MUTEX_PGDYN, pgdyn);
 static struct pool_list lists[POOL_LISTS];
 static struct pool_area area;   /* constant after boot */
+static uint64_t list_most;      /* bytes that a list may hold; constant after boot */
 
 static struct pool_area *area_of(uint64_t p)
 {
@@ -137,12 +138,13 @@ void pgd_free(void *p, size_t nbytes)
 {
     uint64_t size = pool_round(nbytes);
 
-    if (unlikely(nbytes == 0 || !area_of((uint64_t)p) || !pool_area_is_block(&area, (uint64_t)p, size)))
+    if (unlikely(nbytes == 0 || (!pool_area_is_small_block(&area, (uint64_t)p, size / POOL_GRAIN) &&
+                                 !pool_area_is_block(&area, (uint64_t)p, size))))
         panic("paged pool: no block of %lu bytes starts at %p", nbytes, p);
     if (likely(size <= (uint64_t)sysparam(SYSPARAM_PAGED_LAL_SIZE))) {
         struct pool_list *l = &lists[size / POOL_GRAIN - 1];
 
-        if (likely(pool_list_count(l) * size < area.size / 4 * 3 / POOL_LISTS)) {
+        if (likely(pool_list_count(l) * size < list_most)) {
             pool_seal_set("paged", (uint64_t)p, size);
             pool_list_push(l, LAYOUT_PAGED_POOL_BASE, OFFSET_BITS, (uint64_t)p);
             return;
@@ -188,6 +190,7 @@ void pool_boot_paged(void)
     area.base = LAYOUT_PAGED_POOL_BASE + bits;
     area.size = bytes - bits;
     area.starts = (uint64_t *)LAYOUT_PAGED_POOL_BASE;
+    list_most = area.size / 4 * 3 / POOL_LISTS;
 
     mutex_lock(&pgdyn);
     if (kmap_demand_zero(LAYOUT_PAGED_POOL_BASE, bits >> PAGE_SHIFT) ||
