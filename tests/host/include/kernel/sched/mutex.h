@@ -7,6 +7,8 @@
 
 #include "kernel/sched/wait.h"
 
+#define MUTEXES_HELD_MAX 8
+
 struct mutex {
     pthread_rwlock_t rw;
     const void *holder; /* atomic: the writer */

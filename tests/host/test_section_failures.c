@@ -1,0 +1,260 @@
+// SOURCES: mm/region.c mm/section.c mm/section_gsd.c mm/section_gh.c mm/section_map.c mm/section_pt.c mm/section_walk.c mm/shpt.c mm/pt.c mm/pt_system.c mm/shootdown.c mm/aspace.c mm/aspace_tree.c mm/fault.c mm/fork.c mm/anon.c mm/object.c mm/object_copy.c mm/object_index.c mm/pager.c mm/rmap.c kernel/base/string_extra.c
+/*
+ * Every allocation that a section service makes is made to fail in its turn, until the service passes untouched: each time
+ * the service says so, and pages, pool, promises, shares and reservations are what they were. Freed pages are poisoned, page
+ * tables are reached through translation buffers that forget nothing by themselves.
+ */
+#define VM_REAL_REGIONS
+#include "vm.h"
+
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/abi/vadef.h"
+#include "mm/fluid.h"
+#include "mm/section_map.h"
+#include "mm/shpt.h"
+
+#define MIB (1UL << 20)
+#define PAGES_PER_MIB (MIB / PAGE_SIZE)
+#define ALLOC_FIRST 65536u /* frames beyond those that vm.h gives out */
+#define ALLOC_MIB 24
+
+/* ---- promises, paged pool, registry ---- */
+
+static int64_t promised_unused;
+static struct rmd alloc_rmd = {.name = "ALLOC", .flags = RMD_ALLOC | RMD_PAGE_TABLES, .npages = ALLOC_MIB * PAGES_PER_MIB,
+                               .npt_pages = ALLOC_MIB / 8, .first = {ALLOC_FIRST}, .pt_first = {ALLOC_FIRST - 8}};
+
+int fluid_promise(uint64_t n)
+{
+    if (vm_fails())
+        return -12;
+    promised_unused += (int64_t)n;
+    return 0;
+}
+void fluid_promise_used(uint64_t n) { __atomic_fetch_sub(&promised_unused, (int64_t)n, __ATOMIC_RELAXED); }
+void fluid_promise_unused(uint64_t n) { __atomic_fetch_add(&promised_unused, (int64_t)n, __ATOMIC_RELAXED); }
+void fluid_promise_end(uint64_t n) { promised_unused -= (int64_t)n; }
+
+void *pgd_alloc(size_t n) { return npp_alloc(n); }
+void *pgd_alloc_zeroed(size_t n) { return npp_alloc_zeroed(n); }
+void pgd_free(void *p, size_t n) { npp_free(p, n); }
+void page_zero(pfn_t pfn) { memset(kseg_page(pfn), 0, PAGE_SIZE); }
+void page_zero_if_needed(pfn_t pfn) { page_zero(pfn); }
+
+int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages, struct rmd **out)
+{
+    (void)sysgbl;
+    (void)group;
+    if (strcmp(name, alloc_rmd.name) != 0)
+        return SS$_NORESERVEDMEM;
+    if (alloc_rmd.used)
+        return SS$_RESERVEDMEMUSED;
+    alloc_rmd.used = npages;
+    *out = &alloc_rmd;
+    return SS$_NORMAL;
+}
+void mmg_return_res_mem(struct rmd *r) { r->used = 0; }
+
+/* ---- the state that a failure must not change ---- */
+
+struct state {
+    uint32_t free_pages;
+    int64_t pool, promised;
+    uint64_t reserved, shares[2], maps[2];
+};
+
+static const char *const names[2] = {"ALLOC", "FLUID"};
+static const uint64_t sizes[2] = {ALLOC_MIB * PAGES_PER_MIB, 20 * PAGES_PER_MIB + 5};
+
+static struct section_request request(unsigned i)
+{
+    struct section_request r = {.npages = sizes[i], .flags = SEC$M_SYSGBL | SEC$M_PERM};
+
+    r.name = (struct section_name){names[i], (uint32_t)strlen(names[i]), true, 0};
+    r.creds.system = true;
+    return r;
+}
+
+static struct section *section_of(unsigned i)
+{
+    struct section_request r = request(i);
+    struct section *s;
+
+    if (section_find(&r, false, &s) != SS$_NORMAL)
+        return NULL;
+    section_drop(s);
+    return s;
+}
+
+static struct state state(void)
+{
+    struct state now;
+
+    memset(&now, 0, sizeof(now));
+    section_reap();
+    now.free_pages = vm_nfree;
+    now.pool = vm_pool_bytes;
+    now.promised = promised_unused;
+    now.reserved = alloc_rmd.used;
+    for (unsigned i = 0; i < 2; i++) {
+        struct section *s = section_of(i);
+
+        now.shares[i] = s ? s->life : 0;
+        now.maps[i] = s ? s->nmaps : 0;
+    }
+    return now;
+}
+
+/* ---- the operations ---- */
+
+struct scene {
+    struct aspace *as;
+    uint64_t shared_region, plain_region;
+    vaddr_t va;
+    struct aspace *child;
+};
+
+static int map(struct scene *c, unsigned i, bool shared)
+{
+    struct section_map_request m = {.region_id = shared ? c->shared_region : c->plain_region,
+                                    .flags = SEC$M_EXPREG, .write = true};
+    struct section_request r = request(i);
+    uint64_t length;
+    struct section *s;
+    int status = section_find(&r, true, &s);
+
+    if (status != SS$_NORMAL)
+        return status;
+    status = section_map(c->as, s, &m, &c->va, &length);
+    if (status != SS$_NORMAL)
+        section_drop(s);
+    return status;
+}
+
+static bool none(struct scene *c) { return c != NULL; }
+static bool with_alloc_shared(struct scene *c) { return map(c, 0, true) == SS$_NORMAL; }
+static bool with_alloc_private(struct scene *c) { return map(c, 0, false) == SS$_NORMAL; }
+static bool with_fluid_private(struct scene *c) { return map(c, 1, false) == SS$_NORMAL; }
+
+static bool do_region(struct scene *c)
+{
+    struct region_view v;
+
+    return region_create(c->as, 8 * MIB, 0, 0, 0, false, &v) == SS$_NORMAL;
+}
+static bool do_map_alloc_shared(struct scene *c) { return map(c, 0, true) == SS$_NORMAL; }
+static bool do_map_alloc_private(struct scene *c) { return map(c, 0, false) == SS$_NORMAL; }
+static bool do_map_fluid(struct scene *c) { return map(c, 1, true) == SS$_NORMAL; }
+static bool do_fault_private(struct scene *c) { return aspace_fault(c->as, c->va, FAULT_WRITE) == 0; }
+static bool do_fork(struct scene *c)
+{
+    c->child = aspace_fork(c->as);
+    return c->child != NULL;
+}
+static bool do_cut_shared(struct scene *c)
+{
+    return region_delete_va(c->as, c->shared_region, c->va + 8 * MIB, 8 * MIB) == SS$_NORMAL;
+}
+static bool do_cut_private(struct scene *c)
+{
+    return region_delete_va(c->as, c->plain_region, c->va + 3 * MIB, 9 * MIB) == SS$_NORMAL;
+}
+
+/* Let the first, second, third ... allocation of `op` fail. What it leaves in the address space goes with that. */
+static void fail_each(const char *what, bool (*prepare)(struct scene *), bool (*op)(struct scene *))
+{
+    bool good = true, passed = false;
+    int n;
+
+    for (n = 0; good && !passed && n < 200; n++) {
+        struct state before = state(), between, after;
+        struct region_view v;
+        struct scene c = {.as = aspace_create(0)};
+
+        region_create(c.as, 64 * MIB, 0, VA$M_SHARED_PTS, 0, false, &v);
+        c.shared_region = v.id;
+        region_create(c.as, 64 * MIB, 0, 0, 0, false, &v);
+        c.plain_region = v.id;
+        good = prepare(&c);
+        between = state();
+        vm_failed = false;
+        vm_fail_at = n;
+        passed = op(&c);
+        vm_fail_at = -1;
+        after = state();
+        good = good && passed == !vm_failed;
+        /* A failure changes no share and no mapping, but that one may now be two that continue each other. */
+        if (!passed && op != do_cut_shared && op != do_cut_private)
+            good = good && memcmp(between.shares, after.shares, sizeof(after.shares)) == 0 &&
+                   memcmp(between.maps, after.maps, sizeof(after.maps)) == 0;
+        if (c.child)
+            aspace_unref(c.child);
+        aspace_unref(c.as);
+        after = state();
+        good = good && memcmp(&before, &after, sizeof(after)) == 0;
+    }
+    ok(good && passed, "%s: fails cleanly at each of its %d allocations, then passes", what, n - 1);
+}
+
+static void creation(unsigned i)
+{
+    bool good = true;
+    int status = 0, n;
+
+    for (n = 0; good && !(status & 1); n++) {
+        struct state before = state(), after;
+        struct section_request r = request(i);
+        struct section *s;
+
+        vm_failed = false;
+        vm_fail_at = n;
+        status = section_create(&r, false, true, &s);
+        vm_fail_at = -1;
+        if (status & 1) {
+            section_drop(s);
+            break;
+        }
+        after = state();
+        good = vm_failed && (status == SS$_INSFMEM || status == SS$_INSFLPGS) &&
+               memcmp(&before, &after, sizeof(after)) == 0;
+    }
+    ok(good && status == SS$_CREATED_SHPT, "creation of %s: fails cleanly at each of its %d allocations",
+       names[i], n);
+}
+
+static void touch_first_page(void)
+{
+    struct section *s = section_of(1);
+    pte_t table = shpt_table_get(s->related, 0);
+
+    section_make_valid(s, 0, pt_table(table));
+}
+
+int main(void)
+{
+    struct section_request r;
+    struct state before, after;
+
+    vm_boot();
+    section_boot();
+    before = state();
+    creation(0);
+    creation(1);
+    fail_each("region", none, do_region);
+    fail_each("map ALLOC, shared tables", none, do_map_alloc_shared);
+    fail_each("map ALLOC, private tables", none, do_map_alloc_private);
+    fail_each("map FLUID, shared tables", none, do_map_fluid);
+    touch_first_page(); /* a page made valid stays so: later faults change nothing for good */
+    fail_each("fault with private tables", with_fluid_private, do_fault_private);
+    fail_each("fork with shared tables", with_alloc_shared, do_fork);
+    fail_each("fork with private tables", with_alloc_private, do_fork);
+    fail_each("cut a shared mapping", with_alloc_shared, do_cut_shared);
+    fail_each("cut a private mapping", with_alloc_private, do_cut_private);
+    r = request(0);
+    section_mark_delete(&r);
+    r = request(1);
+    section_mark_delete(&r);
+    after = state();
+    ok(memcmp(&before, &after, sizeof(after)) == 0, "all is back");
+    return tap_done();
+}
