@@ -20,7 +20,7 @@ PYTHON := .venv/bin/python
 
 WARNINGS := -Wall -Wextra -Werror
 
-.PHONY: all kernel user initrd run test test-boots debug bench help clean setup host-tests
+.PHONY: all kernel user initrd run test test-boots debug bench format help clean setup host-tests
 all: kernel user initrd ## build the kernel, the user programs and the initrd
 
 # ---- set-up ---------------------------------------------------------------------------------
@@ -218,7 +218,13 @@ debug: all ## boot, and wait for GDB to be attached
 	$(Q)scripts/run --gdb $(ARGS)
 
 bench: all ## measure in instructions, and compare with Linux/Alpha
-	$(Q)$(PYTHON) scripts/bench --limit 1
+	$(Q)$(PYTHON) scripts/bench
+
+# Assembly, tables of macros (.def, .inc) and generated files are laid out by hand.
+FORMATTED = git ls-files -z --cached --others --exclude-standard -- '*.c' '*.h'
+format: $(SETUP) ## lay out C and Python sources as the tests want them
+	$(Q)$(FORMATTED) | xargs -0 .venv/bin/clang-format -i
+	$(Q).venv/bin/ruff check --quiet --fix . ; .venv/bin/ruff format --quiet .
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'

@@ -36,9 +36,14 @@ class Done:
     def expect(self, status: int) -> Done:
         """This run, which must have ended with this status."""
         if self.status != status:
+            output = self.output[-4000:].decode(errors="replace")
             pytest.fail(
-                f"status {self.status}, not {status}\n--- output\n"
-                f"{self.output[-4000:].decode(errors='replace')}\n--- console\n{self.console[-8000:]}",
+                f"status {self.status}, not {status}
+"
+                f"--- output
+{output}
+--- console
+{self.console[-8000:]}",
                 pytrace=False,
             )
         return self

@@ -1,4 +1,4 @@
-"""The unit tests that run on this machine, under AddressSanitizer and UBSan: tests/host/test_*.c."""
+"""The unit tests that run on this machine, under sanitizers: tests/host/test_*.c."""
 
 from __future__ import annotations
 

@@ -44,7 +44,10 @@ def tracked(*folders: str) -> list[Path]:
     """The files of the project, also those not yet committed."""
     done = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *folders],
-        cwd=TOP, capture_output=True, text=True, check=True,
+        cwd=TOP,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     names = sorted(set(filter(None, done.stdout.split("\0"))))
     return [Path(name) for name in names if (TOP / name).is_file()]
@@ -148,6 +151,20 @@ def test_lines_and_white_space() -> None:
     report(wrong)
 
 
+def test_formatters_have_nothing_to_do() -> None:
+    """`make format` mends what this finds, but for over-long lines of comments and strings."""
+    tools = TOP / ".venv/bin"
+    sources = [str(path) for path in tracked() if path.suffix in (".c", ".h")]
+    commands = (
+        [tools / "clang-format", "--dry-run", "--Werror", *sources],
+        [tools / "ruff", "format", "--check", "--quiet", "."],
+        [tools / "ruff", "check", "--quiet", "."],
+    )
+    for command in commands:
+        done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, timeout=120)
+        report([(done.stdout + done.stderr)[:4000]] if done.returncode else [])
+
+
 def flags(name: str) -> list[str]:
     """The compiler and the flags that the Makefile uses for kernel, user or host code."""
     words = (TOP / "build/flags" / name).read_text().removeprefix("with ").split()
@@ -159,7 +176,11 @@ def compile_alone(job: tuple[Path, list[str]]) -> str | None:
     text = f'#include "{header}"\n#include "{header}"\n'
     done = subprocess.run(
         [*command, "-fsyntax-only", "-I.", "-xc", "-"],
-        input=text, cwd=TOP, capture_output=True, text=True, timeout=60,
+        input=text,
+        cwd=TOP,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     return f"{header}:\n{done.stderr}" if done.returncode else None
 

@@ -192,5 +192,3 @@ def parse_size(text: str) -> int:
     if not upper.isascii() or not upper.isdigit():
         raise ValueError(f"'{text}' is no size; write 512M or 8G")
     return int(upper) * unit
-
-

@@ -72,30 +72,57 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog="scripts/run",
         description="Boots Megalith, and runs COMMAND as its first program, or a shell.",
-        epilog="Exit status: the command's own, 128+n when signal n killed it, 124 when the time is "
-        "up, 125 when the kernel panicked or hung, 126 when nothing could be started. At a "
+        epilog="Exit status: the command's own, 128+n when signal n killed it, 124 when the time "
+        "is up, 125 when the kernel panicked or hung, 126 when nothing could be started. At a "
         "terminal, ^] ends the machine.",
     )
-    p.add_argument("-m", dest="memory", metavar="SIZE", type=_memory, default=machines.GIB,
-                   help="memory, up to 1000G (default 1G)")
-    p.add_argument("--smp", metavar="N", type=_cpus, help="CPUs, 1 to 4 (default 2; 1 with --icount)")
-    p.add_argument("--config", metavar="FILE", help="configuration blob, as sysman writes it")
-    p.add_argument("--set", dest="parameters", metavar="PARAM=VALUE", action="append", default=[],
-                   help="a system parameter for this boot")
-    p.add_argument("--reserve", dest="reservations", metavar="'NAME SIZE [OPTIONS]'",
-                   action="append", default=[], help="an entry of the reserved-memory registry")
-    p.add_argument("--add", dest="additions", metavar="FILE[:/path]", type=_addition,
-                   action="append", default=[], help="a file for the initrd (default path: /name)")
-    p.add_argument("--disk", dest="disks", metavar="IMG", type=_file, action="append", default=[],
-                   help="a disk image, raw, for a virtio disk")
-    p.add_argument("--icount", action="store_true",
-                   help="count instructions: one is one nanosecond of virtual time")
-    p.add_argument("--gdb", action="store_true", help="wait for GDB before the first instruction")
-    p.add_argument("--gdb-socket", metavar="PATH", type=Path, help="where GDB's socket is to lie")
-    p.add_argument("--timeout", metavar="SECONDS", type=_seconds, help="end the machine after that")
-    p.add_argument("--append", metavar="WORDS", default="", help="more of the kernel's command line")
-    p.add_argument("command", nargs=argparse.REMAINDER, metavar="[--] COMMAND ARGS...",
-                   help="the first program and its arguments")
+
+    def option(*names: str, **how) -> None:
+        p.add_argument(*names, **how)
+
+    def several(name: str, metavar: str, to: str, **how) -> None:
+        p.add_argument(name, metavar=metavar, dest=to, action="append", default=[], **how)
+
+    option(
+        "-m",
+        metavar="SIZE",
+        dest="memory",
+        type=_memory,
+        default=machines.GIB,
+        help="memory, up to 1000G (default 1G)",
+    )
+    option("--smp", metavar="N", type=_cpus, help="CPUs, 1 to 4 (default 2; 1 with --icount)")
+    option("--config", metavar="FILE", help="configuration blob, as sysman writes it")
+    several("--set", "PARAM=VALUE", "parameters", help="a system parameter for this boot")
+    several(
+        "--reserve",
+        "'NAME SIZE [OPTIONS]'",
+        "reservations",
+        help="an entry of the reserved-memory registry",
+    )
+    several(
+        "--add",
+        "FILE[:/path]",
+        "additions",
+        type=_addition,
+        help="a file for the initrd (default path: /name)",
+    )
+    several("--disk", "IMG", "disks", type=_file, help="a raw image, for a virtio disk")
+    option(
+        "--icount",
+        action="store_true",
+        help="count instructions: one is one nanosecond of virtual time",
+    )
+    option("--gdb", action="store_true", help="wait for GDB before the first instruction")
+    option("--gdb-socket", metavar="PATH", type=Path, help="where GDB's socket is to lie")
+    option("--timeout", metavar="SECONDS", type=_seconds, help="end the machine after that")
+    option("--append", metavar="WORDS", default="", help="more of the kernel's command line")
+    option(
+        "command",
+        nargs=argparse.REMAINDER,
+        metavar="[--] COMMAND ARGS...",
+        help="the first program and its arguments",
+    )
     return p
 
 
