@@ -61,7 +61,7 @@ static int fill_shared(struct aspace *as, const struct section *shpt, vaddr_t va
     unsigned index = pte_l2_index(va);
     pte_t bits = pte_table(PFN_NONE) | PTE_SW_SHPT;
 
-    if (shpt->first.n && *l1 == 0) {
+    if (shpt->first.n && *l1 == 0 && n == PTES_PER_PAGE) {
         pte_t *table = table_begin(as, l1, index, n);
 
         if (!table)
@@ -139,41 +139,79 @@ static int map_private_alloc(struct aspace *as, const struct map_entry *e, vaddr
     return 0;
 }
 
-/* Zero n PTEs of one table; keeps the table's count. */
-static void clear_run(pte_t *p, uint64_t n)
+/* Zero n PTEs of one table; keeps the table's count. all: none of them is zero. */
+static void clear_run(pte_t *p, uint64_t n, bool all)
 {
-    int cleared = 0;
+    uint64_t cleared = n;
 
-    for (uint64_t i = 0; i < n; i++)
-        if (p[i]) {
-            __atomic_store_n(&p[i], 0, __ATOMIC_RELAXED);
-            cleared++;
-        }
-    if (cleared)
-        pt_count(p, -cleared);
+    if (!all) {
+        cleared = 0;
+        for (uint64_t i = 0; i < n; i++)
+            cleared += p[i] != 0;
+    }
+    if (cleared) {
+        memset(p, 0, n * sizeof(pte_t));
+        pt_count(p, -(int)cleared);
+    }
 }
 
-static void clear_tables(struct aspace *as, const struct map_entry *e, vaddr_t va, vaddr_t end)
+/* Everything that a CPU may know of the address space, page-table space included: a level-2 PTE stands for 8 MiB of it. */
+static void gather_all(struct tb_gather *g) { g->nvas = TB_GATHER_VAS + 1; }
+
+/* The table behind *upper holds nothing but this mapping: it goes as it is, its PTEs with it. */
+static void drop_table(struct aspace *as, pte_t *upper, struct tb_gather *g)
 {
-    unsigned level = e->smap->shared ? 2 : 3;
+    pfn_t pfn = pte_pfn(*upper);
+    ipl_t ipl = spin_lock(&as->pt_lock); /* keeps tables for who walks without the mutex */
+
+    pt_set(upper, 0);
+    spin_unlock(&as->pt_lock, ipl);
+    __atomic_fetch_sub(&as->counts.pt_pages, 1, __ATOMIC_RELAXED);
+    gather_all(g); /* before the page is handed over: it may be flushed and freed at once */
+    tb_gather_page(g, pfn);
+}
+
+/* n PTEs of a level from va on, in one table. A private table that they fill goes as it is, the rest is cleared for pt_prune. */
+static void clear_part(struct aspace *as, const struct map_entry *e, vaddr_t va, uint64_t n,
+                       struct tb_gather *g)
+{
+    bool all = section_is_alloc(e->smap->section);
+    pte_t *p = pt_lookup(as, va, e->smap->shared ? 2 : 3);
+
+    /* An ALLOC mapping fills its part of a table all or, where making it failed halfway, not at all. */
+    if (!p || (all && *p == 0))
+        return;
+    if (g && all && n == PTES_PER_PAGE)
+        drop_table(as, pt_lookup(as, va, e->smap->shared ? 1 : 2), g);
+    else
+        clear_run(p, n, all);
+}
+
+/* Clear [va, end) of the entry. g: tables that become superfluous may go. NULL: they are filled again. */
+static void clear_tables(struct aspace *as, const struct map_entry *e, vaddr_t va, vaddr_t end,
+                         struct tb_gather *g)
+{
     uint64_t span = e->smap->shared ? PIECE : PAGE_SIZE;
 
     while (va < end) {
         uint64_t index = e->smap->shared ? pte_l2_index(va) : pte_l3_index(va);
         uint64_t n = MIN((end - va + span - 1) / span, (uint64_t)PTES_PER_PAGE - index);
-        pte_t *p = pt_lookup(as, va, level);
 
-        if (p)
-            clear_run(p, n);
+        clear_part(as, e, va, n, g);
         va += n * span;
     }
 }
 
-/* Everything that a CPU may know of the entry, its page-table-space addresses included. */
-static void gather_all(struct tb_gather *g, const struct map_entry *e)
+/* Free what is empty of the entry's own tables. A shared level-3 page is nobody's to free, so that a look at one of its
+   level-2 PTEs in each level-2 page is enough. */
+static void prune(struct aspace *as, const struct map_entry *e, struct tb_gather *g)
 {
-    for (unsigned i = 0; i <= TB_GATHER_VAS; i++)
-        tb_gather_va(g, e->start);
+    if (!e->smap->shared) {
+        pt_prune(as, e->start, e->end, g);
+        return;
+    }
+    for (vaddr_t va = e->start; va < e->end; va = (va & ~(PTE_L1_SPAN - 1)) + PTE_L1_SPAN)
+        pt_prune(as, va, va + 1, g);
 }
 
 void section_tables_take_down(struct aspace *as, struct map_entry *e)
@@ -181,9 +219,9 @@ void section_tables_take_down(struct aspace *as, struct map_entry *e)
     struct tb_gather g;
 
     tb_gather_begin(&g, &as->loaded, TB_UNMAP);
-    clear_tables(as, e, e->start, e->end);
-    gather_all(&g, e);
-    pt_prune(as, e->start, e->end, &g);
+    clear_tables(as, e, e->start, e->end, &g);
+    gather_all(&g);
+    prune(as, e, &g);
     tb_gather_flush(&g);
 }
 
@@ -205,8 +243,8 @@ void section_tables_cut(struct aspace *as, const struct map_entry *e, vaddr_t va
     if (va % block == 0 || !section_is_alloc(e->smap->section))
         return;
     tb_gather_begin(&g, &as->loaded, TB_UNMAP);
-    clear_tables(as, e, low, high);
-    gather_all(&g, e);
+    clear_tables(as, e, low, high, NULL);
+    gather_all(&g);
     tb_gather_flush(&g);
     if (section_tables_fill(as, e, low, va) != 0 || section_tables_fill(as, e, va, high) != 0)
         panic("page tables that were there are missing");
