@@ -5,21 +5,24 @@
  *
  *     fluid_available = free pages - promised and unused pages - minimum
  *
- * An ordinary allocation and a promise both take from it by compare-and-swap and are refused when it
- * would fall below zero: so the check and the taking are one step, and however many CPUs allocate and
- * promise at once, the sum of what was granted never exceeds what there was.
+ * An ordinary allocation and a promise both take from it by compare-and-swap and are refused when
+ * it would fall below zero: so the check and the taking are one step, and however many CPUs
+ * allocate and promise at once, the sum of what was granted never exceeds what there was.
  *
- * A promise of n takes n. When a page of it is allocated (PA_PROMISED), free and promised-and-unused fall by
- * one together and `available` stays: the allocation takes one, unconditionally, and fluid_promise_used() gives it
- * back. Between the two `available` is one too low, perhaps negative: others are refused a page early, nothing
- * is granted twice. The way back is the mirror: fluid_promise_unused() first, then page_free().
+ * A promise of n takes n. When a page of it is allocated (PA_PROMISED), free and
+ * promised-and-unused fall by one together and `available` stays: the allocation takes one,
+ * unconditionally, and fluid_promise_used() gives it back. Between the two `available` is one too
+ * low, perhaps negative: others are refused a page early, nothing is granted twice. The way back
+ * is the mirror: fluid_promise_unused() first, then page_free().
  *
- * Why a promised allocation always finds a page: free pages (counted) >= promised and unused + minimum +
- * available, and a page that is counted free is on a list, in a range, in a CPU's cache, or in the hands of
- * a CPU that moves a batch between these at IPL_CLOCK (at most MAX_CPUS * 128 pages, and each such CPU
- * finishes on its own). page_free() makes the page findable before it counts it; page_alloc() counts before it looks.
+ * Why a promised allocation always finds a page: free pages (counted) >= promised and unused +
+ * minimum + available, and a page that is counted free is on a list, in a range, in a CPU's cache,
+ * or in the hands of a CPU that moves a batch between these at IPL_CLOCK (at most MAX_CPUS * 128
+ * pages, and each such CPU finishes on its own). page_free() makes the page findable before it
+ * counts it; page_alloc() counts before it looks.
  *
- * The minimum keeps the last pages for what must not fail. PA_KERNEL goes below it by three quarters.
+ * The minimum keeps the last pages for what must not fail. PA_KERNEL goes below it by three
+ * quarters.
  */
 #include "mm/fluid.h"
 
@@ -30,7 +33,7 @@
    4 CPUs * 128) and 128 MiB. */
 #define MINIMUM_SHIFT 6
 #define MINIMUM_LEAST 512u
-#define MINIMUM_MOST 16384u
+#define MINIMUM_MOST  16384u
 
 int64_t fluid_available;
 static uint64_t promised_unused; /* atomic; for show only */

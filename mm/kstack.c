@@ -1,16 +1,18 @@
 /*
  * Kernel stacks.
  *
- * Slot n of KSTACK_SLOTS lies at LAYOUT_KSTACK_BASE + n * (KSTACK_PAGES + 1) pages, its lowest page is the guard.
- * A slot is in use, or on one of two lock-free stacks: `cached` (mapped, ready: what thread creation takes in a few
- * dozen instructions) and `empty` (not mapped). Slots that were never used are above next_slot.
+ * Slot n of KSTACK_SLOTS lies at LAYOUT_KSTACK_BASE + n * (KSTACK_PAGES + 1) pages, its lowest
+ * page is the guard. A slot is in use, or on one of two lock-free stacks: `cached` (mapped, ready:
+ * what thread creation takes in a few dozen instructions) and `empty` (not mapped). Slots that
+ * were never used are above next_slot.
  *
- * A head is one quadword {version:24, count:20, slot + 1:20}; links stand in pages of their own, which stay for good, and
- * not in the stacks: a pop may read the link of a slot that another CPU has just popped and unmapped. The version guards
- * against A-B-A as in mm/pool_lal.h; a change costs a thread's creation or end, so 2^24 of them are no moment.
+ * A head is one quadword {version:24, count:20, slot + 1:20}; links stand in pages of their own,
+ * which stay for good, and not in the stacks: a pop may read the link of a slot that another CPU
+ * has just popped and unmapped. The version guards against A-B-A as in mm/pool_lal.h; a change
+ * costs a thread's creation or end, so 2^24 of them are no moment.
  *
- * The pages of cached stacks are in use as far as the fluid count knows: at most CACHED_MOST of them, plus what was freed at
- * raised IPL.
+ * The pages of cached stacks are in use as far as the fluid count knows: at most CACHED_MOST of
+ * them, plus what was freed at raised IPL.
  */
 #include "mm/kstack.h"
 
@@ -21,21 +23,22 @@
 #include "mm/aspace.h"
 #include "mm/page.h"
 
-#define KSTACK_SLOTS 65536u /* of the 209,715 that 8 GiB hold: more threads than any process table here */
-#define SLOT_BYTES ((KSTACK_PAGES + 1) * PAGE_SIZE)
+#define KSTACK_SLOTS \
+    65536u /* of the 209,715 that 8 GiB hold: more threads than any process table here */
+#define SLOT_BYTES  ((KSTACK_PAGES + 1) * PAGE_SIZE)
 #define CACHED_MOST 64u /* 2 MiB */
-#define TRIM_TO 32u
+#define TRIM_TO     32u
 
 #define LINKS_PER_PAGE (PAGE_SIZE / sizeof(uint32_t))
-#define LINK_PAGES (KSTACK_SLOTS / LINKS_PER_PAGE)
+#define LINK_PAGES     (KSTACK_SLOTS / LINKS_PER_PAGE)
 
-#define HEAD_SLOT_MASK 0xFFFFFUL
-#define HEAD_COUNT_ONE (1UL << 20)
+#define HEAD_SLOT_MASK   0xFFFFFUL
+#define HEAD_COUNT_ONE   (1UL << 20)
 #define HEAD_VERSION_ONE (1UL << 40)
 
-static uint64_t cached, empty;        /* atomic: heads */
-static uint64_t next_slot;            /* atomic: slots from here on were never used */
-static uint32_t *links[LINK_PAGES];   /* atomic pointers, set once; the links: atomic */
+static uint64_t cached, empty;             /* atomic: heads */
+static uint64_t next_slot;                 /* atomic: slots from here on were never used */
+static uint32_t *links[LINK_PAGES];        /* atomic pointers, set once; the links: atomic */
 static uint64_t created, reused, unmapped; /* atomic */
 
 static unsigned head_count(uint64_t h) { return (h >> 20) & HEAD_SLOT_MASK; }
@@ -43,7 +46,8 @@ static unsigned head_count(uint64_t h) { return (h >> 20) & HEAD_SLOT_MASK; }
 /* A slot is named by its number + 1. */
 static uint32_t *link_of(uint64_t slot)
 {
-    return &__atomic_load_n(&links[(slot - 1) / LINKS_PER_PAGE], __ATOMIC_ACQUIRE)[(slot - 1) % LINKS_PER_PAGE];
+    return &__atomic_load_n(&links[(slot - 1) / LINKS_PER_PAGE],
+                            __ATOMIC_ACQUIRE)[(slot - 1) % LINKS_PER_PAGE];
 }
 
 static uint64_t slot_pop(uint64_t *head)
@@ -55,8 +59,10 @@ static uint64_t slot_pop(uint64_t *head)
         slot = h & HEAD_SLOT_MASK;
         if (slot == 0)
             return 0;
-        next = h + HEAD_VERSION_ONE - HEAD_COUNT_ONE - slot + __atomic_load_n(link_of(slot), __ATOMIC_RELAXED);
-    } while (!__atomic_compare_exchange_n(head, &h, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+        next = h + HEAD_VERSION_ONE - HEAD_COUNT_ONE - slot +
+               __atomic_load_n(link_of(slot), __ATOMIC_RELAXED);
+    } while (
+        !__atomic_compare_exchange_n(head, &h, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return slot;
 }
 
@@ -71,7 +77,8 @@ static unsigned slot_push(uint64_t *head, uint64_t slot)
 
         __atomic_store_n(link_of(slot), (uint32_t)top, __ATOMIC_RELAXED);
         next = h + HEAD_VERSION_ONE + HEAD_COUNT_ONE + slot - top;
-    } while (!__atomic_compare_exchange_n(head, &h, next, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+    } while (
+        !__atomic_compare_exchange_n(head, &h, next, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
     return head_count(next);
 }
 
@@ -91,14 +98,19 @@ static uint64_t slot_new(void)
 
             if (page_alloc(0, PAGE_T_SYSTEM, RAD_ANY, &pfn))
                 return 0;
-            if (!__atomic_compare_exchange_n(page, &none, kseg_page(pfn), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            if (!__atomic_compare_exchange_n(page, &none, kseg_page(pfn), false, __ATOMIC_ACQ_REL,
+                                             __ATOMIC_ACQUIRE))
                 page_free(pfn); /* another CPU made it */
         }
-    } while (!__atomic_compare_exchange_n(&next_slot, &n, n + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange_n(&next_slot, &n, n + 1, true, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
     return n + 1;
 }
 
-static uint64_t slot_base(uint64_t slot) { return LAYOUT_KSTACK_BASE + (slot - 1) * SLOT_BYTES + PAGE_SIZE; }
+static uint64_t slot_base(uint64_t slot)
+{
+    return LAYOUT_KSTACK_BASE + (slot - 1) * SLOT_BYTES + PAGE_SIZE;
+}
 
 static uint64_t slot_of(uint64_t base)
 {

@@ -9,15 +9,19 @@
 
 #define KSTACK_PAGES 4u
 
-/* Lowest usable address of a stack and *top, the first above it; contents undefined. 0: out of memory. IPL 0, no spinlock. */
+/* Lowest usable address of a stack and *top, the first above it; contents undefined. 0: out of
+   memory. IPL 0, no spinlock. */
 uint64_t kstack_alloc(uint64_t *top);
-/* Any IPL up to IPL_CLOCK; the caller does not stand on it. Kept for the next kstack_alloc; above a limit, and only where
-   the caller stands at IPL 0 without a spinlock, stacks are unmapped and their pages freed. */
+/* Any IPL up to IPL_CLOCK; the caller does not stand on it. Kept for the next kstack_alloc; above
+   a limit, and only where the caller stands at IPL 0 without a spinlock, stacks are unmapped and
+   their pages freed. */
 void kstack_free(uint64_t base);
 /* Fill in kstack_ops. After aspace_boot(). */
 void kstack_boot(void);
 
-struct kstack_stats { uint64_t created, reused, unmapped, cached; };
+struct kstack_stats {
+    uint64_t created, reused, unmapped, cached;
+};
 void kstack_stats(struct kstack_stats *s);
 
 #endif

@@ -4,29 +4,30 @@
  * Where a free page can be, and who may take it from there:
  *
  *   1. A CPU's cache: two stacks of pages, one of unknown contents and one of zeroed pages. A
- *      stack's head is one quadword {version:30, count:7, PFN:27}, changed by compare-and-swap only; the link is in
- *      the page's database entry. So the fast path takes no lock, does not raise the IPL, and it does
- *      not matter when the thread moves to another CPU in the middle: it then uses its former CPU's cache.
- *      The same makes the caches no hiding place: when the lists run dry, pages are taken from the
- *      other CPUs' caches.
+ *      stack's head is one quadword {version:30, count:7, PFN:27}, changed by compare-and-swap
+ * only; the link is in the page's database entry. So the fast path takes no lock, does not raise
+ * the IPL, and it does not matter when the thread moves to another CPU in the middle: it then uses
+ * its former CPU's cache. The same makes the caches no hiding place: when the lists run dry, pages
+ * are taken from the other CPUs' caches.
  *   2. The lists of the RAD, under its lock, PAGE_BATCH pages at a time.
  *   3. The RAD's ranges of never-used RAM (mm/page_range.c). Free lists come first: memory that the
  *      system has used once is used again before new memory is touched.
  *
- * Popping page A with link B and swapping {v, A} for {v + 1, B}: between the load of the link and the
- * swap another CPU may pop A and B and push A again. The head then holds A again and B is not free; the
- * version, counted at every change, differs, so the swap fails. (A store-conditional on this platform
- * succeeds whenever the value is the same again, so the version is needed with LDx_L/STx_C too.) For a false match a
- * thread would have to be preempted between the two instructions for exactly a multiple of 2^30 changes, with the same
- * PFN and the same count on top: more than 10^10 instructions of nothing but page allocation on that cache, while
- * a runnable thread waits for its CPU. The link that is read may belong to a page that is in use again; the entry
- * is always readable memory, and the swap fails then.
+ * Popping page A with link B and swapping {v, A} for {v + 1, B}: between the load of the link and
+ * the swap another CPU may pop A and B and push A again. The head then holds A again and B is not
+ * free; the version, counted at every change, differs, so the swap fails. (A store-conditional on
+ * this platform succeeds whenever the value is the same again, so the version is needed with
+ * LDx_L/STx_C too.) For a false match a thread would have to be preempted between the two
+ * instructions for exactly a multiple of 2^30 changes, with the same PFN and the same count on
+ * top: more than 10^10 instructions of nothing but page allocation on that cache, while a runnable
+ * thread waits for its CPU. The link that is read may belong to a page that is in use again; the
+ * entry is always readable memory, and the swap fails then.
  *
  * Memory is counted before it is looked for (mm/fluid.c, which also argues why the search ends).
  *
- * Contents: a page goes to its new owner zeroed (PA_ZERO), or to one that promises to overwrite it. Pages are
- * marked zero only by being on a zeroed stack or list, where page_zero_idle() and page_free_zeroed() put them; page_free()
- * always takes the other one.
+ * Contents: a page goes to its new owner zeroed (PA_ZERO), or to one that promises to overwrite
+ * it. Pages are marked zero only by being on a zeroed stack or list, where page_zero_idle() and
+ * page_free_zeroed() put them; page_free() always takes the other one.
  */
 #include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/kseg.h"
@@ -35,13 +36,13 @@
 #include "kernel/base/string.h"
 #include "mm/page_private.h"
 
-#define CACHE_HIGH 64u /* above this a batch goes to the lists */
-#define CACHE_MAX 127u /* what the count's 7 bits hold */
+#define CACHE_HIGH 64u  /* above this a batch goes to the lists */
+#define CACHE_MAX  127u /* what the count's 7 bits hold */
 
-#define HEAD_PFN_MASK ((1UL << PFN_BITS) - 1)
+#define HEAD_PFN_MASK    ((1UL << PFN_BITS) - 1)
 #define HEAD_COUNT_SHIFT PFN_BITS
-#define HEAD_COUNT_MASK 0x7FUL
-#define HEAD_VERSION (1UL << 34)
+#define HEAD_COUNT_MASK  0x7FUL
+#define HEAD_VERSION     (1UL << 34)
 
 /* A search that finds no page this often means that pages were lost. */
 #define SEARCH_LIMIT 100000000UL
@@ -59,11 +60,17 @@ static inline unsigned head_count(uint64_t h) { return (h >> HEAD_COUNT_SHIFT) &
 
 #define HEAD_ONE (1UL << HEAD_COUNT_SHIFT)
 
-static inline uint32_t link_of(uint64_t n) { return __atomic_load_n(&page_db[n].flink, __ATOMIC_RELAXED); }
-static inline void link_set(uint64_t n, uint32_t to) { __atomic_store_n(&page_db[n].flink, to, __ATOMIC_RELAXED); }
+static inline uint32_t link_of(uint64_t n)
+{
+    return __atomic_load_n(&page_db[n].flink, __ATOMIC_RELAXED);
+}
+static inline void link_set(uint64_t n, uint32_t to)
+{
+    __atomic_store_n(&page_db[n].flink, to, __ATOMIC_RELAXED);
+}
 
-/* The page on top, or 0. The count is at least one when there is a PFN, so the sums below carry from no field into
-   the next; the version wraps out of the word. */
+/* The page on top, or 0. The count is at least one when there is a PFN, so the sums below carry
+   from no field into the next; the version wraps out of the word. */
 static inline uint64_t stack_pop(uint64_t *head)
 {
     uint64_t h, n, next;
@@ -74,11 +81,13 @@ static inline uint64_t stack_pop(uint64_t *head)
         if (n == 0)
             return 0;
         next = h + (HEAD_VERSION - HEAD_ONE) - n + link_of(n);
-    } while (!__atomic_compare_exchange_n(head, &h, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (
+        !__atomic_compare_exchange_n(head, &h, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return n;
 }
 
-/* Push the chain first ... last of count pages. Returns the new count, or 0 when the stack is full. */
+/* Push the chain first ... last of count pages. Returns the new count, or 0 when the stack is
+   full. */
 static inline unsigned stack_push(uint64_t *head, uint64_t first, uint64_t last, unsigned count)
 {
     uint64_t h = __atomic_load_n(head, __ATOMIC_RELAXED);
@@ -90,7 +99,8 @@ static inline unsigned stack_push(uint64_t *head, uint64_t first, uint64_t last,
         top = h & HEAD_PFN_MASK;
         link_set(last, (uint32_t)top);
         next = h + HEAD_VERSION + count * HEAD_ONE + first - top;
-    } while (!__atomic_compare_exchange_n(head, &h, next, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+    } while (
+        !__atomic_compare_exchange_n(head, &h, next, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
     return head_count(next);
 }
 
@@ -99,8 +109,8 @@ static uint64_t stack_take_all(uint64_t *head, unsigned *count)
 {
     uint64_t h = __atomic_load_n(head, __ATOMIC_RELAXED);
 
-    while (!__atomic_compare_exchange_n(head, &h, (h & ~(HEAD_VERSION - 1)) + HEAD_VERSION, true, __ATOMIC_ACQUIRE,
-                                        __ATOMIC_RELAXED))
+    while (!__atomic_compare_exchange_n(head, &h, (h & ~(HEAD_VERSION - 1)) + HEAD_VERSION, true,
+                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         ;
     *count = head_count(h);
     return h & HEAD_PFN_MASK;
@@ -130,7 +140,8 @@ static void list_push_locked(struct page_list *l, uint64_t first, uint64_t last,
 }
 
 /* Take up to n pages off a list as a chain. RAD's lock held. */
-static unsigned list_take_locked(struct page_list *l, unsigned n, enum page_state state, uint64_t *first, uint64_t *last)
+static unsigned list_take_locked(struct page_list *l, unsigned n, enum page_state state,
+                                 uint64_t *first, uint64_t *last)
 {
     n = (unsigned)MIN((uint64_t)n, l->count);
     if (n == 0)
@@ -155,15 +166,18 @@ static unsigned range_take_chain_locked(struct rad *r, unsigned n, uint64_t *fir
     return got;
 }
 
-/* Refill this CPU's cache and return one page of the batch, 0 when lists and ranges are empty. The batch is in
-   nobody's stock between list and cache: so the IPL stays up until it is in the cache again. */
+/* Refill this CPU's cache and return one page of the batch, 0 when lists and ranges are empty. The
+   batch is in nobody's stock between list and cache: so the IPL stays up until it is in the cache
+   again. */
 static uint64_t cache_refill(struct rad *r, bool *zeroed)
 {
     ipl_t ipl = spin_lock(&r->lock);
     struct page_cache *c = &caches[cpu_id()];
     uint64_t first = 0, last = 0;
     bool want_zeroed = *zeroed;
-    unsigned n = want_zeroed ? list_take_locked(&r->lists[PAGE_ZEROED], PAGE_BATCH, PAGE_CACHED, &first, &last) : 0;
+    unsigned n = want_zeroed ? list_take_locked(&r->lists[PAGE_ZEROED], PAGE_BATCH, PAGE_CACHED,
+                                                &first, &last)
+                             : 0;
 
     *zeroed = n > 0;
     if (n == 0)
@@ -189,7 +203,8 @@ static uint64_t cache_refill(struct rad *r, bool *zeroed)
 }
 
 /* A stack has grown: all but a batch goes to the list of `state` (free or zeroed). */
-static void __attribute__((noinline)) cache_drain(struct rad *r, uint64_t *head, enum page_state state)
+static void __attribute__((noinline)) cache_drain(struct rad *r, uint64_t *head,
+                                                  enum page_state state)
 {
     ipl_t ipl = spin_lock(&r->lock);
     unsigned count;
@@ -239,7 +254,8 @@ static uint64_t __attribute__((noinline)) page_search(struct rad *r, bool *zeroe
 
 /* ---- allocation ---- */
 
-/* The fast paths below are leaf functions: whatever needs a call of its own is called in the last place. */
+/* The fast paths below are leaf functions: whatever needs a call of its own is called in the last
+   place. */
 
 typedef uint64_t quad __attribute__((may_alias));
 
@@ -249,14 +265,17 @@ static inline void entry_fresh(uint64_t n, enum page_type type)
 
     _Static_assert(offsetof(struct page, refcnt) == 0 && offsetof(struct page, share) == 4 &&
                        offsetof(struct page, state) == 24 && offsetof(struct page, type) == 25 &&
-                       sizeof(struct page) == 32, "an entry is four quadwords");
-    __atomic_store_n(&q[0], 1, __ATOMIC_RELAXED); /* refcnt 1, share 0; a late pop may read it as a link */
+                       sizeof(struct page) == 32,
+                   "an entry is four quadwords");
+    __atomic_store_n(&q[0], 1,
+                     __ATOMIC_RELAXED); /* refcnt 1, share 0; a late pop may read it as a link */
     q[1] = 0;
     q[2] = 0;
     q[3] = PAGE_ACTIVE | (uint64_t)type << 8;
 }
 
-static int __attribute__((noinline)) take_slow(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+static int __attribute__((noinline)) take_slow(unsigned flags, enum page_type type, unsigned rad,
+                                               pfn_t *out)
 {
     bool zeroed = (flags & PA_ZERO) != 0;
     uint64_t n = page_search(rad_hint(rad), &zeroed);
@@ -268,7 +287,8 @@ static int __attribute__((noinline)) take_slow(unsigned flags, enum page_type ty
     return 0;
 }
 
-static int __attribute__((noinline)) take_zeroed(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+static int __attribute__((noinline)) take_zeroed(unsigned flags, enum page_type type, unsigned rad,
+                                                 pfn_t *out)
 {
     struct page_cache *c = &caches[cpu_id()];
     uint64_t n = stack_pop(&c->zeroed);
@@ -297,7 +317,8 @@ static inline int take_dirty(unsigned flags, enum page_type type, unsigned rad, 
     return 0;
 }
 
-static int __attribute__((noinline)) alloc_special(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+static int __attribute__((noinline)) alloc_special(unsigned flags, enum page_type type,
+                                                   unsigned rad, pfn_t *out)
 {
     if (!fluid_take_special(flags, 1))
         return -ENOMEM;
@@ -426,7 +447,8 @@ void page_ref(pfn_t pfn)
 {
     uint32_t old = __atomic_fetch_add(&page_of(pfn)->refcnt, 1, __ATOMIC_RELAXED);
 
-    KASSERT(old != 0 && old != UINT32_MAX, "a reference is made from another one, and their count fits");
+    KASSERT(old != 0 && old != UINT32_MAX,
+            "a reference is made from another one, and their count fits");
 }
 
 bool page_unref(pfn_t pfn)
@@ -476,7 +498,8 @@ unsigned page_zero_idle(unsigned limit)
             ipl_t ipl = spin_lock(&r->lock);
             unsigned n = 0;
 
-            /* The page in hand is counted free and on no list; as with a batch, the IPL stays up. */
+            /* The page in hand is counted free and on no list; as with a batch, the IPL stays up.
+             */
             if (r->lists[PAGE_ZEROED].count < ZEROED_GOAL)
                 n = list_take_locked(&r->lists[PAGE_FREE], 1, PAGE_ZEROED, &first, &last);
             if (n > 0) {

@@ -1,6 +1,6 @@
 /*
- * Private to mm/page*.c, mm/fluid.c and mm/reserved.c: the page lists of a memory domain, the ranges, and what the
- * allocator takes from the fluid page count.
+ * Private to mm/page*.c, mm/fluid.c and mm/reserved.c: the page lists of a memory domain, the
+ * ranges, and what the allocator takes from the fluid page count.
  */
 #ifndef MM_PAGE_PRIVATE_H
 #define MM_PAGE_PRIVATE_H
@@ -13,10 +13,10 @@
 /* Entries that are initialised together: one page of the database. */
 #define CHUNK_PAGES (PAGE_SIZE / sizeof(struct page))
 
-#define PAGE_BATCH 32     /* pages between a CPU's cache and the lists at a time */
-#define RAD_RANGES 256    /* stretches a RAD can have; more go to the free list page by page */
+#define PAGE_BATCH 32  /* pages between a CPU's cache and the lists at a time */
+#define RAD_RANGES 256 /* stretches a RAD can have; more go to the free list page by page */
 
-struct page_list {        /* last in, first out, linked by flink; protected by the RAD's lock */
+struct page_list { /* last in, first out, linked by flink; protected by the RAD's lock */
     uint32_t head;
     uint64_t count;
 };
@@ -26,30 +26,33 @@ struct page_range {
 };
 
 struct rad {
-    struct spinlock lock;                 /* RANK_PFN */
+    struct spinlock lock;                    /* RANK_PFN */
     struct page_list lists[PAGE_ZEROED + 1]; /* by state: free, modified, bad, zeroed; lock */
-    uint64_t range_pages;                 /* sum over ranges; lock */
-    uint64_t reserved_pages;              /* held by reservations; lock */
-    unsigned nranges;                     /* lock */
-    struct page_range ranges[RAD_RANGES]; /* ascending, never adjacent; lock */
+    uint64_t range_pages;                    /* sum over ranges; lock */
+    uint64_t reserved_pages;                 /* held by reservations; lock */
+    unsigned nranges;                        /* lock */
+    struct page_range ranges[RAD_RANGES];    /* ascending, never adjacent; lock */
 };
 
 extern struct rad rads[RAD_COUNT];
-extern uint64_t page_total;               /* constant after boot */
+extern uint64_t page_total; /* constant after boot */
 
 static inline struct rad *rad_hint(unsigned rad) { return &rads[rad < RAD_COUNT ? rad : 0]; }
 
-/* Take up to n pages from the lowest range of r, their entries initialised. Returns how many, from *first on.
-   r's lock held. */
+/* Take up to n pages from the lowest range of r, their entries initialised. Returns how many, from
+ *first on. r's lock held. */
 uint64_t range_take_low_locked(struct rad *r, uint64_t n, uint64_t *first);
-/* Take an aligned stretch; its entries may be uninitialised but for those of the chunks at its ends. r's lock held. */
+/* Take an aligned stretch; its entries may be uninitialised but for those of the chunks at its
+   ends. r's lock held. */
 bool range_take_contig_locked(struct rad *r, uint64_t npages, uint64_t align, uint64_t *first);
-/* Give a stretch back. Pages that the table of ranges cannot hold go to the free list. r's lock held. */
+/* Give a stretch back. Pages that the table of ranges cannot hold go to the free list. r's lock
+   held. */
 void range_give_locked(struct rad *r, uint64_t first, uint64_t npages);
 /* Initialise the entries of a stretch that the caller has taken. No lock needed. */
 void page_entries_init(uint64_t first, uint64_t npages);
 
-/* A stretch for a reservation: contiguous, aligned, taken from the fluid count, its entries left alone. */
+/* A stretch for a reservation: contiguous, aligned, taken from the fluid count, its entries left
+   alone. */
 int page_reserve(uint64_t npages, uint64_t align, unsigned rad, pfn_t *first);
 /* The reservation is used: initialise its entries, state PAGE_RESERVED. */
 void page_reserve_entries(pfn_t first, uint64_t npages, unsigned rad);
@@ -70,8 +73,8 @@ static inline bool fluid_take_above(int64_t floor, uint64_t n)
     do {
         if (unlikely(a < floor + (int64_t)n))
             return false;
-    } while (!__atomic_compare_exchange_n(&fluid_available, &a, a - (int64_t)n, true, __ATOMIC_ACQUIRE,
-                                          __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange_n(&fluid_available, &a, a - (int64_t)n, true,
+                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
     return true;
 }
 
@@ -84,7 +87,10 @@ static inline bool fluid_take(unsigned flags, uint64_t n)
 }
 
 /* n pages came back; called after they can be found. */
-static inline void fluid_give(uint64_t n) { __atomic_fetch_add(&fluid_available, (int64_t)n, __ATOMIC_RELEASE); }
+static inline void fluid_give(uint64_t n)
+{
+    __atomic_fetch_add(&fluid_available, (int64_t)n, __ATOMIC_RELEASE);
+}
 
 /* Boot: npages are free, none promised; computes the default minimum. */
 void fluid_boot(uint64_t npages);

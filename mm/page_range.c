@@ -1,19 +1,22 @@
 /*
  * RAM as ranges, and the PFN database's entries.
  *
- * At boot all RAM is a few ranges and no entry of the database is initialised: boot costs the same whatever
- * the amount of RAM. A chunk is the 256 entries in one page of the database; it is initialised, as
- * a whole, when its first page leaves its range, and a bitmap notes it. The bitmap (64 KB for 1 TiB) is
- * the only thing cleared at boot. Whether memory is zero at power-on does not matter.
+ * At boot all RAM is a few ranges and no entry of the database is initialised: boot costs the same
+ * whatever the amount of RAM. A chunk is the 256 entries in one page of the database; it is
+ * initialised, as a whole, when its first page leaves its range, and a bitmap notes it. The bitmap
+ * (64 KB for 1 TiB) is the only thing cleared at boot. Whether memory is zero at power-on does not
+ * matter.
  *
- * Single pages leave from the low end of the lowest range, contiguous stretches from the high end of the
- * smallest range that holds them: so the big ranges stay whole. Stretches that come back become ranges again
- * and are merged with their neighbours; a range says nothing about the contents of its pages.
+ * Single pages leave from the low end of the lowest range, contiguous stretches from the high end
+ * of the smallest range that holds them: so the big ranges stay whole. Stretches that come back
+ * become ranges again and are merged with their neighbours; a range says nothing about the
+ * contents of its pages.
  *
  * Locks: the ranges of a RAD are protected by its lock. The entries of a stretch that was taken
- * belong to the taker, but a chunk at its end may hold entries of others: such a chunk is initialised under
- * the lock, when the stretch is taken, the chunks inside without it. Bits of the bitmap share words, so
- * they are set by an atomic OR, with release order: who sees the bit sees the entries.
+ * belong to the taker, but a chunk at its end may hold entries of others: such a chunk is
+ * initialised under the lock, when the stretch is taken, the chunks inside without it. Bits of the
+ * bitmap share words, so they are set by an atomic OR, with release order: who sees the bit sees
+ * the entries.
  */
 #include "arch/alpha/hw/kseg.h"
 #include "kernel/base/bitops.h"
@@ -166,9 +169,11 @@ bool range_take_contig_locked(struct rad *r, uint64_t npages, uint64_t align, ui
 }
 
 /* Take a stretch with its accounting. entries: initialise the chunks that it shares with others. */
-static int stretch_take(uint64_t npages, uint64_t align, unsigned flags, struct rad *r, bool entries, uint64_t *first)
+static int stretch_take(uint64_t npages, uint64_t align, unsigned flags, struct rad *r,
+                        bool entries, uint64_t *first)
 {
-    KASSERT(npages != 0 && is_power_of_2(align), "a stretch has pages and its alignment is a power of two");
+    KASSERT(npages != 0 && is_power_of_2(align),
+            "a stretch has pages and its alignment is a power of two");
     if (npages >> PFN_BITS || !fluid_take(flags, npages))
         return -ENOMEM;
 
@@ -204,7 +209,8 @@ static void stretch_give(uint64_t first, uint64_t npages, struct rad *r, bool re
     fluid_give(npages);
 }
 
-int page_alloc_contig(uint64_t npages, uint64_t align, unsigned flags, enum page_type type, unsigned rad, pfn_t *first)
+int page_alloc_contig(uint64_t npages, uint64_t align, unsigned flags, enum page_type type,
+                      unsigned rad, pfn_t *first)
 {
     uint64_t start;
     int err = stretch_take(npages, align, flags, rad_hint(rad), true, &start);
@@ -280,7 +286,8 @@ void page_boot_add_range(pfn_t first, uint64_t npages)
     page_total += npages;
 }
 
-/* Take n pages from a range's low or high end. Before page_boot_done() there are only these ranges. */
+/* Take n pages from a range's low or high end. Before page_boot_done() there are only these
+   ranges. */
 static uint64_t boot_take(uint64_t n, bool high)
 {
     for (unsigned i = 0; i < nboot_ranges; i++) {

@@ -1,7 +1,8 @@
 /*
- * Pools. Nonpaged: any IPL up to IPL_CLOCK, locks below RANK_POOL. Paged: IPL 0, no spinlock, may wait; lookaside
- * lists of 16-byte granularity up to PAGED_LAL_SIZE in front (a hit takes no mutex).
- * The size is given back at the free. Addresses are 16-byte aligned. NULL when short. Not zeroed unless asked.
+ * Pools. Nonpaged: any IPL up to IPL_CLOCK, locks below RANK_POOL. Paged: IPL 0, no spinlock, may
+ * wait; lookaside lists of 16-byte granularity up to PAGED_LAL_SIZE in front (a hit takes no
+ * mutex). The size is given back at the free. Addresses are 16-byte aligned. NULL when short. Not
+ * zeroed unless asked.
  */
 #ifndef MM_POOL_H
 #define MM_POOL_H
@@ -15,7 +16,9 @@ void *pgd_alloc(size_t nbytes);
 void *pgd_alloc_zeroed(size_t nbytes);
 void pgd_free(void *p, size_t nbytes);
 
-struct pool_list_stats { uint64_t requests, hits, frees, count; };
+struct pool_list_stats {
+    uint64_t requests, hits, frees, count;
+};
 struct pool_stats { /* free: on the variable list; in_use: neither there nor on a lookaside list */
     uint64_t size, free, in_use, largest, smallest, free_blocks, free_blocks_le64;
     uint64_t lookaside_bytes;
@@ -28,7 +31,8 @@ void npp_list_stats(unsigned list, struct pool_list_stats *s);
 void pgd_list_stats(unsigned list, struct pool_list_stats *s);
 int npp_check(void); /* self-check: 0, or -EINVAL after naming the fault on the console */
 int pgd_check(void);
-/* Boot: nonpaged pool, as soon as there are pages; paged pool, when page tables, threads and system parameters are there. */
+/* Boot: nonpaged pool, as soon as there are pages; paged pool, when page tables, threads and
+   system parameters are there. */
 void pool_boot(void);
 void pool_boot_paged(void);
 

@@ -1,18 +1,19 @@
 /*
  * Nonpaged pool.
  *
- * It lies in KSEG: segments of SEGMENT_PAGES contiguous pages (single ones when no stretch is left), each with a
- * header and its boundary bits in front. Not in mapped system space, because it must grow while its caller
- * holds locks up to RANK_POOL at IPL_CLOCK: there nobody may edit the system page tables (RANK_KMAP, lower
- * rank and IPL), but everybody may take a page (RANK_PFN). KSEG also costs no page tables and no translation-buffer
- * entries, and a block has one physical address. The pages' database entries point to the segment's header: that is how an address
- * finds its boundary bits.
+ * It lies in KSEG: segments of SEGMENT_PAGES contiguous pages (single ones when no stretch is
+ * left), each with a header and its boundary bits in front. Not in mapped system space, because it
+ * must grow while its caller holds locks up to RANK_POOL at IPL_CLOCK: there nobody may edit the
+ * system page tables (RANK_KMAP, lower rank and IPL), but everybody may take a page (RANK_PFN).
+ * KSEG also costs no page tables and no translation-buffer entries, and a block has one physical
+ * address. The pages' database entries point to the segment's header: that is how an address finds
+ * its boundary bits.
  *
- * Requests up to POOL_LISTS * 16 bytes go through lookaside lists (mm/pool_lal.h), larger ones to the variable
- * list under the pool's lock; above half a segment they are page stretches of their own, which do not count
- * as pool. When the variable list has nothing, the pool grows; when it may not (NPAGEVIR) or cannot, the
- * lookaside lists are given back to the variable list and it is tried once more. Segments are never given back, so
- * the pool can be read at any time.
+ * Requests up to POOL_LISTS * 16 bytes go through lookaside lists (mm/pool_lal.h), larger ones to
+ * the variable list under the pool's lock; above half a segment they are page stretches of their
+ * own, which do not count as pool. When the variable list has nothing, the pool grows; when it may
+ * not (NPAGEVIR) or cannot, the lookaside lists are given back to the variable list and it is
+ * tried once more. Segments are never given back, so the pool can be read at any time.
  */
 #include "arch/alpha/hw/kseg.h"
 #include "kernel/base/bitops.h"
@@ -24,8 +25,8 @@
 #include "sysman/params.h"
 
 #define SEGMENT_PAGES 8u
-#define LARGE_BYTES (SEGMENT_PAGES * PAGE_SIZE / 2)
-#define OFFSET_BITS 36u /* KSEG maps 40 bits, in units of 16 bytes */
+#define LARGE_BYTES   (SEGMENT_PAGES * PAGE_SIZE / 2)
+#define OFFSET_BITS   36u /* KSEG maps 40 bits, in units of 16 bytes */
 
 static struct spinlock pool_lock = SPINLOCK_INIT("nonpaged pool", RANK_POOL, IPL_CLOCK);
 static struct pool_list lists[POOL_LISTS];
@@ -33,7 +34,8 @@ static struct pool_list lists[POOL_LISTS];
 /* The segment of an address, by way of the page's database entry; NULL for other memory. */
 static inline struct pool_area *area_of(uint64_t p)
 {
-    pfn_t pfn = pfn_of((p - (uint64_t)kseg_ptr(paddr_of(0))) >> PAGE_SHIFT); /* not KSEG: too large */
+    pfn_t pfn = pfn_of((p - (uint64_t)kseg_ptr(paddr_of(0))) >>
+                       PAGE_SHIFT); /* not KSEG: too large */
 
     if (unlikely(pfn.n >= page_end || page_of(pfn)->type != PAGE_T_SYSTEM))
         return NULL;
@@ -59,7 +61,8 @@ static bool grow_locked(uint64_t size)
     }
 
     struct pool_area *a = kseg_page(pfn);
-    uint64_t header = pool_round(sizeof(*a) + POOL_AREA_WORDS(npages * PAGE_SIZE) * sizeof(uint64_t));
+    uint64_t header = pool_round(sizeof(*a) +
+                                 POOL_AREA_WORDS(npages * PAGE_SIZE) * sizeof(uint64_t));
 
     memset(a, 0, header);
     a->base = (uint64_t)a + header;
@@ -82,8 +85,10 @@ static inline __attribute__((always_inline)) uint64_t list_pop(struct pool_list 
         if (off == 0)
             return 0;
         next = h - off + mask + 1 +
-               (__atomic_load_n((uint64_t *)(kseg_base() + off * POOL_GRAIN), __ATOMIC_RELAXED) & mask);
-    } while (!__atomic_compare_exchange_n(&l->head, &h, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+               (__atomic_load_n((uint64_t *)(kseg_base() + off * POOL_GRAIN), __ATOMIC_RELAXED) &
+                mask);
+    } while (
+        !__atomic_compare_exchange_n(&l->head, &h, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return kseg_base() + off * POOL_GRAIN;
 }
 
@@ -133,7 +138,8 @@ static void free_large(void *p, uint64_t nbytes)
     pfn_t pfn = paddr_to_pfn(kseg_paddr(p));
     uint64_t npages = div_round_up(nbytes, PAGE_SIZE);
 
-    if ((uint64_t)p & PAGE_MASK || !page_entry_valid(pfn) || page_of(pfn)->owner != 0 || page_of(pfn)->offset != npages)
+    if ((uint64_t)p & PAGE_MASK || !page_entry_valid(pfn) || page_of(pfn)->owner != 0 ||
+        page_of(pfn)->offset != npages)
         panic("nonpaged pool: no block of %lu bytes starts at %p", nbytes, p);
     page_free_contig(pfn, npages);
 }

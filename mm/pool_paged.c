@@ -1,20 +1,23 @@
 /*
  * Paged pool.
  *
- * PAGEDYN bytes of mapped system space from LAYOUT_PAGED_POOL_BASE, demand-zero: a page is there once it
- * was touched (system_fault() gives it). In front lie the boundary bits (one for 16 bytes), then the pool proper. Used at IPL 0
- * without a spinlock only.
+ * PAGEDYN bytes of mapped system space from LAYOUT_PAGED_POOL_BASE, demand-zero: a page is there
+ * once it was touched (system_fault() gives it). In front lie the boundary bits (one for 16
+ * bytes), then the pool proper. Used at IPL 0 without a spinlock only.
  *
  * Requests up to PAGED_LAL_SIZE go through lookaside lists (mm/pool_lal.h) without a mutex; the
- * variable list is protected by the PGDYN mutex. A list takes no packet beyond its part of three quarters of the
- * pool; on shortage all lists are given back to the variable list. Where PAGED_LAL_SIZE is lowered while the
- * system runs, packets of larger sizes stay on their lists until then.
+ * variable list is protected by the PGDYN mutex. A list takes no packet beyond its part of three
+ * quarters of the pool; on shortage all lists are given back to the variable list. Where
+ * PAGED_LAL_SIZE is lowered while the system runs, packets of larger sizes stay on their lists
+ * until then.
  *
- * Out of memory: before the variable list hands a block out, every page of it, and the one in which the
- * rest's header lands, is touched under a fault fix-up, as are the pages of the boundary bits: if a fault cannot
- * be resolved, the request fails and nothing has changed. What was handed out is present (as long as nothing pages).
+ * Out of memory: before the variable list hands a block out, every page of it, and the one in
+ * which the rest's header lands, is touched under a fault fix-up, as are the pages of the boundary
+ * bits: if a fault cannot be resolved, the request fails and nothing has changed. What was handed
+ * out is present (as long as nothing pages).
  *
- * A process that dies does so in user mode or on its way out of a call, never while it holds the mutex.
+ * A process that dies does so in user mode or on its way out of a call, never while it holds the
+ * mutex.
  */
 #include "arch/alpha/hw/layout.h"
 #include "arch/alpha/hw/usercopy.h"
@@ -30,13 +33,10 @@
 
 static struct mutex pgdyn = MUTEX_INIT("PGDYN", MUTEX_PGDYN, pgdyn);
 static struct pool_list lists[POOL_LISTS];
-static struct pool_area area;   /* constant after boot */
-static uint64_t list_most;      /* bytes that a list may hold; constant after boot */
+static struct pool_area area; /* constant after boot */
+static uint64_t list_most;    /* bytes that a list may hold; constant after boot */
 
-static struct pool_area *area_of(uint64_t p)
-{
-    return p - area.base < area.size ? &area : NULL;
-}
+static struct pool_area *area_of(uint64_t p) { return p - area.base < area.size ? &area : NULL; }
 
 static struct pool_var var = {.area_of = area_of, .name = "paged"}; /* pgdyn */
 
@@ -75,7 +75,8 @@ static uint64_t list_pop(struct pool_list *l)
         if (kernel_read_u64(&link, (void *)p))
             continue; /* its page is gone: so is the packet, and head has changed */
         next = h - (h & mask) + mask + 1 + (link & mask);
-        if (__atomic_compare_exchange_n(&l->head, &h, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        if (__atomic_compare_exchange_n(&l->head, &h, next, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
             return p;
     }
 }
@@ -194,7 +195,8 @@ void pool_boot_paged(void)
 
     mutex_lock(&pgdyn);
     if (kmap_demand_zero(LAYOUT_PAGED_POOL_BASE, bits >> PAGE_SHIFT) ||
-        !touch(area.base, sizeof(struct pool_block)) || !touch(area.base + area.size - POOL_GRAIN, POOL_GRAIN))
+        !touch(area.base, sizeof(struct pool_block)) ||
+        !touch(area.base + area.size - POOL_GRAIN, POOL_GRAIN))
         panic("there is no memory for the paged pool");
     pool_var_add(&var, &area);
     mutex_unlock(&pgdyn);

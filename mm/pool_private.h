@@ -9,28 +9,33 @@
 #define POOL_GRAIN 16u
 #define POOL_LISTS (2560u / POOL_GRAIN) /* largest PAGED_LAL_SIZE */
 
-static inline uint64_t pool_round(uint64_t nbytes) { return (nbytes + POOL_GRAIN - 1) & ~(uint64_t)(POOL_GRAIN - 1); }
+static inline uint64_t pool_round(uint64_t nbytes)
+{
+    return (nbytes + POOL_GRAIN - 1) & ~(uint64_t)(POOL_GRAIN - 1);
+}
 
 /* ---- areas: mm/pool_var.c ---- */
 
 /*
- * A stretch of pool memory. Bit n of `starts` is set where a block, allocated or free, starts at base + 16 * n; the bit of
- * the end of the area is always set. So [p, p + size) is a block if and only if the bits of p and p + size are set
- * and none between: a free with a wrong address or size is caught, whatever its neighbours are.
- * Bits change under the pool's lock by atomics; a block's own bits do not change while somebody owns it or while it
- * is on a lookaside list, so its owner may look at them without the lock.
+ * A stretch of pool memory. Bit n of `starts` is set where a block, allocated or free, starts at
+ * base + 16 * n; the bit of the end of the area is always set. So [p, p + size) is a block if and
+ * only if the bits of p and p + size are set and none between: a free with a wrong address or size
+ * is caught, whatever its neighbours are. Bits change under the pool's lock by atomics; a block's
+ * own bits do not change while somebody owns it or while it is on a lookaside list, so its owner
+ * may look at them without the lock.
  */
 struct pool_area {
     uint64_t base, size; /* constant */
     uint64_t *starts;    /* size / 16 + 1 bits */
 };
 
-#define POOL_AREA_WORDS(size) ((size) / POOL_GRAIN / 64 + 2) /* one more, read and ignored by the check below */
+#define POOL_AREA_WORDS(size) \
+    ((size) / POOL_GRAIN / 64 + 2) /* one more, read and ignored by the check below */
 
 bool pool_area_is_block(const struct pool_area *a, uint64_t p, uint64_t size);
 
-/* The same in one look at the 64 bits from p's on, for k * 16 bytes; always false above k = 62. Behind the bit of
-   the area's end all are clear, so a block beyond it has no end. */
+/* The same in one look at the 64 bits from p's on, for k * 16 bytes; always false above k = 62.
+   Behind the bit of the area's end all are clear, so a block beyond it has no end. */
 static inline bool pool_area_is_small_block(const struct pool_area *a, uint64_t p, uint64_t k)
 {
     uint64_t off = p - a->base, n = off / POOL_GRAIN;
@@ -51,18 +56,18 @@ struct pool_block { /* header of a free block, in it */
     uint64_t size;
 };
 
-struct pool_var { /* every field and function: under the pool's lock */
-    struct pool_block *first;  /* ascending addresses, no two adjacent in one area */
-    uint64_t bytes, blocks;    /* on the list */
-    uint64_t total;            /* bytes of all areas */
+struct pool_var {                             /* every field and function: under the pool's lock */
+    struct pool_block *first;                 /* ascending addresses, no two adjacent in one area */
+    uint64_t bytes, blocks;                   /* on the list */
+    uint64_t total;                           /* bytes of all areas */
     struct pool_area *(*area_of)(uint64_t p); /* NULL: no address of this pool */
     const char *name;
 };
 
 /* Make an area part of the pool: its bits are zero, all of it is free. */
 void pool_var_add(struct pool_var *v, struct pool_area *a);
-/* First fit, size a multiple of 16. `usable` (may be NULL) is asked before [p, p + size), which may include the next
-   block's header, is written. NULL: none. */
+/* First fit, size a multiple of 16. `usable` (may be NULL) is asked before [p, p + size), which
+   may include the next block's header, is written. NULL: none. */
 void *pool_var_alloc(struct pool_var *v, uint64_t size, bool (*usable)(uint64_t p, uint64_t size));
 /* Free a block, merged with its free neighbours. Panics when it is none. */
 void pool_var_free(struct pool_var *v, void *p, uint64_t size);

@@ -1,7 +1,7 @@
 /*
  * The variable list of a pool: free blocks in address order, each with link and size in its own
- * first 16 bytes. First fit; freed blocks merge with their neighbours. It knows nothing of locks, pages or the
- * machine: its pool calls it under its lock.
+ * first 16 bytes. First fit; freed blocks merge with their neighbours. It knows nothing of locks,
+ * pages or the machine: its pool calls it under its lock.
  */
 #include "kernel/base/bitops.h"
 #include "kernel/base/errno.h"
@@ -36,7 +36,8 @@ static void start_clear(struct pool_area *a, uint64_t p)
 
 bool pool_area_is_block(const struct pool_area *a, uint64_t p, uint64_t size)
 {
-    if (p % POOL_GRAIN || size == 0 || p < a->base || p - a->base >= a->size || size > a->size - (p - a->base))
+    if (p % POOL_GRAIN || size == 0 || p < a->base || p - a->base >= a->size ||
+        size > a->size - (p - a->base))
         return false;
 
     /* The bits after p's up to the end's: the first that is set is the end's. */

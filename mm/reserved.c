@@ -1,25 +1,29 @@
 /*
  * Reserved memory.
  *
- * Each entry of the registry becomes a reserved memory descriptor (RMD) at boot, largest first, so that small
- * requests do not break up the stretches that large ones need. An ALLOC entry takes contiguous pages, aligned to the
- * largest granularity hint that fits (512 pages from 4 MiB up, 64 below), and the level-3 page-table
- * pages for them as a second stretch, aligned to the largest hint that *they* fill. Any other entry is a promise: its pages
- * are only taken from the fluid page count, which no entry may bring below its minimum.
+ * Each entry of the registry becomes a reserved memory descriptor (RMD) at boot, largest first, so
+ * that small requests do not break up the stretches that large ones need. An ALLOC entry takes
+ * contiguous pages, aligned to the largest granularity hint that fits (512 pages from 4 MiB up, 64
+ * below), and the level-3 page-table pages for them as a second stretch, aligned to the largest
+ * hint that *they* fill. Any other entry is a promise: its pages are only taken from the fluid
+ * page count, which no entry may bring below its minimum.
  *
- * What cannot be honoured is named on the console and the boot goes on: an ALLOC entry without a stretch becomes a
- * promise; an entry that not even the fluid count can give is left out, and its section will have to do as if there were none.
+ * What cannot be honoured is named on the console and the boot goes on: an ALLOC entry without a
+ * stretch becomes a promise; an entry that not even the fluid count can give is left out, and its
+ * section will have to do as if there were none.
  *
- * The pages of an ALLOC entry leave their range without having been touched: their database entries are initialised when the
- * reservation is used. ZERO reads each page first and writes only what is not zero: on a sparse host a page that is
- * only read stays without memory.
+ * The pages of an ALLOC entry leave their range without having been touched: their database
+ * entries are initialised when the reservation is used. ZERO reads each page first and writes only
+ * what is not zero: on a sparse host a page that is only read stays without memory.
  *
- * While a section uses a promise, the pages that it has allocated are not part of the promise any more
- * (fluid_promise_used); when it ends it has given all of them back to the promise (fluid_promise_unused) before it
- * returns the reservation. A section never ends with its process: it is its last share that returns the RMD, and a process that
- * dies on the way holds no RMD mutex, because it ends only on its way out of a call.
+ * While a section uses a promise, the pages that it has allocated are not part of the promise any
+ * more (fluid_promise_used); when it ends it has given all of them back to the promise
+ * (fluid_promise_unused) before it returns the reservation. A section never ends with its process:
+ * it is its last share that returns the RMD, and a process that dies on the way holds no RMD
+ * mutex, because it ends only on its way out of a call.
  *
- * Lists and counts are protected by the RMD mutex; RMDs are nonpaged, since a fault reads them through their section.
+ * Lists and counts are protected by the RMD mutex; RMDs are nonpaged, since a fault reads them
+ * through their section.
  */
 #include "mm/reserved.h"
 
@@ -34,9 +38,10 @@
 #include "sysman/config.h"
 #include "sysman/params.h"
 
-#define PAGES_PER_MB (1048576 / PAGE_SIZE)
+#define PAGES_PER_MB  (1048576 / PAGE_SIZE)
 #define LEAST_MINIMUM 512 /* as mm/fluid.c: what batches on their way between lists can hold */
-#define LEAST_MB 32        /* below this the system would not start; PHYSICAL_MEMORY counts as this much */
+/* Below this the system would not start; PHYSICAL_MEMORY counts as at least this much. */
+#define LEAST_MB 32
 
 static struct mutex rmd_mutex = MUTEX_INIT("RMD", MUTEX_RMD, rmd_mutex);
 static struct list rmds = LIST_INIT(rmds); /* descending npages; rmd_mutex */
@@ -61,9 +66,8 @@ static struct rmd *find_locked(const char *name, bool sysgbl, uint32_t group)
 {
     struct rmd *r;
 
-    list_for_each_entry(r, &rmds, link)
-        if (same_scope(r, sysgbl, group) && strcmp(r->name, name) == 0)
-            return r;
+    list_for_each_entry(r, &rmds, link) if (same_scope(r, sysgbl, group) &&
+                                            strcmp(r->name, name) == 0) return r;
     return NULL;
 }
 
@@ -75,12 +79,14 @@ static void zero_stretch(pfn_t first, uint64_t npages)
         page_zero_if_needed(pfn_add(first, i));
 }
 
-/* Take both stretches of an ALLOC entry; false: at least one is not to be had, and nothing was taken. */
+/* Take both stretches of an ALLOC entry; false: at least one is not to be had, and nothing was
+   taken. */
 static bool take_stretches(struct rmd *r)
 {
     if (page_reserve(r->npages, data_alignment(r->npages), r->rad, &r->first))
         return false;
-    if (r->npt_pages && page_reserve(r->npt_pages, hint_alignment(r->npt_pages), r->rad, &r->pt_first)) {
+    if (r->npt_pages &&
+        page_reserve(r->npt_pages, hint_alignment(r->npt_pages), r->rad, &r->pt_first)) {
         page_unreserve(r->first, r->npages, r->rad);
         return false;
     }
@@ -94,8 +100,9 @@ static bool honour(struct rmd *r)
     uint64_t fluid = fluid_count();
 
     if (fluid < fluid_minimum() + wanted) {
-        printk("reserved memory: %s wants %lu pages, but of %lu fluid pages %lu must remain: not reserved\n", r->name, wanted,
-               fluid, fluid_minimum());
+        printk("reserved memory: %s wants %lu pages, but of %lu fluid pages %lu must remain: not "
+               "reserved\n",
+               r->name, wanted, fluid, fluid_minimum());
         return false;
     }
     if (r->flags & RMD_ALLOC) {
@@ -106,8 +113,9 @@ static bool honour(struct rmd *r)
             }
             return true;
         }
-        printk("reserved memory: no %lu contiguous pages aligned to %lu for %s: reserved without allocation\n", r->npages,
-               data_alignment(r->npages), r->name);
+        printk("reserved memory: no %lu contiguous pages aligned to %lu for %s: reserved without "
+               "allocation\n",
+               r->npages, data_alignment(r->npages), r->name);
         r->first = r->pt_first = PFN_NONE;
         r->flags = (r->flags & ~(RMD_ALLOC | RMD_ZERO)) | RMD_NO_CONTIG;
     }
@@ -144,10 +152,12 @@ _Static_assert(RMD_NAME_MAX == CONFIG_RESERVED_NAME_MAX, "names fit");
 void reserved_boot(const struct registry *g)
 {
     uint8_t done[CONFIG_MAX_RESERVED] = {0};
-    int64_t minimum = sysparam(SYSPARAM_MIN_FLUID_PAGES), limit_mb = sysparam(SYSPARAM_PHYSICAL_MEMORY);
+    int64_t minimum = sysparam(SYSPARAM_MIN_FLUID_PAGES),
+            limit_mb = sysparam(SYSPARAM_PHYSICAL_MEMORY);
 
     if (limit_mb >= 0)
-        printk("memory: PHYSICAL_MEMORY leaves %lu pages aside\n", page_boot_limit((uint64_t)MAX(limit_mb, LEAST_MB) * PAGES_PER_MB));
+        printk("memory: PHYSICAL_MEMORY leaves %lu pages aside\n",
+               page_boot_limit((uint64_t)MAX(limit_mb, LEAST_MB) * PAGES_PER_MB));
     if (minimum >= 0)
         fluid_set_minimum_boot((uint64_t)MAX(minimum, LEAST_MINIMUM));
     if (g->count > 0 && sysparam(SYSPARAM_STARTUP_P1) == 1) {
@@ -159,7 +169,8 @@ void reserved_boot(const struct registry *g)
         uint32_t best = g->count;
 
         for (uint32_t i = 0; i < g->count; i++)
-            if (!done[i] && (best == g->count || g->entries[i].megabytes > g->entries[best].megabytes))
+            if (!done[i] &&
+                (best == g->count || g->entries[i].megabytes > g->entries[best].megabytes))
                 best = i;
         done[best] = 1;
         reserve_entry(&g->entries[best]);
@@ -169,7 +180,8 @@ void reserved_boot(const struct registry *g)
 
 /* ---- use, return, free ---- */
 
-int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages, struct rmd **out)
+int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages,
+                    struct rmd **out)
 {
     int status = SS$_NORMAL;
 
@@ -198,7 +210,8 @@ int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npag
     return status;
 }
 
-/* Give back data pages [used, npages) and page-table pages [pt_used, npt_pages). Returns how many there were. */
+/* Give back data pages [used, npages) and page-table pages [pt_used, npt_pages). Returns how many
+   there were. */
 static uint64_t free_unused_locked(struct rmd *r)
 {
     uint64_t data = r->npages - r->used, tables = r->npt_pages - r->pt_used;
@@ -253,7 +266,6 @@ void rmd_for_each(void (*fn)(const struct rmd *, void *), void *arg)
     struct rmd *r;
 
     mutex_lock(&rmd_mutex);
-    list_for_each_entry(r, &rmds, link)
-        fn(r, arg);
+    list_for_each_entry(r, &rmds, link) fn(r, arg);
     mutex_unlock(&rmd_mutex);
 }

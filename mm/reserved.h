@@ -8,34 +8,38 @@
 #include "kernel/base/list.h"
 #include "kernel/base/types.h"
 
-#define RMD_NAME_MAX 43
-#define RMD_ALLOC 0x1u
-#define RMD_ZERO 0x2u
+#define RMD_NAME_MAX    43
+#define RMD_ALLOC       0x1u
+#define RMD_ZERO        0x2u
 #define RMD_PAGE_TABLES 0x4u
-#define RMD_GROUP 0x8u
-#define RMD_SYSGBL 0x10u
-#define RMD_NOGLOBAL 0x20u
-#define RMD_ZEROED 0x100u     /* pages are known to be zero */
-#define RMD_FREED 0x200u
-#define RMD_NO_CONTIG 0x400u  /* ALLOC was asked, no stretch: falls back, named on the console */
+#define RMD_GROUP       0x8u
+#define RMD_SYSGBL      0x10u
+#define RMD_NOGLOBAL    0x20u
+#define RMD_ZEROED      0x100u /* pages are known to be zero */
+#define RMD_FREED       0x200u
+#define RMD_NO_CONTIG   0x400u /* ALLOC was asked, no stretch: falls back, named on the console */
 
 struct rmd {
-    struct list link;        /* descending size */
+    struct list link; /* descending size */
     char name[RMD_NAME_MAX + 1];
     uint32_t flags, group, rad;
-    uint64_t npages;         /* data pages */
-    uint64_t npt_pages;      /* page-table pages beside them */
-    pfn_t first, pt_first;   /* ALLOC: contiguous, aligned */
-    uint64_t used, pt_used;  /* pages in use by a section */
+    uint64_t npages;        /* data pages */
+    uint64_t npt_pages;     /* page-table pages beside them */
+    pfn_t first, pt_first;  /* ALLOC: contiguous, aligned */
+    uint64_t used, pt_used; /* pages in use by a section */
 };
 
 struct registry; /* sysman/config.h: what the blob parser gives */
 
-/* Boot, after the parameters are set (PHYSICAL_MEMORY, MIN_FLUID_PAGES, STARTUP_P1 count here): make every reservation of the parsed registry, largest first; what cannot be honoured is named on the console, boot goes on. */
+/* Boot, after the parameters are set (PHYSICAL_MEMORY, MIN_FLUID_PAGES, STARTUP_P1 count here):
+   make every reservation of the parsed registry, largest first; what cannot be honoured is named
+   on the console, boot goes on. */
 void reserved_boot(const struct registry *r);
-/* Find by exact name and scope and take it for a section: data pages and page tables. Condition value:
-   SS$_NORMAL, SS$_NORESERVEDMEM (no entry: caller goes FLUID), SS$_RESERVEDMEMUSED, SS$_MRES_PFNSMALL, SS$_MRES_INCON. */
-int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages, struct rmd **out);
+/* Find by exact name and scope and take it for a section: data pages and page tables. Condition
+   value: SS$_NORMAL, SS$_NORESERVEDMEM (no entry: caller goes FLUID), SS$_RESERVEDMEMUSED,
+   SS$_MRES_PFNSMALL, SS$_MRES_INCON. */
+int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages,
+                    struct rmd **out);
 void mmg_return_res_mem(struct rmd *r);
 int mmg_free_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t *freed_pages);
 void rmd_for_each(void (*fn)(const struct rmd *, void *), void *arg); /* takes the RMD mutex */

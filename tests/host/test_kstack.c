@@ -1,6 +1,7 @@
 // SOURCES: mm/kstack.c mm/page.c mm/page_range.c mm/fluid.c kernel/base/string_extra.c
 /*
- * Kernel stacks: guard pages, reuse, trimming, shortage, and threads that take and give them at once.
+ * Kernel stacks: guard pages, reuse, trimming, shortage, and threads that take and give them at
+ * once.
  */
 #include "mm/kstack.h"
 
@@ -40,7 +41,8 @@ int kmap_page(vaddr_t va, pfn_t pfn)
 
     if (kmap_failures && --kmap_failures == 0)
         return -12;
-    if (!__atomic_compare_exchange_n(place(va), &none, pfn.n, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    if (!__atomic_compare_exchange_n(place(va), &none, pfn.n, false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED))
         bail_out("mapped twice");
     return 0;
 }
@@ -63,7 +65,7 @@ static bool whole(uint64_t base, uint64_t top)
     return top - base == KSTACK_PAGES * PAGE_SIZE && *place(base - PAGE_SIZE) == 0;
 }
 
-static uint64_t broken; /* atomic */
+static uint64_t broken;        /* atomic */
 static uint64_t owner[MAPPED]; /* atomic: thread that has the stack at this page */
 
 static void give(uint64_t base)
@@ -84,7 +86,8 @@ static void *churn(void *arg)
 
             if (!b)
                 continue;
-            if (!whole(b, top) || __atomic_exchange_n(&owner[place(b) - mapped], 1, __ATOMIC_RELAXED))
+            if (!whole(b, top) ||
+                __atomic_exchange_n(&owner[place(b) - mapped], 1, __ATOMIC_RELAXED))
                 __atomic_fetch_add(&broken, 1, __ATOMIC_RELAXED);
             have[n++] = b;
         } else

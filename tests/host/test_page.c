@@ -1,7 +1,8 @@
 // SOURCES: mm/page.c mm/page_range.c mm/fluid.c kernel/base/string_extra.c
 /*
- * The page allocator: random operations against a plain model (which pages are out, and to whom), initialisation of
- * chunks, stretches, the fluid limit to the page, and threads that pass pages between CPUs.
+ * The page allocator: random operations against a plain model (which pages are out, and to whom),
+ * initialisation of chunks, stretches, the fluid limit to the page, and threads that pass pages
+ * between CPUs.
  */
 #include "mm/page_private.h"
 
@@ -57,7 +58,7 @@ static uint64_t free_pages(void)
 /* ---- random operations ---- */
 
 #define HELD_MAX 6000
-#define NPFNS 16384
+#define NPFNS    16384
 
 static struct held {
     pfn_t pfn;
@@ -74,8 +75,8 @@ static const char *take(pfn_t p, bool zero)
         return "no RAM";
     if (out_pages[p.n])
         return "given out twice";
-    if (page_of(p)->state != PAGE_ACTIVE || page_of(p)->refcnt != 1 || page_of(p)->share || page_of(p)->owner ||
-        page_of(p)->aux || page_of(p)->offset)
+    if (page_of(p)->state != PAGE_ACTIVE || page_of(p)->refcnt != 1 || page_of(p)->share ||
+        page_of(p)->owner || page_of(p)->aux || page_of(p)->offset)
         return "entry not fresh";
     if (zero)
         for (unsigned i = 0; i < PAGE_SIZE / 8; i++)
@@ -170,7 +171,8 @@ static void test_random(void)
         if (!bad && fluid_count() + nheld != first)
             bad = "fluid count and pages out differ";
     }
-    ok(!bad, "60000 random operations on four CPUs keep to the model%s%s", bad ? ": " : "", bad ? bad : "");
+    ok(!bad, "60000 random operations on four CPUs keep to the model%s%s", bad ? ": " : "",
+       bad ? bad : "");
     while (nheld) {
         pfn_t p;
 
@@ -242,7 +244,8 @@ static void test_contig(void)
     is(page_alloc_contig(700, 512, PA_ZERO, PAGE_T_SYSTEM, 0, &b), 0, "700 pages");
     is(b.n % 512, 0, "aligned to 512");
     is(page_alloc_contig(before, 1, 0, PAGE_T_SYSTEM, 0, &c), -12, "more than there is");
-    is(page_alloc_contig(1, 1 << 26, 0, PAGE_T_SYSTEM, 0, &c), -12, "an alignment that no page has");
+    is(page_alloc_contig(1, 1 << 26, 0, PAGE_T_SYSTEM, 0, &c), -12,
+       "an alignment that no page has");
     page_free_contig(b, 700);
     page_free_contig(a, 512);
     is(free_pages(), before, "all back");
@@ -267,7 +270,8 @@ static void boot_small(void)
     ok(b.n == 15, "pages before the database come from the low end");
     is(entries_ready(NPFNS), 0, "no chunk is initialised at boot");
     is(free_pages(), 12385 - 3 - 51 - 1, "all RAM is free but those, the database and its bitmap");
-    ok(!page_is_ram(pfn_of(500)) && page_is_ram(pfn_of(600)) && !page_is_ram(pfn_of(8999)), "holes are no RAM");
+    ok(!page_is_ram(pfn_of(500)) && page_is_ram(pfn_of(600)) && !page_is_ram(pfn_of(8999)),
+       "holes are no RAM");
 
     pfn_t p;
 

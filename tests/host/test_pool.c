@@ -1,7 +1,8 @@
-// SOURCES: mm/pool_nonpaged.c mm/pool_paged.c mm/pool_var.c mm/page.c mm/page_range.c mm/fluid.c kernel/base/string_extra.c sysman/params.c
+// SOURCES: mm/pool_nonpaged.c mm/pool_paged.c mm/pool_var.c mm/page.c mm/page_range.c mm/fluid.c
+// SOURCES: kernel/base/string_extra.c sysman/params.c
 /*
- * Both pools against a model: blocks never overlap, keep what is written into them, wrong frees are caught, everything
- * comes back; the lookaside lists under several threads; shortage.
+ * Both pools against a model: blocks never overlap, keep what is written into them, wrong frees
+ * are caught, everything comes back; the lookaside lists under several threads; shortage.
  */
 #include "mm/pool_lal.h"
 
@@ -32,7 +33,8 @@ static uint64_t rnd(uint64_t below)
     return seed % below;
 }
 
-/* ---- the machine under paged pool: a page is present when it was made demand zero and then read ---- */
+/* ---- the machine under paged pool: a page is present when it was made demand zero and then read
+   ---- */
 
 #define POOL_BYTES (4UL << 20)
 static uint8_t demand_zero[POOL_BYTES >> PAGE_SHIFT], present[POOL_BYTES >> PAGE_SHIFT];
@@ -62,7 +64,8 @@ static bool make_present(uint64_t n)
         if (pages_left == 0)
             return false;
         pages_left--;
-        if (mprotect((void *)(LAYOUT_PAGED_POOL_BASE + n * PAGE_SIZE), PAGE_SIZE, PROT_READ | PROT_WRITE))
+        if (mprotect((void *)(LAYOUT_PAGED_POOL_BASE + n * PAGE_SIZE), PAGE_SIZE,
+                     PROT_READ | PROT_WRITE))
             bail_out("mprotect failed");
         __atomic_store_n(&present[n], 1, __ATOMIC_RELEASE);
     }
@@ -102,17 +105,17 @@ void panic(const char *fmt, ...)
     bail_out("panic: %s", text);
 }
 
-#define panics(stmt)                                                                               \
-    ({                                                                                             \
-        int status_ = 0;                                                                           \
-        pid_t pid_ = fork();                                                                       \
-        if (pid_ == 0) {                                                                           \
-            panic_expected = true;                                                                 \
-            stmt;                                                                                  \
-            _exit(0);                                                                              \
-        }                                                                                          \
-        waitpid(pid_, &status_, 0);                                                                \
-        WIFEXITED(status_) && WEXITSTATUS(status_) == 42;                                          \
+#define panics(stmt)                                      \
+    ({                                                    \
+        int status_ = 0;                                  \
+        pid_t pid_ = fork();                              \
+        if (pid_ == 0) {                                  \
+            panic_expected = true;                        \
+            stmt;                                         \
+            _exit(0);                                     \
+        }                                                 \
+        waitpid(pid_, &status_, 0);                       \
+        WIFEXITED(status_) && WEXITSTATUS(status_) == 42; \
     })
 
 /* ---- both pools by one interface ---- */
@@ -143,7 +146,8 @@ static const char *check_block(const struct block *b)
         if (b->p[i] != b->fill)
             return "contents changed";
     for (unsigned j = 0; j < BLOCKS; j++)
-        if (blocks[j].p && b != &blocks[j] && b->p < blocks[j].p + blocks[j].n && blocks[j].p < b->p + b->n)
+        if (blocks[j].p && b != &blocks[j] && b->p < blocks[j].p + blocks[j].n &&
+            blocks[j].p < b->p + b->n)
             return "two blocks overlap";
     return NULL;
 }
@@ -184,7 +188,8 @@ static void test_random(const struct pool *pool)
         if (step % 500 == 0 && !bad && pool->check())
             bad = "the self-check fails";
     }
-    ok(!bad, "%s pool: 30000 random requests keep to the model%s%s", pool->name, bad ? ": " : "", bad ? bad : "");
+    ok(!bad, "%s pool: 30000 random requests keep to the model%s%s", pool->name, bad ? ": " : "",
+       bad ? bad : "");
     for (unsigned i = 0; i < BLOCKS; i++)
         if (blocks[i].p) {
             pool->free(blocks[i].p, blocks[i].n);
@@ -194,8 +199,8 @@ static void test_random(const struct pool *pool)
     pool->stats(&s);
     is(s.in_use, before.in_use, "%s pool: everything is back", pool->name);
     ok(s.size == s.free + s.lookaside_bytes + s.in_use, "%s pool: its numbers sum up", pool->name);
-    ok(s.largest <= s.free && s.smallest <= s.largest && s.free_blocks_le64 <= s.free_blocks, "%s pool: and make sense",
-       pool->name);
+    ok(s.largest <= s.free && s.smallest <= s.largest && s.free_blocks_le64 <= s.free_blocks,
+       "%s pool: and make sense", pool->name);
 }
 
 static void test_wrong_frees(const struct pool *pool)
@@ -216,15 +221,18 @@ static void test_wrong_frees(const struct pool *pool)
         caught += panics(pool->free(b + 8, n));
         caught += panics(pool->free(b, 2 * n));
         pool->free(b, n);
-        /* Freed twice: seen by the seal on a list; in the variable list because the block is free. */
+        /* Freed twice: seen by the seal on a list; in the variable list because the block is free.
+         */
         caught += panics(pool->free(b, n));
         pool->free(a, n);
         pool->free(c, n);
     }
-    is(caught, wanted, "%s pool: frees of a wrong address or size, and second frees, are caught", pool->name);
+    is(caught, wanted, "%s pool: frees of a wrong address or size, and second frees, are caught",
+       pool->name);
     ok(panics(pool->free(&seed, 64)), "%s pool: so is an address outside it", pool->name);
     ok(pool->alloc(0) == NULL, "%s pool: nothing is no block", pool->name);
-    ok(pool->alloc(UINT64_MAX) == NULL && pool->alloc(UINT64_MAX - 20) == NULL, "%s pool: too much is refused", pool->name);
+    ok(pool->alloc(UINT64_MAX) == NULL && pool->alloc(UINT64_MAX - 20) == NULL,
+       "%s pool: too much is refused", pool->name);
 
     unsigned char *a = pool->alloc(80);
 
@@ -236,7 +244,8 @@ static void test_wrong_frees(const struct pool *pool)
 /* ---- threads ---- */
 
 #define SLOTS 32
-static uint64_t slots[SLOTS]; /* atomic: blocks on their way between threads; first quadword 0, second own address */
+static uint64_t slots[SLOTS]; /* atomic: blocks on their way between threads; first quadword 0,
+                                 second own address */
 static uint64_t broken;       /* atomic */
 static const struct pool *stressed;
 
@@ -256,7 +265,8 @@ static void *stress(void *arg)
             continue;
         p[0] = n;
         p[2] = (uint64_t)p;
-        q = (uint64_t *)__atomic_exchange_n(&slots[(s >> 33) % SLOTS], (uint64_t)p, __ATOMIC_ACQ_REL);
+        q = (uint64_t *)__atomic_exchange_n(&slots[(s >> 33) % SLOTS], (uint64_t)p,
+                                            __ATOMIC_ACQ_REL);
         if (!q)
             continue;
         if (q[2] != (uint64_t)q || (q[0] != 48 && q[0] != 64)) {
@@ -305,7 +315,8 @@ static void test_lists(void)
     pgd_list_stats(12, &a);
     p = pgd_alloc(200);
     pgd_list_stats(12, &b);
-    ok(b.requests == a.requests + 1 && b.hits == a.hits + 1 && b.count == a.count - 1, "a hit is counted in its list");
+    ok(b.requests == a.requests + 1 && b.hits == a.hits + 1 && b.count == a.count - 1,
+       "a hit is counted in its list");
     pgd_free(p, 200);
     pgd_list_stats(12, &b);
     ok(b.frees == a.frees + 1 && b.count == a.count, "and so is the free");
@@ -327,14 +338,16 @@ static void test_paged_shortage(void)
     unsigned n = 0;
     void *big;
 
-    /* 4 MiB in packets of 512 bytes: the lists then hold the most they may, the rest is in the variable list. */
+    /* 4 MiB in packets of 512 bytes: the lists then hold the most they may, the rest is in the
+       variable list. */
     while (n < ARRAY_SIZE(p) && (p[n] = pgd_alloc(512)) != NULL)
         n++;
     ok(n > 7000, "4 MiB hold %u packets of 512 bytes", n);
     for (unsigned i = 0; i < n; i++)
         pgd_free(p[i], 512);
     pgd_stats(&s);
-    ok(s.lookaside_bytes <= s.size / 4 * 3, "the lists hold no more than three quarters of the pool");
+    ok(s.lookaside_bytes <= s.size / 4 * 3,
+       "the lists hold no more than three quarters of the pool");
     ok(s.lookaside_bytes > 0, "but something");
     big = pgd_alloc(s.size - s.in_use - 4096);
     ok(big != NULL, "a shortage gives the lists back to the variable list");
@@ -349,7 +362,8 @@ static void test_paged_no_memory(void)
     void *p;
 
     pages_left = 0;
-    memset(present, 0, sizeof(present)); /* as if all had been paged out, and no page were to be had */
+    memset(present, 0,
+           sizeof(present)); /* as if all had been paged out, and no page were to be had */
     p = pgd_alloc(5000);
     ok(p == NULL, "without memory for its pages a request fails");
     pages_left = UINT64_MAX;
@@ -369,7 +383,8 @@ static void test_nonpaged_limit(void)
     while (n < ARRAY_SIZE(p) && (p[n] = npp_alloc(1008)) != NULL)
         n++;
     npp_stats(&s);
-    ok(s.size <= 6 << 20 && n > 5000, "nonpaged pool grows to NPAGEVIR and no further (%u packets)", n);
+    ok(s.size <= 6 << 20 && n > 5000, "nonpaged pool grows to NPAGEVIR and no further (%u packets)",
+       n);
     for (unsigned i = 0; i < n; i++)
         npp_free(p[i], 1008);
     p[0] = npp_alloc(20000);
@@ -384,8 +399,8 @@ int main(int argc, char **argv)
     if (argc > 1)
         seed = strtoull(argv[1], NULL, 0);
     diag("seed %#lx", seed);
-    if (mmap((void *)LAYOUT_PAGED_POOL_BASE, POOL_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
-             0) == MAP_FAILED)
+    if (mmap((void *)LAYOUT_PAGED_POOL_BASE, POOL_BYTES, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
         bail_out("no room for the pool");
     sigaction(SIGSEGV, &(struct sigaction){.sa_sigaction = fault, .sa_flags = SA_SIGINFO}, NULL);
     sysparam_set("NPAGEDYN", 1 << 20, false);

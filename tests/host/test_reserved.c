@@ -1,7 +1,9 @@
-// SOURCES: mm/reserved.c mm/pool_nonpaged.c mm/pool_var.c mm/page.c mm/page_range.c mm/fluid.c kernel/base/string_extra.c sysman/params.c
+// SOURCES: mm/reserved.c mm/pool_nonpaged.c mm/pool_var.c mm/page.c mm/page_range.c mm/fluid.c
+// SOURCES: kernel/base/string_extra.c sysman/params.c
 /*
- * Reservations: order, alignment, fallbacks and messages, prezeroing that touches nothing, use, return and free, and that every
- * page comes back. Each case boots its own small machine, in a child of its own.
+ * Reservations: order, alignment, fallbacks and messages, prezeroing that touches nothing, use,
+ * return and free, and that every page comes back. Each case boots its own small machine, in a
+ * child of its own.
  */
 #include "mm/reserved.h"
 
@@ -55,7 +57,7 @@ static void boot(uint64_t megabytes)
     pool_boot();
 }
 
-#define ALLOC (CONFIG_RES_ALLOCATE | CONFIG_RES_SYSGBL)
+#define ALLOC  (CONFIG_RES_ALLOCATE | CONFIG_RES_SYSGBL)
 #define TABLES CONFIG_RES_PAGE_TABLES
 
 static const struct rmd *named;
@@ -118,10 +120,12 @@ static void case_order(void)
     is(rmd("BIG")->npt_pages, 38, "38 page-table pages for 38400 pages");
     is(rmd("BIG")->pt_first.n % 8, 0, "aligned to 8");
     is(rmd("SMALL")->npt_pages, 0, "none where none are wanted");
-    is(before - fluid_count(), 345 * MB + 38 + 5 + 1, "the fluid count gave for all, page tables included");
+    is(before - fluid_count(), 345 * MB + 38 + 5 + 1,
+       "the fluid count gave for all, page tables included");
     is(fluid_promised_unused(), 40 * MB + 5, "the promise is a promise");
     is_str(console, "", "nothing on the console");
-    ok(!page_entry_valid(rmd("BIG")->first), "the database entries of a reservation are not initialised");
+    ok(!page_entry_valid(rmd("BIG")->first),
+       "the database entries of a reservation are not initialised");
 }
 
 static void case_sparse(void)
@@ -136,8 +140,9 @@ static void case_sparse(void)
     is(r->npt_pages, 512, "512 page-table pages");
     is(r->pt_first.n % 512, 0, "aligned to 512");
 
-    /* Pages that are not zero become so, pages that are stay without memory of their own (they are mapped to the host's
-       zero page, which mincore reports too: so count what is anonymous by smaps instead). */
+    /* Pages that are not zero become so, pages that are stay without memory of their own (they are
+       mapped to the host's zero page, which mincore reports too: so count what is anonymous by
+       smaps instead). */
     FILE *f = fopen("/proc/self/smaps", "r");
     char line[300];
     unsigned long start, end, kb, anonymous = 0;
@@ -182,7 +187,8 @@ static void case_too_much(void)
     reserved_boot(&registry);
     ok(!rmd("HUGE") && !rmd("PROMISE"), "what is larger than memory is not reserved");
     ok(rmd("NEXT"), "what fits is");
-    ok(strstr(console, "HUGE") && strstr(console, "PROMISE") && !strstr(console, "NEXT"), "and the console names the others");
+    ok(strstr(console, "HUGE") && strstr(console, "PROMISE") && !strstr(console, "NEXT"),
+       "and the console names the others");
 }
 
 static void case_limit(void)
@@ -216,7 +222,8 @@ static void case_no_stretch(void)
 
     const struct rmd *r = rmd("CONTIG");
 
-    ok(r && !(r->flags & RMD_ALLOC) && (r->flags & RMD_NO_CONTIG), "without a stretch it is reserved without allocation");
+    ok(r && !(r->flags & RMD_ALLOC) && (r->flags & RMD_NO_CONTIG),
+       "without a stretch it is reserved without allocation");
     ok(r && fluid_promised_unused() == 64 * MB + 8, "as a promise");
     ok(strstr(console, "CONTIG"), "and named on the console");
 }
@@ -236,14 +243,17 @@ static void case_use(void)
     reserved_boot(&registry);
     is(mmg_use_res_mem("a", true, 0, 10, &r), SS$_NORESERVEDMEM, "names are exact");
     is(mmg_use_res_mem("A", false, 11, 10, &r), SS$_NORESERVEDMEM, "another group finds nothing");
-    is(mmg_use_res_mem("DRIVER", true, 0, 10, &r), SS$_NORESERVEDMEM, "no section uses a NOGLOBAL entry");
+    is(mmg_use_res_mem("DRIVER", true, 0, 10, &r), SS$_NORESERVEDMEM,
+       "no section uses a NOGLOBAL entry");
     is(mmg_use_res_mem("A", true, 0, 64 * MB + 1, &r), SS$_MRES_PFNSMALL, "too large");
     is(mmg_use_res_mem("A", true, 0, 60 * MB, &r), SS$_NORMAL, "used");
     ok(r->used == 60 * MB && r->pt_used == 8, "with its page tables");
     is(page_of(r->first)->state, PAGE_RESERVED, "its database entries are initialised");
     is(mmg_use_res_mem("A", true, 0, 1, &q), SS$_RESERVEDMEMUSED, "not twice");
-    is(mmg_use_res_mem("A", false, 10, 32 * MB, &q), SS$_NORMAL, "the group's entry of that name is another");
-    is(mmg_free_res_mem("A", false, 10, &freed), SS$_RESERVEDMEMUSED, "what is wholly used cannot be freed");
+    is(mmg_use_res_mem("A", false, 10, 32 * MB, &q), SS$_NORMAL,
+       "the group's entry of that name is another");
+    is(mmg_free_res_mem("A", false, 10, &freed), SS$_RESERVEDMEMUSED,
+       "what is wholly used cannot be freed");
     mmg_return_res_mem(r);
     ok(r->used == 0 && !(r->flags & RMD_ZEROED), "returned: no longer zeroed");
     is(mmg_use_res_mem("A", true, 0, 60 * MB, &r), SS$_NORMAL, "used again");
@@ -291,7 +301,8 @@ static void case_physical_memory(void)
     entry("X", 250, ALLOC);
     entry("Y", 400, CONFIG_RES_SYSGBL);
     reserved_boot(&registry);
-    ok(rmd("X") && rmd("X")->first.n + 250 * MB <= 300 * MB, "PHYSICAL_MEMORY hides what lies above it");
+    ok(rmd("X") && rmd("X")->first.n + 250 * MB <= 300 * MB,
+       "PHYSICAL_MEMORY hides what lies above it");
     ok(!rmd("Y"), "and it is not fluid");
     while (page_alloc(0, PAGE_T_SYSTEM, RAD_ANY, &p) == 0)
         if (p.n >= 300 * MB)
@@ -313,12 +324,14 @@ static void case_large_machine(void)
 
 int main(void)
 {
-    static void (*const cases[])(void) = {case_order,      case_sparse, case_zero,        case_too_much, case_limit,
-                                          case_no_stretch, case_use,    case_startup_min, case_minimum,  case_physical_memory,
-                                          case_large_machine};
+    static void (*const cases[])(void) = {
+        case_order,   case_sparse,          case_zero,         case_too_much,
+        case_limit,   case_no_stretch,      case_use,          case_startup_min,
+        case_minimum, case_physical_memory, case_large_machine};
 
     /* The children go on with the report's numbers. */
-    int *shared = mmap(NULL, 2 * sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int *shared = mmap(NULL, 2 * sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                       -1, 0);
 
     for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
         int status = 0;

@@ -1,4 +1,5 @@
-/* Host stand-in: the memory map, with the parts of system space that tests use where this machine has room for them. */
+/* Host stand-in: the memory map, with the parts of system space that tests use where this machine
+   has room for them. */
 #ifndef HOST_LAYOUT_H
 #define HOST_LAYOUT_H
 
