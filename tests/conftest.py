@@ -38,12 +38,8 @@ class Done:
         if self.status != status:
             output = self.output[-4000:].decode(errors="replace")
             pytest.fail(
-                f"status {self.status}, not {status}
-"
-                f"--- output
-{output}
---- console
-{self.console[-8000:]}",
+                f"status {self.status}, not {status}\n"
+                f"--- output\n{output}\n--- console\n{self.console[-8000:]}",
                 pytrace=False,
             )
         return self
