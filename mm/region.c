@@ -1,16 +1,20 @@
 /*
  * Regions: reserved parts of an address space.
  *
- * A region holds no memory and no page tables; it only keeps others out. mmap, brk and the stack ask
- * region_overlaps_locked(), so that an address in a created region is given out only to who names the region.
+ * A region holds no memory and no page tables; it only keeps others out. mmap, brk and the stack
+ * ask region_overlaps_locked(), so that an address in a created region is given out only to who
+ * names the region.
  *
- * A region with VA$M_SHARED_PTS consists of whole level-3 pages (8 MiB pieces) and takes nothing but memory-resident sections
- * through their shared page tables, each from a piece boundary on: no private page can ever share a level-3 page with a
- * section. Where the system chooses the place, it is aligned to the largest power of two that is not above its length,
- * from 8 MiB to 8 GiB: then level-2 PTEs carry the hints that the shared pages' frames allow (their own addresses in
- * page-table space are aligned alike), and a section of whole 8 GiB pieces lies on whole level-2 pages.
+ * A region with VA$M_SHARED_PTS consists of whole level-3 pages (8 MiB pieces) and takes nothing
+ * but memory-resident sections through their shared page tables, each from a piece boundary on: no
+ * private page can ever share a level-3 page with a section. Where the system chooses the place, it
+ * is aligned to the largest power of two that is not above its length, from 8 MiB to 8 GiB: then
+ * level-2 PTEs carry the hints that the shared pages' frames allow (their own addresses in
+ * page-table space are aligned alike), and a section of whole 8 GiB pieces lies on whole level-2
+ * pages.
  *
- * Where a region's mappings end is read off the address space's entries: there is no second record of it.
+ * Where a region's mappings end is read off the address space's entries: there is no second record
+ * of it.
  */
 #include "mm/region.h"
 
@@ -21,16 +25,22 @@
 #include "kernel/base/range.h"
 #include "mm/pool.h"
 
-#define REGION_FLAGS                                                                               \
+#define REGION_FLAGS \
     (VA$M_DESCEND | VA$M_P0_SPACE | VA$M_P1_SPACE | VA$M_PERMANENT | VA$M_SHARED_PTS)
 #define USER_MODE 3u
-#define GH_BLOCK (pte_gh_pages(3) * PAGE_SIZE) /* the largest granularity-hint block */
+#define GH_BLOCK  (pte_gh_pages(3) * PAGE_SIZE) /* the largest granularity-hint block */
 
 static const struct region_view default_regions[] = {
-    {.id = VA$C_P0, .flags = VA$M_P0_SPACE, .prot = VA$C_UCREATE_UOWN, .start = LAYOUT_P0_FIRST,
+    {.id = VA$C_P0,
+     .flags = VA$M_P0_SPACE,
+     .prot = VA$C_UCREATE_UOWN,
+     .start = LAYOUT_P0_FIRST,
      .end = LAYOUT_P1_BASE},
-    {.id = VA$C_P1, .flags = VA$M_P1_SPACE | VA$M_DESCEND, .prot = VA$C_UCREATE_UOWN,
-     .start = LAYOUT_P1_BASE, .end = LAYOUT_P1_TOP},
+    {.id = VA$C_P1,
+     .flags = VA$M_P1_SPACE | VA$M_DESCEND,
+     .prot = VA$C_UCREATE_UOWN,
+     .start = LAYOUT_P1_BASE,
+     .end = LAYOUT_P1_TOP},
     {.id = VA$C_P2, .prot = VA$C_UCREATE_UOWN, .start = LAYOUT_P2_BASE, .end = LAYOUT_USER_TOP},
 };
 
@@ -38,9 +48,7 @@ struct region *region_find_locked(struct aspace *as, uint64_t id)
 {
     struct region *r;
 
-    list_for_each_entry(r, &as->regions, link)
-        if (r->id == id)
-            return r;
+    list_for_each_entry(r, &as->regions, link) if (r->id == id) return r;
     return NULL;
 }
 
@@ -48,9 +56,8 @@ struct region *region_at_locked(struct aspace *as, vaddr_t va)
 {
     struct region *r;
 
-    list_for_each_entry(r, &as->regions, link)
-        if (va >= r->start && va - r->start < r->length)
-            return r;
+    list_for_each_entry(r, &as->regions,
+                        link) if (va >= r->start && va - r->start < r->length) return r;
     return NULL;
 }
 
@@ -58,9 +65,9 @@ bool region_overlaps_locked(struct aspace *as, vaddr_t va, uint64_t len)
 {
     struct region *r;
 
-    list_for_each_entry(r, &as->regions, link)
-        if (range_overlaps(va, va + len, r->start, r->start + r->length))
-            return true;
+    list_for_each_entry(
+        r, &as->regions,
+        link) if (range_overlaps(va, va + len, r->start, r->start + r->length)) return true;
     return false;
 }
 
@@ -68,9 +75,7 @@ static void insert_sorted(struct aspace *as, struct region *new)
 {
     struct region *r;
 
-    list_for_each_entry(r, &as->regions, link)
-        if (r->start > new->start)
-            break;
+    list_for_each_entry(r, &as->regions, link) if (r->start > new->start) break;
     list_add_before(&r->link, &new->link);
 }
 
@@ -78,7 +83,8 @@ int region_fork_locked(struct aspace *src, struct aspace *dst)
 {
     struct region *r;
 
-    list_for_each_entry(r, &src->regions, link) {
+    list_for_each_entry(r, &src->regions, link)
+    {
         struct region *copy = npp_alloc(sizeof(*copy));
 
         if (!copy)
@@ -123,14 +129,15 @@ vaddr_t region_first_free_locked(struct aspace *as, const struct region_view *v)
     struct map_entry *e;
 
     if (v->flags & VA$M_DESCEND) {
-        list_for_each_entry(e, &as->entries, link)
-            if (e->end > v->start)
-                return e->start < v->end ? e->start : v->end;
+        list_for_each_entry(e, &as->entries, link) if (e->end > v->start) return e->start < v->end
+            ? e->start
+            : v->end;
         return v->end;
     }
-    list_for_each_entry_reverse(e, &as->entries, link)
-        if (e->start < v->end)
-            return e->end > v->start ? e->end : v->start;
+    list_for_each_entry_reverse(e, &as->entries, link) if (e->start < v->end) return e->end >
+            v->start
+        ? e->end
+        : v->start;
     return v->start;
 }
 
@@ -139,9 +146,7 @@ bool region_range_used_locked(struct aspace *as, vaddr_t start, vaddr_t end)
     struct map_entry *e;
 
     /* From the high end: created regions lie there. */
-    list_for_each_entry_reverse(e, &as->entries, link)
-        if (e->start < end)
-            return e->end > start;
+    list_for_each_entry_reverse(e, &as->entries, link) if (e->start < end) return e->end > start;
     return false;
 }
 
@@ -238,8 +243,7 @@ int region_delete(struct aspace *as, uint64_t id, bool privileged, struct region
     mutex_lock(&as->lock);
     if (!region_view_locked(as, id, out)) {
         status = SS$_IVREGID;
-    } else if (id < ARRAY_SIZE(default_regions) ||
-               ((out->flags & VA$M_PERMANENT) && !privileged)) {
+    } else if (id < ARRAY_SIZE(default_regions) || ((out->flags & VA$M_PERMANENT) && !privileged)) {
         status = SS$_NODELPERMANENT;
     } else {
         r = region_find_locked(as, id);
@@ -255,12 +259,14 @@ int region_delete(struct aspace *as, uint64_t id, bool privileged, struct region
     return status;
 }
 
-/* In a region with shared page tables whole pieces go, or the tail of a mapping with its last piece. */
+/* In a region with shared page tables whole pieces go, or the tail of a mapping with its last
+ * piece. */
 static int check_pieces_locked(struct aspace *as, vaddr_t start, vaddr_t end)
 {
     struct map_entry *e;
 
-    list_for_each_entry(e, &as->entries, link) {
+    list_for_each_entry(e, &as->entries, link)
+    {
         if (e->end <= start || e->start >= end)
             continue;
         if (start > e->start && start % PTE_L2_SPAN != 0)
@@ -324,11 +330,11 @@ static int query_locked(struct aspace *as, uint32_t function, uint64_t id, vaddr
     }
     if (function == VA$_REGSUM_BY_VA)
         return region_view_locked(as, default_id_of(va), v) ? SS$_NORMAL : SS$_IVREGID;
-    list_for_each_entry(r, &as->regions, link)
-        if (r->start > va) {
-            *v = view_of(r);
-            return SS$_NORMAL;
-        }
+    list_for_each_entry(r, &as->regions, link) if (r->start > va)
+    {
+        *v = view_of(r);
+        return SS$_NORMAL;
+    }
     return SS$_NOMOREREG;
 }
 

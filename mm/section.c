@@ -1,15 +1,16 @@
 /*
  * Global sections: creation and the end.
  *
- * Which kind of section a name gets is the registry's decision alone: an entry with preallocated pages makes it
- * ALLOC, any other entry or none makes it FLUID; shared page tables are the default and only an entry
- * without page tables turns them off.
+ * Which kind of section a name gets is the registry's decision alone: an entry with preallocated
+ * pages makes it ALLOC, any other entry or none makes it FLUID; shared page tables are the default
+ * and only an entry without page tables turns them off.
  *
- * A section's end has two steps, because whoever drops the last share may hold an address space's mutex, which
- * ranks above the directory's. section_drop() takes the share and, if it was the last, pushes the section on a lock-free
- * list; section_reap() takes the list over, under the directory mutex, and deletes. Between the steps the section is
- * still in the directory, but section_try_share() refuses it. Everybody who takes the directory mutex to look for a
- * name reaps first: a name is free again, and its reservation with it, as soon as its last share is gone.
+ * A section's end has two steps, because whoever drops the last share may hold an address space's
+ * mutex, which ranks above the directory's. section_drop() takes the share and, if it was the last,
+ * pushes the section on a lock-free list; section_reap() takes the list over, under the directory
+ * mutex, and deletes. Between the steps the section is still in the directory, but
+ * section_try_share() refuses it. Everybody who takes the directory mutex to look for a name reaps
+ * first: a name is free again, and its reservation with it, as soon as its last share is gone.
  *
  *     CPU 0 (exit)                        CPU 1 (create, same name)
  *     life 1 -> 0
@@ -17,7 +18,8 @@
  *                                         lookup finds the section, share refused
  *     push on the list
  *
- * CPU 1 then waits for the push, which is a few instructions away on a CPU that runs at IPL_ASTDEL: it reaps again.
+ * CPU 1 then waits for the push, which is a few instructions away on a CPU that runs at IPL_ASTDEL:
+ * it reaps again.
  */
 #include "mm/section.h"
 
@@ -32,8 +34,9 @@
 #include "mm/section_gsd.h"
 #include "mm/shpt.h"
 
-static struct list sections;          /* in the order of creation; GSD mutex */
-static struct section *dead_sections; /* atomic: pushed by section_drop, taken whole by section_reap */
+static struct list sections; /* in the order of creation; GSD mutex */
+static struct section
+    *dead_sections; /* atomic: pushed by section_drop, taken whole by section_reap */
 
 void section_boot(void)
 {
@@ -159,7 +162,8 @@ static pte_t pte_bits_of(uint32_t flags)
     return flags & SEC$M_READ_ONLY_SHPT ? bits : bits | PTE_KWE | PTE_UWE;
 }
 
-/* Fluid pages that a section must promise by itself: what its reservation, if any, does not cover. */
+/* Fluid pages that a section must promise by itself: what its reservation, if any, does not cover.
+ */
 static uint64_t promise_needed(const struct section *s)
 {
     uint64_t tables = shpt_l3_pages(s->npages) + shpt_l2_pages(s->npages);
@@ -174,7 +178,8 @@ static uint64_t promise_needed(const struct section *s)
     return s->rmd ? tables : tables + s->npages;
 }
 
-/* Frames, promise and page tables. SS$_NORMAL or an error with nothing left behind (the reservation is the caller's). */
+/* Frames, promise and page tables. SS$_NORMAL or an error with nothing left behind (the reservation
+ * is the caller's). */
 static int furnish(struct section *s)
 {
     if (s->rmd && (s->rmd->flags & RMD_ALLOC)) {
@@ -308,14 +313,14 @@ struct section *section_nth(uint64_t index)
 
     gsd_lock();
     reap_locked();
-    list_for_each_entry(s, &sections, link)
-        if (section_try_share(s)) {
-            if (index-- == 0) {
-                found = s;
-                break;
-            }
-            section_drop(s);
+    list_for_each_entry(s, &sections, link) if (section_try_share(s))
+    {
+        if (index-- == 0) {
+            found = s;
+            break;
         }
+        section_drop(s);
+    }
     gsd_unlock();
     return found;
 }

@@ -14,7 +14,8 @@ unsigned gh_best(uint64_t vpn, uint64_t pfn, uint64_t n)
     return 0;
 }
 
-/* n PTEs, equal but for the frame: eight stores a round keep the loop below 2.5 instructions each. */
+/* n PTEs, equal but for the frame: eight stores a round keep the loop below 2.5 instructions each.
+ */
 static pte_t *fill_run(pte_t *p, uint64_t n, pte_t pte)
 {
     const pte_t one = 1UL << PTE_PFN_SHIFT;

@@ -1,6 +1,6 @@
 /*
- * The directory is a small hash table of GSDs in paged pool. It is touched only at IPL 0 under the GSD mutex: a fault
- * never needs a name, it finds its section through the mapping.
+ * The directory is a small hash table of GSDs in paged pool. It is touched only at IPL 0 under the
+ * GSD mutex: a fault never needs a name, it finds its section through the mapping.
  */
 #include "mm/section_gsd.h"
 
@@ -44,10 +44,9 @@ struct gsd *gsd_lookup_locked(const struct section_name *n)
     struct list *bucket = bucket_of(n->name, n->length);
     struct gsd *g;
 
-    list_for_each_entry(g, bucket, hash)
-        if (g->name_length == n->length && memcmp(g->name, n->name, n->length) == 0 &&
-            same_scope(g, n))
-            return g;
+    list_for_each_entry(g, bucket, hash) if (g->name_length == n->length &&
+                                             memcmp(g->name, n->name, n->length) == 0 &&
+                                             same_scope(g, n)) return g;
     return NULL;
 }
 

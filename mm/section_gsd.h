@@ -1,5 +1,6 @@
 /*
- * Global section directory: names to sections. Everything here is called with the GSD mutex held (gsd_lock).
+ * Global section directory: names to sections. Everything here is called with the GSD mutex held
+ * (gsd_lock).
  */
 #ifndef MM_SECTION_GSD_H
 #define MM_SECTION_GSD_H

@@ -1,24 +1,28 @@
 /*
  * Mappings of sections.
  *
- * With shared page tables a mapping is a run of level-2 PTEs that point to the section's level-3 pages. For an ALLOC section they
- * are computed (the pages are contiguous) with the hints that the mapping's address allows; for a FLUID section
- * what is there is copied, and the rest is picked up by the first fault in each 8 MiB piece. With private page tables a
- * mapping of an ALLOC section is filled in one sweep, and of a FLUID section by faults, from the section's global page table.
+ * With shared page tables a mapping is a run of level-2 PTEs that point to the section's level-3
+ * pages. For an ALLOC section they are computed (the pages are contiguous) with the hints that the
+ * mapping's address allows; for a FLUID section what is there is copied, and the rest is picked up
+ * by the first fault in each 8 MiB piece. With private page tables a mapping of an ALLOC section is
+ * filled in one sweep, and of a FLUID section by faults, from the section's global page table.
  *
- * Faults (FLUID only) need no lock beyond the address space's mutex, held shared: every step is a compare-and-swap from
- * zero to valid, in the order global level-2 PTE, own level-2 PTE, global level-3 PTE, own level-3 PTE, and whoever finds the
- * step done goes on to the next. Each fault is counted once, by the most that it did:
+ * Faults (FLUID only) need no lock beyond the address space's mutex, held shared: every step is a
+ * compare-and-swap from zero to valid, in the order global level-2 PTE, own level-2 PTE, global
+ * level-3 PTE, own level-3 PTE, and whoever finds the step done goes on to the next. Each fault is
+ * counted once, by the most that it did:
  *
- *   made_valid    its compare-and-swap gave a page its frame: once for each page, whoever else came at the same time
- *   l3_pickup     the page was valid, the process lacked the level-3 page: at most once for each process and piece
- *   raced         shared tables: page and tables were there, another CPU had made the page valid since the access
- *   global_valid  private tables: the PTE was filled from the global page table. With shared tables: as `raced`, but it
- *                 was this CPU, which ran another process between the access and the look at the PTE. The page's PFN entry says
- *                 which CPU made it valid.
+ *   made_valid    its compare-and-swap gave a page its frame: once for each page, whoever else came
+ * at the same time l3_pickup     the page was valid, the process lacked the level-3 page: at most
+ * once for each process and piece raced         shared tables: page and tables were there, another
+ * CPU had made the page valid since the access global_valid  private tables: the PTE was filled
+ * from the global page table. With shared tables: as `raced`, but it was this CPU, which ran
+ * another process between the access and the look at the PTE. The page's PFN entry says which CPU
+ * made it valid.
  *
- * A fork that copies a mapping takes a share and copies level-2 PTEs; the level-3 pages are neither copied nor write-protected.
- * Out of memory: a mapping makes all its tables before its entry is inserted, and takes them down again if one is missing.
+ * A fork that copies a mapping takes a share and copies level-2 PTEs; the level-3 pages are neither
+ * copied nor write-protected. Out of memory: a mapping makes all its tables before its entry is
+ * inserted, and takes them down again if one is missing.
  */
 #include "mm/section_map.h"
 
@@ -35,9 +39,9 @@
 #include "mm/section_pt.h"
 #include "mm/shpt.h"
 
-#define PIECE PTE_L2_SPAN /* what a level-3 page maps */
-#define PIECE_PAGES ((uint64_t)PTES_PER_PAGE)
-#define GH_BLOCK (pte_gh_pages(3) * PAGE_SIZE)
+#define PIECE               PTE_L2_SPAN /* what a level-3 page maps */
+#define PIECE_PAGES         ((uint64_t)PTES_PER_PAGE)
+#define GH_BLOCK            (pte_gh_pages(3) * PAGE_SIZE)
 #define LAST_DEFAULT_REGION VA$C_P2
 
 static const struct map_ops section_ops;
@@ -50,7 +54,10 @@ struct plan {
 
 /* ---- decoding a request ---- */
 
-static void count(uint64_t *counter, uint64_t n) { __atomic_fetch_add(counter, n, __ATOMIC_RELAXED); }
+static void count(uint64_t *counter, uint64_t n)
+{
+    __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
 
 /* The part of the section that is wanted: fills in plan->length. */
 static int plan_extent(const struct section_map_request *r, uint64_t npages, struct plan *p)
@@ -71,7 +78,8 @@ static int plan_extent(const struct section_map_request *r, uint64_t npages, str
     return SS$_NORMAL;
 }
 
-/* A place at the region's first free address, as well aligned as the section's size and the room allow. */
+/* A place at the region's first free address, as well aligned as the section's size and the room
+ * allow. */
 static vaddr_t first_free_place(struct aspace *as, const struct region_view *v, uint64_t offset,
                                 const struct plan *p)
 {
@@ -329,7 +337,8 @@ static int op_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr
     if (!e->smap)
         return 0; /* fork failed before it was this entry's turn */
     section_tables_take_down(as, e);
-    __atomic_fetch_sub(&as->counts.section_pages, (e->end - e->start) / PAGE_SIZE, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&as->counts.section_pages, (e->end - e->start) / PAGE_SIZE,
+                       __ATOMIC_RELAXED);
     smap_end(e->smap);
     e->smap = NULL;
     return 0;
@@ -353,7 +362,8 @@ static int op_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
     return 0;
 }
 
-/* Shared page tables hold one protection for all; a private mapping's is fixed when it is mapped. */
+/* Shared page tables hold one protection for all; a private mapping's is fixed when it is mapped.
+ */
 static int op_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
                       unsigned prot)
 {
@@ -388,7 +398,8 @@ static int op_fork(struct aspace *src, struct map_entry *e, struct aspace *dst,
     return 0;
 }
 
-/* Everything that is valid without touching more memory already is: ALLOC at mapping. A FLUID section costs what is touched. */
+/* Everything that is valid without touching more memory already is: ALLOC at mapping. A FLUID
+ * section costs what is touched. */
 static int op_populate(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
 {
     if (section_is_alloc(e->smap->section))

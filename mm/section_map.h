@@ -12,8 +12,8 @@ struct section_map {         /* nonpaged pool; constant but for the links and th
     struct list link;        /* in section.maps; section.lock */
     struct section *section; /* one share */
     struct aspace *aspace;
-    vaddr_t start;           /* section.lock */
-    bool shared;             /* through shared page tables */
+    vaddr_t start; /* section.lock */
+    bool shared;   /* through shared page tables */
 };
 
 struct section_map_request {
@@ -25,20 +25,22 @@ struct section_map_request {
     bool write;
 };
 
-/* Could a section of npages with these flags, and with shared page tables, be mapped so? For a service that creates it only then. Condition
-   values as section_map's. IPL 0. */
+/* Could a section of npages with these flags, and with shared page tables, be mapped so? For a
+   service that creates it only then. Condition values as section_map's. IPL 0. */
 int section_map_check(struct aspace *as, const struct section_map_request *r, uint64_t npages,
                       uint32_t section_flags);
-/* Map it. SS$_NORMAL: the caller's share of s is the mapping's, *va and *length say what was mapped. Errors, with nothing
-   changed and the share still the caller's: SS$_OFF_NOTPAGALGN, SS$_OFFSET_TOO_BIG, SS$_LEN_NOTPAGMULT, SS$_LENVIO, SS$_IVREGID, SS$_NOSHPTS,
-   SS$_VA_NOTPAGALGN, SS$_PAGNOTINREG, SS$_VA_IN_USE, SS$_REGISFULL, SS$_VASFULL, SS$_INSFMEM. IPL 0. */
+/* Map it. SS$_NORMAL: the caller's share of s is the mapping's, *va and *length say what was
+   mapped. Errors, with nothing changed and the share still the caller's: SS$_OFF_NOTPAGALGN,
+   SS$_OFFSET_TOO_BIG, SS$_LEN_NOTPAGMULT, SS$_LENVIO, SS$_IVREGID, SS$_NOSHPTS, SS$_VA_NOTPAGALGN,
+   SS$_PAGNOTINREG, SS$_VA_IN_USE, SS$_REGISFULL, SS$_VASFULL, SS$_INSFMEM. IPL 0. */
 int section_map(struct aspace *as, struct section *s, const struct section_map_request *r,
                 vaddr_t *va, uint64_t *length);
 
-/* PTEs of the section by granularity hint, counted in the real tables: level 3 in the section's own or, without any, the
-   mapper's; level 2 in the tables of `prefer` if it maps the section, else of the first mapper, else
-   the SHPT section's own. *pt_pages: its page-table pages. The caller holds a share and no mutex. IPL 0. */
-void section_walk(struct section *s, struct aspace *prefer, struct gh_count *l3, struct gh_count *l2,
-                  uint64_t *pt_pages);
+/* PTEs of the section by granularity hint, counted in the real tables: level 3 in the section's own
+   or, without any, the mapper's; level 2 in the tables of `prefer` if it maps the section, else of
+   the first mapper, else the SHPT section's own. *pt_pages: its page-table pages. The caller holds
+   a share and no mutex. IPL 0. */
+void section_walk(struct section *s, struct aspace *prefer, struct gh_count *l3,
+                  struct gh_count *l2, uint64_t *pt_pages);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Page tables of section mappings: see the header. The address space's mutex is held exclusively by all callers, so that
- * nobody walks or fills the same stretch meanwhile.
+ * Page tables of section mappings: see the header. The address space's mutex is held exclusively by
+ * all callers, so that nobody walks or fills the same stretch meanwhile.
  */
 #include "mm/section_pt.h"
 
@@ -10,10 +10,11 @@
 #include "mm/section_gh.h"
 #include "mm/shpt.h"
 
-#define PIECE PTE_L2_SPAN /* what a level-3 page maps */
+#define PIECE       PTE_L2_SPAN /* what a level-3 page maps */
 #define PIECE_PAGES ((uint64_t)PTES_PER_PAGE)
 
-/* A new table page, zero but for n PTEs from index on, which the caller fills at once: nothing is written twice. */
+/* A new table page, zero but for n PTEs from index on, which the caller fills at once: nothing is
+ * written twice. */
 static pte_t *table_begin(struct aspace *as, const pte_t *upper, unsigned index, uint64_t n)
 {
     pte_t *table;
@@ -125,8 +126,7 @@ static int fill_private(struct aspace *as, const struct map_entry *e, vaddr_t va
 }
 
 /* ALLOC section, private tables: one sweep, hints by this mapping's addresses. */
-static int map_private_alloc(struct aspace *as, const struct map_entry *e, vaddr_t va,
-                             vaddr_t end)
+static int map_private_alloc(struct aspace *as, const struct map_entry *e, vaddr_t va, vaddr_t end)
 {
     while (va < end) {
         uint64_t n = MIN((end - va) / PAGE_SIZE, PIECE_PAGES - pte_l3_index(va));
@@ -155,7 +155,8 @@ static void clear_run(pte_t *p, uint64_t n, bool all)
     }
 }
 
-/* Everything that a CPU may know of the address space, page-table space included: a level-2 PTE stands for 8 MiB of it. */
+/* Everything that a CPU may know of the address space, page-table space included: a level-2 PTE
+ * stands for 8 MiB of it. */
 static void gather_all(struct tb_gather *g) { g->nvas = TB_GATHER_VAS + 1; }
 
 /* The table behind *upper holds nothing but this mapping: it goes as it is, its PTEs with it. */
@@ -171,14 +172,16 @@ static void drop_table(struct aspace *as, pte_t *upper, struct tb_gather *g)
     tb_gather_page(g, pfn);
 }
 
-/* n PTEs of a level from va on, in one table. A private table that they fill goes as it is, the rest is cleared for pt_prune. */
+/* n PTEs of a level from va on, in one table. A private table that they fill goes as it is, the
+ * rest is cleared for pt_prune. */
 static void clear_part(struct aspace *as, const struct map_entry *e, vaddr_t va, uint64_t n,
                        struct tb_gather *g)
 {
     bool all = section_is_alloc(e->smap->section);
     pte_t *p = pt_lookup(as, va, e->smap->shared ? 2 : 3);
 
-    /* An ALLOC mapping fills its part of a table all or, where making it failed halfway, not at all. */
+    /* An ALLOC mapping fills its part of a table all or, where making it failed halfway, not at
+     * all. */
     if (!p || (all && *p == 0))
         return;
     if (g && all && n == PTES_PER_PAGE)
@@ -187,7 +190,8 @@ static void clear_part(struct aspace *as, const struct map_entry *e, vaddr_t va,
         clear_run(p, n, all);
 }
 
-/* Clear [va, end) of the entry. g: tables that become superfluous may go. NULL: they are filled again. */
+/* Clear [va, end) of the entry. g: tables that become superfluous may go. NULL: they are filled
+ * again. */
 static void clear_tables(struct aspace *as, const struct map_entry *e, vaddr_t va, vaddr_t end,
                          struct tb_gather *g)
 {
@@ -202,8 +206,8 @@ static void clear_tables(struct aspace *as, const struct map_entry *e, vaddr_t v
     }
 }
 
-/* Free what is empty of the entry's own tables. A shared level-3 page is nobody's to free, so that a look at one of its
-   level-2 PTEs in each level-2 page is enough. */
+/* Free what is empty of the entry's own tables. A shared level-3 page is nobody's to free, so that
+   a look at one of its level-2 PTEs in each level-2 page is enough. */
 static void prune(struct aspace *as, const struct map_entry *e, struct tb_gather *g)
 {
     if (!e->smap->shared) {

@@ -1,12 +1,13 @@
 /*
- * What a section's page tables really look like: counted in the tables that the hardware walks, not from bookkeeping.
+ * What a section's page tables really look like: counted in the tables that the hardware walks, not
+ * from bookkeeping.
  */
 #include "kernel/base/string.h"
 #include "mm/pt.h"
 #include "mm/section_map.h"
 #include "mm/shpt.h"
 
-#define PIECE PTE_L2_SPAN
+#define PIECE       PTE_L2_SPAN
 #define PIECE_PAGES ((uint64_t)PTES_PER_PAGE)
 
 static void walk_mapping(struct aspace *as, const struct map_entry *e, struct gh_count *l3,
@@ -58,25 +59,27 @@ static bool aspace_try_ref(struct aspace *as)
     return true;
 }
 
-/* An address space that maps s (only == NULL: any) with a reference, and where; NULL when there is none. */
+/* An address space that maps s (only == NULL: any) with a reference, and where; NULL when there is
+ * none. */
 static struct aspace *find_mapper(struct section *s, const struct aspace *only, vaddr_t *start)
 {
     ipl_t ipl = spin_lock(&s->lock);
     struct aspace *found = NULL;
     struct section_map *m;
 
-    list_for_each_entry(m, &s->maps, link)
-        if ((!only || m->aspace == only) && aspace_try_ref(m->aspace)) {
-            found = m->aspace;
-            *start = m->start;
-            break;
-        }
+    list_for_each_entry(m, &s->maps,
+                        link) if ((!only || m->aspace == only) && aspace_try_ref(m->aspace))
+    {
+        found = m->aspace;
+        *start = m->start;
+        break;
+    }
     spin_unlock(&s->lock, ipl);
     return found;
 }
 
-void section_walk(struct section *s, struct aspace *prefer, struct gh_count *l3, struct gh_count *l2,
-                  uint64_t *pt_pages)
+void section_walk(struct section *s, struct aspace *prefer, struct gh_count *l3,
+                  struct gh_count *l2, uint64_t *pt_pages)
 {
     vaddr_t start;
     struct aspace *as = find_mapper(s, prefer, &start);

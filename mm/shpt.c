@@ -1,10 +1,11 @@
 /*
  * Shared page tables. Problem, objects and locks: mm/README.md, "Shared page tables".
  *
- * A slot of the SHPT section's level-2 page goes from 0 to a valid PTE once and stays so for the section's life. The step is a
- * compare-and-swap, so that any number of CPUs may ask for the same piece at once without a lock: each brings a
- * zeroed page, one wins, the others give theirs back and take the winner's. The same holds for the level-3 PTEs
- * (section_make_valid). No translation buffer holds an invalid PTE, so nothing is to be invalidated.
+ * A slot of the SHPT section's level-2 page goes from 0 to a valid PTE once and stays so for the
+ * section's life. The step is a compare-and-swap, so that any number of CPUs may ask for the same
+ * piece at once without a lock: each brings a zeroed page, one wins, the others give theirs back
+ * and take the winner's. The same holds for the level-3 PTEs (section_make_valid). No translation
+ * buffer holds an invalid PTE, so nothing is to be invalidated.
  */
 #include "mm/shpt.h"
 
@@ -79,7 +80,8 @@ pte_t shpt_table_get(struct section *shpt, uint64_t piece)
     return table_pte(pfn);
 }
 
-/* Level-3 and level-2 pages of an ALLOC section: contiguous frames from the reservation, hints at both levels. */
+/* Level-3 and level-2 pages of an ALLOC section: contiguous frames from the reservation, hints at
+ * both levels. */
 static void fill_alloc(struct section *s, struct section *shpt, pfn_t l3_first)
 {
     for (uint64_t piece = 0; piece < shpt->npages; piece++) {

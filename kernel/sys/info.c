@@ -1,6 +1,7 @@
 /*
- * What `show`, tests and benchmarks ask: dispatch, and the items of memory, pools, reservations, translation buffer, parameters
- * and PCI. Each structure is filled in on the kernel stack and copied out whole or, with a shorter buffer, cut short.
+ * What `show`, tests and benchmarks ask: dispatch, and the items of memory, pools, reservations,
+ * translation buffer, parameters and PCI. Each structure is filled in on the kernel stack and
+ * copied out whole or, with a shorter buffer, cut short.
  */
 #include "kernel/sys/info.h"
 

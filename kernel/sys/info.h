@@ -1,5 +1,6 @@
 /*
- * MEGA_SYS_INFO: one function per item fills in its structure from its owner's own counters. SS$_NORMAL, SS$_NONEXPR beyond the last, SS$_NOPRIV.
+ * MEGA_SYS_INFO: one function per item fills in its structure from its owner's own counters.
+ * SS$_NORMAL, SS$_NONEXPR beyond the last, SS$_NOPRIV.
  */
 #ifndef KERNEL_SYS_INFO_H
 #define KERNEL_SYS_INFO_H

@@ -1,5 +1,6 @@
 /*
- * Deliberate ends of the system, so that tests can see what a person would see: MEGA_INFO_CRASH, superuser only.
+ * Deliberate ends of the system, so that tests can see what a person would see: MEGA_INFO_CRASH,
+ * superuser only.
  */
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/panic.h"
@@ -9,7 +10,8 @@
 
 static void deliberate_panic(void) { panic("a deliberate panic, asked for by a program"); }
 
-/* Runs the kernel stack into its soft limit: a frame at a time, each used after the call so that none is optimised away. */
+/* Runs the kernel stack into its soft limit: a frame at a time, each used after the call so that
+ * none is optimised away. */
 static unsigned long deeper(unsigned long n)
 {
     volatile unsigned long frame[32];

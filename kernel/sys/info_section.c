@@ -58,11 +58,10 @@ int info_region(int64_t index, void *out)
     uint64_t id = UINT64_MAX;
     int64_t left = index;
 
-    /* By index to an id, then as anybody else asks: the caller's own space, so nothing changes in between but by itself. */
+    /* By index to an id, then as anybody else asks: the caller's own space, so nothing changes in
+     * between but by itself. */
     mutex_lock_shared(&as->lock);
-    list_for_each_entry(r, &as->regions, link)
-        if (left-- == 0)
-            id = r->id;
+    list_for_each_entry(r, &as->regions, link) if (left-- == 0) id = r->id;
     mutex_unlock_shared(&as->lock);
     if (id == UINT64_MAX ||
         region_query(as, VA$_REGSUM_BY_ID, id, 0, &v, &first_free) != SS$_NORMAL)

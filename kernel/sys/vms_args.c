@@ -1,8 +1,9 @@
 /*
  * Argument probing for the second door.
  *
- * A 32-bit descriptor has its length at 0, type at 2, class at 3 and a pointer of 64 bits at 8. A 64-bit one has 1 (MBO) at 0
- * and -1 (MBMO) at 4, where the 32-bit form has only padding, then a quadword of length and the pointer at 16.
+ * A 32-bit descriptor has its length at 0, type at 2, class at 3 and a pointer of 64 bits at 8. A
+ * 64-bit one has 1 (MBO) at 0 and -1 (MBMO) at 4, where the 32-bit form has only padding, then a
+ * quadword of length and the pointer at 16.
  */
 #include "kernel/sys/vms_args.h"
 

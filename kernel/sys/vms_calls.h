@@ -1,4 +1,5 @@
-/* The system services, as the table calls them: arguments as kernel/base/abi/megalith/services.h says, result a condition value. */
+/* The system services, as the table calls them: arguments as kernel/base/abi/megalith/services.h
+ * says, result a condition value. */
 #ifndef KERNEL_SYS_VMS_CALLS_H
 #define KERNEL_SYS_VMS_CALLS_H
 

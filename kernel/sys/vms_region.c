@@ -1,5 +1,6 @@
 /*
- * Region services: decode every argument, probe every output, then do what mm/region.c does as a whole or not at all.
+ * Region services: decode every argument, probe every output, then do what mm/region.c does as a
+ * whole or not at all.
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"

@@ -1,10 +1,11 @@
 /*
  * Section services.
  *
- * Decode, then invoke: arguments, names, flags, privileges and outputs are all checked before anything is made, each error
- * its own value. $CRMPSC_GDZRO_64 also checks that the mapping would fit before it creates a section for it; if the mapping still
- * fails (no memory for a page table, a registry entry without page tables) the share that the creation gave is dropped, and
- * a temporary section that nobody else has found meanwhile is gone with it.
+ * Decode, then invoke: arguments, names, flags, privileges and outputs are all checked before
+ * anything is made, each error its own value. $CRMPSC_GDZRO_64 also checks that the mapping would
+ * fit before it creates a section for it; if the mapping still fails (no memory for a page table, a
+ * registry entry without page tables) the share that the creation gave is dropped, and a temporary
+ * section that nobody else has found meanwhile is gone with it.
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
@@ -15,9 +16,9 @@
 
 /* Flags that a caller may give; those that the service implies may be given too. */
 #define FLAGS_IMPLIED (SEC$M_GBL | SEC$M_DZRO | SEC$M_WRT | SEC$M_MRES)
-#define FLAGS_KEPT (SEC$M_PERM | SEC$M_SYSGBL | SEC$M_READ_ONLY_SHPT)
-#define FLAGS_CREATE (FLAGS_IMPLIED | FLAGS_KEPT | SEC$M_RAD_HINT)
-#define FLAGS_MAP (SEC$M_EXPREG | SEC$M_NO_OVERMAP)
+#define FLAGS_KEPT    (SEC$M_PERM | SEC$M_SYSGBL | SEC$M_READ_ONLY_SHPT)
+#define FLAGS_CREATE  (FLAGS_IMPLIED | FLAGS_KEPT | SEC$M_RAD_HINT)
+#define FLAGS_MAP     (SEC$M_EXPREG | SEC$M_NO_OVERMAP)
 
 #define RADS 1u /* memory domains; bit n of a rad_mask is domain n */
 
@@ -150,8 +151,21 @@ long vms_crmpsc_gdzro_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, 
                          uint64_t a5)
 {
     enum {
-        NAME, IDENT, PROT, LENGTH, REGION, OFFSET, ACMODE, FLAGS, VA_OUT, LENGTH_OUT,
-        START, MAP_LENGTH, RESERVED_OUT, RAD_MASK, COUNT
+        NAME,
+        IDENT,
+        PROT,
+        LENGTH,
+        REGION,
+        OFFSET,
+        ACMODE,
+        FLAGS,
+        VA_OUT,
+        LENGTH_OUT,
+        START,
+        MAP_LENGTH,
+        RESERVED_OUT,
+        RAD_MASK,
+        COUNT
     };
     uint64_t a[VMS_ARGS_MAX];
     char buffer[SECTION_NAME_MAX + 1];
@@ -211,9 +225,7 @@ long vms_crmpsc_gdzro_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, 
 
 long vms_mgblsc_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-    enum {
-        NAME, IDENT, REGION, OFFSET, LENGTH, ACMODE, FLAGS, VA_OUT, LENGTH_OUT, START, COUNT
-    };
+    enum { NAME, IDENT, REGION, OFFSET, LENGTH, ACMODE, FLAGS, VA_OUT, LENGTH_OUT, START, COUNT };
     uint64_t a[VMS_ARGS_MAX];
     char buffer[SECTION_NAME_MAX + 1];
     struct section_request r;
@@ -247,7 +259,8 @@ long vms_mgblsc_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64
     return status == SS$_NORMAL ? map_and_return(s, &m, a[VA_OUT], a[LENGTH_OUT]) : status;
 }
 
-long vms_dgblsc(uint64_t flags, uint64_t name, uint64_t ident, uint64_t a3, uint64_t a4, uint64_t a5)
+long vms_dgblsc(uint64_t flags, uint64_t name, uint64_t ident, uint64_t a3, uint64_t a4,
+                uint64_t a5)
 {
     const struct process *p = process_self();
     char buffer[SECTION_NAME_MAX + 1];

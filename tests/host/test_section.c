@@ -1,7 +1,12 @@
-// SOURCES: mm/region.c mm/section.c mm/section_gsd.c mm/section_gh.c mm/section_map.c mm/section_pt.c mm/section_walk.c mm/shpt.c mm/aspace.c mm/aspace_tree.c mm/anon.c mm/fault.c mm/fork.c mm/object.c mm/object_copy.c mm/object_index.c mm/pager.c mm/rmap.c mm/shootdown.c mm/pt.c mm/pt_system.c mm/page.c mm/page_range.c mm/fluid.c mm/pool_nonpaged.c mm/pool_var.c kernel/base/string_extra.c sysman/params.c sysman/config.c
+// SOURCES: mm/region.c mm/section.c mm/section_gsd.c mm/section_gh.c mm/section_map.c
+// mm/section_pt.c mm/section_walk.c mm/shpt.c mm/aspace.c mm/aspace_tree.c mm/anon.c mm/fault.c
+// mm/fork.c mm/object.c mm/object_copy.c mm/object_index.c mm/pager.c mm/rmap.c mm/shootdown.c
+// mm/pt.c mm/pt_system.c mm/page.c mm/page_range.c mm/fluid.c mm/pool_nonpaged.c mm/pool_var.c
+// kernel/base/string_extra.c sysman/params.c sysman/config.c
 /*
- * Regions, sections and shared page tables. A small processor model reads page tables as the hardware does and takes faults to
- * aspace_fault(); a random walk over all operations is compared with a plain model of what each section must hold.
+ * Regions, sections and shared page tables. A small processor model reads page tables as the
+ * hardware does and takes faults to aspace_fault(); a random walk over all operations is compared
+ * with a plain model of what each section must hold.
  */
 #include "mm/section_map.h"
 
@@ -25,9 +30,9 @@
 #include "mm/shpt.h"
 #include "userland/lib/include/tap.h"
 
-#define MIB (1UL << 20)
+#define MIB           (1UL << 20)
 #define PAGES_PER_MIB (MIB / PAGE_SIZE)
-#define RAM_PAGES (UINT64_C(1) << 18) /* 2 GiB */
+#define RAM_PAGES     (UINT64_C(1) << 18) /* 2 GiB */
 
 static struct thread threads[MAX_CPUS];
 
@@ -49,7 +54,8 @@ void pgd_free(void *p, size_t n)
 
 /* The registry: one descriptor of each kind, taken by name. */
 static struct rmd rmds[] = {
-    {.name = "ALLOC", .flags = RMD_ALLOC | RMD_ZERO | RMD_PAGE_TABLES | RMD_SYSGBL,
+    {.name = "ALLOC",
+     .flags = RMD_ALLOC | RMD_ZERO | RMD_PAGE_TABLES | RMD_SYSGBL,
      .npages = 64 * PAGES_PER_MIB},
     {.name = "ALLOC_NOPT", .flags = RMD_ALLOC | RMD_SYSGBL, .npages = 20 * PAGES_PER_MIB},
     {.name = "FLUID_PT", .flags = RMD_PAGE_TABLES | RMD_SYSGBL, .npages = 64 * PAGES_PER_MIB},
@@ -110,13 +116,13 @@ static pte_t *hardware_walk(struct aspace *as, vaddr_t va)
 
         if (!pte_valid(upper) || !(upper & PTE_KRE))
             return NULL;
-        p = (pte_t *)kseg_page(pte_pfn(upper)) +
-            (level == 1 ? pte_l2_index(va) : pte_l3_index(va));
+        p = (pte_t *)kseg_page(pte_pfn(upper)) + (level == 1 ? pte_l2_index(va) : pte_l3_index(va));
     }
     return p;
 }
 
-/* The page at va, made accessible by faults as often as it takes; NULL: the process would get a signal. */
+/* The page at va, made accessible by faults as often as it takes; NULL: the process would get a
+ * signal. */
 static uint64_t *touch(struct aspace *as, vaddr_t va, bool write)
 {
     for (unsigned i = 0; i < 10; i++) {
@@ -182,9 +188,10 @@ static int map_whole(struct aspace *as, const char *name, uint64_t region, vaddr
 {
     uint64_t length;
 
-    return map(as, name,
-               (struct section_map_request){.region_id = region, .flags = SEC$M_EXPREG, .write = true},
-               va, &length);
+    return map(
+        as, name,
+        (struct section_map_request){.region_id = region, .flags = SEC$M_EXPREG, .write = true}, va,
+        &length);
 }
 
 static uint64_t region_new(struct aspace *as, uint64_t length, uint32_t flags)
@@ -269,7 +276,8 @@ static void regions(void)
     va = v.start;
     ok(aspace_map_anon(as, &va, MIB, MAP_R | MAP_W, MAPF_FIXED) != 0 || va != v.start,
        "also when it is told where");
-    is(region_query(as, VA$_REGSUM_BY_VA, 0, v.start + 5, &w, &first_free), SS$_NORMAL, "by address");
+    is(region_query(as, VA$_REGSUM_BY_VA, 0, v.start + 5, &w, &first_free), SS$_NORMAL,
+       "by address");
     ok(w.id == v.id && first_free == v.start, "a region is found, empty");
     is(region_query(as, VA$_NEXT_REGSUM_BY_VA, 0, LAYOUT_P2_BASE, &w, &first_free), SS$_NORMAL,
        "the next region above an address");
@@ -327,7 +335,7 @@ static void alloc_shared(void)
     ok(touch(child, va + 8 * MIB, false) != NULL, "and not the child's");
     is(shares(peek("ALLOC")), 3, "two mappings are left of one, and the child's");
     aspace_unref(child);
-    is(delete("ALLOC"), SS$_NORMAL, "deletion is marked");
+    is(delete ("ALLOC"), SS$_NORMAL, "deletion is marked");
     is(create("ALLOC", 64 * PAGES_PER_MIB, 0), SS$_DUPLNAM, "but waits for the last share");
     is(region_delete(as, id, false, &v), SS$_NORMAL, "which goes with the region");
     ok(!peek("ALLOC") && rmds[0].used == 0, "and the reservation is back");
@@ -336,7 +344,7 @@ static void alloc_shared(void)
     is(map_whole(as, "ALLOC", id, &va), SS$_NORMAL, "mapped");
     p = touch(as, va + 31 * MIB, true);
     ok(p && *p == 0, "zero again");
-    delete("ALLOC");
+    delete ("ALLOC");
     aspace_unref(as);
     ok(balanced((struct balance){before.free + 1, before.promised}), "every page is back");
 }
@@ -344,7 +352,8 @@ static void alloc_shared(void)
 static void access_rules(void)
 {
     struct aspace *as = aspace_create(0);
-    uint64_t shared = region_new(as, 96 * MIB, VA$M_SHARED_PTS), plain = region_new(as, 64 * MIB, 0);
+    uint64_t shared = region_new(as, 96 * MIB, VA$M_SHARED_PTS),
+             plain = region_new(as, 64 * MIB, 0);
     struct section_map_request m = {.region_id = shared, .flags = SEC$M_EXPREG};
     uint64_t length;
     vaddr_t va;
@@ -354,11 +363,13 @@ static void access_rules(void)
     create("ALLOC_NOPT", 20 * PAGES_PER_MIB, 0);
     is(map(as, "S", m, &va, &length), SS$_NOSHPTS, "a reader cannot use tables made for writing");
     is(map_whole(as, "RO", shared, &va), SS$_NOSHPTS, "nor a writer those made for reading");
-    is(map_whole(as, "ALLOC_NOPT", shared, &va), SS$_NOSHPTS, "nor anybody tables that are not there");
+    is(map_whole(as, "ALLOC_NOPT", shared, &va), SS$_NOSHPTS,
+       "nor anybody tables that are not there");
     is(map(as, "RO", m, &va, &length), SS$_NORMAL, "a reader shares read-only tables");
     ok(touch(as, va, false) && !touch(as, va, true), "and cannot write");
     m.region_id = plain;
-    is(map(as, "S", m, &va, &length), SS$_NORMAL, "in an ordinary region a reader has private tables");
+    is(map(as, "S", m, &va, &length), SS$_NORMAL,
+       "in an ordinary region a reader has private tables");
     ok(touch(as, va, false) && !touch(as, va, true), "and cannot write either");
     m = (struct section_map_request){.region_id = shared, .write = true, .flags = SEC$M_EXPREG};
     m.offset = PAGE_SIZE;
@@ -395,9 +406,9 @@ static void access_rules(void)
     is(map_whole(as, "S", shared, &va), SS$_REGISFULL, "of the region");
     ok(aspace_unmap(as, va, MIB) != 0, "munmap cannot cut a shared piece either");
     ok(aspace_protect(as, va, MIB, MAP_R) != 0, "nor mprotect change shared PTEs");
-    delete("S");
-    delete("RO");
-    delete("ALLOC_NOPT");
+    delete ("S");
+    delete ("RO");
+    delete ("ALLOC_NOPT");
     aspace_unref(as);
     ok(!peek("S") && !peek("RO") && !peek("ALLOC_NOPT"), "all are gone with their mapper");
 }
@@ -448,7 +459,7 @@ static void limits(void)
     ok(!peek("BIG") && balanced(before), "without a trace");
     while (create("BIG", n, 0) == SS$_CREATED_SHPT) {
         n += 1;
-        delete("BIG");
+        delete ("BIG");
     }
     n -= 1;
     is(create("BIG", n, 0), SS$_CREATED_SHPT, "exactly what fits");
@@ -458,7 +469,7 @@ static void limits(void)
     s->life += SECTION_SHARES_MAX;
     ok(!section_try_share(s), "shares do not overflow");
     s->life -= SECTION_SHARES_MAX;
-    delete("BIG");
+    delete ("BIG");
     ok(balanced(before), "all is back");
     is(create("ALLOC", 65 * PAGES_PER_MIB, 0), SS$_MRES_PFNSMALL, "nor does a reservation stretch");
 }
@@ -468,7 +479,8 @@ static void limits(void)
 static void fluid_counts(void)
 {
     struct aspace *a = aspace_create(0), *b = aspace_create(0);
-    uint64_t ra = region_new(a, 32 * MIB, VA$M_SHARED_PTS), rb = region_new(b, 32 * MIB, VA$M_SHARED_PTS);
+    uint64_t ra = region_new(a, 32 * MIB, VA$M_SHARED_PTS),
+             rb = region_new(b, 32 * MIB, VA$M_SHARED_PTS);
     uint64_t pa = region_new(a, 32 * MIB, 0);
     vaddr_t va, vb, vp;
     struct section *s;
@@ -496,12 +508,12 @@ static void fluid_counts(void)
     is(*touch(b, vb + 2 * MIB, true), 0, "who find them");
     is(s->counts.made_valid, s->valid_pages, "made valid is what is valid");
     is(s->counts.raced, 0, "nobody raced");
-    delete("F");
+    delete ("F");
     aspace_unref(a);
     aspace_unref(b);
 }
 
-#define RACERS 4
+#define RACERS     4
 #define RACE_PAGES 600
 static struct racer {
     struct aspace *as;
@@ -556,10 +568,12 @@ static void races(bool shared)
     is(s->counts.made_valid, RACE_PAGES, "each page made valid once");
     is(s->valid_pages, RACE_PAGES, "and there once");
     if (shared)
-        ok(sum <= RACERS * RACE_PAGES && s->counts.raced + s->counts.l3_pickup < sum, "faults add up");
+        ok(sum <= RACERS * RACE_PAGES && s->counts.raced + s->counts.l3_pickup < sum,
+           "faults add up");
     else
-        is(s->counts.global_valid, (RACERS - 1) * RACE_PAGES, "one global valid fault for each other");
-    delete("R");
+        is(s->counts.global_valid, (RACERS - 1) * RACE_PAGES,
+           "one global valid fault for each other");
+    delete ("R");
     for (unsigned i = 0; i < RACERS; i++)
         aspace_unref(racers[i].as);
     pthread_barrier_destroy(&race_start);
@@ -567,10 +581,11 @@ static void races(bool shared)
 
 /* ---- the random walk ---- */
 
-#define PROCS 5
-#define MAPS 6
+#define PROCS   5
+#define MAPS    6
 #define SAMPLES 24
-static const char *const walk_names[] = {"ALLOC", "ALLOC_NOPT", "FLUID_PT", "FLUID_NOPT", "W1", "W2"};
+static const char *const walk_names[] = {"ALLOC",      "ALLOC_NOPT", "FLUID_PT",
+                                         "FLUID_NOPT", "W1",         "W2"};
 
 static struct model { /* what a section must hold */
     bool exists, permanent;
@@ -604,7 +619,10 @@ static uint64_t rnd(uint64_t below)
     return seed % below;
 }
 
-static uint64_t sample_page(const struct model *m, unsigned i) { return i * (m->npages - 1) / (SAMPLES - 1); }
+static uint64_t sample_page(const struct model *m, unsigned i)
+{
+    return i * (m->npages - 1) / (SAMPLES - 1);
+}
 
 static void model_drop(unsigned section)
 {
@@ -633,7 +651,8 @@ static void walker_end(struct walker *w)
 
 static bool walk_create(void)
 {
-    static const uint64_t sizes[] = {1, 7 * PAGES_PER_MIB, 8 * PAGES_PER_MIB, 20 * PAGES_PER_MIB, 19 * PAGES_PER_MIB + 3};
+    static const uint64_t sizes[] = {1, 7 * PAGES_PER_MIB, 8 * PAGES_PER_MIB, 20 * PAGES_PER_MIB,
+                                     19 * PAGES_PER_MIB + 3};
     unsigned i = (unsigned)rnd(ARRAY_SIZE(walk_names));
     uint64_t n = sizes[rnd(ARRAY_SIZE(sizes))];
     int status = create(walk_names[i], n, 0);
@@ -649,7 +668,7 @@ static bool walk_delete(void)
 {
     unsigned i = (unsigned)rnd(ARRAY_SIZE(walk_names));
     struct model *m = &models[i];
-    int status = delete(walk_names[i]);
+    int status = delete (walk_names[i]);
 
     if (!m->exists)
         return status == SS$_NOSUCHSEC;
@@ -754,10 +773,10 @@ static bool walk_verify(void)
         for (unsigned k = 0; k < SAMPLES; k++)
             valid += models[i].valid[k];
         section_walk(s, walkers[rnd(PROCS)].as, &l3, &l2, &pages);
-        if (l3.errors || l2.errors || shares(s) != models[i].shares ||
-            s->nmaps != models[i].shares)
+        if (l3.errors || l2.errors || shares(s) != models[i].shares || s->nmaps != models[i].shares)
             return false;
-        if (!section_is_alloc(s) && (s->valid_pages < valid || s->counts.made_valid != s->valid_pages))
+        if (!section_is_alloc(s) &&
+            (s->valid_pages < valid || s->counts.made_valid != s->valid_pages))
             return false;
     }
     return true;
@@ -811,7 +830,7 @@ static void random_walk(unsigned steps)
     for (unsigned i = 0; i < PROCS; i++)
         walker_end(&walkers[i]);
     for (unsigned i = 0; i < ARRAY_SIZE(walk_names); i++)
-        delete(walk_names[i]);
+        delete (walk_names[i]);
     ok(balanced(before), "every page, promise and reservation is back");
 }
 

@@ -1,8 +1,12 @@
-// SOURCES: mm/region.c mm/section.c mm/section_gsd.c mm/section_gh.c mm/section_map.c mm/section_pt.c mm/section_walk.c mm/shpt.c mm/pt.c mm/pt_system.c mm/shootdown.c mm/aspace.c mm/aspace_tree.c mm/fault.c mm/fork.c mm/anon.c mm/object.c mm/object_copy.c mm/object_index.c mm/pager.c mm/rmap.c kernel/base/string_extra.c
+// SOURCES: mm/region.c mm/section.c mm/section_gsd.c mm/section_gh.c mm/section_map.c
+// mm/section_pt.c mm/section_walk.c mm/shpt.c mm/pt.c mm/pt_system.c mm/shootdown.c mm/aspace.c
+// mm/aspace_tree.c mm/fault.c mm/fork.c mm/anon.c mm/object.c mm/object_copy.c mm/object_index.c
+// mm/pager.c mm/rmap.c kernel/base/string_extra.c
 /*
- * Every allocation that a section service makes is made to fail in its turn, until the service passes untouched: each time
- * the service says so, and pages, pool, promises, shares and reservations are what they were. Freed pages are poisoned, page
- * tables are reached through translation buffers that forget nothing by themselves.
+ * Every allocation that a section service makes is made to fail in its turn, until the service
+ * passes untouched: each time the service says so, and pages, pool, promises, shares and
+ * reservations are what they were. Freed pages are poisoned, page tables are reached through
+ * translation buffers that forget nothing by themselves.
  */
 #define VM_REAL_REGIONS
 #include "vm.h"
@@ -13,16 +17,20 @@
 #include "mm/section_map.h"
 #include "mm/shpt.h"
 
-#define MIB (1UL << 20)
+#define MIB           (1UL << 20)
 #define PAGES_PER_MIB (MIB / PAGE_SIZE)
-#define ALLOC_FIRST 65536u /* frames beyond those that vm.h gives out */
-#define ALLOC_MIB 24
+#define ALLOC_FIRST   65536u /* frames beyond those that vm.h gives out */
+#define ALLOC_MIB     24
 
 /* ---- promises, paged pool, registry ---- */
 
 static int64_t promised_unused;
-static struct rmd alloc_rmd = {.name = "ALLOC", .flags = RMD_ALLOC | RMD_PAGE_TABLES, .npages = ALLOC_MIB * PAGES_PER_MIB,
-                               .npt_pages = ALLOC_MIB / 8, .first = {ALLOC_FIRST}, .pt_first = {ALLOC_FIRST - 8}};
+static struct rmd alloc_rmd = {.name = "ALLOC",
+                               .flags = RMD_ALLOC | RMD_PAGE_TABLES,
+                               .npages = ALLOC_MIB * PAGES_PER_MIB,
+                               .npt_pages = ALLOC_MIB / 8,
+                               .first = {ALLOC_FIRST},
+                               .pt_first = {ALLOC_FIRST - 8}};
 
 int fluid_promise(uint64_t n)
 {
@@ -31,8 +39,14 @@ int fluid_promise(uint64_t n)
     promised_unused += (int64_t)n;
     return 0;
 }
-void fluid_promise_used(uint64_t n) { __atomic_fetch_sub(&promised_unused, (int64_t)n, __ATOMIC_RELAXED); }
-void fluid_promise_unused(uint64_t n) { __atomic_fetch_add(&promised_unused, (int64_t)n, __ATOMIC_RELAXED); }
+void fluid_promise_used(uint64_t n)
+{
+    __atomic_fetch_sub(&promised_unused, (int64_t)n, __ATOMIC_RELAXED);
+}
+void fluid_promise_unused(uint64_t n)
+{
+    __atomic_fetch_add(&promised_unused, (int64_t)n, __ATOMIC_RELAXED);
+}
 void fluid_promise_end(uint64_t n) { promised_unused -= (int64_t)n; }
 
 void *pgd_alloc(size_t n) { return npp_alloc(n); }
@@ -41,7 +55,8 @@ void pgd_free(void *p, size_t n) { npp_free(p, n); }
 void page_zero(pfn_t pfn) { memset(kseg_page(pfn), 0, PAGE_SIZE); }
 void page_zero_if_needed(pfn_t pfn) { page_zero(pfn); }
 
-int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages, struct rmd **out)
+int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages,
+                    struct rmd **out)
 {
     (void)sysgbl;
     (void)group;
@@ -117,7 +132,8 @@ struct scene {
 static int map(struct scene *c, unsigned i, bool shared)
 {
     struct section_map_request m = {.region_id = shared ? c->shared_region : c->plain_region,
-                                    .flags = SEC$M_EXPREG, .write = true};
+                                    .flags = SEC$M_EXPREG,
+                                    .write = true};
     struct section_request r = request(i);
     uint64_t length;
     struct section *s;
@@ -145,7 +161,10 @@ static bool do_region(struct scene *c)
 static bool do_map_alloc_shared(struct scene *c) { return map(c, 0, true) == SS$_NORMAL; }
 static bool do_map_alloc_private(struct scene *c) { return map(c, 0, false) == SS$_NORMAL; }
 static bool do_map_fluid(struct scene *c) { return map(c, 1, true) == SS$_NORMAL; }
-static bool do_fault_private(struct scene *c) { return aspace_fault(c->as, c->va, FAULT_WRITE) == 0; }
+static bool do_fault_private(struct scene *c)
+{
+    return aspace_fault(c->as, c->va, FAULT_WRITE) == 0;
+}
 static bool do_fork(struct scene *c)
 {
     c->child = aspace_fork(c->as);
@@ -160,7 +179,8 @@ static bool do_cut_private(struct scene *c)
     return region_delete_va(c->as, c->plain_region, c->va + 3 * MIB, 9 * MIB) == SS$_NORMAL;
 }
 
-/* Let the first, second, third ... allocation of `op` fail. What it leaves in the address space goes with that. */
+/* Let the first, second, third ... allocation of `op` fail. What it leaves in the address space
+ * goes with that. */
 static void fail_each(const char *what, bool (*prepare)(struct scene *), bool (*op)(struct scene *))
 {
     bool good = true, passed = false;
@@ -183,7 +203,8 @@ static void fail_each(const char *what, bool (*prepare)(struct scene *), bool (*
         vm_fail_at = -1;
         after = state();
         good = good && passed == !vm_failed;
-        /* A failure changes no share and no mapping, but that one may now be two that continue each other. */
+        /* A failure changes no share and no mapping, but that one may now be two that continue each
+         * other. */
         if (!passed && op != do_cut_shared && op != do_cut_private)
             good = good && memcmp(between.shares, after.shares, sizeof(after.shares)) == 0 &&
                    memcmp(between.maps, after.maps, sizeof(after.maps)) == 0;
@@ -218,8 +239,8 @@ static void creation(unsigned i)
         good = vm_failed && (status == SS$_INSFMEM || status == SS$_INSFLPGS) &&
                memcmp(&before, &after, sizeof(after)) == 0;
     }
-    ok(good && status == SS$_CREATED_SHPT, "creation of %s: fails cleanly at each of its %d allocations",
-       names[i], n);
+    ok(good && status == SS$_CREATED_SHPT,
+       "creation of %s: fails cleanly at each of its %d allocations", names[i], n);
 }
 
 static void touch_first_page(void)

@@ -9,8 +9,8 @@
 
 #define BITS (PTE_V | PTE_KRE | PTE_URE | PTE_KWE | PTE_UWE)
 
-/* The rule, spelled out: the largest block that holds page i of the run [vpn, vpn + n) -> pfn, lies in it wholly and is
-   aligned on both sides. */
+/* The rule, spelled out: the largest block that holds page i of the run [vpn, vpn + n) -> pfn, lies
+   in it wholly and is aligned on both sides. */
 static unsigned expected_hint(uint64_t vpn, uint64_t pfn, uint64_t n, uint64_t i)
 {
     for (unsigned gh = 3; gh > 0; gh--) {
@@ -34,8 +34,9 @@ static bool run_is_right(uint64_t vpn, uint64_t pfn, uint64_t n)
 
         want.ptes[gh]++;
         if (ptes[i] != (pte_make(pfn_of(pfn + i), BITS) | ((pte_t)gh << PTE_GH_SHIFT))) {
-            printf("# vpn %lu pfn %lu n %lu: PTE %lu is %lx, hint should be %u\n", (unsigned long)vpn,
-                   (unsigned long)pfn, (unsigned long)n, (unsigned long)i, (unsigned long)ptes[i], gh);
+            printf("# vpn %lu pfn %lu n %lu: PTE %lu is %lx, hint should be %u\n",
+                   (unsigned long)vpn, (unsigned long)pfn, (unsigned long)n, (unsigned long)i,
+                   (unsigned long)ptes[i], gh);
             return false;
         }
     }
@@ -49,7 +50,8 @@ static void all_alignments(void)
 
     /* Alignment matters modulo 512 only; neighbours of every power of eight, and odd ones. */
     static const uint64_t at[] = {0, 1, 4, 7, 8, 9, 56, 63, 64, 65, 72, 120, 448, 504, 511};
-    static const uint64_t lengths[] = {1, 7, 8, 9, 15, 16, 63, 64, 65, 127, 128, 511, 512, 513, 600, 1024};
+    static const uint64_t lengths[] = {1,  7,   8,   9,   15,  16,  63,  64,
+                                       65, 127, 128, 511, 512, 513, 600, 1024};
 
     for (unsigned v = 0; v < ARRAY_SIZE(at); v++)
         for (unsigned p = 0; p < ARRAY_SIZE(at); p++)
@@ -99,7 +101,8 @@ static void broken_blocks(void)
     ok(errors_after(700, PTE_GH_MASK) > 0, "a different hint breaks its block");
     memset(ptes, 0, sizeof(ptes));
     gh_count(ptes, PTES_PER_PAGE, 0, &c);
-    ok(c.ptes[0] + c.ptes[1] + c.ptes[2] + c.ptes[3] + c.errors == 0, "an empty table counts nothing");
+    ok(c.ptes[0] + c.ptes[1] + c.ptes[2] + c.ptes[3] + c.errors == 0,
+       "an empty table counts nothing");
     gh_fill(ptes, 512, 0, pfn_of(512), BITS);
     gh_count(ptes, 512, 8, &c);
     ok(c.errors == 512, "hints that are right for one address are wrong for another");

@@ -1,7 +1,8 @@
 // SOURCES: kernel/sys/vms_args.c
 /*
- * Argument probing of the second door: descriptors of both forms, names, argument blocks, and noise in their place. User
- * memory is a small array; an access beyond it is the fault that the fix-ups would see.
+ * Argument probing of the second door: descriptors of both forms, names, argument blocks, and noise
+ * in their place. User memory is a small array; an access beyond it is the fault that the fix-ups
+ * would see.
  */
 #include "kernel/sys/vms_args.h"
 
@@ -15,7 +16,7 @@
 #include "userland/lib/include/tap.h"
 
 #define USER_BYTES 4096
-#define USER_BASE 0x120000000UL
+#define USER_BASE  0x120000000UL
 
 static unsigned char user[USER_BYTES] __attribute__((aligned(16)));
 static vaddr_t read_only_below = USER_BASE;
@@ -43,7 +44,10 @@ int copyout(vaddr_t ua, const void *src, size_t n)
 
 int copyin_u64(uint64_t *v, vaddr_t ua) { return copyin(v, ua, 8); }
 int copyout_u64(vaddr_t ua, uint64_t v) { return copyout(ua, &v, 8); }
-int probe_write(vaddr_t ua, size_t n) { return user_range_ok(ua, n) && ua >= read_only_below ? 0 : -1; }
+int probe_write(vaddr_t ua, size_t n)
+{
+    return user_range_ok(ua, n) && ua >= read_only_below ? 0 : -1;
+}
 
 static vaddr_t put(unsigned offset, const void *what, size_t n)
 {
@@ -158,7 +162,8 @@ static void noise(void)
         }
         status = vms_section_name(USER_BASE + rand_r(&seed) % 16, name, &n);
         good = status != SS$_NORMAL || (n >= 1 && n <= SECTION_NAME_MAX && name[n] == '\0');
-        vms_args(USER_BASE + 8 * (rand_r(&seed) % 16), rand_r(&seed) % 8, 8 + rand_r(&seed) % 8, args);
+        vms_args(USER_BASE + 8 * (rand_r(&seed) % 16), rand_r(&seed) % 8, 8 + rand_r(&seed) % 8,
+                 args);
     }
     ok(good, "50,000 descriptors of noise (seed 4711)");
 }

@@ -1,6 +1,7 @@
 /*
- * Service stubs: the second door of the kernel (architecture page, section 4). A service with at most six arguments
- * has them in registers; one with more passes an argument block, whose first quadword is the count.
+ * Service stubs: the second door of the kernel (architecture page, section 4). A service with at
+ * most six arguments has them in registers; one with more passes an argument block, whose first
+ * quadword is the count.
  */
 #include <megalith/services.h>
 #include <starlet.h>
@@ -31,11 +32,11 @@ static inline int service(quad number, quad a0, quad a1, quad a2, quad a3, quad 
     return (int)v0;
 }
 
-#define BLOCK(number, ...)                                                                         \
-    ({                                                                                             \
-        quad block_[] = {0, __VA_ARGS__};                                                          \
-        block_[0] = sizeof(block_) / sizeof(quad) - 1;                                             \
-        service(number, (quad)block_, 0, 0, 0, 0, 0);                                              \
+#define BLOCK(number, ...)                             \
+    ({                                                 \
+        quad block_[] = {0, __VA_ARGS__};              \
+        block_[0] = sizeof(block_) / sizeof(quad) - 1; \
+        service(number, (quad)block_, 0, 0, 0, 0, 0);  \
     })
 
 int sys$create_region_64(unsigned __int64 length_64, unsigned int region_prot, unsigned int flags,
@@ -46,8 +47,8 @@ int sys$create_region_64(unsigned __int64 length_64, unsigned int region_prot, u
                  (quad)return_va_64, (quad)return_length_64, (quad)start_va_64);
 }
 
-int sys$delete_region_64(struct _generic_64 *region_id_64, unsigned int acmode,
-                         void **return_va_64, unsigned __int64 *return_length_64)
+int sys$delete_region_64(struct _generic_64 *region_id_64, unsigned int acmode, void **return_va_64,
+                         unsigned __int64 *return_length_64)
 {
     return service(VMS_DELETE_REGION_64, (quad)region_id_64, acmode, (quad)return_va_64,
                    (quad)return_length_64, 0, 0);
@@ -71,16 +72,15 @@ int sys$create_gdzro(void *gs_name_64, struct _secid *ident_64, unsigned int pro
 
 int sys$crmpsc_gdzro_64(void *gs_name_64, struct _secid *ident_64, unsigned int prot,
                         unsigned __int64 length_64, struct _generic_64 *region_id_64,
-                        unsigned __int64 section_offset_64, unsigned int acmode,
-                        unsigned int flags, void **return_va_64,
-                        unsigned __int64 *return_length_64, void *start_va_64,
+                        unsigned __int64 section_offset_64, unsigned int acmode, unsigned int flags,
+                        void **return_va_64, unsigned __int64 *return_length_64, void *start_va_64,
                         unsigned __int64 map_length_64, unsigned __int64 *reserved_length_64,
                         unsigned __int64 *rad_mask)
 {
     return BLOCK(VMS_CRMPSC_GDZRO_64, (quad)gs_name_64, (quad)ident_64, prot, length_64,
                  (quad)region_id_64, section_offset_64, acmode, flags, (quad)return_va_64,
-                 (quad)return_length_64, (quad)start_va_64, map_length_64,
-                 (quad)reserved_length_64, (quad)rad_mask);
+                 (quad)return_length_64, (quad)start_va_64, map_length_64, (quad)reserved_length_64,
+                 (quad)rad_mask);
 }
 
 int sys$mgblsc_64(void *gs_name_64, struct _secid *ident_64, struct _generic_64 *region_id_64,

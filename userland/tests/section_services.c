@@ -1,7 +1,9 @@
-// RUN: -m 512M --reserve 'TEST_ALLOC 32 /ALLOCATE /ZERO /PAGE_TABLES' --reserve 'TEST_NOPT 24 /ALLOCATE /ZERO /NOPAGE_TABLES' --reserve 'TEST_PROMISE 24 /NOALLOCATE'
+// RUN: -m 512M --reserve 'TEST_ALLOC 32 /ALLOCATE /ZERO /PAGE_TABLES' --reserve 'TEST_NOPT 24
+// /ALLOCATE /ZERO /NOPAGE_TABLES' --reserve 'TEST_PROMISE 24 /NOALLOCATE'
 /*
- * Regions and sections as a program sees them: the services in the order of the OpenVMS guides, each error its own condition
- * value, what fork, exec, exit and deletion do to shares, and that no page comes with somebody else's data.
+ * Regions and sections as a program sees them: the services in the order of the OpenVMS guides,
+ * each error its own condition value, what fork, exec, exit and deletion do to shares, and that no
+ * page comes with somebody else's data.
  */
 #include <descrip.h>
 #include <psldef.h>
@@ -17,7 +19,7 @@
 #include <unistd.h>
 #include <vadef.h>
 
-#define MIB (1UL << 20)
+#define MIB  (1UL << 20)
 #define PAGE 8192UL
 
 static void *va;
@@ -112,7 +114,8 @@ static void guided_tour(void)
     is(status, SS$_REGISFULL, "a second mapping does not fit any more");
     id = region(16 * MIB, VA$M_SHARED_PTS);
     status = sys$crmpsc_gdzro_64(&name, &ident, 0, 12 * MIB, &id, 0, PSL$C_USER,
-                                 SEC$M_DZRO | SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length, 0, 8 * MIB);
+                                 SEC$M_DZRO | SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length, 0,
+                                 8 * MIB);
     is(status, SS$_NORMAL, "in another region it is mapped, not created");
     ok(length == 8 * MIB && *(uint64_t *)va == 42, "8 MiB of it, the same pages");
     is(sys$delete_region_64(&id, PSL$C_USER, &va, &gone), SS$_NORMAL, "delete the second region");
@@ -120,7 +123,8 @@ static void guided_tour(void)
     is(*(uint64_t *)where, 42, "the first mapping stays");
     is(shares("TOUR"), 1, "with its share");
     id.gen64$q_quadword = 16;
-    is(sys$deltva_64(&id, where, 12 * MIB, PSL$C_USER, &va, &gone), SS$_NORMAL, "delete the mapping");
+    is(sys$deltva_64(&id, where, 12 * MIB, PSL$C_USER, &va, &gone), SS$_NORMAL,
+       "delete the mapping");
     is(shares("TOUR"), UINT64_MAX, "a temporary section is gone with it");
     is(sys$delete_region_64(&id, PSL$C_USER, &va, &gone), SS$_NORMAL, "and the region");
 }
@@ -150,8 +154,10 @@ static void region_errors(void)
     is(sys$create_region_64(8 * MIB, 0x12, 0, &none, &va, &length), SS$_IVREGPROT, "protection");
     is(sys$delete_region_64(&none, 0, &va, &length), SS$_IVREGID, "region id");
     is(sys$delete_region_64(&id, 7, &va, &length), SS$_IVACMODE, "access mode");
-    is(sys$get_region_info(VA$_REGSUM_BY_ID, &id, 0, 0, sizeof(sum), &sum, &n), SS$_NORMAL, "region info");
-    ok(n == sizeof(sum) && sum.va$q_region_size == 8 * MIB && sum.va$q_first_free_va == sum.va$q_start_va,
+    is(sys$get_region_info(VA$_REGSUM_BY_ID, &id, 0, 0, sizeof(sum), &sum, &n), SS$_NORMAL,
+       "region info");
+    ok(n == sizeof(sum) && sum.va$q_region_size == 8 * MIB &&
+           sum.va$q_first_free_va == sum.va$q_start_va,
        "says what the region is");
     is(sys$get_region_info(VA$_REGSUM_BY_ID, &id, 0, 0, 8, &sum, &n), SS$_BUFFEROVF, "cut short");
     is(sys$get_region_info(9, &id, 0, 0, sizeof(sum), &sum, &n), SS$_BADPARAM, "no such function");
@@ -161,7 +167,8 @@ static void region_errors(void)
 
 static void section_errors(void)
 {
-    GENERIC_64 shared = region(32 * MIB, VA$M_SHARED_PTS), plain = region(32 * MIB, 0), none = {{99}};
+    GENERIC_64 shared = region(32 * MIB, VA$M_SHARED_PTS), plain = region(32 * MIB, 0),
+               none = {{99}};
     struct dsc$descriptor_s d = named("");
     struct _secid bad = {3, 0};
     unsigned __int64 mask = 2;
@@ -169,7 +176,8 @@ static void section_errors(void)
     is(create("E", 8 * MIB + 1, 0), SS$_LEN_NOTPAGMULT, "length");
     is(create("E", 0, 0), SS$_LEN_NOTPAGMULT, "no length");
     is(create("", 8 * MIB, 0), SS$_IVGSDNAM, "no name");
-    is(create("A2345678901234567890123456789012345678901234", 8 * MIB, 0), SS$_IVGSDNAM, "44 characters");
+    is(create("A2345678901234567890123456789012345678901234", 8 * MIB, 0), SS$_IVGSDNAM,
+       "44 characters");
     is(create("A:B", 8 * MIB, 0), SS$_IVGSDNAM, "a colon");
     is(create("E", 8 * MIB, SEC$M_PAGFIL), SS$_IVSECFLG, "flag");
     is(sys$create_gdzro((void *)8, 0, 0, 8 * MIB, 0, 0), SS$_ACCVIO, "descriptor");
@@ -179,7 +187,8 @@ static void section_errors(void)
     d = named("E");
     is(sys$create_gdzro(&d, &bad, 0, 8 * MIB, 0, 0), SS$_IVSECIDCTL, "match control");
     is(sys$create_gdzro(&d, 0, 0, 8 * MIB, 4, 0), SS$_IVACMODE, "access mode");
-    is(sys$create_gdzro(&d, 0, 0, 8 * MIB, 0, SEC$M_RAD_HINT, 0, &mask), SS$_BADRAD, "memory domain");
+    is(sys$create_gdzro(&d, 0, 0, 8 * MIB, 0, SEC$M_RAD_HINT, 0, &mask), SS$_BADRAD,
+       "memory domain");
     is(create("E", 1UL << 40, 0), SS$_INSFLPGS, "more than memory");
     is(create("TEST_ALLOC", 40 * MIB, 0), SS$_MRES_PFNSMALL, "more than the reservation");
     is(map("E", &shared, SEC$M_WRT), SS$_NOSUCHSEC, "no such section");
@@ -190,7 +199,8 @@ static void section_errors(void)
     is(map("E", &none, SEC$M_WRT), SS$_IVREGID, "region");
     is(map("E", &shared, 0), SS$_NOSHPTS, "a reader in a region with shared page tables");
     is(map("E", &plain, 0), SS$_NORMAL, "in another it gets private ones");
-    is(sys$mgblsc_64(&d, 0, &shared, PAGE, 0, 0, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va, &length),
+    is(sys$mgblsc_64(&d, 0, &shared, PAGE, 0, 0, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va,
+                     &length),
        SS$_OFF_NOTPAGALGN, "offset");
     is(sys$mgblsc_64(&d, 0, &shared, 24 * MIB, 0, 0, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va,
                      &length),
@@ -198,7 +208,8 @@ static void section_errors(void)
     is(sys$mgblsc_64(&d, 0, &shared, 0, 24 * MIB, 0, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va,
                      &length),
        SS$_LENVIO, "more than there is");
-    is(sys$mgblsc_64(&d, 0, &shared, 0, 0, 0, SEC$M_SYSGBL | SEC$M_WRT, &va, &length, (void *)0x200000),
+    is(sys$mgblsc_64(&d, 0, &shared, 0, 0, 0, SEC$M_SYSGBL | SEC$M_WRT, &va, &length,
+                     (void *)0x200000),
        SS$_VA_NOTPAGALGN, "start");
     is(sys$mgblsc_64(&d, 0, &shared, 0, 0, 0, SEC$M_SYSGBL | SEC$M_WRT, &va, &length,
                      (void *)0x300000000),
@@ -291,7 +302,8 @@ static void fluid_and_private(void)
     struct mega_section s;
     char *one, *two;
 
-    is(create("TEST_NOPT", 24 * MIB, 0), SS$_CREATED, "an entry without page tables: none are shared");
+    is(create("TEST_NOPT", 24 * MIB, 0), SS$_CREATED,
+       "an entry without page tables: none are shared");
     is(map("TEST_NOPT", &shared, SEC$M_WRT), SS$_NOSHPTS, "so not in a region that wants them");
     mega$info(MEGA_INFO_PROCESS, -1, &a, sizeof(a));
     is(map("TEST_NOPT", &plain, SEC$M_WRT), SS$_NORMAL, "elsewhere privately");

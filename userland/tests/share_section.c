@@ -3,14 +3,16 @@
  *
  *     share_section --name NAME [--processes N] [--size SIZE] [--fluid] [--private] [--race PAGES]
  *
- * The parent creates the section; each of N processes creates a region of its own, maps the whole section read/write, writes
- * its slot, meets the others at a barrier that lies in the section, and checks its neighbour's slot. Then all touch the
- * same sample of pages at once. The kernel's own counters are printed and checked against their bounds; exit status 0
- * says that all held. Not every page is touched: the host would have to provide the memory.
+ * The parent creates the section; each of N processes creates a region of its own, maps the whole
+ * section read/write, writes its slot, meets the others at a barrier that lies in the section, and
+ * checks its neighbour's slot. Then all touch the same sample of pages at once. The kernel's own
+ * counters are printed and checked against their bounds; exit status 0 says that all held. Not
+ * every page is touched: the host would have to provide the memory.
  *
- * Whether the section is ALLOC or FLUID, and whether it has shared page tables, the registry alone decides (an entry named NAME). A
- * process first asks for a region with shared page tables; if the section has none (SS$_NOSHPTS) it maps it with private
- * ones, in an ordinary region. --private asks for the ordinary region at once; --fluid only states that NAME has no entry.
+ * Whether the section is ALLOC or FLUID, and whether it has shared page tables, the registry alone
+ * decides (an entry named NAME). A process first asks for a region with shared page tables; if the
+ * section has none (SS$_NOSHPTS) it maps it with private ones, in an ordinary region. --private
+ * asks for the ordinary region at once; --fluid only states that NAME has no entry.
  */
 #include <descrip.h>
 #include <errno.h>
@@ -26,13 +28,13 @@
 #include <unistd.h>
 #include <vadef.h>
 
-#define PAGE 8192UL
-#define PIECE (8UL << 20) /* what one level-3 page maps */
-#define PIECE_PAGES (PIECE / PAGE)
-#define MAX_PROCESSES 1000
-#define OWN_PT_PAGES_LIMIT 4 /* page-table pages that a process may own for a shared mapping */
-#define RMD_ALLOC 0x1u       /* flags of struct mega_reserved */
-#define RMD_PAGE_TABLES 0x4u
+#define PAGE               8192UL
+#define PIECE              (8UL << 20) /* what one level-3 page maps */
+#define PIECE_PAGES        (PIECE / PAGE)
+#define MAX_PROCESSES      1000
+#define OWN_PT_PAGES_LIMIT 4    /* page-table pages that a process may own for a shared mapping */
+#define RMD_ALLOC          0x1u /* flags of struct mega_reserved */
+#define RMD_PAGE_TABLES    0x4u
 
 struct options {
     const char *name;
@@ -50,7 +52,7 @@ struct slot { /* in the middle of a process's page, clear of the counters of rac
     uint64_t magic, owner, pid;
 };
 #define SLOT_OFFSET (PAGE / 2)
-#define SLOT_MAGIC 0x4D4547414C495448UL
+#define SLOT_MAGIC  0x4D4547414C495448UL
 
 struct result { /* what a child tells its parent through a pipe; below PIPE_BUF, so written whole */
     uint32_t number, failures, shared, pad;
@@ -344,11 +346,11 @@ static void report(const struct result *sum, const struct result *worst,
            "global valid %lu\n",
            sum->made_valid, sum->l3_pickup, sum->raced, sum->global_valid);
     printf("level-3 PTEs by granularity hint (1, 8, 64, 512 pages): %lu %lu %lu %lu\n",
-           (unsigned long)s->l3_ptes[0], (unsigned long)s->l3_ptes[1],
-           (unsigned long)s->l3_ptes[2], (unsigned long)s->l3_ptes[3]);
+           (unsigned long)s->l3_ptes[0], (unsigned long)s->l3_ptes[1], (unsigned long)s->l3_ptes[2],
+           (unsigned long)s->l3_ptes[3]);
     printf("level-2 PTEs of shared tables by granularity hint: %lu %lu %lu %lu\n",
-           (unsigned long)s->l2_ptes[0], (unsigned long)s->l2_ptes[1],
-           (unsigned long)s->l2_ptes[2], (unsigned long)s->l2_ptes[3]);
+           (unsigned long)s->l2_ptes[0], (unsigned long)s->l2_ptes[1], (unsigned long)s->l2_ptes[2],
+           (unsigned long)s->l2_ptes[3]);
 }
 
 static void check(const struct result *sum, const struct result *worst,
@@ -371,13 +373,11 @@ static void check(const struct result *sum, const struct result *worst,
     equals("pages made valid", sum->made_valid, alloc ? 0 : touched);
     equals("valid pages of the section", s->valid_pages, alloc ? npages : touched);
     at_most("all faults on the section",
-            sum->made_valid + sum->l3_pickup + sum->raced + sum->global_valid,
-            alloc ? 0 : touches);
+            sum->made_valid + sum->l3_pickup + sum->raced + sum->global_valid, alloc ? 0 : touches);
     if (cpus == 1)
         equals("races with another CPU, on one CPU", sum->raced, 0);
     if (shared) {
-        at_most("page-table pages owned by a process", worst->pt_pages_touched,
-                OWN_PT_PAGES_LIMIT);
+        at_most("page-table pages owned by a process", worst->pt_pages_touched, OWN_PT_PAGES_LIMIT);
     } else {
         at_most("pick-ups without shared tables", sum->l3_pickup, 0);
         equals("global valid faults with private tables", sum->global_valid,

@@ -1,14 +1,14 @@
 /*
- * String descriptors. Pointers have 64 bits, so the 32-bit form is 16 bytes long with its pointer at
- * offset 8; the 64-bit form is told apart by its "must be one" and "must be minus one" fields.
+ * String descriptors. Pointers have 64 bits, so the 32-bit form is 16 bytes long with its pointer
+ * at offset 8; the 64-bit form is told apart by its "must be one" and "must be minus one" fields.
  */
 #ifndef DESCRIP_H
 #define DESCRIP_H
 
 #include <stdint.h>
 
-#define DSC$K_DTYPE_T 14
-#define DSC$K_CLASS_S 1
+#define DSC$K_DTYPE_T   14
+#define DSC$K_CLASS_S   1
 #define DSC64$K_DTYPE_T DSC$K_DTYPE_T
 #define DSC64$K_CLASS_S DSC$K_CLASS_S
 
@@ -30,7 +30,7 @@ struct dsc64$descriptor {
     unsigned short dsc64$w_mbo; /* 1 */
     unsigned char dsc64$b_dtype;
     unsigned char dsc64$b_class;
-    int dsc64$l_mbmo;           /* -1 */
+    int dsc64$l_mbmo; /* -1 */
     uint64_t dsc64$q_length;
     char *dsc64$pq_pointer;
 };
@@ -44,11 +44,11 @@ struct dsc64$descriptor_s {
     char *dsc64$pq_pointer;
 };
 
-#define $DESCRIPTOR(name, string)                                                                  \
-    struct dsc$descriptor_s name = {sizeof(string) - 1, DSC$K_DTYPE_T, DSC$K_CLASS_S,              \
+#define $DESCRIPTOR(name, string)                                                     \
+    struct dsc$descriptor_s name = {sizeof(string) - 1, DSC$K_DTYPE_T, DSC$K_CLASS_S, \
                                     (char *)(string)}
-#define $DESCRIPTOR64(name, string)                                                                \
-    struct dsc64$descriptor_s name = {1, DSC64$K_DTYPE_T, DSC64$K_CLASS_S, -1,                     \
-                                      sizeof(string) - 1, (char *)(string)}
+#define $DESCRIPTOR64(name, string)                                            \
+    struct dsc64$descriptor_s name = {1,  DSC64$K_DTYPE_T,    DSC64$K_CLASS_S, \
+                                      -1, sizeof(string) - 1, (char *)(string)}
 
 #endif

@@ -1,10 +1,11 @@
-/* Access modes. The machine has two, kernel and user; the others fold onto user (openvms-api.md 1.4). */
+/* Access modes. The machine has two, kernel and user; the others fold onto user
+ * (openvms-api.md 1.4). */
 #ifndef PSLDEF_H
 #define PSLDEF_H
 
 #define PSL$C_KERNEL 0
-#define PSL$C_EXEC 1
-#define PSL$C_SUPER 2
-#define PSL$C_USER 3
+#define PSL$C_EXEC   1
+#define PSL$C_SUPER  2
+#define PSL$C_USER   3
 
 #endif

@@ -4,22 +4,22 @@
 
 #include <stdint.h>
 
-#define VA$C_P0 0
-#define VA$C_P1 1
-#define VA$C_P2 2
+#define VA$C_P0           0
+#define VA$C_P1           1
+#define VA$C_P2           2
 #define VA$C_PAGELET_SIZE 512
 
-#define VA$M_DESCEND 0x1
-#define VA$M_P0_SPACE 0x2
-#define VA$M_P1_SPACE 0x4
-#define VA$M_PERMANENT 0x8
+#define VA$M_DESCEND          0x1
+#define VA$M_P0_SPACE         0x2
+#define VA$M_P1_SPACE         0x4
+#define VA$M_PERMANENT        0x8
 #define VA$M_EXPAND_ON_ACCVIO 0x10
-#define VA$M_SHARED_PTS 0x40
+#define VA$M_SHARED_PTS       0x40
 
 #define VA$M_NO_OVERMAP 0x1 /* of $CRETVA_64 and $EXPREG_64 */
 
-#define VA$M_OWNER_MODE 0x0F
-#define VA$M_CREATE_MODE 0xF0
+#define VA$M_OWNER_MODE   0x0F
+#define VA$M_CREATE_MODE  0xF0
 #define VA$C_UCREATE_UOWN 51
 #define VA$C_UCREATE_SOWN 50
 #define VA$C_UCREATE_EOWN 49
@@ -31,10 +31,10 @@
 #define VA$C_ECREATE_KOWN 16
 #define VA$C_KCREATE_KOWN 0
 
-#define VA$_REGSUM_BY_ID 0
-#define VA$_REGSUM_BY_VA 1
+#define VA$_REGSUM_BY_ID      0
+#define VA$_REGSUM_BY_VA      1
 #define VA$_NEXT_REGSUM_BY_VA 2
-#define VA$C_REGSUM_LENGTH 40
+#define VA$C_REGSUM_LENGTH    40
 
 typedef struct _va_regsum {
     uint64_t va$q_region_id;

@@ -1,7 +1,7 @@
 /*
- * System services. Each is a real function with all its arguments; a macro of the same name lets callers leave out
- * the trailing optional ones, which then are 0. A call with fewer than the required arguments, or with more than
- * there are, does not compile.
+ * System services. Each is a real function with all its arguments; a macro of the same name lets
+ * callers leave out the trailing optional ones, which then are 0. A call with fewer than the
+ * required arguments, or with more than there are, does not compile.
  */
 #ifndef STARLET_H
 #define STARLET_H
@@ -18,8 +18,8 @@ extern "C" {
 int sys$create_region_64(unsigned __int64 length_64, unsigned int region_prot, unsigned int flags,
                          struct _generic_64 *return_region_id_64, void **return_va_64,
                          unsigned __int64 *return_length_64, void *start_va_64);
-int sys$delete_region_64(struct _generic_64 *region_id_64, unsigned int acmode,
-                         void **return_va_64, unsigned __int64 *return_length_64);
+int sys$delete_region_64(struct _generic_64 *region_id_64, unsigned int acmode, void **return_va_64,
+                         unsigned __int64 *return_length_64);
 int sys$get_region_info(unsigned int function_code, struct _generic_64 *region_id_64,
                         void *start_va_64, void *reserved, unsigned __int64 buffer_length,
                         void *buffer_address_64, unsigned __int64 *return_length_64);
@@ -28,9 +28,8 @@ int sys$create_gdzro(void *gs_name_64, struct _secid *ident_64, unsigned int pro
                      unsigned __int64 *reserved_length_64, unsigned __int64 *rad_mask);
 int sys$crmpsc_gdzro_64(void *gs_name_64, struct _secid *ident_64, unsigned int prot,
                         unsigned __int64 length_64, struct _generic_64 *region_id_64,
-                        unsigned __int64 section_offset_64, unsigned int acmode,
-                        unsigned int flags, void **return_va_64,
-                        unsigned __int64 *return_length_64, void *start_va_64,
+                        unsigned __int64 section_offset_64, unsigned int acmode, unsigned int flags,
+                        void **return_va_64, unsigned __int64 *return_length_64, void *start_va_64,
                         unsigned __int64 map_length_64, unsigned __int64 *reserved_length_64,
                         unsigned __int64 *rad_mask);
 int sys$mgblsc_64(void *gs_name_64, struct _secid *ident_64, struct _generic_64 *region_id_64,
@@ -45,16 +44,16 @@ int sys$dgblsc(unsigned int flags, void *gsdnam, struct _secid *ident);
 int mega$info(unsigned int item, __int64 index, void *buffer, unsigned __int64 length);
 
 /* First N of the arguments; at least M are given when N - M zeros follow them. */
-#define MEGA_FIRST_7(f, a, b, c, d, e, g, h, ...) (f)(a, b, c, d, e, g, h)
-#define MEGA_FIRST_8(f, a, b, c, d, e, g, h, i, ...) (f)(a, b, c, d, e, g, h, i)
+#define MEGA_FIRST_7(f, a, b, c, d, e, g, h, ...)           (f)(a, b, c, d, e, g, h)
+#define MEGA_FIRST_8(f, a, b, c, d, e, g, h, i, ...)        (f)(a, b, c, d, e, g, h, i)
 #define MEGA_FIRST_10(f, a, b, c, d, e, g, h, i, j, k, ...) (f)(a, b, c, d, e, g, h, i, j, k)
-#define MEGA_FIRST_14(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, ...)                            \
+#define MEGA_FIRST_14(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, ...) \
     (f)(a, b, c, d, e, g, h, i, j, k, l, m, n, o)
 
 #define sys$create_region_64(...) MEGA_FIRST_7(sys$create_region_64, __VA_ARGS__, 0)
-#define sys$create_gdzro(...) MEGA_FIRST_8(sys$create_gdzro, __VA_ARGS__, 0, 0)
-#define sys$crmpsc_gdzro_64(...) MEGA_FIRST_14(sys$crmpsc_gdzro_64, __VA_ARGS__, 0, 0, 0, 0)
-#define sys$mgblsc_64(...) MEGA_FIRST_10(sys$mgblsc_64, __VA_ARGS__, 0)
+#define sys$create_gdzro(...)     MEGA_FIRST_8(sys$create_gdzro, __VA_ARGS__, 0, 0)
+#define sys$crmpsc_gdzro_64(...)  MEGA_FIRST_14(sys$crmpsc_gdzro_64, __VA_ARGS__, 0, 0, 0, 0)
+#define sys$mgblsc_64(...)        MEGA_FIRST_10(sys$mgblsc_64, __VA_ARGS__, 0)
 
 #ifdef __cplusplus
 }
