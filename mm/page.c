@@ -33,7 +33,9 @@
 #include "arch/alpha/hw/kseg.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
+#include "kernel/base/printk.h"
 #include "kernel/base/string.h"
+#include "mm/fluid.h"
 #include "mm/page_private.h"
 
 #define CACHE_HIGH 64u  /* above this a batch goes to the lists */
@@ -517,25 +519,49 @@ unsigned page_zero_idle(unsigned limit)
 
 /* ---- statistics ---- */
 
-void page_stats(struct page_stats *s)
+static void add_rad(struct page_stats *s, const struct rad *r)
 {
-    memset(s, 0, sizeof(*s));
-    s->total = page_total;
-    for (unsigned i = 0; i < RAD_COUNT; i++) {
-        struct rad *r = &rads[i];
-        ipl_t ipl = spin_lock(&r->lock);
+    s->free += r->lists[PAGE_FREE].count;
+    s->zeroed += r->lists[PAGE_ZEROED].count;
+    s->never_used += r->range_pages;
+    s->modified += r->lists[PAGE_MODIFIED].count;
+    s->bad += r->lists[PAGE_BAD].count;
+    s->reserved += r->reserved_pages;
+}
 
-        s->free += r->lists[PAGE_FREE].count;
-        s->zeroed += r->lists[PAGE_ZEROED].count;
-        s->never_used += r->range_pages;
-        s->modified += r->lists[PAGE_MODIFIED].count;
-        s->bad += r->lists[PAGE_BAD].count;
-        s->reserved += r->reserved_pages;
-        spin_unlock(&r->lock, ipl);
-    }
+static void add_up(struct page_stats *s)
+{
+    s->total = page_total;
     for (unsigned i = 0; i < MAX_CPUS; i++)
         s->cached += head_count(__atomic_load_n(&caches[i].dirty, __ATOMIC_RELAXED)) +
                      head_count(__atomic_load_n(&caches[i].zeroed, __ATOMIC_RELAXED));
     s->free += s->zeroed + s->never_used + s->cached;
     s->active = s->total - s->free - s->modified - s->bad - s->reserved;
+}
+
+void page_stats(struct page_stats *s)
+{
+    memset(s, 0, sizeof(*s));
+    for (unsigned i = 0; i < RAD_COUNT; i++) {
+        ipl_t ipl = spin_lock(&rads[i].lock);
+
+        add_rad(s, &rads[i]);
+        spin_unlock(&rads[i].lock, ipl);
+    }
+    add_up(s);
+}
+
+void page_dump(void)
+{
+    struct page_stats s = {0};
+
+    for (unsigned i = 0; i < RAD_COUNT; i++)
+        add_rad(&s, &rads[i]);
+    add_up(&s);
+    printk("pages: %lu, free %lu (never used %lu, cached %lu, zeroed %lu), modified %lu, bad %lu, "
+           "active %lu, reserved %lu\n",
+           s.total, s.free, s.never_used, s.cached, s.zeroed, s.modified, s.bad, s.active,
+           s.reserved);
+    printk("fluid pages: %lu, minimum %lu, promised and unused %lu\n", fluid_count(),
+           fluid_minimum(), fluid_promised_unused());
 }

@@ -59,6 +59,9 @@ void page_reserve_entries(pfn_t first, uint64_t npages, unsigned rad);
 /* Give back a part of a reservation. It becomes a range and is fluid again. */
 void page_unreserve(pfn_t first, uint64_t npages, unsigned rad);
 
+/* Print the counts without a lock: for a panic, all other CPUs stopped. */
+void page_dump(void);
+
 /* The fluid count's word (mm/fluid.c): free less promised and unused less minimum. */
 extern int64_t fluid_available; /* atomic */
 

@@ -326,6 +326,7 @@ void page_boot_done(void)
         if (boot_ranges[i].npages > 0)
             range_give_locked(&rads[0], boot_ranges[i].first, boot_ranges[i].npages);
     fluid_boot(page_total);
+    panic_register_dump("memory", page_dump);
 }
 
 uint64_t page_boot_limit(uint64_t end)
