@@ -1,8 +1,9 @@
 // SOURCES: mm/region.c mm/section.c mm/section_gsd.c mm/section_gh.c mm/section_map.c
-// mm/section_pt.c mm/section_walk.c mm/shpt.c mm/aspace.c mm/aspace_tree.c mm/anon.c mm/fault.c
-// mm/fork.c mm/object.c mm/object_copy.c mm/object_index.c mm/pager.c mm/rmap.c mm/shootdown.c
-// mm/pt.c mm/pt_system.c mm/page.c mm/page_range.c mm/fluid.c mm/pool_nonpaged.c mm/pool_var.c
-// kernel/base/string_extra.c sysman/params.c sysman/config.c
+// SOURCES: mm/section_pt.c mm/section_walk.c mm/shpt.c mm/aspace.c mm/aspace_tree.c mm/anon.c
+// SOURCES: mm/fault.c mm/fork.c mm/object.c mm/object_copy.c mm/object_index.c mm/pager.c
+// SOURCES: mm/rmap.c mm/shootdown.c mm/pt.c mm/pt_system.c mm/page.c mm/page_range.c
+// SOURCES: mm/fluid.c mm/pool_nonpaged.c mm/pool_var.c kernel/base/string_extra.c
+// SOURCES: sysman/params.c sysman/config.c
 /*
  * Regions, sections and shared page tables. A small processor model reads page tables as the
  * hardware does and takes faults to aspace_fault(); a random walk over all operations is compared
