@@ -2,8 +2,8 @@
  * The order in which the house is put up at boot. Each step may use what the steps before it made:
  *
  *   memory clusters -> PFN database -> system page tables -> nonpaged pool -> scheduler (from here
- *   on this is a thread that may wait) -> configuration blob, reservations -> interrupts, PCI ->
- *   other CPUs -> paged pool, sections -> files, console -> first process.
+ *   on this is a thread that may wait) -> interrupts, PCI -> other CPUs -> configuration blob,
+ *   reservations -> paged pool, sections -> files, console -> first process.
  */
 #include "kernel/main.h"
 
@@ -21,16 +21,16 @@
 #include "kernel/proc/process.h"
 #include "kernel/sched/sched.h"
 #include "mm/aspace.h"
-#include "mm/page.h"
 #include "mm/kstack.h"
+#include "mm/page.h"
 #include "mm/pool.h"
 #include "mm/reserved.h"
 #include "mm/section.h"
 
 #define BOOT_PARAMS_PAGES 3 /* command line and initrd words lie 0x6000 bytes below the image */
-#define COMMAND_FILE "boot/cmdline"
-#define SHELL "/bin/sh"
-#define INIT_MAX 256
+#define COMMAND_FILE      "boot/cmdline"
+#define SHELL             "/bin/sh"
+#define INIT_MAX          256
 
 extern char _kernel_start[], _end[];
 
@@ -139,10 +139,10 @@ void kernel_main(void)
     cpu_online();
     irq_boot();
 
-    reserved_boot(boot_config(initrd, initrd_bytes));
     pci_boot();
     secondaries_start(system_root_pfn, MAX_CPUS);
     printk("CPUs: %u online\n", cpu_count);
+    reserved_boot(boot_config(initrd, initrd_bytes)); /* all CPUs zero the reservations */
     pool_boot_paged();
     section_boot();
     (void)first_process;

@@ -35,6 +35,7 @@
 #include "mm/fluid.h"
 #include "mm/page_private.h"
 #include "mm/pool.h"
+#include "mm/prezero.h"
 #include "sysman/config.h"
 #include "sysman/params.h"
 
@@ -73,12 +74,6 @@ static struct rmd *find_locked(const char *name, bool sysgbl, uint32_t group)
 
 /* ---- boot ---- */
 
-static void zero_stretch(pfn_t first, uint64_t npages)
-{
-    for (uint64_t i = 0; i < npages; i++)
-        page_zero_if_needed(pfn_add(first, i));
-}
-
 /* Take both stretches of an ALLOC entry; false: at least one is not to be had, and nothing was
    taken. */
 static bool take_stretches(struct rmd *r)
@@ -108,7 +103,7 @@ static bool honour(struct rmd *r)
     if (r->flags & RMD_ALLOC) {
         if (take_stretches(r)) {
             if (r->flags & RMD_ZERO) {
-                zero_stretch(r->first, r->npages);
+                prezero_boot(r->first, r->npages);
                 r->flags |= RMD_ZEROED;
             }
             return true;

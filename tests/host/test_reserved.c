@@ -18,6 +18,7 @@
 #include "mm/fluid.h"
 #include "mm/page_private.h"
 #include "mm/pool.h"
+#include "mm/prezero.h"
 #include "sysman/config.h"
 #include "sysman/params.h"
 #include "userland/lib/include/tap.h"
@@ -34,6 +35,13 @@ void printk(const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(console + n, sizeof(console) - n, fmt, ap);
     va_end(ap);
+}
+
+/* In the kernel all CPUs share this work. */
+void prezero_boot(pfn_t first, uint64_t npages)
+{
+    for (uint64_t i = 0; i < npages; i++)
+        page_zero_if_needed(pfn_add(first, i));
 }
 
 static struct registry registry;
