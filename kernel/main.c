@@ -7,6 +7,7 @@
  */
 #include "kernel/main.h"
 
+#include "arch/alpha/clipper/interval.h"
 #include "arch/alpha/clipper/irq.h"
 #include "arch/alpha/clipper/pci.h"
 #include "arch/alpha/entry/start.h"
@@ -130,7 +131,7 @@ void kernel_main(void)
            bit_count(hwrpb_cpus_present()) == 1 ? "" : "s");
     initrd = boot_initrd(&initrd_bytes);
 
-    ipl_set(IPL_NONE); /* clock ticks are dropped until this CPU is online */
+    ipl_set(IPL_NONE); /* no interrupt source is on yet */
     memory_boot();
     aspace_boot();
     pool_boot();
@@ -138,6 +139,7 @@ void kernel_main(void)
     sched_boot();
     cpu_online();
     irq_boot();
+    interval_boot();
 
     pci_boot();
     secondaries_start(system_root_pfn, MAX_CPUS);

@@ -281,19 +281,18 @@
 user_exit:
     FRAME_CFI
     ldq t0, HW_SYSCALL_EXIT(current)
-    bne t0, user_exit_slow
+    bne t0, .Luser_exit_slow
     RESTORE_RTI
 
 /* Something is to be done first: complete the frame, do it at IPL 0, ask again with interrupts off. */
-    .globl user_exit_slow
-user_exit_slow:
+.Luser_exit_slow:
     STORE_S
     call_pal PAL_RDUSP
     stq v0, TF_USP(sp)
 1:  mov zero, a0
     call_pal PAL_SWPIPL
     jsr ra, process_return_slow
-user_exit_full:
+.Luser_exit_full:
     lda a0, 7
     call_pal PAL_SWPIPL
     ldq t0, HW_SYSCALL_EXIT(current)
@@ -315,7 +314,7 @@ user_enter:
     .frame $30, 0, $26
     ldq t0, HW_KSTACK_TOP(current)
     lda sp, -TF_SIZE(t0)
-    br user_exit_full
+    br .Luser_exit_full
     .end user_enter
 
 /*
@@ -357,21 +356,21 @@ stack_overflow:
     STORE ra, 26, TF_RA
     lda t0, SYS_POSIX_CALLS
     cmpult v0, t0, t0
-    beq t0, vms_call
+    beq t0, .Lvms_call
     sll v0, SYS_ENTRY_SHIFT, t1
     lda t0, posix_calls
     addq t0, t1, t0
     ldq t12, SYS_FN(t0)
     ldq t1, SYS_FLAGS(t0)
-    beq t12, missing_call
-    bne t1, full_call
+    beq t12, .Lmissing_call
+    bne t1, .Lfull_call
     jsr ra, (t12)
-posix_result:
-    blt v0, posix_error
+.Lposix_result:
+    blt v0, .Lposix_error
     mov zero, a3
-syscall_exit:
+.Lsyscall_exit:
     ldq t0, HW_SYSCALL_EXIT(current)
-    bne t0, syscall_exit_slow
+    bne t0, .Lsyscall_exit_slow
     ldq ra, TF_RA(sp)
     ldq a0, TF_A0(sp)
     ldq a1, TF_A1(sp)
@@ -384,47 +383,47 @@ syscall_exit:
     call_pal PAL_RETSYS
     .cfi_restore_state
 
-posix_error:
+.Lposix_error:
     subq zero, v0, v0
     lda a3, 1
-    br syscall_exit
+    br .Lsyscall_exit
 
-missing_call:
+.Lmissing_call:
     mov v0, a0
     jsr ra, syscall_missing
-    br posix_result
+    br .Lposix_result
 
-vms_call:
+.Lvms_call:
     lda t0, -SYS_VMS_FIRST(v0)
     lda t1, SYS_VMS_CALLS
     cmpult t0, t1, t1
-    beq t1, missing_call
+    beq t1, .Lmissing_call
     sll t0, SYS_ENTRY_SHIFT, t1
     lda t0, vms_calls
     addq t0, t1, t0
     ldq t12, SYS_FN(t0)
     ldq t1, SYS_FLAGS(t0)
-    beq t12, missing_call
-    bne t1, full_call
+    beq t12, .Lmissing_call
+    bne t1, .Lfull_call
     jsr ra, (t12)
     ldq a3, TF_ORIG_A3(sp)
-    br syscall_exit
+    br .Lsyscall_exit
 
 /* syscall_exit is set: complete the frame. The t registers are void after a call, and must not show what the kernel left. */
-syscall_exit_slow:
+.Lsyscall_exit_slow:
     stq v0, TF_V0(sp)
     stq a3, TF_A3(sp)
-    bsr t12, clear_temporaries
-    br user_exit_slow
+    bsr t12, .Lclear_temporaries
+    br .Luser_exit_slow
 
 /* The function wants the whole frame: t12 function, t1 flags. */
-full_call:
+.Lfull_call:
     stq v0, TF_V0(sp)
     stq a3, TF_A3(sp)
     STORE_S
     mov t12, s0
     mov t1, s1
-    bsr t12, clear_temporaries
+    bsr t12, .Lclear_temporaries
     call_pal PAL_RDUSP
     stq v0, TF_USP(sp)
     ldq a0, TF_A0(sp)
@@ -444,10 +443,10 @@ full_call:
     lda t0, 1
     stq v0, TF_V0(sp)
     stq t0, TF_A3(sp)
-2:  br user_exit_full
+2:  br .Luser_exit_full
 
 /* Zero in the frame for the registers that a call clobbers. Returns to t12; clobbers nothing else. */
-clear_temporaries:
+.Lclear_temporaries:
     stq zero, TF_T0(sp)
     stq zero, TF_T1(sp)
     stq zero, TF_T2(sp)

@@ -59,8 +59,7 @@ void trap_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct trapf
         ipi_poll();
         return;
     case INTERRUPT_CLOCK:
-        if (cpu_self()->online) /* own CPU's flag: no scheduler before */
-            sched_clock_tick(frame_from_user(f));
+        sched_clock_tick(frame_from_user(f));
         return;
     case INTERRUPT_DEVICE:
         cpu_self()->interrupts++;
