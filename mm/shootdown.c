@@ -183,7 +183,20 @@ void tb_gather_table_page(struct tb_gather *g, pfn_t pfn)
 void tb_flush_page(cpumask_t *mask, vaddr_t va, enum tb_reason reason)
 {
     struct tb_gather g;
+    cpumask_t bit = UINT64_C(1) << cpu_id(), can_hold;
 
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* as in flush_translations */
+    can_hold = __atomic_load_n(mask, __ATOMIC_ACQUIRE);
+    if (likely((can_hold & ~bit) == 0)) {
+        cpumask_t others = __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) & ~bit;
+
+        if (can_hold)
+            tb_invalidate_single(va);
+        if (others)
+            count(&stats.skipped, bit_count(others));
+        count(&stats.flushes[reason], 1);
+        return;
+    }
     tb_gather_begin(&g, mask, reason);
     tb_gather_va(&g, va);
     flush_translations(&g);

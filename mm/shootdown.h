@@ -51,7 +51,7 @@ static inline void tb_gather_page(struct tb_gather *g, pfn_t pfn)
 /* Free a page-table page, which is all zero again, once the flush is acknowledged. */
 void tb_gather_table_page(struct tb_gather *g, pfn_t pfn);
 
-/* One page of an address space at once: for a fault that replaced a valid PTE. */
+/* One page of an address space at once: for a fault that replaced a valid PTE. At IPL_ASTDEL or above (a spinlock held). */
 void tb_flush_page(cpumask_t *mask, vaddr_t va, enum tb_reason reason);
 
 struct tb_stats { uint64_t flushes[TB_REASONS], ipis, skipped, full; };

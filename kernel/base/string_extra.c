@@ -55,20 +55,19 @@ bool str_to_u64(const char *s, uint64_t *v)
     return true;
 }
 
+/* Quadwords in one round of the loops over pages: 32 rounds of three instructions for the loop itself are 96 of about
+   1,130 for a page; half as many would save 48 and double the code. */
+#define ROUND 32
+
 NO_IDIOMS void mem_zero_page(void *page)
 {
     uint64_t *q = page, *end = q + PAGE_SIZE / 8;
 
     do {
-        q[0] = 0;
-        q[1] = 0;
-        q[2] = 0;
-        q[3] = 0;
-        q[4] = 0;
-        q[5] = 0;
-        q[6] = 0;
-        q[7] = 0;
-        q += 8;
+#pragma GCC unroll 32
+        for (unsigned i = 0; i < ROUND; i++)
+            q[i] = 0;
+        q += ROUND;
     } while (q != end);
 }
 
@@ -78,19 +77,17 @@ NO_IDIOMS void mem_copy_page(void *dst, const void *src)
     const uint64_t *s = src;
 
     do {
-        uint64_t a = s[0], b = s[1], c = s[2], e = s[3];
-        uint64_t f = s[4], g = s[5], h = s[6], i = s[7];
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < ROUND; i += 4) {
+            uint64_t a = s[i], b = s[i + 1], c = s[i + 2], e = s[i + 3];
 
-        d[0] = a;
-        d[1] = b;
-        d[2] = c;
-        d[3] = e;
-        d[4] = f;
-        d[5] = g;
-        d[6] = h;
-        d[7] = i;
-        d += 8;
-        s += 8;
+            d[i] = a;
+            d[i + 1] = b;
+            d[i + 2] = c;
+            d[i + 3] = e;
+        }
+        d += ROUND;
+        s += ROUND;
     } while (d != end);
 }
 
