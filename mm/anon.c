@@ -1,20 +1,23 @@
 /*
  * Anonymous memory and mapped objects: faults, and the changes of the PTEs of such entries.
  *
- * An entry without object is private memory that no fork has seen: its pages belong to their PTEs (the PFN database names
- * the PTE's physical address), a fault gives a zero page with one compare-and-swap, unmapping frees what the PTEs hold. An
- * entry with an object maps what the object, or the chain of objects behind it, has (mm/object.c); all its PTEs are
- * written under the family's lock.
+ * An entry without object is private memory that no fork has seen: its pages belong to their PTEs
+ * (the PFN database names the PTE's physical address), a fault gives a zero page with one
+ * compare-and-swap, unmapping frees what the PTEs hold. An entry with an object maps what the
+ * object, or the chain of objects behind it, has (mm/object.c); all its PTEs are written under the
+ * family's lock.
  *
- * What a store faults for: a page of the source behind our object (copy), an entry marked needs_copy (a new object in front
- * first), a page whose pager has not granted write access (upgrade), a page that is to be marked modified. All have FOW set and
- * KWE, UWE clear. PTE_SW_COW tells the first two from the rest.
+ * What a store faults for: a page of the source behind our object (copy), an entry marked
+ * needs_copy (a new object in front first), a page whose pager has not granted write access
+ * (upgrade), a page that is to be marked modified. All have FOW set and KWE, UWE clear. PTE_SW_COW
+ * tells the first two from the rest.
  *
- * A copy is made, and a new page zeroed, without the lock: the source page is held by a reference, and what was found is
- * looked up again before the new page goes in. If it has changed, the new page goes back and the fault starts again.
+ * A copy is made, and a new page zeroed, without the lock: the source page is held by a reference,
+ * and what was found is looked up again before the new page goes in. If it has changed, the new
+ * page goes back and the fault starts again.
  *
- * Around a fault that is no private write, up to 16 neighbours that are in memory already are mapped too: the page itself
- * costs a fault of some hundred instructions, a neighbour about fifty.
+ * Around a fault that is no private write, up to 16 neighbours that are in memory already are
+ * mapped too: the page itself costs a fault of some hundred instructions, a neighbour about fifty.
  */
 #include "arch/alpha/hw/tb.h"
 #include "kernel/base/errno.h"
@@ -86,8 +89,8 @@ static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t 
         if (pt_load(&p[i]) != 0)
             continue;
         page_of(pfns[used])->owner = kseg_paddr(&p[i]).a;
-        if (__atomic_compare_exchange_n(&p[i], &none, pte_make(pfns[used], bits), false, __ATOMIC_RELEASE,
-                                        __ATOMIC_RELAXED)) {
+        if (__atomic_compare_exchange_n(&p[i], &none, pte_make(pfns[used], bits), false,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
             installed++;
             used++;
         }
@@ -120,9 +123,10 @@ static int private_populate(struct aspace *as, struct map_entry *e, vaddr_t va, 
 /* ---- entries with an object ---- */
 
 struct found {
-    struct mm_object *top;   /* what the entry maps */
+    struct mm_object *top; /* what the entry maps */
     uint64_t top_offset;
-    struct mm_object *at;    /* where the page is, or who must be asked for it; NULL: nowhere, it is zero */
+    struct mm_object
+        *at; /* where the page is, or who must be asked for it; NULL: nowhere, it is zero */
     uint64_t offset;
     slot_t slot;
 };
@@ -156,7 +160,8 @@ static inline bool writable_now(const struct map_entry *e, const struct found *f
         return false;
     if (!f->at->ops)
         return true;
-    return (f->slot & (SLOT_W | SLOT_PUT)) == SLOT_W && (!f->at->ops->put || (f->slot & SLOT_DIRTY));
+    return (f->slot & (SLOT_W | SLOT_PUT)) == SLOT_W &&
+           (!f->at->ops->put || (f->slot & SLOT_DIRTY));
 }
 
 static inline pte_t object_pte(const struct map_entry *e, pfn_t pfn, bool write)
@@ -220,8 +225,8 @@ static bool install(struct aspace *as, pte_t *p, vaddr_t va, pte_t now)
 
 /* What a fault has prepared without the lock. */
 struct spare {
-    pfn_t page;    /* new page, or PFN_NONE */
-    pfn_t source;  /* what it is a copy of, referenced; PFN_NONE: it is zero */
+    pfn_t page;   /* new page, or PFN_NONE */
+    pfn_t source; /* what it is a copy of, referenced; PFN_NONE: it is zero */
 };
 
 static void spare_drop(struct spare *sp)
@@ -252,7 +257,8 @@ static bool spare_insert(struct found *f, struct spare *sp)
 }
 
 /* Prepare a copy of source, or a zero page (PFN_NONE). Lock held on entry, dropped on return. */
-static int spare_make_unlock(struct map_entry *e, struct aspace *as, pfn_t source, struct spare *sp, ipl_t ipl)
+static int spare_make_unlock(struct map_entry *e, struct aspace *as, pfn_t source, struct spare *sp,
+                             ipl_t ipl)
 {
     if (source.n)
         page_ref(source);
@@ -278,7 +284,8 @@ static bool resolve_needs_copy(struct map_entry *e)
     return object_shadow_entry_locked(e);
 }
 
-/* The page is the pager's to give: ask, or wait. Lock held on entry, dropped on return. 0 or -EAGAIN: look again. */
+/* The page is the pager's to give: ask, or wait. Lock held on entry, dropped on return. 0 or
+ * -EAGAIN: look again. */
 static int pager_turn_unlock(struct aspace *as, struct found *f, bool write, ipl_t ipl)
 {
     struct mm_object *o = f->at;
@@ -294,7 +301,8 @@ static int pager_turn_unlock(struct aspace *as, struct found *f, bool write, ipl
 }
 
 /* Everything is there: map it. Lock held. */
-static void finish_fault(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va, struct found *f, bool write)
+static void finish_fault(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va,
+                         struct found *f, bool write)
 {
     bool fresh;
 
@@ -333,7 +341,8 @@ static int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool
             }
             cause = &as->counts.demand_zero;
         } else if ((f.slot & (SLOT_PRESENT | SLOT_TAKE)) != SLOT_PRESENT ||
-                   (write && f.at == f.top && f.at->ops && (f.slot & (SLOT_W | SLOT_PUT)) != SLOT_W)) {
+                   (write && f.at == f.top && f.at->ops &&
+                    (f.slot & (SLOT_W | SLOT_PUT)) != SLOT_W)) {
             err = pager_turn_unlock(as, &f, write && f.at == f.top, ipl);
             continue;
         } else if (write && f.at != f.top) { /* the source's: copy */
@@ -397,7 +406,8 @@ static vaddr_t first_touched(const struct map_entry *e)
     return e->flags & MAPF_GROWSDOWN ? MAX(e->low, e->start) & ~PAGE_MASK : e->start;
 }
 
-/* Clear the PTEs of n pages of one table; pages go to the gather when the PTEs own them. Returns how many. */
+/* Clear the PTEs of n pages of one table; pages go to the gather when the PTEs own them. Returns
+ * how many. */
 static unsigned clear_table_part(pte_t *p, vaddr_t va, uint64_t n, struct tb_gather *g, bool own)
 {
     uint32_t left = __atomic_load_n(&pt_page_of(p)->aux, __ATOMIC_RELAXED);
@@ -441,13 +451,17 @@ static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vad
         }
         va += n << PAGE_SHIFT;
     }
-    __atomic_fetch_sub(&as->counts.rss, cleared, __ATOMIC_RELAXED);
+    if (cleared)
+        __atomic_fetch_sub(&as->counts.rss, cleared, __ATOMIC_RELAXED);
     pt_prune(as, start, end, &g);
+    if (as->dying)
+        g.nvas = 0; /* no CPU has the root: there is nothing to invalidate */
     tb_gather_flush(&g);
     return 0;
 }
 
-static int anon_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end, unsigned prot)
+static int anon_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
+                        unsigned prot)
 {
     struct tb_gather g;
     vaddr_t va = start;

@@ -1,16 +1,18 @@
 /*
  * Address spaces: creation and end, and the calls that change the map.
  *
- * An address space is its root, its map of entries (mm/aspace_tree.c) and its regions (mm/region.c), all changed with the
- * mutex held exclusively. Each entry has a table of operations (struct map_ops): private and shared anonymous memory and
- * object mappings are mm/anon.c's, sections are mm/section_map.c's.
+ * An address space is its root, its map of entries (mm/aspace_tree.c) and its regions
+ * (mm/region.c), all changed with the mutex held exclusively. Each entry has a table of operations
+ * (struct map_ops): private and shared anonymous memory and object mappings are mm/anon.c's,
+ * sections are mm/section_map.c's.
  *
- * Every call that changes the map first checks and allocates what it needs, then does what can no longer fail: a range is
- * split at its ends, then whole entries go. Two entries that continue each other become one, so that a heap grown by brk
- * stays one entry.
+ * Every call that changes the map first checks and allocates what it needs, then does what can no
+ * longer fail: a range is split at its ends, then whole entries go. Two entries that continue each
+ * other become one, so that a heap grown by brk stays one entry.
  *
- * A process that dies in the middle of such a call cannot be: the calls wait for nothing that a signal interrupts, and the
- * mutex is released before the thread returns to where signals are delivered.
+ * A process that dies in the middle of such a call cannot be: the calls wait for nothing that a
+ * signal interrupts, and the mutex is released before the thread returns to where signals are
+ * delivered.
  */
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/errno.h"
@@ -25,9 +27,10 @@
 
 struct map_entry *map_entry_alloc(void)
 {
-    struct map_entry *e = npp_alloc_zeroed(sizeof(*e));
+    struct map_entry *e = npp_alloc(sizeof(*e));
 
     if (e) {
+        *e = (struct map_entry){.flags = 0};
         list_init(&e->link);
         list_init(&e->obj_link);
     }
@@ -76,19 +79,23 @@ static void entries_gone(void)
 
 void aspace_ref(struct aspace *as) { __atomic_fetch_add(&as->refs, 1, __ATOMIC_RELAXED); }
 
-/* Unmap and free every entry, then the regions. Mutex exclusive, or nobody else left. */
+/* Unmap and free every entry, then the regions. Mutex exclusive, or nobody else left. The tree goes
+   at once, the entries one by one. */
 static void clear_locked(struct aspace *as)
 {
     struct list *l;
 
+    as->tree = NULL;
+    __atomic_store_n(&as->hint, NULL, __ATOMIC_RELAXED);
     while ((l = list_first(&as->entries)) != NULL) {
         struct map_entry *e = list_entry(l, struct map_entry, link);
         int err = e->ops->unmap(as, e, e->start, e->end);
 
         KASSERT(err == 0, "a whole entry can always be unmapped");
-        aspace_remove_locked(as, e);
+        list_remove(&e->link);
         map_entry_destroy(e);
     }
+    as->counts.vsize = 0;
     region_clear_locked(as);
 }
 
@@ -118,7 +125,8 @@ void aspace_unref(struct aspace *as)
 
 /* ---- splitting and merging ---- */
 
-/* Split e at va into e = [start,va) and a new entry behind it. 0, -ENOMEM, or what the kind of mapping says. */
+/* Split e at va into e = [start,va) and a new entry behind it. 0, -ENOMEM, or what the kind of
+ * mapping says. */
 static int split_at(struct aspace *as, struct map_entry *e, vaddr_t va)
 {
     struct map_entry *second = map_entry_alloc();
@@ -165,8 +173,9 @@ static bool continues(const struct map_entry *a, const struct map_entry *b)
     return !a->obj_lock && !b->obj_lock;
 }
 
-/* Join e with its neighbours where they continue each other; returns the entry that holds e's range. Only entries
-   without object: an object's entries come from one mmap, and fork's objects are as large as their entry. */
+/* Join e with its neighbours where they continue each other; returns the entry that holds e's
+   range. Only entries without object: an object's entries come from one mmap, and fork's objects
+   are as large as their entry. */
 static struct map_entry *merge_around(struct aspace *as, struct map_entry *e)
 {
     struct list *l = list_next(&as->entries, &e->link);
@@ -193,10 +202,12 @@ static struct map_entry *merge_around(struct aspace *as, struct map_entry *e)
 
 static bool user_range_valid(vaddr_t va, uint64_t len)
 {
-    return len != 0 && ((va | len) & PAGE_MASK) == 0 && range_within(va, len, LAYOUT_P0_FIRST, LAYOUT_USER_TOP);
+    return len != 0 && ((va | len) & PAGE_MASK) == 0 &&
+           range_within(va, len, LAYOUT_P0_FIRST, LAYOUT_USER_TOP);
 }
 
-/* Choose or check the place of a new mapping. With MAPF_FIXED the range may hold entries, which the caller removes. */
+/* Choose or check the place of a new mapping. With MAPF_FIXED the range may hold entries, which the
+ * caller removes. */
 static int place(struct aspace *as, vaddr_t *va, uint64_t len, unsigned flags)
 {
     if (flags & (MAPF_FIXED | MAPF_FIXED_NOREPLACE)) {
@@ -254,7 +265,9 @@ static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned p
     }
     mutex_unlock(&as->lock);
     if (flags & MAPF_POPULATE)
-        aspace_populate(as, *va, len, (prot & MAP_W) != 0); /* what cannot be had now is had, or killed for, at its fault */
+        aspace_populate(as, *va, len,
+                        (prot & MAP_W) !=
+                            0); /* what cannot be had now is had, or killed for, at its fault */
     return 0;
 }
 

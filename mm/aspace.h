@@ -1,8 +1,8 @@
 /*
- * Address spaces: a page-table root, an ordered map of entries, regions. mm knows no processes: kernel/proc
- * owns one reference to a struct aspace for each process. All calls below: IPL 0, no spinlock; they take the
- * aspace mutex (MUTEX_ASPACE) unless they end in _locked. Addresses and lengths in bytes, page aligned unless said
- * otherwise. Return 0 or a negative errno.
+ * Address spaces: a page-table root, an ordered map of entries, regions. mm knows no processes:
+ * kernel/proc owns one reference to a struct aspace for each process. All calls below: IPL 0, no
+ * spinlock; they take the aspace mutex (MUTEX_ASPACE) unless they end in _locked. Addresses and
+ * lengths in bytes, page aligned unless said otherwise. Return 0 or a negative errno.
  */
 #ifndef MM_ASPACE_H
 #define MM_ASPACE_H
@@ -17,12 +17,12 @@
 #define MAP_W 2u
 #define MAP_X 4u
 
-#define MAPF_FIXED 0x1u       /* replace what is there */
+#define MAPF_FIXED           0x1u /* replace what is there */
 #define MAPF_FIXED_NOREPLACE 0x2u
-#define MAPF_SHARED 0x4u
-#define MAPF_GROWSDOWN 0x8u   /* stack: lowest page is a guard, grows on fault down to the limit */
-#define MAPF_POPULATE 0x10u
-#define MAPF_REGION 0x20u     /* placed by a region's owner (mm/region.c): may lie inside regions */
+#define MAPF_SHARED          0x4u
+#define MAPF_GROWSDOWN       0x8u /* stack: lowest page is a guard, grows on fault down to the limit */
+#define MAPF_POPULATE        0x10u
+#define MAPF_REGION          0x20u /* placed by a region's owner (mm/region.c): may lie inside regions */
 
 struct mm_object;
 struct map_entry;
@@ -30,106 +30,122 @@ struct aspace;
 
 enum fault_access { FAULT_READ, FAULT_WRITE, FAULT_EXEC };
 
-/* What a kind of mapping does. Anonymous and object mappings are mm/anon.c's; sections are mm/section_map.c's. */
+/* What a kind of mapping does. Anonymous and object mappings are mm/anon.c's; sections are
+ * mm/section_map.c's. */
 struct map_ops {
     const char *name;
-    /* Resolve a fault at page va, which the entry's protection allows. Aspace mutex held shared; an operation that has to wait
-       drops it, waits, takes it shared again and returns -EAGAIN: the entry is looked up anew. 0, -ENOMEM, -EFAULT, -EACCES. */
+    /* Resolve a fault at page va, which the entry's protection allows. Aspace mutex held shared; an
+       operation that has to wait drops it, waits, takes it shared again and returns -EAGAIN: the
+       entry is looked up anew. 0, -ENOMEM, -EFAULT, -EACCES. */
     int (*fault)(struct aspace *as, struct map_entry *e, vaddr_t va, enum fault_access access);
-    /* The whole entry goes (it was split before where needed): clear its PTEs, flush, free what belongs to the mapping and
-       emptied tables (pt_prune). Aspace mutex held exclusively. The entry itself is the caller's. */
+    /* The whole entry goes (it was split before where needed): clear its PTEs, flush, free what
+       belongs to the mapping and emptied tables (pt_prune). Aspace mutex held exclusively. The
+       entry itself is the caller's. */
     int (*unmap)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end);
-    /* fork: give the child its copy or share; the child's entry is already linked, a copy of e without object and smap.
-       src's mutex is held exclusively; nobody else can reach dst yet. */
-    int (*fork)(struct aspace *src, struct map_entry *e, struct aspace *dst, struct map_entry *child);
-    int (*protect)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end, unsigned prot);
-    /* e is about to be split at va; second is the new upper half, filled in but not linked, e still whole. An error refuses
-       the split (and with it the munmap or mprotect of a part). NULL: nothing to do. */
+    /* fork: give the child its copy or share; the child's entry is already linked, a copy of e
+       without object and smap. src's mutex is held exclusively; nobody else can reach dst yet. */
+    int (*fork)(struct aspace *src, struct map_entry *e, struct aspace *dst,
+                struct map_entry *child);
+    int (*protect)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
+                   unsigned prot);
+    /* e is about to be split at va; second is the new upper half, filled in but not linked, e still
+       whole. An error refuses the split (and with it the munmap or mprotect of a part). NULL:
+       nothing to do. */
     int (*split)(struct map_entry *e, struct map_entry *second, vaddr_t va);
-    /* Make [start,end) present, writably where the entry allows it. Mutex and -EAGAIN as for fault. NULL: nothing is done. */
+    /* Make [start,end) present, writably where the entry allows it. Mutex and -EAGAIN as for fault.
+     * NULL: nothing is done. */
     int (*populate)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end);
 };
 
-/* Nonpaged pool (map_entry_alloc). Protected by the aspace mutex; object, offset and needs_copy of an entry that has an
-   object are written under *obj_lock with the mutex at least shared, and read under either of *obj_lock and the mutex held
-   exclusively. */
+/* Nonpaged pool (map_entry_alloc). Protected by the aspace mutex; object, offset and needs_copy of
+   an entry that has an object are written under *obj_lock with the mutex at least shared, and read
+   under either of *obj_lock and the mutex held exclusively. */
 struct map_entry {
-    struct list link;         /* in address order */
+    struct list link;                        /* in address order */
     struct map_entry *left, *right, *parent; /* search tree (mm/aspace_tree.c) */
     vaddr_t start, end;
-    uint8_t prot;             /* MAP_* */
+    uint8_t prot; /* MAP_* */
     uint8_t max_prot;
-    uint8_t needs_copy;       /* symmetric copy pending: first write puts a new object in front */
+    uint8_t needs_copy; /* symmetric copy pending: first write puts a new object in front */
     uint8_t pad;
-    uint32_t heap;            /* search tree: random weight */
-    uint32_t flags;           /* MAPF_* */
+    uint32_t heap;  /* search tree: random weight */
+    uint32_t flags; /* MAPF_* */
     const struct map_ops *ops;
-    struct mm_object *object; /* NULL: private, never shared by fork; tested by obj_lock, which needs no lock */
-    uint64_t offset;          /* bytes into object or section */
-    struct spinlock *obj_lock;/* lock of the object's family, set with object: mutex exclusive */
-    struct list obj_link;     /* in object's list of entries; protected by *obj_lock */
-    vaddr_t low;              /* GROWSDOWN: lowest page used so far; atomic, a hint for walks */
-    struct aspace *aspace;    /* whose it is; constant once linked */
-    struct section_map *smap; /* section mappings: mm/section_map.h */
+    struct mm_object
+        *object; /* NULL: private, never shared by fork; tested by obj_lock, which needs no lock */
+    uint64_t offset;           /* bytes into object or section */
+    struct spinlock *obj_lock; /* lock of the object's family, set with object: mutex exclusive */
+    struct list obj_link;      /* in object's list of entries; protected by *obj_lock */
+    vaddr_t low;               /* GROWSDOWN: lowest page used so far; atomic, a hint for walks */
+    struct aspace *aspace;     /* whose it is; constant once linked */
+    struct section_map *smap;  /* section mappings: mm/section_map.h */
 };
 
-struct aspace_counts {        /* atomics, relaxed */
+struct aspace_counts { /* atomics, relaxed */
     uint64_t faults, demand_zero, cow, object_valid, file, stack_grow;
     uint64_t section_made_valid, section_l3_pickup, section_raced, section_global_valid;
-    uint64_t pt_pages;        /* private page-table pages owned now, all levels */
-    uint64_t rss;             /* pages mapped now, section pages excluded */
+    uint64_t pt_pages; /* private page-table pages owned now, all levels */
+    uint64_t rss;      /* pages mapped now, section pages excluded */
     uint64_t section_pages;
     uint64_t vsize;
 };
 
 struct aspace {
-    pfn_t root;               /* level-1 page; constant */
+    pfn_t root; /* level-1 page; constant */
     uint8_t home_rad;
-    uint32_t refs;            /* atomic */
-    cpumask_t loaded;         /* CPUs with root loaded: atomic */
+    uint32_t refs;    /* atomic */
+    cpumask_t loaded; /* CPUs with root loaded: atomic */
     struct mutex lock;
-    struct list entries;      /* of map_entry, by address */
+    struct list entries; /* of map_entry, by address */
     struct map_entry *tree;
-    struct list regions;      /* of struct region (mm/region.h), user-created */
+    struct list regions; /* of struct region (mm/region.h), user-created */
     uint64_t next_region_id;
-    struct map_entry *hint;   /* entry of the last fault; atomic hint, cleared when the entry goes */
-    struct spinlock pt_lock;  /* RANK_PTPAGE: taken to free a table page, and to walk the tables without the mutex (mm/rmap.c) */
-    bool dying;               /* last reference gone: no CPU has the root, nobody else looks */
-    uint32_t heap_seed;       /* search tree's weights */
+    struct map_entry *hint;  /* entry of the last fault; atomic hint, cleared when the entry goes */
+    struct spinlock pt_lock; /* RANK_PTPAGE: taken to free a table page, and to walk the tables
+                                without the mutex (mm/rmap.c) */
+    bool dying;              /* last reference gone: no CPU has the root, nobody else looks */
+    uint32_t heap_seed;      /* search tree's weights */
     struct aspace_counts counts;
 };
 
-/* Called, if set, with no lock held after entries have gone: what they mapped may have to be deleted (mm/section.c, at boot). */
+/* Called, if set, with no lock held after entries have gone: what they mapped may have to be
+ * deleted (mm/section.c, at boot). */
 extern void (*aspace_entries_gone)(void);
 
-struct aspace *aspace_create(unsigned rad);     /* NULL when memory is short */
+struct aspace *aspace_create(unsigned rad); /* NULL when memory is short */
 /* fork: a copy of src. NULL when memory is short; src is unchanged then. */
 struct aspace *aspace_fork(struct aspace *src);
 void aspace_ref(struct aspace *as);
-/* Last reference: everything is unmapped and freed. No CPU has the root loaded any more but perhaps this one, which switches to the system root first. */
+/* Last reference: everything is unmapped and freed. No CPU has the root loaded any more but perhaps
+ * this one, which switches to the system root first. */
 void aspace_unref(struct aspace *as);
 /* exec: unmap everything, regions included. */
 void aspace_clear(struct aspace *as);
 
 /* Private or shared anonymous memory. *va is the wish (0: none) and the result. */
 int aspace_map_anon(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags);
-/* An object (takes a reference of its own); private unless MAPF_SHARED: writes then go to a shadow. */
-int aspace_map_object(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags, struct mm_object *obj, uint64_t offset);
+/* An object (takes a reference of its own); private unless MAPF_SHARED: writes then go to a shadow.
+ */
+int aspace_map_object(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags,
+                      struct mm_object *obj, uint64_t offset);
 int aspace_unmap(struct aspace *as, vaddr_t va, uint64_t len);
 int aspace_protect(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot);
 /* Make [va, va+len) present as a fault would. */
 int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write);
 /* Is every page of the range free (no entry, no region)? */
 bool aspace_range_free_locked(struct aspace *as, vaddr_t va, uint64_t len);
-/* A free range of len bytes, aligned, within [low, high), from the low end or (down) the high end; created regions count as taken. 0 when none. */
-vaddr_t aspace_find_locked(struct aspace *as, uint64_t len, uint64_t align, vaddr_t low, vaddr_t high, bool down);
+/* A free range of len bytes, aligned, within [low, high), from the low end or (down) the high end;
+ * created regions count as taken. 0 when none. */
+vaddr_t aspace_find_locked(struct aspace *as, uint64_t len, uint64_t align, vaddr_t low,
+                           vaddr_t high, bool down);
 struct map_entry *aspace_lookup_locked(struct aspace *as, vaddr_t va);
 /* Insert an entry (from nonpaged pool) whose range is free. */
 void aspace_insert_locked(struct aspace *as, struct map_entry *e);
 int aspace_unmap_locked(struct aspace *as, vaddr_t va, uint64_t len);
 
-/* Page fault from trap dispatch, user or kernel mode. 0: retry the access. -EFAULT: SIGSEGV MAPERR; -EACCES: SIGSEGV ACCERR;
-   -ENOMEM: the process is to be killed and named. May wait. IPL 0 with no spinlock, else panics. */
+/* Page fault from trap dispatch, user or kernel mode. 0: retry the access. -EFAULT: SIGSEGV MAPERR;
+   -EACCES: SIGSEGV ACCERR; -ENOMEM: the process is to be killed and named. May wait. IPL 0 with no
+   spinlock, else panics. */
 int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access);
 /* Fault on a system-space address (paged pool). */
 int system_fault(vaddr_t va, enum fault_access access);
@@ -139,14 +155,18 @@ void map_entry_free(struct map_entry *e);
 
 /* Page-table walks and PTE writers: mm/pt.h. */
 
-void aspace_boot(void); /* system page tables, self-map, level-2 pages of system space; switch to the system root */
+void aspace_boot(void); /* system page tables, self-map, level-2 pages of system space; switch to
+                           the system root */
 extern uint64_t system_root_pfn;
 /* Map one page into system space (kernel stacks, pool, windows). KWE|KRE. */
-int kmap_page(vaddr_t va, pfn_t pfn); /* 0 or -ENOMEM; the caller owns va; any IPL up to IPL_CLOCK, locks below RANK_PFN */
-/* Undo; the pages come back to the caller or, with free_pages, are freed, after every CPU has dropped the translation.
-   Pages of the range that were never made valid are skipped. IPL below IPL_IPI, no lock that an IPI handler takes. */
+int kmap_page(vaddr_t va, pfn_t pfn); /* 0 or -ENOMEM; the caller owns va; any IPL up to IPL_CLOCK,
+                                         locks below RANK_PFN */
+/* Undo; the pages come back to the caller or, with free_pages, are freed, after every CPU has
+   dropped the translation. Pages of the range that were never made valid are skipped. IPL below
+   IPL_IPI, no lock that an IPI handler takes. */
 void kunmap_pages(vaddr_t va, uint64_t npages, bool free_pages);
-/* Make a range of system space demand zero: system_fault gives each page at first touch (paged pool). 0 or -ENOMEM. */
+/* Make a range of system space demand zero: system_fault gives each page at first touch (paged
+ * pool). 0 or -ENOMEM. */
 int kmap_demand_zero(vaddr_t va, uint64_t npages);
 /* The page at a system address, PFN_NONE when it is not valid. */
 pfn_t kmap_lookup(vaddr_t va);

@@ -17,6 +17,9 @@ struct aspace *aspace_new(unsigned rad);
 extern const struct map_ops anon_ops;
 int anon_fork(struct aspace *src, struct map_entry *e, struct aspace *dst, struct map_entry *child);
 
-static inline void count_add(uint64_t *counter, uint64_t n) { __atomic_fetch_add(counter, n, __ATOMIC_RELAXED); }
+static inline void count_add(uint64_t *counter, uint64_t n)
+{
+    __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
 
 #endif

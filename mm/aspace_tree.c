@@ -1,9 +1,10 @@
 /*
  * The map of an address space: entries in a list by address, and in a search tree over it.
  *
- * The tree is a treap: a binary search tree by start address that is at the same time a heap by a random weight, so its
- * expected depth is logarithmic whatever the order of insertions. Each operation is a walk and some rotations; nothing is
- * stored for balance but the weight. All of it is protected by the aspace mutex (exclusive to change).
+ * The tree is a treap: a binary search tree by start address that is at the same time a heap by a
+ * random weight, so its expected depth is logarithmic whatever the order of insertions. Each
+ * operation is a walk and some rotations; nothing is stored for balance but the weight. All of it
+ * is protected by the aspace mutex (exclusive to change).
  */
 #include "mm/aspace_private.h"
 
@@ -131,7 +132,8 @@ void aspace_remove_locked(struct aspace *as, struct map_entry *e)
     as->counts.vsize -= e->end - e->start;
 }
 
-/* End of the lowest, or start of the highest, created region that touches [va, va+len); 0 when none does. */
+/* End of the lowest, or start of the highest, created region that touches [va, va+len); 0 when none
+ * does. */
 static vaddr_t region_in_way(struct aspace *as, vaddr_t va, uint64_t len, bool down)
 {
     struct region *r;
@@ -139,13 +141,14 @@ static vaddr_t region_in_way(struct aspace *as, vaddr_t va, uint64_t len, bool d
     if (list_empty(&as->regions) || !region_overlaps_locked(as, va, len))
         return 0;
     if (down) {
-        list_for_each_entry(r, &as->regions, link)
-            if (range_overlaps(r->start, r->start + r->length, va, va + len))
-                return r->start;
+        list_for_each_entry(
+            r, &as->regions,
+            link) if (range_overlaps(r->start, r->start + r->length, va, va + len)) return r->start;
     } else {
-        list_for_each_entry_reverse(r, &as->regions, link)
-            if (range_overlaps(r->start, r->start + r->length, va, va + len))
-                return r->start + r->length;
+        list_for_each_entry_reverse(r, &as->regions,
+                                    link) if (range_overlaps(r->start, r->start + r->length, va,
+                                                             va + len)) return r->start +
+            r->length;
     }
     return 0;
 }
@@ -200,7 +203,8 @@ static vaddr_t find_down(struct aspace *as, uint64_t len, uint64_t align, vaddr_
     }
 }
 
-vaddr_t aspace_find_locked(struct aspace *as, uint64_t len, uint64_t align, vaddr_t low, vaddr_t high, bool down)
+vaddr_t aspace_find_locked(struct aspace *as, uint64_t len, uint64_t align, vaddr_t low,
+                           vaddr_t high, bool down)
 {
     if (align < PAGE_SIZE)
         align = PAGE_SIZE;

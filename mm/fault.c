@@ -1,11 +1,13 @@
 /*
  * Page faults on user addresses, from user mode or from the kernel's accesses to user memory.
  *
- * The aspace mutex is held shared for the whole of a fault, so faults of several threads run side by side; the map, the
- * regions and the existence of page tables stand still meanwhile. What two faults may do to one PTE at once is the rule on top
- * of mm/pt.h. A fault that has to wait for a pager drops the mutex first and looks everything up anew afterwards.
+ * The aspace mutex is held shared for the whole of a fault, so faults of several threads run side
+ * by side; the map, the regions and the existence of page tables stand still meanwhile. What two
+ * faults may do to one PTE at once is the rule on top of mm/pt.h. A fault that has to wait for a
+ * pager drops the mutex first and looks everything up anew afterwards.
  *
- * Panics at raised IPL or with a spinlock held, by the checks of the mutex (kernel/sched/mutex.h): such a fault could wait.
+ * Panics at raised IPL or with a spinlock held, by the checks of the mutex (kernel/sched/mutex.h):
+ * such a fault could wait.
  */
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/errno.h"

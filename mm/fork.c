@@ -1,17 +1,19 @@
 /*
  * fork: a copy of an address space.
  *
- * Regions first, then entry by entry through map_ops. Private memory is copied symmetrically (mm/object.c): pages that no
- * fork has seen belong to their PTEs, so they first move into a new object; then parent and child map the same object, marked
- * needs_copy, and the parent's PTEs lose their write access. The child gets the PTEs of private memory with it, read-only,
- * because it is about to touch most of them, and a copied PTE costs a tenth of a fault. Shared memory is not copied: a
- * fault maps 16 pages at a time, only where the child looks.
+ * Regions first, then entry by entry through map_ops. Private memory is copied symmetrically
+ * (mm/object.c): pages that no fork has seen belong to their PTEs, so they first move into a new
+ * object; then parent and child map the same object, marked needs_copy, and the parent's PTEs lose
+ * their write access. The child gets the PTEs of private memory with it, read-only, because it is
+ * about to touch most of them, and a copied PTE costs a tenth of a fault. Shared memory is not
+ * copied: a fault maps 16 pages at a time, only where the child looks.
  *
- * The parent's translations are flushed once, at the end, before the mutex is dropped and before the child can run: until then
- * another thread of the parent may write through an old translation, which is as if it had written before the fork.
+ * The parent's translations are flushed once, at the end, before the mutex is dropped and before
+ * the child can run: until then another thread of the parent may write through an old translation,
+ * which is as if it had written before the fork.
  *
- * Out of memory: what the child has so far is torn down. The parent's memory may have moved into objects, which changes
- * nothing that it can see.
+ * Out of memory: what the child has so far is torn down. The parent's memory may have moved into
+ * objects, which changes nothing that it can see.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
@@ -83,7 +85,8 @@ static int move_pages(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
     return 0;
 }
 
-/* Give a private entry without object one that holds its pages. An entry without pages stays as it is. */
+/* Give a private entry without object one that holds its pages. An entry without pages stays as it
+ * is. */
 static int move_into_object(struct part *x)
 {
     struct map_entry *e = x->e;
@@ -195,7 +198,8 @@ struct aspace *aspace_fork(struct aspace *src)
     dst->next_region_id = src->next_region_id;
     err = region_fork_locked(src, dst);
     if (!err)
-        list_for_each_entry(e, &src->entries, link) {
+        list_for_each_entry(e, &src->entries, link)
+        {
             err = fork_entry(src, e, dst);
             if (err)
                 break;

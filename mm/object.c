@@ -1,40 +1,46 @@
 /*
  * Objects: what address spaces map.
  *
- * An object is a set of pages with an index (mm/object_index.c), perhaps a pager that has what is not there, perhaps a shadow:
- * the object that it was copied from, looked at where the object itself has no page. Who owns a page? The object whose
- * index holds it; nothing else counts mappings. A PTE that maps an object's page is found from the object: its list of map
- * entries, and those of its copies (mm/rmap.c). So mapping and unmapping cost no atomic operation on the page, and a page leaves
- * its object only after its PTEs were found and flushed, or when no entry can reach it.
+ * An object is a set of pages with an index (mm/object_index.c), perhaps a pager that has what is
+ * not there, perhaps a shadow: the object that it was copied from, looked at where the object
+ * itself has no page. Who owns a page? The object whose index holds it; nothing else counts
+ * mappings. A PTE that maps an object's page is found from the object: its list of map entries, and
+ * those of its copies (mm/rmap.c). So mapping and unmapping cost no atomic operation on the page,
+ * and a page leaves its object only after its PTEs were found and flushed, or when no entry can
+ * reach it.
  *
- * Symmetric copy (mm/fork.c, mm/object_copy.c): fork lets parent and child map the same object, both marked needs_copy, all
- * PTEs read-only. Whoever writes first gets a new, empty object in front, whose shadow is the shared one:
+ * Symmetric copy (mm/fork.c, mm/object_copy.c): fork lets parent and child map the same object,
+ * both marked needs_copy, all PTEs read-only. Whoever writes first gets a new, empty object in
+ * front, whose shadow is the shared one:
  *
- *     before the fork       after it                 after the parent wrote       after the child ended
- *     parent -> O           parent --> O             parent -> S -> O             parent -> S or O, merged
- *                           child  --'               child  ------'
+ *     before the fork       after it                 after the parent wrote       after the child
+ * ended parent -> O           parent --> O             parent -> S -> O             parent -> S or
+ * O, merged child  --'               child  ------'
  *
- * Reading through a shadow maps the source's page and copies nothing. When only one copy is left as an object's user the two
- * are merged (object_collapse_locked), so chains stay as long as there are live users at every joint, and no longer.
+ * Reading through a shadow maps the source's page and copies nothing. When only one copy is left as
+ * an object's user the two are merged (object_collapse_locked), so chains stay as long as there are
+ * live users at every joint, and no longer.
  *
- * Locks: an object and everything that was ever copied from it, its family, share one spinlock out of a fixed number
- * (RANK_OBJECT), because a fault walks from copy to source and a reverse walk the other way, and both would need several locks
- * of one rank. Two families may share a lock by chance, which costs contention only. It protects the objects' fields, their
- * indexes and lists, the entries' object, offset and needs_copy, and the level-3 PTEs of entries with an object. Pager operations are
- * called without it.
+ * Locks: an object and everything that was ever copied from it, its family, share one spinlock out
+ * of a fixed number (RANK_OBJECT), because a fault walks from copy to source and a reverse walk the
+ * other way, and both would need several locks of one rank. Two families may share a lock by
+ * chance, which costs contention only. It protects the objects' fields, their indexes and lists,
+ * the entries' object, offset and needs_copy, and the level-3 PTEs of entries with an object. Pager
+ * operations are called without it.
  *
- * Out of memory: an index node or an object that cannot be had makes the fault or the call fail with -ENOMEM before anything
- * has changed. A merge that runs out of memory stops half way, which is consistent: a page is found in either object.
+ * Out of memory: an index node or an object that cannot be had makes the fault or the call fail
+ * with -ENOMEM before anything has changed. A merge that runs out of memory stops half way, which
+ * is consistent: a page is found in either object.
  *
- * A process that dies: its entries are detached; an object whose last reference goes while a pager still owes answers
- * stays, dead and unreachable, until the last of them.
+ * A process that dies: its entries are detached; an object whose last reference goes while a pager
+ * still owes answers stays, dead and unreachable, until the last of them.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "mm/object_private.h"
 #include "mm/pool.h"
 
-#define FAMILIES 64u /* more than CPUs by far, so that unrelated families seldom meet */
+#define FAMILIES   64u /* more than CPUs by far, so that unrelated families seldom meet */
 #define FREE_BATCH 32u
 
 static struct spinlock family_locks[FAMILIES] = {
@@ -43,12 +49,11 @@ static uint32_t next_family; /* atomic */
 
 struct mm_object *object_create_in(struct spinlock *family, uint64_t npages)
 {
-    struct mm_object *o = npp_alloc_zeroed(sizeof(*o));
+    struct mm_object *o = npp_alloc(sizeof(*o));
 
     if (!o)
         return NULL;
-    o->lock = family;
-    o->npages = npages;
+    *o = (struct mm_object){.lock = family, .npages = npages};
     list_init(&o->copies);
     list_init(&o->copy_link);
     list_init(&o->entries);
@@ -110,8 +115,11 @@ static bool free_slot(struct mm_object *o, uint64_t offset, slot_t *s, void *arg
 /* Free the pages of [from,to), which no PTE maps. */
 static void free_range(struct mm_object *o, uint64_t from, uint64_t to)
 {
-    struct page_batch b = {.n = 0};
+    struct page_batch b;
 
+    if (o->resident == 0)
+        return;
+    b.n = 0;
     index_for_each(o, from, to, free_slot, &b);
     if (b.n)
         page_free_bulk(b.pages, b.n);
@@ -173,7 +181,8 @@ void object_unref(struct mm_object *o)
 void object_attach_entry_locked(struct mm_object *o, struct map_entry *e)
 {
     e->object = o;
-    if (e->obj_lock != o->lock) /* read without the lock; a new object of the same family changes nothing */
+    if (e->obj_lock !=
+        o->lock) /* read without the lock; a new object of the same family changes nothing */
         e->obj_lock = o->lock;
     list_add_tail(&o->entries, &e->obj_link);
     o->refs++;
@@ -198,7 +207,8 @@ static bool only_ours(const struct mm_object *o, const struct map_entry *gone)
 
     if (o->ops || o->ncopies)
         return false;
-    list_for_each_entry(e, &o->entries, obj_link) {
+    list_for_each_entry(e, &o->entries, obj_link)
+    {
         if (entry_first(e) < last && first < entry_first(e) + entry_pages(e))
             return false;
         entries++;

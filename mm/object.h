@@ -1,7 +1,7 @@
 /*
- * Objects: what address spaces map. An object has pages, perhaps a pager, a shadow (what it was copied
- * from) and copies. fork's copy of private memory is symmetric (Mach's): source and copy both get a new
- * object in front when they write; a middle object with one user is collapsed.
+ * Objects: what address spaces map. An object has pages, perhaps a pager, a shadow (what it was
+ * copied from) and copies. fork's copy of private memory is symmetric (Mach's): source and copy
+ * both get a new object in front when they write; a middle object with one user is collapsed.
  */
 #ifndef MM_OBJECT_H
 #define MM_OBJECT_H
@@ -11,14 +11,16 @@
 
 struct mm_object;
 
-/* An object behind a pager, npages long; reference 1 to the caller. NULL when memory is short. ops NULL: anonymous, zero filled. */
+/* An object behind a pager, npages long; reference 1 to the caller. NULL when memory is short. ops
+ * NULL: anonymous, zero filled. */
 struct mm_object *object_create(uint64_t npages, const struct pager_ops *ops, void *pager_data);
 void object_ref(struct mm_object *o);
 void object_unref(struct mm_object *o);
 void *object_pager_data(struct mm_object *o);
 /* For file read/write through the same pages: find a page (referenced), or PFN_NONE. */
 pfn_t object_page_try_get(struct mm_object *o, uint64_t offset);
-/* Find it, asking the pager and waiting when needed; 0 with a reference in *out, or negative errno. */
+/* Find it, asking the pager and waiting when needed; 0 with a reference in *out, or negative errno.
+ */
 int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t *out);
 /* Drop pages from offset on (truncate): unmapped everywhere, freed. */
 void object_truncate(struct mm_object *o, uint64_t npages);

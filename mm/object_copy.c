@@ -1,9 +1,10 @@
 /*
- * Symmetric copy: putting an object in front, and merging two of which one is the other's only user. The picture stands in
- * mm/object.c.
+ * Symmetric copy: putting an object in front, and merging two of which one is the other's only
+ * user. The picture stands in mm/object.c.
  *
- * A merge keeps the object with more resident pages and moves the pages of the other, where their geometry is the same:
- * the parent of many short-lived children has a few pages copied in front and everything else behind.
+ * A merge keeps the object with more resident pages and moves the pages of the other, where their
+ * geometry is the same: the parent of many short-lived children has a few pages copied in front and
+ * everything else behind.
  */
 #include "kernel/base/panic.h"
 #include "mm/object_private.h"
@@ -28,9 +29,10 @@ bool object_shadow_entry_locked(struct map_entry *e)
 
 struct move {
     struct mm_object *to;
-    uint64_t minus;   /* offset here less this is the offset there */
-    bool override;    /* a page that is there already is replaced; else it hides ours */
-    bool stopped;     /* no memory for an index node: what was moved so far is found there, the rest here */
+    uint64_t minus; /* offset here less this is the offset there */
+    bool override;  /* a page that is there already is replaced; else it hides ours */
+    bool stopped;   /* no memory for an index node: what was moved so far is found there, the rest
+                       here */
 };
 
 static bool move_slot(struct mm_object *from, uint64_t offset, slot_t *s, void *arg)
@@ -46,7 +48,7 @@ static bool move_slot(struct mm_object *from, uint64_t offset, slot_t *s, void *
     }
     if (*there & SLOT_PRESENT) {
         if (!m->override)
-            return true; /* stays behind, to be freed with the object */
+            return true;              /* stays behind, to be freed with the object */
         page_unref(slot_pfn(*there)); /* hidden by ours, so nothing maps it */
         m->to->resident--;
     }
@@ -69,11 +71,9 @@ static struct mm_object *merge_into_source(struct mm_object *source, struct mm_o
     if (m.stopped)
         return NULL;
     list_remove(&front->copy_link);
-    list_for_each_entry(e, &front->entries, obj_link)
-        e->object = source;
+    list_for_each_entry(e, &front->entries, obj_link) e->object = source;
     list_splice_tail(&source->entries, &front->entries);
-    list_for_each_entry(c, &front->copies, copy_link)
-        c->shadow = source;
+    list_for_each_entry(c, &front->copies, copy_link) c->shadow = source;
     list_splice_tail(&source->copies, &front->copies);
     source->npages = front->npages;
     source->ncopies = front->ncopies;
@@ -83,12 +83,15 @@ static struct mm_object *merge_into_source(struct mm_object *source, struct mm_o
     return front;
 }
 
-/* Keep the front: what it can see of the source's pages moves, and the source's own shadow is its shadow. */
+/* Keep the front: what it can see of the source's pages moves, and the source's own shadow is its
+ * shadow. */
 static struct mm_object *merge_into_front(struct mm_object *source, struct mm_object *front)
 {
     struct move m = {.to = front, .minus = front->shadow_offset};
 
-    index_for_each(source, front->shadow_offset, front->shadow_offset + front->npages, move_slot, &m);
+    if (source->resident)
+        index_for_each(source, front->shadow_offset, front->shadow_offset + front->npages,
+                       move_slot, &m);
     if (m.stopped)
         return NULL;
     list_remove(&front->copy_link);

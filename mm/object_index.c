@@ -1,6 +1,7 @@
 /*
- * Page index of an object: offset in pages to slot_t (mm/object_private.h). Pure apart from the pool; the object's lock is
- * held around every call. Nodes are never freed before the object; an emptied one is used again by the same offsets.
+ * Page index of an object: offset in pages to slot_t (mm/object_private.h). Pure apart from the
+ * pool; the object's lock is held around every call. Nodes are never freed before the object; an
+ * emptied one is used again by the same offsets.
  */
 #include "kernel/base/bitops.h"
 #include "mm/object_private.h"
@@ -9,7 +10,10 @@
 static struct index_node *node_alloc(void) { return npp_alloc_zeroed(sizeof(struct index_node)); }
 
 /* Number of offsets that a tree of this height reaches. */
-static inline uint64_t capacity(unsigned height) { return UINT64_C(1) << (INDEX_BITS * (height + 1)); }
+static inline uint64_t capacity(unsigned height)
+{
+    return UINT64_C(1) << (INDEX_BITS * (height + 1));
+}
 static inline unsigned slot_at(uint64_t offset, unsigned height)
 {
     return (offset >> (INDEX_BITS * height)) & (INDEX_SLOTS - 1);
@@ -81,19 +85,21 @@ static bool grow(struct mm_object *o)
 
 slot_t *index_create(struct mm_object *o, uint64_t offset)
 {
-    slot_t *s = index_find(o, offset);
     struct index_node *n;
 
-    if (likely(s))
-        return s;
     if (!o->root) {
         o->root = node_alloc();
-        o->leaf_base = offset & ~(uint64_t)(INDEX_SLOTS - 1);
-        return o->root ? &o->root->slot[offset & (INDEX_SLOTS - 1)] : NULL;
-    }
-    while (o->height == 0 || offset >= capacity(o->height))
-        if (!grow(o))
+        if (!o->root)
             return NULL;
+        o->leaf_base = offset & ~(uint64_t)(INDEX_SLOTS - 1);
+    }
+    if (o->height == 0 ? o->leaf_base != (offset & ~(uint64_t)(INDEX_SLOTS - 1))
+                       : offset >= capacity(o->height)) {
+        do {
+            if (!grow(o))
+                return NULL;
+        } while (offset >= capacity(o->height));
+    }
     n = o->root;
     for (unsigned h = o->height; h > 0; h--) {
         uint64_t *down = &n->slot[slot_at(offset, h)];
@@ -105,27 +111,31 @@ slot_t *index_create(struct mm_object *o, uint64_t offset)
         }
         n = (struct index_node *)*down;
     }
+    n->used |= UINT64_C(1) << (offset & (INDEX_SLOTS - 1));
     return &n->slot[offset & (INDEX_SLOTS - 1)];
 }
 
 typedef bool slot_fn(struct mm_object *o, uint64_t offset, slot_t *s, void *arg);
 
-static bool leaf_for_each(struct mm_object *o, struct index_node *leaf, uint64_t base, uint64_t from, uint64_t to,
-                          slot_fn *fn, void *arg)
+static bool leaf_for_each(struct mm_object *o, struct index_node *leaf, uint64_t base,
+                          uint64_t from, uint64_t to, slot_fn *fn, void *arg)
 {
-    uint64_t first = from > base ? from - base : 0;
-    uint64_t last = to - base < INDEX_SLOTS ? to - base : INDEX_SLOTS;
+    for (uint64_t used = leaf->used; used; used &= used - 1) {
+        unsigned i = bit_lowest(used);
+        uint64_t offset = base + i;
 
-    if (to <= base)
-        return true;
-    for (uint64_t i = first; i < last; i++)
-        if (leaf->slot[i] && !fn(o, base + i, &leaf->slot[i], arg))
+        if (offset < from || offset >= to)
+            continue;
+        if (leaf->slot[i] && !fn(o, offset, &leaf->slot[i], arg))
             return false;
+        if (!leaf->slot[i])
+            leaf->used &= ~(UINT64_C(1) << i);
+    }
     return true;
 }
 
-static bool node_for_each(struct mm_object *o, struct index_node *n, unsigned h, uint64_t base, uint64_t from,
-                          uint64_t to, slot_fn *fn, void *arg)
+static bool node_for_each(struct mm_object *o, struct index_node *n, unsigned h, uint64_t base,
+                          uint64_t from, uint64_t to, slot_fn *fn, void *arg)
 {
     uint64_t span = UINT64_C(1) << (INDEX_BITS * h); /* offsets behind one slot */
 

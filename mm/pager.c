@@ -1,18 +1,21 @@
 /*
  * Pagers: requests, their answers, and what a pager may do to pages that are mapped.
  *
- * A request is a mark in the object's page index (SLOT_GET, SLOT_UPGRADE, SLOT_PUT) and a count of answers owed; nothing
- * else is kept, so an answer may come at once, from inside the operation, or much later, from any CPU and in any order, and
- * finds the request by object and offset. Whoever faults on such a page waits on a queue chosen by a hash of the two, holding
- * neither mutex nor lock, and looks again from the beginning when woken: the page may have come, may have come and gone again
- * (mm_downgrade), or may have been refused. A refusal stays in the slot (SLOT_ERROR) for those who waited for it; somebody
- * who comes later asks again.
+ * A request is a mark in the object's page index (SLOT_GET, SLOT_UPGRADE, SLOT_PUT) and a count of
+ * answers owed; nothing else is kept, so an answer may come at once, from inside the operation, or
+ * much later, from any CPU and in any order, and finds the request by object and offset. Whoever
+ * faults on such a page waits on a queue chosen by a hash of the two, holding neither mutex nor
+ * lock, and looks again from the beginning when woken: the page may have come, may have come and
+ * gone again (mm_downgrade), or may have been refused. A refusal stays in the slot (SLOT_ERROR) for
+ * those who waited for it; somebody who comes later asks again.
  *
- * An answer to an object whose last user has gone finds it marked dead and only counts down; the last one frees it.
+ * An answer to an object whose last user has gone finds it marked dead and only counts down; the
+ * last one frees it.
  *
- * Locks: the object's family lock (mm/object.c) for every state change; page installation in mm/anon.c happens under the same
- * lock hold that found the page present, so a page taken back in the middle of a fault is either still absent when the fault
- * looks, or mapped and then found by the reverse walk.
+ * Locks: the object's family lock (mm/object.c) for every state change; page installation in
+ * mm/anon.c happens under the same lock hold that found the page present, so a page taken back in
+ * the middle of a fault is either still absent when the fault looks, or mapped and then found by
+ * the reverse walk.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
@@ -51,7 +54,10 @@ static void unlock_answered(struct mm_object *o, ipl_t ipl)
         object_free_memory(o);
 }
 
-static slot_t error_slot(int err) { return SLOT_ERROR | ((slot_t)(-err & 0xFFFF) << SLOT_ERRNO_SHIFT); }
+static slot_t error_slot(int err)
+{
+    return SLOT_ERROR | ((slot_t)(-err & 0xFFFF) << SLOT_ERRNO_SHIFT);
+}
 static slot_t without_error(slot_t s) { return s & ~(SLOT_ERROR | (0xFFFFul << SLOT_ERRNO_SHIFT)); }
 
 /* Put the page at a present slot out of the object. No PTE maps it. Lock held. */
@@ -67,7 +73,8 @@ void object_take_page_locked(struct mm_object *o, uint64_t offset, slot_t *s)
     rmap_restrict_locked(o, offset, slot_pfn(*s), 0);
     if (*s & SLOT_PUT)
         *s = (*s & ~SLOT_W) | SLOT_TAKE;
-    else /* an upgrade under way becomes a get: its answer brings a page, or sends those who wait to ask anew */
+    else /* an upgrade under way becomes a get: its answer brings a page, or sends those who wait to
+            ask anew */
         drop_page_locked(o, s, *s & SLOT_UPGRADE ? SLOT_GET : 0);
 }
 
@@ -121,7 +128,8 @@ int pager_request_unlock(struct mm_object *o, uint64_t offset, unsigned access, 
     }
     o->pending++;
     spin_unlock(o->lock, ipl);
-    err = asked == SLOT_GET ? o->ops->get(o, offset, 1, access) : o->ops->upgrade(o, offset, 1, access);
+    err = asked == SLOT_GET ? o->ops->get(o, offset, 1, access)
+                            : o->ops->upgrade(o, offset, 1, access);
     ipl = spin_lock(o->lock);
     s = index_find(o, offset);
     if (err == 0) {
@@ -158,7 +166,8 @@ int mm_supply(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
         }
         *s = (without_error(*s) & ~SLOT_UPGRADE) | granted;
     } else if (o->dead || offset >= o->npages || pfn.n == 0) {
-        /* Nobody left, cut off meanwhile, or an upgrade whose page was taken back: those who wait ask anew. */
+        /* Nobody left, cut off meanwhile, or an upgrade whose page was taken back: those who wait
+         * ask anew. */
         *s = 0;
         if (pfn.n) {
             page_free(pfn);
@@ -189,7 +198,8 @@ void mm_deny(struct mm_object *o, uint64_t offset, uint64_t count, int err)
     unlock_answered(o, ipl);
 }
 
-/* Give the page to the pager's put; the lock is dropped for the call. It stays present, read-only. */
+/* Give the page to the pager's put; the lock is dropped for the call. It stays present, read-only.
+ */
 static void put_unlock(struct mm_object *o, uint64_t offset, slot_t *s, slot_t extra, ipl_t ipl)
 {
     int err;
@@ -307,7 +317,8 @@ int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t
             spin_unlock(o->lock, ipl);
             return -EFAULT;
         }
-        if ((v & SLOT_PRESENT) && !(v & SLOT_TAKE) && (!(access & MAP_W) || ((v & SLOT_W) && !(v & SLOT_PUT)))) {
+        if ((v & SLOT_PRESENT) && !(v & SLOT_TAKE) &&
+            (!(access & MAP_W) || ((v & SLOT_W) && !(v & SLOT_PUT)))) {
             if ((access & MAP_W) && o->ops && o->ops->put)
                 *s |= SLOT_DIRTY;
             *out = slot_pfn(v);

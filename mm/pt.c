@@ -1,20 +1,23 @@
 /*
- * Page tables: walks, making and freeing of private tables, the system root and mapped system space.
+ * Page tables: walks, making and freeing of private tables, the system root and mapped system
+ * space.
  *
- * A walk goes through KSEG, so it needs neither the address space to be loaded nor a translation. The self-map (level-1
- * entry 1023 maps the level-1 page) exists for the hardware's view and for readers in page-table space; it is why a table
- * that is freed also has its page-table-space address invalidated before the page is used again (tb_gather_table):
+ * A walk goes through KSEG, so it needs neither the address space to be loaded nor a translation.
+ * The self-map (level-1 entry 1023 maps the level-1 page) exists for the hardware's view and for
+ * readers in page-table space; it is why a table that is freed also has its page-table-space
+ * address invalidated before the page is used again (tb_gather_table):
  *
- *     CPU 0: clears the level-2 PTE, frees the table        CPU 1: reads PT space, old translation of the table page
- *     CPU 0: the page goes to a new owner                    CPU 1: reads the new owner's data
+ *     CPU 0: clears the level-2 PTE, frees the table        CPU 1: reads PT space, old translation
+ * of the table page CPU 0: the page goes to a new owner                    CPU 1: reads the new
+ * owner's data
  *
- * System space: level-1 entries 768.. are the same in every root. Their level-2 pages are made here at boot and never
- * change, so a root made at any time sees every later system mapping. A system level-3 table is made at the first mapping
- * in its 8 MiB and stays. No lock: a table is installed by compare-and-swap (the loser frees its page), a PTE is stored by
- * the owner of the address.
+ * System space: level-1 entries 768.. are the same in every root. Their level-2 pages are made here
+ * at boot and never change, so a root made at any time sees every later system mapping. A system
+ * level-3 table is made at the first mapping in its 8 MiB and stays. No lock: a table is installed
+ * by compare-and-swap (the loser frees its page), a PTE is stored by the owner of the address.
  *
- * Out of memory: pt_create and kmap_page say so and leave behind at most an empty table, which pt_prune finds when the
- * mapping that it was made for goes.
+ * Out of memory: pt_create and kmap_page say so and leave behind at most an empty table, which
+ * pt_prune finds when the mapping that it was made for goes.
  */
 #include "mm/pt.h"
 
@@ -112,7 +115,8 @@ vaddr_t pt_skip_holes(struct aspace *as, vaddr_t va, vaddr_t end)
     return end;
 }
 
-/* Clear the upper-level PTE p and hand its empty table over. pt_lock keeps reverse walks out, unless nobody can walk. */
+/* Clear the upper-level PTE p and hand its empty table over. pt_lock keeps reverse walks out,
+ * unless nobody can walk. */
 static void table_drop(struct aspace *as, pte_t *p, vaddr_t va, unsigned level, struct tb_gather *g)
 {
     pfn_t pfn = pte_pfn(*p);

@@ -1,9 +1,10 @@
 /*
- * Mapped system space: the system root, its level-2 pages, and the mapping of single pages (kernel stacks, pools, windows).
- * The essay of mm/pt.c says why no lock is needed.
+ * Mapped system space: the system root, its level-2 pages, and the mapping of single pages (kernel
+ * stacks, pools, windows). The essay of mm/pt.c says why no lock is needed.
  *
- * A system PTE is zero (nothing), demand zero (PTE_FORM_DZRO: system_fault gives a page), or valid. From valid to anything
- * else every CPU is made to drop the translation, because system space is loaded everywhere.
+ * A system PTE is zero (nothing), demand zero (PTE_FORM_DZRO: system_fault gives a page), or valid.
+ * From valid to anything else every CPU is made to drop the translation, because system space is
+ * loaded everywhere.
  */
 #include "arch/alpha/hw/layout.h"
 #include "arch/alpha/hw/tb.h"
@@ -14,7 +15,7 @@
 #include "mm/object_private.h"
 #include "mm/pt.h"
 
-#define SYSTEM_PTE (PTE_V | PTE_KRE | PTE_KWE | PTE_FOE | PTE_ASM)
+#define SYSTEM_PTE      (PTE_V | PTE_KRE | PTE_KWE | PTE_FOE | PTE_ASM)
 #define PTE_DEMAND_ZERO ((pte_t)PTE_FORM_DZRO << PTE_FORM_SHIFT)
 
 static bool is_system_space(vaddr_t va)

@@ -1,11 +1,13 @@
 /*
- * Reverse walk: from an object's page to the PTEs that map it, through the object's map entries and those of its copies.
+ * Reverse walk: from an object's page to the PTEs that map it, through the object's map entries and
+ * those of its copies.
  *
- * It runs without any aspace mutex, called by pagers and truncation. What it needs to stand still does: lists, entries'
- * objects and offsets, and the PTEs of these entries by the family's lock, which the caller holds; the tables that the PTEs lie
- * in by pt_lock. An entry's range may be cut at its end by a split at the same time: the cut-off part is on the list before
- * that, so no page is missed, and a PTE counts only if it maps this very page. An entry whose unmapping is under way has no
- * PTEs left or is still on the list.
+ * It runs without any aspace mutex, called by pagers and truncation. What it needs to stand still
+ * does: lists, entries' objects and offsets, and the PTEs of these entries by the family's lock,
+ * which the caller holds; the tables that the PTEs lie in by pt_lock. An entry's range may be cut
+ * at its end by a split at the same time: the cut-off part is on the list before that, so no page
+ * is missed, and a PTE counts only if it maps this very page. An entry whose unmapping is under way
+ * has no PTEs left or is still on the list.
  */
 #include "mm/object_private.h"
 #include "mm/pt.h"
@@ -33,7 +35,8 @@ static void restrict_entries(struct mm_object *o, uint64_t offset, pfn_t pfn, un
 {
     struct map_entry *e;
 
-    list_for_each_entry(e, &o->entries, obj_link) {
+    list_for_each_entry(e, &o->entries, obj_link)
+    {
         uint64_t first = e->offset >> PAGE_SHIFT;
 
         if (offset >= first && offset - first < (e->end - e->start) >> PAGE_SHIFT)
@@ -41,13 +44,15 @@ static void restrict_entries(struct mm_object *o, uint64_t offset, pfn_t pfn, un
     }
 }
 
-/* Through the tree of copies without recursion: down to the first copy, else to the next one, else up. */
+/* Through the tree of copies without recursion: down to the first copy, else to the next one, else
+ * up. */
 void rmap_restrict_locked(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
 {
     struct mm_object *at = o;
 
     for (;;) {
-        bool inside = at == o || offset < at->npages; /* else the page lies outside what this copy sees */
+        bool inside = at == o ||
+                      offset < at->npages; /* else the page lies outside what this copy sees */
         struct list *next = NULL;
 
         if (inside) {

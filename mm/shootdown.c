@@ -1,24 +1,28 @@
 /*
  * Translation-buffer shootdown.
  *
- * A gather collects the addresses whose PTEs were changed and the pages that are to be freed; the flush invalidates them
- * here, asks every other CPU that can hold such a translation to do the same, waits for the answers, and only then gives
- * the pages back (style 23): no page reaches a new owner while any CPU can still reach it through an old translation.
+ * A gather collects the addresses whose PTEs were changed and the pages that are to be freed; the
+ * flush invalidates them here, asks every other CPU that can hold such a translation to do the
+ * same, waits for the answers, and only then gives the pages back (style 23): no page reaches a new
+ * owner while any CPU can still reach it through an old translation.
  *
- * Which CPUs can hold one? For system space every CPU that is online. For an address space only those in its `loaded` mask:
- * the context switch sets a CPU's bit before it loads the root and clears it after the next root is loaded, which drops
- * every translation (SWPCTX, and TBIA for machines where it would not). In detail, with both sides separated by a barrier:
+ * Which CPUs can hold one? For system space every CPU that is online. For an address space only
+ * those in its `loaded` mask: the context switch sets a CPU's bit before it loads the root and
+ * clears it after the next root is loaded, which drops every translation (SWPCTX, and TBIA for
+ * machines where it would not). In detail, with both sides separated by a barrier:
  *
- *     flush:   store PTE;  MB;  read mask                switch:  set bit in mask;  MB;  load root;  walk reads PTE
+ *     flush:   store PTE;  MB;  read mask                switch:  set bit in mask;  MB;  load root;
+ * walk reads PTE
  *
- * Either the flush sees the bit, and asks; or the switch's bit came later than the read of the mask, and then its walks
- * come after the store of the PTE. On the way out the bit is cleared after the translations are gone. A CPU without the bit
- * is never asked (counted as skipped).
+ * Either the flush sees the bit, and asks; or the switch's bit came later than the read of the
+ * mask, and then its walks come after the store of the PTE. On the way out the bit is cleared after
+ * the translations are gone. A CPU without the bit is never asked (counted as skipped).
  *
- * The request: each CPU has one slot as asker, which points to the gather on its stack, and each CPU has one inbox word with
- * a bit for each asker. No lock: the asker stands at IPL_ASTDEL or above, so it is not preempted and its slot has one user;
- * no interrupt handler flushes. While it waits it answers others' requests (IPIs are delivered below IPL_IPI, and it polls
- * besides), so two CPUs that ask each other both get their answer.
+ * The request: each CPU has one slot as asker, which points to the gather on its stack, and each
+ * CPU has one inbox word with a bit for each asker. No lock: the asker stands at IPL_ASTDEL or
+ * above, so it is not preempted and its slot has one user; no interrupt handler flushes. While it
+ * waits it answers others' requests (IPIs are delivered below IPL_IPI, and it polls besides), so
+ * two CPUs that ask each other both get their answer.
  */
 #include "mm/shootdown.h"
 
@@ -32,7 +36,8 @@
 #include "kernel/sched/timer.h"
 #include "mm/page.h"
 
-/* An answer takes microseconds of the target's own time, but four virtual CPUs share two host cores. */
+/* An answer takes microseconds of the target's own time, but four virtual CPUs share two host
+ * cores. */
 #define ANSWER_LIMIT_NS UINT64_C(10000000000)
 #define POLLS_PER_CLOCK 4096
 
@@ -47,7 +52,10 @@ static struct {
 
 static struct tb_stats stats; /* atomics, relaxed */
 
-static void count(uint64_t *counter, uint64_t n) { __atomic_fetch_add(counter, n, __ATOMIC_RELAXED); }
+static void count(uint64_t *counter, uint64_t n)
+{
+    __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
 
 void tb_gather_begin(struct tb_gather *g, cpumask_t *mask, enum tb_reason reason)
 {
@@ -100,8 +108,8 @@ static void ask(unsigned self, cpumask_t others, const struct tb_gather *g)
         if (start == 0)
             start = clock_ns();
         else if (clock_ns() - start > ANSWER_LIMIT_NS)
-            panic("shootdown: CPUs 0x%lx do not answer CPU %u",
-                  (unsigned long)asker[self].waiting, self);
+            panic("shootdown: CPUs 0x%lx do not answer CPU %u", (unsigned long)asker[self].waiting,
+                  self);
     }
 }
 
@@ -115,7 +123,8 @@ static void flush_translations(struct tb_gather *g)
 
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* PTE stores before the read of the mask */
     if (g->mask)
-        can_hold = __atomic_load_n(g->mask, __ATOMIC_ACQUIRE); /* a bit gone: its CPU's accesses are over */
+        can_hold = __atomic_load_n(g->mask,
+                                   __ATOMIC_ACQUIRE); /* a bit gone: its CPU's accesses are over */
     if (can_hold & bit)
         invalidate(g);
     if ((can_hold & online & ~bit) != 0) {
@@ -159,8 +168,9 @@ void tb_gather_flush(struct tb_gather *g)
 
 void tb_gather_table(struct tb_gather *g, vaddr_t va, unsigned level)
 {
-    /* Page-table space holds the PTEs of the whole address space in order: the level-3 PTE of va lies at the page number
-       times eight, the level-2 PTE at the page number of that address times eight. */
+    /* Page-table space holds the PTEs of the whole address space in order: the level-3 PTE of va
+       lies at the page number times eight, the level-2 PTE at the page number of that address times
+       eight. */
     vaddr_t mask = LAYOUT_L1_SPAN * PTES_PER_PAGE - 1;
     vaddr_t l3_pte = LAYOUT_PT_SPACE_BASE + (((va & mask) >> PAGE_SHIFT) << 3);
     vaddr_t l2_pte = LAYOUT_PT_SPACE_BASE + (((l3_pte & mask) >> PAGE_SHIFT) << 3);

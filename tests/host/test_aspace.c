@@ -1,8 +1,21 @@
-// SOURCES: mm/pt.c mm/pt_system.c mm/shootdown.c mm/aspace.c mm/aspace_tree.c mm/fault.c mm/fork.c mm/anon.c mm/object.c mm/object_copy.c mm/object_index.c mm/pager.c mm/rmap.c
+// SOURCES: mm/pt.c
+// SOURCES: mm/pt_system.c
+// SOURCES: mm/shootdown.c
+// SOURCES: mm/aspace.c
+// SOURCES: mm/aspace_tree.c
+// SOURCES: mm/fault.c
+// SOURCES: mm/fork.c
+// SOURCES: mm/anon.c
+// SOURCES: mm/object.c
+// SOURCES: mm/object_copy.c
+// SOURCES: mm/object_index.c
+// SOURCES: mm/pager.c
+// SOURCES: mm/rmap.c
 /*
- * Address spaces against a plain model: random maps, unmaps, protections, writes, forks and ends of up to NPROCS processes on
- * four CPUs with translation buffers. The model keeps for each page of each process what it must contain; what is shared is a cell
- * that several pages point to. After that, the same with every allocation failing in its turn.
+ * Address spaces against a plain model: random maps, unmaps, protections, writes, forks and ends of
+ * up to NPROCS processes on four CPUs with translation buffers. The model keeps for each page of
+ * each process what it must contain; what is shared is a cell that several pages point to. After
+ * that, the same with every allocation failing in its turn.
  */
 #include "tests/host/vm.h"
 
@@ -10,10 +23,12 @@
 #define K_EACCES 13
 #define K_EFAULT 14
 
-/* Three windows of pages: in one table, over the border of two level-3 tables, over that of two level-2 tables. */
+/* Three windows of pages: in one table, over the border of two level-3 tables, over that of two
+ * level-2 tables. */
 #define WINDOW 48u
 #define NPAGES (3 * WINDOW)
-static const vaddr_t windows[3] = {0x80100000ul, 0xC0000000ul - WINDOW / 2 * 8192, 0x400000000ul - WINDOW / 2 * 8192};
+static const vaddr_t windows[3] = {0x80100000ul, 0xC0000000ul - WINDOW / 2 * 8192,
+                                   0x400000000ul - WINDOW / 2 * 8192};
 
 static vaddr_t va_of(unsigned i) { return windows[i / WINDOW] + (vaddr_t)(i % WINDOW) * PAGE_SIZE; }
 
@@ -106,7 +121,8 @@ static void file_drop(void)
 
 static unsigned random_prot(void)
 {
-    static const unsigned prots[] = {MAP_R | MAP_W, MAP_R | MAP_W, MAP_R | MAP_W, MAP_R, 0, MAP_R | MAP_X};
+    static const unsigned prots[] = {MAP_R | MAP_W, MAP_R | MAP_W, MAP_R | MAP_W, MAP_R, 0,
+                                     MAP_R | MAP_X};
 
     return prots[rnd(sizeof(prots) / sizeof(prots[0]))];
 }
@@ -144,7 +160,8 @@ static void op_map(struct proc *p)
     if (err) {
         if (err != -K_ENOMEM || !vm_failed)
             vm_die("mmap fails with %d", err);
-        return; /* what was there may be gone in part only if splitting failed, which changes no contents */
+        return; /* what was there may be gone in part only if splitting failed, which changes no
+                   contents */
     }
     if (va != va_of(first))
         vm_die("fixed mapping somewhere else");
@@ -210,7 +227,9 @@ static void expect(struct proc *p, unsigned i, enum fault_access a, int err)
 
     if (!m->mapped)
         want = -K_EFAULT;
-    else if (a == FAULT_WRITE ? !(m->prot & MAP_W) : a == FAULT_EXEC ? !(m->prot & MAP_X) : m->prot == 0)
+    else if (a == FAULT_WRITE  ? !(m->prot & MAP_W)
+             : a == FAULT_EXEC ? !(m->prot & MAP_X)
+                               : m->prot == 0)
         want = -K_EACCES;
     if (err != want && !(err == -K_ENOMEM && vm_failed))
         vm_die("access %d to page %u of process %ld gives %d, not %d", a, i, p - procs, err, want);
@@ -319,7 +338,8 @@ static bool step(int64_t fail)
 
     vm_switch((unsigned)rnd(MAX_CPUS), p->as);
     vm_failed = false;
-    if (what < 90 || what >= 93) /* a populate that stops half way has copied what the model cannot know */
+    if (what < 90 ||
+        what >= 93) /* a populate that stops half way has copied what the model cannot know */
         vm_fail_at = fail;
     if (what < 10)
         op_map(p);
@@ -354,7 +374,8 @@ static void check_everything(void)
     }
 }
 
-/* A life from the first process to the last. fail_below: each step has its n-th allocation fail, n random below that. */
+/* A life from the first process to the last. fail_below: each step has its n-th allocation fail, n
+ * random below that. */
 static void run(unsigned steps, unsigned fail_below)
 {
     uint32_t pages = vm_nfree;
@@ -376,10 +397,12 @@ static void run(unsigned steps, unsigned fail_below)
     if (file_ended != ended + 1)
         vm_die("the file's pager is not ended");
     if (vm_nfree != pages || vm_pool_bytes != pool)
-        vm_die("%d pages and %ld bytes of pool are lost", (int)(pages - vm_nfree), (long)(vm_pool_bytes - pool));
+        vm_die("%d pages and %ld bytes of pool are lost", (int)(pages - vm_nfree),
+               (long)(vm_pool_bytes - pool));
 }
 
-/* The same operation from the same state with its first, second, third ... allocation failing, until none does. */
+/* The same operation from the same state with its first, second, third ... allocation failing,
+ * until none does. */
 static void fail_each(const char *name, void (*operation)(struct proc *, int *err))
 {
     uint32_t pages = vm_nfree;
@@ -425,8 +448,8 @@ static void fail_each(const char *name, void (*operation)(struct proc *, int *er
         proc_end(p);
         file_drop();
         if (vm_nfree != pages || vm_pool_bytes != pool)
-            vm_die("%s: allocation %ld leaks %d pages, %ld bytes", name, (long)n, (int)(pages - vm_nfree),
-                   (long)(vm_pool_bytes - pool));
+            vm_die("%s: allocation %ld leaks %d pages, %ld bytes", name, (long)n,
+                   (int)(pages - vm_nfree), (long)(vm_pool_bytes - pool));
         if (!vm_failed)
             break;
     }
@@ -446,7 +469,8 @@ static void do_fork_and_write(struct proc *p, int *err)
     do_fork(p, err);
     if (*err)
         return;
-    *err = vm_access(p->as, va_of(2), FAULT_WRITE, &value); /* the same value: the check above still holds */
+    *err = vm_access(p->as, va_of(2), FAULT_WRITE,
+                     &value); /* the same value: the check above still holds */
     if (!*err)
         *err = vm_access(p->as, va_of(20), FAULT_READ, &value) == -K_EFAULT ? 0 : -1;
     vm_switch(1, procs[1].as);
@@ -583,7 +607,8 @@ static void test_threads(void)
         pthread_join(t[i], NULL);
     vm_check(common);
     aspace_unref(common);
-    ok(vm_nfree == pages, "three threads that write and a fourth that forks lose neither words nor pages");
+    ok(vm_nfree == pages,
+       "three threads that write and a fourth that forks lose neither words nor pages");
 }
 
 int main(void)

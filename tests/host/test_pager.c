@@ -1,18 +1,32 @@
-// SOURCES: mm/pt.c mm/pt_system.c mm/shootdown.c mm/aspace.c mm/aspace_tree.c mm/fault.c mm/fork.c mm/anon.c mm/object.c mm/object_copy.c mm/object_index.c mm/pager.c mm/rmap.c
+// SOURCES: mm/pt.c
+// SOURCES: mm/pt_system.c
+// SOURCES: mm/shootdown.c
+// SOURCES: mm/aspace.c
+// SOURCES: mm/aspace_tree.c
+// SOURCES: mm/fault.c
+// SOURCES: mm/fork.c
+// SOURCES: mm/anon.c
+// SOURCES: mm/object.c
+// SOURCES: mm/object_copy.c
+// SOURCES: mm/object_index.c
+// SOURCES: mm/pager.c
+// SOURCES: mm/rmap.c
 /*
- * A pager that answers late, in another order, with errors, and takes pages back in the middle of a fault.
+ * A pager that answers late, in another order, with errors, and takes pages back in the middle of a
+ * fault.
  *
- * First each of these by itself, step by step. Then three CPUs that read and write a shared mapping of one object, each
- * its own word of every page, and private copies beside it, while a fourth plays the pager: requests wait in a heap from which it
- * answers whichever it likes; it refuses, grants reading only, takes pages back, has them put back and forgets them. Whatever
- * it does, a CPU must read the word that it wrote last.
+ * First each of these by itself, step by step. Then three CPUs that read and write a shared mapping
+ * of one object, each its own word of every page, and private copies beside it, while a fourth
+ * plays the pager: requests wait in a heap from which it answers whichever it likes; it refuses,
+ * grants reading only, takes pages back, has them put back and forgets them. Whatever it does, a
+ * CPU must read the word that it wrote last.
  */
 #include "tests/host/vm.h"
 
 #define K_EIO 5
 
-#define PAGES 12u
-#define WRITERS 3u
+#define PAGES    12u
+#define WRITERS  3u
 #define REQUESTS 256u
 
 enum request_kind { GET, UPGRADE, PUT };
@@ -130,7 +144,8 @@ static void *fault_main(void *arg)
     return NULL;
 }
 
-static void fault_start(struct fault *f, unsigned cpu, uint64_t offset, enum fault_access a, uint64_t value)
+static void fault_start(struct fault *f, unsigned cpu, uint64_t offset, enum fault_access a,
+                        uint64_t value)
 {
     *f = (struct fault){.cpu = cpu, .offset = offset, .access = a, .value = value};
     pthread_create(&f->thread, NULL, fault_main, f);
@@ -191,7 +206,8 @@ static void test_late_and_out_of_order(void)
     pthread_join(f[1].thread, NULL);
     ok(f[0].value == 0x5000 && f[1].value == 0x5001, "until theirs come");
     nrequests = 0;
-    is(mm_supply(object, 5, stored_page(5), MAP_R), -2, "a page that nobody asked for is not taken");
+    is(mm_supply(object, 5, stored_page(5), MAP_R), -2,
+       "a page that nobody asked for is not taken");
     end();
     ok(ended, "the pager is told the end");
 }
@@ -234,7 +250,8 @@ static void test_upgrade_and_downgrade(void)
     pthread_join(f.thread, NULL);
     is(f.err, 0, "the write is done");
     vm_switch(0, space);
-    is(vm_access(space, base + 4 * PAGE_SIZE, FAULT_READ, &value) || value != 99, 0, "and read back");
+    is(vm_access(space, base + 4 * PAGE_SIZE, FAULT_READ, &value) || value != 99, 0,
+       "and read back");
     mm_downgrade(object, 4, 1, MAP_R);
     fault_start(&f, 1, 4, FAULT_WRITE, 100);
     await_requests(1);
@@ -254,7 +271,8 @@ static void test_upgrade_and_downgrade(void)
     pthread_join(f.thread, NULL);
     is(f.err, 0, "and the fault ends");
     vm_switch(0, space);
-    is(vm_access(space, base + 4 * PAGE_SIZE, FAULT_READ, &value) || value != 100, 0, "with its write done");
+    is(vm_access(space, base + 4 * PAGE_SIZE, FAULT_READ, &value) || value != 100, 0,
+       "with its write done");
     is(store[4][0], 99, "on what was written before");
     end();
 }
@@ -289,7 +307,8 @@ static void test_taken_back_at_once(void)
     }
     pthread_join(f.thread, NULL);
     nrequests = 0;
-    ok(f.err == 0 && f.value == 0x5007, "a page taken back as soon as it comes is asked for until it stays");
+    ok(f.err == 0 && f.value == 0x5007,
+       "a page taken back as soon as it comes is asked for until it stays");
     end();
 }
 
@@ -319,7 +338,8 @@ static void test_put_and_forget(void)
     is(f.value, 1234, "and comes back");
     vm_switch(1, space);
     value = 5;
-    is(vm_access(space, base + PAGE_SIZE, FAULT_WRITE, &value), 0, "a write marks it modified again");
+    is(vm_access(space, base + PAGE_SIZE, FAULT_WRITE, &value), 0,
+       "a write marks it modified again");
     is(mm_flush(object, 0, PAGES), 0, "flush");
     await_requests(1);
     nrequests = 0;
@@ -367,7 +387,8 @@ static void test_truncate(void)
     object_truncate(object, 1);
     vm_switch(0, space);
     is(vm_access(space, base, FAULT_READ, &value), 0, "what truncation leaves is there");
-    is(vm_access(space, base + PAGE_SIZE, FAULT_READ, &value), -14, "what it cuts off is gone from the mapping");
+    is(vm_access(space, base + PAGE_SIZE, FAULT_READ, &value), -14,
+       "what it cuts off is gone from the mapping");
     end();
 }
 
@@ -405,8 +426,8 @@ static void *writer_main(void *arg)
         } else if (what < 6) {
             err = vm_access(as, shared + i * PAGE_SIZE + me * 8, FAULT_READ, &value);
             if (!err && value != mine[i])
-                vm_die("CPU %u reads 0x%lx from page %u and wrote 0x%lx", me, (unsigned long)value, i,
-                       (unsigned long)mine[i]);
+                vm_die("CPU %u reads 0x%lx from page %u and wrote 0x%lx", me, (unsigned long)value,
+                       i, (unsigned long)mine[i]);
         } else if (what == 6) {
             value = r;
             err = vm_access(as, private + i * PAGE_SIZE + WRITERS * 8, FAULT_WRITE, &value);
@@ -497,7 +518,8 @@ static void test_all_at_once(void)
     pthread_join(pager, NULL);
     end();
     diag("%u gets, %u upgrades, %u puts", gets, upgrades, puts_);
-    ok(ended && gets > 10 && upgrades > 10 && puts_ > 10, "three CPUs and a moody pager lose no write");
+    ok(ended && gets > 10 && upgrades > 10 && puts_ > 10,
+       "three CPUs and a moody pager lose no write");
 }
 
 int main(void)

@@ -1,9 +1,11 @@
 /*
- * What the tests of address spaces share: physical pages and nonpaged pool that are checked and can be made to fail, and
- * CPUs with a translation buffer that goes through the page tables as the hardware does.
+ * What the tests of address spaces share: physical pages and nonpaged pool that are checked and can
+ * be made to fail, and CPUs with a translation buffer that goes through the page tables as the
+ * hardware does.
  *
- * A freed page is filled with VM_POISON, a page freed as zeroed must be zero, a page comes with unknown contents unless asked
- * for otherwise: whoever sees old data, sees it here. The translation buffer keeps what it has until it is told otherwise.
+ * A freed page is filled with VM_POISON, a page freed as zeroed must be zero, a page comes with
+ * unknown contents unless asked for otherwise: whoever sees old data, sees it here. The translation
+ * buffer keeps what it has until it is told otherwise.
  */
 #ifndef TESTS_HOST_VM_H
 #define TESTS_HOST_VM_H
@@ -27,7 +29,7 @@
 #include "mm/region.h"
 #include "userland/lib/include/tap.h"
 
-#define VM_PAGES 16384u
+#define VM_PAGES  16384u
 #define VM_POISON 0xDEADBEEFDEADBEEFul
 
 /* ---- random numbers ---- */
@@ -145,7 +147,8 @@ void page_free(pfn_t pfn)
     struct page *p = page_of(pfn);
 
     if (p->state != PAGE_ACTIVE || p->refcnt != 1)
-        vm_die("page %lu is freed in state %u with %u references", (unsigned long)pfn.n, p->state, p->refcnt);
+        vm_die("page %lu is freed in state %u with %u references", (unsigned long)pfn.n, p->state,
+               p->refcnt);
     vm_fill(pfn, VM_POISON);
     pthread_mutex_lock(&vm_page_lock);
     p->state = PAGE_FREE;
@@ -272,8 +275,8 @@ __attribute__((unused)) static void vm_unload(struct aspace *as)
             vm_switch(i, NULL);
 }
 
-/* The PTE that this CPU uses for a user access: from the translation buffer or by a walk. Its lock is held until the access is
-   done: an invalidation is acknowledged between two instructions. */
+/* The PTE that this CPU uses for a user access: from the translation buffer or by a walk. Its lock
+   is held until the access is done: an invalidation is acknowledged between two instructions. */
 static pte_t vm_translate_locked(struct aspace *as, vaddr_t va)
 {
     struct vm_cpu *c = &vm_cpus[cpu_id()];
@@ -301,7 +304,8 @@ static bool vm_permits(pte_t pte, enum fault_access a)
 }
 
 /* A quadword access at va by the space that this CPU has loaded. 0 or the fault's error. */
-__attribute__((unused)) static int vm_access(struct aspace *as, vaddr_t va, enum fault_access a, uint64_t *value)
+__attribute__((unused)) static int vm_access(struct aspace *as, vaddr_t va, enum fault_access a,
+                                             uint64_t *value)
 {
     struct vm_cpu *c = &vm_cpus[cpu_id()];
 
@@ -353,7 +357,8 @@ static void vm_check_table(pfn_t pfn, unsigned level, struct vm_tables *t)
         if (!pte_valid(p[i]))
             continue;
         if (level < 3) {
-            if (page_of(pte_pfn(p[i]))->owner != kseg_paddr(&p[i]).a || page_of(pte_pfn(p[i]))->type != PAGE_T_PT)
+            if (page_of(pte_pfn(p[i]))->owner != kseg_paddr(&p[i]).a ||
+                page_of(pte_pfn(p[i]))->type != PAGE_T_PT)
                 vm_die("a table's owner is not its PTE");
             vm_check_table(pte_pfn(p[i]), level + 1, t);
             continue;
@@ -361,7 +366,8 @@ static void vm_check_table(pfn_t pfn, unsigned level, struct vm_tables *t)
         t->valid++;
         if (page_of(pte_pfn(p[i]))->state != PAGE_ACTIVE)
             vm_die("a PTE maps a free page");
-        if (page_of(pte_pfn(p[i]))->type == PAGE_T_PROCESS && page_of(pte_pfn(p[i]))->owner != kseg_paddr(&p[i]).a)
+        if (page_of(pte_pfn(p[i]))->type == PAGE_T_PROCESS &&
+            page_of(pte_pfn(p[i]))->owner != kseg_paddr(&p[i]).a)
             vm_die("a private page's owner is not its PTE");
     }
     if (page_of(pfn)->aux != used)
@@ -387,10 +393,13 @@ __attribute__((unused)) static void vm_check(struct aspace *as)
 
     vm_check_table(as->root, 1, &t);
     if (t.tables != as->counts.pt_pages)
-        vm_die("%lu tables, counted %lu", (unsigned long)t.tables, (unsigned long)as->counts.pt_pages);
+        vm_die("%lu tables, counted %lu", (unsigned long)t.tables,
+               (unsigned long)as->counts.pt_pages);
     if (t.valid != as->counts.rss)
-        vm_die("%lu valid PTEs, counted %lu", (unsigned long)t.valid, (unsigned long)as->counts.rss);
-    list_for_each_entry(e, &as->entries, link) {
+        vm_die("%lu valid PTEs, counted %lu", (unsigned long)t.valid,
+               (unsigned long)as->counts.rss);
+    list_for_each_entry(e, &as->entries, link)
+    {
         if (e->start < last || e->start >= e->end)
             vm_die("entries overlap or are out of order");
         last = e->end;
