@@ -15,8 +15,8 @@
 #include "kernel/base/symbols.h"
 #include "kernel/base/unwind.h"
 
-#define REG_RA 26
-#define REG_SP 30
+#define REG_RA          26
+#define REG_SP          30
 #define BACKTRACE_LINES 40 /* a screen; recursion is folded into a line */
 
 extern const char _kernel_start[], _end[], _text_start[], _text_end[];
@@ -56,9 +56,10 @@ static bool step(void)
 
 static void print_registers(const uint64_t *reg)
 {
-    static const char names[32][3] = {"v0", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "s0", "s1",
-                                      "s2", "s3", "s4", "s5", "fp", "a0", "a1", "a2", "a3", "a4", "a5",
-                                      "t8", "t9", "tA", "tB", "ra", "pv", "at", "gp", "sp", ""};
+    static const char names[32][3] = {"v0", "t0", "t1", "t2", "t3", "t4", "t5", "t6",
+                                      "t7", "s0", "s1", "s2", "s3", "s4", "s5", "fp",
+                                      "a0", "a1", "a2", "a3", "a4", "a5", "t8", "t9",
+                                      "tA", "tB", "ra", "pv", "at", "gp", "sp", ""};
 
     for (unsigned i = 0; i < 31; i++)
         printk("%s%s %016lx%s", i % 4 == 0 ? "    " : "  ", names[i], reg[i],

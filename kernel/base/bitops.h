@@ -20,9 +20,13 @@ static inline uint64_t power_of_2_above(uint64_t v)
     return bit_highest(v - 1) == 63 ? 0 : 2UL << bit_highest(v - 1);
 }
 
-/* align is a power of two. align_up wraps at the end of the number range: range.h has the checked one. */
+/* align is a power of two. align_up wraps at the end of the number range: range.h has the checked
+ * one. */
 static inline uint64_t align_down(uint64_t v, uint64_t align) { return v & ~(align - 1); }
-static inline uint64_t align_up(uint64_t v, uint64_t align) { return (v + align - 1) & ~(align - 1); }
+static inline uint64_t align_up(uint64_t v, uint64_t align)
+{
+    return (v + align - 1) & ~(align - 1);
+}
 static inline bool is_aligned(uint64_t v, uint64_t align) { return (v & (align - 1)) == 0; }
 static inline uint64_t div_round_up(uint64_t v, uint64_t by) { return v / by + (v % by != 0); }
 static inline uint64_t page_round_up(uint64_t v) { return align_up(v, PAGE_SIZE); }
@@ -30,7 +34,10 @@ static inline uint64_t page_round_down(uint64_t v) { return align_down(v, PAGE_S
 
 /* Bitmaps: bit n is bit n%64 of word n/64. Not atomic. */
 #define BITMAP_WORDS(nbits) (((nbits) + 63) / 64)
-static inline bool bitmap_test(const uint64_t *map, uint64_t n) { return (map[n / 64] >> (n % 64)) & 1; }
+static inline bool bitmap_test(const uint64_t *map, uint64_t n)
+{
+    return (map[n / 64] >> (n % 64)) & 1;
+}
 static inline void bitmap_set(uint64_t *map, uint64_t n) { map[n / 64] |= 1UL << (n % 64); }
 static inline void bitmap_clear(uint64_t *map, uint64_t n) { map[n / 64] &= ~(1UL << (n % 64)); }
 /* First clear bit of nbits, or nbits. */

@@ -12,7 +12,7 @@
 
 struct spec {
     bool left, zero, alternate, upper;
-    char sign; /* '+', ' ' or 0 */
+    char sign;            /* '+', ' ' or 0 */
     int width, precision; /* precision -1: none */
 };
 
@@ -50,7 +50,8 @@ static void emit_text(struct sink *s, const struct spec *sp, const char *text, s
         emit_pad(s, ' ', pad);
 }
 
-static void emit_number(struct sink *s, const struct spec *sp, uint64_t v, unsigned base, bool negative)
+static void emit_number(struct sink *s, const struct spec *sp, uint64_t v, unsigned base,
+                        bool negative)
 {
     const char *digits = sp->upper ? "0123456789ABCDEF" : "0123456789abcdef";
     char buf[DIGITS_MAX], prefix[3];

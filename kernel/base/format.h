@@ -1,6 +1,7 @@
 /*
  * Formatted text, a small printf: %d %i %u %x %X %o %c %s %p %%, lengths hh h l ll z j, flags
- * - 0 + # space, width, precision and *. Extension: %pS prints an address as symbol+offset. No floating point.
+ * - 0 + # space, width, precision and *. Extension: %pS prints an address as symbol+offset. No
+ * floating point.
  */
 #ifndef KERNEL_BASE_FORMAT_H
 #define KERNEL_BASE_FORMAT_H

@@ -39,8 +39,14 @@ static inline void list_add_before(struct list *where, struct list *item)
     list_add_after(where->prev, item);
 }
 
-static inline void list_add_head(struct list *head, struct list *item) { list_add_after(head, item); }
-static inline void list_add_tail(struct list *head, struct list *item) { list_add_before(head, item); }
+static inline void list_add_head(struct list *head, struct list *item)
+{
+    list_add_after(head, item);
+}
+static inline void list_add_tail(struct list *head, struct list *item)
+{
+    list_add_before(head, item);
+}
 
 /* Take item off its list; it is self-linked afterwards. */
 static inline void list_remove(struct list *item)
@@ -101,9 +107,9 @@ static inline size_t list_length(const struct list *head)
     return n;
 }
 
-#define list_entry(link, type, member) container_of(link, type, member)
+#define list_entry(link, type, member)       container_of(link, type, member)
 #define list_first_entry(head, type, member) list_entry((head)->next, type, member)
-#define list_last_entry(head, type, member) list_entry((head)->prev, type, member)
+#define list_last_entry(head, type, member)  list_entry((head)->prev, type, member)
 #define list_next_entry(pos, member) list_entry((pos)->member.next, __typeof__(*(pos)), member)
 #define list_prev_entry(pos, member) list_entry((pos)->member.prev, __typeof__(*(pos)), member)
 
@@ -111,18 +117,18 @@ static inline size_t list_length(const struct list *head)
 #define list_for_each(l, head) for ((l) = (head)->next; (l) != (head); (l) = (l)->next)
 
 /* pos runs over the elements; the body may not remove pos. */
-#define list_for_each_entry(pos, head, member)                                                     \
-    for ((pos) = list_first_entry(head, __typeof__(*(pos)), member); &(pos)->member != (head);     \
+#define list_for_each_entry(pos, head, member)                                                 \
+    for ((pos) = list_first_entry(head, __typeof__(*(pos)), member); &(pos)->member != (head); \
          (pos) = list_next_entry(pos, member))
 
-#define list_for_each_entry_reverse(pos, head, member)                                             \
-    for ((pos) = list_last_entry(head, __typeof__(*(pos)), member); &(pos)->member != (head);      \
+#define list_for_each_entry_reverse(pos, head, member)                                        \
+    for ((pos) = list_last_entry(head, __typeof__(*(pos)), member); &(pos)->member != (head); \
          (pos) = list_prev_entry(pos, member))
 
 /* As above; the body may remove (and free) pos, but not tmp. */
-#define list_for_each_entry_safe(pos, tmp, head, member)                                           \
-    for ((pos) = list_first_entry(head, __typeof__(*(pos)), member),                               \
-        (tmp) = list_next_entry(pos, member);                                                      \
+#define list_for_each_entry_safe(pos, tmp, head, member)             \
+    for ((pos) = list_first_entry(head, __typeof__(*(pos)), member), \
+        (tmp) = list_next_entry(pos, member);                        \
          &(pos)->member != (head); (pos) = (tmp), (tmp) = list_next_entry(tmp, member))
 
 #endif

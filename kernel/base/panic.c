@@ -1,8 +1,9 @@
 /*
  * Panic. The first CPU that panics owns the end: it stops the others by the function that the roof
  * registered (an inter-processor interrupt), prints itself, then gives each CPU that arrived its
- * turn to print; one that does not arrive in time is named, and the host takes its registers from QEMU's
- * monitor. Another CPU that panics meanwhile is just one more that arrived, with a reason of its own.
+ * turn to print; one that does not arrive in time is named, and the host takes its registers from
+ * QEMU's monitor. Another CPU that panics meanwhile is just one more that arrived, with a reason of
+ * its own.
  *
  * Nothing here takes a lock. The turn is a word that only the owner advances, so one CPU prints at
  * a time. All stand at the highest IPL for good.
@@ -21,11 +22,12 @@
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
 
-#define IPL_HIGHEST 7
+#define IPL_HIGHEST     7
 #define CSERVE_GET_TIME 7
-#define ARRIVE_NS 2000000000UL /* four virtual CPUs share two cores: a slice of the host's is some 10 ms */
-#define PRINT_NS 10000000000UL
-#define REASON_MAX 200
+#define ARRIVE_NS \
+    2000000000UL /* four virtual CPUs share two cores: a slice of the host's is some 10 ms */
+#define PRINT_NS    10000000000UL
+#define REASON_MAX  200
 #define DUMPERS_MAX 16
 
 #define NOBODY UINT32_MAX
@@ -150,7 +152,8 @@ static void print_others(unsigned self)
     __atomic_store_n(&panic_turn, NOBODY, __ATOMIC_RELEASE);
 }
 
-static void __attribute__((noreturn)) panic_end(const struct trapframe *f, uint64_t sp, const char *reason)
+static void __attribute__((noreturn)) panic_end(const struct trapframe *f, uint64_t sp,
+                                                const char *reason)
 {
     uint64_t ipl = pal_swpipl(IPL_HIGHEST);
     uint32_t nobody = NOBODY;

@@ -14,23 +14,24 @@ struct trapframe;
 
 void panic(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2), cold));
 
-/* The same for a trap that could not be served: with the registers of its frame (s0-s6 too) and the stack pointer
-   of what it interrupted. */
+/* The same for a trap that could not be served: with the registers of its frame (s0-s6 too) and the
+   stack pointer of what it interrupted. */
 void panic_frame_at(const struct trapframe *f, uint64_t sp, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 3, 4), cold));
 #define panic_frame(f, ...) panic_frame_at(f, (uint64_t)((f) + 1), __VA_ARGS__)
 
-/* Have fn called at a panic, on the panicking CPU, all others stopped: it takes no lock and prints by printk. Boot only. */
+/* Have fn called at a panic, on the panicking CPU, all others stopped: it takes no lock and prints
+ * by printk. Boot only. */
 void panic_register_dump(const char *name, void (*fn)(void));
 
 /* True once a CPU has panicked. */
 bool panic_in_progress(void);
 
 /* The invariant in words, as `text`, is always printed. Checked in every build. */
-#define KASSERT(cond, text)                                                                        \
-    do {                                                                                           \
-        if (unlikely(!(cond)))                                                                     \
-            panic("%s:%d: %s: %s is false", __FILE__, __LINE__, text, #cond);                      \
+#define KASSERT(cond, text)                                                   \
+    do {                                                                      \
+        if (unlikely(!(cond)))                                                \
+            panic("%s:%d: %s: %s is false", __FILE__, __LINE__, text, #cond); \
     } while (0)
 
 #endif

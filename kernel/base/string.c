@@ -1,9 +1,9 @@
 /*
  * Memory and strings. Alpha traps on an unaligned quadword, so each routine first brings the
  * destination to an 8-byte boundary; the source is then read in aligned quadwords, which are merged
- * by shifts where the two differ. An aligned quadword never crosses a page, so reading the whole one that
- * holds the last byte wanted touches no page that the caller did not name. Main loops are unrolled
- * eightfold: 11 instructions for 64 bytes filled, 19 for 64 copied.
+ * by shifts where the two differ. An aligned quadword never crosses a page, so reading the whole
+ * one that holds the last byte wanted touches no page that the caller did not name. Main loops are
+ * unrolled eightfold: 11 instructions for 64 bytes filled, 19 for 64 copied.
  *
  * The compiler must not turn these loops into calls of the very functions they define.
  */
@@ -16,18 +16,18 @@
 
 /* The host's C library has these names; its tests call ours by others. */
 #if __STDC_HOSTED__
-#define memcpy string_memcpy
+#define memcpy  string_memcpy
 #define memmove string_memmove
-#define memset string_memset
-#define memcmp string_memcmp
-#define memchr string_memchr
-#define strlen string_strlen
+#define memset  string_memset
+#define memcmp  string_memcmp
+#define memchr  string_memchr
+#define strlen  string_strlen
 #define strnlen string_strnlen
-#define strcmp string_strcmp
+#define strcmp  string_strcmp
 #define strncmp string_strncmp
-#define strchr string_strchr
+#define strchr  string_strchr
 #define strrchr string_strrchr
-#define strstr string_strstr
+#define strstr  string_strstr
 #endif
 
 #define NO_IDIOMS __attribute__((optimize("no-tree-loop-distribute-patterns")))
@@ -95,9 +95,10 @@ NO_IDIOMS static inline size_t copy_aligned(quad **dp, const quad **sp, size_t n
     return n;
 }
 
-/* The source lies 1..7 bytes off the destination's alignment: merge neighbours. n >= 8. The address sanitizer would
-   mind the bytes beside the source that come with its first and last quadword. */
-__attribute__((no_sanitize_address)) NO_IDIOMS static size_t copy_merged(unsigned char **dp, const unsigned char **sp, size_t n)
+/* The source lies 1..7 bytes off the destination's alignment: merge neighbours. n >= 8. The address
+   sanitizer would mind the bytes beside the source that come with its first and last quadword. */
+__attribute__((no_sanitize_address)) NO_IDIOMS static size_t
+copy_merged(unsigned char **dp, const unsigned char **sp, size_t n)
 {
     quad *d = (quad *)*dp;
     unsigned shift = ((uint64_t)*sp & 7) * 8;

@@ -25,7 +25,8 @@ char *strstr(const char *s, const char *needle);
 size_t str_copy(char *dst, const char *src, size_t size);
 /* Append likewise to the string in dst. Returns the length that it tried to make. */
 size_t str_append(char *dst, const char *src, size_t size);
-/* Decimal or, with 0x in front, hexadecimal number; the whole string. False when it is none or does not fit. */
+/* Decimal or, with 0x in front, hexadecimal number; the whole string. False when it is none or does
+ * not fit. */
 bool str_to_u64(const char *s, uint64_t *v);
 
 /* One page, page aligned: 1,410 instructions for the first, unrolled eightfold. */
@@ -39,7 +40,7 @@ bool mem_is_zero(const void *p, size_t n);
 #define memcpy(d, s, n) __builtin_memcpy(d, s, n)
 #define memset(d, c, n) __builtin_memset(d, c, n)
 #define memcmp(a, b, n) __builtin_memcmp(a, b, n)
-#define strlen(s) __builtin_strlen(s)
+#define strlen(s)       __builtin_strlen(s)
 #endif
 
 #endif

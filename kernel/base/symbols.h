@@ -17,7 +17,8 @@ extern const struct ksym ksym_table[];
 extern const uint64_t ksym_count;
 extern const char ksym_names[];
 
-/* Name of the function that address lies in, with the offset from its start; NULL outside the kernel's text. */
+/* Name of the function that address lies in, with the offset from its start; NULL outside the
+ * kernel's text. */
 const char *symbol_find(uint64_t address, uint64_t *offset);
 
 #endif

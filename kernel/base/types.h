@@ -22,8 +22,8 @@ typedef struct {
 typedef uint64_t vaddr_t; /* virtual address, bytes */
 
 #define PAGE_SHIFT 13
-#define PAGE_SIZE (UINT64_C(1) << PAGE_SHIFT)
-#define PAGE_MASK (PAGE_SIZE - 1)
+#define PAGE_SIZE  (UINT64_C(1) << PAGE_SHIFT)
+#define PAGE_MASK  (PAGE_SIZE - 1)
 
 static inline pfn_t pfn_of(uint64_t n) { return (pfn_t){n}; }
 static inline paddr_t paddr_of(uint64_t a) { return (paddr_t){a}; }
@@ -35,11 +35,11 @@ static inline pfn_t paddr_to_pfn(paddr_t p) { return (pfn_t){p.a >> PAGE_SHIFT};
 /* PFN 0 belongs to PALcode and is never given out: it stands for "no page". */
 #define PFN_NONE ((pfn_t){0})
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define ARRAY_SIZE(a)                 (sizeof(a) / sizeof((a)[0]))
 #define container_of(p, type, member) ((type *)((char *)(p) - offsetof(type, member)))
-#define likely(x) __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
-#define MIN(a, b) ((a) < (b) ? (a) : (b))
-#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define likely(x)                     __builtin_expect(!!(x), 1)
+#define unlikely(x)                   __builtin_expect(!!(x), 0)
+#define MIN(a, b)                     ((a) < (b) ? (a) : (b))
+#define MAX(a, b)                     ((a) > (b) ? (a) : (b))
 
 #endif

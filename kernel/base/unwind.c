@@ -417,7 +417,8 @@ bool unwind_step(const struct unwind_tables *t, struct unwind_work *w, struct un
     caller->pc = caller->reg[e.return_column];
     caller->exact_pc = e.signal_frame;
     /* A trap frame may well hold 0: somebody called a null pointer. */
-    if ((caller->pc == 0 && !e.signal_frame) || (cfa <= f->reg[f->sp_column] && caller->pc == f->pc))
+    if ((caller->pc == 0 && !e.signal_frame) ||
+        (cfa <= f->reg[f->sp_column] && caller->pc == f->pc))
         return false;
     *f = *caller;
     return true;

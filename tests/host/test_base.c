@@ -1,7 +1,8 @@
 // SOURCES: kernel/base/format.c kernel/base/string.c kernel/base/string_extra.c
 /*
  * Formatting, memory and strings, lists, ranges and bits. Copies and fills are compared with a
- * bytewise model for every alignment and length up to a few unrolled rounds, with guard bytes around.
+ * bytewise model for every alignment and length up to a few unrolled rounds, with guard bytes
+ * around.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,7 +49,8 @@ __attribute__((format(printf, 1, 2))) static void same(const char *fmt, ...)
 
     va_end(copy);
     va_end(ap);
-    ok(n == (size_t)m && strcmp(ours, theirs) == 0, "\"%s\" gives \"%s\" (\"%s\")", fmt, theirs, ours);
+    ok(n == (size_t)m && strcmp(ours, theirs) == 0, "\"%s\" gives \"%s\" (\"%s\")", fmt, theirs,
+       ours);
 }
 
 static void test_format(void)
@@ -82,7 +84,7 @@ static void test_format(void)
     is_str(line, "(null)", "a null string is shown");
 }
 
-#define ROOM 400
+#define ROOM  400
 #define GUARD 16
 
 static unsigned char from[ROOM], to[ROOM], model[ROOM];
@@ -147,20 +149,24 @@ static void test_strings(void)
     uint64_t v = 77;
 
     is(string_strlen("four"), 4, "strlen");
-    ok(string_strcmp("abc", "abd") < 0 && string_strcmp("b", "abc") > 0 && !string_strcmp("", ""), "strcmp");
+    ok(string_strcmp("abc", "abd") < 0 && string_strcmp("b", "abc") > 0 && !string_strcmp("", ""),
+       "strcmp");
     ok(string_strcmp("\xff", "a") > 0, "characters compare as unsigned");
     ok(string_strncmp("abcX", "abcY", 3) == 0 && string_strncmp("abcX", "abcY", 4) < 0, "strncmp");
     const char *path = "/bin/sh";
 
-    ok(string_strchr(path, 'b') == path + 1 && string_strchr(path, 0) == path + 7 && !string_strchr(path, 'x'),
+    ok(string_strchr(path, 'b') == path + 1 && string_strchr(path, 0) == path + 7 &&
+           !string_strchr(path, 'x'),
        "strchr");
     ok(string_strrchr(path, '/') == path + 4 && !string_strrchr(path, 'x'), "strrchr");
-    ok(string_strstr(path, "in/") == path + 2 && !string_strstr(path, "shx") && string_strstr(path, "") == path,
+    ok(string_strstr(path, "in/") == path + 2 && !string_strstr(path, "shx") &&
+           string_strstr(path, "") == path,
        "strstr");
     ok(str_copy(buf, "0123456789", sizeof(buf)) == 10, "str_copy tells the whole length");
     is_str(buf, "0123456", "and cuts");
     str_copy(buf, "ab", sizeof(buf));
-    ok(str_append(buf, "cd", sizeof(buf)) == 4 && str_append(buf, "efgh", sizeof(buf)) == 8, "str_append");
+    ok(str_append(buf, "cd", sizeof(buf)) == 4 && str_append(buf, "efgh", sizeof(buf)) == 8,
+       "str_append");
     is_str(buf, "abcdefg", "appends and cuts");
     ok(str_to_u64("0x1F", &v) && v == 31 && str_to_u64("0", &v) && v == 0, "numbers");
     ok(str_to_u64("18446744073709551615", &v) && v == UINT64_MAX, "the greatest number");
@@ -168,7 +174,8 @@ static void test_strings(void)
            !str_to_u64("0x", &v) && !str_to_u64("-1", &v),
        "what is no number is refused");
 
-    uint64_t *page = aligned_alloc(PAGE_SIZE, PAGE_SIZE), *copy = aligned_alloc(PAGE_SIZE, PAGE_SIZE);
+    uint64_t *page = aligned_alloc(PAGE_SIZE, PAGE_SIZE),
+             *copy = aligned_alloc(PAGE_SIZE, PAGE_SIZE);
 
     memset(page, 0xFF, PAGE_SIZE);
     mem_zero_page(page);
@@ -199,8 +206,7 @@ static int sum_in_order(struct list *head)
     struct item *i;
     int digits = 0;
 
-    list_for_each_entry(i, head, link)
-        digits = digits * 10 + i->n;
+    list_for_each_entry(i, head, link) digits = digits * 10 + i->n;
     return digits;
 }
 
@@ -225,9 +231,7 @@ static void test_lists(void)
     list_remove(&items[3].link);
     ok(list_empty(&items[3].link), "removed, twice without harm");
     is(list_length(&head), 4, "length");
-    list_for_each_entry_safe(i, next, &head, link)
-        if (i->n % 2)
-            list_remove(&i->link);
+    list_for_each_entry_safe(i, next, &head, link) if (i->n % 2) list_remove(&i->link);
     is(sum_in_order(&head), 2, "removed while walking");
     list_add_tail(&other, &items[0].link);
     list_add_tail(&other, &items[2].link);
@@ -248,17 +252,23 @@ static void test_numbers(void)
     ok(!add_ok(UINT64_MAX, 1, &v) && v == 5, "a sum that overflows leaves the result alone");
     ok(add_ok(UINT64_MAX - 1, 1, &v) && v == UINT64_MAX, "the greatest sum");
     ok(!sub_ok(1, 2, &v) && sub_ok(2, 1, &v) && v == 1, "differences");
-    ok(!mul_ok(1UL << 32, 1UL << 32, &v) && mul_ok(1UL << 32, 1UL << 31, &v) && v == 1UL << 63, "products");
-    ok(!align_up_ok(UINT64_MAX - 5, 8192, &v) && align_up_ok(1, 8192, &v) && v == 8192, "alignment");
+    ok(!mul_ok(1UL << 32, 1UL << 32, &v) && mul_ok(1UL << 32, 1UL << 31, &v) && v == 1UL << 63,
+       "products");
+    ok(!align_up_ok(UINT64_MAX - 5, 8192, &v) && align_up_ok(1, 8192, &v) && v == 8192,
+       "alignment");
     ok(range_within(10, 5, 10, 15) && !range_within(10, 6, 10, 15) && !range_within(9, 1, 10, 15) &&
            range_within(15, 0, 10, 15) && !range_within(12, UINT64_MAX, 10, 15),
        "ranges within ranges");
-    ok(range_overlaps(0, 10, 9, 20) && !range_overlaps(0, 10, 10, 20) && !range_overlaps(5, 5, 5, 6), "overlaps");
+    ok(range_overlaps(0, 10, 9, 20) && !range_overlaps(0, 10, 10, 20) &&
+           !range_overlaps(5, 5, 5, 6),
+       "overlaps");
     ok(bit_lowest(0x50) == 4 && bit_highest(0x50) == 6 && bit_count(0x50) == 2, "bits");
     ok(power_of_2_below(9) == 8 && power_of_2_above(9) == 16 && power_of_2_above(16) == 16 &&
-           power_of_2_above(UINT64_MAX) == 0 && power_of_2_above(0) == 1 && is_power_of_2(1) && !is_power_of_2(0),
+           power_of_2_above(UINT64_MAX) == 0 && power_of_2_above(0) == 1 && is_power_of_2(1) &&
+           !is_power_of_2(0),
        "powers of two");
-    ok(bitmap_first_clear(map, 128) == 65 && bitmap_first_clear(map, 65) == 65 && bitmap_first_clear(map, 64) == 64,
+    ok(bitmap_first_clear(map, 128) == 65 && bitmap_first_clear(map, 65) == 65 &&
+           bitmap_first_clear(map, 64) == 64,
        "first clear bit");
 }
 

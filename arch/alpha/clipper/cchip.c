@@ -5,8 +5,8 @@
  */
 #include "arch/alpha/clipper/cchip.h"
 
-#include "arch/alpha/hw/io.h"
 #include "arch/alpha/hw/cpu.h"
+#include "arch/alpha/hw/io.h"
 #include "arch/alpha/hw/rawlock.h"
 
 static const uint16_t dim_offset[MAX_CPUS] = {0x200, 0x240, 0x600, 0x640};

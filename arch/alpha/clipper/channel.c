@@ -22,7 +22,8 @@ void channel_begin(enum channel_type type, size_t n)
 size_t channel_try_write(const void *p, size_t n)
 {
     if (header_sent < HEADER) {
-        header_sent += (uint32_t)uart_try_write(&uart_com2, header + header_sent, HEADER - header_sent);
+        header_sent += (uint32_t)uart_try_write(&uart_com2, header + header_sent,
+                                                HEADER - header_sent);
         return 0; /* a free transmitter took the header; the caller tries again */
     }
     n = uart_try_write(&uart_com2, p, MIN(n, payload_left));

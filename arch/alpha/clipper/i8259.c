@@ -21,7 +21,7 @@ void i8259_boot(void) { write_mask(); }
 
 void i8259_enable(unsigned irq)
 {
-    mask &= (uint16_t) ~(1u << irq);
+    mask &= (uint16_t)~(1u << irq);
     write_mask();
 }
 

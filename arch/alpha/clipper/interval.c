@@ -1,20 +1,20 @@
 /*
- * The interval clock is the periodic interrupt of the MC146818 real-time clock, which the Cchip sends to every CPU.
- * PALcode of QEMU 7.2 leaves it off. The Cchip's request is acknowledged by PALcode, the clock's own flag need not be:
- * QEMU raises the line anew at each period.
+ * The interval clock is the periodic interrupt of the MC146818 real-time clock, which the Cchip
+ * sends to every CPU. PALcode of QEMU 7.2 leaves it off. The Cchip's request is acknowledged by
+ * PALcode, the clock's own flag need not be: QEMU raises the line anew at each period.
  */
 #include "arch/alpha/clipper/interval.h"
 
 #include "arch/alpha/hw/io.h"
 
 #define RTC_INDEX 0x70
-#define RTC_DATA 0x71
+#define RTC_DATA  0x71
 
-#define RTC_A 10
-#define RTC_B 11
-#define RTC_C 12
-#define A_1024_HZ 0x26 /* time base 32,768 Hz, divided by 32 */
-#define B_PERIODIC 0x40
+#define RTC_A          10
+#define RTC_B          11
+#define RTC_C          12
+#define A_1024_HZ      0x26 /* time base 32,768 Hz, divided by 32 */
+#define B_PERIODIC     0x40
 #define B_ALARM_UPDATE 0x30
 
 static uint8_t rtc_read(uint8_t reg)

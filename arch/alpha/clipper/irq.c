@@ -2,9 +2,9 @@
 
 #include "arch/alpha/clipper/cchip.h"
 #include "arch/alpha/clipper/i8259.h"
+#include "arch/alpha/hw/rawlock.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/printk.h"
-#include "arch/alpha/hw/rawlock.h"
 
 #define VECTOR_DEVICE 0x800
 #define VECTOR_STEP   16

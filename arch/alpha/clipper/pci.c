@@ -1,7 +1,7 @@
 #include "arch/alpha/clipper/pci.h"
 
-#include "arch/alpha/hw/io.h"
 #include "arch/alpha/clipper/irq.h"
+#include "arch/alpha/hw/io.h"
 #include "kernel/base/printk.h"
 
 enum {

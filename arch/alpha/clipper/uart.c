@@ -6,27 +6,27 @@
 
 /* Register offsets. */
 #define DATA 0 /* and divisor low with DLAB */
-#define IER 1  /* and divisor high */
-#define IIR 2  /* read; FCR when written */
-#define FCR 2
-#define LCR 3
-#define MCR 4
-#define LSR 5
+#define IER  1 /* and divisor high */
+#define IIR  2 /* read; FCR when written */
+#define FCR  2
+#define LCR  3
+#define MCR  4
+#define LSR  5
 
-#define IER_RX 0x01
-#define IER_TX 0x02
-#define FCR_ENABLE 0x01
-#define FCR_CLEAR 0x06
-#define LCR_8N1 0x03
-#define LCR_DLAB 0x80
+#define IER_RX           0x01
+#define IER_TX           0x02
+#define FCR_ENABLE       0x01
+#define FCR_CLEAR        0x06
+#define LCR_8N1          0x03
+#define LCR_DLAB         0x80
 #define MCR_DTR_RTS_OUT2 0x0B /* OUT2 lets the interrupt line through */
-#define LSR_DATA 0x01
-#define LSR_THRE 0x20
-#define LSR_EMPTY 0x40 /* shift register too */
+#define LSR_DATA         0x01
+#define LSR_THRE         0x20
+#define LSR_EMPTY        0x40 /* shift register too */
 
-#define FIFO_SIZE 16
-#define DIVISOR_115200 1
-#define GIVE_UP_NS 1000000000UL
+#define FIFO_SIZE       16
+#define DIVISOR_115200  1
+#define GIVE_UP_NS      1000000000UL
 #define CSERVE_GET_TIME 7
 
 struct uart uart_com1 = {.port = 0x3F8, .irq = 4};

@@ -1,6 +1,8 @@
 /*
- * Where CPUs enter the kernel. Both entries come from PALcode's console in kernel mode at the highest IPL, with the
- * console's page tables (the primary) or those given in the slot's PCB (a secondary). The image lies in
+ * Where CPUs enter the kernel. Both entries come from PALcode's console in kernel mode at the
+ * highest IPL, with the
+ * console's page tables (the primary) or those given in the slot's PCB (a secondary). The image
+ * lies in
  * KSEG, so it runs before there are page tables.
  */
 #include "arch/alpha/hw/asm_offsets.h"
@@ -46,7 +48,8 @@ _start:
 
 /*
  * void secondary_start(struct cpu *cpu) -- entered by the console on a secondary CPU.
- * Input: $27 the CPU's block (CPU_restart_data), whose current thread and GP are set. Stack: the CPU's boot
+ * Input: $27 the CPU's block (CPU_restart_data), whose current thread and GP are set. Stack: the
+ * CPU's boot
  * stack, from the slot's PCB. Does not return.
  */
     .text

@@ -1,6 +1,7 @@
 /*
- * The other CPUs. The console starts them one at a time, because it clears the whole request word when it serves one
- * (platform.md); each comes up on its boot stack with the system page tables, and becomes its idle thread in the scheduler.
+ * The other CPUs. The console starts them one at a time, because it clears the whole request word
+ * when it serves one (platform.md); each comes up on its boot stack with the system page tables,
+ * and becomes its idle thread in the scheduler.
  */
 #include "arch/alpha/entry/entry.h"
 #include "arch/alpha/entry/start.h"
@@ -36,7 +37,8 @@ static bool start_one(unsigned id, unsigned whami, uint64_t ptbr)
 
     cpu_block_boot(id, cpus[0].gp, whami);
     boot_threads[id].hw.pcb.ptbr = ptbr;
-    if (!hwrpb_start_cpu(whami, secondary_start, (uint64_t)&cpus[id], boot_threads[id].hw.kstack_top, ptbr)) {
+    if (!hwrpb_start_cpu(whami, secondary_start, (uint64_t)&cpus[id],
+                         boot_threads[id].hw.kstack_top, ptbr)) {
         printk("CPU %u: the console does not take the order to start it\n", whami);
         return false;
     }

@@ -1,6 +1,7 @@
 /*
- * The first C code of each CPU. The primary comes from boot.S on the first of the boot stacks, as the first of
- * the boot threads, which stay the idle threads; it makes traps and console work and calls kernel_main.
+ * The first C code of each CPU. The primary comes from boot.S on the first of the boot stacks, as
+ * the first of the boot threads, which stay the idle threads; it makes traps and console work and
+ * calls kernel_main.
  */
 #include "arch/alpha/entry/start.h"
 

@@ -1,7 +1,8 @@
 /*
- * Trap dispatch: what entry.S calls with a frame. Faults of user mode become signals; faults of the kernel are
- * resolved (a user address, paged pool), taken to their fix-up (arch/alpha/hw/usercopy.h), or the end. The stack that
- * a panic shows goes through the frame, so the registers of what was interrupted are printed with it.
+ * Trap dispatch: what entry.S calls with a frame. Faults of user mode become signals; faults of the
+ * kernel are resolved (a user address, paged pool), taken to their fix-up
+ * (arch/alpha/hw/usercopy.h), or the end. The stack that a panic shows goes through the frame, so
+ * the registers of what was interrupted are printed with it.
  */
 #include "arch/alpha/clipper/irq.h"
 #include "arch/alpha/entry/entry.h"
@@ -20,7 +21,13 @@
 #include "mm/aspace.h"
 
 enum interrupt_kind { INTERRUPT_IPI, INTERRUPT_CLOCK, INTERRUPT_MACHINE_CHECK, INTERRUPT_DEVICE };
-enum memory_kind { MM_NOT_VALID, MM_ACCESS, MM_FAULT_ON_READ, MM_FAULT_ON_EXECUTE, MM_FAULT_ON_WRITE };
+enum memory_kind {
+    MM_NOT_VALID,
+    MM_ACCESS,
+    MM_FAULT_ON_READ,
+    MM_FAULT_ON_EXECUTE,
+    MM_FAULT_ON_WRITE
+};
 enum instruction_kind { IF_BPT, IF_BUGCHK, IF_GENTRAP, IF_FEN, IF_OPDEC };
 
 /* Arithmetic summary bits. */
@@ -32,15 +39,15 @@ enum instruction_kind { IF_BPT, IF_BUGCHK, IF_GENTRAP, IF_FEN, IF_OPDEC };
 #define EXC_IOV 0x40
 
 /* gentrap codes of the Alpha calling standard, in a0. */
-#define GEN_INTOVF (-1L)
-#define GEN_INTDIV (-2L)
-#define GEN_FLTOVF (-3L)
-#define GEN_FLTDIV (-4L)
-#define GEN_FLTUND (-5L)
-#define GEN_FLTINV (-6L)
-#define GEN_FLTINE (-7L)
+#define GEN_INTOVF  (-1L)
+#define GEN_INTDIV  (-2L)
+#define GEN_FLTOVF  (-3L)
+#define GEN_FLTDIV  (-4L)
+#define GEN_FLTUND  (-5L)
+#define GEN_FLTINV  (-6L)
+#define GEN_FLTINE  (-7L)
 #define GEN_ROPRAND (-16L)
-#define GEN_SUBRNG (-18L)
+#define GEN_SUBRNG  (-18L)
 
 void entry_points_set(void)
 {
@@ -66,8 +73,8 @@ void trap_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct trapf
         irq_dispatch(vector);
         return;
     }
-    panic("machine check or unknown interrupt %lu, vector %#lx, parameter %#lx, pc %#lx", kind, vector,
-          param, f->pc);
+    panic("machine check or unknown interrupt %lu, vector %#lx, parameter %#lx, pc %#lx", kind,
+          vector, param, f->pc);
 }
 
 static const char *cause_name(int64_t cause)
@@ -124,9 +131,9 @@ void trap_memory(uint64_t va, uint64_t kind, int64_t cause, struct trapframe *f)
         memory_from_user(va, cause);
         return;
     }
-    /* At raised IPL or with a spinlock held a fault is a bug, wherever it points; so is one on a user address
-       outside the accessors. A kernel address is fixed up only where a pool's list is read that may have gone: in an
-       ordinary copy it is the kernel's own buffer that is wrong. */
+    /* At raised IPL or with a spinlock held a fault is a bug, wherever it points; so is one on a
+       user address outside the accessors. A kernel address is fixed up only where a pool's list is
+       read that may have gone: in an ordinary copy it is the kernel's own buffer that is wrong. */
     fixup = fixup_find(f->pc);
     if (f->ps & 7 || (va < LAYOUT_USER_TOP && !fixup) || spin_depth())
         bad_kernel_access(va, kind, cause, f);
@@ -164,8 +171,8 @@ static void gentrap(const struct trapframe *f)
         long trap;
         int code;
     } codes[] = {
-        {GEN_INTOVF, FPE_INTOVF}, {GEN_INTDIV, FPE_INTDIV}, {GEN_FLTOVF, FPE_FLTOVF},
-        {GEN_FLTDIV, FPE_FLTDIV}, {GEN_FLTUND, FPE_FLTUND}, {GEN_FLTINV, FPE_FLTINV},
+        {GEN_INTOVF, FPE_INTOVF}, {GEN_INTDIV, FPE_INTDIV},  {GEN_FLTOVF, FPE_FLTOVF},
+        {GEN_FLTDIV, FPE_FLTDIV}, {GEN_FLTUND, FPE_FLTUND},  {GEN_FLTINV, FPE_FLTINV},
         {GEN_FLTINE, FPE_FLTRES}, {GEN_ROPRAND, FPE_FLTINV}, {GEN_SUBRNG, FPE_FLTSUB},
     };
 
@@ -188,7 +195,8 @@ void trap_instruction(uint64_t kind, struct trapframe *f)
     }
     switch (kind) {
     case IF_FEN:
-        f->pc -= 4; /* QEMU 7.2 names the next instruction, a chip would name the one that faulted */
+        f->pc -=
+            4; /* QEMU 7.2 names the next instruction, a chip would name the one that faulted */
         fp_enable();
         return;
     case IF_GENTRAP:
@@ -230,6 +238,6 @@ void trap_stack_overflow(struct trapframe *f, uint64_t sp)
 
     /* What traps from here on, on the emergency stack, is not to be taken for another overflow. */
     t->kstack_limit = 0;
-    panic_frame_at(f, sp, "kernel stack overflow: frame %p lies below the limit %#lx of thread %p", (void *)f,
-                   limit, (void *)t);
+    panic_frame_at(f, sp, "kernel stack overflow: frame %p lies below the limit %#lx of thread %p",
+                   (void *)f, limit, (void *)t);
 }

@@ -10,7 +10,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/sys/syscall.h"
 
-#define EMIT(name, value) __asm__ volatile("\n->" #name " %0" ::"i"((long)(value)))
+#define EMIT(name, value)       __asm__ volatile("\n->" #name " %0" ::"i"((long)(value)))
 #define EMIT_FRAME(name, field) EMIT(name, offsetof(struct trapframe, field))
 
 _Static_assert(offsetof(struct thread_hw, pcb) == 0, "the PCB is the thread's first member");

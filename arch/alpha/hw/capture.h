@@ -4,7 +4,8 @@
 
 #include "kernel/base/types.h"
 
-/* Fill in reg[9..15], [26], [29] and [30] as of the return to the caller, whose PC then is reg[26]. */
+/* Fill in reg[9..15], [26], [29] and [30] as of the return to the caller, whose PC then is reg[26].
+ */
 void hw_capture(uint64_t reg[32]);
 
 #endif

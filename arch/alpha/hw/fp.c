@@ -4,7 +4,7 @@
 #include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/pal.h"
 
-#define FLAG_FEN 1UL
+#define FLAG_FEN      1UL
 #define IPL_NO_SWITCH 5 /* neither clock nor device interrupts: no switch in between */
 
 void fp_enable(void)

@@ -1,7 +1,8 @@
 /*
- * Floating point of user mode; the kernel itself uses none. A thread gets the unit when it first uses
- * it after a switch (FEN fault) and loses it at the next: hw.pcb.flags, bit 0, says that its registers are live in
- * this CPU; otherwise they are in hw.fp. All for the current thread, IPL_CLOCK or below; each takes care of preemption.
+ * Floating point of user mode; the kernel itself uses none. A thread gets the unit when it first
+ * uses it after a switch (FEN fault) and loses it at the next: hw.pcb.flags, bit 0, says that its
+ * registers are live in this CPU; otherwise they are in hw.fp. All for the current thread,
+ * IPL_CLOCK or below; each takes care of preemption.
  */
 #ifndef ARCH_ALPHA_HW_FP_H
 #define ARCH_ALPHA_HW_FP_H
@@ -13,7 +14,8 @@
 
 /* FEN fault: load the current thread's registers and switch the unit on. */
 void fp_enable(void);
-/* Bring hw.fp up to date, so that it can be copied (fork, signal frame). The registers stay live. */
+/* Bring hw.fp up to date, so that it can be copied (fork, signal frame). The registers stay live.
+ */
 void fp_sync(void);
 /* hw.fp was written (sigreturn): what is in the CPU is void. */
 void fp_discard(void);
@@ -22,7 +24,8 @@ void fp_reset(void);
 /* hw.fp of a thread that has not run yet. */
 void fp_init(struct thread_hw *t);
 
-/* One register of the current thread (t), for the fix-up of unaligned accesses. $f31 reads 0 and is not written. */
+/* One register of the current thread (t), for the fix-up of unaligned accesses. $f31 reads 0 and is
+ * not written. */
 uint64_t fp_get(struct thread_hw *t, unsigned reg);
 void fp_set(struct thread_hw *t, unsigned reg, uint64_t v);
 

@@ -5,12 +5,12 @@
 #include "arch/alpha/hw/pal.h"
 #include "arch/alpha/hw/thread_hw.h"
 
-#define HWRPB_BOOT_VA 0x10000000UL    /* mapped by the console's page tables only at entry */
-#define HWRPB_ID 0x4857525042000000UL /* "HWRPB", as QEMU 7.2 has it: from the top byte down */
-#define BOOT_PARAMS_BELOW 0x6000      /* QEMU: below the image's lowest address */
+#define HWRPB_BOOT_VA 0x10000000UL         /* mapped by the console's page tables only at entry */
+#define HWRPB_ID      0x4857525042000000UL /* "HWRPB", as QEMU 7.2 has it: from the top byte down */
+#define BOOT_PARAMS_BELOW 0x6000           /* QEMU: below the image's lowest address */
 #define BOOT_COMMAND_LINE 256
-#define CONSOLE_WAIT_NS 1000000000UL
-#define CSERVE_GET_TIME 7
+#define CONSOLE_WAIT_NS   1000000000UL
+#define CSERVE_GET_TIME   7
 
 struct hwrpb {
     uint64_t pa, id, revision, size, primary, page_size, pa_bits, max_asn;
@@ -25,11 +25,11 @@ _Static_assert(offsetof(struct hwrpb, slots) == 0x90, "HWRPB layout");
 _Static_assert(offsetof(struct hwrpb, cpu_restart) == 0x100, "HWRPB layout");
 _Static_assert(offsetof(struct hwrpb, rxrdy) == 0x128, "HWRPB layout");
 
-#define SLOT_BIP 0x1UL /* bootstrap in progress */
-#define SLOT_RC 0x2UL  /* restart capable */
-#define SLOT_PA 0x4UL  /* processor available */
-#define SLOT_PP 0x8UL  /* processor present */
-#define SLOT_CV 0x20UL /* context valid */
+#define SLOT_BIP 0x1UL  /* bootstrap in progress */
+#define SLOT_RC  0x2UL  /* restart capable */
+#define SLOT_PA  0x4UL  /* processor available */
+#define SLOT_PP  0x8UL  /* processor present */
+#define SLOT_CV  0x20UL /* context valid */
 
 struct slot {
     uint64_t pcb[16]; /* struct hwpcb, then reserved */

@@ -1,7 +1,7 @@
 /*
  * Physical I/O space through KSEG (platform.md, Memory): the only place that knows where the
- * chipset's windows lie. Device registers are read and written by volatile accesses, with a barrier so
- * that they reach the device in program order.
+ * chipset's windows lie. Device registers are read and written by volatile accesses, with a barrier
+ * so that they reach the device in program order.
  */
 #ifndef ARCH_ALPHA_HW_IO_H
 #define ARCH_ALPHA_HW_IO_H
@@ -10,9 +10,9 @@
 #include "kernel/base/types.h"
 
 #define IO_PCI_MEMORY 0x0UL
-#define IO_PCHIP_CSR 0x180000000UL
-#define IO_CCHIP_CSR 0x1A0000000UL
-#define IO_PCI_PORTS 0x1FC000000UL
+#define IO_PCHIP_CSR  0x180000000UL
+#define IO_CCHIP_CSR  0x1A0000000UL
+#define IO_PCI_PORTS  0x1FC000000UL
 #define IO_PCI_CONFIG 0x1FE000000UL
 
 static inline volatile void *io_address(uint64_t offset)
@@ -34,7 +34,10 @@ static inline void io_out8(uint16_t port, uint8_t v)
 }
 
 /* Chipset registers. */
-static inline uint64_t io_csr_read(uint64_t offset) { return *(volatile uint64_t *)io_address(offset); }
+static inline uint64_t io_csr_read(uint64_t offset)
+{
+    return *(volatile uint64_t *)io_address(offset);
+}
 static inline void io_csr_write(uint64_t offset, uint64_t v)
 {
     *(volatile uint64_t *)io_address(offset) = v;
@@ -54,7 +57,8 @@ static inline uint8_t io_config_read8(unsigned bus, unsigned slot, unsigned func
 {
     return *(volatile uint8_t *)io_address(io_config_offset(bus, slot, func, reg));
 }
-static inline void io_config_write32(unsigned bus, unsigned slot, unsigned func, unsigned reg, uint32_t v)
+static inline void io_config_write32(unsigned bus, unsigned slot, unsigned func, unsigned reg,
+                                     uint32_t v)
 {
     *(volatile uint32_t *)io_address(io_config_offset(bus, slot, func, reg)) = v;
     io_barrier();

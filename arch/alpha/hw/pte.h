@@ -2,7 +2,8 @@
  * Page table entries as OSF/1 PALcode and QEMU's walk read them: the one table of the layout,
  * and accessors built on it. Software's invalid forms are in mm/pte_forms.h.
  *
- *   V 0, FOR 1, FOW 2, FOE 3, ASM 4, GH 6:5, KRE 8, URE 9, KWE 12, UWE 13, software 31:16, PFN 63:32
+ *   V 0, FOR 1, FOW 2, FOE 3, ASM 4, GH 6:5, KRE 8, URE 9, KWE 12, UWE 13, software 31:16, PFN
+ * 63:32
  *
  * Source: platform.md (Memory), openvms-api.md 4.1 and 4.2.
  */
@@ -13,23 +14,23 @@
 
 typedef uint64_t pte_t;
 
-#define PTE_V (1UL << 0)
-#define PTE_FOR (1UL << 1)
-#define PTE_FOW (1UL << 2)
-#define PTE_FOE (1UL << 3)
-#define PTE_ASM (1UL << 4)
-#define PTE_GH_SHIFT 5
-#define PTE_GH_MASK (3UL << PTE_GH_SHIFT)
-#define PTE_KRE (1UL << 8)
-#define PTE_URE (1UL << 9)
-#define PTE_KWE (1UL << 12)
-#define PTE_UWE (1UL << 13)
-#define PTE_SW_SHIFT 16
-#define PTE_SW_MASK (0xFFFFUL << PTE_SW_SHIFT)
+#define PTE_V         (1UL << 0)
+#define PTE_FOR       (1UL << 1)
+#define PTE_FOW       (1UL << 2)
+#define PTE_FOE       (1UL << 3)
+#define PTE_ASM       (1UL << 4)
+#define PTE_GH_SHIFT  5
+#define PTE_GH_MASK   (3UL << PTE_GH_SHIFT)
+#define PTE_KRE       (1UL << 8)
+#define PTE_URE       (1UL << 9)
+#define PTE_KWE       (1UL << 12)
+#define PTE_UWE       (1UL << 13)
+#define PTE_SW_SHIFT  16
+#define PTE_SW_MASK   (0xFFFFUL << PTE_SW_SHIFT)
 #define PTE_PFN_SHIFT 32
 
-#define PTE_LEVELS 3
-#define PTES_PER_PAGE 1024
+#define PTE_LEVELS     3
+#define PTES_PER_PAGE  1024
 #define PTE_INDEX_BITS 10
 
 /* What one PTE of a level maps: level 3 a page, level 2 8 MiB, level 1 8 GiB. */

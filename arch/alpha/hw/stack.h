@@ -21,7 +21,7 @@
 #define STACK_RESERVE 4096
 
 /* Stacks in the image, for booting and for panics: no guard, but a reserve. */
-#define BOOT_STACK_SIZE 16384
+#define BOOT_STACK_SIZE      16384
 #define EMERGENCY_STACK_SIZE 16384
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * Access to user memory under fault fix-ups (arch/alpha/hw/usercopy.S, exception table in section
- * __ex_table: pairs of faulting PC and fix-up PC). All may sleep in a page fault: IPL 0, no spinlock.
- * Addresses not below LAYOUT_USER_TOP (start or end) fail without an access. Return 0 or -EFAULT unless said otherwise.
- * An unaligned user pointer is copied bytewise where Linux would succeed.
+ * __ex_table: pairs of faulting PC and fix-up PC). All may sleep in a page fault: IPL 0, no
+ * spinlock. Addresses not below LAYOUT_USER_TOP (start or end) fail without an access. Return 0 or
+ * -EFAULT unless said otherwise. An unaligned user pointer is copied bytewise where Linux would
+ * succeed.
  */
 #ifndef ARCH_ALPHA_HW_USERCOPY_H
 #define ARCH_ALPHA_HW_USERCOPY_H

@@ -1,7 +1,8 @@
 /*
- * What `show`, tests and benchmarks ask the kernel: service MEGA_SYS_INFO(item, index, buffer, length).
- * It returns a condition value; the structure is copied out whole or, with a shorter buffer, cut short.
- * SS$_NOMOREREG-like ends of lists come back as SS$_NONEXPR. Counters are the kernel's own.
+ * What `show`, tests and benchmarks ask the kernel: service MEGA_SYS_INFO(item, index, buffer,
+ * length). It returns a condition value; the structure is copied out whole or, with a shorter
+ * buffer, cut short. SS$_NOMOREREG-like ends of lists come back as SS$_NONEXPR. Counters are the
+ * kernel's own.
  */
 #ifndef MEGALITH_INFO_H
 #define MEGALITH_INFO_H
@@ -21,8 +22,9 @@ enum mega_item {
     MEGA_INFO_TB = 8,       /* struct mega_tb */
     MEGA_INFO_PARAM = 9,    /* index-th system parameter: struct mega_param */
     MEGA_INFO_PCI = 10,     /* index-th PCI function: struct mega_pci */
-    MEGA_INFO_CRASH = 100,  /* deliberate panic (index 0), kernel stack overflow (1), spin too long (2), stuck with interrupts off (3),
-                               kernel unaligned access (4), kernel null reference (5). Superuser only */
+    MEGA_INFO_CRASH = 100,  /* deliberate panic (index 0), kernel stack overflow (1), spin too long
+                               (2), stuck with interrupts off (3), kernel unaligned access (4),
+                               kernel null reference (5). Superuser only */
 };
 
 struct mega_memory {
@@ -44,10 +46,11 @@ struct mega_section {
     char name[44];
     uint32_t flags, group; /* SEC$M_* */
     uint64_t npages, valid_pages, shares, refs;
-    uint64_t pt_pages;           /* shared page-table pages */
-    uint64_t l3_ptes[4];         /* valid level-3 PTEs by granularity hint, from a walk */
-    uint64_t l2_ptes[4];         /* level-2 PTEs that map shared tables, by hint; walked in the caller's or the first mapper's tables */
-    uint64_t gh_errors;          /* PTEs whose hint breaks the block rules */
+    uint64_t pt_pages;   /* shared page-table pages */
+    uint64_t l3_ptes[4]; /* valid level-3 PTEs by granularity hint, from a walk */
+    uint64_t l2_ptes[4]; /* level-2 PTEs that map shared tables, by hint; walked in the caller's or
+                            the first mapper's tables */
+    uint64_t gh_errors;  /* PTEs whose hint breaks the block rules */
     uint64_t made_valid, l3_pickups, raced, global_valid; /* faults by what they did */
 };
 struct mega_process {

@@ -1,18 +1,19 @@
 /*
- * Numbers of the system services (second door, architecture page section 4): callsys with the number in v0.
- * Up to six arguments go in a0-a5. A service with more takes in a0 the address of an argument block: quadwords, the first
- * the number of arguments that follow. Arguments left out at the end count as 0. The condition value comes back in v0.
+ * Numbers of the system services (second door, architecture page section 4): callsys with the
+ * number in v0. Up to six arguments go in a0-a5. A service with more takes in a0 the address of an
+ * argument block: quadwords, the first the number of arguments that follow. Arguments left out at
+ * the end count as 0. The condition value comes back in v0.
  */
 #ifndef MEGALITH_SERVICES_H
 #define MEGALITH_SERVICES_H
 
 #define VMS_CREATE_REGION_64 0x1000 /* block */
 #define VMS_DELETE_REGION_64 0x1001
-#define VMS_GET_REGION_INFO 0x1002  /* block */
-#define VMS_CREATE_GDZRO 0x1003     /* block */
-#define VMS_CRMPSC_GDZRO_64 0x1004  /* block */
-#define VMS_MGBLSC_64 0x1005        /* block */
-#define VMS_DELTVA_64 0x1006
-#define VMS_DGBLSC 0x1007
+#define VMS_GET_REGION_INFO  0x1002 /* block */
+#define VMS_CREATE_GDZRO     0x1003 /* block */
+#define VMS_CRMPSC_GDZRO_64  0x1004 /* block */
+#define VMS_MGBLSC_64        0x1005 /* block */
+#define VMS_DELTVA_64        0x1006
+#define VMS_DGBLSC           0x1007
 
 #endif
