@@ -68,6 +68,7 @@ static int reserve_slots(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
     return 0;
 }
 
+/* Second pass: the nodes are there. */
 static int move_pages(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
 {
     uint64_t offset = (va - x->e->start) >> PAGE_SHIFT;
@@ -77,7 +78,7 @@ static int move_pages(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
 
         if (pte == 0)
             continue;
-        *index_find(x->o, offset + i) = slot_make(pte_pfn(pte), SLOT_W);
+        *index_create(x->o, offset + i) = slot_make(pte_pfn(pte), SLOT_W);
         object_page_own(x->o, offset + i, pte_pfn(pte));
         pt_store(&p[i], pte | PTE_SW_SHARED);
         x->o->resident++;

@@ -67,8 +67,9 @@ struct mm_object {         /* nonpaged pool; all fields protected by *lock unles
 };
 
 /* ---- index (mm/object_index.c); lock held ---- */
-slot_t *index_find(struct mm_object *o,
-                   uint64_t offset); /* NULL: there is no such slot, as good as an empty one */
+/* NULL: there is no such slot, as good as an empty one. An empty slot is filled through
+   index_create only, which notes it as used. */
+slot_t *index_find(struct mm_object *o, uint64_t offset);
 slot_t *index_create(struct mm_object *o, uint64_t offset); /* NULL: no memory */
 /* Call fn for each nonempty slot with offset in [from, to), ascending; fn may empty the slot. Stops
  * when fn returns false. */
