@@ -55,8 +55,8 @@ bool str_to_u64(const char *s, uint64_t *v)
     return true;
 }
 
-/* Quadwords in one round of the loops over pages: 32 rounds of three instructions for the loop itself are 96 of about
-   1,130 for a page; half as many would save 48 and double the code. */
+/* Quadwords in one round of the loops over pages: 32 rounds of three instructions for the loop
+   itself are 96 of about 1,130 for a page; half as many would save 48 and double the code. */
 #define ROUND 32
 
 NO_IDIOMS void mem_zero_page(void *page)
