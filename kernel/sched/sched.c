@@ -231,6 +231,7 @@ static inline void finish_switch(void)
     struct runq *rq = runq_self();
     struct thread *from = rq->switched_from;
 
+    ipl_set(IPL_CLOCK);
     if (from->root_mask && from->root_mask != thread_self()->root_mask)
         __atomic_fetch_and(from->root_mask, ~(1ul << runq_cpu(rq)), __ATOMIC_ACQ_REL);
     if (unlikely(rq->after != AFTER_NOTHING))
@@ -272,6 +273,9 @@ static inline void switch_to(struct runq *rq, struct thread *next)
         __atomic_fetch_or(next->root_mask, 1ul << runq_cpu(rq), __ATOMIC_RELAXED);
         __atomic_thread_fence(__ATOMIC_SEQ_CST); /* barrier A of the argument above */
     }
+    /* While the stack is next's already and cpu->current still self, no interrupt may come, not even a request
+       of another CPU: entry code would hold the one against the other's limit. */
+    ipl_set(IPL_HIGH);
     context_switch(&self->hw, &next->hw);
     finish_switch();
 }
