@@ -67,7 +67,7 @@ void thread_set_root(struct thread *t, uint64_t root_pfn, cpumask_t *mask);
 void thread_interrupt(struct thread *t);
 /* Let another thread of the same priority run. */
 void thread_yield(void);
-/* Switch away if a reschedule is pending. IPL 0. Called on the way out of interrupts and calls. */
+/* Switch away if a reschedule is pending. IPL 0, or that of an interrupt which came in at IPL 0 and is on its way out. */
 void sched_preempt(void);
 void thread_sleep_ns(uint64_t ns); /* uninterruptible */
 /* Sleep until clock_ns() reaches deadline_ns: 0, or with WAIT_INTERRUPTIBLE -EINTR. IPL 0, no spinlock. */
