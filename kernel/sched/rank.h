@@ -27,11 +27,11 @@ enum spin_rank {
 };
 
 enum mutex_rank {
-    MUTEX_GSD = 10,     /* global section directory */
-    MUTEX_RMD = 14,     /* reserved memory */
-    MUTEX_ASPACE = 20,  /* one address space: its map (fork: parent, then child) */
-    MUTEX_INODE = 24,   /* one file */
-    MUTEX_PGDYN = 40,   /* paged pool variable list */
+    MUTEX_GSD = 10,    /* global section directory */
+    MUTEX_RMD = 14,    /* reserved memory */
+    MUTEX_ASPACE = 20, /* one address space: its map (fork: parent, then child) */
+    MUTEX_INODE = 24,  /* one file */
+    MUTEX_PGDYN = 40,  /* paged pool variable list */
 };
 
 #endif

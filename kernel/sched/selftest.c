@@ -1,6 +1,7 @@
 /*
- * Each test makes threads, waits until all have ended, and looks at what they left. A failure is told in words. Worker threads
- * share one struct crew, which lies on the stack of the thread that runs the test and outlives them.
+ * Each test makes threads, waits until all have ended, and looks at what they left. A failure is
+ * told in words. Worker threads share one struct crew, which lies on the stack of the thread that
+ * runs the test and outlives them.
  */
 #include "kernel/sched/selftest.h"
 
@@ -13,21 +14,21 @@
 #include "kernel/sched/wait.h"
 
 #define CREW_MAX 8
-#define MS 1000000ul
+#define MS       1000000ul
 
 struct crew {
     void (*work)(struct crew *, unsigned self);
-    uint32_t running;           /* atomic */
-    uint32_t numbers;           /* atomic: gives each its index */
-    uint32_t stop;              /* atomic */
+    uint32_t running; /* atomic */
+    uint32_t numbers; /* atomic: gives each its index */
+    uint32_t stop;    /* atomic */
     struct wait_queue done;
-    struct wait_queue queue;    /* the test's own use */
+    struct wait_queue queue; /* the test's own use */
     struct mutex mutex;
-    uint64_t counter;           /* the test's own use */
-    uint64_t counts[CREW_MAX];  /* own worker; atomic */
+    uint64_t counter;          /* the test's own use */
+    uint64_t counts[CREW_MAX]; /* own worker; atomic */
     struct thread *threads[CREW_MAX];
     struct sched_selftest *result;
-    uint32_t failed;            /* atomic: the first failure is kept */
+    uint32_t failed; /* atomic: the first failure is kept */
 };
 
 static void __attribute__((format(printf, 2, 3))) fail(struct crew *c, const char *fmt, ...)
@@ -47,7 +48,8 @@ static void worker(void *arg)
     unsigned self = __atomic_fetch_add(&c->numbers, 1, __ATOMIC_ACQ_REL);
 
     c->work(c, self);
-    /* The crew may be gone once the last one is counted: wake under the queue's own rules, then touch nothing. */
+    /* The crew may be gone once the last one is counted: wake under the queue's own rules, then
+     * touch nothing. */
     ipl_t ipl = spin_lock(&c->done.lock);
 
     __atomic_fetch_sub(&c->running, 1, __ATOMIC_RELEASE);
@@ -79,7 +81,8 @@ static void crew_start(struct crew *c, unsigned n, unsigned prio, cpumask_t affi
     }
 }
 
-/* The workers do not wake anybody at their end (they could not without touching the crew): look each millisecond. */
+/* The workers do not wake anybody at their end (they could not without touching the crew): look
+ * each millisecond. */
 static void crew_join(struct crew *c)
 {
     ipl_t ipl;
@@ -90,7 +93,10 @@ static void crew_join(struct crew *c)
     spin_unlock(&c->done.lock, ipl);
 }
 
-static unsigned online(void) { return __builtin_popcountl(__atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED)); }
+static unsigned online(void)
+{
+    return __builtin_popcountl(__atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED));
+}
 
 static void spin_for(uint64_t ns)
 {
@@ -194,7 +200,8 @@ static void spin_work(struct crew *c, unsigned self)
         __atomic_fetch_add(&c->counts[self], 1, __ATOMIC_RELAXED);
 }
 
-/* Two that never give up the CPU share it; the one that sleeps and wakes in between is not kept from it. */
+/* Two that never give up the CPU share it; the one that sleeps and wakes in between is not kept
+ * from it. */
 static void test_preempt(struct crew *c)
 {
     crew_start(c, 2, PRIO_NORMAL, 1, spin_work);
@@ -285,7 +292,8 @@ static void test_interrupt(struct crew *c)
 
     crew_start(c, 4, PRIO_NORMAL, ~0ul, interrupted_work);
     thread_sleep_ns(5 * MS);
-    /* Two are interruptible, whichever threads those are. They end; the structures stay for a while only, so look. */
+    /* Two are interruptible, whichever threads those are. They end; the structures stay for a while
+     * only, so look. */
     for (unsigned i = 0; i < 4; i++)
         thread_interrupt(c->threads[i]);
     while (__atomic_load_n(&c->running, __ATOMIC_ACQUIRE) > 2 && ++tries < 1000)
