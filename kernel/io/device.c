@@ -1,0 +1,86 @@
+/* The nodes of /dev that are no hardware, and the order in which kernel/io comes up. */
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/printk.h"
+#include "kernel/io/io_private.h"
+#include "kernel/io/open_flags.h"
+
+static long null_read(struct file *f, vaddr_t ubuf, size_t n)
+{
+    (void)f, (void)ubuf, (void)n;
+    return 0;
+}
+
+static long null_write(struct file *f, vaddr_t ubuf, size_t n)
+{
+    (void)f, (void)ubuf;
+    return (long)n;
+}
+
+static long zero_read(struct file *f, vaddr_t ubuf, size_t n)
+{
+    (void)f;
+    return clear_user(ubuf, n) ? -EFAULT : (long)n;
+}
+
+static int64_t device_lseek(struct file *f, int64_t off, int whence)
+{
+    (void)f, (void)off, (void)whence;
+    return 0;
+}
+
+static int device_stat(struct file *f, struct file_stat *st)
+{
+    inode_stat(f->inode, st);
+    return 0;
+}
+
+static unsigned device_poll(struct file *f)
+{
+    (void)f;
+    return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
+}
+
+static const struct file_ops null_ops = {.name = "null", .read = null_read, .write = null_write, .lseek = device_lseek,
+                                         .stat = device_stat, .poll = device_poll};
+static const struct file_ops zero_ops = {.name = "zero", .read = zero_read, .write = null_write, .lseek = device_lseek,
+                                         .stat = device_stat, .poll = device_poll};
+
+#define RDEV(major, minor) ((major) << 8 | (minor))
+
+void device_boot(void)
+{
+    static const struct { const char *path; uint32_t mode, rdev; const struct file_ops *ops; } nodes[] = {
+        {"/dev/null", 0666, RDEV(1, 3), &null_ops},      {"/dev/zero", 0666, RDEV(1, 5), &zero_ops},
+        {"/dev/console", 0620, RDEV(5, 1), &tty_ops},    {"/dev/tty", 0666, RDEV(5, 0), &tty_ops},
+    };
+
+    for (unsigned k = 0; k < ARRAY_SIZE(nodes); k++) {
+        int err = tree_device(nodes[k].path, nodes[k].mode, nodes[k].rdev, nodes[k].ops, NULL);
+
+        if (err && err != -EEXIST)
+            printk("%s: cannot be made (%d)\n", nodes[k].path, err);
+    }
+}
+
+/* A directory that the system needs, whether the archive has it or not. */
+static void need_directory(const char *path, uint32_t mode)
+{
+    int err = tree_create(&(struct io_cred){0, 0}, NULL, path, S_IFDIR | mode, true, NULL);
+
+    if (err && err != -EEXIST)
+        printk("%s: cannot be made (%d)\n", path, err);
+}
+
+void io_boot(const void *initrd, uint64_t nbytes)
+{
+    tree_boot();
+    need_directory("/dev", 0755);
+    need_directory("/tmp", S_ISVTX | 0777);
+    device_boot(); /* before the archive: its names cannot stand in their place */
+    if (initrd && nbytes)
+        initrd_boot(initrd, nbytes);
+    tty_boot();
+    stream_boot();
+}

@@ -1,0 +1,137 @@
+/* Open directories: getdents64 and its position. Names are copied out in small portions, so that
+   user memory is never touched with the tree lock held. */
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "kernel/io/inode.h"
+#include "kernel/io/open_flags.h"
+
+struct dirent64 { /* as Linux lays it out */
+    uint64_t ino;
+    int64_t off;
+    uint16_t reclen;
+    uint8_t type;
+    char name[];
+} __attribute__((packed, aligned(8)));
+
+#define DIRENT_HEAD 19 /* bytes before the name */
+
+static size_t record_bytes(size_t name_len) { return (DIRENT_HEAD + name_len + 1 + 7) & ~(size_t)7; }
+
+struct entry {
+    uint64_t ino, cookie;
+    uint32_t mode;
+    size_t len;
+    char name[NAME_MAX + 1];
+};
+
+static void entry_of(struct entry *e, struct inode *i, uint64_t cookie, const char *name, size_t len)
+{
+    e->ino = i->ino;
+    e->cookie = cookie;
+    e->mode = i->mode;
+    e->len = len;
+    memcpy(e->name, name, len);
+    e->name[len] = '\0';
+}
+
+/* First name behind position pos. False at the end. */
+static bool next_entry(struct inode *dir, uint64_t pos, struct entry *e)
+{
+    struct dir_name *d;
+    bool found = false;
+
+    mutex_lock_shared(&tree_lock);
+    if (!dir->parent) {
+        ; /* removed: empty */
+    } else if (pos < 1) {
+        entry_of(e, dir, 1, ".", 1);
+        found = true;
+    } else if (pos < 2) {
+        entry_of(e, dir->parent, 2, "..", 2);
+        found = true;
+    } else {
+        list_for_each_entry(d, &dir->names, link) {
+            if (d->cookie > pos) {
+                entry_of(e, d->inode, d->cookie, d->text, d->len);
+                found = true;
+                break;
+            }
+        }
+    }
+    mutex_unlock_shared(&tree_lock);
+    return found;
+}
+
+/* The position is read and written once each: two readers of one stream may get an entry twice, never a torn position. */
+static long directory_getdents(struct file *f, vaddr_t ubuf, size_t n)
+{
+    uint64_t pos = (uint64_t)__atomic_load_n(&f->pos, __ATOMIC_RELAXED);
+    struct entry e;
+    size_t done = 0;
+    long err = 0;
+
+    while (next_entry(f->inode, pos, &e)) {
+        size_t bytes = record_bytes(e.len);
+        uint64_t record[(DIRENT_HEAD + NAME_MAX + 1 + 7) / 8] = {0};
+        struct dirent64 *d = (struct dirent64 *)record;
+
+        if (bytes > n - done) {
+            err = -EINVAL;
+            break;
+        }
+        d->ino = e.ino;
+        d->off = (int64_t)e.cookie;
+        d->reclen = (uint16_t)bytes;
+        d->type = (uint8_t)((e.mode & S_IFMT) >> 12);
+        memcpy((char *)record + DIRENT_HEAD, e.name, e.len + 1);
+        err = copyout(ubuf + done, record, bytes);
+        if (err)
+            break;
+        done += bytes;
+        pos = e.cookie;
+    }
+    __atomic_store_n(&f->pos, (int64_t)pos, __ATOMIC_RELAXED);
+    return done ? (long)done : err;
+}
+
+static int64_t directory_lseek(struct file *f, int64_t off, int whence)
+{
+    int64_t to = -EINVAL;
+
+    mutex_lock(&f->inode->lock);
+    if (whence == SEEK_SET && off >= 0)
+        to = f->pos = off;
+    else if (whence == SEEK_CUR && off == 0)
+        to = f->pos;
+    mutex_unlock(&f->inode->lock);
+    return to;
+}
+
+static long directory_read(struct file *f, vaddr_t ubuf, size_t n)
+{
+    (void)f, (void)ubuf, (void)n;
+    return -EISDIR;
+}
+
+static int directory_stat(struct file *f, struct file_stat *st)
+{
+    inode_stat(f->inode, st);
+    return 0;
+}
+
+static unsigned directory_poll(struct file *f)
+{
+    (void)f;
+    return POLLIN | POLLOUT;
+}
+
+const struct file_ops directory_ops = {
+    .name = "directory",
+    .read = directory_read,
+    .write = directory_read,
+    .lseek = directory_lseek,
+    .stat = directory_stat,
+    .getdents = directory_getdents,
+    .poll = directory_poll,
+};

@@ -1,0 +1,112 @@
+/* Open files: reference counts and opening by path. */
+#include "kernel/io/file.h"
+
+#include "kernel/base/errno.h"
+#include "kernel/io/inode.h"
+#include "kernel/io/open_flags.h"
+#include "mm/pool.h"
+
+struct file *file_alloc(const struct file_ops *ops, uint32_t flags)
+{
+    struct file *f = npp_alloc_zeroed(sizeof(*f));
+
+    if (f) {
+        f->refs = 1;
+        f->flags = flags;
+        f->ops = ops;
+    }
+    return f;
+}
+
+void file_unref(struct file *f)
+{
+    if (__atomic_fetch_sub(&f->refs, 1, __ATOMIC_ACQ_REL) != 1)
+        return;
+    if (f->ops->close)
+        f->ops->close(f);
+    if (f->inode)
+        inode_unref(f->inode);
+    npp_free(f, sizeof(*f));
+}
+
+/* Which of read (4) and write (2) an open mode asks for. */
+static unsigned wanted(uint32_t flags)
+{
+    switch (flags & O_ACCMODE) {
+    case O_RDONLY:
+        return 4;
+    case O_WRONLY:
+        return 2;
+    default:
+        return 6;
+    }
+}
+
+static int may_open(struct inode *i, const struct io_cred *cred, uint32_t flags, bool created)
+{
+    uint32_t type = i->mode & S_IFMT;
+
+    if (type == S_IFLNK)
+        return -ELOOP;
+    if ((flags & O_DIRECTORY) && type != S_IFDIR)
+        return -ENOTDIR;
+    if (type == S_IFDIR && ((flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC))))
+        return -EISDIR;
+    return created ? 0 : inode_access(i, cred, wanted(flags));
+}
+
+int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t flags, uint32_t mode,
+                 struct file **out)
+{
+    bool created = false;
+    struct inode *i;
+    struct file *f;
+    int err;
+
+    if ((flags & O_ACCMODE) == O_ACCMODE || (flags & O_TMPFILE & ~O_DIRECTORY))
+        return -EINVAL;
+    err = tree_lookup(cred, dir, path, !(flags & O_NOFOLLOW) && !((flags & O_CREAT) && (flags & O_EXCL)), &i);
+    if (!err && (flags & O_CREAT) && (flags & O_EXCL)) {
+        inode_unref(i);
+        return -EEXIST;
+    }
+    if (err == -ENOENT && (flags & O_CREAT)) {
+        err = tree_create(cred, dir, path, S_IFREG | (mode & 07777), (flags & O_EXCL) != 0, &i);
+        created = !err; /* or another process just made it: then it was made with that one's mode */
+    }
+    if (err)
+        return err;
+    err = may_open(i, cred, flags, created);
+    if (!err && (flags & O_TRUNC) && (wanted(flags) & 2) && (i->mode & S_IFMT) == S_IFREG)
+        err = inode_truncate(i, 0);
+    if (err) {
+        inode_unref(i);
+        return err;
+    }
+    f = file_alloc(i->fops, flags & ~(O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY | O_CLOEXEC));
+    if (!f) {
+        inode_unref(i);
+        return -ENOMEM;
+    }
+    f->inode = i;
+    f->priv = i->dev;
+    *out = f;
+    return 0;
+}
+
+int file_open(const char *path, uint32_t flags, uint32_t mode, struct file **out)
+{
+    return file_open_at(&(struct io_cred){0, 0}, NULL, path, flags, mode, out);
+}
+
+int file_stat_path(const char *path, bool follow, struct file_stat *st)
+{
+    struct inode *i;
+    int err = tree_lookup(&(struct io_cred){0, 0}, NULL, path, follow, &i);
+
+    if (err)
+        return err;
+    inode_stat(i, st);
+    inode_unref(i);
+    return 0;
+}

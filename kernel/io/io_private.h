@@ -1,0 +1,16 @@
+/* Shared by the files of kernel/io only. */
+#ifndef KERNEL_IO_PRIVATE_H
+#define KERNEL_IO_PRIVATE_H
+
+#include "kernel/io/inode.h"
+
+/* Boot: fill the tree from the archive. */
+void initrd_boot(const void *archive, uint64_t nbytes);
+/* Boot: /dev and what serves it. */
+void device_boot(void);
+void tty_boot(void);
+void stream_boot(void);
+
+extern const struct file_ops tty_ops;
+
+#endif

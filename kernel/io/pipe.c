@@ -1,0 +1,285 @@
+/*
+ * Pipes. A ring of up to PIPE_PAGES pages, taken one at a time as the writer gets that far and kept until the pipe
+ * goes. Whenever the pipe is empty it starts again at page 0, so a ping-pong of small messages lives in one page.
+ *
+ * Everything is protected by the pipe's mutex, which is held while user memory is copied (rank
+ * MUTEX_INODE: before the address space's). Who must wait counts itself under the mutex before it
+ * lets go, so that the other side knows without a look at the queue whether to wake anybody.
+ */
+#include "arch/alpha/hw/kseg.h"
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/errno.h"
+#include "kernel/io/file.h"
+#include "kernel/io/open_flags.h"
+#include "kernel/io/poll.h"
+#include "kernel/sched/mutex.h"
+#include "kernel/sched/timer.h"
+#include "mm/page.h"
+#include "mm/pool.h"
+
+#define PIPE_PAGES 8 /* 64 KiB, what programs expect from Linux */
+#define PIPE_BYTES (PIPE_PAGES * PAGE_SIZE)
+#define PIPE_BUF 4096 /* a write up to this is not mixed with others */
+
+struct pipe { /* nonpaged pool; all protected by lock */
+    struct mutex lock;
+    uint32_t ends;                     /* atomic: open ends; the last one to go frees */
+    uint32_t readers, writers;         /* open ends of each kind, 0 or 1 */
+    uint32_t reads_waiting, writes_waiting;
+    uint64_t head, count;              /* next byte to read, bytes there */
+    uint64_t ino;
+    struct wait_queue read_queue, write_queue;
+    uint8_t *page[PIPE_PAGES];         /* in KSEG; NULL: not taken yet */
+};
+
+static uint64_t next_pipe_ino = 1; /* atomic */
+uint32_t poll_waiters;
+struct wait_queue poll_queue = WAIT_QUEUE_INIT("poll", poll_queue);
+
+/* Wait on q until something changed; the mutex is dropped meanwhile. */
+static int pipe_wait(struct pipe *p, struct wait_queue *q, uint32_t *waiting)
+{
+    struct waiter w;
+    int err;
+
+    ++*waiting;
+    wait_enqueue(q, &w);
+    mutex_unlock(&p->lock);
+    err = wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER);
+    wait_finish(&w);
+    mutex_lock(&p->lock);
+    --*waiting;
+    return err ? -ERESTARTSYS : 0;
+}
+
+static long pipe_read(struct file *f, vaddr_t ubuf, size_t n)
+{
+    struct pipe *p = f->priv;
+    size_t done = 0;
+    long err = 0;
+    bool wake;
+
+    if (!n)
+        return 0;
+    mutex_lock(&p->lock);
+    while (!p->count) {
+        if (!p->writers)
+            goto out;
+        err = f->flags & O_NONBLOCK ? -EAGAIN : pipe_wait(p, &p->read_queue, &p->reads_waiting);
+        if (err)
+            goto out;
+    }
+    while (done < n && p->count) {
+        size_t within = p->head & PAGE_MASK;
+        size_t part = MIN(MIN(n - done, p->count), PAGE_SIZE - within);
+
+        err = copyout(ubuf + done, p->page[p->head >> PAGE_SHIFT] + within, part);
+        if (err)
+            break;
+        done += part;
+        p->count -= part;
+        p->head += part;
+        if (p->head == PIPE_BYTES)
+            p->head = 0;
+    }
+    if (!p->count)
+        p->head = 0;
+out:
+    wake = done && p->writes_waiting;
+    mutex_unlock(&p->lock);
+    if (done) {
+        if (wake)
+            wake_all(&p->write_queue);
+        poll_notify();
+    }
+    return done ? (long)done : err;
+}
+
+/* Where the next byte goes, and how many fit behind it in that page. NULL: no memory. */
+static uint8_t *pipe_room(struct pipe *p, size_t *room)
+{
+    uint64_t tail = (p->head + p->count) % PIPE_BYTES;
+    size_t within = tail & PAGE_MASK;
+    uint8_t **page = &p->page[tail >> PAGE_SHIFT];
+
+    if (!*page) {
+        pfn_t pfn;
+
+        if (page_alloc(0, PAGE_T_SYSTEM, RAD_ANY, &pfn))
+            return NULL;
+        *page = kseg_page(pfn);
+    }
+    *room = MIN(PAGE_SIZE - within, PIPE_BYTES - p->count);
+    return *page + within;
+}
+
+static long pipe_write(struct file *f, vaddr_t ubuf, size_t n)
+{
+    struct pipe *p = f->priv;
+    size_t done = 0;
+    long err = 0;
+    bool wake = false;
+
+    if (!n)
+        return 0;
+    mutex_lock(&p->lock);
+    while (done < n) {
+        size_t room = PIPE_BYTES - p->count, part;
+        uint8_t *to;
+
+        if (!p->readers) {
+            err = -EPIPE;
+            break;
+        }
+        if (!room || (n <= PIPE_BUF && room < n)) {
+            if (f->flags & O_NONBLOCK) {
+                err = -EAGAIN;
+                break;
+            }
+            if (p->reads_waiting)
+                wake_all(&p->read_queue);
+            poll_notify();
+            err = pipe_wait(p, &p->write_queue, &p->writes_waiting);
+            if (err)
+                break;
+            continue;
+        }
+        to = pipe_room(p, &room);
+        if (!to) {
+            err = -ENOMEM;
+            break;
+        }
+        part = MIN(n - done, room);
+        err = copyin(to, ubuf + done, part);
+        if (err)
+            break;
+        p->count += part;
+        done += part;
+    }
+    wake = done && p->reads_waiting;
+    mutex_unlock(&p->lock);
+    if (done) {
+        if (wake)
+            wake_all(&p->read_queue);
+        poll_notify();
+    }
+    return done ? (long)done : err;
+}
+
+static unsigned pipe_read_poll(struct file *f)
+{
+    struct pipe *p = f->priv;
+    unsigned r = 0;
+
+    mutex_lock(&p->lock);
+    if (p->count)
+        r |= POLLIN | POLLRDNORM;
+    if (!p->writers)
+        r |= POLLHUP;
+    mutex_unlock(&p->lock);
+    return r;
+}
+
+static unsigned pipe_write_poll(struct file *f)
+{
+    struct pipe *p = f->priv;
+    unsigned r = 0;
+
+    mutex_lock(&p->lock);
+    if (!p->readers)
+        r |= POLLERR;
+    if (PIPE_BYTES - p->count >= PIPE_BUF)
+        r |= POLLOUT | POLLWRNORM;
+    mutex_unlock(&p->lock);
+    return r;
+}
+
+static int pipe_stat(struct file *f, struct file_stat *st)
+{
+    struct pipe *p = f->priv;
+
+    *st = (struct file_stat){.ino = p->ino, .mode = S_IFIFO | 0600, .nlink = 1, .blksize = PIPE_BUF,
+                             .mtime_ns = clock_wall_ns()};
+    return 0;
+}
+
+static long pipe_ioctl(struct file *f, unsigned long req, vaddr_t arg)
+{
+    struct pipe *p = f->priv;
+    uint64_t count;
+
+    if (req != 0x4004667F) /* FIONREAD */
+        return -ENOTTY;
+    mutex_lock(&p->lock);
+    count = p->count;
+    mutex_unlock(&p->lock);
+    return copyout_u32(arg, (uint32_t)count);
+}
+
+static void pipe_free(struct pipe *p)
+{
+    for (unsigned k = 0; k < PIPE_PAGES; k++) {
+        if (p->page[k])
+            page_free(paddr_to_pfn(kseg_paddr(p->page[k])));
+    }
+    npp_free(p, sizeof(*p));
+}
+
+/*
+ * One end goes. The count of ends falls only after the mutex is dropped: without that, the end that
+ * goes last could free the pipe while the other stands inside mutex_unlock.
+ */
+static void pipe_close(struct pipe *p, uint32_t *mine, struct wait_queue *others)
+{
+    mutex_lock(&p->lock);
+    *mine = 0;
+    wake_all(others);
+    mutex_unlock(&p->lock);
+    poll_notify();
+    if (__atomic_fetch_sub(&p->ends, 1, __ATOMIC_ACQ_REL) == 1)
+        pipe_free(p);
+}
+
+static void pipe_read_close(struct file *f)
+{
+    struct pipe *p = f->priv;
+    pipe_close(p, &p->readers, &p->write_queue);
+}
+
+static void pipe_write_close(struct file *f)
+{
+    struct pipe *p = f->priv;
+    pipe_close(p, &p->writers, &p->read_queue);
+}
+
+static const struct file_ops pipe_read_ops = {.name = "pipe", .read = pipe_read, .stat = pipe_stat, .ioctl = pipe_ioctl,
+                                              .poll = pipe_read_poll, .close = pipe_read_close};
+static const struct file_ops pipe_write_ops = {.name = "pipe", .write = pipe_write, .stat = pipe_stat,
+                                               .ioctl = pipe_ioctl, .poll = pipe_write_poll, .close = pipe_write_close};
+
+int pipe_create(struct file **rd, struct file **wr, uint32_t flags)
+{
+    struct pipe *p = npp_alloc_zeroed(sizeof(*p));
+    struct file *r = file_alloc(&pipe_read_ops, O_RDONLY | (flags & O_NONBLOCK));
+    struct file *w = file_alloc(&pipe_write_ops, O_WRONLY | (flags & O_NONBLOCK));
+
+    if (!p || !r || !w) {
+        if (p)
+            npp_free(p, sizeof(*p));
+        if (r)
+            npp_free(r, sizeof(*r));
+        if (w)
+            npp_free(w, sizeof(*w));
+        return -ENOMEM;
+    }
+    mutex_init(&p->lock, "pipe", MUTEX_INODE);
+    wait_queue_init(&p->read_queue, "pipe read");
+    wait_queue_init(&p->write_queue, "pipe write");
+    p->ends = 2;
+    p->readers = p->writers = 1;
+    p->ino = __atomic_fetch_add(&next_pipe_ino, 1, __ATOMIC_RELAXED);
+    r->priv = w->priv = p;
+    *rd = r;
+    *wr = w;
+    return 0;
+}

@@ -1,0 +1,80 @@
+/* See serial.h. */
+#include "kernel/io/serial.h"
+
+#include "arch/alpha/clipper/irq.h"
+#include "kernel/base/printk.h"
+#include "kernel/io/poll.h"
+
+static void receive_locked(struct serial *s)
+{
+    while (s->count < SERIAL_RING) {
+        uint32_t at = (s->head + s->count) % SERIAL_RING;
+        size_t room = MIN(SERIAL_RING - s->count, SERIAL_RING - at);
+        size_t n = uart_try_read(s->uart, s->ring + at, room);
+
+        if (!n)
+            return;
+        s->count += (uint32_t)n;
+        s->received += n;
+    }
+    if (!s->stopped) {
+        s->stopped = true;
+        s->stops++;
+        uart_enable_rx(s->uart, false);
+    }
+}
+
+static void serial_interrupt(void *arg)
+{
+    struct serial *s = arg;
+    ipl_t ipl = spin_lock(&s->lock);
+
+    while (uart_pending(s->uart) & UART_RX_READY)
+        receive_locked(s);
+    spin_unlock(&s->lock, ipl);
+    wake_all(&s->queue);
+    poll_notify();
+}
+
+void serial_boot(struct serial *s, struct uart *u, const char *name)
+{
+    int err;
+
+    s->uart = u;
+    spin_init(&s->lock, name, RANK_DEVICE, IPL_DEVICE);
+    wait_queue_init(&s->queue, name);
+    err = irq_register(u->irq, serial_interrupt, s);
+    if (err)
+        printk("%s: no interrupt (%d)\n", name, err);
+    ipl_t ipl = spin_lock(&s->lock);
+    uart_enable_rx(u, true);
+    spin_unlock(&s->lock, ipl);
+}
+
+size_t serial_take(struct serial *s, void *buf, size_t n)
+{
+    uint8_t *out = buf;
+    ipl_t ipl = spin_lock(&s->lock);
+
+    n = MIN(n, s->count);
+    for (size_t k = 0; k < n; k++) {
+        out[k] = s->ring[s->head];
+        s->head = (s->head + 1) % SERIAL_RING;
+    }
+    s->count -= (uint32_t)n;
+    if (s->stopped && s->count <= SERIAL_RING / 2) {
+        s->stopped = false;
+        uart_enable_rx(s->uart, true); /* what waits in the UART interrupts at once */
+    }
+    spin_unlock(&s->lock, ipl);
+    return n;
+}
+
+bool serial_ready(struct serial *s)
+{
+    ipl_t ipl = spin_lock(&s->lock);
+    bool ready = s->count != 0;
+
+    spin_unlock(&s->lock, ipl);
+    return ready;
+}

@@ -1,0 +1,196 @@
+/*
+ * Standard input, output and error of a command: frames on COM2 (arch/alpha/clipper/channel.h), which scripts/run
+ * takes apart. A frame is sent whole under a mutex; a panic, which cannot take it, fills it up first.
+ *
+ * Received bytes are taken apart by whoever reads, under the same lock as the bytes that came out. Nobody reading means
+ * nobody taking: the ring fills and the host is held back.
+ */
+#include "arch/alpha/clipper/channel.h"
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "kernel/io/io_private.h"
+#include "kernel/io/open_flags.h"
+#include "kernel/io/poll.h"
+#include "kernel/io/serial.h"
+#include "kernel/sched/thread.h"
+#include "kernel/sched/timer.h"
+
+#define STREAM_FRAME 512u
+#define FRAME_HEAD 4u
+
+static struct serial com2;
+static struct mutex send_lock = MUTEX_INIT("stream send", MUTEX_INODE, send_lock);
+
+static struct { /* protected by receive_lock */
+    uint8_t head[FRAME_HEAD];
+    uint32_t head_bytes; /* of the header come so far */
+    uint32_t left;       /* of an 'I' frame's bytes, or of an unknown frame's */
+    bool skip;           /* the frame is not ours */
+    bool ended;          /* 'X' came */
+} in;
+static struct mutex receive_lock = MUTEX_INIT("stream receive", MUTEX_INODE, receive_lock);
+
+/* One frame of n bytes. A busy UART lets others run. */
+static void send_frame(enum channel_type type, const uint8_t *p, size_t n)
+{
+    mutex_lock(&send_lock);
+    channel_begin(type, n);
+    do {
+        size_t sent = channel_try_write(p, n);
+
+        p += sent;
+        n -= sent;
+        if (n)
+            thread_yield();
+    } while (n);
+    mutex_unlock(&send_lock);
+}
+
+void stream_send_record(uint8_t type, const void *payload, size_t n) { send_frame(type, payload, n); }
+
+static long stream_write(struct file *f, vaddr_t ubuf, size_t n)
+{
+    uint8_t buf[STREAM_FRAME];
+    size_t done = 0;
+
+    while (done < n) {
+        size_t part = MIN(n - done, STREAM_FRAME);
+
+        if (copyin(buf, ubuf + done, part))
+            return done ? (long)done : -EFAULT;
+        send_frame((enum channel_type)(uintptr_t)f->priv, buf, part);
+        done += part;
+    }
+    return (long)done;
+}
+
+/* Take received bytes up to the next byte of input. True: there is one, or the end. */
+static bool advance_locked(void)
+{
+    while (!in.ended && (in.left == 0 || in.skip)) {
+        uint8_t c;
+
+        if (!serial_take(&com2, &c, 1))
+            return false;
+        if (in.left) {
+            in.left--;
+            continue;
+        }
+        if (in.head_bytes == 0 && c != CHANNEL_MAGIC)
+            continue;
+        in.head[in.head_bytes++] = c;
+        if (in.head_bytes < FRAME_HEAD)
+            continue;
+        in.head_bytes = 0;
+        in.left = in.head[2] | (uint32_t)in.head[3] << 8;
+        in.skip = in.head[1] != CHANNEL_INPUT;
+        in.ended = in.head[1] == CHANNEL_INPUT_END;
+    }
+    return in.ended || serial_ready(&com2);
+}
+
+static bool input_ready(void)
+{
+    bool ready;
+
+    mutex_lock(&receive_lock);
+    ready = advance_locked();
+    mutex_unlock(&receive_lock);
+    return ready;
+}
+
+static long wait_input(struct file *f)
+{
+    struct waiter w;
+    long err = 0;
+
+    for (;;) {
+        wait_enqueue(&com2.queue, &w);
+        if (input_ready())
+            break;
+        err = f->flags & O_NONBLOCK ? -EAGAIN : wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER);
+        if (err)
+            break;
+    }
+    wait_finish(&w);
+    return err == -EINTR ? -ERESTARTSYS : err;
+}
+
+static long stream_read(struct file *f, vaddr_t ubuf, size_t n)
+{
+    uint8_t buf[STREAM_FRAME];
+    size_t done = 0;
+
+    if (!n)
+        return 0;
+    for (;;) {
+        long err = wait_input(f);
+
+        if (err)
+            return err;
+        mutex_lock(&receive_lock);
+        if (advance_locked() && !in.ended) {
+            done = serial_take(&com2, buf, MIN(MIN(n, in.left), sizeof(buf)));
+            in.left -= (uint32_t)done;
+        }
+        mutex_unlock(&receive_lock);
+        if (done || in.ended)
+            break; /* else another reader was quicker */
+    }
+    if (done && copyout(ubuf, buf, done))
+        return -EFAULT;
+    return (long)done;
+}
+
+static unsigned stream_in_poll(struct file *f)
+{
+    (void)f;
+    return input_ready() ? POLLIN | POLLRDNORM : 0;
+}
+
+static unsigned stream_out_poll(struct file *f)
+{
+    (void)f;
+    return POLLOUT | POLLWRNORM;
+}
+
+static int stream_stat(struct file *f, struct file_stat *st)
+{
+    (void)f;
+    *st = (struct file_stat){.ino = 2, .mode = S_IFIFO | 0600, .nlink = 1, .blksize = STREAM_FRAME,
+                             .mtime_ns = clock_wall_ns()};
+    return 0;
+}
+
+static const struct file_ops stream_in_ops = {.name = "stream", .read = stream_read, .stat = stream_stat,
+                                              .poll = stream_in_poll};
+static const struct file_ops stream_out_ops = {.name = "stream", .write = stream_write, .stat = stream_stat,
+                                               .poll = stream_out_poll};
+
+int console_open(struct file **input, struct file **output, struct file **error, bool command)
+{
+    *input = file_alloc(command ? &stream_in_ops : &tty_ops, command ? O_RDONLY : O_RDWR);
+    *output = file_alloc(command ? &stream_out_ops : &tty_ops, command ? O_WRONLY : O_RDWR);
+    *error = file_alloc(command ? &stream_out_ops : &tty_ops, command ? O_WRONLY : O_RDWR);
+    if (!*input || !*output || !*error) {
+        if (*input)
+            file_unref(*input);
+        if (*output)
+            file_unref(*output);
+        if (*error)
+            file_unref(*error);
+        return -ENOMEM;
+    }
+    if (command) {
+        (*output)->priv = (void *)(uintptr_t)CHANNEL_STDOUT;
+        (*error)->priv = (void *)(uintptr_t)CHANNEL_STDERR;
+    }
+    return 0;
+}
+
+void stream_boot(void)
+{
+    serial_boot(&com2, &uart_com2, "com2");
+    channel_write_polled(CHANNEL_READY, NULL, 0);
+}

@@ -1,0 +1,487 @@
+/*
+ * The console terminal: line discipline over COM1.
+ *
+ * The interrupt only fills a ring (serial.c). A kernel thread takes the bytes out and does what a
+ * terminal does with them: signals, echo, erasing, lines. It stops taking when nobody reads and the queue is
+ * full; then the ring fills, then the UART, then QEMU holds the sender back: pasted text is never lost.
+ *
+ * The queue holds 16-bit words, characters or TTY_EOF. In canonical mode what stands before
+ * `ready` is complete lines and can be read; behind it is the line that is being edited. In
+ * raw mode everything is ready at once.
+ *
+ * Lock: tty.lock (RANK_TTY), never held while user memory is touched.
+ */
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/printk.h"
+#include "kernel/base/string.h"
+#include "kernel/io/io_private.h"
+#include "kernel/io/open_flags.h"
+#include "kernel/io/poll.h"
+#include "kernel/io/serial.h"
+#include "kernel/io/termios.h"
+#include "kernel/sched/thread.h"
+#include "kernel/sched/timer.h"
+
+#define TTY_QUEUE 4096u  /* characters: the longest line, as Linux has it */
+#define TTY_EOF 0x100u   /* ^D on a line: the read ends here */
+#define TTY_CHUNK 128u   /* characters copied at once; on the stack */
+#define SIGINT 2
+#define SIGQUIT 3
+#define SIGTSTP 18
+
+struct tty { /* all protected by lock */
+    struct spinlock lock;
+    struct termios set;
+    struct winsize size;
+    uint32_t pgrp;             /* foreground process group */
+    uint32_t head, ready, end; /* free-running counts into queue */
+    uint32_t lines;            /* line ends and EOFs between head and ready */
+    bool literal;              /* the next character is taken as it is (^V) */
+    uint16_t queue[TTY_QUEUE];
+    struct wait_queue readers; /* something became ready */
+    struct wait_queue room;    /* the thread waits here for room */
+};
+
+static struct serial com1;
+static struct tty tty = {
+    .lock = SPINLOCK_INIT("tty", RANK_TTY, IPL_DEVICE),
+    .set = {.c_iflag = ICRNL | IXON,
+            .c_oflag = OPOST | ONLCR,
+            .c_cflag = CS8 | CREAD | CLOCAL | B38400,
+            .c_lflag = ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN,
+            .c_cc = {[VEOF] = 4, [VERASE] = 127, [VWERASE] = 23, [VKILL] = 21, [VREPRINT] = 18, [VINTR] = 3,
+                     [VQUIT] = 28, [VSUSP] = 26, [VSTART] = 17, [VSTOP] = 19, [VLNEXT] = 22, [VDISCARD] = 15,
+                     [VMIN] = 1},
+            .c_ispeed = B38400, .c_ospeed = B38400},
+    .size = {.ws_row = 24, .ws_col = 80},
+    .pgrp = 1,
+    .readers = WAIT_QUEUE_INIT("tty readers", tty.readers),
+    .room = WAIT_QUEUE_INIT("tty room", tty.room),
+};
+
+void (*tty_signal_hook)(uint32_t pgrp, int sig);
+
+static uint16_t *slot(uint32_t at) { return &tty.queue[at % TTY_QUEUE]; }
+
+static void echo(const char *text, size_t n)
+{
+    if (tty.set.c_lflag & ECHO)
+        printk_bytes(text, n);
+}
+
+static void echo_char(uint8_t c)
+{
+    if (c == '\n') {
+        if (tty.set.c_lflag & (ECHO | ECHONL))
+            printk_bytes("\r\n", 2);
+    } else if (c < 32 && c != '\t' && (tty.set.c_lflag & ECHOCTL)) {
+        char text[2] = {'^', (char)(c + 64)};
+        echo(text, 2);
+    } else {
+        echo((const char *)&c, 1);
+    }
+}
+
+/* Take the last character of the line that is being edited. False when there is none. */
+static bool erase_one(void)
+{
+    uint8_t c;
+
+    if (tty.end == tty.ready)
+        return false;
+    c = (uint8_t)*slot(--tty.end);
+    while ((c & 0xC0) == 0x80 && tty.end != tty.ready) /* the tail of a UTF-8 character */
+        c = (uint8_t)*slot(--tty.end);
+    if (tty.set.c_lflag & ECHOE)
+        echo("\b \b\b \b", c < 32 ? 6 : 3);
+    return true;
+}
+
+static bool is_char(uint8_t c, unsigned which) { return c && c == tty.set.c_cc[which]; }
+
+static void line_complete(void)
+{
+    tty.ready = tty.end;
+    tty.lines++;
+}
+
+/* Editing in canonical mode. True: c has been dealt with. */
+static bool edit(uint8_t c)
+{
+    if (is_char(c, VERASE) || c == '\b') {
+        erase_one();
+    } else if (is_char(c, VKILL)) {
+        while (erase_one())
+            ;
+    } else if (is_char(c, VWERASE)) {
+        while (tty.end != tty.ready && *slot(tty.end - 1) == ' ')
+            erase_one();
+        while (tty.end != tty.ready && *slot(tty.end - 1) != ' ')
+            erase_one();
+    } else if (is_char(c, VEOF)) {
+        *slot(tty.end++) = TTY_EOF;
+        line_complete();
+    } else if (is_char(c, VLNEXT) && (tty.set.c_lflag & IEXTEN)) {
+        tty.literal = true;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The signal that c stands for, 0: none. What was typed is forgotten. */
+static int signal_char(uint8_t c)
+{
+    int sig = 0;
+
+    if (!(tty.set.c_lflag & ISIG) || tty.literal)
+        return 0;
+    if (is_char(c, VINTR))
+        sig = SIGINT;
+    else if (is_char(c, VQUIT))
+        sig = SIGQUIT;
+    else if (is_char(c, VSUSP))
+        sig = SIGTSTP;
+    if (sig) {
+        echo_char(c);
+        if (!(tty.set.c_lflag & NOFLSH)) {
+            tty.head = tty.ready = tty.end;
+            tty.lines = 0;
+        }
+    }
+    return sig;
+}
+
+/* One received character. Room for it is there. Returns a signal to send. */
+static int input_locked(uint8_t c)
+{
+    bool canonical = (tty.set.c_lflag & ICANON) != 0, literal;
+    int sig;
+
+    if (tty.set.c_iflag & ISTRIP)
+        c &= 0x7F;
+    if (c == '\r' && !tty.literal) {
+        if (tty.set.c_iflag & IGNCR)
+            return 0;
+        if (tty.set.c_iflag & ICRNL)
+            c = '\n';
+    } else if (c == '\n' && (tty.set.c_iflag & INLCR) && !tty.literal) {
+        c = '\r';
+    }
+    sig = signal_char(c);
+    if (sig)
+        return sig;
+    if (canonical && !tty.literal && edit(c))
+        return 0;
+    literal = tty.literal;
+    tty.literal = false;
+    /* A line that is too long ends by itself one place before the queue is full. */
+    *slot(tty.end++) = c;
+    echo_char(c);
+    if (!canonical)
+        tty.ready = tty.end;
+    else if (!literal && (c == '\n' || is_char(c, VEOL) || is_char(c, VEOL2)))
+        line_complete();
+    return 0;
+}
+
+/* May the thread take another character? In a line without end the last place is kept for its end. */
+static bool has_room_locked(void)
+{
+    if (tty.end - tty.head < TTY_QUEUE)
+        return true;
+    if (tty.ready == tty.head && (tty.set.c_lflag & ICANON)) {
+        line_complete(); /* a line as long as the queue: give it to the reader as it is */
+        wake_all(&tty.readers);
+    }
+    return false;
+}
+
+static void wait_for(struct wait_queue *q, bool (*condition)(void))
+{
+    struct waiter w;
+
+    for (;;) {
+        wait_enqueue(q, &w);
+        if (condition())
+            break;
+        wait_block(&w, WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);
+    }
+    wait_finish(&w);
+}
+
+static bool bytes_came(void) { return serial_ready(&com1); }
+
+static bool room_came(void)
+{
+    ipl_t ipl = spin_lock(&tty.lock);
+    bool room = has_room_locked();
+
+    spin_unlock(&tty.lock, ipl);
+    return room;
+}
+
+static void tty_thread(void *arg)
+{
+    (void)arg;
+    for (;;) {
+        uint8_t c;
+        uint32_t pgrp;
+        bool wake;
+        ipl_t ipl;
+        int sig;
+
+        wait_for(&tty.room, room_came);
+        wait_for(&com1.queue, bytes_came);
+        if (!serial_take(&com1, &c, 1))
+            continue;
+        ipl = spin_lock(&tty.lock);
+        sig = input_locked(c);
+        pgrp = tty.pgrp;
+        wake = tty.ready != tty.head;
+        spin_unlock(&tty.lock, ipl);
+        if (wake) {
+            wake_all(&tty.readers);
+            poll_notify();
+        }
+        if (sig && tty_signal_hook)
+            tty_signal_hook(pgrp, sig);
+    }
+}
+
+/* Can a read return now? */
+static bool readable_locked(void)
+{
+    if (tty.set.c_lflag & ICANON)
+        return tty.lines != 0;
+    return tty.ready - tty.head >= MAX(tty.set.c_cc[VMIN], 1);
+}
+
+/* Take what one read may have, up to n. *stop: a line end or EOF ended it. */
+static size_t take_locked(uint8_t *buf, size_t n, bool *stop)
+{
+    bool canonical = (tty.set.c_lflag & ICANON) != 0;
+    size_t k = 0;
+
+    *stop = false;
+    while (k < n && tty.head != tty.ready && !*stop) {
+        uint16_t c = *slot(tty.head++);
+
+        if (c == TTY_EOF) {
+            if (tty.lines)
+                tty.lines--;
+            if (canonical)
+                *stop = true;
+            continue;
+        }
+        buf[k++] = (uint8_t)c;
+        if (canonical && (c == '\n' || is_char((uint8_t)c, VEOL) || is_char((uint8_t)c, VEOL2) ||
+                          tty.head == tty.ready)) {
+            if (tty.lines)
+                tty.lines--;
+            *stop = true;
+        }
+    }
+    return k;
+}
+
+/* Wait until a read can return. 0, or an error; -ETIMEDOUT: VTIME is over, or VMIN is 0. */
+static long wait_readable(struct file *f)
+{
+    struct waiter w;
+    long err = 0;
+
+    for (;;) {
+        uint64_t deadline = WAIT_FOREVER;
+        bool ready;
+        ipl_t ipl;
+
+        wait_enqueue(&tty.readers, &w);
+        ipl = spin_lock(&tty.lock);
+        ready = readable_locked();
+        if (!(tty.set.c_lflag & ICANON) && tty.set.c_cc[VMIN] == 0)
+            deadline = clock_ns() + tty.set.c_cc[VTIME] * UINT64_C(100000000);
+        spin_unlock(&tty.lock, ipl);
+        if (ready)
+            break;
+        if (f->flags & O_NONBLOCK) {
+            err = -EAGAIN;
+            break;
+        }
+        err = wait_block(&w, WAIT_INTERRUPTIBLE, deadline);
+        if (err)
+            break;
+    }
+    wait_finish(&w);
+    return err == -EINTR ? -ERESTARTSYS : err;
+}
+
+static long tty_read(struct file *f, vaddr_t ubuf, size_t n)
+{
+    uint8_t buf[TTY_CHUNK];
+    size_t done = 0;
+    bool stop = false;
+    long err;
+
+    if (!n)
+        return 0;
+    err = wait_readable(f);
+    if (err)
+        return err == -ETIMEDOUT ? 0 : err;
+    while (done < n && !stop) {
+        ipl_t ipl = spin_lock(&tty.lock);
+        size_t part = take_locked(buf, MIN(n - done, sizeof(buf)), &stop);
+
+        spin_unlock(&tty.lock, ipl);
+        if (!part)
+            break;
+        if (copyout(ubuf + done, buf, part)) {
+            err = -EFAULT;
+            break;
+        }
+        done += part;
+    }
+    wake_all(&tty.room);
+    return done ? (long)done : err;
+}
+
+static long tty_write(struct file *f, vaddr_t ubuf, size_t n)
+{
+    char in[TTY_CHUNK], out[2 * TTY_CHUNK];
+    size_t done = 0;
+
+    (void)f;
+    while (done < n) {
+        size_t part = MIN(n - done, sizeof(in)), k = 0;
+        bool newlines = (tty.set.c_oflag & (OPOST | ONLCR)) == (OPOST | ONLCR);
+
+        if (copyin(in, ubuf + done, part))
+            return done ? (long)done : -EFAULT;
+        for (size_t j = 0; j < part; j++) {
+            if (in[j] == '\n' && newlines)
+                out[k++] = '\r';
+            out[k++] = in[j];
+        }
+        printk_bytes(out, k);
+        done += part;
+    }
+    return (long)done;
+}
+
+static unsigned tty_poll(struct file *f)
+{
+    ipl_t ipl = spin_lock(&tty.lock);
+    unsigned r = POLLOUT | POLLWRNORM | (readable_locked() ? POLLIN | POLLRDNORM : 0);
+
+    (void)f;
+    spin_unlock(&tty.lock, ipl);
+    return r;
+}
+
+static void set_locked(const struct termios *t, bool flush)
+{
+    bool was = (tty.set.c_lflag & ICANON) != 0;
+
+    tty.set = *t;
+    if (flush) {
+        tty.head = tty.ready = tty.end;
+        tty.lines = 0;
+    } else if (was && !(t->c_lflag & ICANON)) {
+        tty.ready = tty.end;
+        tty.lines = 0;
+    } else if (!was && (t->c_lflag & ICANON)) {
+        tty.lines = tty.ready != tty.head; /* what is there counts as one line */
+    }
+}
+
+static long tty_ioctl(struct file *f, unsigned long req, vaddr_t arg)
+{
+    struct termios t;
+    struct winsize size;
+    uint32_t word;
+    ipl_t ipl;
+
+    (void)f;
+    switch (req) {
+    case TCGETS:
+        ipl = spin_lock(&tty.lock);
+        t = tty.set;
+        spin_unlock(&tty.lock, ipl);
+        return copyout(arg, &t, sizeof(t));
+    case TCSETS:
+    case TCSETSW:
+    case TCSETSF:
+        if (copyin(&t, arg, sizeof(t)))
+            return -EFAULT;
+        ipl = spin_lock(&tty.lock);
+        set_locked(&t, req == TCSETSF);
+        spin_unlock(&tty.lock, ipl);
+        wake_all(&tty.readers);
+        wake_all(&tty.room);
+        return 0;
+    case TCFLSH:
+        ipl = spin_lock(&tty.lock);
+        tty.head = tty.ready = tty.end;
+        tty.lines = 0;
+        spin_unlock(&tty.lock, ipl);
+        return 0;
+    case TCSBRK:
+    case TCXONC:
+    case TIOCSCTTY:
+    case TIOCNOTTY:
+        return 0;
+    case FIONREAD:
+        ipl = spin_lock(&tty.lock);
+        word = tty.ready - tty.head;
+        spin_unlock(&tty.lock, ipl);
+        return copyout_u32(arg, word);
+    case TIOCGWINSZ:
+        ipl = spin_lock(&tty.lock);
+        size = tty.size;
+        spin_unlock(&tty.lock, ipl);
+        return copyout(arg, &size, sizeof(size));
+    case TIOCSWINSZ:
+        if (copyin(&size, arg, sizeof(size)))
+            return -EFAULT;
+        ipl = spin_lock(&tty.lock);
+        tty.size = size;
+        spin_unlock(&tty.lock, ipl);
+        return 0;
+    case TIOCGPGRP:
+        return copyout_u32(arg, __atomic_load_n(&tty.pgrp, __ATOMIC_RELAXED));
+    case TIOCSPGRP:
+        if (copyin_u32(&word, arg))
+            return -EFAULT;
+        if (!word || word > INT32_MAX)
+            return -EINVAL;
+        __atomic_store_n(&tty.pgrp, word, __ATOMIC_RELAXED);
+        return 0;
+    default:
+        return -ENOTTY;
+    }
+}
+
+static int tty_stat(struct file *f, struct file_stat *st)
+{
+    if (f->inode)
+        inode_stat(f->inode, st);
+    else
+        *st = (struct file_stat){.ino = 1, .mode = S_IFCHR | 0620, .nlink = 1, .rdev = 5 << 8 | 1, .blksize = 1024};
+    return 0;
+}
+
+const struct file_ops tty_ops = {.name = "tty", .read = tty_read, .write = tty_write, .stat = tty_stat,
+                                 .ioctl = tty_ioctl, .poll = tty_poll};
+
+void tty_boot(void)
+{
+    struct thread *t;
+
+    serial_boot(&com1, &uart_com1, "com1");
+    t = thread_create("tty", tty_thread, NULL, PRIO_NORMAL + 4);
+    if (!t)
+        panic("no memory for the terminal's thread");
+    thread_start(t);
+}
