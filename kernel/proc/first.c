@@ -1,0 +1,118 @@
+/*
+ * The first process: COMMAND or the shell. It is pid 1, and the system lives as long as it does: its end is
+ * the result that scripts/run passes on.
+ */
+#include "arch/alpha/clipper/channel.h"
+#include "arch/alpha/hw/fp.h"
+#include "arch/alpha/hw/pal.h"
+#include "arch/alpha/hw/switch.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/printk.h"
+#include "kernel/base/string.h"
+#include "kernel/proc/exec.h"
+#include "kernel/proc/fdtable.h"
+#include "kernel/proc/proc_private.h"
+#include "kernel/proc/signal.h"
+#include "mm/pool.h"
+
+#define STATUS_NOT_FOUND 127  /* as shells answer */
+#define STATUS_NOT_RUN 126
+
+enum result_kind { RESULT_EXIT, RESULT_SIGNAL, RESULT_PANIC, RESULT_SHUTDOWN };
+
+static const char *const environment[] = {"PATH=/bin:/tests:/bench", "HOME=/", "TERM=vt100", "USER=root", "PWD=/"};
+
+static struct { /* constant once the first process runs */
+    const char *argv;
+    size_t nbytes;
+    bool command;
+} first;
+
+void process_first_ended(uint32_t status)
+{
+    uint8_t record[5];
+    uint32_t value = status & 0x7F ? status & 0x7F : status >> 8 & 0xFF;
+
+    record[0] = status & 0x7F ? RESULT_SIGNAL : first.command ? RESULT_EXIT : RESULT_SHUTDOWN;
+    memcpy(record + 1, &value, sizeof(value));
+    stream_send_record(CHANNEL_RESULT, record, sizeof(record));
+    pal_halt(); /* powers the machine off */
+    for (;;)
+        ;
+}
+
+static void __attribute__((noreturn)) cannot_start(int err)
+{
+    printk("%s: cannot be started: error %d\n", first.argv, -err);
+    process_first_ended(err == -ENOENT ? STATUS_NOT_FOUND << 8 : STATUS_NOT_RUN << 8);
+}
+
+static int first_arguments(struct exec_args *a)
+{
+    int err = 0;
+
+    for (size_t at = 0; at < first.nbytes && !err; at += strlen(first.argv + at) + 1, a->argc++)
+        err = exec_args_add(a, first.argv + at);
+    for (unsigned k = 0; k < ARRAY_SIZE(environment) && !err; k++, a->envc++)
+        err = exec_args_add(a, environment[k]);
+    return err;
+}
+
+static int first_files(struct process *p)
+{
+    struct file *f[3];
+    int err = console_open(&f[0], &f[1], &f[2], first.command);
+
+    for (unsigned k = 0; k < 3 && !err; k++)
+        fd_add(p->files, f[k], k, false);
+    return err;
+}
+
+static void first_start(void *arg)
+{
+    struct process *p = process_self();
+    struct exec_args a;
+    int err = first_files(p);
+
+    (void)arg;
+    exec_args_init(&a);
+    if (!err)
+        err = first_arguments(&a);
+    if (!err)
+        err = exec_program(first.argv, &a);
+    if (err)
+        cannot_start(err);
+    exec_args_free(&a);
+    user_enter();
+}
+
+/* ^C and its like from the terminal. */
+static void terminal_signal(uint32_t pgrp, int sig) { (void)process_kill(-(int32_t)pgrp, sig, SI_KERNEL); }
+
+void process_start_first(const char *argv, size_t nbytes, bool command)
+{
+    struct process *p = process_alloc();
+    char *text = npp_alloc(nbytes + 1);
+    struct thread *t;
+
+    if (!p || !text)
+        panic("no memory for the first process");
+    memcpy(text, argv, nbytes);
+    text[nbytes] = '\0'; /* whether or not the last word was terminated */
+    first.argv = text;
+    first.nbytes = nbytes;
+    first.command = command;
+    tty_signal_hook = terminal_signal;
+    p->umask = 022;
+    p->files = fdtable_create();
+    p->sig = sighand_create();
+    t = thread_create("init", first_start, NULL, PRIO_NORMAL);
+    if (!p->files || !p->sig || !t)
+        panic("no memory for the first process");
+    process_set_ids(p, 0, 0);
+    t->process = p;
+    p->thread = t;
+    process_enter(p, NULL);
+    thread_start(t);
+}

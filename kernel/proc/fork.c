@@ -1,0 +1,186 @@
+/*
+ * fork, vfork, and clone as the C library uses them.
+ *
+ * Everything that can fail is done before the thread exists, on a structure that nobody knows; once there is
+ * a thread nothing fails, and the child enters the table and starts.
+ */
+#include "arch/alpha/hw/fp.h"
+#include "arch/alpha/hw/pal.h"
+#include "arch/alpha/hw/switch.h"
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "kernel/io/inode.h"
+#include "kernel/proc/fdtable.h"
+#include "kernel/proc/proc_private.h"
+#include "kernel/proc/signal.h"
+
+/* What we know how to do; the C library's fork, system and posix_spawn ask for no more. */
+#define CLONE_KNOWN (CLONE_VM | CLONE_VFORK | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | \
+                     CLONE_CHILD_SETTID | CLONE_SYSVSEM | 0xFFu)
+
+/* First code of a child's thread: the rest of what the parent cannot do for it, and out. */
+static void child_start(void *arg)
+{
+    struct process *p = process_self();
+
+    if (arg) /* CLONE_CHILD_SETTID: as Linux does, a bad address is the program's own loss */
+        (void)copyout_u32((vaddr_t)arg, p->pid);
+    user_enter();
+}
+
+static void copy_identity(struct process *to, const struct process *from)
+{
+    to->umask = from->umask;
+    to->uid = from->uid;
+    to->gid = from->gid;
+    to->euid = from->euid;
+    to->egid = from->egid;
+    to->suid = from->suid;
+    to->sgid = from->sgid;
+    to->uic_group = from->uic_group;
+    to->uic_member = from->uic_member;
+    to->privileges = from->privileges;
+    to->rights = from->rights;
+    to->brk_start = from->brk_start;
+    to->brk = from->brk;
+    to->ieee_control = from->ieee_control;
+    memcpy(to->name, from->name, sizeof(to->name));
+    memcpy(to->exe, from->exe, sizeof(to->exe));
+    to->cwd = from->cwd;
+    if (to->cwd)
+        inode_ref(to->cwd);
+}
+
+/* Undo of a child without a thread. */
+static void child_abandon(struct process *c)
+{
+    if (c->aspace)
+        aspace_unref(c->aspace);
+    if (c->files)
+        fdtable_free(c->files);
+    if (c->sig)
+        sighand_free(c->sig);
+    if (c->cwd)
+        inode_unref(c->cwd);
+    process_free(c);
+}
+
+/* A child with everything but a thread. NULL: memory is short. */
+static struct process *child_build(struct process *self, uint64_t flags)
+{
+    struct process *c = process_alloc();
+
+    if (!c)
+        return NULL;
+    copy_identity(c, self);
+    c->files = fdtable_fork(self->files);
+    c->sig = sighand_fork(self->sig, (flags & CLONE_VM) != 0);
+    if (c->files && c->sig) {
+        if (flags & CLONE_VM) {
+            aspace_ref(self->aspace);
+            c->aspace = self->aspace;
+        } else {
+            c->aspace = aspace_fork(self->aspace);
+        }
+    }
+    if (!c->aspace) {
+        child_abandon(c);
+        return NULL;
+    }
+    return c;
+}
+
+/* Registers of the child: the parent's, and 0 as the result. */
+static void child_registers(struct thread *t, vaddr_t usp, uint64_t flags, uint64_t tls)
+{
+    struct trapframe *from = user_frame_of(current_hw), *to = user_frame_of(&t->hw);
+
+    *to = *from;
+    to->v0 = 0;
+    to->a3 = 0;
+    to->a4 = 1; /* OSF/1's fork: which of the two am I */
+    to->orig_v0 = ~UINT64_C(0);
+    if (usp)
+        to->usp = usp;
+    t->hw.pcb.usp = to->usp;
+    t->hw.pcb.unique = flags & CLONE_SETTLS ? tls : pal_rdunique();
+    fp_sync();
+    t->hw.fp = current_hw->fp;
+}
+
+/* Wait until the child has let go of our address space. A signal that kills ends the wait, and with it us. */
+static void vfork_wait(struct process *self, struct process *child)
+{
+    struct waiter w;
+    ipl_t ipl;
+
+    for (;;) {
+        wait_enqueue(&self->vfork_queue, &w);
+        if (__atomic_load_n(&self->vfork_done, __ATOMIC_ACQUIRE))
+            break;
+        if (wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER)) {
+            if (signal_kill_pending())
+                break;
+            /* Some other signal: it waits for the way out, and the wait goes on. */
+            __atomic_store_n(&thread_self()->interrupted, 0, __ATOMIC_SEQ_CST);
+        }
+    }
+    wait_finish(&w);
+    ipl = spin_lock(&process_lock);
+    if (!self->vfork_done)
+        child->vfork_parent = NULL; /* not done, so it has neither ended nor been waited for: it is still there */
+    spin_unlock(&process_lock, ipl);
+}
+
+void process_vfork_release(struct process *p)
+{
+    ipl_t ipl;
+
+    if (!__atomic_load_n(&p->vfork_parent, __ATOMIC_RELAXED))
+        return;
+    ipl = spin_lock(&process_lock);
+    if (p->vfork_parent) {
+        __atomic_store_n(&p->vfork_parent->vfork_done, true, __ATOMIC_RELEASE);
+        wake_all(&p->vfork_parent->vfork_queue);
+        p->vfork_parent = NULL;
+    }
+    spin_unlock(&process_lock, ipl);
+}
+
+long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t child_tid, uint64_t tls)
+{
+    struct process *self = process_self(), *c;
+    struct thread *t;
+    uint32_t pid;
+
+    if (flags & ~(uint64_t)CLONE_KNOWN)
+        return -EINVAL;
+    if ((flags & CLONE_PARENT_SETTID) && probe_write(parent_tid, 4))
+        return -EFAULT;
+    c = child_build(self, flags);
+    if (!c)
+        return -ENOMEM;
+    t = thread_create(self->name, child_start, flags & CLONE_CHILD_SETTID ? (void *)child_tid : NULL, PRIO_NORMAL);
+    if (!t) {
+        child_abandon(c);
+        return -ENOMEM;
+    }
+    child_registers(t, usp, flags, tls);
+    t->process = c;
+    t->affinity = thread_self()->affinity;
+    thread_set_root(t, c->aspace->root.n, &c->aspace->loaded);
+    c->thread = t;
+    if (flags & CLONE_VFORK) {
+        self->vfork_done = false;
+        c->vfork_parent = self;
+    }
+    process_enter(c, self);
+    pid = c->pid;
+    if (flags & CLONE_PARENT_SETTID)
+        (void)copyout_u32(parent_tid, pid); /* probed above */
+    thread_start(t);
+    if (flags & CLONE_VFORK)
+        vfork_wait(self, c);
+    return pid;
+}

@@ -1,0 +1,175 @@
+/*
+ * The process table: pids, kin, and finding processes.
+ *
+ * One lock, process_lock (RANK_PROC, IPL_ASTDEL), protects the table and every link between processes. It is
+ * held for short walks only; signals are sent under it, which keeps the target and its thread in place.
+ * Pids rise and wrap at PID_MAX, so a number is not used again soon; the table itself is bounded by memory.
+ */
+#include "kernel/proc/process.h"
+
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "kernel/proc/signal.h"
+#include "mm/pool.h"
+
+#define PID_MAX 32768u
+#define PID_BUCKETS 256u /* processes expected: a few hundred, so a chain has one or two */
+
+struct spinlock process_lock = SPINLOCK_INIT("process table", RANK_PROC, IPL_ASTDEL);
+static struct list all = LIST_INIT(all);        /* protected by process_lock */
+static struct list buckets[PID_BUCKETS];        /* likewise */
+static uint32_t last_pid;                       /* likewise */
+
+struct process *process_find_locked(uint32_t pid)
+{
+    struct list *head = &buckets[pid % PID_BUCKETS];
+    struct process *p;
+
+    if (!head->next)
+        return NULL;
+    list_for_each_entry(p, head, hash) {
+        if (p->pid == pid)
+            return p;
+    }
+    return NULL;
+}
+
+/* Is pid taken, as a process, a group or a session? */
+static bool pid_used_locked(uint32_t pid)
+{
+    struct process *p;
+
+    if (process_find_locked(pid))
+        return true;
+    if (last_pid <= PID_MAX / 2) /* no wrap so far, or groups that old are few: look only when it can matter */
+        return false;
+    list_for_each_entry(p, &all, all) {
+        if (p->pgid == pid || p->sid == pid)
+            return true;
+    }
+    return false;
+}
+
+void process_for_each(bool (*fn)(struct process *p, void *arg), void *arg)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+    struct process *p;
+
+    list_for_each_entry(p, &all, all) {
+        if (!fn(p, arg))
+            break;
+    }
+    spin_unlock(&process_lock, ipl);
+}
+
+struct process *process_alloc(void)
+{
+    struct process *p = npp_alloc_zeroed(sizeof(*p));
+
+    if (!p)
+        return NULL;
+    list_init(&p->children);
+    list_init(&p->sibling);
+    list_init(&p->all);
+    list_init(&p->hash);
+    wait_queue_init(&p->child_queue, "children");
+    wait_queue_init(&p->vfork_queue, "vfork");
+    return p;
+}
+
+void process_free(struct process *p) { npp_free(p, sizeof(*p)); }
+
+void process_enter(struct process *p, struct process *parent)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+    struct list *bucket;
+
+    do
+        last_pid = last_pid >= PID_MAX - 1 ? 2 : last_pid + 1;
+    while (pid_used_locked(last_pid));
+    p->pid = last_pid;
+    if (!parent)
+        p->pgid = p->sid = p->pid;
+    bucket = &buckets[p->pid % PID_BUCKETS];
+    if (!bucket->next)
+        list_init(bucket);
+    list_add_tail(bucket, &p->hash);
+    list_add_tail(&all, &p->all);
+    p->parent = parent;
+    if (parent) {
+        p->ppid = parent->pid;
+        p->pgid = parent->pgid;
+        p->sid = parent->sid;
+        list_add_tail(&parent->children, &p->sibling);
+    }
+    spin_unlock(&process_lock, ipl);
+}
+
+void process_set_ids(struct process *p, uint32_t uid, uint32_t gid)
+{
+    __atomic_store_n(&p->uid, uid, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->gid, gid, __ATOMIC_RELAXED);
+    p->euid = p->suid = uid;
+    p->egid = p->sgid = gid;
+    p->uic_member = uid;
+    p->uic_group = gid;
+    p->privileges = uid ? 0 : PRV_ALL;
+    p->rights = uid ? 0 : RIGHT_MEM_RESIDENT_USER;
+}
+
+/* ---- kill ---- */
+
+struct kill_round {
+    const struct process *self;
+    struct signal_info info;
+    uint32_t group;   /* 0: every process but init and the sender */
+    unsigned found, allowed;
+};
+
+static void kill_one_locked(struct process *p, struct kill_round *k)
+{
+    const struct process *self = k->self;
+
+    k->found++;
+    if (self && self->euid && self->euid != p->uid && self->uid != p->uid)
+        return;
+    k->allowed++;
+    if (k->info.signo && p->state == PROCESS_LIVE && p->sig)
+        signal_send(p, &k->info);
+}
+
+static bool kill_visit(struct process *p, void *arg)
+{
+    struct kill_round *k = arg;
+
+    if (k->group ? p->pgid == k->group : p != k->self && p->pid != 1)
+        kill_one_locked(p, k);
+    return true;
+}
+
+int process_kill(int32_t pid, int sig, int code)
+{
+    struct process *self = process_self();
+    struct kill_round k = {.self = self, .info = {.signo = sig, .code = code}};
+
+    if (sig < 0 || sig > NSIG)
+        return -EINVAL;
+    if (self) {
+        k.info.pid = self->pid;
+        k.info.uid = self->uid;
+    }
+    if (pid > 0) {
+        ipl_t ipl = spin_lock(&process_lock);
+        struct process *p = process_find_locked((uint32_t)pid);
+
+        if (p)
+            kill_one_locked(p, &k);
+        spin_unlock(&process_lock, ipl);
+    } else {
+        if (pid == 0 && !self)
+            return -ESRCH;
+        k.group = pid == -1 ? 0 : pid == 0 ? self->pgid : 0u - (uint32_t)pid;
+        process_for_each(kill_visit, &k);
+    }
+    return k.allowed ? 0 : k.found ? -EPERM : -ESRCH;
+}

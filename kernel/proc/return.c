@@ -1,0 +1,14 @@
+/* The slow way out to user mode: whatever hw.syscall_exit asks for. */
+#include "arch/alpha/hw/trapframe.h"
+#include "kernel/proc/proc_private.h"
+#include "kernel/proc/signal.h"
+
+void process_return_slow(void)
+{
+    uint64_t wanted = __atomic_load_n(&current_hw->syscall_exit, __ATOMIC_ACQUIRE);
+
+    if (wanted & ~EXIT_SIGNAL)
+        sched_preempt();
+    if (wanted & EXIT_SIGNAL)
+        signal_deliver(user_frame_of(current_hw));
+}

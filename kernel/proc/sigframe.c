@@ -1,0 +1,172 @@
+/*
+ * The frame that a signal handler runs on: siginfo, ucontext and a return stub, laid out as
+ * Linux/Alpha's rt_sigframe, since programs read it and the C library's restorer passes its address
+ * back to rt_sigreturn.
+ */
+#include "arch/alpha/hw/fp.h"
+#include "arch/alpha/hw/pal.h"
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "kernel/proc/process.h"
+#include "kernel/proc/signal.h"
+
+#define SA_ONSTACK       1ul
+#define SS_DISABLE       2u
+#define SYS_RT_SIGRETURN 351u
+/* mov $30, $16; lda $0, number($31); call_pal callsys */
+#define STUB_MOV    0x47FE0410u
+#define STUB_LDA    (0x201F0000u | SYS_RT_SIGRETURN)
+#define STUB_CALL   0x00000083u
+#define FRAME_ALIGN 32ul
+
+struct sigcontext {
+    uint64_t onstack, mask, pc, ps;
+    uint64_t regs[32];
+    uint64_t ownedfp, fpregs[32];
+    uint64_t fpcr, fp_control, reserved[2], ssize, sbase;
+    uint64_t traparg[3], fp_trap_pc, fp_trigger_sum, fp_trigger_inst;
+};
+
+struct siginfo {
+    int32_t signo, err, code, pad;
+    union {
+        struct {
+            uint32_t pid, uid;
+            int32_t status;
+        } kill;
+        uint64_t addr;
+        uint8_t all[112];
+    };
+};
+
+struct rt_sigframe {
+    struct siginfo info;
+    struct {
+        uint64_t flags, link, osf_mask;
+        struct {
+            uint64_t sp;
+            uint32_t flags, pad;
+            uint64_t size;
+        } stack;
+        struct sigcontext mcontext;
+        uint64_t mask;
+    } uc;
+    uint32_t stub[4];
+};
+
+_Static_assert(sizeof(struct siginfo) == 128, "siginfo_t has 128 bytes");
+_Static_assert(sizeof(struct sigcontext) == 81 * 8, "sigcontext as Linux/Alpha has it");
+_Static_assert(sizeof(struct rt_sigframe) % 16 == 0, "the stack stays aligned");
+
+/* The integer registers of the frame in the order of their numbers; 29 is GP, 30 the user's SP. */
+static void registers_out(const struct trapframe *f, uint64_t r[32])
+{
+    memcpy(r, &f->v0, 16 * sizeof(*r)); /* $0-$15 stand first in the frame */
+    r[16] = f->a0;
+    r[17] = f->a1;
+    r[18] = f->a2;
+    memcpy(r + 19, &f->a3, 10 * sizeof(*r)); /* $19-$28 */
+    r[29] = f->gp;
+    r[30] = f->usp;
+    r[31] = 0;
+}
+
+static void registers_in(struct trapframe *f, const uint64_t r[32])
+{
+    memcpy(&f->v0, r, 16 * sizeof(*r));
+    f->a0 = r[16];
+    f->a1 = r[17];
+    f->a2 = r[18];
+    memcpy(&f->a3, r + 19, 10 * sizeof(*r));
+    f->gp = r[29];
+    f->usp = r[30];
+}
+
+_Static_assert(offsetof(struct trapframe, s6) - offsetof(struct trapframe, v0) == 15 * 8,
+               "$0-$15 lie together");
+_Static_assert(offsetof(struct trapframe, at) - offsetof(struct trapframe, a3) == 9 * 8,
+               "$19-$28 lie together");
+
+static void info_out(struct siginfo *to, const struct signal_info *from)
+{
+    memset(to, 0, sizeof(*to));
+    to->signo = from->signo;
+    to->code = from->code;
+    if (from->addr) {
+        to->addr = from->addr;
+    } else {
+        to->kill.pid = from->pid;
+        to->kill.uid = from->uid;
+        to->kill.status = from->status;
+    }
+}
+
+/* Where the frame goes: on the alternate stack if the handler wants it and we are not there
+ * already. */
+static vaddr_t place(const struct trapframe *f, const struct sighand *s, uint64_t flags)
+{
+    vaddr_t sp = f->usp;
+    bool on = sp - s->alt_sp < s->alt_size;
+
+    if ((flags & SA_ONSTACK) && !(s->alt_flags & SS_DISABLE) && !on)
+        sp = s->alt_sp + s->alt_size;
+    return (sp - sizeof(struct rt_sigframe)) & ~(FRAME_ALIGN - 1);
+}
+
+int sigframe_push(struct trapframe *f, const struct signal_action *act,
+                  const struct signal_info *info, sigset_t old)
+{
+    const struct sighand *s = process_self()->sig;
+    struct rt_sigframe frame;
+    struct sigcontext *c = &frame.uc.mcontext;
+    vaddr_t va = place(f, s, act->flags);
+
+    memset(&frame, 0, sizeof(frame));
+    info_out(&frame.info, info);
+    frame.uc.osf_mask = frame.uc.mask = c->mask = old;
+    frame.uc.stack.sp = s->alt_sp;
+    frame.uc.stack.flags = s->alt_flags;
+    frame.uc.stack.size = s->alt_size;
+    c->pc = f->pc;
+    c->ps = 8;
+    registers_out(f, c->regs);
+    fp_sync();
+    memcpy(c->fpregs, current_hw->fp.f, 31 * sizeof(c->fpregs[0]));
+    c->fpcr = current_hw->fp.f[31];
+    c->ownedfp = 1;
+    c->traparg[0] = f->a0;
+    c->traparg[1] = f->a1;
+    c->traparg[2] = f->a2;
+    frame.stub[0] = STUB_MOV;
+    frame.stub[1] = STUB_LDA;
+    frame.stub[2] = STUB_CALL;
+    if (copyout(va, &frame, sizeof(frame)) != 0)
+        return -EFAULT;
+    if (!act->restorer)
+        pal_imb(); /* the stub is code */
+    f->usp = va;
+    f->ra = act->restorer ? act->restorer : va + offsetof(struct rt_sigframe, stub);
+    f->t12 = act->handler; /* the callee makes its GP from it */
+    f->pc = act->handler;
+    f->a0 = (uint64_t)info->signo;
+    f->a1 = va + offsetof(struct rt_sigframe, info);
+    f->a2 = va + offsetof(struct rt_sigframe, uc);
+    return 0;
+}
+
+int sigframe_pop(struct trapframe *f, vaddr_t va, sigset_t *mask)
+{
+    struct sigcontext c;
+
+    if ((va & 7) || copyin(&c, va + offsetof(struct rt_sigframe, uc.mcontext), sizeof(c)) != 0 ||
+        copyin_u64(mask, va + offsetof(struct rt_sigframe, uc.mask)) != 0)
+        return -EFAULT;
+    registers_in(f, c.regs);
+    f->pc = c.pc & ~3ul;
+    fp_sync(); /* so that preemption does not write over what comes now */
+    memcpy(current_hw->fp.f, c.fpregs, 31 * sizeof(c.fpregs[0]));
+    current_hw->fp.f[31] = c.fpcr;
+    fp_discard();
+    return 0;
+}

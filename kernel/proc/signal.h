@@ -1,0 +1,104 @@
+/*
+ * Signals of a process, as Linux/Alpha has them: standard signals are not queued, delivery is on
+ * the way out to user mode. Numbers and layouts are the ABI of statically linked glibc programs.
+ */
+#ifndef KERNEL_PROC_SIGNAL_H
+#define KERNEL_PROC_SIGNAL_H
+
+#include "arch/alpha/hw/trapframe.h"
+#include "kernel/proc/signal_numbers.h"
+#include "kernel/sched/spinlock.h"
+#include "kernel/sched/wait.h"
+
+struct process;
+
+#define SI_USER    0
+#define SI_KERNEL  0x80
+#define SI_TKILL   (-6)
+#define CLD_EXITED 1
+#define CLD_KILLED 2
+#define CLD_DUMPED 3
+#define CLD_STOPPED 5
+#define CLD_CONTINUED 6
+
+/* Bit of hw.syscall_exit: there may be a signal to deliver. (Bit 0 is the scheduler's.) */
+#define EXIT_SIGNAL 2ul
+
+typedef uint64_t sigset_t; /* bit n - 1 is signal n */
+#define SIGBIT(n) (1ul << ((n) - 1))
+
+struct signal_info {
+    int32_t signo, code;
+    uint32_t pid, uid;
+    int32_t status;
+    vaddr_t addr;
+};
+
+struct signal_action { /* as rt_sigaction has it in user memory; the restorer is an argument of its
+                          own */
+    vaddr_t handler;   /* SIG_DFL, SIG_IGN or an address */
+    uint64_t flags;    /* SA_* */
+    sigset_t mask;
+    vaddr_t restorer;
+};
+
+struct sighand {          /* nonpaged pool */
+    struct spinlock lock; /* RANK_SIGNAL, IPL_ASTDEL */
+    sigset_t pending;     /* changed under lock; atomic read by the own thread */
+    sigset_t blocked;     /* changed by the own thread under lock */
+    sigset_t saved;       /* mask to go back to after sigsuspend; own thread */
+    bool restore_saved;   /* own thread */
+    bool stopped;         /* lock */
+    vaddr_t alt_sp;       /* alternate stack; own thread */
+    uint64_t alt_size;
+    uint32_t alt_flags;
+    struct signal_action actions[NSIG]; /* changed by the own thread under lock */
+    struct signal_info info[NSIG];      /* of pending ones; lock */
+    struct wait_queue cont;             /* where a stopped process waits */
+};
+
+/* A new process's: default actions, nothing blocked. NULL when memory is short. */
+struct sighand *sighand_create(void);
+/* fork: actions and mask as of the current process, nothing pending. share_vm: without its
+ * alternate stack. */
+struct sighand *sighand_fork(const struct sighand *from, bool share_vm);
+/* exec: handlers are gone, ignored signals stay ignored, no alternate stack. Own thread. */
+void sighand_exec(struct sighand *s);
+void sighand_free(struct sighand *s);
+
+/* Send a signal. The caller makes sure that p and its thread stay (table lock, RANK_PROC, or p is
+   the current one). Any IPL up to IPL_ASTDEL, locks below RANK_SIGNAL. */
+void signal_send(struct process *p, const struct signal_info *info);
+/* Is a signal waiting that is not blocked? Own thread. */
+bool signal_is_pending(void);
+/* Is a signal waiting that will end the process whatever it does? Own thread. */
+bool signal_kill_pending(void);
+/* Does the process ignore sig (SIGCHLD: children need no wait)? */
+bool signal_is_ignored(const struct sighand *s, int sig);
+/* From process_return_slow: do what the pending signals want, restart or end the interrupted call.
+   f is the full frame of the entry from user mode. Does not return when a signal ends the process.
+   IPL 0. */
+void signal_deliver(struct trapframe *f);
+
+/* The current process ends by a signal: kernel/proc's exit. */
+void process_exit_signal(int sig) __attribute__((noreturn));
+
+/* sigframe.c. Push a frame for the handler of info->signo and aim f at it; old is the mask that
+   sigreturn restores. 0, or -EFAULT when the stack cannot take it. */
+int sigframe_push(struct trapframe *f, const struct signal_action *act,
+                  const struct signal_info *info, sigset_t old);
+/* Take the registers from the frame at user address va. 0 with *mask, or -EFAULT. */
+int sigframe_pop(struct trapframe *f, vaddr_t va, sigset_t *mask);
+
+/* System calls. Those marked need SYS_FULL_FRAME (and SYS_RAW). */
+long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, uint64_t restorer,
+                      uint64_t);
+long sys_rt_sigprocmask(uint64_t how, uint64_t set, uint64_t oset, uint64_t size, uint64_t,
+                        uint64_t);
+long sys_rt_sigpending(uint64_t set, uint64_t size, uint64_t, uint64_t, uint64_t, uint64_t);
+long sys_rt_sigsuspend(uint64_t set, uint64_t size, uint64_t, uint64_t, uint64_t, uint64_t);
+long sys_sigaltstack(uint64_t ss, uint64_t oss, uint64_t, uint64_t, uint64_t, uint64_t);
+long sys_rt_sigreturn(uint64_t frame, uint64_t, uint64_t, uint64_t, uint64_t,
+                      uint64_t); /* FULL_FRAME, RAW */
+
+#endif
