@@ -19,6 +19,7 @@
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
 #include "kernel/boot_config.h"
+#include "kernel/io/file.h"
 #include "kernel/proc/process.h"
 #include "kernel/sched/sched.h"
 #include "mm/aspace.h"
@@ -147,6 +148,7 @@ void kernel_main(void)
     reserved_boot(boot_config(initrd, initrd_bytes)); /* all CPUs zero the reservations */
     pool_boot_paged();
     section_boot();
-    (void)first_process;
+    io_boot(initrd, initrd_bytes);
+    first_process();
     thread_exit();
 }
