@@ -67,6 +67,7 @@ def looks() -> dict[str, str]:
         "-m", "256M", "--smp", "1", "--reserve", "RESERVED 8 /ALLOCATE", "--", "/tests/gdb_target"
     ) as machine:
         answers = machine.run(
+            "python import re",
             "break section_nth",
             "continue",
             "backtrace",
@@ -103,7 +104,7 @@ EXPECTED = {
     "megalith reservations": r"RESERVED: ALLOCATE .*SYSGBL.*\n  pages 1024, pfn 0x",
     "megalith pools": r"Nonpaged pool: \d+ bytes.*\n(.*\n)*Paged pool: \d+ bytes",
     "megalith pages": r"RAD 0\n  free +\d+(.*\n)*  never used +\d+",
-    "megalith walk $sp": r"level 1 .*\n.*level 2 .*\n.*level 3 .* V KRE KWE.*\n  physical address 0x",
+    "megalith walk $sp": r"level 1 .*\n.*level 2 .*\n.*level 3 .* V .*KRE KWE.*\n  physical address 0x",
     "megalith walk &kernel_main": r"is in KSEG: physical 0x3[0-9a-f]{5}",
     "help megalith": r"megalith walk -- .*page-table walk",
 }
@@ -130,9 +131,7 @@ def test_backtrace_goes_on_into_the_program(looks):
     """From the service through the entry code to the user's program counter."""
     frames = re.findall(r"^#\d+ +(?:0x[0-9a-f]+ in )?(\S+)", looks["backtrace"], re.MULTILINE)
     assert frames[0] == "section_nth"
-    assert any(re.match(r"(ent|.*syscall)", name, re.IGNORECASE) for name in frames), looks[
-        "backtrace"
-    ]
+    assert "<signal handler called>" in looks["backtrace"]  # what GDB calls a trap's frame
     assert re.search(r"^#\d+ +0x0*1200[0-9a-f]{5} in", looks["backtrace"], re.MULTILINE), looks[
         "backtrace"
     ]
@@ -140,8 +139,11 @@ def test_backtrace_goes_on_into_the_program(looks):
 
 def test_backtrace_from_an_interrupt_goes_on_into_what_was_interrupted():
     with Debugged("-m", "256M", "--smp", "1", "--", "/bin/sleep", "5") as machine:
-        answers = machine.run("break sched_clock_tick", "continue", "continue", "backtrace")
+        answers = machine.run(
+            "megalith break sched_clock_tick", "continue", "continue", "backtrace"
+        )
     frames = re.findall(r"^#\d+ +(?:0x[0-9a-f]+ in )?(\S+)", answers["backtrace"], re.MULTILINE)
     assert frames[0] == "sched_clock_tick", answers
-    entry = next(i for i, name in enumerate(frames) if name.lower().startswith("ent"))
-    assert len(frames) > entry + 1, answers["backtrace"]
+    assert re.search(r"<signal handler called>\n#\d+ +\S+", answers["backtrace"]), answers[
+        "backtrace"
+    ]

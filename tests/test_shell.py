@@ -49,6 +49,7 @@ CASES = [
         "11\n21\n",
         0,
     ),
+    ("false; x=$?; echo $x; x=$(exit 3); echo $?; x=1; echo $?", "1\n3\n0\n", 0),
     ("(exit 7) & wait $!; echo $?", "7\n", 0),
     ("nosuchcommand 2>/dev/null; echo $?", "127\n", 0),
     (

@@ -1,13 +1,15 @@
 /*
  * Inter-processor requests.
  *
- * Each CPU has a word of pending reasons. The sender sets the reason's bit (release) and then interrupts; the receiver takes
- * the whole word (acquire) and runs the handlers. A bit that is set again before it was taken is one request: handlers look at
- * shared state, not at counts. If the interrupt comes before the word is taken by ipi_poll() in
- * a wait loop, it finds nothing and returns.
+ * Each CPU has a word of pending reasons. The sender sets the reason's bit (release) and then
+ * interrupts; the receiver takes the whole word (acquire) and runs the handlers. A bit that is set
+ * again before it was taken is one request: handlers look at shared state, not at counts. If the
+ * interrupt comes before the word is taken by ipi_poll() in a wait loop, it finds nothing and
+ * returns.
  *
- * ipi_call() goes by the same word: each caller has one request, and each CPU a mask of the callers that want it. Callers
- * stand at IPL_ASTDEL and wait with interrupts open, so two that call each other serve each other.
+ * ipi_call() goes by the same word: each caller has one request, and each CPU a mask of the callers
+ * that want it. Callers stand at IPL_ASTDEL and wait with interrupts open, so two that call each
+ * other serve each other.
  */
 #include "kernel/sched/ipi.h"
 
@@ -17,15 +19,15 @@
 #include "kernel/sched/timer.h"
 
 #define POLLS_PER_CLOCK 4096u
-#define CALL_LIMIT_NS SPIN_LIMIT_NS
+#define CALL_LIMIT_NS   SPIN_LIMIT_NS
 
 struct ipi_cpu {
-    uint64_t pending;    /* atomic: bit of each reason */
-    uint64_t callers;    /* atomic: CPUs whose ipi_call wants this one */
+    uint64_t pending; /* atomic: bit of each reason */
+    uint64_t callers; /* atomic: CPUs whose ipi_call wants this one */
     /* This CPU's own call; written by it while nobody is asked. */
     void (*fn)(void *);
     void *arg;
-    cpumask_t waiting;   /* atomic: CPUs that have not answered */
+    cpumask_t waiting; /* atomic: CPUs that have not answered */
 } __attribute__((aligned(128)));
 
 cpumask_t cpu_online_mask;

@@ -11,7 +11,8 @@ enum ipi_reason { IPI_RESCHEDULE, IPI_SHOOTDOWN, IPI_STOP, IPI_CALL, IPI_REASONS
 
 /* Register the handler of a reason; at boot only. */
 void ipi_register(enum ipi_reason r, void (*fn)(void));
-/* Ask every online CPU of the mask but this one. Release order: what was stored before is seen by the handler. */
+/* Ask every online CPU of the mask but this one. Release order: what was stored before is seen by
+ * the handler. */
 void ipi_send(cpumask_t mask, enum ipi_reason r);
 /* Serve what is pending for this CPU; for loops that wait for other CPUs at IPL_IPI. */
 void ipi_poll(void);

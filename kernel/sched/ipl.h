@@ -1,6 +1,7 @@
 /*
  * Interrupt priority levels of the OSF/1 PALcode, and what each blocks (platform.md).
- * IPL 0 is the only level at which a thread may be preempted, may wait, and may touch pageable memory.
+ * IPL 0 is the only level at which a thread may be preempted, may wait, and may touch pageable
+ * memory.
  */
 #ifndef KERNEL_SCHED_IPL_H
 #define KERNEL_SCHED_IPL_H
@@ -9,12 +10,12 @@
 
 typedef unsigned ipl_t;
 
-#define IPL_NONE 0
-#define IPL_ASTDEL 2  /* no preemption; all interrupts still arrive */
-#define IPL_DEVICE 4  /* blocks devices */
-#define IPL_CLOCK 5   /* blocks devices and the clock; the highest for a spinlock */
-#define IPL_IPI 6     /* blocks inter-processor interrupts: only their handler and panic stand here */
-#define IPL_HIGH 7
+#define IPL_NONE   0
+#define IPL_ASTDEL 2 /* no preemption; all interrupts still arrive */
+#define IPL_DEVICE 4 /* blocks devices */
+#define IPL_CLOCK  5 /* blocks devices and the clock; the highest for a spinlock */
+#define IPL_IPI    6 /* blocks inter-processor interrupts: only their handler and panic stand here */
+#define IPL_HIGH   7
 
 static inline ipl_t ipl_set(ipl_t ipl) { return (ipl_t)pal_swpipl(ipl); }
 static inline ipl_t ipl_get(void) { return (ipl_t)(pal_rdps() & 7); }

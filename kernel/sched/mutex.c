@@ -1,9 +1,10 @@
 /*
  * Mutexes. The algorithm is in mutex_word.h; here are the checks and the bookkeeping.
  *
- * Each thread keeps the mutexes that it holds, exclusively or shared, in the order in which it took them: their ranks rise, so
- * the last one is all that a new one is compared with. Two kinds may be nested in themselves, and their owners state the order:
- * address spaces (fork: parent, then child) and files (a directory, then what is in it).
+ * Each thread keeps the mutexes that it holds, exclusively or shared, in the order in which it took
+ * them: their ranks rise, so the last one is all that a new one is compared with. Two kinds may be
+ * nested in themselves, and their owners state the order: address spaces (fork: parent, then child)
+ * and files (a directory, then what is in it).
  */
 #include "kernel/sched/mutex.h"
 
@@ -25,18 +26,20 @@ void mutex_init(struct mutex *m, const char *name, enum mutex_rank rank)
 
 static bool rank_may_nest(unsigned rank) { return rank == MUTEX_ASPACE || rank == MUTEX_INODE; }
 
-static void __attribute__((cold, noinline)) check_failed(const struct mutex *m, const struct thread *t)
+static void __attribute__((cold, noinline)) check_failed(const struct mutex *m,
+                                                         const struct thread *t)
 {
     if (t->spin_top)
-        panic("mutex %s taken with spinlock %s held, which was taken at %pS", m->name, t->spin_top->name,
-              (void *)t->spin_top->taken_at);
+        panic("mutex %s taken with spinlock %s held, which was taken at %pS", m->name,
+              t->spin_top->name, (void *)t->spin_top->taken_at);
     if (t->held_mutexes == MUTEXES_HELD_MAX)
         panic("thread %s holds %u mutexes (MUTEXES_HELD_MAX)", t->name, t->held_mutexes);
     if (t->held_mutexes && t->held[t->held_mutexes - 1]->rank >= m->rank)
         panic("mutex %s (rank %u) taken with %s (rank %u) held", m->name, m->rank,
               t->held[t->held_mutexes - 1]->name, t->held[t->held_mutexes - 1]->rank);
     /* A CPU that is not yet in the scheduler's hands boots at raised IPL. */
-    if (ipl_get() != IPL_NONE && (__atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) >> cpu_id()) & 1)
+    if (ipl_get() != IPL_NONE &&
+        (__atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) >> cpu_id()) & 1)
         panic("mutex %s taken at IPL %u", m->name, ipl_get());
 }
 
@@ -54,7 +57,8 @@ static inline void check(const struct mutex *m, const struct thread *t, bool ran
 static inline void note_held(struct mutex *m, struct thread *t)
 {
     t->held[t->held_mutexes++] = m;
-    __atomic_store_n(&m->locks, m->locks + 1, __ATOMIC_RELAXED); /* may lose one between readers: a statistic */
+    __atomic_store_n(&m->locks, m->locks + 1,
+                     __ATOMIC_RELAXED); /* may lose one between readers: a statistic */
 }
 
 static void __attribute__((noinline)) forget_inner(const struct mutex *m, struct thread *t)

@@ -9,8 +9,8 @@
 #include "kernel/sched/wait.h"
 
 struct mutex {
-    uint64_t state;        /* atomic: kernel/sched/mutex_word.h */
-    struct thread *owner;  /* the writer; for the checker and dumps */
+    uint64_t state;       /* atomic: kernel/sched/mutex_word.h */
+    struct thread *owner; /* the writer; for the checker and dumps */
     struct wait_queue queue;
     const char *name;
     uint8_t rank;

@@ -1,6 +1,6 @@
 /*
- * The ready threads of one CPU: a list for each of the 32 priorities, and a bitmap of those that are
- * not empty. Pure; builds for the host. Protected by the lock of the run queue it lies in.
+ * The ready threads of one CPU: a list for each of the 32 priorities, and a bitmap of those that
+ * are not empty. Pure; builds for the host. Protected by the lock of the run queue it lies in.
  */
 #ifndef KERNEL_SCHED_PRIOQ_H
 #define KERNEL_SCHED_PRIOQ_H
@@ -24,7 +24,8 @@ static inline void prioq_init(struct prioq *q)
         list_init(&q->level[i]);
 }
 
-/* Behind its equals, or (a thread that was pushed off the CPU within its slice) in front of them. */
+/* Behind its equals, or (a thread that was pushed off the CPU within its slice) in front of them.
+ */
 static inline void prioq_add_tail(struct prioq *q, struct list *item, unsigned prio)
 {
     list_add_tail(&q->level[prio], item);
@@ -65,8 +66,8 @@ static inline struct list *prioq_pop(struct prioq *q)
 
 /* First item that fits, from the highest priority down; in a level the one that came last: it has
    waited least, and its data is least likely to be in this CPU's reach. NULL when none does. */
-static inline struct list *prioq_find(const struct prioq *q, bool (*fits)(const struct list *, uint64_t),
-                                      uint64_t arg)
+static inline struct list *prioq_find(const struct prioq *q,
+                                      bool (*fits)(const struct list *, uint64_t), uint64_t arg)
 {
     for (uint32_t levels = q->bitmap; levels; levels &= ~(1u << bit_highest(levels))) {
         const struct list *head = &q->level[bit_highest(levels)];

@@ -1,28 +1,31 @@
 /*
  * Run queues and the switch.
  *
- * States. A thread is NEW until it is started; then RUNNING (runqs[i].current), RUNNABLE (on a run queue, or for a
- * moment in the hands of a CPU that carries it from one queue to another), WAITING, and in the end DEAD. All of it
- * changes under the lock of its run queue, t->last_cpu says which, and last_cpu changes under that lock too, so
- * runq_lock_of() looks again once it has the lock. No CPU ever holds two run queues: what moves a thread takes it off
- * its queue, names the new one, releases the lock, and takes the new one's. While it is carried, nobody else finds it
- * on a queue, and a waker finds it runnable already.
+ * States. A thread is NEW until it is started; then RUNNING (runqs[i].current), RUNNABLE (on a run
+ * queue, or for a moment in the hands of a CPU that carries it from one queue to another), WAITING,
+ * and in the end DEAD. All of it changes under the lock of its run queue, t->last_cpu says which,
+ * and last_cpu changes under that lock too, so runq_lock_of() looks again once it has the lock. No
+ * CPU ever holds two run queues: what moves a thread takes it off its queue, names the new one,
+ * releases the lock, and takes the new one's. While it is carried, nobody else finds it on a queue,
+ * and a waker finds it runnable already.
  *
- * The switch. The lock of the run queue is taken by the thread that leaves and released by the one that comes
- * (finish_switch), so that a WAITING thread that another CPU finds under that lock has its registers saved and its
- * stack to itself, and a DEAD one can be freed.
+ * The switch. The lock of the run queue is taken by the thread that leaves and released by the one
+ * that comes (finish_switch), so that a WAITING thread that another CPU finds under that lock has
+ * its registers saved and its stack to itself, and a DEAD one can be freed.
  *
- * Address-space roots. as->loaded (root_mask here) has the bit of each CPU that may hold translations of
- * that space. The order on this CPU is: set the bit of the new root; barrier (A); load the new root, which drops all translations;
- * barrier; clear the bit of the old root. A shootdown's is: write the PTE; barrier (B); read the mask. Either the
- * read sees the bit, and this CPU is asked. Or it does not:
- *   - because the bit was set later: then by A and B the PTE's store is before every walk that this CPU makes
- *     with the new root, and it loads the new PTE. Without A the walk could use the old PTE
- *     while the bit still stood in the write buffer, and the mask would look empty: the stale translation would stay;
- *   - because it was cleared already: then the old root's translations were dropped before. Were it cleared before the load of the new root,
- *     a walk in between could take the old PTE, and nobody would ask this CPU to forget it.
- * A root stays in use until it is replaced: there are no lazy roots, and idle and kernel threads have the system
- * root, whose mask is "all CPUs" (NULL).
+ * Address-space roots. as->loaded (root_mask here) has the bit of each CPU that may hold
+ * translations of that space. The order on this CPU is: set the bit of the new root; barrier (A);
+ * load the new root, which drops all translations; barrier; clear the bit of the old root. A
+ * shootdown's is: write the PTE; barrier (B); read the mask. Either the read sees the bit, and this
+ * CPU is asked. Or it does not:
+ *   - because the bit was set later: then by A and B the PTE's store is before every walk that this
+ * CPU makes with the new root, and it loads the new PTE. Without A the walk could use the old PTE
+ *     while the bit still stood in the write buffer, and the mask would look empty: the stale
+ * translation would stay;
+ *   - because it was cleared already: then the old root's translations were dropped before. Were it
+ * cleared before the load of the new root, a walk in between could take the old PTE, and nobody
+ * would ask this CPU to forget it. A root stays in use until it is replaced: there are no lazy
+ * roots, and idle and kernel threads have the system root, whose mask is "all CPUs" (NULL).
  *
  * Wake-ups are not lost on the way to an idle CPU: see sched_idle_loop. Wake-ups against a thread
  * that goes to sleep: see wait.c.
@@ -37,7 +40,8 @@
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
 
-#define BALANCE_TICKS 64 /* 62 ms: a thread that waits behind another is moved before six slices have passed */
+#define BALANCE_TICKS \
+    64 /* 62 ms: a thread that waits behind another is moved before six slices have passed */
 
 #define EXIT_RESCHED 1ul /* bit of hw.syscall_exit: leave for user mode by way of the scheduler */
 
@@ -62,7 +66,8 @@ struct runq *runq_lock_of(struct thread *t)
 
 static inline unsigned runq_cpu(const struct runq *rq) { return (unsigned)(rq - runqs); }
 
-/* Have the CPU of rq (locked) look for a better thread soon: on its next way to IPL 0 or to user mode. */
+/* Have the CPU of rq (locked) look for a better thread soon: on its next way to IPL 0 or to user
+ * mode. */
 static void runq_kick(struct runq *rq)
 {
     struct cpu *c = &cpus[runq_cpu(rq)];
@@ -121,8 +126,8 @@ static unsigned choose_cpu(const struct thread *t, unsigned last)
     return best;
 }
 
-/* t, RUNNABLE and on no queue, is in this CPU's hands (no run queue locked): put it on the queue that it belongs to, or,
-   where its affinity has changed meanwhile, to another. */
+/* t, RUNNABLE and on no queue, is in this CPU's hands (no run queue locked): put it on the queue
+   that it belongs to, or, where its affinity has changed meanwhile, to another. */
 static void runq_deliver(struct thread *t)
 {
     for (;;) {
@@ -231,6 +236,7 @@ static inline void finish_switch(void)
     struct runq *rq = runq_self();
     struct thread *from = rq->switched_from;
 
+    ipl_set(IPL_CLOCK);
     if (from->root_mask && from->root_mask != thread_self()->root_mask)
         __atomic_fetch_and(from->root_mask, ~(1ul << runq_cpu(rq)), __ATOMIC_ACQ_REL);
     if (unlikely(rq->after != AFTER_NOTHING))
@@ -243,8 +249,8 @@ static void __attribute__((cold, noinline)) lock_held(const struct runq *rq, con
 {
     const struct spinlock *l = t->spin_top == &rq->lock ? rq->lock.below : t->spin_top;
 
-    panic("thread %s gives up the CPU with spinlock %s held, taken at %pS", t->name, l ? l->name : "(none)",
-          l ? (void *)l->taken_at : NULL);
+    panic("thread %s gives up the CPU with spinlock %s held, taken at %pS", t->name,
+          l ? l->name : "(none)", l ? (void *)l->taken_at : NULL);
 }
 
 /* Give the CPU to next. rq is this CPU's, locked; the current thread has its new state and place.
@@ -272,6 +278,9 @@ static inline void switch_to(struct runq *rq, struct thread *next)
         __atomic_fetch_or(next->root_mask, 1ul << runq_cpu(rq), __ATOMIC_RELAXED);
         __atomic_thread_fence(__ATOMIC_SEQ_CST); /* barrier A of the argument above */
     }
+    /* While the stack is next's already and cpu->current still self, no interrupt may come, not
+       even a request of another CPU: entry code would hold the one against the other's limit. */
+    ipl_set(IPL_HIGH);
     context_switch(&self->hw, &next->hw);
     finish_switch();
 }
@@ -332,9 +341,10 @@ void sched_thread_start(struct thread_hw *previous)
 }
 
 /*
- * The current thread gives up the CPU but stays ready: behind its equals, or (front) before them. A thread whose
- * affinity leaves out this CPU is carried to another one by whoever runs next here, once nobody stands
- * on its stack (after_switch). rq is this CPU's, locked; returns with it released.
+ * The current thread gives up the CPU but stays ready: behind its equals, or (front) before them. A
+ * thread whose affinity leaves out this CPU is carried to another one by whoever runs next here,
+ * once nobody stands on its stack (after_switch). rq is this CPU's, locked; returns with it
+ * released.
  */
 static void requeue_and_schedule(struct runq *rq, bool front)
 {
@@ -367,7 +377,8 @@ void sched_preempt(void)
 
 void thread_yield(void)
 {
-    /* At IPL 0 the CPU may change under us: then what we read is another CPU's, and a hint as good. */
+    /* At IPL 0 the CPU may change under us: then what we read is another CPU's, and a hint as good.
+     */
     if (runq_self()->ready.bitmap >> thread_self()->prio == 0)
         return;
 
@@ -392,7 +403,8 @@ int thread_set_affinity(struct thread *t, cpumask_t mask)
 
     t->affinity = mask;
     if ((mask & (1ul << runq_cpu(rq))) || (t->state != THREAD_RUNNING && !t->queued)) {
-        spin_unlock_at_ipl(&rq->lock); /* it may stay, or goes right when it is woken or delivered */
+        spin_unlock_at_ipl(
+            &rq->lock); /* it may stay, or goes right when it is woken or delivered */
     } else if (t->queued) {
         runq_take(rq, t);
         __atomic_store_n(&t->last_cpu, choose_cpu(t, runq_cpu(rq)), __ATOMIC_RELAXED);
@@ -462,7 +474,8 @@ static uint32_t load_of(unsigned i)
     return __atomic_load_n(&runqs[i].ready.count, __ATOMIC_RELAXED) + !cpu_is_idle(i);
 }
 
-/* The online CPU with the most ready threads, at least `least` of them in all; MAX_CPUS when there is none. */
+/* The online CPU with the most ready threads, at least `least` of them in all; MAX_CPUS when there
+ * is none. */
 static unsigned busiest(unsigned self, uint32_t least)
 {
     cpumask_t m = __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) & ~(1ul << self);
@@ -480,7 +493,8 @@ static unsigned busiest(unsigned self, uint32_t least)
     return best;
 }
 
-/* A thread moves only where that makes the loads more equal, so that it does not come back at the next look. */
+/* A thread moves only where that makes the loads more equal, so that it does not come back at the
+ * next look. */
 static void balance(unsigned self)
 {
     unsigned victim = busiest(self, load_of(self) + 2);
@@ -501,10 +515,10 @@ static bool idle_steal(unsigned self)
 
 /*
  * Idle. WTINT stops the CPU until an interrupt is pending, also one that the IPL blocks (QEMU 7.2:
- * alpha_cpu_has_work looks at what is requested, not at the IPL; on a chip a WTINT that missed one would
- * end at the next clock tick). So no wake-up is lost: who gives this CPU a thread puts it on the
- * queue, sets resched and then sends an interrupt. We block interrupts, then look at both. If we see
- * nothing, the interrupt comes after our look, is held pending, and WTINT returns at once.
+ * alpha_cpu_has_work looks at what is requested, not at the IPL; on a chip a WTINT that missed one
+ * would end at the next clock tick). So no wake-up is lost: who gives this CPU a thread puts it on
+ * the queue, sets resched and then sends an interrupt. We block interrupts, then look at both. If
+ * we see nothing, the interrupt comes after our look, is held pending, and WTINT returns at once.
  */
 void sched_idle_loop(void)
 {
@@ -525,7 +539,8 @@ void sched_idle_loop(void)
 
 /* ---- the clock ---- */
 
-/* A tick of the current thread's slice; the queue is locked only when the slice has ended and somebody waits. */
+/* A tick of the current thread's slice; the queue is locked only when the slice has ended and
+ * somebody waits. */
 static void slice_tick(struct runq *rq, struct thread *t)
 {
     if (t == rq->idle)
@@ -541,8 +556,9 @@ static void slice_tick(struct runq *rq, struct thread *t)
     spin_unlock_at_ipl(&rq->lock);
 }
 
-/* The interval clock and the alarm come by the same interrupt, so a tick is told by its time: within half an interval
-   of when it is due. Nothing drifts: the due time advances by whole intervals. */
+/* The interval clock and the alarm come by the same interrupt, so a tick is told by its time:
+   within half an interval of when it is due. Nothing drifts: the due time advances by whole
+   intervals. */
 static bool is_tick(struct runq *rq, uint64_t now_ns)
 {
     if (now_ns + CLOCK_TICK_NS / 2 < rq->next_tick_ns)

@@ -7,27 +7,31 @@
 
 #include "kernel/sched/thread.h"
 
-/* The thread that a CPU runs when it enters the kernel, on its boot stack. Their hw part is set by the machine. */
+/* The thread that a CPU runs when it enters the kernel, on its boot stack. Their hw part is set by
+ * the machine. */
 extern struct thread boot_threads[MAX_CPUS];
 
-/* On the boot CPU, once kstack_ops is filled in and the system root is loaded: boot_threads[0] becomes an ordinary thread
-   that may wait and ends by thread_exit(); gets an idle thread beside it. Panics when memory is short. IPL 0 or above;
-   the clock may tick as soon as this has returned. */
+/* On the boot CPU, once kstack_ops is filled in and the system root is loaded: boot_threads[0]
+   becomes an ordinary thread that may wait and ends by thread_exit(); gets an idle thread beside
+   it. Panics when memory is short. IPL 0 or above; the clock may tick as soon as this has returned.
+ */
 void sched_boot(void);
 
-/* On a secondary CPU, as boot_threads[cpu], entry points set: it becomes the CPU's idle thread. Marks the CPU online. Does not return. */
+/* On a secondary CPU, as boot_threads[cpu], entry points set: it becomes the CPU's idle thread.
+ * Marks the CPU online. Does not return. */
 void sched_secondary_start(void) __attribute__((noreturn));
 
 /* Clock interrupt (tick or alarm) of this CPU, at IPL_CLOCK; user: it came out of user mode. */
 void sched_clock_tick(bool user);
 
-/* First C code of a new thread, from thread_trampoline at the IPL of the switch; calls the thread's function. */
+/* First C code of a new thread, from thread_trampoline at the IPL of the switch; calls the thread's
+ * function. */
 void sched_thread_start(struct thread_hw *previous) __attribute__((noreturn));
 
 struct sched_cpu_stats {
     uint64_t idle_ns, user_ns, busy_ns; /* busy includes user */
     uint64_t switches, ticks, ipis, steals, balanced;
-    uint32_t ready;           /* threads that wait for this CPU */
+    uint32_t ready; /* threads that wait for this CPU */
     char current_name[16];
     const void *current_process; /* for comparing only */
     bool idle;

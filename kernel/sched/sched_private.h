@@ -1,10 +1,10 @@
 /*
  * Private to kernel/sched: the run queue of a CPU, and what its files call of each other.
  *
- * A thread belongs to the run queue of t->last_cpu, and that queue's lock protects its state, priority and
- * place, whether it runs there, is ready there, or waits. The lock is held across the context switch, and
- * released by the thread that was switched to: so whoever holds the lock and sees that a thread does
- * not run knows that no CPU stands on its stack.
+ * A thread belongs to the run queue of t->last_cpu, and that queue's lock protects its state,
+ * priority and place, whether it runs there, is ready there, or waits. The lock is held across the
+ * context switch, and released by the thread that was switched to: so whoever holds the lock and
+ * sees that a thread does not run knows that no CPU stands on its stack.
  */
 #ifndef KERNEL_SCHED_SCHED_PRIVATE_H
 #define KERNEL_SCHED_SCHED_PRIVATE_H
@@ -18,19 +18,19 @@
 enum { AFTER_NOTHING, AFTER_BURY, AFTER_CARRY };
 
 struct runq {
-    struct spinlock lock;        /* RANK_SCHED */
-    struct prioq ready;          /* protected by lock; bitmap and count are also read as hints */
-    struct thread *current;      /* protected by lock; also read by own CPU */
-    struct thread *idle;         /* constant once the CPU is online */
+    struct spinlock lock;         /* RANK_SCHED */
+    struct prioq ready;           /* protected by lock; bitmap and count are also read as hints */
+    struct thread *current;       /* protected by lock; also read by own CPU */
+    struct thread *idle;          /* constant once the CPU is online */
     struct thread *switched_from; /* set before, read after the switch, lock held */
-    uint8_t after;               /* AFTER_*: what finish_switch is to do with it; likewise */
-    uint64_t next_tick_ns;       /* own CPU, IPL_CLOCK */
-    uint64_t ticks;              /* atomic: written by own CPU, read by the watchdog */
-    uint64_t switches;           /* protected by lock */
-    uint64_t steals, balanced;   /* own CPU, IPL_CLOCK */
-    uint64_t user_ns;            /* own CPU, sampled by the clock */
-    uint64_t online_ns;          /* constant once the CPU is online */
-    uint64_t ipis;               /* own CPU, IPL_IPI */
+    uint8_t after;                /* AFTER_*: what finish_switch is to do with it; likewise */
+    uint64_t next_tick_ns;        /* own CPU, IPL_CLOCK */
+    uint64_t ticks;               /* atomic: written by own CPU, read by the watchdog */
+    uint64_t switches;            /* protected by lock */
+    uint64_t steals, balanced;    /* own CPU, IPL_CLOCK */
+    uint64_t user_ns;             /* own CPU, sampled by the clock */
+    uint64_t online_ns;           /* constant once the CPU is online */
+    uint64_t ipis;                /* own CPU, IPL_IPI */
 } __attribute__((aligned(1024)));
 
 extern struct runq runqs[MAX_CPUS];
@@ -40,12 +40,14 @@ static inline struct runq *runq_self(void) { return &runqs[cpu_id()]; }
 /* Lock the run queue that t belongs to. IPL_CLOCK or, by the first form, below. */
 struct runq *runq_lock_of(struct thread *t);
 
-/* Sleep, with the own run queue's lock held, until thread_wake_locked(); returns with it released, at IPL_CLOCK. */
+/* Sleep, with the own run queue's lock held, until thread_wake_locked(); returns with it released,
+ * at IPL_CLOCK. */
 void sched_block_locked(struct runq *rq);
-/* Make t runnable if it waits. Locks t's run queue. If clear is not NULL, *clear becomes NULL under that lock, first.
-   IPL_CLOCK, locks below RANK_SCHED. After it t may be gone. */
+/* Make t runnable if it waits. Locks t's run queue. If clear is not NULL, *clear becomes NULL under
+   that lock, first. IPL_CLOCK, locks below RANK_SCHED. After it t may be gone. */
 void sched_wake(struct thread *t, struct wait_queue **clear);
-/* Put a thread that is neither ready nor running, and of which the caller is the only user, on a run queue. */
+/* Put a thread that is neither ready nor running, and of which the caller is the only user, on a
+ * run queue. */
 void sched_enqueue_new(struct thread *t);
 /* The rest of thread_exit(). */
 void sched_exit_current(void) __attribute__((noreturn));

@@ -3,20 +3,22 @@
  *
  * A CPU takes a ticket by an atomic add on `next` and waits until `serving` shows it. The add and
  * the load of `serving` acquire; the holder stores serving + 1 with release order, so the next
- * holder sees all that the last one wrote. Only the holder writes `serving`, so a plain store suffices.
+ * holder sees all that the last one wrote. Only the holder writes `serving`, so a plain store
+ * suffices.
  *
  * Checks. The locks that a CPU holds form a chain from thread_self()->spin_top through `below`: at
  * raised IPL the thread cannot lose its CPU, and an interrupt handler runs as the thread it
- * interrupted, so the chain is the CPU's although it hangs on the thread. The one lock that crosses a
- * context switch, the run queue's, is handed from thread to thread by sched.c. The chain's ranks rise
- * strictly, but for SPIN_NESTS; comparing with the top is enough, since locks may be released in any
- * order but what remains still rises.
+ * interrupted, so the chain is the CPU's although it hangs on the thread. The one lock that crosses
+ * a context switch, the run queue's, is handed from thread to thread by sched.c. The chain's ranks
+ * rise strictly, but for SPIN_NESTS; comparing with the top is enough, since locks may be released
+ * in any order but what remains still rises.
  *
  * Why rising rank and the IPL check keep CPUs from waiting for each other: a cycle of waiting CPUs
- * would need one that holds a higher rank and waits for a lower one, or an interrupt handler that waits
- * for a lock of the thread below it. The second cannot be, since a lock is taken only at its own IPL, at
- * which handlers that use it are blocked; that is why taking a lock at a higher IPL than its own panics too
- * in spin_lock(): the IPL is part of the lock's contract with all its users.
+ * would need one that holds a higher rank and waits for a lower one, or an interrupt handler that
+ * waits for a lock of the thread below it. The second cannot be, since a lock is taken only at its
+ * own IPL, at which handlers that use it are blocked; that is why taking a lock at a higher IPL
+ * than its own panics too in spin_lock(): the IPL is part of the lock's contract with all its
+ * users.
  */
 #include "kernel/sched/spinlock.h"
 
@@ -26,7 +28,7 @@
 #include "kernel/sched/timer.h"
 
 #define SPINS_PER_CLOCK 4096u /* rounds of the wait loop between two looks at the clock */
-#define SAMPLE_MASK 63u       /* hold time is measured for one acquisition in 64 */
+#define SAMPLE_MASK     63u   /* hold time is measured for one acquisition in 64 */
 
 static uint64_t caller(void *pc) { return (uint64_t)pc; }
 
@@ -40,14 +42,15 @@ static void __attribute__((cold, noinline)) rank_broken(const struct spinlock *l
 {
     if (panic_in_progress())
         return;
-    panic("spinlock %s (rank %u) taken with %s (rank %u, taken at %pS) held", l->name, l->rank, top->name,
-          top->rank, (void *)top->taken_at);
+    panic("spinlock %s (rank %u) taken with %s (rank %u, taken at %pS) held", l->name, l->rank,
+          top->name, top->rank, (void *)top->taken_at);
 }
 
 /* A CPU that is not yet in the scheduler's hands boots at the highest level, and stays there. */
 static void __attribute__((cold, noinline)) ipl_broken(const struct spinlock *l, ipl_t ipl)
 {
-    if (!((__atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) >> cpu_id()) & 1) || panic_in_progress()) {
+    if (!((__atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) >> cpu_id()) & 1) ||
+        panic_in_progress()) {
         ipl_set(ipl);
         return;
     }
@@ -63,8 +66,9 @@ static void __attribute__((cold, noinline)) spun_too_long(struct spinlock *l)
     if (h == NULL)
         panic("spinlock %s: CPU %u spun for %lu s, and nobody holds it", l->name, cpu_id(),
               SPIN_LIMIT_NS / 1000000000UL);
-    panic("spinlock %s: CPU %u spun for %lu s; held by CPU %u (thread %s), which took it at %pS", l->name,
-          cpu_id(), SPIN_LIMIT_NS / 1000000000UL, h->hw.cpu->id, h->name, (void *)l->taken_at);
+    panic("spinlock %s: CPU %u spun for %lu s; held by CPU %u (thread %s), which took it at %pS",
+          l->name, cpu_id(), SPIN_LIMIT_NS / 1000000000UL, h->hw.cpu->id, h->name,
+          (void *)l->taken_at);
 }
 
 /* Wait for the ticket. Stands at the lock's IPL, so inter-processor requests are answered. */
@@ -183,8 +187,8 @@ unsigned spin_depth(void)
 
 /*
  * A reschedule asked for at raised IPL by this CPU itself is only noticed here; one asked for by an
- * interrupt is noticed on that interrupt's way out. If this thread is moved to another CPU right after
- * the IPL has dropped, it was just rescheduled, and what is then read of the old or the new
+ * interrupt is noticed on that interrupt's way out. If this thread is moved to another CPU right
+ * after the IPL has dropped, it was just rescheduled, and what is then read of the old or the new
  * CPU costs at most one call for nothing.
  */
 void ipl_restore(ipl_t old)

@@ -1,10 +1,10 @@
 /*
  * Ranked spinlocks with IPL. A ticket lock; each has a name, a rank and the IPL that its holder
  * stands at, all in its initialiser. The default build checks on acquire that the rank rises and
- * the IPL is not above the lock's, on release that the caller holds it; a spin over SPIN_LIMIT_NS of
- * virtual time panics and names the lock, its holder and where it was taken.
- * Waiters stand below IPL_IPI, so they answer inter-processor interrupts.
- * The statistics are kept by the holder; the hold time is sampled, one acquisition in 64.
+ * the IPL is not above the lock's, on release that the caller holds it; a spin over SPIN_LIMIT_NS
+ * of virtual time panics and names the lock, its holder and where it was taken. Waiters stand below
+ * IPL_IPI, so they answer inter-processor interrupts. The statistics are kept by the holder; the
+ * hold time is sampled, one acquisition in 64.
  */
 #ifndef KERNEL_SCHED_SPINLOCK_H
 #define KERNEL_SCHED_SPINLOCK_H
@@ -14,15 +14,19 @@
 
 struct thread;
 
-#define SPIN_NESTS 1u /* flag: another lock of the same rank may be held already; the owner of the rank states the order */
-/* A holder does a bounded piece of work, at most milliseconds. The host may take a virtual CPU off its core for some
-   10 ms (four of them share two cores), and under a loaded host for perhaps a second: 10 s is far above either. */
+#define SPIN_NESTS                                                                              \
+    1u /* flag: another lock of the same rank may be held already; the owner of the rank states \
+          the order */
+/* A holder does a bounded piece of work, at most milliseconds. The host may take a virtual CPU off
+   its core for some 10 ms (four of them share two cores), and under a loaded host for perhaps a
+   second: 10 s is far above either. */
 #define SPIN_LIMIT_NS 10000000000UL
 
 struct spinlock {
-    uint32_t next;          /* atomic: next ticket */
-    uint32_t serving;       /* atomic: ticket that holds the lock */
-    struct thread *holder;  /* written by the holder; NULL when free. Read by others only for messages */
+    uint32_t next;    /* atomic: next ticket */
+    uint32_t serving; /* atomic: ticket that holds the lock */
+    struct thread
+        *holder; /* written by the holder; NULL when free. Read by others only for messages */
     struct spinlock *below; /* lock that was innermost before; written by the holder */
     uint64_t taken_at;      /* PC of the last acquire; written by the holder */
     const char *name;       /* constant */
@@ -41,7 +45,8 @@ void spin_init(struct spinlock *l, const char *name, enum spin_rank rank, ipl_t 
 ipl_t spin_lock(struct spinlock *l);
 /* Release l and go back to ipl (reschedules if that is 0 and a reschedule is pending). */
 void spin_unlock(struct spinlock *l, ipl_t ipl);
-/* For a caller that already stands at the lock's IPL or above (interrupt handlers, nested locks). */
+/* For a caller that already stands at the lock's IPL or above (interrupt handlers, nested locks).
+ */
 void spin_lock_at_ipl(struct spinlock *l);
 void spin_unlock_at_ipl(struct spinlock *l);
 bool spin_held(const struct spinlock *l); /* by this CPU */

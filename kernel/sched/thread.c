@@ -11,15 +11,16 @@
  *          | stack                  |
  *          +------------------------+  hw.kstack_base
  *
- * Exit. A thread cannot free the stack it stands on. It marks itself DEAD under its run queue's lock and switches
- * away; the thread that comes next on that CPU finds it as switched_from, when nobody stands on the stack any
- * more, and puts it on the list of the dead. That is at IPL_CLOCK with the run queue locked, where no
- * stack may be freed: so the list is a stack without lock, pushed by compare-and-swap and taken as a
- * whole by an exchange (nobody pops single elements, so a value that comes back does no harm). It is emptied by the
- * next thread_create(), which is likely to need a stack, and by the reaper thread, which the
- * clock wakes when something lies there. Nobody else may hold a pointer to the thread by then: a waker's
- * last look at it is under the run queue's lock that the exit takes too (sched_wake), and the
- * owner of t->process drops its own pointer before thread_exit().
+ * Exit. A thread cannot free the stack it stands on. It marks itself DEAD under its run queue's
+ * lock and switches away; the thread that comes next on that CPU finds it as switched_from, when
+ * nobody stands on the stack any more, and puts it on the list of the dead. That is at IPL_CLOCK
+ * with the run queue locked, where no stack may be freed: so the list is a stack without lock,
+ * pushed by compare-and-swap and taken as a whole by an exchange (nobody pops single elements, so a
+ * value that comes back does no harm). It is emptied by the next thread_create(), which is likely
+ * to need a stack, and by the reaper thread, which the clock wakes when something lies there.
+ * Nobody else may hold a pointer to the thread by then: a waker's last look at it is under the run
+ * queue's lock that the exit takes too (sched_wake), and the owner of t->process drops its own
+ * pointer before thread_exit().
  */
 #include "arch/alpha/hw/fp.h"
 #include "arch/alpha/hw/switch.h"
@@ -82,7 +83,8 @@ static void reap(void)
 void thread_bury(struct thread *t)
 {
     t->next_dead = __atomic_load_n(&dead, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&dead, &t->next_dead, t, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+    while (!__atomic_compare_exchange_n(&dead, &t->next_dead, t, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED))
         ;
 }
 
@@ -178,10 +180,7 @@ int thread_sleep_until(uint64_t deadline_ns, unsigned flags)
     return err == -ETIMEDOUT ? 0 : err;
 }
 
-void thread_sleep_ns(uint64_t ns)
-{
-    thread_sleep_until(clock_ns() + ns, WAIT_UNINTERRUPTIBLE);
-}
+void thread_sleep_ns(uint64_t ns) { thread_sleep_until(clock_ns() + ns, WAIT_UNINTERRUPTIBLE); }
 
 uint64_t thread_cpu_ns(const struct thread *t)
 {
@@ -193,8 +192,7 @@ void thread_for_each(void (*fn)(struct thread *, void *), void *arg)
     struct thread *t;
     ipl_t ipl = spin_lock(&table_lock);
 
-    list_for_each_entry(t, &all_threads, all_link)
-        fn(t, arg);
+    list_for_each_entry(t, &all_threads, all_link) fn(t, arg);
     spin_unlock(&table_lock, ipl);
 }
 
@@ -205,10 +203,11 @@ static void dump_threads(void)
 {
     const struct thread *t;
 
-    list_for_each_entry(t, &all_threads, all_link) {
+    list_for_each_entry(t, &all_threads, all_link)
+    {
         printk("thread %u %s: %s, CPU %u, priority %u, %lu switches, ksp %#lx", t->tid, t->name,
-               t->state < ARRAY_SIZE(state_names) ? state_names[t->state] : "?", t->last_cpu, t->prio,
-               t->switches, t->hw.pcb.ksp);
+               t->state < ARRAY_SIZE(state_names) ? state_names[t->state] : "?", t->last_cpu,
+               t->prio, t->switches, t->hw.pcb.ksp);
         for (uint32_t i = 0; i < t->held_mutexes; i++)
             printk(", holds %s", t->held[i]->name);
         for (const struct spinlock *l = t->spin_top; l; l = l->below)

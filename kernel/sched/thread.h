@@ -10,41 +10,42 @@
 #include "kernel/sched/mutex.h"
 #include "kernel/sched/spinlock.h"
 
-#define PRIO_IDLE 0
-#define PRIO_LOW 1
+#define PRIO_IDLE   0
+#define PRIO_LOW    1
 #define PRIO_NORMAL 16 /* time-shared */
-#define PRIO_HIGH 31
-#define PRIO_COUNT 32
+#define PRIO_HIGH   31
+#define PRIO_COUNT  32
 
 enum thread_state { THREAD_NEW, THREAD_RUNNABLE, THREAD_RUNNING, THREAD_WAITING, THREAD_DEAD };
 
 struct thread {
-    struct thread_hw hw;       /* first: $8 points here */
+    struct thread_hw hw; /* first: $8 points here */
     char name[16];
-    uint32_t tid;              /* constant */
-    uint8_t prio;              /* protected by the run queue's lock */
-    uint8_t state;             /* enum thread_state; protected by the run queue's lock */
-    uint8_t interruptible;     /* waiting so; protected by the run queue's lock */
-    uint8_t interrupted;       /* atomic: thread_interrupt() came; cleared by the thread */
-    uint32_t last_cpu;         /* whose run queue protects it; changed under that lock */
-    cpumask_t affinity;        /* CPUs it may run on */
-    uint64_t root_pfn;         /* level-1 page; system root for kernel threads */
-    cpumask_t *root_mask;      /* CPUs that have root_pfn loaded: atomic; NULL for the system root */
-    void *process;             /* struct process of kernel/proc, or NULL; constant */
-    uint64_t run_ns;           /* CPU time up to start_cycles; own CPU (others: thread_cpu_ns) */
-    uint64_t user_ns;          /* of that in user mode, sampled by the clock; own CPU */
-    uint64_t switches;         /* own CPU */
-    uint32_t start_cycles;     /* cycle counter when it was put on the CPU, or at the last tick; own CPU */
-    uint32_t slice;            /* clock ticks left; protected by the run queue's lock */
-    struct spinlock *spin_top; /* innermost spinlock held; own CPU */
-    uint32_t held_mutexes;     /* own thread */
-    uint8_t queued;            /* is on a run queue; protected by the run queue's lock */
+    uint32_t tid;          /* constant */
+    uint8_t prio;          /* protected by the run queue's lock */
+    uint8_t state;         /* enum thread_state; protected by the run queue's lock */
+    uint8_t interruptible; /* waiting so; protected by the run queue's lock */
+    uint8_t interrupted;   /* atomic: thread_interrupt() came; cleared by the thread */
+    uint32_t last_cpu;     /* whose run queue protects it; changed under that lock */
+    cpumask_t affinity;    /* CPUs it may run on */
+    uint64_t root_pfn;     /* level-1 page; system root for kernel threads */
+    cpumask_t *root_mask;  /* CPUs that have root_pfn loaded: atomic; NULL for the system root */
+    void *process;         /* struct process of kernel/proc, or NULL; constant */
+    uint64_t run_ns;       /* CPU time up to start_cycles; own CPU (others: thread_cpu_ns) */
+    uint64_t user_ns;      /* of that in user mode, sampled by the clock; own CPU */
+    uint64_t switches;     /* own CPU */
+    uint32_t
+        start_cycles; /* cycle counter when it was put on the CPU, or at the last tick; own CPU */
+    uint32_t slice;   /* clock ticks left; protected by the run queue's lock */
+    struct spinlock *spin_top;            /* innermost spinlock held; own CPU */
+    uint32_t held_mutexes;                /* own thread */
+    uint8_t queued;                       /* is on a run queue; protected by the run queue's lock */
     struct mutex *held[MUTEXES_HELD_MAX]; /* in rising rank; own thread, and read for messages */
-    struct list run_link;      /* protected by the run queue's lock */
-    struct list all_link;      /* protected by the table's lock */
-    struct thread *next_dead;  /* atomic list of what is to be freed */
-    uint64_t stack_base;       /* to be given back, 0 for a stack in the kernel's image; constant */
-    uint64_t unaligned;        /* user unaligned accesses fixed up; own thread */
+    struct list run_link;                 /* protected by the run queue's lock */
+    struct list all_link;                 /* protected by the table's lock */
+    struct thread *next_dead;             /* atomic list of what is to be freed */
+    uint64_t stack_base; /* to be given back, 0 for a stack in the kernel's image; constant */
+    uint64_t unaligned;  /* user unaligned accesses fixed up; own thread */
     void (*entry)(void *);
     void *arg;
 };
@@ -61,18 +62,22 @@ void thread_discard(struct thread *t);
 /* End the current thread; the stack and the structure go when no CPU stands on them any more. */
 void thread_exit(void) __attribute__((noreturn));
 /* Give a not yet started (or the current) thread an address space: its level-1 page and the mask
-   in which the switch sets and clears the CPU's bit. For the current thread it loads the root at once. */
+   in which the switch sets and clears the CPU's bit. For the current thread it loads the root at
+   once. */
 void thread_set_root(struct thread *t, uint64_t root_pfn, cpumask_t *mask);
 /* Make a thread's interruptible wait end with -EINTR. Any IPL up to IPL_CLOCK. */
 void thread_interrupt(struct thread *t);
 /* Let another thread of the same priority run. */
 void thread_yield(void);
-/* Switch away if a reschedule is pending. IPL 0. Called on the way out of interrupts and calls. */
+/* Switch away if a reschedule is pending. IPL 0, or that of an interrupt which came in at IPL 0 and
+ * is on its way out. */
 void sched_preempt(void);
 void thread_sleep_ns(uint64_t ns); /* uninterruptible */
-/* Sleep until clock_ns() reaches deadline_ns: 0, or with WAIT_INTERRUPTIBLE -EINTR. IPL 0, no spinlock. */
+/* Sleep until clock_ns() reaches deadline_ns: 0, or with WAIT_INTERRUPTIBLE -EINTR. IPL 0, no
+ * spinlock. */
 int thread_sleep_until(uint64_t deadline_ns, unsigned flags);
-/* Move t to the CPUs of the mask. -EINVAL when none of them is online. IPL 0 when t is the current thread, which runs on one of them when this returns. */
+/* Move t to the CPUs of the mask. -EINVAL when none of them is online. IPL 0 when t is the current
+ * thread, which runs on one of them when this returns. */
 int thread_set_affinity(struct thread *t, cpumask_t mask);
 /* CPU time of t, up to a clock tick old when it runs elsewhere. */
 uint64_t thread_cpu_ns(const struct thread *t);

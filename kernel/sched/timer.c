@@ -1,10 +1,10 @@
 /*
- * Timers: a queue for each CPU, in the order of the deadlines, and the CPU's one-shot alarm set to the first of them. The
- * alarm comes as a clock interrupt, to the nanosecond where time is counted in instructions; the interval clock looks too,
- * so an alarm that a machine loses costs one tick.
+ * Timers: a queue for each CPU, in the order of the deadlines, and the CPU's one-shot alarm set to
+ * the first of them. The alarm comes as a clock interrupt, to the nanosecond where time is counted
+ * in instructions; the interval clock looks too, so an alarm that a machine loses costs one tick.
  *
- * A timer's function runs at IPL_CLOCK with the queue unlocked, so that it may wake threads and start timers; `running` names
- * it meanwhile, for timer_cancel_wait().
+ * A timer's function runs at IPL_CLOCK with the queue unlocked, so that it may wake threads and
+ * start timers; `running` names it meanwhile, for timer_cancel_wait().
  */
 #include "kernel/sched/timerq.h"
 
@@ -12,10 +12,12 @@
 #include "kernel/sched/sched_private.h"
 
 struct timer_cpu {
-    struct spinlock lock;   /* RANK_TIMER */
-    struct list timers;     /* protected by lock; written by own CPU only when it is not empty: timers start on the own CPU, others cancel */
-    uint64_t first_ns;      /* deadline of the first; atomic: protected by lock, read without it by the own CPU */
-    struct timer *running;  /* atomic: written by own CPU under lock */
+    struct spinlock lock; /* RANK_TIMER */
+    struct list timers;   /* protected by lock; written by own CPU only when it is not empty: timers
+                             start on the own CPU, others cancel */
+    uint64_t first_ns; /* deadline of the first; atomic: protected by lock, read without it by the
+                          own CPU */
+    struct timer *running; /* atomic: written by own CPU under lock */
 } __attribute__((aligned(128)));
 
 static struct timer_cpu timer_cpus[MAX_CPUS];

@@ -1,18 +1,22 @@
 /*
  * Wait queues.
  *
- * No wake-up is lost. The sleeper, on the queue since wait_enqueue(), goes to sleep only if, under its run
- * queue's lock, w->queue is not NULL; it then sets WAITING and holds that lock until its registers are saved. The waker takes the waiter off
- * under the queue's lock, and stores NULL into w->queue under the lock of the thread's run queue (sched_wake). Those two
- * critical sections of the run queue's lock have an order: if the waker's is first, the sleeper sees NULL and does not sleep;
- * if the sleeper's is first, the waker finds a WAITING thread with its context saved and makes it
- * runnable. Signals and timeouts go the same way, with t->interrupted and the local `timed_out` in place of w->queue.
+ * No wake-up is lost. The sleeper, on the queue since wait_enqueue(), goes to sleep only if, under
+ * its run queue's lock, w->queue is not NULL; it then sets WAITING and holds that lock until its
+ * registers are saved. The waker takes the waiter off under the queue's lock, and stores NULL into
+ * w->queue under the lock of the thread's run queue (sched_wake). Those two critical sections of
+ * the run queue's lock have an order: if the waker's is first, the sleeper sees NULL and does not
+ * sleep; if the sleeper's is first, the waker finds a WAITING thread with its context saved and
+ * makes it runnable. Signals and timeouts go the same way, with t->interrupted and the local
+ * `timed_out` in place of w->queue.
  *
- * Nobody is touched too late. The waiter lies on the sleeper's stack, and the sleeper may be gone right after it has seen
- * w->queue == NULL. The waker's last access to the waiter and to the thread is inside that critical section of the run queue: to
- * end, the thread would have to take the same lock. Its last access to the wait queue is the release of the queue's lock, and
- * wait_finish() waits for that: it looks whether the lock is busy once it has seen NULL. Whoever stored the NULL had taken
- * the lock before, and the store was a release, so we see the ticket that it drew; if we see it served too, the waker is out.
+ * Nobody is touched too late. The waiter lies on the sleeper's stack, and the sleeper may be gone
+ * right after it has seen w->queue == NULL. The waker's last access to the waiter and to the thread
+ * is inside that critical section of the run queue: to end, the thread would have to take the same
+ * lock. Its last access to the wait queue is the release of the queue's lock, and wait_finish()
+ * waits for that: it looks whether the lock is busy once it has seen NULL. Whoever stored the NULL
+ * had taken the lock before, and the store was a release, so we see the ticket that it drew; if we
+ * see it served too, the waker is out.
  */
 #include "kernel/sched/wait.h"
 
@@ -67,7 +71,8 @@ static void __attribute__((cold, noinline)) may_not_wait(const struct thread *t,
     panic("thread %s waits at IPL %u", t->name, ipl);
 }
 
-/* Sleep until the waiter is woken, done is set, or (interruptible) a signal came. Each may be so already. */
+/* Sleep until the waiter is woken, done is set, or (interruptible) a signal came. Each may be so
+ * already. */
 static int block(struct waiter *w, unsigned flags, const bool *done)
 {
     struct thread *t = thread_self();
@@ -93,7 +98,8 @@ static int block(struct waiter *w, unsigned flags, const bool *done)
             t->interruptible = 1;
         }
         sched_block_locked(rq);
-        /* Mostly it is the waiter that was woken: then there is nothing to look at under the lock. */
+        /* Mostly it is the waiter that was woken: then there is nothing to look at under the lock.
+         */
         if (likely(__atomic_load_n(&w->queue, __ATOMIC_ACQUIRE) == NULL)) {
             ipl_restore(IPL_NONE);
             return 0;

@@ -31,11 +31,16 @@ struct waiter {
 };
 
 #define WAIT_UNINTERRUPTIBLE 0u
-#define WAIT_INTERRUPTIBLE 1u
-#define WAIT_FOREVER UINT64_MAX
+#define WAIT_INTERRUPTIBLE   1u
+#define WAIT_FOREVER         UINT64_MAX
 
-#define WAIT_QUEUE_INIT(name_, q_) \
-    {.lock = SPINLOCK_INIT(name_, RANK_WAIT, IPL_CLOCK), .waiters = {&(q_).waiters, &(q_).waiters}}
+#define WAIT_QUEUE_INIT(name_, q_)                                       \
+    {                                                                    \
+        .lock = SPINLOCK_INIT(name_, RANK_WAIT, IPL_CLOCK), .waiters = { \
+            &(q_).waiters,                                               \
+            &(q_).waiters                                                \
+        }                                                                \
+    }
 
 void wait_queue_init(struct wait_queue *q, const char *name);
 /* Put the current thread on q (again after a wake-up). Any IPL up to IPL_CLOCK. */
@@ -45,10 +50,11 @@ void wait_enqueue_first(struct wait_queue *q, struct waiter *w);
 /* Sleep until woken. 0; -EINTR when interruptible and thread_interrupt() came; -ETIMEDOUT when
    clock_ns() reaches deadline_ns. */
 int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns);
-/* Leave the queue. Always called in the end. When it returns, no waker touches w or the queue on this waiter's
-   behalf any more: the queue may then go, if nobody else uses it. */
+/* Leave the queue. Always called in the end. When it returns, no waker touches w or the queue on
+   this waiter's behalf any more: the queue may then go, if nobody else uses it. */
 void wait_finish(struct waiter *w);
-/* Wake the oldest waiter, or all. Returns how many. Any IPL up to IPL_CLOCK, locks up to RANK_WAIT. */
+/* Wake the oldest waiter, or all. Returns how many. Any IPL up to IPL_CLOCK, locks up to RANK_WAIT.
+ */
 unsigned wake_one(struct wait_queue *q);
 unsigned wake_all(struct wait_queue *q);
 

@@ -38,6 +38,9 @@ class Walk(Command):
         va = number(words[0])
         if sign_extend(va) != va:
             raise gdb.GdbError(f"{va:#x} is not a 43-bit signed address")
+        if KSEG <= va < KSEG + (2 << 40):
+            print(f"{va:#018x} is in KSEG: physical {va - KSEG:#x}, no page tables")
+            return
         pfn = (
             int(find_process(words[1])["aspace"]["root"]["n"]) if len(words) > 1 else current_root()
         )

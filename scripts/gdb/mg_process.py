@@ -8,7 +8,7 @@ from mg_base import Command, each, enum_name, number, read_quad, text, variable
 
 def processes():
     """Every process, in the order of creation."""
-    return each(variable("all_processes"), "struct process", "all")
+    return each(variable("all", "kernel/proc/process.c"), "struct process", "all")
 
 
 def threads():
@@ -140,6 +140,23 @@ class Cpus(Command):
             )
 
 
+class Break(Command):
+    """megalith break FUNCTION: breakpoints at both entries of a function.
+
+    A call within the kernel may skip the first two instructions, which load the GP; GDB places its
+    breakpoint behind the prologue's first part, which other calls do not pass. This one catches both.
+    """
+
+    name = "break"
+
+    def run(self, words: list[str]) -> None:
+        if len(words) != 1:
+            raise self.usage()
+        start = int(gdb.parse_and_eval(words[0]).address)
+        for offset in (0, 8):
+            gdb.Breakpoint(f"*{start + offset:#x}")
+
+
 def register() -> None:
-    for command in (Ps, Threads, Backtrace, Cpus):
+    for command in (Ps, Threads, Backtrace, Cpus, Break):
         command()

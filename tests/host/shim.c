@@ -21,7 +21,8 @@
 #include "kernel/sched/mutex.h"
 #include "kernel/sched/timer.h"
 
-struct cpu cpus[MAX_CPUS] = {{.id = 0}, {.id = 1, .whami = 1}, {.id = 2, .whami = 2}, {.id = 3, .whami = 3}};
+struct cpu cpus[MAX_CPUS] = {
+    {.id = 0}, {.id = 1, .whami = 1}, {.id = 2, .whami = 2}, {.id = 3, .whami = 3}};
 uint32_t cpu_count = 1;
 cpumask_t cpu_online_mask = 1;
 __thread struct thread_hw *current_hw;
@@ -31,7 +32,8 @@ char *host_ram;
 uint64_t host_tb_singles, host_tb_alls;
 void (*host_tb_hook)(vaddr_t va);
 
-static __thread struct spinlock *innermost; /* spinlocks of this thread; its address names the thread */
+static __thread struct spinlock
+    *innermost; /* spinlocks of this thread; its address names the thread */
 static __thread unsigned mutex_ranks[16], mutex_depth;
 
 __attribute__((noreturn, format(printf, 1, 2))) static void broken(const char *fmt, ...)
@@ -174,7 +176,8 @@ void spin_lock_at_ipl(struct spinlock *l)
 {
     if (host_ipl < l->ipl)
         broken("lock %s taken at IPL %u, below its own", l->name, (unsigned)host_ipl);
-    if (innermost && (innermost->rank > l->rank || (innermost->rank == l->rank && !(l->flags & SPIN_NESTS))))
+    if (innermost &&
+        (innermost->rank > l->rank || (innermost->rank == l->rank && !(l->flags & SPIN_NESTS))))
         broken("lock %s (rank %u) taken while %s (rank %u) is held", l->name, l->rank,
                innermost->name, innermost->rank);
     pthread_mutex_lock(&l->mutex);
@@ -232,11 +235,13 @@ void mutex_init(struct mutex *m, const char *name, enum mutex_rank rank)
 static void mutex_check(const struct mutex *m, bool try)
 {
     if (host_ipl || innermost)
-        broken("mutex %s taken at IPL %u with %u spinlocks held", m->name, (unsigned)host_ipl, spin_depth());
+        broken("mutex %s taken at IPL %u with %u spinlocks held", m->name, (unsigned)host_ipl,
+               spin_depth());
     for (unsigned i = 0; !try && i < mutex_depth; i++)
         if (mutex_ranks[i] > m->rank ||
             (mutex_ranks[i] == m->rank && m->rank != MUTEX_ASPACE && m->rank != MUTEX_INODE))
-            broken("mutex %s (rank %u) taken while one of rank %u is held", m->name, m->rank, mutex_ranks[i]);
+            broken("mutex %s (rank %u) taken while one of rank %u is held", m->name, m->rank,
+                   mutex_ranks[i]);
     if (mutex_depth == 16)
         broken("16 mutexes held");
 }

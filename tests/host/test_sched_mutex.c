@@ -1,7 +1,7 @@
 // SOURCES:
 /*
- * The mutex's algorithm against itself, with POSIX threads: writers exclude everybody, readers share, nobody sleeps
- * for ever (an alarm ends a hung test), and the word is 0 when all have gone.
+ * The mutex's algorithm against itself, with POSIX threads: writers exclude everybody, readers
+ * share, nobody sleeps for ever (an alarm ends a hung test), and the word is 0 when all have gone.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -11,13 +11,13 @@
 #include "userland/lib/include/tap.h"
 
 #define THREADS 8
-#define ROUNDS 20000
+#define ROUNDS  20000
 
 static uint64_t word;
 static struct wait_queue queue = WAIT_QUEUE_INIT("test", queue);
-static int writers, readers;         /* inside; atomic */
-static int broken, sharing, slept;   /* atomic */
-static long counter;                 /* protected by the mutex: the sanitizer and the sum tell */
+static int writers, readers;       /* inside; atomic */
+static int broken, sharing, slept; /* atomic */
+static long counter;               /* protected by the mutex: the sanitizer and the sum tell */
 
 static void write_once(void)
 {
@@ -27,7 +27,8 @@ static void write_once(void)
         __atomic_fetch_add(&slept, 1, __ATOMIC_RELAXED);
         mutex_word_lock_slow(&word, &queue);
     }
-    if (__atomic_fetch_add(&writers, 1, __ATOMIC_RELAXED) != 0 || __atomic_load_n(&readers, __ATOMIC_RELAXED) != 0)
+    if (__atomic_fetch_add(&writers, 1, __ATOMIC_RELAXED) != 0 ||
+        __atomic_load_n(&readers, __ATOMIC_RELAXED) != 0)
         __atomic_fetch_add(&broken, 1, __ATOMIC_RELAXED);
     counter++;
     if (counter % 64 == 0)

@@ -21,7 +21,8 @@ static uint64_t rnd(uint64_t below)
     return seed % below;
 }
 
-/* ---- ready queue: the model gives each item an order number; the head gets falling, the tail rising ones ---- */
+/* ---- ready queue: the model gives each item an order number; the head gets falling, the tail
+ * rising ones ---- */
 
 struct item {
     struct list link;
@@ -108,7 +109,8 @@ static void test_prioq(void)
         wrong_count += n != q.count;
     }
     is(wrong_pop, 0, "the highest priority comes first, and in it whoever is in front");
-    is(wrong_find, 0, "a thread to take away is the last that fits of the highest priority that has one");
+    is(wrong_find, 0,
+       "a thread to take away is the last that fits of the highest priority that has one");
     is(wrong_map, 0, "the bitmap tells which priorities are ready");
     is(wrong_count, 0, "the count is right");
 }
@@ -123,7 +125,8 @@ static void test_timerq(void)
     uint64_t now = 0, started = 0;
     unsigned wrong_first = 0, wrong_due = 0, fired = 0, early = 0;
 
-    ok(timerq_first(&q) == TIMERQ_NEVER && !timerq_pop_due(&q, UINT64_MAX), "an empty queue has nothing due, ever");
+    ok(timerq_first(&q) == TIMERQ_NEVER && !timerq_pop_due(&q, UINT64_MAX),
+       "an empty queue has nothing due, ever");
     for (unsigned round = 0; round < 100000; round++) {
         struct timer *t = &timers[rnd(ITEMS)];
         uint64_t first = TIMERQ_NEVER;

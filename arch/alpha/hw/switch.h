@@ -13,7 +13,8 @@
  * Stop running `from` (the current thread) and run `to`, with its kernel stack, page tables, user
  * stack pointer and unique value; cpu->current, to->cpu and $8 follow. Live floating-point
  * registers of `from` are saved and the unit is off afterwards. Returns when somebody switches back
- * to `from`: the thread that ran last on this CPU. IPL_CLOCK or above, the same on both sides.
+ * to `from`: the thread that ran last on this CPU. IPL_HIGH, the same on both sides: meanwhile the
+ * stack and cpu->current belong to different threads.
  */
 struct thread_hw *context_switch(struct thread_hw *from, struct thread_hw *to);
 

@@ -20,6 +20,7 @@ const char *shell_name = "sh";
 bool interrupted;
 int break_levels, continue_levels;
 bool leaving;
+static unsigned substitutions; /* so far */
 
 pid_t shell_fork(void)
 {
@@ -164,14 +165,15 @@ static int run_simple(const struct node *n, bool in_child)
     builtin_fn builtin;
     pid_t pid;
 
-    last_status = first ? last_status : 0;
     argv = expand_words(first, &argc);
-    if (argc == 0) {
+    if (argc == 0) { /* the status is the last command substitution's, if there was one */
+        unsigned before = substitutions;
+
         memcpy(saved, saved_none, sizeof(saved));
         status = redirect(n->redirs, saved) ? 0 : 1;
         assignments(n->words, false);
         restore(saved);
-        return status ? status : last_status;
+        return status || substitutions == before ? status : last_status;
     }
     if (!strcmp(argv[0], "exec")) {
         if (!redirect(n->redirs, NULL))
@@ -518,6 +520,7 @@ char *capture_output(const char *text)
         n += (size_t)r;
     }
     close(fds[0]);
+    substitutions++;
     last_status = pid > 0 ? wait_for(pid) : 126;
     while (n && out[n - 1] == '\n')
         n--;

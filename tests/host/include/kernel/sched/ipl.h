@@ -6,12 +6,12 @@
 
 typedef unsigned ipl_t;
 
-#define IPL_NONE 0
+#define IPL_NONE   0
 #define IPL_ASTDEL 2
 #define IPL_DEVICE 4
-#define IPL_CLOCK 5
-#define IPL_IPI 6
-#define IPL_HIGH 7
+#define IPL_CLOCK  5
+#define IPL_IPI    6
+#define IPL_HIGH   7
 
 static inline ipl_t ipl_set(ipl_t ipl) { return (ipl_t)pal_swpipl(ipl); }
 static inline ipl_t ipl_get(void) { return (ipl_t)(pal_rdps() & 7); }

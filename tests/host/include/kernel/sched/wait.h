@@ -1,4 +1,5 @@
-/* Host stand-in for wait queues: the kernel's pattern on POSIX conditions. Times are of host_clock_ns(). */
+/* Host stand-in for wait queues: the kernel's pattern on POSIX conditions. Times are of
+ * host_clock_ns(). */
 #ifndef KERNEL_SCHED_WAIT_H
 #define KERNEL_SCHED_WAIT_H
 
@@ -21,13 +22,15 @@ struct waiter {
 };
 
 #define WAIT_UNINTERRUPTIBLE 0u
-#define WAIT_INTERRUPTIBLE 1u
-#define WAIT_FOREVER UINT64_MAX
+#define WAIT_INTERRUPTIBLE   1u
+#define WAIT_FOREVER         UINT64_MAX
 
-#define WAIT_QUEUE_INIT(name_, q_)                                                     \
-    {                                                                                  \
-        .mutex = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER,          \
-        .waiters = { &(q_).waiters, &(q_).waiters }                                    \
+#define WAIT_QUEUE_INIT(name_, q_)                                                         \
+    {                                                                                      \
+        .mutex = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER, .waiters = { \
+            &(q_).waiters,                                                                 \
+            &(q_).waiters                                                                  \
+        }                                                                                  \
     }
 
 void wait_queue_init(struct wait_queue *q, const char *name);

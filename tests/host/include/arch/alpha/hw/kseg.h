@@ -10,7 +10,8 @@
 
 #define HOST_RAM_BYTES (UINT64_C(1) << 40)
 
-/* The mapping's first byte; made by shim.c before main(). Untouched pages cost nothing and read as zero. */
+/* The mapping's first byte; made by shim.c before main(). Untouched pages cost nothing and read as
+ * zero. */
 extern char *host_ram;
 /* Give the host back what the tests have touched: everything reads as zero again. */
 void host_ram_reset(void);

@@ -1,0 +1,432 @@
+/*
+ * Each test makes threads, waits until all have ended, and looks at what they left. A failure is
+ * told in words. Worker threads share one struct crew, which lies on the stack of the thread that
+ * runs the test and outlives them.
+ */
+#include "kernel/sched/selftest.h"
+
+#include "kernel/base/errno.h"
+#include "kernel/base/format.h"
+#include "kernel/base/string.h"
+#include "kernel/sched/ipi.h"
+#include "kernel/sched/thread.h"
+#include "kernel/sched/timer.h"
+#include "kernel/sched/wait.h"
+
+#define CREW_MAX 8
+#define MS       1000000ul
+
+struct crew {
+    void (*work)(struct crew *, unsigned self);
+    uint32_t running; /* atomic */
+    uint32_t numbers; /* atomic: gives each its index */
+    uint32_t stop;    /* atomic */
+    struct wait_queue done;
+    struct wait_queue queue; /* the test's own use */
+    struct mutex mutex;
+    uint64_t counter;          /* the test's own use */
+    uint64_t counts[CREW_MAX]; /* own worker; atomic */
+    struct thread *threads[CREW_MAX];
+    struct sched_selftest *result;
+    uint32_t failed; /* atomic: the first failure is kept */
+};
+
+static void __attribute__((format(printf, 2, 3))) fail(struct crew *c, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (__atomic_exchange_n(&c->failed, 1, __ATOMIC_ACQ_REL))
+        return;
+    va_start(ap, fmt);
+    vformat(c->result->failure, sizeof(c->result->failure), fmt, ap);
+    va_end(ap);
+}
+
+static void worker(void *arg)
+{
+    struct crew *c = arg;
+    unsigned self = __atomic_fetch_add(&c->numbers, 1, __ATOMIC_ACQ_REL);
+
+    c->work(c, self);
+    /* The crew may be gone once the last one is counted: wake under the queue's own rules, then
+     * touch nothing. */
+    ipl_t ipl = spin_lock(&c->done.lock);
+
+    __atomic_fetch_sub(&c->running, 1, __ATOMIC_RELEASE);
+    spin_unlock(&c->done.lock, ipl);
+}
+
+static void crew_init(struct crew *c, struct sched_selftest *result)
+{
+    memset(c, 0, sizeof(*c));
+    c->result = result;
+    wait_queue_init(&c->done, "selftest");
+    wait_queue_init(&c->queue, "selftest queue");
+    mutex_init(&c->mutex, "selftest", MUTEX_GSD);
+}
+
+static void crew_start(struct crew *c, unsigned n, unsigned prio, cpumask_t affinity,
+                       void (*work)(struct crew *, unsigned))
+{
+    c->work = work;
+    for (unsigned i = 0; i < n; i++) {
+        c->threads[i] = thread_create("selftest", worker, c, prio);
+        if (c->threads[i] == NULL) {
+            fail(c, "no memory for thread %u", i);
+            return;
+        }
+        c->threads[i]->affinity = affinity;
+        __atomic_fetch_add(&c->running, 1, __ATOMIC_RELAXED);
+        thread_start(c->threads[i]);
+    }
+}
+
+/* The workers do not wake anybody at their end (they could not without touching the crew): look
+ * each millisecond. */
+static void crew_join(struct crew *c)
+{
+    ipl_t ipl;
+
+    while (__atomic_load_n(&c->running, __ATOMIC_ACQUIRE) != 0)
+        thread_sleep_ns(MS);
+    ipl = spin_lock(&c->done.lock); /* the last one is out */
+    spin_unlock(&c->done.lock, ipl);
+}
+
+static unsigned online(void)
+{
+    return __builtin_popcountl(__atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED));
+}
+
+static void spin_for(uint64_t ns)
+{
+    uint64_t end = clock_ns() + ns;
+
+    while (clock_ns() < end)
+        ;
+}
+
+/* ---- the tests ---- */
+
+#define PINGS 2000
+
+static void ping_work(struct crew *c, unsigned self)
+{
+    struct waiter w;
+
+    for (unsigned i = 0; i < PINGS; i++) {
+        for (;;) {
+            wait_enqueue(&c->queue, &w);
+            if (__atomic_load_n(&c->counter, __ATOMIC_ACQUIRE) % 2 == self)
+                break;
+            wait_block(&w, WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);
+            wait_finish(&w);
+        }
+        wait_finish(&w);
+        __atomic_fetch_add(&c->counter, 1, __ATOMIC_RELEASE);
+        wake_one(&c->queue);
+    }
+}
+
+static void test_ping(struct crew *c)
+{
+    uint64_t start = clock_ns();
+
+    crew_start(c, 2, PRIO_NORMAL, ~0ul, ping_work);
+    crew_join(c);
+    c->result->value = (clock_ns() - start) / (2 * PINGS);
+    if (c->counter != 2 * PINGS)
+        fail(c, "%lu turns, not %u", c->counter, 2 * PINGS);
+}
+
+#define ADDS 3000
+
+static void mutex_work(struct crew *c, unsigned self)
+{
+    for (unsigned i = 0; i < ADDS; i++) {
+        if ((i + self) % 4 == 0) {
+            mutex_lock_shared(&c->mutex);
+            if (mutex_held(&c->mutex))
+                fail(c, "a reader holds the mutex as a writer");
+            mutex_unlock_shared(&c->mutex);
+            continue;
+        }
+        mutex_lock(&c->mutex);
+
+        uint64_t v = c->counter;
+
+        if (i % 64 == self)
+            thread_yield();
+        if (i % 512 == self)
+            thread_sleep_ns(MS / 10);
+        c->counter = v + 1;
+        mutex_unlock(&c->mutex);
+        c->counts[self]++;
+    }
+}
+
+static void test_mutex(struct crew *c)
+{
+    uint64_t sum = 0;
+
+    crew_start(c, CREW_MAX, PRIO_NORMAL, ~0ul, mutex_work);
+    crew_join(c);
+    for (unsigned i = 0; i < CREW_MAX; i++)
+        sum += c->counts[i];
+    if (c->counter != sum)
+        fail(c, "%lu of %lu additions under the mutex were kept", c->counter, sum);
+    c->result->value = c->mutex.waits;
+}
+
+static void test_sleep(struct crew *c)
+{
+    uint64_t worst = 0;
+
+    for (unsigned i = 1; i <= 40; i++) {
+        uint64_t want = i * 137000ul, before = clock_ns(), slept;
+
+        thread_sleep_ns(want);
+        slept = clock_ns() - before;
+        if (slept < want)
+            fail(c, "slept %lu ns of %lu", slept, want);
+        worst = slept - want > worst ? slept - want : worst;
+    }
+    c->result->value = worst;
+}
+
+static void spin_work(struct crew *c, unsigned self)
+{
+    while (!__atomic_load_n(&c->stop, __ATOMIC_RELAXED))
+        __atomic_fetch_add(&c->counts[self], 1, __ATOMIC_RELAXED);
+}
+
+/* Two that never give up the CPU share it; the one that sleeps and wakes in between is not kept
+ * from it. */
+static void test_preempt(struct crew *c)
+{
+    crew_start(c, 2, PRIO_NORMAL, 1, spin_work);
+    thread_sleep_ns(300 * MS);
+    __atomic_store_n(&c->stop, 1, __ATOMIC_RELAXED);
+    crew_join(c);
+
+    uint64_t a = c->counts[0], b = c->counts[1], less = a < b ? a : b;
+
+    c->result->value = a + b ? less * 100 / (a + b) : 0;
+    if (c->result->value < 35)
+        fail(c, "rounds %lu and %lu", a, b);
+}
+
+static void nothing_work(struct crew *c, unsigned self)
+{
+    (void)self;
+    __atomic_fetch_add(&c->counter, 1, __ATOMIC_RELAXED);
+}
+
+static void count_thread(struct thread *t, void *arg)
+{
+    (void)t;
+    ++*(uint64_t *)arg;
+}
+
+static void test_churn(struct crew *c)
+{
+    uint64_t before = 0, after = 0;
+
+    thread_sleep_ns(20 * MS);
+    thread_for_each(count_thread, &before);
+    for (unsigned i = 0; i < 50; i++) {
+        crew_start(c, CREW_MAX, PRIO_NORMAL, ~0ul, nothing_work);
+        crew_join(c);
+        c->numbers = 0;
+    }
+    thread_sleep_ns(20 * MS);
+    thread_for_each(count_thread, &after);
+    if (c->counter != 50 * CREW_MAX)
+        fail(c, "%lu threads ran", c->counter);
+    if (after > before)
+        fail(c, "%lu threads before, %lu afterwards", before, after);
+    c->result->value = c->counter;
+}
+
+static void move_work(struct crew *c, unsigned self)
+{
+    for (unsigned i = 0; i < 100; i++)
+        for (unsigned cpu = 0; cpu < MAX_CPUS; cpu++) {
+            cpumask_t bit = 1ul << ((cpu + self) % MAX_CPUS);
+
+            if (!(__atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) & bit)) {
+                if (thread_set_affinity(thread_self(), bit) != -EINVAL)
+                    fail(c, "affinity to a CPU that is not there was accepted");
+                continue;
+            }
+            thread_set_affinity(thread_self(), bit);
+            if (1ul << cpu_id() != bit)
+                fail(c, "on CPU %u, affinity %#lx", cpu_id(), bit);
+            c->counts[self]++;
+        }
+}
+
+static void test_affinity(struct crew *c)
+{
+    crew_start(c, 4, PRIO_NORMAL, ~0ul, move_work);
+    crew_join(c);
+    c->result->value = c->counts[0] + c->counts[1] + c->counts[2] + c->counts[3];
+}
+
+static void interrupted_work(struct crew *c, unsigned self)
+{
+    struct waiter w;
+    int err;
+
+    wait_enqueue(&c->queue, &w);
+    err = wait_block(&w, self % 2 ? WAIT_INTERRUPTIBLE : WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);
+    wait_finish(&w);
+    if (err != (self % 2 ? -EINTR : 0))
+        fail(c, "waiter %u ended with %d", self, err);
+    thread_self()->interrupted = 0;
+}
+
+static void test_interrupt(struct crew *c)
+{
+    unsigned tries = 0;
+
+    crew_start(c, 4, PRIO_NORMAL, ~0ul, interrupted_work);
+    thread_sleep_ns(5 * MS);
+    /* Two are interruptible, whichever threads those are. They end; the structures stay for a while
+     * only, so look. */
+    for (unsigned i = 0; i < 4; i++)
+        thread_interrupt(c->threads[i]);
+    while (__atomic_load_n(&c->running, __ATOMIC_ACQUIRE) > 2 && ++tries < 1000)
+        thread_sleep_ns(MS);
+    if (c->running != 2)
+        fail(c, "%u waiters left after the interrupt", c->running);
+    c->result->value = wake_all(&c->queue);
+    if (c->result->value != 2)
+        fail(c, "%lu waiters woken", c->result->value);
+    crew_join(c);
+}
+
+static void test_timeout(struct crew *c)
+{
+    struct waiter w;
+    uint64_t before = clock_ns();
+    int err;
+
+    wait_enqueue(&c->queue, &w);
+    err = wait_block(&w, WAIT_INTERRUPTIBLE, before + 3 * MS);
+    wait_finish(&w);
+    c->result->value = clock_ns() - before;
+    if (err != -ETIMEDOUT || c->result->value < 3 * MS)
+        fail(c, "result %d after %lu ns", err, c->result->value);
+    if (wake_one(&c->queue) != 0)
+        fail(c, "the waiter stayed on the queue");
+}
+
+static void mark_cpu(void *arg)
+{
+    struct crew *c = arg;
+
+    __atomic_fetch_add(&c->counts[cpu_id()], 1, __ATOMIC_RELAXED);
+}
+
+static void call_work(struct crew *c, unsigned self)
+{
+    (void)self;
+    for (unsigned i = 0; i < 200; i++)
+        ipi_call(~0ul, mark_cpu, c);
+}
+
+static void test_calls(struct crew *c)
+{
+    crew_start(c, 4, PRIO_NORMAL, ~0ul, call_work);
+    crew_join(c);
+    for (unsigned i = 0; i < MAX_CPUS; i++) {
+        uint64_t want = (__atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) >> i) & 1 ? 800 : 0;
+
+        if (c->counts[i] != want)
+            fail(c, "CPU %u ran %lu calls, not %lu", i, c->counts[i], want);
+        c->result->value += c->counts[i];
+    }
+}
+
+static void spread_work(struct crew *c, unsigned self)
+{
+    for (unsigned i = 0; i < 300; i++) {
+        spin_for(MS / 2);
+        __atomic_fetch_or(&c->counts[self], 1ul << thread_self()->hw.cpu->id, __ATOMIC_RELAXED);
+        __atomic_fetch_or(&c->counter, 1ul << thread_self()->hw.cpu->id, __ATOMIC_RELAXED);
+    }
+}
+
+/* All start on CPU 0 and are then free: they find the others. */
+static void test_balance(struct crew *c)
+{
+    crew_start(c, online(), PRIO_NORMAL, 1, spread_work);
+    for (unsigned i = 0; i < online(); i++)
+        thread_set_affinity(c->threads[i], ~0ul);
+    crew_join(c);
+    c->result->value = c->counter;
+    if (c->counter != (__atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED)))
+        fail(c, "spinners ran on CPUs %#lx only", c->counter);
+}
+
+static void prio_work(struct crew *c, unsigned self)
+{
+    c->counts[self] = __atomic_add_fetch(&c->counter, 1, __ATOMIC_RELAXED);
+}
+
+static void high_work(struct crew *c, unsigned self)
+{
+    if (self == 0)
+        spin_work(c, self);
+    else
+        prio_work(c, self);
+}
+
+/* A thread of higher priority gets the CPU at once, though another spins on it. */
+static void test_priority(struct crew *c)
+{
+    uint64_t before;
+
+    crew_start(c, 1, PRIO_LOW, 1, high_work);
+    thread_sleep_ns(3 * MS);
+    before = clock_ns();
+    crew_start(c, 1, PRIO_HIGH, 1, high_work);
+    while (__atomic_load_n(&c->counter, __ATOMIC_RELAXED) == 0 && clock_ns() - before < 1000 * MS)
+        thread_yield();
+    c->result->value = clock_ns() - before;
+    if (c->counter != 1)
+        fail(c, "it did not run within a second");
+    __atomic_store_n(&c->stop, 1, __ATOMIC_RELAXED);
+    crew_join(c);
+}
+
+static const struct {
+    const char *name;
+    void (*fn)(struct crew *);
+} tests[] = {
+    {"two threads wake each other in turns (ns a turn)", test_ping},
+    {"writers and readers of a mutex (waits)", test_mutex},
+    {"no sleep ends early (worst lateness in ns)", test_sleep},
+    {"two spinners share a CPU (percent of the lesser)", test_preempt},
+    {"threads come and go and leave nothing (threads)", test_churn},
+    {"a thread is where its affinity says (moves)", test_affinity},
+    {"a signal ends an interruptible wait only (others)", test_interrupt},
+    {"a wait with a deadline ends (ns of 3000000)", test_timeout},
+    {"calls of all CPUs by all at once (calls)", test_calls},
+    {"ready threads spread over the CPUs (mask)", test_balance},
+    {"a higher priority preempts (ns)", test_priority},
+};
+
+bool sched_selftest(unsigned n, struct sched_selftest *result)
+{
+    struct crew c;
+
+    if (n >= ARRAY_SIZE(tests))
+        return false;
+    memset(result, 0, sizeof(*result));
+    str_copy(result->name, tests[n].name, sizeof(result->name));
+    crew_init(&c, result);
+    tests[n].fn(&c);
+    return true;
+}
