@@ -17,6 +17,7 @@
 
 #define REG_RA          26
 #define REG_SP          30
+#define REGISTER_SETS 2 /* interrupted contexts whose registers are shown */
 #define BACKTRACE_LINES 40 /* a screen; recursion is folded into a line */
 
 extern const char _kernel_start[], _end[], _text_start[], _text_end[];
@@ -91,7 +92,7 @@ static void print_frames(void)
 {
     struct unwind_frame *f = &unwinding.frame;
     uint64_t last = 0, offset;
-    unsigned lines = 0, repeats = 0;
+    unsigned lines = 0, repeats = 0, sets = 0;
 
     for (;;) {
         /* A call may be its function's last instruction. */
@@ -120,7 +121,8 @@ static void print_frames(void)
                 printk("    %016lx user mode\n", f->pc);
                 break;
             }
-            print_registers(f->reg);
+            if (sets++ < REGISTER_SETS)
+                print_registers(f->reg);
             last = 0;
         }
     }

@@ -209,8 +209,11 @@
     ldq t0, TF_PS(sp)
     and t0, PS_USER, t1
     bne t1, user_exit
-    /* Into kernel mode: a thread at IPL 0 gives way to a better one. Still at the interrupt's IPL: at 0, the next interrupt
-       would come in on top of this one and find the reschedule still pending, and so on down the stack. */
+    /*
+     * Into kernel mode: a thread at IPL 0 gives way to a better one. Still at the interrupt's IPL:
+     * at 0, the next interrupt would come in on top of this one and find the reschedule still
+     * pending, and so on down the stack.
+     */
     and t0, 7, t0
     bne t0, 1f
     ldq t1, HW_CPU(current)
