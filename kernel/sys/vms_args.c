@@ -3,10 +3,14 @@
  *
  * A 32-bit descriptor has its length at 0, type at 2, class at 3 and a pointer of 64 bits at 8. A
  * 64-bit one has 1 (MBO) at 0 and -1 (MBMO) at 4, where the 32-bit form has only padding, then a
- * quadword of length and the pointer at 16.
+ * quadword of length and the pointer at 16. Padding is whatever the stack held, -1 too: a 32-bit
+ * descriptor of one character can look like a 64-bit one. Then the quadword at 8 decides: as a
+ * length it is short, as a pointer it is not, since the first page of an address space is never
+ * mapped.
  */
 #include "kernel/sys/vms_args.h"
 
+#include "arch/alpha/hw/layout.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/descrip.h"
 #include "kernel/base/abi/psldef.h"
@@ -48,7 +52,7 @@ int vms_string(vaddr_t descriptor, char *buffer, uint32_t size, uint32_t *length
 
     if (copyin(&d, descriptor, sizeof(*d32)) != 0)
         return SS$_ACCVIO;
-    if (d.dsc64$w_mbo == 1 && d.dsc64$l_mbmo == -1) {
+    if (d.dsc64$w_mbo == 1 && d.dsc64$l_mbmo == -1 && d.dsc64$q_length < LAYOUT_P0_FIRST) {
         if (copyin(&d, descriptor, sizeof(d)) != 0)
             return SS$_ACCVIO;
         n = d.dsc64$q_length;

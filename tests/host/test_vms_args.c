@@ -84,6 +84,10 @@ static void names(void)
     ok(n == 7 && strcmp(name, "DBCACHE") == 0, "gives the same");
     is(vms_section_name(string32("X", 1), name, &n), SS$_NORMAL, "length 1 is no MBO by itself");
     ok(n == 1 && name[0] == 'X', "and names a section");
+    string32("X", 1);
+    put(4, &(int){-1}, 4);
+    is(vms_section_name(USER_BASE, name, &n), SS$_NORMAL, "not even when its padding is an MBMO");
+    ok(n == 1 && name[0] == 'X', "because what follows is a pointer");
     is(vms_section_name(string32("_X", 2), name, &n), SS$_NORMAL, "an underscore");
     ok(n == 1 && name[0] == 'X', "is taken off");
     is(vms_section_name(string32("_", 1), name, &n), SS$_IVGSDNAM, "alone it leaves nothing");

@@ -1,5 +1,7 @@
-// RUN: -m 512M --reserve 'TEST_ALLOC 32 /ALLOCATE /ZERO /PAGE_TABLES' --reserve 'TEST_NOPT 24
-// /ALLOCATE /ZERO /NOPAGE_TABLES' --reserve 'TEST_PROMISE 24 /NOALLOCATE'
+// TAP
+// RUN: -m 512M --reserve 'TEST_ALLOC 32 /ALLOCATE /ZERO /PAGE_TABLES'
+// RUN: --reserve 'TEST_NOPT 24 /ALLOCATE /ZERO /NOPAGE_TABLES'
+// RUN: --reserve 'TEST_PROMISE 24 /NOALLOCATE'
 /*
  * Regions and sections as a program sees them: the services in the order of the OpenVMS guides,
  * each error its own condition value, what fork, exec, exit and deletion do to shares, and that no

@@ -1,7 +1,8 @@
 /*
  * share_section: many processes share one memory-resident section (the VLM paper's case).
  *
- *     share_section --name NAME [--processes N] [--size SIZE] [--fluid] [--private] [--race PAGES]
+ *     share_section --name NAME [--processes N] [--size SIZE] [--fluid] [--private]
+ *                   [--race PAGES] [--keep]
  *
  * The parent creates the section; each of N processes creates a region of its own, maps the whole
  * section read/write, writes its slot, meets the others at a barrier that lies in the section, and
@@ -12,7 +13,8 @@
  * Whether the section is ALLOC or FLUID, and whether it has shared page tables, the registry alone
  * decides (an entry named NAME). A process first asks for a region with shared page tables; if the
  * section has none (SS$_NOSHPTS) it maps it with private ones, in an ordinary region. --private
- * asks for the ordinary region at once; --fluid only states that NAME has no entry.
+ * asks for the ordinary region at once; --fluid only states that NAME has no entry. --keep leaves
+ * the section behind, which is permanent, for others to look at.
  */
 #include <descrip.h>
 #include <errno.h>
@@ -40,7 +42,7 @@ struct options {
     const char *name;
     unsigned processes, race_pages;
     uint64_t size;
-    bool fluid, private_tables;
+    bool fluid, private_tables, keep;
 };
 
 struct barrier { /* page 0 of the section */
@@ -432,7 +434,7 @@ static uint64_t parse_size(const char *text)
 static void usage(void)
 {
     fprintf(stderr, "usage: share_section --name NAME [--processes N] [--size SIZE] [--fluid] "
-                    "[--private] [--race PAGES]\n");
+                    "[--private] [--race PAGES] [--keep]\n");
     exit(64);
 }
 
@@ -447,6 +449,10 @@ static void parse(int argc, char **argv)
         }
         if (strcmp(argv[i], "--private") == 0) {
             opt.private_tables = true;
+            continue;
+        }
+        if (strcmp(argv[i], "--keep") == 0) {
+            opt.keep = true;
             continue;
         }
         if (!value)
@@ -529,7 +535,8 @@ int main(int argc, char **argv)
         if (wait(&how) < 0 || how != 0)
             fail("exit status of a process", (uint64_t)how, "exactly", 0);
     }
-    check_end(&before, reserved);
+    if (!opt.keep)
+        check_end(&before, reserved);
     printf("%s\n", failures ? "FAILED" : "all counts within their bounds");
     return failures ? 1 : 0;
 }

@@ -1,0 +1,137 @@
+/* Processes and CPUs, for `show process` and `show cpu`. */
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/string.h"
+#include "kernel/proc/process.h"
+#include "kernel/sched/sched.h"
+#include "kernel/sys/info.h"
+
+static uint64_t load(const uint64_t *counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
+
+/* Under the process table's lock, or of the caller itself. */
+static void describe(const struct process *p, struct mega_process *m)
+{
+    const struct thread *t = p->thread;
+    const struct aspace *as = p->aspace;
+
+    m->pid = p->pid;
+    m->ppid = p->parent ? p->parent->pid : 0;
+    m->uid = p->uid;
+    str_copy(m->name, p->name, sizeof(m->name));
+    m->state = THREAD_DEAD;
+    if (t) {
+        m->state = t->state;
+        m->prio = t->prio;
+        m->cpu = t->last_cpu;
+        m->cpu_ns = thread_cpu_ns(t);
+        m->switches = load(&t->switches);
+        m->unaligned = load(&t->unaligned);
+    }
+    if (as) {
+        const struct aspace_counts *c = &as->counts;
+
+        m->faults = load(&c->faults);
+        m->demand_zero = load(&c->demand_zero);
+        m->cow = load(&c->cow);
+        m->object_valid = load(&c->object_valid);
+        m->file = load(&c->file);
+        m->stack_grow = load(&c->stack_grow);
+        m->section_made_valid = load(&c->section_made_valid);
+        m->section_l3_pickup = load(&c->section_l3_pickup);
+        m->section_raced = load(&c->section_raced);
+        m->section_global_valid = load(&c->section_global_valid);
+        m->pt_pages = load(&c->pt_pages);
+        m->rss = load(&c->rss);
+        m->section_pages = load(&c->section_pages);
+        m->vsize = load(&c->vsize);
+    }
+}
+
+struct search {
+    int64_t left;
+    struct mega_process *out;
+};
+
+static bool search_one(struct process *p, void *arg)
+{
+    struct search *s = arg;
+
+    if (s->left-- != 0)
+        return true;
+    describe(p, s->out);
+    return false;
+}
+
+int info_process(int64_t index, void *out)
+{
+    struct search s = {.left = index, .out = out};
+
+    if (index == -1) {
+        describe(process_self(), out);
+        return SS$_NORMAL;
+    }
+    if (index < 0)
+        return SS$_NONEXPR;
+    process_for_each(search_one, &s);
+    return s.left < 0 ? SS$_NORMAL : SS$_NONEXPR;
+}
+
+static bool add_pt_pages(struct process *p, void *arg)
+{
+    uint64_t *sum = arg;
+
+    if (p->aspace)
+        *sum += load(&p->aspace->counts.pt_pages);
+    return true;
+}
+
+uint64_t info_process_pt_pages(void)
+{
+    uint64_t sum = 0;
+
+    process_for_each(add_pt_pages, &sum);
+    return sum;
+}
+
+struct owner_search {
+    const void *process;
+    uint32_t pid;
+};
+
+/* The process that a CPU ran may have gone: found again among the living, or left out. */
+static bool find_owner(struct process *p, void *arg)
+{
+    struct owner_search *s = arg;
+
+    if (p != s->process)
+        return true;
+    s->pid = p->pid;
+    return false;
+}
+
+int info_cpu(int64_t index, void *out)
+{
+    struct mega_cpu *m = out;
+    struct sched_cpu_stats s;
+    struct owner_search owner = {.process = NULL};
+
+    if (index < 0 || index >= MAX_CPUS || !__atomic_load_n(&cpus[index].online, __ATOMIC_ACQUIRE))
+        return SS$_NONEXPR;
+    sched_cpu_stats((unsigned)index, &s);
+    m->id = (uint32_t)index;
+    m->online = 1;
+    m->idle = s.idle;
+    m->idle_ns = s.idle_ns;
+    m->user_ns = s.user_ns;
+    m->kernel_ns = s.busy_ns - s.user_ns;
+    m->switches = s.switches;
+    m->interrupts = load(&cpus[index].interrupts);
+    m->clock_ticks = s.ticks;
+    m->ipis = s.ipis;
+    m->runq = s.ready;
+    str_copy(m->current_name, s.current_name, sizeof(m->current_name));
+    owner.process = s.current_process;
+    if (owner.process)
+        process_for_each(find_owner, &owner);
+    m->current_pid = owner.pid;
+    return SS$_NORMAL;
+}

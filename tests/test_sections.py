@@ -1,0 +1,82 @@
+"""Memory-resident sections at the size that they are for: share_section checks the kernel's own counters
+against their bounds; what it prints and what `show section` says is looked at here."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from conftest import run_guest
+
+SHARED = "DBCACHE 4096 /ALLOCATE /ZERO /PAGE_TABLES"
+PRIVATE = "DBCACHE 4096 /ALLOCATE /ZERO /NOPAGE_TABLES"
+
+
+def share_section(
+    reserve: str | None,
+    smp: int,
+    *arguments: str,
+    memory: str = "8G",
+    processes: int = 100,
+    timeout: float = 120,
+) -> str:
+    done = run_guest(
+        "/tests/share_section",
+        *("--processes", str(processes)),
+        *arguments,
+        smp=smp,
+        memory=memory,
+        options=("--reserve", reserve) if reserve else (),
+        timeout=timeout,
+    ).expect(0)
+    assert "all counts within their bounds" in done.text
+    return done.text
+
+
+def numbers(pattern: str, text: str) -> list[int]:
+    found = re.search(pattern, text)
+    assert found, text
+    return [int(n) for n in found.groups()]
+
+
+@pytest.mark.parametrize("smp", [1, 2, 4])
+def test_hundred_processes_share_page_tables(smp: int) -> None:
+    text = share_section(SHARED, smp, "--name", "DBCACHE")
+    own, used = numbers(r"owned by a process.*: (\d+) at mapping, (\d+) after use", text)
+    assert own <= 4 and used <= 4
+    assert "= 400 MiB of level-3 pages" in text
+    assert numbers(r"made valid (\d+), .*up (\d+), raced (\d+), global valid (\d+)", text) == [0] * 4
+    assert numbers(r"512 pages\): 0 0 0 (\d+)", text) == [524288]
+    assert numbers(r"level-2 PTEs .*: 0 0 0 (\d+)", text) == [512]
+
+
+@pytest.mark.parametrize("smp", [1, 2, 4])
+def test_private_page_tables_cost_what_they_cost(smp: int) -> None:
+    text = share_section(PRIVATE, smp, "--name", "DBCACHE", processes=50)
+    own, _ = numbers(r"owned by a process.*: (\d+) at mapping, (\d+) after use", text)
+    assert own >= 512
+    assert numbers(r"512 pages\): 0 0 0 (\d+)", text) == [524288]
+
+
+@pytest.mark.parametrize("smp", [1, 2, 4])
+@pytest.mark.parametrize("tables", ["shared", "private"])
+def test_fluid_faults_are_counted_exactly(smp: int, tables: str) -> None:
+    more = ("--private",) if tables == "private" else ()
+    share_section(None, smp, "--fluid", "--size", "4G", *more, "--race", "200")
+
+
+@pytest.mark.parametrize("options", ["/NOALLOCATE", "/NOALLOCATE /NOPAGE_TABLES"])
+def test_promised_sections(options: str) -> None:
+    share_section(f"DBCACHE 1024 {options}", 4, "--name", "DBCACHE", memory="2G", processes=20)
+
+
+def test_show_section_counts_in_the_real_tables() -> None:
+    script = (
+        "/tests/share_section --name DBCACHE --processes 2 --keep; show section DBCACHE; show section"
+    )
+    done = run_guest(
+        "/bin/sh", "-c", script, memory="8G", options=("--reserve", SHARED), timeout=120
+    ).expect(0)
+    assert re.search(r"Level-3 PTEs, by hint\s+524288 of 512 pages\n", done.text)
+    assert re.search(r"Level-2 PTEs, by hint\s+512 of 512 pages\n", done.text)
+    assert re.search(r"PTEs with a wrong hint\s+0\n", done.text)
