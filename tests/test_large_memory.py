@@ -1,0 +1,86 @@
+"""Memory that is mostly not there: 1,000 GiB start as fast, and cost as little, as one."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import TOP, run_guest
+
+MIB = 1 << 20
+
+# Virtual time since power-on; under --icount one nanosecond is one instruction.
+UPTIME = r"""
+#include <stdio.h>
+#include <time.h>
+int main(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    printf("%ld\n", t.tv_sec * 1000000000L + t.tv_nsec);
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def uptime(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("uptime")
+    (folder / "uptime.c").write_text(UPTIME)
+    subprocess.run([TOP / "scripts/cc", folder / "uptime.c", "-o", folder / "uptime"], check=True)
+    return folder / "uptime"
+
+
+def host_memory(*words: str) -> tuple[int, bytes]:
+    """Status and output of a scripts/run, and the most memory that it or its emulator had."""
+    read, write = os.pipe()
+    command = [str(TOP / "scripts/run"), "--timeout", "60", *words]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=write)
+    os.close(write)
+    with open(read, "rb") as pipe:
+        output = pipe.read()
+    _pid, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return usage.ru_maxrss * 1024, output
+
+
+@pytest.mark.parametrize("cpus", [1, 2, 4])
+def test_host_pays_for_what_is_touched(cpus: int) -> None:
+    touched, output = host_memory("-m", "1000G", "--smp", str(cpus), "--", "/bin/show", "memory")
+    assert touched < 256 * MIB
+    assert re.search(rb"Main Memory \(99\d\.", output)  # without the PFN database
+
+
+def test_boot_does_not_grow_with_memory(uptime: Path) -> None:
+    took = {}
+    for size in ("1G", "1000G"):
+        done = run_guest("/uptime", memory=size, smp=1, options=["--icount", "--add", str(uptime)])
+        took[size] = int(done.expect(0).text)
+    assert took["1000G"] <= 1.2 * took["1G"]
+
+
+def test_reservation_leaves_the_host_alone() -> None:
+    touched, _output = host_memory(
+        "-m",
+        "8G",
+        "--reserve",
+        "DBCACHE 4096 /ALLOCATE /ZERO /PAGE_TABLES",
+        "--",
+        "/bin/show",
+        "memory",
+        "/reserved",
+    )
+    assert touched < 256 * MIB
+
+
+def test_impossible_reservations_are_named_and_boot_goes_on() -> None:
+    reservations = ["TOO_LARGE 4000 /ALLOCATE", "PROMISE 3000", "FITS 64 /ALLOCATE"]
+    options = [word for r in reservations for word in ("--reserve", r)]
+    done = run_guest("/bin/show", "memory", "/reserved", memory="1G", options=options).expect(0)
+    assert "TOO_LARGE" in done.console and "PROMISE" in done.console
+    assert "FITS" in done.text and "TOO_LARGE" not in done.text and "PROMISE" not in done.text
