@@ -88,9 +88,15 @@ void thread_bury(struct thread *t)
         ;
 }
 
+/*
+ * Only a reaper that sleeps is woken. Without the second question every CPU would take the queue's
+ * lock at every tick until the reaper has run; with more virtual CPUs than the host has cores,
+ * passing the lock on then takes longer than a tick, and the reaper never runs.
+ */
 void thread_reaper_tick(void)
 {
-    if (unlikely(__atomic_load_n(&dead, __ATOMIC_RELAXED) != NULL))
+    if (unlikely(__atomic_load_n(&dead, __ATOMIC_RELAXED) != NULL) &&
+        __atomic_load_n(&reaper_queue.waiters.next, __ATOMIC_RELAXED) != &reaper_queue.waiters)
         wake_one(&reaper_queue);
 }
 
