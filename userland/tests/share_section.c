@@ -34,6 +34,8 @@
 #define PIECE              (8UL << 20) /* what one level-3 page maps */
 #define PIECE_PAGES        (PIECE / PAGE)
 #define MAX_PROCESSES      1000
+#define RACE_GROUP         8 /* race pages side by side */
+#define SPINS              64 /* looks at a barrier before sleeping: there are more processes than CPUs */
 #define OWN_PT_PAGES_LIMIT 4    /* page-table pages that a process may own for a shared mapping */
 #define RMD_ALLOC          0x1u /* flags of struct mega_reserved */
 #define RMD_PAGE_TABLES    0x4u
@@ -96,10 +98,13 @@ static void die(const char *what, int status)
 
 /* Slots are spread evenly; no two processes share a page as long as there are enough pages. */
 static uint64_t slot_page(unsigned process) { return 2 + process * ((npages - 2) / opt.processes); }
-/* Race pages likewise, the last page of the section among them. */
+/* Race pages lie in groups, likewise spread: who meets another CPU on any but the first page of a
+   group has the level-3 page already. The last page of the section is one of them. */
 static uint64_t race_page(unsigned i)
 {
-    return npages - 1 - i * ((npages - 1) / (opt.race_pages + 1));
+    unsigned groups = (opt.race_pages + RACE_GROUP - 1) / RACE_GROUP;
+
+    return npages - 1 - i / RACE_GROUP * ((npages - RACE_GROUP) / (groups + 1)) - i % RACE_GROUP;
 }
 
 static int compare_pages(const void *a, const void *b)
@@ -178,8 +183,11 @@ static int map_in(uint32_t flags, GENERIC_64 *region, void **va, uint64_t *lengt
 static void barrier_wait(struct barrier *b, unsigned which)
 {
     __atomic_fetch_add(&b->arrived[which], 1, __ATOMIC_ACQ_REL);
-    while (__atomic_load_n(&b->arrived[which], __ATOMIC_ACQUIRE) < opt.processes)
-        sched_yield();
+    for (unsigned n = 1; __atomic_load_n(&b->arrived[which], __ATOMIC_ACQUIRE) < opt.processes; n++)
+        if (n % SPINS)
+            sched_yield();
+        else
+            usleep(1000);
 }
 
 static void complain(struct result *r, const char *what)
