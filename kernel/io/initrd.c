@@ -100,7 +100,7 @@ static int add_entry(const struct cpio_entry *e, const char *path)
     if (type == S_IFREG) {
         i->backing = e->data;
         i->backing_bytes = e->nbytes;
-        i->size = e->nbytes;
+        inode_set_size_locked(i, e->nbytes);
     }
     inode_unref(i);
     return 0;

@@ -70,6 +70,16 @@ static int inode_get(struct mm_object *o, uint64_t offset, uint64_t count, unsig
     return 0;
 }
 
+/* The object's length follows the size, up or down; pages behind it go. lock held exclusively, or nobody knows i. */
+void inode_set_size_locked(struct inode *i, uint64_t size)
+{
+    uint64_t npages = (size + PAGE_MASK) >> PAGE_SHIFT, was = (i->size + PAGE_MASK) >> PAGE_SHIFT;
+
+    __atomic_store_n(&i->size, size, __ATOMIC_RELEASE);
+    if (npages != was)
+        object_truncate(i->object, npages);
+}
+
 static void inode_free(struct inode *i)
 {
     if (i->target)
@@ -98,7 +108,7 @@ struct inode *inode_create(uint32_t mode, const struct io_cred *cred)
     mutex_init(&i->lock, "inode", MUTEX_INODE);
     i->fops = (mode & S_IFMT) == S_IFDIR ? &directory_ops : &regular_ops;
     if ((mode & S_IFMT) == S_IFREG) {
-        i->object = object_create(INODE_MAX_PAGES, &inode_pager, i);
+        i->object = object_create(0, &inode_pager, i);
         if (!i->object) {
             npp_free(i, sizeof(*i));
             return NULL;
@@ -221,14 +231,10 @@ static long write_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t 
         return -EFBIG;
     n = MIN(n, INODE_MAX_BYTES - offset);
     if (offset + n > old)
-        __atomic_store_n(&i->size, offset + n, __ATOMIC_RELEASE);
+        inode_set_size_locked(i, offset + n);
     r = copy_pages(i, offset, ubuf, NULL, n, true);
-    if (offset + n > old && r < (long)n) {
-        uint64_t size = r > 0 ? MAX(old, offset + (uint64_t)r) : old;
-
-        __atomic_store_n(&i->size, size, __ATOMIC_RELEASE);
-        object_truncate(i->object, (size + PAGE_MASK) >> PAGE_SHIFT);
-    }
+    if (offset + n > old && r < (long)n)
+        inode_set_size_locked(i, r > 0 ? MAX(old, offset + (uint64_t)r) : old);
     if (r > 0)
         inode_touch(i);
     return r;
@@ -246,8 +252,6 @@ long inode_write_user(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n)
 
 int inode_truncate(struct inode *i, uint64_t size)
 {
-    int err = 0;
-
     if ((i->mode & S_IFMT) != S_IFREG)
         return -EINVAL;
     if (size > INODE_MAX_BYTES)
@@ -256,10 +260,9 @@ int inode_truncate(struct inode *i, uint64_t size)
     if (size < i->size) {
         size_t within = size & PAGE_MASK;
 
-        __atomic_store_n(&i->size, size, __ATOMIC_RELEASE);
         if (i->backing_bytes > size)
             __atomic_store_n(&i->backing_bytes, size, __ATOMIC_RELEASE);
-        object_truncate(i->object, (size + PAGE_MASK) >> PAGE_SHIFT);
+        inode_set_size_locked(i, size);
         if (within) { /* what a later extension shows must be zero */
             pfn_t pfn = object_page_try_get(i->object, size >> PAGE_SHIFT);
 
@@ -269,11 +272,11 @@ int inode_truncate(struct inode *i, uint64_t size)
             }
         }
     } else {
-        __atomic_store_n(&i->size, size, __ATOMIC_RELEASE);
+        inode_set_size_locked(i, size);
     }
     inode_touch(i);
     mutex_unlock(&i->lock);
-    return err;
+    return 0;
 }
 
 /*

@@ -15,7 +15,7 @@
 #include "kernel/sched/mutex.h"
 #include "mm/object.h"
 
-/* Longest file: what its object is created for. 2^24 pages, 128 GiB. */
+/* Longest file: 2^24 pages, 128 GiB. */
 #define INODE_MAX_PAGES (UINT64_C(1) << 24)
 #define INODE_MAX_BYTES (INODE_MAX_PAGES * PAGE_SIZE)
 
@@ -65,6 +65,8 @@ long inode_read(struct inode *i, uint64_t offset, void *buf, size_t n);
 long inode_read_user(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n);
 long inode_write_user(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n);
 int inode_truncate(struct inode *i, uint64_t size);
+/* Change the size and the object's length with it. lock held exclusively, or nobody knows i yet. */
+void inode_set_size_locked(struct inode *i, uint64_t size);
 
 /* Names. A path that is not absolute starts at dir (NULL: the root). Results carry a reference. */
 int tree_lookup(const struct io_cred *cred, struct inode *dir, const char *path, bool follow, struct inode **out);

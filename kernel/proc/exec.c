@@ -108,7 +108,9 @@ static int args_copyin(struct exec_args *a, vaddr_t ustr)
             a->bytes += (size_t)n + 1;
             return 0;
         }
-        if (n != -ENAMETOOLONG)
+        if (n == -ENAMETOOLONG)
+            n = copyin(to, ustr, room);
+        if (n != 0)
             return (int)n;
         a->bytes += room;
         ustr += room;

@@ -1,7 +1,7 @@
 /*
- * The frame that a signal handler runs on: siginfo, ucontext and a return stub, laid out as
- * Linux/Alpha's rt_sigframe, since programs read it and the C library's restorer passes its address
- * back to rt_sigreturn.
+ * The frame that a signal handler runs on, laid out as Linux/Alpha has it, since programs read it and the C library's
+ * restorer passes its address back: with SA_SIGINFO siginfo, ucontext and a return stub (rt_sigreturn), without
+ * it the sigcontext and a return stub only (sigreturn).
  */
 #include "arch/alpha/hw/fp.h"
 #include "arch/alpha/hw/pal.h"
@@ -12,11 +12,13 @@
 #include "kernel/proc/signal.h"
 
 #define SA_ONSTACK       1ul
+#define SA_SIGINFO       0x40ul
 #define SS_DISABLE       2u
+#define SYS_SIGRETURN    103u
 #define SYS_RT_SIGRETURN 351u
 /* mov $30, $16; lda $0, number($31); call_pal callsys */
 #define STUB_MOV    0x47FE0410u
-#define STUB_LDA    (0x201F0000u | SYS_RT_SIGRETURN)
+#define STUB_LDA(number) (0x201F0000u | (number))
 #define STUB_CALL   0x00000083u
 #define FRAME_ALIGN 32ul
 
@@ -102,32 +104,28 @@ static void info_out(struct siginfo *to, const struct signal_info *from)
     }
 }
 
-/* Where the frame goes: on the alternate stack if the handler wants it and we are not there
- * already. */
-static vaddr_t place(const struct trapframe *f, const struct sighand *s, uint64_t flags)
+struct sigframe {
+    struct sigcontext context;
+    uint32_t stub[4];
+};
+
+_Static_assert(sizeof(struct sigframe) % 8 == 0, "the context is aligned");
+
+/* Where n bytes go: on the alternate stack if the handler wants it and we are not there already. */
+static vaddr_t place(const struct trapframe *f, const struct sighand *s, uint64_t flags, size_t n)
 {
     vaddr_t sp = f->usp;
     bool on = sp - s->alt_sp < s->alt_size;
 
     if ((flags & SA_ONSTACK) && !(s->alt_flags & SS_DISABLE) && !on)
         sp = s->alt_sp + s->alt_size;
-    return (sp - sizeof(struct rt_sigframe)) & ~(FRAME_ALIGN - 1);
+    return (sp - n) & ~(FRAME_ALIGN - 1);
 }
 
-int sigframe_push(struct trapframe *f, const struct signal_action *act,
-                  const struct signal_info *info, sigset_t old)
+static void context_of(struct sigcontext *c, const struct trapframe *f, sigset_t old)
 {
-    const struct sighand *s = process_self()->sig;
-    struct rt_sigframe frame;
-    struct sigcontext *c = &frame.uc.mcontext;
-    vaddr_t va = place(f, s, act->flags);
-
-    memset(&frame, 0, sizeof(frame));
-    info_out(&frame.info, info);
-    frame.uc.osf_mask = frame.uc.mask = c->mask = old;
-    frame.uc.stack.sp = s->alt_sp;
-    frame.uc.stack.flags = s->alt_flags;
-    frame.uc.stack.size = s->alt_size;
+    memset(c, 0, sizeof(*c));
+    c->mask = old;
     c->pc = f->pc;
     c->ps = 8;
     registers_out(f, c->regs);
@@ -138,29 +136,79 @@ int sigframe_push(struct trapframe *f, const struct signal_action *act,
     c->traparg[0] = f->a0;
     c->traparg[1] = f->a1;
     c->traparg[2] = f->a2;
-    frame.stub[0] = STUB_MOV;
-    frame.stub[1] = STUB_LDA;
-    frame.stub[2] = STUB_CALL;
-    if (copyout(va, &frame, sizeof(frame)) != 0)
-        return -EFAULT;
+}
+
+static void stub_of(uint32_t stub[4], unsigned number)
+{
+    stub[0] = STUB_MOV;
+    stub[1] = STUB_LDA(number);
+    stub[2] = STUB_CALL;
+    stub[3] = 0;
+}
+
+/* Enter the handler: its arguments, and the way back. */
+static void enter(struct trapframe *f, const struct signal_action *act, vaddr_t va, vaddr_t stub, uint64_t a1, uint64_t a2,
+                  int sig)
+{
     if (!act->restorer)
         pal_imb(); /* the stub is code */
     f->usp = va;
-    f->ra = act->restorer ? act->restorer : va + offsetof(struct rt_sigframe, stub);
+    f->ra = act->restorer ? act->restorer : stub;
     f->t12 = act->handler; /* the callee makes its GP from it */
     f->pc = act->handler;
-    f->a0 = (uint64_t)info->signo;
-    f->a1 = va + offsetof(struct rt_sigframe, info);
-    f->a2 = va + offsetof(struct rt_sigframe, uc);
+    f->a0 = (uint64_t)sig;
+    f->a1 = a1;
+    f->a2 = a2;
+}
+
+static int push_rt(struct trapframe *f, const struct signal_action *act, const struct signal_info *info, sigset_t old)
+{
+    const struct sighand *s = process_self()->sig;
+    struct rt_sigframe frame;
+    vaddr_t va = place(f, s, act->flags, sizeof(frame));
+
+    memset(&frame.uc, 0, sizeof(frame.uc));
+    info_out(&frame.info, info);
+    frame.uc.osf_mask = frame.uc.mask = old;
+    frame.uc.stack.sp = s->alt_sp;
+    frame.uc.stack.flags = s->alt_flags;
+    frame.uc.stack.size = s->alt_size;
+    context_of(&frame.uc.mcontext, f, old);
+    stub_of(frame.stub, SYS_RT_SIGRETURN);
+    if (copyout(va, &frame, sizeof(frame)) != 0)
+        return -EFAULT;
+    enter(f, act, va, va + offsetof(struct rt_sigframe, stub), va + offsetof(struct rt_sigframe, info),
+          va + offsetof(struct rt_sigframe, uc), info->signo);
     return 0;
 }
 
-int sigframe_pop(struct trapframe *f, vaddr_t va, sigset_t *mask)
+static int push_plain(struct trapframe *f, const struct signal_action *act, const struct signal_info *info,
+                      sigset_t old)
+{
+    struct sigframe frame;
+    vaddr_t va = place(f, process_self()->sig, act->flags, sizeof(frame));
+
+    context_of(&frame.context, f, old);
+    stub_of(frame.stub, SYS_SIGRETURN);
+    if (copyout(va, &frame, sizeof(frame)) != 0)
+        return -EFAULT;
+    enter(f, act, va, va + offsetof(struct sigframe, stub), 0, va, info->signo);
+    return 0;
+}
+
+int sigframe_push(struct trapframe *f, const struct signal_action *act, const struct signal_info *info, sigset_t old)
+{
+    return act->flags & SA_SIGINFO ? push_rt(f, act, info, old) : push_plain(f, act, info, old);
+}
+
+int sigframe_pop(struct trapframe *f, vaddr_t va, bool rt, sigset_t *mask)
 {
     struct sigcontext c;
 
-    if ((va & 7) || copyin(&c, va + offsetof(struct rt_sigframe, uc.mcontext), sizeof(c)) != 0 ||
-        copyin_u64(mask, va + offsetof(struct rt_sigframe, uc.mask)) != 0)
+    if ((va & 7) || copyin(&c, va + (rt ? offsetof(struct rt_sigframe, uc.mcontext) : 0), sizeof(c)) != 0)
+        return -EFAULT;
+    *mask = c.mask;
+    if (rt && copyin_u64(mask, va + offsetof(struct rt_sigframe, uc.mask)) != 0)
         return -EFAULT;
     registers_in(f, c.regs);
     f->pc = c.pc & ~3ul;

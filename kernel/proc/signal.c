@@ -406,18 +406,28 @@ long sys_sigaltstack(uint64_t ss, uint64_t oss, uint64_t u2, uint64_t u3, uint64
     return 0;
 }
 
-long sys_rt_sigreturn(uint64_t frame, uint64_t u1, uint64_t u2, uint64_t u3, uint64_t u4,
-                      uint64_t u5)
+static long signal_return(vaddr_t frame, bool rt)
 {
     struct trapframe *f = user_frame_of(current_hw);
     sigset_t mask;
 
-    (void)u1, (void)u2, (void)u3, (void)u4, (void)u5;
-    if (sigframe_pop(f, frame, &mask) != 0) {
+    if (sigframe_pop(f, frame, rt, &mask) != 0) {
         signal_force(SIGSEGV, SI_KERNEL, frame);
         return 0;
     }
     f->orig_v0 = NO_CALL;
     set_blocked(process_self()->sig, mask);
     return 0;
+}
+
+long sys_sigreturn(uint64_t context, uint64_t u1, uint64_t u2, uint64_t u3, uint64_t u4, uint64_t u5)
+{
+    (void)u1, (void)u2, (void)u3, (void)u4, (void)u5;
+    return signal_return(context, false);
+}
+
+long sys_rt_sigreturn(uint64_t frame, uint64_t u1, uint64_t u2, uint64_t u3, uint64_t u4, uint64_t u5)
+{
+    (void)u1, (void)u2, (void)u3, (void)u4, (void)u5;
+    return signal_return(frame, true);
 }

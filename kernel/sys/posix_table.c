@@ -58,6 +58,7 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [95] = {sys_fsync, 0},
     [96] = {sys_setpriority, 0},
     [100] = {sys_getpriority, 0},
+    [103] = {sys_sigreturn, SYS_FULL_FRAME | SYS_RAW},
     [120] = {sys_readv, 0},
     [121] = {sys_writev, 0},
     [123] = {sys_fchown, 0},

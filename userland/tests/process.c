@@ -1,0 +1,285 @@
+// TAP
+/* Processes: fork, exec, wait, posix_spawn, system, vfork, exit statuses, kin; hostile ELF files; no leaks. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <starlet.h>
+#include <megalith/info.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <tap.h>
+
+extern char **environ;
+static char *self;
+
+static int status_of(pid_t pid)
+{
+    int status = -1;
+
+    return waitpid(pid, &status, 0) == pid ? status : -1;
+}
+
+static void test_fork(void)
+{
+    volatile int private = 1;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        private = 2;
+        _exit(getppid() == 1 ? 42 : 43);
+    }
+    ok(pid > 1, "fork returns the child's pid");
+    is(status_of(pid), 42 << 8, "and waitpid its exit status");
+    is(private, 1, "the child's store is its own");
+    is(waitpid(-1, NULL, WNOHANG), -1, "no child is left");
+    is(errno, ECHILD, "which is ECHILD");
+}
+
+static void test_registers(void)
+{
+    register double f asm("$f5") = 1.5;
+    pid_t pid;
+
+    asm volatile("" : "+f"(f));
+    pid = fork();
+    asm volatile("" : "+f"(f));
+    if (pid == 0)
+        _exit(f == 1.5 ? 0 : 1);
+    is(status_of(pid), 0, "floating-point registers are inherited");
+    ok(f == 1.5, "and kept");
+}
+
+static void test_wait(void)
+{
+    pid_t a = fork(), b;
+    siginfo_t info = {0};
+    struct rusage usage;
+    int status;
+
+    if (a == 0) {
+        usleep(20000);
+        _exit(1);
+    }
+    is(waitpid(a, &status, WNOHANG), 0, "WNOHANG: not yet");
+    b = fork();
+    if (b == 0)
+        _exit(2);
+    is(waitpid(b, &status, 0), b, "wait for the second");
+    is(WEXITSTATUS(status), 2, "its status");
+    is(waitid(P_PID, (id_t)a, &info, WEXITED | WNOWAIT), 0, "waitid that leaves the child");
+    is(info.si_pid, a, "tells the pid");
+    is(info.si_code, CLD_EXITED, "the code");
+    is(info.si_status, 1, "and the status");
+    is(wait4(a, &status, 0, &usage), a, "and it can be waited for again");
+    is(WEXITSTATUS(status), 1, "with its status");
+    is(waitpid(a, &status, 0), -1, "but once only");
+}
+
+static void test_orphan(void)
+{
+    int p[2];
+    char c = 0;
+    pid_t middle;
+
+    is(pipe(p), 0, "pipe");
+    middle = fork();
+    if (middle == 0) {
+        if (fork() == 0) {
+            close(p[0]);
+            for (int k = 0; k < 500 && getppid() != 1; k++)
+                usleep(1000);
+            c = getppid() == 1 ? 'y' : 'n';
+            (void)!write(p[1], &c, 1);
+            _exit(0);
+        }
+        _exit(0);
+    }
+    close(p[1]);
+    status_of(middle);
+    is(read(p[0], &c, 1), 1, "the grandchild lives on");
+    is(c, 'y', "as a child of process 1");
+    is(read(p[0], &c, 1), 0, "and ends by itself");
+    close(p[0]);
+}
+
+static void test_exec(void)
+{
+    char *argv[] = {self, "child", "two words", "", NULL}, *env[] = {"A=1", "EMPTY=", NULL};
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        execve(self, argv, env);
+        _exit(99);
+    }
+    is(status_of(pid), 7 << 8, "exec hands over arguments and environment");
+    is(execve("/nowhere", argv, env), -1, "a program that is not there");
+    is(errno, ENOENT, "is ENOENT");
+    is(execve("/tmp", argv, env), -1, "a directory");
+    is(errno, EACCES, "is EACCES");
+    is(syscall(SYS_execve, self, 8L, env), -1, "arguments that are not there");
+    is(errno, EFAULT, "are EFAULT");
+}
+
+static void test_big_arguments(void)
+{
+    static char big[200000];
+    char *argv[] = {self, "big", big, NULL}, *few[] = {NULL};
+    pid_t pid;
+
+    memset(big, 'x', sizeof(big) - 1);
+    pid = fork();
+    if (pid == 0) {
+        execve(self, argv, few);
+        _exit(99);
+    }
+    is(status_of(pid), 0, "an argument of 200,000 bytes arrives");
+    char *many[] = {self, "big", big, big, NULL};
+
+    is(execve(self, many, few), -1, "two of them do not");
+    is(errno, E2BIG, "which is E2BIG");
+}
+
+static void test_library(void)
+{
+    char *argv[] = {self, "exit3", NULL};
+    pid_t pid = -1;
+
+    is(posix_spawn(&pid, self, NULL, NULL, argv, environ), 0, "posix_spawn");
+    is(WEXITSTATUS(status_of(pid)), 3, "and its status");
+    is(posix_spawn(&pid, "/nowhere", NULL, NULL, argv, environ), ENOENT, "posix_spawn of nothing says so");
+    is(WEXITSTATUS(system("exit 5")), 5, "system");
+    is(system(NULL), 1, "there is a shell");
+    pid = vfork();
+    if (pid == 0)
+        _exit(4);
+    is(WEXITSTATUS(status_of(pid)), 4, "vfork");
+}
+
+/* A vfork parent that is killed while the child has its memory. */
+static void test_vfork_killed(void)
+{
+    pid_t parent = fork();
+
+    if (parent == 0) {
+        if (vfork() == 0) {
+            kill(getppid(), SIGKILL);
+            usleep(30000);
+            _exit(0);
+        }
+        _exit(1);
+    }
+    is(status_of(parent), SIGKILL, "a parent in vfork can be killed");
+    usleep(60000);
+}
+
+static void try_image(const unsigned char *image, size_t n, const char *what)
+{
+    char *argv[] = {"/tmp/bad", NULL};
+    int fd = open("/tmp/bad", O_CREAT | O_TRUNC | O_WRONLY, 0755);
+    pid_t pid;
+    int status;
+
+    if (write(fd, image, n) != (ssize_t)n)
+        bail_out("cannot write /tmp/bad (fd %d, %zu bytes): %s", fd, n, strerror(errno));
+    close(fd);
+    pid = fork();
+    if (pid == 0) {
+        execve("/tmp/bad", argv, environ);
+        _exit(errno == ENOEXEC || errno == ENOMEM || errno == EACCES ? 0 : 100);
+    }
+    status = status_of(pid);
+    if (status != 0 && !WIFSIGNALED(status))
+        ok(0, "%s: status %#x", what, status);
+}
+
+/* Every header byte of a real program turned over, and the file cut at every length of its headers. */
+static void test_hostile_elf(void)
+{
+    static unsigned char image[8192];
+    int fd = open("/bin/true", O_RDONLY);
+    ssize_t n = read(fd, image, sizeof(image));
+    size_t heads = 64 + 56 * 8;
+
+    close(fd);
+    ok(n > (ssize_t)heads, "a program to damage");
+    for (size_t k = 0; k < heads; k++) {
+        unsigned char was = image[k];
+
+        image[k] = (unsigned char)~was;
+        try_image(image, (size_t)n, "a turned byte");
+        image[k] = was;
+    }
+    for (size_t k = 0; k < heads; k += 7)
+        try_image(image, k, "a cut file");
+    unlink("/tmp/bad");
+    ok(1, "damaged programs are refused or die, and the system goes on");
+}
+
+static uint64_t free_pages(void)
+{
+    struct mega_memory m;
+
+    if (!(mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m)) & 1))
+        bail_out("mega$info fails");
+    return m.free + m.zeroed + m.never_used + m.cached;
+}
+
+static void churn(int n)
+{
+    for (int k = 0; k < n; k++) {
+        pid_t pid = fork();
+
+        if (pid == 0)
+            _exit(0);
+        if (pid < 0 || status_of(pid) != 0)
+            bail_out("fork %d: %s", k, strerror(errno));
+    }
+}
+
+static void test_leaks(void)
+{
+    uint64_t before, after;
+
+    churn(100); /* pools and caches take what they keep */
+    usleep(50000);
+    before = free_pages();
+    churn(1000);
+    for (int k = 0; k < 100 && (after = free_pages()) < before; k++)
+        usleep(10000); /* the last thread's stack goes a moment after its process */
+    after = free_pages();
+    ok(after + 16 >= before, "1000 forks leave no page behind (%ld before, %ld after)", (long)before, (long)after);
+}
+
+int main(int argc, char **argv, char **env)
+{
+    self = argv[0];
+    if (argc > 1 && !strcmp(argv[1], "child"))
+        _exit(argc == 4 && !strcmp(argv[2], "two words") && !*argv[3] && !strcmp(env[0], "A=1") &&
+                      !strcmp(env[1], "EMPTY=") && !env[2]
+                  ? 7
+                  : 8);
+    if (argc > 1 && !strcmp(argv[1], "exit3"))
+        exit(3);
+    if (argc > 1 && !strcmp(argv[1], "big"))
+        _exit(argc == 3 && strlen(argv[2]) == 199999 ? 0 : 1);
+    is(getpid(), 1, "the command is process 1");
+    is(getppid(), 0, "which has no parent");
+    test_fork();
+    test_registers();
+    test_wait();
+    test_orphan();
+    test_exec();
+    test_big_arguments();
+    test_library();
+    test_vfork_killed();
+    test_hostile_elf();
+    test_leaks();
+    is(syscall(599), -1, "a call that is not there");
+    is(errno, ENOSYS, "is ENOSYS");
+    is(syscall(123456), -1, "one with a wild number");
+    is(errno, ENOSYS, "too");
+    return tap_done();
+}

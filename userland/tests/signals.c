@@ -1,0 +1,361 @@
+// TAP
+/* Signals: handlers and their frames, masks, codes and addresses, default actions, restarts, the alarm. */
+#define _GNU_SOURCE
+#include <fenv.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <tap.h>
+#include <time.h>
+
+static volatile sig_atomic_t seen, count, code;
+static void *volatile address;
+static sigjmp_buf back;
+
+static void note(int sig) { seen = sig, count++; }
+
+static void note_info(int sig, siginfo_t *info, void *context)
+{
+    (void)context;
+    seen = sig;
+    code = info->si_code;
+    address = info->si_addr;
+}
+
+static void jump(int sig, siginfo_t *info, void *context)
+{
+    note_info(sig, info, context);
+    siglongjmp(back, 1);
+}
+
+static void catch(int sig, void (*fn)(int, siginfo_t *, void *), int flags)
+{
+    struct sigaction a = {.sa_sigaction = fn, .sa_flags = SA_SIGINFO | flags};
+
+    if (sigaction(sig, &a, NULL) != 0)
+        bail_out("sigaction");
+}
+
+static void plain(int sig, void (*fn)(int), int flags)
+{
+    struct sigaction a = {.sa_handler = fn, .sa_flags = flags};
+
+    if (sigaction(sig, &a, NULL) != 0)
+        bail_out("sigaction");
+}
+
+static void test_handler(void)
+{
+    register long kept asm("$9") = 0x1234567890abcdef;
+    double f = 2.5;
+
+    plain(SIGUSR1, note, 0);
+    asm volatile("" : "+r"(kept), "+f"(f));
+    is(raise(SIGUSR1), 0, "raise");
+    asm volatile("" : "+r"(kept), "+f"(f));
+    is(seen, SIGUSR1, "the handler has run");
+    is(kept, 0x1234567890abcdef, "registers are as they were");
+    ok(f == 2.5, "the floating-point ones too");
+}
+
+static void test_mask(void)
+{
+    sigset_t set, old, pending;
+
+    plain(SIGUSR2, note, 0);
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR2);
+    is(sigprocmask(SIG_BLOCK, &set, &old), 0, "block");
+    seen = count = 0;
+    raise(SIGUSR2);
+    raise(SIGUSR2);
+    is(seen, 0, "a blocked signal waits");
+    sigpending(&pending);
+    ok(sigismember(&pending, SIGUSR2), "and is pending");
+    is(sigprocmask(SIG_SETMASK, &old, NULL), 0, "unblock");
+    is(count, 1, "then it comes, once");
+    is(sigaction(SIGKILL, &(struct sigaction){.sa_handler = note}, NULL), -1, "SIGKILL takes no handler");
+    is(sigaction(0, &(struct sigaction){.sa_handler = note}, NULL), -1, "there is no signal 0");
+    is(sigaction(65, NULL, NULL), -1, "nor 65");
+}
+
+static void test_suspend(void)
+{
+    sigset_t set, old;
+    pid_t pid;
+
+    plain(SIGUSR1, note, 0);
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, &old);
+    seen = 0;
+    pid = fork();
+    if (pid == 0) {
+        usleep(10000);
+        kill(getppid(), SIGUSR1);
+        _exit(0);
+    }
+    is(sigsuspend(&old), -1, "sigsuspend ends");
+    is(errno, EINTR, "by EINTR");
+    is(seen, SIGUSR1, "after the handler");
+    sigprocmask(SIG_BLOCK, NULL, &set);
+    ok(sigismember(&set, SIGUSR1), "and the mask is the old one");
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    waitpid(pid, NULL, 0);
+}
+
+static void fault(int sig, int want_code, void *want_address, void (*fn)(void), const char *what)
+{
+    catch(sig, jump, SA_NODEFER);
+    seen = code = 0;
+    address = NULL;
+    if (!sigsetjmp(back, 1)) {
+        fn();
+        ok(0, "%s: nothing happened", what);
+        return;
+    }
+    is(seen, sig, "%s: the signal", what);
+    is(code, want_code, "%s: the code", what);
+    if (want_address)
+        ok(address == want_address, "%s: the address (%p)", what, address);
+    signal(sig, SIG_DFL);
+}
+
+static char *readonly;
+static volatile int zero;
+
+static void read_wild(void) { (void)*(volatile char *)0x3000000000; }
+static void write_readonly(void) { *(volatile char *)readonly = 1; }
+static void read_kernel(void) { (void)*(volatile char *)0xfffffc0000310000; }
+static void divide(void) { zero = 7 / zero; }
+static void illegal(void) { asm volatile(".long 0x04000000"); }
+static void jump_wild(void) { ((void (*)(void))0x3000000000)(); }
+
+static void test_faults(void)
+{
+    readonly = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    fault(SIGSEGV, SEGV_MAPERR, (void *)0x3000000000, read_wild, "a read of nothing");
+    fault(SIGSEGV, SEGV_ACCERR, readonly, write_readonly, "a write of a read-only page");
+    fault(SIGSEGV, SEGV_MAPERR, NULL, read_kernel, "a read of the kernel");
+    fault(SIGSEGV, SEGV_MAPERR, (void *)0x3000000000, jump_wild, "a jump to nowhere");
+    fault(SIGFPE, FPE_INTDIV, NULL, divide, "a division by zero");
+    fault(SIGILL, ILL_ILLOPC, NULL, illegal, "an instruction that is none");
+}
+
+static void test_altstack(void)
+{
+    static char stack[65536] __attribute__((aligned(16)));
+    stack_t s = {.ss_sp = stack, .ss_size = sizeof(stack)}, got;
+
+    is(sigaltstack(&s, NULL), 0, "an alternate stack");
+    is(sigaltstack(NULL, &got), 0, "can be asked for");
+    ok(got.ss_sp == stack && got.ss_size == sizeof(stack) && got.ss_flags == 0, "and is the same");
+    catch(SIGUSR1, note_info, SA_ONSTACK);
+    raise(SIGUSR1);
+    is(seen, SIGUSR1, "a handler runs on it");
+    s.ss_size = 100;
+    is(sigaltstack(&s, NULL), -1, "a small one is refused");
+    s.ss_flags = SS_DISABLE;
+    is(sigaltstack(&s, NULL), 0, "and it can be given up");
+}
+
+static int recurse(int n)
+{
+    volatile char space[4096];
+
+    space[0] = (char)n;
+    return n ? recurse(n - 1) + space[0] : 0;
+}
+
+static void test_stack_end(void)
+{
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0)
+        _exit(recurse(1000000) != 0);
+    waitpid(pid, &status, 0);
+    ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV, "a stack without end dies by SIGSEGV (%#x)", status);
+}
+
+static int dies_by(int sig)
+{
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        signal(sig, SIG_DFL);
+        raise(sig);
+        _exit(0);
+    }
+    waitpid(pid, &status, 0);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static void test_default(void)
+{
+    static const int killers[] = {SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGKILL, SIGPIPE, SIGALRM, SIGTERM, SIGUSR1, SIGVTALRM};
+    pid_t pid;
+    int status;
+
+    for (unsigned k = 0; k < sizeof(killers) / sizeof(*killers); k++)
+        is(dies_by(killers[k]), killers[k], "signal %d kills", killers[k]);
+    is(dies_by(SIGCHLD), 0, "SIGCHLD does not");
+    is(dies_by(SIGWINCH), 0, "nor SIGWINCH");
+    pid = fork();
+    if (pid == 0) {
+        *(volatile int *)0 = 1;
+        _exit(0);
+    }
+    waitpid(pid, &status, 0);
+    is(status & 0x7f, SIGSEGV, "a null pointer kills");
+    pid = fork();
+    if (pid == 0) {
+        sigset_t all;
+
+        sigfillset(&all);
+        sigprocmask(SIG_SETMASK, &all, NULL);
+        signal(SIGSEGV, SIG_IGN);
+        *(volatile int *)0 = 1;
+        _exit(0);
+    }
+    waitpid(pid, &status, 0);
+    is(status & 0x7f, SIGSEGV, "also when its signal is blocked and ignored");
+    pid = fork();
+    if (pid == 0)
+        for (;;)
+            ;
+    kill(pid, SIGKILL);
+    waitpid(pid, &status, 0);
+    is(status & 0x7f, SIGKILL, "a process that spins is killed");
+}
+
+static void test_stop(void)
+{
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        raise(SIGSTOP);
+        usleep(100000); /* a child that has ended already is reported as ended */
+        _exit(6);
+    }
+    is(waitpid(pid, &status, WUNTRACED), pid, "a stopped child is reported");
+    ok(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP, "as stopped");
+    kill(pid, SIGCONT);
+    is(waitpid(pid, &status, WCONTINUED), pid, "and when it goes on");
+    ok(WIFCONTINUED(status), "as going on (%#x)", status);
+    is(waitpid(pid, &status, 0), pid, "to its end");
+    is(WEXITSTATUS(status), 6, "with its status");
+    pid = fork();
+    if (pid == 0) {
+        raise(SIGSTOP);
+        _exit(6);
+    }
+    waitpid(pid, &status, WUNTRACED);
+    kill(pid, SIGKILL);
+    waitpid(pid, &status, 0);
+    is(status & 0x7f, SIGKILL, "a stopped one can be killed");
+}
+
+static void test_restart(void)
+{
+    int p[2];
+    char c;
+    pid_t pid;
+
+    if (pipe(p))
+        bail_out("pipe");
+    for (int restart = 0; restart < 2; restart++) {
+        plain(SIGUSR1, note, restart ? SA_RESTART : 0);
+        pid = fork();
+        if (pid == 0) {
+            usleep(10000);
+            kill(getppid(), SIGUSR1);
+            usleep(10000);
+            (void)!write(p[1], "x", 1);
+            _exit(0);
+        }
+        seen = 0;
+        errno = 0;
+        if (restart) {
+            is(read(p[0], &c, 1), 1, "with SA_RESTART a read goes on");
+        } else {
+            is(read(p[0], &c, 1), -1, "without SA_RESTART it ends");
+            is(errno, EINTR, "by EINTR");
+            is(read(p[0], &c, 1), 1, "(and goes on when asked again)");
+        }
+        is(seen, SIGUSR1, "after the handler");
+        waitpid(pid, NULL, 0);
+    }
+    close(p[0]);
+    plain(SIGPIPE, note, 0);
+    is(write(p[1], "x", 1), -1, "a pipe nobody reads");
+    is(errno, EPIPE, "is EPIPE");
+    is(seen, SIGPIPE, "and SIGPIPE");
+    close(p[1]);
+}
+
+static void test_child(void)
+{
+    pid_t pid;
+    siginfo_t info;
+    sigset_t set;
+
+    (void)info;
+    (void)set;
+    plain(SIGCHLD, note, 0);
+    seen = 0;
+    pid = fork();
+    if (pid == 0)
+        _exit(0);
+    waitpid(pid, NULL, 0);
+    is(seen, SIGCHLD, "a child's end is SIGCHLD");
+    signal(SIGCHLD, SIG_IGN);
+    pid = fork();
+    if (pid == 0)
+        _exit(0);
+    usleep(50000);
+    is(waitpid(pid, NULL, 0), -1, "SIGCHLD ignored leaves no zombie");
+    signal(SIGCHLD, SIG_DFL);
+}
+
+static void test_alarm(void)
+{
+    struct itimerval t = {{0, 2000}, {0, 2000}}, off = {{0, 0}, {0, 0}}, left;
+    struct timespec req = {5, 0}, rem;
+
+    plain(SIGALRM, note, 0);
+    seen = 0;
+    alarm(1);
+    is(nanosleep(&req, &rem), -1, "an alarm interrupts a sleep");
+    is(errno, EINTR, "by EINTR");
+    ok(rem.tv_sec >= 3 && rem.tv_sec <= 4, "which tells what was left (%ld s)", (long)rem.tv_sec);
+    is(seen, SIGALRM, "after its handler");
+    count = 0;
+    is(setitimer(ITIMER_REAL, &t, NULL), 0, "an interval timer");
+    while (count < 5)
+        pause();
+    is(setitimer(ITIMER_REAL, &off, &left), 0, "comes again and again, and is stopped");
+    is(left.it_interval.tv_usec, 2000, "and tells what it was");
+    is(alarm(100), 0, "no alarm was set");
+    ok(alarm(0) >= 99, "and it was the one of 100 seconds");
+}
+
+int main(void)
+{
+    test_handler();
+    test_mask();
+    test_suspend();
+    test_faults();
+    test_altstack();
+    test_stack_end();
+    test_default();
+    test_stop();
+    test_restart();
+    test_child();
+    test_alarm();
+    return tap_done();
+}
