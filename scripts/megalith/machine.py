@@ -126,8 +126,8 @@ class Machine:
         command += ["-m", f"size={settings.memory // 1024}k", "-smp", str(settings.cpus)]
         command += ["-kernel", str(settings.kernel), "-initrd", str(initrd)]
         command += ["-append", settings.command_line, "-no-reboot"]
-        # The interval clock ticks in virtual time: with --icount a run repeats exactly, and a host under load does not
-        # change what the guest sees.
+        # The interval clock ticks in virtual time: with --icount a run repeats exactly, and a
+        # host under load does not change what the guest sees.
         command += ["-rtc", "clock=vm"]
         for name, fd in zip(("com1", "com2", "control"), fds):
             command += ["-chardev", f"socket,id={name},fd={fd}"]

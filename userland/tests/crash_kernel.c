@@ -1,0 +1,33 @@
+/*
+ * Ends the system on purpose, so that a test can see what a person would see:
+ *
+ *     crash_kernel                a panic
+ *     crash_kernel --stack        a kernel stack run into its guard
+ *     crash_kernel --spin         a lock whose holder never lets go
+ *     crash_kernel --hang         a CPU stuck with its interrupts off
+ *     crash_kernel --unaligned    an unaligned access in kernel mode
+ *     crash_kernel --null         a reference through a null pointer in kernel mode
+ *
+ * Comes back only when the kernel refuses.
+ */
+#include <starlet.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const ways[] = {"--panic", "--stack",     "--spin",
+                                   "--hang",  "--unaligned", "--null"};
+
+int main(int argc, char **argv)
+{
+    const char *wanted = argc > 1 ? argv[1] : ways[0];
+    int way = 0;
+
+    while (strcmp(ways[way], wanted) != 0)
+        if (++way == (int)(sizeof(ways) / sizeof(ways[0]))) {
+            fprintf(stderr, "%s: there is no way of crashing called %s\n", argv[0], wanted);
+            return 2;
+        }
+    printf("crash_kernel: the kernel went on, condition %d\n",
+           mega$info(MEGA_INFO_CRASH, way, NULL, 0));
+    return 1;
+}
