@@ -24,45 +24,124 @@ void mutex_init(struct mutex *m, const char *name, enum mutex_rank rank)
     wait_queue_init(&m->queue, name);
 }
 
+/*
+ * The fast paths are leaf functions: a check that needs a closer look, or a mutex that is not to be
+ * had, ends in a jump to a function that does the whole call again, slowly.
+ */
+
 static bool rank_may_nest(unsigned rank) { return rank == MUTEX_ASPACE || rank == MUTEX_INODE; }
 
-static void __attribute__((cold, noinline)) check_failed(const struct mutex *m,
-                                                         const struct thread *t)
+/* A CPU that is not yet in the scheduler's hands boots at raised IPL. */
+static bool booting(void)
 {
+    return !((__atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) >> cpu_id()) & 1);
+}
+
+static void check_slowly(const struct mutex *m, const struct thread *t, bool rank)
+{
+    const struct mutex *top = t->held_mutexes ? t->held[t->held_mutexes - 1] : NULL;
+
     if (t->spin_top)
         panic("mutex %s taken with spinlock %s held, which was taken at %pS", m->name,
               t->spin_top->name, (void *)t->spin_top->taken_at);
+    if (ipl_get() != IPL_NONE && !booting())
+        panic("mutex %s taken at IPL %u", m->name, ipl_get());
     if (t->held_mutexes == MUTEXES_HELD_MAX)
         panic("thread %s holds %u mutexes (MUTEXES_HELD_MAX)", t->name, t->held_mutexes);
-    if (t->held_mutexes && t->held[t->held_mutexes - 1]->rank >= m->rank)
-        panic("mutex %s (rank %u) taken with %s (rank %u) held", m->name, m->rank,
-              t->held[t->held_mutexes - 1]->name, t->held[t->held_mutexes - 1]->rank);
-    /* A CPU that is not yet in the scheduler's hands boots at raised IPL. */
-    if (ipl_get() != IPL_NONE &&
-        (__atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) >> cpu_id()) & 1)
-        panic("mutex %s taken at IPL %u", m->name, ipl_get());
+    if (rank && top && (top->rank > m->rank || (top->rank == m->rank && !rank_may_nest(m->rank))))
+        panic("mutex %s (rank %u) taken with %s (rank %u) held", m->name, m->rank, top->name,
+              top->rank);
+    if (__atomic_load_n(&m->owner, __ATOMIC_RELAXED) == t)
+        panic("mutex %s taken twice by thread %s", m->name, t->name);
 }
 
-static inline void check(const struct mutex *m, const struct thread *t, bool rank)
+/* Nothing speaks against taking m. */
+static inline bool may_take(const struct mutex *m, const struct thread *t)
 {
     uint32_t n = t->held_mutexes;
 
-    if (unlikely(t->spin_top != NULL || n == MUTEXES_HELD_MAX || ipl_get() != IPL_NONE))
-        check_failed(m, t);
-    if (rank && n && unlikely(t->held[n - 1]->rank >= m->rank) &&
-        (t->held[n - 1]->rank > m->rank || !rank_may_nest(m->rank)))
-        check_failed(m, t);
+    return t->spin_top == NULL && ipl_get() == IPL_NONE &&
+           (n == 0 || (n < MUTEXES_HELD_MAX && t->held[n - 1]->rank < m->rank));
 }
 
 static inline void note_held(struct mutex *m, struct thread *t)
 {
-    t->held[t->held_mutexes++] = m;
-    __atomic_store_n(&m->locks, m->locks + 1,
-                     __ATOMIC_RELAXED); /* may lose one between readers: a statistic */
+    uint32_t n = t->held_mutexes;
+
+    t->held[n] = m;
+    t->held_mutexes = n + 1;
+    /* May lose one between readers: a statistic. */
+    __atomic_store_n(&m->locks, m->locks + 1, __ATOMIC_RELAXED);
 }
 
-static void __attribute__((noinline)) forget_inner(const struct mutex *m, struct thread *t)
+static void __attribute__((noinline)) lock_slowly(struct mutex *m)
 {
+    struct thread *t = thread_self();
+
+    check_slowly(m, t, true);
+    if (!mutex_word_try_lock(&m->state)) {
+        __atomic_fetch_add(&m->waits, 1, __ATOMIC_RELAXED);
+        mutex_word_lock_slow(&m->state, &m->queue);
+    }
+    __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
+    note_held(m, t);
+}
+
+void mutex_lock(struct mutex *m)
+{
+    struct thread *t = thread_self();
+    uint64_t open = 0;
+
+    if (unlikely(!may_take(m, t) || !mutex_word_cas(&m->state, &open, MUTEX_WRITER))) {
+        lock_slowly(m);
+        return;
+    }
+    __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
+    note_held(m, t);
+}
+
+bool mutex_try_lock(struct mutex *m)
+{
+    struct thread *t = thread_self();
+
+    if (!may_take(m, t))
+        check_slowly(m, t, false);
+    if (!mutex_word_try_lock(&m->state))
+        return false;
+    __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
+    note_held(m, t);
+    return true;
+}
+
+static void __attribute__((noinline)) lock_shared_slowly(struct mutex *m)
+{
+    struct thread *t = thread_self();
+
+    check_slowly(m, t, true);
+    if (!mutex_word_try_lock_shared(&m->state)) {
+        __atomic_fetch_add(&m->waits, 1, __ATOMIC_RELAXED);
+        mutex_word_lock_shared_slow(&m->state, &m->queue);
+    }
+    note_held(m, t);
+}
+
+void mutex_lock_shared(struct mutex *m)
+{
+    struct thread *t = thread_self();
+    uint64_t old = __atomic_load_n(&m->state, __ATOMIC_RELAXED);
+
+    if (unlikely(!may_take(m, t) || (old & (MUTEX_WRITER | MUTEX_WAITERS)) ||
+                 !mutex_word_cas(&m->state, &old, old + MUTEX_READER))) {
+        lock_shared_slowly(m);
+        return;
+    }
+    note_held(m, t);
+}
+
+/* Take m out of the list of what the current thread holds. */
+static void forget_slowly(const struct mutex *m)
+{
+    struct thread *t = thread_self();
     uint32_t i = t->held_mutexes;
 
     while (i > 0 && t->held[i - 1] != m)
@@ -74,42 +153,21 @@ static void __attribute__((noinline)) forget_inner(const struct mutex *m, struct
         t->held[i] = t->held[i + 1];
 }
 
-static inline void forget(const struct mutex *m, struct thread *t)
+static inline bool is_last_held(const struct mutex *m, const struct thread *t)
 {
     uint32_t n = t->held_mutexes;
 
-    if (likely(n && t->held[n - 1] == m))
-        t->held_mutexes = n - 1;
-    else
-        forget_inner(m, t);
+    return n != 0 && t->held[n - 1] == m;
 }
 
-void mutex_lock(struct mutex *m)
+static void __attribute__((noinline)) unlock_slowly(struct mutex *m)
 {
-    struct thread *t = thread_self();
-    uint64_t open = 0;
-
-    check(m, t, true);
-    if (unlikely(!mutex_word_cas(&m->state, &open, MUTEX_WRITER))) {
-        if (__atomic_load_n(&m->owner, __ATOMIC_RELAXED) == t)
-            panic("mutex %s taken twice by thread %s", m->name, t->name);
-        __atomic_fetch_add(&m->waits, 1, __ATOMIC_RELAXED);
-        mutex_word_lock_slow(&m->state, &m->queue);
-    }
-    __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
-    note_held(m, t);
-}
-
-bool mutex_try_lock(struct mutex *m)
-{
-    struct thread *t = thread_self();
-
-    check(m, t, false);
-    if (!mutex_word_try_lock(&m->state))
-        return false;
-    __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
-    note_held(m, t);
-    return true;
+    if (!mutex_held(m))
+        panic("mutex %s released by thread %s, which does not hold it", m->name,
+              thread_self()->name);
+    forget_slowly(m);
+    __atomic_store_n(&m->owner, NULL, __ATOMIC_RELAXED);
+    mutex_word_unlock(&m->state, &m->queue);
 }
 
 void mutex_unlock(struct mutex *m)
@@ -117,31 +175,36 @@ void mutex_unlock(struct mutex *m)
     struct thread *t = thread_self();
     uint64_t only_writer = MUTEX_WRITER;
 
-    if (unlikely(!mutex_held(m)))
-        panic("mutex %s released by thread %s, which does not hold it", m->name, t->name);
-    forget(m, t);
+    if (unlikely(!is_last_held(m, t) || __atomic_load_n(&m->owner, __ATOMIC_RELAXED) != t)) {
+        unlock_slowly(m);
+        return;
+    }
+    /* The owner goes first: once the word is open, the next one writes its own. */
     __atomic_store_n(&m->owner, NULL, __ATOMIC_RELAXED);
+    t->held_mutexes--;
     if (unlikely(!__atomic_compare_exchange_n(&m->state, &only_writer, 0, false, __ATOMIC_RELEASE,
                                               __ATOMIC_RELAXED)))
         mutex_word_unlock(&m->state, &m->queue);
 }
 
-void mutex_lock_shared(struct mutex *m)
+static void __attribute__((noinline)) unlock_shared_slowly(struct mutex *m)
 {
-    struct thread *t = thread_self();
-
-    check(m, t, true);
-    if (unlikely(!mutex_word_try_lock_shared(&m->state))) {
-        __atomic_fetch_add(&m->waits, 1, __ATOMIC_RELAXED);
-        mutex_word_lock_shared_slow(&m->state, &m->queue);
-    }
-    note_held(m, t);
+    forget_slowly(m);
+    mutex_word_unlock_shared(&m->state, &m->queue);
 }
 
 void mutex_unlock_shared(struct mutex *m)
 {
-    forget(m, thread_self());
-    mutex_word_unlock_shared(&m->state, &m->queue);
+    struct thread *t = thread_self();
+    uint64_t old = __atomic_load_n(&m->state, __ATOMIC_RELAXED);
+
+    if (unlikely(!is_last_held(m, t) || (old & MUTEX_WAITERS) ||
+                 !__atomic_compare_exchange_n(&m->state, &old, old - MUTEX_READER, false,
+                                              __ATOMIC_RELEASE, __ATOMIC_RELAXED))) {
+        unlock_shared_slowly(m);
+        return;
+    }
+    t->held_mutexes--;
 }
 
 bool mutex_held(const struct mutex *m)

@@ -35,22 +35,13 @@
 #include "arch/alpha/hw/switch.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
-#include "kernel/base/string.h"
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
 
-#define BALANCE_TICKS \
-    64 /* 62 ms: a thread that waits behind another is moved before six slices have passed */
-
 #define EXIT_RESCHED 1ul /* bit of hw.syscall_exit: leave for user mode by way of the scheduler */
 
 struct runq runqs[MAX_CPUS];
-
-static inline struct thread *thread_of_link(const struct list *l)
-{
-    return container_of(l, struct thread, run_link);
-}
 
 struct runq *runq_lock_of(struct thread *t)
 {
@@ -64,11 +55,9 @@ struct runq *runq_lock_of(struct thread *t)
     }
 }
 
-static inline unsigned runq_cpu(const struct runq *rq) { return (unsigned)(rq - runqs); }
-
 /* Have the CPU of rq (locked) look for a better thread soon: on its next way to IPL 0 or to user
  * mode. */
-static void runq_kick(struct runq *rq)
+void runq_kick(struct runq *rq)
 {
     struct cpu *c = &cpus[runq_cpu(rq)];
 
@@ -88,17 +77,6 @@ static inline void runq_add(struct runq *rq, struct thread *t)
     prioq_add_tail(&rq->ready, &t->run_link, t->prio);
     if (t->prio > rq->current->prio)
         runq_kick(rq);
-}
-
-static inline void runq_take(struct runq *rq, struct thread *t)
-{
-    prioq_remove(&rq->ready, &t->run_link, t->prio);
-    t->queued = 0;
-}
-
-static inline bool cpu_is_idle(unsigned i)
-{
-    return __atomic_load_n(&cpus[i].idle, __ATOMIC_RELAXED) != 0;
 }
 
 /* A better CPU for t than its last one, or that. A hint: all it reads may change. */
@@ -128,7 +106,7 @@ static unsigned choose_cpu(const struct thread *t, unsigned last)
 
 /* t, RUNNABLE and on no queue, is in this CPU's hands (no run queue locked): put it on the queue
    that it belongs to, or, where its affinity has changed meanwhile, to another. */
-static void runq_deliver(struct thread *t)
+void runq_deliver(struct thread *t)
 {
     for (;;) {
         struct runq *rq = runq_lock_of(t);
@@ -206,14 +184,6 @@ void thread_interrupt(struct thread *t)
 }
 
 /* ---- the switch ---- */
-
-static inline void account(struct thread *t, uint32_t cycles)
-{
-    uint64_t ns = (uint64_t)(cycles - t->start_cycles) * CLOCK_CYCLE_NS;
-
-    __atomic_store_n(&t->run_ns, t->run_ns + ns, __ATOMIC_RELAXED);
-    t->start_cycles = cycles;
-}
 
 /* What became of the thread that left, where that is out of the ordinary. rq is locked. */
 static void __attribute__((noinline)) after_switch(struct runq *rq, struct thread *from)
@@ -439,242 +409,5 @@ void thread_set_root(struct thread *t, uint64_t root_pfn, cpumask_t *mask)
     context_load_root(root_pfn);
     if (old && old != mask)
         __atomic_fetch_and(old, ~bit, __ATOMIC_ACQ_REL);
-    ipl_restore(ipl);
-}
-
-/* ---- balance ---- */
-
-static bool may_run_on(const struct list *l, uint64_t cpu)
-{
-    return (thread_of_link(l)->affinity >> cpu) & 1;
-}
-
-/* Take one ready thread of another CPU to this one. IPL_CLOCK, no lock. */
-static bool steal_from(unsigned victim, unsigned self)
-{
-    struct runq *rq = &runqs[victim];
-    struct list *l;
-    struct thread *t = NULL;
-
-    spin_lock_at_ipl(&rq->lock);
-    l = prioq_find(&rq->ready, may_run_on, self);
-    if (l) {
-        t = thread_of_link(l);
-        runq_take(rq, t);
-        __atomic_store_n(&t->last_cpu, self, __ATOMIC_RELAXED);
-    }
-    spin_unlock_at_ipl(&rq->lock);
-    if (t)
-        runq_deliver(t);
-    return t != NULL;
-}
-
-static uint32_t load_of(unsigned i)
-{
-    return __atomic_load_n(&runqs[i].ready.count, __ATOMIC_RELAXED) + !cpu_is_idle(i);
-}
-
-/* The online CPU with the most ready threads, at least `least` of them in all; MAX_CPUS when there
- * is none. */
-static unsigned busiest(unsigned self, uint32_t least)
-{
-    cpumask_t m = __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) & ~(1ul << self);
-    unsigned best = MAX_CPUS;
-
-    for (; m; m &= m - 1) {
-        unsigned i = bit_lowest(m);
-        uint32_t load = load_of(i);
-
-        if (load >= least && __atomic_load_n(&runqs[i].ready.bitmap, __ATOMIC_RELAXED) != 0) {
-            best = i;
-            least = load + 1;
-        }
-    }
-    return best;
-}
-
-/* A thread moves only where that makes the loads more equal, so that it does not come back at the
- * next look. */
-static void balance(unsigned self)
-{
-    unsigned victim = busiest(self, load_of(self) + 2);
-
-    if (victim < MAX_CPUS && steal_from(victim, self))
-        runqs[self].balanced++;
-}
-
-static bool idle_steal(unsigned self)
-{
-    unsigned victim = busiest(self, 2);
-
-    if (victim == MAX_CPUS || !steal_from(victim, self))
-        return false;
-    runqs[self].steals++;
-    return true;
-}
-
-/*
- * Idle. WTINT stops the CPU until an interrupt is pending, also one that the IPL blocks (QEMU 7.2:
- * alpha_cpu_has_work looks at what is requested, not at the IPL; on a chip a WTINT that missed one
- * would end at the next clock tick). So no wake-up is lost: who gives this CPU a thread puts it on
- * the queue, sets resched and then sends an interrupt. We block interrupts, then look at both. If
- * we see nothing, the interrupt comes after our look, is held pending, and WTINT returns at once.
- */
-void sched_idle_loop(void)
-{
-    unsigned self = cpu_id(); /* the idle thread does not move */
-    struct runq *rq = &runqs[self];
-
-    for (;;) {
-        ipl_set(IPL_CLOCK);
-        if (rq->ready.bitmap == 0)
-            idle_steal(self);
-        ipl_set(IPL_IPI);
-        if (!__atomic_load_n(&cpus[self].resched, __ATOMIC_ACQUIRE) &&
-            __atomic_load_n(&rq->ready.bitmap, __ATOMIC_ACQUIRE) == 0)
-            pal_wtint(0);
-        ipl_restore(IPL_NONE);
-    }
-}
-
-/* ---- the clock ---- */
-
-/* A tick of the current thread's slice; the queue is locked only when the slice has ended and
- * somebody waits. */
-static void slice_tick(struct runq *rq, struct thread *t)
-{
-    if (t == rq->idle)
-        return;
-    if (t->slice > 0 && --t->slice > 0)
-        return;
-    if (__atomic_load_n(&rq->ready.bitmap, __ATOMIC_RELAXED) >> t->prio == 0) {
-        t->slice = SLICE_TICKS;
-        return;
-    }
-    spin_lock_at_ipl(&rq->lock);
-    runq_kick(rq);
-    spin_unlock_at_ipl(&rq->lock);
-}
-
-/* The interval clock and the alarm come by the same interrupt, so a tick is told by its time:
-   within half an interval of when it is due. Nothing drifts: the due time advances by whole
-   intervals. */
-static bool is_tick(struct runq *rq, uint64_t now_ns)
-{
-    if (now_ns + CLOCK_TICK_NS / 2 < rq->next_tick_ns)
-        return false;
-    rq->next_tick_ns += CLOCK_TICK_NS;
-    if (rq->next_tick_ns < now_ns)
-        rq->next_tick_ns = now_ns + CLOCK_TICK_NS;
-    return true;
-}
-
-void sched_clock_tick(bool user)
-{
-    struct runq *rq = runq_self();
-    struct thread *t = thread_self();
-    unsigned self = runq_cpu(rq);
-    uint64_t now;
-
-    if (rq->current == NULL)
-        return; /* the clock ticks before the scheduler stands */
-    now = clock_ns();
-    timer_run(now);
-    if (!is_tick(rq, now))
-        return;
-    __atomic_store_n(&rq->ticks, rq->ticks + 1, __ATOMIC_RELEASE);
-    account(t, clock_cycles());
-    if (user) {
-        __atomic_store_n(&t->user_ns, t->user_ns + CLOCK_TICK_NS, __ATOMIC_RELAXED);
-        __atomic_store_n(&rq->user_ns, rq->user_ns + CLOCK_TICK_NS, __ATOMIC_RELAXED);
-    }
-    slice_tick(rq, t);
-    if (cpu_count > 1) {
-        if (rq->ticks % BALANCE_TICKS == self * (BALANCE_TICKS / MAX_CPUS))
-            balance(self);
-        watchdog_tick(now);
-    }
-    thread_reaper_tick();
-}
-
-/* ---- boot ---- */
-
-/* Both flags are set by the sender: the interrupt itself is the message. */
-static void ipi_reschedule(void) {}
-
-static void runq_boot(unsigned cpu, struct thread *current, struct thread *idle)
-{
-    struct runq *rq = &runqs[cpu];
-
-    rq->current = current;
-    rq->idle = idle;
-    rq->online_ns = clock_ns();
-    rq->next_tick_ns = rq->online_ns + CLOCK_TICK_NS;
-    current->state = THREAD_RUNNING;
-    current->start_cycles = clock_cycles();
-    cpus[cpu].idle = current == idle;
-}
-
-static void idle_main(void *arg)
-{
-    (void)arg;
-    sched_idle_loop();
-}
-
-void sched_boot(void)
-{
-    struct thread *boot = thread_self(), *idle;
-
-    for (unsigned i = 0; i < MAX_CPUS; i++) {
-        spin_init(&runqs[i].lock, "run queue", RANK_SCHED, IPL_CLOCK);
-        prioq_init(&runqs[i].ready);
-    }
-    timer_boot();
-    ipi_boot();
-    ipi_register(IPI_RESCHEDULE, ipi_reschedule);
-    thread_init_static(boot, "boot", PRIO_NORMAL, ~0ul);
-    idle = thread_create_on("idle 0", idle_main, NULL, PRIO_IDLE, 1);
-    if (idle == NULL)
-        panic("no memory for the first idle thread");
-    idle->state = THREAD_RUNNABLE;
-    runq_boot(0, boot, idle);
-    thread_boot();
-    __atomic_fetch_or(&cpu_online_mask, 1, __ATOMIC_RELEASE);
-}
-
-void sched_secondary_start(void)
-{
-    struct thread *self = thread_self();
-    unsigned cpu = cpu_id();
-    char name[] = "idle 0";
-
-    name[sizeof(name) - 2] = (char)('0' + cpu);
-    thread_init_static(self, name, PRIO_IDLE, 1ul << cpu);
-    self->root_pfn = self->hw.pcb.ptbr;
-    runq_boot(cpu, self, self);
-    __atomic_fetch_or(&cpu_online_mask, 1ul << cpu, __ATOMIC_ACQ_REL);
-    __atomic_store_n(&cpus[cpu].online, 1, __ATOMIC_RELEASE);
-    sched_idle_loop();
-}
-
-void sched_cpu_stats(unsigned i, struct sched_cpu_stats *s)
-{
-    ipl_t ipl = ipl_raise(IPL_CLOCK);
-    struct runq *rq = &runqs[i];
-
-    spin_lock_at_ipl(&rq->lock);
-    s->idle_ns = thread_cpu_ns(rq->idle);
-    s->busy_ns = clock_ns() - rq->online_ns - s->idle_ns;
-    s->user_ns = rq->user_ns;
-    s->switches = rq->switches;
-    s->ticks = rq->ticks;
-    s->ipis = rq->ipis;
-    s->steals = rq->steals;
-    s->balanced = rq->balanced;
-    s->ready = rq->ready.count;
-    s->current_process = rq->current->process;
-    str_copy(s->current_name, rq->current->name, sizeof(s->current_name));
-    s->idle = rq->current == rq->idle;
-    spin_unlock_at_ipl(&rq->lock);
     ipl_restore(ipl);
 }

@@ -37,12 +37,43 @@ extern struct runq runqs[MAX_CPUS];
 
 static inline struct runq *runq_self(void) { return &runqs[cpu_id()]; }
 
+static inline struct thread *thread_of_link(const struct list *l)
+{
+    return container_of(l, struct thread, run_link);
+}
+
+static inline unsigned runq_cpu(const struct runq *rq) { return (unsigned)(rq - runqs); }
+static inline void runq_take(struct runq *rq, struct thread *t)
+{
+    prioq_remove(&rq->ready, &t->run_link, t->prio);
+    t->queued = 0;
+}
+
+static inline bool cpu_is_idle(unsigned i)
+{
+    return __atomic_load_n(&cpus[i].idle, __ATOMIC_RELAXED) != 0;
+}
+
+static inline void account(struct thread *t, uint32_t cycles)
+{
+    uint64_t ns = (uint64_t)(cycles - t->start_cycles) * CLOCK_CYCLE_NS;
+
+    __atomic_store_n(&t->run_ns, t->run_ns + ns, __ATOMIC_RELAXED);
+    t->start_cycles = cycles;
+}
+
 /* Lock the run queue that t belongs to. IPL_CLOCK or, by the first form, below. */
 struct runq *runq_lock_of(struct thread *t);
 
 /* Sleep, with the own run queue's lock held, until thread_wake_locked(); returns with it released,
  * at IPL_CLOCK. */
 void sched_block_locked(struct runq *rq);
+/* Have the CPU of rq (locked) look for a better thread soon: on its next way to IPL 0 or to user
+   mode. */
+void runq_kick(struct runq *rq);
+/* t, RUNNABLE and on no queue, is in this CPU's hands (no run queue locked): put it on the queue
+   that it belongs to. IPL_CLOCK. */
+void runq_deliver(struct thread *t);
 /* Make t runnable if it waits. Locks t's run queue. If clear is not NULL, *clear becomes NULL under
    that lock, first. IPL_CLOCK, locks below RANK_SCHED. After it t may be gone. */
 void sched_wake(struct thread *t, struct wait_queue **clear);
@@ -52,6 +83,9 @@ void sched_enqueue_new(struct thread *t);
 /* The rest of thread_exit(). */
 void sched_exit_current(void) __attribute__((noreturn));
 void sched_idle_loop(void) __attribute__((noreturn));
+
+/* idle.c: from the clock tick, every BALANCE_TICKS. IPL_CLOCK, no lock. */
+void sched_balance(unsigned self);
 
 /* thread.c */
 void thread_boot(void);

@@ -30,8 +30,6 @@
 #define SPINS_PER_CLOCK 4096u /* rounds of the wait loop between two looks at the clock */
 #define SAMPLE_MASK     63u   /* hold time is measured for one acquisition in 64 */
 
-static uint64_t caller(void *pc) { return (uint64_t)pc; }
-
 void spin_init(struct spinlock *l, const char *name, enum spin_rank rank, ipl_t ipl)
 {
     *l = (struct spinlock)SPINLOCK_INIT(name, rank, ipl);
@@ -88,38 +86,96 @@ static void __attribute__((noinline)) spin_wait(struct spinlock *l, uint32_t tic
     l->spins++;
 }
 
-static inline void acquire(struct spinlock *l, uint64_t pc)
+/* The fast paths below are leaf functions: what is rare ends in one of these, by a jump. */
+
+static void note_taken(struct spinlock *l, struct thread *t, uint64_t pc)
 {
-    struct thread *t = thread_self();
-    struct spinlock *top = t->spin_top;
-
-    if (top != NULL && top->rank >= l->rank && (top->rank > l->rank || !(l->flags & SPIN_NESTS)))
-        rank_broken(l, top);
-
-    uint32_t ticket = __atomic_fetch_add(&l->next, 1, __ATOMIC_ACQUIRE);
-
-    if (unlikely(__atomic_load_n(&l->serving, __ATOMIC_ACQUIRE) != ticket))
-        spin_wait(l, ticket);
     __atomic_store_n(&l->holder, t, __ATOMIC_RELAXED);
-    l->below = top;
+    l->below = t->spin_top;
     t->spin_top = l;
     l->taken_at = pc;
+}
+
+/* The lock is taken, and this acquisition is a sample. */
+static ipl_t __attribute__((noinline)) begin_sample(struct spinlock *l, ipl_t old)
+{
+    l->hold_start = clock_ns();
+    return old;
+}
+
+/* Others are before us. */
+static ipl_t __attribute__((noinline)) lock_wait(struct spinlock *l, uint32_t ticket, ipl_t old,
+                                                 uint64_t pc)
+{
+    spin_wait(l, ticket);
+    note_taken(l, thread_self(), pc);
+    l->acquisitions++;
+    return old;
+}
+
+/* A check needs a closer look, and may fail. */
+static ipl_t __attribute__((noinline)) lock_checked(struct spinlock *l, ipl_t old, uint64_t pc)
+{
+    const struct spinlock *top = thread_self()->spin_top;
+
+    if (old > l->ipl)
+        ipl_broken(l, old);
+    if (top && (top->rank > l->rank || (top->rank == l->rank && !(l->flags & SPIN_NESTS))))
+        rank_broken(l, top);
+    return lock_wait(l, __atomic_fetch_add(&l->next, 1, __ATOMIC_RELAXED), old, pc);
+}
+
+/*
+ * The ticket's draw needs no order of its own: serving never passes next, so if it shows our ticket
+ * it does so since the draw, wherever the load is done; and that load acquires.
+ */
+static inline ipl_t take(struct spinlock *l, struct thread *t, ipl_t old, uint64_t pc)
+{
+    uint32_t ticket = __atomic_fetch_add(&l->next, 1, __ATOMIC_RELAXED);
+
+    if (unlikely(__atomic_load_n(&l->serving, __ATOMIC_ACQUIRE) != ticket))
+        return lock_wait(l, ticket, old, pc);
+    note_taken(l, t, pc);
     if (unlikely((++l->acquisitions & SAMPLE_MASK) == 0))
-        l->hold_start = clock_ns();
+        return begin_sample(l, old);
+    return old;
 }
 
-static void __attribute__((cold, noinline)) end_sample(struct spinlock *l)
+static inline bool rank_rises(const struct spinlock *l, const struct thread *t)
 {
-    uint64_t held = clock_ns() - l->hold_start;
-
-    l->hold_start = 0;
-    if (held > l->longest_hold_ns)
-        l->longest_hold_ns = held;
+    return t->spin_top == NULL || t->spin_top->rank < l->rank;
 }
 
-/* l is not the innermost: find it in the chain. */
-static void __attribute__((noinline)) release_out_of_order(struct thread *t, struct spinlock *l)
+ipl_t spin_lock(struct spinlock *l)
 {
+    struct thread *t = thread_self();
+    ipl_t old = ipl_set(l->ipl);
+
+    if (unlikely(old > l->ipl || !rank_rises(l, t)))
+        return lock_checked(l, old, (uint64_t)__builtin_return_address(0));
+    return take(l, t, old, (uint64_t)__builtin_return_address(0));
+}
+
+void spin_lock_at_ipl(struct spinlock *l)
+{
+    struct thread *t = thread_self();
+    ipl_t now = ipl_get();
+
+    if (unlikely(now < l->ipl)) {
+        ipl_broken(l, now);
+        return;
+    }
+    if (unlikely(!rank_rises(l, t))) {
+        lock_checked(l, l->ipl, (uint64_t)__builtin_return_address(0));
+        return;
+    }
+    take(l, t, now, (uint64_t)__builtin_return_address(0));
+}
+
+/* l is not the innermost (locks may be released in any order), or not held at all, or a sample. */
+static void __attribute__((noinline)) release_checked(struct spinlock *l)
+{
+    struct thread *t = thread_self();
     struct spinlock **p = &t->spin_top;
 
     if (__atomic_load_n(&l->holder, __ATOMIC_RELAXED) != t) {
@@ -130,46 +186,72 @@ static void __attribute__((noinline)) release_out_of_order(struct thread *t, str
     while (*p != l)
         p = &(*p)->below;
     *p = l->below;
-}
+    if (l->hold_start != 0) {
+        uint64_t held = clock_ns() - l->hold_start;
 
-static inline void release(struct spinlock *l)
-{
-    struct thread *t = thread_self();
-
-    if (likely(t->spin_top == l))
-        t->spin_top = l->below;
-    else
-        release_out_of_order(t, l);
-    if (unlikely(l->hold_start != 0))
-        end_sample(l);
+        l->hold_start = 0;
+        if (held > l->longest_hold_ns)
+            l->longest_hold_ns = held;
+    }
     __atomic_store_n(&l->holder, NULL, __ATOMIC_RELAXED);
     __atomic_store_n(&l->serving, l->serving + 1, __ATOMIC_RELEASE);
 }
 
-ipl_t spin_lock(struct spinlock *l)
+static void __attribute__((noinline)) unlock_checked(struct spinlock *l, ipl_t ipl)
 {
-    ipl_t old = ipl_set(l->ipl);
-
-    if (unlikely(old > l->ipl))
-        ipl_broken(l, old);
-    acquire(l, caller(__builtin_return_address(0)));
-    return old;
-}
-
-void spin_unlock(struct spinlock *l, ipl_t ipl)
-{
-    release(l);
+    release_checked(l);
     ipl_restore(ipl);
 }
 
-void spin_lock_at_ipl(struct spinlock *l)
+static inline bool plain(const struct spinlock *l, const struct thread *t)
 {
-    if (unlikely(ipl_get() < l->ipl))
-        ipl_broken(l, ipl_get());
-    acquire(l, caller(__builtin_return_address(0)));
+    return t->spin_top == l && l->hold_start == 0;
 }
 
-void spin_unlock_at_ipl(struct spinlock *l) { release(l); }
+static inline void release(struct spinlock *l, struct thread *t)
+{
+    t->spin_top = l->below;
+    __atomic_store_n(&l->holder, NULL, __ATOMIC_RELAXED);
+    __atomic_store_n(&l->serving, l->serving + 1, __ATOMIC_RELEASE);
+}
+
+/*
+ * A reschedule asked for at raised IPL by this CPU itself is only noticed here; one asked for by an
+ * interrupt is noticed on that interrupt's way out. If this thread is moved to another CPU right
+ * after the IPL has dropped, it was just rescheduled, and what is then read of the old or the new
+ * CPU costs at most one call for nothing.
+ */
+static inline void restore(ipl_t old)
+{
+    ipl_set(old);
+    if (old == IPL_NONE && unlikely(__atomic_load_n(&current_hw->cpu->resched, __ATOMIC_RELAXED)))
+        sched_preempt();
+}
+
+void ipl_restore(ipl_t old) { restore(old); }
+
+void spin_unlock(struct spinlock *l, ipl_t ipl)
+{
+    struct thread *t = thread_self();
+
+    if (unlikely(!plain(l, t))) {
+        unlock_checked(l, ipl);
+        return;
+    }
+    release(l, t);
+    restore(ipl);
+}
+
+void spin_unlock_at_ipl(struct spinlock *l)
+{
+    struct thread *t = thread_self();
+
+    if (unlikely(!plain(l, t))) {
+        release_checked(l);
+        return;
+    }
+    release(l, t);
+}
 
 bool spin_held(const struct spinlock *l)
 {
@@ -183,17 +265,4 @@ unsigned spin_depth(void)
     for (const struct spinlock *l = thread_self()->spin_top; l; l = l->below)
         n++;
     return n;
-}
-
-/*
- * A reschedule asked for at raised IPL by this CPU itself is only noticed here; one asked for by an
- * interrupt is noticed on that interrupt's way out. If this thread is moved to another CPU right
- * after the IPL has dropped, it was just rescheduled, and what is then read of the old or the new
- * CPU costs at most one call for nothing.
- */
-void ipl_restore(ipl_t old)
-{
-    ipl_set(old);
-    if (old == IPL_NONE && unlikely(__atomic_load_n(&current_hw->cpu->resched, __ATOMIC_RELAXED)))
-        sched_preempt();
 }

@@ -1,0 +1,152 @@
+/*
+ * The clock interrupt, how the scheduler comes up on each CPU, and what it counts.
+ */
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/string.h"
+#include "kernel/sched/ipi.h"
+#include "kernel/sched/sched_private.h"
+#include "kernel/sched/timer.h"
+
+#define BALANCE_TICKS \
+    64 /* 62 ms: a thread that waits behind another is moved before six slices have passed */
+
+/* A tick of the current thread's slice; the queue is locked only when the slice has ended and
+ * somebody waits. */
+static void slice_tick(struct runq *rq, struct thread *t)
+{
+    if (t == rq->idle)
+        return;
+    if (t->slice > 0 && --t->slice > 0)
+        return;
+    if (__atomic_load_n(&rq->ready.bitmap, __ATOMIC_RELAXED) >> t->prio == 0) {
+        t->slice = SLICE_TICKS;
+        return;
+    }
+    spin_lock_at_ipl(&rq->lock);
+    runq_kick(rq);
+    spin_unlock_at_ipl(&rq->lock);
+}
+
+/* The interval clock and the alarm come by the same interrupt, so a tick is told by its time:
+   within half an interval of when it is due. Nothing drifts: the due time advances by whole
+   intervals. */
+static bool is_tick(struct runq *rq, uint64_t now_ns)
+{
+    if (now_ns + CLOCK_TICK_NS / 2 < rq->next_tick_ns)
+        return false;
+    rq->next_tick_ns += CLOCK_TICK_NS;
+    if (rq->next_tick_ns < now_ns)
+        rq->next_tick_ns = now_ns + CLOCK_TICK_NS;
+    return true;
+}
+
+void sched_clock_tick(bool user)
+{
+    struct runq *rq = runq_self();
+    struct thread *t = thread_self();
+    unsigned self = runq_cpu(rq);
+    uint64_t now;
+
+    if (rq->current == NULL)
+        return; /* the clock ticks before the scheduler stands */
+    now = clock_ns();
+    timer_run(now);
+    if (!is_tick(rq, now))
+        return;
+    __atomic_store_n(&rq->ticks, rq->ticks + 1, __ATOMIC_RELEASE);
+    account(t, clock_cycles());
+    if (user) {
+        __atomic_store_n(&t->user_ns, t->user_ns + CLOCK_TICK_NS, __ATOMIC_RELAXED);
+        __atomic_store_n(&rq->user_ns, rq->user_ns + CLOCK_TICK_NS, __ATOMIC_RELAXED);
+    }
+    slice_tick(rq, t);
+    if (cpu_count > 1) {
+        if (rq->ticks % BALANCE_TICKS == self * (BALANCE_TICKS / MAX_CPUS))
+            sched_balance(self);
+        watchdog_tick(now);
+    }
+    thread_reaper_tick();
+}
+
+/* ---- boot ---- */
+
+/* Both flags are set by the sender: the interrupt itself is the message. */
+static void ipi_reschedule(void) {}
+
+static void runq_boot(unsigned cpu, struct thread *current, struct thread *idle)
+{
+    struct runq *rq = &runqs[cpu];
+
+    rq->current = current;
+    rq->idle = idle;
+    rq->online_ns = clock_ns();
+    rq->next_tick_ns = rq->online_ns + CLOCK_TICK_NS;
+    current->state = THREAD_RUNNING;
+    current->start_cycles = clock_cycles();
+    cpus[cpu].idle = current == idle;
+}
+
+static void idle_main(void *arg)
+{
+    (void)arg;
+    sched_idle_loop();
+}
+
+void sched_boot(void)
+{
+    struct thread *boot = thread_self(), *idle;
+
+    for (unsigned i = 0; i < MAX_CPUS; i++) {
+        spin_init(&runqs[i].lock, "run queue", RANK_SCHED, IPL_CLOCK);
+        prioq_init(&runqs[i].ready);
+    }
+    timer_boot();
+    ipi_boot();
+    ipi_register(IPI_RESCHEDULE, ipi_reschedule);
+    thread_init_static(boot, "boot", PRIO_NORMAL, ~0ul);
+    idle = thread_create_on("idle 0", idle_main, NULL, PRIO_IDLE, 1);
+    if (idle == NULL)
+        panic("no memory for the first idle thread");
+    idle->state = THREAD_RUNNABLE;
+    runq_boot(0, boot, idle);
+    thread_boot();
+    __atomic_fetch_or(&cpu_online_mask, 1, __ATOMIC_RELEASE);
+}
+
+void sched_secondary_start(void)
+{
+    struct thread *self = thread_self();
+    unsigned cpu = cpu_id();
+    char name[] = "idle 0";
+
+    name[sizeof(name) - 2] = (char)('0' + cpu);
+    thread_init_static(self, name, PRIO_IDLE, 1ul << cpu);
+    self->root_pfn = self->hw.pcb.ptbr;
+    runq_boot(cpu, self, self);
+    __atomic_fetch_or(&cpu_online_mask, 1ul << cpu, __ATOMIC_ACQ_REL);
+    __atomic_store_n(&cpus[cpu].online, 1, __ATOMIC_RELEASE);
+    sched_idle_loop();
+}
+
+void sched_cpu_stats(unsigned i, struct sched_cpu_stats *s)
+{
+    ipl_t ipl = ipl_raise(IPL_CLOCK);
+    struct runq *rq = &runqs[i];
+
+    spin_lock_at_ipl(&rq->lock);
+    s->idle_ns = thread_cpu_ns(rq->idle);
+    s->busy_ns = clock_ns() - rq->online_ns - s->idle_ns;
+    s->user_ns = rq->user_ns;
+    s->switches = rq->switches;
+    s->ticks = rq->ticks;
+    s->ipis = rq->ipis;
+    s->steals = rq->steals;
+    s->balanced = rq->balanced;
+    s->ready = rq->ready.count;
+    s->current_process = rq->current->process;
+    str_copy(s->current_name, rq->current->name, sizeof(s->current_name));
+    s->idle = rq->current == rq->idle;
+    spin_unlock_at_ipl(&rq->lock);
+    ipl_restore(ipl);
+}
