@@ -37,7 +37,7 @@ KCFLAGS := -std=gnu11 -O2 -g -mcpu=ev67 -ffreestanding -fno-pic -mno-fp-regs -ms
 	-ffixed-8 -fno-common -fno-strict-aliasing -fasynchronous-unwind-tables -msmall-text -fstack-check \
 	$(WARNINGS) -Wframe-larger-than=1024
 KCPPFLAGS := -I. -I$(B)/gen -D__MEGALITH_KERNEL__
-KLDFLAGS := -Wl,--unresolved-symbols=ignore-all -nostdlib -static -Wl,--no-relax -Wl,--build-id=none -Wl,-z,max-page-size=8192 \
+KLDFLAGS := -nostdlib -static -Wl,--no-relax -Wl,--build-id=none -Wl,-z,max-page-size=8192 \
 	-Wl,--eh-frame-hdr -Wl,-z,noexecstack -Wl,--no-warn-rwx-segments
 
 UCFLAGS := -std=gnu11 -O2 -g -mcpu=ev67 $(WARNINGS)

@@ -3,8 +3,8 @@
  * the result that scripts/run passes on.
  */
 #include "arch/alpha/clipper/channel.h"
+#include "arch/alpha/clipper/power.h"
 #include "arch/alpha/hw/fp.h"
-#include "arch/alpha/hw/pal.h"
 #include "arch/alpha/hw/switch.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
@@ -37,9 +37,7 @@ void process_first_ended(uint32_t status)
     record[0] = status & 0x7F ? RESULT_SIGNAL : first.command ? RESULT_EXIT : RESULT_SHUTDOWN;
     memcpy(record + 1, &value, sizeof(value));
     stream_send_record(CHANNEL_RESULT, record, sizeof(record));
-    pal_halt(); /* powers the machine off */
-    for (;;)
-        ;
+    power_off();
 }
 
 static void __attribute__((noreturn)) cannot_start(int err)
