@@ -17,7 +17,7 @@
 
 #define REG_RA          26
 #define REG_SP          30
-#define REGISTER_SETS 2 /* interrupted contexts whose registers are shown */
+#define REGISTER_SETS   2  /* interrupted contexts whose registers are shown */
 #define BACKTRACE_LINES 40 /* a screen; recursion is folded into a line */
 
 extern const char _kernel_start[], _end[], _text_start[], _text_end[];

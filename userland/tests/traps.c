@@ -143,7 +143,7 @@ static void test_floating_point(void)
 static volatile sig_atomic_t got_signal, got_code;
 static void *volatile got_address;
 
-static void catch(int sig, siginfo_t *info, void *context)
+static void catch (int sig, siginfo_t *info, void *context)
 {
     ucontext_t *u = context;
 

@@ -6,7 +6,7 @@
 #include "arch/alpha/hw/thread_hw.h"
 
 #define HWRPB_BOOT_VA     0x10000000UL /* mapped by the console's page tables only at entry */
-#define HWRPB_ID          0x4857525042000000UL /* "HWRPB", as QEMU 7.2 has it: from the top byte down */
+#define HWRPB_ID          0x4857525042000000UL /* "HWRPB" from the top byte down: QEMU 7.2 */
 #define BOOT_PARAMS_BELOW 0x6000               /* QEMU: below the image's lowest address */
 #define BOOT_COMMAND_LINE 256
 #define CONSOLE_WAIT_NS   1000000000UL
