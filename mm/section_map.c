@@ -91,7 +91,7 @@ static vaddr_t first_free_place(struct aspace *as, const struct region_view *v, 
     for (; align >= least; align >>= 1) {
         vaddr_t va;
 
-        if (offset % align != 0)
+        if (offset & (align - 1))
             continue;
         if (v->flags & VA$M_DESCEND) {
             if (free - v->start < p->length)

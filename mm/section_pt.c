@@ -43,15 +43,22 @@ static void copy_shared(const struct section *shpt, pte_t *l2, uint64_t piece, u
 {
     int copied = 0;
 
-    for (uint64_t i = 0; i < n; i++) {
-        pte_t pte = pt_load(shpt_l2_pte(shpt, piece + i));
+    while (n) {
+        const pte_t *from = shpt_l2_pte(shpt, piece);
+        uint64_t run = MIN(n, (uint64_t)PTES_PER_PAGE - piece % PTES_PER_PAGE);
 
-        if (pte_valid(pte)) {
-            __atomic_store_n(&l2[i], pte, __ATOMIC_RELEASE);
-            copied++;
+        for (uint64_t i = 0; i < run; i++) {
+            pte_t pte = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+
+            l2[i] = pte; /* zero or valid for good; was zero */
+            copied += pte != 0;
         }
+        l2 += run;
+        piece += run;
+        n -= run;
     }
-    pt_count(l2, copied);
+    if (copied)
+        pt_count(l2 - 1, copied);
 }
 
 /* Level-2 PTEs for n pieces at va, all in one level-2 page. 0 or -ENOMEM. */

@@ -53,7 +53,7 @@ int vms_string(vaddr_t descriptor, char *buffer, uint32_t size, uint32_t *length
     if (copyin(&d, descriptor, sizeof(*d32)) != 0)
         return SS$_ACCVIO;
     if (d.dsc64$w_mbo == 1 && d.dsc64$l_mbmo == -1 && d.dsc64$q_length < LAYOUT_P0_FIRST) {
-        if (copyin(&d, descriptor, sizeof(d)) != 0)
+        if (copyin_u64((uint64_t *)&d.dsc64$pq_pointer, descriptor + sizeof(*d32)) != 0)
             return SS$_ACCVIO;
         n = d.dsc64$q_length;
         pointer = d.dsc64$pq_pointer;
