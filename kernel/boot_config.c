@@ -29,9 +29,5 @@ const struct registry *boot_config(const void *initrd, size_t nbytes)
         return &config.registry;
     }
     sysparam_boot_apply(&config, complain);
-    if (sysparam(SYSPARAM_STARTUP_P1)) {
-        printk("sysman: STARTUP_P1 is MIN: %u reservations are ignored\n", config.registry.count);
-        config.registry.count = 0;
-    }
     return &config.registry;
 }

@@ -1,8 +1,8 @@
 /*
  * The order in which the house is put up at boot. Each step may use what the steps before it made:
  *
- *   memory clusters -> PFN database -> system page tables -> nonpaged pool -> scheduler (from here
- *   on this is a thread that may wait) -> interrupts, PCI -> other CPUs -> configuration blob,
+ *   configuration blob -> memory clusters -> PFN database -> system page tables -> nonpaged pool ->
+ *   scheduler (from here on this is a thread that may wait) -> interrupts, PCI -> other CPUs ->
  *   reservations -> paged pool, sections -> files, console -> first process.
  */
 #include "kernel/main.h"
@@ -22,6 +22,7 @@
 #include "kernel/io/file.h"
 #include "kernel/proc/process.h"
 #include "kernel/sched/sched.h"
+#include "kernel/sched/timer.h"
 #include "mm/aspace.h"
 #include "mm/kstack.h"
 #include "mm/page.h"
@@ -110,6 +111,17 @@ static bool boot_word(const char *name, char *value, size_t size)
     return false;
 }
 
+/* The machine's clock counts from 0 (scripts/run makes it virtual time): the host says when that
+ * was. */
+static void wall_clock_boot(void)
+{
+    char text[24];
+    uint64_t seconds;
+
+    if (boot_word("time", text, sizeof(text)) && str_to_u64(text, &seconds))
+        clock_wall_boot(seconds * 1000000000);
+}
+
 /* The command that scripts/run was given, or the shell. */
 static void first_process(void)
 {
@@ -131,6 +143,9 @@ void kernel_main(void)
     printk("Megalith on Alpha, %u CPU%s present\n", bit_count(hwrpb_cpus_present()),
            bit_count(hwrpb_cpus_present()) == 1 ? "" : "s");
     initrd = boot_initrd(&initrd_bytes);
+    const struct registry *registry = boot_config(initrd, initrd_bytes);
+
+    wall_clock_boot();
 
     ipl_set(IPL_NONE); /* no interrupt source is on yet */
     memory_boot();
@@ -145,7 +160,7 @@ void kernel_main(void)
     pci_boot();
     secondaries_start(system_root_pfn, MAX_CPUS);
     printk("CPUs: %u online\n", cpu_count);
-    reserved_boot(boot_config(initrd, initrd_bytes)); /* all CPUs zero the reservations */
+    reserved_boot(registry); /* all CPUs zero the reservations */
     pool_boot_paged();
     section_boot();
     io_boot(initrd, initrd_bytes);

@@ -23,7 +23,11 @@ struct timer_cpu {
 static struct timer_cpu timer_cpus[MAX_CPUS];
 
 uint64_t clock_ns(void) { return clock_read_ns(); }
-uint64_t clock_wall_ns(void) { return clock_read_wall_ns(); }
+
+static uint64_t wall_base_ns; /* constant after boot */
+
+void clock_wall_boot(uint64_t base_ns) { wall_base_ns = base_ns; }
+uint64_t clock_wall_ns(void) { return wall_base_ns + clock_read_wall_ns(); }
 
 void timer_boot(void)
 {

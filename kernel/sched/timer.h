@@ -14,7 +14,9 @@ struct timer {
     bool pending; /* protected by the timer queue's lock */
 };
 
-uint64_t clock_ns(void);      /* monotonic; any IPL */
+uint64_t clock_ns(void); /* monotonic; any IPL */
+/* Boot: when the machine's clock was 0, in ns since 1970; 0 unless said. */
+void clock_wall_boot(uint64_t base_ns);
 uint64_t clock_wall_ns(void); /* since 1970; any IPL */
 void timer_start(struct timer *t, uint64_t deadline_ns);
 /* True when it was pending; false when it has run or is running. */

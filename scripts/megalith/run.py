@@ -11,6 +11,7 @@ import argparse
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 from megalith import machine as machines
@@ -158,7 +159,11 @@ def initrd(options: argparse.Namespace, command: list[str]) -> bytes:
 
 
 def settings(options: argparse.Namespace, command: list[str]) -> Settings:
-    words = (["cmd"] if command else []) + options.append.split()
+    words = ["cmd"] if command else []
+    if not options.icount:
+        # The machine's clock counts from 0; with --icount it stays there, so that runs repeat.
+        words.append(f"time={int(time.time())}")
+    words += options.append.split()
     line = " ".join(words)
     if len(os.fsencode(line)) > machines.COMMAND_LINE_MAX:
         raise MachineError(f"the kernel's command line holds {machines.COMMAND_LINE_MAX} bytes")

@@ -91,9 +91,12 @@ static void reserved(void)
     }
     if (i == 0)
         printf("\nThere are no memory reservations.\n");
-    else
-        printf("\nTotal (%.2f MB reserved)%*s%18lu\n", megabytes(total), 20, "",
-               (unsigned long)total);
+    else {
+        char label[48];
+
+        snprintf(label, sizeof(label), "Total (%.2f MB reserved)", megabytes(total));
+        printf("\n%-55s%12lu\n", label, (unsigned long)total);
+    }
 }
 
 static void pair(const char *l1, double v1, int d1, const char *l2, double v2, int d2)
