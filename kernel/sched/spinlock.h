@@ -1,5 +1,5 @@
 /*
- * Ranked spinlocks with IPL. A ticket lock; each has a name, a rank and the IPL that its holder
+ * Ranked spinlocks with IPL. Each has a name, a rank and the IPL that its holder
  * stands at, all in its initialiser. The default build checks on acquire that the rank rises and
  * the IPL is not above the lock's, on release that the caller holds it; a spin over SPIN_LIMIT_NS
  * of virtual time panics and names the lock, its holder and where it was taken. Waiters stand below
@@ -23,8 +23,7 @@ struct thread;
 #define SPIN_LIMIT_NS 10000000000UL
 
 struct spinlock {
-    uint32_t next;    /* atomic: next ticket */
-    uint32_t serving; /* atomic: ticket that holds the lock */
+    uint32_t taken; /* atomic: 1 while a CPU holds the lock */
     struct thread
         *holder; /* written by the holder; NULL when free. Read by others only for messages */
     struct spinlock *below; /* lock that was innermost before; written by the holder */
@@ -50,12 +49,10 @@ void spin_unlock(struct spinlock *l, ipl_t ipl);
 void spin_lock_at_ipl(struct spinlock *l);
 void spin_unlock_at_ipl(struct spinlock *l);
 bool spin_held(const struct spinlock *l); /* by this CPU */
-/* Has some CPU taken l, or does it wait for it, at this moment? Acquire order. */
+/* Has some CPU taken l at this moment? Acquire order. */
 static inline bool spin_is_busy(const struct spinlock *l)
 {
-    uint32_t serving = __atomic_load_n(&l->serving, __ATOMIC_ACQUIRE);
-
-    return __atomic_load_n(&l->next, __ATOMIC_ACQUIRE) != serving;
+    return __atomic_load_n(&l->taken, __ATOMIC_ACQUIRE) != 0;
 }
 /* Number of spinlocks this CPU holds: a fault or a wait with any held panics. */
 unsigned spin_depth(void);

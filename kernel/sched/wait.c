@@ -15,8 +15,8 @@
  * is inside that critical section of the run queue: to end, the thread would have to take the same
  * lock. Its last access to the wait queue is the release of the queue's lock, and wait_finish()
  * waits for that: it looks whether the lock is busy once it has seen NULL. Whoever stored the NULL
- * had taken the lock before, and the store was a release, so we see the ticket that it drew; if we
- * see it served too, the waker is out.
+ * had taken the lock before, and the store was a release, so we see the lock taken; if we see it
+ * free again, the waker is out.
  */
 #include "kernel/sched/wait.h"
 

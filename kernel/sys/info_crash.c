@@ -27,7 +27,7 @@ static void spin_too_long(void)
 {
     static struct spinlock lost = SPINLOCK_INIT("deliberately lost", RANK_SECTION, IPL_ASTDEL);
 
-    __atomic_store_n(&lost.next, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&lost.taken, 1, __ATOMIC_RELEASE);
     spin_lock(&lost);
 }
 
