@@ -336,6 +336,53 @@ static void fluid_and_private(void)
     is(promised(), before, "promises are what they were");
 }
 
+/* ---- privileges and protection ---- */
+
+/* Runs in a child as an ordinary user; returns the number of wrong answers. */
+static int as_user(void)
+{
+    GENERIC_64 id = region(8 * MIB, VA$M_SHARED_PTS);
+    struct dsc$descriptor_s mine = named("USERS"), closed = named("CLOSED");
+    int wrong = 0;
+
+    wrong += create("USERS", 8 * MIB, 0) != SS$_NOMEMRESID;
+    wrong += map("OPEN", &id, SEC$M_WRT) != SS$_NORMAL;
+    wrong += *(uint64_t *)va != 77;
+    wrong += sys$mgblsc_64(&closed, 0, &id, 0, 0, 0, SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length) !=
+             SS$_NOPRIV;
+    wrong += dgblsc("OPEN") != SS$_NOSYSGBL;
+    wrong += sys$dgblsc(0, &mine, 0) != SS$_NOPRMGBL;
+    wrong += mega$info(MEGA_INFO_CRASH, 0, 0, 0) != SS$_NOPRIV;
+    return wrong;
+}
+
+static void privileges(void)
+{
+    GENERIC_64 id = region(8 * MIB, VA$M_SHARED_PTS);
+    struct dsc$descriptor_s closed = named("CLOSED"), group = named("OPEN");
+    int how;
+    pid_t pid;
+
+    is(create("OPEN", 8 * MIB, 0), SS$_CREATED_SHPT, "a section for everybody");
+    is(sys$create_gdzro(&closed, 0, 0xFF00, 8 * MIB, 0, SEC$M_SYSGBL), SS$_CREATED_SHPT,
+       "and one closed to group and world");
+    is(map("OPEN", &id, SEC$M_WRT), SS$_NORMAL, "mapped");
+    *(uint64_t *)va = 77;
+    is(sys$mgblsc_64(&group, 0, &id, 0, 0, 0, SEC$M_WRT | SEC$M_EXPREG, &va, &length),
+       SS$_NOSUCHSEC, "a group's sections are another name space");
+    pid = fork();
+    if (pid == 0) {
+        if (setgid(1000) != 0 || setuid(1000) != 0)
+            _exit(100);
+        _exit(as_user());
+    }
+    how = wait_for(pid);
+    ok(how == 0, "an ordinary user maps and does not create, delete or crash (%d wrong)", how >> 8);
+    sys$delete_region_64(&id, 0, &va, &length);
+    is(dgblsc("OPEN"), SS$_NORMAL, "deleted");
+    is(dgblsc("CLOSED"), SS$_NORMAL, "both");
+}
+
 int main(void)
 {
     guided_tour();
@@ -343,5 +390,6 @@ int main(void)
     section_errors();
     shares_over_fork();
     fluid_and_private();
+    privileges();
     return tap_done();
 }
