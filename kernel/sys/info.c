@@ -29,6 +29,7 @@ union answer {
     struct mega_tb tb;
     struct mega_param param;
     struct mega_pci pci;
+    struct mega_selftest selftest;
 };
 
 static int info_memory(int64_t index, void *out)
@@ -191,6 +192,7 @@ static const struct {
     [MEGA_INFO_PARAM] = {info_param, sizeof(struct mega_param)},
     [MEGA_INFO_PCI] = {info_pci, sizeof(struct mega_pci)},
     [MEGA_INFO_CRASH] = {info_crash, 0},
+    [MEGA_INFO_SELFTEST] = {info_selftest, sizeof(struct mega_selftest)},
 };
 
 long mega_sys_info(uint64_t item, uint64_t index, uint64_t buffer, uint64_t length, uint64_t a4,

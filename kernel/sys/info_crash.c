@@ -1,10 +1,12 @@
 /*
- * Deliberate ends of the system, so that tests can see what a person would see: MEGA_INFO_CRASH,
- * superuser only.
+ * What only tests ask, superuser only: deliberate ends of the system, so that they can see what a
+ * person would see (MEGA_INFO_CRASH), and the tests that the kernel holds itself
+ * (MEGA_INFO_SELFTEST).
  */
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/panic.h"
 #include "kernel/proc/process.h"
+#include "kernel/sched/selftest.h"
 #include "kernel/sched/spinlock.h"
 #include "kernel/sys/info.h"
 
@@ -59,4 +61,17 @@ int info_crash(int64_t index, void *out)
         return SS$_NONEXPR;
     ways[index]();
     return SS$_ABORT;
+}
+
+_Static_assert(sizeof(struct mega_selftest) == sizeof(struct sched_selftest) &&
+                   offsetof(struct mega_selftest, value) == offsetof(struct sched_selftest, value),
+               "the answer is the test's own result");
+
+int info_selftest(int64_t index, void *out)
+{
+    if (process_self()->euid != 0)
+        return SS$_NOPRIV;
+    if (index < 0 || index > INT32_MAX || !sched_selftest((unsigned)index, out))
+        return SS$_NONEXPR;
+    return SS$_NORMAL;
 }

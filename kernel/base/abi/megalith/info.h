@@ -25,6 +25,8 @@ enum mega_item {
     MEGA_INFO_CRASH = 100,  /* deliberate panic (index 0), kernel stack overflow (1), spin too long
                                (2), stuck with interrupts off (3), kernel unaligned access (4),
                                kernel null reference (5). Superuser only */
+    MEGA_INFO_SELFTEST =
+        101, /* run the kernel's test number index: struct mega_selftest. Superuser only */
 };
 
 struct mega_memory {
@@ -80,6 +82,11 @@ struct mega_param {
 struct mega_pci {
     uint32_t bus, slot, func, vendor, device, class_code, irq, pad;
     uint64_t bar[6];
+};
+struct mega_selftest {
+    char name[64];
+    char failure[128]; /* empty: passed */
+    uint64_t value;    /* what was measured: the name says what */
 };
 
 #endif

@@ -1,0 +1,23 @@
+// TAP
+// SECONDS: 120
+/* The scheduler's tests inside the kernel (kernel/sched/selftest.c), reported from here. */
+#include <megalith/info.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <tap.h>
+
+int main(void)
+{
+    struct mega_selftest t;
+    int status, n = 0;
+
+    while ((status = mega$info(MEGA_INFO_SELFTEST, n, &t, sizeof(t))) == SS$_NORMAL) {
+        ok(t.failure[0] == 0, "%s: %lu", t.name, t.value);
+        if (t.failure[0])
+            diag("%s", t.failure);
+        n++;
+    }
+    is(status, SS$_NONEXPR, "the list of tests has an end");
+    ok(n >= 11, "%d tests were there", n);
+    return tap_done();
+}
