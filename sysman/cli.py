@@ -3,7 +3,8 @@
     scripts/sysman [--config FILE] RESERVED_MEMORY ADD DBCACHE /SIZE=4096 /ALLOCATE
     scripts/sysman [--config FILE]
 
-FILE (default megalith.cfg here) is made by the first command that changes something, and is written as a whole after
+FILE (default megalith.cfg here) is made by the first command that changes something, and is
+written as a whole after
 each such command. scripts/run --config FILE boots with it.
 """
 
@@ -23,7 +24,8 @@ DEFAULT_FILE = "megalith.cfg"
 
 
 class Session:
-    """A configuration file and what commands do to it. execute() returns False when the session ends."""
+    """A configuration file and what commands do to it. execute() returns False when the session
+    ends."""
 
     def __init__(self, path: str | os.PathLike[str], out=None) -> None:
         self.path = Path(path)

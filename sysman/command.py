@@ -1,19 +1,21 @@
-"""Commands in the syntax of OpenVMS: words and qualifiers, each abbreviated as long as it is unique.
+"""Commands in the syntax of OpenVMS: words and qualifiers, each abbreviated as long as it is
+unique.
 
     RESERVED_MEMORY ADD DBCACHE /SIZE=4096 /ALLOCATE /ZERO
     res mod DBCACHE/nozero
     PARAMETERS SET PAGED_LAL_SIZE 512
     PARAMETERS SHOW PAGE*
 
-Entry names are taken as they are typed: section names are case sensitive, and a name in the wrong case would silently
+Entry names are taken as they are typed: section names are case sensitive, and a name in the wrong
+case would silently
 match no section. Quotes protect a slash.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Callable
 
 from .errors import SysmanError
 from .params import parse_number
@@ -106,7 +108,8 @@ class Command:
 
 
 def _tokens(line: str) -> list[str]:
-    """Words and qualifiers: a slash outside quotes begins a qualifier, also without a space before it."""
+    """Words and qualifiers: a slash outside quotes begins a qualifier, also without a space before
+    it."""
     tokens: list[str] = []
     current, quoted, started = "", False, False
     for character in line:

@@ -35,7 +35,8 @@ class Parameter:
         return str(value)
 
     def parse(self, text: str) -> int:
-        """The value that text stands for: a word of the parameter, or a number with %X, %O, 0x, K, M, G, T."""
+        """The value that text stands for: a word of the parameter, or a number with %X, %O, 0x, K,
+        M, G, T."""
         word = text.strip('"').upper()
         if word in self.words:
             return self.words[word]

@@ -66,7 +66,7 @@ class Reservation:
 
     def check(self) -> Reservation:
         """Self, if every rule of the blob is kept."""
-        if not re.fullmatch(r"[!-9;-~]{1,%d}" % NAME_MAX, self.name):
+        if not re.fullmatch(rf"[!-9;-~]{{1,{NAME_MAX}}}", self.name):
             raise SysmanError(
                 f"'{self.name}': a name has 1 to {NAME_MAX} visible characters and no colon"
             )
@@ -87,7 +87,8 @@ class Reservation:
     def with_qualifiers(self, given: dict[str, object]) -> Reservation:
         """This entry with the qualifiers of a command applied; what is not given keeps its value.
 
-        given maps full names to values (False for the /NO form). Qualifiers that exclude each other are an error
+        given maps full names to values (False for the /NO form). Qualifiers that exclude each
+        other are an error
         when both are given, and give way when only one is.
         """
         _refuse_pairs(given)

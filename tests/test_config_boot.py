@@ -1,4 +1,5 @@
-"""A broken configuration blob in a booting kernel: named on the console, ignored as a whole, and boot goes on."""
+"""A broken configuration blob in a booting kernel: named on the console, ignored as a whole, and
+boot goes on."""
 
 from __future__ import annotations
 

@@ -62,7 +62,8 @@ class Debugged:
 
 @pytest.fixture(scope="module")
 def looks() -> dict[str, str]:
-    """Every command, at the moment when gdb_target asks for section 0 and its child waits in a pipe."""
+    """Every command, at the moment when gdb_target asks for section 0 and its child waits in a
+    pipe."""
     with Debugged(
         "-m", "256M", "--smp", "1", "--reserve", "RESERVED 8 /ALLOCATE", "--", "/tests/gdb_target"
     ) as machine:
@@ -82,9 +83,11 @@ def looks() -> dict[str, str]:
             "megalith pages",
             "megalith walk $sp",
             "megalith walk &kernel_main",
-            "python va = re.search(r'mapped at (0x[0-9a-f]+)', gdb.execute('megalith sections GDBSECT', to_string=True)).group(1)",
+            "python va = re.search(r'mapped at (0x[0-9a-f]+)', "
+            "gdb.execute('megalith sections GDBSECT', to_string=True)).group(1)",
             "python print(gdb.execute(f'megalith walk {va} 1', to_string=True))",
-            "python pfn = re.findall(r'pfn (0x[0-9a-f]+) V', gdb.execute(f'megalith walk {va} 1', to_string=True))[-1]",
+            "python pfn = re.findall(r'pfn (0x[0-9a-f]+) V', "
+            "gdb.execute(f'megalith walk {va} 1', to_string=True))[-1]",
             "python print(gdb.execute(f'megalith page {pfn}', to_string=True))",
             "megalith walk 0x123456789abcdef",
             "megalith regions 77",
@@ -98,13 +101,20 @@ EXPECTED = {
     "megalith ps": r"^ +1 +0 +running .*gdb_target.*\n +\d+ +1 +waiting .*gdb_target",
     "megalith threads": r"running.*\n(.*\n)*.*waiting.*",
     "megalith cpus": r"^CPU 0 .*gdb_target",
-    "megalith sections GDBSECT": r"GDBSECT: 2048 pages, 1 valid, .*MRES.*\n(.*\n)*.*shared tables\n.*shared tables\n1 sections",
-    "megalith regions 1": r"^region 16: 0x[0-9a-f]+ \.\. 0x[0-9a-f]+ \(16 MiB\) SHARED_PTS\n1 regions",
+    "megalith sections GDBSECT": (
+        r"GDBSECT: 2048 pages, 1 valid, .*MRES.*\n(.*\n)*"
+        r".*shared tables\n.*shared tables\n1 sections"
+    ),
+    "megalith regions 1": (
+        r"^region 16: 0x[0-9a-f]+ \.\. 0x[0-9a-f]+ \(16 MiB\) SHARED_PTS\n1 regions"
+    ),
     "megalith map 1": r"r-x(.*\n)*.*section(.*\n)*private pages \d+",
     "megalith reservations": r"RESERVED: ALLOCATE .*SYSGBL.*\n  pages 1024, pfn 0x",
     "megalith pools": r"Nonpaged pool: \d+ bytes.*\n(.*\n)*Paged pool: \d+ bytes",
     "megalith pages": r"RAD 0\n  free +\d+(.*\n)*  never used +\d+",
-    "megalith walk $sp": r"level 1 .*\n.*level 2 .*\n.*level 3 .* V .*KRE KWE.*\n  physical address 0x",
+    "megalith walk $sp": (
+        r"level 1 .*\n.*level 2 .*\n.*level 3 .* V .*KRE KWE.*\n  physical address 0x"
+    ),
     "megalith walk &kernel_main": r"is in KSEG: physical 0x3[0-9a-f]{5}",
     "help megalith": r"megalith walk -- .*page-table walk",
 }

@@ -1,4 +1,5 @@
-"""The shell: the same cases against a host build under sanitizers and, in one boot, against /bin/sh in the guest."""
+"""The shell: the same cases against a host build under sanitizers and, in one boot, against
+/bin/sh in the guest."""
 
 from __future__ import annotations
 
@@ -85,7 +86,8 @@ def shell(tmp_path_factory) -> Path:
     """The shell built for this machine, with wc, rm and the like being the host's own."""
     program = tmp_path_factory.mktemp("sh") / "sh"
     sources = sorted((TOP / "userland/bin/sh").glob("*.c"))
-    flags = "-std=gnu11 -g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"
+    flags = "-std=gnu11 -g -O1 -Wall -Wextra -Werror"
+    flags += " -fsanitize=address,undefined -fno-sanitize-recover=all"
     subprocess.run(["gcc", *flags.split(), *sources, "-o", program], check=True)
     return program
 

@@ -1,4 +1,5 @@
-"""The tool that writes the configuration blob: encoding, rules between qualifiers, command syntax, prompt."""
+"""The tool that writes the configuration blob: encoding, rules between qualifiers, command syntax,
+prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The debugger's commands for Megalith: `gdb-multiarch build/megalith.elf -x scripts/gdb/megalith.py`.
+"""The debugger's commands for Megalith: `gdb-multiarch build/megalith.elf -x
+scripts/gdb/megalith.py`.
 
 (gdb) target remote ...        as scripts/run --gdb prints it
 (gdb) help megalith            the commands

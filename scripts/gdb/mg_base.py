@@ -1,6 +1,8 @@
-"""What the commands share: memory, symbols, lists, page-table entries. Everything is read, nothing is written.
+"""What the commands share: memory, symbols, lists, page-table entries. Everything is read,
+nothing is written.
 
-Physical memory is read through KSEG, which every address space has. Structures are taken from the debugging information of
+Physical memory is read through KSEG, which every address space has. Structures are taken from the
+debugging information of
 build/megalith.elf, so a field that was renamed is an error that says so, not a wrong answer.
 """
 
@@ -74,7 +76,8 @@ def offset_of(kind: gdb.Type, name: str) -> int:
 
 
 def each(head: gdb.Value, kind: str, link: str):
-    """The structures (kind, as in 'struct section') on a list, in its order; a ring that does not close is cut."""
+    """The structures (kind, as in 'struct section') on a list, in its order; a ring that does not
+    close is cut."""
     outer = gdb.lookup_type(kind)
     offset = offset_of(outer, link)
     start = int(head.address)
@@ -103,7 +106,7 @@ def describe_pte(pte: int) -> str:
         return f"not valid, {name}, 63:32 = {pte >> 32:#x}"
     bits = [name for bit, name in PTE_BITS + PTE_SOFTWARE if pte >> bit & 1]
     hint = pte >> 5 & 3
-    return f"pfn {pte >> 32:#x} {' '.join(bits)}" + (f" GH {8 ** hint}" if hint else "")
+    return f"pfn {pte >> 32:#x} {' '.join(bits)}" + (f" GH {8**hint}" if hint else "")
 
 
 def symbol_at(address: int) -> str:
@@ -121,7 +124,8 @@ def number(argument: str) -> int:
 
 
 class Command(gdb.Command):
-    """A command of the `megalith` family: a subclass gives `name` and run(words); its docstring is its help."""
+    """A command of the `megalith` family: a subclass gives `name` and run(words); its docstring is
+    its help."""
 
     name = ""
 

@@ -51,7 +51,8 @@ class Walk(Command):
             index = va >> shift & 1023
             entry = read_page(pfn)[index]
             print(
-                f"  level {level}  [{index:4}]  at {(pfn << 13) + 8 * index:#011x}  {entry:#018x}  {describe_pte(entry)}"
+                f"  level {level}  [{index:4}]  at {(pfn << 13) + 8 * index:#011x}  "
+                f"{entry:#018x}  {describe_pte(entry)}"
             )
             if not entry & 1:
                 return
@@ -64,7 +65,7 @@ def page_entry(pfn: int) -> gdb.Value:
 
 
 class Page(Command):
-    """megalith page PFN: the PFN database entry of a physical page, and what its owner field says."""
+    """megalith page PFN: a physical page's PFN database entry, and what its owner field says."""
 
     name = "page"
 
@@ -77,7 +78,8 @@ class Page(Command):
         kind = enum_name(entry["type"], "page_type", "PAGE_T_")
         print(f"pfn {pfn:#x}  physical {pfn << 13:#x}  entry at {int(entry.address):#x}")
         print(
-            f"  state {state}, type {kind}, RAD {int(entry['rad'])}, flags {int(entry['flags']):#x}, aux {int(entry['aux'])}"
+            f"  state {state}, type {kind}, RAD {int(entry['rad'])}, flags "
+            f"{int(entry['flags']):#x}, aux {int(entry['aux'])}"
         )
         if state in ("active", "transition"):
             print(f"  references {int(entry['refcnt'])}, share {int(entry['share'])}")
@@ -87,7 +89,7 @@ class Page(Command):
 
 
 class Lists(Command):
-    """megalith pages: how many pages each list holds, and the ranges never used, by memory domain."""
+    """megalith pages: pages on each list, and the ranges never used, by memory domain."""
 
     name = "pages"
 
@@ -101,7 +103,8 @@ class Lists(Command):
                 if field.enumval <= rad["lists"].type.range()[1]:
                     held = rad["lists"][field.enumval]
                     print(
-                        f"  {field.name.removeprefix('PAGE_').lower():10} {int(held['count']):12}  head {int(held['head']):#x}"
+                        f"  {field.name.removeprefix('PAGE_').lower():10} "
+                        f"{int(held['count']):12}  head {int(held['head']):#x}"
                     )
             print(f"  {'reserved':10} {int(rad['reserved_pages']):12}")
             print(
@@ -110,7 +113,8 @@ class Lists(Command):
             for r in range(int(rad["nranges"])):
                 one = rad["ranges"][r]
                 print(
-                    f"      pfn {int(one['first']):#x} .. {int(one['first']) + int(one['npages']) - 1:#x}"
+                    f"      pfn {int(one['first']):#x} .. "
+                    f"{int(one['first']) + int(one['npages']) - 1:#x}"
                 )
 
 
@@ -144,14 +148,16 @@ class Reservations(Command):
                 first = int(rmd["pt_first"]["n"])
                 where = f"pfn {first:#x}" if first else "fluid"
                 print(
-                    f"  page-table pages {int(rmd['npt_pages'])}, {where}, in use {int(rmd['pt_used'])}"
+                    f"  page-table pages {int(rmd['npt_pages'])}, {where}, in use "
+                    f"{int(rmd['pt_used'])}"
                 )
             count += 1
         print(f"{count} reservations")
 
 
 class Pools(Command):
-    """megalith pools: the variable list of each pool, and the lookaside lists that were asked for anything."""
+    """megalith pools: the variable list of each pool, and the lookaside lists that were asked for
+    anything."""
 
     name = "pools"
 
@@ -162,7 +168,8 @@ class Pools(Command):
         ):
             var = variable("var", file)
             print(
-                f"{title}: {int(var['total'])} bytes; {int(var['bytes'])} free in {int(var['blocks'])} blocks on the variable list"
+                f"{title}: {int(var['total'])} bytes; {int(var['bytes'])} free in "
+                f"{int(var['blocks'])} blocks on the variable list"
             )
             lists = variable("lists", file)
             for i in range(lists.type.range()[1] + 1):
@@ -170,7 +177,8 @@ class Pools(Command):
                 if int(one["requests"]) or int(one["frees"]):
                     hits = int(one["requests"]) - int(one["misses"])
                     print(
-                        f"  {16 * (i + 1):5} bytes: requests {int(one['requests'])}, hits {hits}, put back {int(one['frees'])}"
+                        f"  {16 * (i + 1):5} bytes: requests {int(one['requests'])}"
+                        f", hits {hits}, put back {int(one['frees'])}"
                     )
 
 

@@ -53,7 +53,8 @@ class Ps(Command):
 
     def run(self, words: list[str]) -> None:
         print(
-            "   pid  parent  state      pri  cpu  name             private  section   tables   faults"
+            "   pid  parent  state      pri  cpu  name             private  "
+            "section   tables   faults"
         )
         for process in processes():
             parent = int(process["parent"]["pid"]) if int(process["parent"]) else 0
@@ -73,7 +74,7 @@ class Ps(Command):
 
 
 class Threads(Command):
-    """megalith threads: every thread of the kernel. `megalith backtrace TID` says where one waits."""
+    """megalith threads: every thread. `megalith backtrace TID` says where one waits."""
 
     name = "threads"
 
@@ -95,7 +96,8 @@ SWITCH_FRAME = ("$ra", "$s0", "$s1", "$s2", "$s3", "$s4", "$s5", "$fp")
 class Backtrace(Command):
     """megalith backtrace TID: the stack of a thread that does not run now.
 
-    The registers that its last switch saved are shown to GDB for a moment and put back afterwards, so
+    The registers that its last switch saved are shown to GDB for a moment and put back
+    afterwards, so
     this is for a machine that stands still.
     """
 
@@ -136,7 +138,8 @@ class Cpus(Command):
             thread = block["current"].cast(gdb.lookup_type("struct thread").pointer())
             idle = ", idle" if int(block["idle"]) else ""
             print(
-                f"CPU {i} (WHAMI {int(block['whami'])}): thread {int(thread['tid'])} {text(thread['name'])}{idle}"
+                f"CPU {i} (WHAMI {int(block['whami'])}): thread {int(thread['tid'])}"
+                f" {text(thread['name'])}{idle}"
             )
 
 
@@ -144,7 +147,8 @@ class Break(Command):
     """megalith break FUNCTION: breakpoints at both entries of a function.
 
     A call within the kernel may skip the first two instructions, which load the GP; GDB places its
-    breakpoint behind the prologue's first part, which other calls do not pass. This one catches both.
+    breakpoint behind the prologue's first part, which other calls do not pass. This one catches
+    both.
     """
 
     name = "break"

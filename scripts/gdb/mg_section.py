@@ -25,7 +25,8 @@ def names(value: gdb.Value, table) -> str:
 
 
 class Sections(Command):
-    """megalith sections [NAME]: the global sections in the order of their creation, with their shares and faults."""
+    """megalith sections [NAME]: the global sections in the order of their creation, with their
+    shares and faults."""
 
     name = "sections"
 
@@ -37,27 +38,35 @@ class Sections(Command):
                 continue
             life = int(section["life"])
             print(
-                f"{name}: {int(section['npages'])} pages, {int(section['valid_pages'])} valid, {names(section['flags'], SECTION_FLAGS)}"
+                f"{name}: {int(section['npages'])} pages, "
+                f"{int(section['valid_pages'])} valid, "
+                f"{names(section['flags'], SECTION_FLAGS)}"
             )
             print(
-                f"  section at {int(section.address):#x}, shares {life & (LIFE_PERMANENT - 1)}{', permanent' if life & LIFE_PERMANENT else ''}, mappings {int(section['nmaps'])}"
+                f"  section at {int(section.address):#x}, shares "
+                f"{life & (LIFE_PERMANENT - 1)}"
+                f"{', permanent' if life & LIFE_PERMANENT else ''}, mappings "
+                f"{int(section['nmaps'])}"
             )
             if int(section["first"]["n"]):
                 print(f"  first pfn {int(section['first']['n']):#x}")
             shpt = section["related"]
             if int(shpt):
                 print(
-                    f"  shared page tables: {int(shpt['npages'])} level-3 pages, {int(shpt['nupper'])} level-2 pages, section at {int(shpt):#x}"
+                    f"  shared page tables: {int(shpt['npages'])} level-3 pages, "
+                    f"{int(shpt['nupper'])} level-2 pages, section at {int(shpt):#x}"
                 )
             counts = section["counts"]
             print(
-                f"  faults: made valid {int(counts['made_valid'])}, table picked up {int(counts['l3_pickup'])},"
+                f"  faults: made valid {int(counts['made_valid'])}, table picked up "
+                f"{int(counts['l3_pickup'])},"
                 f" raced {int(counts['raced'])}, global valid {int(counts['global_valid'])}"
             )
             for mapping in each(section["maps"], "struct section_map", "link"):
                 tables = "shared tables" if int(mapping["shared"]) else "private tables"
                 print(
-                    f"  mapped at {int(mapping['start']):#x} in address space {int(mapping['aspace']):#x}, {tables}"
+                    f"  mapped at {int(mapping['start']):#x} in address space "
+                    f"{int(mapping['aspace']):#x}, {tables}"
                 )
             count += 1
         print(f"{count} sections")
@@ -75,7 +84,8 @@ class Regions(Command):
         for region in each(find_process(words[0])["aspace"]["regions"], "struct region", "link"):
             start, length = int(region["start"]), int(region["length"])
             print(
-                f"region {int(region['id'])}: {start:#x} .. {start + length:#x} ({length >> 20} MiB) {names(region['flags'], REGION_FLAGS)}"
+                f"region {int(region['id'])}: {start:#x} .. {start + length:#x} ("
+                f"{length >> 20} MiB) {names(region['flags'], REGION_FLAGS)}"
             )
             count += 1
         print(f"{count} regions")
