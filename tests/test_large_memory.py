@@ -57,10 +57,12 @@ def test_host_pays_for_what_is_touched(cpus: int) -> None:
 
 
 def test_boot_does_not_grow_with_memory(uptime: Path) -> None:
+    """The UART waits for the host now and then, so the shortest of three boots counts."""
     took = {}
     for size in ("1G", "1000G"):
-        done = run_guest("/uptime", memory=size, smp=1, options=["--icount", "--add", str(uptime)])
-        took[size] = int(done.expect(0).text)
+        options = ["--icount", "--add", str(uptime)]
+        runs = [run_guest("/uptime", memory=size, smp=1, options=options) for _ in range(3)]
+        took[size] = min(int(run.expect(0).text) for run in runs)
     assert took["1000G"] <= 1.2 * took["1G"]
 
 
