@@ -1,0 +1,386 @@
+// TAP
+// SECONDS: 120
+/*
+ * Address spaces as programs see them: fresh memory is zero, fork copies what is private and shares
+ * what is shared, protections hold and are told apart, stacks grow to their guard, files are
+ * mapped, and many processes that fork and write at once keep their own. At the end no page is
+ * missing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <tap.h>
+#include <unistd.h>
+
+#define PAGE   8192ul
+#define RW     (PROT_READ | PROT_WRITE)
+#define ANON   (MAP_PRIVATE | MAP_ANONYMOUS)
+#define SHANON (MAP_SHARED | MAP_ANONYMOUS)
+
+static uint64_t *word(void *base, unsigned long page)
+{
+    return (uint64_t *)((char *)base + page * PAGE);
+}
+
+static void *map(unsigned long pages, int prot, int flags)
+{
+    void *p = mmap(NULL, pages * PAGE, prot, flags, -1, 0);
+
+    if (p == MAP_FAILED)
+        bail_out("mmap of %lu pages: %d", pages, errno);
+    return p;
+}
+
+/* Wait for a child; its exit status, 1000 + signal, or -1. */
+static int reap(pid_t pid)
+{
+    int status;
+
+    if (waitpid(pid, &status, 0) != pid)
+        return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+static uint64_t free_pages(void)
+{
+    struct mega_memory m = {0};
+
+    mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m));
+    return m.free;
+}
+
+static struct mega_process own(void)
+{
+    struct mega_process p = {0};
+
+    mega$info(MEGA_INFO_PROCESS, (uint64_t)-1, &p, sizeof(p));
+    return p;
+}
+
+/* ---- faults that are to fail ---- */
+
+static sigjmp_buf escape;
+static volatile int fault_code;
+static void *volatile fault_address;
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+    (void)context;
+    fault_code = sig * 100 + info->si_code;
+    fault_address = info->si_addr;
+    siglongjmp(escape, 1);
+}
+
+/* Signal * 100 + code of a store to (or load from) p; 0: it works. */
+static int touch(volatile uint64_t *p, int store)
+{
+    fault_code = 0;
+    if (sigsetjmp(escape, 1) == 0) {
+        if (store)
+            *p = 1;
+        else
+            (void)*p;
+    }
+    return fault_code;
+}
+
+static void test_protection(void)
+{
+    struct sigaction sa = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+    char *p = map(8, RW, ANON);
+
+    sigaction(SIGSEGV, &sa, NULL);
+    for (unsigned i = 0; i < 8; i++)
+        *word(p, i) = i + 1;
+    is(mprotect(p + 2 * PAGE, 2 * PAGE, PROT_READ), 0, "mprotect");
+    is(touch(word(p, 2), 1), SIGSEGV * 100 + SEGV_ACCERR, "a store where only reading is allowed");
+    ok(fault_address == word(p, 2), "its address is told");
+    is(touch(word(p, 2), 0), 0, "a load there");
+    is(touch(word(p, 1), 1) | touch(word(p, 4), 1), 0, "stores on both sides");
+    mprotect(p, 8 * PAGE, PROT_NONE);
+    is(touch(word(p, 0), 0), SIGSEGV * 100 + SEGV_ACCERR, "no access at all");
+    is(write(1, p, 0) + (read(open("/bin/true", O_RDONLY), p, 16) == -1 && errno == EFAULT), 1,
+       "nor from a system call");
+    mprotect(p, 8 * PAGE, RW);
+    ok(*word(p, 3) == 4 && *word(p, 7) == 8, "the contents are still there");
+    munmap(p + 3 * PAGE, PAGE);
+    is(touch(word(p, 3), 0), SIGSEGV * 100 + SEGV_MAPERR, "a page that is unmapped");
+    ok(*word(p, 2) == 3 && *word(p, 4) == 1, "its neighbours are not");
+    is(mprotect(p, 8 * PAGE, PROT_READ), -1, "mprotect over the hole");
+    is(errno, ENOMEM, "fails with ENOMEM");
+    is(touch(NULL, 0), SIGSEGV * 100 + SEGV_MAPERR, "address zero");
+    is(touch((uint64_t *)0xFFFFFC0000310000ul, 0) / 100, SIGSEGV, "a kernel address");
+    munmap(p, 8 * PAGE);
+}
+
+static void test_zero_and_counts(void)
+{
+    struct mega_process before, after, end;
+    char *p, sum = 0;
+
+    own(); /* what asking touches is resident now */
+    before = own();
+    p = map(64, RW, ANON);
+    for (unsigned i = 0; i < 64; i++)
+        for (unsigned j = 0; j < PAGE; j += 512)
+            sum |= p[i * PAGE + j];
+    after = own();
+    munmap(p, 64 * PAGE);
+    end = own();
+    is(sum, 0, "fresh memory is zero");
+    is(after.demand_zero - before.demand_zero, 64, "one demand-zero fault a page");
+    is(after.rss - before.rss, 64, "64 pages more are resident");
+    is(end.rss, before.rss, "and afterwards no more than before");
+    before = own();
+    p = map(64, RW, ANON | MAP_POPULATE);
+    for (unsigned i = 0; i < 64; i++)
+        *word(p, i) = 1;
+    is(own().faults - before.faults, 0, "populated memory takes no fault");
+    munmap(p, 64 * PAGE);
+}
+
+static void test_fork(void)
+{
+    char *p = map(32, RW, ANON), *s = map(4, RW, SHANON);
+    struct mega_process before, after;
+    pid_t pid;
+
+    for (unsigned i = 0; i < 32; i++)
+        *word(p, i) = 100 + i;
+    pid = fork();
+    if (pid == 0) {
+        int bad = 0;
+
+        for (unsigned i = 0; i < 32; i++)
+            bad |= *word(p, i) != 100 + i;
+        for (unsigned i = 0; i < 32; i += 2)
+            *word(p, i) = 500 + i;
+        for (unsigned i = 0; i < 32; i++)
+            bad |= *word(p, i) != (i % 2 ? 100 + i : 500 + i);
+        *word(s, 1) = 42;
+        /* A grandchild sees the child's, and changes nothing of it. */
+        pid = fork();
+        if (pid == 0) {
+            for (unsigned i = 0; i < 32; i++)
+                bad |= *word(p, i) != (i % 2 ? 100 + i : 500 + i);
+            for (unsigned i = 0; i < 32; i++)
+                *word(p, i) = 0;
+            _exit(bad);
+        }
+        bad |= reap(pid);
+        for (unsigned i = 0; i < 32; i++)
+            bad |= *word(p, i) != (i % 2 ? 100 + i : 500 + i);
+        _exit(bad);
+    }
+    is(reap(pid), 0, "child and grandchild have what they should");
+    pid = 0;
+    for (unsigned i = 0; i < 32; i++)
+        pid |= *word(p, i) != 100 + i;
+    is(pid, 0, "the parent's private pages are as they were");
+    is(*word(s, 1), 42, "a shared page is not");
+    before = own();
+    for (unsigned i = 0; i < 32; i++)
+        *word(p, i) = i;
+    after = own();
+    is(after.cow - before.cow, 0, "with the child gone, a write copies nothing");
+    munmap(p, 32 * PAGE);
+    munmap(s, 4 * PAGE);
+}
+
+static void test_file(void)
+{
+    int fd = open("/address_space.tmp", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    char page[PAGE];
+    char *shared, *private;
+    pid_t pid;
+
+    if (fd < 0)
+        bail_out("no file: %d", errno);
+    for (unsigned i = 0; i < 4; i++) {
+        memset(page, 'a' + (int)i, PAGE);
+        if (write(fd, page, PAGE) != (ssize_t)PAGE)
+            bail_out("write: %d", errno);
+    }
+    shared = mmap(NULL, 4 * PAGE, RW, MAP_SHARED, fd, 0);
+    private = mmap(NULL, 3 * PAGE, RW, MAP_PRIVATE, fd, PAGE);
+    ok(shared != MAP_FAILED && private != MAP_FAILED, "a file is mapped twice");
+    ok(shared[0] == 'a' && private[0] == 'b' && private[2 * PAGE] == 'd', "its contents are there");
+    shared[PAGE] = 'X';
+    ok(private[0] == 'X', "a private page not yet written follows the file");
+    private[0] = 'Y';
+    ok(shared[PAGE] == 'X' && pread(fd, page, 1, PAGE) == 1 && page[0] == 'X',
+       "a private write does not reach it");
+    shared[PAGE] = 'Z';
+    ok(private[0] == 'Y' && pread(fd, page, 1, PAGE) == 1 && page[0] == 'Z',
+       "a shared one does, and passes the private copy by");
+    pid = fork();
+    if (pid == 0) {
+        int bad = private[0] != 'Y' || private[PAGE] != 'c';
+
+        private[PAGE] = 'C';
+        shared[3 * PAGE] = 'D';
+        _exit(bad);
+    }
+    is(reap(pid), 0, "a child inherits both");
+    ok(private[PAGE] == 'c' && private[2 * PAGE] == 'D', "and each behaves as before");
+    munmap(shared, 4 * PAGE);
+    munmap(private, 3 * PAGE);
+    close(fd);
+    unlink("/address_space.tmp");
+}
+
+/* Goes down the stack by about 1 KiB a call. */
+static int __attribute__((noinline)) dig(int depth)
+{
+    volatile char frame[1024];
+
+    memset((void *)frame, depth, sizeof(frame));
+    return depth == 0 ? frame[17] : dig(depth - 1) + frame[3];
+}
+
+static void test_stack(void)
+{
+    uint64_t before = own().stack_grow;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        dig(2000);
+        _exit(own().stack_grow - before < 200);
+    }
+    is(reap(pid), 0, "the stack grows");
+    pid = fork();
+    if (pid == 0) {
+        signal(SIGSEGV, SIG_DFL);
+        dig(100000000);
+        _exit(0);
+    }
+    is(reap(pid), 1000 + SIGSEGV, "to its guard page and no further");
+}
+
+static void test_brk(void)
+{
+    char *start = sbrk(0);
+    int bad = 0;
+
+    ok(sbrk(100 * (long)PAGE) == start, "the heap grows");
+    for (unsigned i = 0; i < 99; i++) {
+        bad |= start[(i + 1) * PAGE];
+        start[(i + 1) * PAGE] = 1;
+    }
+    is(sbrk(-100 * (long)PAGE) == (void *)-1, 0, "and shrinks");
+    sbrk(100 * (long)PAGE);
+    for (unsigned i = 0; i < 99; i++)
+        bad |= start[(i + 1) * PAGE];
+    is(bad, 0, "and is zero each time");
+    sbrk(-100 * (long)PAGE);
+}
+
+/* ---- many at once ---- */
+
+#define WORKERS 12
+#define PAGES   40ul
+#define DEPTH   3
+
+static uint64_t random_next(uint64_t *s)
+{
+    *s = *s * 6364136223846793005u + 1442695040888963407u;
+    return *s >> 33;
+}
+
+/* Writes and checks private pages, forks now and then, counts in shared memory. */
+static int worker(uint64_t id, char *private, uint64_t *counter, int depth)
+{
+    uint64_t mine[PAGES], seed = id * 77777 + 1;
+    int bad = 0;
+
+    for (unsigned long i = 0; i < PAGES; i++)
+        mine[i] = *word(private, i);
+    for (unsigned round = 0; round < 120; round++) {
+        unsigned long i = random_next(&seed) % PAGES;
+
+        if (random_next(&seed) % 2) {
+            mine[i] = (id << 32) | round;
+            *word(private, i) = mine[i];
+        } else if (*word(private, i) != mine[i]) {
+            return 1;
+        }
+        if (depth && round % 40 == 7) {
+            pid_t pid = fork();
+
+            if (pid == 0)
+                _exit(worker(id * 10 + round, private, counter, depth - 1));
+            if (random_next(&seed) % 2) {
+                *word(private, i) = ~mine[i];
+                mine[i] = ~mine[i];
+            }
+            bad |= pid < 0 || reap(pid) != 0;
+        }
+        __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+    }
+    for (unsigned long i = 0; i < PAGES; i++)
+        bad |= *word(private, i) != mine[i];
+    return bad;
+}
+
+static void test_storm(void)
+{
+    char *private = map(PAGES, RW, ANON);
+    uint64_t *counter = map(1, RW, SHANON);
+    uint64_t per_tree = 0, tree = 1;
+    pid_t pids[WORKERS];
+    int bad = 0;
+
+    for (unsigned long i = 0; i < PAGES; i++)
+        *word(private, i) = i;
+    for (unsigned i = 0; i < WORKERS; i++) {
+        pids[i] = fork();
+        if (pids[i] == 0)
+            _exit(worker(i + 1, private, counter, DEPTH));
+    }
+    for (unsigned i = 0; i < WORKERS; i++)
+        bad |= pids[i] < 0 || reap(pids[i]) != 0;
+    for (unsigned long i = 0; i < PAGES; i++)
+        bad |= *word(private, i) != i;
+    is(bad, 0, "processes that fork and write at once keep their own");
+    for (unsigned d = 0; d <= DEPTH; d++, tree *= 3)
+        per_tree += tree;
+    is(*counter, per_tree * 120 * WORKERS, "and lose no count in shared memory");
+    munmap(private, PAGES * PAGE);
+    munmap(counter, PAGE);
+}
+
+static void all_once(void)
+{
+    test_zero_and_counts();
+    test_protection();
+    test_fork();
+    test_file();
+    test_stack();
+    test_brk();
+    test_storm();
+}
+
+int main(void)
+{
+    uint64_t before;
+    int64_t lost;
+
+    all_once(); /* what the first round makes and keeps (heap, objects, caches) is there in the
+                   second */
+    before = free_pages();
+    all_once();
+    /* Kernel stacks of processes that lived side by side are kept for the next ones, and the last
+       thread may not be reaped yet. */
+    lost = (int64_t)(before - free_pages());
+    diag("%ld pages less are free", (long)lost);
+    ok(lost < 2 * WORKERS * 4, "no page is missing but kernel stacks at most");
+    return tap_done();
+}
