@@ -30,12 +30,13 @@
 #include <unistd.h>
 #include <vadef.h>
 
-#define PAGE               8192UL
-#define PIECE              (8UL << 20) /* what one level-3 page maps */
-#define PIECE_PAGES        (PIECE / PAGE)
-#define MAX_PROCESSES      1000
-#define RACE_GROUP         8 /* race pages side by side */
-#define SPINS              64 /* looks at a barrier before sleeping: there are more processes than CPUs */
+#define PAGE          8192UL
+#define PIECE         (8UL << 20) /* what one level-3 page maps */
+#define PIECE_PAGES   (PIECE / PAGE)
+#define MAX_PROCESSES 1000
+#define RACE_GROUP    8 /* race pages side by side */
+/* Looks at a barrier before sleeping: there are more processes than CPUs. */
+#define SPINS              64
 #define OWN_PT_PAGES_LIMIT 4    /* page-table pages that a process may own for a shared mapping */
 #define RMD_ALLOC          0x1u /* flags of struct mega_reserved */
 #define RMD_PAGE_TABLES    0x4u
