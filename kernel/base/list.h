@@ -110,8 +110,8 @@ static inline size_t list_length(const struct list *head)
 #define list_entry(link, type, member)       container_of(link, type, member)
 #define list_first_entry(head, type, member) list_entry((head)->next, type, member)
 #define list_last_entry(head, type, member)  list_entry((head)->prev, type, member)
-#define list_next_entry(pos, member)         list_entry((pos)->member.next, __typeof__(*(pos)), member)
-#define list_prev_entry(pos, member)         list_entry((pos)->member.prev, __typeof__(*(pos)), member)
+#define list_next_entry(p, link)             list_entry((p)->link.next, __typeof__(*(p)), link)
+#define list_prev_entry(p, link)             list_entry((p)->link.prev, __typeof__(*(p)), link)
 
 /* l runs over the links; the body may not remove l. */
 #define list_for_each(l, head) for ((l) = (head)->next; (l) != (head); (l) = (l)->next)

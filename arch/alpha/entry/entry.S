@@ -219,6 +219,13 @@
     ldq t1, HW_CPU(current)
     ldl t1, CPU_RESCHED(t1)
     beq t1, 1f
+    /*
+     * Unless it is entry code that has not loaded $8 and $29 yet: it holds the address of this CPU's
+     * block, and on another CPU would take that CPU's thread for its own. Its own way out asks again.
+     */
+    ldq t1, TF_GP(sp)
+    cmpeq t1, gp, t1
+    beq t1, 1f
     jsr ra, sched_preempt
 1:  RESTORE_RTI
     END entry_interrupt
