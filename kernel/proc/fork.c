@@ -120,10 +120,12 @@ static void vfork_wait(struct process *self, struct process *child)
         if (__atomic_load_n(&self->vfork_done, __ATOMIC_ACQUIRE))
             break;
         if (wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER)) {
+            /* First forget the interruption, then look: a SIGKILL sent in between interrupts anew. Some other
+               signal waits for the way out, and the wait goes on. */
+            __atomic_store_n(&thread_self()->interrupted, 0, __ATOMIC_SEQ_CST);
             if (signal_kill_pending())
                 break;
-            /* Some other signal: it waits for the way out, and the wait goes on. */
-            __atomic_store_n(&thread_self()->interrupted, 0, __ATOMIC_SEQ_CST);
+            wait_finish(&w); /* it is still on the queue */
         }
     }
     wait_finish(&w);

@@ -48,9 +48,9 @@ long sys_read(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, u
     (void)a3, (void)a4, (void)a5;
     if (unlikely(!f || !can_read(f)))
         return -EBADF;
-    n = MIN(n, IO_MAX);
     if (unlikely(!user_range_ok(buf, n)))
         return -EFAULT;
+    n = MIN(n, IO_MAX);
     return f->ops->read(f, buf, n);
 }
 
@@ -62,9 +62,9 @@ long sys_write(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, 
     (void)a3, (void)a4, (void)a5;
     if (unlikely(!f || !can_write(f)))
         return -EBADF;
-    n = MIN(n, IO_MAX);
     if (unlikely(!user_range_ok(buf, n)))
         return -EFAULT;
+    n = MIN(n, IO_MAX);
     r = f->ops->write(f, buf, n);
     return unlikely(r == -EPIPE) ? broken_pipe() : r;
 }
@@ -158,8 +158,7 @@ long sys_pread64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64_
         return -EINVAL;
     if (f->ops != &regular_ops)
         return f->ops == &directory_ops ? -EISDIR : -ESPIPE;
-    n = MIN(n, IO_MAX);
-    return user_range_ok(buf, n) ? inode_read_user(f->inode, offset, buf, n) : -EFAULT;
+    return user_range_ok(buf, n) ? inode_read_user(f->inode, offset, buf, MIN(n, IO_MAX)) : -EFAULT;
 }
 
 long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64_t a4, uint64_t a5)
@@ -173,8 +172,7 @@ long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64
         return -EINVAL;
     if (f->ops != &regular_ops)
         return -ESPIPE;
-    n = MIN(n, IO_MAX);
-    return user_range_ok(buf, n) ? inode_write_user(f->inode, offset, buf, n) : -EFAULT;
+    return user_range_ok(buf, n) ? inode_write_user(f->inode, offset, buf, MIN(n, IO_MAX)) : -EFAULT;
 }
 
 long sys_getdents64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)

@@ -37,6 +37,7 @@ static long wait_ready(look_fn look, void *arg, uint64_t deadline)
         if (ready || deadline <= clock_ns())
             break;
         err = wait_block(&w, WAIT_INTERRUPTIBLE, deadline);
+        wait_finish(&w); /* after a time-out it is still on the queue */
         if (err == -EINTR) {
             ready = -EINTR;
             break;

@@ -1,133 +1,260 @@
 // TAP
-// RUN: -m 192M
-/*
- * Memory and its end: what a process takes comes back, nobody gets what another wrote, and who asks
- * for more than there is gets ENOMEM or is killed, and only he.
- */
-#include <errno.h>
+/* Memory as programs see it: mmap, mprotect, brk, copy-on-write, shared anonymous memory, mapped files. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <setjmp.h>
 #include <signal.h>
-#include <ssdef.h>
-#include <starlet.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <tap.h>
-#include <unistd.h>
 
-#define PAGE 8192ul
-#define MIB  (1ul << 20)
+#define PAGE 8192L
 
-static struct mega_memory memory(void)
+static sigjmp_buf back;
+static volatile int code;
+
+static void jump(int sig, siginfo_t *info, void *context)
 {
-    struct mega_memory m;
-
-    memset(&m, 0, sizeof(m));
-    mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m));
-    return m;
+    (void)sig, (void)context;
+    code = info->si_code;
+    siglongjmp(back, 1);
 }
 
-static char *map(unsigned long bytes)
+/* 0: the access works; else the si_code of the SIGSEGV. */
+static int try_read(volatile char *p)
 {
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    return p == MAP_FAILED ? NULL : p;
-}
-
-/* Run fn in a child; how it ended. */
-static int in_child(int (*fn)(void))
-{
-    int status = -1;
-    pid_t pid = fork();
-
-    if (pid == 0)
-        _exit(fn());
-    if (pid < 0 || waitpid(pid, &status, 0) != pid)
-        return -1;
-    return status;
-}
-
-/* Everything is written, pages that were not written are zero. */
-static int fill_64(void)
-{
-    char *p = map(64 * MIB);
-
-    if (!p)
-        return 2;
-    for (unsigned long i = 0; i < 64 * MIB; i += PAGE) {
-        for (unsigned long j = 0; j < PAGE; j += 8)
-            if (*(uint64_t *)(p + i + j))
-                return 1;
-        memset(p + i, 0xA5, PAGE);
-    }
+    if (sigsetjmp(back, 1))
+        return code;
+    (void)*p;
     return 0;
 }
 
-static int touch_all(void)
+static int try_write(volatile char *p)
 {
-    char *p = map(1024 * MIB);
-
-    if (!p)
-        return 3;
-    for (unsigned long i = 0; i < 1024 * MIB; i += PAGE)
-        p[i] = 1;
-    return 4;
+    if (sigsetjmp(back, 1))
+        return code;
+    *p = 1;
+    return 0;
 }
 
-/* Twenty processes with stacks and page tables of their own at once. */
-static int many(void)
+static char *map(size_t n, int prot, int flags)
 {
-    int bad = 0, status;
+    char *p = mmap(NULL, n, prot, flags | MAP_ANONYMOUS, -1, 0);
 
-    for (int i = 0; i < 20; i++) {
-        pid_t pid = fork();
+    if (p == MAP_FAILED)
+        bail_out("mmap: %s", strerror(errno));
+    return p;
+}
 
-        if (pid == 0) {
-            char *p = map(MIB);
+static int is_zero(const char *p, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        if (p[k])
+            return 0;
+    return 1;
+}
 
-            if (p)
-                memset(p, i, MIB);
-            _exit(p ? 0 : 1);
+static int child_status(pid_t pid)
+{
+    int status = -1;
+
+    waitpid(pid, &status, 0);
+    return status;
+}
+
+static void test_anonymous(void)
+{
+    char *p = map(16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+
+    ok(is_zero(p, 16 * PAGE), "new memory is zero");
+    memset(p, 0x5a, 16 * PAGE);
+    is(munmap(p + 4 * PAGE, 4 * PAGE), 0, "a part in the middle goes");
+    is(try_read(p + 4 * PAGE), SEGV_MAPERR, "and is gone");
+    is(p[3 * PAGE], 0x5a, "what is below is there");
+    is(p[8 * PAGE], 0x5a, "and what is above");
+    is(mmap(p + 4 * PAGE, 4 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == p + 4 * PAGE, 1,
+       "something else goes there");
+    ok(is_zero(p + 4 * PAGE, 4 * PAGE), "new again");
+    is(mmap(p, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED, 1,
+       "MAP_FIXED_NOREPLACE replaces nothing");
+    is(errno, EEXIST, "and says so");
+    is(munmap(p, 16 * PAGE), 0, "all of it goes");
+    is(munmap(p, 16 * PAGE), 0, "twice is no error");
+    p = mmap(NULL, 32 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    ok(p != MAP_FAILED && is_zero(p, 32 * PAGE), "populated memory is zero");
+    munmap(p, 32 * PAGE);
+}
+
+static void test_protect(void)
+{
+    char *p = map(3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+
+    memset(p, 1, 3 * PAGE);
+    is(mprotect(p + PAGE, PAGE, PROT_READ), 0, "one page becomes read-only");
+    is(try_write(p + PAGE), SEGV_ACCERR, "writes to it fail");
+    is(try_write(p), 0, "those before it do not");
+    is(try_write(p + 2 * PAGE), 0, "nor those behind it");
+    is(mprotect(p, 3 * PAGE, PROT_NONE), 0, "all become inaccessible");
+    is(try_read(p), SEGV_ACCERR, "reads fail");
+    is(mprotect(p, 3 * PAGE, PROT_READ | PROT_WRITE), 0, "and writable again");
+    is(p[PAGE], 1, "with their contents");
+    is(mprotect(p + 1, PAGE, PROT_READ), -1, "an odd address is refused");
+    is(mprotect(p, PAGE, 0x1000), -1, "an odd protection too");
+    munmap(p, 3 * PAGE);
+    is(mprotect(p, PAGE, PROT_READ), -1, "nothing cannot be protected");
+    is(errno, ENOMEM, "which is ENOMEM");
+}
+
+static void test_cow(void)
+{
+    char *p = map(8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+    pid_t pid;
+
+    for (int k = 0; k < 8; k++)
+        p[k * PAGE] = (char)k;
+    pid = fork();
+    if (pid == 0) {
+        for (int k = 0; k < 8; k++)
+            if (p[k * PAGE] != k)
+                _exit(1);
+        p[3 * PAGE] = 33;
+        pid_t deep = fork();
+        if (deep == 0) {
+            p[4 * PAGE] = 44;
+            _exit(p[3 * PAGE] == 33 ? 0 : 1);
         }
-        bad += pid < 0;
+        _exit(child_status(deep) == 0 && p[4 * PAGE] == 4 ? 0 : 2);
     }
-    while (wait(&status) > 0)
-        bad += status != 0;
-    return bad;
+    p[5 * PAGE] = 55;
+    is(child_status(pid), 0, "child and grandchild see what was there when they were made");
+    is(p[3 * PAGE], 3, "their stores are their own");
+    is(p[5 * PAGE], 55, "and ours ours");
+    munmap(p, 8 * PAGE);
+}
+
+static void test_shared(void)
+{
+    volatile int *p = (volatile int *)map(4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED);
+    pid_t pid;
+
+    p[0] = 1;
+    pid = fork();
+    if (pid == 0) {
+        p[1] = p[0] + 1;
+        p[3 * PAGE / 4] = 77; /* a page that nobody has touched yet */
+        _exit(0);
+    }
+    child_status(pid);
+    is(p[1], 2, "a child's store into shared memory is seen");
+    is(p[3 * PAGE / 4], 77, "in a page touched first by the child too");
+    for (int k = 0; k < 4; k++) {
+        if (fork() == 0) {
+            for (int n = 0; n < 10000; n++)
+                __atomic_fetch_add(&p[2], 1, __ATOMIC_RELAXED);
+            _exit(0);
+        }
+    }
+    while (wait(NULL) > 0)
+        ;
+    is(p[2], 40000, "four processes add without loss");
+    munmap((void *)p, 4 * PAGE);
+}
+
+static void test_file(void)
+{
+    int fd = open("/tmp/map", O_RDWR | O_CREAT | O_TRUNC, 0600), exe;
+    char buf[4] = "", *shared, *private, *text;
+
+    is(ftruncate(fd, 3 * PAGE), 0, "a file of three pages");
+    is(pwrite(fd, "hello", 5, PAGE), 5, "with a word");
+    shared = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    private = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    ok(shared != MAP_FAILED && private != MAP_FAILED, "mapped twice");
+    is(memcmp(shared + PAGE, "hello", 5), 0, "shows it");
+    shared[PAGE] = 'H';
+    is(private[PAGE], 'H', "a shared store is seen in a private mapping not written yet");
+    is(pread(fd, buf, 1, PAGE), 1, "and read");
+    is(buf[0], 'H', "from the file");
+    private[PAGE] = 'P';
+    is(shared[PAGE], 'H', "a private store is not seen");
+    is(pread(fd, buf, 1, PAGE), 1, "nor read");
+    is(buf[0], 'H', "from the file");
+    is(pwrite(fd, "x", 1, 2 * PAGE), 1, "a write");
+    is(shared[2 * PAGE], 'x', "is seen in the mapping");
+    close(fd);
+    unlink("/tmp/map");
+    is(shared[PAGE], 'H', "the mapping outlives the file's name");
+    shared[0] = 1;
+    munmap(shared, 3 * PAGE);
+    munmap(private, 3 * PAGE);
+    exe = open("/bin/true", O_RDONLY);
+    text = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, exe, 0);
+    ok(text != MAP_FAILED && !memcmp(text, "\177ELF", 4), "a program can be mapped");
+    is(mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, exe, 0) == MAP_FAILED, 1, "but not shared and writable");
+    is(errno, EACCES, "which is EACCES");
+    close(exe);
+}
+
+static void test_bad(void)
+{
+    is(mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED, 1, "no bytes");
+    is(mmap(NULL, 1L << 60, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED, 1, "too many bytes");
+    is(mmap(NULL, PAGE, PROT_READ, MAP_ANONYMOUS, -1, 0) == MAP_FAILED, 1, "neither shared nor private");
+    is(mmap((void *)1, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED, 1, "an odd address");
+    is(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED, 1, "page 0");
+    is(mmap((void *)0xfffffc0000000000, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED, 1,
+       "the kernel's address");
+    is(mmap((void *)0x3ffffffe000, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED, 1,
+       "over the end");
+    is(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, 99, 0) == MAP_FAILED, 1, "no such file");
+    is(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, 1, 0) == MAP_FAILED, 1, "a file that cannot be mapped");
+    is(munmap((void *)0xfffffc0000000000, PAGE), -1, "unmapping the kernel");
+    is(munmap((void *)PAGE, ~0UL), -1, "unmapping everything");
+}
+
+static void test_heap(void)
+{
+    char *old = sbrk(0), *p;
+    int good = 1;
+
+    is(brk(old + 10 * PAGE), 0, "the heap grows");
+    ok(is_zero(old, 10 * PAGE), "by zeroes");
+    memset(old, 7, 10 * PAGE);
+    is(brk(old), 0, "and shrinks");
+    is(brk(old + 10 * PAGE), 0, "and grows");
+    ok(is_zero(old, 10 * PAGE), "by zeroes again");
+    brk(old);
+    for (int k = 0; k < 2000; k++) {
+        size_t n = (size_t)(k * 977) % 100000 + 1;
+
+        p = malloc(n);
+        if (!p)
+            bail_out("malloc");
+        memset(p, k, n);
+        p = realloc(p, 2 * n);
+        good &= p[n - 1] == (char)k;
+        free(p);
+    }
+    ok(good, "2000 blocks come and go");
+    p = malloc(64 << 20);
+    ok(p != NULL, "64 MiB");
+    memset(p, 1, 64 << 20);
+    p = realloc(p, 96 << 20);
+    ok(p && p[(64 << 20) - 1] == 1, "and 96");
+    free(p);
 }
 
 int main(void)
 {
-    struct mega_memory m, before;
-    int status;
+    struct sigaction a = {.sa_sigaction = jump, .sa_flags = SA_SIGINFO | SA_NODEFER};
 
-    /* The first of each fills caches and pools; they are no loss. */
-    in_child(fill_64);
-    in_child(many);
-
-    before = memory();
-    ok(before.total > 0 && before.free < before.total, "the kernel says what memory there is");
-    is(before.free + before.modified + before.bad + before.active + before.reserved, before.total,
-       "its counts sum up");
-    for (int i = 0; i < 4; i++)
-        is(in_child(fill_64), 0, "64 MiB, round %d: zero before the first write", i);
-    is(in_child(many), 0, "twenty processes at once");
-    m = memory();
-    ok(m.free + 400 >= before.free, "the pages came back (%lu free, %lu before)", m.free,
-       before.free);
-    ok(m.never_used + 4000 >= before.never_used, "used pages are used again before new ones");
-
-    for (int i = 0; i < 3; i++) {
-        status = in_child(touch_all);
-        ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
-           "a process that touches more than there is gets killed (status %#x)", status);
-    }
-    m = memory();
-    ok(m.free + 400 >= before.free, "its pages came back (%lu free, %lu before)", m.free,
-       before.free);
-    is(in_child(fill_64), 0, "and memory is to be had, zeroed, as before");
-    m = memory();
-    is(m.promised_unused, before.promised_unused, "no promise is left over");
-    is(m.bad, 0, "no page went bad");
+    sigaction(SIGSEGV, &a, NULL);
+    test_anonymous();
+    test_protect();
+    test_cow();
+    test_shared();
+    test_file();
+    test_bad();
+    test_heap();
     return tap_done();
 }

@@ -1,0 +1,291 @@
+// TAP
+/* Files, directories, descriptors, pipes and polling. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/select.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <tap.h>
+
+static void test_file(void)
+{
+    char buf[64] = "";
+    struct stat st;
+    int fd = open("/tmp/f", O_RDWR | O_CREAT | O_EXCL, 0640), other;
+
+    ok(fd >= 0, "a new file");
+    is(open("/tmp/f", O_RDWR | O_CREAT | O_EXCL, 0640), -1, "is not new twice");
+    is(errno, EEXIST, "(EEXIST)");
+    is(write(fd, "hello world", 11), 11, "a write");
+    is(lseek(fd, 6, SEEK_SET), 6, "seek");
+    is(read(fd, buf, sizeof(buf)), 5, "the rest");
+    is_str(buf, "world", "is there");
+    is(read(fd, buf, sizeof(buf)), 0, "and then the end");
+    is(lseek(fd, -1, SEEK_SET), -1, "no negative position");
+    is(lseek(fd, 100000, SEEK_SET), 100000, "far behind the end");
+    is(write(fd, "!", 1), 1, "one byte");
+    is(fstat(fd, &st), 0, "fstat");
+    is(st.st_size, 100001, "its size");
+    is(st.st_mode, S_IFREG | 0640, "and mode");
+    is(pread(fd, buf, 4, 50000), 4, "the hole");
+    ok(!buf[0] && !buf[3], "is zero");
+    is(ftruncate(fd, 5), 0, "cut");
+    is(ftruncate(fd, 20000), 0, "and grown");
+    is(pread(fd, buf, 11, 0), 11, "reads");
+    ok(!memcmp(buf, "hello\0\0\0\0\0\0", 11), "what was cut off as zeroes");
+    other = open("/tmp/f", O_WRONLY | O_APPEND);
+    is(write(other, "end", 3), 3, "append");
+    is(lseek(fd, 0, SEEK_END), 20003, "goes to the end");
+    is(read(other, buf, 1), -1, "a file open for writing is not read");
+    is(errno, EBADF, "(EBADF)");
+    close(other);
+    close(fd);
+    is(read(fd, buf, 1), -1, "nor a closed one");
+    is(unlink("/tmp/f"), 0, "unlink");
+    is(stat("/tmp/f", &st), -1, "and it is gone");
+    is(errno, ENOENT, "(ENOENT)");
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st, (void)type, (void)at;
+    return remove(path);
+}
+
+static void test_names(void)
+{
+    char buf[256];
+    struct stat st;
+    int fd, n = 0, dots = 0;
+    struct dirent *d;
+    DIR *dir;
+
+    is(mkdir("/tmp/d", 0755), 0, "mkdir");
+    is(mkdir("/tmp/d", 0755), -1, "not twice");
+    is(chdir("/tmp/d"), 0, "chdir");
+    is_str(getcwd(buf, sizeof(buf)), "/tmp/d", "getcwd");
+    for (int k = 0; k < 40; k++) {
+        snprintf(buf, sizeof(buf), "file%d", k);
+        fd = open(buf, O_CREAT | O_WRONLY, 0600);
+        close(fd);
+    }
+    dir = opendir(".");
+    while ((d = readdir(dir))) {
+        dots += d->d_name[0] == '.';
+        n += d->d_type == DT_REG;
+    }
+    closedir(dir);
+    is(n, 40, "readdir gives every file");
+    is(dots, 2, "and . and ..");
+    is(rename("file1", "renamed"), 0, "rename");
+    is(access("file1", F_OK), -1, "the old name is gone");
+    is(rename("file2", "renamed"), 0, "over another");
+    is(link("renamed", "linked"), 0, "link");
+    is(stat("linked", &st), 0, "stat");
+    is(st.st_nlink, 2, "two names");
+    is(symlink("linked", "soft"), 0, "symlink");
+    is(readlink("soft", buf, sizeof(buf)), 6, "readlink");
+    is(lstat("soft", &st), 0, "lstat");
+    ok(S_ISLNK(st.st_mode), "sees the link");
+    is(stat("soft", &st), 0, "stat");
+    ok(S_ISREG(st.st_mode), "sees through it");
+    (void)!symlink("loop2", "loop1");
+    (void)!symlink("loop1", "loop2");
+    is(open("loop1", O_RDONLY), -1, "a circle of links");
+    is(errno, ELOOP, "(ELOOP)");
+    is(mkdir("sub", 0700), 0, "a directory in it");
+    is(rename("sub", "sub/sub"), -1, "does not go into itself");
+    is(errno, EINVAL, "(EINVAL)");
+    is(rmdir("/tmp/d"), -1, "a full directory stays");
+    is(errno, ENOTEMPTY, "(ENOTEMPTY)");
+    is(unlink("sub"), -1, "unlink takes no directory");
+    is(stat("sub/../sub/./..//file3", &st), 0, "dots and slashes");
+    is(stat("file3/x", &st), -1, "a file is no directory");
+    is(errno, ENOTDIR, "(ENOTDIR)");
+    memset(buf, 'n', 255);
+    is(open(strcpy(buf + 200, "xxx"), O_RDONLY), -1, "not there");
+    is(nftw("/tmp/d", remove_one, 8, FTW_DEPTH | FTW_PHYS), 0, "everything in it is removed");
+    is(chdir("/"), 0, "and back");
+    is(access("/tmp/d", F_OK), -1, "all is gone");
+    is(readlink("/proc/self/exe", buf, sizeof(buf)), (long)strlen("/tests/files"), "/proc/self/exe");
+}
+
+static void test_descriptors(void)
+{
+    int fd = open("/dev/null", O_RDWR), n = 0, last = -1, more;
+
+    is(write(fd, "x", 1), 1, "/dev/null takes all");
+    is(dup2(fd, 50), 50, "dup2");
+    is(fcntl(50, F_GETFD), 0, "stays open over exec");
+    is(fcntl(50, F_SETFD, FD_CLOEXEC), 0, "or not");
+    is(fcntl(50, F_GETFD), FD_CLOEXEC, "as asked");
+    is(fcntl(50, F_DUPFD, 60), 60, "F_DUPFD");
+    is(close(50), 0, "close");
+    is(close(50), -1, "once");
+    close(60);
+    is(dup2(fd, 100000), -1, "a wild number");
+    is(errno, EBADF, "(EBADF)");
+    is(dup(-1), -1, "or -1");
+    while ((more = dup(fd)) >= 0)
+        last = more, n++;
+    is(errno, EMFILE, "descriptors end (EMFILE)");
+    ok(n > 200, "after %d", n);
+    for (int k = fd + 1; k <= last; k++)
+        close(k);
+    is(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDWR, "F_GETFL");
+    close(fd);
+    is(isatty(1), 0, "a command's output is no terminal");
+}
+
+static void test_pipe(void)
+{
+    static char buf[200000];
+    struct iovec v[3] = {{"one ", 4}, {"", 0}, {"two", 3}};
+    int p[2], status, flags;
+    long total = 0, n;
+    pid_t pid;
+
+    is(pipe(p), 0, "pipe");
+    is(writev(p[1], v, 3), 7, "writev");
+    is(read(p[0], buf, 100), 7, "read");
+    is(memcmp(buf, "one two", 7), 0, "the same");
+    pid = fork();
+    if (pid == 0) {
+        close(p[0]);
+        for (long k = 0; k < 200000; k++)
+            buf[k] = (char)(k * 7);
+        _exit(write(p[1], buf, sizeof(buf)) == sizeof(buf) ? 0 : 1);
+    }
+    close(p[1]);
+    status = 1;
+    while ((n = read(p[0], buf, 3001)) > 0) {
+        for (long k = 0; k < n; k++)
+            if (buf[k] != (char)((total + k) * 7))
+                status = 0;
+        total += n;
+    }
+    is(total, 200000, "200,000 bytes come through");
+    ok(status, "in order");
+    waitpid(pid, &status, 0);
+    is(status, 0, "and were all written");
+    close(p[0]);
+    if (pipe(p))
+        bail_out("pipe");
+    flags = fcntl(p[1], F_GETFL);
+    fcntl(p[1], F_SETFL, flags | O_NONBLOCK);
+    fcntl(p[0], F_SETFL, O_NONBLOCK);
+    is(read(p[0], buf, 1), -1, "an empty pipe");
+    is(errno, EAGAIN, "(EAGAIN)");
+    for (total = 0; (n = write(p[1], buf, 4096)) > 0; total += n)
+        ;
+    is(errno, EAGAIN, "a full one too");
+    is(total, 65536, "which holds 64 KiB");
+    close(p[0]);
+    close(p[1]);
+}
+
+static void test_poll(void)
+{
+    struct timeval tv = {0, 20000};
+    struct pollfd f[2];
+    int p[2];
+    fd_set set;
+    pid_t pid;
+
+    if (pipe(p))
+        bail_out("pipe");
+    f[0] = (struct pollfd){.fd = p[0], .events = POLLIN};
+    f[1] = (struct pollfd){.fd = p[1], .events = POLLOUT};
+    is(poll(f, 1, 0), 0, "nothing to read");
+    is(poll(f, 2, -1), 1, "but room to write");
+    is(f[1].revents, POLLOUT, "is told");
+    is(poll(f, 1, 20), 0, "a time limit ends poll");
+    FD_ZERO(&set);
+    FD_SET(p[0], &set);
+    is(select(p[0] + 1, &set, NULL, NULL, &tv), 0, "and select");
+    pid = fork();
+    if (pid == 0) {
+        usleep(20000);
+        (void)!write(p[1], "x", 1);
+        _exit(0);
+    }
+    is(poll(f, 1, -1), 1, "poll waits");
+    is(f[0].revents, POLLIN, "until there is something");
+    FD_SET(p[0], &set);
+    is(select(p[0] + 1, &set, NULL, NULL, NULL), 1, "select sees it too");
+    waitpid(pid, NULL, 0);
+    close(p[1]);
+    (void)!read(p[0], &set, 1);
+    is(poll(f, 1, -1), 1, "the other end gone");
+    is(f[0].revents, POLLHUP, "is POLLHUP");
+    close(p[0]);
+    is(poll(f, 1, -1), 1, "a closed descriptor");
+    is(f[0].revents, POLLNVAL, "is POLLNVAL");
+}
+
+/* A reader and a writer on two processes, many small messages. */
+static void test_ping_pong(void)
+{
+    int a[2], b[2], n;
+    pid_t pid;
+
+    if (pipe(a) || pipe(b))
+        bail_out("pipe");
+    pid = fork();
+    if (pid == 0) {
+        while (read(a[0], &n, sizeof(n)) == sizeof(n) && n >= 0) {
+            n++;
+            (void)!write(b[1], &n, sizeof(n));
+        }
+        _exit(0);
+    }
+    n = 0;
+    for (int k = 0; k < 2000; k++) {
+        (void)!write(a[1], &n, sizeof(n));
+        if (read(b[0], &n, sizeof(n)) != sizeof(n))
+            bail_out("the answer is missing");
+    }
+    is(n, 2000, "2000 round trips");
+    n = -1;
+    (void)!write(a[1], &n, sizeof(n));
+    waitpid(pid, NULL, 0);
+}
+
+static void test_user(void)
+{
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        int fd = open("/tmp/secret", O_CREAT | O_WRONLY, 0600);
+        int good = fd >= 0 && setuid(100) == 0 && getuid() == 100 && geteuid() == 100;
+
+        good &= open("/tmp/secret", O_RDONLY) == -1 && errno == EACCES;
+        good &= open("/newfile", O_CREAT | O_WRONLY, 0600) == -1 && errno == EACCES;
+        good &= unlink("/tmp/secret") == -1 && errno == EPERM;
+        good &= setuid(0) == -1 && errno == EPERM;
+        good &= kill(1, SIGTERM) == -1 && errno == EPERM;
+        good &= open("/tmp/mine", O_CREAT | O_RDWR, 0600) >= 0 && unlink("/tmp/mine") == 0;
+        _exit(good ? 0 : 1);
+    }
+    waitpid(pid, &status, 0);
+    is(status, 0, "another user may only what is allowed");
+    unlink("/tmp/secret");
+}
+
+int main(void)
+{
+    test_file();
+    test_names();
+    test_descriptors();
+    test_pipe();
+    test_poll();
+    test_ping_pong();
+    test_user();
+    return tap_done();
+}
