@@ -42,18 +42,32 @@ static unsigned device_poll(struct file *f)
     return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
 }
 
-static const struct file_ops null_ops = {.name = "null", .read = null_read, .write = null_write, .lseek = device_lseek,
-                                         .stat = device_stat, .poll = device_poll};
-static const struct file_ops zero_ops = {.name = "zero", .read = zero_read, .write = null_write, .lseek = device_lseek,
-                                         .stat = device_stat, .poll = device_poll};
+static const struct file_ops null_ops = {.name = "null",
+                                         .read = null_read,
+                                         .write = null_write,
+                                         .lseek = device_lseek,
+                                         .stat = device_stat,
+                                         .poll = device_poll};
+static const struct file_ops zero_ops = {.name = "zero",
+                                         .read = zero_read,
+                                         .write = null_write,
+                                         .lseek = device_lseek,
+                                         .stat = device_stat,
+                                         .poll = device_poll};
 
 #define RDEV(major, minor) ((major) << 8 | (minor))
 
 void device_boot(void)
 {
-    static const struct { const char *path; uint32_t mode, rdev; const struct file_ops *ops; } nodes[] = {
-        {"/dev/null", 0666, RDEV(1, 3), &null_ops},      {"/dev/zero", 0666, RDEV(1, 5), &zero_ops},
-        {"/dev/console", 0620, RDEV(5, 1), &tty_ops},    {"/dev/tty", 0666, RDEV(5, 0), &tty_ops},
+    static const struct {
+        const char *path;
+        uint32_t mode, rdev;
+        const struct file_ops *ops;
+    } nodes[] = {
+        {"/dev/null", 0666, RDEV(1, 3), &null_ops},
+        {"/dev/zero", 0666, RDEV(1, 5), &zero_ops},
+        {"/dev/console", 0620, RDEV(5, 1), &tty_ops},
+        {"/dev/tty", 0666, RDEV(5, 0), &tty_ops},
     };
 
     for (unsigned k = 0; k < ARRAY_SIZE(nodes); k++) {

@@ -16,7 +16,10 @@ struct dirent64 { /* as Linux lays it out */
 
 #define DIRENT_HEAD 19 /* bytes before the name */
 
-static size_t record_bytes(size_t name_len) { return (DIRENT_HEAD + name_len + 1 + 7) & ~(size_t)7; }
+static size_t record_bytes(size_t name_len)
+{
+    return (DIRENT_HEAD + name_len + 1 + 7) & ~(size_t)7;
+}
 
 struct entry {
     uint64_t ino, cookie;
@@ -25,7 +28,8 @@ struct entry {
     char name[NAME_MAX + 1];
 };
 
-static void entry_of(struct entry *e, struct inode *i, uint64_t cookie, const char *name, size_t len)
+static void entry_of(struct entry *e, struct inode *i, uint64_t cookie, const char *name,
+                     size_t len)
 {
     e->ino = i->ino;
     e->cookie = cookie;
@@ -51,7 +55,8 @@ static bool next_entry(struct inode *dir, uint64_t pos, struct entry *e)
         entry_of(e, dir->parent, 2, "..", 2);
         found = true;
     } else {
-        list_for_each_entry(d, &dir->names, link) {
+        list_for_each_entry(d, &dir->names, link)
+        {
             if (d->cookie > pos) {
                 entry_of(e, d->inode, d->cookie, d->text, d->len);
                 found = true;
@@ -63,7 +68,8 @@ static bool next_entry(struct inode *dir, uint64_t pos, struct entry *e)
     return found;
 }
 
-/* The position is read and written once each: two readers of one stream may get an entry twice, never a torn position. */
+/* The position is read and written once each: two readers of one stream may get an entry twice,
+ * never a torn position. */
 static long directory_getdents(struct file *f, vaddr_t ubuf, size_t n)
 {
     uint64_t pos = (uint64_t)__atomic_load_n(&f->pos, __ATOMIC_RELAXED);

@@ -55,8 +55,8 @@ static int may_open(struct inode *i, const struct io_cred *cred, uint32_t flags,
     return created ? 0 : inode_access(i, cred, wanted(flags));
 }
 
-int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t flags, uint32_t mode,
-                 struct file **out)
+int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t flags,
+                 uint32_t mode, struct file **out)
 {
     bool created = false;
     struct inode *i;
@@ -65,7 +65,8 @@ int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path
 
     if ((flags & O_ACCMODE) == O_ACCMODE || (flags & O_TMPFILE & ~O_DIRECTORY))
         return -EINVAL;
-    err = tree_lookup(cred, dir, path, !(flags & O_NOFOLLOW) && !((flags & O_CREAT) && (flags & O_EXCL)), &i);
+    err = tree_lookup(cred, dir, path,
+                      !(flags & O_NOFOLLOW) && !((flags & O_CREAT) && (flags & O_EXCL)), &i);
     if (!err && (flags & O_CREAT) && (flags & O_EXCL)) {
         inode_unref(i);
         return -EEXIST;

@@ -1,6 +1,6 @@
 /*
- * Open files: a table of operations behind every descriptor. kernel/proc keeps the descriptor tables.
- * All at IPL 0, no spinlock; may wait. Results: bytes or 0, or a negative errno.
+ * Open files: a table of operations behind every descriptor. kernel/proc keeps the descriptor
+ * tables. All at IPL 0, no spinlock; may wait. Results: bytes or 0, or a negative errno.
  */
 #ifndef KERNEL_IO_FILE_H
 #define KERNEL_IO_FILE_H
@@ -37,11 +37,11 @@ struct file_ops {
 };
 
 struct file {
-    uint32_t refs;   /* atomic */
-    uint32_t flags;  /* O_* of open_flags.h; atomic */
+    uint32_t refs;  /* atomic */
+    uint32_t flags; /* O_* of open_flags.h; atomic */
     const struct file_ops *ops;
     struct inode *inode; /* own reference; NULL for pipes and streams */
-    int64_t pos;     /* protected by the inode's mutex */
+    int64_t pos;         /* protected by the inode's mutex */
     void *priv;
 };
 
@@ -51,8 +51,8 @@ static inline void file_ref(struct file *f) { __atomic_fetch_add(&f->refs, 1, __
 /* Give a reference back; the last one closes. */
 void file_unref(struct file *f);
 /* Open for cred; a path that is not absolute starts at dir (NULL: the root). */
-int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t flags, uint32_t mode,
-                 struct file **out);
+int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t flags,
+                 uint32_t mode, struct file **out);
 /* Open by absolute path (initrd and tmpfs share one tree). */
 int file_open(const char *path, uint32_t flags, uint32_t mode, struct file **out);
 int file_stat_path(const char *path, bool follow, struct file_stat *st);
@@ -60,7 +60,8 @@ int pipe_create(struct file **rd, struct file **wr, uint32_t flags);
 /* The initrd's files become the tree's; /tmp and /dev are made. Once, at boot. */
 void io_boot(const void *initrd, uint64_t nbytes);
 
-/* ^C and its like: signal sig to a process group. Filled in by kernel/proc before the first process. IPL 0. */
+/* ^C and its like: signal sig to a process group. Filled in by kernel/proc before the first
+ * process. IPL 0. */
 extern void (*tty_signal_hook)(uint32_t pgrp, int sig);
 /* A record (at most 64 bytes) on COM2: frame type R. IPL 0; may wait. */
 void stream_send_record(uint8_t type, const void *payload, size_t n);

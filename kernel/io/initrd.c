@@ -1,10 +1,10 @@
 /*
- * The initrd's archive becomes the tree. Nothing is copied: a file's pages are filled from the archive when they are
- * first wanted, so the initrd's memory stays as it is.
+ * The initrd's archive becomes the tree. Nothing is copied: a file's pages are filled from the
+ * archive when they are first wanted, so the initrd's memory stays as it is.
  *
- * A hostile archive may name anything: names with .. and names through symbolic links are refused, missing
- * directories above a file are made, a name that comes twice keeps its first meaning. What is refused
- * is named on the console, at most REFUSALS_SHOWN times; the boot goes on.
+ * A hostile archive may name anything: names with .. and names through symbolic links are refused,
+ * missing directories above a file are made, a name that comes twice keeps its first meaning. What
+ * is refused is named on the console, at most REFUSALS_SHOWN times; the boot goes on.
  */
 #include "kernel/base/cpio.h"
 #include "kernel/base/errno.h"
@@ -14,8 +14,8 @@
 #include "kernel/io/open_flags.h"
 
 #define REFUSALS_SHOWN 8
-#define PARENT_MAX 512 /* longest path of a directory above a file */
-#define LINK_MAX 255   /* longest target of a symbolic link in the archive */
+#define PARENT_MAX     512 /* longest path of a directory above a file */
+#define LINK_MAX       255 /* longest target of a symbolic link in the archive */
 
 static const struct io_cred superuser = {0, 0};
 static unsigned refusals; /* boot only */
@@ -26,7 +26,8 @@ static void refuse(const char *name, const char *why)
         printk("initrd: %s: %s, left out\n", name, why);
 }
 
-/* "a/b", "/a/b", "./a/b"; no empty, . or .. component. Returns the name without its prefix; NULL: refused. */
+/* "a/b", "/a/b", "./a/b"; no empty, . or .. component. Returns the name without its prefix; NULL:
+ * refused. */
 static const char *plain_name(const char *name)
 {
     const char *p;
@@ -37,7 +38,8 @@ static const char *plain_name(const char *name)
         const char *end = strchr(p, '/');
         size_t n = end ? (size_t)(end - p) : strlen(p);
 
-        if (n == 0 || n > NAME_MAX || (n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.'))
+        if (n == 0 || n > NAME_MAX || (n == 1 && p[0] == '.') ||
+            (n == 2 && p[0] == '.' && p[1] == '.'))
             return NULL;
         p += n;
         if (*p == '/')
@@ -46,7 +48,8 @@ static const char *plain_name(const char *name)
     return name;
 }
 
-/* Directories above path. A component that is there and no directory is an error, also a link to one. */
+/* Directories above path. A component that is there and no directory is an error, also a link to
+ * one. */
 static int make_parents(const char *path)
 {
     char part[PARENT_MAX];
@@ -121,12 +124,15 @@ void initrd_boot(const void *archive, uint64_t nbytes)
             continue; /* the root itself */
         err = path ? add_entry(&e, path) : -EINVAL;
         if (err)
-            refuse(e.name, err == -EEXIST ? "comes twice" : err == -ENOMEM ? "no memory" : "no name or file that can be");
+            refuse(e.name, err == -EEXIST   ? "comes twice"
+                           : err == -ENOMEM ? "no memory"
+                                            : "no name or file that can be");
         else
             files++;
     }
     if (c.damaged)
-        printk("initrd: the archive is damaged or cut short; %u files before that are there\n", files);
+        printk("initrd: the archive is damaged or cut short; %u files before that are there\n",
+               files);
     if (refusals > REFUSALS_SHOWN)
         printk("initrd: %u entries left out\n", refusals);
 }

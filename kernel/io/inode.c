@@ -10,8 +10,9 @@
  * Lock order: inode mutex, then (by a fault while user memory is copied) the address space's.
  *
  * An object and its inode: the inode owns one reference to the object, and the object, while it
- * lives, keeps the inode's memory (not its reference count): the last inode reference drops the object, and
- * the object's end frees the memory. So a file that was unlinked lives on in its mappings.
+ * lives, keeps the inode's memory (not its reference count): the last inode reference drops the
+ * object, and the object's end frees the memory. So a file that was unlinked lives on in its
+ * mappings.
  */
 #include "kernel/io/inode.h"
 
@@ -70,7 +71,8 @@ static int inode_get(struct mm_object *o, uint64_t offset, uint64_t count, unsig
     return 0;
 }
 
-/* The object's length follows the size, up or down; pages behind it go. lock held exclusively, or nobody knows i. */
+/* The object's length follows the size, up or down; pages behind it go. lock held exclusively, or
+ * nobody knows i. */
 void inode_set_size_locked(struct inode *i, uint64_t size)
 {
     uint64_t npages = (size + PAGE_MASK) >> PAGE_SHIFT, was = (i->size + PAGE_MASK) >> PAGE_SHIFT;
@@ -89,7 +91,8 @@ static void inode_free(struct inode *i)
 
 static void inode_end(struct mm_object *o) { inode_free(object_pager_data(o)); }
 
-/* Every page is supplied with all access, so there is nothing to upgrade; memory is where it lives. */
+/* Every page is supplied with all access, so there is nothing to upgrade; memory is where it lives.
+ */
 static const struct pager_ops inode_pager = {.name = "file", .get = inode_get, .end = inode_end};
 
 struct inode *inode_create(uint32_t mode, const struct io_cred *cred)
@@ -162,10 +165,12 @@ void inode_stat(struct inode *i, struct file_stat *st)
 }
 
 /*
- * Copy between the file's pages and user (or, with ubuf 0, kernel) memory, page by page; the inode's mutex is held
- * by the caller as its direction asks. Returns the bytes done, or an error when there are none.
+ * Copy between the file's pages and user (or, with ubuf 0, kernel) memory, page by page; the
+ * inode's mutex is held by the caller as its direction asks. Returns the bytes done, or an error
+ * when there are none.
  */
-static long copy_pages(struct inode *i, uint64_t offset, vaddr_t ubuf, void *kbuf, size_t n, bool write)
+static long copy_pages(struct inode *i, uint64_t offset, vaddr_t ubuf, void *kbuf, size_t n,
+                       bool write)
 {
     size_t done = 0;
 
@@ -343,7 +348,10 @@ static int regular_stat(struct file *f, struct file_stat *st)
     return 0;
 }
 
-static int regular_truncate(struct file *f, uint64_t size) { return inode_truncate(f->inode, size); }
+static int regular_truncate(struct file *f, uint64_t size)
+{
+    return inode_truncate(f->inode, size);
+}
 
 static unsigned regular_poll(struct file *f)
 {

@@ -4,8 +4,8 @@
  * mappings see the same pages. Behind the object stands a pager that fills a page, when it is first
  * wanted, from the initrd's bytes (backing) or with zeroes.
  *
- * References: every directory entry, open file, working directory, child directory (for its parent) and live object
- * holds one. An inode with a parent pointer is a directory.
+ * References: every directory entry, open file, working directory, child directory (for its parent)
+ * and live object holds one. An inode with a parent pointer is a directory.
  */
 #ifndef KERNEL_IO_INODE_H
 #define KERNEL_IO_INODE_H
@@ -36,13 +36,13 @@ struct inode {                   /* nonpaged pool: the pager reads it inside fau
     struct list names;           /* directory: struct dir_name; protected by the tree lock */
     char *target;                /* symbolic link: constant, paged pool */
     uint32_t target_bytes;
-    void *dev;                   /* device: constant */
+    void *dev; /* device: constant */
 };
 
-struct dir_name {                /* paged pool; protected by the tree lock */
+struct dir_name { /* paged pool; protected by the tree lock */
     struct list link;
     struct inode *inode;
-    uint64_t cookie;             /* getdents position: rises in every directory */
+    uint64_t cookie; /* getdents position: rises in every directory */
     uint8_t len;
     char text[];
 };
@@ -59,7 +59,8 @@ void inode_unref(struct inode *i);
 int inode_access(struct inode *i, const struct io_cred *cred, unsigned mask);
 void inode_stat(struct inode *i, struct file_stat *st);
 
-/* Read into kernel memory through the pages; bytes, short at the end of the file, or negative errno. */
+/* Read into kernel memory through the pages; bytes, short at the end of the file, or negative
+ * errno. */
 long inode_read(struct inode *i, uint64_t offset, void *buf, size_t n);
 /* Read or write user memory at an offset; no file position. */
 long inode_read_user(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n);
@@ -69,21 +70,25 @@ int inode_truncate(struct inode *i, uint64_t size);
 void inode_set_size_locked(struct inode *i, uint64_t size);
 
 /* Names. A path that is not absolute starts at dir (NULL: the root). Results carry a reference. */
-int tree_lookup(const struct io_cred *cred, struct inode *dir, const char *path, bool follow, struct inode **out);
-/* Make a name for a new inode of mode; exclusive, unless excl is false and it exists already: then *out is that one
-   (symbolic links followed). */
-int tree_create(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t mode, bool excl,
+int tree_lookup(const struct io_cred *cred, struct inode *dir, const char *path, bool follow,
                 struct inode **out);
-int tree_symlink(const struct io_cred *cred, struct inode *dir, const char *path, const char *target);
-int tree_link(const struct io_cred *cred, struct inode *olddir, const char *oldpath, struct inode *newdir,
-              const char *newpath);
+/* Make a name for a new inode of mode; exclusive, unless excl is false and it exists already: then
+ *out is that one (symbolic links followed). */
+int tree_create(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t mode,
+                bool excl, struct inode **out);
+int tree_symlink(const struct io_cred *cred, struct inode *dir, const char *path,
+                 const char *target);
+int tree_link(const struct io_cred *cred, struct inode *olddir, const char *oldpath,
+              struct inode *newdir, const char *newpath);
 int tree_unlink(const struct io_cred *cred, struct inode *dir, const char *path, bool directory);
-int tree_rename(const struct io_cred *cred, struct inode *olddir, const char *oldpath, struct inode *newdir,
-                const char *newpath);
-/* Absolute path of a directory into buf; length with the NUL, or -ERANGE, -ENOENT when it was removed. */
+int tree_rename(const struct io_cred *cred, struct inode *olddir, const char *oldpath,
+                struct inode *newdir, const char *newpath);
+/* Absolute path of a directory into buf; length with the NUL, or -ERANGE, -ENOENT when it was
+ * removed. */
 long tree_path(struct inode *dir, char *buf, size_t n);
 void tree_boot(void);
 /* A device node. */
-int tree_device(const char *path, uint32_t mode, uint32_t rdev, const struct file_ops *ops, void *dev);
+int tree_device(const char *path, uint32_t mode, uint32_t rdev, const struct file_ops *ops,
+                void *dev);
 
 #endif

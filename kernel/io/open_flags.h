@@ -2,48 +2,48 @@
 #ifndef KERNEL_IO_OPEN_FLAGS_H
 #define KERNEL_IO_OPEN_FLAGS_H
 
-#define O_ACCMODE 03u
-#define O_RDONLY 00u
-#define O_WRONLY 01u
-#define O_RDWR 02u
-#define O_NONBLOCK 04u
-#define O_APPEND 010u
-#define O_CREAT 01000u
-#define O_TRUNC 02000u
-#define O_EXCL 04000u
-#define O_NOCTTY 010000u
-#define O_DSYNC 040000u
+#define O_ACCMODE   03u
+#define O_RDONLY    00u
+#define O_WRONLY    01u
+#define O_RDWR      02u
+#define O_NONBLOCK  04u
+#define O_APPEND    010u
+#define O_CREAT     01000u
+#define O_TRUNC     02000u
+#define O_EXCL      04000u
+#define O_NOCTTY    010000u
+#define O_DSYNC     040000u
 #define O_DIRECTORY 0100000u
-#define O_NOFOLLOW 0200000u
+#define O_NOFOLLOW  0200000u
 #define O_LARGEFILE 0400000u
-#define O_NOATIME 04000000u
-#define O_CLOEXEC 010000000u
-#define O_SYNC (020000000u | O_DSYNC)
-#define O_PATH 040000000u
-#define O_TMPFILE 0100000000u
+#define O_NOATIME   04000000u
+#define O_CLOEXEC   010000000u
+#define O_SYNC      (020000000u | O_DSYNC)
+#define O_PATH      040000000u
+#define O_TMPFILE   0100000000u
 
-#define S_IFMT 0170000u
+#define S_IFMT   0170000u
 #define S_IFSOCK 0140000u
-#define S_IFLNK 0120000u
-#define S_IFREG 0100000u
-#define S_IFBLK 0060000u
-#define S_IFDIR 0040000u
-#define S_IFCHR 0020000u
-#define S_IFIFO 0010000u
-#define S_ISUID 04000u
-#define S_ISGID 02000u
-#define S_ISVTX 01000u
+#define S_IFLNK  0120000u
+#define S_IFREG  0100000u
+#define S_IFBLK  0060000u
+#define S_IFDIR  0040000u
+#define S_IFCHR  0020000u
+#define S_IFIFO  0010000u
+#define S_ISUID  04000u
+#define S_ISGID  02000u
+#define S_ISVTX  01000u
 
 #define SEEK_SET 0
 #define SEEK_CUR 1
 #define SEEK_END 2
 
-#define POLLIN 0x001u
-#define POLLPRI 0x002u
-#define POLLOUT 0x004u
-#define POLLERR 0x008u
-#define POLLHUP 0x010u
-#define POLLNVAL 0x020u
+#define POLLIN     0x001u
+#define POLLPRI    0x002u
+#define POLLOUT    0x004u
+#define POLLERR    0x008u
+#define POLLHUP    0x010u
+#define POLLNVAL   0x020u
 #define POLLRDNORM 0x040u
 #define POLLWRNORM 0x100u
 
@@ -52,7 +52,7 @@
 
 /* A call that was interrupted before it did anything; kernel/proc makes a restart or -EINTR of it.
    Never seen by a program. */
-#define ERESTARTSYS 512       /* restart if the handler has SA_RESTART, or if there is no handler */
-#define ERESTARTNOHAND 514    /* restart only if there is no handler */
+#define ERESTARTSYS    512 /* restart if the handler has SA_RESTART, or if there is no handler */
+#define ERESTARTNOHAND 514 /* restart only if there is no handler */
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Pipes. A ring of up to PIPE_PAGES pages, taken one at a time as the writer gets that far and kept until the pipe
- * goes. Whenever the pipe is empty it starts again at page 0, so a ping-pong of small messages lives in one page.
+ * Pipes. A ring of up to PIPE_PAGES pages, taken one at a time as the writer gets that far and kept
+ * until the pipe goes. Whenever the pipe is empty it starts again at page 0, so a ping-pong of
+ * small messages lives in one page.
  *
  * Everything is protected by the pipe's mutex, which is held while user memory is copied (rank
  * MUTEX_INODE: before the address space's). Who must wait counts itself under the mutex before it
@@ -19,17 +20,17 @@
 
 #define PIPE_PAGES 8 /* 64 KiB, what programs expect from Linux */
 #define PIPE_BYTES (PIPE_PAGES * PAGE_SIZE)
-#define PIPE_BUF 4096 /* a write up to this is not mixed with others */
+#define PIPE_BUF   4096 /* a write up to this is not mixed with others */
 
 struct pipe { /* nonpaged pool; all protected by lock */
     struct mutex lock;
-    uint32_t ends;                     /* atomic: open ends; the last one to go frees */
-    uint32_t readers, writers;         /* open ends of each kind, 0 or 1 */
+    uint32_t ends;             /* atomic: open ends; the last one to go frees */
+    uint32_t readers, writers; /* open ends of each kind, 0 or 1 */
     uint32_t reads_waiting, writes_waiting;
-    uint64_t head, count;              /* next byte to read, bytes there */
+    uint64_t head, count; /* next byte to read, bytes there */
     uint64_t ino;
     struct wait_queue read_queue, write_queue;
-    uint8_t *page[PIPE_PAGES];         /* in KSEG; NULL: not taken yet */
+    uint8_t *page[PIPE_PAGES]; /* in KSEG; NULL: not taken yet */
 };
 
 static uint64_t next_pipe_ino = 1; /* atomic */
@@ -198,7 +199,10 @@ static int pipe_stat(struct file *f, struct file_stat *st)
 {
     struct pipe *p = f->priv;
 
-    *st = (struct file_stat){.ino = p->ino, .mode = S_IFIFO | 0600, .nlink = 1, .blksize = PIPE_BUF,
+    *st = (struct file_stat){.ino = p->ino,
+                             .mode = S_IFIFO | 0600,
+                             .nlink = 1,
+                             .blksize = PIPE_BUF,
                              .mtime_ns = clock_wall_ns()};
     return 0;
 }
@@ -252,10 +256,18 @@ static void pipe_write_close(struct file *f)
     pipe_close(p, &p->writers, &p->read_queue);
 }
 
-static const struct file_ops pipe_read_ops = {.name = "pipe", .read = pipe_read, .stat = pipe_stat, .ioctl = pipe_ioctl,
-                                              .poll = pipe_read_poll, .close = pipe_read_close};
-static const struct file_ops pipe_write_ops = {.name = "pipe", .write = pipe_write, .stat = pipe_stat,
-                                               .ioctl = pipe_ioctl, .poll = pipe_write_poll, .close = pipe_write_close};
+static const struct file_ops pipe_read_ops = {.name = "pipe",
+                                              .read = pipe_read,
+                                              .stat = pipe_stat,
+                                              .ioctl = pipe_ioctl,
+                                              .poll = pipe_read_poll,
+                                              .close = pipe_read_close};
+static const struct file_ops pipe_write_ops = {.name = "pipe",
+                                               .write = pipe_write,
+                                               .stat = pipe_stat,
+                                               .ioctl = pipe_ioctl,
+                                               .poll = pipe_write_poll,
+                                               .close = pipe_write_close};
 
 int pipe_create(struct file **rd, struct file **wr, uint32_t flags)
 {

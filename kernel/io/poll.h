@@ -1,9 +1,9 @@
 /*
- * What poll and select wait on. Few programs poll, so there is one queue for all of them: whatever makes some
- * file readable or writable says so here, and every poller looks at its files again.
+ * What poll and select wait on. Few programs poll, so there is one queue for all of them: whatever
+ * makes some file readable or writable says so here, and every poller looks at its files again.
  *
- * The notifier changes the state, then looks for pollers; the poller announces itself, then looks at the
- * state. Each has a full barrier in between, so one of the two sees the other.
+ * The notifier changes the state, then looks for pollers; the poller announces itself, then looks
+ * at the state. Each has a full barrier in between, so one of the two sees the other.
  */
 #ifndef KERNEL_IO_POLL_H
 #define KERNEL_IO_POLL_H

@@ -1,6 +1,6 @@
 /*
- * Bytes received by a UART: the interrupt puts them into a ring, threads take them out. A full ring turns the
- * receive interrupt off and leaves bytes in the UART; QEMU then holds the sender back.
+ * Bytes received by a UART: the interrupt puts them into a ring, threads take them out. A full ring
+ * turns the receive interrupt off and leaves bytes in the UART; QEMU then holds the sender back.
  */
 #ifndef KERNEL_IO_SERIAL_H
 #define KERNEL_IO_SERIAL_H
@@ -11,12 +11,12 @@
 #define SERIAL_RING 2048 /* bytes; 128 times the UART's FIFO */
 
 struct serial {
-    struct uart *uart;         /* constant */
-    struct spinlock lock;      /* RANK_DEVICE; the fields below, and the UART's receiver */
+    struct uart *uart;    /* constant */
+    struct spinlock lock; /* RANK_DEVICE; the fields below, and the UART's receiver */
     uint32_t head, count;
-    bool stopped;              /* receive interrupt off: the ring was full */
-    uint64_t received, stops;  /* statistics */
-    struct wait_queue queue;   /* woken when bytes have come */
+    bool stopped;             /* receive interrupt off: the ring was full */
+    uint64_t received, stops; /* statistics */
+    struct wait_queue queue;  /* woken when bytes have come */
     uint8_t ring[SERIAL_RING];
 };
 

@@ -1,9 +1,10 @@
 /*
- * Standard input, output and error of a command: frames on COM2 (arch/alpha/clipper/channel.h), which scripts/run
- * takes apart. A frame is sent whole under a mutex; a panic, which cannot take it, fills it up first.
+ * Standard input, output and error of a command: frames on COM2 (arch/alpha/clipper/channel.h),
+ * which scripts/run takes apart. A frame is sent whole under a mutex; a panic, which cannot take
+ * it, fills it up first.
  *
- * Received bytes are taken apart by whoever reads, under the same lock as the bytes that came out. Nobody reading means
- * nobody taking: the ring fills and the host is held back.
+ * Received bytes are taken apart by whoever reads, under the same lock as the bytes that came out.
+ * Nobody reading means nobody taking: the ring fills and the host is held back.
  */
 #include "arch/alpha/clipper/channel.h"
 #include "arch/alpha/hw/usercopy.h"
@@ -17,7 +18,7 @@
 #include "kernel/sched/timer.h"
 
 #define STREAM_FRAME 512u
-#define FRAME_HEAD 4u
+#define FRAME_HEAD   4u
 
 static struct serial com2;
 static struct mutex send_lock = MUTEX_INIT("stream send", MUTEX_INODE, send_lock);
@@ -47,7 +48,10 @@ static void send_frame(enum channel_type type, const uint8_t *p, size_t n)
     mutex_unlock(&send_lock);
 }
 
-void stream_send_record(uint8_t type, const void *payload, size_t n) { send_frame(type, payload, n); }
+void stream_send_record(uint8_t type, const void *payload, size_t n)
+{
+    send_frame(type, payload, n);
+}
 
 static long stream_write(struct file *f, vaddr_t ubuf, size_t n)
 {
@@ -158,15 +162,18 @@ static unsigned stream_out_poll(struct file *f)
 static int stream_stat(struct file *f, struct file_stat *st)
 {
     (void)f;
-    *st = (struct file_stat){.ino = 2, .mode = S_IFIFO | 0600, .nlink = 1, .blksize = STREAM_FRAME,
+    *st = (struct file_stat){.ino = 2,
+                             .mode = S_IFIFO | 0600,
+                             .nlink = 1,
+                             .blksize = STREAM_FRAME,
                              .mtime_ns = clock_wall_ns()};
     return 0;
 }
 
-static const struct file_ops stream_in_ops = {.name = "stream", .read = stream_read, .stat = stream_stat,
-                                              .poll = stream_in_poll};
-static const struct file_ops stream_out_ops = {.name = "stream", .write = stream_write, .stat = stream_stat,
-                                               .poll = stream_out_poll};
+static const struct file_ops stream_in_ops = {
+    .name = "stream", .read = stream_read, .stat = stream_stat, .poll = stream_in_poll};
+static const struct file_ops stream_out_ops = {
+    .name = "stream", .write = stream_write, .stat = stream_stat, .poll = stream_out_poll};
 
 int console_open(struct file **input, struct file **output, struct file **error, bool command)
 {

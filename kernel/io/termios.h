@@ -16,44 +16,61 @@ struct winsize {
 };
 _Static_assert(sizeof(struct termios) == 44, "TCGETS carries the size");
 
-enum { VEOF, VEOL, VEOL2, VERASE, VWERASE, VKILL, VREPRINT, VSWTC, VINTR, VQUIT, VSUSP, VSTART = 12, VSTOP, VLNEXT,
-       VDISCARD, VMIN, VTIME };
+enum {
+    VEOF,
+    VEOL,
+    VEOL2,
+    VERASE,
+    VWERASE,
+    VKILL,
+    VREPRINT,
+    VSWTC,
+    VINTR,
+    VQUIT,
+    VSUSP,
+    VSTART = 12,
+    VSTOP,
+    VLNEXT,
+    VDISCARD,
+    VMIN,
+    VTIME
+};
 
-#define INLCR 0x0040u
-#define IGNCR 0x0080u
-#define ICRNL 0x0100u
-#define IXON 0x0200u
-#define ISTRIP 0x0020u
-#define OPOST 0x0001u
-#define ONLCR 0x0002u
-#define CS8 0x0300u
-#define CREAD 0x0800u
-#define CLOCAL 0x8000u
-#define B38400 0x000Fu
-#define ECHOKE 0x0001u
-#define ECHOE 0x0002u
-#define ECHOK 0x0004u
-#define ECHO 0x0008u
-#define ECHONL 0x0010u
+#define INLCR   0x0040u
+#define IGNCR   0x0080u
+#define ICRNL   0x0100u
+#define IXON    0x0200u
+#define ISTRIP  0x0020u
+#define OPOST   0x0001u
+#define ONLCR   0x0002u
+#define CS8     0x0300u
+#define CREAD   0x0800u
+#define CLOCAL  0x8000u
+#define B38400  0x000Fu
+#define ECHOKE  0x0001u
+#define ECHOE   0x0002u
+#define ECHOK   0x0004u
+#define ECHO    0x0008u
+#define ECHONL  0x0010u
 #define ECHOCTL 0x0040u
-#define ISIG 0x0080u
-#define ICANON 0x0100u
-#define IEXTEN 0x0400u
-#define NOFLSH 0x80000000u
+#define ISIG    0x0080u
+#define ICANON  0x0100u
+#define IEXTEN  0x0400u
+#define NOFLSH  0x80000000u
 
-#define FIONREAD 0x4004667Fu
-#define TCGETS 0x402C7413u
-#define TCSETS 0x802C7414u
-#define TCSETSW 0x802C7415u
-#define TCSETSF 0x802C7416u
-#define TCSBRK 0x2000741Du
-#define TCXONC 0x2000741Eu
-#define TCFLSH 0x2000741Fu
+#define FIONREAD   0x4004667Fu
+#define TCGETS     0x402C7413u
+#define TCSETS     0x802C7414u
+#define TCSETSW    0x802C7415u
+#define TCSETSF    0x802C7416u
+#define TCSBRK     0x2000741Du
+#define TCXONC     0x2000741Eu
+#define TCFLSH     0x2000741Fu
 #define TIOCSWINSZ 0x80087467u
 #define TIOCGWINSZ 0x40087468u
-#define TIOCSPGRP 0x80047476u
-#define TIOCGPGRP 0x40047477u
-#define TIOCSCTTY 0x540Eu
-#define TIOCNOTTY 0x5422u
+#define TIOCSPGRP  0x80047476u
+#define TIOCGPGRP  0x40047477u
+#define TIOCSCTTY  0x540Eu
+#define TIOCNOTTY  0x5422u
 
 #endif

@@ -2,10 +2,10 @@
  * The tree of names: directories, lookup, and what changes names.
  *
  * One mutex, tree_lock, protects every directory: lookups take it shared, changes exclusively. It
- * is held for no more than memory accesses (names live in paged pool) and allocations; the files behind the
- * names are used after it is dropped, with a reference. Directories are linear lists in the order of
- * creation; a getdents position is a name's cookie, so a name that is removed meanwhile is skipped
- * and none is given twice.
+ * is held for no more than memory accesses (names live in paged pool) and allocations; the files
+ * behind the names are used after it is dropped, with a reference. Directories are linear lists in
+ * the order of creation; a getdents position is a name's cookie, so a name that is removed
+ * meanwhile is skipped and none is given twice.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
@@ -22,12 +22,12 @@ struct mutex tree_lock = MUTEX_INIT("tree", MUTEX_TREE, tree_lock);
 static uint64_t next_cookie = 3; /* protected by tree_lock; 1 and 2 are . and .. */
 
 struct walk {
-    struct inode *dir;       /* directory of the last component; a reference */
-    const char *last;        /* last component; its text lies in path or in held */
-    size_t last_len;         /* 0: the path names the directory itself */
-    bool slash;              /* the path ended in a slash: only a directory will do */
-    struct inode *inode;     /* what the last component names, a reference; NULL: nothing */
-    char *held;              /* PATH_MAX bytes of paged pool once a link was followed */
+    struct inode *dir;   /* directory of the last component; a reference */
+    const char *last;    /* last component; its text lies in path or in held */
+    size_t last_len;     /* 0: the path names the directory itself */
+    bool slash;          /* the path ended in a slash: only a directory will do */
+    struct inode *inode; /* what the last component names, a reference; NULL: nothing */
+    char *held;          /* PATH_MAX bytes of paged pool once a link was followed */
 };
 
 static bool is_dir(const struct inode *i) { return (i->mode & S_IFMT) == S_IFDIR; }
@@ -37,7 +37,8 @@ static struct dir_name *find_locked(struct inode *dir, const char *text, size_t 
 {
     struct dir_name *d;
 
-    list_for_each_entry(d, &dir->names, link) {
+    list_for_each_entry(d, &dir->names, link)
+    {
         if (d->len == len && !memcmp(d->text, text, len))
             return d;
     }
@@ -84,8 +85,8 @@ static void step_to(struct walk *w, struct inode *to)
 }
 
 /*
- * Walk path from dir. On success w->dir is the directory of the last component and w->inode what that names, if
- * anything. tree_lock is held. walk_end is called by the caller in every case.
+ * Walk path from dir. On success w->dir is the directory of the last component and w->inode what
+ * that names, if anything. tree_lock is held. walk_end is called by the caller in every case.
  */
 static int walk_locked(const struct io_cred *cred, struct inode *dir, const char *path, bool follow,
                        struct walk *w)
@@ -165,7 +166,8 @@ static int walk_locked(const struct io_cred *cred, struct inode *dir, const char
     }
 }
 
-int tree_lookup(const struct io_cred *cred, struct inode *dir, const char *path, bool follow, struct inode **out)
+int tree_lookup(const struct io_cred *cred, struct inode *dir, const char *path, bool follow,
+                struct inode **out)
 {
     struct walk w;
     int err;
@@ -225,7 +227,8 @@ static struct inode *remove_locked(struct inode *dir, struct dir_name *d)
     return inode;
 }
 
-/* A walk whose last component is to be changed: a plain name in a live directory that cred may write. */
+/* A walk whose last component is to be changed: a plain name in a live directory that cred may
+ * write. */
 static int may_change(const struct io_cred *cred, const struct walk *w)
 {
     if (!w->last_len)
@@ -244,14 +247,15 @@ static int may_remove(const struct io_cred *cred, const struct walk *w)
         return err;
     if (!w->inode)
         return -ENOENT;
-    if ((w->dir->mode & S_ISVTX) && cred->uid && cred->uid != w->inode->uid && cred->uid != w->dir->uid)
+    if ((w->dir->mode & S_ISVTX) && cred->uid && cred->uid != w->inode->uid &&
+        cred->uid != w->dir->uid)
         return -EPERM;
     return 0;
 }
 
 /* Enter a new inode (the caller's reference is consumed in every case) under the path. */
-static int enter_new(const struct io_cred *cred, struct inode *dir, const char *path, struct inode *fresh, bool excl,
-                     struct inode **out)
+static int enter_new(const struct io_cred *cred, struct inode *dir, const char *path,
+                     struct inode *fresh, bool excl, struct inode **out)
 {
     struct walk w;
     int err;
@@ -278,15 +282,16 @@ static int enter_new(const struct io_cred *cred, struct inode *dir, const char *
     return err;
 }
 
-int tree_create(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t mode, bool excl,
-                struct inode **out)
+int tree_create(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t mode,
+                bool excl, struct inode **out)
 {
     struct inode *fresh = inode_create(mode, cred);
 
     return fresh ? enter_new(cred, dir, path, fresh, excl, out) : -ENOMEM;
 }
 
-int tree_device(const char *path, uint32_t mode, uint32_t rdev, const struct file_ops *ops, void *dev)
+int tree_device(const char *path, uint32_t mode, uint32_t rdev, const struct file_ops *ops,
+                void *dev)
 {
     struct inode *fresh = inode_create(S_IFCHR | mode, &(struct io_cred){0, 0});
 
@@ -298,7 +303,8 @@ int tree_device(const char *path, uint32_t mode, uint32_t rdev, const struct fil
     return enter_new(&(struct io_cred){0, 0}, NULL, path, fresh, true, NULL);
 }
 
-int tree_symlink(const struct io_cred *cred, struct inode *dir, const char *path, const char *target)
+int tree_symlink(const struct io_cred *cred, struct inode *dir, const char *path,
+                 const char *target)
 {
     size_t n = strlen(target);
     struct inode *fresh;
@@ -320,8 +326,8 @@ int tree_symlink(const struct io_cred *cred, struct inode *dir, const char *path
     return enter_new(cred, dir, path, fresh, true, NULL);
 }
 
-int tree_link(const struct io_cred *cred, struct inode *olddir, const char *oldpath, struct inode *newdir,
-              const char *newpath)
+int tree_link(const struct io_cred *cred, struct inode *olddir, const char *oldpath,
+              struct inode *newdir, const char *newpath)
 {
     struct inode *i;
     int err = tree_lookup(cred, olddir, oldpath, false, &i);
@@ -369,8 +375,8 @@ static bool is_ancestor_locked(struct inode *up, struct inode *down)
     return false;
 }
 
-int tree_rename(const struct io_cred *cred, struct inode *olddir, const char *oldpath, struct inode *newdir,
-                const char *newpath)
+int tree_rename(const struct io_cred *cred, struct inode *olddir, const char *oldpath,
+                struct inode *newdir, const char *newpath)
 {
     struct walk from = {0}, to = {0};
     struct inode *gone = NULL;
@@ -398,7 +404,8 @@ int tree_rename(const struct io_cred *cred, struct inode *olddir, const char *ol
         struct dir_name *old = find_locked(from.dir, from.last, from.last_len);
         struct dir_name *target = to.inode ? find_locked(to.dir, to.last, to.last_len) : NULL;
 
-        err = enter_locked(to.dir, to.last, to.last_len, from.inode); /* the only step that can fail */
+        err = enter_locked(to.dir, to.last, to.last_len,
+                           from.inode); /* the only step that can fail */
         if (!err) {
             struct inode *parent = from.inode->parent;
 
@@ -437,7 +444,8 @@ long tree_path(struct inode *dir, char *buf, size_t n)
             r = -ENOENT;
             goto out;
         }
-        list_for_each_entry(d, &parent->names, link) {
+        list_for_each_entry(d, &parent->names, link)
+        {
             if (d->inode == dir)
                 found = d;
         }

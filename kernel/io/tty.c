@@ -2,8 +2,9 @@
  * The console terminal: line discipline over COM1.
  *
  * The interrupt only fills a ring (serial.c). A kernel thread takes the bytes out and does what a
- * terminal does with them: signals, echo, erasing, lines. It stops taking when nobody reads and the queue is
- * full; then the ring fills, then the UART, then QEMU holds the sender back: pasted text is never lost.
+ * terminal does with them: signals, echo, erasing, lines. It stops taking when nobody reads and the
+ * queue is full; then the ring fills, then the UART, then QEMU holds the sender back: pasted text
+ * is never lost.
  *
  * The queue holds 16-bit words, characters or TTY_EOF. In canonical mode what stands before
  * `ready` is complete lines and can be read; behind it is the line that is being edited. In
@@ -25,11 +26,11 @@
 #include "kernel/sched/timer.h"
 
 #define TTY_QUEUE 4096u  /* characters: the longest line, as Linux has it */
-#define TTY_EOF 0x100u   /* ^D on a line: the read ends here */
+#define TTY_EOF   0x100u /* ^D on a line: the read ends here */
 #define TTY_CHUNK 128u   /* characters copied at once; on the stack */
-#define SIGINT 2
-#define SIGQUIT 3
-#define SIGTSTP 18
+#define SIGINT    2
+#define SIGQUIT   3
+#define SIGTSTP   18
 
 struct tty { /* all protected by lock */
     struct spinlock lock;
@@ -51,10 +52,21 @@ static struct tty tty = {
             .c_oflag = OPOST | ONLCR,
             .c_cflag = CS8 | CREAD | CLOCAL | B38400,
             .c_lflag = ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN,
-            .c_cc = {[VEOF] = 4, [VERASE] = 127, [VWERASE] = 23, [VKILL] = 21, [VREPRINT] = 18, [VINTR] = 3,
-                     [VQUIT] = 28, [VSUSP] = 26, [VSTART] = 17, [VSTOP] = 19, [VLNEXT] = 22, [VDISCARD] = 15,
+            .c_cc = {[VEOF] = 4,
+                     [VERASE] = 127,
+                     [VWERASE] = 23,
+                     [VKILL] = 21,
+                     [VREPRINT] = 18,
+                     [VINTR] = 3,
+                     [VQUIT] = 28,
+                     [VSUSP] = 26,
+                     [VSTART] = 17,
+                     [VSTOP] = 19,
+                     [VLNEXT] = 22,
+                     [VDISCARD] = 15,
                      [VMIN] = 1},
-            .c_ispeed = B38400, .c_ospeed = B38400},
+            .c_ispeed = B38400,
+            .c_ospeed = B38400},
     .size = {.ws_row = 24, .ws_col = 80},
     .pgrp = 1,
     .readers = WAIT_QUEUE_INIT("tty readers", tty.readers),
@@ -187,7 +199,8 @@ static int input_locked(uint8_t c)
     return 0;
 }
 
-/* May the thread take another character? In a line without end the last place is kept for its end. */
+/* May the thread take another character? In a line without end the last place is kept for its end.
+ */
 static bool has_room_locked(void)
 {
     if (tty.end - tty.head < TTY_QUEUE)
@@ -468,12 +481,17 @@ static int tty_stat(struct file *f, struct file_stat *st)
     if (f->inode)
         inode_stat(f->inode, st);
     else
-        *st = (struct file_stat){.ino = 1, .mode = S_IFCHR | 0620, .nlink = 1, .rdev = 5 << 8 | 1, .blksize = 1024};
+        *st = (struct file_stat){
+            .ino = 1, .mode = S_IFCHR | 0620, .nlink = 1, .rdev = 5 << 8 | 1, .blksize = 1024};
     return 0;
 }
 
-const struct file_ops tty_ops = {.name = "tty", .read = tty_read, .write = tty_write, .stat = tty_stat,
-                                 .ioctl = tty_ioctl, .poll = tty_poll};
+const struct file_ops tty_ops = {.name = "tty",
+                                 .read = tty_read,
+                                 .write = tty_write,
+                                 .stat = tty_stat,
+                                 .ioctl = tty_ioctl,
+                                 .poll = tty_poll};
 
 void tty_boot(void)
 {

@@ -1,9 +1,11 @@
 /*
- * ITIMER_REAL. The timer's function runs at IPL_CLOCK and can take no lock of ours: it notes that it fired, sets the
- * bit for the way out and interrupts the thread's wait. The thread makes a SIGALRM of it (process_alarm_deliver).
+ * ITIMER_REAL. The timer's function runs at IPL_CLOCK and can take no lock of ours: it notes that
+ * it fired, sets the bit for the way out and interrupts the thread's wait. The thread makes a
+ * SIGALRM of it (process_alarm_deliver).
  *
- * alarm_busy is 1 from before timer_start until the function has run for the last time, or the timer was
- * cancelled while it was pending: whoever stops it waits for that, so the structure outlives the function.
+ * alarm_busy is 1 from before timer_start until the function has run for the last time, or the
+ * timer was cancelled while it was pending: whoever stops it waits for that, so the structure
+ * outlives the function.
  */
 #include "kernel/base/errno.h"
 #include "kernel/proc/proc_private.h"

@@ -1,21 +1,23 @@
 /*
- * Every number in the file is somebody else's: sums are made only after both parts were compared with a
- * bound that keeps them from wrapping (addresses below high, offsets and sizes below nbytes).
+ * Every number in the file is somebody else's: sums are made only after both parts were compared
+ * with a bound that keeps them from wrapping (addresses below high, offsets and sizes below
+ * nbytes).
  */
 #include "kernel/proc/elf.h"
 
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 
-#define PT_LOAD 1u
-#define PT_INTERP 3u
+#define PT_LOAD      1u
+#define PT_INTERP    3u
 #define PT_GNU_STACK 0x6474E551u
-#define ET_EXEC 2
-#define EM_ALPHA 0x9026
+#define ET_EXEC      2
+#define EM_ALPHA     0x9026
 
 int elf_check_header(const struct elf_header *h, uint64_t nbytes)
 {
-    static const uint8_t ident[7] = {0x7F, 'E', 'L', 'F', 2 /* 64 bits */, 1 /* little-endian */, 1};
+    static const uint8_t ident[7] = {0x7F, 'E', 'L', 'F', 2 /* 64 bits */, 1 /* little-endian */,
+                                     1};
 
     if (nbytes < sizeof(*h) || memcmp(h->ident, ident, sizeof(ident)))
         return -ENOEXEC;
@@ -23,7 +25,8 @@ int elf_check_header(const struct elf_header *h, uint64_t nbytes)
         return -ENOEXEC;
     if (h->phentsize != sizeof(struct elf_phdr) || h->phnum == 0 || h->phnum > ELF_PHDRS_MAX)
         return -ENOEXEC;
-    if (h->phoff > nbytes || h->phnum * sizeof(struct elf_phdr) > nbytes - h->phoff || (h->phoff & 7))
+    if (h->phoff > nbytes || h->phnum * sizeof(struct elf_phdr) > nbytes - h->phoff ||
+        (h->phoff & 7))
         return -ENOEXEC;
     return 0;
 }
@@ -32,7 +35,8 @@ static uint64_t page_down(uint64_t n) { return n & ~PAGE_MASK; }
 static uint64_t page_up(uint64_t n) { return (n + PAGE_MASK) & ~PAGE_MASK; }
 
 /* One PT_LOAD; memsz is not 0. */
-static bool segment_of(const struct elf_phdr *ph, uint64_t nbytes, vaddr_t low, vaddr_t high, struct elf_segment *s)
+static bool segment_of(const struct elf_phdr *ph, uint64_t nbytes, vaddr_t low, vaddr_t high,
+                       struct elf_segment *s)
 {
     uint64_t before = ph->vaddr & PAGE_MASK; /* bytes of the first page before the segment */
 
@@ -53,8 +57,8 @@ static bool segment_of(const struct elf_phdr *ph, uint64_t nbytes, vaddr_t low, 
     return s->end <= high && s->start >= low;
 }
 
-int elf_check_segments(const struct elf_header *h, const struct elf_phdr *ph, uint64_t nbytes, vaddr_t low, vaddr_t high,
-                       struct elf_image *image)
+int elf_check_segments(const struct elf_header *h, const struct elf_phdr *ph, uint64_t nbytes,
+                       vaddr_t low, vaddr_t high, struct elf_image *image)
 {
     vaddr_t end = low;
     bool entered = false;

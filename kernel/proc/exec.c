@@ -1,10 +1,11 @@
 /*
  * Starting programs.
  *
- * execve builds everything first and then changes over: the arguments are copied into kernel pages, the
- * headers checked, the new address space made and mapped. Only then does the thread change to the new space, to
- * write the stack and the zeroes behind the file's bytes by ordinary user accesses; an error there changes back. After
- * that nothing can fail: descriptors and signals are reset, the old space dropped, the frame written.
+ * execve builds everything first and then changes over: the arguments are copied into kernel pages,
+ * the headers checked, the new address space made and mapped. Only then does the thread change to
+ * the new space, to write the stack and the zeroes behind the file's bytes by ordinary user
+ * accesses; an error there changes back. After that nothing can fail: descriptors and signals are
+ * reset, the old space dropped, the frame written.
  */
 #include "kernel/proc/exec.h"
 
@@ -25,15 +26,33 @@
 #include "mm/pool.h"
 
 #define STACK_BYTES (UINT64_C(8) << 20) /* as RLIMIT_STACK says */
-#define STACK_TOP LAYOUT_P1_TOP
-#define AUX_MAX 20
-#define PS_USER 8
+#define STACK_TOP   LAYOUT_P1_TOP
+#define AUX_MAX     20
+#define PS_USER     8
 
-enum { AT_NULL, AT_PHDR = 3, AT_PHENT, AT_PHNUM, AT_PAGESZ, AT_FLAGS = 8, AT_ENTRY, AT_UID = 11, AT_EUID, AT_GID, AT_EGID,
-       AT_PLATFORM, AT_HWCAP, AT_CLKTCK, AT_SECURE = 23, AT_RANDOM = 25, AT_EXECFN = 31 };
+enum {
+    AT_NULL,
+    AT_PHDR = 3,
+    AT_PHENT,
+    AT_PHNUM,
+    AT_PAGESZ,
+    AT_FLAGS = 8,
+    AT_ENTRY,
+    AT_UID = 11,
+    AT_EUID,
+    AT_GID,
+    AT_EGID,
+    AT_PLATFORM,
+    AT_HWCAP,
+    AT_CLKTCK,
+    AT_SECURE = 23,
+    AT_RANDOM = 25,
+    AT_EXECFN = 31
+};
 
-#define HWCAP 0x1307 /* what AMASK clears on an EV67: BWX, FIX, CIX, MVI, precise traps, prefetch */
-#define CLKTCK 1024  /* of times(), as Linux/Alpha has it */
+/* What AMASK clears on an EV67: BWX, FIX, CIX, MVI, precise traps, prefetch. */
+#define HWCAP  0x1307
+#define CLKTCK 1024 /* of times(), as Linux/Alpha has it */
 
 /* What is made of a file before the process is touched. */
 struct program {
@@ -183,7 +202,8 @@ static int program_open(const char *path, struct program *prog)
         return -ENOMEM;
     n = inode_read(i, prog->header.phoff, ph, ph_bytes);
     if (n == (long)ph_bytes)
-        err = elf_check_segments(&prog->header, ph, i->size, LAYOUT_P0_FIRST, LAYOUT_USER_TOP, &prog->image);
+        err = elf_check_segments(&prog->header, ph, i->size, LAYOUT_P0_FIRST, LAYOUT_USER_TOP,
+                                 &prog->image);
     else
         err = n < 0 ? (int)n : -ENOEXEC; /* it was cut short meanwhile */
     npp_free(ph, ph_bytes);
@@ -202,8 +222,8 @@ static int map_segment(struct aspace *as, struct program *prog, const struct elf
     int err = 0;
 
     if (s->file_end > s->start)
-        err = aspace_map_object(as, &va, s->file_end - s->start, prot, MAPF_FIXED_NOREPLACE, prog->inode->object,
-                                s->offset);
+        err = aspace_map_object(as, &va, s->file_end - s->start, prot, MAPF_FIXED_NOREPLACE,
+                                prog->inode->object, s->offset);
     va = s->file_end;
     if (!err && s->end > s->file_end)
         err = aspace_map_anon(as, &va, s->end - s->file_end, prot, MAPF_FIXED_NOREPLACE);
@@ -219,7 +239,8 @@ static struct aspace *build_space(struct program *prog, int *err)
         *err = -ENOMEM;
         return NULL;
     }
-    *err = aspace_map_anon(as, &stack, STACK_BYTES, MAP_R | MAP_W | (prog->image.exec_stack ? MAP_X : 0),
+    *err = aspace_map_anon(as, &stack, STACK_BYTES,
+                           MAP_R | MAP_W | (prog->image.exec_stack ? MAP_X : 0),
                            MAPF_FIXED_NOREPLACE | MAPF_GROWSDOWN);
     for (unsigned k = 0; k < prog->image.nsegments && !*err; k++)
         *err = map_segment(as, prog, &prog->image.segment[k]);
@@ -234,7 +255,8 @@ static struct aspace *build_space(struct program *prog, int *err)
 
 /* ---- what user accesses do, in the new space ---- */
 
-/* The bytes behind a file's in its last page are zero; only where the program could write them do they matter. */
+/* The bytes behind a file's in its last page are zero; only where the program could write them do
+ * they matter. */
 static int clear_tails(const struct elf_image *image)
 {
     int err = 0;
@@ -271,8 +293,8 @@ static void stack_word(struct stack_writer *w, uint64_t v)
 }
 
 /* Pointers to count strings that begin at byte *at of the arguments, and a null pointer. */
-static void stack_pointers(struct stack_writer *w, const struct exec_args *a, unsigned count, size_t *at,
-                           vaddr_t strings)
+static void stack_pointers(struct stack_writer *w, const struct exec_args *a, unsigned count,
+                           size_t *at, vaddr_t strings)
 {
     for (; count; count--) {
         stack_word(w, strings + *at);
@@ -282,10 +304,12 @@ static void stack_pointers(struct stack_writer *w, const struct exec_args *a, un
 }
 
 /*
- * From the top down: the path, the strings, 16 random bytes, and (16-byte aligned) argc, argv, envp, the auxiliary
- * vector. The strings are argv's and then envp's, in one piece; path is the last.
+ * From the top down: the path, the strings, 16 random bytes, and (16-byte aligned) argc, argv,
+ * envp, the auxiliary vector. The strings are argv's and then envp's, in one piece; path is the
+ * last.
  */
-static __attribute__((noinline)) int write_stack(const struct exec_args *a, const struct elf_image *image, vaddr_t *sp)
+static __attribute__((noinline)) int write_stack(const struct exec_args *a,
+                                                 const struct elf_image *image, vaddr_t *sp)
 {
     const struct process *p = process_self();
     vaddr_t strings = (STACK_TOP - 16 - a->bytes) & ~UINT64_C(15), random = strings - 16;
@@ -293,10 +317,22 @@ static __attribute__((noinline)) int write_stack(const struct exec_args *a, cons
     struct stack_writer w = {.at = (random - 8 * words) & ~UINT64_C(15)};
     uint64_t seed[2] = {clock_wall_ns() * 0x9E3779B97F4A7C15, clock_ns() ^ (uint64_t)p->pid << 40};
     const uint64_t aux[][2] = {
-        {AT_PHDR, image->phdr}, {AT_PHENT, sizeof(struct elf_phdr)}, {AT_PHNUM, image->phnum},
-        {AT_PAGESZ, PAGE_SIZE}, {AT_FLAGS, 0}, {AT_ENTRY, image->entry}, {AT_UID, p->uid}, {AT_EUID, p->euid},
-        {AT_GID, p->gid}, {AT_EGID, p->egid}, {AT_HWCAP, HWCAP}, {AT_CLKTCK, CLKTCK}, {AT_SECURE, 0},
-        {AT_RANDOM, random}, {AT_EXECFN, strings + a->path_at}, {AT_NULL, 0},
+        {AT_PHDR, image->phdr},
+        {AT_PHENT, sizeof(struct elf_phdr)},
+        {AT_PHNUM, image->phnum},
+        {AT_PAGESZ, PAGE_SIZE},
+        {AT_FLAGS, 0},
+        {AT_ENTRY, image->entry},
+        {AT_UID, p->uid},
+        {AT_EUID, p->euid},
+        {AT_GID, p->gid},
+        {AT_EGID, p->egid},
+        {AT_HWCAP, HWCAP},
+        {AT_CLKTCK, CLKTCK},
+        {AT_SECURE, 0},
+        {AT_RANDOM, random},
+        {AT_EXECFN, strings + a->path_at},
+        {AT_NULL, 0},
     };
     size_t at = 0;
 
@@ -305,7 +341,8 @@ static __attribute__((noinline)) int write_stack(const struct exec_args *a, cons
         return -E2BIG;
     *sp = w.at;
     for (size_t done = 0; done < a->bytes && !w.err; done += PAGE_SIZE)
-        w.err = copyout(strings + done, a->page[done >> PAGE_SHIFT], MIN(a->bytes - done, PAGE_SIZE));
+        w.err = copyout(strings + done, a->page[done >> PAGE_SHIFT],
+                        MIN(a->bytes - done, PAGE_SIZE));
     if (!w.err)
         w.err = copyout(random, seed, sizeof(seed));
     stack_word(&w, a->argc);
@@ -319,7 +356,8 @@ static __attribute__((noinline)) int write_stack(const struct exec_args *a, cons
     return w.err;
 }
 
-/* The current process's space becomes as (NULL: none), the thread's root with it. The old one is the caller's. */
+/* The current process's space becomes as (NULL: none), the thread's root with it. The old one is
+ * the caller's. */
 struct aspace *process_change_space(struct process *p, struct aspace *as)
 {
     struct aspace *old = p->aspace;

@@ -8,8 +8,8 @@
  *   5. under the table lock: zombie, the parent is told
  *   6. the thread ends
  *
- * A process whose parent has gone, or does not want to know (SIGCHLD ignored), frees itself in step 5. Pid 1 ends the
- * system instead, before step 1.
+ * A process whose parent has gone, or does not want to know (SIGCHLD ignored), frees itself in
+ * step 5. Pid 1 ends the system instead, before step 1.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/printk.h"
@@ -34,7 +34,8 @@ static void orphan_children(struct process *p)
     ipl_t ipl = spin_lock(&process_lock);
     struct process *c, *next;
 
-    list_for_each_entry_safe(c, next, &p->children, sibling) {
+    list_for_each_entry_safe(c, next, &p->children, sibling)
+    {
         list_remove(&c->sibling);
         c->parent = NULL;
         __atomic_store_n(&c->ppid, 1, __ATOMIC_RELAXED);
@@ -52,10 +53,14 @@ static void orphan_children(struct process *p)
 static void tell_parent_locked(struct process *p, int code, uint32_t status)
 {
     struct process *parent = p->parent;
-    struct signal_info info = {.signo = SIGCHLD, .code = code, .pid = p->pid, .uid = p->uid,
+    struct signal_info info = {.signo = SIGCHLD,
+                               .code = code,
+                               .pid = p->pid,
+                               .uid = p->uid,
                                .status = code == CLD_EXITED ? (int32_t)(status >> 8 & 0xFF)
-                                         : code == CLD_KILLED || code == CLD_DUMPED ? (int32_t)(status & 0x7F)
-                                                                                     : (int32_t)(status >> 8 & 0xFF)};
+                                         : code == CLD_KILLED || code == CLD_DUMPED
+                                             ? (int32_t)(status & 0x7F)
+                                             : (int32_t)(status >> 8 & 0xFF)};
 
     if (parent->sig)
         signal_send(parent, &info);
@@ -127,7 +132,8 @@ void process_exit_signal(int sig)
 {
     struct process *p = process_self();
 
-    if (sig != SIGKILL && sig != SIGTERM && sig != SIGINT && sig != SIGPIPE && sig != SIGHUP && sig != SIGALRM)
+    if (sig != SIGKILL && sig != SIGTERM && sig != SIGINT && sig != SIGPIPE && sig != SIGHUP &&
+        sig != SIGALRM)
         printk("%s (%u): ended by signal %d\n", p->name, p->pid, sig);
     process_exit((uint32_t)sig);
 }
@@ -160,7 +166,8 @@ static bool wanted(const struct process *self, const struct process *c, int32_t 
 }
 
 /* 1: *r filled in, and *dead to be freed if it is not NULL; 0: none ready; -ECHILD. */
-static int look(struct process *self, int32_t pid, unsigned options, struct wait_result *r, struct process **dead)
+static int look(struct process *self, int32_t pid, unsigned options, struct wait_result *r,
+                struct process **dead)
 {
     ipl_t ipl = spin_lock(&process_lock);
     int result = -ECHILD;
@@ -168,7 +175,8 @@ static int look(struct process *self, int32_t pid, unsigned options, struct wait
 
     *dead = NULL;
     self->child_changed = false;
-    list_for_each_entry(c, &self->children, sibling) {
+    list_for_each_entry(c, &self->children, sibling)
+    {
         uint32_t report;
 
         if (!wanted(self, c, pid))
@@ -177,7 +185,8 @@ static int look(struct process *self, int32_t pid, unsigned options, struct wait
         report = report_locked(c, options);
         if (!report)
             continue;
-        *r = (struct wait_result){.pid = c->pid, .uid = c->uid, .status = report & ~(1u << 31), .run_ns = c->run_ns};
+        *r = (struct wait_result){
+            .pid = c->pid, .uid = c->uid, .status = report & ~(1u << 31), .run_ns = c->run_ns};
         result = 1;
         if (options & WNOWAIT)
             break;

@@ -1,6 +1,6 @@
 /*
- * The first process: COMMAND or the shell. It is pid 1, and the system lives as long as it does: its end is
- * the result that scripts/run passes on.
+ * The first process: COMMAND or the shell. It is pid 1, and the system lives as long as it does:
+ * its end is the result that scripts/run passes on.
  */
 #include "arch/alpha/clipper/channel.h"
 #include "arch/alpha/clipper/power.h"
@@ -16,12 +16,13 @@
 #include "kernel/proc/signal.h"
 #include "mm/pool.h"
 
-#define STATUS_NOT_FOUND 127  /* as shells answer */
-#define STATUS_NOT_RUN 126
+#define STATUS_NOT_FOUND 127 /* as shells answer */
+#define STATUS_NOT_RUN   126
 
 enum result_kind { RESULT_EXIT, RESULT_SIGNAL, RESULT_PANIC, RESULT_SHUTDOWN };
 
-static const char *const environment[] = {"PATH=/bin:/tests:/bench", "HOME=/", "TERM=vt100", "USER=root", "PWD=/"};
+static const char *const environment[] = {"PATH=/bin:/tests:/bench", "HOME=/", "TERM=vt100",
+                                          "USER=root", "PWD=/"};
 
 static struct { /* constant once the first process runs */
     const char *argv;
@@ -86,7 +87,10 @@ static void first_start(void *arg)
 }
 
 /* ^C and its like from the terminal. */
-static void terminal_signal(uint32_t pgrp, int sig) { (void)process_kill(-(int32_t)pgrp, sig, SI_KERNEL); }
+static void terminal_signal(uint32_t pgrp, int sig)
+{
+    (void)process_kill(-(int32_t)pgrp, sig, SI_KERNEL);
+}
 
 void process_start_first(const char *argv, size_t nbytes, bool command)
 {

@@ -1,8 +1,8 @@
 /*
  * fork, vfork, and clone as the C library uses them.
  *
- * Everything that can fail is done before the thread exists, on a structure that nobody knows; once there is
- * a thread nothing fails, and the child enters the table and starts.
+ * Everything that can fail is done before the thread exists, on a structure that nobody knows; once
+ * there is a thread nothing fails, and the child enters the table and starts.
  */
 #include "arch/alpha/hw/fp.h"
 #include "arch/alpha/hw/pal.h"
@@ -16,8 +16,9 @@
 #include "kernel/proc/signal.h"
 
 /* What we know how to do; the C library's fork, system and posix_spawn ask for no more. */
-#define CLONE_KNOWN (CLONE_VM | CLONE_VFORK | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | \
-                     CLONE_CHILD_SETTID | CLONE_SYSVSEM | 0xFFu)
+#define CLONE_KNOWN                                                                       \
+    (CLONE_VM | CLONE_VFORK | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | \
+     CLONE_CHILD_SETTID | CLONE_SYSVSEM | 0xFFu)
 
 /* First code of a child's thread: the rest of what the parent cannot do for it, and out. */
 static void child_start(void *arg)
@@ -109,7 +110,8 @@ static void child_registers(struct thread *t, vaddr_t usp, uint64_t flags, uint6
     t->hw.fp = current_hw->fp;
 }
 
-/* Wait until the child has let go of our address space. A signal that kills ends the wait, and with it us. */
+/* Wait until the child has let go of our address space. A signal that kills ends the wait, and with
+ * it us. */
 static void vfork_wait(struct process *self, struct process *child)
 {
     struct waiter w;
@@ -120,8 +122,8 @@ static void vfork_wait(struct process *self, struct process *child)
         if (__atomic_load_n(&self->vfork_done, __ATOMIC_ACQUIRE))
             break;
         if (wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER)) {
-            /* First forget the interruption, then look: a SIGKILL sent in between interrupts anew. Some other
-               signal waits for the way out, and the wait goes on. */
+            /* First forget the interruption, then look: a SIGKILL sent in between interrupts anew.
+               Some other signal waits for the way out, and the wait goes on. */
             __atomic_store_n(&thread_self()->interrupted, 0, __ATOMIC_SEQ_CST);
             if (signal_kill_pending())
                 break;
@@ -131,7 +133,8 @@ static void vfork_wait(struct process *self, struct process *child)
     wait_finish(&w);
     ipl = spin_lock(&process_lock);
     if (!self->vfork_done)
-        child->vfork_parent = NULL; /* not done, so it has neither ended nor been waited for: it is still there */
+        child->vfork_parent =
+            NULL; /* not done, so it has neither ended nor been waited for: it is still there */
     spin_unlock(&process_lock, ipl);
 }
 
@@ -163,7 +166,8 @@ long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t chil
     c = child_build(self, flags);
     if (!c)
         return -ENOMEM;
-    t = thread_create(self->name, child_start, flags & CLONE_CHILD_SETTID ? (void *)child_tid : NULL, PRIO_NORMAL);
+    t = thread_create(self->name, child_start,
+                      flags & CLONE_CHILD_SETTID ? (void *)child_tid : NULL, PRIO_NORMAL);
     if (!t) {
         child_abandon(c);
         return -ENOMEM;

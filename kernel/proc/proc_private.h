@@ -4,7 +4,8 @@
 
 #include "kernel/proc/process.h"
 
-/* The current process's space becomes as (NULL: none). Returns the old one, whose reference is the caller's. */
+/* The current process's space becomes as (NULL: none). Returns the old one, whose reference is the
+ * caller's. */
 struct aspace *process_change_space(struct process *p, struct aspace *as);
 /* p has a space of its own, or none: who waits for that in vfork may go on. */
 void process_vfork_release(struct process *p);

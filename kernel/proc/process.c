@@ -1,9 +1,10 @@
 /*
  * The process table: pids, kin, and finding processes.
  *
- * One lock, process_lock (RANK_PROC, IPL_ASTDEL), protects the table and every link between processes. It is
- * held for short walks only; signals are sent under it, which keeps the target and its thread in place.
- * Pids rise and wrap at PID_MAX, so a number is not used again soon; the table itself is bounded by memory.
+ * One lock, process_lock (RANK_PROC, IPL_ASTDEL), protects the table and every link between
+ * processes. It is held for short walks only; signals are sent under it, which keeps the target and
+ * its thread in place. Pids rise and wrap at PID_MAX, so a number is not used again soon; the table
+ * itself is bounded by memory.
  */
 #include "kernel/proc/process.h"
 
@@ -12,13 +13,13 @@
 #include "kernel/proc/signal.h"
 #include "mm/pool.h"
 
-#define PID_MAX 32768u
+#define PID_MAX     32768u
 #define PID_BUCKETS 256u /* processes expected: a few hundred, so a chain has one or two */
 
 struct spinlock process_lock = SPINLOCK_INIT("process table", RANK_PROC, IPL_ASTDEL);
-static struct list all = LIST_INIT(all);        /* protected by process_lock */
-static struct list buckets[PID_BUCKETS];        /* likewise */
-static uint32_t last_pid;                       /* likewise */
+static struct list all = LIST_INIT(all); /* protected by process_lock */
+static struct list buckets[PID_BUCKETS]; /* likewise */
+static uint32_t last_pid;                /* likewise */
 
 struct process *process_find_locked(uint32_t pid)
 {
@@ -27,7 +28,8 @@ struct process *process_find_locked(uint32_t pid)
 
     if (!head->next)
         return NULL;
-    list_for_each_entry(p, head, hash) {
+    list_for_each_entry(p, head, hash)
+    {
         if (p->pid == pid)
             return p;
     }
@@ -41,9 +43,11 @@ static bool pid_used_locked(uint32_t pid)
 
     if (process_find_locked(pid))
         return true;
-    if (last_pid <= PID_MAX / 2) /* no wrap so far, or groups that old are few: look only when it can matter */
+    if (last_pid <=
+        PID_MAX / 2) /* no wrap so far, or groups that old are few: look only when it can matter */
         return false;
-    list_for_each_entry(p, &all, all) {
+    list_for_each_entry(p, &all, all)
+    {
         if (p->pgid == pid || p->sid == pid)
             return true;
     }
@@ -55,7 +59,8 @@ void process_for_each(bool (*fn)(struct process *p, void *arg), void *arg)
     ipl_t ipl = spin_lock(&process_lock);
     struct process *p;
 
-    list_for_each_entry(p, &all, all) {
+    list_for_each_entry(p, &all, all)
+    {
         if (!fn(p, arg))
             break;
     }
@@ -122,7 +127,7 @@ void process_set_ids(struct process *p, uint32_t uid, uint32_t gid)
 struct kill_round {
     const struct process *self;
     struct signal_info info;
-    uint32_t group;   /* 0: every process but init and the sender */
+    uint32_t group; /* 0: every process but init and the sender */
     unsigned found, allowed;
 };
 

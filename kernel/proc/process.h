@@ -1,10 +1,11 @@
 /*
- * Processes: an address space, descriptors, signals, kin, and for now one thread each (clone with CLONE_VM|CLONE_VFORK
- * shares the address space until exec or exit). The owner of this header (posix) extends it.
+ * Processes: an address space, descriptors, signals, kin, and for now one thread each (clone with
+ * CLONE_VM|CLONE_VFORK shares the address space until exec or exit). The owner of this header
+ * (posix) extends it.
  *
- * A process is reached by others only through the table, under its lock; so what an exit gives up is taken
- * out of the structure under that lock first and freed afterwards. A zombie has no thread, address space,
- * files or signal state, only what wait4 and `show` want of it.
+ * A process is reached by others only through the table, under its lock; so what an exit gives up
+ * is taken out of the structure under that lock first and freed afterwards. A zombie has no thread,
+ * address space, files or signal state, only what wait4 and `show` want of it.
  */
 #ifndef KERNEL_PROC_PROCESS_H
 #define KERNEL_PROC_PROCESS_H
@@ -18,94 +19,102 @@
 struct file_table;
 struct sighand;
 
-#define PRV_SYSGBL 0x1ul
-#define PRV_PRMGBL 0x2ul
-#define PRV_PFNMAP 0x4ul
-#define PRV_PSWAPM 0x8ul
-#define PRV_CMKRNL 0x10ul
-#define PRV_ALL 0x1Ful
+#define PRV_SYSGBL              0x1ul
+#define PRV_PRMGBL              0x2ul
+#define PRV_PFNMAP              0x4ul
+#define PRV_PSWAPM              0x8ul
+#define PRV_CMKRNL              0x10ul
+#define PRV_ALL                 0x1Ful
 #define RIGHT_MEM_RESIDENT_USER 0x1ul /* VMS$MEM_RESIDENT_USER */
 
 enum process_state { PROCESS_LIVE, PROCESS_ZOMBIE };
 
-struct process {               /* nonpaged pool */
-    uint32_t pid;              /* constant */
-    uint32_t state;            /* enum process_state; protected by the process table lock */
-    struct process *parent;    /* protected by the process table lock; NULL: nobody will wait */
-    uint32_t ppid;             /* parent's pid, 1 when it has gone, 0 for pid 1; written under the lock, atomic */
+struct process {            /* nonpaged pool */
+    uint32_t pid;           /* constant */
+    uint32_t state;         /* enum process_state; protected by the process table lock */
+    struct process *parent; /* protected by the process table lock; NULL: nobody will wait */
+    uint32_t
+        ppid; /* parent's pid, 1 when it has gone, 0 for pid 1; written under the lock, atomic */
     struct list children, sibling, all, hash; /* protected by the process table lock */
-    uint32_t pgid, sid;        /* likewise */
-    struct thread *thread;     /* likewise; NULL for a zombie */
-    struct aspace *aspace;     /* changed by the own thread under the table lock; NULL while it ends */
-    struct file_table *files;  /* own thread */
-    struct sighand *sig;       /* constant until the end; then NULL, under the table lock */
-    struct inode *cwd;         /* own thread; a reference; NULL: the root */
-    uint32_t umask;            /* own thread */
+    uint32_t pgid, sid;                       /* likewise */
+    struct thread *thread;                    /* likewise; NULL for a zombie */
+    struct aspace *aspace; /* changed by the own thread under the table lock; NULL while it ends */
+    struct file_table *files; /* own thread */
+    struct sighand *sig;      /* constant until the end; then NULL, under the table lock */
+    struct inode *cwd;        /* own thread; a reference; NULL: the root */
+    uint32_t umask;           /* own thread */
     uint32_t uid, gid, euid, egid, suid, sgid; /* changed by the own thread; atomic for others */
-    uint32_t uic_group, uic_member; /* UIC: group is the POSIX gid, member the uid */
-    uint64_t privileges, rights;    /* PRV_*, RIGHT_*; root holds all */
-    uint32_t exit_status;      /* as wait4 gives it; table lock */
-    uint32_t stop_report;      /* wait4 status of a stop or continuation not reported yet, 0: none; table lock */
-    bool child_changed;        /* atomic: kin changed since the last look of a waiting parent */
-    bool no_zombie;            /* parent ignores SIGCHLD; table lock */
-    char name[16];             /* own thread; for display */
-    char exe[64];              /* path of the program (cut), for /proc/self/exe; own thread */
-    vaddr_t brk_start, brk;    /* own thread */
+    uint32_t uic_group, uic_member;            /* UIC: group is the POSIX gid, member the uid */
+    uint64_t privileges, rights;               /* PRV_*, RIGHT_*; root holds all */
+    uint32_t exit_status;                      /* as wait4 gives it; table lock */
+    uint32_t stop_report; /* wait4 status of a stop or continuation not reported yet, 0: none; table
+                             lock */
+    bool child_changed;   /* atomic: kin changed since the last look of a waiting parent */
+    bool no_zombie;       /* parent ignores SIGCHLD; table lock */
+    char name[16];        /* own thread; for display */
+    char exe[64];         /* path of the program (cut), for /proc/self/exe; own thread */
+    vaddr_t brk_start, brk; /* own thread */
     uint64_t faults_minor;
-    uint64_t run_ns;           /* zombie: CPU time; table lock */
-    uint64_t children_ns;      /* CPU time of children waited for; own thread */
-    struct wait_queue child_queue;  /* the parent waits here for its children */
-    struct process *vfork_parent;   /* who waits until this one execs or ends; table lock */
-    bool vfork_done;           /* of the vfork parent: atomic */
+    uint64_t run_ns;               /* zombie: CPU time; table lock */
+    uint64_t children_ns;          /* CPU time of children waited for; own thread */
+    struct wait_queue child_queue; /* the parent waits here for its children */
+    struct process *vfork_parent;  /* who waits until this one execs or ends; table lock */
+    bool vfork_done;               /* of the vfork parent: atomic */
     struct wait_queue vfork_queue;
-    struct timer alarm;        /* ITIMER_REAL */
-    uint64_t alarm_interval;   /* ns; own thread while the timer is stopped, else the timer */
-    uint64_t alarm_deadline;   /* ns, 0: off; atomic */
-    uint32_t alarm_busy;       /* atomic: the timer's function may run or is pending */
-    uint32_t alarm_fired;      /* atomic: a SIGALRM to be made of it on the way out */
-    uint64_t ieee_control;     /* software half of FPCR as glibc sets it; own thread */
+    struct timer alarm;      /* ITIMER_REAL */
+    uint64_t alarm_interval; /* ns; own thread while the timer is stopped, else the timer */
+    uint64_t alarm_deadline; /* ns, 0: off; atomic */
+    uint32_t alarm_busy;     /* atomic: the timer's function may run or is pending */
+    uint32_t alarm_fired;    /* atomic: a SIGALRM to be made of it on the way out */
+    uint64_t ieee_control;   /* software half of FPCR as glibc sets it; own thread */
 };
 
 static inline struct process *process_self(void) { return thread_self()->process; }
-static inline struct io_cred process_cred(const struct process *p) { return (struct io_cred){p->euid, p->egid}; }
+static inline struct io_cred process_cred(const struct process *p)
+{
+    return (struct io_cred){p->euid, p->egid};
+}
 
 /* ---- the table (process.c) ---- */
 
 extern struct spinlock process_lock; /* RANK_PROC, IPL_ASTDEL: the process table lock */
 /* Live or zombie, by pid; NULL. Table lock held. */
 struct process *process_find_locked(uint32_t pid);
-/* For each process, under the process table lock; p->aspace is valid (or NULL) during the call. fn returns false to stop. */
+/* For each process, under the process table lock; p->aspace is valid (or NULL) during the call. fn
+ * returns false to stop. */
 void process_for_each(bool (*fn)(struct process *p, void *arg), void *arg);
 /* A structure with a fresh pid, in the table only after process_enter. NULL: memory is short. */
 struct process *process_alloc(void);
 void process_free(struct process *p);
 /* Into the table as parent's child (NULL: nobody's). */
 void process_enter(struct process *p, struct process *parent);
-/* Set uid and gid everywhere they count; root gets all privileges and rights, others none. Own thread. */
+/* Set uid and gid everywhere they count; root gets all privileges and rights, others none. Own
+ * thread. */
 void process_set_ids(struct process *p, uint32_t uid, uint32_t gid);
 
 /* ---- life ---- */
 
-#define CLONE_VM 0x100u
-#define CLONE_FS 0x200u
-#define CLONE_FILES 0x400u
-#define CLONE_SIGHAND 0x800u
-#define CLONE_VFORK 0x4000u
-#define CLONE_PARENT 0x8000u
-#define CLONE_THREAD 0x10000u
-#define CLONE_SYSVSEM 0x40000u
-#define CLONE_SETTLS 0x80000u
-#define CLONE_PARENT_SETTID 0x100000u
+#define CLONE_VM             0x100u
+#define CLONE_FS             0x200u
+#define CLONE_FILES          0x400u
+#define CLONE_SIGHAND        0x800u
+#define CLONE_VFORK          0x4000u
+#define CLONE_PARENT         0x8000u
+#define CLONE_THREAD         0x10000u
+#define CLONE_SYSVSEM        0x40000u
+#define CLONE_SETTLS         0x80000u
+#define CLONE_PARENT_SETTID  0x100000u
 #define CLONE_CHILD_CLEARTID 0x200000u
-#define CLONE_CHILD_SETTID 0x1000000u
+#define CLONE_CHILD_SETTID   0x1000000u
 
-/* A child of the current process that returns 0 from the call whose (full) frame the current thread stands on.
-   usp 0: the same stack pointer. Its pid, or negative errno; with CLONE_VFORK it waits until the child has
-   its own address space. */
-long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t child_tid, uint64_t tls);
+/* A child of the current process that returns 0 from the call whose (full) frame the current thread
+   stands on. usp 0: the same stack pointer. Its pid, or negative errno; with CLONE_VFORK it waits
+   until the child has its own address space. */
+long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t child_tid,
+                   uint64_t tls);
 
-/* execve of the current process. On success the frame at kstack_top is the new program's start. Negative
-   errno: nothing has changed. */
+/* execve of the current process. On success the frame at kstack_top is the new program's start.
+   Negative errno: nothing has changed. */
 int process_exec(const char *path, vaddr_t argv, vaddr_t envp);
 
 /* End the current process; status as wait4 gives it. */
@@ -115,18 +124,19 @@ struct wait_result {
     uint32_t pid, uid, status;
     uint64_t run_ns;
 };
-#define WNOHANG 1u
-#define WUNTRACED 2u /* with waitid WSTOPPED */
-#define WEXITED 4u
+#define WNOHANG    1u
+#define WUNTRACED  2u /* with waitid WSTOPPED */
+#define WEXITED    4u
 #define WCONTINUED 8u
-#define WNOWAIT 0x1000000u
-/* Wait for a child: pid > 0 that one, 0 of my group, -1 any, < -1 of group -pid. 1 with *r filled in; 0: none ready
-   (WNOHANG); -ECHILD; -ERESTARTSYS. */
+#define WNOWAIT    0x1000000u
+/* Wait for a child: pid > 0 that one, 0 of my group, -1 any, < -1 of group -pid. 1 with *r filled
+   in; 0: none ready (WNOHANG); -ECHILD; -ERESTARTSYS. */
 int process_wait(int32_t pid, unsigned options, struct wait_result *r);
 /* The current process stopped (status of wait4) or goes on: tell the parent. */
 void process_report_stop(uint32_t status);
 
-/* ITIMER_REAL: first and interval in ns (0: off); what was set before goes to *left and *old_interval. */
+/* ITIMER_REAL: first and interval in ns (0: off); what was set before goes to *left and
+ * *old_interval. */
 void process_alarm_set(uint64_t first, uint64_t interval, uint64_t *left, uint64_t *old_interval);
 void process_alarm_get(uint64_t *left, uint64_t *interval);
 
@@ -135,13 +145,16 @@ int process_kill(int32_t pid, int sig, int code);
 
 /* ---- trap dispatch calls these ---- */
 
-/* The faulting instruction of the current process cannot be resolved: signal sig with si_code and address, delivered on the way out. */
+/* The faulting instruction of the current process cannot be resolved: signal sig with si_code and
+ * address, delivered on the way out. */
 void signal_force(int sig, int code, vaddr_t addr);
-/* Slow way out to user mode (hw.syscall_exit nonzero): delivers signals, ends the process, reschedules. Frame is full. */
+/* Slow way out to user mode (hw.syscall_exit nonzero): delivers signals, ends the process,
+ * reschedules. Frame is full. */
 void process_return_slow(void);
 /* The process is out of memory on a fault: killed and named on the console. */
 void process_kill_out_of_memory(void);
-/* First process; argv NUL-separated. Never fails: a program that cannot be started is the result record (126/127). */
+/* First process; argv NUL-separated. Never fails: a program that cannot be started is the result
+ * record (126/127). */
 void process_start_first(const char *argv, size_t nbytes, bool command);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The frame that a signal handler runs on, laid out as Linux/Alpha has it, since programs read it and the C library's
- * restorer passes its address back: with SA_SIGINFO siginfo, ucontext and a return stub (rt_sigreturn), without
- * it the sigcontext and a return stub only (sigreturn).
+ * The frame that a signal handler runs on, laid out as Linux/Alpha has it, since programs read it
+ * and the C library's restorer passes its address back: with SA_SIGINFO siginfo, ucontext and a
+ * return stub (rt_sigreturn), without it the sigcontext and a return stub only (sigreturn).
  */
 #include "arch/alpha/hw/fp.h"
 #include "arch/alpha/hw/pal.h"
@@ -17,10 +17,10 @@
 #define SYS_SIGRETURN    103u
 #define SYS_RT_SIGRETURN 351u
 /* mov $30, $16; lda $0, number($31); call_pal callsys */
-#define STUB_MOV    0x47FE0410u
+#define STUB_MOV         0x47FE0410u
 #define STUB_LDA(number) (0x201F0000u | (number))
-#define STUB_CALL   0x00000083u
-#define FRAME_ALIGN 32ul
+#define STUB_CALL        0x00000083u
+#define FRAME_ALIGN      32ul
 
 struct sigcontext {
     uint64_t onstack, mask, pc, ps;
@@ -147,8 +147,8 @@ static void stub_of(uint32_t stub[4], unsigned number)
 }
 
 /* Enter the handler: its arguments, and the way back. */
-static void enter(struct trapframe *f, const struct signal_action *act, vaddr_t va, vaddr_t stub, uint64_t a1, uint64_t a2,
-                  int sig)
+static void enter(struct trapframe *f, const struct signal_action *act, vaddr_t va, vaddr_t stub,
+                  uint64_t a1, uint64_t a2, int sig)
 {
     if (!act->restorer)
         pal_imb(); /* the stub is code */
@@ -161,7 +161,8 @@ static void enter(struct trapframe *f, const struct signal_action *act, vaddr_t 
     f->a2 = a2;
 }
 
-static int push_rt(struct trapframe *f, const struct signal_action *act, const struct signal_info *info, sigset_t old)
+static int push_rt(struct trapframe *f, const struct signal_action *act,
+                   const struct signal_info *info, sigset_t old)
 {
     const struct sighand *s = process_self()->sig;
     struct rt_sigframe frame;
@@ -177,13 +178,14 @@ static int push_rt(struct trapframe *f, const struct signal_action *act, const s
     stub_of(frame.stub, SYS_RT_SIGRETURN);
     if (copyout(va, &frame, sizeof(frame)) != 0)
         return -EFAULT;
-    enter(f, act, va, va + offsetof(struct rt_sigframe, stub), va + offsetof(struct rt_sigframe, info),
-          va + offsetof(struct rt_sigframe, uc), info->signo);
+    enter(f, act, va, va + offsetof(struct rt_sigframe, stub),
+          va + offsetof(struct rt_sigframe, info), va + offsetof(struct rt_sigframe, uc),
+          info->signo);
     return 0;
 }
 
-static int push_plain(struct trapframe *f, const struct signal_action *act, const struct signal_info *info,
-                      sigset_t old)
+static int push_plain(struct trapframe *f, const struct signal_action *act,
+                      const struct signal_info *info, sigset_t old)
 {
     struct sigframe frame;
     vaddr_t va = place(f, process_self()->sig, act->flags, sizeof(frame));
@@ -196,7 +198,8 @@ static int push_plain(struct trapframe *f, const struct signal_action *act, cons
     return 0;
 }
 
-int sigframe_push(struct trapframe *f, const struct signal_action *act, const struct signal_info *info, sigset_t old)
+int sigframe_push(struct trapframe *f, const struct signal_action *act,
+                  const struct signal_info *info, sigset_t old)
 {
     return act->flags & SA_SIGINFO ? push_rt(f, act, info, old) : push_plain(f, act, info, old);
 }
@@ -205,7 +208,8 @@ int sigframe_pop(struct trapframe *f, vaddr_t va, bool rt, sigset_t *mask)
 {
     struct sigcontext c;
 
-    if ((va & 7) || copyin(&c, va + (rt ? offsetof(struct rt_sigframe, uc.mcontext) : 0), sizeof(c)) != 0)
+    if ((va & 7) ||
+        copyin(&c, va + (rt ? offsetof(struct rt_sigframe, uc.mcontext) : 0), sizeof(c)) != 0)
         return -EFAULT;
     *mask = c.mask;
     if (rt && copyin_u64(mask, va + offsetof(struct rt_sigframe, uc.mask)) != 0)

@@ -398,10 +398,10 @@ long sys_sigaltstack(uint64_t ss, uint64_t oss, uint64_t u2, uint64_t u3, uint64
         return -EPERM;
     if (new.flags & ~SS_DISABLE & ~1u)
         return -EINVAL;
-    if (!(new.flags & SS_DISABLE) && new.size < MINSIGSTKSZ)
+    if (!(new.flags &SS_DISABLE) && new.size < MINSIGSTKSZ)
         return -ENOMEM;
-    s->alt_sp = new.flags & SS_DISABLE ? 0 : new.sp;
-    s->alt_size = new.flags & SS_DISABLE ? 0 : new.size;
+    s->alt_sp = new.flags &SS_DISABLE ? 0 : new.sp;
+    s->alt_size = new.flags &SS_DISABLE ? 0 : new.size;
     s->alt_flags = new.flags & SS_DISABLE;
     return 0;
 }
@@ -420,13 +420,15 @@ static long signal_return(vaddr_t frame, bool rt)
     return 0;
 }
 
-long sys_sigreturn(uint64_t context, uint64_t u1, uint64_t u2, uint64_t u3, uint64_t u4, uint64_t u5)
+long sys_sigreturn(uint64_t context, uint64_t u1, uint64_t u2, uint64_t u3, uint64_t u4,
+                   uint64_t u5)
 {
     (void)u1, (void)u2, (void)u3, (void)u4, (void)u5;
     return signal_return(context, false);
 }
 
-long sys_rt_sigreturn(uint64_t frame, uint64_t u1, uint64_t u2, uint64_t u3, uint64_t u4, uint64_t u5)
+long sys_rt_sigreturn(uint64_t frame, uint64_t u1, uint64_t u2, uint64_t u3, uint64_t u4,
+                      uint64_t u5)
 {
     (void)u1, (void)u2, (void)u3, (void)u4, (void)u5;
     return signal_return(frame, true);

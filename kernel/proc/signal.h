@@ -12,13 +12,13 @@
 
 struct process;
 
-#define SI_USER    0
-#define SI_KERNEL  0x80
-#define SI_TKILL   (-6)
-#define CLD_EXITED 1
-#define CLD_KILLED 2
-#define CLD_DUMPED 3
-#define CLD_STOPPED 5
+#define SI_USER       0
+#define SI_KERNEL     0x80
+#define SI_TKILL      (-6)
+#define CLD_EXITED    1
+#define CLD_KILLED    2
+#define CLD_DUMPED    3
+#define CLD_STOPPED   5
 #define CLD_CONTINUED 6
 
 /* Bit of hw.syscall_exit: there may be a signal to deliver. (Bit 0 is the scheduler's.) */
@@ -87,7 +87,8 @@ void process_exit_signal(int sig) __attribute__((noreturn));
    sigreturn restores. 0, or -EFAULT when the stack cannot take it. */
 int sigframe_push(struct trapframe *f, const struct signal_action *act,
                   const struct signal_info *info, sigset_t old);
-/* Take the registers from the frame at user address va; rt: of a handler with SA_SIGINFO. 0 with *mask, or -EFAULT. */
+/* Take the registers from the frame at user address va; rt: of a handler with SA_SIGINFO. 0 with
+ * *mask, or -EFAULT. */
 int sigframe_pop(struct trapframe *f, vaddr_t va, bool rt, sigset_t *mask);
 
 /* System calls. Those marked need SYS_FULL_FRAME (and SYS_RAW). */
@@ -98,7 +99,8 @@ long sys_rt_sigprocmask(uint64_t how, uint64_t set, uint64_t oset, uint64_t size
 long sys_rt_sigpending(uint64_t set, uint64_t size, uint64_t, uint64_t, uint64_t, uint64_t);
 long sys_rt_sigsuspend(uint64_t set, uint64_t size, uint64_t, uint64_t, uint64_t, uint64_t);
 long sys_sigaltstack(uint64_t ss, uint64_t oss, uint64_t, uint64_t, uint64_t, uint64_t);
-long sys_sigreturn(uint64_t context, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t); /* FULL_FRAME, RAW */
+long sys_sigreturn(uint64_t context, uint64_t, uint64_t, uint64_t, uint64_t,
+                   uint64_t); /* FULL_FRAME, RAW */
 long sys_rt_sigreturn(uint64_t frame, uint64_t, uint64_t, uint64_t, uint64_t,
                       uint64_t); /* FULL_FRAME, RAW */
 

@@ -27,12 +27,12 @@ enum spin_rank {
 };
 
 enum mutex_rank {
-    MUTEX_GSD = 10,     /* global section directory */
-    MUTEX_RMD = 14,     /* reserved memory */
-    MUTEX_TREE = 16,    /* the tree of names */
-    MUTEX_INODE = 18,   /* one file or pipe; held while user memory is copied, so before the next */
-    MUTEX_ASPACE = 20,  /* one address space: its map (fork: parent, then child) */
-    MUTEX_PGDYN = 40,   /* paged pool variable list */
+    MUTEX_GSD = 10,    /* global section directory */
+    MUTEX_RMD = 14,    /* reserved memory */
+    MUTEX_TREE = 16,   /* the tree of names */
+    MUTEX_INODE = 18,  /* one file or pipe; held while user memory is copied, so before the next */
+    MUTEX_ASPACE = 20, /* one address space: its map (fork: parent, then child) */
+    MUTEX_PGDYN = 40,  /* paged pool variable list */
 };
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Calls on descriptors. The table belongs to the calling thread alone (kernel/proc/fdtable.h), so a file needs no
- * reference of its own while a call uses it.
+ * Calls on descriptors. The table belongs to the calling thread alone (kernel/proc/fdtable.h), so a
+ * file needs no reference of its own while a call uses it.
  */
 #include "kernel/sys/posix_file.h"
 
@@ -14,22 +14,28 @@
 #include "kernel/proc/process.h"
 #include "kernel/proc/signal.h"
 
-#define IO_MAX 0x7FFFE000ul /* most bytes of one call, as on Linux: fits an int */
+#define IO_MAX  0x7FFFE000ul /* most bytes of one call, as on Linux: fits an int */
 #define IOV_MAX 1024u
 
-#define F_DUPFD 0
-#define F_GETFD 1
-#define F_SETFD 2
-#define F_GETFL 3
-#define F_SETFL 4
+#define F_DUPFD         0
+#define F_GETFD         1
+#define F_SETFD         2
+#define F_GETFL         3
+#define F_SETFL         4
 #define F_DUPFD_CLOEXEC 1030
-#define FD_CLOEXEC 1
-#define FL_CHANGEABLE (O_APPEND | O_NONBLOCK | O_NOATIME)
+#define FD_CLOEXEC      1
+#define FL_CHANGEABLE   (O_APPEND | O_NONBLOCK | O_NOATIME)
 
 static struct file *file_of(uint64_t fd) { return fd_get(process_self()->files, fd); }
 
-static bool can_read(const struct file *f) { return f->ops->read && (f->flags & O_ACCMODE) != O_WRONLY; }
-static bool can_write(const struct file *f) { return f->ops->write && (f->flags & O_ACCMODE) != O_RDONLY; }
+static bool can_read(const struct file *f)
+{
+    return f->ops->read && (f->flags & O_ACCMODE) != O_WRONLY;
+}
+static bool can_write(const struct file *f)
+{
+    return f->ops->write && (f->flags & O_ACCMODE) != O_RDONLY;
+}
 
 /* Nobody will read: the writer gets SIGPIPE too. */
 static long broken_pipe(void)
@@ -172,7 +178,8 @@ long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64
         return -EINVAL;
     if (f->ops != &regular_ops)
         return -ESPIPE;
-    return user_range_ok(buf, n) ? inode_write_user(f->inode, offset, buf, MIN(n, IO_MAX)) : -EFAULT;
+    return user_range_ok(buf, n) ? inode_write_user(f->inode, offset, buf, MIN(n, IO_MAX))
+                                 : -EFAULT;
 }
 
 long sys_getdents64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
@@ -293,7 +300,8 @@ long sys_fcntl(uint64_t fd, uint64_t cmd, uint64_t arg, uint64_t a3, uint64_t a4
         old = __atomic_load_n(&f->flags, __ATOMIC_RELAXED);
         do
             new = (old & ~FL_CHANGEABLE) | ((uint32_t)arg & FL_CHANGEABLE);
-        while (!__atomic_compare_exchange_n(&f->flags, &old, new, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+        while (!__atomic_compare_exchange_n(&f->flags, &old, new, false, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED));
         return 0;
     default:
         return -EINVAL;
@@ -306,7 +314,8 @@ long sys_getdtablesize(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint6
     return FD_MAX;
 }
 
-long sys_close_range(uint64_t first, uint64_t last, uint64_t flags, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_close_range(uint64_t first, uint64_t last, uint64_t flags, uint64_t a3, uint64_t a4,
+                     uint64_t a5)
 {
     struct file_table *t = process_self()->files;
 

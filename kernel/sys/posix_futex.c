@@ -1,9 +1,9 @@
 /*
  * futex, as far as the C library of single-threaded processes uses it: WAIT and WAKE.
  *
- * Waiters hang on queues chosen by the word's place in its page, which is the same in every mapping of the page, so
- * processes that share memory meet. A wake-up wakes the whole queue: a futex wait may end for no reason,
- * and every user looks at the word again.
+ * Waiters hang on queues chosen by the word's place in its page, which is the same in every mapping
+ * of the page, so processes that share memory meet. A wake-up wakes the whole queue: a futex wait
+ * may end for no reason, and every user looks at the word again.
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
@@ -12,13 +12,13 @@
 #include "kernel/sched/wait.h"
 #include "kernel/sys/posix_process.h"
 
-#define FUTEX_WAIT 0
-#define FUTEX_WAKE 1
-#define FUTEX_WAIT_BITSET 9
-#define FUTEX_WAKE_BITSET 10
-#define FUTEX_COMMAND 0x7Fu
+#define FUTEX_WAIT           0
+#define FUTEX_WAKE           1
+#define FUTEX_WAIT_BITSET    9
+#define FUTEX_WAKE_BITSET    10
+#define FUTEX_COMMAND        0x7Fu
 #define FUTEX_CLOCK_REALTIME 0x100u
-#define QUEUES 64u
+#define QUEUES               64u
 
 static struct wait_queue queues[QUEUES];
 static uint32_t made[QUEUES]; /* atomic: 0 not made, 1 being made, 2 made */
@@ -30,7 +30,8 @@ static struct wait_queue *queue_of(vaddr_t va)
 
     if (__atomic_load_n(&made[k], __ATOMIC_ACQUIRE) == 2)
         return &queues[k];
-    if (__atomic_compare_exchange_n(&made[k], &none, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    if (__atomic_compare_exchange_n(&made[k], &none, 1, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) {
         wait_queue_init(&queues[k], "futex");
         __atomic_store_n(&made[k], 2, __ATOMIC_RELEASE);
     }
@@ -66,7 +67,8 @@ static long futex_wait(vaddr_t word, uint32_t expected, uint64_t deadline)
     long err;
 
     wait_enqueue(queue_of(word), &w);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* on the queue first, then look: the waker stores first, then wakes */
+    __atomic_thread_fence(
+        __ATOMIC_SEQ_CST); /* on the queue first, then look: the waker stores first, then wakes */
     if (copyin_u32(&v, word) != 0)
         err = -EFAULT;
     else if (v != expected)
@@ -91,7 +93,8 @@ long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout, uint64_
     switch (command) {
     case FUTEX_WAIT:
     case FUTEX_WAIT_BITSET:
-        err = deadline_of(timeout, command == FUTEX_WAIT_BITSET, (op & FUTEX_CLOCK_REALTIME) != 0, &deadline);
+        err = deadline_of(timeout, command == FUTEX_WAIT_BITSET, (op & FUTEX_CLOCK_REALTIME) != 0,
+                          &deadline);
         return err ? err : futex_wait(word, (uint32_t)v, deadline);
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET:

@@ -1,4 +1,5 @@
-/* Calls on the address space: brk, mmap and its kin. Ranges are checked here; what they mean is mm's. */
+/* Calls on the address space: brk, mmap and its kin. Ranges are checked here; what they mean is
+ * mm's. */
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/errno.h"
 #include "kernel/io/file.h"
@@ -8,20 +9,20 @@
 #include "kernel/sys/posix_process.h"
 #include "mm/aspace.h"
 
-#define PROT_READ 1u
+#define PROT_READ  1u
 #define PROT_WRITE 2u
-#define PROT_EXEC 4u
-#define PROT_SEM 8u
+#define PROT_EXEC  4u
+#define PROT_SEM   8u
 #define PROT_KNOWN (PROT_READ | PROT_WRITE | PROT_EXEC | PROT_SEM)
 
-#define MAP_SHARED 0x1u
-#define MAP_PRIVATE 0x2u
+#define MAP_SHARED          0x1u
+#define MAP_PRIVATE         0x2u
 #define MAP_SHARED_VALIDATE 0x3u
-#define MAP_TYPE 0xFu
-#define MAP_ANONYMOUS 0x10u
-#define MAP_FIXED 0x100u
-#define MAP_GROWSDOWN 0x1000u
-#define MAP_POPULATE 0x20000u
+#define MAP_TYPE            0xFu
+#define MAP_ANONYMOUS       0x10u
+#define MAP_FIXED           0x100u
+#define MAP_GROWSDOWN       0x1000u
+#define MAP_POPULATE        0x20000u
 #define MAP_FIXED_NOREPLACE 0x200000u
 
 static uint64_t page_up(uint64_t n) { return (n + PAGE_MASK) & ~PAGE_MASK; }
@@ -58,7 +59,8 @@ long sys_brk(uint64_t want, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, 
     if (new_end > old_end) {
         vaddr_t va = old_end;
 
-        if (aspace_map_anon(p->aspace, &va, new_end - old_end, MAP_R | MAP_W, MAPF_FIXED_NOREPLACE) != 0)
+        if (aspace_map_anon(p->aspace, &va, new_end - old_end, MAP_R | MAP_W,
+                            MAPF_FIXED_NOREPLACE) != 0)
             return (long)p->brk;
     } else if (new_end < old_end) {
         if (aspace_unmap(p->aspace, new_end, old_end - new_end) != 0)
@@ -86,8 +88,8 @@ static unsigned mapf_of(uint64_t flags)
     return r;
 }
 
-static long map_file(struct process *p, vaddr_t *va, uint64_t n, uint64_t prot, uint64_t flags, uint64_t fd,
-                     uint64_t offset)
+static long map_file(struct process *p, vaddr_t *va, uint64_t n, uint64_t prot, uint64_t flags,
+                     uint64_t fd, uint64_t offset)
 {
     struct file *f = fd_get(p->files, fd);
     struct mm_object *o;
@@ -96,7 +98,8 @@ static long map_file(struct process *p, vaddr_t *va, uint64_t n, uint64_t prot, 
     if (!f)
         return -EBADF;
     mode = f->flags & O_ACCMODE;
-    if (mode == O_WRONLY || ((flags & MAP_TYPE) != MAP_PRIVATE && (prot & PROT_WRITE) && mode != O_RDWR))
+    if (mode == O_WRONLY ||
+        ((flags & MAP_TYPE) != MAP_PRIVATE && (prot & PROT_WRITE) && mode != O_RDWR))
         return -EACCES;
     if (offset > INT64_MAX - n)
         return -EOVERFLOW;
@@ -106,7 +109,8 @@ static long map_file(struct process *p, vaddr_t *va, uint64_t n, uint64_t prot, 
     return aspace_map_object(p->aspace, va, n, prot_of(prot), mapf_of(flags), o, offset);
 }
 
-long sys_mmap(uint64_t hint, uint64_t n, uint64_t prot, uint64_t flags, uint64_t fd, uint64_t offset)
+long sys_mmap(uint64_t hint, uint64_t n, uint64_t prot, uint64_t flags, uint64_t fd,
+              uint64_t offset)
 {
     struct process *p = process_self();
     uint64_t type = flags & MAP_TYPE;
@@ -150,10 +154,12 @@ long sys_mprotect(uint64_t va, uint64_t n, uint64_t prot, uint64_t a3, uint64_t 
         return -EINVAL;
     if (n == 0)
         return 0;
-    return range_ok(va, &n) ? aspace_protect(process_self()->aspace, va, n, prot_of(prot)) : -ENOMEM;
+    return range_ok(va, &n) ? aspace_protect(process_self()->aspace, va, n, prot_of(prot))
+                            : -ENOMEM;
 }
 
-/* Advice may be left; what a program relies on (contents gone after MADV_DONTNEED) is refused instead. */
+/* Advice may be left; what a program relies on (contents gone after MADV_DONTNEED) is refused
+ * instead. */
 long sys_madvise(uint64_t va, uint64_t n, uint64_t advice, uint64_t a3, uint64_t a4, uint64_t a5)
 {
     (void)a3, (void)a4, (void)a5;

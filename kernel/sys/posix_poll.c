@@ -1,6 +1,7 @@
 /*
- * poll and select. All pollers wait on one queue (kernel/io/poll.h) and look at their files again when something
- * changed anywhere. Descriptors are looked at straight from and to user memory, so any number costs no memory.
+ * poll and select. All pollers wait on one queue (kernel/io/poll.h) and look at their files again
+ * when something changed anywhere. Descriptors are looked at straight from and to user memory, so
+ * any number costs no memory.
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
@@ -12,7 +13,7 @@
 #include "kernel/sys/posix_file.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
-#define FOREVER UINT64_MAX
+#define FOREVER       UINT64_MAX
 
 struct pollfd {
     int32_t fd;
@@ -90,7 +91,8 @@ static long poll_call(vaddr_t fds, uint64_t count, uint64_t deadline)
     return wait_ready(poll_look, &a, deadline);
 }
 
-long sys_poll(uint64_t fds, uint64_t count, uint64_t timeout_ms, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_poll(uint64_t fds, uint64_t count, uint64_t timeout_ms, uint64_t a3, uint64_t a4,
+              uint64_t a5)
 {
     int32_t ms = (int32_t)timeout_ms;
 
@@ -115,7 +117,8 @@ static long deadline_of(vaddr_t at, uint64_t unit_ns, uint64_t *deadline)
     return 0;
 }
 
-long sys_ppoll(uint64_t fds, uint64_t count, uint64_t timeout, uint64_t mask, uint64_t size, uint64_t a5)
+long sys_ppoll(uint64_t fds, uint64_t count, uint64_t timeout, uint64_t mask, uint64_t size,
+               uint64_t a5)
 {
     uint64_t deadline;
     long err = deadline_of(timeout, 1, &deadline);
@@ -134,7 +137,8 @@ struct select_args {
 
 static long select_look(void *arg)
 {
-    static const unsigned wanted[3] = {POLLIN | POLLRDNORM | POLLHUP | POLLERR, POLLOUT | POLLWRNORM | POLLERR, POLLPRI};
+    static const unsigned wanted[3] = {POLLIN | POLLRDNORM | POLLHUP | POLLERR,
+                                       POLLOUT | POLLWRNORM | POLLERR, POLLPRI};
     struct select_args *a = arg;
     long ready = 0;
 
@@ -179,7 +183,8 @@ static long select_call(uint64_t count, const vaddr_t set[3], uint64_t deadline)
     return ready;
 }
 
-long sys_select(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t timeout, uint64_t a5)
+long sys_select(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t timeout,
+                uint64_t a5)
 {
     uint64_t deadline;
     long err = deadline_of(timeout, 1000, &deadline);
@@ -188,7 +193,8 @@ long sys_select(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t
     return err ? err : select_call(n, (vaddr_t[3]){in, out, except}, deadline);
 }
 
-long sys_pselect6(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t timeout, uint64_t mask)
+long sys_pselect6(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t timeout,
+                  uint64_t mask)
 {
     uint64_t deadline, m[2] = {0, 0};
     long err = deadline_of(timeout, 1, &deadline);

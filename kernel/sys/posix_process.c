@@ -1,4 +1,5 @@
-/* Calls on processes and identities. Two results: the second goes into a4 ($20) of the frame, as OSF/1 had it. */
+/* Calls on processes and identities. Two results: the second goes into a4 ($20) of the frame, as
+ * OSF/1 had it. */
 #include "kernel/sys/posix_process.h"
 
 #include "arch/alpha/hw/cpu.h"
@@ -11,7 +12,7 @@
 #include "kernel/proc/signal.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
-#define NS_PER_US UINT64_C(1000)
+#define NS_PER_US     UINT64_C(1000)
 
 static void second_result(uint64_t v) { user_frame_of(current_hw)->a4 = v; }
 
@@ -38,7 +39,8 @@ long sys_gettid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
     return process_self()->pid;
 }
 
-long sys_set_tid_address(uint64_t address, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_set_tid_address(uint64_t address, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
+                         uint64_t a5)
 {
     (void)address, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     return process_self()->pid; /* nobody joins a process's only thread: the word is not cleared */
@@ -105,8 +107,11 @@ long sys_setgid(uint64_t gid, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4
 /* One of three, the same wherever it is given; anything else cannot be. */
 static bool one_of(uint64_t r, uint64_t e, uint64_t s, uint32_t *id)
 {
-    *id = (uint32_t)r != UINT32_MAX ? (uint32_t)r : (uint32_t)e != UINT32_MAX ? (uint32_t)e : (uint32_t)s;
-    return ((uint32_t)r == UINT32_MAX || (uint32_t)r == *id) && ((uint32_t)e == UINT32_MAX || (uint32_t)e == *id) &&
+    *id = (uint32_t)r != UINT32_MAX   ? (uint32_t)r
+          : (uint32_t)e != UINT32_MAX ? (uint32_t)e
+                                      : (uint32_t)s;
+    return ((uint32_t)r == UINT32_MAX || (uint32_t)r == *id) &&
+           ((uint32_t)e == UINT32_MAX || (uint32_t)e == *id) &&
            ((uint32_t)s == UINT32_MAX || (uint32_t)s == *id);
 }
 
@@ -165,7 +170,8 @@ long sys_setgroups(uint64_t n, uint64_t from, uint64_t a2, uint64_t a3, uint64_t
 
 static bool group_in_session(uint32_t pgid, uint32_t sid, const struct process *self)
 {
-    struct process *p = process_find_locked(pgid); /* a group is named after its first process; it may have ended */
+    struct process *p = process_find_locked(
+        pgid); /* a group is named after its first process; it may have ended */
 
     return pgid == self->pgid || (p && p->pgid == pgid && p->sid == sid);
 }
@@ -259,7 +265,8 @@ long sys_vfork(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, 
     return process_clone(CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0);
 }
 
-long sys_clone(uint64_t flags, uint64_t usp, uint64_t parent_tid, uint64_t child_tid, uint64_t tls, uint64_t a5)
+long sys_clone(uint64_t flags, uint64_t usp, uint64_t parent_tid, uint64_t child_tid, uint64_t tls,
+               uint64_t a5)
 {
     (void)a5;
     return process_clone(flags, usp, parent_tid, child_tid, tls);
@@ -297,7 +304,8 @@ static void rusage_of(struct rusage *r, uint64_t run_ns)
     r->user_us = run_ns % NS_PER_SECOND / NS_PER_US;
 }
 
-long sys_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage, uint64_t a4, uint64_t a5)
+long sys_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage, uint64_t a4,
+               uint64_t a5)
 {
     struct wait_result r;
     struct rusage u;
@@ -308,7 +316,8 @@ long sys_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage,
         return -EINVAL;
     if ((status && probe_write(status, 4)) || (rusage && probe_write(rusage, sizeof(u))))
         return -EFAULT; /* before a child is used up */
-    found = process_wait((int32_t)pid, (unsigned)(options & (WNOHANG | WUNTRACED | WCONTINUED)) | WEXITED, &r);
+    found = process_wait((int32_t)pid,
+                         (unsigned)(options & (WNOHANG | WUNTRACED | WCONTINUED)) | WEXITED, &r);
     if (found <= 0)
         return found;
     if (status && copyout_u32(status, r.status) != 0)
@@ -319,9 +328,11 @@ long sys_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage,
     return r.pid;
 }
 
-long sys_osf_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage, uint64_t a4, uint64_t a5)
+long sys_osf_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage, uint64_t a4,
+                   uint64_t a5)
 {
-    return rusage ? -EINVAL : sys_wait4(pid, status, options, 0, a4, a5); /* its rusage has 32-bit times */
+    return rusage ? -EINVAL
+                  : sys_wait4(pid, status, options, 0, a4, a5); /* its rusage has 32-bit times */
 }
 
 static void siginfo_of(int32_t info[32], const struct wait_result *r)
@@ -342,7 +353,8 @@ static void siginfo_of(int32_t info[32], const struct wait_result *r)
     info[5] = (int32_t)r->uid;
 }
 
-long sys_waitid(uint64_t type, uint64_t id, uint64_t to, uint64_t options, uint64_t rusage, uint64_t a5)
+long sys_waitid(uint64_t type, uint64_t id, uint64_t to, uint64_t options, uint64_t rusage,
+                uint64_t a5)
 {
     struct wait_result r;
     int32_t info[32] = {0}, pid;
@@ -376,7 +388,8 @@ long sys_waitid(uint64_t type, uint64_t id, uint64_t to, uint64_t options, uint6
     if (found)
         siginfo_of(info, &r);
     rusage_of(&u, found ? r.run_ns : 0);
-    if ((to && copyout(to, info, sizeof(info))) || (rusage && found && copyout(rusage, &u, sizeof(u))))
+    if ((to && copyout(to, info, sizeof(info))) ||
+        (rusage && found && copyout(rusage, &u, sizeof(u))))
         return -EFAULT;
     return 0;
 }
@@ -411,13 +424,15 @@ long sys_times(uint64_t to, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, 
 }
 
 /* Priorities are the scheduler's business: all processes are equal, nice or not. */
-long sys_getpriority(uint64_t which, uint64_t who, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_getpriority(uint64_t which, uint64_t who, uint64_t a2, uint64_t a3, uint64_t a4,
+                     uint64_t a5)
 {
     (void)who, (void)a2, (void)a3, (void)a4, (void)a5;
     return which > 2 ? -EINVAL : 20; /* 20 - nice */
 }
 
-long sys_setpriority(uint64_t which, uint64_t who, uint64_t nice, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_setpriority(uint64_t which, uint64_t who, uint64_t nice, uint64_t a3, uint64_t a4,
+                     uint64_t a5)
 {
     (void)who, (void)nice, (void)a3, (void)a4, (void)a5;
     return which > 2 ? -EINVAL : 0;
@@ -439,8 +454,9 @@ static bool timeval_ns(int64_t s, int64_t us, uint64_t *ns)
 
 static struct itimer itimer_of(uint64_t left, uint64_t interval)
 {
-    return (struct itimer){(int64_t)(interval / NS_PER_SECOND), (int64_t)(interval % NS_PER_SECOND / NS_PER_US),
-                           (int64_t)(left / NS_PER_SECOND), (int64_t)(left % NS_PER_SECOND / NS_PER_US)};
+    return (struct itimer){
+        (int64_t)(interval / NS_PER_SECOND), (int64_t)(interval % NS_PER_SECOND / NS_PER_US),
+        (int64_t)(left / NS_PER_SECOND), (int64_t)(left % NS_PER_SECOND / NS_PER_US)};
 }
 
 long sys_getitimer(uint64_t which, uint64_t to, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
@@ -456,7 +472,8 @@ long sys_getitimer(uint64_t which, uint64_t to, uint64_t a2, uint64_t a3, uint64
     return copyout(to, &t, sizeof(t));
 }
 
-long sys_setitimer(uint64_t which, uint64_t from, uint64_t to, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_setitimer(uint64_t which, uint64_t from, uint64_t to, uint64_t a3, uint64_t a4,
+                   uint64_t a5)
 {
     uint64_t value, interval, left, old_interval;
     struct itimer t = {0};
@@ -466,27 +483,30 @@ long sys_setitimer(uint64_t which, uint64_t from, uint64_t to, uint64_t a3, uint
         return -EINVAL;
     if ((from && copyin(&t, from, sizeof(t))) || (to && probe_write(to, sizeof(t))))
         return -EFAULT;
-    if (!timeval_ns(t.value_s, t.value_us, &value) || !timeval_ns(t.interval_s, t.interval_us, &interval))
+    if (!timeval_ns(t.value_s, t.value_us, &value) ||
+        !timeval_ns(t.interval_s, t.interval_us, &interval))
         return -EINVAL;
     process_alarm_set(value, interval, &left, &old_interval);
     t = itimer_of(left, old_interval);
     return to ? copyout(to, &t, sizeof(t)) : 0;
 }
 
-/* ---- OSF/1's odds and ends that the C library uses: floating-point control, unaligned accesses ---- */
+/* ---- OSF/1's odds and ends that the C library uses: floating-point control, unaligned accesses
+ * ---- */
 
-#define GSI_UACPROC 8
-#define GSI_IEEE_FP_CONTROL 45
-#define GSI_PROC_TYPE 60
-#define SSI_NVPAIRS 1
-#define SSI_IEEE_FP_CONTROL 14
+#define GSI_UACPROC              8
+#define GSI_IEEE_FP_CONTROL      45
+#define GSI_PROC_TYPE            60
+#define SSI_NVPAIRS              1
+#define SSI_IEEE_FP_CONTROL      14
 #define SSI_IEEE_RAISE_EXCEPTION 1001
-#define PROC_TYPE_EV67 11
-#define IEEE_CONTROL_MASK 0x7E007EUL /* trap enables 1-5, denormal bits, status bits 17-22 */
-#define IEEE_STATUS_MASK 0x7E0000UL
-#define IEEE_TO_FPCR 35 /* status bits 17-22 are FPCR 52-57 */
+#define PROC_TYPE_EV67           11
+#define IEEE_CONTROL_MASK        0x7E007EUL /* trap enables 1-5, denormal bits, status bits 17-22 */
+#define IEEE_STATUS_MASK         0x7E0000UL
+#define IEEE_TO_FPCR             35 /* status bits 17-22 are FPCR 52-57 */
 
-long sys_osf_getsysinfo(uint64_t op, uint64_t buf, uint64_t n, uint64_t start, uint64_t arg, uint64_t a5)
+long sys_osf_getsysinfo(uint64_t op, uint64_t buf, uint64_t n, uint64_t start, uint64_t arg,
+                        uint64_t a5)
 {
     uint64_t control;
 
@@ -494,7 +514,8 @@ long sys_osf_getsysinfo(uint64_t op, uint64_t buf, uint64_t n, uint64_t start, u
     switch (op) {
     case GSI_IEEE_FP_CONTROL:
         fp_sync();
-        control = process_self()->ieee_control | (current_hw->fp.f[31] >> IEEE_TO_FPCR & IEEE_STATUS_MASK);
+        control = process_self()->ieee_control |
+                  (current_hw->fp.f[31] >> IEEE_TO_FPCR & IEEE_STATUS_MASK);
         return copyout_u64(buf, control);
     case GSI_UACPROC:
         if (n < 4)
@@ -509,7 +530,8 @@ long sys_osf_getsysinfo(uint64_t op, uint64_t buf, uint64_t n, uint64_t start, u
     }
 }
 
-long sys_osf_setsysinfo(uint64_t op, uint64_t buf, uint64_t n, uint64_t start, uint64_t arg, uint64_t a5)
+long sys_osf_setsysinfo(uint64_t op, uint64_t buf, uint64_t n, uint64_t start, uint64_t arg,
+                        uint64_t a5)
 {
     uint64_t v;
 

@@ -112,7 +112,8 @@ static void test_names(void)
     is(nftw("/tmp/d", remove_one, 8, FTW_DEPTH | FTW_PHYS), 0, "everything in it is removed");
     is(chdir("/"), 0, "and back");
     is(access("/tmp/d", F_OK), -1, "all is gone");
-    is(readlink("/proc/self/exe", buf, sizeof(buf)), (long)strlen("/tests/files"), "/proc/self/exe");
+    is(readlink("/proc/self/exe", buf, sizeof(buf)), (long)strlen("/tests/files"),
+       "/proc/self/exe");
 }
 
 static void test_descriptors(void)

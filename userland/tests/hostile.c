@@ -1,6 +1,7 @@
 // TAP
 // SECONDS: 120
-/* Nothing that a program passes may stop the kernel: every call with wild pointers, lengths and numbers. */
+/* Nothing that a program passes may stop the kernel: every call with wild pointers, lengths and
+ * numbers. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -9,9 +10,9 @@
 #include <sys/wait.h>
 #include <tap.h>
 
-#define PAGE 8192L
+#define PAGE      8192L
 #define FIRST_VMS 0x1000
-#define LAST_VMS 0x1900
+#define LAST_VMS  0x1900
 
 static char *edge; /* the page behind it is not there */
 static unsigned long state;
@@ -23,9 +24,33 @@ static unsigned long next(void)
 }
 
 static const unsigned long wild[] = {
-    0, 1, 2, 3, 7, 8, 0x1fff, 0x2000, 0x10000, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000, 0x3ffffffffff, 0x40000000000,
-    0x3fffffffff8, 0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff, 0xfffffffffffffff8, 0xfffffc0000000000,
-    0xfffffc0000310000, 0xfffffd01fc0003f8, 0xfffffe0000000000, 0xfffffffe00000000, 0xffffffffffffe000, 0xffffffffffffff9c,
+    0,
+    1,
+    2,
+    3,
+    7,
+    8,
+    0x1fff,
+    0x2000,
+    0x10000,
+    0x7fffffff,
+    0x80000000,
+    0xffffffff,
+    0x100000000,
+    0x3ffffffffff,
+    0x40000000000,
+    0x3fffffffff8,
+    0x7fffffffffffffff,
+    0x8000000000000000,
+    0xffffffffffffffff,
+    0xfffffffffffffff8,
+    0xfffffc0000000000,
+    0xfffffc0000310000,
+    0xfffffd01fc0003f8,
+    0xfffffe0000000000,
+    0xfffffffe00000000,
+    0xffffffffffffe000,
+    0xffffffffffffff9c,
 };
 
 static unsigned long argument(void)
@@ -137,7 +162,8 @@ static void test_pointers(void)
     int fd = open("/tmp/hostile", O_RDWR | O_CREAT | O_TRUNC, 0600), p[2];
     static char text[PAGE];
 
-    is(write(fd, (void *)0xfffffc0000310000, 100), -1, "the kernel's memory is not written to a file");
+    is(write(fd, (void *)0xfffffc0000310000, 100), -1,
+       "the kernel's memory is not written to a file");
     is(errno, EFAULT, "(EFAULT)");
     is(write(fd, text, 5000), 5000, "5000 bytes");
     is(lseek(fd, 0, SEEK_SET), 0, "from the start");
@@ -146,7 +172,8 @@ static void test_pointers(void)
     is(read(fd, edge + PAGE - 100, 200), -1, "a buffer that ends too early");
     is(errno, EFAULT, "(EFAULT)");
     is(syscall(SYS_write, fd, text, -1L), -1, "a length of -1");
-    is(syscall(SYS_write, fd, 0x3fffffff000, 0x2000L), -1, "a buffer over the end of the address space");
+    is(syscall(SYS_write, fd, 0x3fffffff000, 0x2000L), -1,
+       "a buffer over the end of the address space");
     is(syscall(SYS_pipe2, 0xfffffc0000310000, 0L), -1, "a pipe into the kernel");
     is(pipe(p), 0, "leaves no descriptor behind");
     is(p[0], fd + 1, "(as their numbers show)");

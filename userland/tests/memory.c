@@ -1,5 +1,6 @@
 // TAP
-/* Memory as programs see it: mmap, mprotect, brk, copy-on-write, shared anonymous memory, mapped files. */
+/* Memory as programs see it: mmap, mprotect, brk, copy-on-write, shared anonymous memory, mapped
+ * files. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <setjmp.h>
@@ -72,15 +73,18 @@ static void test_anonymous(void)
     is(try_read(p + 4 * PAGE), SEGV_MAPERR, "and is gone");
     is(p[3 * PAGE], 0x5a, "what is below is there");
     is(p[8 * PAGE], 0x5a, "and what is above");
-    is(mmap(p + 4 * PAGE, 4 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == p + 4 * PAGE, 1,
-       "something else goes there");
+    is(mmap(p + 4 * PAGE, 4 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+           p + 4 * PAGE,
+       1, "something else goes there");
     ok(is_zero(p + 4 * PAGE, 4 * PAGE), "new again");
-    is(mmap(p, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED, 1,
-       "MAP_FIXED_NOREPLACE replaces nothing");
+    is(mmap(p, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) ==
+           MAP_FAILED,
+       1, "MAP_FIXED_NOREPLACE replaces nothing");
     is(errno, EEXIST, "and says so");
     is(munmap(p, 16 * PAGE), 0, "all of it goes");
     is(munmap(p, 16 * PAGE), 0, "twice is no error");
-    p = mmap(NULL, 32 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    p = mmap(NULL, 32 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
+             -1, 0);
     ok(p != MAP_FAILED && is_zero(p, 32 * PAGE), "populated memory is zero");
     munmap(p, 32 * PAGE);
 }
@@ -190,7 +194,8 @@ static void test_file(void)
     exe = open("/bin/true", O_RDONLY);
     text = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, exe, 0);
     ok(text != MAP_FAILED && !memcmp(text, "\177ELF", 4), "a program can be mapped");
-    is(mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, exe, 0) == MAP_FAILED, 1, "but not shared and writable");
+    is(mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, exe, 0) == MAP_FAILED, 1,
+       "but not shared and writable");
     is(errno, EACCES, "which is EACCES");
     close(exe);
 }
@@ -198,16 +203,24 @@ static void test_file(void)
 static void test_bad(void)
 {
     is(mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED, 1, "no bytes");
-    is(mmap(NULL, 1L << 60, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED, 1, "too many bytes");
-    is(mmap(NULL, PAGE, PROT_READ, MAP_ANONYMOUS, -1, 0) == MAP_FAILED, 1, "neither shared nor private");
-    is(mmap((void *)1, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED, 1, "an odd address");
-    is(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED, 1, "page 0");
-    is(mmap((void *)0xfffffc0000000000, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED, 1,
-       "the kernel's address");
-    is(mmap((void *)0x3ffffffe000, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED, 1,
-       "over the end");
+    is(mmap(NULL, 1L << 60, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED, 1,
+       "too many bytes");
+    is(mmap(NULL, PAGE, PROT_READ, MAP_ANONYMOUS, -1, 0) == MAP_FAILED, 1,
+       "neither shared nor private");
+    is(mmap((void *)1, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+           MAP_FAILED,
+       1, "an odd address");
+    is(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED, 1,
+       "page 0");
+    is(mmap((void *)0xfffffc0000000000, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+            -1, 0) == MAP_FAILED,
+       1, "the kernel's address");
+    is(mmap((void *)0x3ffffffe000, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+            0) == MAP_FAILED,
+       1, "over the end");
     is(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, 99, 0) == MAP_FAILED, 1, "no such file");
-    is(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, 1, 0) == MAP_FAILED, 1, "a file that cannot be mapped");
+    is(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, 1, 0) == MAP_FAILED, 1,
+       "a file that cannot be mapped");
     is(munmap((void *)0xfffffc0000000000, PAGE), -1, "unmapping the kernel");
     is(munmap((void *)PAGE, ~0UL), -1, "unmapping everything");
 }

@@ -1,12 +1,13 @@
 // TAP
-/* Processes: fork, exec, wait, posix_spawn, system, vfork, exit statuses, kin; hostile ELF files; no leaks. */
+/* Processes: fork, exec, wait, posix_spawn, system, vfork, exit statuses, kin; hostile ELF files;
+ * no leaks. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <megalith/info.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <starlet.h>
-#include <megalith/info.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -149,7 +150,8 @@ static void test_library(void)
 
     is(posix_spawn(&pid, self, NULL, NULL, argv, environ), 0, "posix_spawn");
     is(WEXITSTATUS(status_of(pid)), 3, "and its status");
-    is(posix_spawn(&pid, "/nowhere", NULL, NULL, argv, environ), ENOENT, "posix_spawn of nothing says so");
+    is(posix_spawn(&pid, "/nowhere", NULL, NULL, argv, environ), ENOENT,
+       "posix_spawn of nothing says so");
     is(WEXITSTATUS(system("exit 5")), 5, "system");
     is(system(NULL), 1, "there is a shell");
     pid = vfork();
@@ -195,7 +197,8 @@ static void try_image(const unsigned char *image, size_t n, const char *what)
         ok(0, "%s: status %#x", what, status);
 }
 
-/* Every header byte of a real program turned over, and the file cut at every length of its headers. */
+/* Every header byte of a real program turned over, and the file cut at every length of its headers.
+ */
 static void test_hostile_elf(void)
 {
     static unsigned char image[8192];

@@ -1,5 +1,6 @@
 // TAP
-/* Signals: handlers and their frames, masks, codes and addresses, default actions, restarts, the alarm. */
+/* Signals: handlers and their frames, masks, codes and addresses, default actions, restarts, the
+ * alarm. */
 #define _GNU_SOURCE
 #include <fenv.h>
 #include <setjmp.h>
@@ -30,7 +31,7 @@ static void jump(int sig, siginfo_t *info, void *context)
     siglongjmp(back, 1);
 }
 
-static void catch(int sig, void (*fn)(int, siginfo_t *, void *), int flags)
+static void catch (int sig, void (*fn)(int, siginfo_t *, void *), int flags)
 {
     struct sigaction a = {.sa_sigaction = fn, .sa_flags = SA_SIGINFO | flags};
 
@@ -76,7 +77,8 @@ static void test_mask(void)
     ok(sigismember(&pending, SIGUSR2), "and is pending");
     is(sigprocmask(SIG_SETMASK, &old, NULL), 0, "unblock");
     is(count, 1, "then it comes, once");
-    is(sigaction(SIGKILL, &(struct sigaction){.sa_handler = note}, NULL), -1, "SIGKILL takes no handler");
+    is(sigaction(SIGKILL, &(struct sigaction){.sa_handler = note}, NULL), -1,
+       "SIGKILL takes no handler");
     is(sigaction(0, &(struct sigaction){.sa_handler = note}, NULL), -1, "there is no signal 0");
     is(sigaction(65, NULL, NULL), -1, "nor 65");
 }
@@ -108,7 +110,7 @@ static void test_suspend(void)
 
 static void fault(int sig, int want_code, void *want_address, void (*fn)(void), const char *what)
 {
-    catch(sig, jump, SA_NODEFER);
+    catch (sig, jump, SA_NODEFER);
     seen = code = 0;
     address = NULL;
     if (!sigsetjmp(back, 1)) {
@@ -152,7 +154,7 @@ static void test_altstack(void)
     is(sigaltstack(&s, NULL), 0, "an alternate stack");
     is(sigaltstack(NULL, &got), 0, "can be asked for");
     ok(got.ss_sp == stack && got.ss_size == sizeof(stack) && got.ss_flags == 0, "and is the same");
-    catch(SIGUSR1, note_info, SA_ONSTACK);
+    catch (SIGUSR1, note_info, SA_ONSTACK);
     raise(SIGUSR1);
     is(seen, SIGUSR1, "a handler runs on it");
     s.ss_size = 100;
@@ -177,7 +179,8 @@ static void test_stack_end(void)
     if (pid == 0)
         _exit(recurse(1000000) != 0);
     waitpid(pid, &status, 0);
-    ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV, "a stack without end dies by SIGSEGV (%#x)", status);
+    ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV,
+       "a stack without end dies by SIGSEGV (%#x)", status);
 }
 
 static int dies_by(int sig)
@@ -196,7 +199,8 @@ static int dies_by(int sig)
 
 static void test_default(void)
 {
-    static const int killers[] = {SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGKILL, SIGPIPE, SIGALRM, SIGTERM, SIGUSR1, SIGVTALRM};
+    static const int killers[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGABRT, SIGKILL,
+                                  SIGPIPE, SIGALRM, SIGTERM, SIGUSR1, SIGVTALRM};
     pid_t pid;
     int status;
 
