@@ -20,9 +20,9 @@
 #define MAPF_FIXED           0x1u /* replace what is there */
 #define MAPF_FIXED_NOREPLACE 0x2u
 #define MAPF_SHARED          0x4u
-#define MAPF_GROWSDOWN       0x8u /* stack: lowest page is a guard, grows on fault down to the limit */
+#define MAPF_GROWSDOWN       0x8u /* stack: lowest page is a guard, grows down on fault */
 #define MAPF_POPULATE        0x10u
-#define MAPF_REGION          0x20u /* placed by a region's owner (mm/region.c): may lie inside regions */
+#define MAPF_REGION          0x20u /* placed by mm/region.c: may lie inside regions */
 
 struct mm_object;
 struct map_entry;

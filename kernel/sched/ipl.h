@@ -14,7 +14,7 @@ typedef unsigned ipl_t;
 #define IPL_ASTDEL 2 /* no preemption; all interrupts still arrive */
 #define IPL_DEVICE 4 /* blocks devices */
 #define IPL_CLOCK  5 /* blocks devices and the clock; the highest for a spinlock */
-#define IPL_IPI    6 /* blocks inter-processor interrupts: only their handler and panic stand here */
+#define IPL_IPI    6 /* blocks inter-processor interrupts: for their handler and panic */
 #define IPL_HIGH   7
 
 static inline ipl_t ipl_set(ipl_t ipl) { return (ipl_t)pal_swpipl(ipl); }
