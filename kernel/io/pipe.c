@@ -90,7 +90,7 @@ out:
     mutex_unlock(&p->lock);
     if (done) {
         if (wake)
-            wake_all(&p->write_queue);
+            wake_all_follow(&p->write_queue);
         poll_notify();
     }
     return done ? (long)done : err;
@@ -138,7 +138,7 @@ static long pipe_write(struct file *f, vaddr_t ubuf, size_t n)
                 break;
             }
             if (p->reads_waiting)
-                wake_all(&p->read_queue);
+                wake_all_follow(&p->read_queue);
             poll_notify();
             err = pipe_wait(p, &p->write_queue, &p->writes_waiting);
             if (err)
@@ -161,7 +161,7 @@ static long pipe_write(struct file *f, vaddr_t ubuf, size_t n)
     mutex_unlock(&p->lock);
     if (done) {
         if (wake)
-            wake_all(&p->read_queue);
+            wake_all_follow(&p->read_queue);
         poll_notify();
     }
     return done ? (long)done : err;

@@ -104,6 +104,16 @@ static unsigned choose_cpu(const struct thread *t, unsigned last)
     return best;
 }
 
+/* May t run next on this CPU, whose thread is about to give it up? Not where others are before it,
+   nor from an interrupt of the idle thread, which waits already. */
+static bool may_follow(const struct thread *t)
+{
+    unsigned self = cpu_id();
+
+    return ((t->affinity >> self) & 1) && !cpu_is_idle(self) &&
+           __atomic_load_n(&runqs[self].ready.bitmap, __ATOMIC_RELAXED) == 0;
+}
+
 /* t, RUNNABLE and on no queue, is in this CPU's hands (no run queue locked): put it on the queue
    that it belongs to, or, where its affinity has changed meanwhile, to another. */
 void runq_deliver(struct thread *t)
@@ -125,13 +135,13 @@ void runq_deliver(struct thread *t)
 }
 
 /* t waits, and rq, its run queue, is locked: it is to run, here or on a better CPU. Unlocks rq. */
-static inline void make_runnable(struct runq *rq, struct thread *t)
+static inline void make_runnable(struct runq *rq, struct thread *t, bool follow)
 {
     unsigned here = runq_cpu(rq), cpu = here;
 
     t->interruptible = 0;
     if (cpu_count > 1)
-        cpu = choose_cpu(t, here);
+        cpu = follow && may_follow(t) ? cpu_id() : choose_cpu(t, here);
     if (cpu == here) {
         runq_add(rq, t);
         spin_unlock_at_ipl(&rq->lock);
@@ -153,14 +163,14 @@ void sched_enqueue_new(struct thread *t)
     ipl_restore(ipl);
 }
 
-void sched_wake(struct thread *t, struct wait_queue **clear)
+void sched_wake(struct thread *t, struct wait_queue **clear, bool follow)
 {
     struct runq *rq = runq_lock_of(t);
 
     if (clear)
         __atomic_store_n(clear, NULL, __ATOMIC_RELEASE);
     if (t->state == THREAD_WAITING)
-        make_runnable(rq, t);
+        make_runnable(rq, t, follow);
     else
         spin_unlock_at_ipl(&rq->lock);
 }
@@ -177,7 +187,7 @@ void thread_interrupt(struct thread *t)
     if (t->state == THREAD_RUNNING && runq_cpu(rq) != cpu_id())
         ipi_send(1ul << runq_cpu(rq), IPI_RESCHEDULE);
     if (t->state == THREAD_WAITING && t->interruptible)
-        make_runnable(rq, t);
+        make_runnable(rq, t, false);
     else
         spin_unlock_at_ipl(&rq->lock);
     ipl_restore(ipl);

@@ -75,8 +75,9 @@ void runq_kick(struct runq *rq);
    that it belongs to. IPL_CLOCK. */
 void runq_deliver(struct thread *t);
 /* Make t runnable if it waits. Locks t's run queue. If clear is not NULL, *clear becomes NULL under
-   that lock, first. IPL_CLOCK, locks below RANK_SCHED. After it t may be gone. */
-void sched_wake(struct thread *t, struct wait_queue **clear);
+   that lock, first. follow: see wake_all_follow(). IPL_CLOCK, locks below RANK_SCHED. After it t
+   may be gone. */
+void sched_wake(struct thread *t, struct wait_queue **clear, bool follow);
 /* Put a thread that is neither ready nor running, and of which the caller is the only user, on a
  * run queue. */
 void sched_enqueue_new(struct thread *t);

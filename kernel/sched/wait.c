@@ -60,7 +60,7 @@ static void timeout_fn(struct timer *timer)
     struct timeout *o = container_of(timer, struct timeout, timer);
 
     __atomic_store_n(&o->done, true, __ATOMIC_RELEASE);
-    sched_wake(o->thread, NULL);
+    sched_wake(o->thread, NULL, false);
 }
 
 static void __attribute__((cold, noinline)) may_not_wait(const struct thread *t, ipl_t ipl)
@@ -147,10 +147,10 @@ void wait_finish(struct waiter *w)
 }
 
 /* The waiter is off the list and its thread sees it. q is locked. */
-static inline void wake(struct waiter *w)
+static inline void wake(struct waiter *w, bool follow)
 {
     list_remove(&w->link);
-    sched_wake(w->thread, &w->queue);
+    sched_wake(w->thread, &w->queue, follow);
 }
 
 unsigned wake_one(struct wait_queue *q)
@@ -159,20 +159,23 @@ unsigned wake_one(struct wait_queue *q)
     bool any = !list_empty(&q->waiters);
 
     if (any)
-        wake(list_first_entry(&q->waiters, struct waiter, link));
+        wake(list_first_entry(&q->waiters, struct waiter, link), false);
     spin_unlock(&q->lock, ipl);
     return any;
 }
 
-unsigned wake_all(struct wait_queue *q)
+static inline unsigned wake_each(struct wait_queue *q, bool follow)
 {
     ipl_t ipl = spin_lock(&q->lock);
     unsigned n = 0;
 
     while (!list_empty(&q->waiters)) {
-        wake(list_first_entry(&q->waiters, struct waiter, link));
+        wake(list_first_entry(&q->waiters, struct waiter, link), follow);
         n++;
     }
     spin_unlock(&q->lock, ipl);
     return n;
 }
+
+unsigned wake_all(struct wait_queue *q) { return wake_each(q, false); }
+unsigned wake_all_follow(struct wait_queue *q) { return wake_each(q, true); }

@@ -57,5 +57,9 @@ void wait_finish(struct waiter *w);
  */
 unsigned wake_one(struct wait_queue *q);
 unsigned wake_all(struct wait_queue *q);
+/* The same by a thread that is likely to wait or to end soon: where nobody else is ready on this
+   CPU, a woken thread follows it here, instead of on a CPU that would have to be interrupted. If it
+   does not give up the CPU, an idle one takes the thread at the next tick. */
+unsigned wake_all_follow(struct wait_queue *q);
 
 #endif

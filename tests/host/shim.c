@@ -386,3 +386,4 @@ static unsigned wake(struct wait_queue *q, unsigned limit)
 
 unsigned wake_one(struct wait_queue *q) { return wake(q, 1); }
 unsigned wake_all(struct wait_queue *q) { return wake(q, ~0u); }
+unsigned wake_all_follow(struct wait_queue *q) { return wake(q, ~0u); }

@@ -40,6 +40,10 @@ int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns);
 void wait_finish(struct waiter *w);
 unsigned wake_one(struct wait_queue *q);
 unsigned wake_all(struct wait_queue *q);
+/* The same by a thread that is likely to wait or to end soon: where nobody else is ready on this
+   CPU, a woken thread follows it here, instead of on a CPU that would have to be interrupted. If it
+   does not give up the CPU, an idle one takes the thread at the next tick. */
+unsigned wake_all_follow(struct wait_queue *q);
 
 /* The clock that deadlines refer to: nanoseconds of the host's monotonic clock. */
 uint64_t host_clock_ns(void);
