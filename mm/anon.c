@@ -365,6 +365,83 @@ static int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool
     return err;
 }
 
+/* Is the object nothing but its own pages and zeros, for this entry to write? Lock held. */
+static bool is_plain(const struct map_entry *e)
+{
+    return !e->needs_copy && !e->object->ops && !e->object->shadow;
+}
+
+/* Map n pages of a plain object, zero ones where there are none yet. p: PTE of va, within one
+   table. 0, also when it is not plain: whatever PTE is still empty then takes a fault. */
+static int object_populate_batch(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va,
+                                 unsigned n)
+{
+    unsigned want = 0, used = 0, mapped = 0;
+    pfn_t pfns[BATCH_PAGES];
+    ipl_t ipl = spin_lock(e->obj_lock);
+    uint64_t offset = (e->offset + (va - e->start)) >> PAGE_SHIFT;
+
+    for (unsigned i = 0; i < n && is_plain(e); i++) {
+        slot_t *s = index_find(e->object, offset + i);
+
+        want += p[i] == 0 && !(s && (*s & SLOT_PRESENT));
+    }
+    spin_unlock(e->obj_lock, ipl);
+    if (want == 0)
+        return 0;
+    if (page_alloc_bulk(PA_ZERO, PAGE_T_OBJECT, as->home_rad, pfns, want) != 0)
+        return -ENOMEM;
+    ipl = spin_lock(e->obj_lock);
+    for (unsigned i = 0; i < n && is_plain(e); i++) {
+        slot_t *s = p[i] == 0 ? index_create(e->object, offset + i) : NULL;
+
+        if (!s)
+            continue;
+        if (!(*s & SLOT_PRESENT)) {
+            if (used == want)
+                continue; /* it went while we looked away: a fault will do */
+            *s = slot_make(pfns[used], SLOT_W);
+            object_page_own(e->object, offset + i, pfns[used++]);
+            e->object->resident++;
+        }
+        pt_store(&p[i], object_pte(e, slot_pfn(*s), true));
+        mapped++;
+    }
+    if (mapped)
+        pt_count(p, (int)mapped);
+    spin_unlock(e->obj_lock, ipl);
+    count_add(&as->counts.rss, mapped);
+    if (used < want)
+        page_free_bulk(&pfns[used], want - used);
+    return 0;
+}
+
+static int object_populate(struct aspace *as, struct map_entry *e, vaddr_t va, vaddr_t end)
+{
+    bool write = (e->prot & MAP_W) != 0;
+
+    while (va < end) {
+        pte_t *p = pt_create(as, va, 3);
+        uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (end - va) >> PAGE_SHIFT);
+        int err;
+
+        if (!p)
+            return -ENOMEM;
+        n = MIN(n, BATCH_PAGES);
+        err = object_populate_batch(as, e, p, va, (unsigned)n);
+        for (uint64_t i = 0; i < n && !err; i++) {
+            pte_t pte = pt_load(&p[i]);
+
+            if (!pte_valid(pte) || (write && !(pte & PTE_UWE)))
+                err = object_fault(as, e, va + i * PAGE_SIZE, write);
+        }
+        if (err)
+            return err;
+        va += n << PAGE_SHIFT;
+    }
+    return 0;
+}
+
 /* ---- operations of the map ---- */
 
 static int anon_fault(struct aspace *as, struct map_entry *e, vaddr_t va, enum fault_access access)
@@ -378,26 +455,12 @@ static int anon_fault(struct aspace *as, struct map_entry *e, vaddr_t va, enum f
 
 static int anon_populate(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
 {
-    bool write = (e->prot & MAP_W) != 0;
-
     if (e->flags & MAPF_GROWSDOWN) {
         start = MAX(start, e->start + PAGE_SIZE);
         if (start >= end || !stack_touch(as, e, start))
             return 0;
     }
-    if (!e->obj_lock)
-        return private_populate(as, e, start, end);
-    for (vaddr_t va = start; va < end; va += PAGE_SIZE) {
-        pte_t *p = pt_lookup(as, va, 3);
-        pte_t pte = p ? pt_load(p) : 0;
-        int err = 0;
-
-        if (!pte_valid(pte) || (write && !(pte & PTE_UWE)))
-            err = object_fault(as, e, va, write);
-        if (err)
-            return err;
-    }
-    return 0;
+    return e->obj_lock ? object_populate(as, e, start, end) : private_populate(as, e, start, end);
 }
 
 /* First page of the entry that can have a PTE. */

@@ -63,6 +63,7 @@ static slot_t without_error(slot_t s) { return s & ~(SLOT_ERROR | (0xFFFFul << S
 /* Put the page at a present slot out of the object. No PTE maps it. Lock held. */
 static void drop_page_locked(struct mm_object *o, slot_t *s, slot_t now)
 {
+    page_of(slot_pfn(*s))->state = PAGE_ACTIVE;
     page_unref(slot_pfn(*s));
     o->resident--;
     *s = now;
@@ -205,6 +206,7 @@ static void put_unlock(struct mm_object *o, uint64_t offset, slot_t *s, slot_t e
     int err;
 
     *s = (without_error(*s) & ~SLOT_DIRTY) | SLOT_PUT | extra;
+    page_of(slot_pfn(*s))->state = PAGE_TRANSITION; /* on its way out */
     o->pending++;
     spin_unlock(o->lock, ipl);
     err = o->ops->put(o, offset, 1);
@@ -264,6 +266,7 @@ void mm_put_done(struct mm_object *o, uint64_t offset, uint64_t count, int err)
 
         if (!s || !(*s & SLOT_PUT))
             continue;
+        page_of(slot_pfn(*s))->state = PAGE_ACTIVE;
         if (err)
             *s = (*s & ~(SLOT_PUT | SLOT_TAKE)) | SLOT_DIRTY; /* kept: it is the only copy */
         else if (*s & SLOT_TAKE)

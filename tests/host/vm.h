@@ -320,7 +320,8 @@ __attribute__((unused)) static int vm_access(struct aspace *as, vaddr_t va, enum
         if (vm_permits(pte, a)) {
             uint64_t *p = kseg_ptr(paddr_of(pfn_to_paddr(pte_pfn(pte)).a + (va & PAGE_MASK)));
 
-            if (page_of(pte_pfn(pte))->state != PAGE_ACTIVE)
+            if (page_of(pte_pfn(pte))->state != PAGE_ACTIVE &&
+                page_of(pte_pfn(pte))->state != PAGE_TRANSITION)
                 vm_die("access to 0x%lx reaches a free page", (unsigned long)va);
             if (a == FAULT_WRITE)
                 __atomic_store_n(p, *value, __ATOMIC_RELAXED);
@@ -364,7 +365,7 @@ static void vm_check_table(pfn_t pfn, unsigned level, struct vm_tables *t)
             continue;
         }
         t->valid++;
-        if (page_of(pte_pfn(p[i]))->state != PAGE_ACTIVE)
+        if (page_of(pte_pfn(p[i]))->state == PAGE_FREE)
             vm_die("a PTE maps a free page");
         if (page_of(pte_pfn(p[i]))->type == PAGE_T_PROCESS &&
             page_of(pte_pfn(p[i]))->owner != kseg_paddr(&p[i]).a)
