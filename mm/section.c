@@ -33,8 +33,11 @@
 #include "mm/pool.h"
 #include "mm/section_gsd.h"
 #include "mm/shpt.h"
+#include "sysman/params.h"
 
 static struct list sections; /* in the order of creation; GSD mutex */
+static uint64_t nsections;   /* on it; GSD mutex */
+static uint64_t gpt_entries; /* that they count for against GBLPAGES; GSD mutex */
 static struct section
     *dead_sections; /* atomic: pushed by section_drop, taken whole by section_reap */
 
@@ -76,11 +79,17 @@ void section_drop(struct section *s)
     ipl_restore(ipl);
 }
 
+/* Global page table entries as OpenVMS counts them: one for each page and two, an even number;
+   the same whether or not they are shared level-3 pages. */
+static uint64_t gpt_entries_of(uint64_t npages) { return (npages + 3) & ~UINT64_C(1); }
+
 static void delete_locked(struct section *s)
 {
     if (!list_empty(&s->maps))
         panic("section %s goes while it is mapped", s->gsd->name);
     list_remove(&s->link);
+    nsections--;
+    gpt_entries -= gpt_entries_of(s->npages);
     gsd_remove_locked(s->gsd);
     if (s->related)
         shpt_delete(s);
@@ -202,12 +211,30 @@ static int furnish(struct section *s)
     return SS$_NORMAL;
 }
 
+/* Do the tables' sizes allow one more section of npages? */
+static int room_locked(uint64_t npages)
+{
+    uint64_t limit = (uint64_t)sysparam(SYSPARAM_GBLPAGES);
+
+    if (nsections >= (uint64_t)sysparam(SYSPARAM_GBLSECTIONS))
+        return SS$_GSDFULL;
+    /* The limit may have been lowered below what is in use. */
+    if (npages > limit || gpt_entries_of(npages) + gpt_entries > limit)
+        return SS$_GPTFULL;
+    return SS$_NORMAL;
+}
+
 static int create_locked(const struct section_request *r, struct section **out)
 {
+    int status = room_locked(r->npages);
+
+    if (status != SS$_NORMAL)
+        return status;
+
     struct section *s = npp_alloc_zeroed(sizeof(*s));
     struct gsd *g = s ? gsd_alloc_locked(r) : NULL;
-    int status = SS$_INSFMEM;
 
+    status = SS$_INSFMEM;
     if (!g)
         goto no_entry;
     s->flags = SEC$M_GBL | SEC$M_DZRO | SEC$M_WRT | SEC$M_MRES | r->flags;
@@ -227,6 +254,8 @@ static int create_locked(const struct section_request *r, struct section **out)
         goto unfurnished;
     gsd_insert_locked(g, s);
     list_add_tail(&sections, &s->link);
+    nsections++;
+    gpt_entries += gpt_entries_of(s->npages);
     *out = s;
     return s->tables_shared ? SS$_CREATED_SHPT : SS$_CREATED;
 

@@ -101,8 +101,8 @@ void section_boot(void);
 /* Create it. SS$_CREATED, or SS$_CREATED_SHPT when it has shared page tables: *out holds one share
    for the caller. SS$_NORMAL when it was there and may be mapped as asked (one share likewise), if
    map_existing; else SS$_DUPLNAM. Errors: SS$_GBLSEC_MISMATCH, SS$_NOPRIV (protection),
-   SS$_INSFMEM, SS$_INSFLPGS, SS$_RESERVEDMEMUSED, SS$_MRES_PFNSMALL, SS$_MRES_INCON. Nothing is
-   left behind by an error. IPL 0. */
+   SS$_INSFMEM, SS$_INSFLPGS, SS$_RESERVEDMEMUSED, SS$_MRES_PFNSMALL, SS$_MRES_INCON, SS$_GSDFULL
+   (GBLSECTIONS), SS$_GPTFULL (GBLPAGES). Nothing is left behind by an error. IPL 0. */
 int section_create(const struct section_request *r, bool map_existing, bool write,
                    struct section **out);
 /* Find one by name, identity and protection: SS$_NORMAL with one share, SS$_NOSUCHSEC, SS$_NOPRIV,

@@ -29,6 +29,7 @@
 #include "mm/region.h"
 #include "mm/section_gsd.h"
 #include "mm/shpt.h"
+#include "sysman/params.h"
 #include "userland/lib/include/tap.h"
 
 #define MIB           (1UL << 20)
@@ -475,6 +476,42 @@ static void limits(void)
     is(create("ALLOC", 65 * PAGES_PER_MIB, 0), SS$_MRES_PFNSMALL, "nor does a reservation stretch");
 }
 
+/* GBLSECTIONS and GBLPAGES: exactly up to the limit, and not beyond. */
+static void table_sizes(void)
+{
+    struct balance before = balance();
+    char name[] = "S00";
+    int made = 0, status;
+
+    sysparam_set("GBLSECTIONS", 16, false);
+    do {
+        name[1] = (char)('0' + made / 10);
+        name[2] = (char)('0' + made % 10);
+        status = create(name, 1, 0);
+        made += status == SS$_CREATED_SHPT;
+    } while (status == SS$_CREATED_SHPT && made < 99);
+    is(status, SS$_GSDFULL, "the table of sections is full");
+    is(made, 16, "after as many as GBLSECTIONS says");
+    while (made-- > 0) {
+        name[1] = (char)('0' + made / 10);
+        name[2] = (char)('0' + made % 10);
+        delete (name);
+    }
+    sysparam_set("GBLPAGES", 1000, true);
+    is(create("GPT1", 599, 0), SS$_CREATED_SHPT, "602 of 1000 global page table entries");
+    is(create("GPT2", 397, 0), SS$_GPTFULL, "400 do not fit any more");
+    is(create("GPT2", 395, 0), SS$_CREATED_SHPT, "398 do");
+    sysparam_set("GBLPAGES", 512, true);
+    is(create("GPT3", 1, 0), SS$_GPTFULL, "a limit lowered below what is in use");
+    delete ("GPT1");
+    delete ("GPT2");
+    is(create("GPT3", 1, 0), SS$_CREATED_SHPT, "what was deleted counts no more");
+    delete ("GPT3");
+    ok(balanced(before), "nothing is lost");
+    sysparam_set("GBLPAGES", sysparam_info(SYSPARAM_GBLPAGES)->dflt, false);
+    sysparam_set("GBLSECTIONS", sysparam_info(SYSPARAM_GBLSECTIONS)->dflt, false);
+}
+
 /* ---- faults of FLUID sections, alone and at once ---- */
 
 static void fluid_counts(void)
@@ -853,6 +890,7 @@ int main(void)
     races(true);
     races(false);
     limits();
+    table_sizes();
     random_walk(40000);
     return tap_done();
 }

@@ -2,6 +2,7 @@
 // SOURCES: mm/section_pt.c mm/section_walk.c mm/shpt.c mm/pt.c mm/pt_system.c mm/shootdown.c
 // SOURCES: mm/aspace.c mm/aspace_tree.c mm/fault.c mm/fork.c mm/anon.c mm/object.c
 // SOURCES: mm/object_copy.c mm/object_index.c mm/pager.c mm/rmap.c kernel/base/string_extra.c
+// SOURCES: sysman/params.c sysman/config.c
 /*
  * Every allocation that a section service makes is made to fail in its turn, until the service
  * passes untouched: each time the service says so, and pages, pool, promises, shares and
