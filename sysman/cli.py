@@ -200,6 +200,7 @@ def _lines():
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import Completer, Completion
     from prompt_toolkit.history import FileHistory
+    from prompt_toolkit.shortcuts import CompleteStyle
 
     class Words(Completer):
         def get_completions(self, document, _event):
@@ -210,7 +211,10 @@ def _lines():
                 yield Completion(choice, start_position=-len(word))
 
     session = PromptSession(
-        history=FileHistory(str(Path.home() / ".megalith_sysman_history")), completer=Words()
+        history=FileHistory(str(Path.home() / ".megalith_sysman_history")),
+        completer=Words(),
+        complete_style=CompleteStyle.READLINE_LIKE,
+        complete_while_typing=False,
     )
     while True:
         try:

@@ -4,11 +4,13 @@ prompt."""
 from __future__ import annotations
 
 import io
+import os
 import random
 import re
 import subprocess
 from pathlib import Path
 
+import pexpect
 import pytest
 
 from sysman import Configuration, Reservation, SysmanError, blob, command, params
@@ -235,6 +237,30 @@ def test_program(tmp_path):
     assert Configuration.load(tmp_path / "cfg").reservations[0].zero
     (tmp_path / "cfg").write_bytes(b"MEGACONF" + bytes(40))
     assert "unknown version" in sysman("res", "list").stderr
+
+
+def test_prompt(tmp_path):
+    """On a terminal: prompt, completion by Tab, history by an arrow key."""
+    program = pexpect.spawn(
+        str(TOP / "scripts/sysman"),
+        ["--config", str(tmp_path / "cfg")],
+        env={**os.environ, "HOME": str(tmp_path), "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"},
+        timeout=30,
+        encoding="utf-8",
+        dimensions=(24, 120),
+    )
+    program.expect("SYSMAN>")
+    program.send("RES\t ADD DBCACHE/SIZE=4096/AL\t\r")
+    program.expect("%SYSMAN-I-WRITTEN, DBCACHE added")
+    program.expect("SYSMAN>")
+    program.send("\x1b[A\r")
+    program.expect("there is such an entry already")
+    program.expect("SYSMAN>")
+    program.send("\x04")
+    program.expect(pexpect.EOF)
+    program.close()
+    assert program.exitstatus == 0
+    assert Configuration.load(tmp_path / "cfg").reservations[0].allocate
 
 
 def test_completion():
