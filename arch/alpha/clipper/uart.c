@@ -17,6 +17,7 @@
 #define IER_TX           0x02
 #define FCR_ENABLE       0x01
 #define FCR_CLEAR        0x06
+#define FCR_TRIGGER_14   0xC0 /* interrupt at 14 bytes, or four characters' time after the last one */
 #define LCR_8N1          0x03
 #define LCR_DLAB         0x80
 #define MCR_DTR_RTS_OUT2 0x0B /* OUT2 lets the interrupt line through */
@@ -39,7 +40,7 @@ void uart_boot(struct uart *u)
     io_out8(u->port + DATA, DIVISOR_115200);
     io_out8(u->port + IER, 0);
     io_out8(u->port + LCR, LCR_8N1);
-    io_out8(u->port + FCR, FCR_ENABLE | FCR_CLEAR);
+    io_out8(u->port + FCR, FCR_ENABLE | FCR_CLEAR | FCR_TRIGGER_14);
     io_out8(u->port + MCR, MCR_DTR_RTS_OUT2);
     u->enabled = 0;
 }
