@@ -1,9 +1,7 @@
 /*
  * Where CPUs enter the kernel. Both entries come from PALcode's console in kernel mode at the
- * highest IPL, with the
- * console's page tables (the primary) or those given in the slot's PCB (a secondary). The image
- * lies in
- * KSEG, so it runs before there are page tables.
+ * highest IPL, with the console's page tables (the primary) or those given in the slot's PCB (a
+ * secondary). The image lies in KSEG, so it runs before there are page tables.
  */
 #include "arch/alpha/hw/asm_offsets.h"
 
@@ -49,8 +47,7 @@ _start:
 /*
  * void secondary_start(struct cpu *cpu) -- entered by the console on a secondary CPU.
  * Input: $27 the CPU's block (CPU_restart_data), whose current thread and GP are set. Stack: the
- * CPU's boot
- * stack, from the slot's PCB. Does not return.
+ * CPU's boot stack, from the slot's PCB. Does not return.
  */
     .text
     .globl secondary_start

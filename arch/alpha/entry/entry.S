@@ -3,18 +3,14 @@
  * kstack_top), pushed PS, PC, $29, $16-$18, and put the CPU's block into $29. Each entry
  *   - builds the rest of struct trapframe below that,
  *   - loads $8 (current thread) and $29 (kernel GP) from the CPU's block,
- *   - compares SP with the thread's soft limit (arch/alpha/hw/stack.h), the first thing once
- * there are free registers,
+ *   - compares SP with the thread's soft limit (arch/alpha/hw/stack.h) once registers are free,
  *   - calls C, and leaves by RTI or RETSYS.
  * s0-s6 survive C calls, so they are put into the frame only where somebody may look at or change
- * them there: on the slow way out to user mode, for calls that ask for it and for unaligned
- * fix-ups.
+ * them there: on the slow way out to user mode, for calls that ask for it, for unaligned fix-ups.
  *
- * The way out to user mode asks syscall_exit once, with interrupts open. Should an interrupt set
- * it between the
- * question and RTI, the interrupt's own reschedule has been served, and a signal is delivered at
- * this
- * CPU's next entry, which is its next clock tick at the latest.
+ * The way out to user mode asks syscall_exit once, with interrupts open. Should an interrupt set it
+ * between the question and RTI, the interrupt's own reschedule has been served, and a signal is
+ * delivered at this CPU's next entry, which is its next clock tick at the latest.
  *
  * CFI describes the frames so that unwinders go on into what was interrupted: column 64 is the
  * interrupted PC, the CFA its SP (kernel mode).
@@ -220,8 +216,9 @@
     ldl t1, CPU_RESCHED(t1)
     beq t1, 1f
     /*
-     * Unless it is entry code that has not loaded $8 and $29 yet: it holds the address of this CPU's
-     * block, and on another CPU would take that CPU's thread for its own. Its own way out asks again.
+     * Unless it is entry code that has not loaded $8 and $29 yet: it holds the address of this
+     * CPU's block, and moved to another CPU would take this one's thread for its own. Its own way
+     * out asks again.
      */
     ldq t1, TF_GP(sp)
     cmpeq t1, gp, t1
@@ -231,8 +228,8 @@
     END entry_interrupt
 
 /*
- * entMM: a0 virtual address, a1 kind (0 not valid, 1 access, 2 FOR, 3 FOE, 4 FOW), a2 -1 fetch,
- * 0 load, 1 store.
+ * entMM: a0 virtual address, a1 kind (0 not valid, 1 access, 2 FOR, 3 FOE, 4 FOW), a2 -1 fetch, 0
+ * load, 1 store.
  * IPL: as it was.
  */
     ENTRY entry_memory
@@ -272,8 +269,7 @@
 
 /*
  * entUna: a0 address, a1 opcode, a2 register. IPL: as it was. The fix-up reads and writes any
- * register
- * in the frame, so s0-s6 go through it.
+ * register in the frame, so s0-s6 go through it.
  */
     ENTRY entry_unaligned
     SAVE
@@ -299,8 +295,9 @@ user_exit:
     bne t0, .Luser_exit_slow
     RESTORE_RTI
 
-/* Something is to be done first: complete the frame, do it at IPL 0, ask again with interrupts
- * off. */
+/*
+ * Something is to be done first: complete the frame, do it at IPL 0, ask again with interrupts off.
+ */
 .Luser_exit_slow:
     STORE_S
     call_pal PAL_RDUSP
@@ -320,9 +317,8 @@ user_exit:
     END user_exit
 
 /*
- * void user_enter(void) -- a thread's first way into user mode: by the frame at kstack_top,
- * which is
- * complete. IPL 0. Does not return.
+ * void user_enter(void) -- a thread's first way into user mode: by the frame at kstack_top, which
+ * is complete. IPL 0. Does not return.
  */
     .globl user_enter
     .ent user_enter
@@ -354,8 +350,7 @@ stack_overflow:
 
 /*
  * entSys: v0 number, a0-a5 arguments. IPL 0. Only user mode calls (a callsys in kernel mode is a
- * machine check), so SP is
- * kstack_top less PALcode's frame, and needs no check.
+ * machine check), so SP is kstack_top less PALcode's frame, and needs no check.
  * Output: v0 result and a3 0, or v0 errno and a3 1; VMS services: v0 condition value, a3 as it was.
  * Kept: s0-s6, ra, gp, a0-a2, a4, a5; the C library counts t0-t12 and at as clobbered.
  */
@@ -427,8 +422,10 @@ stack_overflow:
     ldq a3, TF_ORIG_A3(sp)
     br .Lsyscall_exit
 
-/* syscall_exit is set: complete the frame. The t registers are void after a call, and must not
- * show what the kernel left. */
+/*
+ * syscall_exit is set: complete the frame. The t registers are void after a call, and must not show
+ * what the kernel left.
+ */
 .Lsyscall_exit_slow:
     stq v0, TF_V0(sp)
     stq a3, TF_A3(sp)
@@ -464,8 +461,9 @@ stack_overflow:
     stq t0, TF_A3(sp)
 2:  br .Luser_exit_full
 
-/* Zero in the frame for the registers that a call clobbers. Returns to t12; clobbers nothing
- * else. */
+/*
+ * Zero in the frame for the registers that a call clobbers. Returns to t12; clobbers nothing else.
+ */
 .Lclear_temporaries:
     stq zero, TF_T0(sp)
     stq zero, TF_T1(sp)

@@ -122,8 +122,7 @@ context_switch:
 /*
  * void thread_trampoline(void) -- where a new thread comes out of its first switch.
  * Input: $0 the thread that ran before, $9 (from context_prepare) its start function. The end of
- * the stack for
- * unwinders.
+ * the stack for unwinders.
  */
     .globl thread_trampoline
     .ent thread_trampoline

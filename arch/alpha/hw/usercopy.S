@@ -1,8 +1,7 @@
 /*
  * Copying to and from user memory. Every access to user memory has an entry in __ex_table: when its
- * fault cannot be resolved, trap dispatch goes on at the fix-up, which returns -EFAULT. Accesses
- * to kernel
- * memory have none: a fault there is a bug and panics.
+ * fault cannot be resolved, trap dispatch goes on at the fix-up, which returns -EFAULT. Accesses to
+ * kernel memory have none: a fault there is a bug and panics.
  *
  * Leaf functions: no stack, no GP. C prototypes above each; $8 is left alone.
  */
@@ -42,14 +41,13 @@
 
 /*
  * long NAME(void *dst, const void *src, size_t nbytes)
- *   In:  $16 dst, $17 src, $18 nbytes. Out: $0 is 0 or -EFAULT; what was copied before a fault
- * stays.
+ *   In: $16 dst, $17 src, $18 nbytes. Out: $0 is 0 or -EFAULT; what was copied before a fault stays.
  *   Uses $1-$7, $22-$25. \fl: loads may fault, \fs: stores may fault.
  *
  * dst is brought to a quadword boundary bytewise; then quadwords are copied, 64 bytes a round when
  * src is aligned too, else each from the two quadwords that hold it (ldq_u never traps for
- * alignment,
- * and touches no quadword in which there is nothing to copy); the rest is copied bytewise.
+ * alignment, and touches no quadword in which there is nothing to copy); the rest is copied
+ * bytewise.
  */
 .macro  COPY name:req, fl:req, fs:req
         FUNCTION \name
@@ -191,9 +189,8 @@
 
 /*
  * long user_touch_write(void *quadword)
- *   In: $16, aligned. Out: $0 is 0 or -EFAULT. Adds zero atomically: proves write access,
- * changes nothing,
- *   and loses no write of another CPU between. Uses $1.
+ *   In: $16, aligned. Out: $0 is 0 or -EFAULT. Adds zero atomically: proves write access, changes
+ *   nothing, and loses no write of another CPU between. Uses $1.
  */
         FUNCTION user_touch_write
 1:      ACCESS  1, ldq_l $1, 0($16)
@@ -207,7 +204,7 @@
 /*
  * long user_load64(uint64_t *v, const void *p), long user_load32(uint32_t *v, const void *p)
  *   One aligned access; p may also be a kernel address (kernel_read_u64). $0 is 0 or -EFAULT.
- * Uses $1.
+ *   Uses $1.
  */
         FUNCTION user_load64
         ACCESS  1, ldq $1, 0($17)
