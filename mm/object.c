@@ -134,12 +134,21 @@ void object_free_memory(struct mm_object *o)
     npp_free(o, sizeof(*o));
 }
 
-/* Goes down the chain of shadows. */
+/*
+ * Goes down the chain of shadows, under one hold of the lock: a reference alone does not keep an
+ * object in its place. Were the lock dropped before the shadow's turn, the shadow could meanwhile be
+ * merged into its own source, which takes over its references, and be freed:
+ *
+ *     here: o goes, o -> S remembered        there: the other user of T (S -> T) goes
+ *                                            T has one user left: S is merged into T and freed
+ *     here: S->refs-- in freed memory
+ */
 void object_unref_unlock(struct mm_object *o, ipl_t ipl)
 {
     struct spinlock *lock = o->lock;
+    struct list doomed = LIST_INIT(doomed), *l;
 
-    for (;;) {
+    while (o) {
         struct mm_object *shadow, *victim = NULL;
 
         KASSERT(o->refs != 0, "a reference that is dropped exists");
@@ -147,10 +156,9 @@ void object_unref_unlock(struct mm_object *o, ipl_t ipl)
         if (o->refs != 0) {
             if (o->refs == 1 && o->ncopies == 1 && !o->ops)
                 victim = object_collapse_locked(o);
-            spin_unlock(lock, ipl);
             if (victim)
-                object_free_memory(victim);
-            return;
+                list_add_tail(&doomed, &victim->copy_link);
+            break;
         }
         shadow = o->shadow;
         if (shadow) {
@@ -160,15 +168,12 @@ void object_unref_unlock(struct mm_object *o, ipl_t ipl)
         }
         o->dead = true;
         if (o->pending == 0)
-            victim = o; /* else the last answer frees it */
-        spin_unlock(lock, ipl);
-        if (victim)
-            object_free_memory(victim);
-        if (!shadow)
-            return;
-        o = shadow; /* our reference keeps it */
-        ipl = spin_lock(lock);
+            list_add_tail(&doomed, &o->copy_link); /* else the last answer frees it */
+        o = shadow;
     }
+    spin_unlock(lock, ipl);
+    while ((l = list_pop_head(&doomed)))
+        object_free_memory(list_entry(l, struct mm_object, copy_link));
 }
 
 void object_unref(struct mm_object *o)
