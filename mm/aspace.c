@@ -55,6 +55,7 @@ struct aspace *aspace_new(unsigned rad)
     as->home_rad = (uint8_t)rad;
     as->refs = 1;
     as->heap_seed = 0x9E3779B9u;
+    as->full_below = LAYOUT_P2_BASE;
     mutex_init(&as->lock, "aspace", MUTEX_ASPACE);
     spin_init(&as->pt_lock, "page tables", RANK_PTPAGE, IPL_ASTDEL);
     list_init(&as->entries);
@@ -86,6 +87,7 @@ static void clear_locked(struct aspace *as)
     struct list *l;
 
     as->tree = NULL;
+    as->full_below = LAYOUT_P2_BASE;
     __atomic_store_n(&as->hint, NULL, __ATOMIC_RELAXED);
     while ((l = list_first(&as->entries)) != NULL) {
         struct map_entry *e = list_entry(l, struct map_entry, link);

@@ -101,6 +101,7 @@ struct aspace {
     struct list regions; /* of struct region (mm/region.h), user-created */
     uint64_t next_region_id;
     struct map_entry *hint;  /* entry of the last fault; atomic hint, cleared when the entry goes */
+    vaddr_t full_below;      /* entries cover P2 from its start to here: where a search may begin */
     struct spinlock pt_lock; /* RANK_PTPAGE: taken to free a table page, and to walk the tables
                                 without the mutex (mm/rmap.c) */
     bool dying;              /* last reference gone: no CPU has the root, nobody else looks */

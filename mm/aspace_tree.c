@@ -8,6 +8,7 @@
  */
 #include "mm/aspace_private.h"
 
+#include "arch/alpha/hw/layout.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/range.h"
 #include "mm/region.h"
@@ -130,6 +131,8 @@ void aspace_remove_locked(struct aspace *as, struct map_entry *e)
     if (__atomic_load_n(&as->hint, __ATOMIC_RELAXED) == e)
         __atomic_store_n(&as->hint, NULL, __ATOMIC_RELAXED);
     as->counts.vsize -= e->end - e->start;
+    if (e->start < as->full_below)
+        as->full_below = MAX(e->start, LAYOUT_P2_BASE);
 }
 
 /* End of the lowest, or start of the highest, created region that touches [va, va+len); 0 when none
@@ -203,10 +206,23 @@ static vaddr_t find_down(struct aspace *as, uint64_t len, uint64_t align, vaddr_
     }
 }
 
+/* Where a search of P2 from its low end may begin: behind the entries that follow each other
+   without a hole. A process with many mappings would look at all of them each time. */
+static vaddr_t search_start(struct aspace *as)
+{
+    struct map_entry *e;
+
+    while ((e = aspace_lookup_locked(as, as->full_below)) != NULL)
+        as->full_below = e->end;
+    return as->full_below;
+}
+
 vaddr_t aspace_find_locked(struct aspace *as, uint64_t len, uint64_t align, vaddr_t low,
                            vaddr_t high, bool down)
 {
     if (align < PAGE_SIZE)
         align = PAGE_SIZE;
+    if (!down && low == LAYOUT_P2_BASE)
+        low = search_start(as);
     return down ? find_down(as, len, align, low, high) : find_up(as, len, align, low, high);
 }

@@ -17,6 +17,7 @@
  * each process what it must contain; what is shared is a cell that several pages point to. After
  * that, the same with every allocation failing in its turn.
  */
+#include "arch/alpha/hw/layout.h"
 #include "tests/host/vm.h"
 
 #define K_ENOMEM 12
@@ -531,6 +532,73 @@ static void do_map_over(struct proc *p, int *err)
     *err = aspace_map_anon(p->as, &va, 2 * PAGE_SIZE, MAP_R, MAPF_FIXED);
 }
 
+/* ---- places: the lowest range that is free ---- */
+
+#define PLACES 400u
+
+static bool taken[PLACES];
+
+static unsigned lowest_fit(unsigned n)
+{
+    for (unsigned i = 0;; i++) {
+        unsigned j = 0;
+
+        while (j < n && !(i + j < PLACES && taken[i + j]))
+            j++;
+        if (j == n)
+            return i;
+    }
+}
+
+static void test_places(void)
+{
+    static const unsigned prots[] = {MAP_R, MAP_R | MAP_W, MAP_R | MAP_X};
+    struct aspace *as = aspace_create(0);
+
+    for (unsigned round = 0; round < 20000; round++) {
+        unsigned n = 1 + (unsigned)rnd(8), at = lowest_fit(n);
+        bool map = at + n <= PLACES && rnd(2);
+
+        if (map) {
+            vaddr_t va = 0;
+
+            if (aspace_map_anon(as, &va, n * PAGE_SIZE, prots[rnd(3)], 0) ||
+                va != LAYOUT_P2_BASE + at * PAGE_SIZE)
+                vm_die("mapping at 0x%lx, not at page %u", (unsigned long)va, at);
+        } else {
+            at = (unsigned)rnd(PLACES - n);
+            if (aspace_unmap(as, LAYOUT_P2_BASE + at * PAGE_SIZE, n * PAGE_SIZE))
+                vm_die("munmap fails");
+        }
+        for (unsigned i = at; i < at + n; i++)
+            taken[i] = map;
+        if (round % 1000 == 0)
+            vm_check(as);
+    }
+    mutex_lock(&as->lock);
+    for (unsigned i = 0; i < 1000; i++) {
+        uint64_t len = (1 + rnd(20)) * PAGE_SIZE, align = PAGE_SIZE << rnd(4);
+        vaddr_t low = LAYOUT_P2_BASE, high = low + PLACES * PAGE_SIZE;
+        vaddr_t up = aspace_find_locked(as, len, align, low, high, false);
+        vaddr_t down = aspace_find_locked(as, len, align, low, high, true), want = 0;
+
+        for (vaddr_t va = low; va + len <= high && !want; va += align)
+            if (aspace_range_free_locked(as, va, len))
+                want = va;
+        if (up != want)
+            vm_die("find from below gives 0x%lx", (unsigned long)up);
+        want = 0;
+        for (vaddr_t va = (high - len) & ~(align - 1); va >= low && !want; va -= align)
+            if (aspace_range_free_locked(as, va, len))
+                want = va;
+        if (down != want)
+            vm_die("find from above gives 0x%lx", (unsigned long)down);
+    }
+    mutex_unlock(&as->lock);
+    aspace_unref(as);
+    ok(1, "a mapping without a wish gets the lowest place, a search from above the highest");
+}
+
 /* ---- three threads write, a fourth forks ---- */
 
 #define THREAD_ROUNDS 4000u
@@ -629,6 +697,7 @@ int main(void)
     fail_each("munmap of a part", do_unmap_middle);
     fail_each("mprotect of a part", do_protect_middle);
     fail_each("a mapping over another", do_map_over);
+    test_places();
     test_threads();
     return tap_done();
 }
