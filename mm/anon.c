@@ -173,22 +173,27 @@ static inline pte_t object_pte(const struct map_entry *e, pfn_t pfn, bool write)
     return pte_make(pfn, bits);
 }
 
+/* The neighbours of va that one fault may do good to: [*from,*to), within va's table. Returns the
+   PTE of *from. */
+static pte_t *around(const struct map_entry *e, pte_t *p, vaddr_t va, vaddr_t *from, vaddr_t *to)
+{
+    *from = MAX(va & ~(vaddr_t)(AROUND_PAGES * PAGE_SIZE - 1), e->start);
+    if (e->flags & MAPF_GROWSDOWN)
+        *from = MAX(*from, e->start + PAGE_SIZE);
+    *to = MIN((va & ~(vaddr_t)(AROUND_PAGES * PAGE_SIZE - 1)) + AROUND_PAGES * PAGE_SIZE, e->end);
+    return p - ((va - *from) >> PAGE_SHIFT);
+}
+
 /* Map neighbours that are in memory. p: PTE of va, which was just mapped. Lock held. */
 static void map_around(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va)
 {
-    vaddr_t from = va & ~(vaddr_t)(AROUND_PAGES * PAGE_SIZE - 1);
-    vaddr_t to = from + AROUND_PAGES * PAGE_SIZE;
     struct mm_object *o = e->object;
     unsigned mapped = 0;
-    uint64_t offset;
+    vaddr_t to;
 
-    from = MAX(from, e->start);
-    if (e->flags & MAPF_GROWSDOWN)
-        from = MAX(from, e->start + PAGE_SIZE);
-    to = MIN(to, e->end);
-    p -= (va - from) >> PAGE_SHIFT;
-    offset = (e->offset + (from - e->start)) >> PAGE_SHIFT;
-    for (; from < to; from += PAGE_SIZE, p++, offset++) {
+    p = around(e, p, va, &va, &to);
+    for (uint64_t offset = (e->offset + (va - e->start)) >> PAGE_SHIFT; va < to;
+         va += PAGE_SIZE, p++, offset++) {
         struct found f;
 
         if (*p != 0)
@@ -206,21 +211,41 @@ static void map_around(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t
     }
 }
 
-/* Store the PTE of va. Lock held. Returns true when it was empty before. */
-static bool install(struct aspace *as, pte_t *p, vaddr_t va, pte_t now)
+/* A page of the entry's own object was found read-only, as fork left it, and nobody shares it any
+   more: so it is with its neighbours. p: PTE of va, which was just made writable. Lock held. */
+static void upgrade_around(struct map_entry *e, pte_t *p, vaddr_t va)
+{
+    vaddr_t to;
+
+    p = around(e, p, va, &va, &to);
+    for (uint64_t offset = (e->offset + (va - e->start)) >> PAGE_SHIFT; va < to;
+         va += PAGE_SIZE, p++, offset++) {
+        struct found f;
+
+        if (!pte_valid(*p) || (*p & PTE_UWE))
+            continue;
+        find_page(e->object, offset, &f);
+        if (!(f.slot & SLOT_PRESENT) || !writable_now(e, &f) ||
+            !pfn_eq(slot_pfn(f.slot), pte_pfn(*p)))
+            continue;
+        pt_store(p, object_pte(e, slot_pfn(f.slot), true));
+        tb_invalidate_single(va); /* as for the page itself */
+    }
+}
+
+/* Store the PTE of va. Lock held. Returns what it was before. */
+static pte_t install(struct aspace *as, pte_t *p, vaddr_t va, pte_t now)
 {
     pte_t old = *p;
 
     pt_set(p, now);
-    if (old == 0) {
+    if (old == 0)
         count_add(&as->counts.rss, 1);
-        return true;
-    }
-    if (pfn_eq(pte_pfn(old), pte_pfn(now)))
+    else if (pfn_eq(pte_pfn(old), pte_pfn(now)))
         tb_invalidate_single(va); /* as before or more access: other CPUs find out by a fault */
     else
         tb_flush_page(&as->loaded, va, TB_COW);
-    return false;
+    return old;
 }
 
 /* What a fault has prepared without the lock. */
@@ -304,7 +329,7 @@ static int pager_turn_unlock(struct aspace *as, struct found *f, bool write, ipl
 static void finish_fault(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va,
                          struct found *f, bool write)
 {
-    bool fresh;
+    pte_t old;
 
     if (write && f->at->ops && f->at->ops->put) {
         slot_t *s = index_find(f->at, f->offset);
@@ -312,9 +337,11 @@ static void finish_fault(struct aspace *as, struct map_entry *e, pte_t *p, vaddr
         *s |= SLOT_DIRTY;
         f->slot = *s;
     }
-    fresh = install(as, p, va, object_pte(e, slot_pfn(f->slot), writable_now(e, f)));
-    if (fresh && (!write || (e->flags & MAPF_SHARED)))
+    old = install(as, p, va, object_pte(e, slot_pfn(f->slot), writable_now(e, f)));
+    if (old == 0 && (!write || (e->flags & MAPF_SHARED)))
         map_around(as, e, p, va);
+    else if ((old & PTE_SW_COW) && pfn_eq(pte_pfn(old), slot_pfn(f->slot)))
+        upgrade_around(e, p, va);
 }
 
 static int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool write)
