@@ -106,6 +106,10 @@ static inline void object_page_own(struct mm_object *o, uint64_t offset, pfn_t p
 /* Drop a reference; the lock, held on entry, is dropped. */
 void object_unref_unlock(struct mm_object *o, ipl_t ipl);
 
+/* ---- faults (mm/object_fault.c): entries that have an object; results as of map_ops ---- */
+int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool write);
+int object_populate(struct aspace *as, struct map_entry *e, vaddr_t va, vaddr_t end);
+
 /* ---- requests (mm/pager.c) ---- */
 /* Wait until the request for the page is answered. Lock held on entry, dropped on return; the
    aspace mutex `shared`, if not NULL, is dropped while waiting. -EAGAIN: look again; or the error

@@ -11,6 +11,7 @@
 // SOURCES: mm/object_index.c
 // SOURCES: mm/pager.c
 // SOURCES: mm/rmap.c
+// SOURCES: mm/object_fault.c
 /*
  * Address spaces against a plain model: random maps, unmaps, protections, writes, forks and ends of
  * up to NPROCS processes on four CPUs with translation buffers. The model keeps for each page of

@@ -11,6 +11,7 @@
 // SOURCES: mm/object_index.c
 // SOURCES: mm/pager.c
 // SOURCES: mm/rmap.c
+// SOURCES: mm/object_fault.c
 /*
  * A pager that answers late, in another order, with errors, and takes pages back in the middle of a
  * fault.

@@ -11,6 +11,7 @@
 // SOURCES: mm/object_index.c
 // SOURCES: mm/pager.c
 // SOURCES: mm/rmap.c
+// SOURCES: mm/object_fault.c
 /*
  * Page tables: the bits of PTEs one by one, walks against arithmetic, making and pruning of tables
  * against a model, the self-map and the page-table-space addresses that a changed table entry
