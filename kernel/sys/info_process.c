@@ -125,6 +125,7 @@ int info_cpu(int64_t index, void *out)
     m->kernel_ns = s.busy_ns - s.user_ns;
     m->switches = s.switches;
     m->interrupts = load(&cpus[index].interrupts);
+    m->unaligned = load(&cpus[index].unaligned);
     m->clock_ticks = s.ticks;
     m->ipis = s.ipis;
     m->runq = s.ready;

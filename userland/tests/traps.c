@@ -27,6 +27,16 @@ static uint64_t unaligned_so_far(void)
     return mega$info(MEGA_INFO_PROCESS, -1, &p, sizeof(p)) & 1 ? p.unaligned : 0;
 }
 
+static uint64_t unaligned_of_all_cpus(void)
+{
+    struct mega_cpu c;
+    uint64_t sum = 0;
+
+    for (int i = 0; mega$info(MEGA_INFO_CPU, i, &c, sizeof(c)) & 1; i++)
+        sum += c.unaligned;
+    return sum;
+}
+
 /* Each instruction at each offset, also across a page boundary, against bytes put together. */
 static uint64_t bytes_at(const unsigned char *p, unsigned n)
 {
@@ -40,7 +50,7 @@ static uint64_t bytes_at(const unsigned char *p, unsigned n)
 static void test_unaligned(void)
 {
     static const unsigned places[] = {0, 128, PAGE - 8};
-    uint64_t before = unaligned_so_far(), done = 0, v;
+    uint64_t before = unaligned_so_far(), all_before = unaligned_of_all_cpus(), done = 0, v;
     int loads = 1, stores = 1;
 
     for (unsigned i = 0; i < 2 * PAGE; i++)
@@ -84,6 +94,7 @@ static void test_unaligned(void)
     ok(f == 1.5e-3f, "unaligned floating point, single");
     done += 4;
     is(unaligned_so_far() - before, done, "each of them is counted");
+    is(unaligned_of_all_cpus() - all_before, done, "for the system, too");
 }
 
 static double mix(int seed, int rounds)

@@ -13,12 +13,13 @@
 #define MCR  4
 #define LSR  5
 
-#define IER_RX         0x01
-#define IER_TX         0x02
-#define FCR_ENABLE     0x01
-#define FCR_CLEAR      0x06
-#define FCR_TRIGGER_14 0xC0 /* interrupt at 14 bytes, or four characters' time after the last one \
-                             */
+#define IER_RX     0x01
+#define IER_TX     0x02
+#define FCR_ENABLE 0x01
+#define FCR_CLEAR  0x06
+#define FCR_TRIGGER_14                                                         \
+    0xC0 /* interrupt at 14 bytes, or four characters' time after the last one \
+          */
 #define LCR_8N1          0x03
 #define LCR_DLAB         0x80
 #define MCR_DTR_RTS_OUT2 0x0B /* OUT2 lets the interrupt line through */

@@ -195,8 +195,7 @@ void trap_instruction(uint64_t kind, struct trapframe *f)
     }
     switch (kind) {
     case IF_FEN:
-        f->pc -=
-            4; /* QEMU 7.2 names the next instruction, a chip would name the one that faulted */
+        f->pc -= 4; /* QEMU 7.2 names the next instruction, a chip the one that faulted */
         fp_enable();
         return;
     case IF_GENTRAP:

@@ -18,8 +18,6 @@ enum opcode {
     OP_STQ = 0x2D,
 };
 
-static uint64_t total; /* atomic, relaxed: a statistic */
-
 static uint64_t read_register(const struct trapframe *f, unsigned reg)
 {
     if (reg <= 15)
@@ -131,8 +129,6 @@ int unaligned_fixup_user(struct trapframe *f, vaddr_t va, unsigned opcode, unsig
         return err;
     }
     thread_self()->unaligned++;
-    __atomic_fetch_add(&total, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&cpu_self()->unaligned, 1, __ATOMIC_RELAXED);
     return 0;
 }
-
-uint64_t unaligned_count(void) { return __atomic_load_n(&total, __ATOMIC_RELAXED); }

@@ -13,6 +13,4 @@
  */
 int unaligned_fixup_user(struct trapframe *f, vaddr_t va, unsigned opcode, unsigned reg);
 
-uint64_t unaligned_count(void); /* of the whole system since boot */
-
 #endif

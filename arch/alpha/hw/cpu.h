@@ -23,6 +23,7 @@ struct cpu {
     uint32_t resched;    /* atomic: a reschedule is pending; set by sched, read by entry code */
     uint32_t pcb_live;   /* which of pcb[] the CPU has loaded; own CPU, IPL above 0 */
     uint64_t interrupts; /* device interrupts taken; own CPU */
+    uint64_t unaligned;  /* user accesses fixed up on it; atomic, relaxed: a statistic */
     uint64_t fp_loads;   /* floating-point units given out by FEN faults; own CPU */
     struct hwpcb pcb[2]; /* what SWPCTX loads and saves, by physical address; own CPU */
 } __attribute__((aligned(64)));

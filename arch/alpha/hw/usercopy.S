@@ -41,7 +41,8 @@
 
 /*
  * long NAME(void *dst, const void *src, size_t nbytes)
- *   In: $16 dst, $17 src, $18 nbytes. Out: $0 is 0 or -EFAULT; what was copied before a fault stays.
+ *   In: $16 dst, $17 src, $18 nbytes. Out: $0 is 0 or -EFAULT; what was copied before a fault
+ *   stays.
  *   Uses $1-$7, $22-$25. \fl: loads may fault, \fs: stores may fault.
  *
  * dst is brought to a quadword boundary bytewise; then quadwords are copied, 64 bytes a round when

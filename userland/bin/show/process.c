@@ -82,9 +82,9 @@ int show_cpu(unsigned q, const char *name)
                (double)c.user_ns / 1e9, (unsigned long)c.switches, (unsigned long)c.interrupts);
         if (q & Q_FULL)
             printf("     clock ticks %lu, interprocessor interrupts %lu, shootdowns %lu, run queue "
-                   "%lu\n",
+                   "%lu, unaligned accesses %lu\n",
                    (unsigned long)c.clock_ticks, (unsigned long)c.ipis, (unsigned long)c.shootdowns,
-                   (unsigned long)c.runq);
+                   (unsigned long)c.runq, (unsigned long)c.unaligned);
     }
     if (q & Q_FULL && ask(MEGA_INFO_TB, 0, &tb, sizeof(tb))) {
         printf("Translation buffer: %lu interrupts sent, %lu spared, %lu whole flushes; by reason",

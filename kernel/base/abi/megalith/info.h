@@ -66,6 +66,7 @@ struct mega_cpu {
     uint32_t id, online, idle, current_pid;
     char current_name[16];
     uint64_t idle_ns, kernel_ns, user_ns, switches, interrupts, clock_ticks, ipis, shootdowns, runq;
+    uint64_t unaligned; /* user accesses fixed up */
 };
 struct mega_region {
     uint64_t id, start, length, first_free;
