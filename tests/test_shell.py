@@ -9,8 +9,10 @@ import re
 import select
 import shlex
 import subprocess
+import time
 from pathlib import Path
 
+import pexpect
 import pytest
 
 TOP = Path(__file__).parent.parent
@@ -179,3 +181,38 @@ def test_line_editor(shell):
     until(prompt)
     os.write(fd, b"\x04")
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
+
+
+def test_session_on_the_guest_terminal():
+    """A person at `make run`: history, interrupt key, end of input, completion."""
+    machine = pexpect.spawn(
+        str(TOP / "scripts/run"),
+        ["-m", "256M", "--smp", "2", "--timeout", "100"],
+        timeout=60,
+        encoding="utf-8",
+        dimensions=(24, 80),
+    )
+
+    def answer(keys: str, wanted: str) -> None:
+        machine.send(keys)
+        machine.expect(wanted)
+        machine.expect("megalith\\$ ")
+
+    machine.expect("megalith\\$ ")
+    answer("echo one two\r", "\r\none two\r\n")
+    answer("\x1b[A\x1b[D\x1b[D\x1b[DX\r", "\r\none Xtwo\r\n")
+    machine.send("sleep 100\r")
+    time.sleep(1)
+    answer("\x03", "\\^C")
+    answer("echo $?\r", "\r\n130\r\n")
+    machine.send("cat\r")
+    time.sleep(1)  # what is typed ahead of a program would reach it unedited
+    machine.send("hello\r")
+    machine.expect("hello\r\nhello\r\n")
+    answer("\x04", "")
+    answer("ls /bi\t\r", "hexdump\r\n")
+    answer("sleep 1 & wait; echo done\r", "\r\ndone\r\n")
+    machine.send("exit 7\r")
+    machine.expect(pexpect.EOF)
+    machine.close()
+    assert machine.exitstatus == 7

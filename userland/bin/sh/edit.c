@@ -281,7 +281,7 @@ char *edit_line(const char *prompt)
         return NULL;
     raw = old;
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
-    raw.c_iflag &= ~(tcflag_t)(IXON | ICRNL);
+    raw.c_iflag &= ~(tcflag_t)IXON;
     raw.c_cc[VMIN] = 1;
     raw.c_cc[VTIME] = 0;
     tcsetattr(0, TCSADRAIN, &raw);
