@@ -75,6 +75,7 @@ static inline void runq_add(struct runq *rq, struct thread *t)
     t->state = THREAD_RUNNABLE;
     t->queued = 1;
     prioq_add_tail(&rq->ready, &t->run_link, t->prio);
+    trace(rq, clock_cycles(), TRACE_READY, t->tid, 0, 0);
     if (t->prio > rq->current->prio)
         runq_kick(rq);
 }
@@ -241,6 +242,7 @@ static inline void switch_to(struct runq *rq, struct thread *next)
     uint32_t cycles = clock_cycles();
 
     account(self, cycles);
+    trace(rq, cycles, TRACE_SWITCH, next->tid, self->tid, self->state);
     next->start_cycles = cycles;
     next->switches++;
     rq->switches++;

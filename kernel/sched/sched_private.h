@@ -17,6 +17,20 @@
 
 enum { AFTER_NOTHING, AFTER_BURY, AFTER_CARRY };
 
+/* What a CPU did last, for a panic and for the debugger. Written with the run queue locked, newest
+   at trace_next - 1. */
+#define TRACE_EVENTS 64u
+
+enum trace_kind { TRACE_NONE, TRACE_SWITCH, TRACE_READY };
+
+struct trace_event {
+    uint32_t cycles; /* low half of the cycle counter */
+    uint32_t tid;    /* SWITCH: who comes; READY: who becomes ready on this CPU */
+    uint32_t other;  /* SWITCH: who leaves */
+    uint16_t kind;
+    uint16_t state; /* SWITCH: the state of who leaves */
+};
+
 struct runq {
     struct spinlock lock;         /* RANK_SCHED */
     struct prioq ready;           /* protected by lock; bitmap and count are also read as hints */
@@ -31,7 +45,9 @@ struct runq {
     uint64_t user_ns;             /* own CPU, sampled by the clock */
     uint64_t online_ns;           /* constant once the CPU is online */
     uint64_t ipis;                /* own CPU, IPL_IPI */
-} __attribute__((aligned(1024)));
+    uint32_t trace_next;          /* protected by lock, like the ring */
+    struct trace_event trace[TRACE_EVENTS];
+} __attribute__((aligned(2048))); /* a power of two: the index is a shift */
 
 extern struct runq runqs[MAX_CPUS];
 
@@ -52,6 +68,13 @@ static inline void runq_take(struct runq *rq, struct thread *t)
 static inline bool cpu_is_idle(unsigned i)
 {
     return __atomic_load_n(&cpus[i].idle, __ATOMIC_RELAXED) != 0;
+}
+
+static inline void trace(struct runq *rq, uint32_t cycles, enum trace_kind kind, uint32_t tid,
+                         uint32_t other, unsigned state)
+{
+    rq->trace[rq->trace_next++ % TRACE_EVENTS] = (struct trace_event){
+        cycles, tid, other, (uint16_t)kind, (uint16_t)state};
 }
 
 static inline void account(struct thread *t, uint32_t cycles)

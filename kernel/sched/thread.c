@@ -29,6 +29,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
+#include "kernel/sched/ipi.h"
 #include "kernel/sched/sched_private.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
@@ -222,6 +223,31 @@ static void dump_threads(void)
     }
 }
 
+#define DUMP_EVENTS 12u
+
+/* The last of what each CPU did, oldest first. */
+static void dump_traces(void)
+{
+    uint64_t online = __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED);
+    uint32_t now = clock_cycles();
+
+    for (; online; online &= online - 1) {
+        const struct runq *rq = &runqs[bit_lowest(online)];
+
+        for (uint32_t i = rq->trace_next - DUMP_EVENTS; i != rq->trace_next; i++) {
+            const struct trace_event *e = &rq->trace[i % TRACE_EVENTS];
+            uint32_t ago = (now - e->cycles) / (1000 / CLOCK_CYCLE_NS);
+
+            if (e->kind == TRACE_SWITCH)
+                printk("CPU %u, %u us ago: thread %u (%s) gave way to %u\n", bit_lowest(online),
+                       ago, e->other,
+                       e->state < ARRAY_SIZE(state_names) ? state_names[e->state] : "?", e->tid);
+            else if (e->kind == TRACE_READY)
+                printk("CPU %u, %u us ago: thread %u ready\n", bit_lowest(online), ago, e->tid);
+        }
+    }
+}
+
 void thread_boot(void)
 {
     struct thread *t = thread_create("reaper", reaper, NULL, PRIO_NORMAL);
@@ -230,4 +256,5 @@ void thread_boot(void)
         panic("no memory for the reaper");
     thread_start(t);
     panic_register_dump("threads", dump_threads);
+    panic_register_dump("scheduling", dump_traces);
 }

@@ -44,6 +44,7 @@ void timer_start(struct timer *t, uint64_t deadline_ns)
     struct timer_cpu *tc = &timer_cpus[cpu_id()];
 
     spin_lock_at_ipl(&tc->lock);
+    KASSERT(!t->pending, "a timer is started when it is not pending");
     t->cpu = cpu_id();
     t->deadline_ns = deadline_ns;
     if (timerq_add(&tc->timers, t)) {
