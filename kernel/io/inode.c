@@ -242,7 +242,7 @@ static long write_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t 
         inode_set_size_locked(i, r > 0 ? MAX(old, offset + (uint64_t)r) : old);
     if (r > 0)
         inode_touch(i);
-    return r;
+    return r == -ENOMEM ? -ENOSPC : r; /* memory is the disk */
 }
 
 long inode_write_user(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n)

@@ -3,9 +3,11 @@
  * alarm. */
 #define _GNU_SOURCE
 #include <fenv.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <tap.h>
@@ -302,6 +304,91 @@ static void test_restart(void)
     close(p[1]);
 }
 
+static int blocked_pipe[2];
+
+static void in_read(void)
+{
+    char c;
+    (void)!read(blocked_pipe[0], &c, 1);
+}
+static void in_write(void)
+{
+    static char big[100000];
+    (void)!write(blocked_pipe[1], big, sizeof(big));
+}
+static void in_sleep(void) { sleep(1000); }
+static void in_pause(void) { pause(); }
+static void in_poll(void)
+{
+    struct pollfd f = {.fd = blocked_pipe[0], .events = POLLIN};
+    poll(&f, 1, -1);
+}
+static void in_futex(void)
+{
+    static int word;
+    syscall(SYS_futex, &word, 0L, 0L, NULL, NULL, 0L);
+}
+static void in_wait(void)
+{
+    if (fork() == 0) {
+        sleep(1);
+        _exit(0);
+    }
+    wait(NULL);
+}
+static void in_suspend(void)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    sigsuspend(&all);
+}
+static void in_fault(void)
+{
+    for (;;)
+        munmap(mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0),
+               1 << 20);
+}
+static void in_fork(void)
+{
+    for (;;) {
+        if (fork() == 0)
+            _exit(0);
+        wait(NULL);
+    }
+}
+
+/* SIGKILL ends a process wherever it stands. */
+static void test_kill_anywhere(void)
+{
+    static const struct {
+        const char *what;
+        void (*fn)(void);
+    } places[] = {{"read", in_read},   {"write", in_write},     {"sleep", in_sleep},
+                  {"pause", in_pause}, {"poll", in_poll},       {"futex", in_futex},
+                  {"wait", in_wait},   {"suspend", in_suspend}, {"fault", in_fault},
+                  {"fork", in_fork}};
+    int status;
+
+    for (unsigned k = 0; k < sizeof(places) / sizeof(*places); k++) {
+        pid_t pid;
+
+        if (pipe(blocked_pipe))
+            bail_out("pipe");
+        pid = fork();
+        if (pid == 0) {
+            places[k].fn();
+            _exit(0);
+        }
+        usleep(20000);
+        kill(pid, SIGKILL);
+        waitpid(pid, &status, 0);
+        is(status, SIGKILL, "killed in %s", places[k].what);
+        close(blocked_pipe[0]);
+        close(blocked_pipe[1]);
+    }
+}
+
 static void test_child(void)
 {
     pid_t pid;
@@ -359,6 +446,7 @@ int main(void)
     test_default();
     test_stop();
     test_restart();
+    test_kill_anywhere();
     test_child();
     test_alarm();
     return tap_done();
