@@ -136,8 +136,8 @@ void object_free_memory(struct mm_object *o)
 
 /*
  * Goes down the chain of shadows, under one hold of the lock: a reference alone does not keep an
- * object in its place. Were the lock dropped before the shadow's turn, the shadow could meanwhile be
- * merged into its own source, which takes over its references, and be freed:
+ * object in its place. Were the lock dropped before the shadow's turn, the shadow could meanwhile
+ * be merged into its own source, which takes over its references, and be freed:
  *
  *     here: o goes, o -> S remembered        there: the other user of T (S -> T) goes
  *                                            T has one user left: S is merged into T and freed
