@@ -680,6 +680,99 @@ static void test_threads(void)
        "three threads that write and a fourth that forks lose neither words nor pages");
 }
 
+/* ---- four CPUs, each with processes of one family ---- */
+
+#define KIN 3u
+
+struct kin {
+    struct aspace *as;
+    uint64_t value[NPAGES];
+};
+
+static void *family_main(void *arg)
+{
+    unsigned me = (unsigned)(uintptr_t)arg;
+    uint64_t seed = 99 + me;
+    static struct kin all[MAX_CPUS][KIN];
+    struct kin *k = all[me];
+
+    k[0].as = aspace_fork(common);
+    for (unsigned i = 0; i < NPAGES; i++)
+        k[0].value[i] = i;
+    for (unsigned r = 0; r < 3000; r++) {
+        struct kin *a, *b;
+        uint64_t value;
+        unsigned i;
+
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        a = &k[(seed >> 33) % KIN];
+        b = &k[(seed >> 43) % KIN];
+        i = (unsigned)(seed >> 50) % NPAGES;
+        if (!a->as)
+            continue;
+        if (a != b && !b->as) {
+            *b = *a;
+            b->as = aspace_fork(a->as);
+        } else if (a != b && r % 3 == 0) {
+            vm_switch(me, NULL);
+            aspace_unref(b->as);
+            b->as = NULL;
+        }
+        vm_switch(me, a->as);
+        if (vm_access(a->as, va_of(i), FAULT_READ, &value) || value != a->value[i])
+            vm_die("CPU %u: page %u holds 0x%lx, not 0x%lx", me, i, (unsigned long)value,
+                   (unsigned long)a->value[i]);
+        value = seed | 1;
+        if (vm_access(a->as, va_of((i * 7) % NPAGES), FAULT_WRITE, &value))
+            vm_die("a write fails");
+        a->value[(i * 7) % NPAGES] = value;
+    }
+    vm_switch(me, NULL);
+    for (unsigned j = 0; j < KIN; j++)
+        if (k[j].as) {
+            vm_check(k[j].as);
+            aspace_unref(k[j].as);
+            k[j].as = NULL;
+        }
+    return NULL;
+}
+
+/* The ancestor's pages come from several generations, so that the chains of objects are long. */
+static void test_family(void)
+{
+    uint32_t pages = vm_nfree;
+    int64_t pool = vm_pool_bytes;
+    pthread_t t[MAX_CPUS];
+
+    for (unsigned round = 0; round < 6; round++) {
+        common = aspace_create(0);
+        vm_switch(0, common);
+        for (unsigned i = 0; i < NPAGES; i += 16) {
+            vaddr_t va = va_of(i);
+
+            aspace_map_anon(common, &va, 16 * PAGE_SIZE, MAP_R | MAP_W, MAPF_FIXED);
+        }
+        for (uint64_t i = 0; i < NPAGES; i++) {
+            vm_access(common, va_of((unsigned)i), FAULT_WRITE, &i);
+            if (i % 40 == 39) {
+                struct aspace *next = aspace_fork(common);
+
+                vm_switch(0, next);
+                aspace_unref(common);
+                common = next;
+            }
+        }
+        vm_switch(0, NULL);
+        for (uintptr_t i = 0; i < MAX_CPUS; i++)
+            pthread_create(&t[i], NULL, family_main, (void *)i);
+        for (unsigned i = 0; i < MAX_CPUS; i++)
+            pthread_join(t[i], NULL);
+        aspace_unref(common);
+    }
+    ok(vm_nfree == pages && vm_pool_bytes == pool,
+       "four CPUs fork, write and end one family, and lose nothing");
+}
+
 int main(void)
 {
     vm_boot();
@@ -700,5 +793,6 @@ int main(void)
     fail_each("a mapping over another", do_map_over);
     test_places();
     test_threads();
+    test_family();
     return tap_done();
 }
