@@ -36,10 +36,7 @@ static bool steal_from(unsigned victim, unsigned self)
     return t != NULL;
 }
 
-static uint32_t load_of(unsigned i)
-{
-    return __atomic_load_n(&runqs[i].ready.count, __ATOMIC_RELAXED) + !cpu_is_idle(i);
-}
+static uint32_t load_of(unsigned i) { return prioq_count(&runqs[i].ready) + !cpu_is_idle(i); }
 
 /* The online CPU with the most ready threads, at least `least` of them in all; MAX_CPUS when there
  * is none. */
@@ -52,7 +49,7 @@ static unsigned busiest(unsigned self, uint32_t least)
         unsigned i = bit_lowest(m);
         uint32_t load = load_of(i);
 
-        if (load >= least && __atomic_load_n(&runqs[i].ready.bitmap, __ATOMIC_RELAXED) != 0) {
+        if (load >= least && prioq_has(&runqs[i].ready, 0)) {
             best = i;
             least = load + 1;
         }
@@ -94,11 +91,10 @@ void sched_idle_loop(void)
 
     for (;;) {
         ipl_set(IPL_CLOCK);
-        if (rq->ready.bitmap == 0)
+        if (!prioq_has(&rq->ready, 0))
             idle_steal(self);
         ipl_set(IPL_IPI);
-        if (!__atomic_load_n(&cpus[self].resched, __ATOMIC_ACQUIRE) &&
-            __atomic_load_n(&rq->ready.bitmap, __ATOMIC_ACQUIRE) == 0)
+        if (!__atomic_load_n(&cpus[self].resched, __ATOMIC_ACQUIRE) && !prioq_has(&rq->ready, 0))
             pal_wtint(0);
         ipl_restore(IPL_NONE);
     }

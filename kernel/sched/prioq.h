@@ -16,6 +16,22 @@ struct prioq {
     struct list level[PRIOQ_LEVELS];
 };
 
+static inline void prioq_note_(struct prioq *q, uint32_t bitmap, uint32_t count)
+{
+    __atomic_store_n(&q->bitmap, bitmap, __ATOMIC_RELAXED);
+    __atomic_store_n(&q->count, count, __ATOMIC_RELAXED);
+}
+
+/* Without the lock, a hint: how many are ready, and is there one of priority prio or above? */
+static inline uint32_t prioq_count(const struct prioq *q)
+{
+    return __atomic_load_n(&q->count, __ATOMIC_RELAXED);
+}
+static inline bool prioq_has(const struct prioq *q, unsigned prio)
+{
+    return __atomic_load_n(&q->bitmap, __ATOMIC_ACQUIRE) >> prio != 0;
+}
+
 static inline void prioq_init(struct prioq *q)
 {
     q->bitmap = 0;
@@ -29,23 +45,22 @@ static inline void prioq_init(struct prioq *q)
 static inline void prioq_add_tail(struct prioq *q, struct list *item, unsigned prio)
 {
     list_add_tail(&q->level[prio], item);
-    q->bitmap |= 1u << prio;
-    q->count++;
+    prioq_note_(q, q->bitmap | 1u << prio, q->count + 1);
 }
 static inline void prioq_add_head(struct prioq *q, struct list *item, unsigned prio)
 {
     list_add_head(&q->level[prio], item);
-    q->bitmap |= 1u << prio;
-    q->count++;
+    prioq_note_(q, q->bitmap | 1u << prio, q->count + 1);
 }
 
 /* item is on q with that priority. */
 static inline void prioq_remove(struct prioq *q, struct list *item, unsigned prio)
 {
+    uint32_t gone;
+
     list_remove(item);
-    q->count--;
-    if (list_empty(&q->level[prio]))
-        q->bitmap &= ~(1u << prio);
+    gone = list_empty(&q->level[prio]) ? 1u << prio : 0;
+    prioq_note_(q, q->bitmap & ~gone, q->count - 1);
 }
 
 /* Highest priority that is ready. q is not empty. */

@@ -87,11 +87,11 @@ static unsigned choose_cpu(const struct thread *t, unsigned last)
     unsigned best = last;
     uint32_t best_load = UINT32_MAX;
 
-    if ((allowed & (1ul << last)) && cpu_is_idle(last) && runqs[last].ready.count == 0)
+    if ((allowed & (1ul << last)) && cpu_is_idle(last) && prioq_count(&runqs[last].ready) == 0)
         return last;
     for (cpumask_t m = allowed; m; m &= m - 1) {
         unsigned i = bit_lowest(m);
-        uint32_t load = 2 * __atomic_load_n(&runqs[i].ready.count, __ATOMIC_RELAXED);
+        uint32_t load = 2 * prioq_count(&runqs[i].ready);
 
         if (!cpu_is_idle(i))
             load += 2;
@@ -111,8 +111,7 @@ static bool may_follow(const struct thread *t)
 {
     unsigned self = cpu_id();
 
-    return ((t->affinity >> self) & 1) && !cpu_is_idle(self) &&
-           __atomic_load_n(&runqs[self].ready.bitmap, __ATOMIC_RELAXED) == 0;
+    return ((t->affinity >> self) & 1) && !cpu_is_idle(self) && !prioq_has(&runqs[self].ready, 0);
 }
 
 /* t, RUNNABLE and on no queue, is in this CPU's hands (no run queue locked): put it on the queue
@@ -361,14 +360,14 @@ void thread_yield(void)
 {
     /* At IPL 0 the CPU may change under us: then what we read is another CPU's, and a hint as good.
      */
-    if (runq_self()->ready.bitmap >> thread_self()->prio == 0)
+    if (!prioq_has(&runq_self()->ready, thread_self()->prio))
         return;
 
     ipl_t old = ipl_set(IPL_CLOCK);
     struct runq *rq = runq_self();
 
     spin_lock_at_ipl(&rq->lock);
-    if (rq->ready.bitmap >> thread_self()->prio != 0)
+    if (prioq_has(&rq->ready, thread_self()->prio))
         requeue_and_schedule(rq, false);
     else
         spin_unlock_at_ipl(&rq->lock);

@@ -19,7 +19,7 @@ static void slice_tick(struct runq *rq, struct thread *t)
         return;
     if (t->slice > 0 && --t->slice > 0)
         return;
-    if (__atomic_load_n(&rq->ready.bitmap, __ATOMIC_RELAXED) >> t->prio == 0) {
+    if (!prioq_has(&rq->ready, t->prio)) {
         t->slice = SLICE_TICKS;
         return;
     }

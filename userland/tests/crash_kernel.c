@@ -7,6 +7,11 @@
  *     crash_kernel --hang         a CPU stuck with its interrupts off
  *     crash_kernel --unaligned    an unaligned access in kernel mode
  *     crash_kernel --null         a reference through a null pointer in kernel mode
+ *     crash_kernel --rank         spinlocks taken in falling rank
+ *     crash_kernel --ipl          a spinlock taken above its IPL
+ *     crash_kernel --release      the release of a spinlock that nobody holds
+ *     crash_kernel --sleep        a sleep with a spinlock held
+ *     crash_kernel --mutex        mutexes taken in falling rank
  *
  * Comes back only when the kernel refuses.
  */
@@ -14,8 +19,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const ways[] = {"--panic", "--stack",     "--spin",
-                                   "--hang",  "--unaligned", "--null"};
+static const char *const ways[] = {"--panic",     "--stack", "--spin", "--hang",
+                                   "--unaligned", "--null",  "--rank", "--ipl",
+                                   "--release",   "--sleep", "--mutex"};
 
 int main(int argc, char **argv)
 {

@@ -22,11 +22,13 @@ enum mega_item {
     MEGA_INFO_TB = 8,       /* struct mega_tb */
     MEGA_INFO_PARAM = 9,    /* index-th system parameter: struct mega_param */
     MEGA_INFO_PCI = 10,     /* index-th PCI function: struct mega_pci */
-    MEGA_INFO_CRASH = 100,  /* deliberate panic (index 0), kernel stack overflow (1), spin too long
-                               (2), stuck with interrupts off (3), kernel unaligned access (4),
-                               kernel null reference (5). Superuser only */
-    MEGA_INFO_SELFTEST =
-        101, /* run the kernel's test number index: struct mega_selftest. Superuser only */
+    /* Deliberate panic (index 0), kernel stack overflow (1), spin too long (2), stuck with
+       interrupts off (3), kernel unaligned access (4), kernel null reference (5), spinlocks in
+       falling rank (6), a spinlock above its IPL (7), the release of one that nobody holds (8), a
+       sleep with one held (9), mutexes in falling rank (10). Superuser only */
+    MEGA_INFO_CRASH = 100,
+    /* Run the kernel's test number index: struct mega_selftest. Superuser only */
+    MEGA_INFO_SELFTEST = 101,
 };
 
 struct mega_memory {
