@@ -62,7 +62,8 @@ static void tell_parent_locked(struct process *p, int code, uint32_t status)
                                              ? (int32_t)(status & 0x7F)
                                              : (int32_t)(status >> 8 & 0xFF)};
 
-    if (parent->sig)
+    if (parent->sig &&
+        ((code != CLD_STOPPED && code != CLD_CONTINUED) || signal_wants_stops(parent->sig)))
         signal_send(parent, &info);
     __atomic_store_n(&parent->child_changed, true, __ATOMIC_RELEASE);
     wake_all(&parent->child_queue);

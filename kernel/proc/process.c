@@ -19,6 +19,7 @@
 struct spinlock process_lock = SPINLOCK_INIT("process table", RANK_PROC, IPL_ASTDEL);
 static struct list all = LIST_INIT(all); /* protected by process_lock */
 static struct list buckets[PID_BUCKETS]; /* likewise */
+static bool wrapped;                     /* likewise: numbers are being used again */
 static uint32_t last_pid;                /* likewise */
 
 struct process *process_find_locked(uint32_t pid)
@@ -43,9 +44,8 @@ static bool pid_used_locked(uint32_t pid)
 
     if (process_find_locked(pid))
         return true;
-    if (last_pid <=
-        PID_MAX / 2) /* no wrap so far, or groups that old are few: look only when it can matter */
-        return false;
+    if (!wrapped)
+        return false; /* no group or session can be older than its process */
     list_for_each_entry(p, &all, all)
     {
         if (p->pgid == pid || p->sid == pid)
@@ -89,9 +89,12 @@ void process_enter(struct process *p, struct process *parent)
     ipl_t ipl = spin_lock(&process_lock);
     struct list *bucket;
 
-    do
-        last_pid = last_pid >= PID_MAX - 1 ? 2 : last_pid + 1;
-    while (pid_used_locked(last_pid));
+    do {
+        if (++last_pid == PID_MAX) {
+            last_pid = 2;
+            wrapped = true;
+        }
+    } while (pid_used_locked(last_pid));
     p->pid = last_pid;
     if (!parent)
         p->pgid = p->sid = p->pid;

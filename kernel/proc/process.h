@@ -50,11 +50,9 @@ struct process {            /* nonpaged pool */
     uint32_t stop_report; /* wait4 status of a stop or continuation not reported yet, 0: none; table
                              lock */
     bool child_changed;   /* atomic: kin changed since the last look of a waiting parent */
-    bool no_zombie;       /* parent ignores SIGCHLD; table lock */
     char name[16];        /* own thread; for display */
     char exe[64];         /* path of the program (cut), for /proc/self/exe; own thread */
-    vaddr_t brk_start, brk; /* own thread */
-    uint64_t faults_minor;
+    vaddr_t brk_start, brk;        /* own thread */
     uint64_t run_ns;               /* zombie: CPU time; table lock */
     uint64_t children_ns;          /* CPU time of children waited for; own thread */
     struct wait_queue child_queue; /* the parent waits here for its children */

@@ -104,6 +104,14 @@ static void info_out(struct siginfo *to, const struct signal_info *from)
     }
 }
 
+int siginfo_copyout(vaddr_t va, const struct signal_info *info)
+{
+    struct siginfo user;
+
+    info_out(&user, info);
+    return copyout(va, &user, sizeof(user));
+}
+
 struct sigframe {
     struct sigcontext context;
     uint32_t stub[4];

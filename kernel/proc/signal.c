@@ -27,6 +27,8 @@
 #define SIG_BLOCK    1
 #define SIG_UNBLOCK  2
 #define SIG_SETMASK  3
+#define SA_NOCLDSTOP 4ul
+#define SA_NOCLDWAIT 0x20ul
 #define SA_NODEFER   8ul
 #define SA_RESTART   2ul
 #define SA_RESETHAND 0x10ul
@@ -97,7 +99,14 @@ static bool ignored(const struct sighand *s, int sig)
 
 bool signal_is_ignored(const struct sighand *s, int sig)
 {
-    return s->actions[sig - 1].handler == SIG_IGN;
+    const struct signal_action *act = &s->actions[sig - 1];
+
+    return act->handler == SIG_IGN || (sig == SIGCHLD && (act->flags & SA_NOCLDWAIT));
+}
+
+bool signal_wants_stops(const struct sighand *s)
+{
+    return !(s->actions[SIGCHLD - 1].flags & SA_NOCLDSTOP);
 }
 
 static void notice(struct thread *t)
@@ -120,7 +129,7 @@ void signal_send(struct process *p, const struct signal_info *info)
     } else if (bit & STOPS) {
         s->pending &= ~SIGBIT(SIGCONT);
     }
-    wake = !(s->blocked & bit) && !ignored(s, info->signo);
+    wake = (s->waiting & bit) || (!(s->blocked & bit) && !ignored(s, info->signo));
     if (wake || (s->blocked & bit)) {
         if (!(s->pending & bit))
             s->info[info->signo - 1] = *info;
@@ -131,6 +140,13 @@ void signal_send(struct process *p, const struct signal_info *info)
         notice(p->thread);
     if (go_on)
         wake_all(&s->cont);
+}
+
+bool signal_is_wanted(const struct sighand *s, int sig)
+{
+    return ((__atomic_load_n(&s->waiting, __ATOMIC_SEQ_CST) |
+             ~__atomic_load_n(&s->blocked, __ATOMIC_SEQ_CST)) &
+            SIGBIT(sig)) != 0;
 }
 
 bool signal_is_pending(void)
@@ -165,12 +181,37 @@ void signal_force(int sig, int code, vaddr_t addr)
 /* Change the mask of the current process; what has become deliverable is seen on the way out. */
 static void set_blocked(struct sighand *s, sigset_t mask)
 {
+    sigset_t ready;
     ipl_t ipl = spin_lock(&s->lock);
 
     s->blocked = mask & ~UNBLOCKABLE;
-    if (s->pending & ~s->blocked)
+    ready = s->pending;
+    if (__atomic_load_n(&process_self()->alarm_fired, __ATOMIC_ACQUIRE))
+        ready |= SIGBIT(SIGALRM);
+    if (ready & ~s->blocked) { /* sent while it was blocked, so it has interrupted nothing */
         __atomic_fetch_or(&current_hw->syscall_exit, EXIT_SIGNAL, __ATOMIC_RELAXED);
+        __atomic_store_n(&thread_self()->interrupted, 1, __ATOMIC_RELAXED);
+    }
     spin_unlock(&s->lock, ipl);
+}
+
+void signal_mask_begin(sigset_t mask)
+{
+    struct sighand *s = process_self()->sig;
+
+    s->saved = s->blocked;
+    s->restore_saved = true;
+    set_blocked(s, mask);
+}
+
+void signal_mask_end(bool interrupted)
+{
+    struct sighand *s = process_self()->sig;
+
+    if (interrupted)
+        return; /* there is a signal, so the way out is the slow one */
+    s->restore_saved = false;
+    set_blocked(s, s->saved);
 }
 
 /* Take one deliverable signal with its action; 0 when there is none. A one-shot handler is used up
@@ -346,7 +387,28 @@ long sys_rt_sigpending(uint64_t set, uint64_t size, uint64_t u2, uint64_t u3, ui
     (void)u2, (void)u3, (void)u4, (void)u5;
     if (size != sizeof(sigset_t))
         return -EINVAL;
+    process_alarm_deliver(process_self());
     return copyout_u64(set, __atomic_load_n(&s->pending, __ATOMIC_RELAXED) & s->blocked);
+}
+
+/*
+ * Sleep until a signal interrupts. The interruption is forgotten before the caller looks at what is
+ * pending: one that comes after that interrupts anew.
+ */
+static int sleep_interruptible(struct sighand *s, uint64_t deadline)
+{
+    struct waiter w;
+    int err;
+
+    wait_enqueue(&s->cont, &w);
+    err = __atomic_load_n(&s->pending, __ATOMIC_SEQ_CST) & (~s->blocked | s->waiting)
+              ? -EINTR
+              : wait_block(&w, WAIT_INTERRUPTIBLE, deadline);
+    wait_finish(&w);
+    if (err == -EINTR)
+        __atomic_store_n(&thread_self()->interrupted, 0, __ATOMIC_SEQ_CST);
+    process_alarm_deliver(process_self()); /* what the timer noted becomes pending */
+    return err;
 }
 
 long sys_rt_sigsuspend(uint64_t set, uint64_t size, uint64_t u2, uint64_t u3, uint64_t u4,
@@ -354,24 +416,74 @@ long sys_rt_sigsuspend(uint64_t set, uint64_t size, uint64_t u2, uint64_t u3, ui
 {
     struct sighand *s = process_self()->sig;
     sigset_t mask;
-    struct waiter w;
 
     (void)u2, (void)u3, (void)u4, (void)u5;
     if (size != sizeof(sigset_t))
         return -EINVAL;
     if (copyin_u64(&mask, set) != 0)
         return -EFAULT;
-    s->saved = s->blocked;
-    s->restore_saved = true;
-    set_blocked(s, mask);
-    for (;;) { /* nobody wakes this queue but for a stop's end: the interruption of the wait is what
-                  ends it */
-        wait_enqueue(&s->cont, &w);
-        if (signal_is_pending() || wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER) != 0)
-            break;
-    }
-    wait_finish(&w);
+    signal_mask_begin(mask);
+    while (!signal_is_pending())
+        (void)sleep_interruptible(s, WAIT_FOREVER);
     return -ERESTARTNOHAND;
+}
+
+/* Take one pending signal of a set, blocked or not. 0: none. */
+static int take_one(struct sighand *s, sigset_t set, struct signal_info *info)
+{
+    ipl_t ipl = spin_lock(&s->lock);
+    sigset_t ready = s->pending & set;
+    int sig = ready ? __builtin_ctzl(ready) + 1 : 0;
+
+    if (sig) {
+        s->pending &= ~SIGBIT(sig);
+        *info = s->info[sig - 1];
+    }
+    spin_unlock(&s->lock, ipl);
+    return sig;
+}
+
+/* What sigtimedwait waits for: sent signals of the set are noted and wake, whether blocked or
+ * ignored or not. */
+static void set_waiting(struct sighand *s, sigset_t set)
+{
+    ipl_t ipl = spin_lock(&s->lock);
+
+    __atomic_store_n(&s->waiting, set, __ATOMIC_SEQ_CST);
+    spin_unlock(&s->lock, ipl);
+}
+
+long sys_rt_sigtimedwait(uint64_t uset, uint64_t uinfo, uint64_t timeout, uint64_t size,
+                         uint64_t u4, uint64_t u5)
+{
+    struct sighand *s = process_self()->sig;
+    uint64_t t[2], deadline = WAIT_FOREVER;
+    struct signal_info info;
+    sigset_t set;
+    bool over = false;
+    int sig;
+
+    (void)u4, (void)u5;
+    if (size != sizeof(sigset_t))
+        return -EINVAL;
+    if (copyin_u64(&set, uset) != 0 || (timeout && copyin(t, timeout, sizeof(t)) != 0) ||
+        (uinfo && probe_write(uinfo, 128) != 0))
+        return -EFAULT;
+    if (timeout && ((int64_t)t[0] < 0 || t[1] >= 1000000000))
+        return -EINVAL;
+    if (timeout && t[0] < INT64_MAX / 2000000000)
+        deadline = clock_ns() + t[0] * 1000000000 + t[1];
+    set &= ~UNBLOCKABLE;
+    set_waiting(s, set);
+    process_alarm_deliver(process_self());
+    while (!(sig = take_one(s, set, &info)) && !signal_is_pending() && !over)
+        over = sleep_interruptible(s, deadline) == -ETIMEDOUT;
+    set_waiting(s, 0);
+    if (!sig)
+        return over ? -EAGAIN : -EINTR;
+    if (uinfo && siginfo_copyout(uinfo, &info) != 0)
+        return -EFAULT;
+    return sig;
 }
 
 long sys_sigaltstack(uint64_t ss, uint64_t oss, uint64_t u2, uint64_t u3, uint64_t u4, uint64_t u5)

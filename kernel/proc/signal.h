@@ -46,6 +46,7 @@ struct sighand {          /* nonpaged pool */
     struct spinlock lock; /* RANK_SIGNAL, IPL_ASTDEL */
     sigset_t pending;     /* changed under lock; atomic read by the own thread */
     sigset_t blocked;     /* changed by the own thread under lock */
+    sigset_t waiting;     /* sigtimedwait: taken although blocked or ignored; as blocked */
     sigset_t saved;       /* mask to go back to after sigsuspend; own thread */
     bool restore_saved;   /* own thread */
     bool stopped;         /* lock */
@@ -73,8 +74,17 @@ void signal_send(struct process *p, const struct signal_info *info);
 bool signal_is_pending(void);
 /* Is a signal waiting that will end the process whatever it does? Own thread. */
 bool signal_kill_pending(void);
+/* A mask for the time of one call (ppoll, pselect, sigsuspend). If a signal interrupted the call,
+   the way out puts the old one back behind the handler; otherwise it is put back at once. Own
+   thread. */
+void signal_mask_begin(sigset_t mask);
+void signal_mask_end(bool interrupted);
+/* Would sig, sent now, be more than noted? A hint without the lock, for the alarm's timer. */
+bool signal_is_wanted(const struct sighand *s, int sig);
 /* Does the process ignore sig (SIGCHLD: children need no wait)? */
 bool signal_is_ignored(const struct sighand *s, int sig);
+/* Does it want SIGCHLD when a child stops or goes on? */
+bool signal_wants_stops(const struct sighand *s);
 /* From process_return_slow: do what the pending signals want, restart or end the interrupted call.
    f is the full frame of the entry from user mode. Does not return when a signal ends the process.
    IPL 0. */
@@ -87,6 +97,8 @@ void process_exit_signal(int sig) __attribute__((noreturn));
    sigreturn restores. 0, or -EFAULT when the stack cannot take it. */
 int sigframe_push(struct trapframe *f, const struct signal_action *act,
                   const struct signal_info *info, sigset_t old);
+/* A siginfo_t at user address va. 0 or -EFAULT. */
+int siginfo_copyout(vaddr_t va, const struct signal_info *info);
 /* Take the registers from the frame at user address va; rt: of a handler with SA_SIGINFO. 0 with
  * *mask, or -EFAULT. */
 int sigframe_pop(struct trapframe *f, vaddr_t va, bool rt, sigset_t *mask);
@@ -98,6 +110,8 @@ long sys_rt_sigprocmask(uint64_t how, uint64_t set, uint64_t oset, uint64_t size
                         uint64_t);
 long sys_rt_sigpending(uint64_t set, uint64_t size, uint64_t, uint64_t, uint64_t, uint64_t);
 long sys_rt_sigsuspend(uint64_t set, uint64_t size, uint64_t, uint64_t, uint64_t, uint64_t);
+long sys_rt_sigtimedwait(uint64_t set, uint64_t info, uint64_t timeout, uint64_t size, uint64_t,
+                         uint64_t);
 long sys_sigaltstack(uint64_t ss, uint64_t oss, uint64_t, uint64_t, uint64_t, uint64_t);
 long sys_sigreturn(uint64_t context, uint64_t, uint64_t, uint64_t, uint64_t,
                    uint64_t); /* FULL_FRAME, RAW */

@@ -10,10 +10,32 @@
 #include "kernel/io/poll.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/signal.h"
 #include "kernel/sys/posix_file.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define FOREVER       UINT64_MAX
+
+/* The signal mask for the time of a call, at user address mask (0: none). */
+static long mask_begin(vaddr_t mask, uint64_t size)
+{
+    sigset_t set;
+
+    if (!mask)
+        return 0;
+    if (size != sizeof(set))
+        return -EINVAL;
+    if (copyin_u64(&set, mask) != 0)
+        return -EFAULT;
+    signal_mask_begin(set);
+    return 0;
+}
+
+static void mask_end(vaddr_t mask, long result)
+{
+    if (mask)
+        signal_mask_end(result == -EINTR);
+}
 
 struct pollfd {
     int32_t fd;
@@ -123,10 +145,14 @@ long sys_ppoll(uint64_t fds, uint64_t count, uint64_t timeout, uint64_t mask, ui
     uint64_t deadline;
     long err = deadline_of(timeout, 1, &deadline);
 
-    (void)size, (void)a5;
-    if (mask)
-        return -ENOSYS; /* a mask for the time of the wait: nothing of ours uses it */
-    return err ? err : poll_call(fds, count, deadline);
+    (void)a5;
+    if (!err)
+        err = mask_begin(mask, size);
+    if (err)
+        return err;
+    err = poll_call(fds, count, deadline);
+    mask_end(mask, err);
+    return err;
 }
 
 /* The three sets of select, a bit for each descriptor. */
@@ -201,7 +227,11 @@ long sys_pselect6(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64
 
     if (!err && mask && copyin(m, mask, sizeof(m)) != 0)
         err = -EFAULT;
-    if (!err && m[0])
-        err = -ENOSYS; /* as in ppoll */
-    return err ? err : select_call(n, (vaddr_t[3]){in, out, except}, deadline);
+    if (!err)
+        err = mask_begin(m[0], m[1]);
+    if (err)
+        return err;
+    err = select_call(n, (vaddr_t[3]){in, out, except}, deadline);
+    mask_end(m[0], err);
+    return err;
 }

@@ -94,6 +94,7 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [352] = {sys_rt_sigaction, 0},
     [353] = {sys_rt_sigprocmask, 0},
     [354] = {sys_rt_sigpending, 0},
+    [355] = {sys_rt_sigtimedwait, 0},
     [357] = {sys_rt_sigsuspend, 0},
     [358] = {sys_select, 0},
     [359] = {sys_gettimeofday, 0},

@@ -435,6 +435,52 @@ static void test_alarm(void)
     ok(alarm(0) >= 99, "and it was the one of 100 seconds");
 }
 
+static void test_wait_for(void)
+{
+    struct timespec short_time = {0, 20000000};
+    siginfo_t info;
+    sigset_t set, old;
+    struct pollfd none = {.fd = -1};
+    int sig = 0;
+    pid_t pid;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGALRM);
+    sigprocmask(SIG_BLOCK, &set, &old);
+    is(sigtimedwait(&set, &info, &short_time), -1, "sigtimedwait with nothing to come");
+    is(errno, EAGAIN, "ends (EAGAIN)");
+    pid = fork();
+    if (pid == 0)
+        _exit(9);
+    is(sigtimedwait(&set, &info, NULL), SIGCHLD,
+       "waits for a child, though SIGCHLD has no handler");
+    ok(info.si_pid == pid && info.si_status == 9 && info.si_code == CLD_EXITED,
+       "and tells about it");
+    waitpid(pid, NULL, 0);
+    alarm(1);
+    is(sigwait(&set, &sig), 0, "sigwait");
+    is(sig, SIGALRM, "for the alarm");
+    plain(SIGALRM, note, 0);
+    seen = 0;
+    alarm(1);
+    short_time.tv_sec = 1;
+    short_time.tv_nsec = 500000000;
+    is(nanosleep(&short_time, NULL), 0, "a blocked alarm does not end a sleep");
+    sigpending(&set);
+    ok(sigismember(&set, SIGALRM) && !seen, "it is pending");
+    is(ppoll(&none, 1, NULL, &old), -1, "and comes in ppoll with another mask");
+    is(errno, EINTR, "which it ends");
+    is(seen, SIGALRM, "after its handler");
+    sigprocmask(SIG_SETMASK, NULL, &set);
+    ok(sigismember(&set, SIGALRM), "and the mask is the old one");
+    short_time.tv_sec = 0;
+    is(ppoll(&none, 1, &(struct timespec){0, 1000}, &old), 0, "without a signal");
+    sigprocmask(SIG_SETMASK, NULL, &set);
+    ok(sigismember(&set, SIGALRM), "too");
+    sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
 int main(void)
 {
     test_handler();
@@ -449,5 +495,6 @@ int main(void)
     test_kill_anywhere();
     test_child();
     test_alarm();
+    test_wait_for();
     return tap_done();
 }
