@@ -46,21 +46,33 @@
 #define RESTART_INSTRUCTION 4      /* bytes of CALL_PAL callsys */
 #define NO_CALL             (~0ul) /* orig_v0 of a frame that is no system call's */
 
-struct sighand *sighand_create(void)
+/* Everything but actions; info means nothing where nothing is pending, and is most of the
+ * structure. */
+static struct sighand *sighand_alloc(void)
 {
-    struct sighand *s = npp_alloc_zeroed(sizeof(*s));
+    struct sighand *s = npp_alloc(sizeof(*s));
 
     if (!s)
         return NULL;
+    memset(s, 0, offsetof(struct sighand, actions));
     spin_init(&s->lock, "signals", RANK_SIGNAL, IPL_ASTDEL);
     wait_queue_init(&s->cont, "stopped");
     s->alt_flags = SS_DISABLE;
     return s;
 }
 
+struct sighand *sighand_create(void)
+{
+    struct sighand *s = sighand_alloc();
+
+    if (s)
+        memset(s->actions, 0, sizeof(s->actions));
+    return s;
+}
+
 struct sighand *sighand_fork(const struct sighand *from, bool share_vm)
 {
-    struct sighand *s = sighand_create();
+    struct sighand *s = sighand_alloc();
 
     if (!s)
         return NULL;

@@ -53,9 +53,9 @@ struct sighand {          /* nonpaged pool */
     vaddr_t alt_sp;       /* alternate stack; own thread */
     uint64_t alt_size;
     uint32_t alt_flags;
+    struct wait_queue cont;             /* where a stopped process waits */
     struct signal_action actions[NSIG]; /* changed by the own thread under lock */
     struct signal_info info[NSIG];      /* of pending ones; lock */
-    struct wait_queue cont;             /* where a stopped process waits */
 };
 
 /* A new process's: default actions, nothing blocked. NULL when memory is short. */
