@@ -1,7 +1,8 @@
 /*
  * The frame that a signal handler runs on, laid out as Linux/Alpha has it, since programs read it
  * and the C library's restorer passes its address back: with SA_SIGINFO siginfo, ucontext and a
- * return stub (rt_sigreturn), without it the sigcontext and a return stub only (sigreturn).
+ * return trampoline (rt_sigreturn), without it the sigcontext and a return trampoline only
+ * (sigreturn).
  */
 #include "arch/alpha/hw/fp.h"
 #include "arch/alpha/hw/pal.h"
@@ -16,11 +17,11 @@
 #define SS_DISABLE       2u
 #define SYS_SIGRETURN    103u
 #define SYS_RT_SIGRETURN 351u
-/* mov $30, $16; lda $0, number($31); call_pal callsys */
-#define STUB_MOV         0x47FE0410u
-#define STUB_LDA(number) (0x201F0000u | (number))
-#define STUB_CALL        0x00000083u
-#define FRAME_ALIGN      32ul
+/* mov $30, $16; lda $0, number($31); callsys */
+#define TRAMPOLINE_MOV         0x47FE0410u
+#define TRAMPOLINE_LDA(number) (0x201F0000u | (number))
+#define TRAMPOLINE_CALL        0x00000083u
+#define FRAME_ALIGN            32ul
 
 struct sigcontext {
     uint64_t onstack, mask, pc, ps;
@@ -54,7 +55,7 @@ struct rt_sigframe {
         struct sigcontext mcontext;
         uint64_t mask;
     } uc;
-    uint32_t stub[4];
+    uint32_t trampoline[4];
 };
 
 _Static_assert(sizeof(struct siginfo) == 128, "siginfo_t has 128 bytes");
@@ -114,7 +115,7 @@ int siginfo_copyout(vaddr_t va, const struct signal_info *info)
 
 struct sigframe {
     struct sigcontext context;
-    uint32_t stub[4];
+    uint32_t trampoline[4];
 };
 
 _Static_assert(sizeof(struct sigframe) % 8 == 0, "the context is aligned");
@@ -146,22 +147,22 @@ static void context_of(struct sigcontext *c, const struct trapframe *f, sigset_t
     c->traparg[2] = f->a2;
 }
 
-static void stub_of(uint32_t stub[4], unsigned number)
+static void trampoline_of(uint32_t trampoline[4], unsigned number)
 {
-    stub[0] = STUB_MOV;
-    stub[1] = STUB_LDA(number);
-    stub[2] = STUB_CALL;
-    stub[3] = 0;
+    trampoline[0] = TRAMPOLINE_MOV;
+    trampoline[1] = TRAMPOLINE_LDA(number);
+    trampoline[2] = TRAMPOLINE_CALL;
+    trampoline[3] = 0;
 }
 
 /* Enter the handler: its arguments, and the way back. */
-static void enter(struct trapframe *f, const struct signal_action *act, vaddr_t va, vaddr_t stub,
-                  uint64_t a1, uint64_t a2, int sig)
+static void enter(struct trapframe *f, const struct signal_action *act, vaddr_t va,
+                  vaddr_t trampoline, uint64_t a1, uint64_t a2, int sig)
 {
     if (!act->restorer)
-        pal_imb(); /* the stub is code */
+        pal_imb(); /* the trampoline is code */
     f->usp = va;
-    f->ra = act->restorer ? act->restorer : stub;
+    f->ra = act->restorer ? act->restorer : trampoline;
     f->t12 = act->handler; /* the callee makes its GP from it */
     f->pc = act->handler;
     f->a0 = (uint64_t)sig;
@@ -183,10 +184,10 @@ static int push_rt(struct trapframe *f, const struct signal_action *act,
     frame.uc.stack.flags = s->alt_flags;
     frame.uc.stack.size = s->alt_size;
     context_of(&frame.uc.mcontext, f, old);
-    stub_of(frame.stub, SYS_RT_SIGRETURN);
+    trampoline_of(frame.trampoline, SYS_RT_SIGRETURN);
     if (copyout(va, &frame, sizeof(frame)) != 0)
         return -EFAULT;
-    enter(f, act, va, va + offsetof(struct rt_sigframe, stub),
+    enter(f, act, va, va + offsetof(struct rt_sigframe, trampoline),
           va + offsetof(struct rt_sigframe, info), va + offsetof(struct rt_sigframe, uc),
           info->signo);
     return 0;
@@ -199,10 +200,10 @@ static int push_plain(struct trapframe *f, const struct signal_action *act,
     vaddr_t va = place(f, process_self()->sig, act->flags, sizeof(frame));
 
     context_of(&frame.context, f, old);
-    stub_of(frame.stub, SYS_SIGRETURN);
+    trampoline_of(frame.trampoline, SYS_SIGRETURN);
     if (copyout(va, &frame, sizeof(frame)) != 0)
         return -EFAULT;
-    enter(f, act, va, va + offsetof(struct sigframe, stub), 0, va, info->signo);
+    enter(f, act, va, va + offsetof(struct sigframe, trampoline), 0, va, info->signo);
     return 0;
 }
 
