@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -113,6 +114,52 @@ def test_machine_goes_with_scripts_run(programs: Path) -> None:
     assert process.wait(20) == 130
     process.stderr.close()
     assert not Path(f"/proc/{children[0]}").exists()
+
+
+YES = ["/bin/sh", "-c", "while true; do echo y; done"]
+
+
+def test_reader_of_the_output_has_gone() -> None:
+    command = [RUN, "--timeout", "60", "--", *YES]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
+    assert process.stdout is not None and process.stderr is not None
+    assert process.stdout.readline() == b"y\n"
+    process.stdout.close()
+    assert process.wait(20) == 128 + signal.SIGPIPE
+    process.stderr.close()
+
+
+@pytest.mark.parametrize("command", [["--", "/bin/echo", "hi"], []])
+def test_output_that_takes_nothing(command: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [RUN, "--timeout", "60", *command],
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=100,
+        )
+    assert done.returncode == 126
+    assert b"scripts/run: standard output: No space left on device" in done.stderr
+
+
+def test_output_that_does_not_block(programs: Path) -> None:
+    data = bytes(range(256)) * 2048
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    command = [RUN, "--timeout", "60", "--add", str(programs / "copy"), "--", "/copy"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=writer, stderr=subprocess.DEVNULL) as process:
+        os.close(writer)
+        assert process.stdin is not None
+        sender = threading.Thread(target=lambda: (process.stdin.write(data), process.stdin.close()))
+        sender.start()
+        time.sleep(3)  # the pipe fills up
+        with os.fdopen(reader, "rb") as output:
+            assert output.read() == data
+        sender.join()
+    assert process.returncode == 0
 
 
 def test_machines_side_by_side(programs: Path) -> None:

@@ -2,7 +2,8 @@
 
 The exit status is the command's own; 128 + n when signal n killed it; 124 when the time was up;
 125 when the kernel panicked or hung, or ended without a result; 126 when it could not be built or
-started; 2 when the arguments are wrong.
+started, or standard output took no more; 141 when the reader of standard output had gone; 2 when
+the arguments are wrong.
 """
 
 from __future__ import annotations
@@ -74,8 +75,9 @@ def parser() -> argparse.ArgumentParser:
         prog="scripts/run",
         description="Boots Megalith, and runs COMMAND as its first program, or a shell.",
         epilog="Exit status: the command's own, 128+n when signal n killed it, 124 when the time "
-        "is up, 125 when the kernel panicked or hung, 126 when nothing could be started. At a "
-        "terminal, ^] ends the machine.",
+        "is up, 125 when the kernel panicked or hung, 126 when nothing could be started or "
+        "standard output took no more, 141 when its reader had gone. At a terminal, ^] ends the "
+        "machine.",
     )
 
     def option(*names: str, **how) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import select
 import selectors
+import signal
 import termios
 import time
 import tty
@@ -15,6 +17,7 @@ from megalith.machine import Machine
 STATUS_INTERRUPTED = 130
 STATUS_TIMEOUT = 124
 STATUS_PANIC = 125
+STATUS_NO_OUTPUT = 126
 SIGNAL_BASE = 128
 
 # After the result record the kernel has this long to switch the machine off.
@@ -30,12 +33,28 @@ ESCAPE = b"\x1d"  # ^] at a terminal ends the machine
 READ_SIZE = 65536
 
 
+class OutputError(Exception):
+    """Standard output takes no more: what the command writes would be lost."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"standard output: {error.strerror}")
+        self.broken_pipe = isinstance(error, BrokenPipeError)
+
+
 def write_all(fd: int, data: bytes) -> None:
-    """Writes to a file descriptor that may be slow; one that is gone is written to in vain."""
-    try:
-        while data:
+    """Writes to a file descriptor that may be slow, or not blocking. Raises OSError."""
+    while data:
+        try:
             data = data[os.write(fd, data) :]
-    except (BrokenPipeError, OSError):
+        except BlockingIOError:
+            select.select([], [fd], [])
+
+
+def write_lossy(fd: int, data: bytes) -> None:
+    """The same for messages: where nobody can read them, they are lost."""
+    try:
+        write_all(fd, data)
+    except OSError:
         pass
 
 
@@ -72,13 +91,24 @@ class Session:
             return self._relay()
         except KeyboardInterrupt:
             return STATUS_INTERRUPTED
+        except OutputError as error:
+            if error.broken_pipe:  # the reader has what it wanted
+                return SIGNAL_BASE + signal.SIGPIPE
+            self.say(str(error))
+            return STATUS_NO_OUTPUT
         finally:
             if terminal is not None and self.stdin is not None:
                 termios.tcsetattr(self.stdin, termios.TCSADRAIN, terminal)
 
     def say(self, text: str) -> None:
         """A line of this program's own, after what the console has shown."""
-        write_all(self.stderr, f"scripts/run: {text}\n".encode())
+        write_lossy(self.stderr, f"scripts/run: {text}\n".encode())
+
+    def _output(self, data: bytes) -> None:
+        try:
+            write_all(self.stdout, data)
+        except OSError as error:
+            raise OutputError(error) from error
 
     # ---- the loop ----
 
@@ -106,7 +136,7 @@ class Session:
                     return self._after_timeout()
                 elif ending is not None and now >= ending:
                     self.say("there is a result, but the machine does not switch off")
-                    write_all(self.stderr, postmortem.describe(machine).encode())
+                    write_lossy(self.stderr, postmortem.describe(machine).encode())
                     return STATUS_PANIC
                 self._arrange_input(selector, now)
                 times = [t for t in (deadline, ending, quiet) if t is not None]
@@ -141,15 +171,15 @@ class Session:
             for frame in self._decoder.feed(data):
                 self._take(frame)
         elif self.interactive:
-            write_all(self.stdout, data)
+            self._output(data)
         else:
-            write_all(self.stderr, data.replace(b"\r", b""))
+            write_lossy(self.stderr, data.replace(b"\r", b""))
 
     def _take(self, frame: frames.Frame) -> None:
         if frame.type == frames.OUTPUT:
-            write_all(self.stdout, frame.payload)
+            self._output(frame.payload)
         elif frame.type == frames.ERRORS:
-            write_all(self.stderr, frame.payload)
+            write_lossy(self.stderr, frame.payload)
         elif frame.type == frames.RESULT and self.result is None:
             self.result = frames.Result.decode(frame.payload)
         elif frame.type == frames.PANIC and self.panic is None:
@@ -237,7 +267,7 @@ class Session:
 
     def _after_timeout(self) -> int:
         self.say(f"no end within {self.seconds:g} seconds")
-        write_all(self.stderr, postmortem.describe(self.machine).encode())
+        write_lossy(self.stderr, postmortem.describe(self.machine).encode())
         return STATUS_TIMEOUT
 
     def _after_panic(self) -> int:
@@ -247,5 +277,5 @@ class Session:
         if silent:
             names = ", ".join(map(str, silent))
             self.say(f"CPU {names} did not answer the request to stop")
-            write_all(self.stderr, postmortem.describe(self.machine, silent).encode())
+            write_lossy(self.stderr, postmortem.describe(self.machine, silent).encode())
         return STATUS_PANIC
