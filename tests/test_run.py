@@ -103,15 +103,16 @@ def test_shell_reads_standard_input() -> None:
     assert b"typed 42" in done.output
 
 
-def test_machine_goes_with_scripts_run(programs: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_machine_goes_with_scripts_run(programs: Path, number: signal.Signals) -> None:
     command = [RUN, "--add", str(programs / "spin"), "--", "/spin"]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     assert process.stderr is not None
     process.stderr.read(1)  # the console has begun: there is an emulator
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     assert len(children) == 1
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(20) == 130
+    process.send_signal(number)
+    assert process.wait(20) == 128 + number
     process.stderr.close()
     assert not Path(f"/proc/{children[0]}").exists()
 

@@ -14,12 +14,13 @@ import signal
 import sys
 import time
 from pathlib import Path
+from types import FrameType
 
 from megalith import machine as machines
 from megalith.initrd import Archive
 from megalith.machine import Machine, MachineError, Settings
 from megalith.paths import GDB_COMMANDS, INITRD, KERNEL
-from megalith.session import Session
+from megalith.session import SIGNAL_BASE, Session
 
 STATUS_CANNOT_START = 126
 
@@ -189,12 +190,17 @@ def _standard_input() -> int | None:
     return 0
 
 
+def _end_by_signal(number: int, _frame: FrameType | None) -> None:
+    """Ends this program in good order, with the status that the signal itself would give."""
+    sys.exit(SIGNAL_BASE + number)
+
+
 def main(arguments: list[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
-    # A request to end is taken as ^C is: the machine goes with this program.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.default_int_handler)
+    # The machine goes with this program.
+    signal.signal(signal.SIGTERM, _end_by_signal)
+    signal.signal(signal.SIGHUP, _end_by_signal)
     from sysman.errors import SysmanError
 
     try:
