@@ -91,6 +91,10 @@ def looks() -> dict[str, str]:
             "python print(gdb.execute(f'megalith page {pfn}', to_string=True))",
             "megalith walk 0x123456789abcdef",
             "megalith regions 77",
+            "megalith map 77",
+            "megalith walk 0 99",
+            "megalith backtrace 99",
+            "python gdb.execute('megalith walk 0 99'); print('and the script goes on')",
             "help megalith",
         )
     assert "Python Exception" not in answers["errors"], answers["errors"]
@@ -134,7 +138,16 @@ def test_walk_of_a_process_finds_the_section_page(looks):
 
 def test_mistakes_are_explained(looks):
     assert "is not a 43-bit signed address" in looks["errors"]
-    assert "there is no process 77" in looks["errors"]
+    assert "there is no process" not in looks["errors"]
+    assert looks["megalith regions 77"].strip() == "there is no process 77"
+    assert looks["megalith map 77"].strip() == "there is no process 77"
+    assert looks["megalith walk 0 99"].strip() == "there is no process 99"
+    assert looks["megalith backtrace 99"].strip() == "there is no thread 99"
+
+
+def test_what_is_not_there_does_not_stop_a_script(looks):
+    script = "python gdb.execute('megalith walk 0 99'); print('and the script goes on')"
+    assert looks[script].split("\n")[:2] == ["there is no process 99", "and the script goes on"]
 
 
 def test_backtrace_goes_on_into_the_program(looks):

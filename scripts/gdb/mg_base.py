@@ -123,9 +123,17 @@ def number(argument: str) -> int:
     return int(gdb.parse_and_eval(argument)) & 0xFFFFFFFFFFFFFFFF
 
 
+class NotThere(Exception):
+    """What a command was asked about does not exist in the kernel, or not at this moment."""
+
+
 class Command(gdb.Command):
     """A command of the `megalith` family: a subclass gives `name` and run(words); its docstring is
-    its help."""
+    its help.
+
+    That something is not there is an answer like others: it is printed, and a script that was
+    sourced goes on. A command that was typed wrongly is an error.
+    """
 
     name = ""
 
@@ -134,7 +142,10 @@ class Command(gdb.Command):
 
     def invoke(self, argument: str, _from_tty: bool) -> None:
         self.dont_repeat()
-        self.run(gdb.string_to_argv(argument))
+        try:
+            self.run(gdb.string_to_argv(argument))
+        except NotThere as answer:
+            print(answer)
 
     def run(self, words: list[str]) -> None:
         raise NotImplementedError

@@ -6,6 +6,7 @@ import gdb
 from mg_base import (
     KSEG,
     Command,
+    NotThere,
     describe_pte,
     each,
     enum_name,
@@ -14,7 +15,7 @@ from mg_base import (
     text,
     variable,
 )
-from mg_process import current_root, find_process
+from mg_process import current_root, find_space
 
 SHIFTS = (33, 23, 13)
 
@@ -41,11 +42,9 @@ class Walk(Command):
         if KSEG <= va < KSEG + (2 << 40):
             print(f"{va:#018x} is in KSEG: physical {va - KSEG:#x}, no page tables")
             return
-        pfn = (
-            int(find_process(words[1])["aspace"]["root"]["n"]) if len(words) > 1 else current_root()
-        )
+        pfn = int(find_space(words[1])["root"]["n"]) if len(words) > 1 else current_root()
         if not pfn:
-            raise gdb.GdbError("this CPU has no page tables of the kernel's yet")
+            raise NotThere("this CPU has no page tables of the kernel's yet")
         print(f"{va:#018x} by the tables at pfn {pfn:#x}")
         for level, shift in enumerate(SHIFTS, 1):
             index = va >> shift & 1023

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gdb
-from mg_base import Command, each, enum_name, number, read_quad, text, variable
+from mg_base import Command, NotThere, each, enum_name, number, read_quad, text, variable
 
 
 def processes():
@@ -21,7 +21,15 @@ def find_process(argument: str) -> gdb.Value:
     for process in processes():
         if int(process["pid"]) == pid:
             return process
-    raise gdb.GdbError(f"there is no process {pid}")
+    raise NotThere(f"there is no process {pid}")
+
+
+def find_space(argument: str) -> gdb.Value:
+    """The address space of a process."""
+    space = find_process(argument)["aspace"]
+    if not int(space):
+        raise NotThere(f"process {number(argument)} has ended: it has no address space")
+    return space
 
 
 def current_thread() -> gdb.Value:
@@ -109,9 +117,9 @@ class Backtrace(Command):
         tid = number(words[0])
         thread = next((t for t in threads() if int(t["tid"]) == tid), None)
         if thread is None:
-            raise gdb.GdbError(f"there is no thread {tid}")
+            raise NotThere(f"there is no thread {tid}")
         if enum_name(thread["state"], "thread_state", "THREAD_") == "running":
-            raise gdb.GdbError("it runs: select its CPU (info threads) and say backtrace")
+            raise NotThere("it runs: select its CPU (info threads) and say backtrace")
         sp = int(thread["hw"]["pcb"]["ksp"])
         values = {name: read_quad(sp + 8 * i) for i, name in enumerate(SWITCH_FRAME)}
         values |= {"$sp": sp + 8 * len(SWITCH_FRAME), "$pc": values["$ra"]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gdb
 from mg_base import Command, each, text, variable
-from mg_process import find_process
+from mg_process import find_space
 
 # kernel/base/abi/secdef.h
 SECTION_FLAGS = (
@@ -81,7 +81,7 @@ class Regions(Command):
         if len(words) != 1:
             raise self.usage()
         count = 0
-        for region in each(find_process(words[0])["aspace"]["regions"], "struct region", "link"):
+        for region in each(find_space(words[0])["regions"], "struct region", "link"):
             start, length = int(region["start"]), int(region["length"])
             print(
                 f"region {int(region['id'])}: {start:#x} .. {start + length:#x} ("
@@ -99,7 +99,7 @@ class Map(Command):
     def run(self, words: list[str]) -> None:
         if len(words) != 1:
             raise self.usage()
-        space = find_process(words[0])["aspace"]
+        space = find_space(words[0])
         for entry in each(space["entries"], "struct map_entry", "link"):
             start, end, prot = int(entry["start"]), int(entry["end"]), int(entry["prot"])
             rights = "".join(c if prot & bit else "-" for bit, c in ((1, "r"), (2, "w"), (4, "x")))
