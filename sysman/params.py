@@ -40,7 +40,10 @@ class Parameter:
         word = text.strip('"').upper()
         if word in self.words:
             return self.words[word]
-        value = parse_number(text)
+        try:
+            value = parse_number(text)
+        except SysmanError as error:
+            raise SysmanError(f"{self.name}: {error}") from None
         if not self.minimum <= value <= self.maximum:
             raise SysmanError(
                 f"{self.name}: {value} is not between {self.minimum} and {self.maximum} {self.unit}"

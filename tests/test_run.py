@@ -184,7 +184,8 @@ def test_machines_side_by_side(programs: Path) -> None:
         (["--disk", "/no/such/disk"], 2, "there is no file /no/such/disk"),
         (["--set", "NO_SUCH_PARAMETER=1"], 2, "NO_SUCH_PARAMETER"),
         (["--reserve", "NAME nonsense"], 2, "nonsense"),
-        (["--config", "/no/such/config", "--", "/x"], 126, "/no/such/config"),
+        (["--set", "GBLSECTIONS=abc"], 2, "GBLSECTIONS: 'abc' is no number"),
+        (["--config", "/no/such/config", "--", "/x"], 2, "there is no file /no/such/config"),
         (["--append", "x" * 300], 126, "255 bytes"),
     ],
 )

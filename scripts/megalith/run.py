@@ -63,6 +63,14 @@ def _file(text: str) -> Path:
     return path
 
 
+def _source(text: str) -> Path:
+    """A file that is only read through, which a pipe can be."""
+    path = Path(text)
+    if not path.exists() or path.is_dir():
+        raise argparse.ArgumentTypeError(f"there is no file {text}")
+    return path
+
+
 def _addition(text: str) -> tuple[Path, str]:
     """FILE, or FILE:/path."""
     name, separator, target = text.rpartition(":/")
@@ -96,7 +104,7 @@ def parser() -> argparse.ArgumentParser:
         help="memory, up to 1000G (default 1G)",
     )
     option("--smp", metavar="N", type=_cpus, help="CPUs, 1 to 4 (default 2; 1 with --icount)")
-    option("--config", metavar="FILE", help="configuration blob, as sysman writes it")
+    option("--config", metavar="FILE", type=_source, help="configuration blob, as sysman writes it")
     several("--set", "PARAM=VALUE", "parameters", help="a system parameter for this boot")
     several(
         "--reserve",
@@ -135,7 +143,7 @@ def configuration(options: argparse.Namespace) -> bytes | None:
     if not (options.config or options.parameters or options.reservations):
         return None
     if options.config and not (options.parameters or options.reservations):
-        return Path(options.config).read_bytes()  # as it is, however broken
+        return options.config.read_bytes()  # as it is, however broken
     from sysman.configuration import Configuration
 
     wanted = Configuration.load(options.config) if options.config else Configuration()
