@@ -205,6 +205,11 @@ def test_session_on_the_guest_terminal():
     time.sleep(1)
     answer("\x03", "\\^C")
     answer("echo $?\r", "\r\n130\r\n")
+    for forever in ("true", "/bin/true", "x=$(echo a)"):  # in the shell, in a child, in between
+        machine.send(f"while true; do {forever}; done; echo not this\r")
+        time.sleep(0.5)
+        answer("\x03", "\\^C\r\n")
+        answer("echo $?\r", "\r\n130\r\n")
     machine.send("cat\r")
     time.sleep(1)  # what is typed ahead of a program would reach it unedited
     machine.send("hello\r")

@@ -87,10 +87,7 @@ static void first_start(void *arg)
 }
 
 /* ^C and its like from the terminal. */
-static void terminal_signal(uint32_t pgrp, int sig)
-{
-    (void)process_kill(-(int32_t)pgrp, sig, SI_KERNEL);
-}
+static void terminal_signal(uint32_t pgrp, int sig) { process_kill_group(pgrp, sig, SI_KERNEL); }
 
 void process_start_first(const char *argv, size_t nbytes, bool command)
 {

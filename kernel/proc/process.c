@@ -181,3 +181,10 @@ int process_kill(int32_t pid, int sig, int code)
     }
     return k.allowed ? 0 : k.found ? -EPERM : -ESRCH;
 }
+
+void process_kill_group(uint32_t pgid, int sig, int code)
+{
+    struct kill_round k = {.info = {.signo = sig, .code = code}, .group = pgid};
+
+    process_for_each(kill_visit, &k);
+}

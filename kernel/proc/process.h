@@ -140,6 +140,8 @@ void process_alarm_get(uint64_t *left, uint64_t *interval);
 
 /* kill and tkill: pid as kill(2) has it. 0 or negative errno. */
 int process_kill(int32_t pid, int sig, int code);
+/* To every process of a group, from the kernel: group 1 too, which kill(2) has no number for. */
+void process_kill_group(uint32_t pgid, int sig, int code);
 
 /* ---- trap dispatch calls these ---- */
 

@@ -50,10 +50,8 @@ int wait_for(pid_t pid)
 
         if (sig == SIGINT)
             interrupted = true;
-        if (sig != SIGINT && sig != SIGPIPE)
+        else if (sig != SIGPIPE)
             fprintf(stderr, "%s\n", strsignal(sig));
-        else if (sig == SIGINT)
-            fputc('\n', stderr);
     }
     return status_of(status);
 }
@@ -80,7 +78,7 @@ static int do_wait(int argc, char **argv)
             status = wait_for(atoi(argv[i]));
         return status;
     }
-    while ((pid = waitpid(-1, &status, 0)) > 0 || (pid < 0 && errno == EINTR))
+    while ((pid = waitpid(-1, &status, 0)) > 0 || (pid < 0 && errno == EINTR && !interrupted))
         ;
     nended = 0;
     return 0;

@@ -17,7 +17,7 @@ pid_t last_background;
 char **parameters;
 int parameter_count;
 const char *shell_name = "sh";
-bool interrupted;
+volatile sig_atomic_t interrupted;
 int break_levels, continue_levels;
 bool leaving;
 static unsigned substitutions; /* so far */
@@ -32,6 +32,8 @@ pid_t shell_fork(void)
         signal(SIGINT, SIG_DFL);
         signal(SIGQUIT, SIG_DFL);
         signal(SIGTERM, SIG_DFL);
+        if (interrupted) /* before it was to end us */
+            raise(SIGINT);
     } else if (pid < 0) {
         fprintf(stderr, "sh: fork: %s\n", strerror(errno));
     }
@@ -466,11 +468,17 @@ int run_stream(int fd, bool interactive)
         text = joined;
         mark = arena_mark();
         r = parse(text, &n);
+        interrupted = false;
         if (r == PARSE_DONE)
             run(n);
         else if (r == PARSE_ERROR)
             last_status = 2;
-        interrupted = false;
+        if (interrupted) {
+            fputc('\n', stderr);
+            last_status = 128 + SIGINT;
+            break_levels = continue_levels = 0;
+            interrupted = false;
+        }
         arena_release(mark);
         if (r != PARSE_MORE) {
             free(text);

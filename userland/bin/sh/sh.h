@@ -17,6 +17,7 @@
 #define _GNU_SOURCE
 #endif
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -102,8 +103,8 @@ extern int last_status;
 extern pid_t last_background;
 extern char **parameters; /* $1 ... */
 extern int parameter_count;
-extern const char *shell_name; /* $0 */
-extern bool interrupted;
+extern const char *shell_name;            /* $0 */
+extern volatile sig_atomic_t interrupted; /* by ^C: everything that runs is given up */
 
 /* Leaving loops: counts of levels, seen by run(). */
 extern int break_levels, continue_levels;
