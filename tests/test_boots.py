@@ -21,3 +21,11 @@ def test_boot(run, number: int) -> None:
 def test_fifty_boots(run) -> None:
     for number in range(50):
         boot(run, number)
+
+
+def test_show_as_the_first_process(run) -> None:
+    """Who asks is shown: a program that is the first process has no parent."""
+    done = run("/bin/show", "process").expect(0)
+    assert done.output.startswith(b"Process 1, show, parent 0,")
+    done = run("/bin/sh", "-c", "show process; true").expect(0)
+    assert done.output.startswith(b"Process 1, sh, parent 0,")

@@ -36,7 +36,9 @@ static void full(const struct mega_process *p)
 int show_process(unsigned q, const char *name)
 {
     struct mega_process p;
-    uint32_t wanted = name ? (uint32_t)strtoul(name, NULL, 0) : (uint32_t)getppid();
+    /* Without a name it is who asks: our parent, or we ourselves where there is none. */
+    uint32_t self = (uint32_t)(getppid() ? getppid() : getpid());
+    uint32_t wanted = name ? (uint32_t)strtoul(name, NULL, 0) : self;
     bool found = q & Q_ALL;
 
     if (q & Q_ALL && !(q & Q_FULL))
