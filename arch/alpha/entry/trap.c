@@ -6,6 +6,7 @@
  */
 #include "arch/alpha/clipper/irq.h"
 #include "arch/alpha/entry/entry.h"
+#include "arch/alpha/entry/fp_complete.h"
 #include "arch/alpha/entry/unaligned.h"
 #include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/fp.h"
@@ -31,6 +32,7 @@ enum memory_kind {
 enum instruction_kind { IF_BPT, IF_BUGCHK, IF_GENTRAP, IF_FEN, IF_OPDEC };
 
 /* Arithmetic summary bits. */
+#define EXC_SWC 0x1 /* the instruction wants software completion */
 #define EXC_INV 0x2
 #define EXC_DZE 0x4
 #define EXC_FOV 0x8
@@ -152,7 +154,11 @@ void trap_arithmetic(uint64_t summary, uint64_t registers, struct trapframe *f)
     (void)registers;
     if (!frame_from_user(f))
         panic("arithmetic trap in the kernel, summary %#lx, pc %pS", summary, (void *)f->pc);
-    if (summary & EXC_IOV)
+    if (summary & EXC_SWC) {
+        code = fp_complete(f);
+        if (code == 0)
+            return;
+    } else if (summary & EXC_IOV)
         code = FPE_INTOVF;
     else if (summary & EXC_DZE)
         code = FPE_FLTDIV;

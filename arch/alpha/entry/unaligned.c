@@ -3,6 +3,7 @@
 #include "arch/alpha/hw/fp.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
+#include "kernel/base/ieee.h"
 #include "kernel/sched/thread.h"
 
 enum opcode {
@@ -49,22 +50,6 @@ static void write_register(struct trapframe *f, unsigned reg, uint64_t v)
         pal_wrusp(v);
 }
 
-/* S format in memory to register format: the exponent's top bit is spread over the three bits
-   between (Alpha Architecture, LDS: 0 and the greatest exponent keep their meaning). */
-static uint64_t s_to_register(uint32_t m)
-{
-    uint64_t sign = m >> 31, exponent = (m >> 23) & 0xFF, fraction = m & 0x7FFFFF;
-    uint64_t wide = exponent == 0xFF ? 0x7FF : exponent == 0 ? 0 : exponent + (1023 - 127);
-    return sign << 63 | wide << 52 | fraction << 29;
-}
-
-/* Register format to S format: STS stores the sign, the exponent's top bit and its low seven, and
- * the fraction's top 23 bits. */
-static uint32_t register_to_s(uint64_t r)
-{
-    return (uint32_t)((r >> 32) & 0xC0000000) | (uint32_t)((r >> 29) & 0x3FFFFFFF);
-}
-
 static int load(struct trapframe *f, vaddr_t va, unsigned opcode, unsigned reg)
 {
     uint64_t v = 0;
@@ -74,7 +59,7 @@ static int load(struct trapframe *f, vaddr_t va, unsigned opcode, unsigned reg)
         return err;
     switch (opcode) {
     case OP_LDS:
-        fp_set(current_hw, reg, s_to_register((uint32_t)v));
+        fp_set(current_hw, reg, ieee_s_to_register((uint32_t)v));
         break;
     case OP_LDT:
         fp_set(current_hw, reg, v);
@@ -94,7 +79,7 @@ static int store(const struct trapframe *f, vaddr_t va, unsigned opcode, unsigne
     uint64_t v;
     size_t nbytes = opcode == OP_STW ? 2 : opcode == OP_STL || opcode == OP_STS ? 4 : 8;
     if (opcode == OP_STS)
-        v = register_to_s(fp_get(current_hw, reg));
+        v = ieee_s_to_memory(fp_get(current_hw, reg));
     else if (opcode == OP_STT)
         v = fp_get(current_hw, reg);
     else

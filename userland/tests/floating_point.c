@@ -1,0 +1,123 @@
+// TAP
+// RUN: --smp 1
+// RUN: --smp 4
+/*
+ * What the hardware leaves to software completion: denormal, infinite and not-a-number values come
+ * out as IEEE 754 says, leave their mark in FPCR, and trap only when the program asks for it.
+ * Registers survive while others of the kind run on the same CPU.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tap.h"
+
+#define SETSYSINFO          257
+#define SSI_IEEE_FP_CONTROL 14ul
+#define TRAP_ENABLE_DZE     4ul
+#define FPCR_DZE            (1ul << 53)
+
+static volatile double zero, one = 1, minus = -1, huge = 1e308;
+static volatile double least_normal = 0x1p-1022;
+static volatile sig_atomic_t seen_code;
+
+static unsigned long fpcr(void)
+{
+    unsigned long v;
+
+    __asm__ volatile("mf_fpcr $f10\n\tstt $f10, %0" : "=m"(v) : : "$f10");
+    return v;
+}
+
+static unsigned long bits(double d)
+{
+    unsigned long v;
+
+    memcpy(&v, &d, sizeof(v));
+    return v;
+}
+
+static void handler(int sig, siginfo_t *info, void *context)
+{
+    (void)sig;
+    (void)context;
+    seen_code = info->si_code;
+    _exit(info->si_code == FPE_FLTDIV ? 42 : 43);
+}
+
+static void results(void)
+{
+    char text[64];
+    double nan = zero / zero;
+
+    ok(!(fpcr() & FPCR_DZE), "FPCR is clean at the start");
+    ok(bits(one / zero) == 0x7FF0000000000000, "1 / 0 is infinite");
+    ok(fpcr() & FPCR_DZE, "and FPCR says so");
+    ok(bits(minus / zero) == 0xFFF0000000000000, "-1 / 0 is minus infinity");
+    ok(nan != nan, "0 / 0 is no number, and unequal to itself");
+    ok(bits(huge * 10) == 0x7FF0000000000000, "overflow is infinite");
+    ok(bits(least_normal / 1024) == 1ul << 42, "underflow is denormal");
+    ok(least_normal / 1024 * 1024 == least_normal, "and comes back");
+    ok((float)1e300 > 3.4e38f, "conversion to single overflows to infinity");
+    ok((float)(one * 1e-40) > 0 && (float)(one * 1e-40) < 1e-39f, "or becomes a denormal");
+    snprintf(text, sizeof(text), "%g %g %g", strtod("1e-310", NULL), one / zero, minus * zero);
+    ok(!strcmp(text, "1e-310 inf -0"), "the C library prints them: %s", text);
+}
+
+static void enabled(void)
+{
+    unsigned long control = TRAP_ENABLE_DZE;
+    struct sigaction sa = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
+    int status;
+
+    if (fork() == 0) {
+        sigaction(SIGFPE, &sa, NULL);
+        if (syscall(SETSYSINFO, SSI_IEEE_FP_CONTROL, &control, 0, 0, 0) != 0)
+            _exit(44);
+        _exit(one / zero > 0 ? 45 : 46);
+    }
+    wait(&status);
+    ok(WIFEXITED(status) && WEXITSTATUS(status) == 42, "an enabled trap is a SIGFPE (%d)",
+       WEXITSTATUS(status));
+}
+
+/* Every step goes through the completion, and a switch may come anywhere. */
+static int series(int seed)
+{
+    double want = least_normal / 4096 * seed, got = want; /* halved without loss */
+
+    for (int i = 0; i < 20000; i++) {
+        volatile double half = got / 2, twice = half * 2;
+
+        got = twice;
+        if (got != want)
+            return 1;
+    }
+    return 0;
+}
+
+static void together(void)
+{
+    int bad = 0, status;
+
+    for (int i = 0; i < 8; i++)
+        if (fork() == 0)
+            _exit(series(2 * i + 2));
+    for (int i = 0; i < 8; i++) {
+        wait(&status);
+        bad += status != 0;
+    }
+    ok(bad == 0, "eight processes keep their numbers (%d lost them)", bad);
+}
+
+int main(void)
+{
+    results();
+    enabled();
+    together();
+    return tap_done();
+}
