@@ -1,0 +1,572 @@
+// TAP
+// SECONDS: 150
+/*
+ * Random system calls from several processes at once: every POSIX number and every service, half of
+ * them with arguments of about the right kind, the rest with hostile ones. Processes that die are
+ * replaced, those that wait for ever are killed in the middle of it. At the end nothing is missing:
+ * pages, page tables, pools, sections and processes are what they were, and the system works.
+ *
+ * `syscall_fuzz SEED PROCESSES CALLS AT_ONCE` repeats a run; process k draws from SEED and k alone.
+ */
+#define _GNU_SOURCE
+#include <descrip.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <megalith/services.h>
+#include <signal.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <tap.h>
+#include <time.h>
+
+#define PAGE        8192ul
+#define HOME        "/tmp/fuzz"
+#define ARENA_PAGES 64ul /* of them: 16 writable, 16 read only, 16 not accessible, 16 shared */
+#define AT_ONCE_MAX 16
+#define PATIENCE_MS 700 /* a process that takes longer is killed */
+#define USER_END    (1ul << 42)
+#define MUCH        (32ul << 20)
+#define POOL_NOISE  4096 /* indices of program files that were read further than before */
+#define FREE_NOISE  256  /* stacks that are kept, pages of program files */
+
+static uint64_t state;
+
+static uint64_t draw(uint64_t below)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (state >> 11) % below;
+}
+
+/* ---- arguments ---- */
+
+static char *arena;
+static struct dsc$descriptor_s short_name;
+static struct dsc64$descriptor_s long_name;
+static char section_name[16];
+static uint64_t region_id, service_block[20];
+
+static const char *const own_paths[] = {"a", "b", "d", "d/c", ".", "..", "../s", "../t/u", ""};
+static const char *const other_paths[] = {"/dev/null", "/dev/zero", "/bin",      "/tmp",
+                                          "/",         "/bin/true", "/dev/tty0", "/nowhere"};
+
+static const uint64_t hostile[] = {
+    0,
+    1,
+    7,
+    PAGE - 1,
+    PAGE,
+    0x10000,
+    0x7FFFFFFF,
+    0x80000000,
+    0xFFFFFFFF,
+    0x100000000,
+    USER_END - PAGE,
+    USER_END - 8,
+    USER_END - 1,
+    USER_END,
+    0x7FFFFFFFFFFFFFFF,
+    0x8000000000000000,
+    -PAGE,
+    (uint64_t)-8,
+    (uint64_t)-1,
+    0xFFFFFC0000000000, /* KSEG */
+    0xFFFFFC0000310000, /* the kernel */
+    0xFFFFFD01FC0003F8, /* a device */
+    0xFFFFFE0000000000, /* page tables */
+    0xFFFFFFFE00000000,
+};
+
+static uint64_t wild(void)
+{
+    switch (draw(6)) {
+    case 0:
+        return draw(UINT64_MAX);
+    case 1:
+        return (uint64_t)arena + ARENA_PAGES * PAGE - draw(64); /* ends behind the last page */
+    case 2:
+        return (uint64_t)arena + 16 * PAGE * (1 + draw(3)) -
+               draw(64); /* where the access changes */
+    case 3:
+        return (uint64_t)(&wild) + draw(64); /* a page that is not writable */
+    default:
+        return hostile[draw(sizeof(hostile) / sizeof(hostile[0]))];
+    }
+}
+
+static uint64_t section_flags(void)
+{
+    static const uint64_t usual[] = {SEC$M_EXPREG | SEC$M_WRT, SEC$M_EXPREG, SEC$M_WRT,
+                                     SEC$M_SYSGBL, SEC$M_PERM};
+
+    return draw(4) ? usual[draw(5)] | usual[draw(5)] : 1ul << draw(32);
+}
+
+static void make_name(void)
+{
+    uint16_t n = (uint16_t)snprintf(section_name, sizeof(section_name), "FUZZ%u",
+                                    (unsigned)draw(4));
+
+    short_name = (struct dsc$descriptor_s){n, DSC$K_DTYPE_T, DSC$K_CLASS_S, section_name};
+    long_name = (struct dsc64$descriptor_s){1, DSC64$K_DTYPE_T, DSC64$K_CLASS_S, -1,
+                                            n, section_name};
+}
+
+/* An argument of about this kind. */
+static uint64_t of_kind(char kind)
+{
+    switch (kind) {
+    case 'd': /* descriptor */
+        return draw(12);
+    case 'p': /* path */
+        return (uint64_t)(geteuid() && draw(3) == 0 ? other_paths[draw(8)] : own_paths[draw(9)]);
+    case 'b': /* buffer */
+        return (uint64_t)arena + draw(8 * PAGE);
+    case 'l': /* length */
+        return draw(2) ? draw(100) : draw(8 * PAGE);
+    case 'L': /* length of memory */
+        return draw(8) ? PAGE * (1 + draw(16)) : PAGE * draw(500);
+    case 'a': /* place in the arena */
+        return (uint64_t)arena + PAGE * draw(ARENA_PAGES);
+    case 'A': /* or anywhere */
+        return draw(2) ? 0 : (uint64_t)arena + PAGE * draw(ARENA_PAGES);
+    case 'P': /* protection */
+        return draw(8);
+    case 'F': /* kind of mapping: shared, private, fixed, anonymous, perhaps populated */
+        return (1 + draw(2)) | (draw(4) ? 0 : 0x100) | (draw(4) ? 0x10 : 0) |
+               (draw(4) ? 0 : 0x20000);
+    case 'n': /* small number */
+        return draw(12);
+    case 'f': /* bits */
+        return 1ul << draw(32) | 1ul << draw(8);
+    case 's': /* signal */
+        return 1 + draw(40);
+    case 'i': /* process: itself, or one that is not there */
+        return draw(2) ? 0 : 30000 + draw(100);
+    case '0':
+        return 0;
+    case 'N': /* name of a section */
+        make_name();
+        return draw(2) ? (uint64_t)&short_name : (uint64_t)&long_name;
+    case 'S': /* flags of a section */
+        return section_flags();
+    case 'M': /* length of a section, and of what is mapped of it */
+        return draw(3) ? PAGE * draw(64) : (8ul << 20) * draw(4);
+    case 'R': /* region */
+        region_id = draw(6);
+        return (uint64_t)&region_id;
+    default:
+        return wild();
+    }
+}
+
+struct shape {
+    uint16_t number;
+    const char *kinds;
+};
+
+/* Calls that do something when their arguments make sense. */
+static const struct shape shapes[] = {
+    {SYS_read, "dbl"},
+    {SYS_write, "dbl"},
+    {SYS_close, "d"},
+    {SYS_link, "pp"},
+    {SYS_unlink, "p"},
+    {SYS_chdir, "p"},
+    {SYS_fchdir, "d"},
+    {SYS_brk, "b"},
+    {SYS_lseek, "dln"},
+    {SYS_dup, "d"},
+    {SYS_pipe, ""},
+    {SYS_pipe2, "b0"},
+    {SYS_open, "pfn"},
+    {SYS_open, "pnl"},
+    {SYS_ioctl, "d?b"},
+    {SYS_symlink, "pp"},
+    {SYS_readlink, "pbl"},
+    {SYS_fork, ""},
+    {SYS_vfork, ""},
+    {SYS_clone, "f0bb0"},
+    {SYS_clone, "?????"},
+    {SYS_mmap, "ALPFd0"},
+    {SYS_mmap, "aLPFdL"},
+    {SYS_munmap, "aL"},
+    {SYS_mprotect, "aLP"},
+    {SYS_madvise, "aLn"},
+    {SYS_msync, "aLn"},
+    {SYS_dup2, "dd"},
+    {SYS_dup3, "dd0"},
+    {SYS_fcntl, "dnn"},
+    {SYS_poll, "bnn"},
+    {SYS_readv, "dbn"},
+    {SYS_writev, "dbn"},
+    {SYS_rename, "pp"},
+    {SYS_truncate, "pl"},
+    {SYS_ftruncate, "dl"},
+    {SYS_mkdir, "pl"},
+    {SYS_rmdir, "p"},
+    {SYS_sigaltstack, "bb"},
+    {SYS_nanosleep, "bb"},
+    {SYS_pread64, "dbll"},
+    {SYS_pwrite64, "dbll"},
+    {SYS_rt_sigaction, "sbbn0"},
+    {SYS_rt_sigprocmask, "nbb"},
+    {SYS_select, "nbbbb"},
+    {SYS_setitimer, "nbb"},
+    {SYS_wait4, "inbb"},
+    {SYS_getdents64, "dbl"},
+    {SYS_futex, "bnn0bn"},
+    {SYS_sched_setaffinity, "inb"},
+    {SYS_stat64, "pb"},
+    {SYS_fstat64, "db"},
+    {SYS_ppoll, "bnb00"},
+    {SYS_setresuid, "nnn"},
+    {SYS_setpgid, "ii"},
+    {SYS_execve, "pbb"},
+    {VMS_CREATE_REGION_64, "MnSbbb?"},
+    {VMS_CREATE_REGION_64, "Mn0bbb"},
+    {VMS_DELETE_REGION_64, "Rnbb"},
+    {VMS_GET_REGION_INFO, "nRa0lbb"},
+    {VMS_CREATE_GDZRO, "N0nMnS"},
+    {VMS_CREATE_GDZRO, "N00M0S"},
+    {VMS_CRMPSC_GDZRO_64, "N00MR00Sbb"},
+    {VMS_CRMPSC_GDZRO_64, "N00MRM0SbbaM"},
+    {VMS_MGBLSC_64, "N0R0M0Sbb"},
+    {VMS_MGBLSC_64, "N0RMM0Sbba"},
+    {VMS_DELTVA_64, "RaLnbb"},
+    {VMS_DGBLSC, "SN0"},
+    {MEGA_SYS_INFO, "nnbl"},
+};
+#define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
+
+static int takes_block(long number)
+{
+    return number == VMS_CREATE_REGION_64 || number == VMS_GET_REGION_INFO ||
+           number == VMS_CREATE_GDZRO || number == VMS_CRMPSC_GDZRO_64 || number == VMS_MGBLSC_64;
+}
+
+/* Calls that would end the world, or this process without need. */
+static int left_out(long number, uint64_t first)
+{
+    switch (number) {
+    case SYS_exit:
+    case SYS_exit_group:
+    case SYS_kill:
+    case SYS_tkill:
+    case SYS_tgkill:
+        return 1;
+    case SYS_chdir: /* what root does stays below HOME */
+    case SYS_fchdir:
+        return geteuid() == 0;
+    case SYS_sigreturn: /* hardly anybody survives these */
+    case SYS_rt_sigreturn:
+        return draw(30) != 0;
+    case MEGA_SYS_INFO:
+        return (uint32_t)first >= MEGA_INFO_CRASH;
+    default:
+        return 0;
+    }
+}
+
+/* callsys without the C library: what comes back twice does so here, and ends at once. */
+static long __attribute__((noinline)) call(long number, const uint64_t a[6])
+{
+    register uint64_t a0 __asm__("$16") = a[0], a1 __asm__("$17") = a[1], a2 __asm__("$18") = a[2];
+    register uint64_t a3 __asm__("$19") = a[3], a4 __asm__("$20") = a[4], a5 __asm__("$21") = a[5];
+    register long v0 __asm__("$0") = number;
+    register uint64_t forks __asm__("$9") = number == SYS_fork || number == SYS_vfork ||
+                                            number == SYS_clone;
+
+    __asm__ volatile("callsys\n\t"
+                     "beq $9, 1f\n\t"  /* none of the three */
+                     "bne $19, 1f\n\t" /* an error */
+                     "bne $0, 1f\n\t"  /* the parent */
+                     "lda $16, 0\n\t"
+                     "lda $0, 1\n\t" /* exit */
+                     "callsys\n"
+                     "1:"
+                     : "+r"(v0), "+r"(a0), "+r"(a1), "+r"(a2), "+r"(a3), "+r"(a4), "+r"(a5)
+                     : "r"(forks)
+                     : "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$22", "$23", "$24", "$25",
+                       "$27", "$28", "memory");
+    return v0;
+}
+
+static void one_call(void)
+{
+    const struct shape *s = &shapes[draw(SHAPES)];
+    long number = s->number;
+    uint64_t arg[14], a[6] = {0};
+    const char *kind = s->kinds;
+
+    if (draw(3) == 0) {
+        number = (long)(draw(2) ? draw(600) : 0x1000 + draw(0x801));
+        kind = "";
+    }
+    for (unsigned i = 0; i < 14; i++) {
+        arg[i] = draw(8) == 0 || !*kind ? wild() : of_kind(*kind);
+        if (*kind)
+            kind++;
+        else if (*s->kinds && draw(2))
+            arg[i] = 0;
+    }
+    memcpy(a, arg, sizeof(a));
+    /* Memory that is really used up would be missing to the others, and they would die of it. */
+    if (number == SYS_mmap && a[1] > MUCH)
+        a[3] &= ~0x20000ul;
+    if (takes_block(number) && arg[3] > MUCH && arg[3] < (1ul << 40))
+        arg[3] %= MUCH;
+    if (takes_block(number) && draw(10)) {
+        service_block[0] = draw(20) ? 14 : draw(20);
+        memcpy(&service_block[1], arg, sizeof(arg));
+        a[0] = (uint64_t)service_block;
+    }
+    if (!left_out(number, a[0]))
+        call(number, a);
+}
+
+/* ---- a process ---- */
+
+static void on_alarm(int sig) { (void)sig; }
+
+/* What interrupts calls that wait: anew, because any call may have changed it. */
+static void renew_alarm(void)
+{
+    const struct itimerval often = {{0, 20000}, {0, 20000}};
+    struct sigaction sa = {.sa_handler = on_alarm};
+
+    sigaction(SIGALRM, &sa, NULL);
+    signal(SIGCHLD, SIG_DFL);
+    signal(SIGPIPE, SIG_IGN);
+    sigprocmask(SIG_SETMASK, &sa.sa_mask, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+}
+
+static void fuzz(unsigned k, uint64_t seed, unsigned calls)
+{
+    char home[32];
+
+    state = (seed * 1000003 + k) * 0x9E3779B97F4A7C15 | 1;
+    for (int fd = 0; fd < 20; fd++)
+        close(fd);
+    mkdir(HOME, 0777);
+    snprintf(home, sizeof(home), HOME "/%u", k % 8);
+    mkdir(home, 0777);
+    if (chdir(home) != 0)
+        _exit(1);
+    arena = mmap(NULL, ARENA_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                 0);
+    mmap(arena + 48 * PAGE, 16 * PAGE, PROT_READ | PROT_WRITE,
+         MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    for (unsigned i = 0; i < 4 * PAGE; i++)
+        arena[i] = (char)draw(draw(2) ? 4 : 256); /* small words are worth something as arguments */
+    mprotect(arena + 16 * PAGE, 16 * PAGE, PROT_READ);
+    mprotect(arena + 32 * PAGE, 16 * PAGE, PROT_NONE);
+    if (k % 2 && setuid(1000) != 0)
+        _exit(1);
+    for (unsigned i = 0; i < calls; i++) {
+        if (i % 8 == 0)
+            renew_alarm();
+        one_call();
+    }
+    _exit(0);
+}
+
+/* ---- the parent ---- */
+
+struct runner {
+    pid_t pid;
+    long deadline;
+};
+
+static long now_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * 1000L + ts.tv_nsec / 1000000;
+}
+
+static void nap_ms(long ms) { nanosleep(&(struct timespec){0, ms * 1000000}, NULL); }
+
+static unsigned killed, died, ended, by_signal[65];
+
+static void run(unsigned from, unsigned processes, uint64_t seed, unsigned calls, unsigned at_once)
+{
+    struct runner r[AT_ONCE_MAX] = {0};
+    unsigned started = 0, alive = 0;
+
+    while (started < processes || alive) {
+        for (unsigned i = 0; i < at_once; i++) {
+            int status;
+
+            if (r[i].pid && waitpid(r[i].pid, &status, WNOHANG) == r[i].pid) {
+                r[i].pid = 0;
+                alive--;
+                if (WIFEXITED(status))
+                    ended++;
+                else if (WTERMSIG(status) != SIGKILL)
+                    died++, by_signal[WTERMSIG(status)]++;
+            } else if (r[i].pid && now_ms() > r[i].deadline) {
+                kill(r[i].pid, SIGKILL);
+                r[i].deadline += 100000;
+                killed++;
+            }
+            if (!r[i].pid && started < processes) {
+                pid_t pid = fork();
+
+                if (pid == 0)
+                    fuzz(from + started, seed, calls);
+                if (pid < 0)
+                    bail_out("fork: %s", strerror(errno));
+                r[i] = (struct runner){pid, now_ms() + PATIENCE_MS};
+                started++;
+                alive++;
+            }
+        }
+        nap_ms(3);
+    }
+}
+
+/* Files that are left over. */
+static void clear(const char *dir)
+{
+    struct dirent *e;
+    DIR *d;
+
+    if (chdir(dir) != 0)
+        return;
+    d = opendir(".");
+    while (d && (e = readdir(d)) != NULL) {
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+            continue;
+        if (unlink(e->d_name) != 0) {
+            chmod(e->d_name, 0777);
+            clear(e->d_name);
+            rmdir(e->d_name);
+            rewinddir(d);
+        }
+    }
+    if (d)
+        closedir(d);
+    if (chdir("..") != 0)
+        bail_out("chdir");
+}
+
+/* By a link to .. or two, names get out of there. */
+static void clear_outside(void)
+{
+    static const char *const places[] = {"/", "/dev/", "/bin/"}, *const names = "abcdstu";
+    char path[16];
+
+    for (unsigned i = 0; i < 3; i++) {
+        for (const char *n = names; *n; n++) {
+            snprintf(path, sizeof(path), "%s%c", places[i], *n);
+            if (unlink(path) == 0)
+                continue;
+            clear(path);
+            rmdir(path);
+        }
+    }
+}
+
+static void delete_sections(void)
+{
+    for (unsigned k = 0; k < 4; k++) {
+        make_name();
+        section_name[4] = (char)('0' + k);
+        while (sys$dgblsc(SEC$M_SYSGBL, &short_name, 0) == SS$_NORMAL)
+            ;
+        while (sys$dgblsc(0, &short_name, 0) == SS$_NORMAL)
+            ;
+    }
+}
+
+struct totals {
+    uint64_t free, pt_pages, promised, nonpaged, paged, sections, processes;
+};
+
+static struct totals totals(void)
+{
+    struct totals t = {0};
+    struct mega_memory m = {0};
+    struct mega_pool pool;
+    struct mega_section s;
+    struct mega_process p;
+
+    mega$info(MEGA_INFO_POOL, 0, &pool, sizeof(pool));
+    t.nonpaged = pool.in_use;
+    mega$info(MEGA_INFO_POOL, 1, &pool, sizeof(pool));
+    t.paged = pool.in_use;
+    while (mega$info(MEGA_INFO_SECTION, (int64_t)t.sections, &s, sizeof(s)) == SS$_NORMAL)
+        t.sections++;
+    while (mega$info(MEGA_INFO_PROCESS, (int64_t)t.processes, &p, sizeof(p)) == SS$_NORMAL)
+        t.processes++;
+    mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m));
+    t.free = m.free;
+    t.pt_pages = m.pt_pages;
+    t.promised = m.promised_unused;
+    return t;
+}
+
+static struct totals settled(unsigned processes)
+{
+    /* Children of processes that were killed end by themselves. */
+    for (unsigned i = 0; i < 200 && totals().processes > processes; i++)
+        nap_ms(20);
+    clear("/tmp");
+    clear_outside();
+    delete_sections();
+    nap_ms(100); /* stacks of the dead */
+    return totals();
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t seed = argc > 1 ? strtoul(argv[1], NULL, 0) : 1;
+    unsigned processes = argc > 2 ? (unsigned)atoi(argv[2]) : 60;
+    unsigned calls = argc > 3 ? (unsigned)atoi(argv[3]) : 1500;
+    unsigned at_once = argc > 4 ? (unsigned)atoi(argv[4]) : 6;
+    struct totals before, after;
+    int status = -1, p[2];
+    pid_t pid;
+
+    if (at_once > AT_ONCE_MAX)
+        at_once = AT_ONCE_MAX;
+    diag("seed %lu, %u processes of %u calls, %u at once", (unsigned long)seed, processes, calls,
+         at_once);
+    umask(0);
+    run(1u << 20, 20, seed, calls, at_once); /* what is kept from a first time is kept now */
+    before = settled(1);
+    killed = died = ended = 0;
+    run(0, processes, seed, calls, at_once);
+    after = settled(1);
+    diag("%u came to the end, %u died, %u were killed", ended, died, killed);
+    for (int sig = 1; sig <= 64; sig++) {
+        if (by_signal[sig])
+            diag("%u of signal %d", by_signal[sig], sig);
+    }
+    ok(ended > 0, "some came to the end");
+    is(after.processes, before.processes, "processes");
+    is(after.sections, before.sections, "sections");
+    is(after.pt_pages, before.pt_pages, "page-table pages");
+    is(after.promised, before.promised, "pages promised");
+    ok(after.nonpaged <= before.nonpaged + POOL_NOISE, "nonpaged pool in use: %lu, then %lu",
+       before.nonpaged, after.nonpaged);
+    ok(after.paged <= before.paged, "paged pool in use: %lu, then %lu", before.paged, after.paged);
+    ok(after.free + FREE_NOISE >= before.free, "free pages: %lu, then %lu", before.free,
+       after.free);
+    pid = fork();
+    if (pid == 0)
+        _exit(pipe(p) == 0 && write(p[1], "x", 1) == 1 ? 42 : 1);
+    waitpid(pid, &status, 0);
+    ok(WIFEXITED(status) && WEXITSTATUS(status) == 42, "the system is alive");
+    return tap_done();
+}
