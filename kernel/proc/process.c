@@ -3,8 +3,9 @@
  *
  * One lock, process_lock (RANK_PROC, IPL_ASTDEL), protects the table and every link between
  * processes. It is held for short walks only; signals are sent under it, which keeps the target and
- * its thread in place. Pids rise and wrap at PID_MAX, so a number is not used again soon; the table
- * itself is bounded by memory.
+ * its thread in place. Pids rise and wrap at PID_MAX, so a number is not used again soon. A
+ * process takes up to three numbers (its own, its group's and its session's, whose first processes
+ * may have ended); PROCESSES_MAX leaves enough for the next one, so process_enter() finds one.
  */
 #include "kernel/proc/process.h"
 
@@ -13,14 +14,18 @@
 #include "kernel/proc/signal.h"
 #include "mm/pool.h"
 
-#define PID_MAX     32768u
-#define PID_BUCKETS 256u /* processes expected: a few hundred, so a chain has one or two */
+#define PID_MAX       32768u
+#define PROCESSES_MAX 8192u
+#define PID_BUCKETS   256u /* processes expected: a few hundred, so a chain has one or two */
+
+_Static_assert(3 * PROCESSES_MAX < PID_MAX - 2, "a number is always left");
 
 struct spinlock process_lock = SPINLOCK_INIT("process table", RANK_PROC, IPL_ASTDEL);
 static struct list all = LIST_INIT(all); /* protected by process_lock */
 static struct list buckets[PID_BUCKETS]; /* likewise */
 static bool wrapped;                     /* likewise: numbers are being used again */
 static uint32_t last_pid;                /* likewise */
+static uint32_t processes;               /* atomic: structures that there are */
 
 struct process *process_find_locked(uint32_t pid)
 {
@@ -69,10 +74,14 @@ void process_for_each(bool (*fn)(struct process *p, void *arg), void *arg)
 
 struct process *process_alloc(void)
 {
-    struct process *p = npp_alloc_zeroed(sizeof(*p));
+    struct process *p = NULL;
 
-    if (!p)
+    if (__atomic_add_fetch(&processes, 1, __ATOMIC_RELAXED) <= PROCESSES_MAX)
+        p = npp_alloc_zeroed(sizeof(*p));
+    if (!p) {
+        __atomic_fetch_sub(&processes, 1, __ATOMIC_RELAXED);
         return NULL;
+    }
     list_init(&p->children);
     list_init(&p->sibling);
     list_init(&p->all);
@@ -82,7 +91,11 @@ struct process *process_alloc(void)
     return p;
 }
 
-void process_free(struct process *p) { npp_free(p, sizeof(*p)); }
+void process_free(struct process *p)
+{
+    npp_free(p, sizeof(*p));
+    __atomic_fetch_sub(&processes, 1, __ATOMIC_RELAXED);
+}
 
 void process_enter(struct process *p, struct process *parent)
 {

@@ -81,7 +81,8 @@ struct process *process_find_locked(uint32_t pid);
 /* For each process, under the process table lock; p->aspace is valid (or NULL) during the call. fn
  * returns false to stop. */
 void process_for_each(bool (*fn)(struct process *p, void *arg), void *arg);
-/* A structure with a fresh pid, in the table only after process_enter. NULL: memory is short. */
+/* A structure for one more process, in the table and with a pid only after process_enter. NULL:
+ * memory is short, or there are too many processes. */
 struct process *process_alloc(void);
 void process_free(struct process *p);
 /* Into the table as parent's child (NULL: nobody's). */
