@@ -29,7 +29,7 @@
 #define SECTION_PAGES 2048ul /* two shared tables */
 #define RW            (PROT_READ | PROT_WRITE)
 #define POOL_NOISE    1024 /* what forks made of this process's own memory and did not merge yet */
-#define FREE_NOISE    128  /* stacks that are kept, pages of the program's file */
+#define FREE_NOISE    512  /* stacks that are kept, pages of the program file */
 
 static uint64_t state;
 static long end_ms;

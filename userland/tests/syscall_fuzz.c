@@ -33,7 +33,7 @@
 #define USER_END    (1ul << 42)
 #define MUCH        (32ul << 20)
 #define POOL_NOISE  4096 /* indices of program files that were read further than before */
-#define FREE_NOISE  256  /* stacks that are kept, pages of program files */
+#define FREE_NOISE  512  /* stacks that are kept, pages of program files */
 
 static uint64_t state;
 
@@ -477,18 +477,6 @@ static void clear_outside(void)
     }
 }
 
-static void delete_sections(void)
-{
-    for (unsigned k = 0; k < 4; k++) {
-        make_name();
-        section_name[4] = (char)('0' + k);
-        while (sys$dgblsc(SEC$M_SYSGBL, &short_name, 0) == SS$_NORMAL)
-            ;
-        while (sys$dgblsc(0, &short_name, 0) == SS$_NORMAL)
-            ;
-    }
-}
-
 struct totals {
     uint64_t free, pt_pages, promised, nonpaged, paged, sections, processes;
 };
@@ -514,6 +502,30 @@ static struct totals totals(void)
     t.pt_pages = m.pt_pages;
     t.promised = m.promised_unused;
     return t;
+}
+
+/* Whichever group a section is of. */
+static void delete_sections(void)
+{
+    struct mega_section s;
+
+    /* From the last to the first, as those behind a deleted one move up. */
+    for (int64_t i = (int64_t)totals().sections - 1; i >= 0; i--) {
+        if (mega$info(MEGA_INFO_SECTION, i, &s, sizeof(s)) != SS$_NORMAL)
+            continue;
+
+        struct dsc$descriptor_s name = {(unsigned short)strlen(s.name), DSC$K_DTYPE_T,
+                                        DSC$K_CLASS_S, s.name};
+        pid_t pid = fork();
+        int status;
+
+        if (pid == 0) {
+            if (setgid(s.group) == 0)
+                sys$dgblsc(s.flags & SEC$M_SYSGBL, &name, 0);
+            _exit(0);
+        }
+        waitpid(pid, &status, 0);
+    }
 }
 
 static struct totals settled(unsigned processes)
