@@ -22,11 +22,17 @@
 /* The lowest page of a stack's extent is its guard. Notes how far down the stack has come. */
 static bool stack_touch(struct aspace *as, struct map_entry *e, vaddr_t va)
 {
+    vaddr_t low;
+
     if (va < e->start + PAGE_SIZE)
         return false;
-    if (va < __atomic_load_n(&e->low, __ATOMIC_RELAXED)) {
-        __atomic_store_n(&e->low, va, __ATOMIC_RELAXED);
-        count_add(&as->counts.stack_grow, 1);
+    low = __atomic_load_n(&e->low, __ATOMIC_RELAXED);
+    while (va < low) { /* two faults at once: the lower one stays */
+        if (__atomic_compare_exchange_n(&e->low, &low, va, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED)) {
+            count_add(&as->counts.stack_grow, 1);
+            break;
+        }
     }
     return true;
 }
