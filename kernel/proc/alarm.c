@@ -18,10 +18,8 @@ static void alarm_expired(struct timer *t)
     uint64_t interval = p->alarm_interval;
 
     __atomic_store_n(&p->alarm_fired, 1, __ATOMIC_SEQ_CST);
-    if (signal_is_wanted(p->sig, SIGALRM)) { /* else set_blocked finds it when that changes */
-        __atomic_fetch_or(&thread->hw.syscall_exit, EXIT_SIGNAL, __ATOMIC_SEQ_CST);
+    if (signal_is_wanted(p->sig, SIGALRM)) /* else set_blocked finds it when that changes */
         thread_interrupt(thread);
-    }
     if (interval) {
         uint64_t now = clock_ns(), next = p->alarm_deadline + interval;
 

@@ -1,13 +1,16 @@
 /*
  * Signals: state, sending, choosing, default actions. The frame on the user stack is sigframe.c's.
  *
- * Sending sets the pending bit under the lock, then the bit in hw.syscall_exit, then interrupts the
- * thread's wait. The target clears the bit first and then looks at what is pending, so one of the
- * two always sees the other:
+ * Sending sets the pending bit under the lock, then the bit in hw.syscall_exit and the mark that
+ * interrupts the thread's wait, these two in one step (thread_interrupt). The target clears the bit
+ * first and then looks at what is pending, so one of the two always sees the other:
  *
  *     sender: pending |= bit          target: syscall_exit &= ~EXIT_SIGNAL
  *             syscall_exit |= ...             (barrier)
  *                                             look at pending
+ *
+ * A call that a signal ends early returns one of the ERESTART numbers, which only the slow way out
+ * turns into what programs know: so whoever finds itself interrupted has that bit set.
  *
  * A signal that is ignored and not blocked is dropped when it is sent. SIGCONT takes back pending
  * stops and the other way round. A thread that runs in user mode on another CPU meets its signal at
@@ -121,12 +124,6 @@ bool signal_wants_stops(const struct sighand *s)
     return !(s->actions[SIGCHLD - 1].flags & SA_NOCLDSTOP);
 }
 
-static void notice(struct thread *t)
-{
-    __atomic_fetch_or(&t->hw.syscall_exit, EXIT_SIGNAL, __ATOMIC_SEQ_CST);
-    thread_interrupt(t);
-}
-
 void signal_send(struct process *p, const struct signal_info *info)
 {
     struct sighand *s = p->sig;
@@ -149,7 +146,7 @@ void signal_send(struct process *p, const struct signal_info *info)
     }
     spin_unlock(&s->lock, ipl);
     if (wake)
-        notice(p->thread);
+        thread_interrupt(p->thread);
     if (go_on)
         wake_all(&s->cont);
 }
@@ -165,7 +162,11 @@ bool signal_is_pending(void)
 {
     struct sighand *s = process_self()->sig;
 
-    return (__atomic_load_n(&s->pending, __ATOMIC_SEQ_CST) & ~s->blocked) != 0;
+    if (!(__atomic_load_n(&s->pending, __ATOMIC_SEQ_CST) & ~s->blocked))
+        return false;
+    /* The sender may not have come to this yet, and whoever asks ends its call because of it. */
+    __atomic_fetch_or(&current_hw->syscall_exit, EXIT_SIGNAL, __ATOMIC_RELAXED);
+    return true;
 }
 
 bool signal_kill_pending(void)

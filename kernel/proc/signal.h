@@ -22,7 +22,7 @@ struct process;
 #define CLD_CONTINUED 6
 
 /* Bit of hw.syscall_exit: there may be a signal to deliver. (Bit 0 is the scheduler's.) */
-#define EXIT_SIGNAL 2ul
+#define EXIT_SIGNAL EXIT_INTERRUPTED
 
 typedef uint64_t sigset_t; /* bit n - 1 is signal n */
 #define SIGBIT(n) (1ul << ((n) - 1))

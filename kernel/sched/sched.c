@@ -178,10 +178,13 @@ void sched_wake(struct thread *t, struct wait_queue **clear, bool follow)
 void thread_interrupt(struct thread *t)
 {
     ipl_t ipl = ipl_raise(IPL_CLOCK);
-
-    __atomic_store_n(&t->interrupted, 1, __ATOMIC_RELEASE);
-
     struct runq *rq = runq_lock_of(t);
+
+    /* Both in one hold of the lock, under which block() looks, and in this order, because they are
+       cleared in the other one and without it: whoever finds its wait interrupted has the bit set,
+       and goes out by the slow way, where the interrupted call ends. */
+    __atomic_store_n(&t->interrupted, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_or(&t->hw.syscall_exit, EXIT_INTERRUPTED, __ATOMIC_SEQ_CST);
 
     /* In user mode on another CPU: have it enter the kernel, and see why on its way out. */
     if (t->state == THREAD_RUNNING && runq_cpu(rq) != cpu_id())

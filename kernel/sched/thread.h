@@ -65,7 +65,11 @@ void thread_exit(void) __attribute__((noreturn));
    in which the switch sets and clears the CPU's bit. For the current thread it loads the root at
    once. */
 void thread_set_root(struct thread *t, uint64_t root_pfn, cpumask_t *mask);
-/* Make a thread's interruptible wait end with -EINTR. Any IPL up to IPL_CLOCK. */
+/* Bit of hw.syscall_exit: thread_interrupt() came. Who clears it clears `interrupted` afterwards.
+ */
+#define EXIT_INTERRUPTED 2ul
+/* Make a thread's interruptible wait end with -EINTR, and have it leave for user mode by the slow
+   way. Any IPL up to IPL_CLOCK. */
 void thread_interrupt(struct thread *t);
 /* Let another thread of the same priority run. */
 void thread_yield(void);
