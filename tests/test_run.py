@@ -89,8 +89,19 @@ def test_time_is_up(programs: Path) -> None:
     assert "CPU 0, as QEMU's monitor shows it" in done.console
 
 
-def test_command_that_is_not_there() -> None:
-    assert run_guest("/bin/no-such-program").status not in (0, 124)
+def test_command_that_cannot_be_started(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no program\n" * 100)
+    (tmp_path / "text").chmod(0o755)
+    add = ["--add", str(tmp_path / "text")]
+    for command, status, says in (
+        ("/bin/no-such-program", 127, "no such file or directory"),
+        ("/bin/echo/x", 126, "not a directory"),
+        ("/tests", 126, "permission denied"),
+        ("/text", 126, "not a program for this machine"),
+        ("/" + "x" * 300, 126, "file name too long"),
+    ):
+        done = run_guest(command, options=add).expect(status)
+        assert f"{command}: cannot be started: {says}\n" in done.console
 
 
 def test_shell_ends_with_its_input() -> None:

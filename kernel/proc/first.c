@@ -7,6 +7,7 @@
 #include "arch/alpha/hw/fp.h"
 #include "arch/alpha/hw/switch.h"
 #include "kernel/base/errno.h"
+#include "kernel/base/error_text.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
@@ -43,7 +44,12 @@ void process_first_ended(uint32_t status)
 
 static void __attribute__((noreturn)) cannot_start(int err)
 {
-    printk("%s: cannot be started: error %d\n", first.argv, -err);
+    const char *text = error_text(-err);
+
+    if (text)
+        printk("%s: cannot be started: %s\n", first.argv, text);
+    else
+        printk("%s: cannot be started: error %d\n", first.argv, -err);
     process_first_ended(err == -ENOENT ? STATUS_NOT_FOUND << 8 : STATUS_NOT_RUN << 8);
 }
 
