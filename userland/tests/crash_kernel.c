@@ -15,6 +15,7 @@
  *
  * Comes back only when the kernel refuses.
  */
+#include <condition.h>
 #include <starlet.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +34,7 @@ int main(int argc, char **argv)
             fprintf(stderr, "%s: there is no way of crashing called %s\n", argv[0], wanted);
             return 2;
         }
-    printf("crash_kernel: the kernel went on, condition %d\n",
-           mega$info(MEGA_INFO_CRASH, way, NULL, 0));
+    printf("crash_kernel: the kernel went on: %s\n",
+           mega$condition_text(mega$info(MEGA_INFO_CRASH, way, NULL, 0)));
     return 1;
 }

@@ -33,7 +33,7 @@ static GENERIC_64 region(uint64_t bytes, unsigned flags)
     int status = sys$create_region_64(bytes, VA$C_UCREATE_UOWN, flags, &id, &va, &length);
 
     if (status != SS$_NORMAL)
-        diag("a region of %lu bytes: %d", bytes, status);
+        diag("a region of %lu bytes: %s", bytes, mega$condition_text(status));
     return id;
 }
 
@@ -104,7 +104,8 @@ static void guided_tour(void)
     ok((uint64_t)va % (16 * MIB) == 0 && length == 16 * MIB, "a region at its own alignment");
     status = sys$crmpsc_gdzro_64(&name, &ident, 0, 12 * MIB, &id, 0, PSL$C_USER,
                                  SEC$M_DZRO | SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length);
-    is(status, SS$_CREATED_SHPT, "create and map in one call: created with shared page tables");
+    is_status(status, SS$_CREATED_SHPT,
+              "create and map in one call: created with shared page tables");
     is(length, 12 * MIB, "all of it");
     p = va;
     is(p[12 * MIB / 8 - 1], 0, "the last word is zero");
@@ -113,22 +114,23 @@ static void guided_tour(void)
     is(shares("TOUR"), 1, "one share");
     status = sys$crmpsc_gdzro_64(&name, &ident, 0, 12 * MIB, &id, 0, PSL$C_USER,
                                  SEC$M_DZRO | SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length);
-    is(status, SS$_REGISFULL, "a second mapping does not fit any more");
+    is_status(status, SS$_REGISFULL, "a second mapping does not fit any more");
     id = region(16 * MIB, VA$M_SHARED_PTS);
     status = sys$crmpsc_gdzro_64(&name, &ident, 0, 12 * MIB, &id, 0, PSL$C_USER,
                                  SEC$M_DZRO | SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length, 0,
                                  8 * MIB);
-    is(status, SS$_NORMAL, "in another region it is mapped, not created");
+    is_status(status, SS$_NORMAL, "in another region it is mapped, not created");
     ok(length == 8 * MIB && *(uint64_t *)va == 42, "8 MiB of it, the same pages");
-    is(sys$delete_region_64(&id, PSL$C_USER, &va, &gone), SS$_NORMAL, "delete the second region");
+    is_status(sys$delete_region_64(&id, PSL$C_USER, &va, &gone), SS$_NORMAL,
+              "delete the second region");
     is(gone, 16 * MIB, "which was 16 MiB long");
     is(*(uint64_t *)where, 42, "the first mapping stays");
     is(shares("TOUR"), 1, "with its share");
     id.gen64$q_quadword = 16;
-    is(sys$deltva_64(&id, where, 12 * MIB, PSL$C_USER, &va, &gone), SS$_NORMAL,
-       "delete the mapping");
+    is_status(sys$deltva_64(&id, where, 12 * MIB, PSL$C_USER, &va, &gone), SS$_NORMAL,
+              "delete the mapping");
     is(shares("TOUR"), UINT64_MAX, "a temporary section is gone with it");
-    is(sys$delete_region_64(&id, PSL$C_USER, &va, &gone), SS$_NORMAL, "and the region");
+    is_status(sys$delete_region_64(&id, PSL$C_USER, &va, &gone), SS$_NORMAL, "and the region");
 }
 
 /* ---- each error its own value ---- */
@@ -141,29 +143,36 @@ static void region_errors(void)
     VA_REGSUM sum;
     unsigned __int64 n;
 
-    is(sys$create_region_64(8 * MIB, 0, 0, (GENERIC_64 *)page, &va, &length), SS$_ACCVIO,
-       "an output that is read-only");
-    is(sys$create_region_64(8 * MIB, 0, 0, &none, (void **)1, &length), SS$_ACCVIO, "or unaligned");
-    is(sys$create_region_64(8 * MIB, 0, 0, &none, &va, (unsigned __int64 *)0xFFFFFC0000310000),
-       SS$_ACCVIO, "or the kernel's");
+    is_status(sys$create_region_64(8 * MIB, 0, 0, (GENERIC_64 *)page, &va, &length), SS$_ACCVIO,
+              "an output that is read-only");
+    is_status(sys$create_region_64(8 * MIB, 0, 0, &none, (void **)1, &length), SS$_ACCVIO,
+              "or unaligned");
+    is_status(
+        sys$create_region_64(8 * MIB, 0, 0, &none, &va, (unsigned __int64 *)0xFFFFFC0000310000),
+        SS$_ACCVIO, "or the kernel's");
     is(none.gen64$q_quadword, 4711, "changes nothing");
-    is(sys$create_region_64(8 * MIB + 1, 0, 0, &none, &va, &length), SS$_LEN_NOTPAGMULT, "length");
-    is(sys$create_region_64(4 * MIB, 0, VA$M_SHARED_PTS, &none, &va, &length), SS$_LEN_NOTPAGMULT,
-       "length with shared page tables");
-    is(sys$create_region_64(8 * MIB, 0, VA$M_SHARED_PTS, &none, &va, &length, (void *)0x300002000),
-       SS$_VA_NOTPAGALGN, "start with shared page tables");
-    is(sys$create_region_64(8 * MIB, 0, 0x1000, &none, &va, &length), SS$_IVREGFLG, "flag");
-    is(sys$create_region_64(8 * MIB, 0x12, 0, &none, &va, &length), SS$_IVREGPROT, "protection");
-    is(sys$delete_region_64(&none, 0, &va, &length), SS$_IVREGID, "region id");
-    is(sys$delete_region_64(&id, 7, &va, &length), SS$_IVACMODE, "access mode");
-    is(sys$get_region_info(VA$_REGSUM_BY_ID, &id, 0, 0, sizeof(sum), &sum, &n), SS$_NORMAL,
-       "region info");
+    is_status(sys$create_region_64(8 * MIB + 1, 0, 0, &none, &va, &length), SS$_LEN_NOTPAGMULT,
+              "length");
+    is_status(sys$create_region_64(4 * MIB, 0, VA$M_SHARED_PTS, &none, &va, &length),
+              SS$_LEN_NOTPAGMULT, "length with shared page tables");
+    is_status(
+        sys$create_region_64(8 * MIB, 0, VA$M_SHARED_PTS, &none, &va, &length, (void *)0x300002000),
+        SS$_VA_NOTPAGALGN, "start with shared page tables");
+    is_status(sys$create_region_64(8 * MIB, 0, 0x1000, &none, &va, &length), SS$_IVREGFLG, "flag");
+    is_status(sys$create_region_64(8 * MIB, 0x12, 0, &none, &va, &length), SS$_IVREGPROT,
+              "protection");
+    is_status(sys$delete_region_64(&none, 0, &va, &length), SS$_IVREGID, "region id");
+    is_status(sys$delete_region_64(&id, 7, &va, &length), SS$_IVACMODE, "access mode");
+    is_status(sys$get_region_info(VA$_REGSUM_BY_ID, &id, 0, 0, sizeof(sum), &sum, &n), SS$_NORMAL,
+              "region info");
     ok(n == sizeof(sum) && sum.va$q_region_size == 8 * MIB &&
            sum.va$q_first_free_va == sum.va$q_start_va,
        "says what the region is");
-    is(sys$get_region_info(VA$_REGSUM_BY_ID, &id, 0, 0, 8, &sum, &n), SS$_BUFFEROVF, "cut short");
-    is(sys$get_region_info(9, &id, 0, 0, sizeof(sum), &sum, &n), SS$_BADPARAM, "no such function");
-    is(sys$delete_region_64(&id, 0, &va, &length), SS$_NORMAL, "delete it");
+    is_status(sys$get_region_info(VA$_REGSUM_BY_ID, &id, 0, 0, 8, &sum, &n), SS$_BUFFEROVF,
+              "cut short");
+    is_status(sys$get_region_info(9, &id, 0, 0, sizeof(sum), &sum, &n), SS$_BADPARAM,
+              "no such function");
+    is_status(sys$delete_region_64(&id, 0, &va, &length), SS$_NORMAL, "delete it");
     munmap(page, 2 * PAGE);
 }
 
@@ -175,60 +184,60 @@ static void section_errors(void)
     struct _secid bad = {3, 0};
     unsigned __int64 mask = 2;
 
-    is(create("E", 8 * MIB + 1, 0), SS$_LEN_NOTPAGMULT, "length");
-    is(create("E", 0, 0), SS$_LEN_NOTPAGMULT, "no length");
-    is(create("", 8 * MIB, 0), SS$_IVGSDNAM, "no name");
-    is(create("A2345678901234567890123456789012345678901234", 8 * MIB, 0), SS$_IVGSDNAM,
-       "44 characters");
-    is(create("A:B", 8 * MIB, 0), SS$_IVGSDNAM, "a colon");
-    is(create("E", 8 * MIB, SEC$M_PAGFIL), SS$_IVSECFLG, "flag");
-    is(sys$create_gdzro((void *)8, 0, 0, 8 * MIB, 0, 0), SS$_ACCVIO, "descriptor");
+    is_status(create("E", 8 * MIB + 1, 0), SS$_LEN_NOTPAGMULT, "length");
+    is_status(create("E", 0, 0), SS$_LEN_NOTPAGMULT, "no length");
+    is_status(create("", 8 * MIB, 0), SS$_IVGSDNAM, "no name");
+    is_status(create("A2345678901234567890123456789012345678901234", 8 * MIB, 0), SS$_IVGSDNAM,
+              "44 characters");
+    is_status(create("A:B", 8 * MIB, 0), SS$_IVGSDNAM, "a colon");
+    is_status(create("E", 8 * MIB, SEC$M_PAGFIL), SS$_IVSECFLG, "flag");
+    is_status(sys$create_gdzro((void *)8, 0, 0, 8 * MIB, 0, 0), SS$_ACCVIO, "descriptor");
     d.dsc$w_length = 5;
     d.dsc$a_pointer = (char *)8;
-    is(sys$create_gdzro(&d, 0, 0, 8 * MIB, 0, 0), SS$_ACCVIO, "name");
+    is_status(sys$create_gdzro(&d, 0, 0, 8 * MIB, 0, 0), SS$_ACCVIO, "name");
     d = named("E");
-    is(sys$create_gdzro(&d, &bad, 0, 8 * MIB, 0, 0), SS$_IVSECIDCTL, "match control");
-    is(sys$create_gdzro(&d, 0, 0, 8 * MIB, 4, 0), SS$_IVACMODE, "access mode");
-    is(sys$create_gdzro(&d, 0, 0, 8 * MIB, 0, SEC$M_RAD_HINT, 0, &mask), SS$_BADRAD,
-       "memory domain");
-    is(create("E", 1UL << 40, 0), SS$_INSFLPGS, "more than memory");
-    is(create("TEST_ALLOC", 40 * MIB, 0), SS$_MRES_PFNSMALL, "more than the reservation");
-    is(map("E", &shared, SEC$M_WRT), SS$_NOSUCHSEC, "no such section");
-    is(create("E", 20 * MIB, 0), SS$_CREATED_SHPT, "one that is right");
-    is(create("E", 20 * MIB, 0), SS$_DUPLNAM, "twice");
-    is(create("_E", 20 * MIB, 0), SS$_DUPLNAM, "an underscore in front does not count");
-    is(create("e", 8 * MIB, 0), SS$_CREATED_SHPT, "small letters do");
-    is(map("E", &none, SEC$M_WRT), SS$_IVREGID, "region");
-    is(map("E", &shared, 0), SS$_NOSHPTS, "a reader in a region with shared page tables");
-    is(map("E", &plain, 0), SS$_NORMAL, "in another it gets private ones");
-    is(sys$mgblsc_64(&d, 0, &shared, PAGE, 0, 0, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va,
-                     &length),
-       SS$_OFF_NOTPAGALGN, "offset");
-    is(sys$mgblsc_64(&d, 0, &shared, 24 * MIB, 0, 0, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va,
-                     &length),
-       SS$_OFFSET_TOO_BIG, "offset beyond the end");
-    is(sys$mgblsc_64(&d, 0, &shared, 0, 24 * MIB, 0, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va,
-                     &length),
-       SS$_LENVIO, "more than there is");
-    is(sys$mgblsc_64(&d, 0, &shared, 0, 0, 0, SEC$M_SYSGBL | SEC$M_WRT, &va, &length,
-                     (void *)0x200000),
-       SS$_VA_NOTPAGALGN, "start");
-    is(sys$mgblsc_64(&d, 0, &shared, 0, 0, 0, SEC$M_SYSGBL | SEC$M_WRT, &va, &length,
-                     (void *)0x300000000),
-       SS$_PAGNOTINREG, "start outside the region");
-    is(map("E", &shared, SEC$M_WRT), SS$_NORMAL, "mapped");
-    is(map("E", &shared, SEC$M_WRT), SS$_REGISFULL, "room for one");
-    is(sys$deltva_64(&shared, (char *)va + PAGE, 8 * MIB, 0, &va, &length), SS$_VA_NOTPAGALGN,
-       "half a piece");
+    is_status(sys$create_gdzro(&d, &bad, 0, 8 * MIB, 0, 0), SS$_IVSECIDCTL, "match control");
+    is_status(sys$create_gdzro(&d, 0, 0, 8 * MIB, 4, 0), SS$_IVACMODE, "access mode");
+    is_status(sys$create_gdzro(&d, 0, 0, 8 * MIB, 0, SEC$M_RAD_HINT, 0, &mask), SS$_BADRAD,
+              "memory domain");
+    is_status(create("E", 1UL << 40, 0), SS$_INSFLPGS, "more than memory");
+    is_status(create("TEST_ALLOC", 40 * MIB, 0), SS$_MRES_PFNSMALL, "more than the reservation");
+    is_status(map("E", &shared, SEC$M_WRT), SS$_NOSUCHSEC, "no such section");
+    is_status(create("E", 20 * MIB, 0), SS$_CREATED_SHPT, "one that is right");
+    is_status(create("E", 20 * MIB, 0), SS$_DUPLNAM, "twice");
+    is_status(create("_E", 20 * MIB, 0), SS$_DUPLNAM, "an underscore in front does not count");
+    is_status(create("e", 8 * MIB, 0), SS$_CREATED_SHPT, "small letters do");
+    is_status(map("E", &none, SEC$M_WRT), SS$_IVREGID, "region");
+    is_status(map("E", &shared, 0), SS$_NOSHPTS, "a reader in a region with shared page tables");
+    is_status(map("E", &plain, 0), SS$_NORMAL, "in another it gets private ones");
+    is_status(sys$mgblsc_64(&d, 0, &shared, PAGE, 0, 0, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG,
+                            &va, &length),
+              SS$_OFF_NOTPAGALGN, "offset");
+    is_status(sys$mgblsc_64(&d, 0, &shared, 24 * MIB, 0, 0, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG,
+                            &va, &length),
+              SS$_OFFSET_TOO_BIG, "offset beyond the end");
+    is_status(sys$mgblsc_64(&d, 0, &shared, 0, 24 * MIB, 0, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG,
+                            &va, &length),
+              SS$_LENVIO, "more than there is");
+    is_status(sys$mgblsc_64(&d, 0, &shared, 0, 0, 0, SEC$M_SYSGBL | SEC$M_WRT, &va, &length,
+                            (void *)0x200000),
+              SS$_VA_NOTPAGALGN, "start");
+    is_status(sys$mgblsc_64(&d, 0, &shared, 0, 0, 0, SEC$M_SYSGBL | SEC$M_WRT, &va, &length,
+                            (void *)0x300000000),
+              SS$_PAGNOTINREG, "start outside the region");
+    is_status(map("E", &shared, SEC$M_WRT), SS$_NORMAL, "mapped");
+    is_status(map("E", &shared, SEC$M_WRT), SS$_REGISFULL, "room for one");
+    is_status(sys$deltva_64(&shared, (char *)va + PAGE, 8 * MIB, 0, &va, &length),
+              SS$_VA_NOTPAGALGN, "half a piece");
     is(munmap((char *)va + PAGE, PAGE), -1, "not by munmap either");
     is(mprotect(va, PAGE, PROT_READ), -1, "nor mprotect");
     ok(mmap(va, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED,
        "no private page enters the region");
-    is(dgblsc("E"), SS$_NORMAL, "delete");
-    is(dgblsc("nowhere"), SS$_NOSUCHSEC, "what is not there");
-    is(dgblsc("e"), SS$_NORMAL, "and the other");
-    is(sys$delete_region_64(&shared, 0, &va, &length), SS$_NORMAL, "regions too");
-    is(sys$delete_region_64(&plain, 0, &va, &length), SS$_NORMAL, "both");
+    is_status(dgblsc("E"), SS$_NORMAL, "delete");
+    is_status(dgblsc("nowhere"), SS$_NOSUCHSEC, "what is not there");
+    is_status(dgblsc("e"), SS$_NORMAL, "and the other");
+    is_status(sys$delete_region_64(&shared, 0, &va, &length), SS$_NORMAL, "regions too");
+    is_status(sys$delete_region_64(&plain, 0, &va, &length), SS$_NORMAL, "both");
     is(shares("E"), UINT64_MAX, "nothing is left");
 }
 
@@ -251,8 +260,8 @@ static void shares_over_fork(void)
     pid_t pid;
     char c;
 
-    is(create("TEST_ALLOC", 32 * MIB, 0), SS$_CREATED_SHPT, "an ALLOC section");
-    is(map("TEST_ALLOC", &id, SEC$M_WRT), SS$_NORMAL, "mapped");
+    is_status(create("TEST_ALLOC", 32 * MIB, 0), SS$_CREATED_SHPT, "an ALLOC section");
+    is_status(map("TEST_ALLOC", &id, SEC$M_WRT), SS$_NORMAL, "mapped");
     p = va;
     p[0] = 1;
     ok(pipe(go) == 0, "a pipe");
@@ -270,16 +279,16 @@ static void shares_over_fork(void)
         usleep(1000);
     is(p[1], 2, "the child writes to the same page, no copy");
     is(shares("TEST_ALLOC"), 2, "fork took a share");
-    is(dgblsc("TEST_ALLOC"), SS$_NORMAL, "marked for deletion");
-    is(sys$delete_region_64(&id, 0, &va, &length), SS$_NORMAL, "the parent lets go");
+    is_status(dgblsc("TEST_ALLOC"), SS$_NORMAL, "marked for deletion");
+    is_status(sys$delete_region_64(&id, 0, &va, &length), SS$_NORMAL, "the parent lets go");
     is(shares("TEST_ALLOC"), 1, "the child's share keeps the section");
-    is(create("TEST_ALLOC", 32 * MIB, 0), SS$_DUPLNAM, "and its name");
+    is_status(create("TEST_ALLOC", 32 * MIB, 0), SS$_DUPLNAM, "and its name");
     close(go[1]);
     is(wait_for(pid), 0, "exec drops it");
     is(shares("TEST_ALLOC"), UINT64_MAX, "the section is gone");
     id = region(32 * MIB, VA$M_SHARED_PTS);
-    is(create("TEST_ALLOC", 16 * MIB, 0), SS$_CREATED_SHPT, "the reservation serves again");
-    is(map("TEST_ALLOC", &id, SEC$M_WRT), SS$_NORMAL, "mapped");
+    is_status(create("TEST_ALLOC", 16 * MIB, 0), SS$_CREATED_SHPT, "the reservation serves again");
+    is_status(map("TEST_ALLOC", &id, SEC$M_WRT), SS$_NORMAL, "mapped");
     p = va;
     ok(p[0] == 0 && p[1] == 0, "with pages that are zero again");
     ok(find("TEST_ALLOC", &s) && s.l3_ptes[3] == 2048 && s.gh_errors == 0, "all hints 512 pages");
@@ -304,24 +313,26 @@ static void fluid_and_private(void)
     struct mega_section s;
     char *one, *two;
 
-    is(create("TEST_NOPT", 24 * MIB, 0), SS$_CREATED,
-       "an entry without page tables: none are shared");
-    is(map("TEST_NOPT", &shared, SEC$M_WRT), SS$_NOSHPTS, "so not in a region that wants them");
+    is_status(create("TEST_NOPT", 24 * MIB, 0), SS$_CREATED,
+              "an entry without page tables: none are shared");
+    is_status(map("TEST_NOPT", &shared, SEC$M_WRT), SS$_NOSHPTS,
+              "so not in a region that wants them");
     mega$info(MEGA_INFO_PROCESS, -1, &a, sizeof(a));
-    is(map("TEST_NOPT", &plain, SEC$M_WRT), SS$_NORMAL, "elsewhere privately");
+    is_status(map("TEST_NOPT", &plain, SEC$M_WRT), SS$_NORMAL, "elsewhere privately");
     one = va;
     memset(one + 23 * MIB, 7, MIB);
     mega$info(MEGA_INFO_PROCESS, -1, &b, sizeof(b));
     ok(b.pt_pages - a.pt_pages >= 3, "three level-3 pages of its own at least");
     ok(find("TEST_NOPT", &s) && s.l3_ptes[3] == 3072 && s.gh_errors == 0 && s.made_valid == 0,
        "filled in one sweep with 512-page hints, no fault");
-    is(sys$deltva_64(&plain, va, 24 * MIB, 0, &va, &length), SS$_NORMAL, "unmapped");
+    is_status(sys$deltva_64(&plain, va, 24 * MIB, 0, &va, &length), SS$_NORMAL, "unmapped");
     dgblsc("TEST_NOPT");
 
-    is(create("TEST_PROMISE", 24 * MIB, 0), SS$_CREATED_SHPT, "an entry without pages: FLUID");
-    is(map("TEST_PROMISE", &shared, SEC$M_WRT), SS$_NORMAL, "mapped with shared tables");
+    is_status(create("TEST_PROMISE", 24 * MIB, 0), SS$_CREATED_SHPT,
+              "an entry without pages: FLUID");
+    is_status(map("TEST_PROMISE", &shared, SEC$M_WRT), SS$_NORMAL, "mapped with shared tables");
     one = va;
-    is(map("TEST_PROMISE", &plain, SEC$M_WRT), SS$_NORMAL, "and with private ones");
+    is_status(map("TEST_PROMISE", &plain, SEC$M_WRT), SS$_NORMAL, "and with private ones");
     two = va;
     one[9 * MIB] = 5;
     is(two[9 * MIB], 5, "both show the same page");
@@ -363,13 +374,13 @@ static void privileges(void)
     int how;
     pid_t pid;
 
-    is(create("OPEN", 8 * MIB, 0), SS$_CREATED_SHPT, "a section for everybody");
-    is(sys$create_gdzro(&closed, 0, 0xFF00, 8 * MIB, 0, SEC$M_SYSGBL), SS$_CREATED_SHPT,
-       "and one closed to group and world");
-    is(map("OPEN", &id, SEC$M_WRT), SS$_NORMAL, "mapped");
+    is_status(create("OPEN", 8 * MIB, 0), SS$_CREATED_SHPT, "a section for everybody");
+    is_status(sys$create_gdzro(&closed, 0, 0xFF00, 8 * MIB, 0, SEC$M_SYSGBL), SS$_CREATED_SHPT,
+              "and one closed to group and world");
+    is_status(map("OPEN", &id, SEC$M_WRT), SS$_NORMAL, "mapped");
     *(uint64_t *)va = 77;
-    is(sys$mgblsc_64(&group, 0, &id, 0, 0, 0, SEC$M_WRT | SEC$M_EXPREG, &va, &length),
-       SS$_NOSUCHSEC, "a group's sections are another name space");
+    is_status(sys$mgblsc_64(&group, 0, &id, 0, 0, 0, SEC$M_WRT | SEC$M_EXPREG, &va, &length),
+              SS$_NOSUCHSEC, "a group's sections are another name space");
     pid = fork();
     if (pid == 0) {
         if (setgid(1000) != 0 || setuid(1000) != 0)
@@ -379,8 +390,8 @@ static void privileges(void)
     how = wait_for(pid);
     ok(how == 0, "an ordinary user maps and does not create, delete or crash (%d wrong)", how >> 8);
     sys$delete_region_64(&id, 0, &va, &length);
-    is(dgblsc("OPEN"), SS$_NORMAL, "deleted");
-    is(dgblsc("CLOSED"), SS$_NORMAL, "both");
+    is_status(dgblsc("OPEN"), SS$_NORMAL, "deleted");
+    is_status(dgblsc("CLOSED"), SS$_NORMAL, "both");
 }
 
 int main(void)

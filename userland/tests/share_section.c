@@ -16,6 +16,7 @@
  * asks for the ordinary region at once; --fluid only states that NAME has no entry. --keep leaves
  * the section behind, which is permanent, for others to look at.
  */
+#include <condition.h>
 #include <descrip.h>
 #include <errno.h>
 #include <sched.h>
@@ -91,7 +92,7 @@ static void equals(const char *what, uint64_t got, uint64_t expected)
 
 static void die(const char *what, int status)
 {
-    fprintf(stderr, "share_section: %s: condition value %d (0x%X)\n", what, status, status);
+    fprintf(stderr, "share_section: %s: %s\n", what, mega$condition_text(status));
     exit(2);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "show.h"
 
+#include <condition.h>
 #include <ctype.h>
 #include <ssdef.h>
 #include <starlet.h>
@@ -46,8 +47,7 @@ bool ask(unsigned item, int64_t index, void *buffer, uint64_t length)
     if (status & 1)
         return true;
     if (status != SS$_NONEXPR) {
-        fprintf(stderr, "%%SHOW-F-NOINFO, the kernel answered condition value %%X%08X\n",
-                (unsigned)status);
+        fprintf(stderr, "%%SHOW-F-NOINFO, the kernel answered %s\n", mega$condition_text(status));
         exit(2);
     }
     return false;

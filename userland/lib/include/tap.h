@@ -15,6 +15,7 @@
 #ifndef TAP_H
 #define TAP_H
 
+#include <condition.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -100,6 +101,18 @@ __attribute__((format(printf, 4, 5), unused)) static int tap_ok_(int pass, const
         if (!tap_p_)                                                                 \
             diag("got %ld (%#lx), want %ld (%#lx)", tap_g_, tap_g_, tap_w_, tap_w_); \
         tap_p_;                                                                      \
+    })
+
+/* One test: two condition values are the same; their names are printed when they are not. */
+#define is_status(got, want, ...)                                                \
+    ({                                                                           \
+        int tap_g_ = (got), tap_w_ = (want);                                     \
+        int tap_p_ = tap_ok_(tap_g_ == tap_w_, __FILE__, __LINE__, __VA_ARGS__); \
+        if (!tap_p_) {                                                           \
+            diag("got %s", mega$condition_text(tap_g_));                         \
+            diag("want %s", mega$condition_text(tap_w_));                        \
+        }                                                                        \
+        tap_p_;                                                                  \
     })
 
 /* One test: two strings are the same. */
