@@ -145,7 +145,8 @@ void aspace_insert_locked(struct aspace *as, struct map_entry *e);
 int aspace_unmap_locked(struct aspace *as, vaddr_t va, uint64_t len);
 
 /* Page fault from trap dispatch, user or kernel mode. 0: retry the access. -EFAULT: SIGSEGV MAPERR;
-   -EACCES: SIGSEGV ACCERR; -ENOMEM: the process is to be killed and named. May wait. IPL 0 with no
+   -EACCES: SIGSEGV ACCERR; -ENOMEM: the process is to be killed and named; -ENXIO (behind the end
+   of what is mapped) and whatever else a pager answers: SIGBUS ADRERR. May wait. IPL 0 with no
    spinlock, else panics. */
 int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access);
 /* Fault on a system-space address (paged pool). */

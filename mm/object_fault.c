@@ -215,14 +215,14 @@ static bool resolve_needs_copy(struct map_entry *e)
 }
 
 /* The page is the pager's to give: ask, or wait. Lock held on entry, dropped on return. 0 or
- * -EAGAIN: look again. */
+ * -EAGAIN: look again; -ENXIO: it lies behind the object's end. */
 static int pager_turn_unlock(struct aspace *as, struct found *f, bool write, ipl_t ipl)
 {
     struct mm_object *o = f->at;
 
     if (f->offset >= o->npages) {
         spin_unlock(o->lock, ipl);
-        return -EFAULT;
+        return -ENXIO;
     }
     if (f->slot & SLOT_BUSY)
         return pager_wait_unlock(o, f->offset, ipl, &as->lock);

@@ -42,7 +42,7 @@ static int supply_page(struct mm_object *o, struct inode *i, uint64_t offset, un
     int err;
 
     if (at >= __atomic_load_n(&i->size, __ATOMIC_ACQUIRE)) {
-        mm_deny(o, offset, 1, -EFAULT);
+        mm_deny(o, offset, 1, -ENXIO);
         return 0;
     }
     err = page_alloc(at < backed ? 0 : PA_ZERO, PAGE_T_OBJECT, RAD_ANY, &pfn);

@@ -48,5 +48,6 @@
 #define SEGV_ACCERR 2
 #define TRAP_BRKPT  1
 #define BUS_ADRALN  1
+#define BUS_ADRERR  2
 
 #endif

@@ -12,16 +12,17 @@
 #define PAGE 8192L
 
 static sigjmp_buf back;
-static volatile int code;
+static volatile int code, signal_number;
 
 static void jump(int sig, siginfo_t *info, void *context)
 {
-    (void)sig, (void)context;
+    (void)context;
+    signal_number = sig;
     code = info->si_code;
     siglongjmp(back, 1);
 }
 
-/* 0: the access works; else the si_code of the SIGSEGV. */
+/* 0: the access works; else the si_code of the signal. */
 static int try_read(volatile char *p)
 {
     if (sigsetjmp(back, 1))
@@ -200,6 +201,44 @@ static void test_file(void)
     close(exe);
 }
 
+static void is_bus_error(int got, const char *what)
+{
+    ok(got == BUS_ADRERR && signal_number == SIGBUS, "%s", what);
+    signal_number = 0;
+}
+
+static void test_file_end(void)
+{
+    int fd = open("/tmp/end", O_RDWR | O_CREAT | O_TRUNC, 0600),
+        out = open("/tmp/out", O_RDWR | O_CREAT, 0600);
+    char *shared, *private;
+
+    is(ftruncate(fd, PAGE + 1), 0, "a file of two pages, the second one begun");
+    shared = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    private = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    ok(shared != MAP_FAILED && private != MAP_FAILED, "four pages are mapped");
+    is(try_write(shared + 2 * PAGE - 1), 0, "its last page is there as a whole");
+    is_bus_error(try_read(shared + 2 * PAGE), "a read behind it is SIGBUS");
+    is_bus_error(try_write(shared + 3 * PAGE), "so is a store");
+    is_bus_error(try_read(private + 2 * PAGE), "so is a read of a private mapping");
+    is_bus_error(try_write(private + 3 * PAGE), "and a store to it");
+    is(write(out, shared + 2 * PAGE, 1), -1, "a call that is given such an address fails");
+    is(errno, EFAULT, "by EFAULT");
+    is(try_write(private), 0, "a private page is written");
+    is(ftruncate(fd, 3 * PAGE), 0, "the file grows");
+    is(try_read(shared + 2 * PAGE), 0, "and its new page is there");
+    is(ftruncate(fd, 0), 0, "it becomes empty");
+    is_bus_error(try_read(shared), "and no page is left");
+    munmap(shared, 4 * PAGE);
+    is(try_read(shared), SEGV_MAPERR, "what is not mapped is SIGSEGV");
+    is(signal_number, SIGSEGV, "as ever");
+    munmap(private, 4 * PAGE);
+    close(fd);
+    close(out);
+    unlink("/tmp/end");
+    unlink("/tmp/out");
+}
+
 static void test_bad(void)
 {
     is(mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED, 1, "no bytes");
@@ -262,11 +301,13 @@ int main(void)
     struct sigaction a = {.sa_sigaction = jump, .sa_flags = SA_SIGINFO | SA_NODEFER};
 
     sigaction(SIGSEGV, &a, NULL);
+    sigaction(SIGBUS, &a, NULL);
     test_anonymous();
     test_protect();
     test_cow();
     test_shared();
     test_file();
+    test_file_end();
     test_bad();
     test_heap();
     return tap_done();

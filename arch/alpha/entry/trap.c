@@ -120,8 +120,10 @@ static void memory_from_user(uint64_t va, int64_t cause)
         return;
     if (err == -ENOMEM)
         process_kill_out_of_memory();
-    else
+    else if (err == -EFAULT || err == -EACCES)
         signal_force(SIGSEGV, err == -EACCES ? SEGV_ACCERR : SEGV_MAPERR, va);
+    else /* there is a mapping, but its pager has no such page */
+        signal_force(SIGBUS, BUS_ADRERR, va);
 }
 
 void trap_memory(uint64_t va, uint64_t kind, int64_t cause, struct trapframe *f)
