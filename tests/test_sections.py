@@ -7,9 +7,10 @@ share_section checks the kernel's own counters against their bounds; what it pri
 from __future__ import annotations
 
 import re
+import shlex
 
 import pytest
-from conftest import run_guest
+from conftest import TOP, marked, run_guest
 
 SHARED = "DBCACHE 4096 /ALLOCATE /ZERO /PAGE_TABLES"
 PRIVATE = "DBCACHE 4096 /ALLOCATE /ZERO /NOPAGE_TABLES"
@@ -82,3 +83,24 @@ def test_show_section_counts_in_the_real_tables() -> None:
     assert re.search(r"Level-3 PTEs, by hint\s+524288 of 512 pages\n", done.text)
     assert re.search(r"Level-2 PTEs, by hint\s+512 of 512 pages\n", done.text)
     assert re.search(r"PTEs with a wrong hint\s+0\n", done.text)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--reserve", "TEST_ALLOC 32 /ALLOCATE"],
+        ["--reserve", "TEST_ALLOC 16 /ALLOCATE", "--reserve", "TEST_NOPT 24 /NOALLOCATE"],
+    ],
+)
+def test_section_services_says_which_reservations_it_needs(options: list[str]) -> None:
+    done = run_guest("/tests/section_services", options=options).expect(98)
+    *missing, bail_out = done.text.splitlines()
+    assert len(missing) == (2 if options and "32" in options[1] else 3)
+    assert all(line.startswith("# there is no reservation 'TEST_") for line in missing)
+    # What it says to type are the options that the tests give it.
+    source = TOP / "userland/tests/section_services.c"
+    words = shlex.split(bail_out.removeprefix("Bail out! start with: "))
+    wanted = [word for word in marked(source, "RUN") if "TEST_" in word]
+    assert [word for word in words if "TEST_" in word] == wanted
+    assert words[0] == "scripts/run" and words[-2:] == ["--", "/tests/section_services"]

@@ -24,6 +24,8 @@
 #define MIB  (1UL << 20)
 #define PAGE 8192UL
 
+enum { ALLOCATE = 0x1, PAGE_TABLES = 0x4 }; /* of mega_reserved.flags */
+
 static void *va;
 static unsigned __int64 length;
 
@@ -87,6 +89,48 @@ static int dgblsc(const char *name)
     struct dsc$descriptor_s d = named(name);
 
     return sys$dgblsc(SEC$M_SYSGBL, &d, 0);
+}
+
+/* ---- what this program needs ---- */
+
+/* In scripts/run's words, and as mega$info tells it; RUN above says the same. */
+static const struct {
+    const char *option, *name;
+    uint64_t bytes;
+    unsigned flags;
+} needed[] = {
+    {"'TEST_ALLOC 32 /ALLOCATE /ZERO /PAGE_TABLES'", "TEST_ALLOC", 32 * MIB,
+     ALLOCATE | PAGE_TABLES},
+    {"'TEST_NOPT 24 /ALLOCATE /ZERO /NOPAGE_TABLES'", "TEST_NOPT", 24 * MIB, ALLOCATE},
+    {"'TEST_PROMISE 24 /NOALLOCATE'", "TEST_PROMISE", 24 * MIB, PAGE_TABLES},
+};
+#define NEEDED (sizeof(needed) / sizeof(needed[0]))
+
+static int is_reserved(unsigned k)
+{
+    struct mega_reserved r;
+
+    for (int i = 0; mega$info(MEGA_INFO_RESERVED, i, &r, sizeof(r)) == SS$_NORMAL; i++)
+        if (strcmp(r.name, needed[k].name) == 0)
+            return r.npages == needed[k].bytes / PAGE &&
+                   (r.flags & (ALLOCATE | PAGE_TABLES)) == needed[k].flags;
+    return 0;
+}
+
+static void need_reservations(void)
+{
+    char options[400] = "";
+    int missing = 0;
+
+    for (unsigned k = 0; k < NEEDED; k++) {
+        strcat(strcat(options, " --reserve "), needed[k].option);
+        if (is_reserved(k))
+            continue;
+        diag("there is no reservation %s", needed[k].option);
+        missing++;
+    }
+    if (missing)
+        bail_out("start with: scripts/run%s -- /tests/section_services", options);
 }
 
 /* ---- the whole way, as the guides show it ---- */
@@ -396,6 +440,7 @@ static void privileges(void)
 
 int main(void)
 {
+    need_reservations();
     guided_tour();
     region_errors();
     section_errors();
