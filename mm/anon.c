@@ -179,6 +179,10 @@ static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vad
             ipl_t ipl = spin_lock(e->obj_lock);
 
             cleared += clear_table_part(p, va, n, &g, false);
+            /* Before the lock is dropped: the reverse walk finds no PTE any more, and whoever takes
+               the page back by it frees the page. */
+            if (!as->dying)
+                tb_gather_flush(&g);
             spin_unlock(e->obj_lock, ipl);
         } else {
             cleared += clear_table_part(p, va, n, &g, true);
@@ -220,8 +224,10 @@ static int anon_protect(struct aspace *as, struct map_entry *e, vaddr_t start, v
             pt_store(&p[i], now);
             tb_gather_va(&g, va);
         }
-        if (e->obj_lock)
+        if (e->obj_lock) {
+            tb_gather_flush(&g); /* likewise: a reverse walk trusts what a PTE does not grant */
             spin_unlock(e->obj_lock, ipl);
+        }
     }
     tb_gather_flush(&g);
     return 0;
