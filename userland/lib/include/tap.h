@@ -15,7 +15,7 @@
 #ifndef TAP_H
 #define TAP_H
 
-#include <condition.h>
+#include "condition.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
