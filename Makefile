@@ -197,7 +197,7 @@ $(B)/host/obj/%.c.o: %.c $(B)/flags/host | $(SETUP)
 define host_test
 $(B)/host/$(1): $(patsubst %,$(B)/host/obj/%.o,tests/host/$(1).c $(HOST_COMMON) $(call host_sources,$(1)))
 	$$(call say,HOSTLD,$$@)
-	$$(Q)$$(HOSTCC) $$(HCFLAGS) $$(filter %.o,$$^) -lpthread -o $$@
+	$$(Q)$$(HOSTCC) $$(HCFLAGS) $$(filter %.o,$$^) -lpthread -lm -o $$@
 endef
 $(foreach t,$(notdir $(HOST_TESTS)),$(eval $(call host_test,$(t))))
 
