@@ -97,7 +97,8 @@ static void terminal_signal(uint32_t pgrp, int sig) { process_kill_group(pgrp, s
 
 void process_start_first(const char *argv, size_t nbytes, bool command)
 {
-    struct process *p = process_alloc();
+    int alloc_err;
+    struct process *p = process_alloc(&alloc_err);
     char *text = npp_alloc(nbytes + 1);
     struct thread *t;
 

@@ -68,9 +68,9 @@ static void child_abandon(struct process *c)
 }
 
 /* A child with everything but a thread. NULL: memory is short. */
-static struct process *child_build(struct process *self, uint64_t flags)
+static struct process *child_build(struct process *self, uint64_t flags, int *err)
 {
-    struct process *c = process_alloc();
+    struct process *c = process_alloc(err);
 
     if (!c)
         return NULL;
@@ -86,6 +86,7 @@ static struct process *child_build(struct process *self, uint64_t flags)
         }
     }
     if (!c->aspace) {
+        *err = -ENOMEM;
         child_abandon(c);
         return NULL;
     }
@@ -158,14 +159,15 @@ long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t chil
     struct process *self = process_self(), *c;
     struct thread *t;
     uint32_t pid;
+    int err;
 
     if (flags & ~(uint64_t)CLONE_KNOWN)
         return -EINVAL;
     if ((flags & CLONE_PARENT_SETTID) && probe_write(parent_tid, 4))
         return -EFAULT;
-    c = child_build(self, flags);
+    c = child_build(self, flags, &err);
     if (!c)
-        return -ENOMEM;
+        return err;
     t = thread_create(self->name, child_start,
                       flags & CLONE_CHILD_SETTID ? (void *)child_tid : NULL, PRIO_NORMAL);
     if (!t) {

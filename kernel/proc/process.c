@@ -72,12 +72,15 @@ void process_for_each(bool (*fn)(struct process *p, void *arg), void *arg)
     spin_unlock(&process_lock, ipl);
 }
 
-struct process *process_alloc(void)
+struct process *process_alloc(int *err)
 {
     struct process *p = NULL;
 
-    if (__atomic_add_fetch(&processes, 1, __ATOMIC_RELAXED) <= PROCESSES_MAX)
+    *err = -EAGAIN; /* as POSIX has fork fail at the system's limit */
+    if (__atomic_add_fetch(&processes, 1, __ATOMIC_RELAXED) <= PROCESSES_MAX) {
+        *err = -ENOMEM;
         p = npp_alloc_zeroed(sizeof(*p));
+    }
     if (!p) {
         __atomic_fetch_sub(&processes, 1, __ATOMIC_RELAXED);
         return NULL;

@@ -82,8 +82,8 @@ struct process *process_find_locked(uint32_t pid);
  * returns false to stop. */
 void process_for_each(bool (*fn)(struct process *p, void *arg), void *arg);
 /* A structure for one more process, in the table and with a pid only after process_enter. NULL:
- * memory is short, or there are too many processes. */
-struct process *process_alloc(void);
+ * memory is short, or there are too many processes: *err says which. */
+struct process *process_alloc(int *err);
 void process_free(struct process *p);
 /* Into the table as parent's child (NULL: nobody's). */
 void process_enter(struct process *p, struct process *parent);
