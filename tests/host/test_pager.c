@@ -24,7 +24,8 @@
  */
 #include "tests/host/vm.h"
 
-#define K_EIO 5
+#define K_EIO   5
+#define K_ENXIO 6
 
 #define PAGES    12u
 #define WRITERS  3u
@@ -388,7 +389,7 @@ static void test_truncate(void)
     object_truncate(object, 1);
     vm_switch(0, space);
     is(vm_access(space, base, FAULT_READ, &value), 0, "what truncation leaves is there");
-    is(vm_access(space, base + PAGE_SIZE, FAULT_READ, &value), -14,
+    is(vm_access(space, base + PAGE_SIZE, FAULT_READ, &value), -K_ENXIO,
        "what it cuts off is gone from the mapping");
     end();
 }
