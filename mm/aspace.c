@@ -376,6 +376,68 @@ int aspace_protect(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot)
     return err;
 }
 
+/* Back to what the mapping was when it was made. The entry lies within the range. */
+static void forget_object(struct map_entry *e)
+{
+    uint64_t offset;
+    struct mm_object *base = object_base_get(e, &offset);
+
+    object_detach_entry(e);
+    e->obj_lock = NULL;
+    e->needs_copy = 0;
+    e->offset = 0;
+    if (!base)
+        return;
+    e->needs_copy = 1;
+    e->offset = offset;
+    object_attach_entry(base, e);
+    object_unref(base);
+}
+
+int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len)
+{
+    vaddr_t end = va + len;
+    struct map_entry *e;
+    int err = 0;
+
+    if (!user_range_valid(va, len))
+        return -EINVAL;
+    mutex_lock(&as->lock);
+    while (va < end && (e = aspace_first_in_locked(as, va, end)) != NULL) {
+        if (e->start > va)
+            err = -ENOMEM;
+        va = MAX(va, e->start);
+        if (e->ops != &anon_ops) {
+            err = -EINVAL;
+            break;
+        }
+        if (!e->obj_lock) { /* its pages are its PTEs': it stays whole */
+            vaddr_t upto = MIN(end, e->end);
+
+            (void)anon_ops.unmap(as, e, va, upto);
+            va = upto;
+            continue;
+        }
+        if (e->flags & MAPF_SHARED) {
+            va = e->end;
+            continue;
+        }
+        if (split_boundary(as, va) != 0 || split_boundary(as, end) != 0) {
+            err = -ENOMEM;
+            break;
+        }
+        e = aspace_lookup_locked(as, va);
+        va = e->end;
+        (void)anon_ops.unmap(as, e, e->start, e->end); /* which cannot fail */
+        forget_object(e);
+        merge_around(as, e);
+    }
+    if (!err && va < end)
+        err = -ENOMEM;
+    mutex_unlock(&as->lock);
+    return err;
+}
+
 int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write)
 {
     vaddr_t end = va + len;

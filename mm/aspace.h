@@ -131,6 +131,11 @@ int aspace_map_object(struct aspace *as, vaddr_t *va, uint64_t len, unsigned pro
                       struct mm_object *obj, uint64_t offset);
 int aspace_unmap(struct aspace *as, vaddr_t va, uint64_t len);
 int aspace_protect(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot);
+/* Forget the contents of private memory: anonymous pages are zero at their next access, those of an
+   object what the object has. Shared memory keeps its contents. -EINVAL: a section is mapped there,
+   and what lies before it is forgotten; -ENOMEM: there are holes (all else is done), or no memory
+   to split a mapping. */
+int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len);
 /* Make [va, va+len) present as a fault would. */
 int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write);
 /* Is every page of the range free (no entry, no region)? */

@@ -233,6 +233,20 @@ void object_detach_entry(struct map_entry *e)
     object_unref_unlock(o, ipl);
 }
 
+struct mm_object *object_base_get(struct map_entry *e, uint64_t *offset)
+{
+    ipl_t ipl = spin_lock(e->obj_lock);
+    struct mm_object *o = e->object;
+
+    *offset = e->offset;
+    for (; o && !o->ops; o = o->shadow)
+        *offset += o->shadow_offset << PAGE_SHIFT;
+    if (o)
+        o->refs++;
+    spin_unlock(e->obj_lock, ipl);
+    return o;
+}
+
 static bool truncate_slot(struct mm_object *o, uint64_t offset, slot_t *s, void *arg)
 {
     (void)arg;

@@ -84,6 +84,9 @@ struct mm_object *object_create_in(struct spinlock *family, uint64_t npages);
 void object_attach_entry(struct mm_object *o, struct map_entry *e);
 void object_attach_entry_locked(struct mm_object *o, struct map_entry *e);
 void object_detach_entry(struct map_entry *e);
+/* The object with a pager at the end of e's chain, with a reference, and the byte offset in it that
+   e starts at; NULL when there is none. Mutex of the entry's space exclusive. */
+struct mm_object *object_base_get(struct map_entry *e, uint64_t *offset);
 /* Put a new object in front of e->object, for e alone: symmetric copy's write side. False: no
  * memory. Lock held. */
 bool object_shadow_entry_locked(struct map_entry *e);

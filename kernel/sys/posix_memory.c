@@ -25,6 +25,13 @@
 #define MAP_POPULATE        0x20000u
 #define MAP_FIXED_NOREPLACE 0x200000u
 
+#define MADV_DONTNEED        6
+#define MADV_DONTNEED_LOCKED 24 /* no memory is locked here */
+/* Advice that costs nothing but time or space when it is left: NORMAL, RANDOM, SEQUENTIAL,
+   WILLNEED, SPACEAVAIL; FREE, DOFORK, MERGEABLE to DODUMP, KEEPONFORK, COLD, PAGEOUT. Not REMOVE,
+   DONTFORK, WIPEONFORK and the faults of POPULATE. */
+#define MADV_IGNORED 0x3BF92Ful
+
 static uint64_t page_up(uint64_t n) { return (n + PAGE_MASK) & ~PAGE_MASK; }
 
 static unsigned prot_of(uint64_t prot)
@@ -158,14 +165,16 @@ long sys_mprotect(uint64_t va, uint64_t n, uint64_t prot, uint64_t a3, uint64_t 
                             : -ENOMEM;
 }
 
-/* Advice may be left; what a program relies on (contents gone after MADV_DONTNEED) is refused
- * instead. */
+/* Advice may be left; what a program relies on is done (contents gone after MADV_DONTNEED) or
+ * refused. */
 long sys_madvise(uint64_t va, uint64_t n, uint64_t advice, uint64_t a3, uint64_t a4, uint64_t a5)
 {
     (void)a3, (void)a4, (void)a5;
     if ((va & PAGE_MASK) || (n && !range_ok(va, &n)))
         return -EINVAL;
-    return advice <= 3 ? 0 : -EINVAL; /* NORMAL, RANDOM, SEQUENTIAL, WILLNEED */
+    if (advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED)
+        return n ? aspace_forget(process_self()->aspace, va, n) : 0;
+    return advice < 64 && (MADV_IGNORED >> advice & 1) ? 0 : -EINVAL;
 }
 
 long sys_msync(uint64_t va, uint64_t n, uint64_t flags, uint64_t a3, uint64_t a4, uint64_t a5)

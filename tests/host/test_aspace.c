@@ -46,6 +46,7 @@ struct mpage {
     unsigned prot;
     struct cell *cell; /* shared, or a private mapping of a file page not yet written */
     uint64_t value;    /* without cell */
+    unsigned file;     /* private mapping of file page file - 1, or 0 */
 };
 
 #define NPROCS 6
@@ -172,6 +173,7 @@ static void op_map(struct proc *p)
 
         if (kind >= 2 && kind <= 3) {
             to.cell = file_cells[off + i];
+            to.file = (unsigned)(off + i + 1);
             mpage_set(&p->page[first + i], to);
         } else if (to.shared) {
             to.cell = calloc(1, sizeof(struct cell));
@@ -220,6 +222,29 @@ static void op_protect(struct proc *p)
     }
     for (unsigned i = 0; i < n; i++)
         p->page[first + i].prot = prot;
+}
+
+static void op_forget(struct proc *p)
+{
+    unsigned first, n;
+    bool whole = true;
+    int err;
+
+    random_range(&first, &n);
+    for (unsigned i = 0; i < n; i++)
+        whole &= p->page[first + i].mapped;
+    err = aspace_forget(p->as, va_of(first), (uint64_t)n * PAGE_SIZE);
+    if (err != (whole ? 0 : -K_ENOMEM))
+        vm_die("madvise of %u pages from %u gives %d", n, first, err);
+    for (unsigned i = first; i < first + n; i++) {
+        struct mpage to = p->page[i];
+
+        if (!to.mapped || to.shared)
+            continue;
+        to.cell = to.file ? file_cells[to.file - 1] : NULL;
+        to.value = 0;
+        mpage_set(&p->page[i], to);
+    }
 }
 
 static void expect(struct proc *p, unsigned i, enum fault_access a, int err)
@@ -340,8 +365,8 @@ static bool step(int64_t fail)
 
     vm_switch((unsigned)rnd(MAX_CPUS), p->as);
     vm_failed = false;
-    if (what < 90 ||
-        what >= 93) /* a populate that stops half way has copied what the model cannot know */
+    /* A populate or madvise that stops half way has done what the model cannot know. */
+    if (what < 90 || what >= 95)
         vm_fail_at = fail;
     if (what < 10)
         op_map(p);
@@ -355,7 +380,9 @@ static bool step(int64_t fail)
         check_page(p, (unsigned)rnd(NPAGES), rnd(8) ? FAULT_READ : FAULT_EXEC);
     else if (what < 93)
         op_populate(p);
-    else if (what < 97)
+    else if (what < 95)
+        op_forget(p);
+    else if (what < 98)
         op_fork(p);
     else if (slot(false) && p != slot(true))
         proc_end(p);
@@ -524,6 +551,11 @@ static void do_unmap_middle(struct proc *p, int *err)
 static void do_protect_middle(struct proc *p, int *err)
 {
     *err = aspace_protect(p->as, va_of(WINDOW + 18), 2 * PAGE_SIZE, MAP_R);
+}
+
+static void do_forget_middle(struct proc *p, int *err)
+{
+    *err = aspace_forget(p->as, va_of(WINDOW + 18), 2 * PAGE_SIZE);
 }
 
 static void do_map_over(struct proc *p, int *err)
@@ -790,6 +822,7 @@ int main(void)
     fail_each("populate", do_populate);
     fail_each("munmap of a part", do_unmap_middle);
     fail_each("mprotect of a part", do_protect_middle);
+    fail_each("madvise of a part", do_forget_middle);
     fail_each("a mapping over another", do_map_over);
     test_places();
     test_threads();

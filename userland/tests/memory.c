@@ -239,6 +239,63 @@ static void test_file_end(void)
     unlink("/tmp/out");
 }
 
+static void test_advice(void)
+{
+    static const int harmless[] = {MADV_NORMAL,   MADV_RANDOM,   MADV_SEQUENTIAL,
+                                   MADV_WILLNEED, MADV_FREE,     MADV_MERGEABLE,
+                                   MADV_HUGEPAGE, MADV_DONTDUMP, MADV_COLD};
+    char *p = map(8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+    char *shared = map(2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED);
+    int fd = open("/tmp/advice", O_RDWR | O_CREAT | O_TRUNC, 0600), good = 1;
+    pid_t pid;
+
+    memset(p, 1, 8 * PAGE);
+    for (size_t k = 0; k < sizeof(harmless) / sizeof(harmless[0]); k++)
+        good &= madvise(p, 8 * PAGE, harmless[k]) == 0;
+    ok(good && p[0] == 1, "advice that may be left is taken");
+    is(madvise(p, 8 * PAGE, 99), -1, "unknown advice is not");
+    is(madvise(p, 8 * PAGE, MADV_DONTFORK), -1, "nor what a program would rely on");
+    is(madvise(p + PAGE, 2 * PAGE, MADV_DONTNEED), 0, "two pages are not needed");
+    ok(is_zero(p + PAGE, 2 * PAGE), "they are zero");
+    ok(p[PAGE - 1] == 1 && p[3 * PAGE] == 1, "their neighbours are not");
+    p[PAGE] = 2;
+    is(p[PAGE], 2, "and can be written");
+    pid = fork();
+    if (pid == 0) { /* what fork has shared */
+        good = madvise(p + 4 * PAGE, 2 * PAGE, MADV_DONTNEED) == 0;
+        good &= is_zero(p + 4 * PAGE, 2 * PAGE) && p[4 * PAGE - 1] == 1 && p[6 * PAGE] == 1;
+        memset(p + 4 * PAGE, 3, PAGE);
+        _exit(good ? 0 : 1);
+    }
+    is(child_status(pid), 0, "a child forgets");
+    ok(p[4 * PAGE] == 1 && p[5 * PAGE] == 1, "its parent does not");
+    is(madvise(p, 8 * PAGE, MADV_DONTNEED), 0, "until it does");
+    ok(is_zero(p, 8 * PAGE), "all of it");
+    memset(shared, 4, 2 * PAGE);
+    is(madvise(shared, 2 * PAGE, MADV_DONTNEED), 0, "shared memory");
+    is(shared[PAGE], 4, "keeps its contents");
+    munmap(p + PAGE, PAGE);
+    memset(p + 2 * PAGE, 5, PAGE);
+    ok(madvise(p, 4 * PAGE, MADV_DONTNEED) == -1 && errno == ENOMEM, "a hole is ENOMEM");
+    ok(is_zero(p + 2 * PAGE, PAGE), "what is behind it is forgotten");
+    munmap(p, 8 * PAGE);
+    munmap(shared, 2 * PAGE);
+    is(ftruncate(fd, 3 * PAGE), 0, "a file");
+    is(pwrite(fd, "file", 4, PAGE), 4, "with a word");
+    p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, PAGE);
+    ok(p != MAP_FAILED, "mapped privately");
+    memcpy(p, "mine", 4);
+    p[PAGE] = 6;
+    is(madvise(p, PAGE, MADV_DONTNEED), 0, "without need for the first page");
+    is(memcmp(p, "file", 4), 0, "shows the file again");
+    is(p[PAGE], 6, "in that page only");
+    memcpy(p, "mine", 4);
+    is(memcmp(p, "mine", 4), 0, "and can be written again");
+    munmap(p, 2 * PAGE);
+    close(fd);
+    unlink("/tmp/advice");
+}
+
 static void test_bad(void)
 {
     is(mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED, 1, "no bytes");
@@ -308,6 +365,7 @@ int main(void)
     test_shared();
     test_file();
     test_file_end();
+    test_advice();
     test_bad();
     test_heap();
     return tap_done();
