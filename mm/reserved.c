@@ -59,7 +59,7 @@ static uint64_t data_alignment(uint64_t npages) { return npages >= 512 ? 512 : 6
 static bool same_scope(const struct rmd *r, bool sysgbl, uint32_t group)
 {
     if (r->flags & RMD_NOGLOBAL)
-        return false;
+        return !sysgbl && group == RMD_NO_GROUP;
     return sysgbl ? (r->flags & RMD_SYSGBL) != 0 : (r->flags & RMD_GROUP) && r->group == group;
 }
 

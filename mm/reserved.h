@@ -18,6 +18,7 @@
 #define RMD_ZEROED      0x100u /* pages are known to be zero */
 #define RMD_FREED       0x200u
 #define RMD_NO_CONTIG   0x400u /* ALLOC was asked, no stretch: falls back, named on the console */
+#define RMD_NO_GROUP    UINT32_MAX /* group, with sysgbl false: an RMD_NOGLOBAL entry is meant */
 
 struct rmd {
     struct list link; /* descending size */
@@ -41,6 +42,10 @@ void reserved_boot(const struct registry *r);
 int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages,
                     struct rmd **out);
 void mmg_return_res_mem(struct rmd *r);
+/* Give the unused part (data and page-table pages) back: to the free list, or only to the fluid
+   count where nothing was allocated. From then on the name has no reservation for new sections.
+   SS$_NORMAL with the pages given back, SS$_NORESERVEDMEM, SS$_RESERVEDMEMUSED (nothing unused).
+   IPL 0; takes the RMD mutex. */
 int mmg_free_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t *freed_pages);
 void rmd_for_each(void (*fn)(const struct rmd *, void *), void *arg); /* takes the RMD mutex */
 

@@ -16,5 +16,6 @@ VMS_CALL(vms_mgblsc_64);
 VMS_CALL(vms_deltva_64);
 VMS_CALL(vms_dgblsc);
 VMS_CALL(mega_sys_info);
+VMS_CALL(mega_sys_control);
 
 #endif

@@ -15,4 +15,5 @@ const struct syscall_entry vms_calls[VMS_CALLS] = {
     SERVICE(VMS_DELTVA_64, vms_deltva_64),
     SERVICE(VMS_DGBLSC, vms_dgblsc),
     SERVICE(MEGA_SYS_INFO, mega_sys_info),
+    SERVICE(MEGA_SYS_CONTROL, mega_sys_control),
 };

@@ -274,11 +274,17 @@ static void case_use(void)
     is(freed, 32 * MB + 4, "with its page tables");
     is(mmg_use_res_mem("A", false, 10, 1, &q), SS$_NORESERVEDMEM, "then it is gone");
     is(fluid_count(), before - 16 * MB, "all but DRIVER is fluid again");
+    is(mmg_free_res_mem("DRIVER", true, 0, &freed), SS$_NORESERVEDMEM,
+       "DRIVER is no system section's");
+    is(mmg_free_res_mem("DRIVER", false, 0, &freed), SS$_NORESERVEDMEM, "and no group's");
 
     struct page_stats s;
 
     page_stats(&s);
     is(s.reserved, 16 * MB, "and only DRIVER is reserved");
+    is(mmg_free_res_mem("DRIVER", false, RMD_NO_GROUP, &freed), SS$_NORMAL, "it is freed as such");
+    is(freed, 16 * MB, "without page tables");
+    is(fluid_count(), before, "all is fluid again");
 }
 
 static void case_startup_min(void)

@@ -109,3 +109,9 @@ int mega$info(unsigned int item, __int64 index, void *buffer, unsigned __int64 l
 {
     return service(MEGA_SYS_INFO, item, (quad)index, (quad)buffer, length, 0, 0);
 }
+
+int mega$control(unsigned int operation, unsigned __int64 a1, unsigned __int64 a2,
+                 unsigned __int64 a3, unsigned __int64 a4, unsigned __int64 a5)
+{
+    return service(MEGA_SYS_CONTROL, operation, a1, a2, a3, a4, a5);
+}

@@ -243,6 +243,7 @@ static const struct shape shapes[] = {
     {VMS_DELTVA_64, "RaLnbb"},
     {VMS_DGBLSC, "SN0"},
     {MEGA_SYS_INFO, "nnbl"},
+    {MEGA_SYS_CONTROL, "nbnb0n"},
 };
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 

@@ -42,6 +42,9 @@ int sys$dgblsc(unsigned int flags, void *gsdnam, struct _secid *ident);
 
 /* What `show` asks the kernel: see <megalith/info.h>. Not a service of OpenVMS. */
 int mega$info(unsigned int item, __int64 index, void *buffer, unsigned __int64 length);
+/* What a privileged program changes in the running system: enum mega_control of the same header. */
+int mega$control(unsigned int operation, unsigned __int64 a1, unsigned __int64 a2,
+                 unsigned __int64 a3, unsigned __int64 a4, unsigned __int64 a5);
 
 /* First N of the arguments; at least M are given when N - M zeros follow them. */
 #define MEGA_FIRST_7(f, a, b, c, d, e, g, h, ...)           (f)(a, b, c, d, e, g, h)

@@ -31,6 +31,22 @@ enum mega_item {
     MEGA_INFO_SELFTEST = 101,
 };
 
+/*
+ * What a privileged program changes: service MEGA_SYS_CONTROL(operation, a1..a5). It returns a
+ * condition value. Each operation needs CMKRNL (SS$_NOCMKRNL) unless said otherwise; an unknown one
+ * is SS$_BADPARAM.
+ */
+#define MEGA_SYS_CONTROL 0x1801
+
+enum mega_control {
+    MEGA_CTL_SET_PARAM = 1,     /* name, value: a dynamic system parameter */
+    MEGA_CTL_FREE_RESERVED = 2, /* name, scope, address for the pages given back (0: not wanted) */
+};
+
+/* Scope of a reservation: a group number, or */
+#define MEGA_SCOPE_SYSGBL   0x10000
+#define MEGA_SCOPE_NOGLOBAL 0x10001
+
 struct mega_memory {
     uint64_t page_size, total, free, zeroed, never_used, cached, modified, bad, active, reserved;
     uint64_t fluid, fluid_minimum, promised_unused;

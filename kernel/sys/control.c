@@ -1,0 +1,83 @@
+/*
+ * MEGA_SYS_CONTROL(op, a1..a5): a table of operation, privilege and function. An operation that
+ * needs no privilege has 0 there and decides by itself. Each decodes all its arguments first, then
+ * makes one change that works as a whole or not at all.
+ */
+#include "kernel/sys/control.h"
+
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/errno.h"
+#include "kernel/proc/process.h"
+#include "kernel/sys/vms_args.h"
+#include "kernel/sys/vms_calls.h"
+#include "mm/reserved.h"
+#include "sysman/config.h"
+#include "sysman/params.h"
+
+/* (name, value): a dynamic system parameter. The owner of what it limits reads the value at each
+ * use, so it counts from the next use on. SS$_NORMAL; SS$_ACCVIO; SS$_NONEXPR: there is none of
+ * that name; SS$_NOWRT: it is not dynamic; SS$_BADPARAM: the value is outside its limits. */
+static int set_param(const uint64_t a[CONTROL_ARGS])
+{
+    char name[CONFIG_PARAM_NAME_MAX + 1];
+    long n = copyin_str(name, a[0], sizeof(name));
+
+    if (n < 0)
+        return n == -EFAULT ? SS$_ACCVIO : SS$_NONEXPR;
+    switch (sysparam_set(name, (int64_t)a[1], true)) {
+    case SYSPARAM_OK:
+        return SS$_NORMAL;
+    case SYSPARAM_UNKNOWN:
+        return SS$_NONEXPR;
+    case SYSPARAM_FIXED:
+        return SS$_NOWRT;
+    case SYSPARAM_RANGE:
+        break;
+    }
+    return SS$_BADPARAM;
+}
+
+/* (name, scope, address of a quadword for the pages given back, or 0): RESERVED_MEMORY FREE.
+ * scope: MEGA_SCOPE_SYSGBL, MEGA_SCOPE_NOGLOBAL or a group number. SS$_NORMAL; SS$_ACCVIO;
+ * SS$_BADPARAM: no scope; SS$_NORESERVEDMEM: no such reservation; SS$_RESERVEDMEMUSED: all of it is
+ * in use, or what was not is free already. */
+static int free_reserved(const uint64_t a[CONTROL_ARGS])
+{
+    char name[RMD_NAME_MAX + 1];
+    long n = copyin_str(name, a[0], sizeof(name));
+    bool sysgbl = a[1] == MEGA_SCOPE_SYSGBL, none = a[1] == MEGA_SCOPE_NOGLOBAL;
+    uint64_t freed;
+    int status;
+
+    if (n < 0)
+        return n == -EFAULT ? SS$_ACCVIO : SS$_NORESERVEDMEM;
+    if (!sysgbl && !none && a[1] > CONFIG_GROUP_MAX)
+        return SS$_BADPARAM;
+    if (vms_probe_quad(a[2], true) != SS$_NORMAL)
+        return SS$_ACCVIO;
+    status = mmg_free_res_mem(name, sysgbl, none ? RMD_NO_GROUP : (uint32_t)a[1], &freed);
+    if (status == SS$_NORMAL)
+        vms_quad_out(a[2], freed);
+    return status;
+}
+
+static const struct {
+    control_fn fn;
+    uint64_t privileges; /* all of these, PRV_* */
+    int refusal;         /* without them */
+} operations[] = {
+    [MEGA_CTL_SET_PARAM] = {set_param, PRV_CMKRNL, SS$_NOCMKRNL},
+    [MEGA_CTL_FREE_RESERVED] = {free_reserved, PRV_CMKRNL, SS$_NOCMKRNL},
+};
+
+long mega_sys_control(uint64_t op, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    const uint64_t a[CONTROL_ARGS] = {a1, a2, a3, a4, a5};
+
+    if (op >= ARRAY_SIZE(operations) || !operations[op].fn)
+        return SS$_BADPARAM;
+    if (operations[op].privileges & ~process_self()->privileges)
+        return operations[op].refusal;
+    return operations[op].fn(a);
+}

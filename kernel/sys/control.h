@@ -1,0 +1,17 @@
+/*
+ * MEGA_SYS_CONTROL: what a privileged program changes in the running system. One function per
+ * operation, in the table of control.c.
+ */
+#ifndef KERNEL_SYS_CONTROL_H
+#define KERNEL_SYS_CONTROL_H
+
+#include "kernel/base/abi/megalith/info.h"
+#include "kernel/base/types.h"
+
+#define CONTROL_ARGS 5
+
+/* An operation: its arguments a1-a5, result a condition value. The caller has the privileges that
+ * the table asks for. IPL 0, no locks; user memory is reached through usercopy.h only. */
+typedef int (*control_fn)(const uint64_t a[CONTROL_ARGS]);
+
+#endif

@@ -1,0 +1,206 @@
+// TAP
+// RUN: --smp 2 -m 1G
+// RUN: --reserve 'C_ALLOC 16 /ALLOCATE /PAGE_TABLES' --reserve 'C_FLUID 16 /NOALLOCATE'
+// RUN: --reserve 'C_GROUP 8 /ALLOCATE /GROUP=12' --reserve 'C_DRIVER 8 /ALLOCATE /NOGLOBAL_SECTION'
+// RUN: --reserve 'C_PART 24 /ALLOCATE /PAGE_TABLES' --reserve 'C_DRIVER 8 /GROUP=13'
+/* MEGA_SYS_CONTROL: dynamic parameters, and reservations given back while the system runs. */
+#include <descrip.h>
+#include <megalith/services.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <sys/wait.h>
+#include <tap.h>
+
+#define PAGE  8192UL
+#define MIB   (1UL << 20)
+#define PAGES (MIB / PAGE)
+
+static int set(const char *name, int64_t value)
+{
+    return mega$control(MEGA_CTL_SET_PARAM, (uint64_t)name, (uint64_t)value, 0, 0, 0);
+}
+
+static int64_t parameter(const char *name)
+{
+    struct mega_param p;
+
+    for (int i = 0; mega$info(MEGA_INFO_PARAM, i, &p, sizeof(p)) == SS$_NORMAL; i++)
+        if (strcmp(p.name, name) == 0)
+            return p.value;
+    return INT64_MIN;
+}
+
+static int free_reserved(const char *name, uint64_t scope, uint64_t *freed)
+{
+    return mega$control(MEGA_CTL_FREE_RESERVED, (uint64_t)name, scope, (uint64_t)freed, 0, 0);
+}
+
+static struct mega_memory memory(void)
+{
+    struct mega_memory m;
+
+    mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m));
+    return m;
+}
+
+static int create(const char *name, uint64_t bytes)
+{
+    $DESCRIPTOR(d, "");
+
+    d.dsc$w_length = (unsigned short)strlen(name);
+    d.dsc$a_pointer = (char *)name;
+    return sys$create_gdzro(&d, 0, 0, bytes, 0, SEC$M_SYSGBL);
+}
+
+static int delete(const char *name)
+{
+    $DESCRIPTOR(d, "");
+
+    d.dsc$w_length = (unsigned short)strlen(name);
+    d.dsc$a_pointer = (char *)name;
+    return sys$dgblsc(SEC$M_SYSGBL, &d, 0);
+}
+
+/* ---- parameters ---- */
+
+static void parameters(void)
+{
+    int64_t before = parameter("GBLPAGES"), lal = parameter("PAGED_LAL_SIZE");
+    struct mega_pool pool;
+    char name[33];
+
+    is_status(set("GBLPAGES", 1024), SS$_NORMAL, "GBLPAGES changes while the system runs");
+    is(parameter("GBLPAGES"), 1024, "and is in force");
+    is_status(create("C_LIMIT", 1024 * PAGE), SS$_GPTFULL, "a section beyond it is refused");
+    is_status(set("GBLPAGES", 1026), SS$_NORMAL, "two entries more, for the section itself");
+    is_status(create("C_LIMIT", 1024 * PAGE), SS$_CREATED_SHPT, "and it is created");
+    is_status(delete ("C_LIMIT"), SS$_NORMAL, "deleted");
+    is_status(set("GBLPAGES", before), SS$_NORMAL, "the old value again");
+
+    is_status(set("RSVD_EXEC_1", 64), SS$_NORMAL, "an older name is a name too");
+    mega$info(MEGA_INFO_POOL, 1, &pool, sizeof(pool));
+    is(pool.lal_size, 64, "the pool goes by the new value");
+    is_status(set("PAGED_LAL_SIZE", lal), SS$_NORMAL, "the old value again");
+
+    is_status(set("GBLSECTIONS", 100), SS$_NOWRT, "one that is not dynamic stays");
+    is_status(set("PAGED_LAL_SIZE", 2561), SS$_BADPARAM, "a value above the maximum is refused");
+    is_status(set("PAGED_LAL_SIZE", -1), SS$_BADPARAM, "one below the minimum too");
+    is(parameter("PAGED_LAL_SIZE"), lal, "and nothing changes");
+    is_status(set("NOSUCH", 1), SS$_NONEXPR, "an unknown name");
+    is_status(set("", 1), SS$_NONEXPR, "an empty one");
+    memset(name, 'A', sizeof(name));
+    name[32] = 0;
+    is_status(set(name, 1), SS$_NONEXPR, "one too long");
+    is_status(set((char *)8, 1), SS$_ACCVIO, "one that cannot be read");
+    is_status(mega$control(0, 0, 0, 0, 0, 0), SS$_BADPARAM, "operation 0 does not exist");
+    is_status(mega$control(~0u, 0, 0, 0, 0, 0), SS$_BADPARAM, "nor does the last number");
+}
+
+/* ---- reservations ---- */
+
+static void freed_while_unused(void)
+{
+    struct mega_memory a = memory(), b;
+    uint64_t freed = 0;
+
+    is_status(free_reserved("C_FLUID", MEGA_SCOPE_SYSGBL, &freed), SS$_NORMAL,
+              "a reservation without allocation");
+    b = memory();
+    is(freed, 16 * PAGES + 2, "16 MiB with their page tables");
+    is(b.fluid - a.fluid, freed, "the fluid count rises by them");
+    is(a.promised_unused - b.promised_unused, freed, "they are promised no more");
+    is(b.free, a.free, "the free list is as it was");
+    is(b.reserved, a.reserved, "and so are the reserved pages");
+
+    is_status(free_reserved("C_ALLOC", MEGA_SCOPE_SYSGBL, &freed), SS$_NORMAL, "one with");
+    a = memory();
+    is(freed, 16 * PAGES + 2, "16 MiB with their page tables");
+    is(a.fluid - b.fluid, freed, "the fluid count rises");
+    is(a.free - b.free, freed, "and the free pages too");
+    is(b.reserved - a.reserved, freed, "which were reserved");
+    is(a.promised_unused, b.promised_unused, "no promise changes");
+    is_status(free_reserved("C_ALLOC", MEGA_SCOPE_SYSGBL, &freed), SS$_NORESERVEDMEM,
+              "it is there only once");
+
+    is_status(create("C_ALLOC", 16 * MIB), SS$_CREATED_SHPT, "the name now makes a FLUID section");
+    ok(memory().promised_unused - a.promised_unused >= 16 * PAGES + 2,
+       "its pages and page tables are promised");
+    is_status(delete ("C_ALLOC"), SS$_NORMAL, "deleted");
+    is(memory().promised_unused, a.promised_unused, "and the promise with it");
+}
+
+static void scopes(void)
+{
+    uint64_t freed = 1;
+
+    is_status(free_reserved("C_GROUP", MEGA_SCOPE_SYSGBL, &freed), SS$_NORESERVEDMEM,
+              "a group's reservation is not the system's");
+    is_status(free_reserved("C_GROUP", 013, &freed), SS$_NORESERVEDMEM, "nor another group's");
+    is_status(free_reserved("C_GROUP", 012, 0), SS$_NORMAL, "its group's number finds it");
+    is_status(free_reserved("C_DRIVER", MEGA_SCOPE_SYSGBL, &freed), SS$_NORESERVEDMEM,
+              "what is for no section is not the system's");
+    is_status(free_reserved("C_DRIVER", MEGA_SCOPE_NOGLOBAL, &freed), SS$_NORMAL,
+              "it has a scope of its own");
+    is(freed, 8 * PAGES, "without page tables");
+    is_status(free_reserved("C_DRIVER", 013, &freed), SS$_NORMAL, "the group's one is another");
+    is(freed, 8 * PAGES + 1, "with page tables");
+    is_status(free_reserved("C_PART", 040000, &freed), SS$_BADPARAM, "no group has this number");
+    is_status(free_reserved("C_PART", 1UL << 32 | MEGA_SCOPE_SYSGBL, &freed), SS$_BADPARAM,
+              "all 64 bits count");
+    is_status(free_reserved((char *)8, MEGA_SCOPE_SYSGBL, &freed), SS$_ACCVIO,
+              "a name that cannot be read");
+    is_status(free_reserved("C_PART", MEGA_SCOPE_SYSGBL, (uint64_t *)9), SS$_ACCVIO,
+              "a result that cannot be written");
+    is_status(free_reserved("C_PART", MEGA_SCOPE_SYSGBL, (uint64_t *)((char *)&freed + 4)),
+              SS$_ACCVIO, "one that is not aligned");
+}
+
+static void freed_in_part(void)
+{
+    struct mega_memory a, b;
+    uint64_t freed = 0;
+
+    is_status(create("C_PART", 16 * MIB), SS$_CREATED_SHPT, "a section uses 16 of 24 MiB");
+    a = memory();
+    is_status(free_reserved("C_PART", MEGA_SCOPE_SYSGBL, &freed), SS$_NORMAL, "the rest is freed");
+    is(freed, 8 * PAGES + 1, "8 MiB and a page-table page");
+    b = memory();
+    is(b.fluid - a.fluid, freed, "the count rises by them");
+    is(a.reserved - b.reserved, freed, "so many are not reserved any more");
+    is_status(free_reserved("C_PART", MEGA_SCOPE_SYSGBL, &freed), SS$_RESERVEDMEMUSED,
+              "the used part is not freed");
+    is_status(delete ("C_PART"), SS$_NORMAL, "the section goes");
+    a = memory();
+    is(a.reserved, 0, "and what it used is not reserved either");
+    is_status(free_reserved("C_PART", MEGA_SCOPE_SYSGBL, &freed), SS$_NORESERVEDMEM,
+              "the reservation has gone with it");
+}
+
+static void unprivileged(void)
+{
+    uint64_t freed;
+    int how = 0;
+
+    if (fork() == 0) {
+        int wrong;
+
+        if (setgid(1000) != 0 || setuid(1000) != 0)
+            _exit(100);
+        wrong = set("GBLPAGES", 600) != SS$_NOCMKRNL;
+        wrong += free_reserved("C_PART", MEGA_SCOPE_SYSGBL, &freed) != SS$_NOCMKRNL;
+        wrong += mega$control(99, 0, 0, 0, 0, 0) != SS$_BADPARAM;
+        _exit(wrong);
+    }
+    wait(&how);
+    is(how, 0, "without CMKRNL nothing of this is done");
+}
+
+int main(void)
+{
+    unprivileged();
+    parameters();
+    freed_while_unused();
+    scopes();
+    freed_in_part();
+    return tap_done();
+}
