@@ -48,12 +48,18 @@ bool range_take_contig_locked(struct rad *r, uint64_t npages, uint64_t align, ui
 /* Give a stretch back. Pages that the table of ranges cannot hold go to the free list. r's lock
    held. */
 void range_give_locked(struct rad *r, uint64_t first, uint64_t npages);
+/* Pages of the largest aligned stretch. r's lock held. */
+uint64_t range_largest_locked(const struct rad *r, uint64_t align);
 /* Initialise the entries of a stretch that the caller has taken. No lock needed. */
 void page_entries_init(uint64_t first, uint64_t npages);
 
 /* A stretch for a reservation: contiguous, aligned, taken from the fluid count, its entries left
    alone. */
 int page_reserve(uint64_t npages, uint64_t align, unsigned rad, pfn_t *first);
+/* A piece of a larger reservation: the largest aligned stretch there is, at most `most` pages, and
+   unless it is all of these a multiple of `multiple` pages. -ENOMEM: there is none. */
+int page_reserve_piece(uint64_t most, uint64_t multiple, uint64_t align, unsigned rad, pfn_t *first,
+                       uint64_t *npages);
 /* The reservation is used: initialise its entries, state PAGE_RESERVED. */
 void page_reserve_entries(pfn_t first, uint64_t npages, unsigned rad);
 /* Give back a part of a reservation. It becomes a range and is fluid again. */

@@ -24,6 +24,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
+#include "mm/fluid.h"
 #include "mm/page_private.h"
 
 #define BOOT_RANGES 64
@@ -168,6 +169,20 @@ bool range_take_contig_locked(struct rad *r, uint64_t npages, uint64_t align, ui
     return true;
 }
 
+uint64_t range_largest_locked(const struct rad *r, uint64_t align)
+{
+    uint64_t best = 0;
+
+    for (unsigned i = 0; i < r->nranges; i++) {
+        uint64_t end = r->ranges[i].first + r->ranges[i].npages;
+        uint64_t start = align_up(r->ranges[i].first, align);
+
+        if (start < end)
+            best = MAX(best, end - start);
+    }
+    return best;
+}
+
 /* Take a stretch with its accounting. entries: initialise the chunks that it shares with others. */
 static int stretch_take(uint64_t npages, uint64_t align, unsigned flags, struct rad *r,
                         bool entries, uint64_t *first)
@@ -242,6 +257,28 @@ int page_reserve(uint64_t npages, uint64_t align, unsigned rad, pfn_t *first)
     if (!err)
         *first = pfn_of(start);
     return err;
+}
+
+int page_reserve_piece(uint64_t most, uint64_t multiple, uint64_t align, unsigned rad, pfn_t *first,
+                       uint64_t *npages)
+{
+    struct rad *r = rad_hint(rad);
+
+    for (;;) {
+        ipl_t ipl = spin_lock(&r->lock);
+        uint64_t n = range_largest_locked(r, align);
+
+        spin_unlock(&r->lock, ipl);
+        n = n >= most ? most : align_down(n, multiple);
+        if (n == 0)
+            return -ENOMEM;
+        if (page_reserve(n, align, rad, first) == 0) {
+            *npages = n;
+            return 0;
+        }
+        if (fluid_count() < fluid_minimum() + n)
+            return -ENOMEM; /* else somebody else took a part of the stretch: look again */
+    }
 }
 
 void page_reserve_entries(pfn_t first, uint64_t npages, unsigned rad)

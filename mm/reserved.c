@@ -8,6 +8,12 @@
  * hint that *they* fill. Any other entry is a promise: its pages are only taken from the fluid
  * page count, which no entry may bring below its minimum.
  *
+ * Where memory has holes, or others have broken it up, an ALLOC entry that no stretch holds is met
+ * in several: each time the largest that there is, cut down to a multiple of 1,024 pages (8 MiB,
+ * what a level-3 page maps), until the rest fits into one. So a level-3 page never maps two
+ * stretches, all PTEs keep the largest hint, and small stretches are left for small entries. The
+ * page-table pages stay one stretch: a mapper computes the level-2 PTEs from its first page.
+ *
  * What cannot be honoured is named on the console and the boot goes on: an ALLOC entry without a
  * stretch becomes a promise; an entry that not even the fluid count can give is left out, and its
  * section will have to do as if there were none.
@@ -40,7 +46,11 @@
 #include "sysman/params.h"
 
 #define PAGES_PER_MB  (1048576 / PAGE_SIZE)
-#define LEAST_MINIMUM 512 /* as mm/fluid.c: what batches on their way between lists can hold */
+#define PIECE_PAGES   1024 /* the unit of stretches: what a level-3 page maps */
+#define LEAST_MINIMUM 512  /* as mm/fluid.c: what batches on their way between lists can hold */
+/* Stretches of one reservation: half of the ranges that a domain can have. An entry that would need
+   more is reserved without allocation. */
+#define EXTENTS_MAX 128u
 /* Below this the system would not start; PHYSICAL_MEMORY counts as at least this much. */
 #define LEAST_MB 32
 
@@ -74,18 +84,89 @@ static struct rmd *find_locked(const char *name, bool sysgbl, uint32_t group)
 
 /* ---- boot ---- */
 
-/* Take both stretches of an ALLOC entry; false: at least one is not to be had, and nothing was
+/* Do something with each contiguous stretch of data pages [from, to). */
+static void for_stretches(const struct rmd *r, uint64_t from, uint64_t to,
+                          void (*fn)(pfn_t first, uint64_t npages, unsigned rad))
+{
+    while (from < to) {
+        uint64_t run;
+        pfn_t first = rmd_extent_frame(r->extents, from, &run);
+
+        run = MIN(run, to - from);
+        fn(first, run, r->rad);
+        from += run;
+    }
+}
+
+static void extents_forget(struct rmd *r)
+{
+    if (r->extents && r->extents != &r->one)
+        npp_free(r->extents, EXTENTS_MAX * sizeof(struct rmd_extent));
+    r->extents = NULL;
+    r->nextents = 0;
+    r->first = r->pt_first = PFN_NONE;
+}
+
+/* The data pages in several stretches. False: not to be had, and nothing was taken. */
+static bool take_pieces(struct rmd *r)
+{
+    struct rmd_extent *e = npp_alloc(EXTENTS_MAX * sizeof(*e));
+    uint64_t taken = 0;
+
+    if (!e)
+        return false;
+    r->extents = e;
+    while (taken < r->npages && r->nextents < EXTENTS_MAX) {
+        struct rmd_extent *next = &e[r->nextents];
+
+        if (page_reserve_piece(r->npages - taken, PIECE_PAGES, data_alignment(PIECE_PAGES), r->rad,
+                               &next->first, &next->npages) != 0)
+            break;
+        taken += next->npages;
+        r->nextents++;
+    }
+    if (taken == r->npages)
+        return true;
+    for_stretches(r, 0, taken, page_unreserve);
+    extents_forget(r);
+    return false;
+}
+
+static bool take_data(struct rmd *r)
+{
+    if (page_reserve(r->npages, data_alignment(r->npages), r->rad, &r->one.first) == 0) {
+        r->one.npages = r->npages;
+        r->extents = &r->one;
+        r->nextents = 1;
+    } else if (!take_pieces(r)) {
+        return false;
+    }
+    r->first = r->extents[0].first;
+    return true;
+}
+
+/* Take all stretches of an ALLOC entry; false: at least one is not to be had, and nothing was
    taken. */
 static bool take_stretches(struct rmd *r)
 {
-    if (page_reserve(r->npages, data_alignment(r->npages), r->rad, &r->first))
+    if (!take_data(r))
         return false;
     if (r->npt_pages &&
         page_reserve(r->npt_pages, hint_alignment(r->npt_pages), r->rad, &r->pt_first)) {
-        page_unreserve(r->first, r->npages, r->rad);
+        for_stretches(r, 0, r->npages, page_unreserve);
+        extents_forget(r);
         return false;
     }
+    if (r->nextents > 1)
+        printk("reserved memory: %s is in %u stretches, the largest of %lu pages\n", r->name,
+               r->nextents, r->extents[0].npages);
     return true;
+}
+
+static void zero_stretch(pfn_t first, uint64_t npages, unsigned rad)
+{
+    (void)rad;
+    prezero_boot(first, npages);
 }
 
 /* False: not honoured at all. */
@@ -103,15 +184,14 @@ static bool honour(struct rmd *r)
     if (r->flags & RMD_ALLOC) {
         if (take_stretches(r)) {
             if (r->flags & RMD_ZERO) {
-                prezero_boot(r->first, r->npages);
+                for_stretches(r, 0, r->npages, zero_stretch);
                 r->flags |= RMD_ZEROED;
             }
             return true;
         }
-        printk("reserved memory: no %lu contiguous pages aligned to %lu for %s: reserved without "
-               "allocation\n",
-               r->npages, data_alignment(r->npages), r->name);
-        r->first = r->pt_first = PFN_NONE;
+        printk("reserved memory: no stretches of contiguous pages aligned to %lu hold the %lu of "
+               "%s: reserved without allocation\n",
+               data_alignment(r->npages), r->npages, r->name);
         r->flags = (r->flags & ~(RMD_ALLOC | RMD_ZERO)) | RMD_NO_CONTIG;
     }
     return fluid_promise(wanted) == 0;
@@ -195,7 +275,7 @@ int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npag
         r->used = npages;
         r->pt_used = MIN(r->npt_pages, div_round_up(npages, PAGE_SIZE / 8));
         if (r->flags & RMD_ALLOC) {
-            page_reserve_entries(r->first, r->npages, r->rad);
+            for_stretches(r, 0, r->npages, page_reserve_entries);
             if (r->npt_pages)
                 page_reserve_entries(r->pt_first, r->npt_pages, r->rad);
         }
@@ -212,8 +292,7 @@ static uint64_t free_unused_locked(struct rmd *r)
     uint64_t data = r->npages - r->used, tables = r->npt_pages - r->pt_used;
 
     if (r->flags & RMD_ALLOC) {
-        if (data)
-            page_unreserve(pfn_add(r->first, r->used), data, r->rad);
+        for_stretches(r, r->used, r->npages, page_unreserve);
         if (tables)
             page_unreserve(pfn_add(r->pt_first, r->pt_used), tables, r->rad);
     } else
@@ -223,6 +302,7 @@ static uint64_t free_unused_locked(struct rmd *r)
     r->flags |= RMD_FREED;
     if (r->used == 0) {
         list_remove(&r->link);
+        extents_forget(r);
         npp_free(r, sizeof(*r));
     }
     return data + tables;

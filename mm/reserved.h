@@ -20,13 +20,35 @@
 #define RMD_NO_CONTIG   0x400u /* ALLOC was asked, no stretch: falls back, named on the console */
 #define RMD_NO_GROUP    UINT32_MAX /* group, with sysgbl false: an RMD_NOGLOBAL entry is meant */
 
+/* A stretch of contiguous frames. Each of a reservation but the last is a multiple of 1,024 pages,
+   all are aligned to 512: so no 8 MiB piece of a section lies in two. */
+struct rmd_extent {
+    pfn_t first;
+    uint64_t npages;
+};
+
+/* The frame of a page of a reservation, and in *run how many pages lie contiguously from there.
+   page is below the reservation's size as it was made at boot. */
+static inline pfn_t rmd_extent_frame(const struct rmd_extent *e, uint64_t page, uint64_t *run)
+{
+    for (; page >= e->npages; e++)
+        page -= e->npages;
+    *run = e->npages - page;
+    return pfn_add(e->first, page);
+}
+
 struct rmd {
     struct list link; /* descending size */
     char name[RMD_NAME_MAX + 1];
     uint32_t flags, group, rad;
-    uint64_t npages;        /* data pages */
-    uint64_t npt_pages;     /* page-table pages beside them */
-    pfn_t first, pt_first;  /* ALLOC: contiguous, aligned */
+    uint64_t npages;       /* data pages */
+    uint64_t npt_pages;    /* page-table pages beside them */
+    pfn_t first, pt_first; /* ALLOC: of the first stretch of data, of the one of page tables */
+    /* ALLOC: the stretches as they were taken at boot, largest first, whatever was freed since.
+       Constant, so that who uses the pages below `used` reads them without the mutex. */
+    struct rmd_extent *extents; /* &one where there is one only */
+    struct rmd_extent one;
+    uint32_t nextents;
     uint64_t used, pt_used; /* pages in use by a section */
 };
 

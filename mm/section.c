@@ -187,16 +187,27 @@ static uint64_t promise_needed(const struct section *s)
     return s->rmd ? tables : tables + s->npages;
 }
 
+static void zero_frames(const struct section *s)
+{
+    for (uint64_t page = 0, run; page < s->npages; page += run) {
+        pfn_t first = section_frame(s, page);
+
+        run = section_run(s, page);
+        for (uint64_t i = 0; i < run; i++)
+            page_zero_if_needed(pfn_add(first, i));
+    }
+}
+
 /* Frames, promise and page tables. SS$_NORMAL or an error with nothing left behind (the reservation
  * is the caller's). */
 static int furnish(struct section *s)
 {
     if (s->rmd && (s->rmd->flags & RMD_ALLOC)) {
         s->first = s->rmd->first;
+        s->extents = s->rmd->nextents > 1 ? s->rmd->extents : NULL;
         s->flags |= SEC$M_MRES_ALLOC | SEC$M_GRANHINT;
         if (!(s->rmd->flags & RMD_ZEROED))
-            for (uint64_t i = 0; i < s->npages; i++)
-                page_zero_if_needed(pfn_add(s->first, i));
+            zero_frames(s);
         s->valid_pages = s->npages;
     }
     s->tables_shared = !s->rmd || (s->rmd->flags & RMD_PAGE_TABLES);

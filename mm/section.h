@@ -58,11 +58,13 @@ struct section {      /* GSTE, nonpaged pool: faults read it */
     bool tables_shared; /* constant: mappers may share the level-3 pages */
     uint8_t rad;        /* constant: hint for its pages */
     uint64_t npages;    /* constant; of an SHPT section: level-3 pages */
-    pfn_t first;        /* constant: ALLOC, first of npages contiguous frames; else PFN_NONE */
-    struct rmd *rmd;    /* constant: reservation that it draws on, or NULL */
-    uint64_t promised;  /* constant: fluid pages promised by itself, page tables included */
-    pte_t pte_bits;     /* constant: of its valid level-3 PTEs in the global page table */
-    uint64_t life;      /* atomic, see above */
+    pfn_t first;        /* constant: ALLOC, its first frame; else PFN_NONE */
+    const struct rmd_extent *extents; /* constant: its frames' stretches (the reservation's); NULL:
+                                         one from `first` */
+    struct rmd *rmd;                  /* constant: reservation that it draws on, or NULL */
+    uint64_t promised;    /* constant: fluid pages promised by itself, page tables included */
+    pte_t pte_bits;       /* constant: of its valid level-3 PTEs in the global page table */
+    uint64_t life;        /* atomic, see above */
     uint64_t valid_pages; /* atomic: pages that have a frame */
     struct section_counts counts;
     struct spinlock lock;      /* RANK_SECTION: the list of mappings */
@@ -78,6 +80,24 @@ struct section {      /* GSTE, nonpaged pool: faults read it */
 /* Do mappers share its page tables? */
 static inline bool section_shares_tables(const struct section *s) { return s->tables_shared; }
 static inline bool section_is_alloc(const struct section *s) { return s->first.n != 0; }
+
+/* The frame of a page of a section that has all its frames from the beginning (ALLOC). */
+static inline pfn_t section_frame(const struct section *s, uint64_t page)
+{
+    uint64_t run;
+
+    return s->extents ? rmd_extent_frame(s->extents, page, &run) : pfn_add(s->first, page);
+}
+
+/* How many of its pages, from `page` on, lie in contiguous frames. */
+static inline uint64_t section_run(const struct section *s, uint64_t page)
+{
+    uint64_t run = s->npages - page;
+
+    if (s->extents)
+        rmd_extent_frame(s->extents, page, &run);
+    return run < s->npages - page ? run : s->npages - page;
+}
 
 struct section_name {
     const char *name;

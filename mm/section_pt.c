@@ -106,10 +106,11 @@ static int map_shared(struct aspace *as, const struct map_entry *e, vaddr_t va, 
     return 0;
 }
 
-/* Level-3 PTEs for n pages at va, all in one level-3 page. 0 or -ENOMEM. */
+/* Level-3 PTEs for n pages at va, all in one level-3 page, their frames contiguous. 0 or -ENOMEM.
+ */
 static int fill_private(struct aspace *as, const struct map_entry *e, vaddr_t va, uint64_t n)
 {
-    pfn_t pfn = pfn_add(e->smap->section->first, section_page_at(e, va));
+    pfn_t pfn = section_frame(e->smap->section, section_page_at(e, va));
     pte_t *l2 = pt_create(as, va, 2), *l3;
 
     if (!l2)
@@ -138,6 +139,7 @@ static int map_private_alloc(struct aspace *as, const struct map_entry *e, vaddr
     while (va < end) {
         uint64_t n = MIN((end - va) / PAGE_SIZE, PIECE_PAGES - pte_l3_index(va));
 
+        n = MIN(n, section_run(e->smap->section, section_page_at(e, va)));
         if (fill_private(as, e, va, n) != 0)
             return -ENOMEM;
         va += n * PAGE_SIZE;

@@ -89,7 +89,7 @@ static void fill_alloc(struct section *s, struct section *shpt, pfn_t l3_first)
         uint64_t n = MIN(s->npages - page, (uint64_t)PTES_PER_PAGE);
         pte_t *l3 = kseg_page(pfn_add(l3_first, piece));
 
-        gh_fill(l3, n, page, pfn_add(s->first, page), s->pte_bits);
+        gh_fill(l3, n, page, section_frame(s, page), s->pte_bits);
         memset(l3 + n, 0, (PTES_PER_PAGE - n) * sizeof(pte_t));
     }
     for (uint64_t piece = 0; piece < shpt->npages; piece += PTES_PER_PAGE)

@@ -142,7 +142,15 @@ class Reservations(Command):
             print(f"{text(rmd['name'])}: {' '.join(flags)}")
             first, pages = int(rmd["first"]["n"]), int(rmd["npages"])
             where = f"pfn {first:#x} .. {first + pages - 1:#x}" if first else "fluid"
+            if int(rmd["nextents"]) > 1:
+                where = f"in {int(rmd['nextents'])} stretches"
             print(f"  pages {pages}, {where}, in use {int(rmd['used'])}")
+            for i in range(int(rmd["nextents"]) if int(rmd["nextents"]) > 1 else 0):
+                one = rmd["extents"][i]
+                print(
+                    f"      pfn {int(one['first']['n']):#x} .. "
+                    f"{int(one['first']['n']) + int(one['npages']) - 1:#x}"
+                )
             if int(rmd["npt_pages"]):
                 first = int(rmd["pt_first"]["n"])
                 where = f"pfn {first:#x}" if first else "fluid"

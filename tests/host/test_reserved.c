@@ -236,6 +236,82 @@ static void case_no_stretch(void)
     ok(strstr(console, "CONTIG"), "and named on the console");
 }
 
+/* Pages of a reservation, in the order of its stretches, or 0: not as promised. */
+static uint64_t stretches_sum(const struct rmd *r)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < r->nextents; i++) {
+        const struct rmd_extent *e = &r->extents[i];
+
+        if (e->first.n % 512 != 0 || (i + 1 < r->nextents && e->npages % 1024 != 0) ||
+            (i > 0 && e->npages > r->extents[i - 1].npages))
+            return 0;
+        for (uint64_t n = 0; n < e->npages; n++)
+            if (!page_is_ram(pfn_add(e->first, n)))
+                return 0;
+        sum += e->npages;
+    }
+    return sum;
+}
+
+static void case_pieces(void)
+{
+    struct page_stats before, after;
+    uint64_t freed, fluid;
+    struct rmd *r;
+
+    entry("BIG", 700, ALLOC | TABLES | CONFIG_RES_ZERO);
+    entry("SMALL", 3, ALLOC | TABLES);
+    page_boot_add_range(pfn_of(15), 200 * MB + 77); /* memory with holes, aligned to nothing */
+    page_boot_add_range(pfn_of(300 * MB + 13), 300 * MB + 5);
+    page_boot_add_range(pfn_of(700 * MB + 1), 6 * MB);
+    page_boot_add_range(pfn_of(800 * MB + 511), 400 * MB + 3);
+    page_boot_done();
+    pool_boot();
+    page_stats(&before);
+    fluid = fluid_count();
+    reserved_boot(&registry);
+    ok(rmd("BIG") && (rmd("BIG")->flags & RMD_ALLOC) && rmd("BIG")->nextents == 3,
+       "what no stretch holds is met in three, largest first");
+    ok(rmd("BIG") && stretches_sum(rmd("BIG")) == 700 * MB, "which are aligned and whole");
+    is(rmd("BIG")->pt_first.n % 64, 0,
+       "the page tables are one stretch, aligned to what they fill");
+    ok(rmd("SMALL") && rmd("SMALL")->nextents == 1, "and small ones stay in one");
+    ok(strstr(console, "BIG is in 3 stretches") && !strstr(console, "SMALL"),
+       "the console says so");
+    is(mmg_use_res_mem("BIG", true, 0, 500 * MB + 1, &r), SS$_NORMAL, "used in part");
+    is(page_of(pfn_add(r->extents[1].first, 1))->state, PAGE_RESERVED, "all entries initialised");
+    is(mmg_free_res_mem("BIG", true, 0, &freed), SS$_NORMAL, "the rest is freed");
+    is(freed, 700 * MB + 88 - (500 * MB + 1) - 63, "all that is not used");
+    is(mmg_free_res_mem("BIG", true, 0, &freed), SS$_RESERVEDMEMUSED, "once");
+    mmg_return_res_mem(r);
+    ok(!rmd("BIG"), "and the used part when it comes back");
+    is(mmg_free_res_mem("SMALL", true, 0, &freed), SS$_NORMAL, "the small one too");
+    page_stats(&after);
+    is(after.reserved, 0, "nothing is reserved any more");
+    is(after.active - before.active, 0, "nor in use");
+    is(fluid_count(), fluid, "all is fluid again");
+}
+
+static void case_pieces_refused(void)
+{
+    entry("BIG", 500, ALLOC | TABLES);
+    for (unsigned i = 0; i < 60; i++) /* 600 MB in pieces of which each holds 8 MB */
+        page_boot_add_range(pfn_of(i * 16 * MB + 16), 10 * MB);
+    page_boot_done();
+    pool_boot();
+    reserved_boot(&registry);
+    ok(rmd("BIG") && (rmd("BIG")->flags & RMD_NO_CONTIG) && rmd("BIG")->nextents == 0,
+       "stretches that are too small together: reserved without allocation");
+    is(fluid_promised_unused(), 500 * MB + 63, "as a promise");
+
+    struct page_stats s;
+
+    page_stats(&s);
+    is(s.reserved, 0, "no stretch was kept");
+}
+
 static void case_use(void)
 {
     struct rmd *r, *q;
@@ -339,9 +415,9 @@ static void case_large_machine(void)
 int main(void)
 {
     static void (*const cases[])(void) = {
-        case_order,   case_sparse,          case_zero,         case_too_much,
-        case_limit,   case_no_stretch,      case_use,          case_startup_min,
-        case_minimum, case_physical_memory, case_large_machine};
+        case_order,      case_sparse,          case_zero,           case_too_much, case_limit,
+        case_no_stretch, case_pieces,          case_pieces_refused, case_use,      case_startup_min,
+        case_minimum,    case_physical_memory, case_large_machine};
 
     /* The children go on with the report's numbers. */
     int *shared = mmap(NULL, 2 * sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,

@@ -63,7 +63,30 @@ static struct rmd rmds[] = {
     {.name = "ALLOC_NOPT", .flags = RMD_ALLOC | RMD_SYSGBL, .npages = 20 * PAGES_PER_MIB},
     {.name = "FLUID_PT", .flags = RMD_PAGE_TABLES | RMD_SYSGBL, .npages = 64 * PAGES_PER_MIB},
     {.name = "FLUID_NOPT", .flags = RMD_SYSGBL, .npages = 24 * PAGES_PER_MIB},
+    {.name = "PIECES",
+     .flags = RMD_ALLOC | RMD_PAGE_TABLES | RMD_SYSGBL,
+     .npages = 28 * PAGES_PER_MIB},
+    {.name = "PIECES_NOPT", .flags = RMD_ALLOC | RMD_SYSGBL, .npages = 28 * PAGES_PER_MIB},
 };
+
+/* 16, 8 and 4 MiB, which lie apart from each other, at addresses that fall. */
+static void extents_boot(struct rmd *r)
+{
+    static const uint64_t mib[] = {16, 8, 4};
+    pfn_t gap;
+
+    r->extents = calloc(ARRAY_SIZE(mib), sizeof(*r->extents));
+    r->nextents = ARRAY_SIZE(mib);
+    for (unsigned i = 0; i < ARRAY_SIZE(mib); i++) {
+        struct rmd_extent *e = &r->extents[i];
+
+        e->npages = mib[i] * PAGES_PER_MIB;
+        if (page_alloc_contig(e->npages, 512, 0, PAGE_T_GLOBAL, 0, &e->first) != 0 ||
+            page_alloc_contig(1, 1, 0, PAGE_T_SYSTEM, 0, &gap) != 0)
+            abort();
+    }
+    r->first = r->extents[0].first;
+}
 
 static void registry_boot(void)
 {
@@ -73,8 +96,11 @@ static void registry_boot(void)
         if (r->flags & RMD_PAGE_TABLES)
             r->npt_pages = shpt_l3_pages(r->npages);
         if (r->flags & RMD_ALLOC) {
-            if (page_alloc_contig(r->npages, 512, 0, PAGE_T_GLOBAL, 0, &r->first) != 0 ||
-                (r->npt_pages &&
+            if (strncmp(r->name, "PIECES", 6) == 0)
+                extents_boot(r);
+            else if (page_alloc_contig(r->npages, 512, 0, PAGE_T_GLOBAL, 0, &r->first) != 0)
+                abort();
+            if ((r->npt_pages &&
                  page_alloc_contig(r->npt_pages, 8, 0, PAGE_T_SHPT, 0, &r->pt_first) != 0))
                 abort();
         } else if (fluid_promise(r->npages + r->npt_pages) != 0) {
@@ -477,6 +503,49 @@ static void limits(void)
     is(create("ALLOC", 65 * PAGES_PER_MIB, 0), SS$_MRES_PFNSMALL, "nor does a reservation stretch");
 }
 
+/* A reservation in several stretches: every page of a mapping is the frame that its stretch says,
+   with either kind of tables, whole or from an offset, and every hint is right. */
+static void in_pieces(void)
+{
+    struct balance before = balance();
+    struct aspace *as = aspace_create(0);
+    uint64_t shared = region_new(as, 64 * MIB, VA$M_SHARED_PTS);
+    uint64_t plain = region_new(as, 64 * MIB, 0);
+    struct section_map_request m = {
+        .region_id = plain, .offset = 5 * MIB, .flags = SEC$M_EXPREG, .write = true};
+    const uint64_t npages = 27 * PAGES_PER_MIB + 3;
+    uint64_t length, wrong = 0;
+    vaddr_t va, vp, vo;
+    struct section *s;
+
+    is(create("PIECES", npages, 0), SS$_CREATED_SHPT, "an ALLOC section of three stretches");
+    s = peek("PIECES");
+    is(section_run(s, 0), 16 * PAGES_PER_MIB, "the first has 16 MiB");
+    is(section_run(s, 17 * PAGES_PER_MIB), 7 * PAGES_PER_MIB, "from the middle of the second");
+    is(section_run(s, npages - 1), 1, "the last ends with the section");
+    is(map_whole(as, "PIECES", shared, &va), SS$_NORMAL, "mapped through shared tables");
+    expect_hints("PIECES", npages - npages % 512, 0); /* the tail has smaller ones */
+    is(map_whole(as, "PIECES", plain, &vp), SS$_NORMAL, "and through private ones");
+    section_try_share(s);
+    is(section_map(as, s, &m, &vo, &length), SS$_NORMAL, "and from an offset");
+    for (uint64_t page = 0; page < npages; page++) {
+        const struct rmd_extent *e = s->rmd->extents;
+        uint64_t n = page, *p = touch(as, va + page * PAGE_SIZE, true);
+
+        for (; n >= e->npages; e++)
+            n -= e->npages;
+        wrong += p != kseg_page(pfn_add(e->first, n)) || *p != 0;
+        wrong += p != touch(as, vp + page * PAGE_SIZE, false);
+        if (page >= 5 * PAGES_PER_MIB)
+            wrong += p != touch(as, vo + (page - 5 * PAGES_PER_MIB) * PAGE_SIZE, true);
+        *p = page + 1;
+    }
+    is(wrong, 0, "every page is the frame of its stretch, zeroed");
+    delete ("PIECES");
+    aspace_unref(as);
+    ok(!peek("PIECES") && balanced(before), "nothing is lost");
+}
+
 /* GBLSECTIONS and GBLPAGES: exactly up to the limit, and not beyond. */
 static void table_sizes(void)
 {
@@ -623,8 +692,8 @@ static void races(bool shared)
 #define PROCS   5
 #define MAPS    6
 #define SAMPLES 24
-static const char *const walk_names[] = {"ALLOC",      "ALLOC_NOPT", "FLUID_PT",
-                                         "FLUID_NOPT", "W1",         "W2"};
+static const char *const walk_names[] = {"ALLOC", "ALLOC_NOPT", "FLUID_PT", "FLUID_NOPT",
+                                         "W1",    "W2",         "PIECES",   "PIECES_NOPT"};
 
 static struct model { /* what a section must hold */
     bool exists, permanent;
@@ -891,6 +960,7 @@ int main(void)
     races(true);
     races(false);
     limits();
+    in_pieces();
     table_sizes();
     random_walk(40000);
     return tap_done();
