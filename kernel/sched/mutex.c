@@ -10,8 +10,10 @@
 
 #include "kernel/base/panic.h"
 #include "kernel/sched/ipi.h"
+#include "kernel/sched/lockstat.h"
 #include "kernel/sched/mutex_word.h"
 #include "kernel/sched/thread.h"
+#include "kernel/sched/timer.h"
 
 void mutex_init(struct mutex *m, const char *name, enum mutex_rank rank)
 {
@@ -19,8 +21,8 @@ void mutex_init(struct mutex *m, const char *name, enum mutex_rank rank)
     m->owner = NULL;
     m->name = name;
     m->rank = (uint8_t)rank;
-    m->locks = 0;
-    m->waits = 0;
+    m->waited = false;
+    m->measured = 0;
     wait_queue_init(&m->queue, name);
 }
 
@@ -70,21 +72,39 @@ static inline void note_held(struct mutex *m, struct thread *t)
 
     t->held[n] = m;
     t->held_mutexes = n + 1;
-    /* May lose one between readers: a statistic. */
-    __atomic_store_n(&m->locks, m->locks + 1, __ATOMIC_RELAXED);
 }
 
-static void __attribute__((noinline)) lock_slowly(struct mutex *m)
+/* The caller has m to itself, and locks are measured. */
+static void __attribute__((noinline)) begin_measured(struct mutex *m, bool waited, uint64_t place)
+{
+    m->waited = waited;
+    m->place = place;
+    m->measured = __atomic_load_n(&lockstat_round, __ATOMIC_RELAXED);
+    m->hold_start_ns = clock_ns();
+}
+
+/* The caller is one of m's readers, and locks are measured. */
+static void __attribute__((noinline)) note_reader(const struct mutex *m, bool waited)
+{
+    struct lockstat_hold h = {
+        .kind = LOCKSTAT_MUTEX, .name = m->name, .rank = m->rank, .waited = waited, .shared = true};
+
+    lockstat_note(__atomic_load_n(&lockstat_round, __ATOMIC_RELAXED), &h);
+}
+
+static void __attribute__((noinline)) lock_slowly(struct mutex *m, uint64_t place)
 {
     struct thread *t = thread_self();
+    bool waited;
 
     check_slowly(m, t, true);
-    if (!mutex_word_try_lock(&m->state)) {
-        __atomic_fetch_add(&m->waits, 1, __ATOMIC_RELAXED);
+    waited = !mutex_word_try_lock(&m->state);
+    if (waited)
         mutex_word_lock_slow(&m->state, &m->queue);
-    }
     __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
     note_held(m, t);
+    if (lockstat_on())
+        begin_measured(m, waited, place);
 }
 
 void mutex_lock(struct mutex *m)
@@ -93,11 +113,13 @@ void mutex_lock(struct mutex *m)
     uint64_t open = 0;
 
     if (unlikely(!may_take(m, t) || !mutex_word_cas(&m->state, &open, MUTEX_WRITER))) {
-        lock_slowly(m);
+        lock_slowly(m, (uint64_t)__builtin_return_address(0));
         return;
     }
     __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
     note_held(m, t);
+    if (lockstat_on())
+        begin_measured(m, false, (uint64_t)__builtin_return_address(0));
 }
 
 bool mutex_try_lock(struct mutex *m)
@@ -110,19 +132,23 @@ bool mutex_try_lock(struct mutex *m)
         return false;
     __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
     note_held(m, t);
+    if (lockstat_on())
+        begin_measured(m, false, (uint64_t)__builtin_return_address(0));
     return true;
 }
 
 static void __attribute__((noinline)) lock_shared_slowly(struct mutex *m)
 {
     struct thread *t = thread_self();
+    bool waited;
 
     check_slowly(m, t, true);
-    if (!mutex_word_try_lock_shared(&m->state)) {
-        __atomic_fetch_add(&m->waits, 1, __ATOMIC_RELAXED);
+    waited = !mutex_word_try_lock_shared(&m->state);
+    if (waited)
         mutex_word_lock_shared_slow(&m->state, &m->queue);
-    }
     note_held(m, t);
+    if (lockstat_on())
+        note_reader(m, waited);
 }
 
 void mutex_lock_shared(struct mutex *m)
@@ -136,6 +162,8 @@ void mutex_lock_shared(struct mutex *m)
         return;
     }
     note_held(m, t);
+    if (lockstat_on())
+        note_reader(m, false);
 }
 
 /* Take m out of the list of what the current thread holds. */
@@ -160,14 +188,27 @@ static inline bool is_last_held(const struct mutex *m, const struct thread *t)
     return n != 0 && t->held[n - 1] == m;
 }
 
+/* Once the word is open, m may go with its object: what is noted is copied before. */
 static void __attribute__((noinline)) unlock_slowly(struct mutex *m)
 {
+    struct lockstat_hold hold = {.kind = LOCKSTAT_MUTEX,
+                                 .name = m->name,
+                                 .rank = m->rank,
+                                 .waited = m->waited,
+                                 .place = m->place};
+    uint32_t round = m->measured;
+
     if (!mutex_held(m))
         panic("mutex %s released by thread %s, which does not hold it", m->name,
               thread_self()->name);
+    if (round)
+        hold.held_ns = clock_ns() - m->hold_start_ns;
+    m->measured = 0;
     forget_slowly(m);
     __atomic_store_n(&m->owner, NULL, __ATOMIC_RELAXED);
     mutex_word_unlock(&m->state, &m->queue);
+    if (round)
+        lockstat_note(round, &hold);
 }
 
 void mutex_unlock(struct mutex *m)
@@ -175,7 +216,8 @@ void mutex_unlock(struct mutex *m)
     struct thread *t = thread_self();
     uint64_t only_writer = MUTEX_WRITER;
 
-    if (unlikely(!is_last_held(m, t) || __atomic_load_n(&m->owner, __ATOMIC_RELAXED) != t)) {
+    if (unlikely(!is_last_held(m, t) || __atomic_load_n(&m->owner, __ATOMIC_RELAXED) != t ||
+                 lockstat_on())) {
         unlock_slowly(m);
         return;
     }

@@ -14,7 +14,10 @@ struct mutex {
     struct wait_queue queue;
     const char *name;
     uint8_t rank;
-    uint64_t locks, waits; /* statistics, relaxed atomics */
+    /* For statistics (kernel/sched/lockstat.h); written by the writer. */
+    bool waited;
+    uint32_t measured; /* round of measuring that this acquisition belongs to; 0: none */
+    uint64_t hold_start_ns, place;
 };
 
 #define MUTEX_INIT(name_, rank_, m_) \

@@ -9,6 +9,7 @@
 #include "kernel/base/format.h"
 #include "kernel/base/string.h"
 #include "kernel/sched/ipi.h"
+#include "kernel/sched/lockstat.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
@@ -166,17 +167,79 @@ static void mutex_work(struct crew *c, unsigned self)
     }
 }
 
+/* What was counted for the locks of that name; all zero if nothing was. */
+static struct lockstat counted(enum lockstat_kind kind, const char *name)
+{
+    struct lockstat s;
+
+    for (uint64_t i = 0; lockstat_get(kind, i, &s); i++)
+        if (strcmp(s.name, name) == 0)
+            return s;
+    return (struct lockstat){.name = name};
+}
+
 static void test_mutex(struct crew *c)
 {
+    struct lockstat s;
     uint64_t sum = 0;
 
+    lockstat_start();
     crew_start(c, CREW_MAX, PRIO_NORMAL, ~0ul, mutex_work);
     crew_join(c);
+    lockstat_stop();
     for (unsigned i = 0; i < CREW_MAX; i++)
         sum += c->counts[i];
     if (c->counter != sum)
         fail(c, "%lu of %lu additions under the mutex were kept", c->counter, sum);
-    c->result->value = c->mutex.waits;
+    s = counted(LOCKSTAT_MUTEX, "selftest");
+    if (s.acquisitions != sum || s.shared != CREW_MAX * ADDS - sum)
+        fail(c, "%lu writers and %lu readers counted, not %lu and %lu", s.acquisitions, s.shared,
+             sum, CREW_MAX * ADDS - sum);
+    c->result->value = s.waits;
+}
+
+#define HOLDS      200u
+#define SHORT_HOLD (MS / 100)
+#define LONG_HOLD  MS
+
+static struct spinlock measured_lock = SPINLOCK_INIT("selftest measured", RANK_SECTION, IPL_ASTDEL);
+
+static void hold_work(struct crew *c, unsigned self)
+{
+    (void)self;
+    for (unsigned i = 0; i < HOLDS; i++) {
+        ipl_t ipl = spin_lock(&measured_lock);
+
+        /* One is long, and begins when the other worker is running. */
+        spin_for(++c->counter == HOLDS ? LONG_HOLD : SHORT_HOLD);
+        spin_unlock(&measured_lock, ipl);
+    }
+}
+
+static void test_lock_statistics(struct crew *c)
+{
+    struct lockstat s;
+    ipl_t ipl;
+
+    lockstat_start();
+    ipl = spin_lock(&measured_lock); /* ends after the measuring: not counted */
+    lockstat_start();
+    spin_unlock(&measured_lock, ipl);
+    crew_start(c, 2, PRIO_NORMAL, ~0ul, hold_work);
+    crew_join(c);
+    ipl = spin_lock(&measured_lock);
+    lockstat_stop();
+    spin_unlock(&measured_lock, ipl);
+    s = counted(LOCKSTAT_SPIN, "selftest measured");
+    if (s.acquisitions != 2 * HOLDS)
+        fail(c, "%lu acquisitions counted, not %u", s.acquisitions, 2 * HOLDS);
+    if (s.longest_ns < LONG_HOLD || s.held_ns < s.longest_ns + (2 * HOLDS - 1) * SHORT_HOLD)
+        fail(c, "longest %lu ns, all %lu ns", s.longest_ns, s.held_ns);
+    if (s.rank != RANK_SECTION || s.ipl != IPL_ASTDEL || s.longest_place < (uint64_t)hold_work)
+        fail(c, "rank %u, IPL %u, place %pS", s.rank, s.ipl, (void *)s.longest_place);
+    if (online() == 1 && s.waits != 0)
+        fail(c, "%lu spins on one CPU", s.waits);
+    c->result->value = s.waits;
 }
 
 static void test_sleep(struct crew *c)
@@ -408,6 +471,7 @@ static const struct {
 } tests[] = {
     {"two threads wake each other in turns (ns a turn)", test_ping},
     {"writers and readers of a mutex (waits)", test_mutex},
+    {"every hold of a spinlock is counted and timed (spins)", test_lock_statistics},
     {"no sleep ends early (worst lateness in ns)", test_sleep},
     {"two spinners share a CPU (percent of the lesser)", test_preempt},
     {"threads come and go and leave nothing (threads)", test_churn},

@@ -28,13 +28,14 @@
  */
 #include "kernel/sched/spinlock.h"
 
+#include "arch/alpha/hw/clock.h"
 #include "kernel/base/panic.h"
 #include "kernel/sched/ipi.h"
+#include "kernel/sched/lockstat.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 
 #define SPINS_PER_CLOCK 4096u /* rounds of the wait loop between two looks at the clock */
-#define SAMPLE_MASK     63u   /* hold time is measured for one acquisition in 64 */
 
 void spin_init(struct spinlock *l, const char *name, enum spin_rank rank, ipl_t ipl)
 {
@@ -98,7 +99,6 @@ static void __attribute__((noinline)) spin_wait(struct spinlock *l)
         else if (clock_ns() - start > SPIN_LIMIT_NS)
             spun_too_long(l);
     }
-    l->spins++;
 }
 
 /* The fast paths below are leaf functions: what is rare ends in one of these, by a jump. */
@@ -111,10 +111,12 @@ static void note_taken(struct spinlock *l, struct thread *t, uint64_t pc)
     l->taken_at = pc;
 }
 
-/* The lock is taken, and this acquisition is a sample. */
-static ipl_t __attribute__((noinline)) begin_sample(struct spinlock *l, ipl_t old)
+/* The lock is taken, and locks are measured. */
+static ipl_t __attribute__((noinline)) begin_measured(struct spinlock *l, ipl_t old, bool waited)
 {
-    l->hold_start = clock_ns();
+    l->waited = waited;
+    l->measured = __atomic_load_n(&lockstat_round, __ATOMIC_RELAXED);
+    l->hold_start = clock_cycles();
     return old;
 }
 
@@ -123,8 +125,7 @@ static ipl_t __attribute__((noinline)) lock_wait(struct spinlock *l, ipl_t old, 
 {
     spin_wait(l);
     note_taken(l, thread_self(), pc);
-    l->acquisitions++;
-    return old;
+    return lockstat_on() ? begin_measured(l, old, true) : old;
 }
 
 /* A check needs a closer look, and may fail. */
@@ -139,8 +140,7 @@ static ipl_t __attribute__((noinline)) lock_checked(struct spinlock *l, ipl_t ol
     if (!try_take(l))
         return lock_wait(l, old, pc);
     note_taken(l, thread_self(), pc);
-    l->acquisitions++;
-    return old;
+    return lockstat_on() ? begin_measured(l, old, false) : old;
 }
 
 static inline ipl_t take(struct spinlock *l, struct thread *t, ipl_t old, uint64_t pc)
@@ -148,8 +148,8 @@ static inline ipl_t take(struct spinlock *l, struct thread *t, ipl_t old, uint64
     if (unlikely(!try_take(l)))
         return lock_wait(l, old, pc);
     note_taken(l, t, pc);
-    if (unlikely((++l->acquisitions & SAMPLE_MASK) == 0))
-        return begin_sample(l, old);
+    if (unlikely(lockstat_on()))
+        return begin_measured(l, old, false);
     return old;
 }
 
@@ -184,11 +184,20 @@ void spin_lock_at_ipl(struct spinlock *l)
     take(l, t, now, (uint64_t)__builtin_return_address(0));
 }
 
-/* l is not the innermost (locks may be released in any order), or not held at all, or a sample. */
+/* l is not the innermost (locks may be released in any order), or not held at all, or measured.
+ * What is noted is noted once the lock is free: somebody else's wait is not for the bookkeeping. */
 static void __attribute__((noinline)) release_checked(struct spinlock *l)
 {
+    uint32_t held = clock_cycles() - l->hold_start, round = l->measured;
     struct thread *t = thread_self();
     struct spinlock **p = &t->spin_top;
+    struct lockstat_hold hold = {.kind = LOCKSTAT_SPIN,
+                                 .name = l->name,
+                                 .rank = l->rank,
+                                 .ipl = l->ipl,
+                                 .waited = l->waited,
+                                 .place = l->taken_at,
+                                 .held_ns = (uint64_t)held * CLOCK_CYCLE_NS};
 
     if (__atomic_load_n(&l->holder, __ATOMIC_RELAXED) != t) {
         if (panic_in_progress())
@@ -198,15 +207,11 @@ static void __attribute__((noinline)) release_checked(struct spinlock *l)
     while (*p != l)
         p = &(*p)->below;
     *p = l->below;
-    if (l->hold_start != 0) {
-        uint64_t held = clock_ns() - l->hold_start;
-
-        l->hold_start = 0;
-        if (held > l->longest_hold_ns)
-            l->longest_hold_ns = held;
-    }
+    l->measured = 0;
     __atomic_store_n(&l->holder, NULL, __ATOMIC_RELAXED);
     __atomic_store_n(&l->taken, 0, __ATOMIC_RELEASE);
+    if (round != 0)
+        lockstat_note(round, &hold);
 }
 
 static void __attribute__((noinline)) unlock_checked(struct spinlock *l, ipl_t ipl)
@@ -217,7 +222,7 @@ static void __attribute__((noinline)) unlock_checked(struct spinlock *l, ipl_t i
 
 static inline bool plain(const struct spinlock *l, const struct thread *t)
 {
-    return t->spin_top == l && l->hold_start == 0;
+    return t->spin_top == l && !lockstat_on();
 }
 
 static inline void release(struct spinlock *l, struct thread *t)

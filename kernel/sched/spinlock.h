@@ -3,8 +3,7 @@
  * stands at, all in its initialiser. The default build checks on acquire that the rank rises and
  * the IPL is not above the lock's, on release that the caller holds it; a spin over SPIN_LIMIT_NS
  * of virtual time panics and names the lock, its holder and where it was taken. Waiters stand below
- * IPL_IPI, so they answer inter-processor interrupts. The statistics are kept by the holder; the
- * hold time is sampled, one acquisition in 64.
+ * IPL_IPI, so they answer inter-processor interrupts. Statistics: kernel/sched/lockstat.h.
  */
 #ifndef KERNEL_SCHED_SPINLOCK_H
 #define KERNEL_SCHED_SPINLOCK_H
@@ -32,9 +31,10 @@ struct spinlock {
     uint8_t rank;           /* constant */
     uint8_t ipl;            /* constant */
     uint16_t flags;         /* SPIN_*; constant */
-    uint32_t acquisitions;  /* written by the holder, like all below */
-    uint64_t spins;         /* acquisitions that had to wait */
-    uint64_t longest_hold_ns, hold_start;
+    /* For statistics; written by the holder. */
+    uint32_t measured;   /* round of measuring that this acquisition belongs to; 0: none */
+    uint32_t hold_start; /* cycles */
+    bool waited;
 };
 
 #define SPINLOCK_INIT(name_, rank_, ipl_) {.rank = (rank_), .ipl = (ipl_), .name = (name_)}

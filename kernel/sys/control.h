@@ -14,4 +14,7 @@
  * the table asks for. IPL 0, no locks; user memory is reached through usercopy.h only. */
 typedef int (*control_fn)(const uint64_t a[CONTROL_ARGS]);
 
+/* a[0] 1: measure locks anew; 0: stop. SS$_BADPARAM for another value. */
+int control_lock_stats(const uint64_t a[CONTROL_ARGS]);
+
 #endif

@@ -29,6 +29,7 @@ union answer {
     struct mega_tb tb;
     struct mega_param param;
     struct mega_pci pci;
+    struct mega_lock lock;
     struct mega_selftest selftest;
 };
 
@@ -191,6 +192,8 @@ static const struct {
     [MEGA_INFO_TB] = {info_tb, sizeof(struct mega_tb)},
     [MEGA_INFO_PARAM] = {info_param, sizeof(struct mega_param)},
     [MEGA_INFO_PCI] = {info_pci, sizeof(struct mega_pci)},
+    [MEGA_INFO_SPINLOCK] = {info_spinlock, sizeof(struct mega_lock)},
+    [MEGA_INFO_MUTEX] = {info_mutex, sizeof(struct mega_lock)},
     [MEGA_INFO_CRASH] = {info_crash, 0},
     [MEGA_INFO_SELFTEST] = {info_selftest, sizeof(struct mega_selftest)},
 };

@@ -12,6 +12,8 @@ int info_section(int64_t index, void *out);
 int info_region(int64_t index, void *out);
 int info_process(int64_t index, void *out);
 int info_cpu(int64_t index, void *out);
+int info_spinlock(int64_t index, void *out);
+int info_mutex(int64_t index, void *out);
 /* Page-table pages that processes own. */
 uint64_t info_process_pt_pages(void);
 /* Deliberate ends of the system, for tests; returns only to who may not. */

@@ -30,14 +30,16 @@ static const struct {
     {"CPU", show_cpu, Q_FULL, false, "processors and translation buffers"},
     {"PARAMETER", show_parameter, 0, true, "system parameters"},
     {"PCI", show_pci, 0, false, "PCI devices"},
+    {"SPINLOCK", show_spinlock, Q_START | Q_STOP, false, "spinlocks by name"},
+    {"MUTEX", show_mutex, Q_START | Q_STOP, false, "mutexes by name"},
 };
 
 static const struct {
     const char *name;
     unsigned bit;
 } qualifiers[] = {
-    {"FULL", Q_FULL},         {"ALL", Q_ALL},   {"PHYSICAL", Q_PHYSICAL},
-    {"RESERVED", Q_RESERVED}, {"POOL", Q_POOL},
+    {"FULL", Q_FULL}, {"ALL", Q_ALL},     {"PHYSICAL", Q_PHYSICAL}, {"RESERVED", Q_RESERVED},
+    {"POOL", Q_POOL}, {"START", Q_START}, {"STOP", Q_STOP},
 };
 
 bool ask(unsigned item, int64_t index, void *buffer, uint64_t length)

@@ -13,6 +13,8 @@ enum {
     Q_PHYSICAL = 1 << 2,
     Q_RESERVED = 1 << 3,
     Q_POOL = 1 << 4,
+    Q_START = 1 << 8,
+    Q_STOP = 1 << 9,
 };
 
 /* name: the word behind the display's name, or NULL. Value: exit status. */
@@ -23,6 +25,8 @@ int show_cpu(unsigned qualifiers, const char *name);
 int show_parameter(unsigned qualifiers, const char *name);
 int show_region(unsigned qualifiers, const char *name);
 int show_pci(unsigned qualifiers, const char *name);
+int show_spinlock(unsigned qualifiers, const char *name);
+int show_mutex(unsigned qualifiers, const char *name);
 
 /* The index-th structure of an item; false behind the last. Another failure is said and ends the
  * program. */

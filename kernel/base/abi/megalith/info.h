@@ -12,16 +12,18 @@
 #define MEGA_SYS_INFO 0x1800
 
 enum mega_item {
-    MEGA_INFO_MEMORY = 1,   /* struct mega_memory */
-    MEGA_INFO_POOL = 2,     /* index 0 nonpaged, 1 paged: struct mega_pool */
-    MEGA_INFO_RESERVED = 3, /* index-th reservation: struct mega_reserved */
-    MEGA_INFO_SECTION = 4,  /* index-th section: struct mega_section */
-    MEGA_INFO_PROCESS = 5,  /* index-th process; index -1 the caller: struct mega_process */
-    MEGA_INFO_CPU = 6,      /* index-th CPU: struct mega_cpu */
-    MEGA_INFO_REGION = 7,   /* index-th region of the caller: struct mega_region */
-    MEGA_INFO_TB = 8,       /* struct mega_tb */
-    MEGA_INFO_PARAM = 9,    /* index-th system parameter: struct mega_param */
-    MEGA_INFO_PCI = 10,     /* index-th PCI function: struct mega_pci */
+    MEGA_INFO_MEMORY = 1,    /* struct mega_memory */
+    MEGA_INFO_POOL = 2,      /* index 0 nonpaged, 1 paged: struct mega_pool */
+    MEGA_INFO_RESERVED = 3,  /* index-th reservation: struct mega_reserved */
+    MEGA_INFO_SECTION = 4,   /* index-th section: struct mega_section */
+    MEGA_INFO_PROCESS = 5,   /* index-th process; index -1 the caller: struct mega_process */
+    MEGA_INFO_CPU = 6,       /* index-th CPU: struct mega_cpu */
+    MEGA_INFO_REGION = 7,    /* index-th region of the caller: struct mega_region */
+    MEGA_INFO_TB = 8,        /* struct mega_tb */
+    MEGA_INFO_PARAM = 9,     /* index-th system parameter: struct mega_param */
+    MEGA_INFO_PCI = 10,      /* index-th PCI function: struct mega_pci */
+    MEGA_INFO_SPINLOCK = 11, /* index-th name of spinlocks: struct mega_lock */
+    MEGA_INFO_MUTEX = 12,    /* index-th name of mutexes: struct mega_lock */
     /* Deliberate panic (index 0), kernel stack overflow (1), spin too long (2), stuck with
        interrupts off (3), kernel unaligned access (4), kernel null reference (5), spinlocks in
        falling rank (6), a spinlock above its IPL (7), the release of one that nobody holds (8), a
@@ -41,6 +43,7 @@ enum mega_item {
 enum mega_control {
     MEGA_CTL_SET_PARAM = 1,     /* name, value: a dynamic system parameter */
     MEGA_CTL_FREE_RESERVED = 2, /* name, scope, address for the pages given back (0: not wanted) */
+    MEGA_CTL_LOCK_STATS = 16,   /* 1: forget what was counted and measure every lock; 0: stop */
 };
 
 /* Scope of a reservation: a group number, or */
@@ -101,6 +104,16 @@ struct mega_param {
 struct mega_pci {
     uint32_t bus, slot, func, vendor, device, class_code, irq, pad;
     uint64_t bar[6];
+};
+/* All locks of one name and rank, since measuring began (MEGA_CTL_LOCK_STATS). */
+struct mega_lock {
+    char name[32];
+    uint32_t rank, ipl;            /* ipl: spinlocks only */
+    uint32_t measuring, pad;       /* 0: the counts stand still */
+    uint64_t acquisitions, shared; /* exclusively; by readers (mutexes) */
+    uint64_t waits;                /* those that found it taken: spins or sleeps */
+    uint64_t held_ns, longest_ns;  /* of exclusive acquisitions, in virtual time */
+    char longest_place[64];        /* where the one that held it longest took it */
 };
 struct mega_selftest {
     char name[64];

@@ -1,0 +1,49 @@
+"""show spinlock and show mutex: what they count, and who may switch it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from conftest import Done
+
+NOTHING = "Nothing was measured yet: SHOW {} /START begins.\n"
+
+
+def lines_of(text: str) -> dict[str, list[str]]:
+    """The words behind each name of a display."""
+    found = re.findall(r"^(\S.{18}\S| *\S.{0,18}\S +)\s+(\d+ .*)$", text, re.MULTILINE)
+    return {name.strip(): rest.split() for name, rest in found}
+
+
+@pytest.mark.parametrize("smp", [1, 4])
+def test_locks_are_counted_between_start_and_stop(run: Callable[..., Done], smp: int) -> None:
+    script = (
+        "show spinlock; show mutex; show spinlock /start; ls /bin; show spinlock /stop;"
+        "echo ----; show spinlock; echo ----; ls /bin; show mutex; echo ----; show mutex"
+    )
+    text = run("/bin/sh", "-c", script, smp=smp).expect(0).text
+    assert text.startswith(NOTHING.format("SPINLOCK") + NOTHING.format("MUTEX"))
+    _, spinlocks, mutexes, again = text.split("----\n")
+    spin = lines_of(spinlocks)
+    rank, ipl, acquisitions, spins, average, longest, place = spin["process table"]
+    assert (rank, ipl) == ("10", "2")
+    assert int(acquisitions) >= 6  # two forks, two ends, two waits
+    assert int(spins) == 0 or smp > 1
+    assert 0 < float(average) <= int(longest)
+    assert re.fullmatch(r"[a-z_]\w*(\.\w+)*\+0x[0-9a-f]+", place)
+    assert spin["run queue"][0] == "56"
+    ranks = [int(words[0]) for words in spin.values()]
+    assert ranks == sorted(ranks)
+    mutex = lines_of(mutexes[mutexes.index("Mutex ") :])
+    assert int(mutex["tree"][1]) > 0 and mutex["tree"][0] == "16"  # ls reads names
+    assert lines_of(again) == mutex  # nothing is counted any more
+
+
+def test_a_new_start_forgets(run: Callable[..., Done]) -> None:
+    script = "show mutex /start; ls /bin; ls /bin; show mutex /start; show mutex /stop; show mutex"
+    text = run("/bin/sh", "-c", script, smp=1).expect(0).text
+    mutex = lines_of(text[text.index("Mutex ") :])
+    # The end of one `show` and the start of the next: far from the hundred names of `ls`.
+    assert int(mutex["tree"][1]) < 12
