@@ -156,6 +156,7 @@ static int info_param(int64_t index, void *out)
     m->dflt = p->dflt;
     m->min = p->min;
     m->max = p->max;
+    m->dynamic = p->dynamic;
     return SS$_NORMAL;
 }
 

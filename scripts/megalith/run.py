@@ -26,6 +26,7 @@ STATUS_CANNOT_START = 126
 
 CONFIG = "boot/config"
 COMMAND_LINE = "boot/cmdline"
+STARTUP = "etc/startup"  # the start-up script, which the shell runs before the command
 
 
 def _memory(text: str) -> int:
@@ -117,7 +118,8 @@ def parser() -> argparse.ArgumentParser:
         "FILE[:/path]",
         "additions",
         type=_addition,
-        help="a file for the initrd (default path: /name)",
+        help="a file for the initrd (default path: /name); one at /etc/startup is a shell script "
+        "that runs before COMMAND",
     )
     several("--disk", "IMG", "disks", type=_file, help="a raw image, for a virtio disk")
     option(
@@ -161,6 +163,8 @@ def initrd(options: argparse.Namespace, command: list[str]) -> bytes:
     if blob is not None:
         archive.add(CONFIG, blob, 0o644)
     if command:
+        if any(name.strip("/") == STARTUP for _, name in options.additions):
+            command = ["/bin/sh", "--startup", *command]
         words = b"".join(os.fsencode(word) + b"\0" for word in command)
         archive.add(COMMAND_LINE, words, 0o644)
     archive.files |= Archive.from_bytes(INITRD.read_bytes()).files

@@ -1,4 +1,12 @@
-/* sh [-c COMMAND [NAME [PARAMETER...]]] [FILE [PARAMETER...]] */
+/*
+ * sh [-c COMMAND [NAME [PARAMETER...]]] [FILE [PARAMETER...]]
+ * sh --startup COMMAND [PARAMETER...]
+ *
+ * The start-up script /etc/startup, if there is one, runs before anything else in the system: by
+ * the first process when it is a shell on the terminal, or by --startup, which then becomes
+ * COMMAND (scripts/run starts its command so when the initrd has the script). It is a process of
+ * its own without input; what it prints goes to standard error.
+ */
 #include "sh.h"
 
 #include <errno.h>
@@ -6,7 +14,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#define STARTUP "/etc/startup"
 
 static void on_interrupt(int sig)
 {
@@ -19,6 +30,29 @@ static void rest(char **argv)
     parameters = argv;
     while (parameters[parameter_count])
         parameter_count++;
+}
+
+static void run_startup(void)
+{
+    char *argv[] = {"sh", STARTUP, NULL};
+    int status;
+    pid_t pid;
+
+    if (access(STARTUP, F_OK) != 0)
+        return;
+    pid = fork();
+    if (pid == 0) {
+        int null = open("/dev/null", O_RDONLY);
+
+        if (null >= 0)
+            dup2(null, 0);
+        dup2(2, 1);
+        execve("/bin/sh", argv, var_environment());
+        _exit(126);
+    }
+    status = pid < 0 ? 126 : wait_for(pid);
+    if (status != 0)
+        fprintf(stderr, "sh: " STARTUP " ended with status %d\n", status);
 }
 
 int main(int argc, char **argv, char **environment)
@@ -35,6 +69,10 @@ int main(int argc, char **argv, char **environment)
         status = run_text(argv[2]);
         fflush(NULL);
         return status;
+    }
+    if (argc > 2 && !strcmp(argv[1], "--startup")) {
+        run_startup();
+        exec_program(argv + 2);
     }
     if (argc > 1) {
         fd = open(argv[1], O_RDONLY | O_CLOEXEC);
@@ -53,6 +91,8 @@ int main(int argc, char **argv, char **environment)
         sigaction(SIGINT, &act, NULL);
         signal(SIGQUIT, SIG_IGN);
         signal(SIGTERM, SIG_IGN);
+        if (getpid() == 1)
+            run_startup();
     }
     status = run_stream(fd, interactive);
     fflush(NULL);

@@ -40,7 +40,7 @@ pid_t shell_fork(void)
     return pid;
 }
 
-static void child_exit(int status)
+static _Noreturn void child_exit(int status)
 {
     fflush(NULL);
     _exit(status);
@@ -94,7 +94,7 @@ static void restore(const int *saved)
 
 static const int saved_none[10] = {-2, -2, -2, -2, -2, -2, -2, -2, -2, -2};
 
-static void exec_program(char **argv)
+void exec_program(char **argv)
 {
     char **env = var_environment();
     const char *path = var_get("PATH");

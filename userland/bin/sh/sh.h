@@ -97,8 +97,9 @@ bool is_name(const char *s, size_t n);
 int run(const struct node *n);
 int run_text(const char *text); /* parse and run; the last status */
 int run_stream(int fd, bool interactive);
-char *capture_output(const char *text); /* what a command prints; arena */
-pid_t shell_fork(void);                 /* the child forgets what belongs to an interactive shell */
+_Noreturn void exec_program(char **argv); /* becomes the program; says why not, 127 or 126 */
+char *capture_output(const char *text);   /* what a command prints; arena */
+pid_t shell_fork(void); /* the child forgets what belongs to an interactive shell */
 extern int last_status;
 extern pid_t last_background;
 extern char **parameters; /* $1 ... */

@@ -100,6 +100,7 @@ struct mega_param {
     char name[32];
     int64_t value, dflt, min, max;
     char unit[16];
+    uint64_t dynamic; /* 1: MEGA_CTL_SET_PARAM changes it */
 };
 struct mega_pci {
     uint32_t bus, slot, func, vendor, device, class_code, irq, pad;

@@ -1,0 +1,309 @@
+/*
+ * sysman [COMMAND WORDS...]: one command, or the SYSMAN> prompt, which reads lines of standard
+ * input. Exit status: 0, or 1 when the command, or the last one of the prompt, failed.
+ */
+#include "sysman.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+static enum status help(const struct command *c);
+static enum status leave(const struct command *c);
+static enum status on_the_host(const struct command *c);
+
+/* A word that begins a command, and the word behind it where there are several. */
+static const struct verb {
+    const char *first, *second, *usage;
+    unsigned least, most; /* words behind them */
+    const char *qualifiers;
+    enum status (*fn)(const struct command *c);
+    const char *help;
+} verbs[] = {
+    {"RESERVED_MEMORY", "SHOW", "[name]", 0, 1, "", reserved_show,
+     "Show the reservations of the running system. Sizes are in pages; a reservation with page\n"
+     "    tables has a second line for them."},
+    {"RESERVED_MEMORY", "FREE", "name [/GROUP=n | /SYSGBL | /NOGLOBAL_SECTION]", 1, 1,
+     "GROUP= SYSGBL NOGLOBAL_SECTION", reserved_free,
+     "Give back what of a reservation is not in use: pages that were allocated go to the free\n"
+     "    list, others only to the fluid page count. Sections of that name made later are FLUID.\n"
+     "    The next boot reserves again, unless scripts/sysman removes the entry.\n"
+     "      /GROUP=n           the entry of group n (octal)\n"
+     "      /SYSGBL            the system's (default)\n"
+     "      /NOGLOBAL_SECTION  the one for no section: of a driver"},
+    {"RESERVED_MEMORY", "ADD", "...", 0, MAX_WORDS, NULL, on_the_host,
+     "Changes the registry: scripts/sysman on the host does that."},
+    {"RESERVED_MEMORY", "MODIFY", "...", 0, MAX_WORDS, NULL, on_the_host, "As ADD."},
+    {"RESERVED_MEMORY", "REMOVE", "...", 0, MAX_WORDS, NULL, on_the_host, "As ADD."},
+    {"RESERVED_MEMORY", "EXTEND", "...", 0, MAX_WORDS, NULL, on_the_host, "As ADD."},
+    {"RESERVED_MEMORY", "LIST", "...", 0, MAX_WORDS, NULL, on_the_host, "As ADD."},
+    {"PARAMETERS", "SHOW", "[name]", 0, 1, "DYNAMIC", parameters_show,
+     "Show system parameters with the values in force. A name may end in *.\n"
+     "      /DYNAMIC           only those that can be changed while the system runs"},
+    {"PARAMETERS", "SET", "name value", 2, 2, "", parameters_set,
+     "Set a dynamic parameter; it counts at once and until the next boot. The value may have\n"
+     "    %X, %O or 0x before it and K, M, G or T behind it."},
+    {"HELP", NULL, "[command]", 0, 2, "", help, "Describe the commands."},
+    {"EXIT", NULL, "", 0, 0, "", leave, "Leave. So does the end of input."},
+};
+#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+enum status fail(const char *ident, const char *format, ...)
+{
+    va_list ap;
+
+    fflush(stdout);
+    fprintf(stderr, "%%SYSMAN-E-%s, ", ident);
+    va_start(ap, format);
+    vfprintf(stderr, format, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    return FAILED;
+}
+
+static bool begins(const char *full, const char *word)
+{
+    return *word && strncasecmp(full, word, strlen(word)) == 0;
+}
+
+/* ---- a line taken apart ---- */
+
+/* One token from p on, moved together in place: quotes go, what they hold stays. Returns its end,
+ * where the character that ended it still stands, or NULL: a quote is not closed. */
+static char *token(char *p, char **end)
+{
+    char *to = p;
+    bool quoted = false;
+
+    for (; *p && (quoted || !strchr(" \t/!", *p)); p++)
+        if (*p == '"')
+            quoted = !quoted;
+        else
+            *to++ = *p;
+    *end = to;
+    return quoted ? NULL : p;
+}
+
+bool split(char *line, struct command *c)
+{
+    char *p = line;
+    bool slash = false; /* one stood where the last token ended */
+
+    *c = (struct command){.words = 0};
+    for (;;) {
+        char *text, *end, stop;
+
+        if (!slash) {
+            p += strspn(p, " \t");
+            slash = *p == '/';
+            if (!*p || *p == '!')
+                return true;
+            p += slash;
+        }
+        text = p;
+        p = token(p, &end);
+        if (!p)
+            return fail("UNCLOSED", "a quote is not closed"), false;
+        if (slash ? c->qualifiers == MAX_QUALIFIERS : c->words == MAX_WORDS)
+            return fail("MAXPARM", "too many words"), false;
+        stop = *p;
+        *end = 0; /* perhaps where the stop stood */
+        if (slash) {
+            size_t n = strcspn(text, "=:");
+
+            c->value[c->qualifiers] = text[n] ? text + n + 1 : NULL;
+            text[n] = 0;
+            c->qualifier[c->qualifiers++] = text;
+        } else {
+            c->word[c->words++] = text;
+        }
+        if (!stop || stop == '!')
+            return true;
+        slash = stop == '/';
+        p++;
+    }
+}
+
+int given(const struct command *c, const char *name)
+{
+    for (unsigned i = 0; i < c->qualifiers; i++)
+        if (begins(name, c->qualifier[i]))
+            return (int)i;
+    return -1;
+}
+
+bool number(const char *text, int radix, int64_t *value)
+{
+    static const char suffixes[] = "KMGT";
+    bool negative = *text == '-';
+    const char *suffix;
+    char *end;
+    int64_t n;
+
+    text += negative;
+    if (strncasecmp(text, "%X", 2) == 0 || strncasecmp(text, "0x", 2) == 0)
+        radix = 16, text += 2;
+    else if (strncasecmp(text, "%O", 2) == 0)
+        radix = 8, text += 2;
+    else if (strncasecmp(text, "%D", 2) == 0)
+        radix = 10, text += 2;
+    if (!*text || strchr("+- \t", *text))
+        return false;
+    n = (int64_t)strtoul(text, &end, radix);
+    if (end == text || n < 0)
+        return false;
+    if (*end) {
+        suffix = strchr(suffixes, *end & ~0x20);
+        if (!suffix || end[1] || __builtin_mul_overflow(n, 1024L << 10 * (suffix - suffixes), &n))
+            return false;
+    }
+    *value = negative ? -n : n;
+    return true;
+}
+
+/* ---- which command ---- */
+
+static bool abbreviates(const struct verb *v, const struct command *c)
+{
+    return begins(v->first, c->word[0]) &&
+           (!v->second || (c->words > 1 && begins(v->second, c->word[1])));
+}
+
+/* The qualifier stands in the verb's list, alone under its abbreviation, with a value or without
+ * one as the list says. */
+static bool allowed(const struct verb *v, const struct command *c, unsigned i)
+{
+    const char *p = v->qualifiers, *found = NULL;
+    bool takes = false;
+
+    while (*p) {
+        size_t n = strcspn(p, " ");
+        size_t name = n - (p[n - 1] == '=');
+
+        if (*c->qualifier[i] && strlen(c->qualifier[i]) <= name &&
+            strncasecmp(p, c->qualifier[i], strlen(c->qualifier[i])) == 0) {
+            if (found)
+                return fail("ABKEYW", "qualifier /%s is ambiguous", c->qualifier[i]), false;
+            found = p;
+            takes = name < n;
+        }
+        p += n + strspn(p + n, " ");
+    }
+    if (!found)
+        return fail("IVQUAL", "%s takes no qualifier /%s", v->second, c->qualifier[i]), false;
+    if (takes != (c->value[i] && *c->value[i]))
+        return fail("IVQUAL", "/%s %s a value", c->qualifier[i], takes ? "needs" : "takes no"),
+               false;
+    return true;
+}
+
+enum status execute(const struct command *c)
+{
+    const struct verb *v = NULL;
+    struct command rest = *c;
+    unsigned used;
+
+    if (c->words == 0)
+        return c->qualifiers ? fail("IVVERB", "a command begins with a word") : DONE;
+    for (unsigned i = 0; i < VERBS; i++) {
+        if (!abbreviates(&verbs[i], c))
+            continue;
+        if (v)
+            return fail("ABKEYW", "'%s' is ambiguous", c->word[v->second ? 1 : 0]);
+        v = &verbs[i];
+    }
+    for (unsigned i = 0; !v && c->words == 1 && i < VERBS; i++)
+        if (begins(verbs[i].first, c->word[0]))
+            return fail("IVVERB", "%s needs one more word; HELP %s lists them", verbs[i].first,
+                        verbs[i].first);
+    if (!v)
+        return fail("IVVERB", "there is no command '%s%s%s'; HELP lists them", c->word[0],
+                    c->words > 1 ? " " : "", c->words > 1 ? c->word[1] : "");
+    used = v->second ? 2 : 1;
+    rest.words -= used;
+    memmove(rest.word, c->word + used, rest.words * sizeof(rest.word[0]));
+    if (rest.words < v->least || rest.words > v->most)
+        return fail("SYNTAX", "usage: %s%s%s %s", v->first, v->second ? " " : "",
+                    v->second ? v->second : "", v->usage);
+    for (unsigned i = 0; v->qualifiers && i < c->qualifiers; i++)
+        if (!allowed(v, c, i))
+            return FAILED;
+    return v->fn(&rest);
+}
+
+static enum status help(const struct command *c)
+{
+    bool found = false;
+
+    for (unsigned i = 0; i < VERBS; i++) {
+        const struct verb *v = &verbs[i];
+
+        if ((c->words > 0 && !begins(v->first, c->word[0])) ||
+            (c->words > 1 && !(v->second && begins(v->second, c->word[1]))))
+            continue;
+        found = true;
+        printf("%s%s%s %s\n    %s\n", v->first, v->second ? " " : "", v->second ? v->second : "",
+               v->usage, v->help);
+    }
+    return found ? DONE : fail("NOHELP", "there is no such command");
+}
+
+static enum status leave(const struct command *c)
+{
+    (void)c;
+    return LEAVE;
+}
+
+static enum status on_the_host(const struct command *c)
+{
+    (void)c;
+    return fail("HOST", "the registry is changed on the host: scripts/sysman, then boot again");
+}
+
+/* ---- the prompt ---- */
+
+static int prompt(void)
+{
+    bool terminal = isatty(0);
+    enum status status = DONE;
+    char *line = NULL;
+    size_t size = 0;
+
+    for (;;) {
+        struct command c;
+
+        if (terminal) {
+            printf("SYSMAN> ");
+            fflush(stdout);
+        }
+        if (getline(&line, &size, stdin) < 0)
+            break;
+        line[strcspn(line, "\r\n")] = 0;
+        status = split(line, &c) ? execute(&c) : FAILED;
+        if (status == LEAVE)
+            break;
+    }
+    free(line);
+    return status == FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    struct command c;
+    size_t n = 1;
+    char *line;
+
+    if (argc == 1)
+        return prompt();
+    for (int i = 1; i < argc; i++)
+        n += strlen(argv[i]) + 1;
+    line = calloc(1, n);
+    if (!line)
+        return 1;
+    for (int i = 1; i < argc; i++)
+        strcat(strcat(line, argv[i]), i + 1 < argc ? " " : "");
+    return !split(line, &c) || execute(&c) == FAILED;
+}
