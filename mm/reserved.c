@@ -4,9 +4,9 @@
  * Each entry of the registry becomes a reserved memory descriptor (RMD) at boot, largest first, so
  * that small requests do not break up the stretches that large ones need. An ALLOC entry takes
  * contiguous pages, aligned to the largest granularity hint that fits (512 pages from 4 MiB up, 64
- * below), and the level-3 page-table pages for them as a second stretch, aligned to the largest
- * hint that *they* fill. Any other entry is a promise: its pages are only taken from the fluid
- * page count, which no entry may bring below its minimum.
+ * below), and the page-table pages for them, level 3 first and level 2 behind, as a second
+ * stretch, aligned to the largest hint that *they* fill. Any other entry is a promise: its pages
+ * are only taken from the fluid page count, which no entry may bring below its minimum.
  *
  * Where memory has holes, or others have broken it up, an ALLOC entry that no stretch holds is met
  * in several: each time the largest that there is, cut down to a multiple of 1,024 pages (8 MiB,
@@ -33,6 +33,7 @@
  */
 #include "mm/reserved.h"
 
+#include "arch/alpha/hw/pte.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/bitops.h"
 #include "kernel/base/printk.h"
@@ -61,6 +62,15 @@ static struct list rmds = LIST_INIT(rmds); /* descending npages; rmd_mutex */
 static uint64_t hint_alignment(uint64_t npages)
 {
     return npages >= 512 ? 512 : npages >= 64 ? 64 : npages >= 8 ? 8 : 1;
+}
+
+/* Page-table pages that a section of npages wants: level-3 pages, and the level-2 pages that say
+   where those are, which mappers of whole 8 GiB pieces share as they are. */
+static uint64_t table_pages(uint64_t npages)
+{
+    uint64_t l3 = div_round_up(npages, PTES_PER_PAGE);
+
+    return l3 + div_round_up(l3, PTES_PER_PAGE);
 }
 
 /* Data as the reference has it: 512 or 64. */
@@ -211,7 +221,7 @@ static void reserve_entry(const struct registry_entry *e)
     r->rad = e->rad == CONFIG_RAD_NONE ? RAD_ANY : e->rad;
     r->npages = e->megabytes * PAGES_PER_MB;
     if (e->flags & CONFIG_RES_PAGE_TABLES)
-        r->npt_pages = div_round_up(r->npages, PAGE_SIZE / 8);
+        r->npt_pages = table_pages(r->npages);
     if (honour(r))
         list_add_tail(&rmds, &r->link);
     else
@@ -273,7 +283,7 @@ int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npag
         status = SS$_MRES_PFNSMALL;
     else {
         r->used = npages;
-        r->pt_used = MIN(r->npt_pages, div_round_up(npages, PAGE_SIZE / 8));
+        r->pt_used = MIN(r->npt_pages, table_pages(npages));
         if (r->flags & RMD_ALLOC) {
             for_stretches(r, 0, r->npages, page_reserve_entries);
             if (r->npt_pages)

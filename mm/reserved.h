@@ -42,7 +42,7 @@ struct rmd {
     char name[RMD_NAME_MAX + 1];
     uint32_t flags, group, rad;
     uint64_t npages;       /* data pages */
-    uint64_t npt_pages;    /* page-table pages beside them */
+    uint64_t npt_pages;    /* page-table pages beside them: level 3, then 2 */
     pfn_t first, pt_first; /* ALLOC: of the first stretch of data, of the one of page tables */
     /* ALLOC: the stretches as they were taken at boot, largest first, whatever was freed since.
        Constant, so that who uses the pages below `used` reads them without the mutex. */
