@@ -233,19 +233,18 @@ static int anon_protect(struct aspace *as, struct map_entry *e, vaddr_t start, v
     return 0;
 }
 
-static int anon_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
+static void anon_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
 {
     ipl_t ipl;
 
     (void)va;
     if (!e->obj_lock)
-        return 0;
+        return;
     ipl = spin_lock(e->obj_lock);
     second->needs_copy = e->needs_copy;
     second->offset = e->offset + (second->start - e->start);
     object_attach_entry_locked(e->object, second);
     spin_unlock(e->obj_lock, ipl);
-    return 0;
 }
 
 const struct map_ops anon_ops = {

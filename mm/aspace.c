@@ -7,8 +7,8 @@
  * sections are mm/section_map.c's.
  *
  * Every call that changes the map first checks and allocates what it needs, then does what can no
- * longer fail: a range is split at its ends, then whole entries go. Two entries that continue each
- * other become one, so that a heap grown by brk stays one entry.
+ * longer fail: a range is split at its ends, both or neither, then whole entries go. Two entries
+ * that continue each other become one, so that a heap grown by brk stays one entry.
  *
  * A process that dies in the middle of such a call cannot be: the calls wait for nothing that a
  * signal interrupts, and the mutex is released before the thread returns to where signals are
@@ -127,44 +127,72 @@ void aspace_unref(struct aspace *as)
 
 /* ---- splitting and merging ---- */
 
-/* Split e at va into e = [start,va) and a new entry behind it. 0, -ENOMEM, or what the kind of
- * mapping says. */
-static int split_at(struct aspace *as, struct map_entry *e, vaddr_t va)
+/* Everything that can fail in a split at va. *second: what split_commit takes, NULL when no entry
+ * reaches over va. 0, -ENOMEM, or what the kind of mapping says. */
+static int split_prepare(struct aspace *as, vaddr_t va, struct map_entry **second)
 {
-    struct map_entry *second = map_entry_alloc();
+    struct map_entry *e = aspace_lookup_locked(as, va), *new;
     int err = 0;
 
-    if (!second)
+    *second = NULL;
+    if (!e || e->start == va)
+        return 0;
+    new = map_entry_alloc();
+    if (!new)
         return -ENOMEM;
+    new->ops = e->ops;
+    new->aspace = as;
+    if (e->ops->split_prepare)
+        err = e->ops->split_prepare(e, new, va);
+    if (err)
+        map_entry_free(new);
+    else
+        *second = new;
+    return err;
+}
+
+/* Split the entry at va into [start,va) and, behind it, what split_prepare made for this va. */
+static void split_commit(struct aspace *as, vaddr_t va, struct map_entry *second)
+{
+    struct map_entry *e;
+
+    if (!second)
+        return;
+    e = aspace_lookup_locked(as, va);
     second->start = va;
     second->end = e->end;
     second->prot = e->prot;
     second->max_prot = e->max_prot;
     second->needs_copy = e->needs_copy;
     second->flags = e->flags;
-    second->ops = e->ops;
     second->offset = e->offset + (va - e->start);
     second->low = MAX(e->low, va);
-    second->aspace = as;
     if (e->ops->split)
-        err = e->ops->split(e, second, va);
-    if (err) {
-        map_entry_free(second);
-        return err;
-    }
+        e->ops->split(e, second, va);
     as->counts.vsize -= second->end - second->start;
     e->end = va;
     second->flags &= ~MAPF_GROWSDOWN; /* the guard page stays with the lower part */
     aspace_insert_locked(as, second);
-    return 0;
 }
 
-/* Let no entry reach over va. */
-static int split_boundary(struct aspace *as, vaddr_t va)
+/* Let no entry reach over either address (0: none). Nothing has changed after an error. */
+static int split_at(struct aspace *as, vaddr_t low, vaddr_t high)
 {
-    struct map_entry *e = aspace_lookup_locked(as, va);
+    struct map_entry *first, *second;
+    int err = split_prepare(as, low, &first);
 
-    return e && e->start != va ? split_at(as, e, va) : 0;
+    if (err)
+        return err;
+    err = split_prepare(as, high, &second);
+    if (!err) {
+        split_commit(as, low, first);
+        split_commit(as, high, second);
+    } else if (first) {
+        if (first->ops->split_cancel)
+            first->ops->split_cancel(first);
+        map_entry_free(first);
+    }
+    return err;
 }
 
 static bool continues(const struct map_entry *a, const struct map_entry *b)
@@ -299,10 +327,8 @@ int aspace_unmap_locked(struct aspace *as, vaddr_t va, uint64_t len)
 {
     vaddr_t end = va + len;
     struct map_entry *e;
-    int err = split_boundary(as, va);
+    int err = split_at(as, va, end);
 
-    if (!err)
-        err = split_boundary(as, end);
     while (!err && (e = aspace_first_in_locked(as, va, end)) != NULL) {
         err = e->ops->unmap(as, e, e->start, e->end);
         if (err)
@@ -336,7 +362,7 @@ static int protect_check(struct aspace *as, vaddr_t va, vaddr_t end, unsigned pr
 
         if (!e)
             return -ENOMEM;
-        if (prot & ~e->max_prot)
+        if ((prot & ~e->max_prot) || (prot != e->prot && !e->ops->protect))
             return -EACCES;
         if (e->end >= end)
             return 0;
@@ -346,6 +372,14 @@ static int protect_check(struct aspace *as, vaddr_t va, vaddr_t end, unsigned pr
         if (e && e->start != va)
             return -ENOMEM;
     }
+}
+
+/* Has the mapping at va another protection? */
+static bool changes(struct aspace *as, vaddr_t va, unsigned prot)
+{
+    const struct map_entry *e = aspace_lookup_locked(as, va);
+
+    return e && e->prot != prot;
 }
 
 int aspace_protect(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot)
@@ -358,15 +392,13 @@ int aspace_protect(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot)
     mutex_lock(&as->lock);
     err = protect_check(as, va, end, prot);
     if (!err)
-        err = split_boundary(as, va);
-    if (!err)
-        err = split_boundary(as, end);
+        err = split_at(as, changes(as, va, prot) ? va : 0, changes(as, end, prot) ? end : 0);
     while (!err && va < end) {
         struct map_entry *e = aspace_lookup_locked(as, va);
 
         va = e->end;
         if (e->prot != prot) {
-            err = e->ops->protect ? e->ops->protect(as, e, e->start, e->end, prot) : -EACCES;
+            err = e->ops->protect(as, e, e->start, e->end, prot);
             if (!err)
                 e->prot = (uint8_t)prot;
         }
@@ -422,7 +454,7 @@ int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len)
             va = e->end;
             continue;
         }
-        if (split_boundary(as, va) != 0 || split_boundary(as, end) != 0) {
+        if (split_at(as, va, end) != 0) {
             err = -ENOMEM;
             break;
         }

@@ -46,12 +46,18 @@ struct map_ops {
        without object and smap. src's mutex is held exclusively; nobody else can reach dst yet. */
     int (*fork)(struct aspace *src, struct map_entry *e, struct aspace *dst,
                 struct map_entry *child);
+    /* Another protection for the whole entry. NULL: there is none but the one it has (-EACCES). */
     int (*protect)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
                    unsigned prot);
-    /* e is about to be split at va; second is the new upper half, filled in but not linked, e still
-       whole. An error refuses the split (and with it the munmap or mprotect of a part). NULL:
-       nothing to do. */
-    int (*split)(struct map_entry *e, struct map_entry *second, vaddr_t va);
+    /* A split of e at va will follow: second gets what that takes; only its ops and aspace are
+       filled in. An error refuses the split, and with it the munmap or mprotect of a part, of which
+       nothing has happened yet. NULL: every split is possible. */
+    int (*split_prepare)(struct map_entry *e, struct map_entry *second, vaddr_t va);
+    /* The split does not follow after all: give back what second got. NULL: nothing to do. */
+    void (*split_cancel)(struct map_entry *second);
+    /* e is split at va; second is the new upper half, prepared and filled in but not linked, e
+       still whole. NULL: nothing to do. */
+    void (*split)(struct map_entry *e, struct map_entry *second, vaddr_t va);
     /* Make [start,end) present, writably where the entry allows it. Mutex and -EAGAIN as for fault.
      * NULL: nothing is done. */
     int (*populate)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end);

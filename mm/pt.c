@@ -69,17 +69,17 @@ static bool table_make(struct aspace *as, pte_t *p)
     return true;
 }
 
-/* The table behind p, made when p is zero; NULL when it cannot be. */
+/* The table behind p, made when p is zero; NULL when it cannot be, or is shared. */
 static inline pte_t *table_behind(struct aspace *as, pte_t *p)
 {
     pte_t upper = pt_load(p);
 
-    if (likely(pte_valid(upper)))
-        return pt_table(upper);
-    if (upper != 0 || !table_make(as, p))
-        return NULL;
-    upper = pt_load(p);
-    return pte_valid(upper) ? pt_table(upper) : NULL;
+    if (upper == 0) {
+        if (!table_make(as, p))
+            return NULL;
+        upper = pt_load(p);
+    }
+    return likely((upper & (PTE_V | PTE_SW_SHPT)) == PTE_V) ? pt_table(upper) : NULL;
 }
 
 pte_t *pt_create(struct aspace *as, vaddr_t va, unsigned level)

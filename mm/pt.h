@@ -11,6 +11,10 @@
  * (map_entry.obj_lock), with the mutex or, in a reverse walk (mm/rmap.c), with pt_lock, which keeps
  * the tables.
  *
+ *  - What lies below a PTE with PTE_SW_SHPT, at level 1 or 2, is a section's: read by any walk,
+ * written by mm/shpt.c and section_make_valid alone, counted and freed by nobody else (pt_create
+ * makes nothing there, pt_prune passes it by).
+ *
  * page_of(table)->aux counts the table's nonzero PTEs (user half of a level-1 page): a table at
  * zero is all zero bytes, so it is given back as a zeroed page. Atomic, because compare-and-swap
  * writers of one table are not ordered by a lock.
@@ -80,8 +84,8 @@ static inline pte_t pt_user_bits(unsigned prot, bool write)
 /* The PTE of level 1, 2 or 3 for va; NULL when an upper level is not valid. Mutex held, or pt_lock.
  */
 pte_t *pt_lookup(struct aspace *as, vaddr_t va, unsigned level);
-/* The same, making the private tables above it. NULL: no memory, or a PTE above it is invalid but
- * not zero. Mutex held. */
+/* The same, making the private tables above it. NULL: no memory, or a PTE above it is shared, or
+ * invalid but not zero. Mutex held. */
 pte_t *pt_create(struct aspace *as, vaddr_t va, unsigned level);
 /* First address at or after va, below end, whose level-3 table exists; end when there is none. */
 vaddr_t pt_skip_holes(struct aspace *as, vaddr_t va, vaddr_t end);

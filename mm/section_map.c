@@ -1,11 +1,10 @@
 /*
  * Mappings of sections.
  *
- * With shared page tables a mapping is a run of level-2 PTEs that point to the section's level-3
- * pages. For an ALLOC section they are computed (the pages are contiguous) with the hints that the
- * mapping's address allows; for a FLUID section what is there is copied, and the rest is picked up
- * by the first fault in each 8 MiB piece. With private page tables a mapping of an ALLOC section is
- * filled in one sweep, and of a FLUID section by faults, from the section's global page table.
+ * With shared page tables a mapping is, for each whole 8 GiB, one level-1 PTE that points to the
+ * section's own level-2 page, and for the rest a run of level-2 PTEs that point to the section's
+ * level-3 pages (mm/section_pt.c). With private page tables a mapping of an ALLOC section is filled
+ * in one sweep, and of a FLUID section by faults, from the section's global page table.
  *
  * Faults (FLUID only) need no lock beyond the address space's mutex, held shared: every step is a
  * compare-and-swap from zero to valid, in the order global level-2 PTE, own level-2 PTE, global
@@ -20,9 +19,10 @@
  * another process between the access and the look at the PTE. The page's PFN entry says which CPU
  * made it valid.
  *
- * A fork that copies a mapping takes a share and copies level-2 PTEs; the level-3 pages are neither
- * copied nor write-protected. Out of memory: a mapping makes all its tables before its entry is
- * inserted, and takes them down again if one is missing.
+ * A fork that copies a mapping takes a share and copies level-1 and level-2 PTEs; what lies below
+ * is neither copied nor write-protected. Out of memory: a mapping makes all its tables before its
+ * entry is inserted, and takes them down again if one is missing; a split of a mapping has its
+ * level-2 page before it begins.
  */
 #include "mm/section_map.h"
 
@@ -174,6 +174,7 @@ static struct section_map *smap_create(struct aspace *as, struct section *s, vad
         m->aspace = as;
         m->start = start;
         m->shared = shared;
+        m->table = PFN_NONE;
     }
     return m;
 }
@@ -272,7 +273,9 @@ static int fault_shared(struct aspace *as, struct map_entry *e, vaddr_t va)
     table = pt_load(l2);
     if (!pte_valid(table)) {
         table = shpt_table_get(s->related, page / PIECE_PAGES);
-        picked_up = pt_cas(l2, 0, table);
+        /* In a shared level-2 page it is there now, for everybody: nothing to pick up. */
+        if (!section_block_shared(as, va))
+            picked_up = pt_cas(l2, 0, table);
     }
     pte = pt_table(table) + page % PIECE_PAGES;
     now = pt_load(pte);
@@ -344,7 +347,7 @@ static int op_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr
     return 0;
 }
 
-static int op_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
+static int op_split_prepare(struct map_entry *e, struct map_entry *second, vaddr_t va)
 {
     struct section_map *m = e->smap;
 
@@ -357,20 +360,36 @@ static int op_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
         section_drop(m->section);
         return -ENOMEM;
     }
-    smap_link(second->smap);
-    section_tables_cut(m->aspace, e, va);
+    if (m->shared && va % PTE_L1_SPAN != 0 && section_block_shared(m->aspace, va) &&
+        page_alloc(0, PAGE_T_PT, m->aspace->home_rad, &second->smap->table) != 0) {
+        npp_free(second->smap, sizeof(*second->smap));
+        section_drop(m->section);
+        return -ENOMEM;
+    }
     return 0;
 }
 
-/* Shared page tables hold one protection for all; a private mapping's is fixed when it is mapped.
- */
-static int op_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
-                      unsigned prot)
+static void op_split_cancel(struct map_entry *second)
 {
-    (void)as;
-    (void)start;
-    (void)end;
-    return prot == e->prot ? 0 : -EACCES;
+    struct section_map *m = second->smap;
+
+    if (m->table.n)
+        page_free(m->table);
+    section_drop(m->section); /* not the last share: the entry has one */
+    npp_free(m, sizeof(*m));
+}
+
+static void op_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
+{
+    struct section_map *m = second->smap;
+
+    if (m->table.n && section_block_shared(m->aspace, va))
+        section_tables_unshare(m->aspace, e, va, m->table);
+    else if (m->table.n) /* the other end of what is cut out got the block its own page */
+        page_free(m->table);
+    m->table = PFN_NONE;
+    smap_link(m);
+    section_tables_cut(m->aspace, e, va);
 }
 
 static int op_fork(struct aspace *src, struct map_entry *e, struct aspace *dst,
@@ -418,7 +437,9 @@ static const struct map_ops section_ops = {
     .fault = op_fault,
     .unmap = op_unmap,
     .fork = op_fork,
-    .protect = op_protect,
+    .protect = NULL, /* shared tables hold one for all; a private mapping's is fixed at mapping */
+    .split_prepare = op_split_prepare,
+    .split_cancel = op_split_cancel,
     .split = op_split,
     .populate = op_populate,
 };

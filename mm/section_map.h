@@ -14,6 +14,7 @@ struct section_map {         /* nonpaged pool; constant but for the links and th
     struct aspace *aspace;
     vaddr_t start; /* section.lock */
     bool shared;   /* through shared page tables */
+    pfn_t table;   /* between the preparation of a split and the split: a level-2 page for it */
 };
 
 struct section_map_request {
@@ -38,9 +39,9 @@ int section_map(struct aspace *as, struct section *s, const struct section_map_r
 
 /* PTEs of the section by granularity hint, counted in the real tables: level 3 in the section's own
    or, without any, the mapper's; level 2 in the tables of `prefer` if it maps the section, else of
-   the first mapper, else the SHPT section's own. *pt_pages: its page-table pages. The caller holds
-   a share and no mutex. IPL 0. */
+   the first mapper, else the SHPT section's own. *l1: level-1 PTEs with which that mapper shares
+   level-2 pages. *pt_pages: its page-table pages. The caller holds a share and no mutex. IPL 0. */
 void section_walk(struct section *s, struct aspace *prefer, struct gh_count *l3,
-                  struct gh_count *l2, uint64_t *pt_pages);
+                  struct gh_count *l2, uint64_t *l1, uint64_t *pt_pages);
 
 #endif

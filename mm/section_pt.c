@@ -1,6 +1,24 @@
 /*
  * Page tables of section mappings: see the header. The address space's mutex is held exclusively by
  * all callers, so that nobody walks or fills the same stretch meanwhile.
+ *
+ * Two levels of sharing. A piece is what a level-3 page maps (8 MiB), a block what a level-2 page
+ * maps (8 GiB). The level-2 page of a block is the section's own, shared by one level-1 PTE with
+ * PTE_SW_SHPT, exactly where one entry covers the block whole, with an offset in the section of
+ * whole blocks: the PTEs in that page are then those that the mapping wants. Everywhere else the
+ * process has a level-2 page of its own with PTEs that point to the section's level-3 pages, for an
+ * ALLOC section computed (the pages are contiguous) with the hints that the mapping's address
+ * allows, for a FLUID section copied as far as they are there; a fault picks up the rest.
+ *
+ * Hints in a shared level-2 page are those of the section's own offsets. They are right in every
+ * mapping that shares it: address and offset are the same modulo 8 GiB, and the largest block that
+ * a hint describes, 512 level-3 pages, is 4 GiB of them.
+ *
+ * Nothing here writes into a shared page. A process that lets go of a part of a block leaves the
+ * shared page first (section_tables_unshare): its new page holds the same PTEs, so that it does not
+ * matter which of the two a walk on another CPU takes, and the level-1 PTE changes in one store.
+ * What translation buffers hold of the old page's address in page-table space goes with the flush.
+ * A FLUID section's level-3 page that comes into the shared page after the copy is picked up.
  */
 #include "mm/section_pt.h"
 
@@ -12,6 +30,7 @@
 
 #define PIECE       PTE_L2_SPAN /* what a level-3 page maps */
 #define PIECE_PAGES ((uint64_t)PTES_PER_PAGE)
+#define BLOCK       PTE_L1_SPAN /* what a level-2 page maps */
 
 /* A new table page, zero but for n PTEs from index on, which the caller fills at once: nothing is
  * written twice. */
@@ -90,11 +109,27 @@ static int fill_shared(struct aspace *as, const struct section *shpt, vaddr_t va
     return 0;
 }
 
+/* One level-1 PTE for the block at va, if [va, end) holds it whole and in step with the section's
+ * own level-2 pages. A table that lies there is empty: the process then uses that. */
+static bool share_block(struct aspace *as, const struct section *shpt, const struct map_entry *e,
+                        vaddr_t va, vaddr_t end)
+{
+    uint64_t page = section_page_at(e, va);
+
+    return va % BLOCK == 0 && end - va >= BLOCK && page % (BLOCK / PAGE_SIZE) == 0 &&
+           pt_cas(pt_lookup(as, va, 1), 0, shpt_l1_pte(shpt, page / PIECE_PAGES));
+}
+
 static int map_shared(struct aspace *as, const struct map_entry *e, vaddr_t va, vaddr_t end)
 {
     const struct section *shpt = e->smap->section->related;
 
     while (va < end) {
+        if (share_block(as, shpt, e, va, end)) {
+            va += BLOCK;
+            continue;
+        }
+
         uint64_t left = (end - va + PIECE - 1) / PIECE;
         uint64_t n = MIN(left, (uint64_t)PTES_PER_PAGE - pte_l2_index(va));
 
@@ -102,7 +137,8 @@ static int map_shared(struct aspace *as, const struct map_entry *e, vaddr_t va, 
             return -ENOMEM;
         va += n * PIECE;
     }
-    __atomic_thread_fence(__ATOMIC_RELEASE);
+    /* Acquire: of level-3 pages whose PTEs were copied. Release: before this space is loaded. */
+    __atomic_thread_fence(__ATOMIC_ACQ_REL);
     return 0;
 }
 
@@ -199,6 +235,14 @@ static void clear_part(struct aspace *as, const struct map_entry *e, vaddr_t va,
         clear_run(p, n, all);
 }
 
+/* The process leaves the shared level-2 page of the block at va. No reverse walk comes by here (the
+ * block holds nothing but this section), so that pt_lock is not needed. */
+static void clear_block(struct aspace *as, vaddr_t va, vaddr_t end)
+{
+    KASSERT(va % BLOCK == 0 && end - va >= BLOCK, "a shared level-2 page is left as a whole");
+    pt_set(pt_lookup(as, va, 1), 0);
+}
+
 /* Clear [va, end) of the entry. g: tables that become superfluous may go. NULL: they are filled
  * again. */
 static void clear_tables(struct aspace *as, const struct map_entry *e, vaddr_t va, vaddr_t end,
@@ -207,6 +251,12 @@ static void clear_tables(struct aspace *as, const struct map_entry *e, vaddr_t v
     uint64_t span = e->smap->shared ? PIECE : PAGE_SIZE;
 
     while (va < end) {
+        if (e->smap->shared && section_block_shared(as, va)) {
+            clear_block(as, va, end);
+            va += BLOCK;
+            continue;
+        }
+
         uint64_t index = e->smap->shared ? pte_l2_index(va) : pte_l3_index(va);
         uint64_t n = MIN((end - va + span - 1) / span, (uint64_t)PTES_PER_PAGE - index);
 
@@ -243,6 +293,29 @@ int section_tables_fill(struct aspace *as, const struct map_entry *e, vaddr_t st
     if (e->smap->shared)
         return map_shared(as, e, start, end);
     return section_is_alloc(e->smap->section) ? map_private_alloc(as, e, start, end) : 0;
+}
+
+void section_tables_unshare(struct aspace *as, const struct map_entry *e, vaddr_t va, pfn_t table)
+{
+    const struct section *shpt = e->smap->section->related;
+    vaddr_t block = va & ~(BLOCK - 1);
+    const pte_t *from = shpt_l2_pte(shpt, section_page_at(e, block) / PIECE_PAGES);
+    pte_t *l1 = pt_lookup(as, va, 1), *to = kseg_page(table);
+    struct tb_gather g;
+    uint32_t n = 0;
+
+    for (unsigned i = 0; i < PTES_PER_PAGE; i++) {
+        to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+        n += to[i] != 0;
+    }
+    page_of(table)->owner = kseg_paddr(l1).a;
+    page_of(table)->aux = n;
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* of the level-3 pages that were copied */
+    pt_store(l1, pte_table(table));
+    __atomic_fetch_add(&as->counts.pt_pages, 1, __ATOMIC_RELAXED);
+    tb_gather_begin(&g, &as->loaded, TB_PTPAGE);
+    gather_all(&g);
+    tb_gather_flush(&g);
 }
 
 void section_tables_cut(struct aspace *as, const struct map_entry *e, vaddr_t va)

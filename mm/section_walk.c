@@ -5,19 +5,21 @@
 #include "kernel/base/string.h"
 #include "mm/pt.h"
 #include "mm/section_map.h"
+#include "mm/section_pt.h"
 #include "mm/shpt.h"
 
 #define PIECE       PTE_L2_SPAN
 #define PIECE_PAGES ((uint64_t)PTES_PER_PAGE)
 
 static void walk_mapping(struct aspace *as, const struct map_entry *e, struct gh_count *l3,
-                         struct gh_count *l2)
+                         struct gh_count *l2, uint64_t *l1)
 {
     for (vaddr_t va = e->start; va < e->end;) {
         uint64_t left = (e->end - va + PIECE - 1) / PIECE;
         uint64_t n = MIN(left, (uint64_t)PTES_PER_PAGE - pte_l2_index(va));
         pte_t *table = pt_lookup(as, va, 2);
 
+        *l1 += section_block_shared(as, va);
         if (table && e->smap->shared)
             gh_count(table, n, va >> 23, l2);
         for (; n && va < e->end; n--) {
@@ -79,7 +81,7 @@ static struct aspace *find_mapper(struct section *s, const struct aspace *only, 
 }
 
 void section_walk(struct section *s, struct aspace *prefer, struct gh_count *l3,
-                  struct gh_count *l2, uint64_t *pt_pages)
+                  struct gh_count *l2, uint64_t *l1, uint64_t *pt_pages)
 {
     vaddr_t start;
     struct aspace *as = find_mapper(s, prefer, &start);
@@ -89,7 +91,7 @@ void section_walk(struct section *s, struct aspace *prefer, struct gh_count *l3,
         as = find_mapper(s, NULL, &start);
     memset(l3, 0, sizeof(*l3));
     memset(l2, 0, sizeof(*l2));
-    *pt_pages = 0;
+    *pt_pages = *l1 = 0;
     if (s->related)
         *pt_pages = __atomic_load_n(&s->related->valid_pages, __ATOMIC_RELAXED) +
                     s->related->nupper;
@@ -99,7 +101,7 @@ void section_walk(struct section *s, struct aspace *prefer, struct gh_count *l3,
         mutex_lock_shared(&as->lock);
         e = aspace_lookup_locked(as, start);
         if (e && e->smap && e->smap->section == s) {
-            walk_mapping(as, e, l3, l2);
+            walk_mapping(as, e, l3, l2, l1);
             walked = true;
         }
         mutex_unlock_shared(&as->lock);

@@ -31,6 +31,11 @@ pte_t *shpt_l2_pte(const struct section *shpt, uint64_t piece)
     return (pte_t *)kseg_page(shpt->upper[piece / PTES_PER_PAGE]) + piece % PTES_PER_PAGE;
 }
 
+pte_t shpt_l1_pte(const struct section *shpt, uint64_t piece)
+{
+    return table_pte(shpt->upper[piece / PTES_PER_PAGE]);
+}
+
 pte_t *shpt_pte(const struct section *shpt, uint64_t page)
 {
     pte_t l2 = __atomic_load_n(shpt_l2_pte(shpt, page / PTES_PER_PAGE), __ATOMIC_ACQUIRE);

@@ -25,6 +25,8 @@ void shpt_delete(struct section *s);
 
 /* The level-2 PTE of a piece (8 MiB) in the SHPT section's own level-2 page. */
 pte_t *shpt_l2_pte(const struct section *shpt, uint64_t piece);
+/* The level-1 PTE with which a process shares the level-2 page that the piece lies in. */
+pte_t shpt_l1_pte(const struct section *shpt, uint64_t piece);
 /* The level-3 page of a piece, allocated on the first demand out of the promise. Never fails for a
    FLUID section. Returns its level-2 PTE as mappers use it. Any number of callers at once. */
 pte_t shpt_table_get(struct section *shpt, uint64_t piece);

@@ -31,7 +31,7 @@ int info_section(int64_t index, void *out)
     name_of(s, m);
     if (section_shares_tables(s))
         m->flags |= SEC$M_SHARED_PTS;
-    section_walk(s, process_self()->aspace, &l3, &l2, &m->pt_pages);
+    section_walk(s, process_self()->aspace, &l3, &l2, &m->l1_ptes, &m->pt_pages);
     m->npages = s->npages;
     m->valid_pages = load(&s->valid_pages);
     m->shares = (load(&s->life) & ~SECTION_PERMANENT) - 1; /* without ours */

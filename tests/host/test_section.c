@@ -322,10 +322,10 @@ static void regions(void)
 static void expect_hints(const char *name, uint64_t l3_512, uint64_t l2_hinted)
 {
     struct gh_count l3, l2;
-    uint64_t pages;
+    uint64_t pages, l1;
     struct section *s = peek(name);
 
-    section_walk(s, NULL, &l3, &l2, &pages);
+    section_walk(s, NULL, &l3, &l2, &l1, &pages);
     ok(l3.errors == 0 && l2.errors == 0, "%s: every hint is right", name);
     is(l3.ptes[3], l3_512, "%s: level-3 PTEs with 512-page hints", name);
     is(l2.ptes[1] + l2.ptes[2] + l2.ptes[3], l2_hinted, "%s: level-2 PTEs with hints", name);
@@ -872,7 +872,7 @@ static bool walk_verify(void)
     for (unsigned i = 0; i < ARRAY_SIZE(walk_names); i++) {
         struct section *s = peek(walk_names[i]);
         struct gh_count l3, l2;
-        uint64_t valid = 0, pages;
+        uint64_t valid = 0, pages, l1;
 
         if ((s != NULL) != models[i].exists)
             return false;
@@ -880,7 +880,7 @@ static bool walk_verify(void)
             continue;
         for (unsigned k = 0; k < SAMPLES; k++)
             valid += models[i].valid[k];
-        section_walk(s, walkers[rnd(PROCS)].as, &l3, &l2, &pages);
+        section_walk(s, walkers[rnd(PROCS)].as, &l3, &l2, &l1, &pages);
         if (l3.errors || l2.errors || shares(s) != models[i].shares || s->nmaps != models[i].shares)
             return false;
         if (!section_is_alloc(s) &&

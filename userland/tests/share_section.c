@@ -38,7 +38,7 @@
 #define RACE_GROUP    8 /* race pages side by side */
 /* Looks at a barrier before sleeping: there are more processes than CPUs. */
 #define SPINS              64
-#define OWN_PT_PAGES_LIMIT 4    /* page-table pages that a process may own for a shared mapping */
+#define OWN_PT_PAGES_LIMIT 2    /* page-table pages that a process may own for a shared mapping */
 #define RMD_ALLOC          0x1u /* flags of struct mega_reserved */
 #define RMD_PAGE_TABLES    0x4u
 

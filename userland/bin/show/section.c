@@ -57,6 +57,7 @@ static void full(const struct mega_section *s)
     printf("    %-28s  %lu\n", "Shared page-table pages", (unsigned long)s->pt_pages);
     printf("    %-28s  %lu mappings, %lu references\n", "In use by", (unsigned long)s->shares,
            (unsigned long)s->refs);
+    printf("    %-28s  %lu\n", "Level-2 pages shared whole", (unsigned long)s->l1_ptes);
     hints("Level-3 PTEs, by hint", s->l3_ptes);
     hints("Level-2 PTEs, by hint", s->l2_ptes);
     printf("    %-28s  %lu\n", "PTEs with a wrong hint", (unsigned long)s->gh_errors);

@@ -73,6 +73,7 @@ struct mega_section {
     uint64_t l3_ptes[4]; /* valid level-3 PTEs by granularity hint, from a walk */
     uint64_t l2_ptes[4]; /* level-2 PTEs that map shared tables, by hint; walked in the caller's or
                             the first mapper's tables */
+    uint64_t l1_ptes;    /* level-1 PTEs of that mapper that share level-2 pages, 8 GiB each */
     uint64_t gh_errors;  /* PTEs whose hint breaks the block rules */
     uint64_t made_valid, l3_pickups, raced, global_valid; /* faults by what they did */
 };
