@@ -312,8 +312,9 @@ int section_mark_delete(const struct section_request *r)
     s = lookup_locked(&r->name);
     if (!s || !gsd_ident_matches(s->gsd->ident, r->ident_match, r->ident_version)) {
         status = SS$_NOSUCHSEC;
-    } else if (!r->creds.system && (r->creds.uic_group != s->gsd->creator.uic_group ||
-                                    r->creds.uic_member != s->gsd->creator.uic_member)) {
+    } else if (!r->creds.system && !r->creds.bypass &&
+               (r->creds.uic_group != s->gsd->creator.uic_group ||
+                r->creds.uic_member != s->gsd->creator.uic_member)) {
         status = SS$_NOTCREATOR;
     } else if (s->flags & SEC$M_PERM) {
         s->flags &= ~SEC$M_PERM;

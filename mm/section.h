@@ -36,6 +36,7 @@ struct section_counts { /* atomics, relaxed: faults by what they did */
 struct section_creds {
     uint32_t uic_group, uic_member;
     bool system; /* system category of the protection mask */
+    bool bypass; /* no protection counts */
 };
 
 struct gsd {          /* paged pool; protected by the GSD mutex, constant but for the link */

@@ -102,6 +102,8 @@ bool gsd_access_allowed(const struct gsd *g, const struct section_creds *who, bo
     bool member[4] = {who->system, same_group && who->uic_member == g->creator.uic_member,
                       same_group, true};
 
+    if (who->bypass)
+        return true;
     for (unsigned i = 0; i < 4; i++)
         if (member[i] && ((g->prot >> (4 * i)) & denied) == 0)
             return true;

@@ -419,6 +419,7 @@ int exec_program(const char *path, struct exec_args *a)
     /* Nothing below can fail. */
     fdtable_exec(p->files);
     sighand_exec(p->sig);
+    creds_exec(p);
     p->brk_start = p->brk = prog.image.end;
     p->ieee_control = 0;
     set_name(p, path, prog.inode);

@@ -116,7 +116,7 @@ void process_start_first(const char *argv, size_t nbytes, bool command)
     t = thread_create("init", first_start, NULL, PRIO_NORMAL);
     if (!p->files || !p->sig || !t)
         panic("no memory for the first process");
-    process_set_ids(p, 0, 0);
+    creds_grant_all(p); /* and user 0, group 0, as everything in it is zero */
     t->process = p;
     p->thread = t;
     process_enter(p, NULL);

@@ -42,6 +42,8 @@ static void copy_identity(struct process *to, const struct process *from)
     to->uic_group = from->uic_group;
     to->uic_member = from->uic_member;
     to->privileges = from->privileges;
+    to->permanent = from->permanent;
+    to->authorised = from->authorised;
     to->rights = from->rights;
     to->brk_start = from->brk_start;
     to->brk = from->brk;

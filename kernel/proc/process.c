@@ -129,18 +129,6 @@ void process_enter(struct process *p, struct process *parent)
     spin_unlock(&process_lock, ipl);
 }
 
-void process_set_ids(struct process *p, uint32_t uid, uint32_t gid)
-{
-    __atomic_store_n(&p->uid, uid, __ATOMIC_RELAXED);
-    __atomic_store_n(&p->gid, gid, __ATOMIC_RELAXED);
-    p->euid = p->suid = uid;
-    p->egid = p->sgid = gid;
-    p->uic_member = uid;
-    p->uic_group = gid;
-    p->privileges = uid ? 0 : PRV_ALL;
-    p->rights = uid ? 0 : RIGHT_MEM_RESIDENT_USER;
-}
-
 /* ---- kill ---- */
 
 struct kill_round {

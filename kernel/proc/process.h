@@ -10,7 +10,9 @@
 #ifndef KERNEL_PROC_PROCESS_H
 #define KERNEL_PROC_PROCESS_H
 
+#include "kernel/base/abi/prvdef.h"
 #include "kernel/io/file.h"
+#include "kernel/proc/creds.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
@@ -19,13 +21,23 @@
 struct file_table;
 struct sighand;
 
-#define PRV_SYSGBL              0x1ul
-#define PRV_PRMGBL              0x2ul
-#define PRV_PFNMAP              0x4ul
-#define PRV_PSWAPM              0x8ul
-#define PRV_CMKRNL              0x10ul
-#define PRV_ALL                 0x1Ful
-#define RIGHT_MEM_RESIDENT_USER 0x1ul /* VMS$MEM_RESIDENT_USER */
+/* Privileges, as masks of 64 bits: those of prvdef.h. */
+#define PRV_CMKRNL ((uint64_t)PRV$M_CMKRNL)
+#define PRV_SYSNAM ((uint64_t)PRV$M_SYSNAM)
+#define PRV_GRPNAM ((uint64_t)PRV$M_GRPNAM)
+#define PRV_GROUP  ((uint64_t)PRV$M_GROUP)
+#define PRV_PSWAPM ((uint64_t)PRV$M_PSWAPM)
+#define PRV_SETPRV ((uint64_t)PRV$M_SETPRV)
+#define PRV_WORLD  ((uint64_t)PRV$M_WORLD)
+#define PRV_PRMGBL ((uint64_t)PRV$M_PRMGBL)
+#define PRV_SYSGBL ((uint64_t)PRV$M_SYSGBL)
+#define PRV_PFNMAP ((uint64_t)PRV$M_PFNMAP)
+#define PRV_SYSPRV ((uint64_t)PRV$M_SYSPRV)
+#define PRV_BYPASS ((uint64_t)PRV$M_BYPASS)
+#define PRV_ALL                                                                               \
+    (PRV_CMKRNL | PRV_SYSNAM | PRV_GRPNAM | PRV_GROUP | PRV_PSWAPM | PRV_SETPRV | PRV_WORLD | \
+     PRV_PRMGBL | PRV_SYSGBL | PRV_PFNMAP | PRV_SYSPRV | PRV_BYPASS)
+#define RIGHT_MEM_RESIDENT_USER MEGA_RIGHT_MEM_RESIDENT_USER
 
 enum process_state { PROCESS_LIVE, PROCESS_ZOMBIE };
 
@@ -44,9 +56,9 @@ struct process {            /* nonpaged pool */
     struct inode *cwd;        /* own thread; a reference; NULL: the root */
     uint32_t umask;           /* own thread */
     uint32_t uid, gid, euid, egid, suid, sgid; /* changed by the own thread; atomic for others */
-    uint32_t uic_group, uic_member;            /* UIC: group is the POSIX gid, member the uid */
-    uint64_t privileges, rights;               /* PRV_*, RIGHT_*; root holds all */
-    uint32_t exit_status;                      /* as wait4 gives it; table lock */
+    uint32_t uic_group, uic_member;            /* these and the next line: kernel/proc/creds.h */
+    uint64_t privileges, permanent, authorised, rights; /* PRV_*, RIGHT_* */
+    uint32_t exit_status;                               /* as wait4 gives it; table lock */
     uint32_t stop_report; /* wait4 status of a stop or continuation not reported yet, 0: none; table
                              lock */
     bool child_changed;   /* atomic: kin changed since the last look of a waiting parent */
@@ -87,9 +99,6 @@ struct process *process_alloc(int *err);
 void process_free(struct process *p);
 /* Into the table as parent's child (NULL: nobody's). */
 void process_enter(struct process *p, struct process *parent);
-/* Set uid and gid everywhere they count; root gets all privileges and rights, others none. Own
- * thread. */
-void process_set_ids(struct process *p, uint32_t uid, uint32_t gid);
 
 /* ---- life ---- */
 

@@ -16,6 +16,11 @@ static void describe(const struct process *p, struct mega_process *m)
     m->pid = p->pid;
     m->ppid = p->parent ? p->parent->pid : 0;
     m->uid = p->uid;
+    m->uic_group = p->uic_group;
+    m->uic_member = p->uic_member;
+    m->privileges = p->privileges;
+    m->authorised = p->authorised;
+    m->rights = p->rights;
     str_copy(m->name, p->name, sizeof(m->name));
     m->state = THREAD_DEAD;
     if (t) {

@@ -15,6 +15,7 @@ VMS_CALL(vms_crmpsc_gdzro_64);
 VMS_CALL(vms_mgblsc_64);
 VMS_CALL(vms_deltva_64);
 VMS_CALL(vms_dgblsc);
+VMS_CALL(vms_setprv);
 VMS_CALL(mega_sys_info);
 VMS_CALL(mega_sys_control);
 

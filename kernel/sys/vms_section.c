@@ -33,7 +33,8 @@ static void creds_self(struct section_creds *c)
 
     c->uic_group = p->uic_group;
     c->uic_member = p->uic_member;
-    c->system = p->euid == 0;
+    c->system = creds_is_system(p);
+    c->bypass = (p->privileges & PRV_BYPASS) != 0;
 }
 
 /* Name, identity, scope, creator. `buffer` holds the name as long as r is used. */

@@ -14,6 +14,7 @@ const struct syscall_entry vms_calls[VMS_CALLS] = {
     SERVICE(VMS_MGBLSC_64, vms_mgblsc_64),
     SERVICE(VMS_DELTVA_64, vms_deltva_64),
     SERVICE(VMS_DGBLSC, vms_dgblsc),
+    SERVICE(VMS_SETPRV, vms_setprv),
     SERVICE(MEGA_SYS_INFO, mega_sys_info),
     SERVICE(MEGA_SYS_CONTROL, mega_sys_control),
 };

@@ -175,7 +175,7 @@ static struct section_request request(const char *name, uint64_t npages, uint32_
     r.name.name = name;
     r.name.length = (uint32_t)strlen(name);
     r.name.sysgbl = true;
-    r.creds = (struct section_creds){1, 1, true};
+    r.creds = (struct section_creds){1, 1, true, false};
     r.flags |= SEC$M_SYSGBL;
     return r;
 }
@@ -449,7 +449,7 @@ static void names_and_identity(void)
 
     r.ident_version = 0x02000005;
     r.prot = 0xFF00 | 0xE0; /* group and world: nothing; owner: may read only */
-    r.creds = (struct section_creds){7, 3, false};
+    r.creds = (struct section_creds){7, 3, false, false};
     is(section_create(&r, false, true, &s), SS$_CREATED_SHPT, "a section with identity");
     section_drop(s);
     r.ident_match = SEC$K_MATEQU;
@@ -468,6 +468,10 @@ static void names_and_identity(void)
     is(section_find(&r, true, &s), SS$_NOPRIV, "protection denies writing to the owner");
     r.creds.uic_member = 4;
     is(section_find(&r, false, &s), SS$_NOPRIV, "and reading to the group");
+    r.creds.bypass = true;
+    is(section_find(&r, true, &s), SS$_NORMAL, "but BYPASS passes by the mask");
+    section_drop(s);
+    r.creds.bypass = false;
     is(section_mark_delete(&r), SS$_NOTCREATOR, "who may not delete it");
     r.creds.system = true;
     is(section_find(&r, true, &s), SS$_NORMAL, "but the system may all");

@@ -50,14 +50,19 @@ static const struct {
     NAME(INV_SHM_REG),    NAME(ONEMAPPER),       NAME(BADRAD),
 };
 
+const char *mega$condition_name(int status)
+{
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (names[i].status == status)
+            return names[i].name;
+    return NULL;
+}
+
 const char *mega$condition_text(int status)
 {
     static _Thread_local char text[80];
-    const char *name = NULL;
+    const char *name = mega$condition_name(status);
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !name; i++)
-        if (names[i].status == status)
-            name = names[i].name;
     snprintf(text, sizeof(text), "%s%scondition value %d (0x%X)", name ? name : "",
              name ? ", " : "", status, (unsigned)status);
     return text;

@@ -3,6 +3,7 @@
  * most six arguments has them in registers; one with more passes an argument block, whose first
  * quadword is the count.
  */
+#include <condition.h>
 #include <megalith/services.h>
 #include <starlet.h>
 
@@ -13,8 +14,10 @@
 
 typedef unsigned long quad;
 
+void (*mega$service_hook)(const char *service, int status);
+
 /* The kernel returns the condition value in $0; what a system call may change is declared. */
-static inline int service(quad number, quad a0, quad a1, quad a2, quad a3, quad a4, quad a5)
+static inline int call(quad number, quad a0, quad a1, quad a2, quad a3, quad a4, quad a5)
 {
     register quad v0 __asm__("$0") = number;
     register quad r16 __asm__("$16") = a0;
@@ -31,6 +34,16 @@ static inline int service(quad number, quad a0, quad a1, quad a2, quad a3, quad 
                        "$27", "$28", "memory");
     return (int)v0;
 }
+
+static inline int tell(const char *service, int status)
+{
+    if (mega$service_hook)
+        mega$service_hook(service, status);
+    return status;
+}
+
+/* The name that is told is that of the stub. */
+#define service(number, a0, a1, a2, a3, a4, a5) tell(__func__, call(number, a0, a1, a2, a3, a4, a5))
 
 #define BLOCK(number, ...)                             \
     ({                                                 \
@@ -103,6 +116,11 @@ int sys$deltva_64(struct _generic_64 *region_id_64, void *start_va_64, unsigned 
 int sys$dgblsc(unsigned int flags, void *gsdnam, struct _secid *ident)
 {
     return service(VMS_DGBLSC, flags, (quad)gsdnam, (quad)ident, 0, 0, 0);
+}
+
+int sys$setprv(int enbflg, union prvdef *prvadr, int prmflg, union prvdef *prvprv)
+{
+    return service(VMS_SETPRV, (quad)enbflg, (quad)prvadr, (quad)prmflg, (quad)prvprv, 0, 0);
 }
 
 int mega$info(unsigned int item, __int64 index, void *buffer, unsigned __int64 length)

@@ -400,13 +400,14 @@ static int as_user(void)
     struct dsc$descriptor_s mine = named("USERS"), closed = named("CLOSED");
     int wrong = 0;
 
-    wrong += create("USERS", 8 * MIB, 0) != SS$_NOMEMRESID;
-    wrong += map("OPEN", &id, SEC$M_WRT) != SS$_NORMAL;
+    wrong += !status_is(create("USERS", 8 * MIB, 0), SS$_NOMEMRESID);
+    wrong += !status_is(map("OPEN", &id, SEC$M_WRT), SS$_NORMAL);
     wrong += *(uint64_t *)va != 77;
-    wrong += sys$mgblsc_64(&closed, 0, &id, 0, 0, 0, SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length) !=
-             SS$_NOPRIV;
-    wrong += dgblsc("OPEN") != SS$_NOSYSGBL;
-    wrong += sys$dgblsc(0, &mine, 0) != SS$_NOPRMGBL;
+    wrong += !status_is(
+        sys$mgblsc_64(&closed, 0, &id, 0, 0, 0, SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length),
+        SS$_NOPRIV);
+    wrong += !status_is(dgblsc("OPEN"), SS$_NOSYSGBL);
+    wrong += !status_is(sys$dgblsc(0, &mine, 0), SS$_NOPRMGBL);
     wrong += mega$info(MEGA_INFO_CRASH, 0, 0, 0) != SS$_NOPRIV;
     return wrong;
 }

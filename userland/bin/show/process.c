@@ -1,6 +1,8 @@
 /* show process [PID] [/all] [/full]; show cpu [/full]; show parameter [NAME]; show pci */
 #include "show.h"
 
+#include <megalith/creds.h>
+#include <privileges.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -14,9 +16,22 @@ static const char *state_name(uint32_t state)
     return state < sizeof(names) / sizeof(names[0]) ? names[state] : "?";
 }
 
+static void identity(const struct mega_process *p)
+{
+    char current[128], authorised[128], rights[128];
+
+    mega$format_names(mega$privileges, p->privileges, current, sizeof(current));
+    mega$format_names(mega$privileges, p->authorised, authorised, sizeof(authorised));
+    mega$format_names(mega$rights, p->rights, rights, sizeof(rights));
+    printf("    UIC [%o,%o], privileges %s, authorised %s\n", p->uic_group, p->uic_member, current,
+           authorised);
+    printf("    Rights identifiers %s\n", rights);
+}
+
 static void full(const struct mega_process *p)
 {
     printf("Process %u, %s, parent %u, user %u\n", p->pid, p->name, p->ppid, p->uid);
+    identity(p);
     printf("    State %s, priority %u, CPU %u, time ", state_name(p->state), p->prio, p->cpu);
     print_duration(p->cpu_ns);
     printf(", %lu switches\n", (unsigned long)p->switches);
@@ -35,6 +50,7 @@ static void full(const struct mega_process *p)
 
 int show_process(unsigned q, const char *name)
 {
+    char uic[32], privileges[128];
     struct mega_process p;
     /* Without a name it is who asks: our parent, or we ourselves where there is none. */
     uint32_t self = (uint32_t)(getppid() ? getppid() : getpid());
@@ -43,7 +59,7 @@ int show_process(unsigned q, const char *name)
 
     if (q & Q_ALL && !(q & Q_FULL))
         printf("   Pid  Parent Process name    State  Pri CPU         CPU time  Page flts     "
-               "Pages Sec pages PT pages\n");
+               "Pages Sec pages PT pages  UIC           Privileges\n");
     for (int64_t i = 0; ask(MEGA_INFO_PROCESS, i, &p, sizeof(p)); i++) {
         if (!(q & Q_ALL)) {
             if (p.pid == wanted) {
@@ -59,8 +75,10 @@ int show_process(unsigned q, const char *name)
         printf("%6u  %6u %-15s %-5s %4u %3u      ", p.pid, p.ppid, p.name, state_name(p.state),
                p.prio, p.cpu);
         print_duration(p.cpu_ns);
-        printf("%11lu%10lu%10lu%9lu\n", (unsigned long)p.faults, (unsigned long)p.rss,
-               (unsigned long)p.section_pages, (unsigned long)p.pt_pages);
+        snprintf(uic, sizeof(uic), "[%o,%o]", p.uic_group, p.uic_member);
+        mega$format_names(mega$privileges, p.privileges, privileges, sizeof(privileges));
+        printf("%11lu%10lu%10lu%9lu  %-13s %s\n", (unsigned long)p.faults, (unsigned long)p.rss,
+               (unsigned long)p.section_pages, (unsigned long)p.pt_pages, uic, privileges);
     }
     if (!found)
         fprintf(stderr, "%%SHOW-W-NONEXPR, no such process: %u\n", wanted);

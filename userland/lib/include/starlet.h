@@ -9,6 +9,7 @@
 #include <gen64def.h>
 #include <ints.h>
 #include <megalith/info.h>
+#include <prvdef.h>
 #include <secdef.h>
 
 #ifdef __cplusplus
@@ -39,6 +40,7 @@ int sys$mgblsc_64(void *gs_name_64, struct _secid *ident_64, struct _generic_64 
 int sys$deltva_64(struct _generic_64 *region_id_64, void *start_va_64, unsigned __int64 length_64,
                   unsigned int acmode, void **return_va_64, unsigned __int64 *return_length_64);
 int sys$dgblsc(unsigned int flags, void *gsdnam, struct _secid *ident);
+int sys$setprv(int enbflg, union prvdef *prvadr, int prmflg, union prvdef *prvprv);
 
 /* What `show` asks the kernel: see <megalith/info.h>. Not a service of OpenVMS. */
 int mega$info(unsigned int item, __int64 index, void *buffer, unsigned __int64 length);

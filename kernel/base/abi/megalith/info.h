@@ -43,6 +43,7 @@ enum mega_item {
 enum mega_control {
     MEGA_CTL_SET_PARAM = 1,     /* name, value: a dynamic system parameter */
     MEGA_CTL_FREE_RESERVED = 2, /* name, scope, address for the pages given back (0: not wanted) */
+    MEGA_CTL_SET_CREDS = 3,     /* struct mega_creds of <megalith/creds.h>, for the caller */
     MEGA_CTL_LOCK_STATS = 16,   /* 1: forget what was counted and measure every lock; 0: stop */
 };
 
@@ -83,6 +84,8 @@ struct mega_process {
     uint64_t cpu_ns, faults, demand_zero, cow, object_valid, file, stack_grow;
     uint64_t section_made_valid, section_l3_pickup, section_raced, section_global_valid;
     uint64_t pt_pages, rss, section_pages, vsize, unaligned, switches;
+    uint32_t uic_group, uic_member;
+    uint64_t privileges, authorised, rights; /* PRV$M_*, MEGA_RIGHT_* */
 };
 struct mega_cpu {
     uint32_t id, online, idle, current_pid;

@@ -15,5 +15,6 @@
 #define VMS_MGBLSC_64        0x1005 /* block */
 #define VMS_DELTVA_64        0x1006
 #define VMS_DGBLSC           0x1007
+#define VMS_SETPRV           0x101A
 
 #endif

@@ -1,0 +1,25 @@
+/*
+ * Identity and rights of a process, as MEGA_CTL_SET_CREDS takes them. A right is a bit here and an
+ * identifier by name to everybody else: the list below is the only place that knows both, and a new
+ * identifier is one line of it.
+ */
+#ifndef MEGALITH_CREDS_H
+#define MEGALITH_CREDS_H
+
+#include <stdint.h>
+
+#define MEGA_UIC_GROUP_MAX  037777u
+#define MEGA_UIC_MEMBER_MAX 0177777u
+
+#define MEGA_RIGHT_MEM_RESIDENT_USER 0x1ul
+/* X(identifier, bit) */
+#define MEGA_RIGHTS(X)  X("VMS$MEM_RESIDENT_USER", MEGA_RIGHT_MEM_RESIDENT_USER)
+#define MEGA_RIGHTS_ALL MEGA_RIGHT_MEM_RESIDENT_USER
+
+struct mega_creds {
+    uint32_t uic_group, uic_member;  /* the POSIX group and user id follow them */
+    uint64_t privileges, authorised; /* PRV$M_*; privileges are within what is authorised */
+    uint64_t rights;                 /* MEGA_RIGHT_* */
+};
+
+#endif

@@ -1,0 +1,70 @@
+/* What a process may do, and how that changes: creds.h has the rules. */
+#include "kernel/proc/creds.h"
+
+#include "kernel/base/abi/prvdef.h"
+#include "kernel/proc/process.h"
+
+void creds_grant_all(struct process *p)
+{
+    p->privileges = p->permanent = p->authorised = PRV_ALL;
+    p->rights = MEGA_RIGHTS_ALL;
+}
+
+static void set_ids_locked(struct process *p, uint32_t uid, uint32_t gid)
+{
+    __atomic_store_n(&p->uid, uid, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->gid, gid, __ATOMIC_RELAXED);
+    p->euid = p->suid = uid;
+    p->egid = p->sgid = gid;
+    p->uic_member = uid;
+    p->uic_group = gid;
+}
+
+void process_set_ids(struct process *p, uint32_t uid, uint32_t gid)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+
+    set_ids_locked(p, uid, gid);
+    if (uid != 0)
+        p->privileges = p->permanent = p->authorised = p->rights = 0;
+    spin_unlock(&process_lock, ipl);
+}
+
+void creds_set(struct process *p, const struct mega_creds *c)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+
+    set_ids_locked(p, c->uic_member, c->uic_group);
+    p->privileges = p->permanent = c->privileges;
+    p->authorised = c->authorised;
+    p->rights = c->rights;
+    spin_unlock(&process_lock, ipl);
+}
+
+bool creds_set_privileges(struct process *p, bool enable, uint64_t mask, bool permanent)
+{
+    uint64_t allowed = p->authorised & PRV_SETPRV ? PRV_ALL : p->authorised;
+    ipl_t ipl;
+
+    if (enable && (mask & ~allowed))
+        return false;
+    ipl = spin_lock(&process_lock);
+    p->privileges = enable ? p->privileges | mask : p->privileges & ~mask;
+    if (permanent)
+        p->permanent = enable ? p->permanent | mask : p->permanent & ~mask;
+    spin_unlock(&process_lock, ipl);
+    return true;
+}
+
+void creds_exec(struct process *p)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+
+    p->privileges = p->permanent;
+    spin_unlock(&process_lock, ipl);
+}
+
+bool creds_is_system(const struct process *p)
+{
+    return p->uic_group <= CREDS_MAXSYSGROUP || (p->privileges & PRV_SYSPRV) != 0;
+}
