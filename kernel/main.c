@@ -163,6 +163,8 @@ void kernel_main(void)
     reserved_boot(registry); /* all CPUs zero the reservations */
     pool_boot_paged();
     section_boot();
+    section_pagfil_boot();
+    section_pfn_boot();
     io_boot(initrd, initrd_bytes);
     first_process();
     thread_exit();

@@ -75,6 +75,15 @@ struct mm_object *object_create(uint64_t npages, const struct pager_ops *ops, vo
 
 void *object_pager_data(struct mm_object *o) { return o->pager_data; }
 
+void object_measure(struct mm_object *o, uint64_t *resident, uint64_t *pool_bytes)
+{
+    ipl_t ipl = spin_lock(o->lock);
+
+    *resident = o->resident;
+    *pool_bytes = sizeof(*o) + o->nodes * sizeof(struct index_node);
+    spin_unlock(o->lock, ipl);
+}
+
 void object_ref(struct mm_object *o)
 {
     ipl_t ipl = spin_lock(o->lock);

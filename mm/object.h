@@ -17,6 +17,8 @@ struct mm_object *object_create(uint64_t npages, const struct pager_ops *ops, vo
 void object_ref(struct mm_object *o);
 void object_unref(struct mm_object *o);
 void *object_pager_data(struct mm_object *o);
+/* How many pages it has in memory, and what it takes of nonpaged pool. Any IPL up to IPL_ASTDEL. */
+void object_measure(struct mm_object *o, uint64_t *resident, uint64_t *pool_bytes);
 /* For file read/write through the same pages: find a page (referenced), or PFN_NONE. */
 pfn_t object_page_try_get(struct mm_object *o, uint64_t offset);
 /* Find it, asking the pager and waiting when needed; 0 with a reference in *out, or negative errno.

@@ -7,7 +7,13 @@
 #include "mm/object_private.h"
 #include "mm/pool.h"
 
-static struct index_node *node_alloc(void) { return npp_alloc_zeroed(sizeof(struct index_node)); }
+static struct index_node *node_alloc(struct mm_object *o)
+{
+    struct index_node *n = npp_alloc_zeroed(sizeof(*n));
+
+    o->nodes += n != NULL;
+    return n;
+}
 
 /* Number of offsets that a tree of this height reaches. */
 static inline uint64_t capacity(unsigned height)
@@ -51,10 +57,12 @@ static bool grow_leaf(struct mm_object *o)
     while (height + 1 < HEIGHT_MAX && capacity(height) <= o->leaf_base)
         height++;
     for (unsigned h = 1; h <= height; h++) {
-        made[h] = node_alloc();
+        made[h] = node_alloc(o);
         if (!made[h]) {
-            while (--h > 0)
+            while (--h > 0) {
                 npp_free(made[h], sizeof(*made[h]));
+                o->nodes--;
+            }
             return false;
         }
     }
@@ -74,7 +82,7 @@ static bool grow(struct mm_object *o)
 
     if (o->height == 0)
         return grow_leaf(o);
-    top = node_alloc();
+    top = node_alloc(o);
     if (!top)
         return false;
     top->slot[0] = (uint64_t)o->root;
@@ -88,7 +96,7 @@ slot_t *index_create(struct mm_object *o, uint64_t offset)
     struct index_node *n;
 
     if (!o->root) {
-        o->root = node_alloc();
+        o->root = node_alloc(o);
         if (!o->root)
             return NULL;
         o->leaf_base = offset & ~(uint64_t)(INDEX_SLOTS - 1);
@@ -105,7 +113,7 @@ slot_t *index_create(struct mm_object *o, uint64_t offset)
         uint64_t *down = &n->slot[slot_at(offset, h)];
 
         if (!*down) {
-            *down = (uint64_t)node_alloc();
+            *down = (uint64_t)node_alloc(o);
             if (!*down)
                 return NULL;
         }

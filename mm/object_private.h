@@ -61,6 +61,7 @@ struct mm_object {         /* nonpaged pool; all fields protected by *lock unles
     struct index_node *root;
     uint64_t leaf_base; /* height 0: offset of the leaf's first slot */
     uint64_t resident;  /* pages present */
+    uint64_t nodes;     /* of the index */
     uint32_t pending;   /* slots with SLOT_BUSY: answers to come */
     uint8_t height;
     bool dead; /* no reference left; waits for the answers */

@@ -92,7 +92,9 @@ int page_alloc_contig(uint64_t npages, uint64_t align, unsigned flags, enum page
 /* They become a range again. */
 void page_free_contig(pfn_t first, uint64_t npages);
 
-bool page_is_ram(pfn_t pfn);      /* managed memory */
+bool page_is_ram(pfn_t pfn); /* managed memory */
+/* Are these frames that PHYSICAL_MEMORY leaves aside: memory that the kernel never uses? */
+bool page_is_aside(pfn_t first, uint64_t npages);
 bool page_entry_valid(pfn_t pfn); /* is the database entry initialised? For dumps */
 void page_ref(pfn_t pfn);
 bool page_unref(pfn_t pfn); /* true: it was the last, the page has been freed */

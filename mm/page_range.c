@@ -36,6 +36,9 @@ uint64_t page_end;
 
 static struct page_range boot_ranges[BOOT_RANGES]; /* ascending; managed RAM; constant after boot */
 static unsigned nboot_ranges;
+static struct page_range
+    aside[BOOT_RANGES]; /* left aside by PHYSICAL_MEMORY; constant after boot */
+static unsigned naside;
 static uint64_t *chunk_bitmap; /* atomic */
 
 /* ---- chunks ---- */
@@ -68,6 +71,15 @@ bool page_is_ram(pfn_t pfn)
 {
     for (unsigned i = 0; i < nboot_ranges; i++)
         if (pfn.n - boot_ranges[i].first < boot_ranges[i].npages)
+            return true;
+    return false;
+}
+
+bool page_is_aside(pfn_t first, uint64_t npages)
+{
+    for (unsigned i = 0; i < naside; i++)
+        if (first.n >= aside[i].first && first.n - aside[i].first < aside[i].npages &&
+            npages <= aside[i].npages - (first.n - aside[i].first))
             return true;
     return false;
 }
@@ -379,6 +391,8 @@ uint64_t page_boot_limit(uint64_t end)
             uint64_t keep = g->first < end ? MIN(g->npages, end - g->first) : 0;
             uint64_t n = g->npages - keep;
 
+            if (n > 0 && naside < BOOT_RANGES) /* one that does not fit is nobody's */
+                aside[naside++] = (struct page_range){g->first + keep, n};
             g->npages = keep;
             r->range_pages -= n;
             dropped += n;

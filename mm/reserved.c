@@ -328,6 +328,58 @@ void mmg_return_res_mem(struct rmd *r)
     mutex_unlock(&rmd_mutex);
 }
 
+/* ---- frames that a driver shows ---- */
+
+void mmg_open_res_mem(struct rmd *r)
+{
+    mutex_lock(&rmd_mutex);
+    r->open = true;
+    mutex_unlock(&rmd_mutex);
+}
+
+bool mmg_close_res_mem(struct rmd *r)
+{
+    mutex_lock(&rmd_mutex);
+    if (r->borrowers == 0)
+        r->open = false;
+    bool closed = !r->open;
+
+    mutex_unlock(&rmd_mutex);
+    return closed;
+}
+
+/* Are these frames among those in use, in one stretch? */
+static bool holds_frames(const struct rmd *r, pfn_t first, uint64_t npages)
+{
+    for (uint64_t page = 0, run; (r->flags & RMD_ALLOC) && page < r->used; page += run) {
+        pfn_t start = rmd_extent_frame(r->extents, page, &run);
+        uint64_t n = MIN(run, r->used - page);
+
+        if (first.n >= start.n && first.n - start.n < n && npages <= n - (first.n - start.n))
+            return true;
+    }
+    return false;
+}
+
+struct rmd *mmg_borrow_res_mem(pfn_t first, uint64_t npages)
+{
+    struct rmd *r, *found = NULL;
+
+    mutex_lock(&rmd_mutex);
+    list_for_each_entry(r, &rmds, link) if (r->open && holds_frames(r, first, npages)) found = r;
+    if (found)
+        found->borrowers++;
+    mutex_unlock(&rmd_mutex);
+    return found;
+}
+
+void mmg_give_back_res_mem(struct rmd *r)
+{
+    mutex_lock(&rmd_mutex);
+    r->borrowers--;
+    mutex_unlock(&rmd_mutex);
+}
+
 int mmg_free_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t *freed_pages)
 {
     int status = SS$_NORMAL;

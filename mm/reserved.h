@@ -49,7 +49,9 @@ struct rmd {
     struct rmd_extent *extents; /* &one where there is one only */
     struct rmd_extent one;
     uint32_t nextents;
-    uint64_t used, pt_used; /* pages in use by a section */
+    uint64_t used, pt_used; /* pages in use by a section or a driver */
+    bool open;          /* NOGLOBAL, in use: page-frame sections may show its frames */
+    uint64_t borrowers; /* page-frame sections that do */
 };
 
 struct registry; /* sysman/config.h: what the blob parser gives */
@@ -64,6 +66,15 @@ void reserved_boot(const struct registry *r);
 int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages,
                     struct rmd **out);
 void mmg_return_res_mem(struct rmd *r);
+/* A driver's frames, for page-frame sections. Open: from now on they may be shown. Close: no more;
+   false, and open still, while sections show them. The driver closes before it returns them. IPL 0;
+   all four take the RMD mutex. */
+void mmg_open_res_mem(struct rmd *r);
+bool mmg_close_res_mem(struct rmd *r);
+/* The open reservation of which these contiguous frames are a part in use, NULL when there is none.
+   One borrower more, until it gives them back. */
+struct rmd *mmg_borrow_res_mem(pfn_t first, uint64_t npages);
+void mmg_give_back_res_mem(struct rmd *r);
 /* Give the unused part (data and page-table pages) back: to the free list, or only to the fluid
    count where nothing was allocated. From then on the name has no reservation for new sections.
    SS$_NORMAL with the pages given back, SS$_NORESERVEDMEM, SS$_RESERVEDMEMUSED (nothing unused).

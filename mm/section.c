@@ -1,9 +1,15 @@
 /*
- * Global sections: creation and the end.
+ * Global sections: creation and the end; the memory-resident kind.
  *
- * Which kind of section a name gets is the registry's decision alone: an entry with preallocated
- * pages makes it ALLOC, any other entry or none makes it FLUID; shared page tables are the default
- * and only an entry without page tables turns them off.
+ * Where a memory-resident section's pages come from is the registry's decision alone: an entry with
+ * preallocated pages makes it ALLOC, any other entry or none makes it FLUID; shared page tables are
+ * the default and only an entry without page tables turns them off.
+ *
+ * A deletion ($DGBLSC) takes the name out of the directory and the permanent bit out of the
+ * section: who looks for the name finds nothing, or what is created under it from then on, while
+ * those who map the section keep it. So there may be several sections of one name in the list of
+ * all, but one at most in the directory. What the old one still holds, a reservation above all, the
+ * new one cannot have.
  *
  * A section's end has two steps, because whoever drops the last share may hold an address space's
  * mutex, which ranks above the directory's. section_drop() takes the share and, if it was the last,
@@ -29,22 +35,44 @@
 #include "kernel/base/string.h"
 #include "mm/aspace.h"
 #include "mm/fluid.h"
+#include "mm/object.h"
 #include "mm/page.h"
 #include "mm/pool.h"
 #include "mm/section_gsd.h"
+#include "mm/section_map.h"
 #include "mm/shpt.h"
 #include "sysman/params.h"
 
-static struct list sections; /* in the order of creation; GSD mutex */
-static uint64_t nsections;   /* on it; GSD mutex */
-static uint64_t gpt_entries; /* that they count for against GBLPAGES; GSD mutex */
+static struct list sections;                              /* in the order of creation; GSD mutex */
+static struct section_use nsections, gptes, pagfil_pages; /* GSD mutex; limits: see uses_locked */
+static const struct section_kind *kinds[SECTION_KINDS];   /* constant after boot */
+static unsigned nkinds;                                   /* constant after boot */
 static struct section
     *dead_sections; /* atomic: pushed by section_drop, taken whole by section_reap */
+
+static const struct section_kind mres_kind;
+
+void section_kind_register(const struct section_kind *kind)
+{
+    KASSERT(nkinds < SECTION_KINDS, "each kind of section is registered once");
+    kinds[nkinds++] = kind;
+}
+
+static const struct section_kind *kind_of(const struct section_request *r)
+{
+    uint32_t wanted = r->kinds ? r->kinds : SEC$M_MRES;
+
+    for (unsigned i = 0; i < nkinds; i++)
+        if ((kinds[i]->implied & SECTION_KIND_FLAGS) == wanted)
+            return kinds[i];
+    panic("there is no kind %x of section", wanted);
+}
 
 void section_boot(void)
 {
     gsd_boot();
     list_init(&sections);
+    section_kind_register(&mres_kind);
     aspace_entries_gone = section_reap;
 }
 
@@ -81,22 +109,47 @@ void section_drop(struct section *s)
 
 /* Global page table entries as OpenVMS counts them: one for each page and two, an even number;
    the same whether or not they are shared level-3 pages. */
-static uint64_t gpt_entries_of(uint64_t npages) { return (npages + 3) & ~UINT64_C(1); }
+static uint64_t gptes_of(const struct section_kind *kind, uint64_t npages)
+{
+    return kind->has_gptes ? (npages + 3) & ~UINT64_C(1) : 0;
+}
+
+static uint64_t pagfil_pages_of(const struct section_kind *kind, uint64_t npages)
+{
+    return kind->has_pagfil_pages ? npages : 0;
+}
+
+static void use_add(struct section_use *u, uint64_t n)
+{
+    u->use += n;
+    u->peak = MAX(u->peak, u->use);
+}
+
+/* The limits are the parameters' values of the moment: the dynamic ones may be lower than what is
+   in use. */
+static void uses_locked(void)
+{
+    nsections.limit = (uint64_t)sysparam(SYSPARAM_GBLSECTIONS);
+    gptes.limit = (uint64_t)sysparam(SYSPARAM_GBLPAGES);
+    pagfil_pages.limit = (uint64_t)sysparam(SYSPARAM_GBLPAGFIL);
+}
+
+/* Is there room for n more? However large n is. */
+static bool use_allows(const struct section_use *u, uint64_t n)
+{
+    return n == 0 || (u->use <= u->limit && n <= u->limit - u->use);
+}
 
 static void delete_locked(struct section *s)
 {
     if (!list_empty(&s->maps))
         panic("section %s goes while it is mapped", s->gsd->name);
     list_remove(&s->link);
-    nsections--;
-    gpt_entries -= gpt_entries_of(s->npages);
+    nsections.use--;
+    gptes.use -= gptes_of(s->kind, s->npages);
+    pagfil_pages.use -= pagfil_pages_of(s->kind, s->npages);
     gsd_remove_locked(s->gsd);
-    if (s->related)
-        shpt_delete(s);
-    if (s->promised)
-        fluid_promise_end(s->promised);
-    if (s->rmd)
-        mmg_return_res_mem(s->rmd);
+    s->kind->strip(s);
     npp_free(s, sizeof(*s));
 }
 
@@ -136,13 +189,22 @@ static struct section *lookup_locked(const struct section_name *n)
     }
 }
 
-/* Take a share of a section found by name, if identity and protection allow. */
+static bool kind_will_do(const struct section *s, const struct section_request *r)
+{
+    return !r->kinds || (s->kind->implied & r->kinds & SECTION_KIND_FLAGS);
+}
+
+/* Take a share of a section found by name, if identity, kind and protection allow. */
 static int share_found(struct section *s, const struct section_request *r, bool write)
 {
     if (!gsd_ident_matches(s->gsd->ident, r->ident_match, r->ident_version))
         return SS$_NOSUCHSEC;
+    if (!kind_will_do(s, r))
+        return SS$_GBLSEC_MISMATCH;
     if (!gsd_access_allowed(s->gsd, &r->creds, write))
         return SS$_NOPRIV;
+    if (write && !(s->flags & SEC$M_WRT))
+        return SS$_NOWRT;
     if (section_try_share(s))
         return SS$_NORMAL;
     return __atomic_load_n(&s->life, __ATOMIC_RELAXED) == 0 ? SS$_NOSUCHSEC : SS$_EXQUOTA;
@@ -222,63 +284,86 @@ static int furnish(struct section *s)
     return SS$_NORMAL;
 }
 
-/* Do the tables' sizes allow one more section of npages? */
-static int room_locked(uint64_t npages)
+static void mres_strip(struct section *s)
 {
-    uint64_t limit = (uint64_t)sysparam(SYSPARAM_GBLPAGES);
+    if (s->related)
+        shpt_delete(s);
+    if (s->promised)
+        fluid_promise_end(s->promised);
+    if (s->rmd)
+        mmg_return_res_mem(s->rmd);
+}
 
-    if (nsections >= (uint64_t)sysparam(SYSPARAM_GBLSECTIONS))
+static int mres_furnish(struct section *s, const struct section_request *r)
+{
+    int status = mmg_use_res_mem(s->gsd->name, r->name.sysgbl, r->name.group, r->npages, &s->rmd);
+
+    if (status == SS$_NORESERVEDMEM)
+        s->rmd = NULL;
+    else if (status != SS$_NORMAL)
+        return status;
+    status = furnish(s);
+    if (status != SS$_NORMAL && s->rmd)
+        mmg_return_res_mem(s->rmd);
+    return status;
+}
+
+static const struct section_kind mres_kind = {
+    .implied = SEC$M_MRES | SEC$M_DZRO | SEC$M_WRT,
+    .has_gptes = true,
+    .map_ops = &section_map_ops,
+    .furnish = mres_furnish,
+    .strip = mres_strip,
+};
+
+/* Do the tables' sizes allow one more section of npages? */
+static int room_locked(const struct section_kind *kind, uint64_t npages)
+{
+    uses_locked();
+    if (!use_allows(&nsections, 1))
         return SS$_GSDFULL;
-    /* The limit may have been lowered below what is in use. */
-    if (npages > limit || gpt_entries_of(npages) + gpt_entries > limit)
+    if (!use_allows(&gptes, gptes_of(kind, npages)))
         return SS$_GPTFULL;
+    if (!use_allows(&pagfil_pages, pagfil_pages_of(kind, npages)))
+        return SS$_EXGBLPAGFIL;
     return SS$_NORMAL;
 }
 
 static int create_locked(const struct section_request *r, struct section **out)
 {
-    int status = room_locked(r->npages);
+    const struct section_kind *kind = kind_of(r);
+    int status = room_locked(kind, r->npages);
 
     if (status != SS$_NORMAL)
         return status;
 
     struct section *s = npp_alloc_zeroed(sizeof(*s));
-    struct gsd *g = s ? gsd_alloc_locked(r) : NULL;
 
-    status = SS$_INSFMEM;
-    if (!g)
-        goto no_entry;
-    s->flags = SEC$M_GBL | SEC$M_DZRO | SEC$M_WRT | SEC$M_MRES | r->flags;
+    if (!s)
+        return SS$_INSFMEM;
+    s->gsd = gsd_alloc_locked(r);
+    s->kind = kind;
+    s->flags = SEC$M_GBL | kind->implied | r->flags;
     s->npages = r->npages;
     s->rad = r->rad;
     s->pte_bits = pte_bits_of(s->flags);
     s->life = 1 | (s->flags & SEC$M_PERM ? SECTION_PERMANENT : 0);
     spin_init(&s->lock, "section", RANK_SECTION, IPL_ASTDEL);
     list_init(&s->maps);
-    status = mmg_use_res_mem(g->name, r->name.sysgbl, r->name.group, r->npages, &s->rmd);
-    if (status == SS$_NORESERVEDMEM)
-        s->rmd = NULL;
-    else if (status != SS$_NORMAL)
-        goto no_reservation;
-    status = furnish(s);
-    if (status != SS$_NORMAL)
-        goto unfurnished;
-    gsd_insert_locked(g, s);
+    status = s->gsd ? kind->furnish(s, r) : SS$_INSFMEM;
+    if (status != SS$_NORMAL) {
+        if (s->gsd)
+            gsd_free_locked(s->gsd);
+        npp_free(s, sizeof(*s));
+        return status;
+    }
+    gsd_insert_locked(s->gsd, s);
     list_add_tail(&sections, &s->link);
-    nsections++;
-    gpt_entries += gpt_entries_of(s->npages);
+    use_add(&nsections, 1);
+    use_add(&gptes, gptes_of(kind, s->npages));
+    use_add(&pagfil_pages, pagfil_pages_of(kind, s->npages));
     *out = s;
     return s->tables_shared ? SS$_CREATED_SHPT : SS$_CREATED;
-
-unfurnished:
-    if (s->rmd)
-        mmg_return_res_mem(s->rmd);
-no_reservation:
-    gsd_free_locked(g);
-no_entry:
-    if (s)
-        npp_free(s, sizeof(*s));
-    return status;
 }
 
 int section_create(const struct section_request *r, bool map_existing, bool write,
@@ -291,10 +376,10 @@ int section_create(const struct section_request *r, bool map_existing, bool writ
     s = lookup_locked(&r->name);
     if (!s) {
         status = create_locked(r, out);
+    } else if (s->kind != kind_of(r)) {
+        status = SS$_GBLSEC_MISMATCH;
     } else if (!map_existing) {
         status = SS$_DUPLNAM;
-    } else if (!(s->flags & SEC$M_MRES)) {
-        status = SS$_GBLSEC_MISMATCH;
     } else {
         status = share_found(s, r, write);
         *out = s;
@@ -316,10 +401,13 @@ int section_mark_delete(const struct section_request *r)
                (r->creds.uic_group != s->gsd->creator.uic_group ||
                 r->creds.uic_member != s->gsd->creator.uic_member)) {
         status = SS$_NOTCREATOR;
-    } else if (s->flags & SEC$M_PERM) {
-        s->flags &= ~SEC$M_PERM;
-        if (__atomic_and_fetch(&s->life, ~SECTION_PERMANENT, __ATOMIC_ACQ_REL) == 0)
-            bury(s);
+    } else {
+        gsd_unname_locked(s->gsd);
+        if (s->flags & SEC$M_PERM) {
+            s->flags &= ~SEC$M_PERM;
+            if (__atomic_and_fetch(&s->life, ~SECTION_PERMANENT, __ATOMIC_ACQ_REL) == 0)
+                bury(s);
+        }
         reap_locked();
     }
     gsd_unlock();
@@ -364,6 +452,43 @@ struct section *section_nth(uint64_t index)
     }
     gsd_unlock();
     return found;
+}
+
+uint64_t section_valid_pages(const struct section *s)
+{
+    return s->kind->valid_pages ? s->kind->valid_pages(s)
+                                : __atomic_load_n(&s->valid_pages, __ATOMIC_RELAXED);
+}
+
+void section_uses(struct section_use *sections_out, struct section_use *gptes_out,
+                  struct section_use *pagfil_out)
+{
+    gsd_lock();
+    reap_locked();
+    uses_locked();
+    *sections_out = nsections;
+    *gptes_out = gptes;
+    *pagfil_out = pagfil_pages;
+    gsd_unlock();
+}
+
+void section_cost(struct section *s, struct section_cost *c)
+{
+    const struct section *shpt = s->related;
+    ipl_t ipl = spin_lock(&s->lock);
+
+    *c = (struct section_cost){.gptes = gptes_of(s->kind, s->npages),
+                               .npp_bytes = sizeof(*s) + s->nmaps * sizeof(struct section_map),
+                               .pgd_bytes = sizeof(struct gsd)};
+    spin_unlock(&s->lock, ipl);
+    if (shpt)
+        c->npp_bytes += sizeof(*shpt) + shpt->nupper * sizeof(pfn_t);
+    if (s->object) {
+        uint64_t resident, pool_bytes;
+
+        object_measure(s->object, &resident, &pool_bytes);
+        c->npp_bytes += pool_bytes;
+    }
 }
 
 uint64_t section_reserved_bytes(const struct section *s)

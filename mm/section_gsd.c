@@ -73,9 +73,11 @@ void gsd_insert_locked(struct gsd *g, struct section *s)
     list_add_tail(bucket_of(g->name, g->name_length), &g->hash);
 }
 
+void gsd_unname_locked(struct gsd *g) { list_remove(&g->hash); }
+
 void gsd_remove_locked(struct gsd *g)
 {
-    list_remove(&g->hash);
+    gsd_unname_locked(g);
     gsd_free_locked(g);
 }
 

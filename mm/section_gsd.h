@@ -11,12 +11,14 @@ void gsd_boot(void);
 void gsd_lock(void);
 void gsd_unlock(void);
 
-/* The entry of that name and scope, or NULL. Sections that are going have left the directory. */
+/* The entry of that name and scope, or NULL. */
 struct gsd *gsd_lookup_locked(const struct section_name *n);
 /* A new entry, not yet listed; NULL when paged pool is short. */
 struct gsd *gsd_alloc_locked(const struct section_request *r);
 /* List it with its section, or take it off and free it. */
 void gsd_insert_locked(struct gsd *g, struct section *s);
+/* Nobody finds it by name any more; it stays its section's. */
+void gsd_unname_locked(struct gsd *g);
 void gsd_remove_locked(struct gsd *g);
 void gsd_free_locked(struct gsd *g);
 

@@ -44,8 +44,6 @@
 #define GH_BLOCK            (pte_gh_pages(3) * PAGE_SIZE)
 #define LAST_DEFAULT_REGION VA$C_P2
 
-static const struct map_ops section_ops;
-
 struct plan {
     vaddr_t start;
     uint64_t length; /* bytes */
@@ -156,7 +154,7 @@ int section_map_check(struct aspace *as, const struct section_map_request *r, ui
     int status;
 
     mutex_lock_shared(&as->lock);
-    status = plan_locked(as, r, npages, section_flags, true, &p);
+    status = plan_locked(as, r, npages, section_flags, (section_flags & SEC$M_MRES) != 0, &p);
     mutex_unlock_shared(&as->lock);
     return status;
 }
@@ -188,6 +186,30 @@ static void smap_link(struct section_map *m)
     spin_unlock(&m->section->lock, ipl);
 }
 
+int section_map_copy(struct aspace *as, const struct map_entry *e, struct map_entry *other,
+                     vaddr_t start)
+{
+    struct section *s = e->smap->section;
+
+    if (!section_try_share(s))
+        return -ENOMEM;
+    other->smap = smap_create(as, s, start, e->smap->shared);
+    if (!other->smap) {
+        section_drop(s);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+void section_map_uncopy(struct map_entry *other)
+{
+    section_drop(other->smap->section); /* not the last share: the one it was copied from has one */
+    npp_free(other->smap, sizeof(*other->smap));
+    other->smap = NULL;
+}
+
+void section_map_link(struct map_entry *other) { smap_link(other->smap); }
+
 /* Off the section's list, share and memory back. The section may go with it. */
 static void smap_end(struct section_map *m)
 {
@@ -201,6 +223,14 @@ static void smap_end(struct section_map *m)
     section_drop(s);
 }
 
+void section_map_end(struct aspace *as, struct map_entry *e)
+{
+    __atomic_fetch_sub(&as->counts.section_pages, (e->end - e->start) / PAGE_SIZE,
+                       __ATOMIC_RELAXED);
+    smap_end(e->smap);
+    e->smap = NULL;
+}
+
 static int map_locked(struct aspace *as, struct section *s, const struct section_map_request *r,
                       struct map_entry *e, struct section_map *m, struct plan *p)
 {
@@ -212,7 +242,7 @@ static int map_locked(struct aspace *as, struct section *s, const struct section
     e->end = p->start + p->length;
     e->prot = e->max_prot = r->write ? MAP_R | MAP_W : MAP_R;
     e->flags = MAPF_SHARED | MAPF_REGION;
-    e->ops = &section_ops;
+    e->ops = s->kind->map_ops;
     e->offset = r->offset;
     e->smap = m;
     m->start = p->start;
@@ -223,6 +253,8 @@ static int map_locked(struct aspace *as, struct section *s, const struct section
     }
     smap_link(m);
     aspace_insert_locked(as, e);
+    if (s->kind->attach)
+        s->kind->attach(s, e);
     count(&as->counts.section_pages, p->length / PAGE_SIZE);
     return SS$_NORMAL;
 }
@@ -340,43 +372,31 @@ static int op_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr
     if (!e->smap)
         return 0; /* fork failed before it was this entry's turn */
     section_tables_take_down(as, e);
-    __atomic_fetch_sub(&as->counts.section_pages, (e->end - e->start) / PAGE_SIZE,
-                       __ATOMIC_RELAXED);
-    smap_end(e->smap);
-    e->smap = NULL;
+    section_map_end(as, e);
     return 0;
 }
 
 static int op_split_prepare(struct map_entry *e, struct map_entry *second, vaddr_t va)
 {
     struct section_map *m = e->smap;
+    int err;
 
     if (m->shared && va % PIECE != 0)
         return -EINVAL;
-    if (!section_try_share(m->section))
-        return -ENOMEM;
-    second->smap = smap_create(m->aspace, m->section, va, m->shared);
-    if (!second->smap) {
-        section_drop(m->section);
-        return -ENOMEM;
-    }
-    if (m->shared && va % PTE_L1_SPAN != 0 && section_block_shared(m->aspace, va) &&
-        page_alloc(0, PAGE_T_PT, m->aspace->home_rad, &second->smap->table) != 0) {
-        npp_free(second->smap, sizeof(*second->smap));
-        section_drop(m->section);
-        return -ENOMEM;
-    }
-    return 0;
+    err = section_map_copy(m->aspace, e, second, va);
+    if (err || !m->shared || va % PTE_L1_SPAN == 0 || !section_block_shared(m->aspace, va))
+        return err;
+    err = page_alloc(0, PAGE_T_PT, m->aspace->home_rad, &second->smap->table);
+    if (err)
+        section_map_uncopy(second);
+    return err;
 }
 
 static void op_split_cancel(struct map_entry *second)
 {
-    struct section_map *m = second->smap;
-
-    if (m->table.n)
-        page_free(m->table);
-    section_drop(m->section); /* not the last share: the entry has one */
-    npp_free(m, sizeof(*m));
+    if (second->smap->table.n)
+        page_free(second->smap->table);
+    section_map_uncopy(second);
 }
 
 static void op_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
@@ -388,25 +408,18 @@ static void op_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
     else if (m->table.n) /* the other end of what is cut out got the block its own page */
         page_free(m->table);
     m->table = PFN_NONE;
-    smap_link(m);
+    section_map_link(second);
     section_tables_cut(m->aspace, e, va);
 }
 
 static int op_fork(struct aspace *src, struct map_entry *e, struct aspace *dst,
                    struct map_entry *child)
 {
-    struct section *s = e->smap->section;
-
     (void)src;
-    if (!section_try_share(s))
+    if (section_map_copy(dst, e, child, e->start) != 0)
         return -ENOMEM;
+    section_map_link(child);
     child->offset = e->offset;
-    child->smap = smap_create(dst, s, e->start, e->smap->shared);
-    if (!child->smap) {
-        section_drop(s);
-        return -ENOMEM;
-    }
-    smap_link(child->smap);
     if (section_tables_fill(dst, child, child->start, child->end) != 0) {
         section_tables_take_down(dst, child);
         smap_end(child->smap);
@@ -432,7 +445,7 @@ static int op_populate(struct aspace *as, struct map_entry *e, vaddr_t start, va
     return 0;
 }
 
-static const struct map_ops section_ops = {
+const struct map_ops section_map_ops = {
     .name = "section",
     .fault = op_fault,
     .unmap = op_unmap,

@@ -17,6 +17,8 @@ struct section_map {         /* nonpaged pool; constant but for the links and th
     pfn_t table;   /* between the preparation of a split and the split: a level-2 page for it */
 };
 
+extern const struct map_ops section_map_ops; /* memory-resident and page-frame sections */
+
 struct section_map_request {
     uint64_t region_id;
     vaddr_t start;   /* without SEC$M_EXPREG */
@@ -26,8 +28,9 @@ struct section_map_request {
     bool write;
 };
 
-/* Could a section of npages with these flags, and with shared page tables, be mapped so? For a
-   service that creates it only then. Condition values as section_map's. IPL 0. */
+/* Could a section of npages with these flags, and with shared page tables if it is memory
+   resident, be mapped so? For a service that creates it only then. Condition values as
+   section_map's. IPL 0. */
 int section_map_check(struct aspace *as, const struct section_map_request *r, uint64_t npages,
                       uint32_t section_flags);
 /* Map it. SS$_NORMAL: the caller's share of s is the mapping's, *va and *length say what was
@@ -36,6 +39,17 @@ int section_map_check(struct aspace *as, const struct section_map_request *r, ui
    SS$_PAGNOTINREG, SS$_VA_IN_USE, SS$_REGISFULL, SS$_VASFULL, SS$_INSFMEM. IPL 0. */
 int section_map(struct aspace *as, struct section *s, const struct section_map_request *r,
                 vaddr_t *va, uint64_t *length);
+
+/* For the operations of mappings, mutex of the aspace exclusive. `other`, a fork's copy of e or the
+   upper half of a split one, gets its own mapping from start on in as, with a share of e's section,
+   not listed yet: 0 or -ENOMEM. Then that is listed, or undone. */
+int section_map_copy(struct aspace *as, const struct map_entry *e, struct map_entry *other,
+                     vaddr_t start);
+void section_map_link(struct map_entry *other);
+void section_map_uncopy(struct map_entry *other);
+/* The entry's mapping is over, its PTEs are gone: share and memory back, counts of as. The section
+   may go with it. */
+void section_map_end(struct aspace *as, struct map_entry *e);
 
 /* PTEs of the section by granularity hint, counted in the real tables: level 3 in the section's own
    or, without any, the mapper's; level 2 in the tables of `prefer` if it maps the section, else of

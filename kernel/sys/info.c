@@ -31,6 +31,7 @@ union answer {
     struct mega_pci pci;
     struct mega_lock lock;
     struct mega_selftest selftest;
+    struct mega_global global;
 };
 
 static int info_memory(int64_t index, void *out)
@@ -195,6 +196,7 @@ static const struct {
     [MEGA_INFO_PCI] = {info_pci, sizeof(struct mega_pci)},
     [MEGA_INFO_SPINLOCK] = {info_spinlock, sizeof(struct mega_lock)},
     [MEGA_INFO_MUTEX] = {info_mutex, sizeof(struct mega_lock)},
+    [MEGA_INFO_GLOBAL] = {info_global, sizeof(struct mega_global)},
     [MEGA_INFO_CRASH] = {info_crash, 0},
     [MEGA_INFO_SELFTEST] = {info_selftest, sizeof(struct mega_selftest)},
 };

@@ -9,6 +9,7 @@
 #include "kernel/base/types.h"
 
 int info_section(int64_t index, void *out);
+int info_global(int64_t index, void *out);
 int info_region(int64_t index, void *out);
 int info_process(int64_t index, void *out);
 int info_cpu(int64_t index, void *out);

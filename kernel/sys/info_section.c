@@ -15,6 +15,7 @@ static void name_of(struct section *s, struct mega_section *m)
     str_copy(m->name, s->gsd->name, sizeof(m->name));
     m->group = s->gsd->group;
     m->flags = s->flags;
+    m->delete_pending = list_empty(&s->gsd->hash);
     gsd_unlock();
 }
 
@@ -25,6 +26,7 @@ int info_section(int64_t index, void *out)
     struct mega_section *m = out;
     struct section *s = index >= 0 ? section_nth((uint64_t)index) : NULL;
     struct gh_count l3, l2;
+    struct section_cost cost;
 
     if (!s)
         return SS$_NONEXPR;
@@ -33,7 +35,11 @@ int info_section(int64_t index, void *out)
         m->flags |= SEC$M_SHARED_PTS;
     section_walk(s, process_self()->aspace, &l3, &l2, &m->l1_ptes, &m->pt_pages);
     m->npages = s->npages;
-    m->valid_pages = load(&s->valid_pages);
+    m->valid_pages = section_valid_pages(s);
+    section_cost(s, &cost);
+    m->gptes = cost.gptes;
+    m->npp_bytes = cost.npp_bytes;
+    m->pgd_bytes = cost.pgd_bytes;
     m->shares = (load(&s->life) & ~SECTION_PERMANENT) - 1; /* without ours */
     m->refs = m->shares + (m->flags & SEC$M_PERM ? 1 : 0);
     memcpy(m->l3_ptes, l3.ptes, sizeof(m->l3_ptes));
@@ -45,6 +51,25 @@ int info_section(int64_t index, void *out)
     m->global_valid = load(&s->counts.global_valid);
     section_drop(s);
     section_reap();
+    return SS$_NORMAL;
+}
+
+static struct mega_use use_of(const struct section_use *u)
+{
+    return (struct mega_use){u->limit, u->use, u->peak};
+}
+
+int info_global(int64_t index, void *out)
+{
+    struct section_use sections, gptes, pagfil;
+    struct mega_global *m = out;
+
+    if (index != 0)
+        return SS$_NONEXPR;
+    section_uses(&sections, &gptes, &pagfil);
+    m->sections = use_of(&sections);
+    m->gptes = use_of(&gptes);
+    m->pagfil_pages = use_of(&pagfil);
     return SS$_NORMAL;
 }
 

@@ -16,6 +16,11 @@ VMS_CALL(vms_mgblsc_64);
 VMS_CALL(vms_deltva_64);
 VMS_CALL(vms_dgblsc);
 VMS_CALL(vms_setprv);
+VMS_CALL(vms_create_gpfn);
+VMS_CALL(vms_crmpsc_gpfn_64);
+VMS_CALL(vms_mgblsc_gpfn_64);
+VMS_CALL(vms_create_gpfile);
+VMS_CALL(vms_crmpsc_gpfile_64);
 VMS_CALL(mega_sys_info);
 VMS_CALL(mega_sys_control);
 

@@ -7,25 +7,20 @@
  * registry entry without page tables) the share that the creation gave is dropped, and a temporary
  * section that nobody else has found meanwhile is gone with it.
  */
+#include "kernel/sys/vms_section.h"
+
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/proc/process.h"
 #include "kernel/sys/vms_args.h"
 #include "kernel/sys/vms_calls.h"
-#include "mm/section_map.h"
 
 /* Flags that a caller may give; those that the service implies may be given too. */
 #define FLAGS_IMPLIED (SEC$M_GBL | SEC$M_DZRO | SEC$M_WRT | SEC$M_MRES)
 #define FLAGS_KEPT    (SEC$M_PERM | SEC$M_SYSGBL | SEC$M_READ_ONLY_SHPT)
 #define FLAGS_CREATE  (FLAGS_IMPLIED | FLAGS_KEPT | SEC$M_RAD_HINT)
-#define FLAGS_MAP     (SEC$M_EXPREG | SEC$M_NO_OVERMAP)
 
 #define RADS 1u /* memory domains; bit n of a rad_mask is domain n */
-
-struct name_args {
-    vaddr_t name, ident;
-    uint32_t flags;
-};
 
 static void creds_self(struct section_creds *c)
 {
@@ -37,27 +32,29 @@ static void creds_self(struct section_creds *c)
     c->bypass = (p->privileges & PRV_BYPASS) != 0;
 }
 
-/* Name, identity, scope, creator. `buffer` holds the name as long as r is used. */
-static int decode_name(const struct name_args *a, char buffer[SECTION_NAME_MAX + 1],
-                       struct section_request *r)
+int vms_section_decode(const struct vms_section_args *a, struct section_request *r)
 {
-    int status = vms_section_name(a->name, buffer, &r->name.length);
+    uint32_t length = 0;
+    int status = vms_section_name(a->name, a->buffer, &length);
 
+    *r = (struct section_request){.name.length = length, .kinds = a->kinds};
     if (status == SS$_NORMAL)
         status = vms_ident(a->ident, &r->ident_match, &r->ident_version);
     creds_self(&r->creds);
-    r->name.name = buffer;
+    r->name.name = a->buffer;
     r->name.sysgbl = (a->flags & SEC$M_SYSGBL) != 0;
     r->name.group = r->creds.uic_group;
     return status;
 }
 
-static int check_privileges(uint32_t flags)
+int vms_section_may_create(uint32_t kind, uint32_t flags)
 {
     const struct process *p = process_self();
 
-    if (!(p->rights & RIGHT_MEM_RESIDENT_USER))
+    if (kind == SEC$M_MRES && !(p->rights & RIGHT_MEM_RESIDENT_USER))
         return SS$_NOMEMRESID;
+    if (kind == SEC$M_PFNMAP && !(p->privileges & PRV_PFNMAP))
+        return SS$_NOPFNMAP;
     if ((flags & SEC$M_SYSGBL) && !(p->privileges & PRV_SYSGBL))
         return SS$_NOSYSGBL;
     if ((flags & SEC$M_PERM) && !(p->privileges & PRV_PRMGBL))
@@ -81,7 +78,7 @@ static int decode_rad(uint32_t flags, vaddr_t rad_mask, uint8_t *rad)
     return SS$_NORMAL;
 }
 
-static int decode_length(uint64_t length, uint64_t *npages)
+int vms_section_length(uint64_t length, uint64_t *npages)
 {
     if (length == 0 || length % PAGE_SIZE != 0)
         return SS$_LEN_NOTPAGMULT;
@@ -89,45 +86,6 @@ static int decode_length(uint64_t length, uint64_t *npages)
         return SS$_LENVIO;
     *npages = length / PAGE_SIZE;
     return SS$_NORMAL;
-}
-
-long vms_create_gdzro(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
-                      uint64_t a5)
-{
-    enum { NAME, IDENT, PROT, LENGTH, ACMODE, FLAGS, RESERVED_OUT, RAD_MASK, COUNT };
-    uint64_t a[VMS_ARGS_MAX];
-    char buffer[SECTION_NAME_MAX + 1];
-    struct section_request r;
-    struct section *s;
-    int status = vms_args(block, RESERVED_OUT, COUNT, a);
-    uint32_t flags = (uint32_t)a[FLAGS] | SEC$M_PERM;
-
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    if (status != SS$_NORMAL)
-        return status;
-    if (flags & ~FLAGS_CREATE)
-        return SS$_IVSECFLG;
-    status = decode_name(&(struct name_args){a[NAME], a[IDENT], flags}, buffer, &r);
-    if (status == SS$_NORMAL)
-        status = decode_length(a[LENGTH], &r.npages);
-    if (status == SS$_NORMAL)
-        status = vms_access_mode(a[ACMODE]);
-    if (status == SS$_NORMAL)
-        status = decode_rad(flags, a[RAD_MASK], &r.rad);
-    if (status == SS$_NORMAL)
-        status = check_privileges(flags);
-    if (status == SS$_NORMAL)
-        status = vms_probe_quad(a[RESERVED_OUT], true);
-    if (status != SS$_NORMAL)
-        return status;
-    r.prot = (uint32_t)a[PROT];
-    r.flags = flags & FLAGS_KEPT;
-    status = section_create(&r, false, true, &s);
-    if (status == SS$_CREATED || status == SS$_CREATED_SHPT) {
-        vms_quad_out(a[RESERVED_OUT], section_reserved_bytes(s));
-        section_drop(s);
-    }
-    return status;
 }
 
 /* Region, place and extent of a mapping; the share of *s passes to the mapping or is dropped. */
@@ -146,6 +104,96 @@ static int map_and_return(struct section *s, const struct section_map_request *m
     vms_quad_out(va_out, va);
     vms_quad_out(length_out, length);
     return status;
+}
+
+int vms_section_map_args(struct vms_section_map *c, vaddr_t region, uint64_t acmode)
+{
+    int status = vms_quad_in(region, &c->m.region_id);
+
+    if (status == SS$_NORMAL)
+        status = vms_access_mode(acmode);
+    if (status == SS$_NORMAL)
+        status = vms_probe_quad(c->va_out, false);
+    if (status == SS$_NORMAL)
+        status = vms_probe_quad(c->length_out, false);
+    return status;
+}
+
+int vms_section_map_existing(const struct vms_section_map *c)
+{
+    struct section *s;
+    int status = section_find(&c->r, c->m.write, &s);
+
+    return status == SS$_NORMAL ? map_and_return(s, &c->m, c->va_out, c->length_out) : status;
+}
+
+int vms_section_create_and_map(const struct vms_section_map *c)
+{
+    int created = SS$_NORMAL;
+    struct section *s;
+    int status = section_find(&c->r, c->m.write, &s);
+
+    /* It may be there: then neither the right to create nor the length given here matters. */
+    if (status == SS$_NOSUCHSEC) {
+        status = vms_section_may_create(c->r.kinds, c->r.flags);
+        if (status == SS$_NORMAL)
+            status = section_map_check(process_self()->aspace, &c->m, c->r.npages,
+                                       c->r.flags | c->r.kinds);
+        if (status != SS$_NORMAL)
+            return status;
+        created = status = section_create(&c->r, true, c->m.write, &s);
+    }
+    if (!(status & 1))
+        return status;
+    vms_quad_out(c->reserved_out, section_reserved_bytes(s));
+    status = map_and_return(s, &c->m, c->va_out, c->length_out);
+    return status == SS$_NORMAL ? created : status;
+}
+
+int vms_section_create(const struct section_request *r, vaddr_t reserved_out)
+{
+    struct section *s;
+    int status = section_create(r, false, true, &s);
+
+    if (status & 1) {
+        vms_quad_out(reserved_out, section_reserved_bytes(s));
+        section_drop(s);
+    }
+    return status;
+}
+
+long vms_create_gdzro(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
+                      uint64_t a5)
+{
+    enum { NAME, IDENT, PROT, LENGTH, ACMODE, FLAGS, RESERVED_OUT, RAD_MASK, COUNT };
+    uint64_t a[VMS_ARGS_MAX];
+    char buffer[SECTION_NAME_MAX + 1];
+    struct section_request r;
+    int status = vms_args(block, RESERVED_OUT, COUNT, a);
+    uint32_t flags = (uint32_t)a[FLAGS] | SEC$M_PERM;
+
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    if (status != SS$_NORMAL)
+        return status;
+    if (flags & ~FLAGS_CREATE)
+        return SS$_IVSECFLG;
+    status = vms_section_decode(
+        &(struct vms_section_args){a[NAME], a[IDENT], flags, SEC$M_MRES, buffer}, &r);
+    if (status == SS$_NORMAL)
+        status = vms_section_length(a[LENGTH], &r.npages);
+    if (status == SS$_NORMAL)
+        status = decode_rad(flags, a[RAD_MASK], &r.rad);
+    if (status == SS$_NORMAL)
+        status = vms_access_mode(a[ACMODE]);
+    if (status == SS$_NORMAL)
+        status = vms_section_may_create(SEC$M_MRES, flags);
+    if (status == SS$_NORMAL)
+        status = vms_probe_quad(a[RESERVED_OUT], true);
+    if (status != SS$_NORMAL)
+        return status;
+    r.prot = (uint32_t)a[PROT];
+    r.flags = flags & FLAGS_KEPT;
+    return vms_section_create(&r, a[RESERVED_OUT]);
 }
 
 long vms_crmpsc_gdzro_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
@@ -170,58 +218,42 @@ long vms_crmpsc_gdzro_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, 
     };
     uint64_t a[VMS_ARGS_MAX];
     char buffer[SECTION_NAME_MAX + 1];
-    struct section_request r;
-    struct section_map_request m;
-    struct section *s;
-    int created, status = vms_args(block, START, COUNT, a);
+    int status = vms_args(block, START, COUNT, a);
     uint32_t flags = (uint32_t)a[FLAGS];
+    /* Mapped for writing, but for a section whose shared tables are to be read-only: there
+       SEC$M_WRT says so, as it does when one is mapped. */
+    bool write = !(flags & SEC$M_READ_ONLY_SHPT) || (flags & SEC$M_WRT);
+    struct vms_section_map c = {
+        .m = {.start = a[START],
+              .offset = a[OFFSET],
+              .length = a[MAP_LENGTH],
+              .flags = flags & VMS_SECTION_FLAGS_MAP,
+              .write = write},
+        .va_out = a[VA_OUT],
+        .length_out = a[LENGTH_OUT],
+        .reserved_out = a[RESERVED_OUT],
+    };
 
     (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status != SS$_NORMAL)
         return status;
-    if (flags & ~(FLAGS_CREATE | FLAGS_MAP))
+    if (flags & ~(FLAGS_CREATE | VMS_SECTION_FLAGS_MAP))
         return SS$_IVSECFLG;
-    status = decode_name(&(struct name_args){a[NAME], a[IDENT], flags}, buffer, &r);
+    status = vms_section_decode(
+        &(struct vms_section_args){a[NAME], a[IDENT], flags, SEC$M_MRES, buffer}, &c.r);
     if (status == SS$_NORMAL)
-        status = decode_length(a[LENGTH], &r.npages);
+        status = vms_section_length(a[LENGTH], &c.r.npages);
     if (status == SS$_NORMAL)
-        status = vms_quad_in(a[REGION], &m.region_id);
+        status = decode_rad(flags, a[RAD_MASK], &c.r.rad);
     if (status == SS$_NORMAL)
-        status = vms_access_mode(a[ACMODE]);
-    if (status == SS$_NORMAL)
-        status = decode_rad(flags, a[RAD_MASK], &r.rad);
-    if (status == SS$_NORMAL)
-        status = vms_probe_quad(a[VA_OUT], false);
-    if (status == SS$_NORMAL)
-        status = vms_probe_quad(a[LENGTH_OUT], false);
+        status = vms_section_map_args(&c, a[REGION], a[ACMODE]);
     if (status == SS$_NORMAL)
         status = vms_probe_quad(a[RESERVED_OUT], true);
     if (status != SS$_NORMAL)
         return status;
-    m.start = a[START];
-    m.offset = a[OFFSET];
-    m.length = a[MAP_LENGTH];
-    m.flags = flags & FLAGS_MAP;
-    m.write = true; /* SEC$M_WRT is always set here */
-    r.prot = (uint32_t)a[PROT];
-    r.flags = flags & FLAGS_KEPT;
-
-    /* It may be there: then neither the right to create nor the length given here matters. */
-    created = SS$_NORMAL;
-    status = section_find(&r, true, &s);
-    if (status == SS$_NOSUCHSEC) {
-        status = check_privileges(flags);
-        if (status == SS$_NORMAL)
-            status = section_map_check(process_self()->aspace, &m, r.npages, r.flags);
-        if (status != SS$_NORMAL)
-            return status;
-        created = status = section_create(&r, true, true, &s);
-    }
-    if (!(status & 1))
-        return status;
-    vms_quad_out(a[RESERVED_OUT], section_reserved_bytes(s));
-    status = map_and_return(s, &m, a[VA_OUT], a[LENGTH_OUT]);
-    return status == SS$_NORMAL ? created : status;
+    c.r.prot = (uint32_t)a[PROT];
+    c.r.flags = flags & FLAGS_KEPT;
+    return vms_section_create_and_map(&c);
 }
 
 long vms_mgblsc_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
@@ -229,35 +261,29 @@ long vms_mgblsc_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64
     enum { NAME, IDENT, REGION, OFFSET, LENGTH, ACMODE, FLAGS, VA_OUT, LENGTH_OUT, START, COUNT };
     uint64_t a[VMS_ARGS_MAX];
     char buffer[SECTION_NAME_MAX + 1];
-    struct section_request r;
-    struct section_map_request m;
-    struct section *s;
     int status = vms_args(block, START, COUNT, a);
     uint32_t flags = (uint32_t)a[FLAGS];
+    struct vms_section_map c = {
+        .m = {.start = a[START],
+              .offset = a[OFFSET],
+              .length = a[LENGTH],
+              .flags = flags & VMS_SECTION_FLAGS_MAP,
+              .write = (flags & SEC$M_WRT) != 0},
+        .va_out = a[VA_OUT],
+        .length_out = a[LENGTH_OUT],
+    };
 
     (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status != SS$_NORMAL)
         return status;
-    if (flags & ~(FLAGS_IMPLIED | SEC$M_SYSGBL | FLAGS_MAP))
+    if (flags & ~(FLAGS_IMPLIED | SEC$M_SYSGBL | VMS_SECTION_FLAGS_MAP))
         return SS$_IVSECFLG;
-    status = decode_name(&(struct name_args){a[NAME], a[IDENT], flags}, buffer, &r);
+    status = vms_section_decode(
+        &(struct vms_section_args){a[NAME], a[IDENT], flags, SEC$M_MRES | SEC$M_PAGFIL, buffer},
+        &c.r);
     if (status == SS$_NORMAL)
-        status = vms_quad_in(a[REGION], &m.region_id);
-    if (status == SS$_NORMAL)
-        status = vms_access_mode(a[ACMODE]);
-    if (status == SS$_NORMAL)
-        status = vms_probe_quad(a[VA_OUT], false);
-    if (status == SS$_NORMAL)
-        status = vms_probe_quad(a[LENGTH_OUT], false);
-    if (status != SS$_NORMAL)
-        return status;
-    m.start = a[START];
-    m.offset = a[OFFSET];
-    m.length = a[LENGTH];
-    m.flags = flags & FLAGS_MAP;
-    m.write = (flags & SEC$M_WRT) != 0;
-    status = section_find(&r, m.write, &s);
-    return status == SS$_NORMAL ? map_and_return(s, &m, a[VA_OUT], a[LENGTH_OUT]) : status;
+        status = vms_section_map_args(&c, a[REGION], a[ACMODE]);
+    return status == SS$_NORMAL ? vms_section_map_existing(&c) : status;
 }
 
 long vms_dgblsc(uint64_t flags, uint64_t name, uint64_t ident, uint64_t a3, uint64_t a4,
@@ -271,7 +297,8 @@ long vms_dgblsc(uint64_t flags, uint64_t name, uint64_t ident, uint64_t a3, uint
     (void)a3, (void)a4, (void)a5;
     if ((uint32_t)flags & ~(SEC$M_GBL | SEC$M_SYSGBL))
         return SS$_IVSECFLG;
-    status = decode_name(&(struct name_args){name, ident, (uint32_t)flags}, buffer, &r);
+    status = vms_section_decode(&(struct vms_section_args){name, ident, (uint32_t)flags, 0, buffer},
+                                &r);
     if (status != SS$_NORMAL)
         return status;
     if ((flags & SEC$M_SYSGBL) && !(p->privileges & PRV_SYSGBL))

@@ -15,6 +15,11 @@ const struct syscall_entry vms_calls[VMS_CALLS] = {
     SERVICE(VMS_DELTVA_64, vms_deltva_64),
     SERVICE(VMS_DGBLSC, vms_dgblsc),
     SERVICE(VMS_SETPRV, vms_setprv),
+    SERVICE(VMS_CREATE_GPFN, vms_create_gpfn),
+    SERVICE(VMS_CRMPSC_GPFN_64, vms_crmpsc_gpfn_64),
+    SERVICE(VMS_MGBLSC_GPFN_64, vms_mgblsc_gpfn_64),
+    SERVICE(VMS_CREATE_GPFILE, vms_create_gpfile),
+    SERVICE(VMS_CRMPSC_GPFILE_64, vms_crmpsc_gpfile_64),
     SERVICE(MEGA_SYS_INFO, mega_sys_info),
     SERVICE(MEGA_SYS_CONTROL, mega_sys_control),
 };

@@ -11,6 +11,9 @@
 #undef sys$create_gdzro
 #undef sys$crmpsc_gdzro_64
 #undef sys$mgblsc_64
+#undef sys$crmpsc_gpfn_64
+#undef sys$mgblsc_gpfn_64
+#undef sys$crmpsc_gpfile_64
 
 typedef unsigned long quad;
 
@@ -121,6 +124,55 @@ int sys$dgblsc(unsigned int flags, void *gsdnam, struct _secid *ident)
 int sys$setprv(int enbflg, union prvdef *prvadr, int prmflg, union prvdef *prvprv)
 {
     return service(VMS_SETPRV, (quad)enbflg, (quad)prvadr, (quad)prmflg, (quad)prvprv, 0, 0);
+}
+
+int sys$create_gpfn(void *gs_name_64, struct _secid *ident_64, unsigned int prot,
+                    unsigned __int64 start_pfn, unsigned __int64 page_count, unsigned int acmode,
+                    unsigned int flags)
+{
+    return BLOCK(VMS_CREATE_GPFN, (quad)gs_name_64, (quad)ident_64, prot, start_pfn, page_count,
+                 acmode, flags);
+}
+
+int sys$crmpsc_gpfn_64(void *gs_name_64, struct _secid *ident_64, unsigned int prot,
+                       unsigned __int64 start_pfn, unsigned __int64 page_count,
+                       struct _generic_64 *region_id_64, unsigned __int64 relative_page,
+                       unsigned int acmode, unsigned int flags, void **return_va_64,
+                       unsigned __int64 *return_length_64, void *start_va_64,
+                       unsigned __int64 map_page_count)
+{
+    return BLOCK(VMS_CRMPSC_GPFN_64, (quad)gs_name_64, (quad)ident_64, prot, start_pfn, page_count,
+                 (quad)region_id_64, relative_page, acmode, flags, (quad)return_va_64,
+                 (quad)return_length_64, (quad)start_va_64, map_page_count);
+}
+
+int sys$mgblsc_gpfn_64(void *gs_name_64, struct _secid *ident_64, struct _generic_64 *region_id_64,
+                       unsigned __int64 relative_page, unsigned __int64 page_count,
+                       unsigned int acmode, unsigned int flags, void **return_va_64,
+                       unsigned __int64 *return_length_64, void *start_va_64)
+{
+    return BLOCK(VMS_MGBLSC_GPFN_64, (quad)gs_name_64, (quad)ident_64, (quad)region_id_64,
+                 relative_page, page_count, acmode, flags, (quad)return_va_64,
+                 (quad)return_length_64, (quad)start_va_64);
+}
+
+int sys$create_gpfile(void *gs_name_64, struct _secid *ident_64, unsigned int prot,
+                      unsigned __int64 length_64, unsigned int acmode, unsigned int flags)
+{
+    return service(VMS_CREATE_GPFILE, (quad)gs_name_64, (quad)ident_64, prot, length_64, acmode,
+                   flags);
+}
+
+int sys$crmpsc_gpfile_64(void *gs_name_64, struct _secid *ident_64, unsigned int prot,
+                         unsigned __int64 length_64, struct _generic_64 *region_id_64,
+                         unsigned __int64 section_offset_64, unsigned int acmode,
+                         unsigned int flags, void **return_va_64,
+                         unsigned __int64 *return_length_64, void *start_va_64,
+                         unsigned __int64 map_length_64)
+{
+    return BLOCK(VMS_CRMPSC_GPFILE_64, (quad)gs_name_64, (quad)ident_64, prot, length_64,
+                 (quad)region_id_64, section_offset_64, acmode, flags, (quad)return_va_64,
+                 (quad)return_length_64, (quad)start_va_64, map_length_64);
 }
 
 int mega$info(unsigned int item, __int64 index, void *buffer, unsigned __int64 length)

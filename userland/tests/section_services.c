@@ -326,7 +326,8 @@ static void shares_over_fork(void)
     is_status(dgblsc("TEST_ALLOC"), SS$_NORMAL, "marked for deletion");
     is_status(sys$delete_region_64(&id, 0, &va, &length), SS$_NORMAL, "the parent lets go");
     is(shares("TEST_ALLOC"), 1, "the child's share keeps the section");
-    is_status(create("TEST_ALLOC", 32 * MIB, 0), SS$_DUPLNAM, "and its name");
+    is_status(create("TEST_ALLOC", 32 * MIB, 0), SS$_RESERVEDMEMUSED,
+              "and its reservation: the name is free");
     close(go[1]);
     is(wait_for(pid), 0, "exec drops it");
     is(shares("TEST_ALLOC"), UINT64_MAX, "the section is gone");

@@ -20,6 +20,24 @@ static inline volatile void *io_address(uint64_t offset)
     return (volatile void *)(LAYOUT_KSEG_IO + offset);
 }
 
+/* Are these frames of physical I/O space (bit 43), in the windows to the bus: PCI memory (4 GiB)
+ * and PCI I/O (32 MiB)? The chipset's registers and PCI configuration space are not. */
+static inline bool io_frames_are_bus(pfn_t first, uint64_t npages)
+{
+    const struct {
+        uint64_t base, size;
+    } windows[] = {{IO_PCI_MEMORY, 1UL << 32}, {IO_PCI_PORTS, 1UL << 25}};
+
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t from = ((1UL << 43) + windows[i].base) >> PAGE_SHIFT;
+        uint64_t n = windows[i].size >> PAGE_SHIFT;
+
+        if (first.n >= from && first.n - from < n && npages <= n - (first.n - from))
+            return true;
+    }
+    return false;
+}
+
 static inline void io_barrier(void) { __asm__ volatile("mb" ::: "memory"); }
 
 /* PCI I/O ports. */

@@ -22,8 +22,8 @@ static const struct {
     bool takes_name;
     const char *help;
 } displays[] = {
-    {"MEMORY", show_memory, Q_FULL | Q_ALL | Q_PHYSICAL | Q_RESERVED | Q_POOL, false,
-     "memory, reservations, pools"},
+    {"MEMORY", show_memory, Q_FULL | Q_ALL | Q_PHYSICAL | Q_RESERVED | Q_POOL | Q_GLOBAL, false,
+     "memory, reservations, pools, global section tables"},
     {"SECTION", show_section, Q_FULL, true, "global sections"},
     {"PROCESS", show_process, Q_ALL | Q_FULL, true, "processes"},
     {"REGION", show_region, 0, false, "regions of this process"},
@@ -39,7 +39,7 @@ static const struct {
     unsigned bit;
 } qualifiers[] = {
     {"FULL", Q_FULL}, {"ALL", Q_ALL},     {"PHYSICAL", Q_PHYSICAL}, {"RESERVED", Q_RESERVED},
-    {"POOL", Q_POOL}, {"START", Q_START}, {"STOP", Q_STOP},
+    {"POOL", Q_POOL}, {"START", Q_START}, {"STOP", Q_STOP}, {"GLOBAL", Q_GLOBAL},
 };
 
 bool ask(unsigned item, int64_t index, void *buffer, uint64_t length)

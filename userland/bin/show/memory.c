@@ -1,4 +1,4 @@
-/* show memory [/physical] [/reserved] [/pool [/full]] [/all] */
+/* show memory [/physical] [/reserved] [/pool [/full]] [/global] [/all] */
 #include "show.h"
 
 #include <stdio.h>
@@ -142,6 +142,24 @@ static void pool(bool full)
                    MB(p.largest));
 }
 
+static void use_line(const char *what, const char *parameter, const struct mega_use *u)
+{
+    printf("  %-26s %-12s%13lu%12lu%12lu\n", what, parameter, (unsigned long)u->limit,
+           (unsigned long)u->use, (unsigned long)u->peak);
+}
+
+static void global(void)
+{
+    struct mega_global g;
+
+    if (!ask(MEGA_INFO_GLOBAL, 0, &g, sizeof(g)))
+        return;
+    printf("\nGlobal Section Usage:        Parameter            Size      In Use        Peak\n");
+    use_line("Sections", "GBLSECTIONS", &g.sections);
+    use_line("Page table entries", "GBLPAGES", &g.gptes);
+    use_line("Page-file-backed pages", "GBLPAGFIL", &g.pagfil_pages);
+}
+
 int show_memory(unsigned q, const char *name)
 {
     struct mega_memory m;
@@ -149,13 +167,15 @@ int show_memory(unsigned q, const char *name)
     (void)name;
     if (ask(MEGA_INFO_MEMORY, 0, &m, sizeof(m)))
         page_size = m.page_size;
-    if (q & Q_ALL || !(q & (Q_PHYSICAL | Q_RESERVED | Q_POOL)))
-        q |= Q_PHYSICAL | Q_RESERVED | Q_POOL;
+    if (q & Q_ALL || !(q & (Q_PHYSICAL | Q_RESERVED | Q_POOL | Q_GLOBAL)))
+        q |= Q_PHYSICAL | Q_RESERVED | Q_POOL | Q_GLOBAL;
     heading();
     if (q & Q_PHYSICAL)
         physical();
     if (q & Q_POOL)
         pool(q & Q_FULL);
+    if (q & Q_GLOBAL)
+        global();
     if (q & Q_RESERVED)
         reserved();
     return 0;

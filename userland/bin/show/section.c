@@ -39,6 +39,21 @@ static void hints(const char *what, const uint64_t ptes[4])
     putchar('\n');
 }
 
+struct memory {
+    const char *name, *words;
+};
+
+static const struct memory *memory_of(uint32_t flags)
+{
+    static const struct memory alloc = {"ALLOC", "allocated at boot"}, fluid = {"FLUID", "fluid"},
+                               pagfil = {"PGFIL", "pageable"}, pfn = {"PFN", "page frames"};
+
+    return flags & SEC$M_PFNMAP       ? &pfn
+           : flags & SEC$M_PAGFIL     ? &pagfil
+           : flags & SEC$M_MRES_ALLOC ? &alloc
+                                      : &fluid;
+}
+
 static void full(const struct mega_section *s)
 {
     char flags[160];
@@ -52,12 +67,16 @@ static void full(const struct mega_section *s)
         printf("    %-28s  group %o\n", "Scope", s->group);
     printf("    %-28s  %lu (%.0f MB), %lu valid\n", "Pages", (unsigned long)s->npages,
            megabytes(s->npages), (unsigned long)s->valid_pages);
-    printf("    %-28s  %s\n", "Memory",
-           s->flags & SEC$M_MRES_ALLOC ? "allocated at boot" : "fluid");
+    printf("    %-28s  %s\n", "Memory", memory_of(s->flags)->words);
     printf("    %-28s  %lu\n", "Shared page-table pages", (unsigned long)s->pt_pages);
     printf("    %-28s  %lu mappings, %lu references\n", "In use by", (unsigned long)s->shares,
            (unsigned long)s->refs);
     printf("    %-28s  %lu\n", "Level-2 pages shared whole", (unsigned long)s->l1_ptes);
+    printf("    %-28s  %lu global page table entries, %lu bytes nonpaged pool, %lu paged\n",
+           "Costs beside its pages", (unsigned long)s->gptes, (unsigned long)s->npp_bytes,
+           (unsigned long)s->pgd_bytes);
+    if (s->delete_pending)
+        printf("    %-28s  with its last mapping\n", "To be deleted");
     hints("Level-3 PTEs, by hint", s->l3_ptes);
     hints("Level-2 PTEs, by hint", s->l2_ptes);
     printf("    %-28s  %lu\n", "PTEs with a wrong hint", (unsigned long)s->gh_errors);
@@ -88,8 +107,8 @@ int show_section(unsigned q, const char *name)
         if (!(s.flags & SEC$M_SYSGBL))
             snprintf(scope, sizeof(scope), "%o", s.group);
         printf("%-43s   %-6s%11lu%12lu  %-5s%13lu%6lu\n", s.name, scope, (unsigned long)s.npages,
-               (unsigned long)s.valid_pages, s.flags & SEC$M_MRES_ALLOC ? "ALLOC" : "FLUID",
-               (unsigned long)s.pt_pages, (unsigned long)s.shares);
+               (unsigned long)s.valid_pages, memory_of(s.flags)->name, (unsigned long)s.pt_pages,
+               (unsigned long)s.shares);
     }
     if (shown)
         return 0;

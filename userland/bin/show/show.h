@@ -15,6 +15,7 @@ enum {
     Q_POOL = 1 << 4,
     Q_START = 1 << 8,
     Q_STOP = 1 << 9,
+    Q_GLOBAL = 1 << 5,
 };
 
 /* name: the word behind the display's name, or NULL. Value: exit status. */

@@ -41,6 +41,27 @@ int sys$deltva_64(struct _generic_64 *region_id_64, void *start_va_64, unsigned 
                   unsigned int acmode, void **return_va_64, unsigned __int64 *return_length_64);
 int sys$dgblsc(unsigned int flags, void *gsdnam, struct _secid *ident);
 int sys$setprv(int enbflg, union prvdef *prvadr, int prmflg, union prvdef *prvprv);
+int sys$create_gpfn(void *gs_name_64, struct _secid *ident_64, unsigned int prot,
+                    unsigned __int64 start_pfn, unsigned __int64 page_count, unsigned int acmode,
+                    unsigned int flags);
+int sys$crmpsc_gpfn_64(void *gs_name_64, struct _secid *ident_64, unsigned int prot,
+                       unsigned __int64 start_pfn, unsigned __int64 page_count,
+                       struct _generic_64 *region_id_64, unsigned __int64 relative_page,
+                       unsigned int acmode, unsigned int flags, void **return_va_64,
+                       unsigned __int64 *return_length_64, void *start_va_64,
+                       unsigned __int64 map_page_count);
+int sys$mgblsc_gpfn_64(void *gs_name_64, struct _secid *ident_64, struct _generic_64 *region_id_64,
+                       unsigned __int64 relative_page, unsigned __int64 page_count,
+                       unsigned int acmode, unsigned int flags, void **return_va_64,
+                       unsigned __int64 *return_length_64, void *start_va_64);
+int sys$create_gpfile(void *gs_name_64, struct _secid *ident_64, unsigned int prot,
+                      unsigned __int64 length_64, unsigned int acmode, unsigned int flags);
+int sys$crmpsc_gpfile_64(void *gs_name_64, struct _secid *ident_64, unsigned int prot,
+                         unsigned __int64 length_64, struct _generic_64 *region_id_64,
+                         unsigned __int64 section_offset_64, unsigned int acmode,
+                         unsigned int flags, void **return_va_64,
+                         unsigned __int64 *return_length_64, void *start_va_64,
+                         unsigned __int64 map_length_64);
 
 /* What `show` asks the kernel: see <megalith/info.h>. Not a service of OpenVMS. */
 int mega$info(unsigned int item, __int64 index, void *buffer, unsigned __int64 length);
@@ -52,6 +73,10 @@ int mega$control(unsigned int operation, unsigned __int64 a1, unsigned __int64 a
 #define MEGA_FIRST_7(f, a, b, c, d, e, g, h, ...)           (f)(a, b, c, d, e, g, h)
 #define MEGA_FIRST_8(f, a, b, c, d, e, g, h, i, ...)        (f)(a, b, c, d, e, g, h, i)
 #define MEGA_FIRST_10(f, a, b, c, d, e, g, h, i, j, k, ...) (f)(a, b, c, d, e, g, h, i, j, k)
+#define MEGA_FIRST_12(f, a, b, c, d, e, g, h, i, j, k, l, m, ...) \
+    (f)(a, b, c, d, e, g, h, i, j, k, l, m)
+#define MEGA_FIRST_13(f, a, b, c, d, e, g, h, i, j, k, l, m, n, ...) \
+    (f)(a, b, c, d, e, g, h, i, j, k, l, m, n)
 #define MEGA_FIRST_14(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, ...) \
     (f)(a, b, c, d, e, g, h, i, j, k, l, m, n, o)
 
@@ -59,6 +84,9 @@ int mega$control(unsigned int operation, unsigned __int64 a1, unsigned __int64 a
 #define sys$create_gdzro(...)     MEGA_FIRST_8(sys$create_gdzro, __VA_ARGS__, 0, 0)
 #define sys$crmpsc_gdzro_64(...)  MEGA_FIRST_14(sys$crmpsc_gdzro_64, __VA_ARGS__, 0, 0, 0, 0)
 #define sys$mgblsc_64(...)        MEGA_FIRST_10(sys$mgblsc_64, __VA_ARGS__, 0)
+#define sys$crmpsc_gpfn_64(...)   MEGA_FIRST_13(sys$crmpsc_gpfn_64, __VA_ARGS__, 0, 0)
+#define sys$mgblsc_gpfn_64(...)   MEGA_FIRST_10(sys$mgblsc_gpfn_64, __VA_ARGS__, 0)
+#define sys$crmpsc_gpfile_64(...) MEGA_FIRST_12(sys$crmpsc_gpfile_64, __VA_ARGS__, 0, 0)
 
 #ifdef __cplusplus
 }

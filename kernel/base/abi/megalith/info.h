@@ -24,6 +24,7 @@ enum mega_item {
     MEGA_INFO_PCI = 10,      /* index-th PCI function: struct mega_pci */
     MEGA_INFO_SPINLOCK = 11, /* index-th name of spinlocks: struct mega_lock */
     MEGA_INFO_MUTEX = 12,    /* index-th name of mutexes: struct mega_lock */
+    MEGA_INFO_GLOBAL = 14,   /* struct mega_global */
     /* Deliberate panic (index 0), kernel stack overflow (1), spin too long (2), stuck with
        interrupts off (3), kernel unaligned access (4), kernel null reference (5), spinlocks in
        falling rank (6), a spinlock above its IPL (7), the release of one that nobody holds (8), a
@@ -77,6 +78,15 @@ struct mega_section {
     uint64_t l1_ptes;    /* level-1 PTEs of that mapper that share level-2 pages, 8 GiB each */
     uint64_t gh_errors;  /* PTEs whose hint breaks the block rules */
     uint64_t made_valid, l3_pickups, raced, global_valid; /* faults by what they did */
+    uint64_t gptes;                /* entries that it counts for against GBLPAGES */
+    uint64_t npp_bytes, pgd_bytes; /* pool that it takes, its mappings included */
+    uint64_t delete_pending;       /* 1: nobody can map it any more */
+};
+struct mega_use {
+    uint64_t limit, use, peak;
+};
+struct mega_global { /* global sections: GBLSECTIONS, GBLPAGES, GBLPAGFIL */
+    struct mega_use sections, gptes, pagfil_pages;
 };
 struct mega_process {
     uint32_t pid, ppid, uid, state, prio, cpu;

@@ -16,5 +16,10 @@
 #define VMS_DELTVA_64        0x1006
 #define VMS_DGBLSC           0x1007
 #define VMS_SETPRV           0x101A
+#define VMS_CREATE_GPFN      0x1010 /* block */
+#define VMS_CRMPSC_GPFN_64   0x1011 /* block */
+#define VMS_MGBLSC_GPFN_64   0x1012 /* block */
+#define VMS_CREATE_GPFILE    0x1013
+#define VMS_CRMPSC_GPFILE_64 0x1014 /* block */
 
 #endif
