@@ -50,8 +50,8 @@ struct rmd {
     struct rmd_extent one;
     uint32_t nextents;
     uint64_t used, pt_used; /* pages in use by a section or a driver */
-    bool open;          /* NOGLOBAL, in use: page-frame sections may show its frames */
-    uint64_t borrowers; /* page-frame sections that do */
+    bool open;              /* NOGLOBAL, in use: page-frame sections may show its frames */
+    uint64_t borrowers;     /* page-frame sections that do */
 };
 
 struct registry; /* sysman/config.h: what the blob parser gives */

@@ -90,7 +90,7 @@ struct section {                     /* GSTE, nonpaged pool: faults read it */
     pfn_t first;        /* constant: ALLOC, page frames: the first one; else PFN_NONE */
     const struct rmd_extent *extents; /* constant: its frames' stretches (the reservation's); NULL:
                                          one from `first` */
-    struct rmd *rmd;                  /* constant: reservation that it draws on, or shows; or NULL */
+    struct rmd *rmd;      /* constant: reservation that it draws on, or shows; or NULL */
     uint64_t promised;    /* constant: fluid pages promised by itself, page tables included */
     pte_t pte_bits;       /* constant: of its valid level-3 PTEs in the global page table */
     uint64_t life;        /* atomic, see above */

@@ -30,7 +30,6 @@
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/abi/vadef.h"
 #include "kernel/base/errno.h"
-#include "kernel/base/panic.h"
 #include "kernel/base/range.h"
 #include "kernel/base/string.h"
 #include "mm/pool.h"
@@ -297,11 +296,14 @@ static int fault_shared(struct aspace *as, struct map_entry *e, vaddr_t va)
 {
     struct section *s = e->smap->section;
     uint64_t page = section_page_at(e, va);
-    pte_t *l2 = pt_lookup(as, va, 2);
+    /* Made with the mapping. As long as nothing was touched it is empty, and goes when a neighbour
+       in the same 8 GiB is unmapped. */
+    pte_t *l2 = pt_create(as, va, 2);
     bool picked_up = false;
     pte_t table, *pte, now;
 
-    KASSERT(l2 != NULL, "a mapping with shared tables has its level-2 pages");
+    if (!l2)
+        return -ENOMEM;
     table = pt_load(l2);
     if (!pte_valid(table)) {
         table = shpt_table_get(s->related, page / PIECE_PAGES);

@@ -39,7 +39,7 @@ static const struct {
     unsigned bit;
 } qualifiers[] = {
     {"FULL", Q_FULL}, {"ALL", Q_ALL},     {"PHYSICAL", Q_PHYSICAL}, {"RESERVED", Q_RESERVED},
-    {"POOL", Q_POOL}, {"START", Q_START}, {"STOP", Q_STOP}, {"GLOBAL", Q_GLOBAL},
+    {"POOL", Q_POOL}, {"START", Q_START}, {"STOP", Q_STOP},         {"GLOBAL", Q_GLOBAL},
 };
 
 bool ask(unsigned item, int64_t index, void *buffer, uint64_t length)
