@@ -98,6 +98,7 @@ static void clear_locked(struct aspace *as)
         map_entry_destroy(e);
     }
     as->counts.vsize = 0;
+    __atomic_store_n(&as->counts.locked, 0, __ATOMIC_RELAXED);
     region_clear_locked(as);
 }
 
@@ -164,19 +165,19 @@ static void split_commit(struct aspace *as, vaddr_t va, struct map_entry *second
     second->prot = e->prot;
     second->max_prot = e->max_prot;
     second->needs_copy = e->needs_copy;
+    second->locked = e->locked;
     second->flags = e->flags;
     second->offset = e->offset + (va - e->start);
     second->low = MAX(e->low, va);
     if (e->ops->split)
         e->ops->split(e, second, va);
-    as->counts.vsize -= second->end - second->start;
+    aspace_count_extent(as, e, -(int64_t)(second->end - second->start));
     e->end = va;
     second->flags &= ~MAPF_GROWSDOWN; /* the guard page stays with the lower part */
     aspace_insert_locked(as, second);
 }
 
-/* Let no entry reach over either address (0: none). Nothing has changed after an error. */
-static int split_at(struct aspace *as, vaddr_t low, vaddr_t high)
+int aspace_split_locked(struct aspace *as, vaddr_t low, vaddr_t high)
 {
     struct map_entry *first, *second;
     int err = split_prepare(as, low, &first);
@@ -198,29 +199,28 @@ static int split_at(struct aspace *as, vaddr_t low, vaddr_t high)
 static bool continues(const struct map_entry *a, const struct map_entry *b)
 {
     if (a->end != b->start || a->ops != &anon_ops || b->ops != &anon_ops || a->prot != b->prot ||
-        a->max_prot != b->max_prot || a->flags != b->flags || (a->flags & MAPF_GROWSDOWN))
+        a->max_prot != b->max_prot || a->locked != b->locked || a->flags != b->flags || (a->flags & MAPF_GROWSDOWN))
         return false;
     return !a->obj_lock && !b->obj_lock;
 }
 
-/* Join e with its neighbours where they continue each other; returns the entry that holds e's
-   range. Only entries without object: an object's entries come from one mmap, and fork's objects
-   are as large as their entry. */
-static struct map_entry *merge_around(struct aspace *as, struct map_entry *e)
+/* Only entries without object: an object's entries come from one mmap, and fork's objects are as
+ * large as their entry. */
+struct map_entry *aspace_merge_locked(struct aspace *as, struct map_entry *e)
 {
     struct list *l = list_next(&as->entries, &e->link);
     struct map_entry *other;
 
     if (l && continues(e, other = list_entry(l, struct map_entry, link))) {
         aspace_remove_locked(as, other);
-        as->counts.vsize += other->end - other->start;
+        aspace_count_extent(as, e, (int64_t)(other->end - other->start));
         e->end = other->end;
         map_entry_free(other);
     }
     l = list_prev(&as->entries, &e->link);
     if (l && continues(other = list_entry(l, struct map_entry, link), e)) {
         aspace_remove_locked(as, e);
-        as->counts.vsize += e->end - e->start;
+        aspace_count_extent(as, other, (int64_t)(e->end - e->start));
         other->end = e->end;
         map_entry_free(e);
         e = other;
@@ -230,7 +230,7 @@ static struct map_entry *merge_around(struct aspace *as, struct map_entry *e)
 
 /* ---- mapping ---- */
 
-static bool user_range_valid(vaddr_t va, uint64_t len)
+bool aspace_user_range(vaddr_t va, uint64_t len)
 {
     return len != 0 && ((va | len) & PAGE_MASK) == 0 &&
            range_within(va, len, LAYOUT_P0_FIRST, LAYOUT_USER_TOP);
@@ -241,7 +241,7 @@ static bool user_range_valid(vaddr_t va, uint64_t len)
 static int place(struct aspace *as, vaddr_t *va, uint64_t len, unsigned flags)
 {
     if (flags & (MAPF_FIXED | MAPF_FIXED_NOREPLACE)) {
-        if (!user_range_valid(*va, len))
+        if (!aspace_user_range(*va, len))
             return -ENOMEM;
         if (!(flags & MAPF_REGION) && region_overlaps_locked(as, *va, len))
             return -ENOMEM;
@@ -251,10 +251,30 @@ static int place(struct aspace *as, vaddr_t *va, uint64_t len, unsigned flags)
     }
     if (*va & PAGE_MASK)
         *va = (*va + PAGE_MASK) & ~PAGE_MASK;
-    if (*va && user_range_valid(*va, len) && aspace_range_free_locked(as, *va, len))
+    if (*va && aspace_user_range(*va, len) && aspace_range_free_locked(as, *va, len))
         return 0;
     *va = aspace_find_locked(as, len, PAGE_SIZE, LAYOUT_P2_BASE, LAYOUT_USER_TOP, false);
     return *va ? 0 : -ENOMEM;
+}
+
+static void insert_anon(struct aspace *as, struct map_entry *e, vaddr_t va, uint64_t len,
+                        unsigned prot, unsigned flags)
+{
+    e->start = va;
+    e->end = va + len;
+    e->prot = (uint8_t)prot;
+    e->max_prot = flags & MAPF_READONLY ? MAP_R | MAP_X : MAP_R | MAP_W | MAP_X;
+    e->flags = flags & (MAPF_SHARED | MAPF_GROWSDOWN);
+    e->ops = &anon_ops;
+    e->low = e->end;
+    aspace_insert_locked(as, e);
+}
+
+void aspace_add_anon_locked(struct aspace *as, struct map_entry *e, vaddr_t va, uint64_t len,
+                            unsigned prot)
+{
+    insert_anon(as, e, va, len, prot, 0);
+    aspace_merge_locked(as, e);
 }
 
 /* Insert an entry of the given kind; takes over e in every case. */
@@ -278,20 +298,13 @@ static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned p
         map_entry_free(e);
         return err;
     }
-    e->start = *va;
-    e->end = *va + len;
-    e->prot = (uint8_t)prot;
-    e->max_prot = MAP_R | MAP_W | MAP_X;
-    e->flags = flags & (MAPF_SHARED | MAPF_GROWSDOWN);
-    e->ops = &anon_ops;
-    e->low = e->end;
-    aspace_insert_locked(as, e);
+    insert_anon(as, e, *va, len, prot, flags);
     if (obj) { /* from here on the object's pager may look at the entry and its space */
         e->needs_copy = !(flags & MAPF_SHARED);
         e->offset = offset;
         object_attach_entry(obj, e);
     } else {
-        merge_around(as, e);
+        aspace_merge_locked(as, e);
     }
     mutex_unlock(&as->lock);
     if (flags & MAPF_POPULATE)
@@ -327,7 +340,7 @@ int aspace_unmap_locked(struct aspace *as, vaddr_t va, uint64_t len)
 {
     vaddr_t end = va + len;
     struct map_entry *e;
-    int err = split_at(as, va, end);
+    int err = aspace_split_locked(as, va, end);
 
     while (!err && (e = aspace_first_in_locked(as, va, end)) != NULL) {
         err = e->ops->unmap(as, e, e->start, e->end);
@@ -343,68 +356,12 @@ int aspace_unmap(struct aspace *as, vaddr_t va, uint64_t len)
 {
     int err;
 
-    if (!user_range_valid(va, len))
+    if (!aspace_user_range(va, len))
         return -EINVAL;
     mutex_lock(&as->lock);
     err = aspace_unmap_locked(as, va, len);
     mutex_unlock(&as->lock);
     entries_gone();
-    return err;
-}
-
-/* Is every page of the range mapped, and may it have this protection? */
-static int protect_check(struct aspace *as, vaddr_t va, vaddr_t end, unsigned prot)
-{
-    struct map_entry *e = aspace_lookup_locked(as, va);
-
-    for (;;) {
-        struct list *l;
-
-        if (!e)
-            return -ENOMEM;
-        if ((prot & ~e->max_prot) || (prot != e->prot && !e->ops->protect))
-            return -EACCES;
-        if (e->end >= end)
-            return 0;
-        l = list_next(&as->entries, &e->link);
-        va = e->end;
-        e = l ? list_entry(l, struct map_entry, link) : NULL;
-        if (e && e->start != va)
-            return -ENOMEM;
-    }
-}
-
-/* Has the mapping at va another protection? */
-static bool changes(struct aspace *as, vaddr_t va, unsigned prot)
-{
-    const struct map_entry *e = aspace_lookup_locked(as, va);
-
-    return e && e->prot != prot;
-}
-
-int aspace_protect(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot)
-{
-    vaddr_t end = va + len;
-    int err;
-
-    if (!user_range_valid(va, len) || (prot & ~(MAP_R | MAP_W | MAP_X)))
-        return -EINVAL;
-    mutex_lock(&as->lock);
-    err = protect_check(as, va, end, prot);
-    if (!err)
-        err = split_at(as, changes(as, va, prot) ? va : 0, changes(as, end, prot) ? end : 0);
-    while (!err && va < end) {
-        struct map_entry *e = aspace_lookup_locked(as, va);
-
-        va = e->end;
-        if (e->prot != prot) {
-            err = e->ops->protect(as, e, e->start, e->end, prot);
-            if (!err)
-                e->prot = (uint8_t)prot;
-        }
-        merge_around(as, e);
-    }
-    mutex_unlock(&as->lock);
     return err;
 }
 
@@ -426,20 +383,20 @@ static void forget_object(struct map_entry *e)
     object_unref(base);
 }
 
-int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len)
+int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too)
 {
     vaddr_t end = va + len;
     struct map_entry *e;
     int err = 0;
 
-    if (!user_range_valid(va, len))
+    if (!aspace_user_range(va, len))
         return -EINVAL;
     mutex_lock(&as->lock);
     while (va < end && (e = aspace_first_in_locked(as, va, end)) != NULL) {
         if (e->start > va)
             err = -ENOMEM;
         va = MAX(va, e->start);
-        if (e->ops != &anon_ops) {
+        if (e->ops != &anon_ops || (e->locked && !locked_too)) {
             err = -EINVAL;
             break;
         }
@@ -454,7 +411,7 @@ int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len)
             va = e->end;
             continue;
         }
-        if (split_at(as, va, end) != 0) {
+        if (aspace_split_locked(as, va, end) != 0) {
             err = -ENOMEM;
             break;
         }
@@ -462,7 +419,7 @@ int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len)
         va = e->end;
         (void)anon_ops.unmap(as, e, e->start, e->end); /* which cannot fail */
         forget_object(e);
-        merge_around(as, e);
+        aspace_merge_locked(as, e);
     }
     if (!err && va < end)
         err = -ENOMEM;
@@ -475,7 +432,7 @@ int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write)
     vaddr_t end = va + len;
     int err = 0;
 
-    if (!user_range_valid(va, len))
+    if (!aspace_user_range(va, len))
         return -EINVAL;
     mutex_lock_shared(&as->lock);
     while (va < end) {

@@ -23,6 +23,7 @@
 #define MAPF_GROWSDOWN       0x8u /* stack: lowest page is a guard, grows down on fault */
 #define MAPF_POPULATE        0x10u
 #define MAPF_REGION          0x20u /* placed by mm/region.c: may lie inside regions */
+#define MAPF_READONLY        0x40u /* nor may its protection ever allow writing */
 
 struct mm_object;
 struct map_entry;
@@ -73,9 +74,10 @@ struct map_entry {
     uint8_t prot; /* MAP_* */
     uint8_t max_prot;
     uint8_t needs_copy; /* symmetric copy pending: first write puts a new object in front */
-    uint8_t pad;
-    uint32_t heap;  /* search tree: random weight */
-    uint32_t flags; /* MAPF_* */
+    uint8_t locked;     /* pages are locked in memory: written with the mutex exclusive and, where
+                           there is one, *obj_lock; read under either */
+    uint32_t heap;      /* search tree: random weight */
+    uint32_t flags;     /* MAPF_* */
     const struct map_ops *ops;
     struct mm_object
         *object; /* NULL: private, never shared by fork; tested by obj_lock, which needs no lock */
@@ -94,6 +96,7 @@ struct aspace_counts { /* atomics, relaxed */
     uint64_t rss;      /* pages mapped now, section pages excluded */
     uint64_t section_pages;
     uint64_t vsize;
+    uint64_t locked; /* pages locked in memory */
 };
 
 struct aspace {
@@ -135,13 +138,32 @@ int aspace_map_anon(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot,
  */
 int aspace_map_object(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags,
                       struct mm_object *obj, uint64_t offset);
+/* 0; -EINVAL: bad range, or it cuts a mapping where that cannot be cut; -ENOMEM. After an error all
+   is mapped as before. */
 int aspace_unmap(struct aspace *as, vaddr_t va, uint64_t len);
+/* mprotect (mm/aspace_protect.c). 0; -EINVAL: bad range; -ENOMEM: there are holes, or no memory to
+   split a mapping; -EACCES: more than a mapping may have, or its protection is fixed. All or
+   nothing. */
 int aspace_protect(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot);
+/* $SETPRT_64: MAP_X counts where the mapping may have it; *old is what the last page had. 0;
+   -EFAULT: bad range, or holes; -EACCES: more than a mapping may have; -EPERM: a mapping's
+   protection is fixed; -ENOMEM. All or nothing. */
+int aspace_set_protection(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot,
+                          unsigned *old);
 /* Forget the contents of private memory: anonymous pages are zero at their next access, those of an
-   object what the object has. Shared memory keeps its contents. -EINVAL: a section is mapped there,
-   and what lies before it is forgotten; -ENOMEM: there are holes (all else is done), or no memory
-   to split a mapping. */
-int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len);
+   object what the object has. Shared memory keeps its contents. -EINVAL: a section, or without
+   `locked_too` a locked page, is there, and what lies before it is forgotten; -ENOMEM: there are
+   holes (all else is done), or no memory to split a mapping. */
+int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too);
+/* Lock pages in memory (mm/aspace_lock.c): they are made present, and stay until they are unlocked,
+   unmapped or forgotten. Not inherited by fork. *any_set: one was locked before. 0; -EFAULT: bad
+   range, holes, or behind an object's end; -EACCES: a page that may not be accessed; -ENOMEM: they
+   cannot all be had above the minimum of fluid pages. After an error no lock has changed. May wait.
+ */
+int aspace_lock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *any_set);
+/* *all_set: all were locked. 0; -EFAULT: bad range or holes; -ENOMEM: no memory to split a mapping.
+ */
+int aspace_unlock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *all_set);
 /* Make [va, va+len) present as a fault would. */
 int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write);
 /* Is every page of the range free (no entry, no region)? */

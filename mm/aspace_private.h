@@ -1,4 +1,6 @@
-/* Private to mm/aspace*.c, fault.c, fork.c and anon.c: the map of an address space. */
+/* Private to mm/aspace*.c, region_memory.c, fault.c, fork.c and anon.c: the map of an address
+ * space.
+ */
 #ifndef MM_ASPACE_PRIVATE_H
 #define MM_ASPACE_PRIVATE_H
 
@@ -8,6 +10,20 @@
 struct map_entry *aspace_first_in_locked(struct aspace *as, vaddr_t start, vaddr_t end);
 /* Take the entry off list and tree. Mutex exclusive. The entry is the caller's. */
 void aspace_remove_locked(struct aspace *as, struct map_entry *e);
+/* Let no entry reach over either address (0: none). 0, -ENOMEM, or what the kind of mapping says;
+   nothing has changed after an error. Mutex exclusive. */
+int aspace_split_locked(struct aspace *as, vaddr_t low, vaddr_t high);
+/* Join e with its neighbours where they continue each other; the entry that holds e's range then.
+ * Mutex exclusive. */
+struct map_entry *aspace_merge_locked(struct aspace *as, struct map_entry *e);
+/* Private memory at [va, va+len), which is free: e, new from map_entry_alloc, or what it became
+ * part of. Mutex exclusive. */
+void aspace_add_anon_locked(struct aspace *as, struct map_entry *e, vaddr_t va, uint64_t len,
+                            unsigned prot);
+/* A range of whole pages of user space? */
+bool aspace_user_range(vaddr_t va, uint64_t len);
+/* n bytes of an entry come or go (negative): sizes and locked pages. Mutex exclusive. */
+void aspace_count_extent(struct aspace *as, const struct map_entry *e, int64_t n);
 /* Entry without PTEs and off the map: drop its reference to an object and free it. */
 void map_entry_destroy(struct map_entry *e);
 /* An address space without entries; NULL: no memory. */

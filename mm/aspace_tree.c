@@ -96,6 +96,14 @@ struct map_entry *aspace_first_in_locked(struct aspace *as, vaddr_t start, vaddr
     return e->start < end ? e : NULL;
 }
 
+void aspace_count_extent(struct aspace *as, const struct map_entry *e, int64_t n)
+{
+    as->counts.vsize += (uint64_t)n;
+    if (e->locked)
+        __atomic_fetch_add(&as->counts.locked, (uint64_t)(n / (int64_t)PAGE_SIZE),
+                           __ATOMIC_RELAXED);
+}
+
 void aspace_insert_locked(struct aspace *as, struct map_entry *e)
 {
     struct map_entry *p = NULL, **where = &as->tree, *before = NULL;
@@ -119,7 +127,7 @@ void aspace_insert_locked(struct aspace *as, struct map_entry *e)
     list_add_after(before ? &before->link : &as->entries, &e->link);
     while (e->parent && e->parent->heap < e->heap)
         rotate_up(as, e);
-    as->counts.vsize += e->end - e->start;
+    aspace_count_extent(as, e, (int64_t)(e->end - e->start));
 }
 
 void aspace_remove_locked(struct aspace *as, struct map_entry *e)
@@ -130,7 +138,7 @@ void aspace_remove_locked(struct aspace *as, struct map_entry *e)
     list_remove(&e->link);
     if (__atomic_load_n(&as->hint, __ATOMIC_RELAXED) == e)
         __atomic_store_n(&as->hint, NULL, __ATOMIC_RELAXED);
-    as->counts.vsize -= e->end - e->start;
+    aspace_count_extent(as, e, -(int64_t)(e->end - e->start));
     if (e->start < as->full_below)
         as->full_below = MAX(e->start, LAYOUT_P2_BASE);
 }

@@ -12,6 +12,7 @@
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/errno.h"
 #include "mm/aspace_private.h"
+#include "mm/region_memory.h"
 
 static inline bool access_allowed(unsigned prot, enum fault_access access)
 {
@@ -32,6 +33,19 @@ static inline struct map_entry *lookup_hinted(struct aspace *as, vaddr_t va)
     return e;
 }
 
+/* Nothing is mapped there: a region may grow over it. Mutex held shared on entry and return. */
+static int outside(struct aspace *as, vaddr_t va)
+{
+    bool grown;
+
+    if (list_empty(&as->regions))
+        return -EFAULT;
+    mutex_unlock_shared(&as->lock);
+    grown = region_grow_to(as, va);
+    mutex_lock_shared(&as->lock);
+    return grown ? -EAGAIN : -EFAULT;
+}
+
 int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access)
 {
     int err;
@@ -44,7 +58,7 @@ int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access)
         struct map_entry *e = lookup_hinted(as, va);
 
         if (unlikely(!e))
-            err = -EFAULT;
+            err = outside(as, va);
         else if (unlikely(!access_allowed(e->prot, access)))
             err = -EACCES;
         else

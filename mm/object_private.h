@@ -132,5 +132,7 @@ void pager_boot(void);
 /* Change every PTE that maps page pfn at offset of o: clear it (access 0) or make it read-only
  * (MAP_R). Flushed on return. */
 void rmap_restrict_locked(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access);
+/* Has an address space that maps the page locked it in memory? */
+bool rmap_is_locked(struct mm_object *o, uint64_t offset, pfn_t pfn);
 
 #endif

@@ -216,11 +216,18 @@ static void put_unlock(struct mm_object *o, uint64_t offset, slot_t *s, slot_t e
 
 int mm_downgrade(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access)
 {
+    int err = 0;
+
     for (uint64_t i = offset; i < offset + count; i++) {
         ipl_t ipl = spin_lock(o->lock);
         slot_t *s = index_find(o, i);
 
         if (!s || !(*s & SLOT_PRESENT)) {
+            spin_unlock(o->lock, ipl);
+            continue;
+        }
+        if (!(access & MAP_R) && rmap_is_locked(o, i, slot_pfn(*s))) {
+            err = -EBUSY;
             spin_unlock(o->lock, ipl);
             continue;
         }
@@ -236,7 +243,7 @@ int mm_downgrade(struct mm_object *o, uint64_t offset, uint64_t count, unsigned 
         }
         spin_unlock(o->lock, ipl);
     }
-    return 0;
+    return err;
 }
 
 int mm_flush(struct mm_object *o, uint64_t offset, uint64_t count)

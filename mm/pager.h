@@ -32,7 +32,8 @@ int mm_supply(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access);
 /* It cannot be had: waiters get err (negative errno). */
 void mm_deny(struct mm_object *o, uint64_t offset, uint64_t count, int err);
 /* Take access away: MAP_R leaves it readable, 0 takes it out; all mappings are changed and
- * invalidated before it returns. */
+   invalidated before it returns. 0, or -EBUSY: pages that are locked in memory were not taken out,
+   and keep their access; all others were. */
 int mm_downgrade(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access);
 /* Put back what is modified. */
 int mm_flush(struct mm_object *o, uint64_t offset, uint64_t count);

@@ -25,8 +25,9 @@
 #include "kernel/base/range.h"
 #include "mm/pool.h"
 
-#define REGION_FLAGS \
-    (VA$M_DESCEND | VA$M_P0_SPACE | VA$M_P1_SPACE | VA$M_PERMANENT | VA$M_SHARED_PTS)
+#define REGION_FLAGS                                                                   \
+    (VA$M_DESCEND | VA$M_P0_SPACE | VA$M_P1_SPACE | VA$M_PERMANENT | VA$M_SHARED_PTS | \
+     VA$M_EXPAND_ON_ACCVIO)
 #define USER_MODE 3u
 #define GH_BLOCK  (pte_gh_pages(3) * PAGE_SIZE) /* the largest granularity-hint block */
 
@@ -124,21 +125,52 @@ bool region_view_locked(struct aspace *as, uint64_t id, struct region_view *v)
     return true;
 }
 
-vaddr_t region_first_free_locked(struct aspace *as, const struct region_view *v)
+/* A created region's mappings are not those of the default region around it. */
+static bool is_others(struct aspace *as, const struct region_view *v, const struct map_entry *e)
+{
+    return v->id < REGION_MIN_USER_ID && region_at_locked(as, e->start);
+}
+
+static vaddr_t lowest_start(struct aspace *as, const struct region_view *v)
 {
     struct map_entry *e;
 
-    if (v->flags & VA$M_DESCEND) {
-        list_for_each_entry(e, &as->entries, link) if (e->end > v->start) return e->start < v->end
-            ? e->start
-            : v->end;
-        return v->end;
+    list_for_each_entry(e, &as->entries, link)
+    {
+        if (e->start >= v->end)
+            break;
+        if (e->end > v->start && !is_others(as, v, e))
+            return e->start;
     }
-    list_for_each_entry_reverse(e, &as->entries, link) if (e->start < v->end) return e->end >
-            v->start
-        ? e->end
-        : v->start;
+    return v->end;
+}
+
+static vaddr_t highest_end(struct aspace *as, const struct region_view *v)
+{
+    struct map_entry *e;
+
+    list_for_each_entry_reverse(e, &as->entries, link)
+    {
+        if (e->end <= v->start)
+            break;
+        if (e->start < v->end && !is_others(as, v, e))
+            return e->end;
+    }
     return v->start;
+}
+
+vaddr_t region_first_free_locked(struct aspace *as, const struct region_view *v)
+{
+    bool down = (v->flags & VA$M_DESCEND) != 0;
+    vaddr_t va = down ? lowest_start(as, v) : highest_end(as, v);
+    struct region *r;
+
+    if (v->id >= REGION_MIN_USER_ID)
+        return va;
+    while ((down ? va > v->start : va < v->end) &&
+           (r = region_at_locked(as, down ? va - 1 : va)) != NULL)
+        va = down ? r->start : r->start + r->length;
+    return va;
 }
 
 bool region_range_used_locked(struct aspace *as, vaddr_t start, vaddr_t end)
@@ -170,6 +202,8 @@ static int check_create(uint64_t length, uint32_t prot, uint32_t flags, vaddr_t 
         return SS$_IVREGFLG;
     if ((flags & VA$M_P0_SPACE) && (flags & VA$M_P1_SPACE))
         return SS$_IVREGFLG;
+    if ((flags & VA$M_SHARED_PTS) && (flags & VA$M_EXPAND_ON_ACCVIO))
+        return SS$_IVREGFLG; /* it would grow by private memory */
     if ((prot & ~(VA$M_OWNER_MODE | VA$M_CREATE_MODE)) || owner > create || create > USER_MODE)
         return SS$_IVREGPROT;
     if ((flags & VA$M_PERMANENT) && !privileged)

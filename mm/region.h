@@ -37,7 +37,7 @@ void region_clear_locked(struct aspace *as); /* exec, exit */
 /* By id, default regions included; false: there is none. */
 bool region_view_locked(struct aspace *as, uint64_t id, struct region_view *v);
 /* First free address: end of the highest mapping in it, or with VA$M_DESCEND start of the lowest.
- * Created regions. */
+   In a default region neither a created region's mappings nor its addresses count. */
 vaddr_t region_first_free_locked(struct aspace *as, const struct region_view *v);
 /* Does a mapping touch [start, end)? */
 bool region_range_used_locked(struct aspace *as, vaddr_t start, vaddr_t end);

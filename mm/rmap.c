@@ -12,14 +12,23 @@
 #include "mm/object_private.h"
 #include "mm/pt.h"
 
-static void restrict_pte(struct aspace *as, vaddr_t va, pfn_t pfn, unsigned access)
+struct search {
+    pfn_t pfn;
+    unsigned access;
+};
+
+/* What is done with an entry that may map the page at va. True: stop here. */
+typedef bool entry_fn(struct map_entry *e, vaddr_t va, const struct search *s);
+
+static bool restrict_pte(struct map_entry *e, vaddr_t va, const struct search *s)
 {
+    struct aspace *as = e->aspace;
     ipl_t ipl = spin_lock(&as->pt_lock);
     pte_t *p = pt_lookup(as, va, 3);
     pte_t old = p ? *p : 0;
 
-    if (pte_valid(old) && pfn_eq(pte_pfn(old), pfn)) {
-        if (access == 0) {
+    if (pte_valid(old) && pfn_eq(pte_pfn(old), s->pfn)) {
+        if (s->access == 0) {
             pt_set(p, 0);
             __atomic_fetch_sub(&as->counts.rss, 1, __ATOMIC_RELAXED);
             tb_flush_page(&as->loaded, va, TB_UNMAP);
@@ -29,9 +38,27 @@ static void restrict_pte(struct aspace *as, vaddr_t va, pfn_t pfn, unsigned acce
         }
     }
     spin_unlock(&as->pt_lock, ipl);
+    return false;
 }
 
-static void restrict_entries(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
+static bool is_locked_here(struct map_entry *e, vaddr_t va, const struct search *s)
+{
+    struct aspace *as = e->aspace;
+    const pte_t *p;
+    pte_t pte;
+    ipl_t ipl;
+
+    if (!e->locked)
+        return false;
+    ipl = spin_lock(&as->pt_lock);
+    p = pt_lookup(as, va, 3);
+    pte = p ? *p : 0;
+    spin_unlock(&as->pt_lock, ipl);
+    return pte_valid(pte) && pfn_eq(pte_pfn(pte), s->pfn);
+}
+
+static bool for_each_entry(struct mm_object *o, uint64_t offset, entry_fn *fn,
+                           const struct search *s)
 {
     struct map_entry *e;
 
@@ -39,14 +66,16 @@ static void restrict_entries(struct mm_object *o, uint64_t offset, pfn_t pfn, un
     {
         uint64_t first = e->offset >> PAGE_SHIFT;
 
-        if (offset >= first && offset - first < (e->end - e->start) >> PAGE_SHIFT)
-            restrict_pte(e->aspace, e->start + ((offset - first) << PAGE_SHIFT), pfn, access);
+        if (offset >= first && offset - first < (e->end - e->start) >> PAGE_SHIFT &&
+            fn(e, e->start + ((offset - first) << PAGE_SHIFT), s))
+            return true;
     }
+    return false;
 }
 
 /* Through the tree of copies without recursion: down to the first copy, else to the next one, else
- * up. */
-void rmap_restrict_locked(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
+ * up. True: fn said so. */
+static bool walk(struct mm_object *o, uint64_t offset, entry_fn *fn, const struct search *s)
 {
     struct mm_object *at = o;
 
@@ -56,7 +85,8 @@ void rmap_restrict_locked(struct mm_object *o, uint64_t offset, pfn_t pfn, unsig
         struct list *next = NULL;
 
         if (inside) {
-            restrict_entries(at, offset, pfn, access);
+            if (for_each_entry(at, offset, fn, s))
+                return true;
             next = list_first(&at->copies);
         }
         while (!next && at != o) {
@@ -65,8 +95,18 @@ void rmap_restrict_locked(struct mm_object *o, uint64_t offset, pfn_t pfn, unsig
             at = at->shadow;
         }
         if (!next)
-            return;
+            return false;
         at = list_entry(next, struct mm_object, copy_link);
         offset -= at->shadow_offset; /* below the window it wraps, and is outside */
     }
+}
+
+void rmap_restrict_locked(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
+{
+    walk(o, offset, restrict_pte, &(struct search){pfn, access});
+}
+
+bool rmap_is_locked(struct mm_object *o, uint64_t offset, pfn_t pfn)
+{
+    return walk(o, offset, is_locked_here, &(struct search){pfn, 0});
 }

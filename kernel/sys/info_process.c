@@ -48,6 +48,7 @@ static void describe(const struct process *p, struct mega_process *m)
         m->rss = load(&c->rss);
         m->section_pages = load(&c->section_pages);
         m->vsize = load(&c->vsize);
+        m->locked = load(&c->locked);
     }
 }
 

@@ -26,7 +26,7 @@
 #define MAP_FIXED_NOREPLACE 0x200000u
 
 #define MADV_DONTNEED        6
-#define MADV_DONTNEED_LOCKED 24 /* no memory is locked here */
+#define MADV_DONTNEED_LOCKED 24
 /* Advice that costs nothing but time or space when it is left: NORMAL, RANDOM, SEQUENTIAL,
    WILLNEED, SPACEAVAIL; FREE, DOFORK, MERGEABLE to DODUMP, KEEPONFORK, COLD, PAGEOUT. Not REMOVE,
    DONTFORK, WIPEONFORK and the faults of POPULATE. */
@@ -100,7 +100,7 @@ static long map_file(struct process *p, vaddr_t *va, uint64_t n, uint64_t prot, 
 {
     struct file *f = fd_get(p->files, fd);
     struct mm_object *o;
-    unsigned mode;
+    unsigned mode, mapf;
 
     if (!f)
         return -EBADF;
@@ -113,7 +113,10 @@ static long map_file(struct process *p, vaddr_t *va, uint64_t n, uint64_t prot, 
     o = f->ops->object ? f->ops->object(f) : NULL;
     if (!o)
         return -ENODEV;
-    return aspace_map_object(p->aspace, va, n, prot_of(prot), mapf_of(flags), o, offset);
+    mapf = mapf_of(flags);
+    if ((mapf & MAPF_SHARED) && mode != O_RDWR)
+        mapf |= MAPF_READONLY; /* nor by mprotect or $SETPRT_64 later */
+    return aspace_map_object(p->aspace, va, n, prot_of(prot), mapf, o, offset);
 }
 
 long sys_mmap(uint64_t hint, uint64_t n, uint64_t prot, uint64_t flags, uint64_t fd,
@@ -173,7 +176,7 @@ long sys_madvise(uint64_t va, uint64_t n, uint64_t advice, uint64_t a3, uint64_t
     if ((va & PAGE_MASK) || (n && !range_ok(va, &n)))
         return -EINVAL;
     if (advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED)
-        return n ? aspace_forget(process_self()->aspace, va, n) : 0;
+        return n ? aspace_forget(process_self()->aspace, va, n, advice == MADV_DONTNEED_LOCKED) : 0;
     return advice < 64 && (MADV_IGNORED >> advice & 1) ? 0 : -EINVAL;
 }
 
@@ -181,6 +184,45 @@ long sys_msync(uint64_t va, uint64_t n, uint64_t flags, uint64_t a3, uint64_t a4
 {
     (void)flags, (void)a3, (void)a4, (void)a5;
     return (va & PAGE_MASK) || (n && !range_ok(va, &n)) ? -EINVAL : 0; /* files live in memory */
+}
+
+/* May the caller lock memory? As $LCKPAG_64: there is no allowance for others. */
+static bool may_lock(void) { return (process_self()->privileges & PRV_PSWAPM) != 0; }
+
+/* The pages that [*va, *va + *n) touches. */
+static bool touched_pages(uint64_t *va, uint64_t *n)
+{
+    *n = *n > LAYOUT_USER_TOP ? *n : *n + (*va & PAGE_MASK);
+    *va &= ~PAGE_MASK;
+    return range_ok(*va, n);
+}
+
+static long lock_result(int err) { return err == -EFAULT || err == -EACCES ? -ENOMEM : err; }
+
+long sys_mlock(uint64_t va, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    bool set;
+
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    if (!may_lock())
+        return -EPERM;
+    if (n == 0)
+        return 0;
+    return touched_pages(&va, &n)
+               ? lock_result(aspace_lock_pages(process_self()->aspace, va, n, &set))
+               : -ENOMEM;
+}
+
+long sys_munlock(uint64_t va, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    bool set;
+
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    if (n == 0)
+        return 0;
+    return touched_pages(&va, &n)
+               ? lock_result(aspace_unlock_pages(process_self()->aspace, va, n, &set))
+               : -ENOMEM;
 }
 
 long sys_getpagesize(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)

@@ -52,5 +52,7 @@ POSIX_CALL(sys_munmap);      /* 73 */
 POSIX_CALL(sys_mprotect);    /* 74 */
 POSIX_CALL(sys_madvise);     /* 75 */
 POSIX_CALL(sys_msync);       /* 217 */
+POSIX_CALL(sys_mlock);       /* 314 */
+POSIX_CALL(sys_munlock);     /* 315 */
 
 #endif

@@ -1,7 +1,7 @@
 // SOURCES: mm/pt.c
 // SOURCES: mm/pt_system.c
 // SOURCES: mm/shootdown.c
-// SOURCES: mm/aspace.c
+// SOURCES: mm/aspace.c mm/aspace_protect.c
 // SOURCES: mm/aspace_tree.c
 // SOURCES: mm/fault.c
 // SOURCES: mm/fork.c
@@ -233,7 +233,7 @@ static void op_forget(struct proc *p)
     random_range(&first, &n);
     for (unsigned i = 0; i < n; i++)
         whole &= p->page[first + i].mapped;
-    err = aspace_forget(p->as, va_of(first), (uint64_t)n * PAGE_SIZE);
+    err = aspace_forget(p->as, va_of(first), (uint64_t)n * PAGE_SIZE, false);
     if (err != (whole ? 0 : -K_ENOMEM))
         vm_die("madvise of %u pages from %u gives %d", n, first, err);
     for (unsigned i = first; i < first + n; i++) {
@@ -555,7 +555,7 @@ static void do_protect_middle(struct proc *p, int *err)
 
 static void do_forget_middle(struct proc *p, int *err)
 {
-    *err = aspace_forget(p->as, va_of(WINDOW + 18), 2 * PAGE_SIZE);
+    *err = aspace_forget(p->as, va_of(WINDOW + 18), 2 * PAGE_SIZE, false);
 }
 
 static void do_map_over(struct proc *p, int *err)

@@ -4,7 +4,7 @@
 // SOURCES: mm/rmap.c mm/shootdown.c mm/pt.c mm/pt_system.c mm/page.c mm/page_range.c
 // SOURCES: mm/fluid.c mm/pool_nonpaged.c mm/pool_var.c kernel/base/string_extra.c
 // SOURCES: sysman/params.c sysman/config.c
-// SOURCES: mm/object_fault.c
+// SOURCES: mm/object_fault.c mm/aspace_protect.c mm/region_memory.c
 /*
  * Regions, sections and shared page tables. A small processor model reads page tables as the
  * hardware does and takes faults to aspace_fault(); a random walk over all operations is compared

@@ -3,7 +3,7 @@
 // SOURCES: mm/aspace.c mm/aspace_tree.c mm/fault.c mm/fork.c mm/anon.c mm/object.c
 // SOURCES: mm/object_copy.c mm/object_index.c mm/pager.c mm/rmap.c kernel/base/string_extra.c
 // SOURCES: sysman/params.c sysman/config.c
-// SOURCES: mm/object_fault.c
+// SOURCES: mm/object_fault.c mm/aspace_protect.c mm/region_memory.c
 /*
  * Every allocation that a section service makes is made to fail in its turn, until the service
  * passes untouched: each time the service says so, and pages, pool, promises, shares and

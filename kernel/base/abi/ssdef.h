@@ -45,6 +45,7 @@
 #define SS$_IVCHNLSEC       620
 #define SS$_NOSUCHNODE      652
 #define SS$_IVSECIDCTL      740
+#define SS$_IVPROTECT       756
 #define SS$_TOOMANYLNAM     884
 #define SS$_NOTCREATOR      900
 #define SS$_NOSLOT          924

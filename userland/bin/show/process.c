@@ -35,9 +35,9 @@ static void full(const struct mega_process *p)
     printf("    State %s, priority %u, CPU %u, time ", state_name(p->state), p->prio, p->cpu);
     print_duration(p->cpu_ns);
     printf(", %lu switches\n", (unsigned long)p->switches);
-    printf("    Pages: private %lu, section %lu, page tables %lu; virtual %.2f MB\n",
-           (unsigned long)p->rss, (unsigned long)p->section_pages, (unsigned long)p->pt_pages,
-           (double)p->vsize / 1048576.0);
+    printf("    Pages: private %lu, locked %lu, section %lu, page tables %lu; virtual %.2f MB\n",
+           (unsigned long)p->rss, (unsigned long)p->locked, (unsigned long)p->section_pages,
+           (unsigned long)p->pt_pages, (double)p->vsize / 1048576.0);
     printf("    Faults: all %lu, demand zero %lu, copy on write %lu, object page valid %lu, file "
            "%lu, stack %lu\n",
            (unsigned long)p->faults, (unsigned long)p->demand_zero, (unsigned long)p->cow,
