@@ -199,7 +199,8 @@ int aspace_split_locked(struct aspace *as, vaddr_t low, vaddr_t high)
 static bool continues(const struct map_entry *a, const struct map_entry *b)
 {
     if (a->end != b->start || a->ops != &anon_ops || b->ops != &anon_ops || a->prot != b->prot ||
-        a->max_prot != b->max_prot || a->locked != b->locked || a->flags != b->flags || (a->flags & MAPF_GROWSDOWN))
+        a->max_prot != b->max_prot || a->locked != b->locked || a->flags != b->flags ||
+        (a->flags & MAPF_GROWSDOWN))
         return false;
     return !a->obj_lock && !b->obj_lock;
 }

@@ -21,6 +21,11 @@ VMS_CALL(vms_crmpsc_gpfn_64);
 VMS_CALL(vms_mgblsc_gpfn_64);
 VMS_CALL(vms_create_gpfile);
 VMS_CALL(vms_crmpsc_gpfile_64);
+VMS_CALL(vms_cretva_64);
+VMS_CALL(vms_expreg_64);
+VMS_CALL(vms_setprt_64);
+VMS_CALL(vms_lckpag_64);
+VMS_CALL(vms_ulkpag_64);
 VMS_CALL(mega_sys_info);
 VMS_CALL(mega_sys_control);
 

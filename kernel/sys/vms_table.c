@@ -20,6 +20,11 @@ const struct syscall_entry vms_calls[VMS_CALLS] = {
     SERVICE(VMS_MGBLSC_GPFN_64, vms_mgblsc_gpfn_64),
     SERVICE(VMS_CREATE_GPFILE, vms_create_gpfile),
     SERVICE(VMS_CRMPSC_GPFILE_64, vms_crmpsc_gpfile_64),
+    SERVICE(VMS_CRETVA_64, vms_cretva_64),
+    SERVICE(VMS_EXPREG_64, vms_expreg_64),
+    SERVICE(VMS_SETPRT_64, vms_setprt_64),
+    SERVICE(VMS_LCKPAG_64, vms_lckpag_64),
+    SERVICE(VMS_ULKPAG_64, vms_ulkpag_64),
     SERVICE(MEGA_SYS_INFO, mega_sys_info),
     SERVICE(MEGA_SYS_CONTROL, mega_sys_control),
 };

@@ -116,6 +116,43 @@ int sys$deltva_64(struct _generic_64 *region_id_64, void *start_va_64, unsigned 
                    (quad)return_va_64, (quad)return_length_64);
 }
 
+int sys$cretva_64(struct _generic_64 *region_id_64, void *start_va_64, unsigned __int64 length_64,
+                  unsigned int acmode, unsigned int flags, void **return_va_64,
+                  unsigned __int64 *return_length_64)
+{
+    return BLOCK(VMS_CRETVA_64, (quad)region_id_64, (quad)start_va_64, length_64, acmode, flags,
+                 (quad)return_va_64, (quad)return_length_64);
+}
+
+int sys$expreg_64(struct _generic_64 *region_id_64, unsigned __int64 length_64, unsigned int acmode,
+                  unsigned int flags, void **return_va_64, unsigned __int64 *return_length_64)
+{
+    return service(VMS_EXPREG_64, (quad)region_id_64, length_64, acmode, flags, (quad)return_va_64,
+                   (quad)return_length_64);
+}
+
+int sys$setprt_64(void *start_va_64, unsigned __int64 length_64, unsigned int acmode,
+                  unsigned int prot, void **return_va_64, unsigned __int64 *return_length_64,
+                  unsigned int *return_prot_64)
+{
+    return BLOCK(VMS_SETPRT_64, (quad)start_va_64, length_64, acmode, prot, (quad)return_va_64,
+                 (quad)return_length_64, (quad)return_prot_64);
+}
+
+int sys$lckpag_64(void *start_va_64, unsigned __int64 length_64, unsigned int acmode,
+                  void **return_va_64, unsigned __int64 *return_length_64)
+{
+    return service(VMS_LCKPAG_64, (quad)start_va_64, length_64, acmode, (quad)return_va_64,
+                   (quad)return_length_64, 0);
+}
+
+int sys$ulkpag_64(void *start_va_64, unsigned __int64 length_64, unsigned int acmode,
+                  void **return_va_64, unsigned __int64 *return_length_64)
+{
+    return service(VMS_ULKPAG_64, (quad)start_va_64, length_64, acmode, (quad)return_va_64,
+                   (quad)return_length_64, 0);
+}
+
 int sys$dgblsc(unsigned int flags, void *gsdnam, struct _secid *ident)
 {
     return service(VMS_DGBLSC, flags, (quad)gsdnam, (quad)ident, 0, 0, 0);

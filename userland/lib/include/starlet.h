@@ -39,6 +39,18 @@ int sys$mgblsc_64(void *gs_name_64, struct _secid *ident_64, struct _generic_64 
                   unsigned __int64 *return_length_64, void *start_va_64);
 int sys$deltva_64(struct _generic_64 *region_id_64, void *start_va_64, unsigned __int64 length_64,
                   unsigned int acmode, void **return_va_64, unsigned __int64 *return_length_64);
+int sys$cretva_64(struct _generic_64 *region_id_64, void *start_va_64, unsigned __int64 length_64,
+                  unsigned int acmode, unsigned int flags, void **return_va_64,
+                  unsigned __int64 *return_length_64);
+int sys$expreg_64(struct _generic_64 *region_id_64, unsigned __int64 length_64, unsigned int acmode,
+                  unsigned int flags, void **return_va_64, unsigned __int64 *return_length_64);
+int sys$setprt_64(void *start_va_64, unsigned __int64 length_64, unsigned int acmode,
+                  unsigned int prot, void **return_va_64, unsigned __int64 *return_length_64,
+                  unsigned int *return_prot_64);
+int sys$lckpag_64(void *start_va_64, unsigned __int64 length_64, unsigned int acmode,
+                  void **return_va_64, unsigned __int64 *return_length_64);
+int sys$ulkpag_64(void *start_va_64, unsigned __int64 length_64, unsigned int acmode,
+                  void **return_va_64, unsigned __int64 *return_length_64);
 int sys$dgblsc(unsigned int flags, void *gsdnam, struct _secid *ident);
 int sys$setprv(int enbflg, union prvdef *prvadr, int prmflg, union prvdef *prvprv);
 int sys$create_gpfn(void *gs_name_64, struct _secid *ident_64, unsigned int prot,

@@ -96,7 +96,7 @@ struct mega_process {
     uint64_t pt_pages, rss, section_pages, vsize, unaligned, switches;
     uint32_t uic_group, uic_member;
     uint64_t privileges, authorised, rights; /* PRV$M_*, MEGA_RIGHT_* */
-    uint64_t locked; /* pages locked in memory */
+    uint64_t locked;                         /* pages locked in memory */
 };
 struct mega_cpu {
     uint32_t id, online, idle, current_pid;

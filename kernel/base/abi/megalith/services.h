@@ -21,5 +21,10 @@
 #define VMS_MGBLSC_GPFN_64   0x1012 /* block */
 #define VMS_CREATE_GPFILE    0x1013
 #define VMS_CRMPSC_GPFILE_64 0x1014 /* block */
+#define VMS_CRETVA_64        0x1008 /* block */
+#define VMS_EXPREG_64        0x1009
+#define VMS_SETPRT_64        0x100A /* block */
+#define VMS_LCKPAG_64        0x100B
+#define VMS_ULKPAG_64        0x100C
 
 #endif

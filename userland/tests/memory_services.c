@@ -1,0 +1,614 @@
+// TAP
+/*
+ * The services on private memory as a program sees them: $CRETVA_64, $EXPREG_64, $SETPRT_64,
+ * $LCKPAG_64 and $ULKPAG_64 on regions of every kind, each error its own condition value with
+ * nothing changed, what fork, exec and deletion do to the pages, and that nothing is lost.
+ */
+#define _GNU_SOURCE
+#include <descrip.h>
+#include <fcntl.h>
+#include <prtdef.h>
+#include <psldef.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <tap.h>
+#include <vadef.h>
+
+#define PAGE    8192ul
+#define MIB     (1ul << 20)
+#define NOWHERE ((void *)-1)
+#define KERNEL  ((void *)0xFFFFFC0000310000)
+#define MARK    ((void *)0x1234) /* an output that nobody wrote */
+
+static void *va;
+static unsigned __int64 length;
+
+static GENERIC_64 region(uint64_t bytes, unsigned flags)
+{
+    GENERIC_64 id = {{0}};
+    int status = sys$create_region_64(bytes, VA$C_UCREATE_UOWN, flags, &id, &va, &length);
+
+    if (status != SS$_NORMAL)
+        diag("a region of %lu bytes: %s", bytes, mega$condition_text(status));
+    return id;
+}
+
+static GENERIC_64 default_region(uint64_t id) { return (GENERIC_64){{(long)id}}; }
+
+static char *first_free(GENERIC_64 id)
+{
+    VA_REGSUM sum = {0};
+    unsigned __int64 n;
+
+    if (sys$get_region_info(VA$_REGSUM_BY_ID, &id, 0, 0, sizeof(sum), &sum, &n) != SS$_NORMAL)
+        bail_out("no such region");
+    return (char *)sum.va$q_first_free_va;
+}
+
+static struct mega_process self(void)
+{
+    struct mega_process p = {0};
+
+    mega$info(MEGA_INFO_PROCESS, -1, &p, sizeof(p));
+    return p;
+}
+
+static int wait_for(pid_t pid)
+{
+    int status = -1;
+
+    return waitpid(pid, &status, 0) == pid ? status : -1;
+}
+
+/* ---- accesses that may fail ---- */
+
+static sigjmp_buf back;
+
+static void on_segv(int sig)
+{
+    (void)sig;
+    siglongjmp(back, 1);
+}
+
+static int can_read(volatile char *p)
+{
+    if (sigsetjmp(back, 1))
+        return 0;
+    (void)*p;
+    return 1;
+}
+
+static int can_write(volatile char *p)
+{
+    if (sigsetjmp(back, 1))
+        return 0;
+    *p = *p;
+    return 1;
+}
+
+/* Were the outputs left at "nothing was changed"? */
+static int none(void) { return va == NOWHERE && length == 0; }
+
+static int expreg(GENERIC_64 id, uint64_t bytes)
+{
+    va = MARK;
+    length = 4711;
+    return sys$expreg_64(&id, bytes, PSL$C_USER, 0, &va, &length);
+}
+
+static int cretva(GENERIC_64 id, void *start, uint64_t bytes, unsigned flags)
+{
+    va = MARK;
+    length = 4711;
+    return sys$cretva_64(&id, start, bytes, PSL$C_USER, flags, &va, &length);
+}
+
+static unsigned old;
+
+static int setprt(void *start, uint64_t bytes, unsigned prot)
+{
+    va = MARK;
+    length = 4711;
+    old = 99;
+    return sys$setprt_64(start, bytes, PSL$C_USER, prot, &va, &length, &old);
+}
+
+static int lckpag(void *start, uint64_t bytes)
+{
+    va = MARK;
+    length = 4711;
+    return sys$lckpag_64(start, bytes, PSL$C_USER, &va, &length);
+}
+
+static int ulkpag(void *start, uint64_t bytes)
+{
+    va = MARK;
+    length = 4711;
+    return sys$ulkpag_64(start, bytes, PSL$C_USER, &va, &length);
+}
+
+/* ---- $EXPREG_64 ---- */
+
+static void expreg_created(void)
+{
+    GENERIC_64 up = region(64 * PAGE, 0);
+    char *low = va;
+    GENERIC_64 down = region(64 * PAGE, VA$M_DESCEND);
+    char *high = (char *)va + 64 * PAGE;
+
+    is_status(expreg(up, 3 * PAGE), SS$_NORMAL, "three pages of a region");
+    ok(va == low && length == 3 * PAGE, "from its start on");
+    ok(low[0] == 0 && low[3 * PAGE - 1] == 0, "zero pages");
+    low[3 * PAGE - 1] = 1;
+    ok(first_free(up) == low + 3 * PAGE, "the first free address is behind them");
+    is_status(expreg(up, PAGE), SS$_NORMAL, "one more");
+    ok(va == low + 3 * PAGE, "follows");
+    is_status(expreg(up, 61 * PAGE), SS$_REGISFULL, "more than is left");
+    ok(none(), "nothing was made");
+    ok(first_free(up) == low + 4 * PAGE, "and nothing has moved");
+    is_status(expreg(up, 60 * PAGE), SS$_NORMAL, "exactly what is left");
+    is_status(expreg(up, PAGE), SS$_REGISFULL, "then it is full");
+    is_status(sys$deltva_64(&up, low + 60 * PAGE, 4 * PAGE, 0, &va, &length), SS$_NORMAL,
+              "the last four go");
+    ok(first_free(up) == low + 60 * PAGE, "the region ends before them again");
+    is_status(sys$deltva_64(&up, low + 10 * PAGE, 4 * PAGE, 0, &va, &length), SS$_NORMAL,
+              "a hole in the middle");
+    ok(first_free(up) == low + 60 * PAGE && expreg(up, PAGE) == SS$_NORMAL && va == low + 60 * PAGE,
+       "is not filled by $EXPREG_64");
+    is(low[3 * PAGE - 1], 1, "contents stay");
+
+    is_status(expreg(down, 3 * PAGE), SS$_NORMAL, "a region that descends");
+    ok(va == high - 3 * PAGE && first_free(down) == va, "grows from its end down");
+    is_status(expreg(down, 61 * PAGE), SS$_NORMAL, "down to its start");
+    ok(va == high - 64 * PAGE && first_free(down) == va, "where it ends");
+    is_status(expreg(down, PAGE), SS$_REGISFULL, "no further");
+    sys$delete_region_64(&up, 0, &va, &length);
+    sys$delete_region_64(&down, 0, &va, &length);
+}
+
+static void expreg_default(void)
+{
+    static const char *const names[] = {"P0", "P1", "P2"};
+
+    for (uint64_t k = VA$C_P0; k <= VA$C_P2; k++) {
+        GENERIC_64 id = default_region(k);
+        char *before = first_free(id), *at;
+
+        is_status(expreg(id, 5 * PAGE), SS$_NORMAL, "five pages of %s", names[k]);
+        at = va;
+        ok(k == VA$C_P1 ? at + 5 * PAGE == before : at == before, "at its first free address");
+        ok(can_write(at) && can_write(at + 5 * PAGE - 1), "they are there");
+        ok(first_free(id) == (k == VA$C_P1 ? at : at + 5 * PAGE), "which has moved");
+        is_status(expreg(id, 1ul << 42), SS$_VASFULL, "the space is not that large");
+        ok(none(), "nothing was made");
+        is_status(sys$deltva_64(&id, at, 5 * PAGE, 0, &va, &length), SS$_NORMAL, "deleted");
+        ok(first_free(id) == before, "as before");
+    }
+}
+
+static void expreg_errors(void)
+{
+    GENERIC_64 id = region(64 * PAGE, 0), shared = region(8 * MIB, VA$M_SHARED_PTS);
+    GENERIC_64 nobody = {{4711}};
+    char *page = mmap(0, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    is_status(sys$expreg_64((GENERIC_64 *)8, PAGE, 3, 0, &va, &length), SS$_ACCVIO, "region id");
+    is_status(sys$expreg_64((GENERIC_64 *)((char *)&id + 1), PAGE, 3, 0, &va, &length), SS$_ACCVIO,
+              "unaligned");
+    is_status(sys$expreg_64(&id, PAGE, 3, 0, (void **)page, &length), SS$_ACCVIO,
+              "an output that is read-only");
+    is_status(sys$expreg_64(&id, PAGE, 3, 0, &va, (unsigned __int64 *)((char *)&length + 4)),
+              SS$_ACCVIO, "or unaligned");
+    is_status(sys$expreg_64(&id, PAGE, 3, 0, KERNEL, &length), SS$_ACCVIO, "or the kernel's");
+    is_status(sys$expreg_64(&id, PAGE, 4, 0, &va, &length), SS$_IVACMODE, "access mode");
+    is_status(sys$expreg_64(&id, PAGE, 3, 2, &va, &length), SS$_IVVAFLG, "flag");
+    is_status(expreg(nobody, PAGE), SS$_IVREGID, "region");
+    is_status(expreg(id, PAGE + 1), SS$_LEN_NOTPAGMULT, "length");
+    is_status(expreg(id, 0), SS$_LEN_NOTPAGMULT, "no length");
+    is_status(expreg(shared, PAGE), SS$_NOSHPTS, "no private page with shared page tables");
+    ok(none(), "after all of them nothing was made");
+    is_status(sys$expreg_64(&id, PAGE, PSL$C_KERNEL, VA$M_NO_OVERMAP, &va, &length), SS$_NORMAL,
+              "inner modes are folded, the flag changes nothing");
+    sys$delete_region_64(&id, 0, &va, &length);
+    sys$delete_region_64(&shared, 0, &va, &length);
+    munmap(page, PAGE);
+}
+
+/* ---- $CRETVA_64 ---- */
+
+static struct dsc$descriptor_s named(const char *name)
+{
+    return (struct dsc$descriptor_s){(unsigned short)strlen(name), DSC$K_DTYPE_T, DSC$K_CLASS_S,
+                                     (char *)name};
+}
+
+/* A section of 8 MiB mapped somewhere; deleted with its last mapping. */
+static char *map_section(GENERIC_64 id)
+{
+    struct dsc$descriptor_s d = named("MEMORY_SERVICES");
+    int status = sys$crmpsc_gdzro_64(&d, 0, 0, 8 * MIB, &id, 0, 3, SEC$M_EXPREG, &va, &length);
+
+    if (!(status & 1))
+        bail_out("no section: %s", mega$condition_text(status));
+    return va;
+}
+
+static void cretva_pages(void)
+{
+    GENERIC_64 id = region(16 * MIB, 0);
+    char *start = va, *section;
+
+    is_status(cretva(id, start + 7 * PAGE, 2 * PAGE, 0), SS$_NORMAL, "pages where we want them");
+    ok(va == start + 7 * PAGE && length == 2 * PAGE && first_free(id) == start + 9 * PAGE,
+       "there they are");
+    start[7 * PAGE] = 7;
+    start[8 * PAGE] = 8;
+    ok(!can_read(start) && !can_read(start + 9 * PAGE), "and nowhere else");
+    is_status(cretva(id, start + 8 * PAGE, 4 * PAGE, VA$M_NO_OVERMAP), SS$_VA_IN_USE,
+              "over one that is there, not wanted");
+    ok(none() && start[8 * PAGE] == 8 && !can_read(start + 9 * PAGE), "nothing has changed");
+    is_status(cretva(id, start + 8 * PAGE, 4 * PAGE, 0), SS$_NORMAL, "over one that is there");
+    ok(start[7 * PAGE] == 7 && start[8 * PAGE] == 0 && start[11 * PAGE] == 0, "it is replaced");
+    section = map_section(id);
+    section[0] = 5;
+    is_status(cretva(id, section, PAGE, 0), SS$_VA_IN_USE, "a section is not replaced");
+    is_status(cretva(id, section - PAGE, 2 * PAGE, 0), SS$_VA_IN_USE, "nor the half of it");
+    ok(none() && section[0] == 5 && !can_read(section - PAGE), "nothing has changed");
+    sys$delete_region_64(&id, 0, &va, &length);
+    ok(!can_read(start + 7 * PAGE), "the region takes its pages along");
+}
+
+static void cretva_errors(void)
+{
+    GENERIC_64 id = region(64 * PAGE, 0);
+    char *start = va;
+    GENERIC_64 other = region(64 * PAGE, 0), shared = region(8 * MIB, VA$M_SHARED_PTS);
+    char *in_shared = va;
+    GENERIC_64 p2 = default_region(VA$C_P2), nobody = {{4711}};
+
+    is_status(sys$cretva_64((GENERIC_64 *)8, start, PAGE, 3, 0, &va, &length), SS$_ACCVIO,
+              "region id");
+    is_status(sys$cretva_64(&id, start, PAGE, 3, 0, (void **)1, &length), SS$_ACCVIO, "output");
+    is_status(sys$cretva_64(&id, start, PAGE, 3, 0, &va, KERNEL), SS$_ACCVIO, "or the other");
+    is_status(sys$cretva_64(&id, start, PAGE, 9, 0, &va, &length), SS$_IVACMODE, "access mode");
+    is_status(cretva(id, start, PAGE, 0x80), SS$_IVVAFLG, "flag");
+    is_status(cretva(nobody, start, PAGE, 0), SS$_IVREGID, "region");
+    is_status(cretva(id, start + 8, PAGE, 0), SS$_VA_NOTPAGALGN, "start");
+    is_status(cretva(id, start, PAGE - 1, 0), SS$_LEN_NOTPAGMULT, "length");
+    is_status(cretva(id, start, 0, 0), SS$_LEN_NOTPAGMULT, "no length");
+    is_status(cretva(id, start - PAGE, PAGE, 0), SS$_PAGNOTINREG, "before the region");
+    is_status(cretva(id, start + 63 * PAGE, 2 * PAGE, 0), SS$_PAGNOTINREG, "or over its end");
+    is_status(cretva(id, start, -PAGE, 0), SS$_PAGNOTINREG, "or around the world");
+    is_status(cretva(other, start, PAGE, 0), SS$_PAGNOTINREG, "another's region");
+    is_status(cretva(p2, start, PAGE, 0), SS$_PAGNOTINREG, "nor by the region around it");
+    is_status(cretva(shared, in_shared, PAGE, 0), SS$_NOSHPTS, "with shared page tables");
+    is_status(cretva(p2, in_shared, PAGE, 0), SS$_PAGNOTINREG, "nor by the region around it");
+    is_status(cretva(default_region(VA$C_P0), 0, PAGE, 0), SS$_PAGNOTINREG, "page 0");
+    ok(none(), "nothing was made");
+    ok(!can_read(start) && !can_read(in_shared), "nowhere");
+    sys$delete_region_64(&id, 0, &va, &length);
+    sys$delete_region_64(&other, 0, &va, &length);
+    sys$delete_region_64(&shared, 0, &va, &length);
+}
+
+/* ---- $SETPRT_64 ---- */
+
+static void setprt_codes(void)
+{
+    static const struct {
+        unsigned code, back, access; /* what is read back; 0 none, 1 read, 2 write */
+    } codes[] = {
+        {PRT$C_NA, PRT$C_NA, 0},   {PRT$C_KW, PRT$C_NA, 0},   {PRT$C_KR, PRT$C_NA, 0},
+        {PRT$C_UW, PRT$C_UW, 2},   {PRT$C_EW, PRT$C_NA, 0},   {PRT$C_ERKW, PRT$C_NA, 0},
+        {PRT$C_ER, PRT$C_NA, 0},   {PRT$C_SW, PRT$C_NA, 0},   {PRT$C_SREW, PRT$C_NA, 0},
+        {PRT$C_SRKW, PRT$C_NA, 0}, {PRT$C_SR, PRT$C_NA, 0},   {PRT$C_URSW, PRT$C_UR, 1},
+        {PRT$C_UREW, PRT$C_UR, 1}, {PRT$C_URKW, PRT$C_UR, 1}, {PRT$C_UR, PRT$C_UR, 1},
+    };
+    GENERIC_64 id = region(64 * PAGE, 0);
+    unsigned last = PRT$C_UW;
+    int wrong = 0;
+    char *p = va;
+
+    expreg(id, 4 * PAGE);
+    p[PAGE] = 3;
+    for (unsigned i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        wrong += setprt(p + PAGE, PAGE, codes[i].code | 0xABC0) != SS$_NORMAL || old != last;
+        wrong += va != p + PAGE || length != PAGE;
+        wrong += can_read(p + PAGE) != (codes[i].access > 0);
+        wrong += can_write(p + PAGE) != (codes[i].access > 1);
+        wrong += !can_write(p) || !can_write(p + 2 * PAGE);
+        last = codes[i].back;
+    }
+    is(wrong, 0, "every code gives user mode what it says, and only there");
+    is_status(setprt(p + 2 * PAGE + 17, 100, PRT$C_UR), SS$_NORMAL, "the range is rounded");
+    ok(va == p + 2 * PAGE && length == PAGE && old == PRT$C_UW, "to whole pages");
+    is_status(setprt(p + PAGE - 1, PAGE + 2, PRT$C_UW), SS$_NORMAL, "outward");
+    ok(va == p && length == 3 * PAGE && old == PRT$C_UR, "what the last page had comes back");
+    is(p[PAGE], 3, "contents stay");
+    is_status(setprt(p, 4 * PAGE, PRT$C_UR), SS$_NORMAL, "all of them");
+    is_status(setprt(p, 4 * PAGE, PRT$C_UW), SS$_NORMAL, "and back");
+    ok(old == PRT$C_UR && can_write(p + 3 * PAGE), "writable again");
+    sys$delete_region_64(&id, 0, &va, &length);
+}
+
+static void setprt_errors(void)
+{
+    GENERIC_64 id = region(64 * PAGE, 0);
+    char *p = va;
+    GENERIC_64 shared = region(16 * MIB, VA$M_SHARED_PTS);
+    char *section = map_section(shared);
+    int fd = open("/bin/true", O_RDONLY);
+    char *file = mmap(0, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+
+    expreg(id, 3 * PAGE);
+    p[PAGE] = 1;
+    is_status(sys$setprt_64(p, PAGE, 3, PRT$C_UR, (void **)4, &length, &old), SS$_ACCVIO,
+              "address output");
+    is_status(sys$setprt_64(p, PAGE, 3, PRT$C_UR, &va, (unsigned __int64 *)p + 3 * PAGE, &old),
+              SS$_ACCVIO, "length output");
+    is_status(sys$setprt_64(p, PAGE, 3, PRT$C_UR, &va, &length, (unsigned *)2), SS$_ACCVIO,
+              "protection output");
+    is_status(sys$setprt_64(p, PAGE, 3, PRT$C_UR, &va, &length, (unsigned *)((char *)&old + 2)),
+              SS$_ACCVIO, "unaligned");
+    is_status(sys$setprt_64(p, PAGE, 5, PRT$C_UR, &va, &length, &old), SS$_IVACMODE, "access mode");
+    is_status(setprt(p, PAGE, PRT$C_RESERVED), SS$_IVPROTECT, "a code that is none");
+    ok(none() && old == 99, "nothing was changed");
+    is_status(setprt(p, 0, PRT$C_UR), SS$_BADPARAM, "no length");
+    is_status(setprt(p, 1ul << 43, PRT$C_UR), SS$_NOT_PROCESS_VA, "beyond user space");
+    is_status(setprt(KERNEL, PAGE, PRT$C_UW), SS$_NOT_PROCESS_VA, "the kernel's");
+    is_status(setprt(p, -PAGE, PRT$C_UR), SS$_NOT_PROCESS_VA, "around the world");
+    is_status(setprt(0, PAGE, PRT$C_UW), SS$_ACCVIO, "page 0");
+    is_status(setprt(p + PAGE, 3 * PAGE, PRT$C_UR), SS$_ACCVIO, "pages of which one is not there");
+    ok(none() && can_write(p + PAGE), "none of them was changed");
+    is_status(setprt(section, PAGE, PRT$C_UR), SS$_PAGTYPVIO, "shared page tables");
+    ok(none() && can_write(section), "which stay as they are");
+    is_status(setprt(section, PAGE, PRT$C_UW), SS$_PAGTYPVIO, "as they are, too");
+    is_status(setprt(file, PAGE, PRT$C_UW), SS$_NOPRIV, "a file that may only be read");
+    ok(none() && !can_write(file), "is not written");
+    is(mprotect(file, PAGE, PROT_READ | PROT_WRITE), -1, "nor by mprotect");
+    close(fd);
+    munmap(file, PAGE);
+    sys$delete_region_64(&id, 0, &va, &length);
+    sys$delete_region_64(&shared, 0, &va, &length);
+}
+
+/* ---- $LCKPAG_64, $ULKPAG_64 ---- */
+
+static uint64_t locked(void) { return self().locked; }
+
+static void lock_pages(void)
+{
+    GENERIC_64 id = region(64 * PAGE, 0);
+    char *p = va;
+    uint64_t rss;
+    int status;
+    pid_t pid;
+
+    expreg(id, 16 * PAGE);
+    rss = self().rss;
+    is_status(lckpag(p + 4 * PAGE + 1, 4 * PAGE - 2), SS$_WASCLR, "lock four pages");
+    ok(va == p + 4 * PAGE && length == 4 * PAGE, "rounded to whole ones");
+    is(locked(), 4, "four are locked");
+    is(self().rss, rss + 4, "and there");
+    is_status(lckpag(p + 6 * PAGE, 4 * PAGE), SS$_WASSET, "four, two of which were");
+    is(locked(), 6, "six by now");
+    is_status(lckpag(p + 4 * PAGE, 6 * PAGE), SS$_WASSET, "once more");
+    is(locked(), 6, "counted once");
+    is_status(ulkpag(p + 9 * PAGE, 2 * PAGE), SS$_WASCLR, "unlock two, one of which was not");
+    is(locked(), 5, "one less");
+    is_status(ulkpag(p + 4 * PAGE, 2 * PAGE), SS$_WASSET, "unlock two");
+    ok(va == p + 4 * PAGE && length == 2 * PAGE && locked() == 3, "three are left");
+    is(madvise(p + 6 * PAGE, PAGE, MADV_DONTNEED), -1, "they are not forgotten");
+    setprt(p + 6 * PAGE, PAGE, PRT$C_UR);
+    is(locked(), 3, "nor changed by a protection");
+    pid = fork();
+    if (pid == 0)
+        _exit((int)locked());
+    is(wait_for(pid), 0, "a child locks nothing by inheritance");
+    is(locked(), 3, "its parent does still");
+    p[7 * PAGE] = 1;
+    is_status(cretva(id, p + 7 * PAGE, PAGE, 0), SS$_NORMAL, "one is replaced");
+    is(locked(), 2, "by one that is not locked");
+    sys$deltva_64(&id, p + 8 * PAGE, PAGE, 0, &va, &length);
+    is(locked(), 1, "one goes");
+    pid = vfork(); /* shares the space until exec */
+    if (pid == 0) {
+        execl("/bin/true", "true", (char *)0);
+        _exit(1);
+    }
+    is(wait_for(pid), 0, "another program in a process that shared the space");
+    is(mlock(p, 2 * PAGE), 0, "mlock is the same");
+    is_status(ulkpag(p, PAGE), SS$_WASSET, "for both doors");
+    is(munlock(p, 3 * PAGE), 0, "munlock too");
+    is(locked(), 1, "one is left");
+    pid = fork();
+    if (pid == 0) {
+        if (lckpag(p, PAGE) != SS$_WASCLR || locked() != 1)
+            _exit(1);
+        execl("/bin/true", "true", (char *)0);
+        _exit(2);
+    }
+    is(wait_for(pid), 0, "exec with locked pages");
+    status = sys$delete_region_64(&id, 0, &va, &length);
+    ok(status == SS$_NORMAL && locked() == 0, "the region takes its locks along");
+}
+
+/* Runs as an ordinary user; number of wrong answers. */
+static int lock_as_user(char *p)
+{
+    int wrong = setgid(1000) != 0 || setuid(1000) != 0;
+
+    wrong += lckpag(p, PAGE) != SS$_NOPSWAPM || va != MARK;
+    wrong += ulkpag(p, PAGE) != SS$_NOPSWAPM || va != MARK;
+    wrong += mlock(p, PAGE) != -1;
+    return wrong;
+}
+
+static void lock_errors(void)
+{
+    GENERIC_64 id = region(16ul << 30, 0);
+    char *p = va;
+    GENERIC_64 shared = region(16 * MIB, VA$M_SHARED_PTS);
+    char *section = map_section(shared);
+    struct mega_process before;
+    pid_t pid;
+
+    cretva(id, p, 4 * PAGE, 0);
+    setprt(p + 3 * PAGE, PAGE, PRT$C_NA);
+    is_status(sys$lckpag_64(p, PAGE, 3, (void **)1, &length), SS$_ACCVIO, "lock: output");
+    is_status(sys$lckpag_64(p, PAGE, 3, &va, KERNEL), SS$_ACCVIO, "lock: or the other");
+    is_status(sys$lckpag_64(p, PAGE, 4, &va, &length), SS$_IVACMODE, "lock: access mode");
+    is_status(lckpag(p, 0), SS$_BADPARAM, "lock: no length");
+    is_status(lckpag(KERNEL, PAGE), SS$_NOT_PROCESS_VA, "lock: the kernel's");
+    is_status(lckpag(p, 4 * PAGE), SS$_ACCVIO, "lock: a page without access");
+    is_status(lckpag(p + 2 * PAGE, 4 * PAGE), SS$_ACCVIO, "lock: a page that is not there");
+    ok(none() && locked() == 0, "nothing was locked");
+    is_status(sys$ulkpag_64(p, PAGE, 3, (void **)1, &length), SS$_ACCVIO, "unlock: output");
+    is_status(sys$ulkpag_64(p, PAGE, 3, &va, KERNEL), SS$_ACCVIO, "unlock: or the other");
+    is_status(sys$ulkpag_64(p, PAGE, 4, &va, &length), SS$_IVACMODE, "unlock: access mode");
+    is_status(ulkpag(p, 0), SS$_BADPARAM, "unlock: no length");
+    is_status(ulkpag((void *)(1ul << 42), PAGE), SS$_NOT_PROCESS_VA, "unlock: beyond user space");
+    is_status(ulkpag(p + 2 * PAGE, 4 * PAGE), SS$_ACCVIO, "unlock: a page that is not there");
+    is_status(ulkpag(p, PAGE), SS$_WASCLR, "unlock: one that was not locked");
+    is_status(cretva(id, p + 8 * MIB, 8ul << 30, 0), SS$_NORMAL, "8 GiB to be had one day");
+    before = self();
+    is_status(lckpag(p + 8 * MIB, 8ul << 30), SS$_LCKPAGFUL, "more than can be kept");
+    ok(none() && locked() == 0 && self().rss == before.rss, "was not begun");
+    is_status(lckpag(section, 2 * PAGE), SS$_WASCLR, "pages of a resident section");
+    is_status(lckpag(section, 2 * PAGE), SS$_WASCLR, "which stay without a lock");
+    is(locked(), 0, "so that none is counted");
+    pid = fork();
+    if (pid == 0)
+        _exit(lock_as_user(p));
+    is(wait_for(pid), 0, "an ordinary user may not");
+    sys$delete_region_64(&id, 0, &va, &length);
+    sys$delete_region_64(&shared, 0, &va, &length);
+}
+
+/* ---- fork, growth, and what is left ---- */
+
+static void forked(void)
+{
+    GENERIC_64 id = region(64 * PAGE, 0);
+    char *p = va;
+    pid_t pid;
+
+    expreg(id, 4 * PAGE);
+    for (int i = 0; i < 4; i++)
+        p[i * PAGE] = (char)(i + 1);
+    pid = fork();
+    if (pid == 0) {
+        int wrong = p[0] != 1 || p[3 * PAGE] != 4;
+
+        p[0] = 77;
+        wrong += expreg(id, PAGE) != SS$_NORMAL || va != p + 4 * PAGE;
+        wrong += sys$deltva_64(&id, p + PAGE, PAGE, 0, &va, &length) != SS$_NORMAL;
+        wrong += cretva(id, p + 2 * PAGE, PAGE, 0) != SS$_NORMAL || p[2 * PAGE] != 0;
+        wrong += setprt(p + 3 * PAGE, PAGE, PRT$C_UR) != SS$_NORMAL;
+        wrong += can_write(p + 3 * PAGE) || p[3 * PAGE] != 4;
+        wrong += sys$delete_region_64(&id, 0, &va, &length) != SS$_NORMAL || can_read(p);
+        _exit(wrong);
+    }
+    p[3 * PAGE] = 44;
+    is(wait_for(pid), 0, "a child has the same region and pages of its own");
+    ok(p[0] == 1 && p[PAGE] == 2 && p[2 * PAGE] == 3 && p[3 * PAGE] == 44 &&
+           !can_read(p + 4 * PAGE),
+       "the parent notices nothing");
+    is_status(expreg(id, PAGE), SS$_NORMAL, "and goes on");
+    sys$delete_region_64(&id, 0, &va, &length);
+}
+
+static void grows_by_itself(void)
+{
+    GENERIC_64 up = region(64 * PAGE, VA$M_EXPAND_ON_ACCVIO);
+    char *low = va;
+    GENERIC_64 down = region(64 * PAGE, VA$M_EXPAND_ON_ACCVIO | VA$M_DESCEND);
+    char *high = (char *)va + 64 * PAGE;
+    GENERIC_64 none_such;
+    int fds[2];
+
+    is_status(sys$create_region_64(8 * MIB, 0, VA$M_EXPAND_ON_ACCVIO | VA$M_SHARED_PTS, &none_such,
+                                   &va, &length),
+              SS$_IVREGFLG, "not with shared page tables");
+    ok(can_write(low + 5 * PAGE), "an access makes the region grow");
+    ok(first_free(up) == low + 6 * PAGE && can_read(low), "up to that page, from its start");
+    is(low[3 * PAGE], 0, "with zero pages");
+    sys$deltva_64(&up, low + 2 * PAGE, PAGE, 0, &va, &length);
+    ok(!can_read(low + 2 * PAGE), "a page that was deleted stays so");
+    ok(can_write(low + 63 * PAGE) && !can_read(low + 64 * PAGE), "it ends where it ends");
+    ok(pipe(fds) == 0 && write(fds[1], "x", 1) == 1 && read(fds[0], high - 3 * PAGE, 1) == 1,
+       "an access of the kernel's does the same");
+    ok(high[-3 * (long)PAGE] == 'x' && first_free(down) == high - 3 * PAGE, "here downwards");
+    close(fds[0]);
+    close(fds[1]);
+    sys$delete_region_64(&up, 0, &va, &length);
+    sys$delete_region_64(&down, 0, &va, &length);
+}
+
+static uint64_t free_pages(void)
+{
+    struct mega_memory m = {0};
+
+    mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m));
+    return m.free;
+}
+
+static void use_all(void)
+{
+    GENERIC_64 up = region(64 * MIB, 0);
+    char *p = va;
+    GENERIC_64 down = region(64 * MIB, VA$M_DESCEND);
+
+    expreg(up, 20 * MIB);
+    lckpag(va, 10 * MIB);
+    memset(p, 1, 12 * MIB);
+    cretva(up, p + 5 * MIB, MIB, 0);
+    setprt(p + 4 * MIB, 3 * MIB, PRT$C_UR);
+    expreg(down, 9 * MIB);
+    *(char *)va = 1;
+    lckpag(va, PAGE);
+    sys$delete_region_64(&down, 0, &va, &length);
+    sys$deltva_64(&up, p + MIB, 6 * MIB, 0, &va, &length);
+    sys$delete_region_64(&up, 0, &va, &length);
+}
+
+static void nothing_is_lost(void)
+{
+    struct mega_process before, after;
+    uint64_t free;
+
+    use_all();
+    before = self();
+    free = free_pages();
+    for (int i = 0; i < 3; i++)
+        use_all();
+    after = self();
+    is(free_pages(), free, "free pages");
+    is(after.pt_pages, before.pt_pages, "page-table pages");
+    is(after.rss, before.rss, "pages");
+    is(after.vsize, before.vsize, "bytes of address space");
+    is(after.locked, 0, "locked pages");
+}
+
+int main(void)
+{
+    signal(SIGSEGV, on_segv);
+    expreg_created();
+    expreg_default();
+    expreg_errors();
+    cretva_pages();
+    cretva_errors();
+    setprt_codes();
+    setprt_errors();
+    lock_pages();
+    lock_errors();
+    forked();
+    grows_by_itself();
+    nothing_is_lost();
+    return tap_done();
+}
