@@ -102,6 +102,7 @@ struct aspace_counts { /* atomics, relaxed */
 struct aspace {
     pfn_t root; /* level-1 page; constant */
     uint8_t home_rad;
+    uint16_t seen;    /* the self-check's (mm/validate.h) */
     uint32_t refs;    /* atomic */
     cpumask_t loaded; /* CPUs with root loaded: atomic */
     struct mutex lock;
@@ -114,6 +115,7 @@ struct aspace {
     struct spinlock pt_lock; /* RANK_PTPAGE: taken to free a table page, and to walk the tables
                                 without the mutex (mm/rmap.c) */
     bool dying;              /* last reference gone: no CPU has the root, nobody else looks */
+    uint16_t holders;        /* the self-check's */
     uint32_t heap_seed;      /* search tree's weights */
     struct aspace_counts counts;
 };

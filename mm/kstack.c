@@ -180,6 +180,14 @@ void kstack_stats(struct kstack_stats *s)
     s->cached = head_count(__atomic_load_n(&cached, __ATOMIC_RELAXED));
 }
 
+bool kstack_link_page(unsigned n, pfn_t *pfn)
+{
+    if (n >= LINK_PAGES)
+        return false;
+    *pfn = links[n] ? paddr_to_pfn(kseg_paddr(links[n])) : PFN_NONE;
+    return true;
+}
+
 void kstack_boot(void)
 {
     kstack_ops.alloc = kstack_alloc;

@@ -19,6 +19,10 @@ void kstack_free(uint64_t base);
 /* Fill in kstack_ops. After aspace_boot(). */
 void kstack_boot(void);
 
+/* The self-check: the n-th page of links, PFN_NONE when it was never needed. False beyond the
+   last. */
+bool kstack_link_page(unsigned n, pfn_t *pfn);
+
 struct kstack_stats {
     uint64_t created, reused, unmapped, cached;
 };

@@ -64,7 +64,8 @@ struct mm_object {         /* nonpaged pool; all fields protected by *lock unles
     uint64_t nodes;     /* of the index */
     uint32_t pending;   /* slots with SLOT_BUSY: answers to come */
     uint8_t height;
-    bool dead; /* no reference left; waits for the answers */
+    bool dead;     /* no reference left; waits for the answers */
+    uint16_t seen; /* the self-check's (mm/validate.h) */
 };
 
 /* ---- index (mm/object_index.c); lock held ---- */

@@ -565,3 +565,40 @@ void page_dump(void)
     printk("fluid pages: %lu, minimum %lu, promised and unused %lu\n", fluid_count(),
            fluid_minimum(), fluid_promised_unused());
 }
+
+/* ---- the self-check ---- */
+
+/* `count` pages from `first` on, and then the end. */
+static bool walk_chain(uint64_t first, uint64_t count, enum page_state state,
+                       void (*fn)(void *arg, uint64_t n, enum page_state state), void *arg)
+{
+    uint64_t n = first;
+
+    for (; count > 0 && n != 0 && page_entry_valid(pfn_of(n)); count--) {
+        fn(arg, n, state);
+        n = link_of(n);
+    }
+    return count == 0 && n == 0;
+}
+
+const char *page_walk_free(void (*fn)(void *arg, uint64_t n, enum page_state state), void *arg)
+{
+    static const uint8_t states[] = {PAGE_FREE, PAGE_MODIFIED, PAGE_BAD, PAGE_ZEROED};
+    const char *broken = NULL;
+
+    for (unsigned i = 0; i < RAD_COUNT; i++)
+        for (unsigned s = 0; s < ARRAY_SIZE(states); s++) {
+            const struct page_list *l = &rads[i].lists[states[s]];
+
+            if (!walk_chain(l->head, l->count, states[s], fn, arg))
+                broken = "a page list is not as long as its count says";
+        }
+    for (unsigned i = 0; i < MAX_CPUS; i++) {
+        uint64_t heads[] = {caches[i].dirty, caches[i].zeroed};
+
+        for (unsigned k = 0; k < ARRAY_SIZE(heads); k++)
+            if (!walk_chain(heads[k] & HEAD_PFN_MASK, head_count(heads[k]), PAGE_CACHED, fn, arg))
+                broken = "a CPU's page cache is not as long as its count says";
+    }
+    return broken;
+}

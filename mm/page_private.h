@@ -65,6 +65,13 @@ void page_reserve_entries(pfn_t first, uint64_t npages, unsigned rad);
 /* Give back a part of a reservation. It becomes a range and is fluid again. */
 void page_unreserve(pfn_t first, uint64_t npages, unsigned rad);
 
+/* The self-check (mm/validate.h), while everything stands. Each page of the lists of the RADs, and
+   of the CPU caches (PAGE_CACHED): NULL, or which chain is broken. */
+const char *page_walk_free(void (*fn)(void *arg, uint64_t n, enum page_state state), void *arg);
+/* Each range; each stretch of RAM, also what PHYSICAL_MEMORY leaves aside. */
+void page_walk_ranges(void (*fn)(void *arg, uint64_t first, uint64_t npages), void *arg);
+void page_walk_ram(void (*fn)(void *arg, uint64_t first, uint64_t npages), void *arg);
+
 /* Print the counts without a lock: for a panic, all other CPUs stopped. */
 void page_dump(void);
 

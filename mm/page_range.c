@@ -406,3 +406,19 @@ uint64_t page_boot_limit(uint64_t end)
     fluid_take(PA_PROMISED, dropped); /* unconditionally: there is no more */
     return dropped;
 }
+
+/* ---- the self-check ---- */
+
+void page_walk_ranges(void (*fn)(void *arg, uint64_t first, uint64_t npages), void *arg)
+{
+    for (unsigned i = 0; i < RAD_COUNT; i++)
+        for (unsigned k = 0; k < rads[i].nranges; k++)
+            fn(arg, rads[i].ranges[k].first, rads[i].ranges[k].npages);
+}
+
+void page_walk_ram(void (*fn)(void *arg, uint64_t first, uint64_t npages), void *arg)
+{
+    for (unsigned i = 0; i < nboot_ranges; i++)
+        if (boot_ranges[i].npages > 0)
+            fn(arg, boot_ranges[i].first, boot_ranges[i].npages);
+}

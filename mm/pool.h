@@ -31,6 +31,9 @@ void npp_list_stats(unsigned list, struct pool_list_stats *s);
 void pgd_list_stats(unsigned list, struct pool_list_stats *s);
 int npp_check(void); /* self-check: 0, or -EINVAL after naming the fault on the console */
 int pgd_check(void);
+/* Nonpaged: pages of segments, and those of blocks that are page stretches of their own. */
+uint64_t npp_total_pages(void);
+uint64_t npp_large_pages(void);
 /* Boot: nonpaged pool, as soon as there are pages; paged pool, when page tables, threads and
    system parameters are there. */
 void pool_boot(void);

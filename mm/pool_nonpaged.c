@@ -30,6 +30,8 @@
 
 static struct spinlock pool_lock = SPINLOCK_INIT("nonpaged pool", RANK_POOL, IPL_CLOCK);
 static struct pool_list lists[POOL_LISTS];
+static uint64_t segment_pages; /* atomic; changed under pool_lock */
+static uint64_t large_pages;   /* atomic */
 
 /* The segment of an address, by way of the page's database entry; NULL for other memory. */
 static inline struct pool_area *area_of(uint64_t p)
@@ -71,6 +73,7 @@ static bool grow_locked(uint64_t size)
     for (uint64_t i = 0; i < npages; i++)
         page_of(pfn_add(pfn, i))->owner = (uint64_t)a;
     pool_var_add(&var, a);
+    __atomic_fetch_add(&segment_pages, npages, __ATOMIC_RELAXED);
     return a->size >= size;
 }
 
@@ -130,6 +133,7 @@ static void *alloc_large(uint64_t nbytes)
     if (page_alloc_contig(npages, 1, PA_KERNEL, PAGE_T_SYSTEM, RAD_ANY, &pfn))
         return NULL;
     page_of(pfn)->offset = npages;
+    __atomic_fetch_add(&large_pages, npages, __ATOMIC_RELAXED);
     return kseg_page(pfn);
 }
 
@@ -141,6 +145,7 @@ static void free_large(void *p, uint64_t nbytes)
     if ((uint64_t)p & PAGE_MASK || !page_entry_valid(pfn) || page_of(pfn)->owner != 0 ||
         page_of(pfn)->offset != npages)
         panic("nonpaged pool: no block of %lu bytes starts at %p", nbytes, p);
+    __atomic_fetch_sub(&large_pages, npages, __ATOMIC_RELAXED);
     page_free_contig(pfn, npages);
 }
 
@@ -252,6 +257,13 @@ void npp_stats(struct pool_stats *s)
 void npp_list_stats(unsigned list, struct pool_list_stats *s)
 {
     pool_list_stats_of(&lists[list], s);
+}
+
+uint64_t npp_large_pages(void) { return __atomic_load_n(&large_pages, __ATOMIC_RELAXED); }
+
+uint64_t npp_total_pages(void)
+{
+    return __atomic_load_n(&segment_pages, __ATOMIC_RELAXED) + npp_large_pages();
 }
 
 int npp_check(void)

@@ -491,6 +491,15 @@ void section_cost(struct section *s, struct section_cost *c)
     }
 }
 
+void section_for_each(void (*fn)(struct section *s, void *arg), void *arg)
+{
+    struct section *s;
+
+    gsd_lock();
+    list_for_each_entry(s, &sections, link) fn(s, arg);
+    gsd_unlock();
+}
+
 uint64_t section_reserved_bytes(const struct section *s)
 {
     return s->rmd ? s->rmd->npages * PAGE_SIZE : 0;

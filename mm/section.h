@@ -204,6 +204,8 @@ struct section_cost {
     uint64_t npp_bytes, pgd_bytes; /* nonpaged pool, its mappings included, and paged pool */
 };
 void section_cost(struct section *s, struct section_cost *c);
+/* Each section, in the order of creation, with the directory locked: for the self-check. IPL 0. */
+void section_for_each(void (*fn)(struct section *s, void *arg), void *arg);
 /* Pages of its reservation in bytes: what reserved_length_64 returns; 0 without one. */
 uint64_t section_reserved_bytes(const struct section *s);
 

@@ -9,6 +9,7 @@
 
 struct file;
 struct inode;
+struct validate;
 struct mm_object;
 
 /* Who asks: user id 0 may do everything. */
@@ -59,6 +60,11 @@ int file_stat_path(const char *path, bool follow, struct file_stat *st);
 int pipe_create(struct file **rd, struct file **wr, uint32_t flags);
 /* The initrd's files become the tree's; /tmp and /dev are made. Once, at boot. */
 void io_boot(const void *initrd, uint64_t nbytes);
+
+/* The self-check (mm/validate.h): count the pages of all files with names; of an open file or pipe.
+ */
+void io_validate(struct validate *v);
+void file_validate(struct validate *v, struct file *f);
 
 /* ^C and its like: signal sig to a process group. Filled in by kernel/proc before the first
  * process. IPL 0. */

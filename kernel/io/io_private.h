@@ -13,4 +13,7 @@ void stream_boot(void);
 
 extern const struct file_ops tty_ops;
 
+/* The self-check: count a pipe's pages; nothing if f is no end of a pipe. */
+void pipe_validate(struct validate *v, struct file *f);
+
 #endif

@@ -10,13 +10,14 @@
 #include "arch/alpha/hw/kseg.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
-#include "kernel/io/file.h"
+#include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/poll.h"
 #include "kernel/sched/mutex.h"
 #include "kernel/sched/timer.h"
 #include "mm/page.h"
 #include "mm/pool.h"
+#include "mm/validate.h"
 
 #define PIPE_PAGES 8 /* 64 KiB, what programs expect from Linux */
 #define PIPE_BYTES (PIPE_PAGES * PAGE_SIZE)
@@ -29,6 +30,7 @@ struct pipe { /* nonpaged pool; all protected by lock */
     uint32_t reads_waiting, writes_waiting;
     uint64_t head, count; /* next byte to read, bytes there */
     uint64_t ino;
+    uint16_t seen; /* the self-check's */
     struct wait_queue read_queue, write_queue;
     uint8_t *page[PIPE_PAGES]; /* in KSEG; NULL: not taken yet */
 };
@@ -294,4 +296,15 @@ int pipe_create(struct file **rd, struct file **wr, uint32_t flags)
     *rd = r;
     *wr = w;
     return 0;
+}
+
+void pipe_validate(struct validate *v, struct file *f)
+{
+    struct pipe *p = f->priv;
+
+    if ((f->ops != &pipe_read_ops && f->ops != &pipe_write_ops) || validate_seen(v, &p->seen))
+        return;
+    for (unsigned k = 0; k < PIPE_PAGES; k++)
+        if (p->page[k])
+            validate_page(v, paddr_to_pfn(kseg_paddr(p->page[k])), VALIDATE_PIPE);
 }

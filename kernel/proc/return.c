@@ -2,11 +2,14 @@
 #include "arch/alpha/hw/trapframe.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
+#include "kernel/sched/freeze.h"
 
 void process_return_slow(void)
 {
     uint64_t wanted = __atomic_load_n(&current_hw->syscall_exit, __ATOMIC_ACQUIRE);
 
+    if (wanted & EXIT_FREEZE)
+        sched_freeze_park();
     if (wanted & ~EXIT_SIGNAL)
         sched_preempt();
     if (wanted & EXIT_SIGNAL)

@@ -99,8 +99,11 @@ static void __attribute__((noinline)) lock_slowly(struct mutex *m, uint64_t plac
 
     check_slowly(m, t, true);
     waited = !mutex_word_try_lock(&m->state);
-    if (waited)
+    if (waited) {
+        __atomic_store_n(&t->wants, m, __ATOMIC_RELAXED);
         mutex_word_lock_slow(&m->state, &m->queue);
+        __atomic_store_n(&t->wants, NULL, __ATOMIC_RELAXED);
+    }
     __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
     note_held(m, t);
     if (lockstat_on())
@@ -144,8 +147,11 @@ static void __attribute__((noinline)) lock_shared_slowly(struct mutex *m)
 
     check_slowly(m, t, true);
     waited = !mutex_word_try_lock_shared(&m->state);
-    if (waited)
+    if (waited) {
+        __atomic_store_n(&t->wants, m, __ATOMIC_RELAXED);
         mutex_word_lock_shared_slow(&m->state, &m->queue);
+        __atomic_store_n(&t->wants, NULL, __ATOMIC_RELAXED);
+    }
     note_held(m, t);
     if (lockstat_on())
         note_reader(m, waited);

@@ -41,6 +41,7 @@ struct thread {
     uint32_t held_mutexes;                /* own thread */
     uint8_t queued;                       /* is on a run queue; protected by the run queue's lock */
     struct mutex *held[MUTEXES_HELD_MAX]; /* in rising rank; own thread, and read for messages */
+    struct mutex *wants;                  /* waits for it; likewise */
     struct list run_link;                 /* protected by the run queue's lock */
     struct list all_link;                 /* protected by the table's lock */
     struct thread *next_dead;             /* atomic list of what is to be freed */

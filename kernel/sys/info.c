@@ -30,6 +30,7 @@ union answer {
     struct mega_param param;
     struct mega_pci pci;
     struct mega_lock lock;
+    struct mega_validate validate;
     struct mega_selftest selftest;
     struct mega_global global;
 };
@@ -197,6 +198,7 @@ static const struct {
     [MEGA_INFO_SPINLOCK] = {info_spinlock, sizeof(struct mega_lock)},
     [MEGA_INFO_MUTEX] = {info_mutex, sizeof(struct mega_lock)},
     [MEGA_INFO_GLOBAL] = {info_global, sizeof(struct mega_global)},
+    [MEGA_INFO_VALIDATE] = {info_validate, sizeof(struct mega_validate)},
     [MEGA_INFO_CRASH] = {info_crash, 0},
     [MEGA_INFO_SELFTEST] = {info_selftest, sizeof(struct mega_selftest)},
 };

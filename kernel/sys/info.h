@@ -19,6 +19,8 @@ int info_mutex(int64_t index, void *out);
 uint64_t info_process_pt_pages(void);
 /* Deliberate ends of the system, for tests; returns only to who may not. */
 int info_crash(int64_t index, void *out);
+/* The self-check of all memory. */
+int info_validate(int64_t index, void *out);
 /* The kernel's own tests; each takes up to some seconds. */
 int info_selftest(int64_t index, void *out);
 

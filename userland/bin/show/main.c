@@ -22,7 +22,8 @@ static const struct {
     bool takes_name;
     const char *help;
 } displays[] = {
-    {"MEMORY", show_memory, Q_FULL | Q_ALL | Q_PHYSICAL | Q_RESERVED | Q_POOL | Q_GLOBAL, false,
+    {"MEMORY", show_memory,
+     Q_FULL | Q_ALL | Q_PHYSICAL | Q_RESERVED | Q_POOL | Q_GLOBAL | Q_VALIDATE, false,
      "memory, reservations, pools, global section tables"},
     {"SECTION", show_section, Q_FULL, true, "global sections"},
     {"PROCESS", show_process, Q_ALL | Q_FULL, true, "processes"},
@@ -38,8 +39,9 @@ static const struct {
     const char *name;
     unsigned bit;
 } qualifiers[] = {
-    {"FULL", Q_FULL}, {"ALL", Q_ALL},     {"PHYSICAL", Q_PHYSICAL}, {"RESERVED", Q_RESERVED},
-    {"POOL", Q_POOL}, {"START", Q_START}, {"STOP", Q_STOP},         {"GLOBAL", Q_GLOBAL},
+    {"FULL", Q_FULL},         {"ALL", Q_ALL},       {"PHYSICAL", Q_PHYSICAL},
+    {"RESERVED", Q_RESERVED}, {"POOL", Q_POOL},     {"START", Q_START},
+    {"STOP", Q_STOP},         {"GLOBAL", Q_GLOBAL}, {"VALIDATE", Q_VALIDATE},
 };
 
 bool ask(unsigned item, int64_t index, void *buffer, uint64_t length)

@@ -1,4 +1,4 @@
-/* show memory [/physical] [/reserved] [/pool [/full]] [/global] [/all] */
+/* show memory [/physical] [/reserved] [/pool [/full]] [/global] [/all] [/validate] */
 #include "show.h"
 
 #include <stdio.h>
@@ -165,6 +165,8 @@ int show_memory(unsigned q, const char *name)
     struct mega_memory m;
 
     (void)name;
+    if (q & Q_VALIDATE)
+        return show_validate();
     if (ask(MEGA_INFO_MEMORY, 0, &m, sizeof(m)))
         page_size = m.page_size;
     if (q & Q_ALL || !(q & (Q_PHYSICAL | Q_RESERVED | Q_POOL | Q_GLOBAL)))

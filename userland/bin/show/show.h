@@ -16,6 +16,7 @@ enum {
     Q_START = 1 << 8,
     Q_STOP = 1 << 9,
     Q_GLOBAL = 1 << 5,
+    Q_VALIDATE = 1 << 10,
 };
 
 /* name: the word behind the display's name, or NULL. Value: exit status. */
@@ -32,6 +33,9 @@ int show_mutex(unsigned qualifiers, const char *name);
 /* The index-th structure of an item; false behind the last. Another failure is said and ends the
  * program. */
 bool ask(unsigned item, int64_t index, void *buffer, uint64_t length);
+
+/* show memory /validate: exit status 0 when all is consistent. */
+int show_validate(void);
 
 double megabytes(uint64_t pages);
 void print_duration(uint64_t ns); /* hh:mm:ss.cc, 11 columns */

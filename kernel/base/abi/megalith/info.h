@@ -24,7 +24,11 @@ enum mega_item {
     MEGA_INFO_PCI = 10,      /* index-th PCI function: struct mega_pci */
     MEGA_INFO_SPINLOCK = 11, /* index-th name of spinlocks: struct mega_lock */
     MEGA_INFO_MUTEX = 12,    /* index-th name of mutexes: struct mega_lock */
-    MEGA_INFO_GLOBAL = 14,   /* struct mega_global */
+    /* Stop the system and check that every page is counted once: struct mega_validate. Index above
+       0: with that error planted for the time of the check, superuser only (SS$_ABORT: there is
+       nothing to plant it in). Takes CMKRNL */
+    MEGA_INFO_VALIDATE = 13,
+    MEGA_INFO_GLOBAL = 14, /* struct mega_global */
     /* Deliberate panic (index 0), kernel stack overflow (1), spin too long (2), stuck with
        interrupts off (3), kernel unaligned access (4), kernel null reference (5), spinlocks in
        falling rank (6), a spinlock above its IPL (7), the release of one that nobody holds (8), a
@@ -130,6 +134,34 @@ struct mega_lock {
     uint64_t waits;                /* those that found it taken: spins or sleeps */
     uint64_t held_ns, longest_ns;  /* of exclusive acquisitions, in virtual time */
     char longest_place[64];        /* where the one that held it longest took it */
+};
+struct mega_validate {
+    uint64_t pages[18]; /* by where they were found: enum mega_pages */
+    uint64_t total, spaces, entries, objects, sections, mappings, reservations, ptes;
+    uint64_t errors;    /* 0: consistent */
+    uint64_t timed_out; /* 1: a thread did not stop, `text` names it, and nothing was checked */
+    char text[448];     /* the first errors, a line each */
+};
+enum mega_pages {
+    MEGA_PAGES_FREE,
+    MEGA_PAGES_ZEROED,
+    MEGA_PAGES_MODIFIED,
+    MEGA_PAGES_BAD,
+    MEGA_PAGES_CACHED,
+    MEGA_PAGES_NEVER_USED,
+    MEGA_PAGES_RESERVED,
+    MEGA_PAGES_PRIVATE,
+    MEGA_PAGES_OBJECT,
+    MEGA_PAGES_SECTION,
+    MEGA_PAGES_TABLE,
+    MEGA_PAGES_SHARED_TABLE,
+    MEGA_PAGES_PAGED_POOL,
+    MEGA_PAGES_KSTACK,
+    MEGA_PAGES_NONPAGED_POOL,
+    MEGA_PAGES_CHECK, /* marks of the check itself */
+    MEGA_PAGES_PIPE,
+    MEGA_PAGES_LINKS, /* of kernel stacks */
+    MEGA_PAGES_KINDS,
 };
 struct mega_selftest {
     char name[64];

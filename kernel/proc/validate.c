@@ -1,0 +1,75 @@
+/*
+ * The self-check of the whole system: everything is stopped, then the files, the processes' address
+ * spaces and their open files are gone through, and mm does the rest. The process table is locked
+ * meanwhile; nobody is there to wait for it.
+ */
+#include "kernel/proc/validate.h"
+
+#include "kernel/base/errno.h"
+#include "kernel/proc/fdtable.h"
+#include "kernel/proc/proc_private.h"
+
+#define STOP_LIMIT_NS 10000000000u /* for all to stop: a fork or exec takes milliseconds */
+#define ROUNDS        5u           /* an interrupt that takes memory is rare */
+
+/* A file's object is to be known with the file's reference before a space shows it: so files come
+   first. */
+static bool files_of(struct process *p, void *arg)
+{
+    struct validate *v = arg;
+
+    for (unsigned fd = 0; p->files && fd < p->files->size; fd++)
+        if (p->files->file[fd])
+            file_validate(v, p->files->file[fd]);
+    return true;
+}
+
+static bool space_of(struct process *p, void *arg)
+{
+    if (p->aspace)
+        validate_aspace(arg, p->aspace);
+    return true;
+}
+
+static bool one_reference(struct process *p, void *arg)
+{
+    if (p->aspace)
+        validate_space_refs(arg, p->aspace);
+    return true;
+}
+
+static int check(struct validate_result *r)
+{
+    struct validate *v = validate_begin();
+
+    if (!v)
+        return -ENOMEM;
+    io_validate(v);
+    process_for_each(files_of, v);
+    process_for_each(space_of, v);
+    process_for_each(one_reference, v);
+    validate_end(v, r);
+    return 0;
+}
+
+int system_validate(unsigned plant, struct validate_result *r, struct freeze_blocker *who)
+{
+    bool none = false;
+    int err = sched_freeze(STOP_LIMIT_NS, who);
+
+    if (err)
+        return err;
+    if (plant && !validate_plant(plant, process_self()->aspace, &none)) {
+        err = none ? -ENOENT : -ENODEV;
+    } else {
+        unsigned round = 0;
+
+        do
+            err = check(r);
+        while (!err && r->moved && ++round < ROUNDS);
+        if (plant)
+            validate_unplant();
+    }
+    sched_thaw();
+    return err;
+}

@@ -1,0 +1,286 @@
+/*
+ * The freezer.
+ *
+ * 1. Every thread of a process gets EXIT_FREEZE in its hw.syscall_exit, which the way out to user
+ *    mode asks for anyway: it parks there, at a clock tick at the latest. Threads that wait for an
+ *    event stay where they are, and park when they are woken and come out. So nothing is added to
+ *    any path that is not slow already.
+ * 2. When nobody seems to be on the way any more, each other CPU gets a stopper, a thread of the
+ *    highest priority that holds the CPU (in WTINT, so that the host's core is free), and the
+ *    freezing thread takes the same priority: from now on threads become ready, by interrupts, but
+ *    do not run.
+ * 3. Now the states stand still, and the look at them is final. If somebody is still under way the
+ *    stoppers let go for a millisecond and it starts over, until the time is up.
+ *
+ * Why a look before 2 is not enough: between the look at one thread and at the next, the first one
+ * may be woken and be in the middle of an allocation. Why all CPUs must be held: likewise, between
+ * the look and the check.
+ *
+ * No deadlock: who is parked or waits for an event holds no mutex, so everybody else comes to the
+ * way out or to a wait. A thread that waits for an event with a mutex held would stop us, and is
+ * named when the time is up. Two that freeze at once: the second waits for an event (the end of
+ * the first), which is a safe point.
+ *
+ * A thread that is created meanwhile is ready, so the look finds it and it is marked for the next
+ * round. One that dies has nothing when it is DEAD; who frees its stack is a thread, too.
+ */
+#include "kernel/sched/freeze.h"
+
+#include "arch/alpha/hw/pal.h"
+#include "kernel/base/bitops.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/format.h"
+#include "kernel/base/string.h"
+#include "kernel/sched/ipi.h"
+#include "kernel/sched/sched_private.h"
+#include "kernel/sched/timer.h"
+#include "kernel/sched/wait.h"
+
+#define ROUND_NS 1000000u /* between two looks: a clock tick */
+
+static struct wait_queue turns = WAIT_QUEUE_INIT("freeze turns", turns);
+static struct wait_queue parking = WAIT_QUEUE_INIT("frozen", parking);
+static struct wait_queue stopping = WAIT_QUEUE_INIT("stoppers", stopping);
+static uint32_t taken;                    /* atomic: somebody freezes */
+static uint32_t freezing;                 /* atomic: threads park */
+static cpumask_t stop;                    /* atomic: CPUs to be held by their stoppers */
+static uint32_t stopped;                  /* atomic: CPUs that are held */
+static struct thread *stoppers[MAX_CPUS]; /* whoever has the turn */
+static cpumask_t own_affinity;            /* likewise, of who freezes */
+static unsigned own_prio;                 /* likewise */
+
+void sched_freeze_park(void)
+{
+    struct thread *t = thread_self();
+    struct waiter w;
+
+    __atomic_fetch_and(&t->hw.syscall_exit, ~EXIT_FREEZE, __ATOMIC_SEQ_CST);
+    for (;;) {
+        wait_enqueue(&parking, &w);
+        if (!__atomic_load_n(&freezing, __ATOMIC_SEQ_CST))
+            break;
+        wait_block(&w, WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);
+        wait_finish(&w);
+    }
+    wait_finish(&w);
+}
+
+static bool to_be_held(unsigned cpu)
+{
+    return (__atomic_load_n(&stop, __ATOMIC_ACQUIRE) >> cpu) & 1;
+}
+
+static void stopper(void *arg)
+{
+    unsigned self = (unsigned)(uint64_t)arg;
+    struct waiter w;
+
+    for (;;) {
+        wait_enqueue(&stopping, &w);
+        if (!to_be_held(self))
+            wait_block(&w, WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);
+        wait_finish(&w);
+        if (!to_be_held(self))
+            continue;
+        __atomic_fetch_add(&stopped, 1, __ATOMIC_ACQ_REL);
+        /* An end between the question and WTINT is seen at the next clock tick. */
+        while (to_be_held(self))
+            pal_wtint(0);
+        __atomic_fetch_sub(&stopped, 1, __ATOMIC_ACQ_REL);
+    }
+}
+
+/* A stopper for each CPU, made at the first freeze and kept. */
+static int stoppers_make(void)
+{
+    cpumask_t online = __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED);
+
+    if (bit_count(online) == 1)
+        return 0;
+    for (; online; online &= online - 1) {
+        unsigned i = bit_lowest(online);
+
+        if (stoppers[i])
+            continue;
+        stoppers[i] = thread_create_on("stopper", stopper, (void *)(uint64_t)i, PRIO_HIGH,
+                                       1ul << i);
+        if (!stoppers[i])
+            return -ENOMEM;
+        thread_start(stoppers[i]);
+    }
+    return 0;
+}
+
+/* Priority of the current thread; no other one of that priority is on this CPU. */
+static void own_priority(unsigned prio)
+{
+    struct thread *t = thread_self();
+    ipl_t ipl = ipl_raise(IPL_CLOCK);
+    struct runq *rq = runq_self();
+
+    spin_lock_at_ipl(&rq->lock);
+    t->prio = (uint8_t)prio;
+    if (prioq_has(&rq->ready, prio + 1))
+        runq_kick(rq);
+    spin_unlock_at_ipl(&rq->lock);
+    ipl_restore(ipl);
+}
+
+/* ---- the look ---- */
+
+struct look {
+    struct freeze_blocker *who;
+    bool mark; /* mark who is to park */
+    bool all;  /* all stand */
+};
+
+static bool is_stopper(const struct thread *t)
+{
+    for (unsigned i = 0; i < MAX_CPUS; i++)
+        if (stoppers[i] == t)
+            return true;
+    return false;
+}
+
+static const struct mutex *mutex_of(const struct thread *t, const char **verb)
+{
+    const struct mutex *wants = __atomic_load_n(&t->wants, __ATOMIC_RELAXED);
+    uint32_t n = __atomic_load_n(&t->held_mutexes, __ATOMIC_RELAXED);
+
+    *verb = wants ? "waits for" : "waits and holds";
+    return wants ? wants : n ? t->held[(n - 1) % MUTEXES_HELD_MAX] : NULL;
+}
+
+/* Why t does not stand at a safe point; false: it does. */
+static bool under_way(const struct thread *t, char *why, size_t size)
+{
+    static const char *const names[] = {"is new", "is ready to run", "runs"};
+    unsigned state = __atomic_load_n(&t->state, __ATOMIC_RELAXED);
+    const struct mutex *m;
+    const char *verb;
+
+    if (state == THREAD_DEAD || t->prio == PRIO_IDLE)
+        return false;
+    if (state < THREAD_WAITING) {
+        str_copy(why, names[state], size);
+        return true;
+    }
+    m = mutex_of(t, &verb);
+    if (m)
+        format(why, size, "%s mutex %s", verb, m->name);
+    return m != NULL;
+}
+
+static void look_at(struct thread *t, void *arg)
+{
+    struct look *l = arg;
+
+    if (t == thread_self() || is_stopper(t))
+        return;
+    if (l->mark && t->process)
+        __atomic_fetch_or(&t->hw.syscall_exit, EXIT_FREEZE, __ATOMIC_SEQ_CST);
+    if (!under_way(t, l->who->why, sizeof(l->who->why)))
+        return;
+    l->all = false;
+    l->who->tid = t->tid;
+    str_copy(l->who->name, t->name, sizeof(l->who->name));
+}
+
+static bool all_stand(struct freeze_blocker *who, bool mark)
+{
+    struct look l = {.who = who, .mark = mark, .all = true};
+
+    thread_for_each(look_at, &l);
+    return l.all;
+}
+
+/* ---- freeze and thaw ---- */
+
+static void let_go(void)
+{
+    __atomic_store_n(&stop, 0, __ATOMIC_RELEASE);
+    own_priority(own_prio);
+    thread_set_affinity(thread_self(), own_affinity);
+}
+
+/* Hold all CPUs and look again. */
+static bool hold_all(struct freeze_blocker *who, uint64_t deadline)
+{
+    struct thread *t = thread_self();
+    cpumask_t others;
+
+    own_affinity = t->affinity;
+    own_prio = t->prio;
+    thread_set_affinity(t, 1ul << cpu_id());
+    own_priority(PRIO_HIGH);
+    others = __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) & ~(1ul << cpu_id());
+    __atomic_store_n(&stop, others, __ATOMIC_RELEASE);
+    if (others)
+        wake_all(&stopping);
+    while (__atomic_load_n(&stopped, __ATOMIC_ACQUIRE) < bit_count(others)) {
+        if (clock_ns() < deadline)
+            continue;
+        *who = (struct freeze_blocker){.name = "stopper", .why = "does not get its CPU"};
+        let_go();
+        return false;
+    }
+    if (all_stand(who, false))
+        return true;
+    let_go();
+    return false;
+}
+
+static int take_turn(uint64_t deadline)
+{
+    struct waiter w;
+    int err = 0;
+
+    for (;;) {
+        wait_enqueue(&turns, &w);
+        if (!__atomic_exchange_n(&taken, 1, __ATOMIC_ACQUIRE))
+            break;
+        err = wait_block(&w, WAIT_UNINTERRUPTIBLE, deadline);
+        wait_finish(&w);
+        if (err)
+            return err;
+    }
+    wait_finish(&w);
+    return 0;
+}
+
+static void end(void)
+{
+    __atomic_store_n(&freezing, 0, __ATOMIC_SEQ_CST);
+    wake_all(&parking);
+    __atomic_store_n(&taken, 0, __ATOMIC_RELEASE);
+    wake_all(&turns);
+}
+
+int sched_freeze(uint64_t limit_ns, struct freeze_blocker *who)
+{
+    uint64_t deadline = clock_ns() + limit_ns;
+    int err;
+
+    *who = (struct freeze_blocker){.why = "another freeze is under way"};
+    err = take_turn(deadline);
+    if (err)
+        return err;
+    err = stoppers_make();
+    __atomic_store_n(&freezing, 1, __ATOMIC_SEQ_CST);
+    while (!err) {
+        if (all_stand(who, true) && hold_all(who, deadline))
+            return 0;
+        if (clock_ns() >= deadline)
+            err = -ETIMEDOUT;
+        else
+            thread_sleep_ns(ROUND_NS);
+    }
+    end();
+    return err;
+}
+
+void sched_thaw(void)
+{
+    let_go();
+    end();
+}

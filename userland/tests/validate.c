@@ -1,0 +1,250 @@
+// TAP
+// RUN: --reserve 'HINTED 16 /ALLOCATE /ZERO /PAGE_TABLES' --reserve 'PROMISED 8 /NOALLOCATE'
+// SECONDS: 120
+/*
+ * The kernel's self-check: finds nothing in a system that is in order, also while processes fork,
+ * exec, wait in pipes, map sections and die; names each error that is planted; may run twice at
+ * once; is refused to who has no privilege.
+ */
+#define _GNU_SOURCE
+#include <descrip.h>
+#include <megalith/info.h>
+#include <sched.h>
+#include <signal.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <tap.h>
+#include <time.h>
+#include <vadef.h>
+
+#define PAGE    8192ul
+#define MIB     0x100000ul
+#define WORKERS 6
+#define RW      (PROT_READ | PROT_WRITE)
+
+static const char *self_path;
+
+static void nap_ms(long ms) { nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL); }
+
+static long now_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * 1000L + ts.tv_nsec / 1000000;
+}
+
+/* One check; its errors are shown. */
+static uint64_t errors_now(struct mega_validate *m)
+{
+    int status = mega$info(MEGA_INFO_VALIDATE, 0, m, sizeof(*m));
+
+    if (status != SS$_NORMAL || m->timed_out)
+        diag("status %s, %s", mega$condition_text(status), m->text);
+    if (m->errors)
+        diag("%s", m->text);
+    return status == SS$_NORMAL && !m->timed_out ? m->errors : UINT64_MAX;
+}
+
+static uint64_t sum_of(const struct mega_validate *m)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < MEGA_PAGES_KINDS; i++)
+        sum += m->pages[i];
+    return sum;
+}
+
+static int map_section(const char *name, uint64_t bytes, bool shared, void **va)
+{
+    struct dsc64$descriptor d = {1,  DSC64$K_DTYPE_T, DSC64$K_CLASS_S,
+                                 -1, strlen(name),    (char *)name};
+    struct _generic_64 id;
+    uint64_t length;
+    int status = sys$create_region_64(bytes, VA$C_UCREATE_UOWN, shared ? VA$M_SHARED_PTS : 0, &id,
+                                      va, &length);
+
+    if (!(status & 1))
+        return status;
+    return sys$crmpsc_gdzro_64(&d, NULL, 0, bytes, &id, 0, 3,
+                               SEC$M_SYSGBL | SEC$M_EXPREG | SEC$M_WRT | SEC$M_DZRO | SEC$M_GBL, va,
+                               &length, NULL, 0);
+}
+
+/* ---- errors that are planted ---- */
+
+static void planted(void)
+{
+    static const struct {
+        const char *what, *said;
+    } plants[] = {
+        {"a lost page", "is lost"},
+        {"a doubled page", "is counted twice"},
+        {"a wrong share count", "shares"},
+        {"a wrong hint", "wrong hints"},
+        {"a wrong count of PTEs", "its count says"},
+        {"a wrong owner", "it is of type 1"},
+        {"a wrong state", "state 0"},
+        {"a wrong fluid count", "the fluid count is"},
+        {"a wrong list count", "not as long as its count says"},
+        {"a wrong count of references", "refs"},
+        {"a PTE with too much access", "says more than its entry"},
+        {"a page at another offset", "offset"},
+    };
+    struct mega_validate m;
+    volatile char *memory = mmap(NULL, 8 * PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    volatile char *forked = mmap(NULL, 8 * PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *va;
+    int i;
+
+    memory[0] = 1;
+    forked[0] = 1;
+    if (fork() == 0) /* its pages move into an object */
+        _exit(0);
+    wait(NULL);
+    memory[PAGE * 2] = 1;
+    volatile char *fresh = mmap(NULL, 8 * PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    fresh[0] = 1; /* private memory that no fork has seen, with a free PTE behind it */
+    is_status(map_section("HINTED", 16 * MIB, true, &va), SS$_CREATED_SHPT, "a section with hints");
+    for (i = 0; i < (int)(sizeof(plants) / sizeof(plants[0])); i++) {
+        int status = mega$info(MEGA_INFO_VALIDATE, i + 1, &m, sizeof(m));
+
+        if (!ok(status == SS$_NORMAL && m.errors > 0 && strstr(m.text, plants[i].said),
+                "%s is found", plants[i].what))
+            diag("%s, %lu errors: %s", mega$condition_text(status), (unsigned long)m.errors,
+                 m.text);
+    }
+    is_status(mega$info(MEGA_INFO_VALIDATE, i + 1, &m, sizeof(m)), SS$_NONEXPR,
+              "there is no other one");
+    is(errors_now(&m), 0, "all of them were taken back");
+}
+
+/* ---- a busy system ---- */
+
+static void worker(int kind)
+{
+    int fd[2];
+
+    for (;;) {
+        volatile char *p = mmap(NULL, 64 * PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        pid_t pid;
+        void *va;
+
+        for (int i = 0; i < 64; i += 3)
+            p[i * PAGE] = 1;
+        pid = fork();
+        if (pid == 0) {
+            if (kind % 3 == 0) {
+                execl(self_path, self_path, "nothing", (char *)NULL);
+                _exit(1);
+            }
+            if (kind % 3 == 1 && pipe(fd) == 0) {
+                if (fork() == 0) {
+                    nap_ms(2);
+                    if (write(fd[1], "x", 1) != 1)
+                        _exit(1);
+                    _exit(0);
+                }
+                if (read(fd[0], &fd[1], 1) != 1)
+                    _exit(1);
+            }
+            if (kind % 3 == 2) {
+                map_section(kind == 2 ? "BUSY" : "PROMISED", 8 * MIB, kind & 1, &va);
+                for (int i = 0; i < 64; i++)
+                    p[i * PAGE] = 2;
+            }
+            _exit(0);
+        }
+        waitpid(pid, NULL, 0);
+        munmap((void *)p, 64 * PAGE);
+    }
+}
+
+static void busy(void)
+{
+    pid_t pids[WORKERS];
+    struct mega_validate m;
+    long end = now_ms() + 4000, worst = 0;
+    uint64_t spaces = 0, pipes = 0, mappings = 0;
+    int runs = 0, good = 0;
+
+    for (int i = 0; i < WORKERS; i++)
+        if ((pids[i] = fork()) == 0)
+            worker(i);
+    while (now_ms() < end) {
+        long before = now_ms();
+
+        runs++;
+        good += errors_now(&m) == 0 && sum_of(&m) == m.total;
+        worst = now_ms() - before > worst ? now_ms() - before : worst;
+        spaces = m.spaces > spaces ? m.spaces : spaces;
+        pipes += m.pages[MEGA_PAGES_PIPE];
+        mappings += m.mappings;
+        nap_ms(20);
+    }
+    is(good, runs, "every check of a busy system finds every page once");
+    ok(spaces > WORKERS + 1 && pipes > 0 && mappings > 1,
+       "it saw them in the middle of their work");
+    ok(worst < 10000, "none took %ld ms or more", worst + 1);
+    diag("%d checks, the longest took %ld ms", runs, worst);
+    for (int i = 0; i < WORKERS; i++)
+        kill(pids[i], SIGKILL);
+    while (wait(NULL) > 0)
+        ;
+    is(errors_now(&m), 0, "nor is there an error once they were killed");
+}
+
+/* Several checks at once, each waiting its turn. */
+static void at_once(void)
+{
+    int failed = 0, status;
+
+    for (int i = 0; i < 4; i++)
+        if (fork() == 0) {
+            struct mega_validate m;
+            uint64_t errors = 0;
+
+            for (int n = 0; n < 5; n++)
+                errors |= errors_now(&m);
+            _exit(errors != 0);
+        }
+    while (wait(&status) > 0)
+        failed += status != 0;
+    is(failed, 0, "four processes check at once");
+}
+
+static void refused(void)
+{
+    int status;
+
+    if (fork() == 0) {
+        struct mega_validate m;
+
+        if (setuid(1000))
+            _exit(2);
+        _exit(mega$info(MEGA_INFO_VALIDATE, 0, &m, sizeof(m)) != SS$_NOPRIV ||
+              mega$info(MEGA_INFO_VALIDATE, 1, &m, sizeof(m)) != SS$_NOPRIV);
+    }
+    wait(&status);
+    is(status, 0, "the check takes privilege");
+}
+
+int main(int argc, char **argv)
+{
+    struct mega_validate m;
+
+    self_path = argv[0];
+    if (argc > 1) /* what workers exec */
+        return 0;
+    is(errors_now(&m), 0, "a system that has just started is consistent");
+    is(sum_of(&m), m.total, "every page is counted");
+    planted();
+    busy();
+    at_once();
+    refused();
+    return tap_done();
+}
