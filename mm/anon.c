@@ -59,7 +59,7 @@ static int private_fault(struct aspace *as, struct map_entry *e, vaddr_t va)
         return 0;
     }
     count_add(&as->counts.demand_zero, 1);
-    count_add(&as->counts.rss, 1);
+    count_rss(as, 1);
     return 0;
 }
 
@@ -91,7 +91,7 @@ static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t 
     if (used < want) /* another thread faulted in between */
         page_free_bulk(&pfns[used], want - used);
     pt_count(p, (int)installed);
-    count_add(&as->counts.rss, installed);
+    count_rss(as, installed);
     return 0;
 }
 

@@ -38,4 +38,20 @@ static inline void count_add(uint64_t *counter, uint64_t n)
     __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }
 
+/* value is one that was reached: the peak is at least that. */
+static inline void count_peak(uint64_t *peak, uint64_t value)
+{
+    uint64_t old = __atomic_load_n(peak, __ATOMIC_RELAXED);
+
+    while (value > old && !__atomic_compare_exchange_n(peak, &old, value, true, __ATOMIC_RELAXED,
+                                                       __ATOMIC_RELAXED))
+        ;
+}
+
+/* n more private pages are mapped. */
+static inline void count_rss(struct aspace *as, uint64_t n)
+{
+    count_peak(&as->counts.rss_peak, __atomic_add_fetch(&as->counts.rss, n, __ATOMIC_RELAXED));
+}
+
 #endif

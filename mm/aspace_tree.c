@@ -128,6 +128,7 @@ void aspace_insert_locked(struct aspace *as, struct map_entry *e)
     while (e->parent && e->parent->heap < e->heap)
         rotate_up(as, e);
     aspace_count_extent(as, e, (int64_t)(e->end - e->start));
+    count_peak(&as->counts.vsize_peak, as->counts.vsize);
 }
 
 void aspace_remove_locked(struct aspace *as, struct map_entry *e)

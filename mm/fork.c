@@ -141,6 +141,7 @@ static int share_ptes(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
         pt_count(to, (int)copied);
     spin_unlock(x->e->obj_lock, ipl);
     x->dst->counts.rss += copied;
+    x->dst->counts.rss_peak = x->dst->counts.rss; /* nobody else knows it yet */
     return err;
 }
 

@@ -111,7 +111,7 @@ static void map_around(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t
     }
     if (mapped) {
         pt_count(p - 1, (int)mapped);
-        count_add(&as->counts.rss, mapped);
+        count_rss(as, mapped);
         count_add(&as->counts.object_valid, mapped);
     }
 }
@@ -145,7 +145,7 @@ static pte_t install(struct aspace *as, pte_t *p, vaddr_t va, pte_t now)
 
     pt_set(p, now);
     if (old == 0)
-        count_add(&as->counts.rss, 1);
+        count_rss(as, 1);
     else if (pfn_eq(pte_pfn(old), pte_pfn(now)))
         tb_invalidate_single(va); /* as before or more access: other CPUs find out by a fault */
     else
@@ -342,7 +342,7 @@ static int object_populate_batch(struct aspace *as, struct map_entry *e, pte_t *
     if (mapped)
         pt_count(p, (int)mapped);
     spin_unlock(e->obj_lock, ipl);
-    count_add(&as->counts.rss, mapped);
+    count_rss(as, mapped);
     if (used < want)
         page_free_bulk(&pfns[used], want - used);
     return 0;

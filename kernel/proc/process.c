@@ -14,9 +14,8 @@
 #include "kernel/proc/signal.h"
 #include "mm/pool.h"
 
-#define PID_MAX       32768u
-#define PROCESSES_MAX 8192u
-#define PID_BUCKETS   256u /* processes expected: a few hundred, so a chain has one or two */
+#define PID_MAX     32768u
+#define PID_BUCKETS 256u /* processes expected: a few hundred, so a chain has one or two */
 
 _Static_assert(3 * PROCESSES_MAX < PID_MAX - 2, "a number is always left");
 
@@ -59,9 +58,8 @@ static bool pid_used_locked(uint32_t pid)
     return false;
 }
 
-void process_for_each(bool (*fn)(struct process *p, void *arg), void *arg)
+void process_for_each_locked(bool (*fn)(struct process *p, void *arg), void *arg)
 {
-    ipl_t ipl = spin_lock(&process_lock);
     struct process *p;
 
     list_for_each_entry(p, &all, all)
@@ -69,6 +67,13 @@ void process_for_each(bool (*fn)(struct process *p, void *arg), void *arg)
         if (!fn(p, arg))
             break;
     }
+}
+
+void process_for_each(bool (*fn)(struct process *p, void *arg), void *arg)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+
+    process_for_each_locked(fn, arg);
     spin_unlock(&process_lock, ipl);
 }
 

@@ -93,6 +93,9 @@ struct process *process_find_locked(uint32_t pid);
 /* For each process, under the process table lock; p->aspace is valid (or NULL) during the call. fn
  * returns false to stop. */
 void process_for_each(bool (*fn)(struct process *p, void *arg), void *arg);
+void process_for_each_locked(bool (*fn)(struct process *p, void *arg), void *arg);
+/* So many there can be, zombies included. */
+#define PROCESSES_MAX 8192u
 /* A structure for one more process, in the table and with a pid only after process_enter. NULL:
  * memory is short, or there are too many processes: *err says which. */
 struct process *process_alloc(int *err);

@@ -15,6 +15,8 @@ VMS_CALL(vms_crmpsc_gdzro_64);
 VMS_CALL(vms_mgblsc_64);
 VMS_CALL(vms_deltva_64);
 VMS_CALL(vms_dgblsc);
+VMS_CALL(vms_getjpi);
+VMS_CALL(vms_getsyi);
 VMS_CALL(vms_setprv);
 VMS_CALL(vms_create_gpfn);
 VMS_CALL(vms_crmpsc_gpfn_64);

@@ -14,6 +14,8 @@ const struct syscall_entry vms_calls[VMS_CALLS] = {
     SERVICE(VMS_MGBLSC_64, vms_mgblsc_64),
     SERVICE(VMS_DELTVA_64, vms_deltva_64),
     SERVICE(VMS_DGBLSC, vms_dgblsc),
+    SERVICE(VMS_GETJPI, vms_getjpi),
+    SERVICE(VMS_GETSYI, vms_getsyi),
     SERVICE(VMS_SETPRV, vms_setprv),
     SERVICE(VMS_CREATE_GPFN, vms_create_gpfn),
     SERVICE(VMS_CRMPSC_GPFN_64, vms_crmpsc_gpfn_64),

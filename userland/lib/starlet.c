@@ -158,7 +158,35 @@ int sys$dgblsc(unsigned int flags, void *gsdnam, struct _secid *ident)
     return service(VMS_DGBLSC, flags, (quad)gsdnam, (quad)ident, 0, 0, 0);
 }
 
-int sys$setprv(int enbflg, union prvdef *prvadr, int prmflg, union prvdef *prvprv)
+int sys$getjpi(unsigned int efn, unsigned int *pidadr, void *prcnam, void *itmlst,
+               struct _iosb *iosb, void (*astadr)(__int64), __int64 astprm)
+{
+    return BLOCK(VMS_GETJPI, efn, (quad)pidadr, (quad)prcnam, (quad)itmlst, (quad)iosb,
+                 (quad)astadr, (quad)astprm);
+}
+
+int sys$getjpiw(unsigned int efn, unsigned int *pidadr, void *prcnam, void *itmlst,
+                struct _iosb *iosb, void (*astadr)(__int64), __int64 astprm)
+{
+    return BLOCK(VMS_GETJPI, efn, (quad)pidadr, (quad)prcnam, (quad)itmlst, (quad)iosb,
+                 (quad)astadr, (quad)astprm);
+}
+
+int sys$getsyi(unsigned int efn, unsigned int *csidadr, void *nodename, void *itmlst,
+               struct _iosb *iosb, void (*astadr)(__int64), __int64 astprm)
+{
+    return BLOCK(VMS_GETSYI, efn, (quad)csidadr, (quad)nodename, (quad)itmlst, (quad)iosb,
+                 (quad)astadr, (quad)astprm);
+}
+
+int sys$getsyiw(unsigned int efn, unsigned int *csidadr, void *nodename, void *itmlst,
+                struct _iosb *iosb, void (*astadr)(__int64), __int64 astprm)
+{
+    return BLOCK(VMS_GETSYI, efn, (quad)csidadr, (quad)nodename, (quad)itmlst, (quad)iosb,
+                 (quad)astadr, (quad)astprm);
+}
+
+int sys$setprv(char enbflg, void *prvadr, char prmflg, void *prvprv)
 {
     return service(VMS_SETPRV, (quad)enbflg, (quad)prvadr, (quad)prmflg, (quad)prvprv, 0, 0);
 }

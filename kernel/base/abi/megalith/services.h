@@ -15,6 +15,8 @@
 #define VMS_MGBLSC_64        0x1005 /* block */
 #define VMS_DELTVA_64        0x1006
 #define VMS_DGBLSC           0x1007
+#define VMS_GETJPI           0x1018 /* block */
+#define VMS_GETSYI           0x1019 /* block */
 #define VMS_SETPRV           0x101A
 #define VMS_CREATE_GPFN      0x1010 /* block */
 #define VMS_CRMPSC_GPFN_64   0x1011 /* block */

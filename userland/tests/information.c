@@ -1,0 +1,482 @@
+// TAP
+// RUN: -m 512M
+/*
+ * $GETJPI and $GETSYI: every item beside what the kernel says of it elsewhere, both forms of item
+ * lists, whom one may ask about, and what a bad list is answered.
+ */
+#include <descrip.h>
+#include <efndef.h>
+#include <iledef.h>
+#include <jpidef.h>
+#include <megalith/creds.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <statedef.h>
+#include <stdint.h>
+#include <syidef.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <tap.h>
+#include <vadef.h>
+
+#define PAGE 8192UL
+#define MIB  (1UL << 20)
+
+static struct mega_process me(void)
+{
+    struct mega_process p;
+
+    memset(&p, 0, sizeof(p));
+    mega$info(MEGA_INFO_PROCESS, -1, &p, sizeof(p));
+    return p;
+}
+
+static int become(struct mega_creds c)
+{
+    return mega$control(MEGA_CTL_SET_CREDS, (uint64_t)&c, 0, 0, 0, 0);
+}
+
+/* A child that waits until the pipe to it is closed. */
+static pid_t waiting_child(const struct mega_creds *c, int *release)
+{
+    int ready[2], go[2];
+    pid_t pid;
+    char byte;
+
+    if (pipe(ready) != 0 || pipe(go) != 0 || (pid = fork()) < 0)
+        bail_out("no child");
+    if (pid == 0) {
+        close(ready[0]);
+        close(go[1]);
+        if (c && become(*c) != SS$_NORMAL)
+            _exit(1);
+        close(ready[1]);
+        _exit(read(go[0], &byte, 1) != 0);
+    }
+    close(ready[1]);
+    close(go[0]);
+    if (read(ready[0], &byte, 1) != 0)
+        bail_out("the child wrote");
+    close(ready[0]);
+    *release = go[1];
+    return pid;
+}
+
+static int end_child(pid_t pid, int release)
+{
+    int status = -1;
+
+    close(release);
+    return waitpid(pid, &status, 0) == pid ? status : -1;
+}
+
+static int in_child(int (*f)(void))
+{
+    int status = -1;
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(f());
+    return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* ---- one item ---- */
+
+static uint64_t value;
+static unsigned short got;
+
+static int jpi_of(unsigned pid, int code)
+{
+    ILE3 list[2] = {{sizeof(value), (unsigned short)code, &value, &got}, {0, 0, 0, 0}};
+
+    value = ~0UL; /* an answer is followed by zeros */
+    return sys$getjpiw(EFN$C_ENF, pid ? &pid : 0, 0, list, 0, 0, 0);
+}
+
+static uint64_t jpi(int code) { return jpi_of(0, code) == SS$_NORMAL ? value : ~0UL; }
+
+static int syi_status(int code)
+{
+    ILE3 list[2] = {{sizeof(value), (unsigned short)code, &value, &got}, {0, 0, 0, 0}};
+
+    value = ~0UL;
+    return sys$getsyiw(EFN$C_ENF, 0, 0, list, 0, 0, 0);
+}
+
+static uint64_t syi(int code) { return syi_status(code) == SS$_NORMAL ? value : ~0UL; }
+
+/* ---- items of $GETJPI ---- */
+
+static void about_me(void)
+{
+    struct mega_process p = me();
+    uint64_t before;
+    char *m;
+
+    is(jpi(JPI$_PID), getpid(), "PID");
+    is(got, 4, "a longword");
+    is(jpi(JPI$_OWNER), 0, "process 1 has no OWNER");
+    is(jpi(JPI$_UIC), 0, "UIC");
+    is(jpi(JPI$_STATE), SCH$C_CUR, "STATE: who asks, runs");
+    is(jpi(JPI$_PRI), p.prio, "PRI");
+    ok(jpi(JPI$_CPU_ID) < 4, "CPU_ID");
+    p = me();
+    is(jpi(JPI$_PAGEFLTS), p.faults, "PAGEFLTS");
+    is(jpi(JPI$_PPGCNT), me().rss * 16, "PPGCNT, in pagelets");
+    is(jpi(JPI$_GPGCNT), 0, "GPGCNT");
+
+    m = mmap(0, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    before = jpi(JPI$_PPGCNT);
+    memset(m, 1, 64 * PAGE);
+    is(jpi(JPI$_PPGCNT) - before, 64 * 16, "64 pages were touched");
+    ok(jpi(JPI$_WSPEAK) >= before + 64 * 16, "WSPEAK counts them");
+    before = jpi(JPI$_VIRTPEAK);
+    ok(before * 512 >= me().vsize, "VIRTPEAK is at least what there is");
+    munmap(m, 64 * PAGE);
+    ok(jpi(JPI$_WSPEAK) > jpi(JPI$_PPGCNT) + 63 * 16, "WSPEAK stays");
+    m = mmap(0, 2048 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ok(jpi(JPI$_VIRTPEAK) > before, "VIRTPEAK rises with what is mapped");
+    before = jpi(JPI$_VIRTPEAK);
+    munmap(m, 2048 * PAGE);
+    is(jpi(JPI$_VIRTPEAK), before, "and stays");
+    is(jpi(JPI$_PPGCNT), me().rss * 16, "PPGCNT fell");
+}
+
+static void free_addresses(void)
+{
+    GENERIC_64 id = {{VA$C_P0}};
+    unsigned __int64 length;
+    VA_REGSUM sum;
+    void *p0 = mmap((void *)0x10000000, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+                    -1, 0);
+    char *p2;
+    int on_stack;
+
+    ok(p0 == (void *)0x10000000, "a page in P0");
+    is(jpi(JPI$_FREP0VA), 0x10002000, "FREP0VA is behind it");
+    is(got, 4, "a longword");
+    is(jpi(JPI$_P0_FIRST_FREE_VA_64), 0x10002000, "P0_FIRST_FREE_VA_64");
+    is(got, 8, "a quadword");
+    munmap(p0, PAGE);
+    is(jpi(JPI$_P0_FIRST_FREE_VA_64), PAGE, "nothing but page 0 is left there");
+    ok(jpi(JPI$_FREP1VA) < (uint64_t)&on_stack && jpi(JPI$_FREP1VA) >= 0x40000000,
+       "FREP1VA is below the stack");
+    is(jpi(JPI$_P1_FIRST_FREE_VA_64), jpi(JPI$_FREP1VA), "so is P1_FIRST_FREE_VA_64");
+    p2 = mmap(0, 16 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ok(jpi(JPI$_P2_FIRST_FREE_VA_64) >= (uint64_t)(p2 + 16 * PAGE), "P2_FIRST_FREE_VA_64");
+    for (unsigned k = 0; k < 3; k++) {
+        id.gen64$q_quadword = k;
+        is_status(sys$get_region_info(VA$_REGSUM_BY_ID, &id, 0, 0, sizeof(sum), &sum, &length),
+                  SS$_NORMAL, "region %u", k);
+        is(jpi(JPI$_P0_FIRST_FREE_VA_64 + (int)k), (long)sum.va$q_first_free_va,
+           "$GET_REGION_INFO says the same of region %u", k);
+    }
+    munmap(p2, 16 * PAGE);
+}
+
+static void names(void)
+{
+    char name[32], image[80];
+    unsigned short n, m;
+    ILE3 list[] = {{sizeof(name), JPI$_PRCNAM, name, &n},
+                   {sizeof(image), JPI$_IMAGNAME, image, &m},
+                   {0, 0, 0, 0}};
+    IOSB iosb;
+
+    memset(name, 'x', sizeof(name));
+    memset(&iosb, 0xEE, sizeof(iosb));
+    is_status(sys$getjpiw(0, 0, 0, list, &iosb, 0, 0), SS$_NORMAL, "two items at once");
+    is_str(name, "information", "PRCNAM");
+    is(n, 11, "its length");
+    is(name[31], 0, "zeros behind it");
+    is_str(image, "/tests/information", "IMAGNAME");
+    is(m, 18, "its length");
+    is(iosb.iosb$l_getxxi_status, SS$_NORMAL, "the status block has the status");
+    is(iosb.iosb$l_reserved, 0, "and zeros");
+    list[0].ile3$w_length = 4;
+    memset(name, 'x', sizeof(name));
+    is_status(sys$getjpi(0, 0, 0, list, 0, 0, 0), SS$_NORMAL, "a buffer that is too short");
+    ok(memcmp(name, "infoxxxx", 8) == 0 && n == 4, "gets what fits in");
+    list[0] = (ILE3){2, JPI$_PID, name, 0};
+    name[2] = 'y';
+    is_status(sys$getjpi(0, 0, 0, list, 0, 0, 0), SS$_NORMAL, "two bytes of a longword");
+    ok(name[0] == 1 && name[1] == 0 && name[2] == 'y', "the low ones");
+    list[0].ile3$w_length = 0;
+    list[0].ile3$ps_bufaddr = 0;
+    is_status(sys$getjpi(0, 0, 0, list, 0, 0, 0), SS$_NORMAL, "no buffer at all");
+}
+
+static void wide_lists(void)
+{
+    uint64_t pid = ~0UL, n = 0, name_length = 0;
+    char name[16];
+    ILEB_64 list[] = {{1, JPI$_PID, -1, 8, &pid, &n},
+                      {1, JPI$_PRCNAM, -1, sizeof(name), name, &name_length},
+                      {0, 0, 0, 0, 0, 0}};
+
+    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_NORMAL, "a 64-bit item list");
+    ok(pid == 1 && n == 4, "a longword in a quadword of buffer");
+    ok(name_length == 11 && memcmp(name, "information", 11) == 0, "a string");
+    list[1].ileb_64$w_mbo = 0;
+    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_BADPARAM, "an entry without MBO");
+    list[1].ileb_64$w_mbo = 1;
+    list[1].ileb_64$l_mbmo = 0;
+    is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_BADITMCOD, "the other service's items");
+    list[0].ileb_64$w_code = SYI$_PAGE_SIZE;
+    is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_BADPARAM, "an entry without MBMO");
+    list[1].ileb_64$l_mbmo = -1;
+    list[1].ileb_64$q_length = 65536;
+    is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_BADBUFLEN, "a buffer of 64 KiB");
+    list[0].ileb_64$w_code = JPI$_PID;
+    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_BADBUFLEN, "for the other service too");
+    list[1].ileb_64$q_length = 8;
+    list[1].ileb_64$pq_retlen_addr = (uint64_t *)((char *)&n + 4);
+    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_ACCVIO, "a length that is not aligned");
+}
+
+/* ---- others ---- */
+
+static void others(void)
+{
+    struct dsc$descriptor_s name = {11, DSC$K_DTYPE_T, DSC$K_CLASS_S, "information"};
+    ILE3 list[] = {{sizeof(value), JPI$_PID, &value, 0}, {0, 0, 0, 0}};
+    int release, seen = 0, status;
+    pid_t child = waiting_child(0, &release);
+    unsigned pid = 0;
+
+    is_status(sys$getjpiw(0, &pid, 0, list, 0, 0, 0), SS$_NORMAL, "number 0: me");
+    is(pid, 1, "which is told");
+    is_status(jpi_of((unsigned)child, JPI$_OWNER), SS$_NORMAL, "a child");
+    is(value, 1, "is owned by who made it");
+    is_status(jpi_of((unsigned)child, JPI$_STATE), SS$_NORMAL, "its state");
+    is(value, SCH$C_LEF, "it waits");
+    is_status(jpi_of((unsigned)child, JPI$_P0_FIRST_FREE_VA_64), SS$_NORMAL, "its P0");
+    is(value, PAGE, "is empty");
+    pid = 0;
+    is_status(sys$getjpiw(0, &pid, &name, list, 0, 0, 0), SS$_NORMAL, "by name");
+    is(pid, 1, "the first of that name in the group");
+    name.dsc$w_length = 10;
+    pid = 0;
+    is_status(sys$getjpiw(0, &pid, &name, list, 0, 0, 0), SS$_NONEXPR, "the whole name counts");
+    is(pid, 0, "no number is told then");
+    name.dsc$w_length = 16;
+    is_status(sys$getjpiw(0, 0, &name, list, 0, 0, 0), SS$_IVLOGNAM, "16 characters");
+    name.dsc$w_length = 0;
+    is_status(sys$getjpiw(0, 0, &name, list, 0, 0, 0), SS$_IVLOGNAM, "none");
+    is_status(jpi_of(32767, JPI$_PID), SS$_NONEXPR, "nobody's number");
+
+    for (pid = -1u; (status = sys$getjpiw(0, &pid, 0, list, 0, 0, 0)) == SS$_NORMAL; seen++)
+        ok(seen ? value == (uint64_t)child : value == 1, "process %lu", value);
+    is_status(status, SS$_NOMOREPROC, "that was the last");
+    is(seen, 2, "two there are");
+    is_status(sys$getjpiw(0, &pid, 0, list, 0, 0, 0), SS$_NOMOREPROC, "and it stays so");
+    is(end_child(child, release), 0, "the child ends");
+    is_status(jpi_of((unsigned)child, JPI$_PID), SS$_NONEXPR, "and is nobody");
+}
+
+static pid_t near, far;
+
+/* Of group 300, with what is named: the answers for one of the group and one of another. */
+static int ask_as(uint64_t prv, int of_group, int of_other)
+{
+    int wrong = become((struct mega_creds){0300, 1, prv, prv, 0}) != SS$_NORMAL;
+
+    wrong += !status_is(jpi_of((unsigned)near, JPI$_PID), of_group);
+    return wrong + !status_is(jpi_of((unsigned)far, JPI$_PID), of_other);
+}
+
+static int ask_without(void) { return ask_as(0, SS$_NOPRIV, SS$_NOPRIV); }
+static int ask_with_group(void) { return ask_as(PRV$M_GROUP, SS$_NORMAL, SS$_NOPRIV); }
+static int ask_with_world(void) { return ask_as(PRV$M_WORLD, SS$_NORMAL, SS$_NORMAL); }
+
+/* The same UIC needs no privilege; a search passes over who may not be known. */
+static int ask_as_twin(void)
+{
+    int wrong = become((struct mega_creds){0300, 2, 0, 0, 0}) != SS$_NORMAL;
+    ILE3 list[] = {{sizeof(value), JPI$_PID, &value, 0}, {0, 0, 0, 0}};
+    unsigned pid = -1u, found = 0, refused = 0;
+    int status;
+
+    wrong += !status_is(jpi_of((unsigned)near, JPI$_PID), SS$_NORMAL);
+    while ((status = sys$getjpiw(0, &pid, 0, list, 0, 0, 0)) != SS$_NOMOREPROC) {
+        found += status == SS$_NORMAL && (value == (uint64_t)near || value == (uint64_t)getpid());
+        refused += status == SS$_NOPRIV;
+        if (found + refused > 100)
+            return 99;
+    }
+    return wrong + (found != 2) + (refused != 2);
+}
+
+static void privileges(void)
+{
+    const struct mega_creds a = {0300, 2, 0, 0, 0}, b = {0301, 2, 0, 0, 0};
+    int release_near, release_far;
+
+    near = waiting_child(&a, &release_near);
+    far = waiting_child(&b, &release_far);
+    is_status(jpi_of((unsigned)far, JPI$_UIC), SS$_NORMAL, "process 1 may ask about anybody");
+    is(value, 0301 << 16 | 2, "UIC: group and member");
+    is(in_child(ask_without), 0, "another UIC needs a privilege");
+    is(in_child(ask_with_group), 0, "GROUP for the same group");
+    is(in_child(ask_with_world), 0, "WORLD for any");
+    is(in_child(ask_as_twin), 0, "the same UIC none");
+    end_child(far, release_far);
+    end_child(near, release_near);
+}
+
+/* ---- items of $GETSYI ---- */
+
+static int64_t parameter(const char *name)
+{
+    struct mega_param p;
+
+    for (int i = 0; mega$info(MEGA_INFO_PARAM, i, &p, sizeof(p)) == SS$_NORMAL; i++)
+        if (strcmp(p.name, name) == 0)
+            return p.value;
+    return INT64_MIN;
+}
+
+static void system_items(void)
+{
+    static const struct {
+        const char *name;
+        int code;
+    } parameters[] = {{"GBLSECTIONS", SYI$_GBLSECTIONS},
+                      {"GBLPAGES", SYI$_GBLPAGES},
+                      {"GBLPAGFIL", SYI$_GBLPAGFIL},
+                      {"NPAGEDYN", SYI$_NPAGEDYN},
+                      {"NPAGEVIR", SYI$_NPAGEVIR},
+                      {"PAGEDYN", SYI$_PAGEDYN},
+                      {"PHYSICAL_MEMORY", SYI$_PHYSICAL_MEMORY}};
+    struct mega_memory m;
+    char below;
+
+    for (unsigned i = 0; i < sizeof(parameters) / sizeof(parameters[0]); i++)
+        is((uint32_t)syi(parameters[i].code), (uint32_t)parameter(parameters[i].name), "%s",
+           parameters[i].name);
+    mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m));
+    is(syi(SYI$_MEMSIZE), (long)m.total, "MEMSIZE");
+    is(syi(SYI$_PAGE_SIZE), (long)m.page_size, "PAGE_SIZE");
+    is(syi(SYI$_PTES_PER_PAGE), (long)m.page_size / 8, "PTES_PER_PAGE");
+    ok(syi(SYI$_MAXPROCESSCNT) > 1000, "MAXPROCESSCNT");
+    ok((uint64_t)&below < syi(SYI$_PROCESS_SPACE_LIMIT) && got == 8, "PROCESS_SPACE_LIMIT");
+    ok(mmap((void *)(syi(SYI$_PROCESS_SPACE_LIMIT) - PAGE), PAGE, PROT_READ,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED,
+       "the page below it can be mapped");
+    ok(mmap((void *)syi(SYI$_PROCESS_SPACE_LIMIT), PAGE, PROT_READ,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED,
+       "that at it cannot");
+    munmap((void *)(syi(SYI$_PROCESS_SPACE_LIMIT) - PAGE), PAGE);
+    is(syi(SYI$_PT_BASE), 0xFFFFFFFE00000000L, "PT_BASE is where the architecture page says");
+    is(syi(SYI$_SHARED_VA_PTES), 0xFFFFFFFF80000000L, "SHARED_VA_PTES: level-1 entry 768");
+}
+
+static void section_items(void)
+{
+    uint64_t sections = syi(SYI$_USED_GBLSECTCNT), pages = syi(SYI$_USED_GBLPAGCNT);
+    uint64_t free_sections = syi(SYI$_FREE_GBLSECTS), free_pages = syi(SYI$_FREE_GBLPAGES);
+    $DESCRIPTOR64(name, "COUNTED");
+
+    is(sections + free_sections, parameter("GBLSECTIONS"), "FREE_GBLSECTS and USED_GBLSECTCNT");
+    is(pages + free_pages, parameter("GBLPAGES"), "FREE_GBLPAGES and USED_GBLPAGCNT");
+    is(syi(SYI$_CONTIG_GBLPAGES), free_pages, "CONTIG_GBLPAGES");
+    is_status(sys$create_gdzro(&name, 0, 0, 16 * MIB, 0, 0), SS$_CREATED_SHPT, "one section");
+    is(syi(SYI$_USED_GBLSECTCNT), sections + 1, "is counted");
+    is(syi(SYI$_USED_GBLPAGCNT), pages + 16 * MIB / PAGE + 2, "with its pages and two");
+    is(syi(SYI$_FREE_GBLPAGES), free_pages - 16 * MIB / PAGE - 2, "which are no longer free");
+    is_status(sys$dgblsc(0, &name, 0), SS$_NORMAL, "deleted");
+    is(syi(SYI$_USED_GBLSECTCNT), sections, "it counts no more");
+    is(syi(SYI$_USED_GBLPAGCNT), pages, "nor its pages");
+    ok(syi(SYI$_USED_GBLSECTMAX) >= sections + 1, "USED_GBLSECTMAX");
+    ok(syi(SYI$_USED_GBLPAGMAX) >= pages + 16 * MIB / PAGE + 2, "USED_GBLPAGMAX");
+}
+
+static void nodes(void)
+{
+    ILE3 list[] = {{sizeof(value), SYI$_PAGE_SIZE, &value, 0}, {0, 0, 0, 0}};
+    struct dsc$descriptor_s name = {8, DSC$K_DTYPE_T, DSC$K_CLASS_S, "MEGALITH"};
+    unsigned csid = 0;
+    IOSB iosb = {{{0, 0}}, {0}};
+
+    is_status(sys$getsyi(0, &csid, &name, list, &iosb, 0, 0), SS$_NORMAL, "the node itself");
+    is(iosb.iosb$w_status, SS$_NORMAL, "the status block");
+    name.dsc$a_pointer = "MONOLITH";
+    is_status(sys$getsyiw(0, 0, &name, list, 0, 0, 0), SS$_NOSUCHNODE, "another node");
+    csid = 1;
+    is_status(sys$getsyiw(0, &csid, 0, list, 0, 0, 0), SS$_NOSUCHNODE, "by its number");
+    name.dsc$w_length = 16;
+    is_status(sys$getsyiw(0, 0, &name, list, 0, 0, 0), SS$_IVLOGNAM, "16 characters");
+}
+
+/* ---- what is refused ---- */
+
+static void refused(void)
+{
+    ILE3 jpi_list[] = {{8, JPI$_PID, &value, 0}, {8, JPI$_WSSIZE, &value, 0}, {0, 0, 0, 0}};
+    ILE3 syi_list[] = {
+        {8, SYI$_PAGE_SIZE, &value, 0}, {8, SYI$_MAXBOBMEM, &value, 0}, {0, 0, 0, 0}};
+    unsigned flags = JPI$M_NO_TARGET_INSWAP | JPI$M_THREAD, pid = 1;
+    ILE3 with_flags[] = {{4, (unsigned short)JPI$_GETJPI_CONTROL_FLAGS, &flags, 0},
+                         {8, JPI$_PID, &value, 0},
+                         {0, 0, 0, 0}};
+    char *edge = mmap(0, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ILE3 *many = malloc(1026 * sizeof(*many));
+    void (*ast)(__int64) = (void (*)(__int64))8;
+
+    munmap(edge + PAGE, PAGE);
+    value = 77;
+    is_status(sys$getjpiw(0, 0, 0, jpi_list, 0, 0, 0), SS$_BADITMCOD, "no working sets: no WSSIZE");
+    is_status(sys$getsyiw(0, 0, 0, syi_list, 0, 0, 0), SS$_BADITMCOD, "nor MAXBOBMEM");
+    is(value, 77, "and no item is answered");
+    is_status(sys$getjpiw(0, &pid, 0, (void *)8, 0, 0, 0), SS$_ACCVIO, "no list");
+    is_status(sys$getsyiw(0, 0, 0, 0, 0, 0, 0), SS$_ACCVIO, "nor here");
+    is_status(sys$getjpiw(0, (unsigned *)8, 0, jpi_list, 0, 0, 0), SS$_ACCVIO, "no process");
+    is_status(sys$getjpiw(0, 0, 0, jpi_list, (IOSB *)8, 0, 0), SS$_ACCVIO, "no status block");
+    is_status(sys$getjpiw(0, 0, (void *)8, jpi_list, 0, 0, 0), SS$_ACCVIO, "no descriptor");
+    is_status(sys$getjpiw(64, 0, 0, jpi_list, 0, 0, 0), SS$_UNASEFC, "a common event flag");
+    is_status(sys$getsyiw(129, 0, 0, syi_list, 0, 0, 0), SS$_UNASEFC, "no event flag");
+    is_status(sys$getjpi(63, 0, 0, jpi_list, 0, ast, 0), SS$_EXASTLM, "an AST");
+    is_status(sys$getsyi(63, 0, 0, syi_list, 0, ast, 0), SS$_EXASTLM, "here too");
+    jpi_list[1] = (ILE3){8, JPI$_UIC, (void *)8, 0};
+    is_status(sys$getjpiw(0, 0, 0, jpi_list, 0, 0, 0), SS$_ACCVIO, "a buffer");
+    jpi_list[1] = (ILE3){8, JPI$_UIC, &value, (unsigned short *)8};
+    is_status(sys$getjpiw(0, 0, 0, jpi_list, 0, 0, 0), SS$_ACCVIO, "a return length");
+    is(value, 77, "nothing was written");
+
+    is_status(sys$getjpiw(0, 0, 0, with_flags, 0, 0, 0), SS$_NORMAL, "control flags");
+    is(value, 1, "and an item");
+    flags = 16;
+    is_status(sys$getjpiw(0, 0, 0, with_flags, 0, 0, 0), SS$_BADPARAM, "one that there is not");
+    with_flags[0].ile3$w_length = 2;
+    is_status(sys$getjpiw(0, 0, 0, with_flags, 0, 0, 0), SS$_BADPARAM, "half a longword");
+
+    /* Four bytes of 0 end a list: nothing behind them is looked at. */
+    memcpy(edge + PAGE - 28, &(ILE3){8, JPI$_PID, &value, 0}, 24);
+    is_status(sys$getjpiw(0, 0, 0, edge + PAGE - 28, 0, 0, 0), SS$_NORMAL, "the end of the world");
+    is_status(sys$getjpiw(0, 0, 0, edge + PAGE - 24, 0, 0, 0), SS$_NORMAL, "just before it");
+    memcpy(edge + PAGE - 24, &(ILE3){8, JPI$_PID, &value, 0}, 24);
+    is_status(sys$getjpiw(0, 0, 0, edge + PAGE - 24, 0, 0, 0), SS$_ACCVIO, "and beyond");
+    for (unsigned k = 0; k < 1025; k++)
+        many[k] = (ILE3){8, SYI$_PAGE_SIZE, &value, 0};
+    many[1024].ile3$w_length = many[1024].ile3$w_code = 0;
+    is_status(sys$getsyiw(0, 0, 0, many, 0, 0, 0), SS$_NORMAL, "1,024 items");
+    many[1024] = many[0];
+    memset(&many[1025], 0, sizeof(many[1025]));
+    is_status(sys$getsyiw(0, 0, 0, many, 0, 0, 0), SS$_BADPARAM, "one more");
+    free(many);
+}
+
+int main(void)
+{
+    about_me();
+    free_addresses();
+    names();
+    wide_lists();
+    others();
+    privileges();
+    system_items();
+    section_items();
+    nodes();
+    refused();
+    return tap_done();
+}
