@@ -96,7 +96,7 @@ struct aspace_counts { /* atomics, relaxed */
     uint64_t rss;      /* pages mapped now, section pages excluded */
     uint64_t section_pages;
     uint64_t vsize;
-    uint64_t locked; /* pages locked in memory */
+    uint64_t locked;               /* pages locked in memory */
     uint64_t vsize_peak, rss_peak; /* the most that vsize and rss ever were */
 };
 
