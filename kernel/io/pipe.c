@@ -134,7 +134,7 @@ static long pipe_write(struct file *f, vaddr_t ubuf, size_t n)
             err = -EPIPE;
             break;
         }
-        if (!room || (n <= PIPE_BUF && room < n)) {
+        if (!room || (n <= PIPE_BUF && room < n - done)) {
             if (f->flags & O_NONBLOCK) {
                 err = -EAGAIN;
                 break;

@@ -190,6 +190,26 @@ static void test_pipe(void)
     close(p[1]);
 }
 
+/* A record that fits, but lies across the ring's end with less than its length free behind that: it
+ * goes in whole, so that no other writer's record comes between its parts. */
+static void test_pipe_record_at_the_brim(void)
+{
+    char record[88] = {0};
+    int p[2], n = 0;
+
+    if (pipe(p))
+        bail_out("pipe");
+    fcntl(p[1], F_SETFL, O_NONBLOCK);
+    while (write(p[1], record, sizeof(record)) == sizeof(record))
+        n++;
+    is(n, 65536 / 88, "as many records as fit");
+    is(read(p[0], record, 40), 40, "room for one more");
+    is(write(p[1], record, sizeof(record)), 88, "which is written whole");
+    is(write(p[1], record, sizeof(record)), -1, "and the next one not at all");
+    close(p[0]);
+    close(p[1]);
+}
+
 static void test_poll(void)
 {
     struct timeval tv = {0, 20000};
@@ -285,6 +305,7 @@ int main(void)
     test_names();
     test_descriptors();
     test_pipe();
+    test_pipe_record_at_the_brim();
     test_poll();
     test_ping_pong();
     test_user();
