@@ -34,6 +34,7 @@
 #define PAGE          8192UL
 #define PIECE         (8UL << 20) /* what one level-3 page maps */
 #define PIECE_PAGES   (PIECE / PAGE)
+#define BLOCK         (8UL << 30) /* what one level-2 page maps */
 #define MAX_PROCESSES 1000
 #define RACE_GROUP    8 /* race pages side by side */
 /* Looks at a barrier before sleeping: there are more processes than CPUs. */
@@ -360,6 +361,7 @@ static void report(const struct result *sum, const struct result *worst,
     printf("level-3 PTEs by granularity hint (1, 8, 64, 512 pages): %lu %lu %lu %lu\n",
            (unsigned long)s->l3_ptes[0], (unsigned long)s->l3_ptes[1], (unsigned long)s->l3_ptes[2],
            (unsigned long)s->l3_ptes[3]);
+    printf("level-2 pages shared whole by a process: %lu\n", (unsigned long)s->l1_ptes);
     printf("level-2 PTEs of shared tables by granularity hint: %lu %lu %lu %lu\n",
            (unsigned long)s->l2_ptes[0], (unsigned long)s->l2_ptes[1], (unsigned long)s->l2_ptes[2],
            (unsigned long)s->l2_ptes[3]);
@@ -390,6 +392,7 @@ static void check(const struct result *sum, const struct result *worst,
         equals("races with another CPU, on one CPU", sum->raced, 0);
     if (shared) {
         at_most("page-table pages owned by a process", worst->pt_pages_touched, OWN_PT_PAGES_LIMIT);
+        equals("level-2 pages that a process shares whole", s->l1_ptes, npages * PAGE / BLOCK);
     } else {
         at_most("pick-ups without shared tables", sum->l3_pickup, 0);
         equals("global valid faults with private tables", sum->global_valid,
