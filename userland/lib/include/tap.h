@@ -125,7 +125,8 @@ static int tap_status_;
 
 static void tap_say_(const char *service, int status, unsigned what)
 {
-    const char *name = mega$condition_name(status);
+    /* Not linked into a program that names none itself. */
+    const char *name = mega$condition_name ? mega$condition_name(status) : NULL;
     char line[128], number[16];
     size_t i = 0, n;
 
