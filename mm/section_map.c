@@ -298,7 +298,7 @@ static int fault_shared(struct aspace *as, struct map_entry *e, vaddr_t va)
     uint64_t page = section_page_at(e, va);
     /* Made with the mapping. As long as nothing was touched it is empty, and goes when a neighbour
        in the same 8 GiB is unmapped. */
-    pte_t *l2 = pt_create(as, va, 2);
+    pte_t *l2 = section_block_shared(as, va) ? pt_lookup(as, va, 2) : pt_create(as, va, 2);
     bool picked_up = false;
     pte_t table, *pte, now;
 
