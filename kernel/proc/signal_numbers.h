@@ -49,5 +49,6 @@
 #define TRAP_BRKPT  1
 #define BUS_ADRALN  1
 #define BUS_ADRERR  2
+#define BUS_OBJERR  3
 
 #endif

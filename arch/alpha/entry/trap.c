@@ -61,6 +61,29 @@ void entry_points_set(void)
         pal_wrent((uint64_t)entries[i], i);
 }
 
+#define MCES_CLEAR 7 /* machine check in progress, corrected errors: written as ones they are clear */
+
+/*
+ * Nothing answered an access: bus memory that no device has, which a page-frame section may map. A
+ * program gets a signal, a copy from or to one goes to its fix-up; anything else is false and the
+ * end. The entry stands at IPL_HIGH, what it interrupted at 0, with the PC behind the access.
+ */
+static bool bus_error(struct trapframe *f)
+{
+    uint64_t pc = f->pc - 4, fixup = frame_from_user(f) ? 0 : fixup_find(pc);
+
+    if (!frame_from_user(f) && (!fixup || fixup_is_kernel_read(pc) || (f->ps & 7)))
+        return false;
+    pal_wrmces(MCES_CLEAR);
+    if (fixup) {
+        f->pc = fixup;
+        return true;
+    }
+    ipl_restore(IPL_NONE);
+    signal_force(SIGBUS, BUS_OBJERR, pc);
+    return true;
+}
+
 void trap_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct trapframe *f)
 {
     switch (kind) {
@@ -74,6 +97,9 @@ void trap_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct trapf
         cpu_self()->interrupts++;
         irq_dispatch(vector);
         return;
+    case INTERRUPT_MACHINE_CHECK:
+        if (bus_error(f))
+            return;
     }
     panic("machine check or unknown interrupt %lu, vector %#lx, parameter %#lx, pc %#lx", kind,
           vector, param, f->pc);
