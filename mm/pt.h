@@ -87,6 +87,11 @@ pte_t *pt_lookup(struct aspace *as, vaddr_t va, unsigned level);
 /* The same, making the private tables above it. NULL: no memory, or a PTE above it is shared, or
  * invalid but not zero. Mutex held. */
 pte_t *pt_create(struct aspace *as, vaddr_t va, unsigned level);
+/* The level-3 PTE of an address in mapped system space, its table made when there is none and kept
+ * for good. NULL: no memory. The address is the caller's. IPL up to IPL_CLOCK. */
+pte_t *pt_system_create(vaddr_t va);
+/* Bits of a valid system PTE: kernel data. */
+#define PTE_SYSTEM (PTE_V | PTE_KRE | PTE_KWE | PTE_FOE | PTE_ASM)
 /* First address at or after va, below end, whose level-3 table exists; end when there is none. */
 vaddr_t pt_skip_holes(struct aspace *as, vaddr_t va, vaddr_t end);
 /* Free the private tables that map part of [start,end) and are empty. Mutex exclusive; the caller

@@ -15,7 +15,6 @@
 #include "mm/object_private.h"
 #include "mm/pt.h"
 
-#define SYSTEM_PTE      (PTE_V | PTE_KRE | PTE_KWE | PTE_FOE | PTE_ASM)
 #define PTE_DEMAND_ZERO ((pte_t)PTE_FORM_DZRO << PTE_FORM_SHIFT)
 
 static bool is_system_space(vaddr_t va)
@@ -40,7 +39,7 @@ static pte_t *system_pte(vaddr_t va)
     return pte_valid(upper) ? pt_table(upper) + pte_l3_index(va) : NULL;
 }
 
-static pte_t *system_pte_make(vaddr_t va)
+pte_t *pt_system_create(vaddr_t va)
 {
     pte_t *l2 = system_l2(va);
 
@@ -59,19 +58,19 @@ static pte_t *system_pte_make(vaddr_t va)
 
 int kmap_page(vaddr_t va, pfn_t pfn)
 {
-    pte_t *p = system_pte_make(va);
+    pte_t *p = pt_system_create(va);
 
     if (!p)
         return -ENOMEM;
     KASSERT(!pte_valid(*p), "a system page is mapped once");
-    pt_set(p, pte_make(pfn, SYSTEM_PTE));
+    pt_set(p, pte_make(pfn, PTE_SYSTEM));
     return 0;
 }
 
 int kmap_demand_zero(vaddr_t va, uint64_t npages)
 {
     for (uint64_t i = 0; i < npages; i++) {
-        pte_t *p = system_pte_make(va + i * PAGE_SIZE);
+        pte_t *p = pt_system_create(va + i * PAGE_SIZE);
 
         if (!p)
             return -ENOMEM;
@@ -130,7 +129,7 @@ int system_fault(vaddr_t va, enum fault_access access)
     if (page_alloc(PA_ZERO | PA_KERNEL, PAGE_T_SYSTEM, RAD_ANY, &pfn) != 0)
         return -ENOMEM;
     page_of(pfn)->owner = kseg_paddr(p).a;
-    if (!pt_cas(p, old, pte_make(pfn, SYSTEM_PTE)))
+    if (!pt_cas(p, old, pte_make(pfn, PTE_SYSTEM)))
         page_free(pfn);
     return 0;
 }

@@ -265,6 +265,16 @@ void reserved_boot(const struct registry *g)
 
 /* ---- use, return, free ---- */
 
+/* Is there an entry of that name for sections of any scope? */
+static bool is_sections_locked(const char *name)
+{
+    struct rmd *r;
+
+    list_for_each_entry(r, &rmds, link) if (!(r->flags & RMD_NOGLOBAL) &&
+                                            strcmp(r->name, name) == 0) return true;
+    return false;
+}
+
 int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages,
                     struct rmd **out)
 {
@@ -274,13 +284,14 @@ int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npag
     struct rmd *r = find_locked(name, sysgbl, group);
 
     if (!r || (r->flags & RMD_FREED))
-        status = SS$_NORESERVEDMEM;
+        status = !sysgbl && group == RMD_NO_GROUP && is_sections_locked(name) ? SS$_RES_MEM_INCON
+                                                                              : SS$_NORESERVEDMEM;
     else if (r->used > 0)
         status = SS$_RESERVEDMEMUSED;
     else if (npages == 0)
         status = SS$_MRES_INCON;
     else if (npages > r->npages)
-        status = SS$_MRES_PFNSMALL;
+        status = r->flags & RMD_ALLOC ? SS$_MRES_PFNSMALL : SS$_MRES_INCON;
     else {
         r->used = npages;
         r->pt_used = MIN(r->npt_pages, table_pages(npages));

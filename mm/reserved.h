@@ -60,9 +60,14 @@ struct registry; /* sysman/config.h: what the blob parser gives */
    make every reservation of the parsed registry, largest first; what cannot be honoured is named
    on the console, boot goes on. */
 void reserved_boot(const struct registry *r);
-/* Find by exact name and scope and take it for a section: data pages and page tables. Condition
-   value: SS$_NORMAL, SS$_NORESERVEDMEM (no entry: caller goes FLUID), SS$_RESERVEDMEMUSED,
-   SS$_MRES_PFNSMALL, SS$_MRES_INCON. */
+/* Find by exact name and scope and take it for a section, data pages and page tables, or (group
+   RMD_NO_GROUP) for a driver. IPL 0; takes the RMD mutex. Condition value:
+   SS$_NORMAL
+   SS$_NORESERVEDMEM    no entry, or it was freed: a section goes FLUID
+   SS$_RES_MEM_INCON    a driver named an entry that is for sections
+   SS$_RESERVEDMEMUSED  somebody has it
+   SS$_MRES_PFNSMALL    fewer pages were allocated for it at boot
+   SS$_MRES_INCON       fewer pages were promised to it, or none are asked for */
 int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages,
                     struct rmd **out);
 void mmg_return_res_mem(struct rmd *r);

@@ -70,6 +70,7 @@ static const struct {
     [MEGA_CTL_SET_PARAM] = {set_param, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_FREE_RESERVED] = {free_reserved, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_SET_CREDS] = {control_set_creds, PRV_CMKRNL, SS$_NOCMKRNL},
+    [MEGA_CTL_DRIVER] = {control_driver, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_LOCK_STATS] = {control_lock_stats, PRV_CMKRNL, SS$_NOCMKRNL},
 };
 

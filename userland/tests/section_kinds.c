@@ -268,8 +268,7 @@ static void frames_refused(GENERIC_64 *plain, GENERIC_64 *shared)
     is_status(create_gpfn("F", UINT64_MAX, 1, 0), SS$_INVPFN, "no frame at all");
     is_status(create_gpfn("F", IO + 0x1A0000000UL / PAGE, 1, 0), SS$_INVPFN,
               "the chipset's registers");
-    is_status(create_gpfn("F", IO + 0x1FE000000UL / PAGE, 1, 0), SS$_INVPFN,
-              "configuration space");
+    is_status(create_gpfn("F", IO + 0x1FE000000UL / PAGE, 1, 0), SS$_INVPFN, "configuration space");
     is_status(crmpsc_gpfn("F", ASIDE, 1, shared, 0), SS$_NOSHPTS,
               "no region with shared page tables");
     is_status(sys$crmpsc_gpfn_64(&d, 0, 0, ASIDE, 4, plain, 4, 0, SEC$M_EXPREG, &va, &length),
@@ -380,8 +379,8 @@ static void privileges(void)
         wrong += sys$mgblsc_gpfn_64(&open, 0, &plain, 0, 0, 0,
                                     SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va,
                                     &length) != SS$_NORMAL;
-        wrong += sys$crmpsc_gpfile_64(&mine, 0, 0, MIB, &plain, 0, 0, SEC$M_EXPREG, &va,
-                                      &length) != SS$_CREATED;
+        wrong += sys$crmpsc_gpfile_64(&mine, 0, 0, MIB, &plain, 0, 0, SEC$M_EXPREG, &va, &length) !=
+                 SS$_CREATED;
         _exit(wrong);
     }
     is(wait_for(pid), 0, "without privileges: no page frames, but a group section of pages");

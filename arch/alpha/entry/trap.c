@@ -61,7 +61,8 @@ void entry_points_set(void)
         pal_wrent((uint64_t)entries[i], i);
 }
 
-#define MCES_CLEAR 7 /* machine check in progress, corrected errors: written as ones they are clear */
+#define MCES_CLEAR \
+    7 /* machine check in progress, corrected errors: written as ones they are clear */
 
 /*
  * Nothing answered an access: bus memory that no device has, which a page-frame section may map. A

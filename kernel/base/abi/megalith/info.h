@@ -49,7 +49,18 @@ enum mega_control {
     MEGA_CTL_SET_PARAM = 1,     /* name, value: a dynamic system parameter */
     MEGA_CTL_FREE_RESERVED = 2, /* name, scope, address for the pages given back (0: not wanted) */
     MEGA_CTL_SET_CREDS = 3,     /* struct mega_creds of <megalith/creds.h>, for the caller */
+    MEGA_CTL_DRIVER = 5,        /* enum mega_driver, name of a reservation, what that says */
     MEGA_CTL_LOCK_STATS = 16,   /* 1: forget what was counted and measure every lock; 0: stop */
+};
+
+/* A driver that takes /NOGLOBAL_SECTION reservations and maps them in system space. */
+enum mega_driver {
+    MEGA_DRIVER_TAKE = 1,     /* how many pages */
+    MEGA_DRIVER_RELEASE = 2,  /* */
+    MEGA_DRIVER_FILL = 3,     /* seed: quadword n becomes seed + n */
+    MEGA_DRIVER_CHECKSUM = 4, /* address for the quadwords, each added to the sum rotated left */
+    MEGA_DRIVER_EXPOSE = 5,   /* 1: page-frame sections may show its frames; 0: no more */
+    MEGA_DRIVER_QUERY = 6,    /* address of a struct mega_driver_unit */
 };
 
 /* Scope of a reservation: a group number, or */
@@ -114,6 +125,10 @@ struct mega_region {
 };
 struct mega_tb {
     uint64_t flushes[8], ipis, skipped, full;
+};
+struct mega_driver_unit {
+    uint64_t npages, first_pfn, va;
+    uint64_t ptes[4], hint_errors; /* of its mapping in system space, by granularity hint */
 };
 struct mega_param {
     char name[32];

@@ -1,0 +1,219 @@
+/*
+ * A driver that takes reservations: what any driver with a buffer of its own would do, and nothing
+ * else, so that it can be watched doing it.
+ *
+ * It takes an entry of the registry that is /NOGLOBAL_SECTION through the same routines as sections
+ * take theirs (mm/reserved.h) and maps it in system space. Of an entry with preallocated pages it
+ * has the frames, contiguous and aligned, so that the mapping carries granularity hints and a
+ * page-frame section can show them. An entry without is a promise: its pages are allocated out of
+ * it one by one, wherever they are, and mapped without hints; they are the driver's alone.
+ *
+ * The driver mutex covers the list of units and whatever is done to one. A unit does not belong to
+ * the process that asked for it: it stays until it is released.
+ */
+#include "kernel/io/resmem_driver.h"
+
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/string.h"
+#include "kernel/sched/mutex.h"
+#include "mm/fluid.h"
+#include "mm/page.h"
+#include "mm/pool.h"
+#include "mm/pt.h"
+#include "mm/reserved.h"
+#include "mm/window.h"
+
+struct unit {         /* nonpaged pool; driver mutex */
+    struct list link; /* in units */
+    struct rmd *rmd;
+    struct window *window; /* npages of it; all are mapped */
+};
+
+static struct mutex driver_mutex = MUTEX_INIT("driver", MUTEX_DRIVER, driver_mutex);
+static struct list units = LIST_INIT(units); /* driver_mutex */
+
+static struct unit *find_locked(const char *name)
+{
+    struct unit *u;
+
+    list_for_each_entry(u, &units, link) if (strcmp(u->rmd->name, name) == 0) return u;
+    return NULL;
+}
+
+static bool is_allocated(const struct unit *u) { return (u->rmd->flags & RMD_ALLOC) != 0; }
+
+/* Frames of the reservation, zeroed, with hints. False: no memory for a page table. */
+static bool map_frames(struct unit *u)
+{
+    for (uint64_t page = 0, run; page < u->window->npages; page += run) {
+        pfn_t first = rmd_extent_frame(u->rmd->extents, page, &run);
+
+        run = MIN(run, u->window->npages - page);
+        for (uint64_t i = 0; i < run && !(u->rmd->flags & RMD_ZEROED); i++)
+            page_zero_if_needed(pfn_add(first, i));
+        if (window_map(u->window, page, first, run) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Pages out of the promise. False: no memory for a page table; what is mapped so far stays. */
+static bool map_promised(struct unit *u)
+{
+    for (uint64_t page = 0; page < u->window->npages; page++) {
+        pfn_t pfn;
+
+        if (page_alloc(PA_ZERO | PA_PROMISED, PAGE_T_SYSTEM, u->rmd->rad, &pfn) != 0)
+            panic("no page for a driver though it was promised");
+        fluid_promise_used(1);
+        if (window_map(u->window, page, pfn, 1) != 0) {
+            fluid_promise_unused(1);
+            page_free(pfn);
+            return false;
+        }
+        page_of(pfn)->owner = kseg_paddr(pt_system_create(u->window->start + page * PAGE_SIZE)).a;
+    }
+    return true;
+}
+
+/* Unmap, give the pages of a promise back to it. */
+static void unmap(struct unit *u)
+{
+    struct window *w = u->window;
+    pfn_t chain = PFN_NONE, pfn;
+
+    /* The frames are known from the mapping alone, and a page may go only after its translation:
+       a chain through the pages' entries remembers them. */
+    for (uint64_t page = 0; !is_allocated(u) && page < w->npages; page++) {
+        pfn = window_frame(w, page);
+        if (pfn.n == 0)
+            break;
+        page_of(pfn)->offset = chain.n;
+        chain = pfn;
+    }
+    window_end(w);
+    u->window = NULL;
+    while (chain.n) {
+        pfn = chain;
+        chain = pfn_of(page_of(pfn)->offset);
+        fluid_promise_unused(1);
+        page_free(pfn);
+    }
+}
+
+static int take_locked(const char *name, uint64_t npages, struct unit *u)
+{
+    int status = mmg_use_res_mem(name, false, RMD_NO_GROUP, npages, &u->rmd);
+
+    if (status != SS$_NORMAL)
+        return status;
+    u->window = window_create(npages);
+    if (!u->window) {
+        status = SS$_INSFSPTS;
+    } else if (!(is_allocated(u) ? map_frames(u) : map_promised(u))) {
+        unmap(u);
+        status = SS$_INSFMEM;
+    } else {
+        list_add_tail(&units, &u->link);
+        return SS$_NORMAL;
+    }
+    mmg_return_res_mem(u->rmd);
+    return status;
+}
+
+int resmem_take(const char *name, uint64_t npages)
+{
+    struct unit *u = npp_alloc_zeroed(sizeof(*u));
+    int status;
+
+    if (!u)
+        return SS$_INSFMEM;
+    list_init(&u->link);
+    mutex_lock(&driver_mutex);
+    status = take_locked(name, npages, u);
+    mutex_unlock(&driver_mutex);
+    if (status != SS$_NORMAL)
+        npp_free(u, sizeof(*u));
+    return status;
+}
+
+int resmem_release(const char *name)
+{
+    int status = SS$_NORMAL;
+
+    mutex_lock(&driver_mutex);
+    struct unit *u = find_locked(name);
+
+    if (!u) {
+        status = SS$_NORESERVEDMEM;
+    } else if (!mmg_close_res_mem(u->rmd)) {
+        status = SS$_RESERVEDMEMUSED;
+    } else {
+        list_remove(&u->link);
+        unmap(u);
+        mmg_return_res_mem(u->rmd);
+        npp_free(u, sizeof(*u));
+    }
+    mutex_unlock(&driver_mutex);
+    return status;
+}
+
+int resmem_fill(const char *name, uint64_t seed)
+{
+    mutex_lock(&driver_mutex);
+    struct unit *u = find_locked(name);
+    uint64_t *p = u ? (uint64_t *)u->window->start : NULL;
+
+    for (uint64_t i = 0; u && i < u->window->npages * (PAGE_SIZE / sizeof(*p)); i++)
+        p[i] = seed + i;
+    mutex_unlock(&driver_mutex);
+    return u ? SS$_NORMAL : SS$_NORESERVEDMEM;
+}
+
+int resmem_checksum(const char *name, uint64_t *sum)
+{
+    mutex_lock(&driver_mutex);
+    struct unit *u = find_locked(name);
+    const uint64_t *p = u ? (const uint64_t *)u->window->start : NULL;
+
+    *sum = 0;
+    for (uint64_t i = 0; u && i < u->window->npages * (PAGE_SIZE / sizeof(*p)); i++)
+        *sum = (*sum << 1 | *sum >> 63) + p[i];
+    mutex_unlock(&driver_mutex);
+    return u ? SS$_NORMAL : SS$_NORESERVEDMEM;
+}
+
+int resmem_expose(const char *name, bool on)
+{
+    int status = SS$_NORMAL;
+
+    mutex_lock(&driver_mutex);
+    struct unit *u = find_locked(name);
+
+    if (!u)
+        status = SS$_NORESERVEDMEM;
+    else if (!is_allocated(u))
+        status = SS$_MRES_INCON;
+    else if (on)
+        mmg_open_res_mem(u->rmd);
+    else if (!mmg_close_res_mem(u->rmd))
+        status = SS$_RESERVEDMEMUSED;
+    mutex_unlock(&driver_mutex);
+    return status;
+}
+
+int resmem_query(const char *name, struct resmem_view *v)
+{
+    mutex_lock(&driver_mutex);
+    struct unit *u = find_locked(name);
+
+    if (u) {
+        v->npages = u->window->npages;
+        v->first = window_frame(u->window, 0);
+        v->va = u->window->start;
+        window_count(u->window, &v->hints);
+    }
+    mutex_unlock(&driver_mutex);
+    return u ? SS$_NORMAL : SS$_NORESERVEDMEM;
+}
