@@ -1,0 +1,124 @@
+// SOURCES: mm/region.c mm/section.c mm/section_gsd.c mm/section_gh.c mm/section_map.c
+// SOURCES: mm/section_pt.c mm/section_walk.c mm/shpt.c mm/aspace.c mm/aspace_tree.c mm/anon.c
+// SOURCES: mm/fault.c mm/fork.c mm/object.c mm/object_copy.c mm/object_index.c mm/pager.c
+// SOURCES: mm/rmap.c mm/shootdown.c mm/pt.c mm/pt_system.c mm/page.c mm/page_range.c
+// SOURCES: mm/fluid.c mm/pool_nonpaged.c mm/pool_var.c kernel/base/string_extra.c
+// SOURCES: sysman/params.c sysman/config.c
+// SOURCES: mm/object_fault.c mm/aspace_protect.c mm/region_memory.c
+/*
+ * Faults of FLUID sections, alone and on four processors at once: each page is made valid once, and
+ * every fault is counted by what it did.
+ */
+#include "section_world.h"
+
+static void fluid_counts(void)
+{
+    struct aspace *a = aspace_create(0), *b = aspace_create(0);
+    uint64_t ra = region_new(a, 32 * MIB, VA$M_SHARED_PTS),
+             rb = region_new(b, 32 * MIB, VA$M_SHARED_PTS);
+    uint64_t pa = region_new(a, 32 * MIB, 0);
+    vaddr_t va, vb, vp;
+    struct section *s;
+
+    is(create("F", 20 * PAGES_PER_MIB, 0), SS$_CREATED_SHPT, "a FLUID section");
+    s = peek("F");
+    map_whole(a, "F", ra, &va);
+    map_whole(b, "F", rb, &vb);
+    map_whole(a, "F", pa, &vp);
+    is(s->valid_pages + s->related->valid_pages, 0, "has no page and no level-3 page at first");
+    *touch(a, va, true) = 1;
+    touch(a, va + PAGE_SIZE, true);
+    is(a->counts.section_made_valid, 2, "two pages touched: two made valid");
+    is(*touch(b, vb, false), 1, "seen by the other");
+    is(b->counts.section_l3_pickup, 1, "which picks the level-3 page up");
+    touch(b, vb + PAGE_SIZE, true);
+    is(b->counts.section_l3_pickup + b->counts.section_made_valid + b->counts.section_raced, 1,
+       "once for its 8 MiB");
+    touch(b, vb + 19 * MIB, true);
+    is(b->counts.section_made_valid, 1, "a new level-3 page and page count as one page made valid");
+    is(*touch(a, vp, false), 1, "private tables see the page");
+    is(a->counts.section_global_valid, 1, "by a global valid fault");
+    touch(a, vp + 2 * MIB, true);
+    is(a->counts.section_made_valid, 3, "and make pages valid for all");
+    is(*touch(b, vb + 2 * MIB, true), 0, "who find them");
+    is(s->counts.made_valid, s->valid_pages, "made valid is what is valid");
+    is(s->counts.raced, 0, "nobody raced");
+    delete ("F");
+    aspace_unref(a);
+    aspace_unref(b);
+}
+
+#define RACERS     4
+#define RACE_PAGES 600
+static struct racer {
+    struct aspace *as;
+    vaddr_t va;
+    unsigned cpu;
+} racers[RACERS];
+static pthread_barrier_t race_start;
+
+static void *race(void *arg)
+{
+    struct racer *r = arg;
+
+    host_cpu_enter(r->cpu, &threads[r->cpu].hw);
+    for (unsigned i = 0; i < RACE_PAGES; i++) {
+        if (i % 16 == 0)
+            pthread_barrier_wait(&race_start);
+        __atomic_fetch_add(touch(r->as, r->va + i * 5 * PAGE_SIZE, true), 1, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+static void races(bool shared)
+{
+    pthread_t t[RACERS];
+    uint64_t sum = 0;
+    struct section *s;
+    bool right = true;
+
+    create("R", 40 * PAGES_PER_MIB, 0);
+    s = peek("R");
+    pthread_barrier_init(&race_start, NULL, RACERS);
+    for (unsigned i = 0; i < RACERS; i++) {
+        racers[i].as = aspace_create(0);
+        racers[i].cpu = i;
+        map_whole(racers[i].as, "R",
+                  region_new(racers[i].as, 40 * MIB, shared ? VA$M_SHARED_PTS : 0), &racers[i].va);
+    }
+    for (unsigned i = 0; i < RACERS; i++)
+        pthread_create(&t[i], NULL, race, &racers[i]);
+    for (unsigned i = 0; i < RACERS; i++)
+        pthread_join(t[i], NULL);
+    for (unsigned i = 0; i < RACERS; i++) {
+        struct aspace_counts *c = &racers[i].as->counts;
+
+        right = right && c->section_l3_pickup <= 3;
+        sum += c->section_made_valid + c->section_l3_pickup + c->section_raced +
+               c->section_global_valid;
+    }
+    for (unsigned i = 0; i < RACE_PAGES; i++)
+        right = right && *touch(racers[0].as, racers[0].va + i * 5 * PAGE_SIZE, false) == RACERS;
+    ok(right, "four processors at once: no count lost, pick-ups within bounds");
+    is(s->counts.made_valid, RACE_PAGES, "each page made valid once");
+    is(s->valid_pages, RACE_PAGES, "and there once");
+    if (shared)
+        ok(sum <= RACERS * RACE_PAGES && s->counts.raced + s->counts.l3_pickup < sum,
+           "faults add up");
+    else
+        is(s->counts.global_valid, (RACERS - 1) * RACE_PAGES,
+           "one global valid fault for each other");
+    delete ("R");
+    for (unsigned i = 0; i < RACERS; i++)
+        aspace_unref(racers[i].as);
+    pthread_barrier_destroy(&race_start);
+}
+
+int main(void)
+{
+    world_boot(SMALL_RAM, false);
+    fluid_counts();
+    races(true);
+    races(false);
+    return tap_done();
+}
