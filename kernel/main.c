@@ -81,6 +81,7 @@ static void memory_boot(void)
         npages += c.npages;
         add_less(c.first.n, c.first.n + c.npages, holes, ARRAY_SIZE(holes));
     }
+    page_boot_parameters();
     page_boot_done();
     printk("memory: %lu MiB\n", npages >> (20 - PAGE_SHIFT));
 }

@@ -101,8 +101,8 @@ struct aspace_counts { /* atomics, relaxed */
 };
 
 struct aspace {
-    pfn_t root; /* level-1 page; constant */
-    uint8_t home_rad;
+    pfn_t root;       /* level-1 page; constant */
+    uint8_t home_rad; /* domain for its pages and page tables; own mutex */
     uint16_t seen;    /* the self-check's (mm/validate.h) */
     uint32_t refs;    /* atomic */
     cpumask_t loaded; /* CPUs with root loaded: atomic */

@@ -12,7 +12,7 @@
  * costs a thread's creation or end, so 2^24 of them are no moment.
  *
  * The pages of cached stacks are in use as far as the fluid count knows: at most CACHED_MOST of
- * them, plus what was freed at raised IPL.
+ * them for each domain, plus what was freed at raised IPL.
  */
 #include "mm/kstack.h"
 
@@ -36,7 +36,7 @@
 #define HEAD_COUNT_ONE   (1UL << 20)
 #define HEAD_VERSION_ONE (1UL << 40)
 
-static uint64_t cached, empty;             /* atomic: heads */
+static uint64_t cached[RAD_MAX], empty;    /* atomic: heads; cached ones by their pages' domain */
 static uint64_t next_slot;                 /* atomic: slots from here on were never used */
 static uint32_t *links[LINK_PAGES];        /* atomic pointers, set once; the links: atomic */
 static uint64_t created, reused, unmapped; /* atomic */
@@ -120,12 +120,12 @@ static uint64_t slot_of(uint64_t base)
     return n + 1;
 }
 
-static bool slot_map(uint64_t slot)
+static bool slot_map(uint64_t slot, unsigned rad)
 {
     uint64_t va = slot_base(slot);
     pfn_t pfns[KSTACK_PAGES];
 
-    if (page_alloc_bulk(0, PAGE_T_KSTACK, RAD_ANY, pfns, KSTACK_PAGES))
+    if (page_alloc_bulk(0, PAGE_T_KSTACK, rad, pfns, KSTACK_PAGES))
         return false;
     for (unsigned i = 0; i < KSTACK_PAGES; i++)
         if (kmap_page(va + i * PAGE_SIZE, pfns[i])) {
@@ -136,9 +136,16 @@ static bool slot_map(uint64_t slot)
     return true;
 }
 
-uint64_t kstack_alloc(uint64_t *top)
+/* The domain of a mapped stack: that of its lowest page. Where its domain was full the others may
+   be from elsewhere. */
+static unsigned slot_rad(uint64_t slot)
 {
-    uint64_t slot = slot_pop(&cached);
+    return rad_count == 1 ? 0 : page_rad(kmap_lookup(slot_base(slot)));
+}
+
+uint64_t kstack_alloc(unsigned rad, uint64_t *top)
+{
+    uint64_t slot = slot_pop(&cached[rad < rad_count ? rad : 0]);
 
     if (slot) {
         __atomic_fetch_add(&reused, 1, __ATOMIC_RELAXED);
@@ -148,7 +155,7 @@ uint64_t kstack_alloc(uint64_t *top)
             slot = slot_new();
         if (!slot)
             return 0;
-        if (!slot_map(slot)) {
+        if (!slot_map(slot, rad)) {
             slot_push(&empty, slot);
             return 0;
         }
@@ -158,18 +165,32 @@ uint64_t kstack_alloc(uint64_t *top)
     return slot_base(slot);
 }
 
+/* It came off its list. */
+static void slot_unmap(uint64_t slot)
+{
+    kunmap_pages(slot_base(slot), KSTACK_PAGES, true);
+    slot_push(&empty, slot);
+    __atomic_fetch_add(&unmapped, 1, __ATOMIC_RELAXED);
+}
+
 void kstack_free(uint64_t base)
 {
-    unsigned count = slot_push(&cached, slot_of(base));
-    uint64_t slot;
+    uint64_t slot = slot_of(base), *head = &cached[slot_rad(slot)];
+    unsigned count = slot_push(head, slot);
 
     if (likely(count <= CACHED_MOST) || ipl_get() != IPL_NONE || spin_depth() != 0)
         return;
-    for (; count > TRIM_TO && (slot = slot_pop(&cached)) != 0; count--) {
-        kunmap_pages(slot_base(slot), KSTACK_PAGES, true);
-        slot_push(&empty, slot);
-        __atomic_fetch_add(&unmapped, 1, __ATOMIC_RELAXED);
-    }
+    for (; count > TRIM_TO && (slot = slot_pop(head)) != 0; count--)
+        slot_unmap(slot);
+}
+
+void kstack_drain(void)
+{
+    uint64_t slot;
+
+    for (unsigned i = 0; i < rad_count; i++)
+        while ((slot = slot_pop(&cached[i])) != 0)
+            slot_unmap(slot);
 }
 
 void kstack_stats(struct kstack_stats *s)
@@ -177,7 +198,9 @@ void kstack_stats(struct kstack_stats *s)
     s->created = __atomic_load_n(&created, __ATOMIC_RELAXED);
     s->reused = __atomic_load_n(&reused, __ATOMIC_RELAXED);
     s->unmapped = __atomic_load_n(&unmapped, __ATOMIC_RELAXED);
-    s->cached = head_count(__atomic_load_n(&cached, __ATOMIC_RELAXED));
+    s->cached = 0;
+    for (unsigned i = 0; i < rad_count; i++)
+        s->cached += head_count(__atomic_load_n(&cached[i], __ATOMIC_RELAXED));
 }
 
 bool kstack_link_page(unsigned n, pfn_t *pfn)

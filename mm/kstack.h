@@ -11,7 +11,7 @@
 
 /* Lowest usable address of a stack and *top, the first above it; contents undefined. 0: out of
    memory. IPL 0, no spinlock. */
-uint64_t kstack_alloc(uint64_t *top);
+uint64_t kstack_alloc(unsigned rad, uint64_t *top);
 /* Any IPL up to IPL_CLOCK; the caller does not stand on it. Kept for the next kstack_alloc; above
    a limit, and only where the caller stands at IPL 0 without a spinlock, stacks are unmapped and
    their pages freed. */
@@ -22,6 +22,9 @@ void kstack_boot(void);
 /* The self-check: the n-th page of links, PFN_NONE when it was never needed. False beyond the
    last. */
 bool kstack_link_page(unsigned n, pfn_t *pfn);
+/* Unmap all that are kept for the next kstack_alloc, so that their pages are free. IPL as for
+   kunmap_pages. */
+void kstack_drain(void);
 
 struct kstack_stats {
     uint64_t created, reused, unmapped, cached;

@@ -3,15 +3,22 @@
  *
  * Where a free page can be, and who may take it from there:
  *
- *   1. A CPU's cache: two stacks of pages, one of unknown contents and one of zeroed pages. A
+ *   1. A CPU's cache of the page's domain: two stacks of pages, one of unknown contents and one of
+ *      zeroed pages. A
  *      stack's head is one quadword {version:30, count:7, PFN:27}, changed by compare-and-swap
  * only; the link is in the page's database entry. So the fast path takes no lock, does not raise
  * the IPL, and it does not matter when the thread moves to another CPU in the middle: it then uses
  * its former CPU's cache. The same makes the caches no hiding place: when the lists run dry, pages
  * are taken from the other CPUs' caches.
- *   2. The lists of the RAD, under its lock, PAGE_BATCH pages at a time.
+ *   2. The lists of the page's domain (RAD), under its lock, PAGE_BATCH pages at a time.
  *   3. The RAD's ranges of never-used RAM (mm/page_range.c). Free lists come first: memory that the
  *      system has used once is used again before new memory is touched.
+ *
+ * Domains. Each CPU has a cache for every domain, so a page that is freed far from its domain goes
+ * into this CPU's cache of that domain and from there to that domain's list, and none ever has to
+ * be sorted out again. An allocation looks through all places of the domain that it wants, and then
+ * through those of the next one: a domain is a hint, and the fluid count is one for all. With one
+ * domain all this is an index of 0.
  *
  * Popping page A with link B and swapping {v, A} for {v + 1, B}: between the load of the link and
  * the swap another CPU may pop A and B and push A again. The head then holds A again and B is not
@@ -41,24 +48,21 @@
 #define CACHE_HIGH 64u  /* above this a batch goes to the lists */
 #define CACHE_MAX  127u /* what the count's 7 bits hold */
 
-#define HEAD_PFN_MASK    ((1UL << PFN_BITS) - 1)
-#define HEAD_COUNT_SHIFT PFN_BITS
-#define HEAD_COUNT_MASK  0x7FUL
-#define HEAD_VERSION     (1UL << 34)
-
 /* A search that finds no page this often means that pages were lost. */
 #define SEARCH_LIMIT 100000000UL
 
-struct page_cache {
-    uint64_t dirty;  /* atomic: head of the stack of pages with unknown contents */
-    uint64_t zeroed; /* atomic: head of the stack of zeroed pages */
-} __attribute__((aligned(64)));
+/* By CPU, and by the domain of the pages in it. */
+struct page_cache page_caches[MAX_CPUS][RAD_MAX];
 
-static struct page_cache caches[MAX_CPUS];
+/* This CPU's cache of pages of a domain. */
+static inline struct page_cache *cache_of(unsigned rad)
+{
+    unsigned cpu = cpu_id();
+
+    return &page_caches[cpu][likely(rad < rad_count) ? rad : rad_of_cpu(cpu)];
+}
 
 /* ---- stacks ---- */
-
-static inline unsigned head_count(uint64_t h) { return (h >> HEAD_COUNT_SHIFT) & HEAD_COUNT_MASK; }
 
 #define HEAD_ONE (1UL << HEAD_COUNT_SHIFT)
 
@@ -174,7 +178,7 @@ static unsigned range_take_chain_locked(struct rad *r, unsigned n, uint64_t *fir
 static uint64_t cache_refill(struct rad *r, bool *zeroed)
 {
     ipl_t ipl = spin_lock(&r->lock);
-    struct page_cache *c = &caches[cpu_id()];
+    struct page_cache *c = &page_caches[cpu_id()][r - rads];
     uint64_t first = 0, last = 0;
     bool want_zeroed = *zeroed;
     unsigned n = want_zeroed ? list_take_locked(&r->lists[PAGE_ZEROED], PAGE_BATCH, PAGE_CACHED,
@@ -231,26 +235,35 @@ static void __attribute__((noinline)) cache_drain(struct rad *r, uint64_t *head,
     spin_unlock(&r->lock, ipl);
 }
 
-/* A page that is counted for this caller exists: find it. *zeroed: wanted, and what it is. */
-static uint64_t __attribute__((noinline)) page_search(struct rad *r, bool *zeroed)
+/* A page of one domain, wherever it is; 0: it has none. */
+static uint64_t search_rad(unsigned rad, bool *zeroed)
+{
+    uint64_t n = cache_refill(&rads[rad], zeroed);
+
+    for (unsigned i = 0; n == 0 && i < MAX_CPUS; i++) {
+        *zeroed = false;
+        if ((n = stack_pop(&page_caches[i][rad].dirty)) != 0)
+            break;
+        *zeroed = true;
+        n = stack_pop(&page_caches[i][rad].zeroed);
+    }
+    return n;
+}
+
+/* A page that is counted for this caller exists: find it, first in the domain that is wanted, then
+   in the ones behind it. *zeroed: wanted, and what it is. */
+static uint64_t __attribute__((noinline)) page_search(unsigned rad, bool *zeroed)
 {
     bool want_zeroed = *zeroed;
 
-    for (uint64_t tries = 0; tries < SEARCH_LIMIT; tries++) {
-        uint64_t n;
+    for (uint64_t tries = 0; tries < SEARCH_LIMIT; tries++)
+        for (unsigned i = 0; i < rad_count; i++) {
+            uint64_t n;
 
-        *zeroed = want_zeroed;
-        if ((n = cache_refill(r, zeroed)) != 0)
-            return n;
-        for (unsigned i = 0; i < MAX_CPUS; i++) {
-            *zeroed = false;
-            if ((n = stack_pop(&caches[i].dirty)) != 0)
-                return n;
-            *zeroed = true;
-            if ((n = stack_pop(&caches[i].zeroed)) != 0)
+            *zeroed = want_zeroed;
+            if ((n = search_rad((rad + i) % rad_count, zeroed)) != 0)
                 return n;
         }
-    }
     panic("free pages are counted that no list, range or cache holds");
 }
 
@@ -292,12 +305,13 @@ static int __attribute__((noinline)) take_slow(unsigned flags, enum page_type ty
 static int __attribute__((noinline)) take_zeroed(unsigned flags, enum page_type type, unsigned rad,
                                                  pfn_t *out)
 {
-    struct page_cache *c = &caches[cpu_id()];
+    struct page_cache *c = cache_of(rad);
     uint64_t n = stack_pop(&c->zeroed);
     bool zeroed = n != 0;
 
     /* A zeroed page of the RAD's list is better than one of unknown contents at hand. */
-    if (!zeroed && __atomic_load_n(&rad_hint(rad)->lists[PAGE_ZEROED].count, __ATOMIC_RELAXED) == 0)
+    if (!zeroed &&
+        __atomic_load_n(&rads[rad_hint(rad)].lists[PAGE_ZEROED].count, __ATOMIC_RELAXED) == 0)
         n = stack_pop(&c->dirty);
     if (unlikely(n == 0))
         return take_slow(flags, type, rad, out);
@@ -310,7 +324,7 @@ static int __attribute__((noinline)) take_zeroed(unsigned flags, enum page_type 
 
 static inline int take_dirty(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
 {
-    uint64_t n = stack_pop(&caches[cpu_id()].dirty);
+    uint64_t n = stack_pop(&cache_of(rad)->dirty);
 
     if (unlikely(n == 0))
         return take_slow(flags, type, rad, out);
@@ -353,7 +367,7 @@ int page_alloc_bulk(unsigned flags, enum page_type type, unsigned rad, pfn_t *ou
 
 static void __attribute__((noinline)) page_free_bad(uint64_t n)
 {
-    struct rad *r = rad_hint(page_db[n].rad);
+    struct rad *r = &rads[rad_of_pfn(n)];
     ipl_t ipl = spin_lock(&r->lock);
 
     page_db[n].state = PAGE_BAD;
@@ -377,7 +391,7 @@ static inline bool plainly_active(const struct page *p)
 static void __attribute__((noinline)) free_full(uint64_t *head, enum page_state state, uint64_t n)
 {
     while (stack_push(head, n, n, 1) == 0)
-        cache_drain(&rads[0], head, state);
+        cache_drain(&rads[rad_of_pfn(n)], head, state);
     fluid_give(1);
 }
 
@@ -398,24 +412,31 @@ static inline void free_to(uint64_t *head, enum page_state state, pfn_t pfn)
     }
     fluid_give(1);
     if (unlikely(total > CACHE_HIGH))
-        cache_drain(&rads[0], head, state);
+        cache_drain(&rads[rad_of_pfn(pfn.n)], head, state);
 }
 
-void page_free(pfn_t pfn) { free_to(&caches[cpu_id()].dirty, PAGE_FREE, pfn); }
+void page_free(pfn_t pfn)
+{
+    free_to(&page_caches[cpu_id()][rad_of_pfn(pfn.n)].dirty, PAGE_FREE, pfn);
+}
 
-void page_free_zeroed(pfn_t pfn) { free_to(&caches[cpu_id()].zeroed, PAGE_ZEROED, pfn); }
+void page_free_zeroed(pfn_t pfn)
+{
+    free_to(&page_caches[cpu_id()][rad_of_pfn(pfn.n)].zeroed, PAGE_ZEROED, pfn);
+}
 
-/* Push a chain, counted. */
+/* Push a chain of pages of one domain, counted. */
 static void chain_free(uint64_t first, uint64_t last, unsigned count)
 {
-    uint64_t *head = &caches[cpu_id()].dirty;
+    unsigned rad = rad_of_pfn(first);
+    uint64_t *head = &page_caches[cpu_id()][rad].dirty;
     unsigned total;
 
     while (unlikely((total = stack_push(head, first, last, count)) == 0))
-        cache_drain(&rads[0], head, PAGE_FREE);
+        cache_drain(&rads[rad], head, PAGE_FREE);
     fluid_give(count);
     if (unlikely(total > CACHE_HIGH))
-        cache_drain(&rads[0], head, PAGE_FREE);
+        cache_drain(&rads[rad], head, PAGE_FREE);
 }
 
 void page_free_bulk(const pfn_t *pfns, size_t n)
@@ -429,6 +450,10 @@ void page_free_bulk(const pfn_t *pfns, size_t n)
         if (unlikely(!plainly_active(p))) {
             free_special(pfns[i].n);
             continue;
+        }
+        if (count > 0 && unlikely(rad_of_pfn(pfns[i].n) != rad_of_pfn(first))) {
+            chain_free(first, last, count);
+            count = 0;
         }
         p->state = PAGE_CACHED;
         if (count == 0)
@@ -492,7 +517,7 @@ unsigned page_zero_idle(unsigned limit)
 {
     unsigned done = 0;
 
-    for (unsigned i = 0; i < RAD_COUNT; i++) {
+    for (unsigned i = 0; i < rad_count; i++) {
         struct rad *r = &rads[i];
 
         while (done < limit) {
@@ -517,55 +542,6 @@ unsigned page_zero_idle(unsigned limit)
     return done;
 }
 
-/* ---- statistics ---- */
-
-static void add_rad(struct page_stats *s, const struct rad *r)
-{
-    s->free += r->lists[PAGE_FREE].count;
-    s->zeroed += r->lists[PAGE_ZEROED].count;
-    s->never_used += r->range_pages;
-    s->modified += r->lists[PAGE_MODIFIED].count;
-    s->bad += r->lists[PAGE_BAD].count;
-    s->reserved += r->reserved_pages;
-}
-
-static void add_up(struct page_stats *s)
-{
-    s->total = page_total;
-    for (unsigned i = 0; i < MAX_CPUS; i++)
-        s->cached += head_count(__atomic_load_n(&caches[i].dirty, __ATOMIC_RELAXED)) +
-                     head_count(__atomic_load_n(&caches[i].zeroed, __ATOMIC_RELAXED));
-    s->free += s->zeroed + s->never_used + s->cached;
-    s->active = s->total - s->free - s->modified - s->bad - s->reserved;
-}
-
-void page_stats(struct page_stats *s)
-{
-    memset(s, 0, sizeof(*s));
-    for (unsigned i = 0; i < RAD_COUNT; i++) {
-        ipl_t ipl = spin_lock(&rads[i].lock);
-
-        add_rad(s, &rads[i]);
-        spin_unlock(&rads[i].lock, ipl);
-    }
-    add_up(s);
-}
-
-void page_dump(void)
-{
-    struct page_stats s = {0};
-
-    for (unsigned i = 0; i < RAD_COUNT; i++)
-        add_rad(&s, &rads[i]);
-    add_up(&s);
-    printk("pages: %lu, free %lu (never used %lu, cached %lu, zeroed %lu), modified %lu, bad %lu, "
-           "active %lu, reserved %lu\n",
-           s.total, s.free, s.never_used, s.cached, s.zeroed, s.modified, s.bad, s.active,
-           s.reserved);
-    printk("fluid pages: %lu, minimum %lu, promised and unused %lu\n", fluid_count(),
-           fluid_minimum(), fluid_promised_unused());
-}
-
 /* ---- the self-check ---- */
 
 /* `count` pages from `first` on, and then the end. */
@@ -586,15 +562,16 @@ const char *page_walk_free(void (*fn)(void *arg, uint64_t n, enum page_state sta
     static const uint8_t states[] = {PAGE_FREE, PAGE_MODIFIED, PAGE_BAD, PAGE_ZEROED};
     const char *broken = NULL;
 
-    for (unsigned i = 0; i < RAD_COUNT; i++)
+    for (unsigned i = 0; i < rad_count; i++)
         for (unsigned s = 0; s < ARRAY_SIZE(states); s++) {
             const struct page_list *l = &rads[i].lists[states[s]];
 
             if (!walk_chain(l->head, l->count, states[s], fn, arg))
                 broken = "a page list is not as long as its count says";
         }
-    for (unsigned i = 0; i < MAX_CPUS; i++) {
-        uint64_t heads[] = {caches[i].dirty, caches[i].zeroed};
+    for (unsigned i = 0; i < MAX_CPUS * RAD_MAX; i++) {
+        const struct page_cache *c = &page_caches[i / RAD_MAX][i % RAD_MAX];
+        uint64_t heads[] = {c->dirty, c->zeroed};
 
         for (unsigned k = 0; k < ARRAY_SIZE(heads); k++)
             if (!walk_chain(heads[k] & HEAD_PFN_MASK, head_count(heads[k]), PAGE_CACHED, fn, arg))

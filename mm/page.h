@@ -12,6 +12,7 @@
 #define MM_PAGE_H
 
 #include "kernel/base/types.h"
+#include "kernel/sched/rad.h"
 
 /* Location codes follow OpenVMS (openvms-api.md 1.7). */
 enum page_state {
@@ -51,17 +52,16 @@ struct page { /* 32 bytes; protected as each field says */
     uint8_t state;   /* enum page_state */
     uint8_t type;    /* enum page_type */
     uint8_t flags;   /* PG_* */
-    uint8_t rad;
+    uint8_t unused;
     uint32_t aux; /* owner's use: page tables count valid PTEs here */
 };
 
 #define PG_BAD 0x1u /* goes to the bad list when it is freed */
 
-#define PA_ZERO     0x1u /* contents zero */
-#define PA_PROMISED 0x2u /* draws on a promise made before (fluid_promise): never fails */
-#define PA_KERNEL   0x4u /* may use the pages below the minimum, down to an emergency floor */
-#define RAD_ANY     0xFFu
-#define RAD_COUNT   1u
+#define PA_ZERO     0x1u  /* contents zero */
+#define PA_PROMISED 0x2u  /* draws on a promise made before (fluid_promise): never fails */
+#define PA_KERNEL   0x4u  /* may use the pages below the minimum, down to an emergency floor */
+#define RAD_ANY     0xFFu /* a hint that is none: the domain of the CPU that asks */
 
 /* The database, with entries for all PFNs below page_end, the first above all RAM. Constant after
    page_boot_done(). */
@@ -74,7 +74,7 @@ static inline struct page *page_of(pfn_t pfn) { return &page_db[pfn.n]; }
 /* One page, state PAGE_ACTIVE, refcnt 1, share, owner, offset and aux 0. Contents undefined
    without PA_ZERO: the caller overwrites them before anybody sees them. 0, or -ENOMEM when the
    free pages less the promised and unused ones would fall below the minimum (PA_PROMISED never
-   fails). rad: a hint. */
+   fails). rad: the domain whose pages are wanted; when it has none, another one's are given. */
 int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out);
 /* n pages into out[]: all or none; one accounting step for all. */
 int page_alloc_bulk(unsigned flags, enum page_type type, unsigned rad, pfn_t *out, size_t n);
@@ -84,15 +84,16 @@ void page_free(pfn_t pfn);
    zeroed again. */
 void page_free_zeroed(pfn_t pfn);
 void page_free_bulk(const pfn_t *pfns, size_t n);
-/* Contiguous pages from the never-used ranges, aligned to align pages (power of two). Pages that
-   went through the free list are not merged into stretches again. -ENOMEM: no such stretch, or the
-   minimum. */
+/* Contiguous pages of one domain from the never-used ranges, aligned to align pages (power of two);
+   rad as with page_alloc. Pages that went through the free list are not merged into stretches
+   again. -ENOMEM: no such stretch, or the minimum. */
 int page_alloc_contig(uint64_t npages, uint64_t align, unsigned flags, enum page_type type,
                       unsigned rad, pfn_t *first);
 /* They become a range again. */
 void page_free_contig(pfn_t first, uint64_t npages);
 
-bool page_is_ram(pfn_t pfn); /* managed memory */
+bool page_is_ram(pfn_t pfn);  /* managed memory: neither a hole nor above PHYSICAL_MEMORY */
+unsigned page_rad(pfn_t pfn); /* its domain. Any IPL */
 /* Are these frames that PHYSICAL_MEMORY leaves aside: memory that the kernel never uses? */
 bool page_is_aside(pfn_t first, uint64_t npages);
 bool page_entry_valid(pfn_t pfn); /* is the database entry initialised? For dumps */
@@ -112,15 +113,19 @@ struct page_stats { /* free = never_used + cached + zeroed + those on free lists
     uint64_t total, free, zeroed, never_used, cached, modified, bad, active, reserved;
 };
 void page_stats(struct page_stats *s);
+/* The same of one domain, and the PFNs [*first, *end) between its first page and the next domain's.
+   Page counts of CPU caches are those of its pages, whichever CPU has them. */
+void page_rad_stats(unsigned rad, struct page_stats *s, uint64_t *first, uint64_t *end);
 
 /* Boot: a stretch of RAM (usage 0 clusters less kernel image and initrd), any order, no overlap;
-   then page_boot_done(), which places the PFN database. page_boot_alloc gives contiguous pages
-   before that, never freed; it panics when there are none. */
+   then page_boot_parameters() (mm/page_boot.c), if at all, and page_boot_done(), which places the
+   PFN database and divides what is left into domains. page_boot_alloc gives contiguous pages
+   between the two, never freed; it panics when there are none. */
 void page_boot_add_range(pfn_t first, uint64_t npages);
 pfn_t page_boot_alloc(uint64_t npages);
 void page_boot_done(void);
-/* PHYSICAL_MEMORY: give up all RAM from PFN end on that was never used. Returns how many pages.
-   Before the secondaries start. */
-uint64_t page_boot_limit(uint64_t end);
+/* What PHYSICAL_MEMORY, MEMORY_HOLES with MEMORY_HOLE_MB, and RADS say about the ranges that were
+   added: named on the console. */
+void page_boot_parameters(void);
 
 #endif

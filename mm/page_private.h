@@ -16,6 +16,23 @@
 #define PAGE_BATCH 32  /* pages between a CPU's cache and the lists at a time */
 #define RAD_RANGES 256 /* stretches a RAD can have; more go to the free list page by page */
 
+/* A cache's stack of pages: one quadword {version:30, count:7, PFN:27}, changed by compare-and-swap
+   only. How: mm/page.c. */
+#define HEAD_PFN_MASK    ((1UL << PFN_BITS) - 1)
+#define HEAD_COUNT_SHIFT PFN_BITS
+#define HEAD_COUNT_MASK  0x7FUL
+#define HEAD_VERSION     (1UL << 34)
+
+static inline unsigned head_count(uint64_t h) { return (h >> HEAD_COUNT_SHIFT) & HEAD_COUNT_MASK; }
+
+struct page_cache {
+    uint64_t dirty;  /* atomic: head of the stack of pages with unknown contents */
+    uint64_t zeroed; /* atomic: head of the stack of zeroed pages */
+} __attribute__((aligned(64)));
+
+/* By CPU, and by the domain of the pages in it. */
+extern struct page_cache page_caches[MAX_CPUS][RAD_MAX];
+
 struct page_list { /* last in, first out, linked by flink; protected by the RAD's lock */
     uint32_t head;
     uint64_t count;
@@ -30,14 +47,42 @@ struct rad {
     struct page_list lists[PAGE_ZEROED + 1]; /* by state: free, modified, bad, zeroed; lock */
     uint64_t range_pages;                    /* sum over ranges; lock */
     uint64_t reserved_pages;                 /* held by reservations; lock */
-    unsigned nranges;                        /* lock */
-    struct page_range ranges[RAD_RANGES];    /* ascending, never adjacent; lock */
+    uint64_t total;                          /* pages that it began with; constant after boot */
+    uint64_t first;   /* its lowest PFN, a multiple of 512 but for domain 0's; likewise */
+    unsigned nranges; /* lock */
+    struct page_range ranges[RAD_RANGES]; /* ascending, never adjacent; lock */
 };
 
-extern struct rad rads[RAD_COUNT];
+/* rad_count of them are in use. Domain n has the managed pages from its first to the next one's,
+   on lists, in ranges and in CPU caches of its own: no page ever moves to another domain. */
+extern struct rad rads[RAD_MAX];
 extern uint64_t page_total; /* constant after boot */
 
-static inline struct rad *rad_hint(unsigned rad) { return &rads[rad < RAD_COUNT ? rad : 0]; }
+/* Any domain number as a hint to an existing domain. */
+static inline unsigned rad_hint(unsigned rad)
+{
+    return rad < rad_count ? rad : rad_of_cpu(cpu_id());
+}
+
+/* The domain of a page. */
+static inline unsigned rad_of_pfn(uint64_t n)
+{
+    unsigned rad = 0;
+
+    while (rad + 1 < rad_count && n >= rads[rad + 1].first)
+        rad++;
+    return rad;
+}
+
+/* Managed RAM, before page_boot_done(). Ascending; constant after boot. */
+#define BOOT_RANGES 64
+extern struct page_range boot_ranges[BOOT_RANGES];
+extern unsigned nboot_ranges;
+/* Take [first, first + npages) out of them. Returns how many pages that were. Boot only. */
+uint64_t boot_ranges_remove(uint64_t first, uint64_t npages);
+/* Leave all that lies above PFN end aside. Returns how many pages. Boot only, before
+   page_boot_done(). */
+uint64_t page_boot_limit(uint64_t end);
 
 /* Take up to n pages from the lowest range of r, their entries initialised. Returns how many, from
  *first on. r's lock held. */
@@ -48,27 +93,27 @@ bool range_take_contig_locked(struct rad *r, uint64_t npages, uint64_t align, ui
 /* Give a stretch back. Pages that the table of ranges cannot hold go to the free list. r's lock
    held. */
 void range_give_locked(struct rad *r, uint64_t first, uint64_t npages);
-/* Pages of the largest aligned stretch. r's lock held. */
-uint64_t range_largest_locked(const struct rad *r, uint64_t align);
 /* Initialise the entries of a stretch that the caller has taken. No lock needed. */
 void page_entries_init(uint64_t first, uint64_t npages);
 
-/* A stretch for a reservation: contiguous, aligned, taken from the fluid count, its entries left
-   alone. */
+/* A stretch of domain rad (which exists) for a reservation: contiguous, aligned, taken from the
+   fluid count, its entries left alone. */
 int page_reserve(uint64_t npages, uint64_t align, unsigned rad, pfn_t *first);
-/* A piece of a larger reservation: the largest aligned stretch there is, at most `most` pages, and
-   unless it is all of these a multiple of `multiple` pages. -ENOMEM: there is none. */
+/* A piece of a larger reservation: the largest aligned stretch of domain rad, at most `most` pages,
+   and unless it is all of these a multiple of `multiple` pages. -ENOMEM: there is none. */
 int page_reserve_piece(uint64_t most, uint64_t multiple, uint64_t align, unsigned rad, pfn_t *first,
                        uint64_t *npages);
+/* Pages of domain rad's largest aligned stretch. */
+uint64_t page_largest_stretch(unsigned rad, uint64_t align);
 /* The reservation is used: initialise its entries, state PAGE_RESERVED. */
-void page_reserve_entries(pfn_t first, uint64_t npages, unsigned rad);
+void page_reserve_entries(pfn_t first, uint64_t npages);
 /* Give back a part of a reservation. It becomes a range and is fluid again. */
-void page_unreserve(pfn_t first, uint64_t npages, unsigned rad);
+void page_unreserve(pfn_t first, uint64_t npages);
 
 /* The self-check (mm/validate.h), while everything stands. Each page of the lists of the RADs, and
    of the CPU caches (PAGE_CACHED): NULL, or which chain is broken. */
 const char *page_walk_free(void (*fn)(void *arg, uint64_t n, enum page_state state), void *arg);
-/* Each range; each stretch of RAM, also what PHYSICAL_MEMORY leaves aside. */
+/* Each range; each stretch of RAM, without holes and what PHYSICAL_MEMORY leaves aside. */
 void page_walk_ranges(void (*fn)(void *arg, uint64_t first, uint64_t npages), void *arg);
 void page_walk_ram(void (*fn)(void *arg, uint64_t first, uint64_t npages), void *arg);
 

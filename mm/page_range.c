@@ -12,6 +12,10 @@
  * become ranges again and are merged with their neighbours; a range says nothing about the
  * contents of its pages.
  *
+ * Each domain (RAD) has a stretch of PFNs, from rads[n].first up to the next one's, with equal
+ * shares of the usable pages, and the ranges in it. Boundaries are multiples of 512 pages, so that
+ * none cuts a block of the largest granularity hint.
+ *
  * Locks: the ranges of a RAD are protected by its lock. The entries of a stretch that was taken
  * belong to the taker, but a chunk at its end may hold entries of others: such a chunk is
  * initialised under the lock, when the stretch is taken, the chunks inside without it. Bits of the
@@ -27,15 +31,15 @@
 #include "mm/fluid.h"
 #include "mm/page_private.h"
 
-#define BOOT_RANGES 64
+#define BOUNDARY 512 /* pages: the largest granularity-hint block */
 
 struct page *page_db;
-struct rad rads[RAD_COUNT];
+struct rad rads[RAD_MAX];
 uint64_t page_total;
 uint64_t page_end;
 
-static struct page_range boot_ranges[BOOT_RANGES]; /* ascending; managed RAM; constant after boot */
-static unsigned nboot_ranges;
+struct page_range boot_ranges[BOOT_RANGES];
+unsigned nboot_ranges;
 static struct page_range
     aside[BOOT_RANGES]; /* left aside by PHYSICAL_MEMORY; constant after boot */
 static unsigned naside;
@@ -181,8 +185,10 @@ bool range_take_contig_locked(struct rad *r, uint64_t npages, uint64_t align, ui
     return true;
 }
 
-uint64_t range_largest_locked(const struct rad *r, uint64_t align)
+uint64_t page_largest_stretch(unsigned rad, uint64_t align)
 {
+    struct rad *r = &rads[rad];
+    ipl_t ipl = spin_lock(&r->lock);
     uint64_t best = 0;
 
     for (unsigned i = 0; i < r->nranges; i++) {
@@ -192,18 +198,17 @@ uint64_t range_largest_locked(const struct rad *r, uint64_t align)
         if (start < end)
             best = MAX(best, end - start);
     }
+    spin_unlock(&r->lock, ipl);
     return best;
 }
 
-/* Take a stretch with its accounting. entries: initialise the chunks that it shares with others. */
-static int stretch_take(uint64_t npages, uint64_t align, unsigned flags, struct rad *r,
-                        bool entries, uint64_t *first)
-{
-    KASSERT(npages != 0 && is_power_of_2(align),
-            "a stretch has pages and its alignment is a power of two");
-    if (npages >> PFN_BITS || !fluid_take(flags, npages))
-        return -ENOMEM;
+unsigned page_rad(pfn_t pfn) { return rad_of_pfn(pfn.n); }
 
+/* Take a stretch of r that is counted already. entries: initialise the chunks that it shares with
+   others. */
+static bool stretch_find(uint64_t npages, uint64_t align, struct rad *r, bool entries,
+                         uint64_t *first)
+{
     ipl_t ipl = spin_lock(&r->lock);
     bool found = range_take_contig_locked(r, npages, align, first);
 
@@ -214,13 +219,21 @@ static int stretch_take(uint64_t npages, uint64_t align, unsigned flags, struct 
     if (found && !entries)
         r->reserved_pages += npages;
     spin_unlock(&r->lock, ipl);
-    if (!found)
-        fluid_give(npages);
-    return found ? 0 : -ENOMEM;
+    return found;
 }
 
-static void stretch_give(uint64_t first, uint64_t npages, struct rad *r, bool reserved)
+static bool stretch_count(uint64_t npages, uint64_t align, unsigned flags)
 {
+    KASSERT(npages != 0 && is_power_of_2(align),
+            "a stretch has pages and its alignment is a power of two");
+    return npages >> PFN_BITS == 0 && fluid_take(flags, npages);
+}
+
+/* Give back a stretch, which lies in one domain. */
+static void stretch_give(uint64_t first, uint64_t npages, bool reserved)
+{
+    struct rad *r = &rads[rad_of_pfn(first)];
+
     for (uint64_t n = first; n < first + npages; n++)
         if (page_entry_valid(pfn_of(n)))
             page_db[n].state = PAGE_UNUSED;
@@ -239,11 +252,16 @@ static void stretch_give(uint64_t first, uint64_t npages, struct rad *r, bool re
 int page_alloc_contig(uint64_t npages, uint64_t align, unsigned flags, enum page_type type,
                       unsigned rad, pfn_t *first)
 {
+    unsigned wanted = rad_hint(rad), i = 0;
     uint64_t start;
-    int err = stretch_take(npages, align, flags, rad_hint(rad), true, &start);
 
-    if (err)
-        return err;
+    if (!stretch_count(npages, align, flags))
+        return -ENOMEM;
+    while (!stretch_find(npages, align, &rads[(wanted + i) % rad_count], true, &start))
+        if (++i == rad_count) {
+            fluid_give(npages);
+            return -ENOMEM;
+        }
     page_entries_init(start, npages);
     for (uint64_t n = start; n < start + npages; n++) {
         page_db[n] = (struct page){.refcnt = 1, .state = PAGE_ACTIVE, .type = (uint8_t)type};
@@ -258,29 +276,29 @@ void page_free_contig(pfn_t first, uint64_t npages)
 {
     for (uint64_t n = first.n; n < first.n + npages; n++)
         KASSERT(page_db[n].state == PAGE_ACTIVE, "a page that is freed is active");
-    stretch_give(first.n, npages, rad_hint(page_of(first)->rad), false);
+    stretch_give(first.n, npages, false);
 }
 
 int page_reserve(uint64_t npages, uint64_t align, unsigned rad, pfn_t *first)
 {
     uint64_t start;
-    int err = stretch_take(npages, align, 0, rad_hint(rad), false, &start);
 
-    if (!err)
-        *first = pfn_of(start);
-    return err;
+    if (!stretch_count(npages, align, 0))
+        return -ENOMEM;
+    if (!stretch_find(npages, align, &rads[rad], false, &start)) {
+        fluid_give(npages);
+        return -ENOMEM;
+    }
+    *first = pfn_of(start);
+    return 0;
 }
 
 int page_reserve_piece(uint64_t most, uint64_t multiple, uint64_t align, unsigned rad, pfn_t *first,
                        uint64_t *npages)
 {
-    struct rad *r = rad_hint(rad);
-
     for (;;) {
-        ipl_t ipl = spin_lock(&r->lock);
-        uint64_t n = range_largest_locked(r, align);
+        uint64_t n = page_largest_stretch(rad, align);
 
-        spin_unlock(&r->lock, ipl);
         n = n >= most ? most : align_down(n, multiple);
         if (n == 0)
             return -ENOMEM;
@@ -293,9 +311,9 @@ int page_reserve_piece(uint64_t most, uint64_t multiple, uint64_t align, unsigne
     }
 }
 
-void page_reserve_entries(pfn_t first, uint64_t npages, unsigned rad)
+void page_reserve_entries(pfn_t first, uint64_t npages)
 {
-    struct rad *r = rad_hint(rad);
+    struct rad *r = &rads[page_rad(first)];
     ipl_t ipl = spin_lock(&r->lock);
 
     page_entries_init(first.n, 1);
@@ -306,9 +324,70 @@ void page_reserve_entries(pfn_t first, uint64_t npages, unsigned rad)
         page_db[n] = (struct page){.refcnt = 1, .state = PAGE_RESERVED, .type = PAGE_T_GLOBAL};
 }
 
-void page_unreserve(pfn_t first, uint64_t npages, unsigned rad)
+void page_unreserve(pfn_t first, uint64_t npages) { stretch_give(first.n, npages, true); }
+
+/* ---- statistics ---- */
+
+static void add_rad(struct page_stats *s, const struct rad *r)
 {
-    stretch_give(first.n, npages, rad_hint(rad), true);
+    for (unsigned i = 0; i < MAX_CPUS; i++) {
+        const struct page_cache *c = &page_caches[i][r - rads];
+
+        s->cached += head_count(__atomic_load_n(&c->dirty, __ATOMIC_RELAXED)) +
+                     head_count(__atomic_load_n(&c->zeroed, __ATOMIC_RELAXED));
+    }
+    s->total += r->total;
+    s->free += r->lists[PAGE_FREE].count;
+    s->zeroed += r->lists[PAGE_ZEROED].count;
+    s->never_used += r->range_pages;
+    s->modified += r->lists[PAGE_MODIFIED].count;
+    s->bad += r->lists[PAGE_BAD].count;
+    s->reserved += r->reserved_pages;
+}
+
+static void add_up(struct page_stats *s)
+{
+    s->free += s->zeroed + s->never_used + s->cached;
+    s->active = s->total - s->free - s->modified - s->bad - s->reserved;
+}
+
+void page_stats(struct page_stats *s)
+{
+    memset(s, 0, sizeof(*s));
+    for (unsigned i = 0; i < rad_count; i++) {
+        ipl_t ipl = spin_lock(&rads[i].lock);
+
+        add_rad(s, &rads[i]);
+        spin_unlock(&rads[i].lock, ipl);
+    }
+    add_up(s);
+}
+
+void page_rad_stats(unsigned rad, struct page_stats *s, uint64_t *first, uint64_t *end)
+{
+    ipl_t ipl = spin_lock(&rads[rad].lock);
+
+    memset(s, 0, sizeof(*s));
+    add_rad(s, &rads[rad]);
+    spin_unlock(&rads[rad].lock, ipl);
+    add_up(s);
+    *first = rads[rad].first;
+    *end = rad + 1 < rad_count ? rads[rad + 1].first : page_end;
+}
+
+void page_dump(void)
+{
+    struct page_stats s = {0};
+
+    for (unsigned i = 0; i < rad_count; i++)
+        add_rad(&s, &rads[i]);
+    add_up(&s);
+    printk("pages: %lu, free %lu (never used %lu, cached %lu, zeroed %lu), modified %lu, bad %lu, "
+           "active %lu, reserved %lu\n",
+           s.total, s.free, s.never_used, s.cached, s.zeroed, s.modified, s.bad, s.active,
+           s.reserved);
+    printk("fluid pages: %lu, minimum %lu, promised and unused %lu\n", fluid_count(),
+           fluid_minimum(), fluid_promised_unused());
 }
 
 /* ---- boot ---- */
@@ -356,6 +435,73 @@ static uint64_t boot_take(uint64_t n, bool high)
 
 pfn_t page_boot_alloc(uint64_t npages) { return pfn_of(boot_take(npages, false)); }
 
+uint64_t boot_ranges_remove(uint64_t first, uint64_t npages)
+{
+    uint64_t end = first + npages, removed = 0;
+
+    for (unsigned i = 0; i < nboot_ranges; i++) {
+        struct page_range *g = &boot_ranges[i];
+        uint64_t from = MAX(first, g->first), to = MIN(end, g->first + g->npages);
+        struct page_range above = {to, g->first + g->npages - to};
+
+        if (from >= to)
+            continue;
+        g->npages = from - g->first;
+        page_total -= to - from + above.npages;
+        removed += to - from;
+        if (above.npages > 0)
+            page_boot_add_range(pfn_of(above.first), above.npages);
+    }
+    return removed;
+}
+
+uint64_t page_boot_limit(uint64_t end)
+{
+    for (unsigned i = 0; i < nboot_ranges; i++) {
+        const struct page_range *g = &boot_ranges[i];
+        uint64_t from = MAX(end, g->first);
+
+        if (from < g->first + g->npages && naside < BOOT_RANGES)
+            aside[naside++] = (struct page_range){from, g->first + g->npages - from};
+    }
+    return boot_ranges_remove(end, (UINT64_C(1) << PFN_BITS) - end);
+}
+
+/* The PFN before which lie n of the usable pages. */
+static uint64_t pfn_after(uint64_t n)
+{
+    for (unsigned i = 0; i < nboot_ranges; i++) {
+        if (n < boot_ranges[i].npages)
+            return boot_ranges[i].first + n;
+        n -= boot_ranges[i].npages;
+    }
+    return page_end;
+}
+
+/* Give every domain its share. The parts of ranges on either side of a boundary stay apart. */
+static void domains_boot(void)
+{
+    for (unsigned i = 0; i < rad_count; i++) {
+        spin_init(&rads[i].lock, "page lists", RANK_PFN, IPL_CLOCK);
+        rads[i].first = i ? align_down(pfn_after(page_total / rad_count * i), BOUNDARY) : 0;
+    }
+    for (unsigned i = 0; i < nboot_ranges; i++) {
+        struct page_range g = boot_ranges[i];
+
+        while (g.npages > 0) {
+            unsigned rad = rad_of_pfn(g.first);
+            uint64_t n = g.npages;
+
+            if (rad + 1 < rad_count)
+                n = MIN(n, rads[rad + 1].first - g.first);
+            range_give_locked(&rads[rad], g.first, n);
+            rads[rad].total += n;
+            g.first += n;
+            g.npages -= n;
+        }
+    }
+}
+
 void page_boot_done(void)
 {
     KASSERT(nboot_ranges > 0, "there is memory");
@@ -369,49 +515,16 @@ void page_boot_done(void)
     chunk_bitmap = kseg_page(pfn_of(db_pfn + nchunks));
     memset(chunk_bitmap, 0, bitmap_bytes);
 
-    for (unsigned i = 0; i < RAD_COUNT; i++)
-        spin_init(&rads[i].lock, "page lists", RANK_PFN, IPL_CLOCK);
-    for (unsigned i = 0; i < nboot_ranges; i++)
-        if (boot_ranges[i].npages > 0)
-            range_give_locked(&rads[0], boot_ranges[i].first, boot_ranges[i].npages);
+    domains_boot();
     fluid_boot(page_total);
     panic_register_dump("memory", page_dump);
-}
-
-uint64_t page_boot_limit(uint64_t end)
-{
-    uint64_t dropped = 0;
-
-    for (unsigned i = 0; i < RAD_COUNT; i++) {
-        struct rad *r = &rads[i];
-        ipl_t ipl = spin_lock(&r->lock);
-
-        while (r->nranges > 0) {
-            struct page_range *g = &r->ranges[r->nranges - 1];
-            uint64_t keep = g->first < end ? MIN(g->npages, end - g->first) : 0;
-            uint64_t n = g->npages - keep;
-
-            if (n > 0 && naside < BOOT_RANGES) /* one that does not fit is nobody's */
-                aside[naside++] = (struct page_range){g->first + keep, n};
-            g->npages = keep;
-            r->range_pages -= n;
-            dropped += n;
-            if (keep > 0)
-                break;
-            r->nranges--;
-        }
-        spin_unlock(&r->lock, ipl);
-    }
-    page_total -= dropped;
-    fluid_take(PA_PROMISED, dropped); /* unconditionally: there is no more */
-    return dropped;
 }
 
 /* ---- the self-check ---- */
 
 void page_walk_ranges(void (*fn)(void *arg, uint64_t first, uint64_t npages), void *arg)
 {
-    for (unsigned i = 0; i < RAD_COUNT; i++)
+    for (unsigned i = 0; i < rad_count; i++)
         for (unsigned k = 0; k < rads[i].nranges; k++)
             fn(arg, rads[i].ranges[k].first, rads[i].ranges[k].npages);
 }

@@ -14,6 +14,10 @@
  * stretches, all PTEs keep the largest hint, and small stretches are left for small entries. The
  * page-table pages stay one stretch: a mapper computes the level-2 PTEs from its first page.
  *
+ * /RAD names the domain that the pages should come from. It gets what the domain has, in pieces if
+ * need be, before other domains are asked: pages near the CPUs that use them are what was asked
+ * for. Without /RAD one stretch is looked for in every domain first.
+ *
  * What cannot be honoured is named on the console and the boot goes on: an ALLOC entry without a
  * stretch becomes a promise; an entry that not even the fluid count can give is left out, and its
  * section will have to do as if there were none.
@@ -52,8 +56,6 @@
 /* Stretches of one reservation: half of the ranges that a domain can have. An entry that would need
    more is reserved without allocation. */
 #define EXTENTS_MAX 128u
-/* Below this the system would not start; PHYSICAL_MEMORY counts as at least this much. */
-#define LEAST_MB 32
 
 static struct mutex rmd_mutex = MUTEX_INIT("RMD", MUTEX_RMD, rmd_mutex);
 static struct list rmds = LIST_INIT(rmds); /* descending npages; rmd_mutex */
@@ -96,14 +98,14 @@ static struct rmd *find_locked(const char *name, bool sysgbl, uint32_t group)
 
 /* Do something with each contiguous stretch of data pages [from, to). */
 static void for_stretches(const struct rmd *r, uint64_t from, uint64_t to,
-                          void (*fn)(pfn_t first, uint64_t npages, unsigned rad))
+                          void (*fn)(pfn_t first, uint64_t npages))
 {
     while (from < to) {
         uint64_t run;
         pfn_t first = rmd_extent_frame(r->extents, from, &run);
 
         run = MIN(run, to - from);
-        fn(first, run, r->rad);
+        fn(first, run);
         from += run;
     }
 }
@@ -115,6 +117,42 @@ static void extents_forget(struct rmd *r)
     r->extents = NULL;
     r->nextents = 0;
     r->first = r->pt_first = PFN_NONE;
+}
+
+/* One stretch of the domain that the entry wants; if it wants none, or any will do, of the first
+   domain that has it. */
+static bool take_one(const struct rmd *r, uint64_t npages, uint64_t align, bool any, pfn_t *first)
+{
+    unsigned wanted = r->rad < rad_count ? r->rad : 0, i = 0;
+
+    if (r->rad >= rad_count)
+        any = true;
+    do
+        if (page_reserve(npages, align, (wanted + i) % rad_count, first) == 0)
+            return true;
+    while (any && ++i < rad_count);
+    return false;
+}
+
+/* The largest piece of what is still missing: of the wanted domain, as long as it has any, else of
+   the domain with the largest. */
+static bool take_piece(const struct rmd *r, uint64_t missing, struct rmd_extent *e)
+{
+    uint64_t align = data_alignment(PIECE_PAGES), most = 0;
+    unsigned best = 0;
+
+    if (r->rad < rad_count &&
+        page_reserve_piece(missing, PIECE_PAGES, align, r->rad, &e->first, &e->npages) == 0)
+        return true;
+    for (unsigned i = 0; i < rad_count; i++) {
+        uint64_t n = page_largest_stretch(i, align);
+
+        if (n > most) {
+            most = n;
+            best = i;
+        }
+    }
+    return page_reserve_piece(missing, PIECE_PAGES, align, best, &e->first, &e->npages) == 0;
 }
 
 /* The data pages in several stretches. False: not to be had, and nothing was taken. */
@@ -129,8 +167,7 @@ static bool take_pieces(struct rmd *r)
     while (taken < r->npages && r->nextents < EXTENTS_MAX) {
         struct rmd_extent *next = &e[r->nextents];
 
-        if (page_reserve_piece(r->npages - taken, PIECE_PAGES, data_alignment(PIECE_PAGES), r->rad,
-                               &next->first, &next->npages) != 0)
+        if (!take_piece(r, r->npages - taken, next))
             break;
         taken += next->npages;
         r->nextents++;
@@ -144,7 +181,7 @@ static bool take_pieces(struct rmd *r)
 
 static bool take_data(struct rmd *r)
 {
-    if (page_reserve(r->npages, data_alignment(r->npages), r->rad, &r->one.first) == 0) {
+    if (take_one(r, r->npages, data_alignment(r->npages), false, &r->one.first)) {
         r->one.npages = r->npages;
         r->extents = &r->one;
         r->nextents = 1;
@@ -162,7 +199,7 @@ static bool take_stretches(struct rmd *r)
     if (!take_data(r))
         return false;
     if (r->npt_pages &&
-        page_reserve(r->npt_pages, hint_alignment(r->npt_pages), r->rad, &r->pt_first)) {
+        !take_one(r, r->npt_pages, hint_alignment(r->npt_pages), true, &r->pt_first)) {
         for_stretches(r, 0, r->npages, page_unreserve);
         extents_forget(r);
         return false;
@@ -171,12 +208,6 @@ static bool take_stretches(struct rmd *r)
         printk("reserved memory: %s is in %u stretches, the largest of %lu pages\n", r->name,
                r->nextents, r->extents[0].npages);
     return true;
-}
-
-static void zero_stretch(pfn_t first, uint64_t npages, unsigned rad)
-{
-    (void)rad;
-    prezero_boot(first, npages);
 }
 
 /* False: not honoured at all. */
@@ -194,7 +225,7 @@ static bool honour(struct rmd *r)
     if (r->flags & RMD_ALLOC) {
         if (take_stretches(r)) {
             if (r->flags & RMD_ZERO) {
-                for_stretches(r, 0, r->npages, zero_stretch);
+                for_stretches(r, 0, r->npages, prezero_boot);
                 r->flags |= RMD_ZEROED;
             }
             return true;
@@ -219,6 +250,11 @@ static void reserve_entry(const struct registry_entry *e)
     r->flags = e->flags;
     r->group = e->group;
     r->rad = e->rad == CONFIG_RAD_NONE ? RAD_ANY : e->rad;
+    if (r->rad != RAD_ANY && r->rad >= rad_count) {
+        printk("reserved memory: %s asks for domain %u, but there are only %u: any will do\n",
+               r->name, r->rad, rad_count);
+        r->rad = RAD_ANY;
+    }
     r->npages = e->megabytes * PAGES_PER_MB;
     if (e->flags & CONFIG_RES_PAGE_TABLES)
         r->npt_pages = table_pages(r->npages);
@@ -237,12 +273,8 @@ _Static_assert(RMD_NAME_MAX == CONFIG_RESERVED_NAME_MAX, "names fit");
 void reserved_boot(const struct registry *g)
 {
     uint8_t done[CONFIG_MAX_RESERVED] = {0};
-    int64_t minimum = sysparam(SYSPARAM_MIN_FLUID_PAGES),
-            limit_mb = sysparam(SYSPARAM_PHYSICAL_MEMORY);
+    int64_t minimum = sysparam(SYSPARAM_MIN_FLUID_PAGES);
 
-    if (limit_mb >= 0)
-        printk("memory: PHYSICAL_MEMORY leaves %lu pages aside\n",
-               page_boot_limit((uint64_t)MAX(limit_mb, LEAST_MB) * PAGES_PER_MB));
     if (minimum >= 0)
         fluid_set_minimum_boot((uint64_t)MAX(minimum, LEAST_MINIMUM));
     if (g->count > 0 && sysparam(SYSPARAM_STARTUP_P1) == 1) {
@@ -298,7 +330,7 @@ int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npag
         if (r->flags & RMD_ALLOC) {
             for_stretches(r, 0, r->npages, page_reserve_entries);
             if (r->npt_pages)
-                page_reserve_entries(r->pt_first, r->npt_pages, r->rad);
+                page_reserve_entries(r->pt_first, r->npt_pages);
         }
         *out = r;
     }
@@ -315,7 +347,7 @@ static uint64_t free_unused_locked(struct rmd *r)
     if (r->flags & RMD_ALLOC) {
         for_stretches(r, r->used, r->npages, page_unreserve);
         if (tables)
-            page_unreserve(pfn_add(r->pt_first, r->pt_used), tables, r->rad);
+            page_unreserve(pfn_add(r->pt_first, r->pt_used), tables);
     } else
         fluid_promise_end(data + tables);
     r->npages = r->used;

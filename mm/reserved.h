@@ -56,7 +56,7 @@ struct rmd {
 
 struct registry; /* sysman/config.h: what the blob parser gives */
 
-/* Boot, after the parameters are set (PHYSICAL_MEMORY, MIN_FLUID_PAGES, STARTUP_P1 count here):
+/* Boot, after the parameters are set (MIN_FLUID_PAGES, STARTUP_P1 count here):
    make every reservation of the parsed registry, largest first; what cannot be honoured is named
    on the console, boot goes on. */
 void reserved_boot(const struct registry *r);

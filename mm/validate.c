@@ -297,20 +297,8 @@ static void free_pages(struct validate *v)
 
 struct left {
     struct validate *v;
-    uint64_t bare, aside; /* pages without entries; pages that PHYSICAL_MEMORY leaves aside */
+    uint64_t bare; /* pages without entries */
 };
-
-/* Pages without entries, in one chunk. */
-static void sweep_bare(struct left *l, uint64_t first, uint64_t npages)
-{
-    if (page_is_aside(pfn_of(first), npages))
-        l->aside += npages;
-    else if (page_is_aside(pfn_of(first), 1) || page_is_aside(pfn_of(first + npages - 1), 1))
-        for (uint64_t n = first; n < first + npages; n++)
-            *(page_is_aside(pfn_of(n), 1) ? &l->aside : &l->bare) += 1;
-    else
-        l->bare += npages;
-}
 
 static void sweep(void *arg, uint64_t first, uint64_t npages)
 {
@@ -320,17 +308,14 @@ static void sweep(void *arg, uint64_t first, uint64_t npages)
         if (!page_entry_valid(pfn_of(n))) {
             uint64_t next = MIN(first + npages, align_down(n, CHUNK_PAGES) + CHUNK_PAGES);
 
-            sweep_bare(l, n, next - n);
+            l->bare += next - n;
             n = next - 1;
             continue;
         }
         if (l->v->groups[n >> GROUP_SHIFT] &&
             bitmap_test(l->v->groups[n >> GROUP_SHIFT], n % GROUP_PAGES))
             continue;
-        if (page_db[n].state == PAGE_UNUSED && page_is_aside(pfn_of(n), 1))
-            l->aside++;
-        else
-            validate_error(l->v, "page %lx is lost: %s", n, validate_entry(n));
+        validate_error(l->v, "page %lx is lost: %s", n, validate_entry(n));
     }
 }
 

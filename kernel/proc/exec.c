@@ -232,7 +232,7 @@ static int map_segment(struct aspace *as, struct program *prog, const struct elf
 
 static struct aspace *build_space(struct program *prog, int *err)
 {
-    struct aspace *as = aspace_create(RAD_ANY);
+    struct aspace *as = aspace_create(thread_self()->home_rad);
     vaddr_t stack = STACK_TOP - STACK_BYTES;
 
     if (!as) {

@@ -36,12 +36,14 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/sched/ipi.h"
+#include "kernel/sched/rad.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
 
 #define EXIT_RESCHED 1ul /* bit of hw.syscall_exit: leave for user mode by way of the scheduler */
 
 struct runq runqs[MAX_CPUS];
+uint32_t rad_count = 1;
 
 struct runq *runq_lock_of(struct thread *t)
 {
@@ -80,23 +82,28 @@ static inline void runq_add(struct runq *rq, struct thread *t)
         runq_kick(rq);
 }
 
-/* A better CPU for t than its last one, or that. A hint: all it reads may change. */
+/* A better CPU for t than its last one, or that. A hint: all it reads may change. Between CPUs that
+   have the same to do, one of t's home domain is better. */
 static unsigned choose_cpu(const struct thread *t, unsigned last)
 {
     cpumask_t allowed = t->affinity & __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED);
+    cpumask_t near = rad_count == 1 ? ~0ul : rad_cpus(t->home_rad);
     unsigned best = last;
     uint32_t best_load = UINT32_MAX;
 
-    if ((allowed & (1ul << last)) && cpu_is_idle(last) && prioq_count(&runqs[last].ready) == 0)
+    if ((allowed & near & (1ul << last)) && cpu_is_idle(last) &&
+        prioq_count(&runqs[last].ready) == 0)
         return last;
     for (cpumask_t m = allowed; m; m &= m - 1) {
         unsigned i = bit_lowest(m);
-        uint32_t load = 2 * prioq_count(&runqs[i].ready);
+        uint32_t load = 4 * prioq_count(&runqs[i].ready);
 
         if (!cpu_is_idle(i))
-            load += 2;
+            load += 4;
         if (i != last)
             load += 1; /* it has nothing of t's in reach */
+        if (!((near >> i) & 1))
+            load += 2;
         if (load < best_load) {
             best = i;
             best_load = load;

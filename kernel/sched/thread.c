@@ -124,12 +124,13 @@ struct thread *thread_create_on(const char *name, void (*fn)(void *), void *arg,
     KASSERT(prio < PRIO_COUNT, "a priority is below PRIO_COUNT");
     if (__atomic_load_n(&dead, __ATOMIC_RELAXED) != NULL)
         reap();
-    base = kstack_ops.alloc(&top);
+    base = kstack_ops.alloc(thread_self()->home_rad, &top);
     if (base == 0)
         return NULL;
     t = (struct thread *)align_down(top - sizeof(*t), 64);
     memset(t, 0, sizeof(*t));
     t->stack_base = base;
+    t->home_rad = thread_self()->home_rad;
     t->hw.kstack_base = base;
     t->hw.kstack_top = (uint64_t)t;
     t->hw.cpu = cpu_self();

@@ -37,9 +37,11 @@ struct thread {
     uint32_t
         start_cycles; /* cycle counter when it was put on the CPU, or at the last tick; own CPU */
     uint32_t slice;   /* clock ticks left; protected by the run queue's lock */
-    struct spinlock *spin_top;            /* innermost spinlock held; own CPU */
-    uint32_t held_mutexes;                /* own thread */
-    uint8_t queued;                       /* is on a run queue; protected by the run queue's lock */
+    struct spinlock *spin_top; /* innermost spinlock held; own CPU */
+    uint32_t held_mutexes;     /* own thread */
+    uint8_t home_rad; /* domain that its memory should come from and its CPUs should be of; own
+                         thread, read for display and as a hint */
+    uint8_t queued;   /* is on a run queue; protected by the run queue's lock */
     struct mutex *held[MUTEXES_HELD_MAX]; /* in rising rank; own thread, and read for messages */
     struct mutex *wants;                  /* waits for it; likewise */
     struct list run_link;                 /* protected by the run queue's lock */
@@ -53,8 +55,9 @@ struct thread {
 
 static inline struct thread *thread_self(void) { return (struct thread *)current_hw; }
 
-/* A kernel thread, not yet runnable. Kernel stack from kstack_alloc (hook: sched owns the table
-   kstack_ops that mm fills in). NULL when memory is short. */
+/* A kernel thread, not yet runnable, with the current thread's home domain. Kernel stack from
+   kstack_alloc (hook: sched owns the table kstack_ops that mm fills in). NULL when memory is
+   short. */
 struct thread *thread_create(const char *name, void (*fn)(void *), void *arg, unsigned prio);
 /* Make a new thread runnable on the least loaded CPU that its affinity allows. */
 void thread_start(struct thread *t);
@@ -90,8 +93,8 @@ uint64_t thread_cpu_ns(const struct thread *t);
 void thread_for_each(void (*fn)(struct thread *, void *), void *arg);
 
 struct kstack_ops {
-    /* Returns lowest usable address, or 0; top is base + size. */
-    uint64_t (*alloc)(uint64_t *top);
+    /* Returns lowest usable address, or 0; top is base + size. rad: the domain that is wanted. */
+    uint64_t (*alloc)(unsigned rad, uint64_t *top);
     void (*free)(uint64_t base);
 };
 extern struct kstack_ops kstack_ops; /* filled in by mm at boot */

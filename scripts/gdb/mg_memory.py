@@ -77,8 +77,7 @@ class Page(Command):
         kind = enum_name(entry["type"], "page_type", "PAGE_T_")
         print(f"pfn {pfn:#x}  physical {pfn << 13:#x}  entry at {int(entry.address):#x}")
         print(
-            f"  state {state}, type {kind}, RAD {int(entry['rad'])}, flags "
-            f"{int(entry['flags']):#x}, aux {int(entry['aux'])}"
+            f"  state {state}, type {kind}, flags {int(entry['flags']):#x}, aux {int(entry['aux'])}"
         )
         if state in ("active", "transition"):
             print(f"  references {int(entry['refcnt'])}, share {int(entry['share'])}")
@@ -95,7 +94,7 @@ class Lists(Command):
     def run(self, words: list[str]) -> None:
         rads = variable("rads")
         names = gdb.lookup_type("enum page_state").fields()
-        for i in range(rads.type.range()[1] + 1):
+        for i in range(int(variable("rad_count"))):
             rad = rads[i]
             print(f"RAD {i}")
             for field in names:

@@ -19,11 +19,13 @@
 #include "kernel/base/printk.h"
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/mutex.h"
+#include "kernel/sched/rad.h"
 #include "kernel/sched/timer.h"
 
 struct cpu cpus[MAX_CPUS] = {
     {.id = 0}, {.id = 1, .whami = 1}, {.id = 2, .whami = 2}, {.id = 3, .whami = 3}};
 uint32_t cpu_count = 1;
+uint32_t rad_count = 1;
 cpumask_t cpu_online_mask = 1;
 __thread struct thread_hw *current_hw;
 __thread unsigned host_cpu_id;

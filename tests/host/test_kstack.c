@@ -57,6 +57,8 @@ void kunmap_pages(vaddr_t va, uint64_t npages, bool free_pages)
     }
 }
 
+pfn_t kmap_lookup(vaddr_t va) { return pfn_of(__atomic_load_n(place(va), __ATOMIC_RELAXED)); }
+
 static bool whole(uint64_t base, uint64_t top)
 {
     for (uint64_t va = base; va < top; va += PAGE_SIZE)
@@ -82,7 +84,7 @@ static void *churn(void *arg)
     for (unsigned i = 0; i < 40000; i++) {
         s = s * 6364136223846793005u + 1442695040888963407u;
         if ((s >> 62) && n < 12) {
-            uint64_t b = kstack_alloc(&top);
+            uint64_t b = kstack_alloc(0, &top);
 
             if (!b)
                 continue;
@@ -107,28 +109,29 @@ int main(void)
     pthread_t t[6];
     ipl_t ipl;
 
+    rad_count = 2;
     page_boot_add_range(pfn_of(16), 8000);
     page_boot_done();
     kstack_boot();
-    have[0] = kstack_ops.alloc(&top);
+    have[0] = kstack_ops.alloc(0, &top);
     ok(whole(have[0], top), "a stack is mapped above its guard page");
     kstack_ops.free(have[0]);
-    have[1] = kstack_ops.alloc(&top);
+    have[1] = kstack_ops.alloc(0, &top);
     is(have[1], have[0], "the stack that was freed is used again");
     kstack_free(have[1]);
 
     fluid = fluid_count();
     for (unsigned n = 2; n <= KSTACK_PAGES; n++) {
-        have[0] = kstack_alloc(&top); /* from the cache */
+        have[0] = kstack_alloc(0, &top); /* from the cache */
         kmap_failures = n;
-        ok(kstack_alloc(&top) == 0, "page %u of a new stack cannot be mapped: no stack", n);
+        ok(kstack_alloc(0, &top) == 0, "page %u of a new stack cannot be mapped: no stack", n);
         kmap_failures = 0;
         kstack_free(have[0]);
         is(fluid_count(), fluid, "and no page is lost");
     }
 
     for (unsigned i = 0; i < 300; i++)
-        have[i] = kstack_alloc(&top);
+        have[i] = kstack_alloc(0, &top);
     ok(have[299] != 0, "300 stacks at once");
     ipl = ipl_raise(IPL_CLOCK);
     for (unsigned i = 0; i < 100; i++)
@@ -153,11 +156,29 @@ int main(void)
 
     fluid_promise(promise);
     unsigned n = 0;
-    while (n < 300 && (have[n] = kstack_alloc(&top)) != 0)
+    while (n < 300 && (have[n] = kstack_alloc(0, &top)) != 0)
         n++;
     is(n, s.cached, "without memory only the cached ones are to be had");
     while (n > 0)
         kstack_free(have[--n]);
     fluid_promise_end(promise);
+
+    uint64_t far = kstack_alloc(1, &top), near = kstack_alloc(0, &top);
+
+    for (vaddr_t va = far; va < far + KSTACK_PAGES * PAGE_SIZE; va += PAGE_SIZE)
+        n += page_rad(kmap_lookup(va)) == 1;
+    is(n, KSTACK_PAGES, "a stack of domain 1 has that domain's pages");
+    is(page_rad(kmap_lookup(near)), 0, "one of domain 0 has its own");
+    kstack_free(far);
+    have[0] = kstack_alloc(0, &top);
+    ok(have[0] != far, "a stack that was freed is not used again in another domain");
+    is(kstack_alloc(1, &top), far, "but in its own");
+    kstack_free(far);
+    kstack_free(near);
+    kstack_free(have[0]);
+    kstack_drain();
+    kstack_stats(&s);
+    is(s.cached, 0, "drained: none is kept");
+    is(fluid_count(), fluid + KSTACK_PAGES, "and every page is free");
     return tap_done();
 }

@@ -2,7 +2,7 @@
 /*
  * The page allocator: random operations against a plain model (which pages are out, and to whom),
  * initialisation of chunks, stretches, the fluid limit to the page, and threads that pass pages
- * between CPUs.
+ * between CPUs. All of it with one memory domain and again with three.
  */
 #include "mm/page_private.h"
 
@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/kseg.h"
@@ -101,6 +104,14 @@ static const char *drop(unsigned i, pfn_t *out)
     return NULL;
 }
 
+/* A hint: a domain, or none. */
+static unsigned any_rad(void)
+{
+    unsigned rad = (unsigned)rnd(rad_count + 1);
+
+    return rad < rad_count ? rad : RAD_ANY;
+}
+
 static const char *random_step(void)
 {
     pfn_t p[100];
@@ -110,11 +121,11 @@ static const char *random_step(void)
     host_cpu_enter((unsigned)rnd(MAX_CPUS), NULL);
     switch (rnd(7)) {
     case 0:
-        if (nheld < HELD_MAX && page_alloc(flags, PAGE_T_PROCESS, RAD_ANY, p) == 0)
+        if (nheld < HELD_MAX && page_alloc(flags, PAGE_T_PROCESS, any_rad(), p) == 0)
             bad = take(p[0], flags);
         break;
     case 1:
-        if (nheld + n <= HELD_MAX && page_alloc_bulk(flags, PAGE_T_OBJECT, 0, p, n) == 0)
+        if (nheld + n <= HELD_MAX && page_alloc_bulk(flags, PAGE_T_OBJECT, any_rad(), p, n) == 0)
             for (unsigned i = 0; i < n && !bad; i++)
                 bad = take(p[i], flags);
         break;
@@ -141,7 +152,7 @@ static const char *random_step(void)
     case 6: {
         uint64_t align = 1u << rnd(7);
 
-        if (nheld + n > HELD_MAX || page_alloc_contig(n, align, flags, PAGE_T_SYSTEM, RAD_ANY, p))
+        if (nheld + n > HELD_MAX || page_alloc_contig(n, align, flags, PAGE_T_SYSTEM, any_rad(), p))
             break;
         if (p[0].n % align)
             bad = "not aligned";
@@ -285,11 +296,56 @@ static void boot_small(void)
     page_reserve(2048, 512, 0, &p);
     is(entries_ready(NPFNS), 5, "a reservation none");
     ok(!page_entry_valid(p), "its entries are left alone");
-    page_reserve_entries(p, 2048, 0);
+    page_reserve_entries(p, 2048);
     is(page_of(pfn_add(p, 2047))->state, PAGE_RESERVED, "until it is used");
-    page_unreserve(p, 2048, 0);
+    page_unreserve(p, 2048);
     is(page_of(pfn_add(p, 2047))->state, PAGE_UNUSED, "and then it is a range again");
     ok(sums_up(), "the counts sum up");
+}
+
+/* ---- domains ---- */
+
+static uint64_t rad_free(unsigned rad)
+{
+    struct page_stats s;
+    uint64_t first, end;
+
+    page_rad_stats(rad, &s, &first, &end);
+    return s.free;
+}
+
+/* Every domain in turn gives all that it has before another one is asked; what is freed on a CPU
+   of one domain goes back to the page's. */
+static void test_domains(void)
+{
+    static pfn_t p[NPFNS];
+    uint64_t before[RAD_MAX], foreign = 0, late = 0, back = 0;
+
+    for (unsigned i = 0; i < rad_count; i++)
+        before[i] = rad_free(i);
+    for (unsigned i = 0; i < rad_count; i++) {
+        uint64_t n = 0;
+
+        host_cpu_enter((i + 1) % MAX_CPUS, NULL); /* a CPU of another domain */
+        while (n < before[i] && page_alloc(n % 2 ? PA_ZERO : 0, PAGE_T_PROCESS, i, &p[n]) == 0)
+            foreign += page_rad(p[n++]) != i;
+        if (page_alloc(0, PAGE_T_PROCESS, i, &p[n]) == 0)
+            late += page_rad(p[n++]) == i;
+        page_free_bulk(p, n / 2);
+        for (uint64_t k = n / 2; k < n; k++)
+            page_free(p[k]);
+    }
+    for (unsigned i = 0; i < rad_count; i++)
+        back += rad_free(i) == before[i];
+    is(foreign, 0, "a domain gives its own pages as long as it has any");
+    is(late, 0, "then another one's come");
+    is(back, rad_count, "each goes back to its own domain");
+    host_cpu_enter(rad_count - 1, NULL);
+    page_alloc(0, PAGE_T_PROCESS, RAD_ANY, p);
+    is(page_rad(p[0]), rad_count - 1, "without a hint it is the CPU's domain");
+    page_free(p[0]);
+    is(rad_cpus(0), rad_count == 1 ? 0xF : 0x9, "CPUs go round the domains");
+    host_cpu_enter(0, NULL);
 }
 
 /* ---- threads ---- */
@@ -309,7 +365,7 @@ static void *passer(void *arg)
         s = s * 6364136223846793005u + 1442695040888963407u;
         if ((s >> 60) == 0)
             host_cpu_enter((unsigned)(s >> 40) % MAX_CPUS, NULL); /* moved to another CPU */
-        if (page_alloc(0, PAGE_T_PROCESS, 0, &p) == 0) {
+        if (page_alloc(0, PAGE_T_PROCESS, (unsigned)(s >> 50) % 4, &p) == 0) {
             words(p)[0] = p.n; /* an owner writes: two owners are seen */
             words(p)[1] = s;
             p.n = __atomic_exchange_n(&slots[(s >> 33) % SLOTS], p.n, __ATOMIC_ACQ_REL);
@@ -347,16 +403,41 @@ static void test_threads(void)
 
 /* ---- a large machine ---- */
 
-int main(int argc, char **argv)
+static void machine(unsigned rads)
 {
-    if (argc > 1)
-        seed = strtoull(argv[1], NULL, 0);
-    diag("seed %#lx", seed);
+    rad_count = rads;
     boot_small();
     test_contig();
     test_random();
     test_limits();
+    test_domains();
     test_threads();
     ok(sums_up(), "the counts sum up at the end");
+}
+
+int main(int argc, char **argv)
+{
+    /* Each machine is a child, which goes on with the report's numbers. */
+    int *shared = mmap(NULL, 2 * sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                       -1, 0);
+
+    if (argc > 1)
+        seed = strtoull(argv[1], NULL, 0);
+    diag("seed %#lx", seed);
+    for (unsigned rads = 1; rads <= 3; rads += 2) {
+        int status = 0;
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            machine(rads);
+            shared[0] = tap_count_;
+            shared[1] = tap_failures_;
+            _exit(0);
+        }
+        waitpid(pid, &status, 0);
+        tap_count_ = shared[0];
+        tap_failures_ = shared[1];
+        ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the machine with %u domains", rads);
+    }
     return tap_done();
 }

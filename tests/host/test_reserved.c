@@ -1,5 +1,5 @@
 // SOURCES: mm/reserved.c mm/pool_nonpaged.c mm/pool_var.c mm/page.c mm/page_range.c mm/fluid.c
-// SOURCES: kernel/base/string_extra.c sysman/params.c
+// SOURCES: mm/page_boot.c kernel/base/string_extra.c sysman/params.c
 /*
  * Reservations: order, alignment, fallbacks and messages, prezeroing that touches nothing, use,
  * return and free, and that every page comes back. Each case boots its own small machine, in a
@@ -15,6 +15,7 @@
 
 #include "arch/alpha/hw/kseg.h"
 #include "kernel/base/abi/ssdef.h"
+#include "kernel/base/bitops.h"
 #include "mm/fluid.h"
 #include "mm/page_private.h"
 #include "mm/pool.h"
@@ -61,6 +62,7 @@ static void boot(uint64_t megabytes)
 {
     page_boot_add_range(pfn_of(15), 385);
     page_boot_add_range(pfn_of(700), megabytes * MB - 700);
+    page_boot_parameters();
     page_boot_done();
     pool_boot();
 }
@@ -386,8 +388,11 @@ static void case_physical_memory(void)
 {
     pfn_t p;
 
-    boot(1024);
     sysparam_set("PHYSICAL_MEMORY", 300, false);
+    boot(1024);
+    ok(strstr(console, "PHYSICAL_MEMORY leaves 92672 pages aside"), "724 MB are left aside");
+    is(page_total, 385 + 300 * MB - 700 - div_round_up(300 * MB, CHUNK_PAGES) - 1,
+       "the others are all that there is, less their own database");
     entry("X", 250, ALLOC);
     entry("Y", 400, CONFIG_RES_SYSGBL);
     reserved_boot(&registry);
@@ -398,6 +403,180 @@ static void case_physical_memory(void)
         if (p.n >= 300 * MB)
             break;
     ok(p.n < 300 * MB, "no page above it is given out");
+    ok(!page_is_ram(pfn_of(300 * MB)) && page_is_ram(pfn_of(290 * MB)), "nor is it RAM any more");
+}
+
+/* The machine that is left when so many fluid pages are what an entry wants, and one less. */
+static void limit_to(uint64_t wanted, uint64_t beyond, uint32_t flags, const char *what)
+{
+    boot(1024);
+
+    uint64_t minimum = fluid_count() - wanted + beyond;
+
+    sysparam_set("MIN_FLUID_PAGES", (int64_t)minimum, false);
+    entry("EXACT", 100, flags);
+    reserved_boot(&registry);
+    ok(!rmd("EXACT") == !!beyond, "%s", what);
+    is(fluid_count() - minimum, beyond ? wanted - beyond : 0, "as the count says");
+    ok(!strstr(console, "EXACT") == !beyond, "and the console");
+}
+
+#define EXACT (100 * MB + 14) /* pages and their 13 and 1 page-table pages */
+
+static void case_exact_promise(void)
+{
+    limit_to(EXACT, 0, CONFIG_RES_SYSGBL | TABLES, "a promise may reach the minimum");
+}
+static void case_exact_promise_beyond(void)
+{
+    limit_to(EXACT, 1, CONFIG_RES_SYSGBL | TABLES, "but not go one page below it");
+}
+static void case_exact_alloc(void)
+{
+    limit_to(EXACT, 0, ALLOC | TABLES, "an allocation may reach the minimum");
+}
+static void case_exact_alloc_beyond(void)
+{
+    limit_to(EXACT, 1, ALLOC | TABLES, "but not go one page below it either");
+}
+
+/* ---- domains and holes ---- */
+
+/* Pages of [first, first + npages) by domain. */
+static void count_rads(uint64_t first, uint64_t npages, uint64_t rads[RAD_MAX])
+{
+    for (uint64_t n = first; n < first + npages; n++)
+        rads[page_rad(pfn_of(n))]++;
+}
+
+static void rmd_rads(const struct rmd *r, uint64_t rads[RAD_MAX])
+{
+    memset(rads, 0, RAD_MAX * sizeof(rads[0]));
+    for (unsigned i = 0; i < r->nextents; i++)
+        count_rads(r->extents[i].first.n, r->extents[i].npages, rads);
+}
+
+static void entry_rad(const char *name, uint64_t mb, uint32_t flags, uint32_t rad)
+{
+    entry(name, mb, flags);
+    registry.entries[registry.count - 1].rad = rad;
+}
+
+static void case_rads(void)
+{
+    uint64_t rads[RAD_MAX], freed;
+    struct page_stats s, sum = {0};
+    uint64_t first, end, last_end = 0;
+    struct rmd *r;
+
+    sysparam_set("RADS", 4, false);
+    boot(1024);
+    is(rad_count, 4, "four domains");
+    for (unsigned i = 0; i < 4; i++) {
+        page_rad_stats(i, &s, &first, &end);
+        ok(s.total + 512 >= page_total / 4 && s.total <= page_total / 4 + 512,
+           "domain %u has a quarter of the memory", i);
+        ok(first == last_end && (i == 0 || first % 512 == 0), "it begins where the last one ends");
+        last_end = end;
+        sum.total += s.total;
+    }
+    is(sum.total, page_total, "all of it belongs to one");
+    entry_rad("THIRD", 100, ALLOC | TABLES, 2);
+    entry_rad("SECOND", 200, ALLOC, 1);
+    entry_rad("OVERFLOWS", 90, ALLOC | TABLES, 1);
+    entry_rad("NOWHERE", 20, ALLOC, 6);
+    entry("WIDE", 450, ALLOC);
+    entry_rad("PROMISE", 30, CONFIG_RES_SYSGBL, 3);
+    reserved_boot(&registry);
+    ok(rmd("WIDE") && stretches_sum(rmd("WIDE")) == 450 * MB && rmd("WIDE")->nextents >= 2,
+       "what is larger than a domain comes from several, largest first");
+    ok(strstr(console, "NOWHERE asks for domain 6, but there are only 4") && rmd("NOWHERE") &&
+           rmd("NOWHERE")->rad == RAD_ANY,
+       "a domain that does not exist is named and ignored");
+    rmd_rads(rmd("SECOND"), rads);
+    ok(rads[1] > 0 && stretches_sum(rmd("SECOND")) == 200 * MB,
+       "SECOND has what domain 1 has left");
+    rmd_rads(rmd("OVERFLOWS"), rads);
+    is(rads[0] + rads[1] + rads[2] + rads[3], 90 * MB, "when it is full, the others give");
+    is(rmd("PROMISE")->rad, 3, "a promise keeps its hint");
+    is(mmg_use_res_mem("WIDE", true, 0, 300 * MB, &r), SS$_NORMAL, "used");
+    is(mmg_free_res_mem("WIDE", true, 0, &freed), SS$_NORMAL, "the rest freed");
+    mmg_return_res_mem(r);
+    while (registry.count-- > 0)
+        mmg_free_res_mem(registry.entries[registry.count].name, true, 0, &freed);
+    for (unsigned i = 0; i < 4; i++) {
+        page_rad_stats(i, &s, &first, &end);
+        is(s.reserved, 0, "every domain has its own pages back");
+        is(s.total, s.free + s.active, "and they add up");
+    }
+}
+
+static void case_rad_hint(void)
+{
+    uint64_t rads[RAD_MAX];
+
+    sysparam_set("RADS", 2, false);
+    boot(1024);
+    entry_rad("ONE", 100, ALLOC | TABLES, 1);
+    entry_rad("NOUGHT", 100, ALLOC | TABLES, 0);
+    reserved_boot(&registry);
+    rmd_rads(rmd("ONE"), rads);
+    ok(rads[0] == 0 && rmd("ONE")->nextents == 1 && page_rad(rmd("ONE")->pt_first) == 1,
+       "/RAD=1: pages and page tables of domain 1");
+    rmd_rads(rmd("NOUGHT"), rads);
+    ok(rads[1] == 0 && page_rad(rmd("NOUGHT")->pt_first) == 0, "/RAD=0: of domain 0");
+}
+
+/* A hole's pages keep what they hold, whatever is done with all the others. */
+#define HOLE_MARK 0x401E401E401E401Eul
+
+static void case_holes(void)
+{
+    uint64_t ram = 0, touched = 0, given = 0, first, end;
+    struct page_stats s;
+    pfn_t p;
+
+    for (uint64_t n = 700; n < 1024 * MB; n++)
+        ((uint64_t *)kseg_page(pfn_of(n)))[n % 1024] = HOLE_MARK;
+    sysparam_set("MEMORY_HOLES", 5, false);
+    sysparam_set("MEMORY_HOLE_MB", 31, false);
+    sysparam_set("RADS", 2, false);
+    boot(1024);
+    ok(strstr(console, "MEMORY_HOLES makes 5 holes, 19840 pages in all"), "five holes of 31 MB");
+    for (uint64_t n = 0; n < 1024 * MB; n++)
+        ram += page_is_ram(pfn_of(n));
+    is(ram, page_total, "their pages are no RAM");
+    is(ram, (1024 - 5 * 31) * MB - (700 - 385) - 512 - 1, "all others are");
+    page_rad_stats(0, &s, &first, &end);
+    ok(s.total + 512 >= page_total / 2 && s.total <= page_total / 2 + 512,
+       "the domains share what is usable");
+    entry("BIG", 600, ALLOC | TABLES | CONFIG_RES_ZERO);
+    entry("SOME", 50, ALLOC);
+    reserved_boot(&registry);
+    ok(rmd("BIG") && stretches_sum(rmd("BIG")) == 600 * MB && rmd("BIG")->nextents > 3,
+       "600 MB lie in pieces between them");
+    while (page_alloc(PA_ZERO, PAGE_T_SYSTEM, RAD_ANY, &p) == 0) {
+        given++;
+        if (!page_is_ram(p))
+            break;
+    }
+    is(fluid_count(), fluid_minimum(), "all pages are taken, down to the minimum");
+    /* The PFN database is no page that is given out either, and it is written. */
+    for (uint64_t n = 700; n < 1024 * MB; n++)
+        touched += !page_is_ram(pfn_of(n)) &&
+                   !(n >= kseg_paddr(page_db).a / PAGE_SIZE &&
+                     n <= kseg_paddr(page_db).a / PAGE_SIZE + 512) &&
+                   ((uint64_t *)kseg_page(pfn_of(n)))[n % 1024] != HOLE_MARK;
+    is(touched, 0, "%lu pages later no page of a hole was written", given);
+}
+
+static void case_holes_too_many(void)
+{
+    sysparam_set("MEMORY_HOLES", 32, false);
+    sysparam_set("MEMORY_HOLE_MB", 8, false);
+    boot(260);
+    ok(strstr(console, "do not fit"), "holes that leave no memory are not made");
+    ok(page_total > 250 * MB, "all memory is there");
 }
 
 static void case_large_machine(void)
@@ -414,10 +593,27 @@ static void case_large_machine(void)
 
 int main(void)
 {
-    static void (*const cases[])(void) = {
-        case_order,      case_sparse,          case_zero,           case_too_much, case_limit,
-        case_no_stretch, case_pieces,          case_pieces_refused, case_use,      case_startup_min,
-        case_minimum,    case_physical_memory, case_large_machine};
+    static void (*const cases[])(void) = {case_order,
+                                          case_sparse,
+                                          case_zero,
+                                          case_too_much,
+                                          case_limit,
+                                          case_no_stretch,
+                                          case_pieces,
+                                          case_pieces_refused,
+                                          case_use,
+                                          case_startup_min,
+                                          case_minimum,
+                                          case_physical_memory,
+                                          case_large_machine,
+                                          case_exact_promise,
+                                          case_exact_promise_beyond,
+                                          case_exact_alloc,
+                                          case_exact_alloc_beyond,
+                                          case_rads,
+                                          case_rad_hint,
+                                          case_holes,
+                                          case_holes_too_many};
 
     /* The children go on with the report's numbers. */
     int *shared = mmap(NULL, 2 * sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
