@@ -9,7 +9,7 @@
  * address. The pages' database entries point to the segment's header: that is how an address finds
  * its boundary bits.
  *
- * Requests up to POOL_LISTS * 16 bytes go through lookaside lists (mm/pool_lal.h), larger ones to
+ * Requests up to LIST_BYTES go through lookaside lists (mm/pool_lal.h), larger ones to
  * the variable list under the pool's lock; above half a segment they are page stretches of their
  * own, which do not count as pool. When the variable list has nothing, the pool grows; when it may
  * not (NPAGEVIR) or cannot, the lookaside lists are given back to the variable list and it is
@@ -26,10 +26,14 @@
 
 #define SEGMENT_PAGES 8u
 #define LARGE_BYTES   (SEGMENT_PAGES * PAGE_SIZE / 2)
-#define OFFSET_BITS   36u /* KSEG maps 40 bits, in units of 16 bytes */
+/* What every process has is below this, so that processes that come and go, however many, do not
+   walk the variable list under its lock: the largest is the table of signal handlers, 4.2 KB. */
+#define LIST_BYTES  8192u
+#define LISTS       (LIST_BYTES / POOL_GRAIN)
+#define OFFSET_BITS 36u /* KSEG maps 40 bits, in units of 16 bytes */
 
 static struct spinlock pool_lock = SPINLOCK_INIT("nonpaged pool", RANK_POOL, IPL_CLOCK);
-static struct pool_list lists[POOL_LISTS];
+static struct pool_list lists[LISTS];
 static uint64_t segment_pages; /* atomic; changed under pool_lock */
 static uint64_t large_pages;   /* atomic */
 
@@ -100,7 +104,7 @@ static bool __attribute__((noinline)) reclaim_locked(void)
 {
     bool any = false;
 
-    for (unsigned i = 0; i < POOL_LISTS; i++) {
+    for (unsigned i = 0; i < LISTS; i++) {
         uint64_t size = (i + 1) * POOL_GRAIN, p;
 
         while ((p = list_pop(&lists[i])) != 0) {
@@ -159,7 +163,7 @@ static void *__attribute__((noinline)) alloc_slow(size_t nbytes)
 {
     if (nbytes == 0 || nbytes > INT64_MAX)
         return NULL;
-    if (nbytes <= POOL_LISTS * POOL_GRAIN)
+    if (nbytes <= LIST_BYTES)
         __atomic_fetch_add(&lists[(nbytes - 1) / POOL_GRAIN].misses, 1, __ATOMIC_RELAXED);
     return nbytes > LARGE_BYTES ? alloc_large(nbytes) : alloc_variable(pool_round(nbytes));
 }
@@ -169,7 +173,7 @@ void *npp_alloc(size_t nbytes)
 {
     uint64_t i = (nbytes - 1) / POOL_GRAIN; /* 0 bytes: a very large i */
 
-    if (likely(i < POOL_LISTS)) {
+    if (likely(i < LISTS)) {
         struct pool_list *l = &lists[i];
         uint64_t p;
 
@@ -216,7 +220,7 @@ static void __attribute__((noinline)) free_slow(void *p, size_t nbytes)
     }
     if (!a || !pool_area_is_block(a, (uint64_t)p, size))
         panic("nonpaged pool: no block of %lu bytes starts at %p", nbytes, p);
-    if (size <= POOL_LISTS * POOL_GRAIN) {
+    if (size <= LIST_BYTES) {
         pool_seal_set("nonpaged", (uint64_t)p, size);
         push((uint64_t)p, size / POOL_GRAIN - 1);
         return;
@@ -247,11 +251,11 @@ void npp_stats(struct pool_stats *s)
     pool_var_stats(&var, s);
     spin_unlock(&pool_lock, ipl);
     s->lookaside_bytes = 0;
-    for (unsigned i = 0; i < POOL_LISTS; i++)
+    for (unsigned i = 0; i < LISTS; i++)
         s->lookaside_bytes += pool_list_count(&lists[i]) * (i + 1) * POOL_GRAIN;
     s->in_use = s->size - s->free - MIN(s->lookaside_bytes, s->size - s->free);
-    s->lal_size = POOL_LISTS * POOL_GRAIN;
-    s->nlists = POOL_LISTS;
+    s->lal_size = LIST_BYTES;
+    s->nlists = LISTS;
 }
 
 void npp_list_stats(unsigned list, struct pool_list_stats *s)

@@ -10,6 +10,11 @@
  *
  * A process whose parent has gone, or does not want to know (SIGCHLD ignored), frees itself in
  * step 5. Pid 1 ends the system instead, before step 1.
+ *
+ * The table lock is one for the whole system, so nothing here holds it for longer the more children
+ * a process has: zombies have a list of their own, whose first one a wait for any child takes, and
+ * children are let go in portions. Exceptions: a wait that names a process group, or that asks for
+ * stops while some child has one to report, walks the children.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/printk.h"
@@ -27,24 +32,43 @@ static void unlink_locked(struct process *p)
     list_remove(&p->hash);
 }
 
-/* Step 4. */
-static void orphan_children(struct process *p)
-{
-    struct list dead = LIST_INIT(dead), *link;
-    ipl_t ipl = spin_lock(&process_lock);
-    struct process *c, *next;
+#define ORPHANS_AT_ONCE 16u /* some 40 instructions each under the table lock */
 
-    list_for_each_entry_safe(c, next, &p->children, sibling)
-    {
+/* Let go of some children; zombies go to `dead`. False: there were none. */
+static bool orphan_some(struct process *p, struct list *dead)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+    unsigned n = 0;
+
+    while (n < ORPHANS_AT_ONCE) {
+        struct list *zombie = list_first(&p->zombies);
+        struct list *link = zombie ? zombie : list_first(&p->children);
+        struct process *c;
+
+        if (!link)
+            break;
+        c = list_entry(link, struct process, sibling);
         list_remove(&c->sibling);
         c->parent = NULL;
         __atomic_store_n(&c->ppid, 1, __ATOMIC_RELAXED);
-        if (c->state == PROCESS_ZOMBIE) {
+        if (zombie) {
             unlink_locked(c);
-            list_add_tail(&dead, &c->sibling);
+            list_add_tail(dead, &c->sibling);
         }
+        n++;
     }
     spin_unlock(&process_lock, ipl);
+    return n != 0;
+}
+
+/* Step 4. No child is added meanwhile: only p's own thread does that. One that ends between two
+ * portions becomes a zombie of p's and is met here again. */
+static void orphan_children(struct process *p)
+{
+    struct list dead = LIST_INIT(dead), *link;
+
+    while (orphan_some(p, &dead))
+        ;
     while ((link = list_pop_head(&dead)))
         process_free(list_entry(link, struct process, sibling));
 }
@@ -74,10 +98,20 @@ void process_report_stop(uint32_t status)
     struct process *p = process_self();
     ipl_t ipl = spin_lock(&process_lock);
 
+    if (p->parent && !p->stop_report)
+        p->parent->stops++;
     p->stop_report = status;
     if (p->parent)
         tell_parent_locked(p, status == 0xFFFF ? CLD_CONTINUED : CLD_STOPPED, status);
     spin_unlock(&process_lock, ipl);
+}
+
+/* Child c has no stop or continuation to report any more. */
+static void stop_forget_locked(struct process *c)
+{
+    if (c->parent && c->stop_report)
+        c->parent->stops--;
+    c->stop_report = 0;
 }
 
 /* Step 5. Returns the structure if it is ours to free. */
@@ -94,11 +128,16 @@ static struct process *become_zombie(struct process *p, uint32_t status, struct 
     p->exit_status = status;
     p->run_ns = thread_cpu_ns(t);
     t->process = NULL;
+    stop_forget_locked(p);
     forgotten = !p->parent || (p->parent->sig && signal_is_ignored(p->parent->sig, SIGCHLD));
     if (p->parent)
         tell_parent_locked(p, !(status & 0x7F) ? CLD_EXITED : CLD_KILLED, status);
-    if (forgotten)
+    if (forgotten) {
         unlink_locked(p);
+    } else {
+        list_remove(&p->sibling);
+        list_add_tail(&p->parent->zombies, &p->sibling);
+    }
     spin_unlock(&process_lock, ipl);
     return forgotten ? p : NULL;
 }
@@ -149,14 +188,10 @@ void process_kill_out_of_memory(void)
 
 /* ---- wait ---- */
 
-/* What child p has to report for options; 0: nothing. */
-static uint32_t report_locked(const struct process *p, unsigned options)
+/* What the living child p has to report for options; 0: nothing. */
+static uint32_t stop_report_locked(const struct process *p, unsigned options)
 {
-    if (p->state == PROCESS_ZOMBIE)
-        return options & WEXITED ? p->exit_status | 1u << 31 : 0; /* status 0 is a report too */
-    if (p->stop_report == 0xFFFF)
-        return options & WCONTINUED ? p->stop_report : 0;
-    return options & WUNTRACED ? p->stop_report : 0;
+    return options & (p->stop_report == 0xFFFF ? WCONTINUED : WUNTRACED) ? p->stop_report : 0;
 }
 
 static bool wanted(const struct process *self, const struct process *c, int32_t pid)
@@ -166,38 +201,72 @@ static bool wanted(const struct process *self, const struct process *c, int32_t 
     return pid == -1 || c->pgid == (pid == 0 ? self->pgid : 0u - (uint32_t)pid);
 }
 
+/* The first zombie of self that is wanted. pid -1 takes the first there is. */
+static struct process *find_zombie_locked(struct process *self, int32_t pid)
+{
+    struct process *c;
+
+    if (pid > 0) {
+        c = process_find_locked((uint32_t)pid);
+        return c && c->parent == self && c->state == PROCESS_ZOMBIE ? c : NULL;
+    }
+    list_for_each_entry(c, &self->zombies, sibling) if (wanted(self, c, pid)) return c;
+    return NULL;
+}
+
+static struct process *find_stopped_locked(struct process *self, int32_t pid, unsigned options)
+{
+    struct process *c;
+
+    if (!self->stops || !(options & (WUNTRACED | WCONTINUED)))
+        return NULL;
+    list_for_each_entry(c, &self->children, sibling) if (wanted(self, c, pid) &&
+                                                         stop_report_locked(c, options)) return c;
+    return NULL;
+}
+
+/* Has self any child that is wanted? */
+static bool has_child_locked(struct process *self, int32_t pid)
+{
+    struct process *c;
+
+    if (pid > 0) {
+        c = process_find_locked((uint32_t)pid);
+        return c && c->parent == self;
+    }
+    list_for_each_entry(c, &self->children, sibling) if (wanted(self, c, pid)) return true;
+    list_for_each_entry(c, &self->zombies, sibling) if (wanted(self, c, pid)) return true;
+    return false;
+}
+
 /* 1: *r filled in, and *dead to be freed if it is not NULL; 0: none ready; -ECHILD. */
 static int look(struct process *self, int32_t pid, unsigned options, struct wait_result *r,
                 struct process **dead)
 {
     ipl_t ipl = spin_lock(&process_lock);
-    int result = -ECHILD;
-    struct process *c;
+    struct process *c = options & WEXITED ? find_zombie_locked(self, pid) : NULL;
+    bool zombie = c != NULL;
+    int result = 1;
 
     *dead = NULL;
     self->child_changed = false;
-    list_for_each_entry(c, &self->children, sibling)
-    {
-        uint32_t report;
-
-        if (!wanted(self, c, pid))
-            continue;
-        result = 0;
-        report = report_locked(c, options);
-        if (!report)
-            continue;
-        *r = (struct wait_result){
-            .pid = c->pid, .uid = c->uid, .status = report & ~(1u << 31), .run_ns = c->run_ns};
-        result = 1;
-        if (options & WNOWAIT)
-            break;
-        c->stop_report = 0;
-        if (c->state == PROCESS_ZOMBIE) {
-            unlink_locked(c);
-            self->children_ns += c->run_ns + c->children_ns;
-            *dead = c;
+    if (!zombie)
+        c = find_stopped_locked(self, pid, options);
+    if (c) {
+        *r = (struct wait_result){.pid = c->pid,
+                                  .uid = c->uid,
+                                  .status = zombie ? c->exit_status : c->stop_report,
+                                  .run_ns = c->run_ns};
+        if (!(options & WNOWAIT)) {
+            stop_forget_locked(c);
+            if (zombie) {
+                unlink_locked(c);
+                self->children_ns += c->run_ns + c->children_ns;
+                *dead = c;
+            }
         }
-        break;
+    } else {
+        result = has_child_locked(self, pid) ? 0 : -ECHILD;
     }
     spin_unlock(&process_lock, ipl);
     return result;

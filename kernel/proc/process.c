@@ -91,6 +91,7 @@ struct process *process_alloc(int *err)
         return NULL;
     }
     list_init(&p->children);
+    list_init(&p->zombies);
     list_init(&p->sibling);
     list_init(&p->all);
     list_init(&p->hash);

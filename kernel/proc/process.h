@@ -47,9 +47,10 @@ struct process {            /* nonpaged pool */
     struct process *parent; /* protected by the process table lock; NULL: nobody will wait */
     uint32_t
         ppid; /* parent's pid, 1 when it has gone, 0 for pid 1; written under the lock, atomic */
-    struct list children, sibling, all, hash; /* protected by the process table lock */
-    uint32_t pgid, sid;                       /* likewise */
-    struct thread *thread;                    /* likewise; NULL for a zombie */
+    /* Protected by the process table lock. A child is in one of its parent's two lists. */
+    struct list children, zombies, sibling, all, hash;
+    uint32_t pgid, sid;    /* likewise */
+    struct thread *thread; /* likewise; NULL for a zombie */
     struct aspace *aspace; /* changed by the own thread under the table lock; NULL while it ends */
     struct file_table *files; /* own thread */
     struct sighand *sig;      /* constant until the end; then NULL, under the table lock */
@@ -61,6 +62,7 @@ struct process {            /* nonpaged pool */
     uint32_t exit_status;                               /* as wait4 gives it; table lock */
     uint32_t stop_report; /* wait4 status of a stop or continuation not reported yet, 0: none; table
                              lock */
+    uint32_t stops;       /* children that have such a report; table lock */
     bool child_changed;   /* atomic: kin changed since the last look of a waiting parent */
     char name[16];        /* own thread; for display */
     char exe[64];         /* path of the program (cut), for /proc/self/exe; own thread */
