@@ -159,8 +159,8 @@ static uint64_t of_kind(char kind)
         return section_flags();
     case 'M': /* length of a section, and of what is mapped of it */
         return draw(3) ? PAGE * draw(64) : (8ul << 20) * draw(4);
-    case 'R': /* region */
-        region_id = draw(6);
+    case 'R':                                         /* region */
+        region_id = draw(2) ? draw(3) : 16 + draw(4); /* created ones count from 16 */
         return (uint64_t)&region_id;
     default:
         return wild();
@@ -242,6 +242,15 @@ static const struct shape shapes[] = {
     {VMS_MGBLSC_64, "N0RMM0Sbba"},
     {VMS_DELTVA_64, "RaLnbb"},
     {VMS_DGBLSC, "SN0"},
+    {VMS_CRETVA_64, "RaLnnbb"},
+    {VMS_CRETVA_64, "RaL00bb"},
+    {VMS_EXPREG_64, "RLn0bb"},
+    {VMS_SETPRT_64, "aLnnbbb"},
+    {VMS_SETPRT_64, "al0nbbb"},
+    {VMS_LCKPAG_64, "aLnbb"},
+    {VMS_ULKPAG_64, "aLnbb"},
+    {SYS_mlock, "aL"},
+    {SYS_munlock, "aL"},
     {MEGA_SYS_INFO, "nnbl"},
     {MEGA_SYS_CONTROL, "nbnb0n"},
 };
@@ -250,7 +259,8 @@ static const struct shape shapes[] = {
 static int takes_block(long number)
 {
     return number == VMS_CREATE_REGION_64 || number == VMS_GET_REGION_INFO ||
-           number == VMS_CREATE_GDZRO || number == VMS_CRMPSC_GDZRO_64 || number == VMS_MGBLSC_64;
+           number == VMS_CREATE_GDZRO || number == VMS_CRMPSC_GDZRO_64 || number == VMS_MGBLSC_64 ||
+           number == VMS_CRETVA_64 || number == VMS_SETPRT_64;
 }
 
 /* Calls that would end the world, or this process without need. */
@@ -306,10 +316,12 @@ static void one_call(void)
     long number = s->number;
     uint64_t arg[14], a[6] = {0};
     const char *kind = s->kinds;
+    int named = 1; /* the shape is this call's */
 
     if (draw(3) == 0) {
         number = (long)(draw(2) ? draw(600) : 0x1000 + draw(0x801));
         kind = "";
+        named = 0;
     }
     for (unsigned i = 0; i < 14; i++) {
         arg[i] = draw(8) == 0 || !*kind ? wild() : of_kind(*kind);
@@ -325,7 +337,7 @@ static void one_call(void)
     if (takes_block(number) && arg[3] > MUCH && arg[3] < (1ul << 40))
         arg[3] %= MUCH;
     if (takes_block(number) && draw(10)) {
-        service_block[0] = draw(20) ? 14 : draw(20);
+        service_block[0] = named && draw(20) ? strlen(s->kinds) : draw(20);
         memcpy(&service_block[1], arg, sizeof(arg));
         a[0] = (uint64_t)service_block;
     }
