@@ -16,7 +16,8 @@
  *
  * /RAD names the domain that the pages should come from. It gets what the domain has, in pieces if
  * need be, before other domains are asked: pages near the CPUs that use them are what was asked
- * for. Without /RAD one stretch is looked for in every domain first.
+ * for. Without /RAD one stretch is looked for in every domain first. An entry of several parts
+ * takes each from the part's domain, in stretches of their own.
  *
  * What cannot be honoured is named on the console and the boot goes on: an ALLOC entry without a
  * stretch becomes a promise; an entry that not even the fluid count can give is left out, and its
@@ -121,11 +122,11 @@ static void extents_forget(struct rmd *r)
 
 /* One stretch of the domain that the entry wants; if it wants none, or any will do, of the first
    domain that has it. */
-static bool take_one(const struct rmd *r, uint64_t npages, uint64_t align, bool any, pfn_t *first)
+static bool take_one(uint32_t rad, uint64_t npages, uint64_t align, bool any, pfn_t *first)
 {
-    unsigned wanted = r->rad < rad_count ? r->rad : 0, i = 0;
+    unsigned wanted = rad < rad_count ? rad : 0, i = 0;
 
-    if (r->rad >= rad_count)
+    if (rad >= rad_count)
         any = true;
     do
         if (page_reserve(npages, align, (wanted + i) % rad_count, first) == 0)
@@ -136,13 +137,13 @@ static bool take_one(const struct rmd *r, uint64_t npages, uint64_t align, bool 
 
 /* The largest piece of what is still missing: of the wanted domain, as long as it has any, else of
    the domain with the largest. */
-static bool take_piece(const struct rmd *r, uint64_t missing, struct rmd_extent *e)
+static bool take_piece(uint32_t rad, uint64_t missing, struct rmd_extent *e)
 {
     uint64_t align = data_alignment(PIECE_PAGES), most = 0;
     unsigned best = 0;
 
-    if (r->rad < rad_count &&
-        page_reserve_piece(missing, PIECE_PAGES, align, r->rad, &e->first, &e->npages) == 0)
+    if (rad < rad_count &&
+        page_reserve_piece(missing, PIECE_PAGES, align, rad, &e->first, &e->npages) == 0)
         return true;
     for (unsigned i = 0; i < rad_count; i++) {
         uint64_t n = page_largest_stretch(i, align);
@@ -155,22 +156,28 @@ static bool take_piece(const struct rmd *r, uint64_t missing, struct rmd_extent 
     return page_reserve_piece(missing, PIECE_PAGES, align, best, &e->first, &e->npages) == 0;
 }
 
-/* The data pages in several stretches. False: not to be had, and nothing was taken. */
-static bool take_pieces(struct rmd *r)
+/* The data pages in several stretches: those of each part from its own domain. False: not to be
+   had, and nothing was taken. */
+static bool take_pieces(struct rmd *r, const struct registry_entry *part)
 {
     struct rmd_extent *e = npp_alloc(EXTENTS_MAX * sizeof(*e));
-    uint64_t taken = 0;
+    uint64_t taken = 0, end = 0;
 
     if (!e)
         return false;
     r->extents = e;
-    while (taken < r->npages && r->nextents < EXTENTS_MAX) {
-        struct rmd_extent *next = &e[r->nextents];
+    for (; end < r->npages; part++) {
+        end += part->megabytes * PAGES_PER_MB;
+        while (taken < end && r->nextents < EXTENTS_MAX) {
+            struct rmd_extent *next = &e[r->nextents];
 
-        if (!take_piece(r, r->npages - taken, next))
+            if (!take_piece(part->rad, end - taken, next))
+                break;
+            taken += next->npages;
+            r->nextents++;
+        }
+        if (taken < end)
             break;
-        taken += next->npages;
-        r->nextents++;
     }
     if (taken == r->npages)
         return true;
@@ -179,13 +186,16 @@ static bool take_pieces(struct rmd *r)
     return false;
 }
 
-static bool take_data(struct rmd *r)
+/* part: the first of the entry, which are as large as all of it. */
+static bool take_data(struct rmd *r, const struct registry_entry *part)
 {
-    if (take_one(r, r->npages, data_alignment(r->npages), false, &r->one.first)) {
+    bool whole = part->megabytes * PAGES_PER_MB == r->npages;
+
+    if (whole && take_one(part->rad, r->npages, data_alignment(r->npages), false, &r->one.first)) {
         r->one.npages = r->npages;
         r->extents = &r->one;
         r->nextents = 1;
-    } else if (!take_pieces(r)) {
+    } else if (!take_pieces(r, part)) {
         return false;
     }
     r->first = r->extents[0].first;
@@ -194,24 +204,24 @@ static bool take_data(struct rmd *r)
 
 /* Take all stretches of an ALLOC entry; false: at least one is not to be had, and nothing was
    taken. */
-static bool take_stretches(struct rmd *r)
+static bool take_stretches(struct rmd *r, const struct registry_entry *part)
 {
-    if (!take_data(r))
+    if (!take_data(r, part))
         return false;
     if (r->npt_pages &&
-        !take_one(r, r->npt_pages, hint_alignment(r->npt_pages), true, &r->pt_first)) {
+        !take_one(r->rad, r->npt_pages, hint_alignment(r->npt_pages), true, &r->pt_first)) {
         for_stretches(r, 0, r->npages, page_unreserve);
         extents_forget(r);
         return false;
     }
     if (r->nextents > 1)
-        printk("reserved memory: %s is in %u stretches, the largest of %lu pages\n", r->name,
+        printk("reserved memory: %s is in %u stretches, the first of %lu pages\n", r->name,
                r->nextents, r->extents[0].npages);
     return true;
 }
 
 /* False: not honoured at all. */
-static bool honour(struct rmd *r)
+static bool honour(struct rmd *r, const struct registry_entry *part)
 {
     uint64_t wanted = r->npages + r->npt_pages;
     uint64_t fluid = fluid_count();
@@ -223,7 +233,7 @@ static bool honour(struct rmd *r)
         return false;
     }
     if (r->flags & RMD_ALLOC) {
-        if (take_stretches(r)) {
+        if (take_stretches(r, part)) {
             if (r->flags & RMD_ZERO) {
                 for_stretches(r, 0, r->npages, prezero_boot);
                 r->flags |= RMD_ZEROED;
@@ -238,9 +248,23 @@ static bool honour(struct rmd *r)
     return fluid_promise(wanted) == 0;
 }
 
-static void reserve_entry(const struct registry_entry *e)
+/* Records of entry i: itself and its further parts. Their sizes add up to *megabytes. */
+static uint32_t entry_parts(const struct registry *g, uint32_t i, uint64_t *megabytes)
 {
+    uint32_t n = 1;
+
+    *megabytes = g->entries[i].megabytes;
+    for (; i + n < g->count && (g->entries[i + n].flags & CONFIG_RES_EXTENDS); n++)
+        *megabytes += g->entries[i + n].megabytes;
+    return n;
+}
+
+static void reserve_entry(const struct registry *g, uint32_t i)
+{
+    const struct registry_entry *e = &g->entries[i];
     struct rmd *r = npp_alloc_zeroed(sizeof(*r));
+    uint64_t megabytes;
+    uint32_t nparts;
 
     if (!r) {
         printk("reserved memory: no pool for %s\n", e->name);
@@ -249,16 +273,16 @@ static void reserve_entry(const struct registry_entry *e)
     str_copy(r->name, e->name, sizeof(r->name));
     r->flags = e->flags;
     r->group = e->group;
-    r->rad = e->rad == CONFIG_RAD_NONE ? RAD_ANY : e->rad;
-    if (r->rad != RAD_ANY && r->rad >= rad_count) {
-        printk("reserved memory: %s asks for domain %u, but there are only %u: any will do\n",
-               r->name, r->rad, rad_count);
-        r->rad = RAD_ANY;
-    }
-    r->npages = e->megabytes * PAGES_PER_MB;
+    nparts = entry_parts(g, i, &megabytes);
+    for (uint32_t k = 0; k < nparts; k++)
+        if (e[k].rad != CONFIG_RAD_NONE && e[k].rad >= rad_count)
+            printk("reserved memory: %s asks for domain %u, but there are only %u: any will do\n",
+                   r->name, e[k].rad, rad_count);
+    r->rad = e->rad < rad_count ? e->rad : RAD_ANY;
+    r->npages = megabytes * PAGES_PER_MB;
     if (e->flags & CONFIG_RES_PAGE_TABLES)
         r->npt_pages = table_pages(r->npages);
-    if (honour(r))
+    if (honour(r, e))
         list_add_tail(&rmds, &r->link);
     else
         npp_free(r, sizeof(*r));
@@ -284,13 +308,19 @@ void reserved_boot(const struct registry *g)
     mutex_lock(&rmd_mutex);
     for (uint32_t n = 0; n < g->count; n++) { /* the largest that is left; of equals the first */
         uint32_t best = g->count;
+        uint64_t most = 0, size;
 
-        for (uint32_t i = 0; i < g->count; i++)
-            if (!done[i] &&
-                (best == g->count || g->entries[i].megabytes > g->entries[best].megabytes))
+        for (uint32_t i = 0, parts; i < g->count; i += parts) {
+            parts = entry_parts(g, i, &size);
+            if (!done[i] && size > most) {
                 best = i;
+                most = size;
+            }
+        }
+        if (best == g->count)
+            break; /* what is left are parts of entries */
         done[best] = 1;
-        reserve_entry(&g->entries[best]);
+        reserve_entry(g, best);
     }
     mutex_unlock(&rmd_mutex);
 }

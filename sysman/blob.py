@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import struct
 
 from .errors import SysmanError
-from .registry import Reservation
+from .registry import EXTENDS, Part, Reservation
 
 MAGIC = b"MEGACONF"
-VERSION = 1
+VERSION = 1  # of a blob in which no entry has further parts
+VERSION_PARTS = 2
 HEADER = struct.Struct("<8sIIIIII")
 TABLE_ENTRY = struct.Struct("<IIII")
 PARAMETER = struct.Struct("<32sq")
@@ -50,12 +52,13 @@ def encode(parameters: dict[str, int], reservations: list[Reservation]) -> bytes
         records = [
             RESERVED.pack(
                 r.name.encode("ascii"),
-                r.flags,
+                r.flags | (EXTENDS if i else 0),
                 r.group or 0,
-                RAD_NONE if r.rad is None else r.rad,
-                r.size,
+                RAD_NONE if part.rad is None else part.rad,
+                part.size,
             )
             for r in reservations
+            for i, part in enumerate(r.parts)
         ]
         sections.append((SECTION_RESERVED, records))
     table, body = b"", b""
@@ -67,8 +70,9 @@ def encode(parameters: dict[str, int], reservations: list[Reservation]) -> bytes
         table += TABLE_ENTRY.pack(kind, offset, len(content), len(records))
         body += content
         offset += len(content)
+    version = VERSION_PARTS if any(r.more for r in reservations) else VERSION
     return seal(
-        HEADER.pack(MAGIC, VERSION, HEADER.size, offset, 0, len(sections), 0) + table + body
+        HEADER.pack(MAGIC, version, HEADER.size, offset, 0, len(sections), 0) + table + body
     )
 
 
@@ -88,7 +92,7 @@ def decode(blob: bytes) -> tuple[list[tuple[str, int]], list[Reservation]]:
     need(len(blob) >= HEADER.size, len(blob), "ends too early")
     magic, version, header, total, checksum, count, zero = HEADER.unpack_from(blob)
     need(magic == MAGIC, 0, "no configuration blob")
-    need(version == VERSION, 8, f"unknown version {version}")
+    need(version in (VERSION, VERSION_PARTS), 8, f"unknown version {version}")
     need(header == HEADER.size, 12, "damaged header")
     need(total == len(blob) <= MAX_BYTES, 16, "wrong length")
     need(crc32c(blob[:20] + bytes(4) + blob[24:]) == checksum, 20, "wrong checksum")
@@ -112,23 +116,34 @@ def decode(blob: bytes) -> tuple[list[tuple[str, int]], list[Reservation]]:
             try:
                 if kind == SECTION_PARAMETERS:
                     name, value = PARAMETER.unpack_from(blob, where)
-                    parameters.append((_name(name), value))
+                    parameters.append((_parameter_name(name), value))
                 else:
-                    reservations.append(_reservation(blob, where))
+                    _add_reservation(reservations, blob, where, version)
             except SysmanError as error:
                 raise SysmanError(f"configuration blob: {error} at offset {where}") from None
     need(expect == total, expect, "wrong length")
+    extended = any(r.more for r in reservations)
+    need(extended == (version == VERSION_PARTS), 8, "a version that its entries do not ask for")
     return parameters, reservations
 
 
-def _reservation(blob: bytes, where: int) -> Reservation:
+def _add_reservation(
+    reservations: list[Reservation], blob: bytes, where: int, version: int
+) -> None:
     name, flags, group, rad, size = RESERVED.unpack_from(blob, where)
-    entry = Reservation.from_flags(
-        _name(name), size, flags, group, None if rad == RAD_NONE else rad
-    )
+    part = Part(size, None if rad == RAD_NONE else rad)
+    extends = version == VERSION_PARTS and bool(flags & EXTENDS)
+    flags &= ~EXTENDS if extends else ~0
+    entry = Reservation.from_flags(_name(name), part.size, flags, group, part.rad)
     if entry.check().flags != flags or (entry.group or 0) != group:
         raise SysmanError("flags that exclude each other")
-    return entry
+    if not extends:
+        reservations.append(entry)
+        return
+    before = reservations[-1] if reservations else None
+    if not before or before.scope != entry.scope or before.flags != flags:
+        raise SysmanError("a further part without its entry")
+    reservations[-1] = before.with_parts((*before.parts, part)).check()
 
 
 def _name(field: bytes) -> str:
@@ -136,3 +151,10 @@ def _name(field: bytes) -> str:
     if not name or b"\0" in name or len(name) == len(field) or not name.isascii():
         raise SysmanError("bad name")
     return name.decode("ascii")
+
+
+def _parameter_name(field: bytes) -> str:
+    name = _name(field)
+    if not re.fullmatch(r"[A-Z0-9_$]+", name):
+        raise SysmanError("bad name")
+    return name

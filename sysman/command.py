@@ -6,97 +6,208 @@ unique.
     PARAMETERS SET PAGED_LAL_SIZE 512
     PARAMETERS SHOW PAGE*
 
-Entry names are taken as they are typed: section names are case sensitive, and a name in the wrong
-case would silently
-match no section. Quotes protect a slash.
+A line is cut into words and qualifiers here, as DCL does it (a slash needs no space before it,
+quotes protect one, an exclamation mark begins a comment); what follows is argparse's: each verb has
+a parser of its own, in which a qualifier is an option. Entry names are taken as they are typed:
+section names are case sensitive, and a name in the wrong case would silently match no section.
 """
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from .errors import SysmanError
 from .params import parse_number
 from .registry import Reservation
 
+# What begins an option in the parsers: no character of a command line, so that a word is never
+# taken for one.
+_MARK = "\0\0"
+
 
 @dataclass(frozen=True)
 class Qualifier:
     name: str
+    help: str
     takes: Callable[[str], object] | None = None  # None: /NAME has no value
     negatable: bool = True
 
-
-def _decimal(text: str) -> int:
-    return parse_number(text)
-
-
-def _octal(text: str) -> int:
-    return parse_number(text, 8)
+    @property
+    def text(self) -> str:
+        """As it is written in a usage line."""
+        return f"/{'[NO]' if self.negatable else ''}{self.name}{'=n' if self.takes else ''}"
 
 
-_SIZE = Qualifier("SIZE", _decimal, negatable=False)
+class _Parser(argparse.ArgumentParser):
+    """Raises SysmanError instead of ending the program."""
+
+    def error(self, message: str) -> None:
+        raise SysmanError(f"{message.replace(_MARK, '/')}; {self.format_usage().strip()}")
+
+
+def _number(base: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        try:
+            return parse_number(text, base)
+        except SysmanError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return parse
+
+
+_SIZE = Qualifier("SIZE", "Size in MB.", _number(10), negatable=False)
 _CHOICES = (
-    Qualifier("ALLOCATE"),
-    Qualifier("ZERO"),
-    Qualifier("PAGE_TABLES"),
-    Qualifier("GLOBAL_SECTION"),
+    Qualifier(
+        "ALLOCATE",
+        "Take contiguous, aligned pages at boot. /NOALLOCATE (the default) only lowers the fluid "
+        "page count, and implies /NOZERO.",
+    ),
+    Qualifier(
+        "ZERO",
+        "Zero the pages at boot; implies /ALLOCATE. /NOZERO (the default): when a section is "
+        "created.",
+    ),
+    Qualifier(
+        "PAGE_TABLES",
+        "Reserve memory for shared page tables too; without it the section gets none. The default, "
+        "but not with /NOGLOBAL_SECTION.",
+    ),
+    Qualifier(
+        "GLOBAL_SECTION",
+        "For a section (the default). /NOGLOBAL_SECTION: for a driver; no /GROUP, /SYSGBL or "
+        "/PAGE_TABLES then.",
+    ),
 )
-_SCOPE = (Qualifier("GROUP", _octal, negatable=False), Qualifier("SYSGBL", negatable=False))
-_RAD = Qualifier("RAD", _decimal, negatable=False)
+_SCOPE = (
+    Qualifier(
+        "GROUP",
+        "For a section of this UIC group, in octal. Excludes /SYSGBL and /NOGLOBAL_SECTION.",
+        _number(8),
+        negatable=False,
+    ),
+    Qualifier(
+        "SYSGBL",
+        "For a system-wide section (the default). Excludes /GROUP and /NOGLOBAL_SECTION.",
+        negatable=False,
+    ),
+)
+_NOGLOBAL = Qualifier("NOGLOBAL_SECTION", "The entry for no section.", negatable=False)
+_RAD = Qualifier(
+    "RAD", "Memory domain (RAD) that the pages should come from.", _number(10), negatable=False
+)
+_WHICH_RAD = Qualifier(
+    "RAD", "The part of the entry that is in this domain.", _number(10), negatable=False
+)
 
 
 @dataclass(frozen=True)
 class Verb:
-    """One command: its words, what it takes, and a line of help."""
+    """One command: its words, what it takes, and its help."""
 
     words: tuple[str, ...]
-    operands: str
+    operands: tuple[str, ...]  # [name]: may be left out
     help: str
     qualifiers: tuple[Qualifier, ...] = ()
-    least: int = 0
-    most: int = 0
+    running: bool = False  # acts on the running system: /bin/sysman there does it
 
+    @property
+    def name(self) -> str:
+        return " ".join(self.words)
+
+    @property
+    def usage(self) -> str:
+        return " ".join((self.name, *self.operands, *(q.text for q in self.qualifiers)))
+
+    @cached_property
+    def parser(self) -> argparse.ArgumentParser:
+        parser = _Parser(prog=self.name, prefix_chars=_MARK[0], add_help=False, usage=self.usage)
+        for operand in self.operands:
+            optional = operand.startswith("[")
+            parser.add_argument(operand.strip("[]"), nargs="?" if optional else None)
+        for q in self.qualifiers:
+            how = {"type": q.takes} if q.takes else {"action": "store_const", "const": True}
+            parser.add_argument(f"{_MARK}{q.name}", dest=q.name, default=argparse.SUPPRESS, **how)
+            if q.negatable:
+                parser.add_argument(
+                    f"{_MARK}NO{q.name}",
+                    dest=q.name,
+                    action="store_const",
+                    const=False,
+                    default=argparse.SUPPRESS,
+                )
+        return parser
+
+
+_EXTENDED = " An entry of several parts (EXTEND) is changed as a whole, but for /SIZE and /NEW_RAD."
 
 VERBS = (
     Verb(
         ("RESERVED_MEMORY", "ADD"),
-        "name [size-in-MB]",
-        "Add an entry to the registry; it counts from the next boot on.",
+        ("name", "[size]"),
+        "Add an entry to the registry; it counts from the next boot on. The size in MB may stand "
+        "behind the name or in /SIZE.",
         (_SIZE, *_CHOICES, *_SCOPE, _RAD),
-        1,
-        2,
     ),
     Verb(
         ("RESERVED_MEMORY", "MODIFY"),
-        "name",
-        "Change an entry; what is not given keeps its value.",
-        (_SIZE, *_CHOICES, *_SCOPE, _RAD, Qualifier("NEW_RAD", _decimal)),
-        1,
-        1,
+        ("name",),
+        "Change an entry; what is not given keeps its value." + _EXTENDED,
+        (
+            _SIZE,
+            *_CHOICES,
+            *_SCOPE,
+            _WHICH_RAD,
+            Qualifier("NEW_RAD", "The domain from now on; /NONEW_RAD: no preference.", _number(10)),
+        ),
     ),
-    Verb(("RESERVED_MEMORY", "REMOVE"), "name", "Remove an entry.", _SCOPE, 1, 1),
-    Verb(("RESERVED_MEMORY", "LIST"), "[name]", "List the registry.", (), 0, 1),
+    Verb(
+        ("RESERVED_MEMORY", "EXTEND"),
+        ("name", "[size]"),
+        "Add a further part to an entry, in another domain for example. It has the entry's other "
+        "qualifiers. Where pages are allocated, every part but the last is a multiple of 8 MB.",
+        (_SIZE, _RAD, *_SCOPE, _NOGLOBAL),
+    ),
+    Verb(
+        ("RESERVED_MEMORY", "REMOVE"),
+        ("name",),
+        "Remove an entry, or with /RAD one part of it.",
+        (*_SCOPE, _NOGLOBAL, _WHICH_RAD),
+    ),
+    Verb(("RESERVED_MEMORY", "LIST"), ("[name]",), "List the registry; * matches any letters."),
+    Verb(
+        ("RESERVED_MEMORY", "FREE"),
+        ("name",),
+        "Give back what of a reservation is not in use, in the running system.",
+        (*_SCOPE, _NOGLOBAL),
+        running=True,
+    ),
+    Verb(
+        ("RESERVED_MEMORY", "SHOW"),
+        ("[name]",),
+        "Show the reservations of the running system.",
+        running=True,
+    ),
     Verb(
         ("PARAMETERS", "SHOW"),
-        "[name, * allowed]",
-        "Show system parameters.",
-        (Qualifier("ALL", negatable=False),),
-        0,
-        1,
+        ("[name]",),
+        "Show system parameters as the next boot takes them; * matches any letters.",
+        (
+            Qualifier("ALL", "All of them, as without a name.", negatable=False),
+            Qualifier("DYNAMIC", "Those that a running system can change.", negatable=False),
+        ),
     ),
     Verb(
         ("PARAMETERS", "SET"),
-        "name value",
-        "Set a system parameter; /DEFAULT takes the kernel's own value again.",
-        (Qualifier("DEFAULT", negatable=False),),
-        1,
-        2,
+        ("name", "[value]"),
+        "Set a system parameter. A number may have %X, %O or 0x before it and K, M, G or T behind.",
+        (Qualifier("DEFAULT", "Take the kernel's own value again.", negatable=False),),
     ),
-    Verb(("HELP",), "[command]", "Describe the commands.", (), 0, 2),
-    Verb(("EXIT",), "", "Leave; everything has been written already."),
+    Verb(("HELP",), ("[word]", "[word2]"), "Describe the commands."),
+    Verb(("EXIT",), (), "Leave; everything has been written already."),
 )
 
 
@@ -112,7 +223,7 @@ def _tokens(line: str) -> list[str]:
     it."""
     tokens: list[str] = []
     current, quoted, started = "", False, False
-    for character in line:
+    for character in line.replace("\0", " "):
         if character == '"':
             quoted, started = not quoted, True
         elif quoted:
@@ -126,7 +237,7 @@ def _tokens(line: str) -> list[str]:
         elif character == "/":
             if started:
                 tokens.append(current)
-            current, started = "\0", True  # an unquoted slash
+            current, started = _MARK, True
         else:
             current, started = current + character, True
     if quoted:
@@ -136,7 +247,8 @@ def _tokens(line: str) -> list[str]:
     return tokens
 
 
-def _choose(word: str, names: list[str], what: str) -> str:
+def choose(word: str, names: list[str], what: str) -> str:
+    """The one of names that the word abbreviates."""
     upper = word.upper()
     if upper in names:
         return upper
@@ -148,63 +260,62 @@ def _choose(word: str, names: list[str], what: str) -> str:
     return found[0]
 
 
-def parse_qualifiers(tokens: list[str], allowed: tuple[Qualifier, ...]) -> dict[str, object]:
-    """Full name to value; False for a /NO form. The last one counts when one stands there twice."""
-    by_word: dict[str, tuple[Qualifier, bool]] = {}
-    for qualifier in allowed:
-        by_word[qualifier.name] = (qualifier, True)
-        if qualifier.negatable:
-            by_word["NO" + qualifier.name] = (qualifier, False)
-    given: dict[str, object] = {}
-    for token in tokens:
-        name, separator, value = re.fullmatch(r"\0([^=:]*)([=:]?)(.*)", token, re.DOTALL).groups()
-        qualifier, positive = by_word[_choose(name, list(by_word), "qualifier")]
-        if qualifier.takes and positive:
-            if not separator or not value:
-                raise SysmanError(f"/{qualifier.name} needs a value")
-            given[qualifier.name] = qualifier.takes(value)
-        elif separator:
-            raise SysmanError(f"/{name.upper()} takes no value")
-        else:
-            given[qualifier.name] = positive
-    return given
+def find_verb(words: list[str]) -> tuple[Verb, int]:
+    """The verb that these words begin with, and how many of them it is."""
+    first = choose(words[0], [v.words[0] for v in VERBS], "command")
+    candidates = [v for v in VERBS if v.words[0] == first]
+    if len(candidates[0].words) == 1:
+        return candidates[0], 1
+    if len(words) < 2:
+        raise SysmanError(f"{first} needs one of {', '.join(v.words[1] for v in candidates)}")
+    second = choose(words[1], [v.words[1] for v in candidates], f"{first} command")
+    return next(v for v in candidates if v.words[1] == second), 2
+
+
+def _option(token: str) -> str:
+    """A qualifier as its parser wants it: in capitals, = before its value, which is not empty."""
+    name, *value = re.split("[=:]", token, maxsplit=1)
+    if value == [""]:
+        raise SysmanError(f"{name.replace(_MARK, '/')} needs a value behind =")
+    return "=".join((name.upper(), *value))
 
 
 def parse(line: str) -> Command | None:
-    """A command, or None for an empty line."""
+    """The command that the line holds; None for a blank one."""
     tokens = _tokens(line)
+    operands = [t for t in tokens if not t.startswith(_MARK)]
+    qualifiers = [_option(t) for t in tokens if t.startswith(_MARK)]
     if not tokens:
         return None
-    operands = [t for t in tokens if not t.startswith("\0")]
-    qualifiers = [t for t in tokens if t.startswith("\0")]
     if not operands:
         raise SysmanError("a command begins with a word")
-    first = _choose(operands[0], [v.words[0] for v in VERBS], "command")
-    candidates = [v for v in VERBS if v.words[0] == first]
-    used = 1
-    verb = candidates[0]
-    if len(verb.words) == 2:
-        if len(operands) < 2:
-            raise SysmanError(f"{first} needs one of {', '.join(v.words[1] for v in candidates)}")
-        second = _choose(operands[1], [v.words[1] for v in candidates], f"{first} command")
-        verb = next(v for v in candidates if v.words[1] == second)
-        used = 2
-    rest = operands[used:]
-    if not verb.least <= len(rest) <= verb.most:
-        raise SysmanError(f"usage: {' '.join(verb.words)} {verb.operands}".rstrip())
-    return Command(verb, rest, parse_qualifiers(qualifiers, verb.qualifiers))
+    verb, used = find_verb(operands)
+    # Operands first: none of them is then taken for the value of a qualifier.
+    given = vars(verb.parser.parse_args([*operands[used:], *qualifiers]))
+    names = [operand.strip("[]") for operand in verb.operands]
+    return Command(
+        verb,
+        [given[name] for name in names if given[name] is not None],
+        {name: value for name, value in given.items() if name not in names},
+    )
 
 
 def new_reservation(operands: list[str], given: dict[str, object]) -> Reservation:
     """The entry that ADD makes, with its defaults."""
     given = dict(given)
+    given["SIZE"] = size_of(operands, given)
+    return Reservation(operands[0], 1).with_qualifiers(given)
+
+
+def size_of(operands: list[str], given: dict[str, object]) -> int:
+    """The size behind the name, or in /SIZE."""
+    if len(operands) > 1 and "SIZE" in given:
+        raise SysmanError("the size is given twice")
     if len(operands) > 1:
-        if "SIZE" in given:
-            raise SysmanError("the size is given twice")
-        given["SIZE"] = _decimal(operands[1])
+        return parse_number(operands[1])
     if "SIZE" not in given:
         raise SysmanError(f"{operands[0]}: /SIZE is missing")
-    return Reservation(operands[0], 1).with_qualifiers(given)
+    return given["SIZE"]
 
 
 def parse_reservation(text: str) -> Reservation:

@@ -23,6 +23,7 @@
 #define SECTION_RESERVED  2u
 #define PARAM_BYTES       40u
 #define RESERVED_BYTES    64u
+#define VERSION_PARTS     2u /* of a blob with further parts; of all others 1 */
 
 static const unsigned char magic[8] = {'M', 'E', 'G', 'A', 'C', 'O', 'N', 'F'};
 
@@ -131,9 +132,37 @@ static bool flags_good(uint32_t f)
     return !(f & CONFIG_RES_NOGLOBAL) || !(f & CONFIG_RES_PAGE_TABLES);
 }
 
+static bool same_entry(const struct registry_entry *a, const struct registry_entry *b)
+{
+    return same(a->name, b->name) && a->group == b->group &&
+           (a->flags & CONFIG_RES_GROUP) == (b->flags & CONFIG_RES_GROUP);
+}
+
+/* Record i, at offset at of the blob, is a further part: of the record before it or of that one's
+   entry. All parts of an entry have different domains. */
+static struct config_result check_part(const struct registry *g, uint32_t i, uint32_t at)
+{
+    const struct registry_entry *e = &g->entries[i], *o = e - 1;
+    uint64_t total = e->megabytes;
+
+    if (i == 0 || !same_entry(e, o) || ((e->flags ^ o->flags) & ~CONFIG_RES_EXTENDS))
+        return fail(CONFIG_PART, at);
+    if ((e->flags & CONFIG_RES_ALLOCATE) && o->megabytes % CONFIG_PART_MB)
+        return fail(CONFIG_VALUE, at - RESERVED_BYTES + 56);
+    do { /* the first record of all extends nothing, so this ends */
+        o = --e;
+        if (o->rad == g->entries[i].rad)
+            return fail(CONFIG_DUPLICATE, at);
+        total += o->megabytes;
+    } while (o->flags & CONFIG_RES_EXTENDS);
+    return total > CONFIG_RESERVED_MB_MAX ? fail(CONFIG_VALUE, at + 56) : PASS;
+}
+
 static struct config_result parse_reserved(const unsigned char *b, uint32_t at, uint32_t count,
                                            struct registry *out)
 {
+    uint32_t extends = get32(b + 8) == VERSION_PARTS ? CONFIG_RES_EXTENDS : 0;
+
     if (count > CONFIG_MAX_RESERVED)
         return fail(CONFIG_TOO_MANY, at);
     for (uint32_t i = 0; i < count; i++, at += RESERVED_BYTES) {
@@ -146,7 +175,7 @@ static struct config_result parse_reserved(const unsigned char *b, uint32_t at, 
         e->group = get32(b + at + 48);
         e->rad = get32(b + at + 52);
         e->megabytes = get64(b + at + 56);
-        if (!flags_good(e->flags))
+        if (!flags_good(e->flags & ~extends))
             return fail(CONFIG_FLAGS, at + 44);
         if (e->group > ((e->flags & CONFIG_RES_GROUP) ? CONFIG_GROUP_MAX : 0))
             return fail(CONFIG_VALUE, at + 48);
@@ -154,13 +183,16 @@ static struct config_result parse_reserved(const unsigned char *b, uint32_t at, 
             return fail(CONFIG_VALUE, at + 52);
         if (e->megabytes == 0 || e->megabytes > CONFIG_RESERVED_MB_MAX)
             return fail(CONFIG_VALUE, at + 56);
-        for (uint32_t j = 0; j < i; j++) {
-            const struct registry_entry *o = &out->entries[j];
+        if (e->flags & CONFIG_RES_EXTENDS) {
+            struct config_result r = check_part(out, i, at);
 
-            if (same(o->name, e->name) && o->group == e->group &&
-                (o->flags & CONFIG_RES_GROUP) == (e->flags & CONFIG_RES_GROUP))
-                return fail(CONFIG_DUPLICATE, at);
+            if (r.error)
+                return r;
+            continue;
         }
+        for (uint32_t j = 0; j < i; j++)
+            if (same_entry(&out->entries[j], e))
+                return fail(CONFIG_DUPLICATE, at);
     }
     out->count = count;
     return PASS;
@@ -203,17 +235,29 @@ static struct config_result parse_sections(const unsigned char *b, uint32_t tota
     return expect == total ? PASS : fail(CONFIG_LENGTH, expect);
 }
 
+/* A blob has the version that its entries ask for, so that it has one encoding only. */
+static bool version_fits(uint32_t version, const struct registry *g)
+{
+    bool parts = false;
+
+    for (uint32_t i = 0; i < g->count; i++)
+        parts |= (g->entries[i].flags & CONFIG_RES_EXTENDS) != 0;
+    return parts == (version == VERSION_PARTS);
+}
+
 static struct config_result parse(const unsigned char *b, size_t nbytes, struct config *out)
 {
     static const unsigned char zero[4];
-    uint32_t total, crc;
+    uint32_t total, crc, version;
+    struct config_result r;
 
     if (nbytes < HEADER_BYTES)
         return fail(CONFIG_SHORT, nbytes);
     for (uint32_t i = 0; i < sizeof(magic); i++)
         if (b[i] != magic[i])
             return fail(CONFIG_MAGIC, i);
-    if (get32(b + 8) != 1)
+    version = get32(b + 8);
+    if (version != 1 && version != VERSION_PARTS)
         return fail(CONFIG_VERSION, 8);
     if (get32(b + 12) != HEADER_BYTES)
         return fail(CONFIG_HEADER, 12);
@@ -231,7 +275,10 @@ static struct config_result parse(const unsigned char *b, size_t nbytes, struct 
         return fail(CONFIG_CHECKSUM, 20);
     if (get32(b + 28))
         return fail(CONFIG_HEADER, 28);
-    return parse_sections(b, total, out);
+    r = parse_sections(b, total, out);
+    if (!r.error && !version_fits(version, &out->registry))
+        return fail(CONFIG_VERSION, 8);
+    return r;
 }
 
 struct config_result config_parse(const void *blob, size_t nbytes, struct config *out)
@@ -258,7 +305,7 @@ const char *config_error_text(enum config_error e)
     case CONFIG_MAGIC:
         return "is no configuration blob";
     case CONFIG_VERSION:
-        return "has an unknown version";
+        return "has a version that is unknown or not its entries'";
     case CONFIG_HEADER:
         return "has a damaged header";
     case CONFIG_LENGTH:
@@ -275,6 +322,8 @@ const char *config_error_text(enum config_error e)
         return "names the same thing twice";
     case CONFIG_FLAGS:
         return "has flags that exclude each other";
+    case CONFIG_PART:
+        return "has a further part that is not behind its entry";
     case CONFIG_VALUE:
         return "has a value out of range";
     }

@@ -29,6 +29,10 @@
 #define CONFIG_RES_SYSGBL      0x10u
 #define CONFIG_RES_NOGLOBAL    0x20u
 #define CONFIG_RES_ALL         0x3Fu
+/* A further part of the entry before it, which has the same name, scope and other flags; version 2
+ * only. Not a flag of the descriptor. */
+#define CONFIG_RES_EXTENDS 0x40u
+#define CONFIG_PART_MB     8u /* every part but the last is a multiple, where pages are allocated */
 
 struct config_param {
     char name[CONFIG_PARAM_NAME_MAX + 1];
@@ -43,8 +47,8 @@ struct registry_entry {
     uint64_t megabytes;
 };
 
-struct registry { /* in the order of the blob */
-    uint32_t count;
+struct registry {   /* in the order of the blob */
+    uint32_t count; /* further parts of entries included */
     struct registry_entry entries[CONFIG_MAX_RESERVED];
 };
 
@@ -67,6 +71,7 @@ enum config_error {
     CONFIG_NAME,          /* empty, not terminated, or a byte that no name holds */
     CONFIG_DUPLICATE,     /* two records for the same thing */
     CONFIG_FLAGS,         /* flags that exclude each other, or unknown ones */
+    CONFIG_PART,          /* a further part that is not behind its entry */
     CONFIG_VALUE,         /* size, group or RAD out of range */
 };
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from . import blob, params
 from .errors import SysmanError
-from .registry import Reservation
+from .registry import Part, Reservation
 
 
 class Configuration:
@@ -86,7 +87,7 @@ class Configuration:
         found = [i for i, entry in enumerate(self.reservations) if entry.name == name]
         if not found:
             raise SysmanError(f"{name}: no such entry")
-        if "GROUP" in given or given.get("SYSGBL") or given.get("GLOBAL_SECTION") is False:
+        if "GROUP" in given or given.get("SYSGBL") or _says_none(given):
             exact = [i for i in found if self.reservations[i].group == given.get("GROUP", None)]
             if exact:
                 return exact[0]
@@ -94,23 +95,71 @@ class Configuration:
             raise SysmanError(f"{name}: there are several entries: say /GROUP or /SYSGBL")
         return found[0]
 
-    def modify(self, name: str, given: dict[str, object]) -> Reservation:
+    def find_exact(self, name: str, given: dict[str, object]) -> int:
+        """The same, and the entry is what the scope qualifiers say."""
         index = self.find(name, given)
+        entry = self.reservations[index]
+        if "GROUP" in given and entry.group != given["GROUP"]:
+            raise SysmanError(f"{name}: no such entry in group {given['GROUP']:o}")
+        if given.get("SYSGBL") and (entry.group is not None or not entry.global_section):
+            raise SysmanError(f"{name}: the entry is not system-wide")
+        if _says_none(given) and entry.global_section:
+            raise SysmanError(f"{name}: the entry is for a section")
+        return index
+
+    def modify(self, name: str, given: dict[str, object]) -> Reservation:
+        """Change an entry; RAD says which part SIZE and NEW_RAD are for."""
+        index = self.find(name, given)
+        entry = self.reservations[index]
         given = dict(given)
-        rad = given.pop("RAD", None)
-        if rad is not None and self.reservations[index].rad != rad:
-            raise SysmanError(f"{name}: the entry is not in RAD {rad}; /NEW_RAD changes it")
-        new = self.reservations[index].with_qualifiers(given)
+        part = _part(entry, given.pop("RAD", None), "SIZE" in given or "NEW_RAD" in given)
+        size, rad = given.pop("SIZE", None), given.pop("NEW_RAD", None)
+        parts = list(entry.parts)
+        if size is not None:
+            parts[part] = replace(parts[part], size=size)
+        if rad is not None:
+            parts[part] = replace(parts[part], rad=None if rad is False else rad)
+        new = entry.with_parts(tuple(parts)).with_qualifiers(given)
         others = self.reservations[:index] + self.reservations[index + 1 :]
         if any(new.scope == other.scope for other in others):
             raise SysmanError(f"{name}: there is such an entry already")
         self.reservations[index] = new
         return new
 
+    def extend(self, name: str, part: Part, given: dict[str, object]) -> Reservation:
+        """Add a part to an entry."""
+        index = self.find_exact(name, given)
+        entry = self.reservations[index]
+        self.reservations[index] = entry.with_parts((*entry.parts, part)).check()
+        return self.reservations[index]
+
     def remove(self, name: str, given: dict[str, object]) -> Reservation:
-        index = self.find(name, given)
-        if "GROUP" in given and self.reservations[index].group != given["GROUP"]:
-            raise SysmanError(f"{name}: no such entry in group {given['GROUP']:o}")
-        if given.get("SYSGBL") and self.reservations[index].group is not None:
-            raise SysmanError(f"{name}: the entry is not system-wide")
+        """Remove an entry, or the part of it that is in RAD. Returns what is left of it, or the
+        entry as it was when nothing is."""
+        index = self.find_exact(name, given)
+        entry = self.reservations[index]
+        if "RAD" in given:
+            part = _part(entry, given["RAD"], True)
+            if entry.more:
+                left = entry.with_parts(entry.parts[:part] + entry.parts[part + 1 :]).check()
+                self.reservations[index] = left
+                return left
         return self.reservations.pop(index)
+
+
+def _says_none(given: dict[str, object]) -> bool:
+    return given.get("GLOBAL_SECTION") is False or bool(given.get("NOGLOBAL_SECTION"))
+
+
+def _part(entry: Reservation, rad: int | None, needed: bool) -> int:
+    """Index of the part that is in rad; without one, of the only part or of the one without a
+    preference. Where none is needed, a part that is not there is an error only if it was named."""
+    rads = [part.rad for part in entry.parts]
+    if rad in rads:
+        return rads.index(rad)
+    if rad is None:
+        if needed and entry.more:
+            raise SysmanError(f"{entry.name}: the entry has several parts: say /RAD")
+        return 0
+    where = "no part of the entry is" if entry.more else "the entry is not"
+    raise SysmanError(f"{entry.name}: {where} in RAD {rad}; /NEW_RAD changes it")

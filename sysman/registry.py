@@ -13,16 +13,27 @@ PAGE_TABLES = 0x04
 GROUP = 0x08
 SYSGBL = 0x10
 NOGLOBAL_SECTION = 0x20
+EXTENDS = 0x40
 
 NAME_MAX = 43
 SIZE_MAX = 1 << 20  # MB: 1 TiB, all that the kernel's direct map reaches
 GROUP_MAX = 0o37777
 RAD_MAX = 63
+PART_MB = 8  # what a page-table page maps: no such piece of a section may lie in two parts
+
+
+@dataclass(frozen=True)
+class Part:
+    """What EXTEND adds to an entry."""
+
+    size: int
+    rad: int | None = None
 
 
 @dataclass(frozen=True)
 class Reservation:
-    """Sizes in MB. group is None for a system-wide section and for no section at all."""
+    """Sizes in MB. group is None for a system-wide section and for no section at all. size and rad
+    are those of the first part; more are the further ones."""
 
     name: str
     size: int
@@ -32,6 +43,21 @@ class Reservation:
     global_section: bool = True
     group: int | None = None
     rad: int | None = None
+    more: tuple[Part, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (Part(self.size, self.rad), *self.more)
+
+    @property
+    def total(self) -> int:
+        """Size of all parts in MB."""
+        return sum(part.size for part in self.parts)
+
+    def with_parts(self, parts: tuple[Part, ...]) -> Reservation:
+        """The same entry with these parts, one at least."""
+        first, *more = parts
+        return replace(self, size=first.size, rad=first.rad, more=tuple(more))
 
     @property
     def scope(self) -> tuple[str, int | None]:
@@ -70,8 +96,20 @@ class Reservation:
             raise SysmanError(
                 f"'{self.name}': a name has 1 to {NAME_MAX} visible characters and no colon"
             )
-        if not 1 <= self.size <= SIZE_MAX:
-            raise SysmanError(f"{self.name}: the size is 1 to {SIZE_MAX} MB, not {self.size}")
+        for part in self.parts:
+            if not 1 <= part.size <= SIZE_MAX:
+                raise SysmanError(f"{self.name}: the size is 1 to {SIZE_MAX} MB, not {part.size}")
+            if part.rad is not None and not 0 <= part.rad <= RAD_MAX:
+                raise SysmanError(f"{self.name}: /RAD is 0 to {RAD_MAX}")
+        rads = [part.rad for part in self.parts]
+        if len(set(rads)) < len(rads):
+            raise SysmanError(f"{self.name}: no two parts of an entry have the same RAD, or none")
+        if self.total > SIZE_MAX:
+            raise SysmanError(f"{self.name}: all parts together are at most {SIZE_MAX} MB")
+        if self.allocate and any(part.size % PART_MB for part in self.parts[:-1]):
+            raise SysmanError(
+                f"{self.name}: with /ALLOCATE every part but the last is a multiple of {PART_MB} MB"
+            )
         if self.zero and not self.allocate:
             raise SysmanError(f"{self.name}: /ZERO needs /ALLOCATE")
         if not self.global_section and self.page_tables:
@@ -80,8 +118,6 @@ class Reservation:
             raise SysmanError(f"{self.name}: /GROUP and /NOGLOBAL_SECTION exclude each other")
         if self.group is not None and not 0 <= self.group <= GROUP_MAX:
             raise SysmanError(f"{self.name}: /GROUP is octal, 0 to {GROUP_MAX:o}")
-        if self.rad is not None and not 0 <= self.rad <= RAD_MAX:
-            raise SysmanError(f"{self.name}: /RAD is 0 to {RAD_MAX}")
         return self
 
     def with_qualifiers(self, given: dict[str, object]) -> Reservation:
@@ -115,8 +151,6 @@ class Reservation:
             new = replace(new, group=None)
         if "RAD" in given:
             new = replace(new, rad=given["RAD"])
-        if "NEW_RAD" in given:
-            new = replace(new, rad=None if given["NEW_RAD"] is False else given["NEW_RAD"])
         if not new.global_section and (given.get("SYSGBL") or "GROUP" in given):
             raise SysmanError(
                 f"{self.name}: the entry is /NOGLOBAL_SECTION: say /GLOBAL_SECTION too"
@@ -138,6 +172,18 @@ class Reservation:
         if self.rad is not None:
             parts.append(f"/RAD={self.rad}")
         return " ".join(parts)
+
+    def description(self) -> str:
+        """qualifiers(), and the further parts."""
+        return "; ".join(
+            (
+                self.qualifiers(),
+                *(
+                    f"and /SIZE={part.size}" + ("" if part.rad is None else f" /RAD={part.rad}")
+                    for part in self.more
+                ),
+            )
+        )
 
 
 def _refuse_pairs(given: dict[str, object]) -> None:

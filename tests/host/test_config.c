@@ -25,6 +25,17 @@
 #define RESERVED 104
 #define TOTAL    232
 
+/* The golden blob of version 2:
+     RESERVED_MEMORY ADD PARTS 16 /ALLOCATE /RAD=0
+     RESERVED_MEMORY EXTEND PARTS 8 /RAD=1
+     RESERVED_MEMORY EXTEND PARTS 3
+     RESERVED_MEMORY ADD PARTS 5 /GROUP=1
+     RESERVED_MEMORY EXTEND PARTS 7 /GROUP=1 /RAD=2 */
+#include "tests/host/config_golden_parts.inc"
+
+#define PARTS_FIRST 48
+#define PARTS_TOTAL 368
+
 static struct config config;
 
 static struct config_result parse_copy(const unsigned char *b, size_t n)
@@ -74,60 +85,78 @@ static void test_golden(void)
     is(g->entries[1].rad, 1, "its RAD");
 }
 
-/* Every other value at every offset: 232 x 255 blobs. */
-static void test_flips(void)
+static void test_parts(void)
 {
-    unsigned char b[TOTAL];
+    const struct registry_entry *e = config.registry.entries;
+
+    is(sizeof(golden_parts), PARTS_TOTAL, "the golden blob with parts has the length of 5 records");
+    is(parse_copy(golden_parts, PARTS_TOTAL).error, CONFIG_OK, "it is good");
+    is(config.registry.count, 5, "five records");
+    is(e[0].flags, CONFIG_RES_ALLOCATE | CONFIG_RES_PAGE_TABLES | CONFIG_RES_SYSGBL, "an entry");
+    is(e[1].flags, e[0].flags | CONFIG_RES_EXTENDS, "its second part");
+    ok(e[0].rad == 0 && e[1].rad == 1 && e[2].rad == CONFIG_RAD_NONE, "each with its domain");
+    ok(e[0].megabytes == 16 && e[1].megabytes == 8 && e[2].megabytes == 3, "and its size");
+    ok(!(e[3].flags & CONFIG_RES_EXTENDS) && e[3].group == 1, "another entry of that name");
+    ok((e[4].flags & CONFIG_RES_EXTENDS) && e[4].megabytes == 7, "with a part of its own");
+}
+
+/* Every other value at every offset of a golden blob. */
+static void test_flips(const unsigned char *good, size_t total, const char *which)
+{
+    unsigned char b[PARTS_TOTAL];
     unsigned accepted = 0, filled = 0;
 
-    for (size_t at = 0; at < TOTAL; at++)
+    for (size_t at = 0; at < total; at++)
         for (unsigned v = 1; v < 256; v++) {
-            memcpy(b, golden, TOTAL);
+            memcpy(b, good, total);
             b[at] ^= (unsigned char)v;
-            accepted += parse_copy(b, TOTAL).error == CONFIG_OK;
+            accepted += parse_copy(b, total).error == CONFIG_OK;
             filled += config.nparams || config.registry.count;
         }
-    is(accepted, 0, "no blob with one byte changed is accepted");
-    is(filled, 0, "and none leaves anything behind");
+    is(accepted, 0, "%s: no blob with one byte changed is accepted", which);
+    is(filled, 0, "%s: and none leaves anything behind", which);
 }
 
 /* The same with the checksum made right again: behind the checksum each field has its own check.
    What may be accepted is a change of a name's letter, a value, a size, a RAD, a group or a flag
    that stays within the rules. */
-static void test_sealed_flips(void)
+static void test_sealed_flips(const unsigned char *good, size_t total, size_t records,
+                              const char *which)
 {
-    unsigned char b[TOTAL];
+    unsigned char b[PARTS_TOTAL];
     unsigned structure = 0;
 
-    for (size_t at = 0; at < TOTAL; at++)
+    for (size_t at = 0; at < total; at++)
         for (unsigned v = 1; v < 256; v++) {
-            memcpy(b, golden, TOTAL);
+            memcpy(b, good, total);
             b[at] ^= (unsigned char)v;
-            seal(b, TOTAL);
-            if (parse_copy(b, TOTAL).error == CONFIG_OK && at < PARAMS && (at < 20 || at >= 24))
+            seal(b, total);
+            if (parse_copy(b, total).error == CONFIG_OK && at < records && (at < 20 || at >= 24))
                 structure++;
         }
-    is(structure, 0, "no changed header or section table is accepted, whatever the checksum");
+    is(structure, 0, "%s: no changed header or section table is accepted, whatever the checksum",
+       which);
 }
 
-static void test_cuts(void)
+static void test_cuts(const unsigned char *good, size_t total, const char *which)
 {
-    unsigned char b[TOTAL + 64];
+    unsigned char b[PARTS_TOTAL + 64];
     unsigned accepted = 0;
 
-    for (size_t n = 0; n < TOTAL; n++) {
-        accepted += parse_copy(golden, n).error == CONFIG_OK;
-        memcpy(b, golden, n);
+    for (size_t n = 0; n < total; n++) {
+        accepted += parse_copy(good, n).error == CONFIG_OK;
+        memcpy(b, good, n);
         if (n >= 32) { /* the cut blob says its own length, and its checksum is right */
             put32(b + 16, (uint32_t)n);
             seal(b, n);
             accepted += parse_copy(b, n).error == CONFIG_OK;
         }
     }
-    is(accepted, 0, "no blob cut short is accepted, sealed or not");
+    is(accepted, 0, "%s: no blob cut short is accepted, sealed or not", which);
     memset(b, 0, sizeof(b));
-    memcpy(b, golden, TOTAL);
-    is(parse_copy(b, sizeof(b)).error, CONFIG_LENGTH, "nor one with bytes behind its end");
+    memcpy(b, good, total);
+    is(parse_copy(b, total + 64).error, CONFIG_LENGTH, "%s: nor one with bytes behind its end",
+       which);
 }
 
 static void test_noise(void)
@@ -159,17 +188,65 @@ static void test_noise(void)
 }
 
 /* One field is changed and the checksum made right: the reason and the offset are the field's. */
-static void rule(size_t at, uint32_t value, enum config_error want, size_t offset, const char *what)
+static void rule_of(const unsigned char *good, size_t total, size_t at, uint32_t value,
+                    enum config_error want, size_t offset, const char *what)
 {
-    unsigned char b[TOTAL];
+    unsigned char b[PARTS_TOTAL];
     struct config_result r;
 
-    memcpy(b, golden, TOTAL);
+    memcpy(b, good, total);
     put32(b + at, value);
-    seal(b, TOTAL);
-    r = parse_copy(b, TOTAL);
+    seal(b, total);
+    r = parse_copy(b, total);
     is(r.error, want, "%s: %s", what, config_error_text(want));
     is(r.offset, offset, "%s: offset %zu", what, offset);
+}
+
+static void rule(size_t at, uint32_t value, enum config_error want, size_t offset, const char *what)
+{
+    rule_of(golden, TOTAL, at, value, want, offset, what);
+}
+
+static void rule_parts(size_t at, uint32_t value, enum config_error want, size_t offset,
+                       const char *what)
+{
+    rule_of(golden_parts, PARTS_TOTAL, at, value, want, offset, what);
+}
+
+/* Field `at` of record i. */
+#define PART(i, at) (PARTS_FIRST + 64 * (i) + (at))
+
+static void test_part_rules(void)
+{
+    const uint32_t alone = CONFIG_RES_ALLOCATE | CONFIG_RES_PAGE_TABLES | CONFIG_RES_SYSGBL;
+    unsigned char b[PARTS_TOTAL];
+
+    rule_parts(8, 1, CONFIG_FLAGS, PART(1, 44), "version 1 with parts");
+    rule_parts(8, 3, CONFIG_VERSION, 8, "version 3");
+    rule_parts(PART(0, 44), alone | CONFIG_RES_EXTENDS, CONFIG_PART, PART(0, 0),
+               "a part without an entry");
+    rule_parts(PART(1, 44), (alone | CONFIG_RES_EXTENDS) & ~CONFIG_RES_PAGE_TABLES, CONFIG_PART,
+               PART(1, 0), "a part with other flags");
+    rule_parts(PART(1, 0), 'P' | 'A' << 8 | 'R' << 16 | 'S' << 24, CONFIG_PART, PART(1, 0),
+               "a part with another name");
+    rule_parts(PART(4, 48), 2, CONFIG_PART, PART(4, 0), "a part of another group");
+    rule_parts(PART(1, 44), alone, CONFIG_DUPLICATE, PART(1, 0), "the same entry twice");
+    rule_parts(PART(1, 52), 0, CONFIG_DUPLICATE, PART(1, 0), "two parts in one domain");
+    rule_parts(PART(2, 52), 0, CONFIG_DUPLICATE, PART(2, 0), "not neighbours either");
+    rule_parts(PART(0, 56), 17, CONFIG_VALUE, PART(0, 56), "a part that is no multiple of 8 MB");
+    rule_parts(PART(2, 56), CONFIG_RESERVED_MB_MAX - 16, CONFIG_VALUE, PART(2, 56),
+               "parts that are too large together");
+    memcpy(b, golden, TOTAL);
+    put32(b + 8, 2);
+    seal(b, TOTAL);
+    is(parse_copy(b, TOTAL).error, CONFIG_VERSION, "version 2 without parts");
+    memcpy(b, golden_parts, PARTS_TOTAL);
+    put32(b + PART(2, 56), 9);
+    seal(b, PARTS_TOTAL);
+    is(parse_copy(b, PARTS_TOTAL).error, CONFIG_OK, "the last part has any size");
+    put32(b + PART(3, 56), 9);
+    seal(b, PARTS_TOTAL);
+    is(parse_copy(b, PARTS_TOTAL).error, CONFIG_OK, "so has every one without allocation");
 }
 
 static void test_rules(void)
@@ -177,7 +254,7 @@ static void test_rules(void)
     unsigned char b[TOTAL];
 
     rule(0, 0, CONFIG_MAGIC, 0, "magic");
-    rule(8, 2, CONFIG_VERSION, 8, "version");
+    rule(8, 3, CONFIG_VERSION, 8, "version");
     rule(12, 40, CONFIG_HEADER, 12, "header length");
     rule(16, TOTAL - 1, CONFIG_LENGTH, 16, "total length");
     rule(16, TOTAL + 1, CONFIG_SHORT, TOTAL, "total length beyond the end");
@@ -286,11 +363,16 @@ static void test_params(void)
 int main(void)
 {
     test_golden();
-    test_flips();
-    test_sealed_flips();
-    test_cuts();
+    test_parts();
+    test_flips(golden, TOTAL, "version 1");
+    test_flips(golden_parts, PARTS_TOTAL, "version 2");
+    test_sealed_flips(golden, TOTAL, PARAMS, "version 1");
+    test_sealed_flips(golden_parts, PARTS_TOTAL, PARTS_FIRST, "version 2");
+    test_cuts(golden, TOTAL, "version 1");
+    test_cuts(golden_parts, PARTS_TOTAL, "version 2");
     test_noise();
     test_rules();
+    test_part_rules();
     test_full_tables();
     test_params();
     return tap_done();

@@ -365,6 +365,56 @@ static void case_use(void)
     is(fluid_count(), before, "all is fluid again");
 }
 
+static void case_parts(void)
+{
+    entry("B", 30, ALLOC | TABLES);
+    entry("A", 16, ALLOC | TABLES);
+    entry("A", 24, ALLOC | TABLES | CONFIG_RES_EXTENDS);
+    boot(1024);
+
+    uint64_t before = fluid_count();
+
+    reserved_boot(&registry);
+
+    const struct rmd *a = rmd("A");
+
+    is(a ? a->npages : 0, 40 * MB, "an entry is reserved with all its parts");
+    is(a ? a->npt_pages : 0, 5 + 1, "and with the page tables of all");
+    is(before - fluid_count(), 70 * MB + 6 + 5, "no part is reserved twice");
+    order[0] = 0;
+    rmd_for_each(note, NULL);
+    is_str(order, "A B ", "the whole entry's size says which is the largest");
+}
+
+static void case_parts_rads(void)
+{
+    sysparam_set("RADS", 2, false);
+    entry("A", 16, ALLOC | TABLES);
+    registry.entries[0].rad = 1;
+    entry("A", 24, ALLOC | TABLES | CONFIG_RES_EXTENDS);
+    registry.entries[1].rad = 0;
+    entry("A", 5, ALLOC | TABLES | CONFIG_RES_EXTENDS);
+    registry.entries[2].rad = 7;
+    boot(1024);
+    reserved_boot(&registry);
+
+    const struct rmd *a = rmd("A");
+
+    ok(a && (a->flags & RMD_ALLOC) && a->nextents == 3, "each part has a stretch");
+    ok(a && a->extents[0].npages == 16 * MB && a->extents[1].npages == 24 * MB &&
+           a->extents[2].npages == 5 * MB,
+       "in the order of the parts");
+    ok(a && page_rad(a->extents[0].first) == 1 && page_rad(a->extents[1].first) == 0,
+       "each from its domain");
+    ok(strstr(console, "A asks for domain 7, but there are only 2"), "a wrong domain is named");
+
+    uint64_t run;
+
+    ok(a && rmd_extent_frame(a->extents, 16 * MB, &run).n == a->extents[1].first.n,
+       "pages are found across the parts");
+    is(run, 24 * MB, "with the run of their part");
+}
+
 static void case_startup_min(void)
 {
     entry("X", 10, ALLOC);
@@ -602,6 +652,8 @@ int main(void)
                                           case_pieces,
                                           case_pieces_refused,
                                           case_use,
+                                          case_parts,
+                                          case_parts_rads,
                                           case_startup_min,
                                           case_minimum,
                                           case_physical_memory,
