@@ -68,7 +68,7 @@ def answers() -> dict[str, str]:
 def test_reservations_are_shown(answers):
     shown = answers["res show"]
     assert re.search(r"^POOL +SYSGBL +64\.00 +8192 +0  Allocated$", shown, re.M)
-    assert re.search(r"^POOL +SYSGBL +0\.06 +8 +0  Page table$", shown, re.M)
+    assert re.search(r"^POOL +SYSGBL +0\.07 +9 +0  Page table$", shown, re.M)
     assert re.search(r"^PROMISE +SYSGBL +16\.00 +2048 +0  Fluid$", shown, re.M)
     assert re.search(r"^G +12 +8\.00 +1024 +0  Allocated$", shown, re.M)
     assert re.search(r"^DRIVER +none +8\.00 +1024 +0  Allocated$", shown, re.M)
@@ -80,12 +80,12 @@ def test_reservations_are_shown(answers):
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
-        ("RESERVED_MEMORY FREE POOL", "%SYSMAN-I-FREED, POOL: 8200 pages (64.06 MB)"),
+        ("RESERVED_MEMORY FREE POOL", "%SYSMAN-I-FREED, POOL: 8201 pages (64.07 MB)"),
         ("res free POOL", "%SYSMAN-E-NOTFREED, POOL: no such reservation"),
-        ("res free PROMISE/sys", "%SYSMAN-I-FREED, PROMISE: 2050 pages"),
+        ("res free PROMISE/sys", "%SYSMAN-I-FREED, PROMISE: 2051 pages"),
         ("res free G", "%SYSMAN-E-NOTFREED"),
         ("res free G /group=9", "%SYSMAN-E-IVGROUP"),
-        ("res free G/gr:12", "%SYSMAN-I-FREED, G: 1025 pages"),
+        ("res free G/gr:12", "%SYSMAN-I-FREED, G: 1026 pages"),
         ("res free DRIVER /nog/sys", "%SYSMAN-E-CONFLICT"),
         ("res free DRIVER/noglobal", "%SYSMAN-I-FREED, DRIVER: 1024 pages"),
         ('res free "A/B" ! quoted', "%SYSMAN-I-FREED, A/B: 512 pages"),
@@ -145,7 +145,7 @@ def test_startup_script_runs_before_the_command(startup):
     command = 'echo $$ $PWD "$x"; read line; echo $line; sysman res show; exit 7'
     done = run_guest("/bin/sh", "-c", command, options=startup, stdin=b"input\n").expect(7)
     assert done.text == "1 / \ninput\nThere are no memory reservations.\n"
-    assert "%SYSMAN-I-FREED, POOL: 8200 pages (64.06 MB) are fluid again" in done.console
+    assert "%SYSMAN-I-FREED, POOL: 8201 pages (64.07 MB) are fluid again" in done.console
     assert "input: 1\n" in done.console.replace("\r", "")
     assert "sh: /etc/startup ended with status 1" in done.console
 
