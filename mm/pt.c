@@ -137,7 +137,8 @@ static void table_drop(struct aspace *as, pte_t *p, vaddr_t va, unsigned level, 
 static inline bool table_is_empty_private(pte_t p)
 {
     return pte_valid(p) && !(p & PTE_SW_SHPT) &&
-           __atomic_load_n(&page_of(pte_pfn(p))->aux, __ATOMIC_RELAXED) == 0;
+           __atomic_load_n(&page_of(pte_pfn(p))->aux, __ATOMIC_RELAXED) == 0 &&
+           __atomic_load_n(&page_of(pte_pfn(p))->share, __ATOMIC_RELAXED) == 0;
 }
 
 void pt_prune(struct aspace *as, vaddr_t start, vaddr_t end, struct tb_gather *g)

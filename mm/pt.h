@@ -16,7 +16,8 @@
  * makes nothing there, pt_prune passes it by).
  *
  * page_of(table)->aux counts the table's nonzero PTEs (user half of a level-1 page): a table at
- * zero is all zero bytes, so it is given back as a zeroed page. Atomic, because compare-and-swap
+ * zero is all zero bytes, so it is given back as a zeroed page, unless page_of(table)->share says
+ * that mappings want it though it is empty (mm/section_pt.c). Atomic, because compare-and-swap
  * writers of one table are not ordered by a lock.
  */
 #ifndef MM_PT_H

@@ -30,6 +30,7 @@
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/abi/vadef.h"
 #include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
 #include "kernel/base/range.h"
 #include "kernel/base/string.h"
 #include "mm/pool.h"
@@ -246,10 +247,8 @@ static int map_locked(struct aspace *as, struct section *s, const struct section
     e->smap = m;
     m->start = p->start;
     m->shared = p->shared;
-    if (section_tables_fill(as, e, e->start, e->end) != 0) {
-        section_tables_take_down(as, e);
+    if (section_tables_fill(as, e) != 0)
         return SS$_INSFMEM;
-    }
     smap_link(m);
     aspace_insert_locked(as, e);
     if (s->kind->attach)
@@ -296,14 +295,11 @@ static int fault_shared(struct aspace *as, struct map_entry *e, vaddr_t va)
 {
     struct section *s = e->smap->section;
     uint64_t page = section_page_at(e, va);
-    /* Made with the mapping. As long as nothing was touched it is empty, and goes when a neighbour
-       in the same 8 GiB is unmapped. */
-    pte_t *l2 = section_block_shared(as, va) ? pt_lookup(as, va, 2) : pt_create(as, va, 2);
+    pte_t *l2 = pt_lookup(as, va, 2);
     bool picked_up = false;
     pte_t table, *pte, now;
 
-    if (!l2)
-        return -ENOMEM;
+    KASSERT(l2 != NULL, "a mapping with shared tables keeps its level-2 pages");
     table = pt_load(l2);
     if (!pte_valid(table)) {
         table = shpt_table_get(s->related, page / PIECE_PAGES);
@@ -422,8 +418,7 @@ static int op_fork(struct aspace *src, struct map_entry *e, struct aspace *dst,
         return -ENOMEM;
     section_map_link(child);
     child->offset = e->offset;
-    if (section_tables_fill(dst, child, child->start, child->end) != 0) {
-        section_tables_take_down(dst, child);
+    if (section_tables_fill(dst, child) != 0) {
         smap_end(child->smap);
         child->smap = NULL;
         return -ENOMEM;

@@ -57,6 +57,13 @@ static void table_install(struct aspace *as, pte_t *upper, const pte_t *table)
     __atomic_fetch_add(&as->counts.pt_pages, 1, __ATOMIC_RELAXED);
 }
 
+/* A FLUID mapping keeps its level-2 page also while nothing in it is valid: its faults must not
+ * need memory of their own. The page counts such mappings. */
+static void pin_table(const pte_t *l2, int delta)
+{
+    __atomic_fetch_add(&pt_page_of(l2)->share, (uint32_t)delta, __ATOMIC_RELAXED);
+}
+
 /* Copy the level-2 PTEs of n pieces of a FLUID section, as far as their level-3 pages are there. */
 static void copy_shared(const struct section *shpt, pte_t *l2, uint64_t piece, uint64_t n)
 {
@@ -105,6 +112,7 @@ static int fill_shared(struct aspace *as, const struct section *shpt, vaddr_t va
         pt_count(l2, (int)n);
     } else {
         copy_shared(shpt, l2, piece, n);
+        pin_table(l2, 1);
     }
     return 0;
 }
@@ -120,13 +128,15 @@ static bool share_block(struct aspace *as, const struct section *shpt, const str
            pt_cas(pt_lookup(as, va, 1), 0, shpt_l1_pte(shpt, page / PIECE_PAGES));
 }
 
-static int map_shared(struct aspace *as, const struct map_entry *e, vaddr_t va, vaddr_t end)
+/* Fill from *at on up to end; *at: how far it came. 0 or -ENOMEM. */
+static int map_shared(struct aspace *as, const struct map_entry *e, vaddr_t *at, vaddr_t end)
 {
     const struct section *shpt = e->smap->section->related;
+    vaddr_t va;
 
-    while (va < end) {
+    while ((va = *at) < end) {
         if (share_block(as, shpt, e, va, end)) {
-            va += BLOCK;
+            *at += BLOCK;
             continue;
         }
 
@@ -135,7 +145,7 @@ static int map_shared(struct aspace *as, const struct map_entry *e, vaddr_t va, 
 
         if (fill_shared(as, shpt, va, section_page_at(e, va) / PIECE_PAGES, n) != 0)
             return -ENOMEM;
-        va += n * PIECE;
+        *at += n * PIECE;
     }
     /* Acquire: of level-3 pages whose PTEs were copied. Release: before this space is loaded. */
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
@@ -170,15 +180,17 @@ static int fill_private(struct aspace *as, const struct map_entry *e, vaddr_t va
 }
 
 /* ALLOC section, private tables: one sweep, hints by this mapping's addresses. */
-static int map_private_alloc(struct aspace *as, const struct map_entry *e, vaddr_t va, vaddr_t end)
+static int map_private_alloc(struct aspace *as, const struct map_entry *e, vaddr_t *at, vaddr_t end)
 {
-    while (va < end) {
+    vaddr_t va;
+
+    while ((va = *at) < end) {
         uint64_t n = MIN((end - va) / PAGE_SIZE, PIECE_PAGES - pte_l3_index(va));
 
         n = MIN(n, section_run(e->smap->section, section_page_at(e, va)));
         if (fill_private(as, e, va, n) != 0)
             return -ENOMEM;
-        va += n * PAGE_SIZE;
+        *at += n * PAGE_SIZE;
     }
     __atomic_thread_fence(__ATOMIC_RELEASE);
     return 0;
@@ -225,10 +237,10 @@ static void clear_part(struct aspace *as, const struct map_entry *e, vaddr_t va,
     bool all = section_is_alloc(e->smap->section);
     pte_t *p = pt_lookup(as, va, e->smap->shared ? 2 : 3);
 
-    /* An ALLOC mapping fills its part of a table all or, where making it failed halfway, not at
-     * all. */
-    if (!p || (all && *p == 0))
-        return;
+    if (!p)
+        return; /* private, FLUID, and nothing was touched there */
+    if (e->smap->shared && !all)
+        pin_table(p, -1);
     if (g && all && n == PTES_PER_PAGE)
         drop_table(as, pt_lookup(as, va, e->smap->shared ? 1 : 2), g);
     else
@@ -277,22 +289,39 @@ static void prune(struct aspace *as, const struct map_entry *e, struct tb_gather
         pt_prune(as, va, va + 1, g);
 }
 
-void section_tables_take_down(struct aspace *as, struct map_entry *e)
+/* What was filled from the entry's start up to `end` goes again. */
+static void take_down(struct aspace *as, const struct map_entry *e, vaddr_t end)
 {
     struct tb_gather g;
 
     tb_gather_begin(&g, &as->loaded, TB_UNMAP);
-    clear_tables(as, e, e->start, e->end, &g);
+    clear_tables(as, e, e->start, end, &g);
     gather_all(&g);
     prune(as, e, &g);
     tb_gather_flush(&g);
 }
 
-int section_tables_fill(struct aspace *as, const struct map_entry *e, vaddr_t start, vaddr_t end)
+void section_tables_take_down(struct aspace *as, const struct map_entry *e)
+{
+    take_down(as, e, e->end);
+}
+
+/* Fill from *at on up to end; *at: how far it came. 0 or -ENOMEM. */
+static int fill(struct aspace *as, const struct map_entry *e, vaddr_t *at, vaddr_t end)
 {
     if (e->smap->shared)
-        return map_shared(as, e, start, end);
-    return section_is_alloc(e->smap->section) ? map_private_alloc(as, e, start, end) : 0;
+        return map_shared(as, e, at, end);
+    return section_is_alloc(e->smap->section) ? map_private_alloc(as, e, at, end) : 0;
+}
+
+int section_tables_fill(struct aspace *as, const struct map_entry *e)
+{
+    vaddr_t at = e->start;
+    int err = fill(as, e, &at, e->end);
+
+    if (err)
+        take_down(as, e, at);
+    return err;
 }
 
 void section_tables_unshare(struct aspace *as, const struct map_entry *e, vaddr_t va, pfn_t table)
@@ -310,6 +339,8 @@ void section_tables_unshare(struct aspace *as, const struct map_entry *e, vaddr_
     }
     page_of(table)->owner = kseg_paddr(l1).a;
     page_of(table)->aux = n;
+    if (!section_is_alloc(e->smap->section))
+        pin_table(to, 1);
     __atomic_thread_fence(__ATOMIC_ACQUIRE); /* of the level-3 pages that were copied */
     pt_store(l1, pte_table(table));
     __atomic_fetch_add(&as->counts.pt_pages, 1, __ATOMIC_RELAXED);
@@ -324,14 +355,20 @@ void section_tables_cut(struct aspace *as, const struct map_entry *e, vaddr_t va
     uint64_t block = pte_gh_pages(3) * span;
     vaddr_t low = MAX(e->start, va & ~(block - 1));
     vaddr_t high = MIN(e->end, (va & ~(block - 1)) + block);
+    vaddr_t at = low;
     struct tb_gather g;
 
-    if (va % block == 0 || !section_is_alloc(e->smap->section))
+    if (!section_is_alloc(e->smap->section)) { /* no hints; the two sides keep their page each */
+        if (e->smap->shared && va % BLOCK != 0)
+            pin_table(pt_lookup(as, va, 2), 1);
+        return;
+    }
+    if (va % block == 0)
         return;
     tb_gather_begin(&g, &as->loaded, TB_UNMAP);
     clear_tables(as, e, low, high, NULL);
     gather_all(&g);
     tb_gather_flush(&g);
-    if (section_tables_fill(as, e, low, va) != 0 || section_tables_fill(as, e, va, high) != 0)
+    if (fill(as, e, &at, va) != 0 || fill(as, e, &at, high) != 0)
         panic("page tables that were there are missing");
 }

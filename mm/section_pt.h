@@ -27,13 +27,12 @@ static inline bool section_block_shared(struct aspace *as, vaddr_t va)
     return (pt_load(pt_lookup(as, va, 1)) & PTE_SW_SHPT) != 0;
 }
 
-/* Tables for [start, end) of the entry, with the hints that this stretch by itself allows. A shared
-   mapping: a level-1 PTE for each 8 GiB that it fills, level-2 PTEs for the rest (FLUID: as far as
-   level-3 pages are there); a private ALLOC one: level-3 PTEs; private FLUID: nothing. 0 or
-   -ENOMEM, then partly filled. */
-int section_tables_fill(struct aspace *as, const struct map_entry *e, vaddr_t start, vaddr_t end);
+/* Tables for the entry, with the hints that it allows. A shared mapping: a level-1 PTE for each 8
+   GiB that it fills, level-2 PTEs for the rest (FLUID: as far as level-3 pages are there); a
+   private ALLOC one: level-3 PTEs; private FLUID: nothing. 0 or -ENOMEM with nothing filled. */
+int section_tables_fill(struct aspace *as, const struct map_entry *e);
 /* Clear the entry's PTEs, flush the translation buffers, free the private tables that are empty. */
-void section_tables_take_down(struct aspace *as, struct map_entry *e);
+void section_tables_take_down(struct aspace *as, const struct map_entry *e);
 /* The 8 GiB around va, which the entry shares by a level-1 PTE, get a level-2 page of their own
    with the same PTEs: `table`, allocated for it as PAGE_T_PT with any contents. Flushes. Others
    that share the section's level-2 page notice nothing. */
