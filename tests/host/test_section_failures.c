@@ -23,6 +23,8 @@
 #define PAGES_PER_MIB (MIB / PAGE_SIZE)
 #define ALLOC_FIRST   65536u /* frames beyond those that vm.h gives out */
 #define ALLOC_MIB     24
+#define LARGE_MIB     (8 * 1024 + 12)
+#define SECTIONS      3
 
 /* ---- promises, paged pool, registry ---- */
 
@@ -77,11 +79,13 @@ void mmg_return_res_mem(struct rmd *r) { r->used = 0; }
 struct state {
     uint32_t free_pages;
     int64_t pool, promised;
-    uint64_t reserved, shares[2], maps[2];
+    uint64_t reserved, shares[SECTIONS], maps[SECTIONS];
 };
 
-static const char *const names[2] = {"ALLOC", "FLUID"};
-static const uint64_t sizes[2] = {ALLOC_MIB * PAGES_PER_MIB, 20 * PAGES_PER_MIB + 5};
+/* The last one covers a level-2 page and a bit. */
+static const char *const names[SECTIONS] = {"ALLOC", "FLUID", "LARGE"};
+static const uint64_t sizes[SECTIONS] = {ALLOC_MIB * PAGES_PER_MIB, 20 * PAGES_PER_MIB + 5,
+                                         LARGE_MIB *PAGES_PER_MIB};
 
 static struct section_request request(unsigned i)
 {
@@ -113,7 +117,7 @@ static struct state state(void)
     now.pool = vm_pool_bytes;
     now.promised = promised_unused;
     now.reserved = alloc_rmd.used;
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < SECTIONS; i++) {
         struct section *s = section_of(i);
 
         now.shares[i] = s ? s->life : 0;
@@ -153,6 +157,7 @@ static bool none(struct scene *c) { return c != NULL; }
 static bool with_alloc_shared(struct scene *c) { return map(c, 0, true) == SS$_NORMAL; }
 static bool with_alloc_private(struct scene *c) { return map(c, 0, false) == SS$_NORMAL; }
 static bool with_fluid_private(struct scene *c) { return map(c, 1, false) == SS$_NORMAL; }
+static bool with_large(struct scene *c) { return map(c, 2, true) == SS$_NORMAL; }
 
 static bool do_region(struct scene *c)
 {
@@ -163,6 +168,7 @@ static bool do_region(struct scene *c)
 static bool do_map_alloc_shared(struct scene *c) { return map(c, 0, true) == SS$_NORMAL; }
 static bool do_map_alloc_private(struct scene *c) { return map(c, 0, false) == SS$_NORMAL; }
 static bool do_map_fluid(struct scene *c) { return map(c, 1, true) == SS$_NORMAL; }
+static bool do_map_large(struct scene *c) { return map(c, 2, true) == SS$_NORMAL; }
 static bool do_fault_private(struct scene *c)
 {
     return aspace_fault(c->as, c->va, FAULT_WRITE) == 0;
@@ -181,6 +187,21 @@ static bool do_cut_private(struct scene *c)
     return region_delete_va(c->as, c->plain_region, c->va + 3 * MIB, 9 * MIB) == SS$_NORMAL;
 }
 
+/* Both ends lie in the shared level-2 page. */
+static bool do_cut_large(struct scene *c)
+{
+    return region_delete_va(c->as, c->shared_region, c->va + 8 * MIB, 8 * MIB) == SS$_NORMAL;
+}
+/* From within the shared level-2 page to within the process's own. */
+static bool do_cut_large_across(struct scene *c)
+{
+    return region_delete_va(c->as, c->shared_region, c->va + 4096 * MIB, 4104 * MIB) == SS$_NORMAL;
+}
+static bool do_unmap_large(struct scene *c)
+{
+    return aspace_unmap(c->as, c->va + 4096 * MIB, 8 * MIB) == 0;
+}
+
 /* Let the first, second, third ... allocation of `op` fail. What it leaves in the address space
  * goes with that. */
 static void fail_each(const char *what, bool (*prepare)(struct scene *), bool (*op)(struct scene *))
@@ -193,23 +214,26 @@ static void fail_each(const char *what, bool (*prepare)(struct scene *), bool (*
         struct region_view v;
         struct scene c = {.as = aspace_create(0)};
 
-        region_create(c.as, 64 * MIB, 0, VA$M_SHARED_PTS, 0, false, &v);
+        uint64_t tables;
+
+        region_create(c.as, 16 * 1024 * MIB, 0, VA$M_SHARED_PTS, 0, false, &v);
         c.shared_region = v.id;
         region_create(c.as, 64 * MIB, 0, 0, 0, false, &v);
         c.plain_region = v.id;
         good = prepare(&c);
         between = state();
+        tables = c.as->counts.pt_pages;
         vm_failed = false;
         vm_fail_at = n;
         passed = op(&c);
         vm_fail_at = -1;
         after = state();
         good = good && passed == !vm_failed;
-        /* A failure changes no share and no mapping, but that one may now be two that continue each
-         * other. */
-        if (!passed && op != do_cut_shared && op != do_cut_private)
+        /* A failure changes no share, no mapping and no table. */
+        if (!passed)
             good = good && memcmp(between.shares, after.shares, sizeof(after.shares)) == 0 &&
-                   memcmp(between.maps, after.maps, sizeof(after.maps)) == 0;
+                   memcmp(between.maps, after.maps, sizeof(after.maps)) == 0 &&
+                   (op == do_fault_private || tables == c.as->counts.pt_pages);
         if (c.child)
             aspace_unref(c.child);
         aspace_unref(c.as);
@@ -217,6 +241,34 @@ static void fail_each(const char *what, bool (*prepare)(struct scene *), bool (*
         good = good && memcmp(&before, &after, sizeof(after)) == 0;
     }
     ok(good && passed, "%s: fails cleanly at each of its %d allocations, then passes", what, n - 1);
+}
+
+/* Two CPUs have the space loaded and the page in their translation buffers. */
+static void translations_go(void)
+{
+    struct scene c = {.as = aspace_create(0)};
+    struct region_view v;
+    uint64_t word = 0;
+    bool good = true;
+
+    region_create(c.as, 16 * 1024 * MIB, 0, VA$M_SHARED_PTS, 0, false, &v);
+    c.shared_region = v.id;
+    with_large(&c);
+    for (unsigned cpu = 0; cpu < 2; cpu++) {
+        vm_switch(cpu, c.as);
+        good = good && vm_access(c.as, c.va + 8 * MIB, FAULT_READ, &word) == 0;
+    }
+    vm_switch(0, c.as);
+    good = good && do_cut_large(&c);
+    for (unsigned cpu = 0; cpu < 2; cpu++) {
+        vm_switch(cpu, c.as);
+        good = good && vm_access(c.as, c.va + 8 * MIB, FAULT_READ, &word) != 0 &&
+               vm_access(c.as, c.va + 16 * MIB, FAULT_READ, &word) == 0;
+    }
+    ok(good, "no CPU keeps a translation of what was cut out of a shared level-2 page");
+    vm_unload(c.as);
+    vm_switch(0, NULL);
+    aspace_unref(c.as);
 }
 
 static void creation(unsigned i)
@@ -263,6 +315,7 @@ int main(void)
     before = state();
     creation(0);
     creation(1);
+    creation(2);
     fail_each("region", none, do_region);
     fail_each("map ALLOC, shared tables", none, do_map_alloc_shared);
     fail_each("map ALLOC, private tables", none, do_map_alloc_private);
@@ -273,9 +326,17 @@ int main(void)
     fail_each("fork with private tables", with_alloc_private, do_fork);
     fail_each("cut a shared mapping", with_alloc_shared, do_cut_shared);
     fail_each("cut a private mapping", with_alloc_private, do_cut_private);
+    fail_each("map with a shared level-2 page", none, do_map_large);
+    fail_each("fork with a shared level-2 page", with_large, do_fork);
+    fail_each("cut a shared level-2 page", with_large, do_cut_large);
+    fail_each("cut across its end", with_large, do_cut_large_across);
+    fail_each("cut it by munmap", with_large, do_unmap_large);
+    translations_go();
     r = request(0);
     section_mark_delete(&r);
     r = request(1);
+    section_mark_delete(&r);
+    r = request(2);
     section_mark_delete(&r);
     after = state();
     ok(memcmp(&before, &after, sizeof(after)) == 0, "all is back");
