@@ -1,0 +1,188 @@
+// TAP
+// RUN: -m 256M --set GBLSECTIONS=16 --set GBLPAGES=2000 --set GBLPAGFIL=200
+/*
+ * The sizes of the tables of global sections: GBLSECTIONS (at boot), GBLPAGES and GBLPAGFIL (in the
+ * running system). To exactly each limit and one beyond; a refusal is its own condition value and
+ * loses nothing; a limit may fall below what is in use; use and peak are what was made.
+ */
+#include <descrip.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <tap.h>
+#include <vadef.h>
+
+#define PAGE        8192UL
+#define GBLSECTIONS 16
+#define GBLPAGES    2000
+#define GBLPAGFIL   200
+
+static void *va;
+static unsigned __int64 length;
+
+static struct dsc$descriptor_s named(const char *name)
+{
+    return (struct dsc$descriptor_s){(unsigned short)strlen(name), DSC$K_DTYPE_T, DSC$K_CLASS_S,
+                                     (char *)name};
+}
+
+static int gdzro(const char *name, uint64_t pages)
+{
+    struct dsc$descriptor_s d = named(name);
+
+    return sys$create_gdzro(&d, 0, 0, pages * PAGE, 0, SEC$M_SYSGBL);
+}
+
+static int gpfile(const char *name, uint64_t pages)
+{
+    struct dsc$descriptor_s d = named(name);
+
+    return sys$create_gpfile(&d, 0, 0, pages * PAGE, 0, SEC$M_SYSGBL);
+}
+
+static int dgblsc(const char *name)
+{
+    struct dsc$descriptor_s d = named(name);
+
+    return sys$dgblsc(SEC$M_SYSGBL, &d, 0);
+}
+
+static struct mega_global global(void)
+{
+    struct mega_global g;
+
+    mega$info(MEGA_INFO_GLOBAL, 0, &g, sizeof(g));
+    return g;
+}
+
+static int set(const char *parameter, int64_t value)
+{
+    return mega$control(MEGA_CTL_SET_PARAM, (uint64_t)parameter, (uint64_t)value, 0, 0, 0);
+}
+
+/* What a refused creation must not have changed. */
+struct balance {
+    uint64_t promised, reserved, sections, gptes, pagfil;
+};
+
+static struct balance balance(void)
+{
+    struct mega_global g = global();
+    struct mega_memory m;
+
+    mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m));
+    return (struct balance){m.promised_unused, m.reserved, g.sections.use, g.gptes.use,
+                            g.pagfil_pages.use};
+}
+
+static int balanced(struct balance b)
+{
+    struct balance now = balance();
+
+    return memcmp(&b, &now, sizeof(b)) == 0;
+}
+
+static void sections(void)
+{
+    struct balance empty = balance(), full;
+    char name[8];
+    int n = 0;
+
+    is(global().sections.limit, GBLSECTIONS, "GBLSECTIONS is what was set");
+    for (n = 0; n < GBLSECTIONS; n++) {
+        snprintf(name, sizeof(name), "S%d", n);
+        if (gdzro(name, 1) != SS$_CREATED_SHPT)
+            break;
+    }
+    is(n, GBLSECTIONS, "as many sections as it says");
+    full = balance();
+    is_status(gdzro("ONE", 1), SS$_GSDFULL, "one more is SS$_GSDFULL");
+    is_status(gpfile("ONE", 1), SS$_GSDFULL, "of any kind");
+    ok(balanced(full), "and nothing is lost by it");
+    is_status(gdzro("S3", 1), SS$_DUPLNAM, "a name that is there is SS$_DUPLNAM all the same");
+    is_status(dgblsc("S3"), SS$_NORMAL, "one goes");
+    is_status(gdzro("ONE", 1), SS$_CREATED_SHPT, "and there is room for another");
+    dgblsc("ONE");
+    for (int i = 0; i < GBLSECTIONS; i++) {
+        snprintf(name, sizeof(name), "S%d", i);
+        dgblsc(name);
+    }
+    ok(balanced(empty), "all are gone");
+    is(global().sections.peak, GBLSECTIONS, "the peak stays");
+    is_status(set("GBLSECTIONS", 100), SS$_NOWRT, "it changes at boot only");
+}
+
+static void gptes(void)
+{
+    struct balance empty = balance(), some;
+
+    is(global().gptes.limit, GBLPAGES, "GBLPAGES is what was set");
+    is_status(gdzro("A", 999), SS$_CREATED_SHPT, "999 pages");
+    is(global().gptes.use, 1002, "count for 999, two, and one to make it even");
+    some = balance();
+    is_status(gdzro("B", 997), SS$_GPTFULL, "1,000 entries do not fit into 998");
+    ok(balanced(some), "and nothing is lost by it");
+    is_status(gdzro("B", 996), SS$_CREATED_SHPT, "998 do");
+    is(global().gptes.use, GBLPAGES, "exactly");
+    is_status(gdzro("C", 1), SS$_GPTFULL, "and the smallest is too much");
+    is_status(gpfile("C", 1), SS$_GPTFULL, "of either kind");
+    is_status(set("GBLPAGES", 512), SS$_NORMAL, "lowered below what is in use");
+    is_status(gdzro("C", 1), SS$_GPTFULL, "nothing new");
+    is(global().gptes.limit, 512, "the limit is what it is");
+    dgblsc("A");
+    is(global().gptes.use, 998, "the rest goes on");
+    is_status(gdzro("C", 1), SS$_GPTFULL, "too much still");
+    dgblsc("B");
+    is_status(gdzro("C", 509), SS$_CREATED_SHPT, "until it fits");
+    is(global().gptes.peak, GBLPAGES, "the peak stays");
+    is_status(gdzro("D", UINT64_C(1) << 29), SS$_GPTFULL, "far beyond: no sum wraps around");
+    is_status(set("GBLPAGES", 511), SS$_BADPARAM, "below its minimum");
+    is_status(set("GBLPAGES", GBLPAGES), SS$_NORMAL, "raised");
+    is_status(gdzro("D", 1400), SS$_CREATED_SHPT, "there is room at once");
+    dgblsc("C");
+    dgblsc("D");
+    ok(balanced(empty), "all are gone");
+}
+
+static void pagfil(void)
+{
+    struct dsc$descriptor_s d = named("T");
+    struct balance empty = balance(), some;
+    GENERIC_64 id = {{0}};
+
+    is(global().pagfil_pages.limit, GBLPAGFIL, "GBLPAGFIL is what was set");
+    is_status(gpfile("A", 150), SS$_CREATED, "150 pages");
+    some = balance();
+    is_status(gpfile("B", 51), SS$_EXGBLPAGFIL, "51 are one too many");
+    ok(balanced(some), "and nothing is lost by it");
+    is_status(gpfile("B", 50), SS$_CREATED, "50 fit");
+    is(global().pagfil_pages.use, GBLPAGFIL, "exactly");
+    is_status(gpfile("C", 1), SS$_EXGBLPAGFIL, "one more does not");
+    is_status(gdzro("C", 100), SS$_CREATED_SHPT, "a memory-resident section is not concerned");
+    sys$create_region_64(16 * PAGE, VA$C_UCREATE_UOWN, 0, &id, &va, &length);
+    is_status(
+        sys$crmpsc_gpfile_64(&d, 0, 0, PAGE, &id, 0, 0, SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length),
+        SS$_EXGBLPAGFIL, "$crmpsc_gpfile_64 says the same");
+    is_status(set("GBLPAGFIL", 128), SS$_NORMAL, "lowered below what is in use");
+    dgblsc("B");
+    is_status(gpfile("B", 1), SS$_EXGBLPAGFIL, "150 of 128 are in use");
+    is_status(set("GBLPAGFIL", GBLPAGFIL), SS$_NORMAL, "raised");
+    is_status(
+        sys$crmpsc_gpfile_64(&d, 0, 0, PAGE, &id, 0, 0, SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length),
+        SS$_CREATED, "there is room at once");
+    dgblsc("A");
+    dgblsc("C");
+    sys$delete_region_64(&id, 0, &va, &length);
+    ok(balanced(empty), "all are gone");
+    is(global().pagfil_pages.peak, GBLPAGFIL, "the peak stays");
+}
+
+int main(void)
+{
+    sections();
+    gptes();
+    pagfil();
+    return tap_done();
+}
