@@ -3,7 +3,8 @@
 // SOURCES: mm/aspace.c mm/aspace_tree.c mm/fault.c mm/fork.c mm/anon.c mm/object.c
 // SOURCES: mm/object_copy.c mm/object_index.c mm/pager.c mm/rmap.c kernel/base/string_extra.c
 // SOURCES: sysman/params.c sysman/config.c
-// SOURCES: mm/object_fault.c mm/aspace_protect.c mm/region_memory.c
+// SOURCES: mm/object_fault.c mm/aspace_protect.c mm/region_memory.c mm/section_pagfil.c
+// SOURCES: mm/section_pfn.c
 /*
  * Every allocation that a section service makes is made to fail in its turn, until the service
  * passes untouched: each time the service says so, and pages, pool, promises, shares and
@@ -24,7 +25,8 @@
 #define ALLOC_FIRST   65536u /* frames beyond those that vm.h gives out */
 #define ALLOC_MIB     24
 #define LARGE_MIB     (8 * 1024 + 12)
-#define SECTIONS      3
+#define FRAMES_FIRST  (ALLOC_FIRST + 65536u) /* of a page-frame section */
+#define SECTIONS      5
 
 /* ---- promises, paged pool, registry ---- */
 
@@ -74,18 +76,35 @@ int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npag
 }
 void mmg_return_res_mem(struct rmd *r) { r->used = 0; }
 
+/* Page frames: those of FRAMES_FIRST are open to everybody. */
+bool page_is_aside(pfn_t first, uint64_t npages)
+{
+    (void)first, (void)npages;
+    return false;
+}
+struct rmd *mmg_borrow_res_mem(pfn_t first, uint64_t npages)
+{
+    (void)npages;
+    alloc_rmd.borrowers += first.n == FRAMES_FIRST;
+    return first.n == FRAMES_FIRST ? &alloc_rmd : NULL;
+}
+void mmg_give_back_res_mem(struct rmd *r) { r->borrowers--; }
+
 /* ---- the state that a failure must not change ---- */
 
 struct state {
     uint32_t free_pages;
     int64_t pool, promised;
-    uint64_t reserved, shares[SECTIONS], maps[SECTIONS];
+    uint64_t reserved, borrowed, shares[SECTIONS], maps[SECTIONS];
 };
 
-/* The last one covers a level-2 page and a bit. */
-static const char *const names[SECTIONS] = {"ALLOC", "FLUID", "LARGE"};
+/* LARGE covers a level-2 page and a bit. */
+static const char *const names[SECTIONS] = {"ALLOC", "FLUID", "LARGE", "PAGFIL", "FRAMES"};
+static const uint32_t section_kinds[SECTIONS] = {SEC$M_MRES, SEC$M_MRES, SEC$M_MRES, SEC$M_PAGFIL,
+                                                 SEC$M_PFNMAP};
 static const uint64_t sizes[SECTIONS] = {ALLOC_MIB * PAGES_PER_MIB, 20 * PAGES_PER_MIB + 5,
-                                         LARGE_MIB *PAGES_PER_MIB};
+                                         LARGE_MIB *PAGES_PER_MIB, 16 * PAGES_PER_MIB,
+                                         16 * PAGES_PER_MIB};
 
 static struct section_request request(unsigned i)
 {
@@ -93,6 +112,10 @@ static struct section_request request(unsigned i)
 
     r.name = (struct section_name){names[i], (uint32_t)strlen(names[i]), true, 0};
     r.creds.system = true;
+    r.kinds = section_kinds[i];
+    r.first = pfn_of(FRAMES_FIRST);
+    if (r.kinds == SEC$M_PFNMAP)
+        r.flags |= SEC$M_WRT;
     return r;
 }
 
@@ -117,6 +140,7 @@ static struct state state(void)
     now.pool = vm_pool_bytes;
     now.promised = promised_unused;
     now.reserved = alloc_rmd.used;
+    now.borrowed = alloc_rmd.borrowers;
     for (unsigned i = 0; i < SECTIONS; i++) {
         struct section *s = section_of(i);
 
@@ -159,6 +183,25 @@ static bool with_alloc_private(struct scene *c) { return map(c, 0, false) == SS$
 static bool with_fluid_private(struct scene *c) { return map(c, 1, false) == SS$_NORMAL; }
 static bool with_large(struct scene *c) { return map(c, 2, true) == SS$_NORMAL; }
 
+static bool with_pagfil(struct scene *c) { return map(c, 3, false) == SS$_NORMAL; }
+static bool with_frames(struct scene *c) { return map(c, 4, false) == SS$_NORMAL; }
+
+/* A temporary page-file-backed section: what is touched goes with the address space. */
+static bool with_fresh_pagfil(struct scene *c)
+{
+    struct section_map_request m = {
+        .region_id = c->plain_region, .flags = SEC$M_EXPREG, .write = true};
+    struct section_request r = request(3);
+    uint64_t length;
+    struct section *s;
+
+    r.name.name = "FRESH";
+    r.name.length = 5;
+    r.flags &= ~SEC$M_PERM;
+    return section_create(&r, false, true, &s) == SS$_CREATED &&
+           section_map(c->as, s, &m, &c->va, &length) == SS$_NORMAL;
+}
+
 static bool do_region(struct scene *c)
 {
     struct region_view v;
@@ -169,6 +212,8 @@ static bool do_map_alloc_shared(struct scene *c) { return map(c, 0, true) == SS$
 static bool do_map_alloc_private(struct scene *c) { return map(c, 0, false) == SS$_NORMAL; }
 static bool do_map_fluid(struct scene *c) { return map(c, 1, true) == SS$_NORMAL; }
 static bool do_map_large(struct scene *c) { return map(c, 2, true) == SS$_NORMAL; }
+static bool do_map_pagfil(struct scene *c) { return map(c, 3, false) == SS$_NORMAL; }
+static bool do_map_frames(struct scene *c) { return map(c, 4, false) == SS$_NORMAL; }
 static bool do_fault_private(struct scene *c)
 {
     return aspace_fault(c->as, c->va, FAULT_WRITE) == 0;
@@ -293,7 +338,7 @@ static void creation(unsigned i)
         good = vm_failed && (status == SS$_INSFMEM || status == SS$_INSFLPGS) &&
                memcmp(&before, &after, sizeof(after)) == 0;
     }
-    ok(good && status == SS$_CREATED_SHPT,
+    ok(good && status == (i < 3 ? SS$_CREATED_SHPT : SS$_CREATED),
        "creation of %s: fails cleanly at each of its %d allocations", names[i], n);
 }
 
@@ -313,9 +358,10 @@ int main(void)
     vm_boot();
     section_boot();
     before = state();
-    creation(0);
-    creation(1);
-    creation(2);
+    section_pagfil_boot();
+    section_pfn_boot();
+    for (unsigned i = 0; i < SECTIONS; i++)
+        creation(i);
     fail_each("region", none, do_region);
     fail_each("map ALLOC, shared tables", none, do_map_alloc_shared);
     fail_each("map ALLOC, private tables", none, do_map_alloc_private);
@@ -331,13 +377,18 @@ int main(void)
     fail_each("cut a shared level-2 page", with_large, do_cut_large);
     fail_each("cut across its end", with_large, do_cut_large_across);
     fail_each("cut it by munmap", with_large, do_unmap_large);
+    fail_each("map page-file backed", none, do_map_pagfil);
+    fail_each("first fault, page-file backed", with_fresh_pagfil, do_fault_private);
+    fail_each("fork page-file backed", with_pagfil, do_fork);
+    fail_each("cut page-file backed", with_pagfil, do_cut_private);
+    fail_each("map page frames", none, do_map_frames);
+    fail_each("fork page frames", with_frames, do_fork);
+    fail_each("cut page frames", with_frames, do_cut_private);
     translations_go();
-    r = request(0);
-    section_mark_delete(&r);
-    r = request(1);
-    section_mark_delete(&r);
-    r = request(2);
-    section_mark_delete(&r);
+    for (unsigned i = 0; i < SECTIONS; i++) {
+        r = request(i);
+        section_mark_delete(&r);
+    }
     after = state();
     ok(memcmp(&before, &after, sizeof(after)) == 0, "all is back");
     return tap_done();

@@ -1,7 +1,7 @@
 // TAP
 // RUN: -m 512M --reserve 'GS_ALLOC 32 /ALLOCATE /ZERO' --reserve 'GS_PROMISE 16 /NOALLOCATE'
-// RUN: --reserve 'GS_DRIVER 8 /ALLOCATE /NOGLOBAL_SECTION' --reserve 'GS_GROUP 8 /ALLOCATE
-// /GROUP=7'
+// RUN: --reserve 'GS_DRIVER 8 /ALLOCATE /NOGLOBAL_SECTION'
+// RUN: --reserve 'GS_GROUP 8 /ALLOCATE /GROUP=7'
 /*
  * What all kinds of global sections have in common: names, scope, identity, protection, access
  * modes, deletion; which access gets which page tables; and what the registry answers.

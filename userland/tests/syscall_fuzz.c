@@ -33,7 +33,8 @@
 #define USER_END    (1ul << 42)
 #define MUCH        (32ul << 20)
 #define POOL_NOISE  4096 /* indices of program files that were read further than before */
-#define FREE_NOISE  512  /* stacks that are kept, pages of program files */
+#define HOLE_PFN    ((1ul << 30) + 0x70000000ul / PAGE)
+#define FREE_NOISE  512 /* stacks that are kept, pages of program files */
 
 static uint64_t state;
 
@@ -159,6 +160,8 @@ static uint64_t of_kind(char kind)
         return section_flags();
     case 'M': /* length of a section, and of what is mapped of it */
         return draw(3) ? PAGE * draw(64) : (8ul << 20) * draw(4);
+    case 'q': /* frame: of PCI memory where no device is; other devices would notice */
+        return draw(3) ? HOLE_PFN + draw(100) : draw(1ul << 18);
     case 'R':                                         /* region */
         region_id = draw(2) ? draw(3) : 16 + draw(4); /* created ones count from 16 */
         return (uint64_t)&region_id;
@@ -251,6 +254,16 @@ static const struct shape shapes[] = {
     {VMS_ULKPAG_64, "aLnbb"},
     {SYS_mlock, "aL"},
     {SYS_munlock, "aL"},
+    {VMS_CREATE_GPFN, "N0nqnnS"},
+    {VMS_CREATE_GPFN, "N00qn0S"},
+    {VMS_CRMPSC_GPFN_64, "N00qnR00Sbb"},
+    {VMS_CRMPSC_GPFN_64, "N00qnRn0Sbban"},
+    {VMS_MGBLSC_GPFN_64, "N0R000Sbb"},
+    {VMS_MGBLSC_GPFN_64, "N0Rnn0Sbba"},
+    {VMS_CREATE_GPFILE, "N0nLnS"},
+    {VMS_CREATE_GPFILE, "N00L0S"},
+    {VMS_CRMPSC_GPFILE_64, "N00LR00Sbb"},
+    {VMS_CRMPSC_GPFILE_64, "N00LRL0SbbaL"},
     {MEGA_SYS_INFO, "nnbl"},
     {MEGA_SYS_CONTROL, "nbnb0n"},
 };
@@ -260,6 +273,8 @@ static int takes_block(long number)
 {
     return number == VMS_CREATE_REGION_64 || number == VMS_GET_REGION_INFO ||
            number == VMS_CREATE_GDZRO || number == VMS_CRMPSC_GDZRO_64 || number == VMS_MGBLSC_64 ||
+           number == VMS_CREATE_GPFN || number == VMS_CRMPSC_GPFN_64 ||
+           number == VMS_MGBLSC_GPFN_64 || number == VMS_CRMPSC_GPFILE_64 ||
            number == VMS_CRETVA_64 || number == VMS_SETPRT_64;
 }
 
