@@ -6,7 +6,10 @@
  * contiguous pages, aligned to the largest granularity hint that fits (512 pages from 4 MiB up, 64
  * below), and the page-table pages for them, level 3 first and level 2 behind, as a second
  * stretch, aligned to the largest hint that *they* fill. Any other entry is a promise: its pages
- * are only taken from the fluid page count, which no entry may bring below its minimum.
+ * are only taken from the fluid page count. No entry may bring the count below its minimum and what
+ * the start of the system takes above that (RMD_START_PAGES): a registry at the very limit would
+ * leave nothing for the first process, and a boot that ends in a panic is worse than one without a
+ * reservation.
  *
  * Where memory has holes, or others have broken it up, an ALLOC entry that no stretch holds is met
  * in several: each time the largest that there is, cut down to a multiple of 1,024 pages (8 MiB,
@@ -224,12 +227,12 @@ static bool take_stretches(struct rmd *r, const struct registry_entry *part)
 static bool honour(struct rmd *r, const struct registry_entry *part)
 {
     uint64_t wanted = r->npages + r->npt_pages;
-    uint64_t fluid = fluid_count();
+    uint64_t fluid = fluid_count(), remain = fluid_minimum() + RMD_START_PAGES;
 
-    if (fluid < fluid_minimum() + wanted) {
+    if (fluid < remain + wanted) {
         printk("reserved memory: %s wants %lu pages, but of %lu fluid pages %lu must remain: not "
                "reserved\n",
-               r->name, wanted, fluid, fluid_minimum());
+               r->name, wanted, fluid, remain);
         return false;
     }
     if (r->flags & RMD_ALLOC) {

@@ -18,6 +18,9 @@
 #define RMD_ZEROED      0x100u /* pages are known to be zero */
 #define RMD_FREED       0x200u
 #define RMD_NO_CONTIG   0x400u /* ALLOC was asked, no stretch: falls back, named on the console */
+/* Pages that reservations leave above the minimum at boot: kernel threads, the first process and
+   what it starts take some 250 of them, and without these nothing could ever run. */
+#define RMD_START_PAGES 512u
 #define RMD_NO_GROUP    UINT32_MAX /* group, with sysgbl false: an RMD_NOGLOBAL entry is meant */
 
 /* A stretch of contiguous frames. Each of a reservation but the last is a multiple of 1,024 pages,
