@@ -16,7 +16,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import command, params, prompt, tables
+from . import autogen, command, params, prompt, tables
 from .configuration import Configuration
 from .errors import SysmanError
 from .registry import Part
@@ -157,6 +157,54 @@ class Session:
             )
         self._changed(f"{params.find(operands[0].partition('=')[0]).name} set")
 
+    def do_autogen(self, _operands: list[str], given: dict[str, object]) -> None:
+        if "MEMORY" not in given:
+            raise SysmanError("AUTOGEN: /MEMORY is missing")
+        blob_bytes = len(self.configuration.to_bytes())
+        machine = autogen.Machine.of(given["MEMORY"], blob_bytes, given.get("INITRD"))
+        result = autogen.autogen(machine, self.configuration, given.get("MIN_FLUID", 0))
+        self._print_autogen(machine, result)
+        for warning in result.warnings:
+            self._print(f"%SYSMAN-W-AUTOGEN, {warning}")
+        if result.problems:
+            raise SysmanError("this could not boot: " + "; ".join(result.problems))
+        if given.get("SET"):
+            self._print(" ".join(f"--set {name}={value}" for name, value, _ in result.parameters))
+        if given.get("WRITE"):
+            self.configuration.parameters |= {n: value for n, value, _ in result.parameters}
+            self._changed(f"{len(result.parameters)} parameters set")
+
+    def _print_autogen(self, machine: autogen.Machine, result: autogen.Result) -> None:
+        rows = [*result.memory.rows, ("fluid when the registry is read", result.memory.fluid)]
+        minimum = result.remain - autogen.START_PAGES
+        rows.append(("must remain: MIN_FLUID_PAGES", -minimum))
+        rows.append(("must remain: for the start of the system", -autogen.START_PAGES))
+        for entry, data, extra in result.entries:
+            kind = "allocated" if entry.allocate else "fluid"
+            more = f", {extra} for page tables" if extra else ""
+            rows.append((f"{entry.name}: {kind}{more}", -(data + extra)))
+        rows.append(("left for programs" if result.left >= 0 else "too many", result.left))
+        tables.print_table(
+            self.out,
+            f"Memory of {machine.megabytes} MB",
+            ("", "Pages", "MB"),
+            [(what, str(n), f"{n / autogen.PAGES_PER_MB:.2f}") for what, n in rows],
+            right={1, 2},
+        )
+        rows = []
+        for name, value, reason in result.parameters:
+            p = params.find(name)
+            now = self.configuration.parameters.get(name, p.default)
+            rows.append((name, p.format(now), p.format(value), p.unit, reason))
+        tables.print_table(
+            self.out,
+            "Parameters",
+            ("Name", "Was", "Becomes", "Unit", "Because"),
+            rows,
+            right={1, 2},
+            wrap={4},
+        )
+
     def do_help(self, operands: list[str], _given: dict[str, object]) -> None:
         words = [word.upper() for word in operands]
         found = [
@@ -188,15 +236,40 @@ class Session:
         print(text, file=self.out)
 
 
+def _autogen(words: list[str]) -> argparse.Namespace:
+    """AUTOGEN on the command line, where its qualifiers may be written as options."""
+    parser = argparse.ArgumentParser(
+        prog="sysman autogen", description="Compute the parameters for a machine."
+    )
+    parser.add_argument("--config", metavar="FILE")
+    parser.add_argument("--memory", metavar="SIZE", help="as scripts/run -m takes it")
+    parser.add_argument("--initrd", metavar="BYTES", help="size of another initrd than the built")
+    parser.add_argument("--min-fluid", metavar="PAGES", help="a higher MIN_FLUID_PAGES")
+    parser.add_argument("--write", action="store_true", help="write the parameters into FILE")
+    parser.add_argument("--set", action="store_true", help="print options for scripts/run")
+    parser.add_argument("command", nargs="*", help=argparse.SUPPRESS)
+    options = parser.parse_args(words)
+    for name in ("memory", "initrd", "min_fluid", "write", "set"):
+        value = getattr(options, name)
+        if value:
+            options.command.append(f"/{name}" if value is True else f"/{name}={value}")
+    options.command.insert(0, "AUTOGEN")
+    return options
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="sysman",
         description="Edit a configuration blob: reserved memory and system parameters.",
         epilog="Without a command: the SYSMAN> prompt, where HELP lists the commands.",
     )
-    parser.add_argument("--config", default=DEFAULT_FILE, metavar="FILE")
+    parser.add_argument("--config", metavar="FILE", help=f"default: {DEFAULT_FILE}")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args(arguments)
+    if options.command and "AUTOGEN".startswith(options.command[0].upper()):
+        found = _autogen(options.command[1:])
+        options.command, options.config = found.command, found.config or options.config
+    options.config = options.config or DEFAULT_FILE
     try:
         session = Session(options.config)
         if options.command:

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from .autogen import parse_memory
 from .errors import SysmanError
 from .params import parse_number
 from .registry import Reservation
@@ -49,14 +50,20 @@ class _Parser(argparse.ArgumentParser):
         raise SysmanError(f"{message.replace(_MARK, '/')}; {self.format_usage().strip()}")
 
 
-def _number(base: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
+def _checked(parse: Callable[[str], int]) -> Callable[[str], int]:
+    """As argparse wants a type: what parse says of a bad value becomes part of its message."""
+
+    def convert(text: str) -> int:
         try:
-            return parse_number(text, base)
+            return parse(text)
         except SysmanError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
 
-    return parse
+    return convert
+
+
+def _number(base: int) -> Callable[[str], int]:
+    return _checked(lambda text: parse_number(text, base))
 
 
 _SIZE = Qualifier("SIZE", "Size in MB.", _number(10), negatable=False)
@@ -205,6 +212,34 @@ VERBS = (
         ("name", "[value]"),
         "Set a system parameter. A number may have %X, %O or 0x before it and K, M, G or T behind.",
         (Qualifier("DEFAULT", "Take the kernel's own value again.", negatable=False),),
+    ),
+    Verb(
+        ("AUTOGEN",),
+        (),
+        "Compute the parameters for a machine from the size of its memory and the registry, with "
+        "reasons. Refuses a registry with which the machine could not boot, and says by how much.",
+        (
+            Qualifier(
+                "MEMORY",
+                "Size of memory, as scripts/run -m takes it: 8G; MB without a letter.",
+                _checked(parse_memory),
+                negatable=False,
+            ),
+            Qualifier(
+                "INITRD",
+                "Size of the initrd in bytes, where files are added to the one that was built.",
+                _number(10),
+                negatable=False,
+            ),
+            Qualifier(
+                "MIN_FLUID",
+                "Minimum fluid page count, if AUTOGEN's own is too low.",
+                _number(10),
+                negatable=False,
+            ),
+            Qualifier("WRITE", "Write the parameters into the file.", negatable=False),
+            Qualifier("SET", "Print them as options of scripts/run too.", negatable=False),
+        ),
     ),
     Verb(("HELP",), ("[word]", "[word2]"), "Describe the commands."),
     Verb(("EXIT",), (), "Leave; everything has been written already."),

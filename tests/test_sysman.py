@@ -415,7 +415,7 @@ def test_hostile_blobs_are_read_as_the_kernel_reads_them(kernel_accepts):
     """This parser and the kernel's accept the same blobs, whatever their bytes."""
     rng = random.Random(3)
     good = 0
-    for _ in range(6000):
+    for _ in range(3000):
         data = changed_blob(rng)
         try:
             Configuration.from_bytes(data)
@@ -424,7 +424,7 @@ def test_hostile_blobs_are_read_as_the_kernel_reads_them(kernel_accepts):
             accepted = False
         assert kernel_accepts(data) == accepted, data.hex()
         good += accepted
-    assert 100 < good < 5900  # both answers were asked for
+    assert 100 < good < 2900  # both answers were asked for
 
 
 def test_control_character_in_a_parameter_name_is_refused():
