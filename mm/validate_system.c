@@ -25,6 +25,23 @@ static void kstack_pte(struct system_walk *w, pte_t pte, vaddr_t va)
         validate_error(w->v, "the guard page of a kernel stack at %lx is mapped", va);
 }
 
+static bool is_window(vaddr_t va)
+{
+    return va >= LAYOUT_WINDOW_BASE && va < LAYOUT_WINDOW_BASE + LAYOUT_L1_SPAN;
+}
+
+/* A driver's page: a frame of a reservation, which is counted with that, or one out of a promise.
+ */
+static void window_pte(struct system_walk *w, const pte_t *p)
+{
+    pfn_t pfn = pte_pfn(*p);
+
+    if (page_entry_valid(pfn) && page_of(pfn)->state == PAGE_RESERVED)
+        return;
+    validate_active(w->v, pfn, VALIDATE_SYSTEM, PAGE_T_SYSTEM, kseg_paddr(p).a, 0);
+    w->v->promised--; /* its reservation is counted with all of its promise, later */
+}
+
 static void level3_table(struct system_walk *w, const pte_t *upper, vaddr_t va)
 {
     const pte_t *table = pt_table(*upper);
@@ -39,6 +56,8 @@ static void level3_table(struct system_walk *w, const pte_t *upper, vaddr_t va)
                 validate_error(w->v, "system PTE %lx at %lx", table[i], va);
         } else if (is_kstack(va)) {
             kstack_pte(w, table[i], va);
+        } else if (is_window(va)) {
+            window_pte(w, &table[i]);
         } else {
             validate_active(w->v, pte_pfn(table[i]), VALIDATE_SYSTEM, PAGE_T_SYSTEM,
                             kseg_paddr(&table[i]).a, 0);

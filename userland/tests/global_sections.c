@@ -95,6 +95,16 @@ static int as_user(unsigned group, unsigned member, int (*fn)(void))
     return as(group, member, 0, 0, fn);
 }
 
+static void consistent(const char *when)
+{
+    struct mega_validate m;
+    int status = mega$info(MEGA_INFO_VALIDATE, 0, &m, sizeof(m));
+
+    if (!ok(status == SS$_NORMAL && m.errors == 0 && !m.timed_out, "every page counts once %s",
+            when))
+        diag("%s: %s", mega$condition_text(status), m.text);
+}
+
 static unsigned kind; /* of the sections under test */
 
 static int created(void) { return kind == SEC$M_MRES ? SS$_CREATED_SHPT : SS$_CREATED; }
@@ -440,5 +450,6 @@ int main(void)
     common(SEC$M_PAGFIL, "page-file-backed");
     read_only_tables();
     registry();
+    consistent("at the end");
     return tap_done();
 }

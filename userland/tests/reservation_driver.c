@@ -62,6 +62,16 @@ static struct mega_memory memory(void)
     return m;
 }
 
+static void consistent(const char *when)
+{
+    struct mega_validate m;
+    int status = mega$info(MEGA_INFO_VALIDATE, 0, &m, sizeof(m));
+
+    if (!ok(status == SS$_NORMAL && m.errors == 0 && !m.timed_out, "every page counts once %s",
+            when))
+        diag("%s: %s", mega$condition_text(status), m.text);
+}
+
 static uint64_t sum_of(const volatile uint64_t *p, uint64_t n)
 {
     uint64_t sum = 0;
@@ -137,6 +147,7 @@ static void frames(const struct mega_driver_unit *u)
     is_status(sys$mgblsc_gpfn_64(&d, 0, &id, 0, 0, 0, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va,
                                  &length),
               SS$_NORMAL, "mapped");
+    consistent("while frames are shown");
     p = va;
     is(p[4711], 1000 + 4711, "shows what the driver wrote");
     is(sum_of(p, PAGES * PAGE / 8), expected(1000, PAGES * PAGE / 8), "all of it");
@@ -209,6 +220,7 @@ static void promised(void)
     driver(MEGA_DRIVER_FILL, "DMASOFT", 7);
     driver(MEGA_DRIVER_CHECKSUM, "DMASOFT", (uint64_t)&sum);
     is(sum, expected(7, 300 * PAGE / 8), "filled and read back");
+    consistent("while the driver has pages of a promise");
     is_status(driver(MEGA_DRIVER_EXPOSE, "DMASOFT", 1), SS$_MRES_INCON,
               "they are the driver's alone");
     is_status(show_frames(&u, 0, 1), SS$_INVPFN, "no section shows one");
@@ -248,10 +260,12 @@ int main(void)
 
     if (!reservation("DMABUF", &r) || !reservation("DMASOFT", &r) || !reservation("CACHE", &r))
         bail_out("start with the reservations that the source names");
+    consistent("at the start"); /* what the check itself takes of pool, it has now */
     refusals();
     allocated();
     promised();
     section_of_that_name();
     freed_reservation();
+    consistent("at the end");
     return tap_done();
 }

@@ -78,6 +78,16 @@ static struct mega_global global(void)
     return g;
 }
 
+static void consistent(const char *when)
+{
+    struct mega_validate m;
+    int status = mega$info(MEGA_INFO_VALIDATE, 0, &m, sizeof(m));
+
+    if (!ok(status == SS$_NORMAL && m.errors == 0 && !m.timed_out, "every page counts once %s",
+            when))
+        diag("%s: %s", mega$condition_text(status), m.text);
+}
+
 static int wait_for(pid_t pid)
 {
     int status = -1;
@@ -195,6 +205,7 @@ static void pagfil(void)
     is_status(sys$deltva_64(&plain, (char *)p + MIB, MIB, 0, &va, &length), SS$_NORMAL,
               "a part of a mapping goes");
     ok(p[0] == 19 && p[2 * MIB / 8] == 0, "the rest stays");
+    consistent("with page-file sections mapped");
     is_status(sys$deltva_64(&plain, (char *)p, MIB, 0, &va, &length), SS$_NORMAL,
               "the part with the data too");
     is(*(volatile uint64_t *)other, 19, "others keep it");
@@ -302,6 +313,7 @@ static void frames(void)
     p[8 * MIB / 8 - 1] = 43;
     is_status(mgblsc_gpfn("F", &plain, 1023, 1, 0), SS$_NORMAL, "its last page");
     ok(length == PAGE && ((uint64_t *)va)[PAGE / 8 - 1] == 43, "is the same frame");
+    consistent("with page frames mapped");
     pid = fork();
     if (pid == 0) {
         p[1] = p[0] + 1;
@@ -388,9 +400,11 @@ static void privileges(void)
 
 int main(void)
 {
+    consistent("at the start"); /* what the check itself takes of pool, it has now */
     pagfil();
     frames();
     devices();
     privileges();
+    consistent("at the end");
     return tap_done();
 }
