@@ -415,6 +415,83 @@ static void case_parts_rads(void)
     is(run, 24 * MB, "with the run of their part");
 }
 
+/* A driver's reservation: who may take it, and who may see its frames. */
+static void case_driver(void)
+{
+    struct rmd *r, *q, *soft;
+    pfn_t first;
+
+    entry("DRIVER", 16, CONFIG_RES_ALLOCATE | CONFIG_RES_NOGLOBAL);
+    entry("SOFT", 8, CONFIG_RES_NOGLOBAL);
+    entry("SECTION", 8, ALLOC | TABLES);
+    entry("BOTH", 8, ALLOC | TABLES);
+    entry("BOTH", 4, CONFIG_RES_ALLOCATE | CONFIG_RES_NOGLOBAL);
+    boot(1024);
+    reserved_boot(&registry);
+    is(mmg_use_res_mem("NOWHERE", false, RMD_NO_GROUP, 1, &r), SS$_NORESERVEDMEM, "no entry");
+    is(mmg_use_res_mem("SECTION", false, RMD_NO_GROUP, 1, &r), SS$_RES_MEM_INCON,
+       "an entry for sections");
+    is(mmg_use_res_mem("DRIVER", false, RMD_NO_GROUP, 16 * MB + 1, &r), SS$_MRES_PFNSMALL,
+       "fewer pages allocated");
+    is(mmg_use_res_mem("SOFT", false, RMD_NO_GROUP, 8 * MB + 1, &r), SS$_MRES_INCON, "or promised");
+    is(mmg_use_res_mem("DRIVER", false, RMD_NO_GROUP, 0, &r), SS$_MRES_INCON, "none wanted");
+    is(mmg_use_res_mem("DRIVER", false, RMD_NO_GROUP, 10 * MB, &r), SS$_NORMAL, "taken");
+    is(mmg_use_res_mem("DRIVER", false, RMD_NO_GROUP, 1, &q), SS$_RESERVEDMEMUSED, "once");
+    is(mmg_use_res_mem("BOTH", false, RMD_NO_GROUP, 4 * MB, &q), SS$_NORMAL,
+       "of two entries of a name its own");
+    is(q->npages, 4 * MB, "which has that size");
+    first = r->first;
+    ok(!mmg_borrow_res_mem(first, 1), "its frames are its own");
+    mmg_open_res_mem(r);
+    ok(!mmg_borrow_res_mem(pfn_of(first.n - 1), 2) && !mmg_borrow_res_mem(first, 10 * MB + 1) &&
+           !mmg_borrow_res_mem(pfn_add(first, 10 * MB), 1) &&
+           !mmg_borrow_res_mem(pfn_add(first, 1), UINT64_MAX),
+       "open: only what it has taken");
+    ok(mmg_borrow_res_mem(first, 10 * MB) == r &&
+           mmg_borrow_res_mem(pfn_add(first, 10 * MB - 1), 1) == r,
+       "that to whoever asks");
+    ok(!mmg_close_res_mem(r), "it cannot be closed meanwhile");
+    mmg_give_back_res_mem(r);
+    ok(!mmg_close_res_mem(r) && mmg_borrow_res_mem(first, 1) == r, "and so it stays open");
+    mmg_give_back_res_mem(r);
+    mmg_give_back_res_mem(r);
+    ok(mmg_close_res_mem(r) && !mmg_borrow_res_mem(first, 1), "until the last gave it back");
+    ok(mmg_close_res_mem(r), "closing what is closed is no error");
+    is(mmg_use_res_mem("SOFT", false, RMD_NO_GROUP, 8 * MB, &soft), SS$_NORMAL, "a promise");
+    mmg_open_res_mem(soft);
+    ok(!mmg_borrow_res_mem(pfn_of(100), 1) && mmg_close_res_mem(soft), "has no frames to show");
+    mmg_return_res_mem(soft);
+    mmg_return_res_mem(r);
+    mmg_return_res_mem(q);
+    is(mmg_use_res_mem("DRIVER", false, RMD_NO_GROUP, 16 * MB, &r), SS$_NORMAL, "taken again");
+}
+
+/* Frames of several stretches: a run of them is shown only where it lies in one. */
+static void case_driver_pieces(void)
+{
+    struct rmd *r;
+    pfn_t one, two;
+
+    entry("DRIVER", 60, CONFIG_RES_ALLOCATE | CONFIG_RES_NOGLOBAL);
+    page_boot_add_range(pfn_of(64), 50 * MB); /* neither holds it */
+    page_boot_add_range(pfn_of(100 * MB), 50 * MB);
+    page_boot_done();
+    pool_boot();
+    fluid_set_minimum_boot(512);
+    reserved_boot(&registry);
+    is(mmg_use_res_mem("DRIVER", false, RMD_NO_GROUP, 60 * MB, &r), SS$_NORMAL, "taken");
+    is(r->nextents, 2, "in two stretches");
+    one = r->extents[0].first;
+    two = r->extents[1].first;
+    mmg_open_res_mem(r);
+    ok(mmg_borrow_res_mem(one, r->extents[0].npages) == r &&
+           mmg_borrow_res_mem(two, r->extents[1].npages) == r,
+       "each is shown");
+    ok(!mmg_borrow_res_mem(one, r->extents[0].npages + 1) &&
+           !mmg_borrow_res_mem(two, r->extents[1].npages + 1),
+       "none beyond its end");
+}
+
 static void case_startup_min(void)
 {
     entry("X", 10, ALLOC);
@@ -643,7 +720,9 @@ static void case_large_machine(void)
 
 int main(void)
 {
-    static void (*const cases[])(void) = {case_order,
+    static void (*const cases[])(void) = {case_driver,
+                                          case_driver_pieces,
+                                          case_order,
                                           case_sparse,
                                           case_zero,
                                           case_too_much,
