@@ -235,6 +235,16 @@ static void __attribute__((noinline)) cache_drain(struct rad *r, uint64_t *head,
     spin_unlock(&r->lock, ipl);
 }
 
+/* All of a cache's stack goes to a list. r's lock held. */
+static void cache_empty_locked(struct rad *r, uint64_t *head, enum page_state state)
+{
+    unsigned count;
+    uint64_t first = stack_take_all(head, &count);
+
+    if (count > 0)
+        list_push_locked(&r->lists[state], first, chain_walk(first, count, state), count);
+}
+
 /* A page of one domain, wherever it is; 0: it has none. */
 static uint64_t search_rad(unsigned rad, bool *zeroed)
 {
@@ -248,6 +258,19 @@ static uint64_t search_rad(unsigned rad, bool *zeroed)
         n = stack_pop(&page_caches[i][rad].zeroed);
     }
     return n;
+}
+
+void page_drain(void)
+{
+    for (unsigned i = 0; i < MAX_CPUS * rad_count; i++) {
+        struct page_cache *c = &page_caches[i / rad_count][i % rad_count];
+        struct rad *r = &rads[i % rad_count];
+        ipl_t ipl = spin_lock(&r->lock);
+
+        cache_empty_locked(r, &c->dirty, PAGE_FREE);
+        cache_empty_locked(r, &c->zeroed, PAGE_ZEROED);
+        spin_unlock(&r->lock, ipl);
+    }
 }
 
 /* A page that is counted for this caller exists: find it, first in the domain that is wanted, then

@@ -108,6 +108,9 @@ void page_copy(pfn_t dst, pfn_t src);
    their goal. For idle CPUs. Returns how many. Never touches never-used ranges. */
 unsigned page_zero_idle(unsigned limit);
 
+/* Move what CPU caches hold to the lists. IPL as page_alloc. */
+void page_drain(void);
+
 struct page_stats { /* free = never_used + cached + zeroed + those on free lists; total = free + all
                        that follow it */
     uint64_t total, free, zeroed, never_used, cached, modified, bad, active, reserved;

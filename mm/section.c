@@ -264,6 +264,8 @@ static void zero_frames(const struct section *s)
  * is the caller's). */
 static int furnish(struct section *s)
 {
+    if (s->rad == RAD_ANY && s->rmd)
+        s->rad = (uint8_t)s->rmd->rad; /* the entry's /RAD, if it has one */
     if (s->rmd && (s->rmd->flags & RMD_ALLOC)) {
         s->first = s->rmd->first;
         s->extents = s->rmd->nextents > 1 ? s->rmd->extents : NULL;

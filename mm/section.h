@@ -85,7 +85,7 @@ struct section {                     /* GSTE, nonpaged pool: faults read it */
         *related;       /* constant: MRES <-> its SHPT section; NULL: ALLOC without shared tables */
     uint32_t flags;     /* SEC$M_*; constant but for PERM, GSD mutex */
     bool tables_shared; /* constant: mappers may share the level-3 pages */
-    uint8_t rad;        /* constant: hint for its pages */
+    uint8_t rad;        /* constant: hint for its pages, RAD_ANY: none */
     uint64_t npages;    /* constant; of an SHPT section: level-3 pages */
     pfn_t first;        /* constant: ALLOC, page frames: the first one; else PFN_NONE */
     const struct rmd_extent *extents; /* constant: its frames' stretches (the reservation's); NULL:

@@ -4,6 +4,7 @@
 #ifndef MM_SECTION_MAP_H
 #define MM_SECTION_MAP_H
 
+#include "kernel/sched/rad.h"
 #include "mm/aspace.h"
 #include "mm/section.h"
 #include "mm/section_gh.h"
@@ -55,6 +56,8 @@ void section_map_end(struct aspace *as, struct map_entry *e);
    or, without any, the mapper's; level 2 in the tables of `prefer` if it maps the section, else of
    the first mapper, else the SHPT section's own. *l1: level-1 PTEs with which that mapper shares
    level-2 pages. *pt_pages: its page-table pages. The caller holds a share and no mutex. IPL 0. */
+/* Valid pages of a memory-resident section by domain; 0 for other kinds. A share held. IPL 0. */
+void section_count_rads(const struct section *s, uint64_t npages[RAD_MAX]);
 void section_walk(struct section *s, struct aspace *prefer, struct gh_count *l3,
                   struct gh_count *l2, uint64_t *l1, uint64_t *pt_pages);
 

@@ -3,6 +3,7 @@
  * from bookkeeping.
  */
 #include "kernel/base/string.h"
+#include "mm/page.h"
 #include "mm/pt.h"
 #include "mm/section_map.h"
 #include "mm/section_pt.h"
@@ -45,6 +46,39 @@ static void walk_own(const struct section *s, struct gh_count *l3, struct gh_cou
             gh_count(shpt_l2_pte(shpt, piece), MIN(shpt->npages - piece, PIECE_PAGES), piece, l2);
         if (pte)
             gh_count(pte, MIN(s->npages - page, PIECE_PAGES), page, l3);
+    }
+}
+
+static void count_table(const pte_t *l3, uint64_t npages[RAD_MAX])
+{
+    for (unsigned i = 0; i < PTES_PER_PAGE; i++) {
+        pte_t pte = __atomic_load_n(&l3[i], __ATOMIC_RELAXED);
+
+        if (pte_valid(pte))
+            npages[page_rad(pte_pfn(pte))]++;
+    }
+}
+
+void section_count_rads(const struct section *s, uint64_t npages[RAD_MAX])
+{
+    memset(npages, 0, RAD_MAX * sizeof(npages[0]));
+    if (!(s->flags & SEC$M_MRES))
+        return;
+    if (rad_count == 1) {
+        npages[0] = __atomic_load_n(&s->valid_pages, __ATOMIC_RELAXED);
+    } else if (section_is_alloc(s)) {
+        /* No stretch lies in two domains. */
+        for (uint64_t page = 0, run; page < s->npages; page += run) {
+            run = section_run(s, page);
+            npages[page_rad(section_frame(s, page))] += run;
+        }
+    } else {
+        for (uint64_t page = 0; page < s->npages; page += PIECE_PAGES) {
+            const pte_t *l3 = shpt_pte(s->related, page);
+
+            if (l3)
+                count_table(l3, npages);
+        }
     }
 }
 

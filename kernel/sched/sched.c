@@ -87,7 +87,8 @@ static inline void runq_add(struct runq *rq, struct thread *t)
 static unsigned choose_cpu(const struct thread *t, unsigned last)
 {
     cpumask_t allowed = t->affinity & __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED);
-    cpumask_t near = rad_count == 1 ? ~0ul : rad_cpus(t->home_rad);
+    cpumask_t near = rad_count == 1 ? ~0ul
+                                    : rad_cpus(__atomic_load_n(&t->home_rad, __ATOMIC_RELAXED));
     unsigned best = last;
     uint32_t best_load = UINT32_MAX;
 

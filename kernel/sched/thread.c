@@ -64,7 +64,7 @@ void thread_init_static(struct thread *t, const char *name, unsigned prio, cpuma
     t->last_cpu = t->hw.cpu->id;
 }
 
-static void reap(void)
+void thread_reap(void)
 {
     struct thread *t = __atomic_exchange_n(&dead, NULL, __ATOMIC_ACQUIRE);
 
@@ -111,7 +111,7 @@ static void reaper(void *arg)
         if (__atomic_load_n(&dead, __ATOMIC_RELAXED) == NULL)
             wait_block(&w, WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);
         wait_finish(&w);
-        reap();
+        thread_reap();
     }
 }
 
@@ -123,7 +123,7 @@ struct thread *thread_create_on(const char *name, void (*fn)(void *), void *arg,
 
     KASSERT(prio < PRIO_COUNT, "a priority is below PRIO_COUNT");
     if (__atomic_load_n(&dead, __ATOMIC_RELAXED) != NULL)
-        reap();
+        thread_reap();
     base = kstack_ops.alloc(thread_self()->home_rad, &top);
     if (base == 0)
         return NULL;

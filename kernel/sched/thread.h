@@ -39,8 +39,8 @@ struct thread {
     uint32_t slice;   /* clock ticks left; protected by the run queue's lock */
     struct spinlock *spin_top; /* innermost spinlock held; own CPU */
     uint32_t held_mutexes;     /* own thread */
-    uint8_t home_rad; /* domain that its memory should come from and its CPUs should be of; own
-                         thread, read for display and as a hint */
+    uint8_t home_rad; /* domain that its memory should come from and its CPUs should be of; changed
+                         by the own thread; atomic, a hint */
     uint8_t queued;   /* is on a run queue; protected by the run queue's lock */
     struct mutex *held[MUTEXES_HELD_MAX]; /* in rising rank; own thread, and read for messages */
     struct mutex *wants;                  /* waits for it; likewise */
@@ -89,6 +89,9 @@ int thread_sleep_until(uint64_t deadline_ns, unsigned flags);
 int thread_set_affinity(struct thread *t, cpumask_t mask);
 /* CPU time of t, up to a clock tick old when it runs elsewhere. */
 uint64_t thread_cpu_ns(const struct thread *t);
+/* Free what ended threads have left: stack and structure. The reaper does it at the next tick. IPL
+ * below IPL_IPI. */
+void thread_reap(void);
 /* For each live thread, under the table lock (RANK_THREADS, IPL_ASTDEL). */
 void thread_for_each(void (*fn)(struct thread *, void *), void *arg);
 

@@ -11,7 +11,10 @@
 #include "kernel/proc/process.h"
 #include "kernel/sys/vms_args.h"
 #include "kernel/sys/vms_calls.h"
+#include "mm/kstack.h"
+#include "mm/page.h"
 #include "mm/reserved.h"
+#include "mm/section.h"
 #include "sysman/config.h"
 #include "sysman/params.h"
 
@@ -62,6 +65,33 @@ static int free_reserved(const uint64_t a[CONTROL_ARGS])
     return status;
 }
 
+/* (domain): the caller's home. What it has stays where it is. SS$_NORMAL; SS$_BADRAD: there is no
+ * such domain. */
+static int set_home_rad(const uint64_t a[CONTROL_ARGS])
+{
+    struct aspace *as = process_self()->aspace;
+
+    if (a[0] >= rad_count)
+        return SS$_BADRAD;
+    __atomic_store_n(&thread_self()->home_rad, (uint8_t)a[0], __ATOMIC_RELAXED);
+    mutex_lock(&as->lock);
+    as->home_rad = (uint8_t)a[0];
+    mutex_unlock(&as->lock);
+    return SS$_NORMAL;
+}
+
+/* (): what is kept ready for the next who asks becomes free pages on lists, so that the counts of
+ * free pages before and after something can be compared to the page. Always SS$_NORMAL. */
+static int drain(const uint64_t a[CONTROL_ARGS])
+{
+    (void)a;
+    section_reap();
+    thread_reap();
+    kstack_drain();
+    page_drain();
+    return SS$_NORMAL;
+}
+
 static const struct {
     control_fn fn;
     uint64_t privileges; /* all of these, PRV_* */
@@ -70,6 +100,8 @@ static const struct {
     [MEGA_CTL_SET_PARAM] = {set_param, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_FREE_RESERVED] = {free_reserved, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_SET_CREDS] = {control_set_creds, PRV_CMKRNL, SS$_NOCMKRNL},
+    [MEGA_CTL_SET_HOME_RAD] = {set_home_rad, 0, SS$_NORMAL},
+    [MEGA_CTL_DRAIN] = {drain, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_DRIVER] = {control_driver, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_LOCK_STATS] = {control_lock_stats, PRV_CMKRNL, SS$_NOCMKRNL},
 };

@@ -4,6 +4,7 @@
  * copied out whole or, with a shorter buffer, cut short.
  */
 #include "kernel/sys/info.h"
+#include "kernel/sched/ipi.h"
 
 #include "arch/alpha/clipper/pci.h"
 #include "arch/alpha/hw/usercopy.h"
@@ -29,6 +30,7 @@ union answer {
     struct mega_tb tb;
     struct mega_param param;
     struct mega_pci pci;
+    struct mega_rad rad;
     struct mega_lock lock;
     struct mega_validate validate;
     struct mega_selftest selftest;
@@ -181,6 +183,27 @@ static int info_pci(int64_t index, void *out)
     return SS$_NORMAL;
 }
 
+static int info_rad(int64_t index, void *out)
+{
+    struct mega_rad *m = out;
+    struct page_stats s;
+
+    if (index < 0 || index >= rad_count)
+        return SS$_NONEXPR;
+    page_rad_stats((unsigned)index, &s, &m->first_pfn, &m->end_pfn);
+    m->cpus = rad_cpus((unsigned)index) & __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED);
+    m->total = s.total;
+    m->free = s.free;
+    m->zeroed = s.zeroed;
+    m->never_used = s.never_used;
+    m->cached = s.cached;
+    m->modified = s.modified;
+    m->bad = s.bad;
+    m->active = s.active;
+    m->reserved = s.reserved;
+    return SS$_NORMAL;
+}
+
 static const struct {
     int (*fn)(int64_t index, void *out);
     size_t nbytes;
@@ -198,6 +221,7 @@ static const struct {
     [MEGA_INFO_SPINLOCK] = {info_spinlock, sizeof(struct mega_lock)},
     [MEGA_INFO_MUTEX] = {info_mutex, sizeof(struct mega_lock)},
     [MEGA_INFO_GLOBAL] = {info_global, sizeof(struct mega_global)},
+    [MEGA_INFO_RAD] = {info_rad, sizeof(struct mega_rad)},
     [MEGA_INFO_VALIDATE] = {info_validate, sizeof(struct mega_validate)},
     [MEGA_INFO_CRASH] = {info_crash, 0},
     [MEGA_INFO_SELFTEST] = {info_selftest, sizeof(struct mega_selftest)},

@@ -27,6 +27,7 @@ static void describe(const struct process *p, struct mega_process *m)
         m->state = t->state;
         m->prio = t->prio;
         m->cpu = t->last_cpu;
+        m->home_rad = __atomic_load_n(&t->home_rad, __ATOMIC_RELAXED);
         m->cpu_ns = thread_cpu_ns(t);
         m->switches = load(&t->switches);
         m->unaligned = load(&t->unaligned);

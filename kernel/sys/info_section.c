@@ -34,6 +34,7 @@ int info_section(int64_t index, void *out)
     if (section_shares_tables(s))
         m->flags |= SEC$M_SHARED_PTS;
     section_walk(s, process_self()->aspace, &l3, &l2, &m->l1_ptes, &m->pt_pages);
+    section_count_rads(s, m->rad_pages);
     m->npages = s->npages;
     m->valid_pages = section_valid_pages(s);
     section_cost(s, &cost);

@@ -34,7 +34,7 @@ struct target { /* of whom: the arguments, decoded */
 };
 
 struct facts {
-    uint32_t pid, owner, uic_group, uic_member, state, priority, cpu;
+    uint32_t pid, owner, uic_group, uic_member, state, priority, cpu, home_rad;
     uint64_t faults, private_pages, peak_pages, global_pages, peak_bytes;
     char name[sizeof(((struct process *)NULL)->name)];
     char image[sizeof(((struct process *)NULL)->exe)];
@@ -99,6 +99,7 @@ static void note_facts(const struct process *p, struct facts *f)
                         .state = state_of(p->thread),
                         .priority = p->thread->prio,
                         .cpu = p->thread->last_cpu,
+                        .home_rad = p->thread->home_rad,
                         .aspace = p->aspace};
     str_copy(f->name, p->name, sizeof(f->name));
     str_copy(f->image, p->exe, sizeof(f->image));
@@ -206,6 +207,8 @@ static bool answer(uint32_t code, const struct facts *f, struct vms_answer *a)
         return longword(a, f->priority), true;
     case JPI$_CPU_ID:
         return longword(a, f->cpu), true;
+    case JPI$_HOME_RAD:
+        return longword(a, f->home_rad), true;
     case JPI$_PRCNAM:
         return text(a, f->name), true;
     case JPI$_IMAGNAME:

@@ -14,13 +14,12 @@
 #include "kernel/proc/process.h"
 #include "kernel/sys/vms_args.h"
 #include "kernel/sys/vms_calls.h"
+#include "mm/page.h"
 
 /* Flags that a caller may give; those that the service implies may be given too. */
 #define FLAGS_IMPLIED (SEC$M_GBL | SEC$M_DZRO | SEC$M_WRT | SEC$M_MRES)
 #define FLAGS_KEPT    (SEC$M_PERM | SEC$M_SYSGBL | SEC$M_READ_ONLY_SHPT)
 #define FLAGS_CREATE  (FLAGS_IMPLIED | FLAGS_KEPT | SEC$M_RAD_HINT)
-
-#define RADS 1u /* memory domains; bit n of a rad_mask is domain n */
 
 static void creds_self(struct section_creds *c)
 {
@@ -62,17 +61,19 @@ int vms_section_may_create(uint32_t kind, uint32_t flags)
     return SS$_NORMAL;
 }
 
-/* rad_mask is read only when the flag says that it is valid. */
+/* rad_mask is read only when the flag says that it is valid: bit n is domain n, and the lowest one
+ * is where the pages should come from. Without it the registry's /RAD counts, or else the domain of
+ * the CPU that touches a page first. */
 static int decode_rad(uint32_t flags, vaddr_t rad_mask, uint8_t *rad)
 {
     uint64_t mask;
 
-    *rad = 0;
+    *rad = RAD_ANY;
     if (!(flags & SEC$M_RAD_HINT))
         return SS$_NORMAL;
     if (vms_quad_in(rad_mask, &mask) != SS$_NORMAL)
         return SS$_ACCVIO;
-    if (mask == 0 || mask >> RADS)
+    if (mask == 0 || mask >> rad_count)
         return SS$_BADRAD;
     *rad = (uint8_t)__builtin_ctzl(mask);
     return SS$_NORMAL;

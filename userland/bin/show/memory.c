@@ -25,6 +25,27 @@ static void heading(void)
     printf("              System Memory Resources on %s\n", now);
 }
 
+/* Each memory domain, where there is more than one. */
+static void domains(void)
+{
+    struct mega_rad r;
+
+    if (!ask(MEGA_INFO_RAD, 1, &r, sizeof(r)))
+        return;
+    printf("\nMemory domains (pages):  CPUs       Total        Free    Reserved      Active\n");
+    for (int64_t i = 0; ask(MEGA_INFO_RAD, i, &r, sizeof(r)); i++) {
+        char cpus[16] = "";
+        size_t n = 0;
+
+        for (unsigned c = 0; c < 4; c++)
+            if ((r.cpus >> c) & 1)
+                n += (size_t)snprintf(cpus + n, sizeof(cpus) - n, "%s%u", n ? "," : "", c);
+        printf("  RAD %-2ld %20s%12lu%12lu%12lu%12lu\n", (long)i, cpus[0] ? cpus : "none",
+               (unsigned long)r.total, (unsigned long)r.free, (unsigned long)r.reserved,
+               (unsigned long)r.active);
+    }
+}
+
 static void physical(void)
 {
     struct mega_memory m;
@@ -47,6 +68,7 @@ static void physical(void)
     printf("                          %12lu%12lu%12lu%12lu%12lu\n", (unsigned long)m.reserved,
            (unsigned long)m.active, (unsigned long)m.pt_pages, (unsigned long)m.kernel_pages,
            (unsigned long)m.bad);
+    domains();
     printf("\nFluid pages:                     Count     Minimum  Promised and not yet used\n");
     printf("                          %12lu%12lu%12lu\n", (unsigned long)m.fluid,
            (unsigned long)m.fluid_minimum, (unsigned long)m.promised_unused);

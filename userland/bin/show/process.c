@@ -45,7 +45,8 @@ static void full(const struct mega_process *p)
     printf("    Section faults: made valid %lu, table picked up %lu, raced %lu, global valid %lu\n",
            (unsigned long)p->section_made_valid, (unsigned long)p->section_l3_pickup,
            (unsigned long)p->section_raced, (unsigned long)p->section_global_valid);
-    printf("    Unaligned accesses %lu\n", (unsigned long)p->unaligned);
+    printf("    Unaligned accesses %lu, home domain %lu\n", (unsigned long)p->unaligned,
+           (unsigned long)p->home_rad);
 }
 
 int show_process(unsigned q, const char *name)

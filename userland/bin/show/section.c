@@ -54,6 +54,19 @@ static const struct memory *memory_of(uint32_t flags)
                                       : &fluid;
 }
 
+/* Only a system that is divided has something to say here. */
+static void by_domain(const uint64_t pages[8])
+{
+    struct mega_rad r;
+
+    if (!ask(MEGA_INFO_RAD, 1, &r, sizeof(r)))
+        return;
+    printf("    %-28s", "Valid pages by domain");
+    for (int i = 0; i < 8 && ask(MEGA_INFO_RAD, i, &r, sizeof(r)); i++)
+        printf("  %d: %lu", i, (unsigned long)pages[i]);
+    putchar('\n');
+}
+
 static void full(const struct mega_section *s)
 {
     char flags[160];
@@ -75,6 +88,7 @@ static void full(const struct mega_section *s)
     printf("    %-28s  %lu global page table entries, %lu bytes nonpaged pool, %lu paged\n",
            "Costs beside its pages", (unsigned long)s->gptes, (unsigned long)s->npp_bytes,
            (unsigned long)s->pgd_bytes);
+    by_domain(s->rad_pages);
     if (s->delete_pending)
         printf("    %-28s  with its last mapping\n", "To be deleted");
     hints("Level-3 PTEs, by hint", s->l3_ptes);

@@ -29,6 +29,7 @@ enum mega_item {
        nothing to plant it in). Takes CMKRNL */
     MEGA_INFO_VALIDATE = 13,
     MEGA_INFO_GLOBAL = 14, /* struct mega_global */
+    MEGA_INFO_RAD = 15,    /* index-th memory domain: struct mega_rad */
     /* Deliberate panic (index 0), kernel stack overflow (1), spin too long (2), stuck with
        interrupts off (3), kernel unaligned access (4), kernel null reference (5), spinlocks in
        falling rank (6), a spinlock above its IPL (7), the release of one that nobody holds (8), a
@@ -49,7 +50,11 @@ enum mega_control {
     MEGA_CTL_SET_PARAM = 1,     /* name, value: a dynamic system parameter */
     MEGA_CTL_FREE_RESERVED = 2, /* name, scope, address for the pages given back (0: not wanted) */
     MEGA_CTL_SET_CREDS = 3,     /* struct mega_creds of <megalith/creds.h>, for the caller */
+    MEGA_CTL_SET_HOME_RAD = 4,  /* domain, of the caller: its memory, and its children's, from now
+                                   on.  No privilege needed. SS$_BADRAD */
     MEGA_CTL_DRIVER = 5,        /* enum mega_driver, name of a reservation, what that says */
+    MEGA_CTL_DRAIN = 17,        /* free what is kept ready: CPU page caches go to the lists, kernel
+                                   stacks of ended threads to the free pages */
     MEGA_CTL_LOCK_STATS = 16,   /* 1: forget what was counted and measure every lock; 0: stop */
 };
 
@@ -96,6 +101,11 @@ struct mega_section {
     uint64_t gptes;                /* entries that it counts for against GBLPAGES */
     uint64_t npp_bytes, pgd_bytes; /* pool that it takes, its mappings included */
     uint64_t delete_pending;       /* 1: nobody can map it any more */
+    uint64_t rad_pages[8];         /* valid pages of a memory-resident section by domain */
+};
+struct mega_rad {                      /* pages with a PFN in [first_pfn, end_pfn) */
+    uint64_t first_pfn, end_pfn, cpus; /* cpus: mask of those of the domain that came up */
+    uint64_t total, free, zeroed, never_used, cached, modified, bad, active, reserved;
 };
 struct mega_use {
     uint64_t limit, use, peak;
@@ -112,6 +122,7 @@ struct mega_process {
     uint32_t uic_group, uic_member;
     uint64_t privileges, authorised, rights; /* PRV$M_*, MEGA_RIGHT_* */
     uint64_t locked;                         /* pages locked in memory */
+    uint64_t home_rad;                       /* domain */
 };
 struct mega_cpu {
     uint32_t id, online, idle, current_pid;

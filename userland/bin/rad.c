@@ -1,0 +1,51 @@
+/*
+ * rad [N COMMAND [ARGUMENT...]]: run a command at home in memory domain N, as all its children
+ * will be. Without arguments: the domains, their CPUs and pages, and the own one.
+ */
+#include <errno.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int list(void)
+{
+    struct mega_process me;
+    struct mega_rad r;
+
+    if (!(mega$info(MEGA_INFO_PROCESS, -1, &me, sizeof(me)) & 1))
+        return 1;
+    for (int64_t i = 0; mega$info(MEGA_INFO_RAD, i, &r, sizeof(r)) & 1; i++) {
+        printf("%c%ld: %lu pages, %lu free, CPUs", (uint64_t)i == me.home_rad ? '*' : ' ', (long)i,
+               (unsigned long)r.total, (unsigned long)r.free);
+        for (unsigned c = 0; c < 64; c++)
+            if ((r.cpus >> c) & 1)
+                printf(" %u", c);
+        putchar('\n');
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long rad;
+    char *end;
+
+    if (argc == 1)
+        return list();
+    errno = 0;
+    rad = strtoul(argv[1], &end, 10);
+    if (argc < 3 || errno || *end || end == argv[1]) {
+        fprintf(stderr, "usage: rad [N COMMAND [ARGUMENT...]]\n");
+        return 2;
+    }
+    if (mega$control(MEGA_CTL_SET_HOME_RAD, rad, 0, 0, 0, 0) != SS$_NORMAL) {
+        fprintf(stderr, "rad: there is no memory domain %lu\n", rad);
+        return 1;
+    }
+    execvp(argv[2], argv + 2);
+    fprintf(stderr, "rad: %s: %s\n", argv[2], strerror(errno));
+    return errno == ENOENT ? 127 : 126;
+}

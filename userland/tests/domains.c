@@ -1,0 +1,239 @@
+// TAP
+// RUN: -m 512M --smp 4 --set RADS=3 --reserve 'D_ONE 40 /ALLOCATE /ZERO /PAGE_TABLES /RAD=1'
+// RUN: --reserve 'D_FLUID 16 /NOALLOCATE /RAD=2' --reserve 'D_NONE 8 /ALLOCATE /RAD=7'
+/*
+ * Memory domains: their sizes, hints of the registry, of a section's creator and of a process's
+ * home, what fork and exec inherit, and that a full domain is no end.
+ */
+#include <descrip.h>
+#include <iledef.h>
+#include <jpidef.h>
+#include <psldef.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <tap.h>
+#include <unistd.h>
+#include <vadef.h>
+
+#define MIB     (1UL << 20)
+#define PAGE    8192UL
+#define DOMAINS 3
+
+static struct mega_rad rads[DOMAINS];
+
+static void look(void)
+{
+    for (int i = 0; i < DOMAINS; i++)
+        mega$info(MEGA_INFO_RAD, i, &rads[i], sizeof(rads[i]));
+}
+
+/* Pages of the domain that are free or can be had no more. */
+static long lost(int rad)
+{
+    struct mega_rad before = rads[rad];
+
+    look();
+    return (long)(before.free - rads[rad].free);
+}
+
+static struct mega_process self(void)
+{
+    struct mega_process p;
+
+    mega$info(MEGA_INFO_PROCESS, -1, &p, sizeof(p));
+    return p;
+}
+
+static int home(uint64_t rad) { return mega$control(MEGA_CTL_SET_HOME_RAD, rad, 0, 0, 0, 0); }
+
+static struct dsc$descriptor_s named(const char *name)
+{
+    struct dsc$descriptor_s d = {(unsigned short)strlen(name), DSC$K_DTYPE_T, DSC$K_CLASS_S,
+                                 (char *)name};
+
+    return d;
+}
+
+/* Create and map it; a hint with mask and flag. */
+static int make(const char *name, uint64_t bytes, uint64_t *mask, unsigned flags, char **va)
+{
+    struct dsc$descriptor_s d = named(name);
+    unsigned __int64 length;
+    GENERIC_64 region = {{0}};
+    void *start;
+    int status = sys$create_region_64(bytes, VA$C_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &start,
+                                      &length);
+
+    if (status != SS$_NORMAL)
+        return status;
+    return sys$crmpsc_gdzro_64(&d, 0, 0, bytes, &region, 0, PSL$C_USER,
+                               SEC$M_SYSGBL | SEC$M_EXPREG | flags, (void **)va, &length, 0, 0, 0,
+                               mask);
+}
+
+static void touch(char *va, uint64_t bytes)
+{
+    for (uint64_t at = 0; at < bytes; at += PAGE)
+        *(volatile long *)(va + at) = (long)at;
+}
+
+/* Valid pages of a section that are not in the domain, or all when there is no such section. */
+static long elsewhere(const char *name, int rad, uint64_t pages)
+{
+    struct mega_section s;
+
+    for (int i = 0; mega$info(MEGA_INFO_SECTION, i, &s, sizeof(s)) == SS$_NORMAL; i++)
+        if (strcmp(s.name, name) == 0)
+            return (long)(pages - s.rad_pages[rad]);
+    return -1;
+}
+
+static void sizes(void)
+{
+    struct mega_memory m;
+    uint64_t sum = 0, cpus = 0;
+    struct mega_rad none;
+
+    look();
+    mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m));
+    for (int i = 0; i < DOMAINS; i++) {
+        ok(rads[i].total + 512 > m.total / DOMAINS && rads[i].total < m.total / DOMAINS + 512,
+           "domain %d has a third of the memory", i);
+        sum += rads[i].total;
+        ok((rads[i].cpus & cpus) == 0 && rads[i].cpus, "and CPUs of its own");
+        cpus |= rads[i].cpus;
+    }
+    is(sum, m.total, "all memory is in one of them");
+    is(cpus, 0xF, "and all CPUs");
+    is(mega$info(MEGA_INFO_RAD, DOMAINS, &none, sizeof(none)), SS$_NONEXPR, "there is no fourth");
+    is(mega$info(MEGA_INFO_RAD, -1, &none, sizeof(none)), SS$_NONEXPR, "nor one before the first");
+}
+
+static void hints(void)
+{
+    uint64_t mask;
+    char *va;
+
+    is(make("D_ONE", 40 * MIB, 0, 0, &va), SS$_CREATED_SHPT, "an entry with /ALLOCATE /RAD=1");
+    is(elsewhere("D_ONE", 1, 40 * MIB / PAGE), 0, "has all its pages there");
+    is(make("D_FLUID", 16 * MIB, 0, 0, &va), SS$_CREATED_SHPT, "one without allocation, /RAD=2");
+    touch(va, 16 * MIB);
+    is(elsewhere("D_FLUID", 2, 16 * MIB / PAGE), 0, "gets them there when they are touched");
+    is(make("D_NONE", 8 * MIB, 0, 0, &va), SS$_CREATED_SHPT, "a domain that is not there: ignored");
+    mask = 1UL << 1;
+    is(make("D_HINT", 16 * MIB, &mask, SEC$M_RAD_HINT, &va), SS$_CREATED_SHPT, "rad_mask 2");
+    touch(va, 16 * MIB);
+    is(elsewhere("D_HINT", 1, 16 * MIB / PAGE), 0, "is domain 1");
+    for (uint64_t bad = 0; bad <= 16; bad += 8) {
+        mask = bad;
+        is(make("D_BAD", 16 * MIB, &mask, SEC$M_RAD_HINT, &va), SS$_BADRAD, "rad_mask %lu", bad);
+    }
+    mask = ~0UL;
+    is(make("D_BAD", 16 * MIB, &mask, SEC$M_RAD_HINT, &va), SS$_BADRAD, "all ones");
+    is(make("D_BAD", 16 * MIB, (uint64_t *)8, SEC$M_RAD_HINT, &va), SS$_ACCVIO, "no address");
+    is(make("D_FREE", 16 * MIB, (uint64_t *)8, 0, &va), SS$_CREATED_SHPT,
+       "without the flag nobody looks at the mask");
+}
+
+/* Private memory and page tables of the home. */
+static void at_home(int rad)
+{
+    const uint64_t bytes = 24 * MIB;
+    char *p;
+
+    is(home((uint64_t)rad), SS$_NORMAL, "at home in domain %d", rad);
+    is(self().home_rad, rad, "which says so");
+    look();
+    p = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    touch(p, bytes);
+    long taken = lost(rad), want = (long)(bytes / PAGE);
+
+    ok(taken >= want && taken < want + 100, "%ld of %ld pages come from there", taken, want);
+    munmap(p, bytes);
+}
+
+static void inherited(const char *me)
+{
+    uint32_t rad = 99;
+    ILE3 items[] = {{4, JPI$_HOME_RAD, &rad, 0}, {0, 0, 0, 0}};
+    int status;
+    pid_t child;
+
+    home(2);
+    child = fork();
+    if (child == 0)
+        _exit((int)self().home_rad);
+    waitpid(child, &status, 0);
+    is(WEXITSTATUS(status), 2, "fork hands it on");
+    child = fork();
+    if (child == 0) {
+        execl(me, me, "home", (char *)0);
+        _exit(99);
+    }
+    waitpid(child, &status, 0);
+    is(WEXITSTATUS(status), 2, "so does exec");
+    child = fork();
+    if (child == 0) {
+        execl("/bin/rad", "rad", "1", me, "home", (char *)0);
+        _exit(99);
+    }
+    waitpid(child, &status, 0);
+    is(WEXITSTATUS(status), 1, "rad 1 COMMAND runs one in domain 1");
+    sys$getjpiw(0, 0, 0, items, 0, 0, 0);
+    is(rad, 2, "JPI$_HOME_RAD");
+    is(home(DOMAINS), SS$_BADRAD, "there is no domain %d", DOMAINS);
+    is(home(~0UL), SS$_BADRAD, "nor -1");
+    is(self().home_rad, 2, "and nothing has changed");
+    is(setgid(100) | setuid(100), 0, "an ordinary user");
+    is(home(0), SS$_NORMAL, "may choose too: it is a hint");
+}
+
+/* More than a domain holds: the others give. */
+static void full(void)
+{
+    const uint64_t bytes = 230 * MIB;
+    char *p = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    long before;
+
+    look();
+    home(2);
+    before = (long)(rads[0].free + rads[1].free + rads[2].free);
+    touch(p, bytes);
+    look();
+    ok(before - (long)(rads[0].free + rads[1].free + rads[2].free) >= (long)(bytes / PAGE),
+       "230 MiB from a domain of 170");
+    ok(rads[2].free < 200, "which is full then (%lu pages)", (unsigned long)rads[2].free);
+    munmap(p, bytes);
+}
+
+/* Who sleeps wakes up on a CPU of its home where one has nothing to do. */
+static void cpus(void)
+{
+    int near = 0;
+
+    home(1);
+    look();
+    for (int i = 0; i < 40; i++) {
+        usleep(2000);
+        near += (rads[1].cpus >> self().cpu) & 1;
+    }
+    ok(near >= 30, "%d of 40 times on a CPU of the home", near);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        return (int)self().home_rad;
+    sizes();
+    hints();
+    at_home(0);
+    at_home(2);
+    at_home(1);
+    full();
+    cpus();
+    inherited(argv[0]);
+    return tap_done();
+}
