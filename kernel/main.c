@@ -24,6 +24,7 @@
 #include "kernel/sched/sched.h"
 #include "kernel/sched/timer.h"
 #include "mm/aspace.h"
+#include "mm/idle_zero.h"
 #include "mm/kstack.h"
 #include "mm/page.h"
 #include "mm/pool.h"
@@ -164,6 +165,7 @@ void kernel_main(void)
     reserved_boot(registry); /* all CPUs zero the reservations */
     pool_boot_paged();
     section_boot();
+    idle_zero_boot();
     section_pagfil_boot();
     section_pfn_boot();
     io_boot(initrd, initrd_bytes);

@@ -533,35 +533,49 @@ void page_zero_if_needed(pfn_t pfn)
 
 void page_copy(pfn_t dst, pfn_t src) { mem_copy_page(kseg_page(dst), kseg_page(src)); }
 
-/* Zeroed pages kept ready for each RAD. */
-#define ZEROED_GOAL 256u
-
-unsigned page_zero_idle(unsigned limit)
+/*
+ * Zeroing in advance. The page in hand is counted free and on no list, so the IPL stays up until it
+ * is on one again, for one page: a microsecond. The lock is not held meanwhile: others find all
+ * other pages. Pages that were used come first. One that never was is read before it is written: on
+ * a sparse host it is zero and stays without memory until its owner writes.
+ */
+static bool zero_one(struct rad *r, uint64_t goal)
 {
-    unsigned done = 0;
+    struct page_list *zeroed = &r->lists[PAGE_ZEROED];
+    uint64_t first = 0, last;
+    bool used;
 
-    for (unsigned i = 0; i < rad_count; i++) {
-        struct rad *r = &rads[i];
+    if (__atomic_load_n(&zeroed->count, __ATOMIC_RELAXED) >= goal ||
+        (__atomic_load_n(&r->lists[PAGE_FREE].count, __ATOMIC_RELAXED) == 0 &&
+         __atomic_load_n(&r->range_pages, __ATOMIC_RELAXED) == 0))
+        return false; /* what an idle CPU sees nearly always, without the lock */
 
-        while (done < limit) {
-            uint64_t first, last;
-            ipl_t ipl = spin_lock(&r->lock);
-            unsigned n = 0;
+    ipl_t ipl = spin_lock(&r->lock);
 
-            /* The page in hand is counted free and on no list; as with a batch, the IPL stays up.
-             */
-            if (r->lists[PAGE_ZEROED].count < ZEROED_GOAL)
-                n = list_take_locked(&r->lists[PAGE_FREE], 1, PAGE_ZEROED, &first, &last);
-            if (n > 0) {
-                page_zero(pfn_of(first));
-                list_push_locked(&r->lists[PAGE_ZEROED], first, first, 1);
-                done++;
-            }
-            spin_unlock(&r->lock, ipl);
-            if (n == 0)
-                break;
-        }
+    used = zeroed->count < goal &&
+           list_take_locked(&r->lists[PAGE_FREE], 1, PAGE_ZEROED, &first, &last) > 0;
+    if (!used && zeroed->count < goal && range_take_low_locked(r, 1, &first) > 0)
+        page_db[first].state = PAGE_ZEROED;
+    if (first != 0) {
+        spin_unlock_at_ipl(&r->lock);
+        if (used)
+            page_zero(pfn_of(first));
+        else
+            page_zero_if_needed(pfn_of(first));
+        spin_lock_at_ipl(&r->lock);
+        list_push_locked(zeroed, first, first, 1);
     }
+    spin_unlock(&r->lock, ipl);
+    return first != 0;
+}
+
+unsigned page_zero_idle(unsigned limit, uint64_t goal)
+{
+    unsigned home = rad_of_cpu(cpu_id()), done = 0;
+
+    for (unsigned i = 0; i < rad_count; i++)
+        while (done < limit && zero_one(&rads[(home + i) % rad_count], goal))
+            done++;
     return done;
 }
 

@@ -104,9 +104,11 @@ void page_set_bad(pfn_t pfn);
 void page_zero(pfn_t pfn);           /* by stores */
 void page_zero_if_needed(pfn_t pfn); /* reads first: a sparse host page stays untouched */
 void page_copy(pfn_t dst, pfn_t src);
-/* Zero up to limit pages of the free lists in advance and put them on the zeroed lists, up to
-   their goal. For idle CPUs. Returns how many. Never touches never-used ranges. */
-unsigned page_zero_idle(unsigned limit);
+/* Zero up to limit pages of the free lists in advance and put them on the zeroed lists, as long as
+   these hold fewer than goal pages each; this CPU's domain comes first. Returns how many. Pages
+   that were never used are written only if they are not zero. Interrupts are held off for one page
+   at a time. IPL up to IPL_CLOCK, no lock. */
+unsigned page_zero_idle(unsigned limit, uint64_t goal);
 
 /* Move what CPU caches hold to the lists. IPL as page_alloc. */
 void page_drain(void);

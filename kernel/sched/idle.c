@@ -77,6 +77,16 @@ static bool idle_steal(unsigned self)
     return true;
 }
 
+bool (*sched_idle_work)(void);
+
+/* A step of what idle CPUs do for others. True: there may be more. */
+static bool idle_work(const struct runq *rq)
+{
+    bool (*work)(void) = __atomic_load_n(&sched_idle_work, __ATOMIC_ACQUIRE);
+
+    return work && !prioq_has(&rq->ready, 0) && work();
+}
+
 /*
  * Idle. WTINT stops the CPU until an interrupt is pending, also one that the IPL blocks (QEMU 7.2:
  * alpha_cpu_has_work looks at what is requested, not at the IPL; on a chip a WTINT that missed one
@@ -93,6 +103,9 @@ void sched_idle_loop(void)
         ipl_set(IPL_CLOCK);
         if (!prioq_has(&rq->ready, 0))
             idle_steal(self);
+        ipl_restore(IPL_NONE); /* a thread that came is switched to here */
+        if (idle_work(rq))
+            continue;
         ipl_set(IPL_IPI);
         if (!__atomic_load_n(&cpus[self].resched, __ATOMIC_ACQUIRE) && !prioq_has(&rq->ready, 0))
             pal_wtint(0);

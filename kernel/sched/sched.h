@@ -11,6 +11,10 @@
  * the machine. */
 extern struct thread boot_threads[MAX_CPUS];
 
+/* What an idle CPU does before it sleeps: a small step, at IPL 0, in the idle thread, which must
+ * not wait. It returns whether it did anything; then the CPU looks for a thread and calls it again.
+ * The owner fills it in at boot, once: atomic. */
+extern bool (*sched_idle_work)(void);
 /* On the boot CPU, once kstack_ops is filled in and the system root is loaded: boot_threads[0]
    becomes an ordinary thread that may wait and ends by thread_exit(); gets an idle thread beside
    it. Panics when memory is short. IPL 0 or above; the clock may tick as soon as this has returned.

@@ -147,7 +147,7 @@ static const char *random_step(void)
         page_free_bulk(p, n);
         break;
     case 5:
-        page_zero_idle((unsigned)rnd(8));
+        page_zero_idle((unsigned)rnd(8), 256);
         break;
     case 6: {
         uint64_t align = 1u << rnd(7);
@@ -365,7 +365,13 @@ static void *passer(void *arg)
         s = s * 6364136223846793005u + 1442695040888963407u;
         if ((s >> 60) == 0)
             host_cpu_enter((unsigned)(s >> 40) % MAX_CPUS, NULL); /* moved to another CPU */
-        if (page_alloc(0, PAGE_T_PROCESS, (unsigned)(s >> 50) % 4, &p) == 0) {
+        if ((s >> 61) == 1)                                       /* an idle CPU */
+            page_zero_idle(1, 64);
+        if (page_alloc((s >> 45) & 1 ? PA_ZERO : 0, PAGE_T_PROCESS, (unsigned)(s >> 50) % 4, &p) ==
+            0) {
+            if (((s >> 45) & 1) && (words(p)[0] || words(p)[1] || words(p)[1023]))
+                __atomic_fetch_add(&broken_pages, 1, __ATOMIC_RELAXED);
+            words(p)[1023] = s;
             words(p)[0] = p.n; /* an owner writes: two owners are seen */
             words(p)[1] = s;
             p.n = __atomic_exchange_n(&slots[(s >> 33) % SLOTS], p.n, __ATOMIC_ACQ_REL);

@@ -58,6 +58,7 @@ void fluid_promise_end(uint64_t n) { promised_unused -= (int64_t)n; }
 void *pgd_alloc(size_t n) { return npp_alloc(n); }
 void *pgd_alloc_zeroed(size_t n) { return npp_alloc_zeroed(n); }
 void pgd_free(void *p, size_t n) { npp_free(p, n); }
+unsigned page_rad(pfn_t pfn) { return pfn.n == 0; }
 void page_zero(pfn_t pfn) { memset(kseg_page(pfn), 0, PAGE_SIZE); }
 void page_zero_if_needed(pfn_t pfn) { page_zero(pfn); }
 
