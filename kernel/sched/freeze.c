@@ -21,6 +21,10 @@
  * named when the time is up. Two that freeze at once: the second waits for an event (the end of
  * the first), which is a safe point.
  *
+ * Fairness: after a freeze everything runs for as long as it stood, at least for a tick, before the
+ * next freeze begins. Else one that freezes in a loop would stop those that parked before they have
+ * come to the CPU, again and again.
+ *
  * A thread that is created meanwhile is ready, so the look finds it and it is marked for the next
  * round. One that dies has nothing when it is DEAD; who frees its stack is a thread, too.
  */
@@ -48,6 +52,7 @@ static uint32_t stopped;                  /* atomic: CPUs that are held */
 static struct thread *stoppers[MAX_CPUS]; /* whoever has the turn */
 static cpumask_t own_affinity;            /* likewise, of who freezes */
 static unsigned own_prio;                 /* likewise */
+static uint64_t began_ns, next_ns;        /* likewise: when all stood; when all may stand again */
 
 void sched_freeze_park(void)
 {
@@ -266,10 +271,14 @@ int sched_freeze(uint64_t limit_ns, struct freeze_blocker *who)
     if (err)
         return err;
     err = stoppers_make();
+    if (!err)
+        thread_sleep_until(MIN(next_ns, deadline), WAIT_UNINTERRUPTIBLE);
     __atomic_store_n(&freezing, 1, __ATOMIC_SEQ_CST);
     while (!err) {
-        if (all_stand(who, true) && hold_all(who, deadline))
+        if (all_stand(who, true) && hold_all(who, deadline)) {
+            began_ns = clock_ns();
             return 0;
+        }
         if (clock_ns() >= deadline)
             err = -ETIMEDOUT;
         else
@@ -281,6 +290,9 @@ int sched_freeze(uint64_t limit_ns, struct freeze_blocker *who)
 
 void sched_thaw(void)
 {
+    uint64_t now = clock_ns();
+
+    next_ns = now + MAX(now - began_ns, ROUND_NS);
     let_go();
     end();
 }
