@@ -21,6 +21,7 @@
 #include "kernel/boot_config.h"
 #include "kernel/io/file.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/validate.h"
 #include "kernel/sched/sched.h"
 #include "kernel/sched/timer.h"
 #include "mm/aspace.h"
@@ -169,6 +170,7 @@ void kernel_main(void)
     section_pagfil_boot();
     section_pfn_boot();
     io_boot(initrd, initrd_bytes);
+    validate_at_end = boot_word("validate", NULL, 0);
     first_process();
     thread_exit();
 }

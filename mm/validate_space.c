@@ -79,7 +79,7 @@ static void one_entry(struct validate *v, struct aspace *as, struct map_entry *e
 
 static void entries(struct validate *v, struct aspace *as)
 {
-    uint64_t size = 0, section_pages = 0;
+    uint64_t size = 0, section_pages = 0, locked = 0;
     struct region *r;
     struct map_entry *e;
     vaddr_t above = 0;
@@ -91,10 +91,15 @@ static void entries(struct validate *v, struct aspace *as)
         size += e->end - e->start;
         if (e->smap)
             section_pages += (e->end - e->start) >> PAGE_SHIFT;
+        if (e->locked)
+            locked += (e->end - e->start) >> PAGE_SHIFT;
     }
     if (size != as->counts.vsize || section_pages != as->counts.section_pages)
         validate_error(v, "space %lx: %lu bytes, %lu pages of sections, counted as %lu and %lu",
                        as->root.n, size, section_pages, as->counts.vsize, as->counts.section_pages);
+    if (locked != as->counts.locked)
+        validate_error(v, "space %lx: %lu locked pages, counted as %lu", as->root.n, locked,
+                       as->counts.locked);
     above = 0;
     list_for_each_entry(r, &as->regions, link)
     {

@@ -23,6 +23,7 @@
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
+#include "kernel/proc/validate.h"
 
 /* Take p out of the table; the caller frees it. */
 static void unlink_locked(struct process *p)
@@ -149,8 +150,10 @@ void process_exit(uint32_t status)
     struct aspace *as;
     struct sighand *sig;
 
-    if (p->pid == 1)
+    if (p->pid == 1) {
+        system_validate_at_end();
         process_first_ended(status);
+    }
     process_alarm_end(p);
     p->files = NULL;
     fdtable_free(files);

@@ -6,11 +6,15 @@
 #include "kernel/proc/validate.h"
 
 #include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/printk.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
 
 #define STOP_LIMIT_NS 10000000000u /* for all to stop: a fork or exec takes milliseconds */
 #define ROUNDS        5u           /* an interrupt that takes memory is rare */
+
+bool validate_at_end; /* constant after boot */
 
 /* A file's object is to be known with the file's reference before a space shows it: so files come
    first. */
@@ -72,4 +76,21 @@ int system_validate(unsigned plant, struct validate_result *r, struct freeze_blo
     }
     sched_thaw();
     return err;
+}
+
+void system_validate_at_end(void)
+{
+    struct freeze_blocker who;
+    struct validate_result r;
+    int err;
+
+    if (!validate_at_end)
+        return;
+    err = system_validate(0, &r, &who);
+    if (err == -ETIMEDOUT)
+        panic("memory cannot be checked: thread %u (%s) %s", who.tid, who.name, who.why);
+    if (err)
+        printk("validate: memory is too short for the check\n");
+    else if (r.errors)
+        panic("memory is inconsistent: %lu errors, the first:\n%s", r.errors, r.text);
 }

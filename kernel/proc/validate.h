@@ -11,4 +11,10 @@
    a thread without one and without mutexes. IPL 0; waits, at most some seconds and the check. */
 int system_validate(unsigned plant, struct validate_result *r, struct freeze_blocker *who);
 
+/* Boot: the system is to be checked when the first process ends (scripts/run --validate). */
+extern bool validate_at_end;
+/* Do that: panics when memory is inconsistent, or a thread does not stop. By the first process,
+   which has all that it had. IPL 0. */
+void system_validate_at_end(void);
+
 #endif

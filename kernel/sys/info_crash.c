@@ -9,6 +9,7 @@
 #include "kernel/sched/selftest.h"
 #include "kernel/sched/spinlock.h"
 #include "kernel/sys/info.h"
+#include "mm/page.h"
 
 static void deliberate_panic(void) { panic("a deliberate panic, asked for by a program"); }
 
@@ -80,6 +81,15 @@ static void take_mutexes_in_falling_rank(void)
     mutex_lock(&second);
 }
 
+/* Nothing crashes: the self-check is to find it. */
+static void lose_a_page(void)
+{
+    pfn_t pfn;
+
+    if (page_alloc(0, PAGE_T_PROCESS, RAD_ANY, &pfn) != 0)
+        panic("there is no page that could be lost");
+}
+
 int info_crash(int64_t index, void *out)
 {
     static void (*const ways[])(void) = {
@@ -94,6 +104,7 @@ int info_crash(int64_t index, void *out)
         release_lock_of_nobody,
         sleep_with_lock_held,
         take_mutexes_in_falling_rank,
+        lose_a_page,
     };
 
     (void)out;

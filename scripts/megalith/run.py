@@ -1,7 +1,8 @@
 """scripts/run: boots the kernel, runs one command or a shell, and exits as the command did.
 
 The exit status is the command's own; 128 + n when signal n killed it; 124 when the time was up;
-125 when the kernel panicked or hung, or ended without a result; 126 when it could not be built or
+125 when the kernel panicked or hung, ended without a result, or found memory inconsistent
+(--validate); 126 when it could not be built or
 started, or standard output took no more; 141 when the reader of standard output had gone; 2 when
 the arguments are wrong.
 """
@@ -127,6 +128,11 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="count instructions: one is one nanosecond of virtual time",
     )
+    option(
+        "--validate",
+        action="store_true",
+        help="check all memory when COMMAND has ended: status 125 when a page is lost or doubled",
+    )
     option("--gdb", action="store_true", help="wait for GDB before the first instruction")
     option("--gdb-socket", metavar="PATH", type=Path, help="where GDB's socket is to lie")
     option("--timeout", metavar="SECONDS", type=_seconds, help="end the machine after that")
@@ -178,6 +184,8 @@ def settings(options: argparse.Namespace, command: list[str]) -> Settings:
     if not options.icount:
         # The machine's clock counts from 0; with --icount it stays there, so that runs repeat.
         words.append(f"time={int(time.time())}")
+    if options.validate:
+        words.append("validate")
     words += options.append.split()
     line = " ".join(words)
     if len(os.fsencode(line)) > machines.COMMAND_LINE_MAX:

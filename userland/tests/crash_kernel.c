@@ -12,6 +12,8 @@
  *     crash_kernel --release      the release of a spinlock that nobody holds
  *     crash_kernel --sleep        a sleep with a spinlock held
  *     crash_kernel --mutex        mutexes taken in falling rank
+ *     crash_kernel --lose         a page is lost: the kernel goes on, only a check at the end finds
+ * it
  *
  * Comes back only when the kernel refuses.
  */
@@ -20,9 +22,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const ways[] = {"--panic",     "--stack", "--spin", "--hang",
-                                   "--unaligned", "--null",  "--rank", "--ipl",
-                                   "--release",   "--sleep", "--mutex"};
+static const char *const ways[] = {"--panic",     "--stack", "--spin",  "--hang",
+                                   "--unaligned", "--null",  "--rank",  "--ipl",
+                                   "--release",   "--sleep", "--mutex", "--lose"};
 
 int main(int argc, char **argv)
 {

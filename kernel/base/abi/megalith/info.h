@@ -33,7 +33,8 @@ enum mega_item {
     /* Deliberate panic (index 0), kernel stack overflow (1), spin too long (2), stuck with
        interrupts off (3), kernel unaligned access (4), kernel null reference (5), spinlocks in
        falling rank (6), a spinlock above its IPL (7), the release of one that nobody holds (8), a
-       sleep with one held (9), mutexes in falling rank (10). Superuser only */
+       sleep with one held (9), mutexes in falling rank (10); and no end, but a lost page (11).
+       Superuser only */
     MEGA_INFO_CRASH = 100,
     /* Run the kernel's test number index: struct mega_selftest. Superuser only */
     MEGA_INFO_SELFTEST = 101,
