@@ -20,7 +20,7 @@ PYTHON := .venv/bin/python
 
 WARNINGS := -Wall -Wextra -Werror
 
-.PHONY: all kernel user initrd run test test-boots debug bench format help clean setup host-tests
+.PHONY: all kernel user initrd run test test-boots soak debug bench format help clean setup host-tests
 all: kernel user initrd ## build the kernel, the user programs and the initrd
 
 # ---- set-up ---------------------------------------------------------------------------------
@@ -213,6 +213,9 @@ test: all host-tests ## run every test (T='-k name' chooses some)
 
 test-boots: all ## 50 boots in a row at --smp 4
 	$(Q)$(PYTEST) -m boots -n 0 tests/test_boots.py $(T)
+
+soak: all ## walk at random over all services for SOAK_SECONDS (600), and other stress
+	$(Q)$(PYTEST) -m soak -n 0 -s tests/test_walk.py $(T)
 
 debug: all ## boot, and wait for GDB to be attached
 	$(Q)scripts/run --gdb $(ARGS)

@@ -1,0 +1,111 @@
+"""The random walk over all services (userland/tests/random_walk), and the kernel's self-check."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+from conftest import Done, check_tap, run_guest
+
+# Names that the walk uses, of every kind that the registry decides.
+RESERVED = (
+    "WALK_ALLOC 16 /ALLOCATE /ZERO /PAGE_TABLES",
+    "WALK_BARE 16 /ALLOCATE /NOPAGE_TABLES",
+    "WALK_PROMISED 16 /NOALLOCATE",
+    "WALK_GIVE 8 /ALLOCATE /PAGE_TABLES",
+)
+OPTIONS = [word for entry in RESERVED for word in ("--reserve", entry)]
+
+
+def walk(*arguments: str, smp: int, options: tuple[str, ...] = (), timeout: float = 120) -> Done:
+    done = run_guest(
+        "/tests/random_walk",
+        *arguments,
+        smp=smp,
+        options=[*OPTIONS, *options],
+        timeout=timeout,
+    )
+    if done.status in (124, 125):
+        done.expect(0)
+    check_tap(done.output.decode(errors="replace"))
+    return done.expect(0)
+
+
+def figure(what: str, done: Done) -> str:
+    found = re.search(rf"# .*?(\w+) {what}" if what != "digest" else r"# digest (\w+)", done.text)
+    assert found, done.text
+    return found.group(1)
+
+
+def test_random_walk() -> None:
+    """20 seconds by 8 processes on 4 CPUs; `make soak` walks for ten minutes."""
+    done = walk("--seconds", "20", "--seed", "1", smp=4, timeout=180)
+    assert int(figure("operations", done)) > 2000
+    assert int(figure("checks on the way", done)) > 0
+
+
+def test_random_walk_in_domains() -> None:
+    walk("--seconds", "4", "--seed", "2", smp=2, options=("--set", "RADS=2"))
+
+
+def test_random_walk_repeats() -> None:
+    """On one CPU, with instructions for time, the same seed gives the same walk."""
+    runs = [
+        walk("--rounds", "800", "--seed", seed, smp=1, options=("--icount",))
+        for seed in ("7", "7", "8")
+    ]
+    first, again, other = (figure("digest", done) for done in runs)
+    assert first == again != other
+    assert figure("operations", runs[0]) == figure("operations", runs[1])
+
+
+def test_show_memory_validate() -> None:
+    done = run_guest("/bin/show", "memory", "/validate", smp=2).expect(0)
+    assert "%SHOW-S-CONSISTENT, every page is counted exactly once" in done.text
+    counts = re.findall(r"^  \w[\w ]*?  +(\d+)$", done.text, re.MULTILINE)
+    total = re.search(r"^  Total +(\d+) of (\d+)$", done.text, re.MULTILINE)
+    assert total and total.group(1) == total.group(2)
+    assert sum(map(int, counts)) == int(total.group(1))
+
+
+def test_validate_at_the_end_finds_a_lost_page() -> None:
+    done = run_guest("/tests/crash_kernel", "--lose", smp=2).expect(125)
+    assert re.search(r"page [0-9a-f]+ is lost", done.console)
+    assert "memory is inconsistent: 1 errors" in done.console
+    run_guest("/tests/crash_kernel", "--lose", smp=2, validate=False).expect(1)
+
+
+def soak_seconds() -> int:
+    return int(os.environ.get("SOAK_SECONDS", "600"))
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(100000)
+def test_soak_random_walk() -> None:
+    seconds = soak_seconds()
+    seed = os.environ.get("SOAK_SEED", "1")
+    print(walk("--seconds", str(seconds), "--seed", seed, smp=4, timeout=3 * seconds + 300).text)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(100000)
+@pytest.mark.parametrize("program", ["stress_smp", "stress", "syscall_fuzz", "rundown"])
+def test_soak(program: str) -> None:
+    """The other stress programs at 4 CPUs, each for about a tenth of the time."""
+    seconds = max(soak_seconds() // 10, 4)
+    arguments = {
+        "stress_smp": ("3", str(seconds), "8"),
+        "stress": ("3", str(seconds)),
+        "syscall_fuzz": ("3", str(10 * seconds), "1500", "8"),
+        "rundown": (str(20 * seconds),),
+    }[program]
+    reserved = ("ALLOC 8 /ALLOCATE", "BARE 8 /ALLOCATE /NOPAGE_TABLES", "PROMISED 16 /NOALLOCATE")
+    options = [word for entry in reserved for word in ("--reserve", f"DIES_{entry}")]
+    done = run_guest(
+        f"/tests/{program}", *arguments, smp=4, options=options, timeout=10 * seconds + 600
+    )
+    if done.status in (124, 125):
+        done.expect(0)
+    check_tap(done.output.decode(errors="replace"))
+    done.expect(0)

@@ -1,0 +1,205 @@
+/* Processes: fork, exec, exit, kill; pipes and files; what the system says about itself. */
+#include "walk.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+static void step_of_child(void)
+{
+    static void (*const ops[])(void) = {op_touch,       op_touch,  op_touch,     op_mmap,
+                                        op_map_section, op_munmap, op_delete_va, op_create_va,
+                                        op_protect,     op_lock,   op_mprotect,  op_delete_region};
+
+    ops[draw(sizeof(ops) / sizeof(ops[0]))]();
+}
+
+/* A child inherits all mappings, uses them, and ends in one of the ways to end. */
+static __attribute__((noreturn)) void child_life(void)
+{
+    self.child = true;
+    self.state ^= 0xC0FFEEul << 20;
+    self.next_tag += 0x8000;
+    for (uint64_t n = draw(24); n > 0; n--)
+        step_of_child();
+    switch (draw(4)) {
+    case 0:
+        kill(getpid(), SIGKILL);
+        break;
+    case 1:
+        execl(self_path, self_path, "--after-exec", (char *)NULL);
+        wrong("execl: %s", strerror(errno));
+    case 2:
+        if (all->quiet)
+            break;
+        *(volatile int *)0 = 0; /* the kernel names who dies so */
+    }
+    _exit(0);
+}
+
+/* How a child may have ended. */
+static void look_at(int status)
+{
+    int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+    if ((WIFEXITED(status) && WEXITSTATUS(status) != 0) ||
+        (sig && sig != SIGKILL && sig != SIGSEGV && sig != SIGBUS))
+        wrong("a child ended with status %#x", (unsigned)status);
+}
+
+void op_fork(void)
+{
+    uint64_t wait_us = draw(3) ? 0 : draw(4000);
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0)
+        child_life();
+    note(20, pid < 0 ? (uint64_t)errno : 0);
+    if (pid < 0) {
+        if (errno != EAGAIN && errno != ENOMEM)
+            wrong("fork: %s", strerror(errno));
+        return;
+    }
+    __atomic_fetch_add(&all->children, 1, __ATOMIC_RELAXED);
+    if (wait_us) { /* dies in the middle of whatever it does */
+        nap_us((long)wait_us);
+        kill(pid, SIGKILL);
+    } else if (draw(2)) {
+        op_touch(); /* beside it: copies on write */
+    }
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            wrong("waitpid: %s", strerror(errno));
+    look_at(status);
+}
+
+/* The walker's own image goes: what comes after it is the slot's new walker, once master sees it
+   end. */
+void op_exec(void)
+{
+    if (self.child || draw(8))
+        return;
+    note(21, 0);
+    execl(self_path, self_path, "--after-exec", (char *)NULL);
+    wrong("execl: %s", strerror(errno));
+}
+
+int after_exec(void)
+{
+    char *p = malloc(50 * PAGE);
+
+    if (!p)
+        return 0;
+    memset(p, 1, 50 * PAGE);
+    return p[17 * PAGE] == 1 ? 0 : FAILED;
+}
+
+void op_kill(void)
+{
+    unsigned slot = (unsigned)draw(WALKERS_MAX);
+    pid_t pid = draw(6) ? 0 : __atomic_load_n(&all->pids[slot], __ATOMIC_RELAXED);
+
+    note(22, 0);
+    if (pid > 0 && pid != getpid() && kill(pid, SIGKILL) == 0)
+        __atomic_fetch_add(&all->killed, 1, __ATOMIC_RELAXED);
+}
+
+void op_end(void)
+{
+    if (draw(12))
+        return;
+    note(23, 0);
+    if (draw(2))
+        _exit(0);
+    kill(getpid(), SIGKILL);
+}
+
+void op_pipe(void)
+{
+    char out[PAGE], in[PAGE];
+    size_t n = 1 + draw(sizeof(out));
+    int fd[2];
+
+    note(24, 0);
+    if (pipe(fd) != 0)
+        return;
+    memset(out, (int)self.slot + 1, n);
+    for (unsigned i = 0; i < 5; i++)
+        if (write(fd[1], out, n) != (ssize_t)n || read(fd[0], in, n) != (ssize_t)n ||
+            memcmp(in, out, n) != 0)
+            wrong("a pipe loses bytes");
+    if (write(fd[1], out, n) != (ssize_t)n) /* what is left in it goes with it */
+        wrong("a pipe takes no bytes");
+    close(fd[0]);
+    if (draw(2))
+        close(fd[1]); /* else with the process */
+}
+
+void op_file(void)
+{
+    uint64_t pages = 1 + draw(12), page;
+    char name[40], *p;
+    int fd;
+
+    snprintf(name, sizeof(name), "/tmp/walk.%d", getpid());
+    fd = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    note(25, fd < 0 ? (uint64_t)errno : 0);
+    if (fd < 0)
+        return;
+    unlink(name); /* lives on in the descriptor and the mapping */
+    for (uint64_t i = 0; i < pages; i++) {
+        page = i ^ (uint64_t)fd << 32;
+        if (pwrite(fd, &page, sizeof(page), (off_t)(i * PAGE)) != sizeof(page))
+            goto out; /* memory is short */
+    }
+    p = mmap(NULL, pages * PAGE, RW, draw(2) ? MAP_SHARED : MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED)
+        goto out;
+    for (uint64_t i = 0; i < pages - 1; i++) {
+        if (*(uint64_t *)(p + i * PAGE) != (i ^ (uint64_t)fd << 32))
+            wrong("page %lu of a file is not its own", (unsigned long)i);
+        *(uint64_t *)(p + i * PAGE + 8) = 1;
+    }
+    if (draw(2) && ftruncate(fd, (off_t)(PAGE * draw(pages))) != 0)
+        wrong("ftruncate: %s", strerror(errno));
+    if (draw(2))
+        munmap(p, pages * PAGE);
+out:
+    close(fd);
+}
+
+void op_information(void)
+{
+    struct mega_process p;
+    struct mega_memory m;
+    struct mega_section s;
+
+    note(26, 0);
+    if (mega$info(MEGA_INFO_PROCESS, -1, &p, sizeof(p)) != SS$_NORMAL ||
+        p.pid != (uint32_t)getpid())
+        wrong("the system does not know who we are");
+    if (mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m)) != SS$_NORMAL || m.free > m.total)
+        wrong("%lu free pages of %lu", (unsigned long)m.free, (unsigned long)m.total);
+    for (int64_t i = 0; mega$info(MEGA_INFO_SECTION, i, &s, sizeof(s)) == SS$_NORMAL; i++)
+        if (s.gh_errors)
+            wrong("section %s has %lu wrong hints", s.name, (unsigned long)s.gh_errors);
+}
+
+/* The self-check in the middle of it all. */
+void op_check(void)
+{
+    struct mega_validate v;
+    int status;
+
+    if (draw(6))
+        return;
+    status = mega$info(MEGA_INFO_VALIDATE, 0, &v, sizeof(v));
+    note(27, (uint64_t)status);
+    if (status == SS$_INSFMEM)
+        return;
+    if (status != SS$_NORMAL || v.timed_out || v.errors)
+        wrong("status %d, %lu errors: %.120s", status, (unsigned long)v.errors, v.text);
+    __atomic_fetch_add(&all->checks, 1, __ATOMIC_RELAXED);
+}
