@@ -198,8 +198,8 @@ static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vad
     return 0;
 }
 
-static int anon_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
-                        unsigned prot)
+static void anon_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
+                         unsigned prot)
 {
     struct tb_gather g;
     vaddr_t va = start;
@@ -230,7 +230,6 @@ static int anon_protect(struct aspace *as, struct map_entry *e, vaddr_t start, v
         }
     }
     tb_gather_flush(&g);
-    return 0;
 }
 
 static void anon_split(struct map_entry *e, struct map_entry *second, vaddr_t va)

@@ -47,9 +47,12 @@ struct map_ops {
        without object and smap. src's mutex is held exclusively; nobody else can reach dst yet. */
     int (*fork)(struct aspace *src, struct map_entry *e, struct aspace *dst,
                 struct map_entry *child);
-    /* Another protection for the whole entry. NULL: there is none but the one it has (-EACCES). */
-    int (*protect)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
-                   unsigned prot);
+    /* Another protection for the whole entry, which may have it: cannot fail. NULL: there is none
+       but the one it has. */
+    void (*protect)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
+                    unsigned prot);
+    /* Is this entry's protection as fixed as without `protect`? NULL: no. */
+    bool (*is_fixed)(const struct map_entry *e);
     /* A split of e at va will follow: second gets what that takes; only its ops and aspace are
        filled in. An error refuses the split, and with it the munmap or mprotect of a part, of which
        nothing has happened yet. NULL: every split is possible. */

@@ -17,9 +17,9 @@
  * So a failed call has locked nothing. What it has made present stays so until it is forgotten or
  * unmapped, as after any access.
  *
- * Pages of memory-resident sections stay present by themselves once they are: they are made so, and
- * get no mark. A child of fork does not inherit marks; of a page that both share, the parent's mark
- * counts as long as the parent maps it.
+ * Pages of memory-resident and page-frame sections stay present by themselves once they are: they
+ * are made so, and get no mark. A child of fork does not inherit marks; of a page that both share,
+ * the parent's mark counts as long as the parent maps it.
  *
  * Locking is a promise of memory, and is granted only if the pages that are not there can be had
  * above the minimum of fluid pages. That is looked at first, so that a hopeless wish costs nothing.
@@ -35,6 +35,9 @@ static vaddr_t first_page(const struct map_entry *e)
 {
     return e->flags & MAPF_GROWSDOWN ? e->start + PAGE_SIZE : e->start; /* behind the guard */
 }
+
+/* Could its pages be taken back? Those of resident sections and of page frames stay as they are. */
+static bool is_pageable(const struct map_entry *e) { return e->ops == &anon_ops || e->obj_lock; }
 
 /* Pages of [va, end), within an entry, without a valid PTE. */
 static uint64_t count_missing(struct aspace *as, vaddr_t va, vaddr_t end)
@@ -109,14 +112,14 @@ static void set_mark(struct aspace *as, struct map_entry *e, uint8_t mark)
     aspace_count_extent(as, e, n);
 }
 
-/* Of the range's entries, those that are `from` become `to`. Sections get no mark. */
+/* Of the range's entries, those that are `from` become `to`. What is not pageable gets no mark. */
 static void mark_range(struct aspace *as, vaddr_t va, vaddr_t end, uint8_t from, uint8_t to)
 {
     while (va < end) {
         struct map_entry *e = aspace_lookup_locked(as, va);
 
         va = e->end;
-        if (e->ops == &anon_ops && e->locked == from)
+        if (is_pageable(e) && e->locked == from)
             set_mark(as, e, to);
         if (to != LOCKING) /* final: entries that continue each other become one */
             aspace_merge_locked(as, e);
@@ -140,14 +143,14 @@ static int look(struct aspace *as, vaddr_t va, vaddr_t end, bool *any, bool *all
     return 0;
 }
 
-/* Where the range has its ends within private memory or an object: sections get no mark. */
+/* Where marks will differ. */
 static int split_ends(struct aspace *as, vaddr_t va, vaddr_t end)
 {
     const struct map_entry *first = aspace_lookup_locked(as, va);
     const struct map_entry *last = aspace_lookup_locked(as, end);
 
-    return aspace_split_locked(as, first && first->ops == &anon_ops ? va : 0,
-                               last && last->ops == &anon_ops ? end : 0);
+    return aspace_split_locked(as, first && is_pageable(first) ? va : 0,
+                               last && is_pageable(last) ? end : 0);
 }
 
 static int all_present(struct aspace *as, vaddr_t va, vaddr_t end)
@@ -158,7 +161,7 @@ static int all_present(struct aspace *as, vaddr_t va, vaddr_t end)
 
         if (err)
             return err;
-        if (e->ops == &anon_ops && count_missing(as, va, MIN(end, e->end)))
+        if (is_pageable(e) && count_missing(as, va, MIN(end, e->end)))
             return -EAGAIN;
         va = e->end;
     }

@@ -6,7 +6,6 @@
  * is flushed on every CPU before the mutex is dropped.
  */
 #include "kernel/base/errno.h"
-#include "kernel/base/panic.h"
 #include "mm/aspace_private.h"
 
 /* What is wanted. $SETPRT_64's codes have no bit for execution: it comes with reading wherever the
@@ -24,7 +23,8 @@ static unsigned prot_for(const struct map_entry *e, const struct wish *w)
 
 static bool is_fixed(const struct map_entry *e, const struct wish *w)
 {
-    return !e->ops->protect && (w->code || w->prot != e->prot);
+    return (!e->ops->protect || (e->ops->is_fixed && e->ops->is_fixed(e))) &&
+           (w->code || w->prot != e->prot);
 }
 
 /* Is every page of the range mapped, and may it have this protection? 0, -EFAULT, -EACCES, -EPERM
@@ -74,8 +74,7 @@ static int set_locked(struct aspace *as, vaddr_t va, vaddr_t end, const struct w
         va = e->end;
         *old = e->prot;
         if (e->prot != prot) {
-            err = e->ops->protect(as, e, e->start, e->end, prot);
-            KASSERT(err == 0, "what may be protected otherwise can be");
+            e->ops->protect(as, e, e->start, e->end, prot);
             e->prot = (uint8_t)prot;
         }
         aspace_merge_locked(as, e);

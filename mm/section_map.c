@@ -410,6 +410,18 @@ static void op_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
     section_tables_cut(m->aspace, e, va);
 }
 
+/* Shared page tables hold one protection for all who map them. */
+static bool op_is_fixed(const struct map_entry *e) { return e->smap->shared; }
+
+/* Private tables: less than the mapping was made with, or that again. */
+static void op_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
+                       unsigned prot)
+{
+    (void)start;
+    (void)end;
+    section_tables_protect(as, e, prot);
+}
+
 static int op_fork(struct aspace *src, struct map_entry *e, struct aspace *dst,
                    struct map_entry *child)
 {
@@ -447,7 +459,8 @@ const struct map_ops section_map_ops = {
     .fault = op_fault,
     .unmap = op_unmap,
     .fork = op_fork,
-    .protect = NULL, /* shared tables hold one for all; a private mapping's is fixed at mapping */
+    .protect = op_protect,
+    .is_fixed = op_is_fixed,
     .split_prepare = op_split_prepare,
     .split_cancel = op_split_cancel,
     .split = op_split,

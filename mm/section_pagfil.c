@@ -55,10 +55,10 @@ static int op_fork(struct aspace *src, struct map_entry *e, struct aspace *dst,
 }
 
 /* Private tables: the protection is each mapping's own, up to what it was mapped with. */
-static int op_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
-                      unsigned prot)
+static void op_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
+                       unsigned prot)
 {
-    return anon_ops.protect(as, e, start, end, prot);
+    anon_ops.protect(as, e, start, end, prot);
 }
 
 static int op_populate(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)

@@ -349,6 +349,20 @@ void section_tables_unshare(struct aspace *as, const struct map_entry *e, vaddr_
     tb_gather_flush(&g);
 }
 
+void section_tables_protect(struct aspace *as, struct map_entry *e, unsigned prot)
+{
+    vaddr_t at = e->start;
+    struct tb_gather g;
+
+    tb_gather_begin(&g, &as->loaded, TB_PROTECT);
+    clear_tables(as, e, e->start, e->end, NULL);
+    gather_all(&g);
+    tb_gather_flush(&g);
+    e->prot = (uint8_t)prot;
+    if (fill(as, e, &at, e->end) != 0)
+        panic("page tables that were there are missing");
+}
+
 void section_tables_cut(struct aspace *as, const struct map_entry *e, vaddr_t va)
 {
     uint64_t span = e->smap->shared ? PIECE : PAGE_SIZE;

@@ -37,6 +37,9 @@ void section_tables_take_down(struct aspace *as, const struct map_entry *e);
    with the same PTEs: `table`, allocated for it as PAGE_T_PT with any contents. Flushes. Others
    that share the section's level-2 page notice nothing. */
 void section_tables_unshare(struct aspace *as, const struct map_entry *e, vaddr_t va, pfn_t table);
+/* Private tables: the entry gets this protection. Its PTEs are cleared, flushed and, as far as they
+   do not come by faults, filled anew, so that a block of a hint is never mixed. */
+void section_tables_protect(struct aspace *as, struct map_entry *e, unsigned prot);
 /* Make hints right for a split at va, whose level-2 page is the process's own: the block that the
    split cuts is cleared, flushed, and each side filled anew with what is left to it. */
 void section_tables_cut(struct aspace *as, const struct map_entry *e, vaddr_t va);

@@ -1,4 +1,5 @@
 // TAP
+// RUN: --reserve 'MEMORY_SERVICES_HINTS 24 /ALLOCATE /ZERO /NOPAGE_TABLES'
 /*
  * The services on private memory as a program sees them: $CRETVA_64, $EXPREG_64, $SETPRT_64,
  * $LCKPAG_64 and $ULKPAG_64 on regions of every kind, each error its own condition value with
@@ -343,6 +344,71 @@ static void setprt_codes(void)
     sys$delete_region_64(&id, 0, &va, &length);
 }
 
+/* Private tables of a section: each mapper has its own. */
+static void setprt_section(void)
+{
+    GENERIC_64 one = region(16 * MIB, 0), two = region(16 * MIB, 0);
+    char *p = map_section(one), *q = map_section(two);
+    struct dsc$descriptor_s d = named("MEMORY_SERVICES");
+    GENERIC_64 reader = region(16 * MIB, 0);
+    unsigned wrong = 0;
+
+    p[5 * PAGE] = 5;
+    is_status(setprt(p + 4 * PAGE, 3 * PAGE, PRT$C_UR), SS$_NORMAL, "three pages of a section");
+    is(old, PRT$C_UW, "were writable");
+    for (unsigned i = 0; i < 12; i++)
+        wrong += can_write(p + i * PAGE) != (i < 4 || i > 6) || !can_write(q + i * PAGE);
+    is(wrong, 0, "they are not, through this mapping");
+    q[5 * PAGE] = 6;
+    is(p[5 * PAGE], 6, "the other one's writes are seen");
+    is_status(setprt(p + 5 * PAGE, PAGE, PRT$C_NA), SS$_NORMAL, "one of them for nobody");
+    ok(!can_read(p + 5 * PAGE) && can_read(p + 4 * PAGE) && q[5 * PAGE] == 6, "here");
+    is_status(setprt(p, 8 * MIB, PRT$C_UW), SS$_NORMAL, "all as they were");
+    for (unsigned i = 0; i < 12; i++)
+        wrong += !can_write(p + i * PAGE);
+    ok(wrong == 0 && p[5 * PAGE] == 6, "all is there");
+    is_status(sys$mgblsc_64(&d, 0, &reader, 0, 0, 0, SEC$M_EXPREG, &va, &length), SS$_NORMAL,
+              "a reader");
+    p = va;
+    is_status(setprt(p, PAGE, PRT$C_UW), SS$_NOPRIV, "does not become a writer");
+    ok(none() && !can_write(p), "by that");
+    sys$delete_region_64(&one, 0, &va, &length);
+    sys$delete_region_64(&two, 0, &va, &length);
+    sys$delete_region_64(&reader, 0, &va, &length);
+}
+
+/* Page-table entries of blocks that are mapped by one hint change together. */
+static void setprt_hints(void)
+{
+    struct dsc$descriptor_s d = named("MEMORY_SERVICES_HINTS");
+    GENERIC_64 id = region(32 * MIB, 0);
+    struct mega_section s = {0};
+    unsigned wrong = 0;
+    int i = 0;
+    char *p;
+
+    if (sys$crmpsc_gdzro_64(&d, 0, 0, 24 * MIB, &id, 0, 3, SEC$M_EXPREG | SEC$M_SYSGBL, &va,
+                            &length) != SS$_CREATED)
+        bail_out("start with: scripts/run --reserve 'MEMORY_SERVICES_HINTS 24 /ALLOCATE /ZERO "
+                 "/NOPAGE_TABLES' -- /tests/memory_services");
+    p = va;
+    for (uint64_t k = 0; k < 24 * MIB; k += PAGE)
+        p[k] = (char)(k / PAGE);
+    is_status(setprt(p + 5 * MIB, PAGE, PRT$C_UR), SS$_NORMAL, "a page in the middle of a hint");
+    for (uint64_t k = 0; k < 24 * MIB; k += PAGE)
+        wrong += p[k] != (char)(k / PAGE) || can_write(p + k) != (k != 5 * MIB);
+    is(wrong, 0, "alone is read-only, and every page is where it was");
+    while (mega$info(MEGA_INFO_SECTION, i, &s, sizeof(s)) == SS$_NORMAL &&
+           strcmp(s.name, "MEMORY_SERVICES_HINTS"))
+        i++;
+    ok(s.gh_errors == 0, "no block of a hint is mixed");
+    is_status(setprt(p, 24 * MIB, PRT$C_UW), SS$_NORMAL, "all of it");
+    for (uint64_t k = 0; k < 24 * MIB; k += PAGE)
+        wrong += p[k] != (char)(k / PAGE) || !can_write(p + k);
+    is(wrong, 0, "is writable and the same again");
+    sys$delete_region_64(&id, 0, &va, &length);
+}
+
 static void setprt_errors(void)
 {
     GENERIC_64 id = region(64 * PAGE, 0);
@@ -454,6 +520,29 @@ static int lock_as_user(char *p)
     wrong += ulkpag(p, PAGE) != SS$_NOPSWAPM || va != MARK;
     wrong += mlock(p, PAGE) != -1;
     return wrong;
+}
+
+/* A page-file-backed section is pageable: its pages are locked as private ones are. */
+static void lock_section(void)
+{
+    struct dsc$descriptor_s d = named("MEMORY_SERVICES_FILE");
+    GENERIC_64 id = region(64 * PAGE, 0);
+    char *p;
+
+    if (!(sys$crmpsc_gpfile_64(&d, 0, 0, 16 * PAGE, &id, 0, 3, SEC$M_WRT | SEC$M_EXPREG, &va,
+                               &length) &
+          1))
+        bail_out("no page-file section");
+    p = va;
+    is_status(lckpag(p + 3 * PAGE, 4 * PAGE), SS$_WASCLR, "pages of a page-file section");
+    is(locked(), 4, "are locked");
+    is_status(ulkpag(p + 3 * PAGE, PAGE), SS$_WASSET, "and unlocked");
+    is(locked(), 3, "one by one");
+    is_status(setprt(p, 16 * PAGE, PRT$C_UR), SS$_NORMAL, "their protection is this mapping's");
+    ok(!can_write(p + 4 * PAGE) && can_read(p + 4 * PAGE) && locked() == 3, "and changes");
+    is_status(cretva(id, p, PAGE, 0), SS$_VA_IN_USE, "it is not replaced either");
+    sys$delete_region_64(&id, 0, &va, &length);
+    is(locked(), 0, "no lock is left");
 }
 
 static void lock_errors(void)
@@ -611,8 +700,11 @@ int main(void)
     cretva_pages();
     cretva_errors();
     setprt_codes();
+    setprt_section();
+    setprt_hints();
     setprt_errors();
     lock_pages();
+    lock_section();
     lock_errors();
     forked();
     grows_by_itself();

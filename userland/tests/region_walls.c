@@ -394,7 +394,13 @@ static void sections(void)
     is(munmap(a + PAGE, PIECE - PAGE), -1, "nor to where one ends");
     is(mmap(a, PAGE, RW, ANON | MAP_FIXED, -1, 0) == MAP_FAILED, 1, "none is replaced");
     is(mprotect(a, PIECE, PROT_READ), -1, "none changes its protection");
-    is(mprotect(b, PAGE, PROT_READ), -1, "nor where the tables are private");
+    is(mprotect(b + 9 * MIB, PAGE, PROT_READ), 0, "where the tables are private, it may");
+    ok(b[9 * MIB] == 9 && b[9 * MIB + PAGE] == 0, "and shows what it showed");
+    a[9 * MIB] = 10;
+    is(b[9 * MIB], 10, "which others write to as before");
+    is(mprotect(b + 9 * MIB, PAGE, PROT_READ | PROT_EXEC), -1, "sections are not executed");
+    is(mprotect(b + 9 * MIB, PAGE, RW), 0, "writable again");
+    b[9 * MIB] = 9;
     is(mprotect(a, PIECE, PROT_READ | PROT_WRITE), 0, "the same again is no change");
     is(mlock(a, 2 * PAGE), 0, "they are resident");
     is(self().locked, 0, "by themselves");
