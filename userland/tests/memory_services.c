@@ -199,6 +199,28 @@ static void expreg_default(void)
     }
 }
 
+/* Pages behind the heap keep it from growing; who wants memory gets it all the same. */
+static void expreg_over_heap(void)
+{
+    GENERIC_64 p2 = default_region(VA$C_P2);
+    char *heap = sbrk(0), *at, *more[64];
+    unsigned got = 0;
+
+    is_status(expreg(p2, PAGE), SS$_NORMAL, "a page behind the heap");
+    at = va;
+    *at = 7;
+    for (unsigned i = 0; i < 64; i++) {
+        more[i] = malloc(60000);
+        got += more[i] && memset(more[i], 1, 60000);
+    }
+    is(got, 64, "does not keep malloc from what it wants");
+    is(*at, 7, "and is not part of it");
+    for (unsigned i = 0; i < 64; i++)
+        free(more[i]);
+    sys$deltva_64(&p2, at, PAGE, 0, &va, &length);
+    ok((char *)sbrk(0) >= heap, "the heap is where it was");
+}
+
 static void expreg_errors(void)
 {
     GENERIC_64 id = region(64 * PAGE, 0), shared = region(8 * MIB, VA$M_SHARED_PTS);
@@ -696,6 +718,7 @@ int main(void)
     signal(SIGSEGV, on_segv);
     expreg_created();
     expreg_default();
+    expreg_over_heap();
     expreg_errors();
     cretva_pages();
     cretva_errors();
