@@ -1,0 +1,14 @@
+/* Names of 64-bit pointers, as OpenVMS C sources use them; every pointer is one here. */
+#ifndef FAR_POINTERS_H
+#define FAR_POINTERS_H
+
+#include <ints.h>
+
+typedef void *VOID_PQ;
+typedef char *CHAR_PQ;
+typedef int *INT_PQ;
+typedef unsigned int *UINT_PQ;
+typedef __int64 *INT64_PQ;
+typedef unsigned __int64 *UINT64_PQ;
+
+#endif
