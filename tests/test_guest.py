@@ -11,7 +11,8 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import TOP, check_tap, marked, run_guest
+from conditions import run_program
+from conftest import TOP, check_tap, marked
 
 
 def cases() -> list:
@@ -26,14 +27,7 @@ def cases() -> list:
 
 @pytest.mark.parametrize(("source", "cpus"), cases())
 def test_guest(source: Path, cpus: int | None) -> None:
-    seconds = float((marked(source, "SECONDS") or ["60"])[0])
-    done = run_guest(
-        f"/tests/{source.stem}",
-        *marked(source, "ARGS"),
-        smp=cpus,
-        options=marked(source, "RUN"),
-        timeout=seconds,
-    )
+    done = run_program(source, cpus)
     if done.status in (124, 125):
         done.expect(0)
     check_tap(done.output.decode(errors="replace"))

@@ -538,8 +538,8 @@ static int lock_as_user(char *p)
 {
     int wrong = setgid(1000) != 0 || setuid(1000) != 0;
 
-    wrong += lckpag(p, PAGE) != SS$_NOPSWAPM || va != MARK;
-    wrong += ulkpag(p, PAGE) != SS$_NOPSWAPM || va != MARK;
+    wrong += !status_is(lckpag(p, PAGE), SS$_NOPSWAPM) || va != MARK;
+    wrong += !status_is(ulkpag(p, PAGE), SS$_NOPSWAPM) || va != MARK;
     wrong += mlock(p, PAGE) != -1;
     return wrong;
 }

@@ -1,0 +1,66 @@
+"""docs/condition-values.md beside what the services returned to the test programs.
+
+Every value of the page was returned by its service in a test that wanted it; no service returned a
+value that is not there. conftest.py has this file run last, when the programs have been run.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from conditions import Pair, collect
+from conftest import TOP
+
+PAGE = TOP / "docs/condition-values.md"
+# Two names of one service each.
+SAME = {"sys$getjpiw": "sys$getjpi", "sys$getsyiw": "sys$getsyi"}
+
+
+def documented() -> tuple[set[Pair], set[Pair]]:
+    """The pairs of the page; apart, those that it says no test can bring about."""
+    pairs: set[Pair] = set()
+    excused: set[Pair] = set()
+    service = ""
+    for line in PAGE.read_text().splitlines():
+        heading = re.match(r"## `\$(\w+)`", line)
+        row = re.match(r"\| (SS\$_\w+) \| (.+) \|$", line)
+        if heading:
+            service = f"sys${heading.group(1).lower()}"
+        elif row and service:
+            assert (service, row.group(1)) not in pairs, f"twice: {service} {row.group(1)}"
+            pairs.add((service, row.group(1)))
+            if "**not tested**" in row.group(2):
+                excused.add((service, row.group(1)))
+    return pairs, excused
+
+
+def one_name(pairs: dict[Pair, set[str]]) -> dict[Pair, set[str]]:
+    merged: dict[Pair, set[str]] = {}
+    for (service, value), programs in pairs.items():
+        merged.setdefault((SAME.get(service, service), value), set()).update(programs)
+    return merged
+
+
+def test_every_value_of_the_page_is_returned_and_no_other() -> None:
+    returned, checked = map(one_name, collect())
+    pairs, excused = documented()
+    wrong = [f"no test wants {s} to return {v}" for s, v in sorted(pairs - excused - set(checked))]
+    wrong += [
+        f"{s} returned {v} in {', '.join(sorted(by))}: not on the page"
+        for (s, v), by in sorted(returned.items())
+        if (s, v) not in pairs
+    ]
+    wrong += [
+        f"{s} can return {v} after all: {', '.join(sorted(returned[s, v]))}"
+        for s, v in sorted(excused & set(returned))
+    ]
+    if wrong:
+        pytest.fail("\n".join(wrong), pytrace=False)
+
+
+def test_every_service_has_its_table() -> None:
+    stubs = re.findall(r"^int (sys\$\w+)\(", (TOP / "userland/lib/starlet.c").read_text(), re.M)
+    assert len(stubs) > 10
+    missing = {SAME.get(stub, stub) for stub in stubs} - {service for service, _ in documented()[0]}
+    assert not missing
