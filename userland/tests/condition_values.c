@@ -1,6 +1,6 @@
 // TAP
 // RUN: -m 512M --set GBLSECTIONS=16 --reserve 'V_ALLOC 8 /ALLOCATE /ZERO /PAGE_TABLES'
-// RUN: --reserve 'V_NOPT 8 /ALLOCATE /ZERO /NOPAGE_TABLES'
+// RUN: --reserve 'V_NOPT 8 /ALLOCATE /ZERO /NOPAGE_TABLES' --reserve 'V_PROMISE 8 /NOALLOCATE'
 /*
  * Condition values of the services on regions and sections that no guided tour meets: together with
  * the other test programs every row of docs/condition-values.md (tests/test_condition_matrix.py).
@@ -235,6 +235,8 @@ static void create_and_map(void)
     is_status(crmpsc("V", 1UL << 40, &p2, flags), SS$_INSFLPGS, "more than memory");
     is_status(crmpsc("V_ALLOC", 16 * MIB, &p2, flags | SEC$M_SYSGBL), SS$_MRES_PFNSMALL,
               "more than reserved");
+    is_status(crmpsc("V_PROMISE", 16 * MIB, &p2, flags | SEC$M_SYSGBL), SS$_MRES_INCON,
+              "more than promised");
     is_status(crmpsc("V", 1UL << 42, &p2, flags), SS$_VASFULL, "more than the default region");
     is_status(crmpsc("V", 8 * MIB, &shared, 0), SS$_PAGNOTINREG, "at no address");
     is_status(
