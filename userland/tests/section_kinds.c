@@ -7,6 +7,7 @@
  */
 #include <descrip.h>
 #include <errno.h>
+#include <prtdef.h>
 #include <psldef.h>
 #include <signal.h>
 #include <ssdef.h>
@@ -209,6 +210,11 @@ static void pagfil(void)
     is_status(sys$deltva_64(&plain, (char *)p, MIB, 0, &va, &length), SS$_NORMAL,
               "the part with the data too");
     is(*(volatile uint64_t *)other, 19, "others keep it");
+    is_status(sys$lckpag_64(other, 2 * PAGE, 0, &va, &length), SS$_WASCLR,
+              "its pages can be locked in memory");
+    is_status(sys$lckpag_64(other, PAGE, 0, &va, &length), SS$_WASSET, "and are");
+    is_status(sys$ulkpag_64(other, 2 * PAGE, 0, &va, &length), SS$_WASSET, "and unlocked");
+    consistent("then");
     region_end(&plain);
     ok(find("P", &s) && s.shares == 0 && s.valid_pages >= 2, "a permanent one keeps its contents");
     plain = region(16 * MIB, 0);
@@ -323,6 +329,8 @@ static void frames(void)
     ok(WTERMSIG(wait_for(pid)) == SIGSEGV && p[1] == 43, "a child shares it, as it was mapped");
     is(mprotect((void *)p, PAGE, PROT_READ), 0, "a mapper may take access from itself");
     is(mprotect((void *)p, PAGE, PROT_READ | PROT_WRITE), 0, "and have it back");
+    is_status(sys$lckpag_64((void *)p, 2 * PAGE, 0, &va, &length), SS$_WASCLR,
+              "locking it changes nothing");
     is_status(sys$deltva_64(&plain, (char *)p + PAGE, PAGE, 0, &va, &length), SS$_NORMAL,
               "a page is unmapped");
     ok(find("F", &s) && s.gh_errors == 0 && p[0] == 42, "the others keep right hints");
