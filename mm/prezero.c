@@ -4,15 +4,22 @@
  * The stretch is cut into pieces, a counter gives them out. The caller takes pieces as everybody
  * else, and then waits until the last helper has said that it is done; only then is the job
  * forgotten. Helpers are ordinary threads at IPL 0: they can be preempted and interrupted.
+ *
+ * A stretch of a GiB or more takes long enough that somebody may wonder: the caller says on the
+ * console how far all of them are, an eighth at a time.
  */
 #include "mm/prezero.h"
 
+#include "kernel/base/printk.h"
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/wait.h"
 #include "mm/page.h"
 
-#define PIECE 512u /* pages: 4 MiB, a millisecond */
+#define PIECE        512u /* pages: 4 MiB, a millisecond */
+#define PAGES_PER_MB (1048576 / PAGE_SIZE)
+#define LONG         (1024 * PAGES_PER_MB)
+#define PARTS        8
 
 static struct {
     pfn_t first;      /* constant while there are helpers */
@@ -22,19 +29,38 @@ static struct {
     struct wait_queue idle;
 } job = {.idle = WAIT_QUEUE_INIT("prezero", job.idle)};
 
-static void work(void)
+/* Take a piece and make it zero. False: none is left. */
+static bool work_piece(void)
 {
-    uint64_t at;
+    uint64_t at = __atomic_fetch_add(&job.next, PIECE, __ATOMIC_RELAXED);
 
-    while ((at = __atomic_fetch_add(&job.next, PIECE, __ATOMIC_RELAXED)) < job.npages)
-        for (uint64_t i = at; i < MIN(at + PIECE, job.npages); i++)
-            page_zero_if_needed(pfn_add(job.first, i));
+    for (uint64_t i = at; i < MIN(at + PIECE, job.npages); i++)
+        page_zero_if_needed(pfn_add(job.first, i));
+    return at < job.npages;
+}
+
+/* The caller's part, which tells how far all are. */
+static void work_and_tell(void)
+{
+    uint64_t told = 0;
+
+    while (work_piece()) {
+        uint64_t done = MIN(__atomic_load_n(&job.next, __ATOMIC_RELAXED), job.npages);
+        uint64_t parts = done * PARTS / job.npages;
+
+        if (job.npages >= LONG && parts > told && parts < PARTS) {
+            printk("reserved memory: %lu of %lu MB zeroed\n", done / PAGES_PER_MB,
+                   job.npages / PAGES_PER_MB);
+            told = parts;
+        }
+    }
 }
 
 static void helper(void *arg)
 {
     (void)arg;
-    work();
+    while (work_piece())
+        ;
     /* Release: the zeroes are there for whom sees that the helpers are gone. */
     if (__atomic_sub_fetch(&job.helpers, 1, __ATOMIC_ACQ_REL) == 0)
         wake_all(&job.idle);
@@ -57,15 +83,19 @@ static bool start_helper(unsigned cpu)
 void prezero_boot(pfn_t first, uint64_t npages)
 {
     cpumask_t others = __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) & ~(1UL << cpu_id());
+    unsigned cpus = 1;
     struct waiter w;
 
     job.first = first;
     job.npages = npages;
     job.next = 0;
     for (unsigned i = 0; i < MAX_CPUS; i++)
-        if ((others >> i) & 1 && npages > PIECE && !start_helper(i))
-            break;
-    work();
+        if ((others >> i) & 1 && npages > PIECE) {
+            if (!start_helper(i))
+                break;
+            cpus++;
+        }
+    work_and_tell();
     for (;;) {
         wait_enqueue(&job.idle, &w);
         if (__atomic_load_n(&job.helpers, __ATOMIC_ACQUIRE) == 0)
@@ -73,4 +103,6 @@ void prezero_boot(pfn_t first, uint64_t npages)
         wait_block(&w, WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);
     }
     wait_finish(&w);
+    if (npages >= LONG)
+        printk("reserved memory: %lu MB zeroed by %u CPUs\n", npages / PAGES_PER_MB, cpus);
 }
