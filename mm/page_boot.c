@@ -3,11 +3,11 @@
  * so there is nothing to take back, only ranges to shorten, and a page that is left out was never
  * in any range, list or count.
  *
- * PHYSICAL_MEMORY cuts off what lies above it. MEMORY_HOLES and MEMORY_HOLE_MB make a machine whose
- * memory is discontiguous, as Alpha systems with several memory boards are: so many holes of that
- * size, spread evenly over what is usable, beginning wherever the arithmetic puts them, so that
- * neither end is aligned to anything. RADS says into how many domains the rest is divided, at
- * page_boot_done().
+ * MEMORY_HOLES and MEMORY_HOLE_MB make a machine whose memory is discontiguous, as Alpha systems
+ * with several memory boards are: so many holes of that size, spread evenly over all memory,
+ * beginning wherever the arithmetic puts them, so that neither end is aligned to anything.
+ * PHYSICAL_MEMORY leaves aside what of the rest lies above it. RADS says into how many domains the
+ * rest is divided, at page_boot_done().
  */
 #include "kernel/base/printk.h"
 #include "mm/page_private.h"
@@ -60,10 +60,10 @@ void page_boot_parameters(void)
     int64_t limit_mb = sysparam(SYSPARAM_PHYSICAL_MEMORY);
     int64_t holes = sysparam(SYSPARAM_MEMORY_HOLES);
 
-    if (limit_mb >= 0)
-        limit(limit_mb);
     if (holes > 0)
         punch((uint64_t)holes, (uint64_t)sysparam(SYSPARAM_MEMORY_HOLE_MB) * PAGES_PER_MB);
+    if (limit_mb >= 0)
+        limit(limit_mb);
     rad_count = (uint32_t)sysparam(SYSPARAM_RADS);
     if (rad_count > 1)
         printk("memory: divided into %u domains\n", rad_count);
