@@ -2,6 +2,11 @@
  * The self-check of the whole system: everything is stopped, then the files, the processes' address
  * spaces and their open files are gone through, and mm does the rest. The process table is locked
  * meanwhile; nobody is there to wait for it.
+ *
+ * A thread that waits for an event has no page in its hands: what it works on belongs to its space,
+ * its open files or an object. The pages of exec's arguments are never there at such a moment: exec
+ * waits for mutexes only. Who makes that different counts such pages here, or the check calls them
+ * lost.
  */
 #include "kernel/proc/validate.h"
 

@@ -302,7 +302,7 @@ int main(int argc, char **argv)
     ok(fine && before.v.errors == 0, "a short walk leaves memory consistent%s%s", fine ? "" : ": ",
        all->failure);
     fine = options.rounds ? walk(0, (options.rounds + LIFE_OPS - 1) / LIFE_OPS,
-                                 MIN(options.rounds, LIFE_OPS), &after)
+                                 least(options.rounds, LIFE_OPS), &after)
                           : walk(options.seconds, 0, LIFE_OPS, &after);
     ok(fine, "everything is what it should be%s%s", fine ? "" : ": ", all->failure);
     for (unsigned i = 0; i < options.processes; i++)

@@ -43,8 +43,10 @@ static void forget_range(char *start, uint64_t bytes)
 {
     for (unsigned i = 0; i < MAPPINGS; i++) {
         struct mapping *m = &self.maps[i];
-        char *from = MAX(start, m->start), *end = MIN(start + bytes, m->start + m->bytes);
+        char *from = start > m->start ? start : m->start, *end = start + bytes;
 
+        if (end > m->start + m->bytes)
+            end = m->start + m->bytes;
         if (m->kind != NONE && from < end)
             mapping_cut(m, (uint64_t)(from - m->start), (uint64_t)(end - from));
     }
@@ -104,6 +106,27 @@ void op_expand_region(void)
     private_mapped(va, length, r ? (int)(r - self.regions) : -1, PRIVATE);
 }
 
+/* A part of it read-only for a while: the mapping is split, and hints with it. */
+static void protect_part(struct mapping *m)
+{
+    uint64_t pages = m->bytes / PAGE, at = draw(pages), n = 1 + draw(pages - at), length;
+    unsigned old;
+    void *va;
+    int status = sys$setprt_64(m->start + at * PAGE, n * PAGE, 3, PRT$C_UR, &va, &length, &old);
+
+    note(28, (uint64_t)status);
+    if (!expected("$setprt_64", status, protect_errors))
+        return;
+    m->write = false;
+    touch(m);
+    status = sys$setprt_64(m->start + at * PAGE, n * PAGE, 3, PRT$C_UW, &va, &length, &old);
+    note(28, (uint64_t)status);
+    if (expected("$setprt_64", status, protect_errors)) {
+        m->write = true;
+        touch(m);
+    }
+}
+
 /* Protection of a whole mapping, so that we know what it has. Sections in shared tables refuse. */
 void op_protect(void)
 {
@@ -116,6 +139,10 @@ void op_protect(void)
 
     if (!m)
         return;
+    if (m->read && m->write && draw(2)) {
+        protect_part(m);
+        return;
+    }
     status = sys$setprt_64(m->start, m->bytes, 3, code, &va, &length, &old);
     note(12, (uint64_t)status);
     if (!expected("$setprt_64", status, protect_errors))
@@ -136,7 +163,7 @@ void op_lock(void)
     if (!m)
         return;
     at = draw(m->bytes / PAGE);
-    n = MIN(1 + draw(32), m->bytes / PAGE - at);
+    n = least(1 + draw(32), m->bytes / PAGE - at);
     if (draw(2))
         status = sys$lckpag_64(m->start + at * PAGE, n * PAGE, 3, &va, &length);
     else

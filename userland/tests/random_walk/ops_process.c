@@ -2,8 +2,11 @@
 #include "walk.h"
 
 #include <fcntl.h>
+#include <iledef.h>
+#include <jpidef.h>
 #include <sched.h>
 #include <signal.h>
+#include <syidef.h>
 #include <sys/wait.h>
 
 static void step_of_child(void)
@@ -172,11 +175,19 @@ out:
 
 void op_information(void)
 {
+    uint32_t pid = 0, gblpages = 0;
+    ILE3 of_job[] = {{sizeof(pid), JPI$_PID, &pid, NULL}, {0, 0, NULL, NULL}};
+    ILE3 of_system[] = {{sizeof(gblpages), SYI$_GBLPAGES, &gblpages, NULL}, {0, 0, NULL, NULL}};
     struct mega_process p;
     struct mega_memory m;
     struct mega_section s;
 
     note(26, 0);
+    if (sys$getjpiw(0, NULL, NULL, of_job, NULL, NULL, 0) != SS$_NORMAL ||
+        pid != (uint32_t)getpid())
+        wrong("$getjpi says %u", pid);
+    if (sys$getsyiw(0, NULL, NULL, of_system, NULL, NULL, 0) != SS$_NORMAL || gblpages == 0)
+        wrong("$getsyi says %u", gblpages);
     if (mega$info(MEGA_INFO_PROCESS, -1, &p, sizeof(p)) != SS$_NORMAL ||
         p.pid != (uint32_t)getpid())
         wrong("the system does not know who we are");

@@ -288,7 +288,7 @@ static void choose_cut(const struct mapping *m, uint64_t *from, uint64_t *bytes)
     if (draw(2))
         return;
     *from = draw(units) * unit;
-    *bytes = MIN((1 + draw(units - *from / unit)) * unit, m->bytes - *from);
+    *bytes = least((1 + draw(units - *from / unit)) * unit, m->bytes - *from);
 }
 
 void op_delete_va(void)

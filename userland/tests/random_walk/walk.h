@@ -26,8 +26,6 @@
 #define MAPPINGS      24
 #define TRACKED_PAGES 512 /* of a mapping: its first ones */
 #define RW            (PROT_READ | PROT_WRITE)
-#define MIN(a, b)     ((a) < (b) ? (a) : (b))
-#define MAX(a, b)     ((a) > (b) ? (a) : (b))
 #define FAILED        9 /* exit status of who found something wrong */
 
 /* What all processes of the walk see. */
@@ -75,6 +73,8 @@ struct walker {
 extern struct shared *all;
 extern struct walker self;
 extern const char *self_path;
+
+static inline uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 uint64_t draw(uint64_t below);
 long now_ms(void);
