@@ -274,7 +274,11 @@ def main(arguments: list[str] | None = None) -> int:
         session = Session(options.config)
         if options.command:
             session.execute(" ".join(options.command))
+            sys.stdout.flush()
             return 0
+    except BrokenPipeError:  # what was to be written has been; nobody reads the rest
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except SysmanError as error:
         print(f"%SYSMAN-E-ERROR, {error}", file=sys.stderr)
         return 1

@@ -448,3 +448,16 @@ def kernel_accepts(tmp_path_factory):
     subprocess.run([*words, "-o", library], check=True, timeout=60)
     accepts = ctypes.CDLL(str(library)).accepts
     return lambda data: bool(accepts(data, ctypes.c_size_t(len(data))))
+
+
+def test_reader_that_goes_away(tmp_path):
+    """No traceback; the status says that not all could be written (or all was, before it went)."""
+    for words in ("par show", "res add A 1"):
+        line = f"{TOP}/scripts/sysman --config {tmp_path}/cfg {words} | true"
+        done = subprocess.run(
+            ["bash", "-c", f"{line}; echo ${{PIPESTATUS[0]}}"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.stderr == "" and done.stdout.strip() in ("0", "1")

@@ -82,6 +82,12 @@ static void parameters(void)
     is(pool.lal_size, 64, "the pool goes by the new value");
     is_status(set("PAGED_LAL_SIZE", lal), SS$_NORMAL, "the old value again");
 
+    is_status(set("ZERO_LIST_HI", 3000), SS$_NORMAL, "more zeroed pages are wanted");
+    for (int i = 0; i < 100 && memory().zeroed < 2500; i++)
+        usleep(100000);
+    ok(memory().zeroed >= 2500, "and idle CPUs make them");
+    is_status(set("ZERO_LIST_HI", 1024), SS$_NORMAL, "the old value again");
+
     is_status(set("GBLSECTIONS", 100), SS$_NOWRT, "one that is not dynamic stays");
     is_status(set("PAGED_LAL_SIZE", 2561), SS$_BADPARAM, "a value above the maximum is refused");
     is_status(set("PAGED_LAL_SIZE", -1), SS$_BADPARAM, "one below the minimum too");

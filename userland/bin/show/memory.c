@@ -102,11 +102,11 @@ static void reserved(void)
         if (i == 0)
             printf("\nMemory Reservations (pages):                   Group       Reserved      In "
                    "Use  Type\n");
-        if (r.flags & FREED) {
-            reserved_line(&r, 0, 0, "Freed");
-            continue;
-        }
-        reserved_line(&r, r.npages, r.used, alloc ? "Allocated" : "Fluid");
+        /* FREED: what was unused has gone, what is in use is still reserved. */
+        reserved_line(&r, r.npages, r.used,
+                      r.flags & FREED ? "Rest freed"
+                      : alloc         ? "Allocated"
+                                      : "Fluid");
         if (r.npt_pages)
             reserved_line(&r, r.npt_pages, r.pt_used, alloc ? "Page Table" : "Fluid Page Table");
         total += r.npages + r.npt_pages;

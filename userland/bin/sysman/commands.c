@@ -61,7 +61,7 @@ enum status reserved_show(const struct command *c)
             printf("%-43s  %-6s %12s %11s %11s  %s\n", "Name", "Group", "MB", "Pages", "In use",
                    "Type");
         reserved_line(&r, r.npages, r.used,
-                      r.flags & FREED ? "Used, the rest was freed"
+                      r.flags & FREED ? "Rest freed"
                       : alloc         ? "Allocated"
                                       : "Fluid");
         if (r.npt_pages)
