@@ -36,7 +36,12 @@ int vms_section_decode(const struct vms_section_args *a, struct section_request 
     uint32_t length = 0;
     int status = vms_section_name(a->name, a->buffer, &length);
 
-    *r = (struct section_request){.name.length = length, .kinds = a->kinds};
+    r->name.length = length;
+    r->kinds = a->kinds;
+    r->prot = r->flags = 0;
+    r->rad = 0;
+    r->npages = 0;
+    r->first = pfn_of(0);
     if (status == SS$_NORMAL)
         status = vms_ident(a->ident, &r->ident_match, &r->ident_version);
     creds_self(&r->creds);
@@ -264,16 +269,15 @@ long vms_mgblsc_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64
     char buffer[SECTION_NAME_MAX + 1];
     int status = vms_args(block, START, COUNT, a);
     uint32_t flags = (uint32_t)a[FLAGS];
-    struct vms_section_map c = {
-        .m = {.start = a[START],
-              .offset = a[OFFSET],
-              .length = a[LENGTH],
-              .flags = flags & VMS_SECTION_FLAGS_MAP,
-              .write = (flags & SEC$M_WRT) != 0},
-        .va_out = a[VA_OUT],
-        .length_out = a[LENGTH_OUT],
-    };
+    struct vms_section_map c; /* r is filled in by decoding: zeroes would be written twice */
 
+    c.m = (struct section_map_request){.start = a[START],
+                                       .offset = a[OFFSET],
+                                       .length = a[LENGTH],
+                                       .flags = flags & VMS_SECTION_FLAGS_MAP,
+                                       .write = (flags & SEC$M_WRT) != 0};
+    c.va_out = a[VA_OUT];
+    c.length_out = a[LENGTH_OUT];
     (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status != SS$_NORMAL)
         return status;
