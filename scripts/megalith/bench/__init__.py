@@ -1,0 +1,1 @@
+"""make bench: what is run (calls, cases), what comes of it (figures), plots and the page."""

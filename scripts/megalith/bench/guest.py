@@ -1,0 +1,35 @@
+"""One boot, for a benchmark."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+from megalith.paths import TOP
+
+SECONDS = "400"
+
+
+class BenchError(Exception):
+    """A program did not do what a benchmark does."""
+
+
+def build() -> None:
+    """Once, so that no boot needs to look again (make bench and make test have done it)."""
+    if "MEGALITH_BUILT" not in os.environ:
+        subprocess.run(["make", "-s", "-C", str(TOP), "all"], check=True, stdout=subprocess.DEVNULL)
+        os.environ["MEGALITH_BUILT"] = "1"
+
+
+def run_json(machine: list[str], command: list[str]) -> list[dict]:
+    """Boot with these options of scripts/run, run the command, and read one object per line."""
+    words = [str(TOP / "scripts/run"), *machine, "--timeout", SECONDS, "--", *command]
+    done = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, text=True)
+    said = f"{' '.join(words)}\n{done.stdout}{done.stderr}"
+    if done.returncode:
+        raise BenchError(f"status {done.returncode}: {said}")
+    try:
+        return [json.loads(line) for line in done.stdout.splitlines()]
+    except json.JSONDecodeError as error:
+        raise BenchError(f"{error}: {said}") from None

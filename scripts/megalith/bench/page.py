@@ -1,0 +1,70 @@
+"""Tables in documents. A document marks their places:
+
+    <!-- begin NAME -->
+    ...
+    <!-- end NAME -->
+
+What stands between the marks is made of docs/figures.json, which make bench wrote; everything else
+is the document's own. Nobody types a figure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from megalith.bench import figures
+from megalith.bench.cases import LARGE_GIB, SMALL_GIB, SPARSE_GIB
+from megalith.paths import TOP
+
+DATA = TOP / "docs" / "figures.json"
+PAGES = [TOP / "docs" / "figures.md", TOP / "docs" / "choices.md", TOP / "README.md"]
+PART = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
+
+
+def load(path: Path) -> dict:
+    return json.loads(path.read_text())
+
+
+def dump(data: dict, path: Path) -> None:
+    """One row a line, so that versions can be compared."""
+    parts = []
+    for name, rows in data.items():
+        lines = ",\n".join(json.dumps(row) for row in rows)
+        parts.append(f"{json.dumps(name)}: [\n{lines}\n]")
+    path.write_text("{" + ",\n".join(parts) + "}\n")
+
+
+def parts(data: dict) -> dict[str, str]:
+    """Every table there is, by its mark."""
+    rows = data["startup"]
+    return {
+        "fig4": figures.fig4_table(rows, [2, 4, 6, 8], ("private", "shared")),
+        "fig4-27": figures.fig4_table(rows, [LARGE_GIB], ("private", "shared")),
+        "fig4-202": figures.fig4_table(rows, [SPARSE_GIB], ("fluid, private tables", "fluid")),
+        "fig8": figures.fig8_table(rows, SMALL_GIB),
+        "fig8-smp": figures.fig8_smp_table(rows),
+        "fig8-27": figures.fig8_table(rows, LARGE_GIB),
+        "fig8-202": figures.fig8_table(rows, SPARSE_GIB),
+        "fig9": figures.fig9_table(rows),
+        "fig9-smp": figures.fig9_smp_table(rows),
+        "fig9-27": figures.large_table(rows, "fig9-27"),
+        "fig9-202": figures.large_table(rows, "fig9-202"),
+        "populated": figures.populated_table(rows),
+        "holds": figures.holds_table(rows),
+        "spins-startup": figures.spins_table(rows, "startup"),
+        "spins-delete": figures.spins_table(rows, "delete"),
+        "spins-shutdown": figures.spins_table(rows, "shutdown"),
+        "bounds": figures.bounds_table(rows),
+        "calls": figures.calls_table(data["calls"]),
+        "calls-headline": figures.calls_table(data["calls"], figures.README_CALLS),
+        "fluid-or-alloc": figures.calls_table(data["calls"], figures.FLUID_OR_ALLOC),
+        "headline": figures.headline(rows),
+    }
+
+
+def render(text: str, data: dict) -> str:
+    """The document with its marked parts made anew. An unknown mark is an error."""
+    known = parts(data)
+    return PART.sub(lambda m: f"{m[1]}{known[m[2]]}\n{m[3]}", text)

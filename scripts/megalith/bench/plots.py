@@ -1,0 +1,117 @@
+"""SVG plots of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("svg")
+from matplotlib import pyplot  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+
+from megalith.bench import figures  # noqa: E402
+from megalith.bench.figures import Row, gib, kind, pick  # noqa: E402
+
+SETTINGS = {
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "megalith",  # the same rows give the same file
+    "font.size": 9,
+    "axes.grid": True,
+    "grid.color": "#ddd",
+}
+
+
+def _axes(ax: Axes, title: str, x: str, y: str) -> None:
+    ax.set_title(title)
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    ax.set_ylim(bottom=0)
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(fontsize=8)
+
+
+def _fig4(rows: list[Row], ax: Axes) -> None:
+    of = [s for s in figures.sizes(pick(rows, "fig4")) if s <= 8]
+    counts = sorted({r["processes"] for r in pick(rows, "fig4") if gib(r) in of})
+    for n in reversed(counts):
+        points = [(s, figures.page_tables(rows, s, "private").get(n)) for s in of]
+        points = [(s, t) for s, t in points if t]
+        line = ax.plot([s for s, _ in points], [t.mib / 1024 for _, t in points], label=f"{n}")
+        for measured, face in ((True, None), (False, "white")):
+            some = [(s, t.mib / 1024) for s, t in points if t.measured == measured]
+            ax.plot(
+                *zip(*some), "o", color=line[0].get_color(), markerfacecolor=face
+            ) if some else 0
+    shared = [(s, figures.page_tables(rows, s, "shared").get(counts[-1])) for s in of]
+    ys = [t.mib / 1024 for _, t in shared if t]
+    ax.plot(of[: len(ys)], ys, "k--", label=f"{counts[-1]}, shared tables")
+    ax.legend(title="processes")
+    _axes(ax, "Page tables of all processes (hollow: extrapolated)", "section, GiB", "GiB")
+
+
+def _fig8(rows: list[Row], ax: Axes) -> None:
+    found = pick(rows, "fig8", "shared", "fluid")
+    for size in figures.sizes(found):
+        some = [r for r in found if gib(r) == size]
+        xs = [r["processes"] for r in some]
+        label = f"{figures.label(size)}, {kind(some[0])}"
+        line = ax.plot(xs, [r["startup_ns"] / 1e6 for r in some], "o-", label=f"start-up, {label}")
+        ys = [r["shutdown_ns"] / 1e6 for r in some]
+        ax.plot(xs, ys, "o--", color=line[0].get_color(), label=f"shut-down, {label}")
+    _axes(ax, "Start-up and shut-down, shared tables", "processes", "million instructions")
+
+
+def _fig9(rows: list[Row], ax: Axes) -> None:
+    for k, colour in (("private", "#c0504d"), ("shared", "#3b6fb6")):
+        found = sorted(pick(rows, "fig9", k), key=gib)
+        for key, style in (("startup_ns", "o-"), ("shutdown_ns", "o--")):
+            what = "start-up" if key == "startup_ns" else "shut-down"
+            ys = [r[key] / 1e6 for r in found]
+            ax.plot([gib(r) for r in found], ys, style, color=colour, label=f"{what}, {k} tables")
+    processes = max(r["processes"] for r in pick(rows, "fig9"))
+    _axes(ax, f"{processes} processes", "section, GiB", "million instructions")
+
+
+def _holds(rows: list[Row], ax: Axes) -> None:
+    holds = {k: by for k, by in figures.longest_holds(rows, "shared").items() if by}
+    names = [k for k in sorted(holds) if k[1] not in figures.OWN_LOCKS]
+    places = sorted({p for by in holds.values() for p in by})
+    height = 0.8 / len(places)
+    for i, place in enumerate(places):
+        ys = [n + i * height for n in range(len(names))]
+        xs = [holds[k].get(place, 0) for k in names]
+        ax.barh(ys, xs, height, label=f"{figures.label(place[0])}, {place[1]} processes")
+    ax.set_yticks([n + 0.4 - height / 2 for n in range(len(names))], [" ".join(k) for k in names])
+    _axes(ax, "Longest hold of a lock, shared tables", "instructions", "")
+
+
+def _calls(calls: list[Row], ax: Axes) -> None:
+    names = [c["name"] for c in reversed(calls)]
+    ours = [c["instructions"] for c in reversed(calls)]
+    linux = [c["linux"] or 0 for c in reversed(calls)]
+    ys = range(len(names))
+    ax.barh([y + 0.2 for y in ys], ours, 0.4, label="Megalith", color="#3b6fb6")
+    ax.barh([y - 0.2 for y in ys], linux, 0.4, label="Linux/Alpha 6.1", color="#999")
+    ax.set_yticks(list(ys), names)
+    ax.set_xscale("log")
+    ax.set_title("Instructions on one CPU")
+    ax.legend()
+
+
+def _save(draw: Callable[[Axes], None], path: Path, size: tuple[float, float]) -> None:
+    with matplotlib.rc_context(SETTINGS):
+        figure, ax = pyplot.subplots(figsize=size, layout="constrained")
+        draw(ax)
+        figure.savefig(path, metadata={"Date": None})
+        pyplot.close(figure)
+
+
+def plot_calls(calls: list[Row], folder: Path) -> None:
+    _save(lambda ax: _calls(calls, ax), folder / "calls.svg", (8, 0.32 * len(calls) + 1.2))
+
+
+def plot_startup(rows: list[Row], folder: Path) -> None:
+    for name, draw in (("fig4", _fig4), ("fig8", _fig8), ("fig9", _fig9), ("holds", _holds)):
+        _save(lambda ax, draw=draw: draw(rows, ax), folder / f"{name}.svg", (7, 4.2))

@@ -1,0 +1,109 @@
+"""make bench, small: the programs work, the bounds are looked at, the committed page is made of
+figures that were measured."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import TOP
+
+sys.path.insert(0, str(TOP / "scripts"))
+
+from megalith.bench import figures, page  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that a quick run wrote to."""
+    folder = tmp_path_factory.mktemp("bench")
+    words = [sys.executable, str(TOP / "scripts/bench"), "--quick", "--out", str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def rows_of(folder: Path) -> list[dict]:
+    return page.load(folder / "figures.json")["startup"]
+
+
+@pytest.mark.timeout(240)
+def test_quick_bench_measures_and_plots(quick: Path) -> None:
+    rows = rows_of(quick)
+    counted = figures.pick(rows, "fig8", "shared")
+    assert [r["processes"] for r in counted] == [1, 2, 4]
+    assert all(0 < r["map_ns"] < r["startup_ns"] for r in counted)
+    # Servers that share own a level-2 page at most; with private tables each has its own.
+    private = figures.page_tables(rows, 32 / 1024, "private")
+    shared = figures.page_tables(rows, 32 / 1024, "shared")
+    assert private[4].pages == 2 * private[2].pages >= 4 * 4
+    assert shared[4].pages - shared[2].pages <= 2 * figures.OWN_TABLES_MOST
+    assert private[4].measured and shared[4].measured
+    for name in ("fig4", "fig8", "fig9", "holds", "calls"):
+        assert (quick / f"{name}.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.timeout(240)
+def test_faults_populate_what_was_asked_for(quick: Path) -> None:
+    shared, private = figures.pick(rows_of(quick), "populated")
+    pages = 16 * 128
+    # The parent touches the page that its board begins on; servers make the others valid.
+    for r in (shared, private):
+        assert r["made_valid"] + 1 == pages
+    assert private["made_valid"] + private["global_valid"] + private["raced"] >= 4 * pages - 8
+    assert shared["picked_up"] + shared["global_valid"] <= 4 * 2 + 8
+
+
+@pytest.mark.timeout(240)
+def test_locks_of_mapping_and_deleting_are_counted(quick: Path) -> None:
+    rows = figures.lock_rows(rows_of(quick), 1, "shared")
+    counts = {(r["processes"], r["bytes"], r["phase"], r["name"]): r for r in rows}
+    for n in (2, 4):
+        # Each server links its mapping into the section's list once, and out of it once.
+        assert counts[n, 16 << 20, "startup", "section"]["acquisitions"] == n
+        assert counts[n, 16 << 20, "delete", "section"]["acquisitions"] == n
+        assert counts[n, 16 << 20, "startup", "GSD"]["acquisitions"] >= n
+        assert counts[n, 16 << 20, "shutdown", "process table"]["acquisitions"] >= 2 * n
+    assert all(r["waits"] == 0 for r in rows if r["kind"] == "spinlock")
+
+
+@pytest.mark.timeout(240)
+def test_no_hold_grows_with_the_number_of_processes(quick: Path) -> None:
+    """A wait walked all living children under the table lock; an exit walked the pool's list."""
+    tick = 400  # instructions of a clock interrupt in the middle
+    for (_, name), holds in figures.longest_holds(rows_of(quick), "shared").items():
+        if name in ("process table", "nonpaged pool", "thread table", "signals", "section", "GSD"):
+            few, many = holds.get((16 / 1024, 4), 0), holds.get((16 / 1024, 100), 0)
+            work = figures.CHUNK_NS if name == "nonpaged pool" else 0  # when it grows
+            assert many <= 1.1 * few + tick + work, name
+
+
+@pytest.mark.timeout(240)
+def test_a_broken_bound_is_noticed(quick: Path) -> None:
+    rows = rows_of(quick)
+    assert all(b.kept for b in figures.bounds(rows))
+    for row in rows:
+        if row["report"] == "lock" and row["name"] == "process table":
+            row["longest_ns"] = figures.HOLD_MOST_NS + 1
+    broken = [b.what for b in figures.bounds(rows) if not b.kept]
+    assert len(broken) == 1 and "process table" in broken[0]
+    for row in figures.pick(rows, "fig9", "shared"):
+        row["startup_ns"] *= 1 + row["bytes"] / (1 << 28)
+    assert len([b for b in figures.bounds(rows) if not b.kept]) == 2
+
+
+@pytest.mark.parametrize("path", page.PAGES, ids=lambda p: p.name)
+def test_committed_pages_are_made_of_measured_figures(path: Path) -> None:
+    text = path.read_text()
+    assert page.PART.search(text)
+    assert page.render(text, page.load(page.DATA)) == text, "type: scripts/bench --bless"
+
+
+def test_committed_figures_keep_the_bounds() -> None:
+    data = page.load(page.DATA)
+    assert all(b.kept for b in figures.bounds(data["startup"]))
+    assert json.dumps(data)  # of the form that dump() writes, plain values only
+    assert {r["processes"] for r in figures.pick(data["startup"], "fig8")} >= {1, 300, 1000}
