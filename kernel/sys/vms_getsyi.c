@@ -9,6 +9,7 @@
 #include "kernel/base/abi/syidef.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/process.h"
+#include "kernel/sched/ipi.h"
 #include "kernel/sys/vms_args.h"
 #include "kernel/sys/vms_calls.h"
 #include "kernel/sys/vms_items.h"
@@ -55,7 +56,7 @@ static uint64_t from_memory(unsigned which)
     return s.total;
 }
 
-enum { PAGE_BYTES, PTES, PROCESSES, SPACE_LIMIT, PAGE_TABLES, SHARED_PAGE_TABLES };
+enum { PAGE_BYTES, PTES, PROCESSES, DOMAINS, SPACE_LIMIT, PAGE_TABLES, SHARED_PAGE_TABLES };
 
 static uint64_t from_layout(unsigned which)
 {
@@ -66,6 +67,8 @@ static uint64_t from_layout(unsigned which)
         return PTES_PER_PAGE;
     case PROCESSES:
         return PROCESSES_MAX;
+    case DOMAINS:
+        return rad_count;
     case SPACE_LIMIT:
         return LAYOUT_USER_TOP;
     case PAGE_TABLES:
@@ -74,6 +77,54 @@ static uint64_t from_layout(unsigned which)
         return LAYOUT_PT_SPACE_BASE + LAYOUT_L1_SYSTEM_FIRST * PTES_PER_PAGE * PAGE_SIZE;
     }
 }
+
+/* ---- lists of pairs: a memory domain and something of it, ended by a pair of -1 ---- */
+
+struct pair {
+    uint32_t rad, value;
+};
+
+static uint32_t end_list(struct pair *list, uint32_t n)
+{
+    list[n] = (struct pair){UINT32_MAX, UINT32_MAX};
+    return (n + 1) * sizeof(*list);
+}
+
+/* Each CPU that runs, by domain. Both return the length in bytes. */
+static uint32_t list_cpus(struct pair *list)
+{
+    cpumask_t online = __atomic_load_n(&cpu_online_mask, __ATOMIC_ACQUIRE);
+    uint32_t n = 0;
+
+    for (unsigned rad = 0; rad < rad_count; rad++)
+        for (unsigned cpu = 0; cpu < MAX_CPUS; cpu++)
+            if ((rad_cpus(rad) & online) >> cpu & 1)
+                list[n++] = (struct pair){rad, cpu};
+    return end_list(list, n);
+}
+
+/* The pages of each domain. */
+static uint32_t list_pages(struct pair *list)
+{
+    uint64_t first, end;
+    struct page_stats s;
+
+    for (unsigned rad = 0; rad < rad_count; rad++) {
+        page_rad_stats(rad, &s, &first, &end);
+        list[rad] = (struct pair){rad, (uint32_t)MIN(s.total, (uint64_t)UINT32_MAX)};
+    }
+    return end_list(list, rad_count);
+}
+
+_Static_assert((MAX(MAX_CPUS, RAD_MAX) + 1) * sizeof(struct pair) <= VMS_ANSWER_MAX,
+               "a list is an answer");
+
+static const struct {
+    uint16_t code;
+    uint32_t (*fill)(struct pair *list);
+} lists[] = {{SYI$_RAD_CPUS, list_cpus}, {SYI$_RAD_MEMSIZE, list_pages}};
+
+/* ---- items ---- */
 
 #define TABLE(table, what) from_section_tables, (table) * SECTION_TABLES + (what)
 #define PARAMETER(name)    from_parameter, SYSPARAM_##name
@@ -91,6 +142,7 @@ static const struct item {
     {SYI$_NPAGEVIR, 4, PARAMETER(NPAGEVIR)},
     {SYI$_PAGEDYN, 4, PARAMETER(PAGEDYN)},
     {SYI$_PHYSICAL_MEMORY, 4, PARAMETER(PHYSICAL_MEMORY)},
+    {SYI$_ZERO_LIST_HI, 4, PARAMETER(ZERO_LIST_HI)},
     {SYI$_RAD_MAX_RADS, 4, PARAMETER(RADS)},
     {SYI$_FREE_GBLPAGES, 4, TABLE(GPTES, LIMIT_LEFT)},
     {SYI$_CONTIG_GBLPAGES, 4, TABLE(GPTES, LIMIT_LEFT)}, /* no array, so nothing to fragment */
@@ -103,6 +155,7 @@ static const struct item {
     {SYI$_PAGE_SIZE, 4, from_layout, PAGE_BYTES},
     {SYI$_PTES_PER_PAGE, 4, from_layout, PTES},
     {SYI$_MAXPROCESSCNT, 4, from_layout, PROCESSES},
+    {SYI$_RAD_MAX_RADS, 4, from_layout, DOMAINS},
     {SYI$_PROCESS_SPACE_LIMIT, 8, from_layout, SPACE_LIMIT},
     {SYI$_PT_BASE, 8, from_layout, PAGE_TABLES},
     {SYI$_SHARED_VA_PTES, 8, from_layout, SHARED_PAGE_TABLES},
@@ -116,15 +169,27 @@ static const struct item *item_of(uint32_t code)
     return NULL;
 }
 
-static void answer(const struct item *item, struct vms_answer *a)
+/* False: there is no such item here. Without `a` only that is asked. */
+static bool answer(uint32_t code, struct vms_answer *a)
 {
-    uint64_t v = item->value(item->which);
+    const struct item *item = item_of(code);
+    uint64_t v;
 
+    for (unsigned i = 0; i < ARRAY_SIZE(lists); i++)
+        if (lists[i].code == code) {
+            if (a)
+                a->length = lists[i].fill((struct pair *)a->bytes);
+            return true;
+        }
+    if (!item || !a)
+        return item != NULL;
+    v = item->value(item->which);
     a->length = item->length;
     if (item->length == sizeof(a->q))
         a->q = v;
     else /* -1, "no limit" of a parameter, stays what it is */
         a->l = v == UINT64_MAX ? UINT32_MAX : (uint32_t)MIN(v, (uint64_t)UINT32_MAX);
+    return true;
 }
 
 /* ---- the service ---- */
@@ -139,14 +204,13 @@ static int check_items(vaddr_t list)
         status = vms_items_next(&l, &i);
         if (status != SS$_NORMAL || i.code == 0)
             break;
-        status = item_of(i.code) ? vms_item_probe(&i) : SS$_BADITMCOD;
+        status = answer(i.code, NULL) ? vms_item_probe(&i) : SS$_BADITMCOD;
     }
     return status;
 }
 
 static int write_items(vaddr_t list)
 {
-    const struct item *item;
     struct vms_answer a;
     struct vms_items l;
     struct vms_item i;
@@ -156,11 +220,7 @@ static int write_items(vaddr_t list)
         status = vms_items_next(&l, &i);
         if (status != SS$_NORMAL || i.code == 0)
             break;
-        item = item_of(i.code);
-        if (!item)
-            return SS$_BADITMCOD;
-        answer(item, &a);
-        status = vms_item_answer(&i, &a);
+        status = answer(i.code, &a) ? vms_item_answer(&i, &a) : SS$_BADITMCOD;
     }
     return status;
 }

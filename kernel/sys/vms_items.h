@@ -10,7 +10,7 @@
 
 #define VMS_ITEMS_MAX       1024  /* in one list */
 #define VMS_ITEM_LENGTH_MAX 65535 /* bytes of a buffer, in either form */
-#define VMS_ANSWER_MAX      64    /* bytes of an answer */
+#define VMS_ANSWER_MAX      128   /* bytes of an answer */
 
 struct vms_items { /* a place in a list; the caller's own */
     vaddr_t at;

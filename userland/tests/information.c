@@ -1,5 +1,5 @@
 // TAP
-// RUN: -m 512M
+// RUN: -m 512M --set RADS=2
 /*
  * $GETJPI and $GETSYI: every item beside what the kernel says of it elsewhere, both forms of item
  * lists, whom one may ask about, and what a bad list is answered.
@@ -341,13 +341,11 @@ static void system_items(void)
     static const struct {
         const char *name;
         int code;
-    } parameters[] = {{"GBLSECTIONS", SYI$_GBLSECTIONS},
-                      {"GBLPAGES", SYI$_GBLPAGES},
-                      {"GBLPAGFIL", SYI$_GBLPAGFIL},
-                      {"NPAGEDYN", SYI$_NPAGEDYN},
-                      {"NPAGEVIR", SYI$_NPAGEVIR},
-                      {"PAGEDYN", SYI$_PAGEDYN},
-                      {"PHYSICAL_MEMORY", SYI$_PHYSICAL_MEMORY}};
+    } parameters[] = {
+        {"GBLSECTIONS", SYI$_GBLSECTIONS},   {"GBLPAGES", SYI$_GBLPAGES},
+        {"GBLPAGFIL", SYI$_GBLPAGFIL},       {"NPAGEDYN", SYI$_NPAGEDYN},
+        {"NPAGEVIR", SYI$_NPAGEVIR},         {"PAGEDYN", SYI$_PAGEDYN},
+        {"ZERO_LIST_HI", SYI$_ZERO_LIST_HI}, {"PHYSICAL_MEMORY", SYI$_PHYSICAL_MEMORY}};
     struct mega_memory m;
     char below;
 
@@ -369,6 +367,38 @@ static void system_items(void)
     munmap((void *)(syi(SYI$_PROCESS_SPACE_LIMIT) - PAGE), PAGE);
     is(syi(SYI$_PT_BASE), 0xFFFFFFFE00000000L, "PT_BASE is where the architecture page says");
     is(syi(SYI$_SHARED_VA_PTES), 0xFFFFFFFF80000000L, "SHARED_VA_PTES: level-1 entry 768");
+}
+
+/* Two domains, as this program's options say: each with its CPUs and pages. */
+static void domains(void)
+{
+    unsigned cpus[20] = {0}, pages[20] = {0}, online = 0, n;
+    unsigned short cpus_length, pages_length;
+    ILE3 list[] = {{sizeof(cpus), SYI$_RAD_CPUS, cpus, &cpus_length},
+                   {sizeof(pages), SYI$_RAD_MEMSIZE, pages, &pages_length},
+                   {0, 0, 0, 0}};
+    struct mega_cpu cpu;
+    struct mega_rad rad;
+
+    is(syi(SYI$_RAD_MAX_RADS), parameter("RADS"), "RAD_MAX_RADS");
+    is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_NORMAL, "both lists");
+    for (int i = 0; i < 4; i++)
+        online += mega$info(MEGA_INFO_CPU, i, &cpu, sizeof(cpu)) == SS$_NORMAL && cpu.online;
+    is(cpus_length, (online + 1) * 8, "RAD_CPUS: a pair for each CPU and one more");
+    for (n = 0; n < online; n++)
+        ok(mega$info(MEGA_INFO_RAD, cpus[2 * n], &rad, sizeof(rad)) == SS$_NORMAL &&
+               (rad.cpus >> cpus[2 * n + 1] & 1),
+           "CPU %u belongs to domain %u", cpus[2 * n + 1], cpus[2 * n]);
+    ok(cpus[2 * n] == -1u && cpus[2 * n + 1] == -1u, "the end");
+    is(pages_length, 3 * 8, "RAD_MEMSIZE: two domains");
+    for (n = 0; n < 2; n++) {
+        mega$info(MEGA_INFO_RAD, n, &rad, sizeof(rad));
+        ok(pages[2 * n] == n && pages[2 * n + 1] > 1000 &&
+               pages[2 * n + 1] <= rad.end_pfn - rad.first_pfn,
+           "domain %u has %u pages", n, pages[2 * n + 1]);
+    }
+    is(pages[1] + pages[3], syi(SYI$_MEMSIZE), "all that there are");
+    ok(pages[4] == -1u && pages[5] == -1u, "the end");
 }
 
 static void section_items(void)
@@ -475,6 +505,7 @@ int main(void)
     others();
     privileges();
     system_items();
+    domains();
     section_items();
     nodes();
     refused();
