@@ -196,13 +196,13 @@ int aspace_split_locked(struct aspace *as, vaddr_t low, vaddr_t high)
     return err;
 }
 
-static bool continues(const struct map_entry *a, const struct map_entry *b)
+static bool continues(struct aspace *as, const struct map_entry *a, const struct map_entry *b)
 {
     if (a->end != b->start || a->ops != &anon_ops || b->ops != &anon_ops || a->prot != b->prot ||
         a->max_prot != b->max_prot || a->locked != b->locked || a->flags != b->flags ||
         (a->flags & MAPF_GROWSDOWN))
         return false;
-    return !a->obj_lock && !b->obj_lock;
+    return !a->obj_lock && !b->obj_lock && !region_border_locked(as, b->start);
 }
 
 /* Only entries without object: an object's entries come from one mmap, and fork's objects are as
@@ -212,14 +212,14 @@ struct map_entry *aspace_merge_locked(struct aspace *as, struct map_entry *e)
     struct list *l = list_next(&as->entries, &e->link);
     struct map_entry *other;
 
-    if (l && continues(e, other = list_entry(l, struct map_entry, link))) {
+    if (l && continues(as, e, other = list_entry(l, struct map_entry, link))) {
         aspace_remove_locked(as, other);
         aspace_count_extent(as, e, (int64_t)(other->end - other->start));
         e->end = other->end;
         map_entry_free(other);
     }
     l = list_prev(&as->entries, &e->link);
-    if (l && continues(other = list_entry(l, struct map_entry, link), e)) {
+    if (l && continues(as, other = list_entry(l, struct map_entry, link), e)) {
         aspace_remove_locked(as, e);
         aspace_count_extent(as, other, (int64_t)(e->end - e->start));
         other->end = e->end;

@@ -72,6 +72,18 @@ bool region_overlaps_locked(struct aspace *as, vaddr_t va, uint64_t len)
     return false;
 }
 
+bool region_border_locked(struct aspace *as, vaddr_t va)
+{
+    struct region *r;
+
+    list_for_each_entry(r, &as->regions, link)
+    {
+        if (va == r->start || va - r->start == r->length)
+            return true;
+    }
+    return false;
+}
+
 static void insert_sorted(struct aspace *as, struct region *new)
 {
     struct region *r;

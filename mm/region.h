@@ -30,6 +30,8 @@ struct region *region_find_locked(struct aspace *as, uint64_t id);
 struct region *region_at_locked(struct aspace *as, vaddr_t va);
 /* Does [va, va+len) touch a created region? For mmap, brk, stack growth. */
 bool region_overlaps_locked(struct aspace *as, vaddr_t va, uint64_t len);
+/* Does a created region begin or end at va? No entry of the map reaches over such a border. */
+bool region_border_locked(struct aspace *as, vaddr_t va);
 /* fork: the child gets the same regions. 0 or -ENOMEM (the child is then cleared by its owner). */
 int region_fork_locked(struct aspace *src, struct aspace *dst);
 void region_clear_locked(struct aspace *as); /* exec, exit */

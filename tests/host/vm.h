@@ -420,6 +420,12 @@ bool region_overlaps_locked(struct aspace *as, vaddr_t va, uint64_t len)
     (void)len;
     return false;
 }
+bool region_border_locked(struct aspace *as, vaddr_t va)
+{
+    (void)as;
+    (void)va;
+    return false;
+}
 int region_fork_locked(struct aspace *src, struct aspace *dst)
 {
     (void)src;

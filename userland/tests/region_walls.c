@@ -209,6 +209,33 @@ static void edges(struct wall *w)
     ok(is_empty(w), "the region is empty");
 }
 
+/* Pages of the same kind on both sides of a border belong to two sides all the same. */
+static void neighbours(unsigned flags)
+{
+    struct wall w = wall(PLAIN, 8 * PAGE, flags, (void *)0x300000000);
+    GENERIC_64 p2 = {{VA$C_P2}};
+    char *edge = flags & VA$M_DESCEND ? w.start : w.end - PAGE;
+    char *beyond = flags & VA$M_DESCEND ? w.start - PAGE : w.end;
+    unsigned wrong = 0;
+
+    wrong += sys$cretva_64(&p2, w.start - PAGE, PAGE, 3, 0, &va, &length) != SS$_NORMAL;
+    wrong += sys$cretva_64(&p2, w.end, PAGE, 3, 0, &va, &length) != SS$_NORMAL;
+    wrong += sys$cretva_64(&w.id, w.start, PAGE, 3, 0, &va, &length) != SS$_NORMAL;
+    wrong += sys$cretva_64(&w.id, w.end - PAGE, PAGE, 3, 0, &va, &length) != SS$_NORMAL;
+    is(wrong, 0, "a page on each side of each border");
+    is_status(sys$expreg_64(&w.id, PAGE, 3, 0, &va, &length), SS$_REGISFULL,
+              "the region ends at its border");
+    is_status(sys$expreg_64(&p2, PAGE, 3, 0, &va, &length), SS$_NORMAL, "and others go on");
+    ok(va == w.end + PAGE, "behind their own page");
+    sys$deltva_64(&p2, va, PAGE, 3, &va, &length);
+    *edge = 1;
+    is_status(sys$deltva_64(&p2, beyond, PAGE, 3, &va, &length), SS$_NORMAL, "one goes");
+    ok(*edge == 1 && !can_read(beyond), "its neighbour stays");
+    drop(&w);
+    ok(!can_read(edge), "until its region goes");
+    munmap(w.start - PAGE, 10 * PAGE);
+}
+
 /* ---- what else could put a page there ---- */
 
 static void other_calls(struct wall *w)
@@ -719,6 +746,8 @@ int main(int argc, char **argv)
         heap(kind);
         stack(kind);
     }
+    neighbours(0);
+    neighbours(VA$M_DESCEND);
     others();
     sections();
     private_pages();
