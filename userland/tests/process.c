@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <megalith/info.h>
 #include <sched.h>
+#include <settled.h>
 #include <signal.h>
 #include <spawn.h>
 #include <starlet.h>
@@ -221,15 +222,6 @@ static void test_hostile_elf(void)
     ok(1, "damaged programs are refused or die, and the system goes on");
 }
 
-static uint64_t free_pages(void)
-{
-    struct mega_memory m;
-
-    if (!(mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m)) & 1))
-        bail_out("mega$info fails");
-    return m.free + m.zeroed + m.never_used + m.cached;
-}
-
 static void churn(int n)
 {
     for (int k = 0; k < n; k++) {
@@ -244,17 +236,14 @@ static void churn(int n)
 
 static void test_leaks(void)
 {
-    uint64_t before, after;
+    long before, after;
 
-    churn(300); /* pools and the caches of every CPU take what they keep */
-    usleep(50000);
-    before = free_pages();
+    churn(300); /* pools take what they keep */
+    before = settled_pages();
     churn(1000);
-    for (int k = 0; k < 50 && (after = free_pages()) < before; k++)
-        usleep(10000); /* the last thread's stack goes a moment after its process */
-    after = free_pages();
-    ok(after + 100 >= before, /* a page lost in every tenth fork would show */
-       "1000 forks leave no page behind (%ld before, %ld after)", (long)before, (long)after);
+    after = settled_pages();
+    ok(before > 0 && after >= before, "1000 forks leave no page behind (%ld before, %ld after)",
+       before, after);
 }
 
 int main(int argc, char **argv, char **env)

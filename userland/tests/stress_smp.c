@@ -12,6 +12,7 @@
 #include <descrip.h>
 #include <megalith/info.h>
 #include <sched.h>
+#include <settled.h>
 #include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
@@ -29,7 +30,7 @@
 #define SECTION_PAGES 2048ul /* two shared tables */
 #define RW            (PROT_READ | PROT_WRITE)
 #define POOL_NOISE    1024 /* what forks made of this process's own memory and did not merge yet */
-#define FREE_NOISE    512  /* stacks that are kept, pages of the program file */
+#define FREE_NOISE    8    /* pages that this process touches for the first time at the end */
 
 static uint64_t state;
 static long end_ms;
@@ -541,7 +542,6 @@ static struct totals totals(void)
     while (mega$info(MEGA_INFO_PROCESS, (int64_t)t.processes, &p, sizeof(p)) == SS$_NORMAL)
         t.processes++;
     mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m));
-    t.free = m.free;
     t.pt_pages = m.pt_pages;
     t.promised = m.promised_unused;
     return t;
@@ -558,8 +558,11 @@ static struct totals settled(void)
         name_of(&name, text, k);
         sys$dgblsc(SEC$M_SYSGBL, &name, 0);
     }
-    nap_us(100000); /* stacks of the dead */
-    return totals();
+    long free = settled_pages();
+    struct totals t = totals();
+
+    t.free = (uint64_t)free;
+    return t;
 }
 
 /* By a process of its own: what fork makes of its memory does not count. */
