@@ -1,0 +1,364 @@
+// TAP
+// RUN: -m 64G
+/*
+ * Level-2 pages shared whole: a section of 20 GiB, of which the host pays for what is touched.
+ * Processes map it, or parts of it, by level-1 PTEs; one lets go of parts while others read and
+ * write through the same level-2 page; three at once map and delete parts at random, each against
+ * its own picture of what it must see.
+ */
+#include <descrip.h>
+#include <psldef.h>
+#include <secdef.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <tap.h>
+#include <unistd.h>
+#include <vadef.h>
+
+#define GIB    (1UL << 30)
+#define PIECE  (8UL << 20) /* what a level-3 page maps */
+#define BLOCK  (8UL << 30) /* what a level-2 page maps */
+#define SIZE   (20 * GIB)
+#define ROOM   (40 * GIB)
+#define PIECES (SIZE / PIECE)
+#define PLACES (ROOM / PIECE)
+
+static $DESCRIPTOR64(name, "SHARE_BLOCKS");
+
+struct mapping {
+    GENERIC_64 region;
+    char *base; /* of the region */
+    char *va;
+};
+
+/* Shared by all processes of the test; not in the section. */
+static struct shared {
+    int ready, stop;
+    uint64_t rounds, wrong;
+} *shared;
+
+/* ---- services ---- */
+
+static struct mapping room(void)
+{
+    unsigned __int64 length;
+    struct mapping m;
+    void *va;
+
+    if (sys$create_region_64(ROOM, VA$C_UCREATE_UOWN, VA$M_SHARED_PTS, &m.region, &va, &length) !=
+        SS$_NORMAL)
+        bail_out("a region of 40 GiB");
+    m.base = m.va = va;
+    return m;
+}
+
+/* length 0: to the section's end. */
+static int map_at(struct mapping *m, char *where, uint64_t offset, uint64_t length)
+{
+    unsigned __int64 mapped;
+    void *va;
+    int status = sys$mgblsc_64(&name, 0, &m->region, offset, length, PSL$C_USER,
+                               SEC$M_SYSGBL | SEC$M_WRT | (where ? 0 : SEC$M_EXPREG), &va, &mapped,
+                               where);
+
+    if (status == SS$_NORMAL)
+        m->va = va;
+    return status;
+}
+
+static int delete_part(const struct mapping *m, char *va, uint64_t length)
+{
+    unsigned __int64 deleted;
+    GENERIC_64 region = m->region;
+    void *gone;
+
+    return sys$deltva_64(&region, va, length, PSL$C_USER, &gone, &deleted);
+}
+
+static struct mega_process process(void)
+{
+    struct mega_process p;
+
+    if (mega$info(MEGA_INFO_PROCESS, -1, &p, sizeof(p)) != SS$_NORMAL)
+        bail_out("process information");
+    return p;
+}
+
+static struct mega_section section(void)
+{
+    struct mega_section s;
+
+    for (int i = 0; mega$info(MEGA_INFO_SECTION, i, &s, sizeof(s)) == SS$_NORMAL; i++)
+        if (strcmp(s.name, "SHARE_BLOCKS") == 0)
+            return s;
+    bail_out("the section is listed");
+}
+
+/* The kernel's own check of every page and page table. */
+static void consistent(const char *when)
+{
+    struct mega_validate v;
+
+    if (mega$info(MEGA_INFO_VALIDATE, 0, &v, sizeof(v)) != SS$_NORMAL)
+        bail_out("the self-check");
+    if (!ok(v.errors == 0 && !v.timed_out, "every page is counted once, %s", when))
+        diag("%s", v.text);
+}
+
+/* ---- accesses that may fail ---- */
+
+static sigjmp_buf back;
+static void caught(int sig)
+{
+    (void)sig;
+    siglongjmp(back, 1);
+}
+
+/* The first word of the page at va; NULL: the access ends in a signal. */
+static volatile uint64_t *word_at(char *va)
+{
+    if (sigsetjmp(back, 1))
+        return NULL;
+    (void)*(volatile uint64_t *)va;
+    return (volatile uint64_t *)va;
+}
+
+static int children_ended_well(int n)
+{
+    int how, good = 1;
+
+    while (n--)
+        good = wait(&how) > 0 && how == 0 && good;
+    return good;
+}
+
+/* ---- tests ---- */
+
+static void one_level1_pte(void)
+{
+    struct mega_process before = process(), after;
+    struct mapping a = room();
+    uint64_t faults;
+    pid_t pid;
+
+    is(map_at(&a, NULL, 0, 0), SS$_NORMAL, "20 GiB are mapped");
+    after = process();
+    is(after.pt_pages - before.pt_pages, 1, "for one page-table page of the process's own");
+    is(section().l1_ptes, 2, "and two level-1 PTEs");
+    *(volatile uint64_t *)a.va = 1;
+    *(volatile uint64_t *)(a.va + 5 * GIB) = 2;
+    pid = fork();
+    if (pid == 0) { /* inherited */
+        struct mega_process p = process(), q;
+        int good = *(volatile uint64_t *)a.va == 1 && *(volatile uint64_t *)(a.va + 5 * GIB) == 2;
+
+        q = process();
+        good = good && q.section_l3_pickup == p.section_l3_pickup &&
+               q.section_made_valid == p.section_made_valid;
+        *(volatile uint64_t *)(a.va + 13 * GIB) = 3;
+        _exit(good ? 0 : 1);
+    }
+    ok(pid > 0 && children_ended_well(1), "a fork sees the same pages, and picks up nothing");
+    is(section().shares, 1, "its share is gone with it");
+    faults = process().faults;
+    is(*(volatile uint64_t *)(a.va + 13 * GIB), 3, "what it made valid is there");
+    is(process().faults - faults, 0, "without a fault");
+    pid = fork();
+    if (pid == 0) { /* at another address */
+        struct mapping b = room();
+        int good = map_at(&b, b.base + BLOCK, 0, 0) == SS$_NORMAL && b.va != a.va &&
+                   *(volatile uint64_t *)(b.va + 13 * GIB) == 3;
+
+        _exit(good && process().section_l3_pickup == 0 ? 0 : 1);
+    }
+    ok(pid > 0 && children_ended_well(1), "another address serves as well");
+    is(munmap(a.va + 4096, PIECE), -1, "munmap of no whole piece is refused");
+    is(munmap(a.va + PIECE, PIECE / 2), -1, "at its end, too");
+    is(mprotect(a.va + PIECE, PIECE, PROT_READ), -1, "mprotect as well");
+    after = process();
+    is(after.pt_pages - before.pt_pages, 1, "and nothing has been parted for it");
+    is(delete_part(&a, a.va, SIZE), SS$_NORMAL, "unmapped");
+    is(process().pt_pages, before.pt_pages, "its tables are gone");
+    is(section().shares, 0, "nobody maps it");
+    ok(section().pt_pages >= 5, "the section keeps its own");
+}
+
+/* Write each piece's number into its first page. */
+static void number_pieces(void)
+{
+    struct mapping a = room();
+    int status = map_at(&a, NULL, 0, 0);
+
+    for (uint64_t i = 0; status == SS$_NORMAL && i < PIECES; i++)
+        *(volatile uint64_t *)(a.va + i * PIECE) = i;
+    is(status, SS$_NORMAL, "mapped again at the same cost");
+    is(section().valid_pages, PIECES, "a page in every piece");
+    is(delete_part(&a, a.va, SIZE), SS$_NORMAL, "unmapped");
+}
+
+static void reader(const struct mapping *a)
+{
+    __atomic_fetch_add(&shared->ready, 1, __ATOMIC_RELEASE);
+    do {
+        for (uint64_t i = 0; i < PIECES; i += 16 + i % 3) {
+            if (*(volatile uint64_t *)(a->va + i * PIECE) != i)
+                __atomic_fetch_add(&shared->wrong, 1, __ATOMIC_RELAXED);
+            __atomic_fetch_add((uint64_t *)(a->va + i * PIECE) + 1, 1, __ATOMIC_RELAXED);
+        }
+        __atomic_fetch_add(&shared->rounds, 1, __ATOMIC_RELAXED);
+    } while (!__atomic_load_n(&shared->stop, __ATOMIC_ACQUIRE));
+    _exit(process().pt_pages);
+}
+
+/* One deletes parts within its shared level-2 pages while two read and write through theirs. */
+static void others_notice_nothing(void)
+{
+    struct mapping a = room();
+    uint64_t tables, own, right = 0, left = 0;
+    int how;
+
+    is(map_at(&a, NULL, 0, 0), SS$_NORMAL, "mapped");
+    tables = process().pt_pages;
+    for (int i = 0; i < 2; i++)
+        if (fork() == 0)
+            reader(&a);
+    while (__atomic_load_n(&shared->ready, __ATOMIC_ACQUIRE) < 2)
+        usleep(1000);
+    for (uint64_t i = 1; i < 2 * BLOCK / PIECE; i += 64) {
+        if (delete_part(&a, a.va + i * PIECE, PIECE) != SS$_NORMAL)
+            break;
+        right += !word_at(a.va + i * PIECE) && *word_at(a.va + (i + 1) * PIECE) == i + 1 &&
+                 *word_at(a.va + (i - 1) * PIECE) == i - 1;
+    }
+    is(right, 32, "32 pieces are deleted one by one, and nothing beside them");
+    consistent("with level-2 pages shared and not");
+    own = process().pt_pages;
+    is(own - tables, 2, "for two level-2 pages");
+    for (uint64_t rounds = __atomic_load_n(&shared->rounds, __ATOMIC_RELAXED);
+         __atomic_load_n(&shared->rounds, __ATOMIC_RELAXED) < rounds + 4;)
+        usleep(1000);
+    __atomic_store_n(&shared->stop, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < 2; i++) {
+        wait(&how);
+        left += (uint64_t)WEXITSTATUS(how);
+    }
+    is(shared->wrong, 0, "who reads through the shared level-2 pages sees what was there");
+    ok(left <= 2 * tables, "and owns no more tables than before");
+    is(section().shares, 33, "33 mappings are left of one");
+    is(delete_part(&a, a.base, ROOM), SS$_NORMAL, "all of it goes");
+    is(section().shares, 0, "with all shares");
+}
+
+/* ---- random parts ---- */
+
+static uint64_t rnd(uint64_t *seed, uint64_t below)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return *seed % below;
+}
+
+static uint64_t rnd_piece(uint64_t *seed, uint64_t below)
+{
+    uint64_t n = rnd(seed, below);
+
+    return rnd(seed, 2) ? n : n / (BLOCK / PIECE) * (BLOCK / PIECE);
+}
+
+#define NOTHING 0xFFFF
+static uint16_t picture[PLACES]; /* piece seen at each place */
+
+static int step_map(uint64_t *seed, struct mapping *m)
+{
+    uint64_t at = rnd_piece(seed, PLACES), from = rnd_piece(seed, PIECES);
+    uint64_t n = rnd(seed, 2) ? PIECES : 1 + rnd(seed, PIECES);
+    int expected = SS$_NORMAL, status;
+
+    n = n > PIECES - from ? PIECES - from : n;
+    for (uint64_t k = at; k < at + n && k < PLACES; k++)
+        if (picture[k] != NOTHING)
+            expected = SS$_VA_IN_USE;
+    if (at + n > PLACES)
+        expected = SS$_PAGNOTINREG;
+    status = map_at(m, m->base + at * PIECE, from * PIECE, n * PIECE);
+    for (uint64_t k = 0; status == SS$_NORMAL && k < n; k++)
+        picture[at + k] = (uint16_t)(from + k);
+    return status == expected;
+}
+
+static int step_delete(uint64_t *seed, struct mapping *m)
+{
+    uint64_t at = rnd_piece(seed, PLACES), n = 1 + rnd(seed, rnd(seed, 2) ? 50 : PLACES);
+
+    n = n > PLACES - at ? PLACES - at : n;
+    memset(&picture[at], 0xFF, n * sizeof(picture[0]));
+    return delete_part(m, m->base + at * PIECE, n * PIECE) == SS$_NORMAL;
+}
+
+static int step_look(uint64_t *seed, struct mapping *m)
+{
+    uint64_t at = rnd(seed, PLACES);
+
+    for (uint64_t k = at; k < PLACES && k < at + 3; k++) {
+        volatile uint64_t *word = word_at(m->base + k * PIECE);
+
+        if (picture[k] == NOTHING ? word != NULL : !word || *word != picture[k])
+            return 0;
+    }
+    return 1;
+}
+
+static void random_parts(void)
+{
+    int good = 1;
+
+    for (uint64_t i = 1; i <= 3; i++)
+        if (fork() == 0) {
+            struct mapping m = room();
+            uint64_t seed = 20261121 * i;
+
+            memset(picture, 0xFF, sizeof(picture));
+            for (int step = 0; good && step < 600; step++)
+                switch (rnd(&seed, 8)) {
+                case 0:
+                    good = step_map(&seed, &m);
+                    break;
+                case 1:
+                    good = step_delete(&seed, &m);
+                    break;
+                default:
+                    good = step_look(&seed, &m);
+                }
+            _exit(good ? 0 : 1);
+        }
+    consistent("in the middle of it");
+    ok(children_ended_well(3), "three processes map and delete parts at random");
+    is(section().shares, 0, "and leave nothing behind");
+}
+
+int main(void)
+{
+    struct mega_memory before, after;
+
+    signal(SIGSEGV, caught);
+    mega$info(MEGA_INFO_MEMORY, 0, &before, sizeof(before));
+    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    shared->stop = 0; /* its page table is there before tables are counted */
+    is(sys$create_gdzro(&name, 0, 0, SIZE, PSL$C_USER, SEC$M_SYSGBL), SS$_CREATED_SHPT,
+       "a FLUID section of 20 GiB");
+    one_level1_pte();
+    number_pieces();
+    others_notice_nothing();
+    random_parts();
+    is(sys$dgblsc(SEC$M_SYSGBL, &name, 0), SS$_NORMAL, "the section is deleted");
+    mega$info(MEGA_INFO_MEMORY, 0, &after, sizeof(after));
+    is(after.promised_unused, before.promised_unused, "its promise with it");
+    return tap_done();
+}
