@@ -11,21 +11,25 @@
  * all, but one at most in the directory. What the old one still holds, a reservation above all, the
  * new one cannot have.
  *
- * A section's end has two steps, because whoever drops the last share may hold an address space's
- * mutex, which ranks above the directory's. section_drop() takes the share and, if it was the last,
- * pushes the section on a lock-free list; section_reap() takes the list over, under the directory
- * mutex, and deletes. Between the steps the section is still in the directory, but
- * section_try_share() refuses it. Everybody who takes the directory mutex to look for a name reaps
- * first: a name is free again, and its reservation with it, as soon as its last share is gone.
+ * A section's end has three steps. Whoever drops the last share may hold an address space's mutex,
+ * which ranks above the directory's: section_drop() takes the share and, if it was the last, pushes
+ * the section on a lock-free list. Everybody who takes the directory mutex to look for a name first
+ * takes what is on that list out of the directory and puts it on a second one. What takes time in
+ * proportion to the section, its pages and tables, section_reap() gives back, with the directory
+ * mutex free again. Whoever drops a share calls it when he has let go of his mutexes.
  *
  *     CPU 0 (exit)                        CPU 1 (create, same name)
  *     life 1 -> 0
- *                                         lock GSD, reap: list is empty
+ *                                         lock GSD, look: list is empty
  *                                         lookup finds the section, share refused
  *     push on the list
  *
  * CPU 1 then waits for the push, which is a few instructions away on a CPU that runs at IPL_ASTDEL:
- * it reaps again.
+ * it looks again.
+ *
+ * A name is free again, and its reservation and promise with it, as soon as the last share is gone:
+ * a creation waits for those who are giving back now, and does itself what nobody has begun. They
+ * hold the mutex section_end shared, so that they do not wait for each other; it holds it alone.
  */
 #include "mm/section.h"
 
@@ -33,6 +37,7 @@
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
+#include "kernel/sched/mutex.h"
 #include "mm/aspace.h"
 #include "mm/fluid.h"
 #include "mm/object.h"
@@ -48,7 +53,10 @@ static struct section_use nsections, gptes, pagfil_pages; /* GSD mutex; limits: 
 static const struct section_kind *kinds[SECTION_KINDS];   /* constant after boot */
 static unsigned nkinds;                                   /* constant after boot */
 static struct section
-    *dead_sections; /* atomic: pushed by section_drop, taken whole by section_reap */
+    *dead_sections; /* atomic: pushed by section_drop, taken whole under the GSD mutex */
+static struct section *gone_sections; /* out of the directory; GSD mutex, a look by anybody */
+/* Shared: gives back what a section held. Alone: creates one. */
+static struct mutex section_end = MUTEX_INIT("section end", MUTEX_SECTION_END, section_end);
 
 static const struct section_kind mres_kind;
 
@@ -140,7 +148,7 @@ static bool use_allows(const struct section_use *u, uint64_t n)
     return n == 0 || (u->use <= u->limit && n <= u->limit - u->use);
 }
 
-static void delete_locked(struct section *s)
+static void delist_locked(struct section *s)
 {
     if (!list_empty(&s->maps))
         panic("section %s goes while it is mapped", s->gsd->name);
@@ -149,29 +157,54 @@ static void delete_locked(struct section *s)
     gptes.use -= gptes_of(s->kind, s->npages);
     pagfil_pages.use -= pagfil_pages_of(s->kind, s->npages);
     gsd_remove_locked(s->gsd);
-    s->kind->strip(s);
-    npp_free(s, sizeof(*s));
+    s->gsd = NULL;
 }
 
-static void reap_locked(void)
+/* What is dead leaves the directory. A constant time for each, which its creation has paid for. */
+static void bury_locked(void)
 {
     struct section *s = __atomic_exchange_n(&dead_sections, NULL, __ATOMIC_ACQUIRE);
 
     while (s) {
         struct section *next = s->dead_next;
 
-        delete_locked(s);
+        delist_locked(s);
+        s->dead_next = gone_sections;
+        __atomic_store_n(&gone_sections, s, __ATOMIC_RELAXED);
         s = next;
     }
 }
 
+/* Give back what those held that are gone. section_end held. */
+static void strip_gone(void)
+{
+    struct section *s, *next;
+
+    gsd_lock();
+    bury_locked();
+    s = gone_sections;
+    __atomic_store_n(&gone_sections, NULL, __ATOMIC_RELAXED);
+    gsd_unlock();
+    for (; s; s = next) {
+        next = s->dead_next;
+        s->kind->strip(s);
+        npp_free(s, sizeof(*s));
+    }
+}
+
+static bool any_gone(void)
+{
+    return __atomic_load_n(&dead_sections, __ATOMIC_RELAXED) ||
+           __atomic_load_n(&gone_sections, __ATOMIC_RELAXED);
+}
+
 void section_reap(void)
 {
-    if (!__atomic_load_n(&dead_sections, __ATOMIC_RELAXED))
+    if (!any_gone())
         return;
-    gsd_lock();
-    reap_locked();
-    gsd_unlock();
+    mutex_lock_shared(&section_end);
+    strip_gone();
+    mutex_unlock_shared(&section_end);
 }
 
 /* The directory's entry of that name whose section is alive, with dead ones out of the way. */
@@ -180,7 +213,7 @@ static struct section *lookup_locked(const struct section_name *n)
     for (;;) {
         struct gsd *g;
 
-        reap_locked();
+        bury_locked();
         g = gsd_lookup_locked(n);
         if (!g)
             return NULL;
@@ -368,6 +401,35 @@ static int create_locked(const struct section_request *r, struct section **out)
     return s->tables_shared ? SS$_CREATED_SHPT : SS$_CREATED;
 }
 
+/* A share of the section that has the name already, if that is what is wanted. GSD mutex. */
+static int use_existing_locked(struct section *s, const struct section_request *r,
+                               bool map_existing, bool write, struct section **out)
+{
+    if (s->kind != kind_of(r))
+        return SS$_GBLSEC_MISMATCH;
+    if (!map_existing)
+        return SS$_DUPLNAM;
+    *out = s;
+    return share_found(s, r, write);
+}
+
+/* The section of that name with the GSD mutex held, after everything is back that sections held
+ * whose last share is gone. section_end held alone. */
+static struct section *lookup_all_back(const struct section_name *n)
+{
+    for (;;) {
+        struct section *s;
+
+        if (any_gone())
+            strip_gone();
+        gsd_lock();
+        s = lookup_locked(n);
+        if (s || !any_gone())
+            return s;
+        gsd_unlock(); /* one died just now: it may have what this one needs */
+    }
+}
+
 int section_create(const struct section_request *r, bool map_existing, bool write,
                    struct section **out)
 {
@@ -376,17 +438,17 @@ int section_create(const struct section_request *r, bool map_existing, bool writ
 
     gsd_lock();
     s = lookup_locked(&r->name);
-    if (!s) {
-        status = create_locked(r, out);
-    } else if (s->kind != kind_of(r)) {
-        status = SS$_GBLSEC_MISMATCH;
-    } else if (!map_existing) {
-        status = SS$_DUPLNAM;
-    } else {
-        status = share_found(s, r, write);
-        *out = s;
+    if (s) {
+        status = use_existing_locked(s, r, map_existing, write, out);
+        gsd_unlock();
+        return status;
     }
     gsd_unlock();
+    mutex_lock(&section_end);
+    s = lookup_all_back(&r->name);
+    status = s ? use_existing_locked(s, r, map_existing, write, out) : create_locked(r, out);
+    gsd_unlock();
+    mutex_unlock(&section_end);
     return status;
 }
 
@@ -410,9 +472,9 @@ int section_mark_delete(const struct section_request *r)
             if (__atomic_and_fetch(&s->life, ~SECTION_PERMANENT, __ATOMIC_ACQ_REL) == 0)
                 bury(s);
         }
-        reap_locked();
     }
     gsd_unlock();
+    section_reap();
     return status;
 }
 
@@ -443,7 +505,7 @@ struct section *section_nth(uint64_t index)
     struct section *s, *found = NULL;
 
     gsd_lock();
-    reap_locked();
+    bury_locked();
     list_for_each_entry(s, &sections, link) if (section_try_share(s))
     {
         if (index-- == 0) {
@@ -466,7 +528,7 @@ void section_uses(struct section_use *sections_out, struct section_use *gptes_ou
                   struct section_use *pagfil_out)
 {
     gsd_lock();
-    reap_locked();
+    bury_locked();
     uses_locked();
     *sections_out = nsections;
     *gptes_out = gptes;

@@ -58,7 +58,8 @@ struct section_kind {
     const struct map_ops *map_ops; /* of its mappings */
     /* Frames, promises, tables: SS$_NORMAL, or an error with nothing left behind. GSD mutex. */
     int (*furnish)(struct section *s, const struct section_request *r);
-    /* The reverse, when nobody maps it any more. GSD mutex. */
+    /* The reverse, when nobody maps it and it is in no directory any more. No lock but section_end,
+       shared with others that end. */
     void (*strip)(struct section *s);
     /* The entry, listed in its address space, maps s from now on. Aspace mutex exclusive. */
     void (*attach)(struct section *s, struct map_entry *e);
@@ -178,8 +179,8 @@ bool section_try_share(struct section *s);
 /* One share less. The last one of a section that is not permanent hands it to section_reap. Any
  * IPL. */
 void section_drop(struct section *s);
-/* Delete what section_drop handed over. IPL 0, no mutex of rank MUTEX_GSD or above held. Cheap when
- * there is nothing. */
+/* Delete what section_drop handed over. IPL 0, no mutex of rank MUTEX_SECTION_END or above held.
+ * Cheap when there is nothing. */
 void section_reap(void);
 
 /* Give the page a zeroed frame, if it has none: true when this call did. *pte (in the global page

@@ -27,11 +27,12 @@ enum spin_rank {
 };
 
 enum mutex_rank {
-    MUTEX_GSD = 10,    /* global section directory */
-    MUTEX_DRIVER = 12, /* the reservations that drivers have taken */
-    MUTEX_RMD = 14,    /* reserved memory */
-    MUTEX_WINDOW = 15, /* places in the window part of system space */
-    MUTEX_TREE = 16,   /* the tree of names */
+    MUTEX_SECTION_END = 9, /* shared: gives back what a section held; alone: creates one */
+    MUTEX_GSD = 10,        /* global section directory */
+    MUTEX_DRIVER = 12,     /* the reservations that drivers have taken */
+    MUTEX_RMD = 14,        /* reserved memory */
+    MUTEX_WINDOW = 15,     /* places in the window part of system space */
+    MUTEX_TREE = 16,       /* the tree of names */
     MUTEX_INODE = 18,  /* one file or pipe; held while user memory is copied, so before the next */
     MUTEX_ASPACE = 20, /* one address space: its map (fork: parent, then child) */
     MUTEX_PGDYN = 40,  /* paged pool variable list */

@@ -111,6 +111,7 @@ static void alloc_shared(void)
     is(create("ALLOC", 64 * PAGES_PER_MIB, 0), SS$_RESERVEDMEMUSED,
        "the name is free, but the reservation waits for the last share");
     is(region_delete(as, id, false, &v), SS$_NORMAL, "which goes with the region");
+    section_reap(); /* as the service does */
     ok(!peek("ALLOC") && rmds[0].used == 0, "and the reservation is back");
     is(create("ALLOC", 32 * PAGES_PER_MIB, 0), SS$_CREATED_SHPT, "it serves again");
     id = region_new(as, 64 * MIB, VA$M_SHARED_PTS);

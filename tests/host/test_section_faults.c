@@ -114,11 +114,60 @@ static void races(bool shared)
     pthread_barrier_destroy(&race_start);
 }
 
+/* Sections of one name that come and go on four processors: a creation finds what the one before it
+ * held given back, whoever does that, or under way by somebody who has not finished. */
+#define LIVES 200
+static uint64_t lives_begun, lives_refused;
+
+static void *live(void *arg)
+{
+    struct racer *r = arg;
+    struct section_request q = request("ALLOC", 512, 0);
+
+    host_cpu_enter(r->cpu, &threads[r->cpu].hw);
+    pthread_barrier_wait(&race_start);
+    for (unsigned i = 0; i < LIVES; i++) {
+        struct section *s;
+        int status = section_create(&q, true, true, &s);
+
+        if (status == SS$_CREATED_SHPT)
+            __atomic_fetch_add(&lives_begun, 1, __ATOMIC_RELAXED);
+        if (status & 1)
+            section_drop(s);
+        else
+            __atomic_fetch_add(&lives_refused, 1, __ATOMIC_RELAXED);
+        if (i % 2)
+            section_reap();
+    }
+    section_reap();
+    return NULL;
+}
+
+static void short_lives(void)
+{
+    struct balance before = balance();
+    pthread_t t[RACERS];
+
+    pthread_barrier_init(&race_start, NULL, RACERS);
+    for (unsigned i = 0; i < RACERS; i++) {
+        racers[i].cpu = i;
+        pthread_create(&t[i], NULL, live, &racers[i]);
+    }
+    for (unsigned i = 0; i < RACERS; i++)
+        pthread_join(t[i], NULL);
+    pthread_barrier_destroy(&race_start);
+    ok(lives_begun > 0 && lives_begun <= RACERS * LIVES, "sections of one name came and went");
+    is(lives_refused, 0, "no creation met what the one before it had held");
+    is(rmds[0].used, 0, "the reservation is back");
+    ok(balanced(before), "and every page");
+}
+
 int main(void)
 {
     world_boot(SMALL_RAM, false);
     fluid_counts();
     races(true);
     races(false);
+    short_lives();
     return tap_done();
 }
