@@ -73,8 +73,8 @@ struct gsd {          /* paged pool; protected by the GSD mutex, constant but fo
     uint32_t group; /* scope of a group section */
     uint32_t ident; /* version; 0: none */
     uint32_t prot;  /* four fields SOGW of four bits RWED, a set bit denies */
+    char name[SECTION_NAME_MAX + 1] __attribute__((aligned(8))); /* compared by quadwords */
     uint8_t name_length;
-    char name[SECTION_NAME_MAX + 1];
 };
 
 struct section {                     /* GSTE, nonpaged pool: faults read it */

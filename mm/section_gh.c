@@ -15,15 +15,19 @@ unsigned gh_best(uint64_t vpn, uint64_t pfn, uint64_t n)
 }
 
 /*
- * n PTEs, each `step` above the one before. Two instructions each is what there is to do; sixteen a
- * round keep the rest below a tenth. noipa: knowing what step is, the compiler would make sixteen
+ * n PTEs, each `step` above the one before. Two instructions each is what there is to do; 64 a
+ * round keep the rest below a twentieth. noipa: knowing what step is, the compiler would make
  * constants of its multiples, for which it has no registers.
  */
 static __attribute__((noipa)) pte_t *fill_run(pte_t *p, uint64_t n, pte_t pte, pte_t step)
 {
-    for (; n >= 16; n -= 16, p += 16)
-#pragma GCC unroll 16
-        for (unsigned i = 0; i < 16; i++, pte += step)
+    for (; n >= 64; n -= 64, p += 64)
+#pragma GCC unroll 64
+        for (unsigned i = 0; i < 64; i++, pte += step)
+            p[i] = pte;
+    for (; n >= 8; n -= 8, p += 8)
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < 8; i++, pte += step)
             p[i] = pte;
     for (; n; n--, pte += step)
         *p++ = pte;
