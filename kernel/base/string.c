@@ -129,6 +129,11 @@ NO_IDIOMS void *memcpy(void *dst, const void *src, size_t n)
             n = copy_aligned((quad **)&d, (const quad **)&s, n);
         else
             n = copy_merged(&d, &s, n);
+    } else if (n >= 8 && (((uint64_t)d | (uint64_t)s) & 7) == 0) { /* short names and the like */
+        *(quad *)d = *(const quad *)s;
+        d += 8;
+        s += 8;
+        n -= 8;
     }
     while (n--)
         *d++ = *s++;
