@@ -65,7 +65,7 @@ def looks() -> dict[str, str]:
     """Every command, at the moment when gdb_target asks for section 0 and its child waits in a
     pipe."""
     with Debugged(
-        "-m", "256M", "--smp", "1", "--reserve", "RESERVED 8 /ALLOCATE", "--", "/tests/gdb_target"
+        "-m", "12G", "--smp", "1", "--reserve", "RESERVED 8 /ALLOCATE", "--", "/tests/gdb_target"
     ) as machine:
         answers = machine.run(
             "python import re",
@@ -106,11 +106,11 @@ EXPECTED = {
     "megalith threads": r"running.*\n(.*\n)*.*waiting.*",
     "megalith cpus": r"^CPU 0 .*gdb_target",
     "megalith sections GDBSECT": (
-        r"GDBSECT: 2048 pages, 1 valid, .*MRES.*\n(.*\n)*"
+        r"GDBSECT: 1050624 pages, 1 valid, .*MRES.*\n(.*\n)*"
         r".*shared tables\n.*shared tables\n1 sections"
     ),
     "megalith regions 1": (
-        r"^region 16: 0x[0-9a-f]+ \.\. 0x[0-9a-f]+ \(16 MiB\) SHARED_PTS\n1 regions"
+        r"^region 16: 0x[0-9a-f]+ \.\. 0x[0-9a-f]+ \(8208 MiB\) SHARED_PTS\n1 regions"
     ),
     "megalith map 1": r"r-x(.*\n)*.*section(.*\n)*private pages \d+",
     "megalith reservations": r"RESERVED: ALLOCATE .*SYSGBL.*\n  pages 1024, pfn 0x",
@@ -131,7 +131,9 @@ def test_command(looks, command):
 
 def test_walk_of_a_process_finds_the_section_page(looks):
     walk = looks["python print(gdb.execute(f'megalith walk {va} 1', to_string=True))"]
-    assert re.search(r"level 2 .*SHPT", walk) and re.search(r"level 3 .*URE.*UWE", walk), walk
+    assert re.search(r"level 1 .*SHPT\n.*is a level-2 page of section GDBSECT", walk), walk
+    assert re.search(r"level 2 .*SHPT\n.*is a level-3 page of section GDBSECT", walk), walk
+    assert re.search(r"level 3 .*URE.*UWE", walk), walk
     page = looks["python print(gdb.execute(f'megalith page {pfn}', to_string=True))"]
     assert "state active, type global" in page, page
 

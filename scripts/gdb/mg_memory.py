@@ -18,6 +18,7 @@ from mg_base import (
 from mg_process import current_root, find_space
 
 SHIFTS = (33, 23, 13)
+SHPT = 1 << 23  # mm/pte_forms.h
 
 
 def sign_extend(va: int) -> int:
@@ -28,7 +29,8 @@ class Walk(Command):
     """megalith walk VA [PID]: the page-table walk of an address, level by level.
 
     Without PID the tables of the selected CPU are walked (its PTBR); with it those of the process.
-    Each line is a level: index, the entry's physical address, the entry, what it means.
+    Each line is a level: index, the entry's physical address, the entry, what it means. A table
+    that is a section's, shared by a level-1 PTE (8 GiB) or a level-2 PTE (8 MiB), is named.
     """
 
     name = "walk"
@@ -56,11 +58,30 @@ class Walk(Command):
             if not entry & 1:
                 return
             pfn = entry >> 32
+            if level < 3 and entry & SHPT:
+                print(f"           pfn {pfn:#x} is a level-{level + 1} page of {table_owner(pfn)}")
         print(f"  physical address {(pfn << 13) | (va & 0x1FFF):#x}")
 
 
 def page_entry(pfn: int) -> gdb.Value:
     return variable("page_db")[pfn]
+
+
+def table_owner(pfn: int) -> str:
+    """Whose shared page table this is: a section made it singly, or has it from a reservation."""
+    for section in each(variable("sections", "mm/section.c"), "struct section", "link"):
+        shpt = section["related"]
+        if not int(shpt):
+            continue
+        first = int(shpt["first"]["n"])
+        upper = [int(shpt["upper"][i]["n"]) for i in range(int(shpt["nupper"]))]
+        if (
+            int(page_entry(pfn)["owner"]) == int(shpt)
+            or pfn in upper
+            or (first and first <= pfn < first + int(shpt["npages"]))
+        ):
+            return f"section {text(section['gsd']['name'])}"
+    return "no section"
 
 
 class Page(Command):

@@ -13,6 +13,9 @@
 
 #include "tap.h"
 
+/* A level-2 page shared whole, and a tail. */
+#define SIZE ((8UL << 30) + (16 << 20))
+
 int main(void)
 {
     $DESCRIPTOR64(name, "GDBSECT");
@@ -23,10 +26,9 @@ int main(void)
     void *va;
     pid_t child;
 
-    ok(sys$create_region_64(16 << 20, VA$C_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &va, &length) &
-           1,
+    ok(sys$create_region_64(SIZE, VA$C_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &va, &length) & 1,
        "a region");
-    ok(sys$crmpsc_gdzro_64(&name, 0, 0, 16 << 20, &region, 0, PSL$C_USER,
+    ok(sys$crmpsc_gdzro_64(&name, 0, 0, SIZE, &region, 0, PSL$C_USER,
                            SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va, &length) &
            1,
        "a section");
