@@ -75,6 +75,14 @@ def test_promised_sections(options: str) -> None:
     share_section(f"DBCACHE 1024 {options}", 4, "--name", "DBCACHE", memory="2G", processes=20)
 
 
+@pytest.mark.parametrize("processes", [300, 1000])
+def test_level_2_pages_are_shared_whole(processes: int) -> None:
+    text = share_section(None, 2, "--fluid", "--size", "202G", memory="256G", processes=processes)
+    own, used = numbers(r"owned by a process.*: (\d+) at mapping, (\d+) after use", text)
+    assert (own, used) == (1, 1)  # for the 2 GiB behind 25 times 8 GiB
+    assert numbers(r"level-2 pages shared whole by a process: (\d+)", text) == [25]
+
+
 def test_show_section_counts_in_the_real_tables() -> None:
     script = "/tests/share_section --name DBCACHE --processes 2 --keep; show section DBCACHE"
     done = run_guest(
