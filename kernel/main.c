@@ -20,6 +20,7 @@
 #include "kernel/base/string.h"
 #include "kernel/boot_config.h"
 #include "kernel/io/file.h"
+#include "kernel/lnm/lnm.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/validate.h"
 #include "kernel/sched/sched.h"
@@ -29,6 +30,7 @@
 #include "mm/kstack.h"
 #include "mm/page.h"
 #include "mm/pool.h"
+#include "mm/pool_check.h"
 #include "mm/reserved.h"
 #include "mm/section.h"
 
@@ -153,6 +155,7 @@ void kernel_main(void)
     ipl_set(IPL_NONE); /* no interrupt source is on yet */
     memory_boot();
     aspace_boot();
+    pool_check_boot();
     pool_boot();
     kstack_boot();
     sched_boot();
@@ -167,6 +170,7 @@ void kernel_main(void)
     pool_boot_paged();
     section_boot();
     idle_zero_boot();
+    lnm_boot();
     section_pagfil_boot();
     section_pfn_boot();
     io_boot(initrd, initrd_bytes);

@@ -21,6 +21,7 @@
 #include "kernel/base/string.h"
 #include "kernel/sched/spinlock.h"
 #include "mm/page.h"
+#include "mm/pool_check.h"
 #include "mm/pool_lal.h"
 #include "sysman/params.h"
 
@@ -76,6 +77,7 @@ static bool grow_locked(uint64_t size)
     a->starts = (uint64_t *)(a + 1);
     for (uint64_t i = 0; i < npages; i++)
         page_of(pfn_add(pfn, i))->owner = (uint64_t)a;
+    pool_check_fill(a->base, a->size);
     pool_var_add(&var, a);
     __atomic_fetch_add(&segment_pages, npages, __ATOMIC_RELAXED);
     return a->size >= size;
@@ -125,6 +127,8 @@ static void *__attribute__((noinline)) alloc_variable(uint64_t size)
     if (!p && (grow_locked(size) || reclaim_locked()))
         p = pool_var_alloc(&var, size, NULL);
     spin_unlock(&pool_lock, ipl);
+    if (p && unlikely(pool_check != 0))
+        pool_check_taken("nonpaged", (uint64_t)p, size, UINT64_MAX);
     return p;
 }
 
@@ -151,6 +155,12 @@ static void free_large(void *p, uint64_t nbytes)
         panic("nonpaged pool: no block of %lu bytes starts at %p", nbytes, p);
     __atomic_fetch_sub(&large_pages, npages, __ATOMIC_RELAXED);
     page_free_contig(pfn, npages);
+}
+
+static void *__attribute__((noinline)) checked(uint64_t p, uint64_t size)
+{
+    pool_check_taken("nonpaged", p, size, UINT64_MAX);
+    return (void *)p;
 }
 
 static void *__attribute__((noinline)) broken_seal(uint64_t p, size_t nbytes)
@@ -185,7 +195,7 @@ void *npp_alloc(size_t nbytes)
             if (unlikely(q[1] != pool_seal(p)))
                 return broken_seal(p, nbytes);
             q[1] = 0;
-            return q;
+            return unlikely(pool_check != 0) ? checked(p, pool_round(nbytes)) : q;
         }
     }
     return alloc_slow(nbytes);
@@ -220,6 +230,8 @@ static void __attribute__((noinline)) free_slow(void *p, size_t nbytes)
     }
     if (!a || !pool_area_is_block(a, (uint64_t)p, size))
         panic("nonpaged pool: no block of %lu bytes starts at %p", nbytes, p);
+    if (pool_check && ((uint64_t *)p)[1] != pool_seal((uint64_t)p))
+        pool_check_fill((uint64_t)p, size);
     if (size <= LIST_BYTES) {
         pool_seal_set("nonpaged", (uint64_t)p, size);
         push((uint64_t)p, size / POOL_GRAIN - 1);
@@ -238,7 +250,7 @@ void npp_free(void *p, size_t nbytes)
     struct pool_area *a = area_of((uint64_t)p);
 
     if (unlikely(!a || !pool_area_is_small_block(a, (uint64_t)p, i + 1) ||
-                 ((uint64_t *)p)[1] == pool_seal((uint64_t)p)))
+                 ((uint64_t *)p)[1] == pool_seal((uint64_t)p) || pool_check != 0))
         free_slow(p, nbytes);
     else
         push((uint64_t)p, i);

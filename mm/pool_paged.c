@@ -6,8 +6,9 @@
  * bytes), then the pool proper. Used at IPL 0 without a spinlock only.
  *
  * Requests up to PAGED_LAL_SIZE go through lookaside lists (mm/pool_lal.h) without a mutex; the
- * variable list is protected by the PGDYN mutex. A list takes no packet beyond its part of three
- * quarters of the pool; on shortage all lists are given back to the variable list. Where
+ * variable list is protected by the PGDYN mutex. All lists together
+ * hold at most three quarters of the pool: each has an allowance, which it takes out of that as it
+ * grows; on shortage all lists are given back to the variable list. Where
  * PAGED_LAL_SIZE is lowered while the system runs, packets of larger sizes stay on their lists
  * until then.
  *
@@ -26,19 +27,73 @@
 #include "kernel/base/string.h"
 #include "kernel/sched/mutex.h"
 #include "mm/aspace.h"
+#include "mm/pool_check.h"
 #include "mm/pool_lal.h"
 #include "sysman/params.h"
 
 #define OFFSET_BITS 32u
+#define LIST_STEP   16384u /* a list's allowance grows by this */
 
 static struct mutex pgdyn = MUTEX_INIT("PGDYN", MUTEX_PGDYN, pgdyn);
 static struct pool_list lists[POOL_LISTS];
 static struct pool_area area; /* constant after boot */
-static uint64_t list_most;    /* bytes that a list may hold; constant after boot */
+static uint64_t list_budget;  /* atomic: bytes that lists may still be allowed to hold */
+static uint64_t high_water;   /* end of all that was ever handed out; pgdyn */
+
+/* Pages that lie wholly inside free blocks, past their headers, and are still present: they go back
+   to the system when there are SPARE_PAGES of them, so that a block that comes and goes does not
+   cost a fault and a shootdown each time. pgdyn. */
+#define SPARE_PAGES 32u
+static uint64_t spare[SPARE_PAGES];
+static unsigned nspare;
+static uint64_t given_back; /* pages so far; pgdyn */
 
 static struct pool_area *area_of(uint64_t p) { return p - area.base < area.size ? &area : NULL; }
 
 static struct pool_var var = {.area_of = area_of, .name = "paged"}; /* pgdyn */
+
+/* ---- pages of free blocks ---- */
+
+static void spare_give_back(void)
+{
+    for (unsigned i = 0; i < nspare; i++)
+        kunmap_pages(spare[i], 1, true);
+    given_back += nspare;
+    nspare = 0;
+}
+
+/* [p, p + size) was freed and is part of the free block b now: its pages that hold nothing else are
+   spare. POOLCHECK needs their patterns. pgdyn held. */
+static void spare_add(const struct pool_block *b, uint64_t p, uint64_t size)
+{
+    uint64_t low = page_round_up((uint64_t)b + sizeof(*b)), high = (uint64_t)b + b->size;
+    /* Up to the page of the header that stood behind it: it may have been all that was there. */
+    uint64_t end = MIN(page_round_up(p + size + sizeof(*b)), high);
+
+    if (pool_check)
+        return;
+    for (uint64_t a = MAX(low, page_round_down(p)); a + PAGE_SIZE <= end; a += PAGE_SIZE) {
+        bool known = kmap_lookup(a).n == 0;
+
+        for (unsigned i = 0; i < nspare && !known; i++)
+            known = spare[i] == a;
+        if (known)
+            continue;
+        if (nspare == SPARE_PAGES)
+            spare_give_back();
+        spare[nspare++] = a;
+    }
+}
+
+/* [p, p + size) is about to be used again. pgdyn held. */
+static void spare_remove(uint64_t p, uint64_t size)
+{
+    for (unsigned i = 0; i < nspare;)
+        if (spare[i] + PAGE_SIZE > p && spare[i] < p + size)
+            spare[i] = spare[--nspare];
+        else
+            i++;
+}
 
 /* Make the pages of [p, p + size) present. pgdyn held. */
 static bool present(uint64_t p, uint64_t size)
@@ -58,6 +113,7 @@ static bool touch(uint64_t p, uint64_t size)
     uint64_t last = (uint64_t)&area.starts[(p + size - area.base) / POOL_GRAIN / 64];
     uint64_t first = page_round_down(p);
 
+    spare_remove(p, size);
     return kmap_demand_zero(first, (page_round_up(p + size) - first) >> PAGE_SHIFT) == 0 &&
            present(bits, last + sizeof(uint64_t) - bits) && present(p, size);
 }
@@ -81,6 +137,12 @@ static uint64_t list_pop(struct pool_list *l)
     }
 }
 
+/* pgdyn held. */
+static void variable_free(uint64_t p, uint64_t size)
+{
+    spare_add(pool_var_free(&var, (void *)p, size), p, size);
+}
+
 /* Give all that the lookaside lists hold back to the variable list. pgdyn held. */
 static bool reclaim_locked(void)
 {
@@ -92,11 +154,29 @@ static bool reclaim_locked(void)
         while ((p = list_pop(&lists[i])) != 0) {
             __atomic_fetch_sub(&lists[i].frees, 1, __ATOMIC_RELAXED);
             pool_unseal("paged", p, size);
-            pool_var_free(&var, (void *)p, size);
+            variable_free(p, size);
             any = true;
         }
+        __atomic_fetch_add(&list_budget, __atomic_exchange_n(&lists[i].most, 0, __ATOMIC_RELAXED),
+                           __ATOMIC_RELAXED);
     }
     return any;
+}
+
+/* Allow a list to hold more: false when all lists together may hold no more than they do. A CPU
+   that has just looked may push beyond an allowance that reclaim_locked() takes back meanwhile: a
+   packet or two for each CPU. */
+static bool list_grow(struct pool_list *l)
+{
+    uint64_t left = __atomic_load_n(&list_budget, __ATOMIC_RELAXED);
+
+    do {
+        if (left < LIST_STEP)
+            return false;
+    } while (!__atomic_compare_exchange_n(&list_budget, &left, left - LIST_STEP, true,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    __atomic_fetch_add(&l->most, LIST_STEP, __ATOMIC_RELAXED);
+    return true;
 }
 
 void *pgd_alloc(size_t nbytes)
@@ -114,6 +194,8 @@ void *pgd_alloc(size_t nbytes)
         a = list_pop(l);
         if (likely(a != 0)) {
             pool_unseal("paged", a, size);
+            if (unlikely(pool_check != 0))
+                pool_check_taken("paged", a, size, UINT64_MAX);
             return (void *)a;
         }
         __atomic_fetch_add(&l->misses, 1, __ATOMIC_RELAXED);
@@ -122,6 +204,10 @@ void *pgd_alloc(size_t nbytes)
     p = pool_var_alloc(&var, size, touch);
     if (!p && reclaim_locked())
         p = pool_var_alloc(&var, size, touch);
+    if (p && unlikely(pool_check != 0))
+        pool_check_taken("paged", (uint64_t)p, size, high_water);
+    if (p)
+        high_water = MAX(high_water, (uint64_t)p + size);
     mutex_unlock(&pgdyn);
     return p;
 }
@@ -142,17 +228,20 @@ void pgd_free(void *p, size_t nbytes)
     if (unlikely(nbytes == 0 || (!pool_area_is_small_block(&area, (uint64_t)p, size / POOL_GRAIN) &&
                                  !pool_area_is_block(&area, (uint64_t)p, size))))
         panic("paged pool: no block of %lu bytes starts at %p", nbytes, p);
+    if (unlikely(pool_check != 0) && ((uint64_t *)p)[1] != pool_seal((uint64_t)p))
+        pool_check_fill((uint64_t)p, size);
     if (likely(size <= (uint64_t)sysparam(SYSPARAM_PAGED_LAL_SIZE))) {
         struct pool_list *l = &lists[size / POOL_GRAIN - 1];
 
-        if (likely(pool_list_count(l) * size < list_most)) {
+        if (likely(pool_list_count(l) * size < __atomic_load_n(&l->most, __ATOMIC_RELAXED) ||
+                   list_grow(l))) {
             pool_seal_set("paged", (uint64_t)p, size);
             pool_list_push(l, LAYOUT_PAGED_POOL_BASE, OFFSET_BITS, (uint64_t)p);
             return;
         }
     }
     mutex_lock(&pgdyn);
-    pool_var_free(&var, p, size);
+    variable_free((uint64_t)p, size);
     mutex_unlock(&pgdyn);
 }
 
@@ -191,7 +280,7 @@ void pool_boot_paged(void)
     area.base = LAYOUT_PAGED_POOL_BASE + bits;
     area.size = bytes - bits;
     area.starts = (uint64_t *)LAYOUT_PAGED_POOL_BASE;
-    list_most = area.size / 4 * 3 / POOL_LISTS;
+    list_budget = area.size / 4 * 3;
 
     mutex_lock(&pgdyn);
     if (kmap_demand_zero(LAYOUT_PAGED_POOL_BASE, bits >> PAGE_SHIFT) ||

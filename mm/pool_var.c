@@ -7,6 +7,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
+#include "mm/pool_check.h"
 #include "mm/pool_private.h"
 
 /* ---- boundary bits ---- */
@@ -92,7 +93,8 @@ void *pool_var_alloc(struct pool_var *v, uint64_t size, bool (*usable)(uint64_t 
 }
 
 /* Put [b, b + size) of area a on the list, merged with its neighbours. */
-static void insert(struct pool_var *v, struct pool_area *a, struct pool_block *b, uint64_t size)
+static struct pool_block *insert(struct pool_var *v, struct pool_area *a, struct pool_block *b,
+                                 uint64_t size)
 {
     struct pool_block *before = NULL, *after = v->first;
 
@@ -115,14 +117,18 @@ static void insert(struct pool_var *v, struct pool_area *a, struct pool_block *b
         b->size += after->size;
         b->next = after->next;
         start_clear(a, (uint64_t)after);
+        pool_check_fill((uint64_t)after, POOL_HEAD);
         v->blocks--;
     }
     if (before && end_of(before) == (uint64_t)b) {
         before->size += b->size;
         before->next = b->next;
         start_clear(a, (uint64_t)b);
+        pool_check_fill((uint64_t)b, POOL_HEAD);
         v->blocks--;
+        return before;
     }
+    return b;
 }
 
 void pool_var_add(struct pool_var *v, struct pool_area *a)
@@ -133,13 +139,13 @@ void pool_var_add(struct pool_var *v, struct pool_area *a)
     insert(v, a, (struct pool_block *)a->base, a->size);
 }
 
-void pool_var_free(struct pool_var *v, void *p, uint64_t size)
+struct pool_block *pool_var_free(struct pool_var *v, void *p, uint64_t size)
 {
     struct pool_area *a = v->area_of((uint64_t)p);
 
     if (!a || !pool_area_is_block(a, (uint64_t)p, size))
         panic("%s pool: no block of %lu bytes starts at %p", v->name, size, p);
-    insert(v, a, p, size);
+    return insert(v, a, p, size);
 }
 
 void pool_var_stats(const struct pool_var *v, struct pool_stats *s)

@@ -18,6 +18,7 @@ FLOORS = [
     ("sysman",),
     ("kernel/sched",),
     ("mm",),
+    ("kernel/lnm",),
     ("kernel/io",),
     ("kernel/proc",),
     ("kernel/sys",),

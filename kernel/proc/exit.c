@@ -2,7 +2,7 @@
  * The end of a process, in a fixed order, each step harmless for those after it:
  *
  *   1. the alarm is off: no timer points here any more
- *   2. descriptors are closed (a pipe's other end sees it)
+ *   2. descriptors are closed (a pipe's other end sees it), logical names go
  *   3. the address space goes (sections lose a share), and a vfork parent goes on
  *   4. children become nobody's; those that are zombies are freed
  *   5. under the table lock: zombie, the parent is told
@@ -20,6 +20,7 @@
 #include "kernel/base/printk.h"
 #include "kernel/io/inode.h"
 #include "kernel/io/open_flags.h"
+#include "kernel/lnm/lnm.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
@@ -160,6 +161,8 @@ void process_exit(uint32_t status)
     if (p->cwd)
         inode_unref(p->cwd);
     p->cwd = NULL;
+    lnm_space_free(p->names);
+    p->names = NULL;
     as = process_change_space(p, NULL);
     aspace_unref(as);
     process_vfork_release(p);

@@ -11,6 +11,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
+#include "kernel/lnm/lnm.h"
 #include "kernel/proc/exec.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
@@ -113,8 +114,9 @@ void process_start_first(const char *argv, size_t nbytes, bool command)
     p->umask = 022;
     p->files = fdtable_create();
     p->sig = sighand_create();
+    p->names = lnm_space_create();
     t = thread_create("init", first_start, NULL, PRIO_NORMAL);
-    if (!p->files || !p->sig || !t)
+    if (!p->files || !p->sig || !p->names || !t)
         panic("no memory for the first process");
     creds_grant_all(p); /* and user 0, group 0, as everything in it is zero */
     t->process = p;

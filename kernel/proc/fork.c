@@ -11,6 +11,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/io/inode.h"
+#include "kernel/lnm/lnm.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
@@ -64,6 +65,8 @@ static void child_abandon(struct process *c)
         fdtable_free(c->files);
     if (c->sig)
         sighand_free(c->sig);
+    if (c->names)
+        lnm_space_free(c->names);
     if (c->cwd)
         inode_unref(c->cwd);
     process_free(c);
@@ -79,7 +82,8 @@ static struct process *child_build(struct process *self, uint64_t flags, int *er
     copy_identity(c, self);
     c->files = fdtable_fork(self->files);
     c->sig = sighand_fork(self->sig, (flags & CLONE_VM) != 0);
-    if (c->files && c->sig) {
+    c->names = lnm_space_fork(self->names);
+    if (c->files && c->sig && c->names) {
         if (flags & CLONE_VM) {
             aspace_ref(self->aspace);
             c->aspace = self->aspace;

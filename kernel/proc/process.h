@@ -19,6 +19,7 @@
 #include "mm/aspace.h"
 
 struct file_table;
+struct lnm_space;
 struct sighand;
 
 /* Privileges, as masks of 64 bits: those of prvdef.h. */
@@ -59,6 +60,7 @@ struct process {            /* nonpaged pool */
     uint32_t uid, gid, euid, egid, suid, sgid; /* changed by the own thread; atomic for others */
     uint32_t uic_group, uic_member;            /* these and the next line: kernel/proc/creds.h */
     uint64_t privileges, permanent, authorised, rights; /* PRV_*, RIGHT_* */
+    struct lnm_space *names;                            /* logical names; own thread */
     uint32_t exit_status;                               /* as wait4 gives it; table lock */
     uint32_t stop_report; /* wait4 status of a stop or continuation not reported yet, 0: none; table
                              lock */

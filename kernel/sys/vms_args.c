@@ -43,28 +43,35 @@ static bool string_type(unsigned dtype, unsigned class)
     return (class == DSC$K_CLASS_S || class == 0) && (dtype == DSC$K_DTYPE_T || dtype == 0);
 }
 
-int vms_string(vaddr_t descriptor, char *buffer, uint32_t size, uint32_t *length)
+int vms_buffer(vaddr_t descriptor, vaddr_t *pointer, uint64_t *length)
 {
     struct dsc64$descriptor_s d;
     const struct dsc$descriptor_s *d32 = (const void *)&d;
-    uint64_t n;
-    char *pointer;
 
     if (copyin(&d, descriptor, sizeof(*d32)) != 0)
         return SS$_ACCVIO;
     if (d.dsc64$w_mbo == 1 && d.dsc64$l_mbmo == -1 && d.dsc64$q_length < LAYOUT_P0_FIRST) {
         if (copyin_u64((uint64_t *)&d.dsc64$pq_pointer, descriptor + sizeof(*d32)) != 0)
             return SS$_ACCVIO;
-        n = d.dsc64$q_length;
-        pointer = d.dsc64$pq_pointer;
+        *length = d.dsc64$q_length;
+        *pointer = (vaddr_t)d.dsc64$pq_pointer;
     } else {
-        n = d32->dsc$w_length;
-        pointer = d32->dsc$a_pointer;
+        *length = d32->dsc$w_length;
+        *pointer = (vaddr_t)d32->dsc$a_pointer;
     }
-    if (!string_type(d.dsc64$b_dtype, d.dsc64$b_class))
-        return SS$_IVGSDNAM;
+    return string_type(d.dsc64$b_dtype, d.dsc64$b_class) ? SS$_NORMAL : SS$_IVGSDNAM;
+}
+
+int vms_string(vaddr_t descriptor, char *buffer, uint32_t size, uint32_t *length)
+{
+    vaddr_t pointer;
+    uint64_t n;
+    int status = vms_buffer(descriptor, &pointer, &n);
+
+    if (status != SS$_NORMAL)
+        return status;
     n = MIN(n, (uint64_t)size);
-    if (copyin(buffer, (vaddr_t)pointer, n) != 0)
+    if (copyin(buffer, pointer, n) != 0)
         return SS$_ACCVIO;
     *length = (uint32_t)n;
     return SS$_NORMAL;

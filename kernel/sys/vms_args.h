@@ -15,6 +15,9 @@
    SS$_NORMAL; SS$_ACCVIO; SS$_INSFARG below `required`, SS$_TOO_MANY_ARGS above `most`. */
 int vms_args(vaddr_t block, unsigned required, unsigned most, uint64_t args[VMS_ARGS_MAX]);
 
+/* Where a descriptor of either form points, and its length in bytes. SS$_NORMAL, SS$_ACCVIO,
+   SS$_IVGSDNAM for another class or type than a string's. */
+int vms_buffer(vaddr_t descriptor, vaddr_t *pointer, uint64_t *length);
 /* A string by descriptor, either form; at most SECTION_NAME_MAX + 1 bytes are copied, so that a
    longer one is seen to be too long. SS$_NORMAL, SS$_ACCVIO, SS$_IVGSDNAM for another class or
    type. */

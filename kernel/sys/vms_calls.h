@@ -28,6 +28,11 @@ VMS_CALL(vms_expreg_64);
 VMS_CALL(vms_setprt_64);
 VMS_CALL(vms_lckpag_64);
 VMS_CALL(vms_ulkpag_64);
+VMS_CALL(vms_crelnm);
+VMS_CALL(vms_crelnt);
+VMS_CALL(vms_dellnm);
+VMS_CALL(vms_trnlnm);
+VMS_CALL(mega_sys_logical);
 VMS_CALL(mega_sys_info);
 VMS_CALL(mega_sys_control);
 

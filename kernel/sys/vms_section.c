@@ -14,6 +14,7 @@
 #include "kernel/proc/process.h"
 #include "kernel/sys/vms_args.h"
 #include "kernel/sys/vms_calls.h"
+#include "kernel/sys/vms_lnm.h"
 #include "mm/page.h"
 
 /* Flags that a caller may give; those that the service implies may be given too. */
@@ -36,6 +37,8 @@ int vms_section_decode(const struct vms_section_args *a, struct section_request 
     uint32_t length = 0;
     int status = vms_section_name(a->name, a->buffer, &length);
 
+    if (status == SS$_NORMAL)
+        status = vms_lnm_section_name(a->buffer, &length);
     r->name.length = length;
     r->kinds = a->kinds;
     r->prot = r->flags = 0;

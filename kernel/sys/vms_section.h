@@ -17,7 +17,7 @@ struct vms_section_args {
 };
 
 /* Name, identity, scope, who asks; the rest of *r is 0. SS$_NORMAL, SS$_ACCVIO, SS$_IVGSDNAM,
- * SS$_IVSECIDCTL. */
+ * SS$_IVSECIDCTL; SS$_IVLOGNAM, SS$_TOOMANYLNAM: GBL$name stands for no section's name. */
 int vms_section_decode(const struct vms_section_args *a, struct section_request *r);
 /* May the caller create a section of this kind (SEC$M_MRES, PAGFIL, PFNMAP) with these flags?
    SS$_NORMAL, SS$_NOMEMRESID, SS$_NOPFNMAP, SS$_NOSYSGBL, SS$_NOPRMGBL. */

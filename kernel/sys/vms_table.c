@@ -27,6 +27,11 @@ const struct syscall_entry vms_calls[VMS_CALLS] = {
     SERVICE(VMS_SETPRT_64, vms_setprt_64),
     SERVICE(VMS_LCKPAG_64, vms_lckpag_64),
     SERVICE(VMS_ULKPAG_64, vms_ulkpag_64),
+    SERVICE(VMS_CRELNM, vms_crelnm),
+    SERVICE(VMS_CRELNT, vms_crelnt),
+    SERVICE(VMS_DELLNM, vms_dellnm),
+    SERVICE(VMS_TRNLNM, vms_trnlnm),
+    SERVICE(MEGA_SYS_LOGICAL, mega_sys_logical),
     SERVICE(MEGA_SYS_INFO, mega_sys_info),
     SERVICE(MEGA_SYS_CONTROL, mega_sys_control),
 };

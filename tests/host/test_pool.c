@@ -1,4 +1,5 @@
-// SOURCES: mm/pool_nonpaged.c mm/pool_paged.c mm/pool_var.c mm/page.c mm/page_range.c mm/fluid.c
+// SOURCES: mm/pool_nonpaged.c mm/pool_paged.c mm/pool_var.c mm/pool_check.c mm/page.c
+// SOURCES: mm/page_range.c mm/fluid.c
 // SOURCES: kernel/base/string_extra.c sysman/params.c
 /*
  * Both pools against a model: blocks never overlap, keep what is written into them, wrong frees
@@ -6,117 +7,7 @@
  */
 #include "mm/pool_lal.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-
-#include "arch/alpha/hw/cpu.h"
-#include "arch/alpha/hw/layout.h"
-#include "arch/alpha/hw/usercopy.h"
-#include "mm/aspace.h"
-#include "mm/page.h"
-#include "sysman/params.h"
-#include "userland/lib/include/tap.h"
-
-static uint64_t seed = 0x2545F4914F6CDD1D;
-
-static uint64_t rnd(uint64_t below)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % below;
-}
-
-/* ---- the machine under paged pool: a page is present when it was made demand zero and then read
-   ---- */
-
-#define POOL_BYTES (4UL << 20)
-static uint8_t demand_zero[POOL_BYTES >> PAGE_SHIFT], present[POOL_BYTES >> PAGE_SHIFT];
-static uint64_t pages_left = UINT64_MAX;
-
-static uint64_t pool_page(uint64_t va)
-{
-    uint64_t n = (va - LAYOUT_PAGED_POOL_BASE) >> PAGE_SHIFT;
-
-    if (n >= POOL_BYTES >> PAGE_SHIFT)
-        bail_out("address %#lx is not in the pool", va);
-    return n;
-}
-
-int kmap_demand_zero(vaddr_t va, uint64_t npages)
-{
-    for (uint64_t i = 0; i < npages; i++)
-        demand_zero[pool_page(va + i * PAGE_SIZE)] = 1;
-    return 0;
-}
-
-static bool make_present(uint64_t n)
-{
-    if (!demand_zero[n])
-        return false;
-    if (!__atomic_load_n(&present[n], __ATOMIC_ACQUIRE)) {
-        if (pages_left == 0)
-            return false;
-        pages_left--;
-        if (mprotect((void *)(LAYOUT_PAGED_POOL_BASE + n * PAGE_SIZE), PAGE_SIZE,
-                     PROT_READ | PROT_WRITE))
-            bail_out("mprotect failed");
-        __atomic_store_n(&present[n], 1, __ATOMIC_RELEASE);
-    }
-    return true;
-}
-
-/* A touch without a fix-up. */
-static void fault(int sig, siginfo_t *info, void *context)
-{
-    (void)sig;
-    (void)context;
-    if (!make_present(pool_page((uint64_t)info->si_addr)))
-        bail_out("fault at %p, which nobody made present", info->si_addr);
-}
-
-int kernel_read_u64(uint64_t *v, const void *p)
-{
-    if (!make_present(pool_page((uint64_t)p)))
-        return -14;
-    *v = __atomic_load_n((const uint64_t *)p, __ATOMIC_RELAXED);
-    return 0;
-}
-
-/* ---- panics that are expected: in a child, as the locks stay taken ---- */
-
-static bool panic_expected;
-
-void panic(const char *fmt, ...)
-{
-    char text[200];
-    va_list ap;
-
-    if (panic_expected)
-        _exit(42);
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
-    bail_out("panic: %s", text);
-}
-
-#define panics(stmt)                                      \
-    ({                                                    \
-        int status_ = 0;                                  \
-        pid_t pid_ = fork();                              \
-        if (pid_ == 0) {                                  \
-            panic_expected = true;                        \
-            stmt;                                         \
-            _exit(0);                                     \
-        }                                                 \
-        waitpid(pid_, &status_, 0);                       \
-        WIFEXITED(status_) && WEXITSTATUS(status_) == 42; \
-    })
+#include "pool_world.h"
 
 /* ---- both pools by one interface ---- */
 
@@ -357,6 +248,35 @@ static void test_paged_shortage(void)
     is(s.free_blocks, 1, "where all is one block again");
 }
 
+/* Large blocks come and go: their pages go back to the system, and what is allocated again there
+   has pages again. */
+static void test_pages_go_back(void)
+{
+    enum { BLOCK = 300000 };
+    uint64_t before = unmapped;
+    unsigned char *low = pgd_alloc(600), *p = pgd_alloc(BLOCK), *high = pgd_alloc(600);
+    unsigned there = 0;
+
+    memset(p, 0x5A, BLOCK);
+    memset(low, 1, 600);
+    memset(high, 2, 600);
+    pgd_free(p, BLOCK);
+    for (uint64_t a = page_round_up((uint64_t)p + 16); a + PAGE_SIZE <= (uint64_t)p + BLOCK;
+         a += PAGE_SIZE)
+        there += kmap_lookup(a).n != 0;
+    ok(unmapped > before, "whole pages inside a free block go back to the system");
+    ok(there <= 32, "all but a few (%u of %u)", there, (unsigned)(BLOCK / PAGE_SIZE));
+    is(pgd_check(), 0, "the list can still be walked: headers stay");
+    ok(low[599] == 1 && high[0] == 2, "neighbours keep their contents");
+    p = pgd_alloc(BLOCK);
+    ok(p != NULL, "the block is allocated again");
+    memset(p, 0xA5, BLOCK);
+    pgd_free(p, BLOCK);
+    pgd_free(low, 600);
+    pgd_free(high, 600);
+    is(pgd_check(), 0, "and freed");
+}
+
 static void test_paged_no_memory(void)
 {
     void *p;
@@ -399,16 +319,7 @@ int main(int argc, char **argv)
     if (argc > 1)
         seed = strtoull(argv[1], NULL, 0);
     diag("seed %#lx", seed);
-    if (mmap((void *)LAYOUT_PAGED_POOL_BASE, POOL_BYTES, PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
-        bail_out("no room for the pool");
-    sigaction(SIGSEGV, &(struct sigaction){.sa_sigaction = fault, .sa_flags = SA_SIGINFO}, NULL);
-    sysparam_set("NPAGEDYN", 1 << 20, false);
-    sysparam_set("PAGEDYN", POOL_BYTES, false);
-    page_boot_add_range(pfn_of(16), 30000);
-    page_boot_done();
-    pool_boot();
-    pool_boot_paged();
+    pool_world_start();
 
     for (unsigned i = 0; i < ARRAY_SIZE(pools); i++) {
         test_random(&pools[i]);
@@ -416,6 +327,7 @@ int main(int argc, char **argv)
     }
     test_lists();
     test_paged_shortage();
+    test_pages_go_back();
     test_paged_no_memory();
     test_nonpaged_limit();
     for (unsigned i = 0; i < ARRAY_SIZE(pools); i++)

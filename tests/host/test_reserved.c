@@ -1,5 +1,5 @@
 // SOURCES: mm/reserved.c mm/pool_nonpaged.c mm/pool_var.c mm/page.c mm/page_range.c mm/fluid.c
-// SOURCES: mm/page_boot.c kernel/base/string_extra.c sysman/params.c
+// SOURCES: mm/pool_check.c mm/page_boot.c kernel/base/string_extra.c sysman/params.c
 /*
  * Reservations: order, alignment, fallbacks and messages, prezeroing that touches nothing, use,
  * return and free, and that every page comes back. Each case boots its own small machine, in a

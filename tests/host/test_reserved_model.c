@@ -1,5 +1,5 @@
 // SOURCES: mm/reserved.c mm/pool_nonpaged.c mm/pool_var.c mm/page.c mm/page_range.c mm/fluid.c
-// SOURCES: mm/page_boot.c kernel/base/string_extra.c sysman/params.c
+// SOURCES: mm/pool_check.c mm/page_boot.c kernel/base/string_extra.c sysman/params.c
 /*
  * Reservations that are used, returned and freed in any order, on a machine with holes and three
  * domains, against a plain model of what each must hold: after every step the fluid count, the

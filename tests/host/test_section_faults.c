@@ -2,7 +2,7 @@
 // SOURCES: mm/section_pt.c mm/section_walk.c mm/shpt.c mm/aspace.c mm/aspace_tree.c mm/anon.c
 // SOURCES: mm/fault.c mm/fork.c mm/object.c mm/object_copy.c mm/object_index.c mm/pager.c
 // SOURCES: mm/rmap.c mm/shootdown.c mm/pt.c mm/pt_system.c mm/page.c mm/page_range.c
-// SOURCES: mm/fluid.c mm/pool_nonpaged.c mm/pool_var.c kernel/base/string_extra.c
+// SOURCES: mm/fluid.c mm/pool_nonpaged.c mm/pool_var.c mm/pool_check.c kernel/base/string_extra.c
 // SOURCES: sysman/params.c sysman/config.c
 // SOURCES: mm/object_fault.c mm/aspace_protect.c mm/region_memory.c
 /*

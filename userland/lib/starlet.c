@@ -240,6 +240,35 @@ int sys$crmpsc_gpfile_64(void *gs_name_64, struct _secid *ident_64, unsigned int
                  (quad)return_length_64, (quad)start_va_64, map_length_64);
 }
 
+int sys$crelnm(unsigned int *attr, void *tabnam, void *lognam, unsigned char *acmode, void *itmlst)
+{
+    return service(VMS_CRELNM, (quad)attr, (quad)tabnam, (quad)lognam, (quad)acmode, (quad)itmlst,
+                   0);
+}
+
+int sys$crelnt(unsigned int *attr, void *resnam, unsigned short *reslen, unsigned int *quota,
+               unsigned short *promsk, void *tabnam, void *partab, unsigned char *acmode)
+{
+    return BLOCK(VMS_CRELNT, (quad)attr, (quad)resnam, (quad)reslen, (quad)quota, (quad)promsk,
+                 (quad)tabnam, (quad)partab, (quad)acmode);
+}
+
+int sys$dellnm(void *tabnam, void *lognam, unsigned char *acmode)
+{
+    return service(VMS_DELLNM, (quad)tabnam, (quad)lognam, (quad)acmode, 0, 0, 0);
+}
+
+int sys$trnlnm(unsigned int *attr, void *tabnam, void *lognam, unsigned char *acmode, void *itmlst)
+{
+    return service(VMS_TRNLNM, (quad)attr, (quad)tabnam, (quad)lognam, (quad)acmode, (quad)itmlst,
+                   0);
+}
+
+int mega$logical(void *table, __int64 index, __int64 translation, struct mega_logical *out)
+{
+    return service(MEGA_SYS_LOGICAL, (quad)table, (quad)index, (quad)translation, (quad)out, 0, 0);
+}
+
 int mega$info(unsigned int item, __int64 index, void *buffer, unsigned __int64 length)
 {
     return service(MEGA_SYS_INFO, item, (quad)index, (quad)buffer, length, 0, 0);

@@ -84,6 +84,7 @@ static void blocks(void)
         {"sys$crmpsc_gpfile_64", VMS_CRMPSC_GPFILE_64, 10, 12},
         {"sys$getjpi", VMS_GETJPI, 4, 7},
         {"sys$getsyi", VMS_GETSYI, 4, 7},
+        {"sys$crelnt", VMS_CRELNT, 7, 8},
     };
 
     for (unsigned i = 0; i < sizeof(services) / sizeof(services[0]); i++) {

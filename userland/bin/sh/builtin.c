@@ -1,6 +1,8 @@
 /* Commands that the shell does itself, and waiting for children. */
 #include "sh.h"
 
+#include "logical.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -297,11 +299,27 @@ builtin_fn builtin_find(const char *name)
         const char *name;
         builtin_fn fn;
     } table[] = {
-        {":", do_true},      {"true", do_true},   {"false", do_false},       {"cd", do_cd},
-        {"pwd", do_pwd},     {"exit", do_exit},   {"export", do_export},     {"unset", do_unset},
-        {"shift", do_shift}, {"break", do_break}, {"continue", do_continue}, {"echo", do_echo},
-        {"read", do_read},   {"wait", do_wait},   {"history", do_history},   {"test", do_test},
+        {":", do_true},
+        {"true", do_true},
+        {"false", do_false},
+        {"cd", do_cd},
+        {"pwd", do_pwd},
+        {"exit", do_exit},
+        {"export", do_export},
+        {"unset", do_unset},
+        {"shift", do_shift},
+        {"break", do_break},
+        {"continue", do_continue},
+        {"echo", do_echo},
+        {"read", do_read},
+        {"wait", do_wait},
+        {"history", do_history},
+        {"test", do_test},
         {"[", do_test},
+#ifdef __alpha__
+        {"define", do_define},
+        {"deassign", do_deassign},
+#endif
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

@@ -1,6 +1,8 @@
 /* Running a tree: processes, pipes, redirections. */
 #include "sh.h"
 
+#include "logical.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -209,7 +211,9 @@ static int run_simple(const struct node *n, bool in_child)
         assignments(n->words, true);
         exec_program(argv);
     }
-    return wait_for(pid);
+    status = wait_for(pid);
+    logical_program_ended();
+    return status;
 }
 
 static int run_in_child(const struct node *n)

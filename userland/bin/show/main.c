@@ -30,6 +30,8 @@ static const struct {
     {"REGION", show_region, 0, false, "regions of this process"},
     {"CPU", show_cpu, Q_FULL, false, "processors and translation buffers"},
     {"PARAMETER", show_parameter, 0, true, "system parameters"},
+    {"LOGICAL", show_logical, Q_FULL | Q_PROCESS | Q_JOB | Q_GROUP | Q_SYSTEM, true,
+     "logical names: NAME, or those of table NAME"},
     {"PCI", show_pci, 0, false, "PCI devices"},
     {"SPINLOCK", show_spinlock, Q_START | Q_STOP, false, "spinlocks by name"},
     {"MUTEX", show_mutex, Q_START | Q_STOP, false, "mutexes by name"},
@@ -39,9 +41,11 @@ static const struct {
     const char *name;
     unsigned bit;
 } qualifiers[] = {
-    {"FULL", Q_FULL},         {"ALL", Q_ALL},       {"PHYSICAL", Q_PHYSICAL},
-    {"RESERVED", Q_RESERVED}, {"POOL", Q_POOL},     {"START", Q_START},
-    {"STOP", Q_STOP},         {"GLOBAL", Q_GLOBAL}, {"VALIDATE", Q_VALIDATE},
+    {"FULL", Q_FULL},         {"ALL", Q_ALL},   {"PHYSICAL", Q_PHYSICAL},
+    {"RESERVED", Q_RESERVED}, {"POOL", Q_POOL}, {"START", Q_START},
+    {"PROCESS", Q_PROCESS},   {"JOB", Q_JOB},   {"GROUP", Q_GROUP},
+    {"SYSTEM", Q_SYSTEM},     {"STOP", Q_STOP}, {"GLOBAL", Q_GLOBAL},
+    {"VALIDATE", Q_VALIDATE},
 };
 
 bool ask(unsigned item, int64_t index, void *buffer, uint64_t length)

@@ -17,6 +17,10 @@ enum {
     Q_STOP = 1 << 9,
     Q_GLOBAL = 1 << 5,
     Q_VALIDATE = 1 << 10,
+    Q_PROCESS = 1 << 11,
+    Q_JOB = 1 << 12,
+    Q_GROUP = 1 << 13,
+    Q_SYSTEM = 1 << 14,
 };
 
 /* name: the word behind the display's name, or NULL. Value: exit status. */
@@ -26,6 +30,7 @@ int show_process(unsigned qualifiers, const char *name);
 int show_cpu(unsigned qualifiers, const char *name);
 int show_parameter(unsigned qualifiers, const char *name);
 int show_region(unsigned qualifiers, const char *name);
+int show_logical(unsigned qualifiers, const char *name);
 int show_pci(unsigned qualifiers, const char *name);
 int show_spinlock(unsigned qualifiers, const char *name);
 int show_mutex(unsigned qualifiers, const char *name);

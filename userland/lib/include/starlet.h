@@ -84,6 +84,14 @@ int sys$crmpsc_gpfile_64(void *gs_name_64, struct _secid *ident_64, unsigned int
                          unsigned __int64 *return_length_64, void *start_va_64,
                          unsigned __int64 map_length_64);
 
+int sys$crelnm(unsigned int *attr, void *tabnam, void *lognam, unsigned char *acmode, void *itmlst);
+int sys$crelnt(unsigned int *attr, void *resnam, unsigned short *reslen, unsigned int *quota,
+               unsigned short *promsk, void *tabnam, void *partab, unsigned char *acmode);
+int sys$dellnm(void *tabnam, void *lognam, unsigned char *acmode);
+int sys$trnlnm(unsigned int *attr, void *tabnam, void *lognam, unsigned char *acmode, void *itmlst);
+
+/* The names of a table, one by one: <megalith/info.h>. */
+int mega$logical(void *table, __int64 index, __int64 translation, struct mega_logical *out);
 /* What `show` asks the kernel: see <megalith/info.h>. Not a service of OpenVMS. */
 int mega$info(unsigned int item, __int64 index, void *buffer, unsigned __int64 length);
 /* What a privileged program changes in the running system: enum mega_control of the same header. */

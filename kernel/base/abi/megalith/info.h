@@ -11,6 +11,20 @@
 
 #define MEGA_SYS_INFO 0x1800
 
+/* Service MEGA_SYS_LOGICAL(table, index, translation, buffer): table is a descriptor (0: all tables
+   that the process sees), index counts its names, translation their translations from 0 on (a name
+   without any has one empty one): struct mega_logical. SS$_NOLOGNAM: no more names; SS$_NONEXPR: no
+   more translations. */
+#define MEGA_SYS_LOGICAL 0x1802
+struct mega_logical {
+    char name[256], table[32], text[256]; /* NUL-terminated; lengths below */
+    uint32_t name_length, text_length;
+    uint32_t attributes, text_attributes; /* LNM$M_* */
+    int32_t translation;                  /* index; -1: none */
+    uint32_t mode, shareable, is_table, names;
+    uint64_t quota, left; /* of the table that it names; 0: out of its parent's */
+};
+
 enum mega_item {
     MEGA_INFO_MEMORY = 1,    /* struct mega_memory */
     MEGA_INFO_POOL = 2,      /* index 0 nonpaged, 1 paged: struct mega_pool */

@@ -29,4 +29,10 @@
 #define VMS_LCKPAG_64        0x100B
 #define VMS_ULKPAG_64        0x100C
 
+/* Logical names. */
+#define VMS_CRELNM 0x1020
+#define VMS_CRELNT 0x1021 /* block */
+#define VMS_DELLNM 0x1022
+#define VMS_TRNLNM 0x1023
+
 #endif

@@ -1,0 +1,35 @@
+/* Logical names: attributes, item codes, limits. */
+#ifndef LNMDEF_H
+#define LNMDEF_H
+
+/* Attributes of names and tables, and flags of the services. */
+#define LNM$M_NO_ALIAS    0x1
+#define LNM$M_CONFINE     0x2
+#define LNM$M_CRELOG      0x4
+#define LNM$M_TABLE       0x8
+#define LNM$M_CONCEALED   0x100 /* of a translation */
+#define LNM$M_TERMINAL    0x200 /* of a translation */
+#define LNM$M_EXISTS      0x400 /* of a translation: there is one of this index */
+#define LNM$M_SHAREABLE   0x10000
+#define LNM$M_CLUSTERWIDE 0x20000
+#define LNM$M_CREATE_IF   0x1000000
+#define LNM$M_CASE_BLIND  0x2000000
+
+/* Item codes. */
+#define LNM$_INDEX        1
+#define LNM$_STRING       2
+#define LNM$_ATTRIBUTES   3
+#define LNM$_TABLE        4
+#define LNM$_LENGTH       5
+#define LNM$_ACMODE       6
+#define LNM$_MAX_INDEX    7
+#define LNM$_PARENT       8
+#define LNM$_LNMB_ADDR    9
+#define LNM$_AGENT_ACMODE 10
+#define LNM$_CHAIN        (-1)
+
+#define LNM$C_TABNAMLEN 31
+#define LNM$C_NAMLENGTH 255
+#define LNM$C_MAXDEPTH  10
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * From a table's name to tables. The name is looked up in the process's directory, then in the
+ * system's; what it stands for is a table, or a list of names that are looked up in the same way,
+ * the first one with all below it before the second: LNM$FILE_DEV is such a list.
+ */
+#include "kernel/lnm/lnm_private.h"
+
+struct visit {
+    const struct lnm_who *who;
+    int (*fn)(struct lnm_table *t, void *arg);
+    void *arg;
+    unsigned seen;
+    bool any;
+};
+
+static struct lnm_name *in_directories(const struct lnm_who *who, struct lnm_string name)
+{
+    struct lnm_name *n = lnm_lookup(who->space->directory, name, PSL$C_KERNEL, PSL$C_USER, false);
+
+    return n ? n : lnm_lookup(lnm_system_directory, name, PSL$C_KERNEL, PSL$C_USER, false);
+}
+
+static int visit(struct visit *v, struct lnm_string name, unsigned depth)
+{
+    const struct lnm_translation *t;
+    struct lnm_name *n;
+
+    if (depth > LNM$C_MAXDEPTH || ++v->seen > LNM_VISITS_MAX)
+        return SS$_TOOMANYLNAM;
+    n = in_directories(v->who, name);
+    if (!n)
+        return 0;
+    if (n->header) {
+        v->any = true;
+        return v->fn(n->header, v->arg);
+    }
+    for (unsigned i = 0; (t = lnm_translation_at(n, i)) != NULL; i++) {
+        int status = visit(v, (struct lnm_string){t->text, t->length}, depth + 1);
+
+        if (status)
+            return status;
+    }
+    return 0;
+}
+
+int lnm_for_tables(const struct lnm_who *who, struct lnm_string name, bool *any,
+                   int (*fn)(struct lnm_table *t, void *arg), void *arg)
+{
+    struct visit v = {.who = who, .fn = fn, .arg = arg};
+    int status = visit(&v, name, 0);
+
+    *any = v.any;
+    return status;
+}
+
+static int take(struct lnm_table *t, void *arg)
+{
+    *(struct lnm_table **)arg = t;
+    return SS$_NORMAL;
+}
+
+int lnm_first_table(const struct lnm_who *who, struct lnm_string name, struct lnm_table **out)
+{
+    bool any;
+    int status = lnm_for_tables(who, name, &any, take, out);
+
+    return status ? status : SS$_NOLOGTAB;
+}

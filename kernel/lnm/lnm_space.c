@@ -1,0 +1,386 @@
+/*
+ * What processes and jobs have of their own, and the beginning of the system's tables.
+ *
+ * A job is what one setsid started: the process that called it and everything that it forked. Its
+ * table goes with its last member. Most processes never use a logical name, so that everything but
+ * the two small structures is made at the first use.
+ */
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/string.h"
+#include "kernel/lnm/lnm_private.h"
+#include "mm/pool.h"
+#include "sysman/params.h"
+
+struct lnm_table *lnm_system_directory;
+
+static uint32_t last_job; /* atomic */
+
+/* ---- numbers in names ---- */
+
+/* prefix and a number of `digits` digits (of 3 or 4 bits each). */
+static struct lnm_string numbered(char buffer[32], const char *prefix, uint32_t number,
+                                  unsigned digits, unsigned bits)
+{
+    uint32_t n = (uint32_t)strlen(prefix);
+
+    memcpy(buffer, prefix, n);
+    for (unsigned i = 0; i < digits; i++)
+        buffer[n + i] =
+            "0123456789ABCDEF"[number >> (bits * (digits - 1 - i)) & ((1u << bits) - 1)];
+    buffer[n + digits] = '\0';
+    return (struct lnm_string){buffer, n + digits};
+}
+
+static struct lnm_string job_name(char buffer[32], const struct lnm_job *j)
+{
+    return numbered(buffer, "LNM$JOB_", j->id, 8, 4);
+}
+
+static struct lnm_string group_name(char buffer[32], uint32_t group)
+{
+    return numbered(buffer, "LNM$GROUP_", group, 6, 3);
+}
+
+/* ---- boot ---- */
+
+static struct lnm_table *boot_table(struct lnm_table *parent, struct lnm_string name,
+                                    uint32_t flags)
+{
+    struct lnm_table *t;
+
+    if (lnm_table_new(parent, NULL, name, PSL$C_KERNEL, 0, &t) != SS$_NORMAL)
+        panic("there is no memory for logical names");
+    t->flags = LNM_BUILT_IN | flags;
+    t->prot = LNM_PROT_READABLE;
+    return t;
+}
+
+void lnm_boot(void)
+{
+    static const char *const system[] = {"LNM$SYSTEM_TABLE", NULL};
+    static const char *const file_dev[] = {"LNM$PROCESS", "LNM$JOB", "LNM$GROUP", "LNM$SYSTEM",
+                                           NULL};
+    static const char *const directories[] = {"LNM$PROCESS_DIRECTORY", "LNM$SYSTEM_DIRECTORY",
+                                              NULL};
+    int failed = lnm_hash_init(lnm_shared_hash(), (uint64_t)sysparam(SYSPARAM_LNMSHASHTBL));
+
+    if (failed)
+        panic("there is no memory for the hash table of logical names");
+    mutex_lock(&lnm_mutex);
+    lnm_system_directory = boot_table(NULL, LNM_STRING("LNM$SYSTEM_DIRECTORY"), LNM_DIRECTORY);
+    boot_table(lnm_system_directory, LNM_STRING("LNM$SYSTEM_TABLE"), LNM_SYSTEM);
+    failed = lnm_define_static(lnm_system_directory, LNM_STRING("LNM$SYSTEM"), system) |
+             lnm_define_static(lnm_system_directory, LNM_STRING("LNM$FILE_DEV"), file_dev) |
+             lnm_define_static(lnm_system_directory, LNM_STRING("LNM$DIRECTORIES"), directories);
+    mutex_unlock(&lnm_mutex);
+    if (failed != SS$_NORMAL)
+        panic("there is no memory for the first logical names");
+}
+
+/* ---- jobs ---- */
+
+static struct lnm_job *job_create(void)
+{
+    struct lnm_job *j = npp_alloc_zeroed(sizeof(*j));
+
+    if (j) {
+        j->members = 1;
+        j->id = __atomic_add_fetch(&last_job, 1, __ATOMIC_RELAXED);
+    }
+    return j;
+}
+
+static void job_leave(struct lnm_job *j)
+{
+    /* Release: what this member did to the table comes before the last one's deletion. */
+    if (__atomic_sub_fetch(&j->members, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    if (j->table) {
+        mutex_lock(&lnm_mutex);
+        lnm_table_delete(j->table);
+        mutex_unlock(&lnm_mutex);
+    }
+    npp_free(j, sizeof(*j));
+}
+
+/* ---- what a process needs, made at its first use ---- */
+
+/* A shareable table of that name, there already or made now, as `flags` and `prot` say. */
+static int shared_table(const struct lnm_who *who, struct lnm_string name, uint32_t flags,
+                        uint32_t prot, struct lnm_table **out)
+{
+    struct lnm_name *n = lnm_lookup(lnm_system_directory, name, PSL$C_KERNEL, PSL$C_KERNEL, false);
+    int status;
+
+    if (n) {
+        *out = n->header;
+        return n->header ? SS$_NORMAL : SS$_INSFMEM;
+    }
+    status = lnm_table_new(lnm_system_directory, NULL, name, PSL$C_KERNEL, 0, out);
+    if (status == SS$_NORMAL) {
+        (*out)->flags = LNM_BUILT_IN | flags;
+        (*out)->prot = prot;
+        (*out)->uic_group = who->uic_group;
+        (*out)->uic_member = flags & LNM_GROUP ? 0 : who->uic_member;
+    }
+    return status;
+}
+
+/* LNM$GROUP stands for the table of the group that the process is in now. */
+static int group_set(const struct lnm_who *who)
+{
+    struct lnm_space *s = who->space;
+    struct lnm_name *old = lnm_lookup(s->directory, LNM_STRING("LNM$GROUP"), PSL$C_KERNEL,
+                                      PSL$C_KERNEL, false);
+    struct lnm_table *group;
+    char buffer[32];
+    struct lnm_string name = group_name(buffer, who->uic_group);
+    const char *const to[] = {buffer, NULL};
+    int status = shared_table(who, name, LNM_GROUP, LNM_PROT_GROUP, &group);
+
+    if (status == SS$_NORMAL)
+        status = lnm_define_static(s->directory, LNM_STRING("LNM$GROUP"), to);
+    if (status != SS$_NORMAL)
+        return status;
+    if (old)
+        lnm_remove(old);
+    s->group = who->uic_group;
+    return SS$_NORMAL;
+}
+
+static int job_table(const struct lnm_who *who)
+{
+    struct lnm_job *j = who->space->job;
+    char buffer[32];
+    struct lnm_string name = job_name(buffer, j);
+    int status = SS$_NORMAL;
+
+    if (!j->table) {
+        status = shared_table(who, name, 0, LNM_PROT_OWNER, &j->table);
+        if (status == SS$_NORMAL) {
+            j->table->quota_of = j->table;
+            j->table->limit = (uint64_t)sysparam(SYSPARAM_PQL_DJTQUOTA);
+            lnm_system_directory->charged += j->table->limit;
+        }
+    }
+    return status;
+}
+
+static int private_tables(struct lnm_space *s)
+{
+    int status;
+
+    if (!s->hash.buckets && lnm_hash_init(&s->hash, (uint64_t)sysparam(SYSPARAM_LNMPHASHTBL)))
+        return SS$_INSFMEM;
+    if (!s->directory) {
+        status = lnm_table_new(NULL, s, LNM_STRING("LNM$PROCESS_DIRECTORY"), PSL$C_KERNEL, 0,
+                               &s->directory);
+        if (status != SS$_NORMAL)
+            return status;
+        s->directory->flags = LNM_BUILT_IN | LNM_DIRECTORY;
+        s->directory->limit = (uint64_t)sysparam(SYSPARAM_PQL_DJTQUOTA);
+    }
+    if (!s->process_table) {
+        status = lnm_table_new(s->directory, s, LNM_STRING("LNM$PROCESS_TABLE"), PSL$C_KERNEL, 0,
+                               &s->process_table);
+        if (status != SS$_NORMAL)
+            return status;
+        s->process_table->flags = LNM_BUILT_IN;
+    }
+    return SS$_NORMAL;
+}
+
+/* Define a name of the process directory, if it is not there. */
+static int directory_name(struct lnm_space *s, struct lnm_string name, const char *to)
+{
+    const char *const list[] = {to, NULL};
+
+    if (lnm_lookup(s->directory, name, PSL$C_KERNEL, PSL$C_KERNEL, false))
+        return SS$_NORMAL;
+    return lnm_define_static(s->directory, name, list);
+}
+
+/* Each step is harmless when it was done already: what fails for want of memory is taken up again
+   at the next use. */
+static int make_ready_locked(const struct lnm_who *who)
+{
+    struct lnm_space *s = who->space;
+    char buffer[32];
+    int status = private_tables(s);
+
+    if (status == SS$_NORMAL)
+        status = job_table(who);
+    if (status == SS$_NORMAL) {
+        job_name(buffer, s->job);
+        status = directory_name(s, LNM_STRING("LNM$JOB"), buffer);
+    }
+    if (status == SS$_NORMAL)
+        status = directory_name(s, LNM_STRING("LNM$PROCESS"), "LNM$PROCESS_TABLE");
+    if (status == SS$_NORMAL)
+        status = group_set(who);
+    return status;
+}
+
+int lnm_space_ready(const struct lnm_who *who)
+{
+    struct lnm_space *s = who->space;
+    int status;
+
+    if (!s)
+        return SS$_INSFMEM;
+    if (s->ready && s->group == who->uic_group)
+        return 0;
+    mutex_lock(&lnm_mutex);
+    status = s->ready ? group_set(who) : make_ready_locked(who);
+    s->ready |= status == SS$_NORMAL;
+    mutex_unlock(&lnm_mutex);
+    return status == SS$_NORMAL ? 0 : status;
+}
+
+/* ---- life ---- */
+
+struct lnm_space *lnm_space_create(void)
+{
+    struct lnm_space *s = npp_alloc_zeroed(sizeof(*s));
+
+    if (s)
+        s->job = job_create();
+    if (s && !s->job) {
+        npp_free(s, sizeof(*s));
+        return NULL;
+    }
+    return s;
+}
+
+/* Copy the names of one table that stand for no table. */
+static int copy_names(const struct lnm_table *from, struct lnm_table *to)
+{
+    struct lnm_name *n;
+
+    list_for_each_entry(n, &from->names, in_table)
+    {
+        struct lnm_name *copy;
+
+        if (n->header)
+            continue;
+        copy = lnm_name_copy(n);
+        if (!copy)
+            return SS$_INSFMEM;
+        lnm_insert(to, copy);
+    }
+    return SS$_NORMAL;
+}
+
+/* A table under `parent`, with names, like `from`. */
+static int copy_table(const struct lnm_table *from, struct lnm_table *parent, struct lnm_space *s,
+                      struct lnm_table **out)
+{
+    int status = lnm_table_new(parent, s, lnm_name_string(from->name), from->mode,
+                               from->name->attributes, out);
+
+    if (status != SS$_NORMAL)
+        return status;
+    (*out)->flags = from->flags;
+    (*out)->limit = from->limit;
+    if (parent && from->quota_of == from) {
+        (*out)->quota_of = *out;
+        parent->quota_of->charged += from->limit;
+    }
+    return copy_names(from, *out);
+}
+
+/* All tables below, without recursion: down to the first child, else to the next sibling, else up.
+ */
+static int copy_tree(const struct lnm_table *from, struct lnm_table *to, struct lnm_space *s,
+                     const struct lnm_table *process_table)
+{
+    const struct lnm_table *root = from, *next;
+    int status = SS$_NORMAL;
+
+    for (;;) {
+        struct list *l = list_first(&from->children);
+
+        while (!l && from != root) { /* this one is done: its next sibling, under to's parent */
+            l = list_next(&from->parent->children, &from->sibling);
+            from = from->parent;
+            to = to->parent;
+        }
+        if (!l)
+            return SS$_NORMAL;
+        next = list_entry(l, struct lnm_table, sibling);
+        status = copy_table(next, to, s, &to);
+        if (status != SS$_NORMAL)
+            return status;
+        if (next == process_table)
+            s->process_table = to;
+        from = next;
+    }
+}
+
+struct lnm_space *lnm_space_fork(struct lnm_space *parent)
+{
+    struct lnm_space *s = npp_alloc_zeroed(sizeof(*s));
+    int status = SS$_NORMAL;
+
+    if (!s)
+        return NULL;
+    s->job = parent->job;
+    __atomic_fetch_add(&s->job->members, 1, __ATOMIC_RELAXED);
+    if (!parent->ready)
+        return s;
+    mutex_lock(&lnm_mutex);
+    if (lnm_hash_init(&s->hash, parent->hash.nbuckets) != 0)
+        status = SS$_INSFMEM;
+    if (status == SS$_NORMAL)
+        status = copy_table(parent->directory, NULL, s, &s->directory);
+    if (status == SS$_NORMAL)
+        status = copy_tree(parent->directory, s->directory, s, parent->process_table);
+    mutex_unlock(&lnm_mutex);
+    if (status != SS$_NORMAL) {
+        lnm_space_free(s);
+        return NULL;
+    }
+    s->group = parent->group;
+    s->ready = true;
+    return s;
+}
+
+static void free_private(struct lnm_space *s)
+{
+    if (!s->hash.buckets)
+        return;
+    mutex_lock(&lnm_mutex);
+    if (s->directory)
+        lnm_table_delete(s->directory);
+    lnm_hash_free(&s->hash);
+    mutex_unlock(&lnm_mutex);
+}
+
+void lnm_space_free(struct lnm_space *s)
+{
+    free_private(s);
+    job_leave(s->job);
+    npp_free(s, sizeof(*s));
+}
+
+int lnm_space_new_job(struct lnm_space *s)
+{
+    struct lnm_job *new = job_create(), *old = s->job;
+    struct lnm_name *name;
+
+    if (!new)
+        return -ENOMEM;
+    mutex_lock(&lnm_mutex);
+    /* LNM$JOB is defined anew at the next use. */
+    name = s->directory
+               ? lnm_lookup(s->directory, LNM_STRING("LNM$JOB"), PSL$C_KERNEL, PSL$C_KERNEL, false)
+               : NULL;
+    if (name)
+        lnm_remove(name);
+    s->job = new;
+    s->ready = false;
+    mutex_unlock(&lnm_mutex);
+    job_leave(old);
+    return 0;
+}

@@ -1,0 +1,231 @@
+/*
+ * Tables: protection, quota, creation and deletion.
+ *
+ * A table has a name, which is a name in a directory like any other but for its header pointer: a
+ * private table's in its process's directory, a shareable one's in the system's. Deleting that name
+ * is deleting the table, with all that it holds and all tables that were created below it.
+ */
+#include "kernel/base/string.h"
+#include "kernel/lnm/lnm_private.h"
+#include "mm/pool.h"
+
+bool lnm_allowed(const struct lnm_who *who, const struct lnm_table *t, unsigned access)
+{
+    bool same_group = who->uic_group == t->uic_group;
+    bool member[4] = {who->system, same_group && who->uic_member == t->uic_member, same_group,
+                      true};
+
+    if (t->space)
+        return true; /* only its own process finds it */
+    if (who->space->job && t == who->space->job->table)
+        return true;
+    if (who->sysnam && (t->flags & (LNM_SYSTEM | LNM_DIRECTORY)))
+        return true;
+    if (who->grpnam && (t->flags & LNM_GROUP) && same_group)
+        return true;
+    for (unsigned i = 0; i < 4; i++)
+        if (member[i] && ((t->prot >> (4 * i)) & access) == 0)
+            return true;
+    return false;
+}
+
+bool lnm_quota_allows(const struct lnm_table *t, uint64_t more, uint64_t less)
+{
+    const struct lnm_table *q = t->quota_of;
+
+    return more <= q->limit && q->charged - less <= q->limit - more;
+}
+
+static struct lnm_table *directory_of(const struct lnm_space *space)
+{
+    return space ? space->directory : lnm_system_directory;
+}
+
+int lnm_table_new(struct lnm_table *parent, struct lnm_space *space, struct lnm_string name,
+                  uint8_t mode, uint32_t attributes, struct lnm_table **out)
+{
+    struct lnm_table *t = pgd_alloc_zeroed(sizeof(*t));
+    struct lnm_name *n = lnm_name_alloc(name, mode, attributes | LNM$M_TABLE, 0);
+
+    if (!t || !n) {
+        if (t)
+            pgd_free(t, sizeof(*t));
+        if (n)
+            lnm_name_free(n);
+        return SS$_INSFMEM;
+    }
+    list_init(&t->sibling);
+    list_init(&t->children);
+    list_init(&t->names);
+    t->mode = mode;
+    t->space = space;
+    t->name = n;
+    t->parent = parent;
+    t->quota_of = parent ? parent->quota_of : t;
+    t->limit = UINT64_MAX;
+    if (parent)
+        list_add_tail(&parent->children, &t->sibling);
+    n->header = t;
+    /* A directory's name stands in itself. */
+    lnm_insert(parent ? directory_of(space) : t, n);
+    *out = t;
+    return SS$_NORMAL;
+}
+
+/* Its names and itself; no table is below it any more. */
+static void delete_one(struct lnm_table *t)
+{
+    struct lnm_name *n, *next;
+
+    list_for_each_entry_safe(n, next, &t->names, in_table) if (n != t->name) lnm_remove(n);
+    if (t->quota_of == t && t->parent)
+        t->parent->quota_of->charged -= t->limit;
+    lnm_remove(t->name);
+    list_remove(&t->sibling);
+    pgd_free(t, sizeof(*t));
+}
+
+void lnm_table_delete(struct lnm_table *t)
+{
+    struct lnm_table *at = t;
+
+    /* The deepest first; however deep the tree is, the kernel stack is not. */
+    for (;;) {
+        struct lnm_table *parent = at->parent;
+
+        if (!list_empty(&at->children)) {
+            at = list_first_entry(&at->children, struct lnm_table, sibling);
+            continue;
+        }
+        delete_one(at);
+        if (at == t)
+            return;
+        at = parent;
+    }
+}
+
+int lnm_define_static(struct lnm_table *t, struct lnm_string name, const char *const *to)
+{
+    uint64_t bytes = 0;
+    struct lnm_name *n;
+
+    for (unsigned i = 0; to[i]; i++)
+        bytes += lnm_translation_bytes((uint32_t)strlen(to[i]));
+    n = lnm_name_alloc(name, PSL$C_KERNEL, 0, bytes);
+    if (!n)
+        return SS$_INSFMEM;
+    for (unsigned i = 0; to[i]; i++)
+        memcpy(lnm_name_add(n, (uint8_t)i, 0, (uint32_t)strlen(to[i])), to[i], strlen(to[i]));
+    lnm_insert(t, n);
+    return SS$_NORMAL;
+}
+
+/* ---- $CRELNT ---- */
+
+static bool table_name_ok(struct lnm_string s)
+{
+    if (s.length == 0 || s.length > LNM$C_TABNAMLEN)
+        return false;
+    for (uint32_t i = 0; i < s.length; i++) {
+        char c = s.s[i];
+
+        if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+              c == '$' || c == '_'))
+            return false;
+    }
+    return true;
+}
+
+/* A name of the system's making: LNM$ and a count, in hexadecimal. Mutex held exclusively. */
+static uint32_t invent(char name[LNM$C_TABNAMLEN])
+{
+    static uint64_t last; /* LNM mutex */
+    static const char digits[] = "0123456789ABCDEF";
+    uint64_t n = ++last;
+
+    memcpy(name, "LNM$", 4);
+    for (unsigned i = 0; i < 16; i++)
+        name[4 + i] = digits[n >> (60 - 4 * i) & 15];
+    return 20;
+}
+
+static int create_locked(const struct lnm_who *who, const struct lnm_table_request *r,
+                         struct lnm_string name, struct lnm_table **out)
+{
+    struct lnm_table *parent, *directory;
+    struct lnm_name *old, *inner;
+    bool superseded = false;
+    int status = lnm_first_table(who, r->parent, &parent);
+
+    if (status != SS$_NORMAL)
+        return status;
+    directory = directory_of(parent->space);
+    old = lnm_lookup(directory, name, r->mode, r->mode, false);
+    if (old && old->header && (r->attributes & LNM$M_CREATE_IF)) {
+        *out = old->header;
+        return SS$_NORMAL;
+    }
+    if (!lnm_allowed(who, parent, LNM_CREATE) || !lnm_allowed(who, directory, LNM_CREATE))
+        return SS$_NOPRIV;
+    if (r->mode < parent->mode)
+        return SS$_NOPRIV;
+    inner = r->mode ? lnm_lookup(directory, name, PSL$C_KERNEL, r->mode - 1, false) : NULL;
+    if (inner && (inner->attributes & LNM$M_NO_ALIAS))
+        return SS$_DUPLNAM;
+    if (old && (!old->header || (old->header->flags & LNM_BUILT_IN)))
+        return SS$_DUPLNAM;
+    if (old && !lnm_allowed(who, old->header, LNM_DELETE))
+        return SS$_NOPRIV;
+    /* Would the parent itself go with the table that is superseded? */
+    for (struct lnm_table *up = parent; old && up; up = up->parent)
+        if (up == old->header)
+            return SS$_PARENT_DEL;
+    /* A table of its own quota takes all of that from its parent's at once. */
+    if (!lnm_quota_allows(parent, r->quota, 0))
+        return SS$_EXLNMQUOTA;
+    if (!lnm_quota_allows(directory, sizeof(struct lnm_name) + name.length + 8, 0))
+        return SS$_EXLNMQUOTA;
+    /* The new one first: if there is no memory, the old one is still there. */
+    status = lnm_table_new(parent, parent->space, name, r->mode,
+                           r->attributes & (LNM$M_CONFINE | LNM$M_NO_ALIAS), out);
+    if (status != SS$_NORMAL)
+        return status;
+    if (old) {
+        lnm_table_delete(old->header);
+        superseded = true;
+    }
+    (*out)->uic_group = who->uic_group;
+    (*out)->uic_member = who->uic_member;
+    (*out)->prot = r->has_prot ? r->prot : parent->prot;
+    if (r->quota) {
+        parent->quota_of->charged += r->quota;
+        (*out)->quota_of = *out;
+        (*out)->limit = r->quota;
+    }
+    return superseded ? SS$_SUPERSEDE : SS$_LNMCREATED;
+}
+
+int lnm_table_create(const struct lnm_who *who, const struct lnm_table_request *r, char *name_out,
+                     uint32_t *name_length)
+{
+    struct lnm_string name = r->name;
+    struct lnm_table *t;
+    int status;
+
+    if (name.length && !table_name_ok(name))
+        return SS$_IVLOGNAM;
+    status = lnm_space_ready(who);
+    if (status)
+        return status;
+    mutex_lock(&lnm_mutex);
+    if (name.length == 0) {
+        name.length = invent(name_out);
+        name.s = name_out;
+    } else {
+        memcpy(name_out, name.s, name.length);
+    }
+    *name_length = name.length;
+    status = create_locked(who, r, name, &t);
+    mutex_unlock(&lnm_mutex);
+    return status;
+}

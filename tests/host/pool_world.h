@@ -1,0 +1,162 @@
+/*
+ * What both pools stand on in their host tests: a paged pool of POOL_BYTES whose pages are present
+ * when they were made demand zero and then touched, panics that are expected, random numbers.
+ */
+#ifndef TESTS_HOST_POOL_WORLD_H
+#define TESTS_HOST_POOL_WORLD_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "arch/alpha/hw/cpu.h"
+#include "arch/alpha/hw/layout.h"
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/bitops.h"
+#include "mm/aspace.h"
+#include "mm/page.h"
+#include "mm/pool.h"
+#include "mm/pool_check.h"
+#include "sysman/params.h"
+#include "userland/lib/include/tap.h"
+
+static uint64_t seed = 0x2545F4914F6CDD1D;
+
+static uint64_t rnd(uint64_t below)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed % below;
+}
+
+/* ---- the machine under paged pool: a page is present when it was made demand zero and then read
+   ---- */
+
+#define POOL_BYTES (4UL << 20)
+static uint8_t demand_zero[POOL_BYTES >> PAGE_SHIFT], present[POOL_BYTES >> PAGE_SHIFT];
+static uint64_t pages_left = UINT64_MAX;
+
+static uint64_t pool_page(uint64_t va)
+{
+    uint64_t n = (va - LAYOUT_PAGED_POOL_BASE) >> PAGE_SHIFT;
+
+    if (n >= POOL_BYTES >> PAGE_SHIFT)
+        bail_out("address %#lx is not in the pool", va);
+    return n;
+}
+
+int kmap_demand_zero(vaddr_t va, uint64_t npages)
+{
+    for (uint64_t i = 0; i < npages; i++)
+        demand_zero[pool_page(va + i * PAGE_SIZE)] = 1;
+    return 0;
+}
+
+static bool make_present(uint64_t n)
+{
+    if (!demand_zero[n])
+        return false;
+    if (!__atomic_load_n(&present[n], __ATOMIC_ACQUIRE)) {
+        if (pages_left == 0)
+            return false;
+        pages_left--;
+        if (mprotect((void *)(LAYOUT_PAGED_POOL_BASE + n * PAGE_SIZE), PAGE_SIZE,
+                     PROT_READ | PROT_WRITE))
+            bail_out("mprotect failed");
+        __atomic_store_n(&present[n], 1, __ATOMIC_RELEASE);
+    }
+    return true;
+}
+
+/* A touch without a fix-up. */
+static void fault(int sig, siginfo_t *info, void *context)
+{
+    (void)sig;
+    (void)context;
+    if (!make_present(pool_page((uint64_t)info->si_addr)))
+        bail_out("fault at %p, which nobody made present", info->si_addr);
+}
+
+pfn_t kmap_lookup(vaddr_t va)
+{
+    return present[pool_page(va)] ? pfn_of(pool_page(va) + 1) : PFN_NONE;
+}
+
+static uint64_t unmapped; /* pages given back so far */
+
+void kunmap_pages(vaddr_t va, uint64_t npages, bool free_pages)
+{
+    (void)free_pages;
+    for (uint64_t i = 0; i < npages; i++, va += PAGE_SIZE) {
+        uint64_t n = pool_page(va);
+
+        unmapped += present[n];
+        pages_left += present[n] && pages_left != UINT64_MAX;
+        demand_zero[n] = present[n] = 0;
+        /* A page that comes back is zero. */
+        if (mmap((void *)(LAYOUT_PAGED_POOL_BASE + n * PAGE_SIZE), PAGE_SIZE, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+            bail_out("mmap failed");
+    }
+}
+
+int kernel_read_u64(uint64_t *v, const void *p)
+{
+    if (!make_present(pool_page((uint64_t)p)))
+        return -14;
+    *v = __atomic_load_n((const uint64_t *)p, __ATOMIC_RELAXED);
+    return 0;
+}
+
+/* ---- panics that are expected: in a child, as the locks stay taken ---- */
+
+static bool panic_expected;
+
+void panic(const char *fmt, ...)
+{
+    char text[200];
+    va_list ap;
+
+    if (panic_expected)
+        _exit(42);
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    bail_out("panic: %s", text);
+}
+
+#define panics(stmt)                                      \
+    ({                                                    \
+        int status_ = 0;                                  \
+        pid_t pid_ = fork();                              \
+        if (pid_ == 0) {                                  \
+            panic_expected = true;                        \
+            stmt;                                         \
+            _exit(0);                                     \
+        }                                                 \
+        waitpid(pid_, &status_, 0);                       \
+        WIFEXITED(status_) && WEXITSTATUS(status_) == 42; \
+    })
+
+/* Both pools, with the parameters that are set. */
+static void pool_world_start(void)
+{
+    if (mmap((void *)LAYOUT_PAGED_POOL_BASE, POOL_BYTES, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
+        bail_out("no room for the pool");
+    sigaction(SIGSEGV, &(struct sigaction){.sa_sigaction = fault, .sa_flags = SA_SIGINFO}, NULL);
+    sysparam_set("NPAGEDYN", 1 << 20, false);
+    sysparam_set("PAGEDYN", POOL_BYTES, false);
+    page_boot_add_range(pfn_of(16), 30000);
+    page_boot_done();
+    pool_check_boot();
+    pool_boot();
+    pool_boot_paged();
+}
+
+#endif

@@ -1,0 +1,123 @@
+// SOURCES: mm/pool_nonpaged.c mm/pool_paged.c mm/pool_var.c mm/pool_check.c mm/page.c
+// SOURCES: mm/page_range.c mm/fluid.c kernel/base/string_extra.c sysman/params.c
+/*
+ * POOLCHECK: what is handed out and what is free has its pattern, and a write after a free is found
+ * wherever it is, on a lookaside list, in the variable list, and where two blocks were merged.
+ */
+#include "pool_world.h"
+
+static const struct pool {
+    const char *name;
+    void *(*alloc)(size_t);
+    void (*free)(void *, size_t);
+} pools[] = {{"nonpaged", npp_alloc, npp_free}, {"paged", pgd_alloc, pgd_free}};
+
+static unsigned wrong_bytes(const unsigned char *p, size_t n, unsigned char pattern)
+{
+    unsigned wrong = 0;
+
+    for (size_t i = 0; i < n; i++)
+        wrong += p[i] != pattern;
+    return wrong;
+}
+
+static void patterns(const struct pool *pool, size_t n)
+{
+    unsigned char *p = pool->alloc(n);
+
+    is(wrong_bytes(p, n, 'a'), 0, "%s pool: %zu bytes come with the pattern", pool->name, n);
+    memset(p, 0, n);
+    pool->free(p, n);
+    is(wrong_bytes(p + POOL_HEAD, n - POOL_HEAD, 'd'), 0, "and have the other one when free");
+    p = pool->alloc(n);
+    is(wrong_bytes(p, n, 'a'), 0, "and again the first");
+    pool->free(p, n);
+}
+
+/* Every byte behind the head, written to after the free. */
+static void writes_after_free(const struct pool *pool, size_t n)
+{
+    unsigned caught = 0, tried = 0;
+
+    for (size_t at = POOL_HEAD; at < n; at += n / 40 + 1, tried++) {
+        unsigned char *p = pool->alloc(n);
+
+        pool->free(p, n);
+        caught += panics({
+            p[at] ^= 1;
+            pool->alloc(n);
+        });
+    }
+    is(caught, tried, "%s pool: %u writes into a free block of %zu bytes are found", pool->name,
+       tried, n);
+}
+
+/* Blocks that merge: the headers that were between them have the pattern too. */
+static void merged(void)
+{
+    unsigned char *p[8], *all;
+
+    sysparam_set("PAGED_LAL_SIZE", 0, true);
+    for (unsigned i = 0; i < 8; i++)
+        p[i] = pgd_alloc(112);
+    for (unsigned i = 0; i < 8; i += 2)
+        pgd_free(p[i], 112);
+    for (unsigned i = 1; i < 8; i += 2)
+        pgd_free(p[i], 112);
+    is(wrong_bytes(p[0] + POOL_HEAD, 8 * 112 - POOL_HEAD, 'd'), 0, "merged blocks are all pattern");
+    ok(panics({
+           p[5][3] = 1;
+           pgd_alloc(8 * 112);
+       }),
+       "a write where a header was is found");
+    all = pgd_alloc(8 * 112);
+    ok(all == p[0], "they are one block");
+    pgd_free(all, 8 * 112);
+    sysparam_set("PAGED_LAL_SIZE", 512, true);
+}
+
+static void random_requests(const struct pool *pool)
+{
+    enum { BLOCKS = 200 };
+    static struct {
+        unsigned char *p;
+        size_t n;
+    } b[BLOCKS];
+    unsigned wrong = 0;
+
+    for (unsigned step = 0; step < 20000; step++) {
+        unsigned i = (unsigned)rnd(BLOCKS);
+
+        if (b[i].p) {
+            memset(b[i].p, (int)rnd(256), b[i].n);
+            pool->free(b[i].p, b[i].n);
+            b[i].p = NULL;
+        } else {
+            b[i].n = 1 + rnd(rnd(8) ? 700 : 20000);
+            b[i].p = pool->alloc(b[i].n);
+            wrong += b[i].p && wrong_bytes(b[i].p, b[i].n, 'a');
+        }
+    }
+    for (unsigned i = 0; i < BLOCKS; i++)
+        if (b[i].p) {
+            pool->free(b[i].p, b[i].n);
+            b[i].p = NULL;
+        }
+    is(wrong, 0, "%s pool: 20,000 random requests raise no false alarm", pool->name);
+}
+
+int main(void)
+{
+    sysparam_set("POOLCHECK", 0x616400FF, false);
+    pool_world_start();
+    merged(); /* first: where blocks follow each other */
+    for (unsigned i = 0; i < ARRAY_SIZE(pools); i++) {
+        random_requests(&pools[i]);
+        patterns(&pools[i], 208);
+        patterns(&pools[i], 12000);
+        writes_after_free(&pools[i], 208);
+        writes_after_free(&pools[i], 2560);
+        writes_after_free(&pools[i], 12000);
+    }
+    return tap_done();
+}

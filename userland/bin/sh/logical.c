@@ -1,0 +1,171 @@
+/*
+ * define and deassign: logical names, of the shell itself where they are a process's. The programs
+ * that it starts get copies. As DCL does, the shell defines in supervisor mode unless it is told
+ * otherwise; user-mode names last for the next program that it waits for.
+ *
+ *     define [/PROCESS | /JOB | /GROUP | /SYSTEM | /TABLE=name]
+ *            [/USER_MODE | /SUPERVISOR_MODE | /EXECUTIVE_MODE] name string[,string...]
+ *     deassign [the same] name | /ALL
+ */
+#include "logical.h"
+
+#ifdef __alpha__
+
+#include <condition.h>
+#include <descrip.h>
+#include <iledef.h>
+#include <lnmdef.h>
+#include <psldef.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define STRINGS_MAX 128
+
+static bool user_names; /* there are some, of the process */
+
+struct options {
+    const char *table;
+    unsigned char mode;
+    bool all;
+};
+
+/* Does a word abbreviate a qualifier? */
+static bool is(const char *word, const char *qualifier)
+{
+    return strlen(word) >= 2 && !strncasecmp(word, qualifier, strlen(word));
+}
+
+static bool take_option(struct options *o, const char *word)
+{
+    static const struct {
+        const char *name, *table;
+    } tables[] = {{"/PROCESS", "LNM$PROCESS"},
+                  {"/JOB", "LNM$JOB"},
+                  {"/GROUP", "LNM$GROUP"},
+                  {"/SYSTEM", "LNM$SYSTEM"}};
+    static const struct {
+        const char *name;
+        unsigned char mode;
+    } modes[] = {{"/USER_MODE", PSL$C_USER},
+                 {"/SUPERVISOR_MODE", PSL$C_SUPER},
+                 {"/EXECUTIVE_MODE", PSL$C_EXEC}};
+
+    if (!strncasecmp(word, "/TABLE=", 7) && word[7]) {
+        o->table = word + 7;
+        return true;
+    }
+    if (is(word, "/ALL")) {
+        o->all = true;
+        return true;
+    }
+    /* /S alone could be two: a table comes first, as with DCL's /SYSTEM. */
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+        if (is(word, tables[i].name)) {
+            o->table = tables[i].table;
+            return true;
+        }
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+        if (is(word, modes[i].name)) {
+            o->mode = modes[i].mode;
+            return true;
+        }
+    return false;
+}
+
+/* Options anywhere; the other words move to the front. Their number, -1: said what is wrong. */
+static int take_options(struct options *o, int argc, char **argv)
+{
+    int words = 0;
+
+    *o = (struct options){"LNM$PROCESS", PSL$C_SUPER, false};
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] != '/' || words == 1) { /* a string may begin with a slash */
+            argv[words++] = argv[i];
+        } else if (!take_option(o, argv[i])) {
+            fprintf(stderr, "%%DCL-W-IVQUAL, unknown qualifier: %s\n", argv[i]);
+            return -1;
+        }
+    }
+    return words;
+}
+
+static struct dsc64$descriptor_s describe(const char *s)
+{
+    return (struct dsc64$descriptor_s){1,  DSC64$K_DTYPE_T, DSC64$K_CLASS_S,
+                                       -1, strlen(s),       (char *)s};
+}
+
+static int complain(const char *name, int status)
+{
+    if (status & 1)
+        return 0;
+    fprintf(stderr, "%%SYSTEM-F-%s, %s\n", mega$condition_name(status) + 4, name);
+    return 1;
+}
+
+int do_define(int argc, char **argv)
+{
+    ILEB_64 items[STRINGS_MAX + 1] = {{0}};
+    struct dsc64$descriptor_s table, name;
+    struct options o;
+    unsigned n = 0;
+    int status, words = take_options(&o, argc, argv);
+
+    if (words < 0)
+        return 1;
+    if (words != 2) {
+        fprintf(stderr, "%%DCL-W-INSFPRM, define [/qualifier...] name string[,string...]\n");
+        return 1;
+    }
+    for (char *s = strtok(argv[1], ","); s; s = strtok(NULL, ",")) {
+        if (n == STRINGS_MAX)
+            return complain(argv[0], SS$_BADPARAM);
+        items[n++] = (ILEB_64){1, LNM$_STRING, -1, strlen(s), s, NULL};
+    }
+    table = describe(o.table);
+    name = describe(argv[0]);
+    status = sys$crelnm(NULL, &table, &name, &o.mode, items);
+    if ((status & 1) && o.mode == PSL$C_USER)
+        user_names = true;
+    if (status == SS$_SUPERSEDE)
+        printf("%%DCL-I-SUPERSEDE, previous value of %s has been superseded\n", argv[0]);
+    return complain(argv[0], status);
+}
+
+int do_deassign(int argc, char **argv)
+{
+    struct dsc64$descriptor_s table, name;
+    struct options o;
+    int words = take_options(&o, argc, argv);
+
+    if (words < 0)
+        return 1;
+    if (words != !o.all) {
+        fprintf(stderr, "%%DCL-W-INSFPRM, deassign [/qualifier...] name, or /ALL\n");
+        return 1;
+    }
+    table = describe(o.table);
+    if (o.all)
+        return complain(o.table, sys$dellnm(&table, NULL, &o.mode));
+    name = describe(argv[0]);
+    return complain(argv[0], sys$dellnm(&table, &name, &o.mode));
+}
+
+void logical_program_ended(void)
+{
+    static unsigned char user = PSL$C_USER;
+    struct dsc64$descriptor_s table = describe("LNM$PROCESS");
+
+    if (user_names)
+        sys$dellnm(&table, NULL, &user);
+    user_names = false;
+}
+
+#else
+
+void logical_program_ended(void) {}
+
+#endif
