@@ -103,7 +103,8 @@ def test_one_megabyte_beyond_it_is_refused(tmp_path, memory):
     done = boot(tmp_path, good, memory)
     refused = REFUSED.findall(done.console)
     assert [name for name, *_ in refused] == [
-        min(configuration.reservations, key=lambda e: e.total).name
+        # The largest first, of equals the first: so the last one in that order.
+        sorted(configuration.reservations, key=lambda e: -e.total)[-1].name
     ]
     assert int(refused[0][3]) == minimum + MEGABYTE + START_PAGES
 
