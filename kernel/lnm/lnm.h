@@ -105,7 +105,11 @@ int lnm_table_create(const struct lnm_who *who, const struct lnm_table_request *
 /* Sections are looked up by GBL$name first: is there any logical name with that prefix, in any
    table? Costs one load. */
 #define LNM_PREFIX "GBL$"
-bool lnm_prefix_in_use(void);
+extern uint64_t lnm_prefixed; /* how many; atomic, changed under the mutex */
+static inline bool lnm_prefix_in_use(void)
+{
+    return unlikely(__atomic_load_n(&lnm_prefixed, __ATOMIC_RELAXED) != 0);
+}
 
 /* ---- display ---- */
 

@@ -166,9 +166,7 @@ struct lnm_name *lnm_lookup(const struct lnm_table *t, struct lnm_string name, u
     return best;
 }
 
-static uint64_t prefixed; /* names that begin with LNM_PREFIX; atomic, changed under the mutex */
-
-bool lnm_prefix_in_use(void) { return __atomic_load_n(&prefixed, __ATOMIC_RELAXED) != 0; }
+uint64_t lnm_prefixed;
 
 static bool has_prefix(const struct lnm_name *n)
 {
@@ -179,7 +177,7 @@ static bool has_prefix(const struct lnm_name *n)
 void lnm_insert(struct lnm_table *t, struct lnm_name *n)
 {
     if (has_prefix(n))
-        __atomic_fetch_add(&prefixed, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&lnm_prefixed, 1, __ATOMIC_RELAXED);
     n->table = t;
     list_add_tail(bucket_of(t, lnm_name_string(n)), &n->hash);
     list_add_tail(&t->names, &n->in_table);
@@ -192,7 +190,7 @@ void lnm_remove(struct lnm_name *n)
     struct lnm_table *t = n->table;
 
     if (has_prefix(n))
-        __atomic_fetch_sub(&prefixed, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_sub(&lnm_prefixed, 1, __ATOMIC_RELAXED);
     list_remove(&n->hash);
     list_remove(&n->in_table);
     t->count--;

@@ -551,8 +551,6 @@ int vms_lnm_section_name(char *name, uint32_t *length)
     char logical[4 + SECTION_NAME_MAX];
     struct section_translation t = {name, length};
 
-    if (!lnm_prefix_in_use())
-        return SS$_NORMAL;
     for (unsigned depth = 0; depth < GBL_DEPTH_MAX; depth++) {
         int status;
 

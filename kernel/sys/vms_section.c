@@ -37,7 +37,7 @@ int vms_section_decode(const struct vms_section_args *a, struct section_request 
     uint32_t length = 0;
     int status = vms_section_name(a->name, a->buffer, &length);
 
-    if (status == SS$_NORMAL)
+    if (lnm_prefix_in_use() && status == SS$_NORMAL)
         status = vms_lnm_section_name(a->buffer, &length);
     r->name.length = length;
     r->kinds = a->kinds;
