@@ -250,40 +250,23 @@ static int check_flags(const struct vms_item *item)
     return flags & ~FLAGS_ALL ? SS$_BADPARAM : SS$_NORMAL;
 }
 
-static int check_items(vaddr_t list)
+static int check_item(const struct vms_item *item, const void *arg)
 {
     struct vms_answer a;
-    struct vms_items l;
-    struct vms_item i;
-    int status = vms_items_start(&l, list);
 
-    while (status == SS$_NORMAL) {
-        status = vms_items_next(&l, &i);
-        if (status != SS$_NORMAL || i.code == 0)
-            break;
-        if (i.code == FLAGS)
-            status = check_flags(&i);
-        else
-            status = answer(i.code, NULL, &a) ? vms_item_probe(&i) : SS$_BADITMCOD;
-    }
-    return status;
+    (void)arg;
+    if (item->code == FLAGS)
+        return check_flags(item);
+    return answer(item->code, NULL, &a) ? vms_item_probe(item) : SS$_BADITMCOD;
 }
 
-static int write_items(vaddr_t list, const struct facts *f)
+static int write_item(const struct vms_item *item, const void *facts)
 {
     struct vms_answer a;
-    struct vms_items l;
-    struct vms_item i;
-    int status = vms_items_start(&l, list);
 
-    while (status == SS$_NORMAL) {
-        status = vms_items_next(&l, &i);
-        if (status != SS$_NORMAL || i.code == 0)
-            break;
-        if (i.code != FLAGS)
-            status = answer(i.code, f, &a) ? vms_item_answer(&i, &a) : SS$_BADITMCOD;
-    }
-    return status;
+    if (item->code == FLAGS)
+        return SS$_NORMAL;
+    return answer(item->code, facts, &a) ? vms_item_answer(item, &a) : SS$_BADITMCOD;
 }
 
 /*
@@ -310,7 +293,7 @@ long vms_getjpi(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t 
     if (status == SS$_NORMAL)
         status = vms_completion_check(a[IOSB_OUT], a[ASTADR]);
     if (status == SS$_NORMAL)
-        status = check_items(a[ITMLST]);
+        status = vms_items_each(a[ITMLST], check_item, NULL);
     if (status != SS$_NORMAL)
         return status;
     status = find(&t, &f, &pid);
@@ -321,7 +304,7 @@ long vms_getjpi(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t 
     if (!pid || status == SS$_NOPRIV)
         return status;
     if (status == SS$_NORMAL)
-        status = write_items(a[ITMLST], &f);
+        status = vms_items_each(a[ITMLST], write_item, &f);
     if (f.aspace)
         aspace_unref(f.aspace); /* the last one, if it has ended meanwhile */
     return status == SS$_NORMAL ? vms_complete(a[IOSB_OUT], status) : status;

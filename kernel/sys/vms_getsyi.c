@@ -194,35 +194,18 @@ static bool answer(uint32_t code, struct vms_answer *a)
 
 /* ---- the service ---- */
 
-static int check_items(vaddr_t list)
+static int check_item(const struct vms_item *item, const void *arg)
 {
-    struct vms_items l;
-    struct vms_item i;
-    int status = vms_items_start(&l, list);
-
-    while (status == SS$_NORMAL) {
-        status = vms_items_next(&l, &i);
-        if (status != SS$_NORMAL || i.code == 0)
-            break;
-        status = answer(i.code, NULL) ? vms_item_probe(&i) : SS$_BADITMCOD;
-    }
-    return status;
+    (void)arg;
+    return answer(item->code, NULL) ? vms_item_probe(item) : SS$_BADITMCOD;
 }
 
-static int write_items(vaddr_t list)
+static int write_item(const struct vms_item *item, const void *arg)
 {
     struct vms_answer a;
-    struct vms_items l;
-    struct vms_item i;
-    int status = vms_items_start(&l, list);
 
-    while (status == SS$_NORMAL) {
-        status = vms_items_next(&l, &i);
-        if (status != SS$_NORMAL || i.code == 0)
-            break;
-        status = answer(i.code, &a) ? vms_item_answer(&i, &a) : SS$_BADITMCOD;
-    }
-    return status;
+    (void)arg;
+    return answer(item->code, &a) ? vms_item_answer(item, &a) : SS$_BADITMCOD;
 }
 
 /* There is one node: no system id (or 0), and no name but its own. */
@@ -264,8 +247,8 @@ long vms_getsyi(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t 
     if (status == SS$_NORMAL)
         status = vms_completion_check(a[IOSB_OUT], a[ASTADR]);
     if (status == SS$_NORMAL)
-        status = check_items(a[ITMLST]);
+        status = vms_items_each(a[ITMLST], check_item, NULL);
     if (status == SS$_NORMAL)
-        status = write_items(a[ITMLST]);
+        status = vms_items_each(a[ITMLST], write_item, NULL);
     return status == SS$_NORMAL ? vms_complete(a[IOSB_OUT], status) : status;
 }

@@ -83,6 +83,22 @@ int vms_items_next(struct vms_items *l, struct vms_item *item)
     return SS$_NORMAL;
 }
 
+int vms_items_each(vaddr_t ua, int (*fn)(const struct vms_item *item, const void *arg),
+                   const void *arg)
+{
+    struct vms_items l;
+    struct vms_item i;
+    int status = vms_items_start(&l, ua);
+
+    while (status == SS$_NORMAL) {
+        status = vms_items_next(&l, &i);
+        if (status != SS$_NORMAL || i.code == 0)
+            break;
+        status = fn(&i, arg);
+    }
+    return status;
+}
+
 int vms_item_probe(const struct vms_item *item)
 {
     if (item->length && probe_write(item->buffer, item->length) != 0)

@@ -42,6 +42,10 @@ int vms_items_start(struct vms_items *l, vaddr_t ua);
 /* The next entry. SS$_NORMAL; SS$_ACCVIO; SS$_BADPARAM: more than VMS_ITEMS_MAX, or an entry of a
  * 64-bit list without MBO and MBMO; SS$_BADBUFLEN: a longer buffer than VMS_ITEM_LENGTH_MAX. */
 int vms_items_next(struct vms_items *l, struct vms_item *item);
+/* Call fn for each item of the list at ua until the list ends or fn returns anything but
+ * SS$_NORMAL. fn's value, or one of the two above. */
+int vms_items_each(vaddr_t ua, int (*fn)(const struct vms_item *item, const void *arg),
+                   const void *arg);
 /* Can its outputs be written? SS$_NORMAL or SS$_ACCVIO. */
 int vms_item_probe(const struct vms_item *item);
 /* Write an answer: cut to the buffer's length, or followed by zeros up to it; the return length is
