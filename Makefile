@@ -221,7 +221,7 @@ debug: all ## boot, and wait for GDB to be attached
 	$(Q)scripts/run --gdb $(ARGS)
 
 bench: all ## measure: single operations, the paper's figures 4, 8, 9 (some minutes)
-	$(Q)MEGALITH_BUILT=1 $(PYTHON) scripts/bench $(ARGS)
+	$(Q)MEGALITH_BUILT=1 scripts/bench $(ARGS)
 
 # Assembly, tables of macros (.def, .inc) and generated files are laid out by hand.
 FORMATTED = git ls-files -z --cached --others --exclude-standard -- '*.c' '*.h'

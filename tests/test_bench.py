@@ -20,7 +20,7 @@ from megalith.bench import figures, page  # noqa: E402
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that a quick run wrote to."""
     folder = tmp_path_factory.mktemp("bench")
-    words = [sys.executable, str(TOP / "scripts/bench"), "--quick", "--out", str(folder)]
+    words = [str(TOP / "scripts/bench"), "--quick", "--out", str(folder)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder

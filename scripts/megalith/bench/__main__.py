@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Measures: single operations, and the VLM paper's figures 4, 8 and 9.
 
     make bench                    all of it, about ten minutes on two cores
@@ -21,11 +20,12 @@ import sys
 import time
 from pathlib import Path
 
+from rich.console import Console
+from rich.table import Table
+
 from megalith.bench import calls, cases, figures, page, plots
 from megalith.bench.guest import BenchError, build
 from megalith.paths import BUILD
-from rich.console import Console
-from rich.table import Table
 
 PARTS = ("single", "startup")
 
@@ -74,7 +74,9 @@ def bless(folder: Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="scripts/bench",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--limit", type=float, metavar="RATIO", default=1.0)
     parser.add_argument("--quick", action="store_true")
