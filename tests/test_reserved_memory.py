@@ -77,6 +77,21 @@ def test_domains(rads: int) -> None:
     assert CONSISTENT in done.text
 
 
+def test_show_section_counts_pages_by_domain() -> None:
+    """A section larger than a domain of 256 MB that /RAD asks for: what it holds is nobody else's,
+    the rest comes from the other."""
+    done = boot(
+        "512M",
+        *settings(RADS=2),
+        *reserve("BIG 280 /ALLOCATE /PAGE_TABLES /RAD=1"),
+        command="/tests/share_section --name BIG --processes 4 --keep; show section BIG",
+    ).expect(0)
+    found = re.search(r"^    Valid pages by domain +(.*)$", done.text, re.M)
+    assert found, done.text
+    pages = [int(n) for n in re.findall(r"\d: (\d+)", found[1])]
+    assert sum(pages) == 280 * 128 and pages[1] > pages[0] > 0, found[1]
+
+
 def test_zeroing_is_told() -> None:
     done = boot("3G", *reserve("BIG 2048 /ALLOCATE /ZERO"), command="true").expect(0)
     told = [int(n) for n in re.findall(r"(\d+) of 2048 MB zeroed", done.console)]

@@ -77,10 +77,21 @@ def test_promised_sections(options: str) -> None:
 
 @pytest.mark.parametrize("processes", [300, 1000])
 def test_level_2_pages_are_shared_whole(processes: int) -> None:
-    text = share_section(None, 2, "--fluid", "--size", "202G", memory="256G", processes=processes)
+    more = ("--fluid", "--size", "202G")
+    text = share_section(None, 2, *more, memory="256G", processes=processes, timeout=60)
     own, used = numbers(r"owned by a process.*: (\d+) at mapping, (\d+) after use", text)
     assert (own, used) == (1, 1)  # for the 2 GiB behind 25 times 8 GiB
     assert numbers(r"level-2 pages shared whole by a process: (\d+)", text) == [25]
+
+
+def test_27_gib_are_allocated_and_shared_by_300() -> None:
+    """With boot, and the zeroing of it all, within a minute."""
+    reserve = "BIG 27000 /ALLOCATE /ZERO /PAGE_TABLES"
+    text = share_section(reserve, 2, "--name", "BIG", memory="28G", processes=300, timeout=60)
+    own, used = numbers(r"owned by a process.*: (\d+) at mapping, (\d+) after use", text)
+    assert (own, used) == (1, 1)  # for what is behind 3 times 8 GiB
+    assert numbers(r"512 pages\): 0 0 0 (\d+)", text) == [27000 * 128]
+    assert numbers(r"level-2 pages shared whole by a process: (\d+)", text) == [3]
 
 
 def test_show_section_counts_in_the_real_tables() -> None:
