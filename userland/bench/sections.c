@@ -136,6 +136,35 @@ static void measure(const struct kind *k)
     bench_need(sys$delete_region_64(&first, PSL$C_USER, &gone, &length) & 1);
 }
 
+/* A permanent section keeps its tables when nobody maps it: then a mapping costs what it always
+ * costs. */
+static void unmapped_meanwhile(void)
+{
+    struct bench map = {0};
+    const uint64_t bytes = 1024 * MIB;
+    struct dsc64$descriptor_s d = describe("BENCH_FLUID");
+    struct _generic_64 region = make_region(bytes, VA$M_SHARED_PTS);
+    uint64_t length;
+    void *va, *gone;
+
+    bench_need(sys$create_gdzro(&d, 0, 0, bytes, PSL$C_USER, SEC$M_SYSGBL) & 1);
+    for (int r = 0; r < BENCH_ROUNDS; r++) {
+        bench_start(&map);
+        bench_need(sys$mgblsc_64(&d, 0, &region, 0, 0, PSL$C_USER,
+                                 SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va, &length) &
+                   1);
+        bench_stop(&map);
+        for (uint64_t at = 0; at < bytes; at += 8 * MIB)
+            ((volatile char *)va)[at] =
+                1; /* every shared table is there, from the first round on */
+        bench_need(sys$deltva_64(&region, va, length, PSL$C_USER, &gone, &length) & 1);
+    }
+    report("unmapped_fluid_1g", "map", &map, 1);
+    hold_to("unmapped_fluid_1g", &map, 1, 4000);
+    bench_need(sys$delete_region_64(&region, PSL$C_USER, &gone, &length) & 1);
+    bench_need(sys$dgblsc(SEC$M_SYSGBL, &d, 0) & 1);
+}
+
 /* First touch of each page of a fluid section through shared tables, then the pick-up of the tables
  * by a second mapping. */
 static void fluid_faults(void)
@@ -186,6 +215,7 @@ int main(void)
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         measure(&kinds[i]);
+    unmapped_meanwhile();
     fluid_faults();
     return missed;
 }
