@@ -22,6 +22,8 @@ struct shared *all;
 struct walker self;
 const char *self_path;
 
+static bool in_earnest; /* no more warming up */
+
 static struct {
     uint64_t seconds, rounds, seed, processes;
 } options = {.seconds = 20, .seed = 1, .processes = 8};
@@ -69,6 +71,8 @@ void note(uint64_t op, uint64_t status)
     __atomic_fetch_add(&all->ops, 1, __ATOMIC_RELAXED);
 }
 
+void made(enum made what) { __atomic_fetch_add(&all->made[what], 1, __ATOMIC_RELAXED); }
+
 bool expected(const char *service, int status, const int *allowed)
 {
     if (status & 1)
@@ -114,6 +118,11 @@ static const struct {
     {op_file, 3},
     {op_free_reservation, 1},
     {op_check, 1},
+    {op_driver, 3},
+    {op_create_frames, 2},
+    {op_map_frames, 4},
+    {op_delete_frames, 1},
+    {op_logical, 3},
 };
 
 static void step(void)
@@ -184,6 +193,8 @@ static __attribute__((noreturn)) void master(uint64_t lives, uint64_t nops)
             wrong("a walker was ended by signal %d", WTERMSIG(status));
     }
     sections_delete();
+    frames_delete();
+    logical_delete();
     _exit(0);
 }
 
@@ -247,6 +258,7 @@ static bool walk(uint64_t seconds, uint64_t lives, uint64_t nops, struct count *
 
     memset(all, 0, sizeof(*all));
     all->quiet = options.rounds != 0;
+    all->give = in_earnest;
     all->end_ms = seconds ? (uint64_t)now_ms() + seconds * 1000 : 0;
     pid = fork();
     if (pid == 0)
@@ -260,7 +272,8 @@ static bool walk(uint64_t seconds, uint64_t lives, uint64_t nops, struct count *
             break;
         nap_us(5000);
     }
-    return status == 0 && !all->stop;
+    driver_release();
+    return count(c) && status == 0 && !all->stop;
 }
 
 static bool parse(int argc, char **argv)
@@ -301,6 +314,7 @@ int main(int argc, char **argv)
     fine = options.rounds ? walk(0, 1, WARM_UP_OPS, &before) : walk(1, 0, WARM_UP_OPS, &before);
     ok(fine && before.v.errors == 0, "a short walk leaves memory consistent%s%s", fine ? "" : ": ",
        all->failure);
+    in_earnest = true;
     fine = options.rounds ? walk(0, (options.rounds + LIFE_OPS - 1) / LIFE_OPS,
                                  least(options.rounds, LIFE_OPS), &after)
                           : walk(options.seconds, 0, LIFE_OPS, &after);
@@ -310,6 +324,12 @@ int main(int argc, char **argv)
     diag("%lu operations, %lu refused, %lu children, %lu walkers killed, %lu checks on the way",
          (unsigned long)all->ops, (unsigned long)all->refused, (unsigned long)all->children,
          (unsigned long)all->killed, (unsigned long)all->checks);
+    diag("made: %lu ALLOC with shared tables, %lu with private, %lu page-file sections, %lu "
+         "mappings "
+         "of frames, %lu reservations of the driver's, %lu reservations freed",
+         (unsigned long)all->made[MADE_ALLOC], (unsigned long)all->made[MADE_BARE],
+         (unsigned long)all->made[MADE_PAGFIL], (unsigned long)all->made[MADE_FRAMES],
+         (unsigned long)all->made[MADE_DRIVER], (unsigned long)all->made[MADE_FREED]);
     diag("digest %016lx", (unsigned long)digest);
     if (!is(after.v.errors, 0, "every page is counted exactly once"))
         diag("%s", after.v.text);

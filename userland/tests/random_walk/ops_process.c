@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <iledef.h>
 #include <jpidef.h>
+#include <lnmdef.h>
 #include <sched.h>
 #include <signal.h>
 #include <syidef.h>
@@ -196,6 +197,49 @@ void op_information(void)
     for (int64_t i = 0; mega$info(MEGA_INFO_SECTION, i, &s, sizeof(s)) == SS$_NORMAL; i++)
         if (s.gh_errors)
             wrong("section %s has %lu wrong hints", s.name, (unsigned long)s.gh_errors);
+}
+
+/* ---- logical names ---- */
+
+static const char *const tables[] = {"LNM$PROCESS", "LNM$GROUP", "LNM$SYSTEM"};
+static const char *const logical[] = {"WALK_L0", "WALK_L1", "WALK_L2"};
+
+static struct dsc$descriptor_s text(const char *s)
+{
+    return (struct dsc$descriptor_s){(unsigned short)strlen(s), DSC$K_DTYPE_T, DSC$K_CLASS_S,
+                                     (char *)s};
+}
+
+/* Whoever defines a name gives it its own table's name. */
+void op_logical(void)
+{
+    static const int errors[] = {SS$_NOLOGNAM, SS$_EXLNMQUOTA, SS$_INSFMEM, 0};
+    const char *in = tables[draw(3)];
+    struct dsc$descriptor_s table = text(in), name = text(logical[draw(3)]);
+    unsigned short got = 0;
+    char found[32] = "";
+    ILE3 define[] = {{(unsigned short)strlen(in), LNM$_STRING, (void *)in, NULL},
+                     {0, 0, NULL, NULL}};
+    ILE3 ask[] = {{sizeof(found), LNM$_STRING, found, &got}, {0, 0, NULL, NULL}};
+    unsigned operation = (unsigned)draw(3);
+    int status = operation == 0   ? sys$crelnm(NULL, &table, &name, NULL, define)
+                 : operation == 1 ? sys$dellnm(&table, &name, NULL)
+                                  : sys$trnlnm(NULL, &table, &name, NULL, ask);
+
+    note(33, (uint64_t)status);
+    if (expected("$crelnm, $dellnm or $trnlnm", status, errors) && operation == 2 &&
+        (got != strlen(in) || memcmp(found, in, got) != 0))
+        wrong("a logical name of %s stands for '%.*s'", in, got, found);
+}
+
+void logical_delete(void)
+{
+    for (unsigned t = 0; t < 3; t++)
+        for (unsigned n = 0; n < 3; n++) {
+            struct dsc$descriptor_s table = text(tables[t]), name = text(logical[n]);
+
+            sys$dellnm(&table, &name, NULL);
+        }
 }
 
 /* The self-check in the middle of it all. */

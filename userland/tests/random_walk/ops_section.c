@@ -9,16 +9,18 @@ static const struct {
     uint64_t bytes;
     bool group;
 } names[] = {
-    {"WALK_ALLOC", 16 * PIECE / 8 * 8, false}, /* /ALLOCATE /PAGE_TABLES */
-    {"WALK_BARE", 2 * PIECE, false},           /* /ALLOCATE /NOPAGE_TABLES */
-    {"WALK_PROMISED", 2 * PIECE, false},       /* /NOALLOCATE */
-    {"WALK_GIVE", PIECE, false},               /* its reservation may be freed */
+    {"WALK_ALLOC", 2 * PIECE, false},    /* /ALLOCATE /PAGE_TABLES */
+    {"WALK_BARE", 2 * PIECE, false},     /* /ALLOCATE /NOPAGE_TABLES */
+    {"WALK_PROMISED", 2 * PIECE, false}, /* /NOALLOCATE */
+    {"WALK_GIVE", PIECE, false},         /* its reservation may be freed */
     {"WALK_FLUID", 3 * PIECE + 40 * PAGE, false},
     {"WALK_GROUP", PIECE - 8 * PAGE, true},
     {"WALK_SMALL", 3 * PAGE, false},
 };
 
 #define NAMES (sizeof(names) / sizeof(names[0]))
+#define ALLOC 0 /* of names */
+#define BARE  1
 
 static const int region_errors[] = {
     SS$_IVREGFLG, SS$_IVREGPROT,      SS$_LEN_NOTPAGMULT, SS$_VA_NOTPAGALGN, SS$_VA_IN_USE,
@@ -163,9 +165,15 @@ void op_create_section(void)
     expected(pagfil ? "$create_gpfile" : "$create_gdzro", status, create_errors);
 }
 
-/* A mapping of section k was made. All processes write the same into a section's pages. */
-static void section_mapped(unsigned k, enum kind kind, int region, void *va, uint64_t length,
-                           uint64_t offset, bool write)
+/* A resident section of this name: is it of the kind that its entry says? */
+static void resident_mapped(unsigned k)
+{
+    if (k == ALLOC || k == BARE)
+        made(k == ALLOC ? MADE_ALLOC : MADE_BARE);
+}
+
+void section_mapped(unsigned k, enum kind kind, int region, void *va, uint64_t length,
+                    uint64_t offset, bool write)
 {
     struct mapping *m = mapping_new();
 
@@ -185,7 +193,7 @@ static void section_mapped(unsigned k, enum kind kind, int region, void *va, uin
 }
 
 /* Where to: a region of ours, or a default one. */
-static int choose_region(struct _generic_64 *id)
+int choose_region(struct _generic_64 *id)
 {
     struct region *r = draw(4) ? region_any() : NULL;
 
@@ -227,8 +235,13 @@ void op_create_and_map(void)
         status = sys$crmpsc_gdzro_64(&d, NULL, 0, names[k].bytes, &id, offset, 3, flags, &va,
                                      &length, NULL, part, NULL, NULL);
     note(5, (uint64_t)status);
-    if (expected(pagfil ? "$crmpsc_gpfile_64" : "$crmpsc_gdzro_64", status, create_map_errors))
-        section_mapped(k, pagfil ? PAGFIL : SECTION, region, va, length, offset, true);
+    if (!expected(pagfil ? "$crmpsc_gpfile_64" : "$crmpsc_gdzro_64", status, create_map_errors))
+        return;
+    if (pagfil)
+        made(MADE_PAGFIL);
+    else
+        resident_mapped(k);
+    section_mapped(k, pagfil ? PAGFIL : SECTION, region, va, length, offset, true);
 }
 
 void op_map_section(void)
@@ -318,15 +331,16 @@ void op_free_reservation(void)
 {
     static const char *const free_names[] = {"WALK_GIVE", "WALK_NONE"};
     static const int errors[] = {SS$_NORESERVEDMEM, SS$_RESERVEDMEMUSED, 0};
-    struct dsc64$descriptor d;
     uint64_t freed = 0;
     const char *name = free_names[draw(2)];
     int status;
 
-    d = (struct dsc64$descriptor){1,  DSC64$K_DTYPE_T, DSC64$K_CLASS_S,
-                                  -1, strlen(name),    (char *)name};
-    status = mega$control(MEGA_CTL_FREE_RESERVED, (uint64_t)&d, MEGA_SCOPE_SYSGBL, (uint64_t)&freed,
-                          0, 0);
+    if (!all->give)
+        return;
+    status = mega$control(MEGA_CTL_FREE_RESERVED, (uint64_t)name, MEGA_SCOPE_SYSGBL,
+                          (uint64_t)&freed, 0, 0);
+
     note(9, (uint64_t)status);
-    expected("MEGA_CTL_FREE_RESERVED", status, errors);
+    if (expected("MEGA_CTL_FREE_RESERVED", status, errors))
+        made(MADE_FREED);
 }

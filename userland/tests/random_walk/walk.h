@@ -28,13 +28,18 @@
 #define RW            (PROT_READ | PROT_WRITE)
 #define FAILED        9 /* exit status of who found something wrong */
 
+/* What a walk must have come by, or it has not tried what it is for. */
+enum made { MADE_ALLOC, MADE_BARE, MADE_PAGFIL, MADE_FRAMES, MADE_DRIVER, MADE_FREED, MADE_KINDS };
+
 /* What all processes of the walk see. */
 struct shared {
     int32_t pids[WALKERS_MAX];    /* walker of each slot; 0: none */
     uint64_t digest[WALKERS_MAX]; /* of all operations and statuses; written by the slot's own */
+    uint64_t made[MADE_KINDS];
     uint64_t ops, refused, killed, children, checks;
     uint64_t end_ms; /* no operation begins after that */
     bool quiet;      /* nothing that the kernel would print */
+    bool give;       /* the reservation that goes once may go */
     uint32_t stop;   /* somebody found something wrong */
     char failure[256];
 };
@@ -85,6 +90,8 @@ void note(uint64_t op, uint64_t status);
 /* status is success, or among those listed, which end with 0. True: success. */
 bool expected(const char *service, int status, const int *allowed);
 
+void made(enum made what);
+
 /* maps.c */
 struct mapping *mapping_new(void);
 struct mapping *mapping_any(bool (*fits)(const struct mapping *m));
@@ -94,7 +101,13 @@ void touch(struct mapping *m);
 void mapping_cut(struct mapping *m, uint64_t from, uint64_t bytes);
 void forget_region(int region);
 
-/* The operations: ops_section.c, ops_memory.c, ops_process.c. */
+/* A mapping of section k was made. All processes write the same into a section's pages. */
+void section_mapped(unsigned k, enum kind kind, int region, void *va, uint64_t length,
+                    uint64_t offset, bool write);
+/* Where to: a region of ours, or a default one. */
+int choose_region(struct _generic_64 *id);
+
+/* The operations: ops_section.c, ops_frames.c, ops_memory.c, ops_process.c. */
 void op_create_region(void);
 void op_delete_region(void);
 void op_region_info(void);
@@ -122,10 +135,19 @@ void op_pipe(void);
 void op_file(void);
 void op_free_reservation(void);
 void op_check(void);
+void op_driver(void);
+void op_create_frames(void);
+void op_map_frames(void);
+void op_delete_frames(void);
+void op_logical(void);
 
 /* After exec. */
 int after_exec(void);
-/* All names of sections go. */
+/* All names of sections go; those of page-frame sections; the driver's reservation; logical names.
+ */
 void sections_delete(void);
+void frames_delete(void);
+void driver_release(void);
+void logical_delete(void);
 
 #endif
