@@ -15,6 +15,8 @@
 #define _GNU_SOURCE
 #include <descrip.h>
 #include <fcntl.h>
+#include <iledef.h>
+#include <lnmdef.h>
 #include <megalith/info.h>
 #include <prtdef.h>
 #include <sched.h>
@@ -33,6 +35,7 @@
 #define PIECE        (1024 * PAGE)
 #define BYTES        (2 * PIECE)
 #define RW           (PROT_READ | PROT_WRITE)
+#define PORTS        ((1ul << 30) + 0x1FC000000ul / PAGE)
 #define LONGEST_US   2500
 #define SETTLE_TRIES 1000
 
@@ -95,6 +98,46 @@ static void promised(void) { use_section("DIES_PROMISED", true, false); }
 static void fluid_shared(void) { use_section("DIES_FLUID", true, false); }
 static void fluid_private(void) { use_section("DIES_FLUID", false, false); }
 static void page_file(void) { use_section("DIES_PAGFIL", false, true); }
+
+/* Ports of the PCI bus, of which none is touched. */
+static void page_frames(void)
+{
+    struct dsc64$descriptor d;
+    struct _generic_64 region;
+    uint64_t length;
+    void *va;
+
+    describe(&d, "DIES_FRAMES");
+    sys$create_region_64(BYTES, VA$C_UCREATE_UOWN, 0, &region, &va, &length);
+    for (;;) {
+        if (sys$crmpsc_gpfn_64(&d, NULL, 0, PORTS, 512, &region, 0, 3,
+                               SEC$M_SYSGBL | SEC$M_EXPREG | SEC$M_WRT, &va, &length) &
+            1)
+            sys$deltva_64(&region, va, length / 2, 3, &va, &length);
+        sys$create_gpfn(&d, NULL, 0, PORTS, 64, 0, SEC$M_SYSGBL);
+        sys$mgblsc_gpfn_64(&d, NULL, &region, 8, 8, 3, SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length);
+        sys$dgblsc(SEC$M_SYSGBL, &d, NULL);
+        sys$delete_region_64(&region, 3, &va, &length);
+        sys$create_region_64(BYTES, VA$C_UCREATE_UOWN, 0, &region, &va, &length);
+    }
+}
+
+static void logical_names(void)
+{
+    $DESCRIPTOR(system, "LNM$SYSTEM");
+    $DESCRIPTOR(process, "LNM$PROCESS");
+    $DESCRIPTOR(name, "DIES_NAME");
+    static char text[] = "something to stand for";
+    ILE3 items[] = {{sizeof(text) - 1, LNM$_STRING, text, NULL}, {0, 0, NULL, NULL}};
+
+    for (unsigned i = 0;; i++) {
+        void *table = i % 2 ? &system : &process;
+
+        sys$crelnm(NULL, table, &name, NULL, items);
+        sys$trnlnm(NULL, table, &name, NULL, items);
+        sys$dellnm(table, &name, NULL);
+    }
+}
 
 static void regions(void)
 {
@@ -248,6 +291,8 @@ static const struct {
     {"FLUID sections through shared page tables", fluid_shared},
     {"FLUID sections through private page tables", fluid_private},
     {"page-file sections", page_file},
+    {"page-frame sections", page_frames},
+    {"logical names", logical_names},
     {"parts of mappings", parts},
     {"regions", regions},
     {"services on private memory", private_services},
