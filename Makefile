@@ -103,12 +103,12 @@ KSYMS_NM = $(CROSS)nm -n $(1) | grep -E ' [tT] '
 $(PASS1): $(KOBJ) linker.ld $(B)/flags/kernel-link scripts/ksyms
 	$(Q)scripts/ksyms < /dev/null > $(B)/kernel/ksyms0.S
 	$(Q)$(CC) -c $(B)/kernel/ksyms0.S -o $(B)/kernel/ksyms0.o
-	$(Q)$(call KLINK,$(B)/kernel/ksyms0.o,$@)
+	$(Q)$(call KLINK,-Xlinker -Map=$(B)/kernel/pass1.map $(B)/kernel/ksyms0.o,$@)
 
 $(ELF): $(PASS1)
 	$(call say,LD,$@)
 	$(Q)$(call KSYMS_NM,$<) > $(B)/kernel/symbols
-	$(Q)scripts/ksyms < $(B)/kernel/symbols > $(B)/kernel/ksyms.S
+	$(Q)cat $(B)/kernel/symbols $(B)/kernel/pass1.map | scripts/ksyms > $(B)/kernel/ksyms.S
 	$(Q)$(CC) -c $(B)/kernel/ksyms.S -o $(B)/kernel/ksyms.o
 	$(Q)$(call KLINK,$(B)/kernel/ksyms.o,$@)
 	$(Q)$(call KSYMS_NM,$@) | cmp -s - $(B)/kernel/symbols || \

@@ -26,6 +26,12 @@ struct pool_stats { /* free: on the variable list; in_use: neither there nor on 
 };
 void npp_stats(struct pool_stats *s);
 void pgd_stats(struct pool_stats *s);
+/* Blocks and bytes on the paged pool's variable list as they are at this moment: takes no mutex and
+ * walks nothing. */
+void pgd_free_space(uint64_t *blocks, uint64_t *nbytes);
+/* How many lists there are. */
+unsigned npp_lists(void);
+unsigned pgd_lists(void);
 /* List i holds packets of (i + 1) * 16 bytes, i below nlists. count: packets on it now. */
 void npp_list_stats(unsigned list, struct pool_list_stats *s);
 void pgd_list_stats(unsigned list, struct pool_list_stats *s);

@@ -270,6 +270,8 @@ void npp_stats(struct pool_stats *s)
     s->nlists = LISTS;
 }
 
+unsigned npp_lists(void) { return LISTS; }
+
 void npp_list_stats(unsigned list, struct pool_list_stats *s)
 {
     pool_list_stats_of(&lists[list], s);

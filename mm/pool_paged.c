@@ -258,6 +258,14 @@ void pgd_stats(struct pool_stats *s)
     s->nlists = POOL_LISTS;
 }
 
+void pgd_free_space(uint64_t *blocks, uint64_t *nbytes)
+{
+    *blocks = __atomic_load_n(&var.blocks, __ATOMIC_RELAXED);
+    *nbytes = __atomic_load_n(&var.bytes, __ATOMIC_RELAXED);
+}
+
+unsigned pgd_lists(void) { return POOL_LISTS; }
+
 void pgd_list_stats(unsigned list, struct pool_list_stats *s)
 {
     pool_list_stats_of(&lists[list], s);

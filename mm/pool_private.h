@@ -58,7 +58,7 @@ struct pool_block { /* header of a free block, in it */
 
 struct pool_var {                             /* every field and function: under the pool's lock */
     struct pool_block *first;                 /* ascending addresses, no two adjacent in one area */
-    uint64_t bytes, blocks;                   /* on the list */
+    uint64_t bytes, blocks;                   /* on the list; atomic for readers without the lock */
     uint64_t total;                           /* bytes of all areas */
     struct pool_area *(*area_of)(uint64_t p); /* NULL: no address of this pool */
     const char *name;

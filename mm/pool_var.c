@@ -61,6 +61,13 @@ bool pool_area_is_block(const struct pool_area *a, uint64_t p, uint64_t size)
 
 /* ---- the list ---- */
 
+/* What is on the list changes; also read without the lock. */
+static void count(struct pool_var *v, int64_t blocks, int64_t bytes)
+{
+    __atomic_store_n(&v->blocks, v->blocks + (uint64_t)blocks, __ATOMIC_RELAXED);
+    __atomic_store_n(&v->bytes, v->bytes + (uint64_t)bytes, __ATOMIC_RELAXED);
+}
+
 static uint64_t end_of(const struct pool_block *b) { return (uint64_t)b + b->size; }
 
 void *pool_var_alloc(struct pool_var *v, uint64_t size, bool (*usable)(uint64_t p, uint64_t size))
@@ -84,9 +91,9 @@ void *pool_var_alloc(struct pool_var *v, uint64_t size, bool (*usable)(uint64_t 
             *link = rest;
         } else {
             *link = b->next;
-            v->blocks--;
+            count(v, -1, 0);
         }
-        v->bytes -= size;
+        count(v, 0, -(int64_t)size);
         return b;
     }
     return NULL;
@@ -107,8 +114,7 @@ static struct pool_block *insert(struct pool_var *v, struct pool_area *a, struct
 
     b->size = size;
     b->next = after;
-    v->bytes += size;
-    v->blocks++;
+    count(v, 1, (int64_t)size);
     if (before)
         before->next = b;
     else
@@ -118,14 +124,14 @@ static struct pool_block *insert(struct pool_var *v, struct pool_area *a, struct
         b->next = after->next;
         start_clear(a, (uint64_t)after);
         pool_check_fill((uint64_t)after, POOL_HEAD);
-        v->blocks--;
+        count(v, -1, 0);
     }
     if (before && end_of(before) == (uint64_t)b) {
         before->size += b->size;
         before->next = b->next;
         start_clear(a, (uint64_t)b);
         pool_check_fill((uint64_t)b, POOL_HEAD);
-        v->blocks--;
+        count(v, -1, 0);
         return before;
     }
     return b;

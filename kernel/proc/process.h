@@ -54,6 +54,7 @@ struct process {            /* nonpaged pool */
     struct thread *thread; /* likewise; NULL for a zombie */
     struct aspace *aspace; /* changed by the own thread under the table lock; NULL while it ends */
     struct file_table *files; /* own thread */
+    uint64_t io;              /* reads and writes called for, for display; own thread; atomic */
     struct sighand *sig;      /* constant until the end; then NULL, under the table lock */
     struct inode *cwd;        /* own thread; a reference; NULL: the root */
     uint32_t umask;           /* own thread */

@@ -21,7 +21,6 @@ void mutex_init(struct mutex *m, const char *name, enum mutex_rank rank)
     m->owner = NULL;
     m->name = name;
     m->rank = (uint8_t)rank;
-    m->waited = false;
     m->measured = 0;
     wait_queue_init(&m->queue, name);
 }
@@ -74,40 +73,72 @@ static inline void note_held(struct mutex *m, struct thread *t)
     t->held_mutexes = n + 1;
 }
 
-/* The caller has m to itself, and locks are measured. */
-static void __attribute__((noinline)) begin_measured(struct mutex *m, bool waited, uint64_t place)
+static bool measuring(void) { return lockstat_on(LOCKSTAT_MUTEX); }
+
+/* When a wait begins, where waits are measured; else 0. */
+static uint64_t wait_begins(void) { return measuring() ? clock_ns() : 0; }
+static uint64_t wait_ended(uint64_t start) { return start ? clock_ns() - start : 0; }
+
+/* The caller is one of m's readers, and locks are measured. */
+static void __attribute__((noinline)) note_reader(const struct mutex *m, bool waited,
+                                                  uint64_t wait_ns, uint64_t place)
 {
-    m->waited = waited;
+    struct lockstat_hold h = {.kind = LOCKSTAT_MUTEX,
+                              .name = m->name,
+                              .rank = m->rank,
+                              .waited = waited,
+                              .shared = true,
+                              .place = place,
+                              .wait_ns = wait_ns};
+
+    lockstat_note(lockstat_round_of(LOCKSTAT_MUTEX), &h, LOCKSTAT_TAKEN);
+}
+
+/* The caller has m to itself, and locks are measured. */
+static void __attribute__((noinline)) begin_measured(struct mutex *m, bool waited, uint64_t wait_ns,
+                                                     uint64_t place)
+{
+    uint32_t round = lockstat_round_of(LOCKSTAT_MUTEX);
+    struct lockstat_hold h = {.kind = LOCKSTAT_MUTEX,
+                              .name = m->name,
+                              .rank = m->rank,
+                              .waited = waited,
+                              .place = place,
+                              .wait_ns = wait_ns};
+
     m->place = place;
-    m->measured = __atomic_load_n(&lockstat_round, __ATOMIC_RELAXED);
+    m->measured = round;
+    lockstat_note(round, &h, LOCKSTAT_TAKEN);
     m->hold_start_ns = clock_ns();
 }
 
-/* The caller is one of m's readers, and locks are measured. */
-static void __attribute__((noinline)) note_reader(const struct mutex *m, bool waited)
+/* What t is about to wait for, for those who look. */
+static void wants(struct thread *t, struct mutex *m, const char *name)
 {
-    struct lockstat_hold h = {
-        .kind = LOCKSTAT_MUTEX, .name = m->name, .rank = m->rank, .waited = waited, .shared = true};
-
-    lockstat_note(__atomic_load_n(&lockstat_round, __ATOMIC_RELAXED), &h);
+    __atomic_store_n(&t->wants, m, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->wants_name, name, __ATOMIC_RELAXED);
 }
 
 static void __attribute__((noinline)) lock_slowly(struct mutex *m, uint64_t place)
 {
     struct thread *t = thread_self();
+    uint64_t wait_ns = 0;
     bool waited;
 
     check_slowly(m, t, true);
     waited = !mutex_word_try_lock(&m->state);
     if (waited) {
-        __atomic_store_n(&t->wants, m, __ATOMIC_RELAXED);
+        uint64_t start = wait_begins();
+
+        wants(t, m, m->name);
         mutex_word_lock_slow(&m->state, &m->queue);
-        __atomic_store_n(&t->wants, NULL, __ATOMIC_RELAXED);
+        wants(t, NULL, NULL);
+        wait_ns = wait_ended(start);
     }
     __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
     note_held(m, t);
-    if (lockstat_on())
-        begin_measured(m, waited, place);
+    if (measuring())
+        begin_measured(m, waited, wait_ns, place);
 }
 
 void mutex_lock(struct mutex *m)
@@ -121,8 +152,8 @@ void mutex_lock(struct mutex *m)
     }
     __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
     note_held(m, t);
-    if (lockstat_on())
-        begin_measured(m, false, (uint64_t)__builtin_return_address(0));
+    if (measuring())
+        begin_measured(m, false, 0, (uint64_t)__builtin_return_address(0));
 }
 
 bool mutex_try_lock(struct mutex *m)
@@ -135,26 +166,30 @@ bool mutex_try_lock(struct mutex *m)
         return false;
     __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
     note_held(m, t);
-    if (lockstat_on())
-        begin_measured(m, false, (uint64_t)__builtin_return_address(0));
+    if (measuring())
+        begin_measured(m, false, 0, (uint64_t)__builtin_return_address(0));
     return true;
 }
 
-static void __attribute__((noinline)) lock_shared_slowly(struct mutex *m)
+static void __attribute__((noinline)) lock_shared_slowly(struct mutex *m, uint64_t place)
 {
     struct thread *t = thread_self();
+    uint64_t wait_ns = 0;
     bool waited;
 
     check_slowly(m, t, true);
     waited = !mutex_word_try_lock_shared(&m->state);
     if (waited) {
-        __atomic_store_n(&t->wants, m, __ATOMIC_RELAXED);
+        uint64_t start = wait_begins();
+
+        wants(t, m, m->name);
         mutex_word_lock_shared_slow(&m->state, &m->queue);
-        __atomic_store_n(&t->wants, NULL, __ATOMIC_RELAXED);
+        wants(t, NULL, NULL);
+        wait_ns = wait_ended(start);
     }
     note_held(m, t);
-    if (lockstat_on())
-        note_reader(m, waited);
+    if (measuring())
+        note_reader(m, waited, wait_ns, place);
 }
 
 void mutex_lock_shared(struct mutex *m)
@@ -164,12 +199,12 @@ void mutex_lock_shared(struct mutex *m)
 
     if (unlikely(!may_take(m, t) || (old & (MUTEX_WRITER | MUTEX_WAITERS)) ||
                  !mutex_word_cas(&m->state, &old, old + MUTEX_READER))) {
-        lock_shared_slowly(m);
+        lock_shared_slowly(m, (uint64_t)__builtin_return_address(0));
         return;
     }
     note_held(m, t);
-    if (lockstat_on())
-        note_reader(m, false);
+    if (measuring())
+        note_reader(m, false, 0, (uint64_t)__builtin_return_address(0));
 }
 
 /* Take m out of the list of what the current thread holds. */
@@ -197,11 +232,8 @@ static inline bool is_last_held(const struct mutex *m, const struct thread *t)
 /* Once the word is open, m may go with its object: what is noted is copied before. */
 static void __attribute__((noinline)) unlock_slowly(struct mutex *m)
 {
-    struct lockstat_hold hold = {.kind = LOCKSTAT_MUTEX,
-                                 .name = m->name,
-                                 .rank = m->rank,
-                                 .waited = m->waited,
-                                 .place = m->place};
+    struct lockstat_hold hold = {
+        .kind = LOCKSTAT_MUTEX, .name = m->name, .rank = m->rank, .place = m->place};
     uint32_t round = m->measured;
 
     if (!mutex_held(m))
@@ -214,7 +246,7 @@ static void __attribute__((noinline)) unlock_slowly(struct mutex *m)
     __atomic_store_n(&m->owner, NULL, __ATOMIC_RELAXED);
     mutex_word_unlock(&m->state, &m->queue);
     if (round)
-        lockstat_note(round, &hold);
+        lockstat_note(round, &hold, LOCKSTAT_RELEASED);
 }
 
 void mutex_unlock(struct mutex *m)
@@ -223,7 +255,7 @@ void mutex_unlock(struct mutex *m)
     uint64_t only_writer = MUTEX_WRITER;
 
     if (unlikely(!is_last_held(m, t) || __atomic_load_n(&m->owner, __ATOMIC_RELAXED) != t ||
-                 lockstat_on())) {
+                 measuring())) {
         unlock_slowly(m);
         return;
     }
@@ -235,10 +267,18 @@ void mutex_unlock(struct mutex *m)
         mutex_word_unlock(&m->state, &m->queue);
 }
 
+/* A reader's release counts in the round under way: only a writer can keep note of the one that its
+ * acquisition belongs to. */
 static void __attribute__((noinline)) unlock_shared_slowly(struct mutex *m)
 {
+    struct lockstat_hold hold = {
+        .kind = LOCKSTAT_MUTEX, .name = m->name, .rank = m->rank, .shared = true};
+    uint32_t round = lockstat_round_of(LOCKSTAT_MUTEX);
+
     forget_slowly(m);
     mutex_word_unlock_shared(&m->state, &m->queue);
+    if (round)
+        lockstat_note(round, &hold, LOCKSTAT_RELEASED);
 }
 
 void mutex_unlock_shared(struct mutex *m)
@@ -246,7 +286,7 @@ void mutex_unlock_shared(struct mutex *m)
     struct thread *t = thread_self();
     uint64_t old = __atomic_load_n(&m->state, __ATOMIC_RELAXED);
 
-    if (unlikely(!is_last_held(m, t) || (old & MUTEX_WAITERS) ||
+    if (unlikely(!is_last_held(m, t) || (old & MUTEX_WAITERS) || measuring() ||
                  !__atomic_compare_exchange_n(&m->state, &old, old - MUTEX_READER, false,
                                               __ATOMIC_RELEASE, __ATOMIC_RELAXED))) {
         unlock_shared_slowly(m);

@@ -15,7 +15,6 @@ struct mutex {
     const char *name;
     uint8_t rank;
     /* For statistics (kernel/sched/lockstat.h); written by the writer. */
-    bool waited;
     uint32_t measured; /* round of measuring that this acquisition belongs to; 0: none */
     uint64_t hold_start_ns, place;
 };

@@ -27,6 +27,7 @@ enum spin_rank {
 };
 
 enum mutex_rank {
+    MUTEX_TRACE = 7,       /* traces of locks and PCs: their memory */
     MUTEX_LNM = 8,         /* logical names; user memory may be touched under it */
     MUTEX_SECTION_END = 9, /* shared: gives back what a section held; alone: creates one */
     MUTEX_GSD = 10,        /* global section directory */

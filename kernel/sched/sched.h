@@ -34,6 +34,8 @@ void sched_thread_start(struct thread_hw *previous) __attribute__((noreturn));
 
 struct sched_cpu_stats {
     uint64_t idle_ns, user_ns, busy_ns; /* busy includes user */
+    /* Of it: interrupts, spinning; idle without the interrupts meanwhile; kernel: what is left. */
+    uint64_t interrupt_ns, spin_ns, pure_idle_ns, kernel_ns;
     uint64_t switches, ticks, ipis, steals, balanced;
     uint32_t ready; /* threads that wait for this CPU */
     char current_name[16];

@@ -183,10 +183,10 @@ static void test_mutex(struct crew *c)
     struct lockstat s;
     uint64_t sum = 0;
 
-    lockstat_start();
+    lockstat_start(LOCKSTAT_MUTEX);
     crew_start(c, CREW_MAX, PRIO_NORMAL, ~0ul, mutex_work);
     crew_join(c);
-    lockstat_stop();
+    lockstat_stop(LOCKSTAT_MUTEX);
     for (unsigned i = 0; i < CREW_MAX; i++)
         sum += c->counts[i];
     if (c->counter != sum)
@@ -221,14 +221,14 @@ static void test_lock_statistics(struct crew *c)
     struct lockstat s;
     ipl_t ipl;
 
-    lockstat_start();
+    lockstat_start(LOCKSTAT_SPIN);
     ipl = spin_lock(&measured_lock); /* ends after the measuring: not counted */
-    lockstat_start();
+    lockstat_start(LOCKSTAT_SPIN);
     spin_unlock(&measured_lock, ipl);
     crew_start(c, 2, PRIO_NORMAL, ~0ul, hold_work);
     crew_join(c);
     ipl = spin_lock(&measured_lock);
-    lockstat_stop();
+    lockstat_stop(LOCKSTAT_SPIN);
     spin_unlock(&measured_lock, ipl);
     s = counted(LOCKSTAT_SPIN, "selftest measured");
     if (s.acquisitions != 2 * HOLDS)

@@ -85,11 +85,12 @@ static inline bool try_take(struct spinlock *l)
 }
 
 /* Take l, which somebody has. Stands at the lock's IPL, so inter-processor requests are answered.
- */
-static void __attribute__((noinline)) spin_wait(struct spinlock *l)
+ * Returns how long it took, in cycles, at least 1; the CPU's account gets them without what
+ * interrupts took. */
+static uint32_t __attribute__((noinline)) spin_wait(struct spinlock *l)
 {
-    uint32_t rounds = 0;
-    uint64_t start = 0;
+    uint32_t rounds = 0, begin = clock_cycles(), spun;
+    uint64_t start = 0, interrupts = cpu_interrupt_cycles(), before = cpu_self()->spin_cycles;
 
     while (__atomic_load_n(&l->taken, __ATOMIC_RELAXED) != 0 || !try_take(l)) {
         if (++rounds % SPINS_PER_CLOCK != 0)
@@ -99,6 +100,11 @@ static void __attribute__((noinline)) spin_wait(struct spinlock *l)
         else if (clock_ns() - start > SPIN_LIMIT_NS)
             spun_too_long(l);
     }
+    spun = clock_cycles() - begin;
+    /* An interrupt meanwhile may have spun too: that is in the account and in `spun`. */
+    __atomic_store_n(&cpu_self()->spin_cycles,
+                     before + spun - (cpu_interrupt_cycles() - interrupts), __ATOMIC_RELAXED);
+    return MAX(spun, 1u);
 }
 
 /* The fast paths below are leaf functions: what is rare ends in one of these, by a jump. */
@@ -112,10 +118,10 @@ static void note_taken(struct spinlock *l, struct thread *t, uint64_t pc)
 }
 
 /* The lock is taken, and locks are measured. */
-static ipl_t __attribute__((noinline)) begin_measured(struct spinlock *l, ipl_t old, bool waited)
+static ipl_t __attribute__((noinline)) begin_measured(struct spinlock *l, ipl_t old, uint32_t spun)
 {
-    l->waited = waited;
-    l->measured = __atomic_load_n(&lockstat_round, __ATOMIC_RELAXED);
+    l->spun = spun;
+    l->measured = lockstat_round_of(LOCKSTAT_SPIN);
     l->hold_start = clock_cycles();
     return old;
 }
@@ -123,9 +129,10 @@ static ipl_t __attribute__((noinline)) begin_measured(struct spinlock *l, ipl_t 
 /* Somebody else has it. */
 static ipl_t __attribute__((noinline)) lock_wait(struct spinlock *l, ipl_t old, uint64_t pc)
 {
-    spin_wait(l);
+    uint32_t spun = spin_wait(l);
+
     note_taken(l, thread_self(), pc);
-    return lockstat_on() ? begin_measured(l, old, true) : old;
+    return lockstat_on(LOCKSTAT_SPIN) ? begin_measured(l, old, spun) : old;
 }
 
 /* A check needs a closer look, and may fail. */
@@ -140,7 +147,7 @@ static ipl_t __attribute__((noinline)) lock_checked(struct spinlock *l, ipl_t ol
     if (!try_take(l))
         return lock_wait(l, old, pc);
     note_taken(l, thread_self(), pc);
-    return lockstat_on() ? begin_measured(l, old, false) : old;
+    return lockstat_on(LOCKSTAT_SPIN) ? begin_measured(l, old, 0) : old;
 }
 
 static inline ipl_t take(struct spinlock *l, struct thread *t, ipl_t old, uint64_t pc)
@@ -148,8 +155,8 @@ static inline ipl_t take(struct spinlock *l, struct thread *t, ipl_t old, uint64
     if (unlikely(!try_take(l)))
         return lock_wait(l, old, pc);
     note_taken(l, t, pc);
-    if (unlikely(lockstat_on()))
-        return begin_measured(l, old, false);
+    if (unlikely(lockstat_on(LOCKSTAT_SPIN)))
+        return begin_measured(l, old, 0);
     return old;
 }
 
@@ -195,7 +202,8 @@ static void __attribute__((noinline)) release_checked(struct spinlock *l)
                                  .name = l->name,
                                  .rank = l->rank,
                                  .ipl = l->ipl,
-                                 .waited = l->waited,
+                                 .waited = l->spun != 0,
+                                 .wait_ns = (uint64_t)l->spun * CLOCK_CYCLE_NS,
                                  .place = l->taken_at,
                                  .held_ns = (uint64_t)held * CLOCK_CYCLE_NS};
 
@@ -211,7 +219,7 @@ static void __attribute__((noinline)) release_checked(struct spinlock *l)
     __atomic_store_n(&l->holder, NULL, __ATOMIC_RELAXED);
     __atomic_store_n(&l->taken, 0, __ATOMIC_RELEASE);
     if (round != 0)
-        lockstat_note(round, &hold);
+        lockstat_note(round, &hold, LOCKSTAT_TAKEN | LOCKSTAT_RELEASED);
 }
 
 static void __attribute__((noinline)) unlock_checked(struct spinlock *l, ipl_t ipl)
@@ -222,7 +230,7 @@ static void __attribute__((noinline)) unlock_checked(struct spinlock *l, ipl_t i
 
 static inline bool plain(const struct spinlock *l, const struct thread *t)
 {
-    return t->spin_top == l && !lockstat_on();
+    return t->spin_top == l && !lockstat_on(LOCKSTAT_SPIN);
 }
 
 static inline void release(struct spinlock *l, struct thread *t)

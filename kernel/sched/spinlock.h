@@ -34,7 +34,7 @@ struct spinlock {
     /* For statistics; written by the holder. */
     uint32_t measured;   /* round of measuring that this acquisition belongs to; 0: none */
     uint32_t hold_start; /* cycles */
-    bool waited;
+    uint32_t spun;       /* cycles until it was had; 0: it was free */
 };
 
 #define SPINLOCK_INIT(name_, rank_, ipl_) {.rank = (rank_), .ipl = (ipl_), .name = (name_)}

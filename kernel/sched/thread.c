@@ -183,8 +183,11 @@ int thread_sleep_until(uint64_t deadline_ns, unsigned flags)
     /* On no queue: only the deadline or a signal ends it. */
     struct wait_queue nowhere;
     struct waiter w = {.thread = thread_self(), .queue = &nowhere};
-    int err = wait_block(&w, flags, deadline_ns);
+    int err;
 
+    __atomic_store_n(&w.thread->sleeping, 1, __ATOMIC_RELAXED);
+    err = wait_block(&w, flags, deadline_ns);
+    __atomic_store_n(&w.thread->sleeping, 0, __ATOMIC_RELAXED);
     return err == -ETIMEDOUT ? 0 : err;
 }
 

@@ -42,8 +42,10 @@ struct thread {
     uint8_t home_rad; /* domain that its memory should come from and its CPUs should be of; changed
                          by the own thread; atomic, a hint */
     uint8_t queued;   /* is on a run queue; protected by the run queue's lock */
+    uint8_t sleeping; /* until a time, on no wait queue; own thread; atomic */
     struct mutex *held[MUTEXES_HELD_MAX]; /* in rising rank; own thread, and read for messages */
     struct mutex *wants;                  /* waits for it; likewise */
+    const char *wants_name;               /* its name, which lives for ever; atomic */
     struct list run_link;                 /* protected by the run queue's lock */
     struct list all_link;                 /* protected by the table's lock */
     struct thread *next_dead;             /* atomic list of what is to be freed */

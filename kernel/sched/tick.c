@@ -129,6 +129,21 @@ void sched_secondary_start(void)
     sched_idle_loop();
 }
 
+static uint64_t less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+/* Idle time is accounted at ticks and switches, interrupts when they end: so a difference is taken
+ * with care. */
+static void divide_time(const struct cpu *c, struct sched_cpu_stats *s)
+{
+    uint64_t in_idle = __atomic_load_n(&c->interrupt_cycles[1], __ATOMIC_RELAXED) * CLOCK_CYCLE_NS;
+    uint64_t in_busy = __atomic_load_n(&c->interrupt_cycles[0], __ATOMIC_RELAXED) * CLOCK_CYCLE_NS;
+
+    s->spin_ns = __atomic_load_n(&c->spin_cycles, __ATOMIC_RELAXED) * CLOCK_CYCLE_NS;
+    s->interrupt_ns = in_idle + in_busy;
+    s->pure_idle_ns = less(s->idle_ns, in_idle);
+    s->kernel_ns = less(s->busy_ns, in_busy + s->spin_ns + s->user_ns);
+}
+
 void sched_cpu_stats(unsigned i, struct sched_cpu_stats *s)
 {
     ipl_t ipl = ipl_raise(IPL_CLOCK);
@@ -138,6 +153,7 @@ void sched_cpu_stats(unsigned i, struct sched_cpu_stats *s)
     s->idle_ns = thread_cpu_ns(rq->idle);
     s->busy_ns = clock_ns() - rq->online_ns - s->idle_ns;
     s->user_ns = rq->user_ns;
+    divide_time(&cpus[i], s);
     s->switches = rq->switches;
     s->ticks = rq->ticks;
     s->ipis = rq->ipis;

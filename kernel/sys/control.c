@@ -104,6 +104,7 @@ static const struct {
     [MEGA_CTL_DRAIN] = {drain, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_DRIVER] = {control_driver, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_LOCK_STATS] = {control_lock_stats, PRV_CMKRNL, SS$_NOCMKRNL},
+    [MEGA_CTL_TRACE] = {control_trace, PRV_CMKRNL, SS$_NOCMKRNL},
 };
 
 long mega_sys_control(uint64_t op, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)

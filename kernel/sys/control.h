@@ -16,6 +16,8 @@ typedef int (*control_fn)(const uint64_t a[CONTROL_ARGS]);
 
 /* a[0] 1: measure locks anew; 0: stop. SS$_BADPARAM for another value. */
 int control_lock_stats(const uint64_t a[CONTROL_ARGS]);
+/* MEGA_CTL_TRACE: facility, verb, number; values as info.h says. */
+int control_trace(const uint64_t a[CONTROL_ARGS]);
 /* MEGA_CTL_SET_CREDS: a1 struct mega_creds. SS$_NORMAL; SS$_ACCVIO; SS$_BADPARAM: a UIC, privilege
  * or right that there is not, or privileges beyond the authorised ones. */
 int control_set_creds(const uint64_t a[CONTROL_ARGS]);

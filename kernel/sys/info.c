@@ -35,6 +35,11 @@ union answer {
     struct mega_validate validate;
     struct mega_selftest selftest;
     struct mega_global global;
+    struct mega_trace trace;
+    struct mega_caller caller;
+    struct mega_pc_sample pc_sample;
+    struct mega_states states;
+    struct mega_pool_list pool_list;
 };
 
 static int info_memory(int64_t index, void *out)
@@ -97,6 +102,26 @@ static int info_pool(int64_t index, void *out)
         m->requests += l.requests;
         m->hits += l.hits;
     }
+    return SS$_NORMAL;
+}
+
+static int info_pool_list(int64_t index, void *out)
+{
+    uint64_t pool = (uint64_t)index >> 32, list = index & UINT32_MAX;
+    struct mega_pool_list *m = out;
+    struct pool_list_stats l;
+
+    if (pool > 1 || list >= (pool ? pgd_lists() : npp_lists()))
+        return SS$_NONEXPR;
+    if (pool == 0)
+        npp_list_stats((unsigned)list, &l);
+    else
+        pgd_list_stats((unsigned)list, &l);
+    *m = (struct mega_pool_list){.size = (list + 1) * 16,
+                                 .count = l.count,
+                                 .requests = l.requests,
+                                 .hits = l.hits,
+                                 .frees = l.frees};
     return SS$_NORMAL;
 }
 
@@ -222,6 +247,11 @@ static const struct {
     [MEGA_INFO_MUTEX] = {info_mutex, sizeof(struct mega_lock)},
     [MEGA_INFO_GLOBAL] = {info_global, sizeof(struct mega_global)},
     [MEGA_INFO_RAD] = {info_rad, sizeof(struct mega_rad)},
+    [MEGA_INFO_TRACE] = {info_trace, sizeof(struct mega_trace)},
+    [MEGA_INFO_CALLER] = {info_caller, sizeof(struct mega_caller)},
+    [MEGA_INFO_PC_SAMPLE] = {info_pc_sample, sizeof(struct mega_pc_sample)},
+    [MEGA_INFO_STATES] = {info_states, sizeof(struct mega_states)},
+    [MEGA_INFO_POOL_LIST] = {info_pool_list, sizeof(struct mega_pool_list)},
     [MEGA_INFO_VALIDATE] = {info_validate, sizeof(struct mega_validate)},
     [MEGA_INFO_CRASH] = {info_crash, 0},
     [MEGA_INFO_SELFTEST] = {info_selftest, sizeof(struct mega_selftest)},

@@ -15,6 +15,12 @@ int info_process(int64_t index, void *out);
 int info_cpu(int64_t index, void *out);
 int info_spinlock(int64_t index, void *out);
 int info_mutex(int64_t index, void *out);
+/* Traces: state, callers of locks, PC samples. */
+int info_trace(int64_t index, void *out);
+int info_caller(int64_t index, void *out);
+int info_pc_sample(int64_t index, void *out);
+/* Processes by state. */
+int info_states(int64_t index, void *out);
 /* Page-table pages that processes own. */
 uint64_t info_process_pt_pages(void);
 /* Deliberate ends of the system, for tests; returns only to who may not. */

@@ -2,16 +2,45 @@
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/signal.h"
 #include "kernel/sched/sched.h"
 #include "kernel/sys/info.h"
+#include "mm/pool.h"
 
 static uint64_t load(const uint64_t *counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
+
+/* What `show system` calls the state. As describe(). Only a hint: the thread may run. */
+static enum mega_state state_of(const struct process *p)
+{
+    const struct thread *t = p->thread;
+
+    if (!t)
+        return MEGA_STATE_ENDED;
+    switch (t->state) {
+    case THREAD_RUNNING:
+        return MEGA_STATE_CUR;
+    case THREAD_WAITING:
+        break;
+    case THREAD_DEAD:
+        return MEGA_STATE_ENDED;
+    default:
+        return MEGA_STATE_COM;
+    }
+    if (__atomic_load_n(&t->wants_name, __ATOMIC_RELAXED))
+        return MEGA_STATE_MUTEX;
+    if (p->sig && __atomic_load_n(&p->sig->stopped, __ATOMIC_RELAXED))
+        return MEGA_STATE_SUSP;
+    if (__atomic_load_n(&t->sleeping, __ATOMIC_RELAXED))
+        return MEGA_STATE_HIB;
+    return t->interruptible ? MEGA_STATE_LEF : MEGA_STATE_RWAST;
+}
 
 /* Under the process table's lock, or of the caller itself. */
 static void describe(const struct process *p, struct mega_process *m)
 {
     const struct thread *t = p->thread;
     const struct aspace *as = p->aspace;
+    const char *wants;
 
     m->pid = p->pid;
     m->ppid = p->parent ? p->parent->pid : 0;
@@ -23,9 +52,14 @@ static void describe(const struct process *p, struct mega_process *m)
     m->rights = p->rights;
     str_copy(m->name, p->name, sizeof(m->name));
     m->state = THREAD_DEAD;
+    m->waits = state_of(p);
+    m->io = load(&p->io);
     if (t) {
         m->state = t->state;
         m->prio = t->prio;
+        wants = __atomic_load_n(&t->wants_name, __ATOMIC_RELAXED);
+        if (wants)
+            str_copy(m->mutex, wants, sizeof(m->mutex));
         m->cpu = t->last_cpu;
         m->home_rad = __atomic_load_n(&t->home_rad, __ATOMIC_RELAXED);
         m->cpu_ns = thread_cpu_ns(t);
@@ -82,6 +116,25 @@ int info_process(int64_t index, void *out)
     return s.left < 0 ? SS$_NORMAL : SS$_NONEXPR;
 }
 
+static bool count_state(struct process *p, void *arg)
+{
+    struct mega_states *m = arg;
+
+    m->count[state_of(p)]++;
+    return true;
+}
+
+int info_states(int64_t index, void *out)
+{
+    struct mega_states *m = out;
+
+    if (index != 0)
+        return SS$_NONEXPR;
+    process_for_each(count_state, m);
+    pgd_free_space(&m->pool_free_blocks, &m->pool_free);
+    return SS$_NORMAL;
+}
+
 static bool add_pt_pages(struct process *p, void *arg)
 {
     uint64_t *sum = arg;
@@ -130,6 +183,10 @@ int info_cpu(int64_t index, void *out)
     m->idle_ns = s.idle_ns;
     m->user_ns = s.user_ns;
     m->kernel_ns = s.busy_ns - s.user_ns;
+    m->interrupt_ns = s.interrupt_ns;
+    m->spin_ns = s.spin_ns;
+    m->pure_idle_ns = s.pure_idle_ns;
+    m->pure_kernel_ns = s.kernel_ns;
     m->switches = s.switches;
     m->interrupts = load(&cpus[index].interrupts);
     m->unaligned = load(&cpus[index].unaligned);

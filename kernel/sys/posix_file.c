@@ -28,6 +28,15 @@
 
 static struct file *file_of(uint64_t fd) { return fd_get(process_self()->files, fd); }
 
+/* The descriptor of a read or write, which is counted. */
+static inline struct file *file_for_io(uint64_t fd)
+{
+    struct process *p = process_self();
+
+    __atomic_store_n(&p->io, p->io + 1, __ATOMIC_RELAXED);
+    return fd_get(p->files, fd);
+}
+
 static bool can_read(const struct file *f)
 {
     return f->ops->read && (f->flags & O_ACCMODE) != O_WRONLY;
@@ -49,7 +58,7 @@ static long broken_pipe(void)
 
 long sys_read(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-    struct file *f = file_of(fd);
+    struct file *f = file_for_io(fd);
 
     (void)a3, (void)a4, (void)a5;
     if (unlikely(!f || !can_read(f)))
@@ -62,7 +71,7 @@ long sys_read(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, u
 
 long sys_write(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-    struct file *f = file_of(fd);
+    struct file *f = file_for_io(fd);
     long r;
 
     (void)a3, (void)a4, (void)a5;
@@ -155,7 +164,7 @@ long sys_writev(uint64_t fd, uint64_t iov, uint64_t count, uint64_t a3, uint64_t
 
 long sys_pread64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64_t a4, uint64_t a5)
 {
-    struct file *f = file_of(fd);
+    struct file *f = file_for_io(fd);
 
     (void)a4, (void)a5;
     if (!f || !can_read(f))
@@ -169,7 +178,7 @@ long sys_pread64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64_
 
 long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64_t a4, uint64_t a5)
 {
-    struct file *f = file_of(fd);
+    struct file *f = file_for_io(fd);
 
     (void)a4, (void)a5;
     if (!f || !can_write(f))

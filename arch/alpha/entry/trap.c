@@ -8,6 +8,7 @@
 #include "arch/alpha/entry/entry.h"
 #include "arch/alpha/entry/fp_complete.h"
 #include "arch/alpha/entry/unaligned.h"
+#include "arch/alpha/hw/clock.h"
 #include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/fp.h"
 #include "arch/alpha/hw/layout.h"
@@ -15,6 +16,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
+#include "kernel/proc/pcsample.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/signal_numbers.h"
 #include "kernel/sched/ipi.h"
@@ -85,25 +87,42 @@ static bool bus_error(struct trapframe *f)
     return true;
 }
 
+static void bad_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct trapframe *f)
+{
+    if (kind == INTERRUPT_MACHINE_CHECK && bus_error(f))
+        return;
+    panic("machine check or unknown interrupt %lu, vector %#lx, parameter %#lx, pc %#lx", kind,
+          vector, param, f->pc);
+}
+
+/* Time in interrupts is accounted here. An interrupt on top of this one adds to the same sum, and
+ * what it took is part of what this one took: so the sum is set to that from before plus all, less
+ * what was spent waiting for spinlocks, which has an account of its own. */
 void trap_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct trapframe *f)
 {
+    struct cpu *c = cpu_self();
+    uint64_t *sum = &c->interrupt_cycles[c->idle != 0], before = *sum, spun = c->spin_cycles;
+    uint32_t start = clock_cycles();
+
     switch (kind) {
     case INTERRUPT_IPI:
         ipi_poll();
-        return;
+        break;
     case INTERRUPT_CLOCK:
+        if (pcs_on())
+            pcs_clock(f);
         sched_clock_tick(frame_from_user(f));
-        return;
+        break;
     case INTERRUPT_DEVICE:
-        cpu_self()->interrupts++;
+        c->interrupts++;
         irq_dispatch(vector);
+        break;
+    default:
+        bad_interrupt(kind, vector, param, f); /* may end on another CPU: not accounted */
         return;
-    case INTERRUPT_MACHINE_CHECK:
-        if (bus_error(f))
-            return;
     }
-    panic("machine check or unknown interrupt %lu, vector %#lx, parameter %#lx, pc %#lx", kind,
-          vector, param, f->pc);
+    spun = c->spin_cycles - spun;
+    __atomic_store_n(sum, before + (uint32_t)(clock_cycles() - start) - spun, __ATOMIC_RELAXED);
 }
 
 static const char *cause_name(int64_t cause)

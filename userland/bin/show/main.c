@@ -27,6 +27,7 @@ static const struct {
      "memory, reservations, pools, global section tables"},
     {"SECTION", show_section, Q_FULL, true, "global sections"},
     {"PROCESS", show_process, Q_ALL | Q_FULL, true, "processes"},
+    {"SYSTEM", show_system, 0, false, "processes as a table of states"},
     {"REGION", show_region, 0, false, "regions of this process"},
     {"CPU", show_cpu, Q_FULL, false, "processors and translation buffers"},
     {"PARAMETER", show_parameter, 0, true, "system parameters"},

@@ -132,6 +132,24 @@ static void pair(const char *l1, double v1, int d1, const char *l2, double v2, i
 
 #define MB(bytes) ((double)(bytes) / 1048576.0)
 
+/* Each lookaside list that was asked for a packet, or has some. */
+static void lists(bool paged)
+{
+    struct mega_pool_list l;
+    bool any = false;
+
+    for (int64_t i = 0; ask(MEGA_INFO_POOL_LIST, (int64_t)paged << 32 | i, &l, sizeof(l)); i++) {
+        if (!l.requests && !l.count)
+            continue;
+        if (!any)
+            printf("    Lookaside list (bytes)  Packets     Requests         Hits  Hit %%\n");
+        any = true;
+        printf("    %22lu%9lu%13lu%13lu%7.1f\n", (unsigned long)l.size, (unsigned long)l.count,
+               (unsigned long)l.requests, (unsigned long)l.hits,
+               l.requests ? 100.0 * (double)l.hits / (double)l.requests : 0.0);
+    }
+}
+
 static void pool_full(const struct mega_pool *p, bool paged)
 {
     printf("\n%s Dynamic Memory\n", paged ? "Paged" : "Nonpaged");
@@ -139,14 +157,13 @@ static void pool_full(const struct mega_pool *p, bool paged)
          0);
     pair("Free Space (MB)", MB(p->free), 2, "Space in Use (MB)", MB(p->in_use), 2);
     pair("Largest Var Block (MB)", MB(p->largest), 2, "Smallest Var Block (bytes)",
-         (double)p->smallest, 0);
+         (double)p->smallest, 2);
     pair("Number of Free Blocks", (double)p->free_blocks, 0, "Free Blocks LEQU 64 bytes",
          (double)p->free_blocks_le64, 0);
-    if (!paged)
-        return;
     pair("Lookaside Limit (bytes)", (double)p->lal_size, 0, "Lookaside Space (MB)",
          MB(p->lookaside_bytes), 2);
     pair("Requests", (double)p->requests, 0, "Lookaside Hits", (double)p->hits, 0);
+    lists(paged);
 }
 
 static void pool(bool full)

@@ -27,6 +27,7 @@ enum {
 int show_memory(unsigned qualifiers, const char *name);
 int show_section(unsigned qualifiers, const char *name);
 int show_process(unsigned qualifiers, const char *name);
+int show_system(unsigned qualifiers, const char *name);
 int show_cpu(unsigned qualifiers, const char *name);
 int show_parameter(unsigned qualifiers, const char *name);
 int show_region(unsigned qualifiers, const char *name);

@@ -44,6 +44,16 @@ enum mega_item {
     MEGA_INFO_VALIDATE = 13,
     MEGA_INFO_GLOBAL = 14, /* struct mega_global */
     MEGA_INFO_RAD = 15,    /* index-th memory domain: struct mega_rad */
+    MEGA_INFO_TRACE = 18,  /* index enum mega_facility: struct mega_trace. This and the next two
+                              take CMKRNL (SS$_NOCMKRNL) */
+    /* Index facility << 32 | CPU << 16 | slot: struct mega_caller, its count 0 where the slot is
+       empty. SS$_NONEXPR: no such slot, or nothing is loaded. */
+    MEGA_INFO_CALLER = 19,
+    /* Index CPU << 48 | number of the sample: struct mega_pc_sample. SS$_NONEXPR: it has been
+       overwritten, or there is none yet. */
+    MEGA_INFO_PC_SAMPLE = 20,
+    MEGA_INFO_STATES = 21,    /* struct mega_states */
+    MEGA_INFO_POOL_LIST = 22, /* index pool << 32 | list: struct mega_pool_list */
     /* Deliberate panic (index 0), kernel stack overflow (1), spin too long (2), stuck with
        interrupts off (3), kernel unaligned access (4), kernel null reference (5), spinlocks in
        falling rank (6), a spinlock above its IPL (7), the release of one that nobody holds (8), a
@@ -71,6 +81,11 @@ enum mega_control {
     MEGA_CTL_DRAIN = 17,        /* free what is kept ready: CPU page caches go to the lists, kernel
                                    stacks of ended threads to the free pages */
     MEGA_CTL_LOCK_STATS = 16,   /* 1: forget what was counted and measure every lock; 0: stop */
+    /* enum mega_facility, enum mega_trace_verb, then for LOAD of PCS the pages of each CPU's ring
+       (0: 128) and for its START the rate in Hz (0: at each clock tick). SS$_NORMAL;
+       SS$_NOTMODIFIED: it is so already; SS$_NONEXPR: START without LOAD; SS$_INSFMEM;
+       SS$_BADPARAM */
+    MEGA_CTL_TRACE = 18,
 };
 
 /* A driver that takes /NOGLOBAL_SECTION reservations and maps them in system space. */
@@ -82,6 +97,22 @@ enum mega_driver {
     MEGA_DRIVER_EXPOSE = 5,   /* 1: page-frame sections may show its frames; 0: no more */
     MEGA_DRIVER_QUERY = 6,    /* address of a struct mega_driver_unit */
 };
+
+/* What can be traced, and how. A trace that has stopped stays until it starts again or unloads. */
+enum mega_facility {
+    MEGA_TRACE_SPL = 0, /* spinlocks and their callers */
+    MEGA_TRACE_MTX = 1, /* mutexes and theirs */
+    MEGA_TRACE_PCS = 2, /* PC samples */
+    MEGA_FACILITIES,
+};
+enum mega_trace_verb {
+    MEGA_TRACE_LOAD = 1,   /* take memory for it */
+    MEGA_TRACE_START = 2,  /* begin anew */
+    MEGA_TRACE_STOP = 3,   /* */
+    MEGA_TRACE_UNLOAD = 4, /* stop it, and give the memory back */
+};
+#define MEGA_TRACE_PAGES_MAX 4096 /* of a ring: 32 MB */
+#define MEGA_TRACE_RATE_MAX  20000
 
 /* Scope of a reservation: a group number, or */
 #define MEGA_SCOPE_SYSGBL   0x10000
@@ -138,12 +169,20 @@ struct mega_process {
     uint64_t privileges, authorised, rights; /* PRV$M_*, MEGA_RIGHT_* */
     uint64_t locked;                         /* pages locked in memory */
     uint64_t home_rad;                       /* domain */
+    uint64_t io;    /* read and write calls (each buffer of a vector counts) */
+    uint32_t waits; /* enum mega_state */
+    uint32_t pad;
+    char mutex[24]; /* name of the mutex that it waits for */
 };
 struct mega_cpu {
     uint32_t id, online, idle, current_pid;
     char current_name[16];
     uint64_t idle_ns, kernel_ns, user_ns, switches, interrupts, clock_ticks, ipis, shootdowns, runq;
     uint64_t unaligned; /* user accesses fixed up */
+    /* Time of the CPU since it came up, divided: user mode is counted by clock ticks, interrupts
+       and spinning by the cycle counter, idle without the interrupts meanwhile, kernel is the
+       rest. */
+    uint64_t interrupt_ns, spin_ns, pure_kernel_ns, pure_idle_ns;
 };
 struct mega_region {
     uint64_t id, start, length, first_free;
@@ -175,6 +214,49 @@ struct mega_lock {
     uint64_t waits;                /* those that found it taken: spins or sleeps */
     uint64_t held_ns, longest_ns;  /* of exclusive acquisitions, in virtual time */
     char longest_place[64];        /* where the one that held it longest took it */
+    uint64_t shared_waits, wait_ns, longest_wait_ns;
+    uint64_t unlocks, shared_unlocks;
+};
+struct mega_trace {
+    uint64_t loaded, running; /* 0 or 1 */
+    uint64_t started_ns, lasted_ns;
+    uint64_t bytes;                      /* of memory that it has */
+    uint64_t cpus, slots;                /* locks: tables, and slots of each */
+    uint64_t dropped;                    /* locks: acquisitions whose callers found no slot */
+    uint64_t interval_ns;                /* PCS */
+    uint64_t first[4], next[4], late[4]; /* PCS: each CPU's oldest sample that is still there, the
+                                            one to come, and those the clock was too late for */
+};
+struct mega_caller {
+    char name[32]; /* of the lock */
+    uint32_t rank, shared;
+    uint64_t place, count, waits, wait_ns, held_ns; /* held: of exclusive acquisitions */
+    char routine[64], module[64];                   /* function+offset; source file */
+};
+struct mega_pc_sample {
+    uint64_t ns, pc; /* since boot */
+    uint32_t pid, cpu, ipl, user;
+    char name[16];                /* of the process, or of a kernel thread (pid 0) */
+    char routine[64], module[64]; /* in user mode: empty, and the program's path */
+};
+/* States of processes, as `show system` names them. */
+enum mega_state {
+    MEGA_STATE_CUR,   /* on a CPU */
+    MEGA_STATE_COM,   /* ready */
+    MEGA_STATE_MUTEX, /* waits for a mutex */
+    MEGA_STATE_LEF,   /* waits for an event that a signal too would end: pipe, terminal, child */
+    MEGA_STATE_HIB,   /* sleeps until a time or a signal */
+    MEGA_STATE_RWAST, /* waits for an event that no signal ends */
+    MEGA_STATE_SUSP,  /* stopped by a signal */
+    MEGA_STATE_ENDED, /* its parent has not asked for its status yet */
+    MEGA_STATES,
+};
+struct mega_states {
+    uint64_t count[MEGA_STATES];
+    uint64_t pool_free_blocks, pool_free; /* paged pool: blocks and bytes, without a walk */
+};
+struct mega_pool_list {
+    uint64_t size, count, requests, hits, frees; /* bytes of a packet; packets on it */
 };
 struct mega_validate {
     uint64_t pages[18]; /* by where they were found: enum mega_pages */

@@ -1,0 +1,221 @@
+/*
+ * monitor [/RECORD FILE] [/INTERVAL=seconds] [/ENDING=seconds]
+ *
+ * Every interval (1 second): where each CPU's time went, how many processes are in each state, and
+ * the free blocks of the paged pool. With /RECORD one JSON object a line is appended to FILE and
+ * flushed; without, one line is shown. /ENDING ends it after that many seconds; otherwise a signal
+ * does. docs/tracing.md describes the fields.
+ */
+#include <condition.h>
+#include <errno.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include <megalith/info.h>
+
+#define CPUS 4
+
+static const char *const state_names[MEGA_STATES] = {
+    [MEGA_STATE_CUR] = "CUR",   [MEGA_STATE_COM] = "COM",    [MEGA_STATE_MUTEX] = "MUTEX",
+    [MEGA_STATE_LEF] = "LEF",   [MEGA_STATE_HIB] = "HIB",    [MEGA_STATE_RWAST] = "RWAST",
+    [MEGA_STATE_SUSP] = "SUSP", [MEGA_STATE_ENDED] = "ENDED"};
+
+/* A CPU's time so far, in nanoseconds. */
+struct times {
+    uint64_t kernel, user, interrupt, spin, idle;
+};
+struct reading {
+    uint64_t ns; /* monotonic */
+    unsigned cpus;
+    struct times cpu[CPUS];
+    struct mega_states states;
+};
+
+static int fail(const char *ident, const char *text, const char *what)
+{
+    fprintf(stderr, "%%MONITOR-E-%s, %s: %s\n", ident, text, what);
+    return 1;
+}
+
+static uint64_t monotonic(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool take(struct reading *r)
+{
+    struct mega_cpu c;
+    int status;
+
+    r->ns = monotonic();
+    for (r->cpus = 0; r->cpus < CPUS; r->cpus++) {
+        status = mega$info(MEGA_INFO_CPU, r->cpus, &c, sizeof(c));
+        if (status == SS$_NONEXPR)
+            break;
+        if (!(status & 1))
+            return fail("NOINFO", "the kernel answered", mega$condition_text(status)), false;
+        r->cpu[r->cpus] = (struct times){c.pure_kernel_ns, c.user_ns, c.interrupt_ns, c.spin_ns,
+                                         c.pure_idle_ns};
+    }
+    status = mega$info(MEGA_INFO_STATES, 0, &r->states, sizeof(r->states));
+    if (!(status & 1))
+        return fail("NOINFO", "the kernel answered", mega$condition_text(status)), false;
+    return true;
+}
+
+/* Counters are taken while they run: one may lie a tick behind what it was divided from. */
+static double gained(uint64_t now, uint64_t before)
+{
+    return now > before ? (double)(now - before) / 1e9 : 0;
+}
+
+static void record(FILE *f, const struct reading *a, const struct reading *b, uint64_t start)
+{
+    struct timespec wall;
+    char stamp[32] = "";
+    struct tm *tm;
+
+    clock_gettime(CLOCK_REALTIME, &wall);
+    tm = gmtime(&wall.tv_sec);
+    if (tm)
+        strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", tm);
+    fprintf(f, "{\"time\": \"%s.%03ldZ\", \"at\": %.3f, \"interval\": %.6f, \"cpus\": [", stamp,
+            wall.tv_nsec / 1000000, gained(b->ns, start), gained(b->ns, a->ns));
+    for (unsigned i = 0; i < b->cpus; i++)
+        fprintf(f,
+                "%s{\"kernel\": %.6f, \"user\": %.6f, \"interrupt\": %.6f, \"spin\": %.6f, "
+                "\"idle\": %.6f}",
+                i ? ", " : "", gained(b->cpu[i].kernel, a->cpu[i].kernel),
+                gained(b->cpu[i].user, a->cpu[i].user),
+                gained(b->cpu[i].interrupt, a->cpu[i].interrupt),
+                gained(b->cpu[i].spin, a->cpu[i].spin), gained(b->cpu[i].idle, a->cpu[i].idle));
+    fprintf(f, "], \"states\": {");
+    for (int i = 0; i < MEGA_STATES; i++)
+        fprintf(f, "%s\"%s\": %lu", i ? ", " : "", state_names[i],
+                (unsigned long)b->states.count[i]);
+    fprintf(f, "}, \"pool\": {\"free_blocks\": %lu, \"free_bytes\": %lu}}\n",
+            (unsigned long)b->states.pool_free_blocks, (unsigned long)b->states.pool_free);
+}
+
+/* All CPUs together, in percent of one. */
+static void show(const struct reading *a, const struct reading *b, uint64_t start, unsigned lines)
+{
+    double t[5] = {0}, interval = gained(b->ns, a->ns);
+
+    if (lines % 20 == 0) {
+        printf("%8s %7s%7s%7s%7s%7s", "Time s", "Kernel%", "User%", "Int%", "Spin%", "Idle%");
+        for (int i = 0; i < MEGA_STATES; i++)
+            printf("%6s", state_names[i]);
+        printf("  Free blocks\n");
+    }
+    for (unsigned i = 0; i < b->cpus; i++) {
+        t[0] += gained(b->cpu[i].kernel, a->cpu[i].kernel);
+        t[1] += gained(b->cpu[i].user, a->cpu[i].user);
+        t[2] += gained(b->cpu[i].interrupt, a->cpu[i].interrupt);
+        t[3] += gained(b->cpu[i].spin, a->cpu[i].spin);
+        t[4] += gained(b->cpu[i].idle, a->cpu[i].idle);
+    }
+    printf("%8.2f ", gained(b->ns, start));
+    for (int i = 0; i < 5; i++)
+        printf("%7.1f", interval > 0 ? 100 * t[i] / interval : 0);
+    for (int i = 0; i < MEGA_STATES; i++)
+        printf("%6lu", (unsigned long)b->states.count[i]);
+    printf("%13lu\n", (unsigned long)b->states.pool_free_blocks);
+    fflush(stdout);
+}
+
+static int run(FILE *f, const char *file, uint64_t interval, uint64_t ending)
+{
+    uint64_t start = monotonic();
+    struct reading r[2];
+    int status;
+
+    if (!take(&r[0]))
+        return 1;
+    /* Readings are due at whole intervals from the start; the last may be a shorter one. */
+    for (unsigned n = 1;; n++) {
+        uint64_t due = start + n * interval, end = start + ending;
+        struct timespec until;
+        struct reading *now = &r[n % 2], *before = &r[(n - 1) % 2];
+
+        due = due < end ? due : end;
+        until.tv_sec = (time_t)(due / 1000000000u);
+        until.tv_nsec = (long)(due % 1000000000u);
+        status = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+        if (status && status != EINTR)
+            return fail("NOSLEEP", "clock_nanosleep", strerror(status));
+        if (!take(now))
+            return 1;
+        if (f)
+            record(f, before, now, start);
+        else
+            show(before, now, start, n - 1);
+        if (f && (fflush(f) || ferror(f)))
+            return fail("NOWRITE", file, strerror(errno));
+        if (due == end)
+            return 0;
+    }
+}
+
+/* "/NAME=value" or "/NAME value" at argv[*i]; abbreviated. NULL: another one. */
+static const char *qualifier(char **argv, int *i, const char *name)
+{
+    const char *p = argv[*i];
+    size_t n = strcspn(p, "=");
+
+    if (n < 2 || n > strlen(name) + 1 || strncasecmp(p + 1, name, n - 1) != 0)
+        return NULL;
+    if (p[n] == '=')
+        return p + n + 1;
+    return argv[*i + 1] ? argv[++*i] : "";
+}
+
+/* At least a hundredth of a second, at most a year, as nanoseconds; 0: it is none. */
+static uint64_t seconds(const char *text)
+{
+    char *end;
+    double s = strtod(text, &end);
+
+    return end != text && !*end && s >= 0.01 && s <= 31536000 ? (uint64_t)(s * 1e9) : 0;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t interval = 1000000000, ending = UINT64_MAX / 2;
+    const char *file = NULL, *value;
+    FILE *f = NULL;
+    int status;
+
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] != '/')
+            return fail("IVVERB", "no such word", argv[i]);
+        if ((value = qualifier(argv, &i, "RECORD"))) {
+            if (!*value)
+                return fail("IVQUAL", "/RECORD", "it wants a file");
+            file = value;
+        } else if ((value = qualifier(argv, &i, "INTERVAL"))) {
+            if (!(interval = seconds(value)))
+                return fail("IVQUAL", "/INTERVAL", "it wants 0.01 seconds or more");
+        } else if ((value = qualifier(argv, &i, "ENDING"))) {
+            if (!(ending = seconds(value)))
+                return fail("IVQUAL", "/ENDING", "it wants 0.01 seconds or more");
+        } else {
+            return fail("IVQUAL", "no such qualifier", argv[i]);
+        }
+    }
+    if (file && !(f = fopen(file, "a")))
+        return fail("NOFILE", file, strerror(errno));
+    status = run(f, file, interval, ending);
+    if (f && fclose(f) && !status)
+        return fail("NOWRITE", file, strerror(errno));
+    return status;
+}

@@ -1,0 +1,62 @@
+/*
+ * show system: every process in one line. State: CUR on a CPU, COM ready, MUTEX waiting for a
+ * mutex, LEF for an event that a signal would end too (pipe, terminal, child), HIB asleep until a
+ * time, RWAST for an event that no signal ends, SUSP stopped, ENDED until its parent has asked. I/O
+ * counts calls that read or write, Page flts all faults, Pages what it has in memory, sections
+ * included.
+ */
+#include "show.h"
+
+#include <stdio.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+static const char *const names[MEGA_STATES] = {
+    [MEGA_STATE_CUR] = "CUR",   [MEGA_STATE_COM] = "COM",    [MEGA_STATE_MUTEX] = "MUTEX",
+    [MEGA_STATE_LEF] = "LEF",   [MEGA_STATE_HIB] = "HIB",    [MEGA_STATE_RWAST] = "RWAST",
+    [MEGA_STATE_SUSP] = "SUSP", [MEGA_STATE_ENDED] = "ENDED"};
+
+/* Days hh:mm:ss.cc, 13 columns. */
+static void print_days(uint64_t ns)
+{
+    uint64_t day = 86400000000000;
+
+    printf("%lu ", (unsigned long)(ns / day));
+    print_duration(ns % day);
+}
+
+static void heading(void)
+{
+    struct utsname u;
+    struct mega_memory m = {.uptime_ns = 0};
+    struct timespec now;
+    char text[32] = "";
+    struct tm *tm;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    tm = gmtime(&now.tv_sec);
+    if (tm)
+        strftime(text, sizeof(text), "%d-%b-%Y %H:%M:%S", tm);
+    if (uname(&u) == 0)
+        printf("%s %s on node %s ", u.sysname, u.release, u.nodename);
+    ask(MEGA_INFO_MEMORY, 0, &m, sizeof(m));
+    printf("%s.%02ld  Uptime ", text, now.tv_nsec / 10000000);
+    print_days(m.uptime_ns);
+    putchar('\n');
+}
+
+int show_system(unsigned q, const char *name)
+{
+    struct mega_process p;
+
+    (void)q, (void)name;
+    heading();
+    printf("     Pid  Process Name    State  Pri        I/O           CPU  Page flts     Pages\n");
+    for (int64_t i = 0; ask(MEGA_INFO_PROCESS, i, &p, sizeof(p)); i++) {
+        printf("%8u  %-15s %-5s %4u %10lu ", p.pid, p.name,
+               p.waits < MEGA_STATES ? names[p.waits] : "?", p.prio, (unsigned long)p.io);
+        print_days(p.cpu_ns);
+        printf(" %10lu%10lu\n", (unsigned long)p.faults, (unsigned long)(p.rss + p.section_pages));
+    }
+    return 0;
+}
