@@ -144,39 +144,25 @@ void aspace_remove_locked(struct aspace *as, struct map_entry *e)
         as->full_below = MAX(e->start, LAYOUT_P2_BASE);
 }
 
-/* End of the lowest, or start of the highest, created region that touches [va, va+len); 0 when none
- * does. */
-static vaddr_t region_in_way(struct aspace *as, vaddr_t va, uint64_t len, bool down)
-{
-    struct region *r;
-
-    if (list_empty(&as->regions) || !region_overlaps_locked(as, va, len))
-        return 0;
-    if (down) {
-        list_for_each_entry(
-            r, &as->regions,
-            link) if (range_overlaps(r->start, r->start + r->length, va, va + len)) return r->start;
-    } else {
-        list_for_each_entry_reverse(r, &as->regions,
-                                    link) if (range_overlaps(r->start, r->start + r->length, va,
-                                                             va + len)) return r->start +
-            r->length;
-    }
-    return 0;
-}
-
 bool aspace_range_free_locked(struct aspace *as, vaddr_t va, uint64_t len)
 {
-    return !aspace_first_in_locked(as, va, va + len) && !region_in_way(as, va, len, false);
+    return !aspace_first_in_locked(as, va, va + len) && !region_overlaps_locked(as, va, len);
 }
 
+static struct region *region_of(struct list *l)
+{
+    return l ? list_entry(l, struct region, link) : NULL;
+}
+
+/* Both searches go once along the regions, which lie by address, whatever is in between: a process
+ * with thousands of them pays for each once. */
 static vaddr_t find_up(struct aspace *as, uint64_t len, uint64_t align, vaddr_t low, vaddr_t high)
 {
+    struct region *r = region_of(list_first(&as->regions));
     uint64_t va;
 
     for (;;) {
         struct map_entry *e;
-        vaddr_t past;
 
         if (!align_up_ok(low, align, &va) || !range_within(va, len, low, high))
             return 0;
@@ -189,29 +175,37 @@ static vaddr_t find_up(struct aspace *as, uint64_t len, uint64_t align, vaddr_t 
                 return 0;
             e = l ? list_entry(l, struct map_entry, link) : NULL;
         }
-        past = region_in_way(as, va, len, false);
-        if (!past)
+        while (r && r->start + r->length <= va)
+            r = region_of(list_next(&as->regions, &r->link));
+        if (!r || r->start >= va + len)
             return va;
-        low = past;
+        low = r->start + r->length;
     }
 }
 
 static vaddr_t find_down(struct aspace *as, uint64_t len, uint64_t align, vaddr_t low, vaddr_t high)
 {
+    struct region *r = region_of(list_last(&as->regions));
+
     for (;;) {
         struct map_entry *e;
-        vaddr_t va, before;
+        vaddr_t va;
 
         if (high < len || high - len < low)
             return 0;
         va = (high - len) & ~(align - 1);
         if (va < low)
             return 0;
+        while (r && r->start >= va + len)
+            r = region_of(list_prev(&as->regions, &r->link));
+        if (r && r->start + r->length > va) {
+            high = r->start;
+            continue;
+        }
         e = aspace_first_in_locked(as, va, va + len);
-        before = e ? e->start : region_in_way(as, va, len, true);
-        if (!before)
+        if (!e)
             return va;
-        high = before;
+        high = e->start;
     }
 }
 

@@ -10,6 +10,8 @@
  */
 #include "section_world.h"
 
+#include <time.h>
+
 /* ---- regions ---- */
 
 static void regions(void)
@@ -57,6 +59,44 @@ static void regions(void)
     is(region_delete(as, VA$C_P2, false, &w), SS$_NODELPERMANENT, "default regions stay");
     is(region_delete(as, v.id, false, &w), SS$_NORMAL, "a created one goes");
     is(region_delete(as, v.id, false, &w), SS$_IVREGID, "once");
+    aspace_unref(as);
+}
+
+/* Thousands of regions, a mapping of their own between every two: the search for the next one's
+ * place may look at each of them once, not once for each other. */
+#define REGIONS 4000u
+
+static void many_regions(void)
+{
+    struct aspace *as = aspace_create(0);
+    struct region_view v, last = {.start = LAYOUT_USER_TOP};
+    clock_t began = clock();
+    unsigned right = 0;
+    vaddr_t va;
+
+    for (unsigned i = 0; i < REGIONS; i++) {
+        right += region_create(as, PAGE_SIZE, 0, 0, 0, false, &v) == SS$_NORMAL &&
+                 v.end <= last.start;
+        last = v;
+        va = v.start - PAGE_SIZE;
+        if (i % 2)
+            right -= aspace_map_anon(as, &va, PAGE_SIZE, MAP_R | MAP_W, MAPF_FIXED) != 0;
+    }
+    is(right, REGIONS, "4,000 regions, each below the one before");
+    mutex_lock(&as->lock);
+    va = aspace_find_locked(as, PAGE_SIZE, PAGE_SIZE, last.start - PAGE_SIZE, LAYOUT_USER_TOP,
+                            false);
+    mutex_unlock(&as->lock);
+    is(va, 0, "no page is free between them, from below");
+    is(region_delete(as, REGION_MIN_USER_ID + 100, false, &v), SS$_NORMAL, "one goes");
+    mutex_lock(&as->lock);
+    va = aspace_find_locked(as, PAGE_SIZE, PAGE_SIZE, last.start - PAGE_SIZE, LAYOUT_USER_TOP,
+                            false);
+    is(va, v.start, "its page is found from below");
+    va = aspace_find_locked(as, PAGE_SIZE, PAGE_SIZE, LAYOUT_P2_BASE, LAYOUT_USER_TOP, true);
+    is(va, v.start, "and from above");
+    mutex_unlock(&as->lock);
+    ok((clock() - began) / CLOCKS_PER_SEC < 10, "and all that in seconds");
     aspace_unref(as);
 }
 
@@ -335,6 +375,7 @@ int main(void)
 {
     world_boot(SMALL_RAM, false);
     regions();
+    many_regions();
     alloc_shared();
     access_rules();
     names_and_identity();
