@@ -123,3 +123,13 @@ def test_section_services_says_which_reservations_it_needs(options: list[str]) -
     wanted = [word for word in marked(source, "RUN") if "TEST_" in word]
     assert [word for word in words if "TEST_" in word] == wanted
     assert words[0] == "scripts/run" and words[-2:] == ["--", "/tests/section_services"]
+
+
+def test_share_section_says_what_does_not_fit() -> None:
+    done = run_guest(
+        "/bin/rad", "0", "--", "/tests/share_section",
+        *("--name", "Q", "--size", "16M", "--processes", "1000"),
+    ).expect(64)  # fmt: skip
+    assert done.console.splitlines()[-1] == (
+        "share_section: 1000 processes and 64 race pages take a section of 34048 KiB"
+    )

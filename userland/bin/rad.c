@@ -1,5 +1,5 @@
 /*
- * rad [N COMMAND [ARGUMENT...]]: run a command at home in memory domain N, as all its children
+ * rad [N [--] COMMAND [ARGUMENT...]]: run a command at home in memory domain N, as all its children
  * will be. Without arguments: the domains, their CPUs and pages, and the own one.
  */
 #include <errno.h>
@@ -31,21 +31,23 @@ static int list(void)
 int main(int argc, char **argv)
 {
     unsigned long rad;
-    char *end;
+    char *end, **command = argv + 2;
 
     if (argc == 1)
         return list();
     errno = 0;
     rad = strtoul(argv[1], &end, 10);
-    if (argc < 3 || errno || *end || end == argv[1]) {
-        fprintf(stderr, "usage: rad [N COMMAND [ARGUMENT...]]\n");
+    if (argc > 2 && strcmp(argv[2], "--") == 0)
+        command++;
+    if (!*command || errno || *end || end == argv[1]) {
+        fprintf(stderr, "usage: rad [N [--] COMMAND [ARGUMENT...]]\n");
         return 2;
     }
     if (mega$control(MEGA_CTL_SET_HOME_RAD, rad, 0, 0, 0, 0) != SS$_NORMAL) {
         fprintf(stderr, "rad: there is no memory domain %lu\n", rad);
         return 1;
     }
-    execvp(argv[2], argv + 2);
-    fprintf(stderr, "rad: %s: %s\n", argv[2], strerror(errno));
+    execvp(command[0], command);
+    fprintf(stderr, "rad: %s: %s\n", command[0], strerror(errno));
     return errno == ENOENT ? 127 : 126;
 }

@@ -506,8 +506,11 @@ int main(int argc, char **argv)
     if (!opt.size)
         opt.size = reserved ? reservation.npages * PAGE : 4UL << 30;
     npages = opt.size / PAGE;
-    if (npages < 4 * (opt.processes + opt.race_pages))
-        usage();
+    if (npages < 4 * (opt.processes + opt.race_pages)) {
+        fprintf(stderr, "share_section: %u processes and %u race pages take a section of %lu KiB\n",
+                opt.processes, opt.race_pages, 4 * (opt.processes + opt.race_pages) * PAGE >> 10);
+        return 64;
+    }
     alloc = reserved && (reservation.flags & RMD_ALLOC);
     cpus = cpus_online();
     mega$info(MEGA_INFO_MEMORY, 0, &before, sizeof(before));
