@@ -11,6 +11,7 @@
 #include <prtdef.h>
 #include <psldef.h>
 #include <setjmp.h>
+#include <settled.h>
 #include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
@@ -668,14 +669,6 @@ static void grows_by_itself(void)
     sys$delete_region_64(&down, 0, &va, &length);
 }
 
-static uint64_t free_pages(void)
-{
-    struct mega_memory m = {0};
-
-    mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m));
-    return m.free;
-}
-
 static void use_all(void)
 {
     GENERIC_64 up = region(64 * MIB, 0);
@@ -698,15 +691,15 @@ static void use_all(void)
 static void nothing_is_lost(void)
 {
     struct mega_process before, after;
-    uint64_t free;
+    long free;
 
     use_all();
     before = self();
-    free = free_pages();
+    free = settled_pages();
     for (int i = 0; i < 3; i++)
         use_all();
     after = self();
-    is(free_pages(), free, "free pages");
+    is(settled_pages(), free, "free pages");
     is(after.pt_pages, before.pt_pages, "page-table pages");
     is(after.rss, before.rss, "pages");
     is(after.vsize, before.vsize, "bytes of address space");
