@@ -1,9 +1,9 @@
 /*
  * Private to mm/pool*.c: lookaside lists. List i holds packets of (i + 1) * 16 bytes.
  *
- * A head is one quadword: an offset in units of 16 bytes in the low bits, a version above. Paged
- * pool has 32 bits of each, nonpaged pool, which lies in 40 bits of KSEG, 36 and 28. A packet on a
- * list holds the link (an offset/16) in its first quadword and a seal in its second.
+ * A head is one quadword: a version in the low bits, an offset in units of 16 bytes above. Paged
+ * pool has 32 bits of each; nonpaged pool, which lies in 40 bits of KSEG, has 28 and 36. A packet
+ * on a list holds the link (an offset/16) in its first quadword and a seal in its second.
  *
  * Push and pop are compare-and-swaps without a lock. The danger is A-B-A: a CPU reads head A and
  * A's link B; before its swap others pop A, pop B, use B and free A again. Head is A once more,
@@ -25,9 +25,8 @@
 #include "kernel/base/panic.h"
 #include "mm/pool_private.h"
 
-#define POOL_SEAL 0x6C61736B65656C21UL
-
-static inline uint64_t pool_seal(uint64_t p) { return POOL_SEAL ^ p; }
+/* Nobody has a reason to keep the complement of a block's own address there. */
+static inline uint64_t pool_seal(uint64_t p) { return ~p; }
 
 /* A packet leaves a list: nobody wrote to it meanwhile. */
 static inline void pool_unseal(const char *pool, uint64_t p, uint64_t size)
@@ -49,40 +48,55 @@ static inline void pool_seal_set(const char *pool, uint64_t p, uint64_t size)
     q[1] = pool_seal(p);
 }
 
-/* Push p, sealed, on l. */
-static inline void pool_list_push(struct pool_list *l, uint64_t base, unsigned bits, uint64_t p)
+/* The next version of head h, with another offset. bits: of the version. */
+static inline uint64_t pool_list_next(uint64_t h, uint64_t offset, unsigned bits)
 {
-    const uint64_t mask = (1UL << bits) - 1;
-    uint64_t off = (p - base) / POOL_GRAIN;
-    uint64_t h = __atomic_load_n(&l->head, __ATOMIC_RELAXED);
-    uint64_t next;
+    return offset << bits | ((h + 1) & ((1UL << bits) - 1));
+}
+
+/* Push p, sealed, on l, whose head was h a moment ago. */
+static inline void pool_list_push(struct pool_list *l, uint64_t h, uint64_t base, unsigned bits,
+                                  uint64_t p)
+{
+    uint64_t offset = (p - base) / POOL_GRAIN;
 
     do {
-        uint64_t top = h & mask;
-
-        __atomic_store_n((uint64_t *)p, top, __ATOMIC_RELAXED);
-        next = h - top + off + mask + 1;
-    } while (
-        !__atomic_compare_exchange_n(&l->head, &h, next, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-    __atomic_fetch_add(&l->frees, 1, __ATOMIC_RELAXED);
+        __atomic_store_n((uint64_t *)p, h >> bits, __ATOMIC_RELAXED);
+    } while (!__atomic_compare_exchange_n(&l->head, &h, pool_list_next(h, offset, bits), true,
+                                          __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-/* Packets on the list, about (the three counters are read one after the other). */
-static inline uint64_t pool_list_count(const struct pool_list *l)
+/* Packets on the list, about: a pop between its two steps is counted as a packet. Pushes need no
+   counter: the version is pushes and pops, and there are fewer packets than versions. */
+static inline int64_t pool_list_count_at(const struct pool_list *l, uint64_t head, unsigned bits)
 {
-    uint64_t hits = __atomic_load_n(&l->requests, __ATOMIC_RELAXED) -
-                    __atomic_load_n(&l->misses, __ATOMIC_RELAXED);
-    uint64_t frees = __atomic_load_n(&l->frees, __ATOMIC_RELAXED);
+    uint64_t pops = __atomic_load_n(&l->pops, __ATOMIC_RELAXED);
 
-    return frees > hits ? frees - hits : 0;
+    return (int64_t)((head - 2 * pops) << (64 - bits)) >> (64 - bits);
 }
 
-static inline void pool_list_stats_of(const struct pool_list *l, struct pool_list_stats *s)
+static inline int64_t pool_list_count(const struct pool_list *l, unsigned bits)
 {
-    s->requests = __atomic_load_n(&l->requests, __ATOMIC_RELAXED);
-    s->hits = s->requests - __atomic_load_n(&l->misses, __ATOMIC_RELAXED);
-    s->frees = __atomic_load_n(&l->frees, __ATOMIC_RELAXED);
-    s->count = pool_list_count(l);
+    return pool_list_count_at(l, __atomic_load_n(&l->head, __ATOMIC_RELAXED), bits);
+}
+
+static inline uint64_t pool_list_bytes(const struct pool_list *l, unsigned bits, unsigned list)
+{
+    int64_t n = pool_list_count(l, bits);
+
+    return n > 0 ? (uint64_t)n * (list + 1) * POOL_GRAIN : 0;
+}
+
+static inline void pool_list_stats_of(const struct pool_list *l, unsigned bits,
+                                      struct pool_list_stats *s)
+{
+    uint64_t pops = __atomic_load_n(&l->pops, __ATOMIC_RELAXED);
+    int64_t n = pool_list_count(l, bits);
+
+    s->hits = pops - __atomic_load_n(&l->reclaimed, __ATOMIC_RELAXED);
+    s->requests = s->hits + __atomic_load_n(&l->misses, __ATOMIC_RELAXED);
+    s->count = n > 0 ? (uint64_t)n : 0;
+    s->frees = pops + s->count;
 }
 
 #endif

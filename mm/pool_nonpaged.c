@@ -29,9 +29,9 @@
 #define LARGE_BYTES   (SEGMENT_PAGES * PAGE_SIZE / 2)
 /* What every process has is below this, so that processes that come and go, however many, do not
    walk the variable list under its lock: the largest is the table of signal handlers, 4.2 KB. */
-#define LIST_BYTES  8192u
-#define LISTS       (LIST_BYTES / POOL_GRAIN)
-#define OFFSET_BITS 36u /* KSEG maps 40 bits, in units of 16 bytes */
+#define LIST_BYTES   8192u
+#define LISTS        (LIST_BYTES / POOL_GRAIN)
+#define VERSION_BITS 28u /* KSEG maps 40 bits, in units of 16 bytes: 36 are the offset's */
 
 static struct spinlock pool_lock = SPINLOCK_INIT("nonpaged pool", RANK_POOL, IPL_CLOCK);
 static struct pool_list lists[LISTS];
@@ -85,19 +85,19 @@ static bool grow_locked(uint64_t size)
 
 static inline __attribute__((always_inline)) uint64_t list_pop(struct pool_list *l)
 {
-    const uint64_t mask = (1UL << OFFSET_BITS) - 1;
     uint64_t h, off, next;
 
     do {
         h = __atomic_load_n(&l->head, __ATOMIC_ACQUIRE);
-        off = h & mask;
+        off = h >> VERSION_BITS;
         if (off == 0)
             return 0;
-        next = h - off + mask + 1 +
-               (__atomic_load_n((uint64_t *)(kseg_base() + off * POOL_GRAIN), __ATOMIC_RELAXED) &
-                mask);
+        next = pool_list_next(
+            h, __atomic_load_n((uint64_t *)(kseg_base() + off * POOL_GRAIN), __ATOMIC_RELAXED),
+            VERSION_BITS);
     } while (
         !__atomic_compare_exchange_n(&l->head, &h, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    __atomic_fetch_add(&l->pops, 1, __ATOMIC_RELAXED);
     return kseg_base() + off * POOL_GRAIN;
 }
 
@@ -110,7 +110,7 @@ static bool __attribute__((noinline)) reclaim_locked(void)
         uint64_t size = (i + 1) * POOL_GRAIN, p;
 
         while ((p = list_pop(&lists[i])) != 0) {
-            __atomic_fetch_sub(&lists[i].frees, 1, __ATOMIC_RELAXED);
+            __atomic_fetch_add(&lists[i].reclaimed, 1, __ATOMIC_RELAXED);
             pool_unseal("nonpaged", p, size);
             pool_var_free(&var, (void *)p, size);
             any = true;
@@ -184,11 +184,8 @@ void *npp_alloc(size_t nbytes)
     uint64_t i = (nbytes - 1) / POOL_GRAIN; /* 0 bytes: a very large i */
 
     if (likely(i < LISTS)) {
-        struct pool_list *l = &lists[i];
-        uint64_t p;
+        uint64_t p = list_pop(&lists[i]);
 
-        __atomic_fetch_add(&l->requests, 1, __ATOMIC_RELAXED);
-        p = list_pop(l);
         if (likely(p != 0)) {
             uint64_t *q = (uint64_t *)p;
 
@@ -213,7 +210,8 @@ void *npp_alloc_zeroed(size_t nbytes)
 static inline void push(uint64_t p, uint64_t i)
 {
     ((uint64_t *)p)[1] = pool_seal(p);
-    pool_list_push(&lists[i], kseg_base(), OFFSET_BITS, p);
+    pool_list_push(&lists[i], __atomic_load_n(&lists[i].head, __ATOMIC_RELAXED), kseg_base(),
+                   VERSION_BITS, p);
 }
 
 /* Blocks that the quick check does not know, and what is no block at all. */
@@ -264,7 +262,7 @@ void npp_stats(struct pool_stats *s)
     spin_unlock(&pool_lock, ipl);
     s->lookaside_bytes = 0;
     for (unsigned i = 0; i < LISTS; i++)
-        s->lookaside_bytes += pool_list_count(&lists[i]) * (i + 1) * POOL_GRAIN;
+        s->lookaside_bytes += pool_list_bytes(&lists[i], VERSION_BITS, i);
     s->in_use = s->size - s->free - MIN(s->lookaside_bytes, s->size - s->free);
     s->lal_size = LIST_BYTES;
     s->nlists = LISTS;
@@ -274,7 +272,7 @@ unsigned npp_lists(void) { return LISTS; }
 
 void npp_list_stats(unsigned list, struct pool_list_stats *s)
 {
-    pool_list_stats_of(&lists[list], s);
+    pool_list_stats_of(&lists[list], VERSION_BITS, s);
 }
 
 uint64_t npp_large_pages(void) { return __atomic_load_n(&large_pages, __ATOMIC_RELAXED); }

@@ -3,7 +3,13 @@
  *
  * PAGEDYN bytes of mapped system space from LAYOUT_PAGED_POOL_BASE, demand-zero: a page is there
  * once it was touched (system_fault() gives it). In front lie the boundary bits (one for 16
- * bytes), then the pool proper. Used at IPL 0 without a spinlock only.
+ * bytes) and the marks (a byte for 16 bytes), then the pool proper. Used at IPL 0 without a
+ * spinlock only.
+ *
+ * The mark of a block that is in use, at its first 16 bytes, says how large it is: so a release
+ * through a lookaside list needs one look to know that address and size fit what was allocated, and
+ * that it was not released before. The mark of a block on a list, or in the variable list, is 0.
+ * A mark belongs to who owns the block.
  *
  * Requests up to PAGED_LAL_SIZE go through lookaside lists (mm/pool_lal.h) without a mutex; the
  * variable list is protected by the PGDYN mutex. All lists together
@@ -31,14 +37,21 @@
 #include "mm/pool_lal.h"
 #include "sysman/params.h"
 
-#define OFFSET_BITS 32u
-#define LIST_STEP   16384u /* a list's allowance grows by this */
+#define VERSION_BITS 32u
+#define LIST_STEP    16384u /* bytes: a list's allowance grows by this or a packet */
+
+/* A mark that is not 0 is the size in units of 16 bytes, or */
+#define MARK_OTHER 255u /* larger than lists have it; all, if POOLCHECK has to see each block */
+_Static_assert(POOL_LISTS < MARK_OTHER, "a mark tells the sizes of all lists");
 
 static struct mutex pgdyn = MUTEX_INIT("PGDYN", MUTEX_PGDYN, pgdyn);
-static struct pool_list lists[POOL_LISTS];
+/* That of n * 16 bytes is lists[n]; the first one is always empty and takes nothing. */
+static struct pool_list lists[POOL_LISTS + 1] = {{.most = INT64_MIN}};
 static struct pool_area area; /* constant after boot */
-static uint64_t list_budget;  /* atomic: bytes that lists may still be allowed to hold */
-static uint64_t high_water;   /* end of all that was ever handed out; pgdyn */
+static uint8_t *marks;       /* of 16 bytes at LAYOUT_PAGED_POOL_BASE and on; constant after boot */
+static uint64_t end_offset;  /* of the pool from there; constant after boot */
+static uint64_t list_budget; /* atomic: bytes that lists may still be allowed to hold */
+static uint64_t high_water;  /* end of all that was ever handed out; pgdyn */
 
 /* Pages that lie wholly inside free blocks, past their headers, and are still present: they go back
    to the system when there are SPARE_PAGES of them, so that a block that comes and goes does not
@@ -95,6 +108,8 @@ static void spare_remove(uint64_t p, uint64_t size)
             i++;
 }
 
+static uint8_t *mark_of(uint64_t p) { return &marks[(p - LAYOUT_PAGED_POOL_BASE) / POOL_GRAIN]; }
+
 /* Make the pages of [p, p + size) present. pgdyn held. */
 static bool present(uint64_t p, uint64_t size)
 {
@@ -113,28 +128,40 @@ static bool touch(uint64_t p, uint64_t size)
     uint64_t last = (uint64_t)&area.starts[(p + size - area.base) / POOL_GRAIN / 64];
     uint64_t first = page_round_down(p);
 
+    uint64_t mark = (uint64_t)mark_of(p) & ~7ul;
+
     spare_remove(p, size);
     return kmap_demand_zero(first, (page_round_up(p + size) - first) >> PAGE_SHIFT) == 0 &&
-           present(bits, last + sizeof(uint64_t) - bits) && present(p, size);
+           present(bits, last + sizeof(uint64_t) - bits) && present(mark, sizeof(uint64_t)) &&
+           present(p, size);
 }
 
-static uint64_t list_pop(struct pool_list *l)
+static inline struct pool_list *list_of(uint64_t size)
 {
-    const uint64_t mask = (1UL << OFFSET_BITS) - 1;
-    uint64_t h, p, link, next;
+    _Static_assert(sizeof(lists[0]) == 4 * POOL_GRAIN, "one instruction");
+    return (struct pool_list *)((uint64_t)lists + 4 * size);
+}
+
+/* A packet, or 0. Its seal is not yet looked at. */
+static inline __attribute__((always_inline)) uint64_t list_pop(struct pool_list *l)
+{
+    uint64_t h = __atomic_load_n(&l->head, __ATOMIC_ACQUIRE), p, next;
+    int64_t link;
 
     for (;;) {
-        h = __atomic_load_n(&l->head, __ATOMIC_ACQUIRE);
-        if ((h & mask) == 0)
+        if (unlikely(h >> VERSION_BITS == 0))
             return 0;
-        p = LAYOUT_PAGED_POOL_BASE + (h & mask) * POOL_GRAIN;
-        if (kernel_read_u64(&link, (void *)p))
-            continue; /* its page is gone: so is the packet, and head has changed */
-        next = h - (h & mask) + mask + 1 + (link & mask);
-        if (__atomic_compare_exchange_n(&l->head, &h, next, true, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED))
-            return p;
+        p = LAYOUT_PAGED_POOL_BASE + (h >> VERSION_BITS) * POOL_GRAIN;
+        link = kernel_peek((void *)p);
+        next = pool_list_next(h, (uint64_t)link, VERSION_BITS);
+        /* No link: its page is gone, so is the packet, and head has changed. */
+        if (likely(link >= 0 && __atomic_compare_exchange_n(&l->head, &h, next, true,
+                                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED)))
+            break;
+        h = __atomic_load_n(&l->head, __ATOMIC_ACQUIRE);
     }
+    __atomic_fetch_add(&l->pops, 1, __ATOMIC_RELAXED);
+    return p;
 }
 
 /* pgdyn held. */
@@ -143,22 +170,34 @@ static void variable_free(uint64_t p, uint64_t size)
     spare_add(pool_var_free(&var, (void *)p, size), p, size);
 }
 
+/* What a packet on a list has in its second quadword. With POOLCHECK another value: so that whoever
+   takes one quickly finds it wrong, and takes a closer look. */
+static uint64_t seal_of(uint64_t p) { return pool_seal(p) ^ (pool_check != 0); }
+
+/* The packet p leaves its list. */
+static void unseal(uint64_t p, uint64_t size)
+{
+    if (((uint64_t *)p)[1] != seal_of(p))
+        panic("paged pool: free packet %lx of %lu bytes was written to", p, size);
+}
+
 /* Give all that the lookaside lists hold back to the variable list. pgdyn held. */
 static bool reclaim_locked(void)
 {
     bool any = false;
 
-    for (unsigned i = 0; i < POOL_LISTS; i++) {
-        uint64_t size = (i + 1) * POOL_GRAIN, p;
+    for (unsigned i = 1; i <= POOL_LISTS; i++) {
+        uint64_t size = i * POOL_GRAIN, p;
+        int64_t most;
 
         while ((p = list_pop(&lists[i])) != 0) {
-            __atomic_fetch_sub(&lists[i].frees, 1, __ATOMIC_RELAXED);
-            pool_unseal("paged", p, size);
+            __atomic_fetch_add(&lists[i].reclaimed, 1, __ATOMIC_RELAXED);
+            unseal(p, size);
             variable_free(p, size);
             any = true;
         }
-        __atomic_fetch_add(&list_budget, __atomic_exchange_n(&lists[i].most, 0, __ATOMIC_RELAXED),
-                           __ATOMIC_RELAXED);
+        most = __atomic_exchange_n(&lists[i].most, 0, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&list_budget, (uint64_t)most * size, __ATOMIC_RELAXED);
     }
     return any;
 }
@@ -166,50 +205,83 @@ static bool reclaim_locked(void)
 /* Allow a list to hold more: false when all lists together may hold no more than they do. A CPU
    that has just looked may push beyond an allowance that reclaim_locked() takes back meanwhile: a
    packet or two for each CPU. */
-static bool list_grow(struct pool_list *l)
+static bool list_grow(struct pool_list *l, uint64_t size)
 {
+    uint64_t packets = MAX(LIST_STEP / size, 1ul);
     uint64_t left = __atomic_load_n(&list_budget, __ATOMIC_RELAXED);
 
     do {
-        if (left < LIST_STEP)
+        if (left < packets * size)
             return false;
-    } while (!__atomic_compare_exchange_n(&list_budget, &left, left - LIST_STEP, true,
+    } while (!__atomic_compare_exchange_n(&list_budget, &left, left - packets * size, true,
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-    __atomic_fetch_add(&l->most, LIST_STEP, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&l->most, (int64_t)packets, __ATOMIC_RELAXED);
     return true;
 }
 
-void *pgd_alloc(size_t nbytes)
+/* head: of l. */
+static inline bool list_has_room(const struct pool_list *l, uint64_t head)
+{
+    return pool_list_count_at(l, head, VERSION_BITS) < __atomic_load_n(&l->most, __ATOMIC_RELAXED);
+}
+
+/* p is allocated. */
+static void mark(uint64_t p, uint64_t size)
+{
+    bool other = pool_check || size / POOL_GRAIN > POOL_LISTS;
+
+    __atomic_store_n(mark_of(p), (uint8_t)(other ? MARK_OTHER : size / POOL_GRAIN),
+                     __ATOMIC_RELAXED);
+}
+
+/* A packet whose seal is not what it is without POOLCHECK. */
+static void *__attribute__((noinline)) look_at(uint64_t p, uint64_t size)
+{
+    unseal(p, size);
+    pool_check_taken("paged", p, size, UINT64_MAX);
+    mark(p, size);
+    return (void *)p;
+}
+
+static void *__attribute__((noinline)) alloc_variable(size_t nbytes)
 {
     uint64_t size = pool_round(nbytes);
     void *p;
 
     if (nbytes == 0 || nbytes > area.size)
         return NULL;
-    if (likely(size <= (uint64_t)sysparam(SYSPARAM_PAGED_LAL_SIZE))) {
-        struct pool_list *l = &lists[size / POOL_GRAIN - 1];
-        uint64_t a;
-
-        __atomic_fetch_add(&l->requests, 1, __ATOMIC_RELAXED);
-        a = list_pop(l);
-        if (likely(a != 0)) {
-            pool_unseal("paged", a, size);
-            if (unlikely(pool_check != 0))
-                pool_check_taken("paged", a, size, UINT64_MAX);
-            return (void *)a;
-        }
-        __atomic_fetch_add(&l->misses, 1, __ATOMIC_RELAXED);
-    }
+    if (size <= (uint64_t)sysparam(SYSPARAM_PAGED_LAL_SIZE))
+        __atomic_fetch_add(&list_of(size)->misses, 1, __ATOMIC_RELAXED);
     mutex_lock(&pgdyn);
     p = pool_var_alloc(&var, size, touch);
     if (!p && reclaim_locked())
         p = pool_var_alloc(&var, size, touch);
-    if (p && unlikely(pool_check != 0))
-        pool_check_taken("paged", (uint64_t)p, size, high_water);
-    if (p)
+    if (p) {
+        if (unlikely(pool_check != 0))
+            pool_check_taken("paged", (uint64_t)p, size, high_water);
         high_water = MAX(high_water, (uint64_t)p + size);
+        mark((uint64_t)p, size);
+    }
     mutex_unlock(&pgdyn);
     return p;
+}
+
+/* A hit is a leaf function of its own: it takes no mutex and calls nobody. */
+void *pgd_alloc(size_t nbytes)
+{
+    uint64_t size = pool_round(nbytes);
+
+    if (likely(size <= (uint64_t)sysparam(SYSPARAM_PAGED_LAL_SIZE))) {
+        uint64_t p = list_pop(list_of(size));
+
+        if (likely(p != 0)) {
+            if (unlikely(((uint64_t *)p)[1] != pool_seal(p)))
+                return look_at(p, size);
+            __atomic_store_n(mark_of(p), (uint8_t)(size / POOL_GRAIN), __ATOMIC_RELAXED);
+            return (void *)p;
+        }
+    }
+    return alloc_variable(nbytes);
 }
 
 void *pgd_alloc_zeroed(size_t nbytes)
@@ -221,28 +293,57 @@ void *pgd_alloc_zeroed(size_t nbytes)
     return p;
 }
 
-void pgd_free(void *p, size_t nbytes)
+/* head: what l's was. */
+static inline void list_push(struct pool_list *l, uint64_t head, uint64_t p, uint64_t seal)
+{
+    __atomic_store_n(mark_of(p), 0, __ATOMIC_RELAXED);
+    ((uint64_t *)p)[1] = seal;
+    pool_list_push(l, head, LAYOUT_PAGED_POOL_BASE, VERSION_BITS, p);
+}
+
+/* Blocks that the quick check does not know, those that no list takes, and what is no block. */
+static void __attribute__((noinline)) free_slow(uint64_t p, size_t nbytes)
 {
     uint64_t size = pool_round(nbytes);
 
-    if (unlikely(nbytes == 0 || (!pool_area_is_small_block(&area, (uint64_t)p, size / POOL_GRAIN) &&
-                                 !pool_area_is_block(&area, (uint64_t)p, size))))
-        panic("paged pool: no block of %lu bytes starts at %p", nbytes, p);
-    if (unlikely(pool_check != 0) && ((uint64_t *)p)[1] != pool_seal((uint64_t)p))
-        pool_check_fill((uint64_t)p, size);
-    if (likely(size <= (uint64_t)sysparam(SYSPARAM_PAGED_LAL_SIZE))) {
-        struct pool_list *l = &lists[size / POOL_GRAIN - 1];
+    if (nbytes == 0 || !pool_area_is_block(&area, p, size))
+        panic("paged pool: no block of %lu bytes starts at %lx", nbytes, p);
+    if (__atomic_load_n(mark_of(p), __ATOMIC_RELAXED) == 0)
+        panic("paged pool: %lx of %lu bytes is freed twice", p, size);
+    if (pool_check)
+        pool_check_fill(p, size);
+    if (size <= (uint64_t)sysparam(SYSPARAM_PAGED_LAL_SIZE)) {
+        struct pool_list *l = list_of(size);
+        uint64_t head = __atomic_load_n(&l->head, __ATOMIC_RELAXED);
 
-        if (likely(pool_list_count(l) * size < __atomic_load_n(&l->most, __ATOMIC_RELAXED) ||
-                   list_grow(l))) {
-            pool_seal_set("paged", (uint64_t)p, size);
-            pool_list_push(l, LAYOUT_PAGED_POOL_BASE, OFFSET_BITS, (uint64_t)p);
+        if (list_has_room(l, head) || list_grow(l, size)) {
+            list_push(l, head, p, seal_of(p));
             return;
         }
     }
     mutex_lock(&pgdyn);
-    variable_free((uint64_t)p, size);
+    __atomic_store_n(mark_of(p), 0, __ATOMIC_RELAXED);
+    variable_free(p, size);
     mutex_unlock(&pgdyn);
+}
+
+/* As pgd_alloc: what a list takes is done here, with POOLCHECK off (or no mark is a size). Nothing
+   of 0 bytes gets past the first list. */
+void pgd_free(void *p, size_t nbytes)
+{
+    uint64_t size = pool_round(nbytes), offset = (uint64_t)p - LAYOUT_PAGED_POOL_BASE;
+
+    if (likely(size <= (uint64_t)sysparam(SYSPARAM_PAGED_LAL_SIZE) && offset < end_offset &&
+               offset % POOL_GRAIN == 0 && *mark_of((uint64_t)p) == size / POOL_GRAIN)) {
+        struct pool_list *l = list_of(size);
+        uint64_t head = __atomic_load_n(&l->head, __ATOMIC_RELAXED);
+
+        if (likely(list_has_room(l, head))) {
+            list_push(l, head, (uint64_t)p, pool_seal((uint64_t)p));
+            return;
+        }
+    }
+    free_slow((uint64_t)p, nbytes);
 }
 
 void pgd_stats(struct pool_stats *s)
@@ -251,8 +352,8 @@ void pgd_stats(struct pool_stats *s)
     pool_var_stats(&var, s);
     mutex_unlock(&pgdyn);
     s->lookaside_bytes = 0;
-    for (unsigned i = 0; i < POOL_LISTS; i++)
-        s->lookaside_bytes += pool_list_count(&lists[i]) * (i + 1) * POOL_GRAIN;
+    for (unsigned i = 1; i <= POOL_LISTS; i++)
+        s->lookaside_bytes += pool_list_bytes(&lists[i], VERSION_BITS, i - 1);
     s->in_use = s->size - s->free - MIN(s->lookaside_bytes, s->size - s->free);
     s->lal_size = (uint32_t)sysparam(SYSPARAM_PAGED_LAL_SIZE);
     s->nlists = POOL_LISTS;
@@ -268,7 +369,7 @@ unsigned pgd_lists(void) { return POOL_LISTS; }
 
 void pgd_list_stats(unsigned list, struct pool_list_stats *s)
 {
-    pool_list_stats_of(&lists[list], s);
+    pool_list_stats_of(&lists[list + 1], VERSION_BITS, s);
 }
 
 int pgd_check(void)
@@ -285,13 +386,17 @@ void pool_boot_paged(void)
     uint64_t bytes = page_round_down((uint64_t)sysparam(SYSPARAM_PAGEDYN));
     uint64_t bits = page_round_up(POOL_AREA_WORDS(bytes) * sizeof(uint64_t));
 
-    area.base = LAYOUT_PAGED_POOL_BASE + bits;
-    area.size = bytes - bits;
+    uint64_t front = bits + page_round_up(bytes / POOL_GRAIN);
+
+    area.base = LAYOUT_PAGED_POOL_BASE + front;
+    area.size = bytes - front;
     area.starts = (uint64_t *)LAYOUT_PAGED_POOL_BASE;
+    marks = (uint8_t *)LAYOUT_PAGED_POOL_BASE + bits;
+    end_offset = bytes;
     list_budget = area.size / 4 * 3;
 
     mutex_lock(&pgdyn);
-    if (kmap_demand_zero(LAYOUT_PAGED_POOL_BASE, bits >> PAGE_SHIFT) ||
+    if (kmap_demand_zero(LAYOUT_PAGED_POOL_BASE, front >> PAGE_SHIFT) ||
         !touch(area.base, sizeof(struct pool_block)) ||
         !touch(area.base + area.size - POOL_GRAIN, POOL_GRAIN))
         panic("there is no memory for the paged pool");

@@ -77,12 +77,13 @@ int pool_var_check(const struct pool_var *v);
 
 /* ---- lookaside lists: mm/pool_lal.h ---- */
 
+/* A cache line each: lists of different sizes do not disturb each other. */
 struct pool_list {
-    uint64_t head;     /* atomic */
-    uint64_t requests; /* atomic */
-    uint64_t misses;   /* atomic */
-    uint64_t frees;    /* atomic: onto this list */
-    uint64_t most;     /* atomic: bytes that it may hold (paged pool) */
-};
+    uint64_t head;      /* atomic */
+    uint64_t pops;      /* atomic: packets that left the list */
+    uint64_t misses;    /* atomic: requests that found it empty */
+    uint64_t reclaimed; /* atomic: of the pops, those back to the variable list */
+    int64_t most;       /* atomic: packets that it may hold (paged pool) */
+} __attribute__((aligned(64)));
 
 #endif

@@ -27,7 +27,7 @@ static const struct {
 };
 
 /* Atomic: dynamic parameters change while others read them. */
-static int64_t values[SYSPARAM_COUNT] = {
+int64_t sysparam_values[SYSPARAM_COUNT] = {
 #define SYSPARAM(name_, default_, min_, max_, unit_, dynamic_) [SYSPARAM_##name_] = default_,
 #define SYSPARAM_ALIAS(alias_, name_)
 #include "sysman/params.def"
@@ -42,8 +42,6 @@ static bool same(const char *a, const char *b)
         a++, b++;
     return *a == *b;
 }
-
-int64_t sysparam(enum sysparam_id id) { return __atomic_load_n(&values[id], __ATOMIC_RELAXED); }
 
 const struct sysparam_info *sysparam_info(unsigned id)
 {
@@ -71,7 +69,7 @@ enum sysparam_status sysparam_set(const char *name, int64_t value, bool running)
         return SYSPARAM_FIXED;
     if (value < infos[id].min || value > infos[id].max)
         return SYSPARAM_RANGE;
-    __atomic_store_n(&values[id], value, __ATOMIC_RELAXED);
+    __atomic_store_n(&sysparam_values[id], value, __ATOMIC_RELAXED);
     return SYSPARAM_OK;
 }
 

@@ -38,7 +38,11 @@ enum sysparam_status {
 };
 
 /* The value in force; the default until something else was set. Any IPL. */
-int64_t sysparam(enum sysparam_id id);
+extern int64_t sysparam_values[SYSPARAM_COUNT]; /* atomic; by these functions only */
+static inline int64_t sysparam(enum sysparam_id id)
+{
+    return __atomic_load_n(&sysparam_values[id], __ATOMIC_RELAXED);
+}
 /* Name, default, limits. NULL: id out of range. */
 const struct sysparam_info *sysparam_info(unsigned id);
 /* Find by name or older name, capital letters; SYSPARAM_COUNT when there is none. */

@@ -103,6 +103,7 @@ static const struct {
     [MEGA_CTL_SET_HOME_RAD] = {set_home_rad, 0, SS$_NORMAL},
     [MEGA_CTL_DRAIN] = {drain, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_DRIVER] = {control_driver, PRV_CMKRNL, SS$_NOCMKRNL},
+    [MEGA_CTL_POOL_COST] = {control_pool_cost, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_LOCK_STATS] = {control_lock_stats, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_TRACE] = {control_trace, PRV_CMKRNL, SS$_NOCMKRNL},
 };

@@ -18,6 +18,10 @@ typedef int (*control_fn)(const uint64_t a[CONTROL_ARGS]);
 int control_lock_stats(const uint64_t a[CONTROL_ARGS]);
 /* MEGA_CTL_TRACE: facility, verb, number; values as info.h says. */
 int control_trace(const uint64_t a[CONTROL_ARGS]);
+/* MEGA_CTL_POOL_COST: a[0] bytes of a block, a[1] how many, a[2] where the figures go. Takes and
+ * gives back that much paged pool. SS$_NORMAL; SS$_BADPARAM: too large or too many; SS$_INSFMEM;
+ * SS$_ACCVIO. */
+int control_pool_cost(const uint64_t a[CONTROL_ARGS]);
 /* MEGA_CTL_SET_CREDS: a1 struct mega_creds. SS$_NORMAL; SS$_ACCVIO; SS$_BADPARAM: a UIC, privilege
  * or right that there is not, or privileges beyond the authorised ones. */
 int control_set_creds(const uint64_t a[CONTROL_ARGS]);

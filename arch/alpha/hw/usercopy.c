@@ -39,7 +39,10 @@ uint64_t fixup_find(uint64_t pc)
 }
 
 /* The load is user_load64's first instruction. */
-bool fixup_is_kernel_read(uint64_t pc) { return pc == (uint64_t)user_load64; }
+bool fixup_is_kernel_read(uint64_t pc)
+{
+    return pc == (uint64_t)user_load64 || fixup_find(pc) == pc + 4;
+}
 
 bool fixup_table_sorted(void)
 {

@@ -28,7 +28,8 @@ bool user_range_ok(vaddr_t ua, uint64_t nbytes);
 int probe_write(vaddr_t ua, size_t nbytes);
 /* Fix-up address for a faulting kernel PC, or 0. Used by trap dispatch. */
 uint64_t fixup_find(uint64_t pc);
-/* Is it the load of kernel_read_u64, which alone may be fixed up at a kernel address? */
+/* Is it the load of kernel_read_u64 or kernel_peek, which alone may be fixed up at a kernel
+   address? */
 bool fixup_is_kernel_read(uint64_t pc);
 /* Boot check of the exception table. */
 bool fixup_table_sorted(void);
@@ -36,5 +37,26 @@ bool fixup_table_sorted(void);
 /* Read one quadword at a kernel address that may have gone (lookaside pop); -EFAULT on a fault
    that cannot be resolved. Usable at IPL 0 for paged pool. */
 int kernel_read_u64(uint64_t *v, const void *p);
+
+/* The same in one instruction: the quadword, which the caller knows to be below 2^63, or -1 on such
+   a fault. Its fix-up is the next instruction, which finds the -1. */
+static inline int64_t kernel_peek(const void *p)
+{
+    int64_t v = -1;
+
+#ifdef __alpha__
+    __asm__ volatile("77:\tldq %0, 0(%1)\n\t.section __ex_table, \"a\"\n\t.quad 77b, 77b + 4\n\t"
+                     ".previous"
+                     : "+&r"(v)
+                     : "r"(p)
+                     : "memory");
+#else
+    uint64_t u;
+
+    if (kernel_read_u64(&u, p) == 0)
+        v = (int64_t)u;
+#endif
+    return v;
+}
 
 #endif

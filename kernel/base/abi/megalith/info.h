@@ -80,7 +80,11 @@ enum mega_control {
     MEGA_CTL_DRIVER = 5,        /* enum mega_driver, name of a reservation, what that says */
     MEGA_CTL_DRAIN = 17,        /* free what is kept ready: CPU page caches go to the lists, kernel
                                    stacks of ended threads to the free pages */
-    MEGA_CTL_LOCK_STATS = 16,   /* 1: forget what was counted and measure every lock; 0: stop */
+    /* Size of a block up to 64 KB, how many up to 256, address for as many struct mega_pool_cost:
+       allocate so many from paged pool and free them again, twice, and tell what each cost the
+       second time. SS$_BADPARAM, SS$_INSFMEM: the pool is short, SS$_ACCVIO */
+    MEGA_CTL_POOL_COST = 19,
+    MEGA_CTL_LOCK_STATS = 16, /* 1: forget what was counted and measure every lock; 0: stop */
     /* enum mega_facility, enum mega_trace_verb, then for LOAD of PCS the pages of each CPU's ring
        (0: 128) and for its START the rate in Hz (0: at each clock tick). SS$_NORMAL;
        SS$_NOTMODIFIED: it is so already; SS$_NONEXPR: START without LOAD; SS$_INSFMEM;
@@ -127,6 +131,9 @@ struct mega_memory {
 struct mega_pool {
     uint64_t size, free, in_use, largest, smallest, free_blocks, free_blocks_le64, lookaside_bytes;
     uint64_t lal_size, requests, hits;
+};
+struct mega_pool_cost { /* of one allocation, and of one release, in virtual time */
+    uint32_t alloc_ns, free_ns;
 };
 struct mega_reserved {
     char name[44];

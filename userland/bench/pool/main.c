@@ -1,0 +1,92 @@
+/*
+ *     pool [--seed N] [--names N] [--blocks N] [--small N] [--used BYTES] [--users N]
+ *          [--transactions N] [--pairs N] [--think US] [--lal N,N...] [--series N]
+ *
+ * One JSON object per line. Times are virtual nanoseconds: instructions under --icount on one CPU.
+ */
+#include "pool.h"
+
+#include <condition.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <string.h>
+#include <sys/mman.h>
+
+struct board *board;
+struct options opt = {.seed = 1,
+                      .names = 20000,
+                      .blocks = 2000,
+                      .small = 1500,
+                      .users = 4,
+                      .transactions = 10,
+                      .pairs = 20,
+                      .think_us = 20000};
+
+void status_need(int status, const char *what)
+{
+    if (status & 1)
+        return;
+    fprintf(stderr, "pool: %s: %s\n", what, mega$condition_text(status));
+    exit(1);
+}
+
+void set_parameter(const char *name, int64_t value)
+{
+    status_need(mega$control(MEGA_CTL_SET_PARAM, (uint64_t)name, (uint64_t)value, 0, 0, 0),
+                "mega$control(SET_PARAM)");
+}
+
+static void pause_here(void) { trial("series", 0, 2, false); }
+
+static unsigned long number(const char *s)
+{
+    char *end;
+    unsigned long n = strtoul(s, &end, 0);
+
+    bench_need(end != s && *end == '\0');
+    return n;
+}
+
+int main(int argc, char **argv)
+{
+    struct {
+        const char *name;
+        unsigned *to;
+    } words[] = {{"--names", &opt.names},
+                 {"--blocks", &opt.blocks},
+                 {"--small", &opt.small},
+                 {"--users", &opt.users},
+                 {"--transactions", &opt.transactions},
+                 {"--pairs", &opt.pairs},
+                 {"--think", &opt.think_us},
+                 {"--series", &opt.series}};
+
+    for (int i = 1; i < argc; i += 2) {
+        bool known = false;
+
+        bench_need(i + 1 < argc);
+        for (unsigned w = 0; w < sizeof(words) / sizeof(words[0]); w++)
+            if (!strcmp(argv[i], words[w].name)) {
+                *words[w].to = (unsigned)number(argv[i + 1]);
+                known = true;
+            }
+        if (!strcmp(argv[i], "--seed"))
+            opt.seed = number(argv[i + 1]);
+        else if (!strcmp(argv[i], "--used"))
+            opt.used = number(argv[i + 1]);
+        else if (!strcmp(argv[i], "--lal"))
+            for (char *s = strtok(argv[i + 1], ","); s && opt.lals < 4; s = strtok(NULL, ","))
+                opt.lal[opt.lals++] = (unsigned)number(s);
+        else
+            bench_need(known);
+    }
+    bench_need(opt.names <= NAMES_MAX && opt.users <= USERS_MAX && opt.small <= opt.blocks);
+    board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    bench_need(board != MAP_FAILED);
+    set_parameter("PAGED_LAL_SIZE", 0);
+    landmark_create();
+    pool_shatter(pause_here);
+    for (unsigned i = 0; i < opt.lals; i++)
+        trial("lists", opt.lal[i], opt.transactions, true);
+    return 0;
+}

@@ -1,0 +1,115 @@
+/* Logical names of wanted sizes. */
+#include "pool.h"
+
+#include <descrip.h>
+#include <iledef.h>
+#include <lnmdef.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <string.h>
+
+/* A name's block (kernel/lnm): 64 bytes, the name, and each translation with 7 bytes more, all in
+   multiples of 8. Names here have 8 characters. What a block really takes is checked at the start
+   of main. */
+#define HEAD  72u
+#define EXTRA 7u
+
+uint64_t random_next(uint64_t *s)
+{
+    *s ^= *s << 13;
+    *s ^= *s >> 7;
+    *s ^= *s << 17;
+    return *s * 0x2545F4914F6CDD1Dul >> 32;
+}
+
+unsigned random_size(uint64_t *s)
+{
+    uint64_t kind = random_next(s) % 100;
+
+    if (kind < 92)
+        return 80 + 16 * (unsigned)(random_next(s) % 9);
+    if (kind < 99)
+        return 224 + 16 * (unsigned)(random_next(s) % 19);
+    return 528 + 16 * (unsigned)(random_next(s) % 96);
+}
+
+static struct dsc$descriptor_s string(const char *s)
+{
+    return (struct dsc$descriptor_s){(unsigned short)strlen(s), DSC$K_DTYPE_T, DSC$K_CLASS_S,
+                                     (char *)s};
+}
+
+static char text[256];
+
+/* Translations that take that many bytes. */
+static unsigned fill_items(ILE3 *items, unsigned bytes)
+{
+    unsigned n = 0;
+
+    for (; bytes > 0; n++) {
+        unsigned part = bytes > 256 ? 256 : bytes;
+
+        items[n] = (ILE3){(unsigned short)(part - EXTRA), LNM$_STRING, text, NULL};
+        bytes -= part;
+    }
+    items[n] = (ILE3){0};
+    return n;
+}
+
+static void define(const char *table, const char *name, unsigned bytes)
+{
+    struct dsc$descriptor_s t = string(table), n = string(name);
+    ILE3 items[132];
+
+    memset(text, 'x', sizeof(text));
+    fill_items(items, bytes);
+    status_need(sys$crelnm(NULL, &t, &n, NULL, items), "sys$crelnm");
+}
+
+static const char *name_of(unsigned n)
+{
+    static char name[16];
+
+    snprintf(name, sizeof(name), "JOB%05X", n);
+    return name;
+}
+
+void name_create(unsigned n, unsigned size)
+{
+    define("LNM$JOB", name_of(n), size - HEAD);
+    board->size[n] = (uint16_t)size;
+}
+
+void name_delete(unsigned n)
+{
+    struct dsc$descriptor_s table = string("LNM$JOB"), name = string(name_of(n));
+
+    status_need(sys$dellnm(&table, &name, NULL), "sys$dellnm");
+    board->size[n] = 0;
+}
+
+void landmark_create(void) { define("LNM$SYSTEM", "LANDMARK", 16); }
+
+void landmark_translate(void)
+{
+    struct dsc$descriptor_s table = string("LNM$SYSTEM"), name = string("LANDMARK");
+    char to[256];
+    unsigned short length;
+    ILE3 items[] = {{255, LNM$_STRING, to, &length}, {0}};
+
+    status_need(sys$trnlnm(NULL, &table, &name, NULL, items), "sys$trnlnm");
+}
+
+void ballast_create(uint64_t bytes)
+{
+    enum { EACH = HEAD + 127 * 256 };
+
+    for (unsigned i = 0; bytes >= HEAD + 8; i++) {
+        uint64_t size = bytes > EACH ? EACH : bytes;
+        char name[16];
+
+        snprintf(name, sizeof(name), "BAL%05X", i);
+        define("LNM$SYSTEM", name, (unsigned)(size - HEAD) & ~7u);
+        bytes -= size;
+    }
+}
