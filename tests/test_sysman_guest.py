@@ -26,6 +26,7 @@ def answers() -> dict[str, str]:
         "res show",
         "res show POOL",
         "res show pool",
+        "res show PO*",
         "RESERVED_MEMORY FREE POOL",
         "res free POOL",
         "res free PROMISE/sys",
@@ -74,6 +75,7 @@ def test_reservations_are_shown(answers):
     assert re.search(r"^DRIVER +none +8\.00 +1024 +0  Allocated$", shown, re.M)
     assert answers["res show POOL"].count("\n") == 4  # heads, pages, tables, total
     assert "NOTFOUND" in answers["res show pool"]
+    assert answers["res show PO*"] == answers["res show POOL"]
     assert answers["reserved_memory sh"] == "There are no memory reservations.\n"
 
 

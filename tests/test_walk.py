@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 
 import pytest
-from conftest import Done, check_tap, run_guest
+from conftest import TOP, Done, check_tap, run_guest
 
 # Names that the walk uses, of every kind that the registry decides.
 RESERVED = (
@@ -114,3 +115,21 @@ def test_soak(program: str) -> None:
         done.expect(0)
     check_tap(done.output.decode(errors="replace"))
     done.expect(0)
+
+
+HOG = """
+#include <stdlib.h>
+#include <string.h>
+int main(void) { for (char *p; (p = malloc(1 << 20)) != 0; ) memset(p, 1, 1 << 20); return 3; }
+"""
+
+
+def test_validate_at_the_end_of_a_command_that_took_all_memory(tmp_path) -> None:
+    """The check needs pages itself: the command's own go first."""
+    (tmp_path / "hog.c").write_text(HOG)
+    build = [TOP / "scripts/cc", tmp_path / "hog.c", "-o", tmp_path / "hog"]
+    subprocess.run(build, check=True, timeout=60)
+    hog = ["-m", "64M", "--add", f"{tmp_path}/hog:/hog"]
+    run_guest("/hog", options=hog).expect(137)
+    done = run_guest("/bin/sh", "-c", "/tests/crash_kernel --lose; exec /hog", options=hog)
+    assert "memory is inconsistent" in done.expect(125).console

@@ -2,6 +2,7 @@
 #include "sysman.h"
 
 #include <condition.h>
+#include <fnmatch.h>
 #include <ssdef.h>
 #include <starlet.h>
 #include <stdio.h>
@@ -55,7 +56,7 @@ enum status reserved_show(const struct command *c)
          i++) {
         bool alloc = (r.flags & ALLOC) && !(r.flags & NO_CONTIG);
 
-        if (c->words && strcmp(c->word[0], r.name) != 0) /* as sections: case counts */
+        if (c->words && fnmatch(c->word[0], r.name, 0) != 0) /* as sections: case counts */
             continue;
         if (shown++ == 0)
             printf("%-43s  %-6s %12s %11s %11s  %s\n", "Name", "Group", "MB", "Pages", "In use",
