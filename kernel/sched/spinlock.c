@@ -90,7 +90,9 @@ static inline bool try_take(struct spinlock *l)
 static uint32_t __attribute__((noinline)) spin_wait(struct spinlock *l)
 {
     uint32_t rounds = 0, begin = clock_cycles(), spun;
-    uint64_t start = 0, interrupts = cpu_interrupt_cycles(), before = cpu_self()->spin_cycles;
+    struct cpu *c = cpu_self();
+    unsigned idle = c->idle != 0;
+    uint64_t start = 0, interrupts = c->interrupt_cycles[idle], before = c->spin_cycles[idle];
 
     while (__atomic_load_n(&l->taken, __ATOMIC_RELAXED) != 0 || !try_take(l)) {
         if (++rounds % SPINS_PER_CLOCK != 0)
@@ -102,8 +104,8 @@ static uint32_t __attribute__((noinline)) spin_wait(struct spinlock *l)
     }
     spun = clock_cycles() - begin;
     /* An interrupt meanwhile may have spun too: that is in the account and in `spun`. */
-    __atomic_store_n(&cpu_self()->spin_cycles,
-                     before + spun - (cpu_interrupt_cycles() - interrupts), __ATOMIC_RELAXED);
+    __atomic_store_n(&c->spin_cycles[idle],
+                     before + spun - (c->interrupt_cycles[idle] - interrupts), __ATOMIC_RELAXED);
     return MAX(spun, 1u);
 }
 

@@ -131,17 +131,22 @@ void sched_secondary_start(void)
 
 static uint64_t less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
+static uint64_t cycles_ns(const uint64_t *counter)
+{
+    return __atomic_load_n(counter, __ATOMIC_RELAXED) * CLOCK_CYCLE_NS;
+}
+
 /* Idle time is accounted at ticks and switches, interrupts when they end: so a difference is taken
  * with care. */
 static void divide_time(const struct cpu *c, struct sched_cpu_stats *s)
 {
-    uint64_t in_idle = __atomic_load_n(&c->interrupt_cycles[1], __ATOMIC_RELAXED) * CLOCK_CYCLE_NS;
-    uint64_t in_busy = __atomic_load_n(&c->interrupt_cycles[0], __ATOMIC_RELAXED) * CLOCK_CYCLE_NS;
+    uint64_t busy = cycles_ns(&c->interrupt_cycles[0]) + cycles_ns(&c->spin_cycles[0]);
+    uint64_t idle = cycles_ns(&c->interrupt_cycles[1]) + cycles_ns(&c->spin_cycles[1]);
 
-    s->spin_ns = __atomic_load_n(&c->spin_cycles, __ATOMIC_RELAXED) * CLOCK_CYCLE_NS;
-    s->interrupt_ns = in_idle + in_busy;
-    s->pure_idle_ns = less(s->idle_ns, in_idle);
-    s->kernel_ns = less(s->busy_ns, in_busy + s->spin_ns + s->user_ns);
+    s->spin_ns = cycles_ns(&c->spin_cycles[0]) + cycles_ns(&c->spin_cycles[1]);
+    s->interrupt_ns = cycles_ns(&c->interrupt_cycles[0]) + cycles_ns(&c->interrupt_cycles[1]);
+    s->pure_idle_ns = less(s->idle_ns, idle);
+    s->kernel_ns = less(s->busy_ns, busy + s->user_ns);
 }
 
 void sched_cpu_stats(unsigned i, struct sched_cpu_stats *s)

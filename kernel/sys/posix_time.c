@@ -77,18 +77,9 @@ POSIX_DEFINE(sys_clock_getres)
  */
 static long sleep_until(uint64_t deadline, vaddr_t rem)
 {
-    struct wait_queue queue;
-    struct waiter w;
     uint64_t now;
-    int err;
 
-    wait_queue_init(&queue, "sleep");
-    do {
-        wait_enqueue(&queue, &w);
-        err = wait_block(&w, WAIT_INTERRUPTIBLE, deadline);
-    } while (err == 0);
-    wait_finish(&w);
-    if (err == -ETIMEDOUT)
+    if (thread_sleep_until(deadline, WAIT_INTERRUPTIBLE) == 0)
         return 0;
     now = clock_ns();
     if (rem && timespec_out(rem, deadline > now ? deadline - now : 0) != 0)

@@ -101,7 +101,8 @@ static void bad_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct
 void trap_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct trapframe *f)
 {
     struct cpu *c = cpu_self();
-    uint64_t *sum = &c->interrupt_cycles[c->idle != 0], before = *sum, spun = c->spin_cycles;
+    unsigned idle = c->idle != 0;
+    uint64_t *sum = &c->interrupt_cycles[idle], before = *sum, spun = c->spin_cycles[idle];
     uint32_t start = clock_cycles();
 
     switch (kind) {
@@ -121,7 +122,7 @@ void trap_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct trapf
         bad_interrupt(kind, vector, param, f); /* may end on another CPU: not accounted */
         return;
     }
-    spun = c->spin_cycles - spun;
+    spun = c->spin_cycles[idle] - spun;
     __atomic_store_n(sum, before + (uint32_t)(clock_cycles() - start) - spun, __ATOMIC_RELAXED);
 }
 

@@ -25,9 +25,10 @@ struct cpu {
     uint64_t interrupts; /* device interrupts taken; own CPU */
     uint64_t unaligned;  /* user accesses fixed up on it; atomic, relaxed: a statistic */
     uint64_t fp_loads;   /* floating-point units given out by FEN faults; own CPU */
-    /* Cycles in interrupt handlers [that came while the CPU was idle], and waiting for spinlocks
-       outside of those; written by own CPU, read by others as statistics. */
-    uint64_t interrupt_cycles[2], spin_cycles;
+    /* Cycles in interrupt handlers, and waiting for spinlocks (in handlers too, but then not among
+       theirs), while the CPU ran a thread [0] and while it was idle [1]; written by own CPU, read
+       by others as statistics. */
+    uint64_t interrupt_cycles[2], spin_cycles[2];
     struct hwpcb pcb[2]; /* what SWPCTX loads and saves, by physical address; own CPU */
 } __attribute__((aligned(64)));
 
@@ -39,14 +40,6 @@ register struct thread_hw *current_hw asm("$8");
 /* The CPU that runs this; stable only where preemption is impossible (IPL above 0). */
 static inline struct cpu *cpu_self(void) { return current_hw->cpu; }
 static inline unsigned cpu_id(void) { return current_hw->cpu->id; }
-
-/* Cycles that this CPU has spent in interrupts that have ended. */
-static inline uint64_t cpu_interrupt_cycles(void)
-{
-    const struct cpu *c = cpu_self();
-
-    return c->interrupt_cycles[0] + c->interrupt_cycles[1];
-}
 
 typedef uint64_t cpumask_t; /* bit n = CPU index n; shared ones are accessed by atomics */
 

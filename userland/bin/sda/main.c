@@ -78,7 +78,7 @@ static bool begins(const char *full, const char *word)
 
 /* ---- a line taken apart ---- */
 
-/* In place: words, and qualifiers behind slashes. A word may hold slashes only behind '='. */
+/* In place: words, and qualifiers behind slashes. */
 static bool split(char *p, struct command *c)
 {
     *c = (struct command){.words = 0};
@@ -87,8 +87,8 @@ static bool split(char *p, struct command *c)
         char *text = p += slash, *equals;
 
         p += strcspn(p, " \t/=");
-        if (*p == '=' && slash)
-            p += strcspn(p, " \t");
+        if (*p == '=' && slash) /* a value that begins with a slash is a path */
+            p += p[1] == '/' ? strcspn(p, " \t") : strcspn(p, " \t/");
         if (slash ? c->qualifiers == MAX_WORDS : c->words == MAX_WORDS)
             return fail("MAXPARM", "too many words"), false;
         if (slash)
@@ -113,10 +113,12 @@ static bool split(char *p, struct command *c)
     return true;
 }
 
+/* Qualifiers are the names of a verb's list by then (allowed()). */
 static int find(const struct command *c, const char *name)
 {
     for (unsigned i = 0; i < c->qualifiers; i++)
-        if (begins(name, c->qualifier[i]))
+        if (strncmp(name, c->qualifier[i], strlen(name)) == 0 &&
+            strcspn(c->qualifier[i], " =") == strlen(name))
             return (int)i;
     return -1;
 }
@@ -161,26 +163,46 @@ bool seconds_of(const struct command *c, const char *name, uint64_t dflt, uint64
     return true;
 }
 
-/* Each qualifier is one of the list, and has a value where the list has '='. */
-static bool allowed(const struct command *c, const char *list, const char *verb)
+/* The place in the list of what the word abbreviates; an exact name counts before others. NULL:
+ * nothing, or *many is true and it is several. */
+static const char *listed(const char *list, const char *word, bool *many)
+{
+    const char *found = NULL;
+
+    *many = false;
+    for (const char *p = list; *p;) {
+        size_t n = strcspn(p, " "), name = n - (p[n - 1] == '=');
+
+        if (strlen(word) == name && begins(p, word)) {
+            *many = false;
+            return p;
+        }
+        if (strlen(word) < name && begins(p, word)) {
+            *many = found != NULL;
+            found = p;
+        }
+        p += n + strspn(p + n, " ");
+    }
+    return *many ? NULL : found;
+}
+
+/* Each qualifier is one of the list, and has a value where the list has '='. The command's
+ * qualifiers become the list's. */
+static bool allowed(struct command *c, const char *list, const char *verb)
 {
     for (unsigned i = 0; i < c->qualifiers; i++) {
-        bool found = false, takes = false;
+        bool many, takes;
+        const char *found = listed(list, c->qualifier[i], &many);
 
-        for (const char *p = list; *p;) {
-            size_t n = strcspn(p, " "), name = n - (p[n - 1] == '=');
-
-            if (!found && strlen(c->qualifier[i]) <= name && begins(p, c->qualifier[i])) {
-                found = true;
-                takes = name < n;
-            }
-            p += n + strspn(p + n, " ");
-        }
         if (!found)
-            return fail("IVQUAL", "%s takes no qualifier /%s", verb, c->qualifier[i]), false;
-        if (takes != (c->value[i] && *c->value[i]))
-            return fail("IVQUAL", "/%s %s a value", c->qualifier[i], takes ? "needs" : "takes no"),
+            return fail("IVQUAL", "%s %s qualifier /%s", verb,
+                        many ? "has several that begin like" : "takes no", c->qualifier[i]),
                    false;
+        takes = found[strcspn(found, " =")] == '=';
+        if (takes != (c->value[i] && *c->value[i]))
+            return fail("IVQUAL", "/%s %s value", c->qualifier[i], takes ? "needs a" : "takes no"),
+                   false;
+        c->qualifier[i] = (char *)found;
     }
     return true;
 }
@@ -189,7 +211,7 @@ static bool allowed(const struct command *c, const char *list, const char *verb)
 
 void print_times(const struct mega_trace *t)
 {
-    printf("Traced for %.2f seconds; the trace %s.\n", (double)t->lasted_ns / 1e9,
+    printf("Traced for %.3f seconds; the trace %s.\n", (double)t->lasted_ns / 1e9,
            t->running ? "is running" : "has stopped");
 }
 
@@ -282,7 +304,7 @@ static int help(void)
     return 0;
 }
 
-static int execute(const struct command *c)
+static int execute(struct command *c)
 {
     size_t f = 0, v, found = VERBS;
 

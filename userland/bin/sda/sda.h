@@ -23,7 +23,7 @@ struct command {
 int fail(const char *ident, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Ask the kernel. False behind the end; another refusal is said, and *failed becomes true. */
 bool ask(unsigned item, int64_t index, void *buffer, uint64_t length, bool *failed);
-/* Is the qualifier (an abbreviation of name) given, and its value? */
+/* Is the qualifier given, and its value? */
 bool given(const struct command *c, const char *name);
 const char *value_of(const struct command *c, const char *name);
 /* Its value as a number up to most, or dflt. False: it is said what is wrong. */

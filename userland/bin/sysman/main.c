@@ -195,7 +195,7 @@ static bool allowed(const struct verb *v, const struct command *c, unsigned i)
     if (!found)
         return fail("IVQUAL", "%s takes no qualifier /%s", v->second, c->qualifier[i]), false;
     if (takes != (c->value[i] && *c->value[i]))
-        return fail("IVQUAL", "/%s %s a value", c->qualifier[i], takes ? "needs" : "takes no"),
+        return fail("IVQUAL", "/%s %s value", c->qualifier[i], takes ? "needs a" : "takes no"),
                false;
     return true;
 }

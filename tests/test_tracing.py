@@ -1,0 +1,254 @@
+"""sda, monitor, show system and show memory /pool /full: what they print of a known load."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import TOP, Done
+
+PROCESSES, NAMES = 8, 300
+LOAD = f"/tests/tracing --names {PROCESSES} {NAMES}"
+CALLER = r"\s+([\d.]+)\s+(Lock Read|Lock Write)\s+([0-9A-F]{16})\s+(\w+)\+0x[0-9a-f]+\s+(\S+)$"
+
+
+def script(lines: list[str], tmp_path: Path) -> list[str]:
+    path = tmp_path / "commands"
+    path.write_text("\n".join(lines) + "\n")
+    return ["--add", f"{path}:/commands"]
+
+
+def seconds_of(text: str) -> float:
+    found = re.search(
+        r"^Traced for ([\d.]+) seconds; the trace (is running|has stopped)\.$", text, re.M
+    )
+    assert found, text
+    return float(found[1])
+
+
+def rows(text: str, columns: int) -> dict[str, list[float]]:
+    """Lines of NAME and so many numbers."""
+    found = re.findall(rf"^(\S.*?|)((?:\s+[\d.]+%?){{{columns}}})$", text, re.M)
+    return {name: [float(n.rstrip("%")) for n in rest.split()] for name, rest in found}
+
+
+@pytest.mark.parametrize("smp", [1, 2, 4])
+def test_mutex_trace_of_logical_names(run: Callable[..., Done], smp: int) -> None:
+    commands = f"sda mtx start trace; {LOAD}; sda mtx stop trace; sda mtx show trace/summary"
+    text = run("/bin/sh", "-c", commands, smp=smp).expect(0).text
+    assert text.startswith("MTX trace started\n")
+    assert "\n8 processes, 300 names each\nMTX trace stopped\n" in text
+    seconds = seconds_of(text)
+    table = rows(text, 8)
+    lnm = table["LNM"]
+    read, read_waits, write, write_waits, percent, unlocks, waited, longest = lnm
+    near = {"rel": 0.02, "abs": 200 / seconds}
+    assert read == pytest.approx(PROCESSES * NAMES * 4 / seconds, **near)
+    assert write == pytest.approx(PROCESSES * NAMES * 2 / seconds, **near)
+    assert unlocks == pytest.approx(read + write, rel=0.001, abs=0.3)
+    assert percent == pytest.approx(100 * (read_waits + write_waits) / (read + write), abs=0.06)
+    assert longest <= waited and (waited > 0) == (percent > 0 or read_waits + write_waits > 0)
+    assert list(table)[0] == "LNM"  # the busiest comes first
+    assert table[""][0] == pytest.approx(sum(r[0] for n, r in table.items() if n), rel=0.01)
+    callers = re.findall("^LNM" + CALLER, text, re.M)
+    by_routine = {routine: (float(rate), operation) for rate, operation, _, routine, _ in callers}
+    assert by_routine["lnm_translate"] == (pytest.approx(read, rel=0.01), "Lock Read")
+    for routine in ("lnm_define", "lnm_delete"):
+        assert by_routine[routine] == (pytest.approx(write / 2, rel=0.05), "Lock Write")
+    assert {module for *_, module in callers} <= {"kernel/lnm/lnm.c", "kernel/lnm/lnm_space.c"}
+
+
+@pytest.mark.parametrize("smp", [1, 4])
+def test_spinlock_trace(run: Callable[..., Done], smp: int) -> None:
+    commands = (
+        "sda spl start trace; ls /bin; sda spl stop trace; sda spl show trace /summary /top=1"
+    )
+    text = run("/bin/sh", "-c", commands, smp=smp).expect(0).text
+    table = rows(text, 6)
+    rate, spins, percent, _, hold, longest = table["process table"]
+    assert 0 < rate and 0 < hold <= longest
+    assert percent == pytest.approx(100 * spins / rate, abs=0.1) and (smp > 1 or spins == 0)
+    assert len(re.findall(r"^process table .* [0-9A-F]{16}  \w+\+0x", text, re.M)) == 1
+
+
+def test_the_life_of_a_trace(run: Callable[..., Done], tmp_path: Path) -> None:
+    """Through the prompt, whose status is that of its last command."""
+    lines = []
+    for facility in ("MTX", "spl", "Pcs"):
+        lines += [
+            f"{facility} {verb}"
+            for verb in (
+                "STOP TRACE", "SHOW TRACE", "UNLOAD", "LOAD", "LOAD", "SHOW TRACE", "START TRACE",
+                "START TRACE", "STOP TRACE", "STOP TRACE", "UNLOAD",
+            )
+        ]  # fmt: skip
+    options = script([*lines, "exit", "never reached"], tmp_path)
+    done = run("/bin/sh", "-c", "sda < /commands", options=options).expect(0)
+    for name in ("MTX", "SPL", "PCS"):
+        assert (
+            f"{name} loaded\n{name} trace started\n{name} trace stopped\n{name} unloaded\n"
+            in done.text
+        )
+        said = [line for line in done.console.splitlines() if f"{name} " in line and "%SDA" in line]
+        assert [line.strip() for line in said] == [
+            f"%SDA-E-NOTRUNNING, {name} does not run: there is nothing to stop",
+            f"%SDA-E-NOTLOADED, {name} is not loaded: {name} START TRACE begins",
+            f"%SDA-E-NOTLOADED, {name} is not loaded",
+            f"%SDA-E-LOADED, {name} is loaded already",
+            f"%SDA-E-NOTRACE, {name} has traced nothing yet: {name} START TRACE begins",
+            f"%SDA-E-RUNNING, {name} runs already: STOP TRACE first",
+            f"%SDA-E-NOTRUNNING, {name} does not run: there is nothing to stop",
+        ]
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("xyz start trace", "%SDA-E-IVVERB, there is no facility xyz"),
+        ("mtx", "%SDA-E-IVVERB, MTX needs a verb"),
+        ("mtx frob", "%SDA-E-IVVERB, MTX has no verb frob"),
+        ("mtx s trace", "%SDA-E-ABKEYW, 's' is ambiguous"),
+        ("mtx start", "%SDA-E-SYNTAX, usage: MTX START TRACE"),
+        ("mtx start trace/rate=5", "%SDA-E-IVQUAL, START takes no qualifier /rate"),
+        ("pcs start trace/rate", "%SDA-E-IVQUAL, /rate needs a value"),
+        ("pcs start trace/rate=20001", "%SDA-E-IVQUAL, /RATE wants a number up to 20000"),
+        ("pcs start trace/rate=-1", "%SDA-E-IVQUAL, /RATE wants a number up to 20000"),
+        ("pcs show trace/summary=3", "%SDA-E-IVQUAL, /summary takes no value"),
+        ("pcs a b c d e f g h i", "%SDA-E-MAXPARM, too many words"),
+    ],
+)
+def test_bad_commands(run: Callable[..., Done], command: str, message: str) -> None:
+    done = run("/bin/sda", *command.split()).expect(1)
+    assert message in done.console and done.text == ""
+
+
+def test_only_with_cmkrnl(run: Callable[..., Done]) -> None:
+    runas = "runas --uic '[200,5]' --priv SYSGBL -- sda"
+    for words in ("mtx start trace", "pcs show trace"):
+        done = run("/bin/sh", "-c", f"{runas} {words}").expect(1)
+        assert "the kernel answered SS$_NOCMKRNL" in done.console
+
+
+PROGRAM = """
+volatile unsigned long sink;
+__attribute__((noinline)) void hot_loop(unsigned long n) { while (n--) sink += n; }
+int main(void) { for (int i = 0; i < 40; i++) hot_loop(1000000); return 0; }
+"""
+
+
+@pytest.mark.parametrize("smp", [1, 4])
+def test_pc_samples_of_a_known_loop(run: Callable[..., Done], tmp_path: Path, smp: int) -> None:
+    source, program = tmp_path / "hot.c", tmp_path / "hot"
+    source.write_text(PROGRAM)
+    subprocess.run([TOP / "scripts/cc", source, "-o", program, "-O1"], check=True)
+    commands = (
+        "sda pcs start trace; /tmp/hot; sda pcs stop trace; sda pcs show trace/summary;"
+        "echo ----; sda pcs show trace/top=20; echo ----; sda pcs show trace/from=0/to=0.001"
+    )
+    done = run("/bin/sh", "-c", commands, smp=smp, options=["--add", f"{program}:/tmp/hot"]).expect(
+        0
+    )
+    summary, raw, little = done.text.split("----\n")
+    of_hot = re.search(
+        r"^ +(\d+) hot +(\d+) samples +([\d.]+)%, (\d+) of them in user mode\n"
+        r" +(\d+) hot_loop +/tmp/hot$",
+        summary,
+        re.M,
+    )
+    assert of_hot, summary
+    samples, user, inside = int(of_hot[2]), int(of_hot[4]), int(of_hot[5])
+    assert samples >= 30 and user >= inside >= 0.9 * samples
+    lines = re.findall(
+        r"^\d\d-\w{3} (\d\d:\d\d:\d\d\.\d{6})   0(\d) ([0-9A-F]{16})   ([0-7]) +(\d+)  \S+ +\S+$",
+        raw,
+        re.M,
+    )
+    assert len(lines) == 20 and [t for t, *_ in lines] == sorted(t for t, *_ in lines)
+    assert {int(cpu) for _, cpu, *_ in lines} <= set(range(smp))
+    assert len(re.findall(r"^\d\d-\w{3} ", little, re.M)) <= 2 * smp
+
+
+@pytest.mark.parametrize("smp", [1, 4])
+def test_monitor_records(run: Callable[..., Done], smp: int) -> None:
+    commands = (
+        "monitor /record /tmp/m /interval=0.1 /ending=1.5 & "
+        f"/tests/tracing --names 16 {400 * smp}; show system; wait; cat /tmp/m"
+    )
+    text = run("/bin/sh", "-c", commands, smp=smp).expect(0).text
+    records = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    assert len(records) == 15
+    assert records[-1]["at"] == pytest.approx(1.5, abs=0.5)
+    states = {"CUR", "COM", "MUTEX", "LEF", "HIB", "RWAST", "SUSP", "ENDED"}
+    for r in records:
+        assert set(r) == {"time", "at", "interval", "cpus", "states", "pool"}
+        assert set(r["states"]) == states and r["states"]["CUR"] >= 1
+        assert len(r["cpus"]) == smp and r["pool"]["free_blocks"] >= 1
+        assert r["pool"]["free_bytes"] > 1 << 20
+    whole = sum(r["interval"] for r in records)
+    for i in range(smp):
+        parts = sum(sum(r["cpus"][i].values()) for r in records)
+        assert parts == pytest.approx(whole, rel=0.02, abs=0.03)
+    total = {k: sum(c[k] for r in records for c in r["cpus"]) for k in records[0]["cpus"][0]}
+    assert total["kernel"] > 0.01 and total["user"] > 0 and total["interrupt"] > 0
+    if smp == 1:
+        assert total["spin"] == 0
+    else:  # sixteen processes on one mutex
+        assert max(r["states"]["MUTEX"] for r in records) >= 2
+    assert re.search(r"^ +1  sh +LEF +16 +\d+ 0 00:00:\d\d\.\d\d +\d+ +\d+$", text, re.M)
+    assert re.search(r"^ +\d+  show +CUR ", text, re.M)
+
+
+def test_monitor_shows(run: Callable[..., Done]) -> None:
+    text = run("/bin/monitor", "/interval=0.2", "/ending=1").expect(0).text.splitlines()
+    assert text[0].split()[:6] == ["Time", "s", "Kernel%", "User%", "Int%", "Spin%"]
+    assert len(text) == 6 and float(text[5].split()[0]) == pytest.approx(1, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["/record"], "%MONITOR-E-IVQUAL, /RECORD: it wants a file"),
+        (["/record=/no/such/place"], "%MONITOR-E-NOFILE, /no/such/place"),
+        (["/interval=0"], "%MONITOR-E-IVQUAL, /INTERVAL"),
+        (["/frob"], "%MONITOR-E-IVQUAL, no such qualifier: /frob"),
+        (["frob"], "%MONITOR-E-IVVERB"),
+    ],
+)
+def test_monitor_complains(run: Callable[..., Done], words: list[str], message: str) -> None:
+    assert message in run("/bin/monitor", *words).expect(1).console
+
+
+POOL_LINES = [
+    "Current Size (MB)", "Current Size (Pagelets)", "Free Space (MB)", "Space in Use (MB)",
+    "Largest Var Block (MB)", "Smallest Var Block (bytes)", "Number of Free Blocks",
+    "Free Blocks LEQU 64 bytes", "Requests", "Lookaside Hits",
+]  # fmt: skip
+
+
+def test_pool_in_the_papers_lines(run: Callable[..., Done]) -> None:
+    commands = f"{LOAD}; show memory/pool/full"
+    text = (
+        run("/bin/sh", "-c", commands, smp=1, options=["--set", "PAGED_LAL_SIZE=512"])
+        .expect(0)
+        .text
+    )
+    paged = text[text.index("Paged Dynamic Memory") :]
+    values = {}
+    for label in POOL_LINES:
+        found = re.search(rf"{re.escape(label)} +([\d.]+)", paged)
+        assert found, label
+        values[label] = found[1]
+    assert re.fullmatch(r"\d+\.\d\d", values["Smallest Var Block (bytes)"])
+    assert float(values["Current Size (Pagelets)"]) == pytest.approx(
+        float(values["Current Size (MB)"]) * 2048, abs=11
+    )
+    lists = re.findall(r"^ +(\d+) +(\d+) +(\d+) +(\d+) +([\d.]+)$", paged, re.M)
+    assert lists and all(int(size) % 16 == 0 and int(size) <= 512 for size, *_ in lists)
+    assert sum(int(r) for _, _, r, _, _ in lists) == int(values["Requests"]) >= PROCESSES * NAMES
+    assert sum(int(h) for *_, h, _ in lists) == int(values["Lookaside Hits"])
+    busiest = max(lists, key=lambda line: int(line[2]))
+    assert float(busiest[4]) > 90

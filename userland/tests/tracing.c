@@ -1,0 +1,515 @@
+// TAP
+// RUN: -m 1G
+// SECONDS: 120
+/*
+ * Traces of locks, PC samples, states and times, as sda and monitor ask for them. What is traced is
+ * known: the kernel's own tests take a mutex and a spinlock so and so often from one place, a child
+ * loops in one function.
+ *
+ *     tracing --names PROCESSES ROUNDS    a load for sda and monitor: each process defines,
+ *                                         translates four times and deletes a name of the job,
+ *                                         ROUNDS times, all under the mutex LNM
+ */
+#include "tap.h"
+
+#include <descrip.h>
+#include <fcntl.h>
+#include <iledef.h>
+#include <lnmdef.h>
+#include <megalith/creds.h>
+#include <megalith/info.h>
+#include <signal.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static int control(unsigned facility, unsigned verb, uint64_t number)
+{
+    return mega$control(MEGA_CTL_TRACE, facility, verb, number, 0, 0);
+}
+
+static struct mega_trace state_of(unsigned facility)
+{
+    struct mega_trace t = {.loaded = 99};
+
+    mega$info(MEGA_INFO_TRACE, facility, &t, sizeof(t));
+    return t;
+}
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+}
+
+/* ---- the life of a trace ---- */
+
+static void life(unsigned facility, const char *name)
+{
+    struct mega_trace t;
+
+    is(control(facility, MEGA_TRACE_STOP, 0), SS$_NOTMODIFIED, "%s: nothing to stop", name);
+    is(control(facility, MEGA_TRACE_UNLOAD, 0), SS$_NOTMODIFIED, "nothing to unload");
+    is(control(facility, MEGA_TRACE_START, 0), SS$_NONEXPR, "no start without memory");
+    is(control(facility, MEGA_TRACE_LOAD, 0), SS$_NORMAL, "it loads");
+    is(control(facility, MEGA_TRACE_LOAD, 0), SS$_NOTMODIFIED, "once");
+    t = state_of(facility);
+    ok(t.loaded == 1 && t.running == 0 && t.bytes > 0, "and does not run yet");
+    for (int i = 0; i < 2; i++) {
+        is(control(facility, MEGA_TRACE_START, 0), SS$_NORMAL, "it starts");
+        is(control(facility, MEGA_TRACE_START, 0), SS$_NOTMODIFIED, "once");
+        t = state_of(facility);
+        ok(t.running == 1 && t.started_ns > 0, "and runs");
+        sleep_ms(5);
+        is(control(facility, MEGA_TRACE_STOP, 0), SS$_NORMAL, "it stops");
+        is(control(facility, MEGA_TRACE_STOP, 0), SS$_NOTMODIFIED, "once");
+        t = state_of(facility);
+        ok(t.running == 0 && t.lasted_ns >= 5000000, "after %lu ns", (unsigned long)t.lasted_ns);
+    }
+    is(control(facility, MEGA_TRACE_START, 0), SS$_NORMAL, "it starts once more");
+    is(control(facility, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "and is unloaded while it runs");
+    t = state_of(facility);
+    ok(t.loaded == 0 && t.running == 0 && t.bytes == 0, "then it is gone");
+}
+
+static void bad_arguments(void)
+{
+    struct mega_pc_sample s;
+    struct mega_caller c;
+    struct mega_trace t;
+
+    is(control(MEGA_FACILITIES, MEGA_TRACE_LOAD, 0), SS$_BADPARAM, "no such facility");
+    is(control(UINT32_MAX, MEGA_TRACE_LOAD, 0), SS$_BADPARAM, "nor that");
+    for (unsigned f = 0; f < MEGA_FACILITIES; f++) {
+        is(control(f, 0, 0), SS$_BADPARAM, "no such verb");
+        is(control(f, MEGA_TRACE_UNLOAD + 1, 0), SS$_BADPARAM, "nor that");
+    }
+    is(control(MEGA_TRACE_MTX, MEGA_TRACE_LOAD, 1), SS$_BADPARAM, "mutexes have no buffer size");
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_LOAD, MEGA_TRACE_PAGES_MAX + 1), SS$_BADPARAM,
+       "a buffer too large");
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_START, MEGA_TRACE_RATE_MAX + 1), SS$_BADPARAM,
+       "a rate too high");
+    is(mega$info(MEGA_INFO_TRACE, MEGA_FACILITIES, &t, sizeof(t)), SS$_NONEXPR, "a state too far");
+    is(mega$info(MEGA_INFO_TRACE, -1, &t, sizeof(t)), SS$_NONEXPR, "and below the first");
+    is(mega$info(MEGA_INFO_CALLER, 0, &c, sizeof(c)), SS$_NONEXPR, "no callers are loaded");
+    is(mega$info(MEGA_INFO_CALLER, -1, &c, sizeof(c)), SS$_NONEXPR, "none has that index");
+    is(mega$info(MEGA_INFO_PC_SAMPLE, 0, &s, sizeof(s)), SS$_NONEXPR, "no samples are loaded");
+    is(mega$info(MEGA_INFO_PC_SAMPLE, -1, &s, sizeof(s)), SS$_NONEXPR, "none has that index");
+    is(mega$info(MEGA_INFO_PC_SAMPLE, 77L << 48, &s, sizeof(s)), SS$_NONEXPR, "no such CPU");
+}
+
+static void unprivileged(void)
+{
+    int status;
+
+    if (fork() == 0) {
+        struct mega_creds creds = {.uic_group = 0200, .uic_member = 5};
+        struct mega_pc_sample s;
+        struct mega_caller c;
+        struct mega_trace t;
+        int bad = mega$control(MEGA_CTL_SET_CREDS, (uint64_t)&creds, 0, 0, 0, 0) != SS$_NORMAL;
+
+        bad |= (control(MEGA_TRACE_PCS, MEGA_TRACE_LOAD, 0) != SS$_NOCMKRNL) << 1;
+        bad |= (mega$info(MEGA_INFO_TRACE, 0, &t, sizeof(t)) != SS$_NOCMKRNL) << 2;
+        bad |= (mega$info(MEGA_INFO_CALLER, 0, &c, sizeof(c)) != SS$_NOCMKRNL) << 3;
+        bad |= (mega$info(MEGA_INFO_PC_SAMPLE, 0, &s, sizeof(s)) != SS$_NOCMKRNL) << 4;
+        _exit(bad);
+    }
+    wait(&status);
+    is(status, 0, "without CMKRNL nothing of it");
+}
+
+/* ---- locks ---- */
+
+/* Places in the list of the kernel's own tests (kernel/sched/selftest.c). */
+#define TEST_MUTEX    1
+#define TEST_SPINLOCK 2
+
+static void kernel_test(int index, const char *what)
+{
+    struct mega_selftest t = {.name = ""};
+
+    mega$info(MEGA_INFO_SELFTEST, index, &t, sizeof(t));
+    ok(t.failure[0] == 0 && strstr(t.name, what), "%s: %lu", t.name, (unsigned long)t.value);
+}
+
+static struct mega_lock lock_named(unsigned item, const char *name)
+{
+    struct mega_lock l;
+
+    for (int i = 0; mega$info(item, i, &l, sizeof(l)) == SS$_NORMAL; i++)
+        if (strcmp(l.name, name) == 0)
+            return l;
+    return (struct mega_lock){.name = ""};
+}
+
+/* The callers of that lock put together, by readers or not; places: how many there were. */
+static struct mega_caller callers_of(unsigned facility, const char *name, unsigned shared,
+                                     unsigned *places)
+{
+    struct mega_trace t = state_of(facility);
+    struct mega_caller sum = {.count = 0}, c;
+
+    *places = 0;
+    for (uint64_t i = 0; i < t.cpus * t.slots; i++) {
+        uint64_t index = (uint64_t)facility << 32 | (i / t.slots) << 16 | i % t.slots;
+
+        if (mega$info(MEGA_INFO_CALLER, (int64_t)index, &c, sizeof(c)) != SS$_NORMAL || !c.count ||
+            strcmp(c.name, name) != 0 || c.shared != shared)
+            continue;
+        *places += c.place != sum.place;
+        c.count += sum.count;
+        c.waits += sum.waits;
+        c.wait_ns += sum.wait_ns;
+        c.held_ns += sum.held_ns;
+        sum = c;
+    }
+    return sum;
+}
+
+static void mutexes(void)
+{
+    struct mega_caller readers, writers;
+    struct mega_lock l;
+    unsigned places;
+
+    is(control(MEGA_TRACE_MTX, MEGA_TRACE_LOAD, 0), SS$_NORMAL, "a trace of mutexes");
+    kernel_test(TEST_MUTEX, "mutex");
+    l = lock_named(MEGA_INFO_MUTEX, "selftest");
+    readers = callers_of(MEGA_TRACE_MTX, "selftest", 1, &places);
+    is(places, 1, "readers come from one place");
+    writers = callers_of(MEGA_TRACE_MTX, "selftest", 0, &places);
+    ok(places >= 1 && places <= 2, "writers from one, or from two where they try first");
+    is(writers.count, (long)l.acquisitions, "every writer is among the callers");
+    is(readers.count, (long)l.shared, "every reader");
+    is(l.acquisitions + l.shared, 8 * 3000, "which are as many as there were");
+    is(l.unlocks, (long)l.acquisitions, "each writer has unlocked");
+    is(l.shared_unlocks, (long)l.shared, "each reader");
+    is(writers.waits + readers.waits, (long)l.waits, "every wait");
+    is(readers.waits, (long)l.shared_waits, "of readers too");
+    ok(l.waits > 0 && l.shared_waits < l.waits, "%lu waited, %lu of them readers",
+       (unsigned long)l.waits, (unsigned long)l.shared_waits);
+    is(writers.wait_ns + readers.wait_ns, (long)l.wait_ns, "all the time that they waited");
+    /* A worker sleeps 0.1 ms with the mutex held: who waits then, waits about so long. */
+    ok(l.longest_wait_ns >= 50000 && l.longest_wait_ns <= l.wait_ns, "the longest %lu ns",
+       (unsigned long)l.longest_wait_ns);
+    is(writers.held_ns, (long)l.held_ns, "and held it");
+    ok(strncmp(writers.routine, "mutex_work+0x", 13) == 0 &&
+           strcmp(writers.module, "kernel/sched/selftest.c") == 0,
+       "the place is %s of %s", writers.routine, writers.module);
+    is(control(MEGA_TRACE_MTX, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "no more");
+}
+
+static void spinlocks(void)
+{
+    struct mega_caller c;
+    struct mega_lock l;
+    unsigned places;
+
+    is(control(MEGA_TRACE_SPL, MEGA_TRACE_LOAD, 0), SS$_NORMAL, "a trace of spinlocks");
+    kernel_test(TEST_SPINLOCK, "spinlock");
+    l = lock_named(MEGA_INFO_SPINLOCK, "selftest measured");
+    c = callers_of(MEGA_TRACE_SPL, "selftest measured", 0, &places);
+    is(places, 1, "one place takes the spinlock");
+    is(c.count, 400, "400 times");
+    is(l.acquisitions, 400, "as by the lock's own count");
+    is(c.waits, (long)l.waits, "as many spins");
+    ok((l.waits == 0) == (l.wait_ns == 0), "which took %lu ns", (unsigned long)l.wait_ns);
+    is(c.held_ns, (long)l.held_ns, "held as long");
+    ok(strncmp(c.routine, "hold_work+0x", 12) == 0, "the place is %s", c.routine);
+    is(control(MEGA_TRACE_SPL, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "no more");
+}
+
+/* ---- PC samples ---- */
+
+/* A loop of its own, so that samples of it are known by their addresses. */
+__attribute__((noinline, noclone)) static void spin(void)
+{
+    for (;;)
+        asm volatile("");
+}
+__attribute__((noinline, noclone)) static void spin_end(void) { asm volatile(""); }
+
+struct tally {
+    unsigned all, user, inside, named, of_kernel, unnamed;
+    uint64_t last;
+    bool in_order;
+};
+
+static struct tally tally_of(uint32_t pid)
+{
+    struct mega_trace t = state_of(MEGA_TRACE_PCS);
+    struct tally n = {.in_order = true};
+    struct mega_pc_sample s;
+
+    for (uint64_t cpu = 0; cpu < 4; cpu++) {
+        n.last = 0;
+        for (uint64_t i = t.first[cpu]; i < t.next[cpu]; i++) {
+            if (mega$info(MEGA_INFO_PC_SAMPLE, (int64_t)(cpu << 48 | i), &s, sizeof(s)) !=
+                SS$_NORMAL)
+                continue;
+            n.in_order &= s.ns > n.last && s.cpu == cpu && s.ipl < 5;
+            n.last = s.ns;
+            if (!s.user)
+                n.unnamed += !s.routine[0] || !s.module[0];
+            if (s.pid != pid)
+                continue;
+            n.all++;
+            n.user += s.user;
+            n.of_kernel += !s.user;
+            n.inside += s.user && s.pc >= (uint64_t)spin && s.pc < (uint64_t)spin_end;
+            n.named += strcmp(s.name, "tracing") == 0 &&
+                       (!s.user || strcmp(s.module, "/tests/tracing") == 0);
+        }
+    }
+    return n;
+}
+
+static void known_loop(unsigned rate)
+{
+    struct tally n;
+    pid_t child;
+
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_START, rate), SS$_NORMAL, "samples at rate %u", rate);
+    child = fork();
+    if (child == 0)
+        spin();
+    sleep_ms(400);
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0), SS$_NORMAL, "of a child that loops");
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    n = tally_of((uint32_t)child);
+    ok(n.in_order, "each CPU's samples rise in time");
+    is(n.unnamed, 0, "every kernel PC has a routine and a module");
+    ok(n.all >= 60 && n.all <= 500, "the child has %u", n.all);
+    ok(n.inside >= n.all * 8 / 10, "%u of them in its loop", n.inside);
+    is(n.named, n.all, "all of them with its name and program");
+}
+
+static void kernel_time(void)
+{
+    struct tally n;
+    pid_t child;
+
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_START, 0), SS$_NORMAL, "samples");
+    child = fork();
+    if (child == 0)
+        for (;;)
+            close(open("/no such place", 0));
+    sleep_ms(300);
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0), SS$_NORMAL, "of a child that only calls");
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    n = tally_of((uint32_t)child);
+    ok(n.of_kernel > n.all / 2, "%u of %u are the kernel's", n.of_kernel, n.all);
+}
+
+static void overwritten(void)
+{
+    struct mega_pc_sample s;
+    struct mega_trace t;
+    uint64_t room;
+
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "other rings:");
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_LOAD, 1), SS$_NORMAL, "of one page");
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_START, MEGA_TRACE_RATE_MAX), SS$_NORMAL,
+       "filled as fast as it goes");
+    room = 8192 / 40;
+    for (int i = 0; i < 100 && state_of(MEGA_TRACE_PCS).next[0] < 3 * room; i++)
+        sleep_ms(20);
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0), SS$_NORMAL, "stopped");
+    t = state_of(MEGA_TRACE_PCS);
+    ok(t.next[0] >= 3 * room, "%lu samples were taken", (unsigned long)t.next[0]);
+    is(t.next[0] - t.first[0], (long)room, "the last %lu are there", (unsigned long)room);
+    is(mega$info(MEGA_INFO_PC_SAMPLE, (int64_t)t.first[0], &s, sizeof(s)), SS$_NORMAL,
+       "the oldest");
+    is(mega$info(MEGA_INFO_PC_SAMPLE, (int64_t)t.next[0] - 1, &s, sizeof(s)), SS$_NORMAL,
+       "the newest");
+    is(mega$info(MEGA_INFO_PC_SAMPLE, (int64_t)t.first[0] - 1, &s, sizeof(s)), SS$_NONEXPR,
+       "one before is not");
+    is(mega$info(MEGA_INFO_PC_SAMPLE, (int64_t)t.next[0], &s, sizeof(s)), SS$_NONEXPR,
+       "nor one behind");
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "no more");
+}
+
+/* ---- states and times ---- */
+
+static uint32_t state_of_process(pid_t pid, uint64_t *io)
+{
+    struct mega_process p;
+
+    for (int i = 0; mega$info(MEGA_INFO_PROCESS, i, &p, sizeof(p)) == SS$_NORMAL; i++)
+        if (p.pid == (uint32_t)pid) {
+            *io = p.io;
+            return p.waits;
+        }
+    return MEGA_STATES;
+}
+
+/* It comes to that state within two seconds, and the sum of all says so. */
+static void comes_to(pid_t pid, uint32_t want, const char *name)
+{
+    struct mega_states s = {.count = {0}};
+    uint64_t io;
+    int i = 0;
+
+    while (i++ < 200 && state_of_process(pid, &io) != want)
+        sleep_ms(10);
+    is(state_of_process(pid, &io), want, "a child that %s", name);
+    is(mega$info(MEGA_INFO_STATES, 0, &s, sizeof(s)), SS$_NORMAL, "the states");
+    ok(s.count[want] >= 1, "%lu in that one", (unsigned long)s.count[want]);
+}
+
+static void states(void)
+{
+    int p[2];
+    uint64_t io = 0;
+    pid_t child;
+    char c;
+
+    if (pipe(p))
+        return;
+    child = fork();
+    if (child == 0)
+        _exit(read(p[0], &c, 1) != 1);
+    comes_to(child, MEGA_STATE_LEF, "reads from an empty pipe waits for an event");
+    state_of_process(child, &io);
+    is(io, 1, "and has called for one transfer");
+    kill(child, SIGSTOP);
+    comes_to(child, MEGA_STATE_SUSP, "is stopped is suspended");
+    kill(child, SIGCONT);
+    is(write(p[1], "x", 1), 1, "a byte");
+    comes_to(child, MEGA_STATE_ENDED, "nobody has waited for has ended");
+    waitpid(child, NULL, 0);
+    child = fork();
+    if (child == 0) {
+        sleep_ms(100000);
+        _exit(0);
+    }
+    comes_to(child, MEGA_STATE_HIB, "sleeps hibernates");
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    is(state_of_process(getpid(), &io), MEGA_STATE_CUR, "who asks is current");
+}
+
+/* Over a quarter of a second the parts of each CPU's time make up the whole. */
+static void times(void)
+{
+    struct mega_cpu a[4], b[4];
+    struct timespec t0, t1;
+    int n = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &t0);
+    while (n < 4 && mega$info(MEGA_INFO_CPU, n, &a[n], sizeof(a[n])) == SS$_NORMAL)
+        n++;
+    sleep_ms(250);
+    clock_gettime(CLOCK_MONOTONIC, &t1);
+    for (int i = 0; i < n; i++)
+        mega$info(MEGA_INFO_CPU, i, &b[i], sizeof(b[i]));
+    for (int i = 0; i < n; i++) {
+        int64_t wall = (t1.tv_sec - t0.tv_sec) * 1000000000L + t1.tv_nsec - t0.tv_nsec;
+        int64_t sum = (int64_t)(b[i].interrupt_ns - a[i].interrupt_ns + b[i].spin_ns -
+                                a[i].spin_ns + b[i].pure_kernel_ns - a[i].pure_kernel_ns +
+                                b[i].pure_idle_ns - a[i].pure_idle_ns + b[i].user_ns -
+                                a[i].user_ns);
+
+        ok(sum > wall * 9 / 10 && sum < wall * 11 / 10 + 20000000, "CPU %d: %ld of %ld us", i,
+           (long)sum / 1000, (long)wall / 1000);
+        ok(b[i].interrupt_ns > a[i].interrupt_ns, "some of it in interrupts");
+    }
+}
+
+/* ---- a load ---- */
+
+static int names(int rounds)
+{
+    struct dsc$descriptor_s table = {7, DSC$K_DTYPE_T, DSC$K_CLASS_S, "LNM$JOB"};
+    char text[32], value[64];
+    struct dsc$descriptor_s name = {0, DSC$K_DTYPE_T, DSC$K_CLASS_S, text};
+    unsigned short length;
+    ILE3 in[] = {{5, LNM$_STRING, "value", NULL}, {0}};
+    ILE3 out[] = {{sizeof(value), LNM$_STRING, value, &length}, {0}};
+
+    name.dsc$w_length = (unsigned short)snprintf(text, sizeof(text), "TRACED_%d", getpid());
+    for (int i = 0; i < rounds; i++) {
+        if (sys$crelnm(NULL, &table, &name, NULL, in) != SS$_NORMAL)
+            return 1;
+        for (int j = 0; j < 4; j++)
+            if (sys$trnlnm(NULL, &table, &name, NULL, out) != SS$_NORMAL)
+                return 2;
+        if (sys$dellnm(&table, &name, NULL) != SS$_NORMAL)
+            return 3;
+    }
+    return 0;
+}
+
+static int load(int processes, int rounds)
+{
+    int status, bad = 0;
+
+    for (int i = 0; i < processes; i++)
+        if (fork() == 0)
+            _exit(names(rounds));
+    while (wait(&status) > 0)
+        bad |= status != 0;
+    printf("%d processes, %d names each\n", processes, rounds);
+    return bad;
+}
+
+/* Every trace comes and goes while all CPUs are in the middle of what it traces. */
+static void under_load(void)
+{
+    unsigned bad = 0, samples = 0, callers, places = 0;
+    struct mega_caller c = {.count = 0};
+    pid_t children[6];
+
+    for (int i = 0; i < 6; i++)
+        if ((children[i] = fork()) == 0)
+            _exit(names(1000000));
+    for (int i = 0; i < 20; i++) {
+        for (unsigned f = 0; f < MEGA_FACILITIES; f++) {
+            bad += control(f, MEGA_TRACE_LOAD, 0) != SS$_NORMAL;
+            bad += control(f, MEGA_TRACE_START, f == MEGA_TRACE_PCS ? 5000 : 0) != SS$_NORMAL;
+        }
+        sleep_ms(5);
+        samples += state_of(MEGA_TRACE_PCS).next[0] > 0;
+        c = callers_of(MEGA_TRACE_MTX, "LNM", 0, &callers);
+        places += callers;
+        bad += c.waits > c.count;
+        for (unsigned f = 0; f < MEGA_FACILITIES; f++) {
+            if (i % 2)
+                bad += control(f, MEGA_TRACE_STOP, 0) != SS$_NORMAL;
+            bad += control(f, MEGA_TRACE_UNLOAD, 0) != SS$_NORMAL;
+        }
+    }
+    is(bad, 0, "twenty times under load each trace comes and goes");
+    ok(samples > 0, "with samples in %u of them", samples);
+    ok(places >= 10, "and %u places that took LNM", places);
+    for (int i = 0; i < 6; i++) {
+        kill(children[i], SIGKILL);
+        waitpid(children[i], NULL, 0);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 4 && strcmp(argv[1], "--names") == 0)
+        return load(atoi(argv[2]), atoi(argv[3]));
+    bad_arguments();
+    unprivileged();
+    life(MEGA_TRACE_MTX, "MTX");
+    life(MEGA_TRACE_SPL, "SPL");
+    life(MEGA_TRACE_PCS, "PCS");
+    mutexes();
+    spinlocks();
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_LOAD, 16), SS$_NORMAL, "rings of 16 pages");
+    known_loop(0);
+    known_loop(500);
+    kernel_time();
+    overwritten();
+    states();
+    under_load();
+    times();
+    return tap_done();
+}
