@@ -186,15 +186,19 @@ static double share(size_t n) { return count ? 100.0 * (double)n / (double)count
 
 static bool print_process(const struct sum *p, uint64_t top)
 {
+    const struct mega_pc_sample *last = p->first; /* its name is the one behind any exec */
     size_t n, user = 0;
     struct sum *routines = sum_up(p->start, p->start + p->samples, same_routine, &n);
 
     if (!routines)
         return false;
-    for (size_t i = p->start; i < p->start + p->samples; i++)
+    for (size_t i = p->start; i < p->start + p->samples; i++) {
         user += samples[i].user;
-    printf("\n%8u %-16s%9lu samples%7.1f%%, %lu of them in user mode\n", p->first->pid,
-           p->first->name, (unsigned long)p->samples, share(p->samples), (unsigned long)user);
+        if (samples[i].ns > last->ns)
+            last = &samples[i];
+    }
+    printf("\n%8u %-16s%9lu samples%7.1f%%, %lu of them in user mode\n", last->pid, last->name,
+           (unsigned long)p->samples, share(p->samples), (unsigned long)user);
     for (size_t i = 0; i < n && i < top; i++)
         printf("%34lu %-40s %s\n", (unsigned long)routines[i].samples, routines[i].first->routine,
                routines[i].first->module);
