@@ -1,6 +1,12 @@
 /*
  *     pool [--seed N] [--names N] [--blocks N] [--small N] [--used BYTES] [--users N]
  *          [--transactions N] [--pairs N] [--think US] [--lal N,N...] [--series N]
+ *          [--watch SCRIPT]
+ *
+ * Shatters the pool into `blocks` free blocks, `small` of them of at most 64 bytes, with so many
+ * bytes used, by `names` job logical names; then users at work and a bystander with each
+ * PAGED_LAL_SIZE of the list; then users at work until a shell script has ended. --series: the same
+ * on the way, at so many points, with lists off.
  *
  * One JSON object per line. Times are virtual nanoseconds: instructions under --icount on one CPU.
  */
@@ -74,6 +80,8 @@ int main(int argc, char **argv)
             opt.seed = number(argv[i + 1]);
         else if (!strcmp(argv[i], "--used"))
             opt.used = number(argv[i + 1]);
+        else if (!strcmp(argv[i], "--watch"))
+            opt.watch = argv[i + 1];
         else if (!strcmp(argv[i], "--lal"))
             for (char *s = strtok(argv[i + 1], ","); s && opt.lals < 4; s = strtok(NULL, ","))
                 opt.lal[opt.lals++] = (unsigned)number(s);
@@ -88,5 +96,7 @@ int main(int argc, char **argv)
     pool_shatter(pause_here);
     for (unsigned i = 0; i < opt.lals; i++)
         trial("lists", opt.lal[i], opt.transactions, true);
+    if (opt.watch)
+        watched(opt.watch);
     return 0;
 }

@@ -39,6 +39,7 @@ extern struct options {
     uint64_t used; /* bytes of the pool that are to be in use in the end */
     unsigned lal[4], lals;
     unsigned series; /* pauses at so many points on the way */
+    const char *watch; /* a script that runs while users are at work */
 } opt;
 
 /* ---- names.c ---- */
@@ -66,6 +67,8 @@ void pool_shatter(void (*pause_here)(void));
 
 /* The users at work, and a bystander; then what it cost, as rows. */
 void trial(const char *when, unsigned lal, unsigned transactions, bool full);
+/* Users at work until the shell script `script` has ended. */
+void watched(const char *script);
 void set_parameter(const char *name, int64_t value);
 void status_need(int status, const char *what);
 

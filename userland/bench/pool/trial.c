@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define LISTS 160u /* of paged pool */
+
 static void sleep_us(uint64_t us)
 {
     struct timespec t = {(time_t)(us / 1000000), (long)(us % 1000000) * 1000};
@@ -28,7 +30,7 @@ static void user_works(unsigned self, unsigned transactions)
     uint64_t state = opt.seed * 77 + self * 1000003 + 1;
     struct user *u = &board->user[self];
 
-    for (unsigned t = 0; t < transactions; t++) {
+    for (unsigned t = 0; t < transactions && !__atomic_load_n(&board->stop, __ATOMIC_ACQUIRE); t++) {
         sleep_us(opt.think_us / 2 + random_next(&state) % opt.think_us);
         for (unsigned p = 0; p < opt.pairs; p++) {
             unsigned n = (unsigned)(random_next(&state) % opt.names) / opt.users * opt.users + self;
@@ -124,32 +126,88 @@ static void mutex_row(const char *name)
     for (int64_t i = 0; mega$info(MEGA_INFO_MUTEX, i, &l, sizeof(l)) == SS$_NORMAL; i++)
         if (!strcmp(l.name, name))
             printf(", \"%s\": {\"taken\": %lu, \"shared\": %lu, \"waits\": %lu, \"held_ns\": %lu, "
-                   "\"longest_ns\": %lu}",
+                   "\"longest_ns\": %lu, \"wait_ns\": %lu, \"longest_wait_ns\": %lu}",
                    name, (unsigned long)l.acquisitions, (unsigned long)l.shared,
-                   (unsigned long)l.waits, (unsigned long)l.held_ns, (unsigned long)l.longest_ns);
+                   (unsigned long)l.waits, (unsigned long)l.held_ns, (unsigned long)l.longest_ns,
+                   (unsigned long)l.wait_ns, (unsigned long)l.longest_wait_ns);
+}
+
+/* What the jobs asked each list for since `before`, and what the lists had. */
+static void lists_row(const struct mega_pool_list *before)
+{
+    struct mega_pool_list l;
+    const char *comma = "";
+
+    printf(", \"by_size\": [");
+    for (unsigned i = 0; i < LISTS; i++) {
+        status_need(mega$info(MEGA_INFO_POOL_LIST, 1l << 32 | i, &l, sizeof(l)), "POOL_LIST");
+        if (l.requests == before[i].requests)
+            continue;
+        printf("%s[%lu, %lu, %lu]", comma, (unsigned long)l.size,
+               (unsigned long)(l.requests - before[i].requests),
+               (unsigned long)(l.hits - before[i].hits));
+        comma = ", ";
+    }
+    printf("]");
+}
+
+/* Users and, behind them, the bystander. */
+static void start_all(pid_t *pid, unsigned transactions)
+{
+    board->go = board->stop = 0;
+    board->translations = board->longest_ns = 0;
+    memset(board->user, 0, sizeof(board->user));
+    for (unsigned i = 0; i <= opt.users; i++)
+        pid[i] = start(i, transactions);
+}
+
+static void join(pid_t pid)
+{
+    int status;
+
+    bench_need(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
+void watched(const char *script)
+{
+    pid_t pid[USERS_MAX + 1], shell;
+
+    set_parameter("PAGED_LAL_SIZE", 0);
+    start_all(pid, UINT32_MAX);
+    fflush(stdout);
+    shell = fork();
+    bench_need(shell >= 0);
+    if (shell == 0) {
+        setsid(); /* a person's session is a job of its own */
+        execl("/bin/sh", "sh", script, NULL);
+        _exit(1);
+    }
+    __atomic_store_n(&board->go, 1, __ATOMIC_RELEASE);
+    join(shell);
+    __atomic_store_n(&board->stop, 1, __ATOMIC_RELEASE);
+    for (unsigned i = 0; i <= opt.users; i++)
+        join(pid[i]);
 }
 
 void trial(const char *when, unsigned lal, unsigned transactions, bool full)
 {
     static uint32_t all[USERS_MAX * CALLS_MAX];
+    static struct mega_pool_list lists[LISTS];
     struct mega_pool p;
     pid_t pid[USERS_MAX + 1];
     uint64_t before, lasted;
     size_t n;
 
     set_parameter("PAGED_LAL_SIZE", lal);
-    board->go = board->stop = 0;
-    board->translations = board->longest_ns = 0;
-    memset(board->user, 0, sizeof(board->user));
-    for (unsigned i = 0; i <= opt.users; i++)
-        pid[i] = start(i, transactions);
+    for (unsigned i = 0; i < LISTS; i++)
+        status_need(mega$info(MEGA_INFO_POOL_LIST, 1l << 32 | i, &lists[i], sizeof(lists[i])),
+                    "POOL_LIST");
+    start_all(pid, transactions);
     status_need(mega$control(MEGA_CTL_LOCK_STATS, 1, 0, 0, 0, 0), "LOCK_STATS");
     before = bench_clock();
     __atomic_store_n(&board->go, 1, __ATOMIC_RELEASE);
     for (unsigned i = 0; i <= opt.users; i++) {
-        int status;
-
-        bench_need(waitpid(pid[i], &status, 0) == pid[i] && status == 0);
+        join(pid[i]);
         if (i == opt.users - 1)
             __atomic_store_n(&board->stop, 1, __ATOMIC_RELEASE);
     }
@@ -178,6 +236,7 @@ void trial(const char *when, unsigned lal, unsigned transactions, bool full)
     }
     mutex_row("LNM");
     mutex_row("PGDYN");
+    lists_row(lists);
     if (full)
         for (unsigned size = 80; size <= 208; size += 64)
             pool_cost(size);
