@@ -182,7 +182,7 @@ $(INITRD): $(STRIPPED) $(B)/flags/initrd scripts/mkinitrd scripts/megalith/initr
 # Each tests/host/test_*.c is one program; its line "// SOURCES: ..." names what is linked with it.
 
 HOST_TESTS := $(patsubst tests/host/%.c,$(B)/host/%,$(sort $(wildcard tests/host/test_*.c)))
-HOST_COMMON := $(sort $(filter-out tests/host/test_%,$(wildcard tests/host/*.c)))
+HOST_COMMON := $(sort $(filter-out tests/host/test_% tests/host/tsan_%,$(wildcard tests/host/*.c)))
 host_sources = $(shell sed -n 's,^// SOURCES:,,p' tests/host/$(1).c)
 
 $(call flags_file,$(B)/flags/host,$(HOSTCC) $(HCFLAGS) $(HCPPFLAGS))
@@ -200,6 +200,24 @@ $(B)/host/$(1): $(patsubst %,$(B)/host/obj/%.o,tests/host/$(1).c $(HOST_COMMON) 
 	$$(Q)$$(HOSTCC) $$(HCFLAGS) $$(filter %.o,$$^) -lpthread -lm -o $$@
 endef
 $(foreach t,$(notdir $(HOST_TESTS)),$(eval $(call host_test,$(t))))
+
+# Each tests/host/tsan_*.c is one program under ThreadSanitizer, which has objects of its own.
+TSAN_TESTS := $(patsubst tests/host/%.c,$(B)/host/%,$(sort $(wildcard tests/host/tsan_*.c)))
+TCFLAGS := $(patsubst -fsanitize=%,-fsanitize=thread,$(HCFLAGS))
+
+host-tests: $(TSAN_TESTS)
+
+$(B)/host/tsan/%.c.o: %.c $(B)/flags/host | $(SETUP)
+	$(call say,HOSTCC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(HOSTCC) $(TCFLAGS) $(HCPPFLAGS) -MMD -MP -c $< -o $@
+
+define tsan_test
+$(B)/host/$(1): $(patsubst %,$(B)/host/tsan/%.o,tests/host/$(1).c $(HOST_COMMON) $(call host_sources,$(1)))
+	$$(call say,HOSTLD,$$@)
+	$$(Q)$$(HOSTCC) $$(TCFLAGS) $$(filter %.o,$$^) -lpthread -lm -o $$@
+endef
+$(foreach t,$(notdir $(TSAN_TESTS)),$(eval $(call tsan_test,$(t))))
 
 # ---- things to do ---------------------------------------------------------------------------
 
@@ -238,4 +256,4 @@ clean: ## remove what was built (not .venv)
 # ---- dependencies that the compiler wrote ---------------------------------------------------
 
 -include $(KOBJ:.o=.d) $(OFFSETS_H:.h=.d) $(LIB_OBJ:.o=.d) $(USER_OBJ:.o=.d)
--include $(wildcard $(B)/host/obj/*.d $(B)/host/obj/*/*.d $(B)/host/obj/*/*/*.d $(B)/host/obj/*/*/*/*.d)
+-include $(wildcard $(B)/host/tsan/*/*.d $(B)/host/tsan/*/*/*.d $(B)/host/obj/*.d $(B)/host/obj/*/*.d $(B)/host/obj/*/*/*.d $(B)/host/obj/*/*/*/*.d)

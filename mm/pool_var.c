@@ -100,8 +100,8 @@ void *pool_var_alloc(struct pool_var *v, uint64_t size, bool (*usable)(uint64_t 
 }
 
 /* Put [b, b + size) of area a on the list, merged with its neighbours. */
-static struct pool_block *insert(struct pool_var *v, struct pool_area *a, struct pool_block *b,
-                                 uint64_t size)
+static struct pool_block *pool_var_insert(struct pool_var *v, struct pool_area *a,
+                                          struct pool_block *b, uint64_t size)
 {
     struct pool_block *before = NULL, *after = v->first;
 
@@ -142,7 +142,7 @@ void pool_var_add(struct pool_var *v, struct pool_area *a)
     start_set(a, a->base);
     start_set(a, a->base + a->size);
     v->total += a->size;
-    insert(v, a, (struct pool_block *)a->base, a->size);
+    pool_var_insert(v, a, (struct pool_block *)a->base, a->size);
 }
 
 struct pool_block *pool_var_free(struct pool_var *v, void *p, uint64_t size)
@@ -151,7 +151,7 @@ struct pool_block *pool_var_free(struct pool_var *v, void *p, uint64_t size)
 
     if (!a || !pool_area_is_block(a, (uint64_t)p, size))
         panic("%s pool: no block of %lu bytes starts at %p", v->name, size, p);
-    return insert(v, a, p, size);
+    return pool_var_insert(v, a, p, size);
 }
 
 void pool_var_stats(const struct pool_var *v, struct pool_stats *s)

@@ -1,4 +1,5 @@
-"""The unit tests that run on this machine, under sanitizers: tests/host/test_*.c."""
+"""The unit tests that run on this machine, under sanitizers: tests/host/test_*.c; those under
+ThreadSanitizer: tests/host/tsan_*.c."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from pathlib import Path
 import pytest
 from conftest import TOP, check_tap
 
-PROGRAMS = sorted(path.stem for path in (TOP / "tests/host").glob("test_*.c"))
+FOLDER = TOP / "tests/host"
+PROGRAMS = sorted(path.stem for kind in ("test", "tsan") for path in FOLDER.glob(f"{kind}_*.c"))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -8,7 +8,11 @@
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/types.h"
 
+#ifdef __SANITIZE_THREAD__ /* leaves little room */
+#define HOST_RAM_BYTES (UINT64_C(1) << 36)
+#else
 #define HOST_RAM_BYTES (UINT64_C(1) << 40)
+#endif
 
 /* The mapping's first byte; made by shim.c before main(). Untouched pages cost nothing and read as
  * zero. */

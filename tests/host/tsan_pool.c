@@ -1,0 +1,115 @@
+// SOURCES: mm/pool_nonpaged.c mm/pool_paged.c mm/pool_var.c mm/pool_check.c mm/page.c
+// SOURCES: mm/page_range.c mm/fluid.c
+// SOURCES: kernel/base/string_extra.c sysman/params.c
+/*
+ * The lookaside lists of both pools under ThreadSanitizer: threads take packets of a few sizes,
+ * hand them to each other and give them back, while paged pool runs short, which gives its lists
+ * back, and PAGED_LAL_SIZE changes. What is written into a packet is written without atomics, but
+ * for the link's place, which a late pop may read: a packet that two have at once, or one that is
+ * on a list and in use, is a race.
+ */
+#include "pool_world.h"
+
+#define THREADS 3 /* and one that disturbs: CPUs */
+#define SLOTS   16
+#define STEPS   40000
+
+static uint64_t *slots[2][SLOTS]; /* atomic: packets on their way between threads */
+static uint32_t wrong;            /* atomic */
+
+/* A packet says whose it is and how large. */
+static void fill(uint64_t *p, uint64_t size)
+{
+    __atomic_store_n(p, (uint64_t)p + size, __ATOMIC_RELAXED);
+    for (uint64_t i = 1; i < size / 8; i++)
+        p[i] = (uint64_t)p + size;
+}
+
+static void look(const uint64_t *p, uint64_t size)
+{
+    for (uint64_t i = 0; i < size / 8; i++)
+        if (p[i] != (uint64_t)p + size)
+            __atomic_fetch_add(&wrong, 1, __ATOMIC_RELAXED);
+}
+
+static void *work(void *arg)
+{
+    uint64_t s = (uint64_t)arg * 7919 + 13;
+
+    host_cpu_enter((unsigned)(uint64_t)arg, NULL);
+    for (unsigned step = 0; step < STEPS; step++) {
+        unsigned pool = step & 1;
+        uint64_t size, *p;
+
+        s = s * 6364136223846793005u + 1442695040888963407u;
+        size = 48 + ((s >> 40) % 3) * 64;
+        p = pool ? pgd_alloc(size) : npp_alloc(size);
+        if (p)
+            fill(p, size);
+        p = __atomic_exchange_n(&slots[pool][(s >> 33) % SLOTS], p, __ATOMIC_ACQ_REL);
+        if (!p)
+            continue;
+        size = p[0] - (uint64_t)p;
+        look(p, size);
+        if (pool)
+            pgd_free(p, size);
+        else
+            npp_free(p, size);
+    }
+    return NULL;
+}
+
+/* Shortage: all that is free, or nearly so, as one block; and other sizes of lists. */
+static void *disturb(void *arg)
+{
+    static const int64_t sizes[] = {512, 0, 2560, 100};
+
+    host_cpu_enter(3, NULL);
+    for (unsigned i = 0; !__atomic_load_n((uint32_t *)arg, __ATOMIC_ACQUIRE); i++) {
+        struct pool_stats s;
+        void *p;
+
+        pgd_stats(&s);
+        p = pgd_alloc(s.free + s.lookaside_bytes);
+        if (p)
+            pgd_free(p, s.free + s.lookaside_bytes);
+        sysparam_set("PAGED_LAL_SIZE", sizes[i % ARRAY_SIZE(sizes)], true);
+        usleep(2000);
+    }
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t t[THREADS], other;
+    struct pool_list_stats l, all = {0};
+    uint32_t stop = 0;
+
+    pool_world_start();
+    pthread_create(&other, NULL, disturb, &stop);
+    for (uint64_t i = 0; i < THREADS; i++)
+        pthread_create(&t[i], NULL, work, (void *)i);
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(t[i], NULL);
+    __atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
+    pthread_join(other, NULL);
+    for (unsigned pool = 0; pool < 2; pool++)
+        for (unsigned i = 0; i < SLOTS; i++) {
+            uint64_t *p = slots[pool][i];
+
+            if (p && pool)
+                pgd_free(p, p[0] - (uint64_t)p);
+            else if (p)
+                npp_free(p, p[0] - (uint64_t)p);
+        }
+    is(wrong, 0, "no packet was two threads' at once");
+    is(npp_check() | pgd_check(), 0, "both pools are consistent");
+    for (unsigned i = 0; i < 160; i++) {
+        pgd_list_stats(i, &l);
+        all.hits += l.hits;
+        all.requests += l.requests;
+    }
+    ok(all.hits > 1000 && all.requests > all.hits, "%lu of %lu requests were hits", all.hits,
+       all.requests);
+    return tap_done();
+}

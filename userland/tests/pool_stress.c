@@ -1,0 +1,166 @@
+// TAP
+// RUN: --smp 4 --set POOLCHECK=0x616400FF --set PAGEDYN=1048576 --set PQL_DJTQUOTA=16777216
+// RUN: --smp 2 --set PAGEDYN=1048576 --set PQL_DJTQUOTA=16777216
+// SECONDS: 120
+/*
+ * Paged pool under stress on all CPUs: jobs create and delete logical names of all sizes in random
+ * order in a pool that runs short again and again, while PAGED_LAL_SIZE changes. Each name says
+ * what it is, and is looked at before it goes. With POOLCHECK every block is looked at by the
+ * kernel, too. At the end both pools are consistent, and nothing is missing.
+ *
+ * `pool_stress SEED STEPS` repeats a run or makes it longer.
+ */
+#include <descrip.h>
+#include <iledef.h>
+#include <lnmdef.h>
+#include <megalith/info.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <tap.h>
+#include <unistd.h>
+
+#define JOBS  5
+#define NAMES 400
+
+static struct dsc$descriptor_s str(const char *s)
+{
+    return (struct dsc$descriptor_s){(unsigned short)strlen(s), DSC$K_DTYPE_T, DSC$K_CLASS_S,
+                                     (char *)s};
+}
+
+static uint64_t seed = 0x9E3779B97F4A7C15;
+
+static unsigned rnd(unsigned below)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return (unsigned)(seed >> 32) % below;
+}
+
+static unsigned char lengths[NAMES]; /* of the translations; 0: no such name */
+static unsigned counts[NAMES];       /* how many of them */
+
+static const char *name_of(unsigned n)
+{
+    static char name[24];
+
+    snprintf(name, sizeof(name), "STRESS_%u", n);
+    return name;
+}
+
+/* False: the pool is short, and nothing has changed. */
+static bool create(unsigned n, unsigned length, unsigned count)
+{
+    struct dsc$descriptor_s table = str("LNM$JOB"), name = str(name_of(n));
+    ILE3 items[129] = {{0}};
+    char text[256];
+    int status;
+
+    memset(text, 'A' + (int)(n % 26), sizeof(text));
+    for (unsigned i = 0; i < count; i++)
+        items[i] = (ILE3){(unsigned short)length, LNM$_STRING, text, NULL};
+    status = sys$crelnm(NULL, &table, &name, NULL, items);
+    if (status == SS$_INSFMEM)
+        return false;
+    if (status != SS$_NORMAL)
+        _exit(2);
+    lengths[n] = (unsigned char)length;
+    counts[n] = count;
+    return true;
+}
+
+static void look(unsigned n)
+{
+    struct dsc$descriptor_s table = str("LNM$JOB"), name = str(name_of(n));
+    unsigned index = counts[n] - 1;
+    unsigned short length = 0;
+    char text[256];
+    ILE3 items[] = {{4, LNM$_INDEX, &index, NULL}, {255, LNM$_STRING, text, &length}, {0}};
+
+    if (sys$trnlnm(NULL, &table, &name, NULL, items) != SS$_NORMAL || length != lengths[n])
+        _exit(3);
+    for (unsigned i = 0; i < length; i++)
+        if (text[i] != 'A' + (int)(n % 26))
+            _exit(4);
+}
+
+static void delete(unsigned n)
+{
+    struct dsc$descriptor_s table = str("LNM$JOB"), name = str(name_of(n));
+
+    if (sys$dellnm(&table, &name, NULL) != SS$_NORMAL)
+        _exit(5);
+    lengths[n] = 0;
+}
+
+/* Exit status 0; 1: the pool was never short. */
+static void job(unsigned self, unsigned steps)
+{
+    unsigned refused = 0;
+
+    seed += self * 0x1234567;
+    setsid();
+    for (unsigned step = 0; step < steps; step++) {
+        unsigned n = rnd(NAMES);
+
+        if (lengths[n]) {
+            look(n);
+            delete(n);
+        } else if (!create(n, 1 + rnd(255), rnd(8) ? 1 : 1 + rnd(60))) {
+            refused++;
+            for (unsigned i = 0; i < NAMES; i++) /* let go of a quarter */
+                if (lengths[i] && rnd(4) == 0)
+                    delete(i);
+        }
+    }
+    _exit(refused == 0); /* what is left goes with the job */
+}
+
+static uint64_t in_use(void)
+{
+    struct mega_pool p = {0};
+
+    mega$info(MEGA_INFO_POOL, 1, &p, sizeof(p));
+    return p.in_use;
+}
+
+int main(int argc, char **argv)
+{
+    static const unsigned sizes[] = {512, 0, 2560, 16, 1000};
+    unsigned steps = argc > 2 ? (unsigned)atoi(argv[2]) : 6000, ended = 0, was_short = 0;
+    static struct mega_validate v;
+    uint64_t before;
+
+    if (argc > 1)
+        seed = strtoul(argv[1], NULL, 0);
+    diag("seed %#lx", (unsigned long)seed);
+    if (fork() == 0) /* the first use of names makes tables that stay */
+        job(0, 1);
+    wait(NULL);
+    before = in_use();
+    for (unsigned i = 0; i < JOBS; i++)
+        if (fork() == 0)
+            job(i, steps);
+    for (unsigned round = 0; ended < JOBS; round++) {
+        int status;
+        pid_t pid = waitpid(-1, &status, WNOHANG);
+
+        if (pid > 0) {
+            ended++;
+            ok(WIFEXITED(status) && WEXITSTATUS(status) <= 1, "a job found its names (status %#x)",
+               status);
+            was_short += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        }
+        mega$control(MEGA_CTL_SET_PARAM, (uint64_t) "PAGED_LAL_SIZE",
+                     sizes[round % (sizeof(sizes) / sizeof(sizes[0]))], 0, 0, 0);
+        usleep(3000);
+    }
+    ok(was_short > 0, "%u jobs met a pool that was short", was_short);
+    is(in_use(), before, "all of it is back");
+    is_status(mega$info(MEGA_INFO_VALIDATE, 0, &v, sizeof(v)), SS$_NORMAL, "memory is checked");
+    ok(v.errors == 0 && !v.timed_out, "and consistent%s%s", v.text[0] ? ": " : "", v.text);
+    return tap_done();
+}
