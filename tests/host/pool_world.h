@@ -99,7 +99,8 @@ static void fault(int sig, siginfo_t *info, void *context)
 
 pfn_t kmap_lookup(vaddr_t va)
 {
-    return __atomic_load_n(&present[pool_page(va)], __ATOMIC_ACQUIRE) ? pfn_of(pool_page(va) + 1) : PFN_NONE;
+    return __atomic_load_n(&present[pool_page(va)], __ATOMIC_ACQUIRE) ? pfn_of(pool_page(va) + 1)
+                                                                      : PFN_NONE;
 }
 
 static uint64_t unmapped; /* pages given back so far */
@@ -175,7 +176,9 @@ static void pool_world_start(void)
     if (mmap((void *)LAYOUT_PAGED_POOL_BASE, POOL_BYTES, PROT_NONE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
         bail_out("no room for the pool");
-    sigaction(SIGSEGV, &(struct sigaction){.sa_sigaction = fault, .sa_flags = SA_SIGINFO | SA_NODEFER}, NULL);
+    sigaction(SIGSEGV,
+              &(struct sigaction){.sa_sigaction = fault, .sa_flags = SA_SIGINFO | SA_NODEFER},
+              NULL);
     sysparam_set("NPAGEDYN", 1 << 20, false);
     sysparam_set("PAGEDYN", POOL_BYTES, false);
     page_boot_add_range(pfn_of(16), 30000);

@@ -108,12 +108,12 @@ static void job(unsigned self, unsigned steps)
 
         if (lengths[n]) {
             look(n);
-            delete(n);
+            delete (n);
         } else if (!create(n, 1 + rnd(255), rnd(8) ? 1 : 1 + rnd(60))) {
             refused++;
             for (unsigned i = 0; i < NAMES; i++) /* let go of a quarter */
                 if (lengths[i] && rnd(4) == 0)
-                    delete(i);
+                    delete (i);
         }
     }
     _exit(refused == 0); /* what is left goes with the job */
@@ -154,7 +154,7 @@ int main(int argc, char **argv)
                status);
             was_short += WIFEXITED(status) && WEXITSTATUS(status) == 0;
         }
-        mega$control(MEGA_CTL_SET_PARAM, (uint64_t) "PAGED_LAL_SIZE",
+        mega$control(MEGA_CTL_SET_PARAM, (uint64_t)"PAGED_LAL_SIZE",
                      sizes[round % (sizeof(sizes) / sizeof(sizes[0]))], 0, 0, 0);
         usleep(3000);
     }

@@ -38,7 +38,7 @@ extern struct options {
     unsigned names, blocks, small, users, transactions, pairs, think_us;
     uint64_t used; /* bytes of the pool that are to be in use in the end */
     unsigned lal[4], lals;
-    unsigned series; /* pauses at so many points on the way */
+    unsigned series;   /* pauses at so many points on the way */
     const char *watch; /* a script that runs while users are at work */
 } opt;
 

@@ -30,7 +30,8 @@ static void user_works(unsigned self, unsigned transactions)
     uint64_t state = opt.seed * 77 + self * 1000003 + 1;
     struct user *u = &board->user[self];
 
-    for (unsigned t = 0; t < transactions && !__atomic_load_n(&board->stop, __ATOMIC_ACQUIRE); t++) {
+    for (unsigned t = 0; t < transactions && !__atomic_load_n(&board->stop, __ATOMIC_ACQUIRE);
+         t++) {
         sleep_us(opt.think_us / 2 + random_next(&state) % opt.think_us);
         for (unsigned p = 0; p < opt.pairs; p++) {
             unsigned n = (unsigned)(random_next(&state) % opt.names) / opt.users * opt.users + self;
