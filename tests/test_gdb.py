@@ -65,7 +65,9 @@ def looks() -> dict[str, str]:
     """Every command, at the moment when gdb_target asks for section 0 and its child waits in a
     pipe."""
     with Debugged(
-        "-m", "12G", "--smp", "1", "--reserve", "RESERVED 8 /ALLOCATE", "--", "/tests/gdb_target"
+        *("-m", "12G", "--smp", "1", "--set", "RADS=2", "--set", "MEMORY_HOLES=3"),
+        *("--reserve", "RESERVED 8 /ALLOCATE", "--reserve", "PIECES 3200 /ALLOCATE"),
+        *("--", "/tests/gdb_target"),
     ) as machine:
         answers = machine.run(
             "python import re",
@@ -113,9 +115,13 @@ EXPECTED = {
         r"^region 16: 0x[0-9a-f]+ \.\. 0x[0-9a-f]+ \(8208 MiB\) SHARED_PTS\n1 regions"
     ),
     "megalith map 1": r"r-x(.*\n)*.*section(.*\n)*private pages \d+",
-    "megalith reservations": r"RESERVED: ALLOCATE .*SYSGBL.*\n  pages 1024, pfn 0x",
+    "megalith reservations": (
+        r"PIECES: ALLOCATE .*\n  pages 409600, in 2 stretches, in use 0\n"
+        r"( +pfn 0x[0-9a-f]+ \.\. 0x[0-9a-f]+\n){2}  page-table pages 401, pfn 0x(.*\n)*"
+        r"RESERVED: ALLOCATE .*SYSGBL.*\n  pages 1024, pfn 0x"
+    ),
     "megalith pools": r"Nonpaged pool: \d+ bytes.*\n(.*\n)*Paged pool: \d+ bytes",
-    "megalith pages": r"RAD 0\n  free +\d+(.*\n)*  never used +\d+",
+    "megalith pages": r"RAD 0\n  free +\d+(.*\n)*RAD 1\n  free +\d+(.*\n)*  never used +\d+",
     "megalith walk $sp": (
         r"level 1 .*\n.*level 2 .*\n.*level 3 .* V .*KRE KWE.*\n  physical address 0x"
     ),
