@@ -324,12 +324,13 @@ int main(int argc, char **argv)
     diag("%lu operations, %lu refused, %lu children, %lu walkers killed, %lu checks on the way",
          (unsigned long)all->ops, (unsigned long)all->refused, (unsigned long)all->children,
          (unsigned long)all->killed, (unsigned long)all->checks);
-    diag("made: %lu ALLOC with shared tables, %lu with private, %lu page-file sections, %lu "
-         "mappings "
-         "of frames, %lu reservations of the driver's, %lu reservations freed",
+    diag("made: %lu ALLOC with shared tables, %lu with private, %lu page-file sections, "
+         "%lu mappings of a driver's frames, %lu of frames left aside, %lu reservations of the "
+         "driver's, %lu reservations freed",
          (unsigned long)all->made[MADE_ALLOC], (unsigned long)all->made[MADE_BARE],
-         (unsigned long)all->made[MADE_PAGFIL], (unsigned long)all->made[MADE_FRAMES],
-         (unsigned long)all->made[MADE_DRIVER], (unsigned long)all->made[MADE_FREED]);
+         (unsigned long)all->made[MADE_PAGFIL], (unsigned long)all->made[MADE_SHOWN],
+         (unsigned long)all->made[MADE_ASIDE], (unsigned long)all->made[MADE_DRIVER],
+         (unsigned long)all->made[MADE_FREED]);
     diag("digest %016lx", (unsigned long)digest);
     if (!is(after.v.errors, 0, "every page is counted exactly once"))
         diag("%s", after.v.text);

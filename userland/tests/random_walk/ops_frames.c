@@ -97,7 +97,7 @@ void op_map_frames(void)
     note(31, (uint64_t)status);
     if (!expected("$mgblsc_gpfn_64 or $crmpsc_gpfn_64", status, map_errors))
         return;
-    made(MADE_FRAMES);
+    made(names[k].of_driver ? MADE_SHOWN : MADE_ASIDE);
     section_mapped(TAG + k, SECTION, region, va, length, at * PAGE, true);
 }
 

@@ -29,7 +29,16 @@
 #define FAILED        9 /* exit status of who found something wrong */
 
 /* What a walk must have come by, or it has not tried what it is for. */
-enum made { MADE_ALLOC, MADE_BARE, MADE_PAGFIL, MADE_FRAMES, MADE_DRIVER, MADE_FREED, MADE_KINDS };
+enum made {
+    MADE_ALLOC,
+    MADE_BARE,
+    MADE_PAGFIL,
+    MADE_SHOWN,
+    MADE_ASIDE,
+    MADE_DRIVER,
+    MADE_FREED,
+    MADE_KINDS
+};
 
 /* What all processes of the walk see. */
 struct shared {
