@@ -201,11 +201,12 @@ class Pools(Command):
             lists = variable("lists", file)
             for i in range(lists.type.range()[1] + 1):
                 one = lists[i]
-                if int(one["requests"]) or int(one["frees"]):
-                    hits = int(one["requests"]) - int(one["misses"])
+                reclaimed, misses = int(one["reclaimed"]), int(one["misses"])
+                hits = int(one["pops"]) - reclaimed
+                if hits or misses or reclaimed:
                     print(
-                        f"  {16 * (i + 1):5} bytes: requests {int(one['requests'])}"
-                        f", hits {hits}, put back {int(one['frees'])}"
+                        f"  {16 * (i + 1):5} bytes: requests {hits + misses}, hits {hits}, "
+                        f"back to the variable list {reclaimed}"
                     )
 
 
