@@ -172,6 +172,26 @@ def test_pc_samples_of_a_known_loop(run: Callable[..., Done], tmp_path: Path, sm
     assert len(re.findall(r"^\d\d-\w{3} ", little, re.M)) <= 2 * smp
 
 
+def test_samples_find_the_walk_through_a_fragmented_pool(run: Callable[..., Done]) -> None:
+    """The paper's case in small: 12,000 holes, no lookaside lists, one process."""
+    commands = (
+        "sda pcs start trace; sda mtx start trace; /tests/tracing --fragment 24000 3000;"
+        "sda mtx stop trace; sda pcs stop trace; sda pcs show trace/summary/top=6;"
+        "sda mtx show trace/summary; show memory/pool/full"
+    )
+    options = ["--set", "PAGED_LAL_SIZE=0"]
+    text = run("/bin/sh", "-c", commands, smp=1, options=options).expect(0).text
+    found = re.search(r"^ +\d+ tracing +(\d+) samples +.*\n((?: +\d+ \S+ +\S+\n)+)", text, re.M)
+    assert found, text
+    walk = sum(int(n) for n in re.findall(r"^ +(\d+) \S+ +mm/pool_var\.c$", found[2], re.M))
+    assert walk > int(found[1]) / 2
+    for routine in ("lnm_define", "lnm_delete"):
+        assert re.search(rf"^LNM .* Lock Write .* {routine}\+0x", text, re.M)
+    assert len(re.findall(r"^PGDYN .* Lock Write .* mm/pool_paged\.c$", text, re.M)) >= 2
+    free = re.findall(r"Number of Free Blocks +(\d+)", text)
+    assert int(free[1]) >= 12000
+
+
 @pytest.mark.parametrize("smp", [1, 4])
 def test_monitor_records(run: Callable[..., Done], smp: int) -> None:
     commands = (

@@ -9,6 +9,8 @@
  *     tracing --names PROCESSES ROUNDS    a load for sda and monitor: each process defines,
  *                                         translates four times and deletes a name of the job,
  *                                         ROUNDS times, all under the mutex LNM
+ *     tracing --fragment NAMES ROUNDS     the same by one process, with holes in the paged pool
+ * that its names do not fit: of so many shorter ones every second is deleted first
  */
 #include "tap.h"
 
@@ -422,13 +424,16 @@ static void times(void)
 
 /* ---- a load ---- */
 
-static int names(int rounds)
+/* Values of so many bytes. 0, or which call failed. */
+static int names(int rounds, unsigned short bytes)
 {
+    static const char longest[200] = "value";
+
     struct dsc$descriptor_s table = {7, DSC$K_DTYPE_T, DSC$K_CLASS_S, "LNM$JOB"};
-    char text[32], value[64];
+    char text[32], value[200];
     struct dsc$descriptor_s name = {0, DSC$K_DTYPE_T, DSC$K_CLASS_S, text};
     unsigned short length;
-    ILE3 in[] = {{5, LNM$_STRING, "value", NULL}, {0}};
+    ILE3 in[] = {{bytes, LNM$_STRING, (void *)longest, NULL}, {0}};
     ILE3 out[] = {{sizeof(value), LNM$_STRING, value, &length}, {0}};
 
     name.dsc$w_length = (unsigned short)snprintf(text, sizeof(text), "TRACED_%d", getpid());
@@ -444,13 +449,34 @@ static int names(int rounds)
     return 0;
 }
 
+/* Names of the job whose every second is deleted again: between two that stay there is a hole. */
+static int fragment(int count, int rounds)
+{
+    struct dsc$descriptor_s table = {7, DSC$K_DTYPE_T, DSC$K_CLASS_S, "LNM$JOB"};
+    char text[32];
+    struct dsc$descriptor_s name = {0, DSC$K_DTYPE_T, DSC$K_CLASS_S, text};
+    ILE3 in[] = {{5, LNM$_STRING, "value", NULL}, {0}};
+
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < count; i += pass + 1) {
+            int status;
+
+            name.dsc$w_length = (unsigned short)snprintf(text, sizeof(text), "HOLE_%06d", i);
+            status = pass ? sys$dellnm(&table, &name, NULL)
+                          : sys$crelnm(NULL, &table, &name, NULL, in);
+            if (status != SS$_NORMAL)
+                return 4;
+        }
+    return names(rounds, 200);
+}
+
 static int load(int processes, int rounds)
 {
     int status, bad = 0;
 
     for (int i = 0; i < processes; i++)
         if (fork() == 0)
-            _exit(names(rounds));
+            _exit(names(rounds, 5));
     while (wait(&status) > 0)
         bad |= status != 0;
     printf("%d processes, %d names each\n", processes, rounds);
@@ -466,7 +492,7 @@ static void under_load(void)
 
     for (int i = 0; i < 6; i++)
         if ((children[i] = fork()) == 0)
-            _exit(names(1000000));
+            _exit(names(1000000, 5));
     for (int i = 0; i < 20; i++) {
         for (unsigned f = 0; f < MEGA_FACILITIES; f++) {
             bad += control(f, MEGA_TRACE_LOAD, 0) != SS$_NORMAL;
@@ -496,6 +522,8 @@ int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "--names") == 0)
         return load(atoi(argv[2]), atoi(argv[3]));
+    if (argc == 4 && strcmp(argv[1], "--fragment") == 0)
+        return fragment(atoi(argv[2]), atoi(argv[3]));
     bad_arguments();
     unprivileged();
     life(MEGA_TRACE_MTX, "MTX");
