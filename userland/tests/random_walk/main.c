@@ -3,8 +3,8 @@
  *
  * Process 1 counts, starts a master, waits until it and all that it started have gone, and counts
  * again: what the walk took must be back to the page. The master keeps N walkers alive. With
- * --rounds each walker slot does that many operations, and on one CPU with --icount the digests
- * at the end are the same for the same seed.
+ * --rounds each walker slot does that many operations, one slot after the other, and the digests at
+ * the end are the same for the same seed.
  */
 #include "walk.h"
 
@@ -146,6 +146,18 @@ static bool over(void)
            (all->end_ms && (uint64_t)now_ms() >= all->end_ms);
 }
 
+/* One operation; with turns, when it is ours. The last one keeps the turn: it goes with the
+ * process, so that nobody acts while an address space is taken down. */
+static void operation(bool last)
+{
+    if (all->turns)
+        while (__atomic_load_n(&all->turn, __ATOMIC_ACQUIRE) != self.slot)
+            sched_yield();
+    step();
+    if (all->turns && !last)
+        __atomic_store_n(&all->turn, TURN_MASTER, __ATOMIC_RELEASE);
+}
+
 static __attribute__((noreturn)) void walker(unsigned slot, uint64_t generation, uint64_t nops)
 {
     mega$service_hook = NULL; /* what is printed takes the host's time, and runs would differ */
@@ -156,8 +168,69 @@ static __attribute__((noreturn)) void walker(unsigned slot, uint64_t generation,
     for (unsigned i = 0; i < 8; i++)
         draw(2);
     while (nops-- > 0 && !over())
-        step();
+        operation(nops == 0);
     _exit(0);
+}
+
+static void look_at_walker(int status)
+{
+    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL && WTERMSIG(status) != SIGBUS)
+        wrong("a walker was ended by signal %d", WTERMSIG(status));
+}
+
+/* Give slot the turn and wait until it is back, or its walker is gone. */
+static void give_turn(unsigned slot)
+{
+    int status;
+
+    __atomic_store_n(&all->turn, slot, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&all->turn, __ATOMIC_ACQUIRE) != TURN_MASTER) {
+        if (waitpid(all->pids[slot], &status, WNOHANG) == all->pids[slot]) {
+            look_at_walker(status);
+            all->pids[slot] = 0;
+            return;
+        }
+        sched_yield();
+    }
+}
+
+/* Those that the last operation killed are gone before the next one. */
+static void bury_killed(void)
+{
+    int status;
+
+    for (unsigned i = 0; i < options.processes; i++)
+        if ((all->dying >> i & 1) && all->pids[i] && waitpid(all->pids[i], &status, 0) > 0)
+            all->pids[i] = 0;
+    all->dying = 0;
+}
+
+/* The master of a walk in turns: everything that happens is one operation of one slot. */
+static void take_turns(uint64_t lives, uint64_t nops)
+{
+    uint64_t generation[WALKERS_MAX] = {0};
+    unsigned alive;
+
+    do {
+        alive = 0;
+        for (unsigned i = 0; i < options.processes && !over(); i++) {
+            if (!all->pids[i] && generation[i] < lives) {
+                pid_t pid = fork();
+
+                if (pid == 0)
+                    walker(i, generation[i], nops);
+                if (pid < 0)
+                    wrong("fork: %s", strerror(errno));
+                all->pids[i] = pid;
+                generation[i]++;
+            }
+            if (!all->pids[i])
+                continue;
+            alive++;
+            give_turn(i);
+            bury_killed();
+        }
+    } while (alive);
 }
 
 /* Keeps the walkers alive. rounds: lives of each slot; 0: until the time is up. */
@@ -168,7 +241,9 @@ static __attribute__((noreturn)) void master(uint64_t lives, uint64_t nops)
     int status;
     pid_t pid;
 
-    for (;;) {
+    if (all->turns)
+        take_turns(lives, nops);
+    while (!all->turns) {
         for (unsigned i = 0; i < options.processes; i++) {
             if (all->pids[i] || over() || (lives && generation[i] == lives))
                 continue;
@@ -189,8 +264,7 @@ static __attribute__((noreturn)) void master(uint64_t lives, uint64_t nops)
                 __atomic_store_n(&all->pids[i], 0, __ATOMIC_RELAXED);
                 alive--;
             }
-        if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL && WTERMSIG(status) != SIGBUS)
-            wrong("a walker was ended by signal %d", WTERMSIG(status));
+        look_at_walker(status);
     }
     sections_delete();
     frames_delete();
@@ -257,7 +331,8 @@ static bool walk(uint64_t seconds, uint64_t lives, uint64_t nops, struct count *
     int status = 0;
 
     memset(all, 0, sizeof(*all));
-    all->quiet = options.rounds != 0;
+    all->turns = options.rounds != 0;
+    all->turn = TURN_MASTER;
     all->give = in_earnest;
     all->end_ms = seconds ? (uint64_t)now_ms() + seconds * 1000 : 0;
     pid = fork();

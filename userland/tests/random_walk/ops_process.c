@@ -35,9 +35,9 @@ static __attribute__((noreturn)) void child_life(void)
         execl(self_path, self_path, "--after-exec", (char *)NULL);
         wrong("execl: %s", strerror(errno));
     case 2:
-        if (all->quiet)
+        if (all->turns) /* the kernel would print a line, which takes the host's time */
             break;
-        *(volatile int *)0 = 0; /* the kernel names who dies so */
+        *(volatile int *)0 = 0;
     }
     _exit(0);
 }
@@ -60,14 +60,18 @@ void op_fork(void)
 
     if (pid == 0)
         child_life();
-    note(20, pid < 0 ? (uint64_t)errno : 0);
+    /* With turns the child's operations come first: it ends before anything else is noted. */
+    if (pid < 0 || !all->turns)
+        note(20, pid < 0 ? (uint64_t)errno : 0);
     if (pid < 0) {
         if (errno != EAGAIN && errno != ENOMEM)
             wrong("fork: %s", strerror(errno));
         return;
     }
     __atomic_fetch_add(&all->children, 1, __ATOMIC_RELAXED);
-    if (wait_us) { /* dies in the middle of whatever it does */
+    if (all->turns) {
+        /* What it does is over before anything else is done. */
+    } else if (wait_us) { /* dies in the middle of whatever it does */
         nap_us((long)wait_us);
         kill(pid, SIGKILL);
     } else if (draw(2)) {
@@ -77,6 +81,8 @@ void op_fork(void)
         if (errno != EINTR)
             wrong("waitpid: %s", strerror(errno));
     look_at(status);
+    if (all->turns)
+        note(20, 0);
 }
 
 /* The walker's own image goes: what comes after it is the slot's new walker, once master sees it
@@ -106,8 +112,10 @@ void op_kill(void)
     pid_t pid = draw(6) ? 0 : __atomic_load_n(&all->pids[slot], __ATOMIC_RELAXED);
 
     note(22, 0);
-    if (pid > 0 && pid != getpid() && kill(pid, SIGKILL) == 0)
+    if (pid > 0 && pid != getpid() && kill(pid, SIGKILL) == 0) {
+        __atomic_fetch_or(&all->dying, 1u << slot, __ATOMIC_RELAXED);
         __atomic_fetch_add(&all->killed, 1, __ATOMIC_RELAXED);
+    }
 }
 
 void op_end(void)

@@ -22,6 +22,7 @@
 #define PAGE          8192ul
 #define PIECE         (1024 * PAGE) /* what a level-3 page maps */
 #define WALKERS_MAX   16
+#define TURN_MASTER   (~0u)
 #define REGIONS       6
 #define MAPPINGS      24
 #define TRACKED_PAGES 512 /* of a mapping: its first ones */
@@ -47,7 +48,9 @@ struct shared {
     uint64_t made[MADE_KINDS];
     uint64_t ops, refused, killed, children, checks;
     uint64_t end_ms; /* no operation begins after that */
-    bool quiet;      /* nothing that the kernel would print */
+    bool turns;      /* one operation at a time, in turn: the same walk whenever the clock ticks */
+    uint32_t turn;   /* whose it is: a slot, or TURN_MASTER; atomic */
+    uint32_t dying;  /* slots whose walkers were killed, by bits: by who has the turn */
     bool give;       /* the reservation that goes once may go */
     uint32_t stop;   /* somebody found something wrong */
     char failure[256];
