@@ -10,8 +10,8 @@
  */
 #define _GNU_SOURCE
 #include <descrip.h>
-#include <dirent.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <megalith/services.h>
 #include <signal.h>
 #include <ssdef.h>
@@ -463,46 +463,49 @@ static void run(unsigned from, unsigned processes, uint64_t seed, unsigned calls
     }
 }
 
-/* Files that are left over. */
-static void clear(const char *dir)
-{
-    struct dirent *e;
-    DIR *d;
+/* ---- what was in the file system before ---- */
 
-    if (chdir(dir) != 0)
-        return;
-    d = opendir(".");
-    while (d && (e = readdir(d)) != NULL) {
-        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-            continue;
-        if (unlink(e->d_name) != 0) {
-            chmod(e->d_name, 0777);
-            clear(e->d_name);
-            rmdir(e->d_name);
-            rewinddir(d);
-        }
-    }
-    if (d)
-        closedir(d);
-    if (chdir("..") != 0)
-        bail_out("chdir");
+static char **known;
+static unsigned known_count;
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* By a link to .. or two, names get out of there. */
-static void clear_outside(void)
+static int note_known(const char *path, const struct stat *st, int type, struct FTW *at)
 {
-    static const char *const places[] = {"/", "/dev/", "/bin/"}, *const names = "abcdstu";
-    char path[16];
+    (void)st, (void)type, (void)at;
+    known = realloc(known, (known_count + 1) * sizeof(*known));
+    if (!known || !(known[known_count++] = strdup(path)))
+        bail_out("no memory for the names of files");
+    return 0;
+}
 
-    for (unsigned i = 0; i < 3; i++) {
-        for (const char *n = names; *n; n++) {
-            snprintf(path, sizeof(path), "%s%c", places[i], *n);
-            if (unlink(path) == 0)
-                continue;
-            clear(path);
-            rmdir(path);
-        }
-    }
+static int remove_unknown(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st, (void)type;
+    if (at->level == 0 || bsearch(&path, known, known_count, sizeof(*known), by_name))
+        return 0;
+    if (strncmp(path, "/tmp/", 5) != 0)
+        diag("left outside: %s", path);
+    if (remove(path) != 0)
+        diag("%s stays: %s", path, strerror(errno));
+    return 0;
+}
+
+static void remember_files(void)
+{
+    if (nftw("/", note_known, 20, FTW_PHYS) != 0)
+        bail_out("/: %s", strerror(errno));
+    qsort(known, known_count, sizeof(*known), by_name);
+}
+
+/* Anywhere: a link to /nowhere or to .. is enough for a name to get out of HOME. */
+static void remove_files(void)
+{
+    if (nftw("/", remove_unknown, 20, FTW_PHYS | FTW_DEPTH) != 0)
+        bail_out("/: %s", strerror(errno));
 }
 
 struct totals {
@@ -561,8 +564,7 @@ static struct totals settled(unsigned processes)
     /* Children of processes that were killed end by themselves. */
     for (unsigned i = 0; i < 200 && totals().processes > processes; i++)
         nap_ms(20);
-    clear("/tmp");
-    clear_outside();
+    remove_files();
     delete_sections();
     nap_ms(100); /* stacks of the dead */
     return totals();
@@ -583,6 +585,7 @@ int main(int argc, char **argv)
     diag("seed %lu, %u processes of %u calls, %u at once", (unsigned long)seed, processes, calls,
          at_once);
     umask(0);
+    remember_files();
     run(1u << 20, 20, seed, calls, at_once); /* what is kept from a first time is kept now */
     before = settled(1);
     killed = died = ended = 0;
