@@ -76,9 +76,15 @@ static void test_random(const struct pool *pool)
             b->fill = (unsigned char)rnd(256);
             memset(b->p, b->fill, b->n);
         }
+        if (step % 700 == 0) { /* a person turns lists on, off and to other sizes */
+            static const int64_t lal[] = {512, 0, 2560, 16, 1000};
+
+            sysparam_set("PAGED_LAL_SIZE", lal[rnd(ARRAY_SIZE(lal))], true);
+        }
         if (step % 500 == 0 && !bad && pool->check())
             bad = "the self-check fails";
     }
+    sysparam_set("PAGED_LAL_SIZE", 512, true);
     ok(!bad, "%s pool: 30000 random requests keep to the model%s%s", pool->name, bad ? ": " : "",
        bad ? bad : "");
     for (unsigned i = 0; i < BLOCKS; i++)

@@ -88,6 +88,8 @@ static void random_requests(const struct pool *pool)
     for (unsigned step = 0; step < 20000; step++) {
         unsigned i = (unsigned)rnd(BLOCKS);
 
+        if (step % 700 == 0)
+            sysparam_set("PAGED_LAL_SIZE", (int64_t)rnd(4) * 512, true);
         if (b[i].p) {
             memset(b[i].p, (int)rnd(256), b[i].n);
             pool->free(b[i].p, b[i].n);
@@ -103,6 +105,7 @@ static void random_requests(const struct pool *pool)
             pool->free(b[i].p, b[i].n);
             b[i].p = NULL;
         }
+    sysparam_set("PAGED_LAL_SIZE", 512, true);
     is(wrong, 0, "%s pool: 20,000 random requests raise no false alarm", pool->name);
 }
 
