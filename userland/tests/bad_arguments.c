@@ -11,6 +11,7 @@
 #include <iledef.h>
 #include <iosbdef.h>
 #include <jpidef.h>
+#include <lnmdef.h>
 #include <megalith/services.h>
 #include <prtdef.h>
 #include <ssdef.h>
@@ -43,6 +44,11 @@ static unsigned prot_out, pid, csid;
 static IOSB iosb;
 static char *pages, *hole, *victim_va; /* hole: a page of the region where nothing is mapped */
 static ILE3 jpi[] = {{8, JPI$_PID, &nothing, 0}, {0, 0, 0, 0}};
+static struct dsc$descriptor_s job = {7, DSC$K_DTYPE_T, DSC$K_CLASS_S, "LNM$JOB"};
+static unsigned no_attributes;
+static char translation[256];
+static ILE3 lnm[] = {{4, LNM$_STRING, "TEXT", 0}, {0, 0, 0, 0}};
+static ILE3 ask[] = {{255, LNM$_STRING, translation, 0}, {0, 0, 0, 0}};
 static ILE3 syi[] = {{8, SYI$_PAGE_SIZE, &nothing, 0}, {0, 0, 0, 0}};
 
 /*
@@ -118,6 +124,9 @@ static int unlock(void)
 
     return sys$ulkpag_64(pages, PAGE, 0, &va, &length);
 }
+
+static int drop_logical(void) { return sys$dellnm(&job, &fresh, NULL); }
+static int make_logical(void) { return sys$crelnm(NULL, &job, &there, NULL, lnm); }
 
 #define A(pointer) ((uint64_t)(pointer))
 #define OUT        A(&out[1]), A(&out[2])
@@ -226,6 +235,19 @@ static struct service services[] = {
      "vmnlsvv",
      {0, A(&csid), A(&node), A(syi), A(&iosb), 0, 0},
      none},
+    {"sys$crelnm",
+     VMS_CRELNM,
+     false,
+     "mddvm",
+     {A(&no_attributes), A(&job), A(&fresh), 0, A(lnm)},
+     drop_logical},
+    {"sys$trnlnm",
+     VMS_TRNLNM,
+     false,
+     "mddvm",
+     {A(&no_attributes), A(&job), A(&there), 0, A(ask)},
+     none},
+    {"sys$dellnm", VMS_DELLNM, false, "dnv", {A(&job), A(&there), 0}, make_logical},
     {"sys$setprv", VMS_SETPRV, false, "vmvO", {1, A(&no_privilege), 0, A(&out[3])}, none},
 };
 #define SERVICES (sizeof(services) / sizeof(services[0]))
@@ -412,6 +434,7 @@ int main(void)
     is_status(make_pages(), SS$_NORMAL, "pages in it");
     is_status(make_victim(), SS$_NORMAL, "another region");
     is_status(make_there(), SS$_CREATED_SHPT, "a section");
+    is_status(make_logical(), SS$_NORMAL, "a logical name");
     is_status(sys$create_gpfn(&frames, 0, 0, BUS_PAGE, 1, 0, 0), SS$_CREATED, "one of frames");
     complete();
     diag("seed %lu", SEED);

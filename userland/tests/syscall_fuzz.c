@@ -12,6 +12,8 @@
 #include <descrip.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <iledef.h>
+#include <lnmdef.h>
 #include <megalith/services.h>
 #include <signal.h>
 #include <ssdef.h>
@@ -110,6 +112,11 @@ static uint64_t section_flags(void)
     return draw(4) ? usual[draw(5)] | usual[draw(5)] : 1ul << draw(32);
 }
 
+#define TABLE(name) {sizeof(name) - 1, DSC$K_DTYPE_T, DSC$K_CLASS_S, (char *)(name)}
+static struct dsc$descriptor_s table_names[] = {TABLE("LNM$PROCESS"), TABLE("LNM$JOB"),
+                                                TABLE("LNM$FILE_DEV"), TABLE("FUZZ1")};
+static ILE3 items[3];
+
 static void make_name(void)
 {
     uint16_t n = (uint16_t)snprintf(section_name, sizeof(section_name), "FUZZ%u",
@@ -156,6 +163,13 @@ static uint64_t of_kind(char kind)
     case 'N': /* name of a section */
         make_name();
         return draw(2) ? (uint64_t)&short_name : (uint64_t)&long_name;
+    case 'T': /* name of a table */
+        return (uint64_t)&table_names[draw(4)];
+    case 'I': /* item list with a string, and something else */
+        items[0] = (ILE3){(unsigned short)draw(300), LNM$_STRING, arena + draw(8 * PAGE), NULL};
+        items[1] = (ILE3){(unsigned short)draw(8), (unsigned short)draw(12), arena + draw(8 * PAGE),
+                          (void *)(arena + draw(8 * PAGE))};
+        return (uint64_t)items;
     case 'S': /* flags of a section */
         return section_flags();
     case 'M': /* length of a section, and of what is mapped of it */
@@ -264,6 +278,15 @@ static const struct shape shapes[] = {
     {VMS_CREATE_GPFILE, "N00L0S"},
     {VMS_CRMPSC_GPFILE_64, "N00LR00Sbb"},
     {VMS_CRMPSC_GPFILE_64, "N00LRL0SbbaL"},
+    {VMS_CRELNM, "bTNbb"},
+    {VMS_CRELNM, "0TN0I"},
+    {VMS_TRNLNM, "bTNbb"},
+    {VMS_TRNLNM, "0TN0I"},
+    {VMS_DELLNM, "TNb"},
+    {VMS_DELLNM, "TN0"},
+    {VMS_CRELNT, "bbblbNTb"},
+    {VMS_CRELNT, "0bb00NT0"},
+    {MEGA_SYS_LOGICAL, "Tnnb"},
     {MEGA_SYS_INFO, "nnbl"},
     {MEGA_SYS_CONTROL, "nbnb0n"},
 };
@@ -275,7 +298,7 @@ static int takes_block(long number)
            number == VMS_CREATE_GDZRO || number == VMS_CRMPSC_GDZRO_64 || number == VMS_MGBLSC_64 ||
            number == VMS_CREATE_GPFN || number == VMS_CRMPSC_GPFN_64 ||
            number == VMS_MGBLSC_GPFN_64 || number == VMS_CRMPSC_GPFILE_64 ||
-           number == VMS_CRETVA_64 || number == VMS_SETPRT_64;
+           number == VMS_CRETVA_64 || number == VMS_SETPRT_64 || number == VMS_CRELNT;
 }
 
 /* Calls that would end the world, or this process without need. */
@@ -382,6 +405,7 @@ static void fuzz(unsigned k, uint64_t seed, unsigned calls)
     char home[32];
 
     state = (seed * 1000003 + k) * 0x9E3779B97F4A7C15 | 1;
+    setsid(); /* a job, whose logical names go with it */
     for (int fd = 0; fd < 20; fd++)
         close(fd);
     mkdir(HOME, 0777);
@@ -508,6 +532,18 @@ static void remove_files(void)
         bail_out("/: %s", strerror(errno));
 }
 
+/* Names in the shared directory: the tables of groups among them, each of which stays once a
+   process of its group has used names. */
+#define GROUP_TABLE 208u /* bytes of paged pool: the table and its name */
+static uint64_t shared_tables(void)
+{
+    struct dsc$descriptor_s directory = {20, DSC$K_DTYPE_T, DSC$K_CLASS_S, "LNM$SYSTEM_DIRECTORY"};
+    struct mega_logical l = {0};
+
+    mega$logical(&directory, 0, 0, &l);
+    return l.names;
+}
+
 struct totals {
     uint64_t free, pt_pages, promised, nonpaged, paged, sections, processes;
 };
@@ -523,7 +559,7 @@ static struct totals totals(void)
     mega$info(MEGA_INFO_POOL, 0, &pool, sizeof(pool));
     t.nonpaged = pool.in_use;
     mega$info(MEGA_INFO_POOL, 1, &pool, sizeof(pool));
-    t.paged = pool.in_use;
+    t.paged = pool.in_use - GROUP_TABLE * shared_tables();
     while (mega$info(MEGA_INFO_SECTION, (int64_t)t.sections, &s, sizeof(s)) == SS$_NORMAL)
         t.sections++;
     while (mega$info(MEGA_INFO_PROCESS, (int64_t)t.processes, &p, sizeof(p)) == SS$_NORMAL)
