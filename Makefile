@@ -238,7 +238,7 @@ soak: all ## walk at random over all services for SOAK_SECONDS (600), and other 
 debug: all ## boot, and wait for GDB to be attached
 	$(Q)scripts/run --gdb $(ARGS)
 
-bench: all ## measure: single operations, the paper's figures 4, 8, 9 (some minutes)
+bench: all ## measure: single operations, figures 4, 8, 9, the paged-pool case (some minutes)
 	$(Q)MEGALITH_BUILT=1 scripts/bench $(ARGS)
 
 # Assembly, tables of macros (.def, .inc) and generated files are laid out by hand.

@@ -13,7 +13,7 @@ from conftest import TOP
 
 sys.path.insert(0, str(TOP / "scripts"))
 
-from megalith.bench import figures, page  # noqa: E402
+from megalith.bench import figures, page, pool  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_quick_bench_measures_and_plots(quick: Path) -> None:
     assert private[4].pages == 2 * private[2].pages >= 4 * 4
     assert shared[4].pages - shared[2].pages <= 2 * figures.OWN_TABLES_MOST
     assert private[4].measured and shared[4].measured
-    for name in ("fig4", "fig8", "fig9", "holds", "calls"):
+    for name in ("fig4", "fig8", "fig9", "holds", "calls", "pool-uptime", "pool-record"):
         assert (quick / f"{name}.svg").read_text().startswith("<?xml")
 
 
@@ -95,6 +95,41 @@ def test_a_broken_bound_is_noticed(quick: Path) -> None:
     assert len([b for b in figures.bounds(rows) if not b.kept]) == 2
 
 
+@pytest.mark.timeout(240)
+def test_lookaside_lists_cure_a_pool_in_pieces(quick: Path) -> None:
+    data = page.load(quick / "figures.json")
+    by = pool.lists_of(data["pool"], 1)
+    assert by[0]["free_blocks"] >= 1000 and by[0]["le64"] >= 700
+    # Without lists everybody takes PGDYN, walks, and so holds LNM; with them hardly anybody does.
+    assert by[512]["PGDYN"]["taken"] < by[0]["PGDYN"]["taken"] / 2
+    assert by[0]["free_208"][0] > 1000 > pool.HIT_MOST >= by[512]["free_208"][1]
+    assert by[0]["by_size"] == [] and {e[0] for e in by[512]["by_size"]} >= {80, 144, 208}
+    # The same seed: the same pool, whatever the CPUs do meanwhile.
+    assert pool.lists_of(data["pool"], 2)[512]["alloc_80"][0] > 0
+    reboot = pool.pick(data["pool"], "series", 1, "reboot")[-1]
+    assert reboot["free_blocks"] < by[0]["free_blocks"] / 2 and reboot["size"] == 292960 * 512
+
+
+@pytest.mark.timeout(240)
+def test_tools_name_the_walk_and_the_mutex(quick: Path) -> None:
+    said = {t["name"]: t["text"] for t in page.load(quick / "figures.json")["pool_tools"]}
+    assert "Number of Free Blocks" in said["memory"] and "pool_var_insert" in said["routines"]
+    assert "LNM" in said["mutexes"] and "PGDYN" in said["mutexes"]
+    assert "RSVD_EXEC_1 is 512" in said["cure"]
+    rows = pool.pick(page.load(quick / "figures.json")["pool"], "record")
+    assert all(r["states"]["MUTEX"] >= 0 and r["pool"]["free_blocks"] > 500 for r in rows) and rows
+
+
+@pytest.mark.timeout(240)
+def test_a_slow_hit_is_noticed(quick: Path) -> None:
+    rows = page.load(quick / "figures.json")["pool"]
+    assert all(b.kept for b in pool.bounds(rows))
+    pool.lists_of(rows, 1)[512]["free_144"][1] = pool.HIT_MOST + 1
+    assert [b.what for b in pool.bounds(rows) if not b.kept] == [
+        "release by a lookaside hit, PAGED_LAL_SIZE 512, 99th percentile"
+    ]
+
+
 @pytest.mark.parametrize("path", page.PAGES, ids=lambda p: p.name)
 def test_committed_pages_are_made_of_measured_figures(path: Path) -> None:
     text = path.read_text()
@@ -105,5 +140,7 @@ def test_committed_pages_are_made_of_measured_figures(path: Path) -> None:
 def test_committed_figures_keep_the_bounds() -> None:
     data = page.load(page.DATA)
     assert all(b.kept for b in figures.bounds(data["startup"]))
+    assert all(b.kept for b in pool.bounds(data["pool"]))
+    assert pool.lists_of(data["pool"], 1)[0]["free_blocks"] >= pool.BLOCKS_LEAST
     assert json.dumps(data)  # of the form that dump() writes, plain values only
     assert {r["processes"] for r in figures.pick(data["startup"], "fig8")} >= {1, 300, 1000}

@@ -1,9 +1,10 @@
-"""Measures: single operations, and the VLM paper's figures 4, 8 and 9.
+"""Measures: single operations, the VLM paper's figures 4, 8 and 9, and the paged-pool case.
 
-    make bench                    all of it, about ten minutes on two cores
+    make bench                    all of it, about fifteen minutes on two cores
     scripts/bench single          single operations: the userland/bench programs, in instructions
     scripts/bench startup         many servers on one section: figures 4, 8, 9, and the locks
-    scripts/bench --quick         a small form of both, which shows that the programs work
+    scripts/bench pool            paged pool in pieces, with lookaside lists off and on
+    scripts/bench --quick         a small form of all, which shows that the programs work
     scripts/bench --bless         what was measured last goes into docs/ and README.md
 
 Writes figures.json and SVG plots to build/bench/. Fails when an operation costs more than LIMIT
@@ -23,11 +24,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from megalith.bench import calls, cases, figures, page, plots
+from megalith.bench import calls, cases, figures, page, plots, pool
 from megalith.bench.guest import BenchError, build
 from megalith.paths import BUILD
 
-PARTS = ("single", "startup")
+PARTS = ("single", "startup", "pool")
 
 
 def tell(text: str) -> None:
@@ -49,17 +50,27 @@ def run_calls(folder: Path, names: list[str], limit: float) -> tuple[list[dict],
 def run_startup(folder: Path, quick: bool) -> tuple[list[dict], bool]:
     rows = cases.execute(cases.quick() if quick else cases.full(), tell)
     plots.plot_startup(rows, folder)
+    return rows, show_bounds(figures.bounds(rows))
+
+
+def run_pool(folder: Path, quick: bool) -> tuple[list[dict], list[dict], bool]:
+    rows, texts = pool.execute(pool.quick() if quick else pool.full(), tell)
+    plots.plot_pool(rows, folder)
+    return rows, texts, show_bounds(pool.bounds(rows))
+
+
+def show_bounds(checked: list[figures.Bound]) -> bool:
+    """Are all of them kept?"""
     table = Table(title="Bounds", box=None, pad_edge=False)
     for head in ("what", "measured", "at most"):
         table.add_column(head, justify="left" if head == "what" else "right")
-    checked = figures.bounds(rows)
     for b in checked:
         table.add_row(b.what, f"{b.value:{b.form}}", f"{b.most:{b.form}}")
     Console(width=100).print(table)
     for b in checked:
         if not b.kept:
             print(f"bench: above its bound: {b.what}", file=sys.stderr)
-    return rows, all(b.kept for b in checked)
+    return all(b.kept for b in checked)
 
 
 def bless(folder: Path) -> None:
@@ -68,6 +79,8 @@ def bless(folder: Path) -> None:
     page.dump(data, page.DATA)
     for plot in ("fig4", "fig8", "fig9", "holds", "calls"):
         shutil.copy(folder / f"{plot}.svg", page.DATA.parent / f"figures-{plot}.svg")
+    for plot in ("uptime", "record", "sizes"):
+        shutil.copy(folder / f"pool-{plot}.svg", page.DATA.parent / f"paged-pool-{plot}.svg")
     for path in page.PAGES:
         path.write_text(page.render(path.read_text(), data))
 
@@ -82,7 +95,9 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--bless", action="store_true")
     parser.add_argument("--out", type=Path, default=BUILD / "bench", metavar="FOLDER")
-    parser.add_argument("names", nargs="*", metavar="PART", help="single, startup, or a program")
+    parser.add_argument(
+        "names", nargs="*", metavar="PART", help="single, startup, pool, or a program"
+    )
     arguments = parser.parse_args()
     programs = [s.stem for s in calls.programs()]
     unknown = set(arguments.names) - {*programs, *PARTS}
@@ -95,7 +110,8 @@ def main() -> int:
     build()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "figures.json"
-    data = page.load(path) if path.exists() else {"calls": [], "startup": []}
+    data = {"calls": [], "startup": [], "pool": [], "pool_tools": []}
+    data |= page.load(path) if path.exists() else {}
     chosen = arguments.names or list(PARTS)
     some = [n for n in chosen if n in programs] or (["calls"] if arguments.quick else [])
     kept = []
@@ -108,6 +124,9 @@ def main() -> int:
             kept.append(good)
         if "startup" in chosen:
             data["startup"], good = run_startup(folder, arguments.quick)
+            kept.append(good)
+        if "pool" in chosen:
+            data["pool"], data["pool_tools"], good = run_pool(folder, arguments.quick)
             kept.append(good)
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)

@@ -14,12 +14,17 @@ import json
 import re
 from pathlib import Path
 
-from megalith.bench import figures
+from megalith.bench import figures, pool
 from megalith.bench.cases import LARGE_GIB, SMALL_GIB, SPARSE_GIB
 from megalith.paths import TOP
 
 DATA = TOP / "docs" / "figures.json"
-PAGES = [TOP / "docs" / "figures.md", TOP / "docs" / "choices.md", TOP / "README.md"]
+PAGES = [
+    TOP / "docs" / "figures.md",
+    TOP / "docs" / "paged-pool.md",
+    TOP / "docs" / "choices.md",
+    TOP / "README.md",
+]
 PART = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
 
 
@@ -61,6 +66,7 @@ def parts(data: dict) -> dict[str, str]:
         "calls-headline": figures.calls_table(data["calls"], figures.README_CALLS),
         "fluid-or-alloc": figures.calls_table(data["calls"], figures.FLUID_OR_ALLOC),
         "headline": figures.headline(rows),
+        **pool.parts(data["pool"], data["pool_tools"]),
     }
 
 

@@ -11,7 +11,7 @@ matplotlib.use("svg")
 from matplotlib import pyplot  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 
-from megalith.bench import figures  # noqa: E402
+from megalith.bench import figures, pool  # noqa: E402
 from megalith.bench.figures import Row, gib, kind, pick  # noqa: E402
 
 SETTINGS = {
@@ -100,6 +100,40 @@ def _calls(calls: list[Row], ax: Axes) -> None:
     ax.legend()
 
 
+def _pool_uptime(rows: list[Row], ax: Axes) -> None:
+    found = pool.pick(rows, "series", 1, "uptime")
+    xs = [r["free_blocks"] for r in found]
+    ax.plot(
+        xs, [r["stall_ns"] for r in found], "o-", color="#c0504d", label="worst pause, lists off"
+    )
+    ax.plot(xs, [r["dellnm"][0] for r in found], "o-", color="#888", label="$DELLNM, median")
+    for r in pool.pick(rows, "series", 1, "reboot"):
+        ax.plot([r["free_blocks"]], [r["stall_ns"]], "D", color="#2b8a3e", label="after a reboot")
+    for lal, r in pool.lists_of(rows, 1).items():
+        if lal:
+            label = f"lists up to {lal:,}"
+            ax.plot([r["free_blocks"]], [r["stall_ns"]], "s", label=label)
+    _axes(ax, "A bystander's worst pause", "free blocks of paged pool", "instructions")
+    ax.set_yscale("log")
+
+
+def _pool_record(rows: list[Row], ax: Axes) -> None:
+    found = pool.pick(rows, "record")
+    xs = [r["at"] for r in found]
+    kernel = [100 * sum(c["kernel"] for c in r["cpus_times"]) / r["interval"] for r in found]
+    ax.plot(xs, kernel, color="#c0504d", label="kernel mode, %")
+    ax.plot(xs, [r["states"]["MUTEX"] * 10 for r in found], color="#3b6fb6", label="in MUTEX, x 10")
+    _axes(ax, "Kernel mode, and processes that wait for a mutex", "seconds", "")
+
+
+def _pool_sizes(rows: list[Row], ax: Axes) -> None:
+    found = pool.lists_of(rows, 1)[512]["by_size"]
+    xs = [e[0] for e in found]
+    ax.bar(xs, [e[1] for e in found], 13, color="#bbb", label="requests")
+    ax.bar(xs, [e[2] for e in found], 7, color="#3b6fb6", label="hits")
+    _axes(ax, "Requests by size, PAGED_LAL_SIZE 512", "bytes", "")
+
+
 def _save(draw: Callable[[Axes], None], path: Path, size: tuple[float, float]) -> None:
     with matplotlib.rc_context(SETTINGS):
         figure, ax = pyplot.subplots(figsize=size, layout="constrained")
@@ -115,3 +149,9 @@ def plot_calls(calls: list[Row], folder: Path) -> None:
 def plot_startup(rows: list[Row], folder: Path) -> None:
     for name, draw in (("fig4", _fig4), ("fig8", _fig8), ("fig9", _fig9), ("holds", _holds)):
         _save(lambda ax, draw=draw: draw(rows, ax), folder / f"{name}.svg", (7, 4.2))
+
+
+def plot_pool(rows: list[Row], folder: Path) -> None:
+    drawn = (("uptime", _pool_uptime), ("record", _pool_record), ("sizes", _pool_sizes))
+    for name, draw in drawn:
+        _save(lambda ax, draw=draw: draw(rows, ax), folder / f"pool-{name}.svg", (7, 4.2))

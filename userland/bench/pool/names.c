@@ -24,13 +24,9 @@ uint64_t random_next(uint64_t *s)
 
 unsigned random_size(uint64_t *s)
 {
-    uint64_t kind = random_next(s) % 100;
-
-    if (kind < 92)
+    if (random_next(s) % 100 < 92)
         return 80 + 16 * (unsigned)(random_next(s) % 9);
-    if (kind < 99)
-        return 224 + 16 * (unsigned)(random_next(s) % 19);
-    return 528 + 16 * (unsigned)(random_next(s) % 96);
+    return 224 + 16 * (unsigned)(random_next(s) % 19);
 }
 
 static struct dsc$descriptor_s string(const char *s)

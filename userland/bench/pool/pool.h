@@ -13,7 +13,6 @@
 
 #define NAMES_MAX 262144u
 #define USERS_MAX 16u
-#define SIZE_MAX_ 2048u  /* of a block that holds a name */
 #define CALLS_MAX 16384u /* of a user's services that are kept with their times */
 
 struct user {
@@ -45,9 +44,9 @@ extern struct options {
 /* ---- names.c ---- */
 
 uint64_t random_next(uint64_t *state);
-/* A size of a block as the jobs have them: most from 80 to 208 bytes. */
+/* A size of a block as the jobs have them: most from 80 to 208 bytes, none above 512. */
 unsigned random_size(uint64_t *state);
-/* Create job name number n in a block of `size` bytes (a multiple of 16, 80 to SIZE_MAX_). */
+/* Create job name number n in a block of `size` bytes (a multiple of 16, 80 and more). */
 void name_create(unsigned n, unsigned size);
 void name_delete(unsigned n);
 /* A name in the system's table, translated by bystanders. */

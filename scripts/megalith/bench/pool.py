@@ -1,0 +1,310 @@
+"""The case of the paged-pool paper: /bench/pool, what is told of it, and its bounds.
+
+One boot with one CPU counts instructions: pauses while the pool goes to pieces, then with lookaside
+lists off and on, and at last the system's own tools, which look on while users are at work (WATCH).
+Boots with 2 and 4 CPUs tell ratios. The last boot has the same names, and has just come up.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from megalith.bench.figures import Bound, table
+from megalith.bench.guest import SECONDS, BenchError
+from megalith.paths import TOP
+
+Row = dict[str, Any]
+
+# PAGEDYN less what paged pool keeps of itself is the paper's 292,960 pagelets.
+MACHINE = ["-m", "512M", "--set", "PAGEDYN=161341440", "--set", "PAGED_LAL_SIZE=0"]
+MACHINE += ["--set", "PQL_DJTQUOTA=1073741824", "--set", "LNMSHASHTBL=65536"]
+PAPER = {"free_blocks": 34826, "le64": 33533, "used": 61645783}
+BLOCKS_LEAST = 34_000
+HIT_MOST = 60  # instructions of pgd_alloc, and of pgd_free, with the call
+STALL_MOST = 0.01  # of the bystander's longest stall without lists
+SIZES = (80, 144, 208)
+
+WATCH = """\
+monitor /record /tmp/record /interval=0.1 &
+monitor=$!
+for look in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
+do
+echo '=== system'
+show system
+sleep {look}
+done
+echo '=== memory'
+show memory /pool /full
+sda mtx start trace >/tmp/said
+sda pcs start trace >/tmp/said
+sleep {traced}
+sda mtx stop trace >/tmp/said
+sda pcs stop trace >/tmp/said
+echo '=== mutexes'
+sda mtx show trace /summary
+echo '=== routines'
+sda pcs show trace /summary /top=4
+echo '=== cure'
+sysman parameters set RSVD_EXEC_1 512
+sysman parameters show PAGED_LAL_SIZE
+sleep {traced}
+sda mtx start trace >/tmp/said
+sda pcs start trace >/tmp/said
+sleep {traced}
+sda mtx stop trace >/tmp/said
+sda pcs stop trace >/tmp/said
+echo '=== system-after'
+show system
+echo '=== mutexes-after'
+sda mtx show trace /summary
+echo '=== routines-after'
+sda pcs show trace /summary /top=4
+echo '=== memory-after'
+show memory /pool /full
+kill $monitor
+echo '=== record'
+cat /tmp/record
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    label: str
+    words: tuple[str, ...]
+    cpus: int = 1
+    watch: tuple[float, float] | None = None  # seconds between looks, and that tools trace
+
+    def execute(self) -> tuple[list[Row], list[Row]]:
+        """Rows, and what the tools wrote: {"name": ..., "text": ...}."""
+        words = [str(TOP / "scripts/run"), *MACHINE, "--smp", str(self.cpus)]
+        words += ["--icount"] if self.cpus == 1 else []
+        program = ["/bench/pool", *self.words]
+        with tempfile.NamedTemporaryFile("w", suffix=".sh") as script:
+            if self.watch:
+                script.write(WATCH.format(look=self.watch[0], traced=self.watch[1]))
+                script.flush()
+                words += ["--add", f"{script.name}:/watch"]
+                program += ["--watch", "/watch"]
+            words += ["--timeout", SECONDS, "--", *program]
+            done = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, text=True)
+        if done.returncode:
+            raise BenchError(f"{words}: status {done.returncode}\n{done.stdout}{done.stderr}")
+        return self.parse(done.stdout)
+
+    def parse(self, output: str) -> tuple[list[Row], list[Row]]:
+        rows: list[Row] = []
+        looks: dict[str, list[list[str]]] = {}
+        text: list[str] | None = None
+        for line in output.splitlines():
+            if line.startswith("{"):
+                row = json.loads(line)
+                if "report" not in row:  # of monitor /record
+                    row = {"report": "record", "cpus_times": row.pop("cpus")} | row
+                rows.append(row | {"case": self.label, "cpus": self.cpus})
+            elif line.startswith("=== "):
+                text = []
+                looks.setdefault(line[4:], []).append(text)
+            elif text is not None:
+                text.append(line.rstrip())
+        # Of several looks, the one that saw most processes wait.
+        best = {n: max(of, key=lambda t: sum("MUTEX" in x for x in t)) for n, of in looks.items()}
+        texts = [{"name": n, "text": "\n".join(t).strip("\n")} for n, t in best.items() if t]
+        return rows, texts
+
+
+def _words(**options: int | str) -> tuple[str, ...]:
+    return tuple(w for k, v in options.items() for w in (f"--{k}", str(v)))
+
+
+def full() -> list[Case]:
+    shape = {"blocks": PAPER["free_blocks"], "small": PAPER["le64"], "used": PAPER["used"]}
+    work = {"names": 180000, "users": 8, "think": 400000, "pairs": 100, "transactions": 6}
+    lists = {"lal": "0,512,2560"}
+    several = work | {"transactions": 3}
+    return [
+        Case("uptime", _words(**work, **shape, **lists, series=8), watch=(0.13, 2)),
+        Case("reboot", _words(**work, blocks=1, small=0)),
+        Case("cpus", _words(**several, **shape, **lists), cpus=2),
+        Case("cpus", _words(**several, **shape, **lists), cpus=4),
+    ]
+
+
+def quick() -> list[Case]:
+    # Users are woken by the clock, which also takes the samples: they have to work beyond a tick.
+    work = {"names": 6000, "users": 3, "think": 20000, "pairs": 80, "transactions": 1}
+    shape = {"blocks": 1000, "small": 800, "used": 4 << 20, "lal": "0,512"}
+    return [
+        Case("uptime", _words(**work, **shape, series=2), watch=(0.03, 0.5)),
+        Case("reboot", _words(**work, blocks=1, small=0)),
+        Case("cpus", _words(**work, **shape), cpus=2),
+    ]
+
+
+def execute(cases: list[Case], tell: Callable[[str], None]) -> tuple[list[Row], list[Row]]:
+    rows, texts = [], []
+    for case in cases:
+        found, said = case.execute()
+        rows += found
+        texts += said
+        tell(f"pool: {case.label}, {case.cpus} CPU{'s' * (case.cpus > 1)}")
+    return rows, texts
+
+
+# ---- what is told --------------------------------------------------------------------------------
+
+
+def pick(rows: list[Row], report: str, cpus: int = 1, case: str = "") -> list[Row]:
+    return [
+        r
+        for r in rows
+        if r["report"] == report and r["cpus"] == cpus and (not case or r["case"] == case)
+    ]
+
+
+def lists_of(rows: list[Row], cpus: int) -> dict[int, Row]:
+    """By PAGED_LAL_SIZE."""
+    return {r["lal"]: r for r in pick(rows, "lists", cpus)}
+
+
+def shape_table(rows: list[Row]) -> str:
+    reached = pick(rows, "series", 1, "uptime")[-1]
+    mb = 1 << 20
+    used = reached["size"] - reached["free"] - reached["lookaside"]
+    lines = [
+        ["Current Size (pagelets)", "292,960", f"{reached['size'] // 512:,}"],
+        ["Free Space (MB)", "84.24", f"{reached['free'] / mb:.2f}"],
+        ["Space in Use (MB)", "58.79", f"{used / mb:.2f}"],
+        ["Largest Var Block (MB)", "81.30", f"{reached['largest'] / mb:.2f}"],
+        ["Smallest Var Block (bytes)", "16", f"{reached['smallest']}"],
+        ["Number of Free Blocks", "34,826", f"{reached['free_blocks']:,}"],
+        ["Free Blocks LEQU 64 bytes", "33,533", f"{reached['le64']:,}"],
+    ]
+    return table(["", "the paper", "here"], lines)
+
+
+def _three(v: list[int]) -> str:
+    return " / ".join(f"{n:,}" for n in v)
+
+
+def cost_table(rows: list[Row]) -> str:
+    lines = []
+    for lal, r in lists_of(rows, 1).items():
+        for size in SIZES:
+            line = [f"{size} bytes, PAGED_LAL_SIZE {lal:,}"]
+            line += [_three(r[f"alloc_{size}"]), _three(r[f"free_{size}"])]
+            lines.append(line)
+        lines.append(
+            [f"`$CRELNM` and `$DELLNM`, {lal:,}", _three(r["crelnm"]), _three(r["dellnm"])]
+        )
+    return table(["median / 99th percentile / worst", "allocation", "release"], lines)
+
+
+def wait_table(rows: list[Row]) -> str:
+    lines = []
+    for lal, r in lists_of(rows, 1).items():
+        line = [f"{lal:,}"]
+        for name in ("LNM", "PGDYN"):
+            m = r[name]
+            line += [f"{m['waits']:,}", f"{m['wait_ns'] / 1e6:,.1f}"]
+            line += [f"{m['longest_wait_ns']:,}", f"{m['longest_ns']:,}"]
+        lines.append([*line, f"{r['stall_ns']:,}"])
+    head = ["PAGED_LAL_SIZE"]
+    for name in ("LNM", "PGDYN"):
+        head += [f"{name}: waits", "waited, million", "longest wait", "longest hold"]
+    return table([*head, "bystander's longest stall"], lines)
+
+
+def cpus_table(rows: list[Row]) -> str:
+    """What lists off costs over what lists on costs: inside one boot."""
+    lines = []
+    for cpus in (1, 2, 4):
+        by = lists_of(rows, cpus)
+        for lal in [n for n in by if n and 0 in by]:
+            off, on = by[0], by[lal]
+            line = [f"{cpus}", f"{lal:,}"]
+            for key in ("crelnm", "dellnm"):
+                line.append(f"{off[key][0] / max(on[key][0], 1):,.1f}")
+            for size in (80, 208):
+                line.append(f"{off[f'free_{size}'][0] / max(on[f'free_{size}'][0], 1):,.0f}")
+            line += [f"{off[m]['waits']:,} / {on[m]['waits']:,}" for m in ("LNM", "PGDYN")]
+            waited = [sum(r[m]["wait_ns"] for m in ("LNM", "PGDYN")) for r in (off, on)]
+            line.append(f"{waited[0] / waited[1]:,.0f}" if waited[1] else "nobody waited")
+            line.append(f"{off['translate'][1] / max(on['translate'][1], 1):,.0f}")
+            lines.append([*line, f"{off['stall_ns'] / max(on['stall_ns'], 1):,.1f}"])
+    head = ["CPUs", "lists to", "`$CRELNM`", "`$DELLNM`", "release of 80", "of 208"]
+    head += ["LNM waits, off / on", "PGDYN waits", "time waited"]
+    head += ["bystander's pause, 99th percentile", "worst"]
+    return table(head, lines)
+
+
+def uptime_table(rows: list[Row]) -> str:
+    lines = []
+    for r in [*pick(rows, "series", 1, "uptime"), *pick(rows, "series", 1, "reboot")]:
+        when = "after a reboot" if r["case"] == "reboot" else ""
+        line = [when, f"{r['free_blocks']:,}", f"{r['le64']:,}", f"{r['stall_ns']:,}"]
+        line += [f"{r['LNM']['longest_wait_ns']:,}", f"{r['dellnm'][0]:,}", f"{r['crelnm'][0]:,}"]
+        lines.append(line)
+    head = ["", "free blocks", "at most 64 bytes", "bystander's worst pause"]
+    head += ["longest wait for LNM", "`$DELLNM`", "`$CRELNM`"]
+    return table(head, lines)
+
+
+def felt(rows: list[Row]) -> str:
+    """From how many free blocks on a pause is over a hundred times a translation."""
+    for r in pick(rows, "series", 1, "uptime"):
+        if r["stall_ns"] > 100 * r["translate"][0]:
+            return f"Felt, that is over a hundred translations long, from {r['free_blocks']:,} on."
+    return "Not felt."
+
+
+def sizes_table(rows: list[Row]) -> str:
+    row = lists_of(rows, 1)[512]
+    lines = [
+        [f"{size}", f"{requests:,}", f"{hits:,}", f"{100 * hits / requests:.1f}"]
+        for size, requests, hits in row["by_size"]
+        if size <= 256
+    ]
+    others = [e for e in row["by_size"] if e[0] > 256]
+    requests, hits = sum(e[1] for e in others), sum(e[2] for e in others)
+    if requests:
+        lines.append(["above", f"{requests:,}", f"{hits:,}", f"{100 * hits / requests:.1f}"])
+    return table(["bytes", "requests", "hits", "%"], lines)
+
+
+def bounds(rows: list[Row]) -> list[Bound]:
+    on = lists_of(rows, 1)
+    result = []
+    for lal in [n for n in on if n]:
+        for what, name in (("alloc", "allocation"), ("free", "release")):
+            worst = max(on[lal][f"{what}_{size}"][1] for size in SIZES)
+            text = f"{name} by a lookaside hit, PAGED_LAL_SIZE {lal:,}, 99th percentile"
+            result.append(Bound(text, worst, HIT_MOST))
+    if on[0]["free_blocks"] >= BLOCKS_LEAST:
+        for lal in [n for n in on if n]:
+            ratio = on[lal]["stall_ns"] / on[0]["stall_ns"]
+            text = f"bystander's longest stall, PAGED_LAL_SIZE {lal:,} over 0"
+            result.append(Bound(text, ratio, STALL_MOST, ".5f"))
+        small = on[0]["le64"] / on[0]["free_blocks"]
+        result.append(Bound("free blocks above 64 bytes, of all", 1 - small, 0.5, ".3f"))
+    return result
+
+
+def parts(rows: list[Row], texts: list[Row]) -> dict[str, str]:
+    """The tables by their marks, and what the tools wrote."""
+    found = {f"pool-{t['name']}": f"```\n{t['text']}\n```" for t in texts}
+    lines = [[b.what, f"{b.value:{b.form}}", f"{b.most:{b.form}}"] for b in bounds(rows)]
+    return found | {
+        "pool-shape": shape_table(rows),
+        "pool-cost": cost_table(rows),
+        "pool-waits": wait_table(rows),
+        "pool-cpus": cpus_table(rows),
+        "pool-uptime": uptime_table(rows),
+        "pool-felt": felt(rows),
+        "pool-sizes": sizes_table(rows),
+        "pool-bounds": table(["bound", "measured", "at most"], lines),
+    }
