@@ -47,6 +47,7 @@ class Settings:
     icount: bool = False
     gdb: bool = False
     gdb_socket: Path | None = None
+    keep: bool = False  # a machine that switches itself off stays, so that it can be looked at
 
 
 def _prepare_child() -> None:
@@ -137,6 +138,8 @@ class Machine:
             name = str(disk).replace(",", ",,")
             command += ["-drive", f"if=none,id=disk{number},format=raw,file={name}"]
             command += ["-device", f"virtio-blk-pci,drive=disk{number}"]
+        if settings.keep:
+            command += ["-no-shutdown"]
         if settings.icount:
             command += ["-icount", "shift=0,sleep=off"]
         if settings.gdb:

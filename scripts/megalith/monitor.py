@@ -12,12 +12,34 @@ class MonitorError(Exception):
 
 
 class Monitor:
-    """Speaks QMP over a connected socket; events are read past."""
+    """Speaks QMP over a connected socket; events() gives what happened meanwhile."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._buffer = b""
         self._ready = False
+        self._events: list[str] = []
+
+    def fileno(self) -> int:
+        return self._connection.fileno()
+
+    def events(self) -> list[str]:
+        """Names of the events that have come since the last call; does not wait. A monitor tells of
+        events after the first execute()."""
+        while True:
+            self._connection.setblocking(False)
+            try:
+                data = self._connection.recv(65536)
+            except (BlockingIOError, ConnectionError):
+                break
+            if not data:
+                break
+            self._buffer += data
+        *lines, self._buffer = self._buffer.split(b"\n")
+        messages = [json.loads(line) for line in lines]
+        self._events += [message["event"] for message in messages if "event" in message]
+        events, self._events = self._events, []
+        return events
 
     def _message(self, deadline: float) -> dict:
         while b"\n" not in self._buffer:
@@ -52,6 +74,8 @@ class Monitor:
             raise MonitorError(f"QEMU's monitor: {error}") from error
         while True:
             message = self._message(deadline)
+            if "event" in message:
+                self._events.append(message["event"])
             if "return" in message:
                 return message["return"]
             if "error" in message:

@@ -20,7 +20,7 @@ from types import FrameType
 from megalith import machine as machines
 from megalith.initrd import Archive
 from megalith.machine import Machine, MachineError, Settings
-from megalith.paths import GDB_COMMANDS, INITRD, KERNEL
+from megalith.paths import BUILD, INITRD, TOP
 from megalith.session import SIGNAL_BASE, Session
 
 STATUS_CANNOT_START = 126
@@ -62,6 +62,13 @@ def _file(text: str) -> Path:
     path = Path(text)
     if not path.is_file():
         raise argparse.ArgumentTypeError(f"there is no file {text}")
+    return path
+
+
+def _new_file(text: str) -> Path:
+    path = Path(text)
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise argparse.ArgumentTypeError(f"{text} cannot be written")
     return path
 
 
@@ -135,6 +142,13 @@ def parser() -> argparse.ArgumentParser:
     )
     option("--gdb", action="store_true", help="wait for GDB before the first instruction")
     option("--gdb-socket", metavar="PATH", type=Path, help="where GDB's socket is to lie")
+    option(
+        "--save",
+        metavar="FILE",
+        type=_new_file,
+        help="when the kernel panics, hangs, or switches itself off without a result, save the "
+        "state to FILE for scripts/sda (scripts/save does it at any time)",
+    )
     option("--timeout", metavar="SECONDS", type=_seconds, help="end the machine after that")
     option("--append", metavar="WORDS", default="", help="more of the kernel's command line")
     option(
@@ -199,7 +213,14 @@ def settings(options: argparse.Namespace, command: list[str]) -> Settings:
         icount=options.icount,
         gdb=options.gdb or options.gdb_socket is not None,
         gdb_socket=options.gdb_socket,
+        keep=options.save is not None,
     )
+
+
+def programs(options: argparse.Namespace) -> dict[str, Path]:
+    """The programs of the initrd with their symbols: files by paths in the guest."""
+    files = {f"/{p.parent.name}/{p.name}": p for p in (BUILD / "user").glob("*/*") if p.is_file()}
+    return files | {f"/{name.lstrip('/')}": path for path, name in options.additions}
 
 
 def _standard_input() -> int | None:
@@ -236,8 +257,7 @@ def main(arguments: list[str] | None = None) -> int:
             if machine.gdb_socket is not None:
                 print(
                     f"scripts/run: waiting for GDB; in another terminal:\n"
-                    f"  gdb-multiarch {KERNEL} -x {GDB_COMMANDS} "
-                    f"-ex 'target remote {machine.gdb_socket}'",
+                    f"  {TOP / 'scripts/sda'} {machine.gdb_socket}",
                     file=sys.stderr,
                     flush=True,
                 )
@@ -246,6 +266,8 @@ def main(arguments: list[str] | None = None) -> int:
                 interactive=not command,
                 seconds=options.timeout,
                 stdin=_standard_input(),
+                save=options.save,
+                programs=lambda: programs(options),
             )
             return session.run()
     except MachineError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import selectors
@@ -9,9 +10,12 @@ import signal
 import termios
 import time
 import tty
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from megalith import frames, postmortem
+from megalith import frames, postmortem, saved
+from megalith.control import Listener
 from megalith.machine import Machine
 
 STATUS_INTERRUPTED = 130
@@ -64,6 +68,9 @@ class Session:
 
     With a command the frames on COM2 carry its input and output, and the console goes to standard
     error; without one the console is the terminal. `stdin` of None is an input that has ended.
+    `save` is where the state goes when the kernel panics, hangs, or switches the machine off
+    without a result; whoever connects to the machine's control socket gets it at any time.
+    `programs` gives the files with the symbols of the guest's programs, by path.
     """
 
     machine: Machine
@@ -72,6 +79,8 @@ class Session:
     stdin: int | None = 0
     stdout: int = 1
     stderr: int = 2
+    save: Path | None = None
+    programs: Callable[[], dict[str, Path]] = dict
     result: frames.Result | None = None
     panic: frames.PanicNotice | None = None
     _decoder: frames.Decoder = field(default_factory=frames.Decoder)
@@ -121,11 +130,19 @@ class Session:
         for line in (machine.com1, machine.com2):
             line.setblocking(False)
         # select(2) knows regular files too, which epoll does not.
-        with selectors.SelectSelector() as selector:
+        assert machine.folder is not None
+        with (
+            selectors.SelectSelector() as selector,
+            contextlib.closing(Listener(machine.folder, self._asked)) as listener,
+        ):
             selector.register(machine.com1, selectors.EVENT_READ)
             selector.register(machine.com2, selectors.EVENT_READ)
+            selector.register(listener, selectors.EVENT_READ)
+            if machine.settings.keep:
+                machine.monitor.execute("query-status")  # from now on it tells of events
+                selector.register(machine.monitor, selectors.EVENT_READ)
             open_lines = {machine.com1, machine.com2}
-            while open_lines:
+            while open_lines and not (machine.settings.keep and self._switched_off()):
                 now = time.monotonic()
                 if self._quit:
                     return STATUS_INTERRUPTED
@@ -136,6 +153,7 @@ class Session:
                     return self._after_timeout()
                 elif ending is not None and now >= ending:
                     self.say("there is a result, but the machine does not switch off")
+                    self._save("there is a result, but the machine does not switch off")
                     write_lossy(self.stderr, postmortem.describe(machine).encode())
                     return STATUS_PANIC
                 self._arrange_input(selector, now)
@@ -150,6 +168,8 @@ class Session:
                             quiet = time.monotonic() + PANIC_QUIET_SECONDS
                     elif key.fileobj == self.stdin:
                         self._from_stdin(selector)
+                    elif key.fileobj is listener:
+                        listener.serve_one()
                 self._send(selector)
                 if ending is None and self.panic is not None:
                     ending = time.monotonic() + PANIC_LIMIT_SECONDS
@@ -248,6 +268,33 @@ class Session:
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._pending else 0)
         selector.modify(line, events)
 
+    # ---- saved states ----
+
+    def _asked(self, request: dict) -> dict:
+        """A request on the control socket (megalith/control.py)."""
+        if not isinstance(request.get("save"), str):
+            return {"error": "what is asked for is not known"}
+        path = Path(request["save"])
+        try:
+            size = saved.save(self.machine, path, "saved on request", self.programs())
+        except saved.SavedError as error:
+            return {"error": str(error)}
+        return {"saved": str(path), "bytes": size}
+
+    def _save(self, reason: str) -> None:
+        """Saves the state where --save wants it, if it does."""
+        if self.save is None:
+            return
+        try:
+            size = saved.save(self.machine, self.save, reason, self.programs())
+            self.say(f"state saved ({size / 1e6:.1f} MB): scripts/sda {self.save}")
+        except saved.SavedError as error:
+            self.say(str(error))
+
+    def _switched_off(self) -> bool:
+        """Has the machine switched itself off? It stays there, to be saved (Settings.keep)."""
+        return "SHUTDOWN" in self.machine.monitor.events()
+
     # ---- how it ended ----
 
     def _after_end(self) -> int:
@@ -256,6 +303,7 @@ class Session:
         if self.panic is not None:
             return self._after_panic()
         if self.result is None:
+            self._save("the machine has ended without a result")
             complaints = self.machine.complaints()
             self.say("the machine has ended without a result" + (complaints and ": " + complaints))
             return STATUS_PANIC
@@ -268,6 +316,7 @@ class Session:
     def _after_timeout(self) -> int:
         self.say(f"no end within {self.seconds:g} seconds")
         write_lossy(self.stderr, postmortem.describe(self.machine).encode())
+        self._save(f"no end within {self.seconds:g} seconds")
         return STATUS_TIMEOUT
 
     def _after_panic(self) -> int:
@@ -278,4 +327,5 @@ class Session:
             names = ", ".join(map(str, silent))
             self.say(f"CPU {names} did not answer the request to stop")
             write_lossy(self.stderr, postmortem.describe(self.machine, silent).encode())
+        self._save(f"panic on CPU {self.panic.cpu}: {self.panic.reason}")
         return STATUS_PANIC
