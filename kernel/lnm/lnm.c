@@ -3,7 +3,7 @@
 
 struct mutex lnm_mutex = MUTEX_INIT("LNM", MUTEX_LNM, lnm_mutex);
 
-static struct lnm_view view_of(const struct lnm_name *n)
+struct lnm_view lnm_view_of(const struct lnm_name *n)
 {
     const struct lnm_translation *t;
     struct lnm_view v = {.name = lnm_name_string(n),
@@ -54,7 +54,7 @@ int lnm_translate(const struct lnm_who *who, struct lnm_string table_name, struc
     mutex_lock_shared(&lnm_mutex);
     status = lnm_for_tables(who, table_name, &any, look_in, &s);
     if (s.found) {
-        struct lnm_view v = view_of(s.found);
+        struct lnm_view v = lnm_view_of(s.found);
 
         status = fn(&v, arg);
     } else if (status == 0) {
@@ -116,7 +116,8 @@ static int define_locked(const struct lnm_who *who, struct lnm_table *t, struct 
         *kept = true;
         return SS$_NORMAL;
     }
-    if ((inner && (inner->attributes & LNM$M_NO_ALIAS)) || hides_table(t, block))
+    if ((inner && (inner->attributes & LNM$M_NO_ALIAS)) || hides_table(t, block) ||
+        lnm_reserved(t, name, block->mode))
         return SS$_DUPLNAM;
     freed = (old ? old->size : 0) + (no_alias ? outer_names(t, name, block->mode, false) : 0);
     if (!lnm_quota_allows(t, block->size, freed))
@@ -162,10 +163,13 @@ static bool may_go(const struct lnm_who *who, const struct lnm_name *n)
 
 static void delete_name(struct lnm_name *n)
 {
+    struct lnm_table *parent = n->header ? n->header->parent : NULL;
+
     if (n->header)
         lnm_table_delete(n->header);
     else
         lnm_remove(n);
+    lnm_group_reap(parent);
 }
 
 /* All of one name from a mode outward. Nothing goes if one of them may not. */
@@ -192,26 +196,42 @@ static int delete_named(const struct lnm_who *who, struct lnm_table *t, struct l
     return SS$_NORMAL;
 }
 
-/* All names from a mode outward that may go. A table that goes takes others of the list along, so
-   the search starts anew after each of those. */
+/* Does `other` go when n does, which names a table: is its table below that one, or the group's
+   that that one is below? */
+static bool goes_along(const struct lnm_name *other, const struct lnm_name *n)
+{
+    const struct lnm_table *h = other->header;
+
+    if (!n->header || !h)
+        return false;
+    if (h == n->header->parent)
+        return true;
+    while (h && h != n->header)
+        h = h->parent;
+    return h != NULL;
+}
+
+/* All names from a mode outward that may go. A table takes others of the list along: the search
+   goes on behind the last name that stays, or from the start if that one has gone as well. */
 static int delete_all(const struct lnm_who *who, struct lnm_table *t, uint8_t mode)
 {
-    struct lnm_name *n, *next;
-    bool again;
+    struct lnm_name *stays = NULL;
 
-    do {
-        again = false;
-        list_for_each_entry_safe(n, next, &t->names, in_table)
-        {
-            if (n->mode < mode || n == t->name || !may_go(who, n))
-                continue;
-            again = n->header != NULL;
-            delete_name(n);
-            if (again)
-                break;
+    for (;;) {
+        struct list *l = stays ? list_next(&t->names, &stays->in_table) : list_first(&t->names);
+        struct lnm_name *n;
+
+        if (!l)
+            return SS$_NORMAL;
+        n = list_entry(l, struct lnm_name, in_table);
+        if (n->mode < mode || n == t->name || !may_go(who, n)) {
+            stays = n;
+            continue;
         }
-    } while (again);
-    return SS$_NORMAL;
+        if (stays && goes_along(stays, n))
+            stays = NULL;
+        delete_name(n);
+    }
 }
 
 int lnm_delete(const struct lnm_who *who, struct lnm_string table_name, struct lnm_string name,
@@ -228,77 +248,8 @@ int lnm_delete(const struct lnm_who *who, struct lnm_string table_name, struct l
         status = SS$_NOPRIV;
     if (status == SS$_NORMAL)
         status = name.length ? delete_named(who, t, name, mode) : delete_all(who, t, mode);
+    if (status == SS$_NORMAL)
+        lnm_group_reap(t);
     mutex_unlock(&lnm_mutex);
-    return status;
-}
-
-/* ---- display ---- */
-
-struct nth {
-    const struct lnm_who *who;
-    uint64_t left;
-    const struct lnm_name *found;
-};
-
-static int nth_in(struct lnm_table *t, void *arg)
-{
-    struct nth *s = arg;
-    struct lnm_name *n;
-
-    if (!lnm_allowed(s->who, t, LNM_READ))
-        return 0;
-    if (s->left >= t->count) {
-        s->left -= t->count;
-        return 0;
-    }
-    list_for_each_entry(n, &t->names, in_table) if (s->left-- == 0)
-    {
-        s->found = n;
-        return SS$_NORMAL;
-    }
-    return 0;
-}
-
-/* Every table that a directory names. */
-static int nth_in_directory(struct lnm_table *directory, struct nth *s)
-{
-    struct lnm_name *n;
-
-    list_for_each_entry(n, &directory->names,
-                        in_table) if (n->header && nth_in(n->header, s)) return SS$_NORMAL;
-    return 0;
-}
-
-int lnm_nth(const struct lnm_who *who, struct lnm_string table_name, uint64_t index,
-            int (*fn)(const struct lnm_entry *e, void *arg), void *arg)
-{
-    struct nth s = {who, index, NULL};
-    bool any;
-    int status = lnm_space_ready(who);
-
-    if (status)
-        return status;
-    mutex_lock_shared(&lnm_mutex);
-    if (table_name.length)
-        status = lnm_for_tables(who, table_name, &any, nth_in, &s);
-    else if (!nth_in_directory(who->space->directory, &s))
-        nth_in_directory(lnm_system_directory, &s);
-    if (s.found) {
-        const struct lnm_table *h = s.found->header;
-        struct lnm_entry e = {
-            .view = view_of(s.found), .shareable = !s.found->table->space, .is_table = h != NULL};
-
-        if (h) {
-            e.names = h->count;
-            if (h->quota_of == h && h->limit != UINT64_MAX) {
-                e.quota = h->limit;
-                e.left = h->limit - h->charged;
-            }
-        }
-        status = fn(&e, arg);
-    } else if (status == 0) {
-        status = SS$_NOLOGNAM;
-    }
-    mutex_unlock_shared(&lnm_mutex);
     return status;
 }

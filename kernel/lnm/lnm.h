@@ -75,9 +75,10 @@ int lnm_translate(const struct lnm_who *who, struct lnm_string table_name, struc
 /* $CRELNM: insert the block into the first table that table_name stands for; it is the table's
    then. SS$_NORMAL, SS$_SUPERSEDE (a name of the same mode went), or, with the block still the
    caller's: SS$_NOLOGTAB, SS$_TOOMANYLNAM, SS$_NOPRIV, SS$_EXLNMQUOTA, SS$_DUPLNAM (an inner mode
-   has the name without alias), SS$_IVLOGTAB (table of an outer mode), SS$_IVLOGNAM (in a directory
-   that is no table's name). create_if: a name that is there stays, SS$_NORMAL. table: receives the
-   table's name (LNM$C_TABNAMLEN bytes), may be NULL. */
+   has the name without alias; the name is a table's; it is the system's to make), SS$_IVLOGTAB
+   (table of an outer mode), SS$_IVLOGNAM (in a directory, too long for a table's name). create_if:
+   a name that is there stays, SS$_NORMAL. table: receives the table's name (LNM$C_TABNAMLEN bytes),
+   may be NULL. */
 int lnm_define(const struct lnm_who *who, struct lnm_string table_name, struct lnm_name *block,
                bool create_if, char *table, uint32_t *table_length, bool *kept);
 
@@ -97,8 +98,9 @@ struct lnm_table_request {
     uint8_t mode;
 };
 /* $CRELNT. SS$_LNMCREATED, SS$_SUPERSEDE, SS$_NORMAL (CREATE_IF: it was there), SS$_IVLOGNAM,
-   SS$_NOLOGTAB (no such parent), SS$_NOPRIV, SS$_EXLNMQUOTA, SS$_INSFMEM, SS$_DUPLNAM,
-   SS$_TOOMANYLNAM. name_out: LNM$C_TABNAMLEN bytes. */
+   SS$_NOLOGTAB (no such parent), SS$_NOPRIV, SS$_EXLNMQUOTA, SS$_INSFMEM, SS$_DUPLNAM (as above, or
+   the name stands for something else), SS$_PARENT_DEL, SS$_TOOMANYLNAM. name_out: LNM$C_TABNAMLEN
+   bytes. */
 int lnm_table_create(const struct lnm_who *who, const struct lnm_table_request *r, char *name_out,
                      uint32_t *name_length);
 
@@ -115,15 +117,25 @@ static inline bool lnm_prefix_in_use(void)
 
 struct lnm_entry { /* one name of one table */
     struct lnm_view view;
-    bool shareable;       /* its table is */
-    bool is_table;        /* it names a table: the fields below are that table's */
-    uint64_t quota, left; /* 0: it draws on its parent's */
+    uint32_t table_number; /* its table's place among those that are listed */
+    bool shareable;        /* its table is */
+    bool is_table;         /* it names a table: the fields below are that table's */
+    uint64_t quota, left;  /* 0: it draws on its parent's */
     uint32_t names;
 };
+struct lnm_place { /* where a list has come to: a name that it showed */
+    struct lnm_string name;
+    uint8_t mode;
+    uint32_t table_number;
+};
 /* index-th name of the tables that table_name stands for (length 0: of all that the process sees),
-   in the order of tables. SS$_NONEXPR-like end: SS$_NOLOGNAM. fn's result is the result. */
+   in the order of tables. SS$_NOLOGNAM: there are not so many. fn's result is the result. */
 int lnm_nth(const struct lnm_who *who, struct lnm_string table_name, uint64_t index,
             int (*fn)(const struct lnm_entry *e, void *arg), void *arg);
+/* The name at a place, or the next one behind it, without a walk over those before. The same; and
+   SS$_NONEXPR: there is no such name any more. */
+int lnm_at(const struct lnm_who *who, struct lnm_string table_name, const struct lnm_place *place,
+           bool next, int (*fn)(const struct lnm_entry *e, void *arg), void *arg);
 
 /* ---- life ---- */
 
@@ -133,9 +145,11 @@ void lnm_boot(void);
 /* What a process has of its own, in a job of its own. Its directory and table are made at the first
    use of names. NULL: memory is short. */
 struct lnm_space *lnm_space_create(void);
-/* As parent's, with copies of its private tables and names; in its job. NULL: memory is short. */
+/* As parent's, with copies of its private tables and names, but for those with LNM$M_CONFINE; in
+   its job and group. NULL: memory is short. */
 struct lnm_space *lnm_space_fork(struct lnm_space *parent);
-/* The end of a process: private names go, and with the job's last member its table. */
+/* The end of a process: private names go, with the job's last member its table, with the group's
+   last one its table if it is empty. */
 void lnm_space_free(struct lnm_space *s);
 /* Leave the job and start a new one. 0 or -ENOMEM, then nothing has changed. */
 int lnm_space_new_job(struct lnm_space *s);

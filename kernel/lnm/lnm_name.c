@@ -174,6 +174,16 @@ static bool has_prefix(const struct lnm_name *n)
            memcmp(n->text, LNM_PREFIX, sizeof(LNM_PREFIX) - 1) == 0;
 }
 
+uint64_t lnm_cost(const struct lnm_name *n)
+{
+    return n->size + (n->header ? sizeof(*n->header) : 0);
+}
+
+uint64_t lnm_table_cost(uint32_t name_length)
+{
+    return head_size(name_length) + sizeof(struct lnm_table);
+}
+
 void lnm_insert(struct lnm_table *t, struct lnm_name *n)
 {
     if (has_prefix(n))
@@ -182,7 +192,7 @@ void lnm_insert(struct lnm_table *t, struct lnm_name *n)
     list_add_tail(bucket_of(t, lnm_name_string(n)), &n->hash);
     list_add_tail(&t->names, &n->in_table);
     t->count++;
-    t->quota_of->charged += n->size;
+    t->quota_of->charged += lnm_cost(n);
 }
 
 void lnm_remove(struct lnm_name *n)
@@ -194,6 +204,6 @@ void lnm_remove(struct lnm_name *n)
     list_remove(&n->hash);
     list_remove(&n->in_table);
     t->count--;
-    t->quota_of->charged -= n->size;
+    t->quota_of->charged -= lnm_cost(n);
     lnm_name_free(n);
 }

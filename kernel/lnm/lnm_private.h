@@ -59,6 +59,7 @@ struct lnm_table { /* LNMTH */
     struct lnm_table *quota_of; /* whose quota its names take: itself or a table above */
     uint64_t limit, charged;    /* bytes, if quota_of is itself */
     struct lnm_space *space;    /* NULL: shareable */
+    uint64_t members;           /* of a group's table: the spaces whose group it is */
 };
 
 struct lnm_job {
@@ -69,9 +70,9 @@ struct lnm_job {
 
 struct lnm_space {
     struct lnm_job *job;
-    bool ready;           /* own thread: the rest is made */
-    uint32_t group;       /* that LNM$GROUP stands for */
-    struct lnm_hash hash; /* of the private names */
+    bool ready;              /* own thread: the rest is made */
+    struct lnm_table *group; /* that LNM$GROUP stands for: it counts this space among its members */
+    struct lnm_hash hash;    /* of the private names */
     struct lnm_table *directory, *process_table;
 };
 
@@ -95,8 +96,18 @@ const struct lnm_translation *lnm_translation_at(const struct lnm_name *n, unsig
 /* The name in t of the outermost mode in [inner, outer], NULL. */
 struct lnm_name *lnm_lookup(const struct lnm_table *t, struct lnm_string name, uint8_t inner,
                             uint8_t outer, bool case_blind);
+/* What a name takes from its table's quota: its block and, if it names a table, that one's header.
+ */
+uint64_t lnm_cost(const struct lnm_name *n);
+/* The same of a table's name of that length. */
+uint64_t lnm_table_cost(uint32_t name_length);
 void lnm_insert(struct lnm_table *t, struct lnm_name *n); /* charges the quota */
 void lnm_remove(struct lnm_name *n);                      /* from its table, and frees it */
+
+/* ---- lnm.c ---- */
+
+/* As translations and displays see it, for as long as the mutex is held. */
+struct lnm_view lnm_view_of(const struct lnm_name *n);
 
 /* ---- lnm_table.c ---- */
 
@@ -116,6 +127,12 @@ int lnm_define_static(struct lnm_table *t, struct lnm_string name, const char *c
 
 /* Called before the mutex is taken: makes what the caller's process needs. 0 or SS$_INSFMEM. */
 int lnm_space_ready(const struct lnm_who *who);
+/* Would a name of that mode in that directory stand where the system puts the tables of jobs and
+   groups, which it finds by name and keeps addresses of? */
+bool lnm_reserved(const struct lnm_table *directory, struct lnm_string name, uint8_t mode);
+/* t (NULL: nothing) goes if it is a group's table that no process is in, without names and without
+   tables below it. Mutex held exclusively. */
+void lnm_group_reap(struct lnm_table *t);
 
 /* ---- lnm_search.c ---- */
 

@@ -1,9 +1,11 @@
 /*
- * What processes and jobs have of their own, and the beginning of the system's tables.
+ * What processes, jobs and groups have of their own, and the beginning of the system's tables.
  *
  * A job is what one setsid started: the process that called it and everything that it forked. Its
- * table goes with its last member. Most processes never use a logical name, so that everything but
- * the two small structures is made at the first use.
+ * table goes with its last member. A group's table goes when no process that used names is in the
+ * group any more and it is empty: names that a group was given outlive its processes. Most
+ * processes never use a logical name, so that everything but the two small structures is made at
+ * the first use.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
@@ -32,14 +34,30 @@ static struct lnm_string numbered(char buffer[32], const char *prefix, uint32_t 
     return (struct lnm_string){buffer, n + digits};
 }
 
+#define JOB_PREFIX   "LNM$JOB_"
+#define GROUP_PREFIX "LNM$GROUP_"
+
 static struct lnm_string job_name(char buffer[32], const struct lnm_job *j)
 {
-    return numbered(buffer, "LNM$JOB_", j->id, 8, 4);
+    return numbered(buffer, JOB_PREFIX, j->id, 8, 4);
 }
 
 static struct lnm_string group_name(char buffer[32], uint32_t group)
 {
-    return numbered(buffer, "LNM$GROUP_", group, 6, 3);
+    return numbered(buffer, GROUP_PREFIX, group, 6, 3);
+}
+
+static bool begins(struct lnm_string s, const char *prefix)
+{
+    size_t n = strlen(prefix);
+
+    return s.length >= n && memcmp(s.s, prefix, n) == 0;
+}
+
+bool lnm_reserved(const struct lnm_table *directory, struct lnm_string name, uint8_t mode)
+{
+    return directory == lnm_system_directory && mode == PSL$C_KERNEL &&
+           (begins(name, JOB_PREFIX) || begins(name, GROUP_PREFIX));
 }
 
 /* ---- boot ---- */
@@ -106,7 +124,8 @@ static void job_leave(struct lnm_job *j)
 
 /* ---- what a process needs, made at its first use ---- */
 
-/* A shareable table of that name, there already or made now, as `flags` and `prot` say. */
+/* A shareable table of that name, there already or made now, as `flags` and `prot` say. Nobody else
+   makes kernel-mode names like these (lnm_reserved), so what is there is what was made here. */
 static int shared_table(const struct lnm_who *who, struct lnm_string name, uint32_t flags,
                         uint32_t prot, struct lnm_table **out)
 {
@@ -115,7 +134,7 @@ static int shared_table(const struct lnm_who *who, struct lnm_string name, uint3
 
     if (n) {
         *out = n->header;
-        return n->header ? SS$_NORMAL : SS$_INSFMEM;
+        return SS$_NORMAL;
     }
     status = lnm_table_new(lnm_system_directory, NULL, name, PSL$C_KERNEL, 0, out);
     if (status == SS$_NORMAL) {
@@ -125,6 +144,26 @@ static int shared_table(const struct lnm_who *who, struct lnm_string name, uint3
         (*out)->uic_member = flags & LNM_GROUP ? 0 : who->uic_member;
     }
     return status;
+}
+
+void lnm_group_reap(struct lnm_table *t)
+{
+    if (t && (t->flags & LNM_GROUP) && !t->members && !t->count && list_empty(&t->children))
+        lnm_table_delete(t);
+}
+
+/* Be a member of that group's table (NULL: of none) instead of the one before. */
+static void group_join(struct lnm_space *s, struct lnm_table *group)
+{
+    struct lnm_table *old = s->group;
+
+    if (group)
+        group->members++;
+    s->group = group;
+    if (old) {
+        old->members--;
+        lnm_group_reap(old);
+    }
 }
 
 /* LNM$GROUP stands for the table of the group that the process is in now. */
@@ -139,13 +178,16 @@ static int group_set(const struct lnm_who *who)
     const char *const to[] = {buffer, NULL};
     int status = shared_table(who, name, LNM_GROUP, LNM_PROT_GROUP, &group);
 
-    if (status == SS$_NORMAL)
-        status = lnm_define_static(s->directory, LNM_STRING("LNM$GROUP"), to);
     if (status != SS$_NORMAL)
         return status;
+    status = lnm_define_static(s->directory, LNM_STRING("LNM$GROUP"), to);
+    if (status != SS$_NORMAL) {
+        lnm_group_reap(group);
+        return status;
+    }
     if (old)
         lnm_remove(old);
-    s->group = who->uic_group;
+    group_join(s, group);
     return SS$_NORMAL;
 }
 
@@ -229,7 +271,8 @@ int lnm_space_ready(const struct lnm_who *who)
 
     if (!s)
         return SS$_INSFMEM;
-    if (s->ready && s->group == who->uic_group)
+    /* A member's group stays, and so does its number. */
+    if (s->ready && s->group->uic_group == who->uic_group)
         return 0;
     mutex_lock(&lnm_mutex);
     status = s->ready ? group_set(who) : make_ready_locked(who);
@@ -253,7 +296,8 @@ struct lnm_space *lnm_space_create(void)
     return s;
 }
 
-/* Copy the names of one table that stand for no table. */
+/* Copy the names of one table that stand for no table, but for those that are confined to the
+   process that made them. */
 static int copy_names(const struct lnm_table *from, struct lnm_table *to)
 {
     struct lnm_name *n;
@@ -262,7 +306,7 @@ static int copy_names(const struct lnm_table *from, struct lnm_table *to)
     {
         struct lnm_name *copy;
 
-        if (n->header)
+        if (n->header || (n->attributes & LNM$M_CONFINE))
             continue;
         copy = lnm_name_copy(n);
         if (!copy)
@@ -290,8 +334,21 @@ static int copy_table(const struct lnm_table *from, struct lnm_table *parent, st
     return copy_names(from, *out);
 }
 
+/* The first table from l on, in its parent's list, that is not confined to its process. */
+static struct lnm_table *unconfined(const struct lnm_table *parent, struct list *l)
+{
+    while (l) {
+        struct lnm_table *t = list_entry(l, struct lnm_table, sibling);
+
+        if (!(t->name->attributes & LNM$M_CONFINE))
+            return t;
+        l = list_next(&parent->children, l);
+    }
+    return NULL;
+}
+
 /* All tables below, without recursion: down to the first child, else to the next sibling, else up.
- */
+   A confined one stays behind with all below it. */
 static int copy_tree(const struct lnm_table *from, struct lnm_table *to, struct lnm_space *s,
                      const struct lnm_table *process_table)
 {
@@ -299,16 +356,14 @@ static int copy_tree(const struct lnm_table *from, struct lnm_table *to, struct 
     int status = SS$_NORMAL;
 
     for (;;) {
-        struct list *l = list_first(&from->children);
-
-        while (!l && from != root) { /* this one is done: its next sibling, under to's parent */
-            l = list_next(&from->parent->children, &from->sibling);
+        next = unconfined(from, list_first(&from->children));
+        while (!next && from != root) { /* this one is done: its next sibling, under to's parent */
+            next = unconfined(from->parent, list_next(&from->parent->children, &from->sibling));
             from = from->parent;
             to = to->parent;
         }
-        if (!l)
+        if (!next)
             return SS$_NORMAL;
-        next = list_entry(l, struct lnm_table, sibling);
         status = copy_table(next, to, s, &to);
         if (status != SS$_NORMAL)
             return status;
@@ -327,7 +382,8 @@ struct lnm_space *lnm_space_fork(struct lnm_space *parent)
         return NULL;
     s->job = parent->job;
     __atomic_fetch_add(&s->job->members, 1, __ATOMIC_RELAXED);
-    if (!parent->ready)
+    /* It may be there in part, or wait for a new job's table: the copy is as far. */
+    if (!parent->directory)
         return s;
     mutex_lock(&lnm_mutex);
     if (lnm_hash_init(&s->hash, parent->hash.nbuckets) != 0)
@@ -336,23 +392,24 @@ struct lnm_space *lnm_space_fork(struct lnm_space *parent)
         status = copy_table(parent->directory, NULL, s, &s->directory);
     if (status == SS$_NORMAL)
         status = copy_tree(parent->directory, s->directory, s, parent->process_table);
+    group_join(s, parent->group);
     mutex_unlock(&lnm_mutex);
     if (status != SS$_NORMAL) {
         lnm_space_free(s);
         return NULL;
     }
-    s->group = parent->group;
-    s->ready = true;
+    s->ready = parent->ready;
     return s;
 }
 
 static void free_private(struct lnm_space *s)
 {
-    if (!s->hash.buckets)
+    if (!s->hash.buckets && !s->group)
         return;
     mutex_lock(&lnm_mutex);
     if (s->directory)
         lnm_table_delete(s->directory);
+    group_join(s, NULL);
     lnm_hash_free(&s->hash);
     mutex_unlock(&lnm_mutex);
 }

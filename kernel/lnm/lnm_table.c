@@ -149,12 +149,29 @@ static uint32_t invent(char name[LNM$C_TABNAMLEN])
     return 20;
 }
 
+/* Is there room for a table of cost `name` in its directory and, if it has a quota of its own, for
+   that in its parent's? What `old`, the table that it supersedes (NULL: none), gives back counts,
+   but for what lies below it. */
+static bool table_quota_allows(const struct lnm_table *parent, const struct lnm_table *directory,
+                               const struct lnm_name *old, uint64_t quota, uint64_t name)
+{
+    const struct lnm_table *gone = old ? old->header : NULL;
+    uint64_t name_back = old ? lnm_cost(old) : 0, quota_back = 0;
+
+    if (gone && gone->quota_of == gone && gone->parent->quota_of == parent->quota_of)
+        quota_back = gone->limit;
+    if (parent->quota_of == directory->quota_of)
+        return lnm_quota_allows(parent, quota + name, quota_back + name_back);
+    return lnm_quota_allows(parent, quota, quota_back) &&
+           lnm_quota_allows(directory, name, name_back);
+}
+
 static int create_locked(const struct lnm_who *who, const struct lnm_table_request *r,
                          struct lnm_string name, struct lnm_table **out)
 {
     struct lnm_table *parent, *directory;
+    struct lnm_table *above = NULL; /* the one that is superseded */
     struct lnm_name *old, *inner;
-    bool superseded = false;
     int status = lnm_first_table(who, r->parent, &parent);
 
     if (status != SS$_NORMAL)
@@ -170,7 +187,7 @@ static int create_locked(const struct lnm_who *who, const struct lnm_table_reque
     if (r->mode < parent->mode)
         return SS$_NOPRIV;
     inner = r->mode ? lnm_lookup(directory, name, PSL$C_KERNEL, r->mode - 1, false) : NULL;
-    if (inner && (inner->attributes & LNM$M_NO_ALIAS))
+    if ((inner && (inner->attributes & LNM$M_NO_ALIAS)) || lnm_reserved(directory, name, r->mode))
         return SS$_DUPLNAM;
     if (old && (!old->header || (old->header->flags & LNM_BUILT_IN)))
         return SS$_DUPLNAM;
@@ -181,9 +198,7 @@ static int create_locked(const struct lnm_who *who, const struct lnm_table_reque
         if (up == old->header)
             return SS$_PARENT_DEL;
     /* A table of its own quota takes all of that from its parent's at once. */
-    if (!lnm_quota_allows(parent, r->quota, 0))
-        return SS$_EXLNMQUOTA;
-    if (!lnm_quota_allows(directory, sizeof(struct lnm_name) + name.length + 8, 0))
+    if (!table_quota_allows(parent, directory, old, r->quota, lnm_table_cost(name.length)))
         return SS$_EXLNMQUOTA;
     /* The new one first: if there is no memory, the old one is still there. */
     status = lnm_table_new(parent, parent->space, name, r->mode,
@@ -191,8 +206,9 @@ static int create_locked(const struct lnm_who *who, const struct lnm_table_reque
     if (status != SS$_NORMAL)
         return status;
     if (old) {
+        above = old->header->parent;
         lnm_table_delete(old->header);
-        superseded = true;
+        lnm_group_reap(above);
     }
     (*out)->uic_group = who->uic_group;
     (*out)->uic_member = who->uic_member;
@@ -202,7 +218,7 @@ static int create_locked(const struct lnm_who *who, const struct lnm_table_reque
         (*out)->quota_of = *out;
         (*out)->limit = r->quota;
     }
-    return superseded ? SS$_SUPERSEDE : SS$_LNMCREATED;
+    return above ? SS$_SUPERSEDE : SS$_LNMCREATED;
 }
 
 int lnm_table_create(const struct lnm_who *who, const struct lnm_table_request *r, char *name_out,

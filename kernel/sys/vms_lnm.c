@@ -24,9 +24,8 @@
 #include "mm/pool.h"
 #include "mm/section.h"
 
-#define NAME_MAX      LNM$C_NAMLENGTH
-#define CHAIN         0xFFFFu /* LNM$_CHAIN as the word in a list has it */
-#define GBL_DEPTH_MAX 10
+#define NAME_MAX LNM$C_NAMLENGTH
+#define CHAIN    0xFFFFu /* LNM$_CHAIN as the word in a list has it */
 
 struct lnm_who vms_lnm_who(void)
 {
@@ -80,7 +79,8 @@ static int decode_mode(const struct lnm_who *who, vaddr_t ua, uint8_t otherwise,
 
 /* ---- item lists ---- */
 
-/* The next item, across chains. SS$_NORMAL, SS$_ACCVIO, SS$_BADPARAM, SS$_BADBUFLEN. */
+/* The next item, across chains. SS$_NORMAL, SS$_ACCVIO, SS$_BADPARAM (also a buffer that is too
+   long for any item: these services have no code of their own for that). */
 static int next_item(struct vms_items *l, struct vms_item *item)
 {
     int status = vms_items_next(l, item);
@@ -93,7 +93,7 @@ static int next_item(struct vms_items *l, struct vms_item *item)
         if (status == SS$_NORMAL)
             status = vms_items_next(l, item);
     }
-    return status;
+    return status == SS$_BADBUFLEN ? SS$_BADPARAM : status;
 }
 
 /* Write `length` bytes of an answer. SS$_BUFFEROVF: it was cut to the buffer's length. */
@@ -130,18 +130,23 @@ static int read_index(const struct vms_item *item, unsigned *index)
 struct definition {
     unsigned index;
     uint32_t attributes;
-    unsigned translations;
-    uint64_t bytes;         /* that the translations take in the block */
-    struct lnm_name *block; /* second pass */
-    struct vms_item table;  /* where the table's name is wanted; code 0: nowhere */
+    uint64_t given[LNM_TRANSLATIONS_MAX / 64]; /* a bit for each index that has a string */
+    uint64_t bytes;                            /* that the translations take in the block */
+    struct lnm_name *block;                    /* second pass */
+    struct vms_item table; /* where the table's name is wanted; code 0: nowhere */
 };
 
 static int define_string(struct definition *d, const struct vms_item *item)
 {
     uint32_t n = (uint32_t)item->length;
+    uint64_t *word, bit = UINT64_C(1) << d->index % 64;
 
     if (item->length > NAME_MAX || d->index >= LNM_TRANSLATIONS_MAX)
         return SS$_BADPARAM;
+    word = &d->given[d->index / 64];
+    if (*word & bit)
+        return SS$_BADPARAM; /* which of the two strings would it be? */
+    *word |= bit;
     if (d->block) {
         if (d->bytes < lnm_translation_bytes(n))
             return SS$_BADPARAM; /* the list has changed since the first pass */
@@ -151,7 +156,6 @@ static int define_string(struct definition *d, const struct vms_item *item)
     } else {
         d->bytes += lnm_translation_bytes(n);
     }
-    d->translations++;
     d->index++;
     return SS$_NORMAL;
 }
@@ -185,8 +189,9 @@ static int define_pass(struct definition *d, vaddr_t itmlst)
     struct vms_item item;
     int status;
 
-    d->index = d->translations = 0;
+    d->index = 0;
     d->attributes = 0;
+    memset(d->given, 0, sizeof(d->given));
     if (!itmlst)
         return SS$_NORMAL;
     status = vms_items_start(&l, itmlst);
@@ -220,8 +225,8 @@ static int define(const struct lnm_who *who, struct lnm_string table, struct lnm
                             &length, &kept);
     if (!(status & 1) || kept)
         lnm_name_free(d.block);
-    if ((status & 1) && d.table.code)
-        (void)answer(&d.table, table_name, length);
+    if ((status & 1) && d.table.code && answer(&d.table, table_name, length) == SS$_BUFFEROVF)
+        status = SS$_BUFFEROVF;
     return status;
 }
 
@@ -472,6 +477,7 @@ static int display_one(const struct lnm_entry *e, void *arg)
     uint64_t number = 0;
 
     m->translation = -1;
+    m->text_attributes = 0;
     for (int i = 0; i <= e->view.max_index; i++)
         if (lnm_translation(e->view.block, (unsigned)i, &text, &m->text_attributes) &&
             number++ == d->translation) {
@@ -491,11 +497,29 @@ static int display_one(const struct lnm_entry *e, void *arg)
     m->attributes = e->view.attributes;
     m->mode = e->view.mode;
     m->shareable = e->shareable;
+    m->table_number = e->table_number;
     m->is_table = e->is_table;
     m->names = e->names;
     m->quota = e->quota;
     m->left = e->left;
     return SS$_NORMAL;
+}
+
+/* Go on from what the structure at buffer says. */
+static int display_from(const struct lnm_who *who, struct lnm_string table, bool next,
+                        vaddr_t buffer, struct display *d)
+{
+    struct mega_logical *m = d->out;
+    struct lnm_place place;
+    char name[NAME_MAX];
+
+    if (copyin(m, buffer, sizeof(*m)) != 0)
+        return SS$_ACCVIO;
+    if (m->name_length > NAME_MAX || m->mode > PSL$C_USER)
+        return SS$_BADPARAM;
+    memcpy(name, m->name, m->name_length); /* the answer is written over it */
+    place = (struct lnm_place){{name, m->name_length}, (uint8_t)m->mode, m->table_number};
+    return lnm_at(who, table, &place, next, display_one, d);
 }
 
 long mega_sys_logical(uint64_t tabnam, uint64_t index, uint64_t translation, uint64_t buffer,
@@ -513,7 +537,12 @@ long mega_sys_logical(uint64_t tabnam, uint64_t index, uint64_t translation, uin
     d.out = npp_alloc_zeroed(sizeof(*d.out));
     if (!d.out)
         return SS$_INSFMEM;
-    status = lnm_nth(&who, table, index, display_one, &d);
+    if ((int64_t)index >= 0)
+        status = lnm_nth(&who, table, index, display_one, &d);
+    else if ((int64_t)index < MEGA_LOGICAL_SAME)
+        status = SS$_NOLOGNAM;
+    else
+        status = display_from(&who, table, (int64_t)index == MEGA_LOGICAL_NEXT, buffer, &d);
     if (status == SS$_NORMAL && copyout(buffer, d.out, sizeof(*d.out)) != 0)
         status = SS$_ACCVIO;
     npp_free(d.out, sizeof(*d.out));
@@ -525,6 +554,7 @@ long mega_sys_logical(uint64_t tabnam, uint64_t index, uint64_t translation, uin
 struct section_translation {
     char *name;
     uint32_t *length;
+    bool terminal; /* what was found is not to be translated again */
 };
 
 static int take_section_name(const struct lnm_view *v, void *arg)
@@ -541,6 +571,7 @@ static int take_section_name(const struct lnm_view *v, void *arg)
     memcpy(t->name, s.s, s.length);
     t->name[s.length] = '\0';
     *t->length = s.length;
+    t->terminal = (attributes & LNM$M_TERMINAL) != 0;
     return SS$_NORMAL;
 }
 
@@ -549,11 +580,13 @@ int vms_lnm_section_name(char *name, uint32_t *length)
     static const struct lnm_string file_dev = {"LNM$FILE_DEV", 12};
     struct lnm_who who = vms_lnm_who();
     char logical[4 + SECTION_NAME_MAX];
-    struct section_translation t = {name, length};
+    struct section_translation t = {name, length, false};
 
-    for (unsigned depth = 0; depth < GBL_DEPTH_MAX; depth++) {
+    for (unsigned depth = 0; depth <= LNM$C_MAXDEPTH; depth++) {
         int status;
 
+        if (t.terminal)
+            return SS$_NORMAL;
         memcpy(logical, LNM_PREFIX, 4);
         memcpy(logical + 4, name, *length);
         status = lnm_translate(&who, file_dev, (struct lnm_string){logical, 4 + *length},

@@ -1,5 +1,5 @@
 // SOURCES: kernel/lnm/lnm.c kernel/lnm/lnm_name.c kernel/lnm/lnm_table.c kernel/lnm/lnm_search.c
-// SOURCES: kernel/lnm/lnm_space.c sysman/params.c sysman/config.c
+// SOURCES: kernel/lnm/lnm_space.c kernel/lnm/lnm_list.c sysman/params.c sysman/config.c
 /*
  * Logical names against a plain model: random definitions, deletions, translations and tables by
  * several processes of two jobs, with every allocation in its turn failing: a refused call has
@@ -64,21 +64,28 @@ static struct lnm_string name_of(int n)
     return text(buffer);
 }
 
-static int define(int p, const char *table, struct lnm_string name, uint8_t mode, const char *value)
+static int define_by(const struct lnm_who *who, const char *table, struct lnm_string name,
+                     uint8_t mode, uint32_t attributes, const char *value)
 {
-    struct lnm_who who = who_of(p);
     uint32_t n = (uint32_t)strlen(value);
-    struct lnm_name *b = lnm_name_alloc(name, mode, 0, lnm_translation_bytes(n));
+    struct lnm_name *b = lnm_name_alloc(name, mode, attributes, lnm_translation_bytes(n));
     bool kept;
     int status;
 
     if (!b)
         return SS$_INSFMEM;
     memcpy(lnm_name_add(b, 0, 0, n), value, n);
-    status = lnm_define(&who, text(table), b, false, NULL, NULL, &kept);
+    status = lnm_define(who, text(table), b, false, NULL, NULL, &kept);
     if (!(status & 1))
         lnm_name_free(b);
     return status;
+}
+
+static int define(int p, const char *table, struct lnm_string name, uint8_t mode, const char *value)
+{
+    struct lnm_who who = who_of(p);
+
+    return define_by(&who, table, name, mode, 0, value);
 }
 
 static char found[32];
@@ -95,6 +102,11 @@ static int copy_out(const struct lnm_view *v, void *arg)
         found[s.length] = '\0';
     }
     return SS$_NORMAL;
+}
+
+static int translate_by(const struct lnm_who *who, const char *table, const char *name)
+{
+    return lnm_translate(who, text(table), text(name), PSL$C_USER, false, copy_out, NULL);
 }
 
 static int translate(int p, const char *table, struct lnm_string name, uint8_t mode)
@@ -259,21 +271,286 @@ static void deep(void)
     is(in_use, before, "all of them");
 }
 
+/* A table in the parent, by somebody who may. */
+static int table_by(const struct lnm_who *who, const char *parent, const char *name, uint8_t mode,
+                    uint32_t attributes, uint64_t quota)
+{
+    struct lnm_table_request r = {.name = text(name),
+                                  .parent = text(parent),
+                                  .mode = mode,
+                                  .attributes = attributes,
+                                  .quota = quota};
+    char made[LNM$C_TABNAMLEN];
+    uint32_t length;
+
+    return lnm_table_create(who, &r, made, &length);
+}
+
+static struct lnm_who somebody(uint32_t group, bool powers)
+{
+    return (struct lnm_who){.space = lnm_space_create(),
+                            .uic_group = group,
+                            .system = powers,
+                            .sysnam = powers,
+                            .grpnam = powers};
+}
+
+static void life_of_a_group(void)
+{
+    long before = in_use, with_one;
+    struct lnm_who a = somebody(0300, true), b = somebody(0300, false), c;
+
+    translate_by(&a, "LNM$GROUP", "X");
+    with_one = in_use;
+    translate_by(&b, "LNM$GROUP", "X");
+    lnm_space_free(a.space);
+    is(translate_by(&b, "LNM$GROUP_000300", "X"), SS$_NOLOGNAM,
+       "a group's table is there as long as one of its processes");
+    lnm_space_free(b.space);
+    is(in_use, before, "and goes with the last one");
+    ok(with_one > before, "of which it was a part");
+
+    a = somebody(0300, true);
+    is(define_by(&a, "LNM$GROUP", text("G"), PSL$C_SUPER, 0, "g"), SS$_NORMAL, "with a name in it");
+    lnm_space_free(a.space);
+    ok(in_use > before, "it stays");
+    b = somebody(0300, false);
+    is(translate_by(&b, "LNM$GROUP", "G"), SS$_NORMAL, "for the next process of the group");
+    lnm_space_free(b.space);
+    c = somebody(0400, true);
+    is(lnm_delete(&c, text("LNM$GROUP_000300"), text("G"), PSL$C_SUPER), SS$_NORMAL,
+       "until that name is deleted");
+    is(translate_by(&c, "LNM$GROUP_000300", "G"), SS$_IVLOGTAB, "by whom ever");
+
+    /* A table below it keeps it as well. */
+    c.uic_group = 0300;
+    is(table_by(&c, "LNM$GROUP", "BELOW", PSL$C_SUPER, 0, 0), SS$_LNMCREATED, "a table below it");
+    c.uic_group = 0400;
+    is(translate_by(&c, "BELOW", "X"), SS$_NOLOGNAM, "is there when nobody is in the group");
+    is(lnm_delete(&c, text("LNM$SYSTEM_DIRECTORY"), text("BELOW"), PSL$C_SUPER), SS$_NORMAL,
+       "and goes");
+    is(translate_by(&c, "LNM$GROUP_000300", "X"), SS$_IVLOGTAB, "with the group's");
+    is(table_by(&c, "LNM$GROUP", "BELOW", PSL$C_SUPER, 0, 0), SS$_LNMCREATED,
+       "below another group's");
+    c.uic_group = 0500;
+    is(table_by(&c, "LNM$SYSTEM_TABLE", "BELOW", PSL$C_SUPER, 0, 0), SS$_SUPERSEDE,
+       "moved from there");
+    is(translate_by(&c, "LNM$GROUP_000400", "X"), SS$_IVLOGTAB, "which is empty then");
+    table_by(&c, "LNM$GROUP", "BELOW", PSL$C_SUPER, 0, 0);
+    c.uic_group = 0400;
+    translate_by(&c, "LNM$JOB", "X");
+    is(lnm_delete(&c, text("LNM$SYSTEM_DIRECTORY"), text(""), PSL$C_SUPER), SS$_NORMAL,
+       "all that may go of the system's directory");
+    is(translate_by(&c, "LNM$GROUP_000500", "X"), SS$_IVLOGTAB, "with a group's table on the way");
+    lnm_space_free(c.space);
+    is(in_use, before, "and everything is back");
+}
+
+/* Tables of jobs and groups are found by name and kept by address: who may do much makes one of
+   such a name before, and deletes it under its job. */
+static void names_of_the_system(void)
+{
+    long before = in_use;
+    struct lnm_who a = somebody(0300, true), b = somebody(0600, false);
+    char name[32];
+    int wrong = 0;
+
+    translate_by(&a, "LNM$JOB", "X");
+    for (int i = 0; i < 200; i++) {
+        snprintf(name, sizeof(name), "LNM$JOB_%08X", i);
+        wrong += table_by(&a, "LNM$SYSTEM_DIRECTORY", name, PSL$C_KERNEL, 0, 0) != SS$_DUPLNAM;
+        wrong += define_by(&a, "LNM$SYSTEM_DIRECTORY", text(name), PSL$C_KERNEL, 0, "x") !=
+                 SS$_DUPLNAM;
+    }
+    wrong += table_by(&a, "LNM$SYSTEM_DIRECTORY", "LNM$GROUP_000600", PSL$C_KERNEL, 0, 0) !=
+             SS$_DUPLNAM;
+    is(wrong, 0, "nobody makes a table for a job or a group that is to come");
+    translate_by(&b, "LNM$JOB", "X");
+    for (int i = 0; i < 200; i++) {
+        snprintf(name, sizeof(name), "LNM$JOB_%08X", i);
+        wrong += (lnm_delete(&a, text("LNM$SYSTEM_DIRECTORY"), text(name), PSL$C_KERNEL) & 1) != 0;
+    }
+    is(wrong, 0, "nor deletes one that is there");
+    is(table_by(&a, "LNM$PROCESS_DIRECTORY", "LNM$JOB_00000001", PSL$C_KERNEL, 0, 0),
+       SS$_LNMCREATED, "in the process's own directory it is a name like any other");
+    lnm_space_free(b.space);
+    lnm_space_free(a.space);
+    is(in_use, before, "the job's own table goes with it");
+}
+
+static void forks(void)
+{
+    long before = in_use;
+    struct lnm_who a = somebody(0300, false), b;
+
+    define_by(&a, "LNM$PROCESS", text("OPEN"), PSL$C_USER, 0, "o");
+    define_by(&a, "LNM$PROCESS", text("OWN"), PSL$C_USER, LNM$M_CONFINE, "c");
+    table_by(&a, "LNM$PROCESS_DIRECTORY", "T_OWN", PSL$C_USER, LNM$M_CONFINE, 0);
+    table_by(&a, "T_OWN", "T_BELOW", PSL$C_USER, 0, 0);
+    table_by(&a, "LNM$PROCESS_DIRECTORY", "T_OPEN", PSL$C_USER, 0, 0);
+    table_by(&a, "T_OPEN", "T_LAST", PSL$C_USER, LNM$M_CONFINE, 0);
+    b = a;
+    b.space = lnm_space_fork(a.space);
+    ok(translate_by(&b, "LNM$PROCESS", "OPEN") == SS$_NORMAL &&
+           translate_by(&b, "T_OPEN", "X") == SS$_NOLOGNAM,
+       "a fork copies names and tables");
+    ok(translate_by(&b, "LNM$PROCESS", "OWN") == SS$_NOLOGNAM &&
+           translate_by(&b, "T_OWN", "X") == SS$_IVLOGTAB &&
+           translate_by(&b, "T_LAST", "X") == SS$_IVLOGTAB,
+       "but none that are confined");
+    is(translate_by(&b, "T_BELOW", "X"), SS$_IVLOGTAB, "nor what is below such a table");
+    ok(translate_by(&a, "LNM$PROCESS", "OWN") == SS$_NORMAL &&
+           translate_by(&a, "T_BELOW", "X") == SS$_NOLOGNAM,
+       "which the first process still has");
+    lnm_space_free(b.space);
+
+    /* A new job, whose table is not there yet, and a fork at once. */
+    is(lnm_space_new_job(a.space), 0, "a new job");
+    b.space = lnm_space_fork(a.space);
+    is(translate_by(&b, "LNM$PROCESS", "OPEN"), SS$_NORMAL, "is forked with its names");
+    is(define_by(&b, "LNM$JOB", text("J"), PSL$C_USER, 0, "j"), SS$_NORMAL, "and is a job");
+    is(translate_by(&a, "LNM$JOB", "J"), SS$_NORMAL, "of both");
+    lnm_space_free(a.space);
+    lnm_space_free(b.space);
+    is(in_use, before, "that ends with them");
+}
+
+static void quotas(void)
+{
+    long before = in_use;
+    struct lnm_who a = somebody(0300, false);
+    int status = SS$_LNMCREATED, n = 0;
+    char name[32];
+    long tables;
+
+    is(table_by(&a, "LNM$PROCESS_DIRECTORY", "HALF", PSL$C_USER, 0, 5 << 20), SS$_LNMCREATED,
+       "a table of 5 MB of the directory's 8");
+    is(table_by(&a, "LNM$PROCESS_DIRECTORY", "OTHER", PSL$C_USER, 0, 5 << 20), SS$_EXLNMQUOTA,
+       "leaves no room for a second one");
+    is(table_by(&a, "LNM$PROCESS_DIRECTORY", "HALF", PSL$C_USER, 0, 6 << 20), SS$_SUPERSEDE,
+       "but for one in its place");
+    is(table_by(&a, "LNM$PROCESS_DIRECTORY", "HALF", PSL$C_USER, 0, 8 << 20), SS$_EXLNMQUOTA,
+       "whose own name finds room too");
+    tables = in_use;
+    do
+        snprintf(name, sizeof(name), "T_%d", n++);
+    while ((status = table_by(&a, "LNM$PROCESS_DIRECTORY", name, PSL$C_USER, 0, 0)) ==
+           SS$_LNMCREATED);
+    is(status, SS$_EXLNMQUOTA, "after %d tables no more", n);
+    ok(in_use - tables <= 2 << 20 && in_use - tables > (2 << 20) - 4096,
+       "as all that they take is counted: %ld bytes", in_use - tables);
+    is(lnm_delete(&a, text("LNM$PROCESS_DIRECTORY"), text(""), PSL$C_USER), SS$_NORMAL, "all go");
+    is(table_by(&a, "LNM$PROCESS_DIRECTORY", "HALF", PSL$C_USER, 0, 8000000), SS$_LNMCREATED,
+       "and what they took is back");
+    lnm_space_free(a.space);
+    is(in_use, before, "and all of it at the end");
+}
+
+/* The search goes so deep and no deeper. */
+static void depth(void)
+{
+    struct lnm_who a = somebody(0300, false);
+    char name[16], next_name[32] = "LNM$PROCESS_TABLE";
+
+    for (int i = 0; i <= LNM$C_MAXDEPTH; i++) {
+        snprintf(name, sizeof(name), "L%d", i);
+        define_by(&a, "LNM$PROCESS_DIRECTORY", text(name), PSL$C_USER, 0, next_name);
+        strcpy(next_name, name);
+    }
+    is(translate_by(&a, "L9", "X"), SS$_NOLOGNAM, "a table behind ten names is found");
+    is(translate_by(&a, "L10", "X"), SS$_TOOMANYLNAM, "one behind eleven is not");
+    lnm_space_free(a.space);
+}
+
+/* ---- lists ---- */
+
+struct listed {
+    char name[32], table[32];
+    struct lnm_place place;
+};
+
+static int list_one(const struct lnm_entry *e, void *arg)
+{
+    struct listed *l = arg;
+
+    snprintf(l->name, sizeof(l->name), "%.*s", (int)e->view.name.length, e->view.name.s);
+    snprintf(l->table, sizeof(l->table), "%.*s", (int)e->view.table.length, e->view.table.s);
+    l->place = (struct lnm_place){text(l->name), e->view.mode, e->table_number};
+    return SS$_NORMAL;
+}
+
+/* By place and by index the same names come, and as many of `table`. */
+static void list(const struct lnm_who *who, const char *which, int want)
+{
+    struct listed a, b;
+    int n = 0, wrong = 0, of_table = 0;
+
+    while (lnm_nth(who, text(which), (uint64_t)n, list_one, &b) == SS$_NORMAL) {
+        int status = n ? lnm_at(who, text(which), &a.place, true, list_one, &a)
+                       : lnm_nth(who, text(which), 0, list_one, &a);
+
+        wrong += status != SS$_NORMAL || strcmp(a.name, b.name) || strcmp(a.table, b.table);
+        wrong += lnm_at(who, text(which), &a.place, false, list_one, &b) != SS$_NORMAL ||
+                 strcmp(a.name, b.name) != 0;
+        of_table += strcmp(a.table, "LISTED") == 0;
+        n++;
+    }
+    is(wrong, 0, "%d names are listed alike by index and by place", n);
+    is(lnm_at(who, text(which), &a.place, true, list_one, &a), SS$_NOLOGNAM, "to the last");
+    is(of_table, want, "with those of a table");
+}
+
+static void lists(void)
+{
+    struct lnm_who a = somebody(0300, false);
+    struct listed at;
+    char name[16];
+
+    table_by(&a, "LNM$PROCESS_DIRECTORY", "LISTED", PSL$C_SUPER, 0, 0);
+    table_by(&a, "LNM$PROCESS_DIRECTORY", "NONE", PSL$C_USER, 0, 0);
+    for (int i = 0; i < 40; i++) {
+        snprintf(name, sizeof(name), "N%d", i / 2);
+        define_by(&a, "LISTED", text(name), PSL$C_SUPER + i % 2, 0, "v");
+    }
+    define_by(&a, "LNM$PROCESS", text("ONE"), PSL$C_USER, 0, "v");
+    list(&a, "LISTED", 40);
+    list(&a, "LNM$FILE_DEV", 0);
+    list(&a, "", 40);
+    /* A list of one table twice has an end all the same. */
+    {
+        struct lnm_name *b = lnm_name_alloc(text("TWICE"), PSL$C_USER, 0,
+                                            3 * lnm_translation_bytes(6));
+        bool kept;
+
+        memcpy(lnm_name_add(b, 0, 0, 6), "LISTED", 6);
+        memcpy(lnm_name_add(b, 1, 0, 4), "NONE", 4);
+        memcpy(lnm_name_add(b, 2, 0, 6), "LISTED", 6);
+        lnm_define(&a, text("LNM$PROCESS_DIRECTORY"), b, false, NULL, NULL, &kept);
+    }
+    list(&a, "TWICE", 80);
+    lnm_nth(&a, text("LISTED"), 7, list_one, &at);
+    lnm_delete(&a, text("LISTED"), at.place.name, PSL$C_SUPER);
+    is(lnm_at(&a, text("LISTED"), &at.place, true, list_one, &at), SS$_NONEXPR,
+       "behind a name that is gone nothing is known");
+    at.place.table_number = 77;
+    is(lnm_at(&a, text("LISTED"), &at.place, true, list_one, &at), SS$_NONEXPR,
+       "nor behind a table that is not there");
+    lnm_space_free(a.space);
+}
+
 int main(void)
 {
     long booted;
 
     lnm_boot();
-    {
-        /* The group's table stays, once it was made: that is part of the boot here. */
-        struct lnm_space *s = lnm_space_create();
-        struct lnm_who a = {.space = s, .uic_group = 0100}, b = {.space = s, .uic_group = 0200};
-
-        lnm_translate(&a, text("LNM$JOB"), text("X"), PSL$C_USER, false, copy_out, NULL);
-        lnm_translate(&b, text("LNM$JOB"), text("X"), PSL$C_USER, false, copy_out, NULL);
-        lnm_space_free(s);
-    }
     booted = in_use;
+    life_of_a_group();
+    names_of_the_system();
+    forks();
+    quotas();
+    depth();
+    lists();
+    is(in_use, booted, "nothing of all that is left");
     walk();
     failing_forks();
     failing_first_use();

@@ -14,15 +14,20 @@
 /* Service MEGA_SYS_LOGICAL(table, index, translation, buffer): table is a descriptor (0: all tables
    that the process sees), index counts its names, translation their translations from 0 on (a name
    without any has one empty one): struct mega_logical. SS$_NOLOGNAM: no more names; SS$_NONEXPR: no
-   more translations. */
-#define MEGA_SYS_LOGICAL 0x1802
+   more translations. With one of the two below for an index, buffer says by its name, name_length,
+   mode and table_number from where to go on (SS$_NONEXPR: that name is there no more): a list of
+   all names that starts with index 0 and goes on so takes no time for those it has shown. */
+#define MEGA_SYS_LOGICAL  0x1802
+#define MEGA_LOGICAL_NEXT (-1) /* the name behind that one */
+#define MEGA_LOGICAL_SAME (-2) /* that one: for its other translations */
 struct mega_logical {
     char name[256], table[32], text[256]; /* NUL-terminated; lengths below */
     uint32_t name_length, text_length;
     uint32_t attributes, text_attributes; /* LNM$M_* */
     int32_t translation;                  /* index; -1: none */
     uint32_t mode, shareable, is_table, names;
-    uint64_t quota, left; /* of the table that it names; 0: out of its parent's */
+    uint32_t table_number; /* place of its table among those listed */
+    uint64_t quota, left;  /* of the table that it names; 0: out of its parent's */
 };
 
 enum mega_item {

@@ -1,0 +1,134 @@
+/*
+ * Names one after the other, for displays. Tables come in the order of a search list, or all that
+ * the directories name, the process's first; names in the order of their definition. A caller goes
+ * on from the name that it had last, found by its table's place and the hash, so that a list of all
+ * takes time in proportion to its length; if that name is gone meanwhile, it counts from the start.
+ */
+#include "kernel/lnm/lnm_private.h"
+
+struct walk {
+    const struct lnm_who *who;
+    const struct lnm_place *from; /* NULL: `left` counts from the start */
+    bool next;                    /* the one behind that place, not that one */
+    bool passed;                  /* the place was found */
+    uint64_t left;                /* names to pass over */
+    uint32_t number;              /* of tables seen */
+    const struct lnm_name *found;
+};
+
+static struct lnm_name *name_at(struct list *l)
+{
+    return l ? list_entry(l, struct lnm_name, in_table) : NULL;
+}
+
+/* The name of this table that is wanted; NULL: it lies behind. */
+static struct lnm_name *count_down(struct lnm_table *t, struct walk *w)
+{
+    struct list *l = list_first(&t->names);
+
+    if (w->left >= t->count) {
+        w->left -= t->count;
+        return NULL;
+    }
+    while (w->left--)
+        l = list_next(&t->names, l);
+    return name_at(l);
+}
+
+static int walk_table(struct lnm_table *t, void *arg)
+{
+    struct walk *w = arg;
+    uint32_t number = w->number++;
+    struct lnm_name *n;
+
+    if (!lnm_allowed(w->who, t, LNM_READ))
+        return 0;
+    if (!w->from || w->passed) {
+        n = count_down(t, w);
+    } else {
+        if (number != w->from->table_number)
+            return 0;
+        n = lnm_lookup(t, w->from->name, w->from->mode, w->from->mode, false);
+        if (!n)
+            return SS$_NONEXPR;
+        w->passed = true;
+        if (w->next)
+            n = name_at(list_next(&t->names, &n->in_table));
+    }
+    w->found = n;
+    return n ? SS$_NORMAL : 0;
+}
+
+/* Every table that a directory names. */
+static int walk_directory(struct lnm_table *directory, struct walk *w)
+{
+    struct lnm_name *n;
+    int status = 0;
+
+    list_for_each_entry(n, &directory->names, in_table)
+    {
+        if (n->header)
+            status = walk_table(n->header, w);
+        if (status)
+            break;
+    }
+    return status;
+}
+
+static int show(const struct walk *w, int (*fn)(const struct lnm_entry *e, void *arg), void *arg)
+{
+    const struct lnm_table *h = w->found->header;
+    struct lnm_entry e = {.view = lnm_view_of(w->found),
+                          .table_number = w->number - 1,
+                          .shareable = !w->found->table->space,
+                          .is_table = h != NULL};
+
+    if (h) {
+        e.names = h->count;
+        if (h->quota_of == h && h->limit != UINT64_MAX) {
+            e.quota = h->limit;
+            e.left = h->limit - h->charged;
+        }
+    }
+    return fn(&e, arg);
+}
+
+static int walk(struct walk *w, struct lnm_string table_name,
+                int (*fn)(const struct lnm_entry *e, void *arg), void *arg)
+{
+    int status = lnm_space_ready(w->who);
+    bool any;
+
+    if (status)
+        return status;
+    mutex_lock_shared(&lnm_mutex);
+    if (table_name.length) {
+        status = lnm_for_tables(w->who, table_name, &any, walk_table, w);
+    } else {
+        status = walk_directory(w->who->space->directory, w);
+        if (!status)
+            status = walk_directory(lnm_system_directory, w);
+    }
+    if (w->found)
+        status = show(w, fn, arg);
+    else if (status == 0)
+        status = w->from && !w->passed ? SS$_NONEXPR : SS$_NOLOGNAM;
+    mutex_unlock_shared(&lnm_mutex);
+    return status;
+}
+
+int lnm_nth(const struct lnm_who *who, struct lnm_string table_name, uint64_t index,
+            int (*fn)(const struct lnm_entry *e, void *arg), void *arg)
+{
+    struct walk w = {.who = who, .left = index};
+
+    return walk(&w, table_name, fn, arg);
+}
+
+int lnm_at(const struct lnm_who *who, struct lnm_string table_name, const struct lnm_place *place,
+           bool next, int (*fn)(const struct lnm_entry *e, void *arg), void *arg)
+{
+    struct walk w = {.who = who, .from = place, .next = next};
+
+    return walk(&w, table_name, fn, arg);
+}
