@@ -27,7 +27,7 @@
 #define ARRIVE_NS \
     2000000000UL /* four virtual CPUs share two cores: a slice of the host's is some 10 ms */
 #define PRINT_NS    10000000000UL
-#define REASON_MAX  200
+#define REASON_MAX  320
 #define DUMPERS_MAX 16
 
 #define NOBODY UINT32_MAX

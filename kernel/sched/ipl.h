@@ -6,6 +6,7 @@
 #ifndef KERNEL_SCHED_IPL_H
 #define KERNEL_SCHED_IPL_H
 
+#include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/pal.h"
 
 typedef unsigned ipl_t;
@@ -20,15 +21,18 @@ typedef unsigned ipl_t;
 static inline ipl_t ipl_set(ipl_t ipl) { return (ipl_t)pal_swpipl(ipl); }
 static inline ipl_t ipl_get(void) { return (ipl_t)(pal_rdps() & 7); }
 
-/* Raise to at least ipl; returns the old level for ipl_restore. */
+/* Raise to at least ipl; returns the old level for ipl_restore. Notes the place, for messages. */
 static inline ipl_t ipl_raise(ipl_t ipl)
 {
     ipl_t old = ipl_set(ipl);
-    if (old > ipl)
+    if (old < ipl)
+        current_hw->ipl_raised_at = cpu_pc();
+    else if (old > ipl)
         ipl_set(old);
     return old;
 }
-/* Back to a level saved before. Going to 0 with a reschedule pending reschedules. */
+/* Back to a level saved before, not below that of a spinlock held (checked). Going to 0 with a
+ * reschedule pending reschedules. */
 void ipl_restore(ipl_t old);
 
 #endif

@@ -8,8 +8,7 @@
  */
 #include "kernel/sched/mutex.h"
 
-#include "kernel/base/panic.h"
-#include "kernel/sched/ipi.h"
+#include "kernel/sched/lockcheck.h"
 #include "kernel/sched/lockstat.h"
 #include "kernel/sched/mutex_word.h"
 #include "kernel/sched/thread.h"
@@ -30,32 +29,6 @@ void mutex_init(struct mutex *m, const char *name, enum mutex_rank rank)
  * had, ends in a jump to a function that does the whole call again, slowly.
  */
 
-static bool rank_may_nest(unsigned rank) { return rank == MUTEX_ASPACE || rank == MUTEX_INODE; }
-
-/* A CPU that is not yet in the scheduler's hands boots at raised IPL. */
-static bool booting(void)
-{
-    return !((__atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) >> cpu_id()) & 1);
-}
-
-static void check_slowly(const struct mutex *m, const struct thread *t, bool rank)
-{
-    const struct mutex *top = t->held_mutexes ? t->held[t->held_mutexes - 1] : NULL;
-
-    if (t->spin_top)
-        panic("mutex %s taken with spinlock %s held, which was taken at %pS", m->name,
-              t->spin_top->name, (void *)t->spin_top->taken_at);
-    if (ipl_get() != IPL_NONE && !booting())
-        panic("mutex %s taken at IPL %u", m->name, ipl_get());
-    if (t->held_mutexes == MUTEXES_HELD_MAX)
-        panic("thread %s holds %u mutexes (MUTEXES_HELD_MAX)", t->name, t->held_mutexes);
-    if (rank && top && (top->rank > m->rank || (top->rank == m->rank && !rank_may_nest(m->rank))))
-        panic("mutex %s (rank %u) taken with %s (rank %u) held", m->name, m->rank, top->name,
-              top->rank);
-    if (__atomic_load_n(&m->owner, __ATOMIC_RELAXED) == t)
-        panic("mutex %s taken twice by thread %s", m->name, t->name);
-}
-
 /* Nothing speaks against taking m. */
 static inline bool may_take(const struct mutex *m, const struct thread *t)
 {
@@ -65,11 +38,12 @@ static inline bool may_take(const struct mutex *m, const struct thread *t)
            (n == 0 || (n < MUTEXES_HELD_MAX && t->held[n - 1]->rank < m->rank));
 }
 
-static inline void note_held(struct mutex *m, struct thread *t)
+static inline void note_held(struct mutex *m, struct thread *t, uint64_t place)
 {
     uint32_t n = t->held_mutexes;
 
     t->held[n] = m;
+    t->held_at[n] = place;
     t->held_mutexes = n + 1;
 }
 
@@ -125,7 +99,7 @@ static void __attribute__((noinline)) lock_slowly(struct mutex *m, uint64_t plac
     uint64_t wait_ns = 0;
     bool waited;
 
-    check_slowly(m, t, true);
+    lockcheck_mutex(m, true, place);
     waited = !mutex_word_try_lock(&m->state);
     if (waited) {
         uint64_t start = wait_begins();
@@ -136,7 +110,7 @@ static void __attribute__((noinline)) lock_slowly(struct mutex *m, uint64_t plac
         wait_ns = wait_ended(start);
     }
     __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
-    note_held(m, t);
+    note_held(m, t, place);
     if (measuring())
         begin_measured(m, waited, wait_ns, place);
 }
@@ -151,7 +125,7 @@ void mutex_lock(struct mutex *m)
         return;
     }
     __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
-    note_held(m, t);
+    note_held(m, t, (uint64_t)__builtin_return_address(0));
     if (measuring())
         begin_measured(m, false, 0, (uint64_t)__builtin_return_address(0));
 }
@@ -161,11 +135,11 @@ bool mutex_try_lock(struct mutex *m)
     struct thread *t = thread_self();
 
     if (!may_take(m, t))
-        check_slowly(m, t, false);
+        lockcheck_mutex(m, false, (uint64_t)__builtin_return_address(0));
     if (!mutex_word_try_lock(&m->state))
         return false;
     __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
-    note_held(m, t);
+    note_held(m, t, (uint64_t)__builtin_return_address(0));
     if (measuring())
         begin_measured(m, false, 0, (uint64_t)__builtin_return_address(0));
     return true;
@@ -177,7 +151,7 @@ static void __attribute__((noinline)) lock_shared_slowly(struct mutex *m, uint64
     uint64_t wait_ns = 0;
     bool waited;
 
-    check_slowly(m, t, true);
+    lockcheck_mutex(m, true, place);
     waited = !mutex_word_try_lock_shared(&m->state);
     if (waited) {
         uint64_t start = wait_begins();
@@ -187,7 +161,7 @@ static void __attribute__((noinline)) lock_shared_slowly(struct mutex *m, uint64
         wants(t, NULL, NULL);
         wait_ns = wait_ended(start);
     }
-    note_held(m, t);
+    note_held(m, t, place);
     if (measuring())
         note_reader(m, waited, wait_ns, place);
 }
@@ -202,13 +176,13 @@ void mutex_lock_shared(struct mutex *m)
         lock_shared_slowly(m, (uint64_t)__builtin_return_address(0));
         return;
     }
-    note_held(m, t);
+    note_held(m, t, (uint64_t)__builtin_return_address(0));
     if (measuring())
         note_reader(m, false, 0, (uint64_t)__builtin_return_address(0));
 }
 
 /* Take m out of the list of what the current thread holds. */
-static void forget_slowly(const struct mutex *m)
+static void forget_slowly(const struct mutex *m, uint64_t place)
 {
     struct thread *t = thread_self();
     uint32_t i = t->held_mutexes;
@@ -216,10 +190,12 @@ static void forget_slowly(const struct mutex *m)
     while (i > 0 && t->held[i - 1] != m)
         i--;
     if (i == 0)
-        panic("mutex %s released by thread %s, which does not hold it", m->name, t->name);
+        lockcheck_mutex_release(m, place);
     t->held_mutexes--;
-    for (i--; i < t->held_mutexes; i++)
+    for (i--; i < t->held_mutexes; i++) {
         t->held[i] = t->held[i + 1];
+        t->held_at[i] = t->held_at[i + 1];
+    }
 }
 
 static inline bool is_last_held(const struct mutex *m, const struct thread *t)
@@ -230,19 +206,18 @@ static inline bool is_last_held(const struct mutex *m, const struct thread *t)
 }
 
 /* Once the word is open, m may go with its object: what is noted is copied before. */
-static void __attribute__((noinline)) unlock_slowly(struct mutex *m)
+static void __attribute__((noinline)) unlock_slowly(struct mutex *m, uint64_t place)
 {
     struct lockstat_hold hold = {
         .kind = LOCKSTAT_MUTEX, .name = m->name, .rank = m->rank, .place = m->place};
     uint32_t round = m->measured;
 
     if (!mutex_held(m))
-        panic("mutex %s released by thread %s, which does not hold it", m->name,
-              thread_self()->name);
+        lockcheck_mutex_release(m, place);
     if (round)
         hold.held_ns = clock_ns() - m->hold_start_ns;
     m->measured = 0;
-    forget_slowly(m);
+    forget_slowly(m, place);
     __atomic_store_n(&m->owner, NULL, __ATOMIC_RELAXED);
     mutex_word_unlock(&m->state, &m->queue);
     if (round)
@@ -256,7 +231,7 @@ void mutex_unlock(struct mutex *m)
 
     if (unlikely(!is_last_held(m, t) || __atomic_load_n(&m->owner, __ATOMIC_RELAXED) != t ||
                  measuring())) {
-        unlock_slowly(m);
+        unlock_slowly(m, (uint64_t)__builtin_return_address(0));
         return;
     }
     /* The owner goes first: once the word is open, the next one writes its own. */
@@ -269,13 +244,15 @@ void mutex_unlock(struct mutex *m)
 
 /* A reader's release counts in the round under way: only a writer can keep note of the one that its
  * acquisition belongs to. */
-static void __attribute__((noinline)) unlock_shared_slowly(struct mutex *m)
+static void __attribute__((noinline)) unlock_shared_slowly(struct mutex *m, uint64_t place)
 {
     struct lockstat_hold hold = {
         .kind = LOCKSTAT_MUTEX, .name = m->name, .rank = m->rank, .shared = true};
     uint32_t round = lockstat_round_of(LOCKSTAT_MUTEX);
 
-    forget_slowly(m);
+    if (mutex_held(m))
+        lockcheck_mutex_release(m, place);
+    forget_slowly(m, place);
     mutex_word_unlock_shared(&m->state, &m->queue);
     if (round)
         lockstat_note(round, &hold, LOCKSTAT_RELEASED);
@@ -286,10 +263,10 @@ void mutex_unlock_shared(struct mutex *m)
     struct thread *t = thread_self();
     uint64_t old = __atomic_load_n(&m->state, __ATOMIC_RELAXED);
 
-    if (unlikely(!is_last_held(m, t) || (old & MUTEX_WAITERS) || measuring() ||
+    if (unlikely(!is_last_held(m, t) || (old & (MUTEX_WAITERS | MUTEX_WRITER)) || measuring() ||
                  !__atomic_compare_exchange_n(&m->state, &old, old - MUTEX_READER, false,
                                               __ATOMIC_RELEASE, __ATOMIC_RELAXED))) {
-        unlock_shared_slowly(m);
+        unlock_shared_slowly(m, (uint64_t)__builtin_return_address(0));
         return;
     }
     t->held_mutexes--;

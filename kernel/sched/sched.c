@@ -36,6 +36,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/sched/ipi.h"
+#include "kernel/sched/lockcheck.h"
 #include "kernel/sched/rad.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
@@ -236,12 +237,12 @@ static inline void finish_switch(void)
         spin_unlock_at_ipl(&rq->lock);
 }
 
-static void __attribute__((cold, noinline)) lock_held(const struct runq *rq, const struct thread *t)
+/* A lock besides the run queue's is held. */
+static void __attribute__((cold, noinline)) lock_held(const struct runq *rq, struct thread *t)
 {
-    const struct spinlock *l = t->spin_top == &rq->lock ? rq->lock.below : t->spin_top;
-
-    panic("thread %s gives up the CPU with spinlock %s held, taken at %pS", t->name,
-          l ? l->name : "(none)", l ? (void *)l->taken_at : NULL);
+    if (t->spin_top == &rq->lock)
+        t->spin_top = rq->lock.below;
+    lockcheck_left("gives up the CPU", (uint64_t)__builtin_return_address(0));
 }
 
 /* Give the CPU to next. rq is this CPU's, locked; the current thread has its new state and place.
@@ -377,6 +378,8 @@ void thread_yield(void)
     ipl_t old = ipl_set(IPL_CLOCK);
     struct runq *rq = runq_self();
 
+    if (unlikely(old != IPL_NONE || thread_self()->spin_top != NULL))
+        lockcheck_may_not("yields", old, (uint64_t)__builtin_return_address(0));
     spin_lock_at_ipl(&rq->lock);
     if (prioq_has(&rq->ready, thread_self()->prio))
         requeue_and_schedule(rq, false);

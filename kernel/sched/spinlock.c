@@ -31,6 +31,7 @@
 #include "arch/alpha/hw/clock.h"
 #include "kernel/base/panic.h"
 #include "kernel/sched/ipi.h"
+#include "kernel/sched/lockcheck.h"
 #include "kernel/sched/lockstat.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
@@ -42,38 +43,13 @@ void spin_init(struct spinlock *l, const char *name, enum spin_rank rank, ipl_t 
     *l = (struct spinlock)SPINLOCK_INIT(name, rank, ipl);
 }
 
-static void __attribute__((cold, noinline)) rank_broken(const struct spinlock *l,
-                                                        const struct spinlock *top)
-{
-    if (panic_in_progress())
-        return;
-    panic("spinlock %s (rank %u) taken with %s (rank %u, taken at %pS) held", l->name, l->rank,
-          top->name, top->rank, (void *)top->taken_at);
-}
-
 /* A CPU that is not yet in the scheduler's hands boots at the highest level, and stays there. */
-static void __attribute__((cold, noinline)) ipl_broken(const struct spinlock *l, ipl_t ipl)
+static void __attribute__((cold, noinline)) ipl_broken(const struct spinlock *l, ipl_t ipl,
+                                                       uint64_t pc)
 {
-    if (!((__atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) >> cpu_id()) & 1) ||
-        panic_in_progress()) {
-        ipl_set(ipl);
-        return;
-    }
-    panic("spinlock %s (IPL %u) taken at IPL %u", l->name, l->ipl, ipl);
-}
-
-static void __attribute__((cold, noinline)) spun_too_long(struct spinlock *l)
-{
-    const struct thread *h = __atomic_load_n(&l->holder, __ATOMIC_RELAXED);
-
-    if (panic_in_progress())
-        return;
-    if (h == NULL)
-        panic("spinlock %s: CPU %u spun for %lu s, and nobody holds it", l->name, cpu_id(),
-              SPIN_LIMIT_NS / 1000000000UL);
-    panic("spinlock %s: CPU %u spun for %lu s; held by CPU %u (thread %s), which took it at %pS",
-          l->name, cpu_id(), SPIN_LIMIT_NS / 1000000000UL, h->hw.cpu->id, h->name,
-          (void *)l->taken_at);
+    if ((__atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) >> cpu_id()) & 1)
+        lockcheck_spin_ipl(l, ipl, pc);
+    ipl_set(ipl);
 }
 
 static inline bool try_take(struct spinlock *l)
@@ -87,7 +63,7 @@ static inline bool try_take(struct spinlock *l)
 /* Take l, which somebody has. Stands at the lock's IPL, so inter-processor requests are answered.
  * Returns how long it took, in cycles, at least 1; the CPU's account gets them without what
  * interrupts took. */
-static uint32_t __attribute__((noinline)) spin_wait(struct spinlock *l)
+static uint32_t __attribute__((noinline)) spin_wait(struct spinlock *l, uint64_t pc)
 {
     uint32_t rounds = 0, begin = clock_cycles(), spun;
     struct cpu *c = cpu_self();
@@ -100,7 +76,7 @@ static uint32_t __attribute__((noinline)) spin_wait(struct spinlock *l)
         if (start == 0)
             start = clock_ns();
         else if (clock_ns() - start > SPIN_LIMIT_NS)
-            spun_too_long(l);
+            lockcheck_spun(l, SPIN_LIMIT_NS / 1000000000UL, pc);
     }
     spun = clock_cycles() - begin;
     /* An interrupt meanwhile may have spun too: that is in the account and in `spun`. */
@@ -131,21 +107,24 @@ static ipl_t __attribute__((noinline)) begin_measured(struct spinlock *l, ipl_t 
 /* Somebody else has it. */
 static ipl_t __attribute__((noinline)) lock_wait(struct spinlock *l, ipl_t old, uint64_t pc)
 {
-    uint32_t spun = spin_wait(l);
+    uint32_t spun = spin_wait(l, pc);
 
     note_taken(l, thread_self(), pc);
     return lockstat_on(LOCKSTAT_SPIN) ? begin_measured(l, old, spun) : old;
 }
 
-/* A check needs a closer look, and may fail. */
-static ipl_t __attribute__((noinline)) lock_checked(struct spinlock *l, ipl_t old, uint64_t pc)
+/* A check needs a closer look, and may fail. `old`: the IPL before; lowest: what it has to be at
+ * least. */
+static ipl_t __attribute__((noinline)) lock_checked(struct spinlock *l, ipl_t old, ipl_t lowest,
+                                                    uint64_t pc)
 {
     const struct spinlock *top = thread_self()->spin_top;
 
-    if (old > l->ipl)
-        ipl_broken(l, old);
-    if (top && (top->rank > l->rank || (top->rank == l->rank && !(l->flags & SPIN_NESTS))))
-        rank_broken(l, top);
+    if (old > l->ipl || old < lowest)
+        ipl_broken(l, old, pc);
+    if (top &&
+        (spin_held(l) || top->rank > l->rank || (top->rank == l->rank && !(l->flags & SPIN_NESTS))))
+        lockcheck_spin_rank(l, top, pc);
     if (!try_take(l))
         return lock_wait(l, old, pc);
     note_taken(l, thread_self(), pc);
@@ -173,7 +152,7 @@ ipl_t spin_lock(struct spinlock *l)
     ipl_t old = ipl_set(l->ipl);
 
     if (unlikely(old > l->ipl || !rank_rises(l, t)))
-        return lock_checked(l, old, (uint64_t)__builtin_return_address(0));
+        return lock_checked(l, old, IPL_NONE, (uint64_t)__builtin_return_address(0));
     return take(l, t, old, (uint64_t)__builtin_return_address(0));
 }
 
@@ -182,12 +161,8 @@ void spin_lock_at_ipl(struct spinlock *l)
     struct thread *t = thread_self();
     ipl_t now = ipl_get();
 
-    if (unlikely(now < l->ipl)) {
-        ipl_broken(l, now);
-        return;
-    }
-    if (unlikely(!rank_rises(l, t))) {
-        lock_checked(l, l->ipl, (uint64_t)__builtin_return_address(0));
+    if (unlikely(now != l->ipl || !rank_rises(l, t))) {
+        lock_checked(l, now, l->ipl, (uint64_t)__builtin_return_address(0));
         return;
     }
     take(l, t, now, (uint64_t)__builtin_return_address(0));
@@ -195,7 +170,7 @@ void spin_lock_at_ipl(struct spinlock *l)
 
 /* l is not the innermost (locks may be released in any order), or not held at all, or measured.
  * What is noted is noted once the lock is free: somebody else's wait is not for the bookkeeping. */
-static void __attribute__((noinline)) release_checked(struct spinlock *l)
+static void __attribute__((noinline)) release_checked(struct spinlock *l, uint64_t pc)
 {
     uint32_t held = clock_cycles() - l->hold_start, round = l->measured;
     struct thread *t = thread_self();
@@ -210,9 +185,8 @@ static void __attribute__((noinline)) release_checked(struct spinlock *l)
                                  .held_ns = (uint64_t)held * CLOCK_CYCLE_NS};
 
     if (__atomic_load_n(&l->holder, __ATOMIC_RELAXED) != t) {
-        if (panic_in_progress())
-            return;
-        panic("spinlock %s released by CPU %u, which does not hold it", l->name, cpu_id());
+        lockcheck_spin_release(l, pc);
+        return;
     }
     while (*p != l)
         p = &(*p)->below;
@@ -222,12 +196,6 @@ static void __attribute__((noinline)) release_checked(struct spinlock *l)
     __atomic_store_n(&l->taken, 0, __ATOMIC_RELEASE);
     if (round != 0)
         lockstat_note(round, &hold, LOCKSTAT_TAKEN | LOCKSTAT_RELEASED);
-}
-
-static void __attribute__((noinline)) unlock_checked(struct spinlock *l, ipl_t ipl)
-{
-    release_checked(l);
-    ipl_restore(ipl);
 }
 
 static inline bool plain(const struct spinlock *l, const struct thread *t)
@@ -248,25 +216,54 @@ static inline void release(struct spinlock *l, struct thread *t)
  * after the IPL has dropped, it was just rescheduled, and what is then read of the old or the new
  * CPU costs at most one call for nothing.
  */
+static void __attribute__((noinline)) preempt(void) { sched_preempt(); }
+
 static inline void restore(ipl_t old)
 {
     ipl_set(old);
     if (old == IPL_NONE && unlikely(__atomic_load_n(&current_hw->cpu->resched, __ATOMIC_RELAXED)))
-        sched_preempt();
+        preempt(); /* of this file, so it ends in a jump: who calls restore() stays a leaf */
 }
 
-void ipl_restore(ipl_t old) { restore(old); }
+/* The locks that are still held keep the IPL up: ranks rise with IPLs, so the innermost one's is
+ * the highest. */
+static void __attribute__((noinline)) restore_nested(const struct spinlock *top, ipl_t old,
+                                                     uint64_t pc)
+{
+    if (old < top->ipl)
+        lockcheck_ipl_lowered(top, old, pc);
+    ipl_set(old);
+}
+
+static inline void restore_checked(const struct thread *t, ipl_t old, uint64_t pc)
+{
+    if (unlikely(t->spin_top != NULL))
+        restore_nested(t->spin_top, old, pc);
+    else
+        restore(old);
+}
+
+void ipl_restore(ipl_t old)
+{
+    restore_checked(thread_self(), old, (uint64_t)__builtin_return_address(0));
+}
+
+static void __attribute__((noinline)) unlock_checked(struct spinlock *l, ipl_t ipl, uint64_t pc)
+{
+    release_checked(l, pc);
+    restore_checked(thread_self(), ipl, pc);
+}
 
 void spin_unlock(struct spinlock *l, ipl_t ipl)
 {
     struct thread *t = thread_self();
 
     if (unlikely(!plain(l, t))) {
-        unlock_checked(l, ipl);
+        unlock_checked(l, ipl, (uint64_t)__builtin_return_address(0));
         return;
     }
     release(l, t);
-    restore(ipl);
+    restore_checked(t, ipl, (uint64_t)__builtin_return_address(0));
 }
 
 void spin_unlock_at_ipl(struct spinlock *l)
@@ -274,7 +271,7 @@ void spin_unlock_at_ipl(struct spinlock *l)
     struct thread *t = thread_self();
 
     if (unlikely(!plain(l, t))) {
-        release_checked(l);
+        release_checked(l, (uint64_t)__builtin_return_address(0));
         return;
     }
     release(l, t);

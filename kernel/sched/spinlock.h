@@ -1,9 +1,10 @@
 /*
  * Ranked spinlocks with IPL. Each has a name, a rank and the IPL that its holder
- * stands at, all in its initialiser. The default build checks on acquire that the rank rises and
- * the IPL is not above the lock's, on release that the caller holds it; a spin over SPIN_LIMIT_NS
- * of virtual time panics and names the lock, its holder and where it was taken. Waiters stand below
- * IPL_IPI, so they answer inter-processor interrupts. Statistics: kernel/sched/lockstat.h.
+ * stands at, all in its initialiser. Every build checks on acquire that the rank rises and
+ * the IPL is not above the lock's, on release that the caller holds it and the IPL stays that of
+ * what is still held; a spin over SPIN_LIMIT_NS of virtual time panics and names the lock, its
+ * holder and where it was taken (lockcheck.h). Waiters stand below IPL_IPI, so they answer
+ * inter-processor interrupts. Statistics: kernel/sched/lockstat.h.
  */
 #ifndef KERNEL_SCHED_SPINLOCK_H
 #define KERNEL_SCHED_SPINLOCK_H
@@ -44,8 +45,7 @@ void spin_init(struct spinlock *l, const char *name, enum spin_rank rank, ipl_t 
 ipl_t spin_lock(struct spinlock *l);
 /* Release l and go back to ipl (reschedules if that is 0 and a reschedule is pending). */
 void spin_unlock(struct spinlock *l, ipl_t ipl);
-/* For a caller that already stands at the lock's IPL or above (interrupt handlers, nested locks).
- */
+/* For a caller that already stands at the lock's IPL (interrupt handlers, nested locks). */
 void spin_lock_at_ipl(struct spinlock *l);
 void spin_unlock_at_ipl(struct spinlock *l);
 bool spin_held(const struct spinlock *l); /* by this CPU */

@@ -30,6 +30,7 @@
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
 #include "kernel/sched/ipi.h"
+#include "kernel/sched/lockcheck.h"
 #include "kernel/sched/sched_private.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
@@ -169,10 +170,8 @@ void thread_exit(void)
 {
     struct thread *t = thread_self();
 
-    if (t->held_mutexes)
-        panic("thread %s ends with mutex %s held", t->name, t->held[t->held_mutexes - 1]->name);
-    if (t->spin_top)
-        panic("thread %s ends with spinlock %s held", t->name, t->spin_top->name);
+    if (t->held_mutexes || t->spin_top)
+        lockcheck_left("ends", (uint64_t)__builtin_return_address(0));
     if (t->root_mask)
         thread_set_root(t, boot_threads[0].root_pfn, NULL);
     sched_exit_current();
@@ -220,7 +219,7 @@ static void dump_threads(void)
                t->state < ARRAY_SIZE(state_names) ? state_names[t->state] : "?", t->last_cpu,
                t->prio, t->switches, t->hw.pcb.ksp);
         for (uint32_t i = 0; i < t->held_mutexes; i++)
-            printk(", holds %s", t->held[i]->name);
+            printk(", holds %s (%pS)", t->held[i]->name, (void *)t->held_at[i]);
         for (const struct spinlock *l = t->spin_top; l; l = l->below)
             printk(", holds spinlock %s (%pS)", l->name, (void *)l->taken_at);
         printk("\n");

@@ -44,6 +44,7 @@ struct thread {
     uint8_t queued;   /* is on a run queue; protected by the run queue's lock */
     uint8_t sleeping; /* until a time, on no wait queue; own thread; atomic */
     struct mutex *held[MUTEXES_HELD_MAX]; /* in rising rank; own thread, and read for messages */
+    uint64_t held_at[MUTEXES_HELD_MAX];   /* PC that took each; likewise */
     struct mutex *wants;                  /* waits for it; likewise */
     const char *wants_name;               /* its name, which lives for ever; atomic */
     struct list run_link;                 /* protected by the run queue's lock */

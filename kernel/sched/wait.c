@@ -21,7 +21,7 @@
 #include "kernel/sched/wait.h"
 
 #include "kernel/base/errno.h"
-#include "kernel/base/panic.h"
+#include "kernel/sched/lockcheck.h"
 #include "kernel/sched/sched_private.h"
 #include "kernel/sched/timer.h"
 
@@ -61,14 +61,6 @@ static void timeout_fn(struct timer *timer)
 
     __atomic_store_n(&o->done, true, __ATOMIC_RELEASE);
     sched_wake(o->thread, NULL, false);
-}
-
-static void __attribute__((cold, noinline)) may_not_wait(const struct thread *t, ipl_t ipl)
-{
-    if (t->spin_top)
-        panic("thread %s waits with spinlock %s held, taken at %pS", t->name, t->spin_top->name,
-              (void *)t->spin_top->taken_at);
-    panic("thread %s waits at IPL %u", t->name, ipl);
 }
 
 /* Sleep until the waiter is woken, done is set, or (interruptible) a signal came. Each may be so
@@ -116,7 +108,7 @@ int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns)
     ipl_t ipl = ipl_get();
 
     if (unlikely(ipl != IPL_NONE || t->spin_top != NULL))
-        may_not_wait(t, ipl);
+        lockcheck_may_not("waits", ipl, (uint64_t)__builtin_return_address(0));
     if (__atomic_load_n(&w->queue, __ATOMIC_ACQUIRE) == NULL)
         return 0;
     if (deadline_ns == WAIT_FOREVER)

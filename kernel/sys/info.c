@@ -252,6 +252,7 @@ static const struct {
     [MEGA_INFO_PC_SAMPLE] = {info_pc_sample, sizeof(struct mega_pc_sample)},
     [MEGA_INFO_STATES] = {info_states, sizeof(struct mega_states)},
     [MEGA_INFO_POOL_LIST] = {info_pool_list, sizeof(struct mega_pool_list)},
+    [MEGA_INFO_BREACH] = {info_breach, sizeof(struct mega_breach)},
     [MEGA_INFO_VALIDATE] = {info_validate, sizeof(struct mega_validate)},
     [MEGA_INFO_CRASH] = {info_crash, 0},
     [MEGA_INFO_SELFTEST] = {info_selftest, sizeof(struct mega_selftest)},

@@ -25,6 +25,9 @@ int info_states(int64_t index, void *out);
 uint64_t info_process_pt_pages(void);
 /* Deliberate ends of the system, for tests; returns only to who may not. */
 int info_crash(int64_t index, void *out);
+/* Breaches of the rules of locks, for tests: their names, or (MEGA_BREACH_COMMIT) one of them.
+ * SS$_NOPRIV, SS$_NONEXPR; SS$_ABORT: the checks let it pass, or it needs a second CPU. */
+int info_breach(int64_t index, void *out);
 /* The self-check of all memory. */
 int info_validate(int64_t index, void *out);
 /* The kernel's own tests; each takes up to some seconds. */

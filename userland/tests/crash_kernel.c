@@ -7,30 +7,74 @@
  *     crash_kernel --hang         a CPU stuck with its interrupts off
  *     crash_kernel --unaligned    an unaligned access in kernel mode
  *     crash_kernel --null         a reference through a null pointer in kernel mode
- *     crash_kernel --rank         spinlocks taken in falling rank
- *     crash_kernel --ipl          a spinlock taken above its IPL
- *     crash_kernel --release      the release of a spinlock that nobody holds
- *     crash_kernel --sleep        a sleep with a spinlock held
- *     crash_kernel --mutex        mutexes taken in falling rank
  *     crash_kernel --lose         a page is lost: the kernel goes on, only a check at the end finds
- * it
+ *                                 it
+ *     crash_kernel --breaches     names of breaches of the rules of locks, a line each; no crash
+ *     crash_kernel --breach NAME  one of them
  *
  * Comes back only when the kernel refuses.
  */
 #include <condition.h>
+#include <ssdef.h>
 #include <starlet.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
-static const char *const ways[] = {"--panic",     "--stack", "--spin",  "--hang",
-                                   "--unaligned", "--null",  "--rank",  "--ipl",
-                                   "--release",   "--sleep", "--mutex", "--lose"};
+static const char *const ways[] = {"--panic",     "--stack", "--spin", "--hang",
+                                   "--unaligned", "--null",  "--lose"};
+
+/* The index of that breach, all of them listed when name is NULL; -1: there is none. */
+static int64_t breach(const char *name)
+{
+    struct mega_breach b;
+
+    for (int64_t i = 0; mega$info(MEGA_INFO_BREACH, i, &b, sizeof(b)) == SS$_NORMAL; i++)
+        if (!name)
+            printf("%s\n", b.name);
+        else if (strcmp(b.name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* In user mode, for some ticks of the clock. */
+static void run_on(void)
+{
+    struct timespec t;
+    time_t end;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    for (end = t.tv_sec + 2; t.tv_sec < end;)
+        clock_gettime(CLOCK_MONOTONIC, &t);
+}
+
+static int commit(const char *name)
+{
+    int64_t index = breach(name);
+    struct mega_breach b;
+    int status;
+
+    if (index < 0) {
+        fprintf(stderr, "crash_kernel: there is no breach called %s\n", name);
+        return 2;
+    }
+    status = mega$info(MEGA_INFO_BREACH, index | MEGA_BREACH_COMMIT, &b, sizeof(b));
+    if (status == SS$_NORMAL && strcmp(name, "legal") == 0)
+        return 0;
+    run_on();
+    printf("crash_kernel: the kernel went on: %s\n", mega$condition_text(status));
+    return 1;
+}
 
 int main(int argc, char **argv)
 {
     const char *wanted = argc > 1 ? argv[1] : ways[0];
     int way = 0;
 
+    if (strcmp(wanted, "--breaches") == 0)
+        return breach(NULL) != -1;
+    if (strcmp(wanted, "--breach") == 0 && argc > 2)
+        return commit(argv[2]);
     while (strcmp(ways[way], wanted) != 0)
         if (++way == (int)(sizeof(ways) / sizeof(ways[0]))) {
             fprintf(stderr, "%s: there is no way of crashing called %s\n", argv[0], wanted);

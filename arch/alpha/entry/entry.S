@@ -331,7 +331,9 @@ user_enter:
     .end user_enter
 
 /*
- * SP is below the soft limit, and the frame lies in the reserve. Go on on the emergency stack.
+ * SP is below the soft limit, and the frame lies in the reserve. Go on on the emergency stack, with
+ * interrupts off: that stack is no thread's, so one that came before C has taken the limit away
+ * would be taken for an overflow inside the panic.
  * void trap_stack_overflow(struct trapframe *f, uint64_t sp)
  */
     .align 4
@@ -340,6 +342,8 @@ user_enter:
 stack_overflow:
     FRAME_CFI
     STORE_S
+    lda a0, 7
+    call_pal PAL_SWPIPL
     mov sp, a0
     lda a1, TF_SIZE(sp)
     ldq t0, HW_CPU(current)

@@ -20,6 +20,7 @@
 #include "kernel/proc/process.h"
 #include "kernel/proc/signal_numbers.h"
 #include "kernel/sched/ipi.h"
+#include "kernel/sched/lockcheck.h"
 #include "kernel/sched/sched.h"
 #include "mm/aspace.h"
 
@@ -95,7 +96,16 @@ static void bad_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct
           vector, param, f->pc);
 }
 
-/* Time in interrupts is accounted here. An interrupt on top of this one adds to the same sum, and
+static inline void nothing_left_in_user_mode(const struct trapframe *f, const struct thread *t)
+{
+    if (frame_from_user(f) && unlikely(t->held_mutexes != 0 || t->spin_top != NULL))
+        lockcheck_left("is in user mode", 0);
+}
+
+/* Locks: what runs in user mode holds none, and a handler gives back what it takes. A mutex that it
+ * takes is told to be taken at an IPL that was raised here.
+ *
+ * Time in interrupts is accounted here. An interrupt on top of this one adds to the same sum, and
  * what it took is part of what this one took: so the sum is set to that from before plus all, less
  * what was spent waiting for spinlocks, which has an account of its own. */
 void trap_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct trapframe *f)
@@ -104,7 +114,12 @@ void trap_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct trapf
     unsigned idle = c->idle != 0;
     uint64_t *sum = &c->interrupt_cycles[idle], before = *sum, spun = c->spin_cycles[idle];
     uint32_t start = clock_cycles();
+    struct thread *t = thread_self();
+    const struct spinlock *held = t->spin_top;
+    uint64_t raised_at = t->hw.ipl_raised_at;
 
+    nothing_left_in_user_mode(f, t);
+    t->hw.ipl_raised_at = cpu_pc();
     switch (kind) {
     case INTERRUPT_IPI:
         ipi_poll();
@@ -122,6 +137,9 @@ void trap_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct trapf
         bad_interrupt(kind, vector, param, f); /* may end on another CPU: not accounted */
         return;
     }
+    if (unlikely(t->spin_top != held))
+        lockcheck_left_by_handler(t->spin_top);
+    t->hw.ipl_raised_at = raised_at;
     spun = c->spin_cycles[idle] - spun;
     __atomic_store_n(sum, before + (uint32_t)(clock_cycles() - start) - spun, __ATOMIC_RELAXED);
 }
@@ -137,8 +155,17 @@ static void __attribute__((noreturn)) bad_kernel_access(uint64_t va, uint64_t ki
     static const char *const kinds[] = {"not mapped", "access violation", "fault on read",
                                         "fault on execute", "fault on write"};
 
-    panic("kernel %s at %#lx: %s, pc %pS, IPL %lu", cause_name(cause), va,
-          kind < ARRAY_SIZE(kinds) ? kinds[kind] : "unknown", (void *)f->pc, f->ps & 7);
+    const char *what = kind < ARRAY_SIZE(kinds) ? kinds[kind] : "unknown";
+    const struct thread *t = thread_self();
+    const struct spinlock *l = t->spin_top;
+
+    if (l)
+        panic("kernel %s at %#lx: %s, pc %pS, IPL %lu, with spinlock %s held, taken at %pS",
+              cause_name(cause), va, what, (void *)f->pc, f->ps & 7, l->name, (void *)l->taken_at);
+    if (f->ps & 7)
+        panic("kernel %s at %#lx: %s, pc %pS, IPL %lu, raised at %pS", cause_name(cause), va, what,
+              (void *)f->pc, f->ps & 7, (void *)t->hw.ipl_raised_at);
+    panic("kernel %s at %#lx: %s, pc %pS", cause_name(cause), va, what, (void *)f->pc);
 }
 
 /* Resolve it, or tell why not. */

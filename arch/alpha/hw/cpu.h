@@ -41,6 +41,15 @@ register struct thread_hw *current_hw asm("$8");
 static inline struct cpu *cpu_self(void) { return current_hw->cpu; }
 static inline unsigned cpu_id(void) { return current_hw->cpu->id; }
 
+/* The PC here, for notes of where something was done. */
+static inline __attribute__((always_inline)) uint64_t cpu_pc(void)
+{
+    uint64_t pc;
+
+    __asm__ volatile("br %0, 1f\n1:" : "=r"(pc));
+    return pc;
+}
+
 typedef uint64_t cpumask_t; /* bit n = CPU index n; shared ones are accessed by atomics */
 
 #endif

@@ -29,14 +29,14 @@ struct fp_state {
 };
 
 struct thread_hw {
-    struct hwpcb pcb;      /* own CPU while it runs, else the scheduler's */
-    struct cpu *cpu;       /* where it runs or ran last; changed only by the switch */
-    uint64_t kstack_base;  /* lowest usable byte of the kernel stack (above the guard page) */
-    uint64_t kstack_limit; /* soft limit: an entry with SP below this panics */
-    uint64_t kstack_top;   /* first byte above the stack */
-    uint64_t syscall_exit; /* nonzero: slow way out (signal, reschedule, trace); atomic */
-    uint64_t onfault;      /* reserved for entry code */
-    struct fp_state fp;    /* user floating point, valid when not live in the CPU */
+    struct hwpcb pcb;       /* own CPU while it runs, else the scheduler's */
+    struct cpu *cpu;        /* where it runs or ran last; changed only by the switch */
+    uint64_t kstack_base;   /* lowest usable byte of the kernel stack (above the guard page) */
+    uint64_t kstack_limit;  /* soft limit: an entry with SP below this panics */
+    uint64_t kstack_top;    /* first byte above the stack */
+    uint64_t syscall_exit;  /* nonzero: slow way out (signal, reschedule, trace); atomic */
+    uint64_t ipl_raised_at; /* PC that raised the IPL last (kernel/sched/ipl.h); own thread */
+    struct fp_state fp;     /* user floating point, valid when not live in the CPU */
 };
 
 #endif

@@ -59,11 +59,13 @@ enum mega_item {
     MEGA_INFO_PC_SAMPLE = 20,
     MEGA_INFO_STATES = 21,    /* struct mega_states */
     MEGA_INFO_POOL_LIST = 22, /* index pool << 32 | list: struct mega_pool_list */
-    /* Deliberate panic (index 0), kernel stack overflow (1), spin too long (2), stuck with
-       interrupts off (3), kernel unaligned access (4), kernel null reference (5), spinlocks in
-       falling rank (6), a spinlock above its IPL (7), the release of one that nobody holds (8), a
-       sleep with one held (9), mutexes in falling rank (10); and no end, but a lost page (11).
+    /* Index-th breach of the rules of locks that the kernel can commit, by name: struct
+       mega_breach. With MEGA_BREACH_COMMIT in the index: commit it (only "legal" comes back).
        Superuser only */
+    MEGA_INFO_BREACH = 23,
+    /* Deliberate panic (index 0), kernel stack overflow (1), spin too long (2), stuck with
+       interrupts off (3), kernel unaligned access (4), kernel null reference (5); and no end, but a
+       lost page (6). Superuser only */
     MEGA_INFO_CRASH = 100,
     /* Run the kernel's test number index: struct mega_selftest. Superuser only */
     MEGA_INFO_SELFTEST = 101,
@@ -297,6 +299,10 @@ enum mega_pages {
     MEGA_PAGES_PIPE,
     MEGA_PAGES_LINKS, /* of kernel stacks */
     MEGA_PAGES_KINDS,
+};
+#define MEGA_BREACH_COMMIT (1L << 32)
+struct mega_breach {
+    char name[32];
 };
 struct mega_selftest {
     char name[64];

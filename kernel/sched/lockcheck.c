@@ -1,0 +1,202 @@
+#include "kernel/sched/lockcheck.h"
+
+#include "kernel/base/format.h"
+#include "kernel/base/panic.h"
+#include "kernel/sched/ipi.h"
+#include "kernel/sched/thread.h"
+
+/* "thread 5 (name)": arguments for it. */
+#define WHO(t) (t)->tid, (t)->name
+
+#define PLACE_TEXT 80u
+
+/* ---- spinlocks ---- */
+
+void lockcheck_spin_rank(const struct spinlock *l, const struct spinlock *top, uint64_t place)
+{
+    const struct thread *t = thread_self();
+
+    if (panic_in_progress())
+        return;
+    for (const struct spinlock *h = t->spin_top; h; h = h->below)
+        if (h == l)
+            panic("spinlock %s taken twice by thread %u (%s) on CPU %u: at %pS, and at %pS before",
+                  l->name, WHO(t), cpu_id(), (void *)place, (void *)l->taken_at);
+    panic("spinlock %s (rank %u) taken at %pS by thread %u (%s) on CPU %u with %s (rank %u) held, "
+          "taken at %pS",
+          l->name, l->rank, (void *)place, WHO(t), cpu_id(), top->name, top->rank,
+          (void *)top->taken_at);
+}
+
+void lockcheck_spin_ipl(const struct spinlock *l, ipl_t ipl, uint64_t place)
+{
+    const struct thread *t = thread_self();
+
+    if (panic_in_progress())
+        return;
+    if (t->spin_top && t->spin_top->ipl == ipl)
+        panic("spinlock %s (IPL %u) taken at %pS by thread %u (%s) on CPU %u at IPL %u, which is "
+              "that of %s, taken at %pS",
+              l->name, l->ipl, (void *)place, WHO(t), cpu_id(), ipl, t->spin_top->name,
+              (void *)t->spin_top->taken_at);
+    panic("spinlock %s (IPL %u) taken at %pS by thread %u (%s) on CPU %u at IPL %u; last raised at "
+          "%pS",
+          l->name, l->ipl, (void *)place, WHO(t), cpu_id(), ipl, (void *)t->hw.ipl_raised_at);
+}
+
+void lockcheck_spin_release(const struct spinlock *l, uint64_t place)
+{
+    const struct thread *t = thread_self(), *h = __atomic_load_n(&l->holder, __ATOMIC_RELAXED);
+
+    if (panic_in_progress())
+        return;
+    if (h)
+        panic("spinlock %s released at %pS by thread %u (%s) on CPU %u; it is held by thread %u "
+              "(%s) on CPU %u, which took it at %pS",
+              l->name, (void *)place, WHO(t), cpu_id(), WHO(h), h->hw.cpu->id, (void *)l->taken_at);
+    panic(
+        "spinlock %s released at %pS by thread %u (%s) on CPU %u, and nobody holds it; last taken "
+        "at %pS",
+        l->name, (void *)place, WHO(t), cpu_id(), (void *)l->taken_at);
+}
+
+void lockcheck_ipl_lowered(const struct spinlock *held, ipl_t to, uint64_t place)
+{
+    const struct thread *t = thread_self();
+
+    if (!panic_in_progress())
+        panic("IPL lowered to %u at %pS by thread %u (%s) on CPU %u with spinlock %s (IPL %u) "
+              "held, taken at %pS",
+              to, (void *)place, WHO(t), cpu_id(), held->name, held->ipl, (void *)held->taken_at);
+}
+
+void lockcheck_spun(const struct spinlock *l, uint64_t seconds, uint64_t place)
+{
+    const struct thread *t = thread_self(), *h = __atomic_load_n(&l->holder, __ATOMIC_RELAXED);
+
+    if (panic_in_progress())
+        return;
+    if (h == NULL)
+        panic("spinlock %s: thread %u (%s) on CPU %u spun for %lu s at %pS, and nobody holds it",
+              l->name, WHO(t), cpu_id(), seconds, (void *)place);
+    panic("spinlock %s: thread %u (%s) on CPU %u spun for %lu s at %pS; held by CPU %u (thread %s),"
+          " which took it at %pS",
+          l->name, WHO(t), cpu_id(), seconds, (void *)place, h->hw.cpu->id, h->name,
+          (void *)l->taken_at);
+}
+
+/* ---- mutexes ---- */
+
+/* A CPU that is not yet in the scheduler's hands boots at raised IPL. */
+static bool booting(void)
+{
+    return !((__atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) >> cpu_id()) & 1);
+}
+
+/* Two kinds may be nested in themselves, and their owners state the order. */
+static bool rank_may_nest(unsigned rank) { return rank == MUTEX_ASPACE || rank == MUTEX_INODE; }
+
+/* Where t took m; 0: it does not hold it. */
+static uint64_t place_of(const struct thread *t, const struct mutex *m)
+{
+    for (uint32_t i = MIN(t->held_mutexes, MUTEXES_HELD_MAX); i > 0; i--)
+        if (t->held[i - 1] == m)
+            return t->held_at[i - 1];
+    return 0;
+}
+
+static void __attribute__((cold, noreturn)) bad_state(const struct mutex *m, const struct thread *t,
+                                                      uint64_t place)
+{
+    const struct spinlock *l = t->spin_top;
+
+    if (l)
+        panic("mutex %s taken at %pS by thread %u (%s) on CPU %u with spinlock %s held, taken at "
+              "%pS",
+              m->name, (void *)place, WHO(t), cpu_id(), l->name, (void *)l->taken_at);
+    panic("mutex %s taken at %pS by thread %u (%s) on CPU %u at IPL %u, raised at %pS", m->name,
+          (void *)place, WHO(t), cpu_id(), ipl_get(), (void *)t->hw.ipl_raised_at);
+}
+
+void lockcheck_mutex(const struct mutex *m, bool rank, uint64_t place)
+{
+    const struct thread *t = thread_self();
+    uint32_t n = t->held_mutexes;
+    const struct mutex *top = n ? t->held[n - 1] : NULL;
+    uint64_t before = place_of(t, m);
+
+    if (t->spin_top || (ipl_get() != IPL_NONE && !booting()))
+        bad_state(m, t, place);
+    if (before)
+        panic("mutex %s taken twice by thread %u (%s): at %pS, and at %pS before", m->name, WHO(t),
+              (void *)place, (void *)before);
+    if (n == MUTEXES_HELD_MAX)
+        panic("mutex %s taken at %pS by thread %u (%s), which holds %u already "
+              "(MUTEXES_HELD_MAX), the last, %s, taken at %pS",
+              m->name, (void *)place, WHO(t), n, top->name, (void *)t->held_at[n - 1]);
+    if (rank && top && (top->rank > m->rank || (top->rank == m->rank && !rank_may_nest(m->rank))))
+        panic("mutex %s (rank %u) taken at %pS by thread %u (%s) with %s (rank %u) held, taken at "
+              "%pS",
+              m->name, m->rank, (void *)place, WHO(t), top->name, top->rank,
+              (void *)t->held_at[n - 1]);
+}
+
+void lockcheck_mutex_release(const struct mutex *m, uint64_t place)
+{
+    const struct thread *t = thread_self(), *h = __atomic_load_n(&m->owner, __ATOMIC_RELAXED);
+    uint64_t own = place_of(t, m);
+
+    if (own)
+        panic("mutex %s released at %pS by thread %u (%s) as its %s, as which it was not taken, at "
+              "%pS",
+              m->name, (void *)place, WHO(t), h == t ? "reader" : "writer", (void *)own);
+    /* The owner cannot end with m held, so it can be looked at. */
+    if (h)
+        panic("mutex %s released at %pS by thread %u (%s); it is held by thread %u (%s), which "
+              "took it at %pS",
+              m->name, (void *)place, WHO(t), WHO(h), (void *)place_of(h, m));
+    panic("mutex %s released at %pS by thread %u (%s), which does not hold it; its word is %#lx",
+          m->name, (void *)place, WHO(t), __atomic_load_n(&m->state, __ATOMIC_RELAXED));
+}
+
+/* ---- what may be done with nothing held only ---- */
+
+void lockcheck_may_not(const char *does, ipl_t ipl, uint64_t place)
+{
+    const struct thread *t = thread_self();
+    const struct spinlock *l = t->spin_top;
+
+    if (l)
+        panic("thread %u (%s) on CPU %u %s at %pS with spinlock %s held, taken at %pS", WHO(t),
+              cpu_id(), does, (void *)place, l->name, (void *)l->taken_at);
+    panic("thread %u (%s) on CPU %u %s at %pS at IPL %u, raised at %pS", WHO(t), cpu_id(), does,
+          (void *)place, ipl, (void *)t->hw.ipl_raised_at);
+}
+
+void lockcheck_left(const char *does, uint64_t place)
+{
+    const struct thread *t = thread_self();
+    const struct spinlock *l = t->spin_top;
+    uint32_t n = t->held_mutexes;
+    char at[PLACE_TEXT] = "";
+
+    if (place)
+        format(at, sizeof(at), " at %pS", (void *)place);
+    panic("thread %u (%s) on CPU %u %s%s with %s %s held, taken at %pS", WHO(t), cpu_id(), does, at,
+          l ? "spinlock" : "mutex",
+          l   ? l->name
+          : n ? t->held[n - 1]->name
+              : "(none)",
+          l   ? (void *)l->taken_at
+          : n ? (void *)t->held_at[n - 1]
+              : NULL);
+}
+
+void lockcheck_left_by_handler(const struct spinlock *l)
+{
+    if (!l)
+        panic("an interrupt handler on CPU %u released the spinlocks of what it interrupted",
+              cpu_id());
+    panic("an interrupt handler on CPU %u comes back with spinlock %s held, taken at %pS", cpu_id(),
+          l->name, (void *)l->taken_at);
+}
