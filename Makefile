@@ -20,7 +20,7 @@ PYTHON := .venv/bin/python
 
 WARNINGS := -Wall -Wextra -Werror
 
-.PHONY: all kernel user initrd run test test-boots soak debug bench format help clean setup host-tests
+.PHONY: models all kernel user initrd run test test-boots soak debug bench format help clean setup host-tests
 all: kernel user initrd ## build the kernel, the user programs and the initrd
 
 # ---- set-up ---------------------------------------------------------------------------------
@@ -246,6 +246,9 @@ FORMATTED = git ls-files -z --cached --others --exclude-standard -- '*.c' '*.h'
 format: $(SETUP) ## lay out C and Python sources as the tests want them
 	$(Q)$(FORMATTED) | xargs -0 .venv/bin/clang-format -i
 	$(Q).venv/bin/ruff check --quiet --fix . ; .venv/bin/ruff format --quiet .
+
+models: $(SETUP) ## check the models of concurrency in their full size (some minutes, 4 GB)
+	$(Q)scripts/models --full
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
