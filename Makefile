@@ -219,6 +219,8 @@ $(B)/host/$(1): $(patsubst %,$(B)/host/tsan/%.o,tests/host/$(1).c $(HOST_COMMON)
 endef
 $(foreach t,$(notdir $(TSAN_TESTS)),$(eval $(call tsan_test,$(t))))
 
+include tests/fuzz/fuzz.mk
+
 # ---- things to do ---------------------------------------------------------------------------
 
 PYTEST := $(PYTHON) -m pytest
@@ -226,7 +228,7 @@ PYTEST := $(PYTHON) -m pytest
 run: all ## boot an interactive shell (ARGS='...' goes to scripts/run)
 	$(Q)scripts/run $(ARGS)
 
-test: all host-tests ## run every test (T='-k name' chooses some)
+test: all host-tests fuzzers ## run every test (T='-k name' chooses some)
 	$(Q)$(PYTEST) $(T)
 
 test-boots: all ## 50 boots in a row at --smp 4

@@ -19,6 +19,7 @@
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
 #include "kernel/boot_config.h"
+#include "kernel/boot_word.h"
 #include "kernel/io/file.h"
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/process.h"
@@ -90,32 +91,6 @@ static void memory_boot(void)
     printk("memory: %lu MiB\n", npages >> (20 - PAGE_SHIFT));
 }
 
-/* The value of a word "name=..." of the command line, or whether the plain word is there. */
-static bool boot_word(const char *name, char *value, size_t size)
-{
-    const char *p = boot_command_line();
-    size_t length = strlen(name);
-
-    while (*p) {
-        const char *end = strchr(p, ' ');
-        size_t n = end ? (size_t)(end - p) : strlen(p);
-
-        if (n >= length && strncmp(p, name, length) == 0 && (n == length || p[length] == '=')) {
-            size_t have = n == length ? 0 : n - length - 1;
-
-            if (value && have < size) {
-                memcpy(value, p + length + 1, have);
-                value[have] = 0;
-            }
-            return true;
-        }
-        p += n;
-        while (*p == ' ')
-            p++;
-    }
-    return false;
-}
-
 /* The machine's clock counts from 0 (scripts/run makes it virtual time): the host says when that
  * was. */
 static void wall_clock_boot(void)
@@ -123,7 +98,7 @@ static void wall_clock_boot(void)
     char text[24];
     uint64_t seconds;
 
-    if (boot_word("time", text, sizeof(text)) && str_to_u64(text, &seconds))
+    if (boot_word(boot_command_line(), "time", text, sizeof(text)) && str_to_u64(text, &seconds))
         clock_wall_boot(seconds * 1000000000);
 }
 
@@ -133,13 +108,13 @@ static void first_process(void)
     static char init[INIT_MAX] = SHELL;
     struct cpio_entry arguments;
 
-    if (boot_word("cmd", NULL, 0)) {
+    if (boot_word(boot_command_line(), "cmd", NULL, 0)) {
         if (!cpio_find(initrd, initrd_bytes, COMMAND_FILE, &arguments))
             panic("the command line says cmd, but the initrd has no " COMMAND_FILE);
         process_start_first((const char *)arguments.data, arguments.nbytes, true);
         return;
     }
-    boot_word("init", init, sizeof(init));
+    boot_word(boot_command_line(), "init", init, sizeof(init));
     process_start_first(init, strlen(init) + 1, false);
 }
 
@@ -174,7 +149,7 @@ void kernel_main(void)
     section_pagfil_boot();
     section_pfn_boot();
     io_boot(initrd, initrd_bytes);
-    validate_at_end = boot_word("validate", NULL, 0);
+    validate_at_end = boot_word(boot_command_line(), "validate", NULL, 0);
     first_process();
     thread_exit();
 }

@@ -232,6 +232,8 @@ static long write_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t 
     uint64_t old = i->size;
     long r;
 
+    if (n == 0)
+        return 0; /* also behind the end: nothing grows */
     if (offset >= INODE_MAX_BYTES)
         return -EFBIG;
     n = MIN(n, INODE_MAX_BYTES - offset);

@@ -92,6 +92,7 @@ static int walk_locked(const struct io_cred *cred, struct inode *dir, const char
                        struct walk *w)
 {
     unsigned links = 0;
+    bool behind_link = false; /* a slash behind a link that was last: it counts for what that is */
     int err;
 
     *w = (struct walk){0};
@@ -135,11 +136,13 @@ static int walk_locked(const struct io_cred *cred, struct inode *dir, const char
         w->slash = *path == '/';
         while (*path == '/')
             path++;
+        w->slash |= behind_link && !*path;
         if (d && is_link(d->inode) && (*path || w->slash || follow)) {
             struct inode *link = d->inode;
 
             if (++links > SYMLINKS_MAX)
                 return -ELOOP;
+            behind_link = w->slash && !*path;
             err = follow_link(w, link, &path);
             if (err)
                 return err;

@@ -193,7 +193,7 @@ static void test_random(void)
 
     srandom(11);
     diag("seed 11");
-    for (int round = 0; round < 200000; round++) {
+    for (int round = 0; round < 300000; round++) {
         char p[2][64] = {"/", "/"};
         struct inode *i;
         int what = (int)(random() % 7), err;
@@ -245,7 +245,7 @@ static void test_random(void)
 
 static void test_links(void)
 {
-    struct inode *i;
+    struct inode *i, *up;
     char path[64];
 
     tree_symlink(&root, NULL, "/x", "/y");
@@ -262,7 +262,12 @@ static void test_links(void)
     is(tree_unlink(&root, NULL, "/d/e", true), 0, "that is removed while it is used");
     is(tree_path(i, path, sizeof(path)), -ENOENT, "has no path");
     is(tree_create(&root, i, "new", S_IFREG, true, NULL), -ENOENT, "takes no name");
-    struct inode *up;
+    tree_create(&root, NULL, "/f", S_IFREG, true, &up);
+    inode_unref(up);
+    tree_symlink(&root, NULL, "/to_f", "f");
+    tree_symlink(&root, NULL, "/to_none", "none");
+    is(tree_lookup(&root, NULL, "/to_f/", true, &up), -ENOTDIR, "a slash behind a link to a file");
+    is(tree_create(&root, NULL, "/to_none/", S_IFREG, false, &up), -EISDIR, "or to nothing");
     is(tree_lookup(&root, i, "..", true, &up), -ENOENT, "and leads nowhere");
     inode_unref(i);
     is(tree_unlink(&root, NULL, "/", true), -EBUSY, "the root stays");
