@@ -11,6 +11,7 @@
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/range.h"
+#include "mm/failure.h"
 #include "mm/region.h"
 
 static uint32_t next_weight(struct aspace *as)
@@ -223,6 +224,8 @@ static vaddr_t search_start(struct aspace *as)
 vaddr_t aspace_find_locked(struct aspace *as, uint64_t len, uint64_t align, vaddr_t low,
                            vaddr_t high, bool down)
 {
+    if (failure_door(MEGA_ALLOC_PLACE))
+        return 0;
     if (align < PAGE_SIZE)
         align = PAGE_SIZE;
     if (!down && low == LAYOUT_P2_BASE)

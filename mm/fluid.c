@@ -27,6 +27,7 @@
 #include "mm/fluid.h"
 
 #include "kernel/base/errno.h"
+#include "mm/failure.h"
 #include "mm/page_private.h"
 
 /* A 64th of memory, between 4 MiB (512 pages, above all batches that can be on their way at once:
@@ -50,7 +51,7 @@ bool fluid_take_special(unsigned flags, uint64_t n)
 
 int fluid_promise(uint64_t npages)
 {
-    if (npages >> PFN_BITS || !fluid_take_above(0, npages))
+    if (failure_door(MEGA_ALLOC_PROMISE) || npages >> PFN_BITS || !fluid_take_above(0, npages))
         return -ENOMEM;
     __atomic_fetch_add(&promised_unused, npages, __ATOMIC_RELAXED);
     return 0;

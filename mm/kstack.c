@@ -21,6 +21,7 @@
 #include "kernel/sched/spinlock.h"
 #include "kernel/sched/thread.h"
 #include "mm/aspace.h"
+#include "mm/failure.h"
 #include "mm/page.h"
 
 #define KSTACK_SLOTS \
@@ -145,8 +146,11 @@ static unsigned slot_rad(uint64_t slot)
 
 uint64_t kstack_alloc(unsigned rad, uint64_t *top)
 {
-    uint64_t slot = slot_pop(&cached[rad < rad_count ? rad : 0]);
+    uint64_t slot;
 
+    if (failure_door(MEGA_ALLOC_STACK))
+        return 0;
+    slot = slot_pop(&cached[rad < rad_count ? rad : 0]);
     if (slot) {
         __atomic_fetch_add(&reused, 1, __ATOMIC_RELAXED);
     } else {

@@ -42,6 +42,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
+#include "mm/failure.h"
 #include "mm/fluid.h"
 #include "mm/page_private.h"
 
@@ -364,7 +365,8 @@ static int __attribute__((noinline)) alloc_special(unsigned flags, enum page_typ
     return flags & PA_ZERO ? take_zeroed(flags, type, rad, out) : take_dirty(flags, type, rad, out);
 }
 
-int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+/* Behind the door. */
+static inline int alloc_one(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
 {
     if (unlikely(flags & (PA_PROMISED | PA_KERNEL)))
         return alloc_special(flags, type, rad, out);
@@ -375,8 +377,26 @@ int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
     return take_dirty(flags, type, rad, out);
 }
 
+/* Allocations are counted: what was promised is none. */
+static int __attribute__((noinline)) alloc_counted(unsigned flags, enum page_type type,
+                                                   unsigned rad, pfn_t *out)
+{
+    if (!(flags & PA_PROMISED) && failure_here(MEGA_ALLOC_PAGE))
+        return -ENOMEM;
+    return alloc_one(flags, type, rad, out);
+}
+
+int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+{
+    if (failure_counting())
+        return alloc_counted(flags, type, rad, out);
+    return alloc_one(flags, type, rad, out);
+}
+
 int page_alloc_bulk(unsigned flags, enum page_type type, unsigned rad, pfn_t *out, size_t n)
 {
+    if (!(flags & PA_PROMISED) && failure_door(MEGA_ALLOC_PAGES))
+        return -ENOMEM;
     if (unlikely(!fluid_take(flags, n)))
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {

@@ -28,6 +28,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
+#include "mm/failure.h"
 #include "mm/fluid.h"
 #include "mm/page_private.h"
 
@@ -255,7 +256,7 @@ int page_alloc_contig(uint64_t npages, uint64_t align, unsigned flags, enum page
     unsigned wanted = rad_hint(rad), i = 0;
     uint64_t start;
 
-    if (!stretch_count(npages, align, flags))
+    if (failure_door(MEGA_ALLOC_STRETCH) || !stretch_count(npages, align, flags))
         return -ENOMEM;
     while (!stretch_find(npages, align, &rads[(wanted + i) % rad_count], true, &start))
         if (++i == rad_count) {

@@ -37,6 +37,8 @@ void npp_list_stats(unsigned list, struct pool_list_stats *s);
 void pgd_list_stats(unsigned list, struct pool_list_stats *s);
 int npp_check(void); /* self-check: 0, or -EINVAL after naming the fault on the console */
 int pgd_check(void);
+/* Paged: pages of it that are present. */
+uint64_t pgd_present_pages(void);
 /* Nonpaged: pages of segments, and those of blocks that are page stretches of their own. */
 uint64_t npp_total_pages(void);
 uint64_t npp_large_pages(void);

@@ -20,6 +20,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/sched/spinlock.h"
+#include "mm/failure.h"
 #include "mm/page.h"
 #include "mm/pool_check.h"
 #include "mm/pool_lal.h"
@@ -178,8 +179,8 @@ static void *__attribute__((noinline)) alloc_slow(size_t nbytes)
     return nbytes > LARGE_BYTES ? alloc_large(nbytes) : alloc_variable(pool_round(nbytes));
 }
 
-/* A hit is a leaf function of its own. */
-void *npp_alloc(size_t nbytes)
+/* Behind the door. */
+static inline void *alloc_block(size_t nbytes)
 {
     uint64_t i = (nbytes - 1) / POOL_GRAIN; /* 0 bytes: a very large i */
 
@@ -196,6 +197,17 @@ void *npp_alloc(size_t nbytes)
         }
     }
     return alloc_slow(nbytes);
+}
+
+static void *__attribute__((noinline)) alloc_counted(size_t nbytes)
+{
+    return failure_here(MEGA_ALLOC_NPP) ? NULL : alloc_block(nbytes);
+}
+
+/* A hit is a leaf function of its own. */
+void *npp_alloc(size_t nbytes)
+{
+    return failure_counting() ? alloc_counted(nbytes) : alloc_block(nbytes);
 }
 
 void *npp_alloc_zeroed(size_t nbytes)

@@ -33,6 +33,7 @@
 #include "kernel/base/string.h"
 #include "kernel/sched/mutex.h"
 #include "mm/aspace.h"
+#include "mm/failure.h"
 #include "mm/pool_check.h"
 #include "mm/pool_lal.h"
 #include "sysman/params.h"
@@ -266,8 +267,8 @@ static void *__attribute__((noinline)) alloc_variable(size_t nbytes)
     return p;
 }
 
-/* A hit is a leaf function of its own: it takes no mutex and calls nobody. */
-void *pgd_alloc(size_t nbytes)
+/* Behind the door. */
+static inline void *alloc_block(size_t nbytes)
 {
     uint64_t size = pool_round(nbytes);
 
@@ -282,6 +283,17 @@ void *pgd_alloc(size_t nbytes)
         }
     }
     return alloc_variable(nbytes);
+}
+
+static void *__attribute__((noinline)) alloc_counted(size_t nbytes)
+{
+    return failure_here(MEGA_ALLOC_PGD) ? NULL : alloc_block(nbytes);
+}
+
+/* A hit is a leaf function of its own: it takes no mutex and calls nobody. */
+void *pgd_alloc(size_t nbytes)
+{
+    return failure_counting() ? alloc_counted(nbytes) : alloc_block(nbytes);
 }
 
 void *pgd_alloc_zeroed(size_t nbytes)
@@ -363,6 +375,18 @@ void pgd_free_space(uint64_t *blocks, uint64_t *nbytes)
 {
     *blocks = __atomic_load_n(&var.blocks, __ATOMIC_RELAXED);
     *nbytes = __atomic_load_n(&var.bytes, __ATOMIC_RELAXED);
+}
+
+uint64_t pgd_present_pages(void)
+{
+    uint64_t n = 0;
+
+    mutex_lock(&pgdyn);
+    for (uint64_t va = LAYOUT_PAGED_POOL_BASE; va < LAYOUT_PAGED_POOL_BASE + end_offset;
+         va += PAGE_SIZE)
+        n += kmap_lookup(va).n != 0;
+    mutex_unlock(&pgdyn);
+    return n;
 }
 
 unsigned pgd_lists(void) { return POOL_LISTS; }

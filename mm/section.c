@@ -39,6 +39,7 @@
 #include "kernel/base/string.h"
 #include "kernel/sched/mutex.h"
 #include "mm/aspace.h"
+#include "mm/failure.h"
 #include "mm/fluid.h"
 #include "mm/object.h"
 #include "mm/page.h"
@@ -88,6 +89,8 @@ bool section_try_share(struct section *s)
 {
     uint64_t life = __atomic_load_n(&s->life, __ATOMIC_RELAXED);
 
+    if (failure_door(MEGA_ALLOC_SHARE))
+        return false;
     do {
         if (life == 0 || (life & ~SECTION_PERMANENT) >= SECTION_SHARES_MAX)
             return false;
@@ -355,7 +358,7 @@ static const struct section_kind mres_kind = {
 static int room_locked(const struct section_kind *kind, uint64_t npages)
 {
     uses_locked();
-    if (!use_allows(&nsections, 1))
+    if (failure_door(MEGA_ALLOC_SECTION) || !use_allows(&nsections, 1))
         return SS$_GSDFULL;
     if (!use_allows(&gptes, gptes_of(kind, npages)))
         return SS$_GPTFULL;

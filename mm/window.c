@@ -17,6 +17,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/sched/mutex.h"
+#include "mm/failure.h"
 #include "mm/pool.h"
 #include "mm/pt.h"
 
@@ -34,7 +35,7 @@ static vaddr_t end_of(const struct window *w)
 
 struct window *window_create(uint64_t npages)
 {
-    struct window *new = npp_alloc(sizeof(*new)), *w;
+    struct window *new = failure_door(MEGA_ALLOC_WINDOW) ? NULL : npp_alloc(sizeof(*new)), *w;
     vaddr_t at = BASE;
 
     if (!new)

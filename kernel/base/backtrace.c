@@ -24,10 +24,7 @@ extern const char _kernel_start[], _end[], _text_start[], _text_end[];
 extern const uint8_t _eh_frame_start[], _eh_frame_end[], _eh_frame_hdr_start[], _eh_frame_hdr_end[];
 
 /* Working storage; panic lets one CPU print at a time. */
-static struct {
-    struct unwind_frame frame;
-    struct unwind_work work;
-} unwinding;
+static struct backtrace_room unwinding;
 
 static bool read_stack(void *arg, uint64_t address, uint64_t *v)
 {
@@ -43,7 +40,7 @@ static bool read_stack(void *arg, uint64_t address, uint64_t *v)
 }
 
 /* To the caller of the frame; false at the end. */
-static bool step(void)
+static bool step_in(struct backtrace_room *room)
 {
     const struct unwind_tables tables = {
         .hdr = _eh_frame_hdr_start,
@@ -52,8 +49,10 @@ static bool step(void)
         .frame_bytes = (size_t)(_eh_frame_end - _eh_frame_start),
     };
 
-    return unwind_step(&tables, &unwinding.work, &unwinding.frame, read_stack, NULL);
+    return unwind_step(&tables, &room->work, &room->frame, read_stack, NULL);
 }
+
+static bool step(void) { return step_in(&unwinding); }
 
 static void print_registers(const uint64_t *reg)
 {
@@ -129,11 +128,26 @@ static void print_frames(void)
     print_repeats(repeats);
 }
 
-static uint64_t *begin(void)
+static uint64_t *begin_in(struct backtrace_room *room)
 {
-    memset(&unwinding, 0, sizeof(unwinding));
-    unwinding.frame.sp_column = REG_SP;
-    return unwinding.frame.reg;
+    memset(room, 0, sizeof(*room));
+    room->frame.sp_column = REG_SP;
+    return room->frame.reg;
+}
+
+static uint64_t *begin(void) { return begin_in(&unwinding); }
+
+unsigned backtrace_callers(struct backtrace_room *room, uint64_t *pc, unsigned most)
+{
+    unsigned n = 0;
+
+    hw_capture(begin_in(room));
+    room->frame.pc = room->frame.reg[REG_RA];
+    if (!step_in(room)) /* out of this function */
+        return 0;
+    while (n < most && step_in(room) && !room->frame.exact_pc && in_text(room->frame.pc))
+        pc[n++] = room->frame.pc;
+    return n;
 }
 
 void backtrace_here(void)

@@ -7,6 +7,7 @@
  */
 #include "kernel/base/string.h"
 #include "kernel/lnm/lnm_private.h"
+#include "mm/failure.h"
 #include "mm/pool.h"
 
 bool lnm_allowed(const struct lnm_who *who, const struct lnm_table *t, unsigned access)
@@ -33,7 +34,8 @@ bool lnm_quota_allows(const struct lnm_table *t, uint64_t more, uint64_t less)
 {
     const struct lnm_table *q = t->quota_of;
 
-    return more <= q->limit && q->charged - less <= q->limit - more;
+    return !failure_door(MEGA_ALLOC_QUOTA) && more <= q->limit &&
+           q->charged - less <= q->limit - more;
 }
 
 static struct lnm_table *directory_of(const struct lnm_space *space)

@@ -22,6 +22,7 @@
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
+#include "mm/failure.h"
 #include "mm/page.h"
 #include "mm/pool.h"
 
@@ -417,6 +418,7 @@ int exec_program(const char *path, struct exec_args *a)
         goto out;
     }
     /* Nothing below can fail. */
+    failure_stop();
     fdtable_exec(p->files);
     sighand_exec(p->sig);
     creds_exec(p);

@@ -25,6 +25,7 @@
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/validate.h"
+#include "mm/failure.h"
 
 /* Take p out of the table; the caller frees it. */
 static void unlink_locked(struct process *p)
@@ -171,6 +172,7 @@ void process_exit(uint32_t status)
     sighand_free(sig);
     if (mine)
         process_free(mine);
+    failure_forget();
     thread_exit();
 }
 

@@ -3,6 +3,7 @@
 
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
+#include "mm/failure.h"
 #include "mm/pool.h"
 
 struct file_table *fdtable_create(void)
@@ -82,7 +83,7 @@ int fd_add(struct file_table *t, struct file *f, unsigned from, bool cloexec)
         return -EINVAL;
     while (fd < t->size && t->file[fd])
         fd++;
-    if (fd >= FD_MAX)
+    if (failure_door(MEGA_ALLOC_FD) || fd >= FD_MAX)
         return -EMFILE;
     if (fd >= t->size && grow(t))
         return -ENOMEM;

@@ -12,6 +12,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/signal.h"
+#include "mm/failure.h"
 #include "mm/pool.h"
 
 #define PID_MAX     32768u
@@ -82,7 +83,8 @@ struct process *process_alloc(int *err)
     struct process *p = NULL;
 
     *err = -EAGAIN; /* as POSIX has fork fail at the system's limit */
-    if (__atomic_add_fetch(&processes, 1, __ATOMIC_RELAXED) <= PROCESSES_MAX) {
+    if (__atomic_add_fetch(&processes, 1, __ATOMIC_RELAXED) <= PROCESSES_MAX &&
+        !failure_door(MEGA_ALLOC_PROCESS)) {
         *err = -ENOMEM;
         p = npp_alloc_zeroed(sizeof(*p));
     }

@@ -106,6 +106,8 @@ static const struct {
     [MEGA_CTL_POOL_COST] = {control_pool_cost, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_LOCK_STATS] = {control_lock_stats, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_TRACE] = {control_trace, PRV_CMKRNL, SS$_NOCMKRNL},
+    [MEGA_CTL_FAIL_ARM] = {control_fail_arm, PRV_CMKRNL, SS$_NOCMKRNL},
+    [MEGA_CTL_FAIL_REPORT] = {control_fail_report, PRV_CMKRNL, SS$_NOCMKRNL},
 };
 
 long mega_sys_control(uint64_t op, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)

@@ -22,6 +22,10 @@ int control_trace(const uint64_t a[CONTROL_ARGS]);
  * gives back that much paged pool. SS$_NORMAL; SS$_BADPARAM: too large or too many; SS$_INSFMEM;
  * SS$_ACCVIO. */
 int control_pool_cost(const uint64_t a[CONTROL_ARGS]);
+/* MEGA_CTL_FAIL_ARM: a[0] which allocation, a[1] whether user faults count. MEGA_CTL_FAIL_REPORT:
+ * a[0] where the report goes, or 0. Values as info.h says. */
+int control_fail_arm(const uint64_t a[CONTROL_ARGS]);
+int control_fail_report(const uint64_t a[CONTROL_ARGS]);
 /* MEGA_CTL_SET_CREDS: a1 struct mega_creds. SS$_NORMAL; SS$_ACCVIO; SS$_BADPARAM: a UIC, privilege
  * or right that there is not, or privileges beyond the authorised ones. */
 int control_set_creds(const uint64_t a[CONTROL_ARGS]);

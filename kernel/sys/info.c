@@ -4,6 +4,7 @@
  * copied out whole or, with a shorter buffer, cut short.
  */
 #include "kernel/sys/info.h"
+#include "kernel/base/abi/megalith/failure.h"
 #include "kernel/sched/ipi.h"
 
 #include "arch/alpha/clipper/pci.h"
@@ -40,6 +41,7 @@ union answer {
     struct mega_pc_sample pc_sample;
     struct mega_states states;
     struct mega_pool_list pool_list;
+    struct mega_call call;
 };
 
 static int info_memory(int64_t index, void *out)
@@ -91,7 +93,8 @@ static int info_pool(int64_t index, void *out)
                             .free_blocks = s.free_blocks,
                             .free_blocks_le64 = s.free_blocks_le64,
                             .lookaside_bytes = s.lookaside_bytes,
-                            .lal_size = s.lal_size};
+                            .lal_size = s.lal_size,
+                            .pages = index == 0 ? npp_total_pages() : pgd_present_pages()};
     for (unsigned i = 0; i < s.nlists; i++) {
         struct pool_list_stats l;
 
@@ -253,6 +256,7 @@ static const struct {
     [MEGA_INFO_STATES] = {info_states, sizeof(struct mega_states)},
     [MEGA_INFO_POOL_LIST] = {info_pool_list, sizeof(struct mega_pool_list)},
     [MEGA_INFO_BREACH] = {info_breach, sizeof(struct mega_breach)},
+    [MEGA_INFO_CALL] = {info_call, sizeof(struct mega_call)},
     [MEGA_INFO_VALIDATE] = {info_validate, sizeof(struct mega_validate)},
     [MEGA_INFO_CRASH] = {info_crash, 0},
     [MEGA_INFO_SELFTEST] = {info_selftest, sizeof(struct mega_selftest)},

@@ -19,6 +19,8 @@ int info_mutex(int64_t index, void *out);
 int info_trace(int64_t index, void *out);
 int info_caller(int64_t index, void *out);
 int info_pc_sample(int64_t index, void *out);
+/* The function behind a number of either door. */
+int info_call(int64_t index, void *out);
 /* Processes by state. */
 int info_states(int64_t index, void *out);
 /* Page-table pages that processes own. */

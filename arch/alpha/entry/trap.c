@@ -23,6 +23,7 @@
 #include "kernel/sched/lockcheck.h"
 #include "kernel/sched/sched.h"
 #include "mm/aspace.h"
+#include "mm/failure.h"
 
 enum interrupt_kind { INTERRUPT_IPI, INTERRUPT_CLOCK, INTERRUPT_MACHINE_CHECK, INTERRUPT_DEVICE };
 enum memory_kind {
@@ -188,6 +189,8 @@ static void memory_from_user(uint64_t va, int64_t cause)
 
     if (va >= LAYOUT_USER_TOP)
         err = -EFAULT;
+    else if (failure_counting())
+        err = failure_in_fault(resolve, va, cause, true);
     else
         err = resolve(va, cause);
     if (likely(err == 0))
@@ -215,7 +218,10 @@ void trap_memory(uint64_t va, uint64_t kind, int64_t cause, struct trapframe *f)
     fixup = fixup_find(f->pc);
     if (f->ps & 7 || (va < LAYOUT_USER_TOP && !fixup) || spin_depth())
         bad_kernel_access(va, kind, cause, f);
-    err = resolve(va, cause);
+    if (failure_counting() && va < LAYOUT_USER_TOP)
+        err = failure_in_fault(resolve, va, cause, false);
+    else
+        err = resolve(va, cause);
     if (err == 0)
         return;
     if (!fixup || (va >= LAYOUT_USER_TOP && !fixup_is_kernel_read(f->pc)))

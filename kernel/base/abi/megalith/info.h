@@ -63,6 +63,9 @@ enum mega_item {
        mega_breach. With MEGA_BREACH_COMMIT in the index: commit it (only "legal" comes back).
        Superuser only */
     MEGA_INFO_BREACH = 23,
+    /* Index number of a system call or service: struct mega_call of <megalith/failure.h>.
+       SS$_NONEXPR: there is no such call */
+    MEGA_INFO_CALL = 25,
     /* Deliberate panic (index 0), kernel stack overflow (1), spin too long (2), stuck with
        interrupts off (3), kernel unaligned access (4), kernel null reference (5); and no end, but a
        lost page (6). Superuser only */
@@ -97,6 +100,12 @@ enum mega_control {
        SS$_NOTMODIFIED: it is so already; SS$_NONEXPR: START without LOAD; SS$_INSFMEM;
        SS$_BADPARAM */
     MEGA_CTL_TRACE = 18,
+    /* n, 1: page faults of user mode too: from now on the n-th allocation of the calling thread
+       fails, in what it calls up to MEGA_CTL_FAIL_REPORT. SS$_BADPARAM: n is 0; SS$_INSFMEM */
+    MEGA_CTL_FAIL_ARM = 24,
+    /* Address for a struct mega_failure of <megalith/failure.h>, or 0: no more of that; what came
+       of it. SS$_ACCVIO */
+    MEGA_CTL_FAIL_REPORT = 25,
 };
 
 /* A driver that takes /NOGLOBAL_SECTION reservations and maps them in system space. */
@@ -138,6 +147,7 @@ struct mega_memory {
 struct mega_pool {
     uint64_t size, free, in_use, largest, smallest, free_blocks, free_blocks_le64, lookaside_bytes;
     uint64_t lal_size, requests, hits;
+    uint64_t pages; /* of memory that it has now: paged pool gives pages back */
 };
 struct mega_pool_cost { /* of one allocation, and of one release, in virtual time */
     uint32_t alloc_ns, free_ns;
