@@ -430,7 +430,7 @@ int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too)
 
 int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write)
 {
-    vaddr_t end = va + len;
+    vaddr_t start = va, end = va + len;
     int err = 0;
 
     if (!aspace_user_range(va, len))
@@ -455,5 +455,7 @@ int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write)
         va = upto;
     }
     mutex_unlock_shared(&as->lock);
+    if (err == -ENOMEM)
+        aspace_prune(as, start, end);
     return err;
 }

@@ -20,6 +20,9 @@ struct map_entry *aspace_merge_locked(struct aspace *as, struct map_entry *e);
  * part of. Mutex exclusive. */
 void aspace_add_anon_locked(struct aspace *as, struct map_entry *e, vaddr_t va, uint64_t len,
                             unsigned prot);
+/* Free the private tables below [va, end) that are empty: what ran out of memory has made some.
+   Takes the mutex exclusively. */
+void aspace_prune(struct aspace *as, vaddr_t va, vaddr_t end);
 /* A range of whole pages of user space? */
 bool aspace_user_range(vaddr_t va, uint64_t len);
 /* n bytes of an entry come or go (negative): sizes and locked pages. Mutex exclusive. */

@@ -12,6 +12,7 @@
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/errno.h"
 #include "mm/aspace_private.h"
+#include "mm/pt.h"
 #include "mm/region_memory.h"
 
 static inline bool access_allowed(unsigned prot, enum fault_access access)
@@ -46,6 +47,17 @@ static int outside(struct aspace *as, vaddr_t va)
     return grown ? -EAGAIN : -EFAULT;
 }
 
+void aspace_prune(struct aspace *as, vaddr_t va, vaddr_t end)
+{
+    struct tb_gather g;
+
+    mutex_lock(&as->lock);
+    tb_gather_begin(&g, &as->loaded, TB_PTPAGE);
+    pt_prune(as, va, end, &g);
+    tb_gather_flush(&g);
+    mutex_unlock(&as->lock);
+}
+
 int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access)
 {
     int err;
@@ -65,6 +77,8 @@ int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access)
             err = e->ops->fault(as, e, va, access);
     } while (err == -EAGAIN);
     mutex_unlock_shared(&as->lock);
+    if (unlikely(err == -ENOMEM))
+        aspace_prune(as, va, va + PAGE_SIZE); /* tables that were made for it */
     count_add(&as->counts.faults, 1);
     return err;
 }

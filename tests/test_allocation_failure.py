@@ -1,0 +1,42 @@
+"""Every single allocation inside every system call and service fails in turn
+(userland/tests/failure): the right error, and everything as it was."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from conftest import check_tap, run_guest
+from megalith.verify import write_figures
+
+# Names of every kind that the registry decides; memory above 384 MB is for page-frame sections.
+RESERVED = (
+    "FAIL_ALLOC 16 /ALLOCATE /ZERO /PAGE_TABLES",
+    "FAIL_BARE 16 /ALLOCATE /ZERO /NOPAGE_TABLES",
+    "FAIL_PROMISED 16 /NOALLOCATE",
+    "FAIL_DRIVER 8 /ALLOCATE /NOGLOBAL_SECTION",
+    "FAIL_SOFT 3 /NOALLOCATE /NOGLOBAL_SECTION",
+)
+OPTIONS = [word for entry in RESERVED for word in ("--reserve", entry)]
+OPTIONS += ["-m", "512M", "--set", "PHYSICAL_MEMORY=384"]
+
+LABELS = ("scenarios", "allocation failures injected", "sites reached")
+
+
+def figure(label: str, text: str) -> int:
+    found = re.search(rf"^# {label}: (\d+)", text, re.MULTILINE)
+    assert found, text
+    return int(found[1])
+
+
+@pytest.mark.parametrize("cpus", [1, 4])
+def test_each_allocation_fails(cpus: int) -> None:
+    done = run_guest("/tests/failure", smp=cpus, options=OPTIONS, timeout=180)
+    if done.status in (124, 125):
+        done.expect(0)
+    check_tap(done.output.decode(errors="replace"))
+    done.expect(0)
+    if cpus == 4:
+        figures = {"calls": figure("calls", done.text)}
+        figures |= {label: figure(label, done.text) for label in LABELS}
+        write_figures("allocation-failure", "full", figures)

@@ -1,0 +1,2 @@
+#include "failure.h"
+const struct scenario fault_scenarios[] = {{0}};

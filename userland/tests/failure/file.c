@@ -1,0 +1,2 @@
+#include "failure.h"
+const struct scenario file_scenarios[] = {{0}};

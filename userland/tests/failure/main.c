@@ -1,0 +1,481 @@
+/*
+ * Every single allocation inside every system call and system service is made to fail in turn: the
+ * first, the second, ... until the call runs through. After each failure the state is as it was
+ * before the call, and the condition value or errno is the right one; what ran through has the
+ * right effect, and after undo() everything is as before prepare().
+ *
+ * `failure` tries all scenarios, `failure NAME...` those whose names contain one of these. At the
+ * end it asks the kernel which calls there are: each needs a scenario.
+ */
+#include "failure.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdarg.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <tap.h>
+
+#define TRIES_MAX 4000
+#define SITES_MAX 1024
+#define CALLS_MAX 0x2000
+#define BAD_MAX   4 /* wrong tries of one scenario that are told */
+#define VMS_FIRST 0x1000
+
+static struct mega_failure report;
+static struct {
+    char text[48];
+    unsigned kind;
+} sites[SITES_MAX];
+static unsigned nsites, nscenarios, ninjected;
+static bool tried[CALLS_MAX];
+
+/* ---- calls ---- */
+
+long raw6(unsigned long number, unsigned long a0, unsigned long a1, unsigned long a2,
+          unsigned long a3, unsigned long a4, unsigned long a5)
+{
+    register unsigned long v0 __asm__("$0") = number;
+    register unsigned long r16 __asm__("$16") = a0;
+    register unsigned long r17 __asm__("$17") = a1;
+    register unsigned long r18 __asm__("$18") = a2;
+    register unsigned long r19 __asm__("$19") = a3;
+    register unsigned long r20 __asm__("$20") = a4;
+    register unsigned long r21 __asm__("$21") = a5;
+
+    __asm__ volatile("callsys"
+                     : "+r"(v0), "+r"(r16), "+r"(r17), "+r"(r18), "+r"(r19), "+r"(r20), "+r"(r21)
+                     :
+                     : "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$22", "$23", "$24", "$25",
+                       "$27", "$28", "memory");
+    return number < VMS_FIRST && r19 ? -(long)v0 : (long)v0;
+}
+
+long raw(unsigned long number, ...)
+{
+    unsigned long a[6];
+    va_list ap;
+
+    va_start(ap, number);
+    for (unsigned i = 0; i < 6; i++)
+        a[i] = va_arg(ap, unsigned long);
+    va_end(ap);
+    return raw6(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* ---- memory that was never touched ---- */
+
+void cold_map(unsigned long at, unsigned long bytes)
+{
+    if (mmap((void *)at, bytes, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != (void *)at)
+        bail_out("no place at %#lx: %s", at, strerror(errno));
+}
+
+void cold_make(void) { cold_map(COLD, PAGE); }
+
+void cold_drop(void)
+{
+    munmap((void *)COLD, 64 * PAGE);
+    munmap((void *)COLD2, 64 * PAGE);
+}
+
+/* ---- one try ---- */
+
+static bool is_service(const struct scenario *s) { return s->call >= VMS_FIRST; }
+
+static bool succeeded(const struct scenario *s, long r)
+{
+    if (s->flags & SAME_VALUE && r == s->right[0].value)
+        return false;
+    return r == ENDED || (is_service(s) ? (r & 1) != 0 : r >= 0 || r < -4095);
+}
+
+/* The result that is right when the allocation of the report failed. */
+static long right_value(const struct scenario *s)
+{
+    bool service = is_service(s);
+
+    for (unsigned i = 0; i < 4 && s->right[i].value; i++)
+        if (s->right[i].kind == (int)report.kind || s->right[i].kind == ANY_KIND ||
+            (s->right[i].kind == IN_FAULT && report.in_fault))
+            return s->right[i].value;
+    if (report.in_fault)
+        return service ? SS$_ACCVIO : -EFAULT;
+    switch (report.kind) {
+    case MEGA_ALLOC_PROMISE:
+        return service ? SS$_INSFLPGS : -ENOMEM;
+    case MEGA_ALLOC_PLACE:
+        return service ? SS$_VASFULL : -ENOMEM;
+    case MEGA_ALLOC_PROCESS:
+        return -EAGAIN;
+    case MEGA_ALLOC_FD:
+        return -EMFILE;
+    case MEGA_ALLOC_SECTION:
+        return SS$_GSDFULL;
+    case MEGA_ALLOC_SHARE:
+        return service ? SS$_EXQUOTA : -ENOMEM;
+    case MEGA_ALLOC_QUOTA:
+        return SS$_EXLNMQUOTA;
+    default:
+        return service ? SS$_INSFMEM : -ENOMEM;
+    }
+}
+
+/* Is it an allocator's own: does whoever called it say more? */
+static bool is_allocator(const char *site)
+{
+    static const char *const names[] = {
+        "alloc_counted",   "npp_alloc",         "pgd_alloc",        "page_alloc",
+        "map_entry_alloc", "fluid_promise",     "kstack_alloc",     "window_create",
+        "failure_here",    "section_try_share", "lnm_quota_allows", "aspace_find_locked",
+        "node_alloc",      "object_create"};
+
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strncmp(site, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static const char *site_of_report(void)
+{
+    unsigned i = 0;
+
+    while (i + 1 < MEGA_FAIL_SITES && is_allocator(report.site[i]) && report.site[i + 1][0])
+        i++;
+    return report.site[i];
+}
+
+static void note_site(void)
+{
+    const char *site = site_of_report();
+
+    for (unsigned i = 0; i < nsites; i++)
+        if (sites[i].kind == report.kind && strcmp(sites[i].text, site) == 0)
+            return;
+    if (nsites == SITES_MAX)
+        bail_out("more than %u sites", SITES_MAX);
+    sites[nsites].kind = report.kind;
+    strcpy(sites[nsites++].text, site);
+}
+
+static void say_report(const char *what, const struct scenario *s, unsigned long n, long r)
+{
+    diag("%s, allocation %lu (kind %u%s): %s, result %ld", s->name, n, report.kind,
+         report.in_fault ? ", in a fault" : "", what, r);
+    if (report.fired)
+        for (unsigned i = 0; i < MEGA_FAIL_SITES && report.site[i][0]; i++)
+            diag("  %s", report.site[i]);
+}
+
+static long armed(const struct scenario *s, unsigned long n)
+{
+    long r;
+
+    if (mega$control(MEGA_CTL_FAIL_ARM, n, (s->flags & BY_FAULT) != 0, 0, 0, 0) != SS$_NORMAL)
+        bail_out("a failure cannot be armed");
+    r = s->act
+            ? s->act()
+            : raw6(s->call, s->args[0], s->args[1], s->args[2], s->args[3], s->args[4], s->args[5]);
+    if (mega$control(MEGA_CTL_FAIL_REPORT, (uint64_t)&report, 0, 0, 0, 0) != SS$_NORMAL)
+        bail_out("a failure is not reported");
+    return r;
+}
+
+/* By a child in our own memory, while we wait. One that does not come back has ended as it was to;
+   what it was about to do goes into the totals. */
+static long armed_in_child(const struct scenario *s, unsigned long n)
+{
+    static volatile long result;
+    static volatile bool back;
+    struct mega_failure before, after;
+    int status = 0;
+    pid_t pid;
+
+    mega$control(MEGA_CTL_FAIL_REPORT, (uint64_t)&before, 0, 0, 0, 0);
+    memset(&report, 0, sizeof(report));
+    back = false;
+    pid = vfork();
+    if (pid == 0) {
+        struct state was, is;
+
+        state_take(&was);
+        result = armed(s, n);
+        back = true;
+        state_take(&is);
+        if (!succeeded(s, result) && memcmp(&was, &is, sizeof(was)) != 0 &&
+            !state_same(&was, &is, s->flags, true)) {
+            diag("%s: the child's own state differs", s->name);
+            result = LONG_MIN + 1;
+        }
+        _exit(0);
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) != pid)
+        bail_out("no child: %s", strerror(errno));
+    if (back)
+        return result;
+    mega$control(MEGA_CTL_FAIL_REPORT, (uint64_t)&after, 0, 0, 0, 0);
+    report = (struct mega_failure){.fired = after.injected - before.injected,
+                                   .passed = after.counted - before.counted};
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? ENDED : -1000 - status;
+}
+
+/* Page faults, in a forked child: killed, or by a signal, as the scenario says; else it tells. */
+static long armed_by_fault(const struct scenario *s, unsigned long n)
+{
+    struct mega_failure before, after;
+    int status = 0;
+    pid_t pid;
+
+    mega$control(MEGA_CTL_FAIL_REPORT, (uint64_t)&before, 0, 0, 0, 0);
+    pid = fork();
+    if (pid == 0) {
+        long r = armed(s, n);
+
+        _exit(succeeded(s, r) && (!s->effect || s->effect(r)) ? 0 : 1);
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) != pid)
+        bail_out("no child: %s", strerror(errno));
+    mega$control(MEGA_CTL_FAIL_REPORT, (uint64_t)&after, 0, 0, 0, 0);
+    memset(&report, 0, sizeof(report));
+    report.fired = after.injected - before.injected;
+    report.passed = after.counted - before.counted;
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status) ? -1000 : 0;
+}
+
+static long try(const struct scenario *s, unsigned long n)
+{
+    return s->flags & BY_FAULT   ? armed_by_fault(s, n)
+           : s->flags & IN_CHILD ? armed_in_child(s, n)
+                                 : armed(s, n);
+}
+
+/* ---- a scenario ---- */
+
+static bool result_is_right(const struct scenario *s, unsigned long n, long r)
+{
+    long want = right_value(s);
+
+    if (r == want)
+        return true;
+    say_report("wrong result", s, n, r);
+    diag("  right would be %ld%s", want, is_service(s) ? mega$condition_text((int)want) : "");
+    return false;
+}
+
+static void prepare(const struct scenario *s)
+{
+    if (s->prepare)
+        s->prepare();
+}
+
+static void undo(const struct scenario *s)
+{
+    if (s->undo)
+        s->undo();
+}
+
+static bool has_effect(const struct scenario *s, unsigned long n, long r)
+{
+    if (succeeded(s, r) && (s->flags & BY_FAULT || !s->effect || s->effect(r)))
+        return true;
+    say_report("not the right effect", s, n, r);
+    return false;
+}
+
+/* Try number n. *good: all was as it should be. True: the n-th allocation came, and failed. */
+static bool one_try(const struct scenario *s, unsigned long n, const struct state *base, bool *good)
+{
+    struct state before, after;
+    bool fired;
+    long r;
+
+    prepare(s);
+    if (s->flags & (IN_CHILD | BY_FAULT))
+        before = *base;
+    else
+        state_take(&before);
+    r = try(s, n);
+    fired = report.fired != 0;
+    if (fired) {
+        ninjected++;
+        if (!(s->flags & BY_FAULT) && report.site[0][0])
+            note_site();
+    }
+    if (fired && succeeded(s, r) && !(s->flags & ABSORBS) &&
+        !strstr(report.site[1], "alloc_variable")) {
+        say_report("it failed, and the call succeeded", s, n, r);
+        *good = false;
+    } else if (fired && !succeeded(s, r)) {
+        if (report.site[0][0] && report.call != s->call && !is_service(s)) {
+            diag("%s: failed in call %lu", s->name, (unsigned long)report.call);
+            *good = false;
+        }
+        *good &= result_is_right(s, n, r);
+        if (!(s->flags & (IN_CHILD | BY_FAULT))) {
+            state_take(&after);
+            if (!state_same(&before, &after, s->flags, true)) {
+                say_report("the state has changed", s, n, r);
+                *good = false;
+            }
+        }
+    } else {
+        *good &= has_effect(s, n, r);
+    }
+    undo(s);
+    state_take(&after);
+    if (!state_same(base, &after, 0, true)) {
+        say_report("something is left behind", s, n, r);
+        *good = false;
+    }
+    return fired;
+}
+
+static bool sweep(const struct scenario *s, unsigned *injected)
+{
+    struct state base;
+    unsigned bad = 0;
+    bool more = true;
+
+    /* What the first times leave (caches, tables of system space, text) is no leak. */
+    for (unsigned i = 0; i < 2; i++) {
+        prepare(s);
+        (void)try(s, ULONG_MAX);
+        undo(s);
+    }
+    state_settled(&base);
+    for (unsigned long n = 1; more && bad < BAD_MAX && n < TRIES_MAX; n++) {
+        bool good = true;
+
+        more = one_try(s, n, &base, &good);
+        *injected += more;
+        if (!good) {
+            bad++;
+            state_settled(&base);
+        }
+    }
+    if (more)
+        diag("%s: given up after %u allocations", s->name, *injected);
+    if (!(s->flags & NOTHING) == !*injected) {
+        diag("%s allocates %s, against what is said of it", s->name, *injected ? "" : "nothing");
+        bad++;
+    }
+    return bad == 0;
+}
+
+static bool chosen(const char *name, char **words)
+{
+    if (!*words)
+        return true;
+    for (; *words; words++)
+        if (strstr(name, *words))
+            return true;
+    return false;
+}
+
+static void run(const struct scenario *s, char **words)
+{
+    for (; s->name; s++) {
+        unsigned injected = 0;
+        bool good;
+
+        if (s->call < CALLS_MAX)
+            tried[s->call] = true;
+        if (!chosen(s->name, words))
+            continue;
+        nscenarios++;
+        good = sweep(s, &injected);
+        ok(good, "%s: %u allocations", s->name, injected);
+    }
+}
+
+/* ---- the whole ---- */
+
+/* Which calls are there that nothing above has tried? */
+static void completeness(void)
+{
+    unsigned calls = 0, missing = 0;
+    struct mega_call c;
+
+    for (unsigned n = 0; n < CALLS_MAX; n++) {
+        if (mega$info(MEGA_INFO_CALL, n, &c, sizeof(c)) != SS$_NORMAL)
+            continue;
+        calls++;
+        if (!tried[n]) {
+            diag("call %u (%#x), %s, has no scenario", n, n, c.name);
+            missing++;
+        }
+    }
+    diag("calls: %u, without a scenario %u", calls, missing);
+}
+
+static void touch(unsigned long at, unsigned long end, bool write)
+{
+    for (at &= ~(PAGE - 1); at < end; at += PAGE) {
+        volatile char *p = (volatile char *)at;
+
+        if (write)
+            *p = *p;
+        else
+            (void)*p;
+    }
+}
+
+/* Text, data and stack are present: what the tries show is the kernel's alone. */
+static void warm_up(void)
+{
+    const Elf64_Phdr *ph = (const Elf64_Phdr *)getauxval(AT_PHDR);
+    unsigned long n = getauxval(AT_PHNUM), fixed = 0;
+    volatile char room[64 * 1024];
+
+    for (unsigned long i = 0; i < n; i++)
+        if (ph[i].p_type == PT_GNU_RELRO) /* the C library has made it read-only */
+            fixed = (ph[i].p_vaddr + ph[i].p_memsz + PAGE - 1) & ~(PAGE - 1);
+    for (unsigned long i = 0; i < n; i++) {
+        unsigned long at = ph[i].p_vaddr, end = at + ph[i].p_memsz;
+
+        if (ph[i].p_type != PT_LOAD)
+            continue;
+        touch(at, end, false);
+        if (ph[i].p_flags & PF_W)
+            touch(at > fixed ? at : fixed, end, true);
+    }
+    for (unsigned i = 0; i < sizeof(room); i += PAGE)
+        room[i] = 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct scenario *const all[] = {
+        plain_scenarios,   memory_scenarios, file_scenarios,   process_scenarios, region_scenarios,
+        section_scenarios, name_scenarios,   system_scenarios, fault_scenarios};
+
+    if (argc == 2 && strcmp(argv[1], "--exec") == 0)
+        return 0; /* what an execve that succeeds begins */
+    setvbuf(stdout, NULL, _IONBF, 0);
+    mega$service_hook = NULL; /* it would write in the middle of a try */
+    warm_up();
+    for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        run(all[i], argv + 1);
+    if (argc == 1) {
+        struct mega_validate m;
+
+        completeness();
+        is_status(mega$info(MEGA_INFO_VALIDATE, 0, &m, sizeof(m)), SS$_NORMAL,
+                  "the self-check runs");
+        if (!ok(m.errors == 0 && !m.timed_out, "every page is counted exactly once"))
+            diag("%s", m.text);
+    }
+    for (unsigned i = 0; i < nsites; i++)
+        diag("site: kind %u %s", sites[i].kind, sites[i].text);
+    diag("scenarios: %u", nscenarios);
+    diag("allocation failures injected: %u", ninjected);
+    diag("sites reached: %u", nsites);
+    return tap_done();
+}

@@ -1,0 +1,2 @@
+#include "failure.h"
+const struct scenario memory_scenarios[] = {{0}};

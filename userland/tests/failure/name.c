@@ -1,0 +1,2 @@
+#include "failure.h"
+const struct scenario name_scenarios[] = {{0}};
