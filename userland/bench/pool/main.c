@@ -1,12 +1,13 @@
 /*
  *     pool [--seed N] [--names N] [--blocks N] [--small N] [--used BYTES] [--users N]
  *          [--transactions N] [--pairs N] [--think US] [--lal N,N...] [--series N]
- *          [--watch SCRIPT]
+ *          [--floor 1] [--watch SCRIPT [--burst N]]
  *
  * Shatters the pool into `blocks` free blocks, `small` of them of at most 64 bytes, with so many
  * bytes used, by `names` job logical names; then users at work and a bystander with each
  * PAGED_LAL_SIZE of the list; then users at work until a shell script has ended. --series: the same
- * on the way, at so many points, with lists off.
+ * on the way, at so many points, with lists off. --floor: and once with users who take the same
+ * mutex and leave the pool alone.
  *
  * One JSON object per line. Times are virtual nanoseconds: instructions under --icount on one CPU.
  */
@@ -26,7 +27,8 @@ struct options opt = {.seed = 1,
                       .users = 4,
                       .transactions = 10,
                       .pairs = 20,
-                      .think_us = 20000};
+                      .think_us = 20000,
+                      .burst = 1};
 
 void status_need(int status, const char *what)
 {
@@ -42,7 +44,7 @@ void set_parameter(const char *name, int64_t value)
                 "mega$control(SET_PARAM)");
 }
 
-static void pause_here(void) { trial("series", 0, 2, false); }
+static void pause_here(void) { trial("series", 0, 2, WORK_NAMES); }
 
 static unsigned long number(const char *s)
 {
@@ -55,6 +57,7 @@ static unsigned long number(const char *s)
 
 int main(int argc, char **argv)
 {
+    unsigned floor = 0;
     struct {
         const char *name;
         unsigned *to;
@@ -65,7 +68,9 @@ int main(int argc, char **argv)
                  {"--transactions", &opt.transactions},
                  {"--pairs", &opt.pairs},
                  {"--think", &opt.think_us},
-                 {"--series", &opt.series}};
+                 {"--series", &opt.series},
+                 {"--burst", &opt.burst},
+                 {"--floor", &floor}};
 
     for (int i = 1; i < argc; i += 2) {
         bool known = false;
@@ -92,10 +97,15 @@ int main(int argc, char **argv)
     board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     bench_need(board != MAP_FAILED);
     set_parameter("PAGED_LAL_SIZE", 0);
+    names_check(80);
+    names_check(208);
+    names_check(512);
     landmark_create();
     pool_shatter(pause_here);
     for (unsigned i = 0; i < opt.lals; i++)
-        trial("lists", opt.lal[i], opt.transactions, true);
+        trial("lists", opt.lal[i], opt.transactions, WORK_FULL);
+    if (floor)
+        trial("floor", 0, opt.transactions, WORK_NONE);
     if (opt.watch)
         watched(opt.watch);
     return 0;

@@ -9,8 +9,8 @@
 #include <string.h>
 
 /* A name's block (kernel/lnm): 64 bytes, the name, and each translation with 7 bytes more, all in
-   multiples of 8. Names here have 8 characters. What a block really takes is checked at the start
-   of main. */
+   multiples of 8. Names here have 8 characters. What a block really takes is checked by
+   names_check. */
 #define HEAD  72u
 #define EXTRA 7u
 
@@ -82,6 +82,25 @@ void name_delete(unsigned n)
 
     status_need(sys$dellnm(&table, &name, NULL), "sys$dellnm");
     board->size[n] = 0;
+}
+
+void name_delete_none(void)
+{
+    struct dsc$descriptor_s table = string("LNM$JOB"), name = string("NOSUCH");
+
+    bench_need(sys$dellnm(&table, &name, NULL) == SS$_NOLOGNAM);
+}
+
+void names_check(unsigned size)
+{
+    uint64_t before;
+
+    name_create(0, size); /* the job's table comes with its first name */
+    name_delete(0);
+    before = pool_now().in_use;
+    name_create(0, size);
+    bench_need(pool_now().in_use - before == size);
+    name_delete(0);
 }
 
 void landmark_create(void) { define("LNM$SYSTEM", "LANDMARK", 16); }

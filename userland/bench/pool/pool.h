@@ -39,6 +39,7 @@ extern struct options {
     unsigned lal[4], lals;
     unsigned series;   /* pauses at so many points on the way */
     const char *watch; /* a script that runs while users are at work */
+    unsigned burst;    /* while it runs, transactions are so many times as long and as far apart */
 } opt;
 
 /* ---- names.c ---- */
@@ -49,6 +50,10 @@ unsigned random_size(uint64_t *state);
 /* Create job name number n in a block of `size` bytes (a multiple of 16, 80 and more). */
 void name_create(unsigned n, unsigned size);
 void name_delete(unsigned n);
+/* Try to delete a name that does not exist: as name_delete takes LNM, but frees nothing. */
+void name_delete_none(void);
+/* Exit unless a name of `size` bytes takes so many of the pool. */
+void names_check(unsigned size);
 /* A name in the system's table, translated by bystanders. */
 void landmark_create(void);
 void landmark_translate(void);
@@ -64,8 +69,14 @@ void pool_shatter(void (*pause_here)(void));
 
 /* ---- trial.c ---- */
 
-/* The users at work, and a bystander; then what it cost, as rows. */
-void trial(const char *when, unsigned lal, unsigned transactions, bool full);
+/* How the users of a trial work. */
+enum work {
+    WORK_NAMES, /* they replace names */
+    WORK_FULL,  /* the same, and then the kernel's own requests are measured */
+    WORK_NONE,  /* they take LNM as often, but leave the pool alone */
+};
+/* The users at work, and a bystander; then what it cost, as a row. */
+void trial(const char *when, unsigned lal, unsigned transactions, enum work work);
 /* Users at work until the shell script `script` has ended. */
 void watched(const char *script);
 void set_parameter(const char *name, int64_t value);

@@ -25,19 +25,24 @@ static uint32_t since(uint64_t before)
 }
 
 /* Every n-th name is this user's: it replaces them in random order, and thinks in between. */
-static void user_works(unsigned self, unsigned transactions)
+static void user_works(unsigned self, unsigned transactions, enum work work, unsigned burst)
 {
     uint64_t state = opt.seed * 77 + self * 1000003 + 1;
     struct user *u = &board->user[self];
 
     for (unsigned t = 0; t < transactions && !__atomic_load_n(&board->stop, __ATOMIC_ACQUIRE);
          t++) {
-        sleep_us(opt.think_us / 2 + random_next(&state) % opt.think_us);
-        for (unsigned p = 0; p < opt.pairs; p++) {
+        sleep_us(burst * (opt.think_us / 2 + random_next(&state) % opt.think_us));
+        for (unsigned p = 0; p < burst * opt.pairs; p++) {
             unsigned n = (unsigned)(random_next(&state) % opt.names) / opt.users * opt.users + self;
             unsigned size = random_size(&state);
             uint64_t before;
 
+            if (work == WORK_NONE) {
+                name_delete_none();
+                name_delete_none();
+                continue;
+            }
             if (n >= opt.names || !board->size[n])
                 continue;
             before = bench_clock();
@@ -68,7 +73,7 @@ static void bystander_works(void)
     }
 }
 
-static pid_t start(unsigned number, unsigned transactions)
+static pid_t start(unsigned number, unsigned transactions, enum work work, unsigned burst)
 {
     pid_t pid;
 
@@ -83,7 +88,7 @@ static pid_t start(unsigned number, unsigned transactions)
     if (number == opt.users)
         bystander_works();
     else
-        user_works(number, transactions);
+        user_works(number, transactions, work, burst);
     _exit(0);
 }
 
@@ -109,7 +114,7 @@ static void pool_cost(unsigned size)
     static uint32_t v[COUNT];
     char name[32];
 
-    status_need(mega$control(MEGA_CTL_POOL_COST, size, COUNT, (uint64_t)cost, 0, 0), "POOL_COST");
+    status_need(mega$control(MEGA_CTL_POOL_COST, size, COUNT, (uint64_t)cost, 1, 0), "POOL_COST");
     for (unsigned i = 0; i < COUNT; i++)
         v[i] = cost[i].alloc_ns;
     snprintf(name, sizeof(name), "alloc_%u", size);
@@ -153,13 +158,13 @@ static void lists_row(const struct mega_pool_list *before)
 }
 
 /* Users and, behind them, the bystander. */
-static void start_all(pid_t *pid, unsigned transactions)
+static void start_all(pid_t *pid, unsigned transactions, enum work work, unsigned burst)
 {
     board->go = board->stop = 0;
     board->translations = board->longest_ns = 0;
     memset(board->user, 0, sizeof(board->user));
     for (unsigned i = 0; i <= opt.users; i++)
-        pid[i] = start(i, transactions);
+        pid[i] = start(i, transactions, work, burst);
 }
 
 static void join(pid_t pid)
@@ -174,7 +179,7 @@ void watched(const char *script)
     pid_t pid[USERS_MAX + 1], shell;
 
     set_parameter("PAGED_LAL_SIZE", 0);
-    start_all(pid, UINT32_MAX);
+    start_all(pid, UINT32_MAX, WORK_NAMES, opt.burst);
     fflush(stdout);
     shell = fork();
     bench_need(shell >= 0);
@@ -190,7 +195,7 @@ void watched(const char *script)
         join(pid[i]);
 }
 
-void trial(const char *when, unsigned lal, unsigned transactions, bool full)
+void trial(const char *when, unsigned lal, unsigned transactions, enum work work)
 {
     static uint32_t all[USERS_MAX * CALLS_MAX];
     static struct mega_pool_list lists[LISTS];
@@ -203,7 +208,7 @@ void trial(const char *when, unsigned lal, unsigned transactions, bool full)
     for (unsigned i = 0; i < LISTS; i++)
         status_need(mega$info(MEGA_INFO_POOL_LIST, 1l << 32 | i, &lists[i], sizeof(lists[i])),
                     "POOL_LIST");
-    start_all(pid, transactions);
+    start_all(pid, transactions, work, 1);
     status_need(mega$control(MEGA_CTL_LOCK_STATS, 1, 0, 0, 0, 0), "LOCK_STATS");
     before = bench_clock();
     __atomic_store_n(&board->go, 1, __ATOMIC_RELEASE);
@@ -238,7 +243,7 @@ void trial(const char *when, unsigned lal, unsigned transactions, bool full)
     mutex_row("LNM");
     mutex_row("PGDYN");
     lists_row(lists);
-    if (full)
+    if (work == WORK_FULL)
         for (unsigned size = 80; size <= 208; size += 64)
             pool_cost(size);
     printf("}\n");

@@ -90,9 +90,10 @@ enum mega_control {
     MEGA_CTL_DRIVER = 5,        /* enum mega_driver, name of a reservation, what that says */
     MEGA_CTL_DRAIN = 17,        /* free what is kept ready: CPU page caches go to the lists, kernel
                                    stacks of ended threads to the free pages */
-    /* Size of a block up to 64 KB, how many up to 256, address for as many struct mega_pool_cost:
-       allocate so many from paged pool and free them again, twice, and tell what each cost the
-       second time. SS$_BADPARAM, SS$_INSFMEM: the pool is short, SS$_ACCVIO */
+    /* Size of a block up to 64 KB, how many up to 256, address for as many struct mega_pool_cost,
+       1: paged pool; 0: nonpaged pool at raised IPL, and up to 8 KB: allocate so many and free them
+       again, twice, and tell what each cost the second time. SS$_BADPARAM, SS$_INSFMEM: the pool is
+       short, SS$_ACCVIO */
     MEGA_CTL_POOL_COST = 19,
     MEGA_CTL_LOCK_STATS = 16, /* 1: forget what was counted and measure every lock; 0: stop */
     /* enum mega_facility, enum mega_trace_verb, then for LOAD of PCS the pages of each CPU's ring
