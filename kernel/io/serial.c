@@ -5,6 +5,8 @@
 #include "kernel/base/printk.h"
 #include "kernel/io/poll.h"
 
+uint64_t serial_received[2];
+
 static void receive_locked(struct serial *s)
 {
     while (s->count < SERIAL_RING) {
@@ -15,7 +17,7 @@ static void receive_locked(struct serial *s)
         if (!n)
             return;
         s->count += (uint32_t)n;
-        s->received += n;
+        __atomic_store_n(s->received, *s->received + n, __ATOMIC_RELAXED);
     }
     if (!s->stopped) {
         s->stopped = true;
@@ -41,6 +43,7 @@ void serial_boot(struct serial *s, struct uart *u, const char *name)
     int err;
 
     s->uart = u;
+    s->received = &serial_received[u == &uart_com2];
     spin_init(&s->lock, name, RANK_DEVICE, IPL_DEVICE);
     wait_queue_init(&s->queue, name);
     err = irq_register(u->irq, serial_interrupt, s);

@@ -13,13 +13,17 @@ import signal
 import socket
 import subprocess
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from megalith.guestmemory import GuestMemory
+from megalith.lines import FileLine
 from megalith.monitor import Monitor
 from megalith.paths import KERNEL
 
 GIB = 1 << 30
+KSEG = 0xFFFFFC0000000000  # where physical memory appears in the kernel's addresses
 MEMORY_MIN = 64 << 20
 MEMORY_MAX = 1000 * GIB
 CPUS_MAX = 4
@@ -45,9 +49,17 @@ class Settings:
     command_line: str = ""
     disks: tuple[Path, ...] = ()
     icount: bool = False
+    # QEMU's log of a run with one CPU: written, or played.
+    record_log: Path | None = None
+    replay_log: Path | None = None
     gdb: bool = False
     gdb_socket: Path | None = None
     keep: bool = False  # a machine that switches itself off stays, so that it can be looked at
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing that this host does may change the run."""
+        return self.record_log is not None or self.replay_log is not None
 
 
 def _prepare_child() -> None:
@@ -99,6 +111,9 @@ class Machine:
             theirs.append(other)
         self.com1, self.com2, control = self._sockets
         self.monitor = Monitor(control)
+        lines: list[FileLine] = []
+        if self.settings.exact:
+            lines = [FileLine(self.folder / f"com{n + 1}", theirs.pop(0)) for n in range(2)]
         command = self._command(initrd, [other.fileno() for other in theirs])
         try:
             with open(self.folder / "qemu.log", "wb") as log:
@@ -117,6 +132,17 @@ class Machine:
         finally:
             for other in theirs:
                 other.close()
+        for number, line in enumerate(lines):
+            line.start(self.ended, self._taken(number) if self.settings.record_log else None)
+
+    def _taken(self, line: int) -> Callable[[], int]:
+        """How many bytes the guest's interrupt handler has taken from a serial line: a look into
+        its memory. Raises OSError when that cannot be learned any more."""
+        from megalith.symbols import data_address
+
+        place = data_address(self.settings.kernel, "serial_received") + 8 * line - KSEG
+        memory = GuestMemory(self.pid, self.settings.memory)
+        return lambda: int.from_bytes(memory.read(place, 8), "little")
 
     def _command(self, initrd: Path, fds: list[int]) -> list[str]:
         settings = self.settings
@@ -130,7 +156,12 @@ class Machine:
         # The interval clock ticks in virtual time: with --icount a run repeats exactly, and a
         # host under load does not change what the guest sees.
         command += ["-rtc", "clock=vm"]
-        for name, fd in zip(("com1", "com2", "control"), fds):
+        names = ["com1", "com2", "control"]
+        if settings.exact:
+            for name in ("com1", "com2"):
+                names.remove(name)
+                command += ["-chardev", f"pipe,id={name},path={initrd.parent / name}"]
+        for name, fd in zip(names, fds):
             command += ["-chardev", f"socket,id={name},fd={fd}"]
         command += ["-serial", "chardev:com1", "-serial", "chardev:com2"]
         command += ["-mon", "chardev=control,mode=control"]
@@ -142,6 +173,11 @@ class Machine:
             command += ["-no-shutdown"]
         if settings.icount:
             command += ["-icount", "shift=0,sleep=off"]
+        for mode, log in (("record", settings.record_log), ("replay", settings.replay_log)):
+            if log is not None:
+                # Without sleep=off, with which QEMU 7.2 stops in the first idle moment.
+                name = str(log).replace(",", ",,")
+                command += ["-icount", f"shift=0,rr={mode},rrfile={name}"]
         if settings.gdb:
             assert self.folder is not None
             self.gdb_socket = settings.gdb_socket or self.folder / "gdb"
@@ -171,6 +207,21 @@ class Machine:
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024
         raise MachineError("the emulator has ended")
+
+    def request_end(self) -> None:
+        """Asks the emulator to end in good order: only then is the log of a recording whole. It
+        gets to it when nothing that it writes holds it back: whoever asks goes on reading."""
+        assert self.process is not None
+        self.process.terminate()
+
+    def wait_ended(self, seconds: float) -> bool:
+        """Whether the emulator has ended within that time."""
+        assert self.process is not None
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
     def stop(self) -> None:
         """Ends the emulator, whatever it does, and removes what it left. May be called twice."""

@@ -10,20 +10,28 @@ the arguments are wrong.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import signal
 import sys
+import tempfile
 import time
 from pathlib import Path
 from types import FrameType
 
 from megalith import machine as machines
+from megalith import recording as recordings
 from megalith.initrd import Archive
 from megalith.machine import Machine, MachineError, Settings
-from megalith.paths import BUILD, INITRD, TOP
-from megalith.session import SIGNAL_BASE, Session
+from megalith.paths import BUILD, GDB_COMMANDS, INITRD, KERNEL, TOP
+from megalith.recording import RecordingError
+from megalith.session import SIGNAL_BASE, STATUS_TIMEOUT, Session
 
 STATUS_CANNOT_START = 126
+
+# A replay has this much longer than the recorded run before it counts as stuck.
+REPLAY_FACTOR = 4
+REPLAY_SECONDS = 60
 
 CONFIG = "boot/config"
 COMMAND_LINE = "boot/cmdline"
@@ -140,6 +148,18 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="check all memory when COMMAND has ended: status 125 when a page is lost or doubled",
     )
+    option(
+        "--record",
+        metavar="FILE",
+        type=Path,
+        help="one CPU: record the run, input and interrupts included, for --replay",
+    )
+    option(
+        "--replay",
+        metavar="FILE",
+        type=_file,
+        help="run a recording again, exactly; only --gdb, --gdb-socket and --timeout go with it",
+    )
     option("--gdb", action="store_true", help="wait for GDB before the first instruction")
     option("--gdb-socket", metavar="PATH", type=Path, help="where GDB's socket is to lie")
     option(
@@ -207,7 +227,7 @@ def settings(options: argparse.Namespace, command: list[str]) -> Settings:
     return Settings(
         initrd=initrd(options, command),
         memory=options.memory,
-        cpus=options.smp or (1 if options.icount else 2),
+        cpus=options.smp or (1 if options.icount or options.record else 2),
         command_line=line,
         disks=tuple(options.disks),
         icount=options.icount,
@@ -236,8 +256,137 @@ def _end_by_signal(number: int, _frame: FrameType | None) -> None:
     sys.exit(SIGNAL_BASE + number)
 
 
+def check(p: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Ends with status 2 when options are asked for that do not go together."""
+    if options.replay is not None:
+        fitting = ("replay", "gdb", "gdb_socket", "timeout")
+        for action in p._actions:
+            name = action.dest
+            if name in fitting or name == "help":
+                continue
+            if (getattr(options, name) or None) != (p.get_default(name) or None):
+                what = action.option_strings[-1] if action.option_strings else "COMMAND"
+                p.error(f"--replay takes all but --gdb and --timeout from the recording: no {what}")
+    if options.record is not None:
+        refused = {
+            "--smp": (options.smp or 1) > 1 and "QEMU records machines with one CPU",
+            "--icount": options.icount and "a recording counts instructions in its own way",
+            "--disk": bool(options.disks) and "the contents of a disk are not recorded",
+            "--gdb": (options.gdb or options.gdb_socket is not None)
+            and "record first, and debug the replay",
+            "--save": options.save is not None and "play the recording to where it is of interest",
+        }
+        for what, why in refused.items():
+            if why:
+                p.error(f"--record does not go with {what}: {why}")
+
+
+def record(options: argparse.Namespace, command: list[str], wanted: Settings) -> int:
+    """Runs as asked for, and writes the recording."""
+    path: Path = options.record
+    beside = recordings.beside_of(path)
+    emulator = recordings.emulator()
+    beside.touch()  # now, not after the run, is the time to learn that nothing can be written
+    try:
+        with tempfile.TemporaryDirectory(prefix="megalith-record-") as folder:
+            log = Path(folder) / "log"
+            kernel = KERNEL.read_bytes()  # as it is now: it may be built anew meanwhile
+            (Path(folder) / "kernel").write_bytes(kernel)
+            wanted = dataclasses.replace(wanted, record_log=log, kernel=Path(folder) / "kernel")
+            begin = time.monotonic()
+            with Machine(wanted) as machine:
+                session = Session(
+                    machine,
+                    interactive=not command,
+                    seconds=options.timeout,
+                    stdin=_standard_input(),
+                )
+                try:
+                    status = session.run()
+                except SystemExit as end:
+                    status = int(end.code or 0)
+                seconds = time.monotonic() - begin
+                if not session.log_whole:
+                    raise RecordingError("the emulator did not end its log: nothing is recorded")
+            recordings.Recording(
+                memory=wanted.memory,
+                command_line=wanted.command_line,
+                command=command,
+                qemu=emulator,
+                seconds=seconds,
+                outcome=session.outcome(status),
+                kernel=kernel,
+                initrd=wanted.initrd,
+                log=log.read_bytes(),
+            ).save(path)
+    finally:
+        beside.unlink(missing_ok=True)
+    print(f"scripts/run: recorded in {path}", file=sys.stderr)
+    return status
+
+
+def replay(options: argparse.Namespace) -> int:
+    """Plays a recording; status 126 when it did not give what was recorded."""
+    recording = recordings.Recording.load(options.replay)
+    recording.check_emulator()
+    with tempfile.TemporaryDirectory(prefix="megalith-replay-") as folder:
+        kernel, log = Path(folder) / "megalith.elf", Path(folder) / "log"
+        kernel.write_bytes(recording.kernel)
+        log.write_bytes(recording.log)
+        wanted = Settings(
+            initrd=recording.initrd,
+            kernel=kernel,
+            memory=recording.memory,
+            command_line=recording.command_line,
+            replay_log=log,
+            gdb=options.gdb or options.gdb_socket is not None,
+            gdb_socket=options.gdb_socket,
+        )
+        seconds = options.timeout
+        if seconds is None and not wanted.gdb:
+            seconds = REPLAY_FACTOR * recording.seconds + REPLAY_SECONDS
+        with Machine(wanted) as machine:
+            announce_gdb(machine)
+            session = Session(
+                machine,
+                interactive=recording.interactive,
+                seconds=seconds,
+                stdin=None,
+                replayed=recording.outcome,
+            )
+            status = session.run()
+    gave = session.outcome(status)
+    if gave != recording.outcome and status != STATUS_TIMEOUT:
+        was = recording.outcome
+        print(
+            f"scripts/run: this is not what was recorded: status {gave.status}, "
+            f"{gave.output_bytes} bytes of output; then it was status {was.status}, "
+            f"{was.output_bytes} bytes",
+            file=sys.stderr,
+        )
+        return STATUS_CANNOT_START
+    return status
+
+
+def announce_gdb(machine: Machine) -> None:
+    """How to attach a debugger, where one is waited for; to a recording with its own kernel."""
+    if machine.gdb_socket is None:
+        return
+    kernel = machine.settings.kernel
+    line = f"{TOP / 'scripts/sda'} {machine.gdb_socket}"
+    if kernel != KERNEL:
+        line = f"gdb-multiarch {kernel} -x {GDB_COMMANDS} -ex 'target remote {machine.gdb_socket}'"
+    print(
+        f"scripts/run: waiting for GDB; in another terminal:\n  {line}",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
 def main(arguments: list[str] | None = None) -> int:
-    options = parser().parse_args(arguments)
+    p = parser()
+    options = p.parse_args(arguments)
+    check(p, options)
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     # The machine goes with this program.
     signal.signal(signal.SIGTERM, _end_by_signal)
@@ -245,22 +394,22 @@ def main(arguments: list[str] | None = None) -> int:
     from sysman.errors import SysmanError
 
     try:
+        if options.replay is not None:
+            return replay(options)
         wanted = settings(options, command)
+        if options.record is not None:
+            return record(options, command, wanted)
     except SysmanError as error:
         print(f"scripts/run: {error}", file=sys.stderr)
         return 2
-    except (MachineError, ValueError, OSError) as error:
+    except (MachineError, RecordingError, ValueError, OSError) as error:
         print(f"scripts/run: {error}", file=sys.stderr)
         return STATUS_CANNOT_START
+    except KeyboardInterrupt:
+        return 130
     try:
         with Machine(wanted) as machine:
-            if machine.gdb_socket is not None:
-                print(
-                    f"scripts/run: waiting for GDB; in another terminal:\n"
-                    f"  {TOP / 'scripts/sda'} {machine.gdb_socket}",
-                    file=sys.stderr,
-                    flush=True,
-                )
+            announce_gdb(machine)
             session = Session(
                 machine,
                 interactive=not command,

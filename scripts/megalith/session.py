@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import select
 import selectors
@@ -17,6 +18,7 @@ from pathlib import Path
 from megalith import frames, postmortem, saved
 from megalith.control import Listener
 from megalith.machine import Machine
+from megalith.recording import Outcome
 
 STATUS_INTERRUPTED = 130
 STATUS_TIMEOUT = 124
@@ -31,6 +33,8 @@ PANIC_QUIET_SECONDS = 0.3
 PANIC_LIMIT_SECONDS = 5.0
 # How often an interactive session is told again that its input has ended.
 END_OF_INPUT_EVERY = 1.0
+# A machine that records has this long to write the end of its log.
+QUIT_SECONDS = 10.0
 
 CONTROL_D = b"\x04"
 ESCAPE = b"\x1d"  # ^] at a terminal ends the machine
@@ -71,6 +75,9 @@ class Session:
     `save` is where the state goes when the kernel panics, hangs, or switches the machine off
     without a result; whoever connects to the machine's control socket gets it at any time.
     `programs` gives the files with the symbols of the guest's programs, by path.
+
+    Of a recording nothing but its output is relayed: `replayed` is how the recorded run ended.
+    Where a machine records, it is ended in good order, and everything that it wrote is relayed.
     """
 
     machine: Machine
@@ -81,14 +88,20 @@ class Session:
     stderr: int = 2
     save: Path | None = None
     programs: Callable[[], dict[str, Path]] = dict
+    replayed: Outcome | None = None
     result: frames.Result | None = None
     panic: frames.PanicNotice | None = None
+    log_whole: bool = False  # of a recording: the emulator has written it to its end
     _decoder: frames.Decoder = field(default_factory=frames.Decoder)
     _pending: bytearray = field(default_factory=bytearray)
     _ready: bool = False
     _input_ended: bool = False
     _next_end: float = 0.0
     _quit: bool = False
+    _output_digest: hashlib._Hash = field(default_factory=hashlib.sha256)
+    _output_bytes: int = 0
+    _deaf: bool = False  # standard output takes no more
+    _console_digest: hashlib._Hash = field(default_factory=hashlib.sha256)
 
     def run(self) -> int:
         """Relays until the machine has ended or is to be ended. The caller stops the machine."""
@@ -97,23 +110,60 @@ class Session:
             terminal = termios.tcgetattr(self.stdin)
             tty.setraw(self.stdin, termios.TCSADRAIN)
         try:
-            return self._relay()
+            status = self._relay()
         except KeyboardInterrupt:
-            return STATUS_INTERRUPTED
+            status = STATUS_INTERRUPTED
         except OutputError as error:
-            if error.broken_pipe:  # the reader has what it wanted
-                return SIGNAL_BASE + signal.SIGPIPE
-            self.say(str(error))
-            return STATUS_NO_OUTPUT
+            status = self._after_output_error(error)
+        except SystemExit as end:  # a signal: its status is the run's, once this is put in order
+            self._finish_recording()
+            raise end
         finally:
             if terminal is not None and self.stdin is not None:
                 termios.tcsetattr(self.stdin, termios.TCSADRAIN, terminal)
+        self._finish_recording()
+        return status
+
+    def outcome(self, status: int) -> Outcome:
+        """What the run gave, for a recording."""
+        return Outcome(
+            status,
+            self._output_digest.hexdigest(),
+            self._output_bytes,
+            self._console_digest.hexdigest(),
+            self.result is not None or self.panic is not None,
+        )
+
+    def _finish_recording(self) -> None:
+        """A machine that records is ended in good order, and what it still had to say is relayed:
+        it reads no request of the monitor's while a line that is full holds it back."""
+        machine = self.machine
+        if machine.settings.record_log is None:
+            return
+        deadline = time.monotonic() + QUIT_SECONDS
+        machine.request_end()
+        lines = {machine.com1, machine.com2}
+        while lines and (left := deadline - time.monotonic()) > 0:
+            for line in select.select([*lines], [], [], left)[0]:
+                data = self._receive(line)
+                if data == b"":
+                    lines.discard(line)
+                elif data is not None:
+                    try:
+                        self._relay_from(line, data)
+                    except OutputError:
+                        self._deaf = True
+        self.log_whole = not lines and machine.wait_ended(max(0.0, deadline - time.monotonic()))
 
     def say(self, text: str) -> None:
         """A line of this program's own, after what the console has shown."""
         write_lossy(self.stderr, f"scripts/run: {text}\n".encode())
 
     def _output(self, data: bytes) -> None:
+        self._output_digest.update(data)
+        self._output_bytes += len(data)
+        if self._deaf:
+            return
         try:
             write_all(self.stdout, data)
         except OSError as error:
@@ -146,7 +196,11 @@ class Session:
                 now = time.monotonic()
                 if self._quit:
                     return STATUS_INTERRUPTED
-                if self.panic is not None:
+                if self.replayed is not None:
+                    # Played to the end of the recording, which may lie behind that of the run.
+                    if deadline is not None and now >= deadline:
+                        return self._after_timeout()
+                elif self.panic is not None:
                     if now >= (quiet or now) or (ending is not None and now >= ending):
                         return self._after_panic()
                 elif deadline is not None and now >= deadline and self.result is None:
@@ -157,7 +211,8 @@ class Session:
                     write_lossy(self.stderr, postmortem.describe(machine).encode())
                     return STATUS_PANIC
                 self._arrange_input(selector, now)
-                times = [t for t in (deadline, ending, quiet) if t is not None]
+                limits = (deadline, ending, quiet) if self.replayed is None else (deadline,)
+                times = [t for t in limits if t is not None]
                 if self._input_ended and self.interactive:
                     times.append(self._next_end)
                 wait = max(0.0, min(times) - now) if times else None
@@ -177,20 +232,33 @@ class Session:
                     ending = time.monotonic() + POWER_OFF_SECONDS
         return self._after_end()
 
-    def _from_machine(self, line, selector, open_lines: set) -> None:
+    @staticmethod
+    def _receive(line) -> bytes | None:
+        """What has come on a line; nothing when it has been closed, None when there is none yet."""
         try:
-            data = line.recv(READ_SIZE)
+            return line.recv(READ_SIZE)
         except BlockingIOError:
-            return
+            return None
         except ConnectionError:
-            data = b""
-        if not data:
+            return b""
+
+    def _from_machine(self, line, selector, open_lines: set) -> None:
+        data = self._receive(line)
+        if data is None:
+            return
+        if data:
+            self._relay_from(line, data)
+        else:
             selector.unregister(line)
             open_lines.discard(line)
-        elif line is self.machine.com2:
+
+    def _relay_from(self, line, data: bytes) -> None:
+        if line is self.machine.com2:
             for frame in self._decoder.feed(data):
                 self._take(frame)
-        elif self.interactive:
+            return
+        self._console_digest.update(data)
+        if self.interactive:
             self._output(data)
         else:
             write_lossy(self.stderr, data.replace(b"\r", b""))
@@ -213,6 +281,8 @@ class Session:
         up here; says that the input has ended, at a terminal again and again."""
         if not self._ready or self.result is not None or self.panic is not None:
             return
+        if self.replayed is not None:
+            return  # the input is in the recording
         if self.stdin is None:
             self._end_input(now)
         if self._input_ended:
@@ -302,6 +372,12 @@ class Session:
             self.say(f"{self._decoder.stray} bytes on COM2 were in no frame")
         if self.panic is not None:
             return self._after_panic()
+        if self.result is None and self.replayed is not None and not self.replayed.ended:
+            complaints = self.machine.complaints()
+            if complaints:
+                self.say(complaints)
+            self.say(f"here the recording ends; the run had status {self.replayed.status}")
+            return self.replayed.status
         if self.result is None:
             self._save("the machine has ended without a result")
             complaints = self.machine.complaints()
@@ -312,6 +388,13 @@ class Session:
         if self.result.kind == frames.RESULT_SIGNAL:
             return SIGNAL_BASE + self.result.value
         return self.result.value & 0xFF
+
+    def _after_output_error(self, error: OutputError) -> int:
+        self._deaf = True
+        if error.broken_pipe:  # the reader has what it wanted
+            return SIGNAL_BASE + signal.SIGPIPE
+        self.say(str(error))
+        return STATUS_NO_OUTPUT
 
     def _after_timeout(self) -> int:
         self.say(f"no end within {self.seconds:g} seconds")

@@ -12,6 +12,17 @@ OPCODE_JSR = 0x1A
 OPCODE_BSR = 0x34
 
 
+def data_address(elf: Path, name: str) -> int:
+    """Where a variable of an ELF file lies. Raises KeyError."""
+    from elftools.elf.elffile import ELFFile
+
+    with open(elf, "rb") as file:
+        found = ELFFile(file).get_section_by_name(".symtab").get_symbol_by_name(name)
+        if not found:
+            raise KeyError(f"{elf} has no variable {name}")
+        return found[0]["st_value"]
+
+
 class Symbols:
     """The functions of an ELF file, and the source lines of their instructions."""
 
