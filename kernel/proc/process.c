@@ -59,6 +59,13 @@ static bool pid_used_locked(uint32_t pid)
     return false;
 }
 
+struct process *process_next_locked(const struct process *p)
+{
+    struct list *l = list_next(&all, &p->all);
+
+    return l ? list_entry(l, struct process, all) : NULL;
+}
+
 void process_for_each_locked(bool (*fn)(struct process *p, void *arg), void *arg)
 {
     struct process *p;

@@ -95,6 +95,8 @@ static inline struct io_cred process_cred(const struct process *p)
 extern struct spinlock process_lock; /* RANK_PROC, IPL_ASTDEL: the process table lock */
 /* Live or zombie, by pid; NULL. Table lock held. */
 struct process *process_find_locked(uint32_t pid);
+/* The one behind p in the order of process_for_each; NULL: p is the last. Table lock held. */
+struct process *process_next_locked(const struct process *p);
 /* For each process, under the process table lock; p->aspace is valid (or NULL) during the call. fn
  * returns false to stop. */
 void process_for_each(bool (*fn)(struct process *p, void *arg), void *arg);

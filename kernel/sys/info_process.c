@@ -102,6 +102,27 @@ static bool search_one(struct process *p, void *arg)
     return false;
 }
 
+/* The process behind that one. */
+static int describe_next(uint64_t pid, struct mega_process *out)
+{
+    const struct process *p = NULL;
+    int status = SS$_NONEXPR;
+    ipl_t ipl;
+
+    if (pid > UINT32_MAX)
+        return status;
+    ipl = spin_lock(&process_lock);
+    p = process_find_locked((uint32_t)pid);
+    if (p) {
+        p = process_next_locked(p);
+        status = p ? SS$_NORMAL : SS$_NOMOREPROC;
+    }
+    if (p)
+        describe(p, out);
+    spin_unlock(&process_lock, ipl);
+    return status;
+}
+
 int info_process(int64_t index, void *out)
 {
     struct search s = {.left = index, .out = out};
@@ -111,7 +132,7 @@ int info_process(int64_t index, void *out)
         return SS$_NORMAL;
     }
     if (index < 0)
-        return SS$_NONEXPR;
+        return describe_next(-1 - (uint64_t)index, out);
     process_for_each(search_one, &s);
     return s.left < 0 ? SS$_NORMAL : SS$_NONEXPR;
 }

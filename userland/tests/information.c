@@ -345,7 +345,9 @@ static void system_items(void)
         {"GBLSECTIONS", SYI$_GBLSECTIONS},   {"GBLPAGES", SYI$_GBLPAGES},
         {"GBLPAGFIL", SYI$_GBLPAGFIL},       {"NPAGEDYN", SYI$_NPAGEDYN},
         {"NPAGEVIR", SYI$_NPAGEVIR},         {"PAGEDYN", SYI$_PAGEDYN},
-        {"ZERO_LIST_HI", SYI$_ZERO_LIST_HI}, {"PHYSICAL_MEMORY", SYI$_PHYSICAL_MEMORY}};
+        {"ZERO_LIST_HI", SYI$_ZERO_LIST_HI}, {"PHYSICAL_MEMORY", SYI$_PHYSICAL_MEMORY},
+        {"LNMSHASHTBL", SYI$_LNMSHASHTBL},   {"LNMPHASHTBL", SYI$_LNMPHASHTBL},
+        {"POOLCHECK", SYI$_POOLCHECK}};
     struct mega_memory m;
     char below;
 

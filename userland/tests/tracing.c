@@ -11,6 +11,7 @@
  *                                         ROUNDS times, all under the mutex LNM
  *     tracing --fragment NAMES ROUNDS     the same by one process, with holes in the paged pool
  * that its names do not fit: of so many shorter ones every second is deleted first
+ *     tracing --fill NAMES                so many names of the job, for displays
  */
 #include "tap.h"
 
@@ -449,7 +450,8 @@ static int names(int rounds, unsigned short bytes)
     return 0;
 }
 
-/* Names of the job whose every second is deleted again: between two that stay there is a hole. */
+/* Names of the job whose every second is deleted again: between two that stay there is a hole.
+ * Without rounds they stay. */
 static int fragment(int count, int rounds)
 {
     struct dsc$descriptor_s table = {7, DSC$K_DTYPE_T, DSC$K_CLASS_S, "LNM$JOB"};
@@ -457,7 +459,7 @@ static int fragment(int count, int rounds)
     struct dsc$descriptor_s name = {0, DSC$K_DTYPE_T, DSC$K_CLASS_S, text};
     ILE3 in[] = {{5, LNM$_STRING, "value", NULL}, {0}};
 
-    for (int pass = 0; pass < 2; pass++)
+    for (int pass = 0; pass < (rounds ? 2 : 1); pass++)
         for (int i = 0; i < count; i += pass + 1) {
             int status;
 
@@ -524,6 +526,8 @@ int main(int argc, char **argv)
         return load(atoi(argv[2]), atoi(argv[3]));
     if (argc == 4 && strcmp(argv[1], "--fragment") == 0)
         return fragment(atoi(argv[2]), atoi(argv[3]));
+    if (argc == 3 && strcmp(argv[1], "--fill") == 0)
+        return fragment(atoi(argv[2]), 0);
     bad_arguments();
     unprivileged();
     life(MEGA_TRACE_MTX, "MTX");

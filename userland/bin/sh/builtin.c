@@ -322,8 +322,10 @@ builtin_fn builtin_find(const char *name)
 #endif
     };
 
+    size_t n = logical_verb(name);
+
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-        if (!strcmp(table[i].name, name))
+        if (strlen(table[i].name) == n && !strncmp(table[i].name, name, n))
             return table[i].fn;
     return NULL;
 }

@@ -4,10 +4,16 @@
  * otherwise; user-mode names last for the next program that it waits for.
  *
  *     define [/PROCESS | /JOB | /GROUP | /SYSTEM | /TABLE=name]
- *            [/USER_MODE | /SUPERVISOR_MODE | /EXECUTIVE_MODE] name string[,string...]
- *     deassign [the same] name | /ALL
+ *            [/USER_MODE | /SUPERVISOR_MODE | /EXECUTIVE_MODE]
+ *            [/NAME_ATTRIBUTES=CONFINE,NO_ALIAS] [/TRANSLATION_ATTRIBUTES=CONCEALED,TERMINAL]
+ *            name string[,string...]
+ *     deassign [table and mode as above] name | /ALL
+ *
+ * Attributes may stand in parentheses, which are quoted then: they are the shell's otherwise.
  */
 #include "logical.h"
+
+#include <string.h>
 
 #ifdef __alpha__
 
@@ -19,7 +25,6 @@
 #include <ssdef.h>
 #include <starlet.h>
 #include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 #define STRINGS_MAX 128
@@ -30,6 +35,7 @@ struct options {
     const char *table;
     unsigned char mode;
     bool all;
+    unsigned name_attributes, text_attributes; /* LNM$M_* */
 };
 
 /* Does a word abbreviate a qualifier? */
@@ -38,8 +44,58 @@ static bool is(const char *word, const char *qualifier)
     return strlen(word) >= 2 && !strncasecmp(word, qualifier, strlen(word));
 }
 
+/* Attributes by name, abbreviated, separated by commas. False: one is none of them. */
+static bool take_attributes(const char *list, unsigned *attributes)
+{
+    static const struct {
+        const char *name;
+        unsigned bit;
+    } known[] = {{"CONFINE", LNM$M_CONFINE},
+                 {"NO_ALIAS", LNM$M_NO_ALIAS},
+                 {"CONCEALED", LNM$M_CONCEALED},
+                 {"TERMINAL", LNM$M_TERMINAL}};
+
+    while (*list) {
+        size_t n = strcspn(list, ",()"), found = 0;
+
+        for (size_t i = 0; n && i < sizeof(known) / sizeof(known[0]); i++)
+            if (!strncasecmp(list, known[i].name, n)) {
+                *attributes |= known[i].bit;
+                found++;
+            }
+        if (n && found != 1)
+            return false;
+        list += n + (list[n] != '\0');
+    }
+    return true;
+}
+
+/* /NAME=value; abbreviated before the equals sign. */
+static bool take_value(struct options *o, const char *word, const char *value)
+{
+    unsigned given = 0;
+    size_t n = (size_t)(value - word);
+
+    if (n < 2 || !value[1])
+        return false;
+    if (!strncasecmp(word, "/TABLE", n)) {
+        o->table = value + 1;
+        return true;
+    }
+    if (!take_attributes(value + 1, &given))
+        return false;
+    if (!strncasecmp(word, "/NAME_ATTRIBUTES", n)) {
+        o->name_attributes = given;
+        return !(given & ~(unsigned)(LNM$M_CONFINE | LNM$M_NO_ALIAS));
+    }
+    o->text_attributes = given;
+    return !strncasecmp(word, "/TRANSLATION_ATTRIBUTES", n) &&
+           !(given & ~(unsigned)(LNM$M_CONCEALED | LNM$M_TERMINAL));
+}
+
 static bool take_option(struct options *o, const char *word)
 {
+    const char *value = strchr(word, '=');
     static const struct {
         const char *name, *table;
     } tables[] = {{"/PROCESS", "LNM$PROCESS"},
@@ -53,10 +109,8 @@ static bool take_option(struct options *o, const char *word)
                  {"/SUPERVISOR_MODE", PSL$C_SUPER},
                  {"/EXECUTIVE_MODE", PSL$C_EXEC}};
 
-    if (!strncasecmp(word, "/TABLE=", 7) && word[7]) {
-        o->table = word + 7;
-        return true;
-    }
+    if (value)
+        return take_value(o, word, value);
     if (is(word, "/ALL")) {
         o->all = true;
         return true;
@@ -75,20 +129,42 @@ static bool take_option(struct options *o, const char *word)
     return false;
 }
 
-/* Options anywhere; the other words move to the front. Their number, -1: said what is wrong. */
+/* One word of qualifiers, of which several may be glued together: it is cut up. */
+static bool take_word(struct options *o, char *word)
+{
+    while (word && *word) {
+        char *next = strchr(word + 1, '/');
+        bool fine;
+
+        if (next)
+            *next = '\0';
+        fine = take_option(o, word);
+        if (!fine) {
+            fprintf(stderr, "%%DCL-W-IVQUAL, unknown qualifier or value: %s\n", word);
+            return false;
+        }
+        if (next)
+            *next = '/';
+        word = next;
+    }
+    return true;
+}
+
+/* Options, of the verb too; the other words move to the front. Their number, -1: said what is
+   wrong. */
 static int take_options(struct options *o, int argc, char **argv)
 {
+    char *glued = strchr(argv[0], '/');
     int words = 0;
 
-    *o = (struct options){"LNM$PROCESS", PSL$C_SUPER, false};
-    for (int i = 1; i < argc; i++) {
-        if (argv[i][0] != '/' || words == 1) { /* a string may begin with a slash */
+    *o = (struct options){.table = "LNM$PROCESS", .mode = PSL$C_SUPER};
+    if (!take_word(o, glued))
+        return -1;
+    for (int i = 1; i < argc; i++)
+        if (argv[i][0] != '/' || words == 1) /* a string may begin with a slash */
             argv[words++] = argv[i];
-        } else if (!take_option(o, argv[i])) {
-            fprintf(stderr, "%%DCL-W-IVQUAL, unknown qualifier: %s\n", argv[i]);
+        else if (!take_word(o, argv[i]))
             return -1;
-        }
-    }
     return words;
 }
 
@@ -108,7 +184,7 @@ static int complain(const char *name, int status)
 
 int do_define(int argc, char **argv)
 {
-    ILEB_64 items[STRINGS_MAX + 1] = {{0}};
+    ILEB_64 items[STRINGS_MAX + 2] = {{0}};
     struct dsc64$descriptor_s table, name;
     struct options o;
     unsigned n = 0;
@@ -120,14 +196,16 @@ int do_define(int argc, char **argv)
         fprintf(stderr, "%%DCL-W-INSFPRM, define [/qualifier...] name string[,string...]\n");
         return 1;
     }
+    items[n++] = (ILEB_64){1,   LNM$_ATTRIBUTES, -1, sizeof(o.text_attributes), &o.text_attributes,
+                           NULL};
     for (char *s = strtok(argv[1], ","); s; s = strtok(NULL, ",")) {
-        if (n == STRINGS_MAX)
+        if (n == STRINGS_MAX + 1)
             return complain(argv[0], SS$_BADPARAM);
         items[n++] = (ILEB_64){1, LNM$_STRING, -1, strlen(s), s, NULL};
     }
     table = describe(o.table);
     name = describe(argv[0]);
-    status = sys$crelnm(NULL, &table, &name, &o.mode, items);
+    status = sys$crelnm(&o.name_attributes, &table, &name, &o.mode, items);
     if ((status & 1) && o.mode == PSL$C_USER)
         user_names = true;
     if (status == SS$_SUPERSEDE)
@@ -154,6 +232,15 @@ int do_deassign(int argc, char **argv)
     return complain(argv[0], sys$dellnm(&table, &name, &o.mode));
 }
 
+size_t logical_verb(const char *word)
+{
+    size_t n = strcspn(word, "/");
+
+    if ((n == 6 && !strncmp(word, "define", n)) || (n == 8 && !strncmp(word, "deassign", n)))
+        return n;
+    return strlen(word);
+}
+
 void logical_program_ended(void)
 {
     static unsigned char user = PSL$C_USER;
@@ -167,5 +254,7 @@ void logical_program_ended(void)
 #else
 
 void logical_program_ended(void) {}
+
+size_t logical_verb(const char *word) { return strlen(word); }
 
 #endif

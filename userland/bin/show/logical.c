@@ -1,7 +1,16 @@
-/* show logical: names, tables and what they stand for. */
+/*
+ * show logical [NAME] [/TABLE=name | /PROCESS | /JOB | /GROUP | /SYSTEM] [/FULL]
+ *
+ * Without NAME all names; a NAME with * (any characters) and % (any one) those that match; another
+ * one with what its strings stand for in their turn, to LNM$C_MAXDEPTH names deep, unless a
+ * definition says that its string is terminal. The name of a table, where no table is given, shows
+ * that table.
+ */
 #include "show.h"
 
 #include <descrip.h>
+#include <fnmatch.h>
+#include <iledef.h>
 #include <lnmdef.h>
 #include <psldef.h>
 #include <ssdef.h>
@@ -43,61 +52,129 @@ static void print_attributes(const struct mega_logical *m)
 }
 
 /* One name with all it stands for. */
-static void print_name(void *table, int64_t index, struct mega_logical *m, bool full)
+static void print_name(void *table, const struct mega_logical *name, bool full)
 {
-    printf("  \"%s\"", m->name);
+    struct mega_logical m = *name;
+
+    printf("  \"%s\"", m.name);
     if (full)
-        print_attributes(m);
-    if (m->is_table) {
-        printf(" [table, %u names", m->names);
-        if (m->quota)
-            printf(", %lu of %lu bytes left", (unsigned long)m->left, (unsigned long)m->quota);
+        print_attributes(&m);
+    if (m.is_table) {
+        printf(" [table, %u names", m.names);
+        if (m.quota)
+            printf(", %lu of %lu bytes left", (unsigned long)m.left, (unsigned long)m.quota);
         printf("]");
     }
-    if (m->translation >= 0)
-        printf(" = \"%s\"", m->text);
+    if (m.translation >= 0)
+        printf(" = \"%s\"", m.text);
     putchar('\n');
-    for (int64_t t = 1; mega$logical(table, index, t, m) & 1; t++)
-        printf("\t= \"%s\"\n", m->text);
+    for (int64_t t = 1; mega$logical(table, MEGA_LOGICAL_SAME, t, &m) & 1; t++)
+        printf("\t= \"%s\"\n", m.text);
 }
 
-/* Print the names of one table (NULL: all), or those called `only`. The number of those found. */
-static unsigned print_table(const char *table, const char *only, bool full)
+/* A pattern with * and % as fnmatch has it. */
+static char *pattern_of(const char *name)
+{
+    char *pattern = malloc(2 * strlen(name) + 1), *to = pattern;
+
+    for (; pattern && *name; name++) {
+        if (strchr("?[]\\", *name))
+            *to++ = '\\';
+        *to++ = *name == '%' ? '?' : *name;
+    }
+    if (pattern)
+        *to = '\0';
+    return pattern;
+}
+
+/* Print the names of one table (NULL: all) that match (NULL: all). The number of those found. */
+static unsigned print_table(const char *table, const char *pattern, bool full)
 {
     struct dsc64$descriptor_s d = describe(table ? table : "");
     void *where = table ? &d : NULL;
     struct mega_logical m;
     char last[sizeof(m.table)] = "";
+    uint64_t seen = 0;
     unsigned found = 0;
-    int status;
+    int status = mega$logical(where, 0, 0, &m);
 
-    for (int64_t i = 0; (status = mega$logical(where, i, 0, &m)) & 1; i++) {
-        if (only && strcmp(only, m.name) != 0)
-            continue;
-        if (strcmp(last, m.table) != 0) {
-            printf("%s(%s)\n", found ? "\n" : "", m.table);
-            strcpy(last, m.table);
+    while (status & 1) {
+        if (!pattern || fnmatch(pattern, m.name, 0) == 0) {
+            if (strcmp(last, m.table) != 0) {
+                printf("%s(%s)\n", found ? "\n" : "", m.table);
+                strcpy(last, m.table);
+            }
+            print_name(where, &m, full);
+            found++;
         }
-        print_name(where, i, &m, full);
-        found++;
+        seen++;
+        status = mega$logical(where, MEGA_LOGICAL_NEXT, 0, &m);
+        if (status == SS$_NONEXPR) /* that one was deleted meanwhile: so many are passed over */
+            status = mega$logical(where, (int64_t)seen, 0, &m);
     }
     return found;
 }
 
+/* ---- what the strings of a name stand for ---- */
+
+#define FOLLOWED_MAX 256 /* lines: lists that stand for lists could be endless */
+
+static unsigned followed;
+
+/* The strings of a name, and theirs; `depth` names led to it. False: too many. */
+static bool follow(const char *table, const char *name, unsigned depth)
+{
+    struct dsc64$descriptor_s t = describe(table), n = describe(name);
+    bool fine = true;
+    unsigned max = 0;
+
+    for (unsigned i = 0; i <= max && fine; i++) {
+        char text[256], where[32];
+        unsigned short length = 0, where_length = 0;
+        unsigned attributes = 0;
+        ILE3 items[] = {{4, LNM$_INDEX, &i, NULL},
+                        {4, LNM$_ATTRIBUTES, &attributes, NULL},
+                        {4, LNM$_MAX_INDEX, &max, NULL},
+                        {255, LNM$_STRING, text, &length},
+                        {31, LNM$_TABLE, where, &where_length},
+                        {0}};
+
+        if (!(sys$trnlnm(NULL, &t, &n, NULL, items) & 1) || (int)max < 0)
+            return true;
+        text[length] = where[where_length] = '\0';
+        if (!(attributes & LNM$M_EXISTS))
+            continue;
+        if (depth) {
+            if (depth >= LNM$C_MAXDEPTH || ++followed > FOLLOWED_MAX)
+                return false;
+            printf("%u \"%s\" = \"%s\" (%s)\n", depth, name, text, where);
+        }
+        if (!(attributes & LNM$M_TERMINAL) && length)
+            fine = follow(table, text, depth + 1);
+    }
+    return fine;
+}
+
 int show_logical(unsigned qualifiers, const char *name)
 {
-    const char *table = qualifiers & Q_PROCESS  ? "LNM$PROCESS"
-                        : qualifiers & Q_JOB    ? "LNM$JOB"
-                        : qualifiers & Q_GROUP  ? "LNM$GROUP"
-                        : qualifiers & Q_SYSTEM ? "LNM$SYSTEM"
-                                                : NULL;
-    bool full = (qualifiers & Q_FULL) != 0;
+    const char *table = qualifiers & Q_TABLE     ? table_value
+                        : qualifiers & Q_PROCESS ? "LNM$PROCESS"
+                        : qualifiers & Q_JOB     ? "LNM$JOB"
+                        : qualifiers & Q_GROUP   ? "LNM$GROUP"
+                        : qualifiers & Q_SYSTEM  ? "LNM$SYSTEM"
+                                                 : NULL;
+    bool full = (qualifiers & Q_FULL) != 0, wild = name && strpbrk(name, "*%");
+    char *pattern = name ? pattern_of(name) : NULL;
+    unsigned found = print_table(table, pattern, full);
 
-    if (print_table(table, name, full))
-        return 0;
-    if (name && !table && print_table(name, NULL, full)) /* a table's name */
-        return 0;
-    if (name) {
+    free(pattern);
+    if (found && name && !wild && !follow(table ? table : "LNM$FILE_DEV", name, 0)) {
+        fprintf(stderr, "%%SHOW-W-TOOMANYLNAM, %s is followed no further\n", name);
+        return 1;
+    }
+    if (!found && name && !table && !wild) /* a table's name */
+        found = print_table(name, NULL, full);
+    if (!found && name) {
         fprintf(stderr, "%%SHOW-S-NOTRAN, no translation for logical name %s\n", name);
         return 1;
     }

@@ -1,6 +1,6 @@
 /*
- * show DISPLAY [NAME] [/QUALIFIER...]: words and qualifiers in any case, abbreviated as long as
- * they are unique.
+ * show DISPLAY [NAME] [/QUALIFIER...]: words and qualifiers in any order and case, glued together
+ * or not, abbreviated as long as they are unique.
  */
 #include "show.h"
 
@@ -13,7 +13,10 @@
 #include <string.h>
 #include <strings.h>
 
+#define QUALIFIERS_MAX 16
+
 uint64_t page_size = 8192;
+const char *table_value;
 
 static const struct {
     const char *name;
@@ -31,8 +34,8 @@ static const struct {
     {"REGION", show_region, 0, false, "regions of this process"},
     {"CPU", show_cpu, Q_FULL, false, "processors and translation buffers"},
     {"PARAMETER", show_parameter, 0, true, "system parameters"},
-    {"LOGICAL", show_logical, Q_FULL | Q_PROCESS | Q_JOB | Q_GROUP | Q_SYSTEM, true,
-     "logical names: NAME, or those of table NAME"},
+    {"LOGICAL", show_logical, Q_FULL | Q_PROCESS | Q_JOB | Q_GROUP | Q_SYSTEM | Q_TABLE, true,
+     "logical names: NAME (* and % for any characters), or those of table NAME"},
     {"PCI", show_pci, 0, false, "PCI devices"},
     {"SPINLOCK", show_spinlock, Q_START | Q_STOP, false, "spinlocks by name"},
     {"MUTEX", show_mutex, Q_START | Q_STOP, false, "mutexes by name"},
@@ -42,11 +45,11 @@ static const struct {
     const char *name;
     unsigned bit;
 } qualifiers[] = {
-    {"FULL", Q_FULL},         {"ALL", Q_ALL},   {"PHYSICAL", Q_PHYSICAL},
-    {"RESERVED", Q_RESERVED}, {"POOL", Q_POOL}, {"START", Q_START},
-    {"PROCESS", Q_PROCESS},   {"JOB", Q_JOB},   {"GROUP", Q_GROUP},
-    {"SYSTEM", Q_SYSTEM},     {"STOP", Q_STOP}, {"GLOBAL", Q_GLOBAL},
-    {"VALIDATE", Q_VALIDATE},
+    {"FULL", Q_FULL},         {"ALL", Q_ALL},          {"PHYSICAL", Q_PHYSICAL},
+    {"RESERVED", Q_RESERVED}, {"POOL", Q_POOL},        {"START", Q_START},
+    {"PROCESS", Q_PROCESS},   {"JOB", Q_JOB},          {"GROUP", Q_GROUP},
+    {"SYSTEM", Q_SYSTEM},     {"STOP", Q_STOP},        {"GLOBAL", Q_GLOBAL},
+    {"VALIDATE", Q_VALIDATE}, {"TABLE=name", Q_TABLE},
 };
 
 bool ask(unsigned item, int64_t index, void *buffer, uint64_t length)
@@ -104,10 +107,14 @@ static int find_display(const char *word)
     return found;
 }
 
-static unsigned find_qualifier(const char *word, unsigned allowed)
+/* A value goes with the one qualifier that has one, /TABLE=name: name is cut off and kept. */
+static unsigned find_qualifier(char *word, unsigned allowed)
 {
+    char *value = strchr(word, '=');
     unsigned found = 0;
 
+    if (value)
+        *value++ = '\0';
     for (size_t i = 0; i < sizeof(qualifiers) / sizeof(qualifiers[0]); i++)
         if ((qualifiers[i].bit & allowed) && *word &&
             !strncasecmp(qualifiers[i].name, word, strlen(word)))
@@ -117,13 +124,20 @@ static unsigned find_qualifier(const char *word, unsigned allowed)
                 word);
         exit(1);
     }
+    if ((found == Q_TABLE) != (value && *value)) {
+        fprintf(stderr, "%%SHOW-W-IVQUAL, /%s %s value\n", word,
+                found == Q_TABLE ? "needs a" : "takes no");
+        exit(1);
+    }
+    if (found == Q_TABLE)
+        table_value = value;
     return found;
 }
 
 int main(int argc, char **argv)
 {
-    char words[3][64], *line, *p;
-    unsigned count = 0, given = 0;
+    char words[2][256], *line, *p, *qualifier[QUALIFIERS_MAX];
+    unsigned count = 0, nqualifiers = 0, given = 0;
     size_t n = 1;
     int d;
 
@@ -132,28 +146,32 @@ int main(int argc, char **argv)
     line = calloc(1, n);
     for (int i = 1; i < argc; i++)
         strcat(strcat(line, argv[i]), " ");
-    for (p = line; *p && *p != '/';) { /* words come first: a qualifier may be glued to them */
-        size_t len;
+    for (p = line + strspn(line, " "); *p; p += strspn(p, " ")) {
+        bool slash = *p == '/';
+        size_t len = strcspn(p + slash, " /");
+        char *word = p + slash;
 
-        p += strspn(p, " ");
-        len = strcspn(p, " /");
-        if (!len)
-            continue;
-        if (count == 2 || len >= sizeof(words[0])) {
+        if (slash ? nqualifiers == QUALIFIERS_MAX : count == 2 || len >= sizeof(words[0])) {
             fprintf(stderr, "%%SHOW-W-MAXPARM, too many or too long words\n");
             return 1;
         }
-        memcpy(words[count], p, len);
-        words[count++][len] = 0;
-        p += len;
+        p = word + len;
+        if (slash) {
+            qualifier[nqualifiers] = strndup(word, len);
+            if (!qualifier[nqualifiers++])
+                return 2;
+        } else {
+            memcpy(words[count], word, len);
+            words[count++][len] = 0;
+        }
     }
     if (!count)
         return usage();
     d = find_display(words[0]);
     if (d < 0)
         return 1;
-    for (p = strtok(p, "/ "); p; p = strtok(NULL, "/ "))
-        given |= find_qualifier(p, displays[d].qualifiers);
+    for (unsigned i = 0; i < nqualifiers; i++)
+        given |= find_qualifier(qualifier[i], displays[d].qualifiers);
     if (count == 2 && !displays[d].takes_name) {
         fprintf(stderr, "%%SHOW-W-MAXPARM, SHOW %s takes no name\n", displays[d].name);
         return 1;

@@ -3,6 +3,8 @@
 
 #include <megalith/creds.h>
 #include <privileges.h>
+#include <ssdef.h>
+#include <starlet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -49,6 +51,21 @@ static void full(const struct mega_process *p)
            (unsigned long)p->home_rad);
 }
 
+bool next_process(uint64_t *count, struct mega_process *p)
+{
+    int status = SS$_NONEXPR;
+
+    if (*count)
+        status = mega$info(MEGA_INFO_PROCESS, -1 - (int64_t)p->pid, p, sizeof(*p));
+    if (status == SS$_NOMOREPROC)
+        return false;
+    /* The first, or the one shown last has ended: so many are passed over. */
+    if (!(status & 1) && !ask(MEGA_INFO_PROCESS, (int64_t)*count, p, sizeof(*p)))
+        return false;
+    ++*count;
+    return true;
+}
+
 int show_process(unsigned q, const char *name)
 {
     char uic[32], privileges[128];
@@ -57,11 +74,12 @@ int show_process(unsigned q, const char *name)
     uint32_t self = (uint32_t)(getppid() ? getppid() : getpid());
     uint32_t wanted = name ? (uint32_t)strtoul(name, NULL, 0) : self;
     bool found = q & Q_ALL;
+    uint64_t count = 0;
 
     if (q & Q_ALL && !(q & Q_FULL))
         printf("   Pid  Parent Process name    State  Pri CPU         CPU time  Page flts     "
                "Pages Sec pages PT pages  UIC           Privileges\n");
-    for (int64_t i = 0; ask(MEGA_INFO_PROCESS, i, &p, sizeof(p)); i++) {
+    while (next_process(&count, &p)) {
         if (!(q & Q_ALL)) {
             if (p.pid == wanted) {
                 full(&p);

@@ -21,6 +21,7 @@ enum {
     Q_JOB = 1 << 12,
     Q_GROUP = 1 << 13,
     Q_SYSTEM = 1 << 14,
+    Q_TABLE = 1 << 15, /* with table_value */
 };
 
 /* name: the word behind the display's name, or NULL. Value: exit status. */
@@ -40,6 +41,10 @@ int show_mutex(unsigned qualifiers, const char *name);
  * program. */
 bool ask(unsigned item, int64_t index, void *buffer, uint64_t length);
 
+/* The first process (*count is 0), or the one behind *p; *count of them were shown then. False:
+ * there are no more. */
+bool next_process(uint64_t *count, struct mega_process *p);
+
 /* show memory /validate: exit status 0 when all is consistent. */
 int show_validate(void);
 
@@ -47,5 +52,6 @@ double megabytes(uint64_t pages);
 void print_duration(uint64_t ns); /* hh:mm:ss.cc, 11 columns */
 
 extern uint64_t page_size;
+extern const char *table_value; /* of /TABLE=name */
 
 #endif

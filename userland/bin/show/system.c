@@ -48,11 +48,12 @@ static void heading(void)
 int show_system(unsigned q, const char *name)
 {
     struct mega_process p;
+    uint64_t count = 0;
 
     (void)q, (void)name;
     heading();
     printf("     Pid  Process Name    State  Pri        I/O           CPU  Page flts     Pages\n");
-    for (int64_t i = 0; ask(MEGA_INFO_PROCESS, i, &p, sizeof(p)); i++) {
+    while (next_process(&count, &p)) {
         printf("%8u  %-15s %-5s %4u %10lu ", p.pid, p.name,
                p.waits < MEGA_STATES ? names[p.waits] : "?", p.prio, (unsigned long)p.io);
         print_days(p.cpu_ns);

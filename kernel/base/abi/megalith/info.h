@@ -31,11 +31,14 @@ struct mega_logical {
 };
 
 enum mega_item {
-    MEGA_INFO_MEMORY = 1,    /* struct mega_memory */
-    MEGA_INFO_POOL = 2,      /* index 0 nonpaged, 1 paged: struct mega_pool */
-    MEGA_INFO_RESERVED = 3,  /* index-th reservation: struct mega_reserved */
-    MEGA_INFO_SECTION = 4,   /* index-th section: struct mega_section */
-    MEGA_INFO_PROCESS = 5,   /* index-th process; index -1 the caller: struct mega_process */
+    MEGA_INFO_MEMORY = 1,   /* struct mega_memory */
+    MEGA_INFO_POOL = 2,     /* index 0 nonpaged, 1 paged: struct mega_pool */
+    MEGA_INFO_RESERVED = 3, /* index-th reservation: struct mega_reserved */
+    MEGA_INFO_SECTION = 4,  /* index-th section: struct mega_section */
+    /* Index-th process; index -1 the caller; index -1 - pid the one behind that process, without a
+       walk over those before (SS$_NOMOREPROC: it is the last, SS$_NONEXPR: it is there no more):
+       struct mega_process */
+    MEGA_INFO_PROCESS = 5,
     MEGA_INFO_CPU = 6,       /* index-th CPU: struct mega_cpu */
     MEGA_INFO_REGION = 7,    /* index-th region of the caller: struct mega_region */
     MEGA_INFO_TB = 8,        /* struct mega_tb */
