@@ -31,21 +31,43 @@ $(SETUP): scripts/setup requirements.txt
 	$(Q)scripts/setup
 setup: $(SETUP) ## install what is missing (done by itself when needed)
 
+# ---- kernels for verification ---------------------------------------------------------------
+# `make UBSAN=1 kernel`, RACES=1 and COVERAGE=1 build a kernel beside the ordinary one, each in a
+# folder of its own (tests/README.md says what they are for).
+#
+# All checks of -fsanitize=undefined are on. A trap is an instruction in line: no runtime. Equal
+# blocks are not merged, so that each check has a trap, and thereby a source line, of its own.
+
+VARIANT := $(if $(UBSAN),ubsan,$(if $(RACES),races,$(if $(COVERAGE),coverage)))
+K := $(B)$(addprefix /,$(VARIANT))
+
+VFLAGS_ubsan := -fsanitize=undefined -fsanitize-undefined-trap-on-error \
+	-fno-crossjumping -fno-tree-tail-merge
+# Coverage counts arcs of the flow graph, with atomic increments: else counts that two CPUs lost
+# would make others negative. The counters are found through the section .gcov_info, by the host
+# (scripts/megalith/counters.py): there is no runtime, and what it would merge with is not there.
+VFLAGS_coverage := -fprofile-arcs -ftest-coverage -fprofile-update=atomic \
+	-fprofile-info-section=.gcov_info
+VLDFLAGS_coverage := -Wl,--defsym=__gcov_merge_add=0
+VFLAGS := $(VFLAGS_$(VARIANT))
+comma := ,
+
 # ---- flags ----------------------------------------------------------------------------------
 
 KCFLAGS := -std=gnu11 -O2 -g -mcpu=ev67 -ffreestanding -fno-pic -mno-fp-regs -msmall-data \
 	-ffixed-8 -fno-common -fno-strict-aliasing -fasynchronous-unwind-tables -msmall-text -fstack-check \
-	$(WARNINGS) -Wframe-larger-than=1024
-KCPPFLAGS := -I. -I$(B)/gen -D__MEGALITH_KERNEL__
+	$(WARNINGS) -Wframe-larger-than=1024 $(VFLAGS)
+KCPPFLAGS = -I. -I$(K)/gen -D__MEGALITH_KERNEL__
 KLDFLAGS := -nostdlib -static -Wl,--no-relax -Wl,--build-id=none -Wl,-z,max-page-size=8192 \
-	-Wl,--eh-frame-hdr -Wl,-z,noexecstack -Wl,--no-warn-rwx-segments
+	-Wl,--eh-frame-hdr -Wl,-z,noexecstack -Wl,--no-warn-rwx-segments $(VLDFLAGS_$(VARIANT))
 
 UCFLAGS := -std=gnu11 -O2 -g -mcpu=ev67 $(WARNINGS)
 UCPPFLAGS := -Iuserland/lib/include -Ikernel/base/abi
 ULDFLAGS := -static -Wl,--no-relax
 
-HCFLAGS := -std=gnu11 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
-	-fno-omit-frame-pointer $(WARNINGS) -Wno-unknown-pragmas
+HSANITIZE := $(if $(COVERAGE),--coverage -fprofile-update=atomic,\
+	-fsanitize=address$(comma)undefined -fno-sanitize-recover=all)
+HCFLAGS := -std=gnu11 -O1 -g $(HSANITIZE) -fno-omit-frame-pointer $(WARNINGS) -Wno-unknown-pragmas
 HCPPFLAGS := -Itests/host/include -I. -D__MEGALITH_HOST__
 
 # A file that changes when its text does: what is built with these flags depends on it. It is
@@ -56,28 +78,28 @@ flags_file = $(if $(call flags_differ,with $(strip $(2)),$(file < $(1))),$(shell
 # ---- kernel ---------------------------------------------------------------------------------
 
 OFFSETS_C := arch/alpha/hw/asm_offsets.c
-OFFSETS_H := $(B)/gen/arch/alpha/hw/asm_offsets.h
+OFFSETS_H := $(K)/gen/arch/alpha/hw/asm_offsets.h
 
 KSRC := $(sort $(wildcard $(foreach d,arch/alpha/hw arch/alpha/clipper arch/alpha/entry kernel \
 	kernel/* mm mm/* sysman,$(d)/*.c $(d)/*.S)))
 KSRC := $(filter-out $(OFFSETS_C),$(KSRC))
-KOBJ := $(addprefix $(B)/kernel/,$(addsuffix .o,$(KSRC)))
-ELF := $(B)/megalith.elf
-PASS1 := $(B)/kernel/pass1.elf
+KOBJ := $(addprefix $(K)/kernel/,$(addsuffix .o,$(KSRC)))
+ELF := $(K)/megalith.elf
+PASS1 := $(K)/kernel/pass1.elf
 
-$(call flags_file,$(B)/flags/kernel,$(CC) $(KCFLAGS) $(KCPPFLAGS))
-$(call flags_file,$(B)/flags/kernel-link,$(KLDFLAGS) $(KOBJ))
+$(call flags_file,$(K)/flags/kernel,$(CC) $(KCFLAGS) $(KCPPFLAGS))
+$(call flags_file,$(K)/flags/kernel-link,$(KLDFLAGS) $(KOBJ))
 
 kernel: $(ELF)
 
 $(KOBJ) $(OFFSETS_H): | $(SETUP)
 
-$(B)/kernel/%.c.o: %.c $(B)/flags/kernel
+$(K)/kernel/%.c.o: %.c $(K)/flags/kernel
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(KCFLAGS) $(KCPPFLAGS) -MMD -MP -c $< -o $@
 
-$(B)/kernel/%.S.o: %.S $(B)/flags/kernel
+$(K)/kernel/%.S.o: %.S $(K)/flags/kernel
 	$(call say,AS,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(KCFLAGS) $(KCPPFLAGS) -D__ASSEMBLER__ -MMD -MP -c $< -o $@
@@ -87,7 +109,7 @@ $(KOBJ): | $(OFFSETS_H)
 endif
 
 # asm_offsets.c emits lines "->NAME VALUE" into its assembly; they become macros.
-$(OFFSETS_H): $(OFFSETS_C) $(B)/flags/kernel
+$(OFFSETS_H): $(OFFSETS_C) $(K)/flags/kernel
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(KCFLAGS) $(KCPPFLAGS) -MMD -MP -MT $@ -MF $(@:.h=.d) -S $< -o $(@:.h=.s)
@@ -100,18 +122,18 @@ $(OFFSETS_H): $(OFFSETS_C) $(B)/flags/kernel
 KLINK = $(CC) $(KLDFLAGS) -T linker.ld $(KOBJ) $(1) -lgcc -o $(2)
 KSYMS_NM = $(CROSS)nm -n $(1) | grep -E ' [tT] '
 
-$(PASS1): $(KOBJ) linker.ld $(B)/flags/kernel-link scripts/ksyms
-	$(Q)scripts/ksyms < /dev/null > $(B)/kernel/ksyms0.S
-	$(Q)$(CC) -c $(B)/kernel/ksyms0.S -o $(B)/kernel/ksyms0.o
-	$(Q)$(call KLINK,-Xlinker -Map=$(B)/kernel/pass1.map $(B)/kernel/ksyms0.o,$@)
+$(PASS1): $(KOBJ) linker.ld $(K)/flags/kernel-link scripts/ksyms
+	$(Q)scripts/ksyms < /dev/null > $(K)/kernel/ksyms0.S
+	$(Q)$(CC) -c $(K)/kernel/ksyms0.S -o $(K)/kernel/ksyms0.o
+	$(Q)$(call KLINK,-Xlinker -Map=$(K)/kernel/pass1.map $(K)/kernel/ksyms0.o,$@)
 
 $(ELF): $(PASS1)
 	$(call say,LD,$@)
-	$(Q)$(call KSYMS_NM,$<) > $(B)/kernel/symbols
-	$(Q)cat $(B)/kernel/symbols $(B)/kernel/pass1.map | scripts/ksyms > $(B)/kernel/ksyms.S
-	$(Q)$(CC) -c $(B)/kernel/ksyms.S -o $(B)/kernel/ksyms.o
-	$(Q)$(call KLINK,$(B)/kernel/ksyms.o,$@)
-	$(Q)$(call KSYMS_NM,$@) | cmp -s - $(B)/kernel/symbols || \
+	$(Q)$(call KSYMS_NM,$<) > $(K)/kernel/symbols
+	$(Q)cat $(K)/kernel/symbols $(K)/kernel/pass1.map | scripts/ksyms > $(K)/kernel/ksyms.S
+	$(Q)$(CC) -c $(K)/kernel/ksyms.S -o $(K)/kernel/ksyms.o
+	$(Q)$(call KLINK,$(K)/kernel/ksyms.o,$@)
+	$(Q)$(call KSYMS_NM,$@) | cmp -s - $(K)/kernel/symbols || \
 	    { echo 'the second link moved functions' >&2; rm -f $@; exit 1; }
 
 # ---- user programs --------------------------------------------------------------------------
@@ -181,39 +203,39 @@ $(INITRD): $(STRIPPED) $(B)/flags/initrd scripts/mkinitrd scripts/megalith/initr
 # ---- host-built unit tests ------------------------------------------------------------------
 # Each tests/host/test_*.c is one program; its line "// SOURCES: ..." names what is linked with it.
 
-HOST_TESTS := $(patsubst tests/host/%.c,$(B)/host/%,$(sort $(wildcard tests/host/test_*.c)))
+HOST_TESTS := $(patsubst tests/host/%.c,$(K)/host/%,$(sort $(wildcard tests/host/test_*.c)))
 HOST_COMMON := $(sort $(filter-out tests/host/test_% tests/host/tsan_%,$(wildcard tests/host/*.c)))
 host_sources = $(shell sed -n 's,^// SOURCES:,,p' tests/host/$(1).c)
 
-$(call flags_file,$(B)/flags/host,$(HOSTCC) $(HCFLAGS) $(HCPPFLAGS))
+$(call flags_file,$(K)/flags/host,$(HOSTCC) $(HCFLAGS) $(HCPPFLAGS))
 
 host-tests: $(HOST_TESTS) ## build the unit tests that run on this machine
 
-$(B)/host/obj/%.c.o: %.c $(B)/flags/host | $(SETUP)
+$(K)/host/obj/%.c.o: %.c $(K)/flags/host | $(SETUP)
 	$(call say,HOSTCC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(HOSTCC) $(HCFLAGS) $(HCPPFLAGS) -MMD -MP -c $< -o $@
 
 define host_test
-$(B)/host/$(1): $(patsubst %,$(B)/host/obj/%.o,tests/host/$(1).c $(HOST_COMMON) $(call host_sources,$(1)))
+$(K)/host/$(1): $(patsubst %,$(K)/host/obj/%.o,tests/host/$(1).c $(HOST_COMMON) $(call host_sources,$(1)))
 	$$(call say,HOSTLD,$$@)
 	$$(Q)$$(HOSTCC) $$(HCFLAGS) $$(filter %.o,$$^) -lpthread -lm -o $$@
 endef
 $(foreach t,$(notdir $(HOST_TESTS)),$(eval $(call host_test,$(t))))
 
 # Each tests/host/tsan_*.c is one program under ThreadSanitizer, which has objects of its own.
-TSAN_TESTS := $(patsubst tests/host/%.c,$(B)/host/%,$(sort $(wildcard tests/host/tsan_*.c)))
+TSAN_TESTS := $(patsubst tests/host/%.c,$(K)/host/%,$(sort $(wildcard tests/host/tsan_*.c)))
 TCFLAGS := $(patsubst -fsanitize=%,-fsanitize=thread,$(HCFLAGS))
 
 host-tests: $(TSAN_TESTS)
 
-$(B)/host/tsan/%.c.o: %.c $(B)/flags/host | $(SETUP)
+$(K)/host/tsan/%.c.o: %.c $(K)/flags/host | $(SETUP)
 	$(call say,HOSTCC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(HOSTCC) $(TCFLAGS) $(HCPPFLAGS) -MMD -MP -c $< -o $@
 
 define tsan_test
-$(B)/host/$(1): $(patsubst %,$(B)/host/tsan/%.o,tests/host/$(1).c $(HOST_COMMON) $(call host_sources,$(1)))
+$(K)/host/$(1): $(patsubst %,$(K)/host/tsan/%.o,tests/host/$(1).c $(HOST_COMMON) $(call host_sources,$(1)))
 	$$(call say,HOSTLD,$$@)
 	$$(Q)$$(HOSTCC) $$(TCFLAGS) $$(filter %.o,$$^) -lpthread -lm -o $$@
 endef
@@ -228,11 +250,24 @@ PYTEST := $(PYTHON) -m pytest
 run: all ## boot an interactive shell (ARGS='...' goes to scripts/run)
 	$(Q)scripts/run $(ARGS)
 
-test: all host-tests fuzzers ## run every test (T='-k name' chooses some)
+test: all host-tests fuzzers ubsan ## run every test (T='-k name' chooses some)
 	$(Q)$(PYTEST) $(T)
 
 test-boots: all ## 50 boots in a row at --smp 4
 	$(Q)$(PYTEST) -m boots -n 0 tests/test_boots.py $(T)
+
+# Kernels for verification are built by a make of their own, with its own flags.
+VERIFIED := ubsan
+.PHONY: $(VERIFIED) $(VERIFIED:%=test-%)
+ubsan:
+	$(Q)$(MAKE) --no-print-directory UBSAN=1 kernel
+
+# What of tests/ boots the ordinary way, and does not measure.
+GUEST_TESTS := $(addprefix tests/test_,$(addsuffix .py,guest walk crash shell sections locks tracing \
+	global_sections reserved_memory registry_life large_memory vms_programs foreign config_boot))
+
+test-ubsan: all ubsan ## run the guest tests on a kernel with UBSan's traps
+	$(Q)$(PYTEST) --kernel $(B)/ubsan/megalith.elf --figures ubsan $(GUEST_TESTS) tests/test_ubsan.py $(T)
 
 soak: all ## walk at random over all services for SOAK_SECONDS (600), and other stress
 	$(Q)$(PYTEST) -m soak -n 0 -s tests/test_walk.py $(T)
@@ -261,4 +296,4 @@ clean: ## remove what was built (not .venv)
 # ---- dependencies that the compiler wrote ---------------------------------------------------
 
 -include $(KOBJ:.o=.d) $(OFFSETS_H:.h=.d) $(LIB_OBJ:.o=.d) $(USER_OBJ:.o=.d)
--include $(wildcard $(B)/host/tsan/*/*.d $(B)/host/tsan/*/*/*.d $(B)/host/obj/*.d $(B)/host/obj/*/*.d $(B)/host/obj/*/*/*.d $(B)/host/obj/*/*/*/*.d)
+-include $(wildcard $(K)/host/tsan/*/*.d $(K)/host/tsan/*/*/*.d $(K)/host/obj/*.d $(K)/host/obj/*/*.d $(K)/host/obj/*/*/*.d $(K)/host/obj/*/*/*/*.d)

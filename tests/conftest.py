@@ -6,11 +6,13 @@ import os
 import re
 import shlex
 import subprocess
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from megalith.verify import write_figures
 
 TOP = Path(__file__).resolve().parent.parent
 
@@ -19,6 +21,49 @@ os.environ["MEGALITH_BUILT"] = "1"
 
 TAP_LINE = re.compile(r"^(not )?ok\b\s*(\d+)?\s*-?\s*(.*)$")
 TAP_PLAN = re.compile(r"^1\.\.(\d+)")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--kernel",
+        metavar="FILE",
+        help="run guest tests on this kernel: build/ubsan/megalith.elf (make test-ubsan)",
+    )
+    parser.addoption(
+        "--figures",
+        metavar="NAME",
+        help="write what this run did to build/verification/NAME.json (make test-ubsan)",
+    )
+
+
+def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
+    """The figures of a run of many tests on another kernel."""
+    name = config.getoption("figures")
+    if not name:
+        return
+    count = {how: len(terminalreporter.stats.get(how, [])) for how in ("passed", "failed", "error")}
+    write_figures(
+        name,
+        "full",
+        {
+            "tests passed": count["passed"],
+            "tests failed": count["failed"] + count["error"],
+            "seconds": round(time.time() - terminalreporter._session_start.time),
+        },
+        found(name),
+    )
+
+
+def found(name: str) -> list[str]:
+    """What a tool has found since it is there: tests/found/NAME.txt, a sentence a line."""
+    record = TOP / f"tests/found/{name}.txt"
+    return record.read_text().splitlines() if record.exists() else []
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    kernel = config.getoption("kernel")
+    if kernel:
+        os.environ["MEGALITH_KERNEL"] = str(Path(kernel).resolve(strict=True))
 
 
 @dataclass(frozen=True)

@@ -116,19 +116,29 @@ static inline size_t list_length(const struct list *head)
 /* l runs over the links; the body may not remove l. */
 #define list_for_each(l, head) for ((l) = (head)->next; (l) != (head); (l) = (l)->next)
 
-/* pos runs over the elements; the body may not remove pos. */
-#define list_for_each_entry(pos, head, member)                                                 \
-    for ((pos) = list_first_entry(head, __typeof__(*(pos)), member); &(pos)->member != (head); \
-         (pos) = list_next_entry(pos, member))
+/* Whether pos, made from a link, stands for the head. The head is in no element: so no member of
+ * pos is named, only an address is computed. */
+#define list_at_head(pos, head, member) \
+    ((const char *)(pos) + offsetof(__typeof__(*(pos)), member) == (const char *)(head))
 
-#define list_for_each_entry_reverse(pos, head, member)                                        \
-    for ((pos) = list_last_entry(head, __typeof__(*(pos)), member); &(pos)->member != (head); \
-         (pos) = list_prev_entry(pos, member))
+/* The link behind that of pos, which may stand for the head. */
+#define list_after(pos, member) \
+    (((struct list *)((char *)(pos) + offsetof(__typeof__(*(pos)), member)))->next)
+
+/* pos runs over the elements; the body may not remove pos. */
+#define list_for_each_entry(pos, head, member)                       \
+    for ((pos) = list_first_entry(head, __typeof__(*(pos)), member); \
+         !list_at_head(pos, head, member); (pos) = list_next_entry(pos, member))
+
+#define list_for_each_entry_reverse(pos, head, member)              \
+    for ((pos) = list_last_entry(head, __typeof__(*(pos)), member); \
+         !list_at_head(pos, head, member); (pos) = list_prev_entry(pos, member))
 
 /* As above; the body may remove (and free) pos, but not tmp. */
-#define list_for_each_entry_safe(pos, tmp, head, member)             \
-    for ((pos) = list_first_entry(head, __typeof__(*(pos)), member), \
-        (tmp) = list_next_entry(pos, member);                        \
-         &(pos)->member != (head); (pos) = (tmp), (tmp) = list_next_entry(tmp, member))
+#define list_for_each_entry_safe(pos, tmp, head, member)                         \
+    for ((pos) = list_first_entry(head, __typeof__(*(pos)), member),             \
+        (tmp) = list_entry(list_after(pos, member), __typeof__(*(pos)), member); \
+         !list_at_head(pos, head, member);                                       \
+         (pos) = (tmp), (tmp) = list_entry(list_after(tmp, member), __typeof__(*(pos)), member))
 
 #endif

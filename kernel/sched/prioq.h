@@ -22,14 +22,15 @@ static inline void prioq_note_(struct prioq *q, uint32_t bitmap, uint32_t count)
     __atomic_store_n(&q->count, count, __ATOMIC_RELAXED);
 }
 
-/* Without the lock, a hint: how many are ready, and is there one of priority prio or above? */
+/* Without the lock, a hint: how many are ready, and is there one of priority prio or above? (None
+ * is above the highest: prio may be PRIOQ_LEVELS, by which 32 bits cannot be shifted.) */
 static inline uint32_t prioq_count(const struct prioq *q)
 {
     return __atomic_load_n(&q->count, __ATOMIC_RELAXED);
 }
 static inline bool prioq_has(const struct prioq *q, unsigned prio)
 {
-    return __atomic_load_n(&q->bitmap, __ATOMIC_ACQUIRE) >> prio != 0;
+    return (uint64_t)__atomic_load_n(&q->bitmap, __ATOMIC_ACQUIRE) >> prio != 0;
 }
 
 static inline void prioq_init(struct prioq *q)

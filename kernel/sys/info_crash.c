@@ -49,6 +49,15 @@ static void unaligned_access(void) { *(volatile uint64_t *)((uintptr_t)words + o
 
 static void null_reference(void) { *(volatile uint64_t *)(odd - 1) = 1; }
 
+/* What no build may rely on and only the one with UBSan's traps notices: the others go on. */
+static void shift_too_far(void)
+{
+    volatile unsigned width = 64;
+
+    odd <<= width;
+    odd = 1;
+}
+
 /* Nothing crashes: the self-check is to find it. */
 static void lose_a_page(void)
 {
@@ -62,7 +71,7 @@ int info_crash(int64_t index, void *out)
 {
     static void (*const ways[])(void) = {
         deliberate_panic, overflow_stack, spin_too_long, hang_with_interrupts_off,
-        unaligned_access, null_reference, lose_a_page,
+        unaligned_access, null_reference, lose_a_page,   shift_too_far,
     };
 
     (void)out;

@@ -15,6 +15,7 @@ STACK_SHOWN = 24
 
 CPU_HEAD = re.compile(r"^CPU#(\d+)", re.MULTILINE)
 REGISTER = re.compile(r"\b([A-Za-z_][A-Za-z0-9_]*)\s+([0-9a-f]{16}|[0-9a-f]{2})\b")
+PLACE = re.compile(r"\bpc (?P<name>\w[\w$.]*)\+(?P<offset>0x[0-9a-f]+)")
 WORDS = re.compile(r"0x([0-9a-f]{16})")
 
 
@@ -47,6 +48,22 @@ def _return_addresses(machine: Machine, cpu: Cpu, symbols: Symbols) -> list[int]
     words = (int(word, 16) for word in WORDS.findall(str(answer)))
     # The address that begins each line has no 0x in front, so that only contents match.
     return [word for word in words if symbols.is_return_address(word)][:STACK_SHOWN]
+
+
+def source_line(machine: Machine, reason: str) -> str:
+    """The source line of the PC that a panic's reason names ("... pc function+0x10"), or ''."""
+    found = PLACE.search(reason)
+    if not found:
+        return ""
+    try:
+        symbols = Symbols(machine.settings.kernel)
+    except OSError:
+        return ""
+    start = symbols.address(found["name"])
+    if start is None:
+        return ""
+    address = start + int(found["offset"], 16)
+    return symbols.lines([address]).get(address, "")
 
 
 def describe(machine: Machine, wanted: list[int] | None = None) -> str:

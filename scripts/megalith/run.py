@@ -120,6 +120,13 @@ def parser() -> argparse.ArgumentParser:
         default=machines.GIB,
         help="memory, up to 1000G (default 1G)",
     )
+    option(
+        "--kernel",
+        metavar="FILE",
+        type=_file,
+        default=os.environ.get("MEGALITH_KERNEL", str(KERNEL)),
+        help="another kernel: build/ubsan/megalith.elf (or MEGALITH_KERNEL in the environment)",
+    )
     option("--smp", metavar="N", type=_cpus, help="CPUs, 1 to 4 (default 2; 1 with --icount)")
     option("--config", metavar="FILE", type=_source, help="configuration blob, as sysman writes it")
     several("--set", "PARAM=VALUE", "parameters", help="a system parameter for this boot")
@@ -226,6 +233,7 @@ def settings(options: argparse.Namespace, command: list[str]) -> Settings:
         raise MachineError(f"the kernel's command line holds {machines.COMMAND_LINE_MAX} bytes")
     return Settings(
         initrd=initrd(options, command),
+        kernel=options.kernel,
         memory=options.memory,
         cpus=options.smp or (1 if options.icount or options.record else 2),
         command_line=line,

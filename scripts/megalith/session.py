@@ -405,6 +405,9 @@ class Session:
     def _after_panic(self) -> int:
         assert self.panic is not None
         self.say(f"the kernel has panicked on CPU {self.panic.cpu}: {self.panic.reason}")
+        place = postmortem.source_line(self.machine, self.panic.reason)
+        if place:
+            self.say(f"that is {place}")
         silent = self.panic.silent()
         if silent:
             names = ", ".join(map(str, silent))

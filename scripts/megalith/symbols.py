@@ -57,6 +57,11 @@ class Symbols:
             return ""
         return f"{self._names[index]}+{address - self._addresses[index]:#x}"
 
+    def address(self, name: str) -> int | None:
+        """Where the function of this name begins; of several (static ones), the first."""
+        at = self._names.index(name) if name in self._names else None
+        return None if at is None else self._addresses[at]
+
     def is_return_address(self, address: int) -> bool:
         """Whether the instruction before this address is a call."""
         at = address - 4 - self.start
@@ -77,7 +82,7 @@ class Symbols:
             return {}
         places = (line.split(" (")[0] for line in done.stdout.splitlines())
         return {
-            address: place.removeprefix(f"{TOP}/")
+            address: place.removeprefix(f"{TOP}/").removeprefix("./")
             for address, place in zip(known, places)
             if not place.startswith("??") and not place.endswith(":?")
         }

@@ -9,6 +9,7 @@
  *     crash_kernel --null         a reference through a null pointer in kernel mode
  *     crash_kernel --lose         a page is lost: the kernel goes on, only a check at the end finds
  *                                 it
+ *     crash_kernel --shift        a shift by the width of its type: an end only under UBSan
  *     crash_kernel --breaches     names of breaches of the rules of locks, a line each; no crash
  *     crash_kernel --breach NAME  one of them
  *
@@ -22,7 +23,7 @@
 #include <time.h>
 
 static const char *const ways[] = {"--panic",     "--stack", "--spin", "--hang",
-                                   "--unaligned", "--null",  "--lose"};
+                                   "--unaligned", "--null",  "--lose", "--shift"};
 
 /* The index of that breach, all of them listed when name is NULL; -1: there is none. */
 static int64_t breach(const char *name)

@@ -278,8 +278,9 @@ void trap_instruction(uint64_t kind, struct trapframe *f)
         static const char *const kinds[] = {"bpt", "bugchk (a sanitizer's trap)", "gentrap",
                                             "floating point used", "opDEC (illegal instruction)"};
 
+        /* The PC is that of the next instruction, which may belong to another function. */
         panic("%s in the kernel, pc %pS", kind < ARRAY_SIZE(kinds) ? kinds[kind] : "unknown trap",
-              (void *)f->pc);
+              (void *)(f->pc - 4));
     }
     switch (kind) {
     case IF_FEN:

@@ -29,7 +29,8 @@ struct cpu {
        theirs), while the CPU ran a thread [0] and while it was idle [1]; written by own CPU, read
        by others as statistics. */
     uint64_t interrupt_cycles[2], spin_cycles[2];
-    struct hwpcb pcb[2]; /* what SWPCTX loads and saves, by physical address; own CPU */
+    /* What SWPCTX loads and saves, by physical address; own CPU. */
+    struct hwpcb pcb[2] __attribute__((aligned(64)));
 } __attribute__((aligned(64)));
 
 extern struct cpu cpus[MAX_CPUS];

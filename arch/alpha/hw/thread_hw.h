@@ -10,7 +10,8 @@
 
 #include "kernel/base/types.h"
 
-/* OSF/1 hardware process control block; 64-byte aligned, passed to SWPCTX by physical address. */
+/* OSF/1 hardware process control block. What SWPCTX gets, by physical address, is aligned to 64
+ * bytes: those of struct cpu. The others, of threads and in the console's slots, lie anywhere. */
 struct hwpcb {
     uint64_t ksp;
     uint64_t usp;
@@ -20,7 +21,7 @@ struct hwpcb {
     uint64_t unique;
     uint64_t flags; /* bit 0 FEN */
     uint64_t reserved[2];
-} __attribute__((aligned(64)));
+};
 
 struct cpu; /* per-CPU block, arch/alpha/hw/cpu.h */
 

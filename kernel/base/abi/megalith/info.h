@@ -71,7 +71,7 @@ enum mega_item {
     MEGA_INFO_CALL = 25,
     /* Deliberate panic (index 0), kernel stack overflow (1), spin too long (2), stuck with
        interrupts off (3), kernel unaligned access (4), kernel null reference (5); and no end, but a
-       lost page (6). Superuser only */
+       lost page (6); a shift by too much, an end only under UBSan (7). Superuser only */
     MEGA_INFO_CRASH = 100,
     /* Run the kernel's test number index: struct mega_selftest. Superuser only */
     MEGA_INFO_SELFTEST = 101,
