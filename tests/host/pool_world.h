@@ -40,7 +40,9 @@ static __attribute__((unused)) uint64_t rnd(uint64_t below)
 /* ---- the machine under paged pool: a page is present when it was made demand zero and then read
    ---- */
 
+#ifndef POOL_BYTES
 #define POOL_BYTES (4UL << 20)
+#endif
 static uint8_t demand_zero[POOL_BYTES >> PAGE_SHIFT], present[POOL_BYTES >> PAGE_SHIFT];
 static uint64_t pages_left = UINT64_MAX;
 
