@@ -62,6 +62,34 @@ def test_mutex_trace_of_logical_names(run: Callable[..., Done], smp: int) -> Non
     assert {module for *_, module in callers} <= {"kernel/lnm/lnm.c", "kernel/lnm/lnm_space.c"}
 
 
+def test_callers_that_find_no_place(run: Callable[..., Done]) -> None:
+    commands = "sda mtx load; /tests/tracing --callers; sda mtx show trace /summary"
+    text = run("/bin/sh", "-c", commands, smp=1).expect(0).text
+    found = re.search(
+        r"^(\d+) acquisitions are not among the callers: their tables "
+        r"\(1024 places for each CPU\) were full\.$",
+        text,
+        re.M,
+    )
+    assert found and 1024 <= int(found[1]) < 2048
+    assert rows(text, 8)["selftest callers"][2] > 0
+
+
+@pytest.mark.parametrize("smp", [2, 4])
+def test_contention_for_the_pool(run: Callable[..., Done], smp: int) -> None:
+    """Not LNM but PGDYN: without lists every block takes it, and a walk holds it long."""
+    commands = (
+        "/tests/tracing --fragment 8000 1; sda mtx start trace; /tests/tracing --names 8 300;"
+        "sda mtx stop trace; sda mtx show trace/summary"
+    )
+    text = run("/bin/sh", "-c", commands, smp=smp, options=["--set", "PAGED_LAL_SIZE=0"])
+    table = rows(text.expect(0).text, 8)
+    _, _, writes, waits, percent, unlocks, waited, longest = table["PGDYN"]
+    assert waits > 0 and waited >= longest > 0
+    assert percent == pytest.approx(100 * waits / writes, abs=0.06)
+    assert unlocks == pytest.approx(writes, rel=0.01, abs=0.3)
+
+
 @pytest.mark.parametrize("smp", [1, 4])
 def test_spinlock_trace(run: Callable[..., Done], smp: int) -> None:
     commands = (
@@ -147,12 +175,13 @@ def test_pc_samples_of_a_known_loop(run: Callable[..., Done], tmp_path: Path, sm
     subprocess.run([TOP / "scripts/cc", source, "-o", program, "-O1"], check=True)
     commands = (
         "sda pcs start trace; /tmp/hot; sda pcs stop trace; sda pcs show trace/summary;"
-        "echo ----; sda pcs show trace/top=20; echo ----; sda pcs show trace/from=0/to=0.001"
+        "echo ----; sda pcs show trace/top=20; echo ----; sda pcs show trace/from=0/to=0.001;"
+        "echo ----; sda pcs show trace/summary/from=0.005/to=0.03/top=1000"
     )
     done = run("/bin/sh", "-c", commands, smp=smp, options=["--add", f"{program}:/tmp/hot"]).expect(
         0
     )
-    summary, raw, little = done.text.split("----\n")
+    summary, raw, little, part = done.text.split("----\n")
     of_hot = re.search(
         r"^ +(\d+) hot +(\d+) samples +([\d.]+)%, (\d+) of them in user mode\n"
         r" +(\d+) hot_loop +/tmp/hot$",
@@ -170,6 +199,12 @@ def test_pc_samples_of_a_known_loop(run: Callable[..., Done], tmp_path: Path, sm
     assert len(lines) == 20 and [t for t, *_ in lines] == sorted(t for t, *_ in lines)
     assert {int(cpu) for _, cpu, *_ in lines} <= set(range(smp))
     assert len(re.findall(r"^\d\d-\w{3} ", little, re.M)) <= 2 * smp
+    # Within an interval the routines of a process add up to it, and the processes to all samples.
+    whole = int(re.search(r"^(\d+) samples, one each", part, re.M)[1])
+    processes = re.split(r"^ +\d+ .+? +(\d+) samples +[\d.]+%, .*$", part, flags=re.M)[1:]
+    for count, routines in zip(processes[::2], processes[1::2], strict=True):
+        assert int(count) == sum(int(n) for n in re.findall(r"^ +(\d+) \S", routines, re.M))
+    assert sum(int(n) for n in processes[::2]) == whole <= smp * (0.025 * 1024 + 3)
 
 
 def test_samples_find_the_walk_through_a_fragmented_pool(run: Callable[..., Done]) -> None:
@@ -222,6 +257,29 @@ def test_monitor_records(run: Callable[..., Done], smp: int) -> None:
     assert re.search(r"^ +\d+  show +CUR ", text, re.M)
 
 
+@pytest.mark.parametrize("signal", ["INT", "TERM", "HUP"])
+def test_an_interrupted_record_is_whole(run: Callable[..., Done], signal: str) -> None:
+    """The reading under way is written too, and says how long it was."""
+    commands = (
+        f"monitor /record /tmp/m /interval=0:00:30 & sleep 1.5; kill -{signal} $!;"
+        "wait $!; echo status $?; cat /tmp/m"
+    )
+    text = run("/bin/sh", "-c", commands).expect(0).text
+    assert text.startswith("status 0\n")
+    (record,) = [json.loads(line) for line in text.splitlines()[1:]]
+    assert 0.9 < record["interval"] < 20 and record["at"] == pytest.approx(
+        record["interval"], abs=0.1
+    )
+
+
+def test_monitor_counts(run: Callable[..., Done]) -> None:
+    commands = "monitor /rec=/tmp/m /int=0:0:0.05 /count=7 /ending=1-00:00; cat /tmp/m"
+    text = run("/bin/sh", "-c", commands).expect(0).text
+    records = [json.loads(line) for line in text.splitlines()]
+    assert len(records) == 7
+    assert all(r["interval"] > 0 for r in records) and records[-1]["at"] >= 0.35
+
+
 def test_monitor_shows(run: Callable[..., Done]) -> None:
     text = run("/bin/monitor", "/interval=0.2", "/ending=1").expect(0).text.splitlines()
     assert text[0].split()[:6] == ["Time", "s", "Kernel%", "User%", "Int%", "Spin%"]
@@ -234,6 +292,11 @@ def test_monitor_shows(run: Callable[..., Done]) -> None:
         (["/record"], "%MONITOR-E-IVQUAL, /RECORD: it wants a file"),
         (["/record=/no/such/place"], "%MONITOR-E-NOFILE, /no/such/place"),
         (["/interval=0"], "%MONITOR-E-IVQUAL, /INTERVAL"),
+        (["/interval=1:60"], "%MONITOR-E-IVQUAL, /INTERVAL"),
+        (["/ending=24:00"], "%MONITOR-E-IVQUAL, /ENDING"),
+        (["/ending=1:00:60"], "%MONITOR-E-IVQUAL, /ENDING"),
+        (["/count=0"], "%MONITOR-E-IVQUAL, /COUNT"),
+        (["/count=1.5"], "%MONITOR-E-IVQUAL, /COUNT"),
         (["/frob"], "%MONITOR-E-IVQUAL, no such qualifier: /frob"),
         (["frob"], "%MONITOR-E-IVVERB"),
     ],

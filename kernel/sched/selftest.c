@@ -242,6 +242,28 @@ static void test_lock_statistics(struct crew *c)
     c->result->value = s.waits;
 }
 
+#define PLACES (2 * LOCKSTAT_CALLERS)
+
+/* More places take a lock than a table of callers has room for: as many as fit are told apart, the
+ * others are counted as dropped where tables are attached, and the lock's own count is whole. */
+static void test_callers(struct crew *c)
+{
+    struct lockstat_hold h = {
+        .kind = LOCKSTAT_MUTEX, .name = "selftest callers", .rank = MUTEX_GSD};
+    struct lockstat s;
+
+    lockstat_start(LOCKSTAT_MUTEX);
+    for (unsigned i = 0; i < PLACES; i++) {
+        h.place = (uint64_t)test_callers + 4 * i;
+        lockstat_note(lockstat_round_of(LOCKSTAT_MUTEX), &h, LOCKSTAT_TAKEN);
+    }
+    lockstat_stop(LOCKSTAT_MUTEX);
+    s = counted(LOCKSTAT_MUTEX, "selftest callers");
+    if (s.acquisitions != PLACES)
+        fail(c, "%lu of %u acquisitions were counted", s.acquisitions, PLACES);
+    c->result->value = PLACES;
+}
+
 static void test_sleep(struct crew *c)
 {
     uint64_t worst = 0;
@@ -481,6 +503,7 @@ static const struct {
     {"calls of all CPUs by all at once (calls)", test_calls},
     {"ready threads spread over the CPUs (mask)", test_balance},
     {"a higher priority preempts (ns)", test_priority},
+    {"more callers of a lock than there is room for (callers)", test_callers},
 };
 
 bool sched_selftest(unsigned n, struct sched_selftest *result)

@@ -1,13 +1,16 @@
 /*
- * monitor [/RECORD FILE] [/INTERVAL=seconds] [/ENDING=seconds]
+ * monitor [/RECORD FILE] [/INTERVAL=time] [/ENDING=time] [/COUNT=n]
  *
  * Every interval (1 second): where each CPU's time went, how many processes are in each state, and
  * the free blocks of the paged pool. With /RECORD one JSON object a line is appended to FILE and
- * flushed; without, one line is shown. /ENDING ends it after that many seconds; otherwise a signal
- * does. docs/tracing.md describes the fields.
+ * flushed; without, one line is shown. /ENDING ends it after that time, /COUNT after so many
+ * readings, and so does an interrupt (^C), a hang-up or SIGTERM: the reading that is under way is
+ * then taken and written, and the file is whole. A time is seconds, or
+ * [days-]hours:minutes[:seconds]. docs/tracing.md describes the fields.
  */
 #include <condition.h>
 #include <errno.h>
+#include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
 #include <stdbool.h>
@@ -51,12 +54,11 @@ static uint64_t monotonic(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static bool take(struct reading *r)
+static bool take_cpus(struct reading *r)
 {
     struct mega_cpu c;
     int status;
 
-    r->ns = monotonic();
     for (r->cpus = 0; r->cpus < CPUS; r->cpus++) {
         status = mega$info(MEGA_INFO_CPU, r->cpus, &c, sizeof(c));
         if (status == SS$_NONEXPR)
@@ -66,6 +68,22 @@ static bool take(struct reading *r)
         r->cpu[r->cpus] = (struct times){c.pure_kernel_ns, c.user_ns, c.interrupt_ns, c.spin_ns,
                                          c.pure_idle_ns};
     }
+    return true;
+}
+
+/* Times of one moment: where the readings of the CPUs lay apart, as this CPU was taken off its
+ * core, they are taken again. */
+static bool take(struct reading *r)
+{
+    uint64_t before;
+    int status, tries = 0;
+
+    do {
+        before = monotonic();
+        if (!take_cpus(r))
+            return false;
+        r->ns = monotonic();
+    } while (r->ns - before > 1000000 && ++tries < 10);
     status = mega$info(MEGA_INFO_STATES, 0, &r->states, sizeof(r->states));
     if (!(status & 1))
         return fail("NOINFO", "the kernel answered", mega$condition_text(status)), false;
@@ -133,7 +151,37 @@ static void show(const struct reading *a, const struct reading *b, uint64_t star
     fflush(stdout);
 }
 
-static int run(FILE *f, const char *file, uint64_t interval, uint64_t ending)
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signo)
+{
+    (void)signo;
+    interrupted = 1;
+}
+
+/* Sleep until then, or until an interrupt; what falls between the look and the sleep is found at
+ * the next whole second. Value: 0 or errno. */
+static int sleep_until(uint64_t due)
+{
+    int status = 0;
+
+    while (!interrupted && !status) {
+        uint64_t now = monotonic(), next = now + 1000000000;
+        struct timespec until;
+
+        if (now >= due)
+            break;
+        next = next < due ? next : due;
+        until.tv_sec = (time_t)(next / 1000000000u);
+        until.tv_nsec = (long)(next % 1000000000u);
+        status = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+        if (status == EINTR)
+            status = 0;
+    }
+    return status;
+}
+
+static int run(FILE *f, const char *file, uint64_t interval, uint64_t ending, uint64_t count)
 {
     uint64_t start = monotonic();
     struct reading r[2];
@@ -142,26 +190,23 @@ static int run(FILE *f, const char *file, uint64_t interval, uint64_t ending)
     if (!take(&r[0]))
         return 1;
     /* Readings are due at whole intervals from the start; the last may be a shorter one. */
-    for (unsigned n = 1;; n++) {
+    for (uint64_t n = 1;; n++) {
         uint64_t due = start + n * interval, end = start + ending;
-        struct timespec until;
         struct reading *now = &r[n % 2], *before = &r[(n - 1) % 2];
 
         due = due < end ? due : end;
-        until.tv_sec = (time_t)(due / 1000000000u);
-        until.tv_nsec = (long)(due % 1000000000u);
-        status = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-        if (status && status != EINTR)
+        status = sleep_until(due);
+        if (status)
             return fail("NOSLEEP", "clock_nanosleep", strerror(status));
         if (!take(now))
             return 1;
         if (f)
             record(f, before, now, start);
         else
-            show(before, now, start, n - 1);
+            show(before, now, start, (unsigned)(n - 1));
         if (f && (fflush(f) || ferror(f)))
             return fail("NOWRITE", file, strerror(errno));
-        if (due == end)
+        if (due == end || n == count || interrupted)
             return 0;
     }
 }
@@ -179,18 +224,44 @@ static const char *qualifier(char **argv, int *i, const char *name)
     return argv[*i + 1] ? argv[++*i] : "";
 }
 
-/* At least a hundredth of a second, at most a year, as nanoseconds; 0: it is none. */
-static uint64_t seconds(const char *text)
+/* A number of digits, at most `most`, with `behind` after it; moves *text there. */
+static bool digits(const char **text, unsigned long most, char behind, double *value)
 {
-    char *end;
-    double s = strtod(text, &end);
+    size_t n = strspn(*text, "0123456789");
+    unsigned long v = strtoul(*text, NULL, 10);
 
-    return end != text && !*end && s >= 0.01 && s <= 31536000 ? (uint64_t)(s * 1e9) : 0;
+    if (!n || n > 9 || v > most || (*text)[n] != behind)
+        return false;
+    *value = (double)v;
+    *text += n + (behind != '\0');
+    return true;
+}
+
+/* At least a hundredth of a second, at most a year, as nanoseconds; 0: it is none. */
+static uint64_t duration(const char *text)
+{
+    double days = 0, hours = 0, minutes = 0, s = 0;
+    char *end;
+
+    if (strchr(text, ':')) { /* [days-]hours:minutes[:seconds] */
+        if (strchr(text, '-') && !digits(&text, 365, '-', &days))
+            return 0;
+        if (!digits(&text, 23, ':', &hours) || strspn(text, "0123456789") == 0)
+            return 0;
+        if (!digits(&text, 59, strchr(text, ':') ? ':' : '\0', &minutes))
+            return 0;
+    }
+    s = *text ? strtod(text, &end) : 0;
+    if (*text && (end == text || *end || (hours + minutes + days > 0 && s >= 60)))
+        return 0;
+    s += ((days * 24 + hours) * 60 + minutes) * 60;
+    return s >= 0.01 && s <= 31536000 ? (uint64_t)(s * 1e9) : 0;
 }
 
 int main(int argc, char **argv)
 {
-    uint64_t interval = 1000000000, ending = UINT64_MAX / 2;
+    uint64_t interval = 1000000000, ending = UINT64_MAX / 2, count = 0; /* 0: without end */
+    struct sigaction action = {.sa_handler = interrupt};
     const char *file = NULL, *value;
     FILE *f = NULL;
     int status;
@@ -203,18 +274,27 @@ int main(int argc, char **argv)
                 return fail("IVQUAL", "/RECORD", "it wants a file");
             file = value;
         } else if ((value = qualifier(argv, &i, "INTERVAL"))) {
-            if (!(interval = seconds(value)))
-                return fail("IVQUAL", "/INTERVAL", "it wants 0.01 seconds or more");
+            if (!(interval = duration(value)))
+                return fail("IVQUAL", "/INTERVAL", "it wants a time of 0.01 seconds or more");
         } else if ((value = qualifier(argv, &i, "ENDING"))) {
-            if (!(ending = seconds(value)))
-                return fail("IVQUAL", "/ENDING", "it wants 0.01 seconds or more");
+            if (!(ending = duration(value)))
+                return fail("IVQUAL", "/ENDING", "it wants a time of 0.01 seconds or more");
+        } else if ((value = qualifier(argv, &i, "COUNT"))) {
+            double n;
+
+            if (!digits(&value, 999999999, '\0', &n) || n < 1)
+                return fail("IVQUAL", "/COUNT", "it wants a number of readings");
+            count = (uint64_t)n;
         } else {
             return fail("IVQUAL", "no such qualifier", argv[i]);
         }
     }
     if (file && !(f = fopen(file, "a")))
         return fail("NOFILE", file, strerror(errno));
-    status = run(f, file, interval, ending);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    status = run(f, file, interval, ending, count);
     if (f && fclose(f) && !status)
         return fail("NOWRITE", file, strerror(errno));
     return status;

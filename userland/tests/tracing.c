@@ -11,6 +11,7 @@
  *                                         ROUNDS times, all under the mutex LNM
  *     tracing --fragment NAMES ROUNDS     the same by one process, with holes in the paged pool
  * that its names do not fit: of so many shorter ones every second is deleted first
+ *     tracing --callers                   more callers of a mutex than a trace tells apart
  *     tracing --fill NAMES                so many names of the job, for displays
  */
 #include "tap.h"
@@ -128,6 +129,7 @@ static void unprivileged(void)
 /* Places in the list of the kernel's own tests (kernel/sched/selftest.c). */
 #define TEST_MUTEX    1
 #define TEST_SPINLOCK 2
+#define TEST_CALLERS  12
 
 static void kernel_test(int index, const char *what)
 {
@@ -201,6 +203,31 @@ static void mutexes(void)
     ok(strncmp(writers.routine, "mutex_work+0x", 13) == 0 &&
            strcmp(writers.module, "kernel/sched/selftest.c") == 0,
        "the place is %s of %s", writers.routine, writers.module);
+    is(control(MEGA_TRACE_MTX, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "no more");
+}
+
+/* 2,048 places, on one CPU or several: those that find no slot are dropped and counted. */
+static void too_many_callers(void)
+{
+    struct mega_caller c;
+    struct mega_trace t;
+    unsigned places;
+    uint64_t bytes;
+
+    is(control(MEGA_TRACE_MTX, MEGA_TRACE_LOAD, 0), SS$_NORMAL, "a trace");
+    bytes = state_of(MEGA_TRACE_MTX).bytes;
+    kernel_test(TEST_CALLERS, "more callers");
+    t = state_of(MEGA_TRACE_MTX);
+    c = callers_of(MEGA_TRACE_MTX, "selftest callers", 0, &places);
+    ok(t.dropped > 0 && c.count < 2048, "%lu callers are dropped", (unsigned long)t.dropped);
+    ok(c.count > t.slots / 2 && c.count <= t.slots * t.cpus, "%lu are there",
+       (unsigned long)c.count);
+    ok(c.count + t.dropped >= 2048 && c.count + t.dropped < 2048 + 200,
+       "which are all, with what else was dropped");
+    is(t.bytes, (long)bytes, "in as much memory as before");
+    control(MEGA_TRACE_MTX, MEGA_TRACE_START, 0);
+    control(MEGA_TRACE_MTX, MEGA_TRACE_STOP, 0);
+    is(state_of(MEGA_TRACE_MTX).dropped, 0, "a new start forgets them");
     is(control(MEGA_TRACE_MTX, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "no more");
 }
 
@@ -526,6 +553,8 @@ int main(int argc, char **argv)
         return load(atoi(argv[2]), atoi(argv[3]));
     if (argc == 4 && strcmp(argv[1], "--fragment") == 0)
         return fragment(atoi(argv[2]), atoi(argv[3]));
+    if (argc == 2 && strcmp(argv[1], "--callers") == 0)
+        return kernel_test(TEST_CALLERS, "more callers"), 0;
     if (argc == 3 && strcmp(argv[1], "--fill") == 0)
         return fragment(atoi(argv[2]), 0);
     bad_arguments();
@@ -534,6 +563,7 @@ int main(int argc, char **argv)
     life(MEGA_TRACE_SPL, "SPL");
     life(MEGA_TRACE_PCS, "PCS");
     mutexes();
+    too_many_callers();
     spinlocks();
     is(control(MEGA_TRACE_PCS, MEGA_TRACE_LOAD, 16), SS$_NORMAL, "rings of 16 pages");
     known_loop(0);
