@@ -90,7 +90,22 @@ static bool take(struct reading *r)
     return true;
 }
 
-/* Counters are taken while they run: one may lie a tick behind what it was divided from. */
+/* Counters are taken while they run: one that is computed from others may go back by a tick, and is
+ * kept then, so that what is written adds up to what there was. */
+static void keep_rising(struct reading *now, const struct reading *before)
+{
+    for (unsigned i = 0; i < now->cpus && i < before->cpus; i++) {
+        const struct times *b = &before->cpu[i];
+        struct times *t = &now->cpu[i];
+
+        t->kernel = t->kernel < b->kernel ? b->kernel : t->kernel;
+        t->user = t->user < b->user ? b->user : t->user;
+        t->interrupt = t->interrupt < b->interrupt ? b->interrupt : t->interrupt;
+        t->spin = t->spin < b->spin ? b->spin : t->spin;
+        t->idle = t->idle < b->idle ? b->idle : t->idle;
+    }
+}
+
 static double gained(uint64_t now, uint64_t before)
 {
     return now > before ? (double)(now - before) / 1e9 : 0;
@@ -200,6 +215,7 @@ static int run(FILE *f, const char *file, uint64_t interval, uint64_t ending, ui
             return fail("NOSLEEP", "clock_nanosleep", strerror(status));
         if (!take(now))
             return 1;
+        keep_rising(now, before);
         if (f)
             record(f, before, now, start);
         else
