@@ -24,6 +24,7 @@
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/validate.h"
+#include "kernel/sched/perturb.h"
 #include "kernel/sched/sched.h"
 #include "kernel/sched/timer.h"
 #include "mm/aspace.h"
@@ -102,6 +103,20 @@ static void wall_clock_boot(void)
         clock_wall_boot(seconds * 1000000000);
 }
 
+/* scripts/run --schedule: in which order the CPUs are to do things (kernel/sched/perturb.h). */
+static void schedule_boot(void)
+{
+    char text[24];
+    uint64_t number, shift = 0;
+
+    if (!boot_word(boot_command_line(), "schedule", text, sizeof(text)) ||
+        !str_to_u64(text, &number))
+        return;
+    if (boot_word(boot_command_line(), "shift", text, sizeof(text)))
+        str_to_u64(text, &shift);
+    perturb_boot(number, shift);
+}
+
 /* The command that scripts/run was given, or the shell. */
 static void first_process(void)
 {
@@ -138,6 +153,7 @@ void kernel_main(void)
     irq_boot();
     interval_boot();
 
+    schedule_boot();
     pci_boot();
     secondaries_start(system_root_pfn, MAX_CPUS);
     printk("CPUs: %u online\n", cpu_count);
@@ -149,6 +165,8 @@ void kernel_main(void)
     section_pagfil_boot();
     section_pfn_boot();
     io_boot(initrd, initrd_bytes);
+    if (boot_word(boot_command_line(), "noinput", NULL, 0))
+        stream_input_ends();
     validate_at_end = boot_word(boot_command_line(), "validate", NULL, 0);
     first_process();
     thread_exit();

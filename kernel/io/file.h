@@ -70,6 +70,8 @@ void file_validate(struct validate *v, struct file *f);
  * process. IPL 0. */
 extern void (*tty_signal_hook)(uint32_t pgrp, int sig);
 /* A record (at most 64 bytes) on COM2: frame type R. IPL 0; may wait. */
+/* A command's standard input is at its end from the start. Boot, after io_boot(). */
+void stream_input_ends(void);
 void stream_send_record(uint8_t type, const void *payload, size_t n);
 /* fds 0..2 of the first process. With a command: COM2 streams; without: the console terminal. */
 int console_open(struct file **in, struct file **out, struct file **err, bool command);

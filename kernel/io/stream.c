@@ -196,6 +196,13 @@ int console_open(struct file **input, struct file **output, struct file **error,
     return 0;
 }
 
+void stream_input_ends(void)
+{
+    mutex_lock(&receive_lock);
+    in.ended = true;
+    mutex_unlock(&receive_lock);
+}
+
 void stream_boot(void)
 {
     serial_boot(&com2, &uart_com2, "com2");

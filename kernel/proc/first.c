@@ -16,6 +16,7 @@
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
+#include "kernel/sched/perturb.h"
 #include "mm/pool.h"
 
 #define STATUS_NOT_FOUND 127 /* as shells answer */
@@ -37,6 +38,8 @@ void process_first_ended(uint32_t status)
     uint8_t record[5];
     uint32_t value = status & 0x7F ? status & 0x7F : status >> 8 & 0xFF;
 
+    if (perturb_on())
+        perturb_report();
     record[0] = status & 0x7F ? RESULT_SIGNAL : first.command ? RESULT_EXIT : RESULT_SHUTDOWN;
     memcpy(record + 1, &value, sizeof(value));
     stream_send_record(CHANNEL_RESULT, record, sizeof(record));

@@ -9,6 +9,7 @@
  * both.
  */
 #include "kernel/sched/ipi.h"
+#include "kernel/sched/perturb.h"
 #include "kernel/sched/sched_private.h"
 
 static bool may_run_on(const struct list *l, uint64_t cpu)
@@ -105,6 +106,8 @@ void sched_idle_loop(void)
             idle_steal(self);
         ipl_restore(IPL_NONE); /* a thread that came is switched to here */
         if (idle_work(rq))
+            continue;
+        if (perturb_keeps_awake(self))
             continue;
         ipl_set(IPL_IPI);
         if (!__atomic_load_n(&cpus[self].resched, __ATOMIC_ACQUIRE) && !prioq_has(&rq->ready, 0))

@@ -5,6 +5,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/sched/ipi.h"
+#include "kernel/sched/perturb.h"
 #include "kernel/sched/sched_private.h"
 #include "kernel/sched/timer.h"
 
@@ -126,6 +127,8 @@ void sched_secondary_start(void)
     runq_boot(cpu, self, self);
     __atomic_fetch_or(&cpu_online_mask, 1ul << cpu, __ATOMIC_ACQ_REL);
     __atomic_store_n(&cpus[cpu].online, 1, __ATOMIC_RELEASE);
+    ipl_set(IPL_CLOCK); /* as the idle loop begins */
+    perturb_cpu_start();
     sched_idle_loop();
 }
 

@@ -27,6 +27,8 @@ KSEG = 0xFFFFFC0000000000  # where physical memory appears in the kernel's addre
 MEMORY_MIN = 64 << 20
 MEMORY_MAX = 1000 * GIB
 CPUS_MAX = 4
+# Larger: a CPU would do little but serve its clock. Smaller: a second takes long to emulate.
+SCHEDULE_SHIFTS = (3, 4, 5, 6)
 # The loader copies at most 256 bytes, the closing zero included.
 COMMAND_LINE_MAX = 255
 
@@ -52,6 +54,8 @@ class Settings:
     # QEMU's log of a run with one CPU: written, or played.
     record_log: Path | None = None
     replay_log: Path | None = None
+    # Which order of events, of those that this machine can have (kernel/sched/perturb.h).
+    schedule: int | None = None
     gdb: bool = False
     gdb_socket: Path | None = None
     keep: bool = False  # a machine that switches itself off stays, so that it can be looked at
@@ -59,7 +63,16 @@ class Settings:
     @property
     def exact(self) -> bool:
         """Whether nothing that this host does may change the run."""
-        return self.record_log is not None or self.replay_log is not None
+        logs = (self.record_log, self.replay_log)
+        return self.schedule is not None or any(log is not None for log in logs)
+
+    @property
+    def shift(self) -> int:
+        """An instruction takes 1 << shift nanoseconds of virtual time. Schedules differ in it, and
+        so in how many instructions there are between two ticks of the clock."""
+        if self.schedule is None:
+            return 0
+        return SCHEDULE_SHIFTS[self.schedule % len(SCHEDULE_SHIFTS)]
 
 
 def _prepare_child() -> None:
@@ -155,7 +168,7 @@ class Machine:
         command += ["-append", settings.command_line, "-no-reboot"]
         # The interval clock ticks in virtual time: with --icount a run repeats exactly, and a
         # host under load does not change what the guest sees.
-        command += ["-rtc", "clock=vm"]
+        command += ["-rtc", "base=2000-01-01,clock=vm"]
         names = ["com1", "com2", "control"]
         if settings.exact:
             for name in ("com1", "com2"):
@@ -171,8 +184,8 @@ class Machine:
             command += ["-device", f"virtio-blk-pci,drive=disk{number}"]
         if settings.keep:
             command += ["-no-shutdown"]
-        if settings.icount:
-            command += ["-icount", "shift=0,sleep=off"]
+        if settings.icount or settings.schedule is not None:
+            command += ["-icount", f"shift={settings.shift},sleep=off"]
         for mode, log in (("record", settings.record_log), ("replay", settings.replay_log)):
             if log is not None:
                 # Without sleep=off, with which QEMU 7.2 stops in the first idle moment.

@@ -28,6 +28,7 @@ from megalith.recording import RecordingError
 from megalith.session import SIGNAL_BASE, STATUS_TIMEOUT, Session
 
 STATUS_CANNOT_START = 126
+SCHEDULE_MAX = (1 << 32) - 1
 
 # A replay has this much longer than the recorded run before it counts as stuck.
 REPLAY_FACTOR = 4
@@ -64,6 +65,12 @@ def _seconds(text: str) -> float:
     if not 0 < seconds < float("inf"):
         raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds")
     return seconds
+
+
+def _schedule(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or int(text) > SCHEDULE_MAX:
+        raise argparse.ArgumentTypeError(f"{text}: schedules have numbers from 0 to {SCHEDULE_MAX}")
+    return int(text)
 
 
 def _file(text: str) -> Path:
@@ -167,6 +174,13 @@ def parser() -> argparse.ArgumentParser:
         type=_file,
         help="run a recording again, exactly; only --gdb, --gdb-socket and --timeout go with it",
     )
+    option(
+        "--schedule",
+        metavar="N",
+        type=_schedule,
+        help="repeatable order of events of all CPUs (default 4): the same N, the same run to the "
+        "instruction; the command's input is empty",
+    )
     option("--gdb", action="store_true", help="wait for GDB before the first instruction")
     option("--gdb-socket", metavar="PATH", type=Path, help="where GDB's socket is to lie")
     option(
@@ -220,9 +234,18 @@ def initrd(options: argparse.Namespace, command: list[str]) -> bytes:
     return archive.to_bytes()
 
 
+def default_cpus(options: argparse.Namespace) -> int:
+    if options.schedule is not None:
+        return machines.CPUS_MAX
+    return 1 if options.icount or options.record else 2
+
+
 def settings(options: argparse.Namespace, command: list[str]) -> Settings:
     words = ["cmd"] if command else []
-    if not options.icount:
+    if options.schedule is not None:
+        shift = Settings(b"", schedule=options.schedule).shift
+        words += [f"schedule={options.schedule}", f"shift={shift}", "noinput"]
+    elif not options.icount:
         # The machine's clock counts from 0; with --icount it stays there, so that runs repeat.
         words.append(f"time={int(time.time())}")
     if options.validate:
@@ -235,10 +258,11 @@ def settings(options: argparse.Namespace, command: list[str]) -> Settings:
         initrd=initrd(options, command),
         kernel=options.kernel,
         memory=options.memory,
-        cpus=options.smp or (1 if options.icount or options.record else 2),
+        cpus=options.smp or default_cpus(options),
         command_line=line,
         disks=tuple(options.disks),
         icount=options.icount,
+        schedule=options.schedule,
         gdb=options.gdb or options.gdb_socket is not None,
         gdb_socket=options.gdb_socket,
         keep=options.save is not None,
@@ -278,6 +302,8 @@ def check(p: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     if options.record is not None:
         refused = {
             "--smp": (options.smp or 1) > 1 and "QEMU records machines with one CPU",
+            "--schedule": options.schedule is not None
+            and "the one command line is all that a schedule needs to be repeated",
             "--icount": options.icount and "a recording counts instructions in its own way",
             "--disk": bool(options.disks) and "the contents of a disk are not recorded",
             "--gdb": (options.gdb or options.gdb_socket is not None)
@@ -287,6 +313,16 @@ def check(p: argparse.ArgumentParser, options: argparse.Namespace) -> None:
         for what, why in refused.items():
             if why:
                 p.error(f"--record does not go with {what}: {why}")
+
+
+def check_schedule(p: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Likewise, for --schedule."""
+    if options.schedule is None:
+        return
+    if options.icount:
+        p.error("--schedule counts instructions in its own way: no --icount")
+    if not options.command or options.command == ["--"]:
+        p.error("--schedule needs a COMMAND: what is typed would come at another time in each run")
 
 
 def record(options: argparse.Namespace, command: list[str], wanted: Settings) -> int:
@@ -395,6 +431,7 @@ def main(arguments: list[str] | None = None) -> int:
     p = parser()
     options = p.parse_args(arguments)
     check(p, options)
+    check_schedule(p, options)
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     # The machine goes with this program.
     signal.signal(signal.SIGTERM, _end_by_signal)

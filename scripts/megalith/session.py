@@ -281,8 +281,8 @@ class Session:
         up here; says that the input has ended, at a terminal again and again."""
         if not self._ready or self.result is not None or self.panic is not None:
             return
-        if self.replayed is not None:
-            return  # the input is in the recording
+        if self.replayed is not None or self.machine.settings.schedule is not None:
+            return  # the input is in the recording, or known to be empty
         if self.stdin is None:
             self._end_input(now)
         if self._input_ended:

@@ -21,6 +21,7 @@
 #include "kernel/proc/signal_numbers.h"
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/lockcheck.h"
+#include "kernel/sched/perturb.h"
 #include "kernel/sched/sched.h"
 #include "mm/aspace.h"
 #include "mm/failure.h"
@@ -128,6 +129,8 @@ void trap_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct trapf
     case INTERRUPT_CLOCK:
         if (pcs_on())
             pcs_clock(f);
+        if (perturb_on())
+            perturb_clock(f);
         sched_clock_tick(frame_from_user(f));
         break;
     case INTERRUPT_DEVICE:

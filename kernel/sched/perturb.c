@@ -1,0 +1,124 @@
+/*
+ * See perturb.h. How a seed becomes an order of events:
+ *
+ * QEMU gives each CPU in its turn an equal part of the instructions that are left until the next
+ * timer of any device. Without alarms that is a quarter of a clock tick, about 240,000 instructions
+ * at shift 0, and the turns begin at the same places whatever happens. An alarm of any CPU is such
+ * a timer. Delays are drawn between 512 and 131,071 instructions, each power of two as likely as
+ * the other, so that turns of some hundred instructions, within which most races lie, are as usual
+ * as long ones. Serving an alarm takes about 400 instructions, so a quarter of the time at worst
+ * goes into alarms, when four CPUs draw the shortest delay at once.
+ *
+ * A part of the alarms (none, one in 16, one in 4, or all: the seed says) ends the slice of the
+ * thread that was interrupted; the others change nothing but the turns.
+ *
+ * The digest of a CPU is made of each of its clock interrupts: time, interrupted PC, thread. Time
+ * advances by one unit for each instruction of any CPU, so two runs that differ in the order of any
+ * two instructions before an interrupt differ in the digest, but for a collision of 64 bits.
+ */
+#include "kernel/sched/perturb.h"
+
+#include "kernel/base/printk.h"
+#include "kernel/sched/sched_private.h"
+#include "kernel/sched/timer.h"
+
+#define DELAY_SHIFT_MIN 9u  /* 512 instructions */
+#define DELAY_SHIFTS    8u  /* up to 2^17 - 1 */
+#define SHIFT_MAX       10u /* of QEMU */
+
+struct perturb_cpu {
+    struct timer timer;
+    uint64_t random, digest;      /* own CPU, IPL_CLOCK */
+    uint64_t points, preemptions; /* atomic: written by own CPU */
+} __attribute__((aligned(128)));
+
+uint32_t perturb_enabled;
+static struct perturb_cpu perturb_cpus[MAX_CPUS];
+static uint64_t seed;         /* constant after boot */
+static unsigned time_shift;   /* likewise */
+static uint64_t preempt_mask; /* likewise: a point preempts when its number has none of
+                                 these bits */
+static const uint64_t preempt_masks[] = {UINT64_MAX, 15, 3, 0};
+
+/* The next number of a stream: a counter, mixed as SplitMix64 does. */
+static uint64_t draw(uint64_t *state)
+{
+    uint64_t z = *state += 0x9E3779B97F4A7C15ul;
+
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ul;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBul;
+    return z ^ z >> 31;
+}
+
+static void fold(uint64_t *digest, uint64_t v) { *digest = (*digest ^ v) * 0x100000001B3ul; }
+
+static void arm(struct perturb_cpu *pc)
+{
+    uint64_t r = draw(&pc->random), size = 1ul << (DELAY_SHIFT_MIN + r % DELAY_SHIFTS);
+
+    timer_start(&pc->timer, clock_ns() + ((size + (r >> 32 & (size - 1))) << time_shift));
+}
+
+static void point(struct timer *t)
+{
+    struct perturb_cpu *pc = t->arg;
+    struct runq *rq = runq_self();
+    struct thread *self = thread_self();
+
+    __atomic_store_n(&pc->points, pc->points + 1, __ATOMIC_RELAXED);
+    if ((draw(&pc->random) & preempt_mask) == 0 && self != rq->idle &&
+        prioq_has(&rq->ready, self->prio)) {
+        __atomic_store_n(&pc->preemptions, pc->preemptions + 1, __ATOMIC_RELAXED);
+        self->slice = 0; /* behind its equals */
+        spin_lock_at_ipl(&rq->lock);
+        runq_kick(rq);
+        spin_unlock_at_ipl(&rq->lock);
+    }
+    arm(pc);
+}
+
+void perturb_boot(uint64_t number, uint64_t shift)
+{
+    uint64_t state = number;
+
+    seed = number;
+    time_shift = (unsigned)MIN(shift, SHIFT_MAX);
+    preempt_mask = preempt_masks[draw(&state) % ARRAY_SIZE(preempt_masks)];
+    for (unsigned i = 0; i < MAX_CPUS; i++) {
+        perturb_cpus[i].random = draw(&state);
+        perturb_cpus[i].timer.fn = point;
+        perturb_cpus[i].timer.arg = &perturb_cpus[i];
+    }
+    perturb_enabled = 1;
+    perturb_cpu_start();
+}
+
+void perturb_cpu_start(void)
+{
+    if (perturb_on())
+        arm(&perturb_cpus[cpu_id()]);
+}
+
+void perturb_clock(const struct trapframe *f)
+{
+    struct perturb_cpu *pc = &perturb_cpus[cpu_id()];
+    uint64_t digest = pc->digest;
+
+    fold(&digest, clock_ns());
+    fold(&digest, f->pc);
+    fold(&digest, thread_self()->tid);
+    __atomic_store_n(&pc->digest, digest, __ATOMIC_RELAXED);
+}
+
+void perturb_report(void)
+{
+    uint64_t points = 0, preemptions = 0, digest = 0;
+
+    for (unsigned i = 0; i < cpu_count; i++) {
+        points += __atomic_load_n(&perturb_cpus[i].points, __ATOMIC_RELAXED);
+        preemptions += __atomic_load_n(&perturb_cpus[i].preemptions, __ATOMIC_RELAXED);
+        fold(&digest, __atomic_load_n(&perturb_cpus[i].digest, __ATOMIC_RELAXED));
+    }
+    printk("schedule %lu: %lu points, %lu preemptions, %lu ns, digest %016lx\n", seed, points,
+           preemptions, clock_ns(), digest);
+}
