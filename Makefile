@@ -20,7 +20,7 @@ PYTHON := .venv/bin/python
 
 WARNINGS := -Wall -Wextra -Werror
 
-.PHONY: models all kernel user initrd run test test-boots soak debug bench format help clean setup host-tests
+.PHONY: schedules models all kernel user initrd run test test-boots soak debug bench format help clean setup host-tests
 all: kernel user initrd ## build the kernel, the user programs and the initrd
 
 # ---- set-up ---------------------------------------------------------------------------------
@@ -271,6 +271,9 @@ test-ubsan: all ubsan ## run the guest tests on a kernel with UBSan's traps
 
 soak: all ## walk at random over all services for SOAK_SECONDS (600), and other stress
 	$(Q)$(PYTEST) -m soak -n 0 -s tests/test_walk.py $(T)
+
+schedules: all ## racing programs under SCHEDULES (50) repeatable schedules of four CPUs
+	$(Q)scripts/schedules --count $(or $(SCHEDULES),50) $(ARGS)
 
 debug: all ## boot, and wait for GDB to be attached
 	$(Q)scripts/run --gdb $(ARGS)
