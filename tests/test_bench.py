@@ -121,11 +121,40 @@ def test_tools_name_the_walk_and_the_mutex(quick: Path) -> None:
 
 
 @pytest.mark.timeout(240)
-def test_a_slow_hit_is_noticed(quick: Path) -> None:
+def test_the_floor_leaves_the_pool_alone(quick: Path) -> None:
     rows = page.load(quick / "figures.json")["pool"]
-    assert all(b.kept for b in pool.bounds(rows))
+    for cpus in (1, 2):
+        floor, off = pool.floor_of(rows, cpus), pool.lists_of(rows, cpus)[0]
+        # What is left is processes that come and go.
+        assert floor["PGDYN"]["taken"] < off["PGDYN"]["taken"] / 4
+        assert floor["LNM"]["taken"] >= off["LNM"]["taken"] * 0.9
+        assert floor["dellnm"] == [0, 0, 0]  # nothing was deleted
+
+
+def test_coincidence_is_of_the_time_before_the_cure() -> None:
+    def row(kernel: float, waiting: int) -> dict:
+        times = [{"kernel": kernel}]
+        states = {"MUTEX": waiting}
+        return {
+            "report": "record",
+            "cpus": 1,
+            "cpus_times": times,
+            "interval": 0.5,
+            "states": states,
+        }
+
+    rows = [row(0.5, 2), row(0.25, 1), row(0.05, 0), row(0.5, 0), row(0.5, 9)]
+    texts = [{"name": "cured", "text": "  3  12  99 /tmp/record"}]
+    assert pool.Coincidence.of(rows, texts) == pool.Coincidence(75.0, 10.0, 2)
+
+
+@pytest.mark.timeout(240)
+def test_a_slow_hit_is_noticed(quick: Path) -> None:
+    data = page.load(quick / "figures.json")
+    rows, texts = data["pool"], data["pool_tools"]
+    assert all(b.kept for b in pool.bounds(rows, texts))
     pool.lists_of(rows, 1)[512]["free_144"][1] = pool.HIT_MOST + 1
-    assert [b.what for b in pool.bounds(rows) if not b.kept] == [
+    assert [b.what for b in pool.bounds(rows, texts) if not b.kept] == [
         "release by a lookaside hit, PAGED_LAL_SIZE 512, 99th percentile"
     ]
 
@@ -140,7 +169,8 @@ def test_committed_pages_are_made_of_measured_figures(path: Path) -> None:
 def test_committed_figures_keep_the_bounds() -> None:
     data = page.load(page.DATA)
     assert all(b.kept for b in figures.bounds(data["startup"]))
-    assert all(b.kept for b in pool.bounds(data["pool"]))
+    assert all(b.kept for b in pool.bounds(data["pool"], data["pool_tools"]))
+    assert pool.Coincidence.of(data["pool"], data["pool_tools"]).count >= 10
     assert pool.lists_of(data["pool"], 1)[0]["free_blocks"] >= pool.BLOCKS_LEAST
     assert json.dumps(data)  # of the form that dump() writes, plain values only
     assert {r["processes"] for r in figures.pick(data["startup"], "fig8")} >= {1, 300, 1000}

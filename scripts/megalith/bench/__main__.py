@@ -55,8 +55,8 @@ def run_startup(folder: Path, quick: bool) -> tuple[list[dict], bool]:
 
 def run_pool(folder: Path, quick: bool) -> tuple[list[dict], list[dict], bool]:
     rows, texts = pool.execute(pool.quick() if quick else pool.full(), tell)
-    plots.plot_pool(rows, folder)
-    return rows, texts, show_bounds(pool.bounds(rows))
+    plots.plot_pool(rows, texts, folder)
+    return rows, texts, show_bounds(pool.bounds(rows, texts))
 
 
 def show_bounds(checked: list[figures.Bound]) -> bool:

@@ -8,7 +8,7 @@ import subprocess
 
 from megalith.paths import TOP
 
-SECONDS = "400"
+SECONDS = "1500"  # of the host's, for one boot; a busy host is slow
 
 
 class BenchError(Exception):

@@ -117,12 +117,13 @@ def _pool_uptime(rows: list[Row], ax: Axes) -> None:
     ax.set_yscale("log")
 
 
-def _pool_record(rows: list[Row], ax: Axes) -> None:
+def _pool_record(rows: list[Row], texts: list[Row], ax: Axes) -> None:
     found = pool.pick(rows, "record")
     xs = [r["at"] for r in found]
-    kernel = [100 * sum(c["kernel"] for c in r["cpus_times"]) / r["interval"] for r in found]
+    kernel = [pool.kernel_percent(r) for r in found]
     ax.plot(xs, kernel, color="#c0504d", label="kernel mode, %")
     ax.plot(xs, [r["states"]["MUTEX"] * 10 for r in found], color="#3b6fb6", label="in MUTEX, x 10")
+    ax.axvline(xs[pool.cure_at(texts) - 1], color="#2b8a3e", ls="--", label="PAGED_LAL_SIZE 512")
     _axes(ax, "Kernel mode, and processes that wait for a mutex", "seconds", "")
 
 
@@ -151,7 +152,10 @@ def plot_startup(rows: list[Row], folder: Path) -> None:
         _save(lambda ax, draw=draw: draw(rows, ax), folder / f"{name}.svg", (7, 4.2))
 
 
-def plot_pool(rows: list[Row], folder: Path) -> None:
-    drawn = (("uptime", _pool_uptime), ("record", _pool_record), ("sizes", _pool_sizes))
-    for name, draw in drawn:
-        _save(lambda ax, draw=draw: draw(rows, ax), folder / f"pool-{name}.svg", (7, 4.2))
+def plot_pool(rows: list[Row], texts: list[Row], folder: Path) -> None:
+    for name, draw in (
+        ("uptime", lambda ax: _pool_uptime(rows, ax)),
+        ("record", lambda ax: _pool_record(rows, texts, ax)),
+        ("sizes", lambda ax: _pool_sizes(rows, ax)),
+    ):
+        _save(draw, folder / f"pool-{name}.svg", (7, 4.2))
