@@ -151,7 +151,10 @@ struct lnm_space *lnm_space_fork(struct lnm_space *parent);
 /* The end of a process: private names go, with the job's last member its table, with the group's
    last one its table if it is empty. */
 void lnm_space_free(struct lnm_space *s);
-/* Leave the job and start a new one. 0 or -ENOMEM, then nothing has changed. */
-int lnm_space_new_job(struct lnm_space *s);
+/* A new job, for one process to enter, or to be discarded. NULL: memory is short. */
+struct lnm_job *lnm_job_create(void);
+void lnm_job_discard(struct lnm_job *job);
+/* Leave the job and enter the new one. */
+void lnm_job_enter(struct lnm_space *s, struct lnm_job *job);
 
 #endif

@@ -98,7 +98,7 @@ void lnm_boot(void)
 
 /* ---- jobs ---- */
 
-static struct lnm_job *job_create(void)
+struct lnm_job *lnm_job_create(void)
 {
     struct lnm_job *j = npp_alloc_zeroed(sizeof(*j));
 
@@ -288,7 +288,7 @@ struct lnm_space *lnm_space_create(void)
     struct lnm_space *s = npp_alloc_zeroed(sizeof(*s));
 
     if (s)
-        s->job = job_create();
+        s->job = lnm_job_create();
     if (s && !s->job) {
         npp_free(s, sizeof(*s));
         return NULL;
@@ -421,13 +421,13 @@ void lnm_space_free(struct lnm_space *s)
     npp_free(s, sizeof(*s));
 }
 
-int lnm_space_new_job(struct lnm_space *s)
+void lnm_job_discard(struct lnm_job *job) { npp_free(job, sizeof(*job)); }
+
+void lnm_job_enter(struct lnm_space *s, struct lnm_job *job)
 {
-    struct lnm_job *new = job_create(), *old = s->job;
+    struct lnm_job *old = s->job;
     struct lnm_name *name;
 
-    if (!new)
-        return -ENOMEM;
     mutex_lock(&lnm_mutex);
     /* LNM$JOB is defined anew at the next use. */
     name = s->directory
@@ -435,9 +435,8 @@ int lnm_space_new_job(struct lnm_space *s)
                : NULL;
     if (name)
         lnm_remove(name);
-    s->job = new;
+    s->job = job;
     s->ready = false;
     mutex_unlock(&lnm_mutex);
     job_leave(old);
-    return 0;
 }

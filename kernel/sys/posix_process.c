@@ -234,20 +234,23 @@ long sys_getsid(uint64_t pid, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4
 long sys_setsid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
     struct process *p = process_self();
+    struct lnm_job *job = lnm_job_create(); /* a session is a job, with a table of logical names */
     long r = -EPERM;
     ipl_t ipl;
 
     (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    if (!job)
+        return -ENOMEM;
     ipl = spin_lock(&process_lock);
     if (p->pgid != p->pid) {
         p->sid = p->pgid = p->pid;
         r = p->pid;
     }
     spin_unlock(&process_lock, ipl);
-    /* A session is a job, with a table of logical names. Without memory for it the process stays in
-       its old job. */
     if (r > 0)
-        (void)lnm_space_new_job(p->names);
+        lnm_job_enter(p->names, job);
+    else
+        lnm_job_discard(job);
     return r;
 }
 

@@ -405,7 +405,7 @@ static void forks(void)
     lnm_space_free(b.space);
 
     /* A new job, whose table is not there yet, and a fork at once. */
-    is(lnm_space_new_job(a.space), 0, "a new job");
+    lnm_job_enter(a.space, lnm_job_create());
     b.space = lnm_space_fork(a.space);
     is(translate_by(&b, "LNM$PROCESS", "OPEN"), SS$_NORMAL, "is forked with its names");
     is(define_by(&b, "LNM$JOB", text("J"), PSL$C_USER, 0, "j"), SS$_NORMAL, "and is a job");
@@ -555,7 +555,7 @@ int main(void)
     failing_forks();
     failing_first_use();
     deep();
-    is(lnm_space_new_job(space[1]), 0, "a member leaves its job");
+    lnm_job_enter(space[1], lnm_job_create());
     is(translate(1, "LNM$JOB", name_of(0), PSL$C_USER), SS$_NOLOGNAM, "and finds a new table");
     for (int p = 0; p < PROCESSES; p++)
         lnm_space_free(space[p]);
