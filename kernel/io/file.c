@@ -55,42 +55,51 @@ static int may_open(struct inode *i, const struct io_cred *cred, uint32_t flags,
     return created ? 0 : inode_access(i, cred, wanted(flags));
 }
 
+/* The file's inode, made or cut short as the flags say. */
+static int open_inode(const struct io_cred *cred, struct inode *dir, const char *path,
+                      uint32_t flags, uint32_t mode, struct inode **out)
+{
+    bool created = false;
+    int err = tree_lookup(cred, dir, path,
+                          !(flags & O_NOFOLLOW) && !((flags & O_CREAT) && (flags & O_EXCL)), out);
+
+    if (!err && (flags & O_CREAT) && (flags & O_EXCL)) {
+        inode_unref(*out);
+        return -EEXIST;
+    }
+    if (err == -ENOENT && (flags & O_CREAT)) {
+        err = tree_create(cred, dir, path, S_IFREG | (mode & 07777), (flags & O_EXCL) != 0, out);
+        created = !err; /* or another process just made it: then it was made with that one's mode */
+    }
+    if (err)
+        return err;
+    err = may_open(*out, cred, flags, created);
+    if (!err && (flags & O_TRUNC) && (wanted(flags) & 2) && ((*out)->mode & S_IFMT) == S_IFREG)
+        err = inode_truncate(*out, 0);
+    if (err)
+        inode_unref(*out);
+    return err;
+}
+
 int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t flags,
                  uint32_t mode, struct file **out)
 {
-    bool created = false;
-    struct inode *i;
     struct file *f;
     int err;
 
     if ((flags & O_ACCMODE) == O_ACCMODE || (flags & O_TMPFILE & ~O_DIRECTORY))
         return -EINVAL;
-    err = tree_lookup(cred, dir, path,
-                      !(flags & O_NOFOLLOW) && !((flags & O_CREAT) && (flags & O_EXCL)), &i);
-    if (!err && (flags & O_CREAT) && (flags & O_EXCL)) {
-        inode_unref(i);
-        return -EEXIST;
-    }
-    if (err == -ENOENT && (flags & O_CREAT)) {
-        err = tree_create(cred, dir, path, S_IFREG | (mode & 07777), (flags & O_EXCL) != 0, &i);
-        created = !err; /* or another process just made it: then it was made with that one's mode */
-    }
-    if (err)
-        return err;
-    err = may_open(i, cred, flags, created);
-    if (!err && (flags & O_TRUNC) && (wanted(flags) & 2) && (i->mode & S_IFMT) == S_IFREG)
-        err = inode_truncate(i, 0);
-    if (err) {
-        inode_unref(i);
-        return err;
-    }
-    f = file_alloc(i->fops, flags & ~(O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY | O_CLOEXEC));
-    if (!f) {
-        inode_unref(i);
+    /* First what may be missing, then what cannot be taken back. */
+    f = file_alloc(NULL, flags & ~(O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY | O_CLOEXEC));
+    if (!f)
         return -ENOMEM;
+    err = open_inode(cred, dir, path, flags, mode, &f->inode);
+    if (err) {
+        npp_free(f, sizeof(*f));
+        return err;
     }
-    f->inode = i;
-    f->priv = i->dev;
+    f->ops = f->inode->fops;
+    f->priv = f->inode->dev;
     *out = f;
     return 0;
 }

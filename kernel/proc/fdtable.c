@@ -75,7 +75,7 @@ void fd_set_cloexec(struct file_table *t, unsigned fd, bool on)
     t->cloexec[fd / 64] = on ? t->cloexec[fd / 64] | bit : t->cloexec[fd / 64] & ~bit;
 }
 
-int fd_add(struct file_table *t, struct file *f, unsigned from, bool cloexec)
+int fd_find(struct file_table *t, unsigned from)
 {
     unsigned fd = from;
 
@@ -87,10 +87,23 @@ int fd_add(struct file_table *t, struct file *f, unsigned from, bool cloexec)
         return -EMFILE;
     if (fd >= t->size && grow(t))
         return -ENOMEM;
+    return (int)fd;
+}
+
+void fd_fill(struct file_table *t, struct file *f, unsigned fd, bool cloexec)
+{
     t->file[fd] = f;
     t->open++;
     fd_set_cloexec(t, fd, cloexec);
-    return (int)fd;
+}
+
+int fd_add(struct file_table *t, struct file *f, unsigned from, bool cloexec)
+{
+    int fd = fd_find(t, from);
+
+    if (fd >= 0)
+        fd_fill(t, f, (unsigned)fd, cloexec);
+    return fd;
 }
 
 int fd_replace(struct file_table *t, struct file *f, uint64_t fd, bool cloexec)
@@ -100,9 +113,7 @@ int fd_replace(struct file_table *t, struct file *f, uint64_t fd, bool cloexec)
     if (fd >= t->size && grow(t))
         return -ENOMEM;
     fd_close(t, fd);
-    t->file[fd] = f;
-    t->open++;
-    fd_set_cloexec(t, (unsigned)fd, cloexec);
+    fd_fill(t, f, (unsigned)fd, cloexec);
     return (int)fd;
 }
 

@@ -31,8 +31,13 @@ static inline struct file *fd_get(const struct file_table *t, uint64_t fd)
 {
     return likely(fd < t->size) ? t->file[fd] : NULL;
 }
-/* Give f (the caller's reference) the lowest free number from `from` on. Number, -EMFILE, -ENOMEM,
- * -EINVAL. */
+/* The lowest free number from `from` on, which fd_fill then takes: between the two a call does what
+ * may fail for other reasons. -EMFILE, -ENOMEM, -EINVAL. */
+int fd_find(struct file_table *t, unsigned from);
+/* Put f (the caller's reference) at a number that fd_find gave. */
+void fd_fill(struct file_table *t, struct file *f, unsigned fd, bool cloexec);
+/* Both: give f (the caller's reference) the lowest free number from `from` on. Number, -EMFILE,
+ * -ENOMEM, -EINVAL. */
 int fd_add(struct file_table *t, struct file *f, unsigned from, bool cloexec);
 /* Put f (the caller's reference) at fd, closing what is there. fd, or -EBADF, -ENOMEM. */
 int fd_replace(struct file_table *t, struct file *f, uint64_t fd, bool cloexec);

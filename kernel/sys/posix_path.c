@@ -31,14 +31,14 @@ static long open_at(uint64_t dirfd, vaddr_t upath, uint64_t flags, uint64_t mode
 
     if (err)
         return err;
-    err = file_open_at(&u.cred, u.dir, u.text, (uint32_t)flags & ~O_LARGEFILE,
-                       (uint32_t)mode & ~p->umask, &f);
+    fd = err = fd_find(p->files, 0); /* before a file is made or cut short */
+    if (fd >= 0)
+        err = file_open_at(&u.cred, u.dir, u.text, (uint32_t)flags & ~O_LARGEFILE,
+                           (uint32_t)mode & ~p->umask, &f);
     path_end(&u);
     if (err)
         return err;
-    fd = fd_add(p->files, f, 0, (flags & O_CLOEXEC) != 0);
-    if (fd < 0)
-        file_unref(f);
+    fd_fill(p->files, f, (unsigned)fd, (flags & O_CLOEXEC) != 0);
     return fd;
 }
 
