@@ -9,6 +9,7 @@
  */
 #include "arch/alpha/hw/kseg.h"
 #include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/bitops.h"
 #include "kernel/base/errno.h"
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
@@ -98,8 +99,9 @@ out:
     return done ? (long)done : err;
 }
 
-/* Where the next byte goes, and how many fit behind it in that page. NULL: no memory. */
-static uint8_t *pipe_room(struct pipe *p, size_t *room)
+/* Where the next byte goes, and how many fit behind it in that page. A page taken for it is noted
+ * in *fresh. NULL: no memory. */
+static uint8_t *pipe_room(struct pipe *p, size_t *room, unsigned *fresh)
 {
     uint64_t tail = (p->head + p->count) % PIPE_BYTES;
     size_t within = tail & PAGE_MASK;
@@ -111,14 +113,31 @@ static uint8_t *pipe_room(struct pipe *p, size_t *room)
         if (page_alloc(0, PAGE_T_SYSTEM, RAD_ANY, &pfn))
             return NULL;
         *page = kseg_page(pfn);
+        *fresh |= 1u << (tail >> PAGE_SHIFT);
     }
     *room = MIN(PAGE_SIZE - within, PIPE_BYTES - p->count);
     return *page + within;
 }
 
+/* A write has failed: give back the pages that it took and put nothing in. */
+static void pipe_undo(struct pipe *p, unsigned fresh)
+{
+    for (; fresh; fresh &= fresh - 1) {
+        unsigned k = bit_lowest(fresh);
+
+        if ((k * PAGE_SIZE + PIPE_BYTES - p->head) % PIPE_BYTES >= p->count) {
+            page_free(paddr_to_pfn(kseg_paddr(p->page[k])));
+            p->page[k] = NULL;
+        }
+    }
+}
+
+/* Up to PIPE_BUF bytes are written at once, and all or none: what came before an error is taken
+ * back, which nobody has seen. */
 static long pipe_write(struct file *f, vaddr_t ubuf, size_t n)
 {
     struct pipe *p = f->priv;
+    unsigned fresh = 0;
     size_t done = 0;
     long err = 0;
     bool wake = false;
@@ -142,12 +161,13 @@ static long pipe_write(struct file *f, vaddr_t ubuf, size_t n)
             if (p->reads_waiting)
                 wake_all_follow(&p->read_queue);
             poll_notify();
+            fresh = 0;
             err = pipe_wait(p, &p->write_queue, &p->writes_waiting);
             if (err)
                 break;
             continue;
         }
-        to = pipe_room(p, &room);
+        to = pipe_room(p, &room, &fresh);
         if (!to) {
             err = -ENOMEM;
             break;
@@ -159,6 +179,12 @@ static long pipe_write(struct file *f, vaddr_t ubuf, size_t n)
         p->count += part;
         done += part;
     }
+    if (err && n <= PIPE_BUF) {
+        p->count -= done;
+        done = 0;
+    }
+    if (err)
+        pipe_undo(p, fresh);
     wake = done && p->reads_waiting;
     mutex_unlock(&p->lock);
     if (done) {
