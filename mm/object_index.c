@@ -1,7 +1,8 @@
 /*
  * Page index of an object: offset in pages to slot_t (mm/object_private.h). Pure apart from the
- * pool; the object's lock is held around every call. Nodes are never freed before the object; an
- * emptied one is used again by the same offsets.
+ * pool; the object's lock is held around every call. Nodes stay for as long as the object, and an
+ * emptied one is used again by the same offsets, but for those that were made for a page that could
+ * not be had (index_trim).
  */
 #include "kernel/base/bitops.h"
 #include "mm/object_private.h"
@@ -91,7 +92,91 @@ static bool grow(struct mm_object *o)
     return true;
 }
 
-slot_t *index_create(struct mm_object *o, uint64_t offset)
+static bool is_empty(const struct index_node *n)
+{
+    for (unsigned i = 0; i < INDEX_SLOTS; i++)
+        if (n->slot[i])
+            return false;
+    return true;
+}
+
+/* The only child of a node; NULL: there are several. *i: which. */
+static struct index_node *only_child(const struct index_node *n, unsigned *i)
+{
+    unsigned children = 0;
+
+    for (unsigned k = 0; k < INDEX_SLOTS; k++)
+        if (n->slot[k]) {
+            *i = k;
+            children++;
+        }
+    return children == 1 ? (struct index_node *)n->slot[*i] : NULL;
+}
+
+static void node_drop(struct mm_object *o, struct index_node *n)
+{
+    npp_free(n, sizeof(*n));
+    o->nodes--;
+}
+
+/* No level on top that has one way down for the lowest offsets; and above a single leaf nothing is
+   needed: it stands alone, wherever it is. */
+static void shrink(struct mm_object *o)
+{
+    struct index_node *n, *next;
+    uint64_t base = 0;
+    unsigned i = 0;
+
+    while (o->height > 0 && (next = only_child(o->root, &i)) != NULL && i == 0) {
+        node_drop(o, o->root);
+        o->root = next;
+        o->leaf_base = 0;
+        o->height--;
+    }
+    if (o->height == 0)
+        return;
+    n = o->root;
+    for (unsigned h = o->height; h > 0; h--, n = next) {
+        next = only_child(n, &i);
+        if (!next)
+            return;
+        base |= (uint64_t)i << (INDEX_BITS * h);
+    }
+    for (n = o->root; o->height > 0; o->height--, n = next) {
+        next = only_child(n, &i);
+        node_drop(o, n);
+    }
+    o->root = n;
+    o->leaf_base = base;
+}
+
+void index_trim(struct mm_object *o, uint64_t offset)
+{
+    struct index_node *path[HEIGHT_MAX + 1], *n = o->root;
+    unsigned h = o->height;
+
+    if (h == 0 ? o->leaf_base != (offset & ~(uint64_t)(INDEX_SLOTS - 1)) : offset >= capacity(h))
+        return;
+    for (; n && h > 0; h--) {
+        path[h] = n;
+        n = (struct index_node *)n->slot[slot_at(offset, h)];
+    }
+    path[h] = n;
+    for (h += n == NULL; h <= o->height && path[h] && is_empty(path[h]); h++) {
+        node_drop(o, path[h]);
+        if (h == o->height)
+            o->root = NULL;
+        else
+            path[h + 1]->slot[slot_at(offset, h + 1)] = 0;
+    }
+    if (!o->root)
+        o->height = 0;
+    else
+        shrink(o);
+}
+
+/* The slot, with what nodes it takes; NULL: there was no memory for all of them. */
+static slot_t *create(struct mm_object *o, uint64_t offset)
 {
     struct index_node *n;
 
@@ -121,6 +206,15 @@ slot_t *index_create(struct mm_object *o, uint64_t offset)
     }
     n->used |= UINT64_C(1) << (offset & (INDEX_SLOTS - 1));
     return &n->slot[offset & (INDEX_SLOTS - 1)];
+}
+
+slot_t *index_create(struct mm_object *o, uint64_t offset)
+{
+    slot_t *s = create(o, offset);
+
+    if (unlikely(!s))
+        index_trim(o, offset);
+    return s;
 }
 
 typedef bool slot_fn(struct mm_object *o, uint64_t offset, slot_t *s, void *arg);

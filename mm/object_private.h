@@ -73,6 +73,8 @@ struct mm_object {         /* nonpaged pool; all fields protected by *lock unles
    index_create only, which notes it as used. */
 slot_t *index_find(struct mm_object *o, uint64_t offset);
 slot_t *index_create(struct mm_object *o, uint64_t offset); /* NULL: no memory */
+/* Free the nodes that were made for the empty slot at offset and serve nothing else. */
+void index_trim(struct mm_object *o, uint64_t offset);
 /* Call fn for each nonempty slot with offset in [from, to), ascending; fn may empty the slot. Stops
  * when fn returns false. */
 void index_for_each(struct mm_object *o, uint64_t from, uint64_t to,

@@ -134,9 +134,13 @@ int pager_request_unlock(struct mm_object *o, uint64_t offset, unsigned access, 
     ipl = spin_lock(o->lock);
     s = index_find(o, offset);
     if (err == 0) {
-        if (*s & SLOT_ERROR) /* answered at once, with a refusal */
+        if (s && (*s & SLOT_ERROR)) /* answered at once, with a refusal */
             err = slot_error(*s);
-    } else if (*s & asked) { /* not accepted: no answer will come */
+        if (err == -ENOMEM && !(*s & (SLOT_PRESENT | SLOT_BUSY))) {
+            *s = 0; /* who waited for it meanwhile asks anew */
+            index_trim(o, offset);
+        }
+    } else if (s && (*s & asked)) { /* not accepted: no answer will come */
         *s &= ~asked;
         answered_locked(o, offset);
     }
@@ -310,6 +314,8 @@ static int zero_page_unlock(struct mm_object *o, uint64_t offset, ipl_t ipl, pfn
         object_page_own(o, offset, *out);
         o->resident++;
         page_ref(*out);
+    } else if (s) {
+        index_trim(o, offset);
     }
     spin_unlock(o->lock, ipl);
     return err;
