@@ -481,6 +481,17 @@ int section_mark_delete(const struct section_request *r)
     return status;
 }
 
+void section_uncreate(struct section *s)
+{
+    gsd_lock();
+    if (s->flags & SEC$M_PERM) { /* else nobody will find it any more, or has deleted it already */
+        gsd_unname_locked(s->gsd);
+        s->flags &= ~SEC$M_PERM;
+        __atomic_fetch_and(&s->life, ~SECTION_PERMANENT, __ATOMIC_RELEASE);
+    }
+    gsd_unlock();
+}
+
 bool section_make_valid(struct section *s, uint64_t page, pte_t *pte)
 {
     pte_t old = 0;

@@ -169,6 +169,9 @@ int section_create(const struct section_request *r, bool map_existing, bool writ
  * SS$_GBLSEC_MISMATCH, SS$_NOPRIV, SS$_NOWRT (it is read-only for all), SS$_EXQUOTA (shares
  * overflow). IPL 0. */
 int section_find(const struct section_request *r, bool write, struct section **out);
+/* Undo a creation, of which the caller has the share: the name is free again, and the section goes
+ * with its last share. Who has found it meanwhile keeps it. IPL 0. */
+void section_uncreate(struct section *s);
 /* The section is to go with its last share (now, when there is none). Its name is free at once:
  * nobody can map it any more, but those who do keep it. SS$_NORMAL, SS$_NOSUCHSEC, SS$_NOTCREATOR.
  * IPL 0. */

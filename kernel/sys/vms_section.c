@@ -4,8 +4,8 @@
  * Decode, then invoke: arguments, names, flags, privileges and outputs are all checked before
  * anything is made, each error its own value. $CRMPSC_GDZRO_64 also checks that the mapping would
  * fit before it creates a section for it; if the mapping still fails (no memory for a page table, a
- * registry entry without page tables) the share that the creation gave is dropped, and a temporary
- * section that nobody else has found meanwhile is gone with it.
+ * registry entry without page tables) the share that the creation gave is dropped, and the section,
+ * permanent or not, is gone with it, unless somebody else has found and mapped it meanwhile.
  */
 #include "kernel/sys/vms_section.h"
 
@@ -97,15 +97,18 @@ int vms_section_length(uint64_t length, uint64_t *npages)
     return SS$_NORMAL;
 }
 
-/* Region, place and extent of a mapping; the share of *s passes to the mapping or is dropped. */
+/* Region, place and extent of a mapping; the share of *s passes to the mapping or is dropped, and
+ * with it the section, if it was made for this mapping. */
 static int map_and_return(struct section *s, const struct section_map_request *m, vaddr_t va_out,
-                          vaddr_t length_out)
+                          vaddr_t length_out, bool made)
 {
     uint64_t length;
     vaddr_t va;
     int status = section_map(process_self()->aspace, s, m, &va, &length);
 
     if (status != SS$_NORMAL) {
+        if (made)
+            section_uncreate(s);
         section_drop(s);
         section_reap();
         return status;
@@ -133,7 +136,8 @@ int vms_section_map_existing(const struct vms_section_map *c)
     struct section *s;
     int status = section_find(&c->r, c->m.write, &s);
 
-    return status == SS$_NORMAL ? map_and_return(s, &c->m, c->va_out, c->length_out) : status;
+    return status == SS$_NORMAL ? map_and_return(s, &c->m, c->va_out, c->length_out, false)
+                                : status;
 }
 
 int vms_section_create_and_map(const struct vms_section_map *c)
@@ -155,7 +159,8 @@ int vms_section_create_and_map(const struct vms_section_map *c)
     if (!(status & 1))
         return status;
     vms_quad_out(c->reserved_out, section_reserved_bytes(s));
-    status = map_and_return(s, &c->m, c->va_out, c->length_out);
+    status = map_and_return(s, &c->m, c->va_out, c->length_out,
+                            created == SS$_CREATED || created == SS$_CREATED_SHPT);
     return status == SS$_NORMAL ? created : status;
 }
 
