@@ -33,13 +33,13 @@ static vaddr_t end_of(const struct window *w)
     return (w->start + w->npages * PAGE_SIZE + BLOCK - 1) & ~(BLOCK - 1);
 }
 
-struct window *window_create(uint64_t npages)
+int window_create(uint64_t npages, struct window **out)
 {
-    struct window *new = failure_door(MEGA_ALLOC_WINDOW) ? NULL : npp_alloc(sizeof(*new)), *w;
+    struct window *new = npp_alloc(sizeof(*new)), *w;
     vaddr_t at = BASE;
 
     if (!new)
-        return NULL;
+        return -ENOMEM;
     list_init(&new->link);
     new->npages = npages;
     mutex_lock(&window_mutex);
@@ -50,14 +50,18 @@ struct window *window_create(uint64_t npages)
         at = end_of(w);
     }
     new->start = at;
-    if (npages == 0 || npages > PAGES - (at - BASE) / PAGE_SIZE) {
+    if (failure_door(MEGA_ALLOC_WINDOW) || npages == 0 ||
+        npages > PAGES - (at - BASE) / PAGE_SIZE) {
         npp_free(new, sizeof(*new));
         new = NULL;
     } else {
         list_add_before(&w->link, &new->link); /* w may be the head */
     }
     mutex_unlock(&window_mutex);
-    return new;
+    if (!new)
+        return -ENOSPC;
+    *out = new;
+    return 0;
 }
 
 int window_map(struct window *w, uint64_t page, pfn_t first, uint64_t n)

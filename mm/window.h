@@ -14,8 +14,8 @@ struct window {       /* nonpaged pool; constant but for the link */
     uint64_t npages;
 };
 
-/* A place for npages. NULL: no room, or no memory. IPL 0; takes the window mutex. */
-struct window *window_create(uint64_t npages);
+/* A place for npages. 0; -ENOSPC: no room; -ENOMEM. IPL 0; takes the window mutex. */
+int window_create(uint64_t npages, struct window **out);
 /* Map n contiguous frames at its page `page`, each PTE with the largest hint; nothing is mapped
    there. 0, or -ENOMEM with nothing of it mapped. The window's owner alone calls it. */
 int window_map(struct window *w, uint64_t page, pfn_t first, uint64_t n);

@@ -14,6 +14,7 @@
 #include "kernel/io/resmem_driver.h"
 
 #include "kernel/base/abi/ssdef.h"
+#include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/sched/mutex.h"
@@ -104,13 +105,13 @@ static void unmap(struct unit *u)
 
 static int take_locked(const char *name, uint64_t npages, struct unit *u)
 {
-    int status = mmg_use_res_mem(name, false, RMD_NO_GROUP, npages, &u->rmd);
+    int status = mmg_use_res_mem(name, false, RMD_NO_GROUP, npages, &u->rmd), err;
 
     if (status != SS$_NORMAL)
         return status;
-    u->window = window_create(npages);
-    if (!u->window) {
-        status = SS$_INSFSPTS;
+    err = window_create(npages, &u->window);
+    if (err) {
+        status = err == -ENOMEM ? SS$_INSFMEM : SS$_INSFSPTS;
     } else if (!(is_allocated(u) ? map_frames(u) : map_promised(u))) {
         unmap(u);
         status = SS$_INSFMEM;
