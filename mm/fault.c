@@ -37,14 +37,14 @@ static inline struct map_entry *lookup_hinted(struct aspace *as, vaddr_t va)
 /* Nothing is mapped there: a region may grow over it. Mutex held shared on entry and return. */
 static int outside(struct aspace *as, vaddr_t va)
 {
-    bool grown;
+    int err;
 
     if (list_empty(&as->regions))
         return -EFAULT;
     mutex_unlock_shared(&as->lock);
-    grown = region_grow_to(as, va);
+    err = region_grow_to(as, va);
     mutex_lock_shared(&as->lock);
-    return grown ? -EAGAIN : -EFAULT;
+    return err ? err : -EAGAIN;
 }
 
 void aspace_prune(struct aspace *as, vaddr_t va, vaddr_t end)

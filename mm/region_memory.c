@@ -11,6 +11,7 @@
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/abi/vadef.h"
+#include "kernel/base/errno.h"
 #include "kernel/base/range.h"
 #include "mm/aspace_private.h"
 
@@ -143,24 +144,24 @@ static bool growth_locked(struct aspace *as, vaddr_t va, vaddr_t *start, vaddr_t
     return *start < *end && va >= *start && va < *end;
 }
 
-bool region_grow_to(struct aspace *as, vaddr_t va)
+int region_grow_to(struct aspace *as, vaddr_t va)
 {
-    struct map_entry *e = map_entry_alloc();
     vaddr_t start, end;
-    bool grown = false;
+    int err = 0;
 
-    if (!e)
-        return false;
     mutex_lock(&as->lock);
-    if (aspace_lookup_locked(as, va)) { /* another thread was faster */
-        map_entry_free(e);
-        grown = true;
+    if (aspace_lookup_locked(as, va)) {
+        /* another thread was faster */
     } else if (growth_locked(as, va, &start, &end)) {
-        aspace_add_anon_locked(as, e, start, end - start, MEMORY_PROT);
-        grown = true;
+        struct map_entry *e = map_entry_alloc();
+
+        if (e)
+            aspace_add_anon_locked(as, e, start, end - start, MEMORY_PROT);
+        else
+            err = -ENOMEM;
     } else {
-        map_entry_free(e);
+        err = -EFAULT;
     }
     mutex_unlock(&as->lock);
-    return grown;
+    return err;
 }

@@ -21,9 +21,9 @@ int region_create_va(struct aspace *as, uint64_t id, vaddr_t start, uint64_t len
    (default ones), SS$_INSFMEM. */
 int region_expand(struct aspace *as, uint64_t id, uint64_t length, uint32_t flags, vaddr_t *start);
 
-/* An access at va, where nothing is mapped. true: a region with VA$M_EXPAND_ON_ACCVIO has grown
-   over it, look again. */
-bool region_grow_to(struct aspace *as, vaddr_t va);
+/* An access at va, where nothing is mapped. 0: a region with VA$M_EXPAND_ON_ACCVIO has grown over
+   it, look again; -EFAULT: none is to; -ENOMEM. */
+int region_grow_to(struct aspace *as, vaddr_t va);
 
 /* Place of length bytes at the growing end of [start, end), whose first free address is given; 0:
  * there is no room. Pure. */

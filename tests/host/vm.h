@@ -433,11 +433,11 @@ int region_fork_locked(struct aspace *src, struct aspace *dst)
     return 0;
 }
 void region_clear_locked(struct aspace *as) { (void)as; }
-bool region_grow_to(struct aspace *as, vaddr_t va)
+int region_grow_to(struct aspace *as, vaddr_t va)
 {
     (void)as;
     (void)va;
-    return false;
+    return -EFAULT;
 }
 #endif
 
