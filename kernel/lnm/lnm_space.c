@@ -243,9 +243,8 @@ static int directory_name(struct lnm_space *s, struct lnm_string name, const cha
     return lnm_define_static(s->directory, name, list);
 }
 
-/* Each step is harmless when it was done already: what fails for want of memory is taken up again
-   at the next use. */
-static int make_ready_locked(const struct lnm_who *who)
+/* Each step is harmless when it was done already. */
+static int make_locked(const struct lnm_who *who)
 {
     struct lnm_space *s = who->space;
     char buffer[32];
@@ -261,6 +260,33 @@ static int make_ready_locked(const struct lnm_who *who)
         status = directory_name(s, LNM_STRING("LNM$PROCESS"), "LNM$PROCESS_TABLE");
     if (status == SS$_NORMAL)
         status = group_set(who);
+    return status;
+}
+
+/* All of it, or nothing: what was made before one step found no memory goes again. */
+static int make_ready_locked(const struct lnm_who *who)
+{
+    struct lnm_space *s = who->space;
+    bool had_directory = s->directory != NULL, had_job = s->job->table != NULL;
+    int status = make_locked(who);
+    struct lnm_name *name;
+
+    if (status == SS$_NORMAL)
+        return status;
+    if (had_directory) { /* a new job's name may be there, and no table that it stands for */
+        name = lnm_lookup(s->directory, LNM_STRING("LNM$JOB"), PSL$C_KERNEL, PSL$C_KERNEL, false);
+        if (name)
+            lnm_remove(name);
+    } else {
+        if (s->directory)
+            lnm_table_delete(s->directory);
+        s->directory = s->process_table = NULL;
+        lnm_hash_free(&s->hash);
+    }
+    if (!had_job && s->job->table) {
+        lnm_table_delete(s->job->table);
+        s->job->table = NULL;
+    }
     return status;
 }
 
