@@ -384,6 +384,14 @@ static void forget_object(struct map_entry *e)
     object_unref(base);
 }
 
+/* Is the entry at va one of which a part is forgotten by taking it out of its object? */
+static bool forgets_apart(struct aspace *as, vaddr_t va)
+{
+    const struct map_entry *e = aspace_lookup_locked(as, va);
+
+    return e && e->ops == &anon_ops && e->obj_lock && !(e->flags & MAPF_SHARED);
+}
+
 int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too)
 {
     vaddr_t end = va + len;
@@ -393,6 +401,12 @@ int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too)
     if (!aspace_user_range(va, len))
         return -EINVAL;
     mutex_lock(&as->lock);
+    /* First what there may be no memory for. */
+    err = aspace_split_locked(as, forgets_apart(as, va) ? va : 0, forgets_apart(as, end) ? end : 0);
+    if (err) {
+        mutex_unlock(&as->lock);
+        return err;
+    }
     while (va < end && (e = aspace_first_in_locked(as, va, end)) != NULL) {
         if (e->start > va)
             err = -ENOMEM;
@@ -412,11 +426,6 @@ int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too)
             va = e->end;
             continue;
         }
-        if (aspace_split_locked(as, va, end) != 0) {
-            err = -ENOMEM;
-            break;
-        }
-        e = aspace_lookup_locked(as, va);
         va = e->end;
         (void)anon_ops.unmap(as, e, e->start, e->end); /* which cannot fail */
         forget_object(e);

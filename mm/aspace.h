@@ -159,7 +159,7 @@ int aspace_set_protection(struct aspace *as, vaddr_t va, uint64_t len, unsigned 
 /* Forget the contents of private memory: anonymous pages are zero at their next access, those of an
    object what the object has. Shared memory keeps its contents. -EINVAL: a section, or without
    `locked_too` a locked page, is there, and what lies before it is forgotten; -ENOMEM: there are
-   holes (all else is done), or no memory to split a mapping. */
+   holes (all else is done), or no memory to split a mapping (nothing is). */
 int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too);
 /* Lock pages in memory (mm/aspace_lock.c): they are made present, and stay until they are unlocked,
    unmapped or forgotten. Not inherited by fork. *any_set: one was locked before. 0; -EFAULT: bad
