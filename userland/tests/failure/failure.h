@@ -30,6 +30,8 @@ struct scenario {
     const char *name;
     unsigned call;         /* its number at either door */
     void (*prepare)(void); /* before each try; NULL: nothing */
+    void (*child)(
+        void); /* IN_CHILD: the same, in the child; then the pools alone are compared there */
     long (*act)(void); /* the call: its result or -errno, or the condition value; NULL: with args */
     unsigned long args[6];
     bool (*effect)(long r); /* it succeeded: has it done what it should? NULL: success is enough */
@@ -53,9 +55,32 @@ extern const struct scenario memory_scenarios[], file_scenarios[], process_scena
 
 /* A system call, by number: its result, or -errno. */
 long raw(unsigned long number, ...);
-/* As raw(), without looking for arguments: a0 to a5. */
-long raw6(unsigned long number, unsigned long a0, unsigned long a1, unsigned long a2,
-          unsigned long a3, unsigned long a4, unsigned long a5);
+/* The same with six arguments: in line, because what vfork returns to twice must not leave its
+   function. */
+static inline __attribute__((always_inline)) long raw6(unsigned long number, unsigned long a0,
+                                                       unsigned long a1, unsigned long a2,
+                                                       unsigned long a3, unsigned long a4,
+                                                       unsigned long a5)
+{
+    register unsigned long v0 __asm__("$0") = number;
+    register unsigned long r16 __asm__("$16") = a0;
+    register unsigned long r17 __asm__("$17") = a1;
+    register unsigned long r18 __asm__("$18") = a2;
+    register unsigned long r19 __asm__("$19") = a3;
+    register unsigned long r20 __asm__("$20") = a4;
+    register unsigned long r21 __asm__("$21") = a5;
+
+    __asm__ volatile("callsys"
+                     : "+r"(v0), "+r"(r16), "+r"(r17), "+r"(r18), "+r"(r19), "+r"(r20), "+r"(r21)
+                     :
+                     : "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$22", "$23", "$24", "$25",
+                       "$27", "$28", "memory");
+    return number < 0x1000 && r19 ? -(long)v0 : (long)v0;
+}
+
+/* Text, data and stack are present, and nobody else's: what a try shows is the kernel's alone.
+   After a fork in prepare(), too. */
+void warm_up(void);
 
 /* For prepare() and undo(): no page of [COLD, COLD + bytes) is there. */
 void cold_map(unsigned long at, unsigned long bytes);
@@ -73,8 +98,12 @@ struct state {
 };
 
 void state_take(struct state *s);
+/* The pools' figures only. */
+void state_pools(struct state *s);
 /* Wait until no more changes by itself, and take it. */
 void state_settled(struct state *s);
+/* For prepare(), after a child has ended: what it still has is back. */
+void settle(void);
 /* Are both the same but for what the flags of a scenario allow? Says what differs otherwise. */
 bool state_same(const struct state *a, const struct state *b, unsigned flags, bool say);
 

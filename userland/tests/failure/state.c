@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define FIRST_FDS 80
-#define LOOKS_MAX 400 /* 5 ms apart */
+#define LOOKS_MAX 2000 /* 1 ms apart */
 
 static uint64_t add(uint64_t sum, const void *p, size_t n)
 {
@@ -51,6 +51,17 @@ static void kernel_state(struct state *s)
     s->processes = 0;
     for (unsigned i = 0; i < MEGA_STATES; i++)
         s->processes += st.count[i];
+}
+
+void state_pools(struct state *s)
+{
+    struct mega_pool npp, pgd;
+
+    if (mega$info(MEGA_INFO_POOL, 0, &npp, sizeof(npp)) != SS$_NORMAL ||
+        mega$info(MEGA_INFO_POOL, 1, &pgd, sizeof(pgd)) != SS$_NORMAL)
+        bail_out("the pools do not tell their figures");
+    s->npp = (long)npp.in_use;
+    s->pgd = (long)pgd.in_use;
 }
 
 static uint64_t names_in(const char *table, bool *there)
@@ -170,7 +181,7 @@ void state_take(struct state *s)
     process_state(s);
 }
 
-static void nap(void) { nanosleep(&(struct timespec){0, 5000000}, NULL); }
+static void nap(void) { nanosleep(&(struct timespec){0, 1000000}, NULL); }
 
 void state_settled(struct state *s)
 {
@@ -183,6 +194,13 @@ void state_settled(struct state *s)
         state_take(s);
         same = memcmp(&before, s, sizeof(*s)) == 0 ? same + 1 : 0;
     }
+}
+
+void settle(void)
+{
+    struct state s;
+
+    state_settled(&s);
 }
 
 #define FIELD(name_, when_) {#name_, offsetof(struct state, name_), when_}
@@ -238,7 +256,7 @@ bool state_same(const struct state *a, const struct state *b, unsigned flags, bo
 
     /* What the last process that ended still has goes by itself. */
     for (unsigned looks = 0; !compare(a, &now, flags, false); looks++) {
-        if (looks == 40)
+        if (looks == 200)
             return compare(a, &now, flags, say);
         nap();
         state_take(&now);
