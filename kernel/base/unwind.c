@@ -34,6 +34,7 @@ enum cfa_op {
     CFA_OFFSET_EXT_SF = 0x11,
     CFA_DEF_CFA_SF = 0x12,
     CFA_DEF_OFFSET_SF = 0x13,
+    CFA_VAL_EXPRESSION = 0x16,
     CFA_GNU_ARGS_SIZE = 0x2E,
     /* in the top two bits */
     CFA_ADVANCE = 0x40,
@@ -337,6 +338,11 @@ static void run_extended(struct machine *m, struct cursor *c, unsigned op)
         break;
     case CFA_GNU_ARGS_SIZE:
         take_uleb(c);
+        break;
+    case CFA_VAL_EXPRESSION: /* entry code's, for the user's SP: of no use here */
+        take_uleb(c);
+        for (uint64_t n = take_uleb(c); n > 0 && !c->bad; n--)
+            take(c, 1);
         break;
     default:
         c->bad = true;

@@ -13,7 +13,8 @@
  * delivered at this CPU's next entry, which is its next clock tick at the latest.
  *
  * CFI describes the frames so that unwinders go on into what was interrupted: column 64 is the
- * interrupted PC, the CFA its SP (kernel mode).
+ * interrupted PC. Its SP is the CFA, or from user mode what the frame's usp says (USER_SP_CFI),
+ * which a debugger fills in where entry code does not.
  */
 #include "arch/alpha/hw/asm_offsets.h"
 
@@ -57,6 +58,17 @@
 
 #define PS_USER 8
 
+/*
+ * DW_CFA_val_expression for $30, with the CFA on the expression's stack:
+ * dup, 48, minus, deref (PS), lit8 (PS_USER), and, bra to 1; skip to 2; 1: 80, minus, deref (usp);
+ * 2:
+ * The kernel's own unwinder passes it by: it ends where user mode begins.
+ */
+.macro USER_SP_CFI
+    .cfi_escape 0x16, 30, 17, 0x12, 0x08, 48, 0x1c, 0x06, 0x38, 0x1a, 0x28, 3, 0
+    .cfi_escape 0x2f, 4, 0, 0x08, 80, 0x1c, 0x06
+.endm
+
 /* An entry: PALcode's six quadwords are on the stack. */
 .macro ENTRY name
     .align 4
@@ -69,6 +81,7 @@
     .cfi_signal_frame
     .cfi_return_column 64
     .cfi_def_cfa 30, 48
+    USER_SP_CFI
     .cfi_offset 64, -40
     .cfi_offset 29, -32
     .cfi_offset 16, -24
@@ -170,6 +183,7 @@
     .cfi_signal_frame
     .cfi_return_column 64
     .cfi_def_cfa 30, TF_SIZE
+    USER_SP_CFI
     .cfi_offset 64, TF_PC-TF_SIZE
     .cfi_offset 29, TF_GP-TF_SIZE
     .cfi_offset 16, TF_A0-TF_SIZE

@@ -82,6 +82,9 @@ void asm_offsets(void)
     EMIT_FRAME(TF_A1, a1);
     EMIT_FRAME(TF_A2, a2);
     EMIT(TF_SIZE, sizeof(struct trapframe));
+    _Static_assert(sizeof(struct trapframe) - offsetof(struct trapframe, ps) == 48 &&
+                       sizeof(struct trapframe) - offsetof(struct trapframe, usp) == 80,
+                   "USER_SP_CFI of entry.S finds ps and usp");
 
     EMIT(BOOT_STACK_SIZE, BOOT_STACK_SIZE);
     EMIT(STACK_RESERVE, STACK_RESERVE);
