@@ -1,8 +1,7 @@
-"""The debugger's commands for Megalith: `gdb-multiarch build/megalith.elf -x
-scripts/gdb/megalith.py`.
+"""The debugger's commands for Megalith: loaded by scripts/sda, or `gdb-multiarch build/megalith.elf
+-x scripts/gdb/megalith.py`.
 
-(gdb) target remote ...        as scripts/run --gdb prints it
-(gdb) help megalith            the commands
+(gdb) help sda            the commands
 """
 
 import sys
@@ -12,27 +11,72 @@ import gdb
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import mg_memory  # noqa: E402
-import mg_process  # noqa: E402
-import mg_section  # noqa: E402
 
+class Sda(gdb.Command):
+    """The System Dump Analyzer: looking into the Megalith kernel, live or on a saved state.
 
-class Megalith(gdb.Command):
-    """Looking into the Megalith kernel: `help megalith` lists the commands.
-
-    All of them only read. Addresses, PFNs and process numbers may be expressions.
+    All of its commands only read. Addresses, PFNs and process numbers may be expressions of GDB's;
+    qualifiers (/NAME, /NAME=value) may be shortened.
     """
 
     def __init__(self) -> None:
-        super().__init__("megalith", gdb.COMMAND_DATA, prefix=True)
+        super().__init__("sda", gdb.COMMAND_DATA, prefix=True)
 
 
-Megalith()
-for module in (mg_memory, mg_process, mg_section):
+class Show(gdb.Command):
+    """Displays of the kernel's structures: `help sda show` lists them."""
+
+    def __init__(self) -> None:
+        super().__init__("sda show", gdb.COMMAND_DATA, prefix=True)
+
+
+class Validate(gdb.Command):
+    """Are the kernel's structures consistent? `help sda validate` lists what can be looked at."""
+
+    def __init__(self) -> None:
+        super().__init__("sda validate", gdb.COMMAND_DATA, prefix=True)
+
+
+class Set(gdb.Command):
+    """Whose registers, memory and symbols GDB shows: `help sda set`."""
+
+    def __init__(self) -> None:
+        super().__init__("sda set", gdb.COMMAND_DATA, prefix=True)
+
+
+for prefix in (Sda, Show, Validate, Set):
+    prefix()
+
+import mg_context  # noqa: E402
+import mg_lock  # noqa: E402
+import mg_memory  # noqa: E402
+import mg_pool  # noqa: E402
+import mg_printers  # noqa: E402
+import mg_process  # noqa: E402
+import mg_section  # noqa: E402
+import mg_validate_pfn  # noqa: E402
+import mg_validate_pool  # noqa: E402
+import mg_validate_pt  # noqa: E402
+
+for module in (
+    mg_context,
+    mg_process,
+    mg_memory,
+    mg_section,
+    mg_pool,
+    mg_lock,
+    mg_validate_pfn,
+    mg_validate_pool,
+    mg_validate_pt,
+    mg_printers,
+):
     module.register()
 
-gdb.execute("set architecture alpha")
+gdb.execute("set architecture alpha", to_string=True)
 gdb.execute("set pagination off")
 gdb.execute("set print pretty on")
 # A trap's frame lies on another stack (the user's, or a kernel stack before the emergency stack).
 gdb.execute("set backtrace past-main on")
+# What was picked changes what addresses mean; GDB must not remember it.
+gdb.execute("set stack-cache off")
+gdb.execute("set code-cache off")

@@ -1,13 +1,14 @@
-"""What the commands share: memory, symbols, lists, page-table entries. Everything is read,
-nothing is written.
+"""What the commands share: memory, symbols, lists, page-table entries, and how a command of the
+`sda` family reads its words. Everything is read, nothing is written.
 
 Physical memory is read through KSEG, which every address space has. Structures are taken from the
-debugging information of
-build/megalith.elf, so a field that was renamed is an error that says so, not a wrong answer.
+debugging information of the kernel's ELF file, so a field that was renamed is an error that says
+so, not a wrong answer.
 """
 
 from __future__ import annotations
 
+import functools
 import struct
 
 import gdb
@@ -16,6 +17,8 @@ PAGE_SHIFT = 13
 PAGE_SIZE = 1 << PAGE_SHIFT
 KSEG = 0xFFFFFC0000000000
 KSEG_BYTES = 1 << 40
+MASK = (1 << 64) - 1
+LIST_LIMIT = 1_000_000  # entries after which a list counts as endless
 
 # arch/alpha/hw/pte.h
 PTE_BITS = (
@@ -29,13 +32,15 @@ PTE_BITS = (
     (12, "KWE"),
     (13, "UWE"),
 )
+PTE_GH = 3 << 5
 # mm/pte_forms.h
 PTE_SOFTWARE = ((20, "COW"), (21, "WIRED"), (22, "SHARED"), (23, "SHPT"))
 PTE_FORMS = ("none", "demand zero", "object", "page file", "transition")
+PTE_SHPT = 1 << 23
 
 
 def read(address: int, length: int) -> bytes:
-    return gdb.selected_inferior().read_memory(address & 0xFFFFFFFFFFFFFFFF, length).tobytes()
+    return gdb.selected_inferior().read_memory(address & MASK, length).tobytes()
 
 
 def read_page(pfn: int) -> tuple[int, ...]:
@@ -47,22 +52,45 @@ def read_quad(address: int) -> int:
     return struct.unpack("<Q", read(address, 8))[0]
 
 
+def read_quad_physical(address: int) -> int:
+    return read_quad(KSEG + address)
+
+
 def variable(name: str, file: str | None = None) -> gdb.Value:
-    """A variable by name; file says whose, when it is static."""
-    try:
-        return gdb.parse_and_eval(f"'{file}'::{name}" if file else name)
-    except gdb.error as error:
-        raise gdb.GdbError(f"the kernel has no variable {name}: {error}") from None
+    """A variable of the kernel's by name, whatever programs have under that name; file says whose,
+    when it is static."""
+    if file:
+        try:
+            return gdb.parse_and_eval(f"'{file}'::{name}")
+        except gdb.error as error:
+            raise gdb.GdbError(f"the kernel has no variable {name}: {error}") from None
+    symbol = gdb.objfiles()[0].lookup_global_symbol(name)
+    if symbol is None:
+        raise gdb.GdbError(f"the kernel has no variable {name}")
+    return symbol.value()
 
 
-def constant(name: str) -> int:
-    """An enumerator."""
-    return int(gdb.parse_and_eval(name))
+@functools.cache
+def kernel_type(name: str) -> gdb.Type:
+    """A type of the kernel's, whatever programs have under that name."""
+    symbol = gdb.objfiles()[0].lookup_global_symbol("kernel_main")
+    if symbol is None:
+        raise gdb.GdbError("the kernel's symbols are not loaded")
+    return gdb.lookup_type(name, symbol.symtab.static_block())
+
+
+def structure(kind: str) -> gdb.Type:
+    return kernel_type(f"struct {kind}")
+
+
+def value_at(address: int, kind: str) -> gdb.Value:
+    """The structure (its name without `struct`) at an address."""
+    return gdb.Value(address).cast(structure(kind).pointer()).dereference()
 
 
 def enum_name(value: gdb.Value | int, kind: str, prefix: str) -> str:
     """PAGE_ACTIVE of enum page_state becomes active."""
-    for field in gdb.lookup_type(f"enum {kind}").fields():
+    for field in kernel_type(f"enum {kind}").fields():
         if field.enumval == int(value):
             return field.name.removeprefix(prefix).lower()
     return str(int(value))
@@ -78,11 +106,11 @@ def offset_of(kind: gdb.Type, name: str) -> int:
 def each(head: gdb.Value, kind: str, link: str):
     """The structures (kind, as in 'struct section') on a list, in its order; a ring that does not
     close is cut."""
-    outer = gdb.lookup_type(kind)
+    outer = kernel_type(kind)
     offset = offset_of(outer, link)
     start = int(head.address)
     at = int(head["next"])
-    for _ in range(1_000_000):
+    for _ in range(LIST_LIMIT):
         if at in (start, 0):
             return
         value = gdb.Value(at - offset).cast(outer.pointer()).dereference()
@@ -96,6 +124,20 @@ def text(value: gdb.Value) -> str:
     return value.string("latin-1", "replace", int(value.type.sizeof)).split("\0")[0]
 
 
+def c_string(pointer: gdb.Value) -> str:
+    """What a char * points at; empty for NULL."""
+    return pointer.string("latin-1", "replace") if int(pointer) else ""
+
+
+def bits(value: gdb.Value | int, table) -> str:
+    """The names of the bits (masks in the table) that are set."""
+    return " ".join(name for bit, name in table if int(value) & bit)
+
+
+def gh_pages(pte: int) -> int:
+    return 8 ** (pte >> 5 & 3)
+
+
 def describe_pte(pte: int) -> str:
     """A page-table entry in words."""
     if pte == 0:
@@ -104,23 +146,60 @@ def describe_pte(pte: int) -> str:
         form = pte >> 16 & 7
         name = PTE_FORMS[form] if form < len(PTE_FORMS) else f"form {form}"
         return f"not valid, {name}, 63:32 = {pte >> 32:#x}"
-    bits = [name for bit, name in PTE_BITS + PTE_SOFTWARE if pte >> bit & 1]
-    hint = pte >> 5 & 3
-    return f"pfn {pte >> 32:#x} {' '.join(bits)}" + (f" GH {8**hint}" if hint else "")
+    names = [name for bit, name in PTE_BITS + PTE_SOFTWARE if pte >> bit & 1]
+    hint = f" GH {gh_pages(pte)}" if pte & PTE_GH else ""
+    return f"pfn {pte >> 32:#x} {' '.join(names)}{hint}"
 
 
 def symbol_at(address: int) -> str:
-    """name+offset of a code address."""
-    return (
-        gdb.execute(f"info symbol {address & 0xFFFFFFFFFFFFFFFF:#x}", to_string=True)
-        .split(" in section")[0]
-        .strip()
-    )
+    """name+offset of an address, or ''."""
+    answer = gdb.execute(f"info symbol {address & MASK:#x}", to_string=True)
+    if answer.startswith("No symbol"):
+        return ""
+    return answer.split(" in section")[0].strip().replace(" + ", "+")
 
 
 def number(argument: str) -> int:
     """A number or an expression of the debugger's."""
-    return int(gdb.parse_and_eval(argument)) & 0xFFFFFFFFFFFFFFFF
+    return int(gdb.parse_and_eval(argument)) & MASK
+
+
+def span(words: list[str]) -> tuple[int, int] | None:
+    """A range as SDA has it, in one word or several: FIRST, FIRST:LAST, or FIRST;LENGTH."""
+    if not words:
+        return None
+    argument = " ".join(words)
+    for separator in ":;":
+        first, found, second = argument.partition(separator)
+        if found and "::" not in argument:
+            start, other = number(first), number(second)
+            return (start, other) if separator == ":" else (start, start + max(other, 1) - 1)
+    value = number(argument)
+    return value, value
+
+
+def heading(title: str) -> None:
+    print(f"\n{title}\n{'-' * len(title)}")
+
+
+class Table:
+    """Rows under a heading: columns are (title, width), a negative width is flush left."""
+
+    def __init__(self, *columns: tuple[str, int]) -> None:
+        self.columns = columns
+        self.row(*(title for title, _ in columns))
+        self.row(*("-" * min(abs(width), 64) for _, width in columns))
+
+    def row(self, *cells: object) -> None:
+        parts = []
+        for (_, width), cell in zip(self.columns, cells):
+            parts.append(f"{cell!s:<{-width}}" if width < 0 else f"{cell!s:>{width}}")
+        print("  ".join(parts).rstrip())
+
+
+def va_text(address: int) -> str:
+    """An address as SDA writes it: FFFFFC00.00310000."""
+    return f"{address >> 32 & 0xFFFFFFFF:08X}.{address & 0xFFFFFFFF:08X}"
 
 
 class NotThere(Exception):
@@ -128,26 +207,52 @@ class NotThere(Exception):
 
 
 class Command(gdb.Command):
-    """A command of the `megalith` family: a subclass gives `name` and run(words); its docstring is
-    its help.
+    """A command of the `sda` family: a subclass gives `name` ("show pool"), the qualifiers that it
+    knows (name: whether it takes a value), and run(words, qualifiers); its docstring is its help.
 
     That something is not there is an answer like others: it is printed, and a script that was
     sourced goes on. A command that was typed wrongly is an error.
     """
 
     name = ""
+    qualifiers: dict[str, bool] = {}
 
     def __init__(self) -> None:
-        super().__init__(f"megalith {self.name}", gdb.COMMAND_DATA)
+        super().__init__(f"sda {self.name}", gdb.COMMAND_DATA)
 
     def invoke(self, argument: str, _from_tty: bool) -> None:
         self.dont_repeat()
+        words, qualifiers = self.parse(argument)
         try:
-            self.run(gdb.string_to_argv(argument))
+            self.run(words, qualifiers)
         except NotThere as answer:
             print(answer)
+        except gdb.MemoryError as error:
+            raise gdb.GdbError(str(error)) from None
 
-    def run(self, words: list[str]) -> None:
+    def parse(self, argument: str) -> tuple[list[str], dict[str, str]]:
+        """Words, and qualifiers (/NAME, /NAME=VALUE) that may be shortened as long as they are
+        clear."""
+        words: list[str] = []
+        found: dict[str, str] = {}
+        for word in gdb.string_to_argv(argument):
+            first, *rest = word.split("/") if word.startswith("/") else (word,)
+            words += [first] if first else []
+            for qualifier in rest:
+                name, _, value = qualifier.partition("=")
+                fits = [known for known in self.qualifiers if known.startswith(name.lower())]
+                exact = [known for known in fits if known == name.lower()]
+                if len(exact or fits) != 1:
+                    known = ", ".join(f"/{q.upper()}" for q in self.qualifiers) or "none"
+                    raise gdb.GdbError(f"/{qualifier}: qualifiers here are {known}")
+                key = (exact or fits)[0]
+                if self.qualifiers[key] != bool(value):
+                    wants = "wants a value" if self.qualifiers[key] else "takes no value"
+                    raise gdb.GdbError(f"/{key.upper()} {wants}")
+                found[key] = value
+        return words, found
+
+    def run(self, words: list[str], qualifiers: dict[str, str]) -> None:
         raise NotImplementedError
 
     def usage(self) -> gdb.GdbError:

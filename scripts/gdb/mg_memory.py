@@ -1,70 +1,226 @@
-"""Page tables, physical pages, reservations, pools."""
+"""Page tables and the PFN database."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import gdb
 from mg_base import (
     KSEG,
+    KSEG_BYTES,
+    PAGE_SHIFT,
+    PTE_FORMS,
+    PTE_SHPT,
     Command,
     NotThere,
+    Table,
     describe_pte,
     each,
     enum_name,
+    gh_pages,
+    heading,
     number,
     read_page,
+    read_quad,
+    span,
+    structure,
     text,
+    va_text,
     variable,
 )
-from mg_process import current_root, find_space
+from mg_context import current_root, find_process, space_of
 
 SHIFTS = (33, 23, 13)
-SHPT = 1 << 23  # mm/pte_forms.h
+USER_TOP = 1 << 42
+ROWS_MAX = 5000  # PTEs that one command shows
+
+# enum page_type by the names that SDA has for PGTYP.
+PAGE_TYPES = {
+    "unknown": "UNKNOWN",
+    "process": "PROCESS",
+    "object": "OBJECT",
+    "global": "GLOBAL",
+    "pt": "PPGTBL",
+    "shpt": "SHPT",
+    "system": "SYSTEM",
+    "kstack": "KSTACK",
+}
+# enum page_state by the names that SDA has for LOC.
+PAGE_PLACES = {
+    "free": "FRELST",
+    "modified": "MFYLST",
+    "bad": "BADLST",
+    "zeroed": "ZROLST",
+    "cached": "CPUCAC",
+    "reserved": "RESRVD",
+    "transition": "TRNSTN",
+    "active": "ACTIVE",
+    "unused": "UNUSED",
+}
 
 
 def sign_extend(va: int) -> int:
     return va | 0xFFFFF80000000000 if va >> 42 & 1 else va & 0x7FFFFFFFFFF
 
 
-class Walk(Command):
-    """megalith walk VA [PID]: the page-table walk of an address, level by level.
-
-    Without PID the tables of the selected CPU are walked (its PTBR); with it those of the process.
-    Each line is a level: index, the entry's physical address, the entry, what it means. A table
-    that is a section's, shared by a level-1 PTE (8 GiB) or a level-2 PTE (8 MiB), is named.
-    """
-
-    name = "walk"
-
-    def run(self, words: list[str]) -> None:
-        if not 1 <= len(words) <= 2:
-            raise self.usage()
-        va = number(words[0])
-        if sign_extend(va) != va:
-            raise gdb.GdbError(f"{va:#x} is not a 43-bit signed address")
-        if KSEG <= va < KSEG + (2 << 40):
-            print(f"{va:#018x} is in KSEG: physical {va - KSEG:#x}, no page tables")
-            return
-        pfn = int(find_space(words[1])["root"]["n"]) if len(words) > 1 else current_root()
-        if not pfn:
-            raise NotThere("this CPU has no page tables of the kernel's yet")
-        print(f"{va:#018x} by the tables at pfn {pfn:#x}")
-        for level, shift in enumerate(SHIFTS, 1):
-            index = va >> shift & 1023
-            entry = read_page(pfn)[index]
-            print(
-                f"  level {level}  [{index:4}]  at {(pfn << 13) + 8 * index:#011x}  "
-                f"{entry:#018x}  {describe_pte(entry)}"
-            )
-            if not entry & 1:
-                return
-            pfn = entry >> 32
-            if level < 3 and entry & SHPT:
-                print(f"           pfn {pfn:#x} is a level-{level + 1} page of {table_owner(pfn)}")
-        print(f"  physical address {(pfn << 13) | (va & 0x1FFF):#x}")
+# ---- the PFN database ----
 
 
 def page_entry(pfn: int) -> gdb.Value:
     return variable("page_db")[pfn]
+
+
+def entry_valid(pfn: int) -> bool:
+    """Is the entry initialised? Its chunk is noted in the bitmap then."""
+    if not 0 <= pfn < int(variable("page_end")):
+        return False
+    chunk = pfn // (8192 // structure("page").sizeof)
+    bitmap = variable("chunk_bitmap", "mm/page_range.c")
+    return bool(int(bitmap[chunk // 64]) >> chunk % 64 & 1)
+
+
+def page_state(entry: gdb.Value) -> str:
+    return PAGE_PLACES[enum_name(entry["state"], "page_state", "PAGE_")]
+
+
+def page_type(entry: gdb.Value) -> str:
+    return PAGE_TYPES[enum_name(entry["type"], "page_type", "PAGE_T_")]
+
+
+def page_cells(pfn: int) -> list[str]:
+    """PGTYP, LOC, BAK, REFCNT, FLINK, BLINK (or share count) of a page."""
+    if not entry_valid(pfn):
+        return ["-", "NOENTRY", "", "", "", ""]
+    entry = page_entry(pfn)
+    place = page_state(entry)
+    cells = [page_type(entry), place]
+    if place in ("ACTIVE", "TRNSTN", "RESRVD"):
+        cells += [f"{int(entry['offset']):X}", str(int(entry["refcnt"]))]
+        cells += ["-", f"shr {int(entry['share'])}"]
+    else:
+        cells += ["-", "0", f"{int(entry['flink']):08X}", f"{int(entry['blink']):08X}"]
+    return cells
+
+
+def list_pfns(head: int) -> Iterator[int]:
+    """The pages linked from `head` by flink; stops where the chain leaves the database or turns
+    back."""
+    seen = set()
+    while head:
+        if head in seen or not entry_valid(head):
+            raise gdb.GdbError(f"the chain is broken at PFN {head:#x}")
+        seen.add(head)
+        yield head
+        head = int(page_entry(head)["flink"])
+
+
+class ShowPfnData(Command):
+    """sda show pfn_data [PFN | FIRST:LAST | FIRST;COUNT] [/FREE | /ZEROED | /MODIFIED | /BAD]
+    [/RAD=n] [/ALL]: the PFN database.
+
+    Without a range: each list with its count, by memory domain, and the ranges that were never
+    used. A list's name shows its pages; /ALL the whole database as far as it is initialised.
+    """
+
+    name = "show pfn_data"
+    qualifiers = {
+        "free": False,
+        "zeroed": False,
+        "modified": False,
+        "bad": False,
+        "rad": True,
+        "all": False,
+    }
+    columns = (
+        ("PFN", 8),
+        ("PTE/owner", -17),
+        ("PGTYP", -7),
+        ("LOC", -7),
+        ("BAK", 9),
+        ("REFCNT", 6),
+        ("FLINK", 8),
+        ("BLINK", 8),
+        ("FLAGS", -5),
+    )
+
+    def run(self, words: list[str], qualifiers: dict[str, str]) -> None:
+        rads = range(int(variable("rad_count")))
+        if "rad" in qualifiers:
+            wanted = number(qualifiers["rad"])
+            if wanted not in rads:
+                raise NotThere(f"there is no RAD {wanted}")
+            rads = range(wanted, wanted + 1)
+        lists = [q for q in qualifiers if q not in ("rad", "all")]
+        if words:
+            first, last = span(words) or (0, 0)
+            if first >= int(variable("page_end")):
+                raise NotThere(f"PFN {first:#x} is above all memory")
+            self.rows(range(first, min(last + 1, int(variable("page_end")))))
+        elif lists:
+            for kind in lists:
+                for rad in rads:
+                    held = self.list_of(rad, kind)
+                    heading(
+                        f"{kind.capitalize()} page list of RAD {rad}: {int(held['count'])} pages"
+                    )
+                    self.rows(list_pfns(int(held["head"])))
+        elif "all" in qualifiers:
+            heading("PFN database")
+            self.rows(pfn for pfn in range(int(variable("page_end"))) if entry_valid(pfn))
+        else:
+            self.summary(rads)
+
+    def list_of(self, rad: int, kind: str) -> gdb.Value:
+        states = {f.name: f.enumval for f in gdb.lookup_type("enum page_state").fields()}
+        return variable("rads")[rad]["lists"][states[f"PAGE_{kind.upper()}"]]
+
+    def rows(self, pfns) -> None:
+        table = Table(*self.columns)
+        missing = shown = 0
+        for pfn in pfns:
+            if not entry_valid(pfn):
+                missing += 1
+                continue
+            entry = page_entry(pfn)
+            table.row(
+                f"{pfn:08X}",
+                va_text(int(entry["owner"])),
+                *page_cells(pfn),
+                "BAD" if int(entry["flags"]) & 1 else "",
+            )
+            shown += 1
+            if shown == ROWS_MAX:
+                print(f"... only the first {ROWS_MAX} are shown")
+                break
+        if missing:
+            print(f"{missing} pages have no entry: they were never used")
+
+    def summary(self, rads: range) -> None:
+        for index in rads:
+            rad = variable("rads")[index]
+            heading(
+                f"PFN lists of RAD {index}: pages from PFN {int(rad['first']):X}, "
+                f"{int(rad['total'])} in all"
+            )
+            table = Table(("List", -12), ("Count", 12), ("Head", 8))
+            for kind in ("free", "zeroed", "modified", "bad"):
+                held = self.list_of(index, kind)
+                table.row(kind, int(held["count"]), f"{int(held['head']):08X}")
+            cached = 0
+            for cpu in range(int(variable("cpu_count"))):
+                cache = variable("page_caches")[cpu][index]
+                cached += sum(int(cache[f]) >> 27 & 0x7F for f in ("dirty", "zeroed"))
+            table.row("CPU caches", cached, "")
+            table.row("reserved", int(rad["reserved_pages"]), "")
+            table.row("never used", int(rad["range_pages"]), f"{int(rad['nranges'])} ranges")
+            for r in range(int(rad["nranges"])):
+                one = rad["ranges"][r]
+                first, count = int(one["first"]), int(one["npages"])
+                print(f"    PFN {first:08X}:{first + count - 1:08X}  {count} pages")
+        print(f"\nFluid pages that may be had: {int(variable('fluid_available'))}")
+
+
+# ---- page tables ----
 
 
 def table_owner(pfn: int) -> str:
@@ -84,132 +240,138 @@ def table_owner(pfn: int) -> str:
     return "no section"
 
 
-class Page(Command):
-    """megalith page PFN: a physical page's PFN database entry, and what its owner field says."""
+def protection(pte: int) -> str:
+    """KRW URW: what kernel and user mode may do."""
+    kernel = ("R" if pte >> 8 & 1 else "-") + ("W" if pte >> 12 & 1 else "-")
+    user = ("R" if pte >> 9 & 1 else "-") + ("W" if pte >> 13 & 1 else "-")
+    return f"K{kernel} U{user}"
 
-    name = "page"
 
-    def run(self, words: list[str]) -> None:
-        if len(words) != 1:
-            raise self.usage()
-        pfn = number(words[0])
-        entry = page_entry(pfn)
-        state = enum_name(entry["state"], "page_state", "PAGE_")
-        kind = enum_name(entry["type"], "page_type", "PAGE_T_")
-        print(f"pfn {pfn:#x}  physical {pfn << 13:#x}  entry at {int(entry.address):#x}")
-        print(
-            f"  state {state}, type {kind}, flags {int(entry['flags']):#x}, aux {int(entry['aux'])}"
+def pte_marks(pte: int) -> str:
+    marks = ((1, "FOR"), (2, "FOW"), (3, "FOE"), (4, "ASM"), (20, "COW"), (21, "WIR"), (23, "SPT"))
+    return " ".join(name for bit, name in marks if pte >> bit & 1)
+
+
+class ShowPageTable(Command):
+    """sda show page_table [VA | FIRST:LAST | FIRST;BYTES] [/PROCESS=pid] [/L1 | /L2 | /L3]
+    [/INVALID]: page tables, by those of the process, or of the thread that is shown.
+
+    One address: the walk, level by level: index, the entry's physical address, the entry, what it
+    means; a table that is a section's, shared by a level-1 PTE (8 GiB) or a level-2 PTE (8 MiB), is
+    named. A range, or nothing for all of user space: the valid PTEs of level 3 (or /L1, /L2), one a
+    line, with what the PFN database says of their pages; /INVALID shows those that are not valid
+    and not empty. Runs of equal PTEs that map rising frames are one line: COUNT.
+    """
+
+    name = "show page_table"
+    qualifiers = {"process": True, "l1": False, "l2": False, "l3": False, "invalid": False}
+
+    def run(self, words: list[str], qualifiers: dict[str, str]) -> None:
+        root = current_root()
+        if "process" in qualifiers:
+            root = int(space_of(find_process(qualifiers["process"]))["root"]["n"])
+        if not root:
+            raise NotThere("this CPU has no page tables of the kernel's yet")
+        wanted = span(words)
+        if wanted and wanted[0] == wanted[1]:
+            self.walk(root, wanted[0])
+            return
+        first, last = wanted or (0, USER_TOP - 1)
+        level = 1 if "l1" in qualifiers else 2 if "l2" in qualifiers else 3
+        self.listing(root, first, last, level, "invalid" in qualifiers)
+
+    def walk(self, pfn: int, va: int) -> None:
+        if sign_extend(va) != va:
+            raise gdb.GdbError(f"{va:#x} is not a 43-bit signed address")
+        if KSEG <= va < KSEG + 2 * KSEG_BYTES:
+            print(f"{va_text(va)} is in KSEG: physical {va - KSEG:#x}, no page tables")
+            return
+        print(f"{va_text(va)} by the tables at pfn {pfn:#x}")
+        for level, shift in enumerate(SHIFTS, 1):
+            index = va >> shift & 1023
+            at = (pfn << PAGE_SHIFT) + 8 * index
+            entry = read_quad(KSEG + at)
+            print(
+                f"  level {level}  [{index:4}]  at {at:#011x}  {entry:#018x}  {describe_pte(entry)}"
+            )
+            if not entry & 1:
+                return
+            pfn = entry >> 32
+            if level < 3 and entry & PTE_SHPT:
+                print(f"           pfn {pfn:#x} is a level-{level + 1} page of {table_owner(pfn)}")
+        print(f"  physical address {(pfn << PAGE_SHIFT) | (va & 0x1FFF):#x}")
+
+    def listing(self, root: int, first: int, last: int, level: int, invalid: bool) -> None:
+        heading(f"Level-{level} page table entries, {va_text(first)} to {va_text(last)}")
+        table = Table(
+            ("Mapped address", -17),
+            ("PTE address", -17),
+            ("PTE", -17),
+            ("Count", 7),
+            ("Prot", -7),
+            ("GH", 3),
+            ("Bits", -19),
+            ("PGTYP", -7),
+            ("LOC", -7),
+            ("BAK", 7),
+            ("REFCNT", 6),
+            ("FLINK", 8),
+            ("BLINK", 8),
         )
-        if state in ("active", "transition"):
-            print(f"  references {int(entry['refcnt'])}, share {int(entry['share'])}")
-        else:
-            print(f"  links: forward {int(entry['flink']):#x}, backward {int(entry['blink']):#x}")
-        print(f"  owner {int(entry['owner']):#x}, offset {int(entry['offset']):#x}")
+        shown = total = 0
+        for va, at, pte, count in self.runs(root, first, last, level, invalid):
+            total += count
+            if shown < ROWS_MAX:
+                cells = [va_text(sign_extend(va)), va_text(KSEG + at), va_text(pte), count]
+                if pte & 1:
+                    cells += [protection(pte), gh_pages(pte), pte_marks(pte)]
+                    table.row(*cells, *page_cells(pte >> 32))
+                else:
+                    form = pte >> 16 & 7
+                    cells += ["", "", PTE_FORMS[form] if form < len(PTE_FORMS) else form]
+                    table.row(*cells)
+            shown += 1
+        if shown > ROWS_MAX:
+            print(f"... {shown - ROWS_MAX} lines more")
+        print(f"{total} PTEs")
 
+    def runs(self, root: int, first: int, last: int, level: int, invalid: bool):
+        """(address, PTE's physical address, PTE, how many): equal but for rising frames."""
+        span_bytes = 1 << SHIFTS[level - 1]
+        run: list[int] | None = None
+        for va, at, pte in self.entries(root, first, last, level):
+            if bool(pte & 1) == invalid:
+                continue
+            if (
+                run
+                and va == run[0] + run[3] * span_bytes
+                and (pte & 1)
+                and pte == run[2] + (run[3] << 32)
+            ):
+                run[3] += 1
+                continue
+            if run:
+                yield tuple(run)
+            run = [va, at, pte, 1]
+        if run:
+            yield tuple(run)
 
-class Lists(Command):
-    """megalith pages: pages on each list, and the ranges never used, by memory domain."""
-
-    name = "pages"
-
-    def run(self, words: list[str]) -> None:
-        rads = variable("rads")
-        names = gdb.lookup_type("enum page_state").fields()
-        for i in range(int(variable("rad_count"))):
-            rad = rads[i]
-            print(f"RAD {i}")
-            for field in names:
-                if field.enumval <= rad["lists"].type.range()[1]:
-                    held = rad["lists"][field.enumval]
-                    print(
-                        f"  {field.name.removeprefix('PAGE_').lower():10} "
-                        f"{int(held['count']):12}  head {int(held['head']):#x}"
-                    )
-            print(f"  {'reserved':10} {int(rad['reserved_pages']):12}")
-            print(
-                f"  {'never used':10} {int(rad['range_pages']):12}  in {int(rad['nranges'])} ranges"
-            )
-            for r in range(int(rad["nranges"])):
-                one = rad["ranges"][r]
-                print(
-                    f"      pfn {int(one['first']):#x} .. "
-                    f"{int(one['first']) + int(one['npages']) - 1:#x}"
-                )
-
-
-RMD_FLAGS = (
-    (0x1, "ALLOCATE"),
-    (0x2, "ZERO"),
-    (0x4, "PAGE_TABLES"),
-    (0x8, "GROUP"),
-    (0x10, "SYSGBL"),
-    (0x20, "NOGLOBAL"),
-    (0x100, "zeroed"),
-    (0x200, "freed"),
-    (0x400, "not contiguous"),
-)
-
-
-class Reservations(Command):
-    """megalith reservations: the reserved memory descriptors, largest first."""
-
-    name = "reservations"
-
-    def run(self, words: list[str]) -> None:
-        count = 0
-        for rmd in each(variable("rmds", "mm/reserved.c"), "struct rmd", "link"):
-            flags = [name for bit, name in RMD_FLAGS if int(rmd["flags"]) & bit]
-            print(f"{text(rmd['name'])}: {' '.join(flags)}")
-            first, pages = int(rmd["first"]["n"]), int(rmd["npages"])
-            where = f"pfn {first:#x} .. {first + pages - 1:#x}" if first else "fluid"
-            if int(rmd["nextents"]) > 1:
-                where = f"in {int(rmd['nextents'])} stretches"
-            print(f"  pages {pages}, {where}, in use {int(rmd['used'])}")
-            for i in range(int(rmd["nextents"]) if int(rmd["nextents"]) > 1 else 0):
-                one = rmd["extents"][i]
-                print(
-                    f"      pfn {int(one['first']['n']):#x} .. "
-                    f"{int(one['first']['n']) + int(one['npages']) - 1:#x}"
-                )
-            if int(rmd["npt_pages"]):
-                first = int(rmd["pt_first"]["n"])
-                where = f"pfn {first:#x}" if first else "fluid"
-                print(
-                    f"  page-table pages {int(rmd['npt_pages'])}, {where}, in use "
-                    f"{int(rmd['pt_used'])}"
-                )
-            count += 1
-        print(f"{count} reservations")
-
-
-class Pools(Command):
-    """megalith pools: the variable list of each pool, and the lookaside lists that were asked for
-    anything."""
-
-    name = "pools"
-
-    def run(self, words: list[str]) -> None:
-        for title, file in (
-            ("Nonpaged pool", "mm/pool_nonpaged.c"),
-            ("Paged pool", "mm/pool_paged.c"),
-        ):
-            var = variable("var", file)
-            print(
-                f"{title}: {int(var['total'])} bytes; {int(var['bytes'])} free in "
-                f"{int(var['blocks'])} blocks on the variable list"
-            )
-            lists = variable("lists", file)
-            for i in range(lists.type.range()[1] + 1):
-                one = lists[i]
-                reclaimed, misses = int(one["reclaimed"]), int(one["misses"])
-                hits = int(one["pops"]) - reclaimed
-                if hits or misses or reclaimed:
-                    print(
-                        f"  {16 * (i + 1):5} bytes: requests {hits + misses}, hits {hits}, "
-                        f"back to the variable list {reclaimed}"
-                    )
+    def entries(self, pfn: int, first: int, last: int, level: int, depth: int = 1, base: int = 0):
+        """The nonempty entries of a level below a table, in the order of addresses."""
+        size = 1 << SHIFTS[depth - 1]
+        low = max((first & (1 << 43) - 1) - base, 0) // size
+        for index, entry in enumerate(read_page(pfn)[low:], low):
+            va = base + index * size
+            if va > last & (1 << 43) - 1:
+                return
+            if not entry or (depth == 1 and index == 1023):
+                continue
+            if depth == level:
+                yield va, (pfn << PAGE_SHIFT) + 8 * index, entry
+            elif entry & 1:
+                yield from self.entries(entry >> 32, first, last, level, depth + 1, va)
 
 
 def register() -> None:
-    for command in (Walk, Page, Lists, Reservations, Pools):
+    for command in (ShowPageTable, ShowPfnData):
         command()

@@ -1,158 +1,445 @@
-"""Processes, threads, CPUs."""
+"""Processes, threads, CPUs, stacks."""
 
 from __future__ import annotations
 
 import gdb
-from mg_base import Command, NotThere, each, enum_name, number, read_quad, text, variable
+from mg_base import (
+    Command,
+    NotThere,
+    Table,
+    bits,
+    c_string,
+    each,
+    enum_name,
+    heading,
+    number,
+    read_quad,
+    structure,
+    symbol_at,
+    text,
+    va_text,
+    variable,
+)
+from mg_context import (
+    context,
+    cpu_block,
+    cpu_thread,
+    find_process,
+    find_thread,
+    is_running,
+    pick_cpu,
+    pick_thread,
+    processes,
+    running_on,
+    saved_registers,
+    selected_cpu,
+    selected_process,
+    selected_thread,
+    threads,
+)
+
+# kernel/base/abi/prvdef.h
+PRIVILEGES = (
+    (0x1, "CMKRNL"),
+    (0x4, "SYSNAM"),
+    (0x8, "GRPNAM"),
+    (0x100, "GROUP"),
+    (0x1000, "PSWAPM"),
+    (0x4000, "SETPRV"),
+    (0x10000, "WORLD"),
+    (0x1000000, "PRMGBL"),
+    (0x2000000, "SYSGBL"),
+    (0x4000000, "PFNMAP"),
+    (0x10000000, "SYSPRV"),
+    (0x20000000, "BYPASS"),
+)
 
 
-def processes():
-    """Every process, in the order of creation."""
-    return each(variable("all", "kernel/proc/process.c"), "struct process", "all")
+def thread_of(process: gdb.Value) -> gdb.Value | None:
+    return process["thread"].dereference() if int(process["thread"]) else None
 
 
-def threads():
-    """Every thread, in the order of creation."""
-    return each(variable("all_threads", "kernel/sched/thread.c"), "struct thread", "all_link")
-
-
-def find_process(argument: str) -> gdb.Value:
-    pid = number(argument)
-    for process in processes():
-        if int(process["pid"]) == pid:
-            return process
-    raise NotThere(f"there is no process {pid}")
-
-
-def find_space(argument: str) -> gdb.Value:
-    """The address space of a process."""
-    space = find_process(argument)["aspace"]
-    if not int(space):
-        raise NotThere(f"process {number(argument)} has ended: it has no address space")
-    return space
-
-
-def current_thread() -> gdb.Value:
-    """The thread of the selected CPU."""
-    return cpu_block(selected_cpu())["current"].cast(gdb.lookup_type("struct thread").pointer())
-
-
-def selected_cpu() -> int:
-    """QEMU numbers a CPU's thread from 1."""
-    thread = gdb.selected_thread()
+def thread_state(thread: gdb.Value | None) -> str:
+    """As `show system` calls it: kernel/sys/info_process.c."""
     if thread is None:
-        raise gdb.GdbError("no CPU: connect first (target remote ...)")
-    return thread.num - 1
+        return "ENDED"
+    state = enum_name(thread["state"], "thread_state", "THREAD_")
+    if state == "running":
+        return "CUR"
+    if state == "dead":
+        return "ENDED"
+    if state != "waiting":
+        return "COM"
+    if int(thread["wants_name"]):
+        return "MUTEX"
+    process = thread["process"]
+    if int(process):
+        signals = process.cast(structure("process").pointer())["sig"]
+        if int(signals) and int(signals["stopped"]):
+            return "SUSP"
+    if int(thread["sleeping"]):
+        return "HIB"
+    return "LEF" if int(thread["interruptible"]) else "RWAST"
 
 
-def cpu_block(index: int) -> gdb.Value:
-    return variable("cpus")[index]
+class ShowSummary(Command):
+    """sda show summary [/THREAD]: the processes; with /THREAD every thread of the kernel.
 
-
-def current_root() -> int:
-    """PFN of the level-1 page that the selected CPU has loaded: what its thread's PCB says."""
-    return int(current_thread()["hw"]["pcb"]["ptbr"])
-
-
-class Ps(Command):
-    """megalith ps: the processes, their threads, states, and page counts."""
-
-    name = "ps"
-
-    def run(self, words: list[str]) -> None:
-        print(
-            "   pid  parent  state      pri  cpu  name             private  "
-            "section   tables   faults"
-        )
-        for process in processes():
-            parent = int(process["parent"]["pid"]) if int(process["parent"]) else 0
-            line = f"{int(process['pid']):6}  {parent:6}  "
-            if int(process["thread"]):
-                thread = process["thread"]
-                state = enum_name(thread["state"], "thread_state", "THREAD_")
-                line += f"{state:9}  {int(thread['prio']):3}  {int(thread['last_cpu']):3}  "
-            else:
-                line += f"{'zombie':9}  {'':3}  {'':3}  "
-            line += f"{text(process['name']):15}"
-            if int(process["aspace"]):
-                counts = process["aspace"]["counts"]
-                for field in ("rss", "section_pages", "pt_pages", "faults"):
-                    line += f"{int(counts[field]):9}"
-            print(line)
-
-
-class Threads(Command):
-    """megalith threads: every thread. `megalith backtrace TID` says where one waits."""
-
-    name = "threads"
-
-    def run(self, words: list[str]) -> None:
-        print("   tid  state      pri  cpu    switches  name             thread at")
-        for thread in threads():
-            state = enum_name(thread["state"], "thread_state", "THREAD_")
-            print(
-                f"{int(thread['tid']):6}  {state:9}  {int(thread['prio']):3}"
-                f"  {int(thread['last_cpu']):3}  {int(thread['switches']):10}"
-                f"  {text(thread['name']):15}  {int(thread.address):#x}"
-            )
-
-
-# The frame that context_switch (arch/alpha/hw/switch.S) leaves at a thread's kernel SP.
-SWITCH_FRAME = ("$ra", "$s0", "$s1", "$s2", "$s3", "$s4", "$s5", "$fp")
-
-
-class Backtrace(Command):
-    """megalith backtrace TID: the stack of a thread that does not run now.
-
-    The registers that its last switch saved are shown to GDB for a moment and put back
-    afterwards, so
-    this is for a machine that stands still.
+    State is as `show system` has it (CUR, COM, MUTEX, LEF, HIB, RWAST, SUSP, ENDED). PCB is the
+    process's structure, KTB the thread's.
     """
 
-    name = "backtrace"
+    name = "show summary"
+    qualifiers = {"thread": False}
 
-    def run(self, words: list[str]) -> None:
-        if len(words) != 1:
+    def run(self, words: list[str], qualifiers: dict[str, str]) -> None:
+        if words:
             raise self.usage()
-        tid = number(words[0])
-        thread = next((t for t in threads() if int(t["tid"]) == tid), None)
+        if "thread" in qualifiers:
+            self.threads()
+        else:
+            self.processes()
+
+    def processes(self) -> None:
+        heading("Current process summary")
+        table = Table(
+            ("Pid", 5),
+            ("Parent", 6),
+            ("Process name", -15),
+            ("State", -5),
+            ("Pri", 3),
+            ("CPU", 3),
+            ("PCB", -17),
+            ("KTB", -17),
+            ("Private", 8),
+            ("Section", 8),
+            ("Tables", 6),
+            ("Faults", 8),
+        )
+        count = 0
+        for process in processes():
+            thread = thread_of(process)
+            cells: list[object] = [int(process["pid"]), int(process["ppid"])]
+            cells += [text(process["name"]), thread_state(thread)]
+            if thread is not None:
+                cells += [int(thread["prio"]), int(thread["last_cpu"])]
+            else:
+                cells += ["", ""]
+            cells += [va_text(int(process.address))]
+            cells += [va_text(int(process["thread"])) if thread is not None else ""]
+            if int(process["aspace"]):
+                counts = process["aspace"]["counts"]
+                cells += [int(counts[f]) for f in ("rss", "section_pages", "pt_pages", "faults")]
+            table.row(*cells)
+            count += 1
+        print(f"{count} processes")
+
+    def threads(self) -> None:
+        heading("Current thread summary")
+        table = Table(
+            ("Tid", 5),
+            ("Pid", 5),
+            ("Thread name", -15),
+            ("State", -5),
+            ("Pri", 3),
+            ("CPU", 3),
+            ("KTB", -17),
+            ("Switches", 9),
+            ("Waits for", -16),
+        )
+        count = 0
+        for thread in threads():
+            owner = thread["process"]
+            pid = ""
+            if int(owner):
+                pid = str(int(owner.cast(structure("process").pointer())["pid"]))
+            table.row(
+                int(thread["tid"]),
+                pid,
+                text(thread["name"]),
+                thread_state(thread),
+                int(thread["prio"]),
+                int(thread["last_cpu"]),
+                va_text(int(thread.address)),
+                int(thread["switches"]),
+                c_string(thread["wants_name"]),
+            )
+            count += 1
+        print(f"{count} threads")
+
+
+class ShowProcess(Command):
+    """sda show process [PID] [/MAP] [/CHANNEL] [/ALL]: one process, or the one that is shown.
+
+    /MAP adds what its address space maps, in the order of addresses; /CHANNEL its open files; /ALL
+    both.
+    """
+
+    name = "show process"
+    qualifiers = {"map": False, "channel": False, "all": False}
+
+    def run(self, words: list[str], qualifiers: dict[str, str]) -> None:
+        if len(words) > 1:
+            raise self.usage()
+        process = selected_process(words[0] if words else None)
+        self.identity(process)
+        if "map" in qualifiers or "all" in qualifiers:
+            self.map(process)
+        if "channel" in qualifiers or "all" in qualifiers:
+            self.channels(process)
+
+    def identity(self, process: gdb.Value) -> None:
+        pid = int(process["pid"])
+        heading(
+            f"Process index: {pid}   Name: {text(process['name'])}   Program: "
+            f"{text(process['exe']) or '-'}"
+        )
+        thread = thread_of(process)
+        space = process["aspace"]
+        uic = f"[{int(process['uic_group']):o},{int(process['uic_member']):o}]"
+        rows: list[tuple[str, object, str, object]] = [
+            ("PCB address", va_text(int(process.address)), "Parent pid", int(process["ppid"])),
+            ("State", thread_state(thread), "Process group", int(process["pgid"])),
+            ("UIC", uic, "Session", int(process["sid"])),
+        ]
+        users = "/".join(str(int(process[f])) for f in ("uid", "euid", "suid"))
+        groups = "/".join(str(int(process[f])) for f in ("gid", "egid", "sgid"))
+        rows.append(("User ids", users, "Group ids", groups))
+        if thread is not None:
+            rows.append(("KTB address", va_text(int(thread.address)), "Thread", int(thread["tid"])))
+            rows.append(("Priority", int(thread["prio"]), "CPU", int(thread["last_cpu"])))
+            held = [c_string(thread["held"][i]["name"]) for i in range(int(thread["held_mutexes"]))]
+            waits = c_string(thread["wants_name"])
+            rows.append(("Mutexes held", ", ".join(held) or "none", "Waits for", waits or "-"))
+        if int(space):
+            counts = space["counts"]
+            rows += [
+                (
+                    "Address space",
+                    va_text(int(space)),
+                    "Level-1 page",
+                    f"{int(space['root']['n']):X}",
+                ),
+                (
+                    "Private pages",
+                    int(counts["rss"]),
+                    "Section pages",
+                    int(counts["section_pages"]),
+                ),
+                ("Page-table pages", int(counts["pt_pages"]), "Page faults", int(counts["faults"])),
+                (
+                    "Virtual size",
+                    f"{int(counts['vsize']) >> 10} KiB",
+                    "Locked pages",
+                    int(counts["locked"]),
+                ),
+                (
+                    "Loaded on CPUs",
+                    f"{int(space['loaded']):#x}",
+                    "Home RAD",
+                    int(space["home_rad"]),
+                ),
+            ]
+        for left, first, right, second in rows:
+            print(f"{left:<18}{first!s:<24}{right:<18}{second}")
+        print(f"{'Privileges':<18}{bits(process['privileges'], PRIVILEGES) or 'none'}")
         if thread is None:
-            raise NotThere(f"there is no thread {tid}")
-        if enum_name(thread["state"], "thread_state", "THREAD_") == "running":
-            raise NotThere("it runs: select its CPU (info threads) and say backtrace")
-        sp = int(thread["hw"]["pcb"]["ksp"])
-        values = {name: read_quad(sp + 8 * i) for i, name in enumerate(SWITCH_FRAME)}
-        values |= {"$sp": sp + 8 * len(SWITCH_FRAME), "$pc": values["$ra"]}
-        frame = gdb.newest_frame()
-        frame.select()
-        before = {name: int(gdb.parse_and_eval(name)) for name in values}
+            print(f"{'Exit status':<18}{int(process['exit_status']):#x}")
+
+    def map(self, process: gdb.Value) -> None:
+        if not int(process["aspace"]):
+            return
+        heading("Address space map")
+        table = Table(
+            ("First address", -17),
+            ("End", -17),
+            ("Prot", -4),
+            ("KiB", 12),
+            ("Kind", -10),
+            ("Object", -17),
+            ("Section", -43),
+        )
+        for entry in each(process["aspace"]["entries"], "struct map_entry", "link"):
+            start, end, prot = int(entry["start"]), int(entry["end"]), int(entry["prot"])
+            rights = "".join(c if prot & bit else "-" for bit, c in ((1, "r"), (2, "w"), (4, "x")))
+            mapping = entry["smap"]
+            section = ""
+            if int(mapping) and int(mapping["section"]["gsd"]):
+                section = text(mapping["section"]["gsd"]["name"])
+            table.row(
+                va_text(start),
+                va_text(end),
+                rights + ("l" if int(entry["locked"]) else ""),
+                (end - start) >> 10,
+                c_string(entry["ops"]["name"]) if int(entry["ops"]) else "?",
+                va_text(int(entry["object"])) if int(entry["object"]) else "-",
+                section,
+            )
+
+    def channels(self, process: gdb.Value) -> None:
+        files = process["files"]
+        if not int(files):
+            return
+        heading("Open files")
+        table = Table(
+            ("Fd", 4),
+            ("File", -17),
+            ("Kind", -10),
+            ("Refs", 5),
+            ("Flags", 8),
+            ("Inode", 7),
+            ("Position", 12),
+        )
+        for fd in range(int(files["size"])):
+            file = files["file"][fd]
+            if not int(file):
+                continue
+            inode = file["inode"]
+            table.row(
+                fd,
+                va_text(int(file)),
+                c_string(file["ops"]["name"]),
+                int(file["refs"]),
+                f"{int(file['flags']):#x}",
+                int(inode["ino"]) if int(inode) else "-",
+                int(file["pos"]),
+            )
+
+
+class ShowCpu(Command):
+    """sda show cpu: what each CPU does: its thread, its IPL-free neighbours of the scheduler."""
+
+    name = "show cpu"
+
+    def run(self, words: list[str], qualifiers: dict[str, str]) -> None:
+        heading("CPU summary")
+        table = Table(
+            ("CPU", 3),
+            ("Thread", 6),
+            ("Pid", 5),
+            ("Name", -15),
+            ("State", -6),
+            ("Ready", 5),
+            ("Switches", 9),
+            ("Ticks", 9),
+            ("CPUDB", -17),
+        )
+        for index in range(int(variable("cpu_count"))):
+            block, thread = cpu_block(index), cpu_thread(index)
+            queue = variable("runqs")[index]
+            owner = thread["process"]
+            pid = int(owner.cast(structure("process").pointer())["pid"]) if int(owner) else "-"
+            table.row(
+                index,
+                int(thread["tid"]),
+                pid,
+                text(thread["name"]),
+                "idle" if int(block["idle"]) else "busy",
+                int(queue["ready"]["count"]),
+                int(queue["switches"]),
+                int(queue["ticks"]),
+                va_text(int(block.address)),
+            )
+
+
+def chosen_thread(words: list[str], qualifiers: dict[str, str]) -> gdb.Value | None:
+    """/PROCESS=pid, /THREAD=tid, /CPU=n, or None: the one that is shown."""
+    if "process" in qualifiers:
+        process = find_process(qualifiers["process"])
+        if not int(process["thread"]):
+            raise NotThere(f"process {qualifiers['process']} has ended: it has no thread")
+        return process["thread"].dereference()
+    if "thread" in qualifiers:
+        return find_thread(qualifiers["thread"])
+    if "cpu" in qualifiers:
+        index = number(qualifiers["cpu"])
+        if index >= int(variable("cpu_count")):
+            raise NotThere(f"there is no CPU {index}")
+        return cpu_thread(index)
+    return None
+
+
+CHOICES = {"process": True, "thread": True, "cpu": True}
+
+
+class ShowCallFrame(Command):
+    """sda show call_frame [/PROCESS=pid | /THREAD=tid | /CPU=n]: the backtrace of a thread, also of
+    one that does not run, through interrupts and system calls into its program.
+
+    Without a qualifier it is the one that is shown. What was shown before is shown again
+    afterwards.
+    """
+
+    name = "show call_frame"
+    qualifiers = CHOICES
+
+    def run(self, words: list[str], qualifiers: dict[str, str]) -> None:
+        if words:
+            raise self.usage()
+        thread = chosen_thread(words, qualifiers)
+        if thread is None:
+            thread = selected_thread()
+        before_thread, before_cpu = context.thread, selected_cpu()
         try:
-            for name, value in values.items():
-                gdb.execute(f"set {name} = {value:#x}", to_string=True)
+            pick_thread(thread)
+            where = f"on CPU {running_on(thread)}" if is_running(thread) else "not running"
+            heading(f"Call frames of thread {int(thread['tid'])} {text(thread['name'])}, {where}")
             gdb.execute("backtrace")
         finally:
-            for name, value in before.items():
-                gdb.execute(f"set {name} = {value & 0xFFFFFFFFFFFFFFFF:#x}", to_string=True)
+            if before_thread is not None:
+                pick_thread(before_thread)
+            else:
+                pick_cpu(before_cpu)
 
 
-class Cpus(Command):
-    """megalith cpus: what each CPU does: its thread, and whether it is idle."""
+class ShowStack(Command):
+    """sda show stack [/PROCESS=pid | /THREAD=tid | /CPU=n] [/LONG]: the kernel stack of a thread,
+    quadword by quadword from its stack pointer to its top, with the symbols that they point at.
 
-    name = "cpus"
+    Without /LONG only quadwords that point into code, or at structures that have a name.
+    """
 
-    def run(self, words: list[str]) -> None:
-        for i in range(int(variable("cpu_count"))):
-            block = cpu_block(i)
-            thread = block["current"].cast(gdb.lookup_type("struct thread").pointer())
-            idle = ", idle" if int(block["idle"]) else ""
-            print(
-                f"CPU {i} (WHAMI {int(block['whami'])}): thread {int(thread['tid'])}"
-                f" {text(thread['name'])}{idle}"
+    name = "show stack"
+    qualifiers = CHOICES | {"long": False}
+
+    def run(self, words: list[str], qualifiers: dict[str, str]) -> None:
+        if words:
+            raise self.usage()
+        thread = chosen_thread(words, qualifiers)
+        if thread is None:
+            thread = selected_thread()
+        base, top = int(thread["hw"]["kstack_base"]), int(thread["hw"]["kstack_top"])
+        sp = self.stack_pointer(thread)
+        heading(f"Kernel stack of thread {int(thread['tid'])} {text(thread['name'])}")
+        print(
+            f"base {va_text(base)}  limit {va_text(int(thread['hw']['kstack_limit']))}  "
+            f"top {va_text(top)}  SP {va_text(sp)}  {top - sp if base <= sp <= top else 0} bytes"
+        )
+        if not base <= sp <= top:
+            raise NotThere(
+                "its stack pointer is not on this stack now: it is in user mode, or on "
+                "the emergency stack"
             )
+        for at in range(sp, top, 8):
+            value = read_quad(at)
+            symbol = symbol_at(value)
+            if symbol or "long" in qualifiers:
+                arrow = "SP => " if at == sp else "      "
+                print(f"{arrow}{va_text(at)}  {va_text(value)}  {symbol}".rstrip())
+
+    def stack_pointer(self, thread: gdb.Value) -> int:
+        if not is_running(thread):
+            return saved_registers(thread)[30]
+        gdb_thread = gdb.selected_thread()
+        try:
+            gdb.execute(f"thread {running_on(thread) + 1}", to_string=True)
+            return int(gdb.parse_and_eval("(unsigned long)$sp"))
+        finally:
+            gdb_thread.switch()
 
 
 class Break(Command):
-    """megalith break FUNCTION: breakpoints at both entries of a function.
+    """sda break FUNCTION: breakpoints at both entries of a function.
 
     A call within the kernel may skip the first two instructions, which load the GP; GDB places its
     breakpoint behind the prologue's first part, which other calls do not pass. This one catches
@@ -161,7 +448,7 @@ class Break(Command):
 
     name = "break"
 
-    def run(self, words: list[str]) -> None:
+    def run(self, words: list[str], qualifiers: dict[str, str]) -> None:
         if len(words) != 1:
             raise self.usage()
         start = int(gdb.parse_and_eval(words[0]).address)
@@ -170,5 +457,5 @@ class Break(Command):
 
 
 def register() -> None:
-    for command in (Ps, Threads, Backtrace, Cpus, Break):
+    for command in (ShowSummary, ShowProcess, ShowCpu, ShowCallFrame, ShowStack, Break):
         command()

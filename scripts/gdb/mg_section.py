@@ -1,10 +1,10 @@
-"""Global sections, regions and mappings."""
+"""Global sections, regions, reservations."""
 
 from __future__ import annotations
 
 import gdb
-from mg_base import Command, each, text, variable
-from mg_process import find_space
+from mg_base import Command, NotThere, Table, bits, each, heading, text, va_text, variable
+from mg_context import processes, selected_process, space_of
 
 # kernel/base/abi/secdef.h
 SECTION_FLAGS = (
@@ -14,104 +14,239 @@ SECTION_FLAGS = (
     (0x2000, "MRES"),
     (0x4000, "PERM"),
     (0x8000, "SYSGBL"),
+    (0x10000, "PFNMAP"),
+    (0x80000, "PAGFIL"),
     (0x4000000, "ALLOC"),
 )
 REGION_FLAGS = ((0x1, "DESCEND"), (0x8, "PERMANENT"), (0x40, "SHARED_PTS"))
 LIFE_PERMANENT = 1 << 63
 
 
-def names(value: gdb.Value, table) -> str:
-    return " ".join(name for bit, name in table if int(value) & bit)
+def sections():
+    return each(variable("sections", "mm/section.c"), "struct section", "link")
 
 
-class Sections(Command):
-    """megalith sections [NAME]: the global sections in the order of their creation, with their
-    shares and faults."""
+def section_name(section: gdb.Value) -> str:
+    return text(section["gsd"]["name"]) if int(section["gsd"]) else "(shared page tables)"
 
-    name = "sections"
 
-    def run(self, words: list[str]) -> None:
+def shares(section: gdb.Value) -> int:
+    return int(section["life"]) & (LIFE_PERMANENT - 1)
+
+
+def pid_of_space(space: int) -> str:
+    pids = [str(int(p["pid"])) for p in processes() if int(p["aspace"]) == space]
+    return ",".join(pids) or "-"
+
+
+class ShowSection(Command):
+    """sda show section [NAME]: the global sections in the order of their creation; one by name with
+    its page tables, faults and mappings."""
+
+    name = "show section"
+
+    def run(self, words: list[str], qualifiers: dict[str, str]) -> None:
+        if len(words) > 1:
+            raise self.usage()
+        if words:
+            found = [s for s in sections() if section_name(s) == words[0]]
+            if not found:
+                raise NotThere(f"there is no section {words[0]}")
+            for section in found:
+                self.one(section)
+            return
+        heading("Global sections")
+        table = Table(
+            ("Name", -24),
+            ("GSTE", -17),
+            ("Pages", 10),
+            ("Valid", 10),
+            ("Shares", 6),
+            ("Maps", 5),
+            ("First PFN", 9),
+            ("L3 pages", 8),
+            ("Flags", -40),
+        )
         count = 0
-        for section in each(variable("sections", "mm/section.c"), "struct section", "link"):
-            name = text(section["gsd"]["name"]) if int(section["gsd"]) else "(shared page tables)"
-            if words and name != words[0]:
-                continue
-            life = int(section["life"])
-            print(
-                f"{name}: {int(section['npages'])} pages, "
-                f"{int(section['valid_pages'])} valid, "
-                f"{names(section['flags'], SECTION_FLAGS)}"
-            )
-            print(
-                f"  section at {int(section.address):#x}, shares "
-                f"{life & (LIFE_PERMANENT - 1)}"
-                f"{', permanent' if life & LIFE_PERMANENT else ''}, mappings "
-                f"{int(section['nmaps'])}"
-            )
-            if int(section["first"]["n"]):
-                print(f"  first pfn {int(section['first']['n']):#x}")
+        for section in sections():
             shpt = section["related"]
-            if int(shpt):
-                print(
-                    f"  shared page tables: {int(shpt['npages'])} level-3 pages, "
-                    f"{int(shpt['nupper'])} level-2 pages, section at {int(shpt):#x}"
-                )
-            counts = section["counts"]
-            print(
-                f"  faults: made valid {int(counts['made_valid'])}, table picked up "
-                f"{int(counts['l3_pickup'])},"
-                f" raced {int(counts['raced'])}, global valid {int(counts['global_valid'])}"
+            first = int(section["first"]["n"])
+            table.row(
+                section_name(section),
+                va_text(int(section.address)),
+                int(section["npages"]),
+                int(section["valid_pages"]),
+                shares(section),
+                int(section["nmaps"]),
+                f"{first:08X}" if first else "fluid",
+                int(shpt["npages"]) if int(shpt) else "-",
+                bits(section["flags"], SECTION_FLAGS),
             )
-            for mapping in each(section["maps"], "struct section_map", "link"):
-                tables = "shared tables" if int(mapping["shared"]) else "private tables"
-                print(
-                    f"  mapped at {int(mapping['start']):#x} in address space "
-                    f"{int(mapping['aspace']):#x}, {tables}"
-                )
             count += 1
         print(f"{count} sections")
 
+    def one(self, section: gdb.Value) -> None:
+        heading(f"Global section {section_name(section)}")
+        gsd, shpt, rmd = section["gsd"], section["related"], section["rmd"]
+        first = int(section["first"]["n"])
+        permanent = int(section["life"]) & LIFE_PERMANENT
+        rows = [
+            ("GSTE address", va_text(int(section.address))),
+            ("GSD address", va_text(int(gsd)) if int(gsd) else "-"),
+            ("Flags", bits(section["flags"], SECTION_FLAGS)),
+            (
+                "Creator's UIC",
+                f"[{int(gsd['creator']['uic_group']):o},{int(gsd['creator']['uic_member']):o}]"
+                if int(gsd)
+                else "-",
+            ),
+            ("Protection", f"{int(gsd['prot']):04X}" if int(gsd) else "-"),
+            ("Version", f"{int(gsd['ident']):#x}" if int(gsd) else "-"),
+            ("Pages", f"{int(section['npages'])}, {int(section['valid_pages'])} valid"),
+            ("First PFN", f"{first:08X}" if first else "fluid"),
+            ("Reservation", text(rmd["name"]) if int(rmd) else "-"),
+            ("Fluid promise", f"{int(section['promised'])} pages"),
+            ("Shares", f"{shares(section)}{', permanent' if permanent else ''}"),
+        ]
+        if int(shpt):
+            where = int(shpt["first"]["n"])
+            rows += [
+                ("SHPT section", va_text(int(shpt))),
+                (
+                    "Level-3 pages",
+                    f"{int(shpt['npages'])}, {int(shpt['valid_pages'])} there"
+                    + (f", from PFN {where:08X}" if where else ""),
+                ),
+                (
+                    "Level-2 pages",
+                    f"{int(shpt['nupper'])}, first PFN {int(shpt['upper'][0]['n']):08X}",
+                ),
+                ("Tables of its own", f"{int(shpt['own_pages'])} pages"),
+            ]
+        counts = section["counts"]
+        rows.append(
+            (
+                "Faults",
+                f"made valid {int(counts['made_valid'])}, table picked up "
+                f"{int(counts['l3_pickup'])}, raced {int(counts['raced'])}, global valid "
+                f"{int(counts['global_valid'])}",
+            )
+        )
+        for title, value in rows:
+            print(f"{title:<20}{value}")
+        print()
+        table = Table(("Mapped at", -17), ("Pid", 6), ("Address space", -17), ("Tables", -8))
+        for mapping in each(section["maps"], "struct section_map", "link"):
+            space = int(mapping["aspace"])
+            table.row(
+                va_text(int(mapping["start"])),
+                pid_of_space(space),
+                va_text(space),
+                "shared" if int(mapping["shared"]) else "private",
+            )
+        print(f"{int(section['nmaps'])} mappings")
 
-class Regions(Command):
-    """megalith regions PID: the regions that a process has created in its address space."""
 
-    name = "regions"
+class ShowRegion(Command):
+    """sda show region [PID]: the regions (RDE) that a process has created in its address space."""
 
-    def run(self, words: list[str]) -> None:
-        if len(words) != 1:
+    name = "show region"
+
+    def run(self, words: list[str], qualifiers: dict[str, str]) -> None:
+        if len(words) > 1:
             raise self.usage()
+        process = selected_process(words[0] if words else None)
+        space = space_of(process)
+        heading(f"Regions of process {int(process['pid'])} {text(process['name'])}")
+        table = Table(
+            ("Id", 5),
+            ("RDE", -17),
+            ("First address", -17),
+            ("End", -17),
+            ("MiB", 10),
+            ("Prot", 5),
+            ("Flags", -30),
+        )
         count = 0
-        for region in each(find_space(words[0])["regions"], "struct region", "link"):
+        for region in each(space["regions"], "struct region", "link"):
             start, length = int(region["start"]), int(region["length"])
-            print(
-                f"region {int(region['id'])}: {start:#x} .. {start + length:#x} ("
-                f"{length >> 20} MiB) {names(region['flags'], REGION_FLAGS)}"
+            table.row(
+                int(region["id"]),
+                va_text(int(region.address)),
+                va_text(start),
+                va_text(start + length),
+                length >> 20,
+                f"{int(region['prot']):02X}",
+                bits(region["flags"], REGION_FLAGS),
             )
             count += 1
         print(f"{count} regions")
 
 
-class Map(Command):
-    """megalith map PID: what a process has mapped, in the order of addresses."""
+RMD_FLAGS = (
+    (0x1, "ALLOCATE"),
+    (0x2, "ZERO"),
+    (0x4, "PAGE_TABLES"),
+    (0x8, "GROUP"),
+    (0x10, "SYSGBL"),
+    (0x20, "NOGLOBAL"),
+    (0x100, "zeroed"),
+    (0x200, "freed"),
+    (0x400, "not-contiguous"),
+)
 
-    name = "map"
 
-    def run(self, words: list[str]) -> None:
-        if len(words) != 1:
-            raise self.usage()
-        space = find_space(words[0])
-        for entry in each(space["entries"], "struct map_entry", "link"):
-            start, end, prot = int(entry["start"]), int(entry["end"]), int(entry["prot"])
-            rights = "".join(c if prot & bit else "-" for bit, c in ((1, "r"), (2, "w"), (4, "x")))
-            kind = entry["ops"]["name"].string() if int(entry["ops"]) else "?"
-            print(f"{start:#014x} .. {end:#014x} {rights} {(end - start) >> 10:10} KiB  {kind}")
-        counts = space["counts"]
-        print(
-            f"private pages {int(counts['rss'])}, section pages {int(counts['section_pages'])},"
-            f" page-table pages {int(counts['pt_pages'])}, faults {int(counts['faults'])}"
+def reservations():
+    return each(variable("rmds", "mm/reserved.c"), "struct rmd", "link")
+
+
+class ShowReserved(Command):
+    """sda show reserved: the reserved memory descriptors, largest first, with their stretches."""
+
+    name = "show reserved"
+
+    def run(self, words: list[str], qualifiers: dict[str, str]) -> None:
+        heading("Reserved memory descriptors")
+        table = Table(
+            ("Name", -24),
+            ("RMD", -17),
+            ("Kind", -10),
+            ("Pages", 10),
+            ("In use", 10),
+            ("First PFN", 9),
+            ("Last PFN", 9),
+            ("Flags", -40),
         )
+        count = 0
+        for rmd in reservations():
+            pages = int(rmd["npages"])
+            stretches = [rmd["extents"][i] for i in range(int(rmd["nextents"]))]
+            table.row(
+                text(rmd["name"]),
+                va_text(int(rmd.address)),
+                "data" if stretches else "fluid",
+                pages,
+                int(rmd["used"]),
+                *self.frames(stretches[:1]),
+                bits(rmd["flags"], RMD_FLAGS),
+            )
+            for stretch in stretches[1:]:
+                table.row("", "", "  and", "", "", *self.frames([stretch]))
+            if int(rmd["npt_pages"]):
+                first = int(rmd["pt_first"]["n"])
+                n = int(rmd["npt_pages"])
+                frames = (f"{first:08X}", f"{first + n - 1:08X}") if first else ("-", "-")
+                table.row("", "", "page table", n, int(rmd["pt_used"]), *frames)
+            count += 1
+        print(f"{count} reservations")
+
+    def frames(self, stretches: list[gdb.Value]) -> tuple[str, str]:
+        if not stretches or not int(stretches[0]["first"]["n"]):
+            return "-", "-"
+        first, pages = int(stretches[0]["first"]["n"]), int(stretches[0]["npages"])
+        return f"{first:08X}", f"{first + pages - 1:08X}"
 
 
 def register() -> None:
-    for command in (Sections, Regions, Map):
+    for command in (ShowSection, ShowRegion, ShowReserved):
         command()

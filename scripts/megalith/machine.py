@@ -20,7 +20,7 @@ from pathlib import Path
 from megalith.guestmemory import GuestMemory
 from megalith.lines import FileLine
 from megalith.monitor import Monitor
-from megalith.paths import KERNEL
+from megalith.paths import KERNEL, symbols_of_socket
 
 GIB = 1 << 30
 KSEG = 0xFFFFFC0000000000  # where physical memory appears in the kernel's addresses
@@ -248,6 +248,7 @@ class Machine:
             shutil.rmtree(self.folder, ignore_errors=True)
             if self.settings.gdb_socket is not None:
                 self.settings.gdb_socket.unlink(missing_ok=True)
+                symbols_of_socket(self.settings.gdb_socket).unlink(missing_ok=True)
             self.folder = None
 
 

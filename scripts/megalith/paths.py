@@ -8,3 +8,9 @@ KERNEL = BUILD / "megalith.elf"
 INITRD = BUILD / "initrd.cpio"
 GDB_COMMANDS = TOP / "scripts" / "gdb" / "megalith.py"
 CROSS = "alpha-linux-gnu-"
+
+
+def symbols_of_socket(socket: Path) -> Path:
+    """The file beside GDB's socket that says where the symbols are: a JSON object, "kernel" a path,
+    "programs" paths by those in the guest."""
+    return socket.with_name(socket.name + ".symbols")

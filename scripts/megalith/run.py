@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import json
 import os
 import signal
 import sys
@@ -23,7 +24,7 @@ from megalith import machine as machines
 from megalith import recording as recordings
 from megalith.initrd import Archive
 from megalith.machine import Machine, MachineError, Settings
-from megalith.paths import BUILD, GDB_COMMANDS, INITRD, KERNEL, TOP
+from megalith.paths import BUILD, INITRD, KERNEL, TOP, symbols_of_socket
 from megalith.recording import RecordingError
 from megalith.session import SIGNAL_BASE, STATUS_TIMEOUT, Session
 
@@ -390,7 +391,7 @@ def replay(options: argparse.Namespace) -> int:
         if seconds is None and not wanted.gdb:
             seconds = REPLAY_FACTOR * recording.seconds + REPLAY_SECONDS
         with Machine(wanted) as machine:
-            announce_gdb(machine)
+            announce_gdb(machine, {})
             session = Session(
                 machine,
                 interactive=recording.interactive,
@@ -412,16 +413,19 @@ def replay(options: argparse.Namespace) -> int:
     return status
 
 
-def announce_gdb(machine: Machine) -> None:
-    """How to attach a debugger, where one is waited for; to a recording with its own kernel."""
+def announce_gdb(machine: Machine, files: dict[str, Path]) -> None:
+    """How to attach a debugger, where one is waited for; and for the debugger, beside the socket,
+    where the symbols of the kernel and of programs are."""
     if machine.gdb_socket is None:
         return
-    kernel = machine.settings.kernel
-    line = f"{TOP / 'scripts/sda'} {machine.gdb_socket}"
-    if kernel != KERNEL:
-        line = f"gdb-multiarch {kernel} -x {GDB_COMMANDS} -ex 'target remote {machine.gdb_socket}'"
+    symbols = {
+        "kernel": str(machine.settings.kernel.resolve()),
+        "programs": {name: str(path.resolve()) for name, path in files.items()},
+    }
+    symbols_of_socket(machine.gdb_socket).write_text(json.dumps(symbols))
     print(
-        f"scripts/run: waiting for GDB; in another terminal:\n  {line}",
+        f"scripts/run: waiting for GDB; in another terminal:\n"
+        f"  {TOP / 'scripts/sda'} {machine.gdb_socket}",
         file=sys.stderr,
         flush=True,
     )
@@ -454,7 +458,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     try:
         with Machine(wanted) as machine:
-            announce_gdb(machine)
+            announce_gdb(machine, programs(options))
             session = Session(
                 machine,
                 interactive=not command,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shlex
 import signal
@@ -11,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from megalith.paths import GDB_COMMANDS, KERNEL, TOP
+from megalith.paths import GDB_COMMANDS, KERNEL, TOP, symbols_of_socket
 from megalith.saved import SavedError, SavedState
 
 # Where scripts/gdb looks for the programs of a saved state.
@@ -55,6 +56,21 @@ def extract(state: SavedState, folder: Path) -> Path:
     return kernel
 
 
+def symbols_of(socket: Path, folder: Path) -> Path:
+    """Puts the programs of a running machine where those of a saved state would lie; returns the
+    kernel's file."""
+    try:
+        symbols = json.loads(symbols_of_socket(socket).read_text())
+    except (OSError, ValueError):
+        return KERNEL  # a machine that another program has started
+    for name, file in symbols["programs"].items():
+        path = folder / "programs" / name.lstrip("/")
+        if folder in path.resolve().parents and Path(file).is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.symlink_to(file)
+    return Path(symbols["kernel"])
+
+
 def gdb_command(kernel: Path, options: argparse.Namespace) -> list[str]:
     stub = f"{shlex.quote(sys.executable)} -m megalith.stub {shlex.quote(str(options.target))}"
     command = ["gdb-multiarch", "-q", str(kernel), "-x", str(GDB_COMMANDS)]
@@ -69,18 +85,19 @@ def main(arguments: list[str] | None = None) -> int:
     environment = os.environ | {"PYTHONPATH": f"{TOP / 'scripts'}:{TOP}"}
     with tempfile.TemporaryDirectory(prefix="megalith-sda-") as name:
         folder = Path(name)
-        kernel = KERNEL
         try:
             if not options.target.exists():
                 raise SavedError(f"there is no {options.target}")
-            if not options.target.is_socket():
+            environment[PROGRAMS_VARIABLE] = str(folder / "programs")
+            if options.target.is_socket():
+                kernel = symbols_of(options.target, folder)
+            else:
                 with SavedState(options.target) as state:
                     if options.check:
                         state.check()
                         print(f"{options.target}: whole; {state.reason}, {state.date}")
                         return 0
                     kernel = extract(state, folder)
-                    environment[PROGRAMS_VARIABLE] = str(folder / "programs")
         except SavedError as error:
             print(f"scripts/sda: {error}", file=sys.stderr)
             return 2

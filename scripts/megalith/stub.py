@@ -1,15 +1,18 @@
 """GDB's remote protocol over standard input and output, for `target remote | ...`: of a saved
 state, or between GDB and a machine that waits on a socket.
 
-Both understand one packet more, which scripts/gdb sends:
+Both understand packets more, which scripts/gdb sends:
 
     Qmegalith.Context:ROOT;REGISTERS    memory is that of the level-1 page ROOT (hexadecimal PFN,
                                         0: that of the CPU), registers are as given (hexadecimal,
                                         as in a g packet; empty: those of the CPU)
     Qmegalith.Context:off               the CPUs as they are
+    Qmegalith.Patch:ADDRESS;VALUE       this quadword reads so
+    Qmegalith.Usp:THREAD;ADDRESS        the user's stack pointer of a CPU in kernel mode
 
 so that GDB shows a thread that is on no CPU, or a process whose page tables no CPU has loaded, with
-all its commands. When the machine goes on, the context is off again.
+all its commands. When the machine goes on, all that is
+off again.
 """
 
 from __future__ import annotations
@@ -21,9 +24,10 @@ import socket
 import sys
 from pathlib import Path
 
-from megalith.saved import Memory, NotMapped, SavedError, SavedState
+from megalith.saved import KSEG, Memory, NotMapped, SavedError, SavedState
 
 REGISTERS = 67
+PC = 64
 REGISTER_NAMES = (
     *("v0", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "s0", "s1", "s2", "s3", "s4", "s5"),
     *("fp", "a0", "a1", "a2", "a3", "a4", "a5", "t8", "t9", "t10", "t11", "ra", "t12", "at", "gp"),
@@ -34,6 +38,7 @@ REGISTER_NAMES = (
 PACKET_MAX = 0x1000
 USER_TOP = 1 << 42
 PT_SPACE = 0xFFFFFFFE00000000  # arch/alpha/hw/layout.h: each process's own
+COUNTING = "Host - Guest clock"
 RESUMES = re.compile(rb"[cCsS]|vCont;")
 
 
@@ -88,11 +93,34 @@ class Context:
     def __init__(self) -> None:
         self.root = 0
         self.registers = b""
+        self.patches: dict[int, bytes] = {}
+
+    def answer(self, packet: bytes) -> bytes | None:
+        """The answer to one of our own packets; None: it is another one."""
+        kind, _, text = packet.partition(b":")
+        if kind == b"Qmegalith.Context":
+            return self.set(text)
+        if kind == b"Qmegalith.Patch":
+            address, _, value = text.partition(b";")
+            self.patches[int(address, 16)] = int(value, 16).to_bytes(8, "little").hex().encode()
+            return b"OK"
+        return None
+
+    def patched(self, address: int, answer: bytes) -> bytes:
+        """The answer (hexadecimal bytes) to a read at an address, as the patches want it."""
+        end = address + len(answer) // 2
+        for at, value in self.patches.items():
+            if answer[:1] != b"E" and address - 7 <= at < end:
+                first, last = max(at, address), min(at + 8, end)
+                there = value[(first - at) * 2 : (last - at) * 2]
+                answer = answer[: (first - address) * 2] + there + answer[(last - address) * 2 :]
+        return answer
 
     def set(self, text: bytes) -> bytes:
         """The answer to the packet."""
         if text == b"off":
             self.root, self.registers = 0, b""
+            self.patches.clear()
             return b"OK"
         root, _, registers = text.partition(b";")
         if len(registers) not in (0, REGISTERS * 16):
@@ -144,6 +172,9 @@ class SavedStub:
     def answer(self, packet: bytes) -> bytes:
         text = packet.decode("latin-1")
         kind = text[:1]
+        own = self.context.answer(packet)
+        if own is not None:
+            return own
         if text.startswith("qSupported"):
             return b"PacketSize=%x" % PACKET_MAX
         if text == "?" or RESUMES.match(packet):
@@ -188,8 +219,6 @@ class SavedStub:
         if text.startswith("Qqemu.PhyMemMode:"):
             self.physical = text.endswith("1")
             return b"OK"
-        if text.startswith("Qmegalith.Context:"):
-            return self.context.set(packet.partition(b":")[2])
         return b""
 
     def registers(self) -> bytes:
@@ -203,19 +232,28 @@ class SavedStub:
             if self.physical:
                 return self.state.read_physical(address, length).hex().encode()
             own = self.context.root if self.context.covers(address) else 0
-            return read_partly(self.state, own or self.state.root(self.cpu), address, length)
+            root = own or self.state.root(self.cpu)
+            return self.context.patched(address, read_partly(self.state, root, address, length))
         except NotMapped:
             return b"E14"
 
 
 class LiveStub(Memory):
-    """Passes packets between GDB and QEMU on, and answers for a context itself."""
+    """Passes packets between GDB and QEMU on, and answers for a context itself.
+
+    The user's stack pointer of a CPU that is in the kernel is in none of the registers that QEMU
+    shows: PALcode alone has it. So the CPU is made to execute one instruction, the call of
+    PALcode that reads it (at ADDRESS), and its PC and v0 are put back; all other CPUs stand, and
+    no interrupt is taken. Not where QEMU counts instructions (--icount, schedules, recordings): one
+    more would make it another run. Its monitor tells how far its clocks drift apart only then.
+    """
 
     def __init__(self, qemu: socket.socket, gdb: Link) -> None:
         self.qemu = Link(qemu.fileno(), qemu.fileno())
         self.gdb = gdb
         self.context = Context()
-        self.late: list[bytes] = []
+        self.waiting: list[bytes] = []
+        self.selected = b"Hg0"  # GDB's choice of a CPU
 
     def serve(self) -> None:
         while True:
@@ -245,8 +283,14 @@ class LiveStub(Memory):
 
     def own_answer(self, packet: bytes) -> bytes | None:
         """The answer that QEMU is not asked for."""
-        if packet.startswith(b"Qmegalith.Context:"):
-            return self.context.set(packet.partition(b":")[2])
+        own = self.context.answer(packet)
+        if own is not None:
+            return own
+        if packet.startswith(b"Qmegalith.Usp:"):
+            thread, _, address = packet.partition(b":")[2].partition(b";")
+            return self.user_sp(int(thread, 16), int(address, 16))
+        if packet[:2] == b"Hg":
+            self.selected = packet
         if RESUMES.match(packet):
             self.context.set(b"off")
         if self.context.registers:
@@ -260,23 +304,65 @@ class LiveStub(Memory):
             address, length = (int(part, 16) for part in packet[1:].split(b","))
             if self.context.covers(address):
                 return read_partly(self, self.context.root, address, length)
+            if self.context.patches:
+                return self.context.patched(address, self.ask(packet))
         elif packet[:1] in (b"M", b"X"):
             address = int(packet[1:].split(b",")[0], 16)
             if self.context.covers(address):
                 return b"E01"
         return None
 
-    def read_physical(self, address: int, length: int) -> bytes:
-        self.qemu.send(b"m%x,%x" % (0xFFFFFC0000000000 + address, length))
-        while True:
+    def user_sp(self, thread: int, address: int) -> bytes:
+        """The answer to Qmegalith.Usp: the pointer in hexadecimal, or an error."""
+        counting = COUNTING in self.monitor("info jit")
+        names = self.ask(b"qfThreadInfo")[1:].split(b",")
+        if counting or not 1 <= thread <= len(names):
+            return b"E22"
+        name = names[thread - 1]
+        self.ask(b"Hg" + name)
+        before = self.ask(b"g")
+        if len(before) != REGISTERS * 16:
+            return b"E22"
+        place = address.to_bytes(8, "little").hex().encode()
+        changed = before[: PC * 16] + place + before[PC * 16 + 16 :]
+        try:
+            if self.ask(b"G" + changed) != b"OK" or self.ask(b"g") != changed:
+                return b"E22"
+            if not self.ask(b"vCont;s:" + name).startswith(b"T05"):
+                return b"E22"
+            answer = int.from_bytes(bytes.fromhex(self.ask(b"g")[:16].decode()), "little")
+        finally:
+            self.ask(b"G" + before)
+            self.ask(self.selected)
+        return b"%x" % answer
+
+    def monitor(self, line: str) -> str:
+        """What QEMU's monitor answers to a line."""
+        answer = self.ask(b"qRcmd," + line.encode().hex().encode())
+        text = b""
+        while answer.startswith(b"O") and answer != b"OK":
+            text += bytes.fromhex(answer[1:].decode())
+            answer = self.next_packet()
+        return text.decode(errors="replace")
+
+    def ask(self, packet: bytes) -> bytes:
+        """QEMU's answer to a packet, while the machine stands still."""
+        self.qemu.send(packet)
+        return self.next_packet()
+
+    def next_packet(self) -> bytes:
+        while not self.waiting:
             packets = self.qemu.receive()
             if packets is None:
                 raise SavedError("the machine has ended")
-            if packets:
-                break
-        if packets[0].startswith(b"E"):
+            self.waiting += packets
+        return self.waiting.pop(0)
+
+    def read_physical(self, address: int, length: int) -> bytes:
+        answer = self.ask(b"m%x,%x" % (KSEG + address, length))
+        if answer.startswith(b"E"):
             raise NotMapped(f"there is no physical memory at {address:#x}")
-        return bytes.fromhex(packets[0].decode())
+        return bytes.fromhex(answer.decode())
 
 
 def main(arguments: list[str]) -> int:

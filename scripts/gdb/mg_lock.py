@@ -1,0 +1,218 @@
+"""Spinlocks and mutexes: all that static variables hold, and those of the objects that have their
+own."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import gdb
+from mg_base import Command, Table, c_string, each, heading, structure, symbol_at, text, va_text
+from mg_context import processes, threads
+from mg_section import section_name, sections
+
+VARIABLE = re.compile(r"^\d+:\s+(?:static |const |volatile )*.*?(\w+)(?:\[[^;]*)?;$")
+ARRAY = re.compile(r"\[\d+\]")
+MUTEX_WRITER, MUTEX_WAITERS, MUTEX_READER = 1, 2, 4  # kernel/sched/mutex_word.h
+
+
+def inside(value: gdb.Value, kind: str, name: str) -> Iterator[tuple[str, gdb.Value]]:
+    """The structures of that kind in a variable: itself, members, elements of arrays."""
+    own = value.type.strip_typedefs()
+    if own.code == gdb.TYPE_CODE_STRUCT:
+        if own.tag == kind:
+            yield name, value
+            return
+        for field in own.fields():
+            if field.name and holds(field.type, kind):
+                yield from inside(value[field], kind, f"{name}.{field.name}")
+    elif own.code == gdb.TYPE_CODE_ARRAY and holds(own, kind):
+        for index in range(own.range()[0], own.range()[1] + 1):
+            yield from inside(value[index], kind, f"{name}[{index}]")
+
+
+def holds(kind: gdb.Type, wanted: str) -> bool:
+    """Can a value of this type hold such a structure?"""
+    own = kind.strip_typedefs()
+    if own.code == gdb.TYPE_CODE_ARRAY:
+        return holds(own.target(), wanted)
+    if own.code != gdb.TYPE_CODE_STRUCT:
+        return False
+    return own.tag == wanted or any(holds(f.type, wanted) for f in own.fields() if f.name)
+
+
+def static_variables(kind: str) -> Iterator[tuple[str, gdb.Value]]:
+    """Every static structure of that kind in the kernel, with its name."""
+    for variable in kernel_variables():
+        if holds(variable.type, kind):
+            yield from inside(variable.value(), kind, variable.name)
+
+
+def kernel_variables() -> list[gdb.Symbol]:
+    """The kernel's variables, global and static, of all its source files."""
+    kernel = gdb.objfiles()[0]
+    found: dict[tuple[str, str], gdb.Symbol] = {}
+    listing = gdb.execute("info variables -q -n", to_string=True)
+    file = ""
+    for line in listing.splitlines():
+        if line.startswith("File "):
+            file = line.removeprefix("File ").rstrip(":")
+            continue
+        match = VARIABLE.match(line)
+        if not match or file.startswith("userland"):
+            continue
+        for symbol in gdb.lookup_static_symbols(match[1]) or []:
+            if symbol.symtab.objfile == kernel and symbol.is_variable:
+                found[symbol.symtab.filename, symbol.name] = symbol
+        symbol = kernel.lookup_global_symbol(match[1])
+        if symbol is not None and symbol.is_variable:
+            found["", symbol.name] = symbol
+    return list(found.values())
+
+
+def holder(pointer: gdb.Value) -> str:
+    """Thread number and name."""
+    if not int(pointer):
+        return "-"
+    thread = pointer.cast(structure("thread").pointer())
+    return f"{int(thread['tid'])} {text(thread['name'])}"
+
+
+class ShowSpinlock(Command):
+    """sda show spinlock [NAME] [/OWNED]: the spinlocks: of static variables, and of each section
+    and address space.
+
+    Free ones of one array are one line. /OWNED shows those that a CPU holds now. NAME is the lock's
+    ("page lists"), or the variable's.
+    """
+
+    name = "show spinlock"
+    qualifiers = {"owned": False}
+
+    def run(self, words: list[str], qualifiers: dict[str, str]) -> None:
+        heading("Spinlocks")
+        table = Table(
+            ("Address", -17),
+            ("Name", -18),
+            ("Rank", 4),
+            ("IPL", 3),
+            ("Owner", -18),
+            ("Owner PC", -40),
+            ("Where", -40),
+        )
+        count = 0
+        wanted = " ".join(words)
+        locks = [(where, lock) for where, lock in self.locks() if int(lock["name"])]
+        alike = Counter(ARRAY.sub("[]", where) for where, lock in locks if not int(lock["taken"]))
+        shown = set()
+        for where, lock in locks:
+            name = c_string(lock["name"])
+            owned = int(lock["taken"]) != 0
+            if ("owned" in qualifiers and not owned) or (wanted and wanted not in (name, where)):
+                continue
+            count += 1
+            group = ARRAY.sub("[]", where)
+            if not owned and alike[group] > 1:
+                if group in shown:
+                    continue
+                shown.add(group)
+                where = f"{group}, {alike[group]} of them"
+            table.row(
+                va_text(int(lock.address)),
+                name,
+                int(lock["rank"]),
+                int(lock["ipl"]),
+                holder(lock["holder"]) if owned else "-",
+                symbol_at(int(lock["taken_at"])) if owned else "-",
+                where,
+            )
+        print(f"{count} spinlocks")
+
+    def locks(self) -> Iterator[tuple[str, gdb.Value]]:
+        yield from static_variables("spinlock")
+        for section in sections():
+            yield f"section {section_name(section)}", section["lock"]
+        for process in processes():
+            if int(process["aspace"]):
+                yield f"pt_lock of pid {int(process['pid'])}", process["aspace"]["pt_lock"]
+
+
+class ShowMutex(Command):
+    """sda show mutex [NAME] [/OWNED]: the mutexes: of static variables, and of each address space,
+    with owner, readers and those who wait.
+
+    /OWNED shows those that somebody holds now. NAME is the mutex's ("LNM"), or the variable's.
+    """
+
+    name = "show mutex"
+    qualifiers = {"owned": False}
+
+    def run(self, words: list[str], qualifiers: dict[str, str]) -> None:
+        heading("Mutexes")
+        table = Table(
+            ("Address", -17),
+            ("Name", -14),
+            ("Rank", 4),
+            ("State", -10),
+            ("Owner", -18),
+            ("Readers", -30),
+            ("Waiting", -30),
+            ("Where", -30),
+        )
+        readers = self.readers()
+        count = 0
+        wanted = " ".join(words)
+        for where, mutex in self.mutexes():
+            if not int(mutex["name"]):
+                continue  # never set up
+            name = c_string(mutex["name"])
+            state = int(mutex["state"])
+            if ("owned" in qualifiers and not state) or (wanted and wanted not in (name, where)):
+                continue
+            table.row(
+                va_text(int(mutex.address)),
+                name,
+                int(mutex["rank"]),
+                self.describe(state),
+                holder(mutex["owner"]) if state & MUTEX_WRITER else "-",
+                ", ".join(readers.get(int(mutex.address), [])) if state >= MUTEX_READER else "-",
+                ", ".join(self.waiting(mutex)) or "-",
+                where,
+            )
+            count += 1
+        print(f"{count} mutexes")
+
+    def describe(self, state: int) -> str:
+        if state & MUTEX_WRITER:
+            return "writer"
+        return f"{state // MUTEX_READER} readers" if state >= MUTEX_READER else "free"
+
+    def readers(self) -> dict[int, list[str]]:
+        """Who holds each mutex, by what the threads have noted."""
+        held: dict[int, list[str]] = {}
+        for thread in threads():
+            for i in range(int(thread["held_mutexes"])):
+                one = held.setdefault(int(thread["held"][i]), [])
+                one.append(f"{int(thread['tid'])} {text(thread['name'])}")
+        return held
+
+    def waiting(self, mutex: gdb.Value) -> list[str]:
+        if not int(mutex["queue"]["waiters"]["next"]):
+            return []
+        waiters = each(mutex["queue"]["waiters"], "struct waiter", "link")
+        return [holder(waiter["thread"]) for waiter in waiters]
+
+    def mutexes(self) -> Iterator[tuple[str, gdb.Value]]:
+        yield from static_variables("mutex")
+        seen = set()
+        for process in processes():
+            space = process["aspace"]
+            if int(space) and int(space) not in seen:
+                seen.add(int(space))
+                yield f"address space of pid {int(process['pid'])}", space["lock"]
+
+
+def register() -> None:
+    for command in (ShowSpinlock, ShowMutex):
+        command()

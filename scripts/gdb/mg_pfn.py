@@ -1,0 +1,81 @@
+"""The PFN database, read a page at a time: what commands that go through all of it use."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import gdb
+from mg_base import PAGE_SIZE, kernel_type, offset_of, read, structure, variable
+
+LAYOUT = struct.Struct("<IIQQBBBBI")
+
+
+class Entry(NamedTuple):
+    """struct page; of a page that is on a list the first two are flink and blink."""
+
+    refcnt: int
+    share: int
+    owner: int
+    offset: int
+    state: int
+    type: int
+    flags: int
+    unused: int
+    aux: int
+
+
+def enum_values(kind: str, prefix: str) -> dict[str, int]:
+    """{"free": 0, ...} of enum page_state."""
+    return {
+        f.name.removeprefix(prefix).lower(): f.enumval for f in kernel_type(f"enum {kind}").fields()
+    }
+
+
+class PfnDatabase:
+    """A look at the database; what was read once is kept, so it is for one command."""
+
+    def __init__(self) -> None:
+        kind = structure("page")
+        places = [offset_of(kind, n) for n in ("owner", "offset", "state", "type", "flags", "aux")]
+        if kind.sizeof != LAYOUT.size or places != [8, 16, 24, 25, 26, 28]:
+            raise gdb.GdbError("struct page is not laid out as mg_pfn.py has it")
+        self.base = int(variable("page_db"))
+        self.end = int(variable("page_end"))
+        self.per_chunk = PAGE_SIZE // LAYOUT.size
+        chunks = -(-self.end // self.per_chunk)
+        bitmap = read(int(variable("chunk_bitmap", "mm/page_range.c")), -(-chunks // 64) * 8)
+        bits = int.from_bytes(bitmap, "little")
+        self.chunks = [c for c in range(chunks) if bits >> c & 1] if bits else []
+        self._known = set(self.chunks)
+        self._entries: dict[int, list[Entry]] = {}
+        self.states = enum_values("page_state", "PAGE_")
+        self.types = enum_values("page_type", "PAGE_T_")
+        self.state_names = {v: k for k, v in self.states.items()}
+        self.type_names = {v: k for k, v in self.types.items()}
+
+    def get(self, pfn: int) -> Entry | None:
+        """A page's entry; None where there is none, or none initialised."""
+        chunk = pfn // self.per_chunk
+        if not 0 <= pfn < self.end or chunk not in self._known:
+            return None
+        if chunk not in self._entries:
+            raw = read(self.base + chunk * PAGE_SIZE, PAGE_SIZE)
+            self._entries[chunk] = [Entry(*fields) for fields in LAYOUT.iter_unpack(raw)]
+        return self._entries[chunk][pfn % self.per_chunk]
+
+    def __iter__(self) -> Iterator[tuple[int, Entry]]:
+        """Every initialised entry with its PFN."""
+        for chunk in self.chunks:
+            for i in range(self.per_chunk):
+                pfn = chunk * self.per_chunk + i
+                if pfn < self.end:
+                    entry = self.get(pfn)
+                    assert entry is not None
+                    yield pfn, entry
+
+    def describe(self, entry: Entry) -> str:
+        state = self.state_names.get(entry.state, f"state {entry.state}")
+        kind = self.type_names.get(entry.type, f"type {entry.type}")
+        return f"{state}, {kind}, owner {entry.owner:#x}"

@@ -1,0 +1,389 @@
+"""sda validate page_tables: page tables of every process and of every section, against the PFN
+database, the maps and the granularity-hint rules."""
+
+from __future__ import annotations
+
+import gdb
+from mg_base import PAGE_SHIFT, PTE_GH, PTE_SHPT, each, gh_pages, read_page, text, variable
+from mg_context import processes
+from mg_pfn import PfnDatabase
+from mg_section import section_name, sections
+from mg_validate import Checker
+
+PTES = 1024
+SELF_MAP = 1023
+SYSTEM_FIRST = 768  # LAYOUT_L1_SYSTEM_FIRST
+USER_ENTRIES = 512
+SPANS = (1 << 33, 1 << 23, 1 << 13)
+TABLE_BITS = 0x1101  # pte_table(): V, KRE, KWE
+ONE = 1 << 32
+KWE_UWE = 1 << 12 | 1 << 13
+
+
+def wrong_hints(ptes: tuple[int, ...], vpn: int, count: int) -> int:
+    """How many of the first `count` PTEs, which map pages vpn and on, carry a hint that is not
+    true: mm/section_gh.h."""
+    errors = i = 0
+    while i < count:
+        pte = ptes[i]
+        block = gh_pages(pte)
+        if not pte & 1 or block == 1:
+            i += 1
+            continue
+        aligned = (vpn + i) % block == 0 and (pte >> 32) % block == 0 and i + block <= count
+        expected = tuple(range(pte, pte + block * ONE, ONE))
+        if aligned and ptes[i : i + block] == expected:
+            i += block
+        else:
+            errors += 1
+            i += 1
+    return errors
+
+
+class Space:
+    """One address space on the way through its tables."""
+
+    def __init__(self, space: gdb.Value, who: str) -> None:
+        self.who = who
+        self.value = space
+        self.root = int(space["root"]["n"])
+        self.entries = list(each(space["entries"], "struct map_entry", "link"))
+        self.bounds = [(int(e["start"]), int(e["end"])) for e in self.entries]
+        self.busy = int(space["lock"]["state"]) != 0
+        self.tables = self.resident = 0
+        self.at = 0
+
+    def entry_at(self, va: int) -> gdb.Value | None:
+        """The map's entry at an address; addresses rise from call to call."""
+        while self.at < len(self.bounds) and self.bounds[self.at][1] <= va:
+            self.at += 1
+        if self.at < len(self.bounds) and self.bounds[self.at][0] <= va:
+            return self.entries[self.at]
+        return None
+
+
+class ValidatePageTables(Checker):
+    """sda validate page_tables [PID]: are the page tables consistent?
+
+    From each root down: a table page's entry in the PFN database names the PTE that it hangs on
+    and counts its PTEs; a PTE of level 3 lies in an entry of the map and shows no more than that
+    allows, and its page's entry agrees (private: it names this PTE; of an object or section: it
+    names that); shared tables are those of the section that is mapped there; granularity hints are
+    true. System entries are the system's in every root, and the last one is the self-map. Then the
+    tables of each section itself: their owner and count, its frames, its hints. Where a process was
+    stopped while it changes its map (its mutex is held), its counts are told and are no error.
+    """
+
+    name = "validate page_tables"
+
+    def run(self, words: list[str], qualifiers: dict[str, str]) -> None:
+        if len(words) > 1:
+            raise self.usage()
+        self.begin()
+        self.database = PfnDatabase()
+        self.ptes = 0
+        self.pages: dict[int, tuple[int, ...]] = {}
+        self.system = read_page(int(variable("system_root_pfn")))
+        seen: set[int] = set()
+        nsections = 0
+        for process in processes():
+            space = process["aspace"]
+            if words and int(process["pid"]) != int(words[0], 0):
+                continue
+            if int(space) and int(space) not in seen:
+                seen.add(int(space))
+                who = f"process {int(process['pid'])} {text(process['name'])}"
+                self.space(Space(space.dereference(), who))
+        if words and not seen:
+            self.complain(f"there is no process {words[0]} with an address space")
+        for section in sections():
+            if int(section["related"]) and not words:
+                nsections += 1
+                self.section(section)
+        self.finish(
+            f"{len(seen)} address spaces, {nsections} sections with tables, {self.ptes} PTEs"
+        )
+
+    # ---- table pages ----
+
+    def table(self, pfn: int) -> tuple[int, ...]:
+        return read_page(pfn)
+
+    def active(self, pfn: int, kind: str, owner: int | None, what: str) -> None:
+        entry = self.database.get(pfn)
+        if entry is None:
+            self.complain(f"{what}: PFN {pfn:#x} has no entry in the database")
+            return
+        types = self.database.types
+        if entry.state != self.database.states["active"] or entry.type != types[kind]:
+            self.complain(f"{what}: PFN {pfn:#x} is {self.database.describe(entry)}")
+        elif owner is not None and entry.owner != owner:
+            self.complain(f"{what}: PFN {pfn:#x} has owner {entry.owner:#x}, not {owner:#x}")
+
+    def table_page(self, space: Space, pfn: int, upper: int, count: int, what: str) -> None:
+        """A private table: upper is the physical address of the PTE that it hangs on."""
+        self.active(pfn, "pt", upper, what)
+        entry = self.database.get(pfn)
+        if entry is not None and entry.aux != count:
+            self.count(
+                space, f"{what}: table {pfn:#x} holds {count} PTEs, its count says {entry.aux}"
+            )
+        space.tables += 1
+
+    def count(self, space: Space, what: str) -> None:
+        """A count that does not fit: an error unless it may be in motion."""
+        if space.busy:
+            print(f"  {what} (its mutex is held: it may be changing)")
+        else:
+            self.complain(what)
+
+    # ---- address spaces ----
+
+    def space(self, space: Space) -> None:
+        root = self.table(space.root)
+        used = 0
+        for index in range(USER_ENTRIES):
+            entry, va = root[index], index * SPANS[0]
+            if not entry:
+                continue
+            used += 1
+            where = f"{space.who}: level-1 PTE at {va:#x}"
+            if not entry & 1:
+                self.complain(f"{where} is {entry:#x}")
+            elif entry & PTE_SHPT:
+                self.shared(space, entry, va, 1, where)
+            else:
+                self.level2(space, entry >> 32, (space.root << PAGE_SHIFT) + 8 * index, va)
+        for index in range(USER_ENTRIES, SELF_MAP):
+            right = self.system[index] if index >= SYSTEM_FIRST else 0
+            self.expect(
+                root[index] == right,
+                f"{space.who}: level-1 entry {index} is {root[index]:#x}, not the system's",
+            )
+        own = space.root << 32 | TABLE_BITS
+        self.expect(
+            root[SELF_MAP] == own, f"{space.who}: the self-map is {root[SELF_MAP]:#x}, not {own:#x}"
+        )
+        at = (space.root << PAGE_SHIFT) + 8 * SELF_MAP
+        self.table_page(space, space.root, at, used, f"{space.who}: level-1 page")
+        counts = space.value["counts"]
+        for field, real in (("pt_pages", space.tables), ("rss", space.resident)):
+            if int(counts[field]) != real:
+                self.count(space, f"{space.who}: {field} is {int(counts[field])}, found {real}")
+
+    def level2(self, space: Space, pfn: int, upper: int, base: int) -> None:
+        table = self.table(pfn)
+        for index, entry in enumerate(table):
+            if not entry:
+                continue
+            va = base + index * SPANS[1]
+            where = f"{space.who}: level-2 PTE at {va:#x}"
+            self.ptes += 1
+            if not entry & 1:
+                self.complain(f"{where} is {entry:#x}")
+            elif entry & PTE_SHPT:
+                self.shared(space, entry, va, 2, where)
+            else:
+                self.level3(space, entry >> 32, (pfn << PAGE_SHIFT) + 8 * index, va)
+        used = PTES - table.count(0)
+        wrong = wrong_hints(table, base >> 23, PTES)
+        self.expect(not wrong, f"{space.who}: {wrong} wrong hints in the level-2 page at {base:#x}")
+        self.table_page(space, pfn, upper, used, f"{space.who}: level-2 page at {base:#x}")
+
+    def level3(self, space: Space, pfn: int, upper: int, base: int) -> None:
+        table = self.table(pfn)
+        for index, pte in enumerate(table):
+            if pte:
+                at = (pfn << PAGE_SHIFT) + 8 * index
+                self.page(space, pte, at, base + index * SPANS[2])
+        used = PTES - table.count(0)
+        wrong = wrong_hints(table, base >> 13, PTES)
+        self.expect(not wrong, f"{space.who}: {wrong} wrong hints in the level-3 page at {base:#x}")
+        self.table_page(space, pfn, upper, used, f"{space.who}: level-3 page at {base:#x}")
+
+    def page(self, space: Space, pte: int, at: int, va: int) -> None:
+        self.ptes += 1
+        where = f"{space.who}: PTE {pte:#x} at {va:#x}"
+        entry = space.entry_at(va)
+        if entry is None:
+            self.complain(f"{where} maps where nothing is mapped")
+            return
+        if not pte & 1:
+            self.complain(f"{where} is neither zero nor valid")
+            return
+        if pte & KWE_UWE and not int(entry["prot"]) & 2:
+            self.complain(f"{where} may be written, its mapping may not")
+        if int(entry["object"]):
+            space.resident += 1
+            self.object_page(entry, pte, va, where)
+        elif int(entry["smap"]):
+            self.section_page(entry, pte, va, where)
+        else:
+            space.resident += 1
+            self.active(pte >> 32, "process", at, where)
+            self.expect(not pte & PTE_GH, f"{where} carries a hint")
+
+    def object_page(self, entry: gdb.Value, pte: int, va: int, where: str) -> None:
+        """The page is of the entry's object, or of one that it is a copy of."""
+        database = self.database.get(pte >> 32)
+        if database is None or database.type != self.database.types["object"]:
+            self.active(pte >> 32, "object", None, where)
+            return
+        one = entry["object"]
+        offset = (int(entry["offset"]) + va - int(entry["start"])) >> PAGE_SHIFT
+        depth = 0
+        while int(one):
+            if database.owner == int(one):
+                if database.offset != offset:
+                    self.complain(
+                        f"{where}: PFN {pte >> 32:#x} is page {database.offset} of its "
+                        f"object, mapped as {offset}"
+                    )
+                elif pte & KWE_UWE and (depth or int(entry["needs_copy"])):
+                    self.complain(f"{where} may write a page that is to be copied")
+                return
+            offset += int(one["shadow_offset"])
+            one = one["shadow"]
+            depth += 1
+        self.complain(
+            f"{where}: PFN {pte >> 32:#x} belongs to object {database.owner:#x}, which is "
+            "not mapped there"
+        )
+
+    def section_page(self, entry: gdb.Value, pte: int, va: int, where: str) -> None:
+        """A PTE of the mapper's own: private tables."""
+        section = entry["smap"]["section"]
+        page = (int(entry["offset"]) + va - int(entry["start"])) >> PAGE_SHIFT
+        if int(entry["smap"]["shared"]):
+            self.complain(f"{where} is private where tables are shared")
+        elif frame_of(section, page) not in (None, pte >> 32):
+            self.complain(f"{where} is not page {page} of section {section_name(section)}")
+
+    def shared(self, space: Space, pte: int, va: int, level: int, where: str) -> None:
+        """A PTE that points at a section's own table page."""
+        self.ptes += 1
+        entry = space.entry_at(va)
+        mapping = entry["smap"] if entry is not None else None
+        if mapping is None or not int(mapping) or not int(mapping["shared"]):
+            self.complain(f"{where} maps shared tables where no section has them")
+            return
+        shpt = mapping["section"]["related"]
+        piece = ((int(entry["offset"]) + va - int(entry["start"])) >> PAGE_SHIFT) // PTES
+        upper = int(shpt["upper"][piece // PTES]["n"])
+        if level == 1:
+            right = upper << 32 | TABLE_BITS | PTE_SHPT
+        else:
+            if upper not in self.pages:
+                self.pages[upper] = self.table(upper)
+            right = self.pages[upper][piece % PTES] & ~PTE_GH
+        self.expect(pte & ~PTE_GH == right, f"{where} is {pte:#x}, the section's is {right:#x}")
+
+    # ---- sections ----
+
+    def section(self, section: gdb.Value) -> None:
+        name = f"section {section_name(section)}"
+        shpt = section["related"]
+        npages, pieces = int(section["npages"]), int(shpt["npages"])
+        frames = Frames(section)
+        level3 = own = data = 0
+        reserved = int(shpt["first"]["n"])
+        reserved_end = reserved + (int(shpt["rmd"]["pt_used"]) if reserved else 0)
+        for i in range(int(shpt["nupper"])):
+            upper = int(shpt["upper"][i]["n"])
+            table = self.table(upper)
+            if not reserved <= upper < reserved_end:
+                own += 1
+                self.active(upper, "shpt", int(shpt), f"{name}: level-2 page {i}")
+            wrong = wrong_hints(table, i * PTES, min(PTES, pieces - i * PTES))
+            self.expect(not wrong, f"{name}: {wrong} wrong hints in level-2 page {i}")
+            for k, pte in enumerate(table):
+                piece = i * PTES + k
+                if not pte:
+                    continue
+                level3 += 1
+                what = f"{name}: level-2 PTE {pte:#x} of piece {piece}"
+                if piece >= pieces or pte & ~PTE_GH != pte >> 32 << 32 | TABLE_BITS | PTE_SHPT:
+                    self.complain(f"{what} is none that it should have")
+                    continue
+                if not reserved <= pte >> 32 < reserved_end:
+                    own += 1
+                    self.active(pte >> 32, "shpt", int(shpt), what)
+                data += self.piece(section, name, piece, pte >> 32, frames)
+        counts = (("valid_pages", level3), ("own_pages", own))
+        for field, real in counts:
+            self.expect(
+                int(shpt[field]) == real,
+                f"{name}: {field} of its tables is {int(shpt[field])}, found {real}",
+            )
+        if not int(section["first"]["n"]):
+            self.expect(
+                int(section["valid_pages"]) == data,
+                f"{name}: {int(section['valid_pages'])} valid pages, found {data}",
+            )
+        self.expect(npages <= pieces * PTES, f"{name}: {pieces} level-3 pages for {npages} pages")
+
+    def piece(self, section: gdb.Value, name: str, piece: int, pfn: int, frames: Frames) -> int:
+        """A level-3 page of a section's own; returns how many PTEs are valid."""
+        table = self.table(pfn)
+        first = piece * PTES
+        count = min(PTES, int(section["npages"]) - first)
+        valid = PTES - table.count(0)
+        self.ptes += valid
+        self.expect(not any(table[count:]), f"{name}: PTEs behind its end in piece {piece}")
+        wrong = wrong_hints(table, first, count)
+        self.expect(not wrong, f"{name}: {wrong} wrong hints in piece {piece}")
+        if frames.known:
+            for index in range(count):
+                if table[index] >> 32 != frames.of(first + index):
+                    self.complain(
+                        f"{name}: page {first + index} is mapped to frame {table[index] >> 32:#x}"
+                    )
+                    break
+        else:
+            for index in range(count):
+                if table[index]:
+                    what = f"{name}: PTE {table[index]:#x} of page {first + index}"
+                    self.active(table[index] >> 32, "global", int(section.address), what)
+        return valid
+
+
+class Frames:
+    """Frames of a section that has them all from the start (section_frame of mm/section.h)."""
+
+    def __init__(self, section: gdb.Value) -> None:
+        self.first = int(section["first"]["n"])
+        self.known = self.first != 0
+        self.stretches: list[tuple[int, int]] = []
+        if self.known and int(section["extents"]):
+            left, i = int(section["npages"]), 0
+            while left > 0:
+                one = section["extents"][i]
+                self.stretches.append((int(one["first"]["n"]), int(one["npages"])))
+                left -= int(one["npages"])
+                i += 1
+
+    def of(self, page: int) -> int:
+        for first, count in self.stretches:
+            if page < count:
+                return first + page
+            page -= count
+        return self.first + page
+
+
+def frame_of(section: gdb.Value, page: int) -> int | None:
+    """The frame of a section's page; None where there is none yet."""
+    frames = Frames(section)
+    if frames.known:
+        return frames.of(page)
+    shpt = section["related"]
+    if not int(shpt):
+        return None
+    upper = read_page(int(shpt["upper"][page // PTES // PTES]["n"]))[page // PTES % PTES]
+    if not upper & 1:
+        return None
+    pte = read_page(upper >> 32)[page % PTES]
+    return pte >> 32 if pte & 1 else None
+
+
+def register() -> None:
+    ValidatePageTables()

@@ -1,0 +1,314 @@
+"""The System Dump Analyzer: each command on a machine that stands at a breakpoint and on a state
+saved at that moment, which must answer the same; backtraces; damage that validation must find."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from megalith.verify import write_figures
+
+TOP = Path(__file__).parent.parent
+
+
+class Debugged:
+    """A machine that waits for the debugger, and one batch of commands given to it."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="gdb")
+        self.socket = Path(self.folder.name) / "gdb"
+        command = [TOP / "scripts/run", "--timeout", "150", "--gdb-socket", self.socket, *arguments]
+        self.machine = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+
+    def __enter__(self) -> Debugged:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        if self.machine.poll() is None:
+            self.machine.terminate()
+        self.machine.communicate(timeout=20)
+        self.folder.cleanup()
+
+    def wait(self) -> None:
+        """Until GDB can connect."""
+        for _ in range(600):
+            if self.socket.exists() or self.machine.poll() is not None:
+                break
+            time.sleep(0.1)
+        assert self.socket.exists(), self.machine.communicate()[1]
+
+    def run(self, *commands: str) -> dict[str, str]:
+        self.wait()
+        return batch(self.socket, *commands)
+
+
+def batch(target: Path, *commands: str) -> dict[str, str]:
+    """What each command printed; "errors" is GDB's standard error."""
+    arguments = [str(TOP / "scripts/sda"), str(target), "-batch", "-nx"]
+    for command in commands:
+        arguments += ["-ex", f"echo \\n@@{command}\\n", "-ex", command]
+    done = subprocess.run(
+        arguments, capture_output=True, text=True, timeout=140, stdin=subprocess.DEVNULL
+    )
+    parts = re.split(r"^@@(.*)\n", done.stdout, flags=re.MULTILINE)
+    answers = dict(zip(parts[1::2], (part.rstrip() for part in parts[2::2])))
+    return answers | {"errors": done.stderr}
+
+
+# What each command says, live and saved, when gdb_target asks for section 0 and its child waits in
+# a pipe.
+EXPECTED = {
+    "sda show summary": (
+        r"^ +1 +0 +gdb_target +CUR .*\n +\d+ +1 +gdb_target +LEF (.*\n)2 processes"
+    ),
+    "sda show summary /thread": r"idle 0.*\n(.*\n)*.* 1 +gdb_target +CUR .*\n.*gdb_target +LEF",
+    "sda show cpu": r"^ +0 +\d+ +1 +gdb_target +busy",
+    "sda show process": r"^Process index: 1 +Name: gdb_target +Program: /tests/gdb_target",
+    "sda show process 2 /all": (
+        r"Process index: 2(.*\n)*Private pages +\d+(.*\n)*Open files\n(.*\n)*.*pipe"
+    ),
+    "sda show process /map": r"r-x +\d+ +anonymous(.*\n)*.*rw- .*section .* GDBSECT$",
+    "sda show section": (
+        r"^GDBSECT +FFFFFC00.[0-9A-F]{8} +1050624 +1 +2 +2 +fluid +1026 +WRT.*MRES"
+    ),
+    "sda show section GDBSECT": (
+        r"Flags +WRT MRES SYSGBL\n(.*\n)*Level-3 pages +1026, 1 there\n(.*\n)*"
+        r"000003FC.00000000 +1 .* shared\n000003FC.00000000 +2 .* shared\n2 mappings"
+    ),
+    "sda show region 1": r"^ +16 .* 8208 +[0-9A-F]{2} +SHARED_PTS\n1 regions",
+    "sda show reserved": (
+        r"^PIECES .*data +409600 +0 +[0-9A-F]{8} +[0-9A-F]{8} +ALLOCATE.*SYSGBL.*\n"
+        r" +and .*\n +page table +401 +0 (.*\n)*RESERVED .* 1024 (.*\n)*2 reservations"
+    ),
+    "sda show pool": r"Nonpaged pool\n-+\nTotal \d+ bytes(.*\n)*Paged pool\n-+\nTotal \d+ bytes",
+    "sda show pool /free /paged": r"^FFFFFE02.[0-9A-F]{8} +\d+ +00000000.00000000\n1 blocks, \d+",
+    "sda show pool /lookaside": r"Lookaside lists of nonpaged pool(.*\n)*Lookaside lists of paged",
+    "sda show pool /summary": r"in use +\d+ blocks +\d+ bytes(.*\n)*in use +\d+ blocks +\d+ bytes",
+    "sda show pfn_data": r"PFN lists of RAD 0(.*\n)*never used +\d+(.*\n)*PFN lists of RAD 1",
+    "sda show pfn_data 1;2": r"^00000001 .*\n00000002 ",
+    "sda show spinlock page lists": (
+        r"page lists +44 +5 +- +- +rads\[\].lock, 2 of them\n2 spinlocks"
+    ),
+    "sda show mutex GSD": r"^FFFFFC00.[0-9A-F]{8} +GSD +10 +free",
+    "sda show mutex /owned": r"^\d+ mutexes",
+    "sda show page_table 0x120000000": (
+        r"level 1 .*\n.*level 2 .*\n.*level 3 .* V .*KRE URE.*\n  physical address 0x"
+    ),
+    "sda show page_table 0x120000000;0x20000": r"^00000001.20000000 .* KR- UR- .*OBJECT +ACTIVE",
+    "sda show page_table /l1": r"^000003FC.00000000 .* 1 +KRW U-- +1 +SPT +SHPT +ACTIVE",
+    "sda show page_table &kernel_main": r"is in KSEG: physical 0x3[0-9a-f]{5}",
+    "sda show call_frame /process=2": (
+        r"gdb_target, not running\n(.*\n)*.* sys_read .*\n(.*\n)*.*<signal handler called>\n"
+        r"#\d+ .* read \(.*\n(.*\n)*#\d+ .* main .*gdb_target\.c:\d+\n(.*\n)*.* _start "
+    ),
+    "sda show stack": r"SP => FFFFFE00.*\n(.*\n)*.*entry_syscall\+",
+    "sda show stack /process=2": r"SP => FFFFFE00.*\n(.*\n)*.*sys_read\+(.*\n)*.*entry_syscall\+",
+    "sda validate pfn_list": r"^\d+ pages on lists and in caches, \d+ entries .*: consistent",
+    "sda validate pool": r"^nonpaged pool: .*: consistent\npaged pool: .*: consistent",
+    "sda validate page_tables": r"^2 address spaces, 1 sections with tables, \d+ PTEs: consistent",
+    "print *cpus[0].current->cpu": r"online = 1",
+    "print *(struct process *)((struct thread *)cpus[0].current)->process": (
+        r"\{process 1, name gdb_target, is live, parent 0, program /tests/gdb_target\}"
+    ),
+    "print *(struct thread *)cpus[0].current": r"\{thread \d+, name gdb_target, is running, pri",
+    "print *((struct process *)((struct thread *)cpus[0].current)->process)->aspace": (
+        r"\{aspace of root 0x[0-9a-f]+, private \d+, section 1050624, tables \d+, ref"
+    ),
+    "print rads[0].lock": r"\{spinlock page lists, rank 44, IPL 5, is free\}",
+    "print 'mm/pool_paged.c'::pgdyn": r"\{mutex PGDYN, rank 40, is free\}",
+    "print 'mm/pool_paged.c'::area": r"\{pool area FFFFFE02.",
+    "print page_db[1]": r"\{page [A-Z]+ [A-Z]+, ",
+    "print *inode_root": r"\{inode \d+, mode 40755, bytes \d+, links \d+, references \d+\}",
+    "print (pte_t)0x0000060E00003309": r"= pfn 0x60e V FOE KRE URE KWE UWE",
+    "print (pte_t)0x10000": r"= not valid, demand zero",
+    "help sda": r"sda show -- Displays",
+    "help sda validate": r"sda validate pool -- ",
+}
+PICKED = (
+    "sda show call_frame",
+    "sda set process 2",
+    "backtrace 3",
+    "x/1s ((char **)environ)[0]",
+    "sda show process /channel",
+    "sda set cpu 0",
+    "print $pc",
+    "info registers pc",
+    "backtrace 1",
+)
+MISTAKES = {
+    "sda show page_table 0x123456789abcdef": "is not a 43-bit signed address",
+    "sda show pool /nonsense": "qualifiers here are /NONPAGED, /PAGED, /FREE",
+    "sda show pfn_data /rad": "/RAD wants a value",
+    "sda break": "sda break FUNCTION",
+}
+NOT_THERE = {
+    "sda show region 77": "there is no process 77",
+    "sda show process 99": "there is no process 99",
+    "sda show page_table 0 /process=99": "there is no process 99",
+    "sda show call_frame /thread=99": "there is no thread 99",
+    "sda show call_frame /cpu=3": "there is no CPU 3",
+    "sda set process 99": "there is no process 99",
+    "sda show section NONE": "there is no section NONE",
+    "sda show pfn_data /free /rad=7": "there is no RAD 7",
+    "python gdb.execute('sda set cpu 9'); print('and the script goes on')": (
+        "there is no CPU 9\nand the script goes on"
+    ),
+}
+
+# Damage done by gdb_damage.py, and what the validation must say of it.
+DAMAGE = {
+    "count of a list": r"RAD 0 free list: \d+ pages linked, its count says \d+",
+    "state of a cached page": r"CPU 0 cache of RAD \d, \w+: PFN 0x[0-9a-f]+ is active",
+    "link of a cached page": r"CPU 0 cache of RAD \d, \w+: (link|PFN|\d+ pages)",
+    "references of a page table": r"has no reference: active, pt",
+    "pages of a range": r"RAD 1: \d+ pages in ranges, counted as \d+",
+    "a lost page": r"PFN 0x[0-9a-f]+ is lost: unused, and in no range",
+    "size of a free block": r"free block 0xfffffc[0-9a-f]+ says \d+ bytes, the block has \d+",
+    "bytes of the pool": r"1 free blocks of \d+ bytes, counted as 1 of \d+",
+    "mark of a block": r"block 0xfffffe02[0-9a-f]+ of \d+ bytes is marked as \d+",
+    "seal of a packet": r"packet 0xfffffc[0-9a-f]+ on the list of \d+ bytes was written to",
+    "link of a packet": r"packet 0xfffffc[0-9a-f]+ on the list of \d+ bytes: no block starts",
+    "start of an area": r"area 0xfffffe02[0-9a-f]+: its blocks do not reach from base to end",
+    "order of the free list": r"free block 0xfffffc[0-9a-f]+ follows 0xf.*: the list descends",
+    "count of a page table": r"level-1 page: table 0x[0-9a-f]+ holds \d+ PTEs, its count says",
+    "frame of a PTE": r"process 1 gdb_target: PTE 0x[0-9a-f]+ at 0x[0-9a-f]+: PFN 0x[0-9a-f]+",
+    "hint of a PTE": r"1 wrong hints in the level-3 page at 0x",
+    "self-map": r"process 1 gdb_target: the self-map is 0x",
+    "shared level-1 PTE": r"level-1 PTE at 0x3[0-9a-f]+ is 0x[0-9a-f]+, the section's is 0x",
+    "system entry": r"level-1 entry 769 is 0x[0-9a-f]+, not the system's",
+    "valid pages of a section": r"section GDBSECT: 2 valid pages, found 1",
+    "PTE of a section": r"section GDBSECT: PTE 0x[0-9a-f]+ of page 0: PFN 0x[0-9a-f]+",
+}
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory) -> dict[str, dict[str, str]]:
+    """Both looks at one moment: "live" and "saved"; and what was said of damage. Taken once,
+    however many workers share the tests of this file."""
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    with open(base / "sda.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        record = base / "sda.json"
+        if not record.exists():
+            record.write_text(json.dumps(look(base / "state.sda")))
+        return json.loads(record.read_text())
+
+
+def look(path: Path) -> dict[str, dict[str, str]]:
+    commands = [*EXPECTED, *PICKED, *MISTAKES, *NOT_THERE]
+    with Debugged(
+        *("-m", "12G", "--smp", "1", "--set", "RADS=2", "--set", "MEMORY_HOLES=3"),
+        *("--reserve", "RESERVED 8 /ALLOCATE", "--reserve", "PIECES 3200 /ALLOCATE"),
+        *("--", "/tests/gdb_target"),
+    ) as machine:
+        machine.wait()
+        save = f"shell {TOP}/scripts/save {path} {folder_of(machine.machine.pid)}"
+        steps = ["break section_nth", "continue", "sda set cpu 0"]
+        damage = f"source {TOP}/tests/gdb_damage.py"
+        live = batch(machine.socket, *steps, *commands, save, damage)
+    saved = batch(path, "sda set cpu 0", *commands, "continue", "set var rad_count = 7")
+    parts = re.split(r"^== (.*)\n", live.get(damage, ""), flags=re.MULTILINE)
+    found = dict(zip(parts[1::2], parts[2::2]))
+    write_figures(
+        "sda",
+        "quick",
+        {
+            "displays that a saved state shows as the machine did": sum(
+                live.get(command) == saved.get(command) for command in EXPECTED
+            ),
+            "kinds of damage planted": len(found) - 1,
+            "kinds of damage found by sda validate": sum(
+                name in DAMAGE and re.search(DAMAGE[name], said) is not None
+                for name, said in found.items()
+            ),
+        },
+    )
+    return {"live": live, "saved": saved, "damage": found}
+
+
+def folder_of(pid: int) -> Path:
+    """The machine's folder of a running scripts/run: its emulator's initrd lies there."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    words = [Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0") for child in children]
+    qemu = next(command for command in words if b"-initrd" in command)
+    return Path(qemu[qemu.index(b"-initrd") + 1].decode()).parent
+
+
+@pytest.mark.parametrize("command", EXPECTED)
+def test_command(answers, command):
+    live, saved = answers["live"].get(command, ""), answers["saved"].get(command, "")
+    assert re.search(EXPECTED[command], live, re.MULTILINE), live or answers["live"]["errors"]
+    # A free-running clock and GDB's numbering of values aside, a saved state says the same.
+    assert saved == live
+
+
+def test_process_that_does_not_run_is_shown(answers):
+    for look in ("live", "saved"):
+        said = answers[look]
+        assert re.search(r"process 2 gdb_target: /tests/gdb_target, symbols of /", said[PICKED[1]])
+        assert re.search(r"#0 .* sched_block_locked|#0 .*switch", said["backtrace 3"]), said
+        # The environment of the process, through its own page tables.
+        assert '"PATH=' in said[PICKED[3]] or '"HOME=' in said[PICKED[3]], said[PICKED[3]]
+        assert "Process index: 2 " in said["sda show process /channel"]
+        assert "section_nth" in said["backtrace 1"]
+
+
+def test_backtrace_goes_on_through_a_system_call_into_the_program(answers):
+    """Of the running thread, whose stack pointer PALcode has: the machine is asked. It is not in a
+    state that was saved on request, where the backtrace ends in the function that called."""
+    into = r"#0 .*section_nth(.*\n)*.*<signal handler called>\n#\d+ .*starlet\.c:\d+\n"
+    into += r".*mega\$info .*\n"
+    out = r"#\d+ .* main .*gdb_target\.c:\d+\n(.*\n)*#\d+ .* _start "
+    assert re.search(into + out, answers["live"]["sda show call_frame"])
+    assert re.search(into, answers["saved"]["sda show call_frame"])
+    # Asking has changed nothing.
+    before, after = (answers["live"][step] for step in ("print $pc", "info registers pc"))
+    assert re.search(r"section_nth", before) and re.search(r"section_nth", after), (before, after)
+
+
+@pytest.mark.parametrize("command", NOT_THERE)
+def test_what_is_not_there_is_said_and_a_script_goes_on(answers, command):
+    for look in ("live", "saved"):
+        assert answers[look][command].strip() == NOT_THERE[command]
+
+
+def test_mistakes_are_explained(answers):
+    for look in ("live", "saved"):
+        errors = answers[look]["errors"]
+        assert "Python Exception" not in errors and "Traceback" not in errors, errors
+        for message in MISTAKES.values():
+            assert message in errors, errors
+
+
+def test_saved_state_is_not_changed_and_does_not_run(answers):
+    said = answers["saved"]
+    assert "A saved state stands still" in said["continue"] + said["errors"]
+    assert "Cannot access memory" in said["errors"], said["errors"]
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_is_found(answers, damage):
+    said = answers["damage"]
+    assert re.search(r"^  %.*(" + DAMAGE[damage] + ")", said[damage], re.MULTILINE), said[damage]
+    assert re.search(r": [1-9]\d* inconsistencies$", said[damage], re.MULTILINE), said[damage]
+    assert "inconsistencies" not in said["mended"]
+
+
+def test_backtrace_from_an_interrupt_goes_on_into_what_was_interrupted():
+    with Debugged("-m", "256M", "--smp", "1", "--", "/bin/sleep", "5") as machine:
+        answers = machine.run("sda break sched_clock_tick", "continue", "continue", "backtrace")
+    frames = re.findall(r"^#\d+ +(?:0x[0-9a-f]+ in )?(\S+)", answers["backtrace"], re.MULTILINE)
+    assert frames[0] == "sched_clock_tick", answers
+    assert re.search(r"<signal handler called>\n#\d+ +\S+", answers["backtrace"]), answers[
+        "backtrace"
+    ]
