@@ -27,7 +27,9 @@
 #include "kernel/sched/perturb.h"
 #include "kernel/sched/sched.h"
 #include "kernel/sched/timer.h"
+#include "kernel/sys/control.h"
 #include "mm/aspace.h"
+#include "mm/census.h"
 #include "mm/idle_zero.h"
 #include "mm/kstack.h"
 #include "mm/page.h"
@@ -160,6 +162,7 @@ void kernel_main(void)
     reserved_boot(registry); /* all CPUs zero the reservations */
     pool_boot_paged();
     section_boot();
+    census_boot();
     idle_zero_boot();
     lnm_boot();
     section_pagfil_boot();
@@ -167,6 +170,7 @@ void kernel_main(void)
     io_boot(initrd, initrd_bytes);
     if (boot_word(boot_command_line(), "noinput", NULL, 0))
         stream_input_ends();
+    trace_boot();
     validate_at_end = boot_word(boot_command_line(), "validate", NULL, 0);
     first_process();
     thread_exit();

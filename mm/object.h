@@ -27,4 +27,8 @@ int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t
 /* Drop pages from offset on (truncate): unmapped everywhere, freed. */
 void object_truncate(struct mm_object *o, uint64_t npages);
 
+/* The census (mm/census.h): account for it and its index. */
+struct census;
+void object_census(struct census *c, const struct mm_object *o);
+
 #endif

@@ -39,6 +39,16 @@ int npp_check(void); /* self-check: 0, or -EINVAL after naming the fault on the 
 int pgd_check(void);
 /* Paged: pages of it that are present. */
 uint64_t pgd_present_pages(void);
+/* What the lookaside lists hold goes back to the variable lists. npp: any IPL up to IPL_CLOCK; pgd:
+   IPL 0, no spinlock, waits. */
+void npp_drain(void);
+void pgd_drain(void);
+/* Call fn for each block that is neither free nor (npp) of whole pages; packets of lookaside lists
+   count as used. While nothing else runs. The first: of the segment at a page's owner. */
+struct pool_area;
+void npp_for_each_used(const struct pool_area *segment,
+                       void (*fn)(void *arg, uint64_t p, uint64_t size), void *arg);
+void pgd_for_each_used(void (*fn)(void *arg, uint64_t p, uint64_t size), void *arg);
 /* Nonpaged: pages of segments, and those of blocks that are page stretches of their own. */
 uint64_t npp_total_pages(void);
 uint64_t npp_large_pages(void);

@@ -294,6 +294,26 @@ uint64_t npp_total_pages(void)
     return __atomic_load_n(&segment_pages, __ATOMIC_RELAXED) + npp_large_pages();
 }
 
+void npp_drain(void)
+{
+    ipl_t ipl = spin_lock(&pool_lock);
+
+    reclaim_locked();
+    spin_unlock(&pool_lock, ipl);
+}
+
+static bool always(const uint64_t *word)
+{
+    (void)word;
+    return true;
+}
+
+void npp_for_each_used(const struct pool_area *segment,
+                       void (*fn)(void *arg, uint64_t p, uint64_t size), void *arg)
+{
+    pool_var_used(segment, var.first, always, fn, arg);
+}
+
 int npp_check(void)
 {
     ipl_t ipl = spin_lock(&pool_lock);

@@ -396,6 +396,24 @@ void pgd_list_stats(unsigned list, struct pool_list_stats *s)
     pool_list_stats_of(&lists[list + 1], VERSION_BITS, s);
 }
 
+void pgd_drain(void)
+{
+    mutex_lock(&pgdyn);
+    reclaim_locked();
+    mutex_unlock(&pgdyn);
+}
+
+/* Boundary bits of what was never handed out have no page yet. */
+static bool is_there(const uint64_t *word)
+{
+    return kmap_lookup(page_round_down((uint64_t)word)).n != 0;
+}
+
+void pgd_for_each_used(void (*fn)(void *arg, uint64_t p, uint64_t size), void *arg)
+{
+    pool_var_used(&area, var.first, is_there, fn, arg);
+}
+
 int pgd_check(void)
 {
     mutex_lock(&pgdyn);

@@ -74,6 +74,12 @@ void *pool_var_alloc(struct pool_var *v, uint64_t size, bool (*usable)(uint64_t 
 struct pool_block *pool_var_free(struct pool_var *v, void *p, uint64_t size);
 void pool_var_stats(const struct pool_var *v, struct pool_stats *s);
 int pool_var_check(const struct pool_var *v);
+/* Call fn for each block of a, size bytes at p, that is not on the variable list; first: where in
+   the list a's free blocks begin, or before. Words of boundary bits for which `there` says no are
+   not read: no block starts there. Nobody changes the pool meanwhile. */
+void pool_var_used(const struct pool_area *a, const struct pool_block *first,
+                   bool (*there)(const uint64_t *word),
+                   void (*fn)(void *arg, uint64_t p, uint64_t size), void *arg);
 
 /* ---- lookaside lists: mm/pool_lal.h ---- */
 

@@ -197,3 +197,34 @@ int pool_var_check(const struct pool_var *v)
         return complain(v, NULL, "the counts are wrong");
     return 0;
 }
+
+/* The next 16 bytes from n on, below end, where a block starts; or end. */
+static uint64_t next_start(const struct pool_area *a, uint64_t n, uint64_t end,
+                           bool (*there)(const uint64_t *word))
+{
+    for (; n < end; n = (n | 63) + 1) {
+        uint64_t bits = there(&a->starts[n / 64]) ? a->starts[n / 64] >> (n % 64) : 0;
+
+        if (bits)
+            return MIN(n + (uint64_t)__builtin_ctzl(bits), end);
+    }
+    return end;
+}
+
+void pool_var_used(const struct pool_area *a, const struct pool_block *first,
+                   bool (*there)(const uint64_t *word),
+                   void (*fn)(void *arg, uint64_t p, uint64_t size), void *arg)
+{
+    uint64_t end = a->size / POOL_GRAIN, next;
+    const struct pool_block *b = first;
+
+    for (uint64_t n = next_start(a, 0, end, there); n < end; n = next) {
+        uint64_t p = a->base + n * POOL_GRAIN;
+
+        next = next_start(a, n + 1, end, there);
+        while (b && (uint64_t)b < p)
+            b = b->next;
+        if ((uint64_t)b != p)
+            fn(arg, p, (next - n) * POOL_GRAIN);
+    }
+}

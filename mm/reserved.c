@@ -59,7 +59,7 @@
 #define LEAST_MINIMUM 512  /* as mm/fluid.c: what batches on their way between lists can hold */
 /* Stretches of one reservation: half of the ranges that a domain can have. An entry that would need
    more is reserved without allocation. */
-#define EXTENTS_MAX 128u
+#define EXTENTS_MAX RMD_EXTENTS_MAX
 
 static struct mutex rmd_mutex = MUTEX_INIT("RMD", MUTEX_RMD, rmd_mutex);
 static struct list rmds = LIST_INIT(rmds); /* descending npages; rmd_mutex */

@@ -40,6 +40,10 @@ static inline pfn_t rmd_extent_frame(const struct rmd_extent *e, uint64_t page, 
     return pfn_add(e->first, page);
 }
 
+/* Room for so many stretches, where there are several. */
+#define RMD_EXTENTS_MAX   128u
+#define RMD_EXTENTS_BYTES (RMD_EXTENTS_MAX * sizeof(struct rmd_extent))
+
 struct rmd {
     struct list link; /* descending size */
     char name[RMD_NAME_MAX + 1];

@@ -578,6 +578,24 @@ void section_for_each(void (*fn)(struct section *s, void *arg), void *arg)
     gsd_unlock();
 }
 
+void section_recount(uint64_t counted[SECTION_USES], uint64_t found[SECTION_USES])
+{
+    const struct section *s;
+
+    gsd_lock();
+    counted[0] = nsections.use;
+    counted[1] = gptes.use;
+    counted[2] = pagfil_pages.use;
+    found[0] = found[1] = found[2] = 0;
+    list_for_each_entry(s, &sections, link)
+    {
+        found[0]++;
+        found[1] += gptes_of(s->kind, s->npages);
+        found[2] += pagfil_pages_of(s->kind, s->npages);
+    }
+    gsd_unlock();
+}
+
 uint64_t section_reserved_bytes(const struct section *s)
 {
     return s->rmd ? s->rmd->npages * PAGE_SIZE : 0;

@@ -210,6 +210,10 @@ struct section_cost {
 void section_cost(struct section *s, struct section_cost *c);
 /* Each section, in the order of creation, with the directory locked: for the self-check. IPL 0. */
 void section_for_each(void (*fn)(struct section *s, void *arg), void *arg);
+/* The self-check: sections, global page table entries and page-file pages, as they are counted and
+   as the list of sections has them. IPL 0; takes the GSD mutex. */
+#define SECTION_USES 3u
+void section_recount(uint64_t counted[SECTION_USES], uint64_t found[SECTION_USES]);
 /* Pages of its reservation in bytes: what reserved_length_64 returns; 0 without one. */
 uint64_t section_reserved_bytes(const struct section *s);
 

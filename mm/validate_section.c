@@ -183,7 +183,23 @@ static void one_section(struct section *s, void *arg)
     v->promised += s->promised - t.own - (section_is_alloc(s) ? 0 : t.data);
 }
 
-void validate_sections(struct validate *v) { section_for_each(one_section, v); }
+static void uses(struct validate *v)
+{
+    static const char *const names[SECTION_USES] = {"global sections", "global page table entries",
+                                                    "page-file pages of sections"};
+    uint64_t counted[SECTION_USES], found[SECTION_USES];
+
+    section_recount(counted, found);
+    for (unsigned i = 0; i < SECTION_USES; i++)
+        if (counted[i] != found[i])
+            validate_error(v, "%lu %s, counted as %lu", found[i], names[i], counted[i]);
+}
+
+void validate_sections(struct validate *v)
+{
+    section_for_each(one_section, v);
+    uses(v);
+}
 
 static void one_object(struct section *s, void *arg)
 {

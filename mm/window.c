@@ -17,6 +17,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/sched/mutex.h"
+#include "mm/census.h"
 #include "mm/failure.h"
 #include "mm/pool.h"
 #include "mm/pt.h"
@@ -107,4 +108,11 @@ void window_count(const struct window *w, struct gh_count *c)
         if (kmap_lookup(va).n)
             gh_count(pt_system_create(va), run, va >> PAGE_SHIFT, c);
     }
+}
+
+void window_census(struct census *c)
+{
+    const struct window *w;
+
+    list_for_each_entry(w, &windows, link) census_explain(c, CENSUS_NONPAGED, sizeof(*w), 1);
 }

@@ -27,4 +27,8 @@ void window_end(struct window *w);
 /* Its PTEs by hint, counted in the real tables. */
 void window_count(const struct window *w, struct gh_count *c);
 
+/* The census: what windows have. Nothing else runs. */
+struct census;
+void window_census(struct census *c);
+
 #endif

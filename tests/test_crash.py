@@ -85,7 +85,7 @@ def test_crash(way: str, reason: str, function: str, cpus: int) -> None:
 
 def test_breaches_have_their_tests() -> None:
     """What the kernel can commit is what is expected below, and "legal", which nothing minds."""
-    done = run_guest("/tests/crash_kernel", "--breaches", smp=1).expect(0)
+    done = run_guest("/tests/crash_kernel", "--list-breach", smp=1).expect(0)
     assert done.text.split() == ["legal", *BREACHES]
     run_guest("/tests/crash_kernel", "--breach", "legal", smp=2).expect(0)
     # Each that is expected here was seen by a test below, or the whole run fails.

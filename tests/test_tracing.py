@@ -106,7 +106,7 @@ def test_spinlock_trace(run: Callable[..., Done], smp: int) -> None:
 def test_the_life_of_a_trace(run: Callable[..., Done], tmp_path: Path) -> None:
     """Through the prompt, whose status is that of its last command."""
     lines = []
-    for facility in ("MTX", "spl", "Pcs"):
+    for facility in ("MTX", "spl", "Pcs", "flt"):
         lines += [
             f"{facility} {verb}"
             for verb in (
@@ -116,7 +116,7 @@ def test_the_life_of_a_trace(run: Callable[..., Done], tmp_path: Path) -> None:
         ]  # fmt: skip
     options = script([*lines, "exit", "never reached"], tmp_path)
     done = run("/bin/sh", "-c", "sda < /commands", options=options).expect(0)
-    for name in ("MTX", "SPL", "PCS"):
+    for name in ("MTX", "SPL", "PCS", "FLT"):
         assert (
             f"{name} loaded\n{name} trace started\n{name} trace stopped\n{name} unloaded\n"
             in done.text
@@ -335,3 +335,37 @@ def test_pool_in_the_papers_lines(run: Callable[..., Done]) -> None:
     assert sum(int(h) for *_, h, _ in lists) == int(values["Lookaside Hits"])
     busiest = max(lists, key=lambda line: int(line[2]))
     assert float(busiest[4]) > 90
+
+
+@pytest.mark.parametrize("smp", [1, 2, 4])
+def test_alignment_faults(run: Callable[..., Done], smp: int) -> None:
+    """A planted misaligned structure is found, and the mended program is not there any more."""
+    program = TOP / "build/user/tests/misaligned"
+    commands = (
+        "sda flt start trace; /m 100; /m 50; /m 100 --mended; sda flt stop trace; /m 10;"
+        "sda flt show trace; sda flt show trace /summary /top=1"
+    )
+    options = ["--add", f"{program}:/m"]
+    text = run("/bin/sh", "-c", commands, smp=smp, options=options).expect(0).text
+    assert "sum 495000, 5000 unaligned accesses" in text
+    assert "sum 495000, 0 unaligned accesses" in text
+    assert "7500 alignment faults" in text and "0 more found no place" in text
+    seconds = seconds_of(text)
+    places = re.findall(
+        r"^ +([\d.]+) +(\d+) +(\d+)  m +([0-9A-F]{16})  ldq   [0-9A-F]{15}4  (\S+)\+0x\S+ +/m$",
+        text,
+        re.M,
+    )
+    assert [int(p[1]) for p in places] == [5000, 2500]
+    assert len({p[2] for p in places}) == 2 and len({p[3] for p in places}) == 1
+    assert {p[4] for p in places} == {"add_records"}
+    assert float(places[0][0]) == pytest.approx(5000 / seconds, rel=0.01, abs=2e3)
+    assert re.search(r"^ +[\d.]+ +5000 +\d+  m +add_records +/m\n\.\.\. and 1 more$", text, re.M)
+
+
+def test_a_mended_structure_saves_instructions(run: Callable[..., Done]) -> None:
+    """One instruction is one nanosecond here: what a record takes, before and after."""
+    commands = "/tests/misaligned 1000; /tests/misaligned 1000 --mended"
+    text = run("/bin/sh", "-c", commands, smp=1, options=["--icount"]).expect(0).text
+    broken, mended = (float(n) for n in re.findall(r"([\d.]+) ns a record", text))
+    assert mended < 20 < 150 < broken

@@ -5,6 +5,7 @@
 #include "kernel/base/printk.h"
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
+#include "kernel/io/resmem_driver.h"
 
 static long null_read(struct file *f, vaddr_t ubuf, size_t n)
 {
@@ -97,4 +98,6 @@ void io_boot(const void *initrd, uint64_t nbytes)
         initrd_boot(initrd, nbytes);
     tty_boot();
     stream_boot();
+    io_census_boot();
+    resmem_census_boot();
 }

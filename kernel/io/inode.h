@@ -36,7 +36,8 @@ struct inode {                   /* nonpaged pool: the pager reads it inside fau
     struct list names;           /* directory: struct dir_name; protected by the tree lock */
     char *target;                /* symbolic link: constant, paged pool */
     uint32_t target_bytes;
-    void *dev; /* device: constant */
+    void *dev;      /* device: constant */
+    uint32_t found; /* own to the census: names that were found, not counting the first */
 };
 
 struct dir_name { /* paged pool; protected by the tree lock */

@@ -13,6 +13,9 @@ void stream_boot(void);
 
 extern const struct file_ops tty_ops;
 
+/* Boot: what files take of pool is accounted for. */
+void io_census_boot(void);
+
 /* The self-check: count a pipe's pages; nothing if f is no end of a pipe. */
 void pipe_validate(struct validate *v, struct file *f);
 

@@ -18,6 +18,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/sched/mutex.h"
+#include "mm/census.h"
 #include "mm/fluid.h"
 #include "mm/page.h"
 #include "mm/pool.h"
@@ -217,4 +218,19 @@ int resmem_query(const char *name, struct resmem_view *v)
     }
     mutex_unlock(&driver_mutex);
     return u ? SS$_NORMAL : SS$_NORESERVEDMEM;
+}
+
+static void explain(struct census *c)
+{
+    const struct unit *u;
+
+    list_for_each_entry(u, &units, link) census_explain(c, CENSUS_NONPAGED, sizeof(*u), 1);
+}
+
+void resmem_census_boot(void)
+{
+    static const struct census_kind kinds[] = {
+        {"unit of the reservations' driver", CENSUS_NONPAGED, sizeof(struct unit)}};
+
+    census_register(explain, kinds, ARRAY_SIZE(kinds));
 }

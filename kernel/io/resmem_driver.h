@@ -31,4 +31,7 @@ struct resmem_view {
 };
 int resmem_query(const char *name, struct resmem_view *v);
 
+/* Boot: what units take of pool is accounted for (mm/census.h). */
+void resmem_census_boot(void);
+
 #endif

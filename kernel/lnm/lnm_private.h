@@ -134,6 +134,11 @@ bool lnm_reserved(const struct lnm_table *directory, struct lnm_string name, uin
    tables below it. Mutex held exclusively. */
 void lnm_group_reap(struct lnm_table *t);
 
+/* ---- lnm_census.c ---- */
+
+/* Boot: what names take of pool is accounted for. */
+void lnm_census_boot(void);
+
 /* ---- lnm_search.c ---- */
 
 /* Call fn for each table that `name` stands for, in order, until it returns nonzero; that is the

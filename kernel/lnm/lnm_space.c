@@ -94,6 +94,7 @@ void lnm_boot(void)
     mutex_unlock(&lnm_mutex);
     if (failed != SS$_NORMAL)
         panic("there is no memory for the first logical names");
+    lnm_census_boot();
 }
 
 /* ---- jobs ---- */

@@ -22,6 +22,7 @@
 #include "kernel/io/open_flags.h"
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/fdtable.h"
+#include "kernel/proc/leaks.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/validate.h"
@@ -66,7 +67,7 @@ static bool orphan_some(struct process *p, struct list *dead)
 
 /* Step 4. No child is added meanwhile: only p's own thread does that. One that ends between two
  * portions becomes a zombie of p's and is met here again. */
-static void orphan_children(struct process *p)
+void process_free_children(struct process *p)
 {
     struct list dead = LIST_INIT(dead), *link;
 
@@ -145,17 +146,11 @@ static struct process *become_zombie(struct process *p, uint32_t status, struct 
     return forgotten ? p : NULL;
 }
 
-void process_exit(uint32_t status)
+/* Steps 1 to 3. */
+static void give_back(struct process *p)
 {
-    struct process *p = process_self(), *mine;
     struct file_table *files = p->files;
-    struct aspace *as;
-    struct sighand *sig;
 
-    if (p->pid == 1) {
-        system_validate_at_end();
-        process_first_ended(status);
-    }
     process_alarm_end(p);
     p->files = NULL;
     fdtable_free(files);
@@ -164,10 +159,35 @@ void process_exit(uint32_t status)
     p->cwd = NULL;
     lnm_space_free(p->names);
     p->names = NULL;
-    as = process_change_space(p, NULL);
-    aspace_unref(as);
+    aspace_unref(process_change_space(p, NULL));
+}
+
+/* Pid 1: the system ends, after the checks that were asked for. */
+static void __attribute__((noreturn)) first_exit(struct process *p, uint32_t status)
+{
+    system_validate_at_end();
+    if (validate_at_end) {
+        struct sighand *sig = p->sig;
+
+        leaks_end_others();
+        give_back(p);
+        p->sig = NULL;
+        sighand_free(sig);
+        leaks_check();
+    }
+    process_first_ended(status);
+}
+
+void process_exit(uint32_t status)
+{
+    struct process *p = process_self(), *mine;
+    struct sighand *sig;
+
+    if (p->pid == 1)
+        first_exit(p, status);
+    give_back(p);
     process_vfork_release(p);
-    orphan_children(p);
+    process_free_children(p);
     mine = become_zombie(p, status, &sig);
     sighand_free(sig);
     if (mine)

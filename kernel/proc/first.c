@@ -14,9 +14,11 @@
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/exec.h"
 #include "kernel/proc/fdtable.h"
+#include "kernel/proc/leaks.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
 #include "kernel/sched/perturb.h"
+#include "mm/census.h"
 #include "mm/pool.h"
 
 #define STATUS_NOT_FOUND 127 /* as shells answer */
@@ -99,13 +101,22 @@ static void first_start(void *arg)
 /* ^C and its like from the terminal. */
 static void terminal_signal(uint32_t pgrp, int sig) { process_kill_group(pgrp, sig, SI_KERNEL); }
 
+void first_census(struct census *c)
+{
+    if (first.argv)
+        census_explain(c, CENSUS_NONPAGED, first.nbytes + 1, 1);
+}
+
 void process_start_first(const char *argv, size_t nbytes, bool command)
 {
-    int alloc_err;
-    struct process *p = process_alloc(&alloc_err);
-    char *text = npp_alloc(nbytes + 1);
+    struct process *p;
     struct thread *t;
+    int alloc_err;
+    char *text;
 
+    leaks_baseline();
+    p = process_alloc(&alloc_err);
+    text = npp_alloc(nbytes + 1);
     if (!p || !text)
         panic("no memory for the first process");
     memcpy(text, argv, nbytes);

@@ -189,6 +189,7 @@ int pcs_unload(void)
 }
 
 uint64_t pcs_room(void) { return room; }
+uint64_t pcs_ring_bytes(void) { return nbytes; }
 uint64_t pcs_interval_ns(void) { return interval_ns; }
 
 void pcs_times(uint64_t *started_ns, uint64_t *lasted_ns)

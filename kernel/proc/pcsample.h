@@ -51,6 +51,8 @@ int pcs_unload(void);
 
 /* Samples that a ring has room for; 0: there are no rings. */
 uint64_t pcs_room(void);
+/* What a CPU's ring takes. */
+uint64_t pcs_ring_bytes(void);
 uint64_t pcs_interval_ns(void);
 void pcs_times(uint64_t *started_ns, uint64_t *lasted_ns);
 void pcs_state_of(unsigned cpu, struct pcs_state *s);

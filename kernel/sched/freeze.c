@@ -139,7 +139,7 @@ struct look {
     bool all;  /* all stand */
 };
 
-static bool is_stopper(const struct thread *t)
+bool sched_is_stopper(const struct thread *t)
 {
     for (unsigned i = 0; i < MAX_CPUS; i++)
         if (stoppers[i] == t)
@@ -180,7 +180,7 @@ static void look_at(struct thread *t, void *arg)
 {
     struct look *l = arg;
 
-    if (t == thread_self() || is_stopper(t))
+    if (t == thread_self() || sched_is_stopper(t))
         return;
     if (l->mark && t->process)
         __atomic_fetch_or(&t->hw.syscall_exit, EXIT_FREEZE, __ATOMIC_SEQ_CST);

@@ -28,6 +28,9 @@ struct freeze_blocker {
 int sched_freeze(uint64_t limit_ns, struct freeze_blocker *who);
 /* Let all go on. By the thread that froze them. */
 void sched_thaw(void);
+/* Is t one of the threads that hold CPUs for a freeze? They are made at the first and stay. */
+struct thread;
+bool sched_is_stopper(const struct thread *t);
 /* The current thread, on its way out to user mode with EXIT_FREEZE set. IPL 0. */
 void sched_freeze_park(void);
 

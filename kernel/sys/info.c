@@ -257,6 +257,7 @@ static const struct {
     [MEGA_INFO_POOL_LIST] = {info_pool_list, sizeof(struct mega_pool_list)},
     [MEGA_INFO_BREACH] = {info_breach, sizeof(struct mega_breach)},
     [MEGA_INFO_CALL] = {info_call, sizeof(struct mega_call)},
+    [MEGA_INFO_FAULT] = {info_fault, sizeof(struct mega_fault)},
     [MEGA_INFO_VALIDATE] = {info_validate, sizeof(struct mega_validate)},
     [MEGA_INFO_CRASH] = {info_crash, 0},
     [MEGA_INFO_SELFTEST] = {info_selftest, sizeof(struct mega_selftest)},

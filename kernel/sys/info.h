@@ -21,6 +21,8 @@ int info_caller(int64_t index, void *out);
 int info_pc_sample(int64_t index, void *out);
 /* The function behind a number of either door. */
 int info_call(int64_t index, void *out);
+/* Alignment faults. */
+int info_fault(int64_t index, void *out);
 /* Processes by state. */
 int info_states(int64_t index, void *out);
 /* Page-table pages that processes own. */
@@ -30,6 +32,8 @@ int info_crash(int64_t index, void *out);
 /* Breaches of the rules of locks, for tests: their names, or (MEGA_BREACH_COMMIT) one of them.
  * SS$_NOPRIV, SS$_NONEXPR; SS$_ABORT: the checks let it pass, or it needs a second CPU. */
 int info_breach(int64_t index, void *out);
+/* Leaks, for tests: what info_breach does with MEGA_BREACH_LEAK. */
+int info_leak(int64_t index, void *out);
 /* The self-check of all memory. */
 int info_validate(int64_t index, void *out);
 /* The kernel's own tests; each takes up to some seconds. */

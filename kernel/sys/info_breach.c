@@ -380,6 +380,8 @@ int info_breach(int64_t index, void *out)
 
     if (process_self()->euid != 0)
         return SS$_NOPRIV;
+    if (index & MEGA_BREACH_LEAK)
+        return info_leak(index & ~MEGA_BREACH_LEAK, out);
     if (n >= ARRAY_SIZE(breaches))
         return SS$_NONEXPR;
     str_copy(m->name, breaches[n].name, sizeof(m->name));

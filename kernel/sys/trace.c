@@ -11,11 +11,13 @@
 #include "kernel/base/format.h"
 #include "kernel/base/string.h"
 #include "kernel/base/symbols.h"
+#include "kernel/proc/alignment.h"
 #include "kernel/proc/pcsample.h"
 #include "kernel/proc/process.h"
 #include "kernel/sched/lockstat.h"
 #include "kernel/sys/control.h"
 #include "kernel/sys/info.h"
+#include "mm/census.h"
 #include "mm/page.h"
 #include "mm/pool.h"
 
@@ -106,6 +108,33 @@ static int pcs_verb(enum mega_trace_verb verb, uint64_t number)
     return err == 0 ? SS$_NORMAL : err == -ENOMEM ? SS$_INSFMEM : SS$_NOTMODIFIED;
 }
 
+/* ---- alignment faults ---- */
+
+static int flt_verb(enum mega_trace_verb verb)
+{
+    int err = 0;
+
+    switch (verb) {
+    case MEGA_TRACE_LOAD:
+        err = align_load();
+        break;
+    case MEGA_TRACE_START:
+        err = align_start();
+        if (err == -ENOENT)
+            return SS$_NONEXPR;
+        break;
+    case MEGA_TRACE_STOP:
+        err = align_stop();
+        break;
+    case MEGA_TRACE_UNLOAD:
+        err = align_unload();
+        break;
+    default:
+        return SS$_BADPARAM;
+    }
+    return err == 0 ? SS$_NORMAL : err == -ENOMEM ? SS$_INSFMEM : SS$_NOTMODIFIED;
+}
+
 int control_trace(const uint64_t a[CONTROL_ARGS])
 {
     int status;
@@ -115,6 +144,8 @@ int control_trace(const uint64_t a[CONTROL_ARGS])
     mutex_lock(&tracing);
     if (a[0] == MEGA_TRACE_PCS)
         status = pcs_verb((enum mega_trace_verb)a[1], a[2]);
+    else if (a[0] == MEGA_TRACE_FLT)
+        status = flt_verb((enum mega_trace_verb)a[1]);
     else
         status = lock_verb((enum lockstat_kind)a[0], (enum mega_trace_verb)a[1]);
     mutex_unlock(&tracing);
@@ -134,6 +165,19 @@ int control_lock_stats(const uint64_t a[CONTROL_ARGS])
     mutex_unlock(&tracing);
     return SS$_NORMAL;
 }
+
+/* What is loaded outlives who loaded it. */
+static void explain(struct census *c)
+{
+    for (unsigned kind = 0; kind < LOCKSTAT_KINDS; kind++)
+        census_explain(c, CENSUS_NONPAGED, callers_bytes(), callers[kind] != NULL);
+    if (pcs_room())
+        census_explain(c, CENSUS_NONPAGED, pcs_ring_bytes(), cpu_count);
+    if (align_bytes())
+        census_explain(c, CENSUS_NONPAGED, align_bytes(), 1);
+}
+
+void trace_boot(void) { census_register(explain, NULL, 0); }
 
 /* ---- answers ---- */
 
@@ -173,6 +217,17 @@ static void pcs_answer(struct mega_trace *m)
     }
 }
 
+static void flt_answer(struct mega_trace *m)
+{
+    m->bytes = align_bytes();
+    m->loaded = m->bytes != 0;
+    m->running = align_on();
+    m->cpus = cpu_count;
+    m->slots = ALIGN_SLOTS;
+    m->dropped = align_dropped();
+    align_times(&m->started_ns, &m->lasted_ns);
+}
+
 int info_trace(int64_t index, void *out)
 {
     if (!may_look())
@@ -182,6 +237,8 @@ int info_trace(int64_t index, void *out)
     mutex_lock(&tracing);
     if (index == MEGA_TRACE_PCS)
         pcs_answer(out);
+    else if (index == MEGA_TRACE_FLT)
+        flt_answer(out);
     else
         lock_state((enum lockstat_kind)index, out);
     mutex_unlock(&tracing);
@@ -259,5 +316,32 @@ int info_pc_sample(int64_t index, void *out)
         str_copy(m->module, path, sizeof(m->module));
     else
         name_place(s.pc, m->routine, m->module, sizeof(m->routine));
+    return SS$_NORMAL;
+}
+
+int info_fault(int64_t index, void *out)
+{
+    struct mega_fault *m = out;
+    struct align_slot s;
+    bool there;
+
+    _Static_assert(sizeof(m->path) == ALIGN_PATH_MAX, "a path is told as it is kept");
+    if (!may_look())
+        return SS$_NOCMKRNL;
+    if (index < 0 || index >> 16 >= MAX_CPUS)
+        return SS$_NONEXPR;
+    mutex_lock(&tracing);
+    there = align_get((unsigned)(index >> 16), (unsigned)(index & 0xFFFF), &s);
+    mutex_unlock(&tracing);
+    if (!there)
+        return SS$_NONEXPR;
+    *m = (struct mega_fault){.pc = s.pc,
+                             .count = s.count,
+                             .first_address = s.first_va,
+                             .last_address = s.last_va,
+                             .pid = s.pid,
+                             .opcode = s.opcode};
+    str_copy(m->name, s.name, sizeof(m->name));
+    str_copy(m->path, s.path, sizeof(m->path));
     return SS$_NORMAL;
 }

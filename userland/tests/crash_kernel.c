@@ -7,13 +7,14 @@
  *     crash_kernel --hang         a CPU stuck with its interrupts off
  *     crash_kernel --unaligned    an unaligned access in kernel mode
  *     crash_kernel --null         a reference through a null pointer in kernel mode
- *     crash_kernel --lose         a page is lost: the kernel goes on, only a check at the end finds
- *                                 it
  *     crash_kernel --shift        a shift by the width of its type: an end only under UBSan
- *     crash_kernel --breaches     names of breaches of the rules of locks, a line each; no crash
- *     crash_kernel --breach NAME  one of them
+ *     crash_kernel --breach NAME  a breach of the rules of locks
+ *     crash_kernel --leak NAME    something is lost: the kernel goes on, only the check at the end
+ *                                 finds it (scripts/run --validate)
+ *     crash_kernel --list-breach, --list-leak
+ *                                 the names that there are, a line each; no crash
  *
- * Comes back only when the kernel refuses.
+ * Comes back only when the kernel refuses, or goes on.
  */
 #include <condition.h>
 #include <ssdef.h>
@@ -23,14 +24,14 @@
 #include <time.h>
 
 static const char *const ways[] = {"--panic",     "--stack", "--spin", "--hang",
-                                   "--unaligned", "--null",  "--lose", "--shift"};
+                                   "--unaligned", "--null",  "--shift"};
 
-/* The index of that breach, all of them listed when name is NULL; -1: there is none. */
-static int64_t breach(const char *name)
+/* The index of that breach or leak, all of them listed when name is NULL; -1: there is none. */
+static int64_t find(int64_t list, const char *name)
 {
     struct mega_breach b;
 
-    for (int64_t i = 0; mega$info(MEGA_INFO_BREACH, i, &b, sizeof(b)) == SS$_NORMAL; i++)
+    for (int64_t i = list; mega$info(MEGA_INFO_BREACH, i, &b, sizeof(b)) == SS$_NORMAL; i++)
         if (!name)
             printf("%s\n", b.name);
         else if (strcmp(b.name, name) == 0)
@@ -49,18 +50,18 @@ static void run_on(void)
         clock_gettime(CLOCK_MONOTONIC, &t);
 }
 
-static int commit(const char *name)
+static int commit(int64_t list, const char *name)
 {
-    int64_t index = breach(name);
+    int64_t index = find(list, name);
     struct mega_breach b;
     int status;
 
     if (index < 0) {
-        fprintf(stderr, "crash_kernel: there is no breach called %s\n", name);
+        fprintf(stderr, "crash_kernel: there is nothing called %s\n", name);
         return 2;
     }
     status = mega$info(MEGA_INFO_BREACH, index | MEGA_BREACH_COMMIT, &b, sizeof(b));
-    if (status == SS$_NORMAL && strcmp(name, "legal") == 0)
+    if (status == SS$_NORMAL && (list == MEGA_BREACH_LEAK || strcmp(name, "legal") == 0))
         return 0;
     run_on();
     printf("crash_kernel: the kernel went on: %s\n", mega$condition_text(status));
@@ -72,10 +73,14 @@ int main(int argc, char **argv)
     const char *wanted = argc > 1 ? argv[1] : ways[0];
     int way = 0;
 
-    if (strcmp(wanted, "--breaches") == 0)
-        return breach(NULL) != -1;
+    if (strcmp(wanted, "--list-breach") == 0)
+        return find(0, NULL) != -1;
+    if (strcmp(wanted, "--list-leak") == 0)
+        return find(MEGA_BREACH_LEAK, NULL) != -1;
     if (strcmp(wanted, "--breach") == 0 && argc > 2)
-        return commit(argv[2]);
+        return commit(0, argv[2]);
+    if (strcmp(wanted, "--leak") == 0 && argc > 2)
+        return commit(MEGA_BREACH_LEAK, argv[2]);
     while (strcmp(ways[way], wanted) != 0)
         if (++way == (int)(sizeof(ways) / sizeof(ways[0]))) {
             fprintf(stderr, "%s: there is no way of crashing called %s\n", argv[0], wanted);

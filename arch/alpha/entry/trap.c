@@ -16,6 +16,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
+#include "kernel/proc/alignment.h"
 #include "kernel/proc/pcsample.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/signal_numbers.h"
@@ -306,6 +307,8 @@ void trap_unaligned(uint64_t va, uint64_t opcode, uint64_t reg, struct trapframe
     if (frame_from_user(f)) {
         int err = unaligned_fixup_user(f, va, (unsigned)opcode, (unsigned)reg);
 
+        if (err == 0 && align_on())
+            align_note(f->pc - 4, va, (unsigned)opcode);
         if (err == -EINVAL)
             signal_force(SIGBUS, BUS_ADRALN, va);
         else if (err)

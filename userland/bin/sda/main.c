@@ -24,6 +24,7 @@ static const struct {
     {"MTX", "mutexes: locks, waits, and who calls", MEGA_TRACE_MTX},
     {"SPL", "spinlocks: the same", MEGA_TRACE_SPL},
     {"PCS", "PC samples of each CPU", MEGA_TRACE_PCS},
+    {"FLT", "alignment faults of user mode: where, who, how often", MEGA_TRACE_FLT},
 };
 #define FACILITIES (sizeof(facilities) / sizeof(facilities[0]))
 
@@ -32,16 +33,17 @@ enum verb { LOAD, START, STOP, UNLOAD, SHOW };
 static const struct {
     const char *first, *second;
     enum verb verb;
-    const char *lock_qualifiers, *pcs_qualifiers, *what;
+    const char *lock_qualifiers, *pcs_qualifiers, *flt_qualifiers, *what;
 } verbs[] = {
-    {"LOAD", NULL, LOAD, "", "BUFFER=", "take memory: PCS /BUFFER=pages of each CPU (128)"},
-    {"START", "TRACE", START, "",
-     "BUFFER= RATE=", "begin anew, loading if need be: PCS /RATE=Hz (0: the clock's 1024)"},
-    {"STOP", "TRACE", STOP, "", "", "stop; what was traced stays"},
+    {"LOAD", NULL, LOAD, "", "BUFFER=", "", "take memory: PCS /BUFFER=pages of each CPU (128)"},
+    {"START", "TRACE", START, "", "BUFFER= RATE=", "",
+     "begin anew, loading if need be: PCS /RATE=Hz (0: the clock's 1024)"},
+    {"STOP", "TRACE", STOP, "", "", "", "stop; what was traced stays"},
     {"SHOW", "TRACE", SHOW, "SUMMARY TOP=", "SUMMARY TOP= PROCESS= CPU= FROM= TO= PROGRAM=",
-     "show it, also while it runs: /SUMMARY /TOP=n; PCS /PROCESS=pid /CPU=n\n"
-     "      /FROM=s /TO=s (seconds since the start) /PROGRAM=file (symbols of user mode)"},
-    {"UNLOAD", NULL, UNLOAD, "", "", "stop, and give the memory back"},
+     "SUMMARY TOP= PROCESS= PROGRAM=",
+     "show it, also while it runs: /SUMMARY /TOP=n; PCS, FLT /PROCESS=pid\n"
+     "      /PROGRAM=file (symbols of user mode); PCS /CPU=n /FROM=s /TO=s (since the start)"},
+    {"UNLOAD", NULL, UNLOAD, "", "", "", "stop, and give the memory back"},
 };
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
@@ -267,7 +269,9 @@ static int show(enum mega_facility f, const char *name, const struct command *c)
         return fail("NOTLOADED", "%s is not loaded: %s START TRACE begins", name, name);
     if (!t.started_ns)
         return fail("NOTRACE", "%s has traced nothing yet: %s START TRACE begins", name, name);
-    return f == MEGA_TRACE_PCS ? show_samples(&t, c) : show_locks(f, &t, c);
+    if (f == MEGA_TRACE_PCS)
+        return show_samples(&t, c);
+    return f == MEGA_TRACE_FLT ? show_faults(&t, c) : show_locks(f, &t, c);
 }
 
 static int perform(enum mega_facility f, const char *name, enum verb verb, const struct command *c)
@@ -317,7 +321,7 @@ static int execute(struct command *c)
     while (f < FACILITIES && !begins(facilities[f].name, c->word[0]))
         f++;
     if (f == FACILITIES)
-        return fail("IVVERB", "there is no facility %s: MTX, SPL, PCS", c->word[0]);
+        return fail("IVVERB", "there is no facility %s: MTX, SPL, PCS, FLT", c->word[0]);
     if (c->words == 1)
         return fail("IVVERB", "%s needs a verb; HELP lists them", facilities[f].name);
     for (v = 0; v < VERBS; v++) {
@@ -335,8 +339,9 @@ static int execute(struct command *c)
         return fail("SYNTAX", "usage: %s %s%s%s", facilities[f].name, verbs[v].first,
                     verbs[v].second ? " " : "", verbs[v].second ? verbs[v].second : "");
     if (!allowed(c,
-                 facilities[f].facility == MEGA_TRACE_PCS ? verbs[v].pcs_qualifiers
-                                                          : verbs[v].lock_qualifiers,
+                 facilities[f].facility == MEGA_TRACE_PCS   ? verbs[v].pcs_qualifiers
+                 : facilities[f].facility == MEGA_TRACE_FLT ? verbs[v].flt_qualifiers
+                                                            : verbs[v].lock_qualifiers,
                  verbs[v].first))
         return 1;
     return perform(facilities[f].facility, facilities[f].name, verbs[v].verb, c);

@@ -1,6 +1,6 @@
 /*
  * sda: traces of the running system. main.c takes commands apart; locks.c shows mutexes and
- * spinlocks, pcs.c PC samples, symbols.c names places in programs.
+ * spinlocks, pcs.c PC samples, flt.c alignment faults, symbols.c names places in programs.
  */
 #ifndef SDA_H
 #define SDA_H
@@ -36,6 +36,7 @@ void print_times(const struct mega_trace *t);
 
 /* SHOW TRACE of each facility. Value: exit status. */
 int show_locks(enum mega_facility facility, const struct mega_trace *t, const struct command *c);
+int show_faults(const struct mega_trace *t, const struct command *c);
 int show_samples(const struct mega_trace *t, const struct command *c);
 
 /* Name of the function at pc in the program file, with the offset from its start; NULL: the file is

@@ -64,14 +64,19 @@ enum mega_item {
     MEGA_INFO_POOL_LIST = 22, /* index pool << 32 | list: struct mega_pool_list */
     /* Index-th breach of the rules of locks that the kernel can commit, by name: struct
        mega_breach. With MEGA_BREACH_COMMIT in the index: commit it (only "legal" comes back).
+       With MEGA_BREACH_LEAK: leaks instead, of which the kernel goes on; with --validate the end of
+       the first process finds it. SS$_ABORT: there is nothing to leak, for example no section.
        Superuser only */
     MEGA_INFO_BREACH = 23,
+    /* Index CPU << 16 | slot: struct mega_fault, its count 0 where the slot is empty; takes CMKRNL.
+       SS$_NONEXPR: no such slot, or nothing is loaded */
+    MEGA_INFO_FAULT = 24,
     /* Index number of a system call or service: struct mega_call of <megalith/failure.h>.
        SS$_NONEXPR: there is no such call */
     MEGA_INFO_CALL = 25,
     /* Deliberate panic (index 0), kernel stack overflow (1), spin too long (2), stuck with
-       interrupts off (3), kernel unaligned access (4), kernel null reference (5); and no end, but a
-       lost page (6); a shift by too much, an end only under UBSan (7). Superuser only */
+       interrupts off (3), kernel unaligned access (4), kernel null reference (5), a shift by too
+       much, an end only under UBSan (6). Superuser only */
     MEGA_INFO_CRASH = 100,
     /* Run the kernel's test number index: struct mega_selftest. Superuser only */
     MEGA_INFO_SELFTEST = 101,
@@ -127,6 +132,7 @@ enum mega_facility {
     MEGA_TRACE_SPL = 0, /* spinlocks and their callers */
     MEGA_TRACE_MTX = 1, /* mutexes and theirs */
     MEGA_TRACE_PCS = 2, /* PC samples */
+    MEGA_TRACE_FLT = 3, /* alignment faults of user mode */
     MEGA_FACILITIES,
 };
 enum mega_trace_verb {
@@ -261,6 +267,11 @@ struct mega_caller {
     uint64_t place, count, waits, wait_ns, held_ns; /* held: of exclusive acquisitions */
     char routine[64], module[64];                   /* function+offset; source file */
 };
+struct mega_fault { /* one instruction of one process */
+    uint64_t pc, count, first_address, last_address;
+    uint32_t pid, opcode;
+    char name[16], path[64]; /* of the process, and its program */
+};
 struct mega_pc_sample {
     uint64_t ns, pc; /* since boot */
     uint32_t pid, cpu, ipl, user;
@@ -315,6 +326,7 @@ enum mega_pages {
     MEGA_PAGES_KINDS,
 };
 #define MEGA_BREACH_COMMIT (1L << 32)
+#define MEGA_BREACH_LEAK   (1L << 33)
 struct mega_breach {
     char name[32];
 };

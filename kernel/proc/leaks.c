@@ -1,0 +1,188 @@
+/*
+ * Pages need no comparison here: the self-check (validate.c) finds each of them where it belongs or
+ * calls it lost, and it runs again when all processes have gone. What it cannot see is a structure
+ * that nobody needs any more: a block of pool, a reference too many that keeps something alive, a
+ * thread, a kernel stack. These are what is counted.
+ */
+#include "kernel/proc/leaks.h"
+
+#include "kernel/base/format.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/printk.h"
+#include "kernel/proc/fdtable.h"
+#include "kernel/proc/proc_private.h"
+#include "kernel/proc/signal.h"
+#include "kernel/proc/validate.h"
+#include "kernel/sched/freeze.h"
+#include "kernel/sched/timer.h"
+#include "mm/census.h"
+#include "mm/kstack.h"
+#include "mm/page.h"
+#include "mm/pool.h"
+#include "mm/section.h"
+
+#define END_LIMIT_NS                                                            \
+    20000000000u /* for all others to end: four virtual CPUs may share one core \
+                  */
+#define LOOK_NS 1000000u
+#define TEXT    200u
+
+static struct census before, after; /* before: constant once the first process runs */
+static uint32_t newest_tid;         /* likewise: of the threads that there were */
+
+/* ---- what the floor has itself ---- */
+
+static bool explain_process(struct process *p, void *arg)
+{
+    census_explain(arg, CENSUS_NONPAGED, sizeof(*p), 1);
+    return true;
+}
+
+static void explain(struct census *c)
+{
+    process_for_each(explain_process, c);
+    first_census(c);
+}
+
+static void drain(void)
+{
+    section_reap();
+    thread_reap();
+    kstack_drain();
+    page_drain();
+    npp_drain();
+    pgd_drain();
+}
+
+/* ---- threads ---- */
+
+struct threads {
+    uint64_t stacks; /* of those that have one of their own */
+    uint32_t newest;
+    const struct thread *strange; /* nobody knows why it is there */
+};
+
+static void look_at(struct thread *t, void *arg)
+{
+    struct threads *n = arg;
+
+    n->stacks += t->stack_base != 0;
+    n->newest = MAX(n->newest, t->tid);
+    if (newest_tid && t->tid > newest_tid && t != thread_self() && !sched_is_stopper(t))
+        n->strange = t;
+}
+
+static struct threads threads_now(void)
+{
+    struct threads n = {0};
+
+    thread_for_each(look_at, &n);
+    return n;
+}
+
+/* ---- the end of all others ---- */
+
+static bool end_one(struct process *p, void *arg)
+{
+    static const struct signal_info info = {.signo = SIGKILL, .code = SI_KERNEL};
+    const struct process **left = arg;
+
+    if (p == process_self())
+        return true;
+    *left = p;
+    if (p->state == PROCESS_LIVE && p->sig)
+        signal_send(p, &info);
+    return true;
+}
+
+void leaks_end_others(void)
+{
+    uint64_t deadline = clock_ns() + END_LIMIT_NS;
+    const struct process *left;
+
+    if (!validate_at_end)
+        return;
+    for (;;) {
+        left = NULL;
+        process_free_children(process_self());
+        process_for_each(end_one, &left);
+        if (!left)
+            return;
+        if (clock_ns() > deadline)
+            panic("process %u (%s) does not end", left->pid, left->name);
+        thread_sleep_ns(LOOK_NS);
+    }
+}
+
+/* The threads of ended processes go a little later than these. */
+static void wait_for_threads(void)
+{
+    uint64_t deadline = clock_ns() + END_LIMIT_NS;
+    const struct thread *t;
+
+    while (thread_reap(), (t = threads_now().strange) != NULL) {
+        if (clock_ns() > deadline)
+            panic("leak: thread %u (%s) is left over", t->tid, t->name);
+        thread_sleep_ns(LOOK_NS);
+    }
+}
+
+/* ---- the check ---- */
+
+void leaks_baseline(void)
+{
+    static const struct census_kind kinds[] = {
+        {"process", CENSUS_NONPAGED, sizeof(struct process)},
+        {"table of files", CENSUS_NONPAGED, sizeof(struct file_table)},
+        {"signals of a process", CENSUS_NONPAGED, sizeof(struct sighand)},
+    };
+
+    if (!validate_at_end)
+        return;
+    census_register(explain, kinds, ARRAY_SIZE(kinds));
+    newest_tid = threads_now().newest;
+    drain();
+    census_take(&before);
+}
+
+static unsigned kernel_stacks(char *text)
+{
+    struct kstack_stats s;
+    uint64_t stacks = threads_now().stacks, there;
+
+    kstack_stats(&s);
+    there = s.created - s.unmapped;
+    if (there == stacks)
+        return 0;
+    format(text, TEXT, "%lu kernel stacks for %lu threads", there, stacks);
+    printk("leak: %s\n", text);
+    return 1;
+}
+
+void leaks_check(void)
+{
+    char text[TEXT] = "a count is wrong, see above";
+    struct freeze_blocker who;
+    struct validate_result r;
+    unsigned n;
+
+    if (!validate_at_end)
+        return;
+    wait_for_threads();
+    drain();
+    if (system_validate(0, &r, &who) != 0)
+        panic("the check for leaks cannot be made: %s %s", who.name, who.why);
+    if (r.errors)
+        panic("leak: memory is inconsistent when all processes have gone: %lu errors, the "
+              "first:\n%s",
+              r.errors, r.text);
+    drain();
+    if (sched_freeze(END_LIMIT_NS, &who) != 0)
+        panic("the check for leaks cannot be made: %s %s", who.name, who.why);
+    census_take(&after);
+    sched_thaw();
+    n = kernel_stacks(text) + (unsigned)after.errors;
+    n += census_compare(&before, &after, text, sizeof(text));
+    if (n)
+        panic("leak: %u differences from before the first process: %s", n, text);
+}

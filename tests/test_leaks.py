@@ -1,0 +1,56 @@
+"""What the end of every checked run proves: a leak of each kind is planted, found and named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from conftest import Done, run_guest
+from megalith.verify import write_figures
+
+KEEP = "/tests/share_section --name LEFT --fluid --size 64M --keep >/dev/null; "
+
+# By name, what the console must say.
+LEAKS = {
+    "page": r"page [0-9a-f]+ is lost",
+    "nonpaged": r"leak: 1 block of 1008 bytes of nonpaged pool",
+    "large": r"leak: 3 pages of nonpaged pool in large blocks",
+    "paged": r"leak: 1 block of 1008 bytes of paged pool",
+    "promise": r"1 pages are promised, but sections and reservations owe 0",
+    "stack": r"leak: \d+ kernel stacks for \d+ threads",
+    "thread": r"leak: thread \d+ \(forgotten\) is left over",
+    "inode_reference": r"leak: file show has 2 references, 1 without open files",
+    "object_reference": r"object \S+: 0 entries, 0 copies, 1 holders, counted as 0, refs 2",
+    "file_reference": r"leak: 1 block of \d+ bytes of nonpaged pool \(as large: .*open file",
+    "section_share": r"section LEFT: 0 mappings, counted as 0, 1 shares",
+    "aspace_reference": r"PANIC: (leak: )?memory is inconsistent",
+    "job_member": r"leak: 1 block of \d+ bytes of nonpaged pool \(as large: .*names of a process",
+}
+
+
+def test_leaks_have_their_tests(run: Callable[..., Done]) -> None:
+    assert run("/tests/crash_kernel", "--list-leak", smp=1).expect(0).text.split() == [*LEAKS]
+    # Each that is listed here is seen by a test below, or the whole run fails.
+    write_figures("leaks", "full", {"kinds of leak planted, each caught": len(LEAKS)})
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_a_leak_is_found(leak: str) -> None:
+    command = f"/tests/crash_kernel --leak {leak}"
+    if leak == "section_share":
+        command = KEEP + command
+    done = run_guest("/bin/sh", "-c", command, smp=2, timeout=100).expect(125)
+    assert re.search(LEAKS[leak], done.console)
+
+
+@pytest.mark.parametrize("smp", [1, 4])
+def test_what_may_stay_is_accounted_for(run: Callable[..., Done], smp: int) -> None:
+    """Files, links, a permanent section, names of the system, a loaded trace, a living process."""
+    commands = (
+        "echo text > /tmp/file; mkdir /tmp/folder; echo text > /tmp/folder/other; "
+        "define /table=LNM$SYSTEM_TABLE STAYS there; sda mtx load; sda flt load; "
+        + KEEP
+        + "sleep 1000 &"
+    )
+    run("/bin/sh", "-c", commands, smp=smp).expect(0)
