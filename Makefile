@@ -49,12 +49,15 @@ VFLAGS_ubsan := -fsanitize=undefined -fsanitize-undefined-trap-on-error \
 VFLAGS_coverage := -fprofile-arcs -ftest-coverage -fprofile-update=atomic \
 	-fprofile-info-section=.gcov_info
 VLDFLAGS_coverage := -Wl,--defsym=__gcov_merge_add=0
+# The detector of data races gets the compiler's calls for ThreadSanitizer, and has none itself.
+VFLAGS_races := -fsanitize=thread -Wno-tsan --param tsan-distinguish-volatile=1 \
+	--param tsan-instrument-func-entry-exit=0
 VFLAGS := $(VFLAGS_$(VARIANT))
 comma := ,
 
 # ---- flags ----------------------------------------------------------------------------------
 
-KCFLAGS := -std=gnu11 -O2 -g -mcpu=ev67 -ffreestanding -fno-pic -mno-fp-regs -msmall-data \
+KCFLAGS = -std=gnu11 -O2 -g -mcpu=ev67 -ffreestanding -fno-pic -mno-fp-regs -msmall-data \
 	-ffixed-8 -fno-common -fno-strict-aliasing -fasynchronous-unwind-tables -msmall-text -fstack-check \
 	$(WARNINGS) -Wframe-larger-than=1024 $(VFLAGS)
 KCPPFLAGS = -I. -I$(K)/gen -D__MEGALITH_KERNEL__
@@ -67,7 +70,7 @@ ULDFLAGS := -static -Wl,--no-relax
 
 HSANITIZE := $(if $(COVERAGE),--coverage -fprofile-update=atomic,\
 	-fsanitize=address$(comma)undefined -fno-sanitize-recover=all)
-HCFLAGS := -std=gnu11 -O1 -g $(HSANITIZE) -fno-omit-frame-pointer $(WARNINGS) -Wno-unknown-pragmas
+HCFLAGS := -std=gnu11 $(if $(COVERAGE),-O0,-O1) -g $(HSANITIZE) -fno-omit-frame-pointer $(WARNINGS) -Wno-unknown-pragmas
 HCPPFLAGS := -Itests/host/include -I. -D__MEGALITH_HOST__
 
 # A file that changes when its text does: what is built with these flags depends on it. It is
@@ -82,7 +85,7 @@ OFFSETS_H := $(K)/gen/arch/alpha/hw/asm_offsets.h
 
 KSRC := $(sort $(wildcard $(foreach d,arch/alpha/hw arch/alpha/clipper arch/alpha/entry kernel \
 	kernel/* mm mm/* sysman,$(d)/*.c $(d)/*.S)))
-KSRC := $(filter-out $(OFFSETS_C),$(KSRC))
+KSRC := $(filter-out $(OFFSETS_C) $(if $(RACES),,kernel/races/%),$(KSRC))
 KOBJ := $(addprefix $(K)/kernel/,$(addsuffix .o,$(KSRC)))
 ELF := $(K)/megalith.elf
 PASS1 := $(K)/kernel/pass1.elf
@@ -103,6 +106,8 @@ $(K)/kernel/%.S.o: %.S $(K)/flags/kernel
 	$(call say,AS,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(KCFLAGS) $(KCPPFLAGS) -D__ASSEMBLER__ -MMD -MP -c $< -o $@
+
+$(K)/kernel/kernel/races/%.o: VFLAGS :=
 
 ifneq ($(wildcard $(OFFSETS_C)),)
 $(KOBJ): | $(OFFSETS_H)
@@ -250,24 +255,30 @@ PYTEST := $(PYTHON) -m pytest
 run: all ## boot an interactive shell (ARGS='...' goes to scripts/run)
 	$(Q)scripts/run $(ARGS)
 
-test: all host-tests fuzzers ubsan ## run every test (T='-k name' chooses some)
+test: all host-tests fuzzers ubsan counting ## run every test (T='-k name' chooses some)
 	$(Q)$(PYTEST) $(T)
 
 test-boots: all ## 50 boots in a row at --smp 4
 	$(Q)$(PYTEST) -m boots -n 0 tests/test_boots.py $(T)
 
 # Kernels for verification are built by a make of their own, with its own flags.
-VERIFIED := ubsan
-.PHONY: $(VERIFIED) $(VERIFIED:%=test-%)
+.PHONY: ubsan counting coverage test-ubsan
 ubsan:
 	$(Q)$(MAKE) --no-print-directory UBSAN=1 kernel
+counting:
+	$(Q)$(MAKE) --no-print-directory COVERAGE=1 kernel $(B)/coverage/host/test_config
 
 # What of tests/ boots the ordinary way, and does not measure.
 GUEST_TESTS := $(addprefix tests/test_,$(addsuffix .py,guest walk crash shell sections locks tracing \
-	global_sections reserved_memory registry_life large_memory vms_programs foreign config_boot))
+	global_sections reserved_memory registry_life large_memory vms_programs foreign config_boot \
+	logical_names allocation_failure sysman_guest))
 
 test-ubsan: all ubsan ## run the guest tests on a kernel with UBSan's traps
 	$(Q)$(PYTEST) --kernel $(B)/ubsan/megalith.elf --figures ubsan $(GUEST_TESTS) tests/test_ubsan.py $(T)
+
+coverage: all ## which lines of the kernel the tests reach (build/coverage/report.txt)
+	$(Q)$(MAKE) --no-print-directory COVERAGE=1 kernel host-tests
+	$(Q)scripts/coverage --figures $(GUEST_TESTS) tests/test_host.py $(T)
 
 soak: all ## walk at random over all services for SOAK_SECONDS (600), and other stress
 	$(Q)$(PYTEST) -m soak -n 0 -s tests/test_walk.py $(T)

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from megalith import counters
 from megalith.guestmemory import GuestMemory
 from megalith.lines import FileLine
 from megalith.monitor import Monitor
@@ -59,6 +60,7 @@ class Settings:
     gdb: bool = False
     gdb_socket: Path | None = None
     keep: bool = False  # a machine that switches itself off stays, so that it can be looked at
+    coverage: Path | None = None  # where the counters go of a kernel that has some (wants keep)
 
     @property
     def exact(self) -> bool:
@@ -238,6 +240,8 @@ class Machine:
 
     def stop(self) -> None:
         """Ends the emulator, whatever it does, and removes what it left. May be called twice."""
+        if self.process is not None and self.settings.coverage is not None and not self.ended():
+            counters.fetch(self, self.settings.coverage)
         if self.process is not None:
             self.process.kill()
             self.process.wait()

@@ -255,6 +255,7 @@ def settings(options: argparse.Namespace, command: list[str]) -> Settings:
     line = " ".join(words)
     if len(os.fsencode(line)) > machines.COMMAND_LINE_MAX:
         raise MachineError(f"the kernel's command line holds {machines.COMMAND_LINE_MAX} bytes")
+    coverage = Path(os.environ["MEGALITH_COVERAGE"]) if "MEGALITH_COVERAGE" in os.environ else None
     return Settings(
         initrd=initrd(options, command),
         kernel=options.kernel,
@@ -266,7 +267,8 @@ def settings(options: argparse.Namespace, command: list[str]) -> Settings:
         schedule=options.schedule,
         gdb=options.gdb or options.gdb_socket is not None,
         gdb_socket=options.gdb_socket,
-        keep=options.save is not None,
+        keep=options.save is not None or coverage is not None,
+        coverage=coverage,
     )
 
 
@@ -335,7 +337,7 @@ def record(options: argparse.Namespace, command: list[str], wanted: Settings) ->
     try:
         with tempfile.TemporaryDirectory(prefix="megalith-record-") as folder:
             log = Path(folder) / "log"
-            kernel = KERNEL.read_bytes()  # as it is now: it may be built anew meanwhile
+            kernel = wanted.kernel.read_bytes()  # as it is now: it may be built anew meanwhile
             (Path(folder) / "kernel").write_bytes(kernel)
             wanted = dataclasses.replace(wanted, record_log=log, kernel=Path(folder) / "kernel")
             begin = time.monotonic()

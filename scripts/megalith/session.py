@@ -230,6 +230,9 @@ class Session:
                     ending = time.monotonic() + PANIC_LIMIT_SECONDS
                 if ending is None and self.result is not None:
                     ending = time.monotonic() + POWER_OFF_SECONDS
+            for line in list(open_lines):  # of a machine that stays: what it had still written
+                while line in open_lines and select.select([line], [], [], 0)[0]:
+                    self._from_machine(line, selector, open_lines)
         return self._after_end()
 
     @staticmethod
