@@ -81,7 +81,7 @@ class Kernel:
     def _variable(self, name: str, file: str) -> int:
         """Address of a variable, which may be static."""
         for die in self._unit(file).get_top_DIE().iter_children():
-            if die.tag == "DW_TAG_variable" and _name(die) == name:
+            if die.tag == "DW_TAG_variable" and _name(_declaration(die)) == name:
                 where = die.attributes.get("DW_AT_location")
                 if where and len(where.value) == 9 and where.value[0] == 3:  # DW_OP_addr
                     return int.from_bytes(bytes(where.value[1:]), "little")
@@ -137,6 +137,13 @@ def programs_in_use(elf: bytes, memory: Memory) -> set[str]:
 def _name(die) -> str:
     attribute = die.attributes.get("DW_AT_name")
     return attribute.value.decode() if attribute else ""
+
+
+def _declaration(die):
+    """The entry that has a variable's name: where a header declares it, not its definition's."""
+    if "DW_AT_specification" in die.attributes:
+        return die.get_DIE_from_attribute("DW_AT_specification")
+    return die
 
 
 def _size(die) -> int:

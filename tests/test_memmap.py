@@ -1,0 +1,147 @@
+"""scripts/memmap: what it draws of a known configuration, beside `show memory` of the guest."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import time
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import TOP
+
+OPTIONS = ("-m", "1G", "--smp", "2", "--set", "RADS=2", "--set", "MEMORY_HOLES=3")
+RESERVED = ("--reserve", "DBCACHE 128 /ALLOCATE /PAGE_TABLES", "--reserve", "LATER 64 /ALLOCATE")
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    told: str  # by show memory in the guest
+    start: int  # where the section is mapped
+    whole: dict  # --json
+    terminal: str
+    svg: ElementTree.Element
+
+
+def memmap(*words: str | Path) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [TOP / "scripts/memmap", *words], capture_output=True, text=True, timeout=100
+    )
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
+    """A running machine is drawn as it stands."""
+    folder = tmp_path_factory.mktemp("memmap")
+    script = "show memory; exec /tests/memmap_target"
+    command = [TOP / "scripts/run", "--timeout", "120", *OPTIONS, *RESERVED]
+    command += ["--", "/bin/sh", "-c", script]
+    environment = {"PATH": "/usr/bin:/bin", "TMPDIR": str(folder), "MEGALITH_BUILT": "1"}
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment,
+    )
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        told = ""
+        while "mapped at" not in told:
+            line = process.stdout.readline()
+            assert line, told
+            told += line
+        machine = next(folder.glob("megalith-*/control")).parent
+        time.sleep(0.2)
+        picture, state = folder / "map.svg", folder / "state"
+        assert memmap(machine, "--svg", picture, "--pid", "1").returncode == 0
+        saved = subprocess.run([TOP / "scripts/save", state, machine], timeout=100)
+        assert saved.returncode == 0
+        numbers = memmap(state, "--pid", "1", "--json")
+        terminal = memmap(state, "--pid", "1")
+        assert terminal.returncode == numbers.returncode == 0, terminal.stderr + numbers.stderr
+    finally:
+        process.stdin.close()
+        assert process.wait(60) == 0
+    start = int(re.search(r"mapped at (0x[0-9a-f]+)", told)[1], 16)
+    root = ElementTree.parse(picture).getroot()
+    return Drawn(told, start, json.loads(numbers.stdout), terminal.stdout, root)
+
+
+def test_every_page_is_in_one_run(drawn: Drawn) -> None:
+    at = 0
+    for first, npages, _kind in drawn.whole["runs"]:
+        assert first == at and npages > 0
+        at += npages
+    pages = drawn.whole["pages"]
+    total = int(re.search(r"Main Memory .*?\)\s+(\d+)", drawn.told)[1])
+    assert sum(pages.values()) - pages["hole"] == total
+
+
+def test_free_and_reserved_pages_as_show_memory_has_them(drawn: Drawn) -> None:
+    pages = drawn.whole["pages"]
+    free = int(re.search(r"Main Memory .*?\)\s+\d+\s+(\d+)", drawn.told)[1])
+    found = sum(pages.get(kind, 0) for kind in ("free", "zeroed", "cached", "never used"))
+    # Since then a program was loaded and a section created.
+    assert abs(found - free) < 300
+    rows = re.findall(r"^  (\w+)\s+SYSGBL\s+(\d+)\s+\d+  (\w+)", drawn.told, re.MULTILINE)
+    told = {(name, kind): int(npages) for name, npages, kind in rows}
+    for one in drawn.whole["reservations"]:
+        assert one["npages"] == told[one["name"], "Allocated"]
+        assert one["table_pages"] == told[one["name"], "Page"]
+    used = {one["name"]: one["used"] for one in drawn.whole["reservations"]}
+    assert used == {"DBCACHE": 16384, "LATER": 0}
+    assert pages["section"] == 16384 and pages["reserved"] == 8192 + 9
+
+
+def test_holes_and_domains(drawn: Drawn) -> None:
+    holes = [npages for _first, npages, kind in drawn.whole["runs"] if kind == "hole"]
+    assert sum(npages * 8192 >= 16 << 20 for npages in holes) >= 3
+    assert len(drawn.whole["domains"]) == 2
+
+
+def test_the_shared_section_in_the_address_space(drawn: Drawn) -> None:
+    (one,) = drawn.whole["spaces"]
+    mapping = next(part for part in one["mappings"] if part["start"] == drawn.start)
+    assert mapping["kind"] == "section" and mapping["valid"] == 16384
+    assert mapping["hints"] == {"512": 16384}
+    assert mapping["shared_tables"] == 16 and mapping["own_tables"] == 0
+    (region,) = one["regions"]
+    assert region["shared_tables"] and region["start"] <= drawn.start
+
+
+def test_terminal(drawn: Drawn) -> None:
+    pages = drawn.whole["pages"]
+    for kind, npages in pages.items():
+        assert re.search(rf"{kind} +{npages} ", drawn.terminal), kind
+    assert re.search(r"DBCACHE +16384 +16384 +17", drawn.terminal)
+    row = r"section +128 MiB +16384 +0/0/0/16384 +0/16"
+    assert re.search(rf"{drawn.start:#x} .* {row}", drawn.terminal)
+
+
+def test_svg(drawn: Drawn) -> None:
+    texts = [element.text or "" for element in drawn.svg.iter(f"{SVG}text")]
+    for expected in ("DBCACHE", "RAD 1", "granularity hint 512"):
+        assert expected in texts
+    assert any(f"{drawn.start:#x}" in text and "16 shared tables" in text for text in texts)
+    assert any(text.startswith("section: 16,384 pages, 128 MiB") for text in texts)
+    # What is drawn of the section is as wide as its share of memory.
+    wide = sum(
+        float(element.attrib["width"])
+        for element in drawn.svg.iter(f"{SVG}rect")
+        if (element.findtext(f"{SVG}title") or "").startswith("section: PFN")
+    )
+    end = drawn.whole["runs"][-1][0] + drawn.whole["runs"][-1][1]
+    assert wide == pytest.approx(16384 / end * 16 * 960, rel=0.02)
+
+
+def test_mistakes(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no state")
+    for words in ((tmp_path / "text",), (tmp_path / "none",), (tmp_path,)):
+        done = memmap(*words)
+        assert done.returncode == 2 and done.stderr.startswith("scripts/memmap: ")
