@@ -368,4 +368,4 @@ def test_a_mended_structure_saves_instructions(run: Callable[..., Done]) -> None
     commands = "/tests/misaligned 1000; /tests/misaligned 1000 --mended"
     text = run("/bin/sh", "-c", commands, smp=1, options=["--icount"]).expect(0).text
     broken, mended = (float(n) for n in re.findall(r"([\d.]+) ns a record", text))
-    assert mended < 20 < 150 < broken
+    assert mended < 20 < 100 < broken

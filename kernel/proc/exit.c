@@ -150,6 +150,7 @@ static struct process *become_zombie(struct process *p, uint32_t status, struct 
 static void give_back(struct process *p)
 {
     struct file_table *files = p->files;
+    struct aspace *as;
 
     process_alarm_end(p);
     p->files = NULL;
@@ -159,7 +160,9 @@ static void give_back(struct process *p)
     p->cwd = NULL;
     lnm_space_free(p->names);
     p->names = NULL;
-    aspace_unref(process_change_space(p, NULL));
+    as = process_change_space(p, NULL);
+    if (as) /* the first process's may have gone for the self-check's sake */
+        aspace_unref(as);
 }
 
 /* Pid 1: the system ends, after the checks that were asked for. */
