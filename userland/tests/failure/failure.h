@@ -53,6 +53,9 @@ extern const struct scenario memory_scenarios[], file_scenarios[], process_scena
     plain_scenarios[], region_scenarios[], section_scenarios[], name_scenarios[],
     system_scenarios[], fault_scenarios[];
 
+/* To be tried once, before anything else. */
+extern const struct scenario first_name;
+
 /* A system call, by number: its result, or -errno. */
 long raw(unsigned long number, ...);
 /* The same with six arguments: in line, because what vfork returns to twice must not leave its

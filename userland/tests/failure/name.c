@@ -142,6 +142,9 @@ static long show(void) { return mega$logical(&system_directory, 0, 0, &shown); }
      .undo = undo_,                                               \
      .flags = (flags_)}
 
+const struct scenario first_name = LNM("$crelnm, the first of all", VMS_CRELNM, NULL, define,
+                                       is_defined, undefine, 0);
+
 const struct scenario name_scenarios[] = {
     LNM("$crelnm", VMS_CRELNM, NULL, define, is_defined, undefine, 0),
     {.name = "$crelnm, the first of a session",

@@ -204,6 +204,20 @@ static void link_prepare(void)
 
 static void link_undo(void) { unlink("/tmp/program"); }
 
+/* A child whose table of descriptors has grown forks. */
+static void grow_table(void) { raw6(SYS_dup2, 1, 200, 0, 0, 0, 0); }
+
+static long fork_in_child(void)
+{
+    long pid = raw6(SYS_fork, 0, 0, 0, 0, 0, 0);
+
+    if (pid == 0)
+        raw6(SYS_exit, EXITED, 0, 0, 0, 0, 0);
+    if (pid > 0)
+        raw6(SYS_wait4, (unsigned long)pid, 0, 0, 0, 0, 0);
+    return pid;
+}
+
 static long do_setsid(void)
 {
     long r = raw6(SYS_setsid, 0, 0, 0, 0, 0, 0);
@@ -225,6 +239,11 @@ const struct scenario process_scenarios[] = {
      .effect = child_was_right,
      .undo = fork_undo,
      .flags = HALFWAY},
+    {.name = "vfork, then fork with a grown table",
+     .call = SYS_fork,
+     .child = grow_table,
+     .act = fork_in_child,
+     .flags = IN_CHILD | HALFWAY},
     {.name = "clone",
      .call = SYS_clone,
      .prepare = forked_memory,
