@@ -41,7 +41,8 @@ static void kernel_state(struct state *s)
         mega$info(MEGA_INFO_STATES, 0, &st, sizeof(st)) != SS$_NORMAL ||
         mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m)) != SS$_NORMAL)
         bail_out("the kernel does not tell its figures");
-    s->pages = (long)(m.free + npp.pages + pgd.pages);
+    /* By the fluid count: a page that an idle CPU is about to zero is on no list for a moment. */
+    s->pages = (long)(m.fluid + m.promised_unused + npp.pages + pgd.pages);
     s->npp = (long)npp.in_use;
     s->pgd = (long)pgd.in_use;
     s->sections = g.sections.use;
