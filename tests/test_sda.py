@@ -312,3 +312,60 @@ def test_backtrace_from_an_interrupt_goes_on_into_what_was_interrupted():
     assert re.search(r"<signal handler called>\n#\d+ +\S+", answers["backtrace"]), answers[
         "backtrace"
     ]
+
+
+SPIN = """
+#include <stdio.h>
+static int __attribute__((noinline)) spin(volatile long *p)
+{
+    for (;;)
+        ++*p;
+}
+int main(void)
+{
+    volatile long n = 0;
+
+    return spin(&n);
+}
+"""
+
+
+def test_backtrace_from_an_interrupt_goes_on_into_a_program_that_was_added(tmp_path):
+    """Of a program that never enters the kernel by itself: its stack pointer is asked for, and its
+    symbols come from where --add had it."""
+    source, program = tmp_path / "spinning.c", tmp_path / "spinning"
+    source.write_text(SPIN)
+    subprocess.run([TOP / "scripts/cc", source, "-g", "-o", program], check=True, timeout=60)
+    with Debugged(
+        *("-m", "256M", "--smp", "1", "--add", str(program), "--", "/spinning")
+    ) as machine:
+        answers = machine.run(
+            "break sched_clock_tick if user && ((struct thread *)cpus[0].current)->process != 0",
+            "ignore 1 300",
+            "continue",
+            "sda show call_frame",
+        )
+    frames = answers["sda show call_frame"]
+    assert re.search(
+        r"<signal handler called>\n#\d+ .*\bspin .*spinning\.c:\d+\n#\d+ .*\bmain .*spinning\.c:12",
+        frames,
+    ), answers
+
+
+def test_machine_that_switches_itself_off_without_a_result_is_saved(tmp_path):
+    path = tmp_path / "off.sda"
+    with Debugged("-m", "256M", "--smp", "1", "--save", str(path), "--", "/bin/true") as machine:
+        machine.run(
+            "break kernel_main",
+            "continue",
+            "set $t12 = power_off",
+            "set $pc = power_off",
+            "continue",
+        )
+        assert machine.machine.wait(60) == 125
+        console = machine.machine.stderr.read().decode()
+    assert "the machine has ended without a result" in console, console
+    said = batch(path, "print $pc < &_start", "sda show process 1", "info threads")
+    # It stands in PALcode, before there was a process.
+    assert said["print $pc < &_start"] == "$1 = 1", said
+    assert said["sda show process 1"] == "there is no process 1", said
