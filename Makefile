@@ -37,6 +37,7 @@ setup: $(SETUP) ## install what is missing (done by itself when needed)
 #
 # All checks of -fsanitize=undefined are on. A trap is an instruction in line: no runtime. Equal
 # blocks are not merged, so that each check has a trap, and thereby a source line, of its own.
+# Checks and counters need room: frames of these kernels may be half as large again.
 
 VARIANT := $(if $(UBSAN),ubsan,$(if $(RACES),races,$(if $(COVERAGE),coverage)))
 K := $(B)$(addprefix /,$(VARIANT))
@@ -59,7 +60,7 @@ comma := ,
 
 KCFLAGS = -std=gnu11 -O2 -g -mcpu=ev67 -ffreestanding -fno-pic -mno-fp-regs -msmall-data \
 	-ffixed-8 -fno-common -fno-strict-aliasing -fasynchronous-unwind-tables -msmall-text -fstack-check \
-	$(WARNINGS) -Wframe-larger-than=1024 $(VFLAGS)
+	$(WARNINGS) -Wframe-larger-than=$(if $(VARIANT),1536,1024) $(VFLAGS)
 KCPPFLAGS = -I. -I$(K)/gen -D__MEGALITH_KERNEL__
 KLDFLAGS := -nostdlib -static -Wl,--no-relax -Wl,--build-id=none -Wl,-z,max-page-size=8192 \
 	-Wl,--eh-frame-hdr -Wl,-z,noexecstack -Wl,--no-warn-rwx-segments $(VLDFLAGS_$(VARIANT))
