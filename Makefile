@@ -20,7 +20,7 @@ PYTHON := .venv/bin/python
 
 WARNINGS := -Wall -Wextra -Werror
 
-.PHONY: schedules models all kernel user initrd run test test-boots soak debug bench format help clean setup host-tests
+.PHONY: schedules models all kernel user initrd run test test-boots soak mutation debug bench format help clean setup host-tests
 all: kernel user initrd ## build the kernel, the user programs and the initrd
 
 # ---- set-up ---------------------------------------------------------------------------------
@@ -286,6 +286,9 @@ soak: all ## walk at random over all services for SOAK_SECONDS (600), and other 
 
 schedules: all ## racing programs under SCHEDULES (50) repeatable schedules of four CPUs
 	$(Q)scripts/schedules --count $(or $(SCHEDULES),50) $(ARGS)
+
+mutation: host-tests ## change mm/ in one place at a time: do the host tests notice? MUTATION_SECONDS (3600)
+	$(Q)scripts/mutate --seconds $(or $(MUTATION_SECONDS),3600) $(ARGS)
 
 debug: all ## boot, and wait for GDB to be attached
 	$(Q)scripts/run --gdb $(ARGS)

@@ -143,6 +143,8 @@ static void *alloc_large(uint64_t nbytes)
         return NULL;
     page_of(pfn)->offset = npages;
     __atomic_fetch_add(&large_pages, npages, __ATOMIC_RELAXED);
+    if (pool_check) /* pages have no pattern before: nothing to look at */
+        pool_check_taken("nonpaged", (uint64_t)kseg_page(pfn), nbytes, 0);
     return kseg_page(pfn);
 }
 

@@ -1,10 +1,45 @@
 """The fuzzers of tests/fuzz: what once found something, the corpus, and some thousand inputs more,
-the same at each run (`make fuzz` goes on for longer)."""
+the same at each run (`make fuzz` goes on for longer). Then each with a bug planted in what it
+fuzzes, which the same short run must find."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from megalith import fuzz
+from megalith.fuzz import Plant
+from megalith.verify import FOLDER, write_figures
+
+PLANTS = [
+    Plant("boot", "kernel/boot_word.c", "if (have >= size)", "if (have > size)"),
+    Plant("config", "sysman/config.c", "if (length > total - offset)", "if (length > total)"),
+    Plant("elf", "kernel/proc/elf.c", "ph->filesz > nbytes - ph->offset", "ph->filesz > nbytes"),
+    Plant("initrd", "kernel/base/cpio.c", "e->nbytes > left - data", "e->nbytes > left"),
+    # An unchecked user pointer.
+    Plant(
+        "items",
+        "kernel/sys/vms_items.c",
+        "if (item->length && probe_write(item->buffer, item->length) != 0)",
+        "if (0)",
+    ),
+    Plant(
+        "lnm",
+        "kernel/lnm/lnm.c",
+        "        outer_names(t, name, block->mode, true);",
+        "        (void)no_alias;",
+    ),
+    # What is left of a free block stays as large as it was: use after free.
+    Plant("pool", "mm/pool_var.c", "{b->next, b->size - size}", "{b->next, b->size}"),
+    Plant(
+        "sysman",
+        "userland/bin/sysman/main.c",
+        "c->qualifiers == MAX_QUALIFIERS",
+        "c->qualifiers > MAX_QUALIFIERS",
+    ),
+    # A lost reference.
+    Plant("tree", "kernel/io/tree.c", "        inode_unref(dir); /* never", "        ; /* never"),
+]
 
 
 @pytest.mark.parametrize("name", fuzz.names())
@@ -13,3 +48,15 @@ def test_fuzz(name: str) -> None:
     if done.crash:
         pytest.fail(f"{done.text[-3000:]}\n{done.repeat}", pytrace=False)
     assert done.executions >= int(fuzz.marked(name, "RUNS")[0])
+
+
+def test_every_fuzzer_has_a_bug_to_find() -> None:
+    assert sorted(bug.name for bug in PLANTS) == fuzz.names()
+
+
+@pytest.mark.parametrize("bug", PLANTS, ids=lambda bug: bug.name)
+def test_planted_bug_is_found(bug: Plant, tmp_path: Path) -> None:
+    done = fuzz.quick(bug.name, fuzz.plant(bug, tmp_path))
+    assert done.crash, f"not found within {done.executions} executions"
+    figures = {f"{bug.name}: executions until the planted bug was found": done.executions}
+    write_figures("fuzz", "quick", figures, path=FOLDER / f"fuzz-plant-{bug.name}.json")

@@ -66,7 +66,7 @@ def files(*folders: Path) -> list[Path]:
 
 def run(name: str, folders: list[Path], limits: list[str], program: Path | None = None) -> Outcome:
     """One run; the first folder receives what is new, the others are only read."""
-    kept = BUILD / "fuzz/found" / name
+    kept = program.parent if program else BUILD / "fuzz/found" / name
     kept.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
         [
@@ -135,6 +135,58 @@ def quick(name: str, program: Path | None = None, scale: int = 1) -> Outcome:
             ["-seed=1", f"-runs={runs}", "-reload=0"],
             program,
         )
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A bug for a fuzzer to find: in `file`, `old` (there once) is replaced by `new`."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+
+
+def flags(name: str) -> list[str]:
+    return (BUILD / "flags" / name).read_text().removeprefix("with ").split()
+
+
+def plant(bug: Plant, folder: Path) -> Path:
+    """The fuzzer with the bug in it, built in `folder` beside the good one."""
+    text = (TOP / bug.file).read_text()
+    if text.count(bug.old) != 1:
+        raise ValueError(f"{bug.file} has no place for the bug: {bug.old!r}")
+    source = folder / bug.file
+    source.parent.mkdir(parents=True)
+    for header in (TOP / bug.file).parent.glob("*.h"):
+        shutil.copy(header, source.parent)
+    source.write_text(text.replace(bug.old, bug.new))
+    fuzzer = f"tests/fuzz/fuzz_{bug.name}.c"
+    common = ["tests/fuzz/common.c", "tests/host/shim.c"]
+    linked = [fuzzer, *common, *marked(bug.name, "SOURCES")]
+    # A file that the fuzzer includes is compiled with it; others by themselves.
+    compiled = bug.file if bug.file in linked else fuzzer
+    planted = folder / "planted.o"
+    command = flags("fuzz-compile")
+    command[1:1] = [f"-I{folder}"]
+    subprocess.run(
+        [*command, "-c", source if compiled == bug.file else compiled, "-o", planted],
+        cwd=TOP,
+        check=True,
+    )
+    kept = "alloc,load,data,contents"
+    for section in ("data", "bss"):
+        rename = f".{section}=fuzz_{section},{kept}"
+        subprocess.run(["objcopy", "--rename-section", rename, planted], check=True)
+    program = folder / bug.name
+    objects = [planted if path == compiled else f"build/fuzz/obj/{path}.o" for path in linked]
+    subprocess.run(
+        ["clang", "-fsanitize=address,undefined,fuzzer", *objects, "-lpthread", "-lm"]
+        + ["-o", program],
+        cwd=TOP,
+        check=True,
+    )
+    return program
 
 
 def bless(name: str) -> None:

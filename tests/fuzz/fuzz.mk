@@ -14,6 +14,9 @@ FUZZ_COVER := -fprofile-instr-generate -fcoverage-mapping
 
 $(call flags_file,$(B)/flags/fuzz,$(FUZZCC) $(FUZZ_CFLAGS) $(FUZZ_SANITIZE) $(FUZZ_COVER) $(HCPPFLAGS))
 
+$(call flags_file,$(B)/flags/fuzz-compile,$(FUZZCC) $(FUZZ_CFLAGS) $(FUZZ_SANITIZE) \
+	-fsanitize=fuzzer-no-link $(HCPPFLAGS))
+
 .PHONY: fuzzers fuzz-cover fuzz
 fuzzers: $(addprefix $(B)/fuzz/,$(FUZZ_NAMES)) ## build the fuzzers
 fuzz-cover: $(addprefix $(B)/fuzz/cover/,$(FUZZ_NAMES))

@@ -7,7 +7,8 @@
  * the format says. What it refuses leaves nothing behind and names an offset within the blob.
  *
  * First byte of an input: bit 0: header (magic, length, checksum) made right, bit 1: version 2,
- * bit 2: section table made right for as many records as there are, split by the next byte.
+ * bit 2: section table made right for as many records as there are, split by the next byte; bit 3:
+ * but for a section that claims more.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -156,6 +157,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         nparams = nparams * split / 255;
         at = table(made, (unsigned)nparams, (unsigned)((left - nparams * PARAM) / RESERVED));
         how |= 1;
+    }
+    if ((how & 12) == 12 && at > HEADER) { /* a section says that it has more than there are */
+        uint8_t *t = made + HEADER, more = (uint8_t)(1 + in_below(&in, 8));
+
+        t += at == HEADER + 2 * TABLE && split % 2 ? TABLE : 0;
+        put(t + 8, t[8] + 256u * t[9] + more * (t[0] == 1 ? PARAM : RESERVED), 4);
+        put(t + 12, t[12] + more, 4);
     }
     while (in_more(&in) && at < sizeof(made))
         made[at++] = in_u8(&in);

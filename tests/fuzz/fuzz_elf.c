@@ -88,7 +88,7 @@ static bool build(struct fuzz_in *in, struct elf_header *h, struct elf_phdr *ph,
             type = 4;
         va += in_u16(in);
         offset = (offset & ~PAGE_MASK) | (va & PAGE_MASK);
-        if (offset > nbytes || filesz > nbytes - offset)
+        if (straight && (offset > nbytes || filesz > nbytes - offset))
             filesz = 0, offset = va & PAGE_MASK;
         ph[k] = (struct elf_phdr){.type = type,
                                   .flags = in_u8(in) & 7u,

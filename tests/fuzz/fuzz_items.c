@@ -1,0 +1,472 @@
+// SOURCES: kernel/sys/vms_items.c kernel/sys/vms_args.c kernel/sys/vms_lnm.c
+// SOURCES: kernel/sys/vms_getjpi.c kernel/lnm/lnm.c kernel/lnm/lnm_name.c kernel/lnm/lnm_table.c
+// SOURCES: kernel/lnm/lnm_search.c kernel/lnm/lnm_space.c kernel/base/string_extra.c
+// SOURCES: sysman/params.c sysman/config.c kernel/lnm/lnm_list.c
+// TARGETS: kernel/sys/vms_items.c kernel/sys/vms_args.c kernel/sys/vms_lnm.c
+// TARGETS: kernel/sys/vms_getjpi.c
+// RUNS: 3000
+/*
+ * Item lists, descriptors and argument blocks from a hostile program: $CRELNM, $TRNLNM, $DELLNM,
+ * $CRELNT, $GETJPI on a page of user memory, of which a part is read-only, that the input lays out.
+ * A call that is refused has written nothing; one that is not has written only where its own
+ * arguments say, which a second reader of lists works out here. A byte may also change behind the
+ * service's back between two of its reads: then nothing of that can be said, but no more memory is
+ * touched, and none is lost.
+ */
+#include "kernel/base/abi/iledef.h"
+#include "kernel/base/abi/jpidef.h"
+#include "kernel/base/abi/lnmdef.h"
+#include "kernel/base/abi/ssdef.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/alpha/hw/cpu.h"
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/lnm/lnm_private.h"
+#include "kernel/proc/creds.h"
+#include "kernel/proc/process.h"
+#include "kernel/sys/vms_calls.h"
+#include "kernel/sys/vms_items.h"
+#include "kernel/sys/vms_lnm.h"
+#include "mm/region.h"
+#include "sysman/params.h"
+
+#define BASE  0x120000000ul
+#define BYTES 8192u
+#define NAMES 256u /* offset of descriptors that are there from the start */
+
+static uint8_t user[BYTES], before[BYTES], allowed[BYTES];
+static uint8_t read_twice[BYTES]; /* a call's list, and what it takes from there in both passes */
+static unsigned read_only;        /* bytes at the beginning */
+static unsigned copies, change_at, change_where;
+static uint8_t change_to;
+static struct thread self;
+static struct process me, other;
+struct spinlock process_lock = SPINLOCK_INIT("process", RANK_PROC, IPL_ASTDEL);
+
+/* ---- what the services stand on ---- */
+
+bool user_range_ok(vaddr_t ua, uint64_t n)
+{
+    return ua >= BASE && n <= BYTES && ua - BASE <= BYTES - n;
+}
+
+static bool writable(vaddr_t ua, uint64_t n)
+{
+    return user_range_ok(ua, n) && ua - BASE >= read_only;
+}
+
+int copyin(void *dst, vaddr_t ua, size_t n)
+{
+    if (++copies == change_at)
+        user[change_where] = change_to;
+    if (!user_range_ok(ua, n))
+        return -14;
+    memcpy(dst, user + (ua - BASE), n);
+    return 0;
+}
+
+int copyout(vaddr_t ua, const void *src, size_t n)
+{
+    if (!writable(ua, n))
+        return n ? -14 : 0;
+    memcpy(user + (ua - BASE), src, n);
+    return 0;
+}
+
+int clear_user(vaddr_t ua, size_t n)
+{
+    if (!writable(ua, n))
+        return -14;
+    memset(user + (ua - BASE), 0, n);
+    return 0;
+}
+
+int copyin_u32(uint32_t *v, vaddr_t ua) { return copyin(v, ua, 4); }
+int copyin_u64(uint64_t *v, vaddr_t ua) { return copyin(v, ua, 8); }
+int copyout_u32(vaddr_t ua, uint32_t v) { return copyout(ua, &v, 4); }
+int copyout_u64(vaddr_t ua, uint64_t v) { return copyout(ua, &v, 8); }
+int probe_write(vaddr_t ua, size_t n) { return writable(ua, n) ? 0 : -14; }
+
+bool creds_is_system(const struct process *p) { return p->uic_group <= 010; }
+struct process *process_find_locked(uint32_t pid)
+{
+    return pid == me.pid ? &me : pid == other.pid ? &other : NULL;
+}
+void process_for_each_locked(bool (*fn)(struct process *p, void *arg), void *arg)
+{
+    if (fn(&me, arg))
+        fn(&other, arg);
+}
+void aspace_ref(struct aspace *as) { (void)as; }
+void aspace_unref(struct aspace *as) { (void)as; }
+int region_query(struct aspace *as, uint32_t by, uint64_t id, vaddr_t va, struct region_view *v,
+                 vaddr_t *first)
+{
+    (void)as, (void)by, (void)id, (void)va, (void)v, (void)first;
+    return SS$_NORMAL;
+}
+
+/* ---- a program's memory, from an input ---- */
+
+static void put(unsigned at, const void *from, size_t n)
+{
+    if (at < BYTES)
+        memcpy(user + at, from, n < BYTES - at ? n : BYTES - at);
+}
+
+static vaddr_t in_addr(struct fuzz_in *in)
+{
+    unsigned a = in_u8(in);
+
+    if (a == 0 || a == 255)
+        return a ? BASE + BYTES - in_below(in, 64) : 0;
+    return BASE + a * 16 + (a >= 128 ? in_below(in, 16) : 0);
+}
+
+/* A list's buffers: mostly memory that can be written. */
+static vaddr_t in_buffer(struct fuzz_in *in)
+{
+    unsigned a = in_u8(in);
+
+    return a < 200 ? BASE + BYTES - 4096 + 16 * a : in_addr(in);
+}
+
+/* Where a list is: mostly where lay_out() puts one. */
+static vaddr_t in_list(struct fuzz_in *in) { return in_u8(in) < 200 ? BASE + 1024 : in_addr(in); }
+
+static bool jpi, mixed; /* items of which service a layout has, or any */
+
+static uint16_t in_code(struct fuzz_in *in)
+{
+    static const uint16_t codes[] = {
+        LNM$_INDEX,    LNM$_STRING,    LNM$_ATTRIBUTES, LNM$_TABLE,  LNM$_LENGTH,
+        LNM$_ACMODE,   LNM$_MAX_INDEX, 0xFFFF,          JPI$_PID,    JPI$_PRCNAM,
+        JPI$_IMAGNAME, JPI$_UIC,       0xFFFE,          JPI$_PPGCNT, JPI$_P2_FIRST_FREE_VA_64,
+        LNM$_STRING};
+    unsigned c = in_u8(in);
+
+    if (!mixed && jpi)
+        return codes[8 + c % 7];
+    return !mixed ? codes[c % 7] : c < 240 ? codes[c % 16] : in_u16(in);
+}
+
+static uint64_t in_length(struct fuzz_in *in)
+{
+    unsigned l = in_u8(in);
+
+    return l < 4 ? 4 : l < 200 ? l : l < 230 ? in_u16(in) : l < 240 ? in_u64(in) : 4;
+}
+
+static const char *const texts[] = {
+    "LNM$PROCESS", "LNM$JOB", "LNM$FILE_DEV", "LNM$PROCESS_DIRECTORY", "A", "B", "LNM$SYSTEM", "T"};
+
+static void lay_out(struct fuzz_in *in)
+{
+    unsigned steps = in_below(in, 40), at = 1024, last = 0, kind = in_u8(in);
+
+    jpi = kind & 1;
+    mixed = kind & 2;
+    if (!mixed)
+        memset(user + 1024, 0, BYTES - 1024 - 4096);
+
+    for (unsigned i = 0; i < 8; i++) {
+        uint16_t n = (uint16_t)strlen(texts[i]);
+        vaddr_t text = BASE + NAMES + 128 + 24 * i;
+
+        put(NAMES + 16 * i, &n, 2);
+        put(NAMES + 16 * i + 8, &text, 8);
+        put(NAMES + 128 + 24 * i, texts[i], n);
+    }
+    for (unsigned i = 0; i < steps; i++)
+        switch (mixed ? in_u8(in) % 9 : kind & 4 ? 3 : 0) {
+        case 0:
+        case 1:
+        case 2: {
+            ILE3 e = {.ile3$w_code = in_code(in)};
+
+            e.ile3$w_length = (unsigned short)in_length(in);
+            e.ile3$ps_bufaddr = (void *)in_buffer(in);
+            e.ile3$ps_retlen_addr = (void *)in_addr(in);
+            put(at, &e, sizeof(e));
+            at += last = sizeof(e);
+            break;
+        }
+        case 3:
+        case 4: {
+            ILEB_64 e = {.ileb_64$w_mbo = 1, .ileb_64$w_code = in_code(in), .ileb_64$l_mbmo = -1};
+
+            e.ileb_64$q_length = in_length(in);
+            e.ileb_64$pq_bufaddr = (void *)in_buffer(in);
+            e.ileb_64$pq_retlen_addr = (void *)in_addr(in);
+            put(at, &e, sizeof(e));
+            at += last = sizeof(e);
+            break;
+        }
+        case 5: /* a list's end */
+            put(at, &(uint32_t){0}, 4);
+            at += 16;
+            break;
+        case 6: /* an argument block: names, attributes, lists */
+            put(at, &(uint64_t){in_below(in, 10)}, 8);
+            for (at += 8; in_more(in) && at % 128; at += 8)
+                put(at, &(vaddr_t){in_addr(in)}, 8);
+            break;
+        case 7: /* the last entry again and again */
+            for (unsigned k = in_u8(in); k && at >= last && at + last <= BYTES; k--, at += last)
+                memmove(user + at, user + at - last, last);
+            break;
+        default:
+            at = 16 * in_u8(in);
+            put(at, &(uint32_t){in_u32(in)}, 4);
+        }
+}
+
+/* ---- where a call may write ---- */
+
+static void allow(vaddr_t ua, uint64_t n)
+{
+    for (uint64_t i = 0; i < n && i < BYTES; i++)
+        if (user_range_ok(ua + i, 1))
+            allowed[ua + i - BASE] = 1;
+}
+
+static bool get(void *to, vaddr_t ua, size_t n)
+{
+    if (!user_range_ok(ua, n))
+        return false;
+    memcpy(to, before + (ua - BASE), n);
+    memset(read_twice + (ua - BASE), 1, n);
+    return true;
+}
+
+/* All outputs of a list, as iledef.h describes both forms; strings is how many there are. */
+static void allow_list(vaddr_t ua, bool chains, unsigned *strings)
+{
+    bool wide = false, first = true;
+
+    *strings = 0;
+    for (unsigned i = 0; i < 1100; i++) {
+        ILE3 e;
+        ILEB_64 e64;
+        uint32_t head;
+        uint64_t length;
+        vaddr_t buffer, back;
+        uint16_t code;
+
+        if (!get(&head, ua, 4) || head == 0)
+            return;
+        if (first)
+            wide = get(&e64, ua, 16) && e64.ileb_64$w_mbo == 1 && e64.ileb_64$l_mbmo == -1 &&
+                   e64.ileb_64$q_length <= 65535;
+        first = false;
+        if (wide ? !get(&e64, ua, sizeof(e64)) : !get(&e, ua, sizeof(e)))
+            return;
+        code = wide ? e64.ileb_64$w_code : e.ile3$w_code;
+        length = wide ? e64.ileb_64$q_length : e.ile3$w_length;
+        buffer = (vaddr_t)(wide ? e64.ileb_64$pq_bufaddr : e.ile3$ps_bufaddr);
+        back = wide ? (vaddr_t)e64.ileb_64$pq_retlen_addr : (vaddr_t)e.ile3$ps_retlen_addr;
+        if (code == 0)
+            return; /* the services take it for the end */
+        ua += wide ? sizeof(e64) : sizeof(e);
+        if (chains && code == 0xFFFF) {
+            ua = buffer;
+            first = true;
+            continue;
+        }
+        *strings += code == LNM$_STRING;
+        if ((code == LNM$_INDEX || code == 0xFFFE) && user_range_ok(buffer, 4))
+            memset(read_twice + (buffer - BASE), 1, 4);
+        allow(buffer, length);
+        if (back)
+            allow(back, wide ? 8 : 2);
+    }
+}
+
+static bool good(long status) { return status & 1; }
+
+static void check_written(const char *call, long status, bool changed)
+{
+    fuzz_check(status > 0 && status < 0x10000, "%s returns %ld", call, status);
+    /* A list that the call's own outputs overwrote says something else the second time. */
+    bool overwritten = false;
+
+    for (unsigned i = 0; i < BYTES; i++)
+        overwritten |= read_twice[i] && user[i] != before[i];
+    for (unsigned i = 0; i < BYTES && !changed; i++)
+        if (user[i] != before[i]) {
+            fuzz_check(good(status) || status == SS$_BUFFEROVF || overwritten,
+                       "%s is refused with %lx and has written byte %u", call, status, i);
+            fuzz_check(allowed[i] || overwritten, "%s writes byte %u, which nobody named", call, i);
+        }
+}
+
+/* ---- calls ---- */
+
+static vaddr_t in_name(struct fuzz_in *in)
+{
+    unsigned n = in_u8(in);
+
+    return n < 224 ? BASE + NAMES + 16 * (n % 8) : in_addr(in);
+}
+
+static int count_strings(const struct lnm_view *v, void *arg)
+{
+    unsigned *n = arg;
+
+    while (lnm_translation_at(v->block, *n))
+        ++*n;
+    return SS$_NORMAL;
+}
+
+static void crelnm(struct fuzz_in *in, bool changed)
+{
+    vaddr_t attr = in_u8(in) & 7 ? 0 : in_addr(in), table = in_name(in), name = in_name(in);
+    vaddr_t mode = in_u8(in) & 7 ? 0 : in_addr(in), list = in_list(in);
+    unsigned strings, have = 0;
+    struct lnm_who who;
+    long status;
+
+    allow_list(list, true, &strings);
+    status = vms_crelnm(attr, table, name, mode, list, 0);
+    check_written("$CRELNM", status, changed);
+    fuzz_check(changed || !good(status) || strings <= LNM_TRANSLATIONS_MAX,
+               "a name with %u translations", strings);
+    if (!attr && !mode && good(status) && !changed && table == BASE + NAMES &&
+        name == BASE + NAMES + 64) {
+        who = vms_lnm_who();
+        lnm_translate(&who, LNM_STRING("LNM$PROCESS"), LNM_STRING("A"), PSL$C_USER, false,
+                      count_strings, &have);
+        fuzz_check(have == strings, "%u translations, %u given", have, strings);
+    }
+}
+
+static void crelnt(struct fuzz_in *in, bool changed)
+{
+    vaddr_t block = in_addr(in), descriptor = 0, length = 0, pointer;
+    uint16_t n;
+    uint64_t n64;
+    int mbmo;
+
+    get(&descriptor, block + 16, 8);
+    get(&length, block + 24, 8);
+    if (get(&n, descriptor, 2) && get(&pointer, descriptor + 8, 8)) {
+        allow(pointer, n);
+        if (n == 1 && get(&mbmo, descriptor + 4, 4) && mbmo == -1 && get(&n64, descriptor + 8, 8) &&
+            get(&pointer, descriptor + 16, 8))
+            allow(pointer, n64);
+    }
+    if (length)
+        allow(length, 2);
+    check_written("$CRELNT", vms_crelnt(block, 0, 0, 0, 0, 0), changed);
+}
+
+static void getjpi(struct fuzz_in *in, bool changed)
+{
+    vaddr_t block = in_addr(in), list = 0, pid = 0, status_block = 0, astadr = 0;
+    uint64_t n = 0;
+    unsigned strings;
+    uint32_t whom = 0;
+    long status;
+
+    if (block < BASE + 2048) { /* one is made */
+        uint64_t made[] = {7, 0, 0, 0, BASE + 1024, in_u8(in) % 2 ? in_addr(in) : 0, 0, 0};
+
+        block = BASE + 512;
+        made[2] = in_u8(in) % 2 ? in_addr(in) : 0;
+        put(512, made, sizeof(made));
+        memcpy(before, user, BYTES);
+    }
+    get(&n, block, 8);
+    get(&pid, block + 16, 8);
+    get(&list, block + 32, 8);
+    if (n >= 5)
+        get(&status_block, block + 40, 8);
+    if (n >= 6)
+        get(&astadr, block + 48, 8);
+    get(&whom, pid, 4);
+    allow_list(list, false, &strings);
+    if (pid)
+        allow(pid, 4);
+    if (status_block)
+        allow(status_block, 8);
+    status = vms_getjpi(block, 0, 0, 0, 0, 0);
+    if ((whom & 0x80000000u) && status == SS$_NOPRIV) /* a search goes on behind it */
+        memcpy(user + (pid - BASE), before + (pid - BASE), 4);
+    fuzz_check(changed || !good(status) || !astadr, "an AST that nobody can deliver");
+    check_written("$GETJPI", status, changed);
+}
+
+static void call(struct fuzz_in *in)
+{
+    unsigned what = in_u8(in);
+    bool changed = what >= 192;
+    unsigned strings;
+
+    memcpy(before, user, BYTES);
+    memset(allowed, 0, sizeof(allowed));
+    memset(read_twice, 0, sizeof(read_twice));
+    copies = 0;
+    change_at = changed ? 1 + in_u8(in) : 0;
+    change_where = changed ? in_below(in, BYTES) : 0;
+    change_to = changed ? in_u8(in) : 0;
+    switch (what % 6) {
+    case 0:
+    case 1:
+        crelnm(in, changed);
+        break;
+    case 2: {
+        vaddr_t table = in_name(in), name = in_name(in), list = in_list(in);
+
+        allow_list(list, true, &strings);
+        check_written("$TRNLNM", vms_trnlnm(0, table, name, 0, list, 0), changed);
+        break;
+    }
+    case 3: {
+        vaddr_t table = in_name(in), name = in_name(in);
+
+        check_written("$DELLNM", vms_dellnm(table, name, 0, 0, 0, 0), changed);
+        break;
+    }
+    case 4:
+        crelnt(in, changed);
+        break;
+    default:
+        getjpi(in, changed);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct fuzz_in in = fuzz_in(data, n);
+    long booted;
+
+    fuzz_begin();
+    fuzz_pool_begin();
+    sysparam_set("LNMSHASHTBL", 16, false);
+    lnm_boot();
+    booted = fuzz_pool_bytes;
+    me = (struct process){.pid = 7, .state = PROCESS_LIVE, .uic_group = 0200, .uic_member = 1};
+    me.thread = &self;
+    other = me;
+    other.pid = 9;
+    other.uic_group = 0300;
+    strcpy(me.name, "FUZZ");
+    strcpy(me.exe, "/tests/fuzz");
+    me.names = lnm_space_create();
+    self.process = &me;
+    host_cpu_enter(0, &self.hw);
+    read_only = in_u8(&in) & 1 ? in_below(&in, BYTES) : 0;
+    while (in_more(&in)) {
+        lay_out(&in);
+        for (unsigned i = 1 + in_below(&in, 4); i; i--)
+            call(&in);
+    }
+    lnm_space_free(me.names);
+    /* The group's table stays, once it was made. */
+    fuzz_check(fuzz_pool_bytes - booted <= 1024, "%ld bytes of pool are left",
+               fuzz_pool_bytes - booted);
+    return 0;
+}

@@ -1,0 +1,20 @@
+"""Changes of mm/ that some host test notices must go on being noticed: a sample of those that
+`make mutation` planted (tests/mutation/sample.json), each planted again."""
+
+from __future__ import annotations
+
+import pytest
+from megalith import mutate
+
+
+def test_planted_changes_are_noticed() -> None:
+    sample = mutate.planted_sample()
+    blessed = len(mutate.load(mutate.SAMPLE))
+    # A line that was rewritten has no place for its change any more: `scripts/mutate --bless`.
+    assert len(sample) * 2 > blessed > 0, f"only {len(sample)} of {blessed} still have a place"
+    for mutant, test in sample:
+        verdict = mutate.judge(mutant, only=test)
+        if verdict.status != "killed":
+            pytest.fail(f"{test} does not notice {mutant.describe()}", pytrace=False)
+    figures = {"planted": len(sample), "killed": len(sample)}
+    mutate.write_figures("mutation", "quick", figures)
