@@ -302,6 +302,10 @@ format: $(SETUP) ## lay out C and Python sources as the tests want them
 	$(Q)$(FORMATTED) | xargs -0 .venv/bin/clang-format -i
 	$(Q).venv/bin/ruff check --quiet --fix . ; .venv/bin/ruff format --quiet .
 
+MODEL_EXAMPLES ?= 1000
+model: all ## random operations beside a plain model in Python, MODEL_EXAMPLES (1000) sequences
+	$(Q)MODEL_EXAMPLES=$(MODEL_EXAMPLES) $(PYTEST) -n 2 tests/test_model.py $(T)
+
 models: $(SETUP) ## check the models of concurrency in their full size (some minutes, 4 GB)
 	$(Q)scripts/models --full
 
