@@ -102,32 +102,54 @@ static inline __attribute__((always_inline)) uint64_t list_pop(struct pool_list 
     return kseg_base() + off * POOL_GRAIN;
 }
 
-/* Give all that the lookaside lists hold back to the variable list. pool_lock held. */
-static bool __attribute__((noinline)) reclaim_locked(void)
+/* Up to a batch of list i's packets go back to the variable list: how many. */
+static unsigned reclaim_batch(unsigned i)
 {
-    bool any = false;
+    uint64_t size = (i + 1) * POOL_GRAIN, batch[POOL_BATCH];
+    struct pool_block *below = NULL;
+    unsigned n = 0;
+    ipl_t ipl = spin_lock(&pool_lock);
 
-    for (unsigned i = 0; i < LISTS; i++) {
-        uint64_t size = (i + 1) * POOL_GRAIN, p;
-
-        while ((p = list_pop(&lists[i])) != 0) {
-            __atomic_fetch_add(&lists[i].reclaimed, 1, __ATOMIC_RELAXED);
-            pool_unseal("nonpaged", p, size);
-            pool_var_free(&var, (void *)p, size);
-            any = true;
-        }
-    }
-    return any;
+    while (n < POOL_BATCH && (batch[n] = list_pop(&lists[i])) != 0)
+        pool_unseal("nonpaged", batch[n++], size);
+    pool_batch_sort(batch, n);
+    for (unsigned k = 0; k < n; k++)
+        below = pool_var_free(&var, below, (void *)batch[k], size);
+    __atomic_fetch_add(&lists[i].reclaimed, n, __ATOMIC_RELAXED);
+    spin_unlock(&pool_lock, ipl);
+    return n;
 }
 
-static void *__attribute__((noinline)) alloc_variable(uint64_t size)
+/* Not more of each list than it holds now: others may be freeing as fast. */
+void npp_drain(void)
+{
+    for (unsigned i = 0; i < LISTS; i++)
+        for (int64_t left = pool_list_count(&lists[i], VERSION_BITS); left > 0;) {
+            unsigned n = reclaim_batch(i);
+
+            left = n ? left - n : 0;
+        }
+}
+
+static void *take(uint64_t size, bool grow)
 {
     ipl_t ipl = spin_lock(&pool_lock);
     void *p = pool_var_alloc(&var, size, NULL);
 
-    if (!p && (grow_locked(size) || reclaim_locked()))
+    if (!p && grow && grow_locked(size))
         p = pool_var_alloc(&var, size, NULL);
     spin_unlock(&pool_lock, ipl);
+    return p;
+}
+
+static void *__attribute__((noinline)) alloc_variable(uint64_t size)
+{
+    void *p = take(size, true);
+
+    if (!p) {
+        npp_drain();
+        p = take(size, false); /* also when the lists were empty: another CPU may have been faster */
+    }
     if (p && unlikely(pool_check != 0))
         pool_check_taken("nonpaged", (uint64_t)p, size, UINT64_MAX);
     return p;
@@ -252,7 +274,7 @@ static void __attribute__((noinline)) free_slow(void *p, size_t nbytes)
 
     ipl_t ipl = spin_lock(&pool_lock);
 
-    pool_var_free(&var, p, size);
+    pool_var_free(&var, NULL, p, size);
     spin_unlock(&pool_lock, ipl);
 }
 
@@ -294,14 +316,6 @@ uint64_t npp_large_pages(void) { return __atomic_load_n(&large_pages, __ATOMIC_R
 uint64_t npp_total_pages(void)
 {
     return __atomic_load_n(&segment_pages, __ATOMIC_RELAXED) + npp_large_pages();
-}
-
-void npp_drain(void)
-{
-    ipl_t ipl = spin_lock(&pool_lock);
-
-    reclaim_locked();
-    spin_unlock(&pool_lock, ipl);
 }
 
 static bool always(const uint64_t *word)

@@ -165,10 +165,13 @@ static inline __attribute__((always_inline)) uint64_t list_pop(struct pool_list 
     return p;
 }
 
-/* pgdyn held. */
-static void variable_free(uint64_t p, uint64_t size)
+/* As pool_var_free(). pgdyn held. */
+static struct pool_block *variable_free(struct pool_block *below, uint64_t p, uint64_t size)
 {
-    spare_add(pool_var_free(&var, (void *)p, size), p, size);
+    struct pool_block *b = pool_var_free(&var, below, (void *)p, size);
+
+    spare_add(b, p, size);
+    return b;
 }
 
 /* What a packet on a list has in its second quadword. With POOLCHECK another value: so that whoever
@@ -182,29 +185,45 @@ static void unseal(uint64_t p, uint64_t size)
         panic("paged pool: free packet %lx of %lu bytes was written to", p, size);
 }
 
-/* Give all that the lookaside lists hold back to the variable list. pgdyn held. */
-static bool reclaim_locked(void)
+/* Up to a batch of the packets of `size` bytes go back to the variable list: how many. */
+static unsigned reclaim_batch(uint64_t size)
 {
-    bool any = false;
+    struct pool_list *l = list_of(size);
+    uint64_t batch[POOL_BATCH];
+    struct pool_block *below = NULL;
+    unsigned n = 0;
 
-    for (unsigned i = 1; i <= POOL_LISTS; i++) {
-        uint64_t size = i * POOL_GRAIN, p;
+    mutex_lock(&pgdyn);
+    while (n < POOL_BATCH && (batch[n] = list_pop(l)) != 0)
+        unseal(batch[n++], size);
+    pool_batch_sort(batch, n);
+    for (unsigned k = 0; k < n; k++)
+        below = variable_free(below, batch[k], size);
+    __atomic_fetch_add(&l->reclaimed, n, __ATOMIC_RELAXED);
+    mutex_unlock(&pgdyn);
+    return n;
+}
+
+/* Not more of each list than it holds now: others may be freeing as fast. Their allowances go
+ * back, too. */
+void pgd_drain(void)
+{
+    for (uint64_t size = POOL_GRAIN; size <= POOL_LISTS * POOL_GRAIN; size += POOL_GRAIN) {
+        struct pool_list *l = list_of(size);
         int64_t most;
 
-        while ((p = list_pop(&lists[i])) != 0) {
-            __atomic_fetch_add(&lists[i].reclaimed, 1, __ATOMIC_RELAXED);
-            unseal(p, size);
-            variable_free(p, size);
-            any = true;
+        for (int64_t left = pool_list_count(l, VERSION_BITS); left > 0;) {
+            unsigned n = reclaim_batch(size);
+
+            left = n ? left - n : 0;
         }
-        most = __atomic_exchange_n(&lists[i].most, 0, __ATOMIC_RELAXED);
+        most = __atomic_exchange_n(&l->most, 0, __ATOMIC_RELAXED);
         __atomic_fetch_add(&list_budget, (uint64_t)most * size, __ATOMIC_RELAXED);
     }
-    return any;
 }
 
 /* Allow a list to hold more: false when all lists together may hold no more than they do. A CPU
-   that has just looked may push beyond an allowance that reclaim_locked() takes back meanwhile: a
+   that has just looked may push beyond an allowance that pgd_drain() takes back meanwhile: a
    packet or two for each CPU. */
 static bool list_grow(struct pool_list *l, uint64_t size)
 {
@@ -244,6 +263,22 @@ static void *__attribute__((noinline)) look_at(uint64_t p, uint64_t size)
     return (void *)p;
 }
 
+static void *take(uint64_t size)
+{
+    void *p;
+
+    mutex_lock(&pgdyn);
+    p = pool_var_alloc(&var, size, touch);
+    if (p) {
+        if (unlikely(pool_check != 0))
+            pool_check_taken("paged", (uint64_t)p, size, high_water);
+        high_water = MAX(high_water, (uint64_t)p + size);
+        mark((uint64_t)p, size);
+    }
+    mutex_unlock(&pgdyn);
+    return p;
+}
+
 static void *__attribute__((noinline)) alloc_variable(size_t nbytes)
 {
     uint64_t size = pool_round(nbytes);
@@ -253,17 +288,11 @@ static void *__attribute__((noinline)) alloc_variable(size_t nbytes)
         return NULL;
     if (size <= (uint64_t)sysparam(SYSPARAM_PAGED_LAL_SIZE))
         __atomic_fetch_add(&list_of(size)->misses, 1, __ATOMIC_RELAXED);
-    mutex_lock(&pgdyn);
-    p = pool_var_alloc(&var, size, touch);
-    if (!p && reclaim_locked())
-        p = pool_var_alloc(&var, size, touch);
-    if (p) {
-        if (unlikely(pool_check != 0))
-            pool_check_taken("paged", (uint64_t)p, size, high_water);
-        high_water = MAX(high_water, (uint64_t)p + size);
-        mark((uint64_t)p, size);
+    p = take(size);
+    if (!p) {
+        pgd_drain();
+        p = take(size); /* also when the lists were empty: another thread may have been faster */
     }
-    mutex_unlock(&pgdyn);
     return p;
 }
 
@@ -335,7 +364,7 @@ static void __attribute__((noinline)) free_slow(uint64_t p, size_t nbytes)
     }
     mutex_lock(&pgdyn);
     __atomic_store_n(mark_of(p), 0, __ATOMIC_RELAXED);
-    variable_free(p, size);
+    variable_free(NULL, p, size);
     mutex_unlock(&pgdyn);
 }
 
@@ -394,13 +423,6 @@ unsigned pgd_lists(void) { return POOL_LISTS; }
 void pgd_list_stats(unsigned list, struct pool_list_stats *s)
 {
     pool_list_stats_of(&lists[list + 1], VERSION_BITS, s);
-}
-
-void pgd_drain(void)
-{
-    mutex_lock(&pgdyn);
-    reclaim_locked();
-    mutex_unlock(&pgdyn);
 }
 
 /* Boundary bits of what was never handed out have no page yet. */

@@ -69,9 +69,10 @@ void pool_var_add(struct pool_var *v, struct pool_area *a);
 /* First fit, size a multiple of 16. `usable` (may be NULL) is asked before [p, p + size), which
    may include the next block's header, is written. NULL: none. */
 void *pool_var_alloc(struct pool_var *v, uint64_t size, bool (*usable)(uint64_t p, uint64_t size));
-/* Free a block, merged with its free neighbours, and return what it is part of then. Panics when it
-   is none. */
-struct pool_block *pool_var_free(struct pool_var *v, void *p, uint64_t size);
+/* Free a block, merged with its free neighbours, and return what it is part of then. below: a block
+   on the list at a lower address, which spares the walk to it, or NULL. Panics when p is no block. */
+struct pool_block *pool_var_free(struct pool_var *v, struct pool_block *below, void *p,
+                                 uint64_t size);
 void pool_var_stats(const struct pool_var *v, struct pool_stats *s);
 int pool_var_check(const struct pool_var *v);
 /* Call fn for each block of a, size bytes at p, that is not on the variable list; first: where in

@@ -99,11 +99,13 @@ void *pool_var_alloc(struct pool_var *v, uint64_t size, bool (*usable)(uint64_t 
     return NULL;
 }
 
-/* Put [b, b + size) of area a on the list, merged with its neighbours. */
+/* Put [b, b + size) of area a on the list, merged with its neighbours. below: where on the list to
+ * begin to look for its place, below b, or NULL. */
 static struct pool_block *pool_var_insert(struct pool_var *v, struct pool_area *a,
-                                          struct pool_block *b, uint64_t size)
+                                          struct pool_block *below, struct pool_block *b,
+                                          uint64_t size)
 {
-    struct pool_block *before = NULL, *after = v->first;
+    struct pool_block *before = below, *after = below ? below->next : v->first;
 
     while (after && after < b) {
         before = after;
@@ -142,16 +144,17 @@ void pool_var_add(struct pool_var *v, struct pool_area *a)
     start_set(a, a->base);
     start_set(a, a->base + a->size);
     v->total += a->size;
-    pool_var_insert(v, a, (struct pool_block *)a->base, a->size);
+    pool_var_insert(v, a, NULL, (struct pool_block *)a->base, a->size);
 }
 
-struct pool_block *pool_var_free(struct pool_var *v, void *p, uint64_t size)
+struct pool_block *pool_var_free(struct pool_var *v, struct pool_block *below, void *p,
+                                 uint64_t size)
 {
     struct pool_area *a = v->area_of((uint64_t)p);
 
     if (!a || !pool_area_is_block(a, (uint64_t)p, size))
         panic("%s pool: no block of %lu bytes starts at %p", v->name, size, p);
-    return pool_var_insert(v, a, p, size);
+    return pool_var_insert(v, a, below, p, size);
 }
 
 void pool_var_stats(const struct pool_var *v, struct pool_stats *s)

@@ -132,7 +132,7 @@ def parser() -> argparse.ArgumentParser:
         "--kernel",
         metavar="FILE",
         type=_file,
-        default=os.environ.get("MEGALITH_KERNEL", str(KERNEL)),
+        default=Path(os.environ.get("MEGALITH_KERNEL", KERNEL)),
         help="another kernel: build/ubsan/megalith.elf (or MEGALITH_KERNEL in the environment)",
     )
     option("--smp", metavar="N", type=_cpus, help="CPUs, 1 to 4 (default 2; 1 with --icount)")

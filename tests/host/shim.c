@@ -32,6 +32,7 @@ cpumask_t cpu_online_mask = 1;
 __thread struct thread_hw *current_hw;
 __thread unsigned host_cpu_id;
 __thread uint64_t host_ipl;
+__thread uint64_t host_spin_locks; /* taken so far */
 char *host_ram;
 uint64_t host_tb_singles, host_tb_alls;
 void (*host_tb_hook)(vaddr_t va);
@@ -195,6 +196,7 @@ void spin_lock_at_ipl(struct spinlock *l)
     if (spin_held(l))
         broken("lock %s taken twice", l->name);
     pthread_mutex_lock(&l->mutex);
+    host_spin_locks++;
     __atomic_store_n(&l->holder, &innermost, __ATOMIC_RELAXED);
     l->below = innermost;
     innermost = l;
