@@ -131,7 +131,7 @@ void npp_drain(void)
         }
 }
 
-static void *take(uint64_t size, bool grow)
+static void *variable_alloc(uint64_t size, bool grow)
 {
     ipl_t ipl = spin_lock(&pool_lock);
     void *p = pool_var_alloc(&var, size, NULL);
@@ -144,11 +144,12 @@ static void *take(uint64_t size, bool grow)
 
 static void *__attribute__((noinline)) alloc_variable(uint64_t size)
 {
-    void *p = take(size, true);
+    void *p = variable_alloc(size, true);
 
     if (!p) {
         npp_drain();
-        p = take(size, false); /* also when the lists were empty: another CPU may have been faster */
+        p = variable_alloc(
+            size, false); /* also when the lists were empty: another CPU may have been faster */
     }
     if (p && unlikely(pool_check != 0))
         pool_check_taken("nonpaged", (uint64_t)p, size, UINT64_MAX);

@@ -263,7 +263,7 @@ static void *__attribute__((noinline)) look_at(uint64_t p, uint64_t size)
     return (void *)p;
 }
 
-static void *take(uint64_t size)
+static void *variable_alloc(uint64_t size)
 {
     void *p;
 
@@ -288,10 +288,11 @@ static void *__attribute__((noinline)) alloc_variable(size_t nbytes)
         return NULL;
     if (size <= (uint64_t)sysparam(SYSPARAM_PAGED_LAL_SIZE))
         __atomic_fetch_add(&list_of(size)->misses, 1, __ATOMIC_RELAXED);
-    p = take(size);
+    p = variable_alloc(size);
     if (!p) {
         pgd_drain();
-        p = take(size); /* also when the lists were empty: another thread may have been faster */
+        p = variable_alloc(
+            size); /* also when the lists were empty: another thread may have been faster */
     }
     return p;
 }

@@ -70,7 +70,8 @@ void pool_var_add(struct pool_var *v, struct pool_area *a);
    may include the next block's header, is written. NULL: none. */
 void *pool_var_alloc(struct pool_var *v, uint64_t size, bool (*usable)(uint64_t p, uint64_t size));
 /* Free a block, merged with its free neighbours, and return what it is part of then. below: a block
-   on the list at a lower address, which spares the walk to it, or NULL. Panics when p is no block. */
+   on the list at a lower address, which spares the walk to it, or NULL. Panics when p is no block.
+ */
 struct pool_block *pool_var_free(struct pool_var *v, struct pool_block *below, void *p,
                                  uint64_t size);
 void pool_var_stats(const struct pool_var *v, struct pool_stats *s);

@@ -77,12 +77,14 @@ def test_callers_that_find_no_place(run: Callable[..., Done]) -> None:
 
 @pytest.mark.parametrize("smp", [2, 4])
 def test_contention_for_the_pool(run: Callable[..., Done], smp: int) -> None:
-    """Not LNM but PGDYN: without lists every block takes it, and a walk holds it long."""
+    """Not LNM but PGDYN: without lists every block takes it, and a walk holds it long. Who meets
+    whom is up to the host, and names are made under LNM: so in one order that repeats."""
     commands = (
         "/tests/tracing --fragment 8000 1; sda mtx start trace; /tests/tracing --names 8 300;"
         "sda mtx stop trace; sda mtx show trace/summary"
     )
-    text = run("/bin/sh", "-c", commands, smp=smp, options=["--set", "PAGED_LAL_SIZE=0"])
+    options = ["--set", "PAGED_LAL_SIZE=0", "--schedule", "3"]
+    text = run("/bin/sh", "-c", commands, smp=smp, options=options)
     table = rows(text.expect(0).text, 8)
     _, _, writes, waits, percent, unlocks, waited, longest = table["PGDYN"]
     assert waits > 0 and waited >= longest > 0
@@ -359,7 +361,7 @@ def test_alignment_faults(run: Callable[..., Done], smp: int) -> None:
     assert [int(p[1]) for p in places] == [5000, 2500]
     assert len({p[2] for p in places}) == 2 and len({p[3] for p in places}) == 1
     assert {p[4] for p in places} == {"add_records"}
-    assert float(places[0][0]) == pytest.approx(5000 / seconds, rel=0.01, abs=2e3)
+    assert float(places[0][0]) == pytest.approx(5000 / seconds, rel=0.01 + 0.0005 / seconds)
     assert re.search(r"^ +[\d.]+ +5000 +\d+  m +add_records +/m\n\.\.\. and 1 more$", text, re.M)
 
 

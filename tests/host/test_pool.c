@@ -322,8 +322,8 @@ static void test_nonpaged_limit(void)
     is(s.in_use, 0, "nothing is in use");
 }
 
-/* Interrupts are off with the lock, so it is held for a batch and one walk; the order of the packets
-   is the worst for one that walks for each. */
+/* Interrupts are off with the lock, so it is held for a batch and one walk; the order of the
+   packets is the worst for one that walks for each. */
 static void test_drain_in_batches(void)
 {
     enum { PACKETS = 20000 };

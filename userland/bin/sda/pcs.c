@@ -90,34 +90,40 @@ static int by_time(const void *a, const void *b)
     return x->ns != y->ns ? (x->ns > y->ns) - (x->ns < y->ns) : (int)x->cpu - (int)y->cpu;
 }
 
-/* Wall-clock time of a moment since boot, to the microsecond. */
-static void print_time(uint64_t ns)
+/* Nanoseconds from boot to wall-clock time. The two clocks are read one after the other: so once
+ * for a list, or the times in it would not ascend. */
+static int64_t wall_of_boot(void)
 {
     struct timespec wall, mono;
-    int64_t then;
-    time_t seconds;
-    char text[32] = "";
-    struct tm *tm;
 
     clock_gettime(CLOCK_REALTIME, &wall);
     clock_gettime(CLOCK_MONOTONIC, &mono);
-    then = (int64_t)ns + (wall.tv_sec - mono.tv_sec) * 1000000000L + (wall.tv_nsec - mono.tv_nsec);
-    seconds = then / 1000000000;
-    tm = gmtime(&seconds);
+    return (wall.tv_sec - mono.tv_sec) * 1000000000L + (wall.tv_nsec - mono.tv_nsec);
+}
+
+/* Wall-clock time, to the microsecond. */
+static void print_time(int64_t ns)
+{
+    time_t seconds = ns / 1000000000;
+    struct tm *tm = gmtime(&seconds);
+    char text[32] = "";
+
     if (tm)
         strftime(text, sizeof(text), "%d-%b %H:%M:%S", tm);
-    printf("%s.%06lu", text, (unsigned long)(then % 1000000000 / 1000));
+    printf("%s.%06lu", text, (unsigned long)(ns % 1000000000 / 1000));
 }
 
 static void list(uint64_t top)
 {
+    int64_t boot = wall_of_boot();
+
     qsort(samples, count, sizeof(samples[0]), by_time);
     printf("\nTimestamp               CPU PC               IPL      Pid  Routine              "
            "                    Module\n");
     for (size_t i = 0; i < count && i < top; i++) {
         const struct mega_pc_sample *s = &samples[i];
 
-        print_time(s->ns);
+        print_time(boot + (int64_t)s->ns);
         printf("   %02u %016lX   %u %8u  %-40s %s\n", s->cpu, (unsigned long)s->pc, s->ipl, s->pid,
                s->routine, s->module);
     }
