@@ -46,6 +46,7 @@ static char *pages, *hole, *victim_va; /* hole: a page of the region where nothi
 static ILE3 jpi[] = {{8, JPI$_PID, &nothing, 0}, {0, 0, 0, 0}};
 static struct dsc$descriptor_s job = {7, DSC$K_DTYPE_T, DSC$K_CLASS_S, "LNM$JOB"};
 static unsigned no_attributes;
+static struct mega_memory told;
 static char translation[256];
 static ILE3 lnm[] = {{4, LNM$_STRING, "TEXT", 0}, {0, 0, 0, 0}};
 static ILE3 ask[] = {{255, LNM$_STRING, translation, 0}, {0, 0, 0, 0}};
@@ -249,6 +250,12 @@ static struct service services[] = {
      none},
     {"sys$dellnm", VMS_DELLNM, false, "dnv", {A(&job), A(&there), 0}, make_logical},
     {"sys$setprv", VMS_SETPRV, false, "vmvO", {1, A(&no_privilege), 0, A(&out[3])}, none},
+    {"mega$info",
+     MEGA_SYS_INFO,
+     false,
+     "vvbv",
+     {MEGA_INFO_MEMORY, 0, A(&told), sizeof(told)},
+     none},
 };
 #define SERVICES (sizeof(services) / sizeof(services[0]))
 

@@ -3,6 +3,7 @@
  * files. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -239,6 +240,50 @@ static void test_file_end(void)
     unlink("/tmp/out");
 }
 
+static void to_cpu(int n)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(n, &set);
+    sched_setaffinity(0, sizeof(set), &set); /* where there is one CPU, both stay on it */
+}
+
+/* The page of a file that one process reads again and again is cut off by another one. */
+static void test_taken_away(void)
+{
+    volatile int *step = (volatile int *)map(PAGE, PROT_READ | PROT_WRITE, MAP_SHARED);
+    int fd = open("/tmp/taken", O_RDWR | O_CREAT | O_TRUNC, 0600), got = 0;
+    volatile char *page;
+    cpu_set_t all;
+    pid_t pid;
+
+    sched_getaffinity(0, sizeof(all), &all);
+    is(ftruncate(fd, PAGE), 0, "a file of one page");
+    page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    pid = fork();
+    if (pid == 0) {
+        to_cpu(1);
+        *page = 1;
+        *step = 1;
+        while (*step == 1)
+            got = try_read(page);
+        got = try_read(page);
+        _exit(got == BUS_ADRERR && signal_number == SIGBUS ? 0 : 1);
+    }
+    to_cpu(0);
+    while (*step == 0)
+        sched_yield();
+    is(ftruncate(fd, 0), 0, "is cut off under a process that reads it on another CPU");
+    *step = 2;
+    is(child_status(pid), 0, "which reads it no more");
+    sched_setaffinity(0, sizeof(all), &all);
+    munmap((void *)page, PAGE);
+    munmap((void *)step, PAGE);
+    close(fd);
+    unlink("/tmp/taken");
+}
+
 static void test_advice(void)
 {
     static const int harmless[] = {MADV_NORMAL,   MADV_RANDOM,   MADV_SEQUENTIAL,
@@ -365,6 +410,7 @@ int main(void)
     test_shared();
     test_file();
     test_file_end();
+    test_taken_away();
     test_advice();
     test_bad();
     test_heap();

@@ -210,6 +210,27 @@ static void tight(void)
     leave(&r);
 }
 
+/* What was touched a moment ago is out of reach as soon as it is unmapped, though its neighbour
+   keeps the tables above it. */
+static void unmapped(unsigned flags, const char *what)
+{
+    struct room r = room(32 * MIB, flags);
+    unsigned __int64 length;
+    char *goes, *stays;
+    void *at;
+
+    if (map("LAYOUT_C", &r, SEC$M_WRT, &goes) != SS$_NORMAL ||
+        map("LAYOUT_D", &r, SEC$M_WRT, &stays) != SS$_NORMAL)
+        bail_out("two sections do not fit");
+    ok(can(stays, 1) && can(goes, 1) && can(goes + kinds[2].bytes - 1, 1),
+       "two sections are written through %s tables", what);
+    is_status(sys$deltva_64(&r.id, goes, kinds[2].bytes, 3, &at, &length), SS$_NORMAL,
+              "one of them is unmapped");
+    ok(!can(goes, 0) && !can(goes + kinds[2].bytes - 1, 0) && can(stays, 0),
+       "it is gone at once, and only it");
+    leave(&r);
+}
+
 /* ---- the same tables at two addresses ---- */
 
 struct place {
@@ -370,6 +391,8 @@ int main(void)
     several(0, "an ascending");
     several(VA$M_DESCEND, "a descending");
     tight();
+    unmapped(VA$M_SHARED_PTS, "shared");
+    unmapped(0, "private");
     beside_writers();
     for (int i = 0; i < KINDS; i++)
         delete (kinds[i].name);

@@ -75,6 +75,17 @@ static void file(int flags)
     close(fd);
 }
 
+/* A file without a page. */
+static void hole(void)
+{
+    int fd = open("/tmp/touched", O_RDWR | O_CREAT, 0600);
+
+    if (fd < 0 || ftruncate(fd, PAGES * PAGE) != 0)
+        bail_out("no file");
+    map(MAP_SHARED, fd);
+    close(fd);
+}
+
 static void private_file(void) { file(MAP_PRIVATE); }
 static void shared_file(void) { file(MAP_SHARED); }
 static void drop_file(void)
@@ -178,6 +189,7 @@ const struct scenario fault_scenarios[] = {
     FAULT("private file, read", private_file, read_place, drop_file),
     FAULT("private file, written", private_file, touch_place, drop_file),
     FAULT("shared file, written", shared_file, touch_place, drop_file),
+    FAULT("a file's hole, written", hole, touch_place, drop_file),
     FAULT("stack", NULL, touch_stack, NULL),
     FREE("FLUID section, shared tables", fluid_shared, touch_section, drop_region),
     FAULT("FLUID section, private tables", fluid_private, touch_section, drop_region),
