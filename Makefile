@@ -20,7 +20,7 @@ PYTHON := .venv/bin/python
 
 WARNINGS := -Wall -Wextra -Werror
 
-.PHONY: schedules models all kernel user initrd run test test-boots soak mutation debug bench format help clean setup host-tests
+.PHONY: schedules models all kernel user initrd run test test-boots soak mutation planted debug bench format help clean setup host-tests
 all: kernel user initrd ## build the kernel, the user programs and the initrd
 
 # ---- set-up ---------------------------------------------------------------------------------
@@ -289,6 +289,9 @@ schedules: all ## racing programs under SCHEDULES (50) repeatable schedules of f
 
 mutation: host-tests ## change mm/ in one place at a time: do the host tests notice? MUTATION_SECONDS (3600)
 	$(Q)scripts/mutate --seconds $(or $(MUTATION_SECONDS),3600) $(ARGS)
+
+planted: all host-tests ## plant bugs in the kernel, one at a time: do their checks notice?
+	$(Q)MEGALITH_BUILT=1 scripts/planted $(ARGS)
 
 debug: all ## boot, and wait for GDB to be attached
 	$(Q)scripts/run --gdb $(ARGS)

@@ -1,0 +1,105 @@
+"""Bugs of each kind planted in the kernel's own sources (tests/planted): the check that each one
+names first must notice it, and pass without it. Then the tool itself: what it says of changes that
+do not apply, of bugs that nothing catches, and of checks that always fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import TOP
+from megalith import planted
+from megalith.planted import KINDS, Bug, Tree
+
+FILE = "mm/fault.c"
+LINE = '#include "mm/aspace_private.h"\n'
+# A change that is none, and a check that takes a second.
+HARMLESS = {
+    "kind": KINDS[0],
+    "what": "a longer comment",
+    "file": FILE,
+    "old": LINE,
+    "new": f"/* Harmless. */\n{LINE}",
+    "checks": ["run --smp 1 -- /bin/true"],
+}
+
+
+def scripts_planted(folder: Path, **changed) -> subprocess.CompletedProcess[str]:
+    """scripts/planted on a folder with the harmless bug, so changed (None: left out)."""
+    entry = {key: value for key, value in (HARMLESS | changed).items() if value is not None}
+    text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in entry.items())
+    (folder / "harmless.toml").write_text(text)
+    return subprocess.run(
+        [TOP / "scripts/planted", "--folder", folder],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"MEGALITH_BUILT": "1"},
+    )
+
+
+@pytest.mark.timeout(900)
+def test_every_bug_is_caught() -> None:
+    bugs = planted.load_all()
+    assert {bug.kind for bug in bugs} == set(KINDS)
+    report = planted.try_all(bugs, quick=True)
+    if problems := report.problems():
+        pytest.fail("\n".join(problems), pytrace=False)
+    report.write("quick")
+
+
+def test_a_copy_has_nothing_to_build_but_the_changed_file(tmp_path: Path) -> None:
+    tree = Tree(tmp_path, host=True)
+    assert tree.make("kernel", dry=True) == ""
+    tree.plant(Bug(**HARMLESS | {"name": "harmless"}))
+    commands = tree.make("kernel", dry=True).splitlines()
+    compiled = [line.rpartition(" -o ")[2] for line in commands if " -c mm/" in line]
+    assert compiled == [f"build/kernel/{FILE}.o"]
+    assert (TOP / FILE).read_text().count("Harmless") == 0
+
+
+def test_a_bug_that_nothing_catches_is_told(tmp_path: Path) -> None:
+    before = (TOP / "build/megalith.elf").stat()
+    done = scripts_planted(tmp_path)
+    assert done.returncode == 1
+    assert f"{KINDS[0]}: a longer comment -> NOT CAUGHT" in done.stderr
+    after = (TOP / "build/megalith.elf").stat()
+    assert (before.st_mtime_ns, before.st_ino) == (after.st_mtime_ns, after.st_ino)
+
+
+def test_a_check_that_always_fails_proves_nothing(tmp_path: Path) -> None:
+    done = scripts_planted(tmp_path, checks=["run --smp 1 -- /bin/false"])
+    assert done.returncode == 1
+    assert "without any bug: run --smp 1 -- /bin/false: status 1" in done.stderr
+
+
+def test_each_check_that_is_named_must_notice(tmp_path: Path) -> None:
+    checks = ["run --smp 1 -- /bin/ls", "host test_ieee"]
+    source = planted.load(planted.FOLDER / "pfn_cow_source.toml")
+    words = {"file": source.file, "old": source.old, "new": source.new}
+    done = scripts_planted(tmp_path, checks=checks, **words)
+    assert done.returncode == 1
+    assert done.stderr == "scripts/planted: harmless was not noticed by host test_ieee\n"
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"old": "no such text"}, f"{FILE} does not have the text:\nno such text"),
+        ({"old": "the"}, f"harmless cannot be planted: {FILE} has the text "),
+        ({"file": "mm/none.c"}, "harmless cannot be planted: there is no mm/none.c"),
+        ({"kind": "bad luck"}, "there is no kind 'bad luck'"),
+        ({"what": None}, "harmless.toml does not say its what"),
+        ({"why": "so"}, "harmless.toml: what is why?"),
+        ({"checks": []}, "harmless.toml names no check"),
+        ({"checks": ["look"]}, "there is no check 'look'"),
+        ({"checks": ["run --smp 1"]}, "there is no check 'run --smp 1'"),
+        ({"new": "#error planted\n"}, "#error planted"),
+    ],
+)
+def test_a_change_that_cannot_be_planted(tmp_path: Path, changed: dict, says: str) -> None:
+    done = scripts_planted(tmp_path, **changed)
+    assert done.returncode == 2
+    assert done.stderr.startswith("scripts/planted: ") and says in done.stderr
