@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from conftest import TOP, marked, run_guest
+from megalith.marks import runs
 
 FOLDER = TOP / "build/conditions"
 BUILT = (TOP / "build/megalith.elf", TOP / "build/initrd.cpio")
@@ -38,8 +39,8 @@ def names() -> dict[str, str]:
     return {number: name for name, number in reversed(pairs)}
 
 
-def record_of(source: Path, cpus: int | None) -> Path:
-    return FOLDER / f"{source.stem}-{cpus or 'own'}"
+def record_of(source: Path, cpus: int | None, number: int = 0) -> Path:
+    return FOLDER / f"{source.stem}-{cpus or 'own'}{number or ''}"
 
 
 def first_cpus(source: Path) -> int | None:
@@ -47,12 +48,12 @@ def first_cpus(source: Path) -> int | None:
     return None if "--smp" in marked(source, "RUN") else 1
 
 
-def keep(source: Path, cpus: int | None, output: str) -> None:
+def keep(source: Path, cpus: int | None, output: str, number: int = 0) -> None:
     if "MEGALITH_KERNEL" in os.environ:
         return  # a record tells of the kernel that everybody gets
     FOLDER.mkdir(parents=True, exist_ok=True)
     notes = sorted({found.group() for found in NOTE.finditer(output)})
-    record_of(source, cpus).write_text("\n".join(notes) + "\n")
+    record_of(source, cpus, number).write_text("\n".join(notes) + "\n")
 
 
 def is_fresh(record: Path) -> bool:
@@ -60,16 +61,17 @@ def is_fresh(record: Path) -> bool:
     return record.is_file() and record.stat().st_mtime >= built
 
 
-def run_program(source: Path, cpus: int | None):
-    """Run a test program as its source wants it, and keep what it noted."""
+def run_program(source: Path, cpus: int | None, number: int = 0):
+    """Run a test program as its source wants it (the number-th of its runs), and keep what it
+    noted."""
     done = run_guest(
         f"/tests/{source.stem}",
         *marked(source, "ARGS"),
         smp=cpus,
-        options=marked(source, "RUN"),
+        options=runs(source)[number],
         timeout=float((marked(source, "SECONDS") or ["60"])[0]),
     )
-    keep(source, cpus, done.output.decode(errors="replace"))
+    keep(source, cpus, done.output.decode(errors="replace"), number)
     return done
 
 

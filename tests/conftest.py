@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import subprocess
 import time
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from megalith.marks import marked as marked
 from megalith.verify import write_figures
 
 TOP = Path(__file__).resolve().parent.parent
@@ -120,12 +120,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def run() -> Callable[..., Done]:
     return run_guest
-
-
-def marked(source: Path, mark: str) -> list[str]:
-    """The words behind `// MARK:` in a source; several such lines are read as one."""
-    lines = re.findall(rf"^// {mark}:(.*)$", source.read_text(), re.MULTILINE)
-    return shlex.split(" ".join(lines))
 
 
 def check_tap(text: str) -> int:

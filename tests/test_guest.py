@@ -1,8 +1,8 @@
 """Test programs that run in the guest and speak TAP: userland/tests/*.c with a line `// TAP`.
 
 Each runs on 1, 2 and 4 CPUs. More lines of the source choose otherwise: `// RUN: OPTIONS` gives
-options to scripts/run (with --smp among them, only that number of CPUs is tried), `// ARGS: WORDS`
-arguments to the program, `// SECONDS: N` the limit.
+options to scripts/run (with --smp among them, only that number of CPUs is tried; a second line with
+--smp begins a second run), `// ARGS: WORDS` arguments to the program, `// SECONDS: N` the limit.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from conditions import run_program
 from conftest import TOP, check_tap, marked
+from megalith.marks import runs
 
 
 def cases() -> list:
@@ -20,14 +21,17 @@ def cases() -> list:
     for source in sorted((TOP / "userland/tests").glob("*.c")):
         if not re.search(r"^// TAP\b", source.read_text(), re.MULTILINE):
             continue
-        cpus = [None] if "--smp" in marked(source, "RUN") else [1, 2, 4]
-        found += [pytest.param(source, n, id=f"{source.stem}-{n or 'own'}") for n in cpus]
+        if "--smp" not in marked(source, "RUN"):
+            found += [pytest.param(source, n, 0, id=f"{source.stem}-{n}") for n in (1, 2, 4)]
+            continue
+        for number, _ in enumerate(runs(source)):
+            found.append(pytest.param(source, None, number, id=f"{source.stem}-own{number or ''}"))
     return found
 
 
-@pytest.mark.parametrize(("source", "cpus"), cases())
-def test_guest(source: Path, cpus: int | None) -> None:
-    done = run_program(source, cpus)
+@pytest.mark.parametrize(("source", "cpus", "number"), cases())
+def test_guest(source: Path, cpus: int | None, number: int) -> None:
+    done = run_program(source, cpus, number)
     if done.status in (124, 125):
         done.expect(0)
     check_tap(done.output.decode(errors="replace"))

@@ -7,6 +7,7 @@ import re
 import time
 
 from conftest import TOP, check_tap, found, marked, run_guest
+from megalith.marks import runs
 from megalith.verify import write_figures
 
 KERNEL = TOP / "build/ubsan/megalith.elf"
@@ -43,7 +44,7 @@ def test_programs_run_without_a_trap() -> None:
             f"/tests/{name}",
             *marked(source, "ARGS"),
             smp=None if "--smp" in marked(source, "RUN") else 4,
-            options=marked(source, "RUN"),
+            options=runs(source)[0],
             timeout=100,
         )
         passed += check_tap(done.expect(0).text)

@@ -30,6 +30,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from megalith.marks import marked, runs
 from megalith.paths import TOP
 from megalith.run import STATUS_CANNOT_START
 from megalith.verify import write_figures
@@ -192,13 +193,6 @@ def tap_passed(text: str) -> bool:
     return bool(plan) and int(plan.group(1)) == oks > 0 and not re.search(r"^not ok", text, re.M)
 
 
-def marked(source: Path, mark: str) -> list[str]:
-    """The words behind `// MARK:` in a source, as tests/test_guest.py takes them."""
-    if not source.is_file():
-        return []
-    return shlex.split(" ".join(re.findall(rf"^// {mark}:(.*)$", source.read_text(), re.M)))
-
-
 def boot(check: str, kernel: Path, options: list[str], command: list[str], tap: bool) -> Verdict:
     """One run in the guest, at whose end the kernel checks memory and looks for leaks. Raises
     PlantError when there was no run."""
@@ -219,14 +213,18 @@ def boot(check: str, kernel: Path, options: list[str], command: list[str], tap: 
 
 
 def run_guest(check: str, kernel: Path, words: list[str]) -> Verdict:
-    """guest NAME [OPTIONS of scripts/run] [-- ARGUMENTS]: a test program, as its source wants it,
-    the options here last."""
+    """guest NAME [OPTIONS of scripts/run] [-- ARGUMENTS]: a test program, in the first run that its
+    source wants, the options here last."""
     name, *rest = words
     at = rest.index("--") if "--" in rest else len(rest)
+    options, arguments = rest[:at], rest[at + 1 :]
     source = TOP / f"userland/tests/{name}.c"
-    seconds = (marked(source, "SECONDS") or ["60"])[0]
-    options = ["--timeout", seconds, *marked(source, "RUN"), *rest[:at]]
-    arguments = rest[at + 1 :] or marked(source, "ARGS")
+    seconds = "60"
+    if source.is_file():  # else a folder of several, which says nothing
+        seconds = (marked(source, "SECONDS") or [seconds])[0]
+        options = runs(source)[0] + options
+        arguments = arguments or marked(source, "ARGS")
+    options = ["--timeout", seconds, *options]
     return boot(check, kernel, options, [f"/tests/{name}", *arguments], tap=True)
 
 
