@@ -444,6 +444,25 @@ static void test_alarm(void)
     ok(alarm(0) >= 99, "and it was the one of 100 seconds");
 }
 
+/* Timers that are due when their processes have ended, and their memory is others'. */
+static void test_alarm_left(void)
+{
+    struct itimerval soon = {{0, 10000}, {0, 10000}};
+    int good = 1, how;
+
+    for (int i = 0; i < 8; i++) {
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            setitimer(ITIMER_REAL, &soon, NULL);
+            _exit(0);
+        }
+        good &= waitpid(pid, &how, 0) == pid && how == 0;
+    }
+    usleep(50000);
+    ok(good, "processes end with their timers running, which nobody hears of again");
+}
+
 static void test_wait_for(void)
 {
     struct timespec short_time = {0, 20000000};
@@ -504,6 +523,7 @@ int main(void)
     test_kill_anywhere();
     test_child();
     test_alarm();
+    test_alarm_left();
     test_wait_for();
     return tap_done();
 }

@@ -1,0 +1,195 @@
+// TAP
+/*
+ * Every pointer argument of POSIX calls, bad in every way: EFAULT, whatever lies at the address for
+ * the kernel. bad_arguments.c does the same for services, hostile.c tries everything at random.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <tap.h>
+#include <time.h>
+
+#define PAGE 8192UL
+#define MOST 6
+
+/*
+ * Kinds of arguments: v a value; r what is read, w what is written, s a path; R and W the same,
+ * where 0 stands for none.
+ */
+struct call {
+    const char *name, *kinds;
+    long number;
+    unsigned long right[MOST];
+};
+
+static char path[] = "/tmp/bad_pointers", other[] = "/tmp/bad_pointers_2", room[1024];
+static unsigned long none[4], usr1 = 1UL << (SIGUSR1 - 1), limit[2], cpus = 1;
+static struct timespec no_time;
+static struct iovec part = {room, 8};
+static struct pollfd polled = {-1, 0, 0};
+static unsigned word = 1;
+static int fd, folder, ends[2];
+
+#define A(p) ((unsigned long)(p))
+#define ROOM A(room)
+
+/* What is open is known only when it is. */
+#define FD     1000
+#define FOLDER 1001
+#define READ   1002
+#define WRITE  1003
+
+static const struct call calls[] = {
+    {"read", "vwv", SYS_read, {FD, ROOM, 8}},
+    {"write", "vrv", SYS_write, {FD, ROOM, 8}},
+    {"pread", "vwvv", SYS_pread64, {FD, ROOM, 8, 0}},
+    {"pwrite", "vrvv", SYS_pwrite64, {FD, ROOM, 8, 0}},
+    {"readv", "vrv", SYS_readv, {FD, A(&part), 1}},
+    {"writev", "vrv", SYS_writev, {FD, A(&part), 1}},
+    {"write to a pipe", "vrv", SYS_write, {WRITE, ROOM, 8}},
+    {"read from a pipe", "vwv", SYS_read, {READ, ROOM, 8}},
+    {"ioctl", "vvw", SYS_ioctl, {READ, FIONREAD, ROOM}},
+    {"pipe2", "wv", SYS_pipe2, {ROOM, 0}},
+    {"open", "svv", SYS_open, {A(path), O_RDWR, 0}},
+    {"openat", "vsvv", SYS_openat, {FOLDER, A(path), O_RDWR, 0}},
+    {"access", "sv", SYS_access, {A(path), F_OK}},
+    {"stat", "sw", SYS_stat64, {A(path), ROOM}},
+    {"lstat", "sw", SYS_lstat64, {A(path), ROOM}},
+    {"fstat", "vw", SYS_fstat64, {FD, ROOM}},
+    {"fstatat", "vswv", SYS_fstatat64, {FOLDER, A(path), ROOM, 0}},
+    {"truncate", "sv", SYS_truncate, {A(path), 100}},
+    {"chmod", "sv", SYS_chmod, {A(path), 0600}},
+    {"chown", "svv", SYS_chown, {A(path), 0, 0}},
+    {"utimensat", "vsRv", SYS_utimensat, {FOLDER, A(path), A(none), 0}},
+    {"link", "ss", SYS_link, {A(path), A(other)}},
+    {"unlink", "s", SYS_unlink, {A(other)}},
+    {"symlink", "ss", SYS_symlink, {A(path), A(other)}},
+    {"readlink", "swv", SYS_readlink, {A(other), ROOM, 100}},
+    {"rename", "ss", SYS_rename, {A(other), A(other)}},
+    {"unlinkat", "vsv", SYS_unlinkat, {FOLDER, A(other), 0}},
+    {"mkdir", "sv", SYS_mkdir, {A(other), 0700}},
+    {"chdir", "s", SYS_chdir, {A(other)}},
+    {"getcwd", "wv", SYS_getcwd, {ROOM, 100}},
+    {"rmdir", "s", SYS_rmdir, {A(other)}},
+    {"getdents", "vwv", SYS_getdents64, {FOLDER, ROOM, 1024}},
+    {"poll", "rvv", SYS_poll, {A(&polled), 1, 0}},
+    {"select", "vRRRR", SYS_select, {1, A(none), A(none), A(none), A(none)}},
+    {"uname", "w", SYS_uname, {ROOM}},
+    {"sysinfo", "w", SYS_sysinfo, {ROOM}},
+    {"times", "W", SYS_times, {ROOM}},
+    {"getrusage", "vw", SYS_getrusage, {0, ROOM}},
+    {"getrlimit", "vw", SYS_getrlimit, {3, A(limit)}},
+    {"setrlimit", "vr", SYS_setrlimit, {3, A(limit)}},
+    {"prlimit", "vvRW", SYS_prlimit64, {0, 3, A(limit), ROOM}},
+    {"getresuid", "www", SYS_getresuid, {ROOM, ROOM, ROOM}},
+    {"getrandom", "wvv", SYS_getrandom, {ROOM, 64, 0}},
+    {"getcpu", "WWv", SYS_getcpu, {ROOM, ROOM, 0}},
+    {"sched_getaffinity", "vvw", SYS_sched_getaffinity, {0, 8, ROOM}},
+    {"sched_setaffinity", "vvr", SYS_sched_setaffinity, {0, 8, A(&cpus)}},
+    {"gettimeofday", "WW", SYS_gettimeofday, {ROOM, ROOM}},
+    {"clock_gettime", "vw", SYS_clock_gettime, {CLOCK_MONOTONIC, ROOM}},
+    {"clock_getres", "vW", SYS_clock_getres, {CLOCK_MONOTONIC, ROOM}},
+    {"nanosleep", "rv", SYS_nanosleep, {A(&no_time), 0}},
+    {"clock_nanosleep", "vvrv", SYS_clock_nanosleep, {CLOCK_MONOTONIC, 0, A(&no_time), 0}},
+    {"getitimer", "vw", SYS_getitimer, {ITIMER_REAL, ROOM}},
+    {"setitimer", "vRW", SYS_setitimer, {ITIMER_REAL, A(none), ROOM}},
+    {"sigaltstack", "vW", SYS_sigaltstack, {0, ROOM}},
+    {"sigaction", "vRWv", SYS_rt_sigaction, {SIGUSR1, A(none), ROOM, 8}},
+    {"sigprocmask", "vRWv", SYS_rt_sigprocmask, {SIG_BLOCK, A(&usr1), ROOM, 8}},
+    {"sigpending", "wv", SYS_rt_sigpending, {ROOM, 8}},
+    {"sigtimedwait", "rvrv", SYS_rt_sigtimedwait, {A(&usr1), 0, A(&no_time), 8}},
+    {"execve", "sRR", SYS_execve, {A("/tmp"), 0, 0}},
+    {"futex", "rvvvvv", SYS_futex, {A(&word), 0, 0, 0, 0, 0}},
+};
+#define CALLS (sizeof(calls) / sizeof(calls[0]))
+
+static char *edge, *read_only; /* nobody may access the page behind edge's */
+
+static const unsigned long wild[] = {8,
+                                     0x1FF8,
+                                     0x40000000000,
+                                     0x7FFFFFFFFFFFFFF8,
+                                     0xFFFFFC0000310000,
+                                     0xFFFFFE0000000000,
+                                     0xFFFFFFFE00000000,
+                                     0xFFFFFFFFFFFFFFF8};
+#define WILD (sizeof(wild) / sizeof(wild[0]))
+
+/* The k-th bad pointer of a kind; 0: there are no more. */
+static unsigned long bad(char kind, unsigned k)
+{
+    if (k < WILD)
+        return wild[k];
+    if (k == WILD)
+        return A(edge) + PAGE;
+    if (k == WILD + 1) /* aligned for whoever takes an int there, and too short for all others */
+        return A(edge) + PAGE - (kind == 's' ? 2 : 0);
+    return k == WILD + 2 && strchr("wW", kind) ? A(read_only) : 0;
+}
+
+static long result(const struct call *c, const unsigned long *a)
+{
+    unsigned long x[MOST];
+    long r;
+
+    for (unsigned i = 0; i < MOST; i++)
+        x[i] = a[i] == FD       ? (unsigned long)fd
+               : a[i] == FOLDER ? (unsigned long)folder
+               : a[i] == READ   ? (unsigned long)ends[0]
+               : a[i] == WRITE  ? (unsigned long)ends[1]
+                                : a[i];
+    errno = 0;
+    r = syscall(c->number, x[0], x[1], x[2], x[3], x[4], x[5]);
+    return r == -1 && errno ? -errno : r;
+}
+
+static void try_call(const struct call *c)
+{
+    unsigned tried = 0, wrong = 0;
+    unsigned long a[MOST], p;
+
+    for (unsigned i = 0; c->kinds[i]; i++)
+        for (unsigned k = 0; c->kinds[i] != 'v' && (p = bad(c->kinds[i], k)) != 0; k++) {
+            memcpy(a, c->right, sizeof(a));
+            a[i] = p;
+            tried++;
+            if (result(c, a) != -EFAULT && ++wrong < 4)
+                diag("%s: argument %u, %#lx: %ld", c->name, i, p, result(c, a));
+        }
+    ok(tried >= WILD && wrong == 0, "%s: EFAULT for %u bad pointers (%u not)", c->name, tried,
+       wrong);
+}
+
+int main(void)
+{
+    edge = mmap(0, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(edge, 'x', PAGE);
+    mprotect(edge + PAGE, PAGE, PROT_NONE);
+    read_only = mmap(0, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    folder = open("/tmp", O_RDONLY);
+    if (fd < 0 || folder < 0 || pipe(ends) != 0)
+        bail_out("files");
+    for (unsigned i = 0; i < CALLS; i++) {
+        const struct call *c = &calls[i];
+        long r;
+
+        if (c->number == SYS_read) /* there is something to read */
+            ok(pwrite(fd, room, 1024, 0) == 1024 && lseek(fd, 0, SEEK_SET) == 0, "a file");
+        if (c->right[0] == READ && c->number == SYS_ioctl)
+            ok(write(ends[1], room, 8) == 8, "a pipe");
+        try_call(c);
+        r = result(c, c->right);
+        ok(r >= 0 || r == -EACCES || r == -EAGAIN, "%s: not for a good one (%ld)", c->name, r);
+    }
+    close(fd);
+    unlink(path);
+    return tap_done();
+}
