@@ -170,6 +170,7 @@ TAP_PLAN = re.compile(r"^1\.\.(\d+)", re.MULTILINE)
 TAP_OK = re.compile(r"^ok\b", re.MULTILINE)
 # Lines that tell what is wrong, the most telling kind first.
 TELLING = (
+    r"^(leak: (?!one of that size).*)",
     r"^scripts/run: the kernel has panicked on CPU \d+: (.*(?:\n(?:page|thread|process) .*)?)",
     r"^==\d+==ERROR: (\w+: [\w-]+)",
     r"^(.*runtime error: .*)",
