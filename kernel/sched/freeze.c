@@ -124,7 +124,7 @@ static void own_priority(unsigned prio)
     struct runq *rq = runq_self();
 
     spin_lock_at_ipl(&rq->lock);
-    t->prio = (uint8_t)prio;
+    __atomic_store_n(&t->prio, (uint8_t)prio, __ATOMIC_RELAXED); /* others look without the lock */
     if (prioq_has(&rq->ready, prio + 1))
         runq_kick(rq);
     spin_unlock_at_ipl(&rq->lock);
@@ -150,30 +150,41 @@ bool sched_is_stopper(const struct thread *t)
 static const struct mutex *mutex_of(const struct thread *t, const char **verb)
 {
     const struct mutex *wants = __atomic_load_n(&t->wants, __ATOMIC_RELAXED);
-    uint32_t n = __atomic_load_n(&t->held_mutexes, __ATOMIC_RELAXED);
+    uint32_t n = t->held_mutexes;
 
     *verb = wants ? "waits for" : "waits and holds";
-    return wants ? wants : n ? t->held[(n - 1) % MUTEXES_HELD_MAX] : NULL;
+    return wants ? wants : n ? t->held[n - 1] : NULL;
 }
 
-/* Why t does not stand at a safe point; false: it does. */
-static bool under_way(const struct thread *t, char *why, size_t size)
+/* Why t does not stand at a safe point; false: it does. t's run queue is locked: one that waits
+ * goes on waiting, and the mutex that it holds or waits for does not go with its object. */
+static bool under_way_locked(const struct thread *t, char *why, size_t size)
 {
     static const char *const names[] = {"is new", "is ready to run", "runs"};
-    unsigned state = __atomic_load_n(&t->state, __ATOMIC_RELAXED);
     const struct mutex *m;
     const char *verb;
 
-    if (state == THREAD_DEAD || t->prio == PRIO_IDLE)
+    if (t->state == THREAD_DEAD || t->prio == PRIO_IDLE)
         return false;
-    if (state < THREAD_WAITING) {
-        str_copy(why, names[state], size);
+    if (t->state < THREAD_WAITING) {
+        str_copy(why, names[t->state], size);
         return true;
     }
     m = mutex_of(t, &verb);
     if (m)
         format(why, size, "%s mutex %s", verb, m->name);
     return m != NULL;
+}
+
+static bool under_way(struct thread *t, char *why, size_t size)
+{
+    ipl_t ipl = ipl_raise(IPL_CLOCK);
+    struct runq *rq = runq_lock_of(t);
+    bool is = under_way_locked(t, why, size);
+
+    spin_unlock_at_ipl(&rq->lock);
+    ipl_restore(ipl);
+    return is;
 }
 
 static void look_at(struct thread *t, void *arg)
