@@ -143,7 +143,7 @@ static void list_push_locked(struct page_list *l, uint64_t first, uint64_t last,
 {
     link_set(last, l->head);
     l->head = (uint32_t)first;
-    l->count += count;
+    count_add_locked(&l->count, count);
 }
 
 /* Take up to n pages off a list as a chain. RAD's lock held. */
@@ -156,7 +156,7 @@ static unsigned list_take_locked(struct page_list *l, unsigned n, enum page_stat
     *first = l->head;
     *last = chain_walk(l->head, n, state);
     l->head = link_of(*last);
-    l->count -= n;
+    count_sub_locked(&l->count, n);
     return n;
 }
 

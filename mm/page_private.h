@@ -35,8 +35,20 @@ extern struct page_cache page_caches[MAX_CPUS][RAD_MAX];
 
 struct page_list { /* last in, first out, linked by flink; protected by the RAD's lock */
     uint32_t head;
-    uint64_t count;
+    uint64_t count; /* lock; see count_add_locked() */
 };
+
+/* Counts change under the RAD's lock. Who only wants to know whether it is worth to take the lock
+ * looks at them without it, so their stores are marked; nothing else hangs on what is read there.
+ */
+static inline void count_add_locked(uint64_t *count, uint64_t n)
+{
+    __atomic_store_n(count, *count + n, __ATOMIC_RELAXED);
+}
+static inline void count_sub_locked(uint64_t *count, uint64_t n)
+{
+    __atomic_store_n(count, *count - n, __ATOMIC_RELAXED);
+}
 
 struct page_range {
     uint64_t first, npages;

@@ -107,7 +107,7 @@ uint64_t range_take_low_locked(struct rad *r, uint64_t n, uint64_t *first)
     *first = g->first;
     g->first += n;
     g->npages -= n;
-    r->range_pages -= n;
+    count_sub_locked(&r->range_pages, n);
     if (g->npages == 0)
         range_remove_at(r, 0);
     page_entries_init(*first, n);
@@ -125,7 +125,7 @@ static void list_give_locked(struct rad *r, uint64_t first, uint64_t npages)
         page_db[n].flink = l->head;
         l->head = (uint32_t)n;
     }
-    l->count += npages;
+    count_add_locked(&l->count, npages);
 }
 
 void range_give_locked(struct rad *r, uint64_t first, uint64_t npages)
@@ -154,7 +154,7 @@ void range_give_locked(struct rad *r, uint64_t first, uint64_t npages)
         list_give_locked(r, first, npages);
         return;
     }
-    r->range_pages += npages;
+    count_add_locked(&r->range_pages, npages);
 }
 
 bool range_take_contig_locked(struct rad *r, uint64_t npages, uint64_t align, uint64_t *first)
@@ -176,7 +176,7 @@ bool range_take_contig_locked(struct rad *r, uint64_t npages, uint64_t align, ui
     uint64_t start = align_down(g.first + g.npages - npages, align);
     uint64_t above = g.first + g.npages - (start + npages);
 
-    r->range_pages -= g.npages;
+    count_sub_locked(&r->range_pages, g.npages);
     range_remove_at(r, best);
     if (start > g.first)
         range_give_locked(r, g.first, start - g.first);

@@ -65,7 +65,7 @@ void sched_balance(unsigned self)
     unsigned victim = busiest(self, load_of(self) + 2);
 
     if (victim < MAX_CPUS && steal_from(victim, self))
-        runqs[self].balanced++;
+        count_up(&runqs[self].balanced);
 }
 
 static bool idle_steal(unsigned self)
@@ -74,7 +74,7 @@ static bool idle_steal(unsigned self)
 
     if (victim == MAX_CPUS || !steal_from(victim, self))
         return false;
-    runqs[self].steals++;
+    count_up(&runqs[self].steals);
     return true;
 }
 

@@ -57,7 +57,7 @@ void ipi_poll(void)
 
     if (__atomic_load_n(&ipi_cpus[self].pending, __ATOMIC_RELAXED) != 0) {
         reasons = __atomic_exchange_n(&ipi_cpus[self].pending, 0, __ATOMIC_ACQ_REL);
-        runqs[self].ipis++;
+        count_up(&runqs[self].ipis);
         for (; reasons; reasons &= reasons - 1) {
             void (*fn)(void) = handlers[bit_lowest(reasons)];
 

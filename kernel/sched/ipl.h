@@ -21,12 +21,14 @@ typedef unsigned ipl_t;
 static inline ipl_t ipl_set(ipl_t ipl) { return (ipl_t)pal_swpipl(ipl); }
 static inline ipl_t ipl_get(void) { return (ipl_t)(pal_rdps() & 7); }
 
-/* Raise to at least ipl; returns the old level for ipl_restore. Notes the place, for messages. */
+/* Raise to at least ipl; returns the old level for ipl_restore. Notes the place, for messages: the
+ * store is marked, since an interrupt may come before or behind it, which puts back what it found.
+ */
 static inline ipl_t ipl_raise(ipl_t ipl)
 {
     ipl_t old = ipl_set(ipl);
     if (old < ipl)
-        current_hw->ipl_raised_at = cpu_pc();
+        __atomic_store_n(&current_hw->ipl_raised_at, cpu_pc(), __ATOMIC_RELAXED);
     else if (old > ipl)
         ipl_set(old);
     return old;

@@ -18,7 +18,7 @@ void lockcheck_spin_rank(const struct spinlock *l, const struct spinlock *top, u
 
     if (panic_in_progress())
         return;
-    for (const struct spinlock *h = t->spin_top; h; h = h->below)
+    for (const struct spinlock *h = thread_spin_top(t); h; h = h->below)
         if (h == l)
             panic("spinlock %s taken twice by thread %u (%s) on CPU %u: at %pS, and at %pS before",
                   l->name, WHO(t), cpu_id(), (void *)place, (void *)l->taken_at);
@@ -34,11 +34,11 @@ void lockcheck_spin_ipl(const struct spinlock *l, ipl_t ipl, uint64_t place)
 
     if (panic_in_progress())
         return;
-    if (t->spin_top && t->spin_top->ipl == ipl)
+    if (thread_spin_top(t) && thread_spin_top(t)->ipl == ipl)
         panic("spinlock %s (IPL %u) taken at %pS by thread %u (%s) on CPU %u at IPL %u, which is "
               "that of %s, taken at %pS",
-              l->name, l->ipl, (void *)place, WHO(t), cpu_id(), ipl, t->spin_top->name,
-              (void *)t->spin_top->taken_at);
+              l->name, l->ipl, (void *)place, WHO(t), cpu_id(), ipl, thread_spin_top(t)->name,
+              (void *)thread_spin_top(t)->taken_at);
     panic("spinlock %s (IPL %u) taken at %pS by thread %u (%s) on CPU %u at IPL %u; last raised at "
           "%pS",
           l->name, l->ipl, (void *)place, WHO(t), cpu_id(), ipl, (void *)t->hw.ipl_raised_at);
@@ -108,7 +108,7 @@ static uint64_t place_of(const struct thread *t, const struct mutex *m)
 static void __attribute__((cold, noreturn)) bad_state(const struct mutex *m, const struct thread *t,
                                                       uint64_t place)
 {
-    const struct spinlock *l = t->spin_top;
+    const struct spinlock *l = thread_spin_top(t);
 
     if (l)
         panic("mutex %s taken at %pS by thread %u (%s) on CPU %u with spinlock %s held, taken at "
@@ -125,7 +125,7 @@ void lockcheck_mutex(const struct mutex *m, bool rank, uint64_t place)
     const struct mutex *top = n ? t->held[n - 1] : NULL;
     uint64_t before = place_of(t, m);
 
-    if (t->spin_top || (ipl_get() != IPL_NONE && !booting()))
+    if (thread_spin_top(t) || (ipl_get() != IPL_NONE && !booting()))
         bad_state(m, t, place);
     if (before)
         panic("mutex %s taken twice by thread %u (%s): at %pS, and at %pS before", m->name, WHO(t),
@@ -164,7 +164,7 @@ void lockcheck_mutex_release(const struct mutex *m, uint64_t place)
 void lockcheck_may_not(const char *does, ipl_t ipl, uint64_t place)
 {
     const struct thread *t = thread_self();
-    const struct spinlock *l = t->spin_top;
+    const struct spinlock *l = thread_spin_top(t);
 
     if (l)
         panic("thread %u (%s) on CPU %u %s at %pS with spinlock %s held, taken at %pS", WHO(t),
@@ -176,7 +176,7 @@ void lockcheck_may_not(const char *does, ipl_t ipl, uint64_t place)
 void lockcheck_left(const char *does, uint64_t place)
 {
     const struct thread *t = thread_self();
-    const struct spinlock *l = t->spin_top;
+    const struct spinlock *l = thread_spin_top(t);
     uint32_t n = t->held_mutexes;
     char at[PLACE_TEXT] = "";
 

@@ -34,7 +34,7 @@ static inline bool may_take(const struct mutex *m, const struct thread *t)
 {
     uint32_t n = t->held_mutexes;
 
-    return t->spin_top == NULL && ipl_get() == IPL_NONE &&
+    return thread_spin_top(t) == NULL && ipl_get() == IPL_NONE &&
            (n == 0 || (n < MUTEXES_HELD_MAX && t->held[n - 1]->rank < m->rank));
 }
 

@@ -75,7 +75,7 @@ void runq_kick(struct runq *rq)
 /* t becomes ready on rq (locked, and named in t->last_cpu). */
 static inline void runq_add(struct runq *rq, struct thread *t)
 {
-    t->state = THREAD_RUNNABLE;
+    thread_state_set_locked(t, THREAD_RUNNABLE);
     t->queued = 1;
     prioq_add_tail(&rq->ready, &t->run_link, t->prio);
     trace(rq, clock_cycles(), TRACE_READY, t->tid, 0, 0);
@@ -148,7 +148,7 @@ static inline void make_runnable(struct runq *rq, struct thread *t, bool follow)
 {
     unsigned here = runq_cpu(rq), cpu = here;
 
-    t->interruptible = 0;
+    __atomic_store_n(&t->interruptible, 0, __ATOMIC_RELAXED);
     if (cpu_count > 1)
         cpu = follow && may_follow(t) ? cpu_id() : choose_cpu(t, here);
     if (cpu == here) {
@@ -156,7 +156,7 @@ static inline void make_runnable(struct runq *rq, struct thread *t, bool follow)
         spin_unlock_at_ipl(&rq->lock);
         return;
     }
-    t->state = THREAD_RUNNABLE;
+    thread_state_set_locked(t, THREAD_RUNNABLE);
     __atomic_store_n(&t->last_cpu, cpu, __ATOMIC_RELAXED);
     spin_unlock_at_ipl(&rq->lock);
     runq_deliver(t);
@@ -166,7 +166,7 @@ void sched_enqueue_new(struct thread *t)
 {
     ipl_t ipl = ipl_raise(IPL_CLOCK);
 
-    t->state = THREAD_RUNNABLE;
+    thread_state_set_locked(t, THREAD_RUNNABLE);
     t->last_cpu = choose_cpu(t, cpu_id());
     runq_deliver(t);
     ipl_restore(ipl);
@@ -240,8 +240,8 @@ static inline void finish_switch(void)
 /* A lock besides the run queue's is held. */
 static void __attribute__((cold, noinline)) lock_held(const struct runq *rq, struct thread *t)
 {
-    if (t->spin_top == &rq->lock)
-        t->spin_top = rq->lock.below;
+    if (thread_spin_top(t) == &rq->lock)
+        thread_spin_top_set(t, rq->lock.below);
     lockcheck_left("gives up the CPU", (uint64_t)__builtin_return_address(0));
 }
 
@@ -255,17 +255,17 @@ static inline void switch_to(struct runq *rq, struct thread *next)
     account(self, cycles);
     trace(rq, cycles, TRACE_SWITCH, next->tid, self->tid, self->state);
     next->start_cycles = cycles;
-    next->switches++;
-    rq->switches++;
-    next->state = THREAD_RUNNING;
+    count_up(&next->switches);
+    count_up(&rq->switches);
+    thread_state_set_locked(next, THREAD_RUNNING);
     rq->current = next;
     rq->switched_from = self;
     __atomic_store_n(&self->hw.cpu->idle, next == rq->idle, __ATOMIC_RELAXED);
     /* The lock changes hands. It is the only one: whoever gives up the CPU holds no other. */
-    if (unlikely(self->spin_top != &rq->lock || rq->lock.below != NULL))
+    if (unlikely(thread_spin_top(self) != &rq->lock || rq->lock.below != NULL))
         lock_held(rq, self);
-    self->spin_top = NULL;
-    next->spin_top = &rq->lock;
+    thread_spin_top_set(self, NULL);
+    thread_spin_top_set(next, &rq->lock);
     __atomic_store_n(&rq->lock.holder, next, __ATOMIC_RELAXED);
     if (next->root_mask && next->root_mask != self->root_mask) {
         __atomic_fetch_or(next->root_mask, 1ul << runq_cpu(rq), __ATOMIC_RELAXED);
@@ -300,14 +300,14 @@ static void schedule(struct runq *rq)
         switch_to(rq, next);
         return;
     }
-    self->state = THREAD_RUNNING;
+    thread_state_set_locked(self, THREAD_RUNNING);
     rq->after = AFTER_NOTHING;
     spin_unlock_at_ipl(&rq->lock);
 }
 
 void sched_block_locked(struct runq *rq)
 {
-    thread_self()->state = THREAD_WAITING;
+    thread_state_set_locked(thread_self(), THREAD_WAITING);
     schedule(rq);
 }
 
@@ -318,7 +318,7 @@ void sched_exit_current(void)
     struct runq *rq = runq_self();
 
     spin_lock_at_ipl(&rq->lock);
-    thread_self()->state = THREAD_DEAD;
+    thread_state_set_locked(thread_self(), THREAD_DEAD);
     rq->after = AFTER_BURY;
     schedule(rq);
     panic("a dead thread runs");
@@ -343,7 +343,7 @@ static void requeue_and_schedule(struct runq *rq, bool front)
 {
     struct thread *self = thread_self();
 
-    self->state = THREAD_RUNNABLE;
+    thread_state_set_locked(self, THREAD_RUNNABLE);
     if (unlikely(!(self->affinity & (1ul << runq_cpu(rq))))) {
         rq->after = AFTER_CARRY;
     } else if (self != rq->idle) {
@@ -378,7 +378,7 @@ void thread_yield(void)
     ipl_t old = ipl_set(IPL_CLOCK);
     struct runq *rq = runq_self();
 
-    if (unlikely(old != IPL_NONE || thread_self()->spin_top != NULL))
+    if (unlikely(old != IPL_NONE || thread_spin_top(thread_self()) != NULL))
         lockcheck_may_not("yields", old, (uint64_t)__builtin_return_address(0));
     spin_lock_at_ipl(&rq->lock);
     if (prioq_has(&rq->ready, thread_self()->prio))

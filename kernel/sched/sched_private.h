@@ -40,11 +40,11 @@ struct runq {
     uint8_t after;                /* AFTER_*: what finish_switch is to do with it; likewise */
     uint64_t next_tick_ns;        /* own CPU, IPL_CLOCK */
     uint64_t ticks;               /* atomic: written by own CPU, read by the watchdog */
-    uint64_t switches;            /* protected by lock */
-    uint64_t steals, balanced;    /* own CPU, IPL_CLOCK */
-    uint64_t user_ns;             /* own CPU, sampled by the clock */
+    uint64_t switches;            /* protected by lock; atomic, read as a statistic */
+    uint64_t steals, balanced;    /* own CPU, IPL_CLOCK; likewise */
+    uint64_t user_ns;             /* own CPU, sampled by the clock; likewise */
     uint64_t online_ns;           /* constant once the CPU is online */
-    uint64_t ipis;                /* own CPU, IPL_IPI */
+    uint64_t ipis;                /* own CPU, IPL_IPI; likewise */
     uint32_t trace_next;          /* protected by lock, like the ring */
     struct trace_event trace[TRACE_EVENTS];
 } __attribute__((aligned(2048))); /* a power of two: the index is a shift */
@@ -75,6 +75,12 @@ static inline void trace(struct runq *rq, uint32_t cycles, enum trace_kind kind,
 {
     rq->trace[rq->trace_next++ % TRACE_EVENTS] = (struct trace_event){
         cycles, tid, other, (uint16_t)kind, (uint16_t)state};
+}
+
+/* A statistic that only the lock's holder or the own CPU changes, and everybody reads. */
+static inline void count_up(uint64_t *counter)
+{
+    __atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
 }
 
 static inline void account(struct thread *t, uint32_t cycles)

@@ -67,8 +67,10 @@ static uint32_t __attribute__((noinline)) spin_wait(struct spinlock *l, uint64_t
 {
     uint32_t rounds = 0, begin = clock_cycles(), spun;
     struct cpu *c = cpu_self();
-    unsigned idle = c->idle != 0;
-    uint64_t start = 0, interrupts = c->interrupt_cycles[idle], before = c->spin_cycles[idle];
+    unsigned idle = __atomic_load_n(&c->idle, __ATOMIC_RELAXED) != 0;
+    const uint64_t *handlers = &c->interrupt_cycles[idle]; /* marked: an interrupt adds to them */
+    uint64_t start = 0, interrupts = __atomic_load_n(handlers, __ATOMIC_RELAXED);
+    uint64_t before = __atomic_load_n(&c->spin_cycles[idle], __ATOMIC_RELAXED);
 
     while (__atomic_load_n(&l->taken, __ATOMIC_RELAXED) != 0 || !try_take(l)) {
         if (++rounds % SPINS_PER_CLOCK != 0)
@@ -81,7 +83,8 @@ static uint32_t __attribute__((noinline)) spin_wait(struct spinlock *l, uint64_t
     spun = clock_cycles() - begin;
     /* An interrupt meanwhile may have spun too: that is in the account and in `spun`. */
     __atomic_store_n(&c->spin_cycles[idle],
-                     before + spun - (c->interrupt_cycles[idle] - interrupts), __ATOMIC_RELAXED);
+                     before + spun - (__atomic_load_n(handlers, __ATOMIC_RELAXED) - interrupts),
+                     __ATOMIC_RELAXED);
     return MAX(spun, 1u);
 }
 
@@ -90,8 +93,9 @@ static uint32_t __attribute__((noinline)) spin_wait(struct spinlock *l, uint64_t
 static void note_taken(struct spinlock *l, struct thread *t, uint64_t pc)
 {
     __atomic_store_n(&l->holder, t, __ATOMIC_RELAXED);
-    l->below = t->spin_top;
-    t->spin_top = l;
+    l->below = thread_spin_top(t);
+    __atomic_signal_fence(__ATOMIC_RELEASE); /* an interrupt from here on walks the chain */
+    thread_spin_top_set(t, l);
     l->taken_at = pc;
 }
 
@@ -118,7 +122,7 @@ static ipl_t __attribute__((noinline)) lock_wait(struct spinlock *l, ipl_t old, 
 static ipl_t __attribute__((noinline)) lock_checked(struct spinlock *l, ipl_t old, ipl_t lowest,
                                                     uint64_t pc)
 {
-    const struct spinlock *top = thread_self()->spin_top;
+    const struct spinlock *top = thread_spin_top(thread_self());
 
     if (old > l->ipl || old < lowest)
         ipl_broken(l, old, pc);
@@ -143,7 +147,9 @@ static inline ipl_t take(struct spinlock *l, struct thread *t, ipl_t old, uint64
 
 static inline bool rank_rises(const struct spinlock *l, const struct thread *t)
 {
-    return t->spin_top == NULL || t->spin_top->rank < l->rank;
+    const struct spinlock *top = thread_spin_top(t);
+
+    return top == NULL || top->rank < l->rank;
 }
 
 ipl_t spin_lock(struct spinlock *l)
@@ -188,9 +194,9 @@ static void __attribute__((noinline)) release_checked(struct spinlock *l, uint64
         lockcheck_spin_release(l, pc);
         return;
     }
-    while (*p != l)
+    while (__atomic_load_n(p, __ATOMIC_RELAXED) != l)
         p = &(*p)->below;
-    *p = l->below;
+    __atomic_store_n(p, l->below, __ATOMIC_RELAXED);
     l->measured = 0;
     __atomic_store_n(&l->holder, NULL, __ATOMIC_RELAXED);
     __atomic_store_n(&l->taken, 0, __ATOMIC_RELEASE);
@@ -200,12 +206,12 @@ static void __attribute__((noinline)) release_checked(struct spinlock *l, uint64
 
 static inline bool plain(const struct spinlock *l, const struct thread *t)
 {
-    return t->spin_top == l && !lockstat_on(LOCKSTAT_SPIN);
+    return thread_spin_top(t) == l && !lockstat_on(LOCKSTAT_SPIN);
 }
 
 static inline void release(struct spinlock *l, struct thread *t)
 {
-    t->spin_top = l->below;
+    thread_spin_top_set(t, l->below);
     __atomic_store_n(&l->holder, NULL, __ATOMIC_RELAXED);
     __atomic_store_n(&l->taken, 0, __ATOMIC_RELEASE);
 }
@@ -237,8 +243,10 @@ static void __attribute__((noinline)) restore_nested(const struct spinlock *top,
 
 static inline void restore_checked(const struct thread *t, ipl_t old, uint64_t pc)
 {
-    if (unlikely(t->spin_top != NULL))
-        restore_nested(t->spin_top, old, pc);
+    const struct spinlock *top = thread_spin_top(t);
+
+    if (unlikely(top != NULL))
+        restore_nested(top, old, pc);
     else
         restore(old);
 }
@@ -286,7 +294,7 @@ unsigned spin_depth(void)
 {
     unsigned n = 0;
 
-    for (const struct spinlock *l = thread_self()->spin_top; l; l = l->below)
+    for (const struct spinlock *l = thread_spin_top(thread_self()); l; l = l->below)
         n++;
     return n;
 }

@@ -170,7 +170,7 @@ void thread_exit(void)
 {
     struct thread *t = thread_self();
 
-    if (t->held_mutexes || t->spin_top)
+    if (t->held_mutexes || thread_spin_top(t))
         lockcheck_left("ends", (uint64_t)__builtin_return_address(0));
     if (t->root_mask)
         thread_set_root(t, boot_threads[0].root_pfn, NULL);
@@ -220,7 +220,7 @@ static void dump_threads(void)
                t->prio, t->switches, t->hw.pcb.ksp);
         for (uint32_t i = 0; i < t->held_mutexes; i++)
             printk(", holds %s (%pS)", t->held[i]->name, (void *)t->held_at[i]);
-        for (const struct spinlock *l = t->spin_top; l; l = l->below)
+        for (const struct spinlock *l = thread_spin_top(t); l; l = l->below)
             printk(", holds spinlock %s (%pS)", l->name, (void *)l->taken_at);
         printk("\n");
     }

@@ -22,9 +22,9 @@ struct thread {
     struct thread_hw hw; /* first: $8 points here */
     char name[16];
     uint32_t tid;          /* constant */
-    uint8_t prio;          /* protected by the run queue's lock */
-    uint8_t state;         /* enum thread_state; protected by the run queue's lock */
-    uint8_t interruptible; /* waiting so; protected by the run queue's lock */
+    uint8_t prio;          /* run queue's lock; atomic, for others that look */
+    uint8_t state;         /* enum thread_state; run queue's lock, see thread_state_set_locked() */
+    uint8_t interruptible; /* waiting so; run queue's lock; atomic, for others that look */
     uint8_t interrupted;   /* atomic: thread_interrupt() came; cleared by the thread */
     uint32_t last_cpu;     /* whose run queue protects it; changed under that lock */
     cpumask_t affinity;    /* CPUs it may run on */
@@ -33,19 +33,19 @@ struct thread {
     void *process;         /* struct process of kernel/proc, or NULL; constant */
     uint64_t run_ns;       /* CPU time up to start_cycles; own CPU (others: thread_cpu_ns) */
     uint64_t user_ns;      /* of that in user mode, sampled by the clock; own CPU */
-    uint64_t switches;     /* own CPU */
+    uint64_t switches;     /* run queue's lock; atomic, read as a statistic */
     uint32_t
         start_cycles; /* cycle counter when it was put on the CPU, or at the last tick; own CPU */
     uint32_t slice;   /* clock ticks left; protected by the run queue's lock */
     struct spinlock *spin_top; /* innermost spinlock held; own CPU */
-    uint32_t held_mutexes;     /* own thread */
+    uint32_t held_mutexes;     /* own thread; others: run queue's lock, while it waits */
     uint8_t home_rad; /* domain that its memory should come from and its CPUs should be of; changed
                          by the own thread; atomic, a hint */
     uint8_t queued;   /* is on a run queue; protected by the run queue's lock */
     uint8_t sleeping; /* until a time, on no wait queue; own thread; atomic */
-    struct mutex *held[MUTEXES_HELD_MAX]; /* in rising rank; own thread, and read for messages */
+    struct mutex *held[MUTEXES_HELD_MAX]; /* in rising rank; as held_mutexes */
     uint64_t held_at[MUTEXES_HELD_MAX];   /* PC that took each; likewise */
-    struct mutex *wants;                  /* waits for it; likewise */
+    struct mutex *wants;                  /* waits for it; own thread; atomic */
     const char *wants_name;               /* its name, which lives for ever; atomic */
     struct list run_link;                 /* protected by the run queue's lock */
     struct list all_link;                 /* protected by the table's lock */
@@ -58,6 +58,24 @@ struct thread {
     void (*entry)(void *);
     void *arg;
 };
+
+/* The innermost spinlock that t holds. Marked: an interrupt on the same CPU takes and releases
+ * others between any two instructions, though it leaves the chain as it was. */
+static inline struct spinlock *thread_spin_top(const struct thread *t)
+{
+    return __atomic_load_n(&t->spin_top, __ATOMIC_RELAXED);
+}
+static inline void thread_spin_top_set(struct thread *t, struct spinlock *l)
+{
+    __atomic_store_n(&t->spin_top, l, __ATOMIC_RELAXED);
+}
+
+/* t's state, by whoever holds its run queue's lock. Marked: others look without it ($GETJPI, `show
+ * system`), and know that it may be another one since. */
+static inline void thread_state_set_locked(struct thread *t, enum thread_state state)
+{
+    __atomic_store_n(&t->state, (uint8_t)state, __ATOMIC_RELAXED);
+}
 
 static inline struct thread *thread_self(void) { return (struct thread *)current_hw; }
 

@@ -83,7 +83,7 @@ static void runq_boot(unsigned cpu, struct thread *current, struct thread *idle)
     rq->idle = idle;
     rq->online_ns = clock_ns();
     rq->next_tick_ns = rq->online_ns + CLOCK_TICK_NS;
-    current->state = THREAD_RUNNING;
+    thread_state_set_locked(current, THREAD_RUNNING);
     current->start_cycles = clock_cycles();
     cpus[cpu].idle = current == idle;
 }
@@ -109,7 +109,7 @@ void sched_boot(void)
     idle = thread_create_on("idle 0", idle_main, NULL, PRIO_IDLE, 1);
     if (idle == NULL)
         panic("no memory for the first idle thread");
-    idle->state = THREAD_RUNNABLE;
+    thread_state_set_locked(idle, THREAD_RUNNABLE);
     runq_boot(0, boot, idle);
     thread_boot();
     __atomic_fetch_or(&cpu_online_mask, 1, __ATOMIC_RELEASE);
@@ -134,10 +134,9 @@ void sched_secondary_start(void)
 
 static uint64_t less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-static uint64_t cycles_ns(const uint64_t *counter)
-{
-    return __atomic_load_n(counter, __ATOMIC_RELAXED) * CLOCK_CYCLE_NS;
-}
+static uint64_t read(const uint64_t *counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
+
+static uint64_t cycles_ns(const uint64_t *counter) { return read(counter) * CLOCK_CYCLE_NS; }
 
 /* Idle time is accounted at ticks and switches, interrupts when they end: so a difference is taken
  * with care. */
@@ -160,13 +159,13 @@ void sched_cpu_stats(unsigned i, struct sched_cpu_stats *s)
     spin_lock_at_ipl(&rq->lock);
     s->idle_ns = thread_cpu_ns(rq->idle);
     s->busy_ns = clock_ns() - rq->online_ns - s->idle_ns;
-    s->user_ns = rq->user_ns;
+    s->user_ns = read(&rq->user_ns);
     divide_time(&cpus[i], s);
     s->switches = rq->switches;
-    s->ticks = rq->ticks;
-    s->ipis = rq->ipis;
-    s->steals = rq->steals;
-    s->balanced = rq->balanced;
+    s->ticks = read(&rq->ticks);
+    s->ipis = read(&rq->ipis);
+    s->steals = read(&rq->steals);
+    s->balanced = read(&rq->balanced);
     s->ready = rq->ready.count;
     s->current_process = rq->current->process;
     str_copy(s->current_name, rq->current->name, sizeof(s->current_name));

@@ -87,7 +87,7 @@ static int block(struct waiter *w, unsigned flags, const bool *done)
                 err = -EINTR;
                 break;
             }
-            t->interruptible = 1;
+            __atomic_store_n(&t->interruptible, 1, __ATOMIC_RELAXED);
         }
         sched_block_locked(rq);
         /* Mostly it is the waiter that was woken: then there is nothing to look at under the lock.
@@ -107,7 +107,7 @@ int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns)
     struct thread *t = thread_self();
     ipl_t ipl = ipl_get();
 
-    if (unlikely(ipl != IPL_NONE || t->spin_top != NULL))
+    if (unlikely(ipl != IPL_NONE || thread_spin_top(t) != NULL))
         lockcheck_may_not("waits", ipl, (uint64_t)__builtin_return_address(0));
     if (__atomic_load_n(&w->queue, __ATOMIC_ACQUIRE) == NULL)
         return 0;

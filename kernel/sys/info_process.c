@@ -16,7 +16,7 @@ static enum mega_state state_of(const struct process *p)
 
     if (!t)
         return MEGA_STATE_ENDED;
-    switch (t->state) {
+    switch (__atomic_load_n(&t->state, __ATOMIC_RELAXED)) {
     case THREAD_RUNNING:
         return MEGA_STATE_CUR;
     case THREAD_WAITING:
@@ -32,7 +32,7 @@ static enum mega_state state_of(const struct process *p)
         return MEGA_STATE_SUSP;
     if (__atomic_load_n(&t->sleeping, __ATOMIC_RELAXED))
         return MEGA_STATE_HIB;
-    return t->interruptible ? MEGA_STATE_LEF : MEGA_STATE_RWAST;
+    return __atomic_load_n(&t->interruptible, __ATOMIC_RELAXED) ? MEGA_STATE_LEF : MEGA_STATE_RWAST;
 }
 
 /* Under the process table's lock, or of the caller itself. */
@@ -55,12 +55,12 @@ static void describe(const struct process *p, struct mega_process *m)
     m->waits = state_of(p);
     m->io = load(&p->io);
     if (t) {
-        m->state = t->state;
-        m->prio = t->prio;
+        m->state = __atomic_load_n(&t->state, __ATOMIC_RELAXED);
+        m->prio = __atomic_load_n(&t->prio, __ATOMIC_RELAXED);
         wants = __atomic_load_n(&t->wants_name, __ATOMIC_RELAXED);
         if (wants)
             str_copy(m->mutex, wants, sizeof(m->mutex));
-        m->cpu = t->last_cpu;
+        m->cpu = __atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED);
         m->home_rad = __atomic_load_n(&t->home_rad, __ATOMIC_RELAXED);
         m->cpu_ns = thread_cpu_ns(t);
         m->switches = load(&t->switches);

@@ -97,9 +97,9 @@ static void note_facts(const struct process *p, struct facts *f)
                         .uic_group = p->uic_group,
                         .uic_member = p->uic_member,
                         .state = state_of(p->thread),
-                        .priority = p->thread->prio,
-                        .cpu = p->thread->last_cpu,
-                        .home_rad = p->thread->home_rad,
+                        .priority = __atomic_load_n(&p->thread->prio, __ATOMIC_RELAXED),
+                        .cpu = __atomic_load_n(&p->thread->last_cpu, __ATOMIC_RELAXED),
+                        .home_rad = __atomic_load_n(&p->thread->home_rad, __ATOMIC_RELAXED),
                         .aspace = p->aspace};
     str_copy(f->name, p->name, sizeof(f->name));
     str_copy(f->image, p->exe, sizeof(f->image));

@@ -101,7 +101,7 @@ static void bad_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct
 
 static inline void nothing_left_in_user_mode(const struct trapframe *f, const struct thread *t)
 {
-    if (frame_from_user(f) && unlikely(t->held_mutexes != 0 || t->spin_top != NULL))
+    if (frame_from_user(f) && unlikely(t->held_mutexes != 0 || thread_spin_top(t) != NULL))
         lockcheck_left("is in user mode", 0);
 }
 
@@ -114,15 +114,16 @@ static inline void nothing_left_in_user_mode(const struct trapframe *f, const st
 void trap_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct trapframe *f)
 {
     struct cpu *c = cpu_self();
-    unsigned idle = c->idle != 0;
-    uint64_t *sum = &c->interrupt_cycles[idle], before = *sum, spun = c->spin_cycles[idle];
+    unsigned idle = __atomic_load_n(&c->idle, __ATOMIC_RELAXED) != 0;
+    uint64_t *sum = &c->interrupt_cycles[idle], before = __atomic_load_n(sum, __ATOMIC_RELAXED);
+    uint64_t spun = __atomic_load_n(&c->spin_cycles[idle], __ATOMIC_RELAXED);
     uint32_t start = clock_cycles();
     struct thread *t = thread_self();
-    const struct spinlock *held = t->spin_top;
-    uint64_t raised_at = t->hw.ipl_raised_at;
+    const struct spinlock *held = thread_spin_top(t);
+    uint64_t raised_at = __atomic_load_n(&t->hw.ipl_raised_at, __ATOMIC_RELAXED);
 
     nothing_left_in_user_mode(f, t);
-    t->hw.ipl_raised_at = cpu_pc();
+    __atomic_store_n(&t->hw.ipl_raised_at, cpu_pc(), __ATOMIC_RELAXED);
     switch (kind) {
     case INTERRUPT_IPI:
         ipi_poll();
@@ -142,10 +143,10 @@ void trap_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct trapf
         bad_interrupt(kind, vector, param, f); /* may end on another CPU: not accounted */
         return;
     }
-    if (unlikely(t->spin_top != held))
-        lockcheck_left_by_handler(t->spin_top);
-    t->hw.ipl_raised_at = raised_at;
-    spun = c->spin_cycles[idle] - spun;
+    if (unlikely(thread_spin_top(t) != held))
+        lockcheck_left_by_handler(thread_spin_top(t));
+    __atomic_store_n(&t->hw.ipl_raised_at, raised_at, __ATOMIC_RELAXED);
+    spun = __atomic_load_n(&c->spin_cycles[idle], __ATOMIC_RELAXED) - spun;
     __atomic_store_n(sum, before + (uint32_t)(clock_cycles() - start) - spun, __ATOMIC_RELAXED);
 }
 
@@ -162,7 +163,7 @@ static void __attribute__((noreturn)) bad_kernel_access(uint64_t va, uint64_t ki
 
     const char *what = kind < ARRAY_SIZE(kinds) ? kinds[kind] : "unknown";
     const struct thread *t = thread_self();
-    const struct spinlock *l = t->spin_top;
+    const struct spinlock *l = thread_spin_top(t);
 
     if (l)
         panic("kernel %s at %#lx: %s, pc %pS, IPL %lu, with spinlock %s held, taken at %pS",
