@@ -19,6 +19,8 @@ TOP = Path(__file__).resolve().parent.parent
 # `make test` has built everything: scripts/run need not look again at each start.
 os.environ["MEGALITH_BUILT"] = "1"
 
+slower = 1.0  # --slower
+
 TAP_LINE = re.compile(r"^(not )?ok\b\s*(\d+)?\s*-?\s*(.*)$")
 TAP_PLAN = re.compile(r"^1\.\.(\d+)")
 
@@ -33,6 +35,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--figures",
         metavar="NAME",
         help="write what this run did to build/verification/NAME.json (make test-ubsan)",
+    )
+    parser.addoption(
+        "--slower",
+        metavar="FACTOR",
+        type=float,
+        help="give guest programs so many times their time: the kernel is slow (make test-races)",
     )
 
 
@@ -64,6 +72,9 @@ def pytest_configure(config: pytest.Config) -> None:
     kernel = config.getoption("kernel")
     if kernel:
         os.environ["MEGALITH_KERNEL"] = str(Path(kernel).resolve(strict=True))
+    if config.getoption("slower"):
+        global slower
+        slower = config.getoption("slower")
 
 
 @dataclass(frozen=True)
@@ -98,8 +109,11 @@ def run_guest(
     timeout: float = 60,
     stdin: bytes = b"",
     validate: bool = True,
+    races: bool = False,
 ) -> Done:
-    """Boots, runs COMMAND (none: the shell), and returns how it went. Never raises for a status."""
+    """Boots, runs COMMAND (none: the shell), and returns how it went. Never raises for a status.
+    A data race that the kernel reports fails the test, unless it is looked for (`races`)."""
+    timeout *= slower
     words = [str(TOP / "scripts/run"), "--timeout", str(timeout)]
     # Every test is a leak test: at its end each page of the guest is counted exactly once.
     words += ["--validate"] if command and validate else []
@@ -109,7 +123,16 @@ def run_guest(
     words += ["--", *map(str, command)] if command else []
     # scripts/run keeps the time itself; this limit only guards against its own failure.
     done = subprocess.run(words, input=stdin, capture_output=True, timeout=timeout + 60)
-    return Done(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
+    console = done.stderr.decode(errors="replace")
+    reports = [] if races else races_in(console)
+    if reports:
+        pytest.fail("\n".join(reports), pytrace=False)
+    return Done(done.returncode, done.stdout, console)
+
+
+def races_in(console: str) -> list[str]:
+    """What the kernel with the detector (make RACES=1) has reported, and the lines of it."""
+    return re.findall(r"data race: .*|.* is [a-z]\S*\.[chS]:\d+$", console, re.MULTILINE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -15,6 +15,7 @@ from conftest import TOP
 FLOORS = [
     ("arch/alpha/hw", "arch/alpha/clipper"),
     ("kernel/base",),
+    ("kernel/races",),
     ("sysman",),
     ("kernel/sched",),
     ("mm",),

@@ -18,6 +18,8 @@
 #include "sysman/config.h"
 #include "sysman/params.h"
 
+#define RACE_ROUNDS_MAX 10000000UL /* some seconds under the detector */
+
 /* (name, value): a dynamic system parameter. The owner of what it limits reads the value at each
  * use, so it counts from the next use on. SS$_NORMAL; SS$_ACCVIO; SS$_NONEXPR: there is none of
  * that name; SS$_NOWRT: it is not dynamic; SS$_BADPARAM: the value is outside its limits. */
@@ -92,6 +94,18 @@ static int drain(const uint64_t a[CONTROL_ARGS])
     return SS$_NORMAL;
 }
 
+/* (rounds): plain additions to a word that every CPU may be adding to. Always SS$_NORMAL. */
+static int race(const uint64_t a[CONTROL_ARGS])
+{
+    static uint64_t planted;
+
+    for (uint64_t i = 0; i < MIN(a[0], RACE_ROUNDS_MAX); i++) {
+        planted++;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST); /* one at a time */
+    }
+    return SS$_NORMAL;
+}
+
 static const struct {
     control_fn fn;
     uint64_t privileges; /* all of these, PRV_* */
@@ -105,6 +119,7 @@ static const struct {
     [MEGA_CTL_DRIVER] = {control_driver, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_POOL_COST] = {control_pool_cost, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_LOCK_STATS] = {control_lock_stats, PRV_CMKRNL, SS$_NOCMKRNL},
+    [MEGA_CTL_RACE] = {race, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_TRACE] = {control_trace, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_FAIL_ARM] = {control_fail_arm, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_FAIL_REPORT] = {control_fail_report, PRV_CMKRNL, SS$_NOCMKRNL},

@@ -16,6 +16,7 @@ STACK_SHOWN = 24
 CPU_HEAD = re.compile(r"^CPU#(\d+)", re.MULTILINE)
 REGISTER = re.compile(r"\b([A-Za-z_][A-Za-z0-9_]*)\s+([0-9a-f]{16}|[0-9a-f]{2})\b")
 PLACE = re.compile(r"\bpc (?P<name>\w[\w$.]*)\+(?P<offset>0x[0-9a-f]+)")
+RACE_PLACE = re.compile(r"by CPU \d+, pc (0x[0-9a-f]{16}) (\w[\w$.]*\+0x[0-9a-f]+)")
 WORDS = re.compile(r"0x([0-9a-f]{16})")
 
 
@@ -64,6 +65,22 @@ def source_line(machine: Machine, reason: str) -> str:
         return ""
     address = start + int(found["offset"], 16)
     return symbols.lines([address]).get(address, "")
+
+
+def race_lines(machine: Machine, console: str) -> list[str]:
+    """The places of the data races that a kernel has reported (make RACES=1), each once: its name,
+    and where that is in the source."""
+    named = dict(RACE_PLACE.findall(console))
+    try:
+        symbols = Symbols(machine.settings.kernel)
+    except OSError:
+        return []
+    lines = symbols.lines([int(address, 16) for address in named])
+    return [
+        f"{name} is {lines[int(address, 16)]}"
+        for address, name in named.items()
+        if int(address, 16) in lines
+    ]
 
 
 def describe(machine: Machine, wanted: list[int] | None = None) -> str:

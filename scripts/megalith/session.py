@@ -36,6 +36,9 @@ END_OF_INPUT_EVERY = 1.0
 # A machine that records has this long to write the end of its log.
 QUIT_SECONDS = 10.0
 
+# A kernel that looks for data races begins a report so (kernel/races).
+RACE = b"data race:"
+
 CONTROL_D = b"\x04"
 ESCAPE = b"\x1d"  # ^] at a terminal ends the machine
 READ_SIZE = 65536
@@ -102,6 +105,8 @@ class Session:
     _output_bytes: int = 0
     _deaf: bool = False  # standard output takes no more
     _console_digest: hashlib._Hash = field(default_factory=hashlib.sha256)
+    _races: bytearray = field(default_factory=bytearray)  # the console, from the first report on
+    _tail: bytearray = field(default_factory=bytearray)
 
     def run(self) -> int:
         """Relays until the machine has ended or is to be ended. The caller stops the machine."""
@@ -122,6 +127,9 @@ class Session:
             if terminal is not None and self.stdin is not None:
                 termios.tcsetattr(self.stdin, termios.TCSADRAIN, terminal)
         self._finish_recording()
+        if self._races and not self.interactive:
+            for place in postmortem.race_lines(self.machine, self._races.decode(errors="replace")):
+                self.say(place)
         return status
 
     def outcome(self, status: int) -> Outcome:
@@ -261,6 +269,13 @@ class Session:
                 self._take(frame)
             return
         self._console_digest.update(data)
+        if not self._races:  # the words may come in two pieces
+            self._tail += data
+            if RACE in self._tail:
+                self._races += self._tail
+            del self._tail[: -len(RACE)]
+        else:
+            self._races += data
         if self.interactive:
             self._output(data)
         else:

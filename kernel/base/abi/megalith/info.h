@@ -115,6 +115,9 @@ enum mega_control {
     /* Address for a struct mega_failure of <megalith/failure.h>, or 0: no more of that; what came
        of it. SS$_ACCVIO */
     MEGA_CTL_FAIL_REPORT = 25,
+    /* Count up, so many times, in a word that has no lock: the planted race that the kernel with
+       the detector is to report (make test-races). SS$_NORMAL */
+    MEGA_CTL_RACE = 28,
 };
 
 /* A driver that takes /NOGLOBAL_SECTION reservations and maps them in system space. */

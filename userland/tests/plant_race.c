@@ -1,0 +1,39 @@
+/*
+ * Two processes count in the same word of the kernel, without a lock, for some seconds: the planted
+ * race that a kernel with the detector (make RACES=1) is to report. Elsewhere nothing is seen of
+ * it.
+ */
+#include <megalith/info.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECONDS 3
+#define ROUNDS  20000
+
+static int count(void)
+{
+    time_t end = time(NULL) + SECONDS;
+
+    while (time(NULL) < end)
+        if (mega$control(MEGA_CTL_RACE, ROUNDS, 0, 0, 0, 0) != SS$_NORMAL)
+            return 1;
+    return 0;
+}
+
+int main(void)
+{
+    pid_t child = fork();
+    int own = count(), status = 1;
+
+    if (child == 0)
+        return own;
+    if (waitpid(child, &status, 0) != child || status != 0 || own != 0) {
+        fprintf(stderr, "plant_race: MEGA_CTL_RACE was refused\n");
+        return 1;
+    }
+    return 0;
+}
