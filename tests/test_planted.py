@@ -95,6 +95,8 @@ def test_each_check_that_is_named_must_notice(tmp_path: Path) -> None:
         ({"why": "so"}, "harmless.toml: what is why?"),
         ({"checks": []}, "harmless.toml names no check"),
         ({"checks": ["look"]}, "there is no check 'look'"),
+        ({"checks": ["sweep 0 share_section"]}, "there is no check 'sweep 0 share_section'"),
+        ({"checks": ["sweep 4 echo"]}, "there is no check 'sweep 4 echo'"),
         ({"checks": ["run --smp 1"]}, "there is no check 'run --smp 1'"),
         ({"new": "#error planted\n"}, "#error planted"),
     ],

@@ -24,7 +24,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -33,6 +33,7 @@ from rich.table import Table
 from megalith.marks import marked, runs
 from megalith.paths import TOP
 from megalith.run import STATUS_CANNOT_START
+from megalith.schedules import MEMORY, PROGRAMS
 from megalith.verify import write_figures
 
 FOLDER = TOP / "tests/planted"
@@ -235,6 +236,22 @@ def run_command(check: str, kernel: Path, words: list[str]) -> Verdict:
     return boot(check, kernel, ["--timeout", "60", *words[:at]], words[at + 1 :], tap=False)
 
 
+def run_sweep(check: str, kernel: Path, words: list[str]) -> Verdict:
+    """sweep COUNT NAME: a program of scripts/schedules under the schedules 1, 2 ... COUNT, until it
+    fails."""
+    count, name = words
+    program = next(one for one in PROGRAMS if one.name == name)
+    seconds = 0.0
+    for schedule in range(1, int(count) + 1):
+        options = ["--timeout", "300", "--schedule", str(schedule), "-m", MEMORY, *program.options]
+        verdict = boot(check, kernel, options, [*program.command], tap=False)
+        seconds += verdict.seconds
+        if not verdict.passed:
+            message = f"schedule {schedule}: {verdict.message}"
+            return replace(verdict, message=message, seconds=seconds)
+    return replace(verdict, seconds=seconds)
+
+
 def run_host(check: str, program: Path) -> Verdict:
     """host NAME: a program of tests/host."""
     begin = time.monotonic()
@@ -250,9 +267,17 @@ def run_host(check: str, program: Path) -> Verdict:
 def parse(check: str) -> tuple[str, list[str]]:
     """Its kind and its words. Raises PlantError for what is no check."""
     kind, *words = shlex.split(check) or [""]
-    if {"host": len(words) == 1, "guest": words, "run": "--" in words[:-1]}.get(kind):
-        return kind, words
-    raise PlantError(f"there is no check '{check}' (guest NAME, run -- COMMAND, host NAME)")
+    right = {
+        "guest": len(words) > 0,
+        "run": "--" in words[:-1],
+        "host": len(words) == 1,
+        "sweep": len(words) == 2
+        and re.fullmatch("[1-9][0-9]*", words[0])
+        and words[1] in {program.name for program in PROGRAMS},
+    }
+    if not right.get(kind):
+        raise PlantError(f"there is no check '{check}' (tests/planted/README.md has them)")
+    return kind, words
 
 
 def run_check(check: str, top: Path) -> Verdict:
@@ -260,7 +285,7 @@ def run_check(check: str, top: Path) -> Verdict:
     kind, words = parse(check)
     if kind == "host":
         return run_host(check, top / f"build/host/{words[0]}")
-    run = run_guest if kind == "guest" else run_command
+    run = {"guest": run_guest, "run": run_command, "sweep": run_sweep}[kind]
     return run(check, top / "build/megalith.elf", words)
 
 

@@ -45,9 +45,16 @@ int fluid_promise(uint64_t n)
     promised_unused += (int64_t)n;
     return 0;
 }
+/* What another CPU does in the middle: a promised page is there, and not yet where it belongs. */
+static void (*meanwhile)(void);
 void fluid_promise_used(uint64_t n)
 {
+    void (*other)(void) = meanwhile;
+
+    meanwhile = NULL;
     __atomic_fetch_sub(&promised_unused, (int64_t)n, __ATOMIC_RELAXED);
+    if (other)
+        other();
 }
 void fluid_promise_unused(uint64_t n)
 {
@@ -351,6 +358,39 @@ static void touch_first_page(void)
     section_make_valid(s, 0, pt_table(table));
 }
 
+#define RACED_PIECE 1ul
+#define RACED_PAGE  (RACED_PIECE * PTES_PER_PAGE + 5)
+
+static pte_t get_raced_table(void) { return shpt_table_get(section_of(1)->related, RACED_PIECE); }
+static bool make_raced_page(void)
+{
+    return section_make_valid(section_of(1), RACED_PAGE, pt_table(get_raced_table()) + 5);
+}
+static void table_by_another(void) { get_raced_table(); }
+static void page_by_another(void) { make_raced_page(); }
+
+/* Two CPUs bring a page for the same place: one wins, the other one's goes back. */
+static void lost_races(void)
+{
+    const struct section *shpt = section_of(1)->related;
+    uint64_t own = shpt->own_pages;
+    struct state before = state(), after;
+    bool good;
+
+    meanwhile = table_by_another;
+    good = get_raced_table() == *shpt_l2_pte(shpt, RACED_PIECE);
+    after = state();
+    ok(good && after.free_pages == before.free_pages - 1 && after.promised == before.promised - 1 &&
+           shpt->own_pages == own + 1,
+       "who is late with a shared page table takes the other one, and keeps no page");
+    before = after;
+    meanwhile = page_by_another;
+    good = !make_raced_page();
+    after = state();
+    ok(good && after.free_pages == before.free_pages - 1 && after.promised == before.promised - 1,
+       "who is late with a page of a section keeps none");
+}
+
 int main(void)
 {
     struct section_request r;
@@ -386,6 +426,7 @@ int main(void)
     fail_each("fork page frames", with_frames, do_fork);
     fail_each("cut page frames", with_frames, do_cut_private);
     translations_go();
+    lost_races();
     for (unsigned i = 0; i < SECTIONS; i++) {
         r = request(i);
         section_mark_delete(&r);
