@@ -132,7 +132,7 @@ def test_validate_at_the_end_of_a_command_that_took_all_memory(tmp_path) -> None
     (tmp_path / "hog.c").write_text(HOG)
     build = [TOP / "scripts/cc", tmp_path / "hog.c", "-o", tmp_path / "hog"]
     subprocess.run(build, check=True, timeout=60)
-    hog = ["-m", "64M", "--add", f"{tmp_path}/hog:/hog"]
+    hog = ["-m", "96M", "--add", f"{tmp_path}/hog:/hog"]
     run_guest("/hog", options=hog).expect(137)
     done = run_guest("/bin/sh", "-c", "/tests/crash_kernel --leak page; exec /hog", options=hog)
     assert "memory is inconsistent" in done.expect(125).console

@@ -1,5 +1,5 @@
 // TAP
-// RUN: -m 64M --set NPAGEDYN=1048576
+// RUN: -m 96M --set NPAGEDYN=1048576
 /*
  * The services when memory is short: pages are locked until none is left above the minimum, then
  * address space is made in single pages until nonpaged pool is used up. Every service that needs an
