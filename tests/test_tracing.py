@@ -371,3 +371,65 @@ def test_a_mended_structure_saves_instructions(run: Callable[..., Done]) -> None
     text = run("/bin/sh", "-c", commands, smp=1, options=["--icount"]).expect(0).text
     broken, mended = (float(n) for n in re.findall(r"([\d.]+) ns a record", text))
     assert mended < 20 < 100 < broken
+
+
+COSTS = ("null", "pipe", "name", "fault", "unaligned")
+
+
+def test_traces_that_do_not_run_cost_nothing_more(run: Callable[..., Done]) -> None:
+    """To the instruction: loading a trace, and having had one, leave nothing behind."""
+    text = run("/tests/trace_cost", smp=1, options=["--icount"]).expect(0).text
+    by = {}
+    for line in text.splitlines():
+        state, *pairs = line.split()
+        by[state] = {name: int(n) for name, n in (pair.split("=") for pair in pairs)}
+    assert set(by["never"]) == set(COSTS)
+    for state in ("loaded", "stopped", "unloaded"):
+        assert by[state] == by["never"], state
+    # The traces did run in between, and cost where there is something to trace.
+    assert by["running"]["null"] == by["never"]["null"]
+    for name in ("pipe", "name", "fault", "unaligned"):
+        assert by["running"][name] > by["never"][name] + 50, name
+
+
+OFF_MOST = 4  # address, load, sign, branch
+FAST_PATHS = {
+    "mutex": (
+        "mutex_lock",
+        "mutex_unlock",
+        "mutex_lock_shared",
+        "mutex_unlock_shared",
+        "mutex_try_lock",
+    ),
+    "spinlock": ("spin_lock", "spin_unlock"),
+}
+
+
+def steps_of_a_look(code: list[str]) -> int:
+    """From the load of an address on: the instructions up to the branch that the value decides.
+    The compiler puts others between them."""
+    steps, register = 0, "gp"
+    for one in code:
+        name, _, operands = one.partition("\t")
+        if not re.search(rf"\b{register}\b", operands):
+            continue
+        steps += 1
+        if name in ("beq", "bne"):
+            return steps
+        parts = re.findall(r"\w+", operands.split("<")[0])
+        register = parts[0] if name.startswith("ld") else parts[-1]
+    raise AssertionError(f"no branch: {code}")
+
+
+@pytest.mark.parametrize("source", FAST_PATHS)
+def test_a_lock_that_is_not_traced_looks_once(source: str) -> None:
+    """The fast path of each end of a lock loads the number of the round once, and branches."""
+    path = TOP / f"build/kernel/kernel/sched/{source}.c.o"
+    words = ["alpha-linux-gnu-objdump", "-dr", "--no-show-raw-insn", str(path)]
+    listing = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    for name in FAST_PATHS[source]:
+        body = listing.split(f"<{name}>:\n")[1].split("\n\n")[0].splitlines()
+        looks = [i for i, line in enumerate(body) if line.endswith("lockstat_rounds")]
+        assert len(looks) == 1, (name, looks)
+        lines = [line for line in body[looks[0] - 1 :] if "ELF_LITERAL" not in line]
+        assert steps_of_a_look([line.split("\t", 1)[1] for line in lines]) <= OFF_MOST, name
