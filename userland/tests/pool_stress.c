@@ -96,11 +96,17 @@ static void delete(unsigned n)
     lengths[n] = 0;
 }
 
+static int gate[2]; /* a pipe: who reads it waits until all others have closed it for writing */
+
 /* Exit status 0; 1: the pool was never short. */
 static void job(unsigned self, unsigned steps)
 {
     unsigned refused = 0;
+    char c;
 
+    close(gate[1]);
+    if (read(gate[0], &c, 1) != 0)
+        _exit(6);
     seed += self * 0x1234567;
     setsid();
     for (unsigned step = 0; step < steps; step++) {
@@ -129,6 +135,12 @@ static struct mega_pool paged(void)
 
 static uint64_t in_use(void) { return paged().in_use; }
 
+static void make_gate(void)
+{
+    if (pipe(gate) != 0)
+        bail_out("no pipe");
+}
+
 int main(int argc, char **argv)
 {
     static const unsigned sizes[] = {512, 0, 2560, 16, 1000};
@@ -139,13 +151,17 @@ int main(int argc, char **argv)
     if (argc > 1)
         seed = strtoul(argv[1], NULL, 0);
     diag("seed %#lx", (unsigned long)seed);
+    make_gate();
     if (fork() == 0) /* the first use of names makes tables that stay */
         job(0, 1);
+    close(gate[1]);
     wait(NULL);
     before = in_use();
+    make_gate();
     for (unsigned i = 0; i < JOBS; i++)
         if (fork() == 0)
             job(i, steps);
+    close(gate[1]); /* all at once: one by one they do not fill the pool */
     for (unsigned round = 0; ended < JOBS; round++) {
         int status;
         pid_t pid = waitpid(-1, &status, WNOHANG);
