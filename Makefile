@@ -295,7 +295,7 @@ coverage: all ## which lines of the kernel the tests reach (build/coverage/repor
 	$(Q)$(MAKE) --no-print-directory COVERAGE=1 kernel host-tests
 	$(Q)scripts/coverage --figures $(GUEST_TESTS) tests/test_host.py $(T)
 
-soak: all ## walk at random over all services for SOAK_SECONDS (600), and other stress
+soak: all ## all stress programs at once on four CPUs, for SOAK_SECONDS (600)
 	$(Q)$(PYTEST) -m soak -n 0 -s tests/test_walk.py $(T)
 
 schedules: all ## racing programs under SCHEDULES (50) repeatable schedules of four CPUs

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import time
 
 import pytest
-from conftest import TOP, Done, check_tap, run_guest
+from conftest import TOP, Done, check_tap, found, run_guest
+from megalith.verify import write_figures
 
 # Names that the walk uses, of every kind that the registry decides.
 RESERVED = (
@@ -85,39 +87,33 @@ def test_validate_at_the_end_finds_a_lost_page() -> None:
     run_guest("/tests/crash_kernel", "--leak", "page", smp=2, validate=False).expect(0)
 
 
-def soak_seconds() -> int:
-    return int(os.environ.get("SOAK_SECONDS", "600"))
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(100000)
-def test_soak_random_walk() -> None:
-    seconds = soak_seconds()
-    seed = os.environ.get("SOAK_SEED", "1")
-    print(walk("--seconds", str(seconds), "--seed", seed, smp=4, timeout=3 * seconds + 300).text)
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(100000)
-@pytest.mark.parametrize("program", ["stress_smp", "stress", "syscall_fuzz", "rundown"])
-def test_soak(program: str) -> None:
-    """The other stress programs at 4 CPUs, each for about a tenth of the time."""
-    seconds = max(soak_seconds() // 10, 4)
-    arguments = {
-        "stress_smp": ("3", str(seconds), "8"),
-        "stress": ("3", str(seconds)),
-        "syscall_fuzz": ("3", str(10 * seconds), "1500", "8"),
-        "rundown": (str(20 * seconds),),
-    }[program]
-    reserved = ("ALLOC 8 /ALLOCATE", "BARE 8 /ALLOCATE /NOPAGE_TABLES", "PROMISED 16 /NOALLOCATE")
-    options = [word for entry in reserved for word in ("--reserve", f"DIES_{entry}")]
-    done = run_guest(
-        f"/tests/{program}", *arguments, smp=4, options=options, timeout=10 * seconds + 600
-    )
+def soak(seconds: int, seed: str, form: str) -> None:
+    """All stress programs beside each other at 4 CPUs, again and again; then the leak check."""
+    dies = ("ALLOC 8 /ALLOCATE /PAGE_TABLES", "BARE 8 /ALLOCATE /NOPAGE_TABLES")
+    dies += ("PROMISED 16 /NOALLOCATE",)
+    options = [*OPTIONS, *(word for entry in dies for word in ("--reserve", f"DIES_{entry}"))]
+    options += ["--reserve", "MEMORY_SERVICES_HINTS 24 /ALLOCATE /ZERO /NOPAGE_TABLES"]
+    options += ["-m", "2G", "--set", "PHYSICAL_MEMORY=1536", "--set", "POOLCHECK=0x616400FF"]
+    limit = 2 * seconds + 600
+    begin = time.monotonic()
+    done = run_guest("/tests/soak", str(seconds), seed, smp=4, options=options, timeout=limit)
     if done.status in (124, 125):
         done.expect(0)
-    check_tap(done.output.decode(errors="replace"))
+    runs = check_tap(done.output.decode(errors="replace"))
     done.expect(0)
+    figures = {"runs of stress programs": runs, "seconds": round(time.monotonic() - begin)}
+    write_figures("soak", form, figures, found("soak"))
+
+
+def test_soak_in_short() -> None:
+    """Every program once; `make soak` goes on for as long as asked."""
+    soak(1, "1", "quick")
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1000000)
+def test_soak() -> None:
+    soak(int(os.environ.get("SOAK_SECONDS", "600")), os.environ.get("SOAK_SEED", "1"), "full")
 
 
 HOG = """

@@ -13,6 +13,7 @@
  * `rundown TIMES` sets how often each is killed.
  */
 #define _GNU_SOURCE
+#include <company.h>
 #include <descrip.h>
 #include <fcntl.h>
 #include <iledef.h>
@@ -336,7 +337,7 @@ static void count(struct count *c)
         touch_data();
         if (mega$info(MEGA_INFO_VALIDATE, 0, &c->v, sizeof(c->v)) != SS$_NORMAL || c->v.timed_out)
             bail_out("no check: %s", c->v.text);
-        if (c->v.spaces == 1)
+        if (c->v.spaces == 1 || in_company())
             break;
         nap_us(2000);
     }
@@ -379,6 +380,11 @@ static void one_kind(unsigned k, unsigned times)
     count(&before);
     alive = kill_often(victims[k].fn, times);
     count(&after);
+    if (in_company()) {
+        ok(alive && after.v.errors == 0, "memory is consistent after %s%s%s", victims[k].name,
+           after.v.errors ? ": " : "", after.v.text);
+        return;
+    }
     if (!ok(alive && after.v.errors == 0 && after.v.spaces == 1 && after.owned == before.owned &&
                 after.available == before.available && after.v.sections == before.v.sections,
             "nothing is left of %s", victims[k].name))
@@ -449,6 +455,7 @@ int main(int argc, char **argv)
     close(fd);
     for (unsigned k = 0; k < sizeof(victims) / sizeof(victims[0]); k++)
         one_kind(k, times);
-    permanent(times);
+    if (!in_company())
+        permanent(times);
     return tap_done();
 }

@@ -7,6 +7,7 @@
  * pages is free, but for what caches may keep.
  */
 #define _GNU_SOURCE
+#include <company.h>
 #include <megalith/info.h>
 #include <sched.h>
 #include <settled.h>
@@ -245,6 +246,8 @@ int main(int argc, char **argv)
         bad += wait(&status) < 0 || status != 0;
     is(bad, 0, "%d workers found everything in order", WORKERS);
     is(wait(&status), -1, "and left no children behind");
+    if (in_company())
+        return tap_done();
     after = settled_pages();
     ok(before > 0 && after + NOISE >= before, "%ld pages before, %ld afterwards", before, after);
     return tap_done();

@@ -8,6 +8,7 @@
  */
 #include "walk.h"
 
+#include <company.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -343,7 +344,7 @@ static bool walk(uint64_t seconds, uint64_t lives, uint64_t nops, struct count *
     for (int i = 0; i < SETTLE_TRIES; i++) {
         if (!count(c))
             return false;
-        if (c->v.spaces == 1)
+        if (c->v.spaces == 1 || in_company())
             break;
         nap_us(5000);
     }
@@ -409,6 +410,8 @@ int main(int argc, char **argv)
     diag("digest %016lx", (unsigned long)digest);
     if (!is(after.v.errors, 0, "every page is counted exactly once"))
         diag("%s", after.v.text);
+    if (in_company())
+        return tap_done();
     is(after.v.spaces, 1, "nobody is left");
     is(after.v.sections, before.v.sections, "no section is left");
     is(after.owned, before.owned, "no page is left with processes, files or sections");
