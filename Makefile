@@ -201,7 +201,9 @@ INITRD := $(B)/initrd.cpio
 STRIPPED := $(addprefix $(B)/initrd/,$(USER_NAMES))
 $(call flags_file,$(B)/flags/initrd,$(USER_NAMES))
 
-initrd: $(INITRD)
+SMALL_INITRD := $(B)/initrd-small.cpio
+
+initrd: $(INITRD) $(SMALL_INITRD)
 
 $(STRIPPED): $(B)/initrd/%: $(B)/user/%
 	@mkdir -p $(@D)
@@ -210,6 +212,10 @@ $(STRIPPED): $(B)/initrd/%: $(B)/user/%
 $(INITRD): $(STRIPPED) $(B)/flags/initrd scripts/mkinitrd scripts/megalith/initrd.py | $(SETUP)
 	$(call say,CPIO,$@)
 	$(Q)$(PYTHON) scripts/mkinitrd -o $@ $(B)/initrd $(USER_NAMES)
+
+# For machines with little memory.
+$(SMALL_INITRD): $(INITRD)
+	$(Q)$(PYTHON) scripts/mkinitrd -o $@ $(B)/initrd $(filter-out tests/%,$(USER_NAMES))
 
 # ---- host-built unit tests ------------------------------------------------------------------
 # Each tests/host/test_*.c is one program; its line "// SOURCES: ..." names what is linked with it.

@@ -25,6 +25,10 @@ PTES_PER_PAGE = PAGE // 8
 TOP = Path(__file__).resolve().parent.parent
 KERNEL = TOP / "build/megalith.elf"
 INITRD = TOP / "build/initrd.cpio"
+# What scripts/run gives a machine with less memory than SMALL_MB: without the test programs, but
+# for one that the command names.
+SMALL_INITRD = TOP / "build/initrd-small.cpio"
+SMALL_MB = 128
 # Where nothing has been built: a little more than both have ever been.
 KERNEL_MB, INITRD_MB = 1, 40
 
@@ -80,7 +84,8 @@ class Machine:
     def of(cls, megabytes: int, blob_bytes: int, initrd: int | None = None) -> Machine:
         """initrd: its size if it is not the one that was built."""
         if initrd is None:
-            built = INITRD.stat().st_size if INITRD.exists() else INITRD_MB << 20
+            file = INITRD if megabytes >= SMALL_MB else SMALL_INITRD
+            built = file.stat().st_size if file.exists() else INITRD_MB << 20
             initrd = built + blob_bytes + INITRD_ALLOWANCE
         return cls(megabytes, _image_bytes(), initrd)
 

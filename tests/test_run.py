@@ -204,3 +204,10 @@ def test_wrong_arguments(arguments: list[str], status: int, says: str) -> None:
     done = subprocess.run([RUN, *arguments], capture_output=True, text=True, timeout=30)
     assert done.returncode == status
     assert says in done.stderr and done.stdout == ""
+
+
+def test_little_memory_has_the_programs_that_the_command_names() -> None:
+    words = ("/bin/sh", "-c", "ls /tests; /tests/wait_many")
+    done = run_guest(*words, memory="64M").expect(0)
+    assert done.text.startswith("wait_many\n") and "\n1.." in done.text
+    assert len(run_guest("/bin/ls", "/tests", memory="128M").expect(0).text.split()) > 40

@@ -6,6 +6,8 @@ TOP = Path(__file__).resolve().parent.parent.parent
 BUILD = TOP / "build"
 KERNEL = BUILD / "megalith.elf"
 INITRD = BUILD / "initrd.cpio"
+SMALL_INITRD = BUILD / "initrd-small.cpio"  # without the test programs
+STRIPPED = BUILD / "initrd"  # the programs in it, by their names
 GDB_COMMANDS = TOP / "scripts" / "gdb" / "megalith.py"
 CROSS = "alpha-linux-gnu-"
 

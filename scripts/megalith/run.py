@@ -13,6 +13,7 @@ import argparse
 import dataclasses
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -24,9 +25,12 @@ from megalith import machine as machines
 from megalith import recording as recordings
 from megalith.initrd import Archive
 from megalith.machine import Machine, MachineError, Settings
-from megalith.paths import BUILD, INITRD, KERNEL, TOP, symbols_of_socket
+from megalith.paths import BUILD, INITRD, KERNEL, SMALL_INITRD, STRIPPED, TOP, symbols_of_socket
 from megalith.recording import RecordingError
 from megalith.session import SIGNAL_BASE, STATUS_TIMEOUT, Session
+
+# A machine with less gets a small initrd; sysman's AUTOGEN knows that, too.
+SMALL_MB = 128
 
 STATUS_CANNOT_START = 126
 SCHEDULE_MAX = (1 << 32) - 1
@@ -126,7 +130,7 @@ def parser() -> argparse.ArgumentParser:
         dest="memory",
         type=_memory,
         default=machines.GIB,
-        help="memory, up to 1000G (default 1G)",
+        help="memory, 64M to 1000G (default 1G); below 128M /tests holds only what COMMAND names",
     )
     option(
         "--kernel",
@@ -218,6 +222,11 @@ def configuration(options: argparse.Namespace) -> bytes | None:
     return wanted.to_bytes()
 
 
+def _programs(memory: int) -> Path:
+    """The initrd for a machine of so many bytes: the test programs take 40 MB of the whole one."""
+    return INITRD if memory >= SMALL_MB << 20 else SMALL_INITRD
+
+
 def initrd(options: argparse.Namespace, command: list[str]) -> bytes:
     archive = Archive()
     # What the kernel needs first stands first.
@@ -229,7 +238,10 @@ def initrd(options: argparse.Namespace, command: list[str]) -> bytes:
             command = ["/bin/sh", "--startup", *command]
         words = b"".join(os.fsencode(word) + b"\0" for word in command)
         archive.add(COMMAND_LINE, words, 0o644)
-    archive.files |= Archive.from_bytes(INITRD.read_bytes()).files
+    archive.files |= Archive.from_bytes(_programs(options.memory).read_bytes()).files
+    for name in re.findall(r"/(tests/\w+)", " ".join(command)):
+        if name not in archive.files and (STRIPPED / name).is_file():
+            archive.add_file(STRIPPED / name, name)
     for path, name in options.additions:
         archive.add_file(path, name)
     return archive.to_bytes()
