@@ -1,7 +1,7 @@
 // TAP
 // RUN: --smp 2
 // RUN: --smp 4
-// SECONDS: 90
+// SECONDS: 240
 /* Signals from other CPUs while a process waits in every way there is: a call ends with what it
  * waits for or with EINTR, and never with a number that only the kernel knows. */
 #include <poll.h>
