@@ -1,0 +1,43 @@
+"""docs/verification.md is made of figures that runs wrote, and knows every check that does."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+from conftest import TOP
+from megalith import verification
+from megalith.verify import write_figures
+
+
+def test_the_page_is_what_the_figures_give() -> None:
+    subprocess.run([TOP / "scripts/verification", "--check"], check=True, timeout=60)
+
+
+def test_every_check_that_writes_figures_has_its_place() -> None:
+    written = set()
+    for path in [*TOP.glob("tests/*.py"), *TOP.glob("scripts/megalith/*.py")]:
+        if path.name != "test_verification.py":
+            written |= set(re.findall(r'write_figures\(\s*"([\w-]+)"', path.read_text()))
+    names = {name for tool in verification.TOOLS for name in tool.names}
+    assert len(written) >= 10 and written <= names
+    for tool in verification.TOOLS:
+        assert (TOP / "tests" / tool.quick).is_file()
+        target = re.escape(tool.full.split()[1])
+        assert re.search(rf"^{target}:", (TOP / "Makefile").read_text(), re.M) or target == "fuzz"
+
+
+def test_a_quick_run_does_not_replace_a_full_one(tmp_path: Path) -> None:
+    def write(form: str, n: int) -> None:
+        stem = "soak" if form == "full" else "soak-quick"
+        write_figures("soak", form, {"runs": n}, path=tmp_path / f"{stem}.json")
+
+    write("quick", 7)
+    data = verification.merged({}, verification.records(tmp_path))
+    assert "| soak, quick" in verification.page(data) and "| 7 |" in verification.page(data)
+    write("full", 1234)
+    data = verification.merged(data, verification.records(tmp_path))
+    text = verification.page(json.loads(json.dumps(data)))
+    assert "| soak, full" in text and "| runs | 1,234 |" in text and "| 7 |" not in text
