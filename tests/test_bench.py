@@ -111,6 +111,32 @@ def test_lookaside_lists_cure_a_pool_in_pieces(quick: Path) -> None:
 
 
 @pytest.mark.timeout(240)
+def test_hits_cost_the_same_on_several_cpus(quick: Path) -> None:
+    rows = page.load(quick / "figures.json")["pool"]
+    alone = pool.lists_of(rows, 1)[512]
+    for size in pool.SIZES:
+        for what in ("alloc", "free"):
+            key = f"{what}_{size}"
+            for at_work in (1, 2):
+                on, off = (pool.parallel_of(rows, lal, at_work) for lal in (512, 0))
+                # To the instruction what --icount says of one CPU.
+                assert on[f"{key}_whole"][:2] == alone[key][:2]
+                assert on[key][0] == alone[key][0]
+                calls, whole, waits, _ = on[f"{key}_count"]
+                assert calls == 768 * at_work and waits == 0
+                assert 0.95 * calls < whole <= calls
+                assert off[key][0] > 10 * on[key][0]
+
+
+@pytest.mark.timeout(240)
+def test_nonpaged_hits_at_raised_ipl(quick: Path) -> None:
+    row = pool.lists_of(page.load(quick / "figures.json")["pool"], 1)[512]
+    for size in pool.NONPAGED:
+        assert 0 < row[f"npp_alloc_{size}"][1] <= pool.HIT_MOST
+        assert row[f"npp_free_{size}"][0] > 0
+
+
+@pytest.mark.timeout(240)
 def test_tools_name_the_walk_and_the_mutex(quick: Path) -> None:
     said = {t["name"]: t["text"] for t in page.load(quick / "figures.json")["pool_tools"]}
     assert "Number of Free Blocks" in said["memory"] and "pool_var_insert" in said["routines"]
@@ -172,5 +198,8 @@ def test_committed_figures_keep_the_bounds() -> None:
     assert all(b.kept for b in pool.bounds(data["pool"], data["pool_tools"]))
     assert pool.Coincidence.of(data["pool"], data["pool_tools"]).count >= 10
     assert pool.lists_of(data["pool"], 1)[0]["free_blocks"] >= pool.BLOCKS_LEAST
+    looks = {t["name"]: t["text"] for t in data["pool_tools"]}
+    assert " MUTEX " in looks["system"], "no look of show system met anybody in MUTEX"
+    assert {r["at_work"] for r in pool.pick(data["pool"], "parallel", 4)} == set(pool.AT_WORK)
     assert json.dumps(data)  # of the form that dump() writes, plain values only
     assert {r["processes"] for r in figures.pick(data["startup"], "fig8")} >= {1, 300, 1000}

@@ -229,6 +229,20 @@ def test_samples_find_the_walk_through_a_fragmented_pool(run: Callable[..., Done
     assert int(free[1]) >= 12000
 
 
+def test_samples_of_a_process_that_deletes(run: Callable[..., Done]) -> None:
+    """The paper: 1,808 of 1,866 samples of one process in the release of blocks, 97 %."""
+    commands = "/tests/tracing --delete 69652 1500 && sda pcs show trace /summary /top=9"
+    options = ["--icount", "--set", "PAGED_LAL_SIZE=0", "--set", "LNMSHASHTBL=65536"]
+    options += ["--set", "PQL_DJTQUOTA=1073741824"]
+    text = run("/bin/sh", "-c", commands, smp=1, options=options).expect(0).text
+    found = re.search(r"^ +\d+ tracing +(\d+) samples +.*\n((?: +\d+ \S+ +\S+\n)+)", text, re.M)
+    assert found, text
+    walk = sum(
+        int(n) for n in re.findall(r"^ +(\d+) pool_var_\S+ +mm/pool_var\.c$", found[2], re.M)
+    )
+    assert int(found[1]) > 100 and walk > 0.9 * int(found[1]), text
+
+
 @pytest.mark.parametrize("smp", [1, 4])
 def test_monitor_records(run: Callable[..., Done], smp: int) -> None:
     commands = (

@@ -49,9 +49,15 @@ static inline void note_held(struct mutex *m, struct thread *t, uint64_t place)
 
 static bool measuring(void) { return lockstat_on(LOCKSTAT_MUTEX); }
 
-/* When a wait begins, where waits are measured; else 0. */
-static uint64_t wait_begins(void) { return measuring() ? clock_ns() : 0; }
-static uint64_t wait_ended(uint64_t start) { return start ? clock_ns() - start : 0; }
+/* A wait of the current thread that is over: how long it was for who measures locks. 0 when the
+   round began in the middle of it. */
+static uint64_t wait_ended(struct thread *t, uint64_t start, bool measured)
+{
+    uint64_t wait_ns = clock_ns() - start;
+
+    t->waited_ns += wait_ns;
+    return measured ? wait_ns : 0;
+}
 
 /* The caller is one of m's readers, and locks are measured. */
 static void __attribute__((noinline)) note_reader(const struct mutex *m, bool waited,
@@ -102,12 +108,13 @@ static void __attribute__((noinline)) lock_slowly(struct mutex *m, uint64_t plac
     lockcheck_mutex(m, true, place);
     waited = !mutex_word_try_lock(&m->state);
     if (waited) {
-        uint64_t start = wait_begins();
+        bool measured = measuring();
+        uint64_t start = clock_ns();
 
         wants(t, m, m->name);
         mutex_word_lock_slow(&m->state, &m->queue);
         wants(t, NULL, NULL);
-        wait_ns = wait_ended(start);
+        wait_ns = wait_ended(t, start, measured);
     }
     __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
     note_held(m, t, place);
@@ -154,12 +161,13 @@ static void __attribute__((noinline)) lock_shared_slowly(struct mutex *m, uint64
     lockcheck_mutex(m, true, place);
     waited = !mutex_word_try_lock_shared(&m->state);
     if (waited) {
-        uint64_t start = wait_begins();
+        bool measured = measuring();
+        uint64_t start = clock_ns();
 
         wants(t, m, m->name);
         mutex_word_lock_shared_slow(&m->state, &m->queue);
         wants(t, NULL, NULL);
-        wait_ns = wait_ended(start);
+        wait_ns = wait_ended(t, start, measured);
     }
     note_held(m, t, place);
     if (measuring())

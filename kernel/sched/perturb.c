@@ -110,12 +110,20 @@ void perturb_clock(const struct trapframe *f)
     __atomic_store_n(&pc->digest, digest, __ATOMIC_RELAXED);
 }
 
+uint64_t perturb_points(void)
+{
+    uint64_t points = 0;
+
+    for (unsigned i = 0; i < cpu_count; i++)
+        points += __atomic_load_n(&perturb_cpus[i].points, __ATOMIC_RELAXED);
+    return points;
+}
+
 void perturb_report(void)
 {
-    uint64_t points = 0, preemptions = 0, digest = 0;
+    uint64_t points = perturb_points(), preemptions = 0, digest = 0;
 
     for (unsigned i = 0; i < cpu_count; i++) {
-        points += __atomic_load_n(&perturb_cpus[i].points, __ATOMIC_RELAXED);
         preemptions += __atomic_load_n(&perturb_cpus[i].preemptions, __ATOMIC_RELAXED);
         fold(&digest, __atomic_load_n(&perturb_cpus[i].digest, __ATOMIC_RELAXED));
     }

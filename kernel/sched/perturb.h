@@ -26,6 +26,8 @@ void perturb_cpu_start(void);
 static inline bool perturb_keeps_awake(unsigned cpu) { return perturb_on() && cpu == 0; }
 /* The clock interrupt of this CPU, at IPL_CLOCK, before it is served: it goes into the digest. */
 void perturb_clock(const struct trapframe *f);
+/* How many alarms of all CPUs came so far; 0 without schedules. Any IPL. */
+uint64_t perturb_points(void);
 /* Tell the console what the schedule was: the same schedule of the same command tells the same. */
 void perturb_report(void);
 

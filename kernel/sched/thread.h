@@ -47,6 +47,7 @@ struct thread {
     uint64_t held_at[MUTEXES_HELD_MAX];   /* PC that took each; likewise */
     struct mutex *wants;                  /* waits for it; own thread; atomic */
     const char *wants_name;               /* its name, which lives for ever; atomic */
+    uint64_t waited_ns;                   /* for mutexes, in all; own thread */
     struct list run_link;                 /* protected by the run queue's lock */
     struct list all_link;                 /* protected by the table's lock */
     struct thread *next_dead;             /* atomic list of what is to be freed */

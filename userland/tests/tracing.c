@@ -11,8 +11,10 @@
  *                                         ROUNDS times, all under the mutex LNM
  *     tracing --fragment NAMES ROUNDS     the same by one process, with holes in the paged pool
  * that its names do not fit: of so many shorter ones every second is deleted first
- *     tracing --callers                   more callers of a mutex than a trace tells apart
- *     tracing --fill NAMES                so many names of the job, for displays
+ *     tracing --delete NAMES ROUNDS       as many holes; then ROUNDS names are deleted, and all
+ * that while, no longer, PCs are sampled tracing --callers                   more callers of a
+ * mutex than a trace tells apart tracing --fill NAMES                so many names of the job, for
+ * displays
  */
 #include "tap.h"
 
@@ -477,26 +479,40 @@ static int names(int rounds, unsigned short bytes)
     return 0;
 }
 
-/* Names of the job whose every second is deleted again: between two that stay there is a hole.
- * Without rounds they stay. */
-static int fragment(int count, int rounds)
+/* Define (or delete) the job's name number i of those for holes. */
+static int hole(int i, bool gone)
 {
     struct dsc$descriptor_s table = {7, DSC$K_DTYPE_T, DSC$K_CLASS_S, "LNM$JOB"};
     char text[32];
     struct dsc$descriptor_s name = {0, DSC$K_DTYPE_T, DSC$K_CLASS_S, text};
     ILE3 in[] = {{5, LNM$_STRING, "value", NULL}, {0}};
 
-    for (int pass = 0; pass < (rounds ? 2 : 1); pass++)
-        for (int i = 0; i < count; i += pass + 1) {
-            int status;
+    name.dsc$w_length = (unsigned short)snprintf(text, sizeof(text), "HOLE_%06d", i);
+    return gone ? sys$dellnm(&table, &name, NULL) : sys$crelnm(NULL, &table, &name, NULL, in);
+}
 
-            name.dsc$w_length = (unsigned short)snprintf(text, sizeof(text), "HOLE_%06d", i);
-            status = pass ? sys$dellnm(&table, &name, NULL)
-                          : sys$crelnm(NULL, &table, &name, NULL, in);
-            if (status != SS$_NORMAL)
+/* Names of the job whose every second is deleted again: between two that stay there is a hole.
+ * Without rounds they stay. */
+static int fragment(int count, int rounds)
+{
+    for (int pass = 0; pass < (rounds ? 2 : 1); pass++)
+        for (int i = 0; i < count; i += pass + 1)
+            if (hole(i, pass) != SS$_NORMAL)
                 return 4;
-        }
     return names(rounds, 200);
+}
+
+/* The same holes; then, while PCs are sampled, names are deleted, each near another hole. */
+static int deletions(int count, int rounds)
+{
+    const int step = 7919; /* of the odd numbers below count: each once */
+    int bad = fragment(count, 1);
+
+    bad |= control(MEGA_TRACE_PCS, MEGA_TRACE_LOAD, 0) != SS$_NORMAL;
+    bad |= control(MEGA_TRACE_PCS, MEGA_TRACE_START, 0) != SS$_NORMAL;
+    for (int i = 0; i < rounds; i++)
+        bad |= hole((int)((int64_t)i * step % (count / 2)) * 2 + 1, true) != SS$_NORMAL;
+    return bad | (control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0) != SS$_NORMAL);
 }
 
 static int load(int processes, int rounds)
@@ -553,6 +569,8 @@ int main(int argc, char **argv)
         return load(atoi(argv[2]), atoi(argv[3]));
     if (argc == 4 && strcmp(argv[1], "--fragment") == 0)
         return fragment(atoi(argv[2]), atoi(argv[3]));
+    if (argc == 4 && strcmp(argv[1], "--delete") == 0)
+        return deletions(atoi(argv[2]), atoi(argv[3]));
     if (argc == 2 && strcmp(argv[1], "--callers") == 0)
         return kernel_test(TEST_CALLERS, "more callers"), 0;
     if (argc == 3 && strcmp(argv[1], "--fill") == 0)

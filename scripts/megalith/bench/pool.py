@@ -2,10 +2,13 @@
 
 One boot with one CPU counts instructions: pauses while the pool goes to pieces, then with lookaside
 lists off and on, and at last the system's own tools, which look on while users are at work (WATCH).
-Boots with 2 and 4 CPUs tell ratios: this QEMU does not run several CPUs fairly under --icount, so
-their time is the host's, which stops virtual CPUs as it likes. How long the longest of these stops
-are, the "floor" tells: users who take LNM as often and leave the pool alone. One more boot has the
-same names, and has just come up.
+One with four CPUs under --schedule counts them for the kernel's own requests on 1, 2 and 4 CPUs at
+once, in a pool that was put into as many pieces in no time, and has "show system" look at users at
+work (LOOKS). It repeats to the instruction, and its CPUs run in turn: what users wait for there,
+they wait for an emulator's turns. So boots with 2 and 4 CPUs tell ratios of that: their time is the
+host's, which stops virtual CPUs as it likes. How long the longest of these stops are, the "floor"
+tells: users who take LNM as often and leave the pool alone. One more boot has the same names, and
+has just come up.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import Any
 
 from megalith.bench.figures import Bound, table
 from megalith.bench.guest import SECONDS, BenchError
+from megalith.machine import Settings
 from megalith.paths import TOP
 
 Row = dict[str, Any]
@@ -35,16 +39,15 @@ APART_MOST = 0.7  # kernel mode while nobody waits for a mutex, of that while so
 OTHERS_MOST = 0.25  # requests of other sizes than the paper's busiest
 BUSIEST = range(80, 208 + 1)
 SIZES = (80, 144, 208)
+COMB = {"blocks": PAPER["free_blocks"], "names": 2 * PAPER["free_blocks"], "comb": 1}
+NONPAGED = (80, 208, 1024, 8192)
+AT_WORK = (1, 2, 4)
+SCHEDULE = 20  # one whose alarms end no thread's time slice: they only share out the turns
 
 WATCH = """\
 monitor /record /tmp/record /interval=0.05 &
 monitor=$!
-for look in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
-do
-echo '=== system'
-show system
-sleep {look}
-done
+sleep {before}
 echo '=== memory'
 show memory /pool /full
 sda mtx start trace >/tmp/said
@@ -80,22 +83,35 @@ echo '=== record'
 cat /tmp/record
 """
 
+LOOKS = """\
+for look in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
+do
+echo '=== system'
+show system
+sleep 0.15
+done
+"""
+
 
 @dataclass(frozen=True)
 class Case:
     label: str
     words: tuple[str, ...]
     cpus: int = 1
-    watch: tuple[float, float] | None = None  # seconds between looks, and that tools trace
+    watch: str | None = None  # a script that looks on
+    schedule: int | None = None
 
     def execute(self) -> tuple[list[Row], list[Row]]:
         """Rows, and what the tools wrote: {"name": ..., "text": ...}."""
         words = [str(TOP / "scripts/run"), *MACHINE, "--smp", str(self.cpus)]
-        words += ["--icount"] if self.cpus == 1 else []
+        if self.schedule is not None:
+            words += ["--schedule", str(self.schedule)]
+        elif self.cpus == 1:
+            words += ["--icount"]
         program = ["/bench/pool", *self.words]
         with tempfile.NamedTemporaryFile("w", suffix=".sh") as script:
             if self.watch:
-                script.write(WATCH.format(look=self.watch[0], traced=self.watch[1]))
+                script.write(self.watch)
                 script.flush()
                 words += ["--add", f"{script.name}:/watch"]
                 program += ["--watch", "/watch"]
@@ -114,6 +130,8 @@ class Case:
                 row = json.loads(line)
                 if "report" not in row:  # of monitor /record
                     row = {"report": "record", "cpus_times": row.pop("cpus")} | row
+                if row["report"] == "parallel":
+                    row = self.in_instructions(row)
                 rows.append(row | {"case": self.label, "cpus": self.cpus})
             elif line.startswith("=== "):
                 text = []
@@ -124,6 +142,18 @@ class Case:
         best = {n: max(of, key=lambda t: sum("MUTEX" in x for x in t)) for n, of in looks.items()}
         texts = [{"name": n, "text": "\n".join(t).strip("\n")} for n, t in best.items() if t]
         return rows, texts
+
+    def in_instructions(self, row: Row) -> Row:
+        unit = 1 << Settings(b"", schedule=self.schedule).shift
+
+        def scaled(key: str, value: Any) -> Any:
+            if not isinstance(value, list):
+                return value
+            if key.endswith("_count"):  # calls, undisturbed ones, those that waited, how long
+                return [*value[:3], value[3] // unit]
+            return [n // unit for n in value]
+
+        return {key: scaled(key, value) for key, value in row.items()}
 
 
 def _words(**options: int | str) -> tuple[str, ...]:
@@ -138,7 +168,16 @@ def full() -> list[Case]:
     burst = {"burst": 5}
     return [
         Case(
-            "uptime", _words(**work, **shape, **lists, **burst, series=12, floor=1), watch=(0.13, 2)
+            "uptime",
+            _words(**work, **shape, **lists, **burst, series=12, floor=1),
+            watch=WATCH.format(before=5, traced=2),
+        ),
+        Case(
+            "parallel",
+            _words(**work | COMB, cost="0,512,2560", cpus=4),
+            cpus=4,
+            schedule=SCHEDULE,
+            watch=LOOKS,
         ),
         Case("reboot", _words(**work, blocks=1, small=0)),
         Case("cpus", _words(**several, **shape, **lists, floor=1), cpus=2),
@@ -151,7 +190,18 @@ def quick() -> list[Case]:
     work = {"names": 6000, "users": 3, "think": 20000, "pairs": 80, "transactions": 1}
     shape = {"blocks": 1000, "small": 800, "used": 4 << 20, "lal": "0,512"}
     return [
-        Case("uptime", _words(**work, **shape, burst=2, series=2, floor=1), watch=(0.03, 0.5)),
+        Case(
+            "uptime",
+            _words(**work, **shape, burst=2, series=2, floor=1),
+            watch=WATCH.format(before=0.3, traced=0.5),
+        ),
+        Case(
+            "parallel",
+            _words(**work | {"names": 2000}, blocks=1000, small=0, comb=1, cost="0,512", cpus=2),
+            cpus=4,
+            schedule=SCHEDULE,
+            watch=LOOKS,
+        ),
         Case("reboot", _words(**work, blocks=1, small=0)),
         Case("cpus", _words(**work, **shape, floor=1), cpus=2),
     ]
@@ -256,6 +306,38 @@ def cost_table(rows: list[Row]) -> str:
     return table(["median / 99th percentile / worst", "allocation", "release"], lines)
 
 
+def nonpaged_table(rows: list[Row]) -> str:
+    row = lists_of(rows, 1)[512]
+    lines = [
+        [f"{size:,}", _three(row[f"npp_alloc_{size}"]), _three(row[f"npp_free_{size}"])]
+        for size in NONPAGED
+    ]
+    return table(["bytes, median / 99th percentile / worst", "allocation", "release"], lines)
+
+
+def parallel_of(rows: list[Row], lal: int, at_work: int) -> Row:
+    return next(r for r in pick(rows, "parallel", 4) if (r["lal"], r["at_work"]) == (lal, at_work))
+
+
+def parallel_table(rows: list[Row]) -> str:
+    lines = []
+    for r in pick(rows, "parallel", 4):
+        for size in SIZES:
+            line = [f"{r['at_work']}", f"{r['lal']:,}", f"{size}"]
+            counts = [r[f"{what}_{size}_count"] for what in ("alloc", "free")]
+            for kind in ("_whole", ""):
+                for what in ("alloc", "free"):
+                    some = kind == "" or r[f"{what}_{size}_count"][1]
+                    line.append(_three(r[f"{what}_{size}{kind}"]) if some else "–")
+            calls, whole, waits, waited = (sum(c[i] for c in counts) for i in range(4))
+            line += [f"{calls - whole:,} of {calls:,}"]
+            line.append(f"{waits:,}: {waited:,}" if waits else "none")
+            lines.append(line)
+    head = ["CPUs at work", "PAGED_LAL_SIZE", "bytes"]
+    head += ["undisturbed: allocation", "release", "all: allocation", "release"]
+    return table([*head, "disturbed", "waited for PGDYN"], lines)
+
+
 def wait_table(rows: list[Row]) -> str:
     lines = []
     for lal, r in lists_of(rows, 1).items():
@@ -340,6 +422,13 @@ def bounds(rows: list[Row], texts: list[Row]) -> list[Bound]:
             worst = max(on[lal][f"{what}_{size}"][1] for size in SIZES)
             text = f"{name} by a lookaside hit, PAGED_LAL_SIZE {lal:,}, 99th percentile"
             result.append(Bound(text, worst, HIT_MOST))
+    worst = max(on[512][f"npp_alloc_{n}"][1] for n in NONPAGED)
+    text = "allocation of nonpaged pool by a lookaside hit, 99th percentile"
+    result.append(Bound(text, worst, HIT_MOST))
+    for r in [r for r in pick(rows, "parallel", 4) if r["lal"]]:
+        worst = max(r[f"{what}_{size}_whole"][1] for what in ("alloc", "free") for size in SIZES)
+        text = f"hit while {r['at_work']} of 4 CPUs are at work, PAGED_LAL_SIZE {r['lal']:,}"
+        result.append(Bound(f"{text}, 99th percentile", worst, HIT_MOST))
     if on[0]["free_blocks"] >= BLOCKS_LEAST:
         for lal in [n for n in on if n]:
             ratio = on[lal]["stall_ns"] / on[0]["stall_ns"]
@@ -368,6 +457,8 @@ def parts(rows: list[Row], texts: list[Row]) -> dict[str, str]:
     return found | {
         "pool-shape": shape_table(rows),
         "pool-cost": cost_table(rows),
+        "pool-nonpaged": nonpaged_table(rows),
+        "pool-parallel": parallel_table(rows),
         "pool-waits": wait_table(rows),
         "pool-cpus": cpus_table(rows),
         "pool-uptime": uptime_table(rows),

@@ -1,13 +1,15 @@
 /*
  *     pool [--seed N] [--names N] [--blocks N] [--small N] [--used BYTES] [--users N]
  *          [--transactions N] [--pairs N] [--think US] [--lal N,N...] [--series N]
- *          [--floor 1] [--watch SCRIPT [--burst N]]
+ *          [--floor 1] [--cost N,N... --cpus N] [--watch SCRIPT [--burst N]]
  *
  * Shatters the pool into `blocks` free blocks, `small` of them of at most 64 bytes, with so many
  * bytes used, by `names` job logical names; then users at work and a bystander with each
  * PAGED_LAL_SIZE of the list; then users at work until a shell script has ended. --series: the same
  * on the way, at so many points, with lists off. --floor: and once with users who take the same
- * mutex and leave the pool alone.
+ * mutex and leave the pool alone. --cost: what the kernel's own requests cost with each of these
+ * PAGED_LAL_SIZEs, on one CPU and on more at once. --comb: all rests
+ * are of 48 bytes and made at once, without the history.
  *
  * One JSON object per line. Times are virtual nanoseconds: instructions under --icount on one CPU.
  */
@@ -46,6 +48,14 @@ void set_parameter(const char *name, int64_t value)
 
 static void pause_here(void) { trial("series", 0, 2, WORK_NAMES); }
 
+/* 1, 2, 4 ... CPUs at once. */
+static void costs(void)
+{
+    for (unsigned i = 0; i < opt.cost_lals; i++)
+        for (unsigned cpus = 1; cpus <= opt.cpus; cpus *= 2)
+            parallel_cost(opt.cost_lal[i], cpus);
+}
+
 static unsigned long number(const char *s)
 {
     char *end;
@@ -55,9 +65,18 @@ static unsigned long number(const char *s)
     return n;
 }
 
+static unsigned numbers(char *text, unsigned *to)
+{
+    unsigned n = 0;
+
+    for (char *s = strtok(text, ","); s && n < 4; s = strtok(NULL, ","))
+        to[n++] = (unsigned)number(s);
+    return n;
+}
+
 int main(int argc, char **argv)
 {
-    unsigned floor = 0;
+    unsigned floor = 0, comb = 0;
     struct {
         const char *name;
         unsigned *to;
@@ -70,6 +89,8 @@ int main(int argc, char **argv)
                  {"--think", &opt.think_us},
                  {"--series", &opt.series},
                  {"--burst", &opt.burst},
+                 {"--cpus", &opt.cpus},
+                 {"--comb", &comb},
                  {"--floor", &floor}};
 
     for (int i = 1; i < argc; i += 2) {
@@ -88,12 +109,14 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--watch"))
             opt.watch = argv[i + 1];
         else if (!strcmp(argv[i], "--lal"))
-            for (char *s = strtok(argv[i + 1], ","); s && opt.lals < 4; s = strtok(NULL, ","))
-                opt.lal[opt.lals++] = (unsigned)number(s);
+            opt.lals = numbers(argv[i + 1], opt.lal);
+        else if (!strcmp(argv[i], "--cost"))
+            opt.cost_lals = numbers(argv[i + 1], opt.cost_lal);
         else
             bench_need(known);
     }
-    bench_need(opt.names <= NAMES_MAX && opt.users <= USERS_MAX && opt.small <= opt.blocks);
+    bench_need(opt.names <= NAMES_MAX && opt.users <= USERS_MAX && opt.small <= opt.blocks &&
+               opt.cpus <= CPUS_MAX);
     board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     bench_need(board != MAP_FAILED);
     set_parameter("PAGED_LAL_SIZE", 0);
@@ -101,11 +124,15 @@ int main(int argc, char **argv)
     names_check(208);
     names_check(512);
     landmark_create();
-    pool_shatter(pause_here);
+    if (comb)
+        pool_comb();
+    else
+        pool_shatter(pause_here);
     for (unsigned i = 0; i < opt.lals; i++)
         trial("lists", opt.lal[i], opt.transactions, WORK_FULL);
     if (floor)
         trial("floor", 0, opt.transactions, WORK_NONE);
+    costs();
     if (opt.watch)
         watched(opt.watch);
     return 0;

@@ -13,6 +13,8 @@
 
 #define NAMES_MAX 262144u
 #define USERS_MAX 16u
+#define CPUS_MAX  4u
+#define COST_MAX  768u   /* requests of the kernel's own on one CPU, of one size */
 #define CALLS_MAX 16384u /* of a user's services that are kept with their times */
 
 struct user {
@@ -28,6 +30,8 @@ struct board {
         felt;                        /* of the bystander; felt: above 100 times the median */
     uint32_t translation[CALLS_MAX]; /* its first ones */
     struct user user[USERS_MAX];
+    struct mega_pool_cost cost[CPUS_MAX][COST_MAX];
+    uint32_t arrived, places; /* atomic: processes at a meeting; CPUs on which they were */
     uint16_t size[NAMES_MAX]; /* of each name's block; 0: it does not exist. Its user's own */
 };
 
@@ -37,7 +41,9 @@ extern struct options {
     unsigned names, blocks, small, users, transactions, pairs, think_us;
     uint64_t used; /* bytes of the pool that are to be in use in the end */
     unsigned lal[4], lals;
+    unsigned cost_lal[4], cost_lals;
     unsigned series;   /* pauses at so many points on the way */
+    unsigned cpus;     /* up to so many CPUs at once for costs */
     const char *watch; /* a script that runs while users are at work */
     unsigned burst;    /* while it runs, transactions are so many times as long and as far apart */
 } opt;
@@ -66,6 +72,8 @@ struct mega_pool pool_now(void);
 /* Names created and deleted until the variable list has opt.blocks free blocks, opt.small of them
    of at most 64 bytes. Calls `pause_here` opt.series times on the way, and at the end. */
 void pool_shatter(void (*pause_here)(void));
+/* opt.blocks free blocks of 48 bytes, between twice as many names: the same number, in no time. */
+void pool_comb(void);
 
 /* ---- trial.c ---- */
 
@@ -79,6 +87,14 @@ enum work {
 void trial(const char *when, unsigned lal, unsigned transactions, enum work work);
 /* Users at work until the shell script `script` has ended. */
 void watched(const char *script);
+/* Median, 99th percentile and worst of n values, which it sorts, as a part of a row. */
+void spread(const char *name, uint32_t *v, size_t n);
+
+/* ---- parallel.c ---- */
+
+/* What a block costs the kernel while `cpus` CPUs ask for some at once, as a row. */
+void parallel_cost(unsigned lal, unsigned cpus);
+
 void set_parameter(const char *name, int64_t value);
 void status_need(int status, const char *what);
 

@@ -70,3 +70,18 @@ void pool_shatter(void (*pause_here)(void))
         ballast_create(opt.used - p.in_use);
     pause_here();
 }
+
+/* Of two neighbours one goes, and a smaller one comes into its place: what is left is too small for
+   any name. From the end to the front, so that nobody walks. (But for the first few, which find the
+   gaps that were there before.) */
+void pool_comb(void)
+{
+    bench_need(opt.names == 2 * opt.blocks);
+    for (unsigned n = 0; n < opt.names; n++)
+        name_create(n, 128);
+    for (unsigned n = opt.names; n > 0; n -= 2) {
+        name_delete(n - 2);
+        name_create(n - 2, 80);
+    }
+    bench_need(pool_now().free_blocks_le64 + opt.blocks / 100 >= opt.blocks);
+}

@@ -99,29 +99,30 @@ static int compare32(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void spread(const char *name, uint32_t *v, size_t n)
+void spread(const char *name, uint32_t *v, size_t n)
 {
     qsort(v, n, sizeof(*v), compare32);
     printf(", \"%s\": [%u, %u, %u]", name, n ? v[n / 2] : 0, n ? v[n - 1 - n / 100] : 0,
            n ? v[n - 1] : 0);
 }
 
-/* What one block costs the kernel, by itself. */
-static void pool_cost(unsigned size)
+/* What one block of paged pool (1) or nonpaged pool (0) costs the kernel, by itself. */
+static void pool_cost(unsigned pool, const char *prefix, unsigned size)
 {
     enum { COUNT = 100 };
     static struct mega_pool_cost cost[COUNT];
     static uint32_t v[COUNT];
     char name[32];
 
-    status_need(mega$control(MEGA_CTL_POOL_COST, size, COUNT, (uint64_t)cost, 1, 0), "POOL_COST");
+    status_need(mega$control(MEGA_CTL_POOL_COST, size, COUNT, (uint64_t)cost, pool, 0),
+                "POOL_COST");
     for (unsigned i = 0; i < COUNT; i++)
         v[i] = cost[i].alloc_ns;
-    snprintf(name, sizeof(name), "alloc_%u", size);
+    snprintf(name, sizeof(name), "%salloc_%u", prefix, size);
     spread(name, v, COUNT);
     for (unsigned i = 0; i < COUNT; i++)
         v[i] = cost[i].free_ns;
-    snprintf(name, sizeof(name), "free_%u", size);
+    snprintf(name, sizeof(name), "%sfree_%u", prefix, size);
     spread(name, v, COUNT);
 }
 
@@ -199,6 +200,7 @@ void trial(const char *when, unsigned lal, unsigned transactions, enum work work
 {
     static uint32_t all[USERS_MAX * CALLS_MAX];
     static struct mega_pool_list lists[LISTS];
+    static const unsigned nonpaged[] = {80, 208, 1024, 8192};
     struct mega_pool p;
     pid_t pid[USERS_MAX + 1];
     uint64_t before, lasted;
@@ -243,9 +245,12 @@ void trial(const char *when, unsigned lal, unsigned transactions, enum work work
     mutex_row("LNM");
     mutex_row("PGDYN");
     lists_row(lists);
-    if (work == WORK_FULL)
+    if (work == WORK_FULL) {
         for (unsigned size = 80; size <= 208; size += 64)
-            pool_cost(size);
+            pool_cost(1, "", size);
+        for (unsigned i = 0; i < sizeof(nonpaged) / sizeof(nonpaged[0]); i++)
+            pool_cost(0, "npp_", nonpaged[i]);
+    }
     printf("}\n");
     fflush(stdout);
 }

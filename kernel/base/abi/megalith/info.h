@@ -162,8 +162,12 @@ struct mega_pool {
     uint64_t lal_size, requests, hits;
     uint64_t pages; /* of memory that it has now: paged pool gives pages back */
 };
-struct mega_pool_cost { /* of one allocation, and of one release, in virtual time */
-    uint32_t alloc_ns, free_ns;
+/* Of one allocation, and of one release, in virtual time: when it began, how long it took, how long
+   of that it waited for a mutex, and how many alarms of a schedule (scripts/run --schedule) came
+   meanwhile, on any CPU. The n-th release is not that of the n-th block. */
+struct mega_pool_cost {
+    uint64_t alloc_at, free_at;
+    uint32_t alloc_ns, free_ns, alloc_wait_ns, free_wait_ns, alloc_alarms, free_alarms;
 };
 struct mega_reserved {
     char name[44];
