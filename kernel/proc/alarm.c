@@ -15,7 +15,7 @@ static void alarm_expired(struct timer *t)
 {
     struct process *p = container_of(t, struct process, alarm);
     struct thread *thread = t->arg;
-    uint64_t interval = p->alarm_interval;
+    uint64_t interval = __atomic_load_n(&p->alarm_interval, __ATOMIC_RELAXED);
 
     __atomic_store_n(&p->alarm_fired, 1, __ATOMIC_SEQ_CST);
     if (signal_is_wanted(p->sig, SIGALRM)) /* else set_blocked finds it when that changes */
@@ -47,7 +47,9 @@ static void alarm_stop(struct process *p)
 
 void process_alarm_end(struct process *p)
 {
-    p->alarm_interval = 0;
+    /* Marked: the function may read it just now; if it starts the timer again, alarm_stop() waits.
+     */
+    __atomic_store_n(&p->alarm_interval, 0, __ATOMIC_RELAXED);
     alarm_stop(p);
 }
 

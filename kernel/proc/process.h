@@ -77,7 +77,7 @@ struct process {            /* nonpaged pool */
     bool vfork_done;               /* of the vfork parent: atomic */
     struct wait_queue vfork_queue;
     struct timer alarm;      /* ITIMER_REAL */
-    uint64_t alarm_interval; /* ns; own thread while the timer is stopped, else the timer */
+    uint64_t alarm_interval; /* ns; own thread; atomic, read by the timer */
     uint64_t alarm_deadline; /* ns, 0: off; atomic */
     uint32_t alarm_busy;     /* atomic: the timer's function may run or is pending */
     uint32_t alarm_fired;    /* atomic: a SIGALRM to be made of it on the way out */

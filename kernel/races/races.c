@@ -193,8 +193,11 @@ static void watch(uint64_t address, const struct side *who)
             ;
         other = met[slot];
         __atomic_store_n(&words[slot], 0, __ATOMIC_RELEASE);
-    } else if (before == after)
+    } else if (before == after || cpu_id() != slot) {
+        /* Moved to another CPU meanwhile, the thread's own thread_hw.cpu has changed, by the switch
+         * (assembly): who reads that at IPL 0 knows, and nobody else was seen here. */
         return;
+    }
     note(who, &other, address, before, after);
 }
 
@@ -214,7 +217,7 @@ static bool is_sample(unsigned cpu)
 
 void races_access(uint64_t address, size_t nbytes, unsigned kind, const void *pc)
 {
-    if (cpu_count < 2 || address < LAYOUT_USER_TOP)
+    if (__atomic_load_n(&cpu_count, __ATOMIC_RELAXED) < 2 || address < LAYOUT_USER_TOP)
         return;
 
     struct side who = {pc, cpu_id(), (uint32_t)nbytes, kind};

@@ -144,12 +144,13 @@ void runq_deliver(struct thread *t)
 }
 
 /* t waits, and rq, its run queue, is locked: it is to run, here or on a better CPU. Unlocks rq. */
-static inline void make_runnable(struct runq *rq, struct thread *t, bool follow)
+static inline __attribute__((always_inline)) void make_runnable(struct runq *rq, struct thread *t,
+                                                                bool follow)
 {
     unsigned here = runq_cpu(rq), cpu = here;
 
     __atomic_store_n(&t->interruptible, 0, __ATOMIC_RELAXED);
-    if (cpu_count > 1)
+    if (__atomic_load_n(&cpu_count, __ATOMIC_RELAXED) > 1)
         cpu = follow && may_follow(t) ? cpu_id() : choose_cpu(t, here);
     if (cpu == here) {
         runq_add(rq, t);

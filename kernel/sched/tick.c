@@ -62,7 +62,7 @@ void sched_clock_tick(bool user)
         __atomic_store_n(&rq->user_ns, rq->user_ns + CLOCK_TICK_NS, __ATOMIC_RELAXED);
     }
     slice_tick(rq, t);
-    if (cpu_count > 1) {
+    if (__atomic_load_n(&cpu_count, __ATOMIC_RELAXED) > 1) {
         if (rq->ticks % BALANCE_TICKS == self * (BALANCE_TICKS / MAX_CPUS))
             sched_balance(self);
         watchdog_tick(now);

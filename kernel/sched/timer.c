@@ -45,7 +45,9 @@ void timer_start(struct timer *t, uint64_t deadline_ns)
 
     spin_lock_at_ipl(&tc->lock);
     KASSERT(!t->pending, "a timer is started when it is not pending");
-    t->cpu = cpu_id();
+    /* Marked, and so is its reading: whoever cancels a timer whose function starts it again may
+     * read it at this moment. That function stays on its CPU, so the value is the same. */
+    __atomic_store_n(&t->cpu, cpu_id(), __ATOMIC_RELAXED);
     t->deadline_ns = deadline_ns;
     if (timerq_add(&tc->timers, t)) {
         __atomic_store_n(&tc->first_ns, deadline_ns, __ATOMIC_RELAXED);
@@ -55,9 +57,14 @@ void timer_start(struct timer *t, uint64_t deadline_ns)
     ipl_restore(ipl);
 }
 
+static struct timer_cpu *queue_of(const struct timer *t)
+{
+    return &timer_cpus[__atomic_load_n(&t->cpu, __ATOMIC_RELAXED)];
+}
+
 bool timer_cancel(struct timer *t)
 {
-    struct timer_cpu *tc = &timer_cpus[t->cpu];
+    struct timer_cpu *tc = queue_of(t);
     ipl_t ipl = ipl_raise(IPL_CLOCK);
     bool pending;
 
@@ -75,7 +82,7 @@ bool timer_cancel(struct timer *t)
 
 bool timer_cancel_wait(struct timer *t)
 {
-    struct timer_cpu *tc = &timer_cpus[t->cpu];
+    struct timer_cpu *tc = queue_of(t);
 
     if (timer_cancel(t))
         return true;

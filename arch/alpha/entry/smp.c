@@ -61,6 +61,7 @@ void secondaries_start(uint64_t ptbr, unsigned limit)
         /* A CPU that was told to start and did not may still come: its block is not used again. */
         if (!start_one(cpu_count, whami, ptbr))
             return;
-        cpu_count++;
+        /* Marked: those that are up already look at it at each clock tick. */
+        __atomic_store_n(&cpu_count, cpu_count + 1, __ATOMIC_RELAXED);
     }
 }

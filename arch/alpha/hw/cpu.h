@@ -34,7 +34,7 @@ struct cpu {
 } __attribute__((aligned(64)));
 
 extern struct cpu cpus[MAX_CPUS];
-extern uint32_t cpu_count; /* CPUs that came up; constant after boot */
+extern uint32_t cpu_count; /* CPUs that came up; atomic during boot, then constant */
 
 register struct thread_hw *current_hw asm("$8");
 
