@@ -131,8 +131,11 @@ def run_guest(
 
 
 def races_in(console: str) -> list[str]:
-    """What the kernel with the detector (make RACES=1) has reported, and the lines of it."""
-    return re.findall(r"data race: .*|.* is [a-z]\S*\.[chS]:\d+$", console, re.MULTILINE)
+    """What the kernel with the detector (make RACES=1) has reported, and after it the lines that
+    scripts/run found the places in."""
+    reports = re.findall(r"data race: .*", console)
+    places = re.findall(r"^scripts/run: \S+\+0x\w+ is .*", console, re.MULTILINE)
+    return [*reports, *places] if reports else []
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
