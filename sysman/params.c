@@ -59,6 +59,14 @@ enum sysparam_id sysparam_find(const char *name)
     return SYSPARAM_COUNT;
 }
 
+const char *sysparam_older_name(unsigned id)
+{
+    for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
+        if (aliases[i].id == id)
+            return aliases[i].alias;
+    return "";
+}
+
 enum sysparam_status sysparam_set(const char *name, int64_t value, bool running)
 {
     enum sysparam_id id = sysparam_find(name);

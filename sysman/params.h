@@ -47,6 +47,8 @@ static inline int64_t sysparam(enum sysparam_id id)
 const struct sysparam_info *sysparam_info(unsigned id);
 /* Find by name or older name, capital letters; SYSPARAM_COUNT when there is none. */
 enum sysparam_id sysparam_find(const char *name);
+/* "": it has none. */
+const char *sysparam_older_name(unsigned id);
 /* Set by name. running: the system is up, only dynamic parameters change. */
 enum sysparam_status sysparam_set(const char *name, int64_t value, bool running);
 

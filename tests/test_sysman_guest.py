@@ -44,8 +44,10 @@ def answers() -> dict[str, str]:
         "par show /dynamic",
         "par set gblpages 512K",
         "par show GBLPAGES",
+        "par show rsvd_exec_1",
         "par set gblsections 50",
         "par set paged_lal_size %X1000",
+        "par set rsvd_exec_1 2561",
         "par set gblpages 9z",
         "par set nosuch 1",
         "par set gblpages",
@@ -97,6 +99,7 @@ def test_reservations_are_shown(answers):
         ("par set gblpages 512K", "%SYSMAN-I-SET, GBLPAGES is 524288"),
         ("par set gblsections 50", "%SYSMAN-E-NOTDYNAMIC"),
         ("par set paged_lal_size %X1000", "%SYSMAN-E-RANGE, PAGED_LAL_SIZE: 4096 is not between"),
+        ("par set rsvd_exec_1 2561", "%SYSMAN-E-RANGE, RSVD_EXEC_1: 2561 is not between 0 and"),
         ("par set gblpages 9z", "%SYSMAN-E-IVNUM"),
         ("par set nosuch 1", "%SYSMAN-E-NOPARAM"),
         ("par set gblpages", "%SYSMAN-E-SYNTAX"),
@@ -121,6 +124,8 @@ def test_parameters_are_shown(answers):
     assert dynamic and all(line.endswith(" D") for line in dynamic)
     assert not any(line.startswith("GBLSECTIONS ") for line in dynamic)
     assert re.search(r"^GBLPAGES +524288 ", answers["par show GBLPAGES"], re.M)
+    older = answers["par show rsvd_exec_1"]
+    assert re.search(r"^PAGED_LAL_SIZE ", older, re.M) and older.count("\n") == 2
 
 
 def test_one_shot_commands_and_their_status():

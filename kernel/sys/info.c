@@ -183,6 +183,7 @@ static int info_param(int64_t index, void *out)
     if (!p)
         return SS$_NONEXPR;
     str_copy(m->name, p->name, sizeof(m->name));
+    str_copy(m->older_name, sysparam_older_name((unsigned)index), sizeof(m->older_name));
     str_copy(m->unit, p->unit, sizeof(m->unit));
     m->value = sysparam((enum sysparam_id)index);
     m->dflt = p->dflt;

@@ -336,6 +336,8 @@ static void test_params(void)
 {
     is(sysparam(SYSPARAM_PAGED_LAL_SIZE), 512, "a parameter has its default");
     is(sysparam_find("RSVD_EXEC_1"), SYSPARAM_PAGED_LAL_SIZE, "the older name is found");
+    ok(!strcmp(sysparam_older_name(SYSPARAM_PAGED_LAL_SIZE), "RSVD_EXEC_1"), "and told");
+    ok(!strcmp(sysparam_older_name(SYSPARAM_PAGEDYN), ""), "most have none");
     is(sysparam_find("PAGED"), SYSPARAM_COUNT, "a beginning is no name");
     ok(!sysparam_info(SYSPARAM_COUNT), "there is no parameter behind the last");
     for (unsigned i = 0; i < SYSPARAM_COUNT; i++) {

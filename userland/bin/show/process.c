@@ -142,7 +142,7 @@ int show_parameter(unsigned q, const char *name)
 
     (void)q;
     for (int64_t i = 0; ask(MEGA_INFO_PARAM, i, &p, sizeof(p)); i++) {
-        if (name && strcasecmp(name, p.name) != 0)
+        if (name && strcasecmp(name, p.name) != 0 && strcasecmp(name, p.older_name) != 0)
             continue;
         if (!found)
             printf("Parameter                    Value        Default      Minimum        Maximum  "

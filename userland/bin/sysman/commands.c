@@ -137,7 +137,8 @@ enum status parameters_show(const struct command *c)
 
     for (int64_t i = 0; (status = mega$info(MEGA_INFO_PARAM, i, &p, sizeof(p))) == SS$_NORMAL;
          i++) {
-        if ((c->words && !matches(c->word[0], p.name)) || (c->qualifiers && !p.dynamic))
+        if ((c->words && !matches(c->word[0], p.name) && strcasecmp(c->word[0], p.older_name)) ||
+            (c->qualifiers && !p.dynamic))
             continue;
         if (shown++ == 0)
             printf("%-20s %14s %14s %12s %14s  %-8s Dynamic\n", "Name", "Value", "Default",
@@ -152,11 +153,11 @@ enum status parameters_show(const struct command *c)
     return DONE;
 }
 
-/* By name in capitals; the kernel knows older names too, which are not listed. */
+/* By name or older name, in capitals. */
 static bool find_parameter(const char *name, struct mega_param *p)
 {
     for (int64_t i = 0; mega$info(MEGA_INFO_PARAM, i, p, sizeof(*p)) == SS$_NORMAL; i++)
-        if (strcmp(p->name, name) == 0)
+        if (strcmp(p->name, name) == 0 || strcmp(p->older_name, name) == 0)
             return true;
     return false;
 }

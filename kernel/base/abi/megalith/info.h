@@ -237,7 +237,7 @@ struct mega_driver_unit {
     uint64_t ptes[4], hint_errors; /* of its mapping in system space, by granularity hint */
 };
 struct mega_param {
-    char name[32];
+    char name[32], older_name[32]; /* the second: empty, or a name that means the same */
     int64_t value, dflt, min, max;
     char unit[16];
     uint64_t dynamic; /* 1: MEGA_CTL_SET_PARAM changes it */
