@@ -150,6 +150,8 @@ def test_deassign(shell: Shell) -> None:
         ("deassign A/all", "%SYSTEM-F-NOLOGNAM, A/all"),
         ("deassign", "%DCL-W-INSFPRM, deassign [/qualifier...] name, or /ALL"),
         ("deassign/all A", "%DCL-W-INSFPRM, deassign [/qualifier...] name, or /ALL"),
+        ("show logical/table=NOWHERE", "%SHOW-W-NOLOGTAB, no logical name table NOWHERE"),
+        ("show logical/table=NOWHERE A", "%SHOW-W-NOLOGTAB, no logical name table NOWHERE"),
         ("show logical/table", "%SHOW-W-IVQUAL, /table needs a value"),
         ("show logical/job=3", "%SHOW-W-IVQUAL, /job takes no value"),
         ("show logical A B", "%SHOW-W-MAXPARM, too many or too long words"),
@@ -157,6 +159,22 @@ def test_deassign(shell: Shell) -> None:
 )
 def test_complaints(shell: Shell, line: str, message: str) -> None:
     assert shell(line, status=1) == ([], [message])
+
+
+def test_empty_strings_are_strings(shell: Shell) -> None:
+    text, _ = shell("define A ''", "define B x,,y", "show logical A; show logical B")
+    assert text == [
+        "(LNM$PROCESS_TABLE)",
+        '  "A" = ""',
+        "(LNM$PROCESS_TABLE)",
+        '  "B" = "x"',
+        '\t= ""',
+        '\t= "y"',
+    ]
+
+
+def test_an_empty_table_is_no_complaint(shell: Shell) -> None:
+    assert shell("show logical/system", "show logical/table='LNM$SYSTEM'") == ([], [])
 
 
 def test_confined_to_the_shell(shell: Shell) -> None:

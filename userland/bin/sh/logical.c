@@ -198,7 +198,10 @@ int do_define(int argc, char **argv)
     }
     items[n++] = (ILEB_64){1,   LNM$_ATTRIBUTES, -1, sizeof(o.text_attributes), &o.text_attributes,
                            NULL};
-    for (char *s = strtok(argv[1], ","); s; s = strtok(NULL, ",")) {
+    for (char *s = argv[1], *next; s; s = next) { /* a string may be empty */
+        next = strchr(s, ',');
+        if (next)
+            *next++ = '\0';
         if (n == STRINGS_MAX + 1)
             return complain(argv[0], SS$_BADPARAM);
         items[n++] = (ILEB_64){1, LNM$_STRING, -1, strlen(s), s, NULL};

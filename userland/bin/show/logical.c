@@ -155,6 +155,13 @@ static bool follow(const char *table, const char *name, unsigned depth)
     return fine;
 }
 
+static bool no_table(const char *table)
+{
+    struct dsc64$descriptor_s t = describe(table);
+
+    return sys$trnlnm(NULL, &t, &t, NULL, NULL) == SS$_IVLOGTAB;
+}
+
 int show_logical(unsigned qualifiers, const char *name)
 {
     const char *table = qualifiers & Q_TABLE     ? table_value
@@ -168,6 +175,10 @@ int show_logical(unsigned qualifiers, const char *name)
     unsigned found = print_table(table, pattern, full);
 
     free(pattern);
+    if (!found && table && no_table(table)) {
+        fprintf(stderr, "%%SHOW-W-NOLOGTAB, no logical name table %s\n", table);
+        return 1;
+    }
     if (found && name && !wild && !follow(table ? table : "LNM$FILE_DEV", name, 0)) {
         fprintf(stderr, "%%SHOW-W-TOOMANYLNAM, %s is followed no further\n", name);
         return 1;
