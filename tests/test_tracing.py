@@ -62,6 +62,13 @@ def test_mutex_trace_of_logical_names(run: Callable[..., Done], smp: int) -> Non
     assert {module for *_, module in callers} <= {"kernel/lnm/lnm.c", "kernel/lnm/lnm_space.c"}
 
 
+def test_looking_at_a_trace_does_not_fill_it(run: Callable[..., Done]) -> None:
+    show = "sda mtx show trace"
+    text = run("/bin/sh", "-c", f"sda mtx start trace; {show}; {show}; {show}").expect(0).text
+    assert text.count("the trace is running") == 3 and re.search("^aspace ", text, re.M)
+    assert not re.search("^trace ", text, re.M)
+
+
 def test_callers_that_find_no_place(run: Callable[..., Done]) -> None:
     commands = "sda mtx load; /tests/tracing --callers; sda mtx show trace /summary"
     text = run("/bin/sh", "-c", commands, smp=1).expect(0).text

@@ -19,6 +19,7 @@
 #include "kernel/base/string.h"
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/ipl.h"
+#include "kernel/sched/rank.h"
 #include "kernel/sched/timer.h"
 
 /* Names are literals in the source: some forty, wait queues included. */
@@ -161,6 +162,8 @@ void lockstat_note(uint32_t round, const struct lockstat_hold *h, unsigned what)
 
     if (round != lockstat_round_of(h->kind))
         return;
+    if (h->kind == LOCKSTAT_MUTEX && h->rank == MUTEX_TRACE)
+        return; /* a display takes it thousands of times, and would show itself as the busiest */
     if (__atomic_load_n(&callers[h->kind], __ATOMIC_RELAXED) && h->place)
         note_caller(round, h, what);
     s = line_of(h);
