@@ -300,6 +300,7 @@ static struct tally tally_of(uint32_t pid)
 
 static void known_loop(unsigned rate)
 {
+    unsigned more = 0;
     struct tally n;
     pid_t child;
 
@@ -308,13 +309,18 @@ static void known_loop(unsigned rate)
     if (child == 0)
         spin();
     sleep_ms(400);
+    /* A busy host gives a CPU no time for its ticks. */
+    while (tally_of((uint32_t)child).all < 60 && more < 20) {
+        sleep_ms(200);
+        more++;
+    }
     is(control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0), SS$_NORMAL, "of a child that loops");
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     n = tally_of((uint32_t)child);
     ok(n.in_order, "each CPU's samples rise in time");
     is(n.unnamed, 0, "every kernel PC has a routine and a module");
-    ok(n.all >= 60 && n.all <= 500, "the child has %u", n.all);
+    ok(n.all >= 60 && n.all <= 500 + 250 * more, "the child has %u", n.all);
     ok(n.inside >= n.all * 8 / 10, "%u of them in its loop", n.inside);
     is(n.named, n.all, "all of them with its name and program");
 }
