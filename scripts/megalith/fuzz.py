@@ -127,12 +127,16 @@ def quick(name: str, program: Path | None = None, scale: int = 1) -> Outcome:
         done = replay(name, known, program)
         if done.crash:
             return done
-    with tempfile.TemporaryDirectory() as new:
+    with tempfile.TemporaryDirectory() as scratch:
+        # By name and in order: a folder would be read in the order in which it lies on the disk.
+        seeds, new = Path(scratch) / "seeds", Path(scratch) / "new"
+        seeds.write_text(",".join(str(path) for path in files(CORPUS / name, FOUND / name)))
+        new.mkdir()
         runs = int(marked(name, "RUNS")[0]) * scale
         return run(
             name,
-            [Path(new), CORPUS / name, FOUND / name],
-            ["-seed=1", f"-runs={runs}", "-reload=0"],
+            [new],
+            ["-seed=1", f"-runs={runs}", "-reload=0", f"-seed_inputs=@{seeds}"],
             program,
         )
 
