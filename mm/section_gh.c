@@ -47,8 +47,6 @@ void gh_fill(pte_t *ptes, uint64_t n, uint64_t vpn, pfn_t pfn, pte_t bits)
 
             if (((vpn ^ pfn.n) & (larger - 1)) == 0)
                 run = MIN(run, larger - (vpn & (larger - 1)));
-            else if (gh == 0 && ((vpn ^ pfn.n) & 7) != 0)
-                run = n;
         }
         ptes = fill_run(ptes, run, pte_make(pfn, bits | ((pte_t)gh << PTE_GH_SHIFT)),
                         1UL << PTE_PFN_SHIFT);

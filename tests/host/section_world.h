@@ -72,15 +72,16 @@ static struct rmd rmds[] = {
      .npages = 16 * PAGES_PER_GIB + 24 * PAGES_PER_MIB},
 };
 
-/* 16, 8 and 4 MiB, which lie apart from each other, at addresses that fall. */
+/* 16, 8 and 4 MiB, or 16 and 12, which lie apart from each other, at addresses that fall. */
 WORLD void extents_boot(struct rmd *r)
 {
-    static const uint64_t mib[] = {16, 8, 4};
+    static const uint64_t three[] = {16, 8, 4}, two[] = {16, 12};
+    const uint64_t *mib = r->npt_pages ? three : two;
     pfn_t gap;
 
-    r->extents = calloc(ARRAY_SIZE(mib), sizeof(*r->extents));
-    r->nextents = ARRAY_SIZE(mib);
-    for (unsigned i = 0; i < ARRAY_SIZE(mib); i++) {
+    r->nextents = r->npt_pages ? ARRAY_SIZE(three) : ARRAY_SIZE(two);
+    r->extents = calloc(r->nextents, sizeof(*r->extents));
+    for (unsigned i = 0; i < r->nextents; i++) {
         struct rmd_extent *e = &r->extents[i];
 
         e->npages = mib[i] * PAGES_PER_MIB;

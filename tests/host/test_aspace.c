@@ -632,6 +632,22 @@ static void test_places(void)
     ok(1, "a mapping without a wish gets the lowest place, a search from above the highest");
 }
 
+/* The architecture lets a CPU remember a PTE that was not valid, or not yet writable: a fault at
+   one that is valid by now must make it forget, or it would come again and again. */
+static void test_remembered(void)
+{
+    struct aspace *as = aspace_create(0);
+    vaddr_t va = 0;
+    uint64_t before;
+
+    if (aspace_map_anon(as, &va, PAGE_SIZE, MAP_R | MAP_W, 0) || aspace_fault(as, va, FAULT_WRITE))
+        vm_die("a page cannot be touched");
+    before = host_tb_singles;
+    is(aspace_fault(as, va, FAULT_WRITE), 0, "a fault at a valid page is none");
+    is(host_tb_singles - before, 1, "but the CPU forgets what it remembered");
+    aspace_unref(as);
+}
+
 /* ---- three threads write, a fourth forks ---- */
 
 #define THREAD_ROUNDS 4000u
@@ -825,6 +841,7 @@ int main(void)
     fail_each("madvise of a part", do_forget_middle);
     fail_each("a mapping over another", do_map_over);
     test_places();
+    test_remembered();
     test_threads();
     test_family();
     return tap_done();

@@ -228,6 +228,13 @@ static void test_lists(void)
     pgd_list_stats(12, &a);
     is(a.count, b.count, "in both directions; packets stay stranded");
     sysparam_set("PAGED_LAL_SIZE", 512, true);
+
+    pgd_drain();
+    pgd_list_stats(12, &a);
+    p = pgd_alloc(200);
+    pgd_list_stats(12, &b);
+    ok(b.requests == a.requests + 1 && b.hits == a.hits, "a miss is a request and no hit");
+    pgd_free(p, 200);
 }
 
 static void test_paged_shortage(void)
@@ -330,7 +337,7 @@ static void test_drain_in_batches(void)
     static void *p[PACKETS];
     struct pool_list_stats l;
     struct pool_stats before, s;
-    uint64_t locks;
+    uint64_t locks, hits;
 
     sysparam_set("NPAGEVIR", 64 << 20, false);
     npp_stats(&before);
@@ -338,6 +345,8 @@ static void test_drain_in_batches(void)
         p[i] = npp_alloc(160);
     for (unsigned i = 0; i < PACKETS; i += 2)
         npp_free(p[i], 160);
+    npp_list_stats(160 / POOL_GRAIN - 1, &l);
+    hits = l.hits;
     locks = host_spin_locks;
     npp_drain();
     locks = host_spin_locks - locks;
@@ -345,6 +354,7 @@ static void test_drain_in_batches(void)
        "the lock is free between two batches (taken %lu times)", locks);
     npp_list_stats(160 / POOL_GRAIN - 1, &l);
     is(l.count, 0, "the list is empty");
+    is(l.hits, hits, "what the drain took out of it was no hit");
     npp_stats(&s);
     is(s.in_use - before.in_use, PACKETS / 2 * 160, "the others are in use");
     is(npp_check(), 0, "the pool is consistent");

@@ -14,6 +14,8 @@
 
 /* ---- regions ---- */
 
+#define P0_END (1UL << 30)
+
 static void regions(void)
 {
     struct aspace *as = aspace_create(0);
@@ -38,6 +40,11 @@ static void regions(void)
     is(region_create(as, LAYOUT_USER_TOP, 0, 0, 0, false, &v), SS$_VASFULL, "nor is all there is");
     is(region_create(as, 4096 * MIB, 0, VA$M_SHARED_PTS, 0, false, &v), SS$_NORMAL, "4 GiB");
     ok(v.start % (4096 * MIB) == 0 && v.end == LAYOUT_USER_TOP, "lie at 4 GiB, at the high end");
+    is(region_create(as, 8 * MIB, 0, VA$M_P0_SPACE, P0_END - 8 * MIB, false, &w), SS$_NORMAL,
+       "one that is told where may end with its space");
+    is(region_delete(as, w.id, false, &w), SS$_NORMAL, "and goes");
+    is(region_create(as, 16 * MIB, 0, VA$M_P0_SPACE, P0_END - 8 * MIB, false, &w), SS$_VASFULL,
+       "but not end behind it");
     is(v.id, REGION_MIN_USER_ID, "the first region has id 16");
     is(region_create(as, 20 * MIB, 0, 0, 0, false, &w), SS$_NORMAL, "another");
     ok(w.start % (4 * MIB) == 0 && w.end <= v.start, "lies below, at a granularity-hint block");
@@ -119,14 +126,25 @@ static void alloc_shared(void)
     struct aspace *as = aspace_create(0), *child;
     struct balance before = balance();
     uint64_t id = region_new(as, 64 * MIB, VA$M_SHARED_PTS), *p;
+    struct section_use sections, gptes, pagfil;
+    struct gh_count l3, l2;
     struct region_view v;
+    uint64_t l1, pages;
+    struct section *s;
     vaddr_t va;
 
     is(create("ALLOC", 64 * PAGES_PER_MIB, 0), SS$_CREATED_SHPT, "an ALLOC section");
     is(create("ALLOC", 64 * PAGES_PER_MIB, 0), SS$_DUPLNAM, "has its name for itself");
+    section_uses(&sections, &gptes, &pagfil);
+    is(pagfil.use, 0, "and no page of a page file");
     is(map_whole(as, "ALLOC", id, &va), SS$_NORMAL, "is mapped");
     is(as->counts.pt_pages, 2, "with one page-table page of the process's own beside its root");
     expect_hints("ALLOC", 64 * PAGES_PER_MIB, 8);
+    s = peek("ALLOC");
+    is(s->flags & (SEC$M_MRES_ALLOC | SEC$M_GRANHINT), SEC$M_MRES_ALLOC | SEC$M_GRANHINT,
+       "it says that its frames are allocated, with hints");
+    is(section_valid_pages(s), 64 * PAGES_PER_MIB, "all of its pages are valid");
+    is(s->related->valid_pages, 8, "and all of its level-3 pages");
     p = touch(as, va + 63 * MIB, true);
     ok(p && *p == 0, "its pages are there and zero");
     *p = 4711;
@@ -145,6 +163,9 @@ static void alloc_shared(void)
     ok(!touch(as, va + 8 * MIB, false) && touch(as, va, false) && touch(as, va + 16 * MIB, false),
        "that piece and no other");
     ok(touch(child, va + 8 * MIB, false) != NULL, "and not the child's");
+    section_walk(s, as, &l3, &l2, &l1, &pages);
+    is(l2.ptes[0] + l2.ptes[1] + l2.ptes[2] + l2.ptes[3], 1,
+       "the level-2 PTEs of a mapping end with it");
     is(shares(peek("ALLOC")), 3, "two mappings are left of one, and the child's");
     aspace_unref(child);
     is(delete ("ALLOC"), SS$_NORMAL, "deletion is marked");
@@ -333,6 +354,38 @@ static void in_pieces(void)
     delete ("PIECES");
     aspace_unref(as);
     ok(!peek("PIECES") && balanced(before), "nothing is lost");
+
+    is(create("PIECES_NOPT", npages, 0), SS$_CREATED, "one of two stretches");
+    s = peek("PIECES_NOPT");
+    is(section_run(s, 0), 16 * PAGES_PER_MIB, "ends the first where the second begins");
+    delete ("PIECES_NOPT");
+}
+
+struct seen {
+    unsigned n;
+    const struct section *s[2];
+};
+
+static void see(struct section *s, void *arg)
+{
+    struct seen *seen = arg;
+
+    if (seen->n < ARRAY_SIZE(seen->s))
+        seen->s[seen->n] = s;
+    seen->n++;
+}
+
+static void each(void)
+{
+    struct seen seen = {0};
+
+    create("FIRST", 1, 0);
+    create("SECOND", 1, 0);
+    section_for_each(see, &seen);
+    ok(seen.n == 2 && seen.s[0] == peek("FIRST") && seen.s[1] == peek("SECOND"),
+       "sections are gone through, each once, in the order of creation");
+    delete ("FIRST");
+    delete ("SECOND");
 }
 
 /* GBLSECTIONS and GBLPAGES: exactly up to the limit, and not beyond. */
@@ -381,6 +434,7 @@ int main(void)
     names_and_identity();
     limits();
     in_pieces();
+    each();
     table_sizes();
     return tap_done();
 }
