@@ -51,6 +51,17 @@ def test_fuzz(name: str) -> None:
     assert done.executions >= int(fuzz.marked(name, "RUNS")[0])
 
 
+def test_static_data_are_set_back_to_the_last_byte() -> None:
+    """Of the program that counts lines, too: its sections end anywhere. The second input would
+    count the first one's complaint."""
+    fuzz.build(["build/fuzz/cover/config"])
+    inputs = [fuzz.FOUND / "config" / name for name in ("unknown_parameter", "no_parameter")]
+    done = fuzz.replay("config", inputs, fuzz.BUILD / "fuzz/cover/config")
+    assert not done.crash, done.text[-2000:]
+    covered, lines = fuzz.coverage("config")
+    assert lines > 200 and covered > 0.8 * lines
+
+
 def test_every_fuzzer_has_a_bug_to_find() -> None:
     assert sorted(bug.name for bug in PLANTS) == fuzz.names()
 

@@ -9,9 +9,12 @@
 #include "kernel/base/string.h"
 #include "mm/pool.h"
 
-/* The linker's names for where the sections begin and end. Absent in a fuzzer without any. */
-extern uint64_t __start_fuzz_data[] __attribute__((weak)), __stop_fuzz_data[] __attribute__((weak));
-extern uint64_t __start_fuzz_bss[] __attribute__((weak)), __stop_fuzz_bss[] __attribute__((weak));
+/* The linker's names for where the sections begin and end. Absent in a fuzzer without any. Bytes,
+   as a section may end anywhere: of quadwords the compiler believes that none is left over. */
+extern unsigned char __start_fuzz_data[] __attribute__((weak));
+extern unsigned char __stop_fuzz_data[] __attribute__((weak));
+extern unsigned char __start_fuzz_bss[] __attribute__((weak));
+extern unsigned char __stop_fuzz_bss[] __attribute__((weak));
 
 void fuzz_fail(const char *fmt, ...)
 {
@@ -53,10 +56,12 @@ __attribute__((no_sanitize("address"))) static void copy(unsigned char *to,
         *(volatile unsigned char *)(to + i) = *(const volatile unsigned char *)(from + i);
 }
 
-static size_t bytes(const uint64_t *start, const uint64_t *stop)
+static size_t bytes(const unsigned char *start, const unsigned char *stop)
 {
-    return (size_t)((const char *)stop - (const char *)start);
+    return (size_t)(stop - start);
 }
+
+static size_t whole(size_t n) { return (n + 7) & ~(size_t)7; } /* quadwords, in bytes */
 
 void fuzz_keep(void)
 {
@@ -64,11 +69,11 @@ void fuzz_keep(void)
     size_t bss = bytes(__start_fuzz_bss, __stop_fuzz_bss);
 
     if (!kept)
-        kept = malloc(data + bss + 1);
+        kept = malloc(whole(data) + bss + 1);
     if (!kept)
         fuzz_fail("no memory to keep %zu bytes of static data", data + bss);
-    copy(kept, (unsigned char *)__start_fuzz_data, data);
-    copy(kept + data, (unsigned char *)__start_fuzz_bss, bss);
+    copy(kept, __start_fuzz_data, data);
+    copy(kept + whole(data), __start_fuzz_bss, bss);
 }
 
 void fuzz_begin(void)
@@ -77,8 +82,8 @@ void fuzz_begin(void)
 
     if (!kept)
         fuzz_keep();
-    copy((unsigned char *)__start_fuzz_data, kept, data);
-    copy((unsigned char *)__start_fuzz_bss, kept + data, bytes(__start_fuzz_bss, __stop_fuzz_bss));
+    copy(__start_fuzz_data, kept, data);
+    copy(__start_fuzz_bss, kept + whole(data), bytes(__start_fuzz_bss, __stop_fuzz_bss));
 }
 
 /* ---- pools of malloc; weak, as some fuzzers bring the kernel's ---- */
