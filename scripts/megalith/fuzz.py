@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -110,7 +111,7 @@ def replay(name: str, inputs: list[Path], program: Path | None = None) -> Outcom
             capture_output=True,
             text=True,
             errors="replace",
-            env={"LLVM_PROFILE_FILE": f"{scratch}/raw"},  # of one that counts lines
+            env=os.environ | {"LLVM_PROFILE_FILE": f"{scratch}/raw"},  # of one that counts lines
         )
         text = done.stdout + done.stderr
         ran = re.findall(r"^Running: \S*/(\d{6})$", text, re.MULTILINE)
