@@ -440,13 +440,13 @@ class System:
             no.add("LEN_NOTPAGMULT")
         if match > 2:
             return no | {"IVSECIDCTL"}
-        s = self.find(k, name, flags)
+        s, npages = self.find(k, name, flags), length // PAGE
         if s:
             no |= self.share_refusals(k, s, r.write, match, version)
             if "NOSUCHSEC" in no:  # of another identity: as good as one to be created
                 no |= self.may_create(k, flags)
+                no |= self.map_refusals(k, r, npages, True, not flags & SEC["READ_ONLY_SHPT"])
             return no | self.map_refusals(k, r, s.npages, s.tables_shared, s.tables_write)
-        npages = length // PAGE
         refusal, entry = self.reservation(name, self.scope(k, flags), npages)
         if refusal:
             no.add(refusal)
