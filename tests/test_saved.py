@@ -135,6 +135,14 @@ def test_state_after_a_time_out_and_none_after_a_good_end(tmp_path):
         assert state.reason == "no end within 3 seconds"
 
 
+def test_what_was_written_last_is_read_under_a_schedule_too(tmp_path):
+    """There a thread carries the lines: the machine stays, and the thread may be behind."""
+    for schedule in range(1, 5):
+        options = ("--schedule", schedule, "-m", "256M", "--save", tmp_path / "no.sda")
+        done = run(*options, "--timeout", "60", "--", "/bin/echo", "the end")
+        assert (done.returncode, done.stdout) == (0, "the end\n"), done
+
+
 def test_state_that_cannot_be_written(tmp_path):
     done = run("--save", tmp_path / "no" / "x", "--", "/bin/true")
     assert done.returncode == 2 and "cannot be written" in done.stderr

@@ -34,6 +34,7 @@ class FileLine:
         self._theirs = theirs
         self._output = path.with_suffix(".out")
         self._input = path.with_suffix(".in")
+        self._carried = 0
         self._output.touch()
         os.mkfifo(self._input, 0o600)
 
@@ -43,6 +44,10 @@ class FileLine:
         threading.Thread(target=self._carry_output, args=(ended,), daemon=True).start()
         if taken is not None:
             threading.Thread(target=self._carry_input, args=(ended, taken), daemon=True).start()
+
+    def carried(self) -> bool:
+        """Whether all that the emulator has written so far can be read from the socket."""
+        return self._carried >= self._output.stat().st_size
 
     def _carry_output(self, ended: Callable[[], bool]) -> None:
         with open(self._output, "rb", buffering=0) as file:
@@ -54,6 +59,7 @@ class FileLine:
                         self._theirs.sendall(data)
                     except OSError:
                         return  # nobody reads any more
+                    self._carried += len(data)
                 elif over:
                     self._theirs.shutdown(socket.SHUT_RDWR)
                     self._theirs.close()

@@ -99,6 +99,7 @@ class Machine:
         self.com2: socket.socket  # frames
         self.monitor: Monitor
         self._sockets: list[socket.socket] = []
+        self._lines: list[FileLine] = []
 
     def __enter__(self) -> Machine:
         self.start()
@@ -126,9 +127,8 @@ class Machine:
             theirs.append(other)
         self.com1, self.com2, control = self._sockets
         self.monitor = Monitor(control)
-        lines: list[FileLine] = []
         if self.settings.exact:
-            lines = [FileLine(self.folder / f"com{n + 1}", theirs.pop(0)) for n in range(2)]
+            self._lines = [FileLine(self.folder / f"com{n + 1}", theirs.pop(0)) for n in range(2)]
         command = self._command(initrd, [other.fileno() for other in theirs])
         try:
             with open(self.folder / "qemu.log", "wb") as log:
@@ -147,7 +147,7 @@ class Machine:
         finally:
             for other in theirs:
                 other.close()
-        for number, line in enumerate(lines):
+        for number, line in enumerate(self._lines):
             line.start(self.ended, self._taken(number) if self.settings.record_log else None)
 
     def _taken(self, line: int) -> Callable[[], int]:
@@ -209,6 +209,10 @@ class Machine:
     def ended(self) -> bool:
         """Whether the emulator has ended by itself (it says nothing about how)."""
         return self.process is None or self.process.poll() is not None
+
+    def carried(self) -> bool:
+        """Whether all that the guest has sent so far can be read from com1 and com2."""
+        return all(line.carried() for line in self._lines)
 
     def complaints(self) -> str:
         """What QEMU itself wrote to its standard error."""

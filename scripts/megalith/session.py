@@ -17,6 +17,7 @@ from pathlib import Path
 
 from megalith import frames, postmortem, saved
 from megalith.control import Listener
+from megalith.lines import POLL_SECONDS
 from megalith.machine import Machine
 from megalith.recording import Outcome
 
@@ -238,9 +239,14 @@ class Session:
                     ending = time.monotonic() + PANIC_LIMIT_SECONDS
                 if ending is None and self.result is not None:
                     ending = time.monotonic() + POWER_OFF_SECONDS
-            for line in list(open_lines):  # of a machine that stays: what it had still written
-                while line in open_lines and select.select([line], [], [], 0)[0]:
-                    self._from_machine(line, selector, open_lines)
+            carried = False
+            while open_lines and not carried:  # of a machine that stays: what it had still written
+                carried = machine.carried()  # before the last look
+                for line in list(open_lines):
+                    while line in open_lines and select.select([line], [], [], 0)[0]:
+                        self._from_machine(line, selector, open_lines)
+                if not carried:
+                    time.sleep(POLL_SECONDS)
         return self._after_end()
 
     @staticmethod
