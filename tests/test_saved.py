@@ -138,7 +138,7 @@ def test_state_after_a_time_out_and_none_after_a_good_end(tmp_path):
 def test_what_was_written_last_is_read_under_a_schedule_too(tmp_path):
     """There a thread carries the lines: the machine stays, and the thread may be behind."""
     for schedule in range(1, 5):
-        options = ("--schedule", schedule, "-m", "256M", "--save", tmp_path / "no.sda")
+        options = ("--schedule", str(schedule), "-m", "256M", "--save", tmp_path / "no.sda")
         done = run(*options, "--timeout", "60", "--", "/bin/echo", "the end")
         assert (done.returncode, done.stdout) == (0, "the end\n"), done
 
