@@ -46,7 +46,9 @@ class Configuration:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file as a whole or not at all."""
-        target = Path(path)
+        target = Path(os.path.realpath(path))
+        if target.exists() and not target.is_file():  # a device would be gone
+            raise SysmanError(f"{path}: not a regular file")
         temporary = target.with_name(f".{target.name}.{os.getpid()}")
         try:
             temporary.write_bytes(self.to_bytes())

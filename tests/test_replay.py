@@ -4,6 +4,7 @@ rebuild and under GDB; damaged files and options that do not fit are refused."""
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import subprocess
@@ -282,3 +283,7 @@ def test_nowhere_to_write(tmp_path: Path) -> None:
     ran = scripts_run("--record", tmp_path / "no/such/x.rec", "--", "/bin/echo")
     assert ran.status == 126 and "No such file" in ran.console and "Megalith" not in ran.console
     assert list(tmp_path.iterdir()) == []
+    os.mkfifo(tmp_path / "pipe")  # for a device, which the file must not take the place of
+    ran = scripts_run("--record", tmp_path / "pipe", "--", "/bin/echo")
+    assert ran.status == 126 and "no regular file" in ran.console and "Megalith" not in ran.console
+    assert (tmp_path / "pipe").is_fifo()

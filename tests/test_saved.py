@@ -4,6 +4,7 @@ named."""
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -95,6 +96,14 @@ def test_request_leaves_the_machine_running(tmp_path):
             [TOP / "scripts/save", "/nowhere/x", folder], capture_output=True, text=True, timeout=60
         )
         assert done.returncode == 1 and "cannot be saved to /nowhere/x" in done.stderr, done
+        pipe, link = tmp_path / "pipe", tmp_path / "link"
+        os.mkfifo(pipe)
+        link.symlink_to(pipe)
+        for file in pipe, link:
+            save = [TOP / "scripts/save", file, folder]
+            done = subprocess.run(save, capture_output=True, text=True, timeout=60)
+            assert done.returncode == 1 and "no regular file" in done.stderr, done
+        assert pipe.is_fifo() and link.is_symlink()
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(str(folder / "control"))
             connection.sendall(b"nonsense\n")
@@ -146,6 +155,12 @@ def test_what_was_written_last_is_read_under_a_schedule_too(tmp_path):
 def test_state_that_cannot_be_written(tmp_path):
     done = run("--save", tmp_path / "no" / "x", "--", "/bin/true")
     assert done.returncode == 2 and "cannot be written" in done.stderr
+    # A pipe stands for a device, which the file must not take the place of.
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    done = run("--save", pipe, "--", "/bin/true")
+    assert done.returncode == 2 and "cannot be written" in done.stderr
+    assert pipe.is_fifo()
 
 
 def sda(*arguments: str | Path) -> subprocess.CompletedProcess:

@@ -246,6 +246,11 @@ def test_session(tmp_path):
     session.execute("par set paged_lal_size/default")
     session.execute("res rem DBCACHE")
     assert session.configuration == Configuration()
+    # A pipe stands for a device, which the file must not take the place of.
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SysmanError, match="not a regular file"):
+        Configuration().save(tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_program(tmp_path):

@@ -1,5 +1,6 @@
 """Where things lie in the tree."""
 
+import os
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent.parent
@@ -16,3 +17,13 @@ def symbols_of_socket(socket: Path) -> Path:
     """The file beside GDB's socket that says where the symbols are: a JSON object, "kernel" a path,
     "programs" paths by those in the guest."""
     return socket.with_name(socket.name + ".symbols")
+
+
+def renamed_onto(path: Path) -> Path:
+    """Where a file that takes its name when it is complete has to go: to what a symbolic link
+    names, and never in place of something that is no regular file (a device would be gone).
+    Raises OSError."""
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is there, and no regular file")
+    return path

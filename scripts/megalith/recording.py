@@ -21,6 +21,8 @@ import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from megalith.paths import renamed_onto
+
 FORMAT = 1
 PARTS = ("kernel", "initrd", "log")
 DESCRIPTION = "recording.json"
@@ -81,7 +83,7 @@ class Recording:
                 archive.writestr(DESCRIPTION, json.dumps(about, indent=2) + "\n")
                 for part in PARTS:
                     archive.writestr(part, data[part])
-            beside.replace(path)
+            beside.replace(renamed_onto(path))
         finally:
             beside.unlink(missing_ok=True)
 
@@ -121,7 +123,8 @@ class Recording:
 
 
 def beside_of(path: Path) -> Path:
-    """Where a recording is put together."""
+    """Where a recording is put together. Raises OSError."""
+    path = renamed_onto(path)
     return path.with_name(f".{path.name}.part")
 
 

@@ -87,7 +87,7 @@ def _file(text: str) -> Path:
 
 def _new_file(text: str) -> Path:
     path = Path(text)
-    if path.is_dir() or not os.access(path.parent, os.W_OK):
+    if (path.exists() and not path.is_file()) or not os.access(path.parent, os.W_OK):
         raise argparse.ArgumentTypeError(f"{text} cannot be written")
     return path
 

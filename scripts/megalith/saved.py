@@ -38,6 +38,7 @@ from pathlib import Path
 
 from megalith.machine import Machine
 from megalith.monitor import MonitorError
+from megalith.paths import renamed_onto
 from megalith.postmortem import cpus_of
 
 VERSION = 1
@@ -317,7 +318,11 @@ def save(machine: Machine, path: Path, reason: str, programs: dict[str, Path] | 
     processes run are put into the file. It appears under its name when it is complete. Raises
     SavedError.
     """
-    partial = path.with_name(f".{path.name}.part")
+    try:
+        target = renamed_onto(path)
+    except OSError as error:
+        raise SavedError(f"the state cannot be saved: {error}") from error
+    partial = target.with_name(f".{target.name}.part")
     try:
         ran = machine.monitor.execute("query-status")
         machine.monitor.execute("stop")
@@ -326,8 +331,8 @@ def save(machine: Machine, path: Path, reason: str, programs: dict[str, Path] | 
         finally:
             if isinstance(ran, dict) and ran.get("running"):
                 machine.monitor.execute("cont")
-        os.replace(partial, path)
-        return path.stat().st_size
+        os.replace(partial, target)
+        return target.stat().st_size
     except (MonitorError, OSError) as error:
         raise SavedError(f"the state cannot be saved to {path}: {error}") from error
     finally:
