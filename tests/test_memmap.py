@@ -8,6 +8,7 @@ import subprocess
 import time
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,10 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
         numbers = memmap(state, "--pid", "1", "--json")
         terminal = memmap(state, "--pid", "1")
         assert terminal.returncode == numbers.returncode == 0, terminal.stderr + numbers.stderr
+        with open("/dev/full", "w") as full:
+            command = [TOP / "scripts/memmap", state]
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 2 and re.fullmatch(r"scripts/memmap: .* space .*\n", done.stderr)
     finally:
         process.stdin.close()
         assert process.wait(60) == 0
@@ -124,12 +129,32 @@ def test_terminal(drawn: Drawn) -> None:
     assert re.search(rf"{drawn.start:#x} .* {row}", drawn.terminal)
 
 
+def test_terminal_without_colours(drawn: Drawn) -> None:
+    """Each cell still says what it has most of: letters, which the legend explains."""
+    rows = re.findall(r"^ +0x[0-9a-f]+ (\S{64})$", drawn.terminal, re.MULTILINE)
+    assert len(rows) == 16
+    cells = "".join(rows)
+    legend = dict(re.findall(r"^ (\S)  ([a-z ]+?) +\d+ ", drawn.terminal, re.MULTILINE))
+    assert set(cells) <= legend.keys() and len(legend) == len(set(legend.values()))
+    (letter,) = (letter for letter, kind in legend.items() if kind == "section")
+    end = drawn.whole["runs"][-1][0] + drawn.whole["runs"][-1][1]
+    assert cells.count(letter) == pytest.approx(16384 / end * 1024, abs=3)
+
+
 def test_svg(drawn: Drawn) -> None:
     texts = [element.text or "" for element in drawn.svg.iter(f"{SVG}text")]
     for expected in ("DBCACHE", "RAD 1", "granularity hint 512"):
         assert expected in texts
     assert any(f"{drawn.start:#x}" in text and "16 shared tables" in text for text in texts)
     assert any(text.startswith("section: 16,384 pages, 128 MiB") for text in texts)
+    # There is room for the longest text of the legend before the next one's square.
+    boxes = list(drawn.svg.iter(f"{SVG}text"))
+    legend = [one for one in boxes if re.match(r"[a-z ]+: [\d,]+ pages, ", one.text or "")]
+    assert len(legend) == len(drawn.whole["pages"])
+    for one, after in pairwise(legend):
+        if one.attrib["y"] == after.attrib["y"]:
+            room = float(after.attrib["x"]) - 20 - float(one.attrib["x"])
+            assert len("shared table: 131,072,000 pages, 1000 GiB") * 7.2 < room
     # What is drawn of the section is as wide as its share of memory.
     wide = sum(
         float(element.attrib["width"])

@@ -40,9 +40,30 @@ COLOURS = {
     "bad": "#b71c1c",
     "hole": "#ffffff",
 }
+# In a terminal's cells where there are no colours: a file, a pipe, NO_COLOR.
+LETTERS = {
+    "kernel": "K",
+    "stack": "S",
+    "process": "P",
+    "object": "O",
+    "section": "G",
+    "table": "T",
+    "shared table": "H",
+    "other": "?",
+    "modified": "M",
+    "transition": "N",
+    "reserved": "R",
+    "free": "f",
+    "zeroed": "z",
+    "cached": "c",
+    "never used": "-",
+    "bad": "X",
+    "hole": "·",
+}
 HINT_COLOURS = {1: "#90caf9", 8: "#42a5f5", 64: "#1565c0", 512: "#e65100"}
 ROWS, WIDTH, ROW_HEIGHT, LEFT = 16, 960, 26, 110
 COLUMNS = 64  # of the terminal's picture
+LEGEND_COLUMNS = 3  # of the SVG: "shared table: 131,072,000 pages, 1000 GiB" has its place
 SMALLEST = 1.0  # pixels: a page among 131 million is still to be seen
 
 
@@ -113,6 +134,7 @@ def draw_physical(svg: Svg, memory: Physical) -> None:
         row = first // per_row
         x, y = LEFT + (first - row * per_row) / per_row * WIDTH, top + row * ROW_HEIGHT
         svg.line(x, y - 3, x, y + ROW_HEIGHT - 1, "#000")
+        svg.rect(x + 0.5, y, 37, 13, "#fff")  # the label is black, what is behind it may be
         svg.text(x + 3, y + 10, f"RAD {number}", 'font-size="10" font-weight="bold"')
     for one in memory.reservations:
         for first, npages in one.stretches:
@@ -124,12 +146,12 @@ def draw_physical(svg: Svg, memory: Physical) -> None:
     svg.text(LEFT, svg.y, f"a row is {size(per_row)}, a page {WIDTH / per_row:.3g} pixels wide")
     x, svg.y = LEFT, svg.y + 10
     for number, (kind, npages) in enumerate(memory.totals().items()):
-        if number and number % 4 == 0:
+        if number and number % LEGEND_COLUMNS == 0:
             x, svg.y = LEFT, svg.y + 20
         fill = "url(#hole)" if kind == "hole" else COLOURS[kind]
         svg.rect(x, svg.y, 14, 14, fill)
         svg.text(x + 20, svg.y + 11, f"{kind}: {npages:,} pages, {size(npages)}")
-        x += WIDTH / 4
+        x += WIDTH / LEGEND_COLUMNS
     svg.y += 34
     for one in memory.reservations:
         where = ", ".join(f"{first:#x}+{n}" for first, n in one.stretches) or "promised only"
@@ -215,19 +237,24 @@ def cells(memory: Physical, count: int) -> list[str]:
     return [max(shares, key=lambda kind: shares[kind]) for shares in found]
 
 
+def cell(console: Console, kind: str) -> Text:
+    """How a kind looks in the terminal."""
+    if console.color_system is None or console.no_color:
+        return Text(LETTERS[kind])
+    return Text("·") if kind == "hole" else Text("█", COLOURS[kind])
+
+
 def print_physical(console: Console, memory: Physical) -> None:
     console.print(f"Physical memory, {size(memory.end)}", style="bold")
     kinds = cells(memory, ROWS * COLUMNS)
     for row in range(ROWS):
         line = Text(f"{row * memory.end // ROWS * PAGE_SIZE:#14x} ")
         for kind in kinds[row * COLUMNS : (row + 1) * COLUMNS]:
-            hole = kind == "hole"
-            line.append("·" if hole else "█", style=None if hole else COLOURS[kind])
+            line.append_text(cell(console, kind))
         console.print(line)
     table = Table("", "kind", "pages", "size", box=None)
     for kind, npages in memory.totals().items():
-        mark = Text("·" if kind == "hole" else "█", style="" if kind == "hole" else COLOURS[kind])
-        table.add_row(mark, kind, str(npages), size(npages))
+        table.add_row(cell(console, kind), kind, str(npages), size(npages))
     console.print(table)
     if memory.reservations:
         table = Table("reservation", "pages", "in use", "tables", "first PFN", box=None)
@@ -338,15 +365,20 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             options.svg.write_text(svg_of(memory, spaces))
         except OSError as error:
-            print(f"scripts/memmap: {error}", file=sys.stderr)
+            print(f"scripts/memmap: {options.svg}: {error.strerror}", file=sys.stderr)
             return 2
-    if options.json:
-        print(as_json(memory, spaces))
-    elif not options.svg:
-        console = Console(width=None if os.isatty(1) else 140, highlight=False)
-        print_physical(console, memory)
-        for one in spaces:
-            print_space(console, one)
+    try:
+        if options.json:
+            print(as_json(memory, spaces), flush=True)
+        elif not options.svg:
+            console = Console(width=None if os.isatty(1) else 140, highlight=False)
+            print_physical(console, memory)
+            for one in spaces:
+                print_space(console, one)
+    except OSError as error:
+        print(f"scripts/memmap: standard output: {error.strerror}", file=sys.stderr)
+        sys.stdout = None  # what is left in its buffer cannot be written at the end either
+        return 2
     return 0
 
 
