@@ -206,6 +206,15 @@ def test_wrong_arguments(arguments: list[str], status: int, says: str) -> None:
     assert says in done.stderr and done.stdout == ""
 
 
+def test_a_socket_takes_the_place_of_no_file(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    command = [RUN, "--gdb-socket", file, "--timeout", "3", "--", "/bin/true"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "is there, and no socket" in done.stderr
+    assert file.read_text() == "mine"
+
+
 def test_little_memory_has_the_programs_that_the_command_names() -> None:
     words = ("/bin/sh", "-c", "ls /tests; /tests/wait_many")
     done = run_guest(*words, memory="64M").expect(0)

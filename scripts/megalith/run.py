@@ -92,6 +92,14 @@ def _new_file(text: str) -> Path:
     return path
 
 
+def _socket(text: str) -> Path:
+    """Where a socket is to lie: in place of an old one, and of nothing else."""
+    path = Path(text)
+    if path.is_symlink() or (path.exists() and not path.is_socket()):
+        raise argparse.ArgumentTypeError(f"{text} is there, and no socket")
+    return path
+
+
 def _source(text: str) -> Path:
     """A file that is only read through, which a pipe can be."""
     path = Path(text)
@@ -187,7 +195,7 @@ def parser() -> argparse.ArgumentParser:
         "instruction; the command's input is empty",
     )
     option("--gdb", action="store_true", help="wait for GDB before the first instruction")
-    option("--gdb-socket", metavar="PATH", type=Path, help="where GDB's socket is to lie")
+    option("--gdb-socket", metavar="PATH", type=_socket, help="where GDB's socket is to lie")
     option(
         "--save",
         metavar="FILE",
