@@ -74,6 +74,18 @@ def test_a_kernel_without_counters_is_refused() -> None:
         Layout(TOP / "build/megalith.elf")
 
 
+def test_a_kernel_that_is_not_built_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(coverage, "KERNEL", coverage.FOLDER / "no.elf")
+    monkeypatch.setattr(coverage, "COUNTS", tmp_path)
+    monkeypatch.setattr(coverage, "HOST", tmp_path)
+    assert coverage.main(["--report"]) == 1
+    assert capsys.readouterr().err == (
+        "scripts/coverage: there is no build/coverage/no.elf: make COVERAGE=1 builds it\n"
+    )
+
+
 def test_marks() -> None:
     text = "a();\n/* uncovered: why */\nb(1,\n  2);\nc();\nd(); /* uncovered: other */\ne();\n"
     assert coverage.marked_lines(text) == {3: "why", 4: "why", 6: "other"}

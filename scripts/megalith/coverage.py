@@ -219,6 +219,8 @@ def main(arguments: list[str] | None = None) -> int:
     options, words = parser.parse_known_args(arguments)
     begin, status = time.monotonic(), 0
     try:
+        if not KERNEL.is_file():
+            raise CoverageError(f"there is no {KERNEL.relative_to(TOP)}: make COVERAGE=1 builds it")
         if not options.report:
             if not options.keep:
                 clean()
