@@ -67,6 +67,8 @@ def batch(target: Path, *commands: str) -> dict[str, str]:
 # What each command says, live and saved, when gdb_target asks for section 0 and its child waits in
 # a pipe.
 EXPECTED = {
+    "sda show": r"^sda show call_frame -- ",
+    "sda": r"^sda validate -- ",
     "sda show summary": (
         r"^ +1 +0 +gdb_target +CUR .*\n +\d+ +1 +gdb_target +LEF (.*\n)2 processes"
     ),
@@ -149,6 +151,10 @@ MISTAKES = {
     "sda show pool /nonsense": "qualifiers here are /NONPAGED, /PAGED, /FREE",
     "sda show pfn_data /rad": "/RAD wants a value",
     "sda break": "sda break FUNCTION",
+    "sda show nonsense": 'there is no command "sda show nonsense": help sda show',
+    "sda show process nobody": "'nobody' is no number",
+    "sda show page_table 0x1000:": "'' is no number",
+    "sda show page_table 0x2000:0x1000": "the range ends before it begins",
 }
 NOT_THERE = {
     "sda show region 77": "there is no process 77",
@@ -270,6 +276,7 @@ def test_backtrace_goes_on_through_a_system_call_into_the_program(answers):
     into += r".*mega\$info .*\n"
     out = r"#\d+ .* main .*gdb_target\.c:\d+\n(.*\n)*#\d+ .* _start "
     assert re.search(into + out, answers["live"]["sda show call_frame"])
+    assert "corrupt" not in answers["live"]["sda show call_frame"]
     assert re.search(into, answers["saved"]["sda show call_frame"])
     # Asking has changed nothing.
     before, after = (answers["live"][step] for step in ("print $pc", "info registers pc"))

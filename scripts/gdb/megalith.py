@@ -12,36 +12,44 @@ import gdb
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 
-class Sda(gdb.Command):
+class Family(gdb.Command):
+    """Commands with a common first word, which alone lists them."""
+
+    name = "sda"
+
+    def __init__(self) -> None:
+        super().__init__(self.name, gdb.COMMAND_DATA, prefix=True)
+
+    def invoke(self, argument: str, _from_tty: bool) -> None:
+        if argument:
+            raise gdb.GdbError(f'there is no command "{self.name} {argument}": help {self.name}')
+        gdb.execute(f"help {self.name}")
+
+
+class Sda(Family):
     """The System Dump Analyzer: looking into the Megalith kernel, live or on a saved state.
 
     All of its commands only read. Addresses, PFNs and process numbers may be expressions of GDB's;
     qualifiers (/NAME, /NAME=value) may be shortened.
     """
 
-    def __init__(self) -> None:
-        super().__init__("sda", gdb.COMMAND_DATA, prefix=True)
 
-
-class Show(gdb.Command):
+class Show(Family):
     """Displays of the kernel's structures: `help sda show` lists them."""
 
-    def __init__(self) -> None:
-        super().__init__("sda show", gdb.COMMAND_DATA, prefix=True)
+    name = "sda show"
 
 
-class Validate(gdb.Command):
+class Validate(Family):
     """Are the kernel's structures consistent? `help sda validate` lists what can be looked at."""
 
-    def __init__(self) -> None:
-        super().__init__("sda validate", gdb.COMMAND_DATA, prefix=True)
+    name = "sda validate"
 
 
-class Set(gdb.Command):
+class Set(Family):
     """Whose registers, memory and symbols GDB shows: `help sda set`."""
 
-    def __init__(self) -> None:
-        super().__init__("sda set", gdb.COMMAND_DATA, prefix=True)
+    name = "sda set"
 
 
 for prefix in (Sda, Show, Validate, Set):

@@ -161,7 +161,12 @@ def symbol_at(address: int) -> str:
 
 def number(argument: str) -> int:
     """A number or an expression of the debugger's."""
-    return int(gdb.parse_and_eval(argument)) & MASK
+    try:
+        return int(gdb.parse_and_eval(argument)) & MASK
+    except gdb.MemoryError:
+        raise
+    except gdb.error as error:
+        raise gdb.GdbError(f"'{argument}' is no number: {error}") from None
 
 
 def span(words: list[str]) -> tuple[int, int] | None:
@@ -173,6 +178,8 @@ def span(words: list[str]) -> tuple[int, int] | None:
         first, found, second = argument.partition(separator)
         if found and "::" not in argument:
             start, other = number(first), number(second)
+            if separator == ":" and other < start:
+                raise gdb.GdbError(f"{argument}: the range ends before it begins")
             return (start, other) if separator == ":" else (start, start + max(other, 1) - 1)
     value = number(argument)
     return value, value

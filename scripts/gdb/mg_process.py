@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import gdb
 from mg_base import (
     Command,
@@ -359,6 +361,7 @@ def chosen_thread(words: list[str], qualifiers: dict[str, str]) -> gdb.Value | N
     return None
 
 
+OUTERMOST = re.compile(r"^(#\d+ .* _start \(\)\n)Backtrace stopped: .*corrupt stack.*\n", re.M)
 CHOICES = {"process": True, "thread": True, "cpu": True}
 
 
@@ -384,7 +387,9 @@ class ShowCallFrame(Command):
             pick_thread(thread)
             where = f"on CPU {running_on(thread)}" if is_running(thread) else "not running"
             heading(f"Call frames of thread {int(thread['tid'])} {text(thread['name'])}, {where}")
-            gdb.execute("backtrace")
+            said = gdb.execute("backtrace", to_string=True)
+            # A program's _start has no caller, of which GDB makes a corrupt stack.
+            print(OUTERMOST.sub(r"\1", said), end="")
         finally:
             if before_thread is not None:
                 pick_thread(before_thread)
