@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -20,6 +21,7 @@ sys.path.insert(0, str(TOP / "scripts"))
 
 from megalith.layouts import Kernel  # noqa: E402
 from megalith.saved import NotMapped, SavedError, SavedState  # noqa: E402
+from megalith.stub import SavedStub  # noqa: E402
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess:
@@ -167,6 +169,18 @@ def sda(*arguments: str | Path) -> subprocess.CompletedProcess:
     return subprocess.run(
         [TOP / "scripts/sda", *arguments], capture_output=True, text=True, timeout=60
     )
+
+
+def test_debugger_begins_with_the_panic(panicked):
+    """On two CPUs it may be either; a thread of GDB's has the CPU's number and one more."""
+    with SavedState(panicked) as state:
+        reason, cpu = state.reason, int(re.match(r"panic on CPU (\d):", state.reason)[1])
+        state.reason = reason.replace(f"CPU {cpu}", f"CPU {1 - cpu}")
+        other = SavedStub(state, None).answer(b"?")
+    done = sda(panicked, "-batch", "-ex", "bt")
+    assert f"{panicked}: {reason}, " in done.stdout, done
+    assert re.search(r"^#\d+ .* panic_end ", done.stdout, re.MULTILINE), done
+    assert other == f"T05thread:{2 - cpu:x};".encode()
 
 
 def test_damage_is_named(panicked, tmp_path):

@@ -98,6 +98,8 @@ def main(arguments: list[str] | None = None) -> int:
                         print(f"{options.target}: whole; {state.reason}, {state.date}")
                         return 0
                     kernel = extract(state, folder)
+                    if not options.commands:
+                        print(f"{options.target}: {state.reason}, {state.date}", flush=True)
         except SavedError as error:
             print(f"scripts/sda: {error}", file=sys.stderr)
             return 2

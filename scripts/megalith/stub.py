@@ -156,7 +156,8 @@ class SavedStub:
         self.state = state
         self.gdb = gdb
         self.context = Context()
-        self.cpu = 0
+        panicked = re.match(r"panic on CPU (\d+):", state.reason)
+        self.cpu = min(int(panicked[1]), state.cpus - 1) if panicked else 0  # shown at first
         self.physical = False
 
     def serve(self) -> None:
