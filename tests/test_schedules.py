@@ -3,7 +3,11 @@ another one; and a short sweep over racing programs (`make schedules` is the lon
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
+import time
 from dataclasses import replace
 
 import pytest
@@ -85,3 +89,17 @@ def test_a_failure_says_how_to_repeat_it() -> None:
 def test_arguments_that_do_not_fit(words: tuple[str, ...], says: str) -> None:
     done = run_guest(options=words)
     assert done.status == 2 and says in done.console
+
+
+def test_an_interrupt_ends_a_sweep() -> None:
+    command = [TOP / "scripts/schedules", "--count", "50", "--jobs", "1"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stderr=pipe, text=True, start_new_session=True) as sweep:
+        time.sleep(4)
+        os.killpg(sweep.pid, signal.SIGINT)  # as ^C at a terminal
+        try:
+            errors = sweep.communicate(timeout=30)[1]
+        finally:
+            if sweep.poll() is None:
+                os.killpg(sweep.pid, signal.SIGKILL)
+    assert sweep.returncode == 130 and "Traceback" not in errors, errors

@@ -118,15 +118,18 @@ class Sweep:
     runs: list[Run] = field(default_factory=list)
 
     def each(self, jobs: int) -> Iterator[Run]:
-        with ThreadPoolExecutor(jobs) as pool:
-            waiting = [
-                pool.submit(run, program, self.first + number)
-                for program in PROGRAMS
-                for number in range(self.count * program.share)
-            ]
+        pool = ThreadPoolExecutor(jobs)
+        waiting = [
+            pool.submit(run, program, self.first + number)
+            for program in PROGRAMS
+            for number in range(self.count * program.share)
+        ]
+        try:
             for done in as_completed(waiting):
                 self.runs.append(done.result())
                 yield self.runs[-1]
+        finally:
+            pool.shutdown(cancel_futures=True)  # ^C: those that run have been told, too
 
     def failures(self) -> list[Run]:
         return [one for one in self.runs if one.failed]
@@ -156,6 +159,13 @@ def repeats(one: Run) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    try:
+        return sweep_as_asked(arguments)
+    except KeyboardInterrupt:
+        return 130
+
+
+def sweep_as_asked(arguments: list[str] | None) -> int:
     p = argparse.ArgumentParser(prog="scripts/schedules", description=__doc__.partition("\n")[0])
     p.add_argument("--count", type=int, default=50, metavar="K", help="schedules (default 50)")
     p.add_argument("--first", type=int, default=1, metavar="N", help="the first one (default 1)")
