@@ -9,6 +9,7 @@ from pathlib import Path
 
 from conftest import TOP
 from megalith import verification
+from megalith.fuzz import findings
 from megalith.verify import write_figures
 
 
@@ -41,3 +42,14 @@ def test_a_quick_run_does_not_replace_a_full_one(tmp_path: Path) -> None:
     data = verification.merged(data, verification.records(tmp_path))
     text = verification.page(json.loads(json.dumps(data)))
     assert "| soak, full" in text and "| runs | 1,234 |" in text and "| 7 |" not in text
+
+
+def test_what_was_found_stands_on_the_page() -> None:
+    """Also what was found after the run whose figures stand there."""
+    text = verification.PAGE.read_text()
+    sentences = [
+        line for path in verification.FOUND.glob("*.txt") for line in path.read_text().splitlines()
+    ]
+    sentences += findings()
+    assert len(sentences) > 20
+    assert [sentence for sentence in sentences if f"* {sentence}\n" not in text] == []

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from megalith.fuzz import findings
 from megalith.paths import TOP
 from megalith.verify import FOLDER
 
@@ -32,6 +33,7 @@ class Tool:
     quick: str  # the file of tests in `make test`
     what: str
     found: tuple[str, ...] = ()  # of tests/found, besides what the records carry
+    corpus: bool = False  # and what tests/fuzz/found says
 
 
 TOOLS = (
@@ -79,6 +81,7 @@ TOOLS = (
         "test_fuzz.py",
         "libFuzzer on the kernel's own sources, under address and undefined-behaviour sanitizers, "
         "against models or the format's own encoder. In `make test` each finds a planted bug.",
+        corpus=True,
     ),
     Tool(
         "Model in Python",
@@ -112,6 +115,7 @@ TOOLS = (
         "make test-ubsan",
         "test_ubsan.py",
         "A kernel with UBSan's traps boots and passes the guest tests.",
+        ("ubsan",),
     ),
     Tool(
         "Data races",
@@ -120,6 +124,7 @@ TOOLS = (
         "test_races.py",
         "A kernel built with the compiler's thread instrumentation and a sampling detector of our "
         "own boots and passes the guest tests.",
+        ("races",),
     ),
     Tool(
         "Mutation of mm/",
@@ -207,6 +212,7 @@ def section(tool: Tool, data: dict[str, Record]) -> list[str]:
     for name in tool.found:
         path = FOUND / f"{name}.txt"
         found += path.read_text().splitlines() if path.exists() else []
+    found += findings() if tool.corpus else []
     lines += ["", "What it found:" if found else "It has found nothing.", ""]
     lines += [f"* {sentence}" for sentence in dict.fromkeys(found)]
     return lines if not found else [*lines, ""]
