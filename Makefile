@@ -288,19 +288,20 @@ GUEST_TESTS := $(addprefix tests/test_,$(addsuffix .py,guest walk crash shell se
 	logical_names allocation_failure sysman_guest))
 
 test-ubsan: all ubsan ## run the guest tests on a kernel with UBSan's traps
-	$(Q)$(PYTEST) --kernel $(B)/ubsan/megalith.elf --figures ubsan --slower 3 -o timeout=1500 \
-	    $(GUEST_TESTS) tests/test_ubsan.py $(T)
+	$(Q)$(PYTEST) --kernel $(B)/ubsan/megalith.elf $(if $(T),,--figures ubsan) --slower 3 \
+	    -o timeout=1500 $(GUEST_TESTS) tests/test_ubsan.py $(T)
 
 # One CPU has nobody to race with. The two sections of many gigabytes are looked through at the end,
 # at a raised level, for longer on this kernel than a CPU may be without clock interrupts.
 test-races: all races ## run the guest tests on a kernel that looks for data races
-	$(Q)$(PYTEST) --kernel $(B)/races/megalith.elf --figures races --slower 6 \
+	$(Q)$(PYTEST) --kernel $(B)/races/megalith.elf $(if $(T),,--figures races) --slower 6 \
 	    -o timeout=1500 $(addprefix tests/test_,$(addsuffix .py,guest walk sections shell races)) \
 	    -k "not -1] and not shared_whole and not shared_by_300" $(T)
 
 coverage: all ## which lines of the kernel the tests reach (build/coverage/report.txt)
 	$(Q)$(MAKE) --no-print-directory COVERAGE=1 kernel host-tests
-	$(Q)scripts/coverage --figures --slower 3 -o timeout=1500 $(GUEST_TESTS) tests/test_host.py $(T)
+	$(Q)scripts/coverage $(if $(T),,--figures) --slower 3 -o timeout=1500 \
+	    $(GUEST_TESTS) tests/test_host.py $(T)
 
 soak: all ## all stress programs at once on four CPUs, for SOAK_SECONDS (600)
 	$(Q)$(PYTEST) -m soak -n 0 -s tests/test_walk.py $(T)

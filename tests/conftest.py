@@ -44,9 +44,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def write_planted(terminalreporter) -> None:
+    """Of tests that plant something each (`record_property("plants", (name, what, all))`): when
+    all of a name have run, how many were caught."""
+    seen: dict[tuple[str, str, int], list[str]] = {}
+    for how in ("passed", "failed"):
+        for report in terminalreporter.stats.get(how, []):
+            for key, value in getattr(report, "user_properties", []):
+                if key == "plants":
+                    seen.setdefault(tuple(value), []).append(how)
+    for (name, what, every), hows in seen.items():
+        if len(hows) == every:
+            figures = {f"{what} planted": every, f"{what} caught": hows.count("passed")}
+            write_figures(name, "full", figures)
+
+
 def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
-    """The figures of a run of many tests on another kernel."""
+    """The figures of a run of many tests on another kernel, and of what was planted."""
     name = config.getoption("figures")
+    if not config.getoption("kernel"):
+        write_planted(terminalreporter)
     if not name:
         return
     count = {how: len(terminalreporter.stats.get(how, [])) for how in ("passed", "failed", "error")}

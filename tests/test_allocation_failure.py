@@ -39,6 +39,4 @@ def test_each_allocation_fails(cpus: int) -> None:
     if cpus == 4:
         figures = {"calls": figure("calls", done.text)}
         figures |= {label: figure(label, done.text) for label in LABELS}
-        caught = found("allocation-failure")
-        figures["bugs found"] = len(caught)
-        write_figures("allocation-failure", "full", figures, caught)
+        write_figures("allocation-failure", "full", figures, found("allocation-failure"))

@@ -502,7 +502,7 @@ def run(smp: int, examples: int, sequences: st.SearchStrategy, name: str) -> Non
     statuses = [s for s in runner.seen if s != "bytes compared"]
     write_figures(
         name,
-        "full" if EXAMPLES else "quick",
+        "full" if EXAMPLES >= 200 else "short" if EXAMPLES else "quick",
         {
             "sequences": runner.sequences,
             "operations": runner.operations,

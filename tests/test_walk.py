@@ -113,7 +113,8 @@ def test_soak_in_short() -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(1000000)
 def test_soak() -> None:
-    soak(int(os.environ.get("SOAK_SECONDS", "600")), os.environ.get("SOAK_SEED", "1"), "full")
+    seconds = int(os.environ.get("SOAK_SECONDS", "600"))
+    soak(seconds, os.environ.get("SOAK_SEED", "1"), "full" if seconds >= 300 else "short")
 
 
 HOG = """

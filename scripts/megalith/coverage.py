@@ -237,7 +237,7 @@ def main(arguments: list[str] | None = None) -> int:
         figures = figures_of(folders, runs)
         if not options.report:
             figures["seconds"] = round(time.monotonic() - begin)
-        write_figures("coverage", "full", figures)
+        write_figures("coverage", "short" if status else "full", figures)
         for name in BOUND_FOLDERS:
             if folders[name].percent(folders[name].both) < BOUND:
                 wrong.append(f"{name}: below {BOUND:g} % of lines")

@@ -262,16 +262,16 @@ def figures_of(outcome: Outcome, cover: bool) -> dict[str, int | float]:
     return figures
 
 
-def keep_figures(outcomes: list[Outcome]) -> Path:
+def keep_figures(outcomes: list[Outcome], form: str) -> Path:
     """Figures of this run beside those that an earlier one wrote for other fuzzers."""
-    path = FOLDER / "fuzz.json"
+    path = FOLDER / ("fuzz.json" if form == "full" else f"fuzz-{form}.json")
     figures: dict[str, int | float] = {}
     if path.exists():
         figures = json.loads(path.read_text())["figures"]
     for outcome in outcomes:
         figures |= figures_of(outcome, cover=True)
     kept = {label: n for label, n in figures.items() if label.split(":")[0] in names()}
-    return write_figures("fuzz", "full", dict(sorted(kept.items())), findings())
+    return write_figures("fuzz", form, dict(sorted(kept.items())), findings())
 
 
 def show(outcomes: list[Outcome]) -> None:
@@ -323,7 +323,7 @@ def main() -> int:
             bless(name)
     if not crashed:
         show(outcomes)
-        print(f"figures: {keep_figures(outcomes)}")
+        print(f"figures: {keep_figures(outcomes, 'full' if args.seconds >= 30 else 'short')}")
     return 1 if crashed else 0
 
 

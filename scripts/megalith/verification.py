@@ -2,7 +2,8 @@
 
 Every figure in it comes from a file that a run wrote (build/verification, megalith/verify.py).
 --bless takes these files into docs/verification.json, the page is made of that, and a test
-compares the two. A figure of a full run is never replaced by one of a quick run.
+compares the two. A figure of a full run is never replaced by one of a quick run, and short runs
+of a full check are left out.
 """
 
 from __future__ import annotations
@@ -164,12 +165,14 @@ HEAD = """# Verification
 What was tried, how much of it, and what it found. Every figure here was written by a run
 ([verification.json](verification.json), by `scripts/verification --bless`); none was typed. "Full"
 is the long form of a check, by the command named; "quick" the form that every `make test` contains.
+Behind the date stands the commit that was tried (with a + where files differed from it).
 """
 
 
 def records(folder: Path) -> dict[str, Record]:
     """What runs have written, by name and form."""
-    return {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+    written = (path for path in sorted(folder.glob("*.json")) if not path.stem.endswith("-short"))
+    return {path.stem: json.loads(path.read_text()) for path in written}
 
 
 def merged(old: dict[str, Record], new: dict[str, Record]) -> dict[str, Record]:
@@ -205,6 +208,7 @@ def section(tool: Tool, data: dict[str, Record]) -> list[str]:
     lines += ["| run | what | how much |", "|---|---|---:|"]
     for stem, record in chosen.items():
         run = f"{stem.removesuffix('-quick')}, {record['form']}, {record['date']}"
+        run += f", {record['commit']}" if record.get("commit") else ""
         for label, value in record["figures"].items():
             lines.append(f"| {run} | {label} | {number(value)} |")
             run = ""

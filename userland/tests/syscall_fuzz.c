@@ -633,7 +633,7 @@ int main(int argc, char **argv)
         if (by_signal[sig])
             diag("%u of signal %d", by_signal[sig], sig);
     }
-    ok(ended > 0, "some came to the end");
+    ok(ended > 0 || in_company(), "some came to the end");
     is(after.processes, before.processes, "processes");
     is(after.sections, before.sections, "sections");
     is(after.pt_pages, before.pt_pages, "page-table pages");
