@@ -38,6 +38,7 @@ COLOURS = {
     "cached": "#2e7d32",
     "never used": "#e8f5e9",
     "bad": "#b71c1c",
+    "initrd": "#90a4ae",
     "hole": "#ffffff",
 }
 # In a terminal's cells where there are no colours: a file, a pipe, NO_COLOR.
@@ -58,6 +59,7 @@ LETTERS = {
     "cached": "c",
     "never used": "-",
     "bad": "X",
+    "initrd": "I",
     "hole": "·",
 }
 HINT_COLOURS = {1: "#90caf9", 8: "#42a5f5", 64: "#1565c0", 512: "#e65100"}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy
 
 from megalith.layouts import Kernel
-from megalith.saved import SavedError
+from megalith.saved import KSEG, SavedError
 
 PAGE_SIZE = 8192
 PTES = 1024
@@ -24,7 +24,7 @@ TYPES = ("other", "process", "object", "section", "table", "shared table", "kern
 KINDS = (
     *("kernel", "stack", "process", "object", "section", "table", "shared table", "other"),
     *("modified", "transition", "reserved", "free", "zeroed", "cached", "never used", "bad"),
-    "hole",
+    *("initrd", "hole"),
 )
 FREE = ("free", "zeroed", "cached", "never used")
 MAP_BITS = ((1, "r"), (2, "w"), (4, "x"))
@@ -223,12 +223,19 @@ def physical(kernel: Kernel) -> Physical:
         kernel.variable("boot_ranges", RANGE_C),
         reader.int32("nboot_ranges", RANGE_C),
     )
+    # The initrd's files are read where the emulator has put it: none of the kernel's pages.
+    start, nbytes = (reader.global_(name, "kernel/main.c") for name in ("initrd", "initrd_bytes"))
+    initrd = (start - KSEG) // PAGE_SIZE if nbytes else end
     runs: list[Run] = []
     at = 0
-    for first, npages in sorted(ram):
+    for first, npages in sorted([*ram, (initrd, -(-nbytes // PAGE_SIZE))]):
         if first > at:
             runs.append(Run(at, first - at, "hole"))
         at = first
+        if first == initrd:
+            runs += [Run(first, npages, "initrd")] if npages else []
+            at += npages
+            continue
         for a, b, kind in sorted(known):
             if b <= at or a >= first + npages:
                 continue
@@ -241,7 +248,7 @@ def physical(kernel: Kernel) -> Physical:
         at = first + npages
     if at < end:
         runs.append(Run(at, end - at, "hole"))
-    return Physical(end, _merged(runs), domains, held)
+    return Physical(max(at, end), _merged(runs), domains, held)
 
 
 def _merged(runs: list[Run]) -> list[Run]:
