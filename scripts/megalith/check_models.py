@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from megalith import models
+from megalith.ends import end
 from megalith.verify import write_figures
 
 
@@ -68,4 +69,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

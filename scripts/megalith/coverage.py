@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from megalith.counters import CoverageError, Layout, Store
+from megalith.ends import end
 from megalith.paths import BUILD, CROSS, TOP
 from megalith.verify import write_figures
 
@@ -247,4 +248,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

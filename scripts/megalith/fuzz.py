@@ -21,6 +21,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from megalith.ends import end
 from megalith.paths import BUILD, TOP
 from megalith.verify import FOLDER, write_figures
 
@@ -328,4 +329,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

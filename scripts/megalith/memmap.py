@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from megalith import control
+from megalith.ends import end
 from megalith.layouts import Kernel
 from megalith.memmodel import KINDS, PAGE_SIZE, Physical, Space, physical, space
 from megalith.saved import NotMapped, SavedError, SavedState
@@ -38,7 +39,7 @@ COLOURS = {
     "cached": "#2e7d32",
     "never used": "#e8f5e9",
     "bad": "#b71c1c",
-    "initrd": "#90a4ae",
+    "initrd": "#bcaaa4",
     "hole": "#ffffff",
 }
 # In a terminal's cells where there are no colours: a file, a pipe, NO_COLOR.
@@ -385,4 +386,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

@@ -17,7 +17,6 @@ import random
 import resource
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -31,6 +30,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from megalith.ends import end
 from megalith.mutants import Mutant, apply, mutants
 from megalith.paths import BUILD, TOP
 from megalith.verify import write_figures
@@ -358,4 +358,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

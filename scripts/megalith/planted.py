@@ -30,6 +30,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from megalith.ends import end
 from megalith.marks import marked, runs
 from megalith.paths import TOP
 from megalith.run import STATUS_CANNOT_START
@@ -438,4 +439,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

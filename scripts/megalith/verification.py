@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from megalith.ends import end
 from megalith.fuzz import findings
 from megalith.paths import TOP
 from megalith.verify import FOLDER
@@ -258,4 +259,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)
