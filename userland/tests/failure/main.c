@@ -492,6 +492,8 @@ int main(int argc, char **argv)
         first_names(&first_name);
     for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         run(all[i], argv + 1);
+    if (nscenarios == 0)
+        bail_out("no scenario has %s in its name", argv[1]);
     if (argc == 1) {
         struct mega_validate m;
 

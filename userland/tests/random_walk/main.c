@@ -355,8 +355,11 @@ static bool walk(uint64_t seconds, uint64_t lives, uint64_t nops, struct count *
 static bool parse(int argc, char **argv)
 {
     for (int i = 1; i + 1 < argc; i += 2) {
-        uint64_t n = strtoul(argv[i + 1], NULL, 0);
+        char *end;
+        uint64_t n = strtoul(argv[i + 1], &end, 0);
 
+        if (end == argv[i + 1] || *end)
+            return false;
         if (!strcmp(argv[i], "--seconds"))
             options.seconds = n;
         else if (!strcmp(argv[i], "--rounds"))
