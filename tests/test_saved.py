@@ -19,6 +19,7 @@ import pytest
 TOP = Path(__file__).parent.parent
 sys.path.insert(0, str(TOP / "scripts"))
 
+from megalith.control import command_of  # noqa: E402
 from megalith.layouts import Kernel  # noqa: E402
 from megalith.saved import NotMapped, SavedError, SavedState  # noqa: E402
 from megalith.stub import SavedStub  # noqa: E402
@@ -106,6 +107,8 @@ def test_request_leaves_the_machine_running(tmp_path):
             done = subprocess.run(save, capture_output=True, text=True, timeout=60)
             assert done.returncode == 1 and "no regular file" in done.stderr, done
         assert pipe.is_fifo() and link.is_symlink()
+        # What scripts/save tells of each machine when there are several.
+        assert re.fullmatch(r"scripts/run .*-- /bin/sh.*", command_of(folder / "control"))
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(str(folder / "control"))
             connection.sendall(b"nonsense\n")

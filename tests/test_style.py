@@ -215,3 +215,11 @@ def test_no_marks_of_unfinished_work() -> None:
             if mark.search(line):
                 wrong.append(f"{path}:{number}: {line.strip()}")
     report(wrong)
+
+
+def test_programs_in_company_check_each_fork() -> None:
+    """One that took -1 for a child killed everybody beside it: must_fork() of company.h."""
+    for path in sorted(TOP.glob("userland/tests/*.c")):
+        text = path.read_text()
+        if "#include <company.h>" in text:
+            assert not re.search(r"(?<!\w)fork\(\)", text), path

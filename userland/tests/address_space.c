@@ -156,7 +156,7 @@ static void test_fork(void)
 
     for (unsigned i = 0; i < 32; i++)
         *word(p, i) = 100 + i;
-    pid = fork();
+    pid = must_fork();
     if (pid == 0) {
         int bad = 0;
 
@@ -168,7 +168,7 @@ static void test_fork(void)
             bad |= *word(p, i) != (i % 2 ? 100 + i : 500 + i);
         *word(s, 1) = 42;
         /* A grandchild sees the child's, and changes nothing of it. */
-        pid = fork();
+        pid = must_fork();
         if (pid == 0) {
             for (unsigned i = 0; i < 32; i++)
                 bad |= *word(p, i) != (i % 2 ? 100 + i : 500 + i);
@@ -222,7 +222,7 @@ static void test_file(void)
     shared[PAGE] = 'Z';
     ok(private[0] == 'Y' && pread(fd, page, 1, PAGE) == 1 && page[0] == 'Z',
        "a shared one does, and passes the private copy by");
-    pid = fork();
+    pid = must_fork();
     if (pid == 0) {
         int bad = private[0] != 'Y' || private[PAGE] != 'c';
 
@@ -250,14 +250,14 @@ static int __attribute__((noinline)) dig(int depth)
 static void test_stack(void)
 {
     uint64_t before = own().stack_grow;
-    pid_t pid = fork();
+    pid_t pid = must_fork();
 
     if (pid == 0) {
         dig(2000);
         _exit(own().stack_grow - before < 200);
     }
     is(reap(pid), 0, "the stack grows");
-    pid = fork();
+    pid = must_fork();
     if (pid == 0) {
         signal(SIGSEGV, SIG_DFL);
         dig(100000000);
@@ -314,7 +314,7 @@ static int worker(uint64_t id, char *private, uint64_t *counter, int depth)
             return 1;
         }
         if (depth && round % 40 == 7) {
-            pid_t pid = fork();
+            pid_t pid = must_fork();
 
             if (pid == 0)
                 _exit(worker(id * 10 + round, private, counter, depth - 1));
@@ -322,7 +322,7 @@ static int worker(uint64_t id, char *private, uint64_t *counter, int depth)
                 *word(private, i) = ~mine[i];
                 mine[i] = ~mine[i];
             }
-            bad |= pid < 0 || reap(pid) != 0;
+            bad |= reap(pid) != 0;
         }
         __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
     }
@@ -342,12 +342,12 @@ static void test_storm(void)
     for (unsigned long i = 0; i < PAGES; i++)
         *word(private, i) = i;
     for (unsigned i = 0; i < WORKERS; i++) {
-        pids[i] = fork();
+        pids[i] = must_fork();
         if (pids[i] == 0)
             _exit(worker(i + 1, private, counter, DEPTH));
     }
     for (unsigned i = 0; i < WORKERS; i++)
-        bad |= pids[i] < 0 || reap(pids[i]) != 0;
+        bad |= reap(pids[i]) != 0;
     for (unsigned long i = 0; i < PAGES; i++)
         bad |= *word(private, i) != i;
     is(bad, 0, "processes that fork and write at once keep their own");

@@ -6,6 +6,7 @@
  * out as IEEE 754 says, leave their mark in FPCR, and trap only when the program asks for it.
  * Registers survive while others of the kind run on the same CPU.
  */
+#include <company.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +75,7 @@ static void enabled(void)
     struct sigaction sa = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
     int status;
 
-    if (fork() == 0) {
+    if (must_fork() == 0) {
         sigaction(SIGFPE, &sa, NULL);
         if (syscall(SETSYSINFO, SSI_IEEE_FP_CONTROL, &control, 0, 0, 0) != 0)
             _exit(44);
@@ -105,7 +106,7 @@ static void together(void)
     int bad = 0, status;
 
     for (int i = 0; i < 8; i++)
-        if (fork() == 0)
+        if (must_fork() == 0)
             _exit(series(2 * i + 2));
     for (int i = 0; i < 8; i++) {
         wait(&status);

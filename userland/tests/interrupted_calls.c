@@ -4,6 +4,7 @@
 // SECONDS: 240
 /* Signals from other CPUs while a process waits in every way there is: a call ends with what it
  * waits for or with EINTR, and never with a number that only the kernel knows. */
+#include <company.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -50,7 +51,7 @@ int main(void)
     if (pipe(p) != 0)
         bail_out("pipe");
     for (unsigned k = 0; k < SENDERS; k++) {
-        sender[k] = fork();
+        sender[k] = must_fork();
         if (sender[k] == 0) {
             for (unsigned long n = 0;; n++) {
                 kill(self, SIGUSR1);
@@ -64,7 +65,7 @@ int main(void)
 
         switch (k % 5) {
         case 0:
-            pid = fork();
+            pid = must_fork();
             if (pid == 0)
                 _exit(0);
             while (waitpid(pid, &status, 0) != pid)

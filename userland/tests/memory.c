@@ -2,6 +2,7 @@
 /* Memory as programs see it: mmap, mprotect, brk, copy-on-write, shared anonymous memory, mapped
  * files. */
 #define _GNU_SOURCE
+#include <company.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -118,13 +119,13 @@ static void test_cow(void)
 
     for (int k = 0; k < 8; k++)
         p[k * PAGE] = (char)k;
-    pid = fork();
+    pid = must_fork();
     if (pid == 0) {
         for (int k = 0; k < 8; k++)
             if (p[k * PAGE] != k)
                 _exit(1);
         p[3 * PAGE] = 33;
-        pid_t deep = fork();
+        pid_t deep = must_fork();
         if (deep == 0) {
             p[4 * PAGE] = 44;
             _exit(p[3 * PAGE] == 33 ? 0 : 1);
@@ -144,7 +145,7 @@ static void test_shared(void)
     pid_t pid;
 
     p[0] = 1;
-    pid = fork();
+    pid = must_fork();
     if (pid == 0) {
         p[1] = p[0] + 1;
         p[3 * PAGE / 4] = 77; /* a page that nobody has touched yet */
@@ -154,7 +155,7 @@ static void test_shared(void)
     is(p[1], 2, "a child's store into shared memory is seen");
     is(p[3 * PAGE / 4], 77, "in a page touched first by the child too");
     for (int k = 0; k < 4; k++) {
-        if (fork() == 0) {
+        if (must_fork() == 0) {
             for (int n = 0; n < 10000; n++)
                 __atomic_fetch_add(&p[2], 1, __ATOMIC_RELAXED);
             _exit(0);
@@ -261,7 +262,7 @@ static void test_taken_away(void)
     sched_getaffinity(0, sizeof(all), &all);
     is(ftruncate(fd, PAGE), 0, "a file of one page");
     page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    pid = fork();
+    pid = must_fork();
     if (pid == 0) {
         to_cpu(1);
         *page = 1;
@@ -305,7 +306,7 @@ static void test_advice(void)
     ok(p[PAGE - 1] == 1 && p[3 * PAGE] == 1, "their neighbours are not");
     p[PAGE] = 2;
     is(p[PAGE], 2, "and can be written");
-    pid = fork();
+    pid = must_fork();
     if (pid == 0) { /* what fork has shared */
         good = madvise(p + 4 * PAGE, 2 * PAGE, MADV_DONTNEED) == 0;
         good &= is_zero(p + 4 * PAGE, 2 * PAGE) && p[4 * PAGE - 1] == 1 && p[6 * PAGE] == 1;

@@ -503,7 +503,7 @@ static void lock_pages(void)
     is(madvise(p + 6 * PAGE, PAGE, MADV_DONTNEED), -1, "they are not forgotten");
     setprt(p + 6 * PAGE, PAGE, PRT$C_UR);
     is(locked(), 3, "nor changed by a protection");
-    pid = fork();
+    pid = must_fork();
     if (pid == 0)
         _exit((int)locked());
     is(wait_for(pid), 0, "a child locks nothing by inheritance");
@@ -523,7 +523,7 @@ static void lock_pages(void)
     is_status(ulkpag(p, PAGE), SS$_WASSET, "for both doors");
     is(munlock(p, 3 * PAGE), 0, "munlock too");
     is(locked(), 1, "one is left");
-    pid = fork();
+    pid = must_fork();
     if (pid == 0) {
         if (lckpag(p, PAGE) != SS$_WASCLR || locked() != 1)
             _exit(1);
@@ -602,7 +602,7 @@ static void lock_errors(void)
     is_status(lckpag(section, 2 * PAGE), SS$_WASCLR, "pages of a resident section");
     is_status(lckpag(section, 2 * PAGE), SS$_WASCLR, "which stay without a lock");
     is(locked(), 0, "so that none is counted");
-    pid = fork();
+    pid = must_fork();
     if (pid == 0)
         _exit(lock_as_user(p));
     is(wait_for(pid), 0, "an ordinary user may not");
@@ -621,7 +621,7 @@ static void forked(void)
     expreg(id, 4 * PAGE);
     for (int i = 0; i < 4; i++)
         p[i * PAGE] = (char)(i + 1);
-    pid = fork();
+    pid = must_fork();
     if (pid == 0) {
         int wrong = p[0] != 1 || p[3 * PAGE] != 4;
 

@@ -153,14 +153,14 @@ int main(int argc, char **argv)
         seed = strtoul(argv[1], NULL, 0);
     diag("seed %#lx", (unsigned long)seed);
     make_gate();
-    if (fork() == 0) /* the first use of names makes tables that stay */
+    if (must_fork() == 0) /* the first use of names makes tables that stay */
         job(0, 1);
     close(gate[1]);
     wait(NULL);
     before = in_use();
     make_gate();
     for (unsigned i = 0; i < JOBS; i++)
-        if (fork() == 0)
+        if (must_fork() == 0)
             job(i, steps);
     close(gate[1]); /* all at once: one by one they do not fill the pool */
     for (unsigned round = 0; ended < JOBS; round++) {

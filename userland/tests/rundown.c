@@ -218,7 +218,7 @@ static void forks(void)
     char *p = mmap(NULL, 100 * PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
     for (;;) {
-        pid_t pid = fork();
+        pid_t pid = must_fork();
 
         if (pid == 0) {
             touch(p, 100 * PAGE);
@@ -355,7 +355,7 @@ static bool kill_often(void (*fn)(void), unsigned times)
     bool alive = true;
 
     for (unsigned i = 0; i < times; i++) {
-        pid_t pid = fork();
+        pid_t pid = must_fork();
         int status;
 
         if (pid == 0) {
@@ -408,7 +408,7 @@ static void permanent(unsigned times)
     is_status(sys$create_gdzro(&d, NULL, 0, PIECE, 0, SEC$M_SYSGBL), SS$_CREATED_SHPT,
               "a permanent section");
     for (unsigned i = 0; i < times; i++) {
-        pid_t pid = fork();
+        pid_t pid = must_fork();
 
         if (pid == 0) {
             struct _generic_64 region;

@@ -93,7 +93,7 @@ static void spin(int n, int cpu, pid_t *pids)
 {
     memset((void *)shared, 0, sizeof(*shared));
     for (int i = 0; i < n; i++) {
-        pids[i] = fork();
+        pids[i] = must_fork();
         if (pids[i] == 0) {
             if (cpu >= 0 && pin(0, (unsigned)cpu) != 0)
                 _exit(1);
@@ -162,7 +162,7 @@ static void test_yield(void)
     pid_t pid;
 
     memset((void *)shared, 0, sizeof(*shared));
-    pid = fork();
+    pid = must_fork();
     if (pid == 0)
         pin(0, 0);
     else

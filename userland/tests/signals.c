@@ -2,6 +2,7 @@
 /* Signals: handlers and their frames, masks, codes and addresses, default actions, restarts, the
  * alarm. */
 #define _GNU_SOURCE
+#include <company.h>
 #include <fenv.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -95,7 +96,7 @@ static void test_suspend(void)
     sigaddset(&set, SIGUSR1);
     sigprocmask(SIG_BLOCK, &set, &old);
     seen = 0;
-    pid = fork();
+    pid = must_fork();
     if (pid == 0) {
         usleep(10000);
         kill(getppid(), SIGUSR1);
@@ -175,7 +176,7 @@ static int recurse(int n)
 
 static void test_stack_end(void)
 {
-    pid_t pid = fork();
+    pid_t pid = must_fork();
     int status;
 
     if (pid == 0)
@@ -187,7 +188,7 @@ static void test_stack_end(void)
 
 static int dies_by(int sig)
 {
-    pid_t pid = fork();
+    pid_t pid = must_fork();
     int status;
 
     if (pid == 0) {
@@ -210,14 +211,14 @@ static void test_default(void)
         is(dies_by(killers[k]), killers[k], "signal %d kills", killers[k]);
     is(dies_by(SIGCHLD), 0, "SIGCHLD does not");
     is(dies_by(SIGWINCH), 0, "nor SIGWINCH");
-    pid = fork();
+    pid = must_fork();
     if (pid == 0) {
         *(volatile int *)0 = 1;
         _exit(0);
     }
     waitpid(pid, &status, 0);
     is(status & 0x7f, SIGSEGV, "a null pointer kills");
-    pid = fork();
+    pid = must_fork();
     if (pid == 0) {
         sigset_t all;
 
@@ -229,7 +230,7 @@ static void test_default(void)
     }
     waitpid(pid, &status, 0);
     is(status & 0x7f, SIGSEGV, "also when its signal is blocked and ignored");
-    pid = fork();
+    pid = must_fork();
     if (pid == 0)
         for (;;)
             ;
@@ -240,7 +241,7 @@ static void test_default(void)
 
 static void test_stop(void)
 {
-    pid_t pid = fork();
+    pid_t pid = must_fork();
     int status;
 
     if (pid == 0) {
@@ -255,7 +256,7 @@ static void test_stop(void)
     ok(WIFCONTINUED(status), "as going on (%#x)", status);
     is(waitpid(pid, &status, 0), pid, "to its end");
     is(WEXITSTATUS(status), 6, "with its status");
-    pid = fork();
+    pid = must_fork();
     if (pid == 0) {
         raise(SIGSTOP);
         _exit(6);
@@ -280,7 +281,7 @@ static void test_restart(void)
     for (int restart = 0; restart < 2; restart++) {
         plain(SIGUSR1, note, restart ? SA_RESTART : 0);
         *ended = restart; /* where it is to end, signals come until one finds us in read */
-        pid = fork();
+        pid = must_fork();
         if (pid == 0) {
             do {
                 usleep(10000);
@@ -339,7 +340,7 @@ static void in_futex(void)
 }
 static void in_wait(void)
 {
-    if (fork() == 0) {
+    if (must_fork() == 0) {
         sleep(1);
         _exit(0);
     }
@@ -361,7 +362,7 @@ static void in_fault(void)
 static void in_fork(void)
 {
     for (;;) {
-        if (fork() == 0)
+        if (must_fork() == 0)
             _exit(0);
         wait(NULL);
     }
@@ -384,7 +385,7 @@ static void test_kill_anywhere(void)
 
         if (pipe(blocked_pipe))
             bail_out("pipe");
-        pid = fork();
+        pid = must_fork();
         if (pid == 0) {
             places[k].fn();
             _exit(0);
@@ -408,13 +409,13 @@ static void test_child(void)
     (void)set;
     plain(SIGCHLD, note, 0);
     seen = 0;
-    pid = fork();
+    pid = must_fork();
     if (pid == 0)
         _exit(0);
     waitpid(pid, NULL, 0);
     is(seen, SIGCHLD, "a child's end is SIGCHLD");
     signal(SIGCHLD, SIG_IGN);
-    pid = fork();
+    pid = must_fork();
     if (pid == 0)
         _exit(0);
     usleep(50000);
@@ -451,7 +452,7 @@ static void test_alarm_left(void)
     int good = 1, how;
 
     for (int i = 0; i < 8; i++) {
-        pid_t pid = fork();
+        pid_t pid = must_fork();
 
         if (pid == 0) {
             setitimer(ITIMER_REAL, &soon, NULL);
@@ -478,7 +479,7 @@ static void test_wait_for(void)
     sigprocmask(SIG_BLOCK, &set, &old);
     is(sigtimedwait(&set, &info, &short_time), -1, "sigtimedwait with nothing to come");
     is(errno, EAGAIN, "ends (EAGAIN)");
-    pid = fork();
+    pid = must_fork();
     if (pid == 0)
         _exit(9);
     is(sigtimedwait(&set, &info, NULL), SIGCHLD,

@@ -64,7 +64,7 @@ static void through_pipe(void)
 
     if (pipe(p) != 0)
         die("pipe");
-    pid = fork();
+    pid = must_fork();
     if (pid == 0) {
         size_t sent = 0;
 
@@ -85,8 +85,6 @@ static void through_pipe(void)
         }
         _exit(0);
     }
-    if (pid < 0)
-        die("fork");
     close(p[1]);
     for (;;) {
         ssize_t n = read(p[0], buf, 1 + rnd(sizeof(buf)));
@@ -120,9 +118,7 @@ static void kill_children(void)
     for (int i = 0; i < n; i++) {
         unsigned long what = rnd(5);
 
-        pids[i] = fork();
-        if (pids[i] < 0)
-            die("fork");
+        pids[i] = must_fork();
         if (pids[i] != 0)
             continue;
         for (unsigned long round = 1;; round++) {
@@ -177,9 +173,7 @@ static void descend(int depth)
 
     if (depth == 0)
         return;
-    pid = fork();
-    if (pid < 0)
-        die("fork");
+    pid = must_fork();
     if (pid == 0) {
         descend(depth - 1);
         _exit(depth);
@@ -237,7 +231,7 @@ int main(int argc, char **argv)
     descend(3); /* what is allocated once is allocated now */
     before = settled_pages();
     for (unsigned long i = 0; i < WORKERS; i++)
-        if (fork() == 0) {
+        if (must_fork() == 0) {
             seed = start * (2 * i + 3) + i;
             work(now_ms() + seconds * 1000);
             _exit(0);

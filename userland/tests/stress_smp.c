@@ -77,15 +77,6 @@ static void *map(uint64_t pages, int flags)
     return p;
 }
 
-static pid_t must_fork(void)
-{
-    pid_t pid = fork();
-
-    if (pid < 0)
-        die("fork", (uint64_t)errno, 0);
-    return pid;
-}
-
 static void must_end(pid_t pid, int want)
 {
     int status;

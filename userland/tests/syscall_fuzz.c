@@ -473,12 +473,10 @@ static void run(unsigned from, unsigned processes, uint64_t seed, unsigned calls
                 killed++;
             }
             if (!r[i].pid && started < processes) {
-                pid_t pid = fork();
+                pid_t pid = must_fork();
 
                 if (pid == 0)
                     fuzz(from + started, seed, calls);
-                if (pid < 0)
-                    bail_out("fork: %s", strerror(errno));
                 r[i] = (struct runner){pid, now_ms() + PATIENCE_MS};
                 started++;
                 alive++;
@@ -584,7 +582,7 @@ static void delete_sections(void)
 
         struct dsc$descriptor_s name = {(unsigned short)strlen(s.name), DSC$K_DTYPE_T,
                                         DSC$K_CLASS_S, s.name};
-        pid_t pid = fork();
+        pid_t pid = must_fork();
         int status;
 
         if (pid == 0) {
@@ -643,7 +641,7 @@ int main(int argc, char **argv)
     ok(after.paged <= before.paged, "paged pool in use: %lu, then %lu", before.paged, after.paged);
     ok(after.free + FREE_NOISE >= before.free, "free pages: %lu, then %lu", before.free,
        after.free);
-    pid = fork();
+    pid = must_fork();
     if (pid == 0)
         _exit(pipe(p) == 0 && write(p[1], "x", 1) == 1 ? 42 : 1);
     waitpid(pid, &status, 0);

@@ -2,6 +2,7 @@
 /* Waiting for many children, which end, stop and go on in any order, by pid, by group and for any;
  * and a parent that ends before its children, living and dead. */
 #define _GNU_SOURCE
+#include <company.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static int start_children(void)
     if (pipe(p) != 0)
         bail_out("pipe");
     for (int i = 0; i < MANY; i++) {
-        children[i] = fork();
+        children[i] = must_fork();
         if (children[i] == 0) {
             close(p[1]);
             _exit(read(p[0], &c, 1) == 0 ? i : 255);
@@ -113,7 +114,7 @@ static void test_orphans(void)
     pid_t middle;
 
     is(pipe(alive), 0, "pipe");
-    middle = fork();
+    middle = must_fork();
     if (middle == 0) {
         close(alive[0]);
         start_children();
