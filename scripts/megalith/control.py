@@ -13,7 +13,9 @@ import argparse
 import contextlib
 import json
 import os
+import shlex
 import socket
+import struct
 import sys
 import tempfile
 from collections.abc import Callable
@@ -73,6 +75,19 @@ def machines() -> list[Path]:
     return found
 
 
+def command_of(path: Path) -> str:
+    """What was typed to start the machine of a control socket; empty when that cannot be told."""
+    try:
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.connect(str(path))
+            peer = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        pid, _, _ = struct.unpack("3i", peer)
+        words = Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")[:-1]
+        return shlex.join(["scripts/run", *words[words.index("megalith.run") + 1 :]])
+    except (OSError, ValueError):
+        return ""
+
+
 def ask(path: Path, request: dict) -> dict:
     """Sends a request to a control socket and returns the answer; raises OSError, ValueError."""
     with socket.socket(socket.AF_UNIX) as connection:
@@ -101,7 +116,7 @@ def main(arguments: list[str] | None = None) -> int:
     if len(there) != 1:
         print("scripts/save: " + ("which one?" if there else "no machine runs"), file=sys.stderr)
         for path in there:
-            print(f"  {path.parent}", file=sys.stderr)
+            print(f"  {path.parent}  {command_of(path)}", file=sys.stderr)
         return 2
     try:
         answer = ask(there[0], {"save": os.path.abspath(options.file)})
