@@ -134,6 +134,7 @@ TOOLS = (
         "make mutation",
         "test_mutation.py",
         "One place of mm/ is changed at a time; do the host tests notice?",
+        ("mutation",),
     ),
     Tool(
         "Coverage",
@@ -142,6 +143,7 @@ TOOLS = (
         "test_coverage.py",
         "Lines of the kernel that the tests reach, counted by gcov's counters in the guest and in "
         "the host tests. `make coverage` fails below 90 % of mm/ or sysman/.",
+        ("coverage",),
     ),
     Tool(
         "Endurance",
