@@ -129,13 +129,22 @@ static void make_name(void)
 }
 
 /* An argument of about this kind. */
+/* One that is root again later may take rights from a file that it has open since: not from what
+ * others in company execute. */
+static const char *other_path(void)
+{
+    const char *path = other_paths[draw(sizeof(other_paths) / sizeof(other_paths[0]))];
+
+    return in_company() && strncmp(path, "/bin", 4) == 0 ? "/nowhere" : path;
+}
+
 static uint64_t of_kind(char kind)
 {
     switch (kind) {
     case 'd': /* descriptor */
         return draw(12);
     case 'p': /* path */
-        return (uint64_t)(geteuid() && draw(3) == 0 ? other_paths[draw(8)] : own_paths[draw(9)]);
+        return (uint64_t)(geteuid() && draw(3) == 0 ? other_path() : own_paths[draw(9)]);
     case 'b': /* buffer */
         return (uint64_t)arena + draw(8 * PAGE);
     case 'l': /* length */
