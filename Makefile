@@ -288,7 +288,7 @@ GUEST_TESTS := $(addprefix tests/test_,$(addsuffix .py,guest walk crash shell se
 	logical_names allocation_failure sysman_guest))
 
 test-ubsan: all ubsan ## run the guest tests on a kernel with UBSan's traps
-	$(Q)$(PYTEST) --kernel $(B)/ubsan/megalith.elf $(if $(T),,--figures ubsan) --slower 3 \
+	$(Q)$(PYTEST) --kernel $(B)/ubsan/megalith.elf $(if $(T),,--figures ubsan) --slower 6 \
 	    -o timeout=1500 $(GUEST_TESTS) tests/test_ubsan.py $(T)
 
 # One CPU has nobody to race with. The two sections of many gigabytes are looked through at the end,
