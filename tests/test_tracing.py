@@ -295,9 +295,9 @@ def test_an_interrupted_record_is_whole(run: Callable[..., Done], signal: str) -
     text = run("/bin/sh", "-c", commands).expect(0).text
     assert text.startswith("status 0\n")
     (record,) = [json.loads(line) for line in text.splitlines()[1:]]
-    assert 0.9 < record["interval"] < 20 and record["at"] == pytest.approx(
-        record["interval"], abs=0.1
-    )
+    # Between the start of the first interval and of the program a busy host may do something else.
+    assert 0.9 < record["interval"] < 20
+    assert record["at"] == pytest.approx(record["interval"], abs=0.5)
 
 
 def test_monitor_counts(run: Callable[..., Done]) -> None:
