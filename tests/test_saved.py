@@ -174,6 +174,16 @@ def sda(*arguments: str | Path) -> subprocess.CompletedProcess:
     )
 
 
+def test_long_reads_of_the_debugger_come_from_the_file(panicked):
+    """And are what GDB gets through the stub; on an address that is not there it has its say."""
+    place, nothing = 0xFFFFFC0000310000, 0xFFFFFEFFFFFF0000
+    code = "import gdb, mg_base; f = mg_base.saved_reader(); g = gdb.selected_inferior();"
+    code += f"print('same', f({place}, 8192) == g.read_memory({place}, 8192).tobytes(),"
+    code += f"f({nothing}, 8192))"
+    done = sda(panicked, "-batch", "-ex", f"python {code}")
+    assert "same True None" in done.stdout, done
+
+
 def test_debugger_begins_with_the_panic(panicked):
     """On two CPUs it may be either; a thread of GDB's has the CPU's number and one more."""
     with SavedState(panicked) as state:

@@ -17,6 +17,7 @@ from megalith.saved import SavedError, SavedState
 
 # Where scripts/gdb looks for the programs of a saved state.
 PROGRAMS_VARIABLE = "MEGALITH_PROGRAMS"
+STATE_VARIABLE = "MEGALITH_STATE"  # to scripts/gdb/mg_base.py: which file
 
 
 def parser() -> argparse.ArgumentParser:
@@ -98,6 +99,7 @@ def main(arguments: list[str] | None = None) -> int:
                         print(f"{options.target}: whole; {state.reason}, {state.date}")
                         return 0
                     kernel = extract(state, folder)
+                    environment[STATE_VARIABLE] = str(options.target.resolve())
                     if not options.commands:
                         print(f"{options.target}: {state.reason}, {state.date}", flush=True)
         except SavedError as error:
