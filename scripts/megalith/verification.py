@@ -206,9 +206,8 @@ def section(tool: Tool, data: dict[str, Record]) -> list[str]:
     chosen = of_tool(tool, data)
     lines = [f"## {tool.title}", "", tool.what, ""]
     lines += [f"Full: `{tool.full}`. Quick: `tests/{tool.quick}`.", ""]
-    if not chosen:
-        return [*lines, "No figures yet.", ""]
-    lines += ["| run | what | how much |", "|---|---|---:|"]
+    head = ["| run | what | how much |", "|---|---|---:|"]
+    lines += head if chosen else ["No figures yet."]
     for stem, record in chosen.items():
         run = f"{stem.removesuffix('-quick')}, {record['form']}, {record['date']}"
         run += f", {record['commit']}" if record.get("commit") else ""
