@@ -85,8 +85,7 @@ flags_file = $(if $(call flags_differ,with $(strip $(2)),$(file < $(1))),$(shell
 OFFSETS_C := arch/alpha/hw/asm_offsets.c
 OFFSETS_H := $(K)/gen/arch/alpha/hw/asm_offsets.h
 
-KSRC := $(sort $(wildcard $(foreach d,arch/alpha/hw arch/alpha/clipper arch/alpha/entry kernel \
-	kernel/* mm mm/* sysman,$(d)/*.c $(d)/*.S)))
+KSRC := $(sort $(shell find arch kernel mm sysman -name '*.[cS]'))
 KSRC := $(filter-out $(OFFSETS_C) $(if $(RACES),,kernel/races/%),$(KSRC))
 KOBJ := $(addprefix $(K)/kernel/,$(addsuffix .o,$(KSRC)))
 ELF := $(K)/megalith.elf
@@ -343,4 +342,4 @@ clean: ## remove what was built (not .venv)
 # ---- dependencies that the compiler wrote ---------------------------------------------------
 
 -include $(KOBJ:.o=.d) $(OFFSETS_H:.h=.d) $(LIB_OBJ:.o=.d) $(USER_OBJ:.o=.d)
--include $(wildcard $(K)/host/tsan/*/*.d $(K)/host/tsan/*/*/*.d $(K)/host/obj/*.d $(K)/host/obj/*/*.d $(K)/host/obj/*/*/*.d $(K)/host/obj/*/*/*/*.d)
+-include $(wildcard $(foreach p,* */* */*/* */*/*/* */*/*/*/*,$(K)/host/tsan/$(p).d $(K)/host/obj/$(p).d))

@@ -2,10 +2,11 @@
 it could boot with them.
 
 What the kernel finds at boot is computed as the kernel does it: the page at which each thing lies
-(kernel/main.c, mm/page_range.c), the fluid pages and what must remain of them (mm/fluid.c), each
-entry of the registry, the largest first (mm/reserved.c). Two things are allowed for rather than
-known: the first pages of the system's own tables and threads, and what scripts/run adds to the
-initrd. tests/test_autogen.py boots machines at the limit that this arithmetic gives.
+(kernel/main.c, mm/phys/page_range.c), the fluid pages and what must remain of them
+(mm/phys/fluid.c), each entry of the registry, the largest first (mm/section/reserved.c). Two things
+are allowed for rather than known: the first pages of the system's own tables and threads, and what
+scripts/run adds to the initrd. tests/test_autogen.py boots machines at the limit that this
+arithmetic gives.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ KERNEL_MB, INITRD_MB = 1, 40
 CONSOLE_PAGES = 15  # PALcode and console of the machine, from PFN 0 on
 BOOT_PARAMETER_PAGES = 3  # below the image
 DATABASE_ENTRY = 32  # bytes for each page
-POOL_SEGMENT_PAGES = 8  # mm/pool_nonpaged.c: the pool grows by segments
+POOL_SEGMENT_PAGES = 8  # mm/pool/pool_nonpaged.c: the pool grows by segments
 POOL_SEGMENT_HEADER = 560  # bytes of each that are not NPAGEDYN's
 SYSTEM_PAGES = 32  # the kernel's tables, stacks and threads at that point; at most
 INITRD_ALLOWANCE = 2048  # the configuration and the command in the initrd: names and padding
 
-MINIMUM_LEAST, MINIMUM_MOST = 512, 16384  # mm/fluid.c
-START_PAGES = 512  # RMD_START_PAGES of mm/reserved.h
-LEAST_MB = 32  # mm/page_boot.c: PHYSICAL_MEMORY counts as at least this
+MINIMUM_LEAST, MINIMUM_MOST = 512, 16384  # mm/phys/fluid.c
+START_PAGES = 512  # RMD_START_PAGES of mm/section/reserved.h
+LEAST_MB = 32  # mm/phys/page_boot.c: PHYSICAL_MEMORY counts as at least this
 ALIGNMENT = 512  # of a stretch: as many pages less one may lie idle beside it
 
 
@@ -160,7 +161,7 @@ class Result:
 
 
 def default_minimum(managed: int) -> int:
-    """mm/fluid.c: a 64th of memory within limits."""
+    """mm/phys/fluid.c: a 64th of memory within limits."""
     return min(max(managed >> 6, MINIMUM_LEAST), MINIMUM_MOST)
 
 
@@ -210,8 +211,8 @@ def autogen(machine: Machine, configuration: Configuration, least: int = 0) -> R
 
 
 def _check_registry(result: Result, configuration: Configuration) -> None:
-    """mm/reserved.c: each entry with its page tables, the largest first, is taken from the fluid
-    pages as long as the rest must not fall below what must remain."""
+    """mm/section/reserved.c: each entry with its page tables, the largest first, is taken from the
+    fluid pages as long as the rest must not fall below what must remain."""
     rads = configuration.parameters.get("RADS", params.find("RADS").default)
     for entry in sorted(configuration.reservations, key=lambda e: -e.total):
         data, tables = entry_pages(entry)

@@ -20,7 +20,8 @@
 #define CONFIG_RAD_NONE          0xFFFFFFFFu
 #define CONFIG_RAD_MAX           63u
 
-/* Flags of an entry; each choice is stored explicitly. The same numbers as RMD_* of mm/reserved.h.
+/* Flags of an entry; each choice is stored explicitly. The same numbers as RMD_* of
+   mm/section/reserved.h.
  */
 #define CONFIG_RES_ALLOCATE    0x1u
 #define CONFIG_RES_ZERO        0x2u /* only with ALLOCATE */

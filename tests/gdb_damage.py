@@ -73,7 +73,7 @@ nonpaged, paged = Pool("nonpaged"), Pool("paged")
 first_free = int(nonpaged.var["first"])
 packet = next(p for i in range(nonpaged.nlists) for p in nonpaged.packets(i))
 in_use = next(at for at, size, kind in paged.blocks() if kind == "in use" and size < 512)
-mark = int(gdb.parse_and_eval("(unsigned long)'mm/pool_paged.c'::marks"))
+mark = int(gdb.parse_and_eval("(unsigned long)'mm/pool/pool_paged.c'::marks"))
 mark += (in_use - paged.origin) // GRAIN
 
 one_more, none, seven = (lambda v: v + 1), (lambda v: 0), (lambda v: 7)
@@ -86,7 +86,11 @@ damage("a lost page", "pfn_list", entry(lost, 24), 1, lambda v: database.states[
 damage("size of a free block", "pool /nonpaged", first_free + 8, 8, lambda v: v + 16)
 damage("order of the free list", "pool /nonpaged", quad(quad(first_free)), 8, lambda v: first_free)
 damage(
-    "bytes of the pool", "pool /paged", address("'mm/pool_paged.c'::var.bytes"), 8, lambda v: v + 16
+    "bytes of the pool",
+    "pool /paged",
+    address("'mm/pool/pool_paged.c'::var.bytes"),
+    8,
+    lambda v: v + 16,
 )
 damage("mark of a block", "pool /paged", mark, 1, one_more)
 damage("seal of a packet", "pool /nonpaged", packet + 8, 8, lambda v: v ^ 4)

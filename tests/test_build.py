@@ -57,9 +57,9 @@ def test_second_make_does_nothing(copy: Path) -> None:
 
 
 def test_changed_header_rebuilds_what_includes_it(copy: Path) -> None:
-    header = copy / "mm/section.h"
+    header = copy / "mm/section/section.h"
     if not header.exists():
-        header = copy / "mm/page.h"
+        header = copy / "mm/phys/page.h"
     name = header.relative_to(copy).as_posix()
     before = header.stat()
     touch(header)

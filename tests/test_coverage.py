@@ -14,7 +14,7 @@ from megalith.counters import CoverageError, Layout, Store
 from megalith.paths import CROSS
 
 # Read from the guest are all files; looked at only these.
-GUEST_FILES = ("sysman/params.c", "kernel/sys/posix_path.c", "mm/region.c")
+GUEST_FILES = ("sysman/params.c", "kernel/sys/posix/path.c", "mm/space/region.c")
 
 
 def line_of(name: str, text: str) -> int:
@@ -40,17 +40,17 @@ def test_guest_counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     run_guest("/bin/true", options=options, smp=4, timeout=100).expect(0)
     runs, first = store.read()
     assert runs == 1 and sum(map(bool, first)) > len(first) // 10
-    call = line_of("kernel/sys/posix_path.c", "long sys_mkdir(")
-    assert lines_of(layout, first)["kernel/sys/posix_path.c"][call] == 0
+    call = line_of("kernel/sys/posix/path.c", "long sys_mkdir(")
+    assert lines_of(layout, first)["kernel/sys/posix/path.c"][call] == 0
 
     run_guest("/bin/mkdir", "/tmp/x", options=options, smp=4, timeout=100).expect(0)
     runs, second = store.read()
     assert runs == 2 and all(b >= a for a, b in zip(first, second))
     reached = lines_of(layout, second)
-    assert reached["kernel/sys/posix_path.c"][call] > 0
+    assert reached["kernel/sys/posix/path.c"][call] > 0
     text, folders, wrong = coverage.report(reached, {})
     assert not wrong and 0 < folders["mm"].guest < folders["mm"].lines
-    assert "mm/region.c" in text and folders["mm"].host == 0
+    assert "mm/space/region.c" in text and folders["mm"].host == 0
 
 
 def test_a_panic_leaves_its_counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ PLANTS = [
     # An unchecked user pointer.
     Plant(
         "items",
-        "kernel/sys/vms_items.c",
+        "kernel/sys/vms/items.c",
         "if (item->length && probe_write(item->buffer, item->length) != 0)",
         "if (0)",
     ),
@@ -31,7 +31,7 @@ PLANTS = [
         "        (void)no_alias;",
     ),
     # What is left of a free block stays as large as it was: use after free.
-    Plant("pool", "mm/pool_var.c", "{b->next, b->size - size}", "{b->next, b->size}"),
+    Plant("pool", "mm/pool/pool_var.c", "{b->next, b->size - size}", "{b->next, b->size}"),
     Plant(
         "sysman",
         "userland/bin/sysman/main.c",

@@ -14,8 +14,8 @@ from conftest import TOP
 from megalith import planted
 from megalith.planted import KINDS, Bug, Tree
 
-FILE = "mm/fault.c"
-LINE = '#include "mm/aspace_private.h"\n'
+FILE = "mm/space/fault.c"
+LINE = '#include "mm/space/aspace_private.h"\n'
 # A change that is none, and a check that takes a second.
 HARMLESS = {
     "kind": KINDS[0],

@@ -41,10 +41,10 @@ def test_planted_race_is_reported_by_function_and_line() -> None:
     # Each pair of places is told once.
     told = [tuple(sorted(place for _, _, place in pair)) for pair in places]
     assert len(told) == len(set(told))
-    source = (TOP / "kernel/sys/control.c").read_text().splitlines()
+    source = (TOP / "kernel/sys/info/control.c").read_text().splitlines()
     line = next(number for number, text in enumerate(source, 1) if "planted++" in text)
     for place in {place for pair in places for _, _, place in pair}:
-        assert f"scripts/run: {place} is kernel/sys/control.c:{line}\n" in console
+        assert f"scripts/run: {place} is kernel/sys/info/control.c:{line}\n" in console
     assert all(" race+0x" in report for report in reports), "nothing else is reported"
 
 

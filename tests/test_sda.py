@@ -126,8 +126,8 @@ EXPECTED = {
         r"\{aspace of root 0x[0-9a-f]+, private \d+, section 1050624, tables \d+, ref"
     ),
     "print rads[0].lock": r"\{spinlock page lists, rank 44, IPL 5, is free\}",
-    "print 'mm/pool_paged.c'::pgdyn": r"\{mutex PGDYN, rank 40, is free\}",
-    "print 'mm/pool_paged.c'::area": r"\{pool area FFFFFE02.",
+    "print 'mm/pool/pool_paged.c'::pgdyn": r"\{mutex PGDYN, rank 40, is free\}",
+    "print 'mm/pool/pool_paged.c'::area": r"\{pool area FFFFFE02.",
     "print page_db[1]": r"\{page [A-Z]+ [A-Z]+, ",
     "print *inode_root": r"\{inode \d+, mode 40755, bytes \d+, links \d+, references \d+\}",
     "print (pte_t)0x0000060E00003309": r"= pfn 0x60e V FOE KRE URE KWE UWE",

@@ -25,9 +25,9 @@ def on_ubsan(*command: str, **how):
 def test_planted_undefined_behaviour_is_named_by_function_and_line() -> None:
     done = on_ubsan("/tests/crash_kernel", "--shift", timeout=100).expect(125)
     assert re.search(r"sanitizer's trap\) in the kernel, pc shift_too_far\+0x", done.console)
-    source = (TOP / "kernel/sys/info_crash.c").read_text().splitlines()
+    source = (TOP / "kernel/sys/info/crash.c").read_text().splitlines()
     line = next(number for number, text in enumerate(source, 1) if "odd <<= width" in text)
-    assert f"scripts/run: that is kernel/sys/info_crash.c:{line}\n" in done.console
+    assert f"scripts/run: that is kernel/sys/info/crash.c:{line}\n" in done.console
 
 
 def test_ordinary_kernel_does_not_notice() -> None:

@@ -24,7 +24,7 @@ extern const uint64_t kmodule_count;
  * kernel's text. */
 const char *symbol_find(uint64_t address, uint64_t *offset);
 /* The source file that the code at that address was compiled from, by its path from the top of the
- * sources ("mm/pool_var.c"; a file of the compiler's library by its name); NULL outside the
+ * sources ("mm/pool/pool_var.c"; a file of the compiler's library by its name); NULL outside the
  * kernel's text. */
 const char *symbol_module(uint64_t address);
 

@@ -55,8 +55,7 @@ static bool next_entry(struct inode *dir, uint64_t pos, struct entry *e)
         entry_of(e, dir->parent, 2, "..", 2);
         found = true;
     } else {
-        list_for_each_entry(d, &dir->names, link)
-        {
+        list_for_each_entry(d, &dir->names, link) {
             if (d->cookie > pos) {
                 entry_of(e, d->inode, d->cookie, d->text, d->len);
                 found = true;

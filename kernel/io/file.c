@@ -4,7 +4,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/io/inode.h"
 #include "kernel/io/open_flags.h"
-#include "mm/pool.h"
+#include "mm/pool/pool.h"
 
 struct file *file_alloc(const struct file_ops *ops, uint32_t flags)
 {

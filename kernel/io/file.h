@@ -61,7 +61,8 @@ int pipe_create(struct file **rd, struct file **wr, uint32_t flags);
 /* The initrd's files become the tree's; /tmp and /dev are made. Once, at boot. */
 void io_boot(const void *initrd, uint64_t nbytes);
 
-/* The self-check (mm/validate.h): count the pages of all files with names; of an open file or pipe.
+/* The self-check (mm/check/validate.h): count the pages of all files with names; of an open file or
+   pipe.
  */
 void io_validate(struct validate *v);
 void file_validate(struct validate *v, struct file *f);

@@ -22,9 +22,9 @@
 #include "kernel/base/string.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/sched/timer.h"
-#include "mm/aspace.h"
-#include "mm/page.h"
-#include "mm/pool.h"
+#include "mm/phys/page.h"
+#include "mm/pool/pool.h"
+#include "mm/space/aspace.h"
 
 static uint64_t next_ino = 1; /* atomic */
 

@@ -13,7 +13,7 @@
 #include "kernel/base/list.h"
 #include "kernel/io/file.h"
 #include "kernel/sched/mutex.h"
-#include "mm/object.h"
+#include "mm/object/object.h"
 
 /* Longest file: 2^24 pages, 128 GiB. */
 #define INODE_MAX_PAGES (UINT64_C(1) << 24)

@@ -16,9 +16,9 @@
 #include "kernel/io/poll.h"
 #include "kernel/sched/mutex.h"
 #include "kernel/sched/timer.h"
-#include "mm/page.h"
-#include "mm/pool.h"
-#include "mm/validate.h"
+#include "mm/check/validate.h"
+#include "mm/phys/page.h"
+#include "mm/pool/pool.h"
 
 #define PIPE_PAGES 8 /* 64 KiB, what programs expect from Linux */
 #define PIPE_BYTES (PIPE_PAGES * PAGE_SIZE)

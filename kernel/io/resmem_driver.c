@@ -3,10 +3,10 @@
  * else, so that it can be watched doing it.
  *
  * It takes an entry of the registry that is /NOGLOBAL_SECTION through the same routines as sections
- * take theirs (mm/reserved.h) and maps it in system space. Of an entry with preallocated pages it
- * has the frames, contiguous and aligned, so that the mapping carries granularity hints and a
- * page-frame section can show them. An entry without is a promise: its pages are allocated out of
- * it one by one, wherever they are, and mapped without hints; they are the driver's alone.
+ * take theirs (mm/section/reserved.h) and maps it in system space. Of an entry with preallocated
+ * pages it has the frames, contiguous and aligned, so that the mapping carries granularity hints
+ * and a page-frame section can show them. An entry without is a promise: its pages are allocated
+ * out of it one by one, wherever they are, and mapped without hints; they are the driver's alone.
  *
  * The driver mutex covers the list of units and whatever is done to one. A unit does not belong to
  * the process that asked for it: it stays until it is released.
@@ -18,13 +18,13 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/sched/mutex.h"
-#include "mm/census.h"
-#include "mm/fluid.h"
-#include "mm/page.h"
-#include "mm/pool.h"
-#include "mm/pt.h"
-#include "mm/reserved.h"
-#include "mm/window.h"
+#include "mm/check/census.h"
+#include "mm/phys/fluid.h"
+#include "mm/phys/page.h"
+#include "mm/pool/pool.h"
+#include "mm/pt/pt.h"
+#include "mm/section/reserved.h"
+#include "mm/section/window.h"
 
 struct unit {         /* nonpaged pool; driver mutex */
     struct list link; /* in units */
@@ -39,7 +39,9 @@ static struct unit *find_locked(const char *name)
 {
     struct unit *u;
 
-    list_for_each_entry(u, &units, link) if (strcmp(u->rmd->name, name) == 0) return u;
+    list_for_each_entry(u, &units, link)
+        if (strcmp(u->rmd->name, name) == 0)
+            return u;
     return NULL;
 }
 
@@ -224,7 +226,8 @@ static void explain(struct census *c)
 {
     const struct unit *u;
 
-    list_for_each_entry(u, &units, link) census_explain(c, CENSUS_NONPAGED, sizeof(*u), 1);
+    list_for_each_entry(u, &units, link)
+        census_explain(c, CENSUS_NONPAGED, sizeof(*u), 1);
 }
 
 void resmem_census_boot(void)

@@ -7,7 +7,7 @@
 #ifndef KERNEL_IO_RESMEM_DRIVER_H
 #define KERNEL_IO_RESMEM_DRIVER_H
 
-#include "mm/section_gh.h"
+#include "mm/pt/gh.h"
 
 /* Take npages of a /NOGLOBAL_SECTION entry, zeroed, and map them in system space. SS$_NORMAL,
    mmg_use_res_mem's values, SS$_INSFSPTS (no room in system space), SS$_INSFMEM. */
@@ -31,7 +31,7 @@ struct resmem_view {
 };
 int resmem_query(const char *name, struct resmem_view *v);
 
-/* Boot: what units take of pool is accounted for (mm/census.h). */
+/* Boot: what units take of pool is accounted for (mm/check/census.h). */
 void resmem_census_boot(void);
 
 #endif

@@ -13,7 +13,7 @@
 #include "kernel/io/inode.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/sched/timer.h"
-#include "mm/pool.h"
+#include "mm/pool/pool.h"
 
 #define SYMLINKS_MAX 16 /* followed in one lookup; Linux allows 40, but none of ours is deep */
 
@@ -37,8 +37,7 @@ static struct dir_name *find_locked(struct inode *dir, const char *text, size_t 
 {
     struct dir_name *d;
 
-    list_for_each_entry(d, &dir->names, link)
-    {
+    list_for_each_entry(d, &dir->names, link) {
         if (d->len == len && !memcmp(d->text, text, len))
             return d;
     }
@@ -447,8 +446,7 @@ long tree_path(struct inode *dir, char *buf, size_t n)
             r = -ENOENT;
             goto out;
         }
-        list_for_each_entry(d, &parent->names, link)
-        {
+        list_for_each_entry(d, &parent->names, link) {
             if (d->inode == dir)
                 found = d;
         }

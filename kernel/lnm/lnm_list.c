@@ -65,8 +65,7 @@ static int walk_directory(struct lnm_table *directory, struct walk *w)
     struct lnm_name *n;
     int status = 0;
 
-    list_for_each_entry(n, &directory->names, in_table)
-    {
+    list_for_each_entry(n, &directory->names, in_table) {
         if (n->header)
             status = walk_table(n->header, w);
         if (status)

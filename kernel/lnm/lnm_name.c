@@ -9,7 +9,7 @@
 #include "kernel/base/bitops.h"
 #include "kernel/base/string.h"
 #include "kernel/lnm/lnm_private.h"
-#include "mm/pool.h"
+#include "mm/pool/pool.h"
 
 static struct lnm_hash shared; /* LNM mutex; made by lnm_boot */
 
@@ -156,8 +156,7 @@ struct lnm_name *lnm_lookup(const struct lnm_table *t, struct lnm_string name, u
     struct list *bucket = bucket_of(t, name);
     struct lnm_name *n, *best = NULL;
 
-    list_for_each_entry(n, bucket, hash)
-    {
+    list_for_each_entry(n, bucket, hash) {
         if (n->table != t || n->mode < inner || n->mode > outer || (best && n->mode <= best->mode))
             continue;
         if (same_text(n, name, case_blind))

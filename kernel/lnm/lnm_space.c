@@ -11,7 +11,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/lnm/lnm_private.h"
-#include "mm/pool.h"
+#include "mm/pool/pool.h"
 #include "sysman/params.h"
 
 struct lnm_table *lnm_system_directory;
@@ -329,8 +329,7 @@ static int copy_names(const struct lnm_table *from, struct lnm_table *to)
 {
     struct lnm_name *n;
 
-    list_for_each_entry(n, &from->names, in_table)
-    {
+    list_for_each_entry(n, &from->names, in_table) {
         struct lnm_name *copy;
 
         if (n->header || (n->attributes & LNM$M_CONFINE))

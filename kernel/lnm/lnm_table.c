@@ -7,8 +7,8 @@
  */
 #include "kernel/base/string.h"
 #include "kernel/lnm/lnm_private.h"
-#include "mm/failure.h"
-#include "mm/pool.h"
+#include "mm/phys/failure.h"
+#include "mm/pool/pool.h"
 
 bool lnm_allowed(const struct lnm_who *who, const struct lnm_table *t, unsigned access)
 {
@@ -79,7 +79,9 @@ static void delete_one(struct lnm_table *t)
 {
     struct lnm_name *n, *next;
 
-    list_for_each_entry_safe(n, next, &t->names, in_table) if (n != t->name) lnm_remove(n);
+    list_for_each_entry_safe(n, next, &t->names, in_table)
+        if (n != t->name)
+            lnm_remove(n);
     if (t->quota_of == t && t->parent)
         t->parent->quota_of->charged -= t->limit;
     lnm_remove(t->name);

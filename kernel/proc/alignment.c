@@ -12,7 +12,7 @@
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/ipl.h"
 #include "kernel/sched/timer.h"
-#include "mm/pool.h"
+#include "mm/pool/pool.h"
 
 /* A slot is looked for in so many places: a note costs the same however full the table is. */
 #define PROBES 16u

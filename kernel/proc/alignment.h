@@ -36,7 +36,7 @@ static inline bool align_on(void)
 void align_note(uint64_t pc, uint64_t va, unsigned opcode);
 
 /* As pcs_load() and its like (kernel/proc/pcsample.h): -EALREADY, -ENOENT, -ENOMEM. The four, and
- * what follows them, exclude each other (kernel/sys/trace.c). IPL 0. */
+ * what follows them, exclude each other (kernel/sys/info/trace.c). IPL 0. */
 int align_load(void);
 int align_start(void);
 int align_stop(void);

@@ -22,9 +22,9 @@
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
-#include "mm/failure.h"
-#include "mm/page.h"
-#include "mm/pool.h"
+#include "mm/phys/failure.h"
+#include "mm/phys/page.h"
+#include "mm/pool/pool.h"
 
 #define STACK_BYTES (UINT64_C(8) << 20) /* as RLIMIT_STACK says */
 #define STACK_TOP   LAYOUT_P1_TOP

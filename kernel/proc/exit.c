@@ -26,7 +26,7 @@
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/validate.h"
-#include "mm/failure.h"
+#include "mm/phys/failure.h"
 
 /* Take p out of the table; the caller frees it. */
 static void unlink_locked(struct process *p)
@@ -241,7 +241,9 @@ static struct process *find_zombie_locked(struct process *self, int32_t pid)
         c = process_find_locked((uint32_t)pid);
         return c && c->parent == self && c->state == PROCESS_ZOMBIE ? c : NULL;
     }
-    list_for_each_entry(c, &self->zombies, sibling) if (wanted(self, c, pid)) return c;
+    list_for_each_entry(c, &self->zombies, sibling)
+        if (wanted(self, c, pid))
+            return c;
     return NULL;
 }
 
@@ -251,8 +253,9 @@ static struct process *find_stopped_locked(struct process *self, int32_t pid, un
 
     if (!self->stops || !(options & (WUNTRACED | WCONTINUED)))
         return NULL;
-    list_for_each_entry(c, &self->children, sibling) if (wanted(self, c, pid) &&
-                                                         stop_report_locked(c, options)) return c;
+    list_for_each_entry(c, &self->children, sibling)
+        if (wanted(self, c, pid) && stop_report_locked(c, options))
+            return c;
     return NULL;
 }
 
@@ -265,8 +268,12 @@ static bool has_child_locked(struct process *self, int32_t pid)
         c = process_find_locked((uint32_t)pid);
         return c && c->parent == self;
     }
-    list_for_each_entry(c, &self->children, sibling) if (wanted(self, c, pid)) return true;
-    list_for_each_entry(c, &self->zombies, sibling) if (wanted(self, c, pid)) return true;
+    list_for_each_entry(c, &self->children, sibling)
+        if (wanted(self, c, pid))
+            return true;
+    list_for_each_entry(c, &self->zombies, sibling)
+        if (wanted(self, c, pid))
+            return true;
     return false;
 }
 

@@ -3,8 +3,8 @@
 
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
-#include "mm/failure.h"
-#include "mm/pool.h"
+#include "mm/phys/failure.h"
+#include "mm/pool/pool.h"
 
 struct file_table *fdtable_create(void)
 {

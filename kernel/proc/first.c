@@ -18,8 +18,8 @@
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
 #include "kernel/sched/perturb.h"
-#include "mm/census.h"
-#include "mm/pool.h"
+#include "mm/check/census.h"
+#include "mm/pool/pool.h"
 
 #define STATUS_NOT_FOUND 127 /* as shells answer */
 #define STATUS_NOT_RUN   126

@@ -15,13 +15,13 @@
 #include "kernel/proc/validate.h"
 #include "kernel/sched/freeze.h"
 #include "kernel/sched/timer.h"
-#include "mm/census.h"
-#include "mm/kstack.h"
-#include "mm/page.h"
-#include "mm/pool.h"
-#include "mm/section.h"
+#include "mm/check/census.h"
+#include "mm/phys/page.h"
+#include "mm/pool/pool.h"
+#include "mm/pt/kstack.h"
+#include "mm/section/section.h"
 
-#define END_LIMIT_NS                                                            \
+#define END_LIMIT_NS \
     20000000000u /* for all others to end: four virtual CPUs may share one core \
                   */
 #define LOOK_NS 1000000u

@@ -27,8 +27,8 @@
 #include "kernel/proc/process.h"
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/ipl.h"
-#include "mm/page.h"
-#include "mm/pool.h"
+#include "mm/phys/page.h"
+#include "mm/pool/pool.h"
 
 struct ring {
     struct pc_sample *samples; /* NULL: none */

@@ -12,8 +12,8 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/signal.h"
-#include "mm/failure.h"
-#include "mm/pool.h"
+#include "mm/phys/failure.h"
+#include "mm/pool/pool.h"
 
 #define PID_MAX     32768u
 #define PID_BUCKETS 256u /* processes expected: a few hundred, so a chain has one or two */
@@ -34,8 +34,7 @@ struct process *process_find_locked(uint32_t pid)
 
     if (!head->next)
         return NULL;
-    list_for_each_entry(p, head, hash)
-    {
+    list_for_each_entry(p, head, hash) {
         if (p->pid == pid)
             return p;
     }
@@ -51,8 +50,7 @@ static bool pid_used_locked(uint32_t pid)
         return true;
     if (!wrapped)
         return false; /* no group or session can be older than its process */
-    list_for_each_entry(p, &all, all)
-    {
+    list_for_each_entry(p, &all, all) {
         if (p->pgid == pid || p->sid == pid)
             return true;
     }
@@ -70,8 +68,7 @@ void process_for_each_locked(bool (*fn)(struct process *p, void *arg), void *arg
 {
     struct process *p;
 
-    list_for_each_entry(p, &all, all)
-    {
+    list_for_each_entry(p, &all, all) {
         if (!fn(p, arg))
             break;
     }

@@ -16,7 +16,7 @@
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
-#include "mm/aspace.h"
+#include "mm/space/aspace.h"
 
 struct file_table;
 struct lnm_space;

@@ -23,7 +23,7 @@
 #include "kernel/base/string.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/proc/proc_private.h"
-#include "mm/pool.h"
+#include "mm/pool/pool.h"
 
 #define SIG_DFL      0ul
 #define SIG_IGN      1ul

@@ -2,7 +2,7 @@
  * Resource affinity domains (RADs), as far as CPUs are concerned: memory and CPUs are divided into
  * rad_count of them (parameter RADS). CPU n belongs to domain n modulo their number, so that each
  * domain has a CPU as long as there are enough, whichever of them come up. Which pages a domain has
- * stands in mm/page_range.c. A domain is a hint, never a limit.
+ * stands in mm/phys/page_range.c. A domain is a hint, never a limit.
  */
 #ifndef KERNEL_SCHED_RAD_H
 #define KERNEL_SCHED_RAD_H

@@ -14,7 +14,7 @@
 
 struct thread;
 
-#define SPIN_NESTS                                                                              \
+#define SPIN_NESTS \
     1u /* flag: another lock of the same rank may be held already; the owner of the rank states \
           the order */
 /* A holder does a bounded piece of work, at most milliseconds. The host may take a virtual CPU off

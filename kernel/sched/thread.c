@@ -37,6 +37,9 @@
 
 struct kstack_ops kstack_ops;
 
+/* The threads that the CPUs come up on; they become the idle threads. */
+struct thread boot_threads[MAX_CPUS];
+
 static struct spinlock table_lock = SPINLOCK_INIT("thread table", RANK_THREADS, IPL_ASTDEL);
 static struct list all_threads = LIST_INIT(all_threads); /* protected by table_lock */
 static uint32_t next_tid = 1;                            /* protected by table_lock */
@@ -202,7 +205,8 @@ void thread_for_each(void (*fn)(struct thread *, void *), void *arg)
     struct thread *t;
     ipl_t ipl = spin_lock(&table_lock);
 
-    list_for_each_entry(t, &all_threads, all_link) fn(t, arg);
+    list_for_each_entry(t, &all_threads, all_link)
+        fn(t, arg);
     spin_unlock(&table_lock, ipl);
 }
 
@@ -213,8 +217,7 @@ static void dump_threads(void)
 {
     const struct thread *t;
 
-    list_for_each_entry(t, &all_threads, all_link)
-    {
+    list_for_each_entry(t, &all_threads, all_link) {
         printk("thread %u %s: %s, CPU %u, priority %u, %lu switches, ksp %#lx", t->tid, t->name,
                t->state < ARRAY_SIZE(state_names) ? state_names[t->state] : "?", t->last_cpu,
                t->prio, t->switches, t->hw.pcb.ksp);

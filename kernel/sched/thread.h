@@ -53,8 +53,8 @@ struct thread {
     struct thread *next_dead;             /* atomic list of what is to be freed */
     uint64_t stack_base; /* to be given back, 0 for a stack in the kernel's image; constant */
     uint64_t unaligned;  /* user unaligned accesses fixed up; own thread */
-    /* Allocations are counted, and one is to fail (mm/failure.h): the record of that. failing NULL:
-       they are not counted now, as nearly always. Own thread. */
+    /* Allocations are counted, and one is to fail (mm/phys/failure.h): the record of that. failing
+       NULL: they are not counted now, as nearly always. Own thread. */
     struct failure *failing, *failure;
     void (*entry)(void *);
     void *arg;

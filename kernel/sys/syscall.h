@@ -11,7 +11,7 @@
 
 typedef long (*syscall_fn)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
-#define SYS_FULL_FRAME                                                                            \
+#define SYS_FULL_FRAME \
     1ul /* s0-s6 and usp are in the frame before, and taken from it after, the call (fork, clone, \
            execve, sigreturn) */
 #define SYS_RAW 2ul /* the function wrote v0 and a3 of the frame itself */
@@ -25,9 +25,9 @@ struct syscall_entry {
 #define VMS_FIRST   0x1000
 #define VMS_CALLS   0x900
 
-extern const struct syscall_entry posix_calls[POSIX_CALLS]; /* kernel/sys/posix_table.c */
+extern const struct syscall_entry posix_calls[POSIX_CALLS]; /* kernel/sys/posix/table.c */
 extern const struct syscall_entry
-    vms_calls[VMS_CALLS]; /* kernel/sys/vms_table.c, index number - VMS_FIRST */
+    vms_calls[VMS_CALLS]; /* kernel/sys/vms/table.c, index number - VMS_FIRST */
 /* A number without a function: named once on the console; -ENOSYS. */
 long syscall_missing(uint64_t number);
 

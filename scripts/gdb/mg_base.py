@@ -37,7 +37,7 @@ PTE_BITS = (
     (13, "UWE"),
 )
 PTE_GH = 3 << 5
-# mm/pte_forms.h
+# mm/pt/pte_forms.h
 PTE_SOFTWARE = ((20, "COW"), (21, "WIRED"), (22, "SHARED"), (23, "SHPT"))
 PTE_FORMS = ("none", "demand zero", "object", "page file", "transition")
 PTE_SHPT = 1 << 23

@@ -75,7 +75,7 @@ def entry_valid(pfn: int) -> bool:
     if not 0 <= pfn < int(variable("page_end")):
         return False
     chunk = pfn // (8192 // structure("page").sizeof)
-    bitmap = variable("chunk_bitmap", "mm/page_range.c")
+    bitmap = variable("chunk_bitmap", "mm/phys/page_range.c")
     return bool(int(bitmap[chunk // 64]) >> chunk % 64 & 1)
 
 
@@ -225,7 +225,7 @@ class ShowPfnData(Command):
 
 def table_owner(pfn: int) -> str:
     """Whose shared page table this is: a section made it singly, or has it from a reservation."""
-    for section in each(variable("sections", "mm/section.c"), "struct section", "link"):
+    for section in each(variable("sections", "mm/section/section.c"), "struct section", "link"):
         shpt = section["related"]
         if not int(shpt):
             continue

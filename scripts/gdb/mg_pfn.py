@@ -45,7 +45,7 @@ class PfnDatabase:
         self.end = int(variable("page_end"))
         self.per_chunk = PAGE_SIZE // LAYOUT.size
         chunks = -(-self.end // self.per_chunk)
-        bitmap = read(int(variable("chunk_bitmap", "mm/page_range.c")), -(-chunks // 64) * 8)
+        bitmap = read(int(variable("chunk_bitmap", "mm/phys/page_range.c")), -(-chunks // 64) * 8)
         bits = int.from_bytes(bitmap, "little")
         self.chunks = [c for c in range(chunks) if bits >> c & 1] if bits else []
         self._known = set(self.chunks)

@@ -26,7 +26,7 @@ from mg_base import (
 )
 from mg_pfn import PfnDatabase
 
-GRAIN = 16  # mm/pool_private.h
+GRAIN = 16  # mm/pool/pool_private.h
 PAGED_BASE = 0xFFFFFE0200000000  # LAYOUT_PAGED_POOL_BASE of arch/alpha/hw/layout.h
 PACKETS_MAX = 10_000_000
 LIST_FIELDS = ("head", "pops", "misses", "reclaimed")
@@ -83,7 +83,7 @@ class Pool:
     def __init__(self, name: str) -> None:
         self.name = name
         self.paged = name == "paged"
-        file = f"mm/pool_{name}.c"
+        file = f"mm/pool/pool_{name}.c"
         self.var = variable("var", file)
         lists = variable("lists", file)
         stride = lists.type.target().sizeof
@@ -103,7 +103,7 @@ class Pool:
     def areas(self, database: PfnDatabase | None = None) -> list[Area]:
         if self._areas is None:
             if self.paged:
-                heads = [int(variable("area", "mm/pool_paged.c").address)]
+                heads = [int(variable("area", "mm/pool/pool_paged.c").address)]
             else:
                 heads = segments(database or PfnDatabase())
             values = [value_at(head, "pool_area") for head in heads]
@@ -134,7 +134,7 @@ class Pool:
         raise gdb.GdbError(f"a lookaside list of {self.name} pool does not end")
 
     def counted(self, index: int) -> int:
-        """Packets on a list by its counters: mm/pool_lal.h, pool_list_count_at()."""
+        """Packets on a list by its counters: mm/pool/pool_lal.h, pool_list_count_at()."""
         one = self.lists[index]
         modulus = 1 << self.version_bits
         count = (one.head - 2 * one.pops) % modulus

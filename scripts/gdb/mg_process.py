@@ -62,7 +62,7 @@ def thread_of(process: gdb.Value) -> gdb.Value | None:
 
 
 def thread_state(thread: gdb.Value | None) -> str:
-    """As `show system` calls it: kernel/sys/info_process.c."""
+    """As `show system` calls it: kernel/sys/info/process.c."""
     if thread is None:
         return "ENDED"
     state = enum_name(thread["state"], "thread_state", "THREAD_")

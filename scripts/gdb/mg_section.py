@@ -23,7 +23,7 @@ LIFE_PERMANENT = 1 << 63
 
 
 def sections():
-    return each(variable("sections", "mm/section.c"), "struct section", "link")
+    return each(variable("sections", "mm/section/section.c"), "struct section", "link")
 
 
 def section_name(section: gdb.Value) -> str:
@@ -197,7 +197,7 @@ RMD_FLAGS = (
 
 
 def reservations():
-    return each(variable("rmds", "mm/reserved.c"), "struct rmd", "link")
+    return each(variable("rmds", "mm/section/reserved.c"), "struct rmd", "link")
 
 
 class ShowReserved(Command):

@@ -8,7 +8,7 @@ from mg_pfn import Entry, PfnDatabase
 from mg_section import reservations
 from mg_validate import Checker
 
-PFN_MASK = (1 << 27) - 1  # mm/page_private.h: a cache's head
+PFN_MASK = (1 << 27) - 1  # mm/phys/page_private.h: a cache's head
 COUNT_SHIFT, COUNT_MASK = 27, 0x7F
 LISTS = ("free", "modified", "bad", "zeroed")
 

@@ -11,8 +11,8 @@ from mg_pool import GRAIN, Area, Pool, read_present
 from mg_validate import Checker
 
 HEAD = 16  # bytes of a free block that are header, or link and seal
-CHECK_FREE = 1  # mm/pool_check.h
-MARK_OTHER = 255  # mm/pool_paged.c
+CHECK_FREE = 1  # mm/pool/pool_check.h
+MARK_OTHER = 255  # mm/pool/pool_paged.c
 
 
 class ValidatePool(Checker):
@@ -131,7 +131,7 @@ class ValidatePool(Checker):
     def marks(self, free, listed, in_use) -> None:
         """A mark belongs to who owns the block: one that is being handed out or taken back at this
         moment may have the other value."""
-        marks = int(variable("marks", "mm/pool_paged.c"))
+        marks = int(variable("marks", "mm/pool/pool_paged.c"))
         origin = self.pool.origin
         pages: dict[int, bytes] = {}
 
@@ -162,7 +162,7 @@ class ValidatePool(Checker):
         pattern = check >> 16 & 0xFF
         high = MASK
         if self.pool.paged:
-            high = int(variable("high_water", "mm/pool_paged.c"))
+            high = int(variable("high_water", "mm/pool/pool_paged.c"))
         for at, size in [*free.items(), *listed.items()]:
             end = min(at + size, high)
             body = read_present(at + HEAD, max(end - at - HEAD, 0))

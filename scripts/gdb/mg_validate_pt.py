@@ -22,7 +22,7 @@ KWE_UWE = 1 << 12 | 1 << 13
 
 def wrong_hints(ptes: tuple[int, ...], vpn: int, count: int) -> int:
     """How many of the first `count` PTEs, which map pages vpn and on, carry a hint that is not
-    true: mm/section_gh.h."""
+    true: mm/pt/gh.h."""
     errors = i = 0
     while i < count:
         pte = ptes[i]
@@ -348,7 +348,7 @@ class ValidatePageTables(Checker):
 
 
 class Frames:
-    """Frames of a section that has them all from the start (section_frame of mm/section.h)."""
+    """Frames of a section that has all of them from the start (mm/section/section.h)."""
 
     def __init__(self, section: gdb.Value) -> None:
         self.first = int(section["first"]["n"])

@@ -15,9 +15,9 @@ from megalith.saved import KSEG, SavedError
 PAGE_SIZE = 8192
 PTES = 1024
 PTE_VALID = 1
-PTE_SHPT = 1 << 23  # mm/pte_forms.h: the table below is a section's
+PTE_SHPT = 1 << 23  # mm/pt/pte_forms.h: the table below is a section's
 HINTS = (1, 8, 64, 512)
-# enum page_state and page_type of mm/page.h.
+# enum page_state and page_type of mm/phys/page.h.
 STATES = ("free", "modified", "bad", "zeroed", "cached", "reserved", "transition", "active")
 TYPES = ("other", "process", "object", "section", "table", "shared table", "kernel", "stack")
 # Everything that a page can be, in the order of the legend.
@@ -126,7 +126,7 @@ class Reader:
 
 # ---- physical memory ----
 
-RANGE_C, RESERVED_C = "mm/page_range.c", "mm/reserved.c"
+RANGE_C, RESERVED_C = "mm/phys/page_range.c", "mm/section/reserved.c"
 
 
 def reservations(reader: Reader) -> list[Reservation]:
@@ -265,7 +265,7 @@ def _merged(runs: list[Run]) -> list[Run]:
 
 # ---- an address space ----
 
-ASPACE_C, REGION_C, PROCESS_C = "mm/aspace.c", "mm/region.c", "kernel/proc/process.c"
+ASPACE_C, REGION_C, PROCESS_C = "mm/space/aspace.c", "mm/space/region.c", "kernel/proc/process.c"
 
 
 def space(kernel: Kernel, pid: int) -> Space:

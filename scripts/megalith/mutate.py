@@ -188,7 +188,7 @@ def save(path: Path, entries: Iterable[dict]) -> None:
 
 
 def all_files() -> list[str]:
-    return [str(path.relative_to(TOP)) for path in sorted((TOP / "mm").glob("*.c"))]
+    return [str(path.relative_to(TOP)) for path in sorted((TOP / "mm").rglob("*.c"))]
 
 
 def planted_sample() -> list[tuple[Mutant, str]]:

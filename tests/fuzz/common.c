@@ -7,7 +7,7 @@
 
 #include "kernel/base/list.h"
 #include "kernel/base/string.h"
-#include "mm/pool.h"
+#include "mm/pool/pool.h"
 
 /* The linker's names for where the sections begin and end. Absent in a fuzzer without any. Bytes,
    as a section may end anywhere: of quadwords the compiler believes that none is left over. */

@@ -18,7 +18,7 @@
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/sched/timer.h"
-#include "mm/pool.h"
+#include "mm/pool/pool.h"
 #include "tests/fuzz/fuzz.h"
 
 const struct file_ops regular_ops, directory_ops;

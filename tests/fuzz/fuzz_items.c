@@ -1,9 +1,9 @@
-// SOURCES: kernel/sys/vms_items.c kernel/sys/vms_args.c kernel/sys/vms_lnm.c
-// SOURCES: kernel/sys/vms_getjpi.c kernel/lnm/lnm.c kernel/lnm/lnm_name.c kernel/lnm/lnm_table.c
+// SOURCES: kernel/sys/vms/items.c kernel/sys/vms/args.c kernel/sys/vms/lnm.c
+// SOURCES: kernel/sys/vms/getjpi.c kernel/lnm/lnm.c kernel/lnm/lnm_name.c kernel/lnm/lnm_table.c
 // SOURCES: kernel/lnm/lnm_search.c kernel/lnm/lnm_space.c kernel/base/string_extra.c
 // SOURCES: sysman/params.c sysman/config.c kernel/lnm/lnm_list.c
-// TARGETS: kernel/sys/vms_items.c kernel/sys/vms_args.c kernel/sys/vms_lnm.c
-// TARGETS: kernel/sys/vms_getjpi.c
+// TARGETS: kernel/sys/vms/items.c kernel/sys/vms/args.c kernel/sys/vms/lnm.c
+// TARGETS: kernel/sys/vms/getjpi.c
 // RUNS: 3000
 /*
  * Item lists, descriptors and argument blocks from a hostile program: $CRELNM, $TRNLNM, $DELLNM,
@@ -27,10 +27,10 @@
 #include "kernel/lnm/lnm_private.h"
 #include "kernel/proc/creds.h"
 #include "kernel/proc/process.h"
-#include "kernel/sys/vms_calls.h"
-#include "kernel/sys/vms_items.h"
-#include "kernel/sys/vms_lnm.h"
-#include "mm/region.h"
+#include "kernel/sys/vms/calls.h"
+#include "kernel/sys/vms/items.h"
+#include "kernel/sys/vms/lnm.h"
+#include "mm/space/region.h"
 #include "sysman/params.h"
 
 #define BASE  0x120000000ul

@@ -1,6 +1,7 @@
-// SOURCES: mm/pool_nonpaged.c mm/pool_paged.c mm/pool_var.c mm/pool_check.c mm/page.c
-// SOURCES: mm/page_range.c mm/fluid.c kernel/base/string_extra.c sysman/params.c
-// TARGETS: mm/pool_nonpaged.c mm/pool_paged.c mm/pool_var.c mm/pool_check.c
+// SOURCES: mm/pool/pool_nonpaged.c mm/pool/pool_paged.c mm/pool/pool_var.c mm/pool/pool_check.c
+// SOURCES: mm/phys/page.c
+// SOURCES: mm/phys/page_range.c mm/phys/fluid.c kernel/base/string_extra.c sysman/params.c
+// TARGETS: mm/pool/pool_nonpaged.c mm/pool/pool_paged.c mm/pool/pool_var.c mm/pool/pool_check.c
 // RUNS: 700
 /*
  * Both pools against what they gave out: bytes are read as allocations and frees, with
@@ -10,7 +11,7 @@
  * that there was room for.
  */
 #define POOL_BYTES (1UL << 20)
-#include "mm/pool_private.h"
+#include "mm/pool/pool_private.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/host/pool_world.h"
 

@@ -1,7 +1,9 @@
 // SOURCES: kernel/io/tree.c kernel/io/inode.c kernel/io/file.c kernel/io/directory.c
-// SOURCES: mm/pt.c mm/pt_system.c mm/shootdown.c mm/aspace.c mm/aspace_tree.c mm/fault.c mm/fork.c
-// SOURCES: mm/anon.c mm/object.c mm/object_copy.c mm/object_index.c mm/pager.c mm/rmap.c
-// SOURCES: mm/object_fault.c kernel/base/string_extra.c
+// SOURCES: mm/pt/pt.c mm/pt/pt_system.c mm/pt/shootdown.c mm/space/aspace.c mm/space/aspace_tree.c
+// SOURCES: mm/space/fault.c mm/space/fork.c
+// SOURCES: mm/space/anon.c mm/object/object.c mm/object/object_copy.c mm/object/object_index.c
+// SOURCES: mm/object/pager.c mm/object/rmap.c
+// SOURCES: mm/space/object_fault.c kernel/base/string_extra.c
 // TARGETS: kernel/io/tree.c kernel/io/inode.c kernel/io/file.c kernel/io/directory.c
 // RUNS: 1500
 /*

@@ -21,7 +21,7 @@
 #define TESTS_HOST_POOL_MODEL_H
 
 #include "kernel/sched/ipl.h"
-#include "mm/pool_private.h"
+#include "mm/pool/pool_private.h"
 #include "pool_world.h"
 
 #define MODEL_GRAINS   (POOL_BYTES / POOL_GRAIN)

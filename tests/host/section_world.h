@@ -5,7 +5,7 @@
 #ifndef TESTS_HOST_SECTION_WORLD_H
 #define TESTS_HOST_SECTION_WORLD_H
 
-#include "mm/section_map.h"
+#include "mm/section/section_map.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -18,14 +18,14 @@
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/abi/vadef.h"
 #include "kernel/sched/thread.h"
-#include "mm/fluid.h"
-#include "mm/page.h"
-#include "mm/pool.h"
-#include "mm/pt.h"
-#include "mm/region.h"
-#include "mm/section_gsd.h"
-#include "mm/section_pt.h"
-#include "mm/shpt.h"
+#include "mm/phys/fluid.h"
+#include "mm/phys/page.h"
+#include "mm/pool/pool.h"
+#include "mm/pt/pt.h"
+#include "mm/section/section_gsd.h"
+#include "mm/section/section_pt.h"
+#include "mm/section/shpt.h"
+#include "mm/space/region.h"
 #include "sysman/params.h"
 #include "userland/lib/include/tap.h"
 

@@ -1,17 +1,17 @@
-// SOURCES: mm/pt.c
-// SOURCES: mm/pt_system.c
-// SOURCES: mm/shootdown.c
-// SOURCES: mm/aspace.c mm/aspace_protect.c
-// SOURCES: mm/aspace_tree.c
-// SOURCES: mm/fault.c
-// SOURCES: mm/fork.c
-// SOURCES: mm/anon.c
-// SOURCES: mm/object.c
-// SOURCES: mm/object_copy.c
-// SOURCES: mm/object_index.c
-// SOURCES: mm/pager.c
-// SOURCES: mm/rmap.c
-// SOURCES: mm/object_fault.c
+// SOURCES: mm/pt/pt.c
+// SOURCES: mm/pt/pt_system.c
+// SOURCES: mm/pt/shootdown.c
+// SOURCES: mm/space/aspace.c mm/space/aspace_protect.c
+// SOURCES: mm/space/aspace_tree.c
+// SOURCES: mm/space/fault.c
+// SOURCES: mm/space/fork.c
+// SOURCES: mm/space/anon.c
+// SOURCES: mm/object/object.c
+// SOURCES: mm/object/object_copy.c
+// SOURCES: mm/object/object_index.c
+// SOURCES: mm/object/pager.c
+// SOURCES: mm/object/rmap.c
+// SOURCES: mm/space/object_fault.c
 /*
  * Address spaces against a plain model: random maps, unmaps, protections, writes, forks and ends of
  * up to NPROCS processes on four CPUs with translation buffers. The model keeps for each page of

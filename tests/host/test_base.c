@@ -206,7 +206,8 @@ static int sum_in_order(struct list *head)
     struct item *i;
     int digits = 0;
 
-    list_for_each_entry(i, head, link) digits = digits * 10 + i->n;
+    list_for_each_entry(i, head, link)
+        digits = digits * 10 + i->n;
     return digits;
 }
 
@@ -231,7 +232,9 @@ static void test_lists(void)
     list_remove(&items[3].link);
     ok(list_empty(&items[3].link), "removed, twice without harm");
     is(list_length(&head), 4, "length");
-    list_for_each_entry_safe(i, next, &head, link) if (i->n % 2) list_remove(&i->link);
+    list_for_each_entry_safe(i, next, &head, link)
+        if (i->n % 2)
+            list_remove(&i->link);
     is(sum_in_order(&head), 2, "removed while walking");
     list_add_tail(&other, &items[0].link);
     list_add_tail(&other, &items[2].link);

@@ -1,9 +1,10 @@
-// SOURCES: mm/kstack.c mm/page.c mm/page_range.c mm/fluid.c kernel/base/string_extra.c
+// SOURCES: mm/pt/kstack.c mm/phys/page.c mm/phys/page_range.c mm/phys/fluid.c
+// SOURCES: kernel/base/string_extra.c
 /*
  * Kernel stacks: guard pages, reuse, trimming, shortage, and threads that take and give them at
  * once.
  */
-#include "mm/kstack.h"
+#include "mm/pt/kstack.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,9 +14,9 @@
 #include "arch/alpha/hw/layout.h"
 #include "kernel/sched/ipl.h"
 #include "kernel/sched/thread.h"
-#include "mm/aspace.h"
-#include "mm/fluid.h"
-#include "mm/page.h"
+#include "mm/phys/fluid.h"
+#include "mm/phys/page.h"
+#include "mm/space/aspace.h"
 #include "userland/lib/include/tap.h"
 
 struct kstack_ops kstack_ops;

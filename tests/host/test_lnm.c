@@ -8,7 +8,7 @@
 #include "kernel/base/abi/psldef.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/lnm/lnm.h"
-#include "mm/pool.h"
+#include "mm/pool/pool.h"
 #include "userland/lib/include/tap.h"
 
 #include <stdlib.h>

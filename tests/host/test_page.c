@@ -1,10 +1,10 @@
-// SOURCES: mm/page.c mm/page_range.c mm/fluid.c kernel/base/string_extra.c
+// SOURCES: mm/phys/page.c mm/phys/page_range.c mm/phys/fluid.c kernel/base/string_extra.c
 /*
  * The page allocator: random operations against a plain model (which pages are out, and to whom),
  * initialisation of chunks, stretches, the fluid limit to the page, and threads that pass pages
  * between CPUs. All of it with one memory domain and again with three.
  */
-#include "mm/page_private.h"
+#include "mm/phys/page_private.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 
 #include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/kseg.h"
-#include "mm/fluid.h"
+#include "mm/phys/fluid.h"
 #include "userland/lib/include/tap.h"
 
 #define GIB_PAGES (UINT64_C(1) << 17)

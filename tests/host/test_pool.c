@@ -1,11 +1,12 @@
-// SOURCES: mm/pool_nonpaged.c mm/pool_paged.c mm/pool_var.c mm/pool_check.c mm/page.c
-// SOURCES: mm/page_range.c mm/fluid.c
+// SOURCES: mm/pool/pool_nonpaged.c mm/pool/pool_paged.c mm/pool/pool_var.c mm/pool/pool_check.c
+// SOURCES: mm/phys/page.c
+// SOURCES: mm/phys/page_range.c mm/phys/fluid.c
 // SOURCES: kernel/base/string_extra.c sysman/params.c
 /*
  * Both pools against a model: blocks never overlap, keep what is written into them, wrong frees
  * are caught, everything comes back; the lookaside lists under several threads; shortage.
  */
-#include "mm/pool_lal.h"
+#include "mm/pool/pool_lal.h"
 
 #include "pool_world.h"
 

@@ -1,5 +1,6 @@
-// SOURCES: mm/pool_nonpaged.c mm/pool_paged.c mm/pool_var.c mm/pool_check.c mm/page.c
-// SOURCES: mm/page_range.c mm/fluid.c kernel/base/string_extra.c sysman/params.c
+// SOURCES: mm/pool/pool_nonpaged.c mm/pool/pool_paged.c mm/pool/pool_var.c mm/pool/pool_check.c
+// SOURCES: mm/phys/page.c
+// SOURCES: mm/phys/page_range.c mm/phys/fluid.c kernel/base/string_extra.c sysman/params.c
 /*
  * Random sequences of requests beside the plain model of pool_model.h, without and with POOLCHECK;
  * and the model itself: it notices a pool that does not do as it says.

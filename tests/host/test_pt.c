@@ -1,17 +1,17 @@
-// SOURCES: mm/pt.c
-// SOURCES: mm/pt_system.c
-// SOURCES: mm/shootdown.c
-// SOURCES: mm/aspace.c
-// SOURCES: mm/aspace_tree.c
-// SOURCES: mm/fault.c
-// SOURCES: mm/fork.c
-// SOURCES: mm/anon.c
-// SOURCES: mm/object.c
-// SOURCES: mm/object_copy.c
-// SOURCES: mm/object_index.c
-// SOURCES: mm/pager.c
-// SOURCES: mm/rmap.c
-// SOURCES: mm/object_fault.c
+// SOURCES: mm/pt/pt.c
+// SOURCES: mm/pt/pt_system.c
+// SOURCES: mm/pt/shootdown.c
+// SOURCES: mm/space/aspace.c
+// SOURCES: mm/space/aspace_tree.c
+// SOURCES: mm/space/fault.c
+// SOURCES: mm/space/fork.c
+// SOURCES: mm/space/anon.c
+// SOURCES: mm/object/object.c
+// SOURCES: mm/object/object_copy.c
+// SOURCES: mm/object/object_index.c
+// SOURCES: mm/object/pager.c
+// SOURCES: mm/object/rmap.c
+// SOURCES: mm/space/object_fault.c
 /*
  * Page tables: the bits of PTEs one by one, walks against arithmetic, making and pruning of tables
  * against a model, the self-map and the page-table-space addresses that a changed table entry

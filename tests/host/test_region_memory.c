@@ -1,7 +1,10 @@
-// SOURCES: mm/pt.c mm/pt_system.c mm/shootdown.c mm/aspace.c mm/aspace_tree.c mm/fault.c
-// SOURCES: mm/fork.c mm/anon.c mm/object.c mm/object_copy.c mm/object_index.c mm/pager.c
-// SOURCES: mm/rmap.c mm/object_fault.c mm/aspace_protect.c mm/aspace_lock.c mm/region.c
-// SOURCES: mm/region_memory.c mm/prot_code.c
+// SOURCES: mm/pt/pt.c mm/pt/pt_system.c mm/pt/shootdown.c mm/space/aspace.c mm/space/aspace_tree.c
+// SOURCES: mm/space/fault.c
+// SOURCES: mm/space/fork.c mm/space/anon.c mm/object/object.c mm/object/object_copy.c
+// SOURCES: mm/object/object_index.c mm/object/pager.c
+// SOURCES: mm/object/rmap.c mm/space/object_fault.c mm/space/aspace_protect.c
+// SOURCES: mm/space/aspace_lock.c mm/space/region.c
+// SOURCES: mm/space/region_memory.c mm/space/prot_code.c
 /*
  * Private memory in regions: what codes of protection mean, where a region grows, every service
  * with every allocation failing in its turn, locked pages that a pager wants back, the limit of
@@ -13,8 +16,8 @@
 #include "kernel/base/abi/prtdef.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/abi/vadef.h"
-#include "mm/fluid.h"
-#include "mm/prot_code.h"
+#include "mm/phys/fluid.h"
+#include "mm/space/prot_code.h"
 
 #define K_EPERM  1
 #define K_ENOMEM 12

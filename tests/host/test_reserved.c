@@ -1,11 +1,12 @@
-// SOURCES: mm/reserved.c mm/pool_nonpaged.c mm/pool_var.c mm/page.c mm/page_range.c mm/fluid.c
-// SOURCES: mm/pool_check.c mm/page_boot.c kernel/base/string_extra.c sysman/params.c
+// SOURCES: mm/section/reserved.c mm/pool/pool_nonpaged.c mm/pool/pool_var.c mm/phys/page.c
+// SOURCES: mm/phys/page_range.c mm/phys/fluid.c
+// SOURCES: mm/pool/pool_check.c mm/phys/page_boot.c kernel/base/string_extra.c sysman/params.c
 /*
  * Reservations: order, alignment, fallbacks and messages, prezeroing that touches nothing, use,
  * return and free, and that every page comes back. Each case boots its own small machine, in a
  * child of its own.
  */
-#include "mm/reserved.h"
+#include "mm/section/reserved.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,10 +17,10 @@
 #include "arch/alpha/hw/kseg.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/bitops.h"
-#include "mm/fluid.h"
-#include "mm/page_private.h"
-#include "mm/pool.h"
-#include "mm/prezero.h"
+#include "mm/phys/fluid.h"
+#include "mm/phys/page_private.h"
+#include "mm/pool/pool.h"
+#include "mm/section/prezero.h"
 #include "sysman/config.h"
 #include "sysman/params.h"
 #include "userland/lib/include/tap.h"

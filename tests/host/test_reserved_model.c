@@ -1,12 +1,13 @@
-// SOURCES: mm/reserved.c mm/pool_nonpaged.c mm/pool_var.c mm/page.c mm/page_range.c mm/fluid.c
-// SOURCES: mm/pool_check.c mm/page_boot.c kernel/base/string_extra.c sysman/params.c
+// SOURCES: mm/section/reserved.c mm/pool/pool_nonpaged.c mm/pool/pool_var.c mm/phys/page.c
+// SOURCES: mm/phys/page_range.c mm/phys/fluid.c
+// SOURCES: mm/pool/pool_check.c mm/phys/page_boot.c kernel/base/string_extra.c sysman/params.c
 /*
  * Reservations that are used, returned and freed in any order, on a machine with holes and three
  * domains, against a plain model of what each must hold: after every step the fluid count, the
  * promises and the reserved pages of all domains are what the model says, and no page belongs to
  * two. What a section does with its pages is played: it writes its own mark into them.
  */
-#include "mm/reserved.h"
+#include "mm/section/reserved.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +15,10 @@
 
 #include "arch/alpha/hw/kseg.h"
 #include "kernel/base/abi/ssdef.h"
-#include "mm/fluid.h"
-#include "mm/page_private.h"
-#include "mm/pool.h"
-#include "mm/prezero.h"
+#include "mm/phys/fluid.h"
+#include "mm/phys/page_private.h"
+#include "mm/pool/pool.h"
+#include "mm/section/prezero.h"
 #include "sysman/config.h"
 #include "sysman/params.h"
 #include "userland/lib/include/tap.h"

@@ -1,10 +1,15 @@
-// SOURCES: mm/region.c mm/section.c mm/section_gsd.c mm/section_gh.c mm/section_map.c
-// SOURCES: mm/section_pt.c mm/section_walk.c mm/shpt.c mm/pt.c mm/pt_system.c mm/shootdown.c
-// SOURCES: mm/aspace.c mm/aspace_tree.c mm/fault.c mm/fork.c mm/anon.c mm/object.c
-// SOURCES: mm/object_copy.c mm/object_index.c mm/pager.c mm/rmap.c kernel/base/string_extra.c
+// SOURCES: mm/space/region.c mm/section/section.c mm/section/section_gsd.c mm/pt/gh.c
+// SOURCES: mm/section/section_map.c
+// SOURCES: mm/section/section_pt.c mm/section/section_walk.c mm/section/shpt.c mm/pt/pt.c
+// SOURCES: mm/pt/pt_system.c mm/pt/shootdown.c
+// SOURCES: mm/space/aspace.c mm/space/aspace_tree.c mm/space/fault.c mm/space/fork.c
+// SOURCES: mm/space/anon.c mm/object/object.c
+// SOURCES: mm/object/object_copy.c mm/object/object_index.c mm/object/pager.c mm/object/rmap.c
+// SOURCES: kernel/base/string_extra.c
 // SOURCES: sysman/params.c sysman/config.c
-// SOURCES: mm/object_fault.c mm/aspace_protect.c mm/region_memory.c mm/section_pagfil.c
-// SOURCES: mm/section_pfn.c
+// SOURCES: mm/space/object_fault.c mm/space/aspace_protect.c mm/space/region_memory.c
+// SOURCES: mm/section/section_pagfil.c
+// SOURCES: mm/section/section_pfn.c
 /*
  * Every allocation that a section service makes is made to fail in its turn, until the service
  * passes untouched: each time the service says so, and pages, pool, promises, shares and
@@ -16,9 +21,9 @@
 
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/abi/vadef.h"
-#include "mm/fluid.h"
-#include "mm/section_map.h"
-#include "mm/shpt.h"
+#include "mm/phys/fluid.h"
+#include "mm/section/section_map.h"
+#include "mm/section/shpt.h"
 
 #define MIB           (1UL << 20)
 #define PAGES_PER_MIB (MIB / PAGE_SIZE)

@@ -1,10 +1,10 @@
-// SOURCES: mm/section_gh.c
+// SOURCES: mm/pt/gh.c
 /* Granularity hints: every alignment of address, frame and length against the rule itself. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "mm/section_gh.h"
+#include "mm/pt/gh.h"
 #include "userland/lib/include/tap.h"
 
 #define BITS (PTE_V | PTE_KRE | PTE_URE | PTE_KWE | PTE_UWE)

@@ -1,11 +1,16 @@
-// SOURCES: mm/region.c mm/section.c mm/section_gsd.c mm/section_gh.c mm/section_map.c
-// SOURCES: mm/section_pt.c mm/section_walk.c mm/shpt.c mm/aspace.c mm/aspace_tree.c mm/anon.c
-// SOURCES: mm/fault.c mm/fork.c mm/object.c mm/object_copy.c mm/object_index.c mm/pager.c
-// SOURCES: mm/rmap.c mm/shootdown.c mm/pt.c mm/pt_system.c mm/page.c mm/page_range.c
-// SOURCES: mm/fluid.c mm/pool_nonpaged.c mm/pool_var.c mm/pool_check.c kernel/base/string_extra.c
+// SOURCES: mm/space/region.c mm/section/section.c mm/section/section_gsd.c mm/pt/gh.c
+// SOURCES: mm/section/section_map.c
+// SOURCES: mm/section/section_pt.c mm/section/section_walk.c mm/section/shpt.c mm/space/aspace.c
+// SOURCES: mm/space/aspace_tree.c mm/space/anon.c
+// SOURCES: mm/space/fault.c mm/space/fork.c mm/object/object.c mm/object/object_copy.c
+// SOURCES: mm/object/object_index.c mm/object/pager.c
+// SOURCES: mm/object/rmap.c mm/pt/shootdown.c mm/pt/pt.c mm/pt/pt_system.c mm/phys/page.c
+// SOURCES: mm/phys/page_range.c
+// SOURCES: mm/phys/fluid.c mm/pool/pool_nonpaged.c mm/pool/pool_var.c mm/pool/pool_check.c
+// SOURCES: kernel/base/string_extra.c
 // SOURCES: sysman/params.c sysman/config.c
-// SOURCES: mm/object_fault.c mm/aspace_protect.c mm/region_memory.c
-// SOURCES: mm/section_pagfil.c mm/section_pfn.c mm/window.c
+// SOURCES: mm/space/object_fault.c mm/space/aspace_protect.c mm/space/region_memory.c
+// SOURCES: mm/section/section_pagfil.c mm/section/section_pfn.c mm/section/window.c
 /*
  * Page-file-backed and page-frame sections: which frames may be shown, what faults of several
  * processors give, memory that runs out, a random walk over mappings compared with a model; and the
@@ -14,8 +19,8 @@
 #include "section_world.h"
 
 #include "arch/alpha/hw/io.h"
-#include "mm/page_private.h"
-#include "mm/window.h"
+#include "mm/phys/page_private.h"
+#include "mm/section/window.h"
 
 #define ASIDE_FIRST (SMALL_RAM + 4096) /* a stretch that the limit leaves aside */
 #define ASIDE_PAGES 256

@@ -13,7 +13,7 @@
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/sched/timer.h"
-#include "mm/pool.h"
+#include "mm/pool/pool.h"
 #include "userland/lib/include/tap.h"
 
 #define ALPHA_ELOOP 62 /* the host numbers it otherwise; the others here are the same */

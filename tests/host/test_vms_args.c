@@ -1,10 +1,10 @@
-// SOURCES: kernel/sys/vms_args.c
+// SOURCES: kernel/sys/vms/args.c
 /*
  * Argument probing of the second door: descriptors of both forms, names, argument blocks, and noise
  * in their place. User memory is a small array; an access beyond it is the fault that the fix-ups
  * would see.
  */
-#include "kernel/sys/vms_args.h"
+#include "kernel/sys/vms/args.h"
 
 #include <stdio.h>
 #include <stdlib.h>

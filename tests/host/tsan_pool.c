@@ -1,5 +1,6 @@
-// SOURCES: mm/pool_nonpaged.c mm/pool_paged.c mm/pool_var.c mm/pool_check.c mm/page.c
-// SOURCES: mm/page_range.c mm/fluid.c
+// SOURCES: mm/pool/pool_nonpaged.c mm/pool/pool_paged.c mm/pool/pool_var.c mm/pool/pool_check.c
+// SOURCES: mm/phys/page.c
+// SOURCES: mm/phys/page_range.c mm/phys/fluid.c
 // SOURCES: kernel/base/string_extra.c sysman/params.c
 /*
  * The lookaside lists of both pools under ThreadSanitizer: threads take packets of a few sizes,

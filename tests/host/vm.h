@@ -21,12 +21,12 @@
 #include "arch/alpha/hw/tb.h"
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/thread.h"
-#include "mm/aspace_private.h"
-#include "mm/object_private.h"
-#include "mm/page.h"
-#include "mm/pool.h"
-#include "mm/pt.h"
-#include "mm/region_memory.h"
+#include "mm/object/object_private.h"
+#include "mm/phys/page.h"
+#include "mm/pool/pool.h"
+#include "mm/pt/pt.h"
+#include "mm/space/aspace_private.h"
+#include "mm/space/region_memory.h"
 #include "userland/lib/include/tap.h"
 
 #define VM_PAGES  16384u
@@ -399,8 +399,7 @@ __attribute__((unused)) static void vm_check(struct aspace *as)
     if (t.valid != as->counts.rss)
         vm_die("%lu valid PTEs, counted %lu", (unsigned long)t.valid,
                (unsigned long)as->counts.rss);
-    list_for_each_entry(e, &as->entries, link)
-    {
+    list_for_each_entry(e, &as->entries, link) {
         if (e->start < last || e->start >= e->end)
             vm_die("entries overlap or are out of order");
         last = e->end;
@@ -410,7 +409,7 @@ __attribute__((unused)) static void vm_check(struct aspace *as)
         vm_die("list and tree differ");
 }
 
-/* ---- regions: none, unless the test brings mm/region.c along ---- */
+/* ---- regions: none, unless the test brings mm/space/region.c along ---- */
 
 #ifndef VM_REAL_REGIONS
 bool region_overlaps_locked(struct aspace *as, vaddr_t va, uint64_t len)

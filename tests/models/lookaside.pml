@@ -1,5 +1,5 @@
 /*
- * A lookaside list (mm/pool_lal.h, mm/pool_paged.c): CPUs that take packets off it and put them back
+ * A lookaside list (mm/pool/pool_lal.h, mm/pool/pool_paged.c): CPUs that take packets off it and put them back
  * without a lock, while one gives the list back to the variable list, whose pages may then go.
  *
  * The head is one quadword, an offset and a version; the compare-and-swap is one of values, as

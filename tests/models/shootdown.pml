@@ -1,5 +1,5 @@
 /*
- * The translation-buffer shootdown (mm/shootdown.c) against the context switch (kernel/sched).
+ * The translation-buffer shootdown (mm/pt/shootdown.c) against the context switch (kernel/sched).
  *
  * CPUs 0 and 1 each take a page of their own away from one address space and ask whoever may hold
  * its translation; CPU 2 enters and leaves that space and touches both pages. Checked over every

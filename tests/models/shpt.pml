@@ -1,5 +1,5 @@
 /*
- * The life of a FLUID section with shared page tables (mm/section.c, section_map.c, section_pt.c,
+ * The life of a FLUID section with shared page tables (mm/section/section.c, section_map.c, section_pt.c,
  * shpt.c): mapped, touched, unmapped and deleted by processes at once.
  *
  * Process A has two threads, on CPUs 0 and 1. It copies the section's level-2 PTE into a level-2

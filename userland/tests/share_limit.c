@@ -2,8 +2,8 @@
 // RUN: -m 256M
 /*
  * SS$_EXQUOTA of the services that map a section: its 4,294,967,295 shares are taken. Nobody can
- * take so many, so the share that the call asks for is made to fail (mm/failure.h): the answer is
- * the one that a full count gives, because section_try_share() gives no other. All is as it was
+ * take so many, so the share that the call asks for is made to fail (mm/phys/failure.h): the answer
+ * is the one that a full count gives, because section_try_share() gives no other. All is as it was
  * then: what the call made has gone, what was there can be mapped.
  */
 #include <descrip.h>

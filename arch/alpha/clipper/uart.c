@@ -17,7 +17,7 @@
 #define IER_TX     0x02
 #define FCR_ENABLE 0x01
 #define FCR_CLEAR  0x06
-#define FCR_TRIGGER_14                                                         \
+#define FCR_TRIGGER_14 \
     0xC0 /* interrupt at 14 bytes, or four characters' time after the last one \
           */
 #define LCR_8N1          0x03

@@ -331,18 +331,17 @@ user_exit:
     END user_exit
 
 /*
- * void user_enter(void) -- a thread's first way into user mode: by the frame at kstack_top, which
- * is complete. IPL 0. Does not return.
+ * void user_return_full(void) -- out to user mode by the frame that SP points to, which is
+ * complete. Where user_enter of arch/alpha/hw/switch.S goes on, through user_return. IPL 0. Does
+ * not return.
  */
-    .globl user_enter
-    .ent user_enter
-    .type user_enter, @function
-user_enter:
+    .globl user_return_full
+    .ent user_return_full
+    .type user_return_full, @function
+user_return_full:
     .frame $30, 0, $26
-    ldq t0, HW_KSTACK_TOP(current)
-    lda sp, -TF_SIZE(t0)
     br .Luser_exit_full
-    .end user_enter
+    .end user_return_full
 
 /*
  * SP is below the soft limit, and the frame lies in the reserve. Go on on the emergency stack, with

@@ -11,6 +11,7 @@ void entry_memory(void);
 void entry_instruction(void);
 void entry_unaligned(void);
 void entry_syscall(void);
+void user_return_full(void);
 
 /* boot.S, and what it calls */
 void secondary_start(void);

@@ -15,11 +15,6 @@
 #include "kernel/main.h"
 #include "kernel/sched/sched.h"
 
-struct cpu cpus[MAX_CPUS];
-uint32_t cpu_count;
-
-/* Boot threads become the CPUs' idle threads (kernel/sched). */
-struct thread boot_threads[MAX_CPUS];
 char boot_stacks[MAX_CPUS][BOOT_STACK_SIZE] __attribute__((aligned(64)));
 
 /* The reserve below lets the compiler's probe of a stack (arch/alpha/hw/stack.h) hit nothing. */

@@ -13,6 +13,7 @@
 #include "arch/alpha/hw/fp.h"
 #include "arch/alpha/hw/layout.h"
 #include "arch/alpha/hw/pal.h"
+#include "arch/alpha/hw/switch.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
@@ -24,8 +25,8 @@
 #include "kernel/sched/lockcheck.h"
 #include "kernel/sched/perturb.h"
 #include "kernel/sched/sched.h"
-#include "mm/aspace.h"
-#include "mm/failure.h"
+#include "mm/phys/failure.h"
+#include "mm/space/aspace.h"
 
 enum interrupt_kind { INTERRUPT_IPI, INTERRUPT_CLOCK, INTERRUPT_MACHINE_CHECK, INTERRUPT_DEVICE };
 enum memory_kind {
@@ -62,6 +63,7 @@ void entry_points_set(void)
     static void (*const entries[])(void) = {entry_interrupt,   entry_arithmetic, entry_memory,
                                             entry_instruction, entry_unaligned,  entry_syscall};
 
+    user_return = user_return_full;
     KASSERT(fixup_table_sorted(), "the exception table rises");
     for (unsigned i = 0; i < ARRAY_SIZE(entries); i++)
         pal_wrent((uint64_t)entries[i], i);

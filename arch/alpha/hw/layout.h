@@ -15,7 +15,7 @@
  *         entry 768      kernel stacks with guard pages
  *         entry 769      paged pool
  *         entry 770      temporary windows and driver mappings
- *   (nonpaged pool lies in KSEG: mm/pool_nonpaged.c)
+ *   (nonpaged pool lies in KSEG: mm/pool/pool_nonpaged.c)
  *   0xFFFFFFFE_00000000  page-table space (self-map, level-1 entry 1023)
  */
 #ifndef ARCH_ALPHA_HW_LAYOUT_H

@@ -1,6 +1,6 @@
 /*
  * Page table entries as OSF/1 PALcode and QEMU's walk read them: the one table of the layout,
- * and accessors built on it. Software's invalid forms are in mm/pte_forms.h.
+ * and accessors built on it. Software's invalid forms are in mm/pt/pte_forms.h.
  *
  *   V 0, FOR 1, FOW 2, FOE 3, ASM 4, GH 6:5, KRE 8, URE 9, KWE 12, UWE 13, software 31:16, PFN
  * 63:32

@@ -139,4 +139,24 @@ thread_trampoline:
     .cfi_endproc
     .end thread_trampoline
 
+/*
+ * void user_enter(void) -- a thread's first way into user mode: by the frame at kstack_top, which
+ * is complete. Input: $8. IPL 0. Does not return: it jumps to user_return with SP at the frame.
+ */
+    .globl user_enter
+    .ent user_enter
+    .type user_enter, @function
+user_enter:
+    .frame $30, 0, $26
+    .cfi_startproc
+    .cfi_undefined 26
+    .prologue 0
+    ldq $1, HW_KSTACK_TOP($8)
+    lda $30, -TF_SIZE($1)
+    lda $2, user_return
+    ldq $27, 0($2)
+    jmp $31, ($27)
+    .cfi_endproc
+    .end user_enter
+
     .section .note.GNU-stack, "", @progbits

@@ -11,6 +11,8 @@ struct switch_frame {
 
 void thread_trampoline(void); /* switch.S */
 
+void (*user_return)(void);
+
 void context_prepare(struct thread_hw *t, void (*start)(struct thread_hw *))
 {
     struct switch_frame *f = (struct switch_frame *)user_frame_of(t) - 1;

@@ -33,4 +33,8 @@ void context_load_root(uint64_t ptbr);
  * return. */
 void user_enter(void) __attribute__((noreturn));
 
+/* Where user_enter goes on: the way out to user mode, by the complete frame that SP points to. The
+ * trap floor (arch/alpha/entry) fills it in. Constant after boot. */
+extern void (*user_return)(void);
+
 #endif

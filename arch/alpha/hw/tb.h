@@ -1,4 +1,4 @@
-/* Translation buffer of this CPU. Other CPUs: mm/shootdown.h. */
+/* Translation buffer of this CPU. Other CPUs: mm/pt/shootdown.h. */
 #ifndef ARCH_ALPHA_HW_TB_H
 #define ARCH_ALPHA_HW_TB_H
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-/* RMD_* of mm/reserved.h, as mega_reserved.flags has them. */
+/* RMD_* of mm/section/reserved.h, as mega_reserved.flags has them. */
 #define ALLOC       0x1u
 #define ZERO        0x2u
 #define PAGE_TABLES 0x4u

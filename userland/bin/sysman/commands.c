@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* RMD_* of mm/reserved.h, as mega_reserved.flags has them. */
+/* RMD_* of mm/section/reserved.h, as mega_reserved.flags has them. */
 #define ALLOC     0x1u
 #define GROUP     0x8u
 #define NOGLOBAL  0x20u

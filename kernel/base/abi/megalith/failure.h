@@ -1,6 +1,6 @@
 /*
  * Allocations that are made to fail: MEGA_CTL_FAIL_ARM and MEGA_CTL_FAIL_REPORT of
- * <megalith/info.h>. How it works: mm/failure.h.
+ * <megalith/info.h>. How it works: mm/phys/failure.h.
  */
 #ifndef MEGALITH_FAILURE_H
 #define MEGALITH_FAILURE_H

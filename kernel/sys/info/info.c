@@ -1,0 +1,283 @@
+/*
+ * What `show`, tests and benchmarks ask: dispatch, and the items of memory, pools, reservations,
+ * translation buffer, parameters and PCI. Each structure is filled in on the kernel stack and
+ * copied out whole or, with a shorter buffer, cut short.
+ */
+#include "kernel/sys/info/info.h"
+#include "kernel/base/abi/megalith/failure.h"
+#include "kernel/sched/ipi.h"
+
+#include "arch/alpha/clipper/pci.h"
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/string.h"
+#include "kernel/sched/timer.h"
+#include "kernel/sys/vms/calls.h"
+#include "mm/phys/fluid.h"
+#include "mm/phys/page.h"
+#include "mm/pool/pool.h"
+#include "mm/pt/shootdown.h"
+#include "mm/section/reserved.h"
+#include "sysman/params.h"
+
+union answer {
+    struct mega_memory memory;
+    struct mega_pool pool;
+    struct mega_reserved reserved;
+    struct mega_section section;
+    struct mega_process process;
+    struct mega_cpu cpu;
+    struct mega_region region;
+    struct mega_tb tb;
+    struct mega_param param;
+    struct mega_pci pci;
+    struct mega_rad rad;
+    struct mega_lock lock;
+    struct mega_validate validate;
+    struct mega_selftest selftest;
+    struct mega_global global;
+    struct mega_trace trace;
+    struct mega_caller caller;
+    struct mega_pc_sample pc_sample;
+    struct mega_states states;
+    struct mega_pool_list pool_list;
+    struct mega_call call;
+};
+
+static int info_memory(int64_t index, void *out)
+{
+    struct mega_memory *m = out;
+    struct page_stats p;
+    struct pool_stats npp, pgd;
+
+    if (index != 0)
+        return SS$_NONEXPR;
+    page_stats(&p);
+    npp_stats(&npp);
+    pgd_stats(&pgd);
+    *m = (struct mega_memory){.page_size = PAGE_SIZE,
+                              .total = p.total,
+                              .free = p.free,
+                              .zeroed = p.zeroed,
+                              .never_used = p.never_used,
+                              .cached = p.cached,
+                              .modified = p.modified,
+                              .bad = p.bad,
+                              .active = p.active,
+                              .reserved = p.reserved,
+                              .fluid = fluid_count(),
+                              .fluid_minimum = fluid_minimum(),
+                              .promised_unused = fluid_promised_unused(),
+                              .pt_pages = info_process_pt_pages(),
+                              .kernel_pages = (npp.size + pgd.in_use) / PAGE_SIZE,
+                              .uptime_ns = clock_ns()};
+    return SS$_NORMAL;
+}
+
+static int info_pool(int64_t index, void *out)
+{
+    struct mega_pool *m = out;
+    struct pool_stats s;
+
+    if (index < 0 || index > 1)
+        return SS$_NONEXPR;
+    if (index == 0)
+        npp_stats(&s);
+    else
+        pgd_stats(&s);
+    *m = (struct mega_pool){.size = s.size,
+                            .free = s.free,
+                            .in_use = s.in_use,
+                            .largest = s.largest,
+                            .smallest = s.smallest,
+                            .free_blocks = s.free_blocks,
+                            .free_blocks_le64 = s.free_blocks_le64,
+                            .lookaside_bytes = s.lookaside_bytes,
+                            .lal_size = s.lal_size,
+                            .pages = index == 0 ? npp_total_pages() : pgd_present_pages()};
+    for (unsigned i = 0; i < s.nlists; i++) {
+        struct pool_list_stats l;
+
+        if (index == 0)
+            npp_list_stats(i, &l);
+        else
+            pgd_list_stats(i, &l);
+        m->requests += l.requests;
+        m->hits += l.hits;
+    }
+    return SS$_NORMAL;
+}
+
+static int info_pool_list(int64_t index, void *out)
+{
+    uint64_t pool = (uint64_t)index >> 32, list = index & UINT32_MAX;
+    struct mega_pool_list *m = out;
+    struct pool_list_stats l;
+
+    if (pool > 1 || list >= (pool ? pgd_lists() : npp_lists()))
+        return SS$_NONEXPR;
+    if (pool == 0)
+        npp_list_stats((unsigned)list, &l);
+    else
+        pgd_list_stats((unsigned)list, &l);
+    *m = (struct mega_pool_list){.size = (list + 1) * 16,
+                                 .count = l.count,
+                                 .requests = l.requests,
+                                 .hits = l.hits,
+                                 .frees = l.frees};
+    return SS$_NORMAL;
+}
+
+struct reserved_search {
+    int64_t left;
+    struct mega_reserved *out;
+};
+
+static void reserved_one(const struct rmd *r, void *arg)
+{
+    struct reserved_search *s = arg;
+
+    if (s->left-- != 0)
+        return;
+    *s->out = (struct mega_reserved){.flags = r->flags,
+                                     .group = r->group,
+                                     .npages = r->npages,
+                                     .npt_pages = r->npt_pages,
+                                     .used = r->used,
+                                     .pt_used = r->pt_used,
+                                     .first_pfn = r->first.n,
+                                     .pt_first_pfn = r->pt_first.n};
+    str_copy(s->out->name, r->name, sizeof(s->out->name));
+}
+
+static int info_reserved(int64_t index, void *out)
+{
+    struct reserved_search s = {.left = index, .out = out};
+
+    rmd_for_each(reserved_one, &s);
+    return index >= 0 && s.left < 0 ? SS$_NORMAL : SS$_NONEXPR;
+}
+
+static int info_tb(int64_t index, void *out)
+{
+    struct mega_tb *m = out;
+    struct tb_stats s;
+
+    _Static_assert(TB_REASONS <= ARRAY_SIZE(m->flushes), "every reason has its counter");
+    if (index != 0)
+        return SS$_NONEXPR;
+    tb_stats(&s);
+    for (unsigned i = 0; i < TB_REASONS; i++)
+        m->flushes[i] = s.flushes[i];
+    m->ipis = s.ipis;
+    m->skipped = s.skipped;
+    m->full = s.full;
+    return SS$_NORMAL;
+}
+
+static int info_param(int64_t index, void *out)
+{
+    const struct sysparam_info *p = index >= 0 ? sysparam_info((unsigned)index) : NULL;
+    struct mega_param *m = out;
+
+    if (!p)
+        return SS$_NONEXPR;
+    str_copy(m->name, p->name, sizeof(m->name));
+    str_copy(m->older_name, sysparam_older_name((unsigned)index), sizeof(m->older_name));
+    str_copy(m->unit, p->unit, sizeof(m->unit));
+    m->value = sysparam((enum sysparam_id)index);
+    m->dflt = p->dflt;
+    m->min = p->min;
+    m->max = p->max;
+    m->dynamic = p->dynamic;
+    return SS$_NORMAL;
+}
+
+static int info_pci(int64_t index, void *out)
+{
+    const struct pci_function *f = index >= 0 ? pci_get((unsigned)index) : NULL;
+    struct mega_pci *m = out;
+
+    _Static_assert(ARRAY_SIZE(m->bar) == PCI_BARS, "every BAR has its place");
+    if (!f)
+        return SS$_NONEXPR;
+    *m = (struct mega_pci){.bus = f->bus,
+                           .slot = f->slot,
+                           .func = f->func,
+                           .vendor = f->vendor,
+                           .device = f->device,
+                           .class_code = f->class_code,
+                           .irq = f->irq};
+    memcpy(m->bar, f->bar, sizeof(m->bar));
+    return SS$_NORMAL;
+}
+
+static int info_rad(int64_t index, void *out)
+{
+    struct mega_rad *m = out;
+    struct page_stats s;
+
+    if (index < 0 || index >= rad_count)
+        return SS$_NONEXPR;
+    page_rad_stats((unsigned)index, &s, &m->first_pfn, &m->end_pfn);
+    m->cpus = rad_cpus((unsigned)index) & __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED);
+    m->total = s.total;
+    m->free = s.free;
+    m->zeroed = s.zeroed;
+    m->never_used = s.never_used;
+    m->cached = s.cached;
+    m->modified = s.modified;
+    m->bad = s.bad;
+    m->active = s.active;
+    m->reserved = s.reserved;
+    return SS$_NORMAL;
+}
+
+static const struct {
+    int (*fn)(int64_t index, void *out);
+    size_t nbytes;
+} items[] = {
+    [MEGA_INFO_MEMORY] = {info_memory, sizeof(struct mega_memory)},
+    [MEGA_INFO_POOL] = {info_pool, sizeof(struct mega_pool)},
+    [MEGA_INFO_RESERVED] = {info_reserved, sizeof(struct mega_reserved)},
+    [MEGA_INFO_SECTION] = {info_section, sizeof(struct mega_section)},
+    [MEGA_INFO_PROCESS] = {info_process, sizeof(struct mega_process)},
+    [MEGA_INFO_CPU] = {info_cpu, sizeof(struct mega_cpu)},
+    [MEGA_INFO_REGION] = {info_region, sizeof(struct mega_region)},
+    [MEGA_INFO_TB] = {info_tb, sizeof(struct mega_tb)},
+    [MEGA_INFO_PARAM] = {info_param, sizeof(struct mega_param)},
+    [MEGA_INFO_PCI] = {info_pci, sizeof(struct mega_pci)},
+    [MEGA_INFO_SPINLOCK] = {info_spinlock, sizeof(struct mega_lock)},
+    [MEGA_INFO_MUTEX] = {info_mutex, sizeof(struct mega_lock)},
+    [MEGA_INFO_GLOBAL] = {info_global, sizeof(struct mega_global)},
+    [MEGA_INFO_RAD] = {info_rad, sizeof(struct mega_rad)},
+    [MEGA_INFO_TRACE] = {info_trace, sizeof(struct mega_trace)},
+    [MEGA_INFO_CALLER] = {info_caller, sizeof(struct mega_caller)},
+    [MEGA_INFO_PC_SAMPLE] = {info_pc_sample, sizeof(struct mega_pc_sample)},
+    [MEGA_INFO_STATES] = {info_states, sizeof(struct mega_states)},
+    [MEGA_INFO_POOL_LIST] = {info_pool_list, sizeof(struct mega_pool_list)},
+    [MEGA_INFO_BREACH] = {info_breach, sizeof(struct mega_breach)},
+    [MEGA_INFO_CALL] = {info_call, sizeof(struct mega_call)},
+    [MEGA_INFO_FAULT] = {info_fault, sizeof(struct mega_fault)},
+    [MEGA_INFO_VALIDATE] = {info_validate, sizeof(struct mega_validate)},
+    [MEGA_INFO_CRASH] = {info_crash, 0},
+    [MEGA_INFO_SELFTEST] = {info_selftest, sizeof(struct mega_selftest)},
+};
+
+long mega_sys_info(uint64_t item, uint64_t index, uint64_t buffer, uint64_t length, uint64_t a4,
+                   uint64_t a5)
+{
+    union answer a;
+    int status;
+
+    (void)a4, (void)a5;
+    if (item >= ARRAY_SIZE(items) || !items[item].fn)
+        return SS$_BADPARAM;
+    memset(&a, 0, sizeof(a));
+    status = items[item].fn((int64_t)index, &a);
+    if (status != SS$_NORMAL)
+        return status;
+    if (copyout(buffer, &a, MIN(length, (uint64_t)items[item].nbytes)) != 0)
+        return SS$_ACCVIO;
+    return SS$_NORMAL;
+}

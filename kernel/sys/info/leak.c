@@ -1,0 +1,123 @@
+/*
+ * Leaks, planted on purpose (MEGA_INFO_BREACH with MEGA_BREACH_LEAK): one of each kind that the end
+ * of a run with --validate is to find (kernel/proc/leaks.h, mm/check/validate.h).
+ */
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/string.h"
+#include "kernel/io/inode.h"
+#include "kernel/lnm/lnm.h"
+#include "kernel/proc/fdtable.h"
+#include "kernel/proc/process.h"
+#include "kernel/sched/timer.h"
+#include "kernel/sys/info/info.h"
+#include "mm/phys/fluid.h"
+#include "mm/phys/page.h"
+#include "mm/pool/pool.h"
+#include "mm/pt/kstack.h"
+#include "mm/section/section.h"
+#include "mm/space/aspace.h"
+
+#define ODD_BYTES   1000u /* of no structure */
+#define LARGE_BYTES (3 * PAGE_SIZE)
+
+/* Each: true when something was lost. */
+static bool page(void)
+{
+    pfn_t pfn;
+
+    return page_alloc(0, PAGE_T_PROCESS, RAD_ANY, &pfn) == 0;
+}
+
+static bool nonpaged(void) { return npp_alloc(ODD_BYTES) != NULL; }
+static bool large(void) { return npp_alloc(LARGE_BYTES) != NULL; }
+static bool paged(void) { return pgd_alloc(ODD_BYTES) != NULL; }
+static bool promise(void) { return fluid_promise(1) == 0; }
+
+static bool stack(void)
+{
+    uint64_t top;
+
+    return kstack_alloc(0, &top) != 0;
+}
+
+static void sleep_for_ever(void *arg)
+{
+    (void)arg;
+    thread_sleep_ns(UINT64_MAX / 2);
+}
+
+static bool thread(void)
+{
+    struct thread *t = thread_create("forgotten", sleep_for_ever, NULL, PRIO_NORMAL);
+
+    if (t)
+        thread_start(t);
+    return t != NULL;
+}
+
+static bool inode_reference(void)
+{
+    const struct io_cred root = {0};
+    struct inode *i;
+
+    return tree_lookup(&root, NULL, "/bin/show", true, &i) == 0;
+}
+
+static bool object_reference(void)
+{
+    const struct io_cred root = {0};
+    struct inode *i;
+
+    if (tree_lookup(&root, NULL, "/bin/show", true, &i) != 0)
+        return false;
+    object_ref(i->object);
+    inode_unref(i);
+    return true;
+}
+
+/* The caller's standard output stays open. */
+static bool file_reference(void)
+{
+    __atomic_fetch_add(&process_self()->files->file[1]->refs, 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+static bool section_share(void) { return section_nth(0) != NULL; }
+
+static bool aspace_reference(void)
+{
+    aspace_ref(process_self()->aspace);
+    return true;
+}
+
+static bool job_member(void) { return lnm_space_fork(process_self()->names) != NULL; }
+
+static const struct {
+    const char *name;
+    bool (*lose)(void);
+} leaks[] = {
+    {"page", page},
+    {"nonpaged", nonpaged},
+    {"large", large},
+    {"paged", paged},
+    {"promise", promise},
+    {"stack", stack},
+    {"thread", thread},
+    {"inode_reference", inode_reference},
+    {"object_reference", object_reference},
+    {"file_reference", file_reference},
+    {"section_share", section_share},
+    {"aspace_reference", aspace_reference},
+    {"job_member", job_member},
+};
+
+int info_leak(int64_t index, void *out)
+{
+    struct mega_breach *m = out;
+    uint64_t n = (uint64_t)index & ~(uint64_t)MEGA_BREACH_COMMIT;
+
+    if (n >= ARRAY_SIZE(leaks))
+        return SS$_NONEXPR;
+    str_copy(m->name, leaks[n].name, sizeof(m->name));
+    return !(index & MEGA_BREACH_COMMIT) || leaks[n].lose() ? SS$_NORMAL : SS$_ABORT;
+}

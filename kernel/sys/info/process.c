@@ -1,0 +1,223 @@
+/* Processes and CPUs, for `show process` and `show cpu`. */
+#include "kernel/proc/process.h"
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/string.h"
+#include "kernel/proc/signal.h"
+#include "kernel/sched/sched.h"
+#include "kernel/sys/info/info.h"
+#include "mm/pool/pool.h"
+
+static uint64_t load(const uint64_t *counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
+
+/* What `show system` calls the state. As describe(). Only a hint: the thread may run. */
+static enum mega_state state_of(const struct process *p)
+{
+    const struct thread *t = p->thread;
+
+    if (!t)
+        return MEGA_STATE_ENDED;
+    switch (__atomic_load_n(&t->state, __ATOMIC_RELAXED)) {
+    case THREAD_RUNNING:
+        return MEGA_STATE_CUR;
+    case THREAD_WAITING:
+        break;
+    case THREAD_DEAD:
+        return MEGA_STATE_ENDED;
+    default:
+        return MEGA_STATE_COM;
+    }
+    if (__atomic_load_n(&t->wants_name, __ATOMIC_RELAXED))
+        return MEGA_STATE_MUTEX;
+    if (p->sig && __atomic_load_n(&p->sig->stopped, __ATOMIC_RELAXED))
+        return MEGA_STATE_SUSP;
+    if (__atomic_load_n(&t->sleeping, __ATOMIC_RELAXED))
+        return MEGA_STATE_HIB;
+    return __atomic_load_n(&t->interruptible, __ATOMIC_RELAXED) ? MEGA_STATE_LEF : MEGA_STATE_RWAST;
+}
+
+/* Under the process table's lock, or of the caller itself. */
+static void describe(const struct process *p, struct mega_process *m)
+{
+    const struct thread *t = p->thread;
+    const struct aspace *as = p->aspace;
+    const char *wants;
+
+    m->pid = p->pid;
+    m->ppid = p->parent ? p->parent->pid : 0;
+    m->uid = p->uid;
+    m->uic_group = p->uic_group;
+    m->uic_member = p->uic_member;
+    m->privileges = p->privileges;
+    m->authorised = p->authorised;
+    m->rights = p->rights;
+    str_copy(m->name, p->name, sizeof(m->name));
+    m->state = THREAD_DEAD;
+    m->waits = state_of(p);
+    m->io = load(&p->io);
+    if (t) {
+        m->state = __atomic_load_n(&t->state, __ATOMIC_RELAXED);
+        m->prio = __atomic_load_n(&t->prio, __ATOMIC_RELAXED);
+        wants = __atomic_load_n(&t->wants_name, __ATOMIC_RELAXED);
+        if (wants)
+            str_copy(m->mutex, wants, sizeof(m->mutex));
+        m->cpu = __atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED);
+        m->home_rad = __atomic_load_n(&t->home_rad, __ATOMIC_RELAXED);
+        m->cpu_ns = thread_cpu_ns(t);
+        m->switches = load(&t->switches);
+        m->unaligned = load(&t->unaligned);
+    }
+    if (as) {
+        const struct aspace_counts *c = &as->counts;
+
+        m->faults = load(&c->faults);
+        m->demand_zero = load(&c->demand_zero);
+        m->cow = load(&c->cow);
+        m->object_valid = load(&c->object_valid);
+        m->file = load(&c->file);
+        m->stack_grow = load(&c->stack_grow);
+        m->section_made_valid = load(&c->section_made_valid);
+        m->section_l3_pickup = load(&c->section_l3_pickup);
+        m->section_raced = load(&c->section_raced);
+        m->section_global_valid = load(&c->section_global_valid);
+        m->pt_pages = load(&c->pt_pages);
+        m->rss = load(&c->rss);
+        m->section_pages = load(&c->section_pages);
+        m->vsize = load(&c->vsize);
+        m->locked = load(&c->locked);
+    }
+}
+
+struct search {
+    int64_t left;
+    struct mega_process *out;
+};
+
+static bool search_one(struct process *p, void *arg)
+{
+    struct search *s = arg;
+
+    if (s->left-- != 0)
+        return true;
+    describe(p, s->out);
+    return false;
+}
+
+/* The process behind that one. */
+static int describe_next(uint64_t pid, struct mega_process *out)
+{
+    const struct process *p = NULL;
+    int status = SS$_NONEXPR;
+    ipl_t ipl;
+
+    if (pid > UINT32_MAX)
+        return status;
+    ipl = spin_lock(&process_lock);
+    p = process_find_locked((uint32_t)pid);
+    if (p) {
+        p = process_next_locked(p);
+        status = p ? SS$_NORMAL : SS$_NOMOREPROC;
+    }
+    if (p)
+        describe(p, out);
+    spin_unlock(&process_lock, ipl);
+    return status;
+}
+
+int info_process(int64_t index, void *out)
+{
+    struct search s = {.left = index, .out = out};
+
+    if (index == -1) {
+        describe(process_self(), out);
+        return SS$_NORMAL;
+    }
+    if (index < 0)
+        return describe_next(-1 - (uint64_t)index, out);
+    process_for_each(search_one, &s);
+    return s.left < 0 ? SS$_NORMAL : SS$_NONEXPR;
+}
+
+static bool count_state(struct process *p, void *arg)
+{
+    struct mega_states *m = arg;
+
+    m->count[state_of(p)]++;
+    return true;
+}
+
+int info_states(int64_t index, void *out)
+{
+    struct mega_states *m = out;
+
+    if (index != 0)
+        return SS$_NONEXPR;
+    process_for_each(count_state, m);
+    pgd_free_space(&m->pool_free_blocks, &m->pool_free);
+    return SS$_NORMAL;
+}
+
+static bool add_pt_pages(struct process *p, void *arg)
+{
+    uint64_t *sum = arg;
+
+    if (p->aspace)
+        *sum += load(&p->aspace->counts.pt_pages);
+    return true;
+}
+
+uint64_t info_process_pt_pages(void)
+{
+    uint64_t sum = 0;
+
+    process_for_each(add_pt_pages, &sum);
+    return sum;
+}
+
+struct owner_search {
+    const void *process;
+    uint32_t pid;
+};
+
+/* The process that a CPU ran may have gone: found again among the living, or left out. */
+static bool find_owner(struct process *p, void *arg)
+{
+    struct owner_search *s = arg;
+
+    if (p != s->process)
+        return true;
+    s->pid = p->pid;
+    return false;
+}
+
+int info_cpu(int64_t index, void *out)
+{
+    struct mega_cpu *m = out;
+    struct sched_cpu_stats s;
+    struct owner_search owner = {.process = NULL};
+
+    if (index < 0 || index >= MAX_CPUS || !__atomic_load_n(&cpus[index].online, __ATOMIC_ACQUIRE))
+        return SS$_NONEXPR;
+    sched_cpu_stats((unsigned)index, &s);
+    m->id = (uint32_t)index;
+    m->online = 1;
+    m->idle = s.idle;
+    m->idle_ns = s.idle_ns;
+    m->user_ns = s.user_ns;
+    m->kernel_ns = s.busy_ns - s.user_ns;
+    m->interrupt_ns = s.interrupt_ns;
+    m->spin_ns = s.spin_ns;
+    m->pure_idle_ns = s.pure_idle_ns;
+    m->pure_kernel_ns = s.kernel_ns;
+    m->switches = s.switches;
+    m->interrupts = load(&cpus[index].interrupts);
+    m->unaligned = load(&cpus[index].unaligned);
+    m->clock_ticks = s.ticks;
+    m->ipis = s.ipis;
+    m->runq = s.ready;
+    str_copy(m->current_name, s.current_name, sizeof(m->current_name));
+    owner.process = s.current_process;
+    if (owner.process)
+        process_for_each(find_owner, &owner);
+    m->current_pid = owner.pid;
+    return SS$_NORMAL;
+}

@@ -1,0 +1,59 @@
+/* The self-check, as `show memory /validate` asks for it. */
+#include "kernel/proc/validate.h"
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/format.h"
+#include "kernel/base/string.h"
+#include "kernel/proc/process.h"
+#include "kernel/sys/info/info.h"
+
+_Static_assert((int)VALIDATE_KINDS == (int)MEGA_PAGES_KINDS &&
+                   (int)VALIDATE_PIPE == (int)MEGA_PAGES_PIPE &&
+                   (int)VALIDATE_SYSTEM == (int)MEGA_PAGES_PAGED_POOL,
+               "kinds of pages have the same numbers inside and outside");
+_Static_assert(sizeof(((struct mega_validate *)0)->pages) == VALIDATE_KINDS * sizeof(uint64_t),
+               "there is room for every kind");
+_Static_assert(sizeof(((struct mega_validate *)0)->text) == VALIDATE_TEXT, "the text fits");
+
+static void answer(const struct validate_result *r, struct mega_validate *m)
+{
+    memcpy(m->pages, r->pages, sizeof(m->pages));
+    m->total = r->total;
+    m->spaces = r->spaces;
+    m->entries = r->entries;
+    m->objects = r->objects;
+    m->sections = r->sections;
+    m->mappings = r->mappings;
+    m->reservations = r->reservations;
+    m->ptes = r->ptes;
+    m->errors = r->errors;
+    memcpy(m->text, r->text, sizeof(m->text));
+}
+
+int info_validate(int64_t index, void *out)
+{
+    const struct process *p = process_self();
+    struct mega_validate *m = out;
+    struct freeze_blocker who;
+    struct validate_result r;
+
+    if (!(p->privileges & PRV_CMKRNL) || (index != 0 && p->euid != 0))
+        return SS$_NOPRIV;
+    if (index < 0 || index > INT32_MAX)
+        return SS$_NONEXPR;
+    switch (system_validate((unsigned)index, &r, &who)) {
+    case 0:
+        answer(&r, m);
+        return SS$_NORMAL;
+    case -ETIMEDOUT:
+        m->timed_out = 1;
+        format(m->text, sizeof(m->text), "thread %u (%s) %s", who.tid, who.name, who.why);
+        return SS$_NORMAL;
+    case -ENOENT:
+        return SS$_NONEXPR;
+    case -ENODEV:
+        return SS$_ABORT;
+    default:
+        return SS$_INSFMEM;
+    }
+}

@@ -1,0 +1,231 @@
+/* Calls that change what a file is rather than what is in it, and the working directory. */
+#include "kernel/sys/posix/path.h"
+
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "kernel/io/inode.h"
+#include "kernel/io/open_flags.h"
+#include "kernel/proc/fdtable.h"
+#include "kernel/proc/process.h"
+#include "kernel/sys/posix/upath.h"
+#include "mm/pool/pool.h"
+
+/* ---- what is changed about a file ---- */
+
+static bool may_change(const struct inode *i)
+{
+    const struct process *p = process_self();
+
+    return p->euid == 0 || p->euid == i->uid;
+}
+
+static long change_mode(struct inode *i, uint64_t mode)
+{
+    if (!may_change(i))
+        return -EPERM;
+    __atomic_store_n(&i->mode, (i->mode & S_IFMT) | ((uint32_t)mode & 07777), __ATOMIC_RELAXED);
+    return 0;
+}
+
+long sys_fchmodat(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t a3, uint64_t a4,
+                  uint64_t a5)
+{
+    struct inode *i;
+    long err = path_lookup(dirfd, path, true, &i);
+
+    (void)a3, (void)a4, (void)a5;
+    if (!err) {
+        err = change_mode(i, mode);
+        inode_unref(i);
+    }
+    return err;
+}
+
+long sys_chmod(uint64_t path, uint64_t mode, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a2, (void)a3;
+    return sys_fchmodat((uint64_t)AT_FDCWD, path, mode, 0, a4, a5);
+}
+
+long sys_fchmod(uint64_t fd, uint64_t mode, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct file *f = fd_get(process_self()->files, fd);
+
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    if (!f)
+        return -EBADF;
+    return f->inode ? change_mode(f->inode, mode) : 0;
+}
+
+/* uid and gid ~0: as it is. Only the superuser gives files away. */
+static long change_owner(struct inode *i, uint32_t uid, uint32_t gid)
+{
+    if (process_self()->euid != 0)
+        return -EPERM;
+    if (uid != UINT32_MAX)
+        __atomic_store_n(&i->uid, uid, __ATOMIC_RELAXED);
+    if (gid != UINT32_MAX)
+        __atomic_store_n(&i->gid, gid, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static long owner_of_path(vaddr_t path, bool follow, uint64_t uid, uint64_t gid)
+{
+    struct inode *i;
+    long err = path_lookup((uint64_t)AT_FDCWD, path, follow, &i);
+
+    if (!err) {
+        err = change_owner(i, (uint32_t)uid, (uint32_t)gid);
+        inode_unref(i);
+    }
+    return err;
+}
+
+long sys_chown(uint64_t path, uint64_t uid, uint64_t gid, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a3, (void)a4, (void)a5;
+    return owner_of_path(path, true, uid, gid);
+}
+
+long sys_lchown(uint64_t path, uint64_t uid, uint64_t gid, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a3, (void)a4, (void)a5;
+    return owner_of_path(path, false, uid, gid);
+}
+
+long sys_fchown(uint64_t fd, uint64_t uid, uint64_t gid, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct file *f = fd_get(process_self()->files, fd);
+
+    (void)a3, (void)a4, (void)a5;
+    if (!f)
+        return -EBADF;
+    return f->inode ? change_owner(f->inode, (uint32_t)uid, (uint32_t)gid) : 0;
+}
+
+long sys_truncate(uint64_t path, uint64_t size, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct process *p = process_self();
+    struct io_cred cred = process_cred(p);
+    struct inode *i;
+    long err;
+
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    if ((int64_t)size < 0)
+        return -EINVAL;
+    err = path_lookup((uint64_t)AT_FDCWD, path, true, &i);
+    if (err)
+        return err;
+    if ((i->mode & S_IFMT) == S_IFDIR)
+        err = -EISDIR;
+    if (!err)
+        err = inode_access(i, &cred, 2);
+    if (!err)
+        err = inode_truncate(i, size);
+    inode_unref(i);
+    return err;
+}
+
+/* ---- working directory ---- */
+
+static long change_directory(struct inode *i)
+{
+    struct process *p = process_self();
+    struct io_cred cred = process_cred(p);
+    int err = (i->mode & S_IFMT) == S_IFDIR ? inode_access(i, &cred, 1) : -ENOTDIR;
+
+    if (err)
+        return err;
+    inode_ref(i);
+    if (p->cwd)
+        inode_unref(p->cwd);
+    p->cwd = i;
+    return 0;
+}
+
+long sys_chdir(uint64_t path, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct inode *i;
+    long err = path_lookup((uint64_t)AT_FDCWD, path, true, &i);
+
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    if (!err) {
+        err = change_directory(i);
+        inode_unref(i);
+    }
+    return err;
+}
+
+long sys_fchdir(uint64_t fd, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct file *f = fd_get(process_self()->files, fd);
+
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    if (!f)
+        return -EBADF;
+    return f->inode ? change_directory(f->inode) : -ENOTDIR;
+}
+
+long sys_getcwd(uint64_t to, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct inode *dir = process_self()->cwd;
+    char *buf = pgd_alloc(PATH_MAX);
+    long r;
+
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    if (!buf)
+        return -ENOMEM;
+    r = tree_path(dir ? dir : inode_root, buf, PATH_MAX);
+    if (r > 0 && (uint64_t)r > n)
+        r = -ERANGE;
+    if (r > 0 && copyout(to, buf, (size_t)r) != 0)
+        r = -EFAULT;
+    pgd_free(buf, PATH_MAX);
+    return r;
+}
+
+long sys_umask(uint64_t mask, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct process *p = process_self();
+    uint32_t old = p->umask;
+
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    p->umask = (uint32_t)mask & 0777;
+    return old;
+}
+
+/* Times: a file keeps one, that of its last change. */
+long sys_utimensat(uint64_t dirfd, uint64_t path, uint64_t times, uint64_t flags, uint64_t a4,
+                   uint64_t a5)
+{
+    uint64_t t[4], ns = clock_wall_ns();
+    struct inode *i;
+    long err = 0;
+
+    (void)a4, (void)a5;
+    if (flags & ~(uint64_t)AT_SYMLINK_NOFOLLOW)
+        return -EINVAL;
+    if (times && copyin(t, times, sizeof(t)) != 0)
+        return -EFAULT;
+    if (times && t[3] < 1000000000 && t[2] < INT64_MAX / 1000000000)
+        ns = t[2] * 1000000000 + t[3];
+    if (path) {
+        err = path_lookup(dirfd, path, !(flags & AT_SYMLINK_NOFOLLOW), &i);
+    } else { /* futimens */
+        struct file *f = fd_get(process_self()->files, dirfd);
+
+        if (!f || !f->inode)
+            return f ? 0 : -EBADF;
+        i = f->inode;
+        inode_ref(i);
+    }
+    if (err)
+        return err;
+    if (!may_change(i))
+        err = -EPERM;
+    else
+        __atomic_store_n(&i->mtime_ns, ns, __ATOMIC_RELAXED);
+    inode_unref(i);
+    return err;
+}

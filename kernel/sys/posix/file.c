@@ -1,0 +1,395 @@
+/*
+ * Calls on descriptors. The table belongs to the calling thread alone (kernel/proc/fdtable.h), so a
+ * file needs no reference of its own while a call uses it.
+ */
+#include "kernel/sys/posix/file.h"
+
+#include "arch/alpha/hw/cpu.h"
+#include "arch/alpha/hw/trapframe.h"
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/errno.h"
+#include "kernel/io/inode.h"
+#include "kernel/io/open_flags.h"
+#include "kernel/proc/fdtable.h"
+#include "kernel/proc/process.h"
+#include "kernel/proc/signal.h"
+
+#define IO_MAX  0x7FFFE000ul /* most bytes of one call, as on Linux: fits an int */
+#define IOV_MAX 1024u
+
+#define F_DUPFD         0
+#define F_GETFD         1
+#define F_SETFD         2
+#define F_GETFL         3
+#define F_SETFL         4
+#define F_DUPFD_CLOEXEC 1030
+#define FD_CLOEXEC      1
+#define FL_CHANGEABLE   (O_APPEND | O_NONBLOCK | O_NOATIME)
+
+static struct file *file_of(uint64_t fd) { return fd_get(process_self()->files, fd); }
+
+/* The descriptor of a read or write, which is counted. */
+static inline struct file *file_for_io(uint64_t fd)
+{
+    struct process *p = process_self();
+
+    __atomic_store_n(&p->io, p->io + 1, __ATOMIC_RELAXED);
+    return fd_get(p->files, fd);
+}
+
+static bool can_read(const struct file *f)
+{
+    return f->ops->read && (f->flags & O_ACCMODE) != O_WRONLY;
+}
+static bool can_write(const struct file *f)
+{
+    return f->ops->write && (f->flags & O_ACCMODE) != O_RDONLY;
+}
+
+/* Nobody will read: the writer gets SIGPIPE too. */
+static long broken_pipe(void)
+{
+    struct process *p = process_self();
+    struct signal_info info = {.signo = SIGPIPE, .code = SI_KERNEL, .pid = p->pid, .uid = p->uid};
+
+    signal_send(p, &info);
+    return -EPIPE;
+}
+
+long sys_read(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct file *f = file_for_io(fd);
+
+    (void)a3, (void)a4, (void)a5;
+    if (unlikely(!f || !can_read(f)))
+        return -EBADF;
+    if (unlikely(!user_range_ok(buf, n)))
+        return -EFAULT;
+    n = MIN(n, IO_MAX);
+    return f->ops->read(f, buf, n);
+}
+
+long sys_write(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct file *f = file_for_io(fd);
+    long r;
+
+    (void)a3, (void)a4, (void)a5;
+    if (unlikely(!f || !can_write(f)))
+        return -EBADF;
+    if (unlikely(!user_range_ok(buf, n)))
+        return -EFAULT;
+    n = MIN(n, IO_MAX);
+    r = f->ops->write(f, buf, n);
+    return unlikely(r == -EPIPE) ? broken_pipe() : r;
+}
+
+long sys_close(uint64_t fd, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    return fd_close(process_self()->files, fd);
+}
+
+long sys_lseek(uint64_t fd, uint64_t off, uint64_t whence, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct file *f = file_of(fd);
+
+    (void)a3, (void)a4, (void)a5;
+    if (!f)
+        return -EBADF;
+    return f->ops->lseek ? f->ops->lseek(f, (int64_t)off, (int)whence) : -ESPIPE;
+}
+
+/* ---- vectors ---- */
+
+struct iovec {
+    uint64_t base, nbytes;
+};
+
+/* One buffer of a vector; the sum of the lengths stays in range. */
+static long iov_next(vaddr_t iov, uint64_t k, uint64_t sum, struct iovec *v)
+{
+    if (copyin(v, iov + k * sizeof(*v), sizeof(*v)) != 0)
+        return -EFAULT;
+    if (v->nbytes > INT64_MAX - sum)
+        return -EINVAL;
+    return 0;
+}
+
+/* All of the vector is looked at before anything is moved. */
+static long vector_call(uint64_t fd, vaddr_t iov, uint64_t count,
+                        long (*one)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t))
+{
+    uint64_t sum = 0;
+    long done = 0;
+    struct iovec v;
+
+    if (count > IOV_MAX)
+        return -EINVAL;
+    if (!file_of(fd))
+        return -EBADF;
+    for (uint64_t k = 0; k < count; k++, sum += v.nbytes) {
+        long err = iov_next(iov, k, sum, &v);
+
+        if (err)
+            return err;
+    }
+    for (uint64_t k = 0; k < count && done < (long)IO_MAX; k++) {
+        long r = iov_next(iov, k, 0, &v);
+
+        if (!r && !v.nbytes)
+            continue;
+        if (!r)
+            r = one(fd, v.base, MIN(v.nbytes, IO_MAX - (uint64_t)done), 0, 0, 0);
+        if (r < 0)
+            return done ? done : r;
+        done += r;
+        if ((uint64_t)r < v.nbytes)
+            break;
+    }
+    return done;
+}
+
+long sys_readv(uint64_t fd, uint64_t iov, uint64_t count, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a3, (void)a4, (void)a5;
+    return vector_call(fd, iov, count, sys_read);
+}
+
+long sys_writev(uint64_t fd, uint64_t iov, uint64_t count, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a3, (void)a4, (void)a5;
+    return vector_call(fd, iov, count, sys_write);
+}
+
+long sys_pread64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64_t a4, uint64_t a5)
+{
+    struct file *f = file_for_io(fd);
+
+    (void)a4, (void)a5;
+    if (!f || !can_read(f))
+        return -EBADF;
+    if ((int64_t)offset < 0)
+        return -EINVAL;
+    if (f->ops != &regular_ops)
+        return f->ops == &directory_ops ? -EISDIR : -ESPIPE;
+    return user_range_ok(buf, n) ? inode_read_user(f->inode, offset, buf, MIN(n, IO_MAX)) : -EFAULT;
+}
+
+long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64_t a4, uint64_t a5)
+{
+    struct file *f = file_for_io(fd);
+
+    (void)a4, (void)a5;
+    if (!f || !can_write(f))
+        return -EBADF;
+    if ((int64_t)offset < 0)
+        return -EINVAL;
+    if (f->ops != &regular_ops)
+        return -ESPIPE;
+    return user_range_ok(buf, n) ? inode_write_user(f->inode, offset, buf, MIN(n, IO_MAX))
+                                 : -EFAULT;
+}
+
+long sys_getdents64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct file *f = file_of(fd);
+
+    (void)a3, (void)a4, (void)a5;
+    if (!f)
+        return -EBADF;
+    if (!f->ops->getdents)
+        return -ENOTDIR;
+    return user_range_ok(buf, n) ? f->ops->getdents(f, buf, n) : -EFAULT;
+}
+
+long sys_ftruncate(uint64_t fd, uint64_t size, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct file *f = file_of(fd);
+
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    if (!f)
+        return -EBADF;
+    if ((int64_t)size < 0 || !f->ops->truncate || !can_write(f))
+        return -EINVAL;
+    return f->ops->truncate(f, size);
+}
+
+long sys_fsync(uint64_t fd, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    return file_of(fd) ? 0 : -EBADF; /* memory is where files live */
+}
+
+long sys_ioctl(uint64_t fd, uint64_t req, uint64_t arg, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct file *f = file_of(fd);
+
+    (void)a3, (void)a4, (void)a5;
+    if (!f)
+        return -EBADF;
+    return f->ops->ioctl ? f->ops->ioctl(f, req, arg) : -ENOTTY;
+}
+
+/* ---- descriptors ---- */
+
+static long duplicate(struct file *f, uint64_t from, bool cloexec)
+{
+    int fd;
+
+    if (from >= FD_MAX)
+        return -EINVAL;
+    file_ref(f);
+    fd = fd_add(process_self()->files, f, (unsigned)from, cloexec);
+    if (fd < 0)
+        file_unref(f);
+    return fd;
+}
+
+static long duplicate_to(struct file *f, uint64_t fd, bool cloexec)
+{
+    int r;
+
+    file_ref(f);
+    r = fd_replace(process_self()->files, f, fd, cloexec);
+    if (r < 0)
+        file_unref(f);
+    return r;
+}
+
+long sys_dup(uint64_t fd, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct file *f = file_of(fd);
+
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    return f ? duplicate(f, 0, false) : -EBADF;
+}
+
+long sys_dup2(uint64_t fd, uint64_t to, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct file *f = file_of(fd);
+
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    if (!f)
+        return -EBADF;
+    return fd == to ? (long)fd : duplicate_to(f, to, false);
+}
+
+long sys_dup3(uint64_t fd, uint64_t to, uint64_t flags, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct file *f = file_of(fd);
+
+    (void)a3, (void)a4, (void)a5;
+    if (flags & ~(uint64_t)O_CLOEXEC || fd == to)
+        return -EINVAL;
+    return f ? duplicate_to(f, to, (flags & O_CLOEXEC) != 0) : -EBADF;
+}
+
+long sys_fcntl(uint64_t fd, uint64_t cmd, uint64_t arg, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct file_table *t = process_self()->files;
+    struct file *f = fd_get(t, fd);
+    uint32_t old, new;
+
+    (void)a3, (void)a4, (void)a5;
+    if (!f)
+        return -EBADF;
+    switch (cmd) {
+    case F_DUPFD:
+    case F_DUPFD_CLOEXEC:
+        return duplicate(f, arg, cmd == F_DUPFD_CLOEXEC);
+    case F_GETFD:
+        return fd_cloexec(t, (unsigned)fd) ? FD_CLOEXEC : 0;
+    case F_SETFD:
+        fd_set_cloexec(t, (unsigned)fd, (arg & FD_CLOEXEC) != 0);
+        return 0;
+    case F_GETFL:
+        return __atomic_load_n(&f->flags, __ATOMIC_RELAXED);
+    case F_SETFL:
+        old = __atomic_load_n(&f->flags, __ATOMIC_RELAXED);
+        do
+            new = (old & ~FL_CHANGEABLE) | ((uint32_t)arg & FL_CHANGEABLE);
+        while (!__atomic_compare_exchange_n(&f->flags, &old, new, false, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED));
+        return 0;
+    default:
+        return -EINVAL;
+    }
+}
+
+long sys_getdtablesize(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    return FD_MAX;
+}
+
+long sys_close_range(uint64_t first, uint64_t last, uint64_t flags, uint64_t a3, uint64_t a4,
+                     uint64_t a5)
+{
+    struct file_table *t = process_self()->files;
+
+    (void)a3, (void)a4, (void)a5;
+    if (first > last || flags & ~4ul)
+        return -EINVAL;
+    for (uint64_t fd = first; fd <= last && fd < t->size; fd++) {
+        if (flags & 4) /* CLOSE_RANGE_CLOEXEC */
+            fd_set_cloexec(t, (unsigned)fd, t->file[fd] != NULL);
+        else
+            fd_close(t, fd);
+    }
+    return 0;
+}
+
+/* Two descriptors of a new pipe, or none. */
+static long make_pipe(uint64_t flags, uint32_t fd[2])
+{
+    struct file_table *t = process_self()->files;
+    bool cloexec = (flags & O_CLOEXEC) != 0;
+    struct file *rd, *wr;
+    int err, a, b;
+
+    if (flags & ~(uint64_t)(O_CLOEXEC | O_NONBLOCK))
+        return -EINVAL;
+    err = pipe_create(&rd, &wr, (uint32_t)flags);
+    if (err)
+        return err;
+    a = fd_add(t, rd, 0, cloexec);
+    b = a < 0 ? a : fd_add(t, wr, 0, cloexec);
+    if (b < 0) {
+        if (a < 0)
+            file_unref(rd);
+        else
+            fd_close(t, (uint64_t)a);
+        file_unref(wr);
+        return b;
+    }
+    fd[0] = (uint32_t)a;
+    fd[1] = (uint32_t)b;
+    return 0;
+}
+
+long sys_pipe2(uint64_t to, uint64_t flags, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    uint32_t fd[2];
+    long err = make_pipe(flags, fd);
+
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    if (!err && copyout(to, fd, sizeof(fd)) != 0) {
+        fd_close(process_self()->files, fd[0]);
+        fd_close(process_self()->files, fd[1]);
+        err = -EFAULT;
+    }
+    return err;
+}
+
+long sys_pipe(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    uint32_t fd[2];
+    long err = make_pipe(0, fd);
+
+    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    if (err)
+        return err;
+    user_frame_of(current_hw)->a4 = fd[1];
+    return fd[0];
+}

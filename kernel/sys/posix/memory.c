@@ -1,0 +1,232 @@
+/* Calls on the address space: brk, mmap and its kin. Ranges are checked here; what they mean is
+ * mm's. */
+#include "arch/alpha/hw/layout.h"
+#include "kernel/base/errno.h"
+#include "kernel/io/file.h"
+#include "kernel/io/open_flags.h"
+#include "kernel/proc/fdtable.h"
+#include "kernel/proc/process.h"
+#include "kernel/sys/posix/process.h"
+#include "mm/space/aspace.h"
+
+#define PROT_READ  1u
+#define PROT_WRITE 2u
+#define PROT_EXEC  4u
+#define PROT_SEM   8u
+#define PROT_KNOWN (PROT_READ | PROT_WRITE | PROT_EXEC | PROT_SEM)
+
+#define MAP_SHARED          0x1u
+#define MAP_PRIVATE         0x2u
+#define MAP_SHARED_VALIDATE 0x3u
+#define MAP_TYPE            0xFu
+#define MAP_ANONYMOUS       0x10u
+#define MAP_FIXED           0x100u
+#define MAP_GROWSDOWN       0x1000u
+#define MAP_POPULATE        0x20000u
+#define MAP_FIXED_NOREPLACE 0x200000u
+
+#define MADV_DONTNEED        6
+#define MADV_DONTNEED_LOCKED 24
+/* Advice that costs nothing but time or space when it is left: NORMAL, RANDOM, SEQUENTIAL,
+   WILLNEED, SPACEAVAIL; FREE, DOFORK, MERGEABLE to DODUMP, KEEPONFORK, COLD, PAGEOUT. Not REMOVE,
+   DONTFORK, WIPEONFORK and the faults of POPULATE. */
+#define MADV_IGNORED 0x3BF92Ful
+
+static uint64_t page_up(uint64_t n) { return (n + PAGE_MASK) & ~PAGE_MASK; }
+
+static unsigned prot_of(uint64_t prot)
+{
+    unsigned r = prot & PROT_WRITE ? MAP_R | MAP_W : 0; /* Alpha has no write without read */
+
+    if (prot & PROT_READ)
+        r |= MAP_R;
+    if (prot & PROT_EXEC)
+        r |= MAP_R | MAP_X;
+    return r;
+}
+
+/* [va, va + n) as whole pages within user space; n is rounded up. */
+static bool range_ok(uint64_t va, uint64_t *n)
+{
+    if ((va & PAGE_MASK) || *n == 0 || *n > LAYOUT_USER_TOP)
+        return false;
+    *n = page_up(*n);
+    return va <= LAYOUT_USER_TOP - *n;
+}
+
+long sys_brk(uint64_t want, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct process *p = process_self();
+    vaddr_t old_end = page_up(p->brk), new_end;
+
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    if (want < p->brk_start || want >= LAYOUT_USER_TOP)
+        return (long)p->brk;
+    new_end = page_up(want);
+    if (new_end > old_end) {
+        vaddr_t va = old_end;
+
+        if (aspace_map_anon(p->aspace, &va, new_end - old_end, MAP_R | MAP_W,
+                            MAPF_FIXED_NOREPLACE) != 0)
+            return (long)p->brk;
+    } else if (new_end < old_end) {
+        if (aspace_unmap(p->aspace, new_end, old_end - new_end) != 0)
+            return (long)p->brk;
+    }
+    p->brk = want;
+    return (long)want;
+}
+
+/* What of mmap's flags mm knows. */
+static unsigned mapf_of(uint64_t flags)
+{
+    unsigned r = 0;
+
+    if (flags & MAP_FIXED_NOREPLACE)
+        r |= MAPF_FIXED_NOREPLACE;
+    else if (flags & MAP_FIXED)
+        r |= MAPF_FIXED;
+    if ((flags & MAP_TYPE) != MAP_PRIVATE)
+        r |= MAPF_SHARED;
+    if (flags & MAP_GROWSDOWN)
+        r |= MAPF_GROWSDOWN;
+    if (flags & MAP_POPULATE)
+        r |= MAPF_POPULATE;
+    return r;
+}
+
+static long map_file(struct process *p, vaddr_t *va, uint64_t n, uint64_t prot, uint64_t flags,
+                     uint64_t fd, uint64_t offset)
+{
+    struct file *f = fd_get(p->files, fd);
+    struct mm_object *o;
+    unsigned mode, mapf;
+
+    if (!f)
+        return -EBADF;
+    mode = f->flags & O_ACCMODE;
+    if (mode == O_WRONLY ||
+        ((flags & MAP_TYPE) != MAP_PRIVATE && (prot & PROT_WRITE) && mode != O_RDWR))
+        return -EACCES;
+    if (offset > INT64_MAX - n)
+        return -EOVERFLOW;
+    o = f->ops->object ? f->ops->object(f) : NULL;
+    if (!o)
+        return -ENODEV;
+    mapf = mapf_of(flags);
+    if ((mapf & MAPF_SHARED) && mode != O_RDWR)
+        mapf |= MAPF_READONLY; /* nor by mprotect or $SETPRT_64 later */
+    return aspace_map_object(p->aspace, va, n, prot_of(prot), mapf, o, offset);
+}
+
+long sys_mmap(uint64_t hint, uint64_t n, uint64_t prot, uint64_t flags, uint64_t fd,
+              uint64_t offset)
+{
+    struct process *p = process_self();
+    uint64_t type = flags & MAP_TYPE;
+    vaddr_t va = hint & ~PAGE_MASK;
+    long err;
+
+    if ((prot & ~(uint64_t)PROT_KNOWN) || (offset & PAGE_MASK))
+        return -EINVAL;
+    if (type != MAP_SHARED && type != MAP_PRIVATE && type != MAP_SHARED_VALIDATE)
+        return -EINVAL;
+    if (n == 0)
+        return -EINVAL;
+    if (n > LAYOUT_USER_TOP)
+        return -ENOMEM;
+    n = page_up(n);
+    if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) {
+        if (hint & PAGE_MASK)
+            return -EINVAL;
+        if (va < LAYOUT_P0_FIRST || va > LAYOUT_USER_TOP - n)
+            return va < LAYOUT_P0_FIRST ? -EPERM : -ENOMEM;
+    } else if (va < LAYOUT_P0_FIRST || va > LAYOUT_USER_TOP - n) {
+        va = 0; /* a wish that cannot be */
+    }
+    if (flags & MAP_ANONYMOUS)
+        err = aspace_map_anon(p->aspace, &va, n, prot_of(prot), mapf_of(flags));
+    else
+        err = map_file(p, &va, n, prot, flags, fd, offset);
+    return err ? err : (long)va;
+}
+
+long sys_munmap(uint64_t va, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    return range_ok(va, &n) ? aspace_unmap(process_self()->aspace, va, n) : -EINVAL;
+}
+
+long sys_mprotect(uint64_t va, uint64_t n, uint64_t prot, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a3, (void)a4, (void)a5;
+    if ((prot & ~(uint64_t)PROT_KNOWN) || (va & PAGE_MASK))
+        return -EINVAL;
+    if (n == 0)
+        return 0;
+    return range_ok(va, &n) ? aspace_protect(process_self()->aspace, va, n, prot_of(prot))
+                            : -ENOMEM;
+}
+
+/* Advice may be left; what a program relies on is done (contents gone after MADV_DONTNEED) or
+ * refused. */
+long sys_madvise(uint64_t va, uint64_t n, uint64_t advice, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a3, (void)a4, (void)a5;
+    if ((va & PAGE_MASK) || (n && !range_ok(va, &n)))
+        return -EINVAL;
+    if (advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED)
+        return n ? aspace_forget(process_self()->aspace, va, n, advice == MADV_DONTNEED_LOCKED) : 0;
+    return advice < 64 && (MADV_IGNORED >> advice & 1) ? 0 : -EINVAL;
+}
+
+long sys_msync(uint64_t va, uint64_t n, uint64_t flags, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)flags, (void)a3, (void)a4, (void)a5;
+    return (va & PAGE_MASK) || (n && !range_ok(va, &n)) ? -EINVAL : 0; /* files live in memory */
+}
+
+/* May the caller lock memory? As $LCKPAG_64: there is no allowance for others. */
+static bool may_lock(void) { return (process_self()->privileges & PRV_PSWAPM) != 0; }
+
+/* The pages that [*va, *va + *n) touches. */
+static bool touched_pages(uint64_t *va, uint64_t *n)
+{
+    *n = *n > LAYOUT_USER_TOP ? *n : *n + (*va & PAGE_MASK);
+    *va &= ~PAGE_MASK;
+    return range_ok(*va, n);
+}
+
+static long lock_result(int err) { return err == -EFAULT || err == -EACCES ? -ENOMEM : err; }
+
+long sys_mlock(uint64_t va, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    bool set;
+
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    if (!may_lock())
+        return -EPERM;
+    if (n == 0)
+        return 0;
+    return touched_pages(&va, &n)
+               ? lock_result(aspace_lock_pages(process_self()->aspace, va, n, &set))
+               : -ENOMEM;
+}
+
+long sys_munlock(uint64_t va, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    bool set;
+
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    if (n == 0)
+        return 0;
+    return touched_pages(&va, &n)
+               ? lock_result(aspace_unlock_pages(process_self()->aspace, va, n, &set))
+               : -ENOMEM;
+}
+
+long sys_getpagesize(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    return PAGE_SIZE;
+}

@@ -1,0 +1,367 @@
+/*
+ * Calls on paths. A path is copied into paged pool first and walked there; a directory descriptor
+ * stands for the directory where a relative path begins.
+ */
+#include "kernel/sys/posix/path.h"
+
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "kernel/io/inode.h"
+#include "kernel/io/open_flags.h"
+#include "kernel/proc/fdtable.h"
+#include "kernel/proc/process.h"
+#include "kernel/sys/posix/upath.h"
+
+#define AT_EACCESS                  0x200u
+#define AT_REMOVEDIR                0x200u
+#define AT_SYMLINK_FOLLOW           0x400u
+#define AT_NO_AUTOMOUNT             0x800u
+#define AT_EMPTY_PATH               0x1000u
+#define CHECKED_FLAGS(flags, known) ((flags) & ~(uint64_t)(known))
+
+/* ---- open, exec ---- */
+
+static long open_at(uint64_t dirfd, vaddr_t upath, uint64_t flags, uint64_t mode)
+{
+    struct process *p = process_self();
+    struct upath u;
+    struct file *f;
+    int fd, err = path_begin(&u, dirfd, upath);
+
+    if (err)
+        return err;
+    fd = err = fd_find(p->files, 0); /* before a file is made or cut short */
+    if (fd >= 0)
+        err = file_open_at(&u.cred, u.dir, u.text, (uint32_t)flags & ~O_LARGEFILE,
+                           (uint32_t)mode & ~p->umask, &f);
+    path_end(&u);
+    if (err)
+        return err;
+    fd_fill(p->files, f, (unsigned)fd, (flags & O_CLOEXEC) != 0);
+    return fd;
+}
+
+long sys_open(uint64_t path, uint64_t flags, uint64_t mode, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a3, (void)a4, (void)a5;
+    return open_at((uint64_t)AT_FDCWD, path, flags, mode);
+}
+
+long sys_openat(uint64_t dirfd, uint64_t path, uint64_t flags, uint64_t mode, uint64_t a4,
+                uint64_t a5)
+{
+    (void)a4, (void)a5;
+    return open_at(dirfd, path, flags, mode);
+}
+
+long sys_execve(uint64_t path, uint64_t argv, uint64_t envp, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct upath u;
+    int err = path_begin(&u, (uint64_t)AT_FDCWD, path);
+
+    (void)a3, (void)a4, (void)a5;
+    if (!err) {
+        err = process_exec(u.text, argv, envp);
+        path_end(&u);
+    }
+    return err; /* 0 goes into v0 of the new program's frame, which is 0 */
+}
+
+/* ---- stat ---- */
+
+struct stat64 { /* as Linux/Alpha has it */
+    uint64_t dev, ino, rdev;
+    int64_t size;
+    uint64_t blocks;
+    uint32_t mode, uid, gid, blksize, nlink, pad;
+    uint64_t atime, atime_nsec, mtime, mtime_nsec, ctime, ctime_nsec;
+    int64_t unused[3];
+};
+
+static long stat_out(vaddr_t to, const struct file_stat *st)
+{
+    uint64_t s = st->mtime_ns / 1000000000, ns = st->mtime_ns % 1000000000;
+    struct stat64 u = {
+        .dev = 1,
+        .ino = st->ino,
+        .rdev = st->rdev,
+        .size = (int64_t)st->size,
+        .blocks = st->blocks,
+        .mode = st->mode,
+        .uid = st->uid,
+        .gid = st->gid,
+        .blksize = st->blksize,
+        .nlink = st->nlink,
+        .atime = s,
+        .atime_nsec = ns,
+        .mtime = s,
+        .mtime_nsec = ns,
+        .ctime = s,
+        .ctime_nsec = ns,
+    };
+
+    return copyout(to, &u, sizeof(u));
+}
+
+static long stat_path(uint64_t dirfd, vaddr_t upath, bool follow, vaddr_t to)
+{
+    struct file_stat st;
+    struct inode *i;
+    int err = path_lookup(dirfd, upath, follow, &i);
+
+    if (err)
+        return err;
+    inode_stat(i, &st);
+    inode_unref(i);
+    return stat_out(to, &st);
+}
+
+long sys_fstat64(uint64_t fd, uint64_t to, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct file *f = fd_get(process_self()->files, fd);
+    struct file_stat st;
+    int err;
+
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    if (!f)
+        return -EBADF;
+    err = f->ops->stat(f, &st);
+    return err ? err : stat_out(to, &st);
+}
+
+long sys_stat64(uint64_t path, uint64_t to, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    return stat_path((uint64_t)AT_FDCWD, path, true, to);
+}
+
+long sys_lstat64(uint64_t path, uint64_t to, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    return stat_path((uint64_t)AT_FDCWD, path, false, to);
+}
+
+long sys_fstatat64(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t flags, uint64_t a4,
+                   uint64_t a5)
+{
+    char first;
+
+    (void)a4, (void)a5;
+    if (CHECKED_FLAGS(flags, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH))
+        return -EINVAL;
+    if ((flags & AT_EMPTY_PATH) && (int32_t)dirfd != AT_FDCWD) {
+        if (copyin(&first, path, 1) != 0)
+            return -EFAULT;
+        if (!first)
+            return sys_fstat64(dirfd, to, 0, 0, 0, 0);
+    }
+    return stat_path(dirfd, path, !(flags & AT_SYMLINK_NOFOLLOW), to);
+}
+
+static long access_at(uint64_t dirfd, vaddr_t path, uint64_t mode, bool follow, bool effective)
+{
+    struct process *p = process_self();
+    struct io_cred cred = effective ? process_cred(p) : (struct io_cred){p->uid, p->gid};
+    struct inode *i;
+    int err;
+
+    if (mode & ~7ul)
+        return -EINVAL;
+    err = path_lookup(dirfd, path, follow, &i);
+    if (!err) {
+        err = mode ? inode_access(i, &cred, (unsigned)mode) : 0;
+        inode_unref(i);
+    }
+    return err;
+}
+
+long sys_access(uint64_t path, uint64_t mode, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    return access_at((uint64_t)AT_FDCWD, path, mode, true, false);
+}
+
+long sys_faccessat(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t a3, uint64_t a4,
+                   uint64_t a5)
+{
+    (void)a3, (void)a4, (void)a5;
+    return access_at(dirfd, path, mode, true, false);
+}
+
+long sys_faccessat2(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t flags, uint64_t a4,
+                    uint64_t a5)
+{
+    (void)a4, (void)a5;
+    if (CHECKED_FLAGS(flags, AT_EACCESS | AT_SYMLINK_NOFOLLOW))
+        return -EINVAL;
+    return access_at(dirfd, path, mode, !(flags & AT_SYMLINK_NOFOLLOW), (flags & AT_EACCESS) != 0);
+}
+
+/* ---- names ---- */
+
+static long unlink_at(uint64_t dirfd, vaddr_t path, bool directory)
+{
+    struct upath u;
+    int err = path_begin(&u, dirfd, path);
+
+    if (!err) {
+        err = tree_unlink(&u.cred, u.dir, u.text, directory);
+        path_end(&u);
+    }
+    return err;
+}
+
+long sys_unlink(uint64_t path, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    return unlink_at((uint64_t)AT_FDCWD, path, false);
+}
+
+long sys_rmdir(uint64_t path, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    return unlink_at((uint64_t)AT_FDCWD, path, true);
+}
+
+long sys_unlinkat(uint64_t dirfd, uint64_t path, uint64_t flags, uint64_t a3, uint64_t a4,
+                  uint64_t a5)
+{
+    (void)a3, (void)a4, (void)a5;
+    if (CHECKED_FLAGS(flags, AT_REMOVEDIR))
+        return -EINVAL;
+    return unlink_at(dirfd, path, (flags & AT_REMOVEDIR) != 0);
+}
+
+long sys_mkdirat(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t a3, uint64_t a4,
+                 uint64_t a5)
+{
+    struct upath u;
+    int err = path_begin(&u, dirfd, path);
+
+    (void)a3, (void)a4, (void)a5;
+    if (!err) {
+        err = tree_create(&u.cred, u.dir, u.text,
+                          S_IFDIR | ((uint32_t)mode & 01777 & ~process_self()->umask), true, NULL);
+        path_end(&u);
+    }
+    return err;
+}
+
+long sys_mkdir(uint64_t path, uint64_t mode, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a2;
+    return sys_mkdirat((uint64_t)AT_FDCWD, path, mode, a3, a4, a5);
+}
+
+/* Two paths, one call of the tree. */
+static long two_paths(uint64_t olddir, vaddr_t old, uint64_t newdir, vaddr_t new,
+                      int (*fn)(const struct io_cred *, struct inode *, const char *,
+                                struct inode *, const char *))
+{
+    struct upath from, to;
+    int err = path_begin(&from, olddir, old);
+
+    if (err)
+        return err;
+    err = path_begin(&to, newdir, new);
+    if (!err) {
+        err = fn(&from.cred, from.dir, from.text, to.dir, to.text);
+        path_end(&to);
+    }
+    path_end(&from);
+    return err;
+}
+
+long sys_rename(uint64_t old, uint64_t new, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    return two_paths((uint64_t)AT_FDCWD, old, (uint64_t)AT_FDCWD, new, tree_rename);
+}
+
+long sys_renameat(uint64_t olddir, uint64_t old, uint64_t newdir, uint64_t new, uint64_t a4,
+                  uint64_t a5)
+{
+    (void)a4, (void)a5;
+    return two_paths(olddir, old, newdir, new, tree_rename);
+}
+
+long sys_renameat2(uint64_t olddir, uint64_t old, uint64_t newdir, uint64_t new, uint64_t flags,
+                   uint64_t a5)
+{
+    (void)a5;
+    return flags ? -EINVAL : two_paths(olddir, old, newdir, new, tree_rename);
+}
+
+long sys_link(uint64_t old, uint64_t new, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    return two_paths((uint64_t)AT_FDCWD, old, (uint64_t)AT_FDCWD, new, tree_link);
+}
+
+long sys_linkat(uint64_t olddir, uint64_t old, uint64_t newdir, uint64_t new, uint64_t flags,
+                uint64_t a5)
+{
+    (void)a5;
+    return flags ? -EINVAL : two_paths(olddir, old, newdir, new, tree_link);
+}
+
+static int symlink_to(const struct io_cred *cred, struct inode *none, const char *target,
+                      struct inode *dir, const char *path)
+{
+    (void)none;
+    return tree_symlink(cred, dir, path, target);
+}
+
+long sys_symlinkat(uint64_t target, uint64_t dirfd, uint64_t path, uint64_t a3, uint64_t a4,
+                   uint64_t a5)
+{
+    (void)a3, (void)a4, (void)a5;
+    return two_paths((uint64_t)AT_FDCWD, target, dirfd, path, symlink_to);
+}
+
+long sys_symlink(uint64_t target, uint64_t path, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    return two_paths((uint64_t)AT_FDCWD, target, (uint64_t)AT_FDCWD, path, symlink_to);
+}
+
+static bool is_self_exe(const char *path) { return !strcmp(path, "/proc/self/exe"); }
+
+long sys_readlinkat(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t n, uint64_t a4,
+                    uint64_t a5)
+{
+    struct process *p = process_self();
+    struct inode *i = NULL;
+    const char *target = p->exe;
+    struct upath u;
+    size_t bytes;
+    long err = path_begin(&u, dirfd, path);
+
+    (void)a4, (void)a5;
+    if (err)
+        return err;
+    if ((int64_t)n <= 0) {
+        err = -EINVAL;
+    } else if (!is_self_exe(u.text)) {
+        err = tree_lookup(&u.cred, u.dir, u.text, false, &i);
+        if (!err) {
+            target = i->target;
+            err = target ? 0 : -EINVAL;
+        }
+    }
+    if (!err) {
+        bytes = MIN(n, strlen(target));
+        err = copyout(to, target, bytes) ? -EFAULT : (long)bytes;
+    }
+    if (i)
+        inode_unref(i);
+    path_end(&u);
+    return err;
+}
+
+long sys_readlink(uint64_t path, uint64_t to, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a3;
+    return sys_readlinkat((uint64_t)AT_FDCWD, path, to, n, a4, a5);
+}

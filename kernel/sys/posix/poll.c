@@ -1,0 +1,237 @@
+/*
+ * poll and select. All pollers wait on one queue (kernel/io/poll.h) and look at their files again
+ * when something changed anywhere. Descriptors are looked at straight from and to user memory, so
+ * any number costs no memory.
+ */
+#include "kernel/io/poll.h"
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "kernel/io/open_flags.h"
+#include "kernel/proc/fdtable.h"
+#include "kernel/proc/process.h"
+#include "kernel/proc/signal.h"
+#include "kernel/sys/posix/file.h"
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define FOREVER       UINT64_MAX
+
+/* The signal mask for the time of a call, at user address mask (0: none). */
+static long mask_begin(vaddr_t mask, uint64_t size)
+{
+    sigset_t set;
+
+    if (!mask)
+        return 0;
+    if (size != sizeof(set))
+        return -EINVAL;
+    if (copyin_u64(&set, mask) != 0)
+        return -EFAULT;
+    signal_mask_begin(set);
+    return 0;
+}
+
+static void mask_end(vaddr_t mask, long result)
+{
+    if (mask)
+        signal_mask_end(result == -EINTR);
+}
+
+struct pollfd {
+    int32_t fd;
+    int16_t events, revents;
+};
+
+/* One look at everything: how many are ready, or a negative errno. */
+typedef long (*look_fn)(void *arg);
+
+static long wait_ready(look_fn look, void *arg, uint64_t deadline)
+{
+    struct waiter w;
+    long ready;
+
+    __atomic_fetch_add(&poll_waiters, 1, __ATOMIC_SEQ_CST);
+    for (;;) {
+        int err;
+
+        wait_enqueue(&poll_queue, &w);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        ready = look(arg);
+        if (ready || deadline <= clock_ns())
+            break;
+        err = wait_block(&w, WAIT_INTERRUPTIBLE, deadline);
+        wait_finish(&w); /* after a time-out it is still on the queue */
+        if (err == -EINTR) {
+            ready = -EINTR;
+            break;
+        }
+    }
+    wait_finish(&w);
+    __atomic_fetch_sub(&poll_waiters, 1, __ATOMIC_RELAXED);
+    return ready;
+}
+
+static unsigned events_of(int64_t fd, unsigned wanted)
+{
+    struct file *f = fd < 0 ? NULL : fd_get(process_self()->files, (uint64_t)fd);
+
+    if (!f)
+        return POLLNVAL;
+    return (f->ops->poll ? f->ops->poll(f) : POLLIN | POLLOUT) & (wanted | POLLERR | POLLHUP);
+}
+
+struct poll_args {
+    vaddr_t fds;
+    uint64_t count;
+};
+
+static long poll_look(void *arg)
+{
+    const struct poll_args *a = arg;
+    long ready = 0;
+
+    for (uint64_t k = 0; k < a->count; k++) {
+        vaddr_t at = a->fds + k * sizeof(struct pollfd);
+        struct pollfd p;
+
+        if (copyin(&p, at, sizeof(p)) != 0)
+            return -EFAULT;
+        p.revents = p.fd < 0 ? 0 : (int16_t)events_of(p.fd, (uint16_t)p.events);
+        ready += p.revents != 0;
+        if (copyout(at, &p, sizeof(p)) != 0)
+            return -EFAULT;
+    }
+    return ready;
+}
+
+static long poll_call(vaddr_t fds, uint64_t count, uint64_t deadline)
+{
+    struct poll_args a = {fds, count};
+
+    if (count > FD_MAX)
+        return -EINVAL;
+    return wait_ready(poll_look, &a, deadline);
+}
+
+long sys_poll(uint64_t fds, uint64_t count, uint64_t timeout_ms, uint64_t a3, uint64_t a4,
+              uint64_t a5)
+{
+    int32_t ms = (int32_t)timeout_ms;
+
+    (void)a3, (void)a4, (void)a5;
+    return poll_call(fds, count, ms < 0 ? FOREVER : clock_ns() + (uint64_t)ms * 1000000);
+}
+
+/* A struct timespec or timeval as a deadline; 0: none. */
+static long deadline_of(vaddr_t at, uint64_t unit_ns, uint64_t *deadline)
+{
+    uint64_t t[2];
+
+    *deadline = FOREVER;
+    if (!at)
+        return 0;
+    if (copyin(t, at, sizeof(t)) != 0)
+        return -EFAULT;
+    if ((int64_t)t[0] < 0 || t[1] >= NS_PER_SECOND / unit_ns)
+        return -EINVAL;
+    if (t[0] < INT64_MAX / NS_PER_SECOND / 2)
+        *deadline = clock_ns() + t[0] * NS_PER_SECOND + t[1] * unit_ns;
+    return 0;
+}
+
+long sys_ppoll(uint64_t fds, uint64_t count, uint64_t timeout, uint64_t mask, uint64_t size,
+               uint64_t a5)
+{
+    uint64_t deadline;
+    long err = deadline_of(timeout, 1, &deadline);
+
+    (void)a5;
+    if (!err)
+        err = mask_begin(mask, size);
+    if (err)
+        return err;
+    err = poll_call(fds, count, deadline);
+    mask_end(mask, err);
+    return err;
+}
+
+/* The three sets of select, a bit for each descriptor. */
+struct select_args {
+    uint64_t count;
+    uint64_t in[3][FD_MAX / 64], out[3][FD_MAX / 64];
+};
+
+static long select_look(void *arg)
+{
+    static const unsigned wanted[3] = {POLLIN | POLLRDNORM | POLLHUP | POLLERR,
+                                       POLLOUT | POLLWRNORM | POLLERR, POLLPRI};
+    struct select_args *a = arg;
+    long ready = 0;
+
+    memset(a->out, 0, sizeof(a->out));
+    for (uint64_t fd = 0; fd < a->count; fd++) {
+        uint64_t bit = UINT64_C(1) << fd % 64;
+
+        for (unsigned s = 0; s < 3; s++) {
+            unsigned events;
+
+            if (!(a->in[s][fd / 64] & bit))
+                continue;
+            events = events_of((int64_t)fd, wanted[s]);
+            if (events & POLLNVAL)
+                return -EBADF;
+            if (events & wanted[s]) {
+                a->out[s][fd / 64] |= bit;
+                ready++;
+            }
+        }
+    }
+    return ready;
+}
+
+static long select_call(uint64_t count, const vaddr_t set[3], uint64_t deadline)
+{
+    struct select_args a = {.count = MIN(count, FD_MAX)};
+    size_t nbytes = (a.count + 63) / 64 * 8;
+    long ready;
+
+    if ((int32_t)count < 0)
+        return -EINVAL;
+    for (unsigned s = 0; s < 3; s++) {
+        if (set[s] && copyin(a.in[s], set[s], nbytes) != 0)
+            return -EFAULT;
+    }
+    ready = wait_ready(select_look, &a, deadline);
+    for (unsigned s = 0; s < 3 && ready >= 0; s++) {
+        if (set[s] && copyout(set[s], a.out[s], nbytes) != 0)
+            ready = -EFAULT;
+    }
+    return ready;
+}
+
+long sys_select(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t timeout,
+                uint64_t a5)
+{
+    uint64_t deadline;
+    long err = deadline_of(timeout, 1000, &deadline);
+
+    (void)a5;
+    return err ? err : select_call(n, (vaddr_t[3]){in, out, except}, deadline);
+}
+
+long sys_pselect6(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t timeout,
+                  uint64_t mask)
+{
+    uint64_t deadline, m[2] = {0, 0};
+    long err = deadline_of(timeout, 1, &deadline);
+
+    if (!err && mask && copyin(m, mask, sizeof(m)) != 0)
+        err = -EFAULT;
+    if (!err)
+        err = mask_begin(m[0], m[1]);
+    if (err)
+        return err;
+    err = select_call(n, (vaddr_t[3]){in, out, except}, deadline);
+    mask_end(m[0], err);
+    return err;
+}

@@ -1,0 +1,570 @@
+/* Calls on processes and identities. Two results: the second goes into a4 ($20) of the frame, as
+ * OSF/1 had it. */
+#include "kernel/sys/posix/process.h"
+
+#include "arch/alpha/hw/cpu.h"
+#include "arch/alpha/hw/fp.h"
+#include "arch/alpha/hw/trapframe.h"
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "kernel/lnm/lnm.h"
+#include "kernel/proc/process.h"
+#include "kernel/proc/signal.h"
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define NS_PER_US     UINT64_C(1000)
+
+static void second_result(uint64_t v) { user_frame_of(current_hw)->a4 = v; }
+
+/* ---- who am I ---- */
+
+long sys_getxpid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    const struct process *p = process_self();
+
+    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    second_result(__atomic_load_n(&p->ppid, __ATOMIC_RELAXED));
+    return p->pid;
+}
+
+long sys_getppid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    return __atomic_load_n(&process_self()->ppid, __ATOMIC_RELAXED);
+}
+
+long sys_gettid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    return process_self()->pid;
+}
+
+long sys_set_tid_address(uint64_t address, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
+                         uint64_t a5)
+{
+    (void)address, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    return process_self()->pid; /* nobody joins a process's only thread: the word is not cleared */
+}
+
+long sys_getxuid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    second_result(process_self()->euid);
+    return process_self()->uid;
+}
+
+long sys_getxgid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    second_result(process_self()->egid);
+    return process_self()->gid;
+}
+
+long sys_geteuid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    return process_self()->euid;
+}
+
+long sys_getegid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    return process_self()->egid;
+}
+
+/*
+ * Identities: real, effective and saved are one here, because no program is set-uid: the superuser
+ * may become anybody, for good; others may only ask for what they are.
+ */
+static long become(uint32_t uid, uint32_t gid)
+{
+    struct process *p = process_self();
+
+    if (uid == UINT32_MAX)
+        uid = p->uid;
+    if (gid == UINT32_MAX)
+        gid = p->gid;
+    if (uid == p->uid && gid == p->gid)
+        return 0;
+    if (p->euid != 0)
+        return -EPERM;
+    process_set_ids(p, uid, gid);
+    return 0;
+}
+
+long sys_setuid(uint64_t uid, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    return (uint32_t)uid == UINT32_MAX ? -EINVAL : become((uint32_t)uid, UINT32_MAX);
+}
+
+long sys_setgid(uint64_t gid, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    return (uint32_t)gid == UINT32_MAX ? -EINVAL : become(UINT32_MAX, (uint32_t)gid);
+}
+
+/* One of three, the same wherever it is given; anything else cannot be. */
+static bool one_of(uint64_t r, uint64_t e, uint64_t s, uint32_t *id)
+{
+    *id = (uint32_t)r != UINT32_MAX   ? (uint32_t)r
+          : (uint32_t)e != UINT32_MAX ? (uint32_t)e
+                                      : (uint32_t)s;
+    return ((uint32_t)r == UINT32_MAX || (uint32_t)r == *id) &&
+           ((uint32_t)e == UINT32_MAX || (uint32_t)e == *id) &&
+           ((uint32_t)s == UINT32_MAX || (uint32_t)s == *id);
+}
+
+long sys_setresuid(uint64_t r, uint64_t e, uint64_t s, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    uint32_t id;
+
+    (void)a3, (void)a4, (void)a5;
+    return one_of(r, e, s, &id) ? become(id, UINT32_MAX) : -EPERM;
+}
+
+long sys_setresgid(uint64_t r, uint64_t e, uint64_t s, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    uint32_t id;
+
+    (void)a3, (void)a4, (void)a5;
+    return one_of(r, e, s, &id) ? become(UINT32_MAX, id) : -EPERM;
+}
+
+static long three_ids(vaddr_t r, vaddr_t e, vaddr_t s, uint32_t ids[3])
+{
+    return copyout_u32(r, ids[0]) || copyout_u32(e, ids[1]) || copyout_u32(s, ids[2]) ? -EFAULT : 0;
+}
+
+long sys_getresuid(uint64_t r, uint64_t e, uint64_t s, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct process *p = process_self();
+
+    (void)a3, (void)a4, (void)a5;
+    return three_ids(r, e, s, (uint32_t[3]){p->uid, p->euid, p->suid});
+}
+
+long sys_getresgid(uint64_t r, uint64_t e, uint64_t s, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct process *p = process_self();
+
+    (void)a3, (void)a4, (void)a5;
+    return three_ids(r, e, s, (uint32_t[3]){p->gid, p->egid, p->sgid});
+}
+
+long sys_getgroups(uint64_t n, uint64_t to, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)n, (void)to, (void)a2, (void)a3, (void)a4, (void)a5;
+    return 0; /* no groups but the one */
+}
+
+long sys_setgroups(uint64_t n, uint64_t from, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)from, (void)a2, (void)a3, (void)a4, (void)a5;
+    if (process_self()->euid != 0)
+        return -EPERM;
+    return n ? -EINVAL : 0;
+}
+
+/* ---- groups and sessions ---- */
+
+static bool group_in_session(uint32_t pgid, uint32_t sid, const struct process *self)
+{
+    struct process *p = process_find_locked(
+        pgid); /* a group is named after its first process; it may have ended */
+
+    return pgid == self->pgid || (p && p->pgid == pgid && p->sid == sid);
+}
+
+long sys_setpgid(uint64_t pid, uint64_t pgid, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct process *self = process_self(), *p;
+    long err = 0;
+    ipl_t ipl;
+
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    if ((int32_t)pid < 0 || (int32_t)pgid < 0)
+        return -EINVAL;
+    ipl = spin_lock(&process_lock);
+    p = (int32_t)pid ? process_find_locked((uint32_t)pid) : self;
+    if (!p || (p != self && p->parent != self)) {
+        err = -ESRCH;
+    } else {
+        if (!pgid)
+            pgid = p->pid;
+        if (p->sid == p->pid || p->sid != self->sid ||
+            ((uint32_t)pgid != p->pid && !group_in_session((uint32_t)pgid, p->sid, self)))
+            err = -EPERM;
+        else
+            p->pgid = (uint32_t)pgid;
+    }
+    spin_unlock(&process_lock, ipl);
+    return err;
+}
+
+static long id_of(uint64_t pid, bool session)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+    const struct process *p = (int32_t)pid ? process_find_locked((uint32_t)pid) : process_self();
+    long id = !p ? -ESRCH : (long)(session ? p->sid : p->pgid);
+
+    spin_unlock(&process_lock, ipl);
+    return id;
+}
+
+long sys_getpgid(uint64_t pid, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    return id_of(pid, false);
+}
+
+long sys_getpgrp(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    return id_of(0, false);
+}
+
+long sys_getsid(uint64_t pid, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    return id_of(pid, true);
+}
+
+long sys_setsid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct process *p = process_self();
+    struct lnm_job *job = lnm_job_create(); /* a session is a job, with a table of logical names */
+    long r = -EPERM;
+    ipl_t ipl;
+
+    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    if (!job)
+        return -ENOMEM;
+    ipl = spin_lock(&process_lock);
+    if (p->pgid != p->pid) {
+        p->sid = p->pgid = p->pid;
+        r = p->pid;
+    }
+    spin_unlock(&process_lock, ipl);
+    if (r > 0)
+        lnm_job_enter(p->names, job);
+    else
+        lnm_job_discard(job);
+    return r;
+}
+
+/* ---- life ---- */
+
+long sys_exit(uint64_t status, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    process_exit(((uint32_t)status & 0xFF) << 8);
+}
+
+long sys_fork(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    return process_clone(SIGCHLD, 0, 0, 0, 0);
+}
+
+long sys_vfork(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    return process_clone(CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0);
+}
+
+long sys_clone(uint64_t flags, uint64_t usp, uint64_t parent_tid, uint64_t child_tid, uint64_t tls,
+               uint64_t a5)
+{
+    (void)a5;
+    return process_clone(flags, usp, parent_tid, child_tid, tls);
+}
+
+long sys_kill(uint64_t pid, uint64_t sig, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    return process_kill((int32_t)pid, (int32_t)sig, SI_USER);
+}
+
+long sys_tkill(uint64_t tid, uint64_t sig, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    return (int32_t)tid <= 0 ? -EINVAL : process_kill((int32_t)tid, (int32_t)sig, SI_TKILL);
+}
+
+long sys_tgkill(uint64_t tgid, uint64_t tid, uint64_t sig, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    if ((int32_t)tgid <= 0)
+        return -EINVAL;
+    return (int32_t)tgid == (int32_t)tid ? sys_tkill(tid, sig, 0, a3, a4, a5) : -ESRCH;
+}
+
+/* ---- waiting and accounting ---- */
+
+struct rusage { /* as Linux/Alpha has it */
+    uint64_t user_s, user_us, system_s, system_us, other[14];
+};
+
+static void rusage_of(struct rusage *r, uint64_t run_ns)
+{
+    memset(r, 0, sizeof(*r));
+    r->user_s = run_ns / NS_PER_SECOND;
+    r->user_us = run_ns % NS_PER_SECOND / NS_PER_US;
+}
+
+long sys_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage, uint64_t a4,
+               uint64_t a5)
+{
+    struct wait_result r;
+    struct rusage u;
+    int found;
+
+    (void)a4, (void)a5;
+    if (options & ~(uint64_t)(WNOHANG | WUNTRACED | WCONTINUED | 0xE0000000u))
+        return -EINVAL;
+    if ((status && probe_write(status, 4)) || (rusage && probe_write(rusage, sizeof(u))))
+        return -EFAULT; /* before a child is used up */
+    found = process_wait((int32_t)pid,
+                         (unsigned)(options & (WNOHANG | WUNTRACED | WCONTINUED)) | WEXITED, &r);
+    if (found <= 0)
+        return found;
+    if (status && copyout_u32(status, r.status) != 0)
+        return -EFAULT;
+    rusage_of(&u, r.run_ns);
+    if (rusage && copyout(rusage, &u, sizeof(u)) != 0)
+        return -EFAULT;
+    return r.pid;
+}
+
+long sys_osf_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage, uint64_t a4,
+                   uint64_t a5)
+{
+    return rusage ? -EINVAL
+                  : sys_wait4(pid, status, options, 0, a4, a5); /* its rusage has 32-bit times */
+}
+
+static void siginfo_of(int32_t info[32], const struct wait_result *r)
+{
+    uint32_t s = r->status;
+
+    memset(info, 0, 128);
+    info[0] = SIGCHLD;
+    if (s == 0xFFFF)
+        info[2] = CLD_CONTINUED, info[6] = SIGCONT;
+    else if ((s & 0xFF) == 0x7F)
+        info[2] = CLD_STOPPED, info[6] = (int32_t)(s >> 8);
+    else if (s & 0x7F)
+        info[2] = CLD_KILLED, info[6] = (int32_t)(s & 0x7F);
+    else
+        info[2] = CLD_EXITED, info[6] = (int32_t)(s >> 8 & 0xFF);
+    info[4] = (int32_t)r->pid;
+    info[5] = (int32_t)r->uid;
+}
+
+long sys_waitid(uint64_t type, uint64_t id, uint64_t to, uint64_t options, uint64_t rusage,
+                uint64_t a5)
+{
+    struct wait_result r;
+    int32_t info[32] = {0}, pid;
+    struct rusage u;
+    int found;
+
+    (void)a5;
+    if (options & ~(uint64_t)(WNOHANG | WUNTRACED | WEXITED | WCONTINUED | WNOWAIT | 0xE0000000u) ||
+        !(options & (WUNTRACED | WEXITED | WCONTINUED)))
+        return -EINVAL;
+    switch (type) {
+    case 0: /* P_ALL */
+        pid = -1;
+        break;
+    case 1: /* P_PID */
+        pid = (int32_t)id;
+        break;
+    case 2: /* P_PGID */
+        pid = (int32_t)id ? -(int32_t)id : 0;
+        break;
+    default:
+        return -EINVAL;
+    }
+    if (type && (int32_t)id < (type == 1 ? 1 : 0))
+        return -EINVAL;
+    if ((to && probe_write(to, sizeof(info))) || (rusage && probe_write(rusage, sizeof(u))))
+        return -EFAULT;
+    found = process_wait(pid, (unsigned)options & 0x1FFFFFFu, &r);
+    if (found < 0)
+        return found;
+    if (found)
+        siginfo_of(info, &r);
+    rusage_of(&u, found ? r.run_ns : 0);
+    if ((to && copyout(to, info, sizeof(info))) ||
+        (rusage && found && copyout(rusage, &u, sizeof(u))))
+        return -EFAULT;
+    return 0;
+}
+
+static uint64_t self_ns(void)
+{
+    const struct thread *t = thread_self();
+
+    return thread_cpu_ns(t);
+}
+
+long sys_getrusage(uint64_t who, uint64_t to, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    struct rusage u;
+
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    if ((int32_t)who != 0 && (int32_t)who != -1 && (int32_t)who != 1)
+        return -EINVAL;
+    rusage_of(&u, (int32_t)who == -1 ? process_self()->children_ns : self_ns());
+    return copyout(to, &u, sizeof(u));
+}
+
+long sys_times(uint64_t to, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    const uint64_t tick = NS_PER_SECOND / 1024;
+    uint64_t t[4] = {self_ns() / tick, 0, process_self()->children_ns / tick, 0};
+
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    if (to && copyout(to, t, sizeof(t)) != 0)
+        return -EFAULT;
+    return (long)(clock_ns() / tick);
+}
+
+/* Priorities are the scheduler's business: all processes are equal, nice or not. */
+long sys_getpriority(uint64_t which, uint64_t who, uint64_t a2, uint64_t a3, uint64_t a4,
+                     uint64_t a5)
+{
+    (void)who, (void)a2, (void)a3, (void)a4, (void)a5;
+    return which > 2 ? -EINVAL : 20; /* 20 - nice */
+}
+
+long sys_setpriority(uint64_t which, uint64_t who, uint64_t nice, uint64_t a3, uint64_t a4,
+                     uint64_t a5)
+{
+    (void)who, (void)nice, (void)a3, (void)a4, (void)a5;
+    return which > 2 ? -EINVAL : 0;
+}
+
+/* ---- the alarm ---- */
+
+struct itimer {
+    int64_t interval_s, interval_us, value_s, value_us;
+};
+
+static bool timeval_ns(int64_t s, int64_t us, uint64_t *ns)
+{
+    if (s < 0 || s > INT64_MAX / (int64_t)NS_PER_SECOND / 2 || us < 0 || us >= 1000000)
+        return false;
+    *ns = (uint64_t)s * NS_PER_SECOND + (uint64_t)us * NS_PER_US;
+    return true;
+}
+
+static struct itimer itimer_of(uint64_t left, uint64_t interval)
+{
+    return (struct itimer){
+        (int64_t)(interval / NS_PER_SECOND), (int64_t)(interval % NS_PER_SECOND / NS_PER_US),
+        (int64_t)(left / NS_PER_SECOND), (int64_t)(left % NS_PER_SECOND / NS_PER_US)};
+}
+
+long sys_getitimer(uint64_t which, uint64_t to, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    uint64_t left, interval;
+    struct itimer t;
+
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    if (which != 0)
+        return -EINVAL; /* ITIMER_REAL only */
+    process_alarm_get(&left, &interval);
+    t = itimer_of(left, interval);
+    return copyout(to, &t, sizeof(t));
+}
+
+long sys_setitimer(uint64_t which, uint64_t from, uint64_t to, uint64_t a3, uint64_t a4,
+                   uint64_t a5)
+{
+    uint64_t value, interval, left, old_interval;
+    struct itimer t = {0};
+
+    (void)a3, (void)a4, (void)a5;
+    if (which != 0)
+        return -EINVAL;
+    if ((from && copyin(&t, from, sizeof(t))) || (to && probe_write(to, sizeof(t))))
+        return -EFAULT;
+    if (!timeval_ns(t.value_s, t.value_us, &value) ||
+        !timeval_ns(t.interval_s, t.interval_us, &interval))
+        return -EINVAL;
+    process_alarm_set(value, interval, &left, &old_interval);
+    t = itimer_of(left, old_interval);
+    return to ? copyout(to, &t, sizeof(t)) : 0;
+}
+
+/* ---- OSF/1's odds and ends that the C library uses: floating-point control, unaligned accesses
+ * ---- */
+
+#define GSI_UACPROC              8
+#define GSI_IEEE_FP_CONTROL      45
+#define GSI_PROC_TYPE            60
+#define SSI_NVPAIRS              1
+#define SSI_IEEE_FP_CONTROL      14
+#define SSI_IEEE_RAISE_EXCEPTION 1001
+#define PROC_TYPE_EV67           11
+#define IEEE_CONTROL_MASK        0x7E007EUL /* trap enables 1-5, denormal bits, status bits 17-22 */
+#define IEEE_STATUS_MASK         0x7E0000UL
+#define IEEE_TO_FPCR             35 /* status bits 17-22 are FPCR 52-57 */
+
+long sys_osf_getsysinfo(uint64_t op, uint64_t buf, uint64_t n, uint64_t start, uint64_t arg,
+                        uint64_t a5)
+{
+    uint64_t control;
+
+    (void)start, (void)arg, (void)a5;
+    switch (op) {
+    case GSI_IEEE_FP_CONTROL:
+        fp_sync();
+        control = process_self()->ieee_control |
+                  (current_hw->fp.f[31] >> IEEE_TO_FPCR & IEEE_STATUS_MASK);
+        return copyout_u64(buf, control);
+    case GSI_UACPROC:
+        if (n < 4)
+            return -EINVAL;
+        return copyout_u32(buf, 0) ? -EFAULT : 1; /* fixed up and counted, nothing printed */
+    case GSI_PROC_TYPE:
+        if (n < 8)
+            return -EINVAL;
+        return copyout_u64(buf, PROC_TYPE_EV67) ? -EFAULT : 1;
+    default:
+        return -EOPNOTSUPP;
+    }
+}
+
+long sys_osf_setsysinfo(uint64_t op, uint64_t buf, uint64_t n, uint64_t start, uint64_t arg,
+                        uint64_t a5)
+{
+    uint64_t v;
+
+    (void)n, (void)start, (void)arg, (void)a5;
+    switch (op) {
+    case SSI_IEEE_FP_CONTROL:
+        if (copyin_u64(&v, buf) != 0)
+            return -EFAULT;
+        process_self()->ieee_control = v & IEEE_CONTROL_MASK & ~IEEE_STATUS_MASK;
+        fp_sync();
+        current_hw->fp.f[31] = (current_hw->fp.f[31] & ~(IEEE_STATUS_MASK << IEEE_TO_FPCR)) |
+                               (v & IEEE_STATUS_MASK) << IEEE_TO_FPCR;
+        fp_discard();
+        return 0;
+    case SSI_IEEE_RAISE_EXCEPTION:
+        if (copyin_u64(&v, buf) != 0)
+            return -EFAULT;
+        fp_sync();
+        current_hw->fp.f[31] |= (v & IEEE_STATUS_MASK) << IEEE_TO_FPCR;
+        fp_discard();
+        return 0;
+    case SSI_NVPAIRS:
+        return 0; /* unaligned control: always fixed up */
+    default:
+        return -EOPNOTSUPP;
+    }
+}

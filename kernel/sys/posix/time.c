@@ -1,0 +1,131 @@
+#include "kernel/sys/posix/time.h"
+
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/errno.h"
+#include "kernel/io/open_flags.h"
+#include "kernel/sched/thread.h"
+#include "kernel/sched/timer.h"
+#include "kernel/sched/wait.h"
+
+#define NS_PER_SECOND            1000000000ul
+#define CLOCK_REALTIME           0
+#define CLOCK_MONOTONIC          1
+#define CLOCK_PROCESS_CPUTIME_ID 2
+#define CLOCK_THREAD_CPUTIME_ID  3
+#define CLOCK_MONOTONIC_RAW      4
+#define CLOCK_REALTIME_COARSE    5
+#define CLOCK_MONOTONIC_COARSE   6
+#define CLOCK_BOOTTIME           7
+#define TIMER_ABSTIME            1
+/* 292 years: what fits into 63 bits of nanoseconds. A longer sleep ends then. */
+#define SECONDS_MAX 9223372036ul
+
+struct timespec {
+    uint64_t seconds, nanoseconds;
+};
+
+/* What clock says now; false for one that there is not. */
+static bool clock_read(uint64_t clock, uint64_t *ns)
+{
+    const struct thread *self = thread_self();
+
+    switch (clock) {
+    case CLOCK_REALTIME:
+    case CLOCK_REALTIME_COARSE:
+        *ns = clock_wall_ns();
+        return true;
+    case CLOCK_MONOTONIC:
+    case CLOCK_MONOTONIC_RAW:
+    case CLOCK_MONOTONIC_COARSE:
+    case CLOCK_BOOTTIME:
+        *ns = clock_ns();
+        return true;
+    case CLOCK_PROCESS_CPUTIME_ID: /* a process has one thread */
+    case CLOCK_THREAD_CPUTIME_ID:
+        *ns = thread_cpu_ns(self);
+        return true;
+    }
+    return false;
+}
+
+static int timespec_out(vaddr_t to, uint64_t ns)
+{
+    struct timespec t = {ns / NS_PER_SECOND, ns % NS_PER_SECOND};
+
+    return copyout(to, &t, sizeof(t));
+}
+
+POSIX_DEFINE(sys_clock_gettime)
+{
+    uint64_t ns;
+
+    if (!clock_read(a0, &ns))
+        return -EINVAL;
+    return timespec_out(a1, ns);
+}
+
+POSIX_DEFINE(sys_clock_getres)
+{
+    uint64_t ns;
+
+    if (!clock_read(a0, &ns))
+        return -EINVAL;
+    return a1 ? timespec_out(a1, 1) : 0;
+}
+
+/* Sleep until clock_ns() reaches deadline; what was left goes to rem (if not 0) when a signal came.
+ */
+static long sleep_until(uint64_t deadline, vaddr_t rem)
+{
+    uint64_t now;
+
+    if (thread_sleep_until(deadline, WAIT_INTERRUPTIBLE) == 0)
+        return 0;
+    now = clock_ns();
+    if (rem && timespec_out(rem, deadline > now ? deadline - now : 0) != 0)
+        return -EFAULT;
+    return -ERESTARTNOHAND;
+}
+
+/* A sleep as programs ask for it. */
+static long sleep_call(uint64_t clock, bool absolute, vaddr_t req, vaddr_t rem)
+{
+    struct timespec t;
+    uint64_t ns, now;
+
+    if (copyin(&t, req, sizeof(t)) != 0)
+        return -EFAULT;
+    if (t.nanoseconds >= NS_PER_SECOND || (int64_t)t.seconds < 0)
+        return -EINVAL;
+    ns = t.seconds >= SECONDS_MAX ? INT64_MAX : t.seconds * NS_PER_SECOND + t.nanoseconds;
+    if (!clock_read(clock, &now))
+        return -EINVAL;
+    if (absolute)
+        ns = ns > now ? ns - now : 0;
+    if (ns == 0)
+        return 0;
+    now = clock_ns();
+    return sleep_until(ns > (uint64_t)INT64_MAX - now ? (uint64_t)INT64_MAX : now + ns,
+                       absolute ? 0 : rem);
+}
+
+POSIX_DEFINE(sys_clock_nanosleep)
+{
+    if (a0 == CLOCK_THREAD_CPUTIME_ID || a0 == CLOCK_PROCESS_CPUTIME_ID)
+        return -EOPNOTSUPP;
+    return sleep_call(a0, (a1 & TIMER_ABSTIME) != 0, a2, a3);
+}
+
+POSIX_DEFINE(sys_nanosleep) { return sleep_call(CLOCK_MONOTONIC, false, a0, a1); }
+
+POSIX_DEFINE(sys_gettimeofday)
+{
+    uint64_t ns = clock_wall_ns(), none = 0;
+    struct {
+        uint64_t seconds, microseconds;
+    } t = {ns / NS_PER_SECOND, ns % NS_PER_SECOND / 1000};
+
+    if (a0 && copyout(a0, &t, sizeof(t)) != 0)
+        return -EFAULT;
+    return a1 ? copyout(a1, &none, sizeof(none)) : 0;
+}

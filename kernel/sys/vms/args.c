@@ -1,0 +1,140 @@
+/*
+ * Argument probing for the second door.
+ *
+ * A 32-bit descriptor has its length at 0, type at 2, class at 3 and a pointer of 64 bits at 8. A
+ * 64-bit one has 1 (MBO) at 0 and -1 (MBMO) at 4, where the 32-bit form has only padding, then a
+ * quadword of length and the pointer at 16. Padding is whatever the stack held, -1 too: a 32-bit
+ * descriptor of one character can look like a 64-bit one. Then the quadword at 8 decides: as a
+ * length it is short, as a pointer it is not, since the first page of an address space is never
+ * mapped.
+ */
+#include "kernel/sys/vms/args.h"
+
+#include "arch/alpha/hw/layout.h"
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/abi/descrip.h"
+#include "kernel/base/abi/psldef.h"
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/string.h"
+
+_Static_assert(sizeof(struct dsc$descriptor_s) == 16, "a 32-bit descriptor is 16 bytes long");
+_Static_assert(sizeof(struct dsc64$descriptor_s) == 24, "a 64-bit descriptor is 24 bytes long");
+
+int vms_args(vaddr_t block, unsigned required, unsigned most, uint64_t args[VMS_ARGS_MAX])
+{
+    uint64_t n;
+
+    if (block % sizeof(uint64_t) != 0 || copyin_u64(&n, block) != 0)
+        return SS$_ACCVIO;
+    if (n < required)
+        return SS$_INSFARG;
+    if (n > most)
+        return SS$_TOO_MANY_ARGS;
+    if (copyin(args, block + sizeof(uint64_t), n * sizeof(uint64_t)) != 0)
+        return SS$_ACCVIO;
+    for (; n < most; n++)
+        args[n] = 0;
+    return SS$_NORMAL;
+}
+
+static bool string_type(unsigned dtype, unsigned class)
+{
+    /* Class 0 and type 0 are "unspecified", which the services take as a plain string. */
+    return (class == DSC$K_CLASS_S || class == 0) && (dtype == DSC$K_DTYPE_T || dtype == 0);
+}
+
+int vms_buffer(vaddr_t descriptor, vaddr_t *pointer, uint64_t *length)
+{
+    struct dsc64$descriptor_s d;
+    const struct dsc$descriptor_s *d32 = (const void *)&d;
+
+    if (copyin(&d, descriptor, sizeof(*d32)) != 0)
+        return SS$_ACCVIO;
+    if (d.dsc64$w_mbo == 1 && d.dsc64$l_mbmo == -1 && d.dsc64$q_length < LAYOUT_P0_FIRST) {
+        if (copyin_u64((uint64_t *)&d.dsc64$pq_pointer, descriptor + sizeof(*d32)) != 0)
+            return SS$_ACCVIO;
+        *length = d.dsc64$q_length;
+        *pointer = (vaddr_t)d.dsc64$pq_pointer;
+    } else {
+        *length = d32->dsc$w_length;
+        *pointer = (vaddr_t)d32->dsc$a_pointer;
+    }
+    return string_type(d.dsc64$b_dtype, d.dsc64$b_class) ? SS$_NORMAL : SS$_IVGSDNAM;
+}
+
+int vms_string(vaddr_t descriptor, char *buffer, uint32_t size, uint32_t *length)
+{
+    vaddr_t pointer;
+    uint64_t n;
+    int status = vms_buffer(descriptor, &pointer, &n);
+
+    if (status != SS$_NORMAL)
+        return status;
+    n = MIN(n, (uint64_t)size);
+    if (copyin(buffer, pointer, n) != 0)
+        return SS$_ACCVIO;
+    *length = (uint32_t)n;
+    return SS$_NORMAL;
+}
+
+int vms_section_name(vaddr_t descriptor, char name[SECTION_NAME_MAX + 1], uint32_t *length)
+{
+    char raw[SECTION_NAME_MAX + 2]; /* room for the underscore and for one too many */
+    uint32_t n, first = 0;
+    int status = vms_string(descriptor, raw, sizeof(raw), &n);
+
+    if (status != SS$_NORMAL)
+        return status;
+    if (n && raw[0] == '_')
+        first = 1;
+    n -= first;
+    if (n == 0 || n > SECTION_NAME_MAX)
+        return SS$_IVGSDNAM;
+    for (uint32_t i = 0; i < n; i++)
+        if (raw[first + i] == ':' || raw[first + i] == '\0')
+            return SS$_IVGSDNAM;
+    memcpy(name, raw + first, n);
+    name[n] = '\0';
+    *length = n;
+    return SS$_NORMAL;
+}
+
+int vms_ident(vaddr_t ua, uint32_t *match, uint32_t *version)
+{
+    struct _secid id = {0, 0};
+
+    if (ua && copyin(&id, ua, sizeof(id)) != 0)
+        return SS$_ACCVIO;
+    if (id.secid$l_control > SEC$K_MATLEQ)
+        return SS$_IVSECIDCTL;
+    *match = id.secid$l_control;
+    *version = id.secid$l_version;
+    return SS$_NORMAL;
+}
+
+int vms_quad_in(vaddr_t ua, uint64_t *v)
+{
+    if (ua % sizeof(uint64_t) != 0 || copyin_u64(v, ua) != 0)
+        return SS$_ACCVIO;
+    return SS$_NORMAL;
+}
+
+int vms_probe_quad(vaddr_t ua, bool optional)
+{
+    if (ua == 0 && optional)
+        return SS$_NORMAL;
+    if (ua % sizeof(uint64_t) != 0 || probe_write(ua, sizeof(uint64_t)) != 0)
+        return SS$_ACCVIO;
+    return SS$_NORMAL;
+}
+
+void vms_quad_out(vaddr_t ua, uint64_t v)
+{
+    if (ua)
+        copyout_u64(ua, v);
+}
+
+int vms_access_mode(uint64_t acmode)
+{
+    return (uint32_t)acmode <= PSL$C_USER ? SS$_NORMAL : SS$_IVACMODE;
+}

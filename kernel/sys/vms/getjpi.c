@@ -1,0 +1,311 @@
+/*
+ * $GETJPI: what a process is and uses, from the kernel's own records.
+ *
+ * Everything about the process is read at one time, under the process table lock, before the first
+ * item is answered; only the ends of its mappings are looked up afterwards, in its address space,
+ * which stays by a reference. OpenVMS counts pages of 512 bytes in these items, and so do we.
+ */
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/abi/jpidef.h"
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/abi/statedef.h"
+#include "kernel/base/abi/vadef.h"
+#include "kernel/base/string.h"
+#include "kernel/proc/process.h"
+#include "kernel/sys/vms/args.h"
+#include "kernel/sys/vms/calls.h"
+#include "kernel/sys/vms/items.h"
+#include "mm/space/region.h"
+
+#define NAME_MAX 15 /* characters of a process's name */
+#define PAGELETS (PAGE_SIZE / 512)
+#define FLAGS    0xFFFEu /* JPI$_GETJPI_CONTROL_FLAGS as a word */
+#define FLAGS_ALL \
+    (JPI$M_NO_TARGET_INSWAP | JPI$M_NO_TARGET_AST | JPI$M_IGNORE_TARGET_STATUS | JPI$M_THREAD)
+
+/* *pidadr of a search over all processes: ~0 at its start, then this bit and the last number. */
+#define SEARCH_START UINT32_MAX
+#define SEARCH       0x80000000u
+
+struct target { /* of whom: the arguments, decoded */
+    bool search, by_name;
+    uint32_t pid; /* of a search: the last one that was found */
+    char name[NAME_MAX + 2];
+};
+
+struct facts {
+    uint32_t pid, owner, uic_group, uic_member, state, priority, cpu, home_rad;
+    uint64_t faults, private_pages, peak_pages, global_pages, peak_bytes;
+    char name[sizeof(((struct process *)NULL)->name)];
+    char image[sizeof(((struct process *)NULL)->exe)];
+    struct aspace *aspace; /* a reference, or NULL when it is on its way out */
+};
+
+static uint64_t load(const uint64_t *counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
+
+/* ---- which process ---- */
+
+static bool same_uic(const struct process *a, const struct process *b)
+{
+    return a->uic_group == b->uic_group && a->uic_member == b->uic_member;
+}
+
+/* May the caller know about p? Under the table lock. */
+static bool may_know(const struct process *self, const struct process *p)
+{
+    if (p == self || same_uic(p, self) || (self->privileges & PRV_WORLD))
+        return true;
+    return p->uic_group == self->uic_group && (self->privileges & PRV_GROUP);
+}
+
+struct search {
+    const struct target *t;
+    const struct process *self;
+    struct process *found;
+};
+
+/* Of those that fit, the one with the lowest number: a zombie is no process any more to OpenVMS. */
+static bool consider(struct process *p, void *arg)
+{
+    struct search *s = arg;
+    bool fits = s->t->search ? p->pid > s->t->pid
+                             : p->uic_group == s->self->uic_group &&
+                                   strncmp(p->name, s->t->name, sizeof(p->name)) == 0;
+
+    if (fits && p->state == PROCESS_LIVE && (!s->found || p->pid < s->found->pid))
+        s->found = p;
+    return true;
+}
+
+static uint32_t state_of(const struct thread *t)
+{
+    switch (__atomic_load_n(&t->state, __ATOMIC_RELAXED)) {
+    case THREAD_RUNNING:
+        return SCH$C_CUR;
+    case THREAD_WAITING:
+        return SCH$C_LEF;
+    default:
+        return SCH$C_COM;
+    }
+}
+
+/* Under the table lock. */
+static void note_facts(const struct process *p, struct facts *f)
+{
+    *f = (struct facts){.pid = p->pid,
+                        .owner = p->parent ? p->parent->pid : 0,
+                        .uic_group = p->uic_group,
+                        .uic_member = p->uic_member,
+                        .state = state_of(p->thread),
+                        .priority = __atomic_load_n(&p->thread->prio, __ATOMIC_RELAXED),
+                        .cpu = __atomic_load_n(&p->thread->last_cpu, __ATOMIC_RELAXED),
+                        .home_rad = __atomic_load_n(&p->thread->home_rad, __ATOMIC_RELAXED),
+                        .aspace = p->aspace};
+    str_copy(f->name, p->name, sizeof(f->name));
+    str_copy(f->image, p->exe, sizeof(f->image));
+    if (!p->aspace)
+        return;
+    aspace_ref(p->aspace);
+    f->faults = load(&p->aspace->counts.faults);
+    f->private_pages = load(&p->aspace->counts.rss);
+    f->peak_pages = load(&p->aspace->counts.rss_peak);
+    f->global_pages = load(&p->aspace->counts.section_pages);
+    f->peak_bytes = load(&p->aspace->counts.vsize_peak);
+}
+
+/* Find the process. SS$_NORMAL with *f filled in; *pid is its number whenever there is one, also
+ * with SS$_NOPRIV. SS$_NONEXPR, SS$_NOMOREPROC. */
+static int find(const struct target *t, struct facts *f, uint32_t *pid)
+{
+    struct search s = {.t = t, .self = process_self()};
+    int status = SS$_NORMAL;
+    ipl_t ipl;
+
+    ipl = spin_lock(&process_lock);
+    if (t->search || t->by_name)
+        process_for_each_locked(consider, &s);
+    else
+        s.found = process_find_locked(t->pid);
+    if (!s.found || s.found->state != PROCESS_LIVE || !s.found->thread)
+        status = t->search ? SS$_NOMOREPROC : SS$_NONEXPR;
+    else
+        *pid = s.found->pid;
+    if (status == SS$_NORMAL && !may_know(s.self, s.found))
+        status = SS$_NOPRIV;
+    if (status == SS$_NORMAL)
+        note_facts(s.found, f);
+    spin_unlock(&process_lock, ipl);
+    return status;
+}
+
+/* The arguments pidadr and prcnam: *pidadr, if it is not 0, comes first. */
+static int decode_target(vaddr_t pidadr, vaddr_t prcnam, struct target *t)
+{
+    uint32_t pid = 0;
+
+    memset(t, 0, sizeof(*t));
+    if (pidadr && (copyin(&pid, pidadr, sizeof(pid)) != 0 || probe_write(pidadr, sizeof(pid)) != 0))
+        return SS$_ACCVIO;
+    t->pid = pid ? pid : process_self()->pid;
+    t->search = (pid & SEARCH) != 0;
+    if (t->search)
+        t->pid = pid == SEARCH_START ? 0 : pid & ~SEARCH;
+    if (pid || !prcnam)
+        return SS$_NORMAL;
+    t->by_name = true;
+    return vms_short_name(prcnam, t->name, NAME_MAX);
+}
+
+/* ---- items ---- */
+
+/* First free address of a default region. */
+static vaddr_t first_free(struct aspace *as, uint64_t region)
+{
+    struct region_view v;
+    vaddr_t va = 0;
+
+    if (as && region_query(as, VA$_REGSUM_BY_ID, region, 0, &v, &va) != SS$_NORMAL)
+        va = 0;
+    return va;
+}
+
+static void longword(struct vms_answer *a, uint64_t v)
+{
+    a->length = sizeof(a->l);
+    a->l = (uint32_t)MIN(v, (uint64_t)UINT32_MAX);
+}
+
+static void quadword(struct vms_answer *a, uint64_t v)
+{
+    a->length = sizeof(a->q);
+    a->q = v;
+}
+
+static void text(struct vms_answer *a, const char *s)
+{
+    a->length = (uint32_t)MIN(strlen(s), sizeof(a->bytes));
+    memcpy(a->bytes, s, a->length);
+}
+
+/* False: there is no such item here. With f NULL only that is asked. */
+static bool answer(uint32_t code, const struct facts *f, struct vms_answer *a)
+{
+    static const struct facts none;
+
+    if (!f)
+        f = &none;
+    switch (code) {
+    case JPI$_PID:
+        return longword(a, f->pid), true;
+    case JPI$_OWNER:
+        return longword(a, f->owner), true;
+    case JPI$_UIC:
+        return longword(a, (f->uic_group & 0xFFFF) << 16 | (f->uic_member & 0xFFFF)), true;
+    case JPI$_STATE:
+        return longword(a, f->state), true;
+    case JPI$_PRI:
+        return longword(a, f->priority), true;
+    case JPI$_CPU_ID:
+        return longword(a, f->cpu), true;
+    case JPI$_HOME_RAD:
+        return longword(a, f->home_rad), true;
+    case JPI$_PRCNAM:
+        return text(a, f->name), true;
+    case JPI$_IMAGNAME:
+        return text(a, f->image), true;
+    case JPI$_PAGEFLTS:
+        return longword(a, f->faults), true;
+    case JPI$_PPGCNT:
+        return longword(a, f->private_pages * PAGELETS), true;
+    case JPI$_GPGCNT:
+        return longword(a, f->global_pages * PAGELETS), true;
+    case JPI$_WSPEAK:
+        return longword(a, f->peak_pages * PAGELETS), true;
+    case JPI$_VIRTPEAK:
+        return longword(a, f->peak_bytes / PAGE_SIZE * PAGELETS), true;
+    case JPI$_FREP0VA:
+        return longword(a, first_free(f->aspace, VA$C_P0)), true;
+    case JPI$_FREP1VA:
+        return longword(a, first_free(f->aspace, VA$C_P1)), true;
+    case JPI$_P0_FIRST_FREE_VA_64:
+        return quadword(a, first_free(f->aspace, VA$C_P0)), true;
+    case JPI$_P1_FIRST_FREE_VA_64:
+        return quadword(a, first_free(f->aspace, VA$C_P1)), true;
+    case JPI$_P2_FIRST_FREE_VA_64:
+        return quadword(a, first_free(f->aspace, VA$C_P2)), true;
+    default:
+        return false;
+    }
+}
+
+/* The control flags ask for nothing that needs doing: no process is ever swapped out. */
+static int check_flags(const struct vms_item *item)
+{
+    uint32_t flags;
+
+    if (item->length != sizeof(flags))
+        return SS$_BADPARAM;
+    if (copyin(&flags, item->buffer, sizeof(flags)) != 0)
+        return SS$_ACCVIO;
+    return flags & ~FLAGS_ALL ? SS$_BADPARAM : SS$_NORMAL;
+}
+
+static int check_item(const struct vms_item *item, const void *arg)
+{
+    struct vms_answer a;
+
+    (void)arg;
+    if (item->code == FLAGS)
+        return check_flags(item);
+    return answer(item->code, NULL, &a) ? vms_item_probe(item) : SS$_BADITMCOD;
+}
+
+static int write_item(const struct vms_item *item, const void *facts)
+{
+    struct vms_answer a;
+
+    if (item->code == FLAGS)
+        return SS$_NORMAL;
+    return answer(item->code, facts, &a) ? vms_item_answer(item, &a) : SS$_BADITMCOD;
+}
+
+/*
+ * $GETJPI(efn, pidadr, prcnam, itmlst, iosb, astadr, astprm), and $GETJPIW: it completes at once.
+ * SS$_NORMAL; SS$_NONEXPR; SS$_NOMOREPROC: a search (*pidadr -1) is over; SS$_NOPRIV: the process
+ * is another's, without GROUP or WORLD (a search goes on behind it); SS$_BADITMCOD; SS$_BADPARAM,
+ * SS$_BADBUFLEN: an item list that is none; SS$_IVLOGNAM: a name of 0 or more than 15 characters;
+ * SS$_UNASEFC; SS$_EXASTLM; SS$_ACCVIO.
+ */
+long vms_getjpi(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    enum { EFN, PIDADR, PRCNAM, ITMLST, IOSB_OUT, ASTADR, ASTPRM, COUNT };
+    uint64_t a[VMS_ARGS_MAX];
+    struct target t;
+    struct facts f;
+    uint32_t pid = 0;
+    int status = vms_args(block, IOSB_OUT, COUNT, a);
+
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    if (status == SS$_NORMAL)
+        status = vms_event_flag(a[EFN]);
+    if (status == SS$_NORMAL)
+        status = decode_target(a[PIDADR], a[PRCNAM], &t);
+    if (status == SS$_NORMAL)
+        status = vms_completion_check(a[IOSB_OUT], a[ASTADR]);
+    if (status == SS$_NORMAL)
+        status = vms_items_each(a[ITMLST], check_item, NULL);
+    if (status != SS$_NORMAL)
+        return status;
+    status = find(&t, &f, &pid);
+    /* The number, or where the search stands: also when this process is not ours to know. */
+    if (pid && a[PIDADR] && (status == SS$_NORMAL || t.search) &&
+        copyout_u32(a[PIDADR], t.search ? pid | SEARCH : pid) != 0)
+        status = status == SS$_NORMAL ? SS$_ACCVIO : status;
+    if (!pid || status == SS$_NOPRIV)
+        return status;
+    if (status == SS$_NORMAL)
+        status = vms_items_each(a[ITMLST], write_item, &f);
+    if (f.aspace)
+        aspace_unref(f.aspace); /* the last one, if it has ended meanwhile */
+    return status == SS$_NORMAL ? vms_complete(a[IOSB_OUT], status) : status;
+}

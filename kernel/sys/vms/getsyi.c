@@ -1,0 +1,257 @@
+/*
+ * $GETSYI: the system's sizes, limits and use, each from its owner's own record when it is asked
+ * for. A value that a longword cannot hold is given as the largest that it can. Global page table
+ * entries and page-file-backed pages are pages of 8,192 bytes, as the parameters count them.
+ */
+#include "arch/alpha/hw/layout.h"
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/abi/syidef.h"
+#include "kernel/base/string.h"
+#include "kernel/proc/process.h"
+#include "kernel/sched/ipi.h"
+#include "kernel/sys/vms/args.h"
+#include "kernel/sys/vms/calls.h"
+#include "kernel/sys/vms/items.h"
+#include "mm/phys/page.h"
+#include "mm/section/section.h"
+#include "sysman/params.h"
+
+#define NODE_NAME      "MEGALITH"
+#define NODE_NAME_MAX  15
+#define SECTION_TABLES 3
+
+enum { SECTIONS, GPTES, PAGFIL };
+enum { LIMIT_LEFT, USE, PEAK };
+
+/* ---- where values come from ---- */
+
+static uint64_t from_parameter(unsigned which)
+{
+    return (uint64_t)sysparam((enum sysparam_id)which);
+}
+
+/* which: table * SECTION_TABLES + what of it. */
+static uint64_t from_section_tables(unsigned which)
+{
+    struct section_use u[SECTION_TABLES], *t = &u[which / SECTION_TABLES];
+
+    section_uses(&u[SECTIONS], &u[GPTES], &u[PAGFIL]);
+    switch (which % SECTION_TABLES) {
+    case LIMIT_LEFT:
+        return t->limit > t->use ? t->limit - t->use : 0; /* it may have been lowered */
+    case USE:
+        return t->use;
+    default:
+        return t->peak;
+    }
+}
+
+static uint64_t from_memory(unsigned which)
+{
+    struct page_stats s;
+
+    (void)which;
+    page_stats(&s);
+    return s.total;
+}
+
+enum { PAGE_BYTES, PTES, PROCESSES, DOMAINS, SPACE_LIMIT, PAGE_TABLES, SHARED_PAGE_TABLES };
+
+static uint64_t from_layout(unsigned which)
+{
+    switch (which) {
+    case PAGE_BYTES:
+        return PAGE_SIZE;
+    case PTES:
+        return PTES_PER_PAGE;
+    case PROCESSES:
+        return PROCESSES_MAX;
+    case DOMAINS:
+        return rad_count;
+    case SPACE_LIMIT:
+        return LAYOUT_USER_TOP;
+    case PAGE_TABLES:
+        return LAYOUT_PT_SPACE_BASE;
+    default: /* the level-3 PTE of the first address that all processes share */
+        return LAYOUT_PT_SPACE_BASE + LAYOUT_L1_SYSTEM_FIRST * PTES_PER_PAGE * PAGE_SIZE;
+    }
+}
+
+/* ---- lists of pairs: a memory domain and something of it, ended by a pair of -1 ---- */
+
+struct pair {
+    uint32_t rad, value;
+};
+
+static uint32_t end_list(struct pair *list, uint32_t n)
+{
+    list[n] = (struct pair){UINT32_MAX, UINT32_MAX};
+    return (n + 1) * sizeof(*list);
+}
+
+/* Each CPU that runs, by domain. Both return the length in bytes. */
+static uint32_t list_cpus(struct pair *list)
+{
+    cpumask_t online = __atomic_load_n(&cpu_online_mask, __ATOMIC_ACQUIRE);
+    uint32_t n = 0;
+
+    for (unsigned rad = 0; rad < rad_count; rad++)
+        for (unsigned cpu = 0; cpu < MAX_CPUS; cpu++)
+            if ((rad_cpus(rad) & online) >> cpu & 1)
+                list[n++] = (struct pair){rad, cpu};
+    return end_list(list, n);
+}
+
+/* The pages of each domain. */
+static uint32_t list_pages(struct pair *list)
+{
+    uint64_t first, end;
+    struct page_stats s;
+
+    for (unsigned rad = 0; rad < rad_count; rad++) {
+        page_rad_stats(rad, &s, &first, &end);
+        list[rad] = (struct pair){rad, (uint32_t)MIN(s.total, (uint64_t)UINT32_MAX)};
+    }
+    return end_list(list, rad_count);
+}
+
+_Static_assert((MAX(MAX_CPUS, RAD_MAX) + 1) * sizeof(struct pair) <= VMS_ANSWER_MAX,
+               "a list is an answer");
+
+static const struct {
+    uint16_t code;
+    uint32_t (*fill)(struct pair *list);
+} lists[] = {{SYI$_RAD_CPUS, list_cpus}, {SYI$_RAD_MEMSIZE, list_pages}};
+
+/* ---- items ---- */
+
+#define TABLE(table, what) from_section_tables, (table) * SECTION_TABLES + (what)
+#define PARAMETER(name)    from_parameter, SYSPARAM_##name
+
+static const struct item {
+    uint16_t code;
+    uint8_t length;
+    uint64_t (*value)(unsigned which);
+    unsigned which;
+} items[] = {
+    {SYI$_GBLSECTIONS, 4, PARAMETER(GBLSECTIONS)},
+    {SYI$_GBLPAGES, 4, PARAMETER(GBLPAGES)},
+    {SYI$_GBLPAGFIL, 4, PARAMETER(GBLPAGFIL)},
+    {SYI$_NPAGEDYN, 4, PARAMETER(NPAGEDYN)},
+    {SYI$_NPAGEVIR, 4, PARAMETER(NPAGEVIR)},
+    {SYI$_PAGEDYN, 4, PARAMETER(PAGEDYN)},
+    {SYI$_LNMSHASHTBL, 4, PARAMETER(LNMSHASHTBL)},
+    {SYI$_LNMPHASHTBL, 4, PARAMETER(LNMPHASHTBL)},
+    {SYI$_POOLCHECK, 4, PARAMETER(POOLCHECK)},
+    {SYI$_PHYSICAL_MEMORY, 4, PARAMETER(PHYSICAL_MEMORY)},
+    {SYI$_ZERO_LIST_HI, 4, PARAMETER(ZERO_LIST_HI)},
+    {SYI$_RAD_MAX_RADS, 4, PARAMETER(RADS)},
+    {SYI$_FREE_GBLPAGES, 4, TABLE(GPTES, LIMIT_LEFT)},
+    {SYI$_CONTIG_GBLPAGES, 4, TABLE(GPTES, LIMIT_LEFT)}, /* no array, so nothing to fragment */
+    {SYI$_USED_GBLPAGCNT, 4, TABLE(GPTES, USE)},
+    {SYI$_USED_GBLPAGMAX, 4, TABLE(GPTES, PEAK)},
+    {SYI$_FREE_GBLSECTS, 4, TABLE(SECTIONS, LIMIT_LEFT)},
+    {SYI$_USED_GBLSECTCNT, 4, TABLE(SECTIONS, USE)},
+    {SYI$_USED_GBLSECTMAX, 4, TABLE(SECTIONS, PEAK)},
+    {SYI$_MEMSIZE, 4, from_memory, 0},
+    {SYI$_PAGE_SIZE, 4, from_layout, PAGE_BYTES},
+    {SYI$_PTES_PER_PAGE, 4, from_layout, PTES},
+    {SYI$_MAXPROCESSCNT, 4, from_layout, PROCESSES},
+    {SYI$_RAD_MAX_RADS, 4, from_layout, DOMAINS},
+    {SYI$_PROCESS_SPACE_LIMIT, 8, from_layout, SPACE_LIMIT},
+    {SYI$_PT_BASE, 8, from_layout, PAGE_TABLES},
+    {SYI$_SHARED_VA_PTES, 8, from_layout, SHARED_PAGE_TABLES},
+};
+
+static const struct item *item_of(uint32_t code)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(items); i++)
+        if (items[i].code == code)
+            return &items[i];
+    return NULL;
+}
+
+/* False: there is no such item here. Without `a` only that is asked. */
+static bool answer(uint32_t code, struct vms_answer *a)
+{
+    const struct item *item = item_of(code);
+    uint64_t v;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(lists); i++)
+        if (lists[i].code == code) {
+            if (a)
+                a->length = lists[i].fill((struct pair *)a->bytes);
+            return true;
+        }
+    if (!item || !a)
+        return item != NULL;
+    v = item->value(item->which);
+    a->length = item->length;
+    if (item->length == sizeof(a->q))
+        a->q = v;
+    else /* -1, "no limit" of a parameter, stays what it is */
+        a->l = v == UINT64_MAX ? UINT32_MAX : (uint32_t)MIN(v, (uint64_t)UINT32_MAX);
+    return true;
+}
+
+/* ---- the service ---- */
+
+static int check_item(const struct vms_item *item, const void *arg)
+{
+    (void)arg;
+    return answer(item->code, NULL) ? vms_item_probe(item) : SS$_BADITMCOD;
+}
+
+static int write_item(const struct vms_item *item, const void *arg)
+{
+    struct vms_answer a;
+
+    (void)arg;
+    return answer(item->code, &a) ? vms_item_answer(item, &a) : SS$_BADITMCOD;
+}
+
+/* There is one node: no system id (or 0), and no name but its own. */
+static int check_node(vaddr_t csidadr, vaddr_t nodename)
+{
+    char name[NODE_NAME_MAX + 2];
+    uint32_t csid = 0;
+    int status;
+
+    if (csidadr && copyin(&csid, csidadr, sizeof(csid)) != 0)
+        return SS$_ACCVIO;
+    if (csid)
+        return SS$_NOSUCHNODE;
+    if (!nodename)
+        return SS$_NORMAL;
+    status = vms_short_name(nodename, name, NODE_NAME_MAX);
+    if (status != SS$_NORMAL)
+        return status;
+    return strcmp(name, NODE_NAME) == 0 ? SS$_NORMAL : SS$_NOSUCHNODE;
+}
+
+/*
+ * $GETSYI(efn, csidadr, nodename, itmlst, iosb, astadr, astprm), and $GETSYIW: it completes at
+ * once. SS$_NORMAL; SS$_NOSUCHNODE; SS$_BADITMCOD; SS$_BADPARAM, SS$_BADBUFLEN: an item list that
+ * is none; SS$_IVLOGNAM: a name of 0 or more than 15 characters; SS$_UNASEFC; SS$_EXASTLM;
+ * SS$_ACCVIO.
+ */
+long vms_getsyi(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    enum { EFN, CSIDADR, NODENAME, ITMLST, IOSB_OUT, ASTADR, ASTPRM, COUNT };
+    uint64_t a[VMS_ARGS_MAX];
+    int status = vms_args(block, IOSB_OUT, COUNT, a);
+
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    if (status == SS$_NORMAL)
+        status = vms_event_flag(a[EFN]);
+    if (status == SS$_NORMAL)
+        status = check_node(a[CSIDADR], a[NODENAME]);
+    if (status == SS$_NORMAL)
+        status = vms_completion_check(a[IOSB_OUT], a[ASTADR]);
+    if (status == SS$_NORMAL)
+        status = vms_items_each(a[ITMLST], check_item, NULL);
+    if (status == SS$_NORMAL)
+        status = vms_items_each(a[ITMLST], write_item, NULL);
+    return status == SS$_NORMAL ? vms_complete(a[IOSB_OUT], status) : status;
+}

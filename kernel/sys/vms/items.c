@@ -1,0 +1,162 @@
+/*
+ * Item lists.
+ *
+ * An entry of the 32-bit form has its length at 0, its code at 2, padding, the buffer's address at
+ * 8 and the return length's at 16. One of the 64-bit form has 1 (MBO) at 0, the code at 2, -1
+ * (MBMO) at 4, a quadword of length at 8, and the addresses at 16 and 24. As with descriptors the
+ * padding may be -1 by chance; then the quadword at 8 decides: a length is at most 65535, and no
+ * program that has a buffer there asks for one byte of it.
+ */
+#include "kernel/sys/vms/items.h"
+
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/abi/efndef.h"
+#include "kernel/base/abi/iledef.h"
+#include "kernel/base/abi/iosbdef.h"
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/string.h"
+#include "kernel/sys/vms/args.h"
+
+#define EVENT_FLAGS_OWN 64
+
+_Static_assert(sizeof(ILE3) == 24, "an entry of the 32-bit form is 24 bytes long");
+_Static_assert(sizeof(ILEB_64) == 32, "an entry of the 64-bit form is 32 bytes long");
+_Static_assert(sizeof(IOSB) == 8, "a status block is a quadword");
+
+int vms_items_start(struct vms_items *l, vaddr_t ua)
+{
+    ILEB_64 first;
+    uint32_t head;
+
+    *l = (struct vms_items){.at = ua};
+    if (copyin(&head, ua, sizeof(head)) != 0)
+        return SS$_ACCVIO;
+    if ((head & 0xFFFF) != 1 || head == 0)
+        return SS$_NORMAL;
+    /* What both forms have: the first two quadwords. */
+    if (copyin(&first, ua, offsetof(ILEB_64, ileb_64$pq_bufaddr)) != 0)
+        return SS$_ACCVIO;
+    l->wide = first.ileb_64$l_mbmo == -1 && first.ileb_64$q_length <= VMS_ITEM_LENGTH_MAX;
+    return SS$_NORMAL;
+}
+
+static int next_wide(struct vms_items *l, struct vms_item *item)
+{
+    ILEB_64 e;
+
+    if (copyin(&e, l->at, sizeof(e)) != 0)
+        return SS$_ACCVIO;
+    if (e.ileb_64$w_mbo != 1 || e.ileb_64$l_mbmo != -1)
+        return SS$_BADPARAM;
+    if (e.ileb_64$q_length > VMS_ITEM_LENGTH_MAX)
+        return SS$_BADBUFLEN;
+    *item = (struct vms_item){.code = e.ileb_64$w_code,
+                              .length = e.ileb_64$q_length,
+                              .buffer = (vaddr_t)e.ileb_64$pq_bufaddr,
+                              .return_length = (vaddr_t)e.ileb_64$pq_retlen_addr,
+                              .wide = true};
+    l->at += sizeof(e);
+    return SS$_NORMAL;
+}
+
+int vms_items_next(struct vms_items *l, struct vms_item *item)
+{
+    uint32_t head;
+    ILE3 e;
+
+    item->code = 0;
+    if (copyin(&head, l->at, sizeof(head)) != 0)
+        return SS$_ACCVIO;
+    if (head == 0)
+        return SS$_NORMAL;
+    if (++l->count > VMS_ITEMS_MAX)
+        return SS$_BADPARAM;
+    if (l->wide)
+        return next_wide(l, item);
+    if (copyin(&e, l->at, sizeof(e)) != 0)
+        return SS$_ACCVIO;
+    *item = (struct vms_item){.code = e.ile3$w_code,
+                              .length = e.ile3$w_length,
+                              .buffer = (vaddr_t)e.ile3$ps_bufaddr,
+                              .return_length = (vaddr_t)e.ile3$ps_retlen_addr};
+    l->at += sizeof(e);
+    return SS$_NORMAL;
+}
+
+int vms_items_each(vaddr_t ua, int (*fn)(const struct vms_item *item, const void *arg),
+                   const void *arg)
+{
+    struct vms_items l;
+    struct vms_item i;
+    int status = vms_items_start(&l, ua);
+
+    while (status == SS$_NORMAL) {
+        status = vms_items_next(&l, &i);
+        if (status != SS$_NORMAL || i.code == 0)
+            break;
+        status = fn(&i, arg);
+    }
+    return status;
+}
+
+int vms_item_probe(const struct vms_item *item)
+{
+    if (item->length && probe_write(item->buffer, item->length) != 0)
+        return SS$_ACCVIO;
+    if (item->wide)
+        return vms_probe_quad(item->return_length, true);
+    if (item->return_length && probe_write(item->return_length, sizeof(uint16_t)) != 0)
+        return SS$_ACCVIO;
+    return SS$_NORMAL;
+}
+
+int vms_item_answer(const struct vms_item *item, const struct vms_answer *answer)
+{
+    uint64_t n = MIN(item->length, (uint64_t)answer->length);
+    uint16_t word = (uint16_t)n;
+
+    if (copyout(item->buffer, answer->bytes, n) != 0)
+        return SS$_ACCVIO;
+    if (item->length > n && clear_user(item->buffer + n, item->length - n) != 0)
+        return SS$_ACCVIO;
+    if (item->wide)
+        vms_quad_out(item->return_length, n);
+    else if (item->return_length && copyout(item->return_length, &word, sizeof(word)) != 0)
+        return SS$_ACCVIO;
+    return SS$_NORMAL;
+}
+
+int vms_event_flag(uint64_t efn)
+{
+    return (uint32_t)efn < EVENT_FLAGS_OWN || (uint32_t)efn == EFN$C_ENF ? SS$_NORMAL : SS$_UNASEFC;
+}
+
+int vms_completion_check(vaddr_t iosb, vaddr_t astadr)
+{
+    if (iosb && probe_write(iosb, sizeof(IOSB)) != 0)
+        return SS$_ACCVIO;
+    return astadr ? SS$_EXASTLM : SS$_NORMAL;
+}
+
+int vms_complete(vaddr_t iosb, int status)
+{
+    IOSB block = {.iosb$l_getxxi_status = (unsigned)status};
+
+    if (iosb && copyout(iosb, &block, sizeof(block)) != 0)
+        return SS$_ACCVIO;
+    return status;
+}
+
+int vms_short_name(vaddr_t descriptor, char *name, uint32_t most)
+{
+    uint32_t n;
+    /* One byte more is asked for, so that a longer name is seen to be too long. */
+    int status = vms_string(descriptor, name, most + 1, &n);
+
+    if (status != SS$_NORMAL)
+        return status == SS$_ACCVIO ? status : SS$_IVLOGNAM;
+    if (n == 0 || n > most)
+        return SS$_IVLOGNAM;
+    name[n] = '\0';
+    return SS$_NORMAL;
+}

@@ -1,0 +1,598 @@
+/*
+ * Logical-name services: $CRELNM, $CRELNT, $DELLNM, $TRNLNM.
+ *
+ * An item list is gone over twice. The first time every item is looked at, its input read, its
+ * output probed; the second time a name's block is filled, or a translation is written. The list
+ * may change between the two by another process's doing in shared memory: the second pass checks
+ * what it reads against what the first one found room for.
+ *
+ * Access modes: a program here runs in user mode, and the shell does what DCL does in supervisor
+ * mode; so everybody may ask for supervisor mode, and the inner two take SYSNAM.
+ */
+#include "kernel/sys/vms/lnm.h"
+
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/abi/megalith/info.h"
+#include "kernel/base/abi/psldef.h"
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/string.h"
+#include "kernel/proc/creds.h"
+#include "kernel/proc/process.h"
+#include "kernel/sys/vms/args.h"
+#include "kernel/sys/vms/calls.h"
+#include "kernel/sys/vms/items.h"
+#include "mm/pool/pool.h"
+#include "mm/section/section.h"
+
+#define NAME_MAX LNM$C_NAMLENGTH
+#define CHAIN    0xFFFFu /* LNM$_CHAIN as the word in a list has it */
+
+struct lnm_who vms_lnm_who(void)
+{
+    const struct process *p = process_self();
+
+    return (struct lnm_who){.space = p->names,
+                            .uic_group = p->uic_group,
+                            .uic_member = p->uic_member,
+                            .system = creds_is_system(p),
+                            .sysnam = (p->privileges & PRV_SYSNAM) != 0,
+                            .grpnam = (p->privileges & PRV_GRPNAM) != 0};
+}
+
+/* ---- arguments ---- */
+
+/* A name by descriptor, 1 to 255 characters; bad: the value for one that is none. */
+static int decode_name(vaddr_t descriptor, char name[NAME_MAX + 1], struct lnm_string *s, int bad)
+{
+    uint32_t n;
+    int status = vms_string(descriptor, name, NAME_MAX + 1, &n);
+
+    if (status != SS$_NORMAL)
+        return status == SS$_ACCVIO ? status : bad;
+    if (n == 0 || n > NAME_MAX)
+        return bad;
+    *s = (struct lnm_string){name, n};
+    return SS$_NORMAL;
+}
+
+/* attr by reference, 0: none. */
+static int decode_attributes(vaddr_t ua, uint32_t known, uint32_t *attributes)
+{
+    *attributes = 0;
+    if (ua && copyin_u32(attributes, ua) != 0)
+        return SS$_ACCVIO;
+    return *attributes & ~known ? SS$_BADPARAM : SS$_NORMAL;
+}
+
+/* acmode by reference, 0: `otherwise`. */
+static int decode_mode(const struct lnm_who *who, vaddr_t ua, uint8_t otherwise, uint8_t *mode)
+{
+    *mode = otherwise;
+    if (ua && copyin(mode, ua, sizeof(*mode)) != 0)
+        return SS$_ACCVIO;
+    if (*mode > PSL$C_USER)
+        return SS$_IVACMODE;
+    if (ua && *mode < PSL$C_SUPER && !who->sysnam)
+        *mode = PSL$C_SUPER;
+    return SS$_NORMAL;
+}
+
+/* ---- item lists ---- */
+
+/* The next item, across chains. SS$_NORMAL, SS$_ACCVIO, SS$_BADPARAM (also a buffer that is too
+   long for any item: these services have no code of their own for that). */
+static int next_item(struct vms_items *l, struct vms_item *item)
+{
+    int status = vms_items_next(l, item);
+
+    while (status == SS$_NORMAL && item->code == CHAIN) {
+        unsigned count = l->count;
+
+        status = vms_items_start(l, item->buffer);
+        l->count = count;
+        if (status == SS$_NORMAL)
+            status = vms_items_next(l, item);
+    }
+    return status == SS$_BADBUFLEN ? SS$_BADPARAM : status;
+}
+
+/* Write `length` bytes of an answer. SS$_BUFFEROVF: it was cut to the buffer's length. */
+static int answer(const struct vms_item *item, const void *from, uint32_t length)
+{
+    uint64_t n = MIN(item->length, (uint64_t)length);
+    uint16_t word = (uint16_t)n;
+
+    if (copyout(item->buffer, from, n) != 0)
+        return SS$_ACCVIO;
+    if (item->wide)
+        vms_quad_out(item->return_length, n);
+    else if (item->return_length && copyout(item->return_length, &word, sizeof(word)) != 0)
+        return SS$_ACCVIO;
+    return n < length ? SS$_BUFFEROVF : SS$_NORMAL;
+}
+
+static int read_index(const struct vms_item *item, unsigned *index)
+{
+    uint32_t v;
+
+    if (item->length != sizeof(v))
+        return SS$_BADPARAM;
+    if (copyin_u32(&v, item->buffer) != 0)
+        return SS$_ACCVIO;
+    if (v >= LNM_TRANSLATIONS_MAX)
+        return SS$_BADPARAM;
+    *index = v;
+    return SS$_NORMAL;
+}
+
+/* ---- $CRELNM ---- */
+
+struct definition {
+    unsigned index;
+    uint32_t attributes;
+    uint64_t given[LNM_TRANSLATIONS_MAX / 64]; /* a bit for each index that has a string */
+    uint64_t bytes;                            /* that the translations take in the block */
+    struct lnm_name *block;                    /* second pass */
+    struct vms_item table; /* where the table's name is wanted; code 0: nowhere */
+};
+
+static int define_string(struct definition *d, const struct vms_item *item)
+{
+    uint32_t n = (uint32_t)item->length;
+    uint64_t *word, bit = UINT64_C(1) << d->index % 64;
+
+    if (item->length > NAME_MAX || d->index >= LNM_TRANSLATIONS_MAX)
+        return SS$_BADPARAM;
+    word = &d->given[d->index / 64];
+    if (*word & bit)
+        return SS$_BADPARAM; /* which of the two strings would it be? */
+    *word |= bit;
+    if (d->block) {
+        if (d->bytes < lnm_translation_bytes(n))
+            return SS$_BADPARAM; /* the list has changed since the first pass */
+        d->bytes -= lnm_translation_bytes(n);
+        if (copyin(lnm_name_add(d->block, (uint8_t)d->index, d->attributes, n), item->buffer, n))
+            return SS$_ACCVIO;
+    } else {
+        d->bytes += lnm_translation_bytes(n);
+    }
+    d->index++;
+    return SS$_NORMAL;
+}
+
+static int define_item(struct definition *d, const struct vms_item *item)
+{
+    switch (item->code) {
+    case LNM$_INDEX:
+        return read_index(item, &d->index);
+    case LNM$_ATTRIBUTES:
+        if (item->length != sizeof(uint32_t))
+            return SS$_BADPARAM;
+        if (copyin_u32(&d->attributes, item->buffer) != 0)
+            return SS$_ACCVIO;
+        return d->attributes & ~(uint32_t)(LNM$M_CONCEALED | LNM$M_TERMINAL) ? SS$_BADPARAM
+                                                                             : SS$_NORMAL;
+    case LNM$_STRING:
+        return define_string(d, item);
+    case LNM$_TABLE:
+        d->table = *item;
+        return vms_item_probe(item);
+    default:
+        return SS$_BADPARAM;
+    }
+}
+
+/* One pass over the list. */
+static int define_pass(struct definition *d, vaddr_t itmlst)
+{
+    struct vms_items l;
+    struct vms_item item;
+    int status;
+
+    d->index = 0;
+    d->attributes = 0;
+    memset(d->given, 0, sizeof(d->given));
+    if (!itmlst)
+        return SS$_NORMAL;
+    status = vms_items_start(&l, itmlst);
+    while (status == SS$_NORMAL) {
+        status = next_item(&l, &item);
+        if (status != SS$_NORMAL || item.code == 0)
+            break;
+        status = define_item(d, &item);
+    }
+    return status;
+}
+
+static int define(const struct lnm_who *who, struct lnm_string table, struct lnm_string name,
+                  uint32_t attributes, uint8_t mode, vaddr_t itmlst)
+{
+    struct definition d = {0};
+    char table_name[LNM$C_TABNAMLEN];
+    uint32_t length = 0;
+    bool kept = false;
+    int status = define_pass(&d, itmlst);
+
+    if (status != SS$_NORMAL)
+        return status;
+    d.block = lnm_name_alloc(name, mode,
+                             attributes & (LNM$M_NO_ALIAS | LNM$M_CONFINE | LNM$M_CRELOG), d.bytes);
+    if (!d.block)
+        return SS$_INSFMEM;
+    status = define_pass(&d, itmlst);
+    if (status == SS$_NORMAL)
+        status = lnm_define(who, table, d.block, (attributes & LNM$M_CREATE_IF) != 0, table_name,
+                            &length, &kept);
+    if (!(status & 1) || kept)
+        lnm_name_free(d.block);
+    if ((status & 1) && d.table.code && answer(&d.table, table_name, length) == SS$_BUFFEROVF)
+        status = SS$_BUFFEROVF;
+    return status;
+}
+
+long vms_crelnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmode, uint64_t itmlst,
+                uint64_t a5)
+{
+    struct lnm_who who = vms_lnm_who();
+    char table_buffer[NAME_MAX + 1], name_buffer[NAME_MAX + 1];
+    struct lnm_string table, name;
+    uint32_t attributes;
+    uint8_t mode;
+    int status = decode_attributes(
+        attr, LNM$M_NO_ALIAS | LNM$M_CONFINE | LNM$M_CRELOG | LNM$M_CREATE_IF, &attributes);
+
+    (void)a5;
+    if (status == SS$_NORMAL)
+        status = decode_name(tabnam, table_buffer, &table, SS$_IVLOGTAB);
+    if (status == SS$_NORMAL)
+        status = decode_name(lognam, name_buffer, &name, SS$_IVLOGNAM);
+    if (status == SS$_NORMAL)
+        status = decode_mode(&who, acmode, PSL$C_USER, &mode);
+    return status == SS$_NORMAL ? define(&who, table, name, attributes, mode, itmlst) : status;
+}
+
+/* ---- $TRNLNM ---- */
+
+/* What one item wants of a name. */
+static int translate_item(const struct lnm_view *v, const struct vms_item *item, unsigned *index)
+{
+    struct lnm_string s = {"", 0};
+    uint32_t attributes = v->attributes, word;
+    bool exists = lnm_translation(v->block, *index, &s, &attributes);
+
+    switch (item->code) {
+    case LNM$_INDEX:
+        return read_index(item, index);
+    case LNM$_STRING:
+        return answer(item, s.s, s.length);
+    case LNM$_ATTRIBUTES:
+        word = v->attributes | (exists ? attributes : 0);
+        return answer(item, &word, sizeof(word));
+    case LNM$_TABLE:
+        return answer(item, v->table.s, v->table.length);
+    case LNM$_LENGTH:
+        return answer(item, &s.length, sizeof(s.length));
+    case LNM$_ACMODE:
+        return answer(item, &v->mode, sizeof(v->mode));
+    default: /* LNM$_MAX_INDEX: the first pass has seen to it */
+        word = (uint32_t)v->max_index;
+        return answer(item, &word, sizeof(word));
+    }
+}
+
+static int translate_check(const struct vms_item *item)
+{
+    unsigned index;
+
+    switch (item->code) {
+    case LNM$_INDEX:
+        return read_index(item, &index);
+    case LNM$_STRING:
+    case LNM$_ATTRIBUTES:
+    case LNM$_TABLE:
+    case LNM$_LENGTH:
+    case LNM$_ACMODE:
+    case LNM$_MAX_INDEX:
+        return vms_item_probe(item);
+    default:
+        return SS$_BADPARAM;
+    }
+}
+
+/* v NULL: look at the items only. */
+static int translate_pass(const struct lnm_view *v, vaddr_t itmlst)
+{
+    struct vms_items l;
+    struct vms_item item;
+    unsigned index = 0;
+    int status = vms_items_start(&l, itmlst), result = SS$_NORMAL;
+
+    while (status & 1) {
+        status = next_item(&l, &item);
+        if (status != SS$_NORMAL || item.code == 0)
+            break;
+        status = translate_check(&item);
+        if (v && status == SS$_NORMAL)
+            status = translate_item(v, &item, &index);
+        if (status == SS$_BUFFEROVF)
+            result = status;
+    }
+    return status & 1 ? result : status;
+}
+
+static int translate_found(const struct lnm_view *v, void *arg)
+{
+    vaddr_t itmlst = *(vaddr_t *)arg;
+
+    return itmlst ? translate_pass(v, itmlst) : SS$_NORMAL;
+}
+
+long vms_trnlnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmode, uint64_t itmlst,
+                uint64_t a5)
+{
+    struct lnm_who who = vms_lnm_who();
+    char table_buffer[NAME_MAX + 1], name_buffer[NAME_MAX + 1];
+    struct lnm_string table, name;
+    uint32_t attributes;
+    uint8_t mode;
+    int status = decode_attributes(attr, LNM$M_CASE_BLIND, &attributes);
+
+    (void)a5;
+    if (status == SS$_NORMAL)
+        status = decode_name(tabnam, table_buffer, &table, SS$_IVLOGTAB);
+    if (status == SS$_NORMAL)
+        status = decode_name(lognam, name_buffer, &name, SS$_IVLOGNAM);
+    if (status == SS$_NORMAL)
+        status = decode_mode(&who, acmode, PSL$C_USER, &mode);
+    if (status == SS$_NORMAL && itmlst)
+        status = translate_pass(NULL, itmlst);
+    if (status != SS$_NORMAL)
+        return status;
+    return lnm_translate(&who, table, name, mode, (attributes & LNM$M_CASE_BLIND) != 0,
+                         translate_found, &itmlst);
+}
+
+/* ---- $DELLNM ---- */
+
+long vms_dellnm(uint64_t tabnam, uint64_t lognam, uint64_t acmode, uint64_t a3, uint64_t a4,
+                uint64_t a5)
+{
+    struct lnm_who who = vms_lnm_who();
+    char table_buffer[NAME_MAX + 1], name_buffer[NAME_MAX + 1];
+    struct lnm_string table, name = {"", 0};
+    uint8_t mode;
+    int status = decode_name(tabnam, table_buffer, &table, SS$_IVLOGTAB);
+
+    (void)a3, (void)a4, (void)a5;
+    if (status == SS$_NORMAL && lognam)
+        status = decode_name(lognam, name_buffer, &name, SS$_IVLOGNAM);
+    if (status == SS$_NORMAL)
+        status = decode_mode(&who, acmode, PSL$C_USER, &mode);
+    return status == SS$_NORMAL ? lnm_delete(&who, table, name, mode) : status;
+}
+
+/* ---- $CRELNT ---- */
+
+struct result_name { /* where the new table's name goes */
+    vaddr_t buffer, length_out;
+    uint64_t room;
+};
+
+static int decode_result(vaddr_t resnam, vaddr_t reslen, struct result_name *r)
+{
+    int status = SS$_NORMAL;
+
+    *r = (struct result_name){.length_out = reslen, .room = LNM$C_TABNAMLEN};
+    if (resnam) {
+        status = vms_buffer(resnam, &r->buffer, &r->room);
+        if (status == SS$_NORMAL && r->room && probe_write(r->buffer, r->room) != 0)
+            status = SS$_ACCVIO;
+    }
+    if (status == SS$_NORMAL && reslen && probe_write(reslen, sizeof(uint16_t)) != 0)
+        status = SS$_ACCVIO;
+    return status;
+}
+
+/* A longword or word by reference, 0: left out. */
+static int decode_number(vaddr_t ua, uint64_t size, uint32_t *v)
+{
+    *v = 0;
+    return ua && copyin(v, ua, size) != 0 ? SS$_ACCVIO : SS$_NORMAL;
+}
+
+/* What there is to say about the new table, but for names and mode. */
+static int decode_table(const uint64_t *quota, const uint64_t *promsk, struct lnm_table_request *r)
+{
+    uint32_t bytes;
+    int status = decode_number(*quota, sizeof(bytes), &bytes);
+
+    if (status == SS$_NORMAL)
+        status = decode_number(*promsk, sizeof(uint16_t), &r->prot);
+    r->quota = bytes;
+    r->has_prot = *promsk != 0;
+    return status;
+}
+
+long vms_crelnt(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    enum { ATTR, RESNAM, RESLEN, QUOTA, PROMSK, TABNAM, PARTAB, ACMODE, COUNT };
+    struct lnm_who who = vms_lnm_who();
+    char name_buffer[NAME_MAX + 1], parent_buffer[NAME_MAX + 1], made[LNM$C_TABNAMLEN];
+    struct lnm_table_request r = {.name = {"", 0}};
+    struct result_name result;
+    uint64_t a[VMS_ARGS_MAX];
+    uint32_t length = 0;
+    uint16_t word;
+    int status = vms_args(block, ACMODE, COUNT, a);
+
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    if (status == SS$_NORMAL)
+        status = decode_attributes(a[ATTR], LNM$M_NO_ALIAS | LNM$M_CONFINE | LNM$M_CREATE_IF,
+                                   &r.attributes);
+    if (status == SS$_NORMAL && a[TABNAM])
+        status = decode_name(a[TABNAM], name_buffer, &r.name, SS$_IVLOGNAM);
+    if (status == SS$_NORMAL)
+        status = decode_name(a[PARTAB], parent_buffer, &r.parent, SS$_IVLOGTAB);
+    if (status == SS$_NORMAL)
+        status = decode_mode(&who, a[ACMODE], PSL$C_USER, &r.mode);
+    if (status == SS$_NORMAL)
+        status = decode_table(&a[QUOTA], &a[PROMSK], &r);
+    if (status == SS$_NORMAL)
+        status = decode_result(a[RESNAM], a[RESLEN], &result);
+    if (status == SS$_NORMAL && a[RESNAM] && result.room < (r.name.length ? r.name.length : 20u))
+        status = SS$_RESULTOVF;
+    if (status != SS$_NORMAL)
+        return status;
+    status = lnm_table_create(&who, &r, made, &length);
+    if (!(status & 1))
+        return status;
+    word = (uint16_t)length;
+    if (a[RESNAM])
+        (void)copyout(result.buffer, made, length); /* probed */
+    if (a[RESLEN])
+        (void)copyout(result.length_out, &word, sizeof(word));
+    return status;
+}
+
+/* ---- display ---- */
+
+struct display {
+    struct mega_logical *out;
+    uint64_t translation;
+};
+
+static void put(char *to, uint32_t size, struct lnm_string s)
+{
+    uint32_t n = MIN(s.length, size - 1);
+
+    memcpy(to, s.s, n);
+    to[n] = '\0';
+}
+
+static int display_one(const struct lnm_entry *e, void *arg)
+{
+    struct display *d = arg;
+    struct mega_logical *m = d->out;
+    struct lnm_string text = {"", 0};
+    uint64_t number = 0;
+
+    m->translation = -1;
+    m->text_attributes = 0;
+    for (int i = 0; i <= e->view.max_index; i++)
+        if (lnm_translation(e->view.block, (unsigned)i, &text, &m->text_attributes) &&
+            number++ == d->translation) {
+            m->translation = i;
+            break;
+        }
+    if (m->translation < 0) {
+        if (number || d->translation)
+            return SS$_NONEXPR;
+        text.length = 0;
+    }
+    put(m->name, sizeof(m->name), e->view.name);
+    put(m->table, sizeof(m->table), e->view.table);
+    put(m->text, sizeof(m->text), text);
+    m->name_length = e->view.name.length;
+    m->text_length = text.length;
+    m->attributes = e->view.attributes;
+    m->mode = e->view.mode;
+    m->shareable = e->shareable;
+    m->table_number = e->table_number;
+    m->is_table = e->is_table;
+    m->names = e->names;
+    m->quota = e->quota;
+    m->left = e->left;
+    return SS$_NORMAL;
+}
+
+/* Go on from what the structure at buffer says. */
+static int display_from(const struct lnm_who *who, struct lnm_string table, bool next,
+                        vaddr_t buffer, struct display *d)
+{
+    struct mega_logical *m = d->out;
+    struct lnm_place place;
+    char name[NAME_MAX];
+
+    if (copyin(m, buffer, sizeof(*m)) != 0)
+        return SS$_ACCVIO;
+    if (m->name_length > NAME_MAX || m->mode > PSL$C_USER)
+        return SS$_BADPARAM;
+    memcpy(name, m->name, m->name_length); /* the answer is written over it */
+    place = (struct lnm_place){{name, m->name_length}, (uint8_t)m->mode, m->table_number};
+    return lnm_at(who, table, &place, next, display_one, d);
+}
+
+long mega_sys_logical(uint64_t tabnam, uint64_t index, uint64_t translation, uint64_t buffer,
+                      uint64_t a4, uint64_t a5)
+{
+    struct lnm_who who = vms_lnm_who();
+    char table_buffer[NAME_MAX + 1];
+    struct lnm_string table = {"", 0};
+    struct display d = {.translation = translation};
+    int status = tabnam ? decode_name(tabnam, table_buffer, &table, SS$_IVLOGTAB) : SS$_NORMAL;
+
+    (void)a4, (void)a5;
+    if (status != SS$_NORMAL)
+        return status;
+    d.out = npp_alloc_zeroed(sizeof(*d.out));
+    if (!d.out)
+        return SS$_INSFMEM;
+    if ((int64_t)index >= 0)
+        status = lnm_nth(&who, table, index, display_one, &d);
+    else if ((int64_t)index < MEGA_LOGICAL_SAME)
+        status = SS$_NOLOGNAM;
+    else
+        status = display_from(&who, table, (int64_t)index == MEGA_LOGICAL_NEXT, buffer, &d);
+    if (status == SS$_NORMAL && copyout(buffer, d.out, sizeof(*d.out)) != 0)
+        status = SS$_ACCVIO;
+    npp_free(d.out, sizeof(*d.out));
+    return status;
+}
+
+/* ---- names of sections ---- */
+
+struct section_translation {
+    char *name;
+    uint32_t *length;
+    bool terminal; /* what was found is not to be translated again */
+};
+
+static int take_section_name(const struct lnm_view *v, void *arg)
+{
+    struct section_translation *t = arg;
+    struct lnm_string s;
+    uint32_t attributes;
+
+    if (!lnm_translation(v->block, 0, &s, &attributes))
+        return SS$_NOLOGNAM;
+    if (s.length == 0 || s.length > SECTION_NAME_MAX || memchr(s.s, ':', s.length) ||
+        memchr(s.s, '\0', s.length))
+        return SS$_IVLOGNAM;
+    memcpy(t->name, s.s, s.length);
+    t->name[s.length] = '\0';
+    *t->length = s.length;
+    t->terminal = (attributes & LNM$M_TERMINAL) != 0;
+    return SS$_NORMAL;
+}
+
+int vms_lnm_section_name(char *name, uint32_t *length)
+{
+    static const struct lnm_string file_dev = {"LNM$FILE_DEV", 12};
+    struct lnm_who who = vms_lnm_who();
+    char logical[4 + SECTION_NAME_MAX];
+    struct section_translation t = {name, length, false};
+
+    for (unsigned depth = 0; depth <= LNM$C_MAXDEPTH; depth++) {
+        int status;
+
+        if (t.terminal)
+            return SS$_NORMAL;
+        memcpy(logical, LNM_PREFIX, 4);
+        memcpy(logical + 4, name, *length);
+        status = lnm_translate(&who, file_dev, (struct lnm_string){logical, 4 + *length},
+                               PSL$C_USER, false, take_section_name, &t);
+        if (status != SS$_NORMAL)
+            return status == SS$_IVLOGNAM || status == SS$_TOOMANYLNAM ? status : SS$_NORMAL;
+    }
+    return SS$_TOOMANYLNAM;
+}

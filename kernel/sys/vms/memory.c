@@ -1,0 +1,193 @@
+/*
+ * Services on private memory: decode every argument, probe every output, then do what mm does as a
+ * whole or not at all.
+ *
+ * All five return the range that was changed. After a failure that is none: the address is -1 and
+ * the length 0, once the two could be written at all. $SETPRT_64, $LCKPAG_64 and $ULKPAG_64 round
+ * the range outward to whole pages; $CRETVA_64 and $EXPREG_64 want it so.
+ */
+#include "arch/alpha/hw/layout.h"
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/range.h"
+#include "kernel/proc/process.h"
+#include "kernel/sys/vms/args.h"
+#include "kernel/sys/vms/calls.h"
+#include "mm/space/prot_code.h"
+#include "mm/space/region_memory.h"
+
+#define NONE UINT64_MAX /* return_va_64 when nothing was changed */
+
+struct range_out {
+    vaddr_t va, length; /* where the outputs go */
+};
+
+static int probe_out(const struct range_out *out)
+{
+    int status = vms_probe_quad(out->va, false);
+
+    return status == SS$_NORMAL ? vms_probe_quad(out->length, false) : status;
+}
+
+/* status, with the outputs that belong to it. */
+static int finish(int status, const struct range_out *out, vaddr_t va, uint64_t length)
+{
+    vms_quad_out(out->va, status & 1 ? va : NONE);
+    vms_quad_out(out->length, status & 1 ? length : 0);
+    return status;
+}
+
+long vms_cretva_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    enum { ID, START, LENGTH, ACMODE, FLAGS, VA_OUT, LENGTH_OUT, COUNT };
+    uint64_t a[VMS_ARGS_MAX] = {0}, id = 0;
+    int status = vms_args(block, COUNT, COUNT, a);
+    struct range_out out = {a[VA_OUT], a[LENGTH_OUT]};
+
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    if (status == SS$_NORMAL)
+        status = vms_quad_in(a[ID], &id);
+    if (status == SS$_NORMAL)
+        status = vms_access_mode(a[ACMODE]);
+    if (status == SS$_NORMAL)
+        status = probe_out(&out);
+    if (status != SS$_NORMAL)
+        return status;
+    status = region_create_va(process_self()->aspace, id, a[START], a[LENGTH], (uint32_t)a[FLAGS]);
+    return finish(status, &out, a[START], a[LENGTH]);
+}
+
+long vms_expreg_64(uint64_t id_in, uint64_t length, uint64_t acmode, uint64_t flags,
+                   uint64_t va_out, uint64_t length_out)
+{
+    const struct range_out out = {va_out, length_out};
+    vaddr_t start = 0;
+    uint64_t id;
+    int status = vms_quad_in(id_in, &id);
+
+    if (status == SS$_NORMAL)
+        status = vms_access_mode(acmode);
+    if (status == SS$_NORMAL)
+        status = probe_out(&out);
+    if (status != SS$_NORMAL)
+        return status;
+    status = region_expand(process_self()->aspace, id, length, (uint32_t)flags, &start);
+    return finish(status, &out, start, length);
+}
+
+/* The pages that [start, start + length) touches. SS$_NORMAL; SS$_BADPARAM: none;
+ * SS$_NOT_PROCESS_VA. */
+static int whole_pages(vaddr_t start, uint64_t length, vaddr_t *first, uint64_t *n)
+{
+    uint64_t end;
+
+    if (length == 0)
+        return SS$_BADPARAM;
+    if (!range_end(start, length, &end) || end > LAYOUT_USER_TOP)
+        return SS$_NOT_PROCESS_VA;
+    *first = start & ~PAGE_MASK;
+    *n = ((end + PAGE_MASK) & ~PAGE_MASK) - *first;
+    return SS$_NORMAL;
+}
+
+/* Why protection could not be set, or pages not locked. */
+static int status_of(int err, int no_memory)
+{
+    switch (err) {
+    case 0:
+        return SS$_NORMAL;
+    case -EPERM: /* as all who map it through these tables see it */
+        return SS$_PAGTYPVIO;
+    case -ENOMEM:
+        return no_memory;
+    default:
+        return SS$_ACCVIO;
+    }
+}
+
+static int set_protection(vaddr_t first, uint64_t n, unsigned prot, unsigned *old)
+{
+    int err = aspace_set_protection(process_self()->aspace, first, n, prot, old);
+
+    return err == -EACCES ? SS$_NOPRIV : status_of(err, SS$_INSFMEM);
+}
+
+static bool probe_longword(vaddr_t ua)
+{
+    return ua % sizeof(uint32_t) == 0 && probe_write(ua, sizeof(uint32_t)) == 0;
+}
+
+long vms_setprt_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    enum { START, LENGTH, ACMODE, PROT, VA_OUT, LENGTH_OUT, PROT_OUT, COUNT };
+    uint64_t a[VMS_ARGS_MAX] = {0}, n = 0;
+    unsigned prot = 0, old = 0;
+    vaddr_t first = 0;
+    int status = vms_args(block, COUNT, COUNT, a);
+    struct range_out out = {a[VA_OUT], a[LENGTH_OUT]};
+
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    if (status == SS$_NORMAL)
+        status = vms_access_mode(a[ACMODE]);
+    if (status == SS$_NORMAL)
+        status = probe_out(&out);
+    if (status == SS$_NORMAL && !probe_longword(a[PROT_OUT]))
+        status = SS$_ACCVIO;
+    if (status != SS$_NORMAL)
+        return status;
+    if (!prot_of_code(a[PROT] & 0xF, &prot)) /* the other bits do not count */
+        status = SS$_IVPROTECT;
+    if (status == SS$_NORMAL)
+        status = whole_pages(a[START], a[LENGTH], &first, &n);
+    if (status == SS$_NORMAL)
+        status = set_protection(first, n, prot, &old);
+    if (status == SS$_NORMAL) {
+        uint32_t code = prot_to_code(old);
+
+        copyout(a[PROT_OUT], &code, sizeof(code));
+    }
+    return finish(status, &out, first, n);
+}
+
+typedef int lock_fn(struct aspace *as, vaddr_t va, uint64_t len, bool *set);
+
+static long lock_service(lock_fn *fn, int no_memory, vaddr_t start, uint64_t length,
+                         uint64_t acmode, const struct range_out *out)
+{
+    int status = vms_access_mode(acmode);
+    vaddr_t first = 0;
+    uint64_t n = 0;
+    bool set;
+
+    if (status == SS$_NORMAL && !(process_self()->privileges & PRV_PSWAPM))
+        status = SS$_NOPSWAPM;
+    if (status == SS$_NORMAL)
+        status = probe_out(out);
+    if (status != SS$_NORMAL)
+        return status;
+    status = whole_pages(start, length, &first, &n);
+    if (status == SS$_NORMAL)
+        status = status_of(fn(process_self()->aspace, first, n, &set), no_memory);
+    if (status == SS$_NORMAL)
+        status = set ? SS$_WASSET : SS$_WASCLR;
+    return finish(status, out, first, n);
+}
+
+long vms_lckpag_64(uint64_t start, uint64_t length, uint64_t acmode, uint64_t va_out,
+                   uint64_t length_out, uint64_t a5)
+{
+    const struct range_out out = {va_out, length_out};
+
+    (void)a5;
+    return lock_service(aspace_lock_pages, SS$_LCKPAGFUL, start, length, acmode, &out);
+}
+
+long vms_ulkpag_64(uint64_t start, uint64_t length, uint64_t acmode, uint64_t va_out,
+                   uint64_t length_out, uint64_t a5)
+{
+    const struct range_out out = {va_out, length_out};
+
+    (void)a5;
+    return lock_service(aspace_unlock_pages, SS$_INSFMEM, start, length, acmode, &out);
+}

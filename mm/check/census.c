@@ -1,0 +1,245 @@
+/*
+ * Blocks in use are found by their boundary bits (mm/pool/pool_private.h), with the free ones left
+ * out; nonpaged segments and large blocks by their pages, as the self-check does it. Nothing is
+ * written in an allocation for this, so it costs nothing while the system runs; the price is that a
+ * leaked block is known by its size, its address and its first words, not by who allocated it.
+ * Kinds that have that size are named.
+ */
+#include "mm/check/census.h"
+
+#include "arch/alpha/hw/kseg.h"
+#include "kernel/base/bitops.h"
+#include "kernel/base/format.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/printk.h"
+#include "kernel/base/string.h"
+#include "mm/object/object_private.h"
+#include "mm/phys/page_private.h"
+#include "mm/pool/pool_private.h"
+#include "mm/section/reserved.h"
+#include "mm/section/section_gsd.h"
+#include "mm/section/section_map.h"
+#include "mm/section/window.h"
+#include "mm/space/aspace.h"
+#include "mm/space/region.h"
+
+#define OWNERS_MAX 8u
+#define LARGE      (CENSUS_SIZES - 1) /* index of the line that counts pages */
+#define NAMES_TEXT 120u
+#define LINES_MOST 16u
+
+_Static_assert(CENSUS_SIZES == POOL_LISTS + 1, "a line for each size that a list can have");
+
+static const char *const pool_names[] = {"nonpaged pool", "paged pool"};
+
+static struct {
+    void (*explain)(struct census *c);
+    const struct census_kind *kinds;
+    unsigned nkinds;
+} owners[OWNERS_MAX]; /* constant after boot */
+static unsigned nowners;
+
+void census_register(void (*explain)(struct census *c), const struct census_kind *kinds,
+                     unsigned nkinds)
+{
+    KASSERT(nowners < OWNERS_MAX, "there is room for every owner of pool");
+    owners[nowners].explain = explain;
+    owners[nowners].kinds = kinds;
+    owners[nowners++].nkinds = nkinds;
+}
+
+static unsigned line_of(uint64_t size)
+{
+    return size <= LARGE * POOL_GRAIN ? (unsigned)(size / POOL_GRAIN) - 1 : LARGE;
+}
+
+/* Of `line`, for a block of that size. */
+static int64_t weight(unsigned line, uint64_t size)
+{
+    return line < LARGE ? 1 : (int64_t)div_round_up(size, PAGE_SIZE);
+}
+
+void census_explain(struct census *c, enum census_pool pool, size_t nbytes, uint64_t count)
+{
+    unsigned line = line_of(pool_round(nbytes));
+
+    c->blocks[pool][line] -= weight(line, pool_round(nbytes)) * (int64_t)count;
+}
+
+void census_error(struct census *c, const char *fmt, ...)
+{
+    char text[160];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vformat(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    printk("leak: %s\n", text);
+    c->errors++;
+}
+
+/* ---- counting ---- */
+
+static void count_block(struct census *c, enum census_pool pool, uint64_t p, uint64_t size)
+{
+    unsigned line = line_of(size);
+
+    c->blocks[pool][line] += weight(line, size);
+    c->seen[pool][line] = (struct census_sample){p, size};
+}
+
+static void count_nonpaged(void *arg, uint64_t p, uint64_t size)
+{
+    count_block(arg, CENSUS_NONPAGED, p, size);
+}
+
+static void count_paged(void *arg, uint64_t p, uint64_t size)
+{
+    count_block(arg, CENSUS_PAGED, p, size);
+}
+
+/* Segments and large blocks of the nonpaged pool: by the entry of their first page. */
+static void one_stretch(void *arg, uint64_t first, uint64_t npages)
+{
+    for (uint64_t n = first; n < first + npages; n++) {
+        const struct page *p = &page_db[n];
+
+        if (!page_entry_valid(pfn_of(n))) {
+            n |= CHUNK_PAGES - 1;
+            continue;
+        }
+        if (p->state != PAGE_ACTIVE || p->type != PAGE_T_SYSTEM)
+            continue;
+        if (p->owner == (uint64_t)kseg_page(pfn_of(n))) {
+            npp_for_each_used((const struct pool_area *)p->owner, count_nonpaged, arg);
+        } else if (!p->owner && p->offset) {
+            count_nonpaged(arg, (uint64_t)kseg_page(pfn_of(n)), p->offset * PAGE_SIZE);
+            n += p->offset - 1;
+        }
+    }
+}
+
+void census_take(struct census *c)
+{
+    memset(c, 0, sizeof(*c));
+    page_walk_ram(one_stretch, c);
+    pgd_for_each_used(count_paged, c);
+    for (unsigned i = 0; i < nowners; i++)
+        if (owners[i].explain)
+            owners[i].explain(c);
+}
+
+/* ---- comparing ---- */
+
+/* The kinds of that size, "a, b": empty when none has it. */
+static void names_of(enum census_pool pool, unsigned line, char *text, size_t nbytes)
+{
+    size_t n = 0;
+
+    text[0] = 0;
+    for (unsigned i = 0; i < nowners && line < LARGE; i++)
+        for (unsigned k = 0; k < owners[i].nkinds; k++) {
+            const struct census_kind *kind = &owners[i].kinds[k];
+
+            if (kind->pool != pool || line_of(pool_round(kind->nbytes)) != line ||
+                n + strlen(kind->name) + 3 > nbytes)
+                continue;
+            n += format(text + n, nbytes - n, "%s%s", n ? ", " : "", kind->name);
+        }
+}
+
+static void tell(enum census_pool pool, unsigned line, int64_t more,
+                 const struct census_sample *seen, char *text, size_t nbytes)
+{
+    char names[NAMES_TEXT];
+
+    names_of(pool, line, names, sizeof(names));
+    if (line == LARGE)
+        format(text, nbytes, "%ld pages of %s in large blocks", more, pool_names[pool]);
+    else
+        format(text, nbytes, "%ld block%s of %u bytes of %s%s%s%s", more, more == 1 ? "" : "s",
+               (line + 1) * POOL_GRAIN, pool_names[pool], *names ? " (as large: " : "", names,
+               *names ? ")" : "");
+    printk("leak: %s\n", text);
+    if (more > 0 && seen->address) {
+        const uint64_t *q = (const uint64_t *)seen->address;
+
+        printk("leak: one of that size, %lu bytes at %lx: %lx %lx %lx %lx\n", seen->size,
+               seen->address, q[0], q[1], seen->size > 16 ? q[2] : 0, seen->size > 16 ? q[3] : 0);
+    }
+}
+
+unsigned census_compare(const struct census *before, const struct census *after, char *text,
+                        size_t nbytes)
+{
+    char line[NAMES_TEXT + 80];
+    unsigned n = 0;
+
+    for (unsigned pool = 0; pool < CENSUS_POOLS; pool++)
+        for (unsigned i = 0; i < CENSUS_SIZES; i++) {
+            int64_t more = after->blocks[pool][i] - before->blocks[pool][i];
+
+            if (!more || n++ >= LINES_MOST)
+                continue;
+            tell((enum census_pool)pool, i, more, &after->seen[pool][i], line, sizeof(line));
+            if (n == 1)
+                str_copy(text, line, nbytes);
+        }
+    return n;
+}
+
+/* ---- what mm has that outlives processes ---- */
+
+static const struct census_kind kinds[] = {
+    {"object", CENSUS_NONPAGED, sizeof(struct mm_object)},
+    {"index node of an object", CENSUS_NONPAGED, sizeof(struct index_node)},
+    {"map entry", CENSUS_NONPAGED, sizeof(struct map_entry)},
+    {"address space", CENSUS_NONPAGED, sizeof(struct aspace)},
+    {"region", CENSUS_NONPAGED, sizeof(struct region)},
+    {"section", CENSUS_NONPAGED, sizeof(struct section)},
+    {"mapping of a section", CENSUS_NONPAGED, sizeof(struct section_map)},
+    {"window", CENSUS_NONPAGED, sizeof(struct window)},
+    {"reservation", CENSUS_NONPAGED, sizeof(struct rmd)},
+    {"directory entry of a section", CENSUS_PAGED, sizeof(struct gsd)},
+};
+
+void object_census(struct census *c, const struct mm_object *o)
+{
+    census_explain(c, CENSUS_NONPAGED, sizeof(*o), 1);
+    census_explain(c, CENSUS_NONPAGED, sizeof(struct index_node), o->nodes);
+}
+
+static void one_section(struct section *s, void *arg)
+{
+    struct census *c = arg;
+    const struct section *shpt = s->related;
+
+    if (!(s->life & SECTION_PERMANENT))
+        census_error(c, "section %s is temporary, and there with %lu shares",
+                     s->gsd ? s->gsd->name : "(none)", s->life);
+    census_explain(c, CENSUS_NONPAGED, sizeof(*s), 1);
+    if (s->gsd)
+        census_explain(c, CENSUS_PAGED, sizeof(*s->gsd), 1);
+    if (s->object)
+        object_census(c, s->object);
+    if (!shpt)
+        return;
+    census_explain(c, CENSUS_NONPAGED, sizeof(*shpt), 1);
+    census_explain(c, CENSUS_NONPAGED, shpt->nupper * sizeof(pfn_t), 1);
+}
+
+static void one_reservation(const struct rmd *r, void *arg)
+{
+    census_explain(arg, CENSUS_NONPAGED, sizeof(*r), 1);
+    if (r->extents && r->extents != &r->one)
+        census_explain(arg, CENSUS_NONPAGED, RMD_EXTENTS_BYTES, 1);
+}
+
+static void explain(struct census *c)
+{
+    section_for_each(one_section, c);
+    rmd_for_each(one_reservation, c);
+    window_census(c);
+}
+
+void census_boot(void) { census_register(explain, kinds, ARRAY_SIZE(kinds)); }

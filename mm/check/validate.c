@@ -1,0 +1,376 @@
+/*
+ * The self-check: marks, lists and ranges, what is left, the fluid count.
+ *
+ * Whoever has pages counts them here: lists, caches and ranges; reservations; page tables from
+ * their roots down, and what private PTEs hold; objects from their index; sections from their own
+ * tables; pools; kernel stacks. Each page has one bit: the second who counts it is an error, and so
+ * is a page of RAM that nobody has counted in the end. Whoever counts a page also compares what the
+ * database says about it (state, type, owner, place) and, for tables, the count of PTEs. So a page
+ * that is lost, doubled, on the wrong list, or said to be somebody else's cannot hide, and
+ * neither can a counter that is off: each is computed anew from what was found.
+ *
+ * The bits. One for each page of those stretches of 65,536 pages (512 MiB) in which any entry of
+ * the database is initialised: a page of marks for each. Never-used RAM has no entries and no bits:
+ * it is counted in stretches, kept in order, which must not overlap and together must be all RAM
+ * without entries. So the check costs memory as the database does, not as RAM.
+ *
+ * While the check runs everything stands (kernel/sched/freeze.h), but interrupts are served. One
+ * that takes memory changes the fluid count or the pool's size: then the result says `moved`, and
+ * whoever asked runs it again.
+ */
+#include "mm/check/validate_private.h"
+
+#include "arch/alpha/hw/kseg.h"
+#include "kernel/base/bitops.h"
+#include "kernel/base/format.h"
+#include "kernel/base/printk.h"
+#include "kernel/base/string.h"
+#include "mm/phys/fluid.h"
+#include "mm/pool/pool.h"
+#include "mm/pt/kstack.h"
+
+#define GROUP_SHIFT  16 /* bits in a page of marks */
+#define GROUP_PAGES  (1UL << GROUP_SHIFT)
+#define ERROR_LINES  32u /* on the console */
+#define LINE_MOST    160u
+#define STRETCH_MORE 8u /* what the check's own pages may add between counting and noting */
+
+_Static_assert(GROUP_PAGES == PAGE_SIZE * 8, "a group's marks fill a page");
+
+static uint16_t last_epoch; /* who has frozen the system */
+
+/* ---- errors ---- */
+
+void validate_error(struct validate *v, const char *fmt, ...)
+{
+    char line[LINE_MOST];
+    size_t n, room = sizeof(v->r.text) - v->text_used;
+    va_list ap;
+
+    va_start(ap, fmt);
+    n = MIN(vformat(line, sizeof(line), fmt, ap), sizeof(line) - 1);
+    va_end(ap);
+    if (v->r.errors++ < ERROR_LINES)
+        printk("validate: %s\n", line);
+    if (n + 2 > room)
+        return;
+    memcpy(v->r.text + v->text_used, line, n);
+    v->text_used += n;
+    v->r.text[v->text_used++] = '\n';
+    v->r.text[v->text_used] = 0;
+}
+
+const char *validate_entry(uint64_t n)
+{
+    static char text[80];
+    const struct page *p = &page_db[n];
+
+    if (n >= page_end || !page_entry_valid(pfn_of(n)))
+        return "no entry";
+    format(text, sizeof(text), "state %u type %u refs %u owner %lx offset %lx aux %u", p->state,
+           p->type, p->refcnt, p->owner, p->offset, p->aux);
+    return text;
+}
+
+bool validate_seen(const struct validate *v, uint16_t *mark)
+{
+    bool seen = *mark == v->epoch;
+
+    *mark = v->epoch;
+    return seen;
+}
+
+/* ---- marks ---- */
+
+/* Set the page's bit; false, and an error, when it cannot be counted. */
+static bool mark(struct validate *v, uint64_t n, enum validate_kind kind)
+{
+    uint64_t *bits;
+
+    if (n >= page_end || !page_is_ram(pfn_of(n))) {
+        validate_error(v, "page %lx is counted (kind %u), but it is no RAM", n, kind);
+        return false;
+    }
+    bits = v->groups[n >> GROUP_SHIFT];
+    if (!bits || !page_entry_valid(pfn_of(n))) {
+        validate_error(v, "page %lx is counted (kind %u), but never left its range", n, kind);
+        return false;
+    }
+    if (bitmap_test(bits, n % GROUP_PAGES)) {
+        validate_error(v, "page %lx is counted twice, the second time as kind %u: %s", n, kind,
+                       validate_entry(n));
+        return false;
+    }
+    bitmap_set(bits, n % GROUP_PAGES);
+    v->r.pages[kind]++;
+    return true;
+}
+
+void validate_count(struct validate *v, uint64_t n, enum validate_kind kind, enum page_state state)
+{
+    if (mark(v, n, kind) && page_db[n].state != state)
+        validate_error(v, "page %lx is counted as kind %u: %s", n, kind, validate_entry(n));
+}
+
+void validate_active(struct validate *v, pfn_t pfn, enum validate_kind kind, enum page_type type,
+                     uint64_t owner, uint64_t offset)
+{
+    const struct page *p = page_of(pfn);
+
+    if (!mark(v, pfn.n, kind))
+        return;
+    if (p->state != PAGE_ACTIVE || p->type != type || p->owner != owner || p->offset != offset ||
+        p->refcnt != 1)
+        validate_error(v, "page %lx: %s; it is of type %u, owner %lx, offset %lx", pfn.n,
+                       validate_entry(pfn.n), type, owner, offset);
+}
+
+void validate_page(struct validate *v, pfn_t pfn, enum validate_kind kind)
+{
+    validate_active(v, pfn, kind, PAGE_T_SYSTEM, 0, 0);
+}
+
+/* A run of pages without entries. */
+static void note_bare(struct validate *v, uint64_t first, uint64_t npages, enum validate_kind kind)
+{
+    uint64_t i = v->nstretches;
+
+    v->r.pages[kind] += npages;
+    if (!v->stretches || i == v->stretches_max) {
+        v->nstretches++; /* the first round, which only counts; or too many, found at the end */
+        return;
+    }
+    for (; i > 0 && v->stretches[i - 1].first > first; i--)
+        v->stretches[i] = v->stretches[i - 1];
+    v->stretches[i] = (struct page_range){first, npages};
+    v->nstretches++;
+    if ((i > 0 && v->stretches[i - 1].first + v->stretches[i - 1].npages > first) ||
+        (i + 1 < v->nstretches && first + npages > v->stretches[i + 1].first))
+        validate_error(v, "pages %lx to %lx (kind %u) are in two stretches of unused memory", first,
+                       first + npages - 1, kind);
+}
+
+void validate_stretch(struct validate *v, uint64_t first, uint64_t npages, enum validate_kind kind)
+{
+    uint64_t end = first + npages, bare = first;
+
+    if (npages == 0 || end < first || end > page_end) {
+        validate_error(v, "a stretch of %lu pages at %lx (kind %u)", npages, first, kind);
+        return;
+    }
+    for (uint64_t n = first; n < end;) {
+        uint64_t next = MIN(end, align_down(n, CHUNK_PAGES) + CHUNK_PAGES);
+
+        if (page_entry_valid(pfn_of(n))) {
+            if (n > bare)
+                note_bare(v, bare, n - bare, kind);
+            bare = next;
+            for (; n < next && v->stretches; n++)
+                if (mark(v, n, kind) && page_db[n].state != PAGE_UNUSED &&
+                    (kind != VALIDATE_RESERVED || page_db[n].state != PAGE_RESERVED))
+                    validate_error(v, "page %lx is counted as kind %u: %s", n, kind,
+                                   validate_entry(n));
+        }
+        n = next;
+    }
+    if (end > bare)
+        note_bare(v, bare, end - bare, kind);
+}
+
+/* ---- begin ---- */
+
+static void marks_free(struct validate *v)
+{
+    for (uint64_t g = 0; v->groups && g < v->ngroups; g++)
+        if (v->groups[g])
+            page_free(paddr_to_pfn(kseg_paddr(v->groups[g])));
+    if (v->groups)
+        npp_free(v->groups, v->ngroups * sizeof(*v->groups));
+    if (v->stretches)
+        npp_free(v->stretches, v->stretches_max * sizeof(*v->stretches));
+    npp_free(v, sizeof(*v));
+}
+
+static bool group_has_entries(uint64_t g)
+{
+    for (uint64_t n = g * GROUP_PAGES; n < MIN((g + 1) * GROUP_PAGES, page_end); n += CHUNK_PAGES)
+        if (page_entry_valid(pfn_of(n)))
+            return true;
+    return false;
+}
+
+/* A page of marks for each group that needs one. Taking one may make entries of another group: so
+   until nothing is missing. */
+static bool marks_make(struct validate *v)
+{
+    bool missing = true;
+
+    while (missing) {
+        missing = false;
+        for (uint64_t g = 0; g < v->ngroups; g++) {
+            pfn_t pfn;
+
+            if (v->groups[g] || !group_has_entries(g))
+                continue;
+            if (page_alloc(PA_ZERO, PAGE_T_SYSTEM, RAD_ANY, &pfn) != 0)
+                return false;
+            v->groups[g] = kseg_page(pfn);
+            missing = true;
+        }
+    }
+    return true;
+}
+
+static void count_range(void *arg, uint64_t first, uint64_t npages)
+{
+    validate_stretch(arg, first, npages, VALIDATE_NEVER_USED);
+}
+
+static void stretches_all(struct validate *v)
+{
+    page_walk_ranges(count_range, v);
+    validate_reservations(v);
+}
+
+struct validate *validate_begin(void)
+{
+    struct validate *v = npp_alloc_zeroed(sizeof(*v));
+    bool pools;
+
+    if (!v)
+        return NULL;
+    /* First of all: this touches all of the paged pool's boundary bits, which may take pages. */
+    pools = npp_check() == 0 && pgd_check() == 0;
+    v->ngroups = div_round_up(page_end, GROUP_PAGES);
+    v->groups = npp_alloc_zeroed(v->ngroups * sizeof(*v->groups));
+    stretches_all(v); /* counts only */
+    v->stretches_max = v->nstretches + STRETCH_MORE;
+    v->stretches = npp_alloc(v->stretches_max * sizeof(*v->stretches));
+    if (!v->groups || !v->stretches || !marks_make(v)) {
+        marks_free(v);
+        return NULL;
+    }
+    memset(&v->r, 0, sizeof(v->r));
+    v->nstretches = v->text_used = v->reserved = v->promised = 0;
+    if (++last_epoch == 0)
+        last_epoch = 1;
+    v->epoch = last_epoch;
+    v->fluid_at_begin = __atomic_load_n(&fluid_available, __ATOMIC_RELAXED);
+    v->npool_at_begin = npp_total_pages();
+    validate_section_objects(v);
+    if (!pools)
+        validate_error(v, "a pool is broken: see the console");
+    for (uint64_t g = 0; g < v->ngroups; g++)
+        if (v->groups[g])
+            validate_page(v, paddr_to_pfn(kseg_paddr(v->groups[g])), VALIDATE_CHECK);
+    return v;
+}
+
+/* ---- lists, ranges, what is left ---- */
+
+static const enum validate_kind kind_of_list[] = {
+    [PAGE_FREE] = VALIDATE_FREE,     [PAGE_MODIFIED] = VALIDATE_MODIFIED, [PAGE_BAD] = VALIDATE_BAD,
+    [PAGE_ZEROED] = VALIDATE_ZEROED, [PAGE_CACHED] = VALIDATE_CACHED,
+};
+
+static void count_free(void *arg, uint64_t n, enum page_state state)
+{
+    validate_count(arg, n, kind_of_list[state], state);
+}
+
+static void free_pages(struct validate *v)
+{
+    const char *broken = page_walk_free(count_free, v);
+    struct page_stats s;
+
+    if (broken)
+        validate_error(v, "%s", broken);
+    stretches_all(v);
+    page_stats(&s);
+    if (s.never_used != v->r.pages[VALIDATE_NEVER_USED])
+        validate_error(v, "the ranges hold %lu pages, their count says %lu",
+                       v->r.pages[VALIDATE_NEVER_USED], s.never_used);
+    if (s.reserved != v->reserved)
+        validate_error(v, "the reservations hold %lu pages, their count says %lu", v->reserved,
+                       s.reserved);
+}
+
+struct left {
+    struct validate *v;
+    uint64_t bare; /* pages without entries */
+};
+
+static void sweep(void *arg, uint64_t first, uint64_t npages)
+{
+    struct left *l = arg;
+
+    for (uint64_t n = first; n < first + npages; n++) {
+        if (!page_entry_valid(pfn_of(n))) {
+            uint64_t next = MIN(first + npages, align_down(n, CHUNK_PAGES) + CHUNK_PAGES);
+
+            l->bare += next - n;
+            n = next - 1;
+            continue;
+        }
+        if (l->v->groups[n >> GROUP_SHIFT] &&
+            bitmap_test(l->v->groups[n >> GROUP_SHIFT], n % GROUP_PAGES))
+            continue;
+        validate_error(l->v, "page %lx is lost: %s", n, validate_entry(n));
+    }
+}
+
+static void whats_left(struct validate *v)
+{
+    struct left l = {.v = v};
+    uint64_t noted = 0, counted = 0;
+
+    page_walk_ram(sweep, &l);
+    for (uint64_t i = 0; i < MIN(v->nstretches, v->stretches_max); i++)
+        noted += v->stretches[i].npages;
+    if (v->nstretches > v->stretches_max)
+        validate_error(v, "%lu stretches of unused memory, %lu at the beginning", v->nstretches,
+                       v->stretches_max - STRETCH_MORE);
+    else if (noted != l.bare)
+        validate_error(v, "%lu pages were never used, %lu are in ranges and reservations", l.bare,
+                       noted);
+    for (unsigned k = 0; k < VALIDATE_KINDS; k++)
+        counted += v->r.pages[k];
+    if (counted != page_total && v->r.errors == 0)
+        validate_error(v, "%lu pages are counted of %lu", counted, page_total);
+}
+
+static void fluid(struct validate *v)
+{
+    const uint64_t *n = v->r.pages;
+    uint64_t free = n[VALIDATE_FREE] + n[VALIDATE_ZEROED] + n[VALIDATE_CACHED] +
+                    n[VALIDATE_NEVER_USED];
+    int64_t want = (int64_t)free - (int64_t)v->promised - (int64_t)fluid_minimum();
+    int64_t got = __atomic_load_n(&fluid_available, __ATOMIC_RELAXED);
+
+    if (fluid_promised_unused() != v->promised)
+        validate_error(v, "%lu pages are promised, but sections and reservations owe %lu",
+                       fluid_promised_unused(), v->promised);
+    if (got != want)
+        validate_error(v,
+                       "the fluid count is %ld, but %lu free - %lu promised - %lu minimum is %ld",
+                       got, free, v->promised, fluid_minimum(), want);
+}
+
+void validate_end(struct validate *v, struct validate_result *r)
+{
+    validate_sections(v);
+    validate_system(v);
+    validate_pool(v);
+    free_pages(v);
+    whats_left(v);
+    fluid(v);
+    if (v->mapped != v->listed)
+        validate_error(v, "%lu entries map objects, the objects know %lu", v->mapped, v->listed);
+    v->r.total = page_total;
+    v->r.moved = __atomic_load_n(&fluid_available, __ATOMIC_RELAXED) != v->fluid_at_begin ||
+                 npp_total_pages() != v->npool_at_begin;
+    if (v->r.moved && v->r.errors)
+        printk("validate: an interrupt took memory meanwhile: that was no error\n");
+    *r = v->r;
+    marks_free(v);
+}

@@ -1,0 +1,255 @@
+/*
+ * Errors planted on purpose, so that tests see the self-check find them: one at a time, while the
+ * system stands, taken back before it goes on. Nothing but the check looks at what is wrong
+ * meanwhile.
+ */
+#include "mm/check/validate_private.h"
+#include "mm/phys/fluid.h"
+#include "mm/pool/pool.h"
+#include "mm/pt/pt.h"
+#include "mm/section/shpt.h"
+#include "mm/space/aspace.h"
+
+/* What is to be taken back: a word each, of whichever size. */
+static struct {
+    uint64_t *q[2], old_q[2];
+    uint32_t *l, old_l;
+    uint8_t *b, old_b;
+    pfn_t page; /* an allocated page */
+} undo;
+
+static void set_q(unsigned i, uint64_t *p, uint64_t to)
+{
+    undo.q[i] = p;
+    undo.old_q[i] = *p;
+    *p = to;
+}
+
+static void set_l(uint32_t *p, uint32_t to)
+{
+    undo.l = p;
+    undo.old_l = *p;
+    *p = to;
+}
+
+void validate_unplant(void)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(undo.q); i++)
+        if (undo.q[i])
+            *undo.q[i] = undo.old_q[i];
+    if (undo.l)
+        *undo.l = undo.old_l;
+    if (undo.b)
+        *undo.b = undo.old_b;
+    if (undo.page.n)
+        page_free(undo.page);
+    undo.q[0] = undo.q[1] = NULL;
+    undo.l = NULL;
+    undo.b = NULL;
+    undo.page = PFN_NONE;
+}
+
+/* ---- where ---- */
+
+/* A valid level-3 PTE of private memory with a free one behind it for the same entry. */
+static pte_t *private_pte(struct aspace *as)
+{
+    struct map_entry *e;
+
+    list_for_each_entry(e, &as->entries, link) {
+        vaddr_t va = e->start;
+
+        if (e->smap || e->obj_lock)
+            continue;
+        for (; (va = pt_skip_holes(as, va, e->end)) + PAGE_SIZE < e->end; va += PAGE_SIZE) {
+            pte_t *p = pt_lookup(as, va, 3);
+
+            if (pte_l3_index(va) < PTES_PER_PAGE - 1 && pte_valid(p[0]) && p[1] == 0)
+                return p;
+        }
+    }
+    return NULL;
+}
+
+struct search {
+    bool (*fits)(const struct section *s);
+    struct section *found;
+};
+
+static void search_one(struct section *s, void *arg)
+{
+    struct search *x = arg;
+
+    if (!x->found && x->fits(s))
+        x->found = s;
+}
+
+static struct section *section_where(bool (*fits)(const struct section *s))
+{
+    struct search x = {.fits = fits};
+
+    section_for_each(search_one, &x);
+    return x.found;
+}
+
+static bool any_section(const struct section *s) { return s->life != 0; }
+static bool hinted_section(const struct section *s)
+{
+    return section_is_alloc(s) && s->related && s->npages >= 512;
+}
+
+static struct mm_object *private_object(struct aspace *as)
+{
+    struct map_entry *e;
+
+    list_for_each_entry(e, &as->entries, link)
+        if (e->obj_lock && e->object->resident)
+            return e->object;
+    return NULL;
+}
+
+/* ---- the errors: true when planted ---- */
+
+static bool lost_page(struct aspace *as)
+{
+    (void)as;
+    return page_alloc(0, PAGE_T_PROCESS, RAD_ANY, &undo.page) == 0;
+}
+
+/* A second PTE for a page, counted in its table. */
+static bool doubled_page(struct aspace *as)
+{
+    pte_t *p = private_pte(as);
+
+    if (!p)
+        return false;
+    set_q(0, &p[1], p[0]);
+    set_l(&pt_page_of(p)->aux, pt_page_of(p)->aux + 1);
+    return true;
+}
+
+static bool wrong_shares(struct aspace *as)
+{
+    struct section *s = section_where(any_section);
+
+    (void)as;
+    if (s)
+        set_q(0, &s->life, s->life + 1);
+    return s != NULL;
+}
+
+static bool wrong_hint(struct aspace *as)
+{
+    struct section *s = section_where(hinted_section);
+    pte_t *p = s ? shpt_pte(s->related, 0) : NULL;
+
+    (void)as;
+    if (p)
+        set_q(0, p, *p ^ (1UL << PTE_GH_SHIFT));
+    return p != NULL;
+}
+
+static bool wrong_pte_count(struct aspace *as)
+{
+    pte_t *p = private_pte(as);
+
+    if (p)
+        set_l(&pt_page_of(p)->aux, pt_page_of(p)->aux + 1);
+    return p != NULL;
+}
+
+static bool wrong_owner(struct aspace *as)
+{
+    pte_t *p = private_pte(as);
+
+    if (p)
+        set_q(0, &page_of(pte_pfn(*p))->owner, page_of(pte_pfn(*p))->owner + sizeof(pte_t));
+    return p != NULL;
+}
+
+static bool wrong_state(struct aspace *as)
+{
+    pte_t *p = private_pte(as);
+
+    if (!p)
+        return false;
+    undo.b = &page_of(pte_pfn(*p))->state;
+    undo.old_b = *undo.b;
+    *undo.b = PAGE_FREE;
+    return true;
+}
+
+static bool wrong_fluid_count(struct aspace *as)
+{
+    (void)as;
+    set_q(0, (uint64_t *)&fluid_available, (uint64_t)(fluid_available + 1));
+    return true;
+}
+
+static bool wrong_list_count(struct aspace *as)
+{
+    struct page_list *l = &rads[0].lists[PAGE_FREE];
+
+    (void)as;
+    set_q(0, &l->count, l->count + 1);
+    return true;
+}
+
+static bool wrong_references(struct aspace *as)
+{
+    struct mm_object *o = private_object(as);
+
+    if (o)
+        set_l(&o->refs, o->refs + 1);
+    return o != NULL;
+}
+
+/* A PTE that grants what its entry does not. */
+static bool wrong_access(struct aspace *as)
+{
+    pte_t *p = private_pte(as);
+
+    if (p)
+        set_q(0, p, *p & ~PTE_FOE);
+    return p != NULL;
+}
+
+/* A page that an object has, at another place than the database says. */
+static bool wrong_offset(struct aspace *as)
+{
+    struct mm_object *o = private_object(as);
+
+    for (uint64_t n = 0; o && n < o->npages; n++) {
+        slot_t *s = index_find(o, n);
+
+        if (s && (*s & SLOT_PRESENT)) {
+            set_q(0, &page_of(slot_pfn(*s))->offset, n + 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *validate_plant(unsigned n, struct aspace *as, bool *none)
+{
+    static const struct {
+        const char *name;
+        bool (*plant)(struct aspace *as);
+    } errors[] = {
+        {"a lost page", lost_page},
+        {"a doubled page", doubled_page},
+        {"a wrong share count", wrong_shares},
+        {"a wrong hint", wrong_hint},
+        {"a wrong count of PTEs", wrong_pte_count},
+        {"a wrong owner", wrong_owner},
+        {"a wrong state", wrong_state},
+        {"a wrong fluid count", wrong_fluid_count},
+        {"a wrong list count", wrong_list_count},
+        {"a wrong count of references", wrong_references},
+        {"a PTE with too much access", wrong_access},
+        {"a page at another offset", wrong_offset},
+    };
+
+    *none = n == 0 || n > ARRAY_SIZE(errors);
+    return !*none && errors[n - 1].plant(as) ? errors[n - 1].name : NULL;
+}

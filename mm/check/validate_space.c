@@ -1,0 +1,329 @@
+/*
+ * The self-check of address spaces: the map, and the page tables from the root down. Each table
+ * page is reached from one PTE, which its entry in the database names, and holds as many PTEs as
+ * that says; each PTE maps what the entry of the map at its address says.
+ */
+#include "mm/check/validate_private.h"
+#include "mm/pt/gh.h"
+#include "mm/section/section_pt.h"
+#include "mm/section/shpt.h"
+#include "mm/space/aspace_private.h"
+#include "mm/space/region.h"
+
+#define PIECE_PAGES ((uint64_t)PTES_PER_PAGE)
+
+/* The walk of tables goes up through the addresses, and through the list of entries with them. */
+struct space_walk {
+    struct validate *v;
+    struct aspace *as;
+    struct map_entry *e; /* first entry that ends behind where we are; NULL: none */
+    uint64_t filled;     /* pages or pieces of it, section entries */
+    uint64_t tables, rss;
+};
+
+/* ---- entries ---- */
+
+static struct map_entry *entry_next(struct space_walk *w, const struct map_entry *e)
+{
+    struct list *l = e ? list_next(&w->as->entries, &e->link) : list_first(&w->as->entries);
+
+    return l ? list_entry(l, struct map_entry, link) : NULL;
+}
+
+/* All PTEs of the entry have been seen. */
+static void entry_done(struct space_walk *w)
+{
+    const struct map_entry *e = w->e;
+    uint64_t want = (e->end - e->start) >> PAGE_SHIFT;
+
+    if (!e->smap || !section_is_alloc(e->smap->section))
+        return;
+    if (e->smap->shared)
+        want = (e->end - e->start + PTE_L2_SPAN - 1) / PTE_L2_SPAN;
+    if (w->filled != want)
+        validate_error(w->v, "space %lx: the section at %lx has %lu of %lu PTEs", w->as->root.n,
+                       e->start, w->filled, want);
+}
+
+/* The entry at va, or NULL. Addresses rise from call to call. */
+static struct map_entry *entry_at(struct space_walk *w, vaddr_t va)
+{
+    while (w->e && w->e->end <= va) {
+        entry_done(w);
+        w->e = entry_next(w, w->e);
+        w->filled = 0;
+    }
+    return w->e && w->e->start <= va ? w->e : NULL;
+}
+
+static void one_entry(struct validate *v, struct aspace *as, struct map_entry *e, vaddr_t above)
+{
+    v->r.entries++;
+    if (e->start >= e->end || ((e->start | e->end) & PAGE_MASK) || e->start < above ||
+        e->aspace != as)
+        validate_error(v, "space %lx: entry %lx to %lx behind %lx", as->root.n, e->start, e->end,
+                       above);
+    if (aspace_lookup_locked(as, e->start) != e || aspace_lookup_locked(as, e->end - 1) != e)
+        validate_error(v, "space %lx: the tree has no entry at %lx", as->root.n, e->start);
+    if (e->obj_lock) {
+        v->mapped++;
+        if (!e->object)
+            validate_error(v, "space %lx: the entry at %lx lost its object", as->root.n, e->start);
+        else
+            validate_object(v, e->object, 0);
+    }
+    if (e->smap && (e->smap->aspace != as || e->smap->start != e->start))
+        validate_error(v, "space %lx: the section mapping at %lx says %lx", as->root.n, e->start,
+                       e->smap->start);
+}
+
+static void entries(struct validate *v, struct aspace *as)
+{
+    uint64_t size = 0, section_pages = 0, locked = 0;
+    struct region *r;
+    struct map_entry *e;
+    vaddr_t above = 0;
+
+    list_for_each_entry(e, &as->entries, link) {
+        one_entry(v, as, e, above);
+        above = e->end;
+        size += e->end - e->start;
+        if (e->smap)
+            section_pages += (e->end - e->start) >> PAGE_SHIFT;
+        if (e->locked)
+            locked += (e->end - e->start) >> PAGE_SHIFT;
+    }
+    if (size != as->counts.vsize || section_pages != as->counts.section_pages)
+        validate_error(v, "space %lx: %lu bytes, %lu pages of sections, counted as %lu and %lu",
+                       as->root.n, size, section_pages, as->counts.vsize, as->counts.section_pages);
+    if (locked != as->counts.locked)
+        validate_error(v, "space %lx: %lu locked pages, counted as %lu", as->root.n, locked,
+                       as->counts.locked);
+    above = 0;
+    list_for_each_entry(r, &as->regions, link) {
+        if (r->start < above || r->length == 0)
+            validate_error(v, "space %lx: region %lu at %lx", as->root.n, r->id, r->start);
+        above = r->start + r->length;
+    }
+}
+
+/* ---- PTEs ---- */
+
+static void wrong(struct space_walk *w, vaddr_t va, pte_t pte, unsigned level, const char *why)
+{
+    validate_error(w->v, "space %lx: level-%u PTE %lx at %lx %s", w->as->root.n, level, pte, va,
+                   why);
+}
+
+/* More access than the entry has? */
+static bool too_much(const struct map_entry *e, pte_t pte)
+{
+    return (!(e->prot & MAP_W) && (pte & (PTE_UWE | PTE_KWE))) ||
+           (!e->prot && (pte & (PTE_URE | PTE_KRE))) || (!(e->prot & MAP_X) && !(pte & PTE_FOE));
+}
+
+/* Where an object's page at an offset is: in the object, or behind it. */
+static slot_t find_slot(const struct mm_object *o, uint64_t offset, const struct mm_object **at)
+{
+    for (; o; offset += o->shadow_offset, o = o->shadow) {
+        const slot_t *s = index_find((struct mm_object *)o, offset);
+
+        *at = o;
+        if (s && (*s & SLOT_PRESENT))
+            return *s;
+    }
+    return 0;
+}
+
+static void object_pte(struct space_walk *w, const struct map_entry *e, pte_t pte, vaddr_t va)
+{
+    const struct mm_object *at = NULL;
+    slot_t s = find_slot(e->object, (e->offset + (va - e->start)) >> PAGE_SHIFT, &at);
+
+    w->rss++;
+    if (!(s & SLOT_PRESENT) || !pfn_eq(slot_pfn(s), pte_pfn(pte)))
+        wrong(w, va, pte, 3, "maps a page that the object does not have there");
+    else if ((pte & (PTE_UWE | PTE_KWE)) && (at != e->object || e->needs_copy))
+        wrong(w, va, pte, 3, "may write a page that is to be copied");
+    else if (too_much(e, pte) || pte_gh(pte))
+        wrong(w, va, pte, 3, "says more than its entry");
+}
+
+static void section_pte(struct space_walk *w, const struct map_entry *e, pte_t pte, vaddr_t va)
+{
+    const struct section *s = e->smap->section;
+    uint64_t page = section_page_at(e, va);
+    const pte_t *global = section_is_alloc(s) ? NULL : shpt_pte(s->related, page);
+    pfn_t frame = section_is_alloc(s) ? section_frame(s, page)
+                  : global            ? pte_pfn(*global)
+                                      : PFN_NONE;
+
+    w->filled++;
+    if (e->smap->shared)
+        wrong(w, va, pte, 3, "is private where tables are shared");
+    else if ((pte & ~PTE_GH_MASK) != pte_make(frame, section_private_bits(e)))
+        wrong(w, va, pte, 3, "is not the section's");
+}
+
+static void level3_pte(struct space_walk *w, const pte_t *p, vaddr_t va)
+{
+    const struct map_entry *e = entry_at(w, va);
+
+    if (!e)
+        wrong(w, va, *p, 3, "maps where nothing is mapped");
+    else if (!pte_valid(*p))
+        wrong(w, va, *p, 3, "is neither zero nor valid");
+    else if (e->obj_lock) /* page-file sections too */
+        object_pte(w, e, *p, va);
+    else if (e->smap)
+        section_pte(w, e, *p, va);
+    else {
+        w->rss++;
+        validate_active(w->v, pte_pfn(*p), VALIDATE_PRIVATE, PAGE_T_PROCESS, kseg_paddr(p).a, 0);
+        if (too_much(e, *p) || pte_gh(*p))
+            wrong(w, va, *p, 3, "says more than its entry");
+    }
+}
+
+/* A PTE that maps `pieces` pieces of a section through tables that are the section's. */
+static void shared_pte(struct space_walk *w, pte_t pte, vaddr_t va, unsigned level)
+{
+    const struct map_entry *e = entry_at(w, va);
+    uint64_t piece, pieces = level == 2 ? 1 : PIECE_PAGES;
+    const struct section *s = e && e->smap && e->smap->shared ? e->smap->section : NULL;
+
+    if (!s || !s->related) {
+        wrong(w, va, pte, level, "maps shared tables where no section has them");
+        return;
+    }
+    w->filled += pieces;
+    piece = section_page_at(e, va) / PIECE_PAGES;
+    if (level == 2 ? (pte & ~PTE_GH_MASK) != validate_shared_pte(s, piece)
+                   : pte != shpt_l1_pte(s->related, piece) || piece % PIECE_PAGES)
+        wrong(w, va, pte, level, "is not the section's");
+}
+
+/* ---- tables ---- */
+
+static void hints(struct space_walk *w, const pte_t *table, vaddr_t va, unsigned level)
+{
+    struct gh_count c = {.errors = 0};
+
+    gh_count(table, PTES_PER_PAGE, va >> (level == 3 ? 13 : 23), &c);
+    if (c.errors)
+        validate_error(w->v, "space %lx: %lu level-%u PTEs with wrong hints from %lx on",
+                       w->as->root.n, c.errors, level, va);
+}
+
+void validate_table(struct validate *v, pfn_t pfn, const pte_t *upper, uint64_t ptes)
+{
+    validate_active(v, pfn, VALIDATE_TABLE, PAGE_T_PT, kseg_paddr(upper).a, 0);
+    v->r.ptes += ptes;
+    if (page_of(pfn)->aux != ptes)
+        validate_error(v, "page table %lx holds %lu PTEs, its count says %u", pfn.n, ptes,
+                       page_of(pfn)->aux);
+}
+
+/* Is this the number of a page that can be looked at? */
+static bool table_readable(struct space_walk *w, pte_t pte, vaddr_t va, unsigned level)
+{
+    bool may = pte_valid(pte) && page_is_ram(pte_pfn(pte)) && page_entry_valid(pte_pfn(pte));
+
+    if (!may)
+        wrong(w, va, pte, level, "maps no table");
+    return may;
+}
+
+static void level3_table(struct space_walk *w, const pte_t *upper, vaddr_t va)
+{
+    const pte_t *table = pt_table(*upper);
+    uint64_t ptes = 0;
+
+    for (unsigned i = 0; i < PTES_PER_PAGE; i++)
+        if (table[i]) {
+            ptes++;
+            level3_pte(w, &table[i], va + i * PTE_L3_SPAN);
+        }
+    hints(w, table, va, 3);
+    w->tables++;
+    validate_table(w->v, pte_pfn(*upper), upper, ptes);
+}
+
+static void level2_table(struct space_walk *w, const pte_t *upper, vaddr_t va)
+{
+    const pte_t *table = pt_table(*upper);
+    uint64_t ptes = 0;
+
+    for (unsigned i = 0; i < PTES_PER_PAGE; i++) {
+        vaddr_t at = va + i * PTE_L2_SPAN;
+
+        if (table[i] == 0)
+            continue;
+        ptes++;
+        if (!table_readable(w, table[i], at, 2))
+            continue;
+        if (table[i] & PTE_SW_SHPT)
+            shared_pte(w, table[i], at, 2);
+        else
+            level3_table(w, &table[i], at);
+    }
+    hints(w, table, va, 2);
+    w->tables++;
+    validate_table(w->v, pte_pfn(*upper), upper, ptes);
+}
+
+static void root(struct space_walk *w)
+{
+    const pte_t *table = kseg_page(w->as->root), *system = kseg_page(pfn_of(system_root_pfn));
+    const pte_t *self = &table[LAYOUT_L1_SELFMAP];
+    uint64_t ptes = 0;
+
+    for (unsigned i = 0; i < LAYOUT_USER_TOP / PTE_L1_SPAN; i++) {
+        vaddr_t va = i * PTE_L1_SPAN;
+
+        if (table[i] == 0)
+            continue;
+        ptes++;
+        if (!table_readable(w, table[i], va, 1))
+            continue;
+        if (table[i] & PTE_SW_SHPT)
+            shared_pte(w, table[i], va, 1);
+        else
+            level2_table(w, &table[i], va);
+    }
+    for (unsigned i = LAYOUT_USER_TOP / PTE_L1_SPAN; i < LAYOUT_L1_SELFMAP; i++)
+        if (table[i] != (i >= LAYOUT_L1_SYSTEM_FIRST ? system[i] : 0))
+            wrong(w, 0, table[i], 1, "is not the system's");
+    if (*self != pte_table(w->as->root))
+        wrong(w, 0, *self, 1, "is not the self-map");
+    w->tables++;
+    validate_table(w->v, w->as->root, self, ptes);
+}
+
+/* ---- spaces ---- */
+
+void validate_aspace(struct validate *v, struct aspace *as)
+{
+    struct space_walk w = {.v = v, .as = as};
+
+    if (validate_seen(v, &as->seen)) {
+        as->holders++;
+        return;
+    }
+    as->holders = 1;
+    v->r.spaces++;
+    entries(v, as);
+    w.e = entry_next(&w, NULL);
+    root(&w);
+    entry_at(&w, UINT64_MAX);
+    if (w.tables != as->counts.pt_pages || w.rss != as->counts.rss)
+        validate_error(v, "space %lx: %lu tables, %lu resident pages, counted as %lu and %lu",
+                       as->root.n, w.tables, w.rss, as->counts.pt_pages, as->counts.rss);
+}
+
+void validate_space_refs(struct validate *v, struct aspace *as)
+{
+    if (as->refs != as->holders)
+        validate_error(v, "space %lx: %u processes, %u references", as->root.n, as->holders,
+                       as->refs);
+}

@@ -1,0 +1,354 @@
+/*
+ * Pagers: requests, their answers, and what a pager may do to pages that are mapped.
+ *
+ * A request is a mark in the object's page index (SLOT_GET, SLOT_UPGRADE, SLOT_PUT) and a count of
+ * answers owed; nothing else is kept, so an answer may come at once, from inside the operation, or
+ * much later, from any CPU and in any order, and finds the request by object and offset. Whoever
+ * faults on such a page waits on a queue chosen by a hash of the two, holding neither mutex nor
+ * lock, and looks again from the beginning when woken: the page may have come, may have come and
+ * gone again (mm_downgrade), or may have been refused. A refusal stays in the slot (SLOT_ERROR) for
+ * those who waited for it; somebody who comes later asks again.
+ *
+ * An answer to an object whose last user has gone finds it marked dead and only counts down; the
+ * last one frees it.
+ *
+ * Locks: the object's family lock (mm/object/object.c) for every state change; page installation in
+ * mm/space/anon.c happens under the same lock hold that found the page present, so a page taken
+ * back in the middle of a fault is either still absent when the fault looks, or mapped and then
+ * found by the reverse walk.
+ */
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "mm/object/object_private.h"
+
+#define QUEUES 64u /* waiting threads are few: a wake-up of the wrong one costs a look */
+
+static struct wait_queue queues[QUEUES];
+
+void pager_boot(void)
+{
+    for (unsigned i = 0; i < QUEUES; i++)
+        wait_queue_init(&queues[i], "object page");
+}
+
+static struct wait_queue *queue_of(const struct mm_object *o, uint64_t offset)
+{
+    return &queues[(((uint64_t)o >> 6) ^ offset) % QUEUES];
+}
+
+/* One answer less to wait for; the slot has its new state. Lock held. */
+static void answered_locked(struct mm_object *o, uint64_t offset)
+{
+    KASSERT(o->pending != 0, "an answer has a request");
+    o->pending--;
+    wake_all(queue_of(o, offset));
+}
+
+/* End of a critical section in which the last answer may have come. */
+static void unlock_answered(struct mm_object *o, ipl_t ipl)
+{
+    bool finish = o->dead && o->pending == 0;
+
+    spin_unlock(o->lock, ipl);
+    if (finish)
+        object_free_memory(o);
+}
+
+static slot_t error_slot(int err)
+{
+    return SLOT_ERROR | ((slot_t)(-err & 0xFFFF) << SLOT_ERRNO_SHIFT);
+}
+static slot_t without_error(slot_t s) { return s & ~(SLOT_ERROR | (0xFFFFul << SLOT_ERRNO_SHIFT)); }
+
+/* Put the page at a present slot out of the object. No PTE maps it. Lock held. */
+static void drop_page_locked(struct mm_object *o, slot_t *s, slot_t now)
+{
+    page_of(slot_pfn(*s))->state = PAGE_ACTIVE;
+    page_unref(slot_pfn(*s));
+    o->resident--;
+    *s = now;
+}
+
+void object_take_page_locked(struct mm_object *o, uint64_t offset, slot_t *s)
+{
+    rmap_restrict_locked(o, offset, slot_pfn(*s), 0);
+    if (*s & SLOT_PUT)
+        *s = (*s & ~SLOT_W) | SLOT_TAKE;
+    else /* an upgrade under way becomes a get: its answer brings a page, or sends those who wait to
+            ask anew */
+        drop_page_locked(o, s, *s & SLOT_UPGRADE ? SLOT_GET : 0);
+}
+
+int pager_wait_unlock(struct mm_object *o, uint64_t offset, ipl_t ipl, struct mutex *shared)
+{
+    struct wait_queue *q = queue_of(o, offset);
+    struct waiter w;
+    slot_t *s;
+    int err = -EAGAIN;
+
+    KASSERT(!o->dead, "who waits for a page holds its object");
+    o->refs++; /* the object stays while we look away */
+    wait_enqueue(q, &w);
+    spin_unlock(o->lock, ipl);
+    if (shared)
+        mutex_unlock_shared(shared);
+    /* Uninterruptible: a fault from the kernel's access to user memory has nowhere to go but on. */
+    wait_block(&w, WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);
+    wait_finish(&w);
+    if (shared)
+        mutex_lock_shared(shared);
+    ipl = spin_lock(o->lock);
+    s = index_find(o, offset);
+    if (s && (*s & SLOT_ERROR))
+        err = slot_error(*s);
+    object_unref_unlock(o, ipl);
+    return err;
+}
+
+int pager_request_unlock(struct mm_object *o, uint64_t offset, unsigned access, ipl_t ipl)
+{
+    slot_t *s = index_create(o, offset);
+    slot_t asked;
+    int err;
+
+    if (!s) {
+        spin_unlock(o->lock, ipl);
+        return -ENOMEM;
+    }
+    KASSERT(!(*s & SLOT_BUSY), "one request at a time for a page");
+    if (*s & SLOT_PRESENT) {
+        if (!o->ops->upgrade) {
+            spin_unlock(o->lock, ipl);
+            return -EACCES;
+        }
+        asked = SLOT_UPGRADE;
+        *s = without_error(*s) | asked;
+    } else {
+        asked = SLOT_GET;
+        *s = asked;
+    }
+    o->pending++;
+    spin_unlock(o->lock, ipl);
+    err = asked == SLOT_GET ? o->ops->get(o, offset, 1, access)
+                            : o->ops->upgrade(o, offset, 1, access);
+    ipl = spin_lock(o->lock);
+    s = index_find(o, offset);
+    if (err == 0) {
+        if (s && (*s & SLOT_ERROR)) /* answered at once, with a refusal */
+            err = slot_error(*s);
+        if (err == -ENOMEM && !(*s & (SLOT_PRESENT | SLOT_BUSY))) {
+            *s = 0; /* who waited for it meanwhile asks anew */
+            index_trim(o, offset);
+        }
+    } else if (s && (*s & asked)) { /* not accepted: no answer will come */
+        *s &= ~asked;
+        answered_locked(o, offset);
+    }
+    unlock_answered(o, ipl);
+    return err;
+}
+
+int mm_supply(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
+{
+    ipl_t ipl = spin_lock(o->lock);
+    slot_t *s = index_find(o, offset);
+    slot_t granted = access & MAP_W ? SLOT_W : 0;
+    int err = 0;
+
+    if (!s || !(*s & (SLOT_GET | SLOT_UPGRADE))) {
+        err = -ENOENT;
+        spin_unlock(o->lock, ipl);
+        if (pfn.n)
+            page_free(pfn);
+        return err;
+    }
+    if (*s & SLOT_UPGRADE) {
+        if (pfn.n) { /* new contents come with the access */
+            rmap_restrict_locked(o, offset, slot_pfn(*s), 0);
+            drop_page_locked(o, s, slot_make(pfn, *s & SLOT_PUT));
+            object_page_own(o, offset, pfn);
+            o->resident++;
+        }
+        *s = (without_error(*s) & ~SLOT_UPGRADE) | granted;
+    } else if (o->dead || offset >= o->npages || pfn.n == 0) {
+        /* Nobody left, cut off meanwhile, or an upgrade whose page was taken back: those who wait
+         * ask anew. */
+        *s = 0;
+        if (pfn.n) {
+            page_free(pfn);
+            err = -ENOENT;
+        }
+    } else {
+        *s = slot_make(pfn, granted);
+        object_page_own(o, offset, pfn);
+        o->resident++;
+    }
+    answered_locked(o, offset);
+    unlock_answered(o, ipl);
+    return err;
+}
+
+void mm_deny(struct mm_object *o, uint64_t offset, uint64_t count, int err)
+{
+    ipl_t ipl = spin_lock(o->lock);
+
+    for (uint64_t i = offset; i < offset + count; i++) {
+        slot_t *s = index_find(o, i);
+
+        if (!s || !(*s & (SLOT_GET | SLOT_UPGRADE)))
+            continue;
+        *s = (without_error(*s) & ~(SLOT_GET | SLOT_UPGRADE)) | error_slot(err);
+        answered_locked(o, i);
+    }
+    unlock_answered(o, ipl);
+}
+
+/* Give the page to the pager's put; the lock is dropped for the call. It stays present, read-only.
+ */
+static void put_unlock(struct mm_object *o, uint64_t offset, slot_t *s, slot_t extra, ipl_t ipl)
+{
+    int err;
+
+    *s = (without_error(*s) & ~SLOT_DIRTY) | SLOT_PUT | extra;
+    page_of(slot_pfn(*s))->state = PAGE_TRANSITION; /* on its way out */
+    o->pending++;
+    spin_unlock(o->lock, ipl);
+    err = o->ops->put(o, offset, 1);
+    if (err)
+        mm_put_done(o, offset, 1, err);
+}
+
+int mm_downgrade(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access)
+{
+    int err = 0;
+
+    for (uint64_t i = offset; i < offset + count; i++) {
+        ipl_t ipl = spin_lock(o->lock);
+        slot_t *s = index_find(o, i);
+
+        if (!s || !(*s & SLOT_PRESENT)) {
+            spin_unlock(o->lock, ipl);
+            continue;
+        }
+        if (!(access & MAP_R) && rmap_is_locked(o, i, slot_pfn(*s))) {
+            err = -EBUSY;
+            spin_unlock(o->lock, ipl);
+            continue;
+        }
+        *s &= ~SLOT_W;
+        if (access & MAP_R) {
+            rmap_restrict_locked(o, i, slot_pfn(*s), MAP_R);
+        } else if ((*s & (SLOT_DIRTY | SLOT_PUT)) == SLOT_DIRTY && o->ops->put) {
+            rmap_restrict_locked(o, i, slot_pfn(*s), 0);
+            put_unlock(o, i, s, SLOT_TAKE, ipl);
+            continue;
+        } else {
+            object_take_page_locked(o, i, s);
+        }
+        spin_unlock(o->lock, ipl);
+    }
+    return err;
+}
+
+int mm_flush(struct mm_object *o, uint64_t offset, uint64_t count)
+{
+    if (!o->ops || !o->ops->put)
+        return -EINVAL;
+    for (uint64_t i = offset; i < offset + count; i++) {
+        ipl_t ipl = spin_lock(o->lock);
+        slot_t *s = index_find(o, i);
+
+        if (!s || (*s & (SLOT_PRESENT | SLOT_DIRTY | SLOT_BUSY)) != (SLOT_PRESENT | SLOT_DIRTY)) {
+            spin_unlock(o->lock, ipl);
+            continue;
+        }
+        rmap_restrict_locked(o, i, slot_pfn(*s), MAP_R); /* the next write marks it dirty again */
+        put_unlock(o, i, s, 0, ipl);
+    }
+    return 0;
+}
+
+void mm_put_done(struct mm_object *o, uint64_t offset, uint64_t count, int err)
+{
+    ipl_t ipl = spin_lock(o->lock);
+
+    for (uint64_t i = offset; i < offset + count; i++) {
+        slot_t *s = index_find(o, i);
+
+        if (!s || !(*s & SLOT_PUT))
+            continue;
+        page_of(slot_pfn(*s))->state = PAGE_ACTIVE;
+        if (err)
+            *s = (*s & ~(SLOT_PUT | SLOT_TAKE)) | SLOT_DIRTY; /* kept: it is the only copy */
+        else if (*s & SLOT_TAKE)
+            drop_page_locked(o, s, *s & SLOT_UPGRADE ? SLOT_GET : 0);
+        else
+            *s &= ~SLOT_PUT;
+        answered_locked(o, i);
+    }
+    unlock_answered(o, ipl);
+}
+
+pfn_t object_page_try_get(struct mm_object *o, uint64_t offset)
+{
+    ipl_t ipl = spin_lock(o->lock);
+    slot_t *s = index_find(o, offset);
+    pfn_t pfn = PFN_NONE;
+
+    if (s && (*s & SLOT_PRESENT)) {
+        pfn = slot_pfn(*s);
+        page_ref(pfn);
+    }
+    spin_unlock(o->lock, ipl);
+    return pfn;
+}
+
+/* A page for an anonymous object. Lock dropped on return. */
+static int zero_page_unlock(struct mm_object *o, uint64_t offset, ipl_t ipl, pfn_t *out)
+{
+    slot_t *s = index_create(o, offset);
+    int err = s ? page_alloc(PA_ZERO, PAGE_T_OBJECT, RAD_ANY, out) : -ENOMEM;
+
+    if (!err) {
+        *s = slot_make(*out, SLOT_W);
+        object_page_own(o, offset, *out);
+        o->resident++;
+        page_ref(*out);
+    } else if (s) {
+        index_trim(o, offset);
+    }
+    spin_unlock(o->lock, ipl);
+    return err;
+}
+
+int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t *out)
+{
+    for (;;) {
+        ipl_t ipl = spin_lock(o->lock);
+        slot_t *s = index_find(o, offset);
+        slot_t v = s ? *s : 0;
+        int err;
+
+        if (offset >= o->npages) {
+            spin_unlock(o->lock, ipl);
+            return -EFAULT;
+        }
+        if ((v & SLOT_PRESENT) && !(v & SLOT_TAKE) &&
+            (!(access & MAP_W) || ((v & SLOT_W) && !(v & SLOT_PUT)))) {
+            if ((access & MAP_W) && o->ops && o->ops->put)
+                *s |= SLOT_DIRTY;
+            *out = slot_pfn(v);
+            page_ref(*out);
+            spin_unlock(o->lock, ipl);
+            return 0;
+        }
+        if (!o->ops)
+            return zero_page_unlock(o, offset, ipl, out);
+        if (v & SLOT_BUSY)
+            err = pager_wait_unlock(o, offset, ipl, NULL);
+        else
+            err = pager_request_unlock(o, offset, access | MAP_R, ipl);
+        if (err && err != -EAGAIN)
+            return err;
+    }
+}

@@ -1,0 +1,95 @@
+/* See mm/phys/failure.h. Only the armed thread itself touches its record, so there is no lock. */
+#include "mm/phys/failure.h"
+
+#include "arch/alpha/hw/trapframe.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "mm/pool/pool.h"
+
+static uint64_t injected, counted; /* atomic: since boot */
+
+bool failure_here(enum mega_alloc kind)
+{
+    struct thread *t = thread_self();
+    struct failure *f = t->failing;
+
+    t->failing = NULL; /* what is done below asks at no door */
+    __atomic_fetch_add(&counted, 1, __ATOMIC_RELAXED);
+    if (f->left == 0 || --f->left != 0) {
+        f->report.passed++;
+        t->failing = f;
+        return false;
+    }
+    __atomic_fetch_add(&injected, 1, __ATOMIC_RELAXED);
+    f->report.fired = 1;
+    f->report.kind = kind;
+    f->report.in_fault = f->in_fault;
+    f->report.call = user_frame_of(&t->hw)->orig_v0;
+    memset(f->site, 0, sizeof(f->site));
+    backtrace_callers(&f->room, f->site, MEGA_FAIL_SITES);
+    t->failing = f;
+    return true;
+}
+
+int failure_in_fault(int (*resolve)(uint64_t va, int64_t cause), uint64_t va, int64_t cause,
+                     bool from_user)
+{
+    struct thread *t = thread_self();
+    struct failure *f = t->failing;
+    bool was = f->in_fault;
+    int err;
+
+    if (from_user && !f->faults)
+        t->failing = NULL;
+    f->in_fault = !from_user;
+    err = resolve(va, cause);
+    f->in_fault = was;
+    t->failing = f;
+    return err;
+}
+
+void failure_forget(void)
+{
+    struct thread *t = thread_self();
+
+    t->failing = NULL;
+    if (t->failure)
+        npp_free(t->failure, sizeof(*t->failure));
+    t->failure = NULL;
+}
+
+int failure_arm(uint64_t n, bool faults)
+{
+    struct thread *t = thread_self();
+    struct failure *f;
+
+    failure_forget();
+    f = npp_alloc_zeroed(sizeof(*f));
+    if (!f)
+        return -ENOMEM;
+    f->left = n;
+    f->faults = faults;
+    t->failure = f;
+    t->failing = f;
+    return 0;
+}
+
+void failure_end(struct mega_failure *report, uint64_t site[MEGA_FAIL_SITES])
+{
+    struct failure *f = thread_self()->failure;
+
+    failure_stop();
+    memset(report, 0, sizeof(*report));
+    memset(site, 0, MEGA_FAIL_SITES * sizeof(site[0]));
+    if (!f)
+        return;
+    *report = f->report;
+    memcpy(site, f->site, sizeof(f->site));
+    failure_forget();
+}
+
+void failure_totals(uint64_t *injected_out, uint64_t *counted_out)
+{
+    *injected_out = __atomic_load_n(&injected, __ATOMIC_RELAXED);
+    *counted_out = __atomic_load_n(&counted, __ATOMIC_RELAXED);
+}

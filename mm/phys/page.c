@@ -1,0 +1,639 @@
+/*
+ * The page allocator.
+ *
+ * Where a free page can be, and who may take it from there:
+ *
+ *   1. A CPU's cache of the page's domain: two stacks of pages, one of unknown contents and one of
+ *      zeroed pages. A
+ *      stack's head is one quadword {version:30, count:7, PFN:27}, changed by compare-and-swap
+ * only; the link is in the page's database entry. So the fast path takes no lock, does not raise
+ * the IPL, and it does not matter when the thread moves to another CPU in the middle: it then uses
+ * its former CPU's cache. The same makes the caches no hiding place: when the lists run dry, pages
+ * are taken from the other CPUs' caches.
+ *   2. The lists of the page's domain (RAD), under its lock, PAGE_BATCH pages at a time.
+ *   3. The RAD's ranges of never-used RAM (mm/phys/page_range.c). Free lists come first: memory
+ *      that the system has used once is used again before new memory is touched.
+ *
+ * Domains. Each CPU has a cache for every domain, so a page that is freed far from its domain goes
+ * into this CPU's cache of that domain and from there to that domain's list, and none ever has to
+ * be sorted out again. An allocation looks through all places of the domain that it wants, and then
+ * through those of the next one: a domain is a hint, and the fluid count is one for all. With one
+ * domain all this is an index of 0.
+ *
+ * Popping page A with link B and swapping {v, A} for {v + 1, B}: between the load of the link and
+ * the swap another CPU may pop A and B and push A again. The head then holds A again and B is not
+ * free; the version, counted at every change, differs, so the swap fails. (A store-conditional on
+ * this platform succeeds whenever the value is the same again, so the version is needed with
+ * LDx_L/STx_C too.) For a false match a thread would have to be preempted between the two
+ * instructions for exactly a multiple of 2^30 changes, with the same PFN and the same count on
+ * top: more than 10^10 instructions of nothing but page allocation on that cache, while a runnable
+ * thread waits for its CPU. The link that is read may belong to a page that is in use again; the
+ * entry is always readable memory, and the swap fails then.
+ *
+ * Memory is counted before it is looked for (mm/phys/fluid.c, which also argues why the search
+ * ends).
+ *
+ * Contents: a page goes to its new owner zeroed (PA_ZERO), or to one that promises to overwrite
+ * it. Pages are marked zero only by being on a zeroed stack or list, where page_zero_idle() and
+ * page_free_zeroed() put them; page_free() always takes the other one.
+ */
+#include "arch/alpha/hw/cpu.h"
+#include "arch/alpha/hw/kseg.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/printk.h"
+#include "kernel/base/string.h"
+#include "mm/phys/failure.h"
+#include "mm/phys/fluid.h"
+#include "mm/phys/page_private.h"
+
+#define CACHE_HIGH 64u  /* above this a batch goes to the lists */
+#define CACHE_MAX  127u /* what the count's 7 bits hold */
+
+/* A search that finds no page this often means that pages were lost. */
+#define SEARCH_LIMIT 100000000UL
+
+/* By CPU, and by the domain of the pages in it. */
+struct page_cache page_caches[MAX_CPUS][RAD_MAX];
+
+/* This CPU's cache of pages of a domain. */
+static inline struct page_cache *cache_of(unsigned rad)
+{
+    unsigned cpu = cpu_id();
+
+    return &page_caches[cpu][likely(rad < rad_count) ? rad : rad_of_cpu(cpu)];
+}
+
+/* ---- stacks ---- */
+
+#define HEAD_ONE (1UL << HEAD_COUNT_SHIFT)
+
+static inline uint32_t link_of(uint64_t n)
+{
+    return __atomic_load_n(&page_db[n].flink, __ATOMIC_RELAXED);
+}
+static inline void link_set(uint64_t n, uint32_t to)
+{
+    __atomic_store_n(&page_db[n].flink, to, __ATOMIC_RELAXED);
+}
+
+/* The page on top, or 0. The count is at least one when there is a PFN, so the sums below carry
+   from no field into the next; the version wraps out of the word. */
+static inline uint64_t stack_pop(uint64_t *head)
+{
+    uint64_t h, n, next;
+
+    do {
+        h = __atomic_load_n(head, __ATOMIC_ACQUIRE); /* before the link, which another CPU wrote */
+        n = h & HEAD_PFN_MASK;
+        if (n == 0)
+            return 0;
+        next = h + (HEAD_VERSION - HEAD_ONE) - n + link_of(n);
+    } while (
+        !__atomic_compare_exchange_n(head, &h, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return n;
+}
+
+/* Push the chain first ... last of count pages. Returns the new count, or 0 when the stack is
+   full. */
+static inline unsigned stack_push(uint64_t *head, uint64_t first, uint64_t last, unsigned count)
+{
+    uint64_t h = __atomic_load_n(head, __ATOMIC_RELAXED);
+    uint64_t top, next;
+
+    do {
+        if (unlikely(head_count(h) + count > CACHE_MAX))
+            return 0;
+        top = h & HEAD_PFN_MASK;
+        link_set(last, (uint32_t)top);
+        next = h + HEAD_VERSION + count * HEAD_ONE + first - top;
+    } while (
+        !__atomic_compare_exchange_n(head, &h, next, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+    return head_count(next);
+}
+
+/* Take the whole stack; returns its first page and *count. */
+static uint64_t stack_take_all(uint64_t *head, unsigned *count)
+{
+    uint64_t h = __atomic_load_n(head, __ATOMIC_RELAXED);
+
+    while (!__atomic_compare_exchange_n(head, &h, (h & ~(HEAD_VERSION - 1)) + HEAD_VERSION, true,
+                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        ;
+    *count = head_count(h);
+    return h & HEAD_PFN_MASK;
+}
+
+/* ---- lists ---- */
+
+/* Walk count pages of a chain, giving them a state; returns the last. */
+static uint64_t chain_walk(uint64_t first, unsigned count, enum page_state state)
+{
+    uint64_t n = first;
+
+    for (;;) {
+        page_db[n].state = (uint8_t)state;
+        if (--count == 0)
+            return n;
+        n = link_of(n);
+    }
+}
+
+/* Put the chain first ... last on a list. RAD's lock held. */
+static void list_push_locked(struct page_list *l, uint64_t first, uint64_t last, uint64_t count)
+{
+    link_set(last, l->head);
+    l->head = (uint32_t)first;
+    count_add_locked(&l->count, count);
+}
+
+/* Take up to n pages off a list as a chain. RAD's lock held. */
+static unsigned list_take_locked(struct page_list *l, unsigned n, enum page_state state,
+                                 uint64_t *first, uint64_t *last)
+{
+    n = (unsigned)MIN((uint64_t)n, l->count);
+    if (n == 0)
+        return 0;
+    *first = l->head;
+    *last = chain_walk(l->head, n, state);
+    l->head = link_of(*last);
+    count_sub_locked(&l->count, n);
+    return n;
+}
+
+/* A batch from the ranges, linked. RAD's lock held. */
+static unsigned range_take_chain_locked(struct rad *r, unsigned n, uint64_t *first, uint64_t *last)
+{
+    unsigned got = (unsigned)range_take_low_locked(r, n, first);
+
+    for (unsigned i = 0; i < got; i++) {
+        page_db[*first + i].state = PAGE_CACHED;
+        link_set(*first + i, (uint32_t)(*first + i + 1));
+    }
+    *last = *first + got - 1;
+    return got;
+}
+
+/* Refill this CPU's cache and return one page of the batch, 0 when lists and ranges are empty. The
+   batch is in nobody's stock between list and cache: so the IPL stays up until it is in the cache
+   again. */
+static uint64_t cache_refill(struct rad *r, bool *zeroed)
+{
+    ipl_t ipl = spin_lock(&r->lock);
+    struct page_cache *c = &page_caches[cpu_id()][r - rads];
+    uint64_t first = 0, last = 0;
+    bool want_zeroed = *zeroed;
+    unsigned n = want_zeroed ? list_take_locked(&r->lists[PAGE_ZEROED], PAGE_BATCH, PAGE_CACHED,
+                                                &first, &last)
+                             : 0;
+
+    *zeroed = n > 0;
+    if (n == 0)
+        n = list_take_locked(&r->lists[PAGE_FREE], PAGE_BATCH, PAGE_CACHED, &first, &last);
+    if (n == 0)
+        n = range_take_chain_locked(r, PAGE_BATCH, &first, &last);
+    if (n == 0) {
+        n = list_take_locked(&r->lists[PAGE_ZEROED], PAGE_BATCH, PAGE_CACHED, &first, &last);
+        *zeroed = n > 0;
+    }
+    if (n > 1) {
+        uint64_t second = link_of(first);
+
+        if (stack_push(*zeroed ? &c->zeroed : &c->dirty, second, last, n - 1) == 0) {
+            enum page_state s = *zeroed ? PAGE_ZEROED : PAGE_FREE;
+
+            chain_walk(second, n - 1, s);
+            list_push_locked(&r->lists[s], second, last, n - 1);
+        }
+    }
+    spin_unlock(&r->lock, ipl);
+    return n > 0 ? first : 0;
+}
+
+/* A stack has grown: all but a batch goes to the list of `state` (free or zeroed). */
+static void __attribute__((noinline)) cache_drain(struct rad *r, uint64_t *head,
+                                                  enum page_state state)
+{
+    ipl_t ipl = spin_lock(&r->lock);
+    unsigned count;
+    uint64_t first = stack_take_all(head, &count);
+
+    if (count > PAGE_BATCH) {
+        uint64_t last = chain_walk(first, count - PAGE_BATCH, state);
+        uint64_t rest = link_of(last);
+
+        list_push_locked(&r->lists[state], first, last, count - PAGE_BATCH);
+        first = rest;
+        count = PAGE_BATCH;
+    }
+    if (count > 0) {
+        uint64_t last = chain_walk(first, count, PAGE_CACHED);
+
+        if (stack_push(head, first, last, count) == 0) {
+            chain_walk(first, count, state);
+            list_push_locked(&r->lists[state], first, last, count);
+        }
+    }
+    spin_unlock(&r->lock, ipl);
+}
+
+/* All of a cache's stack goes to a list. r's lock held. */
+static void cache_empty_locked(struct rad *r, uint64_t *head, enum page_state state)
+{
+    unsigned count;
+    uint64_t first = stack_take_all(head, &count);
+
+    if (count > 0)
+        list_push_locked(&r->lists[state], first, chain_walk(first, count, state), count);
+}
+
+/* A page of one domain, wherever it is; 0: it has none. */
+static uint64_t search_rad(unsigned rad, bool *zeroed)
+{
+    uint64_t n = cache_refill(&rads[rad], zeroed);
+
+    for (unsigned i = 0; n == 0 && i < MAX_CPUS; i++) {
+        *zeroed = false;
+        if ((n = stack_pop(&page_caches[i][rad].dirty)) != 0)
+            break;
+        *zeroed = true;
+        n = stack_pop(&page_caches[i][rad].zeroed);
+    }
+    return n;
+}
+
+void page_drain(void)
+{
+    for (unsigned i = 0; i < MAX_CPUS * rad_count; i++) {
+        struct page_cache *c = &page_caches[i / rad_count][i % rad_count];
+        struct rad *r = &rads[i % rad_count];
+        ipl_t ipl = spin_lock(&r->lock);
+
+        cache_empty_locked(r, &c->dirty, PAGE_FREE);
+        cache_empty_locked(r, &c->zeroed, PAGE_ZEROED);
+        spin_unlock(&r->lock, ipl);
+    }
+}
+
+/* A page that is counted for this caller exists: find it, first in the domain that is wanted, then
+   in the ones behind it. *zeroed: wanted, and what it is. */
+static uint64_t __attribute__((noinline)) page_search(unsigned rad, bool *zeroed)
+{
+    bool want_zeroed = *zeroed;
+
+    for (uint64_t tries = 0; tries < SEARCH_LIMIT; tries++)
+        for (unsigned i = 0; i < rad_count; i++) {
+            uint64_t n;
+
+            *zeroed = want_zeroed;
+            if ((n = search_rad((rad + i) % rad_count, zeroed)) != 0)
+                return n;
+        }
+    panic("free pages are counted that no list, range or cache holds");
+}
+
+/* ---- allocation ---- */
+
+/* The fast paths below are leaf functions: whatever needs a call of its own is called in the last
+   place. */
+
+typedef uint64_t quad __attribute__((may_alias));
+
+static inline void entry_fresh(uint64_t n, enum page_type type)
+{
+    quad *q = (quad *)&page_db[n];
+
+    _Static_assert(offsetof(struct page, refcnt) == 0 && offsetof(struct page, share) == 4 &&
+                       offsetof(struct page, state) == 24 && offsetof(struct page, type) == 25 &&
+                       sizeof(struct page) == 32,
+                   "an entry is four quadwords");
+    __atomic_store_n(&q[0], 1,
+                     __ATOMIC_RELAXED); /* refcnt 1, share 0; a late pop may read it as a link */
+    q[1] = 0;
+    q[2] = 0;
+    q[3] = PAGE_ACTIVE | (uint64_t)type << 8;
+}
+
+static int __attribute__((noinline)) take_slow(unsigned flags, enum page_type type, unsigned rad,
+                                               pfn_t *out)
+{
+    bool zeroed = (flags & PA_ZERO) != 0;
+    uint64_t n = page_search(rad_hint(rad), &zeroed);
+
+    entry_fresh(n, type);
+    *out = pfn_of(n);
+    if ((flags & PA_ZERO) && !zeroed)
+        page_zero(*out);
+    return 0;
+}
+
+static int __attribute__((noinline)) take_zeroed(unsigned flags, enum page_type type, unsigned rad,
+                                                 pfn_t *out)
+{
+    struct page_cache *c = cache_of(rad);
+    uint64_t n = stack_pop(&c->zeroed);
+    bool zeroed = n != 0;
+
+    /* A zeroed page of the RAD's list is better than one of unknown contents at hand. */
+    if (!zeroed &&
+        __atomic_load_n(&rads[rad_hint(rad)].lists[PAGE_ZEROED].count, __ATOMIC_RELAXED) == 0)
+        n = stack_pop(&c->dirty);
+    if (unlikely(n == 0))
+        return take_slow(flags, type, rad, out);
+    entry_fresh(n, type);
+    *out = pfn_of(n);
+    if (!zeroed)
+        page_zero(*out);
+    return 0;
+}
+
+static inline int take_dirty(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+{
+    uint64_t n = stack_pop(&cache_of(rad)->dirty);
+
+    if (unlikely(n == 0))
+        return take_slow(flags, type, rad, out);
+    entry_fresh(n, type);
+    *out = pfn_of(n);
+    return 0;
+}
+
+static int __attribute__((noinline)) alloc_special(unsigned flags, enum page_type type,
+                                                   unsigned rad, pfn_t *out)
+{
+    if (!fluid_take_special(flags, 1))
+        return -ENOMEM;
+    return flags & PA_ZERO ? take_zeroed(flags, type, rad, out) : take_dirty(flags, type, rad, out);
+}
+
+/* Behind the door. */
+static inline int alloc_one(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+{
+    if (unlikely(flags & (PA_PROMISED | PA_KERNEL)))
+        return alloc_special(flags, type, rad, out);
+    if (unlikely(!fluid_take_above(0, 1)))
+        return -ENOMEM;
+    if (flags & PA_ZERO)
+        return take_zeroed(flags, type, rad, out);
+    return take_dirty(flags, type, rad, out);
+}
+
+/* Allocations are counted: what was promised is none. */
+static int __attribute__((noinline)) alloc_counted(unsigned flags, enum page_type type,
+                                                   unsigned rad, pfn_t *out)
+{
+    if (!(flags & PA_PROMISED) && failure_here(MEGA_ALLOC_PAGE))
+        return -ENOMEM;
+    return alloc_one(flags, type, rad, out);
+}
+
+int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+{
+    if (failure_counting())
+        return alloc_counted(flags, type, rad, out);
+    return alloc_one(flags, type, rad, out);
+}
+
+int page_alloc_bulk(unsigned flags, enum page_type type, unsigned rad, pfn_t *out, size_t n)
+{
+    if (!(flags & PA_PROMISED) && failure_door(MEGA_ALLOC_PAGES))
+        return -ENOMEM;
+    if (unlikely(!fluid_take(flags, n)))
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        if (flags & PA_ZERO)
+            take_zeroed(flags, type, rad, &out[i]);
+        else
+            take_dirty(flags, type, rad, &out[i]);
+    }
+    return 0;
+}
+
+static void __attribute__((noinline)) page_free_bad(uint64_t n)
+{
+    struct rad *r = &rads[rad_of_pfn(n)];
+    ipl_t ipl = spin_lock(&r->lock);
+
+    page_db[n].state = PAGE_BAD;
+    list_push_locked(&r->lists[PAGE_BAD], n, n, 1);
+    spin_unlock(&r->lock, ipl);
+}
+
+/* A page that cannot simply go to the cache: a bad one, or none that could be freed. */
+static void __attribute__((noinline)) free_special(uint64_t n)
+{
+    KASSERT(page_db[n].state == PAGE_ACTIVE, "a page that is freed is active");
+    page_free_bad(n);
+}
+
+/* Any of state, type, flags: is it an active page without flags? */
+static inline bool plainly_active(const struct page *p)
+{
+    return p->state == PAGE_ACTIVE && p->flags == 0;
+}
+
+static void __attribute__((noinline)) free_full(uint64_t *head, enum page_state state, uint64_t n)
+{
+    while (stack_push(head, n, n, 1) == 0)
+        cache_drain(&rads[rad_of_pfn(n)], head, state);
+    fluid_give(1);
+}
+
+static inline void free_to(uint64_t *head, enum page_state state, pfn_t pfn)
+{
+    struct page *p = page_of(pfn);
+    unsigned total;
+
+    if (unlikely(!plainly_active(p))) {
+        free_special(pfn.n);
+        return;
+    }
+    p->state = PAGE_CACHED;
+    total = stack_push(head, pfn.n, pfn.n, 1);
+    if (unlikely(total == 0)) {
+        free_full(head, state, pfn.n);
+        return;
+    }
+    fluid_give(1);
+    if (unlikely(total > CACHE_HIGH))
+        cache_drain(&rads[rad_of_pfn(pfn.n)], head, state);
+}
+
+void page_free(pfn_t pfn)
+{
+    free_to(&page_caches[cpu_id()][rad_of_pfn(pfn.n)].dirty, PAGE_FREE, pfn);
+}
+
+void page_free_zeroed(pfn_t pfn)
+{
+    free_to(&page_caches[cpu_id()][rad_of_pfn(pfn.n)].zeroed, PAGE_ZEROED, pfn);
+}
+
+/* Push a chain of pages of one domain, counted. */
+static void chain_free(uint64_t first, uint64_t last, unsigned count)
+{
+    unsigned rad = rad_of_pfn(first);
+    uint64_t *head = &page_caches[cpu_id()][rad].dirty;
+    unsigned total;
+
+    while (unlikely((total = stack_push(head, first, last, count)) == 0))
+        cache_drain(&rads[rad], head, PAGE_FREE);
+    fluid_give(count);
+    if (unlikely(total > CACHE_HIGH))
+        cache_drain(&rads[rad], head, PAGE_FREE);
+}
+
+void page_free_bulk(const pfn_t *pfns, size_t n)
+{
+    uint64_t first = 0, last = 0;
+    unsigned count = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct page *p = page_of(pfns[i]);
+
+        if (unlikely(!plainly_active(p))) {
+            free_special(pfns[i].n);
+            continue;
+        }
+        if (count > 0 && unlikely(rad_of_pfn(pfns[i].n) != rad_of_pfn(first))) {
+            chain_free(first, last, count);
+            count = 0;
+        }
+        p->state = PAGE_CACHED;
+        if (count == 0)
+            last = pfns[i].n;
+        else
+            link_set(pfns[i].n, (uint32_t)first);
+        first = pfns[i].n;
+        if (++count == PAGE_BATCH) {
+            chain_free(first, last, count);
+            count = 0;
+        }
+    }
+    if (count > 0)
+        chain_free(first, last, count);
+}
+
+void page_ref(pfn_t pfn)
+{
+    uint32_t old = __atomic_fetch_add(&page_of(pfn)->refcnt, 1, __ATOMIC_RELAXED);
+
+    KASSERT(old != 0 && old != UINT32_MAX,
+            "a reference is made from another one, and their count fits");
+}
+
+bool page_unref(pfn_t pfn)
+{
+    struct page *p = page_of(pfn);
+
+    /* One reference and ours: nobody can make another. */
+    if (__atomic_load_n(&p->refcnt, __ATOMIC_ACQUIRE) != 1) {
+        uint32_t old = __atomic_fetch_sub(&p->refcnt, 1, __ATOMIC_ACQ_REL);
+
+        KASSERT(old != 0, "a reference that is dropped exists");
+        if (old != 1)
+            return false;
+    }
+    page_free(pfn);
+    return true;
+}
+
+void page_set_bad(pfn_t pfn) { __atomic_fetch_or(&page_of(pfn)->flags, PG_BAD, __ATOMIC_RELAXED); }
+
+/* ---- contents ---- */
+
+void page_zero(pfn_t pfn) { mem_zero_page(kseg_page(pfn)); }
+
+void page_zero_if_needed(pfn_t pfn)
+{
+    void *p = kseg_page(pfn);
+
+    if (!mem_is_zero(p, PAGE_SIZE))
+        mem_zero_page(p);
+}
+
+void page_copy(pfn_t dst, pfn_t src) { mem_copy_page(kseg_page(dst), kseg_page(src)); }
+
+/*
+ * Zeroing in advance. The page in hand is counted free and on no list, so the IPL stays up until it
+ * is on one again, for one page: a microsecond. The lock is not held meanwhile: others find all
+ * other pages. Pages that were used come first. One that never was is read before it is written: on
+ * a sparse host it is zero and stays without memory until its owner writes.
+ */
+static bool zero_one(struct rad *r, uint64_t goal)
+{
+    struct page_list *zeroed = &r->lists[PAGE_ZEROED];
+    uint64_t first = 0, last;
+    bool used;
+
+    if (__atomic_load_n(&zeroed->count, __ATOMIC_RELAXED) >= goal ||
+        (__atomic_load_n(&r->lists[PAGE_FREE].count, __ATOMIC_RELAXED) == 0 &&
+         __atomic_load_n(&r->range_pages, __ATOMIC_RELAXED) == 0))
+        return false; /* what an idle CPU sees nearly always, without the lock */
+
+    ipl_t ipl = spin_lock(&r->lock);
+
+    used = zeroed->count < goal &&
+           list_take_locked(&r->lists[PAGE_FREE], 1, PAGE_ZEROED, &first, &last) > 0;
+    if (!used && zeroed->count < goal && range_take_low_locked(r, 1, &first) > 0)
+        page_db[first].state = PAGE_ZEROED;
+    if (first != 0) {
+        spin_unlock_at_ipl(&r->lock);
+        if (used)
+            page_zero(pfn_of(first));
+        else
+            page_zero_if_needed(pfn_of(first));
+        spin_lock_at_ipl(&r->lock);
+        list_push_locked(zeroed, first, first, 1);
+    }
+    spin_unlock(&r->lock, ipl);
+    return first != 0;
+}
+
+unsigned page_zero_idle(unsigned limit, uint64_t goal)
+{
+    unsigned home = rad_of_cpu(cpu_id()), done = 0;
+
+    for (unsigned i = 0; i < rad_count; i++)
+        while (done < limit && zero_one(&rads[(home + i) % rad_count], goal))
+            done++;
+    return done;
+}
+
+/* ---- the self-check ---- */
+
+/* `count` pages from `first` on, and then the end. */
+static bool walk_chain(uint64_t first, uint64_t count, enum page_state state,
+                       void (*fn)(void *arg, uint64_t n, enum page_state state), void *arg)
+{
+    uint64_t n = first;
+
+    for (; count > 0 && n != 0 && page_entry_valid(pfn_of(n)); count--) {
+        fn(arg, n, state);
+        n = link_of(n);
+    }
+    return count == 0 && n == 0;
+}
+
+const char *page_walk_free(void (*fn)(void *arg, uint64_t n, enum page_state state), void *arg)
+{
+    static const uint8_t states[] = {PAGE_FREE, PAGE_MODIFIED, PAGE_BAD, PAGE_ZEROED};
+    const char *broken = NULL;
+
+    for (unsigned i = 0; i < rad_count; i++)
+        for (unsigned s = 0; s < ARRAY_SIZE(states); s++) {
+            const struct page_list *l = &rads[i].lists[states[s]];
+
+            if (!walk_chain(l->head, l->count, states[s], fn, arg))
+                broken = "a page list is not as long as its count says";
+        }
+    for (unsigned i = 0; i < MAX_CPUS * RAD_MAX; i++) {
+        const struct page_cache *c = &page_caches[i / RAD_MAX][i % RAD_MAX];
+        uint64_t heads[] = {c->dirty, c->zeroed};
+
+        for (unsigned k = 0; k < ARRAY_SIZE(heads); k++)
+            if (!walk_chain(heads[k] & HEAD_PFN_MASK, head_count(heads[k]), PAGE_CACHED, fn, arg))
+                broken = "a CPU's page cache is not as long as its count says";
+    }
+    return broken;
+}

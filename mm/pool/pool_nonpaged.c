@@ -1,0 +1,350 @@
+/*
+ * Nonpaged pool.
+ *
+ * It lies in KSEG: segments of SEGMENT_PAGES contiguous pages (single ones when no stretch is
+ * left), each with a header and its boundary bits in front. Not in mapped system space, because it
+ * must grow while its caller holds locks up to RANK_POOL at IPL_CLOCK: there nobody may edit the
+ * system page tables (RANK_KMAP, lower rank and IPL), but everybody may take a page (RANK_PFN).
+ * KSEG also costs no page tables and no translation-buffer entries, and a block has one physical
+ * address. The pages' database entries point to the segment's header: that is how an address finds
+ * its boundary bits.
+ *
+ * Requests up to LIST_BYTES go through lookaside lists (mm/pool/pool_lal.h), larger ones to
+ * the variable list under the pool's lock; above half a segment they are page stretches of their
+ * own, which do not count as pool. When the variable list has nothing, the pool grows; when it may
+ * not (NPAGEVIR) or cannot, the lookaside lists are given back to the variable list and it is
+ * tried once more. Segments are never given back, so the pool can be read at any time.
+ */
+#include "arch/alpha/hw/kseg.h"
+#include "kernel/base/bitops.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/string.h"
+#include "kernel/sched/spinlock.h"
+#include "mm/phys/failure.h"
+#include "mm/phys/page.h"
+#include "mm/pool/pool_check.h"
+#include "mm/pool/pool_lal.h"
+#include "sysman/params.h"
+
+#define SEGMENT_PAGES 8u
+#define LARGE_BYTES   (SEGMENT_PAGES * PAGE_SIZE / 2)
+/* What every process has is below this, so that processes that come and go, however many, do not
+   walk the variable list under its lock: the largest is the table of signal handlers, 4.2 KB. */
+#define LIST_BYTES   8192u
+#define LISTS        (LIST_BYTES / POOL_GRAIN)
+#define VERSION_BITS 28u /* KSEG maps 40 bits, in units of 16 bytes: 36 are the offset's */
+
+static struct spinlock pool_lock = SPINLOCK_INIT("nonpaged pool", RANK_POOL, IPL_CLOCK);
+static struct pool_list lists[LISTS];
+static uint64_t segment_pages; /* atomic; changed under pool_lock */
+static uint64_t large_pages;   /* atomic */
+
+/* The segment of an address, by way of the page's database entry; NULL for other memory. */
+static inline struct pool_area *area_of(uint64_t p)
+{
+    pfn_t pfn = pfn_of((p - (uint64_t)kseg_ptr(paddr_of(0))) >>
+                       PAGE_SHIFT); /* not KSEG: too large */
+
+    if (unlikely(pfn.n >= page_end || page_of(pfn)->type != PAGE_T_SYSTEM))
+        return NULL;
+    return (struct pool_area *)page_of(pfn)->owner;
+}
+
+static struct pool_var var = {.area_of = area_of, .name = "nonpaged"}; /* pool_lock */
+
+static uint64_t kseg_base(void) { return (uint64_t)kseg_ptr(paddr_of(0)); }
+
+/* One more segment that can hold size bytes. pool_lock held. */
+static bool grow_locked(uint64_t size)
+{
+    uint64_t npages = SEGMENT_PAGES;
+    pfn_t pfn;
+
+    if (var.total + npages * PAGE_SIZE > (uint64_t)sysparam(SYSPARAM_NPAGEVIR))
+        return false;
+    if (page_alloc_contig(npages, 1, PA_KERNEL, PAGE_T_SYSTEM, RAD_ANY, &pfn)) {
+        npages = 1;
+        if (page_alloc(PA_KERNEL, PAGE_T_SYSTEM, RAD_ANY, &pfn))
+            return false;
+    }
+
+    struct pool_area *a = kseg_page(pfn);
+    uint64_t header = pool_round(sizeof(*a) +
+                                 POOL_AREA_WORDS(npages * PAGE_SIZE) * sizeof(uint64_t));
+
+    memset(a, 0, header);
+    a->base = (uint64_t)a + header;
+    a->size = npages * PAGE_SIZE - header;
+    a->starts = (uint64_t *)(a + 1);
+    for (uint64_t i = 0; i < npages; i++)
+        page_of(pfn_add(pfn, i))->owner = (uint64_t)a;
+    pool_check_fill(a->base, a->size);
+    pool_var_add(&var, a);
+    __atomic_fetch_add(&segment_pages, npages, __ATOMIC_RELAXED);
+    return a->size >= size;
+}
+
+static inline __attribute__((always_inline)) uint64_t list_pop(struct pool_list *l)
+{
+    uint64_t h, off, next;
+
+    do {
+        h = __atomic_load_n(&l->head, __ATOMIC_ACQUIRE);
+        off = h >> VERSION_BITS;
+        if (off == 0)
+            return 0;
+        next = pool_list_next(
+            h, __atomic_load_n((uint64_t *)(kseg_base() + off * POOL_GRAIN), __ATOMIC_RELAXED),
+            VERSION_BITS);
+    } while (
+        !__atomic_compare_exchange_n(&l->head, &h, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    __atomic_fetch_add(&l->pops, 1, __ATOMIC_RELAXED);
+    return kseg_base() + off * POOL_GRAIN;
+}
+
+/* Up to a batch of list i's packets go back to the variable list: how many. */
+static unsigned reclaim_batch(unsigned i)
+{
+    uint64_t size = (i + 1) * POOL_GRAIN, batch[POOL_BATCH];
+    struct pool_block *below = NULL;
+    unsigned n = 0;
+    ipl_t ipl = spin_lock(&pool_lock);
+
+    while (n < POOL_BATCH && (batch[n] = list_pop(&lists[i])) != 0)
+        pool_unseal("nonpaged", batch[n++], size);
+    pool_batch_sort(batch, n);
+    for (unsigned k = 0; k < n; k++)
+        below = pool_var_free(&var, below, (void *)batch[k], size);
+    __atomic_fetch_add(&lists[i].reclaimed, n, __ATOMIC_RELAXED);
+    spin_unlock(&pool_lock, ipl);
+    return n;
+}
+
+/* Not more of each list than it holds now: others may be freeing as fast. */
+void npp_drain(void)
+{
+    for (unsigned i = 0; i < LISTS; i++)
+        for (int64_t left = pool_list_count(&lists[i], VERSION_BITS); left > 0;) {
+            unsigned n = reclaim_batch(i);
+
+            left = n ? left - n : 0;
+        }
+}
+
+static void *variable_alloc(uint64_t size, bool grow)
+{
+    ipl_t ipl = spin_lock(&pool_lock);
+    void *p = pool_var_alloc(&var, size, NULL);
+
+    if (!p && grow && grow_locked(size))
+        p = pool_var_alloc(&var, size, NULL);
+    spin_unlock(&pool_lock, ipl);
+    return p;
+}
+
+static void *__attribute__((noinline)) alloc_variable(uint64_t size)
+{
+    void *p = variable_alloc(size, true);
+
+    if (!p) {
+        npp_drain();
+        p = variable_alloc(
+            size, false); /* also when the lists were empty: another CPU may have been faster */
+    }
+    if (p && unlikely(pool_check != 0))
+        pool_check_taken("nonpaged", (uint64_t)p, size, UINT64_MAX);
+    return p;
+}
+
+/* Above half a segment: whole pages; the first one's entry tells how many. */
+static void *alloc_large(uint64_t nbytes)
+{
+    uint64_t npages = div_round_up(nbytes, PAGE_SIZE);
+    pfn_t pfn;
+
+    if (page_alloc_contig(npages, 1, PA_KERNEL, PAGE_T_SYSTEM, RAD_ANY, &pfn))
+        return NULL;
+    page_of(pfn)->offset = npages;
+    __atomic_fetch_add(&large_pages, npages, __ATOMIC_RELAXED);
+    if (pool_check) /* pages have no pattern before: nothing to look at */
+        pool_check_taken("nonpaged", (uint64_t)kseg_page(pfn), nbytes, 0);
+    return kseg_page(pfn);
+}
+
+static void free_large(void *p, uint64_t nbytes)
+{
+    pfn_t pfn = paddr_to_pfn(kseg_paddr(p));
+    uint64_t npages = div_round_up(nbytes, PAGE_SIZE);
+
+    if ((uint64_t)p & PAGE_MASK || !page_entry_valid(pfn) || page_of(pfn)->owner != 0 ||
+        page_of(pfn)->offset != npages)
+        panic("nonpaged pool: no block of %lu bytes starts at %p", nbytes, p);
+    __atomic_fetch_sub(&large_pages, npages, __ATOMIC_RELAXED);
+    page_free_contig(pfn, npages);
+}
+
+static void *__attribute__((noinline)) checked(uint64_t p, uint64_t size)
+{
+    pool_check_taken("nonpaged", p, size, UINT64_MAX);
+    return (void *)p;
+}
+
+static void *__attribute__((noinline)) broken_seal(uint64_t p, size_t nbytes)
+{
+    pool_unseal("nonpaged", p, nbytes);
+    return NULL;
+}
+
+static void *__attribute__((noinline)) alloc_slow(size_t nbytes)
+{
+    if (nbytes == 0 || nbytes > INT64_MAX)
+        return NULL;
+    if (nbytes <= LIST_BYTES)
+        __atomic_fetch_add(&lists[(nbytes - 1) / POOL_GRAIN].misses, 1, __ATOMIC_RELAXED);
+    return nbytes > LARGE_BYTES ? alloc_large(nbytes) : alloc_variable(pool_round(nbytes));
+}
+
+/* Behind the door. */
+static inline void *alloc_block(size_t nbytes)
+{
+    uint64_t i = (nbytes - 1) / POOL_GRAIN; /* 0 bytes: a very large i */
+
+    if (likely(i < LISTS)) {
+        uint64_t p = list_pop(&lists[i]);
+
+        if (likely(p != 0)) {
+            uint64_t *q = (uint64_t *)p;
+
+            if (unlikely(q[1] != pool_seal(p)))
+                return broken_seal(p, nbytes);
+            q[1] = 0;
+            return unlikely(pool_check != 0) ? checked(p, pool_round(nbytes)) : q;
+        }
+    }
+    return alloc_slow(nbytes);
+}
+
+static void *__attribute__((noinline)) alloc_counted(size_t nbytes)
+{
+    return failure_here(MEGA_ALLOC_NPP) ? NULL : alloc_block(nbytes);
+}
+
+/* A hit is a leaf function of its own. */
+void *npp_alloc(size_t nbytes)
+{
+    return failure_counting() ? alloc_counted(nbytes) : alloc_block(nbytes);
+}
+
+void *npp_alloc_zeroed(size_t nbytes)
+{
+    void *p = npp_alloc(nbytes);
+
+    if (p)
+        memset(p, 0, nbytes);
+    return p;
+}
+
+static inline void push(uint64_t p, uint64_t i)
+{
+    ((uint64_t *)p)[1] = pool_seal(p);
+    pool_list_push(&lists[i], __atomic_load_n(&lists[i].head, __ATOMIC_RELAXED), kseg_base(),
+                   VERSION_BITS, p);
+}
+
+/* Blocks that the quick check does not know, and what is no block at all. */
+static void __attribute__((noinline)) free_slow(void *p, size_t nbytes)
+{
+    struct pool_area *a = area_of((uint64_t)p);
+    uint64_t size = pool_round(nbytes);
+
+    if (nbytes == 0 || !p)
+        panic("nonpaged pool: %p of %lu bytes is freed", p, nbytes);
+    if (nbytes > LARGE_BYTES) {
+        free_large(p, nbytes);
+        return;
+    }
+    if (!a || !pool_area_is_block(a, (uint64_t)p, size))
+        panic("nonpaged pool: no block of %lu bytes starts at %p", nbytes, p);
+    if (pool_check && ((uint64_t *)p)[1] != pool_seal((uint64_t)p))
+        pool_check_fill((uint64_t)p, size);
+    if (size <= LIST_BYTES) {
+        pool_seal_set("nonpaged", (uint64_t)p, size);
+        push((uint64_t)p, size / POOL_GRAIN - 1);
+        return;
+    }
+
+    ipl_t ipl = spin_lock(&pool_lock);
+
+    pool_var_free(&var, NULL, p, size);
+    spin_unlock(&pool_lock, ipl);
+}
+
+void npp_free(void *p, size_t nbytes)
+{
+    uint64_t i = (nbytes - 1) / POOL_GRAIN;
+    struct pool_area *a = area_of((uint64_t)p);
+
+    if (unlikely(!a || !pool_area_is_small_block(a, (uint64_t)p, i + 1) ||
+                 ((uint64_t *)p)[1] == pool_seal((uint64_t)p) || pool_check != 0))
+        free_slow(p, nbytes);
+    else
+        push((uint64_t)p, i);
+}
+
+void npp_stats(struct pool_stats *s)
+{
+    ipl_t ipl = spin_lock(&pool_lock);
+
+    pool_var_stats(&var, s);
+    spin_unlock(&pool_lock, ipl);
+    s->lookaside_bytes = 0;
+    for (unsigned i = 0; i < LISTS; i++)
+        s->lookaside_bytes += pool_list_bytes(&lists[i], VERSION_BITS, i);
+    s->in_use = s->size - s->free - MIN(s->lookaside_bytes, s->size - s->free);
+    s->lal_size = LIST_BYTES;
+    s->nlists = LISTS;
+}
+
+unsigned npp_lists(void) { return LISTS; }
+
+void npp_list_stats(unsigned list, struct pool_list_stats *s)
+{
+    pool_list_stats_of(&lists[list], VERSION_BITS, s);
+}
+
+uint64_t npp_large_pages(void) { return __atomic_load_n(&large_pages, __ATOMIC_RELAXED); }
+
+uint64_t npp_total_pages(void)
+{
+    return __atomic_load_n(&segment_pages, __ATOMIC_RELAXED) + npp_large_pages();
+}
+
+static bool always(const uint64_t *word)
+{
+    (void)word;
+    return true;
+}
+
+void npp_for_each_used(const struct pool_area *segment,
+                       void (*fn)(void *arg, uint64_t p, uint64_t size), void *arg)
+{
+    pool_var_used(segment, var.first, always, fn, arg);
+}
+
+int npp_check(void)
+{
+    ipl_t ipl = spin_lock(&pool_lock);
+    int err = pool_var_check(&var);
+
+    spin_unlock(&pool_lock, ipl);
+    return err;
+}
+
+void pool_boot(void)
+{
+    ipl_t ipl = spin_lock(&pool_lock);
+
+    while (var.total < (uint64_t)sysparam(SYSPARAM_NPAGEDYN) && grow_locked(0))
+        ;
+    spin_unlock(&pool_lock, ipl);
+}

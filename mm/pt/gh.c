@@ -1,0 +1,93 @@
+/* Granularity hints: see the header for the rule. */
+#include "mm/pt/gh.h"
+
+#define GH_MAX 3
+
+unsigned gh_best(uint64_t vpn, uint64_t pfn, uint64_t n)
+{
+    for (unsigned gh = GH_MAX; gh > 0; gh--) {
+        uint64_t block = pte_gh_pages(gh);
+
+        if (n >= block && ((vpn | pfn) & (block - 1)) == 0)
+            return gh;
+    }
+    return 0;
+}
+
+/*
+ * n PTEs, each `step` above the one before. Two instructions each is what there is to do; 64 a
+ * round keep the rest below a twentieth. noipa: knowing what step is, the compiler would make
+ * constants of its multiples, for which it has no registers.
+ */
+static __attribute__((noipa)) pte_t *fill_run(pte_t *p, uint64_t n, pte_t pte, pte_t step)
+{
+    for (; n >= 64; n -= 64, p += 64)
+#pragma GCC unroll 64
+        for (unsigned i = 0; i < 64; i++, pte += step)
+            p[i] = pte;
+    for (; n >= 8; n -= 8, p += 8)
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < 8; i++, pte += step)
+            p[i] = pte;
+    for (; n; n--, pte += step)
+        *p++ = pte;
+    return p;
+}
+
+void gh_fill(pte_t *ptes, uint64_t n, uint64_t vpn, pfn_t pfn, pte_t bits)
+{
+    bits &= ~PTE_GH_MASK;
+    while (n) {
+        unsigned gh = gh_best(vpn, pfn.n, n);
+        uint64_t run = n & ~(pte_gh_pages(gh) - 1);
+
+        if (gh < GH_MAX) {
+            /* Up to where a larger block may begin, if VA and frame agree that far. */
+            uint64_t larger = pte_gh_pages(gh + 1);
+
+            if (((vpn ^ pfn.n) & (larger - 1)) == 0)
+                run = MIN(run, larger - (vpn & (larger - 1)));
+        }
+        ptes = fill_run(ptes, run, pte_make(pfn, bits | ((pte_t)gh << PTE_GH_SHIFT)),
+                        1UL << PTE_PFN_SHIFT);
+        n -= run;
+        vpn += run;
+        pfn.n += run;
+    }
+}
+
+/* Is the block that starts at p one that hint gh describes? */
+static bool block_is_right(const pte_t *p, uint64_t n, uint64_t vpn, unsigned gh)
+{
+    uint64_t block = pte_gh_pages(gh);
+
+    if (gh == 0)
+        return true;
+    if (n < block || ((vpn | pte_pfn(*p).n) & (block - 1)) != 0)
+        return false;
+    for (uint64_t i = 1; i < block; i++)
+        if (p[i] != p[0] + (i << PTE_PFN_SHIFT))
+            return false;
+    return true;
+}
+
+void gh_count(const pte_t *ptes, uint64_t n, uint64_t vpn, struct gh_count *c)
+{
+    uint64_t i = 0;
+
+    while (i < n) {
+        unsigned gh = pte_gh(ptes[i]);
+        uint64_t run = 1;
+
+        if (!pte_valid(ptes[i])) {
+            i++;
+            continue;
+        }
+        if (block_is_right(ptes + i, n - i, vpn + i, gh))
+            run = pte_gh_pages(gh);
+        else
+            c->errors++;
+        c->ptes[gh] += run;
+        i += run;
+    }
+}

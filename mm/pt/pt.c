@@ -1,0 +1,191 @@
+/*
+ * Page tables: walks, making and freeing of private tables, the system root and mapped system
+ * space.
+ *
+ * A walk goes through KSEG, so it needs neither the address space to be loaded nor a translation.
+ * The self-map (level-1 entry 1023 maps the level-1 page) exists for the hardware's view and for
+ * readers in page-table space; it is why a table that is freed also has its page-table-space
+ * address invalidated before the page is used again (tb_gather_table):
+ *
+ *     CPU 0: clears the level-2 PTE, frees the table        CPU 1: reads PT space, old translation
+ * of the table page CPU 0: the page goes to a new owner                    CPU 1: reads the new
+ * owner's data
+ *
+ * System space: level-1 entries 768.. are the same in every root. Their level-2 pages are made here
+ * at boot and never change, so a root made at any time sees every later system mapping. A system
+ * level-3 table is made at the first mapping in its 8 MiB and stays. No lock: a table is installed
+ * by compare-and-swap (the loser frees its page), a PTE is stored by the owner of the address.
+ *
+ * Out of memory: pt_create and kmap_page say so and leave behind at most an empty table, which
+ * pt_prune finds when the mapping that it was made for goes.
+ */
+#include "mm/pt/pt.h"
+
+#include "arch/alpha/hw/layout.h"
+#include "arch/alpha/hw/tb.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/string.h"
+#include "kernel/sched/thread.h"
+
+uint64_t system_root_pfn;
+
+#define L1_USER_ENTRIES (LAYOUT_USER_TOP / PTE_L1_SPAN)
+
+_Static_assert(LAYOUT_L1_SPAN == PTE_L1_SPAN, "layout and PTE geometry agree");
+
+pte_t *pt_lookup(struct aspace *as, vaddr_t va, unsigned level)
+{
+    pte_t *p = (pte_t *)kseg_page(as->root) + pte_l1_index(va);
+    pte_t upper;
+
+    if (level == 1)
+        return p;
+    upper = pt_load(p);
+    if (!pte_valid(upper))
+        return NULL;
+    p = pt_table(upper) + pte_l2_index(va);
+    if (level == 2)
+        return p;
+    upper = pt_load(p);
+    if (!pte_valid(upper))
+        return NULL;
+    return pt_table(upper) + pte_l3_index(va);
+}
+
+/* Put a new table behind the zero PTE p, unless somebody else is faster. */
+static bool table_make(struct aspace *as, pte_t *p)
+{
+    pfn_t pfn;
+
+    if (page_alloc(PA_ZERO, PAGE_T_PT, as->home_rad, &pfn) != 0)
+        return false;
+    page_of(pfn)->owner = kseg_paddr(p).a;
+    page_of(pfn)->aux = 0;
+    if (pt_cas(p, 0, pte_table(pfn)))
+        __atomic_fetch_add(&as->counts.pt_pages, 1, __ATOMIC_RELAXED);
+    else
+        page_free_zeroed(pfn);
+    return true;
+}
+
+/* The table behind p, made when p is zero; NULL when it cannot be, or is shared. */
+static inline pte_t *table_behind(struct aspace *as, pte_t *p)
+{
+    pte_t upper = pt_load(p);
+
+    if (upper == 0) {
+        if (!table_make(as, p))
+            return NULL;
+        upper = pt_load(p);
+    }
+    return likely((upper & (PTE_V | PTE_SW_SHPT)) == PTE_V) ? pt_table(upper) : NULL;
+}
+
+pte_t *pt_create(struct aspace *as, vaddr_t va, unsigned level)
+{
+    pte_t *p = (pte_t *)kseg_page(as->root) + pte_l1_index(va);
+    pte_t *table;
+
+    if (level == 1)
+        return p;
+    table = table_behind(as, p);
+    if (!table)
+        return NULL;
+    p = table + pte_l2_index(va);
+    if (level == 2)
+        return p;
+    table = table_behind(as, p);
+    return table ? table + pte_l3_index(va) : NULL;
+}
+
+vaddr_t pt_skip_holes(struct aspace *as, vaddr_t va, vaddr_t end)
+{
+    while (va < end) {
+        pte_t *l2 = pt_lookup(as, va, 2);
+
+        if (!l2) {
+            va = (va & ~(PTE_L1_SPAN - 1)) + PTE_L1_SPAN;
+            continue;
+        }
+        if (pte_valid(pt_load(l2)))
+            return va;
+        va = (va & ~(PTE_L2_SPAN - 1)) + PTE_L2_SPAN;
+    }
+    return end;
+}
+
+/* Clear the upper-level PTE p and hand its empty table over. pt_lock keeps reverse walks out,
+ * unless nobody can walk. */
+static void table_drop(struct aspace *as, pte_t *p, vaddr_t va, unsigned level, struct tb_gather *g)
+{
+    pfn_t pfn = pte_pfn(*p);
+
+    if (as->dying) {
+        pt_set(p, 0);
+    } else {
+        ipl_t ipl = spin_lock(&as->pt_lock);
+
+        pt_set(p, 0);
+        spin_unlock(&as->pt_lock, ipl);
+        tb_gather_table(g, va, level);
+    }
+    __atomic_fetch_sub(&as->counts.pt_pages, 1, __ATOMIC_RELAXED);
+    tb_gather_table_page(g, pfn);
+}
+
+static inline bool table_is_empty_private(pte_t p)
+{
+    return pte_valid(p) && !(p & PTE_SW_SHPT) &&
+           __atomic_load_n(&page_of(pte_pfn(p))->aux, __ATOMIC_RELAXED) == 0 &&
+           __atomic_load_n(&page_of(pte_pfn(p))->share, __ATOMIC_RELAXED) == 0;
+}
+
+void pt_prune(struct aspace *as, vaddr_t start, vaddr_t end, struct tb_gather *g)
+{
+    for (vaddr_t va = start & ~(PTE_L2_SPAN - 1); va < end;) {
+        pte_t *l1 = pt_lookup(as, va, 1);
+        vaddr_t next_l1 = (va & ~(PTE_L1_SPAN - 1)) + PTE_L1_SPAN;
+        pte_t upper = *l1;
+
+        if (pte_valid(upper) && !(upper & PTE_SW_SHPT)) {
+            pte_t *l2 = pt_table(upper);
+
+            for (; va < end && va < next_l1; va += PTE_L2_SPAN)
+                if (table_is_empty_private(l2[pte_l2_index(va)]))
+                    table_drop(as, &l2[pte_l2_index(va)], va, 2, g);
+            if (table_is_empty_private(upper))
+                table_drop(as, l1, va - 1, 1, g);
+        }
+        va = next_l1;
+    }
+}
+
+bool pt_root_create(struct aspace *as)
+{
+    const pte_t *from = kseg_page(pfn_of(system_root_pfn));
+    pte_t *to;
+
+    if (page_alloc(PA_ZERO, PAGE_T_PT, as->home_rad, &as->root) != 0)
+        return false;
+    to = kseg_page(as->root);
+    for (unsigned i = 0; i < LAYOUT_L1_SYSTEM_USED; i++)
+        to[LAYOUT_L1_SYSTEM_FIRST + i] = from[LAYOUT_L1_SYSTEM_FIRST + i];
+    to[LAYOUT_L1_SELFMAP] = pte_table(as->root);
+    page_of(as->root)->owner = kseg_paddr(&to[LAYOUT_L1_SELFMAP]).a;
+    page_of(as->root)->aux = 0;
+    as->counts.pt_pages = 1;
+    return true;
+}
+
+void pt_root_free(struct aspace *as)
+{
+    pte_t *root = kseg_page(as->root);
+
+    KASSERT(page_of(as->root)->aux == 0, "a root that is freed maps no user page");
+    for (unsigned i = 0; i < LAYOUT_L1_SYSTEM_USED; i++)
+        root[LAYOUT_L1_SYSTEM_FIRST + i] = 0;
+    root[LAYOUT_L1_SELFMAP] = 0;
+    as->counts.pt_pages--;
+    page_free_zeroed(as->root);
+}

@@ -1,0 +1,224 @@
+/*
+ * Translation-buffer shootdown.
+ *
+ * A gather collects the addresses whose PTEs were changed and the pages that are to be freed; the
+ * flush invalidates them here, asks every other CPU that can hold such a translation to do the
+ * same, waits for the answers, and only then gives the pages back (style 23): no page reaches a new
+ * owner while any CPU can still reach it through an old translation.
+ *
+ * Which CPUs can hold one? For system space every CPU that is online. For an address space only
+ * those in its `loaded` mask: the context switch sets a CPU's bit before it loads the root and
+ * clears it after the next root is loaded, which drops every translation (SWPCTX, and TBIA for
+ * machines where it would not). In detail, with both sides separated by a barrier:
+ *
+ *     flush:   store PTE;  MB;  read mask                switch:  set bit in mask;  MB;  load root;
+ * walk reads PTE
+ *
+ * Either the flush sees the bit, and asks; or the switch's bit came later than the read of the
+ * mask, and then its walks come after the store of the PTE. On the way out the bit is cleared after
+ * the translations are gone. A CPU without the bit is never asked (counted as skipped).
+ *
+ * The request: each CPU has one slot as asker, which points to the gather on its stack, and each
+ * CPU has one inbox word with a bit for each asker. No lock: the asker stands at IPL_ASTDEL or
+ * above, so it is not preempted and its slot has one user; no interrupt handler flushes. While it
+ * waits it answers others' requests (IPIs are delivered below IPL_IPI, and it polls besides), so
+ * two CPUs that ask each other both get their answer.
+ */
+#include "mm/pt/shootdown.h"
+
+#include "arch/alpha/hw/layout.h"
+#include "arch/alpha/hw/pte.h"
+#include "arch/alpha/hw/tb.h"
+#include "kernel/base/bitops.h"
+#include "kernel/base/panic.h"
+#include "kernel/sched/ipi.h"
+#include "kernel/sched/ipl.h"
+#include "kernel/sched/timer.h"
+#include "mm/phys/page.h"
+
+/* An answer takes microseconds of the target's own time, but four virtual CPUs share two host
+ * cores. */
+#define ANSWER_LIMIT_NS UINT64_C(10000000000)
+#define POLLS_PER_CLOCK 4096
+
+static struct {
+    const struct tb_gather *gather; /* written by the asker before waiting is set */
+    cpumask_t waiting;              /* atomic: CPUs that have not answered */
+} __attribute__((aligned(64))) asker[MAX_CPUS];
+
+static struct {
+    uint64_t from; /* atomic: bit n, CPU n asks */
+} __attribute__((aligned(64))) inbox[MAX_CPUS];
+
+static struct tb_stats stats; /* atomics, relaxed */
+
+static void count(uint64_t *counter, uint64_t n)
+{
+    __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+void tb_gather_begin(struct tb_gather *g, cpumask_t *mask, enum tb_reason reason)
+{
+    g->mask = mask;
+    g->nvas = 0;
+    g->npages = 0;
+    g->ntables = 0;
+    g->reason = reason;
+}
+
+static void invalidate(const struct tb_gather *g)
+{
+    if (g->nvas > TB_GATHER_VAS) {
+        tb_invalidate_all();
+        return;
+    }
+    for (uint32_t i = 0; i < g->nvas; i++)
+        tb_invalidate_single(g->vas[i]);
+}
+
+/* Another CPU asks; IPL_IPI. */
+static void answer(void)
+{
+    unsigned self = cpu_id();
+    uint64_t from = __atomic_exchange_n(&inbox[self].from, 0, __ATOMIC_ACQ_REL);
+
+    while (from) {
+        unsigned n = bit_lowest(from);
+
+        from &= from - 1;
+        invalidate(__atomic_load_n(&asker[n].gather, __ATOMIC_ACQUIRE));
+        /* The gather is the asker's again from here. */
+        __atomic_fetch_and(&asker[n].waiting, ~(UINT64_C(1) << self), __ATOMIC_ACQ_REL);
+    }
+}
+
+static void ask(unsigned self, cpumask_t others, const struct tb_gather *g)
+{
+    uint64_t polls = 0, start = 0;
+
+    __atomic_store_n(&asker[self].gather, g, __ATOMIC_RELEASE);
+    __atomic_store_n(&asker[self].waiting, others, __ATOMIC_RELEASE);
+    for (cpumask_t m = others; m; m &= m - 1)
+        __atomic_fetch_or(&inbox[bit_lowest(m)].from, UINT64_C(1) << self, __ATOMIC_ACQ_REL);
+    ipi_send(others, IPI_SHOOTDOWN);
+    while (__atomic_load_n(&asker[self].waiting, __ATOMIC_ACQUIRE) != 0) {
+        ipi_poll();
+        if (++polls % POLLS_PER_CLOCK != 0)
+            continue;
+        if (start == 0)
+            start = clock_ns();
+        else if (clock_ns() - start > ANSWER_LIMIT_NS)
+            panic("shootdown: CPUs 0x%lx do not answer CPU %u", (unsigned long)asker[self].waiting,
+                  self);
+    }
+}
+
+static void flush_translations(struct tb_gather *g)
+{
+    ipl_t ipl = ipl_raise(IPL_ASTDEL);
+    unsigned self = cpu_id();
+    cpumask_t bit = UINT64_C(1) << self;
+    cpumask_t online = __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED);
+    cpumask_t can_hold = online | bit;
+
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* PTE stores before the read of the mask */
+    if (g->mask)
+        can_hold = __atomic_load_n(g->mask,
+                                   __ATOMIC_ACQUIRE); /* a bit gone: its CPU's accesses are over */
+    if (can_hold & bit)
+        invalidate(g);
+    if ((can_hold & online & ~bit) != 0) {
+        ask(self, can_hold & online & ~bit, g);
+        count(&stats.ipis, bit_count(can_hold & online & ~bit));
+    }
+    if ((online & ~can_hold & ~bit) != 0)
+        count(&stats.skipped, bit_count(online & ~can_hold & ~bit));
+    count(&stats.flushes[g->reason], 1);
+    if (g->nvas > TB_GATHER_VAS)
+        count(&stats.full, 1);
+    ipl_restore(ipl);
+}
+
+static void free_pages(struct tb_gather *g)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < g->npages; i++) {
+        if (__atomic_load_n(&page_of(g->pages[i])->refcnt, __ATOMIC_ACQUIRE) == 1)
+            g->pages[n++] = g->pages[i];
+        else
+            page_unref(g->pages[i]);
+    }
+    if (n)
+        page_free_bulk(g->pages, n);
+    g->npages = 0;
+}
+
+void tb_gather_flush(struct tb_gather *g)
+{
+    if (g->nvas) {
+        flush_translations(g);
+        g->nvas = 0;
+    }
+    if (g->npages)
+        free_pages(g);
+    while (g->ntables)
+        page_free_zeroed(g->tables[--g->ntables]);
+}
+
+void tb_gather_table(struct tb_gather *g, vaddr_t va, unsigned level)
+{
+    /* Page-table space holds the PTEs of the whole address space in order: the level-3 PTE of va
+       lies at the page number times eight, the level-2 PTE at the page number of that address times
+       eight. */
+    vaddr_t mask = LAYOUT_L1_SPAN * PTES_PER_PAGE - 1;
+    vaddr_t l3_pte = LAYOUT_PT_SPACE_BASE + (((va & mask) >> PAGE_SHIFT) << 3);
+    vaddr_t l2_pte = LAYOUT_PT_SPACE_BASE + (((l3_pte & mask) >> PAGE_SHIFT) << 3);
+
+    if (level == 2) {
+        tb_gather_va(g, l3_pte & ~PAGE_MASK);
+    } else { /* the level-2 page, and all 1,024 level-3 pages behind it */
+        tb_gather_va(g, l2_pte & ~PAGE_MASK);
+        g->nvas = TB_GATHER_VAS + 1;
+    }
+}
+
+void tb_gather_table_page(struct tb_gather *g, pfn_t pfn)
+{
+    if (g->ntables == TB_GATHER_TABLES)
+        tb_gather_flush(g);
+    g->tables[g->ntables++] = pfn;
+}
+
+void tb_flush_page(cpumask_t *mask, vaddr_t va, enum tb_reason reason)
+{
+    struct tb_gather g;
+    cpumask_t bit = UINT64_C(1) << cpu_id(), can_hold;
+
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* as in flush_translations */
+    can_hold = __atomic_load_n(mask, __ATOMIC_ACQUIRE);
+    if (likely((can_hold & ~bit) == 0)) {
+        cpumask_t others = __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) & ~bit;
+
+        if (can_hold)
+            tb_invalidate_single(va);
+        if (others)
+            count(&stats.skipped, bit_count(others));
+        count(&stats.flushes[reason], 1);
+        return;
+    }
+    tb_gather_begin(&g, mask, reason);
+    tb_gather_va(&g, va);
+    flush_translations(&g);
+}
+
+void tb_stats(struct tb_stats *s)
+{
+    for (unsigned i = 0; i < TB_REASONS; i++)
+        s->flushes[i] = __atomic_load_n(&stats.flushes[i], __ATOMIC_RELAXED);
+    s->ipis = __atomic_load_n(&stats.ipis, __ATOMIC_RELAXED);
+    s->skipped = __atomic_load_n(&stats.skipped, __ATOMIC_RELAXED);
+    s->full = __atomic_load_n(&stats.full, __ATOMIC_RELAXED);
+}
+
+void shootdown_boot(void) { ipi_register(IPI_SHOOTDOWN, answer); }

@@ -1,0 +1,489 @@
+/*
+ * Reserved memory.
+ *
+ * Each entry of the registry becomes a reserved memory descriptor (RMD) at boot, largest first, so
+ * that small requests do not break up the stretches that large ones need. An ALLOC entry takes
+ * contiguous pages, aligned to the largest granularity hint that fits (512 pages from 4 MiB up, 64
+ * below), and the page-table pages for them, level 3 first and level 2 behind, as a second
+ * stretch, aligned to the largest hint that *they* fill. Any other entry is a promise: its pages
+ * are only taken from the fluid page count. No entry may bring the count below its minimum and what
+ * the start of the system takes above that (RMD_START_PAGES): a registry at the very limit would
+ * leave nothing for the first process, and a boot that ends in a panic is worse than one without a
+ * reservation.
+ *
+ * Where memory has holes, or others have broken it up, an ALLOC entry that no stretch holds is met
+ * in several: each time the largest that there is, cut down to a multiple of 1,024 pages (8 MiB,
+ * what a level-3 page maps), until the rest fits into one. So a level-3 page never maps two
+ * stretches, all PTEs keep the largest hint, and small stretches are left for small entries. The
+ * page-table pages stay one stretch: a mapper computes the level-2 PTEs from its first page.
+ *
+ * /RAD names the domain that the pages should come from. It gets what the domain has, in pieces if
+ * need be, before other domains are asked: pages near the CPUs that use them are what was asked
+ * for. Without /RAD one stretch is looked for in every domain first. An entry of several parts
+ * takes each from the part's domain, in stretches of their own.
+ *
+ * What cannot be honoured is named on the console and the boot goes on: an ALLOC entry without a
+ * stretch becomes a promise; an entry that not even the fluid count can give is left out, and its
+ * section will have to do as if there were none.
+ *
+ * The pages of an ALLOC entry leave their range without having been touched: their database
+ * entries are initialised when the reservation is used. ZERO reads each page first and writes only
+ * what is not zero: on a sparse host a page that is only read stays without memory.
+ *
+ * While a section uses a promise, the pages that it has allocated are not part of the promise any
+ * more (fluid_promise_used); when it ends it has given all of them back to the promise
+ * (fluid_promise_unused) before it returns the reservation. A section never ends with its process:
+ * it is its last share that returns the RMD, and a process that dies on the way holds no RMD
+ * mutex, because it ends only on its way out of a call.
+ *
+ * Lists and counts are protected by the RMD mutex; RMDs are nonpaged, since a fault reads them
+ * through their section.
+ */
+#include "mm/section/reserved.h"
+
+#include "arch/alpha/hw/pte.h"
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/bitops.h"
+#include "kernel/base/printk.h"
+#include "kernel/base/string.h"
+#include "kernel/sched/mutex.h"
+#include "mm/phys/fluid.h"
+#include "mm/phys/page_private.h"
+#include "mm/pool/pool.h"
+#include "mm/section/prezero.h"
+#include "sysman/config.h"
+#include "sysman/params.h"
+
+#define PAGES_PER_MB  (1048576 / PAGE_SIZE)
+#define PIECE_PAGES   1024 /* the unit of stretches: what a level-3 page maps */
+#define LEAST_MINIMUM 512 /* as mm/phys/fluid.c: what batches on their way between lists can hold */
+/* Stretches of one reservation: half of the ranges that a domain can have. An entry that would need
+   more is reserved without allocation. */
+#define EXTENTS_MAX RMD_EXTENTS_MAX
+
+static struct mutex rmd_mutex = MUTEX_INIT("RMD", MUTEX_RMD, rmd_mutex);
+static struct list rmds = LIST_INIT(rmds); /* descending npages; rmd_mutex */
+
+/* Alignment in pages: the largest granularity-hint block that the stretch fills. */
+static uint64_t hint_alignment(uint64_t npages)
+{
+    return npages >= 512 ? 512 : npages >= 64 ? 64 : npages >= 8 ? 8 : 1;
+}
+
+/* Page-table pages that a section of npages wants: level-3 pages, and the level-2 pages that say
+   where those are, which mappers of whole 8 GiB pieces share as they are. */
+static uint64_t table_pages(uint64_t npages)
+{
+    uint64_t l3 = div_round_up(npages, PTES_PER_PAGE);
+
+    return l3 + div_round_up(l3, PTES_PER_PAGE);
+}
+
+/* Data as the reference has it: 512 or 64. */
+static uint64_t data_alignment(uint64_t npages) { return npages >= 512 ? 512 : 64; }
+
+static bool same_scope(const struct rmd *r, bool sysgbl, uint32_t group)
+{
+    if (r->flags & RMD_NOGLOBAL)
+        return !sysgbl && group == RMD_NO_GROUP;
+    return sysgbl ? (r->flags & RMD_SYSGBL) != 0 : (r->flags & RMD_GROUP) && r->group == group;
+}
+
+static struct rmd *find_locked(const char *name, bool sysgbl, uint32_t group)
+{
+    struct rmd *r;
+
+    list_for_each_entry(r, &rmds, link)
+        if (same_scope(r, sysgbl, group) && strcmp(r->name, name) == 0)
+            return r;
+    return NULL;
+}
+
+/* ---- boot ---- */
+
+/* Do something with each contiguous stretch of data pages [from, to). */
+static void for_stretches(const struct rmd *r, uint64_t from, uint64_t to,
+                          void (*fn)(pfn_t first, uint64_t npages))
+{
+    while (from < to) {
+        uint64_t run;
+        pfn_t first = rmd_extent_frame(r->extents, from, &run);
+
+        run = MIN(run, to - from);
+        fn(first, run);
+        from += run;
+    }
+}
+
+static void extents_forget(struct rmd *r)
+{
+    if (r->extents && r->extents != &r->one)
+        npp_free(r->extents, EXTENTS_MAX * sizeof(struct rmd_extent));
+    r->extents = NULL;
+    r->nextents = 0;
+    r->first = r->pt_first = PFN_NONE;
+}
+
+/* One stretch of the domain that the entry wants; if it wants none, or any will do, of the first
+   domain that has it. */
+static bool take_one(uint32_t rad, uint64_t npages, uint64_t align, bool any, pfn_t *first)
+{
+    unsigned wanted = rad < rad_count ? rad : 0, i = 0;
+
+    if (rad >= rad_count)
+        any = true;
+    do
+        if (page_reserve(npages, align, (wanted + i) % rad_count, first) == 0)
+            return true;
+    while (any && ++i < rad_count);
+    return false;
+}
+
+/* The largest piece of what is still missing: of the wanted domain, as long as it has any, else of
+   the domain with the largest. */
+static bool take_piece(uint32_t rad, uint64_t missing, struct rmd_extent *e)
+{
+    uint64_t align = data_alignment(PIECE_PAGES), most = 0;
+    unsigned best = 0;
+
+    if (rad < rad_count &&
+        page_reserve_piece(missing, PIECE_PAGES, align, rad, &e->first, &e->npages) == 0)
+        return true;
+    for (unsigned i = 0; i < rad_count; i++) {
+        uint64_t n = page_largest_stretch(i, align);
+
+        if (n > most) {
+            most = n;
+            best = i;
+        }
+    }
+    return page_reserve_piece(missing, PIECE_PAGES, align, best, &e->first, &e->npages) == 0;
+}
+
+/* The data pages in several stretches: those of each part from its own domain. False: not to be
+   had, and nothing was taken. */
+static bool take_pieces(struct rmd *r, const struct registry_entry *part)
+{
+    struct rmd_extent *e = npp_alloc(EXTENTS_MAX * sizeof(*e));
+    uint64_t taken = 0, end = 0;
+
+    if (!e)
+        return false;
+    r->extents = e;
+    for (; end < r->npages; part++) {
+        end += part->megabytes * PAGES_PER_MB;
+        while (taken < end && r->nextents < EXTENTS_MAX) {
+            struct rmd_extent *next = &e[r->nextents];
+
+            if (!take_piece(part->rad, end - taken, next))
+                break;
+            taken += next->npages;
+            r->nextents++;
+        }
+        if (taken < end)
+            break;
+    }
+    if (taken == r->npages)
+        return true;
+    for_stretches(r, 0, taken, page_unreserve);
+    extents_forget(r);
+    return false;
+}
+
+/* part: the first of the entry, which are as large as all of it. */
+static bool take_data(struct rmd *r, const struct registry_entry *part)
+{
+    bool whole = part->megabytes * PAGES_PER_MB == r->npages;
+
+    if (whole && take_one(part->rad, r->npages, data_alignment(r->npages), false, &r->one.first)) {
+        r->one.npages = r->npages;
+        r->extents = &r->one;
+        r->nextents = 1;
+    } else if (!take_pieces(r, part)) {
+        return false;
+    }
+    r->first = r->extents[0].first;
+    return true;
+}
+
+/* Take all stretches of an ALLOC entry; false: at least one is not to be had, and nothing was
+   taken. */
+static bool take_stretches(struct rmd *r, const struct registry_entry *part)
+{
+    if (!take_data(r, part))
+        return false;
+    if (r->npt_pages &&
+        !take_one(r->rad, r->npt_pages, hint_alignment(r->npt_pages), true, &r->pt_first)) {
+        for_stretches(r, 0, r->npages, page_unreserve);
+        extents_forget(r);
+        return false;
+    }
+    if (r->nextents > 1)
+        printk("reserved memory: %s is in %u stretches, the first of %lu pages\n", r->name,
+               r->nextents, r->extents[0].npages);
+    return true;
+}
+
+/* False: not honoured at all. */
+static bool honour(struct rmd *r, const struct registry_entry *part)
+{
+    uint64_t wanted = r->npages + r->npt_pages;
+    uint64_t fluid = fluid_count(), remain = fluid_minimum() + RMD_START_PAGES;
+
+    if (fluid < remain + wanted) {
+        printk("reserved memory: %s wants %lu pages, but of %lu fluid pages %lu must remain: not "
+               "reserved\n",
+               r->name, wanted, fluid, remain);
+        return false;
+    }
+    if (r->flags & RMD_ALLOC) {
+        if (take_stretches(r, part)) {
+            if (r->flags & RMD_ZERO) {
+                for_stretches(r, 0, r->npages, prezero_boot);
+                r->flags |= RMD_ZEROED;
+            }
+            return true;
+        }
+        printk("reserved memory: no stretches of contiguous pages aligned to %lu hold the %lu of "
+               "%s: reserved without allocation\n",
+               data_alignment(r->npages), r->npages, r->name);
+        r->flags = (r->flags & ~(RMD_ALLOC | RMD_ZERO)) | RMD_NO_CONTIG;
+    }
+    return fluid_promise(wanted) == 0;
+}
+
+/* Records of entry i: itself and its further parts. Their sizes add up to *megabytes. */
+static uint32_t entry_parts(const struct registry *g, uint32_t i, uint64_t *megabytes)
+{
+    uint32_t n = 1;
+
+    *megabytes = g->entries[i].megabytes;
+    for (; i + n < g->count && (g->entries[i + n].flags & CONFIG_RES_EXTENDS); n++)
+        *megabytes += g->entries[i + n].megabytes;
+    return n;
+}
+
+static void reserve_entry(const struct registry *g, uint32_t i)
+{
+    const struct registry_entry *e = &g->entries[i];
+    struct rmd *r = npp_alloc_zeroed(sizeof(*r));
+    uint64_t megabytes;
+    uint32_t nparts;
+
+    if (!r) {
+        printk("reserved memory: no pool for %s\n", e->name);
+        return;
+    }
+    str_copy(r->name, e->name, sizeof(r->name));
+    r->flags = e->flags;
+    r->group = e->group;
+    nparts = entry_parts(g, i, &megabytes);
+    for (uint32_t k = 0; k < nparts; k++)
+        if (e[k].rad != CONFIG_RAD_NONE && e[k].rad >= rad_count)
+            printk("reserved memory: %s asks for domain %u, but there are only %u: any will do\n",
+                   r->name, e[k].rad, rad_count);
+    r->rad = e->rad < rad_count ? e->rad : RAD_ANY;
+    r->npages = megabytes * PAGES_PER_MB;
+    if (e->flags & CONFIG_RES_PAGE_TABLES)
+        r->npt_pages = table_pages(r->npages);
+    if (honour(r, e))
+        list_add_tail(&rmds, &r->link);
+    else
+        npp_free(r, sizeof(*r));
+}
+
+_Static_assert(RMD_ALLOC == CONFIG_RES_ALLOCATE && RMD_ZERO == CONFIG_RES_ZERO &&
+                   RMD_PAGE_TABLES == CONFIG_RES_PAGE_TABLES && RMD_GROUP == CONFIG_RES_GROUP &&
+                   RMD_SYSGBL == CONFIG_RES_SYSGBL && RMD_NOGLOBAL == CONFIG_RES_NOGLOBAL,
+               "the blob's flags are the descriptor's");
+_Static_assert(RMD_NAME_MAX == CONFIG_RESERVED_NAME_MAX, "names fit");
+
+void reserved_boot(const struct registry *g)
+{
+    uint8_t done[CONFIG_MAX_RESERVED] = {0};
+    int64_t minimum = sysparam(SYSPARAM_MIN_FLUID_PAGES);
+
+    if (minimum >= 0)
+        fluid_set_minimum_boot((uint64_t)MAX(minimum, LEAST_MINIMUM));
+    if (g->count > 0 && sysparam(SYSPARAM_STARTUP_P1) == 1) {
+        printk("reserved memory: STARTUP_P1 is MIN, the registry is ignored\n");
+        return;
+    }
+    mutex_lock(&rmd_mutex);
+    for (uint32_t n = 0; n < g->count; n++) { /* the largest that is left; of equals the first */
+        uint32_t best = g->count;
+        uint64_t most = 0, size;
+
+        for (uint32_t i = 0, parts; i < g->count; i += parts) {
+            parts = entry_parts(g, i, &size);
+            if (!done[i] && size > most) {
+                best = i;
+                most = size;
+            }
+        }
+        if (best == g->count)
+            break; /* what is left are parts of entries */
+        done[best] = 1;
+        reserve_entry(g, best);
+    }
+    mutex_unlock(&rmd_mutex);
+}
+
+/* ---- use, return, free ---- */
+
+/* Is there an entry of that name for sections of any scope? */
+static bool is_sections_locked(const char *name)
+{
+    struct rmd *r;
+
+    list_for_each_entry(r, &rmds, link)
+        if (!(r->flags & RMD_NOGLOBAL) && strcmp(r->name, name) == 0)
+            return true;
+    return false;
+}
+
+int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages,
+                    struct rmd **out)
+{
+    int status = SS$_NORMAL;
+
+    mutex_lock(&rmd_mutex);
+    struct rmd *r = find_locked(name, sysgbl, group);
+
+    if (!r || (r->flags & RMD_FREED))
+        status = !sysgbl && group == RMD_NO_GROUP && is_sections_locked(name) ? SS$_RES_MEM_INCON
+                                                                              : SS$_NORESERVEDMEM;
+    else if (r->used > 0)
+        status = SS$_RESERVEDMEMUSED;
+    else if (npages == 0)
+        status = SS$_MRES_INCON;
+    else if (npages > r->npages)
+        status = r->flags & RMD_ALLOC ? SS$_MRES_PFNSMALL : SS$_MRES_INCON;
+    else {
+        r->used = npages;
+        r->pt_used = MIN(r->npt_pages, table_pages(npages));
+        if (r->flags & RMD_ALLOC) {
+            for_stretches(r, 0, r->npages, page_reserve_entries);
+            if (r->npt_pages)
+                page_reserve_entries(r->pt_first, r->npt_pages);
+        }
+        *out = r;
+    }
+    mutex_unlock(&rmd_mutex);
+    return status;
+}
+
+/* Give back data pages [used, npages) and page-table pages [pt_used, npt_pages). Returns how many
+   there were. */
+static uint64_t free_unused_locked(struct rmd *r)
+{
+    uint64_t data = r->npages - r->used, tables = r->npt_pages - r->pt_used;
+
+    if (r->flags & RMD_ALLOC) {
+        for_stretches(r, r->used, r->npages, page_unreserve);
+        if (tables)
+            page_unreserve(pfn_add(r->pt_first, r->pt_used), tables);
+    } else
+        fluid_promise_end(data + tables);
+    r->npages = r->used;
+    r->npt_pages = r->pt_used;
+    r->flags |= RMD_FREED;
+    if (r->used == 0) {
+        list_remove(&r->link);
+        extents_forget(r);
+        npp_free(r, sizeof(*r));
+    }
+    return data + tables;
+}
+
+void mmg_return_res_mem(struct rmd *r)
+{
+    mutex_lock(&rmd_mutex);
+    r->used = r->pt_used = 0;
+    r->flags &= ~RMD_ZEROED;
+    if (r->flags & RMD_FREED) /* the rest was freed while this part was in use */
+        free_unused_locked(r);
+    mutex_unlock(&rmd_mutex);
+}
+
+/* ---- frames that a driver shows ---- */
+
+void mmg_open_res_mem(struct rmd *r)
+{
+    mutex_lock(&rmd_mutex);
+    r->open = true;
+    mutex_unlock(&rmd_mutex);
+}
+
+bool mmg_close_res_mem(struct rmd *r)
+{
+    mutex_lock(&rmd_mutex);
+    if (r->borrowers == 0)
+        r->open = false;
+    bool closed = !r->open;
+
+    mutex_unlock(&rmd_mutex);
+    return closed;
+}
+
+/* Are these frames among those in use, in one stretch? */
+static bool holds_frames(const struct rmd *r, pfn_t first, uint64_t npages)
+{
+    for (uint64_t page = 0, run; (r->flags & RMD_ALLOC) && page < r->used; page += run) {
+        pfn_t start = rmd_extent_frame(r->extents, page, &run);
+        uint64_t n = MIN(run, r->used - page);
+
+        if (first.n >= start.n && first.n - start.n < n && npages <= n - (first.n - start.n))
+            return true;
+    }
+    return false;
+}
+
+struct rmd *mmg_borrow_res_mem(pfn_t first, uint64_t npages)
+{
+    struct rmd *r, *found = NULL;
+
+    mutex_lock(&rmd_mutex);
+    list_for_each_entry(r, &rmds, link)
+        if (r->open && holds_frames(r, first, npages))
+            found = r;
+    if (found)
+        found->borrowers++;
+    mutex_unlock(&rmd_mutex);
+    return found;
+}
+
+void mmg_give_back_res_mem(struct rmd *r)
+{
+    mutex_lock(&rmd_mutex);
+    r->borrowers--;
+    mutex_unlock(&rmd_mutex);
+}
+
+int mmg_free_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t *freed_pages)
+{
+    int status = SS$_NORMAL;
+
+    mutex_lock(&rmd_mutex);
+    struct rmd *r = find_locked(name, sysgbl, group);
+
+    *freed_pages = 0;
+    if (!r)
+        status = SS$_NORESERVEDMEM;
+    else if (r->used == r->npages)
+        status = SS$_RESERVEDMEMUSED;
+    else
+        *freed_pages = free_unused_locked(r);
+    mutex_unlock(&rmd_mutex);
+    return status;
+}
+
+void rmd_for_each(void (*fn)(const struct rmd *, void *), void *arg)
+{
+    struct rmd *r;
+
+    mutex_lock(&rmd_mutex);
+    list_for_each_entry(r, &rmds, link)
+        fn(r, arg);
+    mutex_unlock(&rmd_mutex);
+}

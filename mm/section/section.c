@@ -1,0 +1,602 @@
+/*
+ * Global sections: creation and the end; the memory-resident kind.
+ *
+ * Where a memory-resident section's pages come from is the registry's decision alone: an entry with
+ * preallocated pages makes it ALLOC, any other entry or none makes it FLUID; shared page tables are
+ * the default and only an entry without page tables turns them off.
+ *
+ * A deletion ($DGBLSC) takes the name out of the directory and the permanent bit out of the
+ * section: who looks for the name finds nothing, or what is created under it from then on, while
+ * those who map the section keep it. So there may be several sections of one name in the list of
+ * all, but one at most in the directory. What the old one still holds, a reservation above all, the
+ * new one cannot have.
+ *
+ * A section's end has three steps. Whoever drops the last share may hold an address space's mutex,
+ * which ranks above the directory's: section_drop() takes the share and, if it was the last, pushes
+ * the section on a lock-free list. Everybody who takes the directory mutex to look for a name first
+ * takes what is on that list out of the directory and puts it on a second one. What takes time in
+ * proportion to the section, its pages and tables, section_reap() gives back, with the directory
+ * mutex free again. Whoever drops a share calls it when he has let go of his mutexes.
+ *
+ *     CPU 0 (exit)                        CPU 1 (create, same name)
+ *     life 1 -> 0
+ *                                         lock GSD, look: list is empty
+ *                                         lookup finds the section, share refused
+ *     push on the list
+ *
+ * CPU 1 then waits for the push, which is a few instructions away on a CPU that runs at IPL_ASTDEL:
+ * it looks again.
+ *
+ * A name is free again, and its reservation and promise with it, as soon as the last share is gone:
+ * a creation waits for those who are giving back now, and does itself what nobody has begun. They
+ * hold the mutex section_end shared, so that they do not wait for each other; it holds it alone.
+ */
+#include "mm/section/section.h"
+
+#include "arch/alpha/hw/cpu.h"
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/string.h"
+#include "kernel/sched/mutex.h"
+#include "mm/object/object.h"
+#include "mm/phys/failure.h"
+#include "mm/phys/fluid.h"
+#include "mm/phys/page.h"
+#include "mm/pool/pool.h"
+#include "mm/section/section_gsd.h"
+#include "mm/section/section_map.h"
+#include "mm/section/shpt.h"
+#include "mm/space/aspace.h"
+#include "sysman/params.h"
+
+static struct list sections;                              /* in the order of creation; GSD mutex */
+static struct section_use nsections, gptes, pagfil_pages; /* GSD mutex; limits: see uses_locked */
+static const struct section_kind *kinds[SECTION_KINDS];   /* constant after boot */
+static unsigned nkinds;                                   /* constant after boot */
+static struct section
+    *dead_sections; /* atomic: pushed by section_drop, taken whole under the GSD mutex */
+static struct section *gone_sections; /* out of the directory; GSD mutex, a look by anybody */
+/* Shared: gives back what a section held. Alone: creates one. */
+static struct mutex section_end = MUTEX_INIT("section end", MUTEX_SECTION_END, section_end);
+
+static const struct section_kind mres_kind;
+
+void section_kind_register(const struct section_kind *kind)
+{
+    KASSERT(nkinds < SECTION_KINDS, "each kind of section is registered once");
+    kinds[nkinds++] = kind;
+}
+
+static const struct section_kind *kind_of(const struct section_request *r)
+{
+    uint32_t wanted = r->kinds ? r->kinds : SEC$M_MRES;
+
+    for (unsigned i = 0; i < nkinds; i++)
+        if ((kinds[i]->implied & SECTION_KIND_FLAGS) == wanted)
+            return kinds[i];
+    panic("there is no kind %x of section", wanted);
+}
+
+void section_boot(void)
+{
+    gsd_boot();
+    list_init(&sections);
+    section_kind_register(&mres_kind);
+    aspace_entries_gone = section_reap;
+}
+
+bool section_try_share(struct section *s)
+{
+    uint64_t life = __atomic_load_n(&s->life, __ATOMIC_RELAXED);
+
+    if (failure_door(MEGA_ALLOC_SHARE))
+        return false;
+    do {
+        if (life == 0 || (life & ~SECTION_PERMANENT) >= SECTION_SHARES_MAX)
+            return false;
+    } while (!__atomic_compare_exchange_n(&s->life, &life, life + 1, false, __ATOMIC_ACQUIRE,
+                                          __ATOMIC_RELAXED));
+    return true;
+}
+
+static void bury(struct section *s)
+{
+    struct section *head = __atomic_load_n(&dead_sections, __ATOMIC_RELAXED);
+
+    do
+        s->dead_next = head;
+    while (!__atomic_compare_exchange_n(&dead_sections, &head, s, false, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED));
+}
+
+void section_drop(struct section *s)
+{
+    ipl_t ipl = ipl_raise(IPL_ASTDEL); /* no preemption between the last share and the list */
+
+    if (__atomic_sub_fetch(&s->life, 1, __ATOMIC_ACQ_REL) == 0)
+        bury(s);
+    ipl_restore(ipl);
+}
+
+/* Global page table entries as OpenVMS counts them: one for each page and two, an even number;
+   the same whether or not they are shared level-3 pages. */
+static uint64_t gptes_of(const struct section_kind *kind, uint64_t npages)
+{
+    return kind->has_gptes ? (npages + 3) & ~UINT64_C(1) : 0;
+}
+
+static uint64_t pagfil_pages_of(const struct section_kind *kind, uint64_t npages)
+{
+    return kind->has_pagfil_pages ? npages : 0;
+}
+
+static void use_add(struct section_use *u, uint64_t n)
+{
+    u->use += n;
+    u->peak = MAX(u->peak, u->use);
+}
+
+/* The limits are the parameters' values of the moment: the dynamic ones may be lower than what is
+   in use. */
+static void uses_locked(void)
+{
+    nsections.limit = (uint64_t)sysparam(SYSPARAM_GBLSECTIONS);
+    gptes.limit = (uint64_t)sysparam(SYSPARAM_GBLPAGES);
+    pagfil_pages.limit = (uint64_t)sysparam(SYSPARAM_GBLPAGFIL);
+}
+
+/* Is there room for n more? However large n is. */
+static bool use_allows(const struct section_use *u, uint64_t n)
+{
+    return n == 0 || (u->use <= u->limit && n <= u->limit - u->use);
+}
+
+static void delist_locked(struct section *s)
+{
+    if (!list_empty(&s->maps))
+        panic("section %s goes while it is mapped", s->gsd->name);
+    list_remove(&s->link);
+    nsections.use--;
+    gptes.use -= gptes_of(s->kind, s->npages);
+    pagfil_pages.use -= pagfil_pages_of(s->kind, s->npages);
+    gsd_remove_locked(s->gsd);
+    s->gsd = NULL;
+}
+
+/* What is dead leaves the directory. A constant time for each, which its creation has paid for. */
+static void bury_locked(void)
+{
+    struct section *s = __atomic_exchange_n(&dead_sections, NULL, __ATOMIC_ACQUIRE);
+
+    while (s) {
+        struct section *next = s->dead_next;
+
+        delist_locked(s);
+        s->dead_next = gone_sections;
+        __atomic_store_n(&gone_sections, s, __ATOMIC_RELAXED);
+        s = next;
+    }
+}
+
+/* Give back what those held that are gone. section_end held. */
+static void strip_gone(void)
+{
+    struct section *s, *next;
+
+    gsd_lock();
+    bury_locked();
+    s = gone_sections;
+    __atomic_store_n(&gone_sections, NULL, __ATOMIC_RELAXED);
+    gsd_unlock();
+    for (; s; s = next) {
+        next = s->dead_next;
+        s->kind->strip(s);
+        npp_free(s, sizeof(*s));
+    }
+}
+
+static bool any_gone(void)
+{
+    return __atomic_load_n(&dead_sections, __ATOMIC_RELAXED) ||
+           __atomic_load_n(&gone_sections, __ATOMIC_RELAXED);
+}
+
+void section_reap(void)
+{
+    if (!any_gone())
+        return;
+    mutex_lock_shared(&section_end);
+    strip_gone();
+    mutex_unlock_shared(&section_end);
+}
+
+/* The directory's entry of that name whose section is alive, with dead ones out of the way. */
+static struct section *lookup_locked(const struct section_name *n)
+{
+    for (;;) {
+        struct gsd *g;
+
+        bury_locked();
+        g = gsd_lookup_locked(n);
+        if (!g)
+            return NULL;
+        if (__atomic_load_n(&g->section->life, __ATOMIC_ACQUIRE) != 0)
+            return g->section;
+    }
+}
+
+static bool kind_will_do(const struct section *s, const struct section_request *r)
+{
+    return !r->kinds || (s->kind->implied & r->kinds & SECTION_KIND_FLAGS);
+}
+
+/* Take a share of a section found by name, if identity, kind and protection allow. */
+static int share_found(struct section *s, const struct section_request *r, bool write)
+{
+    if (!gsd_ident_matches(s->gsd->ident, r->ident_match, r->ident_version))
+        return SS$_NOSUCHSEC;
+    if (!kind_will_do(s, r))
+        return SS$_GBLSEC_MISMATCH;
+    if (!gsd_access_allowed(s->gsd, &r->creds, write))
+        return SS$_NOPRIV;
+    if (write && !(s->flags & SEC$M_WRT))
+        return SS$_NOWRT;
+    if (section_try_share(s))
+        return SS$_NORMAL;
+    return __atomic_load_n(&s->life, __ATOMIC_RELAXED) == 0 ? SS$_NOSUCHSEC : SS$_EXQUOTA;
+}
+
+int section_find(const struct section_request *r, bool write, struct section **out)
+{
+    int status = SS$_NOSUCHSEC;
+    struct section *s;
+
+    gsd_lock();
+    s = lookup_locked(&r->name);
+    if (s)
+        status = share_found(s, r, write);
+    gsd_unlock();
+    if (status == SS$_NORMAL)
+        *out = s;
+    return status;
+}
+
+/* Protection of its level-3 PTEs: data, never executed, resident for good. */
+static pte_t pte_bits_of(uint32_t flags)
+{
+    pte_t bits = PTE_V | PTE_KRE | PTE_URE | PTE_FOE | PTE_SW_WIRED | PTE_SW_SHARED;
+
+    return flags & SEC$M_READ_ONLY_SHPT ? bits : bits | PTE_KWE | PTE_UWE;
+}
+
+/* Fluid pages that a section must promise by itself: what its reservation, if any, does not cover.
+ */
+static uint64_t promise_needed(const struct section *s)
+{
+    uint64_t tables = shpt_l3_pages(s->npages) + shpt_l2_pages(s->npages);
+    uint64_t reserved = s->rmd ? s->rmd->npt_pages : 0;
+
+    if (section_is_alloc(s)) {
+        if (!s->tables_shared)
+            return 0;
+        return reserved >= tables ? 0 : shpt_l2_pages(s->npages);
+    }
+    tables -= MIN(tables, reserved);
+    return s->rmd ? tables : tables + s->npages;
+}
+
+static void zero_frames(const struct section *s)
+{
+    for (uint64_t page = 0, run; page < s->npages; page += run) {
+        pfn_t first = section_frame(s, page);
+
+        run = section_run(s, page);
+        for (uint64_t i = 0; i < run; i++)
+            page_zero_if_needed(pfn_add(first, i));
+    }
+}
+
+/* Frames, promise and page tables. SS$_NORMAL or an error with nothing left behind (the reservation
+ * is the caller's). */
+static int furnish(struct section *s)
+{
+    if (s->rad == RAD_ANY && s->rmd)
+        s->rad = (uint8_t)s->rmd->rad; /* the entry's /RAD, if it has one */
+    if (s->rmd && (s->rmd->flags & RMD_ALLOC)) {
+        s->first = s->rmd->first;
+        s->extents = s->rmd->nextents > 1 ? s->rmd->extents : NULL;
+        s->flags |= SEC$M_MRES_ALLOC | SEC$M_GRANHINT;
+        if (!(s->rmd->flags & RMD_ZEROED))
+            zero_frames(s);
+        s->valid_pages = s->npages;
+    }
+    s->tables_shared = !s->rmd || (s->rmd->flags & RMD_PAGE_TABLES);
+    s->promised = promise_needed(s);
+    if (s->promised && fluid_promise(s->promised) != 0)
+        return SS$_INSFLPGS;
+    if ((s->tables_shared || !section_is_alloc(s)) && shpt_create(s) != 0) {
+        if (s->promised)
+            fluid_promise_end(s->promised);
+        return SS$_INSFMEM;
+    }
+    return SS$_NORMAL;
+}
+
+static void mres_strip(struct section *s)
+{
+    if (s->related)
+        shpt_delete(s);
+    if (s->promised)
+        fluid_promise_end(s->promised);
+    if (s->rmd)
+        mmg_return_res_mem(s->rmd);
+}
+
+static int mres_furnish(struct section *s, const struct section_request *r)
+{
+    int status = mmg_use_res_mem(s->gsd->name, r->name.sysgbl, r->name.group, r->npages, &s->rmd);
+
+    if (status == SS$_NORESERVEDMEM)
+        s->rmd = NULL;
+    else if (status != SS$_NORMAL)
+        return status;
+    status = furnish(s);
+    if (status != SS$_NORMAL && s->rmd)
+        mmg_return_res_mem(s->rmd);
+    return status;
+}
+
+static const struct section_kind mres_kind = {
+    .implied = SEC$M_MRES | SEC$M_DZRO | SEC$M_WRT,
+    .has_gptes = true,
+    .map_ops = &section_map_ops,
+    .furnish = mres_furnish,
+    .strip = mres_strip,
+};
+
+/* Do the tables' sizes allow one more section of npages? */
+static int room_locked(const struct section_kind *kind, uint64_t npages)
+{
+    uses_locked();
+    if (failure_door(MEGA_ALLOC_SECTION) || !use_allows(&nsections, 1))
+        return SS$_GSDFULL;
+    if (!use_allows(&gptes, gptes_of(kind, npages)))
+        return SS$_GPTFULL;
+    if (!use_allows(&pagfil_pages, pagfil_pages_of(kind, npages)))
+        return SS$_EXGBLPAGFIL;
+    return SS$_NORMAL;
+}
+
+static int create_locked(const struct section_request *r, struct section **out)
+{
+    const struct section_kind *kind = kind_of(r);
+    int status = room_locked(kind, r->npages);
+
+    if (status != SS$_NORMAL)
+        return status;
+
+    struct section *s = npp_alloc_zeroed(sizeof(*s));
+
+    if (!s)
+        return SS$_INSFMEM;
+    s->gsd = gsd_alloc_locked(r);
+    s->kind = kind;
+    s->flags = SEC$M_GBL | kind->implied | r->flags;
+    s->npages = r->npages;
+    s->rad = r->rad;
+    s->pte_bits = pte_bits_of(s->flags);
+    s->life = 1 | (s->flags & SEC$M_PERM ? SECTION_PERMANENT : 0);
+    spin_init(&s->lock, "section", RANK_SECTION, IPL_ASTDEL);
+    list_init(&s->maps);
+    status = s->gsd ? kind->furnish(s, r) : SS$_INSFMEM;
+    if (status != SS$_NORMAL) {
+        if (s->gsd)
+            gsd_free_locked(s->gsd);
+        npp_free(s, sizeof(*s));
+        return status;
+    }
+    gsd_insert_locked(s->gsd, s);
+    list_add_tail(&sections, &s->link);
+    use_add(&nsections, 1);
+    use_add(&gptes, gptes_of(kind, s->npages));
+    use_add(&pagfil_pages, pagfil_pages_of(kind, s->npages));
+    *out = s;
+    return s->tables_shared ? SS$_CREATED_SHPT : SS$_CREATED;
+}
+
+/* A share of the section that has the name already, if that is what is wanted. GSD mutex. */
+static int use_existing_locked(struct section *s, const struct section_request *r,
+                               bool map_existing, bool write, struct section **out)
+{
+    if (s->kind != kind_of(r))
+        return SS$_GBLSEC_MISMATCH;
+    if (!map_existing)
+        return SS$_DUPLNAM;
+    *out = s;
+    return share_found(s, r, write);
+}
+
+/* The section of that name with the GSD mutex held, after everything is back that sections held
+ * whose last share is gone. section_end held alone. */
+static struct section *lookup_all_back(const struct section_name *n)
+{
+    for (;;) {
+        struct section *s;
+
+        if (any_gone())
+            strip_gone();
+        gsd_lock();
+        s = lookup_locked(n);
+        if (s || !any_gone())
+            return s;
+        gsd_unlock(); /* one died just now: it may have what this one needs */
+    }
+}
+
+int section_create(const struct section_request *r, bool map_existing, bool write,
+                   struct section **out)
+{
+    struct section *s;
+    int status;
+
+    gsd_lock();
+    s = lookup_locked(&r->name);
+    if (s) {
+        status = use_existing_locked(s, r, map_existing, write, out);
+        gsd_unlock();
+        return status;
+    }
+    gsd_unlock();
+    mutex_lock(&section_end);
+    s = lookup_all_back(&r->name);
+    status = s ? use_existing_locked(s, r, map_existing, write, out) : create_locked(r, out);
+    gsd_unlock();
+    mutex_unlock(&section_end);
+    return status;
+}
+
+int section_mark_delete(const struct section_request *r)
+{
+    int status = SS$_NORMAL;
+    struct section *s;
+
+    gsd_lock();
+    s = lookup_locked(&r->name);
+    if (!s || !gsd_ident_matches(s->gsd->ident, r->ident_match, r->ident_version)) {
+        status = SS$_NOSUCHSEC;
+    } else if (!r->creds.system && !r->creds.bypass &&
+               (r->creds.uic_group != s->gsd->creator.uic_group ||
+                r->creds.uic_member != s->gsd->creator.uic_member)) {
+        status = SS$_NOTCREATOR;
+    } else {
+        gsd_unname_locked(s->gsd);
+        if (s->flags & SEC$M_PERM) {
+            s->flags &= ~SEC$M_PERM;
+            if (__atomic_and_fetch(&s->life, ~SECTION_PERMANENT, __ATOMIC_ACQ_REL) == 0)
+                bury(s);
+        }
+    }
+    gsd_unlock();
+    section_reap();
+    return status;
+}
+
+void section_uncreate(struct section *s)
+{
+    gsd_lock();
+    if (s->flags & SEC$M_PERM) { /* else nobody will find it any more, or has deleted it already */
+        gsd_unname_locked(s->gsd);
+        s->flags &= ~SEC$M_PERM;
+        __atomic_fetch_and(&s->life, ~SECTION_PERMANENT, __ATOMIC_RELEASE);
+    }
+    gsd_unlock();
+}
+
+bool section_make_valid(struct section *s, uint64_t page, pte_t *pte)
+{
+    pte_t old = 0;
+    pfn_t pfn;
+
+    if (page_alloc(PA_ZERO | PA_PROMISED, PAGE_T_GLOBAL, s->rad, &pfn) != 0)
+        panic("no page for a section though it was promised");
+    fluid_promise_used(1);
+    page_of(pfn)->owner = (uint64_t)s;
+    page_of(pfn)->offset = page;
+    page_of(pfn)->aux = cpu_id(); /* who made it valid: tells a race from a preemption */
+    /* Release: the zeroes and the entry are there before the page can be found. */
+    if (!__atomic_compare_exchange_n(pte, &old, pte_make(pfn, s->pte_bits), false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE)) {
+        fluid_promise_unused(1);
+        page_free(pfn);
+        return false;
+    }
+    __atomic_fetch_add(&s->valid_pages, 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+struct section *section_nth(uint64_t index)
+{
+    struct section *s, *found = NULL;
+
+    gsd_lock();
+    bury_locked();
+    list_for_each_entry(s, &sections, link)
+        if (section_try_share(s)) {
+            if (index-- == 0) {
+                found = s;
+                break;
+            }
+            section_drop(s);
+        }
+    gsd_unlock();
+    return found;
+}
+
+uint64_t section_valid_pages(const struct section *s)
+{
+    return s->kind->valid_pages ? s->kind->valid_pages(s)
+                                : __atomic_load_n(&s->valid_pages, __ATOMIC_RELAXED);
+}
+
+void section_uses(struct section_use *sections_out, struct section_use *gptes_out,
+                  struct section_use *pagfil_out)
+{
+    gsd_lock();
+    bury_locked();
+    uses_locked();
+    *sections_out = nsections;
+    *gptes_out = gptes;
+    *pagfil_out = pagfil_pages;
+    gsd_unlock();
+}
+
+void section_cost(struct section *s, struct section_cost *c)
+{
+    const struct section *shpt = s->related;
+    ipl_t ipl = spin_lock(&s->lock);
+
+    *c = (struct section_cost){.gptes = gptes_of(s->kind, s->npages),
+                               .npp_bytes = sizeof(*s) + s->nmaps * sizeof(struct section_map),
+                               .pgd_bytes = sizeof(struct gsd)};
+    spin_unlock(&s->lock, ipl);
+    if (shpt)
+        c->npp_bytes += sizeof(*shpt) + shpt->nupper * sizeof(pfn_t);
+    if (s->object) {
+        uint64_t resident, pool_bytes;
+
+        object_measure(s->object, &resident, &pool_bytes);
+        c->npp_bytes += pool_bytes;
+    }
+}
+
+void section_for_each(void (*fn)(struct section *s, void *arg), void *arg)
+{
+    struct section *s;
+
+    gsd_lock();
+    list_for_each_entry(s, &sections, link)
+        fn(s, arg);
+    gsd_unlock();
+}
+
+void section_recount(uint64_t counted[SECTION_USES], uint64_t found[SECTION_USES])
+{
+    const struct section *s;
+
+    gsd_lock();
+    counted[0] = nsections.use;
+    counted[1] = gptes.use;
+    counted[2] = pagfil_pages.use;
+    found[0] = found[1] = found[2] = 0;
+    list_for_each_entry(s, &sections, link) {
+        found[0]++;
+        found[1] += gptes_of(s->kind, s->npages);
+        found[2] += pagfil_pages_of(s->kind, s->npages);
+    }
+    gsd_unlock();
+}
+
+uint64_t section_reserved_bytes(const struct section *s)
+{
+    return s->rmd ? s->rmd->npages * PAGE_SIZE : 0;
+}

@@ -1,0 +1,468 @@
+/*
+ * Mappings of sections.
+ *
+ * With shared page tables a mapping is, for each whole 8 GiB, one level-1 PTE that points to the
+ * section's own level-2 page, and for the rest a run of level-2 PTEs that point to the section's
+ * level-3 pages (mm/section/section_pt.c). With private page tables a mapping of an ALLOC section
+ * is filled in one sweep, and of a FLUID section by faults, from the section's global page table.
+ *
+ * Faults (FLUID only) need no lock beyond the address space's mutex, held shared: every step is a
+ * compare-and-swap from zero to valid, in the order global level-2 PTE, own level-2 PTE, global
+ * level-3 PTE, own level-3 PTE, and whoever finds the step done goes on to the next. Each fault is
+ * counted once, by the most that it did:
+ *
+ *   made_valid    its compare-and-swap gave a page its frame: once for each page, whoever else came
+ * at the same time l3_pickup     the page was valid, the process lacked the level-3 page: at most
+ * once for each process and piece raced         shared tables: page and tables were there, another
+ * CPU had made the page valid since the access global_valid  private tables: the PTE was filled
+ * from the global page table. With shared tables: as `raced`, but it was this CPU, which ran
+ * another process between the access and the look at the PTE. The page's PFN entry says which CPU
+ * made it valid.
+ *
+ * A fork that copies a mapping takes a share and copies level-1 and level-2 PTEs; what lies below
+ * is neither copied nor write-protected. Out of memory: a mapping makes all its tables before its
+ * entry is inserted, and takes them down again if one is missing; a split of a mapping has its
+ * level-2 page before it begins.
+ */
+#include "mm/section/section_map.h"
+
+#include "arch/alpha/hw/layout.h"
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/abi/vadef.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/range.h"
+#include "kernel/base/string.h"
+#include "mm/pool/pool.h"
+#include "mm/pt/pt.h"
+#include "mm/section/section_pt.h"
+#include "mm/section/shpt.h"
+#include "mm/space/region.h"
+
+#define PIECE               PTE_L2_SPAN /* what a level-3 page maps */
+#define PIECE_PAGES         ((uint64_t)PTES_PER_PAGE)
+#define GH_BLOCK            (pte_gh_pages(3) * PAGE_SIZE)
+#define LAST_DEFAULT_REGION VA$C_P2
+
+struct plan {
+    vaddr_t start;
+    uint64_t length; /* bytes */
+    bool shared;
+};
+
+/* ---- decoding a request ---- */
+
+static void count(uint64_t *counter, uint64_t n)
+{
+    __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+/* The part of the section that is wanted: fills in plan->length. */
+static int plan_extent(const struct section_map_request *r, uint64_t npages, struct plan *p)
+{
+    uint64_t size = npages * PAGE_SIZE;
+
+    if (r->offset % PAGE_SIZE != 0 || (p->shared && r->offset % PIECE != 0))
+        return SS$_OFF_NOTPAGALGN;
+    if (r->offset >= size)
+        return SS$_OFFSET_TOO_BIG;
+    if (r->length % PAGE_SIZE != 0)
+        return SS$_LEN_NOTPAGMULT;
+    if (r->length > size - r->offset)
+        return SS$_LENVIO;
+    p->length = r->length ? r->length : size - r->offset;
+    if (p->shared) /* whole pieces, or up to the section's end */
+        p->length = MIN((p->length + PIECE - 1) & ~(PIECE - 1), size - r->offset);
+    return SS$_NORMAL;
+}
+
+/* A place at the region's first free address, as well aligned as the section's size and the room
+ * allow. */
+static vaddr_t first_free_place(struct aspace *as, const struct region_view *v, uint64_t offset,
+                                const struct plan *p)
+{
+    uint64_t least = p->shared ? PIECE : PAGE_SIZE;
+    uint64_t most = p->shared ? PTE_L1_SPAN : GH_BLOCK;
+    uint64_t align = MAX(least, MIN(most, 1UL << (63 - __builtin_clzl(p->length))));
+    vaddr_t free = region_first_free_locked(as, v);
+
+    for (; align >= least; align >>= 1) {
+        vaddr_t va;
+
+        if (offset & (align - 1))
+            continue;
+        if (v->flags & VA$M_DESCEND) {
+            if (free - v->start < p->length)
+                return 0;
+            va = (free - p->length) & ~(align - 1);
+            if (va >= v->start)
+                return va;
+        } else {
+            va = (free + align - 1) & ~(align - 1);
+            if (va <= v->end && v->end - va >= p->length)
+                return va;
+        }
+    }
+    return 0;
+}
+
+static int plan_place(struct aspace *as, const struct section_map_request *r,
+                      const struct region_view *v, struct plan *p)
+{
+    bool created = v->id > LAST_DEFAULT_REGION;
+
+    if (r->flags & SEC$M_EXPREG) {
+        uint64_t align = r->offset % GH_BLOCK == 0 && p->length >= GH_BLOCK ? GH_BLOCK : PAGE_SIZE;
+
+        p->start = created ? first_free_place(as, v, r->offset, p)
+                           : aspace_find_locked(as, p->length, align, v->start, v->end, false);
+        if (p->start)
+            return SS$_NORMAL;
+        return created ? SS$_REGISFULL : SS$_VASFULL;
+    }
+    p->start = r->start;
+    if (p->start % (p->shared ? PIECE : PAGE_SIZE) != 0)
+        return SS$_VA_NOTPAGALGN;
+    if (!range_within(p->start, p->length, v->start, v->end))
+        return SS$_PAGNOTINREG;
+    if (created)
+        return region_range_used_locked(as, p->start, p->start + p->length) ? SS$_VA_IN_USE
+                                                                            : SS$_NORMAL;
+    return aspace_range_free_locked(as, p->start, p->length) ? SS$_NORMAL : SS$_VA_IN_USE;
+}
+
+static int plan_locked(struct aspace *as, const struct section_map_request *r, uint64_t npages,
+                       uint32_t section_flags, bool tables_shared, struct plan *p)
+{
+    bool tables_write = !(section_flags & SEC$M_READ_ONLY_SHPT);
+    struct region_view v;
+    int status;
+
+    if (!region_view_locked(as, r->region_id, &v))
+        return SS$_IVREGID;
+    p->shared = (v.flags & VA$M_SHARED_PTS) != 0;
+    if (p->shared && (!tables_shared || r->write != tables_write))
+        return SS$_NOSHPTS;
+    status = plan_extent(r, npages, p);
+    return status == SS$_NORMAL ? plan_place(as, r, &v, p) : status;
+}
+
+int section_map_check(struct aspace *as, const struct section_map_request *r, uint64_t npages,
+                      uint32_t section_flags)
+{
+    struct plan p;
+    int status;
+
+    mutex_lock_shared(&as->lock);
+    status = plan_locked(as, r, npages, section_flags, (section_flags & SEC$M_MRES) != 0, &p);
+    mutex_unlock_shared(&as->lock);
+    return status;
+}
+
+/* ---- mappings ---- */
+
+static struct section_map *smap_create(struct aspace *as, struct section *s, vaddr_t start,
+                                       bool shared)
+{
+    struct section_map *m = npp_alloc(sizeof(*m));
+
+    if (m) {
+        list_init(&m->link);
+        m->section = s;
+        m->aspace = as;
+        m->start = start;
+        m->shared = shared;
+        m->table = PFN_NONE;
+    }
+    return m;
+}
+
+static void smap_link(struct section_map *m)
+{
+    ipl_t ipl = spin_lock(&m->section->lock);
+
+    list_add_tail(&m->section->maps, &m->link);
+    m->section->nmaps++;
+    spin_unlock(&m->section->lock, ipl);
+}
+
+int section_map_copy(struct aspace *as, const struct map_entry *e, struct map_entry *other,
+                     vaddr_t start)
+{
+    struct section *s = e->smap->section;
+
+    if (!section_try_share(s))
+        return -ENOMEM;
+    other->smap = smap_create(as, s, start, e->smap->shared);
+    if (!other->smap) {
+        section_drop(s);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+void section_map_uncopy(struct map_entry *other)
+{
+    section_drop(other->smap->section); /* not the last share: the one it was copied from has one */
+    npp_free(other->smap, sizeof(*other->smap));
+    other->smap = NULL;
+}
+
+void section_map_link(struct map_entry *other) { smap_link(other->smap); }
+
+/* Off the section's list, share and memory back. The section may go with it. */
+static void smap_end(struct section_map *m)
+{
+    struct section *s = m->section;
+    ipl_t ipl = spin_lock(&s->lock);
+
+    list_remove(&m->link);
+    s->nmaps--;
+    spin_unlock(&s->lock, ipl);
+    npp_free(m, sizeof(*m));
+    section_drop(s);
+}
+
+void section_map_end(struct aspace *as, struct map_entry *e)
+{
+    __atomic_fetch_sub(&as->counts.section_pages, (e->end - e->start) / PAGE_SIZE,
+                       __ATOMIC_RELAXED);
+    smap_end(e->smap);
+    e->smap = NULL;
+}
+
+static int map_locked(struct aspace *as, struct section *s, const struct section_map_request *r,
+                      struct map_entry *e, struct section_map *m, struct plan *p)
+{
+    int status = plan_locked(as, r, s->npages, s->flags, section_shares_tables(s), p);
+
+    if (status != SS$_NORMAL)
+        return status;
+    e->start = p->start;
+    e->end = p->start + p->length;
+    e->prot = e->max_prot = r->write ? MAP_R | MAP_W : MAP_R;
+    e->flags = MAPF_SHARED | MAPF_REGION;
+    e->ops = s->kind->map_ops;
+    e->offset = r->offset;
+    e->smap = m;
+    m->start = p->start;
+    m->shared = p->shared;
+    if (section_tables_fill(as, e) != 0)
+        return SS$_INSFMEM;
+    smap_link(m);
+    aspace_insert_locked(as, e);
+    if (s->kind->attach)
+        s->kind->attach(s, e);
+    count(&as->counts.section_pages, p->length / PAGE_SIZE);
+    return SS$_NORMAL;
+}
+
+int section_map(struct aspace *as, struct section *s, const struct section_map_request *r,
+                vaddr_t *va, uint64_t *length)
+{
+    struct map_entry *e = map_entry_alloc();
+    struct section_map *m = smap_create(as, s, 0, false);
+    int status = SS$_INSFMEM;
+    struct plan p;
+
+    if (e && m) {
+        mutex_lock(&as->lock);
+        status = map_locked(as, s, r, e, m, &p);
+        mutex_unlock(&as->lock);
+    }
+    if (status == SS$_NORMAL) {
+        *va = p.start;
+        *length = p.length;
+        return status;
+    }
+    if (e)
+        map_entry_free(e);
+    if (m)
+        npp_free(m, sizeof(*m));
+    return status;
+}
+
+/* ---- faults ---- */
+
+static int count_made_valid(struct aspace *as, struct section *s)
+{
+    count(&as->counts.section_made_valid, 1);
+    count(&s->counts.made_valid, 1);
+    return 0;
+}
+
+static int fault_shared(struct aspace *as, struct map_entry *e, vaddr_t va)
+{
+    struct section *s = e->smap->section;
+    uint64_t page = section_page_at(e, va);
+    pte_t *l2 = pt_lookup(as, va, 2);
+    bool picked_up = false;
+    pte_t table, *pte, now;
+
+    KASSERT(l2 != NULL, "a mapping with shared tables keeps its level-2 pages");
+    table = pt_load(l2);
+    if (!pte_valid(table)) {
+        table = shpt_table_get(s->related, page / PIECE_PAGES);
+        /* In a shared level-2 page it is there now, for everybody: nothing to pick up. */
+        if (!section_block_shared(as, va))
+            picked_up = pt_cas(l2, 0, table);
+    }
+    pte = pt_table(table) + page % PIECE_PAGES;
+    now = pt_load(pte);
+    if (!pte_valid(now)) {
+        if (section_make_valid(s, page, pte))
+            return count_made_valid(as, s);
+        now = pt_load(pte);
+    }
+    if (picked_up) {
+        count(&as->counts.section_l3_pickup, 1);
+        count(&s->counts.l3_pickup, 1);
+    } else if (section_is_alloc(s)) {
+        return 0; /* valid since creation: another thread's mapping just came down or up */
+    } else if (page_of(pte_pfn(now))->aux != cpu_id()) {
+        count(&as->counts.section_raced, 1);
+        count(&s->counts.raced, 1);
+    } else {
+        count(&as->counts.section_global_valid, 1);
+        count(&s->counts.global_valid, 1);
+    }
+    return 0;
+}
+
+static int fault_private(struct aspace *as, struct map_entry *e, vaddr_t va)
+{
+    struct section *s = e->smap->section;
+    uint64_t page = section_page_at(e, va);
+    pte_t *own, *global, table;
+    bool made = false;
+
+    if (section_is_alloc(s)) { /* valid since it was mapped */
+        own = pt_lookup(as, va, 3);
+        return own && pte_valid(pt_load(own)) ? 0 : -EFAULT;
+    }
+    own = pt_create(as, va, 3);
+    if (!own)
+        return -ENOMEM;
+    table = shpt_table_get(s->related, page / PIECE_PAGES);
+    global = pt_table(table) + page % PIECE_PAGES;
+    if (!pte_valid(pt_load(global)))
+        made = section_make_valid(s, page, global);
+    if (pt_cas(own, 0, pte_make(pte_pfn(pt_load(global)), section_private_bits(e))) && !made) {
+        count(&as->counts.section_global_valid, 1);
+        count(&s->counts.global_valid, 1);
+    }
+    return made ? count_made_valid(as, s) : 0;
+}
+
+static int op_fault(struct aspace *as, struct map_entry *e, vaddr_t va, enum fault_access access)
+{
+    if (access == FAULT_EXEC || (access == FAULT_WRITE && !(e->prot & MAP_W)))
+        return -EACCES;
+    return e->smap->shared ? fault_shared(as, e, va) : fault_private(as, e, va);
+}
+
+/* ---- the end of a mapping, parts of it, fork ---- */
+
+static int op_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
+{
+    (void)start;
+    (void)end;
+    if (!e->smap)
+        return 0; /* fork failed before it was this entry's turn */
+    section_tables_take_down(as, e);
+    section_map_end(as, e);
+    return 0;
+}
+
+static int op_split_prepare(struct map_entry *e, struct map_entry *second, vaddr_t va)
+{
+    struct section_map *m = e->smap;
+    int err;
+
+    if (m->shared && va % PIECE != 0)
+        return -EINVAL;
+    err = section_map_copy(m->aspace, e, second, va);
+    if (err || !m->shared || va % PTE_L1_SPAN == 0 || !section_block_shared(m->aspace, va))
+        return err;
+    err = page_alloc(0, PAGE_T_PT, m->aspace->home_rad, &second->smap->table);
+    if (err)
+        section_map_uncopy(second);
+    return err;
+}
+
+static void op_split_cancel(struct map_entry *second)
+{
+    if (second->smap->table.n)
+        page_free(second->smap->table);
+    section_map_uncopy(second);
+}
+
+static void op_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
+{
+    struct section_map *m = second->smap;
+
+    if (m->table.n && section_block_shared(m->aspace, va))
+        section_tables_unshare(m->aspace, e, va, m->table);
+    else if (m->table.n) /* the other end of what is cut out got the block its own page */
+        page_free(m->table);
+    m->table = PFN_NONE;
+    section_map_link(second);
+    section_tables_cut(m->aspace, e, va);
+}
+
+/* Shared page tables hold one protection for all who map them. */
+static bool op_is_fixed(const struct map_entry *e) { return e->smap->shared; }
+
+/* Private tables: less than the mapping was made with, or that again. */
+static void op_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
+                       unsigned prot)
+{
+    (void)start;
+    (void)end;
+    section_tables_protect(as, e, prot);
+}
+
+static int op_fork(struct aspace *src, struct map_entry *e, struct aspace *dst,
+                   struct map_entry *child)
+{
+    (void)src;
+    if (section_map_copy(dst, e, child, e->start) != 0)
+        return -ENOMEM;
+    section_map_link(child);
+    child->offset = e->offset;
+    if (section_tables_fill(dst, child) != 0) {
+        smap_end(child->smap);
+        child->smap = NULL;
+        return -ENOMEM;
+    }
+    count(&dst->counts.section_pages, (child->end - child->start) / PAGE_SIZE);
+    return 0;
+}
+
+/* Everything that is valid without touching more memory already is: ALLOC at mapping. A FLUID
+ * section costs what is touched. */
+static int op_populate(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
+{
+    if (section_is_alloc(e->smap->section))
+        return 0;
+    for (vaddr_t va = start; va < end; va += PAGE_SIZE) {
+        int err = op_fault(as, e, va, FAULT_READ);
+
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+const struct map_ops section_map_ops = {
+    .name = "section",
+    .fault = op_fault,
+    .unmap = op_unmap,
+    .fork = op_fork,
+    .protect = op_protect,
+    .is_fixed = op_is_fixed,
+    .split_prepare = op_split_prepare,
+    .split_cancel = op_split_cancel,
+    .split = op_split,
+    .populate = op_populate,
+};

@@ -1,0 +1,145 @@
+/*
+ * What a section's page tables really look like: counted in the tables that the hardware walks, not
+ * from bookkeeping.
+ */
+#include "kernel/base/string.h"
+#include "mm/phys/page.h"
+#include "mm/pt/pt.h"
+#include "mm/section/section_map.h"
+#include "mm/section/section_pt.h"
+#include "mm/section/shpt.h"
+
+#define PIECE       PTE_L2_SPAN
+#define PIECE_PAGES ((uint64_t)PTES_PER_PAGE)
+
+static void walk_mapping(struct aspace *as, const struct map_entry *e, struct gh_count *l3,
+                         struct gh_count *l2, uint64_t *l1)
+{
+    for (vaddr_t va = e->start; va < e->end;) {
+        uint64_t left = (e->end - va + PIECE - 1) / PIECE;
+        uint64_t n = MIN(left, (uint64_t)PTES_PER_PAGE - pte_l2_index(va));
+        pte_t *table = pt_lookup(as, va, 2);
+
+        *l1 += section_block_shared(as, va);
+        if (table && e->smap->shared)
+            gh_count(table, n, va >> 23, l2);
+        for (; n && va < e->end; n--) {
+            uint64_t pages = MIN((e->end - va) / PAGE_SIZE, PIECE_PAGES - pte_l3_index(va));
+            pte_t *pte = pt_lookup(as, va, 3);
+
+            if (pte)
+                gh_count(pte, pages, va >> PAGE_SHIFT, l3);
+            va += pages * PAGE_SIZE;
+        }
+    }
+}
+
+static void walk_own(const struct section *s, struct gh_count *l3, struct gh_count *l2)
+{
+    const struct section *shpt = s->related;
+
+    for (uint64_t piece = 0; piece < shpt->npages; piece++) {
+        uint64_t page = piece * PIECE_PAGES;
+        pte_t *pte = shpt_pte(shpt, page);
+
+        if (piece % PIECE_PAGES == 0)
+            gh_count(shpt_l2_pte(shpt, piece), MIN(shpt->npages - piece, PIECE_PAGES), piece, l2);
+        if (pte)
+            gh_count(pte, MIN(s->npages - page, PIECE_PAGES), page, l3);
+    }
+}
+
+static void count_table(const pte_t *l3, uint64_t npages[RAD_MAX])
+{
+    for (unsigned i = 0; i < PTES_PER_PAGE; i++) {
+        pte_t pte = __atomic_load_n(&l3[i], __ATOMIC_RELAXED);
+
+        if (pte_valid(pte))
+            npages[page_rad(pte_pfn(pte))]++;
+    }
+}
+
+void section_count_rads(const struct section *s, uint64_t npages[RAD_MAX])
+{
+    memset(npages, 0, RAD_MAX * sizeof(npages[0]));
+    if (!(s->flags & SEC$M_MRES))
+        return;
+    if (rad_count == 1) {
+        npages[0] = __atomic_load_n(&s->valid_pages, __ATOMIC_RELAXED);
+    } else if (section_is_alloc(s)) {
+        /* No stretch lies in two domains. */
+        for (uint64_t page = 0, run; page < s->npages; page += run) {
+            run = section_run(s, page);
+            npages[page_rad(section_frame(s, page))] += run;
+        }
+    } else {
+        for (uint64_t page = 0; page < s->npages; page += PIECE_PAGES) {
+            const pte_t *l3 = shpt_pte(s->related, page);
+
+            if (l3)
+                count_table(l3, npages);
+        }
+    }
+}
+
+/* A reference to an address space whose end may have begun. */
+static bool aspace_try_ref(struct aspace *as)
+{
+    uint32_t refs = __atomic_load_n(&as->refs, __ATOMIC_RELAXED);
+
+    do {
+        if (refs == 0)
+            return false;
+    } while (!__atomic_compare_exchange_n(&as->refs, &refs, refs + 1, false, __ATOMIC_ACQUIRE,
+                                          __ATOMIC_RELAXED));
+    return true;
+}
+
+/* An address space that maps s (only == NULL: any) with a reference, and where; NULL when there is
+ * none. */
+static struct aspace *find_mapper(struct section *s, const struct aspace *only, vaddr_t *start)
+{
+    ipl_t ipl = spin_lock(&s->lock);
+    struct aspace *found = NULL;
+    struct section_map *m;
+
+    list_for_each_entry(m, &s->maps, link)
+        if ((!only || m->aspace == only) && aspace_try_ref(m->aspace)) {
+            found = m->aspace;
+            *start = m->start;
+            break;
+        }
+    spin_unlock(&s->lock, ipl);
+    return found;
+}
+
+void section_walk(struct section *s, struct aspace *prefer, struct gh_count *l3,
+                  struct gh_count *l2, uint64_t *l1, uint64_t *pt_pages)
+{
+    vaddr_t start;
+    struct aspace *as = find_mapper(s, prefer, &start);
+    bool walked = false;
+
+    if (!as)
+        as = find_mapper(s, NULL, &start);
+    memset(l3, 0, sizeof(*l3));
+    memset(l2, 0, sizeof(*l2));
+    *pt_pages = *l1 = 0;
+    if (s->related)
+        *pt_pages = __atomic_load_n(&s->related->valid_pages, __ATOMIC_RELAXED) +
+                    s->related->nupper;
+    if (as) {
+        struct map_entry *e;
+
+        mutex_lock_shared(&as->lock);
+        e = aspace_lookup_locked(as, start);
+        if (e && e->smap && e->smap->section == s) {
+            walk_mapping(as, e, l3, l2, l1);
+            walked = true;
+        }
+        mutex_unlock_shared(&as->lock);
+        aspace_unref(as);
+    }
+    if (!walked && s->related)
+        walk_own(s, l3, l2);
+}

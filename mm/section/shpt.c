@@ -1,0 +1,179 @@
+/*
+ * Shared page tables. Problem, objects and locks: mm/README.md, "Shared page tables".
+ *
+ * A slot of the SHPT section's level-2 page goes from 0 to a valid PTE once and stays so for the
+ * section's life. The step is a compare-and-swap, so that any number of CPUs may ask for the same
+ * piece at once without a lock: each brings a zeroed page, one wins, the others give theirs back
+ * and take the winner's. The same holds for the level-3 PTEs (section_make_valid). No translation
+ * buffer holds an invalid PTE, so nothing is to be invalidated.
+ */
+#include "mm/section/shpt.h"
+
+#include "arch/alpha/hw/kseg.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/string.h"
+#include "mm/phys/fluid.h"
+#include "mm/phys/page.h"
+#include "mm/pool/pool.h"
+#include "mm/pt/gh.h"
+
+uint64_t shpt_l3_pages(uint64_t npages) { return (npages + PTES_PER_PAGE - 1) / PTES_PER_PAGE; }
+uint64_t shpt_l2_pages(uint64_t npages)
+{
+    return (shpt_l3_pages(npages) + PTES_PER_PAGE - 1) / PTES_PER_PAGE;
+}
+
+static pte_t table_pte(pfn_t pfn) { return pte_table(pfn) | PTE_SW_SHPT; }
+
+pte_t *shpt_l2_pte(const struct section *shpt, uint64_t piece)
+{
+    return (pte_t *)kseg_page(shpt->upper[piece / PTES_PER_PAGE]) + piece % PTES_PER_PAGE;
+}
+
+pte_t shpt_l1_pte(const struct section *shpt, uint64_t piece)
+{
+    return table_pte(shpt->upper[piece / PTES_PER_PAGE]);
+}
+
+pte_t *shpt_pte(const struct section *shpt, uint64_t page)
+{
+    pte_t l2 = __atomic_load_n(shpt_l2_pte(shpt, page / PTES_PER_PAGE), __ATOMIC_ACQUIRE);
+
+    if (!pte_valid(l2))
+        return NULL;
+    return (pte_t *)kseg_page(pte_pfn(l2)) + page % PTES_PER_PAGE;
+}
+
+/* A zeroed table page out of the promise: cannot fail, the promise covers it. */
+static pfn_t own_page(struct section *shpt, uint64_t offset)
+{
+    pfn_t pfn;
+
+    if (page_alloc(PA_ZERO | PA_PROMISED, PAGE_T_SHPT, shpt->rad, &pfn) != 0)
+        panic("no page for a shared page table though it was promised");
+    fluid_promise_used(1);
+    page_of(pfn)->owner = (uint64_t)shpt;
+    page_of(pfn)->offset = offset;
+    __atomic_fetch_add(&shpt->own_pages, 1, __ATOMIC_RELAXED);
+    return pfn;
+}
+
+static void own_page_back(struct section *shpt, pfn_t pfn)
+{
+    fluid_promise_unused(1);
+    page_free(pfn);
+    __atomic_fetch_sub(&shpt->own_pages, 1, __ATOMIC_RELAXED);
+}
+
+pte_t shpt_table_get(struct section *shpt, uint64_t piece)
+{
+    pte_t *slot = shpt_l2_pte(shpt, piece);
+    pte_t pte = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+    pfn_t pfn;
+
+    if (pte_valid(pte))
+        return pte;
+    pfn = own_page(shpt, piece);
+    /* Release: the zeroes are there before the page can be found. */
+    if (!__atomic_compare_exchange_n(slot, &pte, table_pte(pfn), false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE)) {
+        own_page_back(shpt, pfn);
+        return pte;
+    }
+    __atomic_fetch_add(&shpt->valid_pages, 1, __ATOMIC_RELAXED);
+    return table_pte(pfn);
+}
+
+/* Level-3 and level-2 pages of an ALLOC section: contiguous frames from the reservation, hints at
+ * both levels. */
+static void fill_alloc(struct section *s, struct section *shpt, pfn_t l3_first)
+{
+    for (uint64_t piece = 0; piece < shpt->npages; piece++) {
+        uint64_t page = piece * PTES_PER_PAGE;
+        uint64_t n = MIN(s->npages - page, (uint64_t)PTES_PER_PAGE);
+        pte_t *l3 = kseg_page(pfn_add(l3_first, piece));
+
+        gh_fill(l3, n, page, section_frame(s, page), s->pte_bits);
+        memset(l3 + n, 0, (PTES_PER_PAGE - n) * sizeof(pte_t));
+    }
+    for (uint64_t piece = 0; piece < shpt->npages; piece += PTES_PER_PAGE)
+        gh_fill(shpt_l2_pte(shpt, piece), MIN(shpt->npages - piece, (uint64_t)PTES_PER_PAGE), piece,
+                pfn_add(l3_first, piece), table_pte(PFN_NONE));
+    shpt->valid_pages = shpt->npages;
+}
+
+static void shpt_free(struct section *shpt)
+{
+    npp_free(shpt->upper, shpt->nupper * sizeof(pfn_t));
+    npp_free(shpt, sizeof(*shpt));
+}
+
+int shpt_create(struct section *s)
+{
+    const struct rmd *r = s->rmd;
+    struct section *shpt = npp_alloc_zeroed(sizeof(*shpt));
+    uint64_t reserved_upper = 0;
+
+    if (!shpt)
+        return -ENOMEM;
+    shpt->npages = shpt_l3_pages(s->npages);
+    shpt->nupper = shpt_l2_pages(s->npages);
+    shpt->upper = npp_alloc(shpt->nupper * sizeof(pfn_t));
+    if (!shpt->upper) {
+        npp_free(shpt, sizeof(*shpt));
+        return -ENOMEM;
+    }
+    list_init(&shpt->link);
+    list_init(&shpt->maps);
+    shpt->flags = (s->flags & ~SEC$M_PERM) | SEC$M_SHARED_PTS;
+    shpt->rad = s->rad;
+    shpt->rmd = s->rmd;
+    if (section_is_alloc(s)) {
+        shpt->first = r->pt_first;
+        if (r->npt_pages >= shpt->npages + shpt->nupper)
+            reserved_upper = shpt->nupper;
+    }
+    for (uint64_t i = 0; i < shpt->nupper; i++)
+        if (i < reserved_upper) {
+            shpt->upper[i] = pfn_add(shpt->first, shpt->npages + i);
+            page_zero(shpt->upper[i]);
+        } else {
+            shpt->upper[i] = own_page(shpt, i);
+        }
+    if (section_is_alloc(s))
+        fill_alloc(s, shpt, shpt->first);
+    shpt->related = s;
+    s->related = shpt;
+    return 0;
+}
+
+/* Give back the frames that one level-3 page of a FLUID section maps. */
+static void free_frames(const pte_t *l3)
+{
+    for (unsigned i = 0; i < PTES_PER_PAGE; i++)
+        if (pte_valid(l3[i])) {
+            fluid_promise_unused(1);
+            page_free(pte_pfn(l3[i]));
+        }
+}
+
+void shpt_delete(struct section *s)
+{
+    struct section *shpt = s->related;
+
+    if (!section_is_alloc(s))
+        for (uint64_t piece = 0; piece < shpt->npages; piece++) {
+            pte_t l2 = *shpt_l2_pte(shpt, piece);
+
+            if (pte_valid(l2)) {
+                free_frames(kseg_page(pte_pfn(l2)));
+                own_page_back(shpt, pte_pfn(l2));
+            }
+        }
+    for (uint64_t i = 0; i < shpt->nupper; i++)
+        if (shpt->first.n == 0 || shpt->upper[i].n != shpt->first.n + shpt->npages + i)
+            own_page_back(shpt, shpt->upper[i]);
+    s->related = NULL;
+    shpt_free(shpt);
+}

@@ -1,0 +1,470 @@
+/*
+ * Address spaces: creation and end, and the calls that change the map.
+ *
+ * An address space is its root, its map of entries (mm/space/aspace_tree.c) and its regions
+ * (mm/space/region.c), all changed with the mutex held exclusively. Each entry has a table of
+ * operations (struct map_ops): private and shared anonymous memory and object mappings are
+ * mm/space/anon.c's, sections are mm/section/section_map.c's.
+ *
+ * Every call that changes the map first checks and allocates what it needs, then does what can no
+ * longer fail: a range is split at its ends, both or neither, then whole entries go. Two entries
+ * that continue each other become one, so that a heap grown by brk stays one entry.
+ *
+ * A process that dies in the middle of such a call cannot be: the calls wait for nothing that a
+ * signal interrupts, and the mutex is released before the thread returns to where signals are
+ * delivered.
+ */
+#include "arch/alpha/hw/layout.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/range.h"
+#include "kernel/sched/thread.h"
+#include "mm/object/object_private.h"
+#include "mm/pool/pool.h"
+#include "mm/pt/pt.h"
+#include "mm/space/aspace_private.h"
+#include "mm/space/region.h"
+
+struct map_entry *map_entry_alloc(void)
+{
+    struct map_entry *e = npp_alloc(sizeof(*e));
+
+    if (e) {
+        *e = (struct map_entry){.flags = 0};
+        list_init(&e->link);
+        list_init(&e->obj_link);
+    }
+    return e;
+}
+
+void map_entry_free(struct map_entry *e) { npp_free(e, sizeof(*e)); }
+
+void map_entry_destroy(struct map_entry *e)
+{
+    if (e->obj_lock)
+        object_detach_entry(e);
+    map_entry_free(e);
+}
+
+struct aspace *aspace_new(unsigned rad)
+{
+    struct aspace *as = npp_alloc_zeroed(sizeof(*as));
+
+    if (!as)
+        return NULL;
+    as->home_rad = (uint8_t)rad;
+    as->refs = 1;
+    as->heap_seed = 0x9E3779B9u;
+    as->full_below = LAYOUT_P2_BASE;
+    mutex_init(&as->lock, "aspace", MUTEX_ASPACE);
+    spin_init(&as->pt_lock, "page tables", RANK_PTPAGE, IPL_ASTDEL);
+    list_init(&as->entries);
+    list_init(&as->regions);
+    as->next_region_id = 16; /* RDE$C_MIN_USER_ID */
+    if (!pt_root_create(as)) {
+        npp_free(as, sizeof(*as));
+        return NULL;
+    }
+    return as;
+}
+
+struct aspace *aspace_create(unsigned rad) { return aspace_new(rad); }
+
+void (*aspace_entries_gone)(void);
+
+static void entries_gone(void)
+{
+    if (aspace_entries_gone)
+        aspace_entries_gone();
+}
+
+void aspace_ref(struct aspace *as) { __atomic_fetch_add(&as->refs, 1, __ATOMIC_RELAXED); }
+
+/* Unmap and free every entry, then the regions. Mutex exclusive, or nobody else left. The tree goes
+   at once, the entries one by one. */
+static void clear_locked(struct aspace *as)
+{
+    struct list *l;
+
+    as->tree = NULL;
+    as->full_below = LAYOUT_P2_BASE;
+    __atomic_store_n(&as->hint, NULL, __ATOMIC_RELAXED);
+    while ((l = list_first(&as->entries)) != NULL) {
+        struct map_entry *e = list_entry(l, struct map_entry, link);
+        int err = e->ops->unmap(as, e, e->start, e->end);
+
+        KASSERT(err == 0, "a whole entry can always be unmapped");
+        list_remove(&e->link);
+        map_entry_destroy(e);
+    }
+    as->counts.vsize = 0;
+    __atomic_store_n(&as->counts.locked, 0, __ATOMIC_RELAXED);
+    region_clear_locked(as);
+}
+
+void aspace_clear(struct aspace *as)
+{
+    mutex_lock(&as->lock);
+    clear_locked(as);
+    mutex_unlock(&as->lock);
+    entries_gone();
+}
+
+void aspace_unref(struct aspace *as)
+{
+    if (__atomic_fetch_sub(&as->refs, 1, __ATOMIC_ACQ_REL) != 1)
+        return;
+    if (thread_self()->root_pfn == as->root.n)
+        thread_set_root(thread_self(), system_root_pfn, NULL);
+    KASSERT(__atomic_load_n(&as->loaded, __ATOMIC_ACQUIRE) == 0, "no CPU has a dying root loaded");
+    as->dying = true;
+    mutex_lock(&as->lock);
+    clear_locked(as);
+    mutex_unlock(&as->lock);
+    pt_root_free(as);
+    npp_free(as, sizeof(*as));
+    entries_gone();
+}
+
+/* ---- splitting and merging ---- */
+
+/* Everything that can fail in a split at va. *second: what split_commit takes, NULL when no entry
+ * reaches over va. 0, -ENOMEM, or what the kind of mapping says. */
+static int split_prepare(struct aspace *as, vaddr_t va, struct map_entry **second)
+{
+    struct map_entry *e = aspace_lookup_locked(as, va), *new;
+    int err = 0;
+
+    *second = NULL;
+    if (!e || e->start == va)
+        return 0;
+    new = map_entry_alloc();
+    if (!new)
+        return -ENOMEM;
+    new->ops = e->ops;
+    new->aspace = as;
+    if (e->ops->split_prepare)
+        err = e->ops->split_prepare(e, new, va);
+    if (err)
+        map_entry_free(new);
+    else
+        *second = new;
+    return err;
+}
+
+/* Split the entry at va into [start,va) and, behind it, what split_prepare made for this va. */
+static void split_commit(struct aspace *as, vaddr_t va, struct map_entry *second)
+{
+    struct map_entry *e;
+
+    if (!second)
+        return;
+    e = aspace_lookup_locked(as, va);
+    second->start = va;
+    second->end = e->end;
+    second->prot = e->prot;
+    second->max_prot = e->max_prot;
+    second->needs_copy = e->needs_copy;
+    second->locked = e->locked;
+    second->flags = e->flags;
+    second->offset = e->offset + (va - e->start);
+    second->low = MAX(e->low, va);
+    if (e->ops->split)
+        e->ops->split(e, second, va);
+    aspace_count_extent(as, e, -(int64_t)(second->end - second->start));
+    e->end = va;
+    second->flags &= ~MAPF_GROWSDOWN; /* the guard page stays with the lower part */
+    aspace_insert_locked(as, second);
+}
+
+int aspace_split_locked(struct aspace *as, vaddr_t low, vaddr_t high)
+{
+    struct map_entry *first, *second;
+    int err = split_prepare(as, low, &first);
+
+    if (err)
+        return err;
+    err = split_prepare(as, high, &second);
+    if (!err) {
+        split_commit(as, low, first);
+        split_commit(as, high, second);
+    } else if (first) {
+        if (first->ops->split_cancel)
+            first->ops->split_cancel(first);
+        map_entry_free(first);
+    }
+    return err;
+}
+
+static bool continues(struct aspace *as, const struct map_entry *a, const struct map_entry *b)
+{
+    if (a->end != b->start || a->ops != &anon_ops || b->ops != &anon_ops || a->prot != b->prot ||
+        a->max_prot != b->max_prot || a->locked != b->locked || a->flags != b->flags ||
+        (a->flags & MAPF_GROWSDOWN))
+        return false;
+    return !a->obj_lock && !b->obj_lock && !region_border_locked(as, b->start);
+}
+
+/* Only entries without object: an object's entries come from one mmap, and fork's objects are as
+ * large as their entry. */
+struct map_entry *aspace_merge_locked(struct aspace *as, struct map_entry *e)
+{
+    struct list *l = list_next(&as->entries, &e->link);
+    struct map_entry *other;
+
+    if (l && continues(as, e, other = list_entry(l, struct map_entry, link))) {
+        aspace_remove_locked(as, other);
+        aspace_count_extent(as, e, (int64_t)(other->end - other->start));
+        e->end = other->end;
+        map_entry_free(other);
+    }
+    l = list_prev(&as->entries, &e->link);
+    if (l && continues(as, other = list_entry(l, struct map_entry, link), e)) {
+        aspace_remove_locked(as, e);
+        aspace_count_extent(as, other, (int64_t)(e->end - e->start));
+        other->end = e->end;
+        map_entry_free(e);
+        e = other;
+    }
+    return e;
+}
+
+/* ---- mapping ---- */
+
+bool aspace_user_range(vaddr_t va, uint64_t len)
+{
+    return len != 0 && ((va | len) & PAGE_MASK) == 0 &&
+           range_within(va, len, LAYOUT_P0_FIRST, LAYOUT_USER_TOP);
+}
+
+/* Choose or check the place of a new mapping. With MAPF_FIXED the range may hold entries, which the
+ * caller removes. */
+static int place(struct aspace *as, vaddr_t *va, uint64_t len, unsigned flags)
+{
+    if (flags & (MAPF_FIXED | MAPF_FIXED_NOREPLACE)) {
+        if (!aspace_user_range(*va, len))
+            return -ENOMEM;
+        if (!(flags & MAPF_REGION) && region_overlaps_locked(as, *va, len))
+            return -ENOMEM;
+        if ((flags & MAPF_FIXED_NOREPLACE) && aspace_first_in_locked(as, *va, *va + len))
+            return -EEXIST;
+        return 0;
+    }
+    if (*va & PAGE_MASK)
+        *va = (*va + PAGE_MASK) & ~PAGE_MASK;
+    if (*va && aspace_user_range(*va, len) && aspace_range_free_locked(as, *va, len))
+        return 0;
+    *va = aspace_find_locked(as, len, PAGE_SIZE, LAYOUT_P2_BASE, LAYOUT_USER_TOP, false);
+    return *va ? 0 : -ENOMEM;
+}
+
+static void insert_anon(struct aspace *as, struct map_entry *e, vaddr_t va, uint64_t len,
+                        unsigned prot, unsigned flags)
+{
+    e->start = va;
+    e->end = va + len;
+    e->prot = (uint8_t)prot;
+    e->max_prot = flags & MAPF_READONLY ? MAP_R | MAP_X : MAP_R | MAP_W | MAP_X;
+    e->flags = flags & (MAPF_SHARED | MAPF_GROWSDOWN);
+    e->ops = &anon_ops;
+    e->low = e->end;
+    aspace_insert_locked(as, e);
+}
+
+void aspace_add_anon_locked(struct aspace *as, struct map_entry *e, vaddr_t va, uint64_t len,
+                            unsigned prot)
+{
+    insert_anon(as, e, va, len, prot, 0);
+    aspace_merge_locked(as, e);
+}
+
+/* Insert an entry of the given kind; takes over e in every case. */
+static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags,
+                        struct mm_object *obj, uint64_t offset)
+{
+    struct map_entry *e;
+    int err;
+
+    if (len == 0 || (len & PAGE_MASK) || (offset & PAGE_MASK) || (prot & ~(MAP_R | MAP_W | MAP_X)))
+        return -EINVAL;
+    e = map_entry_alloc();
+    if (!e)
+        return -ENOMEM;
+    mutex_lock(&as->lock);
+    err = place(as, va, len, flags);
+    if (!err && (flags & MAPF_FIXED))
+        err = aspace_unmap_locked(as, *va, len);
+    if (err) {
+        mutex_unlock(&as->lock);
+        map_entry_free(e);
+        return err;
+    }
+    insert_anon(as, e, *va, len, prot, flags);
+    if (obj) { /* from here on the object's pager may look at the entry and its space */
+        e->needs_copy = !(flags & MAPF_SHARED);
+        e->offset = offset;
+        object_attach_entry(obj, e);
+    } else {
+        aspace_merge_locked(as, e);
+    }
+    mutex_unlock(&as->lock);
+    if (flags & MAPF_POPULATE)
+        aspace_populate(as, *va, len,
+                        (prot & MAP_W) !=
+                            0); /* what cannot be had now is had, or killed for, at its fault */
+    return 0;
+}
+
+int aspace_map_anon(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags)
+{
+    struct mm_object *obj = NULL;
+    int err;
+
+    if (flags & MAPF_SHARED) {
+        obj = object_create(len >> PAGE_SHIFT, NULL, NULL);
+        if (!obj)
+            return -ENOMEM;
+    }
+    err = map_entry_at(as, va, len, prot, flags, obj, 0);
+    if (obj)
+        object_unref(obj);
+    return err;
+}
+
+int aspace_map_object(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags,
+                      struct mm_object *obj, uint64_t offset)
+{
+    return map_entry_at(as, va, len, prot, flags, obj, offset);
+}
+
+int aspace_unmap_locked(struct aspace *as, vaddr_t va, uint64_t len)
+{
+    vaddr_t end = va + len;
+    struct map_entry *e;
+    int err = aspace_split_locked(as, va, end);
+
+    while (!err && (e = aspace_first_in_locked(as, va, end)) != NULL) {
+        err = e->ops->unmap(as, e, e->start, e->end);
+        if (err)
+            break;
+        aspace_remove_locked(as, e);
+        map_entry_destroy(e);
+    }
+    return err;
+}
+
+int aspace_unmap(struct aspace *as, vaddr_t va, uint64_t len)
+{
+    int err;
+
+    if (!aspace_user_range(va, len))
+        return -EINVAL;
+    mutex_lock(&as->lock);
+    err = aspace_unmap_locked(as, va, len);
+    mutex_unlock(&as->lock);
+    entries_gone();
+    return err;
+}
+
+/* Back to what the mapping was when it was made. The entry lies within the range. */
+static void forget_object(struct map_entry *e)
+{
+    uint64_t offset;
+    struct mm_object *base = object_base_get(e, &offset);
+
+    object_detach_entry(e);
+    e->obj_lock = NULL;
+    e->needs_copy = 0;
+    e->offset = 0;
+    if (!base)
+        return;
+    e->needs_copy = 1;
+    e->offset = offset;
+    object_attach_entry(base, e);
+    object_unref(base);
+}
+
+/* Is the entry at va one of which a part is forgotten by taking it out of its object? */
+static bool forgets_apart(struct aspace *as, vaddr_t va)
+{
+    const struct map_entry *e = aspace_lookup_locked(as, va);
+
+    return e && e->ops == &anon_ops && e->obj_lock && !(e->flags & MAPF_SHARED);
+}
+
+int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too)
+{
+    vaddr_t end = va + len;
+    struct map_entry *e;
+    int err = 0;
+
+    if (!aspace_user_range(va, len))
+        return -EINVAL;
+    mutex_lock(&as->lock);
+    /* First what there may be no memory for. */
+    err = aspace_split_locked(as, forgets_apart(as, va) ? va : 0, forgets_apart(as, end) ? end : 0);
+    if (err) {
+        mutex_unlock(&as->lock);
+        return err;
+    }
+    while (va < end && (e = aspace_first_in_locked(as, va, end)) != NULL) {
+        if (e->start > va)
+            err = -ENOMEM;
+        va = MAX(va, e->start);
+        if (e->ops != &anon_ops || (e->locked && !locked_too)) {
+            err = -EINVAL;
+            break;
+        }
+        if (!e->obj_lock) { /* its pages are its PTEs': it stays whole */
+            vaddr_t upto = MIN(end, e->end);
+
+            (void)anon_ops.unmap(as, e, va, upto);
+            va = upto;
+            continue;
+        }
+        if (e->flags & MAPF_SHARED) {
+            va = e->end;
+            continue;
+        }
+        va = e->end;
+        (void)anon_ops.unmap(as, e, e->start, e->end); /* which cannot fail */
+        forget_object(e);
+        aspace_merge_locked(as, e);
+    }
+    if (!err && va < end)
+        err = -ENOMEM;
+    mutex_unlock(&as->lock);
+    return err;
+}
+
+int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write)
+{
+    vaddr_t start = va, end = va + len;
+    int err = 0;
+
+    if (!aspace_user_range(va, len))
+        return -EINVAL;
+    mutex_lock_shared(&as->lock);
+    while (va < end) {
+        struct map_entry *e = aspace_first_in_locked(as, va, end);
+        vaddr_t upto;
+
+        if (!e || e->start > va) {
+            err = -ENOMEM;
+            break;
+        }
+        upto = MIN(end, e->end);
+        err = write && !(e->prot & MAP_W) ? -EACCES : 0;
+        if (!err && e->prot && e->ops->populate)
+            err = e->ops->populate(as, e, va, upto);
+        if (err == -EAGAIN)
+            continue;
+        if (err)
+            break;
+        va = upto;
+    }
+    mutex_unlock_shared(&as->lock);
+    if (err == -ENOMEM)
+        aspace_prune(as, start, end);
+    return err;
+}

@@ -1,0 +1,219 @@
+/*
+ * Pages locked in memory: $LCKPAG_64, $ULKPAG_64, mlock and munlock.
+ *
+ * A lock is a mark on a map entry, which is split at the ends of the range: every page of a locked
+ * entry is present, and whoever takes pages back (mm/object/pager.c) looks for such entries by the
+ * reverse walk before it does and leaves the page where it is. Locking makes the pages present
+ * first, with the mutex shared as for a fault; then, with the mutex exclusive, it marks the entries
+ * and looks whether the pages are still there. If a pager has taken one back in between, which
+ * needs no mutex, the new marks go again and it begins anew:
+ *
+ *     here: populate, page is present        pager: takes it back
+ *     here: marked, page is not there: mark undone, populate again
+ *     here: marked under the object's lock
+ *                                            pager: finds the mark, leaves the page
+ *     here: all there: locked
+ *
+ * So a failed call has locked nothing. What it has made present stays so until it is forgotten or
+ * unmapped, as after any access.
+ *
+ * Pages of memory-resident and page-frame sections stay present by themselves once they are: they
+ * are made so, and get no mark. A child of fork does not inherit marks; of a page that both share,
+ * the parent's mark counts as long as the parent maps it.
+ *
+ * Locking is a promise of memory, and is granted only if the pages that are not there can be had
+ * above the minimum of fluid pages. That is looked at first, so that a hopeless wish costs nothing.
+ */
+#include "kernel/base/errno.h"
+#include "mm/phys/fluid.h"
+#include "mm/pt/pt.h"
+#include "mm/space/aspace_private.h"
+
+#define ROUNDS_MAX 64 /* a pager that takes pages back faster than they come wins in the end */
+
+static vaddr_t first_page(const struct map_entry *e)
+{
+    return e->flags & MAPF_GROWSDOWN ? e->start + PAGE_SIZE : e->start; /* behind the guard */
+}
+
+/* Could its pages be taken back? Those of resident sections and of page frames stay as they are. */
+static bool is_pageable(const struct map_entry *e) { return e->ops == &anon_ops || e->obj_lock; }
+
+/* Pages of [va, end), within an entry, without a valid PTE. */
+static uint64_t count_missing(struct aspace *as, vaddr_t va, vaddr_t end)
+{
+    uint64_t missing = 0;
+
+    while (va < end) {
+        vaddr_t table = MIN(pt_skip_holes(as, va, end), end);
+
+        missing += (table - va) >> PAGE_SHIFT;
+        va = table;
+        for (; va < end && (va == table || va % PTE_L2_SPAN != 0); va += PAGE_SIZE)
+            missing += !pte_valid(pt_load(pt_lookup(as, va, 3)));
+    }
+    return missing;
+}
+
+/* The part of the entry at va that lies below end can be made present? */
+static int check_entry(const struct map_entry *e, vaddr_t va)
+{
+    return !e ? -EFAULT : e->prot == 0 || va < first_page(e) ? -EACCES : 0;
+}
+
+/* *missing: private pages that are not there yet. Mutex held. */
+static int check(struct aspace *as, vaddr_t va, vaddr_t end, uint64_t *missing)
+{
+    *missing = 0;
+    while (va < end) {
+        struct map_entry *e = aspace_lookup_locked(as, va);
+        int err = check_entry(e, va);
+
+        if (err)
+            return err;
+        if (e->ops == &anon_ops && !e->obj_lock)
+            *missing += count_missing(as, va, MIN(end, e->end));
+        va = e->end;
+    }
+    return 0;
+}
+
+static int make_present(struct aspace *as, vaddr_t va, uint64_t len)
+{
+    uint64_t missing, fluid, minimum = fluid_minimum();
+    int err;
+
+    mutex_lock_shared(&as->lock);
+    err = check(as, va, va + len, &missing);
+    mutex_unlock_shared(&as->lock);
+    if (err)
+        return err;
+    fluid = fluid_count();
+    if (missing > (fluid > minimum ? fluid - minimum : 0))
+        return -ENOMEM;
+    err = aspace_populate(as, va, len, false);
+    return err && err != -ENOMEM ? -EFAULT : err;
+}
+
+enum { UNLOCKED, LOCKED, LOCKING }; /* map_entry.locked: LOCKING is new, and not final yet */
+
+/* Mutex exclusive, entry within the range. */
+static void set_mark(struct aspace *as, struct map_entry *e, uint8_t mark)
+{
+    int64_t n = (int64_t)(e->end - e->start);
+    ipl_t ipl = IPL_NONE;
+
+    aspace_count_extent(as, e, -n); /* as it is marked now, and then anew */
+    if (e->obj_lock)
+        ipl = spin_lock(e->obj_lock);
+    e->locked = mark;
+    if (e->obj_lock)
+        spin_unlock(e->obj_lock, ipl);
+    aspace_count_extent(as, e, n);
+}
+
+/* Of the range's entries, those that are `from` become `to`. What is not pageable gets no mark. */
+static void mark_range(struct aspace *as, vaddr_t va, vaddr_t end, uint8_t from, uint8_t to)
+{
+    while (va < end) {
+        struct map_entry *e = aspace_lookup_locked(as, va);
+
+        va = e->end;
+        if (is_pageable(e) && e->locked == from)
+            set_mark(as, e, to);
+        if (to != LOCKING) /* final: entries that continue each other become one */
+            aspace_merge_locked(as, e);
+    }
+}
+
+/* Of [va, end): is a page locked (any), are all? -EFAULT: there are holes. Mutex held. */
+static int look(struct aspace *as, vaddr_t va, vaddr_t end, bool *any, bool *all)
+{
+    *any = false;
+    *all = true;
+    while (va < end) {
+        struct map_entry *e = aspace_lookup_locked(as, va);
+
+        if (!e)
+            return -EFAULT;
+        *any |= e->locked != 0;
+        *all &= e->locked != 0;
+        va = e->end;
+    }
+    return 0;
+}
+
+/* Where marks will differ. */
+static int split_ends(struct aspace *as, vaddr_t va, vaddr_t end)
+{
+    const struct map_entry *first = aspace_lookup_locked(as, va);
+    const struct map_entry *last = aspace_lookup_locked(as, end);
+
+    return aspace_split_locked(as, first && is_pageable(first) ? va : 0,
+                               last && is_pageable(last) ? end : 0);
+}
+
+static int all_present(struct aspace *as, vaddr_t va, vaddr_t end)
+{
+    while (va < end) {
+        struct map_entry *e = aspace_lookup_locked(as, va);
+        int err = check_entry(e, va);
+
+        if (err)
+            return err;
+        if (is_pageable(e) && count_missing(as, va, MIN(end, e->end)))
+            return -EAGAIN;
+        va = e->end;
+    }
+    return 0;
+}
+
+/* Mark the range if every page of it is there. -EAGAIN: one is not. Mutex exclusive. */
+static int lock_present(struct aspace *as, vaddr_t va, vaddr_t end, bool *any_set)
+{
+    int err = split_ends(as, va, end);
+    bool all;
+
+    if (!err)
+        err = look(as, va, end, any_set, &all);
+    if (err)
+        return err;
+    mark_range(as, va, end, UNLOCKED, LOCKING);
+    err = all_present(as, va, end);
+    mark_range(as, va, end, LOCKING, err ? UNLOCKED : LOCKED);
+    return err;
+}
+
+int aspace_lock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *any_set)
+{
+    int err = -EAGAIN;
+
+    if (!aspace_user_range(va, len))
+        return -EFAULT;
+    for (unsigned round = 0; round < ROUNDS_MAX && err == -EAGAIN; round++) {
+        err = make_present(as, va, len);
+        if (err)
+            break;
+        mutex_lock(&as->lock);
+        err = lock_present(as, va, va + len, any_set);
+        mutex_unlock(&as->lock);
+    }
+    return err == -EAGAIN ? -ENOMEM : err;
+}
+
+int aspace_unlock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *all_set)
+{
+    bool any;
+    int err;
+
+    if (!aspace_user_range(va, len))
+        return -EFAULT;
+    mutex_lock(&as->lock);
+    err = look(as, va, va + len, &any, all_set);
+    if (!err && any)
+        err = split_ends(as, va, va + len);
+    if (!err && any)
+        mark_range(as, va, va + len, LOCKED, UNLOCKED);
+    mutex_unlock(&as->lock);
+    return err;
+}

@@ -1,0 +1,117 @@
+/*
+ * Protection of what is mapped: mprotect and $SETPRT_64.
+ *
+ * Both check the whole range first, then split it at its ends, and then change entry after entry,
+ * which cannot fail any more. What access a valid PTE gives is anon_protect()'s; taken away access
+ * is flushed on every CPU before the mutex is dropped.
+ */
+#include "kernel/base/errno.h"
+#include "mm/space/aspace_private.h"
+
+/* What is wanted. $SETPRT_64's codes have no bit for execution: it comes with reading wherever the
+   mapping may have it. And where the protection is fixed they are refused even if they change
+   nothing. */
+struct wish {
+    unsigned prot;
+    bool code; /* a code of $SETPRT_64 */
+};
+
+static unsigned prot_for(const struct map_entry *e, const struct wish *w)
+{
+    return w->code && !(e->max_prot & MAP_X) ? w->prot & ~MAP_X : w->prot;
+}
+
+static bool is_fixed(const struct map_entry *e, const struct wish *w)
+{
+    return (!e->ops->protect || (e->ops->is_fixed && e->ops->is_fixed(e))) &&
+           (w->code || w->prot != e->prot);
+}
+
+/* Is every page of the range mapped, and may it have this protection? 0, -EFAULT, -EACCES, -EPERM
+ * as aspace_set_protection. */
+static int check(struct aspace *as, vaddr_t va, vaddr_t end, const struct wish *w)
+{
+    struct map_entry *e = aspace_lookup_locked(as, va);
+
+    for (;;) {
+        struct list *l;
+
+        if (!e)
+            return -EFAULT;
+        if (is_fixed(e, w))
+            return -EPERM;
+        if (prot_for(e, w) & ~(unsigned)e->max_prot)
+            return -EACCES;
+        if (e->end >= end)
+            return 0;
+        l = list_next(&as->entries, &e->link);
+        va = e->end;
+        e = l ? list_entry(l, struct map_entry, link) : NULL;
+        if (e && e->start != va)
+            return -EFAULT;
+    }
+}
+
+/* Has the mapping at va another protection? */
+static bool changes(struct aspace *as, vaddr_t va, const struct wish *w)
+{
+    const struct map_entry *e = aspace_lookup_locked(as, va);
+
+    return e && e->prot != prot_for(e, w);
+}
+
+static int set_locked(struct aspace *as, vaddr_t va, vaddr_t end, const struct wish *w,
+                      unsigned *old)
+{
+    int err = check(as, va, end, w);
+
+    if (!err)
+        err = aspace_split_locked(as, changes(as, va, w) ? va : 0, changes(as, end, w) ? end : 0);
+    while (!err && va < end) {
+        struct map_entry *e = aspace_lookup_locked(as, va);
+        unsigned prot = prot_for(e, w);
+
+        va = e->end;
+        *old = e->prot;
+        if (e->prot != prot) {
+            e->ops->protect(as, e, e->start, e->end, prot);
+            e->prot = (uint8_t)prot;
+        }
+        aspace_merge_locked(as, e);
+    }
+    return err;
+}
+
+static bool range_ok(vaddr_t va, uint64_t len, unsigned prot)
+{
+    return aspace_user_range(va, len) && !(prot & ~(MAP_R | MAP_W | MAP_X));
+}
+
+static int set(struct aspace *as, vaddr_t va, uint64_t len, const struct wish *w, unsigned *old)
+{
+    int err;
+
+    mutex_lock(&as->lock);
+    err = set_locked(as, va, va + len, w, old);
+    mutex_unlock(&as->lock);
+    return err;
+}
+
+int aspace_set_protection(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot, unsigned *old)
+{
+    const struct wish w = {prot, true};
+
+    return range_ok(va, len, prot) ? set(as, va, len, &w, old) : -EFAULT;
+}
+
+int aspace_protect(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot)
+{
+    const struct wish w = {prot, false};
+    unsigned old;
+    int err;
+
+    if (!range_ok(va, len, prot))
+        return -EINVAL;
+    err = set(as, va, len, &w, &old);
+    return err == -EFAULT ? -ENOMEM : err == -EPERM ? -EACCES : err;
+}

@@ -1,0 +1,84 @@
+/*
+ * Page faults on user addresses, from user mode or from the kernel's accesses to user memory.
+ *
+ * The aspace mutex is held shared for the whole of a fault, so faults of several threads run side
+ * by side; the map, the regions and the existence of page tables stand still meanwhile. What two
+ * faults may do to one PTE at once is the rule on top of mm/pt/pt.h. A fault that has to wait for a
+ * pager drops the mutex first and looks everything up anew afterwards.
+ *
+ * Panics at raised IPL or with a spinlock held, by the checks of the mutex (kernel/sched/mutex.h):
+ * such a fault could wait.
+ */
+#include "arch/alpha/hw/layout.h"
+#include "kernel/base/errno.h"
+#include "mm/pt/pt.h"
+#include "mm/space/aspace_private.h"
+#include "mm/space/region_memory.h"
+
+static inline bool access_allowed(unsigned prot, enum fault_access access)
+{
+    if (access == FAULT_WRITE)
+        return (prot & MAP_W) != 0;
+    return access == FAULT_EXEC ? (prot & MAP_X) != 0 : prot != 0;
+}
+
+static inline struct map_entry *lookup_hinted(struct aspace *as, vaddr_t va)
+{
+    struct map_entry *e = __atomic_load_n(&as->hint, __ATOMIC_ACQUIRE);
+
+    if (likely(e && va >= e->start && va < e->end))
+        return e;
+    e = aspace_lookup_locked(as, va);
+    if (e)
+        __atomic_store_n(&as->hint, e, __ATOMIC_RELEASE);
+    return e;
+}
+
+/* Nothing is mapped there: a region may grow over it. Mutex held shared on entry and return. */
+static int outside(struct aspace *as, vaddr_t va)
+{
+    int err;
+
+    if (list_empty(&as->regions))
+        return -EFAULT;
+    mutex_unlock_shared(&as->lock);
+    err = region_grow_to(as, va);
+    mutex_lock_shared(&as->lock);
+    return err ? err : -EAGAIN;
+}
+
+void aspace_prune(struct aspace *as, vaddr_t va, vaddr_t end)
+{
+    struct tb_gather g;
+
+    mutex_lock(&as->lock);
+    tb_gather_begin(&g, &as->loaded, TB_PTPAGE);
+    pt_prune(as, va, end, &g);
+    tb_gather_flush(&g);
+    mutex_unlock(&as->lock);
+}
+
+int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access)
+{
+    int err;
+
+    va &= ~PAGE_MASK;
+    if (unlikely(va >= LAYOUT_USER_TOP))
+        return -EFAULT;
+    mutex_lock_shared(&as->lock);
+    do {
+        struct map_entry *e = lookup_hinted(as, va);
+
+        if (unlikely(!e))
+            err = outside(as, va);
+        else if (unlikely(!access_allowed(e->prot, access)))
+            err = -EACCES;
+        else
+            err = e->ops->fault(as, e, va, access);
+    } while (err == -EAGAIN);
+    mutex_unlock_shared(&as->lock);
+    if (unlikely(err == -ENOMEM))
+        aspace_prune(as, va, va + PAGE_SIZE); /* tables that were made for it */
+    count_add(&as->counts.faults, 1);
+    return err;
+}

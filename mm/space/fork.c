@@ -1,0 +1,217 @@
+/*
+ * fork: a copy of an address space.
+ *
+ * Regions first, then entry by entry through map_ops. Private memory is copied symmetrically
+ * (mm/object/object.c): pages that no fork has seen belong to their PTEs, so they first move into a
+ * new object; then parent and child map the same object, marked needs_copy, and the parent's PTEs
+ * lose their write access. The child gets the PTEs of private memory with it, read-only, because it
+ * is about to touch most of them, and a copied PTE costs a tenth of a fault. Shared memory is not
+ * copied: a fault maps 16 pages at a time, only where the child looks.
+ *
+ * The parent's translations are flushed once, at the end, before the mutex is dropped and before
+ * the child can run: until then another thread of the parent may write through an old translation,
+ * which is as if it had written before the fork.
+ *
+ * Out of memory: what the child has so far is torn down. The parent's memory may have moved into
+ * objects, which changes nothing that it can see.
+ */
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "mm/object/object_private.h"
+#include "mm/pt/pt.h"
+#include "mm/space/aspace_private.h"
+#include "mm/space/region.h"
+
+struct part {
+    struct aspace *src, *dst;
+    struct map_entry *e;
+    struct mm_object *o;
+    uint64_t pages;
+};
+
+typedef int part_fn(struct part *x, pte_t *p, vaddr_t va, uint64_t n);
+
+/* Call fn for each part of the entry that lies in one existing level-3 table. Stops at an error. */
+static int for_each_part(struct part *x, part_fn *fn)
+{
+    struct map_entry *e = x->e;
+    vaddr_t va = e->flags & MAPF_GROWSDOWN ? MAX(e->low, e->start) : e->start;
+
+    while ((va = pt_skip_holes(x->src, va, e->end)) < e->end) {
+        pte_t *p = pt_lookup(x->src, va, 3);
+        uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (e->end - va) >> PAGE_SHIFT);
+        int err = __atomic_load_n(&pt_page_of(p)->aux, __ATOMIC_RELAXED) ? fn(x, p, va, n) : 0;
+
+        if (err)
+            return err;
+        va += n << PAGE_SHIFT;
+    }
+    return 0;
+}
+
+/* First pass of the move: the new object gets the index nodes, so that the second cannot fail. */
+static int reserve_slots(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
+{
+    uint64_t offset = (va - x->e->start) >> PAGE_SHIFT;
+    uint64_t have = UINT64_MAX; /* leaf that was made last */
+
+    for (uint64_t i = 0; i < n; i++) {
+        if (p[i] == 0)
+            continue;
+        x->pages++;
+        if ((offset + i) / INDEX_SLOTS == have)
+            continue;
+        if (!index_create(x->o, offset + i))
+            return -ENOMEM;
+        have = (offset + i) / INDEX_SLOTS;
+    }
+    return 0;
+}
+
+/* Second pass: the nodes are there. */
+static int move_pages(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
+{
+    uint64_t offset = (va - x->e->start) >> PAGE_SHIFT;
+
+    for (uint64_t i = 0; i < n; i++) {
+        pte_t pte = p[i];
+
+        if (pte == 0)
+            continue;
+        *index_create(x->o, offset + i) = slot_make(pte_pfn(pte), SLOT_W);
+        object_page_own(x->o, offset + i, pte_pfn(pte));
+        pt_store(&p[i], pte | PTE_SW_SHARED);
+        x->o->resident++;
+    }
+    return 0;
+}
+
+/* Give a private entry without object one that holds its pages. An entry without pages stays as it
+ * is. */
+static int move_into_object(struct part *x)
+{
+    struct map_entry *e = x->e;
+    struct mm_object *o = object_create((e->end - e->start) >> PAGE_SHIFT, NULL, NULL);
+    int err;
+
+    if (!o)
+        return -ENOMEM;
+    x->o = o;
+    err = for_each_part(x, reserve_slots);
+    if (!err && x->pages) {
+        for_each_part(x, move_pages); /* nobody else knows the object yet: no lock */
+        e->offset = 0;
+        e->needs_copy = 0;
+        object_attach_entry(o, e);
+    }
+    object_unref(o);
+    return err;
+}
+
+/* Make the parent's PTEs read-only and give the child the same. */
+static int share_ptes(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
+{
+    uint32_t left = __atomic_load_n(&pt_page_of(p)->aux, __ATOMIC_RELAXED);
+    pte_t *to = NULL;
+    uint32_t copied = 0;
+    int err = 0;
+    ipl_t ipl = spin_lock(x->e->obj_lock);
+
+    for (uint64_t i = 0; i < n && left; i++) {
+        pte_t pte = p[i];
+
+        if (pte == 0)
+            continue;
+        left--;
+        if (pte & PTE_UWE) {
+            pte = (pte & ~(PTE_KWE | PTE_UWE)) | PTE_FOW | PTE_SW_COW;
+            pt_store(&p[i], pte);
+        }
+        if (!to) {
+            to = pt_create(x->dst, va, 3);
+            if (!to) {
+                err = -ENOMEM;
+                break;
+            }
+        }
+        pt_store(&to[i], pte);
+        copied++;
+    }
+    if (to && copied)
+        pt_count(to, (int)copied);
+    spin_unlock(x->e->obj_lock, ipl);
+    x->dst->counts.rss += copied;
+    x->dst->counts.rss_peak = x->dst->counts.rss; /* nobody else knows it yet */
+    return err;
+}
+
+int anon_fork(struct aspace *src, struct map_entry *e, struct aspace *dst, struct map_entry *child)
+{
+    struct part x = {.src = src, .dst = dst, .e = e};
+    ipl_t ipl;
+    int err;
+
+    if (e->flags & MAPF_SHARED) {
+        object_attach_entry(e->object, child);
+        return 0;
+    }
+    if (!e->obj_lock) {
+        err = move_into_object(&x);
+        if (err || !e->obj_lock)
+            return err;
+    }
+    ipl = spin_lock(e->obj_lock);
+    e->needs_copy = 1;
+    child->needs_copy = 1;
+    child->offset = e->offset;
+    object_attach_entry_locked(e->object, child);
+    spin_unlock(e->obj_lock, ipl);
+    return for_each_part(&x, share_ptes);
+}
+
+static int fork_entry(struct aspace *src, struct map_entry *e, struct aspace *dst)
+{
+    struct map_entry *child = map_entry_alloc();
+
+    if (!child)
+        return -ENOMEM;
+    child->start = e->start;
+    child->end = e->end;
+    child->prot = e->prot;
+    child->max_prot = e->max_prot;
+    child->flags = e->flags;
+    child->ops = e->ops;
+    child->offset = e->offset;
+    child->low = e->low;
+    aspace_insert_locked(dst, child);
+    return e->ops->fork ? e->ops->fork(src, e, dst, child) : 0;
+}
+
+struct aspace *aspace_fork(struct aspace *src)
+{
+    struct aspace *dst = aspace_new(src->home_rad);
+    struct map_entry *e;
+    struct tb_gather g;
+    int err;
+
+    if (!dst)
+        return NULL;
+    mutex_lock(&src->lock);
+    dst->next_region_id = src->next_region_id;
+    err = region_fork_locked(src, dst);
+    if (!err)
+        list_for_each_entry(e, &src->entries, link) {
+            err = fork_entry(src, e, dst);
+            if (err)
+                break;
+        }
+    tb_gather_begin(&g, &src->loaded, TB_FORK);
+    g.nvas = TB_GATHER_VAS + 1; /* everything */
+    tb_gather_flush(&g);
+    mutex_unlock(&src->lock);
+    if (err) {
+        aspace_unref(dst);
+        return NULL;
+    }
+    return dst;
+}

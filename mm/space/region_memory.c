@@ -1,0 +1,167 @@
+/*
+ * Private memory in regions. Everything is checked and the entry allocated before the map changes;
+ * what then may still fail is splitting an entry that reaches over an end of the range, before any
+ * page has gone.
+ *
+ * A default region ends where its highest mapping ends (P1: begins where its lowest begins), and
+ * created regions that lie in it are none of its own: $EXPREG_64 steps over them.
+ */
+#include "mm/space/region_memory.h"
+
+#include "arch/alpha/hw/layout.h"
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/abi/vadef.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/range.h"
+#include "mm/space/aspace_private.h"
+
+#define MEMORY_PROT (MAP_R | MAP_W | MAP_X)
+
+/* What both services check first. */
+static int check_locked(struct aspace *as, uint64_t id, uint64_t length, uint32_t flags,
+                        struct region_view *v)
+{
+    if (flags & ~(uint32_t)VA$M_NO_OVERMAP)
+        return SS$_IVVAFLG;
+    if (!region_view_locked(as, id, v))
+        return SS$_IVREGID;
+    if (v->flags & VA$M_SHARED_PTS)
+        return SS$_NOSHPTS;
+    return length == 0 || length % PAGE_SIZE != 0 ? SS$_LEN_NOTPAGMULT : SS$_NORMAL;
+}
+
+/* May [start, end) be replaced? */
+static int check_overmap(struct aspace *as, vaddr_t start, vaddr_t end, uint32_t flags)
+{
+    struct map_entry *e;
+
+    while (start < end && (e = aspace_first_in_locked(as, start, end)) != NULL) {
+        if ((flags & VA$M_NO_OVERMAP) || e->ops != &anon_ops)
+            return SS$_VA_IN_USE;
+        start = e->end;
+    }
+    return SS$_NORMAL;
+}
+
+static int create_va_locked(struct aspace *as, uint64_t id, vaddr_t start, uint64_t length,
+                            uint32_t flags, struct map_entry *e)
+{
+    struct region_view v;
+    int status = check_locked(as, id, length, flags, &v);
+
+    if (status != SS$_NORMAL)
+        return status;
+    if (start % PAGE_SIZE != 0)
+        return SS$_VA_NOTPAGALGN;
+    if (!range_within(start, length, v.start, v.end))
+        return SS$_PAGNOTINREG;
+    if (id < REGION_MIN_USER_ID && region_overlaps_locked(as, start, length))
+        return SS$_PAGNOTINREG;
+    status = check_overmap(as, start, start + length, flags);
+    if (status != SS$_NORMAL)
+        return status;
+    if (aspace_unmap_locked(as, start, length) != 0)
+        return SS$_INSFMEM;
+    aspace_add_anon_locked(as, e, start, length, MEMORY_PROT);
+    return SS$_NORMAL;
+}
+
+int region_create_va(struct aspace *as, uint64_t id, vaddr_t start, uint64_t length, uint32_t flags)
+{
+    struct map_entry *e = map_entry_alloc();
+    int status;
+
+    if (!e)
+        return SS$_INSFMEM;
+    mutex_lock(&as->lock);
+    status = create_va_locked(as, id, start, length, flags, e);
+    mutex_unlock(&as->lock);
+    if (status != SS$_NORMAL)
+        map_entry_free(e);
+    return status;
+}
+
+vaddr_t region_expand_place(vaddr_t start, vaddr_t end, vaddr_t first_free, bool down,
+                            uint64_t length)
+{
+    if (down)
+        return length <= first_free - start ? first_free - length : 0;
+    return length <= end - first_free ? first_free : 0;
+}
+
+static int expand_locked(struct aspace *as, uint64_t id, uint64_t length, uint32_t flags,
+                         struct map_entry *e, vaddr_t *start)
+{
+    struct region_view v;
+    int status = check_locked(as, id, length, flags, &v);
+    vaddr_t first_free;
+    bool down;
+
+    if (status != SS$_NORMAL)
+        return status;
+    first_free = region_first_free_locked(as, &v);
+    down = (v.flags & VA$M_DESCEND) != 0;
+    if (id >= REGION_MIN_USER_ID)
+        *start = region_expand_place(v.start, v.end, first_free, down, length);
+    else if (down)
+        *start = aspace_find_locked(as, length, PAGE_SIZE, v.start, first_free, true);
+    else
+        *start = aspace_find_locked(as, length, PAGE_SIZE, first_free, v.end, false);
+    if (*start == 0)
+        return id >= REGION_MIN_USER_ID ? SS$_REGISFULL : SS$_VASFULL;
+    aspace_add_anon_locked(as, e, *start, length, MEMORY_PROT);
+    return SS$_NORMAL;
+}
+
+int region_expand(struct aspace *as, uint64_t id, uint64_t length, uint32_t flags, vaddr_t *start)
+{
+    struct map_entry *e = map_entry_alloc();
+    int status;
+
+    if (!e)
+        return SS$_INSFMEM;
+    mutex_lock(&as->lock);
+    status = expand_locked(as, id, length, flags, e, start);
+    mutex_unlock(&as->lock);
+    if (status != SS$_NORMAL)
+        map_entry_free(e);
+    return status;
+}
+
+/* The entry that e would have to be for the region at va to reach it; false: there is no such
+ * region, or va lies in a hole that was left on purpose. */
+static bool growth_locked(struct aspace *as, vaddr_t va, vaddr_t *start, vaddr_t *end)
+{
+    struct region *r = region_at_locked(as, va);
+    struct region_view v;
+    vaddr_t first_free;
+
+    if (!r || !(r->flags & VA$M_EXPAND_ON_ACCVIO) || !region_view_locked(as, r->id, &v))
+        return false;
+    first_free = region_first_free_locked(as, &v);
+    *start = v.flags & VA$M_DESCEND ? va : first_free;
+    *end = v.flags & VA$M_DESCEND ? first_free : va + PAGE_SIZE;
+    return *start < *end && va >= *start && va < *end;
+}
+
+int region_grow_to(struct aspace *as, vaddr_t va)
+{
+    vaddr_t start, end;
+    int err = 0;
+
+    mutex_lock(&as->lock);
+    if (aspace_lookup_locked(as, va)) {
+        /* another thread was faster */
+    } else if (growth_locked(as, va, &start, &end)) {
+        struct map_entry *e = map_entry_alloc();
+
+        if (e)
+            aspace_add_anon_locked(as, e, start, end - start, MEMORY_PROT);
+        else
+            err = -ENOMEM;
+    } else {
+        err = -EFAULT;
+    }
+    mutex_unlock(&as->lock);
+    return err;
+}
