@@ -77,6 +77,13 @@ def test_empty_input_ends_at_once(programs: Path) -> None:
     assert with_program(programs, "copy").expect(0).output == b""
 
 
+@pytest.mark.parametrize("cpus", [1, 2, 4])
+def test_device_interrupts_reach_every_cpu(cpus: int) -> None:
+    data = bytes((65536 + 262144) * cpus)
+    done = run_guest("/tests/interrupt_cpu", options=["--smp", str(cpus)], stdin=data).expect(0)
+    assert b"not ok" not in done.output and b"\n1.." in done.output
+
+
 def test_killed_by_a_signal(programs: Path) -> None:
     with_program(programs, "null").expect(128 + signal.SIGSEGV)
 

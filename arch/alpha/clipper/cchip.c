@@ -12,7 +12,8 @@
 static const uint16_t dim_offset[MAX_CPUS] = {0x200, 0x240, 0x600, 0x640};
 
 static struct rawlock cchip_lock;
-static uint64_t dim_cpu0; /* protected by cchip_lock */
+static uint64_t dim[MAX_CPUS];        /* what the mask registers hold; cchip_lock */
+static uint8_t line_cpu[CCHIP_LINES]; /* the CPU that a line interrupts; cchip_lock */
 
 void cchip_boot(void)
 {
@@ -20,13 +21,34 @@ void cchip_boot(void)
         io_csr_write(IO_CCHIP_CSR + dim_offset[i], 0);
 }
 
+static void dim_set_locked(unsigned cpu, uint64_t lines)
+{
+    dim[cpu] = lines;
+    io_csr_write(IO_CCHIP_CSR + dim_offset[cpu], lines);
+}
+
 void cchip_line_enable(unsigned line, bool on)
 {
     uint64_t ipl = rawlock_acquire(&cchip_lock);
-    if (on)
-        dim_cpu0 |= 1UL << line;
-    else
-        dim_cpu0 &= ~(1UL << line);
-    io_csr_write(IO_CCHIP_CSR + dim_offset[0], dim_cpu0);
+    unsigned cpu = line_cpu[line];
+
+    dim_set_locked(cpu, on ? dim[cpu] | 1UL << line : dim[cpu] & ~(1UL << line));
+    rawlock_release(&cchip_lock, ipl);
+}
+
+void cchip_line_route(unsigned line, unsigned cpu)
+{
+    uint64_t ipl = rawlock_acquire(&cchip_lock);
+    unsigned old = line_cpu[line];
+
+    if (cpu != old) {
+        uint64_t bit = dim[old] & 1UL << line;
+
+        /* Off before on: at no time do two CPUs see the request. One that is raised in between is
+           not lost, because the line keeps its level. */
+        dim_set_locked(old, dim[old] & ~bit);
+        dim_set_locked(cpu, dim[cpu] | bit);
+        line_cpu[line] = (uint8_t)cpu;
+    }
     rawlock_release(&cchip_lock, ipl);
 }

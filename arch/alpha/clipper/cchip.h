@@ -9,8 +9,11 @@
 
 /* Mask every line on every CPU. Boot, one CPU. */
 void cchip_boot(void);
-/* Let a line interrupt CPU 0, or no CPU. Lines go to one CPU: a level-sensitive line that reached
-   two would be taken twice. Any IPL; serialised by a raw lock of its own. */
+/* Let a line interrupt its CPU, or none. A line goes to one CPU, CPU 0 at first: a level-sensitive
+   line that reached two would be taken twice. Any IPL; serialised by a raw lock of its own. */
 void cchip_line_enable(unsigned line, bool on);
+/* Make cpu, below MAX_CPUS and online, the one that the line interrupts, enabled or not. A handler
+   may still be running on the former one. Any IPL; the same lock. */
+void cchip_line_route(unsigned line, unsigned cpu);
 
 #endif

@@ -12,7 +12,8 @@ void i8259_boot(void);
 /* Unmask an ISA IRQ, 0-15. Boot or a driver's attach; callers serialise themselves (irq_register
  * does). */
 void i8259_enable(unsigned irq);
-/* End of interrupt, after the device has dropped its request. Only on CPU 0, in its interrupt. */
+/* End of interrupt, after the device has dropped its request. On the CPU that took the interrupt,
+   in its handler: an end names its IRQ, so two CPUs may end different ones at once. */
 void i8259_end(unsigned irq);
 
 #endif

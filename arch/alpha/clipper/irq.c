@@ -2,6 +2,7 @@
 
 #include "arch/alpha/clipper/cchip.h"
 #include "arch/alpha/clipper/i8259.h"
+#include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/rawlock.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/printk.h"
@@ -46,6 +47,15 @@ int irq_register(unsigned irq, irq_fn fn, void *arg)
     }
     rawlock_release(&register_lock, ipl);
     return result;
+}
+
+int irq_set_cpu(unsigned irq, unsigned cpu)
+{
+    if (irq >= IRQ_COUNT || cpu >= MAX_CPUS ||
+        !__atomic_load_n(&cpus[cpu].online, __ATOMIC_ACQUIRE))
+        return -EINVAL;
+    cchip_line_route(irq < IRQ_PCI_FIRST ? CCHIP_LINE_ISA : irq - IRQ_PCI_FIRST, cpu);
+    return 0;
 }
 
 void irq_dispatch(uint64_t vector)

@@ -10,14 +10,18 @@
 #define IRQ_PCI_FIRST 16
 #define IRQ_COUNT     (IRQ_PCI_FIRST + 64)
 
-/* A handler runs on CPU 0 at IPL_DEVICE; it makes the device drop its request, takes locks from
-   RANK_TTY up and never waits. */
+/* A handler runs at IPL_DEVICE on the CPU that its line goes to. It makes the device drop its
+   request, takes locks from RANK_TTY up and never waits. While a line moves to another CPU the
+   handler may run on both at once, so a driver protects its state by a lock, not by its CPU. */
 typedef void (*irq_fn)(void *arg);
 
 void irq_boot(void);
 /* Add a handler and enable the line. PCI lines are shared by up to IRQ_SHARERS handlers. 0, -EINVAL
    for a number that does not exist, -EBUSY when the line's places are taken. IPL 0. */
 int irq_register(unsigned irq, irq_fn fn, void *arg);
+/* Let the line of irq interrupt that CPU. The ISA numbers share one line and move together. 0, or
+   -EINVAL: no such number, or the CPU is not online. Any IPL. */
+int irq_set_cpu(unsigned irq, unsigned cpu);
 /* From entInt, kind 3: vector is PALcode's (0x800 + 16 * IRQ). IPL_DEVICE or above. An interrupt
    nobody registered for is counted, and its PCI line disabled, because it would come again for
    ever. */

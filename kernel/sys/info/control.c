@@ -5,6 +5,7 @@
  */
 #include "kernel/sys/info/control.h"
 
+#include "arch/alpha/clipper/irq.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/errno.h"
@@ -82,6 +83,15 @@ static int set_home_rad(const uint64_t a[CONTROL_ARGS])
     return SS$_NORMAL;
 }
 
+/* (interrupt number, CPU): its line interrupts that CPU from now on. SS$_NORMAL; SS$_BADPARAM: no
+ * such number, or the CPU is not online. */
+static int set_irq_cpu(const uint64_t a[CONTROL_ARGS])
+{
+    if (a[0] >= IRQ_COUNT || a[1] >= MAX_CPUS)
+        return SS$_BADPARAM;
+    return irq_set_cpu((unsigned)a[0], (unsigned)a[1]) == 0 ? SS$_NORMAL : SS$_BADPARAM;
+}
+
 /* (): what is kept ready for the next who asks becomes free pages on lists, so that the counts of
  * free pages before and after something can be compared to the page. Always SS$_NORMAL. */
 static int drain(const uint64_t a[CONTROL_ARGS])
@@ -115,6 +125,7 @@ static const struct {
     [MEGA_CTL_FREE_RESERVED] = {free_reserved, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_SET_CREDS] = {control_set_creds, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_SET_HOME_RAD] = {set_home_rad, 0, SS$_NORMAL},
+    [MEGA_CTL_IRQ_CPU] = {set_irq_cpu, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_DRAIN] = {drain, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_DRIVER] = {control_driver, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_POOL_COST] = {control_pool_cost, PRV_CMKRNL, SS$_NOCMKRNL},

@@ -96,6 +96,9 @@ enum mega_control {
     MEGA_CTL_SET_HOME_RAD = 4,  /* domain, of the caller: its memory, and its children's, from now
                                    on.  No privilege needed. SS$_BADRAD */
     MEGA_CTL_DRIVER = 5,        /* enum mega_driver, name of a reservation, what that says */
+    MEGA_CTL_IRQ_CPU = 6,       /* interrupt number (0-15 ISA, 16 + n Cchip line n), CPU: the line
+                                   interrupts that one from now on. SS$_BADPARAM: no such number,
+                                   or the CPU is not online */
     MEGA_CTL_DRAIN = 17,        /* free what is kept ready: CPU page caches go to the lists, kernel
                                    stacks of ended threads to the free pages */
     /* Size of a block up to 64 KB, how many up to 256, address for as many struct mega_pool_cost,

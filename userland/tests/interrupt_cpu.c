@@ -1,0 +1,69 @@
+/*
+ * Device interrupts on any CPU: the line of the serial ports goes to each CPU in turn, and while
+ * input arrives the interrupts are counted there and, once the line has moved, nowhere else.
+ * Reads SETTLE + ROUND_BYTES of standard input for each CPU: tests/test_run.py sends them.
+ */
+#include <megalith/info.h>
+#include <megalith/services.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <tap.h>
+#include <unistd.h>
+
+#define ROUND_BYTES 262144 /* many times the receive ring of 2,048 bytes */
+#define SETTLE      65536  /* read after the move and before counting: handlers still running */
+#define CPUS_MAX    4
+#define IRQ_COM2    3
+
+static uint64_t interrupts(int cpu)
+{
+    struct mega_cpu c = {0};
+
+    mega$info(MEGA_INFO_CPU, cpu, &c, sizeof(c));
+    return c.interrupts;
+}
+
+static long take(long nbytes)
+{
+    static char buffer[16384];
+    long done = 0, n = 1;
+
+    while (done < nbytes && n > 0) {
+        long left = nbytes - done;
+
+        n = read(0, buffer, left < (long)sizeof(buffer) ? (size_t)left : sizeof(buffer));
+        done += n > 0 ? n : 0;
+    }
+    return done;
+}
+
+static int route(uint64_t irq, uint64_t cpu)
+{
+    return mega$control(MEGA_CTL_IRQ_CPU, irq, cpu, 0, 0, 0);
+}
+
+int main(void)
+{
+    struct mega_cpu c;
+    int ncpus = 0;
+
+    while (mega$info(MEGA_INFO_CPU, ncpus, &c, sizeof(c)) == SS$_NORMAL)
+        ncpus++;
+    is_status(route(80, 0), SS$_BADPARAM, "there is no interrupt 80");
+    is_status(route(IRQ_COM2, CPUS_MAX), SS$_BADPARAM, "there is no CPU 4");
+    if (ncpus < CPUS_MAX)
+        is_status(route(IRQ_COM2, (uint64_t)ncpus), SS$_BADPARAM, "a CPU that is not online");
+    for (int cpu = ncpus - 1; cpu >= 0; cpu--) {
+        uint64_t before[CPUS_MAX];
+
+        is_status(route(IRQ_COM2, (uint64_t)cpu), SS$_NORMAL, "the line goes to CPU %d", cpu);
+        is(take(SETTLE), SETTLE, "input goes on");
+        for (int i = 0; i < ncpus; i++)
+            before[i] = interrupts(i);
+        is(take(ROUND_BYTES), ROUND_BYTES, "input arrives");
+        for (int i = 0; i < ncpus; i++)
+            ok((interrupts(i) != before[i]) == (i == cpu), "CPU %d has %s interrupts", i,
+               i == cpu ? "its" : "no");
+    }
+    return tap_done();
+}
