@@ -16,6 +16,9 @@ ENDINGS = r"c|h|S|md|py|toml|pml|def|mk|ld|txt|svg|json|yml"
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 PATH = re.compile(
+    rf"(?<![\w./$-])((?:{FOLDERS})/[\w./-]*\w\.(?:{ENDINGS}))(?![\w.-]*[\w*])"
+    r"(?<!NAME.\w)(?<!NAME.toml)(?<!NAME.txt)"
+)
     rf"(?<![\w./$-])((?:{FOLDERS})/[\w./-]*\w\.(?:{ENDINGS}))(?![\w.-]*[\w*])(?<!NAME.\w)(?<!NAME.toml)(?<!NAME.txt)"
 )
 NAME = re.compile(r"(?<![\w./*$<>{}-])(?![A-Z]+\.)([A-Za-z][\w-]*\.(?:c|h|S|md|py))(?![\w*/])")
@@ -115,7 +118,8 @@ def broken_links(page: Path, text: str) -> list[str]:
 def broken_names(path: Path, text: str) -> list[str]:
     wrong = []
     for number, found in lines(text, PATH):
-        if not (TOP / found.group(1)).exists():
+        path_of = TOP / found.group(1)
+        if not path_of.exists() and path_of.name not in ELSEWHERE:
             wrong.append(f"{path}:{number}: no file {found.group(1)}")
     for number, found in lines(text, NAME):
         if found.group(1) not in basenames() | ELSEWHERE:
