@@ -19,8 +19,6 @@ PATH = re.compile(
     rf"(?<![\w./$-])((?:{FOLDERS})/[\w./-]*\w\.(?:{ENDINGS}))(?![\w.-]*[\w*])"
     r"(?<!NAME.\w)(?<!NAME.toml)(?<!NAME.txt)"
 )
-    rf"(?<![\w./$-])((?:{FOLDERS})/[\w./-]*\w\.(?:{ENDINGS}))(?![\w.-]*[\w*])(?<!NAME.\w)(?<!NAME.toml)(?<!NAME.txt)"
-)
 NAME = re.compile(r"(?<![\w./*$<>{}-])(?![A-Z]+\.)([A-Za-z][\w-]*\.(?:c|h|S|md|py))(?![\w*/])")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 SCRIPT_COMMENT = re.compile(r'^ *""".*?"""|#[^\n]*', re.DOTALL | re.MULTILINE)
