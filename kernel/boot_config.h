@@ -1,4 +1,4 @@
-/* The configuration blob at boot (architecture page, section 5). */
+/* The configuration blob at boot (docs/architecture.md, Boot). */
 #ifndef KERNEL_BOOT_CONFIG_H
 #define KERNEL_BOOT_CONFIG_H
 

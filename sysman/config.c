@@ -66,7 +66,7 @@ static bool param_name_byte(unsigned char c)
     return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
 }
 
-/* Section names: any visible character but the colon (openvms-api.md 1.2). */
+/* Section names: any visible character but the colon (System Services manual, $MGBLSC_64). */
 static bool reserved_name_byte(unsigned char c) { return c > 0x20 && c < 0x7F && c != ':'; }
 
 /* A name of 1 .. field - 1 bytes, then zeros to the end of the field. Returns field when it is

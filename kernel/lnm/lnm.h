@@ -4,7 +4,7 @@
  * Everything here is protected by the LNM mutex (MUTEX_LNM: many readers or one writer), which
  * these functions take themselves; IPL 0, no spinlock, no mutex of its rank or above held. Memory
  * is paged pool. Results are condition values. Strings are bytes with a length, case sensitive.
- * Rules: openvms-api.md 1.4 (LNM$), 1.6; what it leaves open: kernel/lnm/README.md.
+ * Rules: docs/openvms.md; what the manuals leave open: kernel/lnm/README.md.
  */
 #ifndef KERNEL_LNM_LNM_H
 #define KERNEL_LNM_LNM_H

@@ -1,5 +1,5 @@
 /*
- * Interrupt priority levels of the OSF/1 PALcode, and what each blocks (platform.md).
+ * Interrupt priority levels of the OSF/1 PALcode, and what each blocks (docs/platform.md).
  * IPL 0 is the only level at which a thread may be preempted, may wait, and may touch pageable
  * memory.
  */

@@ -1,8 +1,9 @@
 /*
- * The two doors (architecture page, section 4). Entry code takes the number in v0 and calls the
- * table's function with a0-a5. POSIX functions return a result or a negative errno (entry code
- * makes v0/a3 of it; a function that must return a negative value that is no error sets its frame
- * and uses SYS_RAW). VMS functions return a condition value in v0, a3 untouched.
+ * The two system call interfaces (docs/architecture.md, System calls). Entry code takes the number
+ * in v0 and calls the table's function with a0-a5. POSIX functions return a result or a negative
+ * errno (entry code makes v0/a3 of it; a function that must return a negative value that is no
+ * error sets its frame and uses SYS_RAW). VMS functions return a condition value in v0, a3
+ * untouched.
  */
 #ifndef KERNEL_SYS_SYSCALL_H
 #define KERNEL_SYS_SYSCALL_H

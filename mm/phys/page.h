@@ -1,5 +1,5 @@
 /*
- * Physical pages: the PFN database and the page lists (architecture page, section 3).
+ * Physical pages: the PFN database and the page lists (docs/architecture.md).
  *
  * struct page is the PFN database entry: one array in KSEG, indexed by PFN. Entries are
  * initialised a chunk at a time when the chunk's first page leaves its never-used range. How it
@@ -14,7 +14,7 @@
 #include "kernel/base/types.h"
 #include "kernel/sched/rad.h"
 
-/* Location codes follow OpenVMS (openvms-api.md 1.7). */
+/* Location codes follow OpenVMS (SDA manual, SHOW PFN_DATA). */
 enum page_state {
     PAGE_FREE,
     PAGE_MODIFIED,

@@ -9,11 +9,11 @@
  * A's link B; before its swap others pop A, pop B, use B and free A again. Head is A once more,
  * and a swap that looks only at the offset makes B, which is in use, the head. Real LDQ_L/STQ_C
  * would fail, since the location was written meanwhile; here the store-conditional is a comparison
- * of values (platform.md) and would succeed. So each push and each pop changes the version too:
- * for a wrong success a thread has to stop between its two accesses for exactly a multiple of 2^32
- * (2^28) changes of this one head that leave the same packet on top. At 20 instructions a change
- * that is over 5 * 10^9 instructions of nothing else while a runnable thread waits, and then one
- * chance in 2^28: a stop of that length ends in a time slice long before.
+ * of values (docs/platform.md) and would succeed. So each push and each pop changes the version
+ * too: for a wrong success a thread has to stop between its two accesses for exactly a multiple of
+ * 2^32 (2^28) changes of this one head that leave the same packet on top. At 20 instructions a
+ * change that is over 5 * 10^9 instructions of nothing else while a runnable thread waits, and then
+ * one chance in 2^28: a stop of that length ends in a time slice long before.
  *
  * The link of A may be read when A is no longer on the list: then what is read is anything (the
  * swap will fail), and the page may be gone (paged pool reads it under a fault fix-up; nonpaged

@@ -3,7 +3,7 @@
  *
  * A gather collects the addresses whose PTEs were changed and the pages that are to be freed; the
  * flush invalidates them here, asks every other CPU that can hold such a translation to do the
- * same, waits for the answers, and only then gives the pages back (style 23): no page reaches a new
+ * same, waits for the answers, and only then gives the pages back: no page reaches a new
  * owner while any CPU can still reach it through an old translation.
  *
  * Which CPUs can hold one? For system space every CPU that is online. For an address space only

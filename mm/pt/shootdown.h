@@ -2,7 +2,7 @@
  * Translation-buffer shootdown. A gather collects pages whose PTEs were changed under the address
  * space's page-table lock; the flush interrupts only the CPUs that have that root loaded (system
  * space: all), waits for their acknowledgement and only then frees the collected pages. Flush
- * before the lock is dropped (style 23).
+ * before the lock is dropped (CVE-2021-4002 came of the other order).
  */
 #ifndef MM_PT_SHOOTDOWN_H
 #define MM_PT_SHOOTDOWN_H

@@ -1,6 +1,6 @@
 /*
  * Reserved memory descriptors (RMD): one per registry entry, honoured largest first at boot.
- * Lists and counts protected by the RMD mutex. Names as of openvms-api.md 1.7.
+ * Lists and counts protected by the RMD mutex. Names: docs/openvms.md, Numbers.
  */
 #ifndef MM_SECTION_RESERVED_H
 #define MM_SECTION_RESERVED_H

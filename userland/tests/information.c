@@ -367,7 +367,7 @@ static void system_items(void)
             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED,
        "that at it cannot");
     munmap((void *)(syi(SYI$_PROCESS_SPACE_LIMIT) - PAGE), PAGE);
-    is(syi(SYI$_PT_BASE), 0xFFFFFFFE00000000L, "PT_BASE is where the architecture page says");
+    is(syi(SYI$_PT_BASE), 0xFFFFFFFE00000000L, "PT_BASE is the start of page-table space");
     is(syi(SYI$_SHARED_VA_PTES), 0xFFFFFFFF80000000L, "SHARED_VA_PTES: level-1 entry 768");
 }
 

@@ -1,7 +1,7 @@
 /*
  * The mask register (DIM) of each CPU selects lines of the raw request register (DRIR); PALcode
  * reads the result (DIR) and makes a vector of it. PALcode's own mask and unmask calls (cserve 52,
- * 53) do nothing on this emulator, so DIM is written here (platform.md, Interrupts and time).
+ * 53) do nothing on this emulator, so DIM is written here (docs/platform.md).
  */
 #include "arch/alpha/clipper/cchip.h"
 

@@ -64,7 +64,7 @@ static void scan_function(unsigned bus, unsigned slot, unsigned func, unsigned d
     f->device = (uint16_t)(id >> 16);
     f->class_code = io_config_read32(bus, slot, func, CFG_CLASS) >> 8;
     f->pin = (uint8_t)(io_config_read32(bus, slot, func, CFG_INTERRUPT) >> 8) & 7;
-    if (f->pin && bus == 0) /* line (slot + 1) * 4 + pin, INTA = 0 (platform.md, Devices) */
+    if (f->pin && bus == 0) /* line (slot + 1) * 4 + pin, INTA = 0 (docs/platform.md) */
         f->irq = IRQ_PCI_FIRST + (slot + 1) * 4 + (f->pin - 1);
     read_bars(f);
 }

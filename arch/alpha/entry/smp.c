@@ -1,7 +1,7 @@
 /*
  * The other CPUs. The console starts them one at a time, because it clears the whole request word
- * when it serves one (platform.md); each comes up on its boot stack with the system page tables,
- * and becomes its idle thread in the scheduler.
+ * when it serves one (docs/platform.md); each comes up on its boot stack with the system page
+ * tables, and becomes its idle thread in the scheduler.
  */
 #include "arch/alpha/entry/entry.h"
 #include "arch/alpha/entry/start.h"

@@ -1,7 +1,7 @@
 /*
  * The hardware restart parameter block that the console leaves behind, and the boot parameters that
- * QEMU puts below the kernel's image (platform.md, Starting up). Read at boot on one CPU; constant
- * afterwards, but for the words by which secondaries are started.
+ * QEMU puts below the kernel's image (docs/platform.md, Starting up). Read at boot on one CPU;
+ * constant afterwards, but for the words by which secondaries are started.
  */
 #ifndef ARCH_ALPHA_HW_HWRPB_H
 #define ARCH_ALPHA_HW_HWRPB_H

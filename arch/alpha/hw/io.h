@@ -1,5 +1,5 @@
 /*
- * Physical I/O space through KSEG (platform.md, Memory): the only place that knows where the
+ * Physical I/O space through KSEG (docs/platform.md, Memory): the only place that knows where the
  * chipset's windows lie. Device registers are read and written by volatile accesses, with a barrier
  * so that they reach the device in program order.
  */

@@ -1,5 +1,5 @@
 /*
- * The memory map (architecture page, section 2): every other address is taken from this picture.
+ * The memory map (docs/architecture.md, Address space): all other addresses derive from it.
  *
  *   0x000_00000000  +---------------------------------------------------------+
  *                   | P0 program region, 1 GiB; page 0 is never mapped        |

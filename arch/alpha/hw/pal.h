@@ -1,7 +1,7 @@
 /*
  * OSF/1 PALcode calls as inline functions: the only C file that issues CALL_PAL.
- * Numbers: openvms-api.md 4.5, platform.md (Interrupts and time). PALcode may change $1, $16-$18,
- * $22-$25; every wrapper declares them.
+ * Numbers: Alpha architecture, OSF/1 PALcode; docs/platform.md (Interrupts and time). PALcode may
+ * change $1, $16-$18, $22-$25; every wrapper declares them.
  */
 #ifndef ARCH_ALPHA_HW_PAL_H
 #define ARCH_ALPHA_HW_PAL_H

@@ -5,7 +5,7 @@
  *   V 0, FOR 1, FOW 2, FOE 3, ASM 4, GH 6:5, KRE 8, URE 9, KWE 12, UWE 13, software 31:16, PFN
  * 63:32
  *
- * Source: platform.md (Memory), openvms-api.md 4.1 and 4.2.
+ * Source: Alpha architecture, OSF/1 PALcode; docs/platform.md (Memory).
  */
 #ifndef ARCH_ALPHA_HW_PTE_H
 #define ARCH_ALPHA_HW_PTE_H

@@ -6,7 +6,7 @@
 #include "kernel/base/types.h"
 
 /* Drop this CPU's translation of the page at va (data and instruction side), one 8 KiB page even
-   inside a granularity-hint block (platform.md). Any IPL. */
+   inside a granularity-hint block (docs/platform.md). Any IPL. */
 static inline void tb_invalidate_single(vaddr_t va) { pal_tbi(3, va); }
 
 /* Drop every translation of this CPU, system space included. Any IPL. */

@@ -1,5 +1,5 @@
 /*
- * Item codes of $GETJPI (openvms-api.md 1.4). Those that have a meaning here stand in
+ * Item codes of $GETJPI (STARLET; docs/openvms.md). Those that have a meaning here stand in
  * docs/services.md; the others are answered SS$_BADITMCOD.
  */
 #ifndef JPIDEF_H

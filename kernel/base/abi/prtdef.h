@@ -1,4 +1,4 @@
-/* Page protection codes of $SETPRT_64 (openvms-api.md 1.4). */
+/* Page protection codes of $SETPRT_64 (STARLET; docs/openvms.md). */
 #ifndef PRTDEF_H
 #define PRTDEF_H
 

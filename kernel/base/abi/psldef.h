@@ -1,5 +1,5 @@
 /* Access modes. The machine has two, kernel and user; the others fold onto user
- * (openvms-api.md 1.4). */
+ * (STARLET; docs/openvms.md). */
 #ifndef PSLDEF_H
 #define PSLDEF_H
 

@@ -1,4 +1,4 @@
-/* Section flags, section identification, match control (openvms-api.md 1.4). */
+/* Section flags, section identification, match control (STARLET; docs/openvms.md). */
 #ifndef SECDEF_H
 #define SECDEF_H
 

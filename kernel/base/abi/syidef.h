@@ -1,5 +1,5 @@
 /*
- * Item codes of $GETSYI (openvms-api.md 1.4). Those that have a meaning here stand in
+ * Item codes of $GETSYI (STARLET; docs/openvms.md). Those that have a meaning here stand in
  * docs/services.md; the others are answered SS$_BADITMCOD.
  */
 #ifndef SYIDEF_H

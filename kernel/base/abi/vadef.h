@@ -1,4 +1,4 @@
-/* Regions: flags, protection, what $GET_REGION_INFO returns (openvms-api.md 1.4). */
+/* Regions: flags, protection, what $GET_REGION_INFO returns (STARLET; docs/openvms.md). */
 #ifndef VADEF_H
 #define VADEF_H
 

@@ -1,8 +1,9 @@
 /*
  * Services for page-frame sections ($CREATE_GPFN, $CRMPSC_GPFN_64, $MGBLSC_GPFN_64) and for
  * page-file-backed ones ($CREATE_GPFILE, $CRMPSC_GPFILE_64; these are mapped by $MGBLSC_64).
- * Argument orders: openvms-api.md 1.1. Page frames are counted in pages of the CPU: a relative page
- * beyond the section is SS$_ILLRELPAG, a count that reaches beyond it, or none, SS$_ILLPAGCNT.
+ * Argument orders: STARLET (docs/openvms.md). Page frames are counted in pages of the CPU: a
+ * relative page beyond the section is SS$_ILLRELPAG, a count that reaches beyond it, or none,
+ * SS$_ILLPAGCNT.
  *
  * A page-frame section is for reading unless its creator gave SEC$M_WRT. Creating one needs PFNMAP;
  * mapping one needs what its protection mask asks for, no privilege.

@@ -1,6 +1,6 @@
 /*
  * Page faults of user mode: each allocation inside one fails in turn. A process that cannot have
- * the page it touches is killed and named (architecture page, section 3), and what it had goes with
+ * the page it touches is killed and named (docs/architecture.md), and what it had goes with
  * it; a fault in a FLUID section's own memory never fails, because it was promised.
  */
 #include "failure.h"

@@ -1,0 +1,166 @@
+"""Documents and comments cite what exists: every link, path, file name and work is followed."""
+
+from __future__ import annotations
+
+import functools
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import TOP
+
+FOLDERS = "arch|kernel|mm|sysman|userland|scripts|tests|docs"
+ENDINGS = r"c|h|S|md|py|toml|pml|def|mk|ld|txt|svg|json|yml"
+
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
+PATH = re.compile(
+    rf"(?<![\w./$-])((?:{FOLDERS})/[\w./-]*\w\.(?:{ENDINGS}))(?![\w.-]*[\w*])"
+    r"(?<!NAME.\w)(?<!NAME.toml)(?<!NAME.txt)"
+)
+NAME = re.compile(r"(?<![\w./*$<>{}-])(?![A-Z]+\.)([A-Za-z][\w-]*\.(?:c|h|S|md|py))(?![\w*/])")
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+SCRIPT_COMMENT = re.compile(r'^ *""".*?"""|#[^\n]*', re.DOTALL | re.MULTILINE)
+PAPER = re.compile(r"\b(?!The|This|That)([A-Z]\w+|paged-pool) paper\b")
+MANUAL = re.compile(r"\b(?!The|This|That|Linux)((?:[A-Z][\w']+ )+)manual\b")
+
+# What is made by the build, by other programs, or by a user in an example.
+ELSEWHERE = {
+    "hello.c",  # a user's program
+    "asm_offsets.h",  # made of asm_offsets.c
+    "pan.c",  # made by Spin
+    "hot.c",  # written and compiled by tests
+    "uptime.c",  # the same
+}
+# Ways to cite what a reader does not have.
+NOWHERE = re.compile(r"architecture page|openvms-api|\bstyle \d+\b|shared/(?:design|reference)")
+
+
+@functools.cache
+def tracked() -> tuple[Path, ...]:
+    done = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=TOP,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = sorted(set(filter(None, done.stdout.split("\0"))))
+    return tuple(Path(name) for name in names if (TOP / name).is_file())
+
+
+@functools.cache
+def basenames() -> frozenset[str]:
+    system = Path("/usr/alpha-linux-gnu/include")
+    headers = {str(path.relative_to(system)) for path in system.rglob("*.h")}
+    return frozenset({path.name for path in tracked()} | {Path(h).name for h in headers})
+
+
+def pages() -> list[Path]:
+    return [path for path in tracked() if path.suffix == ".md"]
+
+
+def comments(path: Path) -> str:
+    """The comments of a source, all of a page, with line numbers kept."""
+    text = (TOP / path).read_text(errors="replace")
+    if path.suffix == ".md":
+        return text
+    pattern = COMMENT if path.suffix in (".c", ".h", ".S", ".pml") else SCRIPT_COMMENT
+    kept, end = [], 0
+    for found in pattern.finditer(text):
+        kept.append("\n" * text.count("\n", end, found.start()) + found.group())
+        end = found.end()
+    return "".join(kept)
+
+
+def speaking() -> list[Path]:
+    """What people read: pages, and sources with comments. Data and recorded output are left out."""
+    kinds = {".md", ".c", ".h", ".S", ".py", ".mk", ".pml"}
+    return [
+        path
+        for path in tracked()
+        if (path.suffix in kinds or path.name == "Makefile" or path.parent == Path("scripts"))
+        and path != Path("tests/test_documents.py")
+    ]
+
+
+def anchor(heading: str) -> str:
+    """As the usual renderers of Markdown make it."""
+    text = re.sub(r"[`*]", "", heading.strip().lower())
+    return re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", text))
+
+
+def lines(text: str, pattern: re.Pattern[str]) -> list[tuple[int, re.Match[str]]]:
+    return [(text.count("\n", 0, m.start()) + 1, m) for m in pattern.finditer(text)]
+
+
+def report(wrong: list[str]) -> None:
+    if wrong:
+        pytest.fail("\n".join(wrong), pytrace=False)
+
+
+def broken_links(page: Path, text: str) -> list[str]:
+    wrong = []
+    for number, found in lines(text, LINK):
+        name, section = found.groups()
+        target = (TOP / page.parent / name).resolve() if name else TOP / page
+        if not target.exists():
+            wrong.append(f"{page}:{number}: no file {name}")
+        elif section and target.suffix == ".md":
+            if section not in map(anchor, HEADING.findall(target.read_text())):
+                wrong.append(f"{page}:{number}: {name} has no section #{section}")
+    return wrong
+
+
+def broken_names(path: Path, text: str) -> list[str]:
+    wrong = []
+    for number, found in lines(text, PATH):
+        path_of = TOP / found.group(1)
+        if not path_of.exists() and path_of.name not in ELSEWHERE:
+            wrong.append(f"{path}:{number}: no file {found.group(1)}")
+    for number, found in lines(text, NAME):
+        if found.group(1) not in basenames() | ELSEWHERE:
+            wrong.append(f"{path}:{number}: no file is called {found.group(1)}")
+    return wrong
+
+
+def unlisted_works(path: Path, text: str, listed: frozenset[str]) -> list[str]:
+    wrong = [f"{path}:{number}: cites {found.group()!r}" for number, found in lines(text, NOWHERE)]
+    for pattern, kind in ((PAPER, "paper"), (MANUAL, "manual")):
+        for number, found in lines(text, pattern):
+            name = f"{found.group(1).strip()} {kind}"
+            if not any(name.endswith(work) for work in listed):
+                wrong.append(f"{path}:{number}: docs/sources.md does not list {name!r}")
+    return wrong
+
+
+@functools.cache
+def works() -> frozenset[str]:
+    table = (TOP / "docs/sources.md").read_text()
+    return frozenset(re.findall(r"^\| ([^|]+?) \|", table, re.MULTILINE)) - {"name", "---"}
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    report([w for page in pages() for w in broken_links(page, (TOP / page).read_text())])
+
+
+def test_files_that_are_named_exist() -> None:
+    report([w for path in speaking() for w in broken_names(path, comments(path))])
+
+
+def test_cited_works_are_listed() -> None:
+    report([w for path in speaking() for w in unlisted_works(path, comments(path), works())])
+
+
+def test_planted_citations_are_found() -> None:
+    page = Path("docs/planted.md")
+    assert broken_links(page, "see [this](none.md) and [that](sources.md#nothing)") == [
+        "docs/planted.md:1: no file none.md",
+        "docs/planted.md:1: sources.md has no section #nothing",
+    ]
+    assert broken_links(page, "[sources](sources.md#sources)") == []
+    assert len(broken_names(page, "mm/none.c\nand nothing.h, docs/sources.md")) == 2
+    bad = "architecture page, style 23, the Unheard paper, Another System manual"
+    assert len(unlisted_works(page, bad, works())) == 4
+    assert unlisted_works(page, "the VLM paper; System Services manual", works()) == []
