@@ -25,11 +25,13 @@
  *     push on the list
  *
  * CPU 1 then waits for the push, which is a few instructions away on a CPU that runs at IPL_ASTDEL:
- * it looks again.
+ * it looks again. It does so too if the last share goes between its lookup and its try for a share:
+ * otherwise a creation would be refused because there is no such section.
  *
- * A name is free again, and its reservation and promise with it, as soon as the last share is gone:
- * a creation waits for those who are giving back now, and does itself what nobody has begun. They
- * hold the mutex section_end shared, so that they do not wait for each other; it holds it alone.
+ * A name is free again, and its reservation and promise with it, once the last section_drop() has
+ * returned: a creation waits for those who are giving back now, and does itself what nobody has
+ * begun. They hold the mutex section_end shared, so that they do not wait for each other; it holds
+ * it alone.
  */
 #include "mm/section/section.h"
 
@@ -230,7 +232,11 @@ static bool kind_will_do(const struct section *s, const struct section_request *
     return !r->kinds || (s->kind->implied & r->kinds & SECTION_KIND_FLAGS);
 }
 
-/* Take a share of a section found by name, if identity, kind and protection allow. */
+/* No condition value: there is no living section of that name. */
+#define NO_SECTION 0
+
+/* Take a share of a section found by name, if identity, kind and protection allow. NO_SECTION: its
+   last share went since it was found, which is not an answer yet; the caller looks again. */
 static int share_found(struct section *s, const struct section_request *r, bool write)
 {
     if (!gsd_ident_matches(s->gsd->ident, r->ident_match, r->ident_version))
@@ -243,18 +249,19 @@ static int share_found(struct section *s, const struct section_request *r, bool 
         return SS$_NOWRT;
     if (section_try_share(s))
         return SS$_NORMAL;
-    return __atomic_load_n(&s->life, __ATOMIC_RELAXED) == 0 ? SS$_NOSUCHSEC : SS$_EXQUOTA;
+    return __atomic_load_n(&s->life, __ATOMIC_RELAXED) == 0 ? NO_SECTION : SS$_EXQUOTA;
 }
 
 int section_find(const struct section_request *r, bool write, struct section **out)
 {
-    int status = SS$_NOSUCHSEC;
     struct section *s;
+    int status;
 
     gsd_lock();
-    s = lookup_locked(&r->name);
-    if (s)
-        status = share_found(s, r, write);
+    do {
+        s = lookup_locked(&r->name);
+        status = s ? share_found(s, r, write) : SS$_NOSUCHSEC;
+    } while (status == NO_SECTION);
     gsd_unlock();
     if (status == SS$_NORMAL)
         *out = s;
@@ -404,31 +411,42 @@ static int create_locked(const struct section_request *r, struct section **out)
     return s->tables_shared ? SS$_CREATED_SHPT : SS$_CREATED;
 }
 
-/* A share of the section that has the name already, if that is what is wanted. GSD mutex. */
-static int use_existing_locked(struct section *s, const struct section_request *r,
-                               bool map_existing, bool write, struct section **out)
+/* A share of the section that has the name already, if that is what is wanted; NO_SECTION if none
+ * has it. GSD mutex. */
+static int use_existing_locked(const struct section_request *r, bool map_existing, bool write,
+                               struct section **out)
 {
-    if (s->kind != kind_of(r))
-        return SS$_GBLSEC_MISMATCH;
-    if (!map_existing)
-        return SS$_DUPLNAM;
-    *out = s;
-    return share_found(s, r, write);
+    int status;
+
+    do {
+        struct section *s = lookup_locked(&r->name);
+
+        if (!s)
+            return NO_SECTION;
+        if (s->kind != kind_of(r))
+            return SS$_GBLSEC_MISMATCH;
+        if (!map_existing)
+            return SS$_DUPLNAM;
+        *out = s;
+        status = share_found(s, r, write);
+    } while (status == NO_SECTION);
+    return status;
 }
 
-/* The section of that name with the GSD mutex held, after everything is back that sections held
- * whose last share is gone. section_end held alone. */
-static struct section *lookup_all_back(const struct section_name *n)
+/* The same, but NO_SECTION only after everything is back that sections held whose last share is
+ * gone. Returns with the GSD mutex held; section_end held alone. */
+static int use_existing_or_all_back(const struct section_request *r, bool map_existing, bool write,
+                                    struct section **out)
 {
     for (;;) {
-        struct section *s;
+        int status;
 
         if (any_gone())
             strip_gone();
         gsd_lock();
-        s = lookup_locked(n);
-        if (s || !any_gone())
-            return s;
+        status = use_existing_locked(r, map_existing, write, out);
+        if (status != NO_SECTION || !any_gone())
+            return status;
         gsd_unlock(); /* one died just now: it may have what this one needs */
     }
 }
@@ -436,20 +454,17 @@ static struct section *lookup_all_back(const struct section_name *n)
 int section_create(const struct section_request *r, bool map_existing, bool write,
                    struct section **out)
 {
-    struct section *s;
     int status;
 
     gsd_lock();
-    s = lookup_locked(&r->name);
-    if (s) {
-        status = use_existing_locked(s, r, map_existing, write, out);
-        gsd_unlock();
-        return status;
-    }
+    status = use_existing_locked(r, map_existing, write, out);
     gsd_unlock();
+    if (status != NO_SECTION)
+        return status;
     mutex_lock(&section_end);
-    s = lookup_all_back(&r->name);
-    status = s ? use_existing_locked(s, r, map_existing, write, out) : create_locked(r, out);
+    status = use_existing_or_all_back(r, map_existing, write, out);
+    if (status == NO_SECTION)
+        status = create_locked(r, out);
     gsd_unlock();
     mutex_unlock(&section_end);
     return status;

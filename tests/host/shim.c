@@ -23,6 +23,7 @@
 #include "kernel/sched/rad.h"
 #include "kernel/sched/timer.h"
 #include "mm/check/census.h"
+#include "mm/phys/failure.h"
 
 struct cpu cpus[MAX_CPUS] = {
     {.id = 0}, {.id = 1, .whami = 1}, {.id = 2, .whami = 2}, {.id = 3, .whami = 3}};
@@ -36,6 +37,7 @@ __thread uint64_t host_spin_locks; /* taken so far */
 char *host_ram;
 uint64_t host_tb_singles, host_tb_alls;
 void (*host_tb_hook)(vaddr_t va);
+void (*host_door_hook)(enum mega_alloc kind);
 
 static __thread struct spinlock
     *innermost; /* spinlocks of this thread; its address names the thread */

@@ -16,6 +16,8 @@
  */
 #include "section_world.h"
 
+#include "mm/failure.h"
+
 static void fluid_counts(void)
 {
     struct aspace *a = aspace_create(0), *b = aspace_create(0);
@@ -167,6 +169,37 @@ static void short_lives(void)
     ok(balanced(before), "and every page");
 }
 
+/* The last share goes exactly between the lookup of a section and the try for a share of it. */
+static struct section *last_share_of;
+static unsigned last_shares;
+
+static void drop_the_last_share(enum mega_alloc kind)
+{
+    if (kind != MEGA_ALLOC_SHARE || !last_share_of)
+        return;
+    last_shares++;
+    section_drop(last_share_of);
+    last_share_of = NULL;
+}
+
+static void gone_when_found(void)
+{
+    struct section_request q = request("ALLOC", 512, 0);
+    struct balance before = balance();
+    struct section *s;
+
+    is(section_create(&q, true, true, &last_share_of), SS$_CREATED_SHPT, "a section");
+    host_door_hook = drop_the_last_share;
+    is(section_create(&q, true, true, &s), SS$_CREATED_SHPT,
+       "goes as a creation finds it, which makes another");
+    last_share_of = s;
+    is(section_find(&q, true, &s), SS$_NOSUCHSEC, "to find one that goes is to find none");
+    host_door_hook = NULL;
+    is(last_shares, 2, "both went in the middle of a call");
+    ok(balanced(before), "every page is back");
+    is(rmds[0].used, 0, "and the reservation");
+}
+
 int main(void)
 {
     world_boot(SMALL_RAM, false);
@@ -174,5 +207,6 @@ int main(void)
     races(true);
     races(false);
     short_lives();
+    gone_when_found();
     return tap_done();
 }
