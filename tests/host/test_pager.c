@@ -279,36 +279,36 @@ static void test_upgrade_and_downgrade(void)
     end();
 }
 
+/* A request of the fault's, the only one there can be; false: it is done. */
+static bool await_request_of(const struct fault *f)
+{
+    for (;;) {
+        unsigned have;
+
+        if (__atomic_load_n(&f->done, __ATOMIC_ACQUIRE))
+            return false;
+        pthread_mutex_lock(&heap_lock);
+        have = nrequests;
+        pthread_mutex_unlock(&heap_lock);
+        if (have)
+            return true;
+        sched_yield();
+    }
+}
+
 static void test_taken_back_at_once(void)
 {
     struct fault f;
 
     begin();
     fault_start(&f, 0, 7, FAULT_READ, 0);
-    for (unsigned i = 0; i < 200; i++) {
-        await_requests(1);
+    for (unsigned i = 0; await_request_of(&f); i++) {
         nrequests = 0;
         mm_supply(object, 7, stored_page(7), MAP_R);
-        mm_downgrade(object, 7, 1, 0);
-        sched_yield();
-        if (__atomic_load_n(&f.done, __ATOMIC_ACQUIRE))
-            break;
-        pthread_mutex_lock(&heap_lock);
-        if (nrequests == 0) { /* it was faster once: its next access would ask again */
-            pthread_mutex_unlock(&heap_lock);
-            usleep(1000);
-            if (__atomic_load_n(&f.done, __ATOMIC_ACQUIRE))
-                break;
-            continue;
-        }
-        pthread_mutex_unlock(&heap_lock);
-    }
-    if (!__atomic_load_n(&f.done, __ATOMIC_ACQUIRE)) {
-        await_requests(1);
-        mm_supply(object, 7, stored_page(7), MAP_R);
+        if (i < 200) /* unless the fault is faster once, and reads the page before it goes */
+            mm_downgrade(object, 7, 1, 0);
     }
     pthread_join(f.thread, NULL);
-    nrequests = 0;
     ok(f.err == 0 && f.value == 0x5007,
        "a page taken back as soon as it comes is asked for until it stays");
     end();
