@@ -56,21 +56,27 @@ static void test_registers(void)
 
 static void test_wait(void)
 {
-    pid_t a = fork(), b;
     siginfo_t info = {0};
     struct rusage usage;
-    int status;
+    int status, go[2];
+    pid_t a, b;
+    char c;
 
+    is(pipe(go), 0, "pipe");
+    a = fork();
     if (a == 0) {
-        usleep(20000);
+        close(go[1]);
+        (void)!read(go[0], &c, 1);
         _exit(1);
     }
+    close(go[0]);
     is(waitpid(a, &status, WNOHANG), 0, "WNOHANG: not yet");
     b = fork();
     if (b == 0)
         _exit(2);
     is(waitpid(b, &status, 0), b, "wait for the second");
     is(WEXITSTATUS(status), 2, "its status");
+    close(go[1]);
     is(waitid(P_PID, (id_t)a, &info, WEXITED | WNOWAIT), 0, "waitid that leaves the child");
     is(info.si_pid, a, "tells the pid");
     is(info.si_code, CLD_EXITED, "the code");
