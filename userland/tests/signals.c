@@ -241,19 +241,26 @@ static void test_default(void)
 
 static void test_stop(void)
 {
-    pid_t pid = must_fork();
-    int status;
+    int status, go[2];
+    pid_t pid;
+    char c;
 
+    if (pipe(go))
+        bail_out("pipe");
+    pid = must_fork();
     if (pid == 0) {
+        close(go[1]);
         raise(SIGSTOP);
-        usleep(100000); /* a child that has ended already is reported as ended */
+        (void)!read(go[0], &c, 1); /* a child that has ended already is reported as ended */
         _exit(6);
     }
+    close(go[0]);
     is(waitpid(pid, &status, WUNTRACED), pid, "a stopped child is reported");
     ok(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP, "as stopped");
     kill(pid, SIGCONT);
     is(waitpid(pid, &status, WCONTINUED), pid, "and when it goes on");
     ok(WIFCONTINUED(status), "as going on (%#x)", status);
+    close(go[1]);
     is(waitpid(pid, &status, 0), pid, "to its end");
     is(WEXITSTATUS(status), 6, "with its status");
     pid = must_fork();
@@ -281,6 +288,7 @@ static void test_restart(void)
     for (int restart = 0; restart < 2; restart++) {
         plain(SIGUSR1, note, restart ? SA_RESTART : 0);
         *ended = restart; /* where it is to end, signals come until one finds us in read */
+        seen = 0;
         pid = must_fork();
         if (pid == 0) {
             do {
@@ -291,7 +299,6 @@ static void test_restart(void)
             (void)!write(p[1], "x", 1);
             _exit(0);
         }
-        seen = 0;
         errno = 0;
         if (restart) {
             is(read(p[0], &c, 1), 1, "with SA_RESTART a read goes on");
