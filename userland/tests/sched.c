@@ -25,6 +25,7 @@ static volatile struct page {
     unsigned long rounds[CHILDREN];
     unsigned long cpus[CHILDREN]; /* mask of CPUs that it ran on */
     int stop;
+    int ready;
     int turn;
 } *shared;
 
@@ -163,10 +164,12 @@ static void test_yield(void)
 
     memset((void *)shared, 0, sizeof(*shared));
     pid = must_fork();
+    pin(0, 0);
     if (pid == 0)
-        pin(0, 0);
+        shared->ready = 1;
     else
-        sleep_ns(5 * MS), pin(0, 0);
+        while (!shared->ready)
+            sleep_ns(MS);
     /* In turns on one CPU: without the yield each turn would cost a whole slice. */
     for (int i = 0; i < 500; i++) {
         while (shared->turn % 2 != (pid == 0)) {
