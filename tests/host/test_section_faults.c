@@ -16,7 +16,7 @@
  */
 #include "section_world.h"
 
-#include "mm/failure.h"
+#include "mm/phys/failure.h"
 
 static void fluid_counts(void)
 {
