@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from megalith import fuzz
-from megalith.fuzz import Plant
-from megalith.verify import FOLDER, write_figures
+from megalith.verify import fuzz
+from megalith.verify.fuzz import Plant
+from megalith.verify.records import FOLDER, write_figures
 
 PLANTS = [
     Plant("boot", "kernel/boot_word.c", "if (have >= size)", "if (have > size)"),

@@ -53,7 +53,7 @@ def saved_reader() -> Callable[[int, int], bytes | None]:
     # In front of this folder, whose megalith.py has the package's name.
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
     try:
-        from megalith.saved import SavedError, SavedState
+        from megalith.debug.saved import SavedError, SavedState
     finally:
         sys.path.pop(0)
     state = SavedState(path)

@@ -1,6 +1,6 @@
 """Whose registers and memory GDB shows: a CPU's, or those of a thread that is on none.
 
-The stub between GDB and the machine (scripts/megalith/stub.py) answers for another thread's
+The stub between GDB and the machine (scripts/megalith/debug/stub.py) answers for another thread's
 registers and address space when it is told to; here is what it is told: the registers that the
 thread's last switch left on its kernel stack, and the level-1 page of its process. So GDB's own
 commands (backtrace, frame, info locals, x) work in any thread, down into its program.

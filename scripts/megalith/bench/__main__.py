@@ -26,7 +26,7 @@ from rich.table import Table
 
 from megalith.bench import calls, cases, figures, page, plots, pool
 from megalith.bench.guest import BenchError, build
-from megalith.paths import BUILD
+from megalith.run.paths import BUILD
 
 PARTS = ("single", "startup", "pool")
 

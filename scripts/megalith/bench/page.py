@@ -16,7 +16,7 @@ from pathlib import Path
 
 from megalith.bench import figures, pool
 from megalith.bench.cases import LARGE_GIB, SMALL_GIB, SPARSE_GIB
-from megalith.paths import TOP
+from megalith.run.paths import TOP
 
 DATA = TOP / "docs" / "figures.json"
 PAGES = [
