@@ -255,6 +255,20 @@ def test_no_marks_of_unfinished_work() -> None:
     report(wrong)
 
 
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
+
+
+def test_links_in_documents_lead_to_files() -> None:
+    wrong = [
+        f"{path}: {link}"
+        for path in tracked()
+        if path.suffix == ".md"
+        for link in LINK.findall(read(path))
+        if "://" not in link and not (TOP / path.parent / link).exists()
+    ]
+    report(wrong)
+
+
 def test_programs_in_company_check_each_fork() -> None:
     """One that took -1 for a child killed everybody beside it: must_fork() of company.h."""
     for path in sorted(TOP.glob("userland/tests/*.c")):

@@ -1,9 +1,9 @@
 """docs/verification.md: what was tried, how much of it, and what it found.
 
 Every figure in it comes from a file that a run wrote (build/verification, verify/records.py).
---bless takes these files into docs/verification.json, the page is made of that, and a test
-compares the two. A figure of a full run is never replaced by one of a quick run, and short runs
-of a full check are left out.
+--bless takes these files into docs/measured/verification.json, the page is made of that, and a
+test compares the two. A figure of a full run is never replaced by one of a quick run, and short
+runs of a full check are left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from megalith.run.paths import TOP
 from megalith.verify.fuzz import findings
 from megalith.verify.records import FOLDER, found
 
-DATA = TOP / "docs/verification.json"
+DATA = TOP / "docs/measured/verification.json"
 PAGE = TOP / "docs/verification.md"
 
 Record = dict[str, Any]
@@ -165,8 +165,9 @@ TOOLS = (
 HEAD = """# Verification
 
 What was tried, how much of it, and what it found. Every figure here was written by a run
-([verification.json](verification.json), by `scripts/verification --bless`); none was typed. "Full"
-is the long form of a check, by the command named; "quick" the form that every `make test` contains.
+([measured/verification.json](measured/verification.json), by `scripts/verification --bless`); none
+was typed. "Full" is the long form of a check, by the command named; "quick" the form that every
+`make test` contains.
 Behind the date stands the commit that was tried (with a + where files differed from it).
 """
 
@@ -234,7 +235,7 @@ def main(arguments: list[str] | None = None) -> int:
     p.add_argument(
         "--bless",
         action="store_true",
-        help="take the figures of build/verification into docs/verification.json",
+        help="take the figures of build/verification into docs/measured/verification.json",
     )
     p.add_argument("--from", dest="folder", type=Path, default=FOLDER, help="instead of that one")
     p.add_argument("--check", action="store_true", help="only say whether the page is up to date")
