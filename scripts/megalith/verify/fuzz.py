@@ -1,12 +1,16 @@
 """Runs the fuzzers of tests/fuzz on this machine: for a time, over their corpus, for their figures.
 
 A crash is kept in build/fuzz/found/NAME, with the line that repeats it. The corpus of a long run
-grows in build/fuzz/work/NAME; --bless puts what is worth keeping of it into tests/fuzz/corpus/NAME.
+grows in build/fuzz/work/NAME; --bless puts what is worth keeping of it into
+tests/fuzz/corpus/NAME.txt: a line for each input, in base64.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
+import contextlib
+import hashlib
 import json
 import os
 import re
@@ -14,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +69,33 @@ def build(targets: list[str]) -> None:
 
 def files(*folders: Path) -> list[Path]:
     return [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())]
+
+
+def corpus(name: str) -> list[bytes]:
+    """The inputs that are kept for a fuzzer."""
+    path = CORPUS / f"{name}.txt"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [base64.b64decode(line, validate=True) for line in lines]
+
+
+def pack(inputs: Iterable[bytes]) -> str:
+    """A corpus as it is kept: the same for the same set of inputs."""
+    ordered = sorted(set(inputs), key=digest)
+    return "".join(base64.b64encode(data).decode() + "\n" for data in ordered)
+
+
+def digest(data: bytes) -> str:
+    """What libFuzzer calls an input."""
+    return hashlib.sha1(data).hexdigest()
+
+
+@contextlib.contextmanager
+def unpacked(name: str) -> Iterator[Path]:
+    """A folder with the corpus of a fuzzer, a file for each input."""
+    with tempfile.TemporaryDirectory() as folder:
+        for data in corpus(name):
+            (Path(folder) / digest(data)).write_bytes(data)
+        yield Path(folder)
 
 
 def run(name: str, folders: list[Path], limits: list[str], program: Path | None = None) -> Outcome:
@@ -130,10 +162,10 @@ def quick(name: str, program: Path | None = None, scale: int = 1) -> Outcome:
         done = replay(name, known, program)
         if done.crash:
             return done
-    with tempfile.TemporaryDirectory() as scratch:
+    with unpacked(name) as inputs, tempfile.TemporaryDirectory() as scratch:
         # By name and in order: a folder would be read in the order in which it lies on the disk.
         seeds, new = Path(scratch) / "seeds", Path(scratch) / "new"
-        seeds.write_text(",".join(str(path) for path in files(CORPUS / name, FOUND / name)))
+        seeds.write_text(",".join(str(path) for path in files(inputs, FOUND / name)))
         new.mkdir()
         runs = int(marked(name, "RUNS")[0]) * scale
         return run(
@@ -198,26 +230,25 @@ def plant(bug: Plant, folder: Path) -> Path:
 
 def bless(name: str) -> None:
     """The smallest corpus that reaches what the grown one does, within CORPUS_BYTES."""
-    with tempfile.TemporaryDirectory() as scratch:
+    with unpacked(name) as known, tempfile.TemporaryDirectory() as scratch:
         merged = Path(scratch)
-        run(name, [merged, CORPUS / name, BUILD / "fuzz/work" / name], ["-set_cover_merge=1"])
-        shutil.rmtree(CORPUS / name, ignore_errors=True)
-        (CORPUS / name).mkdir(parents=True)
-        total = 0
+        run(name, [merged, known, BUILD / "fuzz/work" / name], ["-set_cover_merge=1"])
+        kept: list[bytes] = []
         # The small ones first: many features for few bytes.
-        for path in sorted(merged.iterdir(), key=lambda path: (path.stat().st_size, path.name)):
-            total += path.stat().st_size
-            if total > CORPUS_BYTES:
+        for data in sorted((path.read_bytes() for path in merged.iterdir()), key=len):
+            if sum(map(len, kept)) + len(data) > CORPUS_BYTES:
                 break
-            shutil.copy(path, CORPUS / name / path.name[:12])
+            kept.append(data)
+    CORPUS.mkdir(exist_ok=True)
+    (CORPUS / f"{name}.txt").write_text(pack(kept))
 
 
 def coverage(name: str) -> tuple[int, int]:
     """Lines of the fuzzed files (`// TARGETS:`) that the corpus reaches, and all of them."""
     program = BUILD / "fuzz/cover" / name
-    with tempfile.TemporaryDirectory() as scratch:
+    with unpacked(name) as known, tempfile.TemporaryDirectory() as scratch:
         raw, data = Path(scratch) / "raw", Path(scratch) / "data"
-        inputs = files(CORPUS / name, BUILD / "fuzz/work" / name, FOUND / name)
+        inputs = files(known, BUILD / "fuzz/work" / name, FOUND / name)
         subprocess.run(
             [program, *inputs],
             cwd=TOP,
@@ -238,8 +269,8 @@ def coverage(name: str) -> tuple[int, int]:
 
 
 def corpus_size(name: str) -> tuple[int, int]:
-    inputs = files(CORPUS / name)
-    return len(inputs), sum(path.stat().st_size for path in inputs)
+    inputs = corpus(name)
+    return len(inputs), sum(map(len, inputs))
 
 
 def findings() -> list[str]:
@@ -296,11 +327,12 @@ def show(outcomes: list[Outcome]) -> None:
 def long_run(name: str, seconds: int) -> Outcome:
     work = BUILD / "fuzz/work" / name
     work.mkdir(parents=True, exist_ok=True)
-    return run(
-        name,
-        [work, CORPUS / name, FOUND / name],
-        [f"-max_total_time={seconds}", "-use_value_profile=1"],
-    )
+    with unpacked(name) as known:
+        return run(
+            name,
+            [work, known, FOUND / name],
+            [f"-max_total_time={seconds}", "-use_value_profile=1"],
+        )
 
 
 def main() -> int:
