@@ -10,16 +10,31 @@ from dataclasses import dataclass, field
 import numpy
 
 from megalith.debug.layouts import Kernel
-from megalith.debug.saved import KSEG, SavedError
+from megalith.debug.saved import LEVEL_SHIFTS, PAGE_SIZE, PFN_SHIFT, PTE_VALID, PTES, SavedError
+from megalith.run.machine import KSEG
 
-PAGE_SIZE = 8192
-PTES = 1024
-PTE_VALID = 1
-PTE_SHPT = 1 << 23  # mm/pt/pte_forms.h: the table below is a section's
-HINTS = (1, 8, 64, 512)
-# enum page_state and page_type of mm/phys/page.h.
-STATES = ("free", "modified", "bad", "zeroed", "cached", "reserved", "transition", "active")
-TYPES = ("other", "process", "object", "section", "table", "shared table", "kernel", "stack")
+# enum page_state and page_type: what a page is by them.
+STATES = {
+    "PAGE_FREE": "free",
+    "PAGE_MODIFIED": "modified",
+    "PAGE_BAD": "bad",
+    "PAGE_ZEROED": "zeroed",
+    "PAGE_CACHED": "cached",
+    "PAGE_RESERVED": "reserved",
+    "PAGE_TRANSITION": "transition",
+    "PAGE_ACTIVE": "other",  # its type says more
+    "PAGE_UNUSED": "kernel",  # and in no range: taken at boot
+}
+TYPES = {
+    "PAGE_T_UNKNOWN": "other",
+    "PAGE_T_PROCESS": "process",
+    "PAGE_T_OBJECT": "object",
+    "PAGE_T_GLOBAL": "section",
+    "PAGE_T_PT": "table",
+    "PAGE_T_SHPT": "shared table",
+    "PAGE_T_SYSTEM": "kernel",
+    "PAGE_T_KSTACK": "stack",
+}
 # Everything that a page can be, in the order of the legend.
 KINDS = (
     *("kernel", "stack", "process", "object", "section", "table", "shared table", "other"),
@@ -27,7 +42,7 @@ KINDS = (
     *("initrd", "hole"),
 )
 FREE = ("free", "zeroed", "cached", "never used")
-MAP_BITS = ((1, "r"), (2, "w"), (4, "x"))
+MAP_BITS = (("MAP_R", "r"), ("MAP_W", "w"), ("MAP_X", "x"))
 
 
 @dataclass(frozen=True)
@@ -171,6 +186,14 @@ def _parts(stretches, used: int, kind: str) -> list[tuple[int, int, str]]:
     return [part for part in out if part[0] < part[1]]
 
 
+def _codes(values: dict[str, int], kinds: dict[str, str]) -> numpy.ndarray:
+    """Places in KINDS, by the byte that an enumeration's value is."""
+    codes = numpy.full(256, KINDS.index("other"))
+    for name, value in values.items():
+        codes[value] = KINDS.index(kinds[name])
+    return codes
+
+
 def physical(kernel: Kernel) -> Physical:
     """All of memory from PFN 0 to the end. Raises SavedError, NotMapped."""
     reader = Reader(kernel)
@@ -192,9 +215,9 @@ def physical(kernel: Kernel) -> Physical:
         domains.append(reader.value(at, "rad", RANGE_C, "first"))
         nranges = reader.value(at, "rad", RANGE_C, "nranges")
         unused += reader.pairs(at + rad.offset("ranges"), nranges)
-    states = numpy.array([KINDS.index(one if one != "active" else "other") for one in STATES])
-    types = numpy.array([KINDS.index(one) for one in TYPES])
-    taken = KINDS.index("kernel")
+    states = _codes(kernel.enumeration("page_state", RANGE_C), STATES)
+    types = _codes(kernel.enumeration("page_type", RANGE_C), TYPES)
+    page_active = kernel.enumeration("page_state", RANGE_C)["PAGE_ACTIVE"]
 
     def looked_at(first: int, last: int) -> list[Run]:
         """Pages that are in no range: by their entries, or taken at boot before there were any."""
@@ -207,11 +230,7 @@ def physical(kernel: Kernel) -> Physical:
             raw = kernel.read(db + a * entry.size, (b - a) * entry.size)
             table = numpy.frombuffer(raw, "u1").reshape(-1, entry.size)
             state, kind = table[:, entry.offset("state")], table[:, entry.offset("type")]
-            codes = states[numpy.minimum(state, len(STATES) - 1)]
-            active = state == STATES.index("active")
-            codes = numpy.where(active, types[numpy.minimum(kind, len(types) - 1)], codes)
-            codes = numpy.where(state == len(STATES), taken, codes)  # PAGE_UNUSED, but in no range
-            out += _runs(a, codes)
+            out += _runs(a, numpy.where(state == page_active, types[kind], states[state]))
         return out
 
     held = reservations(reader)
@@ -293,7 +312,7 @@ def space(kernel: Kernel, pid: int) -> Space:
             reader.value(at, "map_entry", ASPACE_C, "start"),
             reader.value(at, "map_entry", ASPACE_C, "end"),
             kind,
-            "".join(c if prot & bit else "-" for bit, c in MAP_BITS),
+            "".join(c if prot & kernel.constants[name] else "-" for name, c in MAP_BITS),
         )
         count_tables(kernel, root, mapping)
         mappings.append(mapping)
@@ -304,11 +323,10 @@ def space(kernel: Kernel, pid: int) -> Space:
         start = reader.value(at, "region", REGION_C, "start")
         length = reader.value(at, "region", REGION_C, "length")
         flags = reader.value(at, "region", REGION_C, "flags")
-        regions.append(Region(start, start + length, bool(flags & VA_SHARED_PTS)))
+        regions.append(
+            Region(start, start + length, bool(flags & kernel.constants["VA$M_SHARED_PTS"]))
+        )
     return Space(pid, name, mappings, regions)
-
-
-VA_SHARED_PTS = 0x40  # VA$M_SHARED_PTS of <vadef.h>
 
 
 def _table(kernel: Kernel, pfn: int) -> numpy.ndarray:
@@ -318,29 +336,34 @@ def _table(kernel: Kernel, pfn: int) -> numpy.ndarray:
 def count_tables(kernel: Kernel, root: int, mapping: Mapping) -> None:
     """Walks the tables under a mapping, as the hardware would, and counts what it finds."""
     hints: Counter[int] = Counter()
+    shpt = kernel.constants["PTE_SW_SHPT"]  # the table below is a section's
+    gh_shift, gh_mask = kernel.constants["PTE_GH_SHIFT"], kernel.constants["PTE_GH_MASK"]
+    upper, middle, page = LEVEL_SHIFTS
     level1 = _table(kernel, root)
     last = mapping.end - 1
-    for one in range(mapping.start >> 33, (last >> 33) + 1):
+    for one in range(mapping.start >> upper, (last >> upper) + 1):
         pte = int(level1[one])
         if not pte & PTE_VALID:
             continue
-        block = bool(pte & PTE_SHPT)
+        block = bool(pte & shpt)
         mapping.shared_blocks += block
-        level2 = _table(kernel, pte >> 32)
-        low, high = max(mapping.start, one << 33), min(last, ((one + 1) << 33) - 1)
-        for two in range(low >> 23, (high >> 23) + 1):
+        level2 = _table(kernel, pte >> PFN_SHIFT)
+        low, high = max(mapping.start, one << upper), min(last, ((one + 1) << upper) - 1)
+        for two in range(low >> middle, (high >> middle) + 1):
             pte = int(level2[two & (PTES - 1)])
             if not pte & PTE_VALID:
                 continue
-            if block or pte & PTE_SHPT:
+            if block or pte & shpt:
                 mapping.shared_tables += 1
             else:
                 mapping.own_tables += 1
-            a = (max(low, two << 23) >> 13) & (PTES - 1)
-            b = (min(high, ((two + 1) << 23) - 1) >> 13) & (PTES - 1)
-            ptes = _table(kernel, pte >> 32)[a : b + 1]
-            valid = ptes[(ptes & 1) != 0]
-            for hint, number in zip(*numpy.unique((valid >> 5) & 3, return_counts=True)):
-                hints[HINTS[int(hint)]] += int(number)
+            a = (max(low, two << middle) >> page) & (PTES - 1)
+            b = (min(high, ((two + 1) << middle) - 1) >> page) & (PTES - 1)
+            ptes = _table(kernel, pte >> PFN_SHIFT)[a : b + 1]
+            valid = ptes[(ptes & PTE_VALID) != 0]
+            for hint, number in zip(
+                *numpy.unique((valid & gh_mask) >> gh_shift, return_counts=True)
+            ):
+                hints[8 ** int(hint)] += int(number)
     mapping.hints = dict(sorted(hints.items()))
     mapping.valid = sum(hints.values())

@@ -12,11 +12,11 @@ import io
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from elftools.elf.elffile import ELFFile
 
-from megalith.debug.saved import Memory, NotMapped, SavedError
+from megalith.debug.saved import MASK, Memory, NotMapped, SavedError
 
 LIST_LIMIT = 100_000  # entries after which a list counts as endless
 
@@ -77,6 +77,23 @@ class Kernel:
                 _collect(die, "", 0, members)
                 return Structure(name, _size(die), members)
         raise SavedError(f"{file} knows no struct {name}")
+
+    def enumeration(self, name: str, file: str) -> dict[str, int]:
+        """The values of enum NAME, by their names, as the source file sees it."""
+        for die in self._unit(file).get_top_DIE().iter_children():
+            if die.tag == "DW_TAG_enumeration_type" and _name(die) == name:
+                return {
+                    _name(one): one.attributes["DW_AT_const_value"].value & MASK
+                    for one in die.iter_children()
+                    if one.tag == "DW_TAG_enumerator"
+                }
+        raise SavedError(f"{file} knows no enum {name}")
+
+    @cached_property
+    def constants(self) -> dict[str, int]:
+        """Macros of the kernel's by name, as many as kernel/debug_constants.c lists."""
+        listed = self.enumeration("debug_constants", "kernel/debug_constants.c")
+        return {name.removeprefix("DEBUG_"): value for name, value in listed.items()}
 
     def _variable(self, name: str, file: str) -> int:
         """Address of a variable, which may be static."""

@@ -37,7 +37,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from megalith.debug.postmortem import cpus_of
-from megalith.run.machine import Machine, MachineError
+from megalith.run.machine import KSEG, Machine, MachineError
 from megalith.run.monitor import MonitorError
 from megalith.run.paths import renamed_onto
 
@@ -45,12 +45,16 @@ VERSION = 1
 FORMAT = "Megalith saved state"
 CHUNK = 1 << 20
 
+# The hardware's page tables, which can be walked without knowing which kernel this is.
 PAGE_SHIFT = 13
 PAGE_SIZE = 1 << PAGE_SHIFT
 PTES = 1024
 PTE_VALID = 1
-KSEG = 0xFFFFFC0000000000
+PFN_SHIFT = 32
+LEVEL_SHIFTS = (33, 23, 13)  # of the part of an address that is a level's index
 KSEG_BYTES = 1 << 40
+USER_TOP = 1 << 42
+PT_SPACE = 0xFFFFFFFE00000000  # the page tables by the self-map: each process's own
 MASK = (1 << 64) - 1
 # By the self-map this is the last entry of the level-1 page itself: its PFN is the page's own.
 SELF_MAP_ENTRY = MASK - 7
@@ -73,7 +77,8 @@ class NotMapped(SavedError):
 
 def address_parts(va: int) -> tuple[int, int, int]:
     """Indexes into the tables of levels 1 to 3."""
-    return va >> 33 & 1023, va >> 23 & 1023, va >> 13 & 1023
+    one, two, three = (va >> shift & (PTES - 1) for shift in LEVEL_SHIFTS)
+    return one, two, three
 
 
 class Memory:
@@ -92,7 +97,7 @@ class Memory:
             entry = struct.unpack("<Q", self.read_physical((pfn << PAGE_SHIFT) + 8 * index, 8))[0]
             if level < 3 and not entry & PTE_VALID:
                 raise NotMapped(f"{va:#x} is not mapped: its level-{level} PTE is {entry:#x}")
-            pfn = entry >> 32
+            pfn = entry >> PFN_SHIFT
         return entry
 
     def translate(self, root: int, va: int) -> int:
@@ -107,7 +112,7 @@ class Memory:
         entry = self.pte(root, va)
         if not entry & PTE_VALID:
             raise NotMapped(f"{va:#x} is not mapped: its level-3 PTE is {entry:#x}")
-        return (entry >> 32 << PAGE_SHIFT) | (va & (PAGE_SIZE - 1))
+        return (entry >> PFN_SHIFT << PAGE_SHIFT) | (va & (PAGE_SIZE - 1))
 
     def read_virtual(self, root: int, va: int, length: int) -> bytes:
         """Bytes at virtual addresses, by the page tables of level-1 page `root` (a PFN; 0: KSEG
@@ -302,7 +307,7 @@ def roots_of(machine: Machine, cpus: int) -> list[int]:
             "human-monitor-command", **{"command-line": line, "cpu-index": cpu}
         )
         found = re.search(r": 0x([0-9a-f]{16})", str(answer))
-        roots.append(int(found.group(1), 16) >> 32 if found else 0)
+        roots.append(int(found.group(1), 16) >> PFN_SHIFT if found else 0)
     return roots
 
 

@@ -24,7 +24,16 @@ import socket
 import sys
 from pathlib import Path
 
-from megalith.debug.saved import KSEG, Memory, NotMapped, SavedError, SavedState
+from megalith.debug.saved import (
+    PAGE_SIZE,
+    PT_SPACE,
+    USER_TOP,
+    Memory,
+    NotMapped,
+    SavedError,
+    SavedState,
+)
+from megalith.run.machine import KSEG
 
 REGISTERS = 67
 PC = 64
@@ -36,8 +45,6 @@ REGISTER_NAMES = (
     *("fpcr", "pc", "", "unique"),
 )
 PACKET_MAX = 0x1000
-USER_TOP = 1 << 42
-PT_SPACE = 0xFFFFFFFE00000000  # arch/alpha/hw/layout.h: each process's own
 COUNTING = "Host - Guest clock"
 RESUMES = re.compile(rb"[cCsS]|vCont;")
 
@@ -140,7 +147,7 @@ def read_partly(memory: Memory, root: int, address: int, length: int) -> bytes:
     """As many of the bytes as there are; none: an error's answer."""
     out = b""
     while length > 0:
-        n = min(length, 8192 - address % 8192)
+        n = min(length, PAGE_SIZE - address % PAGE_SIZE)
         try:
             out += memory.read_virtual(root, address, n)
         except NotMapped:

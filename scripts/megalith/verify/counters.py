@@ -16,7 +16,8 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-KSEG = 0xFFFFFC00_00000000
+from megalith.run.machine import KSEG, Machine
+from megalith.run.monitor import MonitorError
 
 # struct gcov_info: version, next, stamp, checksum, filename, merge[counters], n_functions, ...
 MERGE_AT = 32
@@ -161,11 +162,9 @@ class Store:
         return runs, counts
 
 
-def fetch(machine, folder: Path) -> None:
+def fetch(machine: Machine, folder: Path) -> None:
     """Adds the counters of a machine that is about to be stopped to those in `folder`. A machine
     that has ended, or does not answer, has none to give."""
-    from megalith.run.monitor import MonitorError
-
     layout = Layout(machine.settings.kernel)
     image = machine.folder / "counters"
     try:
