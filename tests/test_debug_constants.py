@@ -73,7 +73,7 @@ def numbers(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("folder", OWN)
 def test_no_constant_of_the_kernels_is_typed_again(folder: str) -> None:
-    """A new number is the tools' own, or has its place in kernel/debug_constants.c."""
+    """A new number is the tools' own, or has its place in arch/alpha/entry/debug_constants.c."""
     known = OWN[folder] | (SAME.keys() if folder.endswith("debug") else set())
     typed = {path.name: numbers(path) - known for path in sorted((TOP / folder).glob("*.py"))}
     assert {name: names for name, names in typed.items() if names} == {}

@@ -37,14 +37,14 @@ def enumerators(kind: str, prefix: str) -> dict[str, int]:
 
 
 def constant(name: str, file: str | None = None) -> int:
-    """A constant of the kernel's: a macro that kernel/debug_constants.c lists, or an enumerator
-    that only `file` has."""
+    """A constant of the kernel's: a macro that arch/alpha/entry/debug_constants.c lists, or an
+    enumerator that only `file` has."""
     if file:
         return int(gdb.parse_and_eval(f"'{file}'::{name}"))
     try:
         return enumerators("debug_constants", "DEBUG_")[name]
     except KeyError:
-        raise gdb.GdbError(f"kernel/debug_constants.c does not list {name}") from None
+        raise gdb.GdbError(f"arch/alpha/entry/debug_constants.c does not list {name}") from None
 
 
 def flags(prefix: str, names: str) -> tuple[tuple[int, str], ...]:

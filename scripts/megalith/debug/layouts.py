@@ -91,8 +91,8 @@ class Kernel:
 
     @cached_property
     def constants(self) -> dict[str, int]:
-        """Macros of the kernel's by name, as many as kernel/debug_constants.c lists."""
-        listed = self.enumeration("debug_constants", "kernel/debug_constants.c")
+        """Macros of the kernel's by name, as many as arch/alpha/entry/debug_constants.c lists."""
+        listed = self.enumeration("debug_constants", "arch/alpha/entry/debug_constants.c")
         return {name.removeprefix("DEBUG_"): value for name, value in listed.items()}
 
     def _variable(self, name: str, file: str) -> int:
