@@ -47,7 +47,7 @@ VFLAGS_ubsan := -fsanitize=undefined -fsanitize-undefined-trap-on-error \
 	-fno-crossjumping -fno-tree-tail-merge
 # Coverage counts arcs of the flow graph, with atomic increments: else counts that two CPUs lost
 # would make others negative. The counters are found through the section .gcov_info, by the host
-# (scripts/megalith/counters.py): there is no runtime, and what it would merge with is not there.
+# (scripts/megalith/verify/counters.py): there is no runtime, nor what it would merge with.
 VFLAGS_coverage := -fprofile-arcs -ftest-coverage -fprofile-update=atomic \
 	-fprofile-info-section=.gcov_info
 VLDFLAGS_coverage := -Wl,--defsym=__gcov_merge_add=0
@@ -208,7 +208,7 @@ $(STRIPPED): $(B)/initrd/%: $(B)/user/%
 	@mkdir -p $(@D)
 	$(Q)$(CROSS)strip -s $< -o $@
 
-$(INITRD): $(STRIPPED) $(B)/flags/initrd scripts/mkinitrd scripts/megalith/initrd.py | $(SETUP)
+$(INITRD): $(STRIPPED) $(B)/flags/initrd scripts/mkinitrd scripts/megalith/run/initrd.py | $(SETUP)
 	$(call say,CPIO,$@)
 	$(Q)$(PYTHON) scripts/mkinitrd -o $@ $(B)/initrd $(USER_NAMES)
 

@@ -1,28 +1,19 @@
-"""What all tests share: running things in the emulator through scripts/run, and TAP."""
+"""Options of pytest, the figures of a run of many tests, and the fixture that boots."""
 
 from __future__ import annotations
 
 import os
-import re
-import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from megalith.marks import marked as marked
-from megalith.verify import write_figures
-
-TOP = Path(__file__).resolve().parent.parent
+from lib import guest
+from lib.guest import Done, run_guest
+from megalith.verify.records import found, write_figures
 
 # `make test` has built everything: scripts/run need not look again at each start.
 os.environ["MEGALITH_BUILT"] = "1"
-
-slower = 1.0  # --slower
-
-TAP_LINE = re.compile(r"^(not )?ok\b\s*(\d+)?\s*-?\s*(.*)$")
-TAP_PLAN = re.compile(r"^1\.\.(\d+)")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -79,80 +70,12 @@ def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
     )
 
 
-def found(name: str) -> list[str]:
-    """What a tool has found since it is there: tests/found/NAME.txt, a sentence a line."""
-    record = TOP / f"tests/found/{name}.txt"
-    return record.read_text().splitlines() if record.exists() else []
-
-
 def pytest_configure(config: pytest.Config) -> None:
     kernel = config.getoption("kernel")
     if kernel:
         os.environ["MEGALITH_KERNEL"] = str(Path(kernel).resolve(strict=True))
     if config.getoption("slower"):
-        global slower
-        slower = config.getoption("slower")
-
-
-@dataclass(frozen=True)
-class Done:
-    """A finished scripts/run."""
-
-    status: int
-    output: bytes  # exactly what the command wrote to its standard output
-    console: str  # the console, the command's standard error, and what scripts/run said
-
-    @property
-    def text(self) -> str:
-        return self.output.decode()
-
-    def expect(self, status: int) -> Done:
-        """This run, which must have ended with this status."""
-        if self.status != status:
-            output = self.output[-4000:].decode(errors="replace")
-            pytest.fail(
-                f"status {self.status}, not {status}\n"
-                f"--- output\n{output}\n--- console\n{self.console[-8000:]}",
-                pytrace=False,
-            )
-        return self
-
-
-def run_guest(
-    *command: str | os.PathLike[str],
-    smp: int | None = None,
-    memory: str | None = None,
-    options: tuple[str, ...] | list[str] = (),
-    timeout: float = 60,
-    stdin: bytes = b"",
-    validate: bool = True,
-    races: bool = False,
-) -> Done:
-    """Boots, runs COMMAND (none: the shell), and returns how it went. Never raises for a status.
-    A data race that the kernel reports fails the test, unless it is looked for (`races`)."""
-    timeout *= slower
-    words = [str(TOP / "scripts/run"), "--timeout", str(timeout)]
-    # Every test is a leak test: at its end each page of the guest is counted exactly once.
-    words += ["--validate"] if command and validate else []
-    words += ["--smp", str(smp)] if smp else []
-    words += ["-m", memory] if memory else []
-    words += [*options]
-    words += ["--", *map(str, command)] if command else []
-    # scripts/run keeps the time itself; this limit only guards against its own failure.
-    done = subprocess.run(words, input=stdin, capture_output=True, timeout=timeout + 60)
-    console = done.stderr.decode(errors="replace")
-    reports = [] if races else races_in(console)
-    if reports:
-        pytest.fail("\n".join(reports), pytrace=False)
-    return Done(done.returncode, done.stdout, console)
-
-
-def races_in(console: str) -> list[str]:
-    """What the kernel with the detector (make RACES=1) has reported, and after it the lines that
-    scripts/run found the places in."""
-    reports = re.findall(r"data race: .*", console)
-    places = re.findall(r"^scripts/run: \S+\+0x\w+ is .*", console, re.MULTILINE)
-    return [*reports, *places] if reports else []
+        guest.slower = config.getoption("slower")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -163,28 +86,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def run() -> Callable[..., Done]:
     return run_guest
-
-
-def check_tap(text: str) -> int:
-    """Fails the test when a line of TAP says so, or lines are missing; returns how many passed."""
-    failed: list[str] = []
-    passed = planned = 0
-    seen_plan = False
-    for line in text.splitlines():
-        plan = TAP_PLAN.match(line)
-        result = TAP_LINE.match(line)
-        if line.startswith("Bail out!"):
-            failed.append(line)
-        elif plan:
-            planned, seen_plan = int(plan.group(1)), True
-        elif result and result.group(1) and "# TODO" not in line:
-            failed.append(line)
-        elif result:
-            passed += 1
-    tail = "\n".join(text.splitlines()[-40:])
-    if failed:
-        pytest.fail("\n".join(failed) + f"\n--- output\n{tail}", pytrace=False)
-    if not seen_plan or planned != passed or not passed:
-        what = f"plan of {planned}" if seen_plan else "no plan"
-        pytest.fail(f"{what}, {passed} passed\n--- output\n{tail}", pytrace=False)
-    return passed

@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from conftest import check_tap, found, run_guest
-from megalith.verify import write_figures
+from lib.guest import run_guest
+from lib.tap import check_tap
+from megalith.verify.records import found, write_figures
 
 # Names of every kind that the registry decides. A section of more than 8 GiB shares level-2 pages.
 RESERVED = (

@@ -8,7 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import TOP, Done, run_guest
+from lib.guest import Done, run_guest
+from megalith.run.paths import TOP
 
 from sysman import Configuration, SysmanError
 from sysman.autogen import (

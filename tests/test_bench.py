@@ -5,15 +5,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from conftest import TOP
-
-sys.path.insert(0, str(TOP / "scripts"))
-
-from megalith.bench import figures, page, pool  # noqa: E402
+from megalith.bench import figures, page, pool
+from megalith.run.paths import TOP
 
 
 def measure(folder: Path) -> Path:

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import TOP
+from megalith.run.paths import TOP
 from test_style import tracked
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from conditions import Pair, collect
-from conftest import TOP
+from lib.conditions import Pair, collect
+from megalith.run.paths import TOP
 
 PAGE = TOP / "docs/condition-values.md"
 # Two names of one service each.

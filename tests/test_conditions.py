@@ -6,7 +6,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from conftest import TOP, run_guest
+from lib.guest import run_guest
+from megalith.run.paths import TOP
 
 PROGRAM = r"""
 #include <condition.h>

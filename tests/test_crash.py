@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from conftest import run_guest
+from lib.guest import run_guest
 
 # How, and what the console must say then: a word of the reason, a function of the backtrace.
 WAYS = [

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import TOP
+from megalith.run.paths import TOP
 
 
 @pytest.mark.parametrize("tool", ["memmap", "planted"])

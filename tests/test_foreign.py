@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from conftest import run_guest
+from lib.guest import run_guest
 
 PROGRAM = r"""
 #include <math.h>

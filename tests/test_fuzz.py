@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from megalith import fuzz
-from megalith.fuzz import Plant
-from megalith.verify import FOLDER, write_figures
+from megalith.verify import fuzz
+from megalith.verify.fuzz import Plant
+from megalith.verify.records import FOLDER, write_figures
 
 PLANTS = [
     Plant("boot", "kernel/boot_word.c", "if (have >= size)", "if (have > size)"),
@@ -49,6 +49,21 @@ def test_fuzz(name: str) -> None:
     if done.crash:
         pytest.fail(f"{done.text[-3000:]}\n{done.repeat}", pytrace=False)
     assert done.executions >= int(fuzz.marked(name, "RUNS")[0])
+
+
+@pytest.mark.parametrize("name", fuzz.names())
+def test_corpus_is_packed_the_one_way(name: str, monkeypatch, tmp_path: Path) -> None:
+    """What --bless would write of the same inputs, so that its changes show as lines; and what
+    comes out of the packing is what went in."""
+    inputs = fuzz.corpus(name)
+    text = (fuzz.CORPUS / f"{name}.txt").read_text()
+    assert inputs and fuzz.pack(reversed(inputs)) == text
+    with fuzz.unpacked(name) as folder:
+        assert {path.read_bytes() for path in fuzz.files(folder)} == set(inputs)
+    odd = [b"", b"\0\n", bytes(range(256))]
+    (tmp_path / "odd.txt").write_text(fuzz.pack(odd))
+    monkeypatch.setattr(fuzz, "CORPUS", tmp_path)
+    assert sorted(fuzz.corpus("odd")) == sorted(odd)
 
 
 def test_static_data_are_set_back_to_the_last_byte() -> None:

@@ -7,7 +7,9 @@ import re
 import subprocess
 from pathlib import Path
 
-from conftest import TOP, marked, run_guest
+from lib.guest import run_guest
+from megalith.run.marks import marked
+from megalith.run.paths import TOP
 
 LEAVE_SECTIONS = r"""
 #include <descrip.h>

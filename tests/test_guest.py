@@ -11,9 +11,10 @@ import re
 from pathlib import Path
 
 import pytest
-from conditions import run_program
-from conftest import TOP, check_tap, marked
-from megalith.marks import runs
+from lib.conditions import run_program
+from lib.tap import check_tap
+from megalith.run.marks import marked, runs
+from megalith.run.paths import TOP
 
 
 def cases() -> list:

@@ -8,7 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import TOP, check_tap
+from lib.tap import check_tap
+from megalith.run.paths import TOP
 
 FOLDER = TOP / "tests/host"
 BUILT = Path(os.environ.get("MEGALITH_HOST_TESTS", TOP / "build/host"))

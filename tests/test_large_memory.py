@@ -8,7 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import TOP, run_guest
+from lib.guest import run_guest
+from megalith.run.paths import TOP
 
 MIB = 1 << 20
 

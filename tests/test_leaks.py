@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from conftest import Done, run_guest
+from lib.guest import Done, run_guest
 
 KEEP = "/tests/share_section --name LEFT --fluid --size 64M --keep >/dev/null; "
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from conftest import Done
+from lib.guest import Done
 
 NOTHING = "Nothing was measured yet: SHOW {} /START begins.\n"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Done
+from lib.guest import Done
 
 Shell = Callable[..., tuple[list[str], list[str]]]
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from conftest import TOP
+from megalith.run.paths import TOP
 
 OPTIONS = ("-m", "1G", "--smp", "2", "--set", "RADS=2", "--set", "MEMORY_HOLES=3")
 RESERVED = ("--reserve", "DBCACHE 128 /ALLOCATE /PAGE_TABLES", "--reserve", "LATER 64 /ALLOCATE")

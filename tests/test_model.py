@@ -1,5 +1,5 @@
 """Sequences of operations on regions, sections and reserved memory, made by Hypothesis, done by
-four processes of a guest and by a plain model (model_semantics.py): they must agree on every
+four processes of a guest and by a plain model (lib/model_semantics.py): they must agree on every
 status and every visible byte. `make model` runs more of them (MODEL_EXAMPLES).
 """
 
@@ -12,9 +12,9 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from megalith.verify import write_figures
-from model_guest import Guest
-from model_semantics import PAGE, PRT, SEC, SS, SYSTEM, VA, Entry, Identity, MapRequest, System
+from lib.model_guest import Guest
+from lib.model_semantics import PAGE, PRT, SEC, SS, SYSTEM, VA, Entry, Identity, MapRequest, System
+from megalith.verify.records import write_figures
 
 EXAMPLES = int(os.environ.get("MODEL_EXAMPLES", "0"))
 QUICK_EXAMPLES = 25

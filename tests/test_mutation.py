@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 import pytest
-from megalith import mutate
+from megalith.verify import mutation
 
 
 def test_planted_changes_are_noticed() -> None:
-    sample = mutate.planted_sample()
-    blessed = len(mutate.load(mutate.SAMPLE))
+    sample = mutation.planted_sample()
+    blessed = len(mutation.load(mutation.SAMPLE))
     # A line that was rewritten has no place for its change any more: `scripts/mutate --bless`.
     assert len(sample) * 2 > blessed > 0, f"only {len(sample)} of {blessed} still have a place"
     for mutant, test in sample:
-        verdict = mutate.judge(mutant, only=test)
+        verdict = mutation.judge(mutant, only=test)
         if verdict.status != "killed":
             pytest.fail(f"{test} does not notice {mutant.describe()}", pytrace=False)
     figures = {"planted": len(sample), "killed": len(sample)}
-    mutate.write_figures("mutation", "quick", figures)
+    mutation.write_figures("mutation", "quick", figures)

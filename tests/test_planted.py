@@ -10,9 +10,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import TOP
-from megalith import planted
-from megalith.planted import KINDS, Bug, Tree
+from megalith.run.paths import TOP
+from megalith.verify import planted
+from megalith.verify.planted import KINDS, Bug, Tree
 
 FILE = "mm/space/fault.c"
 LINE = '#include "mm/space/aspace_private.h"\n'

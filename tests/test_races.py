@@ -7,8 +7,11 @@ from __future__ import annotations
 import re
 import time
 
-from conftest import TOP, check_tap, found, marked, races_in, run_guest
-from megalith.verify import write_figures
+from lib.guest import races_in, run_guest
+from lib.tap import check_tap
+from megalith.run.marks import marked
+from megalith.run.paths import TOP
+from megalith.verify.records import found, write_figures
 
 KERNEL = TOP / "build/races/megalith.elf"
 OPTIONS = ("--kernel", str(KERNEL))

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import run_guest
+from lib.guest import run_guest
 
 from sysman import Configuration
 from sysman.cli import Session

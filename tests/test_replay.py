@@ -15,10 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import TOP
-
-sys.path[:0] = [str(TOP / "scripts")]
-from megalith.recording import Recording, RecordingError  # noqa: E402
+from megalith.run.paths import TOP
+from megalith.run.recording import Recording, RecordingError
 
 RUN = [str(TOP / "scripts/run"), "--timeout", "100"]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from conftest import Done, run_guest
+from lib.guest import Done, run_guest
 
 
 def boot(memory: str, *options: str, command: str = "/bin/show memory", smp: int = 2) -> Done:

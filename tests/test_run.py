@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import TOP, run_guest
+from lib.guest import run_guest
+from megalith.run.paths import TOP
 
 RUN = str(TOP / "scripts/run")
 CROSS_CC = str(TOP / "scripts/cc")

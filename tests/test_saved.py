@@ -9,20 +9,16 @@ import re
 import shutil
 import socket
 import subprocess
-import sys
 import time
 import zipfile
 from pathlib import Path
 
 import pytest
-
-TOP = Path(__file__).parent.parent
-sys.path.insert(0, str(TOP / "scripts"))
-
-from megalith.control import command_of  # noqa: E402
-from megalith.layouts import Kernel  # noqa: E402
-from megalith.saved import NotMapped, SavedError, SavedState  # noqa: E402
-from megalith.stub import SavedStub  # noqa: E402
+from megalith.debug.layouts import Kernel
+from megalith.debug.saved import NotMapped, SavedError, SavedState
+from megalith.debug.stub import SavedStub
+from megalith.run.control import command_of
+from megalith.run.paths import TOP
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess:

@@ -6,17 +6,15 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import replace
 
 import pytest
-from conftest import TOP, run_guest
-
-sys.path[:0] = [str(TOP / "scripts")]
-from megalith import schedules  # noqa: E402
-from megalith.schedules import PLANTED, PROGRAMS, REPORT, Sweep  # noqa: E402
-from megalith.verify import write_figures  # noqa: E402
+from lib.guest import run_guest
+from megalith.run.paths import TOP
+from megalith.verify import schedules
+from megalith.verify.records import write_figures
+from megalith.verify.schedules import PLANTED, PROGRAMS, REPORT, Sweep
 
 BY_NAME = {program.name: program for program in PROGRAMS}
 RACE = BY_NAME[PLANTED]

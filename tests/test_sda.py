@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from megalith.verify import write_figures
+from megalith.verify.records import write_figures
 
 TOP = Path(__file__).parent.parent
 
@@ -170,7 +170,7 @@ NOT_THERE = {
     ),
 }
 
-# Damage done by gdb_damage.py, and what the validation must say of it.
+# Damage done by lib/gdb_damage.py, and what the validation must say of it.
 DAMAGE = {
     "count of a list": r"RAD 0 free list: \d+ pages linked, its count says \d+",
     "state of a cached page": r"CPU 0 cache of RAD \d, \w+: PFN 0x[0-9a-f]+ is active",
@@ -220,7 +220,7 @@ def look(path: Path) -> dict[str, dict[str, str]]:
         machine.wait()
         save = f"shell {TOP}/scripts/save {path} {folder_of(machine.machine.pid)}"
         steps = ["break section_nth", "continue", "sda set cpu 0"]
-        damage = f"source {TOP}/tests/gdb_damage.py"
+        damage = f"source {TOP}/tests/lib/gdb_damage.py"
         live = batch(machine.socket, *steps, *commands, save, damage)
     saved = batch(path, "sda set cpu 0", *commands, "continue", "set var rad_count = 7")
     parts = re.split(r"^== (.*)\n", live.get(damage, ""), flags=re.MULTILINE)

@@ -10,7 +10,9 @@ import re
 import shlex
 
 import pytest
-from conftest import TOP, marked, run_guest
+from lib.guest import run_guest
+from megalith.run.marks import marked
+from megalith.run.paths import TOP
 
 SHARED = "DBCACHE 4096 /ALLOCATE /ZERO /PAGE_TABLES"
 PRIVATE = "DBCACHE 4096 /ALLOCATE /ZERO /NOPAGE_TABLES"

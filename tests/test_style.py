@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -9,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from conftest import TOP
+from megalith.run.paths import TOP
 
 # From the ground up. A file includes its own floor and those below (arch/alpha/hw is the ground).
 FLOORS = [
@@ -173,6 +174,37 @@ def test_formatters_have_nothing_to_do() -> None:
         report([(done.stdout + done.stderr)[:4000]] if done.returncode else [])
 
 
+# Of scripts/megalith, from the bottom up: a module imports its own package and those below.
+PACKAGES = (("run",), ("debug",), ("verify", "bench"))
+IMPORTED = re.compile(r"^\s*(?:from|import) megalith\.(\w+)", re.MULTILINE)
+
+
+def test_python_packages_import_downward() -> None:
+    below: set[str] = set()
+    seen: set[str] = set()
+    wrong = []
+    for packages in PACKAGES:
+        for package in packages:
+            for path in tracked(f"scripts/megalith/{package}"):
+                for other in IMPORTED.findall(read(path)):
+                    seen.add(other)
+                    if other not in below | {package}:
+                        wrong.append(f"{path}: imports megalith.{other}, which is not below it")
+        below |= set(packages)
+    folders = {path.parent.name for path in tracked("scripts/megalith")} - {"megalith"}
+    assert folders == below and seen >= {"run", "debug"}
+    report(wrong)
+
+
+def test_python_packages_say_what_they_hold() -> None:
+    wrong = [
+        f"{path}: no docstring"
+        for path in tracked("scripts", "tests/lib", "sysman")
+        if path.name == "__init__.py" and not ast.get_docstring(ast.parse(read(path)))
+    ]
+    report(wrong)
+
+
 def flags(name: str) -> list[str]:
     """The compiler and the flags that the Makefile uses for kernel, user or host code."""
     words = (TOP / "build/flags" / name).read_text().removeprefix("with ").split()
@@ -220,6 +252,20 @@ def test_no_marks_of_unfinished_work() -> None:
         for number, line in enumerate(read(path).splitlines(), 1):
             if mark.search(line):
                 wrong.append(f"{path}:{number}: {line.strip()}")
+    report(wrong)
+
+
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
+
+
+def test_links_in_documents_lead_to_files() -> None:
+    wrong = [
+        f"{path}: {link}"
+        for path in tracked()
+        if path.suffix == ".md"
+        for link in LINK.findall(read(path))
+        if "://" not in link and not (TOP / path.parent / link).exists()
+    ]
     report(wrong)
 
 

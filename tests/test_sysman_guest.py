@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import run_guest
+from lib.guest import run_guest
 
 RESERVATIONS = (
     "POOL 64 /ALLOCATE",

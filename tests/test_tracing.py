@@ -8,9 +8,10 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import conftest
 import pytest
-from conftest import TOP, Done
+from lib import guest
+from lib.guest import Done
+from megalith.run.paths import TOP
 
 PROCESSES, NAMES = 8, 300
 LOAD = f"/tests/tracing --names {PROCESSES} {NAMES}"
@@ -202,7 +203,7 @@ def test_pc_samples_of_a_known_loop(run: Callable[..., Done], tmp_path: Path, sm
     assert of_hot, summary
     samples, user, inside = int(of_hot[2]), int(of_hot[4]), int(of_hot[5])
     # The rest is fork, exec and exit, which take more on a kernel that counts or checks.
-    most = 0.9 if conftest.slower == 1 else 0.8
+    most = 0.9 if guest.slower == 1 else 0.8
     assert samples >= 30 and user >= inside >= most * samples
     lines = re.findall(
         r"^\d\d-\w{3} (\d\d:\d\d:\d\d\.\d{6})   0(\d) ([0-9A-F]{16})   ([0-7]) +(\d+)  \S+ +\S+$",
@@ -263,7 +264,7 @@ def test_monitor_records(run: Callable[..., Done], smp: int) -> None:
     text = run("/bin/sh", "-c", commands, smp=smp).expect(0).text
     records = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     assert len(records) == 15
-    assert records[-1]["at"] == pytest.approx(1.5, abs=0.5 * conftest.slower)
+    assert records[-1]["at"] == pytest.approx(1.5, abs=0.5 * guest.slower)
     states = {"CUR", "COM", "MUTEX", "LEF", "HIB", "RWAST", "SUSP", "ENDED"}
     for r in records:
         assert set(r) == {"time", "at", "interval", "cpus", "states", "pool"}
@@ -298,7 +299,7 @@ def test_an_interrupted_record_is_whole(run: Callable[..., Done], signal: str) -
     assert text.startswith("status 0\n")
     (record,) = [json.loads(line) for line in text.splitlines()[1:]]
     assert 0.9 < record["interval"] < 20
-    assert record["at"] == pytest.approx(record["interval"], abs=0.1 * conftest.slower)
+    assert record["at"] == pytest.approx(record["interval"], abs=0.1 * guest.slower)
 
 
 def test_monitor_counts(run: Callable[..., Done]) -> None:

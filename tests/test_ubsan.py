@@ -6,9 +6,11 @@ from __future__ import annotations
 import re
 import time
 
-from conftest import TOP, check_tap, found, marked, run_guest
-from megalith.marks import runs
-from megalith.verify import write_figures
+from lib.guest import run_guest
+from lib.tap import check_tap
+from megalith.run.marks import marked, runs
+from megalith.run.paths import TOP
+from megalith.verify.records import found, write_figures
 
 KERNEL = TOP / "build/ubsan/megalith.elf"
 

@@ -7,10 +7,10 @@ import re
 import subprocess
 from pathlib import Path
 
-from conftest import TOP
-from megalith import verification
-from megalith.fuzz import findings
-from megalith.verify import write_figures
+from megalith.run.paths import TOP
+from megalith.verify import records, report
+from megalith.verify.fuzz import findings
+from megalith.verify.records import write_figures
 
 
 def test_the_page_is_what_the_figures_give() -> None:
@@ -19,12 +19,12 @@ def test_the_page_is_what_the_figures_give() -> None:
 
 def test_every_check_that_writes_figures_has_its_place() -> None:
     written = set()
-    for path in [*TOP.glob("tests/*.py"), *TOP.glob("scripts/megalith/*.py")]:
+    for path in [*TOP.glob("tests/*.py"), *TOP.glob("scripts/megalith/**/*.py")]:
         if path.name != "test_verification.py":
             written |= set(re.findall(r'write_figures\(\s*"([\w-]+)"', path.read_text()))
-    names = {name for tool in verification.TOOLS for name in tool.names}
+    names = {name for tool in report.TOOLS for name in tool.names}
     assert len(written) >= 10 and written <= names
-    for tool in verification.TOOLS:
+    for tool in report.TOOLS:
         assert (TOP / "tests" / tool.quick).is_file()
         target = re.escape(tool.full.split()[1])
         assert re.search(rf"^{target}:", (TOP / "Makefile").read_text(), re.M) or target == "fuzz"
@@ -36,19 +36,19 @@ def test_a_quick_run_does_not_replace_a_full_one(tmp_path: Path) -> None:
         write_figures("soak", form, {"runs": n}, path=tmp_path / f"{stem}.json")
 
     write("quick", 7)
-    data = verification.merged({}, verification.records(tmp_path))
-    assert "| soak, quick" in verification.page(data) and "| 7 |" in verification.page(data)
+    data = report.merged({}, report.records(tmp_path))
+    assert "| soak, quick" in report.page(data) and "| 7 |" in report.page(data)
     write("full", 1234)
-    data = verification.merged(data, verification.records(tmp_path))
-    text = verification.page(json.loads(json.dumps(data)))
+    data = report.merged(data, report.records(tmp_path))
+    text = report.page(json.loads(json.dumps(data)))
     assert "| soak, full" in text and "| runs | 1,234 |" in text and "| 7 |" not in text
 
 
 def test_what_was_found_stands_on_the_page() -> None:
     """Also what was found after the run whose figures stand there."""
-    text = verification.PAGE.read_text()
+    text = report.PAGE.read_text()
     sentences = [
-        line for path in verification.FOUND.glob("*.txt") for line in path.read_text().splitlines()
+        line for path in records.FOUND.glob("*.txt") for line in path.read_text().splitlines()
     ]
     sentences += findings()
     assert len(sentences) > 20

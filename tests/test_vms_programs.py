@@ -11,7 +11,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import TOP, run_guest
+from lib.guest import run_guest
+from megalith.run.paths import TOP
 
 SS_NORMAL = 1
 FOLDER = TOP / "userland/vms"

@@ -8,8 +8,10 @@ import subprocess
 import time
 
 import pytest
-from conftest import TOP, Done, check_tap, found, run_guest
-from megalith.verify import write_figures
+from lib.guest import Done, run_guest
+from lib.tap import check_tap
+from megalith.run.paths import TOP
+from megalith.verify.records import found, write_figures
 
 # Names that the walk uses, of every kind that the registry decides.
 RESERVED = (

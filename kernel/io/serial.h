@@ -21,7 +21,8 @@ struct serial {
 };
 
 /* Bytes that the interrupt took from COM1 and COM2. scripts/run reads it in the memory of a machine
-   that records: there QEMU sends on without regard to a full UART (scripts/megalith/lines.py). */
+   that records: there QEMU sends on without regard to a full UART
+   (scripts/megalith/run/serial_lines.py). */
 extern uint64_t serial_received[2];
 
 /* Take over u's receiver. Boot. */

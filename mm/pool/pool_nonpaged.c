@@ -30,9 +30,9 @@
 #define LARGE_BYTES   (SEGMENT_PAGES * PAGE_SIZE / 2)
 /* What every process has is below this, so that processes that come and go, however many, do not
    walk the variable list under its lock: the largest is the table of signal handlers, 4.2 KB. */
-#define LIST_BYTES   8192u
-#define LISTS        (LIST_BYTES / POOL_GRAIN)
-#define VERSION_BITS 28u /* KSEG maps 40 bits, in units of 16 bytes: 36 are the offset's */
+#define LIST_BYTES 8192u
+#define LISTS      (LIST_BYTES / POOL_GRAIN)
+enum { VERSION_BITS = 28 }; /* KSEG maps 40 bits, in units of 16 bytes: 36 are the offset's */
 
 static struct spinlock pool_lock = SPINLOCK_INIT("nonpaged pool", RANK_POOL, IPL_CLOCK);
 static struct pool_list lists[LISTS];

@@ -38,11 +38,11 @@
 #include "mm/space/aspace.h"
 #include "sysman/params.h"
 
-#define VERSION_BITS 32u
-#define LIST_STEP    16384u /* bytes: a list's allowance grows by this or a packet */
+enum { VERSION_BITS = 32 };
+#define LIST_STEP 16384u /* bytes: a list's allowance grows by this or a packet */
 
 /* A mark that is not 0 is the size in units of 16 bytes, or */
-#define MARK_OTHER 255u /* larger than lists have it; all, if POOLCHECK has to see each block */
+enum { MARK_OTHER = 255 }; /* larger than lists have it; all, if POOLCHECK has to see each block */
 _Static_assert(POOL_LISTS < MARK_OTHER, "a mark tells the sizes of all lists");
 
 static struct mutex pgdyn = MUTEX_INIT("PGDYN", MUTEX_PGDYN, pgdyn);

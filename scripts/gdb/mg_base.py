@@ -17,30 +17,78 @@ from pathlib import Path
 
 import gdb
 
-PAGE_SHIFT = 13
-PAGE_SIZE = 1 << PAGE_SHIFT
-KSEG = 0xFFFFFC0000000000
-KSEG_BYTES = 1 << 40
 MASK = (1 << 64) - 1
 LIST_LIMIT = 1_000_000  # entries after which a list counts as endless
 
-# arch/alpha/hw/pte.h
-PTE_BITS = (
-    (0, "V"),
-    (1, "FOR"),
-    (2, "FOW"),
-    (3, "FOE"),
-    (4, "ASM"),
-    (8, "KRE"),
-    (9, "URE"),
-    (12, "KWE"),
-    (13, "UWE"),
-)
-PTE_GH = 3 << 5
-# mm/pt/pte_forms.h
-PTE_SOFTWARE = ((20, "COW"), (21, "WIRED"), (22, "SHARED"), (23, "SHPT"))
-PTE_FORMS = ("none", "demand zero", "object", "page file", "transition")
-PTE_SHPT = 1 << 23
+
+@functools.cache
+def kernel_type(name: str) -> gdb.Type:
+    """A type of the kernel's, whatever programs have under that name."""
+    symbol = gdb.objfiles()[0].lookup_global_symbol("kernel_main") if gdb.objfiles() else None
+    if symbol is None:
+        raise gdb.GdbError("the kernel's symbols are not loaded")
+    return gdb.lookup_type(name, symbol.symtab.static_block())
+
+
+def enumerators(kind: str, prefix: str) -> dict[str, int]:
+    """{"PTE_V": 1, ...}: the names and values of an enumeration, without the prefix."""
+    fields = kernel_type(f"enum {kind}").fields()
+    return {field.name.removeprefix(prefix): field.enumval & MASK for field in fields}
+
+
+def constant(name: str, file: str | None = None) -> int:
+    """A constant of the kernel's: a macro that arch/alpha/entry/debug_constants.c lists, or an
+    enumerator that only `file` has."""
+    if file:
+        return int(gdb.parse_and_eval(f"'{file}'::{name}"))
+    try:
+        return enumerators("debug_constants", "DEBUG_")[name]
+    except KeyError:
+        raise gdb.GdbError(f"arch/alpha/entry/debug_constants.c does not list {name}") from None
+
+
+def flags(prefix: str, names: str) -> tuple[tuple[int, str], ...]:
+    """Masks with the names to show: of "WRT MRES_ALLOC=ALLOC" those of PREFIX_WRT and
+    PREFIX_MRES_ALLOC, of which the second is called ALLOC."""
+    pairs = (name.partition("=") for name in names.split())
+    return tuple((constant(prefix + name), shown or name) for name, _, shown in pairs)
+
+
+PAGE_SHIFT = constant("PAGE_SHIFT")
+PAGE_SIZE = 1 << PAGE_SHIFT
+PTES = constant("PTES_PER_PAGE")
+KSEG = constant("LAYOUT_KSEG_BASE")
+KSEG_BYTES = constant("LAYOUT_KSEG_IO") - KSEG
+USER_TOP = constant("LAYOUT_USER_TOP")
+
+PTE_V = constant("PTE_V")
+PTE_BITS = flags("PTE_", "V FOR FOW FOE ASM KRE URE KWE UWE")
+PTE_SOFTWARE = flags("PTE_SW_", "COW WIRED SHARED SHPT")
+PTE_GH, PTE_GH_SHIFT = constant("PTE_GH_MASK"), constant("PTE_GH_SHIFT")
+PTE_SHPT = constant("PTE_SW_SHPT")
+PTE_PFN_SHIFT = constant("PTE_PFN_SHIFT")
+PTE_FORM, PTE_FORM_SHIFT = constant("PTE_FORM_MASK"), constant("PTE_FORM_SHIFT")
+# enum pte_form in words.
+PTE_FORMS = {
+    "NONE": "none",
+    "DZRO": "demand zero",
+    "OBJECT": "object",
+    "PAGEFILE": "page file",
+    "TRANSITION": "transition",
+}
+
+
+def pte_pfn(pte: int) -> int:
+    return pte >> PTE_PFN_SHIFT
+
+
+def form_name(pte: int) -> str:
+    """What a PTE that is not valid says of its page, in words."""
+    form = (pte & PTE_FORM) >> PTE_FORM_SHIFT
+    for name, value in enumerators("pte_form", "PTE_FORM_").items():
+        if value == form:
+            return PTE_FORMS[name]
+    return f"form {form}"
 
 
 @functools.cache
@@ -53,7 +101,7 @@ def saved_reader() -> Callable[[int, int], bytes | None]:
     # In front of this folder, whose megalith.py has the package's name.
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
     try:
-        from megalith.saved import SavedError, SavedState
+        from megalith.debug.saved import SavedError, SavedState
     finally:
         sys.path.pop(0)
     state = SavedState(path)
@@ -78,8 +126,8 @@ def read(address: int, length: int) -> bytes:
 
 
 def read_page(pfn: int) -> tuple[int, ...]:
-    """The 1,024 quadwords of a physical page."""
-    return struct.unpack("<1024Q", read(KSEG + (pfn << PAGE_SHIFT), PAGE_SIZE))
+    """The quadwords of a physical page."""
+    return struct.unpack(f"<{PTES}Q", read(KSEG + (pfn << PAGE_SHIFT), PAGE_SIZE))
 
 
 def read_quad(address: int) -> int:
@@ -104,15 +152,6 @@ def variable(name: str, file: str | None = None) -> gdb.Value:
     return symbol.value()
 
 
-@functools.cache
-def kernel_type(name: str) -> gdb.Type:
-    """A type of the kernel's, whatever programs have under that name."""
-    symbol = gdb.objfiles()[0].lookup_global_symbol("kernel_main")
-    if symbol is None:
-        raise gdb.GdbError("the kernel's symbols are not loaded")
-    return gdb.lookup_type(name, symbol.symtab.static_block())
-
-
 def structure(kind: str) -> gdb.Type:
     return kernel_type(f"struct {kind}")
 
@@ -130,11 +169,20 @@ def enum_name(value: gdb.Value | int, kind: str, prefix: str) -> str:
     return str(int(value))
 
 
-def offset_of(kind: gdb.Type, name: str) -> int:
+def members(kind: gdb.Type, base: int = 0) -> dict[str, tuple[int, int]]:
+    """Offset and size in bytes of each member, of structures without a name too."""
+    found: dict[str, tuple[int, int]] = {}
     for field in kind.fields():
-        if field.name == name:
-            return field.bitpos // 8
-    raise gdb.GdbError(f"{kind} has no field {name}")
+        at = base + field.bitpos // 8
+        found |= {field.name: (at, field.type.sizeof)} if field.name else members(field.type, at)
+    return found
+
+
+def offset_of(kind: gdb.Type, name: str) -> int:
+    try:
+        return members(kind)[name][0]
+    except KeyError:
+        raise gdb.GdbError(f"{kind} has no field {name}") from None
 
 
 def each(head: gdb.Value, kind: str, link: str):
@@ -169,20 +217,17 @@ def bits(value: gdb.Value | int, table) -> str:
 
 
 def gh_pages(pte: int) -> int:
-    return 8 ** (pte >> 5 & 3)
+    return 8 ** ((pte & PTE_GH) >> PTE_GH_SHIFT)
 
 
 def describe_pte(pte: int) -> str:
     """A page-table entry in words."""
     if pte == 0:
         return "empty"
-    if not pte & 1:
-        form = pte >> 16 & 7
-        name = PTE_FORMS[form] if form < len(PTE_FORMS) else f"form {form}"
-        return f"not valid, {name}, 63:32 = {pte >> 32:#x}"
-    names = [name for bit, name in PTE_BITS + PTE_SOFTWARE if pte >> bit & 1]
+    if not pte & PTE_V:
+        return f"not valid, {form_name(pte)}, 63:32 = {pte_pfn(pte):#x}"
     hint = f" GH {gh_pages(pte)}" if pte & PTE_GH else ""
-    return f"pfn {pte >> 32:#x} {' '.join(names)}{hint}"
+    return f"pfn {pte_pfn(pte):#x} {bits(pte, PTE_BITS + PTE_SOFTWARE)}{hint}"
 
 
 def symbol_at(address: int) -> str:

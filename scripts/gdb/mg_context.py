@@ -1,6 +1,6 @@
 """Whose registers and memory GDB shows: a CPU's, or those of a thread that is on none.
 
-The stub between GDB and the machine (scripts/megalith/stub.py) answers for another thread's
+The stub between GDB and the machine (scripts/megalith/debug/stub.py) answers for another thread's
 registers and address space when it is told to; here is what it is told: the registers that the
 thread's last switch left on its kernel stack, and the level-1 page of its process. So GDB's own
 commands (backtrace, frame, info locals, x) work in any thread, down into its program.
@@ -20,6 +20,7 @@ from mg_base import (
     MASK,
     Command,
     NotThere,
+    constant,
     each,
     enum_name,
     number,
@@ -41,7 +42,6 @@ SP, PC = 30, 64
 SWITCH_FRAME = (26, 9, 10, 11, 12, 13, 14, 15)
 THREAD_POINTER = 8
 PS_USER = 8
-KSEG_TEXT = 0xFFFFFC0000310000  # linker.ld
 CALL_PAL_RDUSP = b"\x3a\0\0\0"
 
 
@@ -236,7 +236,7 @@ def ask_user_sp(index: int) -> int:
     gdb.execute(f"thread {index + 1}", to_string=True)
     pc = int(gdb.parse_and_eval("(unsigned long)$pc"))
     before.switch()
-    if pc < KSEG_TEXT:
+    if pc < int(gdb.parse_and_eval("(unsigned long)&_text_start")):
         return 0  # in PALcode, or in user mode, where SP is the user's
     answer = connection().send_packet(f"Qmegalith.Usp:{index + 1:x};{rdusp_at():x}")
     return int(answer, 16) if answer and not answer.startswith(b"E") else 0
@@ -245,7 +245,7 @@ def ask_user_sp(index: int) -> int:
 def frame_is_full(frame: gdb.Value) -> bool:
     """Is this the frame of a call for which entry code completes it at once?"""
     call = int(frame["orig_v0"])
-    for table, first in (("posix_calls", 0), ("vms_calls", 0x1000)):
+    for table, first in (("posix_calls", 0), ("vms_calls", constant("VMS_FIRST"))):
         entries = variable(table)
         if first <= call <= first + entries.type.range()[1]:
             return int(entries[call - first]["flags"]) != 0

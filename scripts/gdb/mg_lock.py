@@ -8,13 +8,26 @@ from collections import Counter
 from collections.abc import Iterator
 
 import gdb
-from mg_base import Command, Table, c_string, each, heading, structure, symbol_at, text, va_text
+from mg_base import (
+    Command,
+    Table,
+    c_string,
+    constant,
+    each,
+    heading,
+    structure,
+    symbol_at,
+    text,
+    va_text,
+)
 from mg_context import processes, threads
 from mg_section import section_name, sections
 
 VARIABLE = re.compile(r"^\d+:\s+(?:static |const |volatile )*.*?(\w+)(?:\[[^;]*)?;$")
 ARRAY = re.compile(r"\[\d+\]")
-MUTEX_WRITER, MUTEX_WAITERS, MUTEX_READER = 1, 2, 4  # kernel/sched/mutex_word.h
+MUTEX_WRITER = constant("MUTEX_WRITER")
+MUTEX_WAITERS = constant("MUTEX_WAITERS")
+MUTEX_READER = constant("MUTEX_READER")
 
 
 def inside(value: gdb.Value, kind: str, name: str) -> Iterator[tuple[str, gdb.Value]]:

@@ -8,18 +8,28 @@ import gdb
 from mg_base import (
     KSEG,
     KSEG_BYTES,
+    MASK,
     PAGE_SHIFT,
-    PTE_FORMS,
+    PAGE_SIZE,
+    PTE_PFN_SHIFT,
     PTE_SHPT,
+    PTE_V,
+    PTES,
+    USER_TOP,
     Command,
     NotThere,
     Table,
+    bits,
+    constant,
     describe_pte,
     each,
     enum_name,
+    flags,
+    form_name,
     gh_pages,
     heading,
     number,
+    pte_pfn,
     read_page,
     read_quad,
     span,
@@ -30,8 +40,13 @@ from mg_base import (
 )
 from mg_context import current_root, find_process, space_of
 
-SHIFTS = (33, 23, 13)
-USER_TOP = 1 << 42
+SPANS = tuple(constant(f"PTE_L{level}_SPAN") for level in (1, 2, 3))
+VA_MASK = PTES * SPANS[0] - 1  # what the hardware looks at of an address; the rest is its sign
+SELF_MAP = constant("LAYOUT_L1_SELFMAP")
+RIGHTS = tuple(zip((constant(f"PTE_{bit}") for bit in ("KRE", "KWE", "URE", "UWE")), "RWRW"))
+MARKS = flags("PTE_", "FOR FOW FOE ASM SW_COW=COW SW_WIRED=WIR SW_SHPT=SPT")
+PG_BAD = constant("PG_BAD")
+COUNT_SHIFT, COUNT_MASK = constant("HEAD_COUNT_SHIFT"), constant("HEAD_COUNT_MASK")
 ROWS_MAX = 5000  # PTEs that one command shows
 
 # enum page_type by the names that SDA has for PGTYP.
@@ -60,7 +75,8 @@ PAGE_PLACES = {
 
 
 def sign_extend(va: int) -> int:
-    return va | 0xFFFFF80000000000 if va >> 42 & 1 else va & 0x7FFFFFFFFFF
+    va &= VA_MASK
+    return va | MASK ^ VA_MASK if va & USER_TOP else va
 
 
 # ---- the PFN database ----
@@ -74,7 +90,7 @@ def entry_valid(pfn: int) -> bool:
     """Is the entry initialised? Its chunk is noted in the bitmap then."""
     if not 0 <= pfn < int(variable("page_end")):
         return False
-    chunk = pfn // (8192 // structure("page").sizeof)
+    chunk = pfn // (PAGE_SIZE // structure("page").sizeof)
     bitmap = variable("chunk_bitmap", "mm/phys/page_range.c")
     return bool(int(bitmap[chunk // 64]) >> chunk % 64 & 1)
 
@@ -186,7 +202,7 @@ class ShowPfnData(Command):
                 f"{pfn:08X}",
                 va_text(int(entry["owner"])),
                 *page_cells(pfn),
-                "BAD" if int(entry["flags"]) & 1 else "",
+                "BAD" if int(entry["flags"]) & PG_BAD else "",
             )
             shown += 1
             if shown == ROWS_MAX:
@@ -209,7 +225,8 @@ class ShowPfnData(Command):
             cached = 0
             for cpu in range(int(variable("cpu_count"))):
                 cache = variable("page_caches")[cpu][index]
-                cached += sum(int(cache[f]) >> 27 & 0x7F for f in ("dirty", "zeroed"))
+                heads = [int(cache[f]) for f in ("dirty", "zeroed")]
+                cached += sum(head >> COUNT_SHIFT & COUNT_MASK for head in heads)
             table.row("CPU caches", cached, "")
             table.row("reserved", int(rad["reserved_pages"]), "")
             table.row("never used", int(rad["range_pages"]), f"{int(rad['nranges'])} ranges")
@@ -242,14 +259,12 @@ def table_owner(pfn: int) -> str:
 
 def protection(pte: int) -> str:
     """KRW URW: what kernel and user mode may do."""
-    kernel = ("R" if pte >> 8 & 1 else "-") + ("W" if pte >> 12 & 1 else "-")
-    user = ("R" if pte >> 9 & 1 else "-") + ("W" if pte >> 13 & 1 else "-")
-    return f"K{kernel} U{user}"
+    kre, kwe, ure, uwe = (c if pte & bit else "-" for bit, c in RIGHTS)
+    return f"K{kre}{kwe} U{ure}{uwe}"
 
 
 def pte_marks(pte: int) -> str:
-    marks = ((1, "FOR"), (2, "FOW"), (3, "FOE"), (4, "ASM"), (20, "COW"), (21, "WIR"), (23, "SPT"))
-    return " ".join(name for bit, name in marks if pte >> bit & 1)
+    return bits(pte, MARKS)
 
 
 class ShowPageTable(Command):
@@ -287,19 +302,19 @@ class ShowPageTable(Command):
             print(f"{va_text(va)} is in KSEG: physical {va - KSEG:#x}, no page tables")
             return
         print(f"{va_text(va)} by the tables at pfn {pfn:#x}")
-        for level, shift in enumerate(SHIFTS, 1):
-            index = va >> shift & 1023
+        for level, size in enumerate(SPANS, 1):
+            index = va // size % PTES
             at = (pfn << PAGE_SHIFT) + 8 * index
             entry = read_quad(KSEG + at)
             print(
                 f"  level {level}  [{index:4}]  at {at:#011x}  {entry:#018x}  {describe_pte(entry)}"
             )
-            if not entry & 1:
+            if not entry & PTE_V:
                 return
-            pfn = entry >> 32
+            pfn = pte_pfn(entry)
             if level < 3 and entry & PTE_SHPT:
                 print(f"           pfn {pfn:#x} is a level-{level + 1} page of {table_owner(pfn)}")
-        print(f"  physical address {(pfn << PAGE_SHIFT) | (va & 0x1FFF):#x}")
+        print(f"  physical address {(pfn << PAGE_SHIFT) | (va % PAGE_SIZE):#x}")
 
     def listing(self, root: int, first: int, last: int, level: int, invalid: bool) -> None:
         heading(f"Level-{level} page table entries, {va_text(first)} to {va_text(last)}")
@@ -323,13 +338,11 @@ class ShowPageTable(Command):
             total += count
             if shown < ROWS_MAX:
                 cells = [va_text(sign_extend(va)), va_text(KSEG + at), va_text(pte), count]
-                if pte & 1:
+                if pte & PTE_V:
                     cells += [protection(pte), gh_pages(pte), pte_marks(pte)]
-                    table.row(*cells, *page_cells(pte >> 32))
+                    table.row(*cells, *page_cells(pte_pfn(pte)))
                 else:
-                    form = pte >> 16 & 7
-                    cells += ["", "", PTE_FORMS[form] if form < len(PTE_FORMS) else form]
-                    table.row(*cells)
+                    table.row(*cells, "", "", form_name(pte))
             shown += 1
         if shown > ROWS_MAX:
             print(f"... {shown - ROWS_MAX} lines more")
@@ -337,16 +350,16 @@ class ShowPageTable(Command):
 
     def runs(self, root: int, first: int, last: int, level: int, invalid: bool):
         """(address, PTE's physical address, PTE, how many): equal but for rising frames."""
-        span_bytes = 1 << SHIFTS[level - 1]
+        span_bytes = SPANS[level - 1]
         run: list[int] | None = None
         for va, at, pte in self.entries(root, first, last, level):
-            if bool(pte & 1) == invalid:
+            if bool(pte & PTE_V) == invalid:
                 continue
             if (
                 run
                 and va == run[0] + run[3] * span_bytes
-                and (pte & 1)
-                and pte == run[2] + (run[3] << 32)
+                and (pte & PTE_V)
+                and pte == run[2] + (run[3] << PTE_PFN_SHIFT)
             ):
                 run[3] += 1
                 continue
@@ -358,18 +371,18 @@ class ShowPageTable(Command):
 
     def entries(self, pfn: int, first: int, last: int, level: int, depth: int = 1, base: int = 0):
         """The nonempty entries of a level below a table, in the order of addresses."""
-        size = 1 << SHIFTS[depth - 1]
-        low = max((first & (1 << 43) - 1) - base, 0) // size
+        size = SPANS[depth - 1]
+        low = max((first & VA_MASK) - base, 0) // size
         for index, entry in enumerate(read_page(pfn)[low:], low):
             va = base + index * size
-            if va > last & (1 << 43) - 1:
+            if va > last & VA_MASK:
                 return
-            if not entry or (depth == 1 and index == 1023):
+            if not entry or (depth == 1 and index == SELF_MAP):
                 continue
             if depth == level:
                 yield va, (pfn << PAGE_SHIFT) + 8 * index, entry
-            elif entry & 1:
-                yield from self.entries(entry >> 32, first, last, level, depth + 1, va)
+            elif entry & PTE_V:
+                yield from self.entries(pte_pfn(entry), first, last, level, depth + 1, va)
 
 
 def register() -> None:

@@ -6,14 +6,12 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import gdb
-from mg_base import PAGE_SIZE, kernel_type, offset_of, read, structure, variable
-
-LAYOUT = struct.Struct("<IIQQBBBBI")
+from mg_base import PAGE_SIZE, enumerators, members, read, structure, variable
 
 
 class Entry(NamedTuple):
-    """struct page; of a page that is on a list the first two are flink and blink."""
+    """struct page, its members in their order; of a page that is on a list the first two are
+    flink and blink."""
 
     refcnt: int
     share: int
@@ -22,28 +20,35 @@ class Entry(NamedTuple):
     state: int
     type: int
     flags: int
-    unused: int
     aux: int
+
+
+WORDS = {1: "B", 2: "H", 4: "I", 8: "Q"}
+
+
+def layout() -> struct.Struct:
+    """How the bytes of a struct page become an Entry."""
+    kind = structure("page")
+    form, end = "<", 0
+    for at, size in sorted(members(kind)[name] for name in Entry._fields):
+        form += f"{at - end}x{WORDS[size]}"
+        end = at + size
+    return struct.Struct(f"{form}{kind.sizeof - end}x")
 
 
 def enum_values(kind: str, prefix: str) -> dict[str, int]:
     """{"free": 0, ...} of enum page_state."""
-    return {
-        f.name.removeprefix(prefix).lower(): f.enumval for f in kernel_type(f"enum {kind}").fields()
-    }
+    return {name.lower(): value for name, value in enumerators(kind, prefix).items()}
 
 
 class PfnDatabase:
     """A look at the database; what was read once is kept, so it is for one command."""
 
     def __init__(self) -> None:
-        kind = structure("page")
-        places = [offset_of(kind, n) for n in ("owner", "offset", "state", "type", "flags", "aux")]
-        if kind.sizeof != LAYOUT.size or places != [8, 16, 24, 25, 26, 28]:
-            raise gdb.GdbError("struct page is not laid out as mg_pfn.py has it")
+        self.layout = layout()
         self.base = int(variable("page_db"))
         self.end = int(variable("page_end"))
-        self.per_chunk = PAGE_SIZE // LAYOUT.size
+        self.per_chunk = PAGE_SIZE // self.layout.size
         chunks = -(-self.end // self.per_chunk)
         bitmap = read(int(variable("chunk_bitmap", "mm/phys/page_range.c")), -(-chunks // 64) * 8)
         bits = int.from_bytes(bitmap, "little")
@@ -62,7 +67,7 @@ class PfnDatabase:
             return None
         if chunk not in self._entries:
             raw = read(self.base + chunk * PAGE_SIZE, PAGE_SIZE)
-            self._entries[chunk] = [Entry(*fields) for fields in LAYOUT.iter_unpack(raw)]
+            self._entries[chunk] = [Entry(*fields) for fields in self.layout.iter_unpack(raw)]
         return self._entries[chunk][pfn % self.per_chunk]
 
     def __iter__(self) -> Iterator[tuple[int, Entry]]:

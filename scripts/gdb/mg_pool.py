@@ -14,6 +14,7 @@ from mg_base import (
     PAGE_SIZE,
     Command,
     Table,
+    constant,
     heading,
     offset_of,
     read,
@@ -26,8 +27,8 @@ from mg_base import (
 )
 from mg_pfn import PfnDatabase
 
-GRAIN = 16  # mm/pool/pool_private.h
-PAGED_BASE = 0xFFFFFE0200000000  # LAYOUT_PAGED_POOL_BASE of arch/alpha/hw/layout.h
+GRAIN = constant("POOL_GRAIN")
+PAGED_BASE = constant("LAYOUT_PAGED_POOL_BASE")
 PACKETS_MAX = 10_000_000
 LIST_FIELDS = ("head", "pops", "misses", "reclaimed")
 
@@ -91,7 +92,7 @@ class Pool:
         raw = read(int(lists.address), lists.type.sizeof)
         words = [struct.unpack_from(f"<{stride // 8}Q", raw, i) for i in range(0, len(raw), stride)]
         self.lists = [PoolList(*(word[place] for place in places)) for word in words]
-        self.version_bits = 32 if self.paged else 28
+        self.version_bits = constant("VERSION_BITS", file)
         self.origin = PAGED_BASE if self.paged else KSEG
         self.nlists = len(self.lists)
         self._areas: list[Area] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gdb
 from mg_base import bits, c_string, describe_pte, enum_name, structure, text, va_text
-from mg_lock import holder
+from mg_lock import MUTEX_READER, MUTEX_WAITERS, MUTEX_WRITER, holder
 from mg_memory import page_state, page_type
 from mg_section import REGION_FLAGS, RMD_FLAGS, SECTION_FLAGS, section_name, shares
 
@@ -135,11 +135,11 @@ def spinlock_line(s: gdb.Value) -> str:
 def mutex_line(m: gdb.Value) -> str:
     state = int(m["state"])
     who = "free"
-    if state & 1:
+    if state & MUTEX_WRITER:
         who = f"held by {holder(m['owner'])}"
-    elif state >= 4:
-        who = f"read by {state // 4}"
-    waiters = {"others": "waiting"} if state & 2 else {}
+    elif state >= MUTEX_READER:
+        who = f"read by {state // MUTEX_READER}"
+    waiters = {"others": "waiting"} if state & MUTEX_WAITERS else {}
     name = c_string(m["name"]) or "(not set up)"
     return line({"mutex": name, "rank": int(m["rank"]), "is": who} | waiters)
 

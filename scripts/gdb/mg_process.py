@@ -13,6 +13,7 @@ from mg_base import (
     c_string,
     each,
     enum_name,
+    flags,
     heading,
     number,
     read_quad,
@@ -40,21 +41,13 @@ from mg_context import (
     threads,
 )
 
-# kernel/base/abi/prvdef.h
-PRIVILEGES = (
-    (0x1, "CMKRNL"),
-    (0x4, "SYSNAM"),
-    (0x8, "GRPNAM"),
-    (0x100, "GROUP"),
-    (0x1000, "PSWAPM"),
-    (0x4000, "SETPRV"),
-    (0x10000, "WORLD"),
-    (0x1000000, "PRMGBL"),
-    (0x2000000, "SYSGBL"),
-    (0x4000000, "PFNMAP"),
-    (0x10000000, "SYSPRV"),
-    (0x20000000, "BYPASS"),
+PRIVILEGES = flags(
+    "PRV$M_",
+    "CMKRNL SYSNAM GRPNAM GROUP PSWAPM SETPRV WORLD PRMGBL SYSGBL PFNMAP SYSPRV BYPASS",
 )
+
+
+MAP_RIGHTS = flags("MAP_", "R=r W=w X=x")
 
 
 def thread_of(process: gdb.Value) -> gdb.Value | None:
@@ -263,7 +256,7 @@ class ShowProcess(Command):
         )
         for entry in each(process["aspace"]["entries"], "struct map_entry", "link"):
             start, end, prot = int(entry["start"]), int(entry["end"]), int(entry["prot"])
-            rights = "".join(c if prot & bit else "-" for bit, c in ((1, "r"), (2, "w"), (4, "x")))
+            rights = "".join(c if prot & bit else "-" for bit, c in MAP_RIGHTS)
             mapping = entry["smap"]
             section = ""
             if int(mapping) and int(mapping["section"]["gsd"]):

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import gdb
-from mg_base import Command, NotThere, Table, bits, each, heading, text, va_text, variable
+from mg_base import (
+    Command,
+    NotThere,
+    Table,
+    bits,
+    constant,
+    each,
+    flags,
+    heading,
+    text,
+    va_text,
+    variable,
+)
 from mg_context import processes, selected_process, space_of
 
-# kernel/base/abi/secdef.h
-SECTION_FLAGS = (
-    (0x8, "WRT"),
-    (0x800, "READ_ONLY_SHPT"),
-    (0x1000, "SHARED_PTS"),
-    (0x2000, "MRES"),
-    (0x4000, "PERM"),
-    (0x8000, "SYSGBL"),
-    (0x10000, "PFNMAP"),
-    (0x80000, "PAGFIL"),
-    (0x4000000, "ALLOC"),
+SECTION_FLAGS = flags(
+    "SEC$M_", "WRT READ_ONLY_SHPT SHARED_PTS MRES PERM SYSGBL PFNMAP PAGFIL MRES_ALLOC=ALLOC"
 )
-REGION_FLAGS = ((0x1, "DESCEND"), (0x8, "PERMANENT"), (0x40, "SHARED_PTS"))
-LIFE_PERMANENT = 1 << 63
+REGION_FLAGS = flags("VA$M_", "DESCEND PERMANENT SHARED_PTS")
+LIFE_PERMANENT = constant("SECTION_PERMANENT")
 
 
 def sections():
@@ -183,16 +186,10 @@ class ShowRegion(Command):
         print(f"{count} regions")
 
 
-RMD_FLAGS = (
-    (0x1, "ALLOCATE"),
-    (0x2, "ZERO"),
-    (0x4, "PAGE_TABLES"),
-    (0x8, "GROUP"),
-    (0x10, "SYSGBL"),
-    (0x20, "NOGLOBAL"),
-    (0x100, "zeroed"),
-    (0x200, "freed"),
-    (0x400, "not-contiguous"),
+RMD_FLAGS = flags(
+    "RMD_",
+    "ALLOC=ALLOCATE ZERO PAGE_TABLES GROUP SYSGBL NOGLOBAL ZEROED=zeroed FREED=freed "
+    "NO_CONTIG=not-contiguous",
 )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from mg_base import text, variable
+from mg_base import constant, text, variable
 from mg_context import threads
 from mg_pfn import Entry, PfnDatabase
 from mg_section import reservations
 from mg_validate import Checker
 
-PFN_MASK = (1 << 27) - 1  # mm/phys/page_private.h: a cache's head
-COUNT_SHIFT, COUNT_MASK = 27, 0x7F
+PFN_MASK = constant("HEAD_PFN_MASK")  # of a cache's head
+COUNT_SHIFT, COUNT_MASK = constant("HEAD_COUNT_SHIFT"), constant("HEAD_COUNT_MASK")
+RMD_FREED = constant("RMD_FREED")
 LISTS = ("free", "modified", "bad", "zeroed")
 
 
@@ -126,7 +127,7 @@ class ValidatePfnList(Checker):
             if first:
                 self.reserved.append((first, first + count))
             self.expect(
-                int(rmd["used"]) <= int(rmd["npages"]) or int(rmd["flags"]) & 0x200 != 0,
+                int(rmd["used"]) <= int(rmd["npages"]) or int(rmd["flags"]) & RMD_FREED != 0,
                 f"reservation {text(rmd['name'])}: more in use than it has",
             )
 

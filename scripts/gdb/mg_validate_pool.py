@@ -5,14 +5,14 @@ from __future__ import annotations
 import struct
 
 import gdb
-from mg_base import MASK, PAGE_SIZE, read, variable
+from mg_base import MASK, PAGE_SIZE, constant, read, variable
 from mg_context import threads
 from mg_pool import GRAIN, Area, Pool, read_present
 from mg_validate import Checker
 
-HEAD = 16  # bytes of a free block that are header, or link and seal
-CHECK_FREE = 1  # mm/pool/pool_check.h
-MARK_OTHER = 255  # mm/pool/pool_paged.c
+HEAD = constant("POOL_HEAD")
+CHECK_FREE = constant("POOL_CHECK_FREE")
+MARK_OTHER = constant("MARK_OTHER", "mm/pool/pool_paged.c")
 
 
 class ValidatePool(Checker):

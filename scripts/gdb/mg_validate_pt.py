@@ -4,20 +4,35 @@ database, the maps and the granularity-hint rules."""
 from __future__ import annotations
 
 import gdb
-from mg_base import PAGE_SHIFT, PTE_GH, PTE_SHPT, each, gh_pages, read_page, text, variable
+from mg_base import (
+    PAGE_SHIFT,
+    PTE_GH,
+    PTE_PFN_SHIFT,
+    PTE_SHPT,
+    PTE_V,
+    PTES,
+    USER_TOP,
+    constant,
+    each,
+    gh_pages,
+    pte_pfn,
+    read_page,
+    text,
+    variable,
+)
 from mg_context import processes
 from mg_pfn import PfnDatabase
 from mg_section import section_name, sections
 from mg_validate import Checker
 
-PTES = 1024
-SELF_MAP = 1023
-SYSTEM_FIRST = 768  # LAYOUT_L1_SYSTEM_FIRST
-USER_ENTRIES = 512
-SPANS = (1 << 33, 1 << 23, 1 << 13)
-TABLE_BITS = 0x1101  # pte_table(): V, KRE, KWE
-ONE = 1 << 32
-KWE_UWE = 1 << 12 | 1 << 13
+SELF_MAP = constant("LAYOUT_L1_SELFMAP")
+SYSTEM_FIRST = constant("LAYOUT_L1_SYSTEM_FIRST")
+SPANS = tuple(constant(f"PTE_L{level}_SPAN") for level in (1, 2, 3))
+USER_ENTRIES = USER_TOP // SPANS[0]
+TABLE_BITS = PTE_V | constant("PTE_KRE") | constant("PTE_KWE")
+ONE = 1 << PTE_PFN_SHIFT
+MAP_W = constant("MAP_W")
+KWE_UWE = constant("PTE_KWE") | constant("PTE_UWE")
 
 
 def wrong_hints(ptes: tuple[int, ...], vpn: int, count: int) -> int:
@@ -27,10 +42,10 @@ def wrong_hints(ptes: tuple[int, ...], vpn: int, count: int) -> int:
     while i < count:
         pte = ptes[i]
         block = gh_pages(pte)
-        if not pte & 1 or block == 1:
+        if not pte & PTE_V or block == 1:
             i += 1
             continue
-        aligned = (vpn + i) % block == 0 and (pte >> 32) % block == 0 and i + block <= count
+        aligned = (vpn + i) % block == 0 and (pte_pfn(pte)) % block == 0 and i + block <= count
         expected = tuple(range(pte, pte + block * ONE, ONE))
         if aligned and ptes[i : i + block] == expected:
             i += block
@@ -148,19 +163,19 @@ class ValidatePageTables(Checker):
                 continue
             used += 1
             where = f"{space.who}: level-1 PTE at {va:#x}"
-            if not entry & 1:
+            if not entry & PTE_V:
                 self.complain(f"{where} is {entry:#x}")
             elif entry & PTE_SHPT:
                 self.shared(space, entry, va, 1, where)
             else:
-                self.level2(space, entry >> 32, (space.root << PAGE_SHIFT) + 8 * index, va)
+                self.level2(space, pte_pfn(entry), (space.root << PAGE_SHIFT) + 8 * index, va)
         for index in range(USER_ENTRIES, SELF_MAP):
             right = self.system[index] if index >= SYSTEM_FIRST else 0
             self.expect(
                 root[index] == right,
                 f"{space.who}: level-1 entry {index} is {root[index]:#x}, not the system's",
             )
-        own = space.root << 32 | TABLE_BITS
+        own = space.root << PTE_PFN_SHIFT | TABLE_BITS
         self.expect(
             root[SELF_MAP] == own, f"{space.who}: the self-map is {root[SELF_MAP]:#x}, not {own:#x}"
         )
@@ -179,14 +194,14 @@ class ValidatePageTables(Checker):
             va = base + index * SPANS[1]
             where = f"{space.who}: level-2 PTE at {va:#x}"
             self.ptes += 1
-            if not entry & 1:
+            if not entry & PTE_V:
                 self.complain(f"{where} is {entry:#x}")
             elif entry & PTE_SHPT:
                 self.shared(space, entry, va, 2, where)
             else:
-                self.level3(space, entry >> 32, (pfn << PAGE_SHIFT) + 8 * index, va)
+                self.level3(space, pte_pfn(entry), (pfn << PAGE_SHIFT) + 8 * index, va)
         used = PTES - table.count(0)
-        wrong = wrong_hints(table, base >> 23, PTES)
+        wrong = wrong_hints(table, base // SPANS[1], PTES)
         self.expect(not wrong, f"{space.who}: {wrong} wrong hints in the level-2 page at {base:#x}")
         self.table_page(space, pfn, upper, used, f"{space.who}: level-2 page at {base:#x}")
 
@@ -197,7 +212,7 @@ class ValidatePageTables(Checker):
                 at = (pfn << PAGE_SHIFT) + 8 * index
                 self.page(space, pte, at, base + index * SPANS[2])
         used = PTES - table.count(0)
-        wrong = wrong_hints(table, base >> 13, PTES)
+        wrong = wrong_hints(table, base // SPANS[2], PTES)
         self.expect(not wrong, f"{space.who}: {wrong} wrong hints in the level-3 page at {base:#x}")
         self.table_page(space, pfn, upper, used, f"{space.who}: level-3 page at {base:#x}")
 
@@ -208,10 +223,10 @@ class ValidatePageTables(Checker):
         if entry is None:
             self.complain(f"{where} maps where nothing is mapped")
             return
-        if not pte & 1:
+        if not pte & PTE_V:
             self.complain(f"{where} is neither zero nor valid")
             return
-        if pte & KWE_UWE and not int(entry["prot"]) & 2:
+        if pte & KWE_UWE and not int(entry["prot"]) & MAP_W:
             self.complain(f"{where} may be written, its mapping may not")
         if int(entry["object"]):
             space.resident += 1
@@ -220,14 +235,14 @@ class ValidatePageTables(Checker):
             self.section_page(entry, pte, va, where)
         else:
             space.resident += 1
-            self.active(pte >> 32, "process", at, where)
+            self.active(pte_pfn(pte), "process", at, where)
             self.expect(not pte & PTE_GH, f"{where} carries a hint")
 
     def object_page(self, entry: gdb.Value, pte: int, va: int, where: str) -> None:
         """The page is of the entry's object, or of one that it is a copy of."""
-        database = self.database.get(pte >> 32)
+        database = self.database.get(pte_pfn(pte))
         if database is None or database.type != self.database.types["object"]:
-            self.active(pte >> 32, "object", None, where)
+            self.active(pte_pfn(pte), "object", None, where)
             return
         one = entry["object"]
         offset = (int(entry["offset"]) + va - int(entry["start"])) >> PAGE_SHIFT
@@ -236,7 +251,7 @@ class ValidatePageTables(Checker):
             if database.owner == int(one):
                 if database.offset != offset:
                     self.complain(
-                        f"{where}: PFN {pte >> 32:#x} is page {database.offset} of its "
+                        f"{where}: PFN {pte_pfn(pte):#x} is page {database.offset} of its "
                         f"object, mapped as {offset}"
                     )
                 elif pte & KWE_UWE and (depth or int(entry["needs_copy"])):
@@ -246,7 +261,7 @@ class ValidatePageTables(Checker):
             one = one["shadow"]
             depth += 1
         self.complain(
-            f"{where}: PFN {pte >> 32:#x} belongs to object {database.owner:#x}, which is "
+            f"{where}: PFN {pte_pfn(pte):#x} belongs to object {database.owner:#x}, which is "
             "not mapped there"
         )
 
@@ -256,7 +271,7 @@ class ValidatePageTables(Checker):
         page = (int(entry["offset"]) + va - int(entry["start"])) >> PAGE_SHIFT
         if int(entry["smap"]["shared"]):
             self.complain(f"{where} is private where tables are shared")
-        elif frame_of(section, page) not in (None, pte >> 32):
+        elif frame_of(section, page) not in (None, pte_pfn(pte)):
             self.complain(f"{where} is not page {page} of section {section_name(section)}")
 
     def shared(self, space: Space, pte: int, va: int, level: int, where: str) -> None:
@@ -271,7 +286,7 @@ class ValidatePageTables(Checker):
         piece = ((int(entry["offset"]) + va - int(entry["start"])) >> PAGE_SHIFT) // PTES
         upper = int(shpt["upper"][piece // PTES]["n"])
         if level == 1:
-            right = upper << 32 | TABLE_BITS | PTE_SHPT
+            right = upper << PTE_PFN_SHIFT | TABLE_BITS | PTE_SHPT
         else:
             if upper not in self.pages:
                 self.pages[upper] = self.table(upper)
@@ -302,13 +317,13 @@ class ValidatePageTables(Checker):
                     continue
                 level3 += 1
                 what = f"{name}: level-2 PTE {pte:#x} of piece {piece}"
-                if piece >= pieces or pte & ~PTE_GH != pte >> 32 << 32 | TABLE_BITS | PTE_SHPT:
+                if piece >= pieces or pte & ~PTE_GH != pte_pfn(pte) * ONE | TABLE_BITS | PTE_SHPT:
                     self.complain(f"{what} is none that it should have")
                     continue
-                if not reserved <= pte >> 32 < reserved_end:
+                if not reserved <= pte_pfn(pte) < reserved_end:
                     own += 1
-                    self.active(pte >> 32, "shpt", int(shpt), what)
-                data += self.piece(section, name, piece, pte >> 32, frames)
+                    self.active(pte_pfn(pte), "shpt", int(shpt), what)
+                data += self.piece(section, name, piece, pte_pfn(pte), frames)
         counts = (("valid_pages", level3), ("own_pages", own))
         for field, real in counts:
             self.expect(
@@ -334,16 +349,15 @@ class ValidatePageTables(Checker):
         self.expect(not wrong, f"{name}: {wrong} wrong hints in piece {piece}")
         if frames.known:
             for index in range(count):
-                if table[index] >> 32 != frames.of(first + index):
-                    self.complain(
-                        f"{name}: page {first + index} is mapped to frame {table[index] >> 32:#x}"
-                    )
+                frame = pte_pfn(table[index])
+                if frame != frames.of(first + index):
+                    self.complain(f"{name}: page {first + index} is mapped to frame {frame:#x}")
                     break
         else:
             for index in range(count):
                 if table[index]:
                     what = f"{name}: PTE {table[index]:#x} of page {first + index}"
-                    self.active(table[index] >> 32, "global", int(section.address), what)
+                    self.active(pte_pfn(table[index]), "global", int(section.address), what)
         return valid
 
 
@@ -379,10 +393,10 @@ def frame_of(section: gdb.Value, page: int) -> int | None:
     if not int(shpt):
         return None
     upper = read_page(int(shpt["upper"][page // PTES // PTES]["n"]))[page // PTES % PTES]
-    if not upper & 1:
+    if not upper & PTE_V:
         return None
-    pte = read_page(upper >> 32)[page % PTES]
-    return pte >> 32 if pte & 1 else None
+    pte = read_page(pte_pfn(upper))[page % PTES]
+    return pte_pfn(pte) if pte & PTE_V else None
 
 
 def register() -> None:

@@ -1,1 +1,2 @@
-"""make bench: what is run (calls, cases), what comes of it (figures), plots and the page."""
+"""make bench: what is run (calls, cases), what comes of it (figures), plots and the page. Builds on
+`run` and `debug`."""

@@ -26,7 +26,7 @@ from rich.table import Table
 
 from megalith.bench import calls, cases, figures, page, plots, pool
 from megalith.bench.guest import BenchError, build
-from megalith.paths import BUILD
+from megalith.run.paths import BUILD
 
 PARTS = ("single", "startup", "pool")
 
@@ -77,7 +77,7 @@ def bless(folder: Path) -> None:
     """The committed figures are those of the last run."""
     data = page.load(folder / "figures.json")
     page.dump(data, page.DATA)
-    for plot in ("fig4", "fig8", "fig9", "holds", "calls"):
+    for plot in ("fig4", "fig8", "fig9", "holds"):
         shutil.copy(folder / f"{plot}.svg", page.DATA.parent / f"figures-{plot}.svg")
     for plot in ("uptime", "record", "sizes"):
         shutil.copy(folder / f"pool-{plot}.svg", page.DATA.parent / f"paged-pool-{plot}.svg")

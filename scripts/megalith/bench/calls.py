@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from megalith.bench.guest import BenchError, run_json
-from megalith.paths import TOP
+from megalith.run.paths import TOP
 
 SOURCES = TOP / "userland" / "bench"
 MARK = re.compile(r"^// RUN:(.*)$", re.MULTILINE)

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 
-from megalith.paths import TOP
+from megalith.run.paths import TOP
 
 SECONDS = "1500"  # of the host's, for one boot; a busy host is slow
 

@@ -4,8 +4,8 @@
     ...
     <!-- end NAME -->
 
-What stands between the marks is made of docs/figures.json, which make bench wrote; everything else
-is the document's own. Nobody types a figure.
+What stands between the marks is made of docs/measured/figures.json, which make bench wrote;
+everything else is the document's own. Nobody types a figure.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pathlib import Path
 
 from megalith.bench import figures, pool
 from megalith.bench.cases import LARGE_GIB, SMALL_GIB, SPARSE_GIB
-from megalith.paths import TOP
+from megalith.run.paths import TOP
 
-DATA = TOP / "docs" / "figures.json"
+DATA = TOP / "docs/measured/figures.json"
 PAGES = [
     TOP / "docs" / "figures.md",
     TOP / "docs" / "paged-pool.md",

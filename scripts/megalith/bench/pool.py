@@ -22,8 +22,8 @@ from typing import Any
 
 from megalith.bench.figures import Bound, table
 from megalith.bench.guest import SECONDS, BenchError
-from megalith.machine import Settings
-from megalith.paths import TOP
+from megalith.run.machine import Settings
+from megalith.run.paths import TOP
 
 Row = dict[str, Any]
 

@@ -1,0 +1,27 @@
+"""scripts/run: the command of `run`, with what `debug` knows of a machine that ended badly, and
+with the counters that `verify` fetches from a kernel built for coverage (MEGALITH_COVERAGE names
+the folder for them)."""
+
+import os
+import sys
+from pathlib import Path
+
+from megalith.debug import postmortem, saved
+from megalith.run import command
+from megalith.run.machine import Machine
+from megalith.run.session import Inspection
+from megalith.verify import counters
+
+INSPECTION = Inspection(
+    postmortem.describe, postmortem.source_line, postmortem.race_lines, saved.save
+)
+
+
+def fetch_counters(machine: Machine) -> None:
+    counters.fetch(machine, Path(os.environ["MEGALITH_COVERAGE"]))
+
+
+if __name__ == "__main__":
+    sys.exit(
+        command.main(INSPECTION, fetch_counters if "MEGALITH_COVERAGE" in os.environ else None)
+    )

@@ -1,0 +1,201 @@
+"""Structures of the kernel as its debugging information has them, and the few of its lists that
+tools follow outside of GDB, in a saved state or a machine that stands still.
+
+    kernel = Kernel(elf bytes, memory)
+    kernel.structure("process", "kernel/proc/process.c").offset("name")
+    kernel.processes()
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from elftools.elf.elffile import ELFFile
+
+from megalith.debug.saved import MASK, Memory, NotMapped, SavedError
+
+LIST_LIMIT = 100_000  # entries after which a list counts as endless
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A structure: its size, and for each member (a dot reaches into members that are structures
+    themselves) offset and size in bytes."""
+
+    name: str
+    size: int
+    members: dict[str, tuple[int, int]]
+
+    def offset(self, member: str) -> int:
+        try:
+            return self.members[member][0]
+        except KeyError:
+            raise SavedError(f"struct {self.name} has no member {member}") from None
+
+
+@dataclass(frozen=True)
+class ProcessView:
+    pid: int
+    name: str
+    exe: str
+    root: int  # PFN of the level-1 page; 0 when the address space has gone
+
+
+class Kernel:
+    """The kernel's symbols and structures (from its ELF file), and its memory.
+
+    Raises SavedError when the debugging information lacks what is asked for.
+    """
+
+    def __init__(self, elf: bytes, memory: Memory) -> None:
+        self.memory = memory
+        self._elf = ELFFile(io.BytesIO(elf))
+        self._units: dict[str, object] = {}
+        self.structure = cache(self._structure)
+        self.variable = cache(self._variable)
+
+    def _unit(self, file: str):
+        """The compilation unit of a source file."""
+        if not self._units:
+            for unit in self._elf.get_dwarf_info().iter_CUs():
+                name = unit.get_top_DIE().attributes["DW_AT_name"].value.decode()
+                self._units[name.removeprefix("./")] = unit
+        try:
+            return self._units[file]
+        except KeyError:
+            raise SavedError(f"the kernel has no source file {file}") from None
+
+    def _structure(self, name: str, file: str) -> Structure:
+        """struct NAME as the source file sees it."""
+        for die in self._unit(file).get_top_DIE().iter_children():
+            if die.tag == "DW_TAG_structure_type" and _name(die) == name and _size(die):
+                members: dict[str, tuple[int, int]] = {}
+                _collect(die, "", 0, members)
+                return Structure(name, _size(die), members)
+        raise SavedError(f"{file} knows no struct {name}")
+
+    def enumeration(self, name: str, file: str) -> dict[str, int]:
+        """The values of enum NAME, by their names, as the source file sees it."""
+        for die in self._unit(file).get_top_DIE().iter_children():
+            if die.tag == "DW_TAG_enumeration_type" and _name(die) == name:
+                return {
+                    _name(one): one.attributes["DW_AT_const_value"].value & MASK
+                    for one in die.iter_children()
+                    if one.tag == "DW_TAG_enumerator"
+                }
+        raise SavedError(f"{file} knows no enum {name}")
+
+    @cached_property
+    def constants(self) -> dict[str, int]:
+        """Macros of the kernel's by name, as many as arch/alpha/entry/debug_constants.c lists."""
+        listed = self.enumeration("debug_constants", "arch/alpha/entry/debug_constants.c")
+        return {name.removeprefix("DEBUG_"): value for name, value in listed.items()}
+
+    def _variable(self, name: str, file: str) -> int:
+        """Address of a variable, which may be static."""
+        for die in self._unit(file).get_top_DIE().iter_children():
+            if die.tag == "DW_TAG_variable" and _name(_declaration(die)) == name:
+                where = die.attributes.get("DW_AT_location")
+                if where and len(where.value) == 9 and where.value[0] == 3:  # DW_OP_addr
+                    return int.from_bytes(bytes(where.value[1:]), "little")
+        raise SavedError(f"{file} has no variable {name}")
+
+    # ---- memory ----
+
+    def read(self, address: int, length: int) -> bytes:
+        """Kernel memory outside of page tables: KSEG."""
+        return self.memory.read_virtual(0, address, length)
+
+    def quad(self, address: int) -> int:
+        return struct.unpack("<Q", self.read(address, 8))[0]
+
+    def follow(self, head: int, offset: int) -> Iterator[int]:
+        """Addresses of the structures on a list (struct list) whose link lies at `offset`."""
+        at = self.quad(head)
+        for _ in range(LIST_LIMIT):
+            if at in (head, 0):
+                return
+            yield at - offset
+            at = self.quad(at)
+        raise SavedError(f"the list at {head:#x} does not end")
+
+    def processes(self) -> list[ProcessView]:
+        """Every process. Raises SavedError or NotMapped where the kernel's data are damaged."""
+        file = "kernel/proc/process.c"
+        process = self.structure("process", file)
+        aspace = self.structure("aspace", file)
+
+        def text(address: int, member: str) -> str:
+            start, size = process.members[member]
+            raw = self.read(address + start, size)
+            return raw.split(b"\0")[0].decode("latin-1")
+
+        found = []
+        for address in self.follow(self.variable("all", file), process.offset("all")):
+            pid = int.from_bytes(self.read(address + process.offset("pid"), 4), "little")
+            space = self.quad(address + process.offset("aspace"))
+            root = self.quad(space + aspace.offset("root")) if space else 0
+            found.append(ProcessView(pid, text(address, "name"), text(address, "exe"), root))
+        return found
+
+
+def programs_in_use(elf: bytes, memory: Memory) -> set[str]:
+    """Paths of the programs that processes run, as far as the kernel's data can be followed."""
+    try:
+        return {process.exe for process in Kernel(elf, memory).processes()}
+    except (SavedError, NotMapped, KeyError, struct.error):
+        return set()
+
+
+def _name(die) -> str:
+    attribute = die.attributes.get("DW_AT_name")
+    return attribute.value.decode() if attribute else ""
+
+
+def _declaration(die):
+    """The entry that has a variable's name: where a header declares it, not its definition's."""
+    if "DW_AT_specification" in die.attributes:
+        return die.get_DIE_from_attribute("DW_AT_specification")
+    return die
+
+
+def _size(die) -> int:
+    attribute = die.attributes.get("DW_AT_byte_size")
+    return attribute.value if attribute else 0
+
+
+def _resolve(die):
+    """A member's type without typedefs and qualifiers."""
+    while die.tag in ("DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type"):
+        if "DW_AT_type" not in die.attributes:
+            break
+        die = die.get_DIE_from_attribute("DW_AT_type")
+    return die
+
+
+def _type_size(die) -> int:
+    if die.tag == "DW_TAG_array_type":
+        count = 1
+        for part in die.iter_children():
+            bound = part.attributes.get("DW_AT_upper_bound")
+            count *= bound.value + 1 if bound and isinstance(bound.value, int) else 1
+        return count * _type_size(_resolve(die.get_DIE_from_attribute("DW_AT_type")))
+    return _size(die)
+
+
+def _collect(die, prefix: str, base: int, members: dict[str, tuple[int, int]]) -> None:
+    for child in die.iter_children():
+        if child.tag != "DW_TAG_member":
+            continue
+        place = child.attributes.get("DW_AT_data_member_location")
+        offset = base + (place.value if place else 0)
+        kind = _resolve(child.get_DIE_from_attribute("DW_AT_type"))
+        name = _name(child)
+        if name:
+            members[prefix + name] = (offset, _type_size(kind))
+        if kind.tag in ("DW_TAG_structure_type", "DW_TAG_union_type"):
+            _collect(kind, f"{prefix}{name}." if name else prefix, offset, members)

@@ -1,0 +1,511 @@
+"""scripts/run: boots the kernel, runs one command or a shell, and exits as the command did.
+
+The exit status is the command's own; 128 + n when signal n killed it; 124 when the time was up;
+125 when the kernel panicked or hung, ended without a result, or found memory inconsistent
+(--validate); 126 when it could not be built or
+started, or standard output took no more; 141 when the reader of standard output had gone; 2 when
+the arguments are wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import re
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+from megalith.run import machine as machines
+from megalith.run import recording as recordings
+from megalith.run.initrd import Archive
+from megalith.run.machine import Machine, MachineError, Settings
+from megalith.run.paths import BUILD, INITRD, KERNEL, SMALL_INITRD, STRIPPED, TOP, symbols_of_socket
+from megalith.run.recording import RecordingError
+from megalith.run.session import SIGNAL_BASE, STATUS_TIMEOUT, Inspection, Session
+
+# A machine with less gets a small initrd; sysman's AUTOGEN knows that, too.
+SMALL_MB = 128
+
+STATUS_CANNOT_START = 126
+SCHEDULE_MAX = (1 << 32) - 1
+
+# A replay has this much longer than the recorded run before it counts as stuck.
+REPLAY_FACTOR = 4
+REPLAY_SECONDS = 60
+
+CONFIG = "boot/config"
+COMMAND_LINE = "boot/cmdline"
+STARTUP = "etc/startup"  # the start-up script, which the shell runs before the command
+
+
+def _memory(text: str) -> int:
+    try:
+        size = machines.parse_size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if not machines.MEMORY_MIN <= size <= machines.MEMORY_MAX:
+        raise argparse.ArgumentTypeError(f"{text}: memory is from 64M to 1000G")
+    if size % (1 << 20):
+        raise argparse.ArgumentTypeError(f"{text}: memory is a whole number of MiB")
+    return size
+
+
+def _cpus(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= machines.CPUS_MAX:
+        raise argparse.ArgumentTypeError(f"{text}: the machine has 1 to {machines.CPUS_MAX} CPUs")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds")
+    return seconds
+
+
+def _schedule(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or int(text) > SCHEDULE_MAX:
+        raise argparse.ArgumentTypeError(f"{text}: schedules have numbers from 0 to {SCHEDULE_MAX}")
+    return int(text)
+
+
+def _file(text: str) -> Path:
+    path = Path(text)
+    if not path.is_file():
+        raise argparse.ArgumentTypeError(f"there is no file {text}")
+    return path
+
+
+def _new_file(text: str) -> Path:
+    path = Path(text)
+    if (path.exists() and not path.is_file()) or not os.access(path.parent, os.W_OK):
+        raise argparse.ArgumentTypeError(f"{text} cannot be written")
+    return path
+
+
+def _socket(text: str) -> Path:
+    """Where a socket is to lie: in place of an old one, and of nothing else."""
+    path = Path(text)
+    if path.is_symlink() or (path.exists() and not path.is_socket()):
+        raise argparse.ArgumentTypeError(f"{text} is there, and no socket")
+    return path
+
+
+def _source(text: str) -> Path:
+    """A file that is only read through, which a pipe can be."""
+    path = Path(text)
+    if not path.exists() or path.is_dir():
+        raise argparse.ArgumentTypeError(f"there is no file {text}")
+    return path
+
+
+def _addition(text: str) -> tuple[Path, str]:
+    """FILE, or FILE:/path."""
+    name, separator, target = text.rpartition(":/")
+    if separator and not Path(text).is_file():
+        return _file(name), target
+    return _file(text), Path(text).name
+
+
+def parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(
+        prog="scripts/run",
+        description="Boots Megalith, and runs COMMAND as its first program, or a shell.",
+        epilog="Exit status: the command's own, 128+n when signal n killed it, 124 when the time "
+        "is up, 125 when the kernel panicked or hung, 126 when nothing could be started or "
+        "standard output took no more, 141 when its reader had gone. At a terminal, ^] ends the "
+        "machine.",
+    )
+
+    def option(*names: str, **how) -> None:
+        p.add_argument(*names, **how)
+
+    def several(name: str, metavar: str, to: str, **how) -> None:
+        p.add_argument(name, metavar=metavar, dest=to, action="append", default=[], **how)
+
+    option(
+        "-m",
+        metavar="SIZE",
+        dest="memory",
+        type=_memory,
+        default=machines.GIB,
+        help="memory, 64M to 1000G (default 1G); below 128M /tests holds only what COMMAND names",
+    )
+    option(
+        "--kernel",
+        metavar="FILE",
+        type=_file,
+        default=Path(os.environ.get("MEGALITH_KERNEL", KERNEL)),
+        help="another kernel: build/ubsan/megalith.elf (or MEGALITH_KERNEL in the environment)",
+    )
+    option("--smp", metavar="N", type=_cpus, help="CPUs, 1 to 4 (default 2; 1 with --icount)")
+    option("--config", metavar="FILE", type=_source, help="configuration blob, as sysman writes it")
+    several("--set", "PARAM=VALUE", "parameters", help="a system parameter for this boot")
+    several(
+        "--reserve",
+        "'NAME SIZE [OPTIONS]'",
+        "reservations",
+        help="an entry of the reserved-memory registry",
+    )
+    several(
+        "--add",
+        "FILE[:/path]",
+        "additions",
+        type=_addition,
+        help="a file for the initrd (default path: /name); one at /etc/startup is a shell script "
+        "that runs before COMMAND",
+    )
+    several("--disk", "IMG", "disks", type=_file, help="a raw image, for a virtio disk")
+    option(
+        "--icount",
+        action="store_true",
+        help="count instructions: one is one nanosecond of virtual time",
+    )
+    option(
+        "--validate",
+        action="store_true",
+        help="check all memory when COMMAND has ended: status 125 when a page is lost or doubled",
+    )
+    option(
+        "--record",
+        metavar="FILE",
+        type=Path,
+        help="one CPU: record the run, input and interrupts included, for --replay",
+    )
+    option(
+        "--replay",
+        metavar="FILE",
+        type=_file,
+        help="run a recording again, exactly; only --gdb, --gdb-socket and --timeout go with it",
+    )
+    option(
+        "--schedule",
+        metavar="N",
+        type=_schedule,
+        help="repeatable order of events of all CPUs (default 4): the same N, the same run to the "
+        "instruction; the command's input is empty",
+    )
+    option("--gdb", action="store_true", help="wait for GDB before the first instruction")
+    option("--gdb-socket", metavar="PATH", type=_socket, help="where GDB's socket is to lie")
+    option(
+        "--save",
+        metavar="FILE",
+        type=_new_file,
+        help="when the kernel panics, hangs, or switches itself off without a result, save the "
+        "state to FILE for scripts/sda (scripts/save does it at any time)",
+    )
+    option("--timeout", metavar="SECONDS", type=_seconds, help="end the machine after that")
+    option("--append", metavar="WORDS", default="", help="more of the kernel's command line")
+    option(
+        "command",
+        nargs=argparse.REMAINDER,
+        metavar="[--] COMMAND ARGS...",
+        help="the first program and its arguments",
+    )
+    return p
+
+
+def configuration(options: argparse.Namespace) -> bytes | None:
+    """The configuration blob that the options ask for, or none. Raises SysmanError, OSError."""
+    if not (options.config or options.parameters or options.reservations):
+        return None
+    if options.config and not (options.parameters or options.reservations):
+        return options.config.read_bytes()  # as it is, however broken
+    from sysman.configuration import Configuration
+
+    wanted = Configuration.load(options.config) if options.config else Configuration()
+    for parameter in options.parameters:
+        wanted.set_parameter(parameter)
+    for reservation in options.reservations:
+        wanted.reserve(reservation)
+    return wanted.to_bytes()
+
+
+def _programs(memory: int) -> Path:
+    """The initrd for a machine of so many bytes: the test programs take 40 MB of the whole one."""
+    return INITRD if memory >= SMALL_MB << 20 else SMALL_INITRD
+
+
+def initrd(options: argparse.Namespace, command: list[str]) -> bytes:
+    archive = Archive()
+    # What the kernel needs first stands first.
+    blob = configuration(options)
+    if blob is not None:
+        archive.add(CONFIG, blob, 0o644)
+    if command:
+        if any(name.strip("/") == STARTUP for _, name in options.additions):
+            command = ["/bin/sh", "--startup", *command]
+        words = b"".join(os.fsencode(word) + b"\0" for word in command)
+        archive.add(COMMAND_LINE, words, 0o644)
+    archive.files |= Archive.from_bytes(_programs(options.memory).read_bytes()).files
+    for name in re.findall(r"/(tests/\w+)", " ".join(command)):
+        if name not in archive.files and (STRIPPED / name).is_file():
+            archive.add_file(STRIPPED / name, name)
+    for path, name in options.additions:
+        archive.add_file(path, name)
+    return archive.to_bytes()
+
+
+def default_cpus(options: argparse.Namespace) -> int:
+    if options.schedule is not None:
+        return machines.CPUS_MAX
+    return 1 if options.icount or options.record else 2
+
+
+def settings(
+    options: argparse.Namespace,
+    command: list[str],
+    before_stop: Callable[[Machine], None] | None,
+) -> Settings:
+    words = ["cmd"] if command else []
+    if options.schedule is not None:
+        shift = Settings(b"", schedule=options.schedule).shift
+        words += [f"schedule={options.schedule}", f"shift={shift}", "noinput"]
+    elif not options.icount:
+        # The machine's clock counts from 0; with --icount it stays there, so that runs repeat.
+        words.append(f"time={int(time.time())}")
+    if options.validate:
+        words.append("validate")
+    words += options.append.split()
+    line = " ".join(words)
+    if len(os.fsencode(line)) > machines.COMMAND_LINE_MAX:
+        raise MachineError(f"the kernel's command line holds {machines.COMMAND_LINE_MAX} bytes")
+    return Settings(
+        initrd=initrd(options, command),
+        kernel=options.kernel,
+        memory=options.memory,
+        cpus=options.smp or default_cpus(options),
+        command_line=line,
+        disks=tuple(options.disks),
+        icount=options.icount,
+        schedule=options.schedule,
+        gdb=options.gdb or options.gdb_socket is not None,
+        gdb_socket=options.gdb_socket,
+        keep=options.save is not None or before_stop is not None,
+        before_stop=before_stop,
+    )
+
+
+def programs(options: argparse.Namespace) -> dict[str, Path]:
+    """The programs of the initrd with their symbols: files by paths in the guest."""
+    files = {f"/{p.parent.name}/{p.name}": p for p in (BUILD / "user").glob("*/*") if p.is_file()}
+    return files | {f"/{name.lstrip('/')}": path for path, name in options.additions}
+
+
+def _standard_input() -> int | None:
+    try:
+        os.fstat(0)
+    except OSError:
+        return None
+    return 0
+
+
+def _end_by_signal(number: int, _frame: FrameType | None) -> None:
+    """Ends this program in good order, with the status that the signal itself would give."""
+    sys.exit(SIGNAL_BASE + number)
+
+
+def check(p: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Ends with status 2 when options are asked for that do not go together."""
+    if options.replay is not None:
+        fitting = ("replay", "gdb", "gdb_socket", "timeout")
+        for action in p._actions:
+            name = action.dest
+            if name in fitting or name == "help":
+                continue
+            if (getattr(options, name) or None) != (p.get_default(name) or None):
+                what = action.option_strings[-1] if action.option_strings else "COMMAND"
+                p.error(f"--replay takes all but --gdb and --timeout from the recording: no {what}")
+    if options.record is not None:
+        refused = {
+            "--smp": (options.smp or 1) > 1 and "QEMU records machines with one CPU",
+            "--schedule": options.schedule is not None
+            and "the one command line is all that a schedule needs to be repeated",
+            "--icount": options.icount and "a recording counts instructions in its own way",
+            "--disk": bool(options.disks) and "the contents of a disk are not recorded",
+            "--gdb": (options.gdb or options.gdb_socket is not None)
+            and "record first, and debug the replay",
+            "--save": options.save is not None and "play the recording to where it is of interest",
+        }
+        for what, why in refused.items():
+            if why:
+                p.error(f"--record does not go with {what}: {why}")
+
+
+def check_schedule(p: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Likewise, for --schedule."""
+    if options.schedule is None:
+        return
+    if options.icount:
+        p.error("--schedule counts instructions in its own way: no --icount")
+    if not options.command or options.command == ["--"]:
+        p.error("--schedule needs a COMMAND: what is typed would come at another time in each run")
+
+
+def record(
+    options: argparse.Namespace, command: list[str], wanted: Settings, inspection: Inspection
+) -> int:
+    """Runs as asked for, and writes the recording."""
+    path: Path = options.record
+    beside = recordings.beside_of(path)
+    emulator = recordings.emulator()
+    beside.touch()  # now, not after the run, is the time to learn that nothing can be written
+    try:
+        with tempfile.TemporaryDirectory(prefix="megalith-record-") as folder:
+            log = Path(folder) / "log"
+            kernel = wanted.kernel.read_bytes()  # as it is now: it may be built anew meanwhile
+            (Path(folder) / "kernel").write_bytes(kernel)
+            wanted = dataclasses.replace(wanted, record_log=log, kernel=Path(folder) / "kernel")
+            begin = time.monotonic()
+            with Machine(wanted) as machine:
+                session = Session(
+                    machine,
+                    inspection,
+                    interactive=not command,
+                    seconds=options.timeout,
+                    stdin=_standard_input(),
+                )
+                try:
+                    status = session.run()
+                except SystemExit as end:
+                    status = int(end.code or 0)
+                seconds = time.monotonic() - begin
+                if not session.log_whole:
+                    raise RecordingError("the emulator did not end its log: nothing is recorded")
+            recordings.Recording(
+                memory=wanted.memory,
+                command_line=wanted.command_line,
+                command=command,
+                qemu=emulator,
+                seconds=seconds,
+                outcome=session.outcome(status),
+                kernel=kernel,
+                initrd=wanted.initrd,
+                log=log.read_bytes(),
+            ).save(path)
+    finally:
+        beside.unlink(missing_ok=True)
+    print(f"scripts/run: recorded in {path}", file=sys.stderr)
+    return status
+
+
+def replay(options: argparse.Namespace, inspection: Inspection) -> int:
+    """Plays a recording; status 126 when it did not give what was recorded."""
+    recording = recordings.Recording.load(options.replay)
+    recording.check_emulator()
+    with tempfile.TemporaryDirectory(prefix="megalith-replay-") as folder:
+        kernel, log = Path(folder) / "megalith.elf", Path(folder) / "log"
+        kernel.write_bytes(recording.kernel)
+        log.write_bytes(recording.log)
+        wanted = Settings(
+            initrd=recording.initrd,
+            kernel=kernel,
+            memory=recording.memory,
+            command_line=recording.command_line,
+            replay_log=log,
+            gdb=options.gdb or options.gdb_socket is not None,
+            gdb_socket=options.gdb_socket,
+        )
+        seconds = options.timeout
+        if seconds is None and not wanted.gdb:
+            seconds = REPLAY_FACTOR * recording.seconds + REPLAY_SECONDS
+        with Machine(wanted) as machine:
+            announce_gdb(machine, {})
+            session = Session(
+                machine,
+                inspection,
+                interactive=recording.interactive,
+                seconds=seconds,
+                stdin=None,
+                replayed=recording.outcome,
+            )
+            status = session.run()
+    gave = session.outcome(status)
+    if gave != recording.outcome and status != STATUS_TIMEOUT:
+        was = recording.outcome
+        print(
+            f"scripts/run: this is not what was recorded: status {gave.status}, "
+            f"{gave.output_bytes} bytes of output; then it was status {was.status}, "
+            f"{was.output_bytes} bytes",
+            file=sys.stderr,
+        )
+        return STATUS_CANNOT_START
+    return status
+
+
+def announce_gdb(machine: Machine, files: dict[str, Path]) -> None:
+    """How to attach a debugger, where one is waited for; and for the debugger, beside the socket,
+    where the symbols of the kernel and of programs are."""
+    if machine.gdb_socket is None:
+        return
+    symbols = {
+        "kernel": str(machine.settings.kernel.resolve()),
+        "programs": {name: str(path.resolve()) for name, path in files.items()},
+    }
+    symbols_of_socket(machine.gdb_socket).write_text(json.dumps(symbols))
+    print(
+        f"scripts/run: waiting for GDB; in another terminal:\n"
+        f"  {TOP / 'scripts/sda'} {machine.gdb_socket}",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def main(
+    inspection: Inspection,
+    before_stop: Callable[[Machine], None] | None,
+    arguments: list[str] | None = None,
+) -> int:
+    """`before_stop` is called with a machine (not of a replay) that is about to be stopped."""
+    p = parser()
+    options = p.parse_args(arguments)
+    check(p, options)
+    check_schedule(p, options)
+    command = options.command[1:] if options.command[:1] == ["--"] else options.command
+    # The machine goes with this program.
+    signal.signal(signal.SIGTERM, _end_by_signal)
+    signal.signal(signal.SIGHUP, _end_by_signal)
+    from sysman.errors import SysmanError
+
+    try:
+        if options.replay is not None:
+            return replay(options, inspection)
+        wanted = settings(options, command, before_stop)
+        if options.record is not None:
+            return record(options, command, wanted, inspection)
+    except SysmanError as error:
+        print(f"scripts/run: {error}", file=sys.stderr)
+        return 2
+    except (MachineError, RecordingError, ValueError, OSError) as error:
+        print(f"scripts/run: {error}", file=sys.stderr)
+        return STATUS_CANNOT_START
+    except KeyboardInterrupt:
+        return 130
+    try:
+        with Machine(wanted) as machine:
+            announce_gdb(machine, programs(options))
+            session = Session(
+                machine,
+                inspection,
+                interactive=not command,
+                seconds=options.timeout,
+                stdin=_standard_input(),
+                save=options.save,
+                programs=lambda: programs(options),
+            )
+            return session.run()
+    except MachineError as error:
+        print(f"scripts/run: {error}", file=sys.stderr)
+        return STATUS_CANNOT_START
+    except KeyboardInterrupt:
+        return 130

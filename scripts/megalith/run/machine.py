@@ -1,0 +1,271 @@
+"""One emulated machine: starts QEMU, gives access to it, and ends it.
+
+Any number of machines can be alive at once. Everything that belongs to one of them is its own:
+connected socket pairs for the two serial lines and the monitor (no ports, no names), and a
+temporary folder for the initrd and GDB's socket, removed when the machine is stopped.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from megalith.run.guest_memory import GuestMemory, data_address
+from megalith.run.monitor import Monitor
+from megalith.run.paths import KERNEL, symbols_of_socket
+from megalith.run.serial_lines import FileLine
+
+GIB = 1 << 30
+KSEG = 0xFFFFFC0000000000  # where physical memory appears in the kernel's addresses
+MEMORY_MIN = 64 << 20
+MEMORY_MAX = 1000 * GIB
+CPUS_MAX = 4
+# Larger: a CPU would do little but serve its clock. Smaller: a second takes long to emulate.
+SCHEDULE_SHIFTS = (3, 4, 5, 6)
+# The loader copies at most 256 bytes, the closing zero included.
+COMMAND_LINE_MAX = 255
+
+PR_SET_PDEATHSIG = 1
+PR_SET_THP_DISABLE = 41
+
+
+class MachineError(Exception):
+    """The emulator cannot be started, or its state cannot be saved, as asked."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What kind of machine to start, and with what."""
+
+    initrd: bytes
+    kernel: Path = KERNEL
+    memory: int = GIB
+    cpus: int = 1
+    command_line: str = ""
+    disks: tuple[Path, ...] = ()
+    icount: bool = False
+    # QEMU's log of a run with one CPU: written, or played.
+    record_log: Path | None = None
+    replay_log: Path | None = None
+    # Which order of events, of those that this machine can have (kernel/sched/perturb.h).
+    schedule: int | None = None
+    gdb: bool = False
+    gdb_socket: Path | None = None
+    keep: bool = False  # a machine that switches itself off stays, so that it can be looked at
+    # Called with the machine before it is stopped, unless it has ended by itself (wants keep).
+    before_stop: Callable[[Machine], None] | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing that this host does may change the run."""
+        logs = (self.record_log, self.replay_log)
+        return self.schedule is not None or any(log is not None for log in logs)
+
+    @property
+    def shift(self) -> int:
+        """An instruction takes 1 << shift nanoseconds of virtual time. Schedules differ in it, and
+        so in how many instructions there are between two ticks of the clock."""
+        if self.schedule is None:
+            return 0
+        return SCHEDULE_SHIFTS[self.schedule % len(SCHEDULE_SHIFTS)]
+
+
+def _prepare_child() -> None:
+    """In the child before exec: no huge pages for guest memory, and no life without the parent.
+
+    With transparent huge pages a first write to guest memory costs 2 MiB of the host's, not 8 KiB.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+class Machine:
+    """A QEMU process with its serial lines and monitor. Use it as a context, or call stop()."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.process: subprocess.Popen | None = None
+        self.folder: Path | None = None
+        self.gdb_socket: Path | None = None
+        self.com1: socket.socket  # console and terminal
+        self.com2: socket.socket  # frames
+        self.monitor: Monitor
+        self._sockets: list[socket.socket] = []
+        self._lines: list[FileLine] = []
+
+    def __enter__(self) -> Machine:
+        self.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="megalith-"))
+        try:
+            self._launch()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _launch(self) -> None:
+        assert self.folder is not None
+        initrd = self.folder / "initrd"
+        initrd.write_bytes(self.settings.initrd)
+        theirs: list[socket.socket] = []
+        for _ in range(3):
+            ours, other = socket.socketpair()
+            self._sockets.append(ours)
+            theirs.append(other)
+        self.com1, self.com2, control = self._sockets
+        self.monitor = Monitor(control)
+        if self.settings.exact:
+            self._lines = [FileLine(self.folder / f"com{n + 1}", theirs.pop(0)) for n in range(2)]
+        command = self._command(initrd, [other.fileno() for other in theirs])
+        try:
+            with open(self.folder / "qemu.log", "wb") as log:
+                self.process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=[other.fileno() for other in theirs],
+                    preexec_fn=_prepare_child,
+                    # A ^C at the terminal is for the caller, which then ends the machine.
+                    start_new_session=True,
+                )
+        except FileNotFoundError:
+            raise MachineError(f"{command[0]} is not installed: run scripts/setup") from None
+        finally:
+            for other in theirs:
+                other.close()
+        for number, line in enumerate(self._lines):
+            line.start(self.ended, self._taken(number) if self.settings.record_log else None)
+
+    def _taken(self, line: int) -> Callable[[], int]:
+        """How many bytes the guest's interrupt handler has taken from a serial line: a look into
+        its memory. Raises OSError when that cannot be learned any more."""
+        place = data_address(self.settings.kernel, "serial_received") + 8 * line - KSEG
+        memory = GuestMemory(self.pid, self.settings.memory)
+        return lambda: int.from_bytes(memory.read(place, 8), "little")
+
+    def _command(self, initrd: Path, fds: list[int]) -> list[str]:
+        settings = self.settings
+        # Guest memory is neither reserved nor shared: the host pays for pages that are written.
+        backend = f"memory-backend-ram,id=ram,size={settings.memory},reserve=off,share=off"
+        command = ["qemu-system-alpha", "-nodefaults", "-vga", "none", "-display", "none"]
+        command += ["-object", backend, "-M", "clipper,memory-backend=ram"]
+        command += ["-m", f"size={settings.memory // 1024}k", "-smp", str(settings.cpus)]
+        command += ["-kernel", str(settings.kernel), "-initrd", str(initrd)]
+        command += ["-append", settings.command_line, "-no-reboot"]
+        # The interval clock ticks in virtual time: with --icount a run repeats exactly, and a
+        # host under load does not change what the guest sees.
+        command += ["-rtc", "base=2000-01-01,clock=vm"]
+        names = ["com1", "com2", "control"]
+        if settings.exact:
+            for name in ("com1", "com2"):
+                names.remove(name)
+                command += ["-chardev", f"pipe,id={name},path={initrd.parent / name}"]
+        for name, fd in zip(names, fds):
+            command += ["-chardev", f"socket,id={name},fd={fd}"]
+        command += ["-serial", "chardev:com1", "-serial", "chardev:com2"]
+        command += ["-mon", "chardev=control,mode=control"]
+        for number, disk in enumerate(settings.disks):
+            name = str(disk).replace(",", ",,")
+            command += ["-drive", f"if=none,id=disk{number},format=raw,file={name}"]
+            command += ["-device", f"virtio-blk-pci,drive=disk{number}"]
+        if settings.keep:
+            command += ["-no-shutdown"]
+        if settings.icount or settings.schedule is not None:
+            command += ["-icount", f"shift={settings.shift},sleep=off"]
+        for mode, log in (("record", settings.record_log), ("replay", settings.replay_log)):
+            if log is not None:
+                # Without sleep=off, with which QEMU 7.2 stops in the first idle moment.
+                name = str(log).replace(",", ",,")
+                command += ["-icount", f"shift=0,rr={mode},rrfile={name}"]
+        if settings.gdb:
+            assert self.folder is not None
+            self.gdb_socket = settings.gdb_socket or self.folder / "gdb"
+            path = str(self.gdb_socket).replace(",", ",,")
+            command += ["-chardev", f"socket,id=gdb,path={path},server=on,wait=off"]
+            command += ["-gdb", "chardev:gdb", "-S"]
+        return command
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def ended(self) -> bool:
+        """Whether the emulator has ended by itself (it says nothing about how)."""
+        return self.process is None or self.process.poll() is not None
+
+    def carried(self) -> bool:
+        """Whether all that the guest has sent so far can be read from com1 and com2."""
+        return all(line.carried() for line in self._lines)
+
+    def complaints(self) -> str:
+        """What QEMU itself wrote to its standard error."""
+        if self.folder is None:
+            return ""
+        return (self.folder / "qemu.log").read_text(errors="replace").strip()
+
+    def memory_touched(self) -> int:
+        """Bytes of the host's memory that the emulator process has touched, at its highest."""
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+        raise MachineError("the emulator has ended")
+
+    def request_end(self) -> None:
+        """Asks the emulator to end in good order: only then is the log of a recording whole. It
+        gets to it when nothing that it writes holds it back: whoever asks goes on reading."""
+        assert self.process is not None
+        self.process.terminate()
+
+    def wait_ended(self, seconds: float) -> bool:
+        """Whether the emulator has ended within that time."""
+        assert self.process is not None
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def stop(self) -> None:
+        """Ends the emulator, whatever it does, and removes what it left. May be called twice."""
+        if self.settings.before_stop is not None and not self.ended():
+            self.settings.before_stop(self)
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+        for ours in self._sockets:
+            ours.close()
+        self._sockets = []
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            if self.settings.gdb_socket is not None:
+                self.settings.gdb_socket.unlink(missing_ok=True)
+                symbols_of_socket(self.settings.gdb_socket).unlink(missing_ok=True)
+            self.folder = None
+
+
+def parse_size(text: str) -> int:
+    """Bytes in '512M', '8G', '1T'; a number without a unit is MiB, as in QEMU."""
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+    upper = text.strip().upper().removesuffix("IB").removesuffix("B")
+    unit = units["M"]
+    if upper and upper[-1] in units:
+        unit = units[upper[-1]]
+        upper = upper[:-1]
+    if not upper.isascii() or not upper.isdigit():
+        raise ValueError(f"'{text}' is no size; write 512M or 8G")
+    return int(upper) * unit

@@ -1,0 +1,29 @@
+"""Where things lie in the tree."""
+
+import os
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[3]
+BUILD = TOP / "build"
+KERNEL = BUILD / "megalith.elf"
+INITRD = BUILD / "initrd.cpio"
+SMALL_INITRD = BUILD / "initrd-small.cpio"  # without the test programs
+STRIPPED = BUILD / "initrd"  # the programs in it, by their names
+GDB_COMMANDS = TOP / "scripts" / "gdb" / "megalith.py"
+CROSS = "alpha-linux-gnu-"
+
+
+def symbols_of_socket(socket: Path) -> Path:
+    """The file beside GDB's socket that says where the symbols are: a JSON object, "kernel" a path,
+    "programs" paths by those in the guest."""
+    return socket.with_name(socket.name + ".symbols")
+
+
+def renamed_onto(path: Path) -> Path:
+    """Where a file that takes its name when it is complete has to go: to what a symbolic link
+    names, and never in place of something that is no regular file (a device would be gone).
+    Raises OSError."""
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is there, and no regular file")
+    return path

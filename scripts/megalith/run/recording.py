@@ -1,0 +1,143 @@
+"""A recording of one run, as `scripts/run --record FILE` writes it and `--replay FILE` plays it.
+
+The file is a zip archive and carries all that the run was made of, so that it plays the same after
+the kernel was built anew, and on another machine with the same QEMU:
+
+    recording.json   machine, command line, how the run ended, digests of everything else
+    kernel           the ELF image, with its symbols for the debugger
+    initrd           with the command, the configuration and what --add brought
+    log              QEMU's own log: every byte of input and every interrupt, by instruction count
+
+Each part is checked against its digest before anything is started: a damaged file is an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import zipfile
+import zlib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from megalith.run.paths import renamed_onto
+
+FORMAT = 1
+PARTS = ("kernel", "initrd", "log")
+DESCRIPTION = "recording.json"
+# The kernel and the initrd shrink to a fifth even so; more effort takes seconds and gives little.
+COMPRESSION = 1
+
+
+class RecordingError(Exception):
+    """The file is no recording, is damaged, or does not fit this machine's QEMU."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run gave: its status, and digests of what it wrote (standard output or, in an
+    interactive session, the terminal; and the console)."""
+
+    status: int
+    output: str
+    output_bytes: int
+    console: str
+    ended: bool  # by itself: with a result or a panic, not by a limit or a signal from outside
+
+
+@dataclass(frozen=True)
+class Recording:
+    memory: int
+    command_line: str
+    command: list[str]
+    qemu: str
+    seconds: float  # how long the run took
+    outcome: Outcome
+    kernel: bytes
+    initrd: bytes
+    log: bytes
+
+    @property
+    def interactive(self) -> bool:
+        return not self.command
+
+    def save(self, path: Path) -> None:
+        """Writes the file, whole or not at all. Raises OSError."""
+        data = {part: getattr(self, part) for part in PARTS}
+        about = {
+            "format": FORMAT,
+            "memory": self.memory,
+            "command_line": self.command_line,
+            "command": self.command,
+            "qemu": self.qemu,
+            "seconds": round(self.seconds, 3),
+            "outcome": asdict(self.outcome),
+            "sha256": {part: _digest(data[part]) for part in PARTS},
+        }
+        beside = beside_of(path)
+        try:
+            with zipfile.ZipFile(
+                beside, "w", zipfile.ZIP_DEFLATED, compresslevel=COMPRESSION
+            ) as archive:
+                archive.writestr(DESCRIPTION, json.dumps(about, indent=2) + "\n")
+                for part in PARTS:
+                    archive.writestr(part, data[part])
+            beside.replace(renamed_onto(path))
+        finally:
+            beside.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: Path) -> Recording:
+        """Reads and checks a file. Raises RecordingError, OSError."""
+        try:
+            with zipfile.ZipFile(path) as archive:
+                about = json.loads(archive.read(DESCRIPTION))
+                if about["format"] != FORMAT:
+                    raise RecordingError(
+                        f"{path} has format {about['format']}, this program reads {FORMAT}"
+                    )
+                data = {part: archive.read(part) for part in PARTS}
+            for part in PARTS:
+                if _digest(data[part]) != about["sha256"][part]:
+                    raise RecordingError(f"{path} is damaged: its {part} is not what was recorded")
+            return cls(
+                memory=int(about["memory"]),
+                command_line=str(about["command_line"]),
+                command=[str(word) for word in about["command"]],
+                qemu=str(about["qemu"]),
+                seconds=float(about["seconds"]),
+                outcome=Outcome(**about["outcome"]),
+                **data,
+            )
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+            raise RecordingError(f"{path} is no recording, or a damaged one: {error}") from None
+        except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+            raise RecordingError(f"{path} is no recording, or a damaged one: {error!r}") from None
+
+    def check_emulator(self) -> None:
+        """Raises RecordingError when this machine's QEMU is another one: its log is its own."""
+        here = emulator()
+        if here != self.qemu:
+            raise RecordingError(f"recorded with {self.qemu}; this is {here}, whose log differs")
+
+
+def beside_of(path: Path) -> Path:
+    """Where a recording is put together. Raises OSError."""
+    path = renamed_onto(path)
+    return path.with_name(f".{path.name}.part")
+
+
+def emulator() -> str:
+    """The emulator's name and version. Raises RecordingError."""
+    try:
+        done = subprocess.run(
+            ["qemu-system-alpha", "--version"], capture_output=True, text=True, timeout=30
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise RecordingError(f"qemu-system-alpha does not run: {error}") from None
+    return done.stdout.partition("\n")[0].strip()
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

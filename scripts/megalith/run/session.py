@@ -1,0 +1,465 @@
+"""One run of a machine: relays input and output, and finds out how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import select
+import selectors
+import signal
+import termios
+import time
+import tty
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from megalith.run import frames
+from megalith.run.control import Listener
+from megalith.run.machine import Machine, MachineError
+from megalith.run.recording import Outcome
+from megalith.run.serial_lines import POLL_SECONDS
+
+STATUS_INTERRUPTED = 130
+STATUS_TIMEOUT = 124
+STATUS_PANIC = 125
+STATUS_NO_OUTPUT = 126
+SIGNAL_BASE = 128
+
+# After the result record the kernel has this long to switch the machine off.
+POWER_OFF_SECONDS = 30.0
+# After a panic notice the console is read until it has been silent this long.
+PANIC_QUIET_SECONDS = 0.3
+PANIC_LIMIT_SECONDS = 5.0
+# How often an interactive session is told again that its input has ended.
+END_OF_INPUT_EVERY = 1.0
+# A machine that records has this long to write the end of its log.
+QUIT_SECONDS = 10.0
+
+# A kernel that looks for data races begins a report so (kernel/races).
+RACE = b"data race:"
+
+CONTROL_D = b"\x04"
+ESCAPE = b"\x1d"  # ^] at a terminal ends the machine
+READ_SIZE = 65536
+
+
+class OutputError(Exception):
+    """Standard output takes no more: what the command writes would be lost."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"standard output: {error.strerror}")
+        self.broken_pipe = isinstance(error, BrokenPipeError)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Writes to a file descriptor that may be slow, or not blocking. Raises OSError."""
+    while data:
+        try:
+            data = data[os.write(fd, data) :]
+        except BlockingIOError:
+            select.select([], [fd], [])
+
+
+def write_lossy(fd: int, data: bytes) -> None:
+    """The same for messages: where nobody can read them, they are lost."""
+    try:
+        write_all(fd, data)
+    except OSError:
+        pass
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a session asks about a machine that ended badly, or whose state is wanted. The package
+    `debug` knows the answers, and megalith/__main__.py puts them here: `run` imports nothing of it.
+    """
+
+    # Registers and likely callers of these CPUs (None: all), as text.
+    describe: Callable[[Machine, list[int] | None], str]
+    # The source line that the reason of a panic names, or "".
+    source_line: Callable[[Machine, str], str]
+    # A line for each place of the data races that the console tells of.
+    race_lines: Callable[[Machine, str], list[str]]
+    # Writes the machine's state to a file, for this reason, with the programs by their paths in
+    # the guest; returns its bytes. Raises MachineError.
+    save: Callable[[Machine, Path, str, dict[str, Path]], int]
+
+
+@dataclass
+class Session:
+    """Runs `machine` (started) to its end, within `seconds` if given, and gives the exit status.
+
+    With a command the frames on COM2 carry its input and output, and the console goes to standard
+    error; without one the console is the terminal. `stdin` of None is an input that has ended.
+    `save` is where the state goes when the kernel panics, hangs, or switches the machine off
+    without a result; whoever connects to the machine's control socket gets it at any time.
+    `programs` gives the files with the symbols of the guest's programs, by path.
+
+    Of a recording nothing but its output is relayed: `replayed` is how the recorded run ended.
+    Where a machine records, it is ended in good order, and everything that it wrote is relayed.
+    """
+
+    machine: Machine
+    inspection: Inspection
+    interactive: bool
+    seconds: float | None = None
+    stdin: int | None = 0
+    stdout: int = 1
+    stderr: int = 2
+    save: Path | None = None
+    programs: Callable[[], dict[str, Path]] = dict
+    replayed: Outcome | None = None
+    result: frames.Result | None = None
+    panic: frames.PanicNotice | None = None
+    log_whole: bool = False  # of a recording: the emulator has written it to its end
+    _decoder: frames.Decoder = field(default_factory=frames.Decoder)
+    _pending: bytearray = field(default_factory=bytearray)
+    _ready: bool = False
+    _input_ended: bool = False
+    _next_end: float = 0.0
+    _quit: bool = False
+    _output_digest: hashlib._Hash = field(default_factory=hashlib.sha256)
+    _output_bytes: int = 0
+    _deaf: bool = False  # standard output takes no more
+    _console_digest: hashlib._Hash = field(default_factory=hashlib.sha256)
+    _races: bytearray = field(default_factory=bytearray)  # the console, from the first report on
+    _tail: bytearray = field(default_factory=bytearray)
+
+    def run(self) -> int:
+        """Relays until the machine has ended or is to be ended. The caller stops the machine."""
+        terminal = None
+        if self.interactive and self.stdin is not None and os.isatty(self.stdin):
+            terminal = termios.tcgetattr(self.stdin)
+            tty.setraw(self.stdin, termios.TCSADRAIN)
+        try:
+            status = self._relay()
+        except KeyboardInterrupt:
+            status = STATUS_INTERRUPTED
+        except OutputError as error:
+            status = self._after_output_error(error)
+        except SystemExit as end:  # a signal: its status is the run's, once this is put in order
+            self._finish_recording()
+            raise end
+        finally:
+            if terminal is not None and self.stdin is not None:
+                termios.tcsetattr(self.stdin, termios.TCSADRAIN, terminal)
+        self._finish_recording()
+        if self._races and not self.interactive:
+            for place in self.inspection.race_lines(
+                self.machine, self._races.decode(errors="replace")
+            ):
+                self.say(place)
+        return status
+
+    def outcome(self, status: int) -> Outcome:
+        """What the run gave, for a recording."""
+        return Outcome(
+            status,
+            self._output_digest.hexdigest(),
+            self._output_bytes,
+            self._console_digest.hexdigest(),
+            self.result is not None or self.panic is not None,
+        )
+
+    def _finish_recording(self) -> None:
+        """A machine that records is ended in good order, and what it still had to say is relayed:
+        it reads no request of the monitor's while a line that is full holds it back."""
+        machine = self.machine
+        if machine.settings.record_log is None:
+            return
+        deadline = time.monotonic() + QUIT_SECONDS
+        machine.request_end()
+        lines = {machine.com1, machine.com2}
+        while lines and (left := deadline - time.monotonic()) > 0:
+            for line in select.select([*lines], [], [], left)[0]:
+                data = self._receive(line)
+                if data == b"":
+                    lines.discard(line)
+                elif data is not None:
+                    try:
+                        self._relay_from(line, data)
+                    except OutputError:
+                        self._deaf = True
+        self.log_whole = not lines and machine.wait_ended(max(0.0, deadline - time.monotonic()))
+
+    def say(self, text: str) -> None:
+        """A line of this program's own, after what the console has shown."""
+        write_lossy(self.stderr, f"scripts/run: {text}\n".encode())
+
+    def _describe(self, cpus: list[int] | None = None) -> None:
+        """What CPUs that cannot speak for themselves were at (all of them by default)."""
+        write_lossy(self.stderr, self.inspection.describe(self.machine, cpus).encode())
+
+    def _output(self, data: bytes) -> None:
+        self._output_digest.update(data)
+        self._output_bytes += len(data)
+        if self._deaf:
+            return
+        try:
+            write_all(self.stdout, data)
+        except OSError as error:
+            raise OutputError(error) from error
+
+    # ---- the loop ----
+
+    def _relay(self) -> int:
+        machine = self.machine
+        begin = time.monotonic()
+        deadline = begin + self.seconds if self.seconds is not None else None
+        ending: float | None = None  # when to give up on a machine whose result is known
+        quiet: float | None = None  # when the console counts as silent after a panic
+        for line in (machine.com1, machine.com2):
+            line.setblocking(False)
+        # select(2) knows regular files too, which epoll does not.
+        assert machine.folder is not None
+        with (
+            selectors.SelectSelector() as selector,
+            contextlib.closing(Listener(machine.folder, self._asked)) as listener,
+        ):
+            selector.register(machine.com1, selectors.EVENT_READ)
+            selector.register(machine.com2, selectors.EVENT_READ)
+            selector.register(listener, selectors.EVENT_READ)
+            if machine.settings.keep:
+                machine.monitor.execute("query-status")  # from now on it tells of events
+                selector.register(machine.monitor, selectors.EVENT_READ)
+            open_lines = {machine.com1, machine.com2}
+            while open_lines and not (machine.settings.keep and self._switched_off()):
+                now = time.monotonic()
+                if self._quit:
+                    return STATUS_INTERRUPTED
+                if self.replayed is not None:
+                    # Played to the end of the recording, which may lie behind that of the run.
+                    if deadline is not None and now >= deadline:
+                        return self._after_timeout()
+                elif self.panic is not None:
+                    if now >= (quiet or now) or (ending is not None and now >= ending):
+                        return self._after_panic()
+                elif deadline is not None and now >= deadline and self.result is None:
+                    return self._after_timeout()
+                elif ending is not None and now >= ending:
+                    self.say("there is a result, but the machine does not switch off")
+                    self._save("there is a result, but the machine does not switch off")
+                    self._describe()
+                    return STATUS_PANIC
+                self._arrange_input(selector, now)
+                limits = (deadline, ending, quiet) if self.replayed is None else (deadline,)
+                times = [t for t in limits if t is not None]
+                if self._input_ended and self.interactive:
+                    times.append(self._next_end)
+                wait = max(0.0, min(times) - now) if times else None
+                for key, _events in selector.select(wait):
+                    if key.fileobj in open_lines:
+                        self._from_machine(key.fileobj, selector, open_lines)
+                        if self.panic is not None:
+                            quiet = time.monotonic() + PANIC_QUIET_SECONDS
+                    elif key.fileobj == self.stdin:
+                        self._from_stdin(selector)
+                    elif key.fileobj is listener:
+                        listener.serve_one()
+                self._send(selector)
+                if ending is None and self.panic is not None:
+                    ending = time.monotonic() + PANIC_LIMIT_SECONDS
+                if ending is None and self.result is not None:
+                    ending = time.monotonic() + POWER_OFF_SECONDS
+            carried = False
+            while open_lines and not carried:  # of a machine that stays: what it had still written
+                carried = machine.carried()  # before the last look
+                for line in list(open_lines):
+                    while line in open_lines and select.select([line], [], [], 0)[0]:
+                        self._from_machine(line, selector, open_lines)
+                if not carried:
+                    time.sleep(POLL_SECONDS)
+        return self._after_end()
+
+    @staticmethod
+    def _receive(line) -> bytes | None:
+        """What has come on a line; nothing when it has been closed, None when there is none yet."""
+        try:
+            return line.recv(READ_SIZE)
+        except BlockingIOError:
+            return None
+        except ConnectionError:
+            return b""
+
+    def _from_machine(self, line, selector, open_lines: set) -> None:
+        data = self._receive(line)
+        if data is None:
+            return
+        if data:
+            self._relay_from(line, data)
+        else:
+            selector.unregister(line)
+            open_lines.discard(line)
+
+    def _relay_from(self, line, data: bytes) -> None:
+        if line is self.machine.com2:
+            for frame in self._decoder.feed(data):
+                self._take(frame)
+            return
+        self._console_digest.update(data)
+        if not self._races:  # the words may come in two pieces
+            self._tail += data
+            if RACE in self._tail:
+                self._races += self._tail
+            del self._tail[: -len(RACE)]
+        else:
+            self._races += data
+        if self.interactive:
+            self._output(data)
+        else:
+            write_lossy(self.stderr, data.replace(b"\r", b""))
+
+    def _take(self, frame: frames.Frame) -> None:
+        if frame.type == frames.OUTPUT:
+            self._output(frame.payload)
+        elif frame.type == frames.ERRORS:
+            write_lossy(self.stderr, frame.payload)
+        elif frame.type == frames.RESULT and self.result is None:
+            self.result = frames.Result.decode(frame.payload)
+        elif frame.type == frames.PANIC and self.panic is None:
+            self.panic = frames.PanicNotice.decode(frame.payload)
+        self._ready = True
+
+    # ---- input ----
+
+    def _arrange_input(self, selector, now: float) -> None:
+        """Listens to standard input only while the machine can take some, so that nothing piles
+        up here; says that the input has ended, at a terminal again and again."""
+        if not self._ready or self.result is not None or self.panic is not None:
+            return
+        if self.replayed is not None or self.machine.settings.schedule is not None:
+            return  # the input is in the recording, or known to be empty
+        if self.stdin is None:
+            self._end_input(now)
+        if self._input_ended:
+            if self.interactive and now >= self._next_end and not self._pending:
+                self._pending += CONTROL_D
+                self._next_end = now + END_OF_INPUT_EVERY
+                self._send(selector)
+            return
+        listening = self.stdin in selector.get_map()
+        if self._pending and listening:
+            selector.unregister(self.stdin)
+        elif not self._pending and not listening:
+            selector.register(self.stdin, selectors.EVENT_READ)
+
+    def _from_stdin(self, selector) -> None:
+        assert self.stdin is not None
+        limit = READ_SIZE if self.interactive else frames.PAYLOAD_MAX
+        try:
+            data = os.read(self.stdin, limit)
+        except OSError:
+            data = b""
+        if not data:
+            selector.unregister(self.stdin)
+            self._end_input(time.monotonic())
+        elif not self.interactive:
+            self._pending += frames.encode(frames.INPUT, data)
+        elif data == ESCAPE and os.isatty(self.stdin):
+            self._quit = True
+        else:
+            self._pending += data
+
+    def _end_input(self, now: float) -> None:
+        if self._input_ended:
+            return
+        self._input_ended = True
+        self._next_end = now
+        if not self.interactive:
+            self._pending += frames.encode(frames.INPUT_END)
+
+    def _send(self, selector) -> None:
+        """Writes what the machine takes; the rest waits until the line can be written again."""
+        line = self.machine.com1 if self.interactive else self.machine.com2
+        if line not in selector.get_map():
+            self._pending.clear()
+            return
+        try:
+            while self._pending:
+                del self._pending[: line.send(self._pending)]
+        except BlockingIOError:
+            pass
+        except ConnectionError:
+            self._pending.clear()
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._pending else 0)
+        selector.modify(line, events)
+
+    # ---- saved states ----
+
+    def _asked(self, request: dict) -> dict:
+        """A request on the control socket (megalith/run/control.py)."""
+        if not isinstance(request.get("save"), str):
+            return {"error": "what is asked for is not known"}
+        path = Path(request["save"])
+        try:
+            size = self.inspection.save(self.machine, path, "saved on request", self.programs())
+        except MachineError as error:
+            return {"error": str(error)}
+        return {"saved": str(path), "bytes": size}
+
+    def _save(self, reason: str) -> None:
+        """Saves the state where --save wants it, if it does."""
+        if self.save is None:
+            return
+        try:
+            size = self.inspection.save(self.machine, self.save, reason, self.programs())
+            self.say(f"state saved ({size / 1e6:.1f} MB): scripts/sda {self.save}")
+        except MachineError as error:
+            self.say(str(error))
+
+    def _switched_off(self) -> bool:
+        """Has the machine switched itself off? It stays there, to be saved (Settings.keep)."""
+        return "SHUTDOWN" in self.machine.monitor.events()
+
+    # ---- how it ended ----
+
+    def _after_end(self) -> int:
+        if self._decoder.stray:
+            self.say(f"{self._decoder.stray} bytes on COM2 were in no frame")
+        if self.panic is not None:
+            return self._after_panic()
+        if self.result is None and self.replayed is not None and not self.replayed.ended:
+            complaints = self.machine.complaints()
+            if complaints:
+                self.say(complaints)
+            self.say(f"here the recording ends; the run had status {self.replayed.status}")
+            return self.replayed.status
+        if self.result is None:
+            self._save("the machine has ended without a result")
+            complaints = self.machine.complaints()
+            self.say("the machine has ended without a result" + (complaints and ": " + complaints))
+            return STATUS_PANIC
+        if self.result.kind == frames.RESULT_PANIC:
+            return STATUS_PANIC
+        if self.result.kind == frames.RESULT_SIGNAL:
+            return SIGNAL_BASE + self.result.value
+        return self.result.value & 0xFF
+
+    def _after_output_error(self, error: OutputError) -> int:
+        self._deaf = True
+        if error.broken_pipe:  # the reader has what it wanted
+            return SIGNAL_BASE + signal.SIGPIPE
+        self.say(str(error))
+        return STATUS_NO_OUTPUT
+
+    def _after_timeout(self) -> int:
+        self.say(f"no end within {self.seconds:g} seconds")
+        self._describe()
+        self._save(f"no end within {self.seconds:g} seconds")
+        return STATUS_TIMEOUT
+
+    def _after_panic(self) -> int:
+        assert self.panic is not None
+        self.say(f"the kernel has panicked on CPU {self.panic.cpu}: {self.panic.reason}")
+        place = self.inspection.source_line(self.machine, self.panic.reason)
+        if place:
+            self.say(f"that is {place}")
+        silent = self.panic.silent()
+        if silent:
+            names = ", ".join(map(str, silent))
+            self.say(f"CPU {names} did not answer the request to stop")
+            self._describe(silent)
+        self._save(f"panic on CPU {self.panic.cpu}: {self.panic.reason}")
+        return STATUS_PANIC

@@ -1,0 +1,262 @@
+"""docs/verification.md: what was tried, how much of it, and what it found.
+
+Every figure in it comes from a file that a run wrote (build/verification, verify/records.py).
+--bless takes these files into docs/measured/verification.json, the page is made of that, and a
+test compares the two. A figure of a full run is never replaced by one of a quick run, and short
+runs of a full check are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from megalith.run.ends import end
+from megalith.run.paths import TOP
+from megalith.verify.fuzz import findings
+from megalith.verify.records import FOLDER, found
+
+DATA = TOP / "docs/measured/verification.json"
+PAGE = TOP / "docs/verification.md"
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Tool:
+    title: str
+    names: tuple[str, ...]  # of the records; one that ends in * stands for all that begin so
+    full: str  # the command of the long form
+    quick: str  # the file of tests in `make test`
+    what: str
+    found: tuple[str, ...] = ()  # of tests/found, besides what the records carry
+    corpus: bool = False  # and what tests/fuzz/found says
+
+
+TOOLS = (
+    Tool(
+        "Planted bugs",
+        ("planted",),
+        "make planted",
+        "test_planted.py",
+        "Each is one small change of the kernel as an engineer might make it by mistake. It is "
+        "planted in a copy, built, and the checks that its file names are run; the same checks "
+        "pass without it.",
+    ),
+    Tool(
+        "Lock order",
+        ("locks",),
+        "make test",
+        "test_crash.py",
+        "Ranks of spinlocks and mutexes, IPL, and what may not be held where, are checked in every "
+        "kernel at every acquisition; a breach is a panic that names both places. Each kind of "
+        "breach is committed once.",
+        ("locks",),
+    ),
+    Tool(
+        "References and leaks",
+        ("leaks",),
+        "make test",
+        "test_leaks.py",
+        "Every run of a guest test ends with a count of each page, each block of both pools, each "
+        "thread, stack, inode, quota and section, compared with what there was before the first "
+        "process. Each kind of leak is planted once.",
+        ("leaks",),
+    ),
+    Tool(
+        "Allocation failure",
+        ("allocation-failure",),
+        "make test",
+        "test_allocation_failure.py",
+        "For each service and system call, every allocation inside it is made to fail in turn; the "
+        "state afterwards is the one before, and the right condition value or errno came back.",
+    ),
+    Tool(
+        "Fuzzers",
+        ("fuzz", "fuzz-plant-*"),
+        "make fuzz",
+        "test_fuzz.py",
+        "libFuzzer on the kernel's own sources, under address and undefined-behaviour sanitizers, "
+        "against models or the format's own encoder. In `make test` each finds a planted bug.",
+        corpus=True,
+    ),
+    Tool(
+        "Model in Python",
+        ("model-1", "model-4", "model-registry"),
+        "make model",
+        "test_model.py",
+        "Hypothesis makes sequences of section, region and registry operations; they run in the "
+        "guest and in a plain model of the documented semantics, which agree on every status and "
+        "every visible byte.",
+        ("model",),
+    ),
+    Tool(
+        "Models of concurrency",
+        ("models",),
+        "make models",
+        "test_models.py",
+        "Spin looks at every interleaving of the life of shared page tables, the shootdown "
+        "protocol and the lookaside list. A file says which code lines each step stands for.",
+    ),
+    Tool(
+        "Schedules",
+        ("schedules",),
+        "make schedules",
+        "test_schedules.py",
+        "Racing programs on four CPUs under repeatable interleavings, each with the check at the "
+        "end.",
+    ),
+    Tool(
+        "Undefined behaviour",
+        ("ubsan",),
+        "make test-ubsan",
+        "test_ubsan.py",
+        "A kernel with UBSan's traps boots and passes the guest tests.",
+        ("ubsan",),
+    ),
+    Tool(
+        "Data races",
+        ("races",),
+        "make test-races",
+        "test_races.py",
+        "A kernel built with the compiler's thread instrumentation and a sampling detector of our "
+        "own boots and passes the guest tests.",
+        ("races",),
+    ),
+    Tool(
+        "Mutation of mm/",
+        ("mutation",),
+        "make mutation",
+        "test_mutation.py",
+        "One place of mm/ is changed at a time; do the host tests notice?",
+        ("mutation",),
+    ),
+    Tool(
+        "Coverage",
+        ("coverage",),
+        "make coverage",
+        "test_coverage.py",
+        "Lines of the kernel that the tests reach, counted by gcov's counters in the guest and in "
+        "the host tests. `make coverage` fails below 90 % of mm/ or sysman/.",
+        ("coverage",),
+    ),
+    Tool(
+        "Endurance",
+        ("soak",),
+        "make soak",
+        "test_walk.py",
+        "All stress programs beside each other at four CPUs, with POOLCHECK, again and again.",
+        ("soak",),
+    ),
+    Tool(
+        "The analyzer",
+        ("sda",),
+        "make test",
+        "test_sda.py",
+        "The displays of `sda` on a live machine and on its saved state are the same, and `sda "
+        "validate` finds damage that was done on purpose.",
+    ),
+)
+
+HEAD = """# Verification
+
+What was tried, how much of it, and what it found. Every figure here was written by a run
+([measured/verification.json](measured/verification.json), by `scripts/verification --bless`); none
+was typed. "Full" is the long form of a check, by the command named; "quick" the form that every
+`make test` contains.
+Behind the date stands the commit that was tried (with a + where files differed from it).
+"""
+
+
+def records(folder: Path) -> dict[str, Record]:
+    """What runs have written, by name and form."""
+    written = (path for path in sorted(folder.glob("*.json")) if not path.stem.endswith("-short"))
+    return {path.stem: json.loads(path.read_text()) for path in written}
+
+
+def merged(old: dict[str, Record], new: dict[str, Record]) -> dict[str, Record]:
+    """By the files' names. A quick run of something that has full figures is left out."""
+    both = old | new
+    return {
+        stem: record
+        for stem, record in sorted(both.items())
+        if not (stem.endswith("-quick") and stem.removesuffix("-quick") in both)
+    }
+
+
+def of_tool(tool: Tool, data: dict[str, Record]) -> dict[str, Record]:
+    chosen = {}
+    for name in tool.names:
+        for stem, record in data.items():
+            plain = stem.removesuffix("-quick")
+            if plain == name or (name.endswith("*") and plain.startswith(name[:-1])):
+                chosen[stem] = record
+    return chosen
+
+
+def number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+
+
+def section(tool: Tool, data: dict[str, Record]) -> list[str]:
+    chosen = of_tool(tool, data)
+    lines = [f"## {tool.title}", "", tool.what, ""]
+    lines += [f"Full: `{tool.full}`. Quick: `tests/{tool.quick}`.", ""]
+    head = ["| run | what | how much |", "|---|---|---:|"]
+    lines += head if chosen else ["No figures yet."]
+    for stem, record in chosen.items():
+        run = f"{stem.removesuffix('-quick')}, {record['form']}, {record['date']}"
+        run += f", {record['commit']}" if record.get("commit") else ""
+        for label, value in record["figures"].items():
+            lines.append(f"| {run} | {label} | {number(value)} |")
+            run = ""
+    sentences = [sentence for record in chosen.values() for sentence in record["found"]]
+    for name in tool.found:
+        sentences += found(name)
+    sentences += findings() if tool.corpus else []
+    lines += ["", "What it found:" if sentences else "It has found nothing.", ""]
+    lines += [f"* {sentence}" for sentence in dict.fromkeys(sentences)]
+    return lines if not sentences else [*lines, ""]
+
+
+def page(data: dict[str, Record]) -> str:
+    lines = HEAD.splitlines() + [""]
+    for tool in TOOLS:
+        lines += section(tool, data)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    p = argparse.ArgumentParser(prog="scripts/verification", description=__doc__)
+    p.add_argument(
+        "--bless",
+        action="store_true",
+        help="take the figures of build/verification into docs/measured/verification.json",
+    )
+    p.add_argument("--from", dest="folder", type=Path, default=FOLDER, help="instead of that one")
+    p.add_argument("--check", action="store_true", help="only say whether the page is up to date")
+    options = p.parse_args(arguments)
+    data = json.loads(DATA.read_text()) if DATA.exists() else {}
+    if options.bless:
+        if not options.folder.is_dir():
+            p.error(f"there is no folder {options.folder}")
+        data = merged(data, records(options.folder))
+        DATA.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+    text = page(data)
+    if options.check:
+        if not PAGE.exists() or PAGE.read_text() != text:
+            print(
+                f"{PAGE.name} is not what {DATA.name} gives: scripts/verification", file=sys.stderr
+            )
+            return 1
+        return 0
+    PAGE.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    end(main)

@@ -1,0 +1,96 @@
+"""What system services returned to test programs: tap.h notes it, test_guest.py keeps it here.
+
+A record is the notes of one run in build/conditions/. It counts as long as neither the kernel nor
+the programs have been built since: so a whole session runs no program twice for it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from pathlib import Path
+
+from megalith.run.marks import marked, runs
+from megalith.run.paths import TOP
+
+from lib.guest import run_guest
+
+FOLDER = TOP / "build/conditions"
+BUILT = (TOP / "build/megalith.elf", TOP / "build/initrd.cpio")
+NOTE = re.compile(r"^# (returns|checked): (sys\$\w+) (\S+)$", re.MULTILINE)
+
+Pair = tuple[str, str]  # service and value: ("sys$dgblsc", "SS$_NORMAL")
+
+
+def programs() -> list[Path]:
+    """Sources of the TAP programs that call system services."""
+    found = []
+    for source in sorted((TOP / "userland/tests").glob("*.c")):
+        text = source.read_text()
+        if re.search(r"^// TAP\b", text, re.MULTILINE) and "sys$" in text:
+            found.append(source)
+    return found
+
+
+@cache
+def names() -> dict[str, str]:
+    """Of values by number: a program without condition.o notes numbers."""
+    text = (TOP / "kernel/base/abi/ssdef.h").read_text()
+    pairs = re.findall(r"^#define (SS\$_\w+) +(\d+)$", text, re.MULTILINE)
+    return {number: name for name, number in reversed(pairs)}
+
+
+def record_of(source: Path, cpus: int | None, number: int = 0) -> Path:
+    return FOLDER / f"{source.stem}-{cpus or 'own'}{number or ''}"
+
+
+def first_cpus(source: Path) -> int | None:
+    """The first of the numbers of CPUs that test_guest.py runs it on."""
+    return None if "--smp" in marked(source, "RUN") else 1
+
+
+def keep(source: Path, cpus: int | None, output: str, number: int = 0) -> None:
+    if "MEGALITH_KERNEL" in os.environ:
+        return  # a record tells of the kernel that everybody gets
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    notes = sorted({found.group() for found in NOTE.finditer(output)})
+    record_of(source, cpus, number).write_text("\n".join(notes) + "\n")
+
+
+def is_fresh(record: Path) -> bool:
+    built = max(path.stat().st_mtime for path in BUILT)
+    return record.is_file() and record.stat().st_mtime >= built
+
+
+def run_program(source: Path, cpus: int | None, number: int = 0):
+    """Run a test program as its source wants it (the number-th of its runs), and keep what it
+    noted."""
+    done = run_guest(
+        f"/tests/{source.stem}",
+        *marked(source, "ARGS"),
+        smp=cpus,
+        options=runs(source)[number],
+        timeout=float((marked(source, "SECONDS") or ["60"])[0]),
+    )
+    keep(source, cpus, done.output.decode(errors="replace"), number)
+    return done
+
+
+def collect() -> tuple[dict[Pair, set[str]], dict[Pair, set[str]]]:
+    """Which programs saw a service return a value, and which of them wanted just that. Programs
+    without a fresh record are run."""
+    returned: dict[Pair, set[str]] = {}
+    checked: dict[Pair, set[str]] = {}
+    for source in programs():
+        if not is_fresh(record_of(source, first_cpus(source))):
+            run_program(source, first_cpus(source))
+        for cpus in (None, 1, 2, 4):
+            record = record_of(source, cpus)
+            if not is_fresh(record):
+                continue
+            for what, service, value in NOTE.findall(record.read_text()):
+                into = returned if what == "returns" else checked
+                pair = (service, names().get(value, value))
+                into.setdefault(pair, set()).add(source.stem)
+    return returned, checked

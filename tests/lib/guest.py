@@ -1,0 +1,74 @@
+"""Running things in the emulator through scripts/run."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+
+import pytest
+from megalith.run.paths import TOP
+
+slower = 1.0  # --slower
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished scripts/run."""
+
+    status: int
+    output: bytes  # exactly what the command wrote to its standard output
+    console: str  # the console, the command's standard error, and what scripts/run said
+
+    @property
+    def text(self) -> str:
+        return self.output.decode()
+
+    def expect(self, status: int) -> Done:
+        """This run, which must have ended with this status."""
+        if self.status != status:
+            output = self.output[-4000:].decode(errors="replace")
+            pytest.fail(
+                f"status {self.status}, not {status}\n"
+                f"--- output\n{output}\n--- console\n{self.console[-8000:]}",
+                pytrace=False,
+            )
+        return self
+
+
+def run_guest(
+    *command: str | os.PathLike[str],
+    smp: int | None = None,
+    memory: str | None = None,
+    options: tuple[str, ...] | list[str] = (),
+    timeout: float = 60,
+    stdin: bytes = b"",
+    validate: bool = True,
+    races: bool = False,
+) -> Done:
+    """Boots, runs COMMAND (none: the shell), and returns how it went. Never raises for a status.
+    A data race that the kernel reports fails the test, unless it is looked for (`races`)."""
+    timeout *= slower
+    words = [str(TOP / "scripts/run"), "--timeout", str(timeout)]
+    # Every test is a leak test: at its end each page of the guest is counted exactly once.
+    words += ["--validate"] if command and validate else []
+    words += ["--smp", str(smp)] if smp else []
+    words += ["-m", memory] if memory else []
+    words += [*options]
+    words += ["--", *map(str, command)] if command else []
+    # scripts/run keeps the time itself; this limit only guards against its own failure.
+    done = subprocess.run(words, input=stdin, capture_output=True, timeout=timeout + 60)
+    console = done.stderr.decode(errors="replace")
+    reports = [] if races else races_in(console)
+    if reports:
+        pytest.fail("\n".join(reports), pytrace=False)
+    return Done(done.returncode, done.stdout, console)
+
+
+def races_in(console: str) -> list[str]:
+    """What the kernel with the detector (make RACES=1) has reported, and after it the lines that
+    scripts/run found the places in."""
+    reports = re.findall(r"data race: .*", console)
+    places = re.findall(r"^scripts/run: \S+\+0x\w+ is .*", console, re.MULTILINE)
+    return [*reports, *places] if reports else []
