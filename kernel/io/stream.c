@@ -10,10 +10,10 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
+#include "kernel/drivers/serial.h"
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/poll.h"
-#include "kernel/io/serial.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 

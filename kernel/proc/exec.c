@@ -16,7 +16,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
-#include "kernel/io/inode.h"
+#include "kernel/io/tree.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/proc/elf.h"
 #include "kernel/proc/fdtable.h"

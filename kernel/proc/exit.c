@@ -18,7 +18,7 @@
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/printk.h"
-#include "kernel/io/inode.h"
+#include "kernel/io/tree.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/fdtable.h"

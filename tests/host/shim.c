@@ -40,6 +40,7 @@ void (*host_tb_hook)(vaddr_t va);
 static __thread struct spinlock
     *innermost; /* spinlocks of this thread; its address names the thread */
 static __thread unsigned mutex_ranks[16], mutex_depth;
+static __thread unsigned rename_held; /* mutexes of MUTEX_RENAME, exclusively */
 
 __attribute__((noreturn, format(printf, 1, 2))) static void broken(const char *fmt, ...)
 {
@@ -254,8 +255,8 @@ static void mutex_check(const struct mutex *m, bool try)
         broken("mutex %s taken at IPL %u with %u spinlocks held", m->name, (unsigned)host_ipl,
                spin_depth());
     for (unsigned i = 0; !try && i < mutex_depth; i++)
-        if (mutex_ranks[i] > m->rank ||
-            (mutex_ranks[i] == m->rank && m->rank != MUTEX_ASPACE && m->rank != MUTEX_INODE))
+        if (mutex_ranks[i] > m->rank || (mutex_ranks[i] == m->rank && m->rank != MUTEX_ASPACE &&
+                                         !(m->rank == MUTEX_DIRECTORY && rename_held)))
             broken("mutex %s (rank %u) taken while one of rank %u is held", m->name, m->rank,
                    mutex_ranks[i]);
     if (mutex_depth == 16)
@@ -285,6 +286,7 @@ void mutex_lock(struct mutex *m)
         broken("mutex %s taken twice", m->name);
     __atomic_store_n(&m->holder, &innermost, __ATOMIC_RELAXED);
     mutex_push(m);
+    rename_held += m->rank == MUTEX_RENAME;
 }
 
 bool mutex_try_lock(struct mutex *m)
@@ -302,6 +304,7 @@ void mutex_unlock(struct mutex *m)
     if (!mutex_held(m))
         broken("mutex %s released by a thread that does not hold it", m->name);
     mutex_pop(m);
+    rename_held -= m->rank == MUTEX_RENAME;
     __atomic_store_n(&m->holder, NULL, __ATOMIC_RELAXED);
     pthread_rwlock_unlock(&m->rw);
 }

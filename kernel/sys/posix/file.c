@@ -8,7 +8,7 @@
 #include "arch/alpha/hw/trapframe.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
-#include "kernel/io/inode.h"
+#include "kernel/io/tree.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/process.h"

@@ -1,5 +1,5 @@
 /* See serial.h. */
-#include "kernel/io/serial.h"
+#include "kernel/drivers/serial.h"
 
 #include "arch/alpha/clipper/irq.h"
 #include "kernel/base/printk.h"

@@ -2,8 +2,8 @@
  * Bytes received by a UART: the interrupt puts them into a ring, threads take them out. A full ring
  * turns the receive interrupt off and leaves bytes in the UART; QEMU then holds the sender back.
  */
-#ifndef KERNEL_IO_SERIAL_H
-#define KERNEL_IO_SERIAL_H
+#ifndef KERNEL_DRIVERS_SERIAL_H
+#define KERNEL_DRIVERS_SERIAL_H
 
 #include "arch/alpha/clipper/uart.h"
 #include "kernel/sched/wait.h"
