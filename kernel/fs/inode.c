@@ -20,11 +20,11 @@ static uint64_t next_ino = 1; /* atomic */
 
 struct fs_name fs_name(const char *text, size_t len)
 {
-    struct fs_name name = {.text = text, .len = (uint32_t)len, .hash = FS_HASH_SEED};
+    uint64_t hash = FS_HASH_SEED;
 
     for (size_t i = 0; i < len; i++)
-        name.hash = fs_name_hash(name.hash, text[i]);
-    return name;
+        hash = fs_name_hash(hash, (uint8_t)text[i]);
+    return (struct fs_name){.text = text, .len = (uint32_t)len, .hash = (uint32_t)hash};
 }
 
 void inode_init(struct inode *i, struct fs *fs, const struct inode_ops *ops,

@@ -120,9 +120,8 @@ struct inode_ops {
     /* The first name whose cookie is above pos, at least 2 (1 and 2 are "." and ".."). A name keeps
      * its cookie, and no later name gets it. dir->lock is held, at least shared. -ENOENT: no more. */
     int (*readdir)(struct inode *dir, uint64_t pos, struct fs_entry *e);
-    /* The name of child, a directory whose parent is dir. rename_mutex and dir->lock are held, at
-     * least shared. */
-    int (*name_of)(struct inode *dir, struct inode *child, struct fs_entry *e);
+    /* The name of dir, which has a parent. rename_mutex is held, at least shared. */
+    int (*name_of)(struct inode *dir, struct fs_entry *e);
     /* Up to n bytes of a symbolic link's target, no NUL: how many. The target is constant. */
     long (*readlink)(struct inode *i, char *buf, size_t n);
     /* A regular file becomes size bytes long, and its object with it: bytes that are added read as
@@ -135,11 +134,8 @@ struct inode_ops {
 /* Protects who is whose parent among directories: rules 1 and 2. MUTEX_RENAME. */
 extern struct mutex rename_mutex;
 
-#define FS_HASH_SEED 2166136261u /* FNV-1a */
-static inline uint32_t fs_name_hash(uint32_t hash, char c)
-{
-    return (hash ^ (uint8_t)c) * 16777619u;
-}
+#define FS_HASH_SEED 2166136261u /* FNV-1a; the low 32 bits of the hash are what counts */
+static inline uint64_t fs_name_hash(uint64_t hash, uint8_t c) { return (hash ^ c) * 16777619u; }
 /* A name of len bytes. */
 struct fs_name fs_name(const char *text, size_t len);
 

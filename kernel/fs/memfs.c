@@ -58,9 +58,10 @@ struct memfs_file { /* regular files, symbolic links, devices */
 
 struct memfs_dir { /* all but self protected by inode.lock */
     struct inode inode;
-    struct memfs_name *self;   /* its name in its parent: protected by the parent's lock */
-    struct memfs_name *tree;   /* treap's root */
-    struct memfs_name **heads; /* nheads chains: `small`, or paged pool */
+    struct memfs_name *self;        /* its name in its parent; protected by rename_mutex, as is
+                                the name itself */
+    struct memfs_name *tree, *last; /* treap's root */
+    struct memfs_name **heads;      /* nheads chains: `small`, or paged pool */
     uint32_t nheads, count;
     uint64_t next_cookie;
     uint32_t seed; /* of the weights; never 0 */
@@ -68,6 +69,7 @@ struct memfs_dir { /* all but self protected by inode.lock */
 };
 
 static const struct inode_ops memfs_ops;
+static uint64_t boot_seed; /* constant after boot */
 
 static struct memfs_dir *dir_of(struct inode *i)
 {
@@ -144,7 +146,7 @@ static struct inode *dir_new(struct fs *fs, const struct fs_new *what)
     d->heads = d->small;
     d->nheads = MEMFS_HEADS;
     d->next_cookie = FIRST_COOKIE;
-    d->seed = (uint32_t)(clock_ns() ^ d->inode.ino) | 1;
+    d->seed = (uint32_t)(d->inode.ino * 2654435761u ^ boot_seed) | 1;
     return &d->inode;
 }
 
@@ -268,34 +270,58 @@ static void rotate_up(struct memfs_dir *d, struct memfs_name *c)
     p->up = c;
 }
 
-/* The newest entry goes behind all others. */
+/* The newest goes behind all others: below the last of those on the right edge that are not lighter,
+ * with the lighter ones on its left. */
 static void order_append(struct memfs_dir *d, struct memfs_name *e)
 {
-    struct memfs_name *last = d->tree;
+    struct memfs_name *up = d->last, *below = NULL;
 
     d->seed ^= d->seed << 13; /* xorshift */
     d->seed ^= d->seed >> 17;
     d->seed ^= d->seed << 5;
     e->weight = d->seed;
     e->cookie = d->next_cookie++;
-    e->left = e->right = e->up = NULL;
-    if (!last) {
+    for (; up && up->weight < e->weight; up = up->up)
+        below = up;
+    e->up = up;
+    e->left = below;
+    e->right = NULL;
+    if (below)
+        below->up = e;
+    if (up)
+        up->right = e;
+    else
         d->tree = e;
-        return;
-    }
-    while (last->right)
-        last = last->right;
-    last->right = e;
-    e->up = last;
-    while (e->up && e->up->weight < e->weight)
-        rotate_up(d, e);
+    d->last = e;
 }
 
 static void order_remove(struct memfs_dir *d, struct memfs_name *e)
 {
+    if (d->last == e) { /* it has nothing on its right */
+        d->last = e->left ? e->left : e->up;
+        while (d->last && d->last != e->up && d->last->right)
+            d->last = d->last->right;
+    }
     while (e->left && e->right)
         rotate_up(d, e->left->weight > e->right->weight ? e->left : e->right);
     replace_child(d, e, e->left ? e->left : e->right);
+}
+
+/* e takes the place of old, and its cookie. */
+static void order_replace(struct memfs_dir *d, struct memfs_name *old, struct memfs_name *e)
+{
+    e->cookie = old->cookie;
+    e->weight = old->weight;
+    e->left = old->left;
+    e->right = old->right;
+    e->up = old->up;
+    replace_child(d, old, e);
+    if (e->left)
+        e->left->up = e;
+    if (e->right)
+        e->right->up = e;
+    if (d->last == old)
+        d->last = e;
 }
 
 /* The first entry whose cookie is above pos; NULL. */
@@ -316,7 +342,7 @@ static struct memfs_name *order_after(const struct memfs_dir *d, uint64_t pos)
 
 /* ---- names ---- */
 
-static struct memfs_name *find(const struct memfs_dir *d, const struct fs_name *name)
+static inline struct memfs_name *find(const struct memfs_dir *d, const struct fs_name *name)
 {
     struct memfs_name *e = d->heads[name->hash & (d->nheads - 1)];
 
@@ -364,26 +390,35 @@ static struct memfs_name *entry_new(const struct fs_name *name, struct inode *i)
     return e;
 }
 
-static void insert(struct memfs_dir *d, struct memfs_name *e)
+static void chain_enter(struct memfs_dir *d, struct memfs_name *e)
 {
-    struct memfs_name **head;
+    struct memfs_name **head = &d->heads[e->hash & (d->nheads - 1)];
 
-    if (++d->count > d->nheads && d->nheads < MEMFS_HEADS_MAX)
-        rehash(d, 2 * d->nheads);
-    head = &d->heads[e->hash & (d->nheads - 1)];
     e->next = *head;
     *head = e;
-    order_append(d, e);
 }
 
-/* Take e out of d and free it. */
-static void take_out(struct memfs_dir *d, struct memfs_name *e)
+static void chain_remove(struct memfs_dir *d, struct memfs_name *e)
 {
     struct memfs_name **at = &d->heads[e->hash & (d->nheads - 1)];
 
     while (*at != e)
         at = &(*at)->next;
     *at = e->next;
+}
+
+static void insert(struct memfs_dir *d, struct memfs_name *e)
+{
+    if (++d->count > d->nheads && d->nheads < MEMFS_HEADS_MAX)
+        rehash(d, 2 * d->nheads);
+    chain_enter(d, e);
+    order_append(d, e);
+}
+
+/* Take e out of d and free it. */
+static void take_out(struct memfs_dir *d, struct memfs_name *e)
+{
+    chain_remove(d, e);
     order_remove(d, e);
     pgd_free(e, entry_bytes(e->len));
     if (--d->count <= d->nheads / 4 && d->nheads > MEMFS_HEADS)
@@ -461,7 +496,7 @@ static int memfs_make(struct inode *dir, const struct fs_name *name, const struc
         *out = i;
     }
     insert(dir_of(dir), e); /* the first reference becomes the name's */
-    inode_touch(dir);
+    inode_set_mtime(dir, i->mtime_ns);
     return 0;
 }
 
@@ -499,7 +534,7 @@ static int memfs_unlink(struct inode *dir, const struct fs_name *name, struct in
 static int memfs_rename(struct inode *from, const struct fs_name *old, struct inode *i,
                         struct inode *to, const struct fs_name *to_name, struct inode *replaced)
 {
-    struct memfs_name *e;
+    struct memfs_name *e, *was;
 
     if (replaced && has_names(replaced))
         return -ENOTEMPTY;
@@ -508,15 +543,22 @@ static int memfs_rename(struct inode *from, const struct fs_name *old, struct in
         return -ENOMEM;
     if (replaced)
         remove_name(to, find(dir_of(to), to_name));
-    take_out(dir_of(from), find(dir_of(from), old));
-    insert(dir_of(to), e);
+    was = find(dir_of(from), old);
+    if (from == to) {
+        chain_remove(dir_of(to), was);
+        order_replace(dir_of(to), was, e);
+        chain_enter(dir_of(to), e);
+        pgd_free(was, entry_bytes(was->len));
+    } else {
+        take_out(dir_of(from), was);
+        insert(dir_of(to), e);
+    }
     if (inode_is_dir(i)) {
         drop_parent(i);
         set_parent(i, to, e);
     }
     inode_touch(to);
-    if (from != to)
-        inode_touch(from);
+    inode_set_mtime(from, to->mtime_ns);
     return 0;
 }
 
@@ -540,10 +582,9 @@ static int memfs_readdir(struct inode *dir, uint64_t pos, struct fs_entry *to)
     return 0;
 }
 
-static int memfs_name_of(struct inode *dir, struct inode *child, struct fs_entry *to)
+static int memfs_name_of(struct inode *dir, struct fs_entry *to)
 {
-    (void)dir;
-    describe(dir_of(child)->self, to);
+    describe(dir_of(dir)->self, to);
     return 0;
 }
 
@@ -563,6 +604,7 @@ static const struct inode_ops memfs_ops = {
 int memfs_create(struct fs *fs)
 {
     fs->name = "memfs";
+    boot_seed = clock_ns();
     fs->root = dir_new(fs, &(struct fs_new){.mode = S_IFDIR | 0755});
     if (!fs->root)
         return -ENOMEM;

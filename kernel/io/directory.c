@@ -60,13 +60,14 @@ static long directory_getdents(struct file *f, vaddr_t ubuf, size_t n)
 
     while ((err = next_entry(f->inode, pos, &e)) == 0) {
         size_t bytes = record_bytes(e.len);
-        uint64_t record[(DIRENT_HEAD + NAME_MAX + 1 + 7) / 8] = {0};
+        uint64_t record[(DIRENT_HEAD + NAME_MAX + 1 + 7) / 8];
         struct dirent64 *d = (struct dirent64 *)record;
 
         if (bytes > n - done) {
             err = -EINVAL;
             break;
         }
+        record[bytes / 8 - 1] = 0; /* what is behind the name */
         d->ino = e.ino;
         d->off = (int64_t)e.cookie;
         d->reclen = (uint16_t)bytes;

@@ -21,22 +21,22 @@
 static struct fs root_fs;
 struct inode *inode_root;
 
-/* How a walk ends at the last component: having looked it up, or with its directory's mutex held
- * exclusively besides. */
-enum last { LAST_LOOK, LAST_HOLD };
+/* How a walk ends at the last component: having looked it up; with its directory's mutex held
+ * exclusively besides; or without having looked it up, unless a slash behind it asks whether it is a
+ * link. */
+enum last { LAST_LOOK, LAST_HOLD, LAST_NAME };
 
 struct walk {
-    struct inode *dir;   /* directory of the last component; a reference */
+    struct inode *dir;   /* directory of the last component */
+    struct inode *inode; /* what the last component names, a reference; NULL: nothing */
+    struct inode *own;   /* reference to dir; NULL: the caller's or the root's will do */
+    struct inode *stale; /* reference to what it named before look_again_locked */
+    char *held;          /* PATH_MAX bytes of paged pool once a link was followed */
     struct fs_name last; /* last component; its text lies in path or in held. len 0: the path names
                             the directory itself */
     bool slash;          /* the path ended in a slash: only a directory will do */
     bool locked;         /* dir->lock is held exclusively */
-    struct inode *inode; /* what the last component names, a reference; NULL: nothing */
-    struct inode *stale; /* what it named before look_again_locked, a reference */
-    char *held;          /* PATH_MAX bytes of paged pool once a link was followed */
 };
-
-static bool is_link(const struct inode *i) { return (i->mode & S_IFMT) == S_IFLNK; }
 
 /* No directory is locked: it may be the last reference. */
 static void drop_stale(struct walk *w)
@@ -51,8 +51,8 @@ static void walk_end(struct walk *w)
     if (w->locked)
         mutex_unlock(&w->dir->lock);
     drop_stale(w);
-    if (w->dir)
-        inode_unref(w->dir);
+    if (w->own)
+        inode_unref(w->own);
     if (w->inode)
         inode_unref(w->inode);
     if (w->held)
@@ -87,8 +87,9 @@ static int follow_link(struct walk *w, struct inode *link, const char **rest)
 /* The directory `to`, whose reference is given over, is the next. */
 static void step_to(struct walk *w, struct inode *to)
 {
-    inode_unref(w->dir);
-    w->dir = to;
+    if (w->own)
+        inode_unref(w->own);
+    w->own = w->dir = to;
 }
 
 /* Up to the parent. */
@@ -108,7 +109,7 @@ static int step_up(struct walk *w)
 }
 
 /* What w->last names in w->dir: in w->inode, NULL for nothing. */
-static int look_locked(struct walk *w)
+static inline int look_locked(struct walk *w)
 {
     int err = w->dir->ops->lookup(w->dir, &w->last, &w->inode);
 
@@ -117,19 +118,39 @@ static int look_locked(struct walk *w)
     return err == -ENOENT ? 0 : err;
 }
 
-/* The next component of *path becomes w->last; *path goes behind it. */
-static int next_component(struct walk *w, const char **path)
+/* The component that begins at path becomes w->last; returns what is behind it. */
+static inline const char *next_component(struct walk *w, const char *path)
 {
-    const char *start = *path, *p = start;
-    uint32_t hash = FS_HASH_SEED;
+    const uint8_t *p = (const uint8_t *)path;
+    uint64_t hash = FS_HASH_SEED;
+    uint8_t c;
 
-    for (; *p && *p != '/'; p++)
-        hash = fs_name_hash(hash, *p);
-    *path = p;
-    if (p - start > (long)NAME_MAX)
-        return -ENAMETOOLONG;
-    w->last = (struct fs_name){.text = start, .len = (uint32_t)(p - start), .hash = hash};
-    return 0;
+    for (; (c = *p) && c != '/'; p++)
+        hash = fs_name_hash(hash, c);
+    w->last.text = path;
+    w->last.len = (uint32_t)((const char *)p - path);
+    w->last.hash = (uint32_t)hash;
+    return (const char *)p;
+}
+
+/* Does the component name the directory itself (1) or its parent (2)? */
+static inline unsigned dots(const struct fs_name *name)
+{
+    if (name->text[0] != '.' || name->len > 2 || (name->len == 2 && name->text[1] != '.'))
+        return 0;
+    return name->len;
+}
+
+/* Look up the last component as `how` says. */
+static int look_last(struct walk *w, enum last how)
+{
+    if (how == LAST_NAME) {
+        w->inode = NULL;
+        return 0;
+    }
+    mutex_lock(&w->dir->lock);
+    w->locked = true;
+    return look_locked(w);
 }
 
 /*
@@ -143,17 +164,15 @@ static int walk(const struct io_cred *cred, struct inode *dir, const char *path,
     bool behind_link = false; /* a slash behind a link that was last: it counts for what that is */
     int err;
 
-    w->dir = NULL;
-    w->inode = NULL;
-    w->stale = NULL;
+    w->dir = *path == '/' || !dir ? inode_root : dir;
+    w->inode = w->own = w->stale = NULL;
     w->held = NULL;
     w->slash = w->locked = false;
     if (!*path)
         return -ENOENT;
-    w->dir = *path == '/' || !dir ? inode_root : dir;
-    inode_ref(w->dir);
     for (;;) {
         struct inode *found;
+        uint32_t type;
         bool slash;
 
         while (*path == '/')
@@ -165,40 +184,37 @@ static int walk(const struct io_cred *cred, struct inode *dir, const char *path,
             w->slash = true;
             return 0;
         }
-        if (!inode_is_dir(w->dir))
-            return -ENOTDIR;
-        err = inode_access(w->dir, cred, 1);
-        if (!err)
-            err = next_component(w, &path);
-        if (err)
+        /* The superuser may search every directory. */
+        if (cred->uid && (err = inode_access(w->dir, cred, 1)) != 0)
             return err;
-        if (w->last.text[0] == '.') {
-            if (w->last.len == 1)
-                continue;
-            if (w->last.len == 2 && w->last.text[1] == '.') {
-                err = step_up(w);
-                if (err)
-                    return err;
-                continue;
-            }
+        path = next_component(w, path);
+        if (w->last.len > NAME_MAX)
+            return -ENAMETOOLONG;
+        switch (dots(&w->last)) {
+        case 1:
+            continue;
+        case 2:
+            err = step_up(w);
+            if (err)
+                return err;
+            continue;
         }
         slash = *path == '/';
         while (*path == '/')
             path++;
-        if (*path || how == LAST_LOOK) {
+        slash |= behind_link && !*path;
+        if (*path || how == LAST_LOOK || (how == LAST_NAME && slash)) {
             mutex_lock_shared(&w->dir->lock);
             err = look_locked(w);
             mutex_unlock_shared(&w->dir->lock);
         } else {
-            mutex_lock(&w->dir->lock);
-            w->locked = true;
-            err = look_locked(w);
+            err = look_last(w, how);
         }
         if (err)
             return err;
         found = w->inode;
-        slash |= behind_link && !*path;
-        if (found && is_link(found) && (*path || slash || follow)) {
+        type = found ? __atomic_load_n(&found->mode, __ATOMIC_RELAXED) & S_IFMT : 0;
+        if (type == S_IFLNK && (*path || slash || follow)) {
             if (w->locked) {
                 mutex_unlock(&w->dir->lock);
                 w->locked = false;
@@ -219,12 +235,10 @@ static int walk(const struct io_cred *cred, struct inode *dir, const char *path,
         }
         if (!*path) {
             w->slash = slash;
-            return slash && found && !inode_is_dir(found) ? -ENOTDIR : 0;
+            return slash && found && type != S_IFDIR ? -ENOTDIR : 0;
         }
-        if (!found)
-            return -ENOENT;
-        if (!inode_is_dir(found))
-            return -ENOTDIR;
+        if (type != S_IFDIR)
+            return found ? -ENOTDIR : -ENOENT;
         w->inode = NULL;
         step_to(w, found);
     }
@@ -384,7 +398,7 @@ static int unlink_file(const struct io_cred *cred, struct inode *dir, const char
 static int remove_directory(const struct io_cred *cred, struct inode *dir, const char *path)
 {
     struct walk w;
-    int err = walk(cred, dir, path, false, LAST_LOOK, &w);
+    int err = walk(cred, dir, path, false, LAST_NAME, &w);
 
     if (!err) {
         mutex_lock(&rename_mutex);
@@ -484,11 +498,14 @@ static int rename_moving(const struct io_cred *cred, struct walk *from, struct w
 int tree_rename(const struct io_cred *cred, struct inode *olddir, const char *oldpath,
                 struct inode *newdir, const char *newpath)
 {
-    struct walk from, to = {0};
-    int err = walk(cred, olddir, oldpath, false, LAST_LOOK, &from);
+    struct walk from, to;
+    int err = walk(cred, olddir, oldpath, false, LAST_NAME, &from);
 
-    if (!err)
-        err = walk(cred, newdir, newpath, false, LAST_LOOK, &to);
+    if (err) {
+        walk_end(&from);
+        return err;
+    }
+    err = walk(cred, newdir, newpath, false, LAST_NAME, &to);
     if (!err && from.dir == to.dir) {
         mutex_lock(&from.dir->lock);
         err = rename_locked(cred, &from, &to, false);
@@ -521,9 +538,7 @@ static long path_locked(struct inode *dir, char *buf, size_t n)
 
         if (!parent)
             return -ENOENT;
-        mutex_lock_shared(&parent->lock);
-        err = parent->ops->name_of(parent, dir, &e);
-        mutex_unlock_shared(&parent->lock);
+        err = dir->ops->name_of(dir, &e);
         if (err)
             return err;
         if (at < (size_t)e.len + 1)
