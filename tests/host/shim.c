@@ -23,6 +23,8 @@
 #include "kernel/sched/rad.h"
 #include "kernel/sched/timer.h"
 #include "mm/check/census.h"
+#include "mm/check/validate.h"
+#include "mm/object/object.h"
 
 struct cpu cpus[MAX_CPUS] = {
     {.id = 0}, {.id = 1, .whami = 1}, {.id = 2, .whami = 2}, {.id = 3, .whami = 3}};
@@ -90,6 +92,34 @@ __attribute__((weak)) void census_explain(struct census *c, enum census_pool poo
 {
     (void)c, (void)pool, (void)nbytes, (void)count;
 }
+__attribute__((weak)) void census_register(void (*explain)(struct census *c),
+                                           const struct census_kind *kinds, unsigned nkinds)
+{
+    (void)explain, (void)kinds, (void)nkinds;
+}
+
+__attribute__((weak)) void census_error(struct census *c, const char *fmt, ...)
+{
+    (void)c;
+    broken("census: %s", fmt);
+}
+
+__attribute__((weak)) void object_census(struct census *c, const struct mm_object *o)
+{
+    (void)c, (void)o;
+}
+
+__attribute__((weak)) void validate_file_object(struct validate *v, struct mm_object *o)
+{
+    (void)v, (void)o;
+}
+
+__attribute__((weak)) void validate_error(struct validate *v, const char *fmt, ...)
+{
+    (void)v;
+    broken("validate: %s", fmt);
+}
+
 __attribute__((weak)) void lnm_census_boot(void) {}
 
 __attribute__((constructor)) static void host_ram_map(void)
