@@ -1,6 +1,6 @@
 /*
- * The initrd's archive becomes a memory file system. Nothing is copied: a file's pages are filled from the
- * archive when they are first wanted, so the initrd's memory stays as it is.
+ * The initrd's archive becomes a memory file system. Nothing is copied: a file's pages are filled
+ * from the archive when they are first wanted, so the initrd's memory stays as it is.
  *
  * A hostile archive may name anything: names with .. and names through symbolic links are refused,
  * missing directories above a file are made, a name that comes twice keeps its first meaning. What
@@ -48,8 +48,8 @@ static const char *plain_name(const char *name)
     return name;
 }
 
-/* What dir has under a name, or with `what` is made there if there is nothing yet (*made then). *out:
- * with a reference. */
+/* What dir has under a name, or with `what` is made there if there is nothing yet (*made then).
+ * *out: with a reference. */
 static int look(struct inode *dir, const char *text, size_t len, const struct fs_new *what,
                 struct inode **out, bool *made)
 {

@@ -7,8 +7,8 @@
  * same pages, and the file system stands behind the object as its pager. The functions for contents
  * below do the rest for every file system.
  *
- * References: every directory entry in memory, open file, working directory and child directory (for
- * its parent) holds one. The last one that goes calls inode_ops.end.
+ * References: every directory entry in memory, open file, working directory and child directory
+ * (for its parent) holds one. The last one that goes calls inode_ops.end.
  *
  * Locks. An inode's mutex protects a regular file's size and contents (MUTEX_INODE) or a
  * directory's entries (MUTEX_DIRECTORY): shared to look up and to read, exclusive to change. A
@@ -16,21 +16,21 @@
  *
  *   rename_mutex, directories, one file, (by a fault while user memory is copied) an address space
  *
- * 1. Whoever holds two directories' mutexes holds rename_mutex exclusively (kernel/sched/lockcheck.c
- *    checks it). So at most one thread waits for a directory while it holds another, and no circle
- *    of waiting can close, in whatever order it takes them. Without that, one thread that moves
- *    /a/x to /b holds a and waits for b, while another that moves /b/y to /a holds b and waits for
- *    a.
+ * 1. Whoever holds two directories' mutexes holds rename_mutex exclusively
+ * (kernel/sched/lockcheck.c checks it). So at most one thread waits for a directory while it holds
+ * another, and no circle of waiting can close, in whatever order it takes them. Without that, one
+ * thread that moves /a/x to /b holds a and waits for b, while another that moves /b/y to /a holds b
+ * and waits for a.
  * 2. A directory's parent and its name change, and a directory is removed, only with rename_mutex
  *    held exclusively. So who holds it (also shared) may go from parent to parent. Without that, of
  *    two moves, of /a below /b/c and of /b below /a/d, each finds that its target is not below its
  *    source, and together they cut off a circle of directories from the root.
- * 3. parent changes with the directory's own mutex held exclusively besides, and a directory without
- *    a parent (removed) takes no new name. So a lookup of ".." takes that mutex alone, and what
- *    rmdir found empty stays so: without that, a file is made in the directory between the look and
- *    the removal, and can never be reached or removed again.
- * 4. A lookup takes its reference before it drops the mutex: afterwards the name may go, and with it
- *    the inode's last other reference.
+ * 3. parent changes with the directory's own mutex held exclusively besides, and a directory
+ * without a parent (removed) takes no new name. So a lookup of ".." takes that mutex alone, and
+ * what rmdir found empty stays so: without that, a file is made in the directory between the look
+ * and the removal, and can never be reached or removed again.
+ * 4. A lookup takes its reference before it drops the mutex: afterwards the name may go, and with
+ * it the inode's last other reference.
  */
 #ifndef KERNEL_FS_INODE_H
 #define KERNEL_FS_INODE_H
@@ -101,8 +101,8 @@ struct fs_entry {
 struct inode_ops {
     /* dir->lock is held, at least shared. *out: with a reference. -ENOENT. */
     int (*lookup)(struct inode *dir, const struct fs_name *name, struct inode **out);
-    /* dir->lock is held exclusively, dir is not removed and does not have the name. *out (unless out
-     * is NULL): with a reference. */
+    /* dir->lock is held exclusively, dir is not removed and does not have the name. *out (unless
+     * out is NULL): with a reference. */
     int (*create)(struct inode *dir, const struct fs_name *name, const struct fs_new *what,
                   struct inode **out);
     /* The same for a further name of i, which is of the same file system and no directory. -ENOENT:
@@ -111,14 +111,15 @@ struct inode_ops {
     /* Take out the name, which is that of i. dir->lock, and for a directory rename_mutex and
      * i->lock, are held exclusively; the caller has a reference to i. -ENOTEMPTY. */
     int (*unlink)(struct inode *dir, const struct fs_name *name, struct inode *i);
-    /* The name old of i in from becomes the name to_name in to, in place of that of `replaced` (NULL:
-     * there is none), which is of i's type. from->lock and to->lock, and for directories rename_mutex
-     * and the locks of i and replaced, are held exclusively; the caller has references to i and
-     * replaced. i is no ancestor of to. -ENOTEMPTY: replaced is a directory with names. */
+    /* The name old of i in from becomes the name to_name in to, in place of that of `replaced`
+     * (NULL: there is none), which is of i's type. from->lock and to->lock, and for directories
+     * rename_mutex and the locks of i and replaced, are held exclusively; the caller has references
+     * to i and replaced. i is no ancestor of to. -ENOTEMPTY: replaced is a directory with names. */
     int (*rename)(struct inode *from, const struct fs_name *old, struct inode *i, struct inode *to,
                   const struct fs_name *to_name, struct inode *replaced);
     /* The first name whose cookie is above pos, at least 2 (1 and 2 are "." and ".."). A name keeps
-     * its cookie, and no later name gets it. dir->lock is held, at least shared. -ENOENT: no more. */
+     * its cookie, and no later name gets it. dir->lock is held, at least shared. -ENOENT: no more.
+     */
     int (*readdir)(struct inode *dir, uint64_t pos, struct fs_entry *e);
     /* The name of dir, which has a parent. rename_mutex is held, at least shared. */
     int (*name_of)(struct inode *dir, struct fs_entry *e);
@@ -148,7 +149,8 @@ static inline bool inode_is_dir(const struct inode *i)
 void inode_init(struct inode *i, struct fs *fs, const struct inode_ops *ops,
                 const struct fs_new *what);
 static inline void inode_ref(struct inode *i) { __atomic_fetch_add(&i->refs, 1, __ATOMIC_RELAXED); }
-/* Give a reference back. IPL 0, no directory's lock held if it may be the last: its end may wait. */
+/* Give a reference back. IPL 0, no directory's lock held if it may be the last: its end may wait.
+ */
 static inline void inode_unref(struct inode *i)
 {
     if (__atomic_fetch_sub(&i->refs, 1, __ATOMIC_ACQ_REL) == 1)
@@ -157,7 +159,8 @@ static inline void inode_unref(struct inode *i)
 /* May cred do mask (4 read, 2 write, 1 execute)? 0 or -EACCES. */
 int inode_access(const struct inode *i, const struct io_cred *cred, unsigned mask);
 void inode_stat(const struct inode *i, struct file_stat *st);
-/* The permission bits; the owner (UINT32_MAX: as it is); the time of the last change. Who may is the caller's question. */
+/* The permission bits; the owner (UINT32_MAX: as it is); the time of the last change. Who may is
+ * the caller's question. */
 void inode_set_mode(struct inode *i, uint32_t mode);
 void inode_set_owner(struct inode *i, uint32_t uid, uint32_t gid);
 void inode_set_mtime(struct inode *i, uint64_t ns);

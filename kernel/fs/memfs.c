@@ -3,16 +3,17 @@
  * initrd's bytes (backing) or with zeroes, and stay until the file goes: memory is the disk.
  *
  * A directory has its names twice: in a hash table by name, for lookups, and in a treap (a search
- * tree balanced by random weights) by cookie, for getdents. Cookies rise in the order of creation and
- * are not used again, so a name that is removed while somebody reads the directory is skipped, and
- * none is given twice. The table begins with MEMFS_HEADS heads in the inode and doubles and halves
- * with the number of names. When there is no memory for a larger one, or at MEMFS_HEADS_MAX, the
- * chains get longer instead. So adding a name allocates nothing that can fail but the name itself.
+ * tree balanced by random weights) by cookie, for getdents. Cookies rise in the order of creation
+ * and are not used again, so a name that is removed while somebody reads the directory is skipped,
+ * and none is given twice. The table begins with MEMFS_HEADS heads in the inode and doubles and
+ * halves with the number of names. When there is no memory for a larger one, or at MEMFS_HEADS_MAX,
+ * the chains get longer instead. So adding a name allocates nothing that can fail but the name
+ * itself.
  *
- * The pager answers at once, inside get: it takes a page, fills it, and supplies it. It takes no lock
- * of ours, because it runs inside faults, also inside the fault of a thread that stands in
- * inode_write_user with the inode's mutex held. What it reads (size, backing) is atomic; a page that
- * is supplied while a truncate runs is dropped by the truncate, which sets the size first.
+ * The pager answers at once, inside get: it takes a page, fills it, and supplies it. It takes no
+ * lock of ours, because it runs inside faults, also inside the fault of a thread that stands in
+ * inode_write_user with the inode's mutex held. What it reads (size, backing) is atomic; a page
+ * that is supplied while a truncate runs is dropped by the truncate, which sets the size first.
  *
  * An object and its inode: the inode owns one reference to the object, and the object, while it
  * lives, keeps the inode's memory (not its reference count): the last inode reference drops the
@@ -270,8 +271,8 @@ static void rotate_up(struct memfs_dir *d, struct memfs_name *c)
     p->up = c;
 }
 
-/* The newest goes behind all others: below the last of those on the right edge that are not lighter,
- * with the lighter ones on its left. */
+/* The newest goes behind all others: below the last of those on the right edge that are not
+ * lighter, with the lighter ones on its left. */
 static void order_append(struct memfs_dir *d, struct memfs_name *e)
 {
     struct memfs_name *up = d->last, *below = NULL;
@@ -653,8 +654,7 @@ static void validate_name(void *arg, struct memfs_name *e) { inode_validate(arg,
 void memfs_validate(struct validate *v, struct fs *fs)
 {
     if (!for_each_name(fs->root, validate_name, v))
-        validate_error(v,
-                       "a directory is not among the names of its parent, or a name is not found");
+        validate_error(v, "a directory is not among the names of its parent, or a name is lost");
 }
 
 /* An inode without open files: names, for a directory children too, are all that refers to it. A

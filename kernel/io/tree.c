@@ -1,11 +1,11 @@
 /*
  * The tree of names: paths, and what changes names.
  *
- * A walk holds one directory's mutex at a time, shared, for one lookup, and goes on with a reference
- * to what it found (kernel/fs/inode.h has the rules). So what a path names may have been changed by
- * the time that the walk is over; a call that changes names looks once more, under the mutexes that
- * it changes the names with, and what it finds there counts. No file's mutex is held with a
- * directory's, and no user memory is touched: paths are copied before.
+ * A walk holds one directory's mutex at a time, shared, for one lookup, and goes on with a
+ * reference to what it found (kernel/fs/inode.h has the rules). So what a path names may have been
+ * changed by the time that the walk is over; a call that changes names looks once more, under the
+ * mutexes that it changes the names with, and what it finds there counts. No file's mutex is held
+ * with a directory's, and no user memory is touched: paths are copied before.
  */
 #include "kernel/io/tree.h"
 
@@ -22,8 +22,8 @@ static struct fs root_fs;
 struct inode *inode_root;
 
 /* How a walk ends at the last component: having looked it up; with its directory's mutex held
- * exclusively besides; or without having looked it up, unless a slash behind it asks whether it is a
- * link. */
+ * exclusively besides; or without having looked it up, unless a slash behind it asks whether it is
+ * a link. */
 enum last { LAST_LOOK, LAST_HOLD, LAST_NAME };
 
 struct walk {
@@ -434,7 +434,8 @@ static bool is_ancestor(struct inode *up, struct inode *down)
     return down != NULL;
 }
 
-/* Both directories are locked; `moving`: rename_mutex is held, too. -EAGAIN: it would have to be. */
+/* Both directories are locked; `moving`: rename_mutex is held, too. -EAGAIN: it would have to be.
+ */
 static int rename_locked(const struct io_cred *cred, struct walk *from, struct walk *to,
                          bool moving)
 {

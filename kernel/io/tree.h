@@ -1,6 +1,6 @@
 /*
- * The tree of names: paths, walked from directory to directory, and the calls that change names. All
- * at IPL 0 with no spinlock and no mutex from MUTEX_RENAME upwards held; they wait for
+ * The tree of names: paths, walked from directory to directory, and the calls that change names.
+ * All at IPL 0 with no spinlock and no mutex from MUTEX_RENAME upwards held; they wait for
  * directories. Results are 0 or a negative errno. A path that is not absolute starts at dir (NULL:
  * the root); the caller holds a reference to dir.
  */

@@ -1,4 +1,5 @@
-// SOURCES: kernel/io/tree.c kernel/fs/memfs.c kernel/fs/inode.c kernel/fs/initrd.c kernel/base/cpio.c
+// SOURCES: kernel/io/tree.c kernel/fs/memfs.c kernel/fs/inode.c kernel/fs/initrd.c
+// SOURCES: kernel/base/cpio.c
 /*
  * The tree of names on the host: hostile archives, and names against a model of what is there.
  * Files have no contents here: this is about names and references.

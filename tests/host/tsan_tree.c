@@ -1,9 +1,10 @@
 // SOURCES: kernel/io/tree.c kernel/fs/memfs.c kernel/fs/inode.c
 /*
- * The tree of names from several threads at once, under ThreadSanitizer. First each thread has names
- * of its own, which nobody else touches, in directories that all of them move around: what every
- * call on them returns is known. Then all of them make, move and remove the same few names. At the
- * end each directory hangs where its path says, everything can be removed, and not a byte is left.
+ * The tree of names from several threads at once, under ThreadSanitizer. First each thread has
+ * names of its own, which nobody else touches, in directories that all of them move around: what
+ * every call on them returns is known. Then all of them make, move and remove the same few names.
+ * At the end each directory hangs where its path says, everything can be removed, and not a byte is
+ * left.
  */
 #include "kernel/io/tree.h"
 
