@@ -205,6 +205,6 @@ void stream_input_ends(void)
 
 void stream_boot(void)
 {
-    serial_boot(&com2, &uart_com2, "com2");
+    serial_boot(&com2, &uart_com2, "com2", poll_notify);
     channel_write_polled(CHANNEL_READY, NULL, 0);
 }

@@ -497,7 +497,7 @@ void tty_boot(void)
 {
     struct thread *t;
 
-    serial_boot(&com1, &uart_com1, "com1");
+    serial_boot(&com1, &uart_com1, "com1", poll_notify);
     t = thread_create("tty", tty_thread, NULL, PRIO_NORMAL + 4);
     if (!t)
         panic("no memory for the terminal's thread");
