@@ -20,6 +20,7 @@
 #include "kernel/base/string.h"
 #include "kernel/boot_config.h"
 #include "kernel/boot_word.h"
+#include "kernel/drivers/resmem_driver.h"
 #include "kernel/io/file.h"
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/process.h"
@@ -167,6 +168,7 @@ void kernel_main(void)
     lnm_boot();
     section_pagfil_boot();
     section_pfn_boot();
+    resmem_census_boot();
     io_boot(initrd, initrd_bytes);
     if (boot_word(boot_command_line(), "noinput", NULL, 0))
         stream_input_ends();

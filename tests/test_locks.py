@@ -37,7 +37,7 @@ def test_locks_are_counted_between_start_and_stop(run: Callable[..., Done], smp:
     ranks = [int(words[0]) for words in spin.values()]
     assert ranks == sorted(ranks)
     mutex = lines_of(mutexes[mutexes.index("Mutex ") :])
-    assert int(mutex["tree"][1]) > 0 and mutex["tree"][0] == "16"  # ls reads names
+    assert int(mutex["directory"][1]) > 0 and mutex["directory"][0] == "17"  # ls reads names
     assert lines_of(again) == mutex  # nothing is counted any more
 
 
@@ -46,4 +46,4 @@ def test_a_new_start_forgets(run: Callable[..., Done]) -> None:
     text = run("/bin/sh", "-c", script, smp=1).expect(0).text
     mutex = lines_of(text[text.index("Mutex ") :])
     # The end of one `show` and the start of the next: far from the hundred names of `ls`.
-    assert int(mutex["tree"][1]) < 12
+    assert int(mutex["directory"][1]) < 12

@@ -27,6 +27,8 @@ FLOORS = [
     ("mm/section",),
     ("mm/check",),
     ("kernel/lnm",),
+    ("kernel/drivers",),
+    ("kernel/fs",),
     ("kernel/io",),
     ("kernel/proc",),
     ("kernel/sys",),

@@ -3,9 +3,9 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
+#include "kernel/fs/initrd.h"
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
-#include "kernel/io/resmem_driver.h"
 
 static long null_read(struct file *f, vaddr_t ubuf, size_t n)
 {
@@ -58,21 +58,29 @@ static const struct file_ops zero_ops = {.name = "zero",
 
 #define RDEV(major, minor) ((major) << 8 | (minor))
 
+static const struct {
+    const char *path;
+    uint32_t mode, rdev;
+    const struct file_ops *ops;
+} nodes[] = {
+    {"/dev/null", 0666, RDEV(1, 3), &null_ops},
+    {"/dev/zero", 0666, RDEV(1, 5), &zero_ops},
+    {"/dev/console", 0620, RDEV(5, 1), &tty_ops},
+    {"/dev/tty", 0666, RDEV(5, 0), &tty_ops},
+};
+
+const struct file_ops *device_ops(uint32_t rdev)
+{
+    for (unsigned k = 0; k < ARRAY_SIZE(nodes); k++)
+        if (nodes[k].rdev == rdev)
+            return nodes[k].ops;
+    return NULL;
+}
+
 void device_boot(void)
 {
-    static const struct {
-        const char *path;
-        uint32_t mode, rdev;
-        const struct file_ops *ops;
-    } nodes[] = {
-        {"/dev/null", 0666, RDEV(1, 3), &null_ops},
-        {"/dev/zero", 0666, RDEV(1, 5), &zero_ops},
-        {"/dev/console", 0620, RDEV(5, 1), &tty_ops},
-        {"/dev/tty", 0666, RDEV(5, 0), &tty_ops},
-    };
-
     for (unsigned k = 0; k < ARRAY_SIZE(nodes); k++) {
-        int err = tree_device(nodes[k].path, nodes[k].mode, nodes[k].rdev, nodes[k].ops, NULL);
+        int err = tree_device(nodes[k].path, nodes[k].mode, nodes[k].rdev);
 
         if (err && err != -EEXIST)
             printk("%s: cannot be made (%d)\n", nodes[k].path, err);
@@ -95,9 +103,8 @@ void io_boot(const void *initrd, uint64_t nbytes)
     need_directory("/tmp", S_ISVTX | 0777);
     device_boot(); /* before the archive: its names cannot stand in their place */
     if (initrd && nbytes)
-        initrd_boot(initrd, nbytes);
+        initrd_boot(inode_root, initrd, nbytes);
     tty_boot();
     stream_boot();
     io_census_boot();
-    resmem_census_boot();
 }

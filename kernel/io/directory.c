@@ -1,10 +1,10 @@
 /* Open directories: getdents64 and its position. Names are copied out in small portions, so that
-   user memory is never touched with the tree lock held. */
+   user memory is never touched with a directory locked. */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
-#include "kernel/io/inode.h"
 #include "kernel/io/open_flags.h"
+#include "kernel/io/tree.h"
 
 struct dirent64 { /* as Linux lays it out */
     uint64_t ino;
@@ -21,50 +21,32 @@ static size_t record_bytes(size_t name_len)
     return (DIRENT_HEAD + name_len + 1 + 7) & ~(size_t)7;
 }
 
-struct entry {
-    uint64_t ino, cookie;
-    uint32_t mode;
-    size_t len;
-    char name[NAME_MAX + 1];
-};
-
-static void entry_of(struct entry *e, struct inode *i, uint64_t cookie, const char *name,
-                     size_t len)
+static void dot(struct fs_entry *e, const struct inode *i, uint64_t cookie)
 {
     e->ino = i->ino;
     e->cookie = cookie;
-    e->mode = i->mode;
-    e->len = len;
-    memcpy(e->name, name, len);
-    e->name[len] = '\0';
+    e->mode = S_IFDIR;
+    e->len = (uint32_t)cookie; /* "." is 1, ".." is 2 */
+    memcpy(e->text, "..", cookie);
+    e->text[cookie] = '\0';
 }
 
-/* First name behind position pos. False at the end. */
-static bool next_entry(struct inode *dir, uint64_t pos, struct entry *e)
+/* First name behind position pos. 0, -ENOENT at the end, or the file system's error. */
+static int next_entry(struct inode *dir, uint64_t pos, struct fs_entry *e)
 {
-    struct dir_name *d;
-    bool found = false;
+    int err = 0;
 
-    mutex_lock_shared(&tree_lock);
-    if (!dir->parent) {
-        ; /* removed: empty */
-    } else if (pos < 1) {
-        entry_of(e, dir, 1, ".", 1);
-        found = true;
-    } else if (pos < 2) {
-        entry_of(e, dir->parent, 2, "..", 2);
-        found = true;
-    } else {
-        list_for_each_entry(d, &dir->names, link) {
-            if (d->cookie > pos) {
-                entry_of(e, d->inode, d->cookie, d->text, d->len);
-                found = true;
-                break;
-            }
-        }
-    }
-    mutex_unlock_shared(&tree_lock);
-    return found;
+    mutex_lock_shared(&dir->lock);
+    if (!dir->parent)
+        err = -ENOENT; /* removed: empty */
+    else if (pos < 1)
+        dot(e, dir, 1);
+    else if (pos < 2)
+        dot(e, dir->parent, 2);
+    else
+        err = dir->ops->readdir(dir, pos, e);
+    mutex_unlock_shared(&dir->lock);
+    return err;
 }
 
 /* The position is read and written once each: two readers of one stream may get an entry twice,
@@ -72,24 +54,25 @@ static bool next_entry(struct inode *dir, uint64_t pos, struct entry *e)
 static long directory_getdents(struct file *f, vaddr_t ubuf, size_t n)
 {
     uint64_t pos = (uint64_t)__atomic_load_n(&f->pos, __ATOMIC_RELAXED);
-    struct entry e;
+    struct fs_entry e;
     size_t done = 0;
-    long err = 0;
+    long err;
 
-    while (next_entry(f->inode, pos, &e)) {
+    while ((err = next_entry(f->inode, pos, &e)) == 0) {
         size_t bytes = record_bytes(e.len);
-        uint64_t record[(DIRENT_HEAD + NAME_MAX + 1 + 7) / 8] = {0};
+        uint64_t record[(DIRENT_HEAD + NAME_MAX + 1 + 7) / 8];
         struct dirent64 *d = (struct dirent64 *)record;
 
         if (bytes > n - done) {
             err = -EINVAL;
             break;
         }
+        record[bytes / 8 - 1] = 0; /* what is behind the name */
         d->ino = e.ino;
         d->off = (int64_t)e.cookie;
         d->reclen = (uint16_t)bytes;
         d->type = (uint8_t)((e.mode & S_IFMT) >> 12);
-        memcpy((char *)record + DIRENT_HEAD, e.name, e.len + 1);
+        memcpy((char *)record + DIRENT_HEAD, e.text, e.len + 1);
         err = copyout(ubuf + done, record, bytes);
         if (err)
             break;
@@ -97,7 +80,7 @@ static long directory_getdents(struct file *f, vaddr_t ubuf, size_t n)
         pos = e.cookie;
     }
     __atomic_store_n(&f->pos, (int64_t)pos, __ATOMIC_RELAXED);
-    return done ? (long)done : err;
+    return done ? (long)done : err == -ENOENT ? 0 : err;
 }
 
 static int64_t directory_lseek(struct file *f, int64_t off, int whence)

@@ -2,7 +2,7 @@
 #include "kernel/io/file.h"
 
 #include "kernel/base/errno.h"
-#include "kernel/io/inode.h"
+#include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
 #include "mm/pool/pool.h"
 
@@ -81,6 +81,21 @@ static int open_inode(const struct io_cred *cred, struct inode *dir, const char 
     return err;
 }
 
+/* What an open file of i's type does; NULL: nothing. */
+static const struct file_ops *ops_of(const struct inode *i)
+{
+    switch (i->mode & S_IFMT) {
+    case S_IFREG:
+        return &regular_ops;
+    case S_IFDIR:
+        return &directory_ops;
+    case S_IFCHR:
+        return device_ops(i->rdev);
+    default:
+        return NULL;
+    }
+}
+
 int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t flags,
                  uint32_t mode, struct file **out)
 {
@@ -98,8 +113,12 @@ int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path
         npp_free(f, sizeof(*f));
         return err;
     }
-    f->ops = f->inode->fops;
-    f->priv = f->inode->dev;
+    f->ops = ops_of(f->inode);
+    if (!f->ops) {
+        inode_unref(f->inode);
+        npp_free(f, sizeof(*f));
+        return -ENXIO;
+    }
     *out = f;
     return 0;
 }

@@ -5,22 +5,12 @@
 #ifndef KERNEL_IO_FILE_H
 #define KERNEL_IO_FILE_H
 
-#include "kernel/base/types.h"
+#include "kernel/fs/stat.h"
 
 struct file;
 struct inode;
 struct validate;
 struct mm_object;
-
-/* Who asks: user id 0 may do everything. */
-struct io_cred {
-    uint32_t uid, gid;
-};
-
-struct file_stat {
-    uint64_t ino, size, blocks, mtime_ns;
-    uint32_t mode, nlink, uid, gid, rdev, blksize;
-};
 
 struct file_ops {
     const char *name;
@@ -70,9 +60,9 @@ void file_validate(struct validate *v, struct file *f);
 /* ^C and its like: signal sig to a process group. Filled in by kernel/proc before the first
  * process. IPL 0. */
 extern void (*tty_signal_hook)(uint32_t pgrp, int sig);
-/* A record (at most 64 bytes) on COM2: frame type R. IPL 0; may wait. */
 /* A command's standard input is at its end from the start. Boot, after io_boot(). */
 void stream_input_ends(void);
+/* A frame of this type, with n bytes of kernel memory, on COM2. IPL 0; may wait. */
 void stream_send_record(uint8_t type, const void *payload, size_t n);
 /* fds 0..2 of the first process. With a command: COM2 streams; without: the console terminal. */
 int console_open(struct file **in, struct file **out, struct file **err, bool command);

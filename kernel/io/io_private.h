@@ -2,16 +2,17 @@
 #ifndef KERNEL_IO_PRIVATE_H
 #define KERNEL_IO_PRIVATE_H
 
-#include "kernel/io/inode.h"
+#include "kernel/io/tree.h"
 
-/* Boot: fill the tree from the archive. */
-void initrd_boot(const void *archive, uint64_t nbytes);
 /* Boot: /dev and what serves it. */
 void device_boot(void);
 void tty_boot(void);
 void stream_boot(void);
 
 extern const struct file_ops tty_ops;
+
+/* What an open device does; NULL: there is no such device. */
+const struct file_ops *device_ops(uint32_t rdev);
 
 /* Boot: what files take of pool is accounted for. */
 void io_census_boot(void);

@@ -1,6 +1,8 @@
-/* Constants of open, fcntl, stat and poll as Linux/Alpha numbers them. */
+/* Constants of open, fcntl and poll as Linux/Alpha numbers them. */
 #ifndef KERNEL_IO_OPEN_FLAGS_H
 #define KERNEL_IO_OPEN_FLAGS_H
+
+#include "kernel/fs/stat.h"
 
 #define O_ACCMODE   03u
 #define O_RDONLY    00u
@@ -22,18 +24,6 @@
 #define O_PATH      040000000u
 #define O_TMPFILE   0100000000u
 
-#define S_IFMT   0170000u
-#define S_IFSOCK 0140000u
-#define S_IFLNK  0120000u
-#define S_IFREG  0100000u
-#define S_IFBLK  0060000u
-#define S_IFDIR  0040000u
-#define S_IFCHR  0020000u
-#define S_IFIFO  0010000u
-#define S_ISUID  04000u
-#define S_ISGID  02000u
-#define S_ISVTX  01000u
-
 #define SEEK_SET 0
 #define SEEK_CUR 1
 #define SEEK_END 2
@@ -46,9 +36,6 @@
 #define POLLNVAL   0x020u
 #define POLLRDNORM 0x040u
 #define POLLWRNORM 0x100u
-
-#define PATH_MAX 4096u
-#define NAME_MAX 255u
 
 /* A call that was interrupted before it did anything; kernel/proc makes a restart or -EINTR of it.
    Never seen by a program. */

@@ -10,10 +10,10 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
+#include "kernel/drivers/serial.h"
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/poll.h"
-#include "kernel/io/serial.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 
@@ -205,6 +205,6 @@ void stream_input_ends(void)
 
 void stream_boot(void)
 {
-    serial_boot(&com2, &uart_com2, "com2");
+    serial_boot(&com2, &uart_com2, "com2", poll_notify);
     channel_write_polled(CHANNEL_READY, NULL, 0);
 }

@@ -1,74 +1,82 @@
 /*
- * The tree of names: directories, lookup, and what changes names.
+ * The tree of names: paths, and what changes names.
  *
- * One mutex, tree_lock, protects every directory: lookups take it shared, changes exclusively. It
- * is held for no more than memory accesses (names live in paged pool) and allocations; the files
- * behind the names are used after it is dropped, with a reference. Directories are linear lists in
- * the order of creation; a getdents position is a name's cookie, so a name that is removed
- * meanwhile is skipped and none is given twice.
+ * A walk holds one directory's mutex at a time, shared, for one lookup, and goes on with a
+ * reference to what it found (kernel/fs/inode.h has the rules). So what a path names may have been
+ * changed by the time that the walk is over; a call that changes names looks once more, under the
+ * mutexes that it changes the names with, and what it finds there counts. No file's mutex is held
+ * with a directory's, and no user memory is touched: paths are copied before.
  */
+#include "kernel/io/tree.h"
+
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
-#include "kernel/io/inode.h"
-#include "kernel/io/open_flags.h"
-#include "kernel/sched/timer.h"
+#include "kernel/fs/memfs.h"
+#include "kernel/io/io_private.h"
 #include "mm/pool/pool.h"
 
 #define SYMLINKS_MAX 16 /* followed in one lookup; Linux allows 40, but none of ours is deep */
 
+static struct fs root_fs;
 struct inode *inode_root;
-struct mutex tree_lock = MUTEX_INIT("tree", MUTEX_TREE, tree_lock);
-static uint64_t next_cookie = 3; /* protected by tree_lock; 1 and 2 are . and .. */
+
+/* How a walk ends at the last component: having looked it up; with its directory's mutex held
+ * exclusively besides; or without having looked it up, unless a slash behind it asks whether it is
+ * a link. */
+enum last { LAST_LOOK, LAST_HOLD, LAST_NAME };
 
 struct walk {
-    struct inode *dir;   /* directory of the last component; a reference */
-    const char *last;    /* last component; its text lies in path or in held */
-    size_t last_len;     /* 0: the path names the directory itself */
-    bool slash;          /* the path ended in a slash: only a directory will do */
+    struct inode *dir;   /* directory of the last component */
     struct inode *inode; /* what the last component names, a reference; NULL: nothing */
+    struct inode *own;   /* reference to dir; NULL: the caller's or the root's will do */
+    struct inode *stale; /* reference to what it named before look_again_locked */
     char *held;          /* PATH_MAX bytes of paged pool once a link was followed */
+    struct fs_name last; /* last component; its text lies in path or in held. len 0: the path names
+                            the directory itself */
+    bool slash;          /* the path ended in a slash: only a directory will do */
+    bool locked;         /* dir->lock is held exclusively */
 };
 
-static bool is_dir(const struct inode *i) { return (i->mode & S_IFMT) == S_IFDIR; }
-static bool is_link(const struct inode *i) { return (i->mode & S_IFMT) == S_IFLNK; }
-
-static struct dir_name *find_locked(struct inode *dir, const char *text, size_t len)
+/* No directory is locked: it may be the last reference. */
+static void drop_stale(struct walk *w)
 {
-    struct dir_name *d;
-
-    list_for_each_entry(d, &dir->names, link) {
-        if (d->len == len && !memcmp(d->text, text, len))
-            return d;
-    }
-    return NULL;
+    if (w->stale)
+        inode_unref(w->stale);
+    w->stale = NULL;
 }
 
 static void walk_end(struct walk *w)
 {
-    if (w->dir)
-        inode_unref(w->dir);
+    if (w->locked)
+        mutex_unlock(&w->dir->lock);
+    drop_stale(w);
+    if (w->own)
+        inode_unref(w->own);
     if (w->inode)
         inode_unref(w->inode);
     if (w->held)
         pgd_free(w->held, PATH_MAX);
-    *w = (struct walk){0};
 }
 
 /* Replace what is still to be walked by a link's target and the rest behind it. */
 static int follow_link(struct walk *w, struct inode *link, const char **rest)
 {
     size_t rest_len = strlen(*rest);
-    char *fresh;
+    char *fresh = pgd_alloc(PATH_MAX);
+    long n;
 
-    if (link->target_bytes + 1 + rest_len + 1 > PATH_MAX)
-        return -ENAMETOOLONG;
-    fresh = pgd_alloc(PATH_MAX);
     if (!fresh)
         return -ENOMEM;
-    memcpy(fresh, link->target, link->target_bytes);
-    fresh[link->target_bytes] = '/';
-    memcpy(fresh + link->target_bytes + (rest_len ? 1 : 0), *rest, rest_len + 1);
+    n = link->ops->readlink(link, fresh, PATH_MAX);
+    if (n >= 0 && (size_t)n + 1 + rest_len + 1 > PATH_MAX)
+        n = -ENAMETOOLONG;
+    if (n < 0) {
+        pgd_free(fresh, PATH_MAX);
+        return (int)n;
+    }
+    fresh[n] = '/';
+    memcpy(fresh + n + (rest_len ? 1 : 0), *rest, rest_len + 1);
     if (w->held)
         pgd_free(w->held, PATH_MAX);
     w->held = fresh;
@@ -76,95 +84,163 @@ static int follow_link(struct walk *w, struct inode *link, const char **rest)
     return 0;
 }
 
+/* The directory `to`, whose reference is given over, is the next. */
 static void step_to(struct walk *w, struct inode *to)
 {
-    inode_ref(to);
-    inode_unref(w->dir);
-    w->dir = to;
+    if (w->own)
+        inode_unref(w->own);
+    w->own = w->dir = to;
+}
+
+/* Up to the parent. */
+static int step_up(struct walk *w)
+{
+    struct inode *up;
+
+    mutex_lock_shared(&w->dir->lock);
+    up = w->dir->parent;
+    if (up)
+        inode_ref(up);
+    mutex_unlock_shared(&w->dir->lock);
+    if (!up)
+        return -ENOENT; /* a working directory that was removed */
+    step_to(w, up);
+    return 0;
+}
+
+/* What w->last names in w->dir: in w->inode, NULL for nothing. */
+static inline int look_locked(struct walk *w)
+{
+    int err = w->dir->ops->lookup(w->dir, &w->last, &w->inode);
+
+    if (err)
+        w->inode = NULL;
+    return err == -ENOENT ? 0 : err;
+}
+
+/* The component that begins at path becomes w->last; returns what is behind it. */
+static inline const char *next_component(struct walk *w, const char *path)
+{
+    const uint8_t *p = (const uint8_t *)path;
+    uint64_t hash = FS_HASH_SEED;
+    uint8_t c;
+
+    for (; (c = *p) && c != '/'; p++)
+        hash = fs_name_hash(hash, c);
+    w->last.text = path;
+    w->last.len = (uint32_t)((const char *)p - path);
+    w->last.hash = (uint32_t)hash;
+    return (const char *)p;
+}
+
+/* Does the component name the directory itself (1) or its parent (2)? */
+static inline unsigned dots(const struct fs_name *name)
+{
+    if (name->text[0] != '.' || name->len > 2 || (name->len == 2 && name->text[1] != '.'))
+        return 0;
+    return name->len;
+}
+
+/* Look up the last component as `how` says. */
+static int look_last(struct walk *w, enum last how)
+{
+    if (how == LAST_NAME) {
+        w->inode = NULL;
+        return 0;
+    }
+    mutex_lock(&w->dir->lock);
+    w->locked = true;
+    return look_locked(w);
 }
 
 /*
  * Walk path from dir. On success w->dir is the directory of the last component and w->inode what
- * that names, if anything. tree_lock is held. walk_end is called by the caller in every case.
+ * that names, if anything. walk_end is called by the caller in every case.
  */
-static int walk_locked(const struct io_cred *cred, struct inode *dir, const char *path, bool follow,
-                       struct walk *w)
+static int walk(const struct io_cred *cred, struct inode *dir, const char *path, bool follow,
+                enum last how, struct walk *w)
 {
     unsigned links = 0;
     bool behind_link = false; /* a slash behind a link that was last: it counts for what that is */
     int err;
 
-    *w = (struct walk){0};
+    w->dir = *path == '/' || !dir ? inode_root : dir;
+    w->inode = w->own = w->stale = NULL;
+    w->held = NULL;
+    w->slash = w->locked = false;
     if (!*path)
         return -ENOENT;
-    w->dir = *path == '/' || !dir ? inode_root : dir;
-    inode_ref(w->dir);
     for (;;) {
-        const char *start;
-        struct dir_name *d;
-        size_t len;
+        struct inode *found;
+        uint32_t type;
+        bool slash;
 
         while (*path == '/')
             path++;
         if (!*path) { /* the directory itself */
-            w->last_len = 0;
+            w->last.len = 0;
             w->inode = w->dir;
             inode_ref(w->inode);
             w->slash = true;
             return 0;
         }
-        if (!is_dir(w->dir))
-            return -ENOTDIR;
-        err = inode_access(w->dir, cred, 1);
-        if (err)
+        /* The superuser may search every directory. */
+        if (cred->uid && (err = inode_access(w->dir, cred, 1)) != 0)
             return err;
-        for (start = path; *path && *path != '/'; path++)
-            ;
-        len = (size_t)(path - start);
-        if (len > NAME_MAX)
+        path = next_component(w, path);
+        if (w->last.len > NAME_MAX)
             return -ENAMETOOLONG;
-        if (len == 1 && start[0] == '.')
+        switch (dots(&w->last)) {
+        case 1:
             continue;
-        if (len == 2 && start[0] == '.' && start[1] == '.') {
-            if (!w->dir->parent)
-                return -ENOENT; /* a working directory that was removed */
-            step_to(w, w->dir->parent);
-            continue;
-        }
-        d = find_locked(w->dir, start, len);
-        w->slash = *path == '/';
-        while (*path == '/')
-            path++;
-        w->slash |= behind_link && !*path;
-        if (d && is_link(d->inode) && (*path || w->slash || follow)) {
-            struct inode *link = d->inode;
-
-            if (++links > SYMLINKS_MAX)
-                return -ELOOP;
-            behind_link = w->slash && !*path;
-            err = follow_link(w, link, &path);
+        case 2:
+            err = step_up(w);
             if (err)
                 return err;
-            if (*path == '/')
+            continue;
+        }
+        slash = *path == '/';
+        while (*path == '/')
+            path++;
+        slash |= behind_link && !*path;
+        if (*path || how == LAST_LOOK || (how == LAST_NAME && slash)) {
+            mutex_lock_shared(&w->dir->lock);
+            err = look_locked(w);
+            mutex_unlock_shared(&w->dir->lock);
+        } else {
+            err = look_last(w, how);
+        }
+        if (err)
+            return err;
+        found = w->inode;
+        type = found ? __atomic_load_n(&found->mode, __ATOMIC_RELAXED) & S_IFMT : 0;
+        if (type == S_IFLNK && (*path || slash || follow)) {
+            if (w->locked) {
+                mutex_unlock(&w->dir->lock);
+                w->locked = false;
+            }
+            if (++links > SYMLINKS_MAX)
+                return -ELOOP;
+            behind_link = slash && !*path;
+            err = follow_link(w, found, &path);
+            if (err)
+                return err;
+            inode_unref(found);
+            w->inode = NULL;
+            if (*path == '/') {
+                inode_ref(inode_root);
                 step_to(w, inode_root);
+            }
             continue;
         }
         if (!*path) {
-            w->last = start;
-            w->last_len = len;
-            if (d) {
-                if (w->slash && !is_dir(d->inode))
-                    return -ENOTDIR;
-                w->inode = d->inode;
-                inode_ref(w->inode);
-            }
-            return 0;
+            w->slash = slash;
+            return slash && found && type != S_IFDIR ? -ENOTDIR : 0;
         }
-        if (!d)
-            return -ENOENT;
-        if (!is_dir(d->inode))
-            return -ENOTDIR;
-        step_to(w, d->inode);
+        if (type != S_IFDIR)
+            return found ? -ENOTDIR : -ENOENT;
+        w->inode = NULL;
+        step_to(w, found);
     }
 }
 
@@ -172,11 +248,8 @@ int tree_lookup(const struct io_cred *cred, struct inode *dir, const char *path,
                 struct inode **out)
 {
     struct walk w;
-    int err;
+    int err = walk(cred, dir, path, follow, LAST_LOOK, &w);
 
-    mutex_lock_shared(&tree_lock);
-    err = walk_locked(cred, dir, path, follow, &w);
-    mutex_unlock_shared(&tree_lock);
     if (!err && !w.inode)
         err = -ENOENT;
     if (!err) {
@@ -187,53 +260,24 @@ int tree_lookup(const struct io_cred *cred, struct inode *dir, const char *path,
     return err;
 }
 
-/* A name for inode in dir, which must not have it; takes a reference. */
-static int enter_locked(struct inode *dir, const char *text, size_t len, struct inode *inode)
+/* The walk has ended, and w->dir is locked exclusively only now: what the name refers to by now
+ * counts. A link that came into the place of a directory is followed no more. */
+static int look_again_locked(struct walk *w)
 {
-    struct dir_name *d = pgd_alloc(sizeof(*d) + len);
+    int err;
 
-    if (!d)
-        return -ENOMEM;
-    d->inode = inode;
-    d->cookie = next_cookie++;
-    d->len = (uint8_t)len;
-    memcpy(d->text, text, len);
-    list_add_tail(&dir->names, &d->link);
-    inode_ref(inode);
-    inode->nlink++;
-    if (is_dir(inode)) {
-        inode->parent = dir;
-        inode_ref(dir);
-        inode->nlink++; /* its own . */
-        dir->nlink++;   /* its .. */
-    }
-    dir->mtime_ns = clock_wall_ns();
-    return 0;
-}
-
-/* Take a name out; the caller gets the inode's reference. */
-static struct inode *remove_locked(struct inode *dir, struct dir_name *d)
-{
-    struct inode *inode = d->inode;
-
-    list_remove(&d->link);
-    pgd_free(d, sizeof(*d) + d->len);
-    inode->nlink--;
-    if (is_dir(inode)) {
-        inode->parent = NULL;
-        inode->nlink--;
-        dir->nlink--;
-        inode_unref(dir); /* never the last: the caller's walk holds one */
-    }
-    dir->mtime_ns = clock_wall_ns();
-    return inode;
+    if (!w->last.len)
+        return 0;
+    w->stale = w->inode;
+    err = look_locked(w);
+    return !err && w->slash && w->inode && !inode_is_dir(w->inode) ? -ENOTDIR : err;
 }
 
 /* A walk whose last component is to be changed: a plain name in a live directory that cred may
- * write. */
+ * write. w->dir is locked. */
 static int may_change(const struct io_cred *cred, const struct walk *w)
 {
-    if (!w->last_len)
+    if (!w->last.len)
         return w->inode == inode_root ? -EBUSY : -EINVAL;
     if (!w->dir->parent)
         return -ENOENT;
@@ -255,222 +299,275 @@ static int may_remove(const struct io_cred *cred, const struct walk *w)
     return 0;
 }
 
-/* Enter a new inode (the caller's reference is consumed in every case) under the path. */
-static int enter_new(const struct io_cred *cred, struct inode *dir, const char *path,
-                     struct inode *fresh, bool excl, struct inode **out)
+/* May a file of this type be entered where w ended? w->dir is locked. */
+static int may_enter(const struct io_cred *cred, const struct walk *w, uint32_t type)
+{
+    if (w->inode)
+        return -EEXIST;
+    return w->slash && type != S_IFDIR ? -EISDIR : may_change(cred, w);
+}
+
+/* Make what is said under the path. */
+static int make(const struct io_cred *cred, struct inode *dir, const char *path,
+                const struct fs_new *what, bool excl, struct inode **out)
 {
     struct walk w;
-    int err;
+    int err = walk(cred, dir, path, !excl, LAST_HOLD, &w);
 
-    mutex_lock(&tree_lock);
-    err = walk_locked(cred, dir, path, !excl, &w);
     if (!err && w.inode && !excl) {
         *out = w.inode;
         w.inode = NULL;
-    } else if (!err && w.inode) {
-        err = -EEXIST;
     } else if (!err) {
-        err = w.slash && !is_dir(fresh) ? -EISDIR : may_change(cred, &w);
+        err = may_enter(cred, &w, what->mode & S_IFMT);
         if (!err)
-            err = enter_locked(w.dir, w.last, w.last_len, fresh);
-        if (!err && out) {
-            inode_ref(fresh);
-            *out = fresh;
-        }
+            err = w.dir->ops->create(w.dir, &w.last, what, out);
     }
-    mutex_unlock(&tree_lock);
     walk_end(&w);
-    inode_unref(fresh);
     return err;
 }
 
 int tree_create(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t mode,
                 bool excl, struct inode **out)
 {
-    struct inode *fresh = inode_create(mode, cred);
+    struct fs_new what = {.mode = mode, .uid = cred->uid, .gid = cred->gid};
 
-    return fresh ? enter_new(cred, dir, path, fresh, excl, out) : -ENOMEM;
+    return make(cred, dir, path, &what, excl, out);
 }
 
-int tree_device(const char *path, uint32_t mode, uint32_t rdev, const struct file_ops *ops,
-                void *dev)
+int tree_device(const char *path, uint32_t mode, uint32_t rdev)
 {
-    struct inode *fresh = inode_create(S_IFCHR | mode, &(struct io_cred){0, 0});
+    struct fs_new what = {.mode = S_IFCHR | mode, .rdev = rdev};
 
-    if (!fresh)
-        return -ENOMEM;
-    fresh->rdev = rdev;
-    fresh->fops = ops;
-    fresh->dev = dev;
-    return enter_new(&(struct io_cred){0, 0}, NULL, path, fresh, true, NULL);
+    return make(&(struct io_cred){0, 0}, NULL, path, &what, true, NULL);
 }
 
 int tree_symlink(const struct io_cred *cred, struct inode *dir, const char *path,
                  const char *target)
 {
-    size_t n = strlen(target);
-    struct inode *fresh;
+    struct fs_new what = {
+        .mode = S_IFLNK | 0777, .uid = cred->uid, .gid = cred->gid, .target = target};
 
-    if (!n)
+    if (!*target)
         return -ENOENT;
-    if (n >= PATH_MAX)
-        return -ENAMETOOLONG;
-    fresh = inode_create(S_IFLNK | 0777, cred);
-    if (!fresh)
-        return -ENOMEM;
-    fresh->target = pgd_alloc(n + 1);
-    if (!fresh->target) {
-        inode_unref(fresh);
-        return -ENOMEM;
-    }
-    memcpy(fresh->target, target, n + 1);
-    fresh->target_bytes = (uint32_t)n;
-    return enter_new(cred, dir, path, fresh, true, NULL);
+    return strlen(target) < PATH_MAX ? make(cred, dir, path, &what, true, NULL) : -ENAMETOOLONG;
 }
 
 int tree_link(const struct io_cred *cred, struct inode *olddir, const char *oldpath,
               struct inode *newdir, const char *newpath)
 {
+    struct walk w;
     struct inode *i;
     int err = tree_lookup(cred, olddir, oldpath, false, &i);
 
     if (err)
         return err;
-    if (is_dir(i)) {
+    if (inode_is_dir(i)) {
         inode_unref(i);
         return -EPERM;
     }
-    return enter_new(cred, newdir, newpath, i, true, NULL);
+    err = walk(cred, newdir, newpath, false, LAST_HOLD, &w);
+    if (!err)
+        err = may_enter(cred, &w, i->mode & S_IFMT);
+    if (!err && w.dir->fs != i->fs)
+        err = -EXDEV;
+    if (!err)
+        err = w.dir->ops->link(w.dir, &w.last, i);
+    walk_end(&w);
+    inode_unref(i);
+    return err;
+}
+
+static int unlink_file(const struct io_cred *cred, struct inode *dir, const char *path)
+{
+    struct walk w;
+    int err = walk(cred, dir, path, false, LAST_HOLD, &w);
+
+    if (!err && !w.last.len) {
+        err = may_change(cred, &w);
+    } else if (!err) {
+        err = may_remove(cred, &w);
+        if (!err && inode_is_dir(w.inode))
+            err = -EISDIR;
+        if (!err)
+            err = w.dir->ops->unlink(w.dir, &w.last, w.inode);
+    }
+    walk_end(&w); /* the last reference, which frees the file's pages, goes outside the lock */
+    return err;
+}
+
+static int remove_directory(const struct io_cred *cred, struct inode *dir, const char *path)
+{
+    struct walk w;
+    int err = walk(cred, dir, path, false, LAST_NAME, &w);
+
+    if (!err) {
+        mutex_lock(&rename_mutex);
+        mutex_lock(&w.dir->lock);
+        err = look_again_locked(&w);
+        if (!err)
+            err = may_remove(cred, &w);
+        if (!err && !inode_is_dir(w.inode))
+            err = -ENOTDIR;
+        if (!err) {
+            mutex_lock(&w.inode->lock);
+            err = w.dir->ops->unlink(w.dir, &w.last, w.inode);
+            mutex_unlock(&w.inode->lock);
+        }
+        mutex_unlock(&w.dir->lock);
+        mutex_unlock(&rename_mutex);
+    }
+    walk_end(&w);
+    return err;
 }
 
 int tree_unlink(const struct io_cred *cred, struct inode *dir, const char *path, bool directory)
 {
-    struct inode *gone = NULL;
-    struct walk w;
-    int err;
+    return (directory ? remove_directory : unlink_file)(cred, dir, path);
+}
 
-    mutex_lock(&tree_lock);
-    err = walk_locked(cred, dir, path, false, &w);
+/* rename_mutex is held. */
+static bool is_ancestor(struct inode *up, struct inode *down)
+{
+    for (; down && down != up; down = down->parent)
+        if (down->parent == down)
+            return false;
+    return down != NULL;
+}
+
+/* Both directories are locked; `moving`: rename_mutex is held, too. -EAGAIN: it would have to be.
+ */
+static int rename_locked(const struct io_cred *cred, struct walk *from, struct walk *to,
+                         bool moving)
+{
+    struct inode *i, *replaced;
+    int err = look_again_locked(from);
+
     if (!err)
-        err = may_remove(cred, &w);
-    if (!err && is_dir(w.inode) != directory)
-        err = directory ? -ENOTDIR : -EISDIR;
-    if (!err && directory && !list_empty(&w.inode->names))
-        err = -ENOTEMPTY;
+        err = look_again_locked(to);
     if (!err)
-        gone = remove_locked(w.dir, find_locked(w.dir, w.last, w.last_len));
-    mutex_unlock(&tree_lock);
-    walk_end(&w);
-    if (gone)
-        inode_unref(gone); /* outside the lock: the last reference frees the file's pages */
+        err = may_remove(cred, from);
+    if (!err)
+        err = to->inode ? may_remove(cred, to) : may_change(cred, to);
+    if (err)
+        return err;
+    i = from->inode;
+    replaced = to->inode;
+    if (i == replaced)
+        return 0; /* two names of one file: nothing to do */
+    if (from->dir->fs != to->dir->fs)
+        return -EXDEV;
+    if ((inode_is_dir(i) || (replaced && inode_is_dir(replaced))) && !moving)
+        return -EAGAIN;
+    if (inode_is_dir(i) && is_ancestor(i, to->dir))
+        return -EINVAL;
+    if (replaced && inode_is_dir(replaced) != inode_is_dir(i))
+        return inode_is_dir(replaced) ? -EISDIR : -ENOTDIR;
+    if (replaced == from->dir)
+        return -ENOTEMPTY;
+    if (!replaced && to->slash && !inode_is_dir(i))
+        return -ENOTDIR;
+    if (!inode_is_dir(i))
+        return from->dir->ops->rename(from->dir, &from->last, i, to->dir, &to->last, replaced);
+    mutex_lock(&i->lock);
+    if (replaced)
+        mutex_lock(&replaced->lock);
+    err = from->dir->ops->rename(from->dir, &from->last, i, to->dir, &to->last, replaced);
+    if (replaced)
+        mutex_unlock(&replaced->lock);
+    mutex_unlock(&i->lock);
     return err;
 }
 
-static bool is_ancestor_locked(struct inode *up, struct inode *down)
+/* With rename_mutex: two directories, or a directory is renamed. */
+static int rename_moving(const struct io_cred *cred, struct walk *from, struct walk *to)
 {
-    for (; down; down = down->parent) {
-        if (down == up)
-            return true;
-        if (down == inode_root)
-            break;
-    }
-    return false;
+    struct inode *first = from->dir, *second = to->dir;
+    int err;
+
+    mutex_lock(&rename_mutex);
+    mutex_lock(&first->lock);
+    if (second != first)
+        mutex_lock(&second->lock);
+    err = rename_locked(cred, from, to, true);
+    if (second != first)
+        mutex_unlock(&second->lock);
+    mutex_unlock(&first->lock);
+    mutex_unlock(&rename_mutex);
+    return err;
 }
 
 int tree_rename(const struct io_cred *cred, struct inode *olddir, const char *oldpath,
                 struct inode *newdir, const char *newpath)
 {
-    struct walk from = {0}, to = {0};
-    struct inode *gone = NULL;
-    int err;
+    struct walk from, to;
+    int err = walk(cred, olddir, oldpath, false, LAST_NAME, &from);
 
-    mutex_lock(&tree_lock);
-    err = walk_locked(cred, olddir, oldpath, false, &from);
-    if (!err)
-        err = may_remove(cred, &from);
-    if (!err)
-        err = walk_locked(cred, newdir, newpath, false, &to);
-    if (!err)
-        err = to.inode ? may_remove(cred, &to) : may_change(cred, &to);
-    if (!err && to.inode == from.inode)
-        goto out; /* two names of one file: nothing to do */
-    if (!err && is_dir(from.inode) && is_ancestor_locked(from.inode, to.dir))
-        err = -EINVAL;
-    if (!err && to.inode && is_dir(to.inode) != is_dir(from.inode))
-        err = is_dir(to.inode) ? -EISDIR : -ENOTDIR;
-    if (!err && to.inode && is_dir(to.inode) && !list_empty(&to.inode->names))
-        err = -ENOTEMPTY;
-    if (!err && !to.inode && to.slash && !is_dir(from.inode))
-        err = -ENOTDIR;
-    if (!err) {
-        struct dir_name *old = find_locked(from.dir, from.last, from.last_len);
-        struct dir_name *target = to.inode ? find_locked(to.dir, to.last, to.last_len) : NULL;
-
-        err = enter_locked(to.dir, to.last, to.last_len,
-                           from.inode); /* the only step that can fail */
-        if (!err) {
-            struct inode *parent = from.inode->parent;
-
-            if (target)
-                gone = remove_locked(to.dir, target);
-            inode_unref(remove_locked(from.dir, old)); /* from.inode holds another */
-            if (is_dir(from.inode))
-                from.inode->parent = parent; /* remove_locked cut it off; enter_locked had set it */
-        }
+    if (err) {
+        walk_end(&from);
+        return err;
     }
-out:
-    mutex_unlock(&tree_lock);
+    err = walk(cred, newdir, newpath, false, LAST_NAME, &to);
+    if (!err && from.dir == to.dir) {
+        mutex_lock(&from.dir->lock);
+        err = rename_locked(cred, &from, &to, false);
+        mutex_unlock(&from.dir->lock);
+        if (err == -EAGAIN) {
+            drop_stale(&from);
+            drop_stale(&to);
+            err = rename_moving(cred, &from, &to);
+        }
+    } else if (!err) {
+        err = rename_moving(cred, &from, &to);
+    }
     walk_end(&from);
     walk_end(&to);
-    if (gone)
-        inode_unref(gone);
     return err;
 }
 
-long tree_path(struct inode *dir, char *buf, size_t n)
+/* rename_mutex is held, so that neither names nor parents of directories change. */
+static long path_locked(struct inode *dir, char *buf, size_t n)
 {
+    struct fs_entry e;
     size_t at = n;
-    long r = -ERANGE;
 
-    if (n < 2)
-        return -ERANGE;
     buf[--at] = '\0';
-    mutex_lock_shared(&tree_lock);
     if (dir == inode_root)
         buf[--at] = '/';
     while (dir != inode_root) {
         struct inode *parent = dir->parent;
-        struct dir_name *d, *found = NULL;
+        int err;
 
-        if (!parent) {
-            r = -ENOENT;
-            goto out;
-        }
-        list_for_each_entry(d, &parent->names, link) {
-            if (d->inode == dir)
-                found = d;
-        }
-        if (!found || at < (size_t)found->len + 1)
-            goto out;
-        at -= found->len;
-        memcpy(buf + at, found->text, found->len);
+        if (!parent)
+            return -ENOENT;
+        err = dir->ops->name_of(dir, &e);
+        if (err)
+            return err;
+        if (at < (size_t)e.len + 1)
+            return -ERANGE;
+        at -= e.len;
+        memcpy(buf + at, e.text, e.len);
         buf[--at] = '/';
         dir = parent;
     }
     memmove(buf, buf + at, n - at);
-    r = (long)(n - at);
-out:
-    mutex_unlock_shared(&tree_lock);
+    return (long)(n - at);
+}
+
+long tree_path(struct inode *dir, char *buf, size_t n)
+{
+    long r;
+
+    if (n < 2)
+        return -ERANGE;
+    mutex_lock_shared(&rename_mutex);
+    r = path_locked(dir, buf, n);
+    mutex_unlock_shared(&rename_mutex);
     return r;
 }
 
 void tree_boot(void)
 {
-    struct io_cred root = {0, 0};
-
-    inode_root = inode_create(S_IFDIR | 0755, &root);
-    if (!inode_root)
+    if (memfs_create(&root_fs))
         panic("no memory for the root directory");
-    inode_root->parent = inode_root;
-    inode_root->nlink = 2;
+    inode_root = root_fs.root;
 }

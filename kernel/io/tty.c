@@ -17,10 +17,10 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
+#include "kernel/drivers/serial.h"
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/poll.h"
-#include "kernel/io/serial.h"
 #include "kernel/io/termios.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
@@ -497,7 +497,7 @@ void tty_boot(void)
 {
     struct thread *t;
 
-    serial_boot(&com1, &uart_com1, "com1");
+    serial_boot(&com1, &uart_com1, "com1", poll_notify);
     t = thread_create("tty", tty_thread, NULL, PRIO_NORMAL + 4);
     if (!t)
         panic("no memory for the terminal's thread");

@@ -18,8 +18,8 @@
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/printk.h"
-#include "kernel/io/inode.h"
 #include "kernel/io/open_flags.h"
+#include "kernel/io/tree.h"
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/leaks.h"

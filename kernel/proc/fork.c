@@ -10,7 +10,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
-#include "kernel/io/inode.h"
+#include "kernel/io/tree.h"
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"

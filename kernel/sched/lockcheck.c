@@ -93,8 +93,20 @@ static bool booting(void)
     return !((__atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) >> cpu_id()) & 1);
 }
 
-/* Two kinds may be nested in themselves, and their owners state the order. */
-static bool rank_may_nest(unsigned rank) { return rank == MUTEX_ASPACE || rank == MUTEX_INODE; }
+/*
+ * May t take a further mutex of this rank? Address spaces: fork's order is parent, then child.
+ * Directories: whoever holds the one mutex of MUTEX_RENAME exclusively may. Nobody else waits for a
+ * directory with one held, so whatever the order, there is no circle of threads that wait.
+ */
+static bool rank_may_nest(const struct thread *t, unsigned rank)
+{
+    if (rank != MUTEX_DIRECTORY)
+        return rank == MUTEX_ASPACE;
+    for (uint32_t i = 0; i < t->held_mutexes; i++)
+        if (t->held[i]->rank == MUTEX_RENAME)
+            return mutex_held(t->held[i]);
+    return false;
+}
 
 /* Where t took m; 0: it does not hold it. */
 static uint64_t place_of(const struct thread *t, const struct mutex *m)
@@ -134,7 +146,8 @@ void lockcheck_mutex(const struct mutex *m, bool rank, uint64_t place)
         panic("mutex %s taken at %pS by thread %u (%s), which holds %u already "
               "(MUTEXES_HELD_MAX), the last, %s, taken at %pS",
               m->name, (void *)place, WHO(t), n, top->name, (void *)t->held_at[n - 1]);
-    if (rank && top && (top->rank > m->rank || (top->rank == m->rank && !rank_may_nest(m->rank))))
+    if (rank && top &&
+        (top->rank > m->rank || (top->rank == m->rank && !rank_may_nest(t, m->rank))))
         panic("mutex %s (rank %u) taken at %pS by thread %u (%s) with %s (rank %u) held, taken at "
               "%pS",
               m->name, m->rank, (void *)place, WHO(t), top->name, top->rank,

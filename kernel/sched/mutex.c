@@ -3,8 +3,7 @@
  *
  * Each thread keeps the mutexes that it holds, exclusively or shared, in the order in which it took
  * them: their ranks rise, so the last one is all that a new one is compared with. Two kinds may be
- * nested in themselves, and their owners state the order: address spaces (fork: parent, then child)
- * and files (a directory, then what is in it).
+ * nested in themselves, address spaces and directories: lockcheck.c says when.
  */
 #include "kernel/sched/mutex.h"
 

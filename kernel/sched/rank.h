@@ -34,7 +34,8 @@ enum mutex_rank {
     MUTEX_DRIVER = 12,     /* the reservations that drivers have taken */
     MUTEX_RMD = 14,        /* reserved memory */
     MUTEX_WINDOW = 15,     /* places in the window part of system space */
-    MUTEX_TREE = 16,       /* the tree of names */
+    MUTEX_RENAME = 16,     /* who is whose parent among directories */
+    MUTEX_DIRECTORY = 17,  /* one directory; several with MUTEX_RENAME held exclusively only */
     MUTEX_INODE = 18,  /* one file or pipe; held while user memory is copied, so before the next */
     MUTEX_ASPACE = 20, /* one address space: its map (fork: parent, then child) */
     MUTEX_PGDYN = 40,  /* paged pool variable list */

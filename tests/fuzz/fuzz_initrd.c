@@ -1,5 +1,6 @@
-// SOURCES: kernel/io/tree.c kernel/io/initrd.c kernel/base/cpio.c kernel/base/string_extra.c
-// TARGETS: kernel/io/initrd.c kernel/base/cpio.c
+// SOURCES: kernel/io/tree.c kernel/fs/memfs.c kernel/fs/inode.c kernel/fs/initrd.c
+// SOURCES: kernel/base/cpio.c kernel/base/string_extra.c
+// TARGETS: kernel/fs/initrd.c kernel/base/cpio.c
 // RUNS: 10000
 /*
  * The initrd's archive, from its bytes to the tree of names. The reader never looks beyond the
@@ -10,55 +11,20 @@
  * First byte of an input: bit 0: the rest is the archive; else it chooses entries that are well
  * formed, then bytes to bend; bit 1: allocations fail, the one that the next byte says.
  */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernel/base/cpio.h"
-#include "kernel/io/io_private.h"
-#include "kernel/io/open_flags.h"
-#include "kernel/sched/timer.h"
-#include "mm/pool/pool.h"
+#include "kernel/base/errno.h"
+#include "kernel/fs/initrd.h"
+#include "kernel/fs/memfs.h"
+#include "kernel/io/tree.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/host/plain_objects.h"
 
-const struct file_ops regular_ops, directory_ops;
-static int live; /* inodes */
 static const struct io_cred root = {0, 0};
-
-struct inode *inode_create(uint32_t mode, const struct io_cred *cred)
-{
-    struct inode *i = npp_alloc_zeroed(sizeof(*i));
-
-    if (!i)
-        return NULL;
-    i->refs = 1;
-    i->mode = mode;
-    i->uid = cred->uid;
-    i->gid = cred->gid;
-    list_init(&i->names);
-    live++;
-    return i;
-}
-
-void inode_unref(struct inode *i)
-{
-    fuzz_check(i->refs, "a reference that was not there");
-    if (--i->refs)
-        return;
-    if (i->target)
-        pgd_free(i->target, i->target_bytes + 1);
-    npp_free(i, sizeof(*i));
-    live--;
-}
-
-int inode_access(struct inode *i, const struct io_cred *cred, unsigned mask)
-{
-    (void)i, (void)mask, (void)cred;
-    return 0;
-}
-
-void inode_set_size_locked(struct inode *i, uint64_t size) { i->size = size; }
-uint64_t clock_wall_ns(void) { return 0; }
 
 /* ---- an archive made of choices ---- */
 
@@ -123,28 +89,41 @@ static bool in_archive(const uint8_t *p, uint64_t n)
     return n == 0 || ((const char *)p >= bytes && (const char *)p + n <= bytes + nbytes);
 }
 
+/* The file's first page is the archive's bytes and then zeroes. */
+static void check_bytes(struct inode *i)
+{
+    const char *page = i->object ? plain_page_of(i->object) : NULL;
+    size_t n = MIN(i->size, PAGE_SIZE);
+
+    if (!i->object || !i->size)
+        return;
+    fuzz_check(page && memmem(bytes, nbytes, page, n), "bytes from elsewhere");
+    for (size_t k = n; k < PAGE_SIZE; k++)
+        fuzz_check(page[k] == 0, "bytes behind the end");
+}
+
 static unsigned depth;
 
 static void sweep(struct inode *dir, const char *path)
 {
+    struct fs_entry *e = malloc(sizeof(*e));
+
     fuzz_check(++depth < 300, "directories without end");
-    while (!list_empty(&dir->names)) {
-        struct dir_name *d = list_first_entry(&dir->names, struct dir_name, link);
-        struct inode *i = d->inode, *found;
-        bool directory = (i->mode & S_IFMT) == S_IFDIR;
+    while (dir->ops->readdir(dir, 2, e) == 0) {
+        bool directory = (e->mode & S_IFMT) == S_IFDIR;
+        struct inode *i, *found;
         char sub[8192];
         int err;
 
-        fuzz_check(d->len >= 1 && !memchr(d->text, '/', d->len) && !memchr(d->text, 0, d->len),
+        fuzz_check(e->len >= 1 && strlen(e->text) == e->len && !strchr(e->text, '/'),
                    "a name that is none");
-        fuzz_check(!(d->len == 1 && d->text[0] == '.') &&
-                       !(d->len == 2 && d->text[0] == '.' && d->text[1] == '.'),
-                   "a name of dots");
-        snprintf(sub, sizeof(sub), "%s/%.*s", path, d->len, d->text);
+        fuzz_check(strcmp(e->text, ".") && strcmp(e->text, ".."), "a name of dots");
+        fuzz_check(!tree_lookup(&root, dir, e->text, false, &i), "%s is not there", e->text);
+        snprintf(sub, sizeof(sub), "%s/%s", path, e->text);
         if (directory)
             fuzz_check(i->parent == dir, "another parent");
         else
-            fuzz_check(in_archive(i->backing, i->backing_bytes), "bytes from elsewhere");
+            check_bytes(i);
         if (strlen(sub) < PATH_MAX) {
             fuzz_check(!tree_lookup(&root, NULL, sub, false, &found) && found == i,
                        "%s is not found", sub);
@@ -152,9 +131,11 @@ static void sweep(struct inode *dir, const char *path)
         }
         if (directory)
             sweep(i, sub);
+        inode_unref(i);
         err = tree_unlink(&root, NULL, sub, directory);
         fuzz_check(!err, "%s does not go: %d", sub, err);
     }
+    free(e);
     depth--;
 }
 
@@ -182,6 +163,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct fuzz_in in = fuzz_in(data, n);
     unsigned how = in_u8(&in), fail = in_u8(&in);
     char *heap, built[12288];
+    long small;
 
     fuzz_begin();
     fuzz_pool_begin();
@@ -198,15 +180,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     }
     bytes = heap;
     tree_boot();
+    small = fuzz_pool_bytes;
     walk();
     fuzz_pool_fail = how & 2 ? 1 + fail : 0;
-    initrd_boot(heap, nbytes);
+    initrd_boot(inode_root, heap, nbytes);
     fuzz_pool_fail = 0;
     sweep(inode_root, "");
-    fuzz_check(live == 1 && inode_root->refs == 1, "%d inodes are left, the root has %u references",
-               live, inode_root->refs);
-    fuzz_check(fuzz_pool_bytes == (long)sizeof(struct inode), "%ld bytes of pool are left",
-               fuzz_pool_bytes);
+    fuzz_check(inode_root->refs == 1, "the root has %u references", inode_root->refs);
+    fuzz_check(fuzz_pool_bytes == small, "%ld bytes of pool are left", fuzz_pool_bytes - small);
     inode_unref(inode_root);
     free(heap);
     return 0;

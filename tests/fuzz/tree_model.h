@@ -1,6 +1,6 @@
 /*
  * The plain model of the file tree that fuzz_tree.c holds the kernel's against: nodes, names by
- * number, paths as lists of them. What a call must return follows kernel/io/inode.h and, where that
+ * number, paths as lists of them. What a call must return follows kernel/io/tree.h and, where that
  * is silent, Linux. A file's contents are the list of what was done to it.
  */
 #ifndef TESTS_FUZZ_TREE_MODEL_H
@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "kernel/base/errno.h"
-#include "kernel/io/inode.h"
 #include "kernel/io/open_flags.h"
+#include "kernel/io/tree.h"
 #include "tests/fuzz/fuzz.h"
 
 #define NODES     80
@@ -289,9 +289,9 @@ static int m_may_rename(const struct io_cred *cred, struct node *olddir, const s
     int err = m_walk(cred, olddir, from, false, f);
 
     if (!err)
-        err = m_may_remove(cred, f);
-    if (!err)
         err = m_walk(cred, newdir, to, false, t);
+    if (!err)
+        err = m_may_remove(cred, f);
     if (!err)
         err = t->node ? m_may_remove(cred, t) : m_may_change(cred, t);
     if (err)

@@ -24,6 +24,8 @@
 #include "kernel/sched/timer.h"
 #include "mm/check/census.h"
 #include "mm/phys/failure.h"
+#include "mm/check/validate.h"
+#include "mm/object/object.h"
 
 struct cpu cpus[MAX_CPUS] = {
     {.id = 0}, {.id = 1, .whami = 1}, {.id = 2, .whami = 2}, {.id = 3, .whami = 3}};
@@ -42,6 +44,7 @@ void (*host_door_hook)(enum mega_alloc kind);
 static __thread struct spinlock
     *innermost; /* spinlocks of this thread; its address names the thread */
 static __thread unsigned mutex_ranks[16], mutex_depth;
+static __thread unsigned rename_held; /* mutexes of MUTEX_RENAME, exclusively */
 
 __attribute__((noreturn, format(printf, 1, 2))) static void broken(const char *fmt, ...)
 {
@@ -91,6 +94,34 @@ __attribute__((weak)) void census_explain(struct census *c, enum census_pool poo
 {
     (void)c, (void)pool, (void)nbytes, (void)count;
 }
+__attribute__((weak)) void census_register(void (*explain)(struct census *c),
+                                           const struct census_kind *kinds, unsigned nkinds)
+{
+    (void)explain, (void)kinds, (void)nkinds;
+}
+
+__attribute__((weak)) void census_error(struct census *c, const char *fmt, ...)
+{
+    (void)c;
+    broken("census: %s", fmt);
+}
+
+__attribute__((weak)) void object_census(struct census *c, const struct mm_object *o)
+{
+    (void)c, (void)o;
+}
+
+__attribute__((weak)) void validate_file_object(struct validate *v, struct mm_object *o)
+{
+    (void)v, (void)o;
+}
+
+__attribute__((weak)) void validate_error(struct validate *v, const char *fmt, ...)
+{
+    (void)v;
+    broken("validate: %s", fmt);
+}
+
 __attribute__((weak)) void lnm_census_boot(void) {}
 
 __attribute__((constructor)) static void host_ram_map(void)
@@ -256,8 +287,8 @@ static void mutex_check(const struct mutex *m, bool try)
         broken("mutex %s taken at IPL %u with %u spinlocks held", m->name, (unsigned)host_ipl,
                spin_depth());
     for (unsigned i = 0; !try && i < mutex_depth; i++)
-        if (mutex_ranks[i] > m->rank ||
-            (mutex_ranks[i] == m->rank && m->rank != MUTEX_ASPACE && m->rank != MUTEX_INODE))
+        if (mutex_ranks[i] > m->rank || (mutex_ranks[i] == m->rank && m->rank != MUTEX_ASPACE &&
+                                         !(m->rank == MUTEX_DIRECTORY && rename_held)))
             broken("mutex %s (rank %u) taken while one of rank %u is held", m->name, m->rank,
                    mutex_ranks[i]);
     if (mutex_depth == 16)
@@ -287,6 +318,7 @@ void mutex_lock(struct mutex *m)
         broken("mutex %s taken twice", m->name);
     __atomic_store_n(&m->holder, &innermost, __ATOMIC_RELAXED);
     mutex_push(m);
+    rename_held += m->rank == MUTEX_RENAME;
 }
 
 bool mutex_try_lock(struct mutex *m)
@@ -304,6 +336,7 @@ void mutex_unlock(struct mutex *m)
     if (!mutex_held(m))
         broken("mutex %s released by a thread that does not hold it", m->name);
     mutex_pop(m);
+    rename_held -= m->rank == MUTEX_RENAME;
     __atomic_store_n(&m->holder, NULL, __ATOMIC_RELAXED);
     pthread_rwlock_unlock(&m->rw);
 }

@@ -1,36 +1,57 @@
-// SOURCES: kernel/io/tree.c kernel/io/initrd.c kernel/base/cpio.c
+// SOURCES: kernel/io/tree.c kernel/fs/memfs.c kernel/fs/inode.c kernel/fs/initrd.c
+// SOURCES: kernel/base/cpio.c
 /*
  * The tree of names on the host: hostile archives, and names against a model of what is there.
- * Inodes are made here, without contents: this is about names and references.
+ * Files have no contents here: this is about names and references.
  */
-#include "kernel/io/inode.h"
+#include "kernel/io/tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/base/errno.h"
 #include "kernel/base/string.h"
-#include "kernel/io/io_private.h"
-#include "kernel/io/open_flags.h"
-#include "kernel/sched/timer.h"
-#include "mm/pool/pool.h"
+#include "kernel/fs/initrd.h"
+#include "kernel/fs/memfs.h"
+#include "tests/host/plain_objects.h"
 #include "userland/lib/include/tap.h"
 
 #define ALPHA_ELOOP 62 /* the host numbers it otherwise; the others here are the same */
 
-const struct file_ops regular_ops, directory_ops;
-static int live; /* inodes */
-static long pool_bytes;
+static long paged_bytes, nonpaged_bytes, small; /* small: nonpaged bytes after the boot */
+static bool no_memory;                          /* of paged pool */
 
 void *pgd_alloc(size_t n)
 {
-    pool_bytes += (long)n;
+    if (no_memory)
+        return NULL;
+    paged_bytes += (long)n;
     return malloc(n);
+}
+
+void *pgd_alloc_zeroed(size_t n)
+{
+    void *p = pgd_alloc(n);
+
+    return p ? memset(p, 0, n) : NULL;
 }
 
 void pgd_free(void *p, size_t n)
 {
-    pool_bytes -= (long)n;
+    paged_bytes -= (long)n;
+    free(p);
+}
+
+void *npp_alloc_zeroed(size_t n)
+{
+    nonpaged_bytes += (long)n;
+    return calloc(1, n);
+}
+
+void npp_free(void *p, size_t n)
+{
+    nonpaged_bytes -= (long)n;
     free(p);
 }
 
@@ -46,39 +67,6 @@ size_t str_copy(char *dst, const char *src, size_t size)
     }
     return n;
 }
-
-struct inode *inode_create(uint32_t mode, const struct io_cred *cred)
-{
-    struct inode *i = calloc(1, sizeof(*i));
-
-    i->refs = 1;
-    i->mode = mode;
-    i->uid = cred->uid;
-    i->gid = cred->gid;
-    list_init(&i->names);
-    live++;
-    return i;
-}
-
-void inode_unref(struct inode *i)
-{
-    if (--i->refs)
-        return;
-    if (i->target)
-        pgd_free(i->target, i->target_bytes + 1);
-    free(i);
-    live--;
-}
-
-int inode_access(struct inode *i, const struct io_cred *cred, unsigned mask)
-{
-    (void)i, (void)mask;
-    return cred->uid ? -EACCES : 0;
-}
-
-void inode_set_size_locked(struct inode *i, uint64_t size) { i->size = size; }
-
-uint64_t clock_wall_ns(void) { return 0; }
 
 static const struct io_cred root = {0, 0};
 
@@ -109,14 +97,20 @@ static bool there(const char *path)
 /* Everything under dir goes; then only the root is left. */
 static void sweep(struct inode *dir, const char *path)
 {
-    while (!list_empty(&dir->names)) {
-        struct dir_name *d = list_first_entry(&dir->names, struct dir_name, link);
-        bool directory = (d->inode->mode & S_IFMT) == S_IFDIR;
+    struct fs_entry e;
+
+    while (dir->ops->readdir(dir, 2, &e) == 0) {
+        bool directory = (e.mode & S_IFMT) == S_IFDIR;
+        struct inode *i;
         char sub[8192];
 
-        snprintf(sub, sizeof(sub), "%s/%.*s", path, d->len, d->text);
-        if (directory)
-            sweep(d->inode, sub);
+        snprintf(sub, sizeof(sub), "%s/%s", path, e.text);
+        if (directory) {
+            if (tree_lookup(&root, dir, e.text, false, &i))
+                bail_out("%s is not there", sub);
+            sweep(i, sub);
+            inode_unref(i);
+        }
         if (tree_unlink(&root, NULL, sub, directory))
             bail_out("%s does not go", sub);
     }
@@ -124,9 +118,10 @@ static void sweep(struct inode *dir, const char *path)
 
 static void empty(const char *what)
 {
+    memfs_validate(NULL, inode_root->fs);
     sweep(inode_root, "");
-    is(live, 1, "%s: only the root is left", what);
-    is(pool_bytes, 0, "%s: and no byte of pool", what);
+    is(nonpaged_bytes, small, "%s: only the root is left", what);
+    is(paged_bytes, 0, "%s: and no byte of pool", what);
     is(inode_root->nlink, 2, "%s: with its two links", what);
 }
 
@@ -153,7 +148,7 @@ static void test_archive(void)
     n += put(a + n, "disk", 0060644, "");
     n += put(a + n, "a/b/c/d/e", 0100644, "deep");
     n += put(a + n, "TRAILER!!!", 0, "");
-    initrd_boot(a, n);
+    initrd_boot(inode_root, a, n);
     ok(there("/bin/sh") && there("/abs") && there("a/b/c/d/e") && there("/link/sh"),
        "what can be is there");
     ok(!there("/up") && !there("/up2") && !there("/bin/through") && !there("/bin/double") &&
@@ -176,10 +171,10 @@ static void test_damage(void)
     for (size_t k = 0; k < n; k++) {
         memcpy(copy, a, n);
         copy[k] = (char)~copy[k];
-        initrd_boot(copy, n);
+        initrd_boot(inode_root, copy, n);
         copy[k] = a[k] == '0' ? '1' : '0';
-        initrd_boot(copy, n);
-        initrd_boot(a, k);
+        initrd_boot(inode_root, copy, n);
+        initrd_boot(inode_root, a, k);
         sweep(inode_root, "");
     }
     empty("damaged archives");
@@ -277,12 +272,139 @@ static void test_links(void)
     empty("links");
 }
 
+#define MANY 5000
+
+/* The name of number k, which hash and length scatter. */
+static const char *many_name(int k)
+{
+    static char name[40];
+
+    snprintf(name, sizeof(name), "/many/%.*s%d", k % 9, "--------", k);
+    return name;
+}
+
+static bool is_there(int k)
+{
+    struct inode *i;
+    int err = tree_lookup(&root, NULL, many_name(k), false, &i);
+
+    if (!err)
+        inode_unref(i);
+    return !err;
+}
+
+/* A directory that grows and shrinks, with and without memory for a larger index. */
+static void test_many(void)
+{
+    static bool there_now[MANY];
+    struct inode *dir;
+    int wrong = 0;
+    long grown;
+
+    srandom(12);
+    tree_create(&root, NULL, "/many", S_IFDIR | 0755, true, &dir);
+    for (int round = 0; round < 20; round++) {
+        int share = round < 10 ? 9 : 1; /* of ten calls, those that make */
+
+        for (int n = 0; n < MANY; n++) {
+            int k = (int)(random() % MANY);
+            bool make = random() % 10 < share;
+            int err = make ? tree_create(&root, NULL, many_name(k), S_IFREG, true, NULL)
+                           : tree_unlink(&root, NULL, many_name(k), false);
+
+            wrong += err != (make == there_now[k] ? (make ? -EEXIST : -ENOENT) : 0);
+            there_now[k] = make;
+        }
+        memfs_validate(NULL, inode_root->fs);
+    }
+    for (int k = 0; k < MANY; k++)
+        wrong += is_there(k) != there_now[k];
+    is(wrong, 0, "a directory of thousands has what was made and not removed");
+    for (int k = 0; k < MANY; k++)
+        if (!there_now[k])
+            tree_create(&root, NULL, many_name(k), S_IFREG, true, NULL);
+    grown = paged_bytes;
+    no_memory = true;
+    is(tree_create(&root, NULL, "/many/one_more", S_IFREG, true, NULL), -ENOMEM,
+       "without memory there is no new name");
+    is(tree_rename(&root, NULL, many_name(1), NULL, "/many/renamed"), -ENOMEM, "nor a changed one");
+    ok(is_there(1) && paged_bytes == grown, "and nothing has changed");
+    for (int k = 10; k < MANY; k++) /* the index would shrink, and cannot */
+        wrong += tree_unlink(&root, NULL, many_name(k), false) != 0;
+    for (int k = 0; k < 10; k++)
+        wrong += !is_there(k);
+    no_memory = false;
+    is(wrong, 0, "names go without memory, too, and the others stay");
+    inode_unref(dir);
+    empty("thousands of names");
+}
+
+/* Whoever reads a directory while it changes gets each name that stays once, and no name twice. */
+static void test_position(void)
+{
+    struct inode *dir;
+    struct fs_entry e;
+    int seen[100] = {0}, wrong = 0, found = 0;
+    uint64_t pos = 2;
+    char from[300], to[32];
+
+    tree_create(&root, NULL, "/many", S_IFDIR | 0755, true, &dir);
+    for (int k = 0; k < 100; k++) {
+        snprintf(from, sizeof(from), "/many/%d", k);
+        tree_create(&root, NULL, from, S_IFREG, true, NULL);
+    }
+    while (dir->ops->readdir(dir, pos, &e) == 0) {
+        int k = atoi(e.text);
+
+        pos = e.cookie;
+        seen[k]++;
+        snprintf(from, sizeof(from), "/many/%s", e.text);
+        snprintf(to, sizeof(to), "/many/%03d", k); /* 1 becomes 001, in its place */
+        if (k % 3 == 0) { /* the name at the position, and the one behind it, go */
+            tree_unlink(&root, NULL, from, false);
+            snprintf(from, sizeof(from), "/many/%d", k + 1);
+            tree_unlink(&root, NULL, from, false);
+        } else {
+            tree_rename(&root, NULL, from, NULL, to);
+        }
+    }
+    for (int k = 0; k < 100; k++) {
+        wrong += seen[k] != (k % 3 != 1);
+        found += seen[k];
+    }
+    is(wrong, 0, "each name is given once, those that went before not at all: %d", found);
+    inode_unref(dir);
+    empty("a directory that changes while it is read");
+}
+
+static void test_two_file_systems(void)
+{
+    struct fs other;
+    struct inode *i;
+
+    is(memfs_create(&other), 0, "another file system");
+    tree_create(&root, NULL, "/f", S_IFREG, true, &i);
+    is(tree_rename(&root, NULL, "/f", other.root, "g"), -EXDEV,
+       "no file moves from one to another");
+    is(tree_link(&root, NULL, "/f", other.root, "g"), -EXDEV, "or has names in both");
+    is(tree_unlink(&root, NULL, "/f", false), 0, "a file");
+    is(i->ops->link(inode_root, &(struct fs_name){"h", 1, 1}, i), -ENOENT,
+       "that has no name any more gets none");
+    inode_unref(i);
+    inode_unref(other.root);
+    empty("two file systems");
+}
+
 int main(void)
 {
     tree_boot();
+    small = nonpaged_bytes;
     test_links();
     test_archive();
     test_damage();
     test_random();
+    test_many();
+    test_position();
+    test_two_file_systems();
     return tap_done();
 }

@@ -32,7 +32,7 @@ int control_fail_report(const uint64_t a[CONTROL_ARGS]);
  * or right that there is not, or privileges beyond the authorised ones. */
 int control_set_creds(const uint64_t a[CONTROL_ARGS]);
 /* MEGA_CTL_DRIVER: a1 enum mega_driver, a2 name, a3 as that says. SS$_ACCVIO, SS$_BADPARAM (no such
- * operation), and the values of kernel/io/resmem_driver.h. */
+ * operation), and the values of kernel/drivers/resmem_driver.h. */
 int control_driver(const uint64_t a[CONTROL_ARGS]);
 
 #endif

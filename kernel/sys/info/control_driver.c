@@ -1,12 +1,12 @@
 /*
  * MEGA_CTL_DRIVER: what a privileged program tells the reservation-taking driver
- * (kernel/io/resmem_driver.c) to do.
+ * (kernel/drivers/resmem_driver.c) to do.
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
-#include "kernel/io/resmem_driver.h"
+#include "kernel/drivers/resmem_driver.h"
 #include "kernel/sys/info/control.h"
 #include "kernel/sys/vms/args.h"
 #include "mm/section/reserved.h"

@@ -4,8 +4,8 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
-#include "kernel/io/inode.h"
 #include "kernel/io/open_flags.h"
+#include "kernel/io/tree.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/process.h"
 #include "kernel/sys/posix/upath.h"
@@ -24,7 +24,7 @@ static long change_mode(struct inode *i, uint64_t mode)
 {
     if (!may_change(i))
         return -EPERM;
-    __atomic_store_n(&i->mode, (i->mode & S_IFMT) | ((uint32_t)mode & 07777), __ATOMIC_RELAXED);
+    inode_set_mode(i, (uint32_t)mode);
     return 0;
 }
 
@@ -63,10 +63,7 @@ static long change_owner(struct inode *i, uint32_t uid, uint32_t gid)
 {
     if (process_self()->euid != 0)
         return -EPERM;
-    if (uid != UINT32_MAX)
-        __atomic_store_n(&i->uid, uid, __ATOMIC_RELAXED);
-    if (gid != UINT32_MAX)
-        __atomic_store_n(&i->gid, gid, __ATOMIC_RELAXED);
+    inode_set_owner(i, uid, gid);
     return 0;
 }
 
@@ -225,7 +222,7 @@ long sys_utimensat(uint64_t dirfd, uint64_t path, uint64_t times, uint64_t flags
     if (!may_change(i))
         err = -EPERM;
     else
-        __atomic_store_n(&i->mtime_ns, ns, __ATOMIC_RELAXED);
+        inode_set_mtime(i, ns);
     inode_unref(i);
     return err;
 }

@@ -7,8 +7,8 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
-#include "kernel/io/inode.h"
 #include "kernel/io/open_flags.h"
+#include "kernel/io/tree.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/process.h"
 #include "kernel/sys/posix/upath.h"
@@ -345,13 +345,14 @@ long sys_readlinkat(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t n, uint
         err = -EINVAL;
     } else if (!is_self_exe(u.text)) {
         err = tree_lookup(&u.cred, u.dir, u.text, false, &i);
-        if (!err) {
-            target = i->target;
-            err = target ? 0 : -EINVAL;
-        }
+        if (!err)
+            err = (i->mode & S_IFMT) == S_IFLNK ? i->ops->readlink(i, u.text, PATH_MAX) : -EINVAL;
+        target = u.text;
+    } else {
+        err = (long)strlen(target);
     }
-    if (!err) {
-        bytes = MIN(n, strlen(target));
+    if (err > 0) {
+        bytes = MIN(n, (uint64_t)err);
         err = copyout(to, target, bytes) ? -EFAULT : (long)bytes;
     }
     if (i)

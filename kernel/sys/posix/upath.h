@@ -2,7 +2,7 @@
 #ifndef KERNEL_SYS_POSIX_UPATH_H
 #define KERNEL_SYS_POSIX_UPATH_H
 
-#include "kernel/io/inode.h"
+#include "kernel/io/tree.h"
 
 #define AT_FDCWD            (-100)
 #define AT_SYMLINK_NOFOLLOW 0x100u

@@ -4,8 +4,8 @@
  * values; `name` as the registry has it. SS$_NORESERVEDMEM: the driver has no reservation of that
  * name.
  */
-#ifndef KERNEL_IO_RESMEM_DRIVER_H
-#define KERNEL_IO_RESMEM_DRIVER_H
+#ifndef KERNEL_DRIVERS_RESMEM_DRIVER_H
+#define KERNEL_DRIVERS_RESMEM_DRIVER_H
 
 #include "mm/pt/gh.h"
 

@@ -11,7 +11,7 @@
  * The driver mutex covers the list of units and whatever is done to one. A unit does not belong to
  * the process that asked for it: it stays until it is released.
  */
-#include "kernel/io/resmem_driver.h"
+#include "kernel/drivers/resmem_driver.h"
 
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/errno.h"

@@ -1,9 +1,8 @@
 /* See serial.h. */
-#include "kernel/io/serial.h"
+#include "kernel/drivers/serial.h"
 
 #include "arch/alpha/clipper/irq.h"
 #include "kernel/base/printk.h"
-#include "kernel/io/poll.h"
 
 uint64_t serial_received[2];
 
@@ -35,14 +34,15 @@ static void serial_interrupt(void *arg)
         receive_locked(s);
     spin_unlock(&s->lock, ipl);
     wake_all(&s->queue);
-    poll_notify();
+    s->arrived();
 }
 
-void serial_boot(struct serial *s, struct uart *u, const char *name)
+void serial_boot(struct serial *s, struct uart *u, const char *name, void (*arrived)(void))
 {
     int err;
 
     s->uart = u;
+    s->arrived = arrived;
     s->received = &serial_received[u == &uart_com2];
     spin_init(&s->lock, name, RANK_DEVICE, IPL_DEVICE);
     wait_queue_init(&s->queue, name);

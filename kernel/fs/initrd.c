@@ -1,0 +1,172 @@
+/*
+ * The initrd's archive becomes a memory file system. Nothing is copied: a file's pages are filled
+ * from the archive when they are first wanted, so the initrd's memory stays as it is.
+ *
+ * A hostile archive may name anything: names with .. and names through symbolic links are refused,
+ * missing directories above a file are made, a name that comes twice keeps its first meaning. What
+ * is refused is named on the console, at most REFUSALS_SHOWN times; the boot goes on.
+ */
+#include "kernel/fs/initrd.h"
+
+#include "kernel/base/cpio.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/printk.h"
+#include "kernel/base/string.h"
+#include "kernel/fs/memfs.h"
+
+#define REFUSALS_SHOWN 8
+#define PATH_LONGEST   512 /* of an entry: as many directories as one can make */
+#define LINK_MAX       255 /* longest target of a symbolic link in the archive */
+
+static unsigned refusals; /* boot only */
+
+static void refuse(const char *name, const char *why)
+{
+    if (refusals++ < REFUSALS_SHOWN)
+        printk("initrd: %s: %s, left out\n", name, why);
+}
+
+/* "a/b", "/a/b", "./a/b"; no empty, . or .. component. Returns the name without its prefix; NULL:
+ * refused. */
+static const char *plain_name(const char *name)
+{
+    const char *p;
+
+    while (*name == '/' || (name[0] == '.' && name[1] == '/'))
+        name += *name == '/' ? 1 : 2;
+    for (p = name; *p;) {
+        const char *end = strchr(p, '/');
+        size_t n = end ? (size_t)(end - p) : strlen(p);
+
+        if (n == 0 || n > NAME_MAX || (n == 1 && p[0] == '.') ||
+            (n == 2 && p[0] == '.' && p[1] == '.'))
+            return NULL;
+        p += n;
+        if (*p == '/')
+            p++;
+    }
+    return name;
+}
+
+/* What dir has under a name, or with `what` is made there if there is nothing yet (*made then).
+ * *out: with a reference. */
+static int look(struct inode *dir, const char *text, size_t len, const struct fs_new *what,
+                struct inode **out, bool *made)
+{
+    struct fs_name name = fs_name(text, len);
+    int err;
+
+    mutex_lock(&dir->lock);
+    err = dir->ops->lookup(dir, &name, out);
+    *made = err == -ENOENT;
+    if (*made)
+        err = dir->ops->create(dir, &name, what, out);
+    mutex_unlock(&dir->lock);
+    return err;
+}
+
+/* Go along the directories above path, and make those that are missing. A component that is there
+ * and no directory is an error, also a link to one. *path becomes the last component, *out (with a
+ * reference) its directory. */
+static int parents(struct inode *root, const char **path, struct inode **out)
+{
+    const char *slash;
+    int err = 0;
+
+    inode_ref(root);
+    *out = root;
+    while (!err && (slash = strchr(*path, '/')) && slash[1]) {
+        struct inode *next;
+        bool made;
+
+        err = look(*out, *path, (size_t)(slash - *path), &(struct fs_new){.mode = S_IFDIR | 0755},
+                   &next, &made);
+        *path = slash + 1;
+        if (err)
+            break;
+        inode_unref(*out);
+        *out = next;
+        if (!inode_is_dir(next))
+            err = -ENOTDIR;
+    }
+    return err;
+}
+
+static int add_to(struct inode *dir, const char *name, const struct cpio_entry *e)
+{
+    uint32_t type = e->mode & S_IFMT;
+    char target[LINK_MAX + 1];
+    struct fs_new what = {
+        .mode = type | (e->mode & 07777), .uid = e->uid, .gid = e->gid, .target = target};
+    size_t len = strlen(name);
+    struct inode *i;
+    bool made;
+    int err;
+
+    if (type == S_IFLNK) {
+        if (e->nbytes == 0 || e->nbytes >= sizeof(target) || memchr(e->data, '\0', e->nbytes))
+            return -EINVAL;
+        memcpy(target, e->data, e->nbytes);
+        target[e->nbytes] = '\0';
+        what.mode = S_IFLNK | 0777;
+    } else if (type != S_IFREG && type != S_IFDIR) {
+        return -EINVAL;
+    }
+    if (name[len - 1] == '/') {
+        if (type != S_IFDIR)
+            return -EISDIR;
+        len--;
+    }
+    err = look(dir, name, len, &what, &i, &made);
+    if (err)
+        return err;
+    if (made) {
+        inode_set_mtime(i, (uint64_t)e->mtime * 1000000000);
+        if (type == S_IFREG)
+            memfs_set_backing(i, e->data, e->nbytes);
+    }
+    inode_unref(i);
+    return made || type == S_IFDIR ? 0 : -EEXIST;
+}
+
+static int add_entry(struct inode *root, const struct cpio_entry *e, const char *path)
+{
+    struct inode *dir;
+    int err;
+
+    if (strlen(path) >= PATH_LONGEST)
+        return -ENAMETOOLONG;
+    err = parents(root, &path, &dir);
+    if (!err)
+        err = add_to(dir, path, e);
+    inode_unref(dir);
+    return err;
+}
+
+void initrd_boot(struct inode *root, const void *archive, uint64_t nbytes)
+{
+    struct cpio c;
+    struct cpio_entry e;
+    unsigned files = 0;
+
+    cpio_open(&c, archive, nbytes);
+    while (cpio_next(&c, &e)) {
+        const char *path = plain_name(e.name);
+        int err;
+
+        if (!strcmp(e.name, ".") || (path && !*path))
+            continue; /* the root itself */
+        err = path ? add_entry(root, &e, path) : -EINVAL;
+        if (err)
+            refuse(e.name, err == -EEXIST   ? "comes twice"
+                           : err == -ENOMEM ? "no memory"
+                                            : "no name or file that can be");
+        else
+            files++;
+    }
+    if (c.damaged)
+        printk("initrd: the archive is damaged or cut short; %u files before that are there\n",
+               files);
+    if (refusals > REFUSALS_SHOWN)
+        printk("initrd: %u entries left out\n", refusals);
+}

@@ -1,0 +1,223 @@
+/*
+ * What all file systems have in common: attributes, permissions, and the contents of regular files,
+ * which are read and written through the pages of the file's object. Who supplies these pages, and
+ * where they go, is the file system's business (its pager).
+ */
+#include "kernel/fs/inode.h"
+
+#include "arch/alpha/hw/kseg.h"
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "kernel/sched/timer.h"
+#include "mm/check/validate.h"
+#include "mm/object/object.h"
+#include "mm/phys/page.h"
+#include "mm/space/aspace.h"
+
+struct mutex rename_mutex = MUTEX_INIT("rename", MUTEX_RENAME, rename_mutex);
+static uint64_t next_ino = 1; /* atomic */
+
+struct fs_name fs_name(const char *text, size_t len)
+{
+    uint64_t hash = FS_HASH_SEED;
+
+    for (size_t i = 0; i < len; i++)
+        hash = fs_name_hash(hash, (uint8_t)text[i]);
+    return (struct fs_name){.text = text, .len = (uint32_t)len, .hash = (uint32_t)hash};
+}
+
+void inode_init(struct inode *i, struct fs *fs, const struct inode_ops *ops,
+                const struct fs_new *what)
+{
+    bool directory = (what->mode & S_IFMT) == S_IFDIR;
+
+    i->refs = 1;
+    i->mode = what->mode;
+    i->uid = what->uid;
+    i->gid = what->gid;
+    i->rdev = what->rdev;
+    i->ino = __atomic_fetch_add(&next_ino, 1, __ATOMIC_RELAXED);
+    i->mtime_ns = clock_wall_ns();
+    i->ops = ops;
+    i->fs = fs;
+    mutex_init(&i->lock, directory ? "directory" : "inode",
+               directory ? MUTEX_DIRECTORY : MUTEX_INODE);
+}
+
+int inode_access(const struct inode *i, const struct io_cred *cred, unsigned mask)
+{
+    uint32_t mode = __atomic_load_n(&i->mode, __ATOMIC_RELAXED);
+
+    if (cred->uid == 0) /* may do all, but execute only what somebody may */
+        return !(mask & 1) || (mode & 0111) || (mode & S_IFMT) == S_IFDIR ? 0 : -EACCES;
+    if (cred->uid == __atomic_load_n(&i->uid, __ATOMIC_RELAXED))
+        mode >>= 6;
+    else if (cred->gid == __atomic_load_n(&i->gid, __ATOMIC_RELAXED))
+        mode >>= 3;
+    return (mode & mask) == mask ? 0 : -EACCES;
+}
+
+void inode_stat(const struct inode *i, struct file_stat *st)
+{
+    uint64_t size = __atomic_load_n(&i->size, __ATOMIC_RELAXED);
+
+    *st = (struct file_stat){
+        .ino = i->ino,
+        .size = size,
+        .blocks = i->object ? (size + 511) / 512 : 0,
+        .mtime_ns = __atomic_load_n(&i->mtime_ns, __ATOMIC_RELAXED),
+        .mode = __atomic_load_n(&i->mode, __ATOMIC_RELAXED),
+        .nlink = __atomic_load_n(&i->nlink, __ATOMIC_RELAXED),
+        .uid = __atomic_load_n(&i->uid, __ATOMIC_RELAXED),
+        .gid = __atomic_load_n(&i->gid, __ATOMIC_RELAXED),
+        .rdev = i->rdev,
+        .blksize = PAGE_SIZE,
+    };
+}
+
+void inode_set_mode(struct inode *i, uint32_t mode)
+{
+    uint32_t old = __atomic_load_n(&i->mode, __ATOMIC_RELAXED);
+
+    __atomic_store_n(&i->mode, (old & S_IFMT) | (mode & 07777), __ATOMIC_RELAXED);
+}
+
+void inode_set_owner(struct inode *i, uint32_t uid, uint32_t gid)
+{
+    if (uid != UINT32_MAX)
+        __atomic_store_n(&i->uid, uid, __ATOMIC_RELAXED);
+    if (gid != UINT32_MAX)
+        __atomic_store_n(&i->gid, gid, __ATOMIC_RELAXED);
+}
+
+void inode_set_mtime(struct inode *i, uint64_t ns)
+{
+    __atomic_store_n(&i->mtime_ns, ns, __ATOMIC_RELAXED);
+}
+
+void inode_touch(struct inode *i) { inode_set_mtime(i, clock_wall_ns()); }
+
+/*
+ * Copy between the file's pages and user (or, with ubuf 0, kernel) memory, page by page; the
+ * inode's mutex is held by the caller as its direction asks. Returns the bytes done, or an error
+ * when there are none.
+ */
+static long copy_pages(struct inode *i, uint64_t offset, vaddr_t ubuf, void *kbuf, size_t n,
+                       bool write)
+{
+    size_t done = 0;
+
+    while (done < n) {
+        size_t within = (offset + done) & PAGE_MASK;
+        size_t part = MIN(n - done, PAGE_SIZE - within);
+        uint64_t index = (offset + done) >> PAGE_SHIFT;
+        pfn_t pfn = object_page_try_get(i->object, index);
+        uint8_t *page;
+        int err = 0;
+
+        if (pfn_eq(pfn, PFN_NONE))
+            err = object_page_get(i->object, index, write ? MAP_R | MAP_W : MAP_R, &pfn);
+        if (err)
+            return done ? (long)done : err;
+        page = (uint8_t *)kseg_page(pfn) + within;
+        if (kbuf)
+            memcpy((uint8_t *)kbuf + done, page, part);
+        else if (write)
+            err = copyin(page, ubuf + done, part);
+        else
+            err = copyout(ubuf + done, page, part);
+        page_unref(pfn);
+        if (err)
+            return done ? (long)done : err;
+        done += part;
+    }
+    return (long)done;
+}
+
+long inode_read(struct inode *i, uint64_t offset, void *buf, size_t n)
+{
+    long r = 0;
+
+    mutex_lock_shared(&i->lock);
+    if (offset < i->size)
+        r = copy_pages(i, offset, 0, buf, MIN(n, i->size - offset), false);
+    mutex_unlock_shared(&i->lock);
+    return r;
+}
+
+long inode_read_user_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n)
+{
+    uint64_t size = i->size;
+
+    return offset < size ? copy_pages(i, offset, ubuf, NULL, MIN(n, size - offset), false) : 0;
+}
+
+long inode_read_user(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n)
+{
+    long r;
+
+    mutex_lock_shared(&i->lock);
+    r = inode_read_user_locked(i, offset, ubuf, n);
+    mutex_unlock_shared(&i->lock);
+    return r;
+}
+
+/*
+ * The size covers the bytes before they are written, so that the pager gives pages for them; what
+ * could not be copied is taken off again. A reader waits for the mutex and sees neither.
+ */
+long inode_write_user_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n)
+{
+    uint64_t old = i->size;
+    int err = 0;
+    long r;
+
+    if (n == 0)
+        return 0; /* also behind the end: nothing grows */
+    if (offset >= INODE_MAX_BYTES)
+        return -EFBIG;
+    n = MIN(n, INODE_MAX_BYTES - offset);
+    if (offset + n > old)
+        err = i->ops->resize(i, offset + n);
+    if (err)
+        return err;
+    r = copy_pages(i, offset, ubuf, NULL, n, true);
+    if (offset + n > old && r < (long)n) /* shorter: what it was can be had */
+        (void)i->ops->resize(i, r > 0 ? MAX(old, offset + (uint64_t)r) : old);
+    if (r > 0)
+        inode_touch(i);
+    return r == -ENOMEM ? -ENOSPC : r;
+}
+
+long inode_write_user(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n)
+{
+    long r;
+
+    mutex_lock(&i->lock);
+    r = inode_write_user_locked(i, offset, ubuf, n);
+    mutex_unlock(&i->lock);
+    return r;
+}
+
+int inode_truncate(struct inode *i, uint64_t size)
+{
+    int err;
+
+    if (!i->object)
+        return -EINVAL;
+    if (size > INODE_MAX_BYTES)
+        return -EFBIG;
+    mutex_lock(&i->lock);
+    err = i->ops->resize(i, size);
+    if (!err)
+        inode_touch(i);
+    mutex_unlock(&i->lock);
+    return err;
+}
+
+void inode_validate(struct validate *v, struct inode *i)
+{
+    if (i->object)
+        validate_file_object(v, i->object);
+}

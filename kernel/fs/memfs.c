@@ -1,0 +1,713 @@
+/*
+ * The memory file system. A regular file's pages are filled when they are first wanted, from the
+ * initrd's bytes (backing) or with zeroes, and stay until the file goes: memory is the disk.
+ *
+ * A directory has its names twice: in a hash table by name, for lookups, and in a treap (a search
+ * tree balanced by random weights) by cookie, for getdents. Cookies rise in the order of creation
+ * and are not used again, so a name that is removed while somebody reads the directory is skipped,
+ * and none is given twice. The table begins with MEMFS_HEADS heads in the inode and doubles and
+ * halves with the number of names. When there is no memory for a larger one, or at MEMFS_HEADS_MAX,
+ * the chains get longer instead. So adding a name allocates nothing that can fail but the name
+ * itself.
+ *
+ * The pager answers at once, inside get: it takes a page, fills it, and supplies it. It takes no
+ * lock of ours, because it runs inside faults, also inside the fault of a thread that stands in
+ * inode_write_user with the inode's mutex held. What it reads (size, backing) is atomic; a page
+ * that is supplied while a truncate runs is dropped by the truncate, which sets the size first.
+ *
+ * An object and its inode: the inode owns one reference to the object, and the object, while it
+ * lives, keeps the inode's memory (not its reference count): the last inode reference drops the
+ * object, and the object's end frees the memory. So a file that was unlinked lives on in its
+ * mappings.
+ */
+#include "kernel/fs/memfs.h"
+
+#include "arch/alpha/hw/kseg.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/string.h"
+#include "kernel/sched/timer.h"
+#include "mm/check/census.h"
+#include "mm/check/validate.h"
+#include "mm/object/object.h"
+#include "mm/phys/page.h"
+#include "mm/pool/pool.h"
+#include "mm/space/aspace.h"
+
+#define MEMFS_HEADS     8u         /* chains of a small directory */
+#define MEMFS_HEADS_MAX (1u << 16) /* of the largest: 512 KiB of paged pool */
+#define FIRST_COOKIE    3u         /* 1 and 2 are . and .. */
+
+struct memfs_name {                       /* paged pool; all protected by the directory's mutex */
+    struct inode *inode;                  /* a reference */
+    struct memfs_name *next;              /* in its chain */
+    struct memfs_name *left, *right, *up; /* treap: cookies rise from left to right */
+    uint64_t cookie;
+    uint32_t hash;
+    uint32_t weight; /* not above that of up */
+    uint8_t len;
+    char text[];
+};
+
+struct memfs_file { /* regular files, symbolic links, devices */
+    struct inode inode;
+    const uint8_t *backing; /* constant: the initrd's bytes, or NULL */
+    uint64_t backing_bytes; /* atomic; only shrinks, with inode.lock held exclusively */
+    char *target;           /* symbolic link: constant, paged pool, inode.size bytes */
+    uint32_t found;         /* own to the census: names that were found, not counting the last */
+};
+
+struct memfs_dir { /* all but self protected by inode.lock */
+    struct inode inode;
+    struct memfs_name *self;        /* its name in its parent; protected by rename_mutex, as is
+                                the name itself */
+    struct memfs_name *tree, *last; /* treap's root */
+    struct memfs_name **heads;      /* nheads chains: `small`, or paged pool */
+    uint32_t nheads, count;
+    uint64_t next_cookie;
+    uint32_t seed; /* of the weights; never 0 */
+    struct memfs_name *small[MEMFS_HEADS];
+};
+
+static const struct inode_ops memfs_ops;
+static uint64_t boot_seed; /* constant after boot */
+
+static struct memfs_dir *dir_of(struct inode *i)
+{
+    return container_of(i, struct memfs_dir, inode);
+}
+static struct memfs_file *file_of(struct inode *i)
+{
+    return container_of(i, struct memfs_file, inode);
+}
+static size_t entry_bytes(size_t len) { return offsetof(struct memfs_name, text) + len; }
+
+/* ---- the pager ---- */
+
+/* One page of a file. */
+static void supply_page(struct mm_object *o, struct memfs_file *f, uint64_t offset, unsigned access)
+{
+    uint64_t backed = __atomic_load_n(&f->backing_bytes, __ATOMIC_ACQUIRE);
+    uint64_t at = offset << PAGE_SHIFT;
+    pfn_t pfn;
+    int err;
+
+    if (at >= __atomic_load_n(&f->inode.size, __ATOMIC_ACQUIRE)) {
+        mm_deny(o, offset, 1, -ENXIO);
+        return;
+    }
+    err = page_alloc(at < backed ? 0 : PA_ZERO, PAGE_T_OBJECT, RAD_ANY, &pfn);
+    if (err) {
+        mm_deny(o, offset, 1, err);
+        return;
+    }
+    if (at < backed) {
+        size_t n = MIN(backed - at, PAGE_SIZE);
+        uint8_t *page = kseg_page(pfn);
+
+        memcpy(page, f->backing + at, n);
+        if (n < PAGE_SIZE)
+            memset(page + n, 0, PAGE_SIZE - n);
+    }
+    mm_supply(o, offset, pfn, access | MAP_R | MAP_W);
+}
+
+static int memfs_get(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access)
+{
+    struct memfs_file *f = object_pager_data(o);
+
+    for (uint64_t n = 0; n < count; n++)
+        supply_page(o, f, offset + n, access);
+    return 0;
+}
+
+static void file_free(struct memfs_file *f)
+{
+    if (f->target)
+        pgd_free(f->target, f->inode.size);
+    npp_free(f, sizeof(*f));
+}
+
+static void memfs_object_end(struct mm_object *o) { file_free(object_pager_data(o)); }
+
+/* Every page is supplied with all access, so there is nothing to upgrade; memory is where it lives.
+ */
+static const struct pager_ops memfs_pager = {
+    .name = "file", .get = memfs_get, .end = memfs_object_end};
+
+/* ---- inodes ---- */
+
+static struct inode *dir_new(struct fs *fs, const struct fs_new *what)
+{
+    struct memfs_dir *d = npp_alloc_zeroed(sizeof(*d));
+
+    if (!d)
+        return NULL;
+    inode_init(&d->inode, fs, &memfs_ops, what);
+    d->heads = d->small;
+    d->nheads = MEMFS_HEADS;
+    d->next_cookie = FIRST_COOKIE;
+    d->seed = (uint32_t)(d->inode.ino * 2654435761u ^ boot_seed) | 1;
+    return &d->inode;
+}
+
+static struct inode *file_new(struct fs *fs, const struct fs_new *what)
+{
+    struct memfs_file *f = npp_alloc_zeroed(sizeof(*f));
+    bool whole = true;
+
+    if (!f)
+        return NULL;
+    inode_init(&f->inode, fs, &memfs_ops, what);
+    if ((what->mode & S_IFMT) == S_IFREG) {
+        f->inode.object = object_create(0, &memfs_pager, f);
+        whole = f->inode.object != NULL;
+    } else if ((what->mode & S_IFMT) == S_IFLNK) {
+        size_t n = strlen(what->target);
+
+        f->target = pgd_alloc(n);
+        whole = f->target != NULL;
+        if (whole) {
+            memcpy(f->target, what->target, n);
+            f->inode.size = n;
+        }
+    }
+    if (!whole) {
+        npp_free(f, sizeof(*f));
+        return NULL;
+    }
+    return &f->inode;
+}
+
+static void memfs_end(struct inode *i)
+{
+    if (i->object) {
+        object_unref(i->object); /* memfs_object_end frees i, now or when the last mapping goes */
+    } else if (inode_is_dir(i)) {
+        KASSERT(dir_of(i)->count == 0, "each name's directory is held by the name");
+        npp_free(dir_of(i), sizeof(struct memfs_dir));
+    } else {
+        file_free(file_of(i));
+    }
+}
+
+static void set_size(struct inode *i, uint64_t size)
+{
+    uint64_t npages = (size + PAGE_MASK) >> PAGE_SHIFT, was = (i->size + PAGE_MASK) >> PAGE_SHIFT;
+
+    __atomic_store_n(&i->size, size, __ATOMIC_RELEASE);
+    if (npages != was)
+        object_truncate(i->object, npages);
+}
+
+static int memfs_resize(struct inode *i, uint64_t size)
+{
+    struct memfs_file *f = file_of(i);
+    uint64_t within = size & PAGE_MASK;
+    bool shorter = size < i->size;
+
+    if (f->backing_bytes > size)
+        __atomic_store_n(&f->backing_bytes, size, __ATOMIC_RELEASE);
+    set_size(i, size);
+    if (shorter && within) { /* what a later extension shows must be zero */
+        pfn_t pfn = object_page_try_get(i->object, size >> PAGE_SHIFT);
+
+        if (!pfn_eq(pfn, PFN_NONE)) {
+            memset((uint8_t *)kseg_page(pfn) + within, 0, PAGE_SIZE - within);
+            page_unref(pfn);
+        }
+    }
+    return 0;
+}
+
+void memfs_set_backing(struct inode *i, const void *p, uint64_t n)
+{
+    struct memfs_file *f = file_of(i);
+
+    f->backing = p;
+    f->backing_bytes = n;
+    set_size(i, n);
+}
+
+static long memfs_readlink(struct inode *i, char *buf, size_t n)
+{
+    n = MIN(n, i->size);
+    memcpy(buf, file_of(i)->target, n);
+    return (long)n;
+}
+
+/* ---- the order of names ---- */
+
+/* Put `by` where e hangs. */
+static void replace_child(struct memfs_dir *d, struct memfs_name *e, struct memfs_name *by)
+{
+    if (!e->up)
+        d->tree = by;
+    else if (e->up->left == e)
+        e->up->left = by;
+    else
+        e->up->right = by;
+    if (by)
+        by->up = e->up;
+}
+
+/* Rotate c above its parent. */
+static void rotate_up(struct memfs_dir *d, struct memfs_name *c)
+{
+    struct memfs_name *p = c->up;
+
+    replace_child(d, p, c);
+    if (p->left == c) {
+        p->left = c->right;
+        if (p->left)
+            p->left->up = p;
+        c->right = p;
+    } else {
+        p->right = c->left;
+        if (p->right)
+            p->right->up = p;
+        c->left = p;
+    }
+    p->up = c;
+}
+
+/* The newest goes behind all others: below the last of those on the right edge that are not
+ * lighter, with the lighter ones on its left. */
+static void order_append(struct memfs_dir *d, struct memfs_name *e)
+{
+    struct memfs_name *up = d->last, *below = NULL;
+
+    d->seed ^= d->seed << 13; /* xorshift */
+    d->seed ^= d->seed >> 17;
+    d->seed ^= d->seed << 5;
+    e->weight = d->seed;
+    e->cookie = d->next_cookie++;
+    for (; up && up->weight < e->weight; up = up->up)
+        below = up;
+    e->up = up;
+    e->left = below;
+    e->right = NULL;
+    if (below)
+        below->up = e;
+    if (up)
+        up->right = e;
+    else
+        d->tree = e;
+    d->last = e;
+}
+
+static void order_remove(struct memfs_dir *d, struct memfs_name *e)
+{
+    if (d->last == e) { /* it has nothing on its right */
+        d->last = e->left ? e->left : e->up;
+        while (d->last && d->last != e->up && d->last->right)
+            d->last = d->last->right;
+    }
+    while (e->left && e->right)
+        rotate_up(d, e->left->weight > e->right->weight ? e->left : e->right);
+    replace_child(d, e, e->left ? e->left : e->right);
+}
+
+/* e takes the place of old, and its cookie. */
+static void order_replace(struct memfs_dir *d, struct memfs_name *old, struct memfs_name *e)
+{
+    e->cookie = old->cookie;
+    e->weight = old->weight;
+    e->left = old->left;
+    e->right = old->right;
+    e->up = old->up;
+    replace_child(d, old, e);
+    if (e->left)
+        e->left->up = e;
+    if (e->right)
+        e->right->up = e;
+    if (d->last == old)
+        d->last = e;
+}
+
+/* The first entry whose cookie is above pos; NULL. */
+static struct memfs_name *order_after(const struct memfs_dir *d, uint64_t pos)
+{
+    struct memfs_name *best = NULL;
+
+    for (struct memfs_name *e = d->tree; e;) {
+        if (e->cookie > pos) {
+            best = e;
+            e = e->left;
+        } else {
+            e = e->right;
+        }
+    }
+    return best;
+}
+
+/* ---- names ---- */
+
+static inline struct memfs_name *find(const struct memfs_dir *d, const struct fs_name *name)
+{
+    struct memfs_name *e = d->heads[name->hash & (d->nheads - 1)];
+
+    while (e &&
+           (e->hash != name->hash || e->len != name->len || memcmp(e->text, name->text, name->len)))
+        e = e->next;
+    return e;
+}
+
+/* The table gets n chains, if there is memory for them; else it stays as it is. */
+static void rehash(struct memfs_dir *d, uint32_t n)
+{
+    struct memfs_name **heads = n > MEMFS_HEADS ? pgd_alloc_zeroed(n * sizeof(*heads)) : d->small;
+
+    if (!heads)
+        return;
+    if (heads == d->small)
+        memset(d->small, 0, sizeof(d->small));
+    for (uint32_t k = 0; k < d->nheads; k++) {
+        struct memfs_name *e = d->heads[k], *next;
+
+        for (; e; e = next) {
+            next = e->next;
+            e->next = heads[e->hash & (n - 1)];
+            heads[e->hash & (n - 1)] = e;
+        }
+    }
+    if (d->heads != d->small)
+        pgd_free(d->heads, d->nheads * sizeof(*heads));
+    d->heads = heads;
+    d->nheads = n;
+}
+
+/* A name for i, in no directory yet. NULL: no memory. */
+static struct memfs_name *entry_new(const struct fs_name *name, struct inode *i)
+{
+    struct memfs_name *e = pgd_alloc(entry_bytes(name->len));
+
+    if (!e)
+        return NULL;
+    e->inode = i;
+    e->hash = name->hash;
+    e->len = (uint8_t)name->len;
+    memcpy(e->text, name->text, name->len);
+    return e;
+}
+
+static void chain_enter(struct memfs_dir *d, struct memfs_name *e)
+{
+    struct memfs_name **head = &d->heads[e->hash & (d->nheads - 1)];
+
+    e->next = *head;
+    *head = e;
+}
+
+static void chain_remove(struct memfs_dir *d, struct memfs_name *e)
+{
+    struct memfs_name **at = &d->heads[e->hash & (d->nheads - 1)];
+
+    while (*at != e)
+        at = &(*at)->next;
+    *at = e->next;
+}
+
+static void insert(struct memfs_dir *d, struct memfs_name *e)
+{
+    if (++d->count > d->nheads && d->nheads < MEMFS_HEADS_MAX)
+        rehash(d, 2 * d->nheads);
+    chain_enter(d, e);
+    order_append(d, e);
+}
+
+/* Take e out of d and free it. */
+static void take_out(struct memfs_dir *d, struct memfs_name *e)
+{
+    chain_remove(d, e);
+    order_remove(d, e);
+    pgd_free(e, entry_bytes(e->len));
+    if (--d->count <= d->nheads / 4 && d->nheads > MEMFS_HEADS)
+        rehash(d, d->nheads / 2);
+}
+
+static void add_links(struct inode *i, uint32_t n)
+{
+    __atomic_fetch_add(&i->nlink, n, __ATOMIC_RELAXED);
+}
+
+/* The directory child is now in `parent`, under the name e. */
+static void set_parent(struct inode *child, struct inode *parent, struct memfs_name *e)
+{
+    child->parent = parent;
+    dir_of(child)->self = e;
+    inode_ref(parent);
+    add_links(parent, 1); /* child's .. */
+}
+
+/* It is in it no more. */
+static void drop_parent(struct inode *child)
+{
+    struct inode *parent = child->parent;
+
+    child->parent = NULL;
+    dir_of(child)->self = NULL;
+    add_links(parent, -1u);
+    inode_unref(parent); /* never the last: the caller, who holds its lock, has one */
+}
+
+/* The name e of i goes; the caller holds a reference to i. */
+static void remove_name(struct inode *dir, struct memfs_name *e)
+{
+    struct inode *i = e->inode;
+
+    take_out(dir_of(dir), e);
+    if (inode_is_dir(i)) {
+        drop_parent(i);
+        add_links(i, -2u); /* its name and its own . */
+    } else {
+        add_links(i, -1u);
+    }
+    inode_unref(i);
+}
+
+static int memfs_lookup(struct inode *dir, const struct fs_name *name, struct inode **out)
+{
+    struct memfs_name *e = find(dir_of(dir), name);
+
+    if (!e)
+        return -ENOENT;
+    inode_ref(e->inode);
+    *out = e->inode;
+    return 0;
+}
+
+static int memfs_make(struct inode *dir, const struct fs_name *name, const struct fs_new *what,
+                      struct inode **out)
+{
+    bool directory = (what->mode & S_IFMT) == S_IFDIR;
+    struct inode *i = directory ? dir_new(dir->fs, what) : file_new(dir->fs, what);
+    struct memfs_name *e = i ? entry_new(name, i) : NULL;
+
+    if (!e) {
+        if (i)
+            memfs_end(i);
+        return -ENOMEM;
+    }
+    i->nlink = directory ? 2 : 1;
+    if (directory)
+        set_parent(i, dir, e);
+    if (out) {
+        i->refs++;
+        *out = i;
+    }
+    insert(dir_of(dir), e); /* the first reference becomes the name's */
+    inode_set_mtime(dir, i->mtime_ns);
+    return 0;
+}
+
+static int memfs_link(struct inode *dir, const struct fs_name *name, struct inode *i)
+{
+    uint32_t links = __atomic_load_n(&i->nlink, __ATOMIC_RELAXED);
+    struct memfs_name *e = entry_new(name, i);
+
+    if (!e)
+        return -ENOMEM;
+    do {
+        if (links == 0) {
+            pgd_free(e, entry_bytes(e->len));
+            return -ENOENT;
+        }
+    } while (!__atomic_compare_exchange_n(&i->nlink, &links, links + 1, false, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+    inode_ref(i);
+    insert(dir_of(dir), e);
+    inode_touch(dir);
+    return 0;
+}
+
+static bool has_names(struct inode *i) { return inode_is_dir(i) && dir_of(i)->count; }
+
+static int memfs_unlink(struct inode *dir, const struct fs_name *name, struct inode *i)
+{
+    if (has_names(i))
+        return -ENOTEMPTY;
+    remove_name(dir, find(dir_of(dir), name));
+    inode_touch(dir);
+    return 0;
+}
+
+static int memfs_rename(struct inode *from, const struct fs_name *old, struct inode *i,
+                        struct inode *to, const struct fs_name *to_name, struct inode *replaced)
+{
+    struct memfs_name *e, *was;
+
+    if (replaced && has_names(replaced))
+        return -ENOTEMPTY;
+    e = entry_new(to_name, i);
+    if (!e)
+        return -ENOMEM;
+    if (replaced)
+        remove_name(to, find(dir_of(to), to_name));
+    was = find(dir_of(from), old);
+    if (from == to) {
+        chain_remove(dir_of(to), was);
+        order_replace(dir_of(to), was, e);
+        chain_enter(dir_of(to), e);
+        pgd_free(was, entry_bytes(was->len));
+    } else {
+        take_out(dir_of(from), was);
+        insert(dir_of(to), e);
+    }
+    if (inode_is_dir(i)) {
+        drop_parent(i);
+        set_parent(i, to, e);
+    }
+    inode_touch(to);
+    inode_set_mtime(from, to->mtime_ns);
+    return 0;
+}
+
+static void describe(const struct memfs_name *e, struct fs_entry *to)
+{
+    to->ino = e->inode->ino;
+    to->cookie = e->cookie;
+    to->mode = __atomic_load_n(&e->inode->mode, __ATOMIC_RELAXED);
+    to->len = e->len;
+    memcpy(to->text, e->text, e->len);
+    to->text[e->len] = '\0';
+}
+
+static int memfs_readdir(struct inode *dir, uint64_t pos, struct fs_entry *to)
+{
+    struct memfs_name *e = order_after(dir_of(dir), pos);
+
+    if (!e)
+        return -ENOENT;
+    describe(e, to);
+    return 0;
+}
+
+static int memfs_name_of(struct inode *dir, struct fs_entry *to)
+{
+    describe(dir_of(dir)->self, to);
+    return 0;
+}
+
+static const struct inode_ops memfs_ops = {
+    .lookup = memfs_lookup,
+    .create = memfs_make,
+    .link = memfs_link,
+    .unlink = memfs_unlink,
+    .rename = memfs_rename,
+    .readdir = memfs_readdir,
+    .name_of = memfs_name_of,
+    .readlink = memfs_readlink,
+    .resize = memfs_resize,
+    .end = memfs_end,
+};
+
+int memfs_create(struct fs *fs)
+{
+    fs->name = "memfs";
+    boot_seed = clock_ns();
+    fs->root = dir_new(fs, &(struct fs_new){.mode = S_IFDIR | 0755});
+    if (!fs->root)
+        return -ENOMEM;
+    fs->root->parent = fs->root; /* no reference: it would never go */
+    fs->root->nlink = 2;
+    return 0;
+}
+
+/* ---- the self-check and the census ---- */
+
+/* Call fn for each name below the root. From directory to directory without recursion: the tree may
+ * be deeper than a kernel stack. False: names, indexes and parents do not agree. */
+static bool for_each_name(struct inode *root, void (*fn)(void *arg, struct memfs_name *e),
+                          void *arg)
+{
+    struct memfs_dir *d = dir_of(root);
+    uint64_t pos = 0;
+
+    for (;;) {
+        struct memfs_name *e = order_after(d, pos);
+
+        if (e) {
+            struct fs_name name = {.text = e->text, .len = e->len, .hash = e->hash};
+
+            if (find(d, &name) != e)
+                return false;
+            fn(arg, e);
+            pos = e->cookie;
+            if (inode_is_dir(e->inode)) {
+                if (e->inode->parent != &d->inode || dir_of(e->inode)->self != e)
+                    return false;
+                d = dir_of(e->inode);
+                pos = 0;
+            }
+        } else if (&d->inode == root) {
+            return true;
+        } else {
+            pos = d->self->cookie;
+            d = dir_of(d->inode.parent);
+        }
+    }
+}
+
+static void validate_name(void *arg, struct memfs_name *e) { inode_validate(arg, e->inode); }
+
+void memfs_validate(struct validate *v, struct fs *fs)
+{
+    if (!for_each_name(fs->root, validate_name, v))
+        validate_error(v, "a directory is not among the names of its parent, or a name is lost");
+}
+
+/* An inode without open files: names, for a directory children too, are all that refers to it. A
+ * directory's nlink counts its own "." besides. */
+static void explain_inode(struct census *c, struct inode *i, const char *name)
+{
+    bool directory = inode_is_dir(i);
+    uint32_t refs = i->nlink - directory;
+
+    if (i->refs != refs)
+        census_error(c, "file %s has %u references, %u without open files", name, i->refs, refs);
+    census_explain(c, CENSUS_NONPAGED,
+                   directory ? sizeof(struct memfs_dir) : sizeof(struct memfs_file), 1);
+    if (i->object)
+        object_census(c, i->object);
+    if (directory && dir_of(i)->heads != dir_of(i)->small)
+        census_explain(c, CENSUS_PAGED, dir_of(i)->nheads * sizeof(struct memfs_name *), 1);
+    if (!directory && file_of(i)->target)
+        census_explain(c, CENSUS_PAGED, i->size, 1);
+}
+
+/* An inode of several names is explained at the last of them. */
+static void explain_name(void *arg, struct memfs_name *e)
+{
+    struct inode *i = e->inode;
+    char name[32];
+
+    census_explain(arg, CENSUS_PAGED, entry_bytes(e->len), 1);
+    if (!inode_is_dir(i)) {
+        if (++file_of(i)->found < i->nlink)
+            return;
+        file_of(i)->found = 0;
+    }
+    memcpy(name, e->text, MIN(e->len, sizeof(name) - 1));
+    name[MIN(e->len, sizeof(name) - 1)] = 0;
+    explain_inode(arg, i, name);
+}
+
+static struct fs *counted; /* constant after boot */
+
+static void explain(struct census *c)
+{
+    for_each_name(counted->root, explain_name, c);
+    explain_inode(c, counted->root, "/");
+}
+
+void memfs_census_boot(struct fs *fs)
+{
+    static const struct census_kind kinds[] = {
+        {"inode", CENSUS_NONPAGED, sizeof(struct memfs_file)},
+        {"directory", CENSUS_NONPAGED, sizeof(struct memfs_dir)},
+    };
+
+    counted = fs;
+    census_register(explain, kinds, ARRAY_SIZE(kinds));
+}

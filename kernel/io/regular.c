@@ -1,0 +1,88 @@
+/* Open regular files: the position; contents are the inode's (kernel/fs/inode.c). */
+#include "kernel/base/errno.h"
+#include "kernel/io/open_flags.h"
+#include "kernel/io/tree.h"
+
+/*
+ * The position is read and moved under the inode's mutex. Reads of one description that several
+ * processes share (refs above 1) take it exclusively, so that no two of them get the same bytes.
+ */
+static long regular_read(struct file *f, vaddr_t ubuf, size_t n)
+{
+    struct inode *i = f->inode;
+    bool shared = __atomic_load_n(&f->refs, __ATOMIC_RELAXED) == 1;
+    long r;
+
+    if (shared)
+        mutex_lock_shared(&i->lock);
+    else
+        mutex_lock(&i->lock);
+    r = inode_read_user_locked(i, (uint64_t)f->pos, ubuf, n);
+    if (r > 0)
+        f->pos += r;
+    if (shared)
+        mutex_unlock_shared(&i->lock);
+    else
+        mutex_unlock(&i->lock);
+    return r;
+}
+
+static long regular_write(struct file *f, vaddr_t ubuf, size_t n)
+{
+    struct inode *i = f->inode;
+    long r;
+
+    mutex_lock(&i->lock);
+    if (f->flags & O_APPEND)
+        f->pos = (int64_t)i->size;
+    r = inode_write_user_locked(i, (uint64_t)f->pos, ubuf, n);
+    if (r > 0)
+        f->pos += r;
+    mutex_unlock(&i->lock);
+    return r;
+}
+
+static int64_t regular_lseek(struct file *f, int64_t off, int whence)
+{
+    struct inode *i = f->inode;
+    int64_t base, to;
+
+    mutex_lock(&i->lock);
+    base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? f->pos : (int64_t)i->size;
+    if ((unsigned)whence > SEEK_END || __builtin_add_overflow(base, off, &to) || to < 0)
+        to = -EINVAL;
+    else
+        f->pos = to;
+    mutex_unlock(&i->lock);
+    return to;
+}
+
+static int regular_stat(struct file *f, struct file_stat *st)
+{
+    inode_stat(f->inode, st);
+    return 0;
+}
+
+static int regular_truncate(struct file *f, uint64_t size)
+{
+    return inode_truncate(f->inode, size);
+}
+
+static unsigned regular_poll(struct file *f)
+{
+    (void)f;
+    return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
+}
+
+static struct mm_object *regular_object(struct file *f) { return f->inode->object; }
+
+const struct file_ops regular_ops = {
+    .name = "file",
+    .read = regular_read,
+    .write = regular_write,
+    .lseek = regular_lseek,
+    .stat = regular_stat,
+    .truncate = regular_truncate,
+    .poll = regular_poll,
+    .object = regular_object,
+};

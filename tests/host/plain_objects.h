@@ -1,0 +1,106 @@
+/*
+ * Objects for tests of names: an inode's object is there and goes, and its pager can be asked for a
+ * page of it; nobody reads or writes through it. The pool counts what is taken of it.
+ */
+#ifndef TESTS_HOST_PLAIN_OBJECTS_H
+#define TESTS_HOST_PLAIN_OBJECTS_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/alpha/hw/kseg.h"
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/sched/timer.h"
+#include "mm/object/object.h"
+#include "mm/phys/page.h"
+#include "mm/pool/pool.h"
+
+struct mm_object {
+    const struct pager_ops *ops;
+    void *data;
+    uint64_t npages;
+};
+
+#define PLAIN_PAGE pfn_of(1) /* the one that there is */
+
+static bool plain_supplied;
+
+uint64_t clock_wall_ns(void) { return 0; }
+
+struct mm_object *object_create(uint64_t npages, const struct pager_ops *ops, void *data)
+{
+    struct mm_object *o = npp_alloc_zeroed(sizeof(*o));
+
+    if (o)
+        *o = (struct mm_object){.ops = ops, .data = data, .npages = npages};
+    return o;
+}
+
+void object_unref(struct mm_object *o)
+{
+    o->ops->end(o);
+    npp_free(o, sizeof(*o));
+}
+
+void *object_pager_data(struct mm_object *o) { return o->data; }
+void object_truncate(struct mm_object *o, uint64_t npages) { o->npages = npages; }
+
+pfn_t object_page_try_get(struct mm_object *o, uint64_t offset)
+{
+    (void)o, (void)offset;
+    return PFN_NONE;
+}
+
+int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t *out)
+{
+    (void)o, (void)offset, (void)access, (void)out;
+    return -EFAULT;
+}
+
+int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+{
+    (void)type, (void)rad;
+    memset(kseg_page(PLAIN_PAGE), flags & PA_ZERO ? 0 : 0xAA, PAGE_SIZE);
+    *out = PLAIN_PAGE;
+    return 0;
+}
+
+bool page_unref(pfn_t pfn)
+{
+    (void)pfn;
+    return true;
+}
+
+int mm_supply(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
+{
+    (void)o, (void)offset, (void)pfn, (void)access;
+    plain_supplied = true;
+    return 0;
+}
+
+void mm_deny(struct mm_object *o, uint64_t offset, uint64_t count, int err)
+{
+    (void)o, (void)offset, (void)count, (void)err;
+}
+
+int copyin(void *dst, vaddr_t ua, size_t n)
+{
+    (void)dst, (void)ua, (void)n;
+    return -EFAULT;
+}
+
+int copyout(vaddr_t ua, const void *src, size_t n)
+{
+    (void)src, (void)ua, (void)n;
+    return -EFAULT;
+}
+
+/* The first page of a file; NULL: its pager has none. */
+__attribute__((unused)) static const char *plain_page_of(struct mm_object *o)
+{
+    plain_supplied = false;
+    o->ops->get(o, 0, 1, 0);
+    return plain_supplied ? kseg_page(PLAIN_PAGE) : NULL;
+}
+
+#endif
