@@ -1,14 +1,14 @@
 /*
  * What files have of memory, for the self-check (mm/check/validate.h): objects of regular files,
  * found in the tree of names and behind open files, and the pages of pipes. And of pool, for the
- * census (mm/check/census.h): every name, inode and object, so that files that a test leaves are
- * counted exactly.
+ * census (mm/pool/pool_census.h): every name, inode and object, so that files that a test leaves
+ * are counted exactly.
  */
 #include "mm/check/validate.h"
 
 #include "kernel/base/string.h"
 #include "kernel/io/io_private.h"
-#include "mm/check/census.h"
+#include "mm/pool/pool_census.h"
 
 static void inode_validate(struct validate *v, struct inode *i)
 {
