@@ -5,9 +5,9 @@
  * It runs without any aspace mutex, called by pagers and truncation. What it needs to stand still
  * does: lists, entries' objects and offsets, and the PTEs of these entries by the family's lock,
  * which the caller holds; the tables that the PTEs lie in by page_table.lock. An entry's range may
- * be cut at its end by a split at the same time: the cut-off part is on the list before that, so no
- * page is missed, and a PTE counts only if it maps this very page. An entry whose unmapping is under
- * way has no PTEs left or is still on the list.
+ * be cut at its end by a split at the same time: the cut-off part is on the list before that, so
+ * no page is missed, and a PTE counts only if it maps this very page. An entry whose unmapping is
+ * under way has no PTEs left or is still on the list.
  */
 #include "mm/object/object_private.h"
 #include "mm/pt/pt.h"
