@@ -130,9 +130,9 @@ class ShowSummary(Command):
             cells += [va_text(int(process.address))]
             cells += [va_text(int(process["thread"])) if thread is not None else ""]
             if int(process["aspace"]):
-                counts, table = process["aspace"]["counts"], process["aspace"]["pt"]
-                cells += [int(table["rss"]), int(counts["section_pages"])]
-                cells += [int(table["tables"]), int(counts["faults"])]
+                counts, pt = process["aspace"]["counts"], process["aspace"]["pt"]
+                cells += [int(pt["rss"]), int(counts["section_pages"])]
+                cells += [int(pt["tables"]), int(counts["faults"])]
             table.row(*cells)
             count += 1
         print(f"{count} processes")
@@ -215,21 +215,21 @@ class ShowProcess(Command):
             waits = c_string(thread["wants_name"])
             rows.append(("Mutexes held", ", ".join(held) or "none", "Waits for", waits or "-"))
         if int(space):
-            counts, table = space["counts"], space["pt"]
+            counts, pt = space["counts"], space["pt"]
             rows += [
                 (
                     "Address space",
                     va_text(int(space)),
                     "Level-1 page",
-                    f"{int(table['root']['n']):X}",
+                    f"{int(pt['root']['n']):X}",
                 ),
                 (
                     "Private pages",
-                    int(table["rss"]),
+                    int(pt["rss"]),
                     "Section pages",
                     int(counts["section_pages"]),
                 ),
-                ("Page-table pages", int(table["tables"]), "Page faults", int(counts["faults"])),
+                ("Page-table pages", int(pt["tables"]), "Page faults", int(counts["faults"])),
                 (
                     "Virtual size",
                     f"{int(counts['vsize']) >> 10} KiB",
@@ -238,9 +238,9 @@ class ShowProcess(Command):
                 ),
                 (
                     "Loaded on CPUs",
-                    f"{int(table['loaded']):#x}",
+                    f"{int(pt['loaded']):#x}",
                     "Home RAD",
-                    int(table["home_rad"]),
+                    int(pt["home_rad"]),
                 ),
             ]
         for left, first, right, second in rows:
