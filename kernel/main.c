@@ -1,5 +1,5 @@
 /*
- * The order in which the house is put up at boot. Each step may use what the steps before it made:
+ * The boot sequence. Each step may use what the steps before it made:
  *
  *   configuration blob -> memory clusters -> PFN database -> system page tables -> nonpaged pool ->
  *   scheduler (from here on this is a thread that may wait) -> interrupts, PCI -> other CPUs ->

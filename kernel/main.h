@@ -1,4 +1,4 @@
-/* The order in which the house is put up. */
+/* The boot sequence. */
 #ifndef KERNEL_MAIN_H
 #define KERNEL_MAIN_H
 
