@@ -1,5 +1,5 @@
 /*
- * The order in which the house is put up at boot. Each step may use what the steps before it made:
+ * The boot sequence. Each step may use what the steps before it made:
  *
  *   configuration blob -> memory clusters -> PFN database -> system page tables -> nonpaged pool ->
  *   scheduler (from here on this is a thread that may wait) -> interrupts, PCI -> other CPUs ->
@@ -10,7 +10,6 @@
 #include "arch/alpha/clipper/interval.h"
 #include "arch/alpha/clipper/irq.h"
 #include "arch/alpha/clipper/pci.h"
-#include "arch/alpha/entry/start.h"
 #include "arch/alpha/hw/hwrpb.h"
 #include "arch/alpha/hw/kseg.h"
 #include "kernel/base/bitops.h"
@@ -30,14 +29,15 @@
 #include "kernel/sched/timer.h"
 #include "kernel/sys/info/control.h"
 #include "mm/check/census.h"
+#include "mm/object/pager.h"
 #include "mm/phys/idle_zero.h"
 #include "mm/phys/page.h"
 #include "mm/pool/pool.h"
 #include "mm/pool/pool_check.h"
 #include "mm/pt/kstack.h"
+#include "mm/pt/pt_system.h"
 #include "mm/section/reserved.h"
 #include "mm/section/section.h"
-#include "mm/space/aspace.h"
 
 #define BOOT_PARAMS_PAGES 3 /* command line and initrd words lie 0x6000 bytes below the image */
 #define COMMAND_FILE      "boot/cmdline"
@@ -136,7 +136,7 @@ static void first_process(void)
     process_start_first(init, strlen(init) + 1, false);
 }
 
-void kernel_main(void)
+void kernel_main(const struct boot_cpus *boot)
 {
     printk("Megalith on Alpha, %u CPU%s present\n", bit_count(hwrpb_cpus_present()),
            bit_count(hwrpb_cpus_present()) == 1 ? "" : "s");
@@ -147,18 +147,19 @@ void kernel_main(void)
 
     ipl_set(IPL_NONE); /* no interrupt source is on yet */
     memory_boot();
-    aspace_boot();
+    pt_system_boot();
     pool_check_boot();
     pool_boot();
     kstack_boot();
+    pager_boot();
     sched_boot();
-    cpu_online();
+    boot->online();
     irq_boot();
     interval_boot();
 
     schedule_boot();
     pci_boot();
-    secondaries_start(system_root_pfn, MAX_CPUS);
+    boot->start_others(system_root_pfn, MAX_CPUS);
     printk("CPUs: %u online\n", cpu_count);
     reserved_boot(registry); /* all CPUs zero the reservations */
     pool_boot_paged();

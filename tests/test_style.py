@@ -1,4 +1,4 @@
-"""The rules of the house that a program can check: floors, machine code in its place, headers."""
+"""The rules that a program can check: layers, machine code in its place, headers."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import ast
 import os
 import re
 import subprocess
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from megalith.run.paths import TOP
 
-# From the ground up. A file includes its own floor and those below (arch/alpha/hw is the ground).
-FLOORS = [
-    ("arch/alpha/hw", "arch/alpha/clipper"),
-    ("kernel/base",),
+# The layers, lowest first; a folder's subfolders belong to it, but for those listed themselves. A
+# file includes headers and links symbols of its own layer and of those below. The first layer is
+# several folders: machine, emulator and basic routines use each other.
+LAYERS = [
+    ("arch/alpha/hw", "arch/alpha/clipper", "kernel/base"),
     ("kernel/races",),
     ("sysman",),
     ("kernel/sched",),
@@ -31,15 +33,15 @@ FLOORS = [
     ("kernel/fs",),
     ("kernel/io",),
     ("kernel/proc",),
+    ("kernel/trace",),
     ("kernel/sys",),
-    ("arch/alpha/entry", "kernel"),
+    ("kernel/test",),
+    ("kernel",),
+    ("arch/alpha/entry",),
 ]
+ALONE = {"kernel"}  # only the files in the folder itself: its subfolders are layers of their own
 
-# The ground floor takes its basic types, strings and messages from the floor above it, which is
-# built for every machine; kernel/base has nothing that would call down again in a circle.
-BASE_FOR_GROUND = re.compile(r"kernel/base/[a-z_/]+\.h")
-
-# Names for assembly: the file shows structures of all floors to the roof, and calls nothing.
+# Names for assembly: the file shows structures of all layers, and calls nothing.
 OFFSETS = Path("arch/alpha/hw/asm_offsets.c")
 
 KERNEL_FOLDERS = ("arch", "kernel", "mm", "sysman")
@@ -77,15 +79,26 @@ def without_comments(text: str) -> str:
     return COMMENT.sub(lambda found: "\n" * found.group().count("\n"), text)
 
 
-def floor_of(path: Path) -> int | None:
-    folder = path.parent
-    while True:
-        for number, folders in enumerate(FLOORS):
-            if folder.as_posix() in folders:
+def layer_of(path: Path) -> int | None:
+    for folder in path.parents:
+        for number, folders in enumerate(LAYERS):
+            name = folder.as_posix()
+            if name in folders and (name not in ALONE or folder == path.parent):
                 return number
-        if folder == folder.parent:
-            return None
-        folder = folder.parent
+    return None
+
+
+def upward(uses: Iterable[tuple[Path, Path, str]]) -> list[str]:
+    """What is wrong with (user, owner, how): a use that goes to a higher layer. The layers are in
+    one order, so a circle has such a use, too."""
+    wrong = set()
+    for user, owner, how in uses:
+        own, other = layer_of(user), layer_of(owner)
+        if own is None or other is None:
+            wrong.add(f"{user if own is None else owner}: its folder is in no layer of LAYERS")
+        elif other > own:
+            wrong.add(f"{user}: {how} {owner}, of a layer above its own")
+    return sorted(wrong)
 
 
 def report(wrong: list[str]) -> None:
@@ -103,18 +116,85 @@ def test_includes_name_the_path_from_the_top() -> None:
     report(wrong)
 
 
-def test_files_include_their_own_floor_and_those_below() -> None:
+def test_files_include_their_own_layer_and_those_below() -> None:
+    uses = []
+    for path in code(*KERNEL_FOLDERS):
+        for kind, name in INCLUDE.findall(without_comments(read(path))):
+            if kind == '"' and path != OFFSETS and (TOP / name).is_file():
+                uses.append((path, Path(name), "includes"))
+    report(upward(uses))
+
+
+def test_private_headers_are_included_in_their_own_folder() -> None:
     wrong = []
     for path in code(*KERNEL_FOLDERS):
-        own = floor_of(path)
-        for kind, name in INCLUDE.findall(without_comments(read(path))):
-            other = floor_of(Path(name))
-            if kind != '"' or path == OFFSETS or own is None or other is None or other <= own:
-                continue
-            if own == 0 and BASE_FOR_GROUND.fullmatch(name):
-                continue
-            wrong.append(f"{path}: includes {name}, from a floor above its own")
+        for _, name in INCLUDE.findall(without_comments(read(path))):
+            if name.endswith("_private.h") and Path(name).parent != path.parent:
+                wrong.append(f"{path}: includes {name}")
     report(wrong)
+
+
+def linked(root: Path, sources: Iterable[Path]) -> list[tuple[Path, Path, str]]:
+    """Which source uses which other one's symbols, by the objects root/SOURCE.o. A symbol that
+    none of them defines comes from the compiler's library or the linker script."""
+    sources = list(sources)
+    done = subprocess.run(
+        ["alpha-linux-gnu-nm", "-g", "-P", "-A", *[f"{source}.o" for source in sources]],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    owners: dict[str, Path] = {}
+    wanted: list[tuple[Path, str]] = []
+    for line in done.stdout.splitlines():
+        file, symbol, kind = line.split()[:3]
+        source = Path(file.rstrip(":").removesuffix(".o"))
+        if kind in "Uwv":
+            wanted.append((source, symbol))
+        else:
+            owners[symbol] = source
+    return [(user, owners[name], f"links {name} of") for user, name in wanted if name in owners]
+
+
+def test_files_link_their_own_layer_and_those_below() -> None:
+    sources = [
+        path
+        for path in code(*KERNEL_FOLDERS)
+        if path.suffix in (".c", ".S") and path != OFFSETS and path.parts[:2] != ("kernel", "races")
+    ]
+    uses = linked(TOP / "build/kernel", sources)
+    assert len(uses) > 1000  # else this looks at something else than the kernel
+    report(upward(uses))
+
+
+def compiled(root: Path, files: dict[str, str]) -> list[tuple[Path, Path, str]]:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        command = [flags("kernel")[0], "-xc", "-", "-c", "-o", f"{root / name}.o"]
+        subprocess.run(command, input=text, text=True, check=True)
+    return linked(root, map(Path, files))
+
+
+def test_a_link_upward_is_found(tmp_path: Path) -> None:
+    low = "void low(void) {}"
+    high = "void low(void); void high(void) { low(); }"
+    both = "void high(void); void low(void) { high(); }"
+    data = "extern int word; int *of_low = &word;"
+    assert upward(compiled(tmp_path, {"mm/phys/a.c": low, "mm/pool/b.c": high})) == []
+    circle = upward(compiled(tmp_path, {"mm/phys/a.c": both, "mm/pool/b.c": high}))
+    assert circle == ["mm/phys/a.c: links high of mm/pool/b.c, of a layer above its own"]
+    chain = {"mm/phys/a.c": low, "mm/phys/d.c": data, "mm/object/e.c": "int word;"}
+    assert len(upward(compiled(tmp_path, chain))) == 1
+    ground = {"arch/alpha/hw/a.c": both, "kernel/base/b.c": high}
+    assert upward(compiled(tmp_path, ground)) == []
+    inside = {"kernel/sys/posix/a.c": both, "kernel/sys/vms/b.c": high}
+    assert upward(compiled(tmp_path, inside)) == []
+    unknown = upward(compiled(tmp_path, {"kernel/new/a.c": low, "kernel/b.c": high}))
+    assert unknown == ["kernel/new/a.c: its folder is in no layer of LAYERS"]
+    assert upward([(Path("kernel/fs/a.h"), Path("kernel/io/b.h"), "includes")]) != []
+    assert upward([(Path("kernel/main.c"), Path("arch/alpha/entry/start.h"), "includes")]) != []
+    assert upward([(Path("arch/alpha/entry/start.c"), Path("kernel/main.h"), "includes")]) == []
 
 
 def test_shared_headers_include_only_stdint() -> None:

@@ -18,11 +18,12 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/sched/mutex.h"
-#include "mm/check/census.h"
 #include "mm/phys/fluid.h"
 #include "mm/phys/page.h"
 #include "mm/pool/pool.h"
+#include "mm/pool/pool_census.h"
 #include "mm/pt/pt.h"
+#include "mm/pt/pt_system.h"
 #include "mm/section/reserved.h"
 #include "mm/section/window.h"
 

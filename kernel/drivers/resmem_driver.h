@@ -31,7 +31,7 @@ struct resmem_view {
 };
 int resmem_query(const char *name, struct resmem_view *v);
 
-/* Boot: what units take of pool is accounted for (mm/check/census.h). */
+/* Boot: what units take of pool is accounted for (mm/pool/pool_census.h). */
 void resmem_census_boot(void);
 
 #endif

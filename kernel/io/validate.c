@@ -1,10 +1,10 @@
-/* What files and pipes have of memory, for the self-check (mm/check/validate.h), and the open files
- * of the census (mm/check/census.h). What has a name is the file system's to count. */
+/* What open files and pipes have of memory, for the self-check (mm/check/validate.h) and for the
+ * census of pool blocks (mm/pool/pool_census.h). What has a name is the file system's to count. */
 #include "mm/check/validate.h"
 
 #include "kernel/fs/memfs.h"
 #include "kernel/io/io_private.h"
-#include "mm/check/census.h"
+#include "mm/pool/pool_census.h"
 
 void file_validate(struct validate *v, struct file *f)
 {

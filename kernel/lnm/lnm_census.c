@@ -1,9 +1,9 @@
 /*
- * Logical names that outlive processes, for the census of pool (mm/check/census.h): all names in
- * shareable tables, and the tables' quotas computed anew.
+ * Logical names that outlive processes, for the census of pool (mm/pool/pool_census.h): all names
+ * in shareable tables, and the tables' quotas computed anew.
  */
 #include "kernel/lnm/lnm_private.h"
-#include "mm/check/census.h"
+#include "mm/pool/pool_census.h"
 
 static struct lnm_name *name_at(struct list *link)
 {

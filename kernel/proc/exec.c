@@ -25,6 +25,7 @@
 #include "mm/phys/failure.h"
 #include "mm/phys/page.h"
 #include "mm/pool/pool.h"
+#include "mm/pt/pt_system.h"
 
 #define STACK_BYTES (UINT64_C(8) << 20) /* as RLIMIT_STACK says */
 #define STACK_TOP   LAYOUT_P1_TOP
@@ -366,7 +367,8 @@ struct aspace *process_change_space(struct process *p, struct aspace *as)
 
     p->aspace = as;
     spin_unlock(&process_lock, ipl);
-    thread_set_root(thread_self(), as ? as->root.n : system_root_pfn, as ? &as->loaded : NULL);
+    thread_set_root(thread_self(), as ? as->pt.root.n : system_root_pfn,
+                    as ? &as->pt.loaded : NULL);
     return old;
 }
 

@@ -27,6 +27,7 @@
 #include "kernel/proc/signal.h"
 #include "kernel/proc/validate.h"
 #include "mm/phys/failure.h"
+#include "mm/pool/pool.h"
 
 /* Take p out of the table; the caller frees it. */
 static void unlink_locked(struct process *p)
@@ -184,6 +185,7 @@ static void __attribute__((noreturn)) first_exit(struct process *p, uint32_t sta
 void process_exit(uint32_t status)
 {
     struct process *p = process_self(), *mine;
+    struct failure *armed;
     struct sighand *sig;
 
     if (p->pid == 1)
@@ -195,7 +197,9 @@ void process_exit(uint32_t status)
     sighand_free(sig);
     if (mine)
         process_free(mine);
-    failure_forget();
+    armed = failure_disarm(); /* from the pool: kernel/sys/info/control_failure.c */
+    if (armed)
+        npp_free(armed, sizeof(*armed));
     thread_exit();
 }
 

@@ -183,7 +183,7 @@ long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t chil
     child_registers(t, usp, flags, tls);
     t->process = c;
     t->affinity = thread_self()->affinity;
-    thread_set_root(t, c->aspace->root.n, &c->aspace->loaded);
+    thread_set_root(t, c->aspace->pt.root.n, &c->aspace->pt.loaded);
     c->thread = t;
     if (flags & CLONE_VFORK) {
         self->vfork_done = false;

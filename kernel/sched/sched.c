@@ -13,7 +13,7 @@
  * that comes (finish_switch), so that a WAITING thread that another CPU finds under that lock has
  * its registers saved and its stack to itself, and a DEAD one can be freed.
  *
- * Address-space roots. as->loaded (root_mask here) has the bit of each CPU that may hold
+ * Address-space roots. as->pt.loaded (root_mask here) has the bit of each CPU that may hold
  * translations of that space. The order on this CPU is: set the bit of the new root; barrier (A);
  * load the new root, which drops all translations; barrier; clear the bit of the old root. A
  * shootdown's is: write the PTE; barrier (B); read the mask. Either the read sees the bit, and this

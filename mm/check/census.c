@@ -1,5 +1,5 @@
 /*
- * Blocks in use are found by their boundary bits (mm/pool/pool_private.h), with the free ones left
+ * Blocks in use are found by their boundary bits (mm/pool/pool_var.c), with the free ones left
  * out; nonpaged segments and large blocks by their pages, as the self-check does it. Nothing is
  * written in an allocation for this, so it costs nothing while the system runs; the price is that a
  * leaked block is known by its size, its address and its first words, not by who allocated it.
@@ -13,9 +13,9 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
-#include "mm/object/object_private.h"
-#include "mm/phys/page_private.h"
-#include "mm/pool/pool_private.h"
+#include "mm/object/object_pages.h"
+#include "mm/phys/page_check.h"
+#include "mm/pool/pool.h"
 #include "mm/section/reserved.h"
 #include "mm/section/section_gsd.h"
 #include "mm/section/section_map.h"
@@ -23,68 +23,19 @@
 #include "mm/space/aspace.h"
 #include "mm/space/region.h"
 
-#define OWNERS_MAX 8u
 #define LARGE      (CENSUS_SIZES - 1) /* index of the line that counts pages */
 #define NAMES_TEXT 120u
 #define LINES_MOST 16u
 
-_Static_assert(CENSUS_SIZES == POOL_LISTS + 1, "a line for each size that a list can have");
-
 static const char *const pool_names[] = {"nonpaged pool", "paged pool"};
-
-static struct {
-    void (*explain)(struct census *c);
-    const struct census_kind *kinds;
-    unsigned nkinds;
-} owners[OWNERS_MAX]; /* constant after boot */
-static unsigned nowners;
-
-void census_register(void (*explain)(struct census *c), const struct census_kind *kinds,
-                     unsigned nkinds)
-{
-    KASSERT(nowners < OWNERS_MAX, "there is room for every owner of pool");
-    owners[nowners].explain = explain;
-    owners[nowners].kinds = kinds;
-    owners[nowners++].nkinds = nkinds;
-}
-
-static unsigned line_of(uint64_t size)
-{
-    return size <= LARGE * POOL_GRAIN ? (unsigned)(size / POOL_GRAIN) - 1 : LARGE;
-}
-
-/* Of `line`, for a block of that size. */
-static int64_t weight(unsigned line, uint64_t size)
-{
-    return line < LARGE ? 1 : (int64_t)div_round_up(size, PAGE_SIZE);
-}
-
-void census_explain(struct census *c, enum census_pool pool, size_t nbytes, uint64_t count)
-{
-    unsigned line = line_of(pool_round(nbytes));
-
-    c->blocks[pool][line] -= weight(line, pool_round(nbytes)) * (int64_t)count;
-}
-
-void census_error(struct census *c, const char *fmt, ...)
-{
-    char text[160];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vformat(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    printk("leak: %s\n", text);
-    c->errors++;
-}
 
 /* ---- counting ---- */
 
 static void count_block(struct census *c, enum census_pool pool, uint64_t p, uint64_t size)
 {
-    unsigned line = line_of(size);
+    unsigned line = census_line(size);
 
-    c->blocks[pool][line] += weight(line, size);
+    c->blocks[pool][line] += census_weight(size);
     c->seen[pool][line] = (struct census_sample){p, size};
 }
 
@@ -124,42 +75,41 @@ void census_take(struct census *c)
     memset(c, 0, sizeof(*c));
     page_walk_ram(one_stretch, c);
     pgd_for_each_used(count_paged, c);
-    for (unsigned i = 0; i < nowners; i++)
-        if (owners[i].explain)
-            owners[i].explain(c);
+    census_explain_all(c);
 }
 
 /* ---- comparing ---- */
 
-/* The kinds of that size, "a, b": empty when none has it. */
-static void names_of(enum census_pool pool, unsigned line, char *text, size_t nbytes)
+struct names { /* of the kinds of one size, "a, b" */
+    enum census_pool pool;
+    unsigned line;
+    size_t n; /* characters so far */
+    char text[NAMES_TEXT];
+};
+
+static void add_name(void *arg, const struct census_kind *kind)
 {
-    size_t n = 0;
+    struct names *a = arg;
 
-    text[0] = 0;
-    for (unsigned i = 0; i < nowners && line < LARGE; i++)
-        for (unsigned k = 0; k < owners[i].nkinds; k++) {
-            const struct census_kind *kind = &owners[i].kinds[k];
-
-            if (kind->pool != pool || line_of(pool_round(kind->nbytes)) != line ||
-                n + strlen(kind->name) + 3 > nbytes)
-                continue;
-            n += format(text + n, nbytes - n, "%s%s", n ? ", " : "", kind->name);
-        }
+    if (kind->pool == a->pool && census_line(kind->nbytes) == a->line &&
+        a->n + strlen(kind->name) + 3 <= sizeof(a->text))
+        a->n += format(a->text + a->n, sizeof(a->text) - a->n, "%s%s", a->n ? ", " : "",
+                       kind->name);
 }
 
 static void tell(enum census_pool pool, unsigned line, int64_t more,
                  const struct census_sample *seen, char *text, size_t nbytes)
 {
-    char names[NAMES_TEXT];
+    struct names names = {.pool = pool, .line = line};
 
-    names_of(pool, line, names, sizeof(names));
+    if (line < LARGE)
+        census_for_each_kind(add_name, &names);
     if (line == LARGE)
         format(text, nbytes, "%ld pages of %s in large blocks", more, pool_names[pool]);
     else
         format(text, nbytes, "%ld block%s of %u bytes of %s%s%s%s", more, more == 1 ? "" : "s",
-               (line + 1) * POOL_GRAIN, pool_names[pool], *names ? " (as large: " : "", names,
-               *names ? ")" : "");
+               (line + 1) * CENSUS_GRAIN, pool_names[pool], names.n ? " (as large: " : "",
+               names.text, names.n ? ")" : "");
     printk("leak: %s\n", text);
     if (more > 0 && seen->address) {
         const uint64_t *q = (const uint64_t *)seen->address;
@@ -202,12 +152,6 @@ static const struct census_kind kinds[] = {
     {"reservation", CENSUS_NONPAGED, sizeof(struct rmd)},
     {"directory entry of a section", CENSUS_PAGED, sizeof(struct gsd)},
 };
-
-void object_census(struct census *c, const struct mm_object *o)
-{
-    census_explain(c, CENSUS_NONPAGED, sizeof(*o), 1);
-    census_explain(c, CENSUS_NONPAGED, sizeof(struct index_node), o->nodes);
-}
 
 static void one_section(struct section *s, void *arg)
 {

@@ -142,7 +142,7 @@ static void note_bare(struct validate *v, uint64_t first, uint64_t npages, enum 
     }
     for (; i > 0 && v->stretches[i - 1].first > first; i--)
         v->stretches[i] = v->stretches[i - 1];
-    v->stretches[i] = (struct page_range){first, npages};
+    v->stretches[i] = (struct validate_stretch){first, npages};
     v->nstretches++;
     if ((i > 0 && v->stretches[i - 1].first + v->stretches[i - 1].npages > first) ||
         (i + 1 < v->nstretches && first + npages > v->stretches[i + 1].first))

@@ -4,6 +4,7 @@
  * has; one that nobody reaches shows as lost pages.
  */
 #include "mm/check/validate_private.h"
+#include "mm/object/mapping.h"
 
 struct index_walk {
     struct validate *v;

@@ -61,8 +61,8 @@ static pte_t *private_pte(struct aspace *as)
 
         if (e->smap || e->obj_lock)
             continue;
-        for (; (va = pt_skip_holes(as, va, e->end)) + PAGE_SIZE < e->end; va += PAGE_SIZE) {
-            pte_t *p = pt_lookup(as, va, 3);
+        for (; (va = pt_skip_holes(&as->pt, va, e->end)) + PAGE_SIZE < e->end; va += PAGE_SIZE) {
+            pte_t *p = pt_lookup(&as->pt, va, 3);
 
             if (pte_l3_index(va) < PTES_PER_PAGE - 1 && pte_valid(p[0]) && p[1] == 0)
                 return p;
@@ -188,10 +188,10 @@ static bool wrong_fluid_count(struct aspace *as)
 
 static bool wrong_list_count(struct aspace *as)
 {
-    struct page_list *l = &rads[0].lists[PAGE_FREE];
+    uint64_t *count = page_list_count(0, PAGE_FREE);
 
     (void)as;
-    set_q(0, &l->count, l->count + 1);
+    set_q(0, count, *count + 1);
     return true;
 }
 

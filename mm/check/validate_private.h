@@ -1,18 +1,22 @@
-/* Private to mm/validate*.c. */
+/* Private to mm/check. */
 #ifndef MM_CHECK_VALIDATE_PRIVATE_H
 #define MM_CHECK_VALIDATE_PRIVATE_H
 
 #include "mm/check/validate.h"
-#include "mm/object/object_private.h"
-#include "mm/phys/page_private.h"
+#include "mm/object/object_pages.h"
+#include "mm/phys/page_check.h"
 #include "mm/section/section.h"
+
+struct validate_stretch { /* PFNs */
+    uint64_t first, npages;
+};
 
 struct validate {
     struct validate_result r;
     size_t text_used;
     uint64_t **groups; /* bitmaps of pages that were counted; NULL: no entry is initialised there */
     uint64_t ngroups;
-    struct page_range *stretches; /* counted as a whole, entries not initialised; ascending */
+    struct validate_stretch *stretches; /* counted as a whole, entries not initialised; ascending */
     uint64_t nstretches, stretches_max;
     uint64_t promised;       /* what reservations and sections still owe */
     uint64_t reserved;       /* pages of reservations that are allocated */

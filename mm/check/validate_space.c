@@ -5,9 +5,10 @@
  */
 #include "mm/check/validate_private.h"
 #include "mm/pt/gh.h"
+#include "mm/pt/pt_system.h"
 #include "mm/section/section_pt.h"
 #include "mm/section/shpt.h"
-#include "mm/space/aspace_private.h"
+#include "mm/space/aspace.h"
 #include "mm/space/region.h"
 
 #define PIECE_PAGES ((uint64_t)PTES_PER_PAGE)
@@ -41,7 +42,7 @@ static void entry_done(struct space_walk *w)
     if (e->smap->shared)
         want = (e->end - e->start + PTE_L2_SPAN - 1) / PTE_L2_SPAN;
     if (w->filled != want)
-        validate_error(w->v, "space %lx: the section at %lx has %lu of %lu PTEs", w->as->root.n,
+        validate_error(w->v, "space %lx: the section at %lx has %lu of %lu PTEs", w->as->pt.root.n,
                        e->start, w->filled, want);
 }
 
@@ -60,20 +61,21 @@ static void one_entry(struct validate *v, struct aspace *as, struct map_entry *e
 {
     v->r.entries++;
     if (e->start >= e->end || ((e->start | e->end) & PAGE_MASK) || e->start < above ||
-        e->aspace != as)
-        validate_error(v, "space %lx: entry %lx to %lx behind %lx", as->root.n, e->start, e->end,
+        e->pt != &as->pt)
+        validate_error(v, "space %lx: entry %lx to %lx behind %lx", as->pt.root.n, e->start, e->end,
                        above);
     if (aspace_lookup_locked(as, e->start) != e || aspace_lookup_locked(as, e->end - 1) != e)
-        validate_error(v, "space %lx: the tree has no entry at %lx", as->root.n, e->start);
+        validate_error(v, "space %lx: the tree has no entry at %lx", as->pt.root.n, e->start);
     if (e->obj_lock) {
         v->mapped++;
         if (!e->object)
-            validate_error(v, "space %lx: the entry at %lx lost its object", as->root.n, e->start);
+            validate_error(v, "space %lx: the entry at %lx lost its object", as->pt.root.n,
+                           e->start);
         else
             validate_object(v, e->object, 0);
     }
     if (e->smap && (e->smap->aspace != as || e->smap->start != e->start))
-        validate_error(v, "space %lx: the section mapping at %lx says %lx", as->root.n, e->start,
+        validate_error(v, "space %lx: the section mapping at %lx says %lx", as->pt.root.n, e->start,
                        e->smap->start);
 }
 
@@ -95,14 +97,15 @@ static void entries(struct validate *v, struct aspace *as)
     }
     if (size != as->counts.vsize || section_pages != as->counts.section_pages)
         validate_error(v, "space %lx: %lu bytes, %lu pages of sections, counted as %lu and %lu",
-                       as->root.n, size, section_pages, as->counts.vsize, as->counts.section_pages);
+                       as->pt.root.n, size, section_pages, as->counts.vsize,
+                       as->counts.section_pages);
     if (locked != as->counts.locked)
-        validate_error(v, "space %lx: %lu locked pages, counted as %lu", as->root.n, locked,
+        validate_error(v, "space %lx: %lu locked pages, counted as %lu", as->pt.root.n, locked,
                        as->counts.locked);
     above = 0;
     list_for_each_entry(r, &as->regions, link) {
         if (r->start < above || r->length == 0)
-            validate_error(v, "space %lx: region %lu at %lx", as->root.n, r->id, r->start);
+            validate_error(v, "space %lx: region %lu at %lx", as->pt.root.n, r->id, r->start);
         above = r->start + r->length;
     }
 }
@@ -111,7 +114,7 @@ static void entries(struct validate *v, struct aspace *as)
 
 static void wrong(struct space_walk *w, vaddr_t va, pte_t pte, unsigned level, const char *why)
 {
-    validate_error(w->v, "space %lx: level-%u PTE %lx at %lx %s", w->as->root.n, level, pte, va,
+    validate_error(w->v, "space %lx: level-%u PTE %lx at %lx %s", w->as->pt.root.n, level, pte, va,
                    why);
 }
 
@@ -212,7 +215,7 @@ static void hints(struct space_walk *w, const pte_t *table, vaddr_t va, unsigned
     gh_count(table, PTES_PER_PAGE, va >> (level == 3 ? 13 : 23), &c);
     if (c.errors)
         validate_error(w->v, "space %lx: %lu level-%u PTEs with wrong hints from %lx on",
-                       w->as->root.n, c.errors, level, va);
+                       w->as->pt.root.n, c.errors, level, va);
 }
 
 void validate_table(struct validate *v, pfn_t pfn, const pte_t *upper, uint64_t ptes)
@@ -274,7 +277,7 @@ static void level2_table(struct space_walk *w, const pte_t *upper, vaddr_t va)
 
 static void root(struct space_walk *w)
 {
-    const pte_t *table = kseg_page(w->as->root), *system = kseg_page(pfn_of(system_root_pfn));
+    const pte_t *table = kseg_page(w->as->pt.root), *system = kseg_page(pfn_of(system_root_pfn));
     const pte_t *self = &table[LAYOUT_L1_SELFMAP];
     uint64_t ptes = 0;
 
@@ -294,10 +297,10 @@ static void root(struct space_walk *w)
     for (unsigned i = LAYOUT_USER_TOP / PTE_L1_SPAN; i < LAYOUT_L1_SELFMAP; i++)
         if (table[i] != (i >= LAYOUT_L1_SYSTEM_FIRST ? system[i] : 0))
             wrong(w, 0, table[i], 1, "is not the system's");
-    if (*self != pte_table(w->as->root))
+    if (*self != pte_table(w->as->pt.root))
         wrong(w, 0, *self, 1, "is not the self-map");
     w->tables++;
-    validate_table(w->v, w->as->root, self, ptes);
+    validate_table(w->v, w->as->pt.root, self, ptes);
 }
 
 /* ---- spaces ---- */
@@ -316,14 +319,14 @@ void validate_aspace(struct validate *v, struct aspace *as)
     w.e = entry_next(&w, NULL);
     root(&w);
     entry_at(&w, UINT64_MAX);
-    if (w.tables != as->counts.pt_pages || w.rss != as->counts.rss)
+    if (w.tables != as->pt.tables || w.rss != as->pt.rss)
         validate_error(v, "space %lx: %lu tables, %lu resident pages, counted as %lu and %lu",
-                       as->root.n, w.tables, w.rss, as->counts.pt_pages, as->counts.rss);
+                       as->pt.root.n, w.tables, w.rss, as->pt.tables, as->pt.rss);
 }
 
 void validate_space_refs(struct validate *v, struct aspace *as)
 {
     if (as->refs != as->holders)
-        validate_error(v, "space %lx: %u processes, %u references", as->root.n, as->holders,
+        validate_error(v, "space %lx: %u processes, %u references", as->pt.root.n, as->holders,
                        as->refs);
 }

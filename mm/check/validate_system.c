@@ -1,8 +1,9 @@
 /* The self-check of mapped system space (kernel stacks, paged pool) and of the pools. */
 #include "mm/check/validate_private.h"
-#include "mm/pool/pool_private.h"
+#include "mm/pool/pool.h"
 #include "mm/pt/kstack.h"
 #include "mm/pt/pt.h"
+#include "mm/pt/pt_system.h"
 #include "mm/space/aspace.h"
 
 #define SLOT_PAGES (KSTACK_PAGES + 1)
@@ -117,9 +118,9 @@ struct pool_walk {
 static void segment_page(struct pool_walk *w, uint64_t n)
 {
     const struct pool_area *a = (const struct pool_area *)page_db[n].owner;
-    uint64_t first = paddr_to_pfn(kseg_paddr(a)).n;
-    uint64_t end = paddr_to_pfn(kseg_paddr((const char *)a->base + a->size)).n;
+    uint64_t first, end;
 
+    npp_segment_pages(a, &first, &end);
     w->pages++;
     if (n < first || n >= end)
         validate_error(w->v, "page %lx is said to be of the pool's segment at %lx", n, first);

@@ -39,6 +39,7 @@
 #include "kernel/base/panic.h"
 #include "mm/object/object_private.h"
 #include "mm/pool/pool.h"
+#include "mm/pool/pool_census.h"
 
 #define FAMILIES   64u /* more than CPUs by far, so that unrelated families seldom meet */
 #define FREE_BATCH 32u
@@ -82,6 +83,12 @@ void object_measure(struct mm_object *o, uint64_t *resident, uint64_t *pool_byte
     *resident = o->resident;
     *pool_bytes = sizeof(*o) + o->nodes * sizeof(struct index_node);
     spin_unlock(o->lock, ipl);
+}
+
+void object_census(struct census *c, const struct mm_object *o)
+{
+    census_explain(c, CENSUS_NONPAGED, sizeof(*o), 1);
+    census_explain(c, CENSUS_NONPAGED, sizeof(struct index_node), o->nodes);
 }
 
 void object_ref(struct mm_object *o)

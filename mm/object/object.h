@@ -27,7 +27,7 @@ int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t
 /* Drop pages from offset on (truncate): unmapped everywhere, freed. */
 void object_truncate(struct mm_object *o, uint64_t npages);
 
-/* The census (mm/check/census.h): account for it and its index. */
+/* The census (mm/pool/pool_census.h): account for it and its index. */
 struct census;
 void object_census(struct census *c, const struct mm_object *o);
 

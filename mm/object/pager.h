@@ -40,4 +40,7 @@ int mm_downgrade(struct mm_object *o, uint64_t offset, uint64_t count, unsigned 
 int mm_flush(struct mm_object *o, uint64_t offset, uint64_t count);
 void mm_put_done(struct mm_object *o, uint64_t offset, uint64_t count, int err);
 
+/* Boot: the queues of those who wait for pages. */
+void pager_boot(void);
+
 #endif

@@ -4,10 +4,10 @@
  *
  * It runs without any aspace mutex, called by pagers and truncation. What it needs to stand still
  * does: lists, entries' objects and offsets, and the PTEs of these entries by the family's lock,
- * which the caller holds; the tables that the PTEs lie in by pt_lock. An entry's range may be cut
- * at its end by a split at the same time: the cut-off part is on the list before that, so no page
- * is missed, and a PTE counts only if it maps this very page. An entry whose unmapping is under way
- * has no PTEs left or is still on the list.
+ * which the caller holds; the tables that the PTEs lie in by page_table.lock. An entry's range may
+ * be cut at its end by a split at the same time: the cut-off part is on the list before that, so
+ * no page is missed, and a PTE counts only if it maps this very page. An entry whose unmapping is
+ * under way has no PTEs left or is still on the list.
  */
 #include "mm/object/object_private.h"
 #include "mm/pt/pt.h"
@@ -22,38 +22,38 @@ typedef bool entry_fn(struct map_entry *e, vaddr_t va, const struct search *s);
 
 static bool restrict_pte(struct map_entry *e, vaddr_t va, const struct search *s)
 {
-    struct aspace *as = e->aspace;
-    ipl_t ipl = spin_lock(&as->pt_lock);
-    pte_t *p = pt_lookup(as, va, 3);
+    struct page_table *pt = e->pt;
+    ipl_t ipl = spin_lock(&pt->lock);
+    pte_t *p = pt_lookup(pt, va, 3);
     pte_t old = p ? *p : 0;
 
     if (pte_valid(old) && pfn_eq(pte_pfn(old), s->pfn)) {
         if (s->access == 0) {
             pt_set(p, 0);
-            __atomic_fetch_sub(&as->counts.rss, 1, __ATOMIC_RELAXED);
-            tb_flush_page(&as->loaded, va, TB_UNMAP);
+            __atomic_fetch_sub(&pt->rss, 1, __ATOMIC_RELAXED);
+            tb_flush_page(&pt->loaded, va, TB_UNMAP);
         } else if (old & (PTE_KWE | PTE_UWE)) {
             pt_set(p, (old & ~(PTE_KWE | PTE_UWE)) | PTE_FOW);
-            tb_flush_page(&as->loaded, va, TB_PROTECT);
+            tb_flush_page(&pt->loaded, va, TB_PROTECT);
         }
     }
-    spin_unlock(&as->pt_lock, ipl);
+    spin_unlock(&pt->lock, ipl);
     return false;
 }
 
 static bool is_locked_here(struct map_entry *e, vaddr_t va, const struct search *s)
 {
-    struct aspace *as = e->aspace;
+    struct page_table *pt = e->pt;
     const pte_t *p;
     pte_t pte;
     ipl_t ipl;
 
     if (!e->locked)
         return false;
-    ipl = spin_lock(&as->pt_lock);
-    p = pt_lookup(as, va, 3);
+    ipl = spin_lock(&pt->lock);
+    p = pt_lookup(pt, va, 3);
     pte = p ? *p : 0;
-    spin_unlock(&as->pt_lock, ipl);
+    spin_unlock(&pt->lock, ipl);
     return pte_valid(pte) && pfn_eq(pte_pfn(pte), s->pfn);
 }
 

@@ -2,9 +2,7 @@
 #include "mm/phys/failure.h"
 
 #include "arch/alpha/hw/trapframe.h"
-#include "kernel/base/errno.h"
 #include "kernel/base/string.h"
-#include "mm/pool/pool.h"
 
 static uint64_t injected, counted; /* atomic: since boot */
 
@@ -48,44 +46,25 @@ int failure_in_fault(int (*resolve)(uint64_t va, int64_t cause), uint64_t va, in
     return err;
 }
 
-void failure_forget(void)
+void failure_arm(struct failure *f, uint64_t n, bool faults)
 {
     struct thread *t = thread_self();
 
-    t->failing = NULL;
-    if (t->failure)
-        npp_free(t->failure, sizeof(*t->failure));
-    t->failure = NULL;
-}
-
-int failure_arm(uint64_t n, bool faults)
-{
-    struct thread *t = thread_self();
-    struct failure *f;
-
-    failure_forget();
-    f = npp_alloc_zeroed(sizeof(*f));
-    if (!f)
-        return -ENOMEM;
+    memset(f, 0, sizeof(*f));
     f->left = n;
     f->faults = faults;
     t->failure = f;
     t->failing = f;
-    return 0;
 }
 
-void failure_end(struct mega_failure *report, uint64_t site[MEGA_FAIL_SITES])
+struct failure *failure_disarm(void)
 {
-    struct failure *f = thread_self()->failure;
+    struct thread *t = thread_self();
+    struct failure *f = t->failure;
 
-    failure_stop();
-    memset(report, 0, sizeof(*report));
-    memset(site, 0, MEGA_FAIL_SITES * sizeof(site[0]));
-    if (!f)
-        return;
-    *report = f->report;
-    memcpy(site, f->site, sizeof(f->site));
-    failure_forget();
+    t->failing = NULL;
+    t->failure = NULL;
+    return f;
 }
 
 void failure_totals(uint64_t *injected_out, uint64_t *counted_out)

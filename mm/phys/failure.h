@@ -19,7 +19,7 @@
 #include "kernel/base/backtrace.h"
 #include "kernel/sched/thread.h"
 
-struct failure {                    /* nonpaged pool; own thread's */
+struct failure {                    /* own thread's; memory of whoever armed it */
     uint64_t left;                  /* allocations up to the one that fails; 0: it has */
     bool faults;                    /* page faults of user mode count too */
     bool in_fault;                  /* one that the kernel's access to user memory made */
@@ -46,17 +46,15 @@ static inline bool failure_door(enum mega_alloc kind)
 int failure_in_fault(int (*resolve)(uint64_t va, int64_t cause), uint64_t va, int64_t cause,
                      bool from_user);
 
-/* Begin: the n-th allocation of the current thread (from 1) fails. faults: so in page faults of
-   user mode, and in system calls; else only in these. -ENOMEM: there is no memory to count with,
-   nothing has changed. A former arming is forgotten. IPL 0. */
-int failure_arm(uint64_t n, bool faults);
+/* Begin: the n-th allocation of the current thread (from 1) fails. f: room for the record, which is
+   the thread's until failure_disarm() returns it; nothing is armed. faults: so in page faults of
+   user mode, and in system calls; else only in these. IPL 0. */
+void failure_arm(struct failure *f, uint64_t n, bool faults);
 /* Another program begins in this thread: count no more. The report stays to be asked for. */
 static inline void failure_stop(void) { thread_self()->failing = NULL; }
-/* End: what happened, but for names, and the return PCs of the allocation that failed. Nothing was
-   armed: all zero. IPL 0. */
-void failure_end(struct mega_failure *report, uint64_t site[MEGA_FAIL_SITES]);
-/* The thread is about to end. IPL 0. */
-void failure_forget(void);
+/* End: the record goes back to the caller, who reads `report` (but for its names) and `site` and
+   frees it. NULL: nothing was armed. IPL 0. */
+struct failure *failure_disarm(void);
 /* All failures injected since boot, and allocations that were counted. */
 void failure_totals(uint64_t *injected, uint64_t *counted);
 

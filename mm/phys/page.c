@@ -615,6 +615,11 @@ static bool walk_chain(uint64_t first, uint64_t count, enum page_state state,
     return count == 0 && n == 0;
 }
 
+uint64_t *page_list_count(unsigned rad, enum page_state state)
+{
+    return &rads[rad].lists[state].count;
+}
+
 const char *page_walk_free(void (*fn)(void *arg, uint64_t n, enum page_state state), void *arg)
 {
     static const uint8_t states[] = {PAGE_FREE, PAGE_MODIFIED, PAGE_BAD, PAGE_ZEROED};

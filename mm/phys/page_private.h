@@ -1,17 +1,15 @@
 /*
- * Private to mm/page*.c, mm/phys/fluid.c and mm/section/reserved.c: the page lists of a memory
- * domain, the ranges, and what the allocator takes from the fluid page count.
+ * Private to mm/phys: the page lists of a memory domain, the ranges, and what the allocator takes
+ * from the fluid page count.
  */
 #ifndef MM_PHYS_PAGE_PRIVATE_H
 #define MM_PHYS_PAGE_PRIVATE_H
 
 #include "kernel/sched/spinlock.h"
 #include "mm/phys/page.h"
+#include "mm/phys/page_check.h"
 
 #define PFN_BITS 27 /* KSEG maps 40 bits of physical address, a page has 13 */
-
-/* Entries that are initialised together: one page of the database. */
-#define CHUNK_PAGES (PAGE_SIZE / sizeof(struct page))
 
 #define PAGE_BATCH 32  /* pages between a CPU's cache and the lists at a time */
 #define RAD_RANGES 256 /* stretches a RAD can have; more go to the free list page by page */
@@ -68,7 +66,6 @@ struct rad {
 /* rad_count of them are in use. Domain n has the managed pages from its first to the next one's,
    on lists, in ranges and in CPU caches of its own: no page ever moves to another domain. */
 extern struct rad rads[RAD_MAX];
-extern uint64_t page_total; /* constant after boot */
 
 /* Any domain number as a hint to an existing domain. */
 static inline unsigned rad_hint(unsigned rad)
@@ -108,32 +105,8 @@ void range_give_locked(struct rad *r, uint64_t first, uint64_t npages);
 /* Initialise the entries of a stretch that the caller has taken. No lock needed. */
 void page_entries_init(uint64_t first, uint64_t npages);
 
-/* A stretch of domain rad (which exists) for a reservation: contiguous, aligned, taken from the
-   fluid count, its entries left alone. */
-int page_reserve(uint64_t npages, uint64_t align, unsigned rad, pfn_t *first);
-/* A piece of a larger reservation: the largest aligned stretch of domain rad, at most `most` pages,
-   and unless it is all of these a multiple of `multiple` pages. -ENOMEM: there is none. */
-int page_reserve_piece(uint64_t most, uint64_t multiple, uint64_t align, unsigned rad, pfn_t *first,
-                       uint64_t *npages);
-/* Pages of domain rad's largest aligned stretch. */
-uint64_t page_largest_stretch(unsigned rad, uint64_t align);
-/* The reservation is used: initialise its entries, state PAGE_RESERVED. */
-void page_reserve_entries(pfn_t first, uint64_t npages);
-/* Give back a part of a reservation. It becomes a range and is fluid again. */
-void page_unreserve(pfn_t first, uint64_t npages);
-
-/* The self-check (mm/check/validate.h), while everything stands. Each page of the lists of the
-   RADs, and of the CPU caches (PAGE_CACHED): NULL, or which chain is broken. */
-const char *page_walk_free(void (*fn)(void *arg, uint64_t n, enum page_state state), void *arg);
-/* Each range; each stretch of RAM, without holes and what PHYSICAL_MEMORY leaves aside. */
-void page_walk_ranges(void (*fn)(void *arg, uint64_t first, uint64_t npages), void *arg);
-void page_walk_ram(void (*fn)(void *arg, uint64_t first, uint64_t npages), void *arg);
-
 /* Print the counts without a lock: for a panic, all other CPUs stopped. */
 void page_dump(void);
-
-/* The fluid count's word (mm/phys/fluid.c): free less promised and unused less minimum. */
-extern int64_t fluid_available; /* atomic */
 
 /* Take n pages for a PA_PROMISED or PA_KERNEL allocation. */
 bool fluid_take_special(unsigned flags, uint64_t n);

@@ -49,6 +49,8 @@ struct pool_area;
 void npp_for_each_used(const struct pool_area *segment,
                        void (*fn)(void *arg, uint64_t p, uint64_t size), void *arg);
 void pgd_for_each_used(void (*fn)(void *arg, uint64_t p, uint64_t size), void *arg);
+/* Nonpaged: the pages [*first, *end) of a segment, by PFN. */
+void npp_segment_pages(const struct pool_area *segment, uint64_t *first, uint64_t *end);
 /* Nonpaged: pages of segments, and those of blocks that are page stretches of their own. */
 uint64_t npp_total_pages(void);
 uint64_t npp_large_pages(void);

@@ -325,6 +325,12 @@ static bool always(const uint64_t *word)
     return true;
 }
 
+void npp_segment_pages(const struct pool_area *segment, uint64_t *first, uint64_t *end)
+{
+    *first = paddr_to_pfn(kseg_paddr(segment)).n;
+    *end = paddr_to_pfn(kseg_paddr((const char *)segment->base + segment->size)).n;
+}
+
 void npp_for_each_used(const struct pool_area *segment,
                        void (*fn)(void *arg, uint64_t p, uint64_t size), void *arg)
 {

@@ -35,7 +35,7 @@
 #include "mm/phys/failure.h"
 #include "mm/pool/pool_check.h"
 #include "mm/pool/pool_lal.h"
-#include "mm/space/aspace.h"
+#include "mm/pt/pt_system.h"
 #include "sysman/params.h"
 
 enum { VERSION_BITS = 32 };

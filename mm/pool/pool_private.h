@@ -1,5 +1,5 @@
 /*
- * Private to mm/pool*.c: areas with their boundary bits, the variable list, lookaside lists.
+ * Private to mm/pool: areas with their boundary bits, the variable list, lookaside lists.
  */
 #ifndef MM_POOL_POOL_PRIVATE_H
 #define MM_POOL_POOL_PRIVATE_H

@@ -22,7 +22,7 @@
 #include "kernel/sched/thread.h"
 #include "mm/phys/failure.h"
 #include "mm/phys/page.h"
-#include "mm/space/aspace.h"
+#include "mm/pt/pt_system.h"
 
 #define KSTACK_SLOTS \
     65536u /* of the 209,715 that 8 GiB hold: more threads than any process table here */

@@ -16,7 +16,7 @@ uint64_t kstack_alloc(unsigned rad, uint64_t *top);
    a limit, and only where the caller stands at IPL 0 without a spinlock, stacks are unmapped and
    their pages freed. */
 void kstack_free(uint64_t base);
-/* Fill in kstack_ops. After aspace_boot(). */
+/* Fill in kstack_ops. After pt_system_boot(). */
 void kstack_boot(void);
 
 /* The self-check: the n-th page of links, PFN_NONE when it was never needed. False beyond the

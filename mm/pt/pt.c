@@ -26,17 +26,15 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
-#include "kernel/sched/thread.h"
-
-uint64_t system_root_pfn;
+#include "mm/pt/pt_system.h"
 
 #define L1_USER_ENTRIES (LAYOUT_USER_TOP / PTE_L1_SPAN)
 
 _Static_assert(LAYOUT_L1_SPAN == PTE_L1_SPAN, "layout and PTE geometry agree");
 
-pte_t *pt_lookup(struct aspace *as, vaddr_t va, unsigned level)
+pte_t *pt_lookup(struct page_table *pt, vaddr_t va, unsigned level)
 {
-    pte_t *p = (pte_t *)kseg_page(as->root) + pte_l1_index(va);
+    pte_t *p = (pte_t *)kseg_page(pt->root) + pte_l1_index(va);
     pte_t upper;
 
     if (level == 1)
@@ -54,55 +52,55 @@ pte_t *pt_lookup(struct aspace *as, vaddr_t va, unsigned level)
 }
 
 /* Put a new table behind the zero PTE p, unless somebody else is faster. */
-static bool table_make(struct aspace *as, pte_t *p)
+static bool table_make(struct page_table *pt, pte_t *p)
 {
     pfn_t pfn;
 
-    if (page_alloc(PA_ZERO, PAGE_T_PT, as->home_rad, &pfn) != 0)
+    if (page_alloc(PA_ZERO, PAGE_T_PT, pt->home_rad, &pfn) != 0)
         return false;
     page_of(pfn)->owner = kseg_paddr(p).a;
     page_of(pfn)->aux = 0;
     if (pt_cas(p, 0, pte_table(pfn)))
-        __atomic_fetch_add(&as->counts.pt_pages, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&pt->tables, 1, __ATOMIC_RELAXED);
     else
         page_free_zeroed(pfn);
     return true;
 }
 
 /* The table behind p, made when p is zero; NULL when it cannot be, or is shared. */
-static inline pte_t *table_behind(struct aspace *as, pte_t *p)
+static inline pte_t *table_behind(struct page_table *pt, pte_t *p)
 {
     pte_t upper = pt_load(p);
 
     if (upper == 0) {
-        if (!table_make(as, p))
+        if (!table_make(pt, p))
             return NULL;
         upper = pt_load(p);
     }
     return likely((upper & (PTE_V | PTE_SW_SHPT)) == PTE_V) ? pt_table(upper) : NULL;
 }
 
-pte_t *pt_create(struct aspace *as, vaddr_t va, unsigned level)
+pte_t *pt_create(struct page_table *pt, vaddr_t va, unsigned level)
 {
-    pte_t *p = (pte_t *)kseg_page(as->root) + pte_l1_index(va);
+    pte_t *p = (pte_t *)kseg_page(pt->root) + pte_l1_index(va);
     pte_t *table;
 
     if (level == 1)
         return p;
-    table = table_behind(as, p);
+    table = table_behind(pt, p);
     if (!table)
         return NULL;
     p = table + pte_l2_index(va);
     if (level == 2)
         return p;
-    table = table_behind(as, p);
+    table = table_behind(pt, p);
     return table ? table + pte_l3_index(va) : NULL;
 }
 
-vaddr_t pt_skip_holes(struct aspace *as, vaddr_t va, vaddr_t end)
+vaddr_t pt_skip_holes(struct page_table *pt, vaddr_t va, vaddr_t end)
 {
     while (va < end) {
-        pte_t *l2 = pt_lookup(as, va, 2);
+        pte_t *l2 = pt_lookup(pt, va, 2);
 
         if (!l2) {
             va = (va & ~(PTE_L1_SPAN - 1)) + PTE_L1_SPAN;
@@ -115,22 +113,23 @@ vaddr_t pt_skip_holes(struct aspace *as, vaddr_t va, vaddr_t end)
     return end;
 }
 
-/* Clear the upper-level PTE p and hand its empty table over. pt_lock keeps reverse walks out,
+/* Clear the upper-level PTE p and hand its empty table over. pt->lock keeps reverse walks out,
  * unless nobody can walk. */
-static void table_drop(struct aspace *as, pte_t *p, vaddr_t va, unsigned level, struct tb_gather *g)
+static void table_drop(struct page_table *pt, pte_t *p, vaddr_t va, unsigned level,
+                       struct tb_gather *g)
 {
     pfn_t pfn = pte_pfn(*p);
 
-    if (as->dying) {
+    if (pt->dying) {
         pt_set(p, 0);
     } else {
-        ipl_t ipl = spin_lock(&as->pt_lock);
+        ipl_t ipl = spin_lock(&pt->lock);
 
         pt_set(p, 0);
-        spin_unlock(&as->pt_lock, ipl);
+        spin_unlock(&pt->lock, ipl);
         tb_gather_table(g, va, level);
     }
-    __atomic_fetch_sub(&as->counts.pt_pages, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&pt->tables, 1, __ATOMIC_RELAXED);
     tb_gather_table_page(g, pfn);
 }
 
@@ -141,10 +140,10 @@ static inline bool table_is_empty_private(pte_t p)
            __atomic_load_n(&page_of(pte_pfn(p))->share, __ATOMIC_RELAXED) == 0;
 }
 
-void pt_prune(struct aspace *as, vaddr_t start, vaddr_t end, struct tb_gather *g)
+void pt_prune(struct page_table *pt, vaddr_t start, vaddr_t end, struct tb_gather *g)
 {
     for (vaddr_t va = start & ~(PTE_L2_SPAN - 1); va < end;) {
-        pte_t *l1 = pt_lookup(as, va, 1);
+        pte_t *l1 = pt_lookup(pt, va, 1);
         vaddr_t next_l1 = (va & ~(PTE_L1_SPAN - 1)) + PTE_L1_SPAN;
         pte_t upper = *l1;
 
@@ -153,39 +152,41 @@ void pt_prune(struct aspace *as, vaddr_t start, vaddr_t end, struct tb_gather *g
 
             for (; va < end && va < next_l1; va += PTE_L2_SPAN)
                 if (table_is_empty_private(l2[pte_l2_index(va)]))
-                    table_drop(as, &l2[pte_l2_index(va)], va, 2, g);
+                    table_drop(pt, &l2[pte_l2_index(va)], va, 2, g);
             if (table_is_empty_private(upper))
-                table_drop(as, l1, va - 1, 1, g);
+                table_drop(pt, l1, va - 1, 1, g);
         }
         va = next_l1;
     }
 }
 
-bool pt_root_create(struct aspace *as)
+bool pt_root_create(struct page_table *pt, unsigned rad)
 {
     const pte_t *from = kseg_page(pfn_of(system_root_pfn));
     pte_t *to;
 
-    if (page_alloc(PA_ZERO, PAGE_T_PT, as->home_rad, &as->root) != 0)
+    pt->home_rad = (uint8_t)rad;
+    spin_init(&pt->lock, "page tables", RANK_PTPAGE, IPL_ASTDEL);
+    if (page_alloc(PA_ZERO, PAGE_T_PT, rad, &pt->root) != 0)
         return false;
-    to = kseg_page(as->root);
+    to = kseg_page(pt->root);
     for (unsigned i = 0; i < LAYOUT_L1_SYSTEM_USED; i++)
         to[LAYOUT_L1_SYSTEM_FIRST + i] = from[LAYOUT_L1_SYSTEM_FIRST + i];
-    to[LAYOUT_L1_SELFMAP] = pte_table(as->root);
-    page_of(as->root)->owner = kseg_paddr(&to[LAYOUT_L1_SELFMAP]).a;
-    page_of(as->root)->aux = 0;
-    as->counts.pt_pages = 1;
+    to[LAYOUT_L1_SELFMAP] = pte_table(pt->root);
+    page_of(pt->root)->owner = kseg_paddr(&to[LAYOUT_L1_SELFMAP]).a;
+    page_of(pt->root)->aux = 0;
+    pt->tables = 1;
     return true;
 }
 
-void pt_root_free(struct aspace *as)
+void pt_root_free(struct page_table *pt)
 {
-    pte_t *root = kseg_page(as->root);
+    pte_t *root = kseg_page(pt->root);
 
-    KASSERT(page_of(as->root)->aux == 0, "a root that is freed maps no user page");
+    KASSERT(page_of(pt->root)->aux == 0, "a root that is freed maps no user page");
     for (unsigned i = 0; i < LAYOUT_L1_SYSTEM_USED; i++)
         root[LAYOUT_L1_SYSTEM_FIRST + i] = 0;
     root[LAYOUT_L1_SELFMAP] = 0;
-    as->counts.pt_pages--;
-    page_free_zeroed(as->root);
+    pt->tables--;
+    page_free_zeroed(pt->root);
 }

@@ -1,15 +1,16 @@
 /*
- * Page tables: walks through KSEG, and the writers of PTEs.
+ * Page tables: walks through KSEG, and the writers of PTEs. "The mutex" is that of the address
+ * space that owns the tables (mm/space/aspace.h).
  *
  * Who may write what:
  *  - A level-1 or level-2 PTE goes from zero to a table by compare-and-swap, by anybody who holds
  * the aspace mutex at least shared (pt_create). It goes back to zero only in pt_prune: mutex
- * exclusive and pt_lock.
+ * exclusive and page_table.lock.
  *  - A level-3 PTE of an entry without object goes from zero to valid by compare-and-swap with the
  * mutex at least shared; every other change needs the mutex exclusively.
  *  - A level-3 PTE of an entry with an object is written under the lock of the object's family
- * (map_entry.obj_lock), with the mutex or, in a reverse walk (mm/object/rmap.c), with pt_lock,
- * which keeps the tables.
+ * (map_entry.obj_lock), with the mutex or, in a reverse walk (mm/object/rmap.c), with
+ * page_table.lock, which keeps the tables.
  *
  *  - What lies below a PTE with PTE_SW_SHPT, at level 1 or 2, is a section's: read by any walk,
  * written by mm/section/shpt.c and section_make_valid alone, counted and freed by nobody else
@@ -26,8 +27,9 @@
 #include "arch/alpha/hw/kseg.h"
 #include "arch/alpha/hw/pte.h"
 #include "mm/phys/page.h"
+#include "mm/pt/page_table.h"
+#include "mm/pt/pte_forms.h"
 #include "mm/pt/shootdown.h"
-#include "mm/space/aspace.h"
 
 static inline pte_t *pt_table(pte_t upper) { return kseg_page(pte_pfn(upper)); }
 static inline pte_t pt_load(const pte_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
@@ -82,24 +84,21 @@ static inline pte_t pt_user_bits(unsigned prot, bool write)
     return bits;
 }
 
-/* The PTE of level 1, 2 or 3 for va; NULL when an upper level is not valid. Mutex held, or pt_lock.
- */
-pte_t *pt_lookup(struct aspace *as, vaddr_t va, unsigned level);
+/* The PTE of level 1, 2 or 3 for va; NULL when an upper level is not valid. Mutex held,
+   or pt->lock. */
+pte_t *pt_lookup(struct page_table *pt, vaddr_t va, unsigned level);
 /* The same, making the private tables above it. NULL: no memory, or a PTE above it is shared, or
  * invalid but not zero. Mutex held. */
-pte_t *pt_create(struct aspace *as, vaddr_t va, unsigned level);
-/* The level-3 PTE of an address in mapped system space, its table made when there is none and kept
- * for good. NULL: no memory. The address is the caller's. IPL up to IPL_CLOCK. */
-pte_t *pt_system_create(vaddr_t va);
-/* Bits of a valid system PTE: kernel data. */
-#define PTE_SYSTEM (PTE_V | PTE_KRE | PTE_KWE | PTE_FOE | PTE_ASM)
+pte_t *pt_create(struct page_table *pt, vaddr_t va, unsigned level);
 /* First address at or after va, below end, whose level-3 table exists; end when there is none. */
-vaddr_t pt_skip_holes(struct aspace *as, vaddr_t va, vaddr_t end);
+vaddr_t pt_skip_holes(struct page_table *pt, vaddr_t va, vaddr_t end);
 /* Free the private tables that map part of [start,end) and are empty. Mutex exclusive; the caller
  * flushes. */
-void pt_prune(struct aspace *as, vaddr_t start, vaddr_t end, struct tb_gather *g);
-/* A root with the system entries and the self-map; false: no memory. */
-bool pt_root_create(struct aspace *as);
-void pt_root_free(struct aspace *as);
+void pt_prune(struct page_table *pt, vaddr_t start, vaddr_t end, struct tb_gather *g);
+/* Begin the page tables of an address space, *pt all zero: a root with the system entries and the
+   self-map, from domain rad. False: no memory. */
+bool pt_root_create(struct page_table *pt, unsigned rad);
+/* The end: no table but the root is left, and no CPU has it loaded. */
+void pt_root_free(struct page_table *pt);
 
 #endif

@@ -6,14 +6,17 @@
  * From valid to anything else every CPU is made to drop the translation, because system space is
  * loaded everywhere.
  */
+#include "mm/pt/pt_system.h"
+
 #include "arch/alpha/hw/layout.h"
 #include "arch/alpha/hw/tb.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/sched/thread.h"
-#include "mm/object/object_private.h"
 #include "mm/pt/pt.h"
+
+uint64_t system_root_pfn;
 
 #define PTE_DEMAND_ZERO ((pte_t)PTE_FORM_DZRO << PTE_FORM_SHIFT)
 
@@ -134,7 +137,7 @@ int system_fault(vaddr_t va, enum fault_access access)
     return 0;
 }
 
-void aspace_boot(void)
+void pt_system_boot(void)
 {
     pfn_t pfn;
     pte_t *root;
@@ -153,6 +156,5 @@ void aspace_boot(void)
         root[LAYOUT_L1_SYSTEM_FIRST + i] = pte_table(pfn);
     }
     shootdown_boot();
-    pager_boot();
     thread_set_root(thread_self(), system_root_pfn, NULL);
 }

@@ -295,7 +295,7 @@ static int fault_shared(struct aspace *as, struct map_entry *e, vaddr_t va)
 {
     struct section *s = e->smap->section;
     uint64_t page = section_page_at(e, va);
-    pte_t *l2 = pt_lookup(as, va, 2);
+    pte_t *l2 = pt_lookup(&as->pt, va, 2);
     bool picked_up = false;
     pte_t table, *pte, now;
 
@@ -337,10 +337,10 @@ static int fault_private(struct aspace *as, struct map_entry *e, vaddr_t va)
     bool made = false;
 
     if (section_is_alloc(s)) { /* valid since it was mapped */
-        own = pt_lookup(as, va, 3);
+        own = pt_lookup(&as->pt, va, 3);
         return own && pte_valid(pt_load(own)) ? 0 : -EFAULT;
     }
-    own = pt_create(as, va, 3);
+    own = pt_create(&as->pt, va, 3);
     if (!own)
         return -ENOMEM;
     table = shpt_table_get(s->related, page / PIECE_PAGES);
@@ -384,7 +384,7 @@ static int op_split_prepare(struct map_entry *e, struct map_entry *second, vaddr
     err = section_map_copy(m->aspace, e, second, va);
     if (err || !m->shared || va % PTE_L1_SPAN == 0 || !section_block_shared(m->aspace, va))
         return err;
-    err = page_alloc(0, PAGE_T_PT, m->aspace->home_rad, &second->smap->table);
+    err = page_alloc(0, PAGE_T_PT, m->aspace->pt.home_rad, &second->smap->table);
     if (err)
         section_map_uncopy(second);
     return err;

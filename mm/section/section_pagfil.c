@@ -12,9 +12,9 @@
  */
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/errno.h"
-#include "mm/object/object_private.h"
+#include "mm/object/object.h"
 #include "mm/section/section_map.h"
-#include "mm/space/aspace_private.h"
+#include "mm/space/aspace.h"
 
 static int op_fault(struct aspace *as, struct map_entry *e, vaddr_t va, enum fault_access access)
 {

@@ -39,7 +39,7 @@ static pte_t *table_begin(struct aspace *as, const pte_t *upper, unsigned index,
     pte_t *table;
     pfn_t pfn;
 
-    if (page_alloc(0, PAGE_T_PT, as->home_rad, &pfn) != 0)
+    if (page_alloc(0, PAGE_T_PT, as->pt.home_rad, &pfn) != 0)
         return NULL;
     page_of(pfn)->owner = kseg_paddr(upper).a;
     page_of(pfn)->aux = (uint32_t)n;
@@ -54,7 +54,7 @@ static void table_install(struct aspace *as, pte_t *upper, const pte_t *table)
 {
     if (!pt_cas(upper, 0, pte_table(paddr_to_pfn(kseg_paddr(table)))))
         panic("a page-table entry changes under the exclusive mutex");
-    __atomic_fetch_add(&as->counts.pt_pages, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&as->pt.tables, 1, __ATOMIC_RELAXED);
 }
 
 /* A FLUID mapping keeps its level-2 page also while nothing in it is valid: its faults must not
@@ -91,7 +91,7 @@ static void copy_shared(const struct section *shpt, pte_t *l2, uint64_t piece, u
 static int fill_shared(struct aspace *as, const struct section *shpt, vaddr_t va, uint64_t piece,
                        uint64_t n)
 {
-    pte_t *l1 = pt_lookup(as, va, 1), *l2;
+    pte_t *l1 = pt_lookup(&as->pt, va, 1), *l2;
     unsigned index = pte_l2_index(va);
     pte_t bits = pte_table(PFN_NONE) | PTE_SW_SHPT;
 
@@ -104,7 +104,7 @@ static int fill_shared(struct aspace *as, const struct section *shpt, vaddr_t va
         table_install(as, l1, table);
         return 0;
     }
-    l2 = pt_create(as, va, 2);
+    l2 = pt_create(&as->pt, va, 2);
     if (!l2)
         return -ENOMEM;
     if (shpt->first.n) {
@@ -125,7 +125,7 @@ static bool share_block(struct aspace *as, const struct section *shpt, const str
     uint64_t page = section_page_at(e, va);
 
     return va % BLOCK == 0 && end - va >= BLOCK && page % (BLOCK / PAGE_SIZE) == 0 &&
-           pt_cas(pt_lookup(as, va, 1), 0, shpt_l1_pte(shpt, page / PIECE_PAGES));
+           pt_cas(pt_lookup(&as->pt, va, 1), 0, shpt_l1_pte(shpt, page / PIECE_PAGES));
 }
 
 /* Fill from *at on up to end; *at: how far it came. 0 or -ENOMEM. */
@@ -157,7 +157,7 @@ static int map_shared(struct aspace *as, const struct map_entry *e, vaddr_t *at,
 static int fill_private(struct aspace *as, const struct map_entry *e, vaddr_t va, uint64_t n)
 {
     pfn_t pfn = section_frame(e->smap->section, section_page_at(e, va));
-    pte_t *l2 = pt_create(as, va, 2), *l3;
+    pte_t *l2 = pt_create(&as->pt, va, 2), *l3;
 
     if (!l2)
         return -ENOMEM;
@@ -171,7 +171,7 @@ static int fill_private(struct aspace *as, const struct map_entry *e, vaddr_t va
         table_install(as, l2, table);
         return 0;
     }
-    l3 = pt_lookup(as, va, 3);
+    l3 = pt_lookup(&as->pt, va, 3);
     if (!l3)
         return -ENOMEM;
     gh_fill(l3, n, va >> PAGE_SHIFT, pfn, section_private_bits(e));
@@ -220,11 +220,11 @@ static void gather_all(struct tb_gather *g) { g->nvas = TB_GATHER_VAS + 1; }
 static void drop_table(struct aspace *as, pte_t *upper, struct tb_gather *g)
 {
     pfn_t pfn = pte_pfn(*upper);
-    ipl_t ipl = spin_lock(&as->pt_lock); /* keeps tables for who walks without the mutex */
+    ipl_t ipl = spin_lock(&as->pt.lock); /* keeps tables for who walks without the mutex */
 
     pt_set(upper, 0);
-    spin_unlock(&as->pt_lock, ipl);
-    __atomic_fetch_sub(&as->counts.pt_pages, 1, __ATOMIC_RELAXED);
+    spin_unlock(&as->pt.lock, ipl);
+    __atomic_fetch_sub(&as->pt.tables, 1, __ATOMIC_RELAXED);
     gather_all(g); /* before the page is handed over: it may be flushed and freed at once */
     tb_gather_page(g, pfn);
 }
@@ -235,24 +235,24 @@ static void clear_part(struct aspace *as, const struct map_entry *e, vaddr_t va,
                        struct tb_gather *g)
 {
     bool all = section_is_alloc(e->smap->section);
-    pte_t *p = pt_lookup(as, va, e->smap->shared ? 2 : 3);
+    pte_t *p = pt_lookup(&as->pt, va, e->smap->shared ? 2 : 3);
 
     if (!p)
         return; /* private, FLUID, and nothing was touched there */
     if (e->smap->shared && !all)
         pin_table(p, -1);
     if (g && all && n == PTES_PER_PAGE)
-        drop_table(as, pt_lookup(as, va, e->smap->shared ? 1 : 2), g);
+        drop_table(as, pt_lookup(&as->pt, va, e->smap->shared ? 1 : 2), g);
     else
         clear_run(p, n, all);
 }
 
 /* The process leaves the shared level-2 page of the block at va. No reverse walk comes by here (the
- * block holds nothing but this section), so that pt_lock is not needed. */
+ * block holds nothing but this section), so that pt.lock is not needed. */
 static void clear_block(struct aspace *as, vaddr_t va, vaddr_t end)
 {
     KASSERT(va % BLOCK == 0 && end - va >= BLOCK, "a shared level-2 page is left as a whole");
-    pt_set(pt_lookup(as, va, 1), 0);
+    pt_set(pt_lookup(&as->pt, va, 1), 0);
 }
 
 /* Clear [va, end) of the entry. g: tables that become superfluous may go. NULL: they are filled
@@ -282,11 +282,11 @@ static void clear_tables(struct aspace *as, const struct map_entry *e, vaddr_t v
 static void prune(struct aspace *as, const struct map_entry *e, struct tb_gather *g)
 {
     if (!e->smap->shared) {
-        pt_prune(as, e->start, e->end, g);
+        pt_prune(&as->pt, e->start, e->end, g);
         return;
     }
     for (vaddr_t va = e->start; va < e->end; va = (va & ~(PTE_L1_SPAN - 1)) + PTE_L1_SPAN)
-        pt_prune(as, va, va + 1, g);
+        pt_prune(&as->pt, va, va + 1, g);
 }
 
 /* What was filled from the entry's start up to `end` goes again. */
@@ -294,7 +294,7 @@ static void take_down(struct aspace *as, const struct map_entry *e, vaddr_t end)
 {
     struct tb_gather g;
 
-    tb_gather_begin(&g, &as->loaded, TB_UNMAP);
+    tb_gather_begin(&g, &as->pt.loaded, TB_UNMAP);
     clear_tables(as, e, e->start, end, &g);
     gather_all(&g);
     prune(as, e, &g);
@@ -329,7 +329,7 @@ void section_tables_unshare(struct aspace *as, const struct map_entry *e, vaddr_
     const struct section *shpt = e->smap->section->related;
     vaddr_t block = va & ~(BLOCK - 1);
     const pte_t *from = shpt_l2_pte(shpt, section_page_at(e, block) / PIECE_PAGES);
-    pte_t *l1 = pt_lookup(as, va, 1), *to = kseg_page(table);
+    pte_t *l1 = pt_lookup(&as->pt, va, 1), *to = kseg_page(table);
     struct tb_gather g;
     uint32_t n = 0;
 
@@ -343,8 +343,8 @@ void section_tables_unshare(struct aspace *as, const struct map_entry *e, vaddr_
         pin_table(to, 1);
     __atomic_thread_fence(__ATOMIC_ACQUIRE); /* of the level-3 pages that were copied */
     pt_store(l1, pte_table(table));
-    __atomic_fetch_add(&as->counts.pt_pages, 1, __ATOMIC_RELAXED);
-    tb_gather_begin(&g, &as->loaded, TB_PTPAGE);
+    __atomic_fetch_add(&as->pt.tables, 1, __ATOMIC_RELAXED);
+    tb_gather_begin(&g, &as->pt.loaded, TB_PTPAGE);
     gather_all(&g);
     tb_gather_flush(&g);
 }
@@ -354,7 +354,7 @@ void section_tables_protect(struct aspace *as, struct map_entry *e, unsigned pro
     vaddr_t at = e->start;
     struct tb_gather g;
 
-    tb_gather_begin(&g, &as->loaded, TB_PROTECT);
+    tb_gather_begin(&g, &as->pt.loaded, TB_PROTECT);
     clear_tables(as, e, e->start, e->end, NULL);
     gather_all(&g);
     tb_gather_flush(&g);
@@ -374,12 +374,12 @@ void section_tables_cut(struct aspace *as, const struct map_entry *e, vaddr_t va
 
     if (!section_is_alloc(e->smap->section)) { /* no hints; the two sides keep their page each */
         if (e->smap->shared && va % BLOCK != 0)
-            pin_table(pt_lookup(as, va, 2), 1);
+            pin_table(pt_lookup(&as->pt, va, 2), 1);
         return;
     }
     if (va % block == 0)
         return;
-    tb_gather_begin(&g, &as->loaded, TB_UNMAP);
+    tb_gather_begin(&g, &as->pt.loaded, TB_UNMAP);
     clear_tables(as, e, low, high, NULL);
     gather_all(&g);
     tb_gather_flush(&g);

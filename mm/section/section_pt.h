@@ -24,7 +24,7 @@ static inline pte_t section_private_bits(const struct map_entry *e)
    least shared. */
 static inline bool section_block_shared(struct aspace *as, vaddr_t va)
 {
-    return (pt_load(pt_lookup(as, va, 1)) & PTE_SW_SHPT) != 0;
+    return (pt_load(pt_lookup(&as->pt, va, 1)) & PTE_SW_SHPT) != 0;
 }
 
 /* Tables for the entry, with the hints that it allows. A shared mapping: a level-1 PTE for each 8

@@ -18,14 +18,14 @@ static void walk_mapping(struct aspace *as, const struct map_entry *e, struct gh
     for (vaddr_t va = e->start; va < e->end;) {
         uint64_t left = (e->end - va + PIECE - 1) / PIECE;
         uint64_t n = MIN(left, (uint64_t)PTES_PER_PAGE - pte_l2_index(va));
-        pte_t *table = pt_lookup(as, va, 2);
+        pte_t *table = pt_lookup(&as->pt, va, 2);
 
         *l1 += section_block_shared(as, va);
         if (table && e->smap->shared)
             gh_count(table, n, va >> 23, l2);
         for (; n && va < e->end; n--) {
             uint64_t pages = MIN((e->end - va) / PAGE_SIZE, PIECE_PAGES - pte_l3_index(va));
-            pte_t *pte = pt_lookup(as, va, 3);
+            pte_t *pte = pt_lookup(&as->pt, va, 3);
 
             if (pte)
                 gh_count(pte, pages, va >> PAGE_SHIFT, l3);

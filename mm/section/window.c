@@ -17,10 +17,11 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/sched/mutex.h"
-#include "mm/check/census.h"
 #include "mm/phys/failure.h"
 #include "mm/pool/pool.h"
+#include "mm/pool/pool_census.h"
 #include "mm/pt/pt.h"
+#include "mm/pt/pt_system.h"
 
 #define BLOCK (pte_gh_pages(3) * PAGE_SIZE)
 #define BASE  LAYOUT_WINDOW_BASE

@@ -11,7 +11,7 @@
 #include "arch/alpha/hw/tb.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
-#include "mm/object/object_private.h"
+#include "mm/object/object_pages.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
 
@@ -41,7 +41,7 @@ static bool stack_touch(struct aspace *as, struct map_entry *e, vaddr_t va)
 
 static int private_fault(struct aspace *as, struct map_entry *e, vaddr_t va)
 {
-    pte_t *p = pt_create(as, va, 3);
+    pte_t *p = pt_create(&as->pt, va, 3);
     pfn_t pfn;
 
     if (unlikely(!p))
@@ -51,7 +51,7 @@ static int private_fault(struct aspace *as, struct map_entry *e, vaddr_t va)
         tb_invalidate_single(va);
         return 0;
     }
-    if (unlikely(page_alloc(PA_ZERO, PAGE_T_PROCESS, as->home_rad, &pfn) != 0))
+    if (unlikely(page_alloc(PA_ZERO, PAGE_T_PROCESS, as->pt.home_rad, &pfn) != 0))
         return -ENOMEM;
     page_of(pfn)->owner = kseg_paddr(p).a;
     if (unlikely(!pt_cas(p, 0, pte_make(pfn, pt_user_bits(e->prot, true))))) {
@@ -74,7 +74,7 @@ static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t 
         want += p[i] == 0;
     if (want == 0)
         return 0;
-    if (page_alloc_bulk(PA_ZERO, PAGE_T_PROCESS, as->home_rad, pfns, want) != 0)
+    if (page_alloc_bulk(PA_ZERO, PAGE_T_PROCESS, as->pt.home_rad, pfns, want) != 0)
         return -ENOMEM;
     for (unsigned i = 0; i < n && used < want; i++) {
         pte_t none = 0;
@@ -98,7 +98,7 @@ static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t 
 static int private_populate(struct aspace *as, struct map_entry *e, vaddr_t va, vaddr_t end)
 {
     while (va < end) {
-        pte_t *p = pt_create(as, va, 3);
+        pte_t *p = pt_create(&as->pt, va, 3);
         uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (end - va) >> PAGE_SHIFT);
         int err;
 
@@ -170,9 +170,9 @@ static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vad
     uint64_t cleared = 0;
     vaddr_t va = MAX(start, first_touched(e));
 
-    tb_gather_begin(&g, &as->loaded, TB_UNMAP);
-    while ((va = pt_skip_holes(as, va, end)) < end) {
-        pte_t *p = pt_lookup(as, va, 3);
+    tb_gather_begin(&g, &as->pt.loaded, TB_UNMAP);
+    while ((va = pt_skip_holes(&as->pt, va, end)) < end) {
+        pte_t *p = pt_lookup(&as->pt, va, 3);
         uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (end - va) >> PAGE_SHIFT);
 
         if (e->obj_lock) {
@@ -181,7 +181,7 @@ static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vad
             cleared += clear_table_part(p, va, n, &g, false);
             /* Before the lock is dropped: the reverse walk finds no PTE any more, and whoever takes
                the page back by it frees the page. */
-            if (!as->dying)
+            if (!as->pt.dying)
                 tb_gather_flush(&g);
             spin_unlock(e->obj_lock, ipl);
         } else {
@@ -190,9 +190,9 @@ static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vad
         va += n << PAGE_SHIFT;
     }
     if (cleared)
-        __atomic_fetch_sub(&as->counts.rss, cleared, __ATOMIC_RELAXED);
-    pt_prune(as, start, end, &g);
-    if (as->dying)
+        __atomic_fetch_sub(&as->pt.rss, cleared, __ATOMIC_RELAXED);
+    pt_prune(&as->pt, start, end, &g);
+    if (as->pt.dying)
         g.nvas = 0; /* no CPU has the root: there is nothing to invalidate */
     tb_gather_flush(&g);
     return 0;
@@ -205,9 +205,9 @@ static void anon_protect(struct aspace *as, struct map_entry *e, vaddr_t start, 
     vaddr_t va = start;
     ipl_t ipl = IPL_NONE;
 
-    tb_gather_begin(&g, &as->loaded, TB_PROTECT);
-    while ((va = pt_skip_holes(as, va, end)) < end) {
-        pte_t *p = pt_lookup(as, va, 3);
+    tb_gather_begin(&g, &as->pt.loaded, TB_PROTECT);
+    while ((va = pt_skip_holes(&as->pt, va, end)) < end) {
+        pte_t *p = pt_lookup(&as->pt, va, 3);
         uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (end - va) >> PAGE_SHIFT);
 
         if (e->obj_lock)

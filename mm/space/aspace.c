@@ -19,9 +19,10 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/range.h"
 #include "kernel/sched/thread.h"
-#include "mm/object/object_private.h"
+#include "mm/object/object_pages.h"
 #include "mm/pool/pool.h"
 #include "mm/pt/pt.h"
+#include "mm/pt/pt_system.h"
 #include "mm/space/aspace_private.h"
 #include "mm/space/region.h"
 
@@ -52,16 +53,14 @@ struct aspace *aspace_new(unsigned rad)
 
     if (!as)
         return NULL;
-    as->home_rad = (uint8_t)rad;
     as->refs = 1;
     as->heap_seed = 0x9E3779B9u;
     as->full_below = LAYOUT_P2_BASE;
     mutex_init(&as->lock, "aspace", MUTEX_ASPACE);
-    spin_init(&as->pt_lock, "page tables", RANK_PTPAGE, IPL_ASTDEL);
     list_init(&as->entries);
     list_init(&as->regions);
     as->next_region_id = 16; /* RDE$C_MIN_USER_ID */
-    if (!pt_root_create(as)) {
+    if (!pt_root_create(&as->pt, rad)) {
         npp_free(as, sizeof(*as));
         return NULL;
     }
@@ -114,14 +113,15 @@ void aspace_unref(struct aspace *as)
 {
     if (__atomic_fetch_sub(&as->refs, 1, __ATOMIC_ACQ_REL) != 1)
         return;
-    if (thread_self()->root_pfn == as->root.n)
+    if (thread_self()->root_pfn == as->pt.root.n)
         thread_set_root(thread_self(), system_root_pfn, NULL);
-    KASSERT(__atomic_load_n(&as->loaded, __ATOMIC_ACQUIRE) == 0, "no CPU has a dying root loaded");
-    as->dying = true;
+    KASSERT(__atomic_load_n(&as->pt.loaded, __ATOMIC_ACQUIRE) == 0,
+            "no CPU has a dying root loaded");
+    as->pt.dying = true;
     mutex_lock(&as->lock);
     clear_locked(as);
     mutex_unlock(&as->lock);
-    pt_root_free(as);
+    pt_root_free(&as->pt);
     npp_free(as, sizeof(*as));
     entries_gone();
 }
@@ -142,7 +142,7 @@ static int split_prepare(struct aspace *as, vaddr_t va, struct map_entry **secon
     if (!new)
         return -ENOMEM;
     new->ops = e->ops;
-    new->aspace = as;
+    new->pt = &as->pt;
     if (e->ops->split_prepare)
         err = e->ops->split_prepare(e, new, va);
     if (err)

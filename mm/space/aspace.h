@@ -7,15 +7,10 @@
 #ifndef MM_SPACE_ASPACE_H
 #define MM_SPACE_ASPACE_H
 
-#include "arch/alpha/hw/cpu.h"
-#include "arch/alpha/hw/pte.h"
 #include "kernel/base/list.h"
 #include "kernel/sched/mutex.h"
-#include "mm/pt/pte_forms.h"
-
-#define MAP_R 1u
-#define MAP_W 2u
-#define MAP_X 4u
+#include "mm/object/mapping.h"
+#include "mm/pt/page_table.h"
 
 #define MAPF_FIXED           0x1u /* replace what is there */
 #define MAPF_FIXED_NOREPLACE 0x2u
@@ -26,10 +21,7 @@
 #define MAPF_READONLY        0x40u /* nor may its protection ever allow writing */
 
 struct mm_object;
-struct map_entry;
 struct aspace;
-
-enum fault_access { FAULT_READ, FAULT_WRITE, FAULT_EXEC };
 
 /* What a kind of mapping does. Anonymous and object mappings are mm/space/anon.c's; sections are
  * mm/section/section_map.c's. */
@@ -53,7 +45,7 @@ struct map_ops {
                     unsigned prot);
     /* Is this entry's protection as fixed as without `protect`? NULL: no. */
     bool (*is_fixed)(const struct map_entry *e);
-    /* A split of e at va will follow: second gets what that takes; only its ops and aspace are
+    /* A split of e at va will follow: second gets what that takes; only its ops and pt are
        filled in. An error refuses the split, and with it the munmap or mprotect of a part, of which
        nothing has happened yet. NULL: every split is possible. */
     int (*split_prepare)(struct map_entry *e, struct map_entry *second, vaddr_t va);
@@ -67,62 +59,35 @@ struct map_ops {
     int (*populate)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end);
 };
 
-/* Nonpaged pool (map_entry_alloc). Protected by the aspace mutex; object, offset and needs_copy of
-   an entry that has an object are written under *obj_lock with the mutex at least shared, and read
-   under either of *obj_lock and the mutex held exclusively. */
-struct map_entry {
-    struct list link;                        /* in address order */
-    struct map_entry *left, *right, *parent; /* search tree (mm/space/aspace_tree.c) */
-    vaddr_t start, end;
-    uint8_t prot; /* MAP_* */
-    uint8_t max_prot;
-    uint8_t needs_copy; /* symmetric copy pending: first write puts a new object in front */
-    uint8_t locked;     /* pages are locked in memory: written with the mutex exclusive and, where
-                           there is one, *obj_lock; read under either */
-    uint32_t heap;      /* search tree: random weight */
-    uint32_t flags;     /* MAPF_* */
-    const struct map_ops *ops;
-    struct mm_object
-        *object; /* NULL: private, never shared by fork; tested by obj_lock, which needs no lock */
-    uint64_t offset;           /* bytes into object or section */
-    struct spinlock *obj_lock; /* lock of the object's family, set with object: mutex exclusive */
-    struct list obj_link;      /* in object's list of entries; protected by *obj_lock */
-    vaddr_t low;               /* GROWSDOWN: lowest page used so far; atomic, a hint for walks */
-    struct aspace *aspace;     /* whose it is; constant once linked */
-    struct section_map *smap;  /* section mappings: mm/section/section_map.h */
-};
-
 struct aspace_counts { /* atomics, relaxed */
     uint64_t faults, demand_zero, cow, object_valid, file, stack_grow;
     uint64_t section_made_valid, section_l3_pickup, section_raced, section_global_valid;
-    uint64_t pt_pages; /* private page-table pages owned now, all levels */
-    uint64_t rss;      /* pages mapped now, section pages excluded */
     uint64_t section_pages;
     uint64_t vsize;
     uint64_t locked;               /* pages locked in memory */
-    uint64_t vsize_peak, rss_peak; /* the most that vsize and rss ever were */
+    uint64_t vsize_peak, rss_peak; /* the most that vsize and pt.rss ever were */
 };
 
 struct aspace {
-    pfn_t root;       /* level-1 page; constant */
-    uint8_t home_rad; /* domain for its pages and page tables; own mutex */
-    uint16_t seen;    /* the self-check's (mm/check/validate.h) */
-    uint32_t refs;    /* atomic */
-    cpumask_t loaded; /* CPUs with root loaded: atomic */
+    struct page_table pt; /* first: a walk starts at its root */
+    uint32_t refs;        /* atomic */
+    uint16_t seen;        /* the self-check's (mm/check/validate.h) */
+    uint16_t holders;     /* likewise */
     struct mutex lock;
     struct list entries; /* of map_entry, by address */
     struct map_entry *tree;
     struct list regions; /* of struct region (mm/space/region.h), user-created */
     uint64_t next_region_id;
-    struct map_entry *hint;  /* entry of the last fault; atomic hint, cleared when the entry goes */
-    vaddr_t full_below;      /* entries cover P2 from its start to here: where a search may begin */
-    struct spinlock pt_lock; /* RANK_PTPAGE: taken to free a table page, and to walk the tables
-                                without the mutex (mm/object/rmap.c) */
-    bool dying;              /* last reference gone: no CPU has the root, nobody else looks */
-    uint16_t holders;        /* the self-check's */
-    uint32_t heap_seed;      /* search tree's weights */
+    struct map_entry *hint; /* entry of the last fault; atomic hint, cleared when the entry goes */
+    vaddr_t full_below;     /* entries cover P2 from its start to here: where a search may begin */
+    uint32_t heap_seed;     /* search tree's weights */
     struct aspace_counts counts;
 };
+
+/* Anonymous memory and objects (mm/space/anon.c, fork.c), also for kinds of mapping that build on
+   them. */
+extern const struct map_ops anon_ops;
+int anon_fork(struct aspace *src, struct map_entry *e, struct aspace *dst, struct map_entry *child);
 
 /* Called, if set, with no lock held after entries have gone: what they mapped may have to be
  * deleted (mm/section/section.c, at boot). */
@@ -189,28 +154,8 @@ int aspace_unmap_locked(struct aspace *as, vaddr_t va, uint64_t len);
    of what is mapped) and whatever else a pager answers: SIGBUS ADRERR. May wait. IPL 0 with no
    spinlock, else panics. */
 int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access);
-/* Fault on a system-space address (paged pool). */
-int system_fault(vaddr_t va, enum fault_access access);
 
 struct map_entry *map_entry_alloc(void); /* zeroed, links initialised; NULL when short */
 void map_entry_free(struct map_entry *e);
-
-/* Page-table walks and PTE writers: mm/pt/pt.h. */
-
-void aspace_boot(void); /* system page tables, self-map, level-2 pages of system space; switch to
-                           the system root */
-extern uint64_t system_root_pfn;
-/* Map one page into system space (kernel stacks, pool, windows). KWE|KRE. */
-int kmap_page(vaddr_t va, pfn_t pfn); /* 0 or -ENOMEM; the caller owns va; any IPL up to IPL_CLOCK,
-                                         locks below RANK_PFN */
-/* Undo; the pages come back to the caller or, with free_pages, are freed, after every CPU has
-   dropped the translation. Pages of the range that were never made valid are skipped. IPL below
-   IPL_IPI, no lock that an IPI handler takes. */
-void kunmap_pages(vaddr_t va, uint64_t npages, bool free_pages);
-/* Make a range of system space demand zero: system_fault gives each page at first touch (paged
- * pool). 0 or -ENOMEM. */
-int kmap_demand_zero(vaddr_t va, uint64_t npages);
-/* The page at a system address, PFN_NONE when it is not valid. */
-pfn_t kmap_lookup(vaddr_t va);
 
 #endif

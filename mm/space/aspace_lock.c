@@ -45,12 +45,12 @@ static uint64_t count_missing(struct aspace *as, vaddr_t va, vaddr_t end)
     uint64_t missing = 0;
 
     while (va < end) {
-        vaddr_t table = MIN(pt_skip_holes(as, va, end), end);
+        vaddr_t table = MIN(pt_skip_holes(&as->pt, va, end), end);
 
         missing += (table - va) >> PAGE_SHIFT;
         va = table;
         for (; va < end && (va == table || va % PTE_L2_SPAN != 0); va += PAGE_SIZE)
-            missing += !pte_valid(pt_load(pt_lookup(as, va, 3)));
+            missing += !pte_valid(pt_load(pt_lookup(&as->pt, va, 3)));
     }
     return missing;
 }

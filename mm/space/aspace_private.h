@@ -1,6 +1,4 @@
-/* Private to mm/aspace*.c, region_memory.c, fault.c, fork.c and anon.c: the map of an address
- * space.
- */
+/* Private to mm/space: the map of an address space. */
 #ifndef MM_SPACE_ASPACE_PRIVATE_H
 #define MM_SPACE_ASPACE_PRIVATE_H
 
@@ -32,9 +30,9 @@ void map_entry_destroy(struct map_entry *e);
 /* An address space without entries; NULL: no memory. */
 struct aspace *aspace_new(unsigned rad);
 
-/* Anonymous memory and objects (mm/space/anon.c). */
-extern const struct map_ops anon_ops;
-int anon_fork(struct aspace *src, struct map_entry *e, struct aspace *dst, struct map_entry *child);
+/* Faults on entries that have an object (mm/space/object_fault.c); results as of map_ops. */
+int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool write);
+int object_populate(struct aspace *as, struct map_entry *e, vaddr_t va, vaddr_t end);
 
 static inline void count_add(uint64_t *counter, uint64_t n)
 {
@@ -54,7 +52,7 @@ static inline void count_peak(uint64_t *peak, uint64_t value)
 /* n more private pages are mapped. */
 static inline void count_rss(struct aspace *as, uint64_t n)
 {
-    count_peak(&as->counts.rss_peak, __atomic_add_fetch(&as->counts.rss, n, __ATOMIC_RELAXED));
+    count_peak(&as->counts.rss_peak, __atomic_add_fetch(&as->pt.rss, n, __ATOMIC_RELAXED));
 }
 
 #endif

@@ -123,7 +123,7 @@ void aspace_insert_locked(struct aspace *as, struct map_entry *e)
     e->right = NULL;
     e->parent = p;
     e->heap = next_weight(as);
-    e->aspace = as;
+    e->pt = &as->pt;
     *where = e;
     list_add_after(before ? &before->link : &as->entries, &e->link);
     while (e->parent && e->parent->heap < e->heap)

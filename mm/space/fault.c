@@ -52,8 +52,8 @@ void aspace_prune(struct aspace *as, vaddr_t va, vaddr_t end)
     struct tb_gather g;
 
     mutex_lock(&as->lock);
-    tb_gather_begin(&g, &as->loaded, TB_PTPAGE);
-    pt_prune(as, va, end, &g);
+    tb_gather_begin(&g, &as->pt.loaded, TB_PTPAGE);
+    pt_prune(&as->pt, va, end, &g);
     tb_gather_flush(&g);
     mutex_unlock(&as->lock);
 }

@@ -17,7 +17,7 @@
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
-#include "mm/object/object_private.h"
+#include "mm/object/object_pages.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
 #include "mm/space/region.h"
@@ -37,8 +37,8 @@ static int for_each_part(struct part *x, part_fn *fn)
     struct map_entry *e = x->e;
     vaddr_t va = e->flags & MAPF_GROWSDOWN ? MAX(e->low, e->start) : e->start;
 
-    while ((va = pt_skip_holes(x->src, va, e->end)) < e->end) {
-        pte_t *p = pt_lookup(x->src, va, 3);
+    while ((va = pt_skip_holes(&x->src->pt, va, e->end)) < e->end) {
+        pte_t *p = pt_lookup(&x->src->pt, va, 3);
         uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (e->end - va) >> PAGE_SHIFT);
         int err = __atomic_load_n(&pt_page_of(p)->aux, __ATOMIC_RELAXED) ? fn(x, p, va, n) : 0;
 
@@ -128,7 +128,7 @@ static int share_ptes(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
             pt_store(&p[i], pte);
         }
         if (!to) {
-            to = pt_create(x->dst, va, 3);
+            to = pt_create(&x->dst->pt, va, 3);
             if (!to) {
                 err = -ENOMEM;
                 break;
@@ -140,8 +140,8 @@ static int share_ptes(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
     if (to && copied)
         pt_count(to, (int)copied);
     spin_unlock(x->e->obj_lock, ipl);
-    x->dst->counts.rss += copied;
-    x->dst->counts.rss_peak = x->dst->counts.rss; /* nobody else knows it yet */
+    x->dst->pt.rss += copied;
+    x->dst->counts.rss_peak = x->dst->pt.rss; /* nobody else knows it yet */
     return err;
 }
 
@@ -189,7 +189,7 @@ static int fork_entry(struct aspace *src, struct map_entry *e, struct aspace *ds
 
 struct aspace *aspace_fork(struct aspace *src)
 {
-    struct aspace *dst = aspace_new(src->home_rad);
+    struct aspace *dst = aspace_new(src->pt.home_rad);
     struct map_entry *e;
     struct tb_gather g;
     int err;
@@ -205,7 +205,7 @@ struct aspace *aspace_fork(struct aspace *src)
             if (err)
                 break;
         }
-    tb_gather_begin(&g, &src->loaded, TB_FORK);
+    tb_gather_begin(&g, &src->pt.loaded, TB_FORK);
     g.nvas = TB_GATHER_VAS + 1; /* everything */
     tb_gather_flush(&g);
     mutex_unlock(&src->lock);

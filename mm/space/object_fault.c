@@ -20,7 +20,7 @@
 #include "arch/alpha/hw/tb.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
-#include "mm/object/object_private.h"
+#include "mm/object/object_pages.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
 
@@ -149,7 +149,7 @@ static pte_t install(struct aspace *as, pte_t *p, vaddr_t va, pte_t now)
     else if (pfn_eq(pte_pfn(old), pte_pfn(now)))
         tb_invalidate_single(va); /* as before or more access: other CPUs find out by a fault */
     else
-        tb_flush_page(&as->loaded, va, TB_COW);
+        tb_flush_page(&as->pt.loaded, va, TB_COW);
     return old;
 }
 
@@ -195,7 +195,7 @@ static int spare_make_unlock(struct map_entry *e, struct aspace *as, pfn_t sourc
     spin_unlock(e->obj_lock, ipl);
     spare_drop(sp);
     sp->source = source;
-    if (page_alloc(source.n ? 0 : PA_ZERO, PAGE_T_OBJECT, as->home_rad, &sp->page) != 0) {
+    if (page_alloc(source.n ? 0 : PA_ZERO, PAGE_T_OBJECT, as->pt.home_rad, &sp->page) != 0) {
         sp->page = PFN_NONE;
         return -ENOMEM;
     }
@@ -251,7 +251,7 @@ static void finish_fault(struct aspace *as, struct map_entry *e, pte_t *p, vaddr
 
 int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool write)
 {
-    pte_t *p = pt_create(as, va, 3);
+    pte_t *p = pt_create(&as->pt, va, 3);
     struct spare sp = {PFN_NONE, PFN_NONE};
     uint64_t *cause = &as->counts.object_valid;
     int err = p ? 0 : -ENOMEM;
@@ -321,7 +321,7 @@ static int object_populate_batch(struct aspace *as, struct map_entry *e, pte_t *
     spin_unlock(e->obj_lock, ipl);
     if (want == 0)
         return 0;
-    if (page_alloc_bulk(PA_ZERO, PAGE_T_OBJECT, as->home_rad, pfns, want) != 0)
+    if (page_alloc_bulk(PA_ZERO, PAGE_T_OBJECT, as->pt.home_rad, pfns, want) != 0)
         return -ENOMEM;
     ipl = spin_lock(e->obj_lock);
     for (unsigned i = 0; i < n && is_plain(e); i++) {
@@ -353,7 +353,7 @@ int object_populate(struct aspace *as, struct map_entry *e, vaddr_t va, vaddr_t 
     bool write = (e->prot & MAP_W) != 0;
 
     while (va < end) {
-        pte_t *p = pt_create(as, va, 3);
+        pte_t *p = pt_create(&as->pt, va, 3);
         uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (end - va) >> PAGE_SHIFT);
         int err;
 

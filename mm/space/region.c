@@ -19,6 +19,7 @@
 #include "mm/space/region.h"
 
 #include "arch/alpha/hw/layout.h"
+#include "arch/alpha/hw/pte.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/abi/vadef.h"
 #include "kernel/base/errno.h"

@@ -261,7 +261,7 @@ def pick_thread(thread: gdb.Value) -> None:
         process = process.cast(structure("process").pointer()).dereference()
         load_program(process)
         if int(process["aspace"]):
-            root = int(process["aspace"]["root"]["n"])
+            root = int(process["aspace"]["pt"]["root"]["n"])
         context.pid = int(process["pid"])
     if is_running(thread):
         cpu = running_on(thread)

@@ -148,7 +148,7 @@ class ShowSpinlock(Command):
             yield f"section {section_name(section)}", section["lock"]
         for process in processes():
             if int(process["aspace"]):
-                yield f"pt_lock of pid {int(process['pid'])}", process["aspace"]["pt_lock"]
+                yield f"page tables of pid {int(process['pid'])}", process["aspace"]["pt"]["lock"]
 
 
 class ShowMutex(Command):

@@ -284,7 +284,7 @@ class ShowPageTable(Command):
     def run(self, words: list[str], qualifiers: dict[str, str]) -> None:
         root = current_root()
         if "process" in qualifiers:
-            root = int(space_of(find_process(qualifiers["process"]))["root"]["n"])
+            root = int(space_of(find_process(qualifiers["process"]))["pt"]["root"]["n"])
         if not root:
             raise NotThere("this CPU has no page tables of the kernel's yet")
         wanted = span(words)

@@ -37,15 +37,15 @@ def process_line(p: gdb.Value) -> str:
 
 
 def aspace_line(a: gdb.Value) -> str:
-    counts = a["counts"]
+    counts, table = a["counts"], a["pt"]
     return line(
         {
-            "aspace of root": f"{int(a['root']['n']):#x}",
-            "private": int(counts["rss"]),
+            "aspace of root": f"{int(table['root']['n']):#x}",
+            "private": int(table["rss"]),
             "section": int(counts["section_pages"]),
-            "tables": int(counts["pt_pages"]),
+            "tables": int(table["tables"]),
             "references": int(a["refs"]),
-            "loaded": f"{int(a['loaded']):#x}",
+            "loaded": f"{int(table['loaded']):#x}",
         }
     )
 

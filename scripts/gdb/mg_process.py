@@ -123,8 +123,9 @@ class ShowSummary(Command):
             cells += [va_text(int(process.address))]
             cells += [va_text(int(process["thread"])) if thread is not None else ""]
             if int(process["aspace"]):
-                counts = process["aspace"]["counts"]
-                cells += [int(counts[f]) for f in ("rss", "section_pages", "pt_pages", "faults")]
+                counts, pt = process["aspace"]["counts"], process["aspace"]["pt"]
+                cells += [int(pt["rss"]), int(counts["section_pages"])]
+                cells += [int(pt["tables"]), int(counts["faults"])]
             table.row(*cells)
             count += 1
         print(f"{count} processes")
@@ -207,21 +208,21 @@ class ShowProcess(Command):
             waits = c_string(thread["wants_name"])
             rows.append(("Mutexes held", ", ".join(held) or "none", "Waits for", waits or "-"))
         if int(space):
-            counts = space["counts"]
+            counts, pt = space["counts"], space["pt"]
             rows += [
                 (
                     "Address space",
                     va_text(int(space)),
                     "Level-1 page",
-                    f"{int(space['root']['n']):X}",
+                    f"{int(pt['root']['n']):X}",
                 ),
                 (
                     "Private pages",
-                    int(counts["rss"]),
+                    int(pt["rss"]),
                     "Section pages",
                     int(counts["section_pages"]),
                 ),
-                ("Page-table pages", int(counts["pt_pages"]), "Page faults", int(counts["faults"])),
+                ("Page-table pages", int(pt["tables"]), "Page faults", int(counts["faults"])),
                 (
                     "Virtual size",
                     f"{int(counts['vsize']) >> 10} KiB",
@@ -230,9 +231,9 @@ class ShowProcess(Command):
                 ),
                 (
                     "Loaded on CPUs",
-                    f"{int(space['loaded']):#x}",
+                    f"{int(pt['loaded']):#x}",
                     "Home RAD",
-                    int(space["home_rad"]),
+                    int(pt["home_rad"]),
                 ),
             ]
         for left, first, right, second in rows:

@@ -61,7 +61,7 @@ class Space:
     def __init__(self, space: gdb.Value, who: str) -> None:
         self.who = who
         self.value = space
-        self.root = int(space["root"]["n"])
+        self.root = int(space["pt"]["root"]["n"])
         self.entries = list(each(space["entries"], "struct map_entry", "link"))
         self.bounds = [(int(e["start"]), int(e["end"])) for e in self.entries]
         self.busy = int(space["lock"]["state"]) != 0
@@ -181,10 +181,10 @@ class ValidatePageTables(Checker):
         )
         at = (space.root << PAGE_SHIFT) + 8 * SELF_MAP
         self.table_page(space, space.root, at, used, f"{space.who}: level-1 page")
-        counts = space.value["counts"]
-        for field, real in (("pt_pages", space.tables), ("rss", space.resident)):
-            if int(counts[field]) != real:
-                self.count(space, f"{space.who}: {field} is {int(counts[field])}, found {real}")
+        table = space.value["pt"]
+        for field, real in (("tables", space.tables), ("rss", space.resident)):
+            if int(table[field]) != real:
+                self.count(space, f"{space.who}: {field} is {int(table[field])}, found {real}")
 
     def level2(self, space: Space, pfn: int, upper: int, base: int) -> None:
         table = self.table(pfn)

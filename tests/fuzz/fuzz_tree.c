@@ -15,6 +15,8 @@
  * that fail. Every status is the model's; after every few calls the whole tree is compared, at the
  * end all of it is removed and nothing is left.
  */
+#include "mm/object/pager.h"
+#include "mm/pt/pt_system.h"
 #include "tests/host/vm.h"
 
 #include "arch/alpha/hw/usercopy.h"
@@ -546,7 +548,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     cpu_count = 1;
     vm_switch(0, NULL);
     vm_pages_init();
-    aspace_boot();
+    pt_system_boot();
+    pager_boot();
     tree_boot();
     nodes[0] = (struct node){.real = inode_root, .type = S_IFDIR, .mode = 0755, .nlink = 2};
     nodes[0].parent = &nodes[0];

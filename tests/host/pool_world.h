@@ -23,6 +23,7 @@
 #include "mm/phys/page.h"
 #include "mm/pool/pool.h"
 #include "mm/pool/pool_check.h"
+#include "mm/pt/pt_system.h"
 #include "mm/space/aspace.h"
 #include "sysman/params.h"
 #include "userland/lib/include/tap.h"

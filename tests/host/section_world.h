@@ -5,6 +5,8 @@
 #ifndef TESTS_HOST_SECTION_WORLD_H
 #define TESTS_HOST_SECTION_WORLD_H
 
+#include "mm/object/pager.h"
+#include "mm/pt/pt_system.h"
 #include "mm/section/section_map.h"
 
 #include <pthread.h>
@@ -146,7 +148,7 @@ enum { TOUCH_OK, TOUCH_SEGV };
 
 WORLD pte_t *hardware_walk(struct aspace *as, vaddr_t va)
 {
-    pte_t *p = (pte_t *)kseg_page(as->root) + pte_l1_index(va);
+    pte_t *p = (pte_t *)kseg_page(as->pt.root) + pte_l1_index(va);
 
     for (unsigned level = 1; level < 3; level++) {
         pte_t upper = __atomic_load_n(p, __ATOMIC_ACQUIRE);
@@ -295,7 +297,8 @@ WORLD void world_boot(uint64_t ram_pages, bool big)
     page_boot_done();
     fluid_set_minimum_boot(1000);
     pool_boot();
-    aspace_boot();
+    pt_system_boot();
+    pager_boot();
     section_boot();
     registry_boot(big);
 }

@@ -22,10 +22,10 @@
 #include "kernel/sched/mutex.h"
 #include "kernel/sched/rad.h"
 #include "kernel/sched/timer.h"
-#include "mm/check/census.h"
-#include "mm/phys/failure.h"
 #include "mm/check/validate.h"
 #include "mm/object/object.h"
+#include "mm/phys/failure.h"
+#include "mm/pool/pool_census.h"
 
 struct cpu cpus[MAX_CPUS] = {
     {.id = 0}, {.id = 1, .whami = 1}, {.id = 2, .whami = 2}, {.id = 3, .whami = 3}};

@@ -16,6 +16,7 @@
 #include "kernel/sched/thread.h"
 #include "mm/phys/fluid.h"
 #include "mm/phys/page.h"
+#include "mm/pt/pt_system.h"
 #include "mm/space/aspace.h"
 #include "userland/lib/include/tap.h"
 

@@ -18,6 +18,7 @@
 #include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/kseg.h"
 #include "mm/phys/fluid.h"
+#include "mm/phys/page_reserve.h"
 #include "userland/lib/include/tap.h"
 
 #define GIB_PAGES (UINT64_C(1) << 17)

@@ -447,10 +447,10 @@ static void *writer_main(void *arg)
     }
     vm_switch(me, NULL);
     {
-        ipl_t ipl = spin_lock(&as->pt_lock); /* the pager is still at work */
+        ipl_t ipl = spin_lock(&as->pt.lock); /* the pager is still at work */
 
         vm_check(as);
-        spin_unlock(&as->pt_lock, ipl);
+        spin_unlock(&as->pt.lock, ipl);
     }
     aspace_unref(as);
     __atomic_fetch_add(&done_writers, 1, __ATOMIC_RELEASE);

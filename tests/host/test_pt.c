@@ -49,8 +49,8 @@ static void prune_all(struct aspace *as)
 {
     struct tb_gather g;
 
-    tb_gather_begin(&g, &as->loaded, TB_UNMAP);
-    pt_prune(as, 0, LAYOUT_USER_TOP, &g);
+    tb_gather_begin(&g, &as->pt.loaded, TB_UNMAP);
+    pt_prune(&as->pt, 0, LAYOUT_USER_TOP, &g);
     tb_gather_flush(&g);
 }
 
@@ -58,7 +58,7 @@ static void prune_all(struct aspace *as)
 
 static uint64_t read_virtual(struct aspace *as, vaddr_t va)
 {
-    const pte_t *t = kseg_page(as->root);
+    const pte_t *t = kseg_page(as->pt.root);
     const pte_t p1 = t[(va >> 33) & 1023];
     const pte_t *t2 = kseg_page(pte_pfn(p1));
     const pte_t p2 = t2[(va >> 23) & 1023];
@@ -83,26 +83,27 @@ static void test_selfmap(void)
 {
     struct aspace *as = aspace_create(0);
     vaddr_t va = 0x123456000ul & ~PAGE_MASK;
-    pte_t *p3 = pt_create(as, va, 3);
+    pte_t *p3 = pt_create(&as->pt, va, 3);
 
     ok(p3 != NULL, "tables are made");
     pt_set(p3, pte_make(pfn_of(77), PTE_V));
     is(read_virtual(as, pt_space(va, 3)), *p3, "the self-map shows the level-3 PTE");
-    is(read_virtual(as, pt_space(va, 2)), *pt_lookup(as, va, 2), "and the level-2 PTE");
-    is(read_virtual(as, pt_space(va, 1)), *pt_lookup(as, va, 1), "and the level-1 PTE");
+    is(read_virtual(as, pt_space(va, 2)), *pt_lookup(&as->pt, va, 2), "and the level-2 PTE");
+    is(read_virtual(as, pt_space(va, 1)), *pt_lookup(&as->pt, va, 1), "and the level-1 PTE");
     is(pt_space(0, 3), LAYOUT_PT_SPACE_BASE, "page-table space starts where the layout says");
-    is(as->counts.pt_pages, 3, "three tables");
-    ok(pt_lookup(as, va + PTE_L2_SPAN, 3) == NULL && pt_lookup(as, va + PTE_L2_SPAN, 2) != NULL,
+    is(as->pt.tables, 3, "three tables");
+    ok(pt_lookup(&as->pt, va + PTE_L2_SPAN, 3) == NULL &&
+           pt_lookup(&as->pt, va + PTE_L2_SPAN, 2) != NULL,
        "no table, no PTE");
-    ok(pt_lookup(as, va + PTE_L1_SPAN, 2) == NULL, "at level 2 too");
+    ok(pt_lookup(&as->pt, va + PTE_L1_SPAN, 2) == NULL, "at level 2 too");
     {
         struct tb_gather g;
 
-        tb_gather_begin(&g, &as->loaded, TB_PTPAGE);
+        tb_gather_begin(&g, &as->pt.loaded, TB_PTPAGE);
         tb_gather_table(&g, va, 2);
         ok(g.nvas == 1 && g.vas[0] == (pt_space(va, 3) & ~PAGE_MASK),
            "a changed level-2 PTE takes the level-3 page's address along");
-        tb_gather_begin(&g, &as->loaded, TB_PTPAGE);
+        tb_gather_begin(&g, &as->pt.loaded, TB_PTPAGE);
         tb_gather_table(&g, va, 1);
         ok(g.vas[0] == (pt_space(va, 2) & ~PAGE_MASK) && g.nvas > TB_GATHER_VAS,
            "a changed level-1 PTE the level-2 page's, and everything behind it");
@@ -133,9 +134,9 @@ static void test_prune(void)
         struct tb_gather g;
         pte_t *p;
 
-        tb_gather_begin(&g, &as->loaded, TB_UNMAP);
+        tb_gather_begin(&g, &as->pt.loaded, TB_UNMAP);
         if (!used[i]) {
-            p = pt_create(as, spot[i], 3);
+            p = pt_create(&as->pt, spot[i], 3);
             if (!p)
                 vm_die("no table");
             if (*p == 0)
@@ -145,12 +146,12 @@ static void test_prune(void)
 
             for (unsigned j = 0; j < SPOTS; j++)
                 shared |= j != i && used[j] && spot[j] == spot[i];
-            p = pt_lookup(as, spot[i], 3);
+            p = pt_lookup(&as->pt, spot[i], 3);
             if (!p || *p == 0)
                 vm_die("a PTE is lost");
             if (!shared)
                 pt_set(p, 0);
-            pt_prune(as, spot[i], spot[i] + PAGE_SIZE, &g);
+            pt_prune(&as->pt, spot[i], spot[i] + PAGE_SIZE, &g);
         }
         used[i] = !used[i];
         tb_gather_flush(&g);
@@ -158,18 +159,17 @@ static void test_prune(void)
             vm_check(as);
     }
     for (unsigned i = 0; i < SPOTS; i++) {
-        pte_t *p = pt_lookup(as, spot[i], 3);
+        pte_t *p = pt_lookup(&as->pt, spot[i], 3);
 
         if (p)
             pt_set(p, 0);
     }
     prune_all(as);
-    ok(as->counts.pt_pages == 1 && vm_nfree == pages,
-       "an empty space has its root and no other table");
-    is(pt_skip_holes(as, 0, LAYOUT_USER_TOP), LAYOUT_USER_TOP, "and is one hole");
-    ok(pt_create(as, 5 * PTE_L2_SPAN, 3) != NULL, "a table is made");
-    is(pt_skip_holes(as, 0, LAYOUT_USER_TOP), 5 * PTE_L2_SPAN, "and found behind the hole");
-    l2 = pt_create(as, 9 * PTE_L2_SPAN, 2);
+    ok(as->pt.tables == 1 && vm_nfree == pages, "an empty space has its root and no other table");
+    is(pt_skip_holes(&as->pt, 0, LAYOUT_USER_TOP), LAYOUT_USER_TOP, "and is one hole");
+    ok(pt_create(&as->pt, 5 * PTE_L2_SPAN, 3) != NULL, "a table is made");
+    is(pt_skip_holes(&as->pt, 0, LAYOUT_USER_TOP), 5 * PTE_L2_SPAN, "and found behind the hole");
+    l2 = pt_create(&as->pt, 9 * PTE_L2_SPAN, 2);
     pt_set(l2, pte_make(pfn_of(9), PTE_V | PTE_KRE | PTE_SW_SHPT));
     prune_all(as);
     ok(pte_valid(*l2), "a shared table is not pruned, and its level-2 page stays");
@@ -192,8 +192,9 @@ static void test_system(void)
     is(kmap_page(va, a), 0, "a system page is mapped");
     is(kmap_page(va + PTE_L2_SPAN, b), 0, "and one in another table");
     ok(pfn_eq(kmap_lookup(va), a) && pfn_eq(kmap_lookup(va + PTE_L2_SPAN), b), "they are found");
-    ok(pt_lookup(as, va, 3) && pfn_eq(pte_pfn(*pt_lookup(as, va, 3)), a), "in every address space");
-    ok(!(*pt_lookup(as, va, 3) & (PTE_URE | PTE_UWE)), "but not from user mode");
+    ok(pt_lookup(&as->pt, va, 3) && pfn_eq(pte_pfn(*pt_lookup(&as->pt, va, 3)), a),
+       "in every address space");
+    ok(!(*pt_lookup(&as->pt, va, 3) & (PTE_URE | PTE_UWE)), "but not from user mode");
     host_tb_singles = 0;
     kunmap_pages(va, 1, false);
     is(host_tb_singles, MAX_CPUS, "unmapping asks every CPU");
@@ -230,7 +231,7 @@ static void test_shootdown(void)
     vm_switch(0, as);
     tb_stats(&before);
     host_tb_singles = host_tb_alls = 0;
-    tb_gather_begin(&g, &as->loaded, TB_UNMAP);
+    tb_gather_begin(&g, &as->pt.loaded, TB_UNMAP);
     tb_gather_va(&g, 0x2000);
     tb_gather_va(&g, 0x4000);
     tb_gather_flush(&g);

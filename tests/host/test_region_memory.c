@@ -262,7 +262,7 @@ static void test_thief(void)
         locked++;
         for (unsigned look = 0; look < 8; look++) {
             for (unsigned i = 0; i < 4; i++)
-                wrong += !pte_valid(pt_load(pt_lookup(space, va + i * PAGE_SIZE, 3)));
+                wrong += !pte_valid(pt_load(pt_lookup(&space->pt, va + i * PAGE_SIZE, 3)));
             sched_yield();
         }
         wrong += aspace_unlock_pages(space, va, 4 * PAGE_SIZE, &set) != 0 || !set;
@@ -327,11 +327,11 @@ static void test_limit(void)
     begin(1024, 0);
     region_create_va(space, view.id, view.start, 1024 * PAGE_SIZE, 0);
     put(0, 1);
-    before = space->counts.rss;
+    before = space->pt.rss;
     minimum = vm_nfree - 100; /* 100 pages are to be had; page 0 is there already */
     is(aspace_lock_pages(space, page_va(0), 102 * PAGE_SIZE, &set), -K_ENOMEM,
        "one page beyond the fluid pages");
-    ok(space->counts.rss == before && space->counts.locked == 0, "is not begun");
+    ok(space->pt.rss == before && space->counts.locked == 0, "is not begun");
     is(aspace_lock_pages(space, page_va(0), 101 * PAGE_SIZE, &set), 0, "exactly all of them");
     is(space->counts.locked, 101, "are locked");
     minimum = 0;
@@ -452,7 +452,7 @@ static void walk_lock(unsigned first, unsigned n, bool lock)
     if (set != (lock ? any : all))
         vm_die("locking says wrong what was before");
     for (unsigned i = first; i < first + n; i++) {
-        pte_t *p = pt_lookup(space, page_va(i), 3);
+        pte_t *p = pt_lookup(&space->pt, page_va(i), 3);
 
         model[i].locked = lock;
         if (lock && (!p || !pte_valid(*p)))

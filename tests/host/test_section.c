@@ -143,7 +143,7 @@ static void alloc_shared(void)
     section_uses(&sections, &gptes, &pagfil);
     is(pagfil.use, 0, "and no page of a page file");
     is(map_whole(as, "ALLOC", id, &va), SS$_NORMAL, "is mapped");
-    is(as->counts.pt_pages, 2, "with one page-table page of the process's own beside its root");
+    is(as->pt.tables, 2, "with one page-table page of the process's own beside its root");
     expect_hints("ALLOC", 64 * PAGES_PER_MIB, 8);
     s = peek("ALLOC");
     is(s->flags & (SEC$M_MRES_ALLOC | SEC$M_GRANHINT), SEC$M_MRES_ALLOC | SEC$M_GRANHINT,
@@ -159,7 +159,7 @@ static void alloc_shared(void)
     is(shares(peek("ALLOC")), 2, "fork takes a share");
     p = touch(child, va + 63 * MIB, true);
     ok(p && *p == 4711, "and sees the same page, not a copy");
-    is(child->counts.pt_pages, 2, "through the same level-3 pages");
+    is(child->pt.tables, 2, "through the same level-3 pages");
     is(region_delete_va(as, id, va + 8 * MIB + PAGE_SIZE, 8 * MIB), SS$_VA_NOTPAGALGN,
        "a part that starts within a piece stays");
     is(region_delete_va(as, id, va + 8 * MIB, 4 * MIB), SS$_LEN_NOTPAGMULT,

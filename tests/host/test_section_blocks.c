@@ -33,7 +33,7 @@ static struct aspace *mapper(unsigned n, uint64_t *region)
     return as;
 }
 
-static pte_t l1_at(struct aspace *as, vaddr_t va) { return *pt_lookup(as, va, 1); }
+static pte_t l1_at(struct aspace *as, vaddr_t va) { return *pt_lookup(&as->pt, va, 1); }
 
 static bool l1_shared(struct aspace *as, vaddr_t va, const struct section *s, unsigned block)
 {
@@ -95,7 +95,7 @@ static void alloc_blocks(void)
     ok(l1_shared(a, va, s, 0) && l1_shared(a, va + BLOCK, s, 1) && l1_shared(b, vb, s, 0) &&
            l1_shared(b, vb + BLOCK, s, 1),
        "both through the section's own level-2 pages");
-    is(a->counts.pt_pages, 2, "of its own each has a root and a level-2 page for the tail");
+    is(a->pt.tables, 2, "of its own each has a root and a level-2 page for the tail");
     section_walk(s, a, &l3, &l2, &l1, &pages);
     is(l1, 2, "two level-1 PTEs");
     is(l3.ptes[3], BIG / PAGE_SIZE, "all level-3 PTEs have the largest hint");
@@ -108,17 +108,17 @@ static void alloc_blocks(void)
     sum = sum_of_upper(s);
     child = aspace_fork(a);
     is(shares(s), 3, "fork takes one more share");
-    is(child->counts.pt_pages, 2, "and copies level-1 PTEs");
+    is(child->pt.tables, 2, "and copies level-1 PTEs");
     ok(l1_shared(child, va, s, 0) && l1_shared(child, va + BLOCK, s, 1), "as they are");
     ok(aspace_protect(a, va + 8 * MIB, 8 * MIB, MAP_R) != 0 && aspace_unmap(a, va + MIB, MIB) != 0,
        "a part is neither protected nor cut within a piece");
     is(region_delete_va(a, ra, va + 8 * MIB, 4 * MIB), SS$_LEN_NOTPAGMULT, "by no door");
-    ok(shares(s) == 3 && a->counts.pt_pages == 2, "and the attempt leaves no trace");
+    ok(shares(s) == 3 && a->pt.tables == 2, "and the attempt leaves no trace");
     is(aspace_protect(a, va + 8 * MIB, 8 * MIB, MAP_R | MAP_W), 0, "the protection that it has");
-    ok(shares(s) == 3 && a->counts.pt_pages == 2, "splits nothing");
+    ok(shares(s) == 3 && a->pt.tables == 2, "splits nothing");
 
     is(region_delete_va(a, ra, va + BLOCK + 16 * MIB, 8 * MIB), SS$_NORMAL, "a piece goes");
-    is(a->counts.pt_pages, 3, "for one level-2 page more of its own");
+    is(a->pt.tables, 3, "for one level-2 page more of its own");
     ok(l1_shared(a, va, s, 0) && !(l1_at(a, va + BLOCK) & PTE_SW_SHPT), "in that block only");
     ok(!touch(a, va + BLOCK + 16 * MIB, false), "the piece is gone");
     ok(same_page(a, va + BLOCK + 16 * MIB - 8, b, vb + BLOCK + 16 * MIB - 8) &&
@@ -130,19 +130,19 @@ static void alloc_blocks(void)
     is(l1_count(s, a), 1, "the hints around the hole are right");
     is(region_delete_va(a, ra, va + 8 * MIB, BLOCK), SS$_NORMAL,
        "a stretch from one block into the next");
-    is(a->counts.pt_pages, 4, "another level-2 page");
+    is(a->pt.tables, 4, "another level-2 page");
     ok(touch(a, va, true) && !touch(a, va + 8 * MIB, true) && !touch(a, va + BLOCK, true) &&
            same_page(a, va + BLOCK + 8 * MIB, b, vb + BLOCK + 8 * MIB),
        "is gone, and nothing else");
     is(region_delete_va(b, rb, vb, BLOCK), SS$_NORMAL, "a whole block");
-    is(b->counts.pt_pages, 2, "goes without another page");
+    is(b->pt.tables, 2, "goes without another page");
     ok(!touch(b, vb, false) && l1_at(b, vb) == 0 && l1_shared(b, vb + BLOCK, s, 1), "at once");
     is(region_delete_va(b, rb, vb + BIG - 24 * MIB, 24 * MIB), SS$_NORMAL, "and the tail");
-    is(b->counts.pt_pages, 1, "with its level-2 page");
+    is(b->pt.tables, 1, "with its level-2 page");
     is(sum_of_upper(s), sum, "still nothing has changed in the shared pages");
     aspace_unref(child);
     child = aspace_fork(a);
-    ok(child->counts.pt_pages == a->counts.pt_pages && !touch(child, va + BLOCK, false) &&
+    ok(child->pt.tables == a->pt.tables && !touch(child, va + BLOCK, false) &&
            same_page(child, va + BLOCK + 8 * MIB, b, vb + BLOCK + 8 * MIB),
        "a fork of what is left has the same holes");
     aspace_unref(child);
@@ -152,7 +152,7 @@ static void alloc_blocks(void)
     is(sum_of_upper(s), sum, "but it is permanent, and so are its tables");
     a = mapper(0, &ra);
     is(map_whole(a, "BLOCKS", ra, &va), SS$_NORMAL, "the next one maps it");
-    ok(l1_shared(a, va, s, 0) && a->counts.pt_pages == 2, "as the first did");
+    ok(l1_shared(a, va, s, 0) && a->pt.tables == 2, "as the first did");
     aspace_unref(a);
     delete ("BLOCKS");
     ok(balanced(before), "every page is back");
@@ -172,7 +172,7 @@ static void fluid_blocks(void)
     s = peek("F");
     is(map_whole(a, "F", ra, &va), SS$_NORMAL, "mapped");
     is(map_whole(b, "F", rb, &vb), SS$_NORMAL, "twice");
-    is(a->counts.pt_pages, 2, "owns a root and a level-2 page");
+    is(a->pt.tables, 2, "owns a root and a level-2 page");
     is(s->valid_pages + s->related->valid_pages, 0, "nothing is there yet");
     *touch(a, va + 3 * GIB, true) = 33;
     is(a->counts.section_made_valid, 1, "the first touch makes a page valid");
@@ -218,14 +218,14 @@ static void empty_level2_page(void)
     map_whole(a, "E2", r, &vb);
     ok(va / BLOCK == vb / BLOCK && vb % (8 * MIB) == 0 && vb >= va + 24 * MIB,
        "two small sections in one block, each at a piece");
-    pt_pages = a->counts.pt_pages;
+    pt_pages = a->pt.tables;
     is(region_delete_va(a, r, vb, 8 * MIB), SS$_NORMAL, "one goes");
-    is(a->counts.pt_pages, pt_pages, "the other keeps their level-2 page");
+    is(a->pt.tables, pt_pages, "the other keeps their level-2 page");
     is(region_delete_va(a, r, va + 8 * MIB, 8 * MIB), SS$_NORMAL, "so do the parts of one");
     is(region_delete_va(a, r, va, 8 * MIB), SS$_NORMAL, "that go one by one");
-    ok(a->counts.pt_pages == pt_pages && touch(a, va + 16 * MIB, true), "until the last");
+    ok(a->pt.tables == pt_pages && touch(a, va + 16 * MIB, true), "until the last");
     is(region_delete_va(a, r, va + 16 * MIB, 4 * MIB), SS$_NORMAL, "is gone");
-    is(a->counts.pt_pages, pt_pages - 1, "with the page");
+    is(a->pt.tables, pt_pages - 1, "with the page");
     delete ("E1");
     delete ("E2");
     aspace_unref(a);
@@ -261,12 +261,12 @@ static void parts(void)
     region_view_locked(a, ra, &v);
     base = v.start;
     is(map_part(a, ra, 0, BLOCK, BLOCK, &va), SS$_NORMAL, "the second 8 GiB alone");
-    ok(va % BLOCK == 0 && l1_shared(a, va, s, 1) && a->counts.pt_pages == 1,
+    ok(va % BLOCK == 0 && l1_shared(a, va, s, 1) && a->pt.tables == 1,
        "take one level-1 PTE and no page");
     ok(same_page(a, va + 77 * MIB, b, whole + BLOCK + 77 * MIB), "and show the second 8 GiB");
     is(map_part(a, ra, base + BLOCK, 8 * MIB, BLOCK, &va), SS$_NORMAL,
        "8 GiB from an offset of 8 MiB on");
-    ok(!(l1_at(a, va) & PTE_SW_SHPT) && a->counts.pt_pages == 2, "take a level-2 page");
+    ok(!(l1_at(a, va) & PTE_SW_SHPT) && a->pt.tables == 2, "take a level-2 page");
     ok(same_page(a, va, b, whole + 8 * MIB) &&
            same_page(a, va + BLOCK - 8, b, whole + BLOCK + 8 * MIB - 8),
        "and show what they should");
@@ -276,7 +276,7 @@ static void parts(void)
     ok(same_page(a, va + BLOCK - 16 * MIB, b, whole + BLOCK - 8 * MIB), "likewise");
     is(map_part(a, ra, base + 3 * BLOCK, 0, BLOCK, &va), SS$_VA_IN_USE, "over it nothing goes");
     is(region_delete_va(a, ra, base + 2 * BLOCK, 2 * BLOCK), SS$_NORMAL, "it goes");
-    is(a->counts.pt_pages, 2, "with its tables");
+    is(a->pt.tables, 2, "with its tables");
     is(map_part(a, ra, base + 3 * BLOCK, 0, BLOCK, &va), SS$_NORMAL, "there is room again");
     ok(l1_shared(a, va, s, 0), "for a whole level-2 page");
     ok(same_page(a, va + 77 * MIB, b, whole + 77 * MIB), "of the section's beginning");
@@ -300,15 +300,16 @@ static void out_of_bounds(void)
     s = peek("F");
     map_whole(a, "F", r, &va);
     touch(a, va, true);
-    ok(!pt_create(a, va, 2) && !pt_create(a, va, 3) && !pt_create(a, va + 8 * MIB, 3),
+    ok(!pt_create(&a->pt, va, 2) && !pt_create(&a->pt, va, 3) &&
+           !pt_create(&a->pt, va + 8 * MIB, 3),
        "no private table is made below a shared level-1 PTE");
     touch(a, va + 2 * BLOCK, true);
-    ok(pt_create(a, va + 2 * BLOCK, 2) && !pt_create(a, va + 2 * BLOCK, 3),
+    ok(pt_create(&a->pt, va + 2 * BLOCK, 2) && !pt_create(&a->pt, va + 2 * BLOCK, 3),
        "nor below a shared level-2 PTE");
-    ok(pt_lookup(a, va, 3) == shpt_pte(s->related, 0), "looking is allowed");
+    ok(pt_lookup(&a->pt, va, 3) == shpt_pte(s->related, 0), "looking is allowed");
     sum = sum_of_upper(s);
-    tb_gather_begin(&g, &a->loaded, TB_UNMAP);
-    pt_prune(a, 0, LAYOUT_USER_TOP, &g);
+    tb_gather_begin(&g, &a->pt.loaded, TB_UNMAP);
+    pt_prune(&a->pt, 0, LAYOUT_USER_TOP, &g);
     tb_gather_flush(&g);
     ok(l1_shared(a, va, s, 0) && touch(a, va, true) && sum_of_upper(s) == sum, "pruning passes by");
     aspace_unref(a);

@@ -280,7 +280,7 @@ static void fail_each(const char *what, bool (*prepare)(struct scene *), bool (*
         c.plain_region = v.id;
         good = prepare(&c);
         between = state();
-        tables = c.as->counts.pt_pages;
+        tables = c.as->pt.tables;
         vm_failed = false;
         vm_fail_at = n;
         passed = op(&c);
@@ -291,7 +291,7 @@ static void fail_each(const char *what, bool (*prepare)(struct scene *), bool (*
         if (!passed)
             good = good && memcmp(between.shares, after.shares, sizeof(after.shares)) == 0 &&
                    memcmp(between.maps, after.maps, sizeof(after.maps)) == 0 &&
-                   (op == do_fault_private || tables == c.as->counts.pt_pages);
+                   (op == do_fault_private || tables == c.as->pt.tables);
         if (c.child)
             aspace_unref(c.child);
         aspace_unref(c.as);

@@ -147,7 +147,7 @@ static bool step_delete(struct proc *p)
 static bool look(struct proc *p, uint64_t k)
 {
     const struct view *v = &p->sees[k];
-    pte_t l1 = *pt_lookup(p->as, p->base + k * PIECE, 1);
+    pte_t l1 = *pt_lookup(&p->as->pt, p->base + k * PIECE, 1);
     uint64_t *word = touch(p->as, p->base + k * PIECE, true);
 
     if (!v->section) {
@@ -212,8 +212,8 @@ static bool verify(void)
                 own = own || (procs[k].sees[n].section && !procs[k].sees[n].whole);
             tables += own;
         }
-        if (procs[k].as->counts.pt_pages != tables) {
-            diag("process %u: %lu tables, not %lu", k, procs[k].as->counts.pt_pages, tables);
+        if (procs[k].as->pt.tables != tables) {
+            diag("process %u: %lu tables, not %lu", k, procs[k].as->pt.tables, tables);
             return false;
         }
     }

@@ -25,6 +25,7 @@
 #include "mm/phys/page.h"
 #include "mm/pool/pool.h"
 #include "mm/pt/pt.h"
+#include "mm/pt/pt_system.h"
 #include "mm/space/aspace_private.h"
 #include "mm/space/region_memory.h"
 #include "userland/lib/include/tap.h"
@@ -250,12 +251,12 @@ static void vm_switch(unsigned cpu, struct aspace *as)
     if (old == as)
         return;
     if (as)
-        __atomic_fetch_or(&as->loaded, UINT64_C(1) << cpu, __ATOMIC_SEQ_CST);
+        __atomic_fetch_or(&as->pt.loaded, UINT64_C(1) << cpu, __ATOMIC_SEQ_CST);
     c->loaded = as;
-    c->thread.root_pfn = as ? as->root.n : system_root_pfn;
+    c->thread.root_pfn = as ? as->pt.root.n : system_root_pfn;
     vm_tlb_drop(HOST_TB_ALL);
     if (old)
-        __atomic_fetch_and(&old->loaded, ~(UINT64_C(1) << cpu), __ATOMIC_SEQ_CST);
+        __atomic_fetch_and(&old->pt.loaded, ~(UINT64_C(1) << cpu), __ATOMIC_SEQ_CST);
 }
 
 void thread_set_root(struct thread *t, uint64_t root_pfn, cpumask_t *mask)
@@ -284,7 +285,7 @@ static pte_t vm_translate_locked(struct aspace *as, vaddr_t va)
     vaddr_t page = va & ~PAGE_MASK;
 
     if (c->tlb[i].va != page || !pte_valid(c->tlb[i].pte)) {
-        pte_t *p = pt_lookup(as, va, 3);
+        pte_t *p = pt_lookup(&as->pt, va, 3);
 
         c->tlb[i].va = page;
         c->tlb[i].pte = p ? pt_load(p) : 0;
@@ -392,13 +393,11 @@ __attribute__((unused)) static void vm_check(struct aspace *as)
     vaddr_t last = 0;
     int n = 0;
 
-    vm_check_table(as->root, 1, &t);
-    if (t.tables != as->counts.pt_pages)
-        vm_die("%lu tables, counted %lu", (unsigned long)t.tables,
-               (unsigned long)as->counts.pt_pages);
-    if (t.valid != as->counts.rss)
-        vm_die("%lu valid PTEs, counted %lu", (unsigned long)t.valid,
-               (unsigned long)as->counts.rss);
+    vm_check_table(as->pt.root, 1, &t);
+    if (t.tables != as->pt.tables)
+        vm_die("%lu tables, counted %lu", (unsigned long)t.tables, (unsigned long)as->pt.tables);
+    if (t.valid != as->pt.rss)
+        vm_die("%lu valid PTEs, counted %lu", (unsigned long)t.valid, (unsigned long)as->pt.rss);
     list_for_each_entry(e, &as->entries, link) {
         if (e->start < last || e->start >= e->end)
             vm_die("entries overlap or are out of order");
@@ -450,7 +449,8 @@ static void vm_boot(void)
     host_tb_hook = vm_tlb_drop;
     vm_switch(0, NULL);
     vm_pages_init();
-    aspace_boot();
+    pt_system_boot();
+    pager_boot();
 }
 
 #endif

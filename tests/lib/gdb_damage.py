@@ -35,7 +35,7 @@ def damage(name: str, check: str, at: int, size: int, change) -> None:
 
 database = PfnDatabase()
 process = next(iter(processes()))
-root = int(process["aspace"]["root"]["n"])
+root = int(process["aspace"]["pt"]["root"]["n"])
 root_at = KSEG + (root << 13)
 page_db = address("page_db[0]")
 

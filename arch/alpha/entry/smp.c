@@ -16,7 +16,7 @@
 
 static void stop_others(void) { ipi_send(~(cpumask_t)0, IPI_STOP); }
 
-void cpu_online(void)
+static void cpu_online(void)
 {
     __atomic_store_n(&cpu_self()->online, 1, __ATOMIC_RELEASE);
     ipi_register(IPI_STOP, panic_stopped);
@@ -51,7 +51,7 @@ static bool start_one(unsigned id, unsigned whami, uint64_t ptbr)
     return true;
 }
 
-void secondaries_start(uint64_t ptbr, unsigned limit)
+static void secondaries_start(uint64_t ptbr, unsigned limit)
 {
     uint64_t present = hwrpb_cpus_present() & ~(1UL << hwrpb_primary());
 
@@ -65,3 +65,5 @@ void secondaries_start(uint64_t ptbr, unsigned limit)
         __atomic_store_n(&cpu_count, cpu_count + 1, __ATOMIC_RELAXED);
     }
 }
+
+const struct boot_cpus boot_cpus = {.online = cpu_online, .start_others = secondaries_start};

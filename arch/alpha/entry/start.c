@@ -12,7 +12,6 @@
 #include "arch/alpha/hw/pal.h"
 #include "arch/alpha/hw/stack.h"
 #include "kernel/base/panic.h"
-#include "kernel/main.h"
 #include "kernel/sched/sched.h"
 
 char boot_stacks[MAX_CPUS][BOOT_STACK_SIZE] __attribute__((aligned(64)));
@@ -58,5 +57,5 @@ void kernel_boot(uint64_t gp)
     if (!hwrpb_boot())
         panic("the console left no HWRPB");
     cpu_count = 1;
-    kernel_main();
+    kernel_main(&boot_cpus);
 }

@@ -26,6 +26,7 @@
 #include "kernel/sched/perturb.h"
 #include "kernel/sched/sched.h"
 #include "mm/phys/failure.h"
+#include "mm/pt/pt_system.h"
 #include "mm/space/aspace.h"
 
 enum interrupt_kind { INTERRUPT_IPI, INTERRUPT_CLOCK, INTERRUPT_MACHINE_CHECK, INTERRUPT_DEVICE };

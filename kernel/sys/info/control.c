@@ -78,7 +78,7 @@ static int set_home_rad(const uint64_t a[CONTROL_ARGS])
         return SS$_BADRAD;
     __atomic_store_n(&thread_self()->home_rad, (uint8_t)a[0], __ATOMIC_RELAXED);
     mutex_lock(&as->lock);
-    as->home_rad = (uint8_t)a[0];
+    as->pt.home_rad = (uint8_t)a[0];
     mutex_unlock(&as->lock);
     return SS$_NORMAL;
 }

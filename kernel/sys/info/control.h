@@ -18,7 +18,7 @@ typedef int (*control_fn)(const uint64_t a[CONTROL_ARGS]);
 int control_lock_stats(const uint64_t a[CONTROL_ARGS]);
 /* MEGA_CTL_TRACE: facility, verb, number; values as info.h says. */
 int control_trace(const uint64_t a[CONTROL_ARGS]);
-/* Boot: the memory of traces is accounted for (mm/check/census.h). */
+/* Boot: the memory of traces is accounted for (mm/pool/pool_census.h). */
 void trace_boot(void);
 /* MEGA_CTL_POOL_COST: a[0] bytes of a block, a[1] how many, a[2] where the figures go, a[3] the
  * pool (1 paged; 0 nonpaged, at IPL_CLOCK). Takes and gives back that much of it. SS$_NORMAL;

@@ -8,25 +8,37 @@
 #include "kernel/sys/info/info.h"
 #include "kernel/sys/syscall.h"
 #include "mm/phys/failure.h"
+#include "mm/pool/pool.h"
 
 int control_fail_arm(const uint64_t a[CONTROL_ARGS])
 {
+    struct failure *f;
+
     if (a[0] == 0)
         return SS$_BADPARAM;
-    return failure_arm(a[0], a[1] != 0) == 0 ? SS$_NORMAL : SS$_INSFMEM;
+    f = failure_disarm(); /* a former arming is forgotten, and its record used again */
+    if (!f)
+        f = npp_alloc(sizeof(*f));
+    if (!f)
+        return SS$_INSFMEM;
+    failure_arm(f, a[0], a[1] != 0);
+    return SS$_NORMAL;
 }
 
 int control_fail_report(const uint64_t a[CONTROL_ARGS])
 {
-    uint64_t site[MEGA_FAIL_SITES];
-    struct mega_failure m;
+    struct failure *f = failure_disarm();
+    struct mega_failure m = {.fired = 0};
 
-    failure_end(&m, site);
+    if (f) {
+        m = f->report;
+        for (unsigned i = 0; i < MEGA_FAIL_SITES && f->site[i]; i++)
+            format(m.site[i], sizeof(m.site[i]), "%pS", (void *)f->site[i]);
+        npp_free(f, sizeof(*f));
+    }
     if (a[0] == 0)
         return SS$_NORMAL;
     failure_totals(&m.injected, &m.counted);
-    for (unsigned i = 0; i < MEGA_FAIL_SITES && site[i]; i++)
-        format(m.site[i], sizeof(m.site[i]), "%pS", (void *)site[i]);
     return copyout(a[0], &m, sizeof(m)) == 0 ? SS$_NORMAL : SS$_ACCVIO;
 }
 

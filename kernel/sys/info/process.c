@@ -79,8 +79,8 @@ static void describe(const struct process *p, struct mega_process *m)
         m->section_l3_pickup = load(&c->section_l3_pickup);
         m->section_raced = load(&c->section_raced);
         m->section_global_valid = load(&c->section_global_valid);
-        m->pt_pages = load(&c->pt_pages);
-        m->rss = load(&c->rss);
+        m->pt_pages = load(&as->pt.tables);
+        m->rss = load(&as->pt.rss);
         m->section_pages = load(&c->section_pages);
         m->vsize = load(&c->vsize);
         m->locked = load(&c->locked);
@@ -161,7 +161,7 @@ static bool add_pt_pages(struct process *p, void *arg)
     uint64_t *sum = arg;
 
     if (p->aspace)
-        *sum += load(&p->aspace->counts.pt_pages);
+        *sum += load(&p->aspace->pt.tables);
     return true;
 }
 

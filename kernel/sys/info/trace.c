@@ -17,9 +17,9 @@
 #include "kernel/sched/lockstat.h"
 #include "kernel/sys/info/control.h"
 #include "kernel/sys/info/info.h"
-#include "mm/check/census.h"
 #include "mm/phys/page.h"
 #include "mm/pool/pool.h"
+#include "mm/pool/pool_census.h"
 
 #define PCS_PAGES 128u /* of a CPU: 1 MB, 20 seconds at the clock's rate */
 

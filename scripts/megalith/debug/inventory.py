@@ -302,7 +302,8 @@ def space(kernel: Kernel, pid: int) -> Space:
         raise SavedError(f"process {pid} has ended: it has no address space")
     entry = kernel.structure("map_entry", ASPACE_C)
     entries = aspace + kernel.structure("aspace", ASPACE_C).offset("entries")
-    root = reader.value(aspace, "aspace", ASPACE_C, "root")
+    table = aspace + kernel.structure("aspace", ASPACE_C).offset("pt")
+    root = reader.value(table, "page_table", ASPACE_C, "root")
     mappings = []
     for at in kernel.follow(entries, entry.offset("link")):
         prot = reader.value(at, "map_entry", ASPACE_C, "prot")

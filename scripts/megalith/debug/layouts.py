@@ -127,7 +127,8 @@ class Kernel:
         """Every process. Raises SavedError or NotMapped where the kernel's data are damaged."""
         file = "kernel/proc/process.c"
         process = self.structure("process", file)
-        aspace = self.structure("aspace", file)
+        table = self.structure("aspace", file).offset("pt")
+        table += self.structure("page_table", file).offset("root")
 
         def text(address: int, member: str) -> str:
             start, size = process.members[member]
@@ -138,7 +139,7 @@ class Kernel:
         for address in self.follow(self.variable("all", file), process.offset("all")):
             pid = int.from_bytes(self.read(address + process.offset("pid"), 4), "little")
             space = self.quad(address + process.offset("aspace"))
-            root = self.quad(space + aspace.offset("root")) if space else 0
+            root = self.quad(space + table) if space else 0
             found.append(ProcessView(pid, text(address, "name"), text(address, "exe"), root))
         return found
 
