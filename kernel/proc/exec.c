@@ -175,12 +175,14 @@ static int program_open(const char *path, struct program *prog)
 {
     struct process *p = process_self();
     struct io_cred cred = process_cred(p);
+    struct cwd_use cwd = fs_cwd_get(p->fs);
     struct elf_phdr *ph;
     struct inode *i;
     size_t ph_bytes;
     long n;
-    int err = tree_lookup(&cred, p->cwd, path, true, &i);
+    int err = tree_lookup(&cred, cwd.dir, path, true, &i);
 
+    fs_cwd_put(cwd);
     if (err)
         return err;
     prog->inode = i;
@@ -396,6 +398,7 @@ int exec_program(const char *path, struct exec_args *a)
 {
     struct process *p = process_self();
     struct program prog = {0};
+    struct file_table *files = p->files;
     struct aspace *as = NULL, *old;
     vaddr_t sp = 0;
     int err = program_open(path, &prog);
@@ -405,21 +408,28 @@ int exec_program(const char *path, struct exec_args *a)
         err = exec_args_add(a, path);
     if (!err)
         as = build_space(&prog, &err);
+    if (!err && fdtable_shared(files)) { /* the others keep what this program closes */
+        files = fdtable_fork(files);
+        err = files ? 0 : -ENOMEM;
+    }
     if (err)
-        goto out;
+        goto undo;
     old = process_change_space(p, as);
     err = write_stack(a, &prog.image, &sp);
     if (!err)
         err = clear_tails(&prog.image);
     if (err) {
         process_change_space(p, old);
-        aspace_unref(as);
         err = err == -EFAULT ? -ENOMEM : err;
-        goto out;
+        goto undo;
     }
     /* Nothing below can fail. */
     failure_stop();
-    fdtable_exec(p->files);
+    if (unlikely(files != p->files)) {
+        fdtable_release(p->files);
+        p->files = files;
+    }
+    fdtable_exec(files);
     sighand_exec(p->sig);
     creds_exec(p);
     p->brk_start = p->brk = prog.image.end;
@@ -431,6 +441,12 @@ int exec_program(const char *path, struct exec_args *a)
     process_vfork_release(p);
     if (old)
         aspace_unref(old);
+    goto out;
+undo:
+    if (as)
+        aspace_unref(as);
+    if (files && files != p->files)
+        fdtable_release(files);
 out:
     if (prog.inode)
         inode_unref(prog.inode);

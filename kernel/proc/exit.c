@@ -18,7 +18,6 @@
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/printk.h"
-#include "kernel/io/inode.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/fdtable.h"
@@ -154,10 +153,8 @@ static void give_back(struct process *p)
 
     process_alarm_end(p);
     p->files = NULL;
-    fdtable_free(files);
-    if (p->cwd)
-        inode_unref(p->cwd);
-    p->cwd = NULL;
+    fdtable_release(files);
+    process_fs_end(p);
     lnm_space_free(p->names);
     p->names = NULL;
     as = process_change_space(p, NULL);

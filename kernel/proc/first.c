@@ -125,8 +125,9 @@ void process_start_first(const char *argv, size_t nbytes, bool command)
     first.nbytes = nbytes;
     first.command = command;
     tty_signal_hook = terminal_signal;
-    p->umask = 022;
     p->files = fdtable_create();
+    p->fs = &p->own_fs;
+    fs_init(p->fs, 022);
     p->sig = sighand_create();
     p->names = lnm_space_create();
     t = thread_create("init", first_start, NULL, PRIO_NORMAL);

@@ -10,16 +10,16 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
-#include "kernel/io/inode.h"
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
+#include "mm/pool/pool.h"
 
 /* What we know how to do; the C library's fork, system and posix_spawn ask for no more. */
-#define CLONE_KNOWN                                                                       \
-    (CLONE_VM | CLONE_VFORK | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | \
-     CLONE_CHILD_SETTID | CLONE_SYSVSEM | 0xFFu)
+#define CLONE_KNOWN                                                                         \
+    (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_VFORK | CLONE_SETTLS | CLONE_PARENT_SETTID | \
+     CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | CLONE_SYSVSEM | 0xFFu)
 
 /* First code of a child's thread: the rest of what the parent cannot do for it, and out. */
 static void child_start(void *arg)
@@ -33,7 +33,6 @@ static void child_start(void *arg)
 
 static void copy_identity(struct process *to, const struct process *from)
 {
-    to->umask = from->umask;
     to->uid = from->uid;
     to->gid = from->gid;
     to->euid = from->euid;
@@ -51,9 +50,6 @@ static void copy_identity(struct process *to, const struct process *from)
     to->ieee_control = from->ieee_control;
     memcpy(to->name, from->name, sizeof(to->name));
     memcpy(to->exe, from->exe, sizeof(to->exe));
-    to->cwd = from->cwd;
-    if (to->cwd)
-        inode_ref(to->cwd);
 }
 
 /* Undo of a child without a thread. */
@@ -62,14 +58,56 @@ static void child_abandon(struct process *c)
     if (c->aspace)
         aspace_unref(c->aspace);
     if (c->files)
-        fdtable_free(c->files);
+        fdtable_release(c->files);
+    if (c->fs)
+        process_fs_end(c);
     if (c->sig)
         sighand_free(c->sig);
     if (c->names)
         lnm_space_free(c->names);
-    if (c->cwd)
-        inode_unref(c->cwd);
     process_free(c);
+}
+
+static struct file_table *files_for(struct process *self, uint64_t flags)
+{
+    if (!(flags & CLONE_FILES))
+        return fdtable_fork(self->files);
+    fdtable_share(self->files);
+    return self->files;
+}
+
+/* CLONE_FS: what the process had for itself moves to a place of its own, which lives as long as the
+ * last of them. Only one thread uses it until now, and that is in this call. */
+static bool fs_for(struct process *c, struct process *self, uint64_t flags)
+{
+    struct fs_context *shared;
+
+    c->fs = &c->own_fs;
+    if (!(flags & CLONE_FS)) {
+        fs_fork(c->fs, self->fs);
+        return true;
+    }
+    if (self->fs == &self->own_fs) {
+        shared = npp_alloc(sizeof(*shared));
+        if (!shared) {
+            c->fs = NULL;
+            return false;
+        }
+        *shared = self->own_fs;
+        self->fs = shared;
+    }
+    fs_share(self->fs);
+    c->fs = self->fs;
+    return true;
+}
+
+void process_fs_end(struct process *p)
+{
+    struct fs_context *fs = p->fs;
+
+    p->fs = NULL;
+    if (fs_release(fs) && fs != &p->own_fs)
+        npp_free(fs, sizeof(*fs));
 }
 
 /* A child with everything but a thread. NULL: memory is short. */
@@ -80,10 +118,10 @@ static struct process *child_build(struct process *self, uint64_t flags, int *er
     if (!c)
         return NULL;
     copy_identity(c, self);
-    c->files = fdtable_fork(self->files);
+    c->files = files_for(self, flags);
     c->sig = sighand_fork(self->sig, (flags & CLONE_VM) != 0);
     c->names = lnm_space_fork(self->names);
-    if (c->files && c->sig && c->names) {
+    if (c->files && c->sig && c->names && fs_for(c, self, flags)) {
         if (flags & CLONE_VM) {
             aspace_ref(self->aspace);
             c->aspace = self->aspace;

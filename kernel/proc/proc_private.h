@@ -9,6 +9,8 @@
 struct aspace *process_change_space(struct process *p, struct aspace *as);
 /* p has a space of its own, or none: who waits for that in vfork may go on. */
 void process_vfork_release(struct process *p);
+/* Give up the working directory. */
+void process_fs_end(struct process *p);
 /* Stop the alarm for good. */
 void process_alarm_end(struct process *p);
 /* On the way out: a SIGALRM that the timer asked for becomes pending. */

@@ -13,6 +13,7 @@
 #include "kernel/base/abi/prvdef.h"
 #include "kernel/io/file.h"
 #include "kernel/proc/creds.h"
+#include "kernel/proc/fs_context.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
@@ -54,10 +55,10 @@ struct process {            /* nonpaged pool */
     struct thread *thread; /* likewise; NULL for a zombie */
     struct aspace *aspace; /* changed by the own thread under the table lock; NULL while it ends */
     struct file_table *files; /* own thread */
-    uint64_t io;              /* reads and writes called for, for display; own thread; atomic */
-    struct sighand *sig;      /* constant until the end; then NULL, under the table lock */
-    struct inode *cwd;        /* own thread; a reference; NULL: the root */
-    uint32_t umask;           /* own thread */
+    struct fs_context *fs; /* own_fs, or one that is shared; changed by a clone of the only user */
+    struct fs_context own_fs;
+    uint64_t io;         /* reads and writes called for, for display; own thread; atomic */
+    struct sighand *sig; /* constant until the end; then NULL, under the table lock */
     uint32_t uid, gid, euid, egid, suid, sgid; /* changed by the own thread; atomic for others */
     uint32_t uic_group, uic_member;            /* these and the next line: kernel/proc/creds.h */
     uint64_t privileges, permanent, authorised, rights; /* PRV_*, RIGHT_* */

@@ -95,16 +95,12 @@ static unsigned mapf_of(uint64_t flags)
     return r;
 }
 
-static long map_file(struct process *p, vaddr_t *va, uint64_t n, uint64_t prot, uint64_t flags,
-                     uint64_t fd, uint64_t offset)
+static long map_file(struct file *f, struct aspace *as, vaddr_t *va, uint64_t n, uint64_t prot,
+                     uint64_t flags, uint64_t offset)
 {
-    struct file *f = fd_get(p->files, fd);
+    unsigned mode = f->flags & O_ACCMODE, mapf;
     struct mm_object *o;
-    unsigned mode, mapf;
 
-    if (!f)
-        return -EBADF;
-    mode = f->flags & O_ACCMODE;
     if (mode == O_WRONLY ||
         ((flags & MAP_TYPE) != MAP_PRIVATE && (prot & PROT_WRITE) && mode != O_RDWR))
         return -EACCES;
@@ -116,7 +112,17 @@ static long map_file(struct process *p, vaddr_t *va, uint64_t n, uint64_t prot, 
     mapf = mapf_of(flags);
     if ((mapf & MAPF_SHARED) && mode != O_RDWR)
         mapf |= MAPF_READONLY; /* nor by mprotect or $SETPRT_64 later */
-    return aspace_map_object(p->aspace, va, n, prot_of(prot), mapf, o, offset);
+    return aspace_map_object(as, va, n, prot_of(prot), mapf, o, offset);
+}
+
+static long map_descriptor(struct process *p, vaddr_t *va, uint64_t n, uint64_t prot,
+                           uint64_t flags, uint64_t fd, uint64_t offset)
+{
+    struct fd_use u = fd_get(p->files, fd);
+    long err = u.file ? map_file(u.file, p->aspace, va, n, prot, flags, offset) : -EBADF;
+
+    fd_put(u);
+    return err;
 }
 
 long sys_mmap(uint64_t hint, uint64_t n, uint64_t prot, uint64_t flags, uint64_t fd,
@@ -147,7 +153,7 @@ long sys_mmap(uint64_t hint, uint64_t n, uint64_t prot, uint64_t flags, uint64_t
     if (flags & MAP_ANONYMOUS)
         err = aspace_map_anon(p->aspace, &va, n, prot_of(prot), mapf_of(flags));
     else
-        err = map_file(p, &va, n, prot, flags, fd, offset);
+        err = map_descriptor(p, &va, n, prot, flags, fd, offset);
     return err ? err : (long)va;
 }
 
