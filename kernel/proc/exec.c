@@ -359,8 +359,7 @@ static __attribute__((noinline)) int write_stack(const struct exec_args *a,
     return w.err;
 }
 
-/* The current process's space becomes as (NULL: none), the thread's root with it. The old one is
- * the caller's. */
+/* The thread's root changes with it: the caller is the only thread. */
 struct aspace *process_change_space(struct process *p, struct aspace *as)
 {
     struct aspace *old = p->aspace;
@@ -384,14 +383,15 @@ static void start_frame(const struct elf_image *image, vaddr_t sp)
     f->usp = sp;
 }
 
-static void set_name(struct process *p, const char *path, const struct inode *i)
+static void set_name(struct process *p, const char *path)
 {
     const char *base = strrchr(path, '/');
+    ipl_t ipl = spin_lock(&process_lock);
 
-    (void)i;
     str_copy(p->name, base ? base + 1 : path, sizeof(p->name));
-    str_copy(thread_self()->name, p->name, sizeof(p->name));
     str_copy(p->exe, path, sizeof(p->exe));
+    spin_unlock(&process_lock, ipl);
+    str_copy(thread_self()->name, p->name, sizeof(p->name));
 }
 
 int exec_program(const char *path, struct exec_args *a)
@@ -432,9 +432,9 @@ int exec_program(const char *path, struct exec_args *a)
     fdtable_exec(files);
     sighand_exec(p->sig);
     creds_exec(p);
-    p->brk_start = p->brk = prog.image.end;
-    p->ieee_control = 0;
-    set_name(p, path, prog.inode);
+    p->brk_start = p->brk = prog.image.end; /* no lock: there is one thread */
+    uthread_self()->ieee_control = 0;
+    set_name(p, path);
     fp_reset();
     pal_wrunique(0);
     start_frame(&prog.image, sp);

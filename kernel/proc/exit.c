@@ -17,6 +17,7 @@
  * stops while some child has one to report, walks the children.
  */
 #include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/lnm/lnm.h"
@@ -84,10 +85,8 @@ static void tell_parent_locked(struct process *p, int code, uint32_t status)
                                .code = code,
                                .pid = p->pid,
                                .uid = p->uid,
-                               .status = code == CLD_EXITED ? (int32_t)(status >> 8 & 0xFF)
-                                         : code == CLD_KILLED || code == CLD_DUMPED
-                                             ? (int32_t)(status & 0x7F)
-                                             : (int32_t)(status >> 8 & 0xFF)};
+                               .status = (int32_t)(code == CLD_KILLED ? status & 0x7F
+                                                                      : status >> 8 & 0xFF)};
 
     if (parent->sig &&
         ((code != CLD_STOPPED && code != CLD_CONTINUED) || signal_wants_stops(parent->sig)))
@@ -117,20 +116,31 @@ static void stop_forget_locked(struct process *c)
     c->stop_report = 0;
 }
 
+/* The current thread, which is the last one, leaves the list. The signal lock is not needed too:
+ * who looks under it alone is one of the process's threads. */
+static void leave_locked(struct process *p)
+{
+    struct thread *t = thread_self();
+
+    KASSERT(p->nthreads == 1, "the last thread ends the process");
+    list_remove(&uthread_self()->link);
+    p->nthreads = 0;
+    p->run_ns += thread_cpu_ns(t);
+    t->process = NULL;
+    t->user = NULL;
+}
+
 /* Step 5. Returns the structure if it is ours to free. */
 static struct process *become_zombie(struct process *p, uint32_t status, struct sighand **sig)
 {
-    struct thread *t = thread_self();
     ipl_t ipl = spin_lock(&process_lock);
     bool forgotten;
 
     *sig = p->sig;
+    leave_locked(p);
     p->sig = NULL;
-    p->thread = NULL;
     p->state = PROCESS_ZOMBIE;
     p->exit_status = status;
-    p->run_ns = thread_cpu_ns(t);
-    t->process = NULL;
     stop_forget_locked(p);
     forgotten = !p->parent || (p->parent->sig && signal_is_ignored(p->parent->sig, SIGCHLD));
     if (p->parent)
@@ -284,7 +294,7 @@ static int look(struct process *self, int32_t pid, unsigned options, struct wait
     int result = 1;
 
     *dead = NULL;
-    self->child_changed = false;
+    __atomic_store_n(&self->child_changed, false, __ATOMIC_RELAXED);
     if (!zombie)
         c = find_stopped_locked(self, pid, options);
     if (c) {
@@ -296,7 +306,8 @@ static int look(struct process *self, int32_t pid, unsigned options, struct wait
             stop_forget_locked(c);
             if (zombie) {
                 unlink_locked(c);
-                self->children_ns += c->run_ns + c->children_ns;
+                __atomic_store_n(&self->children_ns,
+                                 self->children_ns + c->run_ns + c->children_ns, __ATOMIC_RELAXED);
                 *dead = c;
             }
         }

@@ -134,8 +134,7 @@ void process_start_first(const char *argv, size_t nbytes, bool command)
     if (!p->files || !p->sig || !p->names || !t)
         panic("no memory for the first process");
     creds_grant_all(p); /* and user 0, group 0, as everything in it is zero */
-    t->process = p;
-    p->thread = t;
+    process_add_first(p, t);
     process_enter(p, NULL);
     thread_start(t);
 }

@@ -31,8 +31,11 @@ static void child_start(void *arg)
     user_enter();
 }
 
-static void copy_identity(struct process *to, const struct process *from)
+/* What a child has of its parent, which other threads of the parent may change meanwhile. */
+static void copy_identity(struct process *to, struct process *from)
 {
+    ipl_t ipl = spin_lock(&process_lock);
+
     to->uid = from->uid;
     to->gid = from->gid;
     to->euid = from->euid;
@@ -45,11 +48,13 @@ static void copy_identity(struct process *to, const struct process *from)
     to->permanent = from->permanent;
     to->authorised = from->authorised;
     to->rights = from->rights;
-    to->brk_start = from->brk_start;
-    to->brk = from->brk;
-    to->ieee_control = from->ieee_control;
     memcpy(to->name, from->name, sizeof(to->name));
     memcpy(to->exe, from->exe, sizeof(to->exe));
+    spin_unlock(&process_lock, ipl);
+    mutex_lock(&from->brk_mutex);
+    to->brk_start = from->brk_start;
+    to->brk = from->brk;
+    mutex_unlock(&from->brk_mutex);
 }
 
 /* Undo of a child without a thread. */
@@ -119,7 +124,7 @@ static struct process *child_build(struct process *self, uint64_t flags, int *er
         return NULL;
     copy_identity(c, self);
     c->files = files_for(self, flags);
-    c->sig = sighand_fork(self->sig, (flags & CLONE_VM) != 0);
+    c->sig = sighand_fork((flags & CLONE_VM) != 0);
     c->names = lnm_space_fork(self->names);
     if (c->files && c->sig && c->names && fs_for(c, self, flags)) {
         if (flags & CLONE_VM) {
@@ -155,9 +160,9 @@ static void child_registers(struct thread *t, vaddr_t usp, uint64_t flags, uint6
     t->hw.fp = current_hw->fp;
 }
 
-/* Wait until the child has let go of our address space. A signal that kills ends the wait, and with
- * it us. */
-static void vfork_wait(struct process *self, struct process *child)
+/* Wait until the child has let go of our address space. A signal that ends the process ends the
+ * wait. */
+static void vfork_wait(struct uthread *self, struct process *child)
 {
     struct waiter w;
     ipl_t ipl;
@@ -170,7 +175,7 @@ static void vfork_wait(struct process *self, struct process *child)
             /* First forget the interruption, then look: a SIGKILL sent in between interrupts anew.
                Some other signal waits for the way out, and the wait goes on. */
             __atomic_store_n(&thread_self()->interrupted, 0, __ATOMIC_SEQ_CST);
-            if (signal_kill_pending())
+            if (thread_fatal_pending(thread_self()))
                 break;
             wait_finish(&w); /* it is still on the queue */
         }
@@ -219,13 +224,12 @@ long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t chil
         return -ENOMEM;
     }
     child_registers(t, usp, flags, tls);
-    t->process = c;
     t->affinity = thread_self()->affinity;
     thread_set_root(t, c->aspace->root.n, &c->aspace->loaded);
-    c->thread = t;
+    process_add_first(c, t);
     if (flags & CLONE_VFORK) {
-        self->vfork_done = false;
-        c->vfork_parent = self;
+        uthread_self()->vfork_done = false;
+        c->vfork_parent = uthread_self();
     }
     process_enter(c, self);
     pid = c->pid;
@@ -233,6 +237,6 @@ long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t chil
         (void)copyout_u32(parent_tid, pid); /* probed above */
     thread_start(t);
     if (flags & CLONE_VFORK)
-        vfork_wait(self, c);
+        vfork_wait(uthread_self(), c);
     return pid;
 }

@@ -13,8 +13,6 @@ void process_vfork_release(struct process *p);
 void process_fs_end(struct process *p);
 /* Stop the alarm for good. */
 void process_alarm_end(struct process *p);
-/* On the way out: a SIGALRM that the timer asked for becomes pending. */
-void process_alarm_deliver(struct process *p);
 /* Let go of all children; those that have ended are freed. By p's own thread. */
 void process_free_children(struct process *p);
 /* Pid 1 has ended: the result record goes to the host and the machine is powered off. */

@@ -58,7 +58,10 @@ PRIVILEGES = (
 
 
 def thread_of(process: gdb.Value) -> gdb.Value | None:
-    return process["thread"].dereference() if int(process["thread"]) else None
+    """The oldest of its threads; None for a zombie."""
+    for uthread in each(process["threads"], "struct uthread", "link"):
+        return uthread["thread"].dereference()
+    return None
 
 
 def thread_state(thread: gdb.Value | None) -> str:
@@ -128,7 +131,7 @@ class ShowSummary(Command):
             else:
                 cells += ["", ""]
             cells += [va_text(int(process.address))]
-            cells += [va_text(int(process["thread"])) if thread is not None else ""]
+            cells += [va_text(int(thread.address)) if thread is not None else ""]
             if int(process["aspace"]):
                 counts = process["aspace"]["counts"]
                 cells += [int(counts[f]) for f in ("rss", "section_pages", "pt_pages", "faults")]

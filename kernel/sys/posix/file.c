@@ -46,13 +46,13 @@ static bool can_write(const struct file *f)
     return f->ops->write && (f->flags & O_ACCMODE) != O_RDONLY;
 }
 
-/* Nobody will read: the writer gets SIGPIPE too. */
+/* Nobody will read: the writing thread gets SIGPIPE too. */
 static long broken_pipe(void)
 {
     struct process *p = process_self();
     struct signal_info info = {.signo = SIGPIPE, .code = SI_KERNEL, .pid = p->pid, .uid = p->uid};
 
-    signal_send(p, &info);
+    signal_send_thread(p, uthread_self(), &info);
     return -EPIPE;
 }
 

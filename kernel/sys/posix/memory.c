@@ -54,27 +54,35 @@ static bool range_ok(uint64_t va, uint64_t *n)
     return va <= LAYOUT_USER_TOP - *n;
 }
 
+/* The break after an attempt to move it to `want`. */
+static vaddr_t move_break(struct process *p, vaddr_t want)
+{
+    vaddr_t old_end = page_up(p->brk), new_end = page_up(want), va = old_end;
+
+    if (want < p->brk_start || want >= LAYOUT_USER_TOP)
+        return p->brk;
+    if (new_end > old_end) {
+        if (aspace_map_anon(p->aspace, &va, new_end - old_end, MAP_R | MAP_W,
+                            MAPF_FIXED_NOREPLACE) != 0)
+            return p->brk;
+    } else if (new_end < old_end) {
+        if (aspace_unmap(p->aspace, new_end, old_end - new_end) != 0)
+            return p->brk;
+    }
+    p->brk = want;
+    return want;
+}
+
 long sys_brk(uint64_t want, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
     struct process *p = process_self();
-    vaddr_t old_end = page_up(p->brk), new_end;
+    vaddr_t is;
 
     (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    if (want < p->brk_start || want >= LAYOUT_USER_TOP)
-        return (long)p->brk;
-    new_end = page_up(want);
-    if (new_end > old_end) {
-        vaddr_t va = old_end;
-
-        if (aspace_map_anon(p->aspace, &va, new_end - old_end, MAP_R | MAP_W,
-                            MAPF_FIXED_NOREPLACE) != 0)
-            return (long)p->brk;
-    } else if (new_end < old_end) {
-        if (aspace_unmap(p->aspace, new_end, old_end - new_end) != 0)
-            return (long)p->brk;
-    }
-    p->brk = want;
-    return (long)want;
+    mutex_lock(&p->brk_mutex);
+    is = move_break(p, want);
+    mutex_unlock(&p->brk_mutex);
+    return (long)is;
 }
 
 /* What of mmap's flags mm knows. */

@@ -330,12 +330,21 @@ long sys_symlink(uint64_t target, uint64_t path, uint64_t a2, uint64_t a3, uint6
 
 static bool is_self_exe(const char *path) { return !strcmp(path, "/proc/self/exe"); }
 
+static void exe_copy(const struct process *p, char *to, size_t n)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+
+    str_copy(to, p->exe, n);
+    spin_unlock(&process_lock, ipl);
+}
+
 long sys_readlinkat(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t n, uint64_t a4,
                     uint64_t a5)
 {
     struct process *p = process_self();
+    char exe[sizeof(p->exe)];
     struct inode *i = NULL;
-    const char *target = p->exe;
+    const char *target = exe;
     struct upath u;
     size_t bytes;
     long err = path_begin(&u, dirfd, path);
@@ -352,6 +361,8 @@ long sys_readlinkat(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t n, uint
             err = target ? 0 : -EINVAL;
         }
     }
+    if (!i && !err)
+        exe_copy(p, exe, sizeof(exe));
     if (!err) {
         bytes = MIN(n, strlen(target));
         err = copyout(to, target, bytes) ? -EFAULT : (long)bytes;
