@@ -61,8 +61,11 @@ static uint64_t left_locked(const struct process *p)
 
 void process_alarm_end(struct process *p)
 {
-    ipl_t ipl = alarm_stop(p);
+    ipl_t ipl;
 
+    if (!p->alarm.fn)
+        return; /* it was never set */
+    ipl = alarm_stop(p);
     p->alarm_deadline = 0;
     spin_unlock(&p->sig->lock, ipl);
 }

@@ -434,6 +434,7 @@ int exec_program(const char *path, struct exec_args *a)
     creds_exec(p);
     p->brk_start = p->brk = prog.image.end; /* no lock: there is one thread */
     uthread_self()->ieee_control = 0;
+    uthread_self()->clear_tid = 0;
     set_name(p, path);
     fp_reset();
     pal_wrunique(0);

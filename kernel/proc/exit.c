@@ -16,6 +16,7 @@
  * children are let go in portions. Exceptions: a wait that names a process group, or that asks for
  * stops while some child has one to report, walks the children.
  */
+#include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
@@ -81,12 +82,12 @@ void process_free_children(struct process *p)
 static void tell_parent_locked(struct process *p, int code, uint32_t status)
 {
     struct process *parent = p->parent;
-    struct signal_info info = {.signo = SIGCHLD,
-                               .code = code,
-                               .pid = p->pid,
-                               .uid = p->uid,
-                               .status = (int32_t)(code == CLD_KILLED ? status & 0x7F
-                                                                      : status >> 8 & 0xFF)};
+    struct signal_info info = {
+        .signo = SIGCHLD,
+        .code = code,
+        .pid = p->pid,
+        .uid = p->uid,
+        .status = (int32_t)(code == CLD_KILLED ? status & 0x7F : status >> 8 & 0xFF)};
 
     if (parent->sig &&
         ((code != CLD_STOPPED && code != CLD_CONTINUED) || signal_wants_stops(parent->sig)))
@@ -155,6 +156,20 @@ static struct process *become_zombie(struct process *p, uint32_t status, struct 
     return forgotten ? p : NULL;
 }
 
+void (*futex_wake_hook)(vaddr_t word);
+
+/* The word that clone or set_tid_address has named, for who shares the address space: as Linux
+ * does, a bad address is the program's own loss. */
+static void clear_tid(const struct process *p)
+{
+    vaddr_t word = uthread_self()->clear_tid;
+
+    if (likely(!word) || __atomic_load_n(&p->aspace->refs, __ATOMIC_RELAXED) == 1)
+        return;
+    if (copyout_u32(word, 0) == 0 && futex_wake_hook)
+        futex_wake_hook(word);
+}
+
 /* Steps 1 to 3. */
 static void give_back(struct process *p)
 {
@@ -195,6 +210,7 @@ void process_exit(uint32_t status)
 
     if (p->pid == 1)
         first_exit(p, status);
+    clear_tid(p);
     give_back(p);
     process_vfork_release(p);
     process_free_children(p);
@@ -306,8 +322,8 @@ static int look(struct process *self, int32_t pid, unsigned options, struct wait
             stop_forget_locked(c);
             if (zombie) {
                 unlink_locked(c);
-                __atomic_store_n(&self->children_ns,
-                                 self->children_ns + c->run_ns + c->children_ns, __ATOMIC_RELAXED);
+                __atomic_store_n(&self->children_ns, self->children_ns + c->run_ns + c->children_ns,
+                                 __ATOMIC_RELAXED);
                 *dead = c;
             }
         }

@@ -34,8 +34,11 @@ static void child_start(void *arg)
 /* What a child has of its parent, which other threads of the parent may change meanwhile. */
 static void copy_identity(struct process *to, struct process *from)
 {
-    ipl_t ipl = spin_lock(&process_lock);
+    bool alone = process_alone(from);
+    ipl_t ipl = 0;
 
+    if (unlikely(!alone))
+        ipl = spin_lock(&process_lock);
     to->uid = from->uid;
     to->gid = from->gid;
     to->euid = from->euid;
@@ -50,11 +53,14 @@ static void copy_identity(struct process *to, struct process *from)
     to->rights = from->rights;
     memcpy(to->name, from->name, sizeof(to->name));
     memcpy(to->exe, from->exe, sizeof(to->exe));
-    spin_unlock(&process_lock, ipl);
-    mutex_lock(&from->brk_mutex);
+    if (unlikely(!alone)) {
+        spin_unlock(&process_lock, ipl);
+        mutex_lock(&from->brk_mutex);
+    }
     to->brk_start = from->brk_start;
     to->brk = from->brk;
-    mutex_unlock(&from->brk_mutex);
+    if (unlikely(!alone))
+        mutex_unlock(&from->brk_mutex);
 }
 
 /* Undo of a child without a thread. */
@@ -227,6 +233,8 @@ long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t chil
     t->affinity = thread_self()->affinity;
     thread_set_root(t, c->aspace->root.n, &c->aspace->loaded);
     process_add_first(c, t);
+    if (flags & CLONE_CHILD_CLEARTID)
+        c->sig->first.clear_tid = child_tid;
     if (flags & CLONE_VFORK) {
         uthread_self()->vfork_done = false;
         c->vfork_parent = uthread_self();

@@ -103,7 +103,7 @@ struct process *process_alloc(int *err)
     list_init(&p->all);
     list_init(&p->hash);
     wait_queue_init(&p->child_queue, "children");
-    mutex_init(&p->brk_mutex, "brk", MUTEX_PROCESS);
+    p->brk_mutex = (struct mutex)MUTEX_INIT("brk", MUTEX_PROCESS, p->brk_mutex);
     return p;
 }
 
@@ -137,16 +137,12 @@ struct uthread *process_thread_locked(const struct process *p, uint32_t tid)
     return NULL;
 }
 
-uint64_t process_cpu_ns(const struct process *p)
+uint64_t process_cpu_ns_of_all(const struct process *p)
 {
     const struct uthread *u;
-    uint64_t ns;
-    ipl_t ipl;
+    ipl_t ipl = spin_lock(&process_lock);
+    uint64_t ns = p->run_ns;
 
-    if (likely(__atomic_load_n(&p->nthreads, __ATOMIC_RELAXED) == 1))
-        return p->run_ns + thread_cpu_ns(thread_self());
-    ipl = spin_lock(&process_lock);
-    ns = p->run_ns;
     list_for_each_entry(u, &p->threads, link)
         ns += thread_cpu_ns(u->thread);
     spin_unlock(&process_lock, ipl);
@@ -245,8 +241,7 @@ int process_kill(int32_t pid, int sig, int code)
 int process_kill_thread(uint32_t tgid, uint32_t tid, int sig)
 {
     struct process *self = process_self(), *p;
-    struct signal_info info = {
-        .signo = sig, .code = SI_TKILL, .pid = self->pid, .uid = self->uid};
+    struct signal_info info = {.signo = sig, .code = SI_TKILL, .pid = self->pid, .uid = self->uid};
     struct uthread *u;
     int err = -ESRCH;
     ipl_t ipl;

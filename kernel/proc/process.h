@@ -58,12 +58,12 @@ struct process {            /* nonpaged pool */
     struct list threads; /* of struct uthread, the oldest first; table lock and signal lock */
     /* Table lock. A child is in one of its parent's two lists. */
     struct list children, zombies, sibling, all, hash;
-    uint32_t pgid, sid;       /* table lock */
-    struct aspace *aspace;    /* table lock; changed by exec and the end only, which leave one thread,
+    uint32_t pgid, sid;    /* table lock */
+    struct aspace *aspace; /* table lock; changed by exec and the end only, which leave one thread,
                                  so that the own threads read it without; NULL while it ends */
     struct file_table *files; /* changed by exec and the end only, as aspace; others look at it when
                                  all threads stand (validate.c) */
-    struct fs_context *fs;    /* own_fs, or one that is shared; changed by its only user, in clone */
+    struct fs_context *fs; /* own_fs, or one that is shared; changed by its only user, in clone */
     struct fs_context own_fs;
     uint64_t io; /* reads and writes called for, for display; atomic, and two threads that count at
                     once may count one: no more than a statistic */
@@ -82,7 +82,7 @@ struct process {            /* nonpaged pool */
     char name[16];           /* table lock; a message of the own threads reads it without */
     char exe[64];            /* path of the program (cut), for /proc/self/exe; table lock */
     struct mutex brk_mutex;  /* MUTEX_PROCESS: one brk at a time, from the look to the change */
-    vaddr_t brk_start, brk;  /* brk_mutex */
+    vaddr_t brk_start, brk;  /* brk_mutex, unless process_alone */
     uint64_t run_ns;         /* CPU time of threads that have ended; table lock */
     uint64_t children_ns;    /* CPU time of children waited for; atomic: added to under the table
                                 lock */
@@ -125,8 +125,18 @@ void process_free(struct process *p);
 /* t, which has not run, becomes the first thread of p, which has its p->sig and is not in the table.
  */
 void process_add_first(struct process *p, struct thread *t);
-/* CPU time of p's threads, those that have ended included. p is the current process. */
-uint64_t process_cpu_ns(const struct process *p);
+/* Has p, the current process, no thread but the caller? Then nobody else changes what is its own,
+ * and only the caller could make another thread: no lock is needed for that. */
+static inline bool process_alone(const struct process *p)
+{
+    return likely(__atomic_load_n(&p->nthreads, __ATOMIC_RELAXED) == 1);
+}
+/* CPU time of the threads of p, the current process, those that have ended included. */
+uint64_t process_cpu_ns_of_all(const struct process *p);
+static inline uint64_t process_cpu_ns(const struct process *p)
+{
+    return process_alone(p) ? p->run_ns + thread_cpu_ns(thread_self()) : process_cpu_ns_of_all(p);
+}
 /* Into the table as parent's child (NULL: nobody's). */
 void process_enter(struct process *p, struct process *parent);
 
@@ -185,6 +195,10 @@ int process_kill(int32_t pid, int sig, int code);
 int process_kill_thread(uint32_t tgid, uint32_t tid, int sig);
 /* To every process of a group, from the kernel: group 1 too, which kill(2) has no number for. */
 void process_kill_group(uint32_t pgid, int sig, int code);
+
+/* Wake who waits for the futex at that address of the current process: kernel/sys fills it in at
+ * boot, NULL until then. IPL 0. */
+extern void (*futex_wake_hook)(vaddr_t word);
 
 /* ---- trap dispatch calls these ---- */
 

@@ -98,9 +98,13 @@ struct sighand *sighand_fork(bool share_vm)
 
     if (!s)
         return NULL;
-    ipl = spin_lock(&from->lock); /* 2 KiB are copied */
-    memcpy(s->actions, from->actions, sizeof(s->actions));
-    spin_unlock(&from->lock, ipl);
+    if (process_alone(process_self())) {
+        memcpy(s->actions, from->actions, sizeof(s->actions));
+    } else { /* 2 KiB */
+        ipl = spin_lock(&from->lock);
+        memcpy(s->actions, from->actions, sizeof(s->actions));
+        spin_unlock(&from->lock, ipl);
+    }
     s->first.blocked = self->blocked;
     s->first.ieee_control = self->ieee_control;
     if (!share_vm) {
@@ -506,9 +510,13 @@ long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, 
         new.mask = user.mask & ~UNBLOCKABLE;
         new.restorer = restorer;
     }
-    ipl = spin_lock(&s->lock);
-    old = s->actions[sig - 1];
-    spin_unlock(&s->lock, ipl);
+    if (process_alone(p)) {
+        old = s->actions[sig - 1];
+    } else {
+        ipl = spin_lock(&s->lock);
+        old = s->actions[sig - 1];
+        spin_unlock(&s->lock, ipl);
+    }
     user.handler = old.handler;
     user.flags = (uint32_t)old.flags;
     user.pad = 0;

@@ -60,9 +60,9 @@ struct uthread {
     uint32_t alt_flags;    /* own thread, with the next two: the alternate stack */
     vaddr_t alt_sp;
     uint64_t alt_size;
-    sigset_t blocked;      /* changed by the own thread under the signal lock; others read under it */
-    sigset_t waiting;      /* sigtimedwait: taken although blocked or ignored; as blocked */
-    sigset_t saved;        /* mask to go back to after sigsuspend; own thread */
+    sigset_t blocked; /* changed by the own thread under the signal lock; others read under it */
+    sigset_t waiting; /* sigtimedwait: taken although blocked or ignored; as blocked */
+    sigset_t saved;   /* mask to go back to after sigsuspend; own thread */
     uint64_t ieee_control; /* software half of FPCR as glibc sets it; own thread */
     vaddr_t clear_tid;     /* word to be zero when the thread has gone, 0: none; own thread */
     struct wait_queue vfork_queue; /* where it waits for that child */

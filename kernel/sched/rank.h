@@ -35,10 +35,10 @@ enum mutex_rank {
     MUTEX_RMD = 14,        /* reserved memory */
     MUTEX_WINDOW = 15,     /* places in the window part of system space */
     MUTEX_TREE = 16,       /* the tree of names */
-    MUTEX_INODE = 18,  /* one file or pipe; held while user memory is copied, so before the next */
+    MUTEX_INODE = 18,   /* one file or pipe; held while user memory is copied, so before the next */
     MUTEX_PROCESS = 19, /* the break of one process */
-    MUTEX_ASPACE = 20, /* one address space: its map (fork: parent, then child) */
-    MUTEX_PGDYN = 40,  /* paged pool variable list */
+    MUTEX_ASPACE = 20,  /* one address space: its map (fork: parent, then child) */
+    MUTEX_PGDYN = 40,   /* paged pool variable list */
 };
 
 #endif

@@ -79,6 +79,8 @@ long sys_brk(uint64_t want, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, 
     vaddr_t is;
 
     (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    if (process_alone(p))
+        return (long)move_break(p, want);
     mutex_lock(&p->brk_mutex);
     is = move_break(p, want);
     mutex_unlock(&p->brk_mutex);

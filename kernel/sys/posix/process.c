@@ -413,7 +413,8 @@ long sys_getrusage(uint64_t who, uint64_t to, uint64_t a2, uint64_t a3, uint64_t
     (void)a2, (void)a3, (void)a4, (void)a5;
     if ((int32_t)who != 0 && (int32_t)who != -1 && (int32_t)who != 1)
         return -EINVAL;
-    rusage_of(&u, (int32_t)who == -1 ? __atomic_load_n(&p->children_ns, __ATOMIC_RELAXED) : process_cpu_ns(p));
+    rusage_of(&u, (int32_t)who == -1 ? __atomic_load_n(&p->children_ns, __ATOMIC_RELAXED)
+                                     : process_cpu_ns(p));
     return copyout(to, &u, sizeof(u));
 }
 
