@@ -103,7 +103,7 @@ struct process *process_alloc(int *err)
     list_init(&p->all);
     list_init(&p->hash);
     wait_queue_init(&p->child_queue, "children");
-    p->brk_mutex = (struct mutex)MUTEX_INIT("brk", MUTEX_PROCESS, p->brk_mutex);
+    mutex_init(&p->brk_mutex, "brk", MUTEX_PROCESS);
     return p;
 }
 

@@ -107,8 +107,8 @@ static inline struct io_cred process_cred(const struct process *p)
 extern struct spinlock process_lock; /* RANK_PROC, IPL_ASTDEL: the process table lock */
 /* Live or zombie, by pid; NULL. Table lock held. */
 struct process *process_find_locked(uint32_t pid);
-/* p's thread with that number, NULL; tid 0: the oldest, which stands for p where one is shown. Table
- * lock or signal lock held. */
+/* p's thread with that number, NULL; tid 0: the oldest, which stands for p where one is shown.
+ * Table lock or signal lock held. */
 struct uthread *process_thread_locked(const struct process *p, uint32_t tid);
 /* The one behind p in the order of process_for_each; NULL: p is the last. Table lock held. */
 struct process *process_next_locked(const struct process *p);
@@ -122,8 +122,8 @@ void process_for_each_locked(bool (*fn)(struct process *p, void *arg), void *arg
  * memory is short, or there are too many processes: *err says which. */
 struct process *process_alloc(int *err);
 void process_free(struct process *p);
-/* t, which has not run, becomes the first thread of p, which has its p->sig and is not in the table.
- */
+/* t, which has not run, becomes the first thread of p, which has its p->sig and is not in the
+ * table. */
 void process_add_first(struct process *p, struct thread *t);
 /* Has p, the current process, no thread but the caller? Then nobody else changes what is its own,
  * and only the caller could make another thread: no lock is needed for that. */

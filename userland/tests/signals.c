@@ -546,7 +546,7 @@ static void test_thread_directed(void)
     is(errno, ESRCH, "(ESRCH)");
     is(syscall(SYS_tgkill, 0, self, SIGUSR1), -1, "no such process");
     is(errno, EINVAL, "(EINVAL)");
-    child = fork();
+    child = must_fork();
     if (child == 0) {
         sigprocmask(SIG_BLOCK, &set, NULL);
         syscall(SYS_tkill, syscall(SYS_gettid), SIGUSR1);
@@ -566,7 +566,7 @@ static void test_settled(void)
     pid_t pid;
 
     is(pipe(p), 0, "a pipe");
-    pid = fork();
+    pid = must_fork();
     if (pid == 0) {
         plain(SIGUSR1, SIG_DFL, 0);
         for (;;) {
