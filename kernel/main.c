@@ -28,6 +28,7 @@
 #include "kernel/sched/sched.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sys/info/control.h"
+#include "kernel/sys/posix/process.h"
 #include "mm/check/census.h"
 #include "mm/object/pager.h"
 #include "mm/phys/idle_zero.h"
@@ -174,6 +175,7 @@ void kernel_main(const struct boot_cpus *boot)
     if (boot_word(boot_command_line(), "noinput", NULL, 0))
         stream_input_ends();
     trace_boot();
+    futex_boot();
     validate_at_end = boot_word(boot_command_line(), "validate", NULL, 0);
     first_process();
     thread_exit();

@@ -70,7 +70,9 @@ struct lnm_job {
 
 struct lnm_space {
     struct lnm_job *job;
-    bool ready;              /* own thread: the rest is made */
+    /* 0: the rest is not made; else 1 and the UIC group that LNM$GROUP stands for. Atomic: changed
+       under the mutex, read without by threads that find it right and need do nothing. */
+    uint64_t ready_for;
     struct lnm_table *group; /* that LNM$GROUP stands for: it counts this space among its members */
     struct lnm_hash hash;    /* of the private names */
     struct lnm_table *directory, *process_table;

@@ -293,17 +293,21 @@ static int make_ready_locked(const struct lnm_who *who)
 
 int lnm_space_ready(const struct lnm_who *who)
 {
+    uint64_t wanted = (uint64_t)who->uic_group + 1;
     struct lnm_space *s = who->space;
     int status;
 
     if (!s)
         return SS$_INSFMEM;
-    /* A member's group stays, and so does its number. */
-    if (s->ready && s->group->uic_group == who->uic_group)
+    if (likely(__atomic_load_n(&s->ready_for, __ATOMIC_ACQUIRE) == wanted))
         return 0;
     mutex_lock(&lnm_mutex);
-    status = s->ready ? group_set(who) : make_ready_locked(who);
-    s->ready |= status == SS$_NORMAL;
+    if (s->ready_for == wanted) /* another thread was faster */
+        status = SS$_NORMAL;
+    else
+        status = s->ready_for ? group_set(who) : make_ready_locked(who);
+    if (status == SS$_NORMAL)
+        __atomic_store_n(&s->ready_for, wanted, __ATOMIC_RELEASE);
     mutex_unlock(&lnm_mutex);
     return status == SS$_NORMAL ? 0 : status;
 }
@@ -419,12 +423,12 @@ struct lnm_space *lnm_space_fork(struct lnm_space *parent)
     if (status == SS$_NORMAL)
         status = copy_tree(parent->directory, s->directory, s, parent->process_table);
     group_join(s, parent->group);
+    s->ready_for = parent->ready_for;
     mutex_unlock(&lnm_mutex);
     if (status != SS$_NORMAL) {
         lnm_space_free(s);
         return NULL;
     }
-    s->ready = parent->ready;
     return s;
 }
 
@@ -462,7 +466,7 @@ void lnm_job_enter(struct lnm_space *s, struct lnm_job *job)
     if (name)
         lnm_remove(name);
     s->job = job;
-    s->ready = false;
+    __atomic_store_n(&s->ready_for, 0, __ATOMIC_RELAXED);
     mutex_unlock(&lnm_mutex);
     job_leave(old);
 }

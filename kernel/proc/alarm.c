@@ -1,88 +1,99 @@
 /*
- * ITIMER_REAL. The timer's function runs at IPL_CLOCK and can take no lock of ours: it notes that
- * it fired, sets the bit for the way out and interrupts the thread's wait. The thread makes a
- * SIGALRM of it (process_alarm_deliver).
+ * ITIMER_REAL, one for all threads of a process. Its state is protected by the signal lock, which
+ * the timer's function takes at IPL_CLOCK to send SIGALRM.
  *
- * alarm_busy is 1 from before timer_start until the function has run for the last time, or the
- * timer was cancelled while it was pending: whoever stops it waits for that, so the structure
- * outlives the function.
+ * alarm_armed is true from timer_start until the function has run for the last time, or the timer
+ * was cancelled while it was pending. Whoever stops it finds the timer pending, or waits with the
+ * lock free until the function, which another CPU has taken off its queue already, has run:
+ *
+ *     CPU 0: the timer is due, off the queue       CPU 1: lock, timer_cancel finds nothing pending
+ *            function: waits for the lock                 unlock, look again
+ *            lock, send, armed = false, unlock            lock, not armed: the function has run
  */
-#include "kernel/base/errno.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
 
 static void alarm_expired(struct timer *t)
 {
+    static const struct signal_info info = {.signo = SIGALRM, .code = SI_KERNEL};
     struct process *p = container_of(t, struct process, alarm);
-    struct thread *thread = t->arg;
-    uint64_t interval = __atomic_load_n(&p->alarm_interval, __ATOMIC_RELAXED);
+    struct sighand *s = p->sig;
+    ipl_t ipl = spin_lock(&s->lock);
 
-    __atomic_store_n(&p->alarm_fired, 1, __ATOMIC_SEQ_CST);
-    if (signal_is_wanted(p->sig, SIGALRM)) /* else set_blocked finds it when that changes */
-        thread_interrupt(thread);
-    if (interval) {
-        uint64_t now = clock_ns(), next = p->alarm_deadline + interval;
+    if (p->alarm_interval) {
+        uint64_t now = clock_ns();
 
-        if (next <= now) /* ticks that were missed are not made up for */
-            next = now + interval;
-        __atomic_store_n(&p->alarm_deadline, next, __ATOMIC_RELAXED);
-        timer_start(t, next);
+        p->alarm_deadline += p->alarm_interval;
+        if (p->alarm_deadline <= now) /* ticks that were missed are not made up for */
+            p->alarm_deadline = now + p->alarm_interval;
+        timer_start(t, p->alarm_deadline);
     } else {
-        __atomic_store_n(&p->alarm_deadline, 0, __ATOMIC_RELAXED);
-        __atomic_store_n(&p->alarm_busy, 0, __ATOMIC_RELEASE);
+        p->alarm_deadline = 0;
+        p->alarm_armed = false;
+    }
+    signal_send_locked(p, &info);
+    spin_unlock(&s->lock, ipl);
+}
+
+/* Off, and the function does not run any more. With the signal lock held at the end; the IPL
+ * before. */
+static ipl_t alarm_stop(struct process *p)
+{
+    for (;;) {
+        ipl_t ipl = spin_lock(&p->sig->lock);
+
+        if (p->alarm_armed && timer_cancel(&p->alarm))
+            p->alarm_armed = false;
+        if (!p->alarm_armed)
+            return ipl;
+        spin_unlock(&p->sig->lock, ipl);
+        thread_yield();
     }
 }
 
-/* Off, and the function does not run any more. */
-static void alarm_stop(struct process *p)
+/* What is left until the next one, 0: it is off. */
+static uint64_t left_locked(const struct process *p)
 {
-    while (__atomic_load_n(&p->alarm_busy, __ATOMIC_ACQUIRE)) {
-        if (timer_cancel(&p->alarm))
-            __atomic_store_n(&p->alarm_busy, 0, __ATOMIC_RELAXED);
-        else
-            thread_yield(); /* it runs right now on another CPU */
-    }
-    p->alarm_deadline = 0;
+    uint64_t now = clock_ns();
+
+    return !p->alarm_deadline ? 0 : p->alarm_deadline > now ? p->alarm_deadline - now : 1;
 }
 
 void process_alarm_end(struct process *p)
 {
-    /* Marked: the function may read it just now; if it starts the timer again, alarm_stop() waits.
-     */
-    __atomic_store_n(&p->alarm_interval, 0, __ATOMIC_RELAXED);
-    alarm_stop(p);
-}
+    ipl_t ipl;
 
-void process_alarm_deliver(struct process *p)
-{
-    struct signal_info info = {.signo = SIGALRM, .code = SI_KERNEL};
-
-    if (__atomic_load_n(&p->alarm_fired, __ATOMIC_RELAXED) &&
-        __atomic_exchange_n(&p->alarm_fired, 0, __ATOMIC_ACQ_REL))
-        signal_send(p, &info);
+    if (!p->alarm.fn)
+        return; /* it was never set */
+    ipl = alarm_stop(p);
+    p->alarm_deadline = 0;
+    spin_unlock(&p->sig->lock, ipl);
 }
 
 void process_alarm_get(uint64_t *left, uint64_t *interval)
 {
     const struct process *p = process_self();
-    uint64_t deadline = __atomic_load_n(&p->alarm_deadline, __ATOMIC_RELAXED), now = clock_ns();
+    ipl_t ipl = spin_lock(&p->sig->lock);
 
-    *left = !deadline ? 0 : deadline > now ? deadline - now : 1;
+    *left = left_locked(p);
     *interval = p->alarm_interval;
+    spin_unlock(&p->sig->lock, ipl);
 }
 
 void process_alarm_set(uint64_t first, uint64_t interval, uint64_t *left, uint64_t *old_interval)
 {
     struct process *p = process_self();
+    ipl_t ipl = alarm_stop(p);
 
-    process_alarm_get(left, old_interval);
-    alarm_stop(p);
+    *left = left_locked(p);
+    *old_interval = p->alarm_interval;
     p->alarm_interval = interval;
-    if (!first)
-        return;
-    p->alarm.fn = alarm_expired;
-    p->alarm.arg = thread_self();
-    p->alarm_deadline = clock_ns() + first;
-    __atomic_store_n(&p->alarm_busy, 1, __ATOMIC_RELEASE);
-    timer_start(&p->alarm, p->alarm_deadline);
+    p->alarm_deadline = 0;
+    if (first) {
+        p->alarm.fn = alarm_expired;
+        p->alarm_deadline = clock_ns() + first;
+        p->alarm_armed = true;
+        timer_start(&p->alarm, p->alarm_deadline);
+    }
+    spin_unlock(&p->sig->lock, ipl);
 }

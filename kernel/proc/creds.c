@@ -14,10 +14,12 @@ static void set_ids_locked(struct process *p, uint32_t uid, uint32_t gid)
 {
     __atomic_store_n(&p->uid, uid, __ATOMIC_RELAXED);
     __atomic_store_n(&p->gid, gid, __ATOMIC_RELAXED);
-    p->euid = p->suid = uid;
-    p->egid = p->sgid = gid;
-    p->uic_member = uid;
-    p->uic_group = gid;
+    __atomic_store_n(&p->euid, uid, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->egid, gid, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->suid, uid, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->sgid, gid, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->uic_member, uid, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->uic_group, gid, __ATOMIC_RELAXED);
 }
 
 void process_set_ids(struct process *p, uint32_t uid, uint32_t gid)
@@ -43,17 +45,18 @@ void creds_set(struct process *p, const struct mega_creds *c)
 
 bool creds_set_privileges(struct process *p, bool enable, uint64_t mask, bool permanent)
 {
+    ipl_t ipl = spin_lock(&process_lock);
     uint64_t allowed = p->authorised & PRV_SETPRV ? PRV_ALL : p->authorised;
-    ipl_t ipl;
+    bool may = !enable || !(mask & ~allowed);
 
-    if (enable && (mask & ~allowed))
-        return false;
-    ipl = spin_lock(&process_lock);
+    if (!may)
+        goto out;
     p->privileges = enable ? p->privileges | mask : p->privileges & ~mask;
     if (permanent)
         p->permanent = enable ? p->permanent | mask : p->permanent & ~mask;
+out:
     spin_unlock(&process_lock, ipl);
-    return true;
+    return may;
 }
 
 void creds_exec(struct process *p)

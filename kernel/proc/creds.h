@@ -3,12 +3,15 @@
  *
  * There are three masks of privileges, as on OpenVMS: the current one decides; the permanent one is
  * what exec starts the next program with; the authorised one bounds both, unless it has SETPRV. The
- * UIC is [POSIX gid, POSIX uid]: there is one identity, seen through two doors. User 0 starts with
+ * UIC is [POSIX gid, POSIX uid]: there is one identity with two names. User 0 starts with
  * everything; nothing that changes a user id ever adds a privilege or a right, and becoming another
  * user than 0 takes them all away.
  *
- * The fields stand in struct process. Only its own thread changes them, under the process table
- * lock; so it reads them without, and others read them under that lock.
+ * The fields stand in struct process and belong to all its threads. Its own threads change them,
+ * under the process table lock, and each field is one word. A call of the process reads a field
+ * without the lock: when another thread changes it at the same moment, the call was made before or
+ * after, and what it may do is what the process might at one of these times. Others, and whoever
+ * needs several fields of one moment, hold the lock.
  */
 #ifndef KERNEL_PROC_CREDS_H
 #define KERNEL_PROC_CREDS_H

@@ -176,12 +176,14 @@ static int program_open(const char *path, struct program *prog)
 {
     struct process *p = process_self();
     struct io_cred cred = process_cred(p);
+    struct cwd_use cwd = fs_cwd_get(p->fs);
     struct elf_phdr *ph;
     struct inode *i;
     size_t ph_bytes;
     long n;
-    int err = tree_lookup(&cred, p->cwd, path, true, &i);
+    int err = tree_lookup(&cred, cwd.dir, path, true, &i);
 
+    fs_cwd_put(cwd);
     if (err)
         return err;
     prog->inode = i;
@@ -358,8 +360,7 @@ static __attribute__((noinline)) int write_stack(const struct exec_args *a,
     return w.err;
 }
 
-/* The current process's space becomes as (NULL: none), the thread's root with it. The old one is
- * the caller's. */
+/* The thread's root changes with it: the caller is the only thread. */
 struct aspace *process_change_space(struct process *p, struct aspace *as)
 {
     struct aspace *old = p->aspace;
@@ -384,20 +385,22 @@ static void start_frame(const struct elf_image *image, vaddr_t sp)
     f->usp = sp;
 }
 
-static void set_name(struct process *p, const char *path, const struct inode *i)
+static void set_name(struct process *p, const char *path)
 {
     const char *base = strrchr(path, '/');
+    ipl_t ipl = spin_lock(&process_lock);
 
-    (void)i;
     str_copy(p->name, base ? base + 1 : path, sizeof(p->name));
-    str_copy(thread_self()->name, p->name, sizeof(p->name));
     str_copy(p->exe, path, sizeof(p->exe));
+    spin_unlock(&process_lock, ipl);
+    str_copy(thread_self()->name, p->name, sizeof(p->name));
 }
 
 int exec_program(const char *path, struct exec_args *a)
 {
     struct process *p = process_self();
     struct program prog = {0};
+    struct file_table *files = p->files;
     struct aspace *as = NULL, *old;
     vaddr_t sp = 0;
     int err = program_open(path, &prog);
@@ -407,32 +410,46 @@ int exec_program(const char *path, struct exec_args *a)
         err = exec_args_add(a, path);
     if (!err)
         as = build_space(&prog, &err);
+    if (!err && fdtable_shared(files)) { /* the others keep what this program closes */
+        files = fdtable_fork(files);
+        err = files ? 0 : -ENOMEM;
+    }
     if (err)
-        goto out;
+        goto undo;
     old = process_change_space(p, as);
     err = write_stack(a, &prog.image, &sp);
     if (!err)
         err = clear_tails(&prog.image);
     if (err) {
         process_change_space(p, old);
-        aspace_unref(as);
         err = err == -EFAULT ? -ENOMEM : err;
-        goto out;
+        goto undo;
     }
     /* Nothing below can fail. */
     failure_stop();
-    fdtable_exec(p->files);
+    if (unlikely(files != p->files)) {
+        fdtable_release(p->files);
+        p->files = files;
+    }
+    fdtable_exec(files);
     sighand_exec(p->sig);
     creds_exec(p);
-    p->brk_start = p->brk = prog.image.end;
-    p->ieee_control = 0;
-    set_name(p, path, prog.inode);
+    p->brk_start = p->brk = prog.image.end; /* no lock: there is one thread */
+    uthread_self()->ieee_control = 0;
+    uthread_self()->clear_tid = 0;
+    set_name(p, path);
     fp_reset();
     pal_wrunique(0);
     start_frame(&prog.image, sp);
     process_vfork_release(p);
     if (old)
         aspace_unref(old);
+    goto out;
+undo:
+    if (as)
+        aspace_unref(as);
+    if (files && files != p->files)
+        fdtable_release(files);
 out:
     if (prog.inode)
         inode_unref(prog.inode);

@@ -16,7 +16,9 @@
  * children are let go in portions. Exceptions: a wait that names a process group, or that asks for
  * stops while some child has one to report, walks the children.
  */
+#include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/tree.h"
@@ -82,14 +84,12 @@ void process_free_children(struct process *p)
 static void tell_parent_locked(struct process *p, int code, uint32_t status)
 {
     struct process *parent = p->parent;
-    struct signal_info info = {.signo = SIGCHLD,
-                               .code = code,
-                               .pid = p->pid,
-                               .uid = p->uid,
-                               .status = code == CLD_EXITED ? (int32_t)(status >> 8 & 0xFF)
-                                         : code == CLD_KILLED || code == CLD_DUMPED
-                                             ? (int32_t)(status & 0x7F)
-                                             : (int32_t)(status >> 8 & 0xFF)};
+    struct signal_info info = {
+        .signo = SIGCHLD,
+        .code = code,
+        .pid = p->pid,
+        .uid = p->uid,
+        .status = (int32_t)(code == CLD_KILLED ? status & 0x7F : status >> 8 & 0xFF)};
 
     if (parent->sig &&
         ((code != CLD_STOPPED && code != CLD_CONTINUED) || signal_wants_stops(parent->sig)))
@@ -119,20 +119,31 @@ static void stop_forget_locked(struct process *c)
     c->stop_report = 0;
 }
 
+/* The current thread, which is the last one, leaves the list. The signal lock is not needed too:
+ * who looks under it alone is one of the process's threads. */
+static void leave_locked(struct process *p)
+{
+    struct thread *t = thread_self();
+
+    KASSERT(p->nthreads == 1, "the last thread ends the process");
+    list_remove(&uthread_self()->link);
+    p->nthreads = 0;
+    p->run_ns += thread_cpu_ns(t);
+    t->process = NULL;
+    t->user = NULL;
+}
+
 /* Step 5. Returns the structure if it is ours to free. */
 static struct process *become_zombie(struct process *p, uint32_t status, struct sighand **sig)
 {
-    struct thread *t = thread_self();
     ipl_t ipl = spin_lock(&process_lock);
     bool forgotten;
 
     *sig = p->sig;
+    leave_locked(p);
     p->sig = NULL;
-    p->thread = NULL;
     p->state = PROCESS_ZOMBIE;
     p->exit_status = status;
-    p->run_ns = thread_cpu_ns(t);
-    t->process = NULL;
     stop_forget_locked(p);
     forgotten = !p->parent || (p->parent->sig && signal_is_ignored(p->parent->sig, SIGCHLD));
     if (p->parent)
@@ -147,6 +158,20 @@ static struct process *become_zombie(struct process *p, uint32_t status, struct 
     return forgotten ? p : NULL;
 }
 
+void (*futex_wake_hook)(vaddr_t word);
+
+/* The word that clone or set_tid_address has named, for who shares the address space: as Linux
+ * does, a bad address is the program's own loss. */
+static void clear_tid(const struct process *p)
+{
+    vaddr_t word = uthread_self()->clear_tid;
+
+    if (likely(!word) || __atomic_load_n(&p->aspace->refs, __ATOMIC_RELAXED) == 1)
+        return;
+    if (copyout_u32(word, 0) == 0 && futex_wake_hook)
+        futex_wake_hook(word);
+}
+
 /* Steps 1 to 3. */
 static void give_back(struct process *p)
 {
@@ -155,10 +180,8 @@ static void give_back(struct process *p)
 
     process_alarm_end(p);
     p->files = NULL;
-    fdtable_free(files);
-    if (p->cwd)
-        inode_unref(p->cwd);
-    p->cwd = NULL;
+    fdtable_release(files);
+    process_fs_end(p);
     lnm_space_free(p->names);
     p->names = NULL;
     as = process_change_space(p, NULL);
@@ -190,6 +213,7 @@ void process_exit(uint32_t status)
 
     if (p->pid == 1)
         first_exit(p, status);
+    clear_tid(p);
     give_back(p);
     process_vfork_release(p);
     process_free_children(p);
@@ -291,7 +315,7 @@ static int look(struct process *self, int32_t pid, unsigned options, struct wait
     int result = 1;
 
     *dead = NULL;
-    self->child_changed = false;
+    __atomic_store_n(&self->child_changed, false, __ATOMIC_RELAXED);
     if (!zombie)
         c = find_stopped_locked(self, pid, options);
     if (c) {
@@ -303,7 +327,8 @@ static int look(struct process *self, int32_t pid, unsigned options, struct wait
             stop_forget_locked(c);
             if (zombie) {
                 unlink_locked(c);
-                self->children_ns += c->run_ns + c->children_ns;
+                __atomic_store_n(&self->children_ns, self->children_ns + c->run_ns + c->children_ns,
+                                 __ATOMIC_RELAXED);
                 *dead = c;
             }
         }

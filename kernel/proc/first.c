@@ -125,16 +125,16 @@ void process_start_first(const char *argv, size_t nbytes, bool command)
     first.nbytes = nbytes;
     first.command = command;
     tty_signal_hook = terminal_signal;
-    p->umask = 022;
     p->files = fdtable_create();
+    p->fs = &p->own_fs;
+    fs_init(p->fs, 022);
     p->sig = sighand_create();
     p->names = lnm_space_create();
     t = thread_create("init", first_start, NULL, PRIO_NORMAL);
     if (!p->files || !p->sig || !p->names || !t)
         panic("no memory for the first process");
     creds_grant_all(p); /* and user 0, group 0, as everything in it is zero */
-    t->process = p;
-    p->thread = t;
+    process_add_first(p, t);
     process_enter(p, NULL);
     thread_start(t);
 }

@@ -10,16 +10,16 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
-#include "kernel/io/tree.h"
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
+#include "mm/pool/pool.h"
 
 /* What we know how to do; the C library's fork, system and posix_spawn ask for no more. */
-#define CLONE_KNOWN                                                                       \
-    (CLONE_VM | CLONE_VFORK | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | \
-     CLONE_CHILD_SETTID | CLONE_SYSVSEM | 0xFFu)
+#define CLONE_KNOWN                                                                         \
+    (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_VFORK | CLONE_SETTLS | CLONE_PARENT_SETTID | \
+     CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | CLONE_SYSVSEM | 0xFFu)
 
 /* First code of a child's thread: the rest of what the parent cannot do for it, and out. */
 static void child_start(void *arg)
@@ -31,9 +31,14 @@ static void child_start(void *arg)
     user_enter();
 }
 
-static void copy_identity(struct process *to, const struct process *from)
+/* What a child has of its parent, which other threads of the parent may change meanwhile. */
+static void copy_identity(struct process *to, struct process *from)
 {
-    to->umask = from->umask;
+    bool alone = process_alone(from);
+    ipl_t ipl = 0;
+
+    if (unlikely(!alone))
+        ipl = spin_lock(&process_lock);
     to->uid = from->uid;
     to->gid = from->gid;
     to->euid = from->euid;
@@ -46,14 +51,16 @@ static void copy_identity(struct process *to, const struct process *from)
     to->permanent = from->permanent;
     to->authorised = from->authorised;
     to->rights = from->rights;
-    to->brk_start = from->brk_start;
-    to->brk = from->brk;
-    to->ieee_control = from->ieee_control;
     memcpy(to->name, from->name, sizeof(to->name));
     memcpy(to->exe, from->exe, sizeof(to->exe));
-    to->cwd = from->cwd;
-    if (to->cwd)
-        inode_ref(to->cwd);
+    if (unlikely(!alone)) {
+        spin_unlock(&process_lock, ipl);
+        mutex_lock(&from->brk_mutex);
+    }
+    to->brk_start = from->brk_start;
+    to->brk = from->brk;
+    if (unlikely(!alone))
+        mutex_unlock(&from->brk_mutex);
 }
 
 /* Undo of a child without a thread. */
@@ -62,14 +69,56 @@ static void child_abandon(struct process *c)
     if (c->aspace)
         aspace_unref(c->aspace);
     if (c->files)
-        fdtable_free(c->files);
+        fdtable_release(c->files);
+    if (c->fs)
+        process_fs_end(c);
     if (c->sig)
         sighand_free(c->sig);
     if (c->names)
         lnm_space_free(c->names);
-    if (c->cwd)
-        inode_unref(c->cwd);
     process_free(c);
+}
+
+static struct file_table *files_for(struct process *self, uint64_t flags)
+{
+    if (!(flags & CLONE_FILES))
+        return fdtable_fork(self->files);
+    fdtable_share(self->files);
+    return self->files;
+}
+
+/* CLONE_FS: what the process had for itself moves to a place of its own, which lives as long as the
+ * last of them. Only one thread uses it until now, and that is in this call. */
+static bool fs_for(struct process *c, struct process *self, uint64_t flags)
+{
+    struct fs_context *shared;
+
+    c->fs = &c->own_fs;
+    if (!(flags & CLONE_FS)) {
+        fs_fork(c->fs, self->fs);
+        return true;
+    }
+    if (self->fs == &self->own_fs) {
+        shared = npp_alloc(sizeof(*shared));
+        if (!shared) {
+            c->fs = NULL;
+            return false;
+        }
+        *shared = self->own_fs;
+        self->fs = shared;
+    }
+    fs_share(self->fs);
+    c->fs = self->fs;
+    return true;
+}
+
+void process_fs_end(struct process *p)
+{
+    struct fs_context *fs = p->fs;
+
+    p->fs = NULL;
+    if (fs_release(fs) && fs != &p->own_fs)
+        npp_free(fs, sizeof(*fs));
 }
 
 /* A child with everything but a thread. NULL: memory is short. */
@@ -80,10 +129,10 @@ static struct process *child_build(struct process *self, uint64_t flags, int *er
     if (!c)
         return NULL;
     copy_identity(c, self);
-    c->files = fdtable_fork(self->files);
-    c->sig = sighand_fork(self->sig, (flags & CLONE_VM) != 0);
+    c->files = files_for(self, flags);
+    c->sig = sighand_fork((flags & CLONE_VM) != 0);
     c->names = lnm_space_fork(self->names);
-    if (c->files && c->sig && c->names) {
+    if (c->files && c->sig && c->names && fs_for(c, self, flags)) {
         if (flags & CLONE_VM) {
             aspace_ref(self->aspace);
             c->aspace = self->aspace;
@@ -117,9 +166,9 @@ static void child_registers(struct thread *t, vaddr_t usp, uint64_t flags, uint6
     t->hw.fp = current_hw->fp;
 }
 
-/* Wait until the child has let go of our address space. A signal that kills ends the wait, and with
- * it us. */
-static void vfork_wait(struct process *self, struct process *child)
+/* Wait until the child has let go of our address space. A signal that ends the process ends the
+ * wait. */
+static void vfork_wait(struct uthread *self, struct process *child)
 {
     struct waiter w;
     ipl_t ipl;
@@ -132,7 +181,7 @@ static void vfork_wait(struct process *self, struct process *child)
             /* First forget the interruption, then look: a SIGKILL sent in between interrupts anew.
                Some other signal waits for the way out, and the wait goes on. */
             __atomic_store_n(&thread_self()->interrupted, 0, __ATOMIC_SEQ_CST);
-            if (signal_kill_pending())
+            if (thread_fatal_pending(thread_self()))
                 break;
             wait_finish(&w); /* it is still on the queue */
         }
@@ -181,13 +230,14 @@ long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t chil
         return -ENOMEM;
     }
     child_registers(t, usp, flags, tls);
-    t->process = c;
     t->affinity = thread_self()->affinity;
     thread_set_root(t, c->aspace->pt.root.n, &c->aspace->pt.loaded);
-    c->thread = t;
+    process_add_first(c, t);
+    if (flags & CLONE_CHILD_CLEARTID)
+        c->sig->first.clear_tid = child_tid;
     if (flags & CLONE_VFORK) {
-        self->vfork_done = false;
-        c->vfork_parent = self;
+        uthread_self()->vfork_done = false;
+        c->vfork_parent = uthread_self();
     }
     process_enter(c, self);
     pid = c->pid;
@@ -195,6 +245,6 @@ long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t chil
         (void)copyout_u32(parent_tid, pid); /* probed above */
     thread_start(t);
     if (flags & CLONE_VFORK)
-        vfork_wait(self, c);
+        vfork_wait(uthread_self(), c);
     return pid;
 }

@@ -134,6 +134,7 @@ void leaks_baseline(void)
     static const struct census_kind kinds[] = {
         {"process", CENSUS_NONPAGED, sizeof(struct process)},
         {"table of files", CENSUS_NONPAGED, sizeof(struct file_table)},
+        {"shared working directory", CENSUS_NONPAGED, sizeof(struct fs_context)},
         {"signals of a process", CENSUS_NONPAGED, sizeof(struct sighand)},
     };
 

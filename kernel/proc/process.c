@@ -3,7 +3,7 @@
  *
  * One lock, process_lock (RANK_PROC, IPL_ASTDEL), protects the table and every link between
  * processes. It is held for short walks only; signals are sent under it, which keeps the target and
- * its thread in place. Pids rise and wrap at PID_MAX, so a number is not used again soon. A
+ * its threads in place. Pids rise and wrap at PID_MAX, so a number is not used again soon. A
  * process takes up to three numbers (its own, its group's and its session's, whose first processes
  * may have ended); PROCESSES_MAX leaves enough for the next one, so process_enter() finds one.
  */
@@ -96,13 +96,14 @@ struct process *process_alloc(int *err)
         __atomic_fetch_sub(&processes, 1, __ATOMIC_RELAXED);
         return NULL;
     }
+    list_init(&p->threads);
     list_init(&p->children);
     list_init(&p->zombies);
     list_init(&p->sibling);
     list_init(&p->all);
     list_init(&p->hash);
     wait_queue_init(&p->child_queue, "children");
-    wait_queue_init(&p->vfork_queue, "vfork");
+    mutex_init(&p->brk_mutex, "brk", MUTEX_PROCESS);
     return p;
 }
 
@@ -110,6 +111,42 @@ void process_free(struct process *p)
 {
     npp_free(p, sizeof(*p));
     __atomic_fetch_sub(&processes, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- threads ---- */
+
+void process_add_first(struct process *p, struct thread *t)
+{
+    struct uthread *u = &p->sig->first;
+
+    u->thread = t;
+    list_add_tail(&p->threads, &u->link);
+    p->nthreads = 1;
+    t->process = p;
+    t->user = u;
+}
+
+struct uthread *process_thread_locked(const struct process *p, uint32_t tid)
+{
+    struct uthread *u;
+
+    list_for_each_entry(u, &p->threads, link) {
+        if (!tid || u->tid == tid)
+            return u;
+    }
+    return NULL;
+}
+
+uint64_t process_cpu_ns_of_all(const struct process *p)
+{
+    const struct uthread *u;
+    ipl_t ipl = spin_lock(&process_lock);
+    uint64_t ns = p->run_ns;
+
+    list_for_each_entry(u, &p->threads, link)
+        ns += thread_cpu_ns(u->thread);
+    spin_unlock(&process_lock, ipl);
+    return ns;
 }
 
 void process_enter(struct process *p, struct process *parent)
@@ -123,7 +160,7 @@ void process_enter(struct process *p, struct process *parent)
             wrapped = true;
         }
     } while (pid_used_locked(last_pid));
-    p->pid = last_pid;
+    p->pid = p->sig->first.tid = last_pid;
     if (!parent)
         p->pgid = p->sid = p->pid;
     bucket = &buckets[p->pid % PID_BUCKETS];
@@ -150,12 +187,15 @@ struct kill_round {
     unsigned found, allowed;
 };
 
+static bool may_signal(const struct process *self, const struct process *p)
+{
+    return !self || !self->euid || self->euid == p->uid || self->uid == p->uid;
+}
+
 static void kill_one_locked(struct process *p, struct kill_round *k)
 {
-    const struct process *self = k->self;
-
     k->found++;
-    if (self && self->euid && self->euid != p->uid && self->uid != p->uid)
+    if (!may_signal(k->self, p))
         return;
     k->allowed++;
     if (k->info.signo && p->state == PROCESS_LIVE && p->sig)
@@ -196,6 +236,29 @@ int process_kill(int32_t pid, int sig, int code)
         process_for_each(kill_visit, &k);
     }
     return k.allowed ? 0 : k.found ? -EPERM : -ESRCH;
+}
+
+int process_kill_thread(uint32_t tgid, uint32_t tid, int sig)
+{
+    struct process *self = process_self(), *p;
+    struct signal_info info = {.signo = sig, .code = SI_TKILL, .pid = self->pid, .uid = self->uid};
+    struct uthread *u;
+    int err = -ESRCH;
+    ipl_t ipl;
+
+    if (sig < 0 || sig > NSIG)
+        return -EINVAL;
+    ipl = spin_lock(&process_lock);
+    p = process_find_locked(tgid ? tgid : tid); /* the only thread has the process's number */
+    if (p && p->state == PROCESS_ZOMBIE && tid == p->pid) {
+        err = may_signal(self, p) ? 0 : -EPERM;
+    } else if (p && (u = process_thread_locked(p, tid)) != NULL) {
+        err = may_signal(self, p) ? 0 : -EPERM;
+        if (!err && sig)
+            signal_send_thread(p, u, &info);
+    }
+    spin_unlock(&process_lock, ipl);
+    return err;
 }
 
 void process_kill_group(uint32_t pgid, int sig, int code)

@@ -9,7 +9,6 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
-#include "kernel/proc/process.h"
 #include "kernel/proc/signal.h"
 
 #define SA_ONSTACK       1ul
@@ -121,13 +120,13 @@ struct sigframe {
 _Static_assert(sizeof(struct sigframe) % 8 == 0, "the context is aligned");
 
 /* Where n bytes go: on the alternate stack if the handler wants it and we are not there already. */
-static vaddr_t place(const struct trapframe *f, const struct sighand *s, uint64_t flags, size_t n)
+static vaddr_t place(const struct trapframe *f, const struct uthread *u, uint64_t flags, size_t n)
 {
     vaddr_t sp = f->usp;
-    bool on = sp - s->alt_sp < s->alt_size;
+    bool on = sp - u->alt_sp < u->alt_size;
 
-    if ((flags & SA_ONSTACK) && !(s->alt_flags & SS_DISABLE) && !on)
-        sp = s->alt_sp + s->alt_size;
+    if ((flags & SA_ONSTACK) && !(u->alt_flags & SS_DISABLE) && !on)
+        sp = u->alt_sp + u->alt_size;
     return (sp - n) & ~(FRAME_ALIGN - 1);
 }
 
@@ -173,16 +172,16 @@ static void enter(struct trapframe *f, const struct signal_action *act, vaddr_t 
 static int push_rt(struct trapframe *f, const struct signal_action *act,
                    const struct signal_info *info, sigset_t old)
 {
-    const struct sighand *s = process_self()->sig;
+    const struct uthread *u = uthread_self();
     struct rt_sigframe frame;
-    vaddr_t va = place(f, s, act->flags, sizeof(frame));
+    vaddr_t va = place(f, u, act->flags, sizeof(frame));
 
     memset(&frame.uc, 0, sizeof(frame.uc));
     info_out(&frame.info, info);
     frame.uc.osf_mask = frame.uc.mask = old;
-    frame.uc.stack.sp = s->alt_sp;
-    frame.uc.stack.flags = s->alt_flags;
-    frame.uc.stack.size = s->alt_size;
+    frame.uc.stack.sp = u->alt_sp;
+    frame.uc.stack.flags = u->alt_flags;
+    frame.uc.stack.size = u->alt_size;
     context_of(&frame.uc.mcontext, f, old);
     trampoline_of(frame.trampoline, SYS_RT_SIGRETURN);
     if (copyout(va, &frame, sizeof(frame)) != 0)
@@ -197,7 +196,7 @@ static int push_plain(struct trapframe *f, const struct signal_action *act,
                       const struct signal_info *info, sigset_t old)
 {
     struct sigframe frame;
-    vaddr_t va = place(f, process_self()->sig, act->flags, sizeof(frame));
+    vaddr_t va = place(f, uthread_self(), act->flags, sizeof(frame));
 
     context_of(&frame.context, f, old);
     trampoline_of(frame.trampoline, SYS_SIGRETURN);

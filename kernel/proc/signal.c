@@ -1,6 +1,12 @@
 /*
  * Signals: state, sending, choosing, default actions. The frame on the user stack is sigframe.c's.
  *
+ * A signal is sent to a process (kill, the terminal, the kernel) or to one thread (tkill, a fault,
+ * SIGPIPE). What was sent to the process waits in its own set, and the first thread of the list
+ * that does not block the signal is interrupted to take it; if that thread blocks it before it has
+ * looked, it passes the interruption on to another (set_blocked). Actions, the stop and the end
+ * belong to the process, masks to threads.
+ *
  * Sending sets the pending bit under the lock, then the bit in hw.syscall_exit and the mark that
  * interrupts the thread's wait, these two in one step (thread_interrupt). The target clears the bit
  * first and then looks at what is pending, so one of the two always sees the other:
@@ -12,9 +18,18 @@
  * A call that a signal ends early returns one of the ERESTART numbers, which only the slow way out
  * turns into what programs know: so whoever finds itself interrupted has that bit set.
  *
- * A signal that is ignored and not blocked is dropped when it is sent. SIGCONT takes back pending
- * stops and the other way round. A thread that runs in user mode on another CPU meets its signal at
- * its next entry, at the latest the next clock tick.
+ * A signal that ends the process is settled when it is sent, where some thread takes it and its
+ * action is the default one: ends_by names it, every thread is marked (thread_interrupt_fatal) and
+ * nothing takes that back. So a wait that only the end may cut short need not wait for a thread to
+ * take the signal. A signal that every thread blocks, or that finds the process stopped, is settled
+ * by the thread that takes it later.
+ *
+ * A signal that is ignored and that no thread blocks is dropped when it is sent. SIGCONT takes back
+ * pending stops and the other way round. A thread that runs in user mode on another CPU meets its
+ * signal at its next entry, at the latest the next clock tick.
+ *
+ * Work under the signal lock: a look at each thread of one process, and for each of them at most
+ * the interruption.
  */
 #include "kernel/proc/signal.h"
 
@@ -57,10 +72,12 @@ static struct sighand *sighand_alloc(void)
 
     if (!s)
         return NULL;
-    memset(s, 0, offsetof(struct sighand, actions));
-    spin_init(&s->lock, "signals", RANK_SIGNAL, IPL_ASTDEL);
+    memset(s, 0, offsetof(struct sighand, first.pending.info));
+    s->pending.set = 0;
+    s->lock = (struct spinlock)SPINLOCK_INIT("signals", RANK_SIGNAL, IPL_CLOCK);
     wait_queue_init(&s->cont, "stopped");
-    s->alt_flags = SS_DISABLE;
+    wait_queue_init(&s->first.vfork_queue, "vfork");
+    s->first.alt_flags = SS_DISABLE;
     return s;
 }
 
@@ -73,24 +90,34 @@ struct sighand *sighand_create(void)
     return s;
 }
 
-struct sighand *sighand_fork(const struct sighand *from, bool share_vm)
+struct sighand *sighand_fork(bool share_vm)
 {
-    struct sighand *s = sighand_alloc();
+    struct sighand *s = sighand_alloc(), *from = process_self()->sig;
+    const struct uthread *self = uthread_self();
+    ipl_t ipl;
 
     if (!s)
         return NULL;
-    memcpy(s->actions, from->actions, sizeof(s->actions));
-    s->blocked = from->blocked;
+    if (process_alone(process_self())) {
+        memcpy(s->actions, from->actions, sizeof(s->actions));
+    } else { /* 2 KiB */
+        ipl = spin_lock(&from->lock);
+        memcpy(s->actions, from->actions, sizeof(s->actions));
+        spin_unlock(&from->lock, ipl);
+    }
+    s->first.blocked = self->blocked;
+    s->first.ieee_control = self->ieee_control;
     if (!share_vm) {
-        s->alt_sp = from->alt_sp;
-        s->alt_size = from->alt_size;
-        s->alt_flags = from->alt_flags;
+        s->first.alt_sp = self->alt_sp;
+        s->first.alt_size = self->alt_size;
+        s->first.alt_flags = self->alt_flags;
     }
     return s;
 }
 
 void sighand_exec(struct sighand *s)
 {
+    struct uthread *u = uthread_self();
     ipl_t ipl = spin_lock(&s->lock);
 
     for (unsigned i = 0; i < NSIG; i++) {
@@ -98,9 +125,9 @@ void sighand_exec(struct sighand *s)
 
         s->actions[i] = (struct signal_action){.handler = handler == SIG_IGN ? SIG_IGN : SIG_DFL};
     }
-    s->alt_sp = s->alt_size = 0;
-    s->alt_flags = SS_DISABLE;
     spin_unlock(&s->lock, ipl);
+    u->alt_sp = u->alt_size = 0;
+    u->alt_flags = SS_DISABLE;
 }
 
 void sighand_free(struct sighand *s) { npp_free(s, sizeof(*s)); }
@@ -124,141 +151,256 @@ bool signal_wants_stops(const struct sighand *s)
     return !(s->actions[SIGCHLD - 1].flags & SA_NOCLDSTOP);
 }
 
-void signal_send(struct process *p, const struct signal_info *info)
-{
-    struct sighand *s = p->sig;
-    sigset_t bit = SIGBIT(info->signo);
-    bool wake, go_on = false;
-    ipl_t ipl = spin_lock(&s->lock);
+/* ---- pending sets ---- */
 
-    if (info->signo == SIGCONT || info->signo == SIGKILL) {
-        s->pending &= ~STOPS;
-        go_on = s->stopped;
-        s->stopped = false;
-    } else if (bit & STOPS) {
-        s->pending &= ~SIGBIT(SIGCONT);
-    }
-    wake = (s->waiting & bit) || (!(s->blocked & bit) && !ignored(s, info->signo));
-    if (wake || (s->blocked & bit)) {
-        if (!(s->pending & bit))
-            s->info[info->signo - 1] = *info;
-        __atomic_store_n(&s->pending, s->pending | bit, __ATOMIC_SEQ_CST);
-    }
-    spin_unlock(&s->lock, ipl);
-    if (wake)
-        thread_interrupt(p->thread);
-    if (go_on)
-        wake_all(&s->cont);
+/* Note a signal; one that is pending already keeps what was said of it first. */
+static void pend_locked(struct sigpending *q, const struct signal_info *info)
+{
+    sigset_t bit = SIGBIT(info->signo);
+
+    if (!(q->set & bit))
+        q->info[info->signo - 1] = *info;
+    __atomic_store_n(&q->set, q->set | bit, __ATOMIC_SEQ_CST);
 }
 
-bool signal_is_wanted(const struct sighand *s, int sig)
+static void forget_locked(struct sigpending *q, sigset_t bits)
 {
-    return ((__atomic_load_n(&s->waiting, __ATOMIC_SEQ_CST) |
-             ~__atomic_load_n(&s->blocked, __ATOMIC_SEQ_CST)) &
-            SIGBIT(sig)) != 0;
+    __atomic_store_n(&q->set, q->set & ~bits, __ATOMIC_RELAXED);
+}
+
+/* Neither the process nor any of its threads has these pending. */
+static void forget_all_locked(struct process *p, sigset_t bits)
+{
+    struct uthread *u;
+
+    forget_locked(&p->sig->pending, bits);
+    list_for_each_entry(u, &p->threads, link)
+        forget_locked(&u->pending, bits);
+}
+
+/* Take one of `ready` out of the thread's or the process's set, the thread's first. */
+static int take_locked(struct sighand *s, struct uthread *u, sigset_t ready,
+                       struct signal_info *info)
+{
+    struct sigpending *q = u->pending.set & ready ? &u->pending : &s->pending;
+    int sig = __builtin_ctzl(q->set & ready) + 1;
+
+    *info = q->info[sig - 1];
+    forget_locked(q, SIGBIT(sig));
+    return sig;
+}
+
+/* ---- sending ---- */
+
+/* The process ends by sig: every thread learns of it, and that stays so. */
+static void end_locked(struct process *p, int sig)
+{
+    struct uthread *u;
+
+    if (!p->sig->ends_by)
+        p->sig->ends_by = (uint8_t)sig;
+    list_for_each_entry(u, &p->threads, link)
+        thread_interrupt_fatal(u->thread);
+}
+
+/* Is sig's action to end the process? Else it has a handler, is ignored or stops it. */
+static bool ends(const struct sighand *s, int sig)
+{
+    return s->actions[sig - 1].handler == SIG_DFL && !(SIGBIT(sig) & (IGNORED_BY_DEFAULT | STOPS));
+}
+
+/* Send to the thread `only`, or to all of them if it is NULL. */
+static void send_locked(struct process *p, struct uthread *only, const struct signal_info *info)
+{
+    struct uthread *u, *taker = NULL;
+    struct sighand *s = p->sig;
+    sigset_t bit = SIGBIT(info->signo);
+    bool dropped = ignored(s, info->signo), noted = !dropped;
+
+    if (bit & (SIGBIT(SIGCONT) | SIGBIT(SIGKILL))) {
+        forget_all_locked(p, STOPS);
+        if (s->stopped) {
+            __atomic_store_n(&s->stopped, false, __ATOMIC_RELEASE);
+            wake_all(&s->cont);
+        }
+    } else if (bit & STOPS) {
+        forget_all_locked(p, SIGBIT(SIGCONT));
+    }
+    list_for_each_entry(u, &p->threads, link) {
+        if (only && u != only)
+            continue;
+        if ((u->waiting & bit) || (!(u->blocked & bit) && !dropped)) {
+            taker = u;
+            break;
+        }
+        noted |= (u->blocked & bit) != 0;
+    }
+    if (!taker && !noted)
+        return;
+    pend_locked(only ? &only->pending : &s->pending, info);
+    if (!taker)
+        return;
+    if (!(taker->waiting & bit) && ends(s, info->signo) && !s->stopped)
+        end_locked(p, info->signo);
+    else
+        thread_interrupt(taker->thread);
+}
+
+void signal_send_locked(struct process *p, const struct signal_info *info)
+{
+    send_locked(p, NULL, info);
+}
+
+void signal_send(struct process *p, const struct signal_info *info)
+{
+    ipl_t ipl = spin_lock(&p->sig->lock);
+
+    send_locked(p, NULL, info);
+    spin_unlock(&p->sig->lock, ipl);
+}
+
+void signal_send_thread(struct process *p, struct uthread *u, const struct signal_info *info)
+{
+    ipl_t ipl = spin_lock(&p->sig->lock);
+
+    send_locked(p, u, info);
+    spin_unlock(&p->sig->lock, ipl);
+}
+
+/* What the current thread could take now; the barrier stands before the look. */
+static inline sigset_t ready_now(const struct sighand *s, const struct uthread *u)
+{
+    return (__atomic_load_n(&s->pending.set, __ATOMIC_SEQ_CST) |
+            __atomic_load_n(&u->pending.set, __ATOMIC_RELAXED)) &
+           ~u->blocked;
 }
 
 bool signal_is_pending(void)
 {
-    struct sighand *s = process_self()->sig;
-
-    if (!(__atomic_load_n(&s->pending, __ATOMIC_SEQ_CST) & ~s->blocked))
+    if (!ready_now(process_self()->sig, uthread_self()) && !thread_fatal_pending(thread_self()))
         return false;
     /* The sender may not have come to this yet, and whoever asks ends its call because of it. */
     __atomic_fetch_or(&current_hw->syscall_exit, EXIT_SIGNAL, __ATOMIC_RELAXED);
     return true;
 }
 
-bool signal_kill_pending(void)
-{
-    const struct sighand *s = process_self()->sig;
-
-    return (__atomic_load_n(&s->pending, __ATOMIC_SEQ_CST) & SIGBIT(SIGKILL)) != 0;
-}
-
 void signal_force(int sig, int code, vaddr_t addr)
 {
-    struct sighand *s = process_self()->sig;
+    struct signal_info info = {.signo = sig, .code = code, .addr = addr};
+    struct process *p = process_self();
+    struct uthread *u = uthread_self();
+    struct sighand *s = p->sig;
     ipl_t ipl = spin_lock(&s->lock);
 
     /* The instruction would only fault again: what cannot be handled ends the process. */
-    if ((s->blocked & SIGBIT(sig)) || s->actions[sig - 1].handler == SIG_IGN)
+    if ((u->blocked & SIGBIT(sig)) || s->actions[sig - 1].handler == SIG_IGN)
         s->actions[sig - 1].handler = SIG_DFL;
-    s->blocked &= ~SIGBIT(sig);
-    s->info[sig - 1] = (struct signal_info){.signo = sig, .code = code, .addr = addr};
-    s->pending |= SIGBIT(sig);
+    u->blocked &= ~SIGBIT(sig);
+    forget_locked(&u->pending, SIGBIT(sig));
+    pend_locked(&u->pending, &info);
+    if (ends(s, sig))
+        end_locked(p, sig);
     spin_unlock(&s->lock, ipl);
     __atomic_fetch_or(&current_hw->syscall_exit, EXIT_SIGNAL, __ATOMIC_SEQ_CST);
 }
 
-/* Change the mask of the current process; what has become deliverable is seen on the way out. */
-static void set_blocked(struct sighand *s, sigset_t mask)
+/* The current thread has blocked signals that were sent to the process and perhaps left to it: each
+ * thread that can take one of them looks. */
+static __attribute__((noinline)) void pass_on_locked(struct process *p, sigset_t bits)
 {
-    sigset_t ready;
-    ipl_t ipl = spin_lock(&s->lock);
+    struct uthread *u;
 
-    s->blocked = mask & ~UNBLOCKABLE;
-    ready = s->pending;
-    if (__atomic_load_n(&process_self()->alarm_fired, __ATOMIC_ACQUIRE))
-        ready |= SIGBIT(SIGALRM);
-    if (ready & ~s->blocked) { /* sent while it was blocked, so it has interrupted nothing */
+    list_for_each_entry(u, &p->threads, link) {
+        if (u != uthread_self() && (bits & (u->waiting | ~u->blocked)))
+            thread_interrupt(u->thread);
+    }
+}
+
+/* Change the mask of the current thread; what has become deliverable is seen on the way out. */
+static void set_blocked(sigset_t mask)
+{
+    struct process *p = process_self();
+    struct uthread *u = uthread_self();
+    struct sighand *s = p->sig;
+    ipl_t ipl = spin_lock(&s->lock);
+    sigset_t left = s->pending.set & mask & ~u->blocked;
+
+    u->blocked = mask & ~UNBLOCKABLE;
+    if ((s->pending.set | u->pending.set) & ~u->blocked) {
+        /* sent while it was blocked, so it has interrupted nothing */
         __atomic_fetch_or(&current_hw->syscall_exit, EXIT_SIGNAL, __ATOMIC_RELAXED);
         __atomic_store_n(&thread_self()->interrupted, 1, __ATOMIC_RELAXED);
     }
+    if (unlikely(left && p->nthreads > 1))
+        pass_on_locked(p, left);
     spin_unlock(&s->lock, ipl);
 }
 
 void signal_mask_begin(sigset_t mask)
 {
-    struct sighand *s = process_self()->sig;
+    struct uthread *u = uthread_self();
 
-    s->saved = s->blocked;
-    s->restore_saved = true;
-    set_blocked(s, mask);
+    u->saved = u->blocked;
+    u->restore_saved = true;
+    set_blocked(mask);
 }
 
 void signal_mask_end(bool interrupted)
 {
-    struct sighand *s = process_self()->sig;
+    struct uthread *u = uthread_self();
 
     if (interrupted)
         return; /* there is a signal, so the way out is the slow one */
-    s->restore_saved = false;
-    set_blocked(s, s->saved);
+    u->restore_saved = false;
+    set_blocked(u->saved);
+}
+
+/* ---- delivery ---- */
+
+/* The stop is taken: the others come here too. */
+static void stop_others_locked(struct process *p)
+{
+    struct uthread *u;
+
+    list_for_each_entry(u, &p->threads, link) {
+        if (u != uthread_self())
+            thread_interrupt(u->thread);
+    }
 }
 
 /* Take one deliverable signal with its action; 0 when there is none. A one-shot handler is used up
  * here. */
-static int dequeue(struct sighand *s, struct signal_info *info, struct signal_action *act)
+static int dequeue(struct process *p, struct uthread *u, struct signal_info *info,
+                   struct signal_action *act)
 {
+    struct sighand *s = p->sig;
     ipl_t ipl = spin_lock(&s->lock);
-    sigset_t ready = s->pending & ~s->blocked;
-    int sig = 0;
+    sigset_t ready = (s->pending.set | u->pending.set) & ~u->blocked;
+    int sig = s->ends_by;
 
-    if (ready) {
-        if (ready & SIGBIT(SIGKILL))
-            ready = SIGBIT(SIGKILL);
-        else if (ready & SYNCHRONOUS)
+    if (sig) {
+        act->handler = SIG_DFL;
+    } else if (ready) {
+        if (ready & SYNCHRONOUS)
             ready &= SYNCHRONOUS;
-        sig = __builtin_ctzl(ready) + 1;
-        s->pending &= ~SIGBIT(sig);
-        *info = s->info[sig - 1];
+        sig = take_locked(s, u, ready, info);
         *act = s->actions[sig - 1];
         if ((act->flags & SA_RESETHAND) && act->handler > SIG_IGN)
             s->actions[sig - 1].handler = SIG_DFL;
-        if ((SIGBIT(sig) & STOPS) && act->handler == SIG_DFL)
-            s->stopped = true; /* here, so that a SIGCONT sent from now on takes it back */
+        if ((SIGBIT(sig) & STOPS) && act->handler == SIG_DFL) {
+            /* Here, so that a SIGCONT sent from now on takes it back. */
+            __atomic_store_n(&s->stopped, true, __ATOMIC_RELAXED);
+            stop_others_locked(p);
+        }
     }
     spin_unlock(&s->lock, ipl);
     return sig;
 }
 
-/* Stay here until SIGCONT or SIGKILL is sent; the parent learns of both changes. */
-static void stop(struct sighand *s, int sig)
+static void stay_stopped(struct sighand *s)
 {
     struct waiter w;
 
-    process_report_stop((uint32_t)sig << 8 | 0x7F);
     for (;;) {
         wait_enqueue(&s->cont, &w);
         if (!__atomic_load_n(&s->stopped, __ATOMIC_ACQUIRE))
@@ -266,7 +408,16 @@ static void stop(struct sighand *s, int sig)
         wait_block(&w, WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);
     }
     wait_finish(&w);
-    if (!signal_kill_pending())
+}
+
+/* Stay here until SIGCONT or SIGKILL is sent; the parent learns of both changes, by the thread that
+ * has taken the stop. Another that runs in user mode on another CPU comes some microseconds later.
+ */
+static void stop(struct sighand *s, int sig)
+{
+    process_report_stop((uint32_t)sig << 8 | 0x7F);
+    stay_stopped(s);
+    if (!thread_fatal_pending(thread_self()))
         process_report_stop(0xFFFF);
 }
 
@@ -286,35 +437,38 @@ static void finish_call(struct trapframe *f, bool handler, bool restart_with_han
 }
 
 /* Run the handler: false when its frame does not fit on the stack. */
-static bool handle(struct trapframe *f, struct sighand *s, const struct signal_info *info,
+static bool handle(struct trapframe *f, struct uthread *u, const struct signal_info *info,
                    const struct signal_action *act)
 {
-    sigset_t old = s->restore_saved ? s->saved : s->blocked;
-    sigset_t during = s->blocked | act->mask;
+    sigset_t old = u->restore_saved ? u->saved : u->blocked;
+    sigset_t during = u->blocked | act->mask;
 
     if (!(act->flags & SA_NODEFER))
         during |= SIGBIT(info->signo);
     finish_call(f, true, (act->flags & SA_RESTART) != 0);
     if (sigframe_push(f, act, info, old) != 0)
         return false;
-    s->restore_saved = false;
-    set_blocked(s, during);
+    u->restore_saved = false;
+    set_blocked(during);
     return true;
 }
 
 void signal_deliver(struct trapframe *f)
 {
-    struct sighand *s = process_self()->sig;
+    struct process *p = process_self();
+    struct uthread *u = uthread_self();
+    struct sighand *s = p->sig;
     struct signal_info info;
     struct signal_action act;
     int sig;
 
     __atomic_fetch_and(&current_hw->syscall_exit, ~EXIT_SIGNAL, __ATOMIC_SEQ_CST);
     __atomic_store_n(&thread_self()->interrupted, 0, __ATOMIC_SEQ_CST);
-    process_alarm_deliver(process_self());
-    while ((sig = dequeue(s, &info, &act)) != 0) {
+    if (unlikely(__atomic_load_n(&s->stopped, __ATOMIC_RELAXED)))
+        stay_stopped(s); /* another thread has taken the stop */
+    while ((sig = dequeue(p, u, &info, &act)) != 0) {
         if (act.handler > SIG_IGN) {
-            if (!handle(f, s, &info, &act))
+            if (!handle(f, u, &info, &act))
                 process_exit_signal(SIGSEGV);
             continue; /* further ones are pushed on top and run first, as on Linux */
         }
@@ -326,16 +480,17 @@ void signal_deliver(struct trapframe *f)
             process_exit_signal(sig);
     }
     finish_call(f, false, false);
-    if (s->restore_saved) { /* sigsuspend, and nothing had a handler */
-        s->restore_saved = false;
-        set_blocked(s, s->saved);
+    if (u->restore_saved) { /* sigsuspend, and nothing had a handler */
+        u->restore_saved = false;
+        set_blocked(u->saved);
     }
 }
 
 long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, uint64_t restorer,
                       uint64_t unused)
 {
-    struct sighand *s = process_self()->sig;
+    struct process *p = process_self();
+    struct sighand *s = p->sig;
     struct signal_action new = {0}, old;
     struct { /* as in user memory */
         uint64_t handler;
@@ -355,7 +510,13 @@ long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, 
         new.mask = user.mask & ~UNBLOCKABLE;
         new.restorer = restorer;
     }
-    old = s->actions[sig - 1];
+    if (process_alone(p)) {
+        old = s->actions[sig - 1];
+    } else {
+        ipl = spin_lock(&s->lock);
+        old = s->actions[sig - 1];
+        spin_unlock(&s->lock, ipl);
+    }
     user.handler = old.handler;
     user.flags = (uint32_t)old.flags;
     user.pad = 0;
@@ -367,7 +528,7 @@ long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, 
     ipl = spin_lock(&s->lock);
     s->actions[sig - 1] = new;
     if (ignored(s, (int)sig))
-        s->pending &= ~SIGBIT(sig);
+        forget_all_locked(p, SIGBIT(sig));
     spin_unlock(&s->lock, ipl);
     return 0;
 }
@@ -375,8 +536,7 @@ long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, 
 long sys_rt_sigprocmask(uint64_t how, uint64_t set, uint64_t oset, uint64_t size, uint64_t u1,
                         uint64_t u2)
 {
-    struct sighand *s = process_self()->sig;
-    sigset_t old = s->blocked, mask = 0;
+    sigset_t old = uthread_self()->blocked, mask = 0;
 
     (void)u1, (void)u2;
     if (size != sizeof(sigset_t))
@@ -388,46 +548,45 @@ long sys_rt_sigprocmask(uint64_t how, uint64_t set, uint64_t oset, uint64_t size
     if (oset && copyout_u64(oset, old) != 0)
         return -EFAULT;
     if (set)
-        set_blocked(s, how == SIG_BLOCK ? old | mask : how == SIG_UNBLOCK ? old & ~mask : mask);
+        set_blocked(how == SIG_BLOCK ? old | mask : how == SIG_UNBLOCK ? old & ~mask : mask);
     return 0;
 }
 
 long sys_rt_sigpending(uint64_t set, uint64_t size, uint64_t u2, uint64_t u3, uint64_t u4,
                        uint64_t u5)
 {
-    struct sighand *s = process_self()->sig;
+    const struct uthread *u = uthread_self();
+    sigset_t all = __atomic_load_n(&process_self()->sig->pending.set, __ATOMIC_RELAXED) |
+                   __atomic_load_n(&u->pending.set, __ATOMIC_RELAXED);
 
     (void)u2, (void)u3, (void)u4, (void)u5;
-    if (size != sizeof(sigset_t))
-        return -EINVAL;
-    process_alarm_deliver(process_self());
-    return copyout_u64(set, __atomic_load_n(&s->pending, __ATOMIC_RELAXED) & s->blocked);
+    return size == sizeof(sigset_t) ? copyout_u64(set, all & u->blocked) : -EINVAL;
 }
 
 /*
  * Sleep until a signal interrupts. The interruption is forgotten before the caller looks at what is
  * pending: one that comes after that interrupts anew.
  */
-static int sleep_interruptible(struct sighand *s, uint64_t deadline)
+static int sleep_interruptible(uint64_t deadline)
 {
+    const struct uthread *u = uthread_self();
+    struct sighand *s = process_self()->sig;
     struct waiter w;
     int err;
 
     wait_enqueue(&s->cont, &w);
-    err = __atomic_load_n(&s->pending, __ATOMIC_SEQ_CST) & (~s->blocked | s->waiting)
+    err = ready_now(s, u) || (u->waiting & (s->pending.set | u->pending.set))
               ? -EINTR
               : wait_block(&w, WAIT_INTERRUPTIBLE, deadline);
     wait_finish(&w);
     if (err == -EINTR)
         __atomic_store_n(&thread_self()->interrupted, 0, __ATOMIC_SEQ_CST);
-    process_alarm_deliver(process_self()); /* what the timer noted becomes pending */
     return err;
 }
 
 long sys_rt_sigsuspend(uint64_t set, uint64_t size, uint64_t u2, uint64_t u3, uint64_t u4,
                        uint64_t u5)
 {
-    struct sighand *s = process_self()->sig;
     sigset_t mask;
 
     (void)u2, (void)u3, (void)u4, (void)u5;
@@ -437,39 +596,37 @@ long sys_rt_sigsuspend(uint64_t set, uint64_t size, uint64_t u2, uint64_t u3, ui
         return -EFAULT;
     signal_mask_begin(mask);
     while (!signal_is_pending())
-        (void)sleep_interruptible(s, WAIT_FOREVER);
+        (void)sleep_interruptible(WAIT_FOREVER);
     return -ERESTARTNOHAND;
 }
 
 /* Take one pending signal of a set, blocked or not. 0: none. */
-static int take_one(struct sighand *s, sigset_t set, struct signal_info *info)
+static int take_one(sigset_t set, struct signal_info *info)
 {
+    struct sighand *s = process_self()->sig;
+    struct uthread *u = uthread_self();
     ipl_t ipl = spin_lock(&s->lock);
-    sigset_t ready = s->pending & set;
-    int sig = ready ? __builtin_ctzl(ready) + 1 : 0;
+    sigset_t ready = (s->pending.set | u->pending.set) & set;
+    int sig = ready ? take_locked(s, u, ready, info) : 0;
 
-    if (sig) {
-        s->pending &= ~SIGBIT(sig);
-        *info = s->info[sig - 1];
-    }
     spin_unlock(&s->lock, ipl);
     return sig;
 }
 
 /* What sigtimedwait waits for: sent signals of the set are noted and wake, whether blocked or
  * ignored or not. */
-static void set_waiting(struct sighand *s, sigset_t set)
+static void set_waiting(sigset_t set)
 {
+    struct sighand *s = process_self()->sig;
     ipl_t ipl = spin_lock(&s->lock);
 
-    __atomic_store_n(&s->waiting, set, __ATOMIC_SEQ_CST);
+    uthread_self()->waiting = set;
     spin_unlock(&s->lock, ipl);
 }
 
 long sys_rt_sigtimedwait(uint64_t uset, uint64_t uinfo, uint64_t timeout, uint64_t size,
                          uint64_t u4, uint64_t u5)
 {
-    struct sighand *s = process_self()->sig;
     uint64_t t[2], deadline = WAIT_FOREVER;
     struct signal_info info;
     sigset_t set;
@@ -487,11 +644,10 @@ long sys_rt_sigtimedwait(uint64_t uset, uint64_t uinfo, uint64_t timeout, uint64
     if (timeout && t[0] < INT64_MAX / 2000000000)
         deadline = clock_ns() + t[0] * 1000000000 + t[1];
     set &= ~UNBLOCKABLE;
-    set_waiting(s, set);
-    process_alarm_deliver(process_self());
-    while (!(sig = take_one(s, set, &info)) && !signal_is_pending() && !over)
-        over = sleep_interruptible(s, deadline) == -ETIMEDOUT;
-    set_waiting(s, 0);
+    set_waiting(set);
+    while (!(sig = take_one(set, &info)) && !signal_is_pending() && !over)
+        over = sleep_interruptible(deadline) == -ETIMEDOUT;
+    set_waiting(0);
     if (!sig)
         return over ? -EAGAIN : -EINTR;
     if (uinfo && siginfo_copyout(uinfo, &info) != 0)
@@ -501,14 +657,14 @@ long sys_rt_sigtimedwait(uint64_t uset, uint64_t uinfo, uint64_t timeout, uint64
 
 long sys_sigaltstack(uint64_t ss, uint64_t oss, uint64_t u2, uint64_t u3, uint64_t u4, uint64_t u5)
 {
-    struct sighand *s = process_self()->sig;
+    struct uthread *u = uthread_self();
     vaddr_t sp = user_frame_of(current_hw)->usp;
     struct {
         uint64_t sp;
         uint32_t flags, pad;
         uint64_t size;
-    } new = {0}, old = {s->alt_sp, s->alt_flags, 0, s->alt_size};
-    bool on = !(s->alt_flags & SS_DISABLE) && sp - s->alt_sp < s->alt_size;
+    } new = {0}, old = {u->alt_sp, u->alt_flags, 0, u->alt_size};
+    bool on = !(u->alt_flags & SS_DISABLE) && sp - u->alt_sp < u->alt_size;
 
     (void)u2, (void)u3, (void)u4, (void)u5;
     if (on)
@@ -525,9 +681,9 @@ long sys_sigaltstack(uint64_t ss, uint64_t oss, uint64_t u2, uint64_t u3, uint64
         return -EINVAL;
     if (!(new.flags &SS_DISABLE) && new.size < MINSIGSTKSZ)
         return -ENOMEM;
-    s->alt_sp = new.flags &SS_DISABLE ? 0 : new.sp;
-    s->alt_size = new.flags &SS_DISABLE ? 0 : new.size;
-    s->alt_flags = new.flags & SS_DISABLE;
+    u->alt_sp = new.flags &SS_DISABLE ? 0 : new.sp;
+    u->alt_size = new.flags &SS_DISABLE ? 0 : new.size;
+    u->alt_flags = new.flags & SS_DISABLE;
     return 0;
 }
 
@@ -541,7 +697,7 @@ static long signal_return(vaddr_t frame, bool rt)
         return 0;
     }
     f->orig_v0 = NO_CALL;
-    set_blocked(process_self()->sig, mask);
+    set_blocked(mask);
     return 0;
 }
 

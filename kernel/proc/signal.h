@@ -7,7 +7,7 @@
 
 #include "arch/alpha/hw/trapframe.h"
 #include "kernel/proc/signal_numbers.h"
-#include "kernel/sched/spinlock.h"
+#include "kernel/sched/thread.h"
 #include "kernel/sched/wait.h"
 
 struct process;
@@ -42,48 +42,76 @@ struct signal_action { /* as rt_sigaction has it in user memory; the restorer is
     vaddr_t restorer;
 };
 
-struct sighand {          /* nonpaged pool */
-    struct spinlock lock; /* RANK_SIGNAL, IPL_ASTDEL */
-    sigset_t pending;     /* changed under lock; atomic read by the own thread */
-    sigset_t blocked;     /* changed by the own thread under lock */
-    sigset_t waiting;     /* sigtimedwait: taken although blocked or ignored; as blocked */
-    sigset_t saved;       /* mask to go back to after sigsuspend; own thread */
-    bool restore_saved;   /* own thread */
-    bool stopped;         /* lock */
-    vaddr_t alt_sp;       /* alternate stack; own thread */
-    uint64_t alt_size;
-    uint32_t alt_flags;
-    struct wait_queue cont;             /* where a stopped process waits */
-    struct signal_action actions[NSIG]; /* changed by the own thread under lock */
-    struct signal_info info[NSIG];      /* of pending ones; lock */
+struct sigpending {
+    sigset_t set;                  /* atomic: changed under the signal lock, read without */
+    struct signal_info info[NSIG]; /* of those in the set; under the lock */
 };
+
+/*
+ * What POSIX gives each thread of a process. The first thread's lies in the process's struct
+ * sighand. "Own thread" is true for any number of threads here: it means the one of the structure.
+ */
+struct uthread {
+    struct list link;      /* process.threads */
+    struct thread *thread; /* constant while it is in the list */
+    uint32_t tid;          /* number that programs see: the first thread's is the pid; constant */
+    bool restore_saved;    /* own thread */
+    bool vfork_done;       /* atomic: the child it waits for has let go of the address space */
+    uint32_t alt_flags;    /* own thread, with the next two: the alternate stack */
+    vaddr_t alt_sp;
+    uint64_t alt_size;
+    sigset_t blocked; /* changed by the own thread under the signal lock; others read under it */
+    sigset_t waiting; /* sigtimedwait: taken although blocked or ignored; as blocked */
+    sigset_t saved;   /* mask to go back to after sigsuspend; own thread */
+    uint64_t ieee_control; /* software half of FPCR as glibc sets it; own thread */
+    vaddr_t clear_tid;     /* word to be zero when the thread has gone, 0: none; own thread */
+    struct wait_queue vfork_queue; /* where it waits for that child */
+    struct sigpending pending;     /* sent to this thread */
+};
+
+/* The signals of a process. `lock` protects also process.threads and the alarm; it is taken by the
+ * alarm's timer, hence its IPL. */
+struct sighand {            /* nonpaged pool */
+    struct spinlock lock;   /* the signal lock: RANK_SIGNAL, IPL_CLOCK */
+    uint8_t ends_by;        /* signal that the process ends by, once that is settled; lock */
+    bool stopped;           /* atomic: changed under lock; a look without it is a hint */
+    struct wait_queue cont; /* where stopped threads wait */
+    struct uthread first;   /* the first thread's */
+    struct signal_action actions[NSIG]; /* lock */
+    struct sigpending pending;          /* sent to the process: any thread's to take */
+};
+
+static inline struct uthread *uthread_self(void) { return thread_self()->user; }
 
 /* A new process's: default actions, nothing blocked. NULL when memory is short. */
 struct sighand *sighand_create(void);
-/* fork: actions and mask as of the current process, nothing pending. share_vm: without its
- * alternate stack. */
-struct sighand *sighand_fork(const struct sighand *from, bool share_vm);
-/* exec: handlers are gone, ignored signals stay ignored, no alternate stack. Own thread. */
+/* fork: actions as of the current process, mask (and without share_vm the alternate stack) as of
+ * the current thread, nothing pending. NULL when memory is short. */
+struct sighand *sighand_fork(bool share_vm);
+/* exec: handlers are gone, ignored signals stay ignored, no alternate stack. By the process's only
+ * thread. */
 void sighand_exec(struct sighand *s);
 void sighand_free(struct sighand *s);
 
-/* Send a signal. The caller makes sure that p and its thread stay (table lock, RANK_PROC, or p is
-   the current one). Any IPL up to IPL_ASTDEL, locks below RANK_SIGNAL. */
+/* Send a signal to the process: a thread that does not block it takes it. The caller makes sure
+   that p and its threads stay (table lock, RANK_PROC, or p is the current one). Any IPL, locks
+   below RANK_SIGNAL. */
 void signal_send(struct process *p, const struct signal_info *info);
+/* The same, with p->sig's lock held. */
+void signal_send_locked(struct process *p, const struct signal_info *info);
+/* Send it to one thread of p, which alone takes it. As signal_send. */
+void signal_send_thread(struct process *p, struct uthread *u, const struct signal_info *info);
 /* Is a signal waiting that is not blocked? Own thread. */
 bool signal_is_pending(void);
-/* Is a signal waiting that will end the process whatever it does? Own thread. */
-bool signal_kill_pending(void);
 /* A mask for the time of one call (ppoll, pselect, sigsuspend). If a signal interrupted the call,
    the way out puts the old one back behind the handler; otherwise it is put back at once. Own
    thread. */
 void signal_mask_begin(sigset_t mask);
 void signal_mask_end(bool interrupted);
-/* Would sig, sent now, be more than noted? A hint without the lock, for the alarm's timer. */
-bool signal_is_wanted(const struct sighand *s, int sig);
-/* Does the process ignore sig (SIGCHLD: children need no wait)? */
+/* Does the process ignore sig (SIGCHLD: children need no wait)? A look without its lock: what the
+ * process changes at the same moment may or may not be seen. */
 bool signal_is_ignored(const struct sighand *s, int sig);
-/* Does it want SIGCHLD when a child stops or goes on? */
+/* Does it want SIGCHLD when a child stops or goes on? Likewise. */
 bool signal_wants_stops(const struct sighand *s);
 /* From process_return_slow: do what the pending signals want, restart or end the interrupted call.
    f is the full frame of the entry from user mode. Does not return when a signal ends the process.

@@ -9,7 +9,6 @@
 enum spin_rank {
     RANK_PROC = 10,      /* process table, parent/child links          IPL_ASTDEL */
     RANK_THREADS = 11,   /* table of threads                           IPL_ASTDEL */
-    RANK_SIGNAL = 12,    /* pending signals of one process             IPL_ASTDEL */
     RANK_FILE = 14,      /* file tables, pipes, tmpfs                  IPL_ASTDEL */
     RANK_SECTION = 20,   /* section states that a fault reads          IPL_ASTDEL */
     RANK_OBJECT = 24,    /* one mm object: its page index              IPL_ASTDEL */
@@ -19,6 +18,7 @@ enum spin_rank {
     RANK_DEVICE = 32,    /* UART, interrupt controller                 IPL_DEVICE */
     RANK_POOL = 40,      /* nonpaged pool variable list                IPL_CLOCK */
     RANK_PFN = 44,       /* page lists of one RAD                      IPL_CLOCK */
+    RANK_SIGNAL = 46,    /* signals and alarm of one process           IPL_CLOCK */
     RANK_WAIT = 50,      /* one wait queue                             IPL_CLOCK */
     RANK_TIMER = 54,     /* one CPU's timer queue                      IPL_CLOCK */
     RANK_SCHED = 56,     /* one CPU's run queue, never two             IPL_CLOCK */
@@ -36,9 +36,10 @@ enum mutex_rank {
     MUTEX_WINDOW = 15,     /* places in the window part of system space */
     MUTEX_RENAME = 16,     /* who is whose parent among directories */
     MUTEX_DIRECTORY = 17,  /* one directory; several with MUTEX_RENAME held exclusively only */
-    MUTEX_INODE = 18,  /* one file or pipe; held while user memory is copied, so before the next */
-    MUTEX_ASPACE = 20, /* one address space: its map (fork: parent, then child) */
-    MUTEX_PGDYN = 40,  /* paged pool variable list */
+    MUTEX_INODE = 18,   /* one file or pipe; held while user memory is copied, so before the next */
+    MUTEX_PROCESS = 19, /* the break of one process */
+    MUTEX_ASPACE = 20,  /* one address space: its map (fork: parent, then child) */
+    MUTEX_PGDYN = 40,   /* paged pool variable list */
 };
 
 #endif

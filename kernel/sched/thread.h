@@ -26,11 +26,13 @@ struct thread {
     uint8_t state;         /* enum thread_state; run queue's lock, see thread_state_set_locked() */
     uint8_t interruptible; /* waiting so; run queue's lock; atomic, for others that look */
     uint8_t interrupted;   /* atomic: thread_interrupt() came; cleared by the thread */
+    uint8_t fatal;         /* atomic: thread_interrupt_fatal() came; never cleared */
     uint32_t last_cpu;     /* whose run queue protects it; changed under that lock */
     cpumask_t affinity;    /* CPUs it may run on */
     uint64_t root_pfn;     /* level-1 page; system root for kernel threads */
     cpumask_t *root_mask;  /* CPUs that have root_pfn loaded: atomic; NULL for the system root */
-    void *process;         /* struct process of kernel/proc, or NULL; constant */
+    void *process;         /* struct process of kernel/proc, or NULL; constant until it ends */
+    void *user;            /* its struct uthread (kernel/proc/signal.h); likewise */
     uint64_t run_ns;       /* CPU time up to start_cycles; own CPU (others: thread_cpu_ns) */
     uint64_t user_ns;      /* of that in user mode, sampled by the clock; own CPU */
     uint64_t switches;     /* run queue's lock; atomic, read as a statistic */
@@ -100,6 +102,18 @@ void thread_set_root(struct thread *t, uint64_t root_pfn, cpumask_t *mask);
 /* Make a thread's interruptible wait end with -EINTR, and have it leave for user mode by the slow
    way. Any IPL up to IPL_CLOCK. */
 void thread_interrupt(struct thread *t);
+/* The same for a thread whose process ends, whatever it does: it leaves for user mode no more. */
+static inline void thread_interrupt_fatal(struct thread *t)
+{
+    __atomic_store_n(&t->fatal, 1, __ATOMIC_RELAXED); /* ordered by the store that interrupts */
+    thread_interrupt(t);
+}
+/* Does t's process end? Then a wait that only its end may cut short is over. By t; the wait looks
+ * after it has found itself interrupted. */
+static inline bool thread_fatal_pending(const struct thread *t)
+{
+    return __atomic_load_n(&t->fatal, __ATOMIC_RELAXED) != 0;
+}
 /* Let another thread of the same priority run. */
 void thread_yield(void);
 /* Switch away if a reschedule is pending. IPL 0, or that of an interrupt which came in at IPL 0 and

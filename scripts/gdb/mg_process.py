@@ -51,7 +51,10 @@ MAP_RIGHTS = flags("MAP_", "R=r W=w X=x")
 
 
 def thread_of(process: gdb.Value) -> gdb.Value | None:
-    return process["thread"].dereference() if int(process["thread"]) else None
+    """The oldest of its threads; None for a zombie."""
+    for uthread in each(process["threads"], "struct uthread", "link"):
+        return uthread["thread"].dereference()
+    return None
 
 
 def thread_state(thread: gdb.Value | None) -> str:
@@ -121,7 +124,7 @@ class ShowSummary(Command):
             else:
                 cells += ["", ""]
             cells += [va_text(int(process.address))]
-            cells += [va_text(int(process["thread"])) if thread is not None else ""]
+            cells += [va_text(int(thread.address)) if thread is not None else ""]
             if int(process["aspace"]):
                 counts, pt = process["aspace"]["counts"], process["aspace"]["pt"]
                 cells += [int(pt["rss"]), int(counts["section_pages"])]

@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/select.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <tap.h>
@@ -299,6 +301,125 @@ static void test_user(void)
     unlink("/tmp/secret");
 }
 
+/* A child that shares descriptors or the working directory with us, and no memory. */
+static pid_t clone_sharing(unsigned long flags)
+{
+    return (pid_t)syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0);
+}
+
+static int end_of(pid_t pid)
+{
+    int status = -1;
+
+    return waitpid(pid, &status, 0) == pid ? status : -1;
+}
+
+#define SHARERS 3
+#define TURNS   3000
+
+/* Each of some processes with one table takes and gives back numbers; a number given to two of them
+ * would be closed twice. */
+static int take_and_give(void)
+{
+    for (int k = 0; k < TURNS; k++) {
+        int fd = k % 3 ? dup(0) : open("/dev/null", O_RDONLY);
+
+        if (fd < 0 || close(fd) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+static void test_shared_table(void)
+{
+    char *argv[] = {"true", NULL}, c = 0;
+    int p[2], fd, before, bad = 0;
+    pid_t pid, some[SHARERS];
+
+    pid = clone_sharing(CLONE_FILES);
+    if (pid == 0) {
+        fd = open("/dev/null", O_RDWR);
+        _exit(fd);
+    }
+    fd = end_of(pid) >> 8;
+    ok(fd > 2 && fcntl(fd, F_GETFD) == 0, "what a sharer opens is open here");
+    is(fcntl(fd, F_SETFD, FD_CLOEXEC), 0, "a file that exec closes");
+    pid = clone_sharing(CLONE_FILES);
+    if (pid == 0) {
+        execv("/bin/true", argv);
+        _exit(1);
+    }
+    is(end_of(pid), 0, "a sharer execs");
+    is(fcntl(fd, F_GETFD), FD_CLOEXEC, "and closes it in a table of its own");
+    pid = clone_sharing(CLONE_FILES);
+    if (pid == 0)
+        _exit(close(fd));
+    is(end_of(pid), 0, "a sharer closes");
+    is(fcntl(fd, F_GETFD), -1, "and it is closed here");
+
+    is(pipe(p), 0, "a pipe");
+    pid = clone_sharing(CLONE_FILES);
+    if (pid == 0) {
+        usleep(50000); /* the other one waits in read by then */
+        _exit(close(p[0]) || write(p[1], "x", 1) != 1);
+    }
+    is(read(p[0], &c, 1), 1, "a file that a sharer closes during read");
+    is(c, 'x', "stays until the read has ended");
+    is(end_of(pid), 0, "so that there was a reader");
+    is(read(p[0], &c, 1), -1, "the number is free");
+    close(p[1]);
+
+    before = dup(0);
+    close(before);
+    for (int k = 0; k < SHARERS; k++) {
+        some[k] = clone_sharing(CLONE_FILES);
+        if (some[k] == 0)
+            _exit(take_and_give());
+    }
+    bad += take_and_give();
+    for (int k = 0; k < SHARERS; k++)
+        bad += end_of(some[k]) != 0;
+    is(bad, 0, "%d processes take numbers of one table", SHARERS + 1);
+    fd = dup(0);
+    is(fd, before, "and leave it as it was");
+    close(fd);
+}
+
+static void test_shared_directory(void)
+{
+    char buf[64];
+    struct stat st;
+    int bad = 0;
+    pid_t pid;
+
+    mkdir("/tmp/one", 0755);
+    mkdir("/tmp/two", 0755);
+    umask(022);
+    pid = clone_sharing(CLONE_FS);
+    if (pid == 0)
+        _exit(chdir("/tmp/one") || umask(027) != 022);
+    is(end_of(pid), 0, "a sharer changes directory and mask");
+    ok(getcwd(buf, sizeof(buf)) && !strcmp(buf, "/tmp/one"), "which are ours");
+    is(umask(022), 027, "too");
+    pid = clone_sharing(CLONE_FS);
+    if (pid == 0) {
+        for (int k = 0; k < TURNS; k++)
+            bad += chdir("/tmp/two") != 0 || rmdir("/tmp/one") != 0 || mkdir("/tmp/one", 0755) ||
+                   chdir("/tmp/one") != 0;
+        _exit(bad != 0);
+    }
+    while (waitpid(pid, &bad, WNOHANG) == 0)
+        (void)stat(".", &st);
+    is(bad, 0, "directories go while relative paths begin there");
+    pid = fork();
+    if (pid == 0)
+        _exit(chdir("/"));
+    is(end_of(pid), 0, "a child of fork changes its own directory");
+    ok(getcwd(buf, sizeof(buf)) && !strcmp(buf, "/tmp/one"), "not ours");
+    is(chdir("/"), 0, "back");
+    is(rmdir("/tmp/one") | rmdir("/tmp/two"), 0, "and all is gone");
+}
+
 int main(void)
 {
     test_file();
@@ -308,6 +429,8 @@ int main(void)
     test_pipe_record_at_the_brim();
     test_poll();
     test_ping_pong();
+    test_shared_table();
+    test_shared_directory();
     test_user();
     return tap_done();
 }

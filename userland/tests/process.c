@@ -240,6 +240,28 @@ static void churn(int n)
     }
 }
 
+static int leave_soon(void *arg)
+{
+    (void)arg;
+    usleep(20000);
+    return 5;
+}
+
+/* A word to be cleared at the end, for whoever shares the memory and waits for it. */
+static void test_clear_tid(void)
+{
+    static char stack[16384] __attribute__((aligned(16)));
+    static int word = 77;
+    pid_t pid = clone(leave_soon, stack + sizeof(stack), CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD,
+                      NULL, NULL, NULL, &word);
+
+    ok(pid > 0, "a child that shares memory");
+    while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) == 77)
+        syscall(SYS_futex, &word, 0, 77, NULL);
+    is(word, 0, "clears a word at its end and wakes who waits for that");
+    is(status_of(pid), 5 << 8, "and ends");
+}
+
 static void test_leaks(void)
 {
     long before, after;
@@ -274,6 +296,7 @@ int main(int argc, char **argv, char **env)
     test_big_arguments();
     test_library();
     test_vfork_killed();
+    test_clear_tid();
     test_hostile_elf();
     test_leaks();
     is(syscall(599), -1, "a call that is not there");

@@ -517,6 +517,86 @@ static void test_wait_for(void)
     sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
+static volatile int codes[4], ncodes;
+static int child_status;
+
+static void note_code(int sig, siginfo_t *info, void *context)
+{
+    (void)sig, (void)context;
+    if (ncodes < 4)
+        codes[ncodes++] = info->si_code;
+}
+
+/* A signal to the thread and the same to the process are two; each is merged with its own kind. */
+static void test_thread_directed(void)
+{
+    sigset_t set, old;
+    long self = syscall(SYS_gettid);
+    pid_t child;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    catch (SIGUSR1, note_code, 0);
+    sigprocmask(SIG_BLOCK, &set, &old);
+    is(kill(getpid(), SIGUSR1), 0, "kill");
+    is(kill(getpid(), SIGUSR1), 0, "twice");
+    is(syscall(SYS_tgkill, getpid(), self, SIGUSR1), 0, "tgkill");
+    is(syscall(SYS_tkill, self, SIGUSR1), 0, "tkill");
+    ncodes = 0;
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    is(ncodes, 2, "make two signals");
+    is(codes[0], SI_TKILL, "that of the thread is taken first");
+    is(codes[1], SI_USER, "then that of the process");
+    is(syscall(SYS_tgkill, getpid() + 1, self, SIGUSR1), -1, "a thread of another process");
+    is(errno, ESRCH, "(ESRCH)");
+    is(syscall(SYS_tgkill, getpid(), 32000, SIGUSR1), -1, "no such thread");
+    is(errno, ESRCH, "(ESRCH)");
+    is(syscall(SYS_tgkill, 0, self, SIGUSR1), -1, "no such process");
+    is(errno, EINVAL, "(EINVAL)");
+    child = must_fork();
+    if (child == 0) {
+        sigprocmask(SIG_BLOCK, &set, NULL);
+        syscall(SYS_tkill, syscall(SYS_gettid), SIGUSR1);
+        sigpending(&set);
+        _exit(sigismember(&set, SIGUSR1) == 1 ? 0 : 1);
+    }
+    waitpid(child, &child_status, 0);
+    is(child_status, 0, "a signal to the thread is pending for it");
+    plain(SIGUSR1, SIG_DFL, 0);
+}
+
+/* Once it is settled that a signal ends the process, nothing that it does takes that back. */
+static void test_settled(void)
+{
+    int p[2], status = 0;
+    char c;
+    pid_t pid;
+
+    is(pipe(p), 0, "a pipe");
+    pid = must_fork();
+    if (pid == 0) {
+        plain(SIGUSR1, SIG_DFL, 0);
+        for (;;) {
+            sigset_t set;
+
+            sigemptyset(&set);
+            sigaddset(&set, SIGUSR1);
+            plain(SIGUSR1, SIG_IGN, 0);
+            plain(SIGUSR1, SIG_DFL, 0);
+            sigprocmask(SIG_BLOCK, &set, NULL);
+            sigprocmask(SIG_UNBLOCK, &set, NULL);
+            if (write(p[1], "x", 1) != 1)
+                _exit(1);
+        }
+    }
+    close(p[1]);
+    while (read(p[0], &c, 1) == 1)
+        kill(pid, SIGUSR1);
+    close(p[0]);
+    is(waitpid(pid, &status, 0), pid, "the child ends");
+    is(status, SIGUSR1, "a process that keeps changing its mind ends by the signal");
+}
+
 int main(void)
 {
     test_handler();
@@ -533,5 +613,7 @@ int main(void)
     test_alarm();
     test_alarm_left();
     test_wait_for();
+    test_thread_directed();
+    test_settled();
     return tap_done();
 }

@@ -9,7 +9,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/ieee.h"
 #include "kernel/proc/process.h"
-#include "kernel/proc/signal_numbers.h"
+#include "kernel/proc/signal.h"
 
 enum opcode { OP_ITFP = 0x14, OP_FLTI = 0x16 };
 enum function {
@@ -145,6 +145,6 @@ int fp_complete(struct trapframe *f)
         fp->f[instruction & 31] = result;
     if (flags)
         fp->f[FPCR_AT] |= FPCR_SUM | (uint64_t)flags << FPCR_STATUS_SHIFT;
-    enabled = flags & (unsigned)(process_self()->ieee_control >> CONTROL_TRAP_SHIFT) & 0x1F;
+    enabled = flags & (unsigned)(uthread_self()->ieee_control >> CONTROL_TRAP_SHIFT) & 0x1F;
     return enabled ? code_of(enabled) : 0;
 }

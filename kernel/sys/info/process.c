@@ -9,10 +9,12 @@
 
 static uint64_t load(const uint64_t *counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
 
-/* What `show system` calls the state. As describe(). Only a hint: the thread may run. */
+/* What `show system` calls the state of a process: that of its oldest thread. As describe(). Only a
+ * hint: the thread may run. */
 static enum mega_state state_of(const struct process *p)
 {
-    const struct thread *t = p->thread;
+    const struct uthread *u = process_thread_locked(p, 0);
+    const struct thread *t = u ? u->thread : NULL;
 
     if (!t)
         return MEGA_STATE_ENDED;
@@ -35,12 +37,36 @@ static enum mega_state state_of(const struct process *p)
     return __atomic_load_n(&t->interruptible, __ATOMIC_RELAXED) ? MEGA_STATE_LEF : MEGA_STATE_RWAST;
 }
 
-/* Under the process table's lock, or of the caller itself. */
+/* One thread is described, the oldest; what is counted is counted for all of them. */
+static void describe_threads(const struct process *p, struct mega_process *m)
+{
+    const struct uthread *u = process_thread_locked(p, 0);
+    const struct thread *t;
+    const char *wants;
+
+    m->state = THREAD_DEAD;
+    if (!u)
+        return;
+    t = u->thread;
+    m->state = __atomic_load_n(&t->state, __ATOMIC_RELAXED);
+    m->prio = __atomic_load_n(&t->prio, __ATOMIC_RELAXED);
+    wants = __atomic_load_n(&t->wants_name, __ATOMIC_RELAXED);
+    if (wants)
+        str_copy(m->mutex, wants, sizeof(m->mutex));
+    m->cpu = __atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED);
+    m->home_rad = __atomic_load_n(&t->home_rad, __ATOMIC_RELAXED);
+    m->cpu_ns = p->run_ns;
+    list_for_each_entry(u, &p->threads, link) {
+        m->cpu_ns += thread_cpu_ns(u->thread);
+        m->switches += load(&u->thread->switches);
+        m->unaligned += load(&u->thread->unaligned);
+    }
+}
+
+/* Under the process table's lock. *m is zero. */
 static void describe(const struct process *p, struct mega_process *m)
 {
-    const struct thread *t = p->thread;
     const struct aspace *as = p->aspace;
-    const char *wants;
 
     m->pid = p->pid;
     m->ppid = p->parent ? p->parent->pid : 0;
@@ -51,21 +77,9 @@ static void describe(const struct process *p, struct mega_process *m)
     m->authorised = p->authorised;
     m->rights = p->rights;
     str_copy(m->name, p->name, sizeof(m->name));
-    m->state = THREAD_DEAD;
     m->waits = state_of(p);
     m->io = load(&p->io);
-    if (t) {
-        m->state = __atomic_load_n(&t->state, __ATOMIC_RELAXED);
-        m->prio = __atomic_load_n(&t->prio, __ATOMIC_RELAXED);
-        wants = __atomic_load_n(&t->wants_name, __ATOMIC_RELAXED);
-        if (wants)
-            str_copy(m->mutex, wants, sizeof(m->mutex));
-        m->cpu = __atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED);
-        m->home_rad = __atomic_load_n(&t->home_rad, __ATOMIC_RELAXED);
-        m->cpu_ns = thread_cpu_ns(t);
-        m->switches = load(&t->switches);
-        m->unaligned = load(&t->unaligned);
-    }
+    describe_threads(p, m);
     if (as) {
         const struct aspace_counts *c = &as->counts;
 
@@ -128,7 +142,10 @@ int info_process(int64_t index, void *out)
     struct search s = {.left = index, .out = out};
 
     if (index == -1) {
+        ipl_t ipl = spin_lock(&process_lock);
+
         describe(process_self(), out);
+        spin_unlock(&process_lock, ipl);
         return SS$_NORMAL;
     }
     if (index < 0)

@@ -50,12 +50,14 @@ long sys_chmod(uint64_t path, uint64_t mode, uint64_t a2, uint64_t a3, uint64_t 
 
 long sys_fchmod(uint64_t fd, uint64_t mode, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-    struct file *f = fd_get(process_self()->files, fd);
+    struct fd_use u = fd_get(process_self()->files, fd);
+    long r = -EBADF;
 
     (void)a2, (void)a3, (void)a4, (void)a5;
-    if (!f)
-        return -EBADF;
-    return f->inode ? change_mode(f->inode, mode) : 0;
+    if (u.file)
+        r = u.file->inode ? change_mode(u.file->inode, mode) : 0;
+    fd_put(u);
+    return r;
 }
 
 /* uid and gid ~0: as it is. Only the superuser gives files away. */
@@ -93,12 +95,14 @@ long sys_lchown(uint64_t path, uint64_t uid, uint64_t gid, uint64_t a3, uint64_t
 
 long sys_fchown(uint64_t fd, uint64_t uid, uint64_t gid, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-    struct file *f = fd_get(process_self()->files, fd);
+    struct fd_use u = fd_get(process_self()->files, fd);
+    long r = -EBADF;
 
     (void)a3, (void)a4, (void)a5;
-    if (!f)
-        return -EBADF;
-    return f->inode ? change_owner(f->inode, (uint32_t)uid, (uint32_t)gid) : 0;
+    if (u.file)
+        r = u.file->inode ? change_owner(u.file->inode, (uint32_t)uid, (uint32_t)gid) : 0;
+    fd_put(u);
+    return r;
 }
 
 long sys_truncate(uint64_t path, uint64_t size, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
@@ -135,9 +139,7 @@ static long change_directory(struct inode *i)
     if (err)
         return err;
     inode_ref(i);
-    if (p->cwd)
-        inode_unref(p->cwd);
-    p->cwd = i;
+    fs_cwd_set(p->fs, i);
     return 0;
 }
 
@@ -156,24 +158,28 @@ long sys_chdir(uint64_t path, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4
 
 long sys_fchdir(uint64_t fd, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-    struct file *f = fd_get(process_self()->files, fd);
+    struct fd_use u = fd_get(process_self()->files, fd);
+    long r = -EBADF;
 
     (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    if (!f)
-        return -EBADF;
-    return f->inode ? change_directory(f->inode) : -ENOTDIR;
+    if (u.file)
+        r = u.file->inode ? change_directory(u.file->inode) : -ENOTDIR;
+    fd_put(u);
+    return r;
 }
 
 long sys_getcwd(uint64_t to, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-    struct inode *dir = process_self()->cwd;
     char *buf = pgd_alloc(PATH_MAX);
+    struct cwd_use cwd;
     long r;
 
     (void)a2, (void)a3, (void)a4, (void)a5;
     if (!buf)
         return -ENOMEM;
-    r = tree_path(dir ? dir : inode_root, buf, PATH_MAX);
+    cwd = fs_cwd_get(process_self()->fs);
+    r = tree_path(cwd.dir ? cwd.dir : inode_root, buf, PATH_MAX);
+    fs_cwd_put(cwd);
     if (r > 0 && (uint64_t)r > n)
         r = -ERANGE;
     if (r > 0 && copyout(to, buf, (size_t)r) != 0)
@@ -184,12 +190,8 @@ long sys_getcwd(uint64_t to, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4, 
 
 long sys_umask(uint64_t mask, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-    struct process *p = process_self();
-    uint32_t old = p->umask;
-
     (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    p->umask = (uint32_t)mask & 0777;
-    return old;
+    return fs_umask_set(process_self()->fs, (uint32_t)mask & 0777);
 }
 
 /* Times: a file keeps one, that of its last change. */
@@ -210,12 +212,14 @@ long sys_utimensat(uint64_t dirfd, uint64_t path, uint64_t times, uint64_t flags
     if (path) {
         err = path_lookup(dirfd, path, !(flags & AT_SYMLINK_NOFOLLOW), &i);
     } else { /* futimens */
-        struct file *f = fd_get(process_self()->files, dirfd);
+        struct fd_use u = fd_get(process_self()->files, dirfd);
 
-        if (!f || !f->inode)
-            return f ? 0 : -EBADF;
-        i = f->inode;
-        inode_ref(i);
+        i = u.file ? u.file->inode : NULL;
+        if (i)
+            inode_ref(i);
+        fd_put(u);
+        if (!i)
+            return u.file ? 0 : -EBADF;
     }
     if (err)
         return err;

@@ -1,7 +1,4 @@
-/*
- * Calls on descriptors. The table belongs to the calling thread alone (kernel/proc/fdtable.h), so a
- * file needs no reference of its own while a call uses it.
- */
+/* Calls on descriptors. A file is used from fd_get to fd_put (kernel/proc/fdtable.h). */
 #include "kernel/sys/posix/file.h"
 
 #include "arch/alpha/hw/cpu.h"
@@ -23,18 +20,21 @@
 #define F_GETFL         3
 #define F_SETFL         4
 #define F_DUPFD_CLOEXEC 1030
-#define FD_CLOEXEC      1
+#define FD_CLOEXEC      1 /* what F_GETFD answers is this bit */
 #define FL_CHANGEABLE   (O_APPEND | O_NONBLOCK | O_NOATIME)
 
-static struct file *file_of(uint64_t fd) { return fd_get(process_self()->files, fd); }
+static inline long file_call(uint64_t fd, fd_fn fn, uint64_t a, uint64_t b, uint64_t c)
+{
+    return fd_call(process_self()->files, fd, fn, a, b, c);
+}
 
-/* The descriptor of a read or write, which is counted. */
-static inline struct file *file_for_io(uint64_t fd)
+/* The same for a read or write, which is counted. */
+static inline long io_call(uint64_t fd, fd_fn fn, uint64_t a, uint64_t b, uint64_t c)
 {
     struct process *p = process_self();
 
-    __atomic_store_n(&p->io, p->io + 1, __ATOMIC_RELAXED);
-    return fd_get(p->files, fd);
+    __atomic_store_n(&p->io, __atomic_load_n(&p->io, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+    return fd_call(p->files, fd, fn, a, b, c);
 }
 
 static bool can_read(const struct file *f)
@@ -46,22 +46,20 @@ static bool can_write(const struct file *f)
     return f->ops->write && (f->flags & O_ACCMODE) != O_RDONLY;
 }
 
-/* Nobody will read: the writer gets SIGPIPE too. */
+/* Nobody will read: the writing thread gets SIGPIPE too. */
 static long broken_pipe(void)
 {
     struct process *p = process_self();
     struct signal_info info = {.signo = SIGPIPE, .code = SI_KERNEL, .pid = p->pid, .uid = p->uid};
 
-    signal_send(p, &info);
+    signal_send_thread(p, uthread_self(), &info);
     return -EPIPE;
 }
 
-long sys_read(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
+static inline long file_read(struct file *f, uint64_t buf, uint64_t n, uint64_t c)
 {
-    struct file *f = file_for_io(fd);
-
-    (void)a3, (void)a4, (void)a5;
-    if (unlikely(!f || !can_read(f)))
+    (void)c;
+    if (unlikely(!can_read(f)))
         return -EBADF;
     if (unlikely(!user_range_ok(buf, n)))
         return -EFAULT;
@@ -69,13 +67,18 @@ long sys_read(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, u
     return f->ops->read(f, buf, n);
 }
 
-long sys_write(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_read(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-    struct file *f = file_for_io(fd);
+    (void)a3, (void)a4, (void)a5;
+    return io_call(fd, file_read, buf, n, 0);
+}
+
+static inline long file_write(struct file *f, uint64_t buf, uint64_t n, uint64_t c)
+{
     long r;
 
-    (void)a3, (void)a4, (void)a5;
-    if (unlikely(!f || !can_write(f)))
+    (void)c;
+    if (unlikely(!can_write(f)))
         return -EBADF;
     if (unlikely(!user_range_ok(buf, n)))
         return -EFAULT;
@@ -84,20 +87,28 @@ long sys_write(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, 
     return unlikely(r == -EPIPE) ? broken_pipe() : r;
 }
 
+long sys_write(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a3, (void)a4, (void)a5;
+    return io_call(fd, file_write, buf, n, 0);
+}
+
 long sys_close(uint64_t fd, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
     (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     return fd_close(process_self()->files, fd);
 }
 
+static inline long file_seek(struct file *f, uint64_t off, uint64_t whence, uint64_t c)
+{
+    (void)c;
+    return f->ops->lseek ? f->ops->lseek(f, (int64_t)off, (int)whence) : -ESPIPE;
+}
+
 long sys_lseek(uint64_t fd, uint64_t off, uint64_t whence, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-    struct file *f = file_of(fd);
-
     (void)a3, (void)a4, (void)a5;
-    if (!f)
-        return -EBADF;
-    return f->ops->lseek ? f->ops->lseek(f, (int64_t)off, (int)whence) : -ESPIPE;
+    return file_call(fd, file_seek, off, whence, 0);
 }
 
 /* ---- vectors ---- */
@@ -116,6 +127,12 @@ static long iov_next(vaddr_t iov, uint64_t k, uint64_t sum, struct iovec *v)
     return 0;
 }
 
+static long file_nothing(struct file *f, uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)f, (void)a, (void)b, (void)c;
+    return 0;
+}
+
 /* All of the vector is looked at before anything is moved. */
 static long vector_call(uint64_t fd, vaddr_t iov, uint64_t count,
                         long (*one)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t))
@@ -126,7 +143,7 @@ static long vector_call(uint64_t fd, vaddr_t iov, uint64_t count,
 
     if (count > IOV_MAX)
         return -EINVAL;
-    if (!file_of(fd))
+    if (file_call(fd, file_nothing, 0, 0, 0))
         return -EBADF;
     for (uint64_t k = 0; k < count; k++, sum += v.nbytes) {
         long err = iov_next(iov, k, sum, &v);
@@ -162,12 +179,9 @@ long sys_writev(uint64_t fd, uint64_t iov, uint64_t count, uint64_t a3, uint64_t
     return vector_call(fd, iov, count, sys_write);
 }
 
-long sys_pread64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64_t a4, uint64_t a5)
+static long file_pread(struct file *f, uint64_t buf, uint64_t n, uint64_t offset)
 {
-    struct file *f = file_for_io(fd);
-
-    (void)a4, (void)a5;
-    if (!f || !can_read(f))
+    if (!can_read(f))
         return -EBADF;
     if ((int64_t)offset < 0)
         return -EINVAL;
@@ -176,12 +190,15 @@ long sys_pread64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64_
     return user_range_ok(buf, n) ? inode_read_user(f->inode, offset, buf, MIN(n, IO_MAX)) : -EFAULT;
 }
 
-long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64_t a4, uint64_t a5)
+long sys_pread64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64_t a4, uint64_t a5)
 {
-    struct file *f = file_for_io(fd);
-
     (void)a4, (void)a5;
-    if (!f || !can_write(f))
+    return io_call(fd, file_pread, buf, n, offset);
+}
+
+static long file_pwrite(struct file *f, uint64_t buf, uint64_t n, uint64_t offset)
+{
+    if (!can_write(f))
         return -EBADF;
     if ((int64_t)offset < 0)
         return -EINVAL;
@@ -191,52 +208,65 @@ long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64
                                  : -EFAULT;
 }
 
-long sys_getdents64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64_t a4, uint64_t a5)
 {
-    struct file *f = file_of(fd);
+    (void)a4, (void)a5;
+    return io_call(fd, file_pwrite, buf, n, offset);
+}
 
-    (void)a3, (void)a4, (void)a5;
-    if (!f)
-        return -EBADF;
+static long file_getdents(struct file *f, uint64_t buf, uint64_t n, uint64_t c)
+{
+    (void)c;
     if (!f->ops->getdents)
         return -ENOTDIR;
     return user_range_ok(buf, n) ? f->ops->getdents(f, buf, n) : -EFAULT;
 }
 
-long sys_ftruncate(uint64_t fd, uint64_t size, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_getdents64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-    struct file *f = file_of(fd);
+    (void)a3, (void)a4, (void)a5;
+    return file_call(fd, file_getdents, buf, n, 0);
+}
 
-    (void)a2, (void)a3, (void)a4, (void)a5;
-    if (!f)
-        return -EBADF;
+static long file_truncate(struct file *f, uint64_t size, uint64_t b, uint64_t c)
+{
+    (void)b, (void)c;
     if ((int64_t)size < 0 || !f->ops->truncate || !can_write(f))
         return -EINVAL;
     return f->ops->truncate(f, size);
 }
 
+long sys_ftruncate(uint64_t fd, uint64_t size, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+{
+    (void)a2, (void)a3, (void)a4, (void)a5;
+    return file_call(fd, file_truncate, size, 0, 0);
+}
+
 long sys_fsync(uint64_t fd, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
     (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return file_of(fd) ? 0 : -EBADF; /* memory is where files live */
+    return file_call(fd, file_nothing, 0, 0, 0); /* memory is where files live */
+}
+
+static long file_ioctl(struct file *f, uint64_t req, uint64_t arg, uint64_t c)
+{
+    (void)c;
+    return f->ops->ioctl ? f->ops->ioctl(f, req, arg) : -ENOTTY;
 }
 
 long sys_ioctl(uint64_t fd, uint64_t req, uint64_t arg, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-    struct file *f = file_of(fd);
-
     (void)a3, (void)a4, (void)a5;
-    if (!f)
-        return -EBADF;
-    return f->ops->ioctl ? f->ops->ioctl(f, req, arg) : -ENOTTY;
+    return file_call(fd, file_ioctl, req, arg, 0);
 }
 
 /* ---- descriptors ---- */
 
-static long duplicate(struct file *f, uint64_t from, bool cloexec)
+static long duplicate(struct file *f, uint64_t from, uint64_t cloexec, uint64_t c)
 {
     int fd;
 
+    (void)c;
     if (from >= FD_MAX)
         return -EINVAL;
     file_ref(f);
@@ -246,10 +276,11 @@ static long duplicate(struct file *f, uint64_t from, bool cloexec)
     return fd;
 }
 
-static long duplicate_to(struct file *f, uint64_t fd, bool cloexec)
+static long duplicate_to(struct file *f, uint64_t fd, uint64_t cloexec, uint64_t c)
 {
     int r;
 
+    (void)c;
     file_ref(f);
     r = fd_replace(process_self()->files, f, fd, cloexec);
     if (r < 0)
@@ -259,62 +290,65 @@ static long duplicate_to(struct file *f, uint64_t fd, bool cloexec)
 
 long sys_dup(uint64_t fd, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-    struct file *f = file_of(fd);
-
     (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return f ? duplicate(f, 0, false) : -EBADF;
+    return file_call(fd, duplicate, 0, false, 0);
 }
 
 long sys_dup2(uint64_t fd, uint64_t to, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-    struct file *f = file_of(fd);
+    long err;
 
     (void)a2, (void)a3, (void)a4, (void)a5;
-    if (!f)
-        return -EBADF;
-    return fd == to ? (long)fd : duplicate_to(f, to, false);
+    if (fd != to)
+        return file_call(fd, duplicate_to, to, false, 0);
+    err = file_call(fd, file_nothing, 0, 0, 0);
+    return err ? err : (long)fd;
 }
 
 long sys_dup3(uint64_t fd, uint64_t to, uint64_t flags, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-    struct file *f = file_of(fd);
-
     (void)a3, (void)a4, (void)a5;
     if (flags & ~(uint64_t)O_CLOEXEC || fd == to)
         return -EINVAL;
-    return f ? duplicate_to(f, to, (flags & O_CLOEXEC) != 0) : -EBADF;
+    return file_call(fd, duplicate_to, to, (flags & O_CLOEXEC) != 0, 0);
+}
+
+static __attribute__((noinline)) long set_flags(struct file *f, uint32_t flags)
+{
+    uint32_t old = __atomic_load_n(&f->flags, __ATOMIC_RELAXED), new;
+
+    do
+        new = (old & ~FL_CHANGEABLE) | (flags & FL_CHANGEABLE);
+    while (!__atomic_compare_exchange_n(&f->flags, &old, new, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED));
+    return 0;
+}
+
+static inline long file_control(struct file *f, uint64_t fd, uint64_t cmd, uint64_t arg)
+{
+    struct file_table *t = process_self()->files;
+
+    switch (cmd) {
+    case F_DUPFD:
+    case F_DUPFD_CLOEXEC:
+        return duplicate(f, arg, cmd == F_DUPFD_CLOEXEC, 0);
+    case F_GETFD:
+        return fd_cloexec(t, (unsigned)fd);
+    case F_SETFD:
+        return fd_set_cloexec(t, (unsigned)fd, (arg & FD_CLOEXEC) != 0);
+    case F_GETFL:
+        return __atomic_load_n(&f->flags, __ATOMIC_RELAXED);
+    case F_SETFL:
+        return set_flags(f, (uint32_t)arg);
+    default:
+        return -EINVAL;
+    }
 }
 
 long sys_fcntl(uint64_t fd, uint64_t cmd, uint64_t arg, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-    struct file_table *t = process_self()->files;
-    struct file *f = fd_get(t, fd);
-    uint32_t old, new;
-
     (void)a3, (void)a4, (void)a5;
-    if (!f)
-        return -EBADF;
-    switch (cmd) {
-    case F_DUPFD:
-    case F_DUPFD_CLOEXEC:
-        return duplicate(f, arg, cmd == F_DUPFD_CLOEXEC);
-    case F_GETFD:
-        return fd_cloexec(t, (unsigned)fd) ? FD_CLOEXEC : 0;
-    case F_SETFD:
-        fd_set_cloexec(t, (unsigned)fd, (arg & FD_CLOEXEC) != 0);
-        return 0;
-    case F_GETFL:
-        return __atomic_load_n(&f->flags, __ATOMIC_RELAXED);
-    case F_SETFL:
-        old = __atomic_load_n(&f->flags, __ATOMIC_RELAXED);
-        do
-            new = (old & ~FL_CHANGEABLE) | ((uint32_t)arg & FL_CHANGEABLE);
-        while (!__atomic_compare_exchange_n(&f->flags, &old, new, false, __ATOMIC_RELAXED,
-                                            __ATOMIC_RELAXED));
-        return 0;
-    default:
-        return -EINVAL;
-    }
+    return file_call(fd, file_control, fd, cmd, arg);
 }
 
 long sys_getdtablesize(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
@@ -331,9 +365,9 @@ long sys_close_range(uint64_t first, uint64_t last, uint64_t flags, uint64_t a3,
     (void)a3, (void)a4, (void)a5;
     if (first > last || flags & ~4ul)
         return -EINVAL;
-    for (uint64_t fd = first; fd <= last && fd < t->size; fd++) {
+    for (uint64_t fd = first; fd <= last && fd < FD_MAX; fd++) {
         if (flags & 4) /* CLOSE_RANGE_CLOEXEC */
-            fd_set_cloexec(t, (unsigned)fd, t->file[fd] != NULL);
+            fd_set_cloexec(t, (unsigned)fd, true);
         else
             fd_close(t, fd);
     }

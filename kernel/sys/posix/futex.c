@@ -8,6 +8,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/io/open_flags.h"
+#include "kernel/proc/process.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
 #include "kernel/sys/posix/process.h"
@@ -79,6 +80,16 @@ static long futex_wait(vaddr_t word, uint32_t expected, uint64_t deadline)
     return err == -EINTR && deadline == WAIT_FOREVER ? -ERESTARTSYS : err;
 }
 
+static unsigned futex_wake(vaddr_t word)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the caller has stored to the word */
+    return wake_all(queue_of(word));
+}
+
+static void wake_for_exit(vaddr_t word) { (void)futex_wake(word); }
+
+void futex_boot(void) { futex_wake_hook = wake_for_exit; }
+
 long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout, uint64_t a4, uint64_t a5)
 {
     unsigned command = (unsigned)op & FUTEX_COMMAND;
@@ -98,8 +109,7 @@ long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout, uint64_
         return err ? err : futex_wait(word, (uint32_t)v, deadline);
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET:
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        return (long)MIN(wake_all(queue_of(word)), (unsigned)INT32_MAX);
+        return (long)MIN(futex_wake(word), (unsigned)INT32_MAX);
     default:
         return -ENOSYS;
     }

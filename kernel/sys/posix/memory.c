@@ -54,27 +54,37 @@ static bool range_ok(uint64_t va, uint64_t *n)
     return va <= LAYOUT_USER_TOP - *n;
 }
 
+/* The break after an attempt to move it to `want`. */
+static vaddr_t move_break(struct process *p, vaddr_t want)
+{
+    vaddr_t old_end = page_up(p->brk), new_end = page_up(want), va = old_end;
+
+    if (want < p->brk_start || want >= LAYOUT_USER_TOP)
+        return p->brk;
+    if (new_end > old_end) {
+        if (aspace_map_anon(p->aspace, &va, new_end - old_end, MAP_R | MAP_W,
+                            MAPF_FIXED_NOREPLACE) != 0)
+            return p->brk;
+    } else if (new_end < old_end) {
+        if (aspace_unmap(p->aspace, new_end, old_end - new_end) != 0)
+            return p->brk;
+    }
+    p->brk = want;
+    return want;
+}
+
 long sys_brk(uint64_t want, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
     struct process *p = process_self();
-    vaddr_t old_end = page_up(p->brk), new_end;
+    vaddr_t is;
 
     (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    if (want < p->brk_start || want >= LAYOUT_USER_TOP)
-        return (long)p->brk;
-    new_end = page_up(want);
-    if (new_end > old_end) {
-        vaddr_t va = old_end;
-
-        if (aspace_map_anon(p->aspace, &va, new_end - old_end, MAP_R | MAP_W,
-                            MAPF_FIXED_NOREPLACE) != 0)
-            return (long)p->brk;
-    } else if (new_end < old_end) {
-        if (aspace_unmap(p->aspace, new_end, old_end - new_end) != 0)
-            return (long)p->brk;
-    }
-    p->brk = want;
-    return (long)want;
+    if (process_alone(p))
+        return (long)move_break(p, want);
+    mutex_lock(&p->brk_mutex);
+    is = move_break(p, want);
+    mutex_unlock(&p->brk_mutex);
+    return (long)is;
 }
 
 /* What of mmap's flags mm knows. */
@@ -95,16 +105,12 @@ static unsigned mapf_of(uint64_t flags)
     return r;
 }
 
-static long map_file(struct process *p, vaddr_t *va, uint64_t n, uint64_t prot, uint64_t flags,
-                     uint64_t fd, uint64_t offset)
+static long map_file(struct file *f, struct aspace *as, vaddr_t *va, uint64_t n, uint64_t prot,
+                     uint64_t flags, uint64_t offset)
 {
-    struct file *f = fd_get(p->files, fd);
+    unsigned mode = f->flags & O_ACCMODE, mapf;
     struct mm_object *o;
-    unsigned mode, mapf;
 
-    if (!f)
-        return -EBADF;
-    mode = f->flags & O_ACCMODE;
     if (mode == O_WRONLY ||
         ((flags & MAP_TYPE) != MAP_PRIVATE && (prot & PROT_WRITE) && mode != O_RDWR))
         return -EACCES;
@@ -116,7 +122,17 @@ static long map_file(struct process *p, vaddr_t *va, uint64_t n, uint64_t prot, 
     mapf = mapf_of(flags);
     if ((mapf & MAPF_SHARED) && mode != O_RDWR)
         mapf |= MAPF_READONLY; /* nor by mprotect or $SETPRT_64 later */
-    return aspace_map_object(p->aspace, va, n, prot_of(prot), mapf, o, offset);
+    return aspace_map_object(as, va, n, prot_of(prot), mapf, o, offset);
+}
+
+static long map_descriptor(struct process *p, vaddr_t *va, uint64_t n, uint64_t prot,
+                           uint64_t flags, uint64_t fd, uint64_t offset)
+{
+    struct fd_use u = fd_get(p->files, fd);
+    long err = u.file ? map_file(u.file, p->aspace, va, n, prot, flags, offset) : -EBADF;
+
+    fd_put(u);
+    return err;
 }
 
 long sys_mmap(uint64_t hint, uint64_t n, uint64_t prot, uint64_t flags, uint64_t fd,
@@ -147,7 +163,7 @@ long sys_mmap(uint64_t hint, uint64_t n, uint64_t prot, uint64_t flags, uint64_t
     if (flags & MAP_ANONYMOUS)
         err = aspace_map_anon(p->aspace, &va, n, prot_of(prot), mapf_of(flags));
     else
-        err = map_file(p, &va, n, prot, flags, fd, offset);
+        err = map_descriptor(p, &va, n, prot, flags, fd, offset);
     return err ? err : (long)va;
 }
 

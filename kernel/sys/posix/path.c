@@ -34,10 +34,13 @@ static long open_at(uint64_t dirfd, vaddr_t upath, uint64_t flags, uint64_t mode
     fd = err = fd_find(p->files, 0); /* before a file is made or cut short */
     if (fd >= 0)
         err = file_open_at(&u.cred, u.dir, u.text, (uint32_t)flags & ~O_LARGEFILE,
-                           (uint32_t)mode & ~p->umask, &f);
+                           (uint32_t)mode & ~fs_umask(p->fs), &f);
     path_end(&u);
-    if (err)
+    if (err) {
+        if (fd >= 0)
+            fd_cancel(p->files, (unsigned)fd);
         return err;
+    }
     fd_fill(p->files, f, (unsigned)fd, (flags & O_CLOEXEC) != 0);
     return fd;
 }
@@ -119,14 +122,12 @@ static long stat_path(uint64_t dirfd, vaddr_t upath, bool follow, vaddr_t to)
 
 long sys_fstat64(uint64_t fd, uint64_t to, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-    struct file *f = fd_get(process_self()->files, fd);
+    struct fd_use u = fd_get(process_self()->files, fd);
     struct file_stat st;
-    int err;
+    int err = u.file ? u.file->ops->stat(u.file, &st) : -EBADF;
 
     (void)a2, (void)a3, (void)a4, (void)a5;
-    if (!f)
-        return -EBADF;
-    err = f->ops->stat(f, &st);
+    fd_put(u);
     return err ? err : stat_out(to, &st);
 }
 
@@ -242,7 +243,8 @@ long sys_mkdirat(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t a3, uint
     (void)a3, (void)a4, (void)a5;
     if (!err) {
         err = tree_create(&u.cred, u.dir, u.text,
-                          S_IFDIR | ((uint32_t)mode & 01777 & ~process_self()->umask), true, NULL);
+                          S_IFDIR | ((uint32_t)mode & 01777 & ~fs_umask(process_self()->fs)), true,
+                          NULL);
         path_end(&u);
     }
     return err;
@@ -328,12 +330,21 @@ long sys_symlink(uint64_t target, uint64_t path, uint64_t a2, uint64_t a3, uint6
 
 static bool is_self_exe(const char *path) { return !strcmp(path, "/proc/self/exe"); }
 
+static void exe_copy(const struct process *p, char *to, size_t n)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+
+    str_copy(to, p->exe, n);
+    spin_unlock(&process_lock, ipl);
+}
+
 long sys_readlinkat(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t n, uint64_t a4,
                     uint64_t a5)
 {
     struct process *p = process_self();
+    char exe[sizeof(p->exe)];
     struct inode *i = NULL;
-    const char *target = p->exe;
+    const char *target = exe;
     struct upath u;
     size_t bytes;
     long err = path_begin(&u, dirfd, path);
@@ -349,7 +360,8 @@ long sys_readlinkat(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t n, uint
             err = (i->mode & S_IFMT) == S_IFLNK ? i->ops->readlink(i, u.text, PATH_MAX) : -EINVAL;
         target = u.text;
     } else {
-        err = (long)strlen(target);
+        exe_copy(p, exe, sizeof(exe));
+        err = (long)strlen(exe);
     }
     if (err > 0) {
         bytes = MIN(n, (uint64_t)err);

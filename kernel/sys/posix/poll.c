@@ -73,11 +73,15 @@ static long wait_ready(look_fn look, void *arg, uint64_t deadline)
 
 static unsigned events_of(int64_t fd, unsigned wanted)
 {
-    struct file *f = fd < 0 ? NULL : fd_get(process_self()->files, (uint64_t)fd);
+    struct fd_use u = fd_get(process_self()->files, (uint64_t)fd); /* none with a negative number */
+    struct file *f = u.file;
+    unsigned events;
 
     if (!f)
         return POLLNVAL;
-    return (f->ops->poll ? f->ops->poll(f) : POLLIN | POLLOUT) & (wanted | POLLERR | POLLHUP);
+    events = (f->ops->poll ? f->ops->poll(f) : POLLIN | POLLOUT) & (wanted | POLLERR | POLLHUP);
+    fd_put(u);
+    return events;
 }
 
 struct poll_args {

@@ -37,14 +37,15 @@ long sys_getppid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4
 long sys_gettid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
     (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return process_self()->pid;
+    return uthread_self()->tid;
 }
 
 long sys_set_tid_address(uint64_t address, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
                          uint64_t a5)
 {
-    (void)address, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return process_self()->pid; /* nobody joins a process's only thread: the word is not cleared */
+    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
+    uthread_self()->clear_tid = address;
+    return uthread_self()->tid;
 }
 
 long sys_getxuid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
@@ -290,14 +291,15 @@ long sys_kill(uint64_t pid, uint64_t sig, uint64_t a2, uint64_t a3, uint64_t a4,
 long sys_tkill(uint64_t tid, uint64_t sig, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
     (void)a2, (void)a3, (void)a4, (void)a5;
-    return (int32_t)tid <= 0 ? -EINVAL : process_kill((int32_t)tid, (int32_t)sig, SI_TKILL);
+    return (int32_t)tid <= 0 ? -EINVAL : process_kill_thread(0, (uint32_t)tid, (int32_t)sig);
 }
 
 long sys_tgkill(uint64_t tgid, uint64_t tid, uint64_t sig, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-    if ((int32_t)tgid <= 0)
+    (void)a3, (void)a4, (void)a5;
+    if ((int32_t)tgid <= 0 || (int32_t)tid <= 0)
         return -EINVAL;
-    return (int32_t)tgid == (int32_t)tid ? sys_tkill(tid, sig, 0, a3, a4, a5) : -ESRCH;
+    return process_kill_thread((uint32_t)tgid, (uint32_t)tid, (int32_t)sig);
 }
 
 /* ---- waiting and accounting ---- */
@@ -403,28 +405,25 @@ long sys_waitid(uint64_t type, uint64_t id, uint64_t to, uint64_t options, uint6
     return 0;
 }
 
-static uint64_t self_ns(void)
-{
-    const struct thread *t = thread_self();
-
-    return thread_cpu_ns(t);
-}
-
 long sys_getrusage(uint64_t who, uint64_t to, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
+    const struct process *p = process_self();
     struct rusage u;
 
     (void)a2, (void)a3, (void)a4, (void)a5;
     if ((int32_t)who != 0 && (int32_t)who != -1 && (int32_t)who != 1)
         return -EINVAL;
-    rusage_of(&u, (int32_t)who == -1 ? process_self()->children_ns : self_ns());
+    rusage_of(&u, (int32_t)who == -1 ? __atomic_load_n(&p->children_ns, __ATOMIC_RELAXED)
+                                     : process_cpu_ns(p));
     return copyout(to, &u, sizeof(u));
 }
 
 long sys_times(uint64_t to, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
     const uint64_t tick = NS_PER_SECOND / 1024;
-    uint64_t t[4] = {self_ns() / tick, 0, process_self()->children_ns / tick, 0};
+    const struct process *p = process_self();
+    uint64_t t[4] = {process_cpu_ns(p) / tick, 0,
+                     __atomic_load_n(&p->children_ns, __ATOMIC_RELAXED) / tick, 0};
 
     (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (to && copyout(to, t, sizeof(t)) != 0)
@@ -523,7 +522,7 @@ long sys_osf_getsysinfo(uint64_t op, uint64_t buf, uint64_t n, uint64_t start, u
     switch (op) {
     case GSI_IEEE_FP_CONTROL:
         fp_sync();
-        control = process_self()->ieee_control |
+        control = uthread_self()->ieee_control |
                   (current_hw->fp.f[31] >> IEEE_TO_FPCR & IEEE_STATUS_MASK);
         return copyout_u64(buf, control);
     case GSI_UACPROC:
@@ -549,7 +548,7 @@ long sys_osf_setsysinfo(uint64_t op, uint64_t buf, uint64_t n, uint64_t start, u
     case SSI_IEEE_FP_CONTROL:
         if (copyin_u64(&v, buf) != 0)
             return -EFAULT;
-        process_self()->ieee_control = v & IEEE_CONTROL_MASK & ~IEEE_STATUS_MASK;
+        uthread_self()->ieee_control = v & IEEE_CONTROL_MASK & ~IEEE_STATUS_MASK;
         fp_sync();
         current_hw->fp.f[31] = (current_hw->fp.f[31] & ~(IEEE_STATUS_MASK << IEEE_TO_FPCR)) |
                                (v & IEEE_STATUS_MASK) << IEEE_TO_FPCR;

@@ -45,6 +45,9 @@ POSIX_CALL(sys_getegid);         /* 530 */
 POSIX_CALL(sys_geteuid);         /* 531 */
 POSIX_CALL(sys_getppid);         /* 532 */
 
+/* Boot: the end of a process wakes futex waiters. */
+void futex_boot(void);
+
 POSIX_CALL(sys_brk);         /* 17 */
 POSIX_CALL(sys_getpagesize); /* 64 */
 POSIX_CALL(sys_mmap);        /* 71 */

@@ -1,4 +1,4 @@
-/* See posix_upath.h. */
+/* See upath.h. */
 #include "kernel/sys/posix/upath.h"
 
 #include "arch/alpha/hw/usercopy.h"
@@ -13,23 +13,36 @@ void path_end(struct upath *u)
     if (u->text)
         pgd_free(u->text, PATH_MAX);
     u->text = NULL;
+    if (unlikely(u->counted))
+        inode_unref(u->dir);
+    u->counted = false;
 }
 
 /* Where paths relative to dirfd begin. */
-static int path_dir(uint64_t dirfd, struct inode **dir)
+static int path_dir(uint64_t dirfd, struct upath *u)
 {
     struct process *p = process_self();
-    struct file *f;
+    struct fd_use use;
+    int err = -EBADF;
 
     if ((int32_t)dirfd == AT_FDCWD) {
-        *dir = p->cwd;
+        struct cwd_use cwd = fs_cwd_get(p->fs);
+
+        u->dir = cwd.dir;
+        u->counted = cwd.counted;
         return 0;
     }
-    f = fd_get(p->files, dirfd);
-    if (!f)
-        return -EBADF;
-    *dir = f->inode;
-    return f->ops == &directory_ops ? 0 : -ENOTDIR;
+    use = fd_get(p->files, dirfd);
+    if (use.file)
+        err = use.file->ops == &directory_ops ? 0 : -ENOTDIR;
+    if (!err) {
+        u->dir = use.file->inode;
+        u->counted = use.counted;
+        if (u->counted)
+            inode_ref(u->dir);
+    }
+    fd_put(use);
+    return err;
 }
 
 /* Copy it in. On success path_end is the caller's to call; on an error nothing is left. */
@@ -40,13 +53,14 @@ int path_begin(struct upath *u, uint64_t dirfd, vaddr_t upath)
 
     u->cred = process_cred(process_self());
     u->dir = NULL;
+    u->counted = false;
     u->text = pgd_alloc(PATH_MAX);
     if (!u->text)
         return -ENOMEM;
     n = copyin_str(u->text, upath, PATH_MAX);
     err = n < 0 ? (int)n : 0;
     if (!err && u->text[0] != '/')
-        err = path_dir(dirfd, &u->dir);
+        err = path_dir(dirfd, u);
     if (err)
         path_end(u);
     return err;

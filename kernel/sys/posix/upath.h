@@ -9,8 +9,10 @@
 
 /* A path of user memory and where it begins. */
 struct upath {
-    struct inode *dir; /* no reference: the descriptor or working directory holds it for the call */
-    char *text;        /* PATH_MAX bytes of paged pool */
+    struct inode
+        *dir;     /* NULL: the root. The descriptor or working directory holds it for the call */
+    bool counted; /* it has a reference for the call, as others may change these */
+    char *text;   /* PATH_MAX bytes of paged pool */
     struct io_cred cred;
 };
 

@@ -12,6 +12,7 @@
 #include "kernel/base/abi/vadef.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/signal.h"
 #include "kernel/sys/vms/args.h"
 #include "kernel/sys/vms/calls.h"
 #include "kernel/sys/vms/items.h"
@@ -89,17 +90,19 @@ static uint32_t state_of(const struct thread *t)
     }
 }
 
-/* Under the table lock. */
+/* Under the table lock. p has a thread; what is a thread's is that of the oldest. */
 static void note_facts(const struct process *p, struct facts *f)
 {
+    const struct thread *t = process_thread_locked(p, 0)->thread;
+
     *f = (struct facts){.pid = p->pid,
                         .owner = p->parent ? p->parent->pid : 0,
                         .uic_group = p->uic_group,
                         .uic_member = p->uic_member,
-                        .state = state_of(p->thread),
-                        .priority = __atomic_load_n(&p->thread->prio, __ATOMIC_RELAXED),
-                        .cpu = __atomic_load_n(&p->thread->last_cpu, __ATOMIC_RELAXED),
-                        .home_rad = __atomic_load_n(&p->thread->home_rad, __ATOMIC_RELAXED),
+                        .state = state_of(t),
+                        .priority = __atomic_load_n(&t->prio, __ATOMIC_RELAXED),
+                        .cpu = __atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED),
+                        .home_rad = __atomic_load_n(&t->home_rad, __ATOMIC_RELAXED),
                         .aspace = p->aspace};
     str_copy(f->name, p->name, sizeof(f->name));
     str_copy(f->image, p->exe, sizeof(f->image));
@@ -126,7 +129,7 @@ static int find(const struct target *t, struct facts *f, uint32_t *pid)
         process_for_each_locked(consider, &s);
     else
         s.found = process_find_locked(t->pid);
-    if (!s.found || s.found->state != PROCESS_LIVE || !s.found->thread)
+    if (!s.found || s.found->state != PROCESS_LIVE || !s.found->nthreads)
         status = t->search ? SS$_NOMOREPROC : SS$_NONEXPR;
     else
         *pid = s.found->pid;

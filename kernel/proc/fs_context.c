@@ -1,0 +1,61 @@
+/* See fs_context.h. */
+#include "kernel/proc/fs_context.h"
+
+#include "kernel/io/inode.h"
+
+void fs_init(struct fs_context *fs, uint32_t umask)
+{
+    *fs = (struct fs_context){.lock = SPINLOCK_INIT("working directory", RANK_FILE, IPL_ASTDEL),
+                              .umask = umask};
+}
+
+void fs_fork(struct fs_context *to, struct fs_context *from)
+{
+    struct cwd_use u = fs_cwd_get(from);
+
+    fs_init(to, fs_umask(from));
+    to->cwd = u.dir;
+    if (u.dir && !u.counted) /* else the reference is the copy's now */
+        inode_ref(u.dir);
+}
+
+void fs_share(struct fs_context *fs) { __atomic_fetch_add(&fs->others, 1, __ATOMIC_RELAXED); }
+
+bool fs_release(struct fs_context *fs)
+{
+    if (fs_shared(fs) && __atomic_fetch_sub(&fs->others, 1, __ATOMIC_ACQ_REL) != 0)
+        return false;
+    if (fs->cwd)
+        inode_unref(fs->cwd);
+    return true;
+}
+
+struct inode *fs_cwd_counted(struct fs_context *fs)
+{
+    ipl_t ipl = spin_lock(&fs->lock);
+    struct inode *dir = fs->cwd;
+
+    if (dir)
+        inode_ref(dir);
+    spin_unlock(&fs->lock, ipl);
+    return dir;
+}
+
+void fs_cwd_put(struct cwd_use u)
+{
+    if (u.counted)
+        inode_unref(u.dir);
+}
+
+void fs_cwd_set(struct fs_context *fs, struct inode *dir)
+{
+    bool locked = fs_shared(fs); /* others may leave meanwhile */
+    ipl_t ipl = locked ? spin_lock(&fs->lock) : 0;
+    struct inode *old = fs->cwd;
+
+    fs->cwd = dir;
+    if (locked)
+        spin_unlock(&fs->lock, ipl);
+    if (old)
+        inode_unref(old);
+}
