@@ -1,7 +1,7 @@
 /* See fs_context.h. */
 #include "kernel/proc/fs_context.h"
 
-#include "kernel/io/inode.h"
+#include "kernel/fs/inode.h"
 
 void fs_init(struct fs_context *fs, uint32_t umask)
 {
