@@ -1,25 +1,44 @@
 /*
- * The two doors (architecture page, section 4). Entry code takes the number in v0 and calls the
- * table's function with a0-a5. POSIX functions return a result or a negative errno (entry code
- * makes v0/a3 of it; a function that must return a negative value that is no error sets its frame
- * and uses SYS_RAW). VMS functions return a condition value in v0, a3 untouched.
+ * The tables of system calls. Entry code takes the number in v0 and calls the table's function with
+ * a0 to a5 as they are; a function has as many parameters as it uses, and ignores the registers
+ * after them. POSIX functions return a result or a negative errno (entry code makes v0/a3 of it; a
+ * function that must return a negative value that is no error sets its frame and uses SYS_RAW). VMS
+ * functions return a condition value in v0, a3 untouched.
  */
 #ifndef KERNEL_SYS_SYSCALL_H
 #define KERNEL_SYS_SYSCALL_H
 
 #include "kernel/base/types.h"
 
-typedef long (*syscall_fn)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
-
 #define SYS_FULL_FRAME \
-    1ul /* s0-s6 and usp are in the frame before, and taken from it after, the call (fork, clone, \
-           execve, sigreturn) */
-#define SYS_RAW 2ul /* the function wrote v0 and a3 of the frame itself */
+    1u /* s0-s6 and usp are in the frame before, and taken from it after, the call (fork, clone, \
+          execve, sigreturn) */
+#define SYS_RAW 2u /* the function wrote v0 and a3 of the frame itself */
 
 struct syscall_entry {
-    syscall_fn fn;       /* NULL: not there */
-    unsigned long flags; /* SYS_* */
+    union {
+        void *fn; /* NULL: not there */
+        long (*fn0)(void);
+        long (*fn1)(uint64_t);
+        long (*fn2)(uint64_t, uint64_t);
+        long (*fn3)(uint64_t, uint64_t, uint64_t);
+        long (*fn4)(uint64_t, uint64_t, uint64_t, uint64_t);
+        long (*fn5)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+        long (*fn6)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+    };
+    uint32_t flags;     /* SYS_* */
+    uint32_t arguments; /* how many of a0 to a5 the function takes */
 };
+
+/* How an entry names a function of so many arguments: with another prototype it does not compile.
+ * Usage: {CALL3(sys_read)}, {CALL0(sys_fork), .flags = SYS_FULL_FRAME}. */
+#define CALL0(function) .fn0 = (function), .arguments = 0
+#define CALL1(function) .fn1 = (function), .arguments = 1
+#define CALL2(function) .fn2 = (function), .arguments = 2
+#define CALL3(function) .fn3 = (function), .arguments = 3
+#define CALL4(function) .fn4 = (function), .arguments = 4
+#define CALL5(function) .fn5 = (function), .arguments = 5
+#define CALL6(function) .fn6 = (function), .arguments = 6
 
 #define POSIX_CALLS 600
 #define VMS_FIRST   0x1000

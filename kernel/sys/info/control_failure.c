@@ -42,6 +42,7 @@ int info_call(int64_t index, void *out)
         e = &vms_calls[n - VMS_FIRST];
     if (!e || !e->fn)
         return SS$_NONEXPR;
-    format(m->name, sizeof(m->name), "%pS", (void *)e->fn);
+    format(m->name, sizeof(m->name), "%pS", e->fn);
+    m->arguments = e->arguments;
     return SS$_NORMAL;
 }

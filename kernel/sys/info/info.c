@@ -264,13 +264,11 @@ static const struct {
     [MEGA_INFO_SELFTEST] = {info_selftest, sizeof(struct mega_selftest)},
 };
 
-long mega_sys_info(uint64_t item, uint64_t index, uint64_t buffer, uint64_t length, uint64_t a4,
-                   uint64_t a5)
+long mega_sys_info(uint64_t item, uint64_t index, uint64_t buffer, uint64_t length)
 {
     union answer a;
     int status;
 
-    (void)a4, (void)a5;
     if (item >= ARRAY_SIZE(items) || !items[item].fn)
         return SS$_BADPARAM;
     memset(&a, 0, sizeof(a));

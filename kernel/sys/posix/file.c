@@ -56,11 +56,10 @@ static long broken_pipe(void)
     return -EPIPE;
 }
 
-long sys_read(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_read(uint64_t fd, uint64_t buf, uint64_t n)
 {
     struct file *f = file_for_io(fd);
 
-    (void)a3, (void)a4, (void)a5;
     if (unlikely(!f || !can_read(f)))
         return -EBADF;
     if (unlikely(!user_range_ok(buf, n)))
@@ -69,12 +68,11 @@ long sys_read(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, u
     return f->ops->read(f, buf, n);
 }
 
-long sys_write(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_write(uint64_t fd, uint64_t buf, uint64_t n)
 {
     struct file *f = file_for_io(fd);
     long r;
 
-    (void)a3, (void)a4, (void)a5;
     if (unlikely(!f || !can_write(f)))
         return -EBADF;
     if (unlikely(!user_range_ok(buf, n)))
@@ -84,17 +82,12 @@ long sys_write(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, 
     return unlikely(r == -EPIPE) ? broken_pipe() : r;
 }
 
-long sys_close(uint64_t fd, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return fd_close(process_self()->files, fd);
-}
+long sys_close(uint64_t fd) { return fd_close(process_self()->files, fd); }
 
-long sys_lseek(uint64_t fd, uint64_t off, uint64_t whence, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_lseek(uint64_t fd, uint64_t off, uint64_t whence)
 {
     struct file *f = file_of(fd);
 
-    (void)a3, (void)a4, (void)a5;
     if (!f)
         return -EBADF;
     return f->ops->lseek ? f->ops->lseek(f, (int64_t)off, (int)whence) : -ESPIPE;
@@ -118,7 +111,7 @@ static long iov_next(vaddr_t iov, uint64_t k, uint64_t sum, struct iovec *v)
 
 /* All of the vector is looked at before anything is moved. */
 static long vector_call(uint64_t fd, vaddr_t iov, uint64_t count,
-                        long (*one)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t))
+                        long (*one)(uint64_t, uint64_t, uint64_t))
 {
     uint64_t sum = 0;
     long done = 0;
@@ -140,7 +133,7 @@ static long vector_call(uint64_t fd, vaddr_t iov, uint64_t count,
         if (!r && !v.nbytes)
             continue;
         if (!r)
-            r = one(fd, v.base, MIN(v.nbytes, IO_MAX - (uint64_t)done), 0, 0, 0);
+            r = one(fd, v.base, MIN(v.nbytes, IO_MAX - (uint64_t)done));
         if (r < 0)
             return done ? done : r;
         done += r;
@@ -150,23 +143,20 @@ static long vector_call(uint64_t fd, vaddr_t iov, uint64_t count,
     return done;
 }
 
-long sys_readv(uint64_t fd, uint64_t iov, uint64_t count, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_readv(uint64_t fd, uint64_t iov, uint64_t count)
 {
-    (void)a3, (void)a4, (void)a5;
     return vector_call(fd, iov, count, sys_read);
 }
 
-long sys_writev(uint64_t fd, uint64_t iov, uint64_t count, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_writev(uint64_t fd, uint64_t iov, uint64_t count)
 {
-    (void)a3, (void)a4, (void)a5;
     return vector_call(fd, iov, count, sys_write);
 }
 
-long sys_pread64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64_t a4, uint64_t a5)
+long sys_pread64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset)
 {
     struct file *f = file_for_io(fd);
 
-    (void)a4, (void)a5;
     if (!f || !can_read(f))
         return -EBADF;
     if ((int64_t)offset < 0)
@@ -176,11 +166,10 @@ long sys_pread64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64_
     return user_range_ok(buf, n) ? inode_read_user(f->inode, offset, buf, MIN(n, IO_MAX)) : -EFAULT;
 }
 
-long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64_t a4, uint64_t a5)
+long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset)
 {
     struct file *f = file_for_io(fd);
 
-    (void)a4, (void)a5;
     if (!f || !can_write(f))
         return -EBADF;
     if ((int64_t)offset < 0)
@@ -191,11 +180,10 @@ long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64
                                  : -EFAULT;
 }
 
-long sys_getdents64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_getdents64(uint64_t fd, uint64_t buf, uint64_t n)
 {
     struct file *f = file_of(fd);
 
-    (void)a3, (void)a4, (void)a5;
     if (!f)
         return -EBADF;
     if (!f->ops->getdents)
@@ -203,11 +191,10 @@ long sys_getdents64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t
     return user_range_ok(buf, n) ? f->ops->getdents(f, buf, n) : -EFAULT;
 }
 
-long sys_ftruncate(uint64_t fd, uint64_t size, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_ftruncate(uint64_t fd, uint64_t size)
 {
     struct file *f = file_of(fd);
 
-    (void)a2, (void)a3, (void)a4, (void)a5;
     if (!f)
         return -EBADF;
     if ((int64_t)size < 0 || !f->ops->truncate || !can_write(f))
@@ -215,17 +202,12 @@ long sys_ftruncate(uint64_t fd, uint64_t size, uint64_t a2, uint64_t a3, uint64_
     return f->ops->truncate(f, size);
 }
 
-long sys_fsync(uint64_t fd, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return file_of(fd) ? 0 : -EBADF; /* memory is where files live */
-}
+long sys_fsync(uint64_t fd) { return file_of(fd) ? 0 : -EBADF; /* memory is where files live */ }
 
-long sys_ioctl(uint64_t fd, uint64_t req, uint64_t arg, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_ioctl(uint64_t fd, uint64_t req, uint64_t arg)
 {
     struct file *f = file_of(fd);
 
-    (void)a3, (void)a4, (void)a5;
     if (!f)
         return -EBADF;
     return f->ops->ioctl ? f->ops->ioctl(f, req, arg) : -ENOTTY;
@@ -257,41 +239,37 @@ static long duplicate_to(struct file *f, uint64_t fd, bool cloexec)
     return r;
 }
 
-long sys_dup(uint64_t fd, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_dup(uint64_t fd)
 {
     struct file *f = file_of(fd);
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     return f ? duplicate(f, 0, false) : -EBADF;
 }
 
-long sys_dup2(uint64_t fd, uint64_t to, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_dup2(uint64_t fd, uint64_t to)
 {
     struct file *f = file_of(fd);
 
-    (void)a2, (void)a3, (void)a4, (void)a5;
     if (!f)
         return -EBADF;
     return fd == to ? (long)fd : duplicate_to(f, to, false);
 }
 
-long sys_dup3(uint64_t fd, uint64_t to, uint64_t flags, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_dup3(uint64_t fd, uint64_t to, uint64_t flags)
 {
     struct file *f = file_of(fd);
 
-    (void)a3, (void)a4, (void)a5;
     if (flags & ~(uint64_t)O_CLOEXEC || fd == to)
         return -EINVAL;
     return f ? duplicate_to(f, to, (flags & O_CLOEXEC) != 0) : -EBADF;
 }
 
-long sys_fcntl(uint64_t fd, uint64_t cmd, uint64_t arg, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_fcntl(uint64_t fd, uint64_t cmd, uint64_t arg)
 {
     struct file_table *t = process_self()->files;
     struct file *f = fd_get(t, fd);
     uint32_t old, new;
 
-    (void)a3, (void)a4, (void)a5;
     if (!f)
         return -EBADF;
     switch (cmd) {
@@ -317,18 +295,12 @@ long sys_fcntl(uint64_t fd, uint64_t cmd, uint64_t arg, uint64_t a3, uint64_t a4
     }
 }
 
-long sys_getdtablesize(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return FD_MAX;
-}
+long sys_getdtablesize(void) { return FD_MAX; }
 
-long sys_close_range(uint64_t first, uint64_t last, uint64_t flags, uint64_t a3, uint64_t a4,
-                     uint64_t a5)
+long sys_close_range(uint64_t first, uint64_t last, uint64_t flags)
 {
     struct file_table *t = process_self()->files;
 
-    (void)a3, (void)a4, (void)a5;
     if (first > last || flags & ~4ul)
         return -EINVAL;
     for (uint64_t fd = first; fd <= last && fd < t->size; fd++) {
@@ -368,12 +340,11 @@ static long make_pipe(uint64_t flags, uint32_t fd[2])
     return 0;
 }
 
-long sys_pipe2(uint64_t to, uint64_t flags, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_pipe2(uint64_t to, uint64_t flags)
 {
     uint32_t fd[2];
     long err = make_pipe(flags, fd);
 
-    (void)a2, (void)a3, (void)a4, (void)a5;
     if (!err && copyout(to, fd, sizeof(fd)) != 0) {
         fd_close(process_self()->files, fd[0]);
         fd_close(process_self()->files, fd[1]);
@@ -382,12 +353,11 @@ long sys_pipe2(uint64_t to, uint64_t flags, uint64_t a2, uint64_t a3, uint64_t a
     return err;
 }
 
-long sys_pipe(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_pipe(void)
 {
     uint32_t fd[2];
     long err = make_pipe(0, fd);
 
-    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (err)
         return err;
     user_frame_of(current_hw)->a4 = fd[1];

@@ -79,13 +79,12 @@ static long futex_wait(vaddr_t word, uint32_t expected, uint64_t deadline)
     return err == -EINTR && deadline == WAIT_FOREVER ? -ERESTARTSYS : err;
 }
 
-long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout, uint64_t a4, uint64_t a5)
+long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout)
 {
     unsigned command = (unsigned)op & FUTEX_COMMAND;
     uint64_t deadline;
     long err;
 
-    (void)a4, (void)a5;
     if (word & 3)
         return -EINVAL;
     if (!user_range_ok(word, 4))

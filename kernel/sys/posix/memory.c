@@ -54,12 +54,11 @@ static bool range_ok(uint64_t va, uint64_t *n)
     return va <= LAYOUT_USER_TOP - *n;
 }
 
-long sys_brk(uint64_t want, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_brk(uint64_t want)
 {
     struct process *p = process_self();
     vaddr_t old_end = page_up(p->brk), new_end;
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (want < p->brk_start || want >= LAYOUT_USER_TOP)
         return (long)p->brk;
     new_end = page_up(want);
@@ -151,15 +150,13 @@ long sys_mmap(uint64_t hint, uint64_t n, uint64_t prot, uint64_t flags, uint64_t
     return err ? err : (long)va;
 }
 
-long sys_munmap(uint64_t va, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_munmap(uint64_t va, uint64_t n)
 {
-    (void)a2, (void)a3, (void)a4, (void)a5;
     return range_ok(va, &n) ? aspace_unmap(process_self()->aspace, va, n) : -EINVAL;
 }
 
-long sys_mprotect(uint64_t va, uint64_t n, uint64_t prot, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_mprotect(uint64_t va, uint64_t n, uint64_t prot)
 {
-    (void)a3, (void)a4, (void)a5;
     if ((prot & ~(uint64_t)PROT_KNOWN) || (va & PAGE_MASK))
         return -EINVAL;
     if (n == 0)
@@ -170,9 +167,8 @@ long sys_mprotect(uint64_t va, uint64_t n, uint64_t prot, uint64_t a3, uint64_t 
 
 /* Advice may be left; what a program relies on is done (contents gone after MADV_DONTNEED) or
  * refused. */
-long sys_madvise(uint64_t va, uint64_t n, uint64_t advice, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_madvise(uint64_t va, uint64_t n, uint64_t advice)
 {
-    (void)a3, (void)a4, (void)a5;
     if ((va & PAGE_MASK) || (n && !range_ok(va, &n)))
         return -EINVAL;
     if (advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED)
@@ -180,9 +176,8 @@ long sys_madvise(uint64_t va, uint64_t n, uint64_t advice, uint64_t a3, uint64_t
     return advice < 64 && (MADV_IGNORED >> advice & 1) ? 0 : -EINVAL;
 }
 
-long sys_msync(uint64_t va, uint64_t n, uint64_t flags, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_msync(uint64_t va, uint64_t n)
 {
-    (void)flags, (void)a3, (void)a4, (void)a5;
     return (va & PAGE_MASK) || (n && !range_ok(va, &n)) ? -EINVAL : 0; /* files live in memory */
 }
 
@@ -199,11 +194,10 @@ static bool touched_pages(uint64_t *va, uint64_t *n)
 
 static long lock_result(int err) { return err == -EFAULT || err == -EACCES ? -ENOMEM : err; }
 
-long sys_mlock(uint64_t va, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_mlock(uint64_t va, uint64_t n)
 {
     bool set;
 
-    (void)a2, (void)a3, (void)a4, (void)a5;
     if (!may_lock())
         return -EPERM;
     if (n == 0)
@@ -213,11 +207,10 @@ long sys_mlock(uint64_t va, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4, u
                : -ENOMEM;
 }
 
-long sys_munlock(uint64_t va, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_munlock(uint64_t va, uint64_t n)
 {
     bool set;
 
-    (void)a2, (void)a3, (void)a4, (void)a5;
     if (n == 0)
         return 0;
     return touched_pages(&va, &n)
@@ -225,8 +218,4 @@ long sys_munlock(uint64_t va, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4,
                : -ENOMEM;
 }
 
-long sys_getpagesize(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return PAGE_SIZE;
-}
+long sys_getpagesize(void) { return PAGE_SIZE; }

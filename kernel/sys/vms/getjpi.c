@@ -276,7 +276,7 @@ static int write_item(const struct vms_item *item, const void *facts)
  * SS$_BADBUFLEN: an item list that is none; SS$_IVLOGNAM: a name of 0 or more than 15 characters;
  * SS$_UNASEFC; SS$_EXASTLM; SS$_ACCVIO.
  */
-long vms_getjpi(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long vms_getjpi(uint64_t block)
 {
     enum { EFN, PIDADR, PRCNAM, ITMLST, IOSB_OUT, ASTADR, ASTPRM, COUNT };
     uint64_t a[VMS_ARGS_MAX];
@@ -285,7 +285,6 @@ long vms_getjpi(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t 
     uint32_t pid = 0;
     int status = vms_args(block, IOSB_OUT, COUNT, a);
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status == SS$_NORMAL)
         status = vms_event_flag(a[EFN]);
     if (status == SS$_NORMAL)

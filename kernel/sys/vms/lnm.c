@@ -230,8 +230,7 @@ static int define(const struct lnm_who *who, struct lnm_string table, struct lnm
     return status;
 }
 
-long vms_crelnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmode, uint64_t itmlst,
-                uint64_t a5)
+long vms_crelnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmode, uint64_t itmlst)
 {
     struct lnm_who who = vms_lnm_who();
     char table_buffer[NAME_MAX + 1], name_buffer[NAME_MAX + 1];
@@ -241,7 +240,6 @@ long vms_crelnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmode
     int status = decode_attributes(
         attr, LNM$M_NO_ALIAS | LNM$M_CONFINE | LNM$M_CRELOG | LNM$M_CREATE_IF, &attributes);
 
-    (void)a5;
     if (status == SS$_NORMAL)
         status = decode_name(tabnam, table_buffer, &table, SS$_IVLOGTAB);
     if (status == SS$_NORMAL)
@@ -327,8 +325,7 @@ static int translate_found(const struct lnm_view *v, void *arg)
     return itmlst ? translate_pass(v, itmlst) : SS$_NORMAL;
 }
 
-long vms_trnlnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmode, uint64_t itmlst,
-                uint64_t a5)
+long vms_trnlnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmode, uint64_t itmlst)
 {
     struct lnm_who who = vms_lnm_who();
     char table_buffer[NAME_MAX + 1], name_buffer[NAME_MAX + 1];
@@ -337,7 +334,6 @@ long vms_trnlnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmode
     uint8_t mode;
     int status = decode_attributes(attr, LNM$M_CASE_BLIND, &attributes);
 
-    (void)a5;
     if (status == SS$_NORMAL)
         status = decode_name(tabnam, table_buffer, &table, SS$_IVLOGTAB);
     if (status == SS$_NORMAL)
@@ -354,8 +350,7 @@ long vms_trnlnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmode
 
 /* ---- $DELLNM ---- */
 
-long vms_dellnm(uint64_t tabnam, uint64_t lognam, uint64_t acmode, uint64_t a3, uint64_t a4,
-                uint64_t a5)
+long vms_dellnm(uint64_t tabnam, uint64_t lognam, uint64_t acmode)
 {
     struct lnm_who who = vms_lnm_who();
     char table_buffer[NAME_MAX + 1], name_buffer[NAME_MAX + 1];
@@ -363,7 +358,6 @@ long vms_dellnm(uint64_t tabnam, uint64_t lognam, uint64_t acmode, uint64_t a3, 
     uint8_t mode;
     int status = decode_name(tabnam, table_buffer, &table, SS$_IVLOGTAB);
 
-    (void)a3, (void)a4, (void)a5;
     if (status == SS$_NORMAL && lognam)
         status = decode_name(lognam, name_buffer, &name, SS$_IVLOGNAM);
     if (status == SS$_NORMAL)
@@ -413,7 +407,7 @@ static int decode_table(const uint64_t *quota, const uint64_t *promsk, struct ln
     return status;
 }
 
-long vms_crelnt(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long vms_crelnt(uint64_t block)
 {
     enum { ATTR, RESNAM, RESLEN, QUOTA, PROMSK, TABNAM, PARTAB, ACMODE, COUNT };
     struct lnm_who who = vms_lnm_who();
@@ -425,7 +419,6 @@ long vms_crelnt(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t 
     uint16_t word;
     int status = vms_args(block, ACMODE, COUNT, a);
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status == SS$_NORMAL)
         status = decode_attributes(a[ATTR], LNM$M_NO_ALIAS | LNM$M_CONFINE | LNM$M_CREATE_IF,
                                    &r.attributes);
@@ -522,8 +515,7 @@ static int display_from(const struct lnm_who *who, struct lnm_string table, bool
     return lnm_at(who, table, &place, next, display_one, d);
 }
 
-long mega_sys_logical(uint64_t tabnam, uint64_t index, uint64_t translation, uint64_t buffer,
-                      uint64_t a4, uint64_t a5)
+long mega_sys_logical(uint64_t tabnam, uint64_t index, uint64_t translation, uint64_t buffer)
 {
     struct lnm_who who = vms_lnm_who();
     char table_buffer[NAME_MAX + 1];
@@ -531,7 +523,6 @@ long mega_sys_logical(uint64_t tabnam, uint64_t index, uint64_t translation, uin
     struct display d = {.translation = translation};
     int status = tabnam ? decode_name(tabnam, table_buffer, &table, SS$_IVLOGTAB) : SS$_NORMAL;
 
-    (void)a4, (void)a5;
     if (status != SS$_NORMAL)
         return status;
     d.out = npp_alloc_zeroed(sizeof(*d.out));

@@ -38,14 +38,13 @@ static int finish(int status, const struct range_out *out, vaddr_t va, uint64_t 
     return status;
 }
 
-long vms_cretva_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long vms_cretva_64(uint64_t block)
 {
     enum { ID, START, LENGTH, ACMODE, FLAGS, VA_OUT, LENGTH_OUT, COUNT };
     uint64_t a[VMS_ARGS_MAX] = {0}, id = 0;
     int status = vms_args(block, COUNT, COUNT, a);
     struct range_out out = {a[VA_OUT], a[LENGTH_OUT]};
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status == SS$_NORMAL)
         status = vms_quad_in(a[ID], &id);
     if (status == SS$_NORMAL)
@@ -118,7 +117,7 @@ static bool probe_longword(vaddr_t ua)
     return ua % sizeof(uint32_t) == 0 && probe_write(ua, sizeof(uint32_t)) == 0;
 }
 
-long vms_setprt_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long vms_setprt_64(uint64_t block)
 {
     enum { START, LENGTH, ACMODE, PROT, VA_OUT, LENGTH_OUT, PROT_OUT, COUNT };
     uint64_t a[VMS_ARGS_MAX] = {0}, n = 0;
@@ -127,7 +126,6 @@ long vms_setprt_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64
     int status = vms_args(block, COUNT, COUNT, a);
     struct range_out out = {a[VA_OUT], a[LENGTH_OUT]};
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status == SS$_NORMAL)
         status = vms_access_mode(a[ACMODE]);
     if (status == SS$_NORMAL)
@@ -175,19 +173,17 @@ static long lock_service(lock_fn *fn, int no_memory, vaddr_t start, uint64_t len
 }
 
 long vms_lckpag_64(uint64_t start, uint64_t length, uint64_t acmode, uint64_t va_out,
-                   uint64_t length_out, uint64_t a5)
+                   uint64_t length_out)
 {
     const struct range_out out = {va_out, length_out};
 
-    (void)a5;
     return lock_service(aspace_lock_pages, SS$_LCKPAGFUL, start, length, acmode, &out);
 }
 
 long vms_ulkpag_64(uint64_t start, uint64_t length, uint64_t acmode, uint64_t va_out,
-                   uint64_t length_out, uint64_t a5)
+                   uint64_t length_out)
 {
     const struct range_out out = {va_out, length_out};
 
-    (void)a5;
     return lock_service(aspace_unlock_pages, SS$_INSFMEM, start, length, acmode, &out);
 }

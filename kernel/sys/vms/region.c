@@ -28,15 +28,13 @@ static void range_out(vaddr_t va_out, vaddr_t length_out, vaddr_t va, uint64_t l
     vms_quad_out(length_out, length);
 }
 
-long vms_create_region_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
-                          uint64_t a5)
+long vms_create_region_64(uint64_t block)
 {
     enum { LENGTH, PROT, FLAGS, ID_OUT, VA_OUT, LENGTH_OUT, START, REQUIRED = START, COUNT };
     uint64_t a[VMS_ARGS_MAX];
     struct region_view v;
     int status = vms_args(block, REQUIRED, COUNT, a);
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status == SS$_NORMAL)
         status = vms_probe_quad(a[ID_OUT], false);
     if (status == SS$_NORMAL)
@@ -51,14 +49,12 @@ long vms_create_region_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3,
     return SS$_NORMAL;
 }
 
-long vms_delete_region_64(uint64_t id_in, uint64_t acmode, uint64_t va_out, uint64_t length_out,
-                          uint64_t a4, uint64_t a5)
+long vms_delete_region_64(uint64_t id_in, uint64_t acmode, uint64_t va_out, uint64_t length_out)
 {
     struct region_view v;
     uint64_t id;
     int status = vms_quad_in(id_in, &id);
 
-    (void)a4, (void)a5;
     if (status == SS$_NORMAL)
         status = vms_access_mode(acmode);
     if (status == SS$_NORMAL)
@@ -71,8 +67,7 @@ long vms_delete_region_64(uint64_t id_in, uint64_t acmode, uint64_t va_out, uint
     return status;
 }
 
-long vms_get_region_info(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
-                         uint64_t a5)
+long vms_get_region_info(uint64_t block)
 {
     enum { FUNCTION, ID, START, RESERVED, BUFFER_LENGTH, BUFFER, LENGTH_OUT, COUNT };
     uint64_t a[VMS_ARGS_MAX], id = 0, n;
@@ -81,7 +76,6 @@ long vms_get_region_info(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, 
     VA_REGSUM sum;
     int status = vms_args(block, COUNT, COUNT, a);
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status != SS$_NORMAL)
         return status;
     if ((uint32_t)a[FUNCTION] > VA$_NEXT_REGSUM_BY_VA || a[RESERVED] != 0)

@@ -176,8 +176,7 @@ int vms_section_create(const struct section_request *r, vaddr_t reserved_out)
     return status;
 }
 
-long vms_create_gdzro(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
-                      uint64_t a5)
+long vms_create_gdzro(uint64_t block)
 {
     enum { NAME, IDENT, PROT, LENGTH, ACMODE, FLAGS, RESERVED_OUT, RAD_MASK, COUNT };
     uint64_t a[VMS_ARGS_MAX];
@@ -186,7 +185,6 @@ long vms_create_gdzro(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uin
     int status = vms_args(block, RESERVED_OUT, COUNT, a);
     uint32_t flags = (uint32_t)a[FLAGS] | SEC$M_PERM;
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status != SS$_NORMAL)
         return status;
     if (flags & ~FLAGS_CREATE)
@@ -210,8 +208,7 @@ long vms_create_gdzro(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uin
     return vms_section_create(&r, a[RESERVED_OUT]);
 }
 
-long vms_crmpsc_gdzro_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
-                         uint64_t a5)
+long vms_crmpsc_gdzro_64(uint64_t block)
 {
     enum {
         NAME,
@@ -248,7 +245,6 @@ long vms_crmpsc_gdzro_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, 
         .reserved_out = a[RESERVED_OUT],
     };
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status != SS$_NORMAL)
         return status;
     if (flags & ~(FLAGS_CREATE | VMS_SECTION_FLAGS_MAP))
@@ -270,7 +266,7 @@ long vms_crmpsc_gdzro_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, 
     return vms_section_create_and_map(&c);
 }
 
-long vms_mgblsc_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long vms_mgblsc_64(uint64_t block)
 {
     enum { NAME, IDENT, REGION, OFFSET, LENGTH, ACMODE, FLAGS, VA_OUT, LENGTH_OUT, START, COUNT };
     uint64_t a[VMS_ARGS_MAX];
@@ -286,7 +282,6 @@ long vms_mgblsc_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64
                                        .write = (flags & SEC$M_WRT) != 0};
     c.va_out = a[VA_OUT];
     c.length_out = a[LENGTH_OUT];
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status != SS$_NORMAL)
         return status;
     if (flags & ~(FLAGS_IMPLIED | SEC$M_SYSGBL | VMS_SECTION_FLAGS_MAP))
@@ -299,15 +294,13 @@ long vms_mgblsc_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64
     return status == SS$_NORMAL ? vms_section_map_existing(&c) : status;
 }
 
-long vms_dgblsc(uint64_t flags, uint64_t name, uint64_t ident, uint64_t a3, uint64_t a4,
-                uint64_t a5)
+long vms_dgblsc(uint64_t flags, uint64_t name, uint64_t ident)
 {
     const struct process *p = process_self();
     char buffer[SECTION_NAME_MAX + 1];
     struct section_request r;
     int status;
 
-    (void)a3, (void)a4, (void)a5;
     if ((uint32_t)flags & ~(SEC$M_GBL | SEC$M_SYSGBL))
         return SS$_IVSECFLG;
     status = vms_section_decode(&(struct vms_section_args){name, ident, (uint32_t)flags, 0, buffer},

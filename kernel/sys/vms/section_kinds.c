@@ -49,8 +49,7 @@ static int in_pages(int status)
                                         : status;
 }
 
-long vms_create_gpfn(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
-                     uint64_t a5)
+long vms_create_gpfn(uint64_t block)
 {
     enum { NAME, IDENT, PROT, START_PFN, PAGE_COUNT, ACMODE, FLAGS, COUNT };
     uint64_t a[VMS_ARGS_MAX];
@@ -59,7 +58,6 @@ long vms_create_gpfn(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint
     int status = vms_args(block, COUNT, COUNT, a);
     uint32_t flags = (uint32_t)a[FLAGS] | SEC$M_PERM;
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status != SS$_NORMAL)
         return status;
     if (flags & ~FLAGS_GPFN)
@@ -79,8 +77,7 @@ long vms_create_gpfn(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint
     return vms_section_create(&r, 0);
 }
 
-long vms_crmpsc_gpfn_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
-                        uint64_t a5)
+long vms_crmpsc_gpfn_64(uint64_t block)
 {
     enum {
         NAME,
@@ -108,7 +105,6 @@ long vms_crmpsc_gpfn_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, u
                                 .va_out = a[VA_OUT],
                                 .length_out = a[LENGTH_OUT]};
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status != SS$_NORMAL)
         return status;
     if (flags & ~(FLAGS_GPFN | VMS_SECTION_FLAGS_MAP))
@@ -128,8 +124,7 @@ long vms_crmpsc_gpfn_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, u
     return in_pages(vms_section_create_and_map(&c));
 }
 
-long vms_mgblsc_gpfn_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
-                        uint64_t a5)
+long vms_mgblsc_gpfn_64(uint64_t block)
 {
     enum {
         NAME,
@@ -154,7 +149,6 @@ long vms_mgblsc_gpfn_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, u
                                 .va_out = a[VA_OUT],
                                 .length_out = a[LENGTH_OUT]};
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status != SS$_NORMAL)
         return status;
     if (flags & ~(SEC$M_GBL | SEC$M_PFNMAP | SEC$M_WRT | SEC$M_SYSGBL | VMS_SECTION_FLAGS_MAP))
@@ -193,8 +187,7 @@ long vms_create_gpfile(uint64_t name, uint64_t ident, uint64_t prot, uint64_t le
     return vms_section_create(&r, 0);
 }
 
-long vms_crmpsc_gpfile_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
-                          uint64_t a5)
+long vms_crmpsc_gpfile_64(uint64_t block)
 {
     enum {
         NAME,
@@ -223,7 +216,6 @@ long vms_crmpsc_gpfile_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3,
                                 .va_out = a[VA_OUT],
                                 .length_out = a[LENGTH_OUT]};
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status != SS$_NORMAL)
         return status;
     if (flags & ~(FLAGS_GPFILE | VMS_SECTION_FLAGS_MAP))
