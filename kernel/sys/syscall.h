@@ -8,6 +8,7 @@
 #ifndef KERNEL_SYS_SYSCALL_H
 #define KERNEL_SYS_SYSCALL_H
 
+#include "kernel/base/cond.h"
 #include "kernel/base/types.h"
 
 #define SYS_FULL_FRAME \
@@ -15,30 +16,30 @@
           execve, sigreturn) */
 #define SYS_RAW 2u /* the function wrote v0 and a3 of the frame itself */
 
+/* A pointer to a function of so many arguments, for each number of them. */
+#define SYS_FUNCTIONS(type, name)                                      \
+    type (*name##0)(void);                                             \
+    type (*name##1)(uint64_t);                                         \
+    type (*name##2)(uint64_t, uint64_t);                               \
+    type (*name##3)(uint64_t, uint64_t, uint64_t);                     \
+    type (*name##4)(uint64_t, uint64_t, uint64_t, uint64_t);           \
+    type (*name##5)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t); \
+    type (*name##6)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t)
+
 struct syscall_entry {
     union {
         void *fn; /* NULL: not there */
-        long (*fn0)(void);
-        long (*fn1)(uint64_t);
-        long (*fn2)(uint64_t, uint64_t);
-        long (*fn3)(uint64_t, uint64_t, uint64_t);
-        long (*fn4)(uint64_t, uint64_t, uint64_t, uint64_t);
-        long (*fn5)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
-        long (*fn6)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+        SYS_FUNCTIONS(long, call);
+        SYS_FUNCTIONS(cond_t, service);
     };
     uint32_t flags;     /* SYS_* */
     uint32_t arguments; /* how many of a0 to a5 the function takes */
 };
 
-/* How an entry names a function of so many arguments: with another prototype it does not compile.
- * Usage: {CALL3(sys_read)}, {CALL0(sys_fork), .flags = SYS_FULL_FRAME}. */
-#define CALL0(function) .fn0 = (function), .arguments = 0
-#define CALL1(function) .fn1 = (function), .arguments = 1
-#define CALL2(function) .fn2 = (function), .arguments = 2
-#define CALL3(function) .fn3 = (function), .arguments = 3
-#define CALL4(function) .fn4 = (function), .arguments = 4
-#define CALL5(function) .fn5 = (function), .arguments = 5
-#define CALL6(function) .fn6 = (function), .arguments = 6
+/* How an entry names its function, with the number of arguments: what has another prototype does
+ * not compile. Usage: {CALL(3, sys_read)}, {CALL(0, sys_fork), .flags = SYS_FULL_FRAME}. */
+#define CALL(n, function)    .call##n = (function), .arguments = (n)
+#define SERVICE(n, function) .service##n = (function), .arguments = (n)
 
 #define POSIX_CALLS 600
 #define VMS_FIRST   0x1000

@@ -342,10 +342,10 @@ static bool is_sections_locked(const char *name)
     return false;
 }
 
-int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages,
-                    struct rmd **out)
+cond_t mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages,
+                       struct rmd **out)
 {
-    int status = SS$_NORMAL;
+    cond_t status = SS$_NORMAL;
 
     mutex_lock(&rmd_mutex);
     struct rmd *r = find_locked(name, sysgbl, group);
@@ -460,9 +460,9 @@ void mmg_give_back_res_mem(struct rmd *r)
     mutex_unlock(&rmd_mutex);
 }
 
-int mmg_free_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t *freed_pages)
+cond_t mmg_free_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t *freed_pages)
 {
-    int status = SS$_NORMAL;
+    cond_t status = SS$_NORMAL;
 
     mutex_lock(&rmd_mutex);
     struct rmd *r = find_locked(name, sysgbl, group);

@@ -5,6 +5,7 @@
 #ifndef MM_SECTION_RESERVED_H
 #define MM_SECTION_RESERVED_H
 
+#include "kernel/base/cond.h"
 #include "kernel/base/list.h"
 #include "kernel/base/types.h"
 
@@ -75,8 +76,8 @@ void reserved_boot(const struct registry *r);
    SS$_RESERVEDMEMUSED  somebody has it
    SS$_MRES_PFNSMALL    fewer pages were allocated for it at boot
    SS$_MRES_INCON       fewer pages were promised to it, or none are asked for */
-int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages,
-                    struct rmd **out);
+cond_t mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages,
+                       struct rmd **out);
 void mmg_return_res_mem(struct rmd *r);
 /* A driver's frames, for page-frame sections. Open: from now on they may be shown. Close: no more;
    false, and open still, while sections show them. The driver closes before it returns them. IPL 0;
@@ -91,7 +92,7 @@ void mmg_give_back_res_mem(struct rmd *r);
    count where nothing was allocated. From then on the name has no reservation for new sections.
    SS$_NORMAL with the pages given back, SS$_NORESERVEDMEM, SS$_RESERVEDMEMUSED (nothing unused).
    IPL 0; takes the RMD mutex. */
-int mmg_free_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t *freed_pages);
+cond_t mmg_free_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t *freed_pages);
 void rmd_for_each(void (*fn)(const struct rmd *, void *), void *arg); /* takes the RMD mutex */
 
 #endif

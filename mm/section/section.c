@@ -231,7 +231,7 @@ static bool kind_will_do(const struct section *s, const struct section_request *
 }
 
 /* Take a share of a section found by name, if identity, kind and protection allow. */
-static int share_found(struct section *s, const struct section_request *r, bool write)
+static cond_t share_found(struct section *s, const struct section_request *r, bool write)
 {
     if (!gsd_ident_matches(s->gsd->ident, r->ident_match, r->ident_version))
         return SS$_NOSUCHSEC;
@@ -246,9 +246,9 @@ static int share_found(struct section *s, const struct section_request *r, bool 
     return __atomic_load_n(&s->life, __ATOMIC_RELAXED) == 0 ? SS$_NOSUCHSEC : SS$_EXQUOTA;
 }
 
-int section_find(const struct section_request *r, bool write, struct section **out)
+cond_t section_find(const struct section_request *r, bool write, struct section **out)
 {
-    int status = SS$_NOSUCHSEC;
+    cond_t status = SS$_NOSUCHSEC;
     struct section *s;
 
     gsd_lock();
@@ -298,7 +298,7 @@ static void zero_frames(const struct section *s)
 
 /* Frames, promise and page tables. SS$_NORMAL or an error with nothing left behind (the reservation
  * is the caller's). */
-static int furnish(struct section *s)
+static cond_t furnish(struct section *s)
 {
     if (s->rad == RAD_ANY && s->rmd)
         s->rad = (uint8_t)s->rmd->rad; /* the entry's /RAD, if it has one */
@@ -332,9 +332,10 @@ static void mres_strip(struct section *s)
         mmg_return_res_mem(s->rmd);
 }
 
-static int mres_furnish(struct section *s, const struct section_request *r)
+static cond_t mres_furnish(struct section *s, const struct section_request *r)
 {
-    int status = mmg_use_res_mem(s->gsd->name, r->name.sysgbl, r->name.group, r->npages, &s->rmd);
+    cond_t status = mmg_use_res_mem(s->gsd->name, r->name.sysgbl, r->name.group, r->npages,
+                                    &s->rmd);
 
     if (status == SS$_NORESERVEDMEM)
         s->rmd = NULL;
@@ -355,7 +356,7 @@ static const struct section_kind mres_kind = {
 };
 
 /* Do the tables' sizes allow one more section of npages? */
-static int room_locked(const struct section_kind *kind, uint64_t npages)
+static cond_t room_locked(const struct section_kind *kind, uint64_t npages)
 {
     uses_locked();
     if (failure_door(MEGA_ALLOC_SECTION) || !use_allows(&nsections, 1))
@@ -367,10 +368,10 @@ static int room_locked(const struct section_kind *kind, uint64_t npages)
     return SS$_NORMAL;
 }
 
-static int create_locked(const struct section_request *r, struct section **out)
+static cond_t create_locked(const struct section_request *r, struct section **out)
 {
     const struct section_kind *kind = kind_of(r);
-    int status = room_locked(kind, r->npages);
+    cond_t status = room_locked(kind, r->npages);
 
     if (status != SS$_NORMAL)
         return status;
@@ -405,8 +406,8 @@ static int create_locked(const struct section_request *r, struct section **out)
 }
 
 /* A share of the section that has the name already, if that is what is wanted. GSD mutex. */
-static int use_existing_locked(struct section *s, const struct section_request *r,
-                               bool map_existing, bool write, struct section **out)
+static cond_t use_existing_locked(struct section *s, const struct section_request *r,
+                                  bool map_existing, bool write, struct section **out)
 {
     if (s->kind != kind_of(r))
         return SS$_GBLSEC_MISMATCH;
@@ -433,11 +434,11 @@ static struct section *lookup_all_back(const struct section_name *n)
     }
 }
 
-int section_create(const struct section_request *r, bool map_existing, bool write,
-                   struct section **out)
+cond_t section_create(const struct section_request *r, bool map_existing, bool write,
+                      struct section **out)
 {
     struct section *s;
-    int status;
+    cond_t status;
 
     gsd_lock();
     s = lookup_locked(&r->name);
@@ -455,9 +456,9 @@ int section_create(const struct section_request *r, bool map_existing, bool writ
     return status;
 }
 
-int section_mark_delete(const struct section_request *r)
+cond_t section_mark_delete(const struct section_request *r)
 {
-    int status = SS$_NORMAL;
+    cond_t status = SS$_NORMAL;
     struct section *s;
 
     gsd_lock();

@@ -9,14 +9,14 @@
 #include "kernel/sys/syscall.h"
 #include "mm/phys/failure.h"
 
-int control_fail_arm(const uint64_t a[CONTROL_ARGS])
+cond_t control_fail_arm(const uint64_t a[CONTROL_ARGS])
 {
     if (a[0] == 0)
         return SS$_BADPARAM;
     return failure_arm(a[0], a[1] != 0) == 0 ? SS$_NORMAL : SS$_INSFMEM;
 }
 
-int control_fail_report(const uint64_t a[CONTROL_ARGS])
+cond_t control_fail_report(const uint64_t a[CONTROL_ARGS])
 {
     uint64_t site[MEGA_FAIL_SITES];
     struct mega_failure m;
@@ -30,7 +30,7 @@ int control_fail_report(const uint64_t a[CONTROL_ARGS])
     return copyout(a[0], &m, sizeof(m)) == 0 ? SS$_NORMAL : SS$_ACCVIO;
 }
 
-int info_call(int64_t index, void *out)
+cond_t info_call(int64_t index, void *out)
 {
     const struct syscall_entry *e = NULL;
     struct mega_call *m = out;
