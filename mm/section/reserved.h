@@ -5,20 +5,12 @@
 #ifndef MM_SECTION_RESERVED_H
 #define MM_SECTION_RESERVED_H
 
+#include "kernel/base/abi/megalith/registry.h"
 #include "kernel/base/cond.h"
 #include "kernel/base/list.h"
 #include "kernel/base/types.h"
 
-#define RMD_NAME_MAX    43
-#define RMD_ALLOC       0x1u
-#define RMD_ZERO        0x2u
-#define RMD_PAGE_TABLES 0x4u
-#define RMD_GROUP       0x8u
-#define RMD_SYSGBL      0x10u
-#define RMD_NOGLOBAL    0x20u
-#define RMD_ZEROED      0x100u /* pages are known to be zero */
-#define RMD_FREED       0x200u
-#define RMD_NO_CONTIG   0x400u /* ALLOC was asked, no stretch: falls back, named on the console */
+#define RMD_NAME_MAX 43
 /* Pages that reservations leave above the minimum at boot: kernel threads, the first process and
    what it starts take some 250 of them, and without these nothing could ever run. */
 #define RMD_START_PAGES 512u

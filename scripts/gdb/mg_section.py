@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import gdb
 from mg_base import Command, NotThere, Table, bits, each, heading, text, va_text, variable
 from mg_context import processes, selected_process, space_of
@@ -183,16 +186,20 @@ class ShowRegion(Command):
         print(f"{count} regions")
 
 
-RMD_FLAGS = (
-    (0x1, "ALLOCATE"),
-    (0x2, "ZERO"),
-    (0x4, "PAGE_TABLES"),
-    (0x8, "GROUP"),
-    (0x10, "SYSGBL"),
-    (0x20, "NOGLOBAL"),
-    (0x100, "zeroed"),
-    (0x200, "freed"),
-    (0x400, "not-contiguous"),
+# The flags' numbers, from the header that the kernel compiles, and their names here where those are
+# other ones.
+RMD_HEADER = Path(__file__).resolve().parents[2] / "kernel/base/abi/megalith/registry.h"
+RMD_WORDS = {
+    "ALLOC": "ALLOCATE",
+    "ZEROED": "zeroed",
+    "FREED": "freed",
+    "NO_CONTIG": "not-contiguous",
+}
+RMD_FLAGS = tuple(
+    (int(number, 16), RMD_WORDS.get(name, name))
+    for name, number in re.findall(
+        r"^#define RMD_(\w+) +0x([0-9A-F]+)u\b", RMD_HEADER.read_text(), re.MULTILINE
+    )
 )
 
 

@@ -1,5 +1,5 @@
 /*
- * Service stubs: the second door of the kernel (architecture page, section 4). A service with at
+ * Stubs of the system services (kernel/sys/vms). A service with at
  * most six arguments has them in registers; one with more passes an argument block, whose first
  * quadword is the count.
  */

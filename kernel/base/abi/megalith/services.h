@@ -1,5 +1,5 @@
 /*
- * Numbers of the system services (second door, architecture page section 4): callsys with the
+ * Numbers of the system services (kernel/sys/vms): callsys with the
  * number in v0. Up to six arguments go in a0-a5. A service with more takes in a0 the address of an
  * argument block: quadwords, the first the number of arguments that follow. Arguments left out at
  * the end count as 0. The condition value comes back in v0.
