@@ -1,5 +1,5 @@
 /* MEGA_CTL_FAIL_ARM, MEGA_CTL_FAIL_REPORT, MEGA_INFO_CALL: allocations that are made to fail, and
- * the calls that a test of that has to try. The door in front of each allocation:
+ * the calls that a test of that has to try. The check in front of each allocation:
  * mm/phys/failure.h. */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"

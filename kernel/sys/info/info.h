@@ -20,7 +20,7 @@ cond_t info_mutex(int64_t index, void *out);
 cond_t info_trace(int64_t index, void *out);
 cond_t info_caller(int64_t index, void *out);
 cond_t info_pc_sample(int64_t index, void *out);
-/* The function behind a number of either door. */
+/* The function behind the number of a call or service. */
 cond_t info_call(int64_t index, void *out);
 /* Alignment faults. */
 cond_t info_fault(int64_t index, void *out);

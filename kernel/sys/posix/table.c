@@ -1,5 +1,5 @@
 /*
- * The POSIX door: Linux/Alpha's numbers (asm/unistd.h). What is not here returns ENOSYS and is
+ * POSIX calls by Linux/Alpha's numbers (asm/unistd.h). What is not here returns ENOSYS and is
  * named once.
  */
 #include "kernel/base/errno.h"

@@ -1,4 +1,3 @@
-/* See posix_upath.h. */
 #include "kernel/sys/posix/upath.h"
 
 #include "arch/alpha/hw/usercopy.h"

@@ -1,4 +1,4 @@
-/* The second door: number to service. */
+/* System services: number to function. */
 #include "kernel/base/abi/megalith/info.h"
 #include "kernel/base/abi/megalith/services.h"
 #include "kernel/sys/vms/calls.h"
