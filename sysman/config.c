@@ -121,21 +121,21 @@ static struct config_result parse_params(const unsigned char *b, uint32_t at, ui
 
 static bool flags_good(uint32_t f)
 {
-    uint32_t scope = f & (CONFIG_RES_GROUP | CONFIG_RES_SYSGBL | CONFIG_RES_NOGLOBAL);
+    uint32_t scope = f & (RMD_GROUP | RMD_SYSGBL | RMD_NOGLOBAL);
 
-    if (f & ~CONFIG_RES_ALL)
+    if (f & ~RMD_CHOICES)
         return false;
     if (scope == 0 || (scope & (scope - 1)))
         return false;
-    if ((f & CONFIG_RES_ZERO) && !(f & CONFIG_RES_ALLOCATE))
+    if ((f & RMD_ZERO) && !(f & RMD_ALLOC))
         return false;
-    return !(f & CONFIG_RES_NOGLOBAL) || !(f & CONFIG_RES_PAGE_TABLES);
+    return !(f & RMD_NOGLOBAL) || !(f & RMD_PAGE_TABLES);
 }
 
 static bool same_entry(const struct registry_entry *a, const struct registry_entry *b)
 {
     return same(a->name, b->name) && a->group == b->group &&
-           (a->flags & CONFIG_RES_GROUP) == (b->flags & CONFIG_RES_GROUP);
+           (a->flags & RMD_GROUP) == (b->flags & RMD_GROUP);
 }
 
 /* Record i, at offset at of the blob, is a further part: of the record before it or of that one's
@@ -145,23 +145,23 @@ static struct config_result check_part(const struct registry *g, uint32_t i, uin
     const struct registry_entry *e = &g->entries[i], *o = e - 1;
     uint64_t total = e->megabytes;
 
-    if (i == 0 || !same_entry(e, o) || ((e->flags ^ o->flags) & ~CONFIG_RES_EXTENDS))
+    if (i == 0 || !same_entry(e, o) || ((e->flags ^ o->flags) & ~RMD_EXTENDS))
         return fail(CONFIG_PART, at);
-    if ((e->flags & CONFIG_RES_ALLOCATE) && o->megabytes % CONFIG_PART_MB)
+    if ((e->flags & RMD_ALLOC) && o->megabytes % CONFIG_PART_MB)
         return fail(CONFIG_VALUE, at - RESERVED_BYTES + 56);
     do { /* the first record of all extends nothing, so this ends */
         o = --e;
         if (o->rad == g->entries[i].rad)
             return fail(CONFIG_DUPLICATE, at);
         total += o->megabytes;
-    } while (o->flags & CONFIG_RES_EXTENDS);
+    } while (o->flags & RMD_EXTENDS);
     return total > CONFIG_RESERVED_MB_MAX ? fail(CONFIG_VALUE, at + 56) : PASS;
 }
 
 static struct config_result parse_reserved(const unsigned char *b, uint32_t at, uint32_t count,
                                            struct registry *out)
 {
-    uint32_t extends = get32(b + 8) == VERSION_PARTS ? CONFIG_RES_EXTENDS : 0;
+    uint32_t extends = get32(b + 8) == VERSION_PARTS ? RMD_EXTENDS : 0;
 
     if (count > CONFIG_MAX_RESERVED)
         return fail(CONFIG_TOO_MANY, at);
@@ -177,13 +177,13 @@ static struct config_result parse_reserved(const unsigned char *b, uint32_t at, 
         e->megabytes = get64(b + at + 56);
         if (!flags_good(e->flags & ~extends))
             return fail(CONFIG_FLAGS, at + 44);
-        if (e->group > ((e->flags & CONFIG_RES_GROUP) ? CONFIG_GROUP_MAX : 0))
+        if (e->group > ((e->flags & RMD_GROUP) ? CONFIG_GROUP_MAX : 0))
             return fail(CONFIG_VALUE, at + 48);
         if (e->rad != CONFIG_RAD_NONE && e->rad > CONFIG_RAD_MAX)
             return fail(CONFIG_VALUE, at + 52);
         if (e->megabytes == 0 || e->megabytes > CONFIG_RESERVED_MB_MAX)
             return fail(CONFIG_VALUE, at + 56);
-        if (e->flags & CONFIG_RES_EXTENDS) {
+        if (e->flags & RMD_EXTENDS) {
             struct config_result r = check_part(out, i, at);
 
             if (r.error)
@@ -241,7 +241,7 @@ static bool version_fits(uint32_t version, const struct registry *g)
     bool parts = false;
 
     for (uint32_t i = 0; i < g->count; i++)
-        parts |= (g->entries[i].flags & CONFIG_RES_EXTENDS) != 0;
+        parts |= (g->entries[i].flags & RMD_EXTENDS) != 0;
     return parts == (version == VERSION_PARTS);
 }
 

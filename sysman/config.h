@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernel/base/abi/megalith/registry.h"
+
 #define CONFIG_MAX_BYTES         65536 /* longest blob */
 #define CONFIG_MAX_PARAMS        128   /* records in the parameter section */
 #define CONFIG_MAX_RESERVED      128   /* records in the reserved-memory section */
@@ -20,20 +22,7 @@
 #define CONFIG_RAD_NONE          0xFFFFFFFFu
 #define CONFIG_RAD_MAX           63u
 
-/* Flags of an entry; each choice is stored explicitly. The same numbers as RMD_* of
-   mm/section/reserved.h.
- */
-#define CONFIG_RES_ALLOCATE    0x1u
-#define CONFIG_RES_ZERO        0x2u /* only with ALLOCATE */
-#define CONFIG_RES_PAGE_TABLES 0x4u /* not with NOGLOBAL */
-#define CONFIG_RES_GROUP       0x8u /* exactly one of GROUP, SYSGBL, NOGLOBAL */
-#define CONFIG_RES_SYSGBL      0x10u
-#define CONFIG_RES_NOGLOBAL    0x20u
-#define CONFIG_RES_ALL         0x3Fu
-/* A further part of the entry before it, which has the same name, scope and other flags; version 2
- * only. Not a flag of the descriptor. */
-#define CONFIG_RES_EXTENDS 0x40u
-#define CONFIG_PART_MB     8u /* every part but the last is a multiple, where pages are allocated */
+#define CONFIG_PART_MB 8u /* every part but the last is a multiple, where pages are allocated */
 
 struct config_param {
     char name[CONFIG_PARAM_NAME_MAX + 1];
@@ -42,8 +31,8 @@ struct config_param {
 
 struct registry_entry {
     char name[CONFIG_RESERVED_NAME_MAX + 1];
-    uint32_t flags; /* CONFIG_RES_* */
-    uint32_t group; /* 0 without CONFIG_RES_GROUP */
+    uint32_t flags; /* RMD_* */
+    uint32_t group; /* 0 without RMD_GROUP */
     uint32_t rad;   /* CONFIG_RAD_NONE: no preference */
     uint64_t megabytes;
 };

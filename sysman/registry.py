@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from .errors import SysmanError
 
-ALLOCATE = 0x01
-ZERO = 0x02
-PAGE_TABLES = 0x04
-GROUP = 0x08
-SYSGBL = 0x10
-NOGLOBAL_SECTION = 0x20
-EXTENDS = 0x40
+# The flags' numbers, from the header that the kernel and the programs compile.
+_HEADER = Path(__file__).parent.parent / "kernel/base/abi/megalith/registry.h"
+_FLAGS = {
+    name: int(number, 16)
+    for name, number in re.findall(
+        r"^#define RMD_(\w+) +0x([0-9A-F]+)u\b", _HEADER.read_text(), re.MULTILINE
+    )
+}
+ALLOCATE = _FLAGS["ALLOC"]
+ZERO = _FLAGS["ZERO"]
+PAGE_TABLES = _FLAGS["PAGE_TABLES"]
+GROUP = _FLAGS["GROUP"]
+SYSGBL = _FLAGS["SYSGBL"]
+NOGLOBAL_SECTION = _FLAGS["NOGLOBAL"]
+EXTENDS = _FLAGS["EXTENDS"]
 
 NAME_MAX = 43
 SIZE_MAX = 1 << 20  # MB: 1 TiB, all that the kernel's direct map reaches

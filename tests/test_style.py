@@ -225,6 +225,27 @@ def test_machine_code_only_in_arch() -> None:
     report(wrong)
 
 
+FILE_NAME = re.compile(r"(?<![\w/.$<-])(?:\w+/)*\w+\.(?:[chS]|py)\b")
+ELSEWHERE = {"asm_offsets.h", "stdint.h", "unistd.h"}  # generated, or the C library's
+
+
+def test_files_that_comments_name_are_there() -> None:
+    tops = ("arch", "kernel", "mm", "sysman")
+    paths = {str(path) for path in tracked()}
+    there = {path.rsplit("/", 1)[-1] for path in paths}
+    wrong = []
+    for path in [*code(*tops), *(p for p in tracked() if p.name == "README.md")]:
+        if path.parts[0] not in tops:
+            continue
+        for number, line in enumerate(read(path).splitlines(), 1):
+            for name in () if line.startswith("#include") else FILE_NAME.findall(line):
+                base = name.rsplit("/", 1)[-1]
+                known = name in paths if name.split("/")[0] in tops else base in there
+                if not known and base not in ELSEWHERE:
+                    wrong.append(f"{path}:{number}: there is no {name}")
+    report(wrong)
+
+
 def test_lines_and_white_space() -> None:
     wrong = []
     python = [path for path in tracked() if path.suffix == ".py"]

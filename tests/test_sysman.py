@@ -16,7 +16,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from sysman import Configuration, Reservation, SysmanError, blob, command, params
+from sysman import Configuration, Reservation, SysmanError, blob, command, params, registry
 from sysman.cli import Session
 from sysman.prompt import complete
 from sysman.registry import Part
@@ -466,3 +466,27 @@ def test_reader_that_goes_away(tmp_path):
             timeout=60,
         )
         assert done.stderr == "" and done.stdout.strip() in ("0", "1")
+
+
+def test_flags_are_those_of_the_format_and_spelled_once() -> None:
+    header = "kernel/base/abi/megalith/registry.h"
+    said = dict(
+        re.findall(r"^\| (\w+) \| 0x(\w+) \|", (TOP / "sysman/FORMAT.md").read_text(), re.M)
+    )
+    assert {name: int(number, 16) for name, number in said.items()} == {
+        "ALLOCATE": registry.ALLOCATE,
+        "ZERO": registry.ZERO,
+        "PAGE_TABLES": registry.PAGE_TABLES,
+        "GROUP": registry.GROUP,
+        "SYSGBL": registry.SYSGBL,
+        "NOGLOBAL_SECTION": registry.NOGLOBAL_SECTION,
+        "EXTENDS": registry.EXTENDS,
+    }
+    spelled = subprocess.run(
+        ["git", "grep", "-lE", r"define +(RMD|CONFIG_RES)_(ALLOC|ZERO|PAGE_TABLES|GROUP)"],
+        cwd=TOP,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert spelled.stdout.split() == [header]

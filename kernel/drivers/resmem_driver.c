@@ -107,15 +107,19 @@ static void unmap(struct unit *u)
     }
 }
 
-static int take_locked(const char *name, uint64_t npages, struct unit *u)
+/* Why there is no window: an errno as a condition value. */
+static cond_t no_window(int err) { return err == -ENOMEM ? SS$_INSFMEM : SS$_INSFSPTS; }
+
+static cond_t take_locked(const char *name, uint64_t npages, struct unit *u)
 {
-    int status = mmg_use_res_mem(name, false, RMD_NO_GROUP, npages, &u->rmd), err;
+    cond_t status = mmg_use_res_mem(name, false, RMD_NO_GROUP, npages, &u->rmd);
+    int err;
 
     if (status != SS$_NORMAL)
         return status;
     err = window_create(npages, &u->window);
     if (err) {
-        status = err == -ENOMEM ? SS$_INSFMEM : SS$_INSFSPTS;
+        status = no_window(err);
     } else if (!(is_allocated(u) ? map_frames(u) : map_promised(u))) {
         unmap(u);
         status = SS$_INSFMEM;
@@ -127,10 +131,10 @@ static int take_locked(const char *name, uint64_t npages, struct unit *u)
     return status;
 }
 
-int resmem_take(const char *name, uint64_t npages)
+cond_t resmem_take(const char *name, uint64_t npages)
 {
     struct unit *u = npp_alloc_zeroed(sizeof(*u));
-    int status;
+    cond_t status;
 
     if (!u)
         return SS$_INSFMEM;
@@ -143,9 +147,9 @@ int resmem_take(const char *name, uint64_t npages)
     return status;
 }
 
-int resmem_release(const char *name)
+cond_t resmem_release(const char *name)
 {
-    int status = SS$_NORMAL;
+    cond_t status = SS$_NORMAL;
 
     mutex_lock(&driver_mutex);
     struct unit *u = find_locked(name);
@@ -164,7 +168,7 @@ int resmem_release(const char *name)
     return status;
 }
 
-int resmem_fill(const char *name, uint64_t seed)
+cond_t resmem_fill(const char *name, uint64_t seed)
 {
     mutex_lock(&driver_mutex);
     struct unit *u = find_locked(name);
@@ -176,7 +180,7 @@ int resmem_fill(const char *name, uint64_t seed)
     return u ? SS$_NORMAL : SS$_NORESERVEDMEM;
 }
 
-int resmem_checksum(const char *name, uint64_t *sum)
+cond_t resmem_checksum(const char *name, uint64_t *sum)
 {
     mutex_lock(&driver_mutex);
     struct unit *u = find_locked(name);
@@ -189,9 +193,9 @@ int resmem_checksum(const char *name, uint64_t *sum)
     return u ? SS$_NORMAL : SS$_NORESERVEDMEM;
 }
 
-int resmem_expose(const char *name, bool on)
+cond_t resmem_expose(const char *name, bool on)
 {
-    int status = SS$_NORMAL;
+    cond_t status = SS$_NORMAL;
 
     mutex_lock(&driver_mutex);
     struct unit *u = find_locked(name);
@@ -208,7 +212,7 @@ int resmem_expose(const char *name, bool on)
     return status;
 }
 
-int resmem_query(const char *name, struct resmem_view *v)
+cond_t resmem_query(const char *name, struct resmem_view *v)
 {
     mutex_lock(&driver_mutex);
     struct unit *u = find_locked(name);

@@ -29,27 +29,27 @@ struct translation_search {
     const struct lnm_name *found;
 };
 
-static int look_in(struct lnm_table *t, void *arg)
+static cond_t look_in(struct lnm_table *t, void *arg)
 {
     struct translation_search *s = arg;
 
     if (!lnm_allowed(s->who, t, LNM_READ)) {
         s->denied = true;
-        return 0;
+        return SS$_NOLOGNAM;
     }
     s->found = lnm_lookup(t, s->name, PSL$C_KERNEL, s->mode, s->case_blind);
-    return s->found ? SS$_NORMAL : 0;
+    return s->found ? SS$_NORMAL : SS$_NOLOGNAM;
 }
 
-int lnm_translate(const struct lnm_who *who, struct lnm_string table_name, struct lnm_string name,
-                  uint8_t mode, bool case_blind, int (*fn)(const struct lnm_view *v, void *arg),
-                  void *arg)
+cond_t lnm_translate(const struct lnm_who *who, struct lnm_string table_name,
+                     struct lnm_string name, uint8_t mode, bool case_blind,
+                     cond_t (*fn)(const struct lnm_view *v, void *arg), void *arg)
 {
     struct translation_search s = {who, name, mode, case_blind, false, NULL};
     bool any;
-    int status = lnm_space_ready(who);
+    cond_t status = lnm_space_ready(who);
 
-    if (status)
+    if (status != SS$_NORMAL)
         return status;
     mutex_lock_shared(&lnm_mutex);
     status = lnm_for_tables(who, table_name, &any, look_in, &s);
@@ -57,7 +57,7 @@ int lnm_translate(const struct lnm_who *who, struct lnm_string table_name, struc
         struct lnm_view v = lnm_view_of(s.found);
 
         status = fn(&v, arg);
-    } else if (status == 0) {
+    } else if (status == SS$_NOLOGNAM) {
         status = !any ? SS$_IVLOGTAB : s.denied ? SS$_NOPRIV : SS$_NOLOGNAM;
     }
     mutex_unlock_shared(&lnm_mutex);
@@ -96,8 +96,8 @@ static bool hides_table(struct lnm_table *t, const struct lnm_name *block)
     return false;
 }
 
-static int define_locked(const struct lnm_who *who, struct lnm_table *t, struct lnm_name *block,
-                         bool create_if, bool *kept)
+static cond_t define_locked(const struct lnm_who *who, struct lnm_table *t, struct lnm_name *block,
+                            bool create_if, bool *kept)
 {
     struct lnm_string name = lnm_name_string(block);
     struct lnm_name *old = lnm_lookup(t, name, block->mode, block->mode, false);
@@ -130,14 +130,14 @@ static int define_locked(const struct lnm_who *who, struct lnm_table *t, struct 
     return old ? SS$_SUPERSEDE : SS$_NORMAL;
 }
 
-int lnm_define(const struct lnm_who *who, struct lnm_string table_name, struct lnm_name *block,
-               bool create_if, char *table, uint32_t *table_length, bool *kept)
+cond_t lnm_define(const struct lnm_who *who, struct lnm_string table_name, struct lnm_name *block,
+                  bool create_if, char *table, uint32_t *table_length, bool *kept)
 {
     struct lnm_table *t;
-    int status = lnm_space_ready(who);
+    cond_t status = lnm_space_ready(who);
 
     *kept = false;
-    if (status)
+    if (status != SS$_NORMAL)
         return status;
     mutex_lock(&lnm_mutex);
     status = lnm_first_table(who, table_name, &t);
@@ -173,8 +173,8 @@ static void delete_name(struct lnm_name *n)
 }
 
 /* All of one name from a mode outward. Nothing goes if one of them may not. */
-static int delete_named(const struct lnm_who *who, struct lnm_table *t, struct lnm_string name,
-                        uint8_t mode)
+static cond_t delete_named(const struct lnm_who *who, struct lnm_table *t, struct lnm_string name,
+                           uint8_t mode)
 {
     unsigned found = 0;
 
@@ -213,7 +213,7 @@ static bool goes_along(const struct lnm_name *other, const struct lnm_name *n)
 
 /* All names from a mode outward that may go. A table takes others of the list along: the search
    goes on behind the last name that stays, or from the start if that one has gone as well. */
-static int delete_all(const struct lnm_who *who, struct lnm_table *t, uint8_t mode)
+static cond_t delete_all(const struct lnm_who *who, struct lnm_table *t, uint8_t mode)
 {
     struct lnm_name *stays = NULL;
 
@@ -234,13 +234,13 @@ static int delete_all(const struct lnm_who *who, struct lnm_table *t, uint8_t mo
     }
 }
 
-int lnm_delete(const struct lnm_who *who, struct lnm_string table_name, struct lnm_string name,
-               uint8_t mode)
+cond_t lnm_delete(const struct lnm_who *who, struct lnm_string table_name, struct lnm_string name,
+                  uint8_t mode)
 {
     struct lnm_table *t;
-    int status = lnm_space_ready(who);
+    cond_t status = lnm_space_ready(who);
 
-    if (status)
+    if (status != SS$_NORMAL)
         return status;
     mutex_lock(&lnm_mutex);
     status = lnm_first_table(who, table_name, &t);

@@ -10,6 +10,7 @@
 #define KERNEL_LNM_LNM_H
 
 #include "kernel/base/abi/lnmdef.h"
+#include "kernel/base/cond.h"
 #include "kernel/base/types.h"
 
 #define LNM_TRANSLATIONS_MAX 128 /* of one name: indexes 0 to 127 */
@@ -68,9 +69,9 @@ bool lnm_translation(const struct lnm_name *n, unsigned index, struct lnm_string
    outermost mode not above `mode` (PSL$C_USER: all). fn's result is the result. SS$_NOLOGNAM,
    SS$_IVLOGTAB (the name is that of no table), SS$_TOOMANYLNAM (too deep, too many tables),
    SS$_NOPRIV (the table may not be read). */
-int lnm_translate(const struct lnm_who *who, struct lnm_string table_name, struct lnm_string name,
-                  uint8_t mode, bool case_blind, int (*fn)(const struct lnm_view *v, void *arg),
-                  void *arg);
+cond_t lnm_translate(const struct lnm_who *who, struct lnm_string table_name,
+                     struct lnm_string name, uint8_t mode, bool case_blind,
+                     cond_t (*fn)(const struct lnm_view *v, void *arg), void *arg);
 
 /* $CRELNM: insert the block into the first table that table_name stands for; it is the table's
    then. SS$_NORMAL, SS$_SUPERSEDE (a name of the same mode went), or, with the block still the
@@ -79,14 +80,14 @@ int lnm_translate(const struct lnm_who *who, struct lnm_string table_name, struc
    (table of an outer mode), SS$_IVLOGNAM (in a directory, too long for a table's name). create_if:
    a name that is there stays, SS$_NORMAL. table: receives the table's name (LNM$C_TABNAMLEN bytes),
    may be NULL. */
-int lnm_define(const struct lnm_who *who, struct lnm_string table_name, struct lnm_name *block,
-               bool create_if, char *table, uint32_t *table_length, bool *kept);
+cond_t lnm_define(const struct lnm_who *who, struct lnm_string table_name, struct lnm_name *block,
+                  bool create_if, char *table, uint32_t *table_length, bool *kept);
 
 /* $DELLNM: the name, or with length 0 all names, of `mode` and outer modes. Tables whose names go
    are deleted with all that is below them. SS$_NORMAL, SS$_NOLOGNAM, SS$_NOLOGTAB, SS$_NOPRIV,
    SS$_TOOMANYLNAM. */
-int lnm_delete(const struct lnm_who *who, struct lnm_string table_name, struct lnm_string name,
-               uint8_t mode);
+cond_t lnm_delete(const struct lnm_who *who, struct lnm_string table_name, struct lnm_string name,
+                  uint8_t mode);
 
 struct lnm_table_request {
     struct lnm_string name; /* length 0: the system makes one */
@@ -101,8 +102,8 @@ struct lnm_table_request {
    SS$_NOLOGTAB (no such parent), SS$_NOPRIV, SS$_EXLNMQUOTA, SS$_INSFMEM, SS$_DUPLNAM (as above, or
    the name stands for something else), SS$_PARENT_DEL, SS$_TOOMANYLNAM. name_out: LNM$C_TABNAMLEN
    bytes. */
-int lnm_table_create(const struct lnm_who *who, const struct lnm_table_request *r, char *name_out,
-                     uint32_t *name_length);
+cond_t lnm_table_create(const struct lnm_who *who, const struct lnm_table_request *r,
+                        char *name_out, uint32_t *name_length);
 
 /* Sections are looked up by GBL$name first: is there any logical name with that prefix, in any
    table? Costs one load. */
@@ -130,12 +131,13 @@ struct lnm_place { /* where a list has come to: a name that it showed */
 };
 /* index-th name of the tables that table_name stands for (length 0: of all that the process sees),
    in the order of tables. SS$_NOLOGNAM: there are not so many. fn's result is the result. */
-int lnm_nth(const struct lnm_who *who, struct lnm_string table_name, uint64_t index,
-            int (*fn)(const struct lnm_entry *e, void *arg), void *arg);
+cond_t lnm_nth(const struct lnm_who *who, struct lnm_string table_name, uint64_t index,
+               cond_t (*fn)(const struct lnm_entry *e, void *arg), void *arg);
 /* The name at a place, or the next one behind it, without a walk over those before. The same; and
    SS$_NONEXPR: there is no such name any more. */
-int lnm_at(const struct lnm_who *who, struct lnm_string table_name, const struct lnm_place *place,
-           bool next, int (*fn)(const struct lnm_entry *e, void *arg), void *arg);
+cond_t lnm_at(const struct lnm_who *who, struct lnm_string table_name,
+              const struct lnm_place *place, bool next,
+              cond_t (*fn)(const struct lnm_entry *e, void *arg), void *arg);
 
 /* ---- life ---- */
 

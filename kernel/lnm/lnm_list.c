@@ -35,19 +35,19 @@ static struct lnm_name *count_down(struct lnm_table *t, struct walk *w)
     return name_at(l);
 }
 
-static int walk_table(struct lnm_table *t, void *arg)
+static cond_t walk_table(struct lnm_table *t, void *arg)
 {
     struct walk *w = arg;
     uint32_t number = w->number++;
     struct lnm_name *n;
 
     if (!lnm_allowed(w->who, t, LNM_READ))
-        return 0;
+        return SS$_NOLOGNAM;
     if (!w->from || w->passed) {
         n = count_down(t, w);
     } else {
         if (number != w->from->table_number)
-            return 0;
+            return SS$_NOLOGNAM;
         n = lnm_lookup(t, w->from->name, w->from->mode, w->from->mode, false);
         if (!n)
             return SS$_NONEXPR;
@@ -56,25 +56,26 @@ static int walk_table(struct lnm_table *t, void *arg)
             n = name_at(list_next(&t->names, &n->in_table));
     }
     w->found = n;
-    return n ? SS$_NORMAL : 0;
+    return n ? SS$_NORMAL : SS$_NOLOGNAM;
 }
 
 /* Every table that a directory names. */
-static int walk_directory(struct lnm_table *directory, struct walk *w)
+static cond_t walk_directory(struct lnm_table *directory, struct walk *w)
 {
     struct lnm_name *n;
-    int status = 0;
+    cond_t status = SS$_NOLOGNAM;
 
     list_for_each_entry(n, &directory->names, in_table) {
         if (n->header)
             status = walk_table(n->header, w);
-        if (status)
+        if (status != SS$_NOLOGNAM)
             break;
     }
     return status;
 }
 
-static int show(const struct walk *w, int (*fn)(const struct lnm_entry *e, void *arg), void *arg)
+static cond_t show(const struct walk *w, cond_t (*fn)(const struct lnm_entry *e, void *arg),
+                   void *arg)
 {
     const struct lnm_table *h = w->found->header;
     struct lnm_entry e = {.view = lnm_view_of(w->found),
@@ -92,40 +93,41 @@ static int show(const struct walk *w, int (*fn)(const struct lnm_entry *e, void 
     return fn(&e, arg);
 }
 
-static int walk(struct walk *w, struct lnm_string table_name,
-                int (*fn)(const struct lnm_entry *e, void *arg), void *arg)
+static cond_t walk(struct walk *w, struct lnm_string table_name,
+                   cond_t (*fn)(const struct lnm_entry *e, void *arg), void *arg)
 {
-    int status = lnm_space_ready(w->who);
+    cond_t status = lnm_space_ready(w->who);
     bool any;
 
-    if (status)
+    if (status != SS$_NORMAL)
         return status;
     mutex_lock_shared(&lnm_mutex);
     if (table_name.length) {
         status = lnm_for_tables(w->who, table_name, &any, walk_table, w);
     } else {
         status = walk_directory(w->who->space->directory, w);
-        if (!status)
+        if (status == SS$_NOLOGNAM)
             status = walk_directory(lnm_system_directory, w);
     }
     if (w->found)
         status = show(w, fn, arg);
-    else if (status == 0)
+    else if (status == SS$_NOLOGNAM)
         status = w->from && !w->passed ? SS$_NONEXPR : SS$_NOLOGNAM;
     mutex_unlock_shared(&lnm_mutex);
     return status;
 }
 
-int lnm_nth(const struct lnm_who *who, struct lnm_string table_name, uint64_t index,
-            int (*fn)(const struct lnm_entry *e, void *arg), void *arg)
+cond_t lnm_nth(const struct lnm_who *who, struct lnm_string table_name, uint64_t index,
+               cond_t (*fn)(const struct lnm_entry *e, void *arg), void *arg)
 {
     struct walk w = {.who = who, .left = index};
 
     return walk(&w, table_name, fn, arg);
 }
 
-int lnm_at(const struct lnm_who *who, struct lnm_string table_name, const struct lnm_place *place,
-           bool next, int (*fn)(const struct lnm_entry *e, void *arg), void *arg)
+cond_t lnm_at(const struct lnm_who *who, struct lnm_string table_name,
+              const struct lnm_place *place, bool next,
+              cond_t (*fn)(const struct lnm_entry *e, void *arg), void *arg)
 {
     struct walk w = {.who = who, .from = place, .next = next};
 

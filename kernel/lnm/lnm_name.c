@@ -102,17 +102,17 @@ bool lnm_translation(const struct lnm_name *n, unsigned index, struct lnm_string
 
 /* ---- hash tables ---- */
 
-int lnm_hash_init(struct lnm_hash *h, uint64_t buckets)
+bool lnm_hash_init(struct lnm_hash *h, uint64_t buckets)
 {
     uint64_t n = 1UL << (63 - __builtin_clzl(buckets));
 
     h->buckets = pgd_alloc(n * sizeof(struct list));
     if (!h->buckets)
-        return SS$_INSFMEM;
+        return false;
     h->nbuckets = n;
     for (uint64_t i = 0; i < n; i++)
         list_init(&h->buckets[i]);
-    return 0;
+    return true;
 }
 
 void lnm_hash_free(struct lnm_hash *h)

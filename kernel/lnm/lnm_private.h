@@ -4,6 +4,7 @@
 
 #include "kernel/base/abi/psldef.h"
 #include "kernel/base/abi/ssdef.h"
+#include "kernel/base/cond.h"
 #include "kernel/base/list.h"
 #include "kernel/lnm/lnm.h"
 #include "kernel/sched/mutex.h"
@@ -89,8 +90,8 @@ static inline struct lnm_string lnm_name_string(const struct lnm_name *n)
 
 /* ---- lnm_name.c ---- */
 
-/* 0 or SS$_INSFMEM. */
-int lnm_hash_init(struct lnm_hash *h, uint64_t buckets);
+/* False: no memory. */
+bool lnm_hash_init(struct lnm_hash *h, uint64_t buckets);
 void lnm_hash_free(struct lnm_hash *h);
 struct lnm_hash *lnm_shared_hash(void);
 struct lnm_name *lnm_name_copy(const struct lnm_name *n);
@@ -118,17 +119,19 @@ bool lnm_allowed(const struct lnm_who *who, const struct lnm_table *t, unsigned 
 bool lnm_quota_allows(const struct lnm_table *t, uint64_t more, uint64_t less);
 /* A table under parent (NULL: a directory), named in the parent's directory. *out or SS$_INSFMEM.
  */
-int lnm_table_new(struct lnm_table *parent, struct lnm_space *space, struct lnm_string name,
-                  uint8_t mode, uint32_t attributes, struct lnm_table **out);
+cond_t lnm_table_new(struct lnm_table *parent, struct lnm_space *space, struct lnm_string name,
+                     uint8_t mode, uint32_t attributes, struct lnm_table **out);
 /* With all names and tables in and below it, and its own name. */
 void lnm_table_delete(struct lnm_table *t);
-/* A name with translations (NULL-terminated array), in t, kernel mode. 0 or SS$_INSFMEM. */
-int lnm_define_static(struct lnm_table *t, struct lnm_string name, const char *const *to);
+/* A name with translations (NULL-terminated array), in t, kernel mode. SS$_NORMAL or
+   SS$_INSFMEM. */
+cond_t lnm_define_static(struct lnm_table *t, struct lnm_string name, const char *const *to);
 
 /* ---- lnm_space.c ---- */
 
-/* Called before the mutex is taken: makes what the caller's process needs. 0 or SS$_INSFMEM. */
-int lnm_space_ready(const struct lnm_who *who);
+/* Called before the mutex is taken: makes what the caller's process needs. SS$_NORMAL
+   or SS$_INSFMEM. */
+cond_t lnm_space_ready(const struct lnm_who *who);
 /* Would a name of that mode in that directory stand where the system puts the tables of jobs and
    groups, which it finds by name and keeps addresses of? */
 bool lnm_reserved(const struct lnm_table *directory, struct lnm_string name, uint8_t mode);
@@ -143,11 +146,12 @@ void lnm_census_boot(void);
 
 /* ---- lnm_search.c ---- */
 
-/* Call fn for each table that `name` stands for, in order, until it returns nonzero; that is the
-   result. 0: the end, *any says whether there was a table. SS$_TOOMANYLNAM. */
-int lnm_for_tables(const struct lnm_who *who, struct lnm_string name, bool *any,
-                   int (*fn)(struct lnm_table *t, void *arg), void *arg);
+/* Call fn for each table that `name` stands for, in order, as long as it returns SS$_NOLOGNAM; what
+   else it returns is the result. SS$_NOLOGNAM: the end, *any says whether there was a table.
+   SS$_TOOMANYLNAM. */
+cond_t lnm_for_tables(const struct lnm_who *who, struct lnm_string name, bool *any,
+                      cond_t (*fn)(struct lnm_table *t, void *arg), void *arg);
 /* The first of them. SS$_NORMAL, SS$_NOLOGTAB, SS$_TOOMANYLNAM. */
-int lnm_first_table(const struct lnm_who *who, struct lnm_string name, struct lnm_table **out);
+cond_t lnm_first_table(const struct lnm_who *who, struct lnm_string name, struct lnm_table **out);
 
 #endif

@@ -7,7 +7,7 @@
 
 struct visit {
     const struct lnm_who *who;
-    int (*fn)(struct lnm_table *t, void *arg);
+    cond_t (*fn)(struct lnm_table *t, void *arg);
     void *arg;
     unsigned seen;
     bool any;
@@ -20,7 +20,7 @@ static struct lnm_name *in_directories(const struct lnm_who *who, struct lnm_str
     return n ? n : lnm_lookup(lnm_system_directory, name, PSL$C_KERNEL, PSL$C_USER, false);
 }
 
-static int visit(struct visit *v, struct lnm_string name, unsigned depth)
+static cond_t visit(struct visit *v, struct lnm_string name, unsigned depth)
 {
     const struct lnm_translation *t;
     struct lnm_name *n;
@@ -29,40 +29,40 @@ static int visit(struct visit *v, struct lnm_string name, unsigned depth)
         return SS$_TOOMANYLNAM;
     n = in_directories(v->who, name);
     if (!n)
-        return 0;
+        return SS$_NOLOGNAM;
     if (n->header) {
         v->any = true;
         return v->fn(n->header, v->arg);
     }
     for (unsigned i = 0; (t = lnm_translation_at(n, i)) != NULL; i++) {
-        int status = visit(v, (struct lnm_string){t->text, t->length}, depth + 1);
+        cond_t status = visit(v, (struct lnm_string){t->text, t->length}, depth + 1);
 
-        if (status)
+        if (status != SS$_NOLOGNAM)
             return status;
     }
-    return 0;
+    return SS$_NOLOGNAM;
 }
 
-int lnm_for_tables(const struct lnm_who *who, struct lnm_string name, bool *any,
-                   int (*fn)(struct lnm_table *t, void *arg), void *arg)
+cond_t lnm_for_tables(const struct lnm_who *who, struct lnm_string name, bool *any,
+                      cond_t (*fn)(struct lnm_table *t, void *arg), void *arg)
 {
     struct visit v = {.who = who, .fn = fn, .arg = arg};
-    int status = visit(&v, name, 0);
+    cond_t status = visit(&v, name, 0);
 
     *any = v.any;
     return status;
 }
 
-static int take(struct lnm_table *t, void *arg)
+static cond_t take(struct lnm_table *t, void *arg)
 {
     *(struct lnm_table **)arg = t;
     return SS$_NORMAL;
 }
 
-int lnm_first_table(const struct lnm_who *who, struct lnm_string name, struct lnm_table **out)
+cond_t lnm_first_table(const struct lnm_who *who, struct lnm_string name, struct lnm_table **out)
 {
     bool any;
-    int status = lnm_for_tables(who, name, &any, take, out);
+    cond_t status = lnm_for_tables(who, name, &any, take, out);
 
-    return status ? status : SS$_NOLOGTAB;
+    return status == SS$_NOLOGNAM ? SS$_NOLOGTAB : status;
 }

@@ -81,18 +81,20 @@ void lnm_boot(void)
                                            NULL};
     static const char *const directories[] = {"LNM$PROCESS_DIRECTORY", "LNM$SYSTEM_DIRECTORY",
                                               NULL};
-    int failed = lnm_hash_init(lnm_shared_hash(), (uint64_t)sysparam(SYSPARAM_LNMSHASHTBL));
+    bool defined;
 
-    if (failed)
+    if (!lnm_hash_init(lnm_shared_hash(), (uint64_t)sysparam(SYSPARAM_LNMSHASHTBL)))
         panic("there is no memory for the hash table of logical names");
     mutex_lock(&lnm_mutex);
     lnm_system_directory = boot_table(NULL, LNM_STRING("LNM$SYSTEM_DIRECTORY"), LNM_DIRECTORY);
     boot_table(lnm_system_directory, LNM_STRING("LNM$SYSTEM_TABLE"), LNM_SYSTEM);
-    failed = lnm_define_static(lnm_system_directory, LNM_STRING("LNM$SYSTEM"), system) |
-             lnm_define_static(lnm_system_directory, LNM_STRING("LNM$FILE_DEV"), file_dev) |
-             lnm_define_static(lnm_system_directory, LNM_STRING("LNM$DIRECTORIES"), directories);
+    defined = cond_ok(lnm_define_static(lnm_system_directory, LNM_STRING("LNM$SYSTEM"), system)) &&
+              cond_ok(
+                  lnm_define_static(lnm_system_directory, LNM_STRING("LNM$FILE_DEV"), file_dev)) &&
+              cond_ok(lnm_define_static(lnm_system_directory, LNM_STRING("LNM$DIRECTORIES"),
+                                        directories));
     mutex_unlock(&lnm_mutex);
-    if (failed != SS$_NORMAL)
+    if (!defined)
         panic("there is no memory for the first logical names");
     lnm_census_boot();
 }
@@ -127,11 +129,11 @@ static void job_leave(struct lnm_job *j)
 
 /* A shareable table of that name, there already or made now, as `flags` and `prot` say. Nobody else
    makes kernel-mode names like these (lnm_reserved), so what is there is what was made here. */
-static int shared_table(const struct lnm_who *who, struct lnm_string name, uint32_t flags,
-                        uint32_t prot, struct lnm_table **out)
+static cond_t shared_table(const struct lnm_who *who, struct lnm_string name, uint32_t flags,
+                           uint32_t prot, struct lnm_table **out)
 {
     struct lnm_name *n = lnm_lookup(lnm_system_directory, name, PSL$C_KERNEL, PSL$C_KERNEL, false);
-    int status;
+    cond_t status;
 
     if (n) {
         *out = n->header;
@@ -168,7 +170,7 @@ static void group_join(struct lnm_space *s, struct lnm_table *group)
 }
 
 /* LNM$GROUP stands for the table of the group that the process is in now. */
-static int group_set(const struct lnm_who *who)
+static cond_t group_set(const struct lnm_who *who)
 {
     struct lnm_space *s = who->space;
     struct lnm_name *old = lnm_lookup(s->directory, LNM_STRING("LNM$GROUP"), PSL$C_KERNEL,
@@ -177,7 +179,7 @@ static int group_set(const struct lnm_who *who)
     char buffer[32];
     struct lnm_string name = group_name(buffer, who->uic_group);
     const char *const to[] = {buffer, NULL};
-    int status = shared_table(who, name, LNM_GROUP, LNM_PROT_GROUP, &group);
+    cond_t status = shared_table(who, name, LNM_GROUP, LNM_PROT_GROUP, &group);
 
     if (status != SS$_NORMAL)
         return status;
@@ -192,12 +194,12 @@ static int group_set(const struct lnm_who *who)
     return SS$_NORMAL;
 }
 
-static int job_table(const struct lnm_who *who)
+static cond_t job_table(const struct lnm_who *who)
 {
     struct lnm_job *j = who->space->job;
     char buffer[32];
     struct lnm_string name = job_name(buffer, j);
-    int status = SS$_NORMAL;
+    cond_t status = SS$_NORMAL;
 
     if (!j->table) {
         status = shared_table(who, name, 0, LNM_PROT_OWNER, &j->table);
@@ -210,11 +212,11 @@ static int job_table(const struct lnm_who *who)
     return status;
 }
 
-static int private_tables(struct lnm_space *s)
+static cond_t private_tables(struct lnm_space *s)
 {
-    int status;
+    cond_t status;
 
-    if (!s->hash.buckets && lnm_hash_init(&s->hash, (uint64_t)sysparam(SYSPARAM_LNMPHASHTBL)))
+    if (!s->hash.buckets && !lnm_hash_init(&s->hash, (uint64_t)sysparam(SYSPARAM_LNMPHASHTBL)))
         return SS$_INSFMEM;
     if (!s->directory) {
         status = lnm_table_new(NULL, s, LNM_STRING("LNM$PROCESS_DIRECTORY"), PSL$C_KERNEL, 0,
@@ -235,7 +237,7 @@ static int private_tables(struct lnm_space *s)
 }
 
 /* Define a name of the process directory, if it is not there. */
-static int directory_name(struct lnm_space *s, struct lnm_string name, const char *to)
+static cond_t directory_name(struct lnm_space *s, struct lnm_string name, const char *to)
 {
     const char *const list[] = {to, NULL};
 
@@ -245,11 +247,11 @@ static int directory_name(struct lnm_space *s, struct lnm_string name, const cha
 }
 
 /* Each step is harmless when it was done already. */
-static int make_locked(const struct lnm_who *who)
+static cond_t make_locked(const struct lnm_who *who)
 {
     struct lnm_space *s = who->space;
     char buffer[32];
-    int status = private_tables(s);
+    cond_t status = private_tables(s);
 
     if (status == SS$_NORMAL)
         status = job_table(who);
@@ -265,11 +267,11 @@ static int make_locked(const struct lnm_who *who)
 }
 
 /* All of it, or nothing: what was made before one step found no memory goes again. */
-static int make_ready_locked(const struct lnm_who *who)
+static cond_t make_ready_locked(const struct lnm_who *who)
 {
     struct lnm_space *s = who->space;
     bool had_directory = s->directory != NULL, had_job = s->job->table != NULL;
-    int status = make_locked(who);
+    cond_t status = make_locked(who);
     struct lnm_name *name;
 
     if (status == SS$_NORMAL)
@@ -291,11 +293,11 @@ static int make_ready_locked(const struct lnm_who *who)
     return status;
 }
 
-int lnm_space_ready(const struct lnm_who *who)
+cond_t lnm_space_ready(const struct lnm_who *who)
 {
     uint64_t wanted = (uint64_t)who->uic_group + 1;
     struct lnm_space *s = who->space;
-    int status;
+    cond_t status;
 
     if (!s)
         return SS$_INSFMEM;
@@ -309,7 +311,7 @@ int lnm_space_ready(const struct lnm_who *who)
     if (status == SS$_NORMAL)
         __atomic_store_n(&s->ready_for, wanted, __ATOMIC_RELEASE);
     mutex_unlock(&lnm_mutex);
-    return status == SS$_NORMAL ? 0 : status;
+    return status;
 }
 
 /* ---- life ---- */
@@ -329,7 +331,7 @@ struct lnm_space *lnm_space_create(void)
 
 /* Copy the names of one table that stand for no table, but for those that are confined to the
    process that made them. */
-static int copy_names(const struct lnm_table *from, struct lnm_table *to)
+static cond_t copy_names(const struct lnm_table *from, struct lnm_table *to)
 {
     struct lnm_name *n;
 
@@ -347,11 +349,11 @@ static int copy_names(const struct lnm_table *from, struct lnm_table *to)
 }
 
 /* A table under `parent`, with names, like `from`. */
-static int copy_table(const struct lnm_table *from, struct lnm_table *parent, struct lnm_space *s,
-                      struct lnm_table **out)
+static cond_t copy_table(const struct lnm_table *from, struct lnm_table *parent,
+                         struct lnm_space *s, struct lnm_table **out)
 {
-    int status = lnm_table_new(parent, s, lnm_name_string(from->name), from->mode,
-                               from->name->attributes, out);
+    cond_t status = lnm_table_new(parent, s, lnm_name_string(from->name), from->mode,
+                                  from->name->attributes, out);
 
     if (status != SS$_NORMAL)
         return status;
@@ -379,11 +381,11 @@ static struct lnm_table *unconfined(const struct lnm_table *parent, struct list 
 
 /* All tables below, without recursion: down to the first child, else to the next sibling, else up.
    A confined one stays behind with all below it. */
-static int copy_tree(const struct lnm_table *from, struct lnm_table *to, struct lnm_space *s,
-                     const struct lnm_table *process_table)
+static cond_t copy_tree(const struct lnm_table *from, struct lnm_table *to, struct lnm_space *s,
+                        const struct lnm_table *process_table)
 {
     const struct lnm_table *root = from, *next;
-    int status = SS$_NORMAL;
+    cond_t status = SS$_NORMAL;
 
     for (;;) {
         next = unconfined(from, list_first(&from->children));
@@ -406,7 +408,7 @@ static int copy_tree(const struct lnm_table *from, struct lnm_table *to, struct 
 struct lnm_space *lnm_space_fork(struct lnm_space *parent)
 {
     struct lnm_space *s = npp_alloc_zeroed(sizeof(*s));
-    int status = SS$_NORMAL;
+    cond_t status = SS$_NORMAL;
 
     if (!s)
         return NULL;
@@ -416,7 +418,7 @@ struct lnm_space *lnm_space_fork(struct lnm_space *parent)
     if (!parent->directory)
         return s;
     mutex_lock(&lnm_mutex);
-    if (lnm_hash_init(&s->hash, parent->hash.nbuckets) != 0)
+    if (!lnm_hash_init(&s->hash, parent->hash.nbuckets))
         status = SS$_INSFMEM;
     if (status == SS$_NORMAL)
         status = copy_table(parent->directory, NULL, s, &s->directory);

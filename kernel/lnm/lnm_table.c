@@ -43,8 +43,8 @@ static struct lnm_table *directory_of(const struct lnm_space *space)
     return space ? space->directory : lnm_system_directory;
 }
 
-int lnm_table_new(struct lnm_table *parent, struct lnm_space *space, struct lnm_string name,
-                  uint8_t mode, uint32_t attributes, struct lnm_table **out)
+cond_t lnm_table_new(struct lnm_table *parent, struct lnm_space *space, struct lnm_string name,
+                     uint8_t mode, uint32_t attributes, struct lnm_table **out)
 {
     struct lnm_table *t = pgd_alloc_zeroed(sizeof(*t));
     struct lnm_name *n = lnm_name_alloc(name, mode, attributes | LNM$M_TABLE, 0);
@@ -108,7 +108,7 @@ void lnm_table_delete(struct lnm_table *t)
     }
 }
 
-int lnm_define_static(struct lnm_table *t, struct lnm_string name, const char *const *to)
+cond_t lnm_define_static(struct lnm_table *t, struct lnm_string name, const char *const *to)
 {
     uint64_t bytes = 0;
     struct lnm_name *n;
@@ -170,13 +170,13 @@ static bool table_quota_allows(const struct lnm_table *parent, const struct lnm_
            lnm_quota_allows(directory, name, name_back);
 }
 
-static int create_locked(const struct lnm_who *who, const struct lnm_table_request *r,
-                         struct lnm_string name, struct lnm_table **out)
+static cond_t create_locked(const struct lnm_who *who, const struct lnm_table_request *r,
+                            struct lnm_string name, struct lnm_table **out)
 {
     struct lnm_table *parent, *directory;
     struct lnm_table *above = NULL; /* the one that is superseded */
     struct lnm_name *old, *inner;
-    int status = lnm_first_table(who, r->parent, &parent);
+    cond_t status = lnm_first_table(who, r->parent, &parent);
 
     if (status != SS$_NORMAL)
         return status;
@@ -225,17 +225,17 @@ static int create_locked(const struct lnm_who *who, const struct lnm_table_reque
     return above ? SS$_SUPERSEDE : SS$_LNMCREATED;
 }
 
-int lnm_table_create(const struct lnm_who *who, const struct lnm_table_request *r, char *name_out,
-                     uint32_t *name_length)
+cond_t lnm_table_create(const struct lnm_who *who, const struct lnm_table_request *r,
+                        char *name_out, uint32_t *name_length)
 {
     struct lnm_string name = r->name;
     struct lnm_table *t;
-    int status;
+    cond_t status;
 
     if (name.length && !table_name_ok(name))
         return SS$_IVLOGNAM;
     status = lnm_space_ready(who);
-    if (status)
+    if (status != SS$_NORMAL)
         return status;
     mutex_lock(&lnm_mutex);
     if (name.length == 0) {

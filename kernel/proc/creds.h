@@ -3,9 +3,9 @@
  *
  * There are three masks of privileges, as on OpenVMS: the current one decides; the permanent one is
  * what exec starts the next program with; the authorised one bounds both, unless it has SETPRV. The
- * UIC is [POSIX gid, POSIX uid]: there is one identity with two names. User 0 starts with
- * everything; nothing that changes a user id ever adds a privilege or a right, and becoming another
- * user than 0 takes them all away.
+ * UIC is [POSIX gid, POSIX uid]: POSIX calls and system services see one identity. User 0 starts
+ * with everything; nothing that changes a user id ever adds a privilege or a right, and becoming
+ * another user than 0 takes them all away.
  *
  * The fields stand in struct process and belong to all its threads. Its own threads change them,
  * under the process table lock, and each field is one word. A call of the process reads a field

@@ -486,8 +486,7 @@ void signal_deliver(struct trapframe *f)
     }
 }
 
-long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, uint64_t restorer,
-                      uint64_t unused)
+long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, uint64_t restorer)
 {
     struct process *p = process_self();
     struct sighand *s = p->sig;
@@ -499,7 +498,6 @@ long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, 
     } user = {0};
     ipl_t ipl;
 
-    (void)unused;
     if (size != sizeof(sigset_t) || sig < 1 || sig > NSIG || (act && (SIGBIT(sig) & UNBLOCKABLE)))
         return -EINVAL;
     if (act) {
@@ -533,12 +531,10 @@ long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, 
     return 0;
 }
 
-long sys_rt_sigprocmask(uint64_t how, uint64_t set, uint64_t oset, uint64_t size, uint64_t u1,
-                        uint64_t u2)
+long sys_rt_sigprocmask(uint64_t how, uint64_t set, uint64_t oset, uint64_t size)
 {
     sigset_t old = uthread_self()->blocked, mask = 0;
 
-    (void)u1, (void)u2;
     if (size != sizeof(sigset_t))
         return -EINVAL;
     if (set && copyin_u64(&mask, set) != 0)
@@ -552,14 +548,12 @@ long sys_rt_sigprocmask(uint64_t how, uint64_t set, uint64_t oset, uint64_t size
     return 0;
 }
 
-long sys_rt_sigpending(uint64_t set, uint64_t size, uint64_t u2, uint64_t u3, uint64_t u4,
-                       uint64_t u5)
+long sys_rt_sigpending(uint64_t set, uint64_t size)
 {
     const struct uthread *u = uthread_self();
     sigset_t all = __atomic_load_n(&process_self()->sig->pending.set, __ATOMIC_RELAXED) |
                    __atomic_load_n(&u->pending.set, __ATOMIC_RELAXED);
 
-    (void)u2, (void)u3, (void)u4, (void)u5;
     return size == sizeof(sigset_t) ? copyout_u64(set, all & u->blocked) : -EINVAL;
 }
 
@@ -584,12 +578,10 @@ static int sleep_interruptible(uint64_t deadline)
     return err;
 }
 
-long sys_rt_sigsuspend(uint64_t set, uint64_t size, uint64_t u2, uint64_t u3, uint64_t u4,
-                       uint64_t u5)
+long sys_rt_sigsuspend(uint64_t set, uint64_t size)
 {
     sigset_t mask;
 
-    (void)u2, (void)u3, (void)u4, (void)u5;
     if (size != sizeof(sigset_t))
         return -EINVAL;
     if (copyin_u64(&mask, set) != 0)
@@ -624,8 +616,7 @@ static void set_waiting(sigset_t set)
     spin_unlock(&s->lock, ipl);
 }
 
-long sys_rt_sigtimedwait(uint64_t uset, uint64_t uinfo, uint64_t timeout, uint64_t size,
-                         uint64_t u4, uint64_t u5)
+long sys_rt_sigtimedwait(uint64_t uset, uint64_t uinfo, uint64_t timeout, uint64_t size)
 {
     uint64_t t[2], deadline = WAIT_FOREVER;
     struct signal_info info;
@@ -633,7 +624,6 @@ long sys_rt_sigtimedwait(uint64_t uset, uint64_t uinfo, uint64_t timeout, uint64
     bool over = false;
     int sig;
 
-    (void)u4, (void)u5;
     if (size != sizeof(sigset_t))
         return -EINVAL;
     if (copyin_u64(&set, uset) != 0 || (timeout && copyin(t, timeout, sizeof(t)) != 0) ||
@@ -655,7 +645,7 @@ long sys_rt_sigtimedwait(uint64_t uset, uint64_t uinfo, uint64_t timeout, uint64
     return sig;
 }
 
-long sys_sigaltstack(uint64_t ss, uint64_t oss, uint64_t u2, uint64_t u3, uint64_t u4, uint64_t u5)
+long sys_sigaltstack(uint64_t ss, uint64_t oss)
 {
     struct uthread *u = uthread_self();
     vaddr_t sp = user_frame_of(current_hw)->usp;
@@ -666,7 +656,6 @@ long sys_sigaltstack(uint64_t ss, uint64_t oss, uint64_t u2, uint64_t u3, uint64
     } new = {0}, old = {u->alt_sp, u->alt_flags, 0, u->alt_size};
     bool on = !(u->alt_flags & SS_DISABLE) && sp - u->alt_sp < u->alt_size;
 
-    (void)u2, (void)u3, (void)u4, (void)u5;
     if (on)
         old.flags |= 1; /* SS_ONSTACK */
     if (ss && copyin(&new, ss, sizeof(new)) != 0)
@@ -701,16 +690,6 @@ static long signal_return(vaddr_t frame, bool rt)
     return 0;
 }
 
-long sys_sigreturn(uint64_t context, uint64_t u1, uint64_t u2, uint64_t u3, uint64_t u4,
-                   uint64_t u5)
-{
-    (void)u1, (void)u2, (void)u3, (void)u4, (void)u5;
-    return signal_return(context, false);
-}
+long sys_sigreturn(uint64_t context) { return signal_return(context, false); }
 
-long sys_rt_sigreturn(uint64_t frame, uint64_t u1, uint64_t u2, uint64_t u3, uint64_t u4,
-                      uint64_t u5)
-{
-    (void)u1, (void)u2, (void)u3, (void)u4, (void)u5;
-    return signal_return(frame, true);
-}
+long sys_rt_sigreturn(uint64_t frame) { return signal_return(frame, true); }

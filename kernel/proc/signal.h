@@ -132,18 +132,13 @@ int siginfo_copyout(vaddr_t va, const struct signal_info *info);
 int sigframe_pop(struct trapframe *f, vaddr_t va, bool rt, sigset_t *mask);
 
 /* System calls. Those marked need SYS_FULL_FRAME (and SYS_RAW). */
-long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, uint64_t restorer,
-                      uint64_t);
-long sys_rt_sigprocmask(uint64_t how, uint64_t set, uint64_t oset, uint64_t size, uint64_t,
-                        uint64_t);
-long sys_rt_sigpending(uint64_t set, uint64_t size, uint64_t, uint64_t, uint64_t, uint64_t);
-long sys_rt_sigsuspend(uint64_t set, uint64_t size, uint64_t, uint64_t, uint64_t, uint64_t);
-long sys_rt_sigtimedwait(uint64_t set, uint64_t info, uint64_t timeout, uint64_t size, uint64_t,
-                         uint64_t);
-long sys_sigaltstack(uint64_t ss, uint64_t oss, uint64_t, uint64_t, uint64_t, uint64_t);
-long sys_sigreturn(uint64_t context, uint64_t, uint64_t, uint64_t, uint64_t,
-                   uint64_t); /* FULL_FRAME, RAW */
-long sys_rt_sigreturn(uint64_t frame, uint64_t, uint64_t, uint64_t, uint64_t,
-                      uint64_t); /* FULL_FRAME, RAW */
+long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, uint64_t restorer);
+long sys_rt_sigprocmask(uint64_t how, uint64_t set, uint64_t oset, uint64_t size);
+long sys_rt_sigpending(uint64_t set, uint64_t size);
+long sys_rt_sigsuspend(uint64_t set, uint64_t size);
+long sys_rt_sigtimedwait(uint64_t set, uint64_t info, uint64_t timeout, uint64_t size);
+long sys_sigaltstack(uint64_t ss, uint64_t oss); /* FULL_FRAME */
+long sys_sigreturn(uint64_t context);            /* FULL_FRAME, RAW */
+long sys_rt_sigreturn(uint64_t frame);           /* FULL_FRAME, RAW */
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * The scheduler's tests that need the kernel itself: threads, interrupts, several CPUs. Run from
- * the second door (MEGA_INFO_SELFTEST), so that a user program reports them.
+ * MEGA_INFO_SELFTEST, so that a user program reports them.
  */
 #ifndef KERNEL_SCHED_SELFTEST_H
 #define KERNEL_SCHED_SELFTEST_H

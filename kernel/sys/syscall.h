@@ -1,26 +1,45 @@
 /*
- * The two system call interfaces (docs/architecture.md, System calls). Entry code takes the number
- * in v0 and calls the table's function with a0-a5. POSIX functions return a result or a negative
- * errno (entry code makes v0/a3 of it; a function that must return a negative value that is no
- * error sets its frame and uses SYS_RAW). VMS functions return a condition value in v0, a3
- * untouched.
+ * The tables of system calls. Entry code takes the number in v0 and calls the table's function with
+ * a0 to a5 as they are; a function has as many parameters as it uses, and ignores the registers
+ * after them. POSIX functions return a result or a negative errno (entry code makes v0/a3 of it; a
+ * function that must return a negative value that is no error sets its frame and uses SYS_RAW). VMS
+ * functions return a condition value in v0, a3 untouched.
  */
 #ifndef KERNEL_SYS_SYSCALL_H
 #define KERNEL_SYS_SYSCALL_H
 
+#include "kernel/base/cond.h"
 #include "kernel/base/types.h"
 
-typedef long (*syscall_fn)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
-
 #define SYS_FULL_FRAME \
-    1ul /* s0-s6 and usp are in the frame before, and taken from it after, the call (fork, clone, \
-           execve, sigreturn) */
-#define SYS_RAW 2ul /* the function wrote v0 and a3 of the frame itself */
+    1u /* s0-s6 and usp are in the frame before, and taken from it after, the call (fork, clone, \
+          execve, sigreturn) */
+#define SYS_RAW 2u /* the function wrote v0 and a3 of the frame itself */
+
+/* A pointer to a function of so many arguments, for each number of them. */
+#define SYS_FUNCTIONS(type, name)                                      \
+    type (*name##0)(void);                                             \
+    type (*name##1)(uint64_t);                                         \
+    type (*name##2)(uint64_t, uint64_t);                               \
+    type (*name##3)(uint64_t, uint64_t, uint64_t);                     \
+    type (*name##4)(uint64_t, uint64_t, uint64_t, uint64_t);           \
+    type (*name##5)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t); \
+    type (*name##6)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t)
 
 struct syscall_entry {
-    syscall_fn fn;       /* NULL: not there */
-    unsigned long flags; /* SYS_* */
+    union {
+        void *fn; /* NULL: not there */
+        SYS_FUNCTIONS(long, call);
+        SYS_FUNCTIONS(cond_t, service);
+    };
+    uint32_t flags;     /* SYS_* */
+    uint32_t arguments; /* how many of a0 to a5 the function takes */
 };
+
+/* How an entry names its function, with the number of arguments: what has another prototype does
+ * not compile. Usage: {CALL(3, sys_read)}, {CALL(0, sys_fork), .flags = SYS_FULL_FRAME}. */
+#define CALL(n, function)    .call##n = (function), .arguments = (n)
+#define SERVICE(n, function) .service##n = (function), .arguments = (n)
 
 #define POSIX_CALLS 600
 #define VMS_FIRST   0x1000

@@ -259,7 +259,7 @@ static uint32_t entry_parts(const struct registry *g, uint32_t i, uint64_t *mega
     uint32_t n = 1;
 
     *megabytes = g->entries[i].megabytes;
-    for (; i + n < g->count && (g->entries[i + n].flags & CONFIG_RES_EXTENDS); n++)
+    for (; i + n < g->count && (g->entries[i + n].flags & RMD_EXTENDS); n++)
         *megabytes += g->entries[i + n].megabytes;
     return n;
 }
@@ -285,7 +285,7 @@ static void reserve_entry(const struct registry *g, uint32_t i)
                    r->name, e[k].rad, rad_count);
     r->rad = e->rad < rad_count ? e->rad : RAD_ANY;
     r->npages = megabytes * PAGES_PER_MB;
-    if (e->flags & CONFIG_RES_PAGE_TABLES)
+    if (e->flags & RMD_PAGE_TABLES)
         r->npt_pages = table_pages(r->npages);
     if (honour(r, e))
         list_add_tail(&rmds, &r->link);
@@ -293,9 +293,9 @@ static void reserve_entry(const struct registry *g, uint32_t i)
         npp_free(r, sizeof(*r));
 }
 
-_Static_assert(RMD_ALLOC == CONFIG_RES_ALLOCATE && RMD_ZERO == CONFIG_RES_ZERO &&
-                   RMD_PAGE_TABLES == CONFIG_RES_PAGE_TABLES && RMD_GROUP == CONFIG_RES_GROUP &&
-                   RMD_SYSGBL == CONFIG_RES_SYSGBL && RMD_NOGLOBAL == CONFIG_RES_NOGLOBAL,
+_Static_assert(RMD_ALLOC == RMD_ALLOC && RMD_ZERO == RMD_ZERO &&
+                   RMD_PAGE_TABLES == RMD_PAGE_TABLES && RMD_GROUP == RMD_GROUP &&
+                   RMD_SYSGBL == RMD_SYSGBL && RMD_NOGLOBAL == RMD_NOGLOBAL,
                "the blob's flags are the descriptor's");
 _Static_assert(RMD_NAME_MAX == CONFIG_RESERVED_NAME_MAX, "names fit");
 
@@ -343,10 +343,10 @@ static bool is_sections_locked(const char *name)
     return false;
 }
 
-int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages,
-                    struct rmd **out)
+cond_t mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages,
+                       struct rmd **out)
 {
-    int status = SS$_NORMAL;
+    cond_t status = SS$_NORMAL;
 
     mutex_lock(&rmd_mutex);
     struct rmd *r = find_locked(name, sysgbl, group);
@@ -461,9 +461,9 @@ void mmg_give_back_res_mem(struct rmd *r)
     mutex_unlock(&rmd_mutex);
 }
 
-int mmg_free_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t *freed_pages)
+cond_t mmg_free_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t *freed_pages)
 {
-    int status = SS$_NORMAL;
+    cond_t status = SS$_NORMAL;
 
     mutex_lock(&rmd_mutex);
     struct rmd *r = find_locked(name, sysgbl, group);

@@ -5,19 +5,12 @@
 #ifndef MM_SECTION_RESERVED_H
 #define MM_SECTION_RESERVED_H
 
+#include "kernel/base/abi/megalith/registry.h"
+#include "kernel/base/cond.h"
 #include "kernel/base/list.h"
 #include "kernel/base/types.h"
 
-#define RMD_NAME_MAX    43
-#define RMD_ALLOC       0x1u
-#define RMD_ZERO        0x2u
-#define RMD_PAGE_TABLES 0x4u
-#define RMD_GROUP       0x8u
-#define RMD_SYSGBL      0x10u
-#define RMD_NOGLOBAL    0x20u
-#define RMD_ZEROED      0x100u /* pages are known to be zero */
-#define RMD_FREED       0x200u
-#define RMD_NO_CONTIG   0x400u /* ALLOC was asked, no stretch: falls back, named on the console */
+#define RMD_NAME_MAX 43
 /* Pages that reservations leave above the minimum at boot: kernel threads, the first process and
    what it starts take some 250 of them, and without these nothing could ever run. */
 #define RMD_START_PAGES 512u
@@ -75,8 +68,8 @@ void reserved_boot(const struct registry *r);
    SS$_RESERVEDMEMUSED  somebody has it
    SS$_MRES_PFNSMALL    fewer pages were allocated for it at boot
    SS$_MRES_INCON       fewer pages were promised to it, or none are asked for */
-int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages,
-                    struct rmd **out);
+cond_t mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages,
+                       struct rmd **out);
 void mmg_return_res_mem(struct rmd *r);
 /* A driver's frames, for page-frame sections. Open: from now on they may be shown. Close: no more;
    false, and open still, while sections show them. The driver closes before it returns them. IPL 0;
@@ -91,7 +84,7 @@ void mmg_give_back_res_mem(struct rmd *r);
    count where nothing was allocated. From then on the name has no reservation for new sections.
    SS$_NORMAL with the pages given back, SS$_NORESERVEDMEM, SS$_RESERVEDMEMUSED (nothing unused).
    IPL 0; takes the RMD mutex. */
-int mmg_free_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t *freed_pages);
+cond_t mmg_free_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t *freed_pages);
 void rmd_for_each(void (*fn)(const struct rmd *, void *), void *arg); /* takes the RMD mutex */
 
 #endif

@@ -237,7 +237,7 @@ static bool kind_will_do(const struct section *s, const struct section_request *
 
 /* Take a share of a section found by name, if identity, kind and protection allow. NO_SECTION: its
    last share went since it was found, which is not an answer yet; the caller looks again. */
-static int share_found(struct section *s, const struct section_request *r, bool write)
+static cond_t share_found(struct section *s, const struct section_request *r, bool write)
 {
     if (!gsd_ident_matches(s->gsd->ident, r->ident_match, r->ident_version))
         return SS$_NOSUCHSEC;
@@ -252,10 +252,10 @@ static int share_found(struct section *s, const struct section_request *r, bool 
     return __atomic_load_n(&s->life, __ATOMIC_RELAXED) == 0 ? NO_SECTION : SS$_EXQUOTA;
 }
 
-int section_find(const struct section_request *r, bool write, struct section **out)
+cond_t section_find(const struct section_request *r, bool write, struct section **out)
 {
     struct section *s;
-    int status;
+    cond_t status;
 
     gsd_lock();
     do {
@@ -305,7 +305,7 @@ static void zero_frames(const struct section *s)
 
 /* Frames, promise and page tables. SS$_NORMAL or an error with nothing left behind (the reservation
  * is the caller's). */
-static int furnish(struct section *s)
+static cond_t furnish(struct section *s)
 {
     if (s->rad == RAD_ANY && s->rmd)
         s->rad = (uint8_t)s->rmd->rad; /* the entry's /RAD, if it has one */
@@ -339,9 +339,10 @@ static void mres_strip(struct section *s)
         mmg_return_res_mem(s->rmd);
 }
 
-static int mres_furnish(struct section *s, const struct section_request *r)
+static cond_t mres_furnish(struct section *s, const struct section_request *r)
 {
-    int status = mmg_use_res_mem(s->gsd->name, r->name.sysgbl, r->name.group, r->npages, &s->rmd);
+    cond_t status = mmg_use_res_mem(s->gsd->name, r->name.sysgbl, r->name.group, r->npages,
+                                    &s->rmd);
 
     if (status == SS$_NORESERVEDMEM)
         s->rmd = NULL;
@@ -362,7 +363,7 @@ static const struct section_kind mres_kind = {
 };
 
 /* Do the tables' sizes allow one more section of npages? */
-static int room_locked(const struct section_kind *kind, uint64_t npages)
+static cond_t room_locked(const struct section_kind *kind, uint64_t npages)
 {
     uses_locked();
     if (failure_door(MEGA_ALLOC_SECTION) || !use_allows(&nsections, 1))
@@ -374,10 +375,10 @@ static int room_locked(const struct section_kind *kind, uint64_t npages)
     return SS$_NORMAL;
 }
 
-static int create_locked(const struct section_request *r, struct section **out)
+static cond_t create_locked(const struct section_request *r, struct section **out)
 {
     const struct section_kind *kind = kind_of(r);
-    int status = room_locked(kind, r->npages);
+    cond_t status = room_locked(kind, r->npages);
 
     if (status != SS$_NORMAL)
         return status;
@@ -413,10 +414,10 @@ static int create_locked(const struct section_request *r, struct section **out)
 
 /* A share of the section that has the name already, if that is what is wanted; NO_SECTION if none
  * has it. GSD mutex. */
-static int use_existing_locked(const struct section_request *r, bool map_existing, bool write,
-                               struct section **out)
+static cond_t use_existing_locked(const struct section_request *r, bool map_existing, bool write,
+                                  struct section **out)
 {
-    int status;
+    cond_t status;
 
     do {
         struct section *s = lookup_locked(&r->name);
@@ -435,11 +436,11 @@ static int use_existing_locked(const struct section_request *r, bool map_existin
 
 /* The same, but NO_SECTION only after everything is back that sections held whose last share is
  * gone. Returns with the GSD mutex held; section_end held alone. */
-static int use_existing_or_all_back(const struct section_request *r, bool map_existing, bool write,
-                                    struct section **out)
+static cond_t use_existing_or_all_back(const struct section_request *r, bool map_existing,
+                                       bool write, struct section **out)
 {
     for (;;) {
-        int status;
+        cond_t status;
 
         if (any_gone())
             strip_gone();
@@ -451,10 +452,10 @@ static int use_existing_or_all_back(const struct section_request *r, bool map_ex
     }
 }
 
-int section_create(const struct section_request *r, bool map_existing, bool write,
-                   struct section **out)
+cond_t section_create(const struct section_request *r, bool map_existing, bool write,
+                      struct section **out)
 {
-    int status;
+    cond_t status;
 
     gsd_lock();
     status = use_existing_locked(r, map_existing, write, out);
@@ -470,9 +471,9 @@ int section_create(const struct section_request *r, bool map_existing, bool writ
     return status;
 }
 
-int section_mark_delete(const struct section_request *r)
+cond_t section_mark_delete(const struct section_request *r)
 {
-    int status = SS$_NORMAL;
+    cond_t status = SS$_NORMAL;
     struct section *s;
 
     gsd_lock();

@@ -14,6 +14,7 @@
 
 #include "arch/alpha/hw/pte.h"
 #include "kernel/base/abi/secdef.h"
+#include "kernel/base/cond.h"
 #include "kernel/base/list.h"
 #include "kernel/sched/spinlock.h"
 #include "mm/pt/pte_forms.h"
@@ -57,7 +58,7 @@ struct section_kind {
     bool has_pagfil_pages; /* and against GBLPAGFIL */
     const struct map_ops *map_ops; /* of its mappings */
     /* Frames, promises, tables: SS$_NORMAL, or an error with nothing left behind. GSD mutex. */
-    int (*furnish)(struct section *s, const struct section_request *r);
+    cond_t (*furnish)(struct section *s, const struct section_request *r);
     /* The reverse, when nobody maps it and it is in no directory any more. No lock but section_end,
        shared with others that end. */
     void (*strip)(struct section *s);
@@ -163,19 +164,19 @@ void section_kind_register(const struct section_kind *kind);
    is another kind's), SS$_GSDFULL (GBLSECTIONS), SS$_GPTFULL (GBLPAGES), SS$_EXGBLPAGFIL
    (GBLPAGFIL), SS$_INSFMEM; memory resident: SS$_INSFLPGS, SS$_RESERVEDMEMUSED, SS$_MRES_PFNSMALL,
    SS$_MRES_INCON; page frames: SS$_INVPFN. Nothing is left behind by an error. IPL 0. */
-int section_create(const struct section_request *r, bool map_existing, bool write,
-                   struct section **out);
+cond_t section_create(const struct section_request *r, bool map_existing, bool write,
+                      struct section **out);
 /* Find one by name, identity, kind and protection: SS$_NORMAL with one share, SS$_NOSUCHSEC,
  * SS$_GBLSEC_MISMATCH, SS$_NOPRIV, SS$_NOWRT (it is read-only for all), SS$_EXQUOTA (shares
  * overflow). IPL 0. */
-int section_find(const struct section_request *r, bool write, struct section **out);
+cond_t section_find(const struct section_request *r, bool write, struct section **out);
 /* Undo a creation, of which the caller has the share: the name is free again, and the section goes
  * with its last share. Who has found it meanwhile keeps it. IPL 0. */
 void section_uncreate(struct section *s);
 /* The section is to go with its last share (now, when there is none). Its name is free at once:
  * nobody can map it any more, but those who do keep it. SS$_NORMAL, SS$_NOSUCHSEC, SS$_NOTCREATOR.
  * IPL 0. */
-int section_mark_delete(const struct section_request *r);
+cond_t section_mark_delete(const struct section_request *r);
 
 /* One more share: false when the section is going or the count is full. Any IPL. */
 bool section_try_share(struct section *s);

@@ -58,7 +58,7 @@ static void count(uint64_t *counter, uint64_t n)
 }
 
 /* The part of the section that is wanted: fills in plan->length. */
-static int plan_extent(const struct section_map_request *r, uint64_t npages, struct plan *p)
+static cond_t plan_extent(const struct section_map_request *r, uint64_t npages, struct plan *p)
 {
     uint64_t size = npages * PAGE_SIZE;
 
@@ -106,8 +106,8 @@ static vaddr_t first_free_place(struct aspace *as, const struct region_view *v, 
     return 0;
 }
 
-static int plan_place(struct aspace *as, const struct section_map_request *r,
-                      const struct region_view *v, struct plan *p)
+static cond_t plan_place(struct aspace *as, const struct section_map_request *r,
+                         const struct region_view *v, struct plan *p)
 {
     bool created = v->id > LAST_DEFAULT_REGION;
 
@@ -131,12 +131,12 @@ static int plan_place(struct aspace *as, const struct section_map_request *r,
     return aspace_range_free_locked(as, p->start, p->length) ? SS$_NORMAL : SS$_VA_IN_USE;
 }
 
-static int plan_locked(struct aspace *as, const struct section_map_request *r, uint64_t npages,
-                       uint32_t section_flags, bool tables_shared, struct plan *p)
+static cond_t plan_locked(struct aspace *as, const struct section_map_request *r, uint64_t npages,
+                          uint32_t section_flags, bool tables_shared, struct plan *p)
 {
     bool tables_write = !(section_flags & SEC$M_READ_ONLY_SHPT);
     struct region_view v;
-    int status;
+    cond_t status;
 
     if (!region_view_locked(as, r->region_id, &v))
         return SS$_IVREGID;
@@ -147,11 +147,11 @@ static int plan_locked(struct aspace *as, const struct section_map_request *r, u
     return status == SS$_NORMAL ? plan_place(as, r, &v, p) : status;
 }
 
-int section_map_check(struct aspace *as, const struct section_map_request *r, uint64_t npages,
-                      uint32_t section_flags)
+cond_t section_map_check(struct aspace *as, const struct section_map_request *r, uint64_t npages,
+                         uint32_t section_flags)
 {
     struct plan p;
-    int status;
+    cond_t status;
 
     mutex_lock_shared(&as->lock);
     status = plan_locked(as, r, npages, section_flags, (section_flags & SEC$M_MRES) != 0, &p);
@@ -231,10 +231,10 @@ void section_map_end(struct aspace *as, struct map_entry *e)
     e->smap = NULL;
 }
 
-static int map_locked(struct aspace *as, struct section *s, const struct section_map_request *r,
-                      struct map_entry *e, struct section_map *m, struct plan *p)
+static cond_t map_locked(struct aspace *as, struct section *s, const struct section_map_request *r,
+                         struct map_entry *e, struct section_map *m, struct plan *p)
 {
-    int status = plan_locked(as, r, s->npages, s->flags, section_shares_tables(s), p);
+    cond_t status = plan_locked(as, r, s->npages, s->flags, section_shares_tables(s), p);
 
     if (status != SS$_NORMAL)
         return status;
@@ -257,12 +257,12 @@ static int map_locked(struct aspace *as, struct section *s, const struct section
     return SS$_NORMAL;
 }
 
-int section_map(struct aspace *as, struct section *s, const struct section_map_request *r,
-                vaddr_t *va, uint64_t *length)
+cond_t section_map(struct aspace *as, struct section *s, const struct section_map_request *r,
+                   vaddr_t *va, uint64_t *length)
 {
     struct map_entry *e = map_entry_alloc();
     struct section_map *m = smap_create(as, s, 0, false);
-    int status = SS$_INSFMEM;
+    cond_t status = SS$_INSFMEM;
     struct plan p;
 
     if (e && m) {

@@ -4,6 +4,7 @@
 #ifndef MM_SECTION_SECTION_MAP_H
 #define MM_SECTION_SECTION_MAP_H
 
+#include "kernel/base/cond.h"
 #include "kernel/sched/rad.h"
 #include "mm/pt/gh.h"
 #include "mm/section/section.h"
@@ -32,14 +33,14 @@ struct section_map_request {
 /* Could a section of npages with these flags, and with shared page tables if it is memory
    resident, be mapped so? For a service that creates it only then. Condition values as
    section_map's. IPL 0. */
-int section_map_check(struct aspace *as, const struct section_map_request *r, uint64_t npages,
-                      uint32_t section_flags);
+cond_t section_map_check(struct aspace *as, const struct section_map_request *r, uint64_t npages,
+                         uint32_t section_flags);
 /* Map it. SS$_NORMAL: the caller's share of s is the mapping's, *va and *length say what was
    mapped. Errors, with nothing changed and the share still the caller's: SS$_OFF_NOTPAGALGN,
    SS$_OFFSET_TOO_BIG, SS$_LEN_NOTPAGMULT, SS$_LENVIO, SS$_IVREGID, SS$_NOSHPTS, SS$_VA_NOTPAGALGN,
    SS$_PAGNOTINREG, SS$_VA_IN_USE, SS$_REGISFULL, SS$_VASFULL, SS$_INSFMEM. IPL 0. */
-int section_map(struct aspace *as, struct section *s, const struct section_map_request *r,
-                vaddr_t *va, uint64_t *length);
+cond_t section_map(struct aspace *as, struct section *s, const struct section_map_request *r,
+                   vaddr_t *va, uint64_t *length);
 
 /* For the operations of mappings, mutex of the aspace exclusive. `other`, a fork's copy of e or the
    upper half of a split one, gets its own mapping from start on in as, with a share of e's section,

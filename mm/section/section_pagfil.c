@@ -78,7 +78,7 @@ static const struct map_ops pagfil_map_ops = {
     .populate = op_populate,
 };
 
-static int pagfil_furnish(struct section *s, const struct section_request *r)
+static cond_t pagfil_furnish(struct section *s, const struct section_request *r)
 {
     s->object = object_create(r->npages, NULL, NULL);
     return s->object ? SS$_NORMAL : SS$_INSFMEM;

@@ -21,7 +21,7 @@
 #include "mm/section/reserved.h"
 #include "mm/section/section_map.h"
 
-static int pfn_furnish(struct section *s, const struct section_request *r)
+static cond_t pfn_furnish(struct section *s, const struct section_request *r)
 {
     if (!io_frames_are_bus(r->first, r->npages) && !page_is_aside(r->first, r->npages)) {
         s->rmd = mmg_borrow_res_mem(r->first, r->npages);

@@ -208,8 +208,8 @@ static uint64_t region_alignment(uint64_t length, uint32_t flags)
     return MIN(MAX(power, low), high);
 }
 
-static int check_create(uint64_t length, uint32_t prot, uint32_t flags, vaddr_t start,
-                        bool privileged)
+static cond_t check_create(uint64_t length, uint32_t prot, uint32_t flags, vaddr_t start,
+                           bool privileged)
 {
     uint64_t unit = flags & VA$M_SHARED_PTS ? PTE_L2_SPAN : PAGE_SIZE;
     uint32_t owner = prot & VA$M_OWNER_MODE, create = (prot & VA$M_CREATE_MODE) >> 4;
@@ -234,7 +234,7 @@ static int check_create(uint64_t length, uint32_t prot, uint32_t flags, vaddr_t 
 }
 
 /* Where it goes: *start is the wish (0: none) and the result. */
-static int place_locked(struct aspace *as, uint64_t length, uint32_t flags, vaddr_t *start)
+static cond_t place_locked(struct aspace *as, uint64_t length, uint32_t flags, vaddr_t *start)
 {
     unsigned space = flags & VA$M_P0_SPACE ? VA$C_P0 : flags & VA$M_P1_SPACE ? VA$C_P1 : VA$C_P2;
     vaddr_t low = default_regions[space].start, high = default_regions[space].end;
@@ -252,10 +252,10 @@ static int place_locked(struct aspace *as, uint64_t length, uint32_t flags, vadd
     return aspace_range_free_locked(as, *start, length) ? SS$_NORMAL : SS$_VA_IN_USE;
 }
 
-int region_create(struct aspace *as, uint64_t length, uint32_t prot, uint32_t flags, vaddr_t start,
-                  bool privileged, struct region_view *out)
+cond_t region_create(struct aspace *as, uint64_t length, uint32_t prot, uint32_t flags,
+                     vaddr_t start, bool privileged, struct region_view *out)
 {
-    int status = check_create(length, prot, flags, start, privileged);
+    cond_t status = check_create(length, prot, flags, start, privileged);
     struct region *r;
 
     if (status != SS$_NORMAL)
@@ -283,12 +283,12 @@ int region_create(struct aspace *as, uint64_t length, uint32_t prot, uint32_t fl
 }
 
 /* A negative errno of the address space as a condition value. */
-static int status_of(int err) { return err == 0 ? SS$_NORMAL : SS$_INSFMEM; }
+static cond_t status_of(int err) { return err == 0 ? SS$_NORMAL : SS$_INSFMEM; }
 
-int region_delete(struct aspace *as, uint64_t id, bool privileged, struct region_view *out)
+cond_t region_delete(struct aspace *as, uint64_t id, bool privileged, struct region_view *out)
 {
     struct region *r = NULL;
-    int status;
+    cond_t status;
 
     mutex_lock(&as->lock);
     if (!region_view_locked(as, id, out)) {
@@ -311,7 +311,7 @@ int region_delete(struct aspace *as, uint64_t id, bool privileged, struct region
 
 /* In a region with shared page tables whole pieces go, or the tail of a mapping with its last
  * piece. */
-static int check_pieces_locked(struct aspace *as, vaddr_t start, vaddr_t end)
+static cond_t check_pieces_locked(struct aspace *as, vaddr_t start, vaddr_t end)
 {
     struct map_entry *e;
 
@@ -326,7 +326,7 @@ static int check_pieces_locked(struct aspace *as, vaddr_t start, vaddr_t end)
     return SS$_NORMAL;
 }
 
-static int check_delete_va_locked(struct aspace *as, uint64_t id, vaddr_t start, uint64_t length)
+static cond_t check_delete_va_locked(struct aspace *as, uint64_t id, vaddr_t start, uint64_t length)
 {
     struct region_view v;
 
@@ -345,9 +345,9 @@ static int check_delete_va_locked(struct aspace *as, uint64_t id, vaddr_t start,
     return SS$_NORMAL;
 }
 
-int region_delete_va(struct aspace *as, uint64_t id, vaddr_t start, uint64_t length)
+cond_t region_delete_va(struct aspace *as, uint64_t id, vaddr_t start, uint64_t length)
 {
-    int status;
+    cond_t status;
 
     mutex_lock(&as->lock);
     status = check_delete_va_locked(as, id, start, length);
@@ -363,8 +363,8 @@ static uint64_t default_id_of(vaddr_t va)
     return va < LAYOUT_P1_BASE ? VA$C_P0 : va < LAYOUT_P1_TOP ? VA$C_P1 : VA$C_P2;
 }
 
-static int query_locked(struct aspace *as, uint32_t function, uint64_t id, vaddr_t va,
-                        struct region_view *v)
+static cond_t query_locked(struct aspace *as, uint32_t function, uint64_t id, vaddr_t va,
+                           struct region_view *v)
 {
     struct region *r;
 
@@ -387,10 +387,10 @@ static int query_locked(struct aspace *as, uint32_t function, uint64_t id, vaddr
     return SS$_NOMOREREG;
 }
 
-int region_query(struct aspace *as, uint32_t function, uint64_t id, vaddr_t va,
-                 struct region_view *v, vaddr_t *first_free)
+cond_t region_query(struct aspace *as, uint32_t function, uint64_t id, vaddr_t va,
+                    struct region_view *v, vaddr_t *first_free)
 {
-    int status;
+    cond_t status;
 
     mutex_lock_shared(&as->lock);
     status = query_locked(as, function, id, va, v);

@@ -6,6 +6,7 @@
 #ifndef MM_SPACE_REGION_H
 #define MM_SPACE_REGION_H
 
+#include "kernel/base/cond.h"
 #include "mm/space/aspace.h"
 
 #define REGION_MIN_USER_ID 16
@@ -47,17 +48,17 @@ bool region_range_used_locked(struct aspace *as, vaddr_t start, vaddr_t end);
 /* $CREATE_REGION_64 with start 0: the system chooses. privileged: may ask for VA$M_PERMANENT.
    SS$_NORMAL and *out, or SS$_IVREGFLG, SS$_IVREGPROT, SS$_LEN_NOTPAGMULT, SS$_VA_NOTPAGALGN,
    SS$_NOT_PROCESS_VA, SS$_VA_IN_USE, SS$_VASFULL, SS$_INSFMEM, SS$_NOPRIV. */
-int region_create(struct aspace *as, uint64_t length, uint32_t prot, uint32_t flags, vaddr_t start,
-                  bool privileged, struct region_view *out);
+cond_t region_create(struct aspace *as, uint64_t length, uint32_t prot, uint32_t flags,
+                     vaddr_t start, bool privileged, struct region_view *out);
 /* $DELETE_REGION_64: with all that is mapped in it. SS$_NORMAL, SS$_IVREGID, SS$_NODELPERMANENT. */
-int region_delete(struct aspace *as, uint64_t id, bool privileged, struct region_view *out);
+cond_t region_delete(struct aspace *as, uint64_t id, bool privileged, struct region_view *out);
 /* $DELTVA_64: SS$_NORMAL, SS$_IVREGID, SS$_VA_NOTPAGALGN, SS$_LEN_NOTPAGMULT, SS$_PAGNOTINREG,
  * SS$_INSFMEM. */
-int region_delete_va(struct aspace *as, uint64_t id, vaddr_t start, uint64_t length);
+cond_t region_delete_va(struct aspace *as, uint64_t id, vaddr_t start, uint64_t length);
 
 /* $GET_REGION_INFO: by id, by an address in it, or the next one at or above an address. SS$_NORMAL,
  * SS$_IVREGID, SS$_NOMOREREG. */
-int region_query(struct aspace *as, uint32_t function, uint64_t id, vaddr_t va,
-                 struct region_view *v, vaddr_t *first_free);
+cond_t region_query(struct aspace *as, uint32_t function, uint64_t id, vaddr_t va,
+                    struct region_view *v, vaddr_t *first_free);
 
 #endif

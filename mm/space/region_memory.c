@@ -18,8 +18,8 @@
 #define MEMORY_PROT (MAP_R | MAP_W | MAP_X)
 
 /* What both services check first. */
-static int check_locked(struct aspace *as, uint64_t id, uint64_t length, uint32_t flags,
-                        struct region_view *v)
+static cond_t check_locked(struct aspace *as, uint64_t id, uint64_t length, uint32_t flags,
+                           struct region_view *v)
 {
     if (flags & ~(uint32_t)VA$M_NO_OVERMAP)
         return SS$_IVVAFLG;
@@ -31,7 +31,7 @@ static int check_locked(struct aspace *as, uint64_t id, uint64_t length, uint32_
 }
 
 /* May [start, end) be replaced? */
-static int check_overmap(struct aspace *as, vaddr_t start, vaddr_t end, uint32_t flags)
+static cond_t check_overmap(struct aspace *as, vaddr_t start, vaddr_t end, uint32_t flags)
 {
     struct map_entry *e;
 
@@ -43,11 +43,11 @@ static int check_overmap(struct aspace *as, vaddr_t start, vaddr_t end, uint32_t
     return SS$_NORMAL;
 }
 
-static int create_va_locked(struct aspace *as, uint64_t id, vaddr_t start, uint64_t length,
-                            uint32_t flags, struct map_entry *e)
+static cond_t create_va_locked(struct aspace *as, uint64_t id, vaddr_t start, uint64_t length,
+                               uint32_t flags, struct map_entry *e)
 {
     struct region_view v;
-    int status = check_locked(as, id, length, flags, &v);
+    cond_t status = check_locked(as, id, length, flags, &v);
 
     if (status != SS$_NORMAL)
         return status;
@@ -66,10 +66,11 @@ static int create_va_locked(struct aspace *as, uint64_t id, vaddr_t start, uint6
     return SS$_NORMAL;
 }
 
-int region_create_va(struct aspace *as, uint64_t id, vaddr_t start, uint64_t length, uint32_t flags)
+cond_t region_create_va(struct aspace *as, uint64_t id, vaddr_t start, uint64_t length,
+                        uint32_t flags)
 {
     struct map_entry *e = map_entry_alloc();
-    int status;
+    cond_t status;
 
     if (!e)
         return SS$_INSFMEM;
@@ -89,11 +90,11 @@ vaddr_t region_expand_place(vaddr_t start, vaddr_t end, vaddr_t first_free, bool
     return length <= end - first_free ? first_free : 0;
 }
 
-static int expand_locked(struct aspace *as, uint64_t id, uint64_t length, uint32_t flags,
-                         struct map_entry *e, vaddr_t *start)
+static cond_t expand_locked(struct aspace *as, uint64_t id, uint64_t length, uint32_t flags,
+                            struct map_entry *e, vaddr_t *start)
 {
     struct region_view v;
-    int status = check_locked(as, id, length, flags, &v);
+    cond_t status = check_locked(as, id, length, flags, &v);
     vaddr_t first_free;
     bool down;
 
@@ -113,10 +114,11 @@ static int expand_locked(struct aspace *as, uint64_t id, uint64_t length, uint32
     return SS$_NORMAL;
 }
 
-int region_expand(struct aspace *as, uint64_t id, uint64_t length, uint32_t flags, vaddr_t *start)
+cond_t region_expand(struct aspace *as, uint64_t id, uint64_t length, uint32_t flags,
+                     vaddr_t *start)
 {
     struct map_entry *e = map_entry_alloc();
-    int status;
+    cond_t status;
 
     if (!e)
         return SS$_INSFMEM;

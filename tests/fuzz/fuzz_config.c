@@ -93,7 +93,7 @@ static size_t encode(uint8_t *b, const uint8_t *original)
             put(b + at + 48, e->group, 4);
             put(b + at + 52, e->rad, 4);
             put(b + at + 56, e->megabytes, 8);
-            version = e->flags & CONFIG_RES_EXTENDS ? 2 : version;
+            version = e->flags & RMD_EXTENDS ? 2 : version;
         }
     }
     seal(b, at, version);
@@ -116,23 +116,23 @@ static bool sound(const struct registry *g)
 {
     for (uint32_t i = 0; i < g->count; i++) {
         const struct registry_entry *e = &g->entries[i];
-        uint32_t scope = e->flags & (CONFIG_RES_GROUP | CONFIG_RES_SYSGBL | CONFIG_RES_NOGLOBAL);
+        uint32_t scope = e->flags & (RMD_GROUP | RMD_SYSGBL | RMD_NOGLOBAL);
 
         if (!e->name[0] || !memchr(e->name, 0, sizeof(e->name)) || e->megabytes == 0 ||
             e->megabytes > CONFIG_RESERVED_MB_MAX || __builtin_popcount(scope) != 1 ||
-            (!(e->flags & CONFIG_RES_GROUP) && e->group) || e->group > CONFIG_GROUP_MAX ||
+            (!(e->flags & RMD_GROUP) && e->group) || e->group > CONFIG_GROUP_MAX ||
             (e->rad != CONFIG_RAD_NONE && e->rad > CONFIG_RAD_MAX))
             return false;
-        if (i == 0 && (e->flags & CONFIG_RES_EXTENDS))
+        if (i == 0 && (e->flags & RMD_EXTENDS))
             return false;
         for (uint32_t j = 0; j < i; j++) { /* the same entry twice only as parts, in a row */
             const struct registry_entry *o = &g->entries[j];
 
             if (strcmp(o->name, e->name) || o->group != e->group ||
-                ((o->flags ^ e->flags) & CONFIG_RES_GROUP))
+                ((o->flags ^ e->flags) & RMD_GROUP))
                 continue;
             for (uint32_t k = j + 1; k <= i; k++)
-                if (!(g->entries[k].flags & CONFIG_RES_EXTENDS))
+                if (!(g->entries[k].flags & RMD_EXTENDS))
                     return false;
             if (o->rad == e->rad)
                 return false;

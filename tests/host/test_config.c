@@ -76,11 +76,10 @@ static void test_golden(void)
     is(config.params[0].value, 256, "its value");
     is(g->count, 2, "two reservations");
     is_str(g->entries[0].name, "DBCACHE", "name");
-    is(g->entries[0].flags,
-       CONFIG_RES_ALLOCATE | CONFIG_RES_ZERO | CONFIG_RES_PAGE_TABLES | CONFIG_RES_SYSGBL, "flags");
+    is(g->entries[0].flags, RMD_ALLOC | RMD_ZERO | RMD_PAGE_TABLES | RMD_SYSGBL, "flags");
     is(g->entries[0].megabytes, 4096, "size");
     is(g->entries[0].rad, CONFIG_RAD_NONE, "no RAD");
-    is(g->entries[1].flags, CONFIG_RES_GROUP, "a group entry without page tables");
+    is(g->entries[1].flags, RMD_GROUP, "a group entry without page tables");
     is(g->entries[1].group, 012, "its group was octal");
     is(g->entries[1].rad, 1, "its RAD");
 }
@@ -92,12 +91,12 @@ static void test_parts(void)
     is(sizeof(golden_parts), PARTS_TOTAL, "the golden blob with parts has the length of 5 records");
     is(parse_copy(golden_parts, PARTS_TOTAL).error, CONFIG_OK, "it is good");
     is(config.registry.count, 5, "five records");
-    is(e[0].flags, CONFIG_RES_ALLOCATE | CONFIG_RES_PAGE_TABLES | CONFIG_RES_SYSGBL, "an entry");
-    is(e[1].flags, e[0].flags | CONFIG_RES_EXTENDS, "its second part");
+    is(e[0].flags, RMD_ALLOC | RMD_PAGE_TABLES | RMD_SYSGBL, "an entry");
+    is(e[1].flags, e[0].flags | RMD_EXTENDS, "its second part");
     ok(e[0].rad == 0 && e[1].rad == 1 && e[2].rad == CONFIG_RAD_NONE, "each with its domain");
     ok(e[0].megabytes == 16 && e[1].megabytes == 8 && e[2].megabytes == 3, "and its size");
-    ok(!(e[3].flags & CONFIG_RES_EXTENDS) && e[3].group == 1, "another entry of that name");
-    ok((e[4].flags & CONFIG_RES_EXTENDS) && e[4].megabytes == 7, "with a part of its own");
+    ok(!(e[3].flags & RMD_EXTENDS) && e[3].group == 1, "another entry of that name");
+    ok((e[4].flags & RMD_EXTENDS) && e[4].megabytes == 7, "with a part of its own");
 }
 
 /* Every other value at every offset of a golden blob. */
@@ -218,15 +217,15 @@ static void rule_parts(size_t at, uint32_t value, enum config_error want, size_t
 
 static void test_part_rules(void)
 {
-    const uint32_t alone = CONFIG_RES_ALLOCATE | CONFIG_RES_PAGE_TABLES | CONFIG_RES_SYSGBL;
+    const uint32_t alone = RMD_ALLOC | RMD_PAGE_TABLES | RMD_SYSGBL;
     unsigned char b[PARTS_TOTAL];
 
     rule_parts(8, 1, CONFIG_FLAGS, PART(1, 44), "version 1 with parts");
     rule_parts(8, 3, CONFIG_VERSION, 8, "version 3");
-    rule_parts(PART(0, 44), alone | CONFIG_RES_EXTENDS, CONFIG_PART, PART(0, 0),
+    rule_parts(PART(0, 44), alone | RMD_EXTENDS, CONFIG_PART, PART(0, 0),
                "a part without an entry");
-    rule_parts(PART(1, 44), (alone | CONFIG_RES_EXTENDS) & ~CONFIG_RES_PAGE_TABLES, CONFIG_PART,
-               PART(1, 0), "a part with other flags");
+    rule_parts(PART(1, 44), (alone | RMD_EXTENDS) & ~RMD_PAGE_TABLES, CONFIG_PART, PART(1, 0),
+               "a part with other flags");
     rule_parts(PART(1, 0), 'P' | 'A' << 8 | 'R' << 16 | 'S' << 24, CONFIG_PART, PART(1, 0),
                "a part with another name");
     rule_parts(PART(4, 48), 2, CONFIG_PART, PART(4, 0), "a part of another group");
@@ -271,13 +270,11 @@ static void test_rules(void)
     rule(PARAMS, 0, CONFIG_NAME, PARAMS, "empty name");
     rule(PARAMS + 28, 'A' << 24, CONFIG_NAME, PARAMS + 31, "name not ended");
     rule(RESERVED, 'a' | ':' << 8, CONFIG_NAME, RESERVED + 1, "colon in a section's name");
-    rule(RESERVED + 44, 0x40 | CONFIG_RES_SYSGBL, CONFIG_FLAGS, RESERVED + 44, "unknown flag");
-    rule(RESERVED + 44, CONFIG_RES_ALLOCATE, CONFIG_FLAGS, RESERVED + 44, "no scope");
-    rule(RESERVED + 44, CONFIG_RES_SYSGBL | CONFIG_RES_GROUP, CONFIG_FLAGS, RESERVED + 44,
-         "two scopes");
-    rule(RESERVED + 44, CONFIG_RES_SYSGBL | CONFIG_RES_ZERO, CONFIG_FLAGS, RESERVED + 44,
-         "ZERO alone");
-    rule(RESERVED + 44, CONFIG_RES_NOGLOBAL | CONFIG_RES_PAGE_TABLES, CONFIG_FLAGS, RESERVED + 44,
+    rule(RESERVED + 44, 0x40 | RMD_SYSGBL, CONFIG_FLAGS, RESERVED + 44, "unknown flag");
+    rule(RESERVED + 44, RMD_ALLOC, CONFIG_FLAGS, RESERVED + 44, "no scope");
+    rule(RESERVED + 44, RMD_SYSGBL | RMD_GROUP, CONFIG_FLAGS, RESERVED + 44, "two scopes");
+    rule(RESERVED + 44, RMD_SYSGBL | RMD_ZERO, CONFIG_FLAGS, RESERVED + 44, "ZERO alone");
+    rule(RESERVED + 44, RMD_NOGLOBAL | RMD_PAGE_TABLES, CONFIG_FLAGS, RESERVED + 44,
          "page tables without a section");
     rule(RESERVED + 48, 1, CONFIG_VALUE, RESERVED + 48, "group of a system-wide section");
     rule(RESERVED + 64 + 48, 040000, CONFIG_VALUE, RESERVED + 64 + 48, "group too large");

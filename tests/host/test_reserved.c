@@ -55,7 +55,7 @@ static void entry(const char *name, uint64_t mb, uint32_t flags)
     strcpy(e->name, name);
     e->megabytes = mb;
     e->flags = flags;
-    e->group = flags & CONFIG_RES_GROUP ? 10 : 0;
+    e->group = flags & RMD_GROUP ? 10 : 0;
     e->rad = CONFIG_RAD_NONE;
 }
 
@@ -68,8 +68,8 @@ static void boot(uint64_t megabytes)
     pool_boot();
 }
 
-#define ALLOC  (CONFIG_RES_ALLOCATE | CONFIG_RES_SYSGBL)
-#define TABLES CONFIG_RES_PAGE_TABLES
+#define ALLOC  (RMD_ALLOC | RMD_SYSGBL)
+#define TABLES RMD_PAGE_TABLES
 
 static const struct rmd *named;
 static const char *wanted_name;
@@ -116,7 +116,7 @@ static void case_order(void)
 {
     entry("SMALL", 1, ALLOC);
     entry("BIG", 300, ALLOC | TABLES);
-    entry("PROMISE", 40, CONFIG_RES_SYSGBL | TABLES);
+    entry("PROMISE", 40, RMD_SYSGBL | TABLES);
     entry("MIDDLE", 4, ALLOC | TABLES);
     boot(1024);
 
@@ -141,7 +141,7 @@ static void case_order(void)
 
 static void case_sparse(void)
 {
-    entry("DBCACHE", 4096, ALLOC | TABLES | CONFIG_RES_ZERO);
+    entry("DBCACHE", 4096, ALLOC | TABLES | RMD_ZERO);
     boot(8192);
     reserved_boot(&registry);
 
@@ -172,7 +172,7 @@ static void case_sparse(void)
 
 static void case_zero(void)
 {
-    entry("Z", 64, ALLOC | CONFIG_RES_ZERO);
+    entry("Z", 64, ALLOC | RMD_ZERO);
     boot(512);
     for (uint64_t n = 30000; n < 60000; n += 97) /* power-on noise */
         ((uint64_t *)kseg_page(pfn_of(n)))[n % 1024] = n;
@@ -193,7 +193,7 @@ static void case_too_much(void)
 {
     entry("HUGE", 2000, ALLOC);
     entry("NEXT", 100, ALLOC);
-    entry("PROMISE", 3000, CONFIG_RES_SYSGBL);
+    entry("PROMISE", 3000, RMD_SYSGBL);
     boot(1024);
     reserved_boot(&registry);
     ok(!rmd("HUGE") && !rmd("PROMISE"), "what is larger than memory is not reserved");
@@ -208,8 +208,8 @@ static void case_limit(void)
 
     uint64_t mb = (fluid_count() - fluid_minimum() - RMD_START_PAGES) / MB;
 
-    entry("MOST", mb, CONFIG_RES_SYSGBL);
-    entry("MORE", 1, CONFIG_RES_SYSGBL);
+    entry("MOST", mb, RMD_SYSGBL);
+    entry("MORE", 1, RMD_SYSGBL);
     reserved_boot(&registry);
     ok(rmd("MOST"), "all that the minimum leaves can be reserved");
     ok(!rmd("MORE"), "and one megabyte more can not");
@@ -228,7 +228,7 @@ static void case_no_stretch(void)
         freed[i] = p;
     }
     (void)freed;
-    entry("CONTIG", 64, ALLOC | TABLES | CONFIG_RES_ZERO);
+    entry("CONTIG", 64, ALLOC | TABLES | RMD_ZERO);
     reserved_boot(&registry);
 
     const struct rmd *r = rmd("CONTIG");
@@ -264,7 +264,7 @@ static void case_pieces(void)
     uint64_t freed, fluid;
     struct rmd *r;
 
-    entry("BIG", 700, ALLOC | TABLES | CONFIG_RES_ZERO);
+    entry("BIG", 700, ALLOC | TABLES | RMD_ZERO);
     entry("SMALL", 3, ALLOC | TABLES);
     page_boot_add_range(pfn_of(15), 200 * MB + 77); /* memory with holes, aligned to nothing */
     page_boot_add_range(pfn_of(300 * MB + 13), 300 * MB + 5);
@@ -320,9 +320,9 @@ static void case_use(void)
     struct rmd *r, *q;
     uint64_t freed;
 
-    entry("A", 64, ALLOC | TABLES | CONFIG_RES_ZERO);
-    entry("A", 32, CONFIG_RES_GROUP | TABLES);
-    entry("DRIVER", 16, CONFIG_RES_ALLOCATE | CONFIG_RES_NOGLOBAL);
+    entry("A", 64, ALLOC | TABLES | RMD_ZERO);
+    entry("A", 32, RMD_GROUP | TABLES);
+    entry("DRIVER", 16, RMD_ALLOC | RMD_NOGLOBAL);
     boot(1024);
 
     uint64_t before = fluid_count();
@@ -370,7 +370,7 @@ static void case_parts(void)
 {
     entry("B", 30, ALLOC | TABLES);
     entry("A", 16, ALLOC | TABLES);
-    entry("A", 24, ALLOC | TABLES | CONFIG_RES_EXTENDS);
+    entry("A", 24, ALLOC | TABLES | RMD_EXTENDS);
     boot(1024);
 
     uint64_t before = fluid_count();
@@ -392,9 +392,9 @@ static void case_parts_rads(void)
     sysparam_set("RADS", 2, false);
     entry("A", 16, ALLOC | TABLES);
     registry.entries[0].rad = 1;
-    entry("A", 24, ALLOC | TABLES | CONFIG_RES_EXTENDS);
+    entry("A", 24, ALLOC | TABLES | RMD_EXTENDS);
     registry.entries[1].rad = 0;
-    entry("A", 5, ALLOC | TABLES | CONFIG_RES_EXTENDS);
+    entry("A", 5, ALLOC | TABLES | RMD_EXTENDS);
     registry.entries[2].rad = 7;
     boot(1024);
     reserved_boot(&registry);
@@ -422,11 +422,11 @@ static void case_driver(void)
     struct rmd *r, *q, *soft;
     pfn_t first;
 
-    entry("DRIVER", 16, CONFIG_RES_ALLOCATE | CONFIG_RES_NOGLOBAL);
-    entry("SOFT", 8, CONFIG_RES_NOGLOBAL);
+    entry("DRIVER", 16, RMD_ALLOC | RMD_NOGLOBAL);
+    entry("SOFT", 8, RMD_NOGLOBAL);
     entry("SECTION", 8, ALLOC | TABLES);
     entry("BOTH", 8, ALLOC | TABLES);
-    entry("BOTH", 4, CONFIG_RES_ALLOCATE | CONFIG_RES_NOGLOBAL);
+    entry("BOTH", 4, RMD_ALLOC | RMD_NOGLOBAL);
     boot(1024);
     reserved_boot(&registry);
     is(mmg_use_res_mem("NOWHERE", false, RMD_NO_GROUP, 1, &r), SS$_NORESERVEDMEM, "no entry");
@@ -473,7 +473,7 @@ static void case_driver_pieces(void)
     struct rmd *r;
     pfn_t one, two;
 
-    entry("DRIVER", 60, CONFIG_RES_ALLOCATE | CONFIG_RES_NOGLOBAL);
+    entry("DRIVER", 60, RMD_ALLOC | RMD_NOGLOBAL);
     page_boot_add_range(pfn_of(64), 50 * MB); /* neither holds it */
     page_boot_add_range(pfn_of(100 * MB), 50 * MB);
     page_boot_done();
@@ -506,7 +506,7 @@ static void case_minimum(void)
 {
     boot(256);
     sysparam_set("MIN_FLUID_PAGES", 20000, false);
-    entry("X", 110, CONFIG_RES_SYSGBL);
+    entry("X", 110, RMD_SYSGBL);
     reserved_boot(&registry);
     is(fluid_minimum(), 20000, "MIN_FLUID_PAGES is the minimum");
     ok(!rmd("X"), "and is respected");
@@ -522,7 +522,7 @@ static void case_physical_memory(void)
     is(page_total, 385 + 300 * MB - 700 - div_round_up(300 * MB, CHUNK_PAGES) - 1,
        "the others are all that there is, less their own database");
     entry("X", 250, ALLOC);
-    entry("Y", 400, CONFIG_RES_SYSGBL);
+    entry("Y", 400, RMD_SYSGBL);
     reserved_boot(&registry);
     ok(rmd("X") && rmd("X")->first.n + 250 * MB <= 300 * MB,
        "PHYSICAL_MEMORY hides what lies above it");
@@ -553,11 +553,11 @@ static void limit_to(uint64_t wanted, uint64_t beyond, uint32_t flags, const cha
 
 static void case_exact_promise(void)
 {
-    limit_to(EXACT, 0, CONFIG_RES_SYSGBL | TABLES, "a promise may reach what must remain");
+    limit_to(EXACT, 0, RMD_SYSGBL | TABLES, "a promise may reach what must remain");
 }
 static void case_exact_promise_beyond(void)
 {
-    limit_to(EXACT, 1, CONFIG_RES_SYSGBL | TABLES, "but not go one page below it");
+    limit_to(EXACT, 1, RMD_SYSGBL | TABLES, "but not go one page below it");
 }
 static void case_exact_alloc(void)
 {
@@ -614,7 +614,7 @@ static void case_rads(void)
     entry_rad("OVERFLOWS", 90, ALLOC | TABLES, 1);
     entry_rad("NOWHERE", 20, ALLOC, 6);
     entry("WIDE", 450, ALLOC);
-    entry_rad("PROMISE", 30, CONFIG_RES_SYSGBL, 3);
+    entry_rad("PROMISE", 30, RMD_SYSGBL, 3);
     reserved_boot(&registry);
     ok(rmd("WIDE") && stretches_sum(rmd("WIDE")) == 450 * MB && rmd("WIDE")->nextents >= 2,
        "what is larger than a domain comes from several, largest first");
@@ -678,7 +678,7 @@ static void case_holes(void)
     page_rad_stats(0, &s, &first, &end);
     ok(s.total + 512 >= page_total / 2 && s.total <= page_total / 2 + 512,
        "the domains share what is usable");
-    entry("BIG", 600, ALLOC | TABLES | CONFIG_RES_ZERO);
+    entry("BIG", 600, ALLOC | TABLES | RMD_ZERO);
     entry("SOME", 50, ALLOC);
     reserved_boot(&registry);
     ok(rmd("BIG") && stretches_sum(rmd("BIG")) == 600 * MB && rmd("BIG")->nextents > 3,

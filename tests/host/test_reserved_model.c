@@ -44,22 +44,13 @@ static struct model {
     uint64_t data, tables, used, pt_used;
     struct rmd *rmd; /* while it is in use */
 } models[] = {
-    {.name = "WIDE",
-     .mb = 150,
-     .flags = CONFIG_RES_ALLOCATE | CONFIG_RES_SYSGBL | CONFIG_RES_PAGE_TABLES,
-     .group = 0},
-    {.name = "SAME",
-     .mb = 40,
-     .flags = CONFIG_RES_ALLOCATE | CONFIG_RES_SYSGBL | CONFIG_RES_PAGE_TABLES,
-     .group = 0},
-    {.name = "SAME", .mb = 24, .flags = CONFIG_RES_ALLOCATE | CONFIG_RES_GROUP, .group = 10},
-    {.name = "SAME", .mb = 16, .flags = CONFIG_RES_GROUP | CONFIG_RES_PAGE_TABLES, .group = 11},
-    {.name = "PROMISE", .mb = 30, .flags = CONFIG_RES_SYSGBL | CONFIG_RES_PAGE_TABLES, .group = 0},
-    {.name = "PLAIN", .mb = 20, .flags = CONFIG_RES_SYSGBL, .group = 0},
-    {.name = "SMALL",
-     .mb = 1,
-     .flags = CONFIG_RES_ALLOCATE | CONFIG_RES_SYSGBL | CONFIG_RES_PAGE_TABLES,
-     .group = 0},
+    {.name = "WIDE", .mb = 150, .flags = RMD_ALLOC | RMD_SYSGBL | RMD_PAGE_TABLES, .group = 0},
+    {.name = "SAME", .mb = 40, .flags = RMD_ALLOC | RMD_SYSGBL | RMD_PAGE_TABLES, .group = 0},
+    {.name = "SAME", .mb = 24, .flags = RMD_ALLOC | RMD_GROUP, .group = 10},
+    {.name = "SAME", .mb = 16, .flags = RMD_GROUP | RMD_PAGE_TABLES, .group = 11},
+    {.name = "PROMISE", .mb = 30, .flags = RMD_SYSGBL | RMD_PAGE_TABLES, .group = 0},
+    {.name = "PLAIN", .mb = 20, .flags = RMD_SYSGBL, .group = 0},
+    {.name = "SMALL", .mb = 1, .flags = RMD_ALLOC | RMD_SYSGBL | RMD_PAGE_TABLES, .group = 0},
 };
 #define N ARRAY_SIZE(models)
 
@@ -73,8 +64,8 @@ static uint64_t rnd(uint64_t below)
     return seed % below;
 }
 
-static bool is_alloc(const struct model *m) { return m->flags & CONFIG_RES_ALLOCATE; }
-static bool sysgbl(const struct model *m) { return m->flags & CONFIG_RES_SYSGBL; }
+static bool is_alloc(const struct model *m) { return m->flags & RMD_ALLOC; }
+static bool sysgbl(const struct model *m) { return m->flags & RMD_SYSGBL; }
 
 /* Every page of a section in use bears its number, from the first to the last. */
 static void mark(const struct model *m, bool check, uint64_t *wrong)

@@ -1,6 +1,6 @@
 // SOURCES: kernel/sys/vms/args.c
 /*
- * Argument probing of the second door: descriptors of both forms, names, argument blocks, and noise
+ * Arguments of system services: descriptors of both forms, names, argument blocks, and noise
  * in their place. User memory is a small array; an access beyond it is the fault that the fix-ups
  * would see.
  */

@@ -8,6 +8,7 @@
  * page comes with somebody else's data.
  */
 #include <descrip.h>
+#include <megalith/registry.h>
 #include <psldef.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -23,8 +24,6 @@
 
 #define MIB  (1UL << 20)
 #define PAGE 8192UL
-
-enum { ALLOCATE = 0x1, PAGE_TABLES = 0x4 }; /* of mega_reserved.flags */
 
 static void *va;
 static unsigned __int64 length;
@@ -100,9 +99,9 @@ static const struct {
     unsigned flags;
 } needed[] = {
     {"'TEST_ALLOC 32 /ALLOCATE /ZERO /PAGE_TABLES'", "TEST_ALLOC", 32 * MIB,
-     ALLOCATE | PAGE_TABLES},
-    {"'TEST_NOPT 24 /ALLOCATE /ZERO /NOPAGE_TABLES'", "TEST_NOPT", 24 * MIB, ALLOCATE},
-    {"'TEST_PROMISE 24 /NOALLOCATE'", "TEST_PROMISE", 24 * MIB, PAGE_TABLES},
+     RMD_ALLOC | RMD_PAGE_TABLES},
+    {"'TEST_NOPT 24 /ALLOCATE /ZERO /NOPAGE_TABLES'", "TEST_NOPT", 24 * MIB, RMD_ALLOC},
+    {"'TEST_PROMISE 24 /NOALLOCATE'", "TEST_PROMISE", 24 * MIB, RMD_PAGE_TABLES},
 };
 #define NEEDED (sizeof(needed) / sizeof(needed[0]))
 
@@ -113,7 +112,7 @@ static int is_reserved(unsigned k)
     for (int i = 0; mega$info(MEGA_INFO_RESERVED, i, &r, sizeof(r)) == SS$_NORMAL; i++)
         if (strcmp(r.name, needed[k].name) == 0)
             return r.npages == needed[k].bytes / PAGE &&
-                   (r.flags & (ALLOCATE | PAGE_TABLES)) == needed[k].flags;
+                   (r.flags & (RMD_ALLOC | RMD_PAGE_TABLES)) == needed[k].flags;
     return 0;
 }
 

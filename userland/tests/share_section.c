@@ -19,6 +19,7 @@
 #include <condition.h>
 #include <descrip.h>
 #include <errno.h>
+#include <megalith/registry.h>
 #include <sched.h>
 #include <ssdef.h>
 #include <starlet.h>
@@ -39,9 +40,7 @@
 #define RACE_GROUP    8 /* race pages side by side */
 /* Looks at a barrier before sleeping: there are more processes than CPUs. */
 #define SPINS              64
-#define OWN_PT_PAGES_LIMIT 2    /* page-table pages that a process may own for a shared mapping */
-#define RMD_ALLOC          0x1u /* flags of struct mega_reserved */
-#define RMD_PAGE_TABLES    0x4u
+#define OWN_PT_PAGES_LIMIT 2 /* page-table pages that a process may own for a shared mapping */
 
 struct options {
     const char *name;

@@ -391,7 +391,7 @@ stack_overflow:
     lda t0, posix_calls
     addq t0, t1, t0
     ldq t12, SYS_FN(t0)
-    ldq t1, SYS_FLAGS(t0)
+    ldl t1, SYS_FLAGS(t0)
     beq t12, .Lmissing_call
     bne t1, .Lfull_call
     jsr ra, (t12)
@@ -432,7 +432,7 @@ stack_overflow:
     lda t0, vms_calls
     addq t0, t1, t0
     ldq t12, SYS_FN(t0)
-    ldq t1, SYS_FLAGS(t0)
+    ldl t1, SYS_FLAGS(t0)
     beq t12, .Lmissing_call
     bne t1, .Lfull_call
     jsr ra, (t12)

@@ -373,7 +373,7 @@ static const struct {
     {"user_with_mutex", user_with_mutex},
 };
 
-int info_breach(int64_t index, void *out)
+cond_t info_breach(int64_t index, void *out)
 {
     struct mega_breach *m = out;
     uint64_t n = (uint64_t)index & ~(uint64_t)MEGA_BREACH_COMMIT;

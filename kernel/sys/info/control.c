@@ -24,7 +24,7 @@
 /* (name, value): a dynamic system parameter. The owner of what it limits reads the value at each
  * use, so it counts from the next use on. SS$_NORMAL; SS$_ACCVIO; SS$_NONEXPR: there is none of
  * that name; SS$_NOWRT: it is not dynamic; SS$_BADPARAM: the value is outside its limits. */
-static int set_param(const uint64_t a[CONTROL_ARGS])
+static cond_t set_param(const uint64_t a[CONTROL_ARGS])
 {
     char name[CONFIG_PARAM_NAME_MAX + 1];
     long n = copyin_str(name, a[0], sizeof(name));
@@ -48,13 +48,13 @@ static int set_param(const uint64_t a[CONTROL_ARGS])
  * scope: MEGA_SCOPE_SYSGBL, MEGA_SCOPE_NOGLOBAL or a group number. SS$_NORMAL; SS$_ACCVIO;
  * SS$_BADPARAM: no scope; SS$_NORESERVEDMEM: no such reservation; SS$_RESERVEDMEMUSED: all of it is
  * in use, or what was not is free already. */
-static int free_reserved(const uint64_t a[CONTROL_ARGS])
+static cond_t free_reserved(const uint64_t a[CONTROL_ARGS])
 {
     char name[RMD_NAME_MAX + 1];
     long n = copyin_str(name, a[0], sizeof(name));
     bool sysgbl = a[1] == MEGA_SCOPE_SYSGBL, none = a[1] == MEGA_SCOPE_NOGLOBAL;
     uint64_t freed;
-    int status;
+    cond_t status;
 
     if (n < 0)
         return n == -EFAULT ? SS$_ACCVIO : SS$_NORESERVEDMEM;
@@ -70,7 +70,7 @@ static int free_reserved(const uint64_t a[CONTROL_ARGS])
 
 /* (domain): the caller's home. What it has stays where it is. SS$_NORMAL; SS$_BADRAD: there is no
  * such domain. */
-static int set_home_rad(const uint64_t a[CONTROL_ARGS])
+static cond_t set_home_rad(const uint64_t a[CONTROL_ARGS])
 {
     struct aspace *as = process_self()->aspace;
 
@@ -94,7 +94,7 @@ static int set_irq_cpu(const uint64_t a[CONTROL_ARGS])
 
 /* (): what is kept ready for the next who asks becomes free pages on lists, so that the counts of
  * free pages before and after something can be compared to the page. Always SS$_NORMAL. */
-static int drain(const uint64_t a[CONTROL_ARGS])
+static cond_t drain(const uint64_t a[CONTROL_ARGS])
 {
     (void)a;
     section_reap();
@@ -105,7 +105,7 @@ static int drain(const uint64_t a[CONTROL_ARGS])
 }
 
 /* (rounds): plain additions to a word that every CPU may be adding to. Always SS$_NORMAL. */
-static int race(const uint64_t a[CONTROL_ARGS])
+static cond_t race(const uint64_t a[CONTROL_ARGS])
 {
     static uint64_t planted;
 
@@ -119,7 +119,7 @@ static int race(const uint64_t a[CONTROL_ARGS])
 static const struct {
     control_fn fn;
     uint64_t privileges; /* all of these, PRV_* */
-    int refusal;         /* without them */
+    cond_t refusal;      /* without them */
 } operations[] = {
     [MEGA_CTL_SET_PARAM] = {set_param, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_FREE_RESERVED] = {free_reserved, PRV_CMKRNL, SS$_NOCMKRNL},
@@ -136,7 +136,8 @@ static const struct {
     [MEGA_CTL_FAIL_REPORT] = {control_fail_report, PRV_CMKRNL, SS$_NOCMKRNL},
 };
 
-long mega_sys_control(uint64_t op, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+cond_t mega_sys_control(uint64_t op, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
+                        uint64_t a5)
 {
     const uint64_t a[CONTROL_ARGS] = {a1, a2, a3, a4, a5};
 

@@ -11,11 +11,11 @@
 #include "kernel/sys/vms/args.h"
 #include "mm/section/reserved.h"
 
-static int query(const char *name, vaddr_t out)
+static cond_t query(const char *name, vaddr_t out)
 {
     struct mega_driver_unit m;
     struct resmem_view v;
-    int status;
+    cond_t status;
 
     if (out % sizeof(uint64_t) != 0)
         return SS$_ACCVIO;
@@ -28,10 +28,10 @@ static int query(const char *name, vaddr_t out)
     return copyout(out, &m, sizeof(m)) == 0 ? SS$_NORMAL : SS$_ACCVIO;
 }
 
-static int checksum(const char *name, vaddr_t out)
+static cond_t checksum(const char *name, vaddr_t out)
 {
     uint64_t sum;
-    int status = vms_probe_quad(out, false);
+    cond_t status = vms_probe_quad(out, false);
 
     if (status == SS$_NORMAL)
         status = resmem_checksum(name, &sum);
@@ -40,7 +40,7 @@ static int checksum(const char *name, vaddr_t out)
     return status;
 }
 
-int control_driver(const uint64_t a[CONTROL_ARGS])
+cond_t control_driver(const uint64_t a[CONTROL_ARGS])
 {
     char name[RMD_NAME_MAX + 1];
     long n = copyin_str(name, a[1], sizeof(name));

@@ -1,5 +1,5 @@
 /* MEGA_CTL_FAIL_ARM, MEGA_CTL_FAIL_REPORT, MEGA_INFO_CALL: allocations that are made to fail, and
- * the calls that a test of that has to try. The door in front of each allocation:
+ * the calls that a test of that has to try. The check in front of each allocation:
  * mm/phys/failure.h. */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
@@ -10,7 +10,7 @@
 #include "mm/phys/failure.h"
 #include "mm/pool/pool.h"
 
-int control_fail_arm(const uint64_t a[CONTROL_ARGS])
+cond_t control_fail_arm(const uint64_t a[CONTROL_ARGS])
 {
     struct failure *f;
 
@@ -25,7 +25,7 @@ int control_fail_arm(const uint64_t a[CONTROL_ARGS])
     return SS$_NORMAL;
 }
 
-int control_fail_report(const uint64_t a[CONTROL_ARGS])
+cond_t control_fail_report(const uint64_t a[CONTROL_ARGS])
 {
     struct failure *f = failure_disarm();
     struct mega_failure m = {.fired = 0};
@@ -42,7 +42,7 @@ int control_fail_report(const uint64_t a[CONTROL_ARGS])
     return copyout(a[0], &m, sizeof(m)) == 0 ? SS$_NORMAL : SS$_ACCVIO;
 }
 
-int info_call(int64_t index, void *out)
+cond_t info_call(int64_t index, void *out)
 {
     const struct syscall_entry *e = NULL;
     struct mega_call *m = out;
@@ -54,6 +54,7 @@ int info_call(int64_t index, void *out)
         e = &vms_calls[n - VMS_FIRST];
     if (!e || !e->fn)
         return SS$_NONEXPR;
-    format(m->name, sizeof(m->name), "%pS", (void *)e->fn);
+    format(m->name, sizeof(m->name), "%pS", e->fn);
+    m->arguments = e->arguments;
     return SS$_NORMAL;
 }

@@ -123,12 +123,12 @@ static bool measure(const struct timed *of, struct mega_pool_cost *cost, void **
     return n == count;
 }
 
-int control_pool_cost(const uint64_t a[CONTROL_ARGS])
+cond_t control_pool_cost(const uint64_t a[CONTROL_ARGS])
 {
     size_t size = a[0], work;
     unsigned count = (unsigned)a[1];
     struct mega_pool_cost *cost;
-    int status = SS$_NORMAL;
+    cond_t status = SS$_NORMAL;
 
     if (a[3] >= ARRAY_SIZE(timed) || size == 0 || size > timed[a[3]].size_max || a[1] == 0 ||
         a[1] > COUNT_MAX)

@@ -57,7 +57,7 @@ static void shift_too_far(void)
     odd = 1;
 }
 
-int info_crash(int64_t index, void *out)
+cond_t info_crash(int64_t index, void *out)
 {
     static void (*const ways[])(void) = {
         deliberate_panic, overflow_stack, spin_too_long, hang_with_interrupts_off,
@@ -77,7 +77,7 @@ _Static_assert(sizeof(struct mega_selftest) == sizeof(struct sched_selftest) &&
                    offsetof(struct mega_selftest, value) == offsetof(struct sched_selftest, value),
                "the answer is the test's own result");
 
-int info_selftest(int64_t index, void *out)
+cond_t info_selftest(int64_t index, void *out)
 {
     if (process_self()->euid != 0)
         return SS$_NOPRIV;

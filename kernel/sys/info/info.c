@@ -44,7 +44,7 @@ union answer {
     struct mega_call call;
 };
 
-static int info_memory(int64_t index, void *out)
+static cond_t info_memory(int64_t index, void *out)
 {
     struct mega_memory *m = out;
     struct page_stats p;
@@ -74,7 +74,7 @@ static int info_memory(int64_t index, void *out)
     return SS$_NORMAL;
 }
 
-static int info_pool(int64_t index, void *out)
+static cond_t info_pool(int64_t index, void *out)
 {
     struct mega_pool *m = out;
     struct pool_stats s;
@@ -108,7 +108,7 @@ static int info_pool(int64_t index, void *out)
     return SS$_NORMAL;
 }
 
-static int info_pool_list(int64_t index, void *out)
+static cond_t info_pool_list(int64_t index, void *out)
 {
     uint64_t pool = (uint64_t)index >> 32, list = index & UINT32_MAX;
     struct mega_pool_list *m = out;
@@ -150,7 +150,7 @@ static void reserved_one(const struct rmd *r, void *arg)
     str_copy(s->out->name, r->name, sizeof(s->out->name));
 }
 
-static int info_reserved(int64_t index, void *out)
+static cond_t info_reserved(int64_t index, void *out)
 {
     struct reserved_search s = {.left = index, .out = out};
 
@@ -158,7 +158,7 @@ static int info_reserved(int64_t index, void *out)
     return index >= 0 && s.left < 0 ? SS$_NORMAL : SS$_NONEXPR;
 }
 
-static int info_tb(int64_t index, void *out)
+static cond_t info_tb(int64_t index, void *out)
 {
     struct mega_tb *m = out;
     struct tb_stats s;
@@ -175,7 +175,7 @@ static int info_tb(int64_t index, void *out)
     return SS$_NORMAL;
 }
 
-static int info_param(int64_t index, void *out)
+static cond_t info_param(int64_t index, void *out)
 {
     const struct sysparam_info *p = index >= 0 ? sysparam_info((unsigned)index) : NULL;
     struct mega_param *m = out;
@@ -193,7 +193,7 @@ static int info_param(int64_t index, void *out)
     return SS$_NORMAL;
 }
 
-static int info_pci(int64_t index, void *out)
+static cond_t info_pci(int64_t index, void *out)
 {
     const struct pci_function *f = index >= 0 ? pci_get((unsigned)index) : NULL;
     struct mega_pci *m = out;
@@ -212,7 +212,7 @@ static int info_pci(int64_t index, void *out)
     return SS$_NORMAL;
 }
 
-static int info_rad(int64_t index, void *out)
+static cond_t info_rad(int64_t index, void *out)
 {
     struct mega_rad *m = out;
     struct page_stats s;
@@ -234,7 +234,7 @@ static int info_rad(int64_t index, void *out)
 }
 
 static const struct {
-    int (*fn)(int64_t index, void *out);
+    cond_t (*fn)(int64_t index, void *out);
     size_t nbytes;
 } items[] = {
     [MEGA_INFO_MEMORY] = {info_memory, sizeof(struct mega_memory)},
@@ -264,13 +264,11 @@ static const struct {
     [MEGA_INFO_SELFTEST] = {info_selftest, sizeof(struct mega_selftest)},
 };
 
-long mega_sys_info(uint64_t item, uint64_t index, uint64_t buffer, uint64_t length, uint64_t a4,
-                   uint64_t a5)
+cond_t mega_sys_info(uint64_t item, uint64_t index, uint64_t buffer, uint64_t length)
 {
     union answer a;
-    int status;
+    cond_t status;
 
-    (void)a4, (void)a5;
     if (item >= ARRAY_SIZE(items) || !items[item].fn)
         return SS$_BADPARAM;
     memset(&a, 0, sizeof(a));

@@ -112,7 +112,7 @@ static const struct {
     {"job_member", job_member},
 };
 
-int info_leak(int64_t index, void *out)
+cond_t info_leak(int64_t index, void *out)
 {
     struct mega_breach *m = out;
     uint64_t n = (uint64_t)index & ~(uint64_t)MEGA_BREACH_COMMIT;

@@ -5,7 +5,7 @@
 #include "kernel/sched/lockstat.h"
 #include "kernel/sys/info/info.h"
 
-static int info_lock(enum lockstat_kind kind, int64_t index, struct mega_lock *m)
+static cond_t info_lock(enum lockstat_kind kind, int64_t index, struct mega_lock *m)
 {
     struct lockstat s;
 
@@ -30,5 +30,5 @@ static int info_lock(enum lockstat_kind kind, int64_t index, struct mega_lock *m
     return SS$_NORMAL;
 }
 
-int info_spinlock(int64_t index, void *out) { return info_lock(LOCKSTAT_SPIN, index, out); }
-int info_mutex(int64_t index, void *out) { return info_lock(LOCKSTAT_MUTEX, index, out); }
+cond_t info_spinlock(int64_t index, void *out) { return info_lock(LOCKSTAT_SPIN, index, out); }
+cond_t info_mutex(int64_t index, void *out) { return info_lock(LOCKSTAT_MUTEX, index, out); }

@@ -117,10 +117,10 @@ static bool search_one(struct process *p, void *arg)
 }
 
 /* The process behind that one. */
-static int describe_next(uint64_t pid, struct mega_process *out)
+static cond_t describe_next(uint64_t pid, struct mega_process *out)
 {
     const struct process *p = NULL;
-    int status = SS$_NONEXPR;
+    cond_t status = SS$_NONEXPR;
     ipl_t ipl;
 
     if (pid > UINT32_MAX)
@@ -137,7 +137,7 @@ static int describe_next(uint64_t pid, struct mega_process *out)
     return status;
 }
 
-int info_process(int64_t index, void *out)
+cond_t info_process(int64_t index, void *out)
 {
     struct search s = {.left = index, .out = out};
 
@@ -162,7 +162,7 @@ static bool count_state(struct process *p, void *arg)
     return true;
 }
 
-int info_states(int64_t index, void *out)
+cond_t info_states(int64_t index, void *out)
 {
     struct mega_states *m = out;
 
@@ -206,7 +206,7 @@ static bool find_owner(struct process *p, void *arg)
     return false;
 }
 
-int info_cpu(int64_t index, void *out)
+cond_t info_cpu(int64_t index, void *out)
 {
     struct mega_cpu *m = out;
     struct sched_cpu_stats s;

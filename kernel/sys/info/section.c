@@ -21,7 +21,7 @@ static void name_of(struct section *s, struct mega_section *m)
 
 static uint64_t load(const uint64_t *counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
 
-int info_section(int64_t index, void *out)
+cond_t info_section(int64_t index, void *out)
 {
     struct mega_section *m = out;
     struct section *s = index >= 0 ? section_nth((uint64_t)index) : NULL;
@@ -60,7 +60,7 @@ static struct mega_use use_of(const struct section_use *u)
     return (struct mega_use){u->limit, u->use, u->peak};
 }
 
-int info_global(int64_t index, void *out)
+cond_t info_global(int64_t index, void *out)
 {
     struct section_use sections, gptes, pagfil;
     struct mega_global *m = out;
@@ -74,7 +74,7 @@ int info_global(int64_t index, void *out)
     return SS$_NORMAL;
 }
 
-int info_region(int64_t index, void *out)
+cond_t info_region(int64_t index, void *out)
 {
     struct aspace *as = process_self()->aspace;
     struct mega_region *m = out;

@@ -35,7 +35,7 @@ static uint64_t callers_bytes(void) { return cpu_count * sizeof(struct lockstat_
 
 /* ---- locks ---- */
 
-static int lock_load(enum lockstat_kind kind)
+static cond_t lock_load(enum lockstat_kind kind)
 {
     struct lockstat_callers *tables;
 
@@ -49,7 +49,7 @@ static int lock_load(enum lockstat_kind kind)
     return SS$_NORMAL;
 }
 
-static int lock_verb(enum lockstat_kind kind, enum mega_trace_verb verb)
+static cond_t lock_verb(enum lockstat_kind kind, enum mega_trace_verb verb)
 {
     switch (verb) {
     case MEGA_TRACE_LOAD:
@@ -79,7 +79,7 @@ static int lock_verb(enum lockstat_kind kind, enum mega_trace_verb verb)
 
 /* ---- PC samples ---- */
 
-static int pcs_verb(enum mega_trace_verb verb, uint64_t number)
+static cond_t pcs_verb(enum mega_trace_verb verb, uint64_t number)
 {
     int err = 0;
 
@@ -110,7 +110,7 @@ static int pcs_verb(enum mega_trace_verb verb, uint64_t number)
 
 /* ---- alignment faults ---- */
 
-static int flt_verb(enum mega_trace_verb verb)
+static cond_t flt_verb(enum mega_trace_verb verb)
 {
     int err = 0;
 
@@ -135,9 +135,9 @@ static int flt_verb(enum mega_trace_verb verb)
     return err == 0 ? SS$_NORMAL : err == -ENOMEM ? SS$_INSFMEM : SS$_NOTMODIFIED;
 }
 
-int control_trace(const uint64_t a[CONTROL_ARGS])
+cond_t control_trace(const uint64_t a[CONTROL_ARGS])
 {
-    int status;
+    cond_t status;
 
     if (a[0] >= MEGA_FACILITIES || a[1] > MEGA_TRACE_UNLOAD || (a[0] != MEGA_TRACE_PCS && a[2]))
         return SS$_BADPARAM;
@@ -152,7 +152,7 @@ int control_trace(const uint64_t a[CONTROL_ARGS])
     return status;
 }
 
-int control_lock_stats(const uint64_t a[CONTROL_ARGS])
+cond_t control_lock_stats(const uint64_t a[CONTROL_ARGS])
 {
     if (a[0] > 1)
         return SS$_BADPARAM;
@@ -228,7 +228,7 @@ static void flt_answer(struct mega_trace *m)
     align_times(&m->started_ns, &m->lasted_ns);
 }
 
-int info_trace(int64_t index, void *out)
+cond_t info_trace(int64_t index, void *out)
 {
     if (!may_look())
         return SS$_NOCMKRNL;
@@ -256,7 +256,7 @@ static void name_place(uint64_t pc, char *routine, char *module, size_t nbytes)
 
 static uint64_t load(const uint64_t *counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
 
-int info_caller(int64_t index, void *out)
+cond_t info_caller(int64_t index, void *out)
 {
     uint64_t kind = (uint64_t)index >> 32, cpu = index >> 16 & 0xFFFF, slot = index & 0xFFFF;
     const struct lockstat_caller *c;
@@ -292,7 +292,7 @@ int info_caller(int64_t index, void *out)
     return SS$_NORMAL;
 }
 
-int info_pc_sample(int64_t index, void *out)
+cond_t info_pc_sample(int64_t index, void *out)
 {
     uint64_t cpu = (uint64_t)index >> 48, number = index & 0xFFFFFFFFFFFF;
     struct mega_pc_sample *m = out;
@@ -319,7 +319,7 @@ int info_pc_sample(int64_t index, void *out)
     return SS$_NORMAL;
 }
 
-int info_fault(int64_t index, void *out)
+cond_t info_fault(int64_t index, void *out)
 {
     struct mega_fault *m = out;
     struct align_slot s;

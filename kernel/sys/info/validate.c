@@ -30,7 +30,7 @@ static void answer(const struct validate_result *r, struct mega_validate *m)
     memcpy(m->text, r->text, sizeof(m->text));
 }
 
-int info_validate(int64_t index, void *out)
+cond_t info_validate(int64_t index, void *out)
 {
     const struct process *p = process_self();
     struct mega_validate *m = out;

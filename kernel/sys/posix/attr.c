@@ -28,13 +28,11 @@ static long change_mode(struct inode *i, uint64_t mode)
     return 0;
 }
 
-long sys_fchmodat(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t a3, uint64_t a4,
-                  uint64_t a5)
+long sys_fchmodat(uint64_t dirfd, uint64_t path, uint64_t mode)
 {
     struct inode *i;
     long err = path_lookup(dirfd, path, true, &i);
 
-    (void)a3, (void)a4, (void)a5;
     if (!err) {
         err = change_mode(i, mode);
         inode_unref(i);
@@ -42,18 +40,16 @@ long sys_fchmodat(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t a3, uin
     return err;
 }
 
-long sys_chmod(uint64_t path, uint64_t mode, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_chmod(uint64_t path, uint64_t mode)
 {
-    (void)a2, (void)a3;
-    return sys_fchmodat((uint64_t)AT_FDCWD, path, mode, 0, a4, a5);
+    return sys_fchmodat((uint64_t)AT_FDCWD, path, mode);
 }
 
-long sys_fchmod(uint64_t fd, uint64_t mode, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_fchmod(uint64_t fd, uint64_t mode)
 {
     struct fd_use u = fd_get(process_self()->files, fd);
     long r = -EBADF;
 
-    (void)a2, (void)a3, (void)a4, (void)a5;
     if (u.file)
         r = u.file->inode ? change_mode(u.file->inode, mode) : 0;
     fd_put(u);
@@ -81,38 +77,34 @@ static long owner_of_path(vaddr_t path, bool follow, uint64_t uid, uint64_t gid)
     return err;
 }
 
-long sys_chown(uint64_t path, uint64_t uid, uint64_t gid, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_chown(uint64_t path, uint64_t uid, uint64_t gid)
 {
-    (void)a3, (void)a4, (void)a5;
     return owner_of_path(path, true, uid, gid);
 }
 
-long sys_lchown(uint64_t path, uint64_t uid, uint64_t gid, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_lchown(uint64_t path, uint64_t uid, uint64_t gid)
 {
-    (void)a3, (void)a4, (void)a5;
     return owner_of_path(path, false, uid, gid);
 }
 
-long sys_fchown(uint64_t fd, uint64_t uid, uint64_t gid, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_fchown(uint64_t fd, uint64_t uid, uint64_t gid)
 {
     struct fd_use u = fd_get(process_self()->files, fd);
     long r = -EBADF;
 
-    (void)a3, (void)a4, (void)a5;
     if (u.file)
         r = u.file->inode ? change_owner(u.file->inode, (uint32_t)uid, (uint32_t)gid) : 0;
     fd_put(u);
     return r;
 }
 
-long sys_truncate(uint64_t path, uint64_t size, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_truncate(uint64_t path, uint64_t size)
 {
     struct process *p = process_self();
     struct io_cred cred = process_cred(p);
     struct inode *i;
     long err;
 
-    (void)a2, (void)a3, (void)a4, (void)a5;
     if ((int64_t)size < 0)
         return -EINVAL;
     err = path_lookup((uint64_t)AT_FDCWD, path, true, &i);
@@ -143,12 +135,11 @@ static long change_directory(struct inode *i)
     return 0;
 }
 
-long sys_chdir(uint64_t path, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_chdir(uint64_t path)
 {
     struct inode *i;
     long err = path_lookup((uint64_t)AT_FDCWD, path, true, &i);
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (!err) {
         err = change_directory(i);
         inode_unref(i);
@@ -156,25 +147,23 @@ long sys_chdir(uint64_t path, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4
     return err;
 }
 
-long sys_fchdir(uint64_t fd, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_fchdir(uint64_t fd)
 {
     struct fd_use u = fd_get(process_self()->files, fd);
     long r = -EBADF;
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (u.file)
         r = u.file->inode ? change_directory(u.file->inode) : -ENOTDIR;
     fd_put(u);
     return r;
 }
 
-long sys_getcwd(uint64_t to, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_getcwd(uint64_t to, uint64_t n)
 {
     char *buf = pgd_alloc(PATH_MAX);
     struct cwd_use cwd;
     long r;
 
-    (void)a2, (void)a3, (void)a4, (void)a5;
     if (!buf)
         return -ENOMEM;
     cwd = fs_cwd_get(process_self()->fs);
@@ -188,21 +177,15 @@ long sys_getcwd(uint64_t to, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4, 
     return r;
 }
 
-long sys_umask(uint64_t mask, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return fs_umask_set(process_self()->fs, (uint32_t)mask & 0777);
-}
+long sys_umask(uint64_t mask) { return fs_umask_set(process_self()->fs, (uint32_t)mask & 0777); }
 
 /* Times: a file keeps one, that of its last change. */
-long sys_utimensat(uint64_t dirfd, uint64_t path, uint64_t times, uint64_t flags, uint64_t a4,
-                   uint64_t a5)
+long sys_utimensat(uint64_t dirfd, uint64_t path, uint64_t times, uint64_t flags)
 {
     uint64_t t[4], ns = clock_wall_ns();
     struct inode *i;
     long err = 0;
 
-    (void)a4, (void)a5;
     if (flags & ~(uint64_t)AT_SYMLINK_NOFOLLOW)
         return -EINVAL;
     if (times && copyin(t, times, sizeof(t)) != 0)

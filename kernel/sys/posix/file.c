@@ -67,11 +67,7 @@ static inline long file_read(struct file *f, uint64_t buf, uint64_t n, uint64_t 
     return f->ops->read(f, buf, n);
 }
 
-long sys_read(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a3, (void)a4, (void)a5;
-    return io_call(fd, file_read, buf, n, 0);
-}
+long sys_read(uint64_t fd, uint64_t buf, uint64_t n) { return io_call(fd, file_read, buf, n, 0); }
 
 static inline long file_write(struct file *f, uint64_t buf, uint64_t n, uint64_t c)
 {
@@ -87,17 +83,9 @@ static inline long file_write(struct file *f, uint64_t buf, uint64_t n, uint64_t
     return unlikely(r == -EPIPE) ? broken_pipe() : r;
 }
 
-long sys_write(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a3, (void)a4, (void)a5;
-    return io_call(fd, file_write, buf, n, 0);
-}
+long sys_write(uint64_t fd, uint64_t buf, uint64_t n) { return io_call(fd, file_write, buf, n, 0); }
 
-long sys_close(uint64_t fd, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return fd_close(process_self()->files, fd);
-}
+long sys_close(uint64_t fd) { return fd_close(process_self()->files, fd); }
 
 static inline long file_seek(struct file *f, uint64_t off, uint64_t whence, uint64_t c)
 {
@@ -105,9 +93,8 @@ static inline long file_seek(struct file *f, uint64_t off, uint64_t whence, uint
     return f->ops->lseek ? f->ops->lseek(f, (int64_t)off, (int)whence) : -ESPIPE;
 }
 
-long sys_lseek(uint64_t fd, uint64_t off, uint64_t whence, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_lseek(uint64_t fd, uint64_t off, uint64_t whence)
 {
-    (void)a3, (void)a4, (void)a5;
     return file_call(fd, file_seek, off, whence, 0);
 }
 
@@ -135,7 +122,7 @@ static long file_nothing(struct file *f, uint64_t a, uint64_t b, uint64_t c)
 
 /* All of the vector is looked at before anything is moved. */
 static long vector_call(uint64_t fd, vaddr_t iov, uint64_t count,
-                        long (*one)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t))
+                        long (*one)(uint64_t, uint64_t, uint64_t))
 {
     uint64_t sum = 0;
     long done = 0;
@@ -157,7 +144,7 @@ static long vector_call(uint64_t fd, vaddr_t iov, uint64_t count,
         if (!r && !v.nbytes)
             continue;
         if (!r)
-            r = one(fd, v.base, MIN(v.nbytes, IO_MAX - (uint64_t)done), 0, 0, 0);
+            r = one(fd, v.base, MIN(v.nbytes, IO_MAX - (uint64_t)done));
         if (r < 0)
             return done ? done : r;
         done += r;
@@ -167,15 +154,13 @@ static long vector_call(uint64_t fd, vaddr_t iov, uint64_t count,
     return done;
 }
 
-long sys_readv(uint64_t fd, uint64_t iov, uint64_t count, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_readv(uint64_t fd, uint64_t iov, uint64_t count)
 {
-    (void)a3, (void)a4, (void)a5;
     return vector_call(fd, iov, count, sys_read);
 }
 
-long sys_writev(uint64_t fd, uint64_t iov, uint64_t count, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_writev(uint64_t fd, uint64_t iov, uint64_t count)
 {
-    (void)a3, (void)a4, (void)a5;
     return vector_call(fd, iov, count, sys_write);
 }
 
@@ -190,9 +175,8 @@ static long file_pread(struct file *f, uint64_t buf, uint64_t n, uint64_t offset
     return user_range_ok(buf, n) ? inode_read_user(f->inode, offset, buf, MIN(n, IO_MAX)) : -EFAULT;
 }
 
-long sys_pread64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64_t a4, uint64_t a5)
+long sys_pread64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset)
 {
-    (void)a4, (void)a5;
     return io_call(fd, file_pread, buf, n, offset);
 }
 
@@ -208,9 +192,8 @@ static long file_pwrite(struct file *f, uint64_t buf, uint64_t n, uint64_t offse
                                  : -EFAULT;
 }
 
-long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset, uint64_t a4, uint64_t a5)
+long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset)
 {
-    (void)a4, (void)a5;
     return io_call(fd, file_pwrite, buf, n, offset);
 }
 
@@ -222,9 +205,8 @@ static long file_getdents(struct file *f, uint64_t buf, uint64_t n, uint64_t c)
     return user_range_ok(buf, n) ? f->ops->getdents(f, buf, n) : -EFAULT;
 }
 
-long sys_getdents64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_getdents64(uint64_t fd, uint64_t buf, uint64_t n)
 {
-    (void)a3, (void)a4, (void)a5;
     return file_call(fd, file_getdents, buf, n, 0);
 }
 
@@ -236,15 +218,10 @@ static long file_truncate(struct file *f, uint64_t size, uint64_t b, uint64_t c)
     return f->ops->truncate(f, size);
 }
 
-long sys_ftruncate(uint64_t fd, uint64_t size, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a2, (void)a3, (void)a4, (void)a5;
-    return file_call(fd, file_truncate, size, 0, 0);
-}
+long sys_ftruncate(uint64_t fd, uint64_t size) { return file_call(fd, file_truncate, size, 0, 0); }
 
-long sys_fsync(uint64_t fd, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_fsync(uint64_t fd)
 {
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     return file_call(fd, file_nothing, 0, 0, 0); /* memory is where files live */
 }
 
@@ -254,9 +231,8 @@ static long file_ioctl(struct file *f, uint64_t req, uint64_t arg, uint64_t c)
     return f->ops->ioctl ? f->ops->ioctl(f, req, arg) : -ENOTTY;
 }
 
-long sys_ioctl(uint64_t fd, uint64_t req, uint64_t arg, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_ioctl(uint64_t fd, uint64_t req, uint64_t arg)
 {
-    (void)a3, (void)a4, (void)a5;
     return file_call(fd, file_ioctl, req, arg, 0);
 }
 
@@ -288,26 +264,20 @@ static long duplicate_to(struct file *f, uint64_t fd, uint64_t cloexec, uint64_t
     return r;
 }
 
-long sys_dup(uint64_t fd, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return file_call(fd, duplicate, 0, false, 0);
-}
+long sys_dup(uint64_t fd) { return file_call(fd, duplicate, 0, false, 0); }
 
-long sys_dup2(uint64_t fd, uint64_t to, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_dup2(uint64_t fd, uint64_t to)
 {
     long err;
 
-    (void)a2, (void)a3, (void)a4, (void)a5;
     if (fd != to)
         return file_call(fd, duplicate_to, to, false, 0);
     err = file_call(fd, file_nothing, 0, 0, 0);
     return err ? err : (long)fd;
 }
 
-long sys_dup3(uint64_t fd, uint64_t to, uint64_t flags, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_dup3(uint64_t fd, uint64_t to, uint64_t flags)
 {
-    (void)a3, (void)a4, (void)a5;
     if (flags & ~(uint64_t)O_CLOEXEC || fd == to)
         return -EINVAL;
     return file_call(fd, duplicate_to, to, (flags & O_CLOEXEC) != 0, 0);
@@ -345,24 +315,17 @@ static inline long file_control(struct file *f, uint64_t fd, uint64_t cmd, uint6
     }
 }
 
-long sys_fcntl(uint64_t fd, uint64_t cmd, uint64_t arg, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_fcntl(uint64_t fd, uint64_t cmd, uint64_t arg)
 {
-    (void)a3, (void)a4, (void)a5;
     return file_call(fd, file_control, fd, cmd, arg);
 }
 
-long sys_getdtablesize(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return FD_MAX;
-}
+long sys_getdtablesize(void) { return FD_MAX; }
 
-long sys_close_range(uint64_t first, uint64_t last, uint64_t flags, uint64_t a3, uint64_t a4,
-                     uint64_t a5)
+long sys_close_range(uint64_t first, uint64_t last, uint64_t flags)
 {
     struct file_table *t = process_self()->files;
 
-    (void)a3, (void)a4, (void)a5;
     if (first > last || flags & ~4ul)
         return -EINVAL;
     for (uint64_t fd = first; fd <= last && fd < FD_MAX; fd++) {
@@ -402,12 +365,11 @@ static long make_pipe(uint64_t flags, uint32_t fd[2])
     return 0;
 }
 
-long sys_pipe2(uint64_t to, uint64_t flags, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_pipe2(uint64_t to, uint64_t flags)
 {
     uint32_t fd[2];
     long err = make_pipe(flags, fd);
 
-    (void)a2, (void)a3, (void)a4, (void)a5;
     if (!err && copyout(to, fd, sizeof(fd)) != 0) {
         fd_close(process_self()->files, fd[0]);
         fd_close(process_self()->files, fd[1]);
@@ -416,12 +378,11 @@ long sys_pipe2(uint64_t to, uint64_t flags, uint64_t a2, uint64_t a3, uint64_t a
     return err;
 }
 
-long sys_pipe(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_pipe(void)
 {
     uint32_t fd[2];
     long err = make_pipe(0, fd);
 
-    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (err)
         return err;
     user_frame_of(current_hw)->a4 = fd[1];

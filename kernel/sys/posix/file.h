@@ -4,29 +4,31 @@
 
 #include "kernel/sys/posix/time.h"
 
-POSIX_CALL(sys_read);          /* 3 */
-POSIX_CALL(sys_write);         /* 4 */
-POSIX_CALL(sys_close);         /* 6 */
-POSIX_CALL(sys_lseek);         /* 19 */
-POSIX_CALL(sys_dup);           /* 41 */
-POSIX_CALL(sys_ioctl);         /* 54 */
-POSIX_CALL(sys_getdtablesize); /* 89 */
-POSIX_CALL(sys_dup2);          /* 90 */
-POSIX_CALL(sys_fcntl);         /* 92 */
-POSIX_CALL(sys_fsync);         /* 95, 447 */
-POSIX_CALL(sys_readv);         /* 120 */
-POSIX_CALL(sys_writev);        /* 121 */
-POSIX_CALL(sys_ftruncate);     /* 130 */
-POSIX_CALL(sys_pread64);       /* 349 */
-POSIX_CALL(sys_pwrite64);      /* 350 */
-POSIX_CALL(sys_getdents64);    /* 377 */
-POSIX_CALL(sys_dup3);          /* 487 */
-POSIX_CALL(sys_pipe);          /* 42: second number in a4 */
-POSIX_CALL(sys_pipe2);         /* 488 */
-POSIX_CALL(sys_close_range);   /* 546 */
-POSIX_CALL(sys_poll);          /* 94 */
-POSIX_CALL(sys_ppoll);         /* 463 */
-POSIX_CALL(sys_select);        /* 358 */
-POSIX_CALL(sys_pselect6);      /* 462 */
+long sys_read(uint64_t fd, uint64_t buf, uint64_t n);                      /* 3 */
+long sys_write(uint64_t fd, uint64_t buf, uint64_t n);                     /* 4 */
+long sys_close(uint64_t fd);                                               /* 6 */
+long sys_lseek(uint64_t fd, uint64_t off, uint64_t whence);                /* 19 */
+long sys_dup(uint64_t fd);                                                 /* 41 */
+long sys_ioctl(uint64_t fd, uint64_t req, uint64_t arg);                   /* 54 */
+long sys_getdtablesize(void);                                              /* 89 */
+long sys_dup2(uint64_t fd, uint64_t to);                                   /* 90 */
+long sys_fcntl(uint64_t fd, uint64_t cmd, uint64_t arg);                   /* 92 */
+long sys_fsync(uint64_t fd);                                               /* 95, 447 */
+long sys_readv(uint64_t fd, uint64_t iov, uint64_t count);                 /* 120 */
+long sys_writev(uint64_t fd, uint64_t iov, uint64_t count);                /* 121 */
+long sys_ftruncate(uint64_t fd, uint64_t size);                            /* 130 */
+long sys_pread64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset);  /* 349 */
+long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset); /* 350 */
+long sys_getdents64(uint64_t fd, uint64_t buf, uint64_t n);                /* 377 */
+long sys_dup3(uint64_t fd, uint64_t to, uint64_t flags);                   /* 487 */
+long sys_pipe(void);                                                 /* 42: second number in a4 */
+long sys_pipe2(uint64_t to, uint64_t flags);                         /* 488 */
+long sys_close_range(uint64_t first, uint64_t last, uint64_t flags); /* 546 */
+long sys_poll(uint64_t fds, uint64_t count, uint64_t timeout_ms);    /* 94 */
+long sys_ppoll(uint64_t fds, uint64_t count, uint64_t timeout, uint64_t mask,
+               uint64_t size);                                                             /* 463 */
+long sys_select(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t timeout); /* 358 */
+long sys_pselect6(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t timeout,
+                  uint64_t mask); /* 462 */
 
 #endif

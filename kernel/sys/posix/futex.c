@@ -90,13 +90,12 @@ static void wake_for_exit(vaddr_t word) { (void)futex_wake(word); }
 
 void futex_boot(void) { futex_wake_hook = wake_for_exit; }
 
-long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout, uint64_t a4, uint64_t a5)
+long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout)
 {
     unsigned command = (unsigned)op & FUTEX_COMMAND;
     uint64_t deadline;
     long err;
 
-    (void)a4, (void)a5;
     if (word & 3)
         return -EINVAL;
     if (!user_range_ok(word, 4))

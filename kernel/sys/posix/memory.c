@@ -73,12 +73,11 @@ static vaddr_t move_break(struct process *p, vaddr_t want)
     return want;
 }
 
-long sys_brk(uint64_t want, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_brk(uint64_t want)
 {
     struct process *p = process_self();
     vaddr_t is;
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (process_alone(p))
         return (long)move_break(p, want);
     mutex_lock(&p->brk_mutex);
@@ -167,15 +166,13 @@ long sys_mmap(uint64_t hint, uint64_t n, uint64_t prot, uint64_t flags, uint64_t
     return err ? err : (long)va;
 }
 
-long sys_munmap(uint64_t va, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_munmap(uint64_t va, uint64_t n)
 {
-    (void)a2, (void)a3, (void)a4, (void)a5;
     return range_ok(va, &n) ? aspace_unmap(process_self()->aspace, va, n) : -EINVAL;
 }
 
-long sys_mprotect(uint64_t va, uint64_t n, uint64_t prot, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_mprotect(uint64_t va, uint64_t n, uint64_t prot)
 {
-    (void)a3, (void)a4, (void)a5;
     if ((prot & ~(uint64_t)PROT_KNOWN) || (va & PAGE_MASK))
         return -EINVAL;
     if (n == 0)
@@ -186,9 +183,8 @@ long sys_mprotect(uint64_t va, uint64_t n, uint64_t prot, uint64_t a3, uint64_t 
 
 /* Advice may be left; what a program relies on is done (contents gone after MADV_DONTNEED) or
  * refused. */
-long sys_madvise(uint64_t va, uint64_t n, uint64_t advice, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_madvise(uint64_t va, uint64_t n, uint64_t advice)
 {
-    (void)a3, (void)a4, (void)a5;
     if ((va & PAGE_MASK) || (n && !range_ok(va, &n)))
         return -EINVAL;
     if (advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED)
@@ -196,9 +192,8 @@ long sys_madvise(uint64_t va, uint64_t n, uint64_t advice, uint64_t a3, uint64_t
     return advice < 64 && (MADV_IGNORED >> advice & 1) ? 0 : -EINVAL;
 }
 
-long sys_msync(uint64_t va, uint64_t n, uint64_t flags, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_msync(uint64_t va, uint64_t n)
 {
-    (void)flags, (void)a3, (void)a4, (void)a5;
     return (va & PAGE_MASK) || (n && !range_ok(va, &n)) ? -EINVAL : 0; /* files live in memory */
 }
 
@@ -215,11 +210,10 @@ static bool touched_pages(uint64_t *va, uint64_t *n)
 
 static long lock_result(int err) { return err == -EFAULT || err == -EACCES ? -ENOMEM : err; }
 
-long sys_mlock(uint64_t va, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_mlock(uint64_t va, uint64_t n)
 {
     bool set;
 
-    (void)a2, (void)a3, (void)a4, (void)a5;
     if (!may_lock())
         return -EPERM;
     if (n == 0)
@@ -229,11 +223,10 @@ long sys_mlock(uint64_t va, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4, u
                : -ENOMEM;
 }
 
-long sys_munlock(uint64_t va, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_munlock(uint64_t va, uint64_t n)
 {
     bool set;
 
-    (void)a2, (void)a3, (void)a4, (void)a5;
     if (n == 0)
         return 0;
     return touched_pages(&va, &n)
@@ -241,8 +234,4 @@ long sys_munlock(uint64_t va, uint64_t n, uint64_t a2, uint64_t a3, uint64_t a4,
                : -ENOMEM;
 }
 
-long sys_getpagesize(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return PAGE_SIZE;
-}
+long sys_getpagesize(void) { return PAGE_SIZE; }

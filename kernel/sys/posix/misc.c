@@ -9,19 +9,18 @@
 #include "kernel/sched/timer.h"
 #include "mm/phys/page.h"
 
-#define UNUSED4    ((void)a2, (void)a3, (void)a4, (void)a5)
 #define UTS_LENGTH 65
 
-POSIX_DEFINE(sys_uname)
+long sys_uname(uint64_t to)
 {
     /* Programs of the C library compare the release with the oldest Linux that they can run on. */
     static const char names[6][UTS_LENGTH] = {"Megalith", "megalith", "6.1.0-megalith",
                                               "SMP",      "alpha",    "(none)"};
 
-    return copyout(a0, names, sizeof(names));
+    return copyout(to, names, sizeof(names));
 }
 
-POSIX_DEFINE(sys_sysinfo)
+long sys_sysinfo(uint64_t to)
 {
     struct {
         int64_t uptime;
@@ -37,7 +36,7 @@ POSIX_DEFINE(sys_sysinfo)
     info.totalram = s.total * PAGE_SIZE;
     info.freeram = s.free * PAGE_SIZE;
     info.mem_unit = 1;
-    return copyout(a0, &info, sizeof(info));
+    return copyout(to, &info, sizeof(info));
 }
 
 /* Limits are facts of this kernel: they can be read, and set to what they are. */
@@ -91,20 +90,20 @@ static long limit_get(uint64_t resource, vaddr_t to)
     return err ? err : copyout(to, &is, sizeof(is));
 }
 
-POSIX_DEFINE(sys_getrlimit) { return limit_get(a0, a1); }
+long sys_getrlimit(uint64_t resource, uint64_t to) { return limit_get(resource, to); }
 
-POSIX_DEFINE(sys_setrlimit) { return limit_set(a0, a1); }
+long sys_setrlimit(uint64_t resource, uint64_t from) { return limit_set(resource, from); }
 
-POSIX_DEFINE(sys_prlimit64)
+long sys_prlimit64(uint64_t pid, uint64_t resource, uint64_t from, uint64_t to)
 {
     long err = 0;
 
-    if (a0 != 0 && a0 != process_self()->pid)
+    if (pid != 0 && pid != process_self()->pid)
         return -EPERM;
-    if (a3)
-        err = limit_get(a1, a3);
-    if (!err && a2)
-        err = limit_set(a1, a2);
+    if (to)
+        err = limit_get(resource, to);
+    if (!err && from)
+        err = limit_set(resource, from);
     return err;
 }
 
@@ -120,25 +119,25 @@ static uint64_t random_next(void)
     return x ^ x >> 31;
 }
 
-POSIX_DEFINE(sys_getrandom)
+long sys_getrandom(uint64_t to, uint64_t n, uint64_t flags)
 {
     uint64_t done = 0;
 
-    if (a2 & ~7ul)
+    if (flags & ~7ul)
         return -EINVAL;
-    a1 = MIN(a1, UINT64_C(33554431)); /* as Linux cuts it */
-    while (done < a1) {
+    n = MIN(n, UINT64_C(33554431)); /* as Linux cuts it */
+    while (done < n) {
         uint64_t v = random_next();
-        size_t part = MIN(a1 - done, sizeof(v));
+        size_t part = MIN(n - done, sizeof(v));
 
-        if (copyout(a0 + done, &v, part) != 0)
+        if (copyout(to + done, &v, part) != 0)
             return done ? (long)done : -EFAULT;
         done += part;
     }
     return (long)done;
 }
 
-POSIX_DEFINE(sys_sched_yield)
+long sys_sched_yield(void)
 {
     thread_yield();
     return 0;
@@ -147,33 +146,33 @@ POSIX_DEFINE(sys_sched_yield)
 /* Affinity of the current thread only: 0 or its own number. */
 static bool is_self(uint64_t pid) { return pid == 0 || pid == process_self()->pid; }
 
-POSIX_DEFINE(sys_sched_getaffinity)
+long sys_sched_getaffinity(uint64_t pid, uint64_t n, uint64_t to)
 {
     cpumask_t mask;
 
-    if (a1 < sizeof(mask) || a1 % sizeof(mask))
+    if (n < sizeof(mask) || n % sizeof(mask))
         return -EINVAL;
-    if (!is_self(a0))
+    if (!is_self(pid))
         return -ESRCH;
     mask = thread_self()->affinity & ((UINT64_C(1) << cpu_count) - 1);
-    return copyout(a2, &mask, sizeof(mask)) ? -EFAULT : (long)sizeof(mask);
+    return copyout(to, &mask, sizeof(mask)) ? -EFAULT : (long)sizeof(mask);
 }
 
-POSIX_DEFINE(sys_sched_setaffinity)
+long sys_sched_setaffinity(uint64_t pid, uint64_t n, uint64_t from)
 {
     cpumask_t mask = 0;
 
-    if (!is_self(a0))
+    if (!is_self(pid))
         return -ESRCH;
-    if (copyin(&mask, a2, MIN(a1, sizeof(mask))) != 0)
+    if (copyin(&mask, from, MIN(n, sizeof(mask))) != 0)
         return -EFAULT;
     mask &= (UINT64_C(1) << cpu_count) - 1;
     return mask ? thread_set_affinity(thread_self(), mask) : -EINVAL;
 }
 
-POSIX_DEFINE(sys_getcpu)
+long sys_getcpu(uint64_t cpu, uint64_t node)
 {
-    if (a0 && copyout_u32(a0, cpu_id()) != 0)
+    if (cpu && copyout_u32(cpu, cpu_id()) != 0)
         return -EFAULT;
-    return a1 ? copyout_u32(a1, 0) : 0;
+    return node ? copyout_u32(node, 0) : 0;
 }

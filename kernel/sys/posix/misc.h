@@ -4,15 +4,15 @@
 
 #include "kernel/sys/posix/calls.h"
 
-POSIX_CALL(sys_uname);             /* 339 */
-POSIX_CALL(sys_sysinfo);           /* 318 */
-POSIX_CALL(sys_getrlimit);         /* 144 */
-POSIX_CALL(sys_setrlimit);         /* 145 */
-POSIX_CALL(sys_prlimit64);         /* 496 */
-POSIX_CALL(sys_getrandom);         /* 511 */
-POSIX_CALL(sys_sched_yield);       /* 334 */
-POSIX_CALL(sys_sched_getaffinity); /* 396 */
-POSIX_CALL(sys_sched_setaffinity); /* 395 */
-POSIX_CALL(sys_getcpu);            /* 473 */
+long sys_uname(uint64_t to);                                                     /* 339 */
+long sys_sysinfo(uint64_t to);                                                   /* 318 */
+long sys_getrlimit(uint64_t resource, uint64_t to);                              /* 144 */
+long sys_setrlimit(uint64_t resource, uint64_t from);                            /* 145 */
+long sys_prlimit64(uint64_t pid, uint64_t resource, uint64_t from, uint64_t to); /* 496 */
+long sys_getrandom(uint64_t to, uint64_t n, uint64_t flags);                     /* 511 */
+long sys_sched_yield(void);                                                      /* 334 */
+long sys_sched_getaffinity(uint64_t pid, uint64_t n, uint64_t to);               /* 396 */
+long sys_sched_setaffinity(uint64_t pid, uint64_t n, uint64_t from);             /* 395 */
+long sys_getcpu(uint64_t cpu, uint64_t node);                                    /* 473 */
 
 #endif

@@ -45,25 +45,21 @@ static long open_at(uint64_t dirfd, vaddr_t upath, uint64_t flags, uint64_t mode
     return fd;
 }
 
-long sys_open(uint64_t path, uint64_t flags, uint64_t mode, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_open(uint64_t path, uint64_t flags, uint64_t mode)
 {
-    (void)a3, (void)a4, (void)a5;
     return open_at((uint64_t)AT_FDCWD, path, flags, mode);
 }
 
-long sys_openat(uint64_t dirfd, uint64_t path, uint64_t flags, uint64_t mode, uint64_t a4,
-                uint64_t a5)
+long sys_openat(uint64_t dirfd, uint64_t path, uint64_t flags, uint64_t mode)
 {
-    (void)a4, (void)a5;
     return open_at(dirfd, path, flags, mode);
 }
 
-long sys_execve(uint64_t path, uint64_t argv, uint64_t envp, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_execve(uint64_t path, uint64_t argv, uint64_t envp)
 {
     struct upath u;
     int err = path_begin(&u, (uint64_t)AT_FDCWD, path);
 
-    (void)a3, (void)a4, (void)a5;
     if (!err) {
         err = process_exec(u.text, argv, envp);
         path_end(&u);
@@ -120,42 +116,37 @@ static long stat_path(uint64_t dirfd, vaddr_t upath, bool follow, vaddr_t to)
     return stat_out(to, &st);
 }
 
-long sys_fstat64(uint64_t fd, uint64_t to, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_fstat64(uint64_t fd, uint64_t to)
 {
     struct fd_use u = fd_get(process_self()->files, fd);
     struct file_stat st;
     int err = u.file ? u.file->ops->stat(u.file, &st) : -EBADF;
 
-    (void)a2, (void)a3, (void)a4, (void)a5;
     fd_put(u);
     return err ? err : stat_out(to, &st);
 }
 
-long sys_stat64(uint64_t path, uint64_t to, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_stat64(uint64_t path, uint64_t to)
 {
-    (void)a2, (void)a3, (void)a4, (void)a5;
     return stat_path((uint64_t)AT_FDCWD, path, true, to);
 }
 
-long sys_lstat64(uint64_t path, uint64_t to, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_lstat64(uint64_t path, uint64_t to)
 {
-    (void)a2, (void)a3, (void)a4, (void)a5;
     return stat_path((uint64_t)AT_FDCWD, path, false, to);
 }
 
-long sys_fstatat64(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t flags, uint64_t a4,
-                   uint64_t a5)
+long sys_fstatat64(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t flags)
 {
     char first;
 
-    (void)a4, (void)a5;
     if (CHECKED_FLAGS(flags, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH))
         return -EINVAL;
     if ((flags & AT_EMPTY_PATH) && (int32_t)dirfd != AT_FDCWD) {
         if (copyin(&first, path, 1) != 0)
             return -EFAULT;
         if (!first)
-            return sys_fstat64(dirfd, to, 0, 0, 0, 0);
+            return sys_fstat64(dirfd, to);
     }
     return stat_path(dirfd, path, !(flags & AT_SYMLINK_NOFOLLOW), to);
 }
@@ -177,23 +168,18 @@ static long access_at(uint64_t dirfd, vaddr_t path, uint64_t mode, bool follow, 
     return err;
 }
 
-long sys_access(uint64_t path, uint64_t mode, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_access(uint64_t path, uint64_t mode)
 {
-    (void)a2, (void)a3, (void)a4, (void)a5;
     return access_at((uint64_t)AT_FDCWD, path, mode, true, false);
 }
 
-long sys_faccessat(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t a3, uint64_t a4,
-                   uint64_t a5)
+long sys_faccessat(uint64_t dirfd, uint64_t path, uint64_t mode)
 {
-    (void)a3, (void)a4, (void)a5;
     return access_at(dirfd, path, mode, true, false);
 }
 
-long sys_faccessat2(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t flags, uint64_t a4,
-                    uint64_t a5)
+long sys_faccessat2(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t flags)
 {
-    (void)a4, (void)a5;
     if (CHECKED_FLAGS(flags, AT_EACCESS | AT_SYMLINK_NOFOLLOW))
         return -EINVAL;
     return access_at(dirfd, path, mode, !(flags & AT_SYMLINK_NOFOLLOW), (flags & AT_EACCESS) != 0);
@@ -213,34 +199,22 @@ static long unlink_at(uint64_t dirfd, vaddr_t path, bool directory)
     return err;
 }
 
-long sys_unlink(uint64_t path, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return unlink_at((uint64_t)AT_FDCWD, path, false);
-}
+long sys_unlink(uint64_t path) { return unlink_at((uint64_t)AT_FDCWD, path, false); }
 
-long sys_rmdir(uint64_t path, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return unlink_at((uint64_t)AT_FDCWD, path, true);
-}
+long sys_rmdir(uint64_t path) { return unlink_at((uint64_t)AT_FDCWD, path, true); }
 
-long sys_unlinkat(uint64_t dirfd, uint64_t path, uint64_t flags, uint64_t a3, uint64_t a4,
-                  uint64_t a5)
+long sys_unlinkat(uint64_t dirfd, uint64_t path, uint64_t flags)
 {
-    (void)a3, (void)a4, (void)a5;
     if (CHECKED_FLAGS(flags, AT_REMOVEDIR))
         return -EINVAL;
     return unlink_at(dirfd, path, (flags & AT_REMOVEDIR) != 0);
 }
 
-long sys_mkdirat(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t a3, uint64_t a4,
-                 uint64_t a5)
+long sys_mkdirat(uint64_t dirfd, uint64_t path, uint64_t mode)
 {
     struct upath u;
     int err = path_begin(&u, dirfd, path);
 
-    (void)a3, (void)a4, (void)a5;
     if (!err) {
         err = tree_create(&u.cred, u.dir, u.text,
                           S_IFDIR | ((uint32_t)mode & 01777 & ~fs_umask(process_self()->fs)), true,
@@ -250,11 +224,7 @@ long sys_mkdirat(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t a3, uint
     return err;
 }
 
-long sys_mkdir(uint64_t path, uint64_t mode, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a2;
-    return sys_mkdirat((uint64_t)AT_FDCWD, path, mode, a3, a4, a5);
-}
+long sys_mkdir(uint64_t path, uint64_t mode) { return sys_mkdirat((uint64_t)AT_FDCWD, path, mode); }
 
 /* Two paths, one call of the tree. */
 static long two_paths(uint64_t olddir, vaddr_t old, uint64_t newdir, vaddr_t new,
@@ -275,36 +245,28 @@ static long two_paths(uint64_t olddir, vaddr_t old, uint64_t newdir, vaddr_t new
     return err;
 }
 
-long sys_rename(uint64_t old, uint64_t new, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_rename(uint64_t old, uint64_t new)
 {
-    (void)a2, (void)a3, (void)a4, (void)a5;
     return two_paths((uint64_t)AT_FDCWD, old, (uint64_t)AT_FDCWD, new, tree_rename);
 }
 
-long sys_renameat(uint64_t olddir, uint64_t old, uint64_t newdir, uint64_t new, uint64_t a4,
-                  uint64_t a5)
+long sys_renameat(uint64_t olddir, uint64_t old, uint64_t newdir, uint64_t new)
 {
-    (void)a4, (void)a5;
     return two_paths(olddir, old, newdir, new, tree_rename);
 }
 
-long sys_renameat2(uint64_t olddir, uint64_t old, uint64_t newdir, uint64_t new, uint64_t flags,
-                   uint64_t a5)
+long sys_renameat2(uint64_t olddir, uint64_t old, uint64_t newdir, uint64_t new, uint64_t flags)
 {
-    (void)a5;
     return flags ? -EINVAL : two_paths(olddir, old, newdir, new, tree_rename);
 }
 
-long sys_link(uint64_t old, uint64_t new, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_link(uint64_t old, uint64_t new)
 {
-    (void)a2, (void)a3, (void)a4, (void)a5;
     return two_paths((uint64_t)AT_FDCWD, old, (uint64_t)AT_FDCWD, new, tree_link);
 }
 
-long sys_linkat(uint64_t olddir, uint64_t old, uint64_t newdir, uint64_t new, uint64_t flags,
-                uint64_t a5)
+long sys_linkat(uint64_t olddir, uint64_t old, uint64_t newdir, uint64_t new, uint64_t flags)
 {
-    (void)a5;
     return flags ? -EINVAL : two_paths(olddir, old, newdir, new, tree_link);
 }
 
@@ -315,16 +277,13 @@ static int symlink_to(const struct io_cred *cred, struct inode *none, const char
     return tree_symlink(cred, dir, path, target);
 }
 
-long sys_symlinkat(uint64_t target, uint64_t dirfd, uint64_t path, uint64_t a3, uint64_t a4,
-                   uint64_t a5)
+long sys_symlinkat(uint64_t target, uint64_t dirfd, uint64_t path)
 {
-    (void)a3, (void)a4, (void)a5;
     return two_paths((uint64_t)AT_FDCWD, target, dirfd, path, symlink_to);
 }
 
-long sys_symlink(uint64_t target, uint64_t path, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_symlink(uint64_t target, uint64_t path)
 {
-    (void)a2, (void)a3, (void)a4, (void)a5;
     return two_paths((uint64_t)AT_FDCWD, target, (uint64_t)AT_FDCWD, path, symlink_to);
 }
 
@@ -338,8 +297,7 @@ static void exe_copy(const struct process *p, char *to, size_t n)
     spin_unlock(&process_lock, ipl);
 }
 
-long sys_readlinkat(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t n, uint64_t a4,
-                    uint64_t a5)
+long sys_readlinkat(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t n)
 {
     struct process *p = process_self();
     char exe[sizeof(p->exe)];
@@ -349,7 +307,6 @@ long sys_readlinkat(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t n, uint
     size_t bytes;
     long err = path_begin(&u, dirfd, path);
 
-    (void)a4, (void)a5;
     if (err)
         return err;
     if ((int64_t)n <= 0) {
@@ -373,8 +330,7 @@ long sys_readlinkat(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t n, uint
     return err;
 }
 
-long sys_readlink(uint64_t path, uint64_t to, uint64_t n, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_readlink(uint64_t path, uint64_t to, uint64_t n)
 {
-    (void)a3;
-    return sys_readlinkat((uint64_t)AT_FDCWD, path, to, n, a4, a5);
+    return sys_readlinkat((uint64_t)AT_FDCWD, path, to, n);
 }

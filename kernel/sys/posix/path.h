@@ -4,41 +4,43 @@
 
 #include "kernel/sys/posix/time.h"
 
-POSIX_CALL(sys_link);       /* 9 */
-POSIX_CALL(sys_unlink);     /* 10 */
-POSIX_CALL(sys_execve);     /* 59 */
-POSIX_CALL(sys_chdir);      /* 12 */
-POSIX_CALL(sys_fchdir);     /* 13 */
-POSIX_CALL(sys_chmod);      /* 15 */
-POSIX_CALL(sys_chown);      /* 16 */
-POSIX_CALL(sys_lchown);     /* 208 */
-POSIX_CALL(sys_access);     /* 33 */
-POSIX_CALL(sys_open);       /* 45 */
-POSIX_CALL(sys_symlink);    /* 57 */
-POSIX_CALL(sys_readlink);   /* 58 */
-POSIX_CALL(sys_umask);      /* 60 */
-POSIX_CALL(sys_fchown);     /* 123 */
-POSIX_CALL(sys_fchmod);     /* 124 */
-POSIX_CALL(sys_rename);     /* 128 */
-POSIX_CALL(sys_truncate);   /* 129 */
-POSIX_CALL(sys_mkdir);      /* 136 */
-POSIX_CALL(sys_rmdir);      /* 137 */
-POSIX_CALL(sys_getcwd);     /* 367 */
-POSIX_CALL(sys_stat64);     /* 425 */
-POSIX_CALL(sys_lstat64);    /* 426 */
-POSIX_CALL(sys_fstat64);    /* 427 */
-POSIX_CALL(sys_openat);     /* 450 */
-POSIX_CALL(sys_mkdirat);    /* 451 */
-POSIX_CALL(sys_fstatat64);  /* 455 */
-POSIX_CALL(sys_unlinkat);   /* 456 */
-POSIX_CALL(sys_renameat);   /* 457 */
-POSIX_CALL(sys_renameat2);  /* 510 */
-POSIX_CALL(sys_linkat);     /* 458 */
-POSIX_CALL(sys_symlinkat);  /* 459 */
-POSIX_CALL(sys_readlinkat); /* 460 */
-POSIX_CALL(sys_fchmodat);   /* 461 */
-POSIX_CALL(sys_faccessat);  /* 462 */
-POSIX_CALL(sys_faccessat2); /* 549 */
-POSIX_CALL(sys_utimensat);  /* 475 */
+long sys_link(uint64_t old, uint64_t new);                                       /* 9 */
+long sys_unlink(uint64_t path);                                                  /* 10 */
+long sys_execve(uint64_t path, uint64_t argv, uint64_t envp);                    /* 59 */
+long sys_chdir(uint64_t path);                                                   /* 12 */
+long sys_fchdir(uint64_t fd);                                                    /* 13 */
+long sys_chmod(uint64_t path, uint64_t mode);                                    /* 15 */
+long sys_chown(uint64_t path, uint64_t uid, uint64_t gid);                       /* 16 */
+long sys_lchown(uint64_t path, uint64_t uid, uint64_t gid);                      /* 208 */
+long sys_access(uint64_t path, uint64_t mode);                                   /* 33 */
+long sys_open(uint64_t path, uint64_t flags, uint64_t mode);                     /* 45 */
+long sys_symlink(uint64_t target, uint64_t path);                                /* 57 */
+long sys_readlink(uint64_t path, uint64_t to, uint64_t n);                       /* 58 */
+long sys_umask(uint64_t mask);                                                   /* 60 */
+long sys_fchown(uint64_t fd, uint64_t uid, uint64_t gid);                        /* 123 */
+long sys_fchmod(uint64_t fd, uint64_t mode);                                     /* 124 */
+long sys_rename(uint64_t old, uint64_t new);                                     /* 128 */
+long sys_truncate(uint64_t path, uint64_t size);                                 /* 129 */
+long sys_mkdir(uint64_t path, uint64_t mode);                                    /* 136 */
+long sys_rmdir(uint64_t path);                                                   /* 137 */
+long sys_getcwd(uint64_t to, uint64_t n);                                        /* 367 */
+long sys_stat64(uint64_t path, uint64_t to);                                     /* 425 */
+long sys_lstat64(uint64_t path, uint64_t to);                                    /* 426 */
+long sys_fstat64(uint64_t fd, uint64_t to);                                      /* 427 */
+long sys_openat(uint64_t dirfd, uint64_t path, uint64_t flags, uint64_t mode);   /* 450 */
+long sys_mkdirat(uint64_t dirfd, uint64_t path, uint64_t mode);                  /* 451 */
+long sys_fstatat64(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t flags);  /* 455 */
+long sys_unlinkat(uint64_t dirfd, uint64_t path, uint64_t flags);                /* 456 */
+long sys_renameat(uint64_t olddir, uint64_t old, uint64_t newdir, uint64_t new); /* 457 */
+long sys_renameat2(uint64_t olddir, uint64_t old, uint64_t newdir, uint64_t new,
+                   uint64_t flags); /* 510 */
+long sys_linkat(uint64_t olddir, uint64_t old, uint64_t newdir, uint64_t new,
+                uint64_t flags);                                                   /* 458 */
+long sys_symlinkat(uint64_t target, uint64_t dirfd, uint64_t path);                /* 459 */
+long sys_readlinkat(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t n);       /* 460 */
+long sys_fchmodat(uint64_t dirfd, uint64_t path, uint64_t mode);                   /* 461 */
+long sys_faccessat(uint64_t dirfd, uint64_t path, uint64_t mode);                  /* 462 */
+long sys_faccessat2(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t flags); /* 549 */
+long sys_utimensat(uint64_t dirfd, uint64_t path, uint64_t times, uint64_t flags); /* 475 */
 
 #endif

@@ -117,12 +117,10 @@ static long poll_call(vaddr_t fds, uint64_t count, uint64_t deadline)
     return wait_ready(poll_look, &a, deadline);
 }
 
-long sys_poll(uint64_t fds, uint64_t count, uint64_t timeout_ms, uint64_t a3, uint64_t a4,
-              uint64_t a5)
+long sys_poll(uint64_t fds, uint64_t count, uint64_t timeout_ms)
 {
     int32_t ms = (int32_t)timeout_ms;
 
-    (void)a3, (void)a4, (void)a5;
     return poll_call(fds, count, ms < 0 ? FOREVER : clock_ns() + (uint64_t)ms * 1000000);
 }
 
@@ -143,13 +141,11 @@ static long deadline_of(vaddr_t at, uint64_t unit_ns, uint64_t *deadline)
     return 0;
 }
 
-long sys_ppoll(uint64_t fds, uint64_t count, uint64_t timeout, uint64_t mask, uint64_t size,
-               uint64_t a5)
+long sys_ppoll(uint64_t fds, uint64_t count, uint64_t timeout, uint64_t mask, uint64_t size)
 {
     uint64_t deadline;
     long err = deadline_of(timeout, 1, &deadline);
 
-    (void)a5;
     if (!err)
         err = mask_begin(mask, size);
     if (err)
@@ -213,13 +209,11 @@ static long select_call(uint64_t count, const vaddr_t set[3], uint64_t deadline)
     return ready;
 }
 
-long sys_select(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t timeout,
-                uint64_t a5)
+long sys_select(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t timeout)
 {
     uint64_t deadline;
     long err = deadline_of(timeout, 1000, &deadline);
 
-    (void)a5;
     return err ? err : select_call(n, (vaddr_t[3]){in, out, except}, deadline);
 }
 

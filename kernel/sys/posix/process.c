@@ -19,60 +19,39 @@ static void second_result(uint64_t v) { user_frame_of(current_hw)->a4 = v; }
 
 /* ---- who am I ---- */
 
-long sys_getxpid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_getxpid(void)
 {
     const struct process *p = process_self();
 
-    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     second_result(__atomic_load_n(&p->ppid, __ATOMIC_RELAXED));
     return p->pid;
 }
 
-long sys_getppid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return __atomic_load_n(&process_self()->ppid, __ATOMIC_RELAXED);
-}
+long sys_getppid(void) { return __atomic_load_n(&process_self()->ppid, __ATOMIC_RELAXED); }
 
-long sys_gettid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return uthread_self()->tid;
-}
+long sys_gettid(void) { return uthread_self()->tid; }
 
-long sys_set_tid_address(uint64_t address, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
-                         uint64_t a5)
+long sys_set_tid_address(uint64_t address)
 {
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     uthread_self()->clear_tid = address;
     return uthread_self()->tid;
 }
 
-long sys_getxuid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_getxuid(void)
 {
-    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     second_result(process_self()->euid);
     return process_self()->uid;
 }
 
-long sys_getxgid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_getxgid(void)
 {
-    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     second_result(process_self()->egid);
     return process_self()->gid;
 }
 
-long sys_geteuid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return process_self()->euid;
-}
+long sys_geteuid(void) { return process_self()->euid; }
 
-long sys_getegid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return process_self()->egid;
-}
+long sys_getegid(void) { return process_self()->egid; }
 
 /*
  * Identities: real, effective and saved are one here, because no program is set-uid: the superuser
@@ -94,15 +73,13 @@ static long become(uint32_t uid, uint32_t gid)
     return 0;
 }
 
-long sys_setuid(uint64_t uid, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_setuid(uint64_t uid)
 {
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     return (uint32_t)uid == UINT32_MAX ? -EINVAL : become((uint32_t)uid, UINT32_MAX);
 }
 
-long sys_setgid(uint64_t gid, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_setgid(uint64_t gid)
 {
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     return (uint32_t)gid == UINT32_MAX ? -EINVAL : become(UINT32_MAX, (uint32_t)gid);
 }
 
@@ -117,19 +94,17 @@ static bool one_of(uint64_t r, uint64_t e, uint64_t s, uint32_t *id)
            ((uint32_t)s == UINT32_MAX || (uint32_t)s == *id);
 }
 
-long sys_setresuid(uint64_t r, uint64_t e, uint64_t s, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_setresuid(uint64_t r, uint64_t e, uint64_t s)
 {
     uint32_t id;
 
-    (void)a3, (void)a4, (void)a5;
     return one_of(r, e, s, &id) ? become(id, UINT32_MAX) : -EPERM;
 }
 
-long sys_setresgid(uint64_t r, uint64_t e, uint64_t s, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_setresgid(uint64_t r, uint64_t e, uint64_t s)
 {
     uint32_t id;
 
-    (void)a3, (void)a4, (void)a5;
     return one_of(r, e, s, &id) ? become(UINT32_MAX, id) : -EPERM;
 }
 
@@ -138,31 +113,24 @@ static long three_ids(vaddr_t r, vaddr_t e, vaddr_t s, uint32_t ids[3])
     return copyout_u32(r, ids[0]) || copyout_u32(e, ids[1]) || copyout_u32(s, ids[2]) ? -EFAULT : 0;
 }
 
-long sys_getresuid(uint64_t r, uint64_t e, uint64_t s, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_getresuid(uint64_t r, uint64_t e, uint64_t s)
 {
     struct process *p = process_self();
 
-    (void)a3, (void)a4, (void)a5;
     return three_ids(r, e, s, (uint32_t[3]){p->uid, p->euid, p->suid});
 }
 
-long sys_getresgid(uint64_t r, uint64_t e, uint64_t s, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_getresgid(uint64_t r, uint64_t e, uint64_t s)
 {
     struct process *p = process_self();
 
-    (void)a3, (void)a4, (void)a5;
     return three_ids(r, e, s, (uint32_t[3]){p->gid, p->egid, p->sgid});
 }
 
-long sys_getgroups(uint64_t n, uint64_t to, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)n, (void)to, (void)a2, (void)a3, (void)a4, (void)a5;
-    return 0; /* no groups but the one */
-}
+long sys_getgroups(void) { return 0; /* no groups but the one */ }
 
-long sys_setgroups(uint64_t n, uint64_t from, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_setgroups(uint64_t n)
 {
-    (void)from, (void)a2, (void)a3, (void)a4, (void)a5;
     if (process_self()->euid != 0)
         return -EPERM;
     return n ? -EINVAL : 0;
@@ -178,13 +146,12 @@ static bool group_in_session(uint32_t pgid, uint32_t sid, const struct process *
     return pgid == self->pgid || (p && p->pgid == pgid && p->sid == sid);
 }
 
-long sys_setpgid(uint64_t pid, uint64_t pgid, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_setpgid(uint64_t pid, uint64_t pgid)
 {
     struct process *self = process_self(), *p;
     long err = 0;
     ipl_t ipl;
 
-    (void)a2, (void)a3, (void)a4, (void)a5;
     if ((int32_t)pid < 0 || (int32_t)pgid < 0)
         return -EINVAL;
     ipl = spin_lock(&process_lock);
@@ -214,32 +181,19 @@ static long id_of(uint64_t pid, bool session)
     return id;
 }
 
-long sys_getpgid(uint64_t pid, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return id_of(pid, false);
-}
+long sys_getpgid(uint64_t pid) { return id_of(pid, false); }
 
-long sys_getpgrp(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return id_of(0, false);
-}
+long sys_getpgrp(void) { return id_of(0, false); }
 
-long sys_getsid(uint64_t pid, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return id_of(pid, true);
-}
+long sys_getsid(uint64_t pid) { return id_of(pid, true); }
 
-long sys_setsid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_setsid(void)
 {
     struct process *p = process_self();
     struct lnm_job *job = lnm_job_create(); /* a session is a job, with a table of logical names */
     long r = -EPERM;
     ipl_t ipl;
 
-    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (!job)
         return -ENOMEM;
     ipl = spin_lock(&process_lock);
@@ -257,46 +211,29 @@ long sys_setsid(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
 
 /* ---- life ---- */
 
-long sys_exit(uint64_t status, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    process_exit(((uint32_t)status & 0xFF) << 8);
-}
+long sys_exit(uint64_t status) { process_exit(((uint32_t)status & 0xFF) << 8); }
 
-long sys_fork(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return process_clone(SIGCHLD, 0, 0, 0, 0);
-}
+long sys_fork(void) { return process_clone(SIGCHLD, 0, 0, 0, 0); }
 
-long sys_vfork(uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
-{
-    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    return process_clone(CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0);
-}
+long sys_vfork(void) { return process_clone(CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0); }
 
-long sys_clone(uint64_t flags, uint64_t usp, uint64_t parent_tid, uint64_t child_tid, uint64_t tls,
-               uint64_t a5)
+long sys_clone(uint64_t flags, uint64_t usp, uint64_t parent_tid, uint64_t child_tid, uint64_t tls)
 {
-    (void)a5;
     return process_clone(flags, usp, parent_tid, child_tid, tls);
 }
 
-long sys_kill(uint64_t pid, uint64_t sig, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_kill(uint64_t pid, uint64_t sig)
 {
-    (void)a2, (void)a3, (void)a4, (void)a5;
     return process_kill((int32_t)pid, (int32_t)sig, SI_USER);
 }
 
-long sys_tkill(uint64_t tid, uint64_t sig, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_tkill(uint64_t tid, uint64_t sig)
 {
-    (void)a2, (void)a3, (void)a4, (void)a5;
     return (int32_t)tid <= 0 ? -EINVAL : process_kill_thread(0, (uint32_t)tid, (int32_t)sig);
 }
 
-long sys_tgkill(uint64_t tgid, uint64_t tid, uint64_t sig, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_tgkill(uint64_t tgid, uint64_t tid, uint64_t sig)
 {
-    (void)a3, (void)a4, (void)a5;
     if ((int32_t)tgid <= 0 || (int32_t)tid <= 0)
         return -EINVAL;
     return process_kill_thread((uint32_t)tgid, (uint32_t)tid, (int32_t)sig);
@@ -315,14 +252,12 @@ static void rusage_of(struct rusage *r, uint64_t run_ns)
     r->user_us = run_ns % NS_PER_SECOND / NS_PER_US;
 }
 
-long sys_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage, uint64_t a4,
-               uint64_t a5)
+long sys_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage)
 {
     struct wait_result r;
     struct rusage u;
     int found;
 
-    (void)a4, (void)a5;
     if (options & ~(uint64_t)(WNOHANG | WUNTRACED | WCONTINUED | 0xE0000000u))
         return -EINVAL;
     if ((status && probe_write(status, 4)) || (rusage && probe_write(rusage, sizeof(u))))
@@ -339,11 +274,9 @@ long sys_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage,
     return r.pid;
 }
 
-long sys_osf_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage, uint64_t a4,
-                   uint64_t a5)
+long sys_osf_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage)
 {
-    return rusage ? -EINVAL
-                  : sys_wait4(pid, status, options, 0, a4, a5); /* its rusage has 32-bit times */
+    return rusage ? -EINVAL : sys_wait4(pid, status, options, 0); /* its rusage has 32-bit times */
 }
 
 static void siginfo_of(int32_t info[32], const struct wait_result *r)
@@ -364,15 +297,13 @@ static void siginfo_of(int32_t info[32], const struct wait_result *r)
     info[5] = (int32_t)r->uid;
 }
 
-long sys_waitid(uint64_t type, uint64_t id, uint64_t to, uint64_t options, uint64_t rusage,
-                uint64_t a5)
+long sys_waitid(uint64_t type, uint64_t id, uint64_t to, uint64_t options, uint64_t rusage)
 {
     struct wait_result r;
     int32_t info[32] = {0}, pid;
     struct rusage u;
     int found;
 
-    (void)a5;
     if (options & ~(uint64_t)(WNOHANG | WUNTRACED | WEXITED | WCONTINUED | WNOWAIT | 0xE0000000u) ||
         !(options & (WUNTRACED | WEXITED | WCONTINUED)))
         return -EINVAL;
@@ -405,12 +336,11 @@ long sys_waitid(uint64_t type, uint64_t id, uint64_t to, uint64_t options, uint6
     return 0;
 }
 
-long sys_getrusage(uint64_t who, uint64_t to, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_getrusage(uint64_t who, uint64_t to)
 {
     const struct process *p = process_self();
     struct rusage u;
 
-    (void)a2, (void)a3, (void)a4, (void)a5;
     if ((int32_t)who != 0 && (int32_t)who != -1 && (int32_t)who != 1)
         return -EINVAL;
     rusage_of(&u, (int32_t)who == -1 ? __atomic_load_n(&p->children_ns, __ATOMIC_RELAXED)
@@ -418,33 +348,22 @@ long sys_getrusage(uint64_t who, uint64_t to, uint64_t a2, uint64_t a3, uint64_t
     return copyout(to, &u, sizeof(u));
 }
 
-long sys_times(uint64_t to, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_times(uint64_t to)
 {
     const uint64_t tick = NS_PER_SECOND / 1024;
     const struct process *p = process_self();
     uint64_t t[4] = {process_cpu_ns(p) / tick, 0,
                      __atomic_load_n(&p->children_ns, __ATOMIC_RELAXED) / tick, 0};
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (to && copyout(to, t, sizeof(t)) != 0)
         return -EFAULT;
     return (long)(clock_ns() / tick);
 }
 
 /* Priorities are the scheduler's business: all processes are equal, nice or not. */
-long sys_getpriority(uint64_t which, uint64_t who, uint64_t a2, uint64_t a3, uint64_t a4,
-                     uint64_t a5)
-{
-    (void)who, (void)a2, (void)a3, (void)a4, (void)a5;
-    return which > 2 ? -EINVAL : 20; /* 20 - nice */
-}
+long sys_getpriority(uint64_t which) { return which > 2 ? -EINVAL : 20; /* 20 - nice */ }
 
-long sys_setpriority(uint64_t which, uint64_t who, uint64_t nice, uint64_t a3, uint64_t a4,
-                     uint64_t a5)
-{
-    (void)who, (void)nice, (void)a3, (void)a4, (void)a5;
-    return which > 2 ? -EINVAL : 0;
-}
+long sys_setpriority(uint64_t which) { return which > 2 ? -EINVAL : 0; }
 
 /* ---- the alarm ---- */
 
@@ -467,12 +386,11 @@ static struct itimer itimer_of(uint64_t left, uint64_t interval)
         (int64_t)(left / NS_PER_SECOND), (int64_t)(left % NS_PER_SECOND / NS_PER_US)};
 }
 
-long sys_getitimer(uint64_t which, uint64_t to, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+long sys_getitimer(uint64_t which, uint64_t to)
 {
     uint64_t left, interval;
     struct itimer t;
 
-    (void)a2, (void)a3, (void)a4, (void)a5;
     if (which != 0)
         return -EINVAL; /* ITIMER_REAL only */
     process_alarm_get(&left, &interval);
@@ -480,13 +398,11 @@ long sys_getitimer(uint64_t which, uint64_t to, uint64_t a2, uint64_t a3, uint64
     return copyout(to, &t, sizeof(t));
 }
 
-long sys_setitimer(uint64_t which, uint64_t from, uint64_t to, uint64_t a3, uint64_t a4,
-                   uint64_t a5)
+long sys_setitimer(uint64_t which, uint64_t from, uint64_t to)
 {
     uint64_t value, interval, left, old_interval;
     struct itimer t = {0};
 
-    (void)a3, (void)a4, (void)a5;
     if (which != 0)
         return -EINVAL;
     if ((from && copyin(&t, from, sizeof(t))) || (to && probe_write(to, sizeof(t))))
@@ -513,12 +429,10 @@ long sys_setitimer(uint64_t which, uint64_t from, uint64_t to, uint64_t a3, uint
 #define IEEE_STATUS_MASK         0x7E0000UL
 #define IEEE_TO_FPCR             35 /* status bits 17-22 are FPCR 52-57 */
 
-long sys_osf_getsysinfo(uint64_t op, uint64_t buf, uint64_t n, uint64_t start, uint64_t arg,
-                        uint64_t a5)
+long sys_osf_getsysinfo(uint64_t op, uint64_t buf, uint64_t n)
 {
     uint64_t control;
 
-    (void)start, (void)arg, (void)a5;
     switch (op) {
     case GSI_IEEE_FP_CONTROL:
         fp_sync();
@@ -538,12 +452,10 @@ long sys_osf_getsysinfo(uint64_t op, uint64_t buf, uint64_t n, uint64_t start, u
     }
 }
 
-long sys_osf_setsysinfo(uint64_t op, uint64_t buf, uint64_t n, uint64_t start, uint64_t arg,
-                        uint64_t a5)
+long sys_osf_setsysinfo(uint64_t op, uint64_t buf)
 {
     uint64_t v;
 
-    (void)n, (void)start, (void)arg, (void)a5;
     switch (op) {
     case SSI_IEEE_FP_CONTROL:
         if (copyin_u64(&v, buf) != 0)

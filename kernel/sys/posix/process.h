@@ -4,58 +4,61 @@
 
 #include "kernel/sys/posix/time.h"
 
-POSIX_CALL(sys_exit);            /* 1, 405 */
-POSIX_CALL(sys_fork);            /* 2: full frame */
-POSIX_CALL(sys_osf_wait4);       /* 7 */
-POSIX_CALL(sys_getxpid);         /* 20: parent in a4 */
-POSIX_CALL(sys_setuid);          /* 23 */
-POSIX_CALL(sys_getxuid);         /* 24: effective in a4 */
-POSIX_CALL(sys_kill);            /* 37 */
-POSIX_CALL(sys_setpgid);         /* 39 */
-POSIX_CALL(sys_getxgid);         /* 47: effective in a4 */
-POSIX_CALL(sys_getpgrp);         /* 63 */
-POSIX_CALL(sys_vfork);           /* 66: full frame */
-POSIX_CALL(sys_getgroups);       /* 79 */
-POSIX_CALL(sys_setgroups);       /* 80 */
-POSIX_CALL(sys_setpriority);     /* 96 */
-POSIX_CALL(sys_getpriority);     /* 100: result + 20 */
-POSIX_CALL(sys_setgid);          /* 132 */
-POSIX_CALL(sys_setsid);          /* 147 */
-POSIX_CALL(sys_getpgid);         /* 233 */
-POSIX_CALL(sys_getsid);          /* 234 */
-POSIX_CALL(sys_osf_getsysinfo);  /* 256 */
-POSIX_CALL(sys_osf_setsysinfo);  /* 257 */
-POSIX_CALL(sys_clone);           /* 312: full frame */
-POSIX_CALL(sys_times);           /* 323 */
-POSIX_CALL(sys_setresuid);       /* 343 */
-POSIX_CALL(sys_getresuid);       /* 344 */
-POSIX_CALL(sys_getitimer);       /* 361 */
-POSIX_CALL(sys_setitimer);       /* 362 */
-POSIX_CALL(sys_getrusage);       /* 364 */
-POSIX_CALL(sys_wait4);           /* 365 */
-POSIX_CALL(sys_setresgid);       /* 371 */
-POSIX_CALL(sys_getresgid);       /* 372 */
-POSIX_CALL(sys_gettid);          /* 378 */
-POSIX_CALL(sys_tkill);           /* 381 */
-POSIX_CALL(sys_futex);           /* 394 */
-POSIX_CALL(sys_set_tid_address); /* 411 */
-POSIX_CALL(sys_tgkill);          /* 424 */
-POSIX_CALL(sys_waitid);          /* 438 */
-POSIX_CALL(sys_getegid);         /* 530 */
-POSIX_CALL(sys_geteuid);         /* 531 */
-POSIX_CALL(sys_getppid);         /* 532 */
+long sys_exit(uint64_t status); /* 1, 405 */
+long sys_fork(void);            /* 2: full frame */
+long sys_osf_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage); /* 7 */
+long sys_getxpid(void);                                         /* 20: parent in a4 */
+long sys_setuid(uint64_t uid);                                  /* 23 */
+long sys_getxuid(void);                                         /* 24: effective in a4 */
+long sys_kill(uint64_t pid, uint64_t sig);                      /* 37 */
+long sys_setpgid(uint64_t pid, uint64_t pgid);                  /* 39 */
+long sys_getxgid(void);                                         /* 47: effective in a4 */
+long sys_getpgrp(void);                                         /* 63 */
+long sys_vfork(void);                                           /* 66: full frame */
+long sys_getgroups(void);                                       /* 79 */
+long sys_setgroups(uint64_t n);                                 /* 80 */
+long sys_setpriority(uint64_t which);                           /* 96 */
+long sys_getpriority(uint64_t which);                           /* 100: result + 20 */
+long sys_setgid(uint64_t gid);                                  /* 132 */
+long sys_setsid(void);                                          /* 147 */
+long sys_getpgid(uint64_t pid);                                 /* 233 */
+long sys_getsid(uint64_t pid);                                  /* 234 */
+long sys_osf_getsysinfo(uint64_t op, uint64_t buf, uint64_t n); /* 256 */
+long sys_osf_setsysinfo(uint64_t op, uint64_t buf);             /* 257 */
+long sys_clone(uint64_t flags, uint64_t usp, uint64_t parent_tid, uint64_t child_tid,
+               uint64_t tls);                                   /* 312: full frame */
+long sys_times(uint64_t to);                                    /* 323 */
+long sys_setresuid(uint64_t r, uint64_t e, uint64_t s);         /* 343 */
+long sys_getresuid(uint64_t r, uint64_t e, uint64_t s);         /* 344 */
+long sys_getitimer(uint64_t which, uint64_t to);                /* 361 */
+long sys_setitimer(uint64_t which, uint64_t from, uint64_t to); /* 362 */
+long sys_getrusage(uint64_t who, uint64_t to);                  /* 364 */
+long sys_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage); /* 365 */
+long sys_setresgid(uint64_t r, uint64_t e, uint64_t s);                           /* 371 */
+long sys_getresgid(uint64_t r, uint64_t e, uint64_t s);                           /* 372 */
+long sys_gettid(void);                                                            /* 378 */
+long sys_tkill(uint64_t tid, uint64_t sig);                                       /* 381 */
+long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout);         /* 394 */
+long sys_set_tid_address(uint64_t address);                                       /* 411 */
+long sys_tgkill(uint64_t tgid, uint64_t tid, uint64_t sig);                       /* 424 */
+long sys_waitid(uint64_t type, uint64_t id, uint64_t to, uint64_t options,
+                uint64_t rusage); /* 438 */
+long sys_getegid(void);           /* 530 */
+long sys_geteuid(void);           /* 531 */
+long sys_getppid(void);           /* 532 */
 
 /* Boot: the end of a process wakes futex waiters. */
 void futex_boot(void);
 
-POSIX_CALL(sys_brk);         /* 17 */
-POSIX_CALL(sys_getpagesize); /* 64 */
-POSIX_CALL(sys_mmap);        /* 71 */
-POSIX_CALL(sys_munmap);      /* 73 */
-POSIX_CALL(sys_mprotect);    /* 74 */
-POSIX_CALL(sys_madvise);     /* 75 */
-POSIX_CALL(sys_msync);       /* 217 */
-POSIX_CALL(sys_mlock);       /* 314 */
-POSIX_CALL(sys_munlock);     /* 315 */
+long sys_brk(uint64_t want); /* 17 */
+long sys_getpagesize(void);  /* 64 */
+long sys_mmap(uint64_t hint, uint64_t n, uint64_t prot, uint64_t flags, uint64_t fd,
+              uint64_t offset);                             /* 71 */
+long sys_munmap(uint64_t va, uint64_t n);                   /* 73 */
+long sys_mprotect(uint64_t va, uint64_t n, uint64_t prot);  /* 74 */
+long sys_madvise(uint64_t va, uint64_t n, uint64_t advice); /* 75 */
+long sys_msync(uint64_t va, uint64_t n);                    /* 217 */
+long sys_mlock(uint64_t va, uint64_t n);                    /* 314 */
+long sys_munlock(uint64_t va, uint64_t n);                  /* 315 */
 
 #endif

@@ -55,22 +55,22 @@ static int timespec_out(vaddr_t to, uint64_t ns)
     return copyout(to, &t, sizeof(t));
 }
 
-POSIX_DEFINE(sys_clock_gettime)
+long sys_clock_gettime(uint64_t clock, uint64_t to)
 {
     uint64_t ns;
 
-    if (!clock_read(a0, &ns))
+    if (!clock_read(clock, &ns))
         return -EINVAL;
-    return timespec_out(a1, ns);
+    return timespec_out(to, ns);
 }
 
-POSIX_DEFINE(sys_clock_getres)
+long sys_clock_getres(uint64_t clock, uint64_t to)
 {
     uint64_t ns;
 
-    if (!clock_read(a0, &ns))
+    if (!clock_read(clock, &ns))
         return -EINVAL;
-    return a1 ? timespec_out(a1, 1) : 0;
+    return to ? timespec_out(to, 1) : 0;
 }
 
 /* Sleep until clock_ns() reaches deadline; what was left goes to rem (if not 0) when a signal came.
@@ -109,23 +109,26 @@ static long sleep_call(uint64_t clock, bool absolute, vaddr_t req, vaddr_t rem)
                        absolute ? 0 : rem);
 }
 
-POSIX_DEFINE(sys_clock_nanosleep)
+long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint64_t remain)
 {
-    if (a0 == CLOCK_THREAD_CPUTIME_ID || a0 == CLOCK_PROCESS_CPUTIME_ID)
+    if (clock == CLOCK_THREAD_CPUTIME_ID || clock == CLOCK_PROCESS_CPUTIME_ID)
         return -EOPNOTSUPP;
-    return sleep_call(a0, (a1 & TIMER_ABSTIME) != 0, a2, a3);
+    return sleep_call(clock, (flags & TIMER_ABSTIME) != 0, request, remain);
 }
 
-POSIX_DEFINE(sys_nanosleep) { return sleep_call(CLOCK_MONOTONIC, false, a0, a1); }
+long sys_nanosleep(uint64_t request, uint64_t remain)
+{
+    return sleep_call(CLOCK_MONOTONIC, false, request, remain);
+}
 
-POSIX_DEFINE(sys_gettimeofday)
+long sys_gettimeofday(uint64_t tv, uint64_t tz)
 {
     uint64_t ns = clock_wall_ns(), none = 0;
     struct {
         uint64_t seconds, microseconds;
     } t = {ns / NS_PER_SECOND, ns % NS_PER_SECOND / 1000};
 
-    if (a0 && copyout(a0, &t, sizeof(t)) != 0)
+    if (tv && copyout(tv, &t, sizeof(t)) != 0)
         return -EFAULT;
-    return a1 ? copyout(a1, &none, sizeof(none)) : 0;
+    return tz ? copyout(tz, &none, sizeof(none)) : 0;
 }

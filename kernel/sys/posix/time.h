@@ -5,10 +5,11 @@
 
 #include "kernel/sys/posix/calls.h"
 
-POSIX_CALL(sys_clock_gettime);   /* 420 */
-POSIX_CALL(sys_clock_getres);    /* 421 */
-POSIX_CALL(sys_clock_nanosleep); /* 422 */
-POSIX_CALL(sys_nanosleep);       /* 340 */
-POSIX_CALL(sys_gettimeofday);    /* 359 */
+long sys_clock_gettime(uint64_t clock, uint64_t to); /* 420 */
+long sys_clock_getres(uint64_t clock, uint64_t to);  /* 421 */
+long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request,
+                         uint64_t remain);             /* 422 */
+long sys_nanosleep(uint64_t request, uint64_t remain); /* 340 */
+long sys_gettimeofday(uint64_t tv, uint64_t tz);       /* 359 */
 
 #endif

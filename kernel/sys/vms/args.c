@@ -1,5 +1,5 @@
 /*
- * Argument probing for the second door.
+ * Arguments of system services.
  *
  * A 32-bit descriptor has its length at 0, type at 2, class at 3 and a pointer of 64 bits at 8. A
  * 64-bit one has 1 (MBO) at 0 and -1 (MBMO) at 4, where the 32-bit form has only padding, then a
@@ -20,7 +20,7 @@
 _Static_assert(sizeof(struct dsc$descriptor_s) == 16, "a 32-bit descriptor is 16 bytes long");
 _Static_assert(sizeof(struct dsc64$descriptor_s) == 24, "a 64-bit descriptor is 24 bytes long");
 
-int vms_args(vaddr_t block, unsigned required, unsigned most, uint64_t args[VMS_ARGS_MAX])
+cond_t vms_args(vaddr_t block, unsigned required, unsigned most, uint64_t args[VMS_ARGS_MAX])
 {
     uint64_t n;
 
@@ -43,7 +43,7 @@ static bool string_type(unsigned dtype, unsigned class)
     return (class == DSC$K_CLASS_S || class == 0) && (dtype == DSC$K_DTYPE_T || dtype == 0);
 }
 
-int vms_buffer(vaddr_t descriptor, vaddr_t *pointer, uint64_t *length)
+cond_t vms_buffer(vaddr_t descriptor, vaddr_t *pointer, uint64_t *length)
 {
     struct dsc64$descriptor_s d;
     const struct dsc$descriptor_s *d32 = (const void *)&d;
@@ -62,11 +62,11 @@ int vms_buffer(vaddr_t descriptor, vaddr_t *pointer, uint64_t *length)
     return string_type(d.dsc64$b_dtype, d.dsc64$b_class) ? SS$_NORMAL : SS$_IVGSDNAM;
 }
 
-int vms_string(vaddr_t descriptor, char *buffer, uint32_t size, uint32_t *length)
+cond_t vms_string(vaddr_t descriptor, char *buffer, uint32_t size, uint32_t *length)
 {
     vaddr_t pointer;
     uint64_t n;
-    int status = vms_buffer(descriptor, &pointer, &n);
+    cond_t status = vms_buffer(descriptor, &pointer, &n);
 
     if (status != SS$_NORMAL)
         return status;
@@ -77,11 +77,11 @@ int vms_string(vaddr_t descriptor, char *buffer, uint32_t size, uint32_t *length
     return SS$_NORMAL;
 }
 
-int vms_section_name(vaddr_t descriptor, char name[SECTION_NAME_MAX + 1], uint32_t *length)
+cond_t vms_section_name(vaddr_t descriptor, char name[SECTION_NAME_MAX + 1], uint32_t *length)
 {
     char raw[SECTION_NAME_MAX + 2]; /* room for the underscore and for one too many */
     uint32_t n, first = 0;
-    int status = vms_string(descriptor, raw, sizeof(raw), &n);
+    cond_t status = vms_string(descriptor, raw, sizeof(raw), &n);
 
     if (status != SS$_NORMAL)
         return status;
@@ -99,7 +99,7 @@ int vms_section_name(vaddr_t descriptor, char name[SECTION_NAME_MAX + 1], uint32
     return SS$_NORMAL;
 }
 
-int vms_ident(vaddr_t ua, uint32_t *match, uint32_t *version)
+cond_t vms_ident(vaddr_t ua, uint32_t *match, uint32_t *version)
 {
     struct _secid id = {0, 0};
 
@@ -112,14 +112,14 @@ int vms_ident(vaddr_t ua, uint32_t *match, uint32_t *version)
     return SS$_NORMAL;
 }
 
-int vms_quad_in(vaddr_t ua, uint64_t *v)
+cond_t vms_quad_in(vaddr_t ua, uint64_t *v)
 {
     if (ua % sizeof(uint64_t) != 0 || copyin_u64(v, ua) != 0)
         return SS$_ACCVIO;
     return SS$_NORMAL;
 }
 
-int vms_probe_quad(vaddr_t ua, bool optional)
+cond_t vms_probe_quad(vaddr_t ua, bool optional)
 {
     if (ua == 0 && optional)
         return SS$_NORMAL;
@@ -134,7 +134,30 @@ void vms_quad_out(vaddr_t ua, uint64_t v)
         copyout_u64(ua, v);
 }
 
-int vms_access_mode(uint64_t acmode)
+cond_t vms_probe_range(vaddr_t va_out, vaddr_t length_out)
+{
+    cond_t status = vms_probe_quad(va_out, false);
+
+    return status == SS$_NORMAL ? vms_probe_quad(length_out, false) : status;
+}
+
+void vms_range_out(vaddr_t va_out, vaddr_t length_out, vaddr_t va, uint64_t length)
+{
+    vms_quad_out(va_out, va);
+    vms_quad_out(length_out, length);
+}
+
+cond_t vms_access_mode(uint64_t acmode)
 {
     return (uint32_t)acmode <= PSL$C_USER ? SS$_NORMAL : SS$_IVACMODE;
+}
+
+cond_t vms_region_args(vaddr_t region, uint64_t acmode, vaddr_t va_out, vaddr_t length_out,
+                       uint64_t *id)
+{
+    cond_t status = vms_quad_in(region, id);
+
+    if (status == SS$_NORMAL)
+        status = vms_access_mode(acmode);
+    return status == SS$_NORMAL ? vms_probe_range(va_out, length_out) : status;
 }

@@ -5,35 +5,41 @@
 
 #include "kernel/sys/syscall.h"
 
-#define VMS_CALL(name) long name(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t)
-
-VMS_CALL(vms_create_region_64);
-VMS_CALL(vms_delete_region_64);
-VMS_CALL(vms_get_region_info);
-VMS_CALL(vms_create_gdzro);
-VMS_CALL(vms_crmpsc_gdzro_64);
-VMS_CALL(vms_mgblsc_64);
-VMS_CALL(vms_deltva_64);
-VMS_CALL(vms_dgblsc);
-VMS_CALL(vms_getjpi);
-VMS_CALL(vms_getsyi);
-VMS_CALL(vms_setprv);
-VMS_CALL(vms_create_gpfn);
-VMS_CALL(vms_crmpsc_gpfn_64);
-VMS_CALL(vms_mgblsc_gpfn_64);
-VMS_CALL(vms_create_gpfile);
-VMS_CALL(vms_crmpsc_gpfile_64);
-VMS_CALL(vms_cretva_64);
-VMS_CALL(vms_expreg_64);
-VMS_CALL(vms_setprt_64);
-VMS_CALL(vms_lckpag_64);
-VMS_CALL(vms_ulkpag_64);
-VMS_CALL(vms_crelnm);
-VMS_CALL(vms_crelnt);
-VMS_CALL(vms_dellnm);
-VMS_CALL(vms_trnlnm);
-VMS_CALL(mega_sys_logical);
-VMS_CALL(mega_sys_info);
-VMS_CALL(mega_sys_control);
+cond_t vms_create_region_64(uint64_t block);
+cond_t vms_delete_region_64(uint64_t id_in, uint64_t acmode, uint64_t va_out, uint64_t length_out);
+cond_t vms_get_region_info(uint64_t block);
+cond_t vms_create_gdzro(uint64_t block);
+cond_t vms_crmpsc_gdzro_64(uint64_t block);
+cond_t vms_mgblsc_64(uint64_t block);
+cond_t vms_deltva_64(uint64_t id_in, uint64_t start, uint64_t length, uint64_t acmode,
+                     uint64_t va_out, uint64_t length_out);
+cond_t vms_dgblsc(uint64_t flags, uint64_t name, uint64_t ident);
+cond_t vms_getjpi(uint64_t block);
+cond_t vms_getsyi(uint64_t block);
+cond_t vms_setprv(uint64_t enbflg, uint64_t prvadr, uint64_t prmflg, uint64_t prvprv);
+cond_t vms_create_gpfn(uint64_t block);
+cond_t vms_crmpsc_gpfn_64(uint64_t block);
+cond_t vms_mgblsc_gpfn_64(uint64_t block);
+cond_t vms_create_gpfile(uint64_t name, uint64_t ident, uint64_t prot, uint64_t length,
+                         uint64_t acmode, uint64_t flags_in);
+cond_t vms_crmpsc_gpfile_64(uint64_t block);
+cond_t vms_cretva_64(uint64_t block);
+cond_t vms_expreg_64(uint64_t id_in, uint64_t length, uint64_t acmode, uint64_t flags,
+                     uint64_t va_out, uint64_t length_out);
+cond_t vms_setprt_64(uint64_t block);
+cond_t vms_lckpag_64(uint64_t start, uint64_t length, uint64_t acmode, uint64_t va_out,
+                     uint64_t length_out);
+cond_t vms_ulkpag_64(uint64_t start, uint64_t length, uint64_t acmode, uint64_t va_out,
+                     uint64_t length_out);
+cond_t vms_crelnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmode,
+                  uint64_t itmlst);
+cond_t vms_crelnt(uint64_t block);
+cond_t vms_dellnm(uint64_t tabnam, uint64_t lognam, uint64_t acmode);
+cond_t vms_trnlnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmode,
+                  uint64_t itmlst);
+cond_t mega_sys_logical(uint64_t tabnam, uint64_t index, uint64_t translation, uint64_t buffer);
+cond_t mega_sys_info(uint64_t item, uint64_t index, uint64_t buffer, uint64_t length);
+cond_t mega_sys_control(uint64_t op, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
+                        uint64_t a5);
 
 #endif

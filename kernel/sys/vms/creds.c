@@ -13,14 +13,12 @@
  * nothing: SS$_NOPRIV (docs/services.md). prvadr 0: nothing to set. prvprv gets the mask as it was,
  * the permanent one if prmflg is set.
  */
-long vms_setprv(uint64_t enbflg, uint64_t prvadr, uint64_t prmflg, uint64_t prvprv, uint64_t a4,
-                uint64_t a5)
+cond_t vms_setprv(uint64_t enbflg, uint64_t prvadr, uint64_t prmflg, uint64_t prvprv)
 {
     struct process *p = process_self();
     bool permanent = (prmflg & 1) != 0;
     uint64_t mask = 0, before = permanent ? p->permanent : p->privileges;
 
-    (void)a4, (void)a5;
     if (prvadr && copyin(&mask, prvadr, sizeof(mask)) != 0)
         return SS$_ACCVIO;
     if (vms_probe_quad(prvprv, true) != SS$_NORMAL)
@@ -31,7 +29,7 @@ long vms_setprv(uint64_t enbflg, uint64_t prvadr, uint64_t prmflg, uint64_t prvp
     return SS$_NORMAL;
 }
 
-int control_set_creds(const uint64_t a[CONTROL_ARGS])
+cond_t control_set_creds(const uint64_t a[CONTROL_ARGS])
 {
     struct mega_creds c;
 

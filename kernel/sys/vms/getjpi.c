@@ -118,10 +118,10 @@ static void note_facts(const struct process *p, struct facts *f)
 
 /* Find the process. SS$_NORMAL with *f filled in; *pid is its number whenever there is one, also
  * with SS$_NOPRIV. SS$_NONEXPR, SS$_NOMOREPROC. */
-static int find(const struct target *t, struct facts *f, uint32_t *pid)
+static cond_t find(const struct target *t, struct facts *f, uint32_t *pid)
 {
     struct search s = {.t = t, .self = process_self()};
-    int status = SS$_NORMAL;
+    cond_t status = SS$_NORMAL;
     ipl_t ipl;
 
     ipl = spin_lock(&process_lock);
@@ -142,7 +142,7 @@ static int find(const struct target *t, struct facts *f, uint32_t *pid)
 }
 
 /* The arguments pidadr and prcnam: *pidadr, if it is not 0, comes first. */
-static int decode_target(vaddr_t pidadr, vaddr_t prcnam, struct target *t)
+static cond_t decode_target(vaddr_t pidadr, vaddr_t prcnam, struct target *t)
 {
     uint32_t pid = 0;
 
@@ -242,7 +242,7 @@ static bool answer(uint32_t code, const struct facts *f, struct vms_answer *a)
 }
 
 /* The control flags ask for nothing that needs doing: no process is ever swapped out. */
-static int check_flags(const struct vms_item *item)
+static cond_t check_flags(const struct vms_item *item)
 {
     uint32_t flags;
 
@@ -253,7 +253,7 @@ static int check_flags(const struct vms_item *item)
     return flags & ~FLAGS_ALL ? SS$_BADPARAM : SS$_NORMAL;
 }
 
-static int check_item(const struct vms_item *item, const void *arg)
+static cond_t check_item(const struct vms_item *item, const void *arg)
 {
     struct vms_answer a;
 
@@ -263,7 +263,7 @@ static int check_item(const struct vms_item *item, const void *arg)
     return answer(item->code, NULL, &a) ? vms_item_probe(item) : SS$_BADITMCOD;
 }
 
-static int write_item(const struct vms_item *item, const void *facts)
+static cond_t write_item(const struct vms_item *item, const void *facts)
 {
     struct vms_answer a;
 
@@ -279,16 +279,15 @@ static int write_item(const struct vms_item *item, const void *facts)
  * SS$_BADBUFLEN: an item list that is none; SS$_IVLOGNAM: a name of 0 or more than 15 characters;
  * SS$_UNASEFC; SS$_EXASTLM; SS$_ACCVIO.
  */
-long vms_getjpi(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+cond_t vms_getjpi(uint64_t block)
 {
     enum { EFN, PIDADR, PRCNAM, ITMLST, IOSB_OUT, ASTADR, ASTPRM, COUNT };
     uint64_t a[VMS_ARGS_MAX];
     struct target t;
     struct facts f;
     uint32_t pid = 0;
-    int status = vms_args(block, IOSB_OUT, COUNT, a);
+    cond_t status = vms_args(block, IOSB_OUT, COUNT, a);
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status == SS$_NORMAL)
         status = vms_event_flag(a[EFN]);
     if (status == SS$_NORMAL)

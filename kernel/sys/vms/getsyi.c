@@ -197,13 +197,13 @@ static bool answer(uint32_t code, struct vms_answer *a)
 
 /* ---- the service ---- */
 
-static int check_item(const struct vms_item *item, const void *arg)
+static cond_t check_item(const struct vms_item *item, const void *arg)
 {
     (void)arg;
     return answer(item->code, NULL) ? vms_item_probe(item) : SS$_BADITMCOD;
 }
 
-static int write_item(const struct vms_item *item, const void *arg)
+static cond_t write_item(const struct vms_item *item, const void *arg)
 {
     struct vms_answer a;
 
@@ -212,11 +212,11 @@ static int write_item(const struct vms_item *item, const void *arg)
 }
 
 /* There is one node: no system id (or 0), and no name but its own. */
-static int check_node(vaddr_t csidadr, vaddr_t nodename)
+static cond_t check_node(vaddr_t csidadr, vaddr_t nodename)
 {
     char name[NODE_NAME_MAX + 2];
     uint32_t csid = 0;
-    int status;
+    cond_t status;
 
     if (csidadr && copyin(&csid, csidadr, sizeof(csid)) != 0)
         return SS$_ACCVIO;
@@ -236,13 +236,12 @@ static int check_node(vaddr_t csidadr, vaddr_t nodename)
  * is none; SS$_IVLOGNAM: a name of 0 or more than 15 characters; SS$_UNASEFC; SS$_EXASTLM;
  * SS$_ACCVIO.
  */
-long vms_getsyi(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+cond_t vms_getsyi(uint64_t block)
 {
     enum { EFN, CSIDADR, NODENAME, ITMLST, IOSB_OUT, ASTADR, ASTPRM, COUNT };
     uint64_t a[VMS_ARGS_MAX];
-    int status = vms_args(block, IOSB_OUT, COUNT, a);
+    cond_t status = vms_args(block, IOSB_OUT, COUNT, a);
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status == SS$_NORMAL)
         status = vms_event_flag(a[EFN]);
     if (status == SS$_NORMAL)

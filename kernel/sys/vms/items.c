@@ -23,7 +23,7 @@ _Static_assert(sizeof(ILE3) == 24, "an entry of the 32-bit form is 24 bytes long
 _Static_assert(sizeof(ILEB_64) == 32, "an entry of the 64-bit form is 32 bytes long");
 _Static_assert(sizeof(IOSB) == 8, "a status block is a quadword");
 
-int vms_items_start(struct vms_items *l, vaddr_t ua)
+cond_t vms_items_start(struct vms_items *l, vaddr_t ua)
 {
     ILEB_64 first;
     uint32_t head;
@@ -40,7 +40,7 @@ int vms_items_start(struct vms_items *l, vaddr_t ua)
     return SS$_NORMAL;
 }
 
-static int next_wide(struct vms_items *l, struct vms_item *item)
+static cond_t next_wide(struct vms_items *l, struct vms_item *item)
 {
     ILEB_64 e;
 
@@ -59,7 +59,7 @@ static int next_wide(struct vms_items *l, struct vms_item *item)
     return SS$_NORMAL;
 }
 
-int vms_items_next(struct vms_items *l, struct vms_item *item)
+cond_t vms_items_next(struct vms_items *l, struct vms_item *item)
 {
     uint32_t head;
     ILE3 e;
@@ -83,12 +83,12 @@ int vms_items_next(struct vms_items *l, struct vms_item *item)
     return SS$_NORMAL;
 }
 
-int vms_items_each(vaddr_t ua, int (*fn)(const struct vms_item *item, const void *arg),
-                   const void *arg)
+cond_t vms_items_each(vaddr_t ua, cond_t (*fn)(const struct vms_item *item, const void *arg),
+                      const void *arg)
 {
     struct vms_items l;
     struct vms_item i;
-    int status = vms_items_start(&l, ua);
+    cond_t status = vms_items_start(&l, ua);
 
     while (status == SS$_NORMAL) {
         status = vms_items_next(&l, &i);
@@ -99,7 +99,7 @@ int vms_items_each(vaddr_t ua, int (*fn)(const struct vms_item *item, const void
     return status;
 }
 
-int vms_item_probe(const struct vms_item *item)
+cond_t vms_item_probe(const struct vms_item *item)
 {
     if (item->length && probe_write(item->buffer, item->length) != 0)
         return SS$_ACCVIO;
@@ -110,7 +110,7 @@ int vms_item_probe(const struct vms_item *item)
     return SS$_NORMAL;
 }
 
-int vms_item_answer(const struct vms_item *item, const struct vms_answer *answer)
+cond_t vms_item_answer(const struct vms_item *item, const struct vms_answer *answer)
 {
     uint64_t n = MIN(item->length, (uint64_t)answer->length);
     uint16_t word = (uint16_t)n;
@@ -126,32 +126,32 @@ int vms_item_answer(const struct vms_item *item, const struct vms_answer *answer
     return SS$_NORMAL;
 }
 
-int vms_event_flag(uint64_t efn)
+cond_t vms_event_flag(uint64_t efn)
 {
     return (uint32_t)efn < EVENT_FLAGS_OWN || (uint32_t)efn == EFN$C_ENF ? SS$_NORMAL : SS$_UNASEFC;
 }
 
-int vms_completion_check(vaddr_t iosb, vaddr_t astadr)
+cond_t vms_completion_check(vaddr_t iosb, vaddr_t astadr)
 {
     if (iosb && probe_write(iosb, sizeof(IOSB)) != 0)
         return SS$_ACCVIO;
     return astadr ? SS$_EXASTLM : SS$_NORMAL;
 }
 
-int vms_complete(vaddr_t iosb, int status)
+cond_t vms_complete(vaddr_t iosb, cond_t status)
 {
-    IOSB block = {.iosb$l_getxxi_status = (unsigned)status};
+    IOSB block = {.iosb$l_getxxi_status = cond_value(status)};
 
     if (iosb && copyout(iosb, &block, sizeof(block)) != 0)
         return SS$_ACCVIO;
     return status;
 }
 
-int vms_short_name(vaddr_t descriptor, char *name, uint32_t most)
+cond_t vms_short_name(vaddr_t descriptor, char *name, uint32_t most)
 {
     uint32_t n;
     /* One byte more is asked for, so that a longer name is seen to be too long. */
-    int status = vms_string(descriptor, name, most + 1, &n);
+    cond_t status = vms_string(descriptor, name, most + 1, &n);
 
     if (status != SS$_NORMAL)
         return status == SS$_ACCVIO ? status : SS$_IVLOGNAM;

@@ -6,6 +6,7 @@
 #ifndef KERNEL_SYS_VMS_ITEMS_H
 #define KERNEL_SYS_VMS_ITEMS_H
 
+#include "kernel/base/cond.h"
 #include "kernel/base/types.h"
 
 #define VMS_ITEMS_MAX       1024  /* in one list */
@@ -38,32 +39,32 @@ struct vms_answer {
 
 /* Go to the start of the list at ua. The first entry tells the form of all. SS$_NORMAL or
  * SS$_ACCVIO. */
-int vms_items_start(struct vms_items *l, vaddr_t ua);
+cond_t vms_items_start(struct vms_items *l, vaddr_t ua);
 /* The next entry. SS$_NORMAL; SS$_ACCVIO; SS$_BADPARAM: more than VMS_ITEMS_MAX, or an entry of a
  * 64-bit list without MBO and MBMO; SS$_BADBUFLEN: a longer buffer than VMS_ITEM_LENGTH_MAX. */
-int vms_items_next(struct vms_items *l, struct vms_item *item);
+cond_t vms_items_next(struct vms_items *l, struct vms_item *item);
 /* Call fn for each item of the list at ua until the list ends or fn returns anything but
  * SS$_NORMAL. fn's value, or one of the two above. */
-int vms_items_each(vaddr_t ua, int (*fn)(const struct vms_item *item, const void *arg),
-                   const void *arg);
+cond_t vms_items_each(vaddr_t ua, cond_t (*fn)(const struct vms_item *item, const void *arg),
+                      const void *arg);
 /* Can its outputs be written? SS$_NORMAL or SS$_ACCVIO. */
-int vms_item_probe(const struct vms_item *item);
+cond_t vms_item_probe(const struct vms_item *item);
 /* Write an answer: cut to the buffer's length, or followed by zeros up to it; the return length is
  * that of what was written of the answer. SS$_NORMAL or SS$_ACCVIO. */
-int vms_item_answer(const struct vms_item *item, const struct vms_answer *answer);
+cond_t vms_item_answer(const struct vms_item *item, const struct vms_answer *answer);
 
 /* An event flag's number: nothing waits for one here, since services complete at once, but its
  * number is checked. SS$_NORMAL; SS$_UNASEFC beyond the process's own (0-63) and EFN$C_ENF. */
-int vms_event_flag(uint64_t efn);
+cond_t vms_event_flag(uint64_t efn);
 /* Outputs and completion that the services have in common: can the status block (0: none) be
  * written, and is there no AST to deliver? SS$_NORMAL; SS$_ACCVIO; SS$_EXASTLM: the AST limit of
  * every process is 0. */
-int vms_completion_check(vaddr_t iosb, vaddr_t astadr);
+cond_t vms_completion_check(vaddr_t iosb, vaddr_t astadr);
 /* The service has completed with this status: say so in the status block. Returns the status, or
  * SS$_ACCVIO when the block has gone since. */
-int vms_complete(vaddr_t iosb, int status);
+cond_t vms_complete(vaddr_t iosb, cond_t status);
 /* A process's or node's name by descriptor, 1 to most characters. SS$_NORMAL, SS$_ACCVIO,
  * SS$_IVLOGNAM. */
-int vms_short_name(vaddr_t descriptor, char *name, uint32_t most);
+cond_t vms_short_name(vaddr_t descriptor, char *name, uint32_t most);
 
 #endif

@@ -42,10 +42,11 @@ struct lnm_who vms_lnm_who(void)
 /* ---- arguments ---- */
 
 /* A name by descriptor, 1 to 255 characters; bad: the value for one that is none. */
-static int decode_name(vaddr_t descriptor, char name[NAME_MAX + 1], struct lnm_string *s, int bad)
+static cond_t decode_name(vaddr_t descriptor, char name[NAME_MAX + 1], struct lnm_string *s,
+                          cond_t bad)
 {
     uint32_t n;
-    int status = vms_string(descriptor, name, NAME_MAX + 1, &n);
+    cond_t status = vms_string(descriptor, name, NAME_MAX + 1, &n);
 
     if (status != SS$_NORMAL)
         return status == SS$_ACCVIO ? status : bad;
@@ -56,7 +57,7 @@ static int decode_name(vaddr_t descriptor, char name[NAME_MAX + 1], struct lnm_s
 }
 
 /* attr by reference, 0: none. */
-static int decode_attributes(vaddr_t ua, uint32_t known, uint32_t *attributes)
+static cond_t decode_attributes(vaddr_t ua, uint32_t known, uint32_t *attributes)
 {
     *attributes = 0;
     if (ua && copyin_u32(attributes, ua) != 0)
@@ -65,7 +66,7 @@ static int decode_attributes(vaddr_t ua, uint32_t known, uint32_t *attributes)
 }
 
 /* acmode by reference, 0: `otherwise`. */
-static int decode_mode(const struct lnm_who *who, vaddr_t ua, uint8_t otherwise, uint8_t *mode)
+static cond_t decode_mode(const struct lnm_who *who, vaddr_t ua, uint8_t otherwise, uint8_t *mode)
 {
     *mode = otherwise;
     if (ua && copyin(mode, ua, sizeof(*mode)) != 0)
@@ -77,13 +78,34 @@ static int decode_mode(const struct lnm_who *who, vaddr_t ua, uint8_t otherwise,
     return SS$_NORMAL;
 }
 
+/* What the services on one name have in common. */
+struct named {
+    struct lnm_who who;
+    struct lnm_string table, name;
+    uint8_t mode;
+    char table_buffer[NAME_MAX + 1], name_buffer[NAME_MAX + 1];
+};
+
+/* all: without lognam all names are meant, and n->name is empty. */
+static cond_t decode_named(vaddr_t tabnam, vaddr_t lognam, vaddr_t acmode, bool all,
+                           struct named *n)
+{
+    cond_t status = decode_name(tabnam, n->table_buffer, &n->table, SS$_IVLOGTAB);
+
+    n->who = vms_lnm_who();
+    n->name = (struct lnm_string){"", 0};
+    if (status == SS$_NORMAL && (lognam || !all))
+        status = decode_name(lognam, n->name_buffer, &n->name, SS$_IVLOGNAM);
+    return status == SS$_NORMAL ? decode_mode(&n->who, acmode, PSL$C_USER, &n->mode) : status;
+}
+
 /* ---- item lists ---- */
 
 /* The next item, across chains. SS$_NORMAL, SS$_ACCVIO, SS$_BADPARAM (also a buffer that is too
    long for any item: these services have no code of their own for that). */
-static int next_item(struct vms_items *l, struct vms_item *item)
+static cond_t next_item(struct vms_items *l, struct vms_item *item)
 {
-    int status = vms_items_next(l, item);
+    cond_t status = vms_items_next(l, item);
 
     while (status == SS$_NORMAL && item->code == CHAIN) {
         unsigned count = l->count;
@@ -97,7 +119,7 @@ static int next_item(struct vms_items *l, struct vms_item *item)
 }
 
 /* Write `length` bytes of an answer. SS$_BUFFEROVF: it was cut to the buffer's length. */
-static int answer(const struct vms_item *item, const void *from, uint32_t length)
+static cond_t answer(const struct vms_item *item, const void *from, uint32_t length)
 {
     uint64_t n = MIN(item->length, (uint64_t)length);
     uint16_t word = (uint16_t)n;
@@ -111,7 +133,7 @@ static int answer(const struct vms_item *item, const void *from, uint32_t length
     return n < length ? SS$_BUFFEROVF : SS$_NORMAL;
 }
 
-static int read_index(const struct vms_item *item, unsigned *index)
+static cond_t read_index(const struct vms_item *item, unsigned *index)
 {
     uint32_t v;
 
@@ -136,7 +158,7 @@ struct definition {
     struct vms_item table; /* where the table's name is wanted; code 0: nowhere */
 };
 
-static int define_string(struct definition *d, const struct vms_item *item)
+static cond_t define_string(struct definition *d, const struct vms_item *item)
 {
     uint32_t n = (uint32_t)item->length;
     uint64_t *word, bit = UINT64_C(1) << d->index % 64;
@@ -160,7 +182,7 @@ static int define_string(struct definition *d, const struct vms_item *item)
     return SS$_NORMAL;
 }
 
-static int define_item(struct definition *d, const struct vms_item *item)
+static cond_t define_item(struct definition *d, const struct vms_item *item)
 {
     switch (item->code) {
     case LNM$_INDEX:
@@ -183,11 +205,11 @@ static int define_item(struct definition *d, const struct vms_item *item)
 }
 
 /* One pass over the list. */
-static int define_pass(struct definition *d, vaddr_t itmlst)
+static cond_t define_pass(struct definition *d, vaddr_t itmlst)
 {
     struct vms_items l;
     struct vms_item item;
-    int status;
+    cond_t status;
 
     d->index = 0;
     d->attributes = 0;
@@ -204,57 +226,47 @@ static int define_pass(struct definition *d, vaddr_t itmlst)
     return status;
 }
 
-static int define(const struct lnm_who *who, struct lnm_string table, struct lnm_string name,
-                  uint32_t attributes, uint8_t mode, vaddr_t itmlst)
+static cond_t define(const struct named *n, uint32_t attributes, vaddr_t itmlst)
 {
     struct definition d = {0};
     char table_name[LNM$C_TABNAMLEN];
     uint32_t length = 0;
     bool kept = false;
-    int status = define_pass(&d, itmlst);
+    cond_t status = define_pass(&d, itmlst);
 
     if (status != SS$_NORMAL)
         return status;
-    d.block = lnm_name_alloc(name, mode,
+    d.block = lnm_name_alloc(n->name, n->mode,
                              attributes & (LNM$M_NO_ALIAS | LNM$M_CONFINE | LNM$M_CRELOG), d.bytes);
     if (!d.block)
         return SS$_INSFMEM;
     status = define_pass(&d, itmlst);
     if (status == SS$_NORMAL)
-        status = lnm_define(who, table, d.block, (attributes & LNM$M_CREATE_IF) != 0, table_name,
-                            &length, &kept);
-    if (!(status & 1) || kept)
+        status = lnm_define(&n->who, n->table, d.block, (attributes & LNM$M_CREATE_IF) != 0,
+                            table_name, &length, &kept);
+    if (!cond_ok(status) || kept)
         lnm_name_free(d.block);
-    if ((status & 1) && d.table.code && answer(&d.table, table_name, length) == SS$_BUFFEROVF)
+    if (cond_ok(status) && d.table.code && answer(&d.table, table_name, length) == SS$_BUFFEROVF)
         status = SS$_BUFFEROVF;
     return status;
 }
 
-long vms_crelnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmode, uint64_t itmlst,
-                uint64_t a5)
+cond_t vms_crelnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmode, uint64_t itmlst)
 {
-    struct lnm_who who = vms_lnm_who();
-    char table_buffer[NAME_MAX + 1], name_buffer[NAME_MAX + 1];
-    struct lnm_string table, name;
+    struct named n;
     uint32_t attributes;
-    uint8_t mode;
-    int status = decode_attributes(
+    cond_t status = decode_attributes(
         attr, LNM$M_NO_ALIAS | LNM$M_CONFINE | LNM$M_CRELOG | LNM$M_CREATE_IF, &attributes);
 
-    (void)a5;
     if (status == SS$_NORMAL)
-        status = decode_name(tabnam, table_buffer, &table, SS$_IVLOGTAB);
-    if (status == SS$_NORMAL)
-        status = decode_name(lognam, name_buffer, &name, SS$_IVLOGNAM);
-    if (status == SS$_NORMAL)
-        status = decode_mode(&who, acmode, PSL$C_USER, &mode);
-    return status == SS$_NORMAL ? define(&who, table, name, attributes, mode, itmlst) : status;
+        status = decode_named(tabnam, lognam, acmode, false, &n);
+    return status == SS$_NORMAL ? define(&n, attributes, itmlst) : status;
 }
 
 /* ---- $TRNLNM ---- */
 
 /* What one item wants of a name. */
-static int translate_item(const struct lnm_view *v, const struct vms_item *item, unsigned *index)
+static cond_t translate_item(const struct lnm_view *v, const struct vms_item *item, unsigned *index)
 {
     struct lnm_string s = {"", 0};
     uint32_t attributes = v->attributes, word;
@@ -280,7 +292,7 @@ static int translate_item(const struct lnm_view *v, const struct vms_item *item,
     }
 }
 
-static int translate_check(const struct vms_item *item)
+static cond_t translate_check(const struct vms_item *item)
 {
     unsigned index;
 
@@ -300,14 +312,14 @@ static int translate_check(const struct vms_item *item)
 }
 
 /* v NULL: look at the items only. */
-static int translate_pass(const struct lnm_view *v, vaddr_t itmlst)
+static cond_t translate_pass(const struct lnm_view *v, vaddr_t itmlst)
 {
     struct vms_items l;
     struct vms_item item;
     unsigned index = 0;
-    int status = vms_items_start(&l, itmlst), result = SS$_NORMAL;
+    cond_t status = vms_items_start(&l, itmlst), result = SS$_NORMAL;
 
-    while (status & 1) {
+    while (cond_ok(status)) {
         status = next_item(&l, &item);
         if (status != SS$_NORMAL || item.code == 0)
             break;
@@ -317,58 +329,40 @@ static int translate_pass(const struct lnm_view *v, vaddr_t itmlst)
         if (status == SS$_BUFFEROVF)
             result = status;
     }
-    return status & 1 ? result : status;
+    return cond_ok(status) ? result : status;
 }
 
-static int translate_found(const struct lnm_view *v, void *arg)
+static cond_t translate_found(const struct lnm_view *v, void *arg)
 {
     vaddr_t itmlst = *(vaddr_t *)arg;
 
     return itmlst ? translate_pass(v, itmlst) : SS$_NORMAL;
 }
 
-long vms_trnlnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmode, uint64_t itmlst,
-                uint64_t a5)
+cond_t vms_trnlnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmode, uint64_t itmlst)
 {
-    struct lnm_who who = vms_lnm_who();
-    char table_buffer[NAME_MAX + 1], name_buffer[NAME_MAX + 1];
-    struct lnm_string table, name;
+    struct named n;
     uint32_t attributes;
-    uint8_t mode;
-    int status = decode_attributes(attr, LNM$M_CASE_BLIND, &attributes);
+    cond_t status = decode_attributes(attr, LNM$M_CASE_BLIND, &attributes);
 
-    (void)a5;
     if (status == SS$_NORMAL)
-        status = decode_name(tabnam, table_buffer, &table, SS$_IVLOGTAB);
-    if (status == SS$_NORMAL)
-        status = decode_name(lognam, name_buffer, &name, SS$_IVLOGNAM);
-    if (status == SS$_NORMAL)
-        status = decode_mode(&who, acmode, PSL$C_USER, &mode);
+        status = decode_named(tabnam, lognam, acmode, false, &n);
     if (status == SS$_NORMAL && itmlst)
         status = translate_pass(NULL, itmlst);
     if (status != SS$_NORMAL)
         return status;
-    return lnm_translate(&who, table, name, mode, (attributes & LNM$M_CASE_BLIND) != 0,
+    return lnm_translate(&n.who, n.table, n.name, n.mode, (attributes & LNM$M_CASE_BLIND) != 0,
                          translate_found, &itmlst);
 }
 
 /* ---- $DELLNM ---- */
 
-long vms_dellnm(uint64_t tabnam, uint64_t lognam, uint64_t acmode, uint64_t a3, uint64_t a4,
-                uint64_t a5)
+cond_t vms_dellnm(uint64_t tabnam, uint64_t lognam, uint64_t acmode)
 {
-    struct lnm_who who = vms_lnm_who();
-    char table_buffer[NAME_MAX + 1], name_buffer[NAME_MAX + 1];
-    struct lnm_string table, name = {"", 0};
-    uint8_t mode;
-    int status = decode_name(tabnam, table_buffer, &table, SS$_IVLOGTAB);
+    struct named n;
+    cond_t status = decode_named(tabnam, lognam, acmode, true, &n);
 
-    (void)a3, (void)a4, (void)a5;
-    if (status == SS$_NORMAL && lognam)
-        status = decode_name(lognam, name_buffer, &name, SS$_IVLOGNAM);
-    if (status == SS$_NORMAL)
-        status = decode_mode(&who, acmode, PSL$C_USER, &mode);
-    return status == SS$_NORMAL ? lnm_delete(&who, table, name, mode) : status;
+    return status == SS$_NORMAL ? lnm_delete(&n.who, n.table, n.name, n.mode) : status;
 }
 
 /* ---- $CRELNT ---- */
@@ -378,9 +372,9 @@ struct result_name { /* where the new table's name goes */
     uint64_t room;
 };
 
-static int decode_result(vaddr_t resnam, vaddr_t reslen, struct result_name *r)
+static cond_t decode_result(vaddr_t resnam, vaddr_t reslen, struct result_name *r)
 {
-    int status = SS$_NORMAL;
+    cond_t status = SS$_NORMAL;
 
     *r = (struct result_name){.length_out = reslen, .room = LNM$C_TABNAMLEN};
     if (resnam) {
@@ -394,17 +388,18 @@ static int decode_result(vaddr_t resnam, vaddr_t reslen, struct result_name *r)
 }
 
 /* A longword or word by reference, 0: left out. */
-static int decode_number(vaddr_t ua, uint64_t size, uint32_t *v)
+static cond_t decode_number(vaddr_t ua, uint64_t size, uint32_t *v)
 {
     *v = 0;
     return ua && copyin(v, ua, size) != 0 ? SS$_ACCVIO : SS$_NORMAL;
 }
 
 /* What there is to say about the new table, but for names and mode. */
-static int decode_table(const uint64_t *quota, const uint64_t *promsk, struct lnm_table_request *r)
+static cond_t decode_table(const uint64_t *quota, const uint64_t *promsk,
+                           struct lnm_table_request *r)
 {
     uint32_t bytes;
-    int status = decode_number(*quota, sizeof(bytes), &bytes);
+    cond_t status = decode_number(*quota, sizeof(bytes), &bytes);
 
     if (status == SS$_NORMAL)
         status = decode_number(*promsk, sizeof(uint16_t), &r->prot);
@@ -413,7 +408,7 @@ static int decode_table(const uint64_t *quota, const uint64_t *promsk, struct ln
     return status;
 }
 
-long vms_crelnt(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+cond_t vms_crelnt(uint64_t block)
 {
     enum { ATTR, RESNAM, RESLEN, QUOTA, PROMSK, TABNAM, PARTAB, ACMODE, COUNT };
     struct lnm_who who = vms_lnm_who();
@@ -423,9 +418,8 @@ long vms_crelnt(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t 
     uint64_t a[VMS_ARGS_MAX];
     uint32_t length = 0;
     uint16_t word;
-    int status = vms_args(block, ACMODE, COUNT, a);
+    cond_t status = vms_args(block, ACMODE, COUNT, a);
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status == SS$_NORMAL)
         status = decode_attributes(a[ATTR], LNM$M_NO_ALIAS | LNM$M_CONFINE | LNM$M_CREATE_IF,
                                    &r.attributes);
@@ -444,7 +438,7 @@ long vms_crelnt(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t 
     if (status != SS$_NORMAL)
         return status;
     status = lnm_table_create(&who, &r, made, &length);
-    if (!(status & 1))
+    if (!cond_ok(status))
         return status;
     word = (uint16_t)length;
     if (a[RESNAM])
@@ -469,7 +463,7 @@ static void put(char *to, uint32_t size, struct lnm_string s)
     to[n] = '\0';
 }
 
-static int display_one(const struct lnm_entry *e, void *arg)
+static cond_t display_one(const struct lnm_entry *e, void *arg)
 {
     struct display *d = arg;
     struct mega_logical *m = d->out;
@@ -506,8 +500,8 @@ static int display_one(const struct lnm_entry *e, void *arg)
 }
 
 /* Go on from what the structure at buffer says. */
-static int display_from(const struct lnm_who *who, struct lnm_string table, bool next,
-                        vaddr_t buffer, struct display *d)
+static cond_t display_from(const struct lnm_who *who, struct lnm_string table, bool next,
+                           vaddr_t buffer, struct display *d)
 {
     struct mega_logical *m = d->out;
     struct lnm_place place;
@@ -522,16 +516,14 @@ static int display_from(const struct lnm_who *who, struct lnm_string table, bool
     return lnm_at(who, table, &place, next, display_one, d);
 }
 
-long mega_sys_logical(uint64_t tabnam, uint64_t index, uint64_t translation, uint64_t buffer,
-                      uint64_t a4, uint64_t a5)
+cond_t mega_sys_logical(uint64_t tabnam, uint64_t index, uint64_t translation, uint64_t buffer)
 {
     struct lnm_who who = vms_lnm_who();
     char table_buffer[NAME_MAX + 1];
     struct lnm_string table = {"", 0};
     struct display d = {.translation = translation};
-    int status = tabnam ? decode_name(tabnam, table_buffer, &table, SS$_IVLOGTAB) : SS$_NORMAL;
+    cond_t status = tabnam ? decode_name(tabnam, table_buffer, &table, SS$_IVLOGTAB) : SS$_NORMAL;
 
-    (void)a4, (void)a5;
     if (status != SS$_NORMAL)
         return status;
     d.out = npp_alloc_zeroed(sizeof(*d.out));
@@ -557,7 +549,7 @@ struct section_translation {
     bool terminal; /* what was found is not to be translated again */
 };
 
-static int take_section_name(const struct lnm_view *v, void *arg)
+static cond_t take_section_name(const struct lnm_view *v, void *arg)
 {
     struct section_translation *t = arg;
     struct lnm_string s;
@@ -575,7 +567,7 @@ static int take_section_name(const struct lnm_view *v, void *arg)
     return SS$_NORMAL;
 }
 
-int vms_lnm_section_name(char *name, uint32_t *length)
+cond_t vms_lnm_section_name(char *name, uint32_t *length)
 {
     static const struct lnm_string file_dev = {"LNM$FILE_DEV", 12};
     struct lnm_who who = vms_lnm_who();
@@ -583,7 +575,7 @@ int vms_lnm_section_name(char *name, uint32_t *length)
     struct section_translation t = {name, length, false};
 
     for (unsigned depth = 0; depth <= LNM$C_MAXDEPTH; depth++) {
-        int status;
+        cond_t status;
 
         if (t.terminal)
             return SS$_NORMAL;

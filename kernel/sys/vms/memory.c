@@ -19,66 +19,46 @@
 
 #define NONE UINT64_MAX /* return_va_64 when nothing was changed */
 
-struct range_out {
-    vaddr_t va, length; /* where the outputs go */
-};
-
-static int probe_out(const struct range_out *out)
-{
-    int status = vms_probe_quad(out->va, false);
-
-    return status == SS$_NORMAL ? vms_probe_quad(out->length, false) : status;
-}
-
 /* status, with the outputs that belong to it. */
-static int finish(int status, const struct range_out *out, vaddr_t va, uint64_t length)
+static cond_t finish(cond_t status, vaddr_t va_out, vaddr_t length_out, vaddr_t va, uint64_t length)
 {
-    vms_quad_out(out->va, status & 1 ? va : NONE);
-    vms_quad_out(out->length, status & 1 ? length : 0);
+    if (cond_ok(status))
+        vms_range_out(va_out, length_out, va, length);
+    else
+        vms_range_out(va_out, length_out, NONE, 0);
     return status;
 }
 
-long vms_cretva_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+cond_t vms_cretva_64(uint64_t block)
 {
     enum { ID, START, LENGTH, ACMODE, FLAGS, VA_OUT, LENGTH_OUT, COUNT };
-    uint64_t a[VMS_ARGS_MAX] = {0}, id = 0;
-    int status = vms_args(block, COUNT, COUNT, a);
-    struct range_out out = {a[VA_OUT], a[LENGTH_OUT]};
+    uint64_t a[VMS_ARGS_MAX], id;
+    cond_t status = vms_args(block, COUNT, COUNT, a);
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status == SS$_NORMAL)
-        status = vms_quad_in(a[ID], &id);
-    if (status == SS$_NORMAL)
-        status = vms_access_mode(a[ACMODE]);
-    if (status == SS$_NORMAL)
-        status = probe_out(&out);
+        status = vms_region_args(a[ID], a[ACMODE], a[VA_OUT], a[LENGTH_OUT], &id);
     if (status != SS$_NORMAL)
         return status;
     status = region_create_va(process_self()->aspace, id, a[START], a[LENGTH], (uint32_t)a[FLAGS]);
-    return finish(status, &out, a[START], a[LENGTH]);
+    return finish(status, a[VA_OUT], a[LENGTH_OUT], a[START], a[LENGTH]);
 }
 
-long vms_expreg_64(uint64_t id_in, uint64_t length, uint64_t acmode, uint64_t flags,
-                   uint64_t va_out, uint64_t length_out)
+cond_t vms_expreg_64(uint64_t id_in, uint64_t length, uint64_t acmode, uint64_t flags,
+                     uint64_t va_out, uint64_t length_out)
 {
-    const struct range_out out = {va_out, length_out};
     vaddr_t start = 0;
     uint64_t id;
-    int status = vms_quad_in(id_in, &id);
+    cond_t status = vms_region_args(id_in, acmode, va_out, length_out, &id);
 
-    if (status == SS$_NORMAL)
-        status = vms_access_mode(acmode);
-    if (status == SS$_NORMAL)
-        status = probe_out(&out);
     if (status != SS$_NORMAL)
         return status;
     status = region_expand(process_self()->aspace, id, length, (uint32_t)flags, &start);
-    return finish(status, &out, start, length);
+    return finish(status, va_out, length_out, start, length);
 }
 
 /* The pages that [start, start + length) touches. SS$_NORMAL; SS$_BADPARAM: none;
  * SS$_NOT_PROCESS_VA. */
-static int whole_pages(vaddr_t start, uint64_t length, vaddr_t *first, uint64_t *n)
+static cond_t whole_pages(vaddr_t start, uint64_t length, vaddr_t *first, uint64_t *n)
 {
     uint64_t end;
 
@@ -92,7 +72,7 @@ static int whole_pages(vaddr_t start, uint64_t length, vaddr_t *first, uint64_t 
 }
 
 /* Why protection could not be set, or pages not locked. */
-static int status_of(int err, int no_memory)
+static cond_t status_of(int err, cond_t no_memory)
 {
     switch (err) {
     case 0:
@@ -106,7 +86,7 @@ static int status_of(int err, int no_memory)
     }
 }
 
-static int set_protection(vaddr_t first, uint64_t n, unsigned prot, unsigned *old)
+static cond_t set_protection(vaddr_t first, uint64_t n, unsigned prot, unsigned *old)
 {
     int err = aspace_set_protection(process_self()->aspace, first, n, prot, old);
 
@@ -118,20 +98,18 @@ static bool probe_longword(vaddr_t ua)
     return ua % sizeof(uint32_t) == 0 && probe_write(ua, sizeof(uint32_t)) == 0;
 }
 
-long vms_setprt_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+cond_t vms_setprt_64(uint64_t block)
 {
     enum { START, LENGTH, ACMODE, PROT, VA_OUT, LENGTH_OUT, PROT_OUT, COUNT };
-    uint64_t a[VMS_ARGS_MAX] = {0}, n = 0;
+    uint64_t a[VMS_ARGS_MAX], n = 0;
     unsigned prot = 0, old = 0;
     vaddr_t first = 0;
-    int status = vms_args(block, COUNT, COUNT, a);
-    struct range_out out = {a[VA_OUT], a[LENGTH_OUT]};
+    cond_t status = vms_args(block, COUNT, COUNT, a);
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status == SS$_NORMAL)
         status = vms_access_mode(a[ACMODE]);
     if (status == SS$_NORMAL)
-        status = probe_out(&out);
+        status = vms_probe_range(a[VA_OUT], a[LENGTH_OUT]);
     if (status == SS$_NORMAL && !probe_longword(a[PROT_OUT]))
         status = SS$_ACCVIO;
     if (status != SS$_NORMAL)
@@ -147,47 +125,52 @@ long vms_setprt_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64
 
         copyout(a[PROT_OUT], &code, sizeof(code));
     }
-    return finish(status, &out, first, n);
+    return finish(status, a[VA_OUT], a[LENGTH_OUT], first, n);
 }
 
 typedef int lock_fn(struct aspace *as, vaddr_t va, uint64_t len, bool *set);
 
-static long lock_service(lock_fn *fn, int no_memory, vaddr_t start, uint64_t length,
-                         uint64_t acmode, const struct range_out *out)
+static cond_t lock_service(lock_fn *fn, cond_t no_memory, vaddr_t start, uint64_t length,
+                           vaddr_t va_out, vaddr_t length_out)
 {
-    int status = vms_access_mode(acmode);
     vaddr_t first = 0;
     uint64_t n = 0;
     bool set;
+    cond_t status = whole_pages(start, length, &first, &n);
 
-    if (status == SS$_NORMAL && !(process_self()->privileges & PRV_PSWAPM))
-        status = SS$_NOPSWAPM;
-    if (status == SS$_NORMAL)
-        status = probe_out(out);
-    if (status != SS$_NORMAL)
-        return status;
-    status = whole_pages(start, length, &first, &n);
     if (status == SS$_NORMAL)
         status = status_of(fn(process_self()->aspace, first, n, &set), no_memory);
     if (status == SS$_NORMAL)
         status = set ? SS$_WASSET : SS$_WASCLR;
-    return finish(status, out, first, n);
+    return finish(status, va_out, length_out, first, n);
 }
 
-long vms_lckpag_64(uint64_t start, uint64_t length, uint64_t acmode, uint64_t va_out,
-                   uint64_t length_out, uint64_t a5)
+/* What the arguments of the two that lock are checked for. */
+static cond_t lock_args(uint64_t acmode, vaddr_t va_out, vaddr_t length_out)
 {
-    const struct range_out out = {va_out, length_out};
+    cond_t status = vms_access_mode(acmode);
 
-    (void)a5;
-    return lock_service(aspace_lock_pages, SS$_LCKPAGFUL, start, length, acmode, &out);
+    if (status == SS$_NORMAL && !(process_self()->privileges & PRV_PSWAPM))
+        status = SS$_NOPSWAPM;
+    return status == SS$_NORMAL ? vms_probe_range(va_out, length_out) : status;
 }
 
-long vms_ulkpag_64(uint64_t start, uint64_t length, uint64_t acmode, uint64_t va_out,
-                   uint64_t length_out, uint64_t a5)
+cond_t vms_lckpag_64(uint64_t start, uint64_t length, uint64_t acmode, uint64_t va_out,
+                     uint64_t length_out)
 {
-    const struct range_out out = {va_out, length_out};
+    cond_t status = lock_args(acmode, va_out, length_out);
 
-    (void)a5;
-    return lock_service(aspace_unlock_pages, SS$_INSFMEM, start, length, acmode, &out);
+    if (status != SS$_NORMAL)
+        return status;
+    return lock_service(aspace_lock_pages, SS$_LCKPAGFUL, start, length, va_out, length_out);
+}
+
+cond_t vms_ulkpag_64(uint64_t start, uint64_t length, uint64_t acmode, uint64_t va_out,
+                     uint64_t length_out)
+{
+    cond_t status = lock_args(acmode, va_out, length_out);
+
+    if (status != SS$_NORMAL)
+        return status;
+    return lock_service(aspace_unlock_pages, SS$_INSFMEM, start, length, va_out, length_out);
 }

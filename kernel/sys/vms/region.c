@@ -14,74 +14,50 @@ _Static_assert(sizeof(VA_REGSUM) == VA$C_REGSUM_LENGTH, "REGSUM is 40 bytes long
 
 static bool privileged(void) { return (process_self()->privileges & PRV_CMKRNL) != 0; }
 
-/* Two outputs that every service here has: return_va_64, return_length_64. */
-static int probe_range_out(vaddr_t va_out, vaddr_t length_out)
-{
-    int status = vms_probe_quad(va_out, false);
-
-    return status == SS$_NORMAL ? vms_probe_quad(length_out, false) : status;
-}
-
-static void range_out(vaddr_t va_out, vaddr_t length_out, vaddr_t va, uint64_t length)
-{
-    vms_quad_out(va_out, va);
-    vms_quad_out(length_out, length);
-}
-
-long vms_create_region_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
-                          uint64_t a5)
+cond_t vms_create_region_64(uint64_t block)
 {
     enum { LENGTH, PROT, FLAGS, ID_OUT, VA_OUT, LENGTH_OUT, START, REQUIRED = START, COUNT };
     uint64_t a[VMS_ARGS_MAX];
     struct region_view v;
-    int status = vms_args(block, REQUIRED, COUNT, a);
+    cond_t status = vms_args(block, REQUIRED, COUNT, a);
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status == SS$_NORMAL)
         status = vms_probe_quad(a[ID_OUT], false);
     if (status == SS$_NORMAL)
-        status = probe_range_out(a[VA_OUT], a[LENGTH_OUT]);
+        status = vms_probe_range(a[VA_OUT], a[LENGTH_OUT]);
     if (status == SS$_NORMAL)
         status = region_create(process_self()->aspace, a[LENGTH], (uint32_t)a[PROT],
                                (uint32_t)a[FLAGS], a[START], privileged(), &v);
     if (status != SS$_NORMAL)
         return status;
     vms_quad_out(a[ID_OUT], v.id);
-    range_out(a[VA_OUT], a[LENGTH_OUT], v.start, v.end - v.start);
+    vms_range_out(a[VA_OUT], a[LENGTH_OUT], v.start, v.end - v.start);
     return SS$_NORMAL;
 }
 
-long vms_delete_region_64(uint64_t id_in, uint64_t acmode, uint64_t va_out, uint64_t length_out,
-                          uint64_t a4, uint64_t a5)
+cond_t vms_delete_region_64(uint64_t id_in, uint64_t acmode, uint64_t va_out, uint64_t length_out)
 {
     struct region_view v;
     uint64_t id;
-    int status = vms_quad_in(id_in, &id);
+    cond_t status = vms_region_args(id_in, acmode, va_out, length_out, &id);
 
-    (void)a4, (void)a5;
-    if (status == SS$_NORMAL)
-        status = vms_access_mode(acmode);
-    if (status == SS$_NORMAL)
-        status = probe_range_out(va_out, length_out);
     if (status == SS$_NORMAL)
         status = region_delete(process_self()->aspace, id, privileged(), &v);
     section_reap();
     if (status == SS$_NORMAL)
-        range_out(va_out, length_out, v.start, v.end - v.start);
+        vms_range_out(va_out, length_out, v.start, v.end - v.start);
     return status;
 }
 
-long vms_get_region_info(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
-                         uint64_t a5)
+cond_t vms_get_region_info(uint64_t block)
 {
     enum { FUNCTION, ID, START, RESERVED, BUFFER_LENGTH, BUFFER, LENGTH_OUT, COUNT };
     uint64_t a[VMS_ARGS_MAX], id = 0, n;
     struct region_view v;
     vaddr_t first_free;
     VA_REGSUM sum;
-    int status = vms_args(block, COUNT, COUNT, a);
+    cond_t status = vms_args(block, COUNT, COUNT, a);
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
     if (status != SS$_NORMAL)
         return status;
     if ((uint32_t)a[FUNCTION] > VA$_NEXT_REGSUM_BY_VA || a[RESERVED] != 0)
@@ -110,20 +86,16 @@ long vms_get_region_info(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, 
     return n < sizeof(sum) ? SS$_BUFFEROVF : SS$_NORMAL;
 }
 
-long vms_deltva_64(uint64_t id_in, uint64_t start, uint64_t length, uint64_t acmode,
-                   uint64_t va_out, uint64_t length_out)
+cond_t vms_deltva_64(uint64_t id_in, uint64_t start, uint64_t length, uint64_t acmode,
+                     uint64_t va_out, uint64_t length_out)
 {
     uint64_t id;
-    int status = vms_quad_in(id_in, &id);
+    cond_t status = vms_region_args(id_in, acmode, va_out, length_out, &id);
 
-    if (status == SS$_NORMAL)
-        status = vms_access_mode(acmode);
-    if (status == SS$_NORMAL)
-        status = probe_range_out(va_out, length_out);
     if (status == SS$_NORMAL)
         status = region_delete_va(process_self()->aspace, id, start, length);
     section_reap();
     if (status == SS$_NORMAL)
-        range_out(va_out, length_out, start, length);
+        vms_range_out(va_out, length_out, start, length);
     return status;
 }

@@ -1,60 +1,86 @@
 /*
  * Section services.
  *
- * Decode, then invoke: arguments, names, flags, privileges and outputs are all checked before
- * anything is made, each error its own value. $CRMPSC_GDZRO_64 also checks that the mapping would
- * fit before it creates a section for it; if the mapping still fails (no memory for a page table, a
- * registry entry without page tables) the share that the creation gave is dropped, and the section,
- * permanent or not, is gone with it, unless somebody else has found and mapped it meanwhile.
+ * Each service has an entry in a table: where in its argument list which argument is, which flags
+ * it takes, and what it does once everything is decoded. One decoder reads that and checks the
+ * arguments of all of them, each error its own value, in one order: flags, name, identity, length
+ * or frames, memory domain, part to map, region, access mode, privileges (of those that only
+ * create), outputs. Argument orders: openvms-api.md 1.1.
+ *
+ * A service that creates and maps also checks that the mapping would fit before it creates a
+ * section for it; if the mapping still fails (no memory for a page table, a registry entry without
+ * page tables) the share that the creation gave is dropped, and the section, permanent or not, is
+ * gone with it, unless somebody else has found and mapped it meanwhile.
+ *
+ * Page frames are counted in pages of the CPU: a relative page beyond the section is
+ * SS$_ILLRELPAG, a count that reaches beyond it, or none, SS$_ILLPAGCNT. A page-frame section is
+ * for reading unless its creator gave SEC$M_WRT. Creating one needs PFNMAP; mapping one needs what
+ * its protection mask asks for, no privilege.
  */
-#include "kernel/sys/vms/section.h"
-
-#include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/proc/process.h"
 #include "kernel/sys/vms/args.h"
 #include "kernel/sys/vms/calls.h"
 #include "kernel/sys/vms/lnm.h"
 #include "mm/phys/page.h"
+#include "mm/section/section_map.h"
+
+#define PAGE_COUNT_BITS 30 /* of the pages of any address space */
 
 /* Flags that a caller may give; those that the service implies may be given too. */
-#define FLAGS_IMPLIED (SEC$M_GBL | SEC$M_DZRO | SEC$M_WRT | SEC$M_MRES)
-#define FLAGS_KEPT    (SEC$M_PERM | SEC$M_SYSGBL | SEC$M_READ_ONLY_SHPT)
-#define FLAGS_CREATE  (FLAGS_IMPLIED | FLAGS_KEPT | SEC$M_RAD_HINT)
+#define FLAGS_KEPT   (SEC$M_PERM | SEC$M_SYSGBL)
+#define FLAGS_GDZRO  (SEC$M_GBL | SEC$M_DZRO | SEC$M_WRT | SEC$M_MRES)
+#define FLAGS_GPFN   (SEC$M_GBL | SEC$M_PFNMAP | SEC$M_WRT)
+#define FLAGS_GPFILE (SEC$M_GBL | SEC$M_PAGFIL | SEC$M_DZRO | SEC$M_WRT)
+#define FLAGS_CREATE (SEC$M_READ_ONLY_SHPT | SEC$M_RAD_HINT)
+#define FLAGS_MAP    (SEC$M_EXPREG | SEC$M_NO_OVERMAP)
 
-static void creds_self(struct section_creds *c)
-{
-    const struct process *p = process_self();
+enum argument {
+    NAME,
+    IDENT,
+    PROT,      /* of a section to create: the services that have it create */
+    LENGTH,    /* of a section to create, in bytes */
+    START_PFN, /* of a section to create, and its length in pages */
+    PAGE_COUNT,
+    RAD_MASK,
+    OFFSET, /* of the part to map, in bytes */
+    MAP_LENGTH,
+    RELATIVE_PAGE, /* of the part to map, in pages */
+    MAP_PAGE_COUNT,
+    START,
+    REGION, /* the services that have it map */
+    ACMODE,
+    FLAGS,
+    VA_OUT,
+    LENGTH_OUT,
+    RESERVED_OUT,
+    ARGUMENTS
+};
 
-    c->uic_group = p->uic_group;
-    c->uic_member = p->uic_member;
-    c->system = creds_is_system(p);
-    c->bypass = (p->privileges & PRV_BYPASS) != 0;
-}
+#define AT(argument, n) [argument] = (n)
 
-int vms_section_decode(const struct vms_section_args *a, struct section_request *r)
-{
-    uint32_t length = 0;
-    int status = vms_section_name(a->name, a->buffer, &length);
+struct decoded {
+    struct section_request r;
+    struct section_map_request m;
+    vaddr_t va_out, length_out;
+    vaddr_t reserved_out; /* 0: not wanted */
+    char name[SECTION_NAME_MAX + 1];
+};
 
-    if (lnm_prefix_in_use() && status == SS$_NORMAL)
-        status = vms_lnm_section_name(a->buffer, &length);
-    r->name.length = length;
-    r->kinds = a->kinds;
-    r->prot = r->flags = 0;
-    r->rad = 0;
-    r->npages = 0;
-    r->first = pfn_of(0);
-    if (status == SS$_NORMAL)
-        status = vms_ident(a->ident, &r->ident_match, &r->ident_version);
-    creds_self(&r->creds);
-    r->name.name = a->buffer;
-    r->name.sysgbl = (a->flags & SEC$M_SYSGBL) != 0;
-    r->name.group = r->creds.uic_group;
-    return status;
-}
+struct service {
+    uint32_t kinds;                            /* SEC$M_* that it is about */
+    uint32_t flags;                            /* may be given */
+    uint32_t kept;                             /* of these, what the section is created with */
+    uint32_t implied;                          /* added to what is given */
+    bool writes;                               /* maps for writing without SEC$M_WRT, unless the
+                                                  section's shared tables are to be read-only */
+    uint8_t required, count;                   /* arguments */
+    cond_t (*invoke)(const struct decoded *d); /* when all is decoded */
+    uint8_t place[ARGUMENTS];                  /* in the list, from 1; 0: the service has none */
+};
 
-int vms_section_may_create(uint32_t kind, uint32_t flags)
+/* May the caller create a section of this kind (SEC$M_MRES, PAGFIL, PFNMAP) with these flags? */
+static cond_t may_create(uint32_t kind, uint32_t flags)
 {
     const struct process *p = process_self();
 
@@ -69,10 +95,248 @@ int vms_section_may_create(uint32_t kind, uint32_t flags)
     return SS$_NORMAL;
 }
 
+/* ---- what the services do ---- */
+
+static cond_t create(const struct decoded *d)
+{
+    struct section *s;
+    cond_t status = section_create(&d->r, false, true, &s);
+
+    if (cond_ok(status)) {
+        vms_quad_out(d->reserved_out, section_reserved_bytes(s));
+        section_drop(s);
+    }
+    return status;
+}
+
+/* Region, place and extent of a mapping; the share of *s passes to the mapping or is dropped, and
+ * with it the section, if it was made for this mapping. */
+static cond_t map_and_return(struct section *s, const struct decoded *d, bool made)
+{
+    uint64_t length;
+    vaddr_t va;
+    cond_t status = section_map(process_self()->aspace, s, &d->m, &va, &length);
+
+    if (status != SS$_NORMAL) {
+        if (made)
+            section_uncreate(s);
+        section_drop(s);
+        section_reap();
+        return status;
+    }
+    vms_range_out(d->va_out, d->length_out, va, length);
+    return status;
+}
+
+static cond_t map_existing(const struct decoded *d)
+{
+    struct section *s;
+    cond_t status = section_find(&d->r, d->m.write, &s);
+
+    return status == SS$_NORMAL ? map_and_return(s, d, false) : status;
+}
+
+static cond_t create_and_map(const struct decoded *d)
+{
+    cond_t created = SS$_NORMAL;
+    struct section *s;
+    cond_t status = section_find(&d->r, d->m.write, &s);
+
+    /* It may be there: then neither the right to create nor the length given here matters. */
+    if (status == SS$_NOSUCHSEC) {
+        status = may_create(d->r.kinds, d->r.flags);
+        if (status == SS$_NORMAL)
+            status = section_map_check(process_self()->aspace, &d->m, d->r.npages,
+                                       d->r.flags | d->r.kinds);
+        if (status != SS$_NORMAL)
+            return status;
+        created = status = section_create(&d->r, true, d->m.write, &s);
+    }
+    if (!cond_ok(status))
+        return status;
+    vms_quad_out(d->reserved_out, section_reserved_bytes(s));
+    status = map_and_return(s, d, created == SS$_CREATED || created == SS$_CREATED_SHPT);
+    return status == SS$_NORMAL ? created : status;
+}
+
+/* In the words of services that count pages. */
+static cond_t in_pages(cond_t status)
+{
+    if (status == SS$_OFFSET_TOO_BIG)
+        return SS$_ILLRELPAG;
+    return status == SS$_LENVIO ? SS$_ILLPAGCNT : status;
+}
+
+static cond_t map_existing_pages(const struct decoded *d) { return in_pages(map_existing(d)); }
+static cond_t create_and_map_pages(const struct decoded *d) { return in_pages(create_and_map(d)); }
+
+static cond_t mark_delete(const struct decoded *d)
+{
+    const struct process *p = process_self();
+
+    if (d->r.name.sysgbl && !(p->privileges & PRV_SYSGBL))
+        return SS$_NOSYSGBL;
+    if (!(p->privileges & PRV_PRMGBL))
+        return SS$_NOPRMGBL;
+    return section_mark_delete(&d->r);
+}
+
+/* ---- the services ---- */
+
+static const struct service create_gdzro = {
+    .kinds = SEC$M_MRES,
+    .flags = FLAGS_GDZRO | FLAGS_KEPT | FLAGS_CREATE,
+    .kept = FLAGS_KEPT | SEC$M_READ_ONLY_SHPT,
+    .implied = SEC$M_PERM,
+    .required = 6,
+    .count = 8,
+    .invoke = create,
+    .place = {AT(NAME, 1), AT(IDENT, 2), AT(PROT, 3), AT(LENGTH, 4), AT(ACMODE, 5), AT(FLAGS, 6),
+              AT(RESERVED_OUT, 7), AT(RAD_MASK, 8)},
+};
+
+static const struct service crmpsc_gdzro_64 = {
+    .kinds = SEC$M_MRES,
+    .flags = FLAGS_GDZRO | FLAGS_KEPT | FLAGS_CREATE | FLAGS_MAP,
+    .kept = FLAGS_KEPT | SEC$M_READ_ONLY_SHPT,
+    .writes = true,
+    .required = 10,
+    .count = 14,
+    .invoke = create_and_map,
+    .place = {AT(NAME, 1), AT(IDENT, 2), AT(PROT, 3), AT(LENGTH, 4), AT(REGION, 5), AT(OFFSET, 6),
+              AT(ACMODE, 7), AT(FLAGS, 8), AT(VA_OUT, 9), AT(LENGTH_OUT, 10), AT(START, 11),
+              AT(MAP_LENGTH, 12), AT(RESERVED_OUT, 13), AT(RAD_MASK, 14)},
+};
+
+static const struct service mgblsc_64 = {
+    .kinds = SEC$M_MRES | SEC$M_PAGFIL,
+    .flags = FLAGS_GDZRO | SEC$M_SYSGBL | FLAGS_MAP,
+    .required = 9,
+    .count = 10,
+    .invoke = map_existing,
+    .place = {AT(NAME, 1), AT(IDENT, 2), AT(REGION, 3), AT(OFFSET, 4), AT(MAP_LENGTH, 5),
+              AT(ACMODE, 6), AT(FLAGS, 7), AT(VA_OUT, 8), AT(LENGTH_OUT, 9), AT(START, 10)},
+};
+
+static const struct service create_gpfn = {
+    .kinds = SEC$M_PFNMAP,
+    .flags = FLAGS_GPFN | FLAGS_KEPT,
+    .kept = FLAGS_KEPT | SEC$M_WRT,
+    .implied = SEC$M_PERM,
+    .required = 7,
+    .count = 7,
+    .invoke = create,
+    .place = {AT(NAME, 1), AT(IDENT, 2), AT(PROT, 3), AT(START_PFN, 4), AT(PAGE_COUNT, 5),
+              AT(ACMODE, 6), AT(FLAGS, 7)},
+};
+
+static const struct service crmpsc_gpfn_64 = {
+    .kinds = SEC$M_PFNMAP,
+    .flags = FLAGS_GPFN | FLAGS_KEPT | FLAGS_MAP,
+    .kept = FLAGS_KEPT | SEC$M_WRT,
+    .required = 11,
+    .count = 13,
+    .invoke = create_and_map_pages,
+    .place = {AT(NAME, 1), AT(IDENT, 2), AT(PROT, 3), AT(START_PFN, 4), AT(PAGE_COUNT, 5),
+              AT(REGION, 6), AT(RELATIVE_PAGE, 7), AT(ACMODE, 8), AT(FLAGS, 9), AT(VA_OUT, 10),
+              AT(LENGTH_OUT, 11), AT(START, 12), AT(MAP_PAGE_COUNT, 13)},
+};
+
+static const struct service mgblsc_gpfn_64 = {
+    .kinds = SEC$M_PFNMAP,
+    .flags = FLAGS_GPFN | SEC$M_SYSGBL | FLAGS_MAP,
+    .required = 9,
+    .count = 10,
+    .invoke = map_existing_pages,
+    .place = {AT(NAME, 1), AT(IDENT, 2), AT(REGION, 3), AT(RELATIVE_PAGE, 4), AT(MAP_PAGE_COUNT, 5),
+              AT(ACMODE, 6), AT(FLAGS, 7), AT(VA_OUT, 8), AT(LENGTH_OUT, 9), AT(START, 10)},
+};
+
+static const struct service create_gpfile = {
+    .kinds = SEC$M_PAGFIL,
+    .flags = FLAGS_GPFILE | FLAGS_KEPT,
+    .kept = FLAGS_KEPT,
+    .implied = SEC$M_PERM,
+    .invoke = create,
+    .place = {AT(NAME, 1), AT(IDENT, 2), AT(PROT, 3), AT(LENGTH, 4), AT(ACMODE, 5), AT(FLAGS, 6)},
+};
+
+static const struct service crmpsc_gpfile_64 = {
+    .kinds = SEC$M_PAGFIL,
+    .flags = FLAGS_GPFILE | FLAGS_KEPT | FLAGS_MAP,
+    .kept = FLAGS_KEPT,
+    .writes = true,
+    .required = 10,
+    .count = 12,
+    .invoke = create_and_map,
+    .place = {AT(NAME, 1), AT(IDENT, 2), AT(PROT, 3), AT(LENGTH, 4), AT(REGION, 5), AT(OFFSET, 6),
+              AT(ACMODE, 7), AT(FLAGS, 8), AT(VA_OUT, 9), AT(LENGTH_OUT, 10), AT(START, 11),
+              AT(MAP_LENGTH, 12)},
+};
+
+static const struct service dgblsc = {
+    .flags = SEC$M_GBL | SEC$M_SYSGBL,
+    .invoke = mark_delete,
+    .place = {AT(FLAGS, 1), AT(NAME, 2), AT(IDENT, 3)},
+};
+
+/* ---- decoding ---- */
+
+/* Argument k of a service, which has it. */
+static uint64_t value(const struct service *f, const uint64_t *a, enum argument k)
+{
+    return a[f->place[k] - 1];
+}
+
+/* Name, identity, scope, who asks; the rest of *r is 0. SS$_NORMAL, SS$_ACCVIO, SS$_IVGSDNAM,
+ * SS$_IVSECIDCTL; SS$_IVLOGNAM, SS$_TOOMANYLNAM: GBL$name stands for no section's name. */
+static cond_t decode_name(vaddr_t name, vaddr_t ident, struct decoded *d)
+{
+    const struct process *p = process_self();
+    struct section_request *r = &d->r;
+    cond_t status = vms_section_name(name, d->name, &r->name.length);
+
+    if (lnm_prefix_in_use() && status == SS$_NORMAL)
+        status = vms_lnm_section_name(d->name, &r->name.length);
+    if (status == SS$_NORMAL)
+        status = vms_ident(ident, &r->ident_match, &r->ident_version);
+    r->name.name = d->name;
+    r->creds.uic_group = r->name.group = p->uic_group;
+    r->creds.uic_member = p->uic_member;
+    r->creds.system = creds_is_system(p);
+    r->creds.bypass = (p->privileges & PRV_BYPASS) != 0;
+    r->prot = 0;
+    r->rad = 0;
+    r->npages = 0;
+    r->first = pfn_of(0);
+    return status;
+}
+
+static cond_t decode_length(uint64_t length, uint64_t *npages)
+{
+    if (length == 0 || length % PAGE_SIZE != 0)
+        return SS$_LEN_NOTPAGMULT;
+    if (length >> 43) /* more than any address space has */
+        return SS$_LENVIO;
+    *npages = length / PAGE_SIZE;
+    return SS$_NORMAL;
+}
+
+static cond_t decode_frames(uint64_t start_pfn, uint64_t page_count, struct section_request *r)
+{
+    if (page_count == 0 || page_count >> PAGE_COUNT_BITS)
+        return SS$_ILLPAGCNT;
+    if (start_pfn == 0 || start_pfn >> 32 || (start_pfn + page_count - 1) >> 32)
+        return SS$_INVPFN; /* no PTE can name it */
+    r->first = pfn_of(start_pfn);
+    r->npages = page_count;
+    return SS$_NORMAL;
+}
+
 /* rad_mask is read only when the flag says that it is valid: bit n is domain n, and the lowest one
  * is where the pages should come from. Without it the registry's /RAD counts, or else the domain of
  * the CPU that touches a page first. */
-static int decode_rad(uint32_t flags, vaddr_t rad_mask, uint8_t *rad)
+static cond_t decode_rad(uint32_t flags, vaddr_t rad_mask, uint8_t *rad)
 {
     uint64_t mask;
 
@@ -87,236 +351,101 @@ static int decode_rad(uint32_t flags, vaddr_t rad_mask, uint8_t *rad)
     return SS$_NORMAL;
 }
 
-int vms_section_length(uint64_t length, uint64_t *npages)
+/* What a section to be created is like. */
+static cond_t decode_creation(const struct service *f, const uint64_t *a, uint32_t flags,
+                              struct section_request *r)
 {
-    if (length == 0 || length % PAGE_SIZE != 0)
-        return SS$_LEN_NOTPAGMULT;
-    if (length >> 43) /* more than any address space has */
-        return SS$_LENVIO;
-    *npages = length / PAGE_SIZE;
-    return SS$_NORMAL;
+    cond_t status = f->place[LENGTH]
+                        ? decode_length(value(f, a, LENGTH), &r->npages)
+                        : decode_frames(value(f, a, START_PFN), value(f, a, PAGE_COUNT), r);
+
+    if (status == SS$_NORMAL && f->place[RAD_MASK])
+        status = decode_rad(flags, value(f, a, RAD_MASK), &r->rad);
+    r->prot = (uint32_t)value(f, a, PROT);
+    return status;
 }
 
-/* Region, place and extent of a mapping; the share of *s passes to the mapping or is dropped, and
- * with it the section, if it was made for this mapping. */
-static int map_and_return(struct section *s, const struct section_map_request *m, vaddr_t va_out,
-                          vaddr_t length_out, bool made)
+/* Which part of a section to map, and where. */
+static cond_t decode_mapping(const struct service *f, const uint64_t *a, uint32_t flags,
+                             struct decoded *d)
 {
-    uint64_t length;
-    vaddr_t va;
-    int status = section_map(process_self()->aspace, s, m, &va, &length);
+    struct section_map_request *m = &d->m;
 
-    if (status != SS$_NORMAL) {
-        if (made)
-            section_uncreate(s);
-        section_drop(s);
-        section_reap();
-        return status;
+    if (f->place[RELATIVE_PAGE]) {
+        uint64_t page = value(f, a, RELATIVE_PAGE), count = value(f, a, MAP_PAGE_COUNT);
+
+        if (page >> PAGE_COUNT_BITS)
+            return SS$_ILLRELPAG;
+        if (count >> PAGE_COUNT_BITS)
+            return SS$_ILLPAGCNT;
+        m->offset = page * PAGE_SIZE;
+        m->length = count * PAGE_SIZE;
+    } else {
+        m->offset = value(f, a, OFFSET);
+        m->length = value(f, a, MAP_LENGTH);
     }
-    vms_quad_out(va_out, va);
-    vms_quad_out(length_out, length);
-    return status;
+    m->start = value(f, a, START);
+    m->flags = flags & FLAGS_MAP;
+    m->write = (flags & SEC$M_WRT) || (f->writes && !(flags & SEC$M_READ_ONLY_SHPT));
+    d->va_out = value(f, a, VA_OUT);
+    d->length_out = value(f, a, LENGTH_OUT);
+    return vms_region_args(value(f, a, REGION), value(f, a, ACMODE), d->va_out, d->length_out,
+                           &m->region_id);
 }
 
-int vms_section_map_args(struct vms_section_map *c, vaddr_t region, uint64_t acmode)
+/* Decode the arguments a of the service f, then do what it does. */
+static cond_t serve(const struct service *f, const uint64_t *a)
 {
-    int status = vms_quad_in(region, &c->m.region_id);
+    uint32_t flags = (uint32_t)value(f, a, FLAGS) | f->implied;
+    struct decoded d; /* filled in piece by piece: zeroes would be written twice */
+    cond_t status;
 
-    if (status == SS$_NORMAL)
-        status = vms_access_mode(acmode);
-    if (status == SS$_NORMAL)
-        status = vms_probe_quad(c->va_out, false);
-    if (status == SS$_NORMAL)
-        status = vms_probe_quad(c->length_out, false);
-    return status;
-}
-
-int vms_section_map_existing(const struct vms_section_map *c)
-{
-    struct section *s;
-    int status = section_find(&c->r, c->m.write, &s);
-
-    return status == SS$_NORMAL ? map_and_return(s, &c->m, c->va_out, c->length_out, false)
-                                : status;
-}
-
-int vms_section_create_and_map(const struct vms_section_map *c)
-{
-    int created = SS$_NORMAL;
-    struct section *s;
-    int status = section_find(&c->r, c->m.write, &s);
-
-    /* It may be there: then neither the right to create nor the length given here matters. */
-    if (status == SS$_NOSUCHSEC) {
-        status = vms_section_may_create(c->r.kinds, c->r.flags);
+    if (flags & ~f->flags)
+        return SS$_IVSECFLG;
+    status = decode_name(value(f, a, NAME), value(f, a, IDENT), &d);
+    d.r.name.sysgbl = (flags & SEC$M_SYSGBL) != 0;
+    d.r.kinds = f->kinds;
+    d.r.flags = flags & f->kept;
+    d.reserved_out = 0;
+    if (status == SS$_NORMAL && f->place[PROT])
+        status = decode_creation(f, a, flags, &d.r);
+    if (status == SS$_NORMAL && f->place[REGION])
+        status = decode_mapping(f, a, flags, &d);
+    if (status == SS$_NORMAL && f->place[PROT] && !f->place[REGION]) {
+        status = vms_access_mode(value(f, a, ACMODE));
         if (status == SS$_NORMAL)
-            status = section_map_check(process_self()->aspace, &c->m, c->r.npages,
-                                       c->r.flags | c->r.kinds);
-        if (status != SS$_NORMAL)
-            return status;
-        created = status = section_create(&c->r, true, c->m.write, &s);
+            status = may_create(d.r.kinds, d.r.flags);
     }
-    if (!(status & 1))
-        return status;
-    vms_quad_out(c->reserved_out, section_reserved_bytes(s));
-    status = map_and_return(s, &c->m, c->va_out, c->length_out,
-                            created == SS$_CREATED || created == SS$_CREATED_SHPT);
-    return status == SS$_NORMAL ? created : status;
-}
-
-int vms_section_create(const struct section_request *r, vaddr_t reserved_out)
-{
-    struct section *s;
-    int status = section_create(r, false, true, &s);
-
-    if (status & 1) {
-        vms_quad_out(reserved_out, section_reserved_bytes(s));
-        section_drop(s);
+    if (status == SS$_NORMAL && f->place[RESERVED_OUT]) {
+        d.reserved_out = value(f, a, RESERVED_OUT);
+        status = vms_probe_quad(d.reserved_out, true);
     }
-    return status;
+    return status == SS$_NORMAL ? f->invoke(&d) : status;
 }
 
-long vms_create_gdzro(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
-                      uint64_t a5)
+static cond_t serve_block(const struct service *f, vaddr_t block)
 {
-    enum { NAME, IDENT, PROT, LENGTH, ACMODE, FLAGS, RESERVED_OUT, RAD_MASK, COUNT };
     uint64_t a[VMS_ARGS_MAX];
-    char buffer[SECTION_NAME_MAX + 1];
-    struct section_request r;
-    int status = vms_args(block, RESERVED_OUT, COUNT, a);
-    uint32_t flags = (uint32_t)a[FLAGS] | SEC$M_PERM;
+    cond_t status = vms_args(block, f->required, f->count, a);
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    if (status != SS$_NORMAL)
-        return status;
-    if (flags & ~FLAGS_CREATE)
-        return SS$_IVSECFLG;
-    status = vms_section_decode(
-        &(struct vms_section_args){a[NAME], a[IDENT], flags, SEC$M_MRES, buffer}, &r);
-    if (status == SS$_NORMAL)
-        status = vms_section_length(a[LENGTH], &r.npages);
-    if (status == SS$_NORMAL)
-        status = decode_rad(flags, a[RAD_MASK], &r.rad);
-    if (status == SS$_NORMAL)
-        status = vms_access_mode(a[ACMODE]);
-    if (status == SS$_NORMAL)
-        status = vms_section_may_create(SEC$M_MRES, flags);
-    if (status == SS$_NORMAL)
-        status = vms_probe_quad(a[RESERVED_OUT], true);
-    if (status != SS$_NORMAL)
-        return status;
-    r.prot = (uint32_t)a[PROT];
-    r.flags = flags & FLAGS_KEPT;
-    return vms_section_create(&r, a[RESERVED_OUT]);
+    return status == SS$_NORMAL ? serve(f, a) : status;
 }
 
-long vms_crmpsc_gdzro_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
-                         uint64_t a5)
-{
-    enum {
-        NAME,
-        IDENT,
-        PROT,
-        LENGTH,
-        REGION,
-        OFFSET,
-        ACMODE,
-        FLAGS,
-        VA_OUT,
-        LENGTH_OUT,
-        START,
-        MAP_LENGTH,
-        RESERVED_OUT,
-        RAD_MASK,
-        COUNT
-    };
-    uint64_t a[VMS_ARGS_MAX];
-    char buffer[SECTION_NAME_MAX + 1];
-    int status = vms_args(block, START, COUNT, a);
-    uint32_t flags = (uint32_t)a[FLAGS];
-    /* Mapped for writing, but for a section whose shared tables are to be read-only: there
-       SEC$M_WRT says so, as it does when one is mapped. */
-    bool write = !(flags & SEC$M_READ_ONLY_SHPT) || (flags & SEC$M_WRT);
-    struct vms_section_map c = {
-        .m = {.start = a[START],
-              .offset = a[OFFSET],
-              .length = a[MAP_LENGTH],
-              .flags = flags & VMS_SECTION_FLAGS_MAP,
-              .write = write},
-        .va_out = a[VA_OUT],
-        .length_out = a[LENGTH_OUT],
-        .reserved_out = a[RESERVED_OUT],
-    };
+cond_t vms_create_gdzro(uint64_t block) { return serve_block(&create_gdzro, block); }
+cond_t vms_crmpsc_gdzro_64(uint64_t block) { return serve_block(&crmpsc_gdzro_64, block); }
+cond_t vms_mgblsc_64(uint64_t block) { return serve_block(&mgblsc_64, block); }
+cond_t vms_create_gpfn(uint64_t block) { return serve_block(&create_gpfn, block); }
+cond_t vms_crmpsc_gpfn_64(uint64_t block) { return serve_block(&crmpsc_gpfn_64, block); }
+cond_t vms_mgblsc_gpfn_64(uint64_t block) { return serve_block(&mgblsc_gpfn_64, block); }
+cond_t vms_crmpsc_gpfile_64(uint64_t block) { return serve_block(&crmpsc_gpfile_64, block); }
 
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    if (status != SS$_NORMAL)
-        return status;
-    if (flags & ~(FLAGS_CREATE | VMS_SECTION_FLAGS_MAP))
-        return SS$_IVSECFLG;
-    status = vms_section_decode(
-        &(struct vms_section_args){a[NAME], a[IDENT], flags, SEC$M_MRES, buffer}, &c.r);
-    if (status == SS$_NORMAL)
-        status = vms_section_length(a[LENGTH], &c.r.npages);
-    if (status == SS$_NORMAL)
-        status = decode_rad(flags, a[RAD_MASK], &c.r.rad);
-    if (status == SS$_NORMAL)
-        status = vms_section_map_args(&c, a[REGION], a[ACMODE]);
-    if (status == SS$_NORMAL)
-        status = vms_probe_quad(a[RESERVED_OUT], true);
-    if (status != SS$_NORMAL)
-        return status;
-    c.r.prot = (uint32_t)a[PROT];
-    c.r.flags = flags & FLAGS_KEPT;
-    return vms_section_create_and_map(&c);
+cond_t vms_create_gpfile(uint64_t name, uint64_t ident, uint64_t prot, uint64_t length,
+                         uint64_t acmode, uint64_t flags)
+{
+    return serve(&create_gpfile, (const uint64_t[]){name, ident, prot, length, acmode, flags});
 }
 
-long vms_mgblsc_64(uint64_t block, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+cond_t vms_dgblsc(uint64_t flags, uint64_t name, uint64_t ident)
 {
-    enum { NAME, IDENT, REGION, OFFSET, LENGTH, ACMODE, FLAGS, VA_OUT, LENGTH_OUT, START, COUNT };
-    uint64_t a[VMS_ARGS_MAX];
-    char buffer[SECTION_NAME_MAX + 1];
-    int status = vms_args(block, START, COUNT, a);
-    uint32_t flags = (uint32_t)a[FLAGS];
-    struct vms_section_map c; /* r is filled in by decoding: zeroes would be written twice */
-
-    c.m = (struct section_map_request){.start = a[START],
-                                       .offset = a[OFFSET],
-                                       .length = a[LENGTH],
-                                       .flags = flags & VMS_SECTION_FLAGS_MAP,
-                                       .write = (flags & SEC$M_WRT) != 0};
-    c.va_out = a[VA_OUT];
-    c.length_out = a[LENGTH_OUT];
-    (void)a1, (void)a2, (void)a3, (void)a4, (void)a5;
-    if (status != SS$_NORMAL)
-        return status;
-    if (flags & ~(FLAGS_IMPLIED | SEC$M_SYSGBL | VMS_SECTION_FLAGS_MAP))
-        return SS$_IVSECFLG;
-    status = vms_section_decode(
-        &(struct vms_section_args){a[NAME], a[IDENT], flags, SEC$M_MRES | SEC$M_PAGFIL, buffer},
-        &c.r);
-    if (status == SS$_NORMAL)
-        status = vms_section_map_args(&c, a[REGION], a[ACMODE]);
-    return status == SS$_NORMAL ? vms_section_map_existing(&c) : status;
-}
-
-long vms_dgblsc(uint64_t flags, uint64_t name, uint64_t ident, uint64_t a3, uint64_t a4,
-                uint64_t a5)
-{
-    const struct process *p = process_self();
-    char buffer[SECTION_NAME_MAX + 1];
-    struct section_request r;
-    int status;
-
-    (void)a3, (void)a4, (void)a5;
-    if ((uint32_t)flags & ~(SEC$M_GBL | SEC$M_SYSGBL))
-        return SS$_IVSECFLG;
-    status = vms_section_decode(&(struct vms_section_args){name, ident, (uint32_t)flags, 0, buffer},
-                                &r);
-    if (status != SS$_NORMAL)
-        return status;
-    if ((flags & SEC$M_SYSGBL) && !(p->privileges & PRV_SYSGBL))
-        return SS$_NOSYSGBL;
-    if (!(p->privileges & PRV_PRMGBL))
-        return SS$_NOPRMGBL;
-    return section_mark_delete(&r);
+    return serve(&dgblsc, (const uint64_t[]){flags, name, ident});
 }

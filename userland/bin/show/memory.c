@@ -1,18 +1,10 @@
 /* show memory [/physical] [/reserved] [/pool [/full]] [/global] [/all] [/validate] */
 #include "show.h"
 
+#include <megalith/registry.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-/* RMD_* of mm/section/reserved.h, as mega_reserved.flags has them. */
-#define ALLOC       0x1u
-#define ZERO        0x2u
-#define PAGE_TABLES 0x4u
-#define GROUP       0x8u
-#define NOGLOBAL    0x20u
-#define FREED       0x200u
-#define NO_CONTIG   0x400u
 
 static void heading(void)
 {
@@ -82,9 +74,9 @@ static void reserved_line(const struct mega_reserved *r, uint64_t pages, uint64_
 {
     char group[16] = "SYSGBL";
 
-    if (r->flags & GROUP)
+    if (r->flags & RMD_GROUP)
         snprintf(group, sizeof(group), "%o", r->group);
-    if (r->flags & NOGLOBAL)
+    if (r->flags & RMD_NOGLOBAL)
         strcpy(group, "none");
     printf("  %-43s  %-8s%12lu%12lu  %s\n", r->name, group, (unsigned long)pages,
            (unsigned long)used, type);
@@ -97,16 +89,16 @@ static void reserved(void)
     int64_t i;
 
     for (i = 0; ask(MEGA_INFO_RESERVED, i, &r, sizeof(r)); i++) {
-        bool alloc = (r.flags & ALLOC) && !(r.flags & NO_CONTIG);
+        bool alloc = (r.flags & RMD_ALLOC) && !(r.flags & RMD_NO_CONTIG);
 
         if (i == 0)
             printf("\nMemory Reservations (pages):                   Group       Reserved      In "
                    "Use  Type\n");
         /* FREED: what was unused has gone, what is in use is still reserved. */
         reserved_line(&r, r.npages, r.used,
-                      r.flags & FREED ? "Rest freed"
-                      : alloc         ? "Allocated"
-                                      : "Fluid");
+                      r.flags & RMD_FREED ? "Rest freed"
+                      : alloc             ? "Allocated"
+                                          : "Fluid");
         if (r.npt_pages)
             reserved_line(&r, r.npt_pages, r.pt_used, alloc ? "Page Table" : "Fluid Page Table");
         total += r.npages + r.npt_pages;

@@ -3,18 +3,12 @@
 
 #include <condition.h>
 #include <fnmatch.h>
+#include <megalith/registry.h>
 #include <ssdef.h>
 #include <starlet.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-
-/* RMD_* of mm/section/reserved.h, as mega_reserved.flags has them. */
-#define ALLOC     0x1u
-#define GROUP     0x8u
-#define NOGLOBAL  0x20u
-#define FREED     0x200u
-#define NO_CONTIG 0x400u
 
 #define PAGES_PER_MB 128.0
 
@@ -27,9 +21,9 @@ static enum status refused(const char *what, int status)
 
 static void scope_of(const struct mega_reserved *r, char *text, size_t size)
 {
-    if (r->flags & NOGLOBAL)
+    if (r->flags & RMD_NOGLOBAL)
         snprintf(text, size, "none");
-    else if (r->flags & GROUP)
+    else if (r->flags & RMD_GROUP)
         snprintf(text, size, "%o", r->group);
     else
         snprintf(text, size, "SYSGBL");
@@ -54,7 +48,7 @@ enum status reserved_show(const struct command *c)
 
     for (int64_t i = 0; (status = mega$info(MEGA_INFO_RESERVED, i, &r, sizeof(r))) == SS$_NORMAL;
          i++) {
-        bool alloc = (r.flags & ALLOC) && !(r.flags & NO_CONTIG);
+        bool alloc = (r.flags & RMD_ALLOC) && !(r.flags & RMD_NO_CONTIG);
 
         if (c->words && fnmatch(c->word[0], r.name, 0) != 0) /* as sections: case counts */
             continue;
@@ -62,9 +56,9 @@ enum status reserved_show(const struct command *c)
             printf("%-43s  %-6s %12s %11s %11s  %s\n", "Name", "Group", "MB", "Pages", "In use",
                    "Type");
         reserved_line(&r, r.npages, r.used,
-                      r.flags & FREED ? "Rest freed"
-                      : alloc         ? "Allocated"
-                                      : "Fluid");
+                      r.flags & RMD_FREED ? "Rest freed"
+                      : alloc             ? "Allocated"
+                                          : "Fluid");
         if (r.npt_pages)
             reserved_line(&r, r.npt_pages, r.pt_used, alloc ? "Page table" : "Fluid page table");
         total += r.npages + r.npt_pages;

@@ -28,7 +28,7 @@ struct right {
 
 struct scenario {
     const char *name;
-    unsigned call;         /* its number at either door */
+    unsigned call;         /* its number, of a call or service */
     void (*prepare)(void); /* before each try; NULL: nothing */
     void (*child)(
         void); /* IN_CHILD: the same, in the child; then the pools alone are compared there */

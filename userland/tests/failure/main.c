@@ -12,6 +12,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <limits.h>
+#include <megalith/services.h>
 #include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
@@ -424,22 +425,35 @@ static void first_names(const struct scenario *s)
 
 /* ---- the whole ---- */
 
+static unsigned arguments_of(unsigned n)
+{
+    struct mega_call c = {.arguments = 99};
+
+    mega$info(MEGA_INFO_CALL, n, &c, sizeof(c));
+    return c.arguments;
+}
+
 /* Which calls are there that nothing above has tried? */
 static void completeness(void)
 {
-    unsigned calls = 0, missing = 0;
+    unsigned calls = 0, missing = 0, odd = 0;
     struct mega_call c;
 
     for (unsigned n = 0; n < CALLS_MAX; n++) {
         if (mega$info(MEGA_INFO_CALL, n, &c, sizeof(c)) != SS$_NORMAL)
             continue;
         calls++;
+        odd += c.arguments > 6;
         if (!tried[n]) {
             diag("call %u (%#x), %s, has no scenario", n, n, c.name);
             missing++;
         }
     }
     is(missing, 0, "each call and service has a scenario");
+    is(odd, 0, "none takes more arguments than there are registers");
+    ok(arguments_of(__NR_getxpid) == 0 && arguments_of(__NR_read) == 3 &&
+           arguments_of(__NR_mmap) == 6 && arguments_of(VMS_MGBLSC_64) == 1,
+       "getxpid takes none, read 3, mmap 6, and $MGBLSC_64 the address of its arguments");
     diag("calls: %u", calls);
 }
 

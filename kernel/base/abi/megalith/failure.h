@@ -40,7 +40,9 @@ struct mega_failure {
 
 /* MEGA_INFO_CALL, index number: is there such a call? */
 struct mega_call {
-    char name[48]; /* of the kernel's function */
+    char name[48];      /* of the kernel's function */
+    uint32_t arguments; /* how many of a0 to a5 it looks at */
+    uint32_t reserved;
 };
 
 #endif

@@ -174,7 +174,7 @@ struct mega_pool_cost {
 };
 struct mega_reserved {
     char name[44];
-    uint32_t flags, group; /* flags as RMD_* of mm/section/reserved.h */
+    uint32_t flags, group; /* flags: RMD_* of <megalith/registry.h> */
     uint64_t npages, npt_pages, used, pt_used, first_pfn, pt_first_pfn;
 };
 struct mega_section {
