@@ -22,12 +22,14 @@
 #include "kernel/boot_word.h"
 #include "kernel/io/file.h"
 #include "kernel/lnm/lnm.h"
+#include "kernel/proc/leaks.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/validate.h"
 #include "kernel/sched/perturb.h"
 #include "kernel/sched/sched.h"
 #include "kernel/sched/timer.h"
-#include "kernel/sys/info/control.h"
+#include "kernel/test/test.h"
+#include "kernel/trace/trace.h"
 #include "mm/check/census.h"
 #include "mm/phys/idle_zero.h"
 #include "mm/phys/page.h"
@@ -171,7 +173,11 @@ void kernel_main(void)
     if (boot_word(boot_command_line(), "noinput", NULL, 0))
         stream_input_ends();
     trace_boot();
-    validate_at_end = boot_word(boot_command_line(), "validate", NULL, 0);
+    test_boot();
+    if (boot_word(boot_command_line(), "validate", NULL, 0)) {
+        system_validate_at_end();
+        leaks_at_end();
+    }
     first_process();
     thread_exit();
 }

@@ -28,7 +28,9 @@ FLOORS = [
     ("kernel/lnm",),
     ("kernel/io",),
     ("kernel/proc",),
+    ("kernel/trace",),
     ("kernel/sys",),
+    ("kernel/test",),
     ("arch/alpha/entry", "kernel"),
 ]
 

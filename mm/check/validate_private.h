@@ -2,10 +2,8 @@
 #ifndef MM_CHECK_VALIDATE_PRIVATE_H
 #define MM_CHECK_VALIDATE_PRIVATE_H
 
+#include "mm/check/checked_private.h"
 #include "mm/check/validate.h"
-#include "mm/object/object_private.h"
-#include "mm/phys/page_private.h"
-#include "mm/section/section.h"
 
 struct validate {
     struct validate_result r;

@@ -13,30 +13,24 @@ int info_global(int64_t index, void *out);
 int info_region(int64_t index, void *out);
 int info_process(int64_t index, void *out);
 int info_cpu(int64_t index, void *out);
-int info_spinlock(int64_t index, void *out);
-int info_mutex(int64_t index, void *out);
-/* Traces: state, callers of locks, PC samples. */
-int info_trace(int64_t index, void *out);
-int info_caller(int64_t index, void *out);
-int info_pc_sample(int64_t index, void *out);
 /* The function behind a number of either door. */
 int info_call(int64_t index, void *out);
-/* Alignment faults. */
-int info_fault(int64_t index, void *out);
 /* Processes by state. */
 int info_states(int64_t index, void *out);
 /* Page-table pages that processes own. */
 uint64_t info_process_pt_pages(void);
-/* Deliberate ends of the system, for tests; returns only to who may not. */
+/* A deliberate panic; returns only to who may not. */
 int info_crash(int64_t index, void *out);
-/* Breaches of the rules of locks, for tests: their names, or (MEGA_BREACH_COMMIT) one of them.
- * SS$_NOPRIV, SS$_NONEXPR; SS$_ABORT: the checks let it pass, or it needs a second CPU. */
-int info_breach(int64_t index, void *out);
-/* Leaks, for tests: what info_breach does with MEGA_BREACH_LEAK. */
-int info_leak(int64_t index, void *out);
 /* The self-check of all memory. */
 int info_validate(int64_t index, void *out);
-/* The kernel's own tests; each takes up to some seconds. */
-int info_selftest(int64_t index, void *out);
+/* The same with some damage done for the time of the check (NULL: none), for tests; the caller has
+ * looked at privileges. *out: struct mega_validate. SS$_ABORT: the damage could not be done;
+ * SS$_INSFMEM. IPL 0, no locks; waits. */
+struct validate_damage;
+int info_validate_damaged(const struct validate_damage *d, void *out);
+
+/* Boot: from now on fn answers that item, with nbytes of a structure that is not larger than the
+ * largest answer of this folder. No other function does so yet. */
+void info_register(enum mega_item item, int (*fn)(int64_t index, void *out), size_t nbytes);
 
 #endif
