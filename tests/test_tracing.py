@@ -72,7 +72,7 @@ def test_looking_at_a_trace_does_not_fill_it(run: Callable[..., Done]) -> None:
 
 def test_callers_that_find_no_place(run: Callable[..., Done]) -> None:
     commands = "sda mtx load; /tests/tracing --callers; sda mtx show trace /summary"
-    text = run("/bin/sh", "-c", commands, smp=1).expect(0).text
+    text = run("/bin/sh", "-c", commands, smp=1, kernel="test").expect(0).text
     found = re.search(
         r"^(\d+) acquisitions are not among the callers: their tables "
         r"\(1024 places for each CPU\) were full\.$",

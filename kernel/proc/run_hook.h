@@ -11,8 +11,8 @@
 struct run_hook {         /* all of them in thread context, IPL 0, no locks; each may be NULL */
     void (*begins)(void); /* before the first process is made */
     void (*ends)(void);   /* by the first process, which has exited and has all that it had */
-    /* By it, when every other process has ended and it has given back all but its structure. Without
-       any such hook the machine is switched off with the others still there. */
+    /* By it, when every other process has ended and it has given back all but its structure.
+       Without any such hook the machine is switched off with the others still there. */
     void (*ended)(void);
     struct list link; /* constant after boot */
 };

@@ -13,8 +13,8 @@ struct validate_damage {
 };
 
 /* Stop the system, check it, let it go on. d: damage, or NULL. 0 with *r; -ETIMEDOUT: *who did not
-   stop; -ENOMEM; -ENODEV: it could not be damaged. By a process, or a thread without one and without
-   mutexes. IPL 0; waits, at most some seconds and the check. */
+   stop; -ENOMEM; -ENODEV: it could not be damaged. By a process, or a thread without one and
+   without mutexes. IPL 0; waits, at most some seconds and the check. */
 int system_validate(const struct validate_damage *d, struct validate_result *r,
                     struct freeze_blocker *who);
 

@@ -1,6 +1,6 @@
 /*
- * kernel/test: what only tests ask of the kernel. It is part of kernels built with TEST=1 and of the
- * other kernels for verification (Makefile), and of no other.
+ * kernel/test: what only tests ask of the kernel. It is part of kernels built with TEST=1 and of
+ * the other kernels for verification (Makefile), and of no other.
  */
 #ifndef KERNEL_TEST_TEST_H
 #define KERNEL_TEST_TEST_H

@@ -105,7 +105,7 @@ enum mega_control {
     MEGA_CTL_DRIVER = 5,        /* enum mega_driver, name of a reservation, what that says */
     MEGA_CTL_DRAIN = 17,        /* free what is kept ready: CPU page caches go to the lists, kernel
                                    stacks of ended threads to the free pages */
-    MEGA_CTL_LOCK_STATS = 16, /* 1: forget what was counted and measure every lock; 0: stop */
+    MEGA_CTL_LOCK_STATS = 16,   /* 1: forget what was counted and measure every lock; 0: stop */
     /* enum mega_facility, enum mega_trace_verb, then for LOAD of PCS the pages of each CPU's ring
        (0: 128) and for its START the rate in Hz (0: at each clock tick). SS$_NORMAL;
        SS$_NOTMODIFIED: it is so already; SS$_NONEXPR: START without LOAD; SS$_INSFMEM;
