@@ -7,7 +7,11 @@
 #include "kernel/proc/process.h"
 #include "kernel/sys/info/info.h"
 
-static void deliberate_panic(void) { panic("a deliberate panic, asked for by a program"); }
+/* Out of line: the backtrace names it. */
+static __attribute__((noinline)) void deliberate_panic(void)
+{
+    panic("a deliberate panic, asked for by a program");
+}
 
 int info_crash(int64_t index, void *out)
 {
