@@ -231,11 +231,11 @@ def test_samples_find_the_walk_through_a_fragmented_pool(run: Callable[..., Done
     text = run("/bin/sh", "-c", commands, smp=1, options=options).expect(0).text
     found = re.search(r"^ +\d+ tracing +(\d+) samples +.*\n((?: +\d+ \S+ +\S+\n)+)", text, re.M)
     assert found, text
-    walk = sum(int(n) for n in re.findall(r"^ +(\d+) \S+ +mm/pool_var\.c$", found[2], re.M))
+    walk = sum(int(n) for n in re.findall(r"^ +(\d+) \S+ +mm/pool/pool_var\.c$", found[2], re.M))
     assert walk > int(found[1]) / 2
     for routine in ("lnm_define", "lnm_delete"):
         assert re.search(rf"^LNM .* Lock Write .* {routine}\+0x", text, re.M)
-    assert len(re.findall(r"^PGDYN .* Lock Write .* mm/pool_paged\.c$", text, re.M)) >= 2
+    assert len(re.findall(r"^PGDYN .* Lock Write .* mm/pool/pool_paged\.c$", text, re.M)) >= 2
     free = re.findall(r"Number of Free Blocks +(\d+)", text)
     assert int(free[1]) >= 12000
 
@@ -249,7 +249,7 @@ def test_samples_of_a_process_that_deletes(run: Callable[..., Done]) -> None:
     found = re.search(r"^ +\d+ tracing +(\d+) samples +.*\n((?: +\d+ \S+ +\S+\n)+)", text, re.M)
     assert found, text
     walk = sum(
-        int(n) for n in re.findall(r"^ +(\d+) pool_var_\S+ +mm/pool_var\.c$", found[2], re.M)
+        int(n) for n in re.findall(r"^ +(\d+) pool_var_\S+ +mm/pool/pool_var\.c$", found[2], re.M)
     )
     assert int(found[1]) > 100 and walk > 0.9 * int(found[1]), text
 
