@@ -32,17 +32,19 @@ $(SETUP): scripts/setup requirements.txt
 setup: $(SETUP) ## install what is missing (done by itself when needed)
 
 # ---- kernels for verification ---------------------------------------------------------------
-# `make UBSAN=1 kernel`, RACES=1 and COVERAGE=1 build a kernel beside the ordinary one, each in a
-# folder of its own (tests/README.md says what they are for).
+# `make TEST=1 kernel`, UBSAN=1, RACES=1 and COVERAGE=1 build a kernel beside the ordinary one, each
+# in a folder of its own (tests/README.md says what they are for). All of them contain kernel/test,
+# what only tests ask of the kernel, and so does no other; TEST=1 is otherwise the ordinary one.
 #
 # All checks of -fsanitize=undefined are on. A trap is an instruction in line: no runtime. Equal
 # blocks are not merged, so that each check has a trap, and thereby a source line, of its own.
-# Checks and counters need room: frames of these kernels may be half as large again.
+# Checks and counters need room: frames of those kernels may be half as large again.
 
 comma := ,
-VARIANT := $(if $(UBSAN),ubsan,$(if $(RACES),races,$(if $(COVERAGE),coverage)))
+VARIANT := $(if $(UBSAN),ubsan,$(if $(RACES),races,$(if $(COVERAGE),coverage,$(if $(TEST),test))))
 K := $(B)$(addprefix /,$(VARIANT))
 
+INSTRUMENTED := $(filter-out test,$(VARIANT))
 VFLAGS_ubsan := -fsanitize=undefined -fsanitize-undefined-trap-on-error \
 	-fno-crossjumping -fno-tree-tail-merge
 # Coverage counts arcs of the flow graph, with atomic increments: else counts that two CPUs lost
@@ -61,8 +63,8 @@ VFLAGS := $(VFLAGS_$(VARIANT))
 
 KCFLAGS = -std=gnu11 -O2 -g -mcpu=ev67 -ffreestanding -fno-pic -mno-fp-regs -msmall-data \
 	-ffixed-8 -fno-common -fno-strict-aliasing -fasynchronous-unwind-tables -msmall-text -fstack-check \
-	$(WARNINGS) -Wframe-larger-than=$(if $(VARIANT),1536,1024) $(VFLAGS)
-KCPPFLAGS = -I. -I$(K)/gen -D__MEGALITH_KERNEL__
+	$(WARNINGS) -Wframe-larger-than=$(if $(INSTRUMENTED),1536,1024) $(VFLAGS)
+KCPPFLAGS = -I. -I$(K)/gen -D__MEGALITH_KERNEL__ $(if $(VARIANT),-DMEGALITH_TEST)
 KLDFLAGS := -nostdlib -static -Wl,--no-relax -Wl,--build-id=none -Wl,-z,max-page-size=8192 \
 	-Wl,--eh-frame-hdr -Wl,-z,noexecstack -Wl,--no-warn-rwx-segments $(VLDFLAGS_$(VARIANT))
 
@@ -86,7 +88,7 @@ OFFSETS_C := arch/alpha/hw/asm_offsets.c
 OFFSETS_H := $(K)/gen/arch/alpha/hw/asm_offsets.h
 
 KSRC := $(sort $(shell find arch kernel mm sysman -name '*.[cS]'))
-KSRC := $(filter-out $(OFFSETS_C) $(if $(RACES),,kernel/races/%),$(KSRC))
+KSRC := $(filter-out $(OFFSETS_C) $(if $(RACES),,kernel/races/%) $(if $(VARIANT),,kernel/test/%),$(KSRC))
 KOBJ := $(addprefix $(K)/kernel/,$(addsuffix .o,$(KSRC)))
 ELF := $(K)/megalith.elf
 PASS1 := $(K)/kernel/pass1.elf
@@ -266,14 +268,16 @@ PYTEST := $(PYTHON) -m pytest
 run: all ## boot an interactive shell (ARGS='...' goes to scripts/run)
 	$(Q)scripts/run $(ARGS)
 
-test: all host-tests fuzzers ubsan races counting ## run every test (T='-k name' chooses some)
+test: all host-tests fuzzers test-kernel ubsan races counting ## run every test (T='-k name' chooses some)
 	$(Q)$(PYTEST) $(T)
 
 test-boots: all ## 50 boots in a row at --smp 4
 	$(Q)$(PYTEST) -m boots -n 0 tests/test_boots.py $(T)
 
 # Kernels for verification are built by a make of their own, with its own flags.
-.PHONY: ubsan races counting coverage test-ubsan test-races
+.PHONY: test-kernel ubsan races counting coverage test-ubsan test-races
+test-kernel:
+	$(Q)$(MAKE) --no-print-directory TEST=1 kernel
 races:
 	$(Q)$(MAKE) --no-print-directory RACES=1 kernel
 ubsan:
@@ -317,7 +321,7 @@ planted: all host-tests ## plant bugs in the kernel, one at a time: do their che
 debug: all ## boot, and wait for GDB to be attached
 	$(Q)scripts/run --gdb $(ARGS)
 
-bench: all ## measure: single operations, figures 4, 8, 9, the paged-pool case (some minutes)
+bench: all test-kernel ## measure: single operations, figures 4, 8, 9, the paged-pool case (some minutes)
 	$(Q)MEGALITH_BUILT=1 scripts/bench $(ARGS)
 
 # Assembly, tables of macros (.def, .inc) and generated files are laid out by hand.

@@ -22,13 +22,15 @@
 #include "kernel/drivers/resmem_driver.h"
 #include "kernel/io/file.h"
 #include "kernel/lnm/lnm.h"
+#include "kernel/proc/leaks.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/validate.h"
 #include "kernel/sched/perturb.h"
 #include "kernel/sched/sched.h"
 #include "kernel/sched/timer.h"
-#include "kernel/sys/info/control.h"
 #include "kernel/sys/posix/process.h"
+#include "kernel/test/test.h"
+#include "kernel/trace/trace.h"
 #include "mm/check/census.h"
 #include "mm/object/pager.h"
 #include "mm/phys/idle_zero.h"
@@ -176,7 +178,11 @@ void kernel_main(const struct boot_cpus *boot)
         stream_input_ends();
     trace_boot();
     futex_boot();
-    validate_at_end = boot_word(boot_command_line(), "validate", NULL, 0);
+    test_boot();
+    if (boot_word(boot_command_line(), "validate", NULL, 0)) {
+        system_validate_at_end();
+        leaks_at_end();
+    }
     first_process();
     thread_exit();
 }

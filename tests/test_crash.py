@@ -68,16 +68,30 @@ BREACHES = {
 }
 
 
+def on_test_kernel(*arguments: str, **how) -> Done:
+    return run_guest("/tests/crash_kernel", *arguments, kernel="test", **how)
+
+
+def test_ordinary_kernel_panics_when_asked() -> None:
+    """As the README has it, and does nothing else of all this."""
+    options = ["--kernel", str(TOP / "build/megalith.elf")]  # also where --kernel names another
+    done = run_guest("/tests/crash_kernel", options=options).expect(125)
+    assert "PANIC: a deliberate panic, asked for by a program" in done.console
+    for words in (["--null"], ["--breach", "spin_rank"], ["--leak", "page"]):
+        done = run_guest("/tests/crash_kernel", *words, options=options).expect(2)
+        assert "needs a kernel built with TEST=1" in done.console
+
+
 @pytest.mark.parametrize("cpus", [1, 4])
 @pytest.mark.parametrize(("way", "reason", "function"), WAYS)
 def test_crash(way: str, reason: str, function: str, cpus: int) -> None:
     if way == "--hang" and cpus == 1:
         pytest.skip("a single CPU with its interrupts off has nobody to notice")
-    done = run_guest("/tests/crash_kernel", way, smp=cpus, timeout=100).expect(125)
+    done = on_test_kernel(way, smp=cpus, timeout=100).expect(125)
     assert reason in done.console
     assert re.search(rf"\b{function}\b", done.console)
     # The way in from the program is in the backtrace too.
-    assert re.search(r"\binfo_crash\b", done.console)
+    assert re.search(r"\b(info|test)_crash\b", done.console)
     assert done.output == b""
     if way == "--spin":
         assert re.search(r"held by CPU \d \(thread crash_kernel\), which took it at", done.console)
@@ -85,16 +99,16 @@ def test_crash(way: str, reason: str, function: str, cpus: int) -> None:
 
 def test_breaches_have_their_tests() -> None:
     """What the kernel can commit is what is expected below, and "legal", which nothing minds."""
-    done = run_guest("/tests/crash_kernel", "--list-breach", smp=1).expect(0)
+    done = on_test_kernel("--list-breach", smp=1).expect(0)
     assert done.text.split() == ["legal", *BREACHES]
-    run_guest("/tests/crash_kernel", "--breach", "legal", smp=2).expect(0)
+    on_test_kernel("--breach", "legal", smp=2).expect(0)
 
 
 @pytest.mark.parametrize("breach", BREACHES)
 def test_breach_of_lock_rules(breach: str, record_property: Callable[..., None]) -> None:
     record_property("plants", ("locks", "kinds of breach", len(BREACHES)))
     reason, before = BREACHES[breach]
-    done = run_guest("/tests/crash_kernel", "--breach", breach, smp=2, timeout=100).expect(125)
+    done = on_test_kernel("--breach", breach, smp=2, timeout=100).expect(125)
     panic = re.search(r"^PANIC: (.*)$", done.console, re.MULTILINE)
     assert panic
     assert re.search(reason.format(f=rf"{breach}\+0x[0-9a-f]+"), panic[1])

@@ -2,7 +2,8 @@
 
 Each runs on 1, 2 and 4 CPUs. More lines of the source choose otherwise: `// RUN: OPTIONS` gives
 options to scripts/run (with --smp among them, only that number of CPUs is tried; a second line with
---smp begins a second run), `// ARGS: WORDS` arguments to the program, `// SECONDS: N` the limit.
+--smp begins a second run), `// ARGS: WORDS` arguments to the program, `// SECONDS: N` the limit,
+`// KERNEL: test` the kernel built with TEST=1.
 """
 
 from __future__ import annotations

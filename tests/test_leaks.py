@@ -29,7 +29,8 @@ LEAKS = {
 
 
 def test_leaks_have_their_tests(run: Callable[..., Done]) -> None:
-    assert run("/tests/crash_kernel", "--list-leak", smp=1).expect(0).text.split() == [*LEAKS]
+    done = run("/tests/crash_kernel", "--list-leak", smp=1, kernel="test")
+    assert done.expect(0).text.split() == [*LEAKS]
 
 
 @pytest.mark.parametrize("leak", LEAKS)
@@ -38,7 +39,7 @@ def test_a_leak_is_found(leak: str, record_property: Callable[..., None]) -> Non
     command = f"/tests/crash_kernel --leak {leak}"
     if leak == "section_share":
         command = KEEP + command
-    done = run_guest("/bin/sh", "-c", command, smp=2, timeout=100).expect(125)
+    done = run_guest("/bin/sh", "-c", command, smp=2, timeout=100, kernel="test").expect(125)
     assert re.search(LEAKS[leak], done.console)
 
 

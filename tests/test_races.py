@@ -10,7 +10,7 @@ import time
 from lib.guest import races_in, run_guest
 from lib.tap import check_tap
 from megalith.run.marks import marked
-from megalith.run.paths import TOP
+from megalith.run.paths import TEST_KERNEL, TOP
 from megalith.verify.records import found, write_figures
 
 KERNEL = TOP / "build/races/megalith.elf"
@@ -44,15 +44,15 @@ def test_planted_race_is_reported_by_function_and_line() -> None:
     # Each pair of places is told once.
     told = [tuple(sorted(place for _, _, place in pair)) for pair in places]
     assert len(told) == len(set(told))
-    source = (TOP / "kernel/sys/info/control.c").read_text().splitlines()
+    source = (TOP / "kernel/test/test.c").read_text().splitlines()
     line = next(number for number, text in enumerate(source, 1) if "planted++" in text)
     for place in {place for pair in places for _, _, place in pair}:
-        assert f"scripts/run: {place} is kernel/sys/info/control.c:{line}\n" in console
+        assert f"scripts/run: {place} is kernel/test/test.c:{line}\n" in console
     assert all(" race+0x" in report for report in reports), "nothing else is reported"
 
 
-def test_ordinary_kernel_does_not_notice() -> None:
-    options = ("--kernel", str(TOP / "build/megalith.elf"))  # also where --kernel names another
+def test_kernel_without_the_detector_does_not_notice() -> None:
+    options = ("--kernel", str(TEST_KERNEL))  # also where --kernel names another
     done = run_guest("/tests/plant_race", smp=2, options=options, timeout=100, races=True).expect(0)
     assert not races_in(done.console)
 

@@ -73,7 +73,7 @@ def test_looking_at_a_trace_does_not_fill_it(run: Callable[..., Done]) -> None:
 
 def test_callers_that_find_no_place(run: Callable[..., Done]) -> None:
     commands = "sda mtx load; /tests/tracing --callers; sda mtx show trace /summary"
-    text = run("/bin/sh", "-c", commands, smp=1).expect(0).text
+    text = run("/bin/sh", "-c", commands, smp=1, kernel="test").expect(0).text
     found = re.search(
         r"^(\d+) acquisitions are not among the callers: their tables "
         r"\(1024 places for each CPU\) were full\.$",
@@ -232,11 +232,11 @@ def test_samples_find_the_walk_through_a_fragmented_pool(run: Callable[..., Done
     text = run("/bin/sh", "-c", commands, smp=1, options=options).expect(0).text
     found = re.search(r"^ +\d+ tracing +(\d+) samples +.*\n((?: +\d+ \S+ +\S+\n)+)", text, re.M)
     assert found, text
-    walk = sum(int(n) for n in re.findall(r"^ +(\d+) \S+ +mm/pool_var\.c$", found[2], re.M))
+    walk = sum(int(n) for n in re.findall(r"^ +(\d+) \S+ +mm/pool/pool_var\.c$", found[2], re.M))
     assert walk > int(found[1]) / 2
     for routine in ("lnm_define", "lnm_delete"):
         assert re.search(rf"^LNM .* Lock Write .* {routine}\+0x", text, re.M)
-    assert len(re.findall(r"^PGDYN .* Lock Write .* mm/pool_paged\.c$", text, re.M)) >= 2
+    assert len(re.findall(r"^PGDYN .* Lock Write .* mm/pool/pool_paged\.c$", text, re.M)) >= 2
     free = re.findall(r"Number of Free Blocks +(\d+)", text)
     assert int(free[1]) >= 12000
 
@@ -250,7 +250,7 @@ def test_samples_of_a_process_that_deletes(run: Callable[..., Done]) -> None:
     found = re.search(r"^ +\d+ tracing +(\d+) samples +.*\n((?: +\d+ \S+ +\S+\n)+)", text, re.M)
     assert found, text
     walk = sum(
-        int(n) for n in re.findall(r"^ +(\d+) pool_var_\S+ +mm/pool_var\.c$", found[2], re.M)
+        int(n) for n in re.findall(r"^ +(\d+) pool_var_\S+ +mm/pool/pool_var\.c$", found[2], re.M)
     )
     assert int(found[1]) > 100 and walk > 0.9 * int(found[1]), text
 

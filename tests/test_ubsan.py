@@ -9,7 +9,7 @@ import time
 from lib.guest import run_guest
 from lib.tap import check_tap
 from megalith.run.marks import marked, runs
-from megalith.run.paths import TOP
+from megalith.run.paths import TEST_KERNEL, TOP
 from megalith.verify.records import found, write_figures
 
 KERNEL = TOP / "build/ubsan/megalith.elf"
@@ -27,14 +27,14 @@ def on_ubsan(*command: str, **how):
 def test_planted_undefined_behaviour_is_named_by_function_and_line() -> None:
     done = on_ubsan("/tests/crash_kernel", "--shift", timeout=100).expect(125)
     assert re.search(r"sanitizer's trap\) in the kernel, pc shift_too_far\+0x", done.console)
-    source = (TOP / "kernel/sys/info/crash.c").read_text().splitlines()
+    source = (TOP / "kernel/test/crash.c").read_text().splitlines()
     line = next(number for number, text in enumerate(source, 1) if "odd <<= width" in text)
-    assert f"scripts/run: that is kernel/sys/info/crash.c:{line}\n" in done.console
+    assert f"scripts/run: that is kernel/test/crash.c:{line}\n" in done.console
 
 
-def test_ordinary_kernel_does_not_notice() -> None:
+def test_kernel_without_traps_does_not_notice() -> None:
     """So it is UBSan that ended the other one."""
-    options = ["--kernel", str(TOP / "build/megalith.elf")]  # also where --kernel names another
+    options = ["--kernel", str(TEST_KERNEL)]  # also where --kernel names another
     run_guest("/tests/crash_kernel", "--shift", timeout=100, options=options).expect(1)
 
 

@@ -83,10 +83,11 @@ def test_show_memory_validate() -> None:
 
 
 def test_validate_at_the_end_finds_a_lost_page() -> None:
-    done = run_guest("/tests/crash_kernel", "--leak", "page", smp=2).expect(125)
+    leak = ("/tests/crash_kernel", "--leak", "page")
+    done = run_guest(*leak, smp=2, kernel="test").expect(125)
     assert re.search(r"page [0-9a-f]+ is lost", done.console)
     assert "memory is inconsistent: 1 errors" in done.console
-    run_guest("/tests/crash_kernel", "--leak", "page", smp=2, validate=False).expect(0)
+    run_guest(*leak, smp=2, kernel="test", validate=False).expect(0)
 
 
 def soak(seconds: int, seed: str, form: str) -> None:
@@ -133,5 +134,6 @@ def test_validate_at_the_end_of_a_command_that_took_all_memory(tmp_path) -> None
     subprocess.run(build, check=True, timeout=60)
     hog = ["-m", "96M", "--add", f"{tmp_path}/hog:/hog"]
     run_guest("/hog", options=hog).expect(137)
-    done = run_guest("/bin/sh", "-c", "/tests/crash_kernel --leak page; exec /hog", options=hog)
+    words = "/tests/crash_kernel --leak page; exec /hog"
+    done = run_guest("/bin/sh", "-c", words, options=hog, kernel="test")
     assert "memory is inconsistent" in done.expect(125).console

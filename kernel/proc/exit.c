@@ -24,10 +24,9 @@
 #include "kernel/io/tree.h"
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/fdtable.h"
-#include "kernel/proc/leaks.h"
 #include "kernel/proc/proc_private.h"
+#include "kernel/proc/run_hook.h"
 #include "kernel/proc/signal.h"
-#include "kernel/proc/validate.h"
 #include "mm/phys/failure.h"
 #include "mm/pool/pool.h"
 
@@ -185,22 +184,21 @@ static void give_back(struct process *p)
     lnm_space_free(p->names);
     p->names = NULL;
     as = process_change_space(p, NULL);
-    if (as) /* the first process's may have gone for the self-check's sake */
+    if (as) /* the first process's may have gone for the sake of a run_hook */
         aspace_unref(as);
 }
 
-/* Pid 1: the system ends, after the checks that were asked for. */
+/* Pid 1: the system ends, after what is to happen before that (run_hook.h). */
 static void __attribute__((noreturn)) first_exit(struct process *p, uint32_t status)
 {
-    system_validate_at_end();
-    if (validate_at_end) {
+    run_ends();
+    if (run_end_others()) {
         struct sighand *sig = p->sig;
 
-        leaks_end_others();
         give_back(p);
         p->sig = NULL;
         sighand_free(sig);
-        leaks_check();
+        run_ended();
     }
     process_first_ended(status);
 }

@@ -14,8 +14,8 @@
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/exec.h"
 #include "kernel/proc/fdtable.h"
-#include "kernel/proc/leaks.h"
 #include "kernel/proc/proc_private.h"
+#include "kernel/proc/run_hook.h"
 #include "kernel/proc/signal.h"
 #include "kernel/sched/perturb.h"
 #include "mm/check/census.h"
@@ -101,7 +101,7 @@ static void first_start(void *arg)
 /* ^C and its like from the terminal. */
 static void terminal_signal(uint32_t pgrp, int sig) { process_kill_group(pgrp, sig, SI_KERNEL); }
 
-void first_census(struct census *c)
+static void explain_arguments(struct census *c)
 {
     if (first.argv)
         census_explain(c, CENSUS_NONPAGED, first.nbytes + 1, 1);
@@ -114,7 +114,8 @@ void process_start_first(const char *argv, size_t nbytes, bool command)
     int alloc_err;
     char *text;
 
-    leaks_baseline();
+    census_register(explain_arguments, NULL, 0);
+    run_begins();
     p = process_alloc(&alloc_err);
     text = npp_alloc(nbytes + 1);
     if (!p || !text)

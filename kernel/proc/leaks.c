@@ -11,6 +11,7 @@
 #include "kernel/base/printk.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
+#include "kernel/proc/run_hook.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/validate.h"
 #include "kernel/sched/freeze.h"
@@ -21,16 +22,14 @@
 #include "mm/pt/kstack.h"
 #include "mm/section/section.h"
 
-#define END_LIMIT_NS \
-    20000000000u /* for all others to end: four virtual CPUs may share one core \
-                  */
-#define LOOK_NS 1000000u
-#define TEXT    200u
+#define END_LIMIT_NS 20000000000u /* for threads to end: four virtual CPUs may share one core */
+#define LOOK_NS      1000000u
+#define TEXT         200u
 
 static struct census before, after; /* before: constant once the first process runs */
 static uint32_t newest_tid;         /* likewise: of the threads that there were */
 
-/* ---- what the floor has itself ---- */
+/* ---- what this layer has itself ---- */
 
 static bool explain_process(struct process *p, void *arg)
 {
@@ -38,11 +37,7 @@ static bool explain_process(struct process *p, void *arg)
     return true;
 }
 
-static void explain(struct census *c)
-{
-    process_for_each(explain_process, c);
-    first_census(c);
-}
+static void explain(struct census *c) { process_for_each(explain_process, c); }
 
 static void drain(void)
 {
@@ -80,40 +75,6 @@ static struct threads threads_now(void)
     return n;
 }
 
-/* ---- the end of all others ---- */
-
-static bool end_one(struct process *p, void *arg)
-{
-    static const struct signal_info info = {.signo = SIGKILL, .code = SI_KERNEL};
-    const struct process **left = arg;
-
-    if (p == process_self())
-        return true;
-    *left = p;
-    if (p->state == PROCESS_LIVE && p->sig)
-        signal_send(p, &info);
-    return true;
-}
-
-void leaks_end_others(void)
-{
-    uint64_t deadline = clock_ns() + END_LIMIT_NS;
-    const struct process *left;
-
-    if (!validate_at_end)
-        return;
-    for (;;) {
-        left = NULL;
-        process_free_children(process_self());
-        process_for_each(end_one, &left);
-        if (!left)
-            return;
-        if (clock_ns() > deadline)
-            panic("process %u (%s) does not end", left->pid, left->name);
-        thread_sleep_ns(LOOK_NS);
-    }
-}
-
 /* The threads of ended processes go a little later than these. */
 static void wait_for_threads(void)
 {
@@ -129,7 +90,7 @@ static void wait_for_threads(void)
 
 /* ---- the check ---- */
 
-void leaks_baseline(void)
+static void baseline(void)
 {
     static const struct census_kind kinds[] = {
         {"process", CENSUS_NONPAGED, sizeof(struct process)},
@@ -138,8 +99,6 @@ void leaks_baseline(void)
         {"signals of a process", CENSUS_NONPAGED, sizeof(struct sighand)},
     };
 
-    if (!validate_at_end)
-        return;
     census_register(explain, kinds, ARRAY_SIZE(kinds));
     newest_tid = threads_now().newest;
     drain();
@@ -160,18 +119,16 @@ static unsigned kernel_stacks(char *text)
     return 1;
 }
 
-void leaks_check(void)
+static void check(void)
 {
     char text[TEXT] = "a count is wrong, see above";
     struct freeze_blocker who;
     struct validate_result r;
     unsigned n;
 
-    if (!validate_at_end)
-        return;
     wait_for_threads();
     drain();
-    if (system_validate(0, &r, &who) != 0)
+    if (system_validate(NULL, &r, &who) != 0)
         panic("the check for leaks cannot be made: %s %s", who.name, who.why);
     if (r.errors)
         panic("leak: memory is inconsistent when all processes have gone: %lu errors, the "
@@ -186,4 +143,11 @@ void leaks_check(void)
     n += census_compare(&before, &after, text, sizeof(text));
     if (n)
         panic("leak: %u differences from before the first process: %s", n, text);
+}
+
+void leaks_at_end(void)
+{
+    static struct run_hook hook = {.begins = baseline, .ended = check};
+
+    run_hook_register(&hook);
 }

@@ -7,16 +7,8 @@
 #ifndef KERNEL_PROC_LEAKS_H
 #define KERNEL_PROC_LEAKS_H
 
-/* Boot: note what there is, if a check is to come. Before the first process is made. IPL 0. */
-void leaks_baseline(void);
-/* Check, if one was asked for; panics, naming what is left over. By the first process, which has
-   given back all but its structure. IPL 0; waits. */
-void leaks_check(void);
-/* By the first process, before that: end all others. Panics when one does not end. */
-void leaks_end_others(void);
-
-/* Private to kernel/proc: account for the first process's arguments. */
-struct census;
-void first_census(struct census *c);
+/* Boot: the check is to be made when the run has ended (run_hook.h). It panics, naming what is left
+   over. */
+void leaks_at_end(void);
 
 #endif

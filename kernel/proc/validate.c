@@ -15,11 +15,10 @@
 #include "kernel/base/printk.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
+#include "kernel/proc/run_hook.h"
 
 #define STOP_LIMIT_NS 10000000000u /* for all to stop: a fork or exec takes milliseconds */
 #define ROUNDS        5u           /* an interrupt that takes memory is rare */
-
-bool validate_at_end; /* constant after boot */
 
 /* A file's object is to be known with the file's reference before a space shows it: so files come
    first. */
@@ -61,42 +60,38 @@ static int check(struct validate_result *r)
     return 0;
 }
 
-int system_validate(unsigned plant, struct validate_result *r, struct freeze_blocker *who)
+int system_validate(const struct validate_damage *d, struct validate_result *r,
+                    struct freeze_blocker *who)
 {
-    bool none = false;
     int err = sched_freeze(STOP_LIMIT_NS, who);
+    unsigned round = 0;
 
     if (err)
         return err;
-    if (plant && !validate_plant(plant, process_self()->aspace, &none)) {
-        err = none ? -ENOENT : -ENODEV;
-    } else {
-        unsigned round = 0;
-
+    if (d)
+        err = d->damage(d->number);
+    if (!err)
         do
             err = check(r);
         while (!err && r->moved && ++round < ROUNDS);
-        if (plant)
-            validate_unplant();
-    }
+    if (d)
+        d->repair();
     sched_thaw();
     return err;
 }
 
-void system_validate_at_end(void)
+static void at_end(void)
 {
     struct freeze_blocker who;
     struct validate_result r;
     int err;
 
-    if (!validate_at_end)
-        return;
-    err = system_validate(0, &r, &who);
+    err = system_validate(NULL, &r, &who);
     if (err == -ENOMEM) {
         /* The check needs a few pages, and the command may have taken all there are: it is over, so
            its memory goes first. */
         aspace_unref(process_change_space(process_self(), NULL));
-        err = system_validate(0, &r, &who);
+        err = system_validate(NULL, &r, &who);
     }
     if (err == -ETIMEDOUT)
         panic("memory cannot be checked: thread %u (%s) %s", who.tid, who.name, who.why);
@@ -104,4 +99,11 @@ void system_validate_at_end(void)
         panic("memory cannot be checked: it is too short for that");
     if (r.errors)
         panic("memory is inconsistent: %lu errors, the first:\n%s", r.errors, r.text);
+}
+
+void system_validate_at_end(void)
+{
+    static struct run_hook hook = {.ends = at_end};
+
+    run_hook_register(&hook);
 }

@@ -8,11 +8,6 @@
  * Counters are atomic additions: locks of one name are held by several CPUs at once. The place of
  * the longest hold is stored behind its length, so two CPUs that set a record in the same moment
  * may leave the place of the shorter one.
- *
- * Callers are counted by each CPU in its own table, at IPL_HIGH: so no update is interrupted by
- * another of the same CPU, and a CPU that answers an inter-processor call is in the middle of none.
- * That is how a table is taken away or cleared: first the round ends (or the pointer goes), then
- * every CPU answers a call, and whoever comes later looks at round and pointer again, at IPL_HIGH.
  */
 #include "kernel/sched/lockstat.h"
 
@@ -31,9 +26,8 @@ struct line {
 };
 
 static struct line lines[LOCKSTAT_KINDS][LINES];
-static uint32_t rounds; /* atomic: rounds begun so far */
-/* Atomic: a table for each CPU, or NULL. */
-static struct lockstat_callers *callers[LOCKSTAT_KINDS];
+static uint32_t rounds;                                           /* atomic: rounds begun so far */
+static const struct lockstat_listener *listeners[LOCKSTAT_KINDS]; /* atomic */
 static uint64_t started_at[LOCKSTAT_KINDS], ended_at[LOCKSTAT_KINDS]; /* atomic */
 
 uint32_t lockstat_rounds[LOCKSTAT_KINDS];
@@ -74,57 +68,6 @@ static struct lockstat *line_of(const struct lockstat_hold *h)
 
 static void add(uint64_t *counter, uint64_t n) { __atomic_fetch_add(counter, n, __ATOMIC_RELAXED); }
 
-/* A slot is looked for in so many places: a look-up costs the same however full the table is. */
-#define PROBES 16u
-
-/* The slot of that caller in this CPU's table, claimed if need be; NULL: no place. IPL_HIGH. */
-static struct lockstat_caller *caller_of(struct lockstat_callers *t, const struct lockstat_hold *h)
-{
-    uint64_t hash = (h->place >> 2) * 0x9E3779B97F4A7C15ul + ((uint64_t)h->name >> 3) + h->shared;
-
-    for (unsigned i = 0; i < PROBES; i++) {
-        struct lockstat_caller *c = &t->slot[((hash >> 32) + i) % LOCKSTAT_CALLERS];
-
-        if (!c->name) {
-            c->place = h->place;
-            c->rank = h->rank;
-            c->shared = h->shared;
-            __atomic_store_n(&c->name, h->name, __ATOMIC_RELEASE);
-        }
-        if (c->name == h->name && c->place == h->place && c->rank == h->rank &&
-            c->shared == h->shared)
-            return c;
-    }
-    return NULL;
-}
-
-static void own_add(uint64_t *counter, uint64_t n)
-{
-    __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
-}
-
-static void note_caller(uint32_t round, const struct lockstat_hold *h, unsigned what)
-{
-    ipl_t ipl = ipl_raise(IPL_HIGH);
-    struct lockstat_callers *t = __atomic_load_n(&callers[h->kind], __ATOMIC_ACQUIRE);
-    struct lockstat_caller *c = NULL;
-
-    if (t && round == __atomic_load_n(&lockstat_rounds[h->kind], __ATOMIC_ACQUIRE)) {
-        t += cpu_id();
-        c = caller_of(t, h);
-        if (!c && (what & LOCKSTAT_TAKEN))
-            own_add(&t->dropped, 1);
-    }
-    if (c && (what & LOCKSTAT_TAKEN)) {
-        own_add(&c->count, 1);
-        own_add(&c->waits, h->waited);
-        own_add(&c->wait_ns, h->wait_ns);
-    }
-    if (c && (what & LOCKSTAT_RELEASED))
-        own_add(&c->held_ns, h->held_ns);
-    ipl_set(ipl); /* nothing here asked for a reschedule */
-}
-
 /* Raise *most to at least n. True: it was raised. */
 static bool raise_to(uint64_t *most, uint64_t n)
 {
@@ -158,14 +101,16 @@ static void note_released(struct lockstat *s, const struct lockstat_hold *h)
 
 void lockstat_note(uint32_t round, const struct lockstat_hold *h, unsigned what)
 {
+    const struct lockstat_listener *l;
     struct lockstat *s;
 
     if (round != lockstat_round_of(h->kind))
         return;
     if (h->kind == LOCKSTAT_MUTEX && h->rank == MUTEX_TRACE)
         return; /* a display takes it thousands of times, and would show itself as the busiest */
-    if (__atomic_load_n(&callers[h->kind], __ATOMIC_RELAXED) && h->place)
-        note_caller(round, h, what);
+    l = __atomic_load_n(&listeners[h->kind], __ATOMIC_RELAXED);
+    if (l && h->place)
+        l->note(round, h, what);
     s = line_of(h);
     if (!s)
         return;
@@ -177,7 +122,7 @@ void lockstat_note(uint32_t round, const struct lockstat_hold *h, unsigned what)
 
 static void nothing(void *arg) { (void)arg; }
 
-/* Wait until no CPU is in the middle of note_caller() with what was there before. */
+/* Wait until no CPU is in the middle of a listener with what was there before. */
 static void wait_for_cpus(void) { ipi_call(~0ul, nothing, NULL); }
 
 static void clear_line(struct lockstat *s)
@@ -193,14 +138,14 @@ static void clear_line(struct lockstat *s)
 
 void lockstat_start(enum lockstat_kind kind)
 {
-    struct lockstat_callers *t = __atomic_load_n(&callers[kind], __ATOMIC_RELAXED);
+    const struct lockstat_listener *l = __atomic_load_n(&listeners[kind], __ATOMIC_RELAXED);
 
     lockstat_stop(kind);
     wait_for_cpus();
     for (unsigned i = 0; i < LINES; i++)
         clear_line(&lines[kind][i].s);
-    if (t)
-        memset(t, 0, cpu_count * sizeof(*t));
+    if (l)
+        l->clear(kind);
     __atomic_store_n(&started_at[kind], clock_ns(), __ATOMIC_RELAXED);
     __atomic_store_n(&lockstat_rounds[kind], __atomic_add_fetch(&rounds, 1, __ATOMIC_RELAXED),
                      __ATOMIC_RELEASE);
@@ -221,12 +166,10 @@ void lockstat_times(enum lockstat_kind kind, uint64_t *started_ns, uint64_t *las
     *lasted_ns = end - *started_ns;
 }
 
-struct lockstat_callers *lockstat_attach(enum lockstat_kind kind, struct lockstat_callers *tables)
+void lockstat_listen(enum lockstat_kind kind, const struct lockstat_listener *l)
 {
-    struct lockstat_callers *old = __atomic_exchange_n(&callers[kind], tables, __ATOMIC_ACQ_REL);
-
+    __atomic_store_n(&listeners[kind], l, __ATOMIC_RELEASE);
     wait_for_cpus();
-    return old;
 }
 
 static uint64_t load(const uint64_t *counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }

@@ -4,8 +4,8 @@
  * until lockstat_start(); then every acquisition is timed, none is sampled. While it is off, a lock
  * costs one load and one branch for it at each end.
  *
- * Where tables were attached for it, callers are counted too: by lock, place and way of taking it,
- * in a table for each CPU. What finds no place there is counted as dropped.
+ * Who counts more than that is told of each event too (lockstat_listen): kernel/trace/locks.c, of
+ * callers.
  */
 #ifndef KERNEL_SCHED_LOCKSTAT_H
 #define KERNEL_SCHED_LOCKSTAT_H
@@ -39,19 +39,13 @@ struct lockstat {
     uint64_t held_ns, longest_ns, longest_place; /* of the first kind */
 };
 
-/* One place that takes one lock. Written by own CPU at IPL_HIGH, read by others as statistics. */
-struct lockstat_caller {
-    const char *name; /* NULL: free; set last, by release order */
-    uint64_t place;
-    uint8_t rank, shared;
-    uint64_t count, waits, wait_ns, held_ns;
-};
-
-/* A CPU's callers, found by a hash: twice as many as a kernel of this size has places. */
-#define LOCKSTAT_CALLERS 1024u
-struct lockstat_callers {
-    uint64_t dropped;
-    struct lockstat_caller slot[LOCKSTAT_CALLERS];
+/* Who is told too, of places that are known. note: in the round that lockstat_note() was given, at
+ * any IPL and with any locks held; it may come once more after another listener has taken over,
+ * until every CPU has answered an inter-processor call at the IPL of the call. clear: a new round
+ * is about to begin, and no CPU is above IPL_IPI in note. */
+struct lockstat_listener {
+    void (*note)(uint32_t round, const struct lockstat_hold *h, unsigned what);
+    void (*clear)(enum lockstat_kind kind);
 };
 
 /* Atomic: number of the round of measuring that is under way, 0 when none is. */
@@ -80,8 +74,8 @@ bool lockstat_get(enum lockstat_kind kind, uint64_t index, struct lockstat *out)
 /* When the round of that kind began, and how long it has lasted or did last; 0 before the first. */
 void lockstat_times(enum lockstat_kind kind, uint64_t *started_ns, uint64_t *lasted_ns);
 
-/* Count callers too, in zeroed tables, one for each CPU (NULL: no more). Returns the tables of
- * before, which no CPU uses any longer. As lockstat_start(). */
-struct lockstat_callers *lockstat_attach(enum lockstat_kind kind, struct lockstat_callers *tables);
+/* From now on l is told of that kind (NULL: nobody), a table that lives for ever; no CPU is above
+ * IPL_IPI in the note of the one before. As lockstat_start(). */
+void lockstat_listen(enum lockstat_kind kind, const struct lockstat_listener *l);
 
 #endif

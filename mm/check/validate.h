@@ -70,10 +70,4 @@ bool validate_seen(const struct validate *v, uint16_t *mark);
 /* One inconsistency, one line. */
 void validate_error(struct validate *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Plant an error (test number n of those in mm/check/validate_plant.c) in a system that stands; as:
-   the caller's. Returns its name, or NULL when there is no such test or nothing to plant it in
-   (*none says which). The second takes it back. */
-const char *validate_plant(unsigned n, struct aspace *as, bool *none);
-void validate_unplant(void);
-
 #endif

@@ -2,10 +2,8 @@
 #ifndef MM_CHECK_VALIDATE_PRIVATE_H
 #define MM_CHECK_VALIDATE_PRIVATE_H
 
+#include "mm/check/checked_private.h"
 #include "mm/check/validate.h"
-#include "mm/object/object_pages.h"
-#include "mm/phys/page_check.h"
-#include "mm/section/section.h"
 
 struct validate_stretch { /* PFNs */
     uint64_t first, npages;

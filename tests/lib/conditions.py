@@ -72,6 +72,7 @@ def run_program(source: Path, cpus: int | None, number: int = 0):
         smp=cpus,
         options=runs(source)[number],
         timeout=float((marked(source, "SECONDS") or ["60"])[0]),
+        kernel="".join(marked(source, "KERNEL")),
     )
     keep(source, cpus, done.output.decode(errors="replace"), number)
     return done

@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass
 
 import pytest
-from megalith.run.paths import TOP
+from megalith.run.paths import TEST_KERNEL, TOP
 
 slower = 1.0  # --slower
 
@@ -46,11 +46,16 @@ def run_guest(
     stdin: bytes = b"",
     validate: bool = True,
     races: bool = False,
+    kernel: str = "",
 ) -> Done:
     """Boots, runs COMMAND (none: the shell), and returns how it went. Never raises for a status.
-    A data race that the kernel reports fails the test, unless it is looked for (`races`)."""
+    A data race that the kernel reports fails the test, unless it is looked for (`races`). kernel
+    "test": the command asks what only a kernel with kernel/test does, as have those that --kernel
+    names."""
     timeout *= slower
     words = [str(TOP / "scripts/run"), "--timeout", str(timeout)]
+    if kernel == "test" and "MEGALITH_KERNEL" not in os.environ:
+        words += ["--kernel", str(TEST_KERNEL)]
     # Every test is a leak test: at its end each page of the guest is counted exactly once.
     words += ["--validate"] if command and validate else []
     words += ["--smp", str(smp)] if smp else []

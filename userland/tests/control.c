@@ -6,10 +6,9 @@
 /* MEGA_SYS_CONTROL: dynamic parameters, and reservations given back while the system runs. */
 #include <descrip.h>
 #include <megalith/services.h>
-#include <ssdef.h>
-#include <starlet.h>
 #include <sys/wait.h>
 #include <tap.h>
+#include <test_kernel.h>
 
 #define PAGE  8192UL
 #define MIB   (1UL << 20)
@@ -28,24 +27,6 @@ static int64_t parameter(const char *name)
         if (strcmp(p.name, name) == 0)
             return p.value;
     return INT64_MIN;
-}
-
-static int pool_cost_of(uint64_t pool, uint64_t nbytes, uint64_t count, void *out)
-{
-    return mega$control(MEGA_CTL_POOL_COST, nbytes, count, (uint64_t)out, pool, 0);
-}
-
-static int pool_cost(uint64_t nbytes, uint64_t count, void *out)
-{
-    return pool_cost_of(1, nbytes, count, out);
-}
-
-static struct mega_pool pool_of(int64_t pool)
-{
-    struct mega_pool p = {0};
-
-    mega$info(MEGA_INFO_POOL, pool, &p, sizeof(p));
-    return p;
 }
 
 static int free_reserved(const char *name, uint64_t scope, uint64_t *freed)
@@ -120,48 +101,18 @@ static void parameters(void)
     is_status(mega$control(~0u, 0, 0, 0, 0, 0), SS$_BADPARAM, "nor does the last number");
 }
 
-/* ---- what paged pool costs ---- */
+/* ---- what only tests ask ---- */
 
-static void pool_costs(void)
+static void only_for_tests(void)
 {
-    static struct mega_pool_cost cost[257];
-    struct mega_pool before, after;
-    uint64_t sum = 0;
+    char room[1024];
 
-    is_status(pool_cost(208, 256, cost), SS$_NORMAL, "the cost of 256 blocks is measured");
-    for (unsigned i = 0; i < 256; i++)
-        sum += cost[i].alloc_ns + cost[i].free_ns;
-    ok(sum > 0, "and is something (%lu ns in all)", (unsigned long)sum);
-    is(cost[256].alloc_ns | cost[256].free_ns, 0, "no figure is written behind the last");
-    before = pool_of(1);
-    is_status(pool_cost(208, 256, cost), SS$_NORMAL, "once more");
-    is_status(pool_cost(65536, 1, cost), SS$_NORMAL, "the largest block");
-    is_status(pool_cost(1, 1, cost), SS$_NORMAL, "the smallest");
-    is_status(pool_cost(0, 1, cost), SS$_BADPARAM, "blocks of nothing");
-    is_status(pool_cost(65537, 1, cost), SS$_BADPARAM, "too large ones");
-    is_status(pool_cost(1UL << 32 | 16, 1, cost), SS$_BADPARAM, "all 64 bits of the size count");
-    is_status(pool_cost(16, 0, cost), SS$_BADPARAM, "none at all");
-    is_status(pool_cost(16, 257, cost), SS$_BADPARAM, "too many");
-    is_status(pool_cost(16, 1UL << 32 | 1, cost), SS$_BADPARAM, "all 64 bits of the count count");
-    is_status(pool_cost(16, 1, NULL), SS$_ACCVIO, "nowhere to write");
-    is_status(pool_cost(16, 256, (void *)0xFFFFFC0000000000), SS$_ACCVIO, "the kernel's memory");
-    is_status(pool_cost(65536, 256, cost), SS$_NORMAL, "16 MiB at once");
-    is_status(set("PAGED_LAL_SIZE", 0), SS$_NORMAL, "lists off");
-    is_status(pool_cost(80, 256, cost), SS$_NORMAL, "and measured");
-    is_status(set("PAGED_LAL_SIZE", before.lal_size), SS$_NORMAL, "on");
-    after = pool_of(1);
-    is(after.in_use, before.in_use, "nothing of the pool stays in use");
-
-    before = pool_of(0);
-    is_status(pool_cost_of(0, 416, 256, cost), SS$_NORMAL, "nonpaged pool is used at raised IPL");
-    for (unsigned i = 0; i < 4; i++)
-        is_status(pool_cost_of(0, 8192 - 16 * i, 256, cost), SS$_NORMAL, "2 MiB of it there");
-    after = pool_of(0);
-    ok(after.size > before.size, "so it grows there, by %lu bytes",
-       (unsigned long)(after.size - before.size));
-    is(after.in_use, before.in_use, "nothing of it stays in use");
-    is_status(pool_cost_of(0, 8193, 1, cost), SS$_BADPARAM, "what no list has is not asked there");
-    is_status(pool_cost_of(2, 16, 1, cost), SS$_BADPARAM, "there is no third pool");
+    for (unsigned item = MEGA_INFO_SELFTEST; item <= MEGA_INFO_LAST; item++)
+        is_status(mega$info(item, 0, room, sizeof(room)), SS$_BADPARAM, "no item %u", item);
+    for (unsigned op = MEGA_CTL_POOL_COST; op <= MEGA_CTL_LAST; op++)
+        is_status(mega$control(op, 16, 1, (uint64_t)room, 1, 0), SS$_BADPARAM, "no operation %u",
+                  op);
+    is_status(mega$info(MEGA_INFO_CRASH, 1, 0, 0), SS$_NONEXPR, "no way to end it but a panic");
 }
 
 /* ---- reservations ---- */
@@ -256,7 +207,6 @@ static void unprivileged(void)
             _exit(100);
         wrong = set("GBLPAGES", 600) != SS$_NOCMKRNL;
         wrong += free_reserved("C_PART", MEGA_SCOPE_SYSGBL, &freed) != SS$_NOCMKRNL;
-        wrong += pool_cost(16, 1, &freed) != SS$_NOCMKRNL;
         wrong += mega$control(99, 0, 0, 0, 0, 0) != SS$_BADPARAM;
         _exit(wrong);
     }
@@ -268,7 +218,8 @@ int main(void)
 {
     unprivileged();
     parameters();
-    pool_costs();
+    if (!is_test_kernel())
+        only_for_tests();
     freed_while_unused();
     scopes();
     freed_in_part();

@@ -14,24 +14,26 @@
  *     crash_kernel --list-breach, --list-leak
  *                                 the names that there are, a line each; no crash
  *
- * Comes back only when the kernel refuses, or goes on.
+ * Comes back only when the kernel refuses, or goes on. All but the panic need a kernel built with
+ * TEST=1.
  */
 #include <condition.h>
 #include <ssdef.h>
 #include <starlet.h>
 #include <stdio.h>
 #include <string.h>
+#include <test_kernel.h>
 #include <time.h>
 
-static const char *const ways[] = {"--panic",     "--stack", "--spin", "--hang",
-                                   "--unaligned", "--null",  "--shift"};
+static const char *const ways[] = {"--stack",     "--spin", "--hang",
+                                   "--unaligned", "--null", "--shift"};
 
 /* The index of that breach or leak, all of them listed when name is NULL; -1: there is none. */
-static int64_t find(int64_t list, const char *name)
+static int64_t find(unsigned item, const char *name)
 {
     struct mega_breach b;
 
-    for (int64_t i = list; mega$info(MEGA_INFO_BREACH, i, &b, sizeof(b)) == SS$_NORMAL; i++)
+    for (int64_t i = 0; mega$info(item, i, &b, sizeof(b)) == SS$_NORMAL; i++)
         if (!name)
             printf("%s\n", b.name);
         else if (strcmp(b.name, name) == 0)
@@ -50,9 +52,9 @@ static void run_on(void)
         clock_gettime(CLOCK_MONOTONIC, &t);
 }
 
-static int commit(int64_t list, const char *name)
+static int commit(unsigned item, const char *name)
 {
-    int64_t index = find(list, name);
+    int64_t index = find(item, name);
     struct mega_breach b;
     int status;
 
@@ -60,33 +62,44 @@ static int commit(int64_t list, const char *name)
         fprintf(stderr, "crash_kernel: there is nothing called %s\n", name);
         return 2;
     }
-    status = mega$info(MEGA_INFO_BREACH, index | MEGA_BREACH_COMMIT, &b, sizeof(b));
-    if (status == SS$_NORMAL && (list == MEGA_BREACH_LEAK || strcmp(name, "legal") == 0))
+    status = mega$info(item, index | MEGA_TEST_COMMIT, &b, sizeof(b));
+    if (status == SS$_NORMAL && (item == MEGA_INFO_TEST_LEAK || strcmp(name, "legal") == 0))
         return 0;
     run_on();
     printf("crash_kernel: the kernel went on: %s\n", mega$condition_text(status));
     return 1;
 }
 
+static int crash(unsigned item, int64_t index)
+{
+    printf("crash_kernel: the kernel went on: %s\n",
+           mega$condition_text(mega$info(item, index, NULL, 0)));
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
-    const char *wanted = argc > 1 ? argv[1] : ways[0];
+    const char *wanted = argc > 1 ? argv[1] : "--panic";
     int way = 0;
 
+    if (strcmp(wanted, "--panic") == 0)
+        return crash(MEGA_INFO_CRASH, 0);
+    if (!is_test_kernel()) {
+        fprintf(stderr, "%s %s: %s\n", argv[0], wanted, NEEDS_TEST_KERNEL);
+        return 2;
+    }
     if (strcmp(wanted, "--list-breach") == 0)
-        return find(0, NULL) != -1;
+        return find(MEGA_INFO_TEST_BREACH, NULL) != -1;
     if (strcmp(wanted, "--list-leak") == 0)
-        return find(MEGA_BREACH_LEAK, NULL) != -1;
+        return find(MEGA_INFO_TEST_LEAK, NULL) != -1;
     if (strcmp(wanted, "--breach") == 0 && argc > 2)
-        return commit(0, argv[2]);
+        return commit(MEGA_INFO_TEST_BREACH, argv[2]);
     if (strcmp(wanted, "--leak") == 0 && argc > 2)
-        return commit(MEGA_BREACH_LEAK, argv[2]);
+        return commit(MEGA_INFO_TEST_LEAK, argv[2]);
     while (strcmp(ways[way], wanted) != 0)
         if (++way == (int)(sizeof(ways) / sizeof(ways[0]))) {
             fprintf(stderr, "%s: there is no way of crashing called %s\n", argv[0], wanted);
             return 2;
         }
-    printf("crash_kernel: the kernel went on: %s\n",
-           mega$condition_text(mega$info(MEGA_INFO_CRASH, way, NULL, 0)));
-    return 1;
+    return crash(MEGA_INFO_TEST_CRASH, way);
 }

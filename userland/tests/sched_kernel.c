@@ -1,16 +1,17 @@
 // TAP
+// KERNEL: test
 // SECONDS: 120
-/* The scheduler's tests inside the kernel (kernel/sched/selftest.c), reported from here. */
-#include <megalith/info.h>
-#include <ssdef.h>
-#include <starlet.h>
+/* The scheduler's tests inside the kernel (kernel/test/selftest.c), reported from here. */
 #include <tap.h>
+#include <test_kernel.h>
 
 int main(void)
 {
     struct mega_selftest t;
     int status, n = 0;
 
+    if (!is_test_kernel())
+        bail_out(NEEDS_TEST_KERNEL);
     while ((status = mega$info(MEGA_INFO_SELFTEST, n, &t, sizeof(t))) == SS$_NORMAL) {
         ok(t.failure[0] == 0, "%s: %lu", t.name, t.value);
         if (t.failure[0])

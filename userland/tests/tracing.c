@@ -1,4 +1,5 @@
 // TAP
+// KERNEL: test
 // RUN: -m 1G
 // SECONDS: 120
 /*
@@ -29,6 +30,7 @@
 #include <starlet.h>
 #include <stdbool.h>
 #include <sys/wait.h>
+#include <test_kernel.h>
 #include <time.h>
 
 static int control(unsigned facility, unsigned verb, uint64_t number)
@@ -128,7 +130,7 @@ static void unprivileged(void)
 
 /* ---- locks ---- */
 
-/* Places in the list of the kernel's own tests (kernel/sched/selftest.c). */
+/* Places in the list of the kernel's own tests (kernel/test/selftest.c). */
 #define TEST_MUTEX    1
 #define TEST_SPINLOCK 2
 #define TEST_CALLERS  12
@@ -137,7 +139,8 @@ static void kernel_test(int index, const char *what)
 {
     struct mega_selftest t = {.name = ""};
 
-    mega$info(MEGA_INFO_SELFTEST, index, &t, sizeof(t));
+    if (mega$info(MEGA_INFO_SELFTEST, index, &t, sizeof(t)) == SS$_BADPARAM)
+        bail_out(NEEDS_TEST_KERNEL);
     ok(t.failure[0] == 0 && strstr(t.name, what), "%s: %lu", t.name, (unsigned long)t.value);
 }
 
@@ -203,7 +206,7 @@ static void mutexes(void)
        (unsigned long)l.longest_wait_ns);
     is(writers.held_ns, (long)l.held_ns, "and held it");
     ok(strncmp(writers.routine, "mutex_work+0x", 13) == 0 &&
-           strcmp(writers.module, "kernel/sched/selftest.c") == 0,
+           strcmp(writers.module, "kernel/test/selftest.c") == 0,
        "the place is %s of %s", writers.routine, writers.module);
     is(control(MEGA_TRACE_MTX, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "no more");
 }

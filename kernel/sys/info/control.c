@@ -9,17 +9,17 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
 #include "kernel/proc/process.h"
 #include "kernel/sys/vms/args.h"
 #include "kernel/sys/vms/calls.h"
+#include "kernel/trace/trace.h"
 #include "mm/phys/page.h"
 #include "mm/pt/kstack.h"
 #include "mm/section/reserved.h"
 #include "mm/section/section.h"
 #include "sysman/config.h"
 #include "sysman/params.h"
-
-#define RACE_ROUNDS_MAX 10000000UL /* some seconds under the detector */
 
 /* (name, value): a dynamic system parameter. The owner of what it limits reads the value at each
  * use, so it counts from the next use on. SS$_NORMAL; SS$_ACCVIO; SS$_NONEXPR: there is none of
@@ -104,23 +104,14 @@ static cond_t drain(const uint64_t a[CONTROL_ARGS])
     return SS$_NORMAL;
 }
 
-/* (rounds): plain additions to a word that every CPU may be adding to. Always SS$_NORMAL. */
-static cond_t race(const uint64_t a[CONTROL_ARGS])
-{
-    static uint64_t planted;
+static cond_t trace(const uint64_t a[CONTROL_ARGS]) { return trace_verb(a[0], a[1], a[2]); }
+static cond_t lock_stats(const uint64_t a[CONTROL_ARGS]) { return trace_lock_stats(a[0]); }
 
-    for (uint64_t i = 0; i < MIN(a[0], RACE_ROUNDS_MAX); i++) {
-        planted++;
-        __atomic_signal_fence(__ATOMIC_SEQ_CST); /* one at a time */
-    }
-    return SS$_NORMAL;
-}
-
-static const struct {
+static struct { /* constant after boot */
     control_fn fn;
     uint64_t privileges; /* all of these, PRV_* */
-    cond_t refusal;      /* without them */
-} operations[] = {
+    cond_t refusal;         /* without them */
+} operations[MEGA_CTL_LAST + 1] = {
     [MEGA_CTL_SET_PARAM] = {set_param, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_FREE_RESERVED] = {free_reserved, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_SET_CREDS] = {control_set_creds, PRV_CMKRNL, SS$_NOCMKRNL},
@@ -128,16 +119,21 @@ static const struct {
     [MEGA_CTL_IRQ_CPU] = {set_irq_cpu, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_DRAIN] = {drain, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_DRIVER] = {control_driver, PRV_CMKRNL, SS$_NOCMKRNL},
-    [MEGA_CTL_POOL_COST] = {control_pool_cost, PRV_CMKRNL, SS$_NOCMKRNL},
-    [MEGA_CTL_LOCK_STATS] = {control_lock_stats, PRV_CMKRNL, SS$_NOCMKRNL},
-    [MEGA_CTL_RACE] = {race, PRV_CMKRNL, SS$_NOCMKRNL},
-    [MEGA_CTL_TRACE] = {control_trace, PRV_CMKRNL, SS$_NOCMKRNL},
+    [MEGA_CTL_LOCK_STATS] = {lock_stats, PRV_CMKRNL, SS$_NOCMKRNL},
+    [MEGA_CTL_TRACE] = {trace, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_FAIL_ARM] = {control_fail_arm, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_FAIL_REPORT] = {control_fail_report, PRV_CMKRNL, SS$_NOCMKRNL},
 };
 
-cond_t mega_sys_control(uint64_t op, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
-                        uint64_t a5)
+void control_register(enum mega_control op, control_fn fn)
+{
+    KASSERT(op < ARRAY_SIZE(operations) && !operations[op].fn, "an operation has one function");
+    operations[op].fn = fn;
+    operations[op].privileges = PRV_CMKRNL;
+    operations[op].refusal = SS$_NOCMKRNL;
+}
+
+cond_t mega_sys_control(uint64_t op, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
     const uint64_t a[CONTROL_ARGS] = {a1, a2, a3, a4, a5};
 

@@ -1,87 +1,25 @@
 /*
- * What only tests ask, superuser only: deliberate ends of the system, so that they can see what a
- * person would see (MEGA_INFO_CRASH), and the tests that the kernel holds itself
- * (MEGA_INFO_SELFTEST).
+ * MEGA_INFO_CRASH, superuser only: a deliberate panic, so that a person can see what one looks like
+ * and try what helps then (scripts/run --save, sda). Other deliberate ends: kernel/test/crash.c.
  */
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/panic.h"
 #include "kernel/proc/process.h"
-#include "kernel/sched/selftest.h"
-#include "kernel/sched/spinlock.h"
 #include "kernel/sys/info/info.h"
 
-static void deliberate_panic(void) { panic("a deliberate panic, asked for by a program"); }
-
-/* Runs the kernel stack into its soft limit: a frame at a time, each used after the call so that
- * none is optimised away. */
-static unsigned long deeper(unsigned long n)
+/* Out of line: the backtrace names it. */
+static __attribute__((noinline)) void deliberate_panic(void)
 {
-    volatile unsigned long frame[32];
-
-    frame[n % ARRAY_SIZE(frame)] = n;
-    return n == 0 ? 0 : deeper(n + 1) + frame[n % ARRAY_SIZE(frame)];
-}
-
-static void overflow_stack(void) { panic("the kernel stack has no end: %lu", deeper(1)); }
-
-/* A lock whose holder never lets go: it waits for itself, having forgotten that it holds it. */
-static void spin_too_long(void)
-{
-    static struct spinlock lost = SPINLOCK_INIT("deliberately lost", RANK_SECTION, IPL_ASTDEL);
-
-    spin_lock(&lost);
-    thread_self()->spin_top = NULL;
-    spin_lock(&lost);
-}
-
-static void hang_with_interrupts_off(void)
-{
-    ipl_set(IPL_HIGH);
-    for (;;)
-        __atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
-static uint64_t words[2];
-static volatile uintptr_t odd = 1;
-
-static void unaligned_access(void) { *(volatile uint64_t *)((uintptr_t)words + odd) = 1; }
-
-static void null_reference(void) { *(volatile uint64_t *)(odd - 1) = 1; }
-
-/* What no build may rely on and only the one with UBSan's traps notices: the others go on. */
-static void shift_too_far(void)
-{
-    volatile unsigned width = 64;
-
-    odd <<= width;
-    odd = 1;
+    panic("a deliberate panic, asked for by a program");
 }
 
 cond_t info_crash(int64_t index, void *out)
 {
-    static void (*const ways[])(void) = {
-        deliberate_panic, overflow_stack, spin_too_long, hang_with_interrupts_off,
-        unaligned_access, null_reference, shift_too_far,
-    };
-
     (void)out;
     if (process_self()->euid != 0)
         return SS$_NOPRIV;
-    if (index < 0 || (uint64_t)index >= ARRAY_SIZE(ways))
+    if (index != 0)
         return SS$_NONEXPR;
-    ways[index]();
+    deliberate_panic();
     return SS$_ABORT;
-}
-
-_Static_assert(sizeof(struct mega_selftest) == sizeof(struct sched_selftest) &&
-                   offsetof(struct mega_selftest, value) == offsetof(struct sched_selftest, value),
-               "the answer is the test's own result");
-
-cond_t info_selftest(int64_t index, void *out)
-{
-    if (process_self()->euid != 0)
-        return SS$_NOPRIV;
-    if (index < 0 || index > INT32_MAX || !sched_selftest((unsigned)index, out))
-        return SS$_NONEXPR;
-    return SS$_NORMAL;
 }

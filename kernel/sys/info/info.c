@@ -10,9 +10,11 @@
 #include "arch/alpha/clipper/pci.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
+#include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sys/vms/calls.h"
+#include "kernel/trace/trace.h"
 #include "mm/phys/fluid.h"
 #include "mm/phys/page.h"
 #include "mm/pool/pool.h"
@@ -34,7 +36,6 @@ union answer {
     struct mega_rad rad;
     struct mega_lock lock;
     struct mega_validate validate;
-    struct mega_selftest selftest;
     struct mega_global global;
     struct mega_trace trace;
     struct mega_caller caller;
@@ -233,10 +234,10 @@ static cond_t info_rad(int64_t index, void *out)
     return SS$_NORMAL;
 }
 
-static const struct {
+static struct { /* constant after boot */
     cond_t (*fn)(int64_t index, void *out);
     size_t nbytes;
-} items[] = {
+} items[MEGA_INFO_LAST + 1] = {
     [MEGA_INFO_MEMORY] = {info_memory, sizeof(struct mega_memory)},
     [MEGA_INFO_POOL] = {info_pool, sizeof(struct mega_pool)},
     [MEGA_INFO_RESERVED] = {info_reserved, sizeof(struct mega_reserved)},
@@ -247,22 +248,28 @@ static const struct {
     [MEGA_INFO_TB] = {info_tb, sizeof(struct mega_tb)},
     [MEGA_INFO_PARAM] = {info_param, sizeof(struct mega_param)},
     [MEGA_INFO_PCI] = {info_pci, sizeof(struct mega_pci)},
-    [MEGA_INFO_SPINLOCK] = {info_spinlock, sizeof(struct mega_lock)},
-    [MEGA_INFO_MUTEX] = {info_mutex, sizeof(struct mega_lock)},
+    [MEGA_INFO_SPINLOCK] = {trace_spinlock, sizeof(struct mega_lock)},
+    [MEGA_INFO_MUTEX] = {trace_mutex, sizeof(struct mega_lock)},
     [MEGA_INFO_GLOBAL] = {info_global, sizeof(struct mega_global)},
     [MEGA_INFO_RAD] = {info_rad, sizeof(struct mega_rad)},
-    [MEGA_INFO_TRACE] = {info_trace, sizeof(struct mega_trace)},
-    [MEGA_INFO_CALLER] = {info_caller, sizeof(struct mega_caller)},
-    [MEGA_INFO_PC_SAMPLE] = {info_pc_sample, sizeof(struct mega_pc_sample)},
+    [MEGA_INFO_TRACE] = {trace_state, sizeof(struct mega_trace)},
+    [MEGA_INFO_CALLER] = {trace_caller, sizeof(struct mega_caller)},
+    [MEGA_INFO_PC_SAMPLE] = {trace_pc_sample, sizeof(struct mega_pc_sample)},
     [MEGA_INFO_STATES] = {info_states, sizeof(struct mega_states)},
     [MEGA_INFO_POOL_LIST] = {info_pool_list, sizeof(struct mega_pool_list)},
-    [MEGA_INFO_BREACH] = {info_breach, sizeof(struct mega_breach)},
     [MEGA_INFO_CALL] = {info_call, sizeof(struct mega_call)},
-    [MEGA_INFO_FAULT] = {info_fault, sizeof(struct mega_fault)},
+    [MEGA_INFO_FAULT] = {trace_fault, sizeof(struct mega_fault)},
     [MEGA_INFO_VALIDATE] = {info_validate, sizeof(struct mega_validate)},
     [MEGA_INFO_CRASH] = {info_crash, 0},
-    [MEGA_INFO_SELFTEST] = {info_selftest, sizeof(struct mega_selftest)},
 };
+
+void info_register(enum mega_item item, cond_t (*fn)(int64_t index, void *out), size_t nbytes)
+{
+    KASSERT(item < ARRAY_SIZE(items) && !items[item].fn && nbytes <= sizeof(union answer),
+            "an item has one function, and its answer has room");
+    items[item].fn = fn;
+    items[item].nbytes = nbytes;
+}
 
 cond_t mega_sys_info(uint64_t item, uint64_t index, uint64_t buffer, uint64_t length)
 {

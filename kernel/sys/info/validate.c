@@ -30,18 +30,13 @@ static void answer(const struct validate_result *r, struct mega_validate *m)
     memcpy(m->text, r->text, sizeof(m->text));
 }
 
-cond_t info_validate(int64_t index, void *out)
+cond_t info_validate_damaged(const struct validate_damage *d, void *out)
 {
-    const struct process *p = process_self();
     struct mega_validate *m = out;
     struct freeze_blocker who;
     struct validate_result r;
 
-    if (!(p->privileges & PRV_CMKRNL) || (index != 0 && p->euid != 0))
-        return SS$_NOPRIV;
-    if (index < 0 || index > INT32_MAX)
-        return SS$_NONEXPR;
-    switch (system_validate((unsigned)index, &r, &who)) {
+    switch (system_validate(d, &r, &who)) {
     case 0:
         answer(&r, m);
         return SS$_NORMAL;
@@ -49,11 +44,16 @@ cond_t info_validate(int64_t index, void *out)
         m->timed_out = 1;
         format(m->text, sizeof(m->text), "thread %u (%s) %s", who.tid, who.name, who.why);
         return SS$_NORMAL;
-    case -ENOENT:
-        return SS$_NONEXPR;
     case -ENODEV:
         return SS$_ABORT;
     default:
         return SS$_INSFMEM;
     }
+}
+
+cond_t info_validate(int64_t index, void *out)
+{
+    if (!(process_self()->privileges & PRV_CMKRNL))
+        return SS$_NOPRIV;
+    return index == 0 ? info_validate_damaged(NULL, out) : SS$_NONEXPR;
 }

@@ -146,7 +146,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         type=_file,
         default=Path(os.environ.get("MEGALITH_KERNEL", KERNEL)),
-        help="another kernel: build/ubsan/megalith.elf (or MEGALITH_KERNEL in the environment)",
+        help="another kernel: build/test/megalith.elf (or MEGALITH_KERNEL in the environment)",
     )
     option("--smp", metavar="N", type=_cpus, help="CPUs, 1 to 4 (default 2; 1 with --icount)")
     option("--config", metavar="FILE", type=_source, help="configuration blob, as sysman writes it")

@@ -6,6 +6,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[3]
 BUILD = TOP / "build"
 KERNEL = BUILD / "megalith.elf"
+TEST_KERNEL = BUILD / "test" / "megalith.elf"  # make TEST=1: with kernel/test
 INITRD = BUILD / "initrd.cpio"
 SMALL_INITRD = BUILD / "initrd-small.cpio"  # without the test programs
 STRIPPED = BUILD / "initrd"  # the programs in it, by their names

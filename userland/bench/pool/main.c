@@ -20,6 +20,7 @@
 #include <starlet.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <test_kernel.h>
 
 struct board *board;
 struct options opt = {.seed = 1,
@@ -93,6 +94,10 @@ int main(int argc, char **argv)
                  {"--comb", &comb},
                  {"--floor", &floor}};
 
+    if (!is_test_kernel()) {
+        fprintf(stderr, "pool: %s\n", NEEDS_TEST_KERNEL);
+        return 2;
+    }
     for (int i = 1; i < argc; i += 2) {
         bool known = false;
 

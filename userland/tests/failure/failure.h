@@ -51,7 +51,7 @@ struct scenario {
 /* Each file's scenarios, ended by one without a name. */
 extern const struct scenario memory_scenarios[], file_scenarios[], process_scenarios[],
     plain_scenarios[], region_scenarios[], section_scenarios[], name_scenarios[],
-    system_scenarios[], fault_scenarios[];
+    system_scenarios[], fault_scenarios[], test_scenarios[];
 
 /* To be tried once, before anything else. */
 extern const struct scenario first_name;

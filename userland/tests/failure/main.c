@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <tap.h>
+#include <test_kernel.h>
 
 #define TRIES_MAX 4000
 #define SITES_MAX 1024
@@ -506,6 +507,8 @@ int main(int argc, char **argv)
         first_names(&first_name);
     for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         run(all[i], argv + 1);
+    if (is_test_kernel())
+        run(test_scenarios, argv + 1);
     if (nscenarios == 0)
         bail_out("no scenario has %s in its name", argv[1]);
     if (argc == 1) {

@@ -46,9 +46,8 @@ enum mega_item {
     MEGA_INFO_PCI = 10,      /* index-th PCI function: struct mega_pci */
     MEGA_INFO_SPINLOCK = 11, /* index-th name of spinlocks: struct mega_lock */
     MEGA_INFO_MUTEX = 12,    /* index-th name of mutexes: struct mega_lock */
-    /* Stop the system and check that every page is counted once: struct mega_validate. Index above
-       0: with that error planted for the time of the check, superuser only (SS$_ABORT: there is
-       nothing to plant it in). Takes CMKRNL */
+    /* Stop the system and check that every page is counted once (index 0): struct mega_validate.
+       Takes CMKRNL */
     MEGA_INFO_VALIDATE = 13,
     MEGA_INFO_GLOBAL = 14, /* struct mega_global */
     MEGA_INFO_RAD = 15,    /* index-th memory domain: struct mega_rad */
@@ -62,24 +61,32 @@ enum mega_item {
     MEGA_INFO_PC_SAMPLE = 20,
     MEGA_INFO_STATES = 21,    /* struct mega_states */
     MEGA_INFO_POOL_LIST = 22, /* index pool << 32 | list: struct mega_pool_list */
-    /* Index-th breach of the rules of locks that the kernel can commit, by name: struct
-       mega_breach. With MEGA_BREACH_COMMIT in the index: commit it (only "legal" comes back).
-       With MEGA_BREACH_LEAK: leaks instead, of which the kernel goes on; with --validate the end of
-       the first process finds it. SS$_ABORT: there is nothing to leak, for example no section.
-       Superuser only */
-    MEGA_INFO_BREACH = 23,
     /* Index CPU << 16 | slot: struct mega_fault, its count 0 where the slot is empty; takes CMKRNL.
        SS$_NONEXPR: no such slot, or nothing is loaded */
     MEGA_INFO_FAULT = 24,
     /* Index number of a system call or service: struct mega_call of <megalith/failure.h>.
        SS$_NONEXPR: there is no such call */
     MEGA_INFO_CALL = 25,
-    /* Deliberate panic (index 0), kernel stack overflow (1), spin too long (2), stuck with
-       interrupts off (3), kernel unaligned access (4), kernel null reference (5), a shift by too
-       much, an end only under UBSan (6). Superuser only */
-    MEGA_INFO_CRASH = 100,
-    /* Run the kernel's test number index: struct mega_selftest. Superuser only */
-    MEGA_INFO_SELFTEST = 101,
+    MEGA_INFO_CRASH = 100, /* index 0: a deliberate panic. Superuser only */
+    /*
+     * Only in a kernel built with TEST=1 (kernel/test); elsewhere SS$_BADPARAM, as for any number
+     * that means nothing. All of them superuser only.
+     */
+    MEGA_INFO_SELFTEST = 101, /* run the kernel's test number index: struct mega_selftest */
+    /* Kernel stack overflow (index 0), spin too long (1), stuck with interrupts off (2), kernel
+       unaligned access (3), kernel null reference (4), a shift by too much, an end only under
+       UBSan (5) */
+    MEGA_INFO_TEST_CRASH = 102,
+    /* Index-th breach of the rules of locks that the kernel can commit, by name: struct
+       mega_breach. With MEGA_TEST_COMMIT in the index: commit it (only "legal" comes back) */
+    MEGA_INFO_TEST_BREACH = 103,
+    /* The same for leaks. The kernel goes on; with --validate the end of the first process finds
+       it. SS$_ABORT: there is nothing to leak, for example no section */
+    MEGA_INFO_TEST_LEAK = 104,
+    /* MEGA_INFO_VALIDATE with the index-th error planted for the time of the check: struct
+       mega_validate. SS$_ABORT: there is nothing to plant it in */
+    MEGA_INFO_TEST_PLANT = 105,
+    MEGA_INFO_LAST = MEGA_INFO_TEST_PLANT,
 };
 
 /*
@@ -101,12 +108,7 @@ enum mega_control {
                                    or the CPU is not online */
     MEGA_CTL_DRAIN = 17,        /* free what is kept ready: CPU page caches go to the lists, kernel
                                    stacks of ended threads to the free pages */
-    /* Size of a block up to 64 KB, how many up to 256, address for as many struct mega_pool_cost,
-       1: paged pool; 0: nonpaged pool at raised IPL, and up to 8 KB: allocate so many and free them
-       again, twice, and tell what each cost the second time. SS$_BADPARAM, SS$_INSFMEM: the pool is
-       short, SS$_ACCVIO */
-    MEGA_CTL_POOL_COST = 19,
-    MEGA_CTL_LOCK_STATS = 16, /* 1: forget what was counted and measure every lock; 0: stop */
+    MEGA_CTL_LOCK_STATS = 16,   /* 1: forget what was counted and measure every lock; 0: stop */
     /* enum mega_facility, enum mega_trace_verb, then for LOAD of PCS the pages of each CPU's ring
        (0: 128) and for its START the rate in Hz (0: at each clock tick). SS$_NORMAL;
        SS$_NOTMODIFIED: it is so already; SS$_NONEXPR: START without LOAD; SS$_INSFMEM;
@@ -118,9 +120,17 @@ enum mega_control {
     /* Address for a struct mega_failure of <megalith/failure.h>, or 0: no more of that; what came
        of it. SS$_ACCVIO */
     MEGA_CTL_FAIL_REPORT = 25,
+    /* Only in a kernel built with TEST=1 (kernel/test); elsewhere SS$_BADPARAM.
+     *
+     * Size of a block up to 64 KB, how many up to 256, address for as many struct mega_pool_cost,
+     * 1: paged pool; 0: nonpaged pool at raised IPL, and up to 8 KB: allocate so many and free them
+     * again, twice, and tell what each cost the second time. SS$_BADPARAM, SS$_INSFMEM: the pool is
+     * short, SS$_ACCVIO */
+    MEGA_CTL_POOL_COST = 27,
     /* Count up, so many times, in a word that has no lock: the planted race that the kernel with
        the detector is to report (make test-races). SS$_NORMAL */
     MEGA_CTL_RACE = 28,
+    MEGA_CTL_LAST = MEGA_CTL_RACE,
 };
 
 /* A driver that takes /NOGLOBAL_SECTION reservations and maps them in system space. */
@@ -335,8 +345,7 @@ enum mega_pages {
     MEGA_PAGES_LINKS, /* of kernel stacks */
     MEGA_PAGES_KINDS,
 };
-#define MEGA_BREACH_COMMIT (1L << 32)
-#define MEGA_BREACH_LEAK   (1L << 33)
+#define MEGA_TEST_COMMIT (1L << 32)
 struct mega_breach {
     char name[32];
 };

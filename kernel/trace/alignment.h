@@ -3,8 +3,8 @@
  * process, in a table for each CPU. While it is off, such an access costs one load and one branch
  * for it; all others cost nothing at any time.
  */
-#ifndef KERNEL_PROC_ALIGNMENT_H
-#define KERNEL_PROC_ALIGNMENT_H
+#ifndef KERNEL_TRACE_ALIGNMENT_H
+#define KERNEL_TRACE_ALIGNMENT_H
 
 #include "kernel/base/types.h"
 
@@ -35,8 +35,8 @@ static inline bool align_on(void)
 /* The current process's access at pc to va was carried out. IPL 0. */
 void align_note(uint64_t pc, uint64_t va, unsigned opcode);
 
-/* As pcs_load() and its like (kernel/proc/pcsample.h): -EALREADY, -ENOENT, -ENOMEM. The four, and
- * what follows them, exclude each other (kernel/sys/info/trace.c). IPL 0. */
+/* As pcs_load() and its like (kernel/trace/pcsample.h): -EALREADY, -ENOENT, -ENOMEM. The four, and
+ * what follows them, exclude each other (kernel/trace/trace.c). IPL 0. */
 int align_load(void);
 int align_start(void);
 int align_stop(void);

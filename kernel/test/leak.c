@@ -1,6 +1,6 @@
 /*
- * Leaks, planted on purpose (MEGA_INFO_BREACH with MEGA_BREACH_LEAK): one of each kind that the end
- * of a run with --validate is to find (kernel/proc/leaks.h, mm/check/validate.h).
+ * Leaks, planted on purpose (MEGA_INFO_TEST_LEAK): one of each kind that the end of a run with
+ * --validate is to find (kernel/proc/leaks.h, mm/check/validate.h).
  */
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/string.h"
@@ -9,7 +9,7 @@
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/process.h"
 #include "kernel/sched/timer.h"
-#include "kernel/sys/info/info.h"
+#include "kernel/test/test_private.h"
 #include "mm/object/object.h"
 #include "mm/phys/fluid.h"
 #include "mm/phys/page.h"
@@ -112,13 +112,15 @@ static const struct {
     {"job_member", job_member},
 };
 
-cond_t info_leak(int64_t index, void *out)
+cond_t test_leak(int64_t index, void *out)
 {
     struct mega_breach *m = out;
-    uint64_t n = (uint64_t)index & ~(uint64_t)MEGA_BREACH_COMMIT;
+    uint64_t n = (uint64_t)index & ~(uint64_t)MEGA_TEST_COMMIT;
 
+    if (process_self()->euid != 0)
+        return SS$_NOPRIV;
     if (n >= ARRAY_SIZE(leaks))
         return SS$_NONEXPR;
     str_copy(m->name, leaks[n].name, sizeof(m->name));
-    return !(index & MEGA_BREACH_COMMIT) || leaks[n].lose() ? SS$_NORMAL : SS$_ABORT;
+    return !(index & MEGA_TEST_COMMIT) || leaks[n].lose() ? SS$_NORMAL : SS$_ABORT;
 }

@@ -5,7 +5,7 @@
 #include "kernel/sched/perturb.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
-#include "kernel/sys/info/control.h"
+#include "kernel/test/test_private.h"
 #include "mm/pool/pool.h"
 
 #define SIZE_MAX_MEASURED 65536u
@@ -123,7 +123,7 @@ static bool measure(const struct timed *of, struct mega_pool_cost *cost, void **
     return n == count;
 }
 
-cond_t control_pool_cost(const uint64_t a[CONTROL_ARGS])
+cond_t test_pool_cost(const uint64_t a[CONTROL_ARGS])
 {
     size_t size = a[0], work;
     unsigned count = (unsigned)a[1];

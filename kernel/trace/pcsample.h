@@ -3,8 +3,8 @@
  * PC, IPL, process. Each CPU has a ring that keeps the newest samples. While it is off, a clock
  * interrupt costs one load and one branch for it.
  */
-#ifndef KERNEL_PROC_PCSAMPLE_H
-#define KERNEL_PROC_PCSAMPLE_H
+#ifndef KERNEL_TRACE_PCSAMPLE_H
+#define KERNEL_TRACE_PCSAMPLE_H
 
 #include "arch/alpha/hw/trapframe.h"
 
@@ -39,7 +39,7 @@ static inline bool pcs_on(void)
 void pcs_clock(const struct trapframe *f);
 
 /* Rings of npages each, for the CPUs that are online. 0; -EALREADY: there are some; -ENOMEM. The
- * calls from here to pcs_stop() exclude each other (kernel/sys/info/trace.c); IPL 0. */
+ * calls from here to pcs_stop() exclude each other (kernel/trace/trace.c); IPL 0. */
 int pcs_load(uint64_t npages);
 /* Sample from now on, rate_hz times a second (1 .. PCS_RATE_MAX; 0: at each clock tick), into empty
  * rings. 0; -EALREADY: it does; -ENOENT: no rings. */

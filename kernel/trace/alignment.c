@@ -4,7 +4,7 @@
  * `align_running` went to 0, the tables are nobody's. Readers come while it runs; a slot's count is
  * stored behind what it belongs to, and the rest of a slot never changes but for the last address.
  */
-#include "kernel/proc/alignment.h"
+#include "kernel/trace/alignment.h"
 
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"

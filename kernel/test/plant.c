@@ -1,9 +1,15 @@
 /*
- * Errors planted on purpose, so that tests see the self-check find them: one at a time, while the
- * system stands, taken back before it goes on. Nothing but the check looks at what is wrong
- * meanwhile.
+ * Errors planted on purpose (MEGA_INFO_TEST_PLANT), so that tests see the self-check find them: one
+ * at a time, while the system stands, taken back before it goes on. Nothing but the check looks at
+ * what is wrong meanwhile.
  */
-#include "mm/check/validate_private.h"
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/errno.h"
+#include "kernel/proc/process.h"
+#include "kernel/proc/validate.h"
+#include "kernel/sys/info/info.h"
+#include "kernel/test/test_private.h"
+#include "mm/check/checked_private.h"
 #include "mm/phys/fluid.h"
 #include "mm/pool/pool.h"
 #include "mm/pt/pt.h"
@@ -32,7 +38,7 @@ static void set_l(uint32_t *p, uint32_t to)
     *p = to;
 }
 
-void validate_unplant(void)
+static void unplant(void)
 {
     for (unsigned i = 0; i < ARRAY_SIZE(undo.q); i++)
         if (undo.q[i])
@@ -230,26 +236,21 @@ static bool wrong_offset(struct aspace *as)
     return false;
 }
 
-const char *validate_plant(unsigned n, struct aspace *as, bool *none)
-{
-    static const struct {
-        const char *name;
-        bool (*plant)(struct aspace *as);
-    } errors[] = {
-        {"a lost page", lost_page},
-        {"a doubled page", doubled_page},
-        {"a wrong share count", wrong_shares},
-        {"a wrong hint", wrong_hint},
-        {"a wrong count of PTEs", wrong_pte_count},
-        {"a wrong owner", wrong_owner},
-        {"a wrong state", wrong_state},
-        {"a wrong fluid count", wrong_fluid_count},
-        {"a wrong list count", wrong_list_count},
-        {"a wrong count of references", wrong_references},
-        {"a PTE with too much access", wrong_access},
-        {"a page at another offset", wrong_offset},
-    };
+static bool (*const errors[])(struct aspace *as) = {
+    lost_page,        doubled_page,     wrong_shares, wrong_hint,
+    wrong_pte_count,  wrong_owner,      wrong_state,  wrong_fluid_count,
+    wrong_list_count, wrong_references, wrong_access, wrong_offset,
+};
 
-    *none = n == 0 || n > ARRAY_SIZE(errors);
-    return !*none && errors[n - 1].plant(as) ? errors[n - 1].name : NULL;
+static int plant(uint64_t n) { return errors[n](process_self()->aspace) ? 0 : -ENODEV; }
+
+cond_t test_plant(int64_t index, void *out)
+{
+    struct validate_damage d = {.damage = plant, .repair = unplant, .number = (uint64_t)index};
+
+    if (process_self()->euid != 0)
+        return SS$_NOPRIV;
+    if (index < 0 || d.number >= ARRAY_SIZE(errors))
+        return SS$_NONEXPR;
+    return info_validate_damaged(&d, out);
 }

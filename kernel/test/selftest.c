@@ -1,18 +1,23 @@
 /*
+ * Tests of the scheduler that need the kernel itself: threads, interrupts, several CPUs. A user
+ * program reports them (MEGA_INFO_SELFTEST).
+ *
  * Each test makes threads, waits until all have ended, and looks at what they left. A failure is
  * told in words. Worker threads share one struct crew, which lies on the stack of the thread that
  * runs the test and outlives them.
  */
-#include "kernel/sched/selftest.h"
-
+#include "kernel/base/abi/ssdef.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/format.h"
 #include "kernel/base/string.h"
+#include "kernel/proc/process.h"
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/lockstat.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
+#include "kernel/test/test_private.h"
+#include "kernel/trace/locks.h"
 
 #define CREW_MAX 8
 #define MS       1000000ul
@@ -28,7 +33,7 @@ struct crew {
     uint64_t counter;          /* the test's own use */
     uint64_t counts[CREW_MAX]; /* own worker; atomic */
     struct thread *threads[CREW_MAX];
-    struct sched_selftest *result;
+    struct mega_selftest *result;
     uint32_t failed; /* atomic: the first failure is kept */
 };
 
@@ -57,7 +62,7 @@ static void worker(void *arg)
     spin_unlock(&c->done.lock, ipl);
 }
 
-static void crew_init(struct crew *c, struct sched_selftest *result)
+static void crew_init(struct crew *c, struct mega_selftest *result)
 {
     memset(c, 0, sizeof(*c));
     c->result = result;
@@ -242,7 +247,7 @@ static void test_lock_statistics(struct crew *c)
     c->result->value = s.waits;
 }
 
-#define PLACES (2 * LOCKSTAT_CALLERS)
+#define PLACES (2 * LOCK_CALLERS)
 
 /* More places take a lock than a table of callers has room for: as many as fit are told apart, the
  * others are counted as dropped where tables are attached, and the lock's own count is whole. */
@@ -510,15 +515,18 @@ static const struct {
     {"more callers of a lock than there is room for (callers)", test_callers},
 };
 
-bool sched_selftest(unsigned n, struct sched_selftest *result)
+cond_t test_selftest(int64_t index, void *out)
 {
+    struct mega_selftest *result = out;
     struct crew c;
 
-    if (n >= ARRAY_SIZE(tests))
-        return false;
+    if (process_self()->euid != 0)
+        return SS$_NOPRIV;
+    if (index < 0 || (uint64_t)index >= ARRAY_SIZE(tests))
+        return SS$_NONEXPR;
     memset(result, 0, sizeof(*result));
-    str_copy(result->name, tests[n].name, sizeof(result->name));
+    str_copy(result->name, tests[index].name, sizeof(result->name));
     crew_init(&c, result);
-    tests[n].fn(&c);
-    return true;
+    tests[index].fn(&c);
+    return SS$_NORMAL;
 }

@@ -19,7 +19,7 @@
  * Paths are found by comparing with those noted before by this CPU; the process's path itself is
  * written by its own thread, which is the one interrupted here.
  */
-#include "kernel/proc/pcsample.h"
+#include "kernel/trace/pcsample.h"
 
 #include "arch/alpha/hw/clock.h"
 #include "kernel/base/errno.h"

@@ -1,7 +1,7 @@
 /*
- * The rules of locks, broken on purpose (MEGA_INFO_BREACH, superuser only): one function for each
- * kind of breach, whose name the panic is to name as the place of the offence, and one that does
- * what is allowed. Where the lock in the way is taken in another function, that one's name begins
+ * The rules of locks, broken on purpose (MEGA_INFO_TEST_BREACH): one function for each kind of
+ * breach, whose name the panic is to name as the place of the offence, and one that does what is
+ * allowed. Where the lock in the way is taken in another function, that one's name begins
  * with hold_.
  */
 #include "kernel/base/abi/ssdef.h"
@@ -11,7 +11,7 @@
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/spinlock.h"
 #include "kernel/sched/timer.h"
-#include "kernel/sys/info/info.h"
+#include "kernel/test/test_private.h"
 
 #define SOON_NS 2000000u /* for a timer: two ticks */
 #define LONG_NS 5000000000u
@@ -373,19 +373,17 @@ static const struct {
     {"user_with_mutex", user_with_mutex},
 };
 
-cond_t info_breach(int64_t index, void *out)
+cond_t test_breach(int64_t index, void *out)
 {
     struct mega_breach *m = out;
-    uint64_t n = (uint64_t)index & ~(uint64_t)MEGA_BREACH_COMMIT;
+    uint64_t n = (uint64_t)index & ~(uint64_t)MEGA_TEST_COMMIT;
 
     if (process_self()->euid != 0)
         return SS$_NOPRIV;
-    if (index & MEGA_BREACH_LEAK)
-        return info_leak(index & ~MEGA_BREACH_LEAK, out);
     if (n >= ARRAY_SIZE(breaches))
         return SS$_NONEXPR;
     str_copy(m->name, breaches[n].name, sizeof(m->name));
-    if (index & MEGA_BREACH_COMMIT)
+    if (index & MEGA_TEST_COMMIT)
         breaches[n].commit();
     return SS$_NORMAL;
 }

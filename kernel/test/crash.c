@@ -1,0 +1,69 @@
+/*
+ * Deliberate ends of the system (MEGA_INFO_TEST_CRASH), so that tests see what a person would see.
+ */
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/panic.h"
+#include "kernel/proc/process.h"
+#include "kernel/sched/spinlock.h"
+#include "kernel/test/test_private.h"
+
+/* Runs the kernel stack into its soft limit: a frame at a time, each used after the call so that
+ * none is optimised away. */
+static unsigned long deeper(unsigned long n)
+{
+    volatile unsigned long frame[32];
+
+    frame[n % ARRAY_SIZE(frame)] = n;
+    return n == 0 ? 0 : deeper(n + 1) + frame[n % ARRAY_SIZE(frame)];
+}
+
+static void overflow_stack(void) { panic("the kernel stack has no end: %lu", deeper(1)); }
+
+/* A lock whose holder never lets go: it waits for itself, having forgotten that it holds it. */
+static void spin_too_long(void)
+{
+    static struct spinlock lost = SPINLOCK_INIT("deliberately lost", RANK_SECTION, IPL_ASTDEL);
+
+    spin_lock(&lost);
+    thread_self()->spin_top = NULL;
+    spin_lock(&lost);
+}
+
+static void hang_with_interrupts_off(void)
+{
+    ipl_set(IPL_HIGH);
+    for (;;)
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static uint64_t words[2];
+static volatile uintptr_t odd = 1;
+
+static void unaligned_access(void) { *(volatile uint64_t *)((uintptr_t)words + odd) = 1; }
+
+static void null_reference(void) { *(volatile uint64_t *)(odd - 1) = 1; }
+
+/* What no build may rely on and only the one with UBSan's traps notices: the others go on. */
+static void shift_too_far(void)
+{
+    volatile unsigned width = 64;
+
+    odd <<= width;
+    odd = 1;
+}
+
+cond_t test_crash(int64_t index, void *out)
+{
+    static void (*const ways[])(void) = {
+        overflow_stack,   spin_too_long,  hang_with_interrupts_off,
+        unaligned_access, null_reference, shift_too_far,
+    };
+
+    (void)out;
+    if (process_self()->euid != 0)
+        return SS$_NOPRIV;
+    if (index < 0 || (uint64_t)index >= ARRAY_SIZE(ways))
+        return SS$_NONEXPR;
+    ways[index]();
+    return SS$_ABORT;
+}
