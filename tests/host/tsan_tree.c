@@ -210,6 +210,23 @@ static void *same_names(void *arg)
     return NULL;
 }
 
+/* A directory comes and goes, while others make files in it. */
+static void *into_the_removed(void *arg)
+{
+    const struct thread_state *t = arg;
+
+    for (int k = 0; k < ROUNDS; k++) {
+        if (t->number == 0) {
+            tree_create(&root, NULL, "/r", S_IFDIR | 0755, true, NULL);
+            tree_unlink(&root, NULL, "/r", true);
+        } else {
+            tree_create(&root, NULL, "/r/x", S_IFREG | 0644, true, NULL);
+            tree_unlink(&root, NULL, "/r/x", false);
+        }
+    }
+    return NULL;
+}
+
 static void run(void *(*fn)(void *), struct thread_state *states)
 {
     pthread_t threads[THREADS];
@@ -279,6 +296,9 @@ int main(void)
         inode_unref(dirs[k]);
     sweep(inode_root);
     is(bytes, small, "nothing is left of them");
+    run(into_the_removed, states);
+    sweep(inode_root);
+    is(bytes, small, "a directory that was removed has no file");
     run(same_names, states);
     ok(shared[0] > 100 && shared[1] > 100 && shared[2] > 100 && shared[3] > 100,
        "the same names: %d made, %d removed, %d moved, %d others", shared[0], shared[1], shared[2],
