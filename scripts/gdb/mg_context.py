@@ -252,6 +252,13 @@ def frame_is_full(frame: gdb.Value) -> bool:
     return False
 
 
+def thread_of(process: gdb.Value) -> gdb.Value | None:
+    """The oldest of its threads; None for a zombie."""
+    for uthread in each(process["threads"], "struct uthread", "link"):
+        return uthread["thread"].dereference()
+    return None
+
+
 def pick_thread(thread: gdb.Value) -> None:
     """GDB shows this thread from now on."""
     process = thread["process"]
@@ -341,9 +348,10 @@ class SetProcess(Command):
         if len(words) != 1:
             raise self.usage()
         process = find_process(words[0])
-        if not int(process["thread"]):
+        thread = thread_of(process)
+        if thread is None:
             raise NotThere(f"process {words[0]} has ended: it has no thread")
-        pick_thread(process["thread"].dereference())
+        pick_thread(thread)
         program = text(process["exe"])
         symbols = f"symbols of {loaded}" if loaded else "no symbols"
         print(f"process {int(process['pid'])} {text(process['name'])}: {program}, {symbols}")

@@ -38,6 +38,7 @@ from mg_context import (
     selected_cpu,
     selected_process,
     selected_thread,
+    thread_of,
     threads,
 )
 
@@ -48,13 +49,6 @@ PRIVILEGES = flags(
 
 
 MAP_RIGHTS = flags("MAP_", "R=r W=w X=x")
-
-
-def thread_of(process: gdb.Value) -> gdb.Value | None:
-    """The oldest of its threads; None for a zombie."""
-    for uthread in each(process["threads"], "struct uthread", "link"):
-        return uthread["thread"].dereference()
-    return None
 
 
 def thread_state(thread: gdb.Value | None) -> str:
@@ -345,9 +339,10 @@ def chosen_thread(words: list[str], qualifiers: dict[str, str]) -> gdb.Value | N
     """/PROCESS=pid, /THREAD=tid, /CPU=n, or None: the one that is shown."""
     if "process" in qualifiers:
         process = find_process(qualifiers["process"])
-        if not int(process["thread"]):
+        thread = thread_of(process)
+        if thread is None:
             raise NotThere(f"process {qualifiers['process']} has ended: it has no thread")
-        return process["thread"].dereference()
+        return thread
     if "thread" in qualifiers:
         return find_thread(qualifiers["thread"])
     if "cpu" in qualifiers:
