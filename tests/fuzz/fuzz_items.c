@@ -330,7 +330,7 @@ static void crelnm(struct fuzz_in *in, bool changed)
     long status;
 
     allow_list(list, true, &strings);
-    status = vms_crelnm(attr, table, name, mode, list, 0);
+    status = vms_crelnm(attr, table, name, mode, list);
     check_written("$CRELNM", status, changed);
     fuzz_check(changed || !good(status) || strings <= LNM_TRANSLATIONS_MAX,
                "a name with %u translations", strings);
@@ -360,7 +360,7 @@ static void crelnt(struct fuzz_in *in, bool changed)
     }
     if (length)
         allow(length, 2);
-    check_written("$CRELNT", vms_crelnt(block, 0, 0, 0, 0, 0), changed);
+    check_written("$CRELNT", vms_crelnt(block), changed);
 }
 
 static void getjpi(struct fuzz_in *in, bool changed)
@@ -392,7 +392,7 @@ static void getjpi(struct fuzz_in *in, bool changed)
         allow(pid, 4);
     if (status_block)
         allow(status_block, 8);
-    status = vms_getjpi(block, 0, 0, 0, 0, 0);
+    status = vms_getjpi(block);
     if ((whom & 0x80000000u) && status == SS$_NOPRIV) /* a search goes on behind it */
         memcpy(user + (pid - BASE), before + (pid - BASE), 4);
     fuzz_check(changed || !good(status) || !astadr, "an AST that nobody can deliver");
@@ -421,13 +421,13 @@ static void call(struct fuzz_in *in)
         vaddr_t table = in_name(in), name = in_name(in), list = in_list(in);
 
         allow_list(list, true, &strings);
-        check_written("$TRNLNM", vms_trnlnm(0, table, name, 0, list, 0), changed);
+        check_written("$TRNLNM", vms_trnlnm(0, table, name, 0, list), changed);
         break;
     }
     case 3: {
         vaddr_t table = in_name(in), name = in_name(in);
 
-        check_written("$DELLNM", vms_dellnm(table, name, 0, 0, 0, 0), changed);
+        check_written("$DELLNM", vms_dellnm(table, name, 0), changed);
         break;
     }
     case 4:
