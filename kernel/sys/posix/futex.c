@@ -99,7 +99,9 @@ long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout, uint64_
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET:
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        return (long)MIN(wake_all(queue_of(word)), (unsigned)INT32_MAX);
+        /* Whoever was woken in excess, of this word or of another one with its queue, was woken for
+           no reason: v is what the caller knows of. */
+        return (long)MIN((uint64_t)wake_all(queue_of(word)), MIN(v, (uint64_t)INT32_MAX));
     default:
         return -ENOSYS;
     }
