@@ -223,7 +223,7 @@ static bool wrong_offset(struct aspace *as)
         slot_t *s = index_find(o, n);
 
         if (s && (*s & SLOT_PRESENT)) {
-            set_q(0, &page_of(slot_pfn(*s))->offset, n + 1);
+            set_l(&page_of(slot_pfn(*s))->offset, (uint32_t)n + 1);
             return true;
         }
     }

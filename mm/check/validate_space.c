@@ -217,7 +217,8 @@ static void hints(struct space_walk *w, const pte_t *table, vaddr_t va, unsigned
 
 void validate_table(struct validate *v, pfn_t pfn, const pte_t *upper, uint64_t ptes)
 {
-    validate_active(v, pfn, VALIDATE_TABLE, PAGE_T_PT, kseg_paddr(upper).a, 0);
+    /* A table is at no offset: its count, which stands there, is looked at by itself. */
+    validate_active(v, pfn, VALIDATE_TABLE, PAGE_T_PT, kseg_paddr(upper).a, page_of(pfn)->aux);
     v->r.ptes += ptes;
     if (page_of(pfn)->aux != ptes)
         validate_error(v, "page table %lx holds %lu PTEs, its count says %u", pfn.n, ptes,

@@ -319,7 +319,7 @@ static int fault_shared(struct aspace *as, struct map_entry *e, vaddr_t va)
         count(&s->counts.l3_pickup, 1);
     } else if (section_is_alloc(s)) {
         return 0; /* valid since creation: another thread's mapping just came down or up */
-    } else if (page_of(pte_pfn(now))->aux != cpu_id()) {
+    } else if (page_of(pte_pfn(now))->maker != cpu_id()) {
         count(&as->counts.section_raced, 1);
         count(&s->counts.raced, 1);
     } else {

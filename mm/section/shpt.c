@@ -54,7 +54,7 @@ static pfn_t own_page(struct section *shpt, uint64_t offset)
         panic("no page for a shared page table though it was promised");
     fluid_promise_used(1);
     page_of(pfn)->owner = (uint64_t)shpt;
-    page_of(pfn)->offset = offset;
+    page_of(pfn)->offset = (uint32_t)offset;
     __atomic_fetch_add(&shpt->own_pages, 1, __ATOMIC_RELAXED);
     return pfn;
 }

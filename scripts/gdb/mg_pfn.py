@@ -9,21 +9,22 @@ from typing import NamedTuple
 import gdb
 from mg_base import PAGE_SIZE, kernel_type, offset_of, read, structure, variable
 
-LAYOUT = struct.Struct("<IIQQBBBBI")
+LAYOUT = struct.Struct("<IIQIIBBBBI")
 
 
 class Entry(NamedTuple):
-    """struct page; of a page that is on a list the first two are flink and blink."""
+    """struct page; a page table's offset is its count of PTEs."""
 
+    flink: int
+    blink: int
+    owner: int
     refcnt: int
     share: int
-    owner: int
-    offset: int
     state: int
     type: int
     flags: int
-    unused: int
-    aux: int
+    maker: int
+    offset: int
 
 
 def enum_values(kind: str, prefix: str) -> dict[str, int]:
@@ -38,8 +39,8 @@ class PfnDatabase:
 
     def __init__(self) -> None:
         kind = structure("page")
-        places = [offset_of(kind, n) for n in ("owner", "offset", "state", "type", "flags", "aux")]
-        if kind.sizeof != LAYOUT.size or places != [8, 16, 24, 25, 26, 28]:
+        places = [offset_of(kind, n) for n in Entry._fields]
+        if kind.sizeof != LAYOUT.size or places != [0, 4, 8, 16, 20, 24, 25, 26, 27, 28]:
             raise gdb.GdbError("struct page is not laid out as mg_pfn.py has it")
         self.base = int(variable("page_db"))
         self.end = int(variable("page_end"))

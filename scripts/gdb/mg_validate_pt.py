@@ -124,9 +124,9 @@ class ValidatePageTables(Checker):
         """A private table: upper is the physical address of the PTE that it hangs on."""
         self.active(pfn, "pt", upper, what)
         entry = self.database.get(pfn)
-        if entry is not None and entry.aux != count:
+        if entry is not None and entry.offset != count:
             self.count(
-                space, f"{what}: table {pfn:#x} holds {count} PTEs, its count says {entry.aux}"
+                space, f"{what}: table {pfn:#x} holds {count} PTEs, its count says {entry.offset}"
             )
         space.tables += 1
 
