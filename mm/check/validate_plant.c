@@ -214,6 +214,22 @@ static bool wrong_access(struct aspace *as)
     return p != NULL;
 }
 
+/* A PTE of a form that nothing makes in user space, where nothing is mapped yet. */
+static bool wrong_form(struct aspace *as, enum pte_form form)
+{
+    pte_t *p = private_pte(as);
+
+    if (!p)
+        return false;
+    set_q(0, &p[1], (pte_t)form << PTE_FORM_SHIFT | (p[0] >> PTE_PFN_SHIFT << PTE_PFN_SHIFT));
+    set_l(&pt_page_of(p)->aux, pt_page_of(p)->aux + 1);
+    return true;
+}
+
+static bool demand_zero_pte(struct aspace *as) { return wrong_form(as, PTE_FORM_DZRO); }
+static bool pagefile_pte(struct aspace *as) { return wrong_form(as, PTE_FORM_PAGEFILE); }
+static bool transition_pte(struct aspace *as) { return wrong_form(as, PTE_FORM_TRANSITION); }
+
 /* A page that an object has, at another place than the database says. */
 static bool wrong_offset(struct aspace *as)
 {
@@ -248,6 +264,9 @@ const char *validate_plant(unsigned n, struct aspace *as, bool *none)
         {"a wrong count of references", wrong_references},
         {"a PTE with too much access", wrong_access},
         {"a page at another offset", wrong_offset},
+        {"a demand-zero PTE of user space", demand_zero_pte},
+        {"a PTE with a page-file slot", pagefile_pte},
+        {"a PTE in transition", transition_pte},
     };
 
     *none = n == 0 || n > ARRAY_SIZE(errors);

@@ -84,6 +84,11 @@ static void data_pte(struct tables *t, pte_t pte, uint64_t page)
 
     t->v->r.ptes++;
     t->data++;
+    if (!pte_valid(pte)) {
+        validate_error(t->v, "section %s: PTE %lx of page %lu is %s, which nothing makes there",
+                       t->name, pte, page, pte_form_name(pte));
+        return;
+    }
     if (page >= s->npages || bits != pte_make(pte_pfn(pte), s->pte_bits)) {
         validate_error(t->v, "section %s: PTE %lx of page %lu of %lu", t->name, pte, page,
                        s->npages);

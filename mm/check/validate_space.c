@@ -172,7 +172,8 @@ static void level3_pte(struct space_walk *w, const pte_t *p, vaddr_t va)
     if (!e)
         wrong(w, va, *p, 3, "maps where nothing is mapped");
     else if (!pte_valid(*p))
-        wrong(w, va, *p, 3, "is neither zero nor valid");
+        validate_error(w->v, "space %lx: level-3 PTE %lx at %lx is %s, which nothing makes there",
+                       w->as->root.n, *p, va, pte_form_name(*p));
     else if (e->obj_lock) /* page-file sections too */
         object_pte(w, e, *p, va);
     else if (e->smap)

@@ -338,7 +338,7 @@ static int fault_private(struct aspace *as, struct map_entry *e, vaddr_t va)
 
     if (section_is_alloc(s)) { /* valid since it was mapped */
         own = pt_lookup(as, va, 3);
-        return own && pte_valid(pt_load(own)) ? 0 : -EFAULT;
+        return own && pte_maps_page(va, pt_load(own)) ? 0 : -EFAULT;
     }
     own = pt_create(as, va, 3);
     if (!own)
@@ -347,7 +347,8 @@ static int fault_private(struct aspace *as, struct map_entry *e, vaddr_t va)
     global = pt_table(table) + page % PIECE_PAGES;
     if (!pte_valid(pt_load(global)))
         made = section_make_valid(s, page, global);
-    if (pt_cas(own, 0, pte_make(pte_pfn(pt_load(global)), section_private_bits(e))) && !made) {
+    if (!pte_maps_page(va, pt_load(own)) &&
+        pt_cas(own, 0, pte_make(pte_pfn(pt_load(global)), section_private_bits(e))) && !made) {
         count(&as->counts.section_global_valid, 1);
         count(&s->counts.global_valid, 1);
     }

@@ -196,15 +196,15 @@ static int map_private_alloc(struct aspace *as, const struct map_entry *e, vaddr
     return 0;
 }
 
-/* Zero n PTEs of one table; keeps the table's count. all: none of them is zero. */
-static void clear_run(pte_t *p, uint64_t n, bool all)
+/* Zero n PTEs of one table, from va on; keeps the table's count. all: none of them is zero. */
+static void clear_run(pte_t *p, vaddr_t va, uint64_t n, bool all)
 {
     uint64_t cleared = n;
 
     if (!all) {
         cleared = 0;
         for (uint64_t i = 0; i < n; i++)
-            cleared += p[i] != 0;
+            cleared += pte_maps_page(va, p[i]);
     }
     if (cleared) {
         memset(p, 0, n * sizeof(pte_t));
@@ -244,7 +244,7 @@ static void clear_part(struct aspace *as, const struct map_entry *e, vaddr_t va,
     if (g && all && n == PTES_PER_PAGE)
         drop_table(as, pt_lookup(as, va, e->smap->shared ? 1 : 2), g);
     else
-        clear_run(p, n, all);
+        clear_run(p, va, n, all);
 }
 
 /* The process leaves the shared level-2 page of the block at va. No reverse walk comes by here (the

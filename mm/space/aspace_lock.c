@@ -50,7 +50,7 @@ static uint64_t count_missing(struct aspace *as, vaddr_t va, vaddr_t end)
         missing += (table - va) >> PAGE_SHIFT;
         va = table;
         for (; va < end && (va == table || va % PTE_L2_SPAN != 0); va += PAGE_SIZE)
-            missing += !pte_valid(pt_load(pt_lookup(as, va, 3)));
+            missing += !pte_maps_page(va, pt_load(pt_lookup(as, va, 3)));
     }
     return missing;
 }

@@ -39,7 +39,7 @@ PTE_BITS = (
 PTE_GH = 3 << 5
 # mm/pt/pte_forms.h
 PTE_SOFTWARE = ((20, "COW"), (21, "WIRED"), (22, "SHARED"), (23, "SHPT"))
-PTE_FORMS = ("none", "demand zero", "object", "page file", "transition")
+PTE_FORMS = ("none", "demand zero", "page file", "transition")
 PTE_SHPT = 1 << 23
 
 
@@ -130,11 +130,22 @@ def enum_name(value: gdb.Value | int, kind: str, prefix: str) -> str:
     return str(int(value))
 
 
-def offset_of(kind: gdb.Type, name: str) -> int:
+def find_offset(kind: gdb.Type, name: str) -> int | None:
     for field in kind.fields():
         if field.name == name:
             return field.bitpos // 8
-    raise gdb.GdbError(f"{kind} has no field {name}")
+        if not field.name:  # an anonymous union's
+            within = find_offset(field.type, name)
+            if within is not None:
+                return field.bitpos // 8 + within
+    return None
+
+
+def offset_of(kind: gdb.Type, name: str) -> int:
+    found = find_offset(kind, name)
+    if found is None:
+        raise gdb.GdbError(f"{kind} has no field {name}")
+    return found
 
 
 def each(head: gdb.Value, kind: str, link: str):

@@ -4,7 +4,17 @@ database, the maps and the granularity-hint rules."""
 from __future__ import annotations
 
 import gdb
-from mg_base import PAGE_SHIFT, PTE_GH, PTE_SHPT, each, gh_pages, read_page, text, variable
+from mg_base import (
+    PAGE_SHIFT,
+    PTE_GH,
+    PTE_SHPT,
+    describe_pte,
+    each,
+    gh_pages,
+    read_page,
+    text,
+    variable,
+)
 from mg_context import processes
 from mg_pfn import PfnDatabase
 from mg_section import section_name, sections
@@ -209,7 +219,7 @@ class ValidatePageTables(Checker):
             self.complain(f"{where} maps where nothing is mapped")
             return
         if not pte & 1:
-            self.complain(f"{where} is neither zero nor valid")
+            self.complain(f"{where} is {describe_pte(pte)}: nothing makes that in user space")
             return
         if pte & KWE_UWE and not int(entry["prot"]) & 2:
             self.complain(f"{where} may be written, its mapping may not")
