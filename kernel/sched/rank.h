@@ -7,23 +7,20 @@
 #define KERNEL_SCHED_RANK_H
 
 enum spin_rank {
-    RANK_PROC = 10,      /* process table, parent/child links          IPL_ASTDEL */
-    RANK_THREADS = 11,   /* table of threads                           IPL_ASTDEL */
-    RANK_SIGNAL = 12,    /* pending signals of one process             IPL_ASTDEL */
-    RANK_FILE = 14,      /* file tables, pipes, tmpfs                  IPL_ASTDEL */
-    RANK_SECTION = 20,   /* section states that a fault reads          IPL_ASTDEL */
-    RANK_OBJECT = 24,    /* one mm object: its page index              IPL_ASTDEL */
-    RANK_PTPAGE = 26,    /* page-table writers of one address space    IPL_ASTDEL */
-    RANK_KMAP = 28,      /* system page tables: windows, kernel stacks IPL_ASTDEL */
-    RANK_TTY = 30,       /* console line discipline                    IPL_DEVICE */
-    RANK_DEVICE = 32,    /* UART, interrupt controller                 IPL_DEVICE */
-    RANK_POOL = 40,      /* nonpaged pool variable list                IPL_CLOCK */
-    RANK_PFN = 44,       /* page lists of one RAD                      IPL_CLOCK */
-    RANK_WAIT = 50,      /* one wait queue                             IPL_CLOCK */
-    RANK_TIMER = 54,     /* one CPU's timer queue                      IPL_CLOCK */
-    RANK_SCHED = 56,     /* one CPU's run queue, never two             IPL_CLOCK */
-    RANK_SHOOTDOWN = 60, /* shootdown requests                         IPL_CLOCK */
-    RANK_PRINTK = 62,    /* console output                             IPL_HIGH, polled */
+    RANK_PROC = 10,    /* process table, parent/child links          IPL_ASTDEL */
+    RANK_THREADS = 11, /* table of threads                           IPL_ASTDEL */
+    RANK_SIGNAL = 12,  /* pending signals of one process             IPL_ASTDEL */
+    RANK_SECTION = 20, /* section states that a fault reads          IPL_ASTDEL */
+    RANK_OBJECT = 24,  /* one mm object: its page index              IPL_ASTDEL */
+    RANK_PTPAGE = 26,  /* page-table writers of one address space    IPL_ASTDEL */
+    RANK_KMAP = 28,    /* system page tables: windows, kernel stacks IPL_ASTDEL */
+    RANK_TTY = 30,     /* console line discipline                    IPL_DEVICE */
+    RANK_DEVICE = 32,  /* UART, interrupt controller                 IPL_DEVICE */
+    RANK_POOL = 40,    /* nonpaged pool variable list                IPL_CLOCK */
+    RANK_PFN = 44,     /* page lists of one RAD                      IPL_CLOCK */
+    RANK_WAIT = 50,    /* one wait queue                             IPL_CLOCK */
+    RANK_TIMER = 54,   /* one CPU's timer queue                      IPL_CLOCK */
+    RANK_SCHED = 56,   /* one CPU's run queue, never two             IPL_CLOCK */
 };
 
 enum mutex_rank {

@@ -13,7 +13,7 @@
  * last one frees it.
  *
  * Locks: the object's family lock (mm/object/object.c) for every state change; page installation in
- * mm/space/anon.c happens under the same lock hold that found the page present, so a page taken
+ * mm/space/object_fault.c happens under the same lock hold that found the page present, so a page taken
  * back in the middle of a fault is either still absent when the fault looks, or mapped and then
  * found by the reverse walk.
  */

@@ -294,8 +294,8 @@ int page_reserve(uint64_t npages, uint64_t align, unsigned rad, pfn_t *first)
     return 0;
 }
 
-int page_reserve_piece(uint64_t most, uint64_t multiple, uint64_t align, unsigned rad, pfn_t *first,
-                       uint64_t *npages)
+int page_reserve_part(uint64_t most, uint64_t multiple, uint64_t align, unsigned rad, pfn_t *first,
+                      uint64_t *npages)
 {
     for (;;) {
         uint64_t n = page_largest_stretch(rad, align);

@@ -60,7 +60,7 @@ struct aspace *aspace_new(unsigned rad)
     spin_init(&as->pt_lock, "page tables", RANK_PTPAGE, IPL_ASTDEL);
     list_init(&as->entries);
     list_init(&as->regions);
-    as->next_region_id = 16; /* RDE$C_MIN_USER_ID */
+    as->next_region_id = REGION_MIN_USER_ID;
     if (!pt_root_create(as)) {
         npp_free(as, sizeof(*as));
         return NULL;
