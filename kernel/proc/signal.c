@@ -12,6 +12,13 @@
  * A call that a signal ends early returns one of the ERESTART numbers, which only the slow way out
  * turns into what programs know: so whoever finds itself interrupted has that bit set.
  *
+ * A fatal signal, one that ends the process when it is delivered, also sets the thread's `killed`,
+ * which ends waits that no other signal may end (WAIT_KILLABLE: a page fault's). What was fatal when
+ * it was sent need not be so any more when the thread has since changed its mask or an action, or
+ * taken the signal by sigtimedwait: each of these looks again under the lock, so that the mark never
+ * outlives its reason. An alarm that expires sends nothing yet (kernel/proc/alarm.c) and so ends no
+ * such wait.
+ *
  * A signal that is ignored and not blocked is dropped when it is sent. SIGCONT takes back pending
  * stops and the other way round. A thread that runs in user mode on another CPU meets its signal at
  * its next entry, at the latest the next clock tick.
@@ -124,6 +131,27 @@ bool signal_wants_stops(const struct sighand *s)
     return !(s->actions[SIGCHLD - 1].flags & SA_NOCLDSTOP);
 }
 
+/* Would the signal end the process if it were pending? s's lock held. */
+static bool is_fatal_locked(const struct sighand *s, int sig)
+{
+    if (sig == SIGKILL)
+        return true;
+    return s->actions[sig - 1].handler == SIG_DFL &&
+           !(SIGBIT(sig) & (s->blocked | s->waiting | STOPS | IGNORED_BY_DEFAULT));
+}
+
+/* What is pending, blocked, waited for or done on a signal has changed: is the current process, whose
+ * s it is, still to end? s's lock held. */
+static void killed_update_locked(struct sighand *s)
+{
+    sigset_t ready = s->pending & ~s->blocked;
+    bool killed = false;
+
+    for (; ready && !killed; ready &= ready - 1)
+        killed = is_fatal_locked(s, __builtin_ctzl(ready) + 1);
+    __atomic_store_n(&thread_self()->killed, killed, __ATOMIC_RELAXED);
+}
+
 void signal_send(struct process *p, const struct signal_info *info)
 {
     struct sighand *s = p->sig;
@@ -144,6 +172,8 @@ void signal_send(struct process *p, const struct signal_info *info)
             s->info[info->signo - 1] = *info;
         __atomic_store_n(&s->pending, s->pending | bit, __ATOMIC_SEQ_CST);
     }
+    if (wake && is_fatal_locked(s, info->signo)) /* under the lock: see killed_update_locked() */
+        __atomic_store_n(&p->thread->killed, 1, __ATOMIC_RELAXED);
     spin_unlock(&s->lock, ipl);
     if (wake)
         thread_interrupt(p->thread);
@@ -205,6 +235,7 @@ static void set_blocked(struct sighand *s, sigset_t mask)
         __atomic_fetch_or(&current_hw->syscall_exit, EXIT_SIGNAL, __ATOMIC_RELAXED);
         __atomic_store_n(&thread_self()->interrupted, 1, __ATOMIC_RELAXED);
     }
+    killed_update_locked(s);
     spin_unlock(&s->lock, ipl);
 }
 
@@ -244,6 +275,8 @@ static int dequeue(struct sighand *s, struct signal_info *info, struct signal_ac
         s->pending &= ~SIGBIT(sig);
         *info = s->info[sig - 1];
         *act = s->actions[sig - 1];
+        if (!is_fatal_locked(s, sig)) /* else the mark stays for what the thread's end waits for */
+            killed_update_locked(s);
         if ((act->flags & SA_RESETHAND) && act->handler > SIG_IGN)
             s->actions[sig - 1].handler = SIG_DFL;
         if ((SIGBIT(sig) & STOPS) && act->handler == SIG_DFL)
@@ -368,6 +401,7 @@ long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, 
     s->actions[sig - 1] = new;
     if (ignored(s, (int)sig))
         s->pending &= ~SIGBIT(sig);
+    killed_update_locked(s);
     spin_unlock(&s->lock, ipl);
     return 0;
 }
@@ -451,6 +485,7 @@ static int take_one(struct sighand *s, sigset_t set, struct signal_info *info)
     if (sig) {
         s->pending &= ~SIGBIT(sig);
         *info = s->info[sig - 1];
+        killed_update_locked(s);
     }
     spin_unlock(&s->lock, ipl);
     return sig;
@@ -463,6 +498,7 @@ static void set_waiting(struct sighand *s, sigset_t set)
     ipl_t ipl = spin_lock(&s->lock);
 
     __atomic_store_n(&s->waiting, set, __ATOMIC_SEQ_CST);
+    killed_update_locked(s);
     spin_unlock(&s->lock, ipl);
 }
 

@@ -24,7 +24,8 @@ struct thread {
     uint32_t tid;          /* constant */
     uint8_t prio;          /* run queue's lock; atomic, for others that look */
     uint8_t state;         /* enum thread_state; run queue's lock, see thread_state_set_locked() */
-    uint8_t interruptible; /* waiting so; run queue's lock; atomic, for others that look */
+    uint8_t interruptible; /* WAIT_ value of its wait, 0 while it does not wait; run queue's lock;
+                              atomic, for others that look */
     uint8_t interrupted;   /* atomic: thread_interrupt() came; cleared by the thread */
     uint32_t last_cpu;     /* whose run queue protects it; changed under that lock */
     cpumask_t affinity;    /* CPUs it may run on */
@@ -43,6 +44,8 @@ struct thread {
                          by the own thread; atomic, a hint */
     uint8_t queued;   /* is on a run queue; protected by the run queue's lock */
     uint8_t sleeping; /* until a time, on no wait queue; own thread; atomic */
+    uint8_t killed;   /* it is to end on its way out; set, before thread_interrupt(), and taken back
+                         by who knows why (kernel/proc/signal.c); atomic */
     struct mutex *held[MUTEXES_HELD_MAX]; /* in rising rank; as held_mutexes */
     uint64_t held_at[MUTEXES_HELD_MAX];   /* PC that took each; likewise */
     struct mutex *wants;                  /* waits for it; own thread; atomic */
@@ -97,8 +100,8 @@ void thread_set_root(struct thread *t, uint64_t root_pfn, cpumask_t *mask);
 /* Bit of hw.syscall_exit: thread_interrupt() came. Who clears it clears `interrupted` afterwards.
  */
 #define EXIT_INTERRUPTED 2ul
-/* Make a thread's interruptible wait end with -EINTR, and have it leave for user mode by the slow
-   way. Any IPL up to IPL_CLOCK. */
+/* Make a thread's interruptible wait end with -EINTR, a killable one too if the thread is `killed`,
+   and have it leave for user mode by the slow way. Any IPL up to IPL_CLOCK. */
 void thread_interrupt(struct thread *t);
 /* Let another thread of the same priority run. */
 void thread_yield(void);

@@ -63,8 +63,8 @@ static void timeout_fn(struct timer *timer)
     sched_wake(o->thread, NULL, false);
 }
 
-/* Sleep until the waiter is woken, done is set, or (interruptible) a signal came. Each may be so
- * already. */
+/* Sleep until the waiter is woken, done is set, or a signal came that ends this kind of wait. Each
+ * may be so already. */
 static int block(struct waiter *w, unsigned flags, const bool *done)
 {
     struct thread *t = thread_self();
@@ -82,12 +82,15 @@ static int block(struct waiter *w, unsigned flags, const bool *done)
             err = -ETIMEDOUT;
             break;
         }
-        if (flags & WAIT_INTERRUPTIBLE) {
-            if (__atomic_load_n(&t->interrupted, __ATOMIC_ACQUIRE)) {
+        if (flags != WAIT_UNINTERRUPTIBLE) {
+            if (__atomic_load_n(flags == WAIT_KILLABLE ? &t->killed : &t->interrupted,
+                                __ATOMIC_ACQUIRE)) {
+                /* thread_interrupt() sets it too, but after `killed`, which stands already. */
+                __atomic_fetch_or(&t->hw.syscall_exit, EXIT_INTERRUPTED, __ATOMIC_RELAXED);
                 err = -EINTR;
                 break;
             }
-            __atomic_store_n(&t->interruptible, 1, __ATOMIC_RELAXED);
+            __atomic_store_n(&t->interruptible, (uint8_t)flags, __ATOMIC_RELAXED);
         }
         sched_block_locked(rq);
         /* Mostly it is the waiter that was woken: then there is nothing to look at under the lock.

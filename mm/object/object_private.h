@@ -123,8 +123,9 @@ int object_populate(struct aspace *as, struct map_entry *e, vaddr_t va, vaddr_t 
 
 /* ---- requests (mm/object/pager.c) ---- */
 /* Wait until the request for the page is answered. Lock held on entry, dropped on return; the
-   aspace mutex `shared`, if not NULL, is dropped while waiting. -EAGAIN: look again; or the error
-   that was answered. */
+   aspace mutex `shared`, if not NULL, is dropped while waiting. -EAGAIN: look again; -EINTR: the
+   thread is to end, and whatever it is doing for user mode is to fail; or the error that was
+   answered. */
 int pager_wait_unlock(struct mm_object *o, uint64_t offset, ipl_t ipl, struct mutex *shared);
 /* Ask the pager for a page that is not there, or for more access to one that is. The caller holds a
    reference, its own or that of an entry whose space's mutex it holds. Lock held on entry, dropped

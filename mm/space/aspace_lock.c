@@ -92,7 +92,7 @@ static int make_present(struct aspace *as, vaddr_t va, uint64_t len)
     if (missing > (fluid > minimum ? fluid - minimum : 0))
         return -ENOMEM;
     err = aspace_populate(as, va, len, false);
-    return err && err != -ENOMEM ? -EFAULT : err;
+    return err && err != -ENOMEM && err != -EINTR ? -EFAULT : err;
 }
 
 enum { UNLOCKED, LOCKED, LOCKING }; /* map_entry.locked: LOCKING is new, and not final yet */

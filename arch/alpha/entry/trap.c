@@ -202,6 +202,8 @@ static void memory_from_user(uint64_t va, int64_t cause)
         err = resolve(va, cause);
     if (likely(err == 0))
         return;
+    if (err == -EINTR)
+        return; /* a wait for the page was ended by a signal that ends the process on the way out */
     if (err == -ENOMEM)
         process_kill_out_of_memory();
     else if (err == -EFAULT || err == -EACCES)
