@@ -13,11 +13,11 @@
  * turns into what programs know: so whoever finds itself interrupted has that bit set.
  *
  * A fatal signal, one that ends the process when it is delivered, also sets the thread's `killed`,
- * which ends waits that no other signal may end (WAIT_KILLABLE: a page fault's). What was fatal when
- * it was sent need not be so any more when the thread has since changed its mask or an action, or
- * taken the signal by sigtimedwait: each of these looks again under the lock, so that the mark never
- * outlives its reason. An alarm that expires sends nothing yet (kernel/proc/alarm.c) and so ends no
- * such wait.
+ * which ends waits that no other signal may end (WAIT_KILLABLE: a page fault's). What was fatal
+ * when it was sent need not be so any more when the thread has since changed its mask or an action,
+ * or taken the signal by sigtimedwait: each of these looks again under the lock, so that the mark
+ * never outlives its reason. An alarm that expires sends nothing yet (kernel/proc/alarm.c) and so
+ * ends no such wait.
  *
  * A signal that is ignored and not blocked is dropped when it is sent. SIGCONT takes back pending
  * stops and the other way round. A thread that runs in user mode on another CPU meets its signal at
@@ -140,8 +140,8 @@ static bool is_fatal_locked(const struct sighand *s, int sig)
            !(SIGBIT(sig) & (s->blocked | s->waiting | STOPS | IGNORED_BY_DEFAULT));
 }
 
-/* What is pending, blocked, waited for or done on a signal has changed: is the current process, whose
- * s it is, still to end? s's lock held. */
+/* What is pending, blocked, waited for or done on a signal has changed: is the current process,
+   whose s it is, still to end? s's lock held. */
 static void killed_update_locked(struct sighand *s)
 {
     sigset_t ready = s->pending & ~s->blocked;

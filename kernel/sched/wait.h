@@ -33,7 +33,8 @@ struct waiter {
 #define WAIT_UNINTERRUPTIBLE 0u
 #define WAIT_INTERRUPTIBLE   1u
 /* Ends only for a thread that is to end (struct thread, killed): for waits inside of a fault or a
-   copy, which cannot be begun anew for a handler's sake, but need not be lived through. */
+   copy, which cannot be begun anew for a handler's sake, but need not be lived through. Only with
+   WAIT_FOREVER. */
 #define WAIT_KILLABLE 2u
 #define WAIT_FOREVER  UINT64_MAX
 

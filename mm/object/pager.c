@@ -10,18 +10,18 @@
  * those who waited for it; somebody who comes later asks again.
  *
  * A fatal signal ends a wait (WAIT_KILLABLE): the fault or the call fails with -EINTR, the thread
- * dies on its way out and does not come again. The request stays as it is, since nothing of it is the
- * waiter's: its answer puts the page into the object, where the next fault finds it, or, when the
- * waiter was the object's last user, finds the object dead. (The pagers of the system itself answer
- * from inside the request, kernel/io/inode.c, so that nobody has waited for them yet.)
+ * dies on its way out and does not come again. The request stays as it is, since nothing of it is
+ * the waiter's: its answer puts the page into the object, where the next fault finds it, or, when
+ * the waiter was the object's last user, finds the object dead. (The pagers of the system itself
+ * answer from inside the request, kernel/io/inode.c, so that nobody has waited for them yet.)
  *
  * An answer to an object whose last user has gone finds it marked dead and only counts down; the
  * last one frees it.
  *
  * Locks: the object's family lock (mm/object/object.c) for every state change; page installation in
- * mm/space/object_fault.c happens under the same lock hold that found the page present, so a page taken
- * back in the middle of a fault is either still absent when the fault looks, or mapped and then
- * found by the reverse walk.
+ * mm/space/object_fault.c happens under the same lock hold that found the page present, so a page
+ * taken back in the middle of a fault is either still absent when the fault looks, or mapped and
+ * then found by the reverse walk.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"

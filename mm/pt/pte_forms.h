@@ -7,7 +7,7 @@
  *   form         system space                        user space
  *   all zero     nothing is mapped: a fault fails    the map entry decides what a fault brings
  *   DZRO         a fault brings a zero page          never: zero says it where the entry does
- *   PAGEFILE     never                               nobody yet: a page on its way through a page file
+ *   PAGEFILE     never                               nobody yet: a page in a page file
  *   TRANSITION   never                               nobody yet: a page between two owners
  *
  * So whoever looks at a user PTE today expects zero or a valid one, and says so by pte_maps_page():

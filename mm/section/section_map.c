@@ -19,7 +19,8 @@
  *                 since the access
  *   global_valid  private tables: the PTE was filled from the global page table. With shared
  *                 tables: as `raced`, but it was this CPU, which ran another process between the
- *                 access and the look at the PTE. The page's PFN entry says which CPU made it valid.
+ *                 access and the look at the PTE. The page's PFN entry says which CPU made it
+ *                 valid.
  *
  * A fork that copies a mapping takes a share and copies level-1 and level-2 PTEs; what lies below
  * is neither copied nor write-protected. Out of memory: a mapping makes all its tables before its

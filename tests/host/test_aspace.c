@@ -693,8 +693,8 @@ static void look_end(struct aspace *as, vaddr_t va)
     aspace_unref(as);
 }
 
-/* The PFN of such a PTE is a page of somebody else's: whoever took the PTE for a valid one would map
-   or free it. */
+/* The PFN of such a PTE is a page of somebody else's: whoever took the PTE for a valid one would
+   map or free it. */
 static void test_forms(void)
 {
     static const struct {

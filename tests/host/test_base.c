@@ -282,7 +282,8 @@ static uint64_t counted(uint64_t v)
     return v;
 }
 
-/* The answer of the second call of an argument would be another one: wake_all() wakes nobody then. */
+/* The answer of the second call of an argument would be another one: wake_all() wakes nobody then.
+   */
 static void test_single_evaluation(void)
 {
     uint64_t v = 7;
