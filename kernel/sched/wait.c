@@ -67,7 +67,7 @@ static void timeout_fn(struct timer *timer)
 static bool wait_killable(struct thread *t)
 {
     if (__atomic_load_n(&t->killed, __ATOMIC_ACQUIRE)) {
-        /* thread_interrupt() sets it too, but perhaps later: `killed` stands before it is called. */
+        /* thread_interrupt() sets it too, but perhaps later: `killed` comes before it. */
         __atomic_fetch_or(&t->hw.syscall_exit, EXIT_INTERRUPTED, __ATOMIC_RELAXED);
         return false;
     }
