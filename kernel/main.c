@@ -49,21 +49,21 @@
 
 extern char _kernel_start[], _end[];
 
-struct page_range {
+struct boot_hole {
     uint64_t first, end; /* PFNs */
 };
 
 static const void *initrd; /* constant after boot */
 static uint64_t initrd_bytes;
 
-static struct page_range pages_of(const void *start, const void *end)
+static struct boot_hole pages_of(const void *start, const void *end)
 {
-    return (struct page_range){kseg_paddr(start).a / PAGE_SIZE,
-                               div_round_up(kseg_paddr(end).a, PAGE_SIZE)};
+    return (struct boot_hole){kseg_paddr(start).a / PAGE_SIZE,
+                              div_round_up(kseg_paddr(end).a, PAGE_SIZE)};
 }
 
 /* Give out [first, end) less the holes, which are in rising order. */
-static void add_less(uint64_t first, uint64_t end, const struct page_range *holes, unsigned nholes)
+static void add_less(uint64_t first, uint64_t end, const struct boot_hole *holes, unsigned nholes)
 {
     for (unsigned i = 0; i < nholes && first < end; i++) {
         if (holes[i].end <= first || holes[i].first >= end)
@@ -78,7 +78,7 @@ static void add_less(uint64_t first, uint64_t end, const struct page_range *hole
 
 static void memory_boot(void)
 {
-    struct page_range holes[2] = {pages_of(_kernel_start, _end), {0, 0}};
+    struct boot_hole holes[2] = {pages_of(_kernel_start, _end), {0, 0}};
     uint64_t npages = 0;
 
     holes[0].first -= BOOT_PARAMS_PAGES;

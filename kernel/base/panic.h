@@ -18,7 +18,11 @@ void panic(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2), 
    stack pointer of what it interrupted. */
 void panic_frame_at(const struct trapframe *f, uint64_t sp, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 3, 4), cold));
-#define panic_frame(f, ...) panic_frame_at(f, (uint64_t)((f) + 1), __VA_ARGS__)
+#define panic_frame(f, ...)                                              \
+    do {                                                                 \
+        __auto_type panic_f_ = (f);                                      \
+        panic_frame_at(panic_f_, (uint64_t)(panic_f_ + 1), __VA_ARGS__); \
+    } while (0)
 
 /* Have fn called at a panic, on the panicking CPU, all others stopped: it takes no lock and prints
  * by printk. Boot only. */

@@ -39,7 +39,21 @@ static inline pfn_t paddr_to_pfn(paddr_t p) { return (pfn_t){p.a >> PAGE_SHIFT};
 #define container_of(p, type, member) ((type *)((char *)(p) - offsetof(type, member)))
 #define likely(x)                     __builtin_expect(!!(x), 1)
 #define unlikely(x)                   __builtin_expect(!!(x), 0)
-#define MIN(a, b)                     ((a) < (b) ? (a) : (b))
-#define MAX(a, b)                     ((a) > (b) ? (a) : (b))
+
+/* Each argument is evaluated once: it may be a call or an atomic load. */
+#define MIN(a, b)                          \
+    ({                                     \
+        __auto_type min_a_ = (a);          \
+        __auto_type min_b_ = (b);          \
+        min_a_ < min_b_ ? min_a_ : min_b_; \
+    })
+#define MAX(a, b)                          \
+    ({                                     \
+        __auto_type max_a_ = (a);          \
+        __auto_type max_b_ = (b);          \
+        max_a_ > max_b_ ? max_a_ : max_b_; \
+    })
+/* For constant expressions (array sizes, static assertions), where no statement may stand. */
+#define CONST_MAX(a, b) ((a) > (b) ? (a) : (b))
 
 #endif

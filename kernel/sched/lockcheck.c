@@ -111,7 +111,7 @@ static bool rank_may_nest(const struct thread *t, unsigned rank)
 /* Where t took m; 0: it does not hold it. */
 static uint64_t place_of(const struct thread *t, const struct mutex *m)
 {
-    for (uint32_t i = MIN(t->held_mutexes, MUTEXES_HELD_MAX); i > 0; i--)
+    for (uint32_t i = MIN(t->held_mutexes, (uint32_t)MUTEXES_HELD_MAX); i > 0; i--)
         if (t->held[i - 1] == m)
             return t->held_at[i - 1];
     return 0;

@@ -199,7 +199,9 @@ void thread_interrupt(struct thread *t)
     /* In user mode on another CPU: have it enter the kernel, and see why on its way out. */
     if (t->state == THREAD_RUNNING && runq_cpu(rq) != cpu_id())
         ipi_send(1ul << runq_cpu(rq), IPI_RESCHEDULE);
-    if (t->state == THREAD_WAITING && t->interruptible)
+    if (t->state == THREAD_WAITING &&
+        (t->interruptible == WAIT_INTERRUPTIBLE ||
+         (t->interruptible == WAIT_KILLABLE && __atomic_load_n(&t->fatal, __ATOMIC_RELAXED))))
         make_runnable(rq, t, false);
     else
         spin_unlock_at_ipl(&rq->lock);

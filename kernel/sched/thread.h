@@ -24,7 +24,8 @@ struct thread {
     uint32_t tid;          /* constant */
     uint8_t prio;          /* run queue's lock; atomic, for others that look */
     uint8_t state;         /* enum thread_state; run queue's lock, see thread_state_set_locked() */
-    uint8_t interruptible; /* waiting so; run queue's lock; atomic, for others that look */
+    uint8_t interruptible; /* WAIT_ value of its wait, 0 while it does not wait; run queue's lock;
+                              atomic, for others that look */
     uint8_t interrupted;   /* atomic: thread_interrupt() came; cleared by the thread */
     uint8_t fatal;         /* atomic: thread_interrupt_fatal() came; never cleared */
     uint32_t last_cpu;     /* whose run queue protects it; changed under that lock */
@@ -99,8 +100,8 @@ void thread_set_root(struct thread *t, uint64_t root_pfn, cpumask_t *mask);
 /* Bit of hw.syscall_exit: thread_interrupt() came. Who clears it clears `interrupted` afterwards.
  */
 #define EXIT_INTERRUPTED 2ul
-/* Make a thread's interruptible wait end with -EINTR, and have it leave for user mode by the slow
-   way. Any IPL up to IPL_CLOCK. */
+/* Make a thread's interruptible wait end with -EINTR, a killable one too if the thread is `fatal`,
+   and have it leave for user mode by the slow way. Any IPL up to IPL_CLOCK. */
 void thread_interrupt(struct thread *t);
 /* The same for a thread whose process ends, whatever it does: it leaves for user mode no more. */
 static inline void thread_interrupt_fatal(struct thread *t)

@@ -63,9 +63,22 @@ static void timeout_fn(struct timer *timer)
     sched_wake(o->thread, NULL, false);
 }
 
-/* Sleep until the waiter is woken, done is set, or (interruptible) a signal came. Each may be so
- * already. */
-static int block(struct waiter *w, unsigned flags, const bool *done)
+/* The run queue's lock is held. False: t is to end, and does not wait any more. */
+static bool wait_killable(struct thread *t)
+{
+    if (__atomic_load_n(&t->fatal, __ATOMIC_ACQUIRE)) {
+        /* thread_interrupt() sets it too, but perhaps later: `fatal` comes before it. */
+        __atomic_fetch_or(&t->hw.syscall_exit, EXIT_INTERRUPTED, __ATOMIC_RELAXED);
+        return false;
+    }
+    __atomic_store_n(&t->interruptible, WAIT_KILLABLE, __ATOMIC_RELAXED);
+    return true;
+}
+
+/* Sleep until the waiter is woken, done is set, or a signal came that ends this kind of wait. Each
+ * may be so already. */
+static inline __attribute__((always_inline)) int block_as(struct waiter *w, unsigned flags,
+                                                          const bool *done)
 {
     struct thread *t = thread_self();
     int err = 0;
@@ -87,7 +100,10 @@ static int block(struct waiter *w, unsigned flags, const bool *done)
                 err = -EINTR;
                 break;
             }
-            __atomic_store_n(&t->interruptible, 1, __ATOMIC_RELAXED);
+            __atomic_store_n(&t->interruptible, WAIT_INTERRUPTIBLE, __ATOMIC_RELAXED);
+        } else if ((flags & WAIT_KILLABLE) && !wait_killable(t)) {
+            err = -EINTR;
+            break;
         }
         sched_block_locked(rq);
         /* Mostly it is the waiter that was woken: then there is nothing to look at under the lock.
@@ -102,6 +118,16 @@ static int block(struct waiter *w, unsigned flags, const bool *done)
     return err;
 }
 
+/* Two copies of it: the rare kind of wait costs the common ones nothing. */
+static int block(struct waiter *w, unsigned flags, const bool *done)
+{
+    return block_as(w, flags & WAIT_INTERRUPTIBLE, done);
+}
+static int __attribute__((noinline, cold)) block_killable(struct waiter *w)
+{
+    return block_as(w, WAIT_KILLABLE, NULL);
+}
+
 int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns)
 {
     struct thread *t = thread_self();
@@ -112,7 +138,7 @@ int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns)
     if (__atomic_load_n(&w->queue, __ATOMIC_ACQUIRE) == NULL)
         return 0;
     if (deadline_ns == WAIT_FOREVER)
-        return block(w, flags, NULL);
+        return unlikely(flags & WAIT_KILLABLE) ? block_killable(w) : block(w, flags, NULL);
 
     struct timeout o = {.timer = {.fn = timeout_fn}, .thread = t, .done = false};
     int err;

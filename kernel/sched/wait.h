@@ -32,7 +32,11 @@ struct waiter {
 
 #define WAIT_UNINTERRUPTIBLE 0u
 #define WAIT_INTERRUPTIBLE   1u
-#define WAIT_FOREVER         UINT64_MAX
+/* Ends only for a thread that is to end (struct thread, fatal): for waits inside of a fault or a
+   copy, which cannot be begun anew for a handler's sake, but need not be lived through. Only with
+   WAIT_FOREVER. */
+#define WAIT_KILLABLE 2u
+#define WAIT_FOREVER  UINT64_MAX
 
 #define WAIT_QUEUE_INIT(name_, q_)                                       \
     {                                                                    \
@@ -47,8 +51,9 @@ void wait_queue_init(struct wait_queue *q, const char *name);
 void wait_enqueue(struct wait_queue *q, struct waiter *w);
 /* The same in front of the others: for one that was woken and came too late. */
 void wait_enqueue_first(struct wait_queue *q, struct waiter *w);
-/* Sleep until woken. 0; -EINTR when interruptible and thread_interrupt() came; -ETIMEDOUT when
-   clock_ns() reaches deadline_ns. */
+/* Sleep until woken. 0; -EINTR when interruptible and thread_interrupt() came, or killable and
+   the thread is to end besides; -ETIMEDOUT when clock_ns() reaches deadline_ns. flags: one of the
+   WAIT_ values above. */
 int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns);
 /* Leave the queue. Always called in the end. When it returns, no waker touches w or the queue on
    this waiter's behalf any more: the queue may then go, if nobody else uses it. */

@@ -220,6 +220,22 @@ static bool wrong_access(struct aspace *as)
     return p != NULL;
 }
 
+/* A PTE of a form that nothing makes in user space, where nothing is mapped yet. */
+static bool wrong_form(struct aspace *as, enum pte_form form)
+{
+    pte_t *p = private_pte(as);
+
+    if (!p)
+        return false;
+    set_q(0, &p[1], (pte_t)form << PTE_FORM_SHIFT | (p[0] >> PTE_PFN_SHIFT << PTE_PFN_SHIFT));
+    set_l(&pt_page_of(p)->aux, pt_page_of(p)->aux + 1);
+    return true;
+}
+
+static bool demand_zero_pte(struct aspace *as) { return wrong_form(as, PTE_FORM_DZRO); }
+static bool pagefile_pte(struct aspace *as) { return wrong_form(as, PTE_FORM_PAGEFILE); }
+static bool transition_pte(struct aspace *as) { return wrong_form(as, PTE_FORM_TRANSITION); }
+
 /* A page that an object has, at another place than the database says. */
 static bool wrong_offset(struct aspace *as)
 {
@@ -229,7 +245,7 @@ static bool wrong_offset(struct aspace *as)
         slot_t *s = index_find(o, n);
 
         if (s && (*s & SLOT_PRESENT)) {
-            set_q(0, &page_of(slot_pfn(*s))->offset, n + 1);
+            set_l(&page_of(slot_pfn(*s))->offset, (uint32_t)n + 1);
             return true;
         }
     }
@@ -237,9 +253,9 @@ static bool wrong_offset(struct aspace *as)
 }
 
 static bool (*const errors[])(struct aspace *as) = {
-    lost_page,        doubled_page,     wrong_shares, wrong_hint,
-    wrong_pte_count,  wrong_owner,      wrong_state,  wrong_fluid_count,
-    wrong_list_count, wrong_references, wrong_access, wrong_offset,
+    lost_page,    doubled_page, wrong_shares,      wrong_hint,       wrong_pte_count,
+    wrong_owner,  wrong_state,  wrong_fluid_count, wrong_list_count, wrong_references,
+    wrong_access, wrong_offset, demand_zero_pte,   pagefile_pte,     transition_pte,
 };
 
 static int plant(uint64_t n) { return errors[n](process_self()->aspace) ? 0 : -ENODEV; }

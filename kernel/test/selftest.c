@@ -373,17 +373,31 @@ static void interrupted_work(struct crew *c, unsigned self)
     struct waiter w;
     int err;
 
+    static const unsigned flags[] = {WAIT_UNINTERRUPTIBLE, WAIT_INTERRUPTIBLE, WAIT_KILLABLE,
+                                     WAIT_INTERRUPTIBLE};
+
+    if (flags[self] == WAIT_KILLABLE)
+        __atomic_store_n(&c->counts[self], (uint64_t)thread_self(), __ATOMIC_RELAXED);
     wait_enqueue(&c->queue, &w);
-    err = wait_block(&w, self % 2 ? WAIT_INTERRUPTIBLE : WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);
+    err = wait_block(&w, flags[self], WAIT_FOREVER);
     wait_finish(&w);
-    if (err != (self % 2 ? -EINTR : 0))
+    if (err != (flags[self] == WAIT_UNINTERRUPTIBLE ? 0 : -EINTR))
         fail(c, "waiter %u ended with %d", self, err);
     thread_self()->interrupted = 0;
 }
 
-static void test_interrupt(struct crew *c)
+static bool left(struct crew *c, unsigned n)
 {
     unsigned tries = 0;
+
+    while (__atomic_load_n(&c->running, __ATOMIC_ACQUIRE) > n && ++tries < 1000)
+        thread_sleep_ns(MS);
+    return c->running == n;
+}
+
+static void test_interrupt(struct crew *c)
+{
+    struct thread *killable;
 
     crew_start(c, 4, PRIO_NORMAL, ~0ul, interrupted_work);
     thread_sleep_ns(5 * MS);
@@ -391,12 +405,16 @@ static void test_interrupt(struct crew *c)
      * only, so look. */
     for (unsigned i = 0; i < 4; i++)
         thread_interrupt(c->threads[i]);
-    while (__atomic_load_n(&c->running, __ATOMIC_ACQUIRE) > 2 && ++tries < 1000)
-        thread_sleep_ns(MS);
-    if (c->running != 2)
+    if (!left(c, 2))
         fail(c, "%u waiters left after the interrupt", c->running);
+    /* The killable one is left, and ends when it is told that its thread is to end. */
+    killable = (struct thread *)__atomic_load_n(&c->counts[2], __ATOMIC_RELAXED);
+    __atomic_store_n(&killable->fatal, 1, __ATOMIC_RELAXED);
+    thread_interrupt(killable);
+    if (!left(c, 1))
+        fail(c, "%u waiters left after the kill", c->running);
     c->result->value = wake_all(&c->queue);
-    if (c->result->value != 2)
+    if (c->result->value != 1)
         fail(c, "%lu waiters woken", c->result->value);
     crew_join(c);
 }

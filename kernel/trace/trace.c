@@ -18,8 +18,8 @@
 #include "kernel/trace/alignment.h"
 #include "kernel/trace/locks.h"
 #include "kernel/trace/pcsample.h"
-#include "mm/pool/pool_census.h"
 #include "mm/phys/page.h"
+#include "mm/pool/pool_census.h"
 
 #define PCS_PAGES 128u /* of a CPU: 1 MB, 20 seconds at the clock's rate */
 

@@ -64,7 +64,7 @@ static void one_stretch(void *arg, uint64_t first, uint64_t npages)
         if (p->owner == (uint64_t)kseg_page(pfn_of(n))) {
             npp_for_each_used((const struct pool_area *)p->owner, count_nonpaged, arg);
         } else if (!p->owner && p->offset) {
-            count_nonpaged(arg, (uint64_t)kseg_page(pfn_of(n)), p->offset * PAGE_SIZE);
+            count_nonpaged(arg, (uint64_t)kseg_page(pfn_of(n)), (uint64_t)p->offset * PAGE_SIZE);
             n += p->offset - 1;
         }
     }

@@ -67,8 +67,8 @@ const char *validate_entry(uint64_t n)
 
     if (n >= page_end || !page_entry_valid(pfn_of(n)))
         return "no entry";
-    format(text, sizeof(text), "state %u type %u refs %u owner %lx offset %lx aux %u", p->state,
-           p->type, p->refcnt, p->owner, p->offset, p->aux);
+    format(text, sizeof(text), "state %u type %u refs %u share %u owner %lx offset %x", p->state,
+           p->type, p->refcnt, p->share, p->owner, p->offset);
     return text;
 }
 

@@ -42,9 +42,9 @@ void validate_reservations(struct validate *v);
 void validate_sections(struct validate *v);
 /* First: the objects that sections hold. */
 void validate_section_objects(struct validate *v);
-/* The PTE that maps piece `piece` of the section in a mapper's level-2 table, without hints; 0:
+/* The PTE that maps span `span` of the section in a mapper's level-2 table, without hints; 0:
    there is none yet. */
-pte_t validate_shared_pte(const struct section *s, uint64_t piece);
+pte_t validate_shared_pte(const struct section *s, uint64_t span);
 
 /* System space and pools (mm/check/validate_system.c). */
 void validate_system(struct validate *v);

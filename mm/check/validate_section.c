@@ -12,8 +12,6 @@
 #include "arch/alpha/hw/kseg.h"
 #include "kernel/base/string.h"
 
-#define PIECE_PAGES ((uint64_t)PTES_PER_PAGE)
-
 /* ---- reservations ---- */
 
 static void reservation(const struct rmd *r, void *arg)
@@ -48,9 +46,9 @@ struct tables {
     uint64_t own, level3, data; /* table pages not of a reservation; level-3 pages; data pages */
 };
 
-pte_t validate_shared_pte(const struct section *s, uint64_t piece)
+pte_t validate_shared_pte(const struct section *s, uint64_t span)
 {
-    return piece < s->related->npages ? *shpt_l2_pte(s->related, piece) & ~PTE_GH_MASK : 0;
+    return span < s->related->npages ? *shpt_l2_pte(s->related, span) & ~PTE_GH_MASK : 0;
 }
 
 static bool is_reserved_table(const struct section *shpt, pfn_t pfn)
@@ -84,6 +82,11 @@ static void data_pte(struct tables *t, pte_t pte, uint64_t page)
 
     t->v->r.ptes++;
     t->data++;
+    if (!pte_valid(pte)) {
+        validate_error(t->v, "section %s: PTE %lx of page %lu is %s, which nothing makes there",
+                       t->name, pte, page, pte_form_name(pte));
+        return;
+    }
     if (page >= s->npages || bits != pte_make(pte_pfn(pte), s->pte_bits)) {
         validate_error(t->v, "section %s: PTE %lx of page %lu of %lu", t->name, pte, page,
                        s->npages);
@@ -96,22 +99,22 @@ static void data_pte(struct tables *t, pte_t pte, uint64_t page)
                        pte_pfn(pte).n);
 }
 
-static void level3(struct tables *t, pte_t l2, uint64_t piece)
+static void level3(struct tables *t, pte_t l2, uint64_t span)
 {
     const pte_t *ptes = kseg_page(pte_pfn(l2));
-    uint64_t first = piece * PIECE_PAGES;
+    uint64_t first = span * PTE_SPAN_PAGES;
 
     t->level3++;
     t->v->r.ptes++;
-    if (piece >= t->shpt->npages || (l2 & ~PTE_GH_MASK) != (pte_table(pte_pfn(l2)) | PTE_SW_SHPT)) {
-        validate_error(t->v, "section %s: level-2 PTE %lx of piece %lu", t->name, l2, piece);
+    if (span >= t->shpt->npages || (l2 & ~PTE_GH_MASK) != (pte_table(pte_pfn(l2)) | PTE_SW_SHPT)) {
+        validate_error(t->v, "section %s: level-2 PTE %lx of span %lu", t->name, l2, span);
         return;
     }
-    own_table(t, pte_pfn(l2), piece);
+    own_table(t, pte_pfn(l2), span);
     for (unsigned i = 0; i < PTES_PER_PAGE; i++)
         if (ptes[i])
             data_pte(t, ptes[i], first + i);
-    hints(t, ptes, MIN(PIECE_PAGES, t->s->npages - first), first, 3);
+    hints(t, ptes, MIN(PTE_SPAN_PAGES, t->s->npages - first), first, 3);
 }
 
 static void tables(struct validate *v, const struct section *s, const char *name, struct tables *t)
@@ -124,7 +127,8 @@ static void tables(struct validate *v, const struct section *s, const char *name
         for (unsigned k = 0; k < PTES_PER_PAGE; k++)
             if (l2[k])
                 level3(t, l2[k], i * PTES_PER_PAGE + k);
-        hints(t, l2, MIN(PIECE_PAGES, t->shpt->npages - i * PIECE_PAGES), i * PIECE_PAGES, 2);
+        hints(t, l2, MIN(PTE_SPAN_PAGES, t->shpt->npages - i * PTE_SPAN_PAGES), i * PTE_SPAN_PAGES,
+              2);
     }
     if (t->shpt->valid_pages != t->level3 || t->shpt->own_pages != t->own)
         validate_error(v,

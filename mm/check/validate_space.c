@@ -11,14 +11,12 @@
 #include "mm/space/aspace.h"
 #include "mm/space/region.h"
 
-#define PIECE_PAGES ((uint64_t)PTES_PER_PAGE)
-
 /* The walk of tables goes up through the addresses, and through the list of entries with them. */
 struct space_walk {
     struct validate *v;
     struct aspace *as;
     struct map_entry *e; /* first entry that ends behind where we are; NULL: none */
-    uint64_t filled;     /* pages or pieces of it, section entries */
+    uint64_t filled;     /* pages or spans of it, section entries */
     uint64_t tables, rss;
 };
 
@@ -175,7 +173,8 @@ static void level3_pte(struct space_walk *w, const pte_t *p, vaddr_t va)
     if (!e)
         wrong(w, va, *p, 3, "maps where nothing is mapped");
     else if (!pte_valid(*p))
-        wrong(w, va, *p, 3, "is neither zero nor valid");
+        validate_error(w->v, "space %lx: level-3 PTE %lx at %lx is %s, which nothing makes there",
+                       w->as->pt.root.n, *p, va, pte_form_name(*p));
     else if (e->obj_lock) /* page-file sections too */
         object_pte(w, e, *p, va);
     else if (e->smap)
@@ -188,21 +187,21 @@ static void level3_pte(struct space_walk *w, const pte_t *p, vaddr_t va)
     }
 }
 
-/* A PTE that maps `pieces` pieces of a section through tables that are the section's. */
+/* A PTE that maps `spans` spans of a section through tables that are the section's. */
 static void shared_pte(struct space_walk *w, pte_t pte, vaddr_t va, unsigned level)
 {
     const struct map_entry *e = entry_at(w, va);
-    uint64_t piece, pieces = level == 2 ? 1 : PIECE_PAGES;
+    uint64_t span, spans = level == 2 ? 1 : PTE_SPAN_PAGES;
     const struct section *s = e && e->smap && e->smap->shared ? e->smap->section : NULL;
 
     if (!s || !s->related) {
         wrong(w, va, pte, level, "maps shared tables where no section has them");
         return;
     }
-    w->filled += pieces;
-    piece = section_page_at(e, va) / PIECE_PAGES;
-    if (level == 2 ? (pte & ~PTE_GH_MASK) != validate_shared_pte(s, piece)
-                   : pte != shpt_l1_pte(s->related, piece) || piece % PIECE_PAGES)
+    w->filled += spans;
+    span = section_page_at(e, va) / PTE_SPAN_PAGES;
+    if (level == 2 ? (pte & ~PTE_GH_MASK) != validate_shared_pte(s, span)
+                   : pte != shpt_l1_pte(s->related, span) || span % PTE_SPAN_PAGES)
         wrong(w, va, pte, level, "is not the section's");
 }
 
@@ -220,7 +219,8 @@ static void hints(struct space_walk *w, const pte_t *table, vaddr_t va, unsigned
 
 void validate_table(struct validate *v, pfn_t pfn, const pte_t *upper, uint64_t ptes)
 {
-    validate_active(v, pfn, VALIDATE_TABLE, PAGE_T_PT, kseg_paddr(upper).a, 0);
+    /* A table is at no offset: its count, which stands there, is looked at by itself. */
+    validate_active(v, pfn, VALIDATE_TABLE, PAGE_T_PT, kseg_paddr(upper).a, page_of(pfn)->aux);
     v->r.ptes += ptes;
     if (page_of(pfn)->aux != ptes)
         validate_error(v, "page table %lx holds %lu PTEs, its count says %u", pfn.n, ptes,

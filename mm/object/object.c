@@ -52,6 +52,7 @@ struct mm_object *object_create_in(struct spinlock *family, uint64_t npages)
 {
     struct mm_object *o = npp_alloc(sizeof(*o));
 
+    KASSERT(npages <= OBJECT_MAX_PAGES, "a page's number in its object fits its entry");
     if (!o)
         return NULL;
     *o = (struct mm_object){.lock = family, .npages = npages};
@@ -274,6 +275,7 @@ void object_truncate(struct mm_object *o, uint64_t npages)
 {
     ipl_t ipl = spin_lock(o->lock);
 
+    KASSERT(npages <= OBJECT_MAX_PAGES, "a page's number in its object fits its entry");
     o->npages = npages;
     index_for_each(o, npages, UINT64_MAX, truncate_slot, NULL);
     spin_unlock(o->lock, ipl);

@@ -21,8 +21,8 @@ void *object_pager_data(struct mm_object *o);
 void object_measure(struct mm_object *o, uint64_t *resident, uint64_t *pool_bytes);
 /* For file read/write through the same pages: find a page (referenced), or PFN_NONE. */
 pfn_t object_page_try_get(struct mm_object *o, uint64_t offset);
-/* Find it, asking the pager and waiting when needed; 0 with a reference in *out, or negative errno.
- */
+/* Find it, asking the pager and waiting when needed; 0 with a reference in *out, -EINTR when a
+   fatal signal ended the wait, or another negative errno. */
 int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t *out);
 /* Drop pages from offset on (truncate): unmapped everywhere, freed. */
 void object_truncate(struct mm_object *o, uint64_t npages);

@@ -48,6 +48,10 @@ struct index_node {
     uint64_t slot[INDEX_SLOTS]; /* leaf: slot_t; else struct index_node * */
 };
 
+/* As many pages as an entry of the PFN database can number: 32 TiB, above what any file or address
+   space has (INODE_MAX_PAGES, LAYOUT_USER_TOP). */
+#define OBJECT_MAX_PAGES (UINT64_C(1) << 32)
+
 struct mm_object {         /* nonpaged pool; all fields protected by *lock unless said otherwise */
     struct spinlock *lock; /* of the family: an object and all that were copied from it; constant */
     uint32_t refs;         /* entries, copies and outside holders */

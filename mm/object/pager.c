@@ -9,13 +9,19 @@
  * gone again (mm_downgrade), or may have been refused. A refusal stays in the slot (SLOT_ERROR) for
  * those who waited for it; somebody who comes later asks again.
  *
+ * A fatal signal ends a wait (WAIT_KILLABLE): the fault or the call fails with -EINTR, the thread
+ * dies on its way out and does not come again. The request stays as it is, since nothing of it is
+ * the waiter's: its answer puts the page into the object, where the next fault finds it, or, when
+ * the waiter was the object's last user, finds the object dead. (The pagers of the system itself
+ * answer from inside the request, kernel/io/inode.c, so that nobody has waited for them yet.)
+ *
  * An answer to an object whose last user has gone finds it marked dead and only counts down; the
  * last one frees it.
  *
  * Locks: the object's family lock (mm/object/object.c) for every state change; page installation in
- * mm/space/anon.c happens under the same lock hold that found the page present, so a page taken
- * back in the middle of a fault is either still absent when the fault looks, or mapped and then
- * found by the reverse walk.
+ * mm/space/object_fault.c happens under the same lock hold that found the page present, so a page
+ * taken back in the middle of a fault is either still absent when the fault looks, or mapped and
+ * then found by the reverse walk.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
@@ -85,6 +91,7 @@ int pager_wait_unlock(struct mm_object *o, uint64_t offset, ipl_t ipl, struct mu
     struct waiter w;
     slot_t *s;
     int err = -EAGAIN;
+    bool killed;
 
     KASSERT(!o->dead, "who waits for a page holds its object");
     o->refs++; /* the object stays while we look away */
@@ -92,14 +99,17 @@ int pager_wait_unlock(struct mm_object *o, uint64_t offset, ipl_t ipl, struct mu
     spin_unlock(o->lock, ipl);
     if (shared)
         mutex_unlock_shared(shared);
-    /* Uninterruptible: a fault from the kernel's access to user memory has nowhere to go but on. */
-    wait_block(&w, WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);
+    /* No other signal: a fault from the kernel's access to user memory, in the middle of a call,
+       has nowhere to go but on, unless nobody will miss what it was to bring. */
+    killed = wait_block(&w, WAIT_KILLABLE, WAIT_FOREVER) == -EINTR;
     wait_finish(&w);
     if (shared)
         mutex_lock_shared(shared);
     ipl = spin_lock(o->lock);
     s = index_find(o, offset);
-    if (s && (*s & SLOT_ERROR))
+    if (killed)
+        err = -EINTR;
+    else if (s && (*s & SLOT_ERROR))
         err = slot_error(*s);
     object_unref_unlock(o, ipl);
     return err;

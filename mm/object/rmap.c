@@ -27,7 +27,7 @@ static bool restrict_pte(struct map_entry *e, vaddr_t va, const struct search *s
     pte_t *p = pt_lookup(pt, va, 3);
     pte_t old = p ? *p : 0;
 
-    if (pte_valid(old) && pfn_eq(pte_pfn(old), s->pfn)) {
+    if (pte_maps_page(va, old) && pfn_eq(pte_pfn(old), s->pfn)) {
         if (s->access == 0) {
             pt_set(p, 0);
             __atomic_fetch_sub(&pt->rss, 1, __ATOMIC_RELAXED);
@@ -54,7 +54,7 @@ static bool is_locked_here(struct map_entry *e, vaddr_t va, const struct search 
     p = pt_lookup(pt, va, 3);
     pte = p ? *p : 0;
     spin_unlock(&pt->lock, ipl);
-    return pte_valid(pte) && pfn_eq(pte_pfn(pte), s->pfn);
+    return pte_maps_page(va, pte) && pfn_eq(pte_pfn(pte), s->pfn);
 }
 
 static bool for_each_entry(struct mm_object *o, uint64_t offset, entry_fn *fn,

@@ -27,8 +27,9 @@
  * LDx_L/STx_C too.) For a false match a thread would have to be preempted between the two
  * instructions for exactly a multiple of 2^30 changes, with the same PFN and the same count on
  * top: more than 10^10 instructions of nothing but page allocation on that cache, while a runnable
- * thread waits for its CPU. The link that is read may belong to a page that is in use again; the
- * entry is always readable memory, and the swap fails then.
+ * thread waits for its CPU. The link that is read may belong to a page that is in use again, on no
+ * list or on one of its owner's; the entry is always readable memory, a link is one aligned word,
+ * loaded and stored atomically, and the swap fails then.
  *
  * Memory is counted before it is looked for (mm/phys/fluid.c, which also argues why the search
  * ends).
@@ -303,14 +304,12 @@ static inline void entry_fresh(uint64_t n, enum page_type type)
 {
     quad *q = (quad *)&page_db[n];
 
-    _Static_assert(offsetof(struct page, refcnt) == 0 && offsetof(struct page, share) == 4 &&
+    _Static_assert(offsetof(struct page, owner) == 8 && offsetof(struct page, refcnt) == 16 &&
                        offsetof(struct page, state) == 24 && offsetof(struct page, type) == 25 &&
                        sizeof(struct page) == 32,
-                   "an entry is four quadwords");
-    __atomic_store_n(&q[0], 1,
-                     __ATOMIC_RELAXED); /* refcnt 1, share 0; a late pop may read it as a link */
-    q[1] = 0;
-    q[2] = 0;
+                   "an entry is four quadwords, the links in the first");
+    q[1] = 0; /* owner; the links may stay as they are */
+    q[2] = 1; /* refcnt 1, share 0 */
     q[3] = PAGE_ACTIVE | (uint64_t)type << 8;
 }
 

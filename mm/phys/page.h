@@ -37,23 +37,27 @@ enum page_type {
     PAGE_T_KSTACK,
 };
 
-struct page { /* 32 bytes; protected as each field says */
+/*
+ * An entry is 32 bytes, a 256th of its page. The links are of a whole word each, so that the lists
+ * without a lock (mm/phys/page.c) can load and store one by itself, though a PFN has but 27 bits;
+ * the counts are of their own, because a page in use can be on a list too. offset is 32 bits, which
+ * bounds an object to 32 TiB (OBJECT_MAX_PAGES), and a page-table page, which is at no offset of
+ * anything, counts its PTEs there.
+ */
+struct page {              /* protected as each field says */
+    uint32_t flink, blink; /* links (PFNs) of the list that the page is on, and 0 or stale on none.
+                              Free: RAD's page lock, or the cache's head; else the owner's lock */
+    uint64_t owner;        /* PTE's physical address, or object/section pointer; owner's lock */
+    uint32_t refcnt;       /* active: atomic */
+    uint32_t share;        /* mappings; atomic */
+    uint8_t state;         /* enum page_state */
+    uint8_t type;          /* enum page_type */
+    uint8_t flags;         /* PG_* */
+    uint8_t maker;         /* global page: the CPU that made it valid */
     union {
-        struct {
-            uint32_t flink, blink;
-        }; /* list links (PFNs): RAD's page lock, or the cache's head */
-        struct {
-            uint32_t refcnt;
-            uint32_t share;
-        }; /* active: atomic; share counts mappings */
+        uint32_t offset; /* page offset in the object; owner's lock */
+        uint32_t aux;    /* page table: its nonzero PTEs; atomic */
     };
-    uint64_t owner;  /* PTE's physical address, or the object/section pointer; owner's lock */
-    uint64_t offset; /* page offset in the object */
-    uint8_t state;   /* enum page_state */
-    uint8_t type;    /* enum page_type */
-    uint8_t flags;   /* PG_* */
-    uint8_t unused;
-    uint32_t aux; /* owner's use: page tables count valid PTEs here */
 };
 
 #define PG_BAD 0x1u /* goes to the bad list when it is freed */

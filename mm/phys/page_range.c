@@ -122,7 +122,7 @@ static void list_give_locked(struct rad *r, uint64_t first, uint64_t npages)
     page_entries_init(first, npages);
     for (uint64_t n = first; n < first + npages; n++) {
         page_db[n].state = PAGE_FREE;
-        page_db[n].flink = l->head;
+        __atomic_store_n(&page_db[n].flink, l->head, __ATOMIC_RELAXED);
         l->head = (uint32_t)n;
     }
     count_add_locked(&l->count, npages);
@@ -294,8 +294,8 @@ int page_reserve(uint64_t npages, uint64_t align, unsigned rad, pfn_t *first)
     return 0;
 }
 
-int page_reserve_piece(uint64_t most, uint64_t multiple, uint64_t align, unsigned rad, pfn_t *first,
-                       uint64_t *npages)
+int page_reserve_part(uint64_t most, uint64_t multiple, uint64_t align, unsigned rad, pfn_t *first,
+                      uint64_t *npages)
 {
     for (;;) {
         uint64_t n = page_largest_stretch(rad, align);

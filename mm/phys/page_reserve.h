@@ -10,10 +10,10 @@
 /* A stretch of domain rad (which exists) for a reservation: contiguous, aligned, taken from the
    fluid count, its entries left alone. */
 int page_reserve(uint64_t npages, uint64_t align, unsigned rad, pfn_t *first);
-/* A piece of a larger reservation: the largest aligned stretch of domain rad, at most `most` pages,
+/* A part of a larger reservation: the largest aligned stretch of domain rad, at most `most` pages,
    and unless it is all of these a multiple of `multiple` pages. -ENOMEM: there is none. */
-int page_reserve_piece(uint64_t most, uint64_t multiple, uint64_t align, unsigned rad, pfn_t *first,
-                       uint64_t *npages);
+int page_reserve_part(uint64_t most, uint64_t multiple, uint64_t align, unsigned rad, pfn_t *first,
+                      uint64_t *npages);
 /* Pages of domain rad's largest aligned stretch. */
 uint64_t page_largest_stretch(unsigned rad, uint64_t align);
 /* The reservation is used: initialise its entries, state PAGE_RESERVED. */

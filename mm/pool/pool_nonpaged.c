@@ -164,7 +164,7 @@ static void *alloc_large(uint64_t nbytes)
 
     if (page_alloc_contig(npages, 1, PA_KERNEL, PAGE_T_SYSTEM, RAD_ANY, &pfn))
         return NULL;
-    page_of(pfn)->offset = npages;
+    page_of(pfn)->offset = (uint32_t)npages;
     __atomic_fetch_add(&large_pages, npages, __ATOMIC_RELAXED);
     if (pool_check) /* pages have no pattern before: nothing to look at */
         pool_check_taken("nonpaged", (uint64_t)kseg_page(pfn), nbytes, 0);

@@ -32,6 +32,24 @@
 
 _Static_assert(LAYOUT_L1_SPAN == PTE_L1_SPAN, "layout and PTE geometry agree");
 
+const char *pte_form_name(pte_t p)
+{
+    static const char *const names[] = {
+        [PTE_FORM_NONE] = "of no form",
+        [PTE_FORM_DZRO] = "demand zero",
+        [PTE_FORM_PAGEFILE] = "a page-file slot",
+        [PTE_FORM_TRANSITION] = "in transition",
+    };
+
+    return pte_form(p) < ARRAY_SIZE(names) ? names[pte_form(p)] : "of an unknown form";
+}
+
+void pte_unexpected(vaddr_t va, pte_t p)
+{
+    panic("user PTE %lx at %lx is %s, where only a page or nothing can be", p, va,
+          pte_form_name(p));
+}
+
 pte_t *pt_lookup(struct page_table *pt, vaddr_t va, unsigned level)
 {
     pte_t *p = (pte_t *)kseg_page(pt->root) + pte_l1_index(va);

@@ -1,7 +1,7 @@
 /*
  * Prezeroing: two instructions a quadword are a second for each 8 GiB, so all CPUs share the work.
  *
- * The stretch is cut into pieces, a counter gives them out. The caller takes pieces as everybody
+ * The stretch is cut into batches, a counter gives them out. The caller takes batches as everybody
  * else, and then waits until the last helper has said that it is done; only then is the job
  * forgotten. Helpers are ordinary threads at IPL 0: they can be preempted and interrupted.
  *
@@ -16,7 +16,7 @@
 #include "kernel/sched/wait.h"
 #include "mm/phys/page.h"
 
-#define PIECE        512u /* pages: 4 MiB, a millisecond */
+#define BATCH_PAGES  512u /* pages: 4 MiB, a millisecond */
 #define PAGES_PER_MB (1048576 / PAGE_SIZE)
 #define LONG         (1024 * PAGES_PER_MB)
 #define PARTS        8
@@ -24,17 +24,17 @@
 static struct {
     pfn_t first;      /* constant while there are helpers */
     uint64_t npages;  /* the same */
-    uint64_t next;    /* atomic: first page of the next piece */
+    uint64_t next;    /* atomic: first page of the next batch */
     uint64_t helpers; /* atomic: at work */
     struct wait_queue idle;
 } job = {.idle = WAIT_QUEUE_INIT("prezero", job.idle)};
 
-/* Take a piece and make it zero. False: none is left. */
-static bool work_piece(void)
+/* Take a batch and make it zero. False: none is left. */
+static bool work_batch(void)
 {
-    uint64_t at = __atomic_fetch_add(&job.next, PIECE, __ATOMIC_RELAXED);
+    uint64_t at = __atomic_fetch_add(&job.next, BATCH_PAGES, __ATOMIC_RELAXED);
 
-    for (uint64_t i = at; i < MIN(at + PIECE, job.npages); i++)
+    for (uint64_t i = at; i < MIN(at + BATCH_PAGES, job.npages); i++)
         page_zero_if_needed(pfn_add(job.first, i));
     return at < job.npages;
 }
@@ -44,7 +44,7 @@ static void work_and_tell(void)
 {
     uint64_t told = 0;
 
-    while (work_piece()) {
+    while (work_batch()) {
         uint64_t done = MIN(__atomic_load_n(&job.next, __ATOMIC_RELAXED), job.npages);
         uint64_t parts = done * PARTS / job.npages;
 
@@ -59,7 +59,7 @@ static void work_and_tell(void)
 static void helper(void *arg)
 {
     (void)arg;
-    while (work_piece())
+    while (work_batch())
         ;
     /* Release: the zeroes are there for whom sees that the helpers are gone. */
     if (__atomic_sub_fetch(&job.helpers, 1, __ATOMIC_ACQ_REL) == 0)
@@ -90,7 +90,7 @@ void prezero_boot(pfn_t first, uint64_t npages)
     job.npages = npages;
     job.next = 0;
     for (unsigned i = 0; i < MAX_CPUS; i++)
-        if ((others >> i) & 1 && npages > PIECE) {
+        if ((others >> i) & 1 && npages > BATCH_PAGES) {
             if (!start_helper(i))
                 break;
             cpus++;

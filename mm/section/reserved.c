@@ -17,7 +17,7 @@
  * stretches, all PTEs keep the largest hint, and small stretches are left for small entries. The
  * page-table pages stay one stretch: a mapper computes the level-2 PTEs from its first page.
  *
- * /RAD names the domain that the pages should come from. It gets what the domain has, in pieces if
+ * /RAD names the domain that the pages should come from. It gets what the domain has, in parts if
  * need be, before other domains are asked: pages near the CPUs that use them are what was asked
  * for. Without /RAD one stretch is looked for in every domain first. An entry of several parts
  * takes each from the part's domain, in stretches of their own.
@@ -56,7 +56,6 @@
 #include "sysman/params.h"
 
 #define PAGES_PER_MB  (1048576 / PAGE_SIZE)
-#define PIECE_PAGES   1024 /* the unit of stretches: what a level-3 page maps */
 #define LEAST_MINIMUM 512 /* as mm/phys/fluid.c: what batches on their way between lists can hold */
 /* Stretches of one reservation: half of the ranges that a domain can have. An entry that would need
    more is reserved without allocation. */
@@ -72,7 +71,7 @@ static uint64_t hint_alignment(uint64_t npages)
 }
 
 /* Page-table pages that a section of npages wants: level-3 pages, and the level-2 pages that say
-   where those are, which mappers of whole 8 GiB pieces share as they are. */
+   where those are, which mappers of whole 8 GiB blocks share as they are. */
 static uint64_t table_pages(uint64_t npages)
 {
     uint64_t l3 = div_round_up(npages, PTES_PER_PAGE);
@@ -140,15 +139,15 @@ static bool take_one(uint32_t rad, uint64_t npages, uint64_t align, bool any, pf
     return false;
 }
 
-/* The largest piece of what is still missing: of the wanted domain, as long as it has any, else of
+/* The largest part of what is still missing: of the wanted domain, as long as it has any, else of
    the domain with the largest. */
-static bool take_piece(uint32_t rad, uint64_t missing, struct rmd_extent *e)
+static bool take_extent(uint32_t rad, uint64_t missing, struct rmd_extent *e)
 {
-    uint64_t align = data_alignment(PIECE_PAGES), most = 0;
+    uint64_t align = data_alignment(PTE_SPAN_PAGES), most = 0;
     unsigned best = 0;
 
     if (rad < rad_count &&
-        page_reserve_piece(missing, PIECE_PAGES, align, rad, &e->first, &e->npages) == 0)
+        page_reserve_part(missing, PTE_SPAN_PAGES, align, rad, &e->first, &e->npages) == 0)
         return true;
     for (unsigned i = 0; i < rad_count; i++) {
         uint64_t n = page_largest_stretch(i, align);
@@ -158,12 +157,12 @@ static bool take_piece(uint32_t rad, uint64_t missing, struct rmd_extent *e)
             best = i;
         }
     }
-    return page_reserve_piece(missing, PIECE_PAGES, align, best, &e->first, &e->npages) == 0;
+    return page_reserve_part(missing, PTE_SPAN_PAGES, align, best, &e->first, &e->npages) == 0;
 }
 
 /* The data pages in several stretches: those of each part from its own domain. False: not to be
    had, and nothing was taken. */
-static bool take_pieces(struct rmd *r, const struct registry_entry *part)
+static bool take_extents(struct rmd *r, const struct registry_entry *part)
 {
     struct rmd_extent *e = npp_alloc(EXTENTS_MAX * sizeof(*e));
     uint64_t taken = 0, end = 0;
@@ -176,7 +175,7 @@ static bool take_pieces(struct rmd *r, const struct registry_entry *part)
         while (taken < end && r->nextents < EXTENTS_MAX) {
             struct rmd_extent *next = &e[r->nextents];
 
-            if (!take_piece(part->rad, end - taken, next))
+            if (!take_extent(part->rad, end - taken, next))
                 break;
             taken += next->npages;
             r->nextents++;
@@ -200,7 +199,7 @@ static bool take_data(struct rmd *r, const struct registry_entry *part)
         r->one.npages = r->npages;
         r->extents = &r->one;
         r->nextents = 1;
-    } else if (!take_pieces(r, part)) {
+    } else if (!take_extents(r, part)) {
         return false;
     }
     r->first = r->extents[0].first;

@@ -17,7 +17,7 @@
 #define RMD_NO_GROUP    UINT32_MAX /* group, with sysgbl false: an RMD_NOGLOBAL entry is meant */
 
 /* A stretch of contiguous frames. Each of a reservation but the last is a multiple of 1,024 pages,
-   all are aligned to 512: so no 8 MiB piece of a section lies in two. */
+   all are aligned to 512: so no span of a section lies in two. */
 struct rmd_extent {
     pfn_t first;
     uint64_t npages;

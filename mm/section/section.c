@@ -517,8 +517,8 @@ bool section_make_valid(struct section *s, uint64_t page, pte_t *pte)
         panic("no page for a section though it was promised");
     fluid_promise_used(1);
     page_of(pfn)->owner = (uint64_t)s;
-    page_of(pfn)->offset = page;
-    page_of(pfn)->aux = cpu_id(); /* who made it valid: tells a race from a preemption */
+    page_of(pfn)->offset = (uint32_t)page;
+    page_of(pfn)->maker = (uint8_t)cpu_id(); /* who made it valid: tells a race from a preemption */
     /* Release: the zeroes and the entry are there before the page can be found. */
     if (!__atomic_compare_exchange_n(pte, &old, pte_make(pfn, s->pte_bits), false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE)) {

@@ -12,12 +12,15 @@
  * counted once, by the most that it did:
  *
  *   made_valid    its compare-and-swap gave a page its frame: once for each page, whoever else came
- * at the same time l3_pickup     the page was valid, the process lacked the level-3 page: at most
- * once for each process and piece raced         shared tables: page and tables were there, another
- * CPU had made the page valid since the access global_valid  private tables: the PTE was filled
- * from the global page table. With shared tables: as `raced`, but it was this CPU, which ran
- * another process between the access and the look at the PTE. The page's PFN entry says which CPU
- * made it valid.
+ *                 at the same time
+ *   l3_pickup     the page was valid, the process lacked the level-3 page: at most once for each
+ *                 process and span
+ *   raced         shared tables: page and tables were there, another CPU had made the page valid
+ *                 since the access
+ *   global_valid  private tables: the PTE was filled from the global page table. With shared
+ *                 tables: as `raced`, but it was this CPU, which ran another process between the
+ *                 access and the look at the PTE. The page's PFN entry says which CPU made it
+ *                 valid.
  *
  * A fork that copies a mapping takes a share and copies level-1 and level-2 PTEs; what lies below
  * is neither copied nor write-protected. Out of memory: a mapping makes all its tables before its
@@ -39,8 +42,6 @@
 #include "mm/section/shpt.h"
 #include "mm/space/region.h"
 
-#define PIECE               PTE_L2_SPAN /* what a level-3 page maps */
-#define PIECE_PAGES         ((uint64_t)PTES_PER_PAGE)
 #define GH_BLOCK            (pte_gh_pages(3) * PAGE_SIZE)
 #define LAST_DEFAULT_REGION VA$C_P2
 
@@ -62,7 +63,7 @@ static cond_t plan_extent(const struct section_map_request *r, uint64_t npages, 
 {
     uint64_t size = npages * PAGE_SIZE;
 
-    if (r->offset % PAGE_SIZE != 0 || (p->shared && r->offset % PIECE != 0))
+    if (r->offset % PAGE_SIZE != 0 || (p->shared && r->offset % PTE_L2_SPAN != 0))
         return SS$_OFF_NOTPAGALGN;
     if (r->offset >= size)
         return SS$_OFFSET_TOO_BIG;
@@ -71,8 +72,8 @@ static cond_t plan_extent(const struct section_map_request *r, uint64_t npages, 
     if (r->length > size - r->offset)
         return SS$_LENVIO;
     p->length = r->length ? r->length : size - r->offset;
-    if (p->shared) /* whole pieces, or up to the section's end */
-        p->length = MIN((p->length + PIECE - 1) & ~(PIECE - 1), size - r->offset);
+    if (p->shared) /* whole spans, or up to the section's end */
+        p->length = MIN((p->length + PTE_L2_SPAN - 1) & ~(PTE_L2_SPAN - 1), size - r->offset);
     return SS$_NORMAL;
 }
 
@@ -81,7 +82,7 @@ static cond_t plan_extent(const struct section_map_request *r, uint64_t npages, 
 static vaddr_t first_free_place(struct aspace *as, const struct region_view *v, uint64_t offset,
                                 const struct plan *p)
 {
-    uint64_t least = p->shared ? PIECE : PAGE_SIZE;
+    uint64_t least = p->shared ? PTE_L2_SPAN : PAGE_SIZE;
     uint64_t most = p->shared ? PTE_L1_SPAN : GH_BLOCK;
     uint64_t align = MAX(least, MIN(most, 1UL << (63 - __builtin_clzl(p->length))));
     vaddr_t free = region_first_free_locked(as, v);
@@ -121,7 +122,7 @@ static cond_t plan_place(struct aspace *as, const struct section_map_request *r,
         return created ? SS$_REGISFULL : SS$_VASFULL;
     }
     p->start = r->start;
-    if (p->start % (p->shared ? PIECE : PAGE_SIZE) != 0)
+    if (p->start % (p->shared ? PTE_L2_SPAN : PAGE_SIZE) != 0)
         return SS$_VA_NOTPAGALGN;
     if (!range_within(p->start, p->length, v->start, v->end))
         return SS$_PAGNOTINREG;
@@ -302,12 +303,12 @@ static int fault_shared(struct aspace *as, struct map_entry *e, vaddr_t va)
     KASSERT(l2 != NULL, "a mapping with shared tables keeps its level-2 pages");
     table = pt_load(l2);
     if (!pte_valid(table)) {
-        table = shpt_table_get(s->related, page / PIECE_PAGES);
+        table = shpt_table_get(s->related, page / PTE_SPAN_PAGES);
         /* In a shared level-2 page it is there now, for everybody: nothing to pick up. */
         if (!section_block_shared(as, va))
             picked_up = pt_cas(l2, 0, table);
     }
-    pte = pt_table(table) + page % PIECE_PAGES;
+    pte = pt_table(table) + page % PTE_SPAN_PAGES;
     now = pt_load(pte);
     if (!pte_valid(now)) {
         if (section_make_valid(s, page, pte))
@@ -319,7 +320,7 @@ static int fault_shared(struct aspace *as, struct map_entry *e, vaddr_t va)
         count(&s->counts.l3_pickup, 1);
     } else if (section_is_alloc(s)) {
         return 0; /* valid since creation: another thread's mapping just came down or up */
-    } else if (page_of(pte_pfn(now))->aux != cpu_id()) {
+    } else if (page_of(pte_pfn(now))->maker != cpu_id()) {
         count(&as->counts.section_raced, 1);
         count(&s->counts.raced, 1);
     } else {
@@ -338,16 +339,17 @@ static int fault_private(struct aspace *as, struct map_entry *e, vaddr_t va)
 
     if (section_is_alloc(s)) { /* valid since it was mapped */
         own = pt_lookup(&as->pt, va, 3);
-        return own && pte_valid(pt_load(own)) ? 0 : -EFAULT;
+        return own && pte_maps_page(va, pt_load(own)) ? 0 : -EFAULT;
     }
     own = pt_create(&as->pt, va, 3);
     if (!own)
         return -ENOMEM;
-    table = shpt_table_get(s->related, page / PIECE_PAGES);
-    global = pt_table(table) + page % PIECE_PAGES;
+    table = shpt_table_get(s->related, page / PTE_SPAN_PAGES);
+    global = pt_table(table) + page % PTE_SPAN_PAGES;
     if (!pte_valid(pt_load(global)))
         made = section_make_valid(s, page, global);
-    if (pt_cas(own, 0, pte_make(pte_pfn(pt_load(global)), section_private_bits(e))) && !made) {
+    if (!pte_maps_page(va, pt_load(own)) &&
+        pt_cas(own, 0, pte_make(pte_pfn(pt_load(global)), section_private_bits(e))) && !made) {
         count(&as->counts.section_global_valid, 1);
         count(&s->counts.global_valid, 1);
     }
@@ -379,7 +381,7 @@ static int op_split_prepare(struct map_entry *e, struct map_entry *second, vaddr
     struct section_map *m = e->smap;
     int err;
 
-    if (m->shared && va % PIECE != 0)
+    if (m->shared && va % PTE_L2_SPAN != 0)
         return -EINVAL;
     err = section_map_copy(m->aspace, e, second, va);
     if (err || !m->shared || va % PTE_L1_SPAN == 0 || !section_block_shared(m->aspace, va))

@@ -53,12 +53,12 @@ void section_map_uncopy(struct map_entry *other);
    may go with it. */
 void section_map_end(struct aspace *as, struct map_entry *e);
 
+/* Valid pages of a memory-resident section by domain; 0 for other kinds. A share held. IPL 0. */
+void section_count_rads(const struct section *s, uint64_t npages[RAD_MAX]);
 /* PTEs of the section by granularity hint, counted in the real tables: level 3 in the section's own
    or, without any, the mapper's; level 2 in the tables of `prefer` if it maps the section, else of
    the first mapper, else the SHPT section's own. *l1: level-1 PTEs with which that mapper shares
    level-2 pages. *pt_pages: its page-table pages. The caller holds a share and no mutex. IPL 0. */
-/* Valid pages of a memory-resident section by domain; 0 for other kinds. A share held. IPL 0. */
-void section_count_rads(const struct section *s, uint64_t npages[RAD_MAX]);
 void section_walk(struct section *s, struct aspace *prefer, struct gh_count *l3,
                   struct gh_count *l2, uint64_t *l1, uint64_t *pt_pages);
 

@@ -2,13 +2,14 @@
  * Page tables of section mappings: see the header. The address space's mutex is held exclusively by
  * all callers, so that nobody walks or fills the same stretch meanwhile.
  *
- * Two levels of sharing. A piece is what a level-3 page maps (8 MiB), a block what a level-2 page
- * maps (8 GiB). The level-2 page of a block is the section's own, shared by one level-1 PTE with
- * PTE_SW_SHPT, exactly where one entry covers the block whole, with an offset in the section of
- * whole blocks: the PTEs in that page are then those that the mapping wants. Everywhere else the
- * process has a level-2 page of its own with PTEs that point to the section's level-3 pages, for an
- * ALLOC section computed (the pages are contiguous) with the hints that the mapping's address
- * allows, for a FLUID section copied as far as they are there; a fault picks up the rest.
+ * Two levels of sharing. A span (arch/alpha/hw/pte.h) is what a level-3 page maps, a block what a
+ * level-2 page maps (8 GiB). The level-2 page of a block is the section's own, shared by one
+ * level-1 PTE with PTE_SW_SHPT, exactly where one entry covers the block whole, with an offset in
+ * the section of whole blocks: the PTEs in that page are then those that the mapping wants.
+ * Everywhere else the process has a level-2 page of its own with PTEs that point to the section's
+ * level-3 pages, for an ALLOC section computed (the pages are contiguous) with the hints that the
+ * mapping's address allows, for a FLUID section copied as far as they are there; a fault picks up
+ * the rest.
  *
  * Hints in a shared level-2 page are those of the section's own offsets. They are right in every
  * mapping that shares it: address and offset are the same modulo 8 GiB, and the largest block that
@@ -28,9 +29,7 @@
 #include "mm/pt/gh.h"
 #include "mm/section/shpt.h"
 
-#define PIECE       PTE_L2_SPAN /* what a level-3 page maps */
-#define PIECE_PAGES ((uint64_t)PTES_PER_PAGE)
-#define BLOCK       PTE_L1_SPAN /* what a level-2 page maps */
+#define BLOCK PTE_L1_SPAN /* what a level-2 page maps */
 
 /* A new table page, zero but for n PTEs from index on, which the caller fills at once: nothing is
  * written twice. */
@@ -64,14 +63,14 @@ static void pin_table(const pte_t *l2, int delta)
     __atomic_fetch_add(&pt_page_of(l2)->share, (uint32_t)delta, __ATOMIC_RELAXED);
 }
 
-/* Copy the level-2 PTEs of n pieces of a FLUID section, as far as their level-3 pages are there. */
-static void copy_shared(const struct section *shpt, pte_t *l2, uint64_t piece, uint64_t n)
+/* Copy the level-2 PTEs of n spans of a FLUID section, as far as their level-3 pages are there. */
+static void copy_shared(const struct section *shpt, pte_t *l2, uint64_t span, uint64_t n)
 {
     int copied = 0;
 
     while (n) {
-        const pte_t *from = shpt_l2_pte(shpt, piece);
-        uint64_t run = MIN(n, (uint64_t)PTES_PER_PAGE - piece % PTES_PER_PAGE);
+        const pte_t *from = shpt_l2_pte(shpt, span);
+        uint64_t run = MIN(n, (uint64_t)PTES_PER_PAGE - span % PTES_PER_PAGE);
 
         for (uint64_t i = 0; i < run; i++) {
             pte_t pte = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
@@ -80,15 +79,15 @@ static void copy_shared(const struct section *shpt, pte_t *l2, uint64_t piece, u
             copied += pte != 0;
         }
         l2 += run;
-        piece += run;
+        span += run;
         n -= run;
     }
     if (copied)
         pt_count(l2 - 1, copied);
 }
 
-/* Level-2 PTEs for n pieces at va, all in one level-2 page. 0 or -ENOMEM. */
-static int fill_shared(struct aspace *as, const struct section *shpt, vaddr_t va, uint64_t piece,
+/* Level-2 PTEs for n spans at va, all in one level-2 page. 0 or -ENOMEM. */
+static int fill_shared(struct aspace *as, const struct section *shpt, vaddr_t va, uint64_t span,
                        uint64_t n)
 {
     pte_t *l1 = pt_lookup(&as->pt, va, 1), *l2;
@@ -100,7 +99,7 @@ static int fill_shared(struct aspace *as, const struct section *shpt, vaddr_t va
 
         if (!table)
             return -ENOMEM;
-        gh_fill(table + index, n, va >> 23, pfn_add(shpt->first, piece), bits);
+        gh_fill(table + index, n, va >> 23, pfn_add(shpt->first, span), bits);
         table_install(as, l1, table);
         return 0;
     }
@@ -108,10 +107,10 @@ static int fill_shared(struct aspace *as, const struct section *shpt, vaddr_t va
     if (!l2)
         return -ENOMEM;
     if (shpt->first.n) {
-        gh_fill(l2, n, va >> 23, pfn_add(shpt->first, piece), bits);
+        gh_fill(l2, n, va >> 23, pfn_add(shpt->first, span), bits);
         pt_count(l2, (int)n);
     } else {
-        copy_shared(shpt, l2, piece, n);
+        copy_shared(shpt, l2, span, n);
         pin_table(l2, 1);
     }
     return 0;
@@ -125,7 +124,7 @@ static bool share_block(struct aspace *as, const struct section *shpt, const str
     uint64_t page = section_page_at(e, va);
 
     return va % BLOCK == 0 && end - va >= BLOCK && page % (BLOCK / PAGE_SIZE) == 0 &&
-           pt_cas(pt_lookup(&as->pt, va, 1), 0, shpt_l1_pte(shpt, page / PIECE_PAGES));
+           pt_cas(pt_lookup(&as->pt, va, 1), 0, shpt_l1_pte(shpt, page / PTE_SPAN_PAGES));
 }
 
 /* Fill from *at on up to end; *at: how far it came. 0 or -ENOMEM. */
@@ -140,12 +139,12 @@ static int map_shared(struct aspace *as, const struct map_entry *e, vaddr_t *at,
             continue;
         }
 
-        uint64_t left = (end - va + PIECE - 1) / PIECE;
+        uint64_t left = (end - va + PTE_L2_SPAN - 1) / PTE_L2_SPAN;
         uint64_t n = MIN(left, (uint64_t)PTES_PER_PAGE - pte_l2_index(va));
 
-        if (fill_shared(as, shpt, va, section_page_at(e, va) / PIECE_PAGES, n) != 0)
+        if (fill_shared(as, shpt, va, section_page_at(e, va) / PTE_SPAN_PAGES, n) != 0)
             return -ENOMEM;
-        *at += n * PIECE;
+        *at += n * PTE_L2_SPAN;
     }
     /* Acquire: of level-3 pages whose PTEs were copied. Release: before this space is loaded. */
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
@@ -185,7 +184,7 @@ static int map_private_alloc(struct aspace *as, const struct map_entry *e, vaddr
     vaddr_t va;
 
     while ((va = *at) < end) {
-        uint64_t n = MIN((end - va) / PAGE_SIZE, PIECE_PAGES - pte_l3_index(va));
+        uint64_t n = MIN((end - va) / PAGE_SIZE, PTE_SPAN_PAGES - pte_l3_index(va));
 
         n = MIN(n, section_run(e->smap->section, section_page_at(e, va)));
         if (fill_private(as, e, va, n) != 0)
@@ -196,15 +195,15 @@ static int map_private_alloc(struct aspace *as, const struct map_entry *e, vaddr
     return 0;
 }
 
-/* Zero n PTEs of one table; keeps the table's count. all: none of them is zero. */
-static void clear_run(pte_t *p, uint64_t n, bool all)
+/* Zero n PTEs of one table, from va on; keeps the table's count. all: none of them is zero. */
+static void clear_run(pte_t *p, vaddr_t va, uint64_t n, bool all)
 {
     uint64_t cleared = n;
 
     if (!all) {
         cleared = 0;
         for (uint64_t i = 0; i < n; i++)
-            cleared += p[i] != 0;
+            cleared += pte_maps_page(va, p[i]);
     }
     if (cleared) {
         memset(p, 0, n * sizeof(pte_t));
@@ -244,7 +243,7 @@ static void clear_part(struct aspace *as, const struct map_entry *e, vaddr_t va,
     if (g && all && n == PTES_PER_PAGE)
         drop_table(as, pt_lookup(&as->pt, va, e->smap->shared ? 1 : 2), g);
     else
-        clear_run(p, n, all);
+        clear_run(p, va, n, all);
 }
 
 /* The process leaves the shared level-2 page of the block at va. No reverse walk comes by here (the
@@ -260,7 +259,7 @@ static void clear_block(struct aspace *as, vaddr_t va, vaddr_t end)
 static void clear_tables(struct aspace *as, const struct map_entry *e, vaddr_t va, vaddr_t end,
                          struct tb_gather *g)
 {
-    uint64_t span = e->smap->shared ? PIECE : PAGE_SIZE;
+    uint64_t span = e->smap->shared ? PTE_L2_SPAN : PAGE_SIZE;
 
     while (va < end) {
         if (e->smap->shared && section_block_shared(as, va)) {
@@ -328,7 +327,7 @@ void section_tables_unshare(struct aspace *as, const struct map_entry *e, vaddr_
 {
     const struct section *shpt = e->smap->section->related;
     vaddr_t block = va & ~(BLOCK - 1);
-    const pte_t *from = shpt_l2_pte(shpt, section_page_at(e, block) / PIECE_PAGES);
+    const pte_t *from = shpt_l2_pte(shpt, section_page_at(e, block) / PTE_SPAN_PAGES);
     pte_t *l1 = pt_lookup(&as->pt, va, 1), *to = kseg_page(table);
     struct tb_gather g;
     uint32_t n = 0;
@@ -365,7 +364,7 @@ void section_tables_protect(struct aspace *as, struct map_entry *e, unsigned pro
 
 void section_tables_cut(struct aspace *as, const struct map_entry *e, vaddr_t va)
 {
-    uint64_t span = e->smap->shared ? PIECE : PAGE_SIZE;
+    uint64_t span = e->smap->shared ? PTE_L2_SPAN : PAGE_SIZE;
     uint64_t block = pte_gh_pages(3) * span;
     vaddr_t low = MAX(e->start, va & ~(block - 1));
     vaddr_t high = MIN(e->end, (va & ~(block - 1)) + block);

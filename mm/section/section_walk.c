@@ -9,14 +9,11 @@
 #include "mm/section/section_pt.h"
 #include "mm/section/shpt.h"
 
-#define PIECE       PTE_L2_SPAN
-#define PIECE_PAGES ((uint64_t)PTES_PER_PAGE)
-
 static void walk_mapping(struct aspace *as, const struct map_entry *e, struct gh_count *l3,
                          struct gh_count *l2, uint64_t *l1)
 {
     for (vaddr_t va = e->start; va < e->end;) {
-        uint64_t left = (e->end - va + PIECE - 1) / PIECE;
+        uint64_t left = (e->end - va + PTE_L2_SPAN - 1) / PTE_L2_SPAN;
         uint64_t n = MIN(left, (uint64_t)PTES_PER_PAGE - pte_l2_index(va));
         pte_t *table = pt_lookup(&as->pt, va, 2);
 
@@ -24,7 +21,7 @@ static void walk_mapping(struct aspace *as, const struct map_entry *e, struct gh
         if (table && e->smap->shared)
             gh_count(table, n, va >> 23, l2);
         for (; n && va < e->end; n--) {
-            uint64_t pages = MIN((e->end - va) / PAGE_SIZE, PIECE_PAGES - pte_l3_index(va));
+            uint64_t pages = MIN((e->end - va) / PAGE_SIZE, PTE_SPAN_PAGES - pte_l3_index(va));
             pte_t *pte = pt_lookup(&as->pt, va, 3);
 
             if (pte)
@@ -38,14 +35,14 @@ static void walk_own(const struct section *s, struct gh_count *l3, struct gh_cou
 {
     const struct section *shpt = s->related;
 
-    for (uint64_t piece = 0; piece < shpt->npages; piece++) {
-        uint64_t page = piece * PIECE_PAGES;
+    for (uint64_t span = 0; span < shpt->npages; span++) {
+        uint64_t page = span * PTE_SPAN_PAGES;
         pte_t *pte = shpt_pte(shpt, page);
 
-        if (piece % PIECE_PAGES == 0)
-            gh_count(shpt_l2_pte(shpt, piece), MIN(shpt->npages - piece, PIECE_PAGES), piece, l2);
+        if (span % PTE_SPAN_PAGES == 0)
+            gh_count(shpt_l2_pte(shpt, span), MIN(shpt->npages - span, PTE_SPAN_PAGES), span, l2);
         if (pte)
-            gh_count(pte, MIN(s->npages - page, PIECE_PAGES), page, l3);
+            gh_count(pte, MIN(s->npages - page, PTE_SPAN_PAGES), page, l3);
     }
 }
 
@@ -73,7 +70,7 @@ void section_count_rads(const struct section *s, uint64_t npages[RAD_MAX])
             npages[page_rad(section_frame(s, page))] += run;
         }
     } else {
-        for (uint64_t page = 0; page < s->npages; page += PIECE_PAGES) {
+        for (uint64_t page = 0; page < s->npages; page += PTE_SPAN_PAGES) {
             const pte_t *l3 = shpt_pte(s->related, page);
 
             if (l3)

@@ -3,7 +3,7 @@
  *
  * A slot of the SHPT section's level-2 page goes from 0 to a valid PTE once and stays so for the
  * section's life. The step is a compare-and-swap, so that any number of CPUs may ask for the same
- * piece at once without a lock: each brings a zeroed page, one wins, the others give theirs back
+ * span at once without a lock: each brings a zeroed page, one wins, the others give theirs back
  * and take the winner's. The same holds for the level-3 PTEs (section_make_valid). No translation
  * buffer holds an invalid PTE, so nothing is to be invalidated.
  */
@@ -26,14 +26,14 @@ uint64_t shpt_l2_pages(uint64_t npages)
 
 static pte_t table_pte(pfn_t pfn) { return pte_table(pfn) | PTE_SW_SHPT; }
 
-pte_t *shpt_l2_pte(const struct section *shpt, uint64_t piece)
+pte_t *shpt_l2_pte(const struct section *shpt, uint64_t span)
 {
-    return (pte_t *)kseg_page(shpt->upper[piece / PTES_PER_PAGE]) + piece % PTES_PER_PAGE;
+    return (pte_t *)kseg_page(shpt->upper[span / PTES_PER_PAGE]) + span % PTES_PER_PAGE;
 }
 
-pte_t shpt_l1_pte(const struct section *shpt, uint64_t piece)
+pte_t shpt_l1_pte(const struct section *shpt, uint64_t span)
 {
-    return table_pte(shpt->upper[piece / PTES_PER_PAGE]);
+    return table_pte(shpt->upper[span / PTES_PER_PAGE]);
 }
 
 pte_t *shpt_pte(const struct section *shpt, uint64_t page)
@@ -54,7 +54,7 @@ static pfn_t own_page(struct section *shpt, uint64_t offset)
         panic("no page for a shared page table though it was promised");
     fluid_promise_used(1);
     page_of(pfn)->owner = (uint64_t)shpt;
-    page_of(pfn)->offset = offset;
+    page_of(pfn)->offset = (uint32_t)offset;
     __atomic_fetch_add(&shpt->own_pages, 1, __ATOMIC_RELAXED);
     return pfn;
 }
@@ -66,15 +66,15 @@ static void own_page_back(struct section *shpt, pfn_t pfn)
     __atomic_fetch_sub(&shpt->own_pages, 1, __ATOMIC_RELAXED);
 }
 
-pte_t shpt_table_get(struct section *shpt, uint64_t piece)
+pte_t shpt_table_get(struct section *shpt, uint64_t span)
 {
-    pte_t *slot = shpt_l2_pte(shpt, piece);
+    pte_t *slot = shpt_l2_pte(shpt, span);
     pte_t pte = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
     pfn_t pfn;
 
     if (pte_valid(pte))
         return pte;
-    pfn = own_page(shpt, piece);
+    pfn = own_page(shpt, span);
     /* Release: the zeroes are there before the page can be found. */
     if (!__atomic_compare_exchange_n(slot, &pte, table_pte(pfn), false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE)) {
@@ -89,17 +89,17 @@ pte_t shpt_table_get(struct section *shpt, uint64_t piece)
  * both levels. */
 static void fill_alloc(struct section *s, struct section *shpt, pfn_t l3_first)
 {
-    for (uint64_t piece = 0; piece < shpt->npages; piece++) {
-        uint64_t page = piece * PTES_PER_PAGE;
-        uint64_t n = MIN(s->npages - page, (uint64_t)PTES_PER_PAGE);
-        pte_t *l3 = kseg_page(pfn_add(l3_first, piece));
+    for (uint64_t span = 0; span < shpt->npages; span++) {
+        uint64_t page = span * PTE_SPAN_PAGES;
+        uint64_t n = MIN(s->npages - page, PTE_SPAN_PAGES);
+        pte_t *l3 = kseg_page(pfn_add(l3_first, span));
 
         gh_fill(l3, n, page, section_frame(s, page), s->pte_bits);
         memset(l3 + n, 0, (PTES_PER_PAGE - n) * sizeof(pte_t));
     }
-    for (uint64_t piece = 0; piece < shpt->npages; piece += PTES_PER_PAGE)
-        gh_fill(shpt_l2_pte(shpt, piece), MIN(shpt->npages - piece, (uint64_t)PTES_PER_PAGE), piece,
-                pfn_add(l3_first, piece), table_pte(PFN_NONE));
+    for (uint64_t span = 0; span < shpt->npages; span += PTES_PER_PAGE)
+        gh_fill(shpt_l2_pte(shpt, span), MIN(shpt->npages - span, (uint64_t)PTES_PER_PAGE), span,
+                pfn_add(l3_first, span), table_pte(PFN_NONE));
     shpt->valid_pages = shpt->npages;
 }
 
@@ -163,8 +163,8 @@ void shpt_delete(struct section *s)
     struct section *shpt = s->related;
 
     if (!section_is_alloc(s))
-        for (uint64_t piece = 0; piece < shpt->npages; piece++) {
-            pte_t l2 = *shpt_l2_pte(shpt, piece);
+        for (uint64_t span = 0; span < shpt->npages; span++) {
+            pte_t l2 = *shpt_l2_pte(shpt, span);
 
             if (pte_valid(l2)) {
                 free_frames(kseg_page(pte_pfn(l2)));

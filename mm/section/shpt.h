@@ -4,7 +4,7 @@
  * They are the global page table of the section that they map, and what mappers with shared page
  * tables put into their level-2 tables. Where the level-3 pages are stands in level-2 pages of the
  * SHPT section, one for 8 GiB, in the form in which a process's level-2 page wants it: a mapper
- * copies these PTEs, and one that covers whole 8 GiB pieces can point a level-1 PTE at such a page.
+ * copies these PTEs, and one that covers whole 8 GiB blocks can point a level-1 PTE at such a page.
  */
 #ifndef MM_SECTION_SHPT_H
 #define MM_SECTION_SHPT_H
@@ -23,13 +23,13 @@ int shpt_create(struct section *s);
  */
 void shpt_delete(struct section *s);
 
-/* The level-2 PTE of a piece (8 MiB) in the SHPT section's own level-2 page. */
-pte_t *shpt_l2_pte(const struct section *shpt, uint64_t piece);
-/* The level-1 PTE with which a process shares the level-2 page that the piece lies in. */
-pte_t shpt_l1_pte(const struct section *shpt, uint64_t piece);
-/* The level-3 page of a piece, allocated on the first demand out of the promise. Never fails for a
+/* The level-2 PTE of a span (8 MiB) in the SHPT section's own level-2 page. */
+pte_t *shpt_l2_pte(const struct section *shpt, uint64_t span);
+/* The level-1 PTE with which a process shares the level-2 page that the span lies in. */
+pte_t shpt_l1_pte(const struct section *shpt, uint64_t span);
+/* The level-3 page of a span, allocated on the first demand out of the promise. Never fails for a
    FLUID section. Returns its level-2 PTE as mappers use it. Any number of callers at once. */
-pte_t shpt_table_get(struct section *shpt, uint64_t piece);
+pte_t shpt_table_get(struct section *shpt, uint64_t span);
 /* The level-3 PTE of a page, NULL when its level-3 page is not there. */
 pte_t *shpt_pte(const struct section *shpt, uint64_t page);
 

@@ -46,7 +46,7 @@ static int private_fault(struct aspace *as, struct map_entry *e, vaddr_t va)
 
     if (unlikely(!p))
         return -ENOMEM;
-    if (unlikely(pt_load(p) != 0)) {
+    if (unlikely(pte_maps_page(va, pt_load(p)))) {
         /* Another thread was faster, or this CPU remembers the PTE as it was before mprotect. */
         tb_invalidate_single(va);
         return 0;
@@ -64,14 +64,15 @@ static int private_fault(struct aspace *as, struct map_entry *e, vaddr_t va)
 }
 
 /* Give zero pages to the empty PTEs of one batch. p: PTE of va, n pages within one table. */
-static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t *p, unsigned n)
+static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va,
+                                  unsigned n)
 {
     pfn_t pfns[BATCH_PAGES];
     pte_t bits = pt_user_bits(e->prot, true);
     unsigned want = 0, used = 0, installed = 0;
 
     for (unsigned i = 0; i < n; i++)
-        want += p[i] == 0;
+        want += !pte_maps_page(va + i * PAGE_SIZE, p[i]);
     if (want == 0)
         return 0;
     if (page_alloc_bulk(PA_ZERO, PAGE_T_PROCESS, as->pt.home_rad, pfns, want) != 0)
@@ -79,7 +80,7 @@ static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t 
     for (unsigned i = 0; i < n && used < want; i++) {
         pte_t none = 0;
 
-        if (pt_load(&p[i]) != 0)
+        if (pte_maps_page(va + i * PAGE_SIZE, pt_load(&p[i])))
             continue;
         page_of(pfns[used])->owner = kseg_paddr(&p[i]).a;
         if (__atomic_compare_exchange_n(&p[i], &none, pte_make(pfns[used], bits), false,
@@ -105,7 +106,7 @@ static int private_populate(struct aspace *as, struct map_entry *e, vaddr_t va, 
         if (!p)
             return -ENOMEM;
         n = MIN(n, BATCH_PAGES);
-        err = private_populate_batch(as, e, p, (unsigned)n);
+        err = private_populate_batch(as, e, p, va, (unsigned)n);
         if (err)
             return err;
         va += n << PAGE_SHIFT;
@@ -150,7 +151,7 @@ static unsigned clear_table_part(pte_t *p, vaddr_t va, uint64_t n, struct tb_gat
     for (uint64_t i = 0; i < n && left; i++) {
         pte_t pte = p[i];
 
-        if (pte == 0)
+        if (!pte_maps_page(va + (i << PAGE_SHIFT), pte))
             continue;
         __atomic_store_n(&p[i], 0, __ATOMIC_RELAXED);
         left--;
@@ -216,7 +217,7 @@ static void anon_protect(struct aspace *as, struct map_entry *e, vaddr_t start, 
             pte_t old = p[i], now;
             bool write = !e->obj_lock || (old & PTE_UWE);
 
-            if (!pte_valid(old))
+            if (!pte_maps_page(va, old))
                 continue;
             now = pte_make(pte_pfn(old), pt_user_bits(prot, write) | (old & PTE_SW_MASK));
             if (now == old)

@@ -59,7 +59,7 @@ struct aspace *aspace_new(unsigned rad)
     mutex_init(&as->lock, "aspace", MUTEX_ASPACE);
     list_init(&as->entries);
     list_init(&as->regions);
-    as->next_region_id = 16; /* RDE$C_MIN_USER_ID */
+    as->next_region_id = REGION_MIN_USER_ID;
     if (!pt_root_create(&as->pt, rad)) {
         npp_free(as, sizeof(*as));
         return NULL;

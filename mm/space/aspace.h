@@ -136,7 +136,7 @@ int aspace_lock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *any_set
 /* *all_set: all were locked. 0; -EFAULT: bad range or holes; -ENOMEM: no memory to split a mapping.
  */
 int aspace_unlock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *all_set);
-/* Make [va, va+len) present as a fault would. */
+/* Make [va, va+len) present as a fault would; errors as aspace_fault's. */
 int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write);
 /* Is every page of the range free (no entry, no region)? */
 bool aspace_range_free_locked(struct aspace *as, vaddr_t va, uint64_t len);
@@ -150,8 +150,9 @@ void aspace_insert_locked(struct aspace *as, struct map_entry *e);
 int aspace_unmap_locked(struct aspace *as, vaddr_t va, uint64_t len);
 
 /* Page fault from trap dispatch, user or kernel mode. 0: retry the access. -EFAULT: SIGSEGV MAPERR;
-   -EACCES: SIGSEGV ACCERR; -ENOMEM: the process is to be killed and named; -ENXIO (behind the end
-   of what is mapped) and whatever else a pager answers: SIGBUS ADRERR. May wait. IPL 0 with no
+   -EACCES: SIGSEGV ACCERR; -ENOMEM: the process is to be killed and named; -EINTR: a fatal signal
+   ended a wait for a pager, the thread dies on its way out; -ENXIO (behind the end of what is
+   mapped) and whatever else a pager answers: SIGBUS ADRERR. May wait. IPL 0 with no
    spinlock, else panics. */
 int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access);
 

@@ -50,7 +50,7 @@ static uint64_t count_missing(struct aspace *as, vaddr_t va, vaddr_t end)
         missing += (table - va) >> PAGE_SHIFT;
         va = table;
         for (; va < end && (va == table || va % PTE_L2_SPAN != 0); va += PAGE_SIZE)
-            missing += !pte_valid(pt_load(pt_lookup(&as->pt, va, 3)));
+            missing += !pte_maps_page(va, pt_load(pt_lookup(&as->pt, va, 3)));
     }
     return missing;
 }
@@ -92,7 +92,7 @@ static int make_present(struct aspace *as, vaddr_t va, uint64_t len)
     if (missing > (fluid > minimum ? fluid - minimum : 0))
         return -ENOMEM;
     err = aspace_populate(as, va, len, false);
-    return err && err != -ENOMEM ? -EFAULT : err;
+    return err && err != -ENOMEM && err != -EINTR ? -EFAULT : err;
 }
 
 enum { UNLOCKED, LOCKED, LOCKING }; /* map_entry.locked: LOCKING is new, and not final yet */

@@ -56,7 +56,7 @@ static int reserve_slots(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
     uint64_t have = UINT64_MAX; /* leaf that was made last */
 
     for (uint64_t i = 0; i < n; i++) {
-        if (p[i] == 0)
+        if (!pte_maps_page(va + (i << PAGE_SHIFT), p[i]))
             continue;
         x->pages++;
         if ((offset + i) / INDEX_SLOTS == have)
@@ -76,7 +76,7 @@ static int move_pages(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
     for (uint64_t i = 0; i < n; i++) {
         pte_t pte = p[i];
 
-        if (pte == 0)
+        if (!pte_maps_page(va + (i << PAGE_SHIFT), pte))
             continue;
         *index_create(x->o, offset + i) = slot_make(pte_pfn(pte), SLOT_W);
         object_page_own(x->o, offset + i, pte_pfn(pte));
@@ -120,7 +120,7 @@ static int share_ptes(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
     for (uint64_t i = 0; i < n && left; i++) {
         pte_t pte = p[i];
 
-        if (pte == 0)
+        if (!pte_maps_page(va + (i << PAGE_SHIFT), pte))
             continue;
         left--;
         if (pte & PTE_UWE) {

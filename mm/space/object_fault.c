@@ -101,7 +101,7 @@ static void map_around(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t
          va += PAGE_SIZE, p++, offset++) {
         struct found f;
 
-        if (*p != 0)
+        if (pte_maps_page(va, *p))
             continue;
         find_page(o, offset, &f);
         if ((f.slot & (SLOT_PRESENT | SLOT_TAKE)) != SLOT_PRESENT)
@@ -127,7 +127,7 @@ static void upgrade_around(struct map_entry *e, pte_t *p, vaddr_t va)
          va += PAGE_SIZE, p++, offset++) {
         struct found f;
 
-        if (!pte_valid(*p) || (*p & PTE_UWE))
+        if (!pte_maps_page(va, *p) || (*p & PTE_UWE))
             continue;
         find_page(e->object, offset, &f);
         if (!(f.slot & SLOT_PRESENT) || !writable_now(e, &f) ||
@@ -144,7 +144,7 @@ static pte_t install(struct aspace *as, pte_t *p, vaddr_t va, pte_t now)
     pte_t old = *p;
 
     pt_set(p, now);
-    if (old == 0)
+    if (!pte_maps_page(va, old))
         count_rss(as, 1);
     else if (pfn_eq(pte_pfn(old), pte_pfn(now)))
         tb_invalidate_single(va); /* as before or more access: other CPUs find out by a fault */
@@ -316,7 +316,7 @@ static int object_populate_batch(struct aspace *as, struct map_entry *e, pte_t *
     for (unsigned i = 0; i < n && is_plain(e); i++) {
         slot_t *s = index_find(e->object, offset + i);
 
-        want += p[i] == 0 && !(s && (*s & SLOT_PRESENT));
+        want += !pte_maps_page(va + i * PAGE_SIZE, p[i]) && !(s && (*s & SLOT_PRESENT));
     }
     spin_unlock(e->obj_lock, ipl);
     if (want == 0)
@@ -325,7 +325,8 @@ static int object_populate_batch(struct aspace *as, struct map_entry *e, pte_t *
         return -ENOMEM;
     ipl = spin_lock(e->obj_lock);
     for (unsigned i = 0; i < n && is_plain(e); i++) {
-        slot_t *s = p[i] == 0 ? index_create(e->object, offset + i) : NULL;
+        slot_t *s = pte_maps_page(va + i * PAGE_SIZE, p[i]) ? NULL
+                                                            : index_create(e->object, offset + i);
 
         if (!s)
             continue;
@@ -364,7 +365,7 @@ int object_populate(struct aspace *as, struct map_entry *e, vaddr_t va, vaddr_t 
         for (uint64_t i = 0; i < n && !err; i++) {
             pte_t pte = pt_load(&p[i]);
 
-            if (!pte_valid(pte) || (write && !(pte & PTE_UWE)))
+            if (!pte_maps_page(va + i * PAGE_SIZE, pte) || (write && !(pte & PTE_UWE)))
                 err = object_fault(as, e, va + i * PAGE_SIZE, write);
         }
         if (err)

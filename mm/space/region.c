@@ -5,12 +5,12 @@
  * ask region_overlaps_locked(), so that an address in a created region is given out only to who
  * names the region.
  *
- * A region with VA$M_SHARED_PTS consists of whole level-3 pages (8 MiB pieces) and takes nothing
- * but memory-resident sections through their shared page tables, each from a piece boundary on: no
+ * A region with VA$M_SHARED_PTS consists of whole level-3 pages (spans of 8 MiB) and takes nothing
+ * but memory-resident sections through their shared page tables, each from a span boundary on: no
  * private page can ever share a level-3 page with a section. Where the system chooses the place, it
  * is aligned to the largest power of two that is not above its length, from 8 MiB to 8 GiB: then
  * level-2 PTEs carry the hints that the shared pages' frames allow (their own addresses in
- * page-table space are aligned alike), and a section of whole 8 GiB pieces lies on whole level-2
+ * page-table space are aligned alike), and a section of whole 8 GiB blocks lies on whole level-2
  * pages.
  *
  * Where a region's mappings end is read off the address space's entries: there is no second record
@@ -309,9 +309,9 @@ cond_t region_delete(struct aspace *as, uint64_t id, bool privileged, struct reg
     return status;
 }
 
-/* In a region with shared page tables whole pieces go, or the tail of a mapping with its last
- * piece. */
-static cond_t check_pieces_locked(struct aspace *as, vaddr_t start, vaddr_t end)
+/* In a region with shared page tables whole spans go, or the tail of a mapping with its last
+ * span. */
+static cond_t check_spans_locked(struct aspace *as, vaddr_t start, vaddr_t end)
 {
     struct map_entry *e;
 
@@ -341,7 +341,7 @@ static cond_t check_delete_va_locked(struct aspace *as, uint64_t id, vaddr_t sta
     if (id < ARRAY_SIZE(default_regions) && region_overlaps_locked(as, start, length))
         return SS$_PAGNOTINREG;
     if (v.flags & VA$M_SHARED_PTS)
-        return check_pieces_locked(as, start, start + length);
+        return check_spans_locked(as, start, start + length);
     return SS$_NORMAL;
 }
 

@@ -72,7 +72,6 @@ PTE_FORM, PTE_FORM_SHIFT = constant("PTE_FORM_MASK"), constant("PTE_FORM_SHIFT")
 PTE_FORMS = {
     "NONE": "none",
     "DZRO": "demand zero",
-    "OBJECT": "object",
     "PAGEFILE": "page file",
     "TRANSITION": "transition",
 }

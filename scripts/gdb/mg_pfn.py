@@ -10,17 +10,18 @@ from mg_base import PAGE_SIZE, enumerators, members, read, structure, variable
 
 
 class Entry(NamedTuple):
-    """struct page, its members in their order; of a page that is on a list the first two are
-    flink and blink."""
+    """struct page; a page table's offset is its count of PTEs."""
 
+    flink: int
+    blink: int
+    owner: int
     refcnt: int
     share: int
-    owner: int
-    offset: int
     state: int
     type: int
     flags: int
-    aux: int
+    maker: int
+    offset: int
 
 
 WORDS = {1: "B", 2: "H", 4: "I", 8: "Q"}

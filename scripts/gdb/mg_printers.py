@@ -122,8 +122,10 @@ def page_line(p: gdb.Value) -> str:
         links = {"references": int(p["refcnt"]), "share": int(p["share"])}
     else:
         links = {"flink": f"{int(p['flink']):#x}", "blink": f"{int(p['blink']):#x}"}
-    owner = {"owner": f"{int(p['owner']):#x}", "offset": int(p["offset"]), "aux": int(p["aux"])}
-    return line({"page": f"{place} {page_type(p)}"} | links | owner)
+    kind = page_type(p)
+    number = "PTEs" if kind == "PPGTBL" else "offset"
+    owner = {"owner": f"{int(p['owner']):#x}", number: int(p["offset"])}
+    return line({"page": f"{place} {kind}"} | links | owner)
 
 
 def spinlock_line(s: gdb.Value) -> str:

@@ -71,7 +71,7 @@ def thread_state(thread: gdb.Value | None) -> str:
             return "SUSP"
     if int(thread["sleeping"]):
         return "HIB"
-    return "LEF" if int(thread["interruptible"]) else "RWAST"
+    return "LEF" if int(thread["interruptible"]) == 1 else "RWAST"
 
 
 class ShowSummary(Command):

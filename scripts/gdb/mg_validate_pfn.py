@@ -69,7 +69,7 @@ class ValidatePfnList(Checker):
             walked += 1
             if walked == count:
                 return  # what the last one's link says has no meaning
-            pfn = entry.refcnt  # flink
+            pfn = entry.flink
         self.expect(walked == count, f"{where}: {walked} pages linked, its count says {count}")
 
     def rad_of(self, pfn: int) -> int:

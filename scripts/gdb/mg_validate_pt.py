@@ -13,6 +13,7 @@ from mg_base import (
     PTES,
     USER_TOP,
     constant,
+    describe_pte,
     each,
     gh_pages,
     pte_pfn,
@@ -139,9 +140,9 @@ class ValidatePageTables(Checker):
         """A private table: upper is the physical address of the PTE that it hangs on."""
         self.active(pfn, "pt", upper, what)
         entry = self.database.get(pfn)
-        if entry is not None and entry.aux != count:
+        if entry is not None and entry.offset != count:
             self.count(
-                space, f"{what}: table {pfn:#x} holds {count} PTEs, its count says {entry.aux}"
+                space, f"{what}: table {pfn:#x} holds {count} PTEs, its count says {entry.offset}"
             )
         space.tables += 1
 
@@ -224,7 +225,7 @@ class ValidatePageTables(Checker):
             self.complain(f"{where} maps where nothing is mapped")
             return
         if not pte & PTE_V:
-            self.complain(f"{where} is neither zero nor valid")
+            self.complain(f"{where} is {describe_pte(pte)}: nothing makes that in user space")
             return
         if pte & KWE_UWE and not int(entry["prot"]) & MAP_W:
             self.complain(f"{where} may be written, its mapping may not")
@@ -283,14 +284,14 @@ class ValidatePageTables(Checker):
             self.complain(f"{where} maps shared tables where no section has them")
             return
         shpt = mapping["section"]["related"]
-        piece = ((int(entry["offset"]) + va - int(entry["start"])) >> PAGE_SHIFT) // PTES
-        upper = int(shpt["upper"][piece // PTES]["n"])
+        span = ((int(entry["offset"]) + va - int(entry["start"])) >> PAGE_SHIFT) // PTES
+        upper = int(shpt["upper"][span // PTES]["n"])
         if level == 1:
             right = upper << PTE_PFN_SHIFT | TABLE_BITS | PTE_SHPT
         else:
             if upper not in self.pages:
                 self.pages[upper] = self.table(upper)
-            right = self.pages[upper][piece % PTES] & ~PTE_GH
+            right = self.pages[upper][span % PTES] & ~PTE_GH
         self.expect(pte & ~PTE_GH == right, f"{where} is {pte:#x}, the section's is {right:#x}")
 
     # ---- sections ----
@@ -298,7 +299,7 @@ class ValidatePageTables(Checker):
     def section(self, section: gdb.Value) -> None:
         name = f"section {section_name(section)}"
         shpt = section["related"]
-        npages, pieces = int(section["npages"]), int(shpt["npages"])
+        npages, spans = int(section["npages"]), int(shpt["npages"])
         frames = Frames(section)
         level3 = own = data = 0
         reserved = int(shpt["first"]["n"])
@@ -309,21 +310,21 @@ class ValidatePageTables(Checker):
             if not reserved <= upper < reserved_end:
                 own += 1
                 self.active(upper, "shpt", int(shpt), f"{name}: level-2 page {i}")
-            wrong = wrong_hints(table, i * PTES, min(PTES, pieces - i * PTES))
+            wrong = wrong_hints(table, i * PTES, min(PTES, spans - i * PTES))
             self.expect(not wrong, f"{name}: {wrong} wrong hints in level-2 page {i}")
             for k, pte in enumerate(table):
-                piece = i * PTES + k
+                span = i * PTES + k
                 if not pte:
                     continue
                 level3 += 1
-                what = f"{name}: level-2 PTE {pte:#x} of piece {piece}"
-                if piece >= pieces or pte & ~PTE_GH != pte_pfn(pte) * ONE | TABLE_BITS | PTE_SHPT:
+                what = f"{name}: level-2 PTE {pte:#x} of span {span}"
+                if span >= spans or pte & ~PTE_GH != pte_pfn(pte) * ONE | TABLE_BITS | PTE_SHPT:
                     self.complain(f"{what} is none that it should have")
                     continue
                 if not reserved <= pte_pfn(pte) < reserved_end:
                     own += 1
                     self.active(pte_pfn(pte), "shpt", int(shpt), what)
-                data += self.piece(section, name, piece, pte_pfn(pte), frames)
+                data += self.span(section, name, span, pte_pfn(pte), frames)
         counts = (("valid_pages", level3), ("own_pages", own))
         for field, real in counts:
             self.expect(
@@ -335,18 +336,18 @@ class ValidatePageTables(Checker):
                 int(section["valid_pages"]) == data,
                 f"{name}: {int(section['valid_pages'])} valid pages, found {data}",
             )
-        self.expect(npages <= pieces * PTES, f"{name}: {pieces} level-3 pages for {npages} pages")
+        self.expect(npages <= spans * PTES, f"{name}: {spans} level-3 pages for {npages} pages")
 
-    def piece(self, section: gdb.Value, name: str, piece: int, pfn: int, frames: Frames) -> int:
+    def span(self, section: gdb.Value, name: str, span: int, pfn: int, frames: Frames) -> int:
         """A level-3 page of a section's own; returns how many PTEs are valid."""
         table = self.table(pfn)
-        first = piece * PTES
+        first = span * PTES
         count = min(PTES, int(section["npages"]) - first)
         valid = PTES - table.count(0)
         self.ptes += valid
-        self.expect(not any(table[count:]), f"{name}: PTEs behind its end in piece {piece}")
+        self.expect(not any(table[count:]), f"{name}: PTEs behind its end in span {span}")
         wrong = wrong_hints(table, first, count)
-        self.expect(not wrong, f"{name}: {wrong} wrong hints in piece {piece}")
+        self.expect(not wrong, f"{name}: {wrong} wrong hints in span {span}")
         if frames.known:
             for index in range(count):
                 frame = pte_pfn(table[index])

@@ -394,16 +394,30 @@ static void enqueue(struct wait_queue *q, struct waiter *w, bool first)
 void wait_enqueue(struct wait_queue *q, struct waiter *w) { enqueue(q, w, false); }
 void wait_enqueue_first(struct wait_queue *q, struct waiter *w) { enqueue(q, w, true); }
 
+bool host_killed[MAX_CPUS];
+
 int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns)
 {
     int err = 0;
 
-    (void)flags;
     if (host_ipl || innermost)
         broken("wait at IPL %u with %u spinlocks held", (unsigned)host_ipl, spin_depth());
     pthread_mutex_lock(&w->home->mutex);
     while (__atomic_load_n(&w->queue, __ATOMIC_RELAXED) && !err) {
-        if (deadline_ns == WAIT_FOREVER) {
+        if (flags ==
+            WAIT_KILLABLE) { /* looks every millisecond: nobody knows the queue to wake it */
+            struct timespec ts;
+
+            if (__atomic_load_n(&host_killed[host_cpu_id], __ATOMIC_ACQUIRE)) {
+                err = -EINTR;
+                break;
+            }
+            clock_gettime(CLOCK_MONOTONIC, &ts);
+            ts.tv_nsec += 1000000;
+            ts.tv_sec += ts.tv_nsec / 1000000000;
+            ts.tv_nsec %= 1000000000;
+            pthread_cond_clockwait(&w->home->cond, &w->home->mutex, CLOCK_MONOTONIC, &ts);
+        } else if (deadline_ns == WAIT_FOREVER) {
             pthread_cond_wait(&w->home->cond, &w->home->mutex);
         } else {
             struct timespec ts = {.tv_sec = (time_t)(deadline_ns / 1000000000u),

@@ -18,7 +18,11 @@
  * each process what it must contain; what is shared is a cell that several pages point to. After
  * that, the same with every allocation failing in its turn.
  */
+#include <sys/wait.h>
+
 #include "arch/alpha/hw/layout.h"
+#include "kernel/base/panic.h"
+#include "mm/pt/pt.h"
 #include "tests/host/vm.h"
 
 #define K_ENOMEM 12
@@ -648,6 +652,99 @@ static void test_remembered(void)
     aspace_unref(as);
 }
 
+/* ---- PTEs of forms that nothing makes ---- */
+
+static bool panic_expected;
+static char panic_text[200];
+
+void panic(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(panic_text, sizeof(panic_text), fmt, ap);
+    va_end(ap);
+    if (panic_expected)
+        _exit(strstr(panic_text, "where only a page or nothing can be") != NULL ? 42 : 43);
+    bail_out("panic: %s", panic_text);
+}
+
+/* What looks at the PTE of va, in an entry [from, to). */
+static void look_fault(struct aspace *as, vaddr_t va) { aspace_fault(as, va, FAULT_WRITE); }
+static void look_populate(struct aspace *as, vaddr_t va)
+{
+    aspace_populate(as, va - 2 * PAGE_SIZE, 4 * PAGE_SIZE, true);
+}
+static void look_unmap(struct aspace *as, vaddr_t va) { aspace_unmap(as, va, PAGE_SIZE); }
+static void look_protect(struct aspace *as, vaddr_t va)
+{
+    aspace_protect(as, va, PAGE_SIZE, MAP_R);
+}
+static void look_forget(struct aspace *as, vaddr_t va) { aspace_forget(as, va, PAGE_SIZE, true); }
+static void look_fork(struct aspace *as, vaddr_t va)
+{
+    (void)va;
+    aspace_fork(as);
+}
+static void look_end(struct aspace *as, vaddr_t va)
+{
+    (void)va;
+    vm_switch(0, NULL);
+    aspace_unref(as);
+}
+
+/* The PFN of such a PTE is a page of somebody else's: whoever took the PTE for a valid one would
+   map or free it. */
+static void test_forms(void)
+{
+    static const struct {
+        const char *what;
+        void (*look)(struct aspace *as, vaddr_t va);
+    } looks[] = {{"a fault", look_fault},         {"populate", look_populate},
+                 {"unmap", look_unmap},           {"protect", look_protect},
+                 {"forget", look_forget},         {"fork", look_fork},
+                 {"the end of a space", look_end}};
+    static const enum pte_form forms[] = {PTE_FORM_DZRO, PTE_FORM_PAGEFILE, PTE_FORM_TRANSITION};
+
+    for (unsigned object = 0; object < 2; object++) {
+        struct aspace *as = aspace_create(0), *child;
+        vaddr_t va = 0;
+        uint64_t value = 1;
+        pte_t *p;
+
+        vm_switch(0, as);
+        if (aspace_map_anon(as, &va, 8 * PAGE_SIZE, MAP_R | MAP_W, 0) ||
+            vm_access(as, va, FAULT_WRITE, &value))
+            vm_die("a page cannot be touched");
+        if (object) {
+            child = aspace_fork(as);
+            if (!child || vm_access(as, va, FAULT_WRITE, &value))
+                vm_die("a page cannot be copied");
+            aspace_unref(child);
+        }
+        va += 2 * PAGE_SIZE;
+        p = pt_lookup(as, va, 3);
+        for (unsigned k = 0; k < sizeof(looks) / sizeof(*looks); k++)
+            for (unsigned f = 0; f < 3; f++) {
+                int status = 0;
+                pid_t pid = fork();
+
+                if (pid == 0) {
+                    panic_expected = true;
+                    pt_set(p, (pte_t)forms[f] << PTE_FORM_SHIFT | pte_make(pfn_of(5), 0));
+                    looks[k].look(as, va);
+                    _exit(0);
+                }
+                waitpid(pid, &status, 0);
+                is(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 42, "%s does not take a PTE %s %s",
+                   looks[k].what, pte_form_name((pte_t)forms[f] << PTE_FORM_SHIFT),
+                   object ? "in an object" : "in private memory");
+            }
+        vm_switch(0, NULL);
+        aspace_unref(as);
+    }
+}
+
 /* ---- three threads write, a fourth forks ---- */
 
 #define THREAD_ROUNDS 4000u
@@ -842,6 +939,7 @@ int main(void)
     fail_each("a mapping over another", do_map_over);
     test_places();
     test_remembered();
+    test_forms();
     test_threads();
     test_family();
     return tap_done();

@@ -275,9 +275,32 @@ static void test_numbers(void)
        "first clear bit");
 }
 
+static int counted_calls;
+static uint64_t counted(uint64_t v)
+{
+    counted_calls++;
+    return v;
+}
+
+/* The answer of the second call of an argument would be another one: wake_all() wakes nobody then.
+   */
+static void test_single_evaluation(void)
+{
+    uint64_t v = 7;
+
+    ok(MIN(counted(3), 5ul) == 3 && MIN(5ul, counted(3)) == 3 && counted_calls == 2,
+       "MIN evaluates each argument once");
+    ok(MAX(counted(9), 5ul) == 9 && MAX(5ul, counted(9)) == 9 && counted_calls == 4, "MAX does");
+    is(MIN(100ul, MAX(v++, MIN(v, 2ul))), 7, "one inside the other");
+    is(v, 8, "too");
+    ok(MIN(-1, 1) == -1 && MAX(-1l, 1l) == 1 && MIN(UINT64_MAX, 1ul) == 1, "signs and widths");
+    is(sizeof(char[CONST_MAX(3, 4)]), 4, "CONST_MAX is a constant");
+}
+
 int main(void)
 {
     test_format();
+    test_single_evaluation();
     test_copies();
     test_strings();
     test_lists();

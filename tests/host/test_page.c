@@ -80,7 +80,7 @@ static const char *take(pfn_t p, bool zero)
     if (out_pages[p.n])
         return "given out twice";
     if (page_of(p)->state != PAGE_ACTIVE || page_of(p)->refcnt != 1 || page_of(p)->share ||
-        page_of(p)->owner || page_of(p)->aux || page_of(p)->offset)
+        page_of(p)->owner || page_of(p)->maker || page_of(p)->offset)
         return "entry not fresh";
     if (zero)
         for (unsigned i = 0; i < PAGE_SIZE / 8; i++)
@@ -271,6 +271,24 @@ static void test_contig(void)
     is(free_pages(), before - 1, "and is free no more");
 }
 
+/* A page in use can be on a list of its owner's: links and counts do not know of each other. */
+static void test_links(void)
+{
+    pfn_t a;
+
+    if (page_alloc(PA_ZERO, PAGE_T_OBJECT, 0, &a))
+        bail_out("no page");
+    page_ref(a);
+    __atomic_fetch_add(&page_of(a)->share, 5, __ATOMIC_RELAXED);
+    page_of(a)->flink = 0x7FFFFFF;
+    page_of(a)->blink = 0x7FFFFFE;
+    ok(page_of(a)->refcnt == 2 && page_of(a)->share == 5, "the links leave the counts alone");
+    ok(!page_unref(a) && page_of(a)->flink == 0x7FFFFFF && page_of(a)->blink == 0x7FFFFFE,
+       "the counts the links");
+    page_of(a)->share = 0;
+    ok(page_unref(a) && page_of(a)->flink != 0x7FFFFFF, "a free page is on the allocator's list");
+}
+
 static void boot_small(void)
 {
     page_boot_add_range(pfn_of(9000), 4000); /* holes, out of order */
@@ -415,6 +433,7 @@ static void machine(unsigned rads)
     rad_count = rads;
     boot_small();
     test_contig();
+    test_links();
     test_random();
     test_limits();
     test_domains();

@@ -373,6 +373,104 @@ static void test_dies_waiting_for_answers(void)
     ok(ended, "and was the last thing to wait for");
 }
 
+#define K_EINTR 4
+
+static void kill_cpu(unsigned cpu, bool killed)
+{
+    __atomic_store_n(&host_killed[cpu], killed, __ATOMIC_RELEASE);
+}
+
+/* A pager that does not answer, and a fatal signal for one that waits: its fault fails, another's
+   goes on waiting, and the answer goes where it belongs. */
+static void test_killed_in_a_fault(void)
+{
+    struct fault f, other;
+    uint64_t value = 0;
+
+    begin();
+    fault_start(&f, 0, 3, FAULT_READ, 0);
+    await_requests(1);
+    fault_start(&other, 1, 3, FAULT_READ, 0);
+    usleep(5000);
+    ok(!__atomic_load_n(&f.done, __ATOMIC_ACQUIRE),
+       "a fault waits for an answer that does not come");
+    kill_cpu(0, true);
+    pthread_join(f.thread, NULL);
+    is(f.err, -K_EINTR, "a fatal signal ends the wait, and the fault fails");
+    usleep(5000);
+    ok(!__atomic_load_n(&other.done, __ATOMIC_ACQUIRE) && nrequests == 1,
+       "another thread's goes on, and nothing is asked for twice");
+    is(mm_supply(object, 3, stored_page(3), MAP_R), 0, "the answer is taken");
+    pthread_join(other.thread, NULL);
+    ok(other.err == 0 && other.value == 0x5003, "by the one that still waits");
+    nrequests = 0;
+
+    kill_cpu(0, false);
+    fault_start(&f, 0, 4, FAULT_WRITE, 7);
+    await_requests(1);
+    kill_cpu(0, true);
+    pthread_join(f.thread, NULL);
+    is(f.err, -K_EINTR, "nobody is left waiting");
+    is(mm_supply(object, 4, stored_page(4), MAP_R | MAP_W), 0, "and the late answer is taken");
+    nrequests = 0;
+    vm_switch(1, space);
+    ok(vm_access(space, base + 4 * PAGE_SIZE, FAULT_READ, &value) == 0 && value == 0x5004 &&
+           nrequests == 0,
+       "the page is in the object: the next fault finds it without asking");
+    is(vm_access(space, base + 3 * PAGE_SIZE, FAULT_READ, &value), 0,
+       "what is there needs no wait");
+    kill_cpu(0, false);
+
+    fault_start(&f, 0, 5, FAULT_READ, 0);
+    await_requests(1);
+    kill_cpu(0, true);
+    pthread_join(f.thread, NULL);
+    kill_cpu(0, false);
+    mm_deny(object, 5, 1, -K_EIO);
+    nrequests = 0;
+    fault_start(&f, 0, 5, FAULT_READ, 0);
+    await_requests(1);
+    mm_supply(object, 5, stored_page(5), MAP_R);
+    pthread_join(f.thread, NULL);
+    ok(f.err == 0 && f.value == 0x5005, "after a late refusal the next fault asks anew");
+    end();
+}
+
+/* The same for a call that makes pages present, and for one that reads a file; and the space goes
+   before the answer comes. */
+static void *call_main(void *arg)
+{
+    int *err = arg;
+    pfn_t pfn;
+
+    vm_switch(0, space);
+    err[0] = aspace_populate(space, base, 4 * PAGE_SIZE, false);
+    err[1] = object_page_get(object, 0, MAP_R, &pfn);
+    return NULL;
+}
+
+static void test_killed_in_a_call(void)
+{
+    struct request r;
+    pthread_t t;
+    int err[2];
+
+    begin();
+    pthread_create(&t, NULL, call_main, err);
+    await_requests(1);
+    kill_cpu(0, true);
+    pthread_join(t, NULL);
+    kill_cpu(0, false);
+    is(err[0], -K_EINTR, "populate ends");
+    is(err[1], -K_EINTR, "so does a read");
+    is(nrequests, 1, "and asks for no more pages");
+    end();
+    ok(!ended, "the object stays for the answer that it is owed");
+    take_request(&r);
+    is(mm_supply(object, r.offset, stored_page(r.offset), MAP_R), -2, "which finds nobody");
+    ok(ended, "and was the last thing to wait for");
+}
+
 static void test_truncate(void)
 {
     struct fault f;
@@ -538,6 +636,8 @@ int main(void)
     test_taken_back_at_once();
     test_put_and_forget();
     test_dies_waiting_for_answers();
+    test_killed_in_a_fault();
+    test_killed_in_a_call();
     test_truncate();
     test_all_at_once();
     ok(vm_nfree == pages && vm_pool_bytes == pool, "no page and no byte of pool is lost");

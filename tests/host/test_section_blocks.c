@@ -61,7 +61,7 @@ static uint64_t sum_of_upper(const struct section *s)
 
         for (unsigned k = 0; k < PTES_PER_PAGE; k++)
             sum = sum * 31 + p[k];
-        sum += page_of(s->related->upper[i])->aux;
+        sum += page_of(s->related->upper[i])->offset;
     }
     return sum;
 }

@@ -13,12 +13,16 @@
 #include <ssdef.h>
 #include <starlet.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <tap.h>
 #include <time.h>
 
 #define MS       1000000L
 #define CHILDREN 8
+
+#define FUTEX_WAIT 0
+#define FUTEX_WAKE 1
 
 /* Shared with the children. */
 static volatile struct page {
@@ -189,6 +193,37 @@ static void test_yield(void)
     ok(switched < 100000, "without going round in vain (%ld yields)", switched);
 }
 
+/* FUTEX_WAKE says how many it has woken, at most as many as it was to wake. */
+static void test_futex_wake(void)
+{
+    static const int limits[] = {100, 2};
+    int *word = (int *)&shared->turn;
+
+    for (unsigned k = 0; k < 2; k++) {
+        pid_t pids[3];
+        long woken = 0, most = 0;
+
+        memset((void *)shared, 0, sizeof(*shared));
+        for (unsigned i = 0; i < 3; i++)
+            if ((pids[i] = must_fork()) == 0) {
+                while (__atomic_load_n(word, __ATOMIC_SEQ_CST) == 0)
+                    syscall(SYS_futex, word, FUTEX_WAIT, 0, NULL, NULL, 0);
+                _exit(0);
+            }
+        /* All three are woken at once in the first round in which all three wait. */
+        for (int i = 0; i < 1000 && most < (k ? 2 : 3); i++) {
+            sleep_ns(5 * MS);
+            woken = syscall(SYS_futex, word, FUTEX_WAKE, limits[k], NULL, NULL, 0);
+            most = woken > most ? woken : most;
+        }
+        is(most, k ? 2 : 3, "three wait, at most %d are to be woken", limits[k]);
+        __atomic_store_n(word, 1, __ATOMIC_SEQ_CST);
+        syscall(SYS_futex, word, FUTEX_WAKE, 100, NULL, NULL, 0);
+        is(collect(3, pids), 0, "and go on when the word has changed");
+        is(syscall(SYS_futex, word, FUTEX_WAKE, 100, NULL, NULL, 0), 0, "nobody is left to wake");
+    }
+}
+
 /* All start where the parent is; the idle CPUs take them. */
 static void test_spread(unsigned ncpus)
 {
@@ -225,6 +260,7 @@ int main(void)
     test_affinity(ncpus);
     test_yield();
     test_share();
+    test_futex_wake();
     test_affinity(ncpus);
     test_spread(ncpus);
     return tap_done();

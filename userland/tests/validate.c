@@ -93,6 +93,9 @@ static void planted(void)
         {"a wrong count of references", "refs"},
         {"a PTE with too much access", "says more than its entry"},
         {"a page at another offset", "offset"},
+        {"a demand-zero PTE of user space", "is demand zero, which nothing makes there"},
+        {"a PTE with a page-file slot", "is a page-file slot, which nothing makes there"},
+        {"a PTE in transition", "is in transition, which nothing makes there"},
     };
     struct mega_validate m;
     volatile char *memory = mmap(NULL, 8 * PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -207,8 +207,9 @@ static void memory_from_user(uint64_t va, int64_t cause)
         process_kill_out_of_memory();
     else if (err == -EFAULT || err == -EACCES)
         signal_force(SIGSEGV, err == -EACCES ? SEGV_ACCERR : SEGV_MAPERR, va);
-    else /* there is a mapping, but its pager has no such page */
+    else if (err != -EINTR) /* there is a mapping, but its pager has no such page */
         signal_force(SIGBUS, BUS_ADRERR, va);
+    /* -EINTR: a signal ended the wait for the page, and ends the process on the way out. */
 }
 
 void trap_memory(uint64_t va, uint64_t kind, int64_t cause, struct trapframe *f)

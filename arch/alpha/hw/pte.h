@@ -37,6 +37,13 @@ typedef uint64_t pte_t;
 #define PTE_L3_SPAN (1UL << 13)
 #define PTE_L2_SPAN (1UL << 23)
 #define PTE_L1_SPAN (1UL << 33)
+/* Pages that a level-3 table maps, one with each of its PTEs: 1,024 of 8 KiB are PTE_L2_SPAN. Such
+   8 MiB, aligned, are a "span" of an address space or, counted from its start, of a section: the
+   unit in which page tables are made, shared and given back. */
+#define PTE_SPAN_PAGES ((uint64_t)PTES_PER_PAGE)
+_Static_assert(PTE_L2_SPAN == PTE_SPAN_PAGES * PTE_L3_SPAN &&
+                   PTE_L1_SPAN == PTE_SPAN_PAGES * PTE_L2_SPAN,
+               "a table maps what one PTE of the level above does");
 
 static inline unsigned pte_l1_index(vaddr_t va) { return (va >> 33) & 1023; }
 static inline unsigned pte_l2_index(vaddr_t va) { return (va >> 23) & 1023; }

@@ -110,7 +110,7 @@ static cond_t lock_stats(const uint64_t a[CONTROL_ARGS]) { return trace_lock_sta
 static struct { /* constant after boot */
     control_fn fn;
     uint64_t privileges; /* all of these, PRV_* */
-    cond_t refusal;         /* without them */
+    cond_t refusal;      /* without them */
 } operations[MEGA_CTL_LAST + 1] = {
     [MEGA_CTL_SET_PARAM] = {set_param, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_FREE_RESERVED] = {free_reserved, PRV_CMKRNL, SS$_NOCMKRNL},
@@ -133,7 +133,8 @@ void control_register(enum mega_control op, control_fn fn)
     operations[op].refusal = SS$_NOCMKRNL;
 }
 
-cond_t mega_sys_control(uint64_t op, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+cond_t mega_sys_control(uint64_t op, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
+                        uint64_t a5)
 {
     const uint64_t a[CONTROL_ARGS] = {a1, a2, a3, a4, a5};
 

@@ -34,7 +34,9 @@ static enum mega_state state_of(const struct process *p)
         return MEGA_STATE_SUSP;
     if (__atomic_load_n(&t->sleeping, __ATOMIC_RELAXED))
         return MEGA_STATE_HIB;
-    return __atomic_load_n(&t->interruptible, __ATOMIC_RELAXED) ? MEGA_STATE_LEF : MEGA_STATE_RWAST;
+    return __atomic_load_n(&t->interruptible, __ATOMIC_RELAXED) == WAIT_INTERRUPTIBLE
+               ? MEGA_STATE_LEF
+               : MEGA_STATE_RWAST;
 }
 
 /* One thread is described, the oldest; what is counted is counted for all of them. */

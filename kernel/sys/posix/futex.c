@@ -108,7 +108,9 @@ long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout)
         return err ? err : futex_wait(word, (uint32_t)v, deadline);
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET:
-        return (long)MIN(futex_wake(word), (unsigned)INT32_MAX);
+        /* Whoever was woken in excess, of this word or of another one with its queue, was woken for
+           no reason: v is what the caller knows of. */
+        return (long)MIN((uint64_t)futex_wake(word), MIN(v, (uint64_t)INT32_MAX));
     default:
         return -ENOSYS;
     }

@@ -116,7 +116,7 @@ static uint32_t list_pages(struct pair *list)
     return end_list(list, rad_count);
 }
 
-_Static_assert((MAX(MAX_CPUS, RAD_MAX) + 1) * sizeof(struct pair) <= VMS_ANSWER_MAX,
+_Static_assert((CONST_MAX(MAX_CPUS, RAD_MAX) + 1) * sizeof(struct pair) <= VMS_ANSWER_MAX,
                "a list is an answer");
 
 static const struct {

@@ -3,6 +3,7 @@
 #ifndef KERNEL_SCHED_WAIT_H
 #define KERNEL_SCHED_WAIT_H
 
+#include "arch/alpha/hw/cpu.h"
 #include "kernel/base/list.h"
 #include "kernel/sched/spinlock.h"
 
@@ -23,6 +24,7 @@ struct waiter {
 
 #define WAIT_UNINTERRUPTIBLE 0u
 #define WAIT_INTERRUPTIBLE   1u
+#define WAIT_KILLABLE        2u
 #define WAIT_FOREVER         UINT64_MAX
 
 #define WAIT_QUEUE_INIT(name_, q_)                                                         \
@@ -44,6 +46,9 @@ unsigned wake_all(struct wait_queue *q);
    CPU, a woken thread follows it here, instead of on a CPU that would have to be interrupted. If it
    does not give up the CPU, an idle one takes the thread at the next tick. */
 unsigned wake_all_follow(struct wait_queue *q);
+
+/* The thread that plays this CPU is to end: its killable waits do, until it is taken back. */
+extern bool host_killed[MAX_CPUS]; /* atomic */
 
 /* The clock that deadlines refer to: nanoseconds of the host's monotonic clock. */
 uint64_t host_clock_ns(void);
