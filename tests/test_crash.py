@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 
 import pytest
-from lib.guest import run_guest
+from lib.guest import Done, run_guest
+from megalith.run.paths import TOP
 
 # How, and what the console must say then: a word of the reason, a function of the backtrace.
 WAYS = [

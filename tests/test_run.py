@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import select
 import signal
 import subprocess
 import threading
@@ -11,10 +13,14 @@ from pathlib import Path
 
 import pytest
 from lib.guest import run_guest
+from megalith.run import command, frames
+from megalith.run.machine import Machine
+from megalith.run.monitor import MonitorError
 from megalith.run.paths import TOP
 
 RUN = str(TOP / "scripts/run")
 CROSS_CC = str(TOP / "scripts/cc")
+IPL_ASTDEL = 2  # no preemption (kernel/sched/ipl.h)
 
 CAT = r"""
 #include <unistd.h>
@@ -228,3 +234,76 @@ def test_little_memory_has_the_programs_that_the_command_names() -> None:
     done = run_guest(*words, memory="64M").expect(0)
     assert done.text.startswith("wait_many\n") and "\n1.." in done.text
     assert len(run_guest("/bin/ls", "/tests", memory="128M").expect(0).text.split()) > 40
+
+
+# A console that nobody reads is full, and the machine waits a second for it before it switches off.
+LAST_SECOND = r"""
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec + t.tv_nsec / 1e9;
+}
+int main(void)
+{
+    int console = open("/dev/console", O_WRONLY);
+    static char zeros[256];
+    double begin;
+
+    do {
+        begin = now();
+        if (write(console, zeros, 1) != 1)
+            return 1;
+    } while (now() - begin < 0.5);
+    for (int i = 0; i < 2; i++)
+        if (fork() == 0)
+            while (write(1, zeros, sizeof(zeros)) > 0)
+                ;
+    usleep(100000);
+    _exit(0);
+}
+"""
+
+
+def last_second(program: Path, smp: int) -> tuple[list[str], list[set[int]]]:
+    """Frames behind the result, and the levels of all CPUs, as often as they could be looked at."""
+    words = ["--smp", str(smp), "--add", str(program), "--", "/last_second"]
+    options = command.parser().parse_args(words)
+    decoder, behind, levels = frames.Decoder(), [], []
+    result, deadline = False, time.monotonic() + 60
+    with Machine(command.settings(options, options.command[1:])) as machine:
+        while time.monotonic() < deadline:
+            if select.select([machine.com2], [], [], 0.01)[0]:
+                data = machine.com2.recv(65536)
+                if not data:
+                    break
+                for frame in decoder.feed(data):
+                    behind += [frame.type] if result else []
+                    result = result or frame.type == frames.RESULT
+            if result:
+                try:
+                    state = machine.monitor.human("info registers -a")
+                except MonitorError:
+                    break
+                levels.append({int(ps, 16) & 7 for ps in re.findall(r" PS +([0-9a-f]{2})", state)})
+    assert result
+    return behind, levels
+
+
+@pytest.mark.parametrize("smp", [1, 2])
+def test_nothing_comes_behind_the_result(smp: int, tmp_path: Path) -> None:
+    """Who has sent it switches off: no other process gets the CPU or sends anything."""
+    (tmp_path / "last_second.c").write_text(LAST_SECOND)
+    program = tmp_path / "last_second"
+    subprocess.run([CROSS_CC, tmp_path / "last_second.c", "-o", program], check=True)
+    for _ in range(5):  # on a busy host the second may be over before anybody looks
+        behind, levels = last_second(program, smp)
+        assert behind == []
+        assert all(max(of_cpus) >= IPL_ASTDEL for of_cpus in levels), levels
+        if levels:
+            return
+    pytest.fail("nobody could look at the CPUs")

@@ -62,8 +62,9 @@ void file_validate(struct validate *v, struct file *f);
 extern void (*tty_signal_hook)(uint32_t pgrp, int sig);
 /* A command's standard input is at its end from the start. Boot, after io_boot(). */
 void stream_input_ends(void);
-/* A frame of this type, with n bytes of kernel memory, on COM2. IPL 0; may wait. */
-void stream_send_record(uint8_t type, const void *payload, size_t n);
+/* The last frame on COM2, of type R with n bytes, n > 0. IPL 0, may wait; returns at IPL_ASTDEL
+ * with the stream locked, for the caller to switch the machine off. */
+void stream_send_result(const void *payload, size_t n);
 /* fds 0..2 of the first process. With a command: COM2 streams; without: the console terminal. */
 int console_open(struct file **in, struct file **out, struct file **err, bool command);
 

@@ -48,9 +48,25 @@ static void send_frame(enum channel_type type, const uint8_t *p, size_t n)
     mutex_unlock(&send_lock);
 }
 
-void stream_send_record(uint8_t type, const void *payload, size_t n)
+/* The result is known to the host with its last byte: from then on nobody may take the CPU from the
+ * caller, who could get it back after many slices only, nor send anything behind it. */
+void stream_send_result(const void *payload, size_t n)
 {
-    send_frame(type, payload, n);
+    const uint8_t *p = payload;
+
+    mutex_lock(&send_lock);
+    channel_begin(CHANNEL_RESULT, n);
+    for (;;) {
+        ipl_t ipl = ipl_raise(IPL_ASTDEL);
+        size_t sent = channel_try_write(p, n);
+
+        p += sent;
+        n -= sent;
+        if (!n)
+            return;
+        ipl_restore(ipl);
+        thread_yield();
+    }
 }
 
 static long stream_write(struct file *f, vaddr_t ubuf, size_t n)

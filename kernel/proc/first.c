@@ -2,7 +2,6 @@
  * The first process: COMMAND or the shell. It is pid 1, and the system lives as long as it does:
  * its end is the result that scripts/run passes on.
  */
-#include "arch/alpha/clipper/channel.h"
 #include "arch/alpha/clipper/power.h"
 #include "arch/alpha/hw/fp.h"
 #include "arch/alpha/hw/switch.h"
@@ -44,7 +43,7 @@ void process_first_ended(uint32_t status)
         perturb_report();
     record[0] = status & 0x7F ? RESULT_SIGNAL : first.command ? RESULT_EXIT : RESULT_SHUTDOWN;
     memcpy(record + 1, &value, sizeof(value));
-    stream_send_record(CHANNEL_RESULT, record, sizeof(record));
+    stream_send_result(record, sizeof(record));
     power_off();
 }
 

@@ -28,7 +28,7 @@ STATUS_NO_OUTPUT = 126
 SIGNAL_BASE = 128
 
 # After the result record the kernel has this long to switch the machine off.
-POWER_OFF_SECONDS = 30.0
+POWER_OFF_SECONDS = 10.0
 # After a panic notice the console is read until it has been silent this long.
 PANIC_QUIET_SECONDS = 0.3
 PANIC_LIMIT_SECONDS = 5.0
