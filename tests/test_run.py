@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 from lib.guest import run_guest
-from megalith.run import command, frames
+from megalith.run import command as run_command
+from megalith.run import frames
 from megalith.run.machine import Machine
 from megalith.run.monitor import MonitorError
 from megalith.run.paths import TOP
@@ -272,10 +273,10 @@ int main(void)
 def last_second(program: Path, smp: int) -> tuple[list[str], list[set[int]]]:
     """Frames behind the result, and the levels of all CPUs, as often as they could be looked at."""
     words = ["--smp", str(smp), "--add", str(program), "--", "/last_second"]
-    options = command.parser().parse_args(words)
+    options = run_command.parser().parse_args(words)
     decoder, behind, levels = frames.Decoder(), [], []
     result, deadline = False, time.monotonic() + 60
-    with Machine(command.settings(options, options.command[1:])) as machine:
+    with Machine(run_command.settings(options, options.command[1:])) as machine:
         while time.monotonic() < deadline:
             if select.select([machine.com2], [], [], 0.01)[0]:
                 data = machine.com2.recv(65536)

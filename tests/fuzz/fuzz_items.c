@@ -27,6 +27,9 @@
 #include "kernel/lnm/lnm_private.h"
 #include "kernel/proc/creds.h"
 #include "kernel/proc/process.h"
+#define sigset_t kernel_sigset_t /* the host has one of its own */
+#include "kernel/proc/signal.h"
+#undef sigset_t
 #include "kernel/sys/vms/calls.h"
 #include "kernel/sys/vms/items.h"
 #include "kernel/sys/vms/lnm.h"
@@ -44,6 +47,7 @@ static unsigned copies, change_at, change_where;
 static uint8_t change_to;
 static struct thread self;
 static struct process me, other;
+static struct sighand signals;
 struct spinlock process_lock = SPINLOCK_INIT("process", RANK_PROC, IPL_ASTDEL);
 
 /* ---- what the services stand on ---- */
@@ -91,6 +95,11 @@ int copyout_u64(vaddr_t ua, uint64_t v) { return copyout(ua, &v, 8); }
 int probe_write(vaddr_t ua, size_t n) { return writable(ua, n) ? 0 : -14; }
 
 bool creds_is_system(const struct process *p) { return p->uic_group <= 010; }
+struct uthread *process_thread_locked(const struct process *p, uint32_t tid)
+{
+    return p == &me && !tid ? &signals.first : NULL;
+}
+
 struct process *process_find_locked(uint32_t pid)
 {
     return pid == me.pid ? &me : pid == other.pid ? &other : NULL;
@@ -449,7 +458,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     lnm_boot();
     booted = fuzz_pool_bytes;
     me = (struct process){.pid = 7, .state = PROCESS_LIVE, .uic_group = 0200, .uic_member = 1};
-    me.thread = &self;
+    me.sig = &signals;
+    me.nthreads = 1;
     other = me;
     other.pid = 9;
     other.uic_group = 0300;
@@ -457,6 +467,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     strcpy(me.exe, "/tests/fuzz");
     me.names = lnm_space_create();
     self.process = &me;
+    signals.first.thread = &self;
+    list_init(&other.threads);
+    list_init(&me.threads);
+    list_add_tail(&me.threads, &signals.first.link);
     host_cpu_enter(0, &self.hw);
     read_only = in_u8(&in) & 1 ? in_below(&in, BYTES) : 0;
     while (in_more(&in)) {

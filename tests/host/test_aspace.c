@@ -723,7 +723,7 @@ static void test_forms(void)
             aspace_unref(child);
         }
         va += 2 * PAGE_SIZE;
-        p = pt_lookup(as, va, 3);
+        p = pt_lookup(&as->pt, va, 3);
         for (unsigned k = 0; k < sizeof(looks) / sizeof(*looks); k++)
             for (unsigned f = 0; f < 3; f++) {
                 int status = 0;
