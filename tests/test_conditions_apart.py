@@ -36,7 +36,7 @@ def users() -> list[Path]:
 
 
 def compiler(name: str) -> list[str]:
-    return (TOP / "build/flags" / name).read_text().removeprefix("with ").split()
+    return (TOP / "build/test/flags" / name).read_text().removeprefix("with ").split()
 
 
 @pytest.fixture(scope="module")

@@ -106,9 +106,10 @@ def test_replay_needs_nothing_of_the_build(recorded: tuple[Path, Ran]) -> None:
     """Kernel and initrd lie in the file: what was built since does not matter."""
     path, ran = recorded
     script = (
-        "import sys; from pathlib import Path; from megalith import run\n"
-        "run.KERNEL = run.INITRD = Path('/nowhere')\n"
-        f"sys.exit(run.main(['--replay', {str(path)!r}]))"
+        "import sys; from pathlib import Path; from megalith.__main__ import INSPECTION\n"
+        "from megalith.run import command\n"
+        "command.KERNEL = command.INITRD = Path('/nowhere')\n"
+        f"sys.exit(command.main(INSPECTION, None, ['--replay', {str(path)!r}]))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],

@@ -276,7 +276,7 @@ def last_second(program: Path, smp: int) -> tuple[list[str], list[set[int]]]:
     options = run_command.parser().parse_args(words)
     decoder, behind, levels = frames.Decoder(), [], []
     result, deadline = False, time.monotonic() + 60
-    with Machine(run_command.settings(options, options.command[1:])) as machine:
+    with Machine(run_command.settings(options, options.command[1:], None)) as machine:
         while time.monotonic() < deadline:
             if select.select([machine.com2], [], [], 0.01)[0]:
                 data = machine.com2.recv(65536)

@@ -302,7 +302,7 @@ cond_t lnm_space_ready(const struct lnm_who *who)
     if (!s)
         return SS$_INSFMEM;
     if (likely(__atomic_load_n(&s->ready_for, __ATOMIC_ACQUIRE) == wanted))
-        return 0;
+        return SS$_NORMAL;
     mutex_lock(&lnm_mutex);
     if (s->ready_for == wanted) /* another thread was faster */
         status = SS$_NORMAL;

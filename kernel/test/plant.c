@@ -9,7 +9,7 @@
 #include "kernel/proc/validate.h"
 #include "kernel/sys/info/info.h"
 #include "kernel/test/test_private.h"
-#include "mm/check/checked_private.h"
+#include "mm/check/checked.h"
 #include "mm/phys/fluid.h"
 #include "mm/pool/pool.h"
 #include "mm/pt/pt.h"

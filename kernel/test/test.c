@@ -8,7 +8,7 @@
 #define RACE_ROUNDS_MAX 10000000UL /* some seconds under the detector */
 
 /* (rounds): plain additions to a word that every CPU may be adding to. Always SS$_NORMAL. */
-static int race(const uint64_t a[CONTROL_ARGS])
+static cond_t race(const uint64_t a[CONTROL_ARGS])
 {
     static uint64_t planted;
 

@@ -2,7 +2,7 @@
 #ifndef MM_CHECK_VALIDATE_PRIVATE_H
 #define MM_CHECK_VALIDATE_PRIVATE_H
 
-#include "mm/check/checked_private.h"
+#include "mm/check/checked.h"
 #include "mm/check/validate.h"
 
 struct validate_stretch { /* PFNs */

@@ -13,7 +13,7 @@
  * dies on its way out and does not come again. The request stays as it is, since nothing of it is
  * the waiter's: its answer puts the page into the object, where the next fault finds it, or, when
  * the waiter was the object's last user, finds the object dead. (The pagers of the system itself
- * answer from inside the request, kernel/io/inode.c, so that nobody has waited for them yet.)
+ * answer from inside the request, kernel/fs/memfs.c, so that nobody has waited for them yet.)
  *
  * An answer to an object whose last user has gone finds it marked dead and only counts down; the
  * last one frees it.

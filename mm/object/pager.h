@@ -1,8 +1,9 @@
 /*
  * Pagers: the table of operations behind every pageable object, and what they call back
- * (docs/architecture.md, Memory objects). Every request may complete later, in any order, on any CPU: it is
- * a mark in the object's page index that its completion finds again; no thread, lock or buffer is
- * held meanwhile, and a faulting thread waits on the page alone. Offsets and counts in pages.
+ * (docs/architecture.md, Memory objects). Every request may complete later, in any order, on any
+ * CPU: it is a mark in the object's page index that its completion finds again; no thread, lock or
+ * buffer is held meanwhile, and a faulting thread waits on the page alone. Offsets and counts in
+ * pages.
  */
 #ifndef MM_OBJECT_PAGER_H
 #define MM_OBJECT_PAGER_H

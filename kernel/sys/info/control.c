@@ -85,7 +85,7 @@ static cond_t set_home_rad(const uint64_t a[CONTROL_ARGS])
 
 /* (interrupt number, CPU): its line interrupts that CPU from now on. SS$_NORMAL; SS$_BADPARAM: no
  * such number, or the CPU is not online. */
-static int set_irq_cpu(const uint64_t a[CONTROL_ARGS])
+static cond_t set_irq_cpu(const uint64_t a[CONTROL_ARGS])
 {
     if (a[0] >= IRQ_COUNT || a[1] >= MAX_CPUS)
         return SS$_BADPARAM;

@@ -3,11 +3,11 @@
  * them. For mm/check, which reads them, and kernel/test/plant.c, which damages them for the time of
  * a check; both only while the system stands (kernel/sched/freeze.h).
  */
-#ifndef MM_CHECK_CHECKED_PRIVATE_H
-#define MM_CHECK_CHECKED_PRIVATE_H
+#ifndef MM_CHECK_CHECKED_H
+#define MM_CHECK_CHECKED_H
 
-#include "mm/object/object_private.h"
-#include "mm/phys/page_private.h"
+#include "mm/object/object_pages.h"
+#include "mm/phys/page_check.h"
 #include "mm/section/section.h"
 
 #endif
