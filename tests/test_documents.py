@@ -20,8 +20,10 @@ PATH = re.compile(
     r"(?<!NAME.\w)(?<!NAME.toml)(?<!NAME.txt)"
 )
 NAME = re.compile(r"(?<![\w./*$<>{}-])(?![A-Z]+\.)([A-Za-z][\w-]*\.(?:c|h|S|md|py))(?![\w*/])")
+FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-SCRIPT_COMMENT = re.compile(r'^ *""".*?"""|#[^\n]*', re.DOTALL | re.MULTILINE)
+SCRIPT_FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+COMMENT = re.compile(r'^ *""".*?"""|#[^\n]*', re.DOTALL | re.MULTILINE)
 PAPER = re.compile(r"\b(?!The|This|That)([A-Z]\w+|paged-pool) paper\b")
 MANUAL = re.compile(r"\b(?!The|This|That|Linux)((?:[A-Z][\w']+ )+)manual\b")
 
@@ -62,10 +64,10 @@ def pages() -> list[Path]:
 
 
 def comments(path: Path) -> str:
-    """The comments of a source, all of a page, with line numbers kept."""
+    """The comments of a source, a page without recorded output; line numbers kept."""
     text = (TOP / path).read_text(errors="replace")
-    if path.suffix == ".md":
-        return text
+    if path.suffix == ".md":  # what is fenced was recorded, with the names of its time
+        return FENCED.sub(lambda block: "\n" * block.group().count("\n"), text)
     pattern = COMMENT if path.suffix in (".c", ".h", ".S", ".pml") else SCRIPT_COMMENT
     kept, end = [], 0
     for found in pattern.finditer(text):

@@ -232,8 +232,9 @@ static bool kind_will_do(const struct section *s, const struct section_request *
     return !r->kinds || (s->kind->implied & r->kinds & SECTION_KIND_FLAGS);
 }
 
-/* No condition value: there is no living section of that name. */
-#define NO_SECTION 0
+/* Used in this file only, and never returned to a caller: there is no living section of that name.
+ */
+#define NO_SECTION SS$_NONEXPR
 
 /* Take a share of a section found by name, if identity, kind and protection allow. NO_SECTION: its
    last share went since it was found, which is not an answer yet; the caller looks again. */

@@ -5,7 +5,7 @@
  * it takes, and what it does once everything is decoded. One decoder reads that and checks the
  * arguments of all of them, each error its own value, in one order: flags, name, identity, length
  * or frames, memory domain, part to map, region, access mode, privileges (of those that only
- * create), outputs. Argument orders: openvms-api.md 1.1.
+ * create), outputs. Argument orders: STARLET (docs/openvms.md).
  *
  * A service that creates and maps also checks that the mapping would fit before it creates a
  * section for it; if the mapping still fails (no memory for a page table, a registry entry without

@@ -1,4 +1,4 @@
-"""Where a C source can be changed, and how: the mutants of mutate.py, found with tree-sitter.
+"""Where a C source can be changed, and how: for mutation testing, found with tree-sitter.
 
 A mutant is one change of one place inside a function body. It is named by its function, the line's
 text before and after, so that the name outlives changes elsewhere in the file.
