@@ -22,8 +22,7 @@ PATH = re.compile(
 NAME = re.compile(r"(?<![\w./*$<>{}-])(?![A-Z]+\.)([A-Za-z][\w-]*\.(?:c|h|S|md|py))(?![\w*/])")
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-SCRIPT_FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
-COMMENT = re.compile(r'^ *""".*?"""|#[^\n]*', re.DOTALL | re.MULTILINE)
+SCRIPT_COMMENT = re.compile(r'^ *""".*?"""|#[^\n]*', re.DOTALL | re.MULTILINE)
 PAPER = re.compile(r"\b(?!The|This|That)([A-Z]\w+|paged-pool) paper\b")
 MANUAL = re.compile(r"\b(?!The|This|That|Linux)((?:[A-Z][\w']+ )+)manual\b")
 
