@@ -42,7 +42,7 @@
  *
  * Locks: the GSD mutex protects the lists and the counts; each section's spinlock protects its list
  * of mappings (section_map.c). A creation can fail for lack of pool, fluid pages or table entries;
- * it then leaves nothing behind. A deletion cannot fail.
+ * it then leaves nothing allocated. A deletion cannot fail.
  */
 #include "mm/section/section.h"
 
@@ -531,7 +531,7 @@ bool section_make_valid(struct section *s, uint64_t page, pte_t *pte)
     fluid_promise_used(1);
     page_of(pfn)->owner = (uint64_t)s;
     page_of(pfn)->offset = (uint32_t)page;
-    page_of(pfn)->maker = (uint8_t)cpu_id(); /* who made it valid: tells a race from a preemption */
+    page_of(pfn)->maker = (uint8_t)cpu_id(); /* tells a race from a preemption: section_map.c */
     /* Release: another CPU that finds the page sees its zeroes and its PFN entry. */
     if (!__atomic_compare_exchange_n(pte, &old, pte_make(pfn, s->pte_bits), false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE)) {

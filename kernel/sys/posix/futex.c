@@ -3,9 +3,9 @@
  *
  * Waiters are on one of a fixed number of queues, chosen by the offset of the word in its page.
  * The offset is the same in every mapping of the page, so that processes which share memory use the
- * same queue. A wake-up wakes all waiters of the queue. That is correct, because a futex wait may
- * end without a reason and every caller checks the word again, but it costs time if unrelated words
- * share a queue; the bitset is ignored for the same reason.
+ * same queue. A wake-up wakes all waiters of the queue, whatever their words and bitsets. That is
+ * correct, because a futex wait may end without a reason and every caller checks the word again; it
+ * costs time if unrelated words share a queue.
  *
  * Lost wake-ups are prevented by two barriers. The waiter is put on the queue before it reads the
  * word, and the waker has stored to the word before it looks at the queue:

@@ -21,7 +21,7 @@
 
 #define NAME_MAX 15 /* most characters of a process's name */
 #define PAGELETS (PAGE_SIZE / 512)
-#define FLAGS    0xFFFEu /* JPI$_GETJPI_CONTROL_FLAGS as a word */
+#define FLAGS    0xFFFEu /* JPI$_GETJPI_CONTROL_FLAGS as a word in an item list */
 #define FLAGS_ALL \
     (JPI$M_NO_TARGET_INSWAP | JPI$M_NO_TARGET_AST | JPI$M_IGNORE_TARGET_STATUS | JPI$M_THREAD)
 
@@ -285,8 +285,7 @@ static cond_t write_item(const struct vms_item *item, const void *facts)
  *   SS$_NONEXPR                     there is no such process
  *   SS$_NOMOREPROC                  a search (*pidadr -1) has reached the end
  *   SS$_NOPRIV                      the process has another UIC, and the caller has neither WORLD
- *   nor
- *                                   (same group) GROUP; a search can continue after the process
+ *                                   nor (same group) GROUP; a search can go on after the process
  *   SS$_BADITMCOD                   an item is not implemented
  *   SS$_BADPARAM, SS$_BADBUFLEN     the item list is malformed
  *   SS$_IVLOGNAM                    the name has 0 or more than 15 characters

@@ -157,7 +157,7 @@ cond_t vms_complete(vaddr_t iosb, cond_t status)
 cond_t vms_short_name(vaddr_t descriptor, char *name, uint32_t most)
 {
     uint32_t n;
-    /* One byte more is asked for, so that a longer name is seen to be too long. */
+    /* Read one byte more than is allowed, to detect a longer name. */
     cond_t status = vms_string(descriptor, name, most + 1, &n);
 
     if (status != SS$_NORMAL)

@@ -27,7 +27,7 @@
 #include "mm/section/section.h"
 
 #define NAME_MAX LNM$C_NAMLENGTH
-#define CHAIN    0xFFFFu /* LNM$_CHAIN as the word in a list has it */
+#define CHAIN    0xFFFFu /* LNM$_CHAIN as a word in an item list */
 
 struct lnm_who vms_lnm_who(void)
 {

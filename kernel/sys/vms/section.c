@@ -401,7 +401,7 @@ static cond_t decode_mapping(const struct service *f, const uint64_t *a, uint32_
 static cond_t serve(const struct service *f, const uint64_t *a)
 {
     uint32_t flags = (uint32_t)value(f, a, FLAGS) | f->implied;
-    struct decoded d; /* every field is set below; initialising it here would write it twice */
+    struct decoded d; /* the fields in use are set below; clearing it would write them twice */
     cond_t status;
 
     if (flags & ~f->flags)
