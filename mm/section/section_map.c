@@ -7,16 +7,18 @@
  * are all filled in at mapping; those of a FLUID section are filled in by faults, from the
  * section's global page table.
  *
- * Faults occur for FLUID sections only. They need no lock besides the address space's mutex, held
+ * Faults fill in PTEs for FLUID sections only; on an ALLOC section a fault can occur only while
+ * another thread changes the mapping. They need no lock besides the address space's mutex, held
  * shared: every step is a compare-and-swap of a PTE from zero to valid, in this order:
  *
- *   1. the global level-2 PTE
- *   2. the process's own level-2 PTE
- *   3. the global level-3 PTE
- *   4. the process's own level-3 PTE (private tables)
+ *      shared tables                        private tables
+ *   1. global level-2 PTE                   own level-1 and level-2 PTEs
+ *   2. own level-2 PTE                      global level-2 PTE
+ *   3. global level-3 PTE                   global level-3 PTE
+ *   4.                                      own level-3 PTE
  *
- * A fault that finds a step already done goes on to the next. Each fault is counted once, in the
- * first of these counters that applies:
+ * A fault that finds a step already done goes on to the next. Each fault is counted at most once,
+ * in the first of these counters that applies:
  *
  *   made_valid    Its compare-and-swap gave a page its frame. Counted once for each page, however
  *                 many CPUs fault on it at the same time.
