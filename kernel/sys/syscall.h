@@ -1,9 +1,9 @@
 /*
- * The tables of system calls. Entry code takes the number in v0 and calls the table's function with
- * a0 to a5 as they are; a function has as many parameters as it uses, and ignores the registers
- * after them. POSIX functions return a result or a negative errno (entry code makes v0/a3 of it; a
- * function that must return a negative value that is no error sets its frame and uses SYS_RAW). VMS
- * functions return a condition value in v0, a3 untouched.
+ * The tables of system calls. The entry code takes the number from v0 and calls the function in the
+ * table with a0 to a5 unchanged; a function declares only the parameters that it uses. POSIX
+ * functions return a result or a negative errno, from which the entry code sets v0 and a3. A
+ * function whose result may be negative without being an error writes the frame itself and has
+ * SYS_RAW. VMS functions return a condition value, which goes to v0; a3 is not changed.
  */
 #ifndef KERNEL_SYS_SYSCALL_H
 #define KERNEL_SYS_SYSCALL_H
@@ -12,11 +12,11 @@
 #include "kernel/base/types.h"
 
 #define SYS_FULL_FRAME \
-    1u /* s0-s6 and usp are in the frame before, and taken from it after, the call (fork, clone, \
-          execve, sigreturn) */
-#define SYS_RAW 2u /* the function wrote v0 and a3 of the frame itself */
+    1u /* s0-s6 and usp are saved in the frame before the call and loaded from it after it (fork, \
+          clone, execve, sigreturn) */
+#define SYS_RAW 2u /* the function writes v0 and a3 of the frame itself */
 
-/* A pointer to a function of so many arguments, for each number of them. */
+/* Members of a union: a pointer to a function with 0, 1, ... 6 parameters. */
 #define SYS_FUNCTIONS(type, name)                                      \
     type (*name##0)(void);                                             \
     type (*name##1)(uint64_t);                                         \
@@ -28,16 +28,16 @@
 
 struct syscall_entry {
     union {
-        void *fn; /* NULL: not there */
+        void *fn; /* NULL: there is no such call */
         SYS_FUNCTIONS(long, call);
         SYS_FUNCTIONS(cond_t, service);
     };
     uint32_t flags;     /* SYS_* */
-    uint32_t arguments; /* how many of a0 to a5 the function takes */
+    uint32_t arguments; /* number of parameters of the function */
 };
 
-/* How an entry names its function, with the number of arguments: what has another prototype does
- * not compile. Usage: {CALL(3, sys_read)}, {CALL(0, sys_fork), .flags = SYS_FULL_FRAME}. */
+/* Initialisers of an entry: the number of parameters and the function. A function with another
+   prototype does not compile. {CALL(3, sys_read)}, {CALL(0, sys_fork), .flags = SYS_FULL_FRAME} */
 #define CALL(n, function)    .call##n = (function), .arguments = (n)
 #define SERVICE(n, function) .service##n = (function), .arguments = (n)
 
@@ -48,7 +48,8 @@ struct syscall_entry {
 extern const struct syscall_entry posix_calls[POSIX_CALLS]; /* kernel/sys/posix/table.c */
 extern const struct syscall_entry
     vms_calls[VMS_CALLS]; /* kernel/sys/vms/table.c, index number - VMS_FIRST */
-/* A number without a function: named once on the console; -ENOSYS. */
+/* Called for a number without a function, in either table. Reports it once on the console; returns
+   -ENOSYS. IPL 0. */
 long syscall_missing(uint64_t number);
 
 #endif

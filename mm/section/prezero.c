@@ -1,12 +1,15 @@
 /*
- * Prezeroing: two instructions a quadword are a second for each 8 GiB, so all CPUs share the work.
+ * Zeroing of reservations at boot.
  *
- * The stretch is cut into batches, a counter gives them out. The caller takes batches as everybody
- * else, and then waits until the last helper has said that it is done; only then is the job
- * forgotten. Helpers are ordinary threads at IPL 0: they can be preempted and interrupted.
+ * Two instructions for each quadword take about a second for 8 GiB, so all CPUs share the work. The
+ * frames are divided into batches, which an atomic counter hands out. The caller takes batches like
+ * the helper threads, and then waits for the last helper to finish; only then may the job be
+ * changed. Helpers are ordinary threads at IPL 0 and can be preempted and interrupted.
  *
- * A stretch of a GiB or more takes long enough that somebody may wonder: the caller says on the
- * console how far all of them are, an eighth at a time.
+ * For 1 GiB or more the caller reports the progress of all CPUs on the console, in eighths.
+ *
+ * There is no lock: the fields of the job are constant while helpers exist, or atomic. If a helper
+ * cannot be created, fewer CPUs do the work.
  */
 #include "mm/section/prezero.h"
 
@@ -16,20 +19,20 @@
 #include "kernel/sched/wait.h"
 #include "mm/phys/page.h"
 
-#define BATCH_PAGES  512u /* pages: 4 MiB, a millisecond */
+#define BATCH_PAGES  512u /* 4 MiB, about a millisecond */
 #define PAGES_PER_MB (1048576 / PAGE_SIZE)
-#define LONG         (1024 * PAGES_PER_MB)
-#define PARTS        8
+#define LONG         (1024 * PAGES_PER_MB) /* pages from which on progress is reported */
+#define PARTS        8                     /* progress is reported after each of so many parts */
 
 static struct {
     pfn_t first;      /* constant while there are helpers */
-    uint64_t npages;  /* the same */
+    uint64_t npages;  /* constant while there are helpers */
     uint64_t next;    /* atomic: first page of the next batch */
-    uint64_t helpers; /* atomic: at work */
+    uint64_t helpers; /* atomic: helpers that have not finished */
     struct wait_queue idle;
 } job = {.idle = WAIT_QUEUE_INIT("prezero", job.idle)};
 
-/* Take a batch and make it zero. False: none is left. */
+/* Take a batch and zero it. False: no batch was left. */
 static bool work_batch(void)
 {
     uint64_t at = __atomic_fetch_add(&job.next, BATCH_PAGES, __ATOMIC_RELAXED);
@@ -39,7 +42,7 @@ static bool work_batch(void)
     return at < job.npages;
 }
 
-/* The caller's part, which tells how far all are. */
+/* Zero batches until none is left, reporting the progress of all CPUs. */
 static void work_and_tell(void)
 {
     uint64_t told = 0;
@@ -61,13 +64,13 @@ static void helper(void *arg)
     (void)arg;
     while (work_batch())
         ;
-    /* Release: the zeroes are there for whom sees that the helpers are gone. */
+    /* Release: the caller, which reads the count with acquire, sees the zeroes. */
     if (__atomic_sub_fetch(&job.helpers, 1, __ATOMIC_ACQ_REL) == 0)
         wake_all(&job.idle);
     thread_exit();
 }
 
-/* Returns whether a helper was started on the CPU. */
+/* Start a helper on the CPU. False: out of memory. */
 static bool start_helper(unsigned cpu)
 {
     struct thread *t = thread_create("prezero", helper, NULL, PRIO_LOW);

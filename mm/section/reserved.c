@@ -1,43 +1,46 @@
 /*
  * Reserved memory.
  *
- * Each entry of the registry becomes a reserved memory descriptor (RMD) at boot, largest first, so
- * that small requests do not break up the stretches that large ones need. An ALLOC entry takes
- * contiguous pages, aligned to the largest granularity hint that fits (512 pages from 4 MiB up, 64
- * below), and the page-table pages for them, level 3 first and level 2 behind, as a second
- * stretch, aligned to the largest hint that *they* fill. Any other entry is a promise: its pages
- * are only taken from the fluid page count. No entry may bring the count below its minimum and what
- * the start of the system takes above that (RMD_START_PAGES): a registry at the very limit would
- * leave nothing for the first process, and a boot that ends in a panic is worse than one without a
- * reservation.
+ * Each entry of the registry becomes a reserved memory descriptor (RMD) at boot. The largest are
+ * made first, so that small requests do not break up the contiguous memory that large ones need.
  *
- * Where memory has holes, or others have broken it up, an ALLOC entry that no stretch holds is met
- * in several: each time the largest that there is, cut down to a multiple of 1,024 pages (8 MiB,
- * what a level-3 page maps), until the rest fits into one. So a level-3 page never maps two
- * stretches, all PTEs keep the largest hint, and small stretches are left for small entries. The
- * page-table pages stay one stretch: a mapper computes the level-2 PTEs from its first page.
+ * An ALLOC entry takes contiguous pages, aligned to the largest granularity hint that fits (512
+ * pages from 4 MiB up, else 64), and as a second stretch the page-table pages for them, first those
+ * of level 3, then those of level 2, aligned to the largest hint that these pages fill. Any other
+ * entry is a promise: its pages are only subtracted from the fluid page count. No entry may bring
+ * the count below its minimum plus RMD_START_PAGES, which the start of the system needs. A registry
+ * that takes everything would leave nothing for the first process, and a boot without a reservation
+ * is better than a boot that ends in a panic.
  *
- * /RAD names the domain that the pages should come from. It gets what the domain has, in parts if
- * need be, before other domains are asked: pages near the CPUs that use them are what was asked
- * for. Without /RAD one stretch is looked for in every domain first. An entry of several parts
- * takes each from the part's domain, in stretches of their own.
+ * If no single stretch holds an ALLOC entry, because memory has holes or other entries have broken
+ * it up, the entry gets several. Each is the largest available, reduced to a multiple of 1,024
+ * pages (8 MiB, what a level-3 page maps), until the rest fits into one. So a level-3 page never
+ * maps two stretches, all PTEs keep the largest hint, and small stretches are left for small
+ * entries. The page-table pages are always one stretch, since mappings compute level-2 PTEs from
+ * its first page.
  *
- * What cannot be honoured is named on the console and the boot goes on: an ALLOC entry without a
- * stretch becomes a promise; an entry that not even the fluid count can give is left out, and its
- * section will have to do as if there were none.
+ * /RAD names the domain that the pages should come from. That domain is used up, in several
+ * stretches if necessary, before another one is tried, because the entry asks for pages near the
+ * CPUs that use them. Without /RAD, every domain is first tried for a single stretch. An entry with
+ * several parts takes each part from the part's domain, in stretches of its own.
  *
- * The pages of an ALLOC entry leave their range without having been touched: their database
- * entries are initialised when the reservation is used. ZERO reads each page first and writes only
- * what is not zero: on a sparse host a page that is only read stays without memory.
+ * A reservation that cannot be made is reported on the console and the boot continues. An ALLOC
+ * entry without contiguous memory becomes a promise. An entry that exceeds the fluid page count is
+ * left out, and its section is later created as if there were no entry.
  *
- * While a section uses a promise, the pages that it has allocated are not part of the promise any
- * more (fluid_promise_used); when it ends it has given all of them back to the promise
- * (fluid_promise_unused) before it returns the reservation. A section never ends with its process:
- * it is its last share that returns the RMD, and a process that dies on the way holds no RMD
- * mutex, because it ends only on its way out of a call.
+ * The pages of an ALLOC entry are not touched when they are reserved: their PFN database entries
+ * are initialised when the reservation is used. ZERO reads each page and writes only to pages that
+ * are not zero, because a host that allocates memory sparsely gives none to a page that is only
+ * read.
  *
- * Lists and counts are protected by the RMD mutex; RMDs are nonpaged, since a fault reads them
- * through their section.
+ * While a section uses a promise, the pages that it has allocated are not part of the promise
+ * (fluid_promise_used). Before the section returns the reservation, it has given all of them back
+ * to the promise (fluid_promise_unused). The death of a process leaves no RMD in use: an RMD is
+ * returned with the section's last share, and a process that is killed inside a system call ends
+ * only on its way out of the call, when it holds no mutex.
+ *
+ * Locks: the RMD mutex protects the list and the fields of RMDs, except what is constant while an
+ * RMD is in use. RMDs are in nonpaged pool because a fault reads them through their section.
  */
 #include "mm/section/reserved.h"
 
@@ -56,22 +59,22 @@
 #include "sysman/params.h"
 
 #define PAGES_PER_MB  (1048576 / PAGE_SIZE)
-#define LEAST_MINIMUM 512 /* as mm/phys/fluid.c: what batches on their way between lists can hold */
-/* Stretches of one reservation: half of the ranges that a domain can have. An entry that would need
-   more is reserved without allocation. */
+#define LEAST_MINIMUM 512 /* as in mm/phys/fluid.c: pages in batches that move between page lists */
+/* Most stretches of one reservation: half of the ranges that a domain can have. An entry that would
+   need more becomes a promise. */
 #define EXTENTS_MAX RMD_EXTENTS_MAX
 
 static struct mutex rmd_mutex = MUTEX_INIT("RMD", MUTEX_RMD, rmd_mutex);
-static struct list rmds = LIST_INIT(rmds); /* descending npages; rmd_mutex */
+static struct list rmds = LIST_INIT(rmds); /* by size at boot, largest first; rmd_mutex */
 
-/* Alignment in pages: the largest granularity-hint block that the stretch fills. */
+/* Alignment in pages: the largest granularity hint that npages fill. */
 static uint64_t hint_alignment(uint64_t npages)
 {
     return npages >= 512 ? 512 : npages >= 64 ? 64 : npages >= 8 ? 8 : 1;
 }
 
-/* Page-table pages that a section of npages wants: level-3 pages, and the level-2 pages that say
-   where those are, which mappers of whole 8 GiB blocks share as they are. */
+/* Page-table pages that a section of npages needs: level-3 pages, and the level-2 pages that point
+   to them, which mappings of whole blocks of 8 GiB share. */
 static uint64_t table_pages(uint64_t npages)
 {
     uint64_t l3 = div_round_up(npages, PTES_PER_PAGE);
@@ -79,7 +82,7 @@ static uint64_t table_pages(uint64_t npages)
     return l3 + div_round_up(l3, PTES_PER_PAGE);
 }
 
-/* Data as the reference has it: 512 or 64. */
+/* Alignment of data pages, as on OpenVMS: 512 pages or 64. */
 static uint64_t data_alignment(uint64_t npages) { return npages >= 512 ? 512 : 64; }
 
 static bool same_scope(const struct rmd *r, bool sysgbl, uint32_t group)
@@ -101,7 +104,7 @@ static struct rmd *find_locked(const char *name, bool sysgbl, uint32_t group)
 
 /* ---- boot ---- */
 
-/* Do something with each contiguous stretch of data pages [from, to). */
+/* Call fn for each contiguous stretch of data pages [from, to). */
 static void for_stretches(const struct rmd *r, uint64_t from, uint64_t to,
                           void (*fn)(pfn_t first, uint64_t npages))
 {
@@ -124,8 +127,8 @@ static void extents_forget(struct rmd *r)
     r->first = r->pt_first = PFN_NONE;
 }
 
-/* One stretch of the domain that the entry wants; if it wants none, or any will do, of the first
-   domain that has it. */
+/* Reserve one stretch, from domain rad. If rad is RAD_ANY or `any` is set, other domains are tried
+   too. False: there is none. */
 static bool take_one(uint32_t rad, uint64_t npages, uint64_t align, bool any, pfn_t *first)
 {
     unsigned wanted = rad < rad_count ? rad : 0, i = 0;
@@ -139,8 +142,8 @@ static bool take_one(uint32_t rad, uint64_t npages, uint64_t align, bool any, pf
     return false;
 }
 
-/* The largest part of what is still missing: of the wanted domain, as long as it has any, else of
-   the domain with the largest. */
+/* Reserve the largest stretch available of the `missing` pages: from domain rad, or if that has
+   none, from the domain with the largest stretch. False: there is none. */
 static bool take_extent(uint32_t rad, uint64_t missing, struct rmd_extent *e)
 {
     uint64_t align = data_alignment(PTE_SPAN_PAGES), most = 0;
@@ -160,8 +163,8 @@ static bool take_extent(uint32_t rad, uint64_t missing, struct rmd_extent *e)
     return page_reserve_part(missing, PTE_SPAN_PAGES, align, best, &e->first, &e->npages) == 0;
 }
 
-/* The data pages in several stretches: those of each part from its own domain. False: not to be
-   had, and nothing was taken. */
+/* Reserve the data pages in several stretches, those of each part from the part's domain. False: it
+   was not possible, and nothing is reserved. */
 static bool take_extents(struct rmd *r, const struct registry_entry *part)
 {
     struct rmd_extent *e = npp_alloc(EXTENTS_MAX * sizeof(*e));
@@ -190,7 +193,8 @@ static bool take_extents(struct rmd *r, const struct registry_entry *part)
     return false;
 }
 
-/* part: the first of the entry, which are as large as all of it. */
+/* Reserve the data pages, as one stretch if the entry has one part. part: the first of the entry's
+   parts, whose sizes add up to r->npages. False: nothing is reserved. */
 static bool take_data(struct rmd *r, const struct registry_entry *part)
 {
     bool whole = part->megabytes * PAGES_PER_MB == r->npages;
@@ -206,8 +210,8 @@ static bool take_data(struct rmd *r, const struct registry_entry *part)
     return true;
 }
 
-/* Take all stretches of an ALLOC entry; false: at least one is not to be had, and nothing was
-   taken. */
+/* Reserve the data and page-table pages of an ALLOC entry. False: not all are available, and
+   nothing is reserved. */
 static bool take_stretches(struct rmd *r, const struct registry_entry *part)
 {
     if (!take_data(r, part))
@@ -224,7 +228,7 @@ static bool take_stretches(struct rmd *r, const struct registry_entry *part)
     return true;
 }
 
-/* False: not honoured at all. */
+/* Make the reservation or, if that fails, the promise. False: neither is possible. */
 static bool honour(struct rmd *r, const struct registry_entry *part)
 {
     uint64_t wanted = r->npages + r->npt_pages;
@@ -252,7 +256,8 @@ static bool honour(struct rmd *r, const struct registry_entry *part)
     return fluid_promise(wanted) == 0;
 }
 
-/* Records of entry i: itself and its further parts. Their sizes add up to *megabytes. */
+/* Number of records of entry i: itself and the parts that extend it. *megabytes: their total
+   size. */
 static uint32_t entry_parts(const struct registry *g, uint32_t i, uint64_t *megabytes)
 {
     uint32_t n = 1;
@@ -322,7 +327,7 @@ void reserved_boot(const struct registry *g)
             }
         }
         if (best == g->count)
-            break; /* what is left are parts of entries */
+            break; /* only parts of entries are left */
         done[best] = 1;
         reserve_entry(g, best);
     }
@@ -331,7 +336,7 @@ void reserved_boot(const struct registry *g)
 
 /* ---- use, return, free ---- */
 
-/* Is there an entry of that name for sections of any scope? */
+/* Is there an entry with this name, of any scope, for a section? */
 static bool is_sections_locked(const char *name)
 {
     struct rmd *r;
@@ -373,8 +378,8 @@ cond_t mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t n
     return status;
 }
 
-/* Give back data pages [used, npages) and page-table pages [pt_used, npt_pages). Returns how many
-   there were. */
+/* Free data pages [used, npages) and page-table pages [pt_used, npt_pages), and r itself if it is
+   not in use. Returns the number of pages freed. */
 static uint64_t free_unused_locked(struct rmd *r)
 {
     uint64_t data = r->npages - r->used, tables = r->npt_pages - r->pt_used;
@@ -401,12 +406,12 @@ void mmg_return_res_mem(struct rmd *r)
     mutex_lock(&rmd_mutex);
     r->used = r->pt_used = 0;
     r->flags &= ~RMD_ZEROED;
-    if (r->flags & RMD_FREED) /* the rest was freed while this part was in use */
+    if (r->flags & RMD_FREED) /* what was not in use has been freed already */
         free_unused_locked(r);
     mutex_unlock(&rmd_mutex);
 }
 
-/* ---- frames that a driver shows ---- */
+/* ---- frames that a driver makes available to page-frame sections ---- */
 
 void mmg_open_res_mem(struct rmd *r)
 {
@@ -426,7 +431,7 @@ bool mmg_close_res_mem(struct rmd *r)
     return closed;
 }
 
-/* Are these frames among those in use, in one stretch? */
+/* Are these frames part of the reservation, in use, and in one stretch? */
 static bool holds_frames(const struct rmd *r, pfn_t first, uint64_t npages)
 {
     for (uint64_t page = 0, run; (r->flags & RMD_ALLOC) && page < r->used; page += run) {

@@ -1,37 +1,48 @@
 /*
- * Global sections: creation and the end; the memory-resident kind.
+ * Global sections: creation, shares and deletion, and the memory-resident kind.
  *
- * Where a memory-resident section's pages come from is the registry's decision alone: an entry with
- * preallocated pages makes it ALLOC, any other entry or none makes it FLUID; shared page tables are
- * the default and only an entry without page tables turns them off.
+ * The registry alone decides where a memory-resident section's pages come from. An entry with
+ * preallocated pages makes the section ALLOC; any other entry, or none, makes it FLUID. Shared page
+ * tables are the default; only an entry without page tables turns them off.
  *
- * A deletion ($DGBLSC) takes the name out of the directory and the permanent bit out of the
- * section: who looks for the name finds nothing, or what is created under it from then on, while
- * those who map the section keep it. So there may be several sections of one name in the list of
- * all, but one at most in the directory. What the old one still holds, a reservation above all, the
- * new one cannot have.
+ * $DGBLSC removes the name from the directory and clears the section's permanent bit. From then on
+ * a lookup of the name finds nothing, or a section created under it later, while processes that map
+ * the old section keep it. So the list of all sections may contain several of one name, but the
+ * directory contains at most one. The new section cannot use what the old one still holds, such as
+ * a reservation.
  *
- * A section's end has three steps. Whoever drops the last share may hold an address space's mutex,
- * which ranks above the directory's: section_drop() takes the share and, if it was the last, pushes
- * the section on a lock-free list. Everybody who takes the directory mutex to look for a name first
- * takes what is on that list out of the directory and puts it on a second one. What takes time in
- * proportion to the section, its pages and tables, section_reap() gives back, with the directory
- * mutex free again. Whoever drops a share calls it when he has let go of his mutexes.
+ * Deletion has three steps, because the thread that drops the last share may hold an address
+ * space's mutex, which ranks above the directory's:
+ *
+ *  1. section_drop() takes the share back. If it was the last one, it pushes the section on the
+ *     lock-free list dead_sections.
+ *  2. Every thread that takes the directory mutex to look up a name first removes the sections on
+ *     that list from the directory and moves them to the list gone_sections (bury_locked).
+ *  3. section_reap() frees the pages and tables of the sections on the second list, without the
+ *     directory mutex, because this takes time in proportion to their size. A thread that dropped a
+ *     share calls it after it has released its mutexes.
+ *
+ * A lookup may see a section between its last share and the push:
  *
  *     CPU 0 (exit)                        CPU 1 (create, same name)
  *     life 1 -> 0
- *                                         lock GSD, look: list is empty
- *                                         lookup finds the section, share refused
- *     push on the list
+ *                                         lock the directory: dead_sections is empty
+ *                                         the lookup finds the section, life is 0
+ *     push on dead_sections
  *
- * CPU 1 then waits for the push, which is a few instructions away on a CPU that runs at IPL_ASTDEL:
- * it looks again. It does so too if the last share goes between its lookup and its try for a share:
- * otherwise a creation would be refused because there is no such section.
+ * CPU 1 then repeats the lookup until the push is done. That is a few instructions away, since
+ * CPU 0 runs at IPL_ASTDEL and cannot be preempted. CPU 1 also repeats the lookup if the last share
+ * goes between the lookup and its own attempt to take a share; otherwise it would report that there
+ * is no such section, to a caller that asked to create it.
  *
- * A name is free again, and its reservation and promise with it, once the last section_drop() has
- * returned: a creation waits for those who are giving back now, and does itself what nobody has
- * begun. They hold the mutex section_end shared, so that they do not wait for each other; it holds
- * it alone.
+ * After the last section_drop() has returned, the name, the reservation and the promise must be
+ * available to a creation. Therefore a creation first waits for the threads that are in step 3, and
+ * itself does what is left of steps 2 and 3. Threads in step 3 hold the mutex section_end shared,
+ * so that they do not wait for each other; a creation holds it exclusively.
+ *
+ * Locks: the GSD mutex protects the lists and the counts; each section's spinlock protects its list
+ * of mappings (section_map.c). A creation can fail for lack of pool, fluid pages or table entries;
+ * it then leaves nothing allocated. A deletion cannot fail.
  */
 #include "mm/section/section.h"
 
@@ -51,14 +62,15 @@
 #include "mm/space/aspace.h"
 #include "sysman/params.h"
 
-static struct list sections;                              /* in the order of creation; GSD mutex */
-static struct section_use nsections, gptes, pagfil_pages; /* GSD mutex; limits: see uses_locked */
+static struct list sections;                              /* in order of creation; GSD mutex */
+static struct section_use nsections, gptes, pagfil_pages; /* GSD mutex; limits: uses_locked() */
 static const struct section_kind *kinds[SECTION_KINDS];   /* constant after boot */
 static unsigned nkinds;                                   /* constant after boot */
 static struct section
-    *dead_sections; /* atomic: pushed by section_drop, taken whole under the GSD mutex */
-static struct section *gone_sections; /* out of the directory; GSD mutex, a look by anybody */
-/* Shared: gives back what a section held. Alone: creates one. */
+    *dead_sections; /* atomic: pushed by section_drop, emptied under the GSD mutex */
+static struct section *gone_sections; /* removed from the directory; written under the GSD mutex,
+                                         compared with NULL (atomic) without it */
+/* Held shared to free what deleted sections held, exclusively to create a section. */
 static struct mutex section_end = MUTEX_INIT("section end", MUTEX_SECTION_END, section_end);
 
 static const struct section_kind mres_kind;
@@ -120,8 +132,8 @@ void section_drop(struct section *s)
     ipl_restore(ipl);
 }
 
-/* Global page table entries as OpenVMS counts them: one for each page and two, an even number;
-   the same whether or not they are shared level-3 pages. */
+/* Global page table entries as OpenVMS counts them: one for each page plus two, rounded up to an
+   even number, whether or not the level-3 pages are shared. */
 static uint64_t gptes_of(const struct section_kind *kind, uint64_t npages)
 {
     return kind->has_gptes ? (npages + 3) & ~UINT64_C(1) : 0;
@@ -138,8 +150,8 @@ static void use_add(struct section_use *u, uint64_t n)
     u->peak = MAX(u->peak, u->use);
 }
 
-/* The limits are the parameters' values of the moment: the dynamic ones may be lower than what is
-   in use. */
+/* Read the limits from the parameters. A dynamic parameter may have been set below the current
+   use. */
 static void uses_locked(void)
 {
     nsections.limit = (uint64_t)sysparam(SYSPARAM_GBLSECTIONS);
@@ -147,7 +159,7 @@ static void uses_locked(void)
     pagfil_pages.limit = (uint64_t)sysparam(SYSPARAM_GBLPAGFIL);
 }
 
-/* Is there room for n more? However large n is. */
+/* May n more be used? Correct for every n: the subtraction cannot wrap. */
 static bool use_allows(const struct section_use *u, uint64_t n)
 {
     return n == 0 || (u->use <= u->limit && n <= u->limit - u->use);
@@ -165,7 +177,8 @@ static void delist_locked(struct section *s)
     s->gsd = NULL;
 }
 
-/* What is dead leaves the directory. A constant time for each, which its creation has paid for. */
+/* Remove the dead sections from the directory. This takes a constant time for each section, and no
+   more sections can die than were created, so their creators have paid for it. GSD mutex held. */
 static void bury_locked(void)
 {
     struct section *s = __atomic_exchange_n(&dead_sections, NULL, __ATOMIC_ACQUIRE);
@@ -180,7 +193,7 @@ static void bury_locked(void)
     }
 }
 
-/* Give back what those held that are gone. section_end held. */
+/* Free what the sections hold that were removed from the directory. section_end held. */
 static void strip_gone(void)
 {
     struct section *s, *next;
@@ -212,7 +225,8 @@ void section_reap(void)
     mutex_unlock_shared(&section_end);
 }
 
-/* The directory's entry of that name whose section is alive, with dead ones out of the way. */
+/* Remove the dead sections from the directory, then look up the name. Returns a section that had a
+   share or was permanent at that moment, or NULL. GSD mutex held. */
 static struct section *lookup_locked(const struct section_name *n)
 {
     for (;;) {
@@ -232,12 +246,11 @@ static bool kind_will_do(const struct section *s, const struct section_request *
     return !r->kinds || (s->kind->implied & r->kinds & SECTION_KIND_FLAGS);
 }
 
-/* Used in this file only, and never returned to a caller: there is no living section of that name.
- */
+/* Internal to this file, never returned to a caller: no living section has that name. */
 #define NO_SECTION SS$_NONEXPR
 
-/* Take a share of a section found by name, if identity, kind and protection allow. NO_SECTION: its
-   last share went since it was found, which is not an answer yet; the caller looks again. */
+/* Take a share of a section found by name, if identity, kind and protection allow it. NO_SECTION:
+   its last share was dropped after the lookup; the caller repeats the lookup. GSD mutex held. */
 static cond_t share_found(struct section *s, const struct section_request *r, bool write)
 {
     if (!gsd_ident_matches(s->gsd->ident, r->ident_match, r->ident_version))
@@ -269,7 +282,7 @@ cond_t section_find(const struct section_request *r, bool write, struct section 
     return status;
 }
 
-/* Protection of its level-3 PTEs: data, never executed, resident for good. */
+/* Bits of the level-3 PTEs: data, not executable, never paged out. */
 static pte_t pte_bits_of(uint32_t flags)
 {
     pte_t bits = PTE_V | PTE_KRE | PTE_URE | PTE_FOE | PTE_SW_WIRED | PTE_SW_SHARED;
@@ -277,8 +290,7 @@ static pte_t pte_bits_of(uint32_t flags)
     return flags & SEC$M_READ_ONLY_SHPT ? bits : bits | PTE_KWE | PTE_UWE;
 }
 
-/* Fluid pages that a section must promise by itself: what its reservation, if any, does not cover.
- */
+/* Fluid pages that the section must promise itself: those that its reservation does not cover. */
 static uint64_t promise_needed(const struct section *s)
 {
     uint64_t tables = shpt_l3_pages(s->npages) + shpt_l2_pages(s->npages);
@@ -304,12 +316,12 @@ static void zero_frames(const struct section *s)
     }
 }
 
-/* Frames, promise and page tables. SS$_NORMAL or an error with nothing left behind (the reservation
- * is the caller's). */
+/* Set up frames, promise and page tables. SS$_NORMAL; SS$_INSFLPGS; SS$_INSFMEM. After an error
+   only the reservation is left for the caller to return. */
 static cond_t furnish(struct section *s)
 {
     if (s->rad == RAD_ANY && s->rmd)
-        s->rad = (uint8_t)s->rmd->rad; /* the entry's /RAD, if it has one */
+        s->rad = (uint8_t)s->rmd->rad; /* /RAD of the registry entry, or RAD_ANY */
     if (s->rmd && (s->rmd->flags & RMD_ALLOC)) {
         s->first = s->rmd->first;
         s->extents = s->rmd->nextents > 1 ? s->rmd->extents : NULL;
@@ -363,7 +375,7 @@ static const struct section_kind mres_kind = {
     .strip = mres_strip,
 };
 
-/* Do the tables' sizes allow one more section of npages? */
+/* Do GBLSECTIONS, GBLPAGES and GBLPAGFIL allow one more section of npages? GSD mutex held. */
 static cond_t room_locked(const struct section_kind *kind, uint64_t npages)
 {
     uses_locked();
@@ -413,8 +425,8 @@ static cond_t create_locked(const struct section_request *r, struct section **ou
     return s->tables_shared ? SS$_CREATED_SHPT : SS$_CREATED;
 }
 
-/* A share of the section that has the name already, if that is what is wanted; NO_SECTION if none
- * has it. GSD mutex. */
+/* If a section has the name already: take a share of it (map_existing), or return the error.
+   NO_SECTION if no section has the name. GSD mutex held. */
 static cond_t use_existing_locked(const struct section_request *r, bool map_existing, bool write,
                                   struct section **out)
 {
@@ -435,8 +447,8 @@ static cond_t use_existing_locked(const struct section_request *r, bool map_exis
     return status;
 }
 
-/* The same, but NO_SECTION only after everything is back that sections held whose last share is
- * gone. Returns with the GSD mutex held; section_end held alone. */
+/* As use_existing_locked(), but returns NO_SECTION only after everything is freed that sections
+   without shares held. section_end held exclusively; returns with the GSD mutex held. */
 static cond_t use_existing_or_all_back(const struct section_request *r, bool map_existing,
                                        bool write, struct section **out)
 {
@@ -449,7 +461,7 @@ static cond_t use_existing_or_all_back(const struct section_request *r, bool map
         status = use_existing_locked(r, map_existing, write, out);
         if (status != NO_SECTION || !any_gone())
             return status;
-        gsd_unlock(); /* one died just now: it may have what this one needs */
+        gsd_unlock(); /* a section has died meanwhile, and may hold what this one needs */
     }
 }
 
@@ -501,7 +513,7 @@ cond_t section_mark_delete(const struct section_request *r)
 void section_uncreate(struct section *s)
 {
     gsd_lock();
-    if (s->flags & SEC$M_PERM) { /* else nobody will find it any more, or has deleted it already */
+    if (s->flags & SEC$M_PERM) { /* otherwise it was not permanent, or $DGBLSC has deleted it */
         gsd_unname_locked(s->gsd);
         s->flags &= ~SEC$M_PERM;
         __atomic_fetch_and(&s->life, ~SECTION_PERMANENT, __ATOMIC_RELEASE);
@@ -519,8 +531,8 @@ bool section_make_valid(struct section *s, uint64_t page, pte_t *pte)
     fluid_promise_used(1);
     page_of(pfn)->owner = (uint64_t)s;
     page_of(pfn)->offset = (uint32_t)page;
-    page_of(pfn)->maker = (uint8_t)cpu_id(); /* who made it valid: tells a race from a preemption */
-    /* Release: the zeroes and the entry are there before the page can be found. */
+    page_of(pfn)->maker = (uint8_t)cpu_id(); /* tells a race from a preemption: section_map.c */
+    /* Release: another CPU that finds the page sees its zeroes and its PFN entry. */
     if (!__atomic_compare_exchange_n(pte, &old, pte_make(pfn, s->pte_bits), false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE)) {
         fluid_promise_unused(1);

@@ -1,6 +1,9 @@
 /*
- * The directory is a small hash table of GSDs in paged pool. It is touched only at IPL 0 under the
- * GSD mutex: a fault never needs a name, it finds its section through the mapping.
+ * Global section directory.
+ *
+ * A small hash table of GSDs in paged pool. It is accessed only at IPL 0 under the GSD mutex: a
+ * fault needs no name, since it finds its section through the map entry. Only the allocation of a
+ * GSD can fail.
  */
 #include "mm/section/section_gsd.h"
 
@@ -8,7 +11,7 @@
 #include "kernel/sched/mutex.h"
 #include "mm/pool/pool.h"
 
-#define GSD_BUCKETS 64 /* a few hundred sections at most: chains of a handful */
+#define GSD_BUCKETS 64 /* a few hundred sections at most, so a handful in each chain */
 
 static struct mutex gsd_mutex;
 static struct list gsd_table[GSD_BUCKETS]; /* of struct gsd; GSD mutex */
@@ -89,7 +92,7 @@ bool gsd_ident_matches(uint32_t section_version, uint32_t match, uint32_t versio
     if (match == SEC$K_MATALL)
         return true;
     if (section_version == 0 && version != 0)
-        return false; /* made without a version: no mapper that names one */
+        return false; /* created without a version: no version that a mapper gives matches */
     if (match == SEC$K_MATEQU)
         return section_version == version;
     return (section_version & SECID$M_MAJOR_ID) == (version & SECID$M_MAJOR_ID) &&
@@ -101,7 +104,8 @@ bool gsd_access_allowed(const struct gsd *g, const struct section_creds *who, bo
     enum { DENY_READ = 1, DENY_WRITE = 2 };
     unsigned denied = DENY_READ | (write ? DENY_WRITE : 0);
     bool same_group = who->uic_group == g->creator.uic_group;
-    /* System, owner, group, world, from the right; who belongs to several gets the best of them. */
+    /* System, owner, group, world, from bit 0 up. A requester in several categories has the access
+       that the best of them allows. */
     bool member[4] = {who->system, same_group && who->uic_member == g->creator.uic_member,
                       same_group, true};
 

@@ -1,31 +1,41 @@
 /*
- * Mappings of sections.
+ * Mappings of sections: requests, faults, splits and fork.
  *
- * With shared page tables a mapping is, for each whole 8 GiB, one level-1 PTE that points to the
- * section's own level-2 page, and for the rest a run of level-2 PTEs that point to the section's
- * level-3 pages (mm/section/section_pt.c). With private page tables a mapping of an ALLOC section
- * is filled in one sweep, and of a FLUID section by faults, from the section's global page table.
+ * With shared page tables a mapping consists of one level-1 PTE for each whole 8 GiB, which points
+ * to the section's own level-2 page, and of level-2 PTEs for the rest, which point to the section's
+ * level-3 pages (mm/section/section_pt.c). With private page tables, the PTEs of an ALLOC section
+ * are all filled in at mapping; those of a FLUID section are filled in by faults, from the
+ * section's global page table.
  *
- * Faults (FLUID only) need no lock beyond the address space's mutex, held shared: every step is a
- * compare-and-swap from zero to valid, in the order global level-2 PTE, own level-2 PTE, global
- * level-3 PTE, own level-3 PTE, and whoever finds the step done goes on to the next. Each fault is
- * counted once, by the most that it did:
+ * Faults fill in PTEs for FLUID sections only; on an ALLOC section a fault can occur only while
+ * another thread changes the mapping. They need no lock besides the address space's mutex, held
+ * shared: every step is a compare-and-swap of a PTE from zero to valid, in this order:
  *
- *   made_valid    its compare-and-swap gave a page its frame: once for each page, whoever else came
- *                 at the same time
- *   l3_pickup     the page was valid, the process lacked the level-3 page: at most once for each
- *                 process and span
- *   raced         shared tables: page and tables were there, another CPU had made the page valid
- *                 since the access
- *   global_valid  private tables: the PTE was filled from the global page table. With shared
- *                 tables: as `raced`, but it was this CPU, which ran another process between the
- *                 access and the look at the PTE. The page's PFN entry says which CPU made it
- *                 valid.
+ *      shared tables                        private tables
+ *   1. global level-2 PTE                   own level-1 and level-2 PTEs
+ *   2. own level-2 PTE                      global level-2 PTE
+ *   3. global level-3 PTE                   global level-3 PTE
+ *   4.                                      own level-3 PTE
  *
- * A fork that copies a mapping takes a share and copies level-1 and level-2 PTEs; what lies below
- * is neither copied nor write-protected. Out of memory: a mapping makes all its tables before its
- * entry is inserted, and takes them down again if one is missing; a split of a mapping has its
- * level-2 page before it begins.
+ * A fault that finds a step already done goes on to the next. Each fault is counted at most once,
+ * in the first of these counters that applies:
+ *
+ *   made_valid    Its compare-and-swap gave a page its frame. Counted once for each page, however
+ *                 many CPUs fault on it at the same time.
+ *   l3_pickup     The page was valid, but the process had no PTE for the level-3 page. Counted at
+ *                 most once for each process and level-3 span.
+ *   raced         Shared tables: the page and its tables were there; another CPU had made the page
+ *                 valid since the access.
+ *   global_valid  Private tables: the PTE was filled in from the global page table.
+ *                 Shared tables: as `raced`, but it was this CPU that made the page valid, for
+ *                 another process that it ran between the access and the check of the PTE. The
+ *                 page's PFN entry records the CPU that made it valid.
+ *
+ * A fork that copies a mapping takes a share and copies level-1 and level-2 PTEs; the pages below
+ * are neither copied nor write-protected.
+ *
+ * Out of memory: a mapping allocates all its tables before its entry is inserted, and frees them
+ * again if one cannot be had; a split allocates its level-2 page before it changes anything.
  */
 #include "mm/section/section_map.h"
 
@@ -58,7 +68,7 @@ static void count(uint64_t *counter, uint64_t n)
     __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }
 
-/* The part of the section that is wanted: fills in plan->length. */
+/* Check which part of the section is to be mapped, and fill in plan->length. */
 static cond_t plan_extent(const struct section_map_request *r, uint64_t npages, struct plan *p)
 {
     uint64_t size = npages * PAGE_SIZE;
@@ -72,13 +82,13 @@ static cond_t plan_extent(const struct section_map_request *r, uint64_t npages, 
     if (r->length > size - r->offset)
         return SS$_LENVIO;
     p->length = r->length ? r->length : size - r->offset;
-    if (p->shared) /* whole spans, or up to the section's end */
+    if (p->shared) /* whole level-3 spans, or up to the section's end */
         p->length = MIN((p->length + PTE_L2_SPAN - 1) & ~(PTE_L2_SPAN - 1), size - r->offset);
     return SS$_NORMAL;
 }
 
-/* A place at the region's first free address, as well aligned as the section's size and the room
- * allow. */
+/* The address for a mapping at the region's first free address, with the largest alignment that
+   the length, the offset and the free space allow; 0 if there is no space. */
 static vaddr_t first_free_place(struct aspace *as, const struct region_view *v, uint64_t offset,
                                 const struct plan *p)
 {
@@ -204,14 +214,14 @@ int section_map_copy(struct aspace *as, const struct map_entry *e, struct map_en
 
 void section_map_uncopy(struct map_entry *other)
 {
-    section_drop(other->smap->section); /* not the last share: the one it was copied from has one */
+    section_drop(other->smap->section); /* not the last share: the copied mapping has another */
     npp_free(other->smap, sizeof(*other->smap));
     other->smap = NULL;
 }
 
 void section_map_link(struct map_entry *other) { smap_link(other->smap); }
 
-/* Off the section's list, share and memory back. The section may go with it. */
+/* Take the mapping off its section's list, free it and drop its share, which may be the last. */
 static void smap_end(struct section_map *m)
 {
     struct section *s = m->section;
@@ -304,7 +314,7 @@ static int fault_shared(struct aspace *as, struct map_entry *e, vaddr_t va)
     table = pt_load(l2);
     if (!pte_valid(table)) {
         table = shpt_table_get(s->related, page / PTE_SPAN_PAGES);
-        /* In a shared level-2 page it is there now, for everybody: nothing to pick up. */
+        /* A shared level-2 page has the PTE now for all processes; nothing is to be picked up. */
         if (!section_block_shared(as, va))
             picked_up = pt_cas(l2, 0, table);
     }
@@ -319,7 +329,7 @@ static int fault_shared(struct aspace *as, struct map_entry *e, vaddr_t va)
         count(&as->counts.section_l3_pickup, 1);
         count(&s->counts.l3_pickup, 1);
     } else if (section_is_alloc(s)) {
-        return 0; /* valid since creation: another thread's mapping just came down or up */
+        return 0; /* valid since creation: another thread is just changing the mapping */
     } else if (page_of(pte_pfn(now))->maker != cpu_id()) {
         count(&as->counts.section_raced, 1);
         count(&s->counts.raced, 1);
@@ -363,14 +373,14 @@ static int op_fault(struct aspace *as, struct map_entry *e, vaddr_t va, enum fau
     return e->smap->shared ? fault_shared(as, e, va) : fault_private(as, e, va);
 }
 
-/* ---- the end of a mapping, parts of it, fork ---- */
+/* ---- unmapping, splits, protection, fork ---- */
 
 static int op_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
 {
     (void)start;
     (void)end;
     if (!e->smap)
-        return 0; /* fork failed before it was this entry's turn */
+        return 0; /* a fork failed before op_fork reached this entry */
     section_tables_take_down(as, e);
     section_map_end(as, e);
     return 0;
@@ -405,17 +415,17 @@ static void op_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
 
     if (m->table.n && section_block_shared(m->aspace, va))
         section_tables_unshare(m->aspace, e, va, m->table);
-    else if (m->table.n) /* the other end of what is cut out got the block its own page */
+    else if (m->table.n) /* the split at the range's other end has already unshared it */
         page_free(m->table);
     m->table = PFN_NONE;
     section_map_link(second);
     section_tables_cut(m->aspace, e, va);
 }
 
-/* Shared page tables hold one protection for all who map them. */
+/* The protection in shared page tables applies to all processes that map them. */
 static bool op_is_fixed(const struct map_entry *e) { return e->smap->shared; }
 
-/* Private tables: less than the mapping was made with, or that again. */
+/* Private tables only. prot does not exceed the access that the mapping was made with. */
 static void op_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
                        unsigned prot)
 {
@@ -441,8 +451,8 @@ static int op_fork(struct aspace *src, struct map_entry *e, struct aspace *dst,
     return 0;
 }
 
-/* Everything that is valid without touching more memory already is: ALLOC at mapping. A FLUID
- * section costs what is touched. */
+/* An ALLOC section's PTEs are all valid since the mapping. For a FLUID section, fault each page in;
+   no frames are allocated but those of the pages in the range. */
 static int op_populate(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
 {
     if (section_is_alloc(e->smap->section))

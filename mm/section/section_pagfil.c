@@ -1,14 +1,14 @@
 /*
  * Page-file-backed global sections: ordinary pageable memory under a name.
  *
- * The pages are an anonymous object's, as those of a shared mmap are: demand zero, mapped through
- * private page tables only, taken back by whoever takes back pages of objects. The section holds
- * one reference to the object, each mapping another, so that a permanent section without mappers
- * keeps its contents. There is no page file yet: nothing is promised, and a fault for which there
- * is no memory kills the process that made it. GBLPAGFIL limits the sum of their sizes.
+ * The pages belong to an anonymous memory object, as those of a shared mmap do: they are demand
+ * zero and mapped through private page tables only. The section holds one reference to the object
+ * and each mapping another, so a permanent section without mappings keeps its contents. There is no
+ * page file: nothing is promised, and a process whose fault finds no free page is killed. GBLPAGFIL
+ * limits the sum of the sections' sizes.
  *
- * No lock of its own: the map is under the address space's mutex, the pages are under the lock of
- * the object's family (mm/object/object.c).
+ * There is no lock here: the address space's mutex protects map entries, and the lock of the
+ * object's family protects its pages (mm/object/object.c).
  */
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/errno.h"
@@ -26,10 +26,10 @@ static int op_fault(struct aspace *as, struct map_entry *e, vaddr_t va, enum fau
 static int op_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
 {
     if (!e->smap)
-        return 0;                            /* fork failed before it was this entry's turn */
-    (void)anon_ops.unmap(as, e, start, end); /* which cannot fail */
+        return 0;                            /* a fork failed before op_fork reached this entry */
+    (void)anon_ops.unmap(as, e, start, end); /* cannot fail */
     section_map_end(as, e);
-    return 0; /* the object goes with the entry */
+    return 0; /* the reference to the object is dropped with the entry */
 }
 
 static int op_split_prepare(struct map_entry *e, struct map_entry *second, vaddr_t va)
@@ -51,10 +51,10 @@ static int op_fork(struct aspace *src, struct map_entry *e, struct aspace *dst,
     section_map_link(child);
     __atomic_fetch_add(&dst->counts.section_pages, (child->end - child->start) / PAGE_SIZE,
                        __ATOMIC_RELAXED);
-    return anon_fork(src, e, dst, child); /* shared: attaches the object, which cannot fail */
+    return anon_fork(src, e, dst, child); /* attaches the shared object; cannot fail */
 }
 
-/* Private tables: the protection is each mapping's own, up to what it was mapped with. */
+/* The tables are private, so each mapping has its own protection, up to what it was mapped with. */
 static void op_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
                        unsigned prot)
 {

@@ -1,19 +1,22 @@
 /*
- * Page-frame sections: a name for frames that are nobody's memory.
+ * Page-frame sections: named sections over given frames that the page allocator does not manage.
  *
- * Every page of this kernel has one owner, so a section shows frames that the page allocator does
- * not have, or that their owner shows on purpose. Allowed are
- *  - the bus's windows of physical I/O space: PCI memory and PCI I/O. Not the chipset's registers
- *    and not configuration space, which are the kernel's;
- *  - memory that PHYSICAL_MEMORY leaves aside;
- *  - frames of a reservation that a driver has taken and opened (mm/section/reserved.h): the
- *  section
- * borrows them, and the driver can neither close nor return them before it is gone. Anything else
- * is SS$_INVPFN: the frame is managed for others, or nothing is there.
+ * Every page of this kernel has one owner, so a section may show only frames that are outside the
+ * page allocator, or that their owner has made available. Allowed are
  *
- * A mapping is filled in one sweep with private page tables, with the hints that its addresses
- * allow, and never faults; unmapping clears the tables. Nobody looks at these frames' entries in
- * the PFN database, which the first two kinds do not have.
+ *  - the windows of physical I/O space that lead to the bus, PCI memory and PCI I/O. The chipset's
+ *    registers and configuration space belong to the kernel and are refused;
+ *  - memory above the limit that PHYSICAL_MEMORY sets, which the kernel does not use;
+ *  - frames of a reservation that a driver has taken and opened (mm/section/reserved.h). The
+ *    section borrows them, and the driver can neither close nor return the reservation until the
+ *    section is deleted.
+ *
+ * Any other frame is SS$_INVPFN: the kernel manages it, or nothing is there.
+ *
+ * All PTEs of a mapping are filled in at once, in private page tables, with the granularity hints
+ * that its addresses allow, so there are no faults; unmapping clears them. The PFN database is not
+ * consulted: it has no entries for the first two kinds of frames. No lock besides those of
+ * section.c and reserved.c.
  */
 #include "arch/alpha/hw/io.h"
 #include "kernel/base/abi/ssdef.h"

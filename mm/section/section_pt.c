@@ -1,25 +1,30 @@
 /*
- * Page tables of section mappings: see the header. The address space's mutex is held exclusively by
- * all callers, so that nobody walks or fills the same stretch meanwhile.
+ * Page tables of section mappings.
  *
- * Two levels of sharing. A span (arch/alpha/hw/pte.h) is what a level-3 page maps, a block what a
- * level-2 page maps (8 GiB). The level-2 page of a block is the section's own, shared by one
- * level-1 PTE with PTE_SW_SHPT, exactly where one entry covers the block whole, with an offset in
- * the section of whole blocks: the PTEs in that page are then those that the mapping wants.
- * Everywhere else the process has a level-2 page of its own with PTEs that point to the section's
- * level-3 pages, for an ALLOC section computed (the pages are contiguous) with the hints that the
- * mapping's address allows, for a FLUID section copied as far as they are there; a fault picks up
- * the rest.
+ * Terms: a span (arch/alpha/hw/pte.h) is what a level-3 page maps, 8 MiB; a block is what a level-2
+ * page maps, 8 GiB.
  *
- * Hints in a shared level-2 page are those of the section's own offsets. They are right in every
- * mapping that shares it: address and offset are the same modulo 8 GiB, and the largest block that
- * a hint describes, 512 level-3 pages, is 4 GiB of them.
+ * Two levels of sharing. Where one map entry covers a whole block, at an offset in the section that
+ * is a multiple of the block size, the process uses the section's own level-2 page: its level-1 PTE
+ * has PTE_SW_SHPT and points to that page, whose PTEs are then exactly those that the mapping
+ * needs. Everywhere else the process has a level-2 page of its own with PTEs that point to the
+ * section's level-3 pages. For an ALLOC section these PTEs are computed, because the level-3 pages
+ * are contiguous, with the granularity hints that the mapping's address allows. For a FLUID section
+ * the PTEs that exist are copied; faults add the others.
  *
- * Nothing here writes into a shared page. A process that lets go of a part of a block leaves the
- * shared page first (section_tables_unshare): its new page holds the same PTEs, so that it does not
- * matter which of the two a walk on another CPU takes, and the level-1 PTE changes in one store.
- * What translation buffers hold of the old page's address in page-table space goes with the flush.
- * A FLUID section's level-3 page that comes into the shared page after the copy is picked up.
+ * The hints in a shared level-2 page are computed from offsets in the section. They are correct in
+ * every mapping that shares the page, because address and offset are equal modulo 8 GiB and the
+ * largest hint, 512 level-3 pages, covers 4 GiB.
+ *
+ * Nothing here writes to a shared page. Before a process unmaps part of a block, it replaces the
+ * shared level-2 page by one of its own with the same PTEs (section_tables_unshare). The level-1
+ * PTE changes in one store, and a walk on another CPU may use either page. Translations of the old
+ * page in page-table space are dropped by the flush that follows. If a fault of another process
+ * adds a level-3 page of a FLUID section to the shared page after the copy, this process picks it
+ * up by a fault of its own.
+ *
+ * Lock: the address space's mutex is held exclusively by all callers, so no other thread walks or
+ * fills in the same range. Only allocations of page-table pages can fail.
  */
 #include "mm/section/section_pt.h"
 
@@ -31,8 +36,9 @@
 
 #define BLOCK PTE_L1_SPAN /* what a level-2 page maps */
 
-/* A new table page, zero but for n PTEs from index on, which the caller fills at once: nothing is
- * written twice. */
+/* Allocate a table page. All PTEs are zero except the n from index on, which the caller fills in
+   before it installs the page; they are left as they are, so that nothing is written twice. NULL:
+   out of memory. */
 static pte_t *table_begin(struct aspace *as, const pte_t *upper, unsigned index, uint64_t n)
 {
     pte_t *table;
@@ -48,7 +54,7 @@ static pte_t *table_begin(struct aspace *as, const pte_t *upper, unsigned index,
     return table;
 }
 
-/* Put it behind the zero PTE of the level above. */
+/* Point the PTE of the level above, which is zero, to the table. */
 static void table_install(struct aspace *as, pte_t *upper, const pte_t *table)
 {
     if (!pt_cas(upper, 0, pte_table(paddr_to_pfn(kseg_paddr(table)))))
@@ -56,14 +62,15 @@ static void table_install(struct aspace *as, pte_t *upper, const pte_t *table)
     __atomic_fetch_add(&as->pt.tables, 1, __ATOMIC_RELAXED);
 }
 
-/* A FLUID mapping keeps its level-2 page also while nothing in it is valid: its faults must not
- * need memory of their own. The page counts such mappings. */
+/* A FLUID mapping keeps its level-2 page even while no PTE in it is valid, because its faults must
+   not have to allocate one. page.share counts the mappings that keep the page. */
 static void pin_table(const pte_t *l2, int delta)
 {
     __atomic_fetch_add(&pt_page_of(l2)->share, (uint32_t)delta, __ATOMIC_RELAXED);
 }
 
-/* Copy the level-2 PTEs of n spans of a FLUID section, as far as their level-3 pages are there. */
+/* Copy the level-2 PTEs of n spans of a FLUID section; they are zero where there is no level-3
+   page. */
 static void copy_shared(const struct section *shpt, pte_t *l2, uint64_t span, uint64_t n)
 {
     int copied = 0;
@@ -75,7 +82,7 @@ static void copy_shared(const struct section *shpt, pte_t *l2, uint64_t span, ui
         for (uint64_t i = 0; i < run; i++) {
             pte_t pte = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 
-            l2[i] = pte; /* zero or valid for good; was zero */
+            l2[i] = pte; /* was zero; a valid PTE of the section never changes */
             copied += pte != 0;
         }
         l2 += run;
@@ -86,7 +93,7 @@ static void copy_shared(const struct section *shpt, pte_t *l2, uint64_t span, ui
         pt_count(l2 - 1, copied);
 }
 
-/* Level-2 PTEs for n spans at va, all in one level-2 page. 0 or -ENOMEM. */
+/* Fill in level-2 PTEs for n spans at va, all in one level-2 page. 0 or -ENOMEM. */
 static int fill_shared(struct aspace *as, const struct section *shpt, vaddr_t va, uint64_t span,
                        uint64_t n)
 {
@@ -116,8 +123,9 @@ static int fill_shared(struct aspace *as, const struct section *shpt, vaddr_t va
     return 0;
 }
 
-/* One level-1 PTE for the block at va, if [va, end) holds it whole and in step with the section's
- * own level-2 pages. A table that lies there is empty: the process then uses that. */
+/* Share the block at va with one level-1 PTE, if [va, end) covers it and the offset in the section
+   is a multiple of the block size. False if not, or if the process has a level-2 page there, which
+   is then empty and is used instead. */
 static bool share_block(struct aspace *as, const struct section *shpt, const struct map_entry *e,
                         vaddr_t va, vaddr_t end)
 {
@@ -127,7 +135,7 @@ static bool share_block(struct aspace *as, const struct section *shpt, const str
            pt_cas(pt_lookup(&as->pt, va, 1), 0, shpt_l1_pte(shpt, page / PTE_SPAN_PAGES));
 }
 
-/* Fill from *at on up to end; *at: how far it came. 0 or -ENOMEM. */
+/* Fill in PTEs for [*at, end), advancing *at past those that are done. 0 or -ENOMEM. */
 static int map_shared(struct aspace *as, const struct map_entry *e, vaddr_t *at, vaddr_t end)
 {
     const struct section *shpt = e->smap->section->related;
@@ -146,13 +154,14 @@ static int map_shared(struct aspace *as, const struct map_entry *e, vaddr_t *at,
             return -ENOMEM;
         *at += n * PTE_L2_SPAN;
     }
-    /* Acquire: of level-3 pages whose PTEs were copied. Release: before this space is loaded. */
+    /* Acquire: the contents of level-3 pages whose PTEs were copied. Release: the PTEs, before a
+       CPU loads this address space. */
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
     return 0;
 }
 
-/* Level-3 PTEs for n pages at va, all in one level-3 page, their frames contiguous. 0 or -ENOMEM.
- */
+/* Fill in level-3 PTEs for n pages at va, all in one level-3 page and with contiguous frames. 0 or
+   -ENOMEM. */
 static int fill_private(struct aspace *as, const struct map_entry *e, vaddr_t va, uint64_t n)
 {
     pfn_t pfn = section_frame(e->smap->section, section_page_at(e, va));
@@ -178,7 +187,8 @@ static int fill_private(struct aspace *as, const struct map_entry *e, vaddr_t va
     return 0;
 }
 
-/* ALLOC section, private tables: one sweep, hints by this mapping's addresses. */
+/* ALLOC section, private tables: fill in all PTEs, with the hints that this mapping's addresses
+   allow. Arguments and result as for map_shared(). */
 static int map_private_alloc(struct aspace *as, const struct map_entry *e, vaddr_t *at, vaddr_t end)
 {
     vaddr_t va;
@@ -195,7 +205,8 @@ static int map_private_alloc(struct aspace *as, const struct map_entry *e, vaddr
     return 0;
 }
 
-/* Zero n PTEs of one table, from va on; keeps the table's count. all: none of them is zero. */
+/* Clear n PTEs of one table, the first of which maps va, and update the table's count of PTEs.
+   all: none of them is zero. */
 static void clear_run(pte_t *p, vaddr_t va, uint64_t n, bool all)
 {
     uint64_t cleared = n;
@@ -211,25 +222,25 @@ static void clear_run(pte_t *p, vaddr_t va, uint64_t n, bool all)
     }
 }
 
-/* Everything that a CPU may know of the address space, page-table space included: a level-2 PTE
- * stands for 8 MiB of it. */
+/* Flush all translations of the address space, page-table space included: a level-2 PTE maps 8 MiB,
+   too many addresses to flush one by one. */
 static void gather_all(struct tb_gather *g) { g->nvas = TB_GATHER_VAS + 1; }
 
-/* The table behind *upper holds nothing but this mapping: it goes as it is, its PTEs with it. */
+/* Free the table that *upper points to, with the PTEs in it; all of them belong to this mapping. */
 static void drop_table(struct aspace *as, pte_t *upper, struct tb_gather *g)
 {
     pfn_t pfn = pte_pfn(*upper);
-    ipl_t ipl = spin_lock(&as->pt.lock); /* keeps tables for who walks without the mutex */
+    ipl_t ipl = spin_lock(&as->pt.lock); /* walks without the mutex hold it */
 
     pt_set(upper, 0);
     spin_unlock(&as->pt.lock, ipl);
     __atomic_fetch_sub(&as->pt.tables, 1, __ATOMIC_RELAXED);
-    gather_all(g); /* before the page is handed over: it may be flushed and freed at once */
+    gather_all(g); /* first, since tb_gather_page() may flush and free at once */
     tb_gather_page(g, pfn);
 }
 
-/* n PTEs of a level from va on, in one table. A private table that they fill goes as it is, the
- * rest is cleared for pt_prune. */
+/* Clear the entry's n PTEs in one table from va on: level 2 if its tables are shared, else level 3.
+   A private table that they fill is freed whole; what is cleared is left for pt_prune(). */
 static void clear_part(struct aspace *as, const struct map_entry *e, vaddr_t va, uint64_t n,
                        struct tb_gather *g)
 {
@@ -237,7 +248,7 @@ static void clear_part(struct aspace *as, const struct map_entry *e, vaddr_t va,
     pte_t *p = pt_lookup(&as->pt, va, e->smap->shared ? 2 : 3);
 
     if (!p)
-        return; /* private, FLUID, and nothing was touched there */
+        return; /* private tables, FLUID, and no page was accessed there */
     if (e->smap->shared && !all)
         pin_table(p, -1);
     if (g && all && n == PTES_PER_PAGE)
@@ -246,16 +257,16 @@ static void clear_part(struct aspace *as, const struct map_entry *e, vaddr_t va,
         clear_run(p, va, n, all);
 }
 
-/* The process leaves the shared level-2 page of the block at va. No reverse walk comes by here (the
- * block holds nothing but this section), so that pt.lock is not needed. */
+/* Clear the level-1 PTE by which the process shares the level-2 page of the block at va. pt.lock is
+   not needed: the reverse walk looks for pages of objects, and this block maps only the section. */
 static void clear_block(struct aspace *as, vaddr_t va, vaddr_t end)
 {
     KASSERT(va % BLOCK == 0 && end - va >= BLOCK, "a shared level-2 page is left as a whole");
     pt_set(pt_lookup(&as->pt, va, 1), 0);
 }
 
-/* Clear [va, end) of the entry. g: tables that become superfluous may go. NULL: they are filled
- * again. */
+/* Clear the entry's PTEs for [va, end). With g, tables that they fill may be freed; without (NULL)
+   all tables stay, to be filled in again. */
 static void clear_tables(struct aspace *as, const struct map_entry *e, vaddr_t va, vaddr_t end,
                          struct tb_gather *g)
 {
@@ -276,8 +287,9 @@ static void clear_tables(struct aspace *as, const struct map_entry *e, vaddr_t v
     }
 }
 
-/* Free what is empty of the entry's own tables. A shared level-3 page is nobody's to free, so that
-   a look at one of its level-2 PTEs in each level-2 page is enough. */
+/* Free the private tables of the entry that are empty. With shared tables only level-2 pages can
+   become empty, since the level-3 pages are the section's, so pt_prune() is called for one address
+   in each level-2 page. */
 static void prune(struct aspace *as, const struct map_entry *e, struct tb_gather *g)
 {
     if (!e->smap->shared) {
@@ -288,7 +300,7 @@ static void prune(struct aspace *as, const struct map_entry *e, struct tb_gather
         pt_prune(&as->pt, va, va + 1, g);
 }
 
-/* What was filled from the entry's start up to `end` goes again. */
+/* Clear and flush what was filled in from the entry's start up to `end`, and free empty tables. */
 static void take_down(struct aspace *as, const struct map_entry *e, vaddr_t end)
 {
     struct tb_gather g;
@@ -305,7 +317,7 @@ void section_tables_take_down(struct aspace *as, const struct map_entry *e)
     take_down(as, e, e->end);
 }
 
-/* Fill from *at on up to end; *at: how far it came. 0 or -ENOMEM. */
+/* Fill in PTEs for [*at, end), advancing *at past those that are done. 0 or -ENOMEM. */
 static int fill(struct aspace *as, const struct map_entry *e, vaddr_t *at, vaddr_t end)
 {
     if (e->smap->shared)
@@ -340,7 +352,7 @@ void section_tables_unshare(struct aspace *as, const struct map_entry *e, vaddr_
     page_of(table)->aux = n;
     if (!section_is_alloc(e->smap->section))
         pin_table(to, 1);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* of the level-3 pages that were copied */
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* contents of level-3 pages whose PTEs were copied */
     pt_store(l1, pte_table(table));
     __atomic_fetch_add(&as->pt.tables, 1, __ATOMIC_RELAXED);
     tb_gather_begin(&g, &as->pt.loaded, TB_PTPAGE);
@@ -371,7 +383,7 @@ void section_tables_cut(struct aspace *as, const struct map_entry *e, vaddr_t va
     vaddr_t at = low;
     struct tb_gather g;
 
-    if (!section_is_alloc(e->smap->section)) { /* no hints; the two sides keep their page each */
+    if (!section_is_alloc(e->smap->section)) { /* no hints; both mappings keep the level-2 page */
         if (e->smap->shared && va % BLOCK != 0)
             pin_table(pt_lookup(&as->pt, va, 2), 1);
         return;

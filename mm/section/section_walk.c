@@ -1,6 +1,10 @@
 /*
- * What a section's page tables really look like: counted in the tables that the hardware walks, not
- * from bookkeeping.
+ * Statistics of a section's page tables, for `show section`. They are counted in the tables that
+ * the hardware walks, not derived from other counts, so that they also show errors.
+ *
+ * An address space is found through the section's list of mappings, whose spinlock protects the
+ * list but not the address space. Therefore a reference is taken only if the count is not zero yet;
+ * then the walk holds the address space's mutex shared. Nothing here can fail.
  */
 #include "kernel/base/string.h"
 #include "mm/phys/page.h"
@@ -64,7 +68,7 @@ void section_count_rads(const struct section *s, uint64_t npages[RAD_MAX])
     if (rad_count == 1) {
         npages[0] = __atomic_load_n(&s->valid_pages, __ATOMIC_RELAXED);
     } else if (section_is_alloc(s)) {
-        /* No stretch lies in two domains. */
+        /* No stretch of a reservation lies in two domains. */
         for (uint64_t page = 0, run; page < s->npages; page += run) {
             run = section_run(s, page);
             npages[page_rad(section_frame(s, page))] += run;
@@ -79,7 +83,7 @@ void section_count_rads(const struct section *s, uint64_t npages[RAD_MAX])
     }
 }
 
-/* A reference to an address space whose end may have begun. */
+/* Take a reference to an address space, unless its last one has been dropped. */
 static bool aspace_try_ref(struct aspace *as)
 {
     uint32_t refs = __atomic_load_n(&as->refs, __ATOMIC_RELAXED);
@@ -92,8 +96,8 @@ static bool aspace_try_ref(struct aspace *as)
     return true;
 }
 
-/* An address space that maps s (only == NULL: any) with a reference, and where; NULL when there is
- * none. */
+/* Find an address space that maps s; it must be `only` unless that is NULL. Returns it with a
+   reference, and the mapping's address in *start, or NULL. */
 static struct aspace *find_mapper(struct section *s, const struct aspace *only, vaddr_t *start)
 {
     ipl_t ipl = spin_lock(&s->lock);

@@ -1,11 +1,15 @@
 /*
- * Shared page tables. Problem, objects and locks: mm/README.md, "Shared page tables".
+ * Shared page tables. Objects and rules: mm/section/README.md.
  *
- * A slot of the SHPT section's level-2 page goes from 0 to a valid PTE once and stays so for the
- * section's life. The step is a compare-and-swap, so that any number of CPUs may ask for the same
- * span at once without a lock: each brings a zeroed page, one wins, the others give theirs back
- * and take the winner's. The same holds for the level-3 PTEs (section_make_valid). No translation
- * buffer holds an invalid PTE, so nothing is to be invalidated.
+ * A PTE in a level-2 page of the SHPT section changes once, from zero to valid, and then stays
+ * valid for the section's life. The change is a compare-and-swap, so that any number of CPUs may
+ * ask for the same span at once without a lock: each allocates a zeroed page, one installs its
+ * page, and the others free theirs and use the winner's. The same holds for level-3 PTEs
+ * (section_make_valid). A translation buffer never holds an invalid PTE, so nothing needs to be
+ * invalidated.
+ *
+ * Only creation can fail, for lack of nonpaged pool: page-table pages come from the reservation or
+ * from the section's promise.
  */
 #include "mm/section/shpt.h"
 
@@ -45,7 +49,7 @@ pte_t *shpt_pte(const struct section *shpt, uint64_t page)
     return (pte_t *)kseg_page(pte_pfn(l2)) + page % PTES_PER_PAGE;
 }
 
-/* A zeroed table page out of the promise: cannot fail, the promise covers it. */
+/* Allocate a zeroed table page. Cannot fail: the promise covers it. */
 static pfn_t own_page(struct section *shpt, uint64_t offset)
 {
     pfn_t pfn;
@@ -75,7 +79,7 @@ pte_t shpt_table_get(struct section *shpt, uint64_t span)
     if (pte_valid(pte))
         return pte;
     pfn = own_page(shpt, span);
-    /* Release: the zeroes are there before the page can be found. */
+    /* Release: another CPU that finds the page sees its zeroes. */
     if (!__atomic_compare_exchange_n(slot, &pte, table_pte(pfn), false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE)) {
         own_page_back(shpt, pfn);
@@ -85,8 +89,8 @@ pte_t shpt_table_get(struct section *shpt, uint64_t span)
     return table_pte(pfn);
 }
 
-/* Level-3 and level-2 pages of an ALLOC section: contiguous frames from the reservation, hints at
- * both levels. */
+/* Fill in the level-3 and level-2 pages of an ALLOC section. The level-3 pages are contiguous
+   frames of the reservation, so that there are granularity hints at both levels. */
 static void fill_alloc(struct section *s, struct section *shpt, pfn_t l3_first)
 {
     for (uint64_t span = 0; span < shpt->npages; span++) {
@@ -148,7 +152,7 @@ int shpt_create(struct section *s)
     return 0;
 }
 
-/* Give back the frames that one level-3 page of a FLUID section maps. */
+/* Free the frames that one level-3 page of a FLUID section maps. */
 static void free_frames(const pte_t *l3)
 {
     for (unsigned i = 0; i < PTES_PER_PAGE; i++)

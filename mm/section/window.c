@@ -1,15 +1,18 @@
 /*
  * Windows in system space.
  *
- * The places lie in one level-1 entry's 8 GiB, each at a multiple of 4 MiB, so that a window has
- * the hints that its frames allow. They are kept as a list by address and given out first fit: a
- * system has a handful. A level-3 table is made when something is first mapped in its 8 MiB, and
- * stays (mm/pt/pt_system.c); a window that goes leaves its PTEs zero.
+ * All windows lie in the 8 GiB of one level-1 entry. Each starts at a multiple of 4 MiB, so that it
+ * can have the largest granularity hints that its frames allow. They are kept in a list by address
+ * and allocated first fit, since a system has only a handful. A level-3 table is allocated when
+ * something is first mapped in its 8 MiB and is never freed (mm/pt/pt_system.c); a window that ends
+ * leaves its PTEs zero.
  *
- * A hint covers a run of PTEs. window_end() clears all of them before the translation buffers are
- * flushed, and gives the address to somebody else after that, so that nobody sees half a run.
+ * A hint covers a group of PTEs. window_end() clears all PTEs, then flushes the translation
+ * buffers, and only then makes the addresses available again, so that no CPU sees a group half of
+ * which has changed.
  *
- * The window mutex covers the list. PTEs are written by a window's owner alone.
+ * The window mutex protects the list. PTEs are written by the window's owner only, without a lock.
+ * Creation and mapping can fail for lack of memory or addresses.
  */
 #include "mm/section/window.h"
 

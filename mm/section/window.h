@@ -1,6 +1,6 @@
 /*
- * Windows: stretches of mapped system space for whoever maps frames of his own there (level-1 entry
- * 770 of arch/alpha/hw/layout.h), with granularity hints.
+ * Windows: ranges of system space in which a driver maps its own frames, with granularity hints.
+ * They lie in one level-1 entry (LAYOUT_WINDOW_BASE in arch/alpha/hw/layout.h).
  */
 #ifndef MM_SECTION_WINDOW_H
 #define MM_SECTION_WINDOW_H
@@ -8,26 +8,28 @@
 #include "kernel/base/list.h"
 #include "mm/pt/gh.h"
 
-struct window {       /* nonpaged pool; constant but for the link */
+struct window {       /* nonpaged pool; constant except for the link */
     struct list link; /* all windows, by address; window mutex */
-    vaddr_t start;    /* at a multiple of the largest hint's block */
+    vaddr_t start;    /* a multiple of 4 MiB, the largest hint's block */
     uint64_t npages;
 };
 
-/* A place for npages. 0; -ENOSPC: no room; -ENOMEM. IPL 0; takes the window mutex. */
+/* Allocate a window for npages. 0; -ENOSPC: npages is 0 or there is no room; -ENOMEM: no nonpaged
+   pool. The caller owns *out until window_end(). IPL 0; takes the window mutex. */
 int window_create(uint64_t npages, struct window **out);
-/* Map n contiguous frames at its page `page`, each PTE with the largest hint; nothing is mapped
-   there. 0, or -ENOMEM with nothing of it mapped. The window's owner alone calls it. */
+/* Map n contiguous frames at page `page` of the window, where nothing is mapped yet, each PTE with
+   the largest possible hint. 0, or -ENOMEM with none of them mapped. Called by the window's owner
+   only; IPL 0. */
 int window_map(struct window *w, uint64_t page, pfn_t first, uint64_t n);
-/* The frame behind one of its pages; PFN_NONE when none is mapped there. */
+/* The frame that is mapped at page `page` of the window, or PFN_NONE. */
 pfn_t window_frame(const struct window *w, uint64_t page);
-/* Unmap whatever is mapped, on every CPU, and give the place back. The frames stay the caller's.
+/* Unmap everything in the window on every CPU and free the window. The frames stay the caller's.
    IPL 0; takes the window mutex. */
 void window_end(struct window *w);
-/* Its PTEs by hint, counted in the real tables. */
+/* Count the window's PTEs by hint, in the tables that the hardware walks. Owner only. */
 void window_count(const struct window *w, struct gh_count *c);
 
-/* The census: what windows have. Nothing else runs. */
+/* Account for the pool blocks of windows. Called while no other thread runs. */
 struct census;
 void window_census(struct census *c);
 

@@ -1,7 +1,9 @@
 /*
- * MEGA_SYS_CONTROL(op, a1..a5): a table of operation, privilege and function. An operation that
- * needs no privilege has 0 there and decides by itself. Each decodes all its arguments first, then
- * makes one change that works as a whole or not at all.
+ * MEGA_SYS_CONTROL(op, a1..a5): changes that a privileged program makes to the running system.
+ *
+ * A table has the function and the privileges for each operation. Each function decodes all its
+ * arguments first, then makes one change, which either succeeds completely or changes nothing.
+ * There is no lock here; the table is constant after boot.
  */
 #include "kernel/sys/info/control.h"
 
@@ -21,9 +23,9 @@
 #include "sysman/config.h"
 #include "sysman/params.h"
 
-/* (name, value): a dynamic system parameter. The owner of what it limits reads the value at each
- * use, so it counts from the next use on. SS$_NORMAL; SS$_ACCVIO; SS$_NONEXPR: there is none of
- * that name; SS$_NOWRT: it is not dynamic; SS$_BADPARAM: the value is outside its limits. */
+/* (name, value): set a dynamic system parameter. The subsystem that it belongs to reads the value
+   at each use, so it applies from the next use on. SS$_NORMAL; SS$_ACCVIO; SS$_NONEXPR: there is no
+   such parameter; SS$_NOWRT: it is not dynamic; SS$_BADPARAM: the value is outside its limits. */
 static cond_t set_param(const uint64_t a[CONTROL_ARGS])
 {
     char name[CONFIG_PARAM_NAME_MAX + 1];
@@ -44,10 +46,10 @@ static cond_t set_param(const uint64_t a[CONTROL_ARGS])
     return SS$_BADPARAM;
 }
 
-/* (name, scope, address of a quadword for the pages given back, or 0): RESERVED_MEMORY FREE.
- * scope: MEGA_SCOPE_SYSGBL, MEGA_SCOPE_NOGLOBAL or a group number. SS$_NORMAL; SS$_ACCVIO;
- * SS$_BADPARAM: no scope; SS$_NORESERVEDMEM: no such reservation; SS$_RESERVEDMEMUSED: all of it is
- * in use, or what was not is free already. */
+/* (name, scope, address of a quadword for the number of pages freed, or 0): RESERVED_MEMORY FREE.
+   scope: MEGA_SCOPE_SYSGBL, MEGA_SCOPE_NOGLOBAL or a group number. SS$_NORMAL; SS$_ACCVIO;
+   SS$_BADPARAM: scope is none of these; SS$_NORESERVEDMEM: there is no such reservation;
+   SS$_RESERVEDMEMUSED: all of it is in use, or the unused part has been freed already. */
 static cond_t free_reserved(const uint64_t a[CONTROL_ARGS])
 {
     char name[RMD_NAME_MAX + 1];
@@ -68,8 +70,8 @@ static cond_t free_reserved(const uint64_t a[CONTROL_ARGS])
     return status;
 }
 
-/* (domain): the caller's home. What it has stays where it is. SS$_NORMAL; SS$_BADRAD: there is no
- * such domain. */
+/* (domain): set the caller's home domain. Memory that it has already is not moved. SS$_NORMAL;
+   SS$_BADRAD: there is no such domain. */
 static cond_t set_home_rad(const uint64_t a[CONTROL_ARGS])
 {
     struct aspace *as = process_self()->aspace;
@@ -83,8 +85,8 @@ static cond_t set_home_rad(const uint64_t a[CONTROL_ARGS])
     return SS$_NORMAL;
 }
 
-/* (interrupt number, CPU): its line interrupts that CPU from now on. SS$_NORMAL; SS$_BADPARAM: no
- * such number, or the CPU is not online. */
+/* (interrupt number, CPU): deliver an interrupt to that CPU from now on. SS$_NORMAL; SS$_BADPARAM:
+   there is no such interrupt, or the CPU is not online. */
 static cond_t set_irq_cpu(const uint64_t a[CONTROL_ARGS])
 {
     if (a[0] >= IRQ_COUNT || a[1] >= MAX_CPUS)
@@ -92,8 +94,8 @@ static cond_t set_irq_cpu(const uint64_t a[CONTROL_ARGS])
     return irq_set_cpu((unsigned)a[0], (unsigned)a[1]) == 0 ? SS$_NORMAL : SS$_BADPARAM;
 }
 
-/* (): what is kept ready for the next who asks becomes free pages on lists, so that the counts of
- * free pages before and after something can be compared to the page. Always SS$_NORMAL. */
+/* (): return cached memory (per-CPU page caches, kernel stacks of ended threads, deleted sections)
+   to the free lists, so that a test can compare exact counts of free pages. Always SS$_NORMAL. */
 static cond_t drain(const uint64_t a[CONTROL_ARGS])
 {
     (void)a;
@@ -109,8 +111,8 @@ static cond_t lock_stats(const uint64_t a[CONTROL_ARGS]) { return trace_lock_sta
 
 static struct { /* constant after boot */
     control_fn fn;
-    uint64_t privileges; /* all of these, PRV_* */
-    cond_t refusal;      /* without them */
+    uint64_t privileges; /* PRV_*: the caller needs all of them; 0: none */
+    cond_t refusal;      /* result for a caller without them */
 } operations[MEGA_CTL_LAST + 1] = {
     [MEGA_CTL_SET_PARAM] = {set_param, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_FREE_RESERVED] = {free_reserved, PRV_CMKRNL, SS$_NOCMKRNL},

@@ -1,6 +1,6 @@
 /*
- * MEGA_SYS_CONTROL: what a privileged program changes in the running system. One function per
- * operation, in the table of control.c.
+ * MEGA_SYS_CONTROL: changes that a privileged program makes to the running system. control.c has a
+ * table with one function for each operation.
  */
 #ifndef KERNEL_SYS_INFO_CONTROL_H
 #define KERNEL_SYS_INFO_CONTROL_H
@@ -11,22 +11,25 @@
 
 #define CONTROL_ARGS 5
 
-/* An operation: its arguments a1-a5, result a condition value. The caller has the privileges that
- * the table asks for. IPL 0, no locks; user memory is reached through usercopy.h only. */
+/* The function of an operation. a: the arguments a1 to a5, not checked yet. Returns a condition
+   value. The privileges have been checked. IPL 0, no locks held; may wait. User memory is accessed
+   through usercopy.h only. */
 typedef cond_t (*control_fn)(const uint64_t a[CONTROL_ARGS]);
 
-/* Boot: from now on fn does op, for callers with CMKRNL. No other function does it yet. */
+/* Boot: set the function of op, which has none yet, for callers with CMKRNL. */
 void control_register(enum mega_control op, control_fn fn);
 
-/* MEGA_CTL_FAIL_ARM: a[0] which allocation, a[1] whether user faults count. MEGA_CTL_FAIL_REPORT:
- * a[0] where the report goes, or 0. Values as info.h says. */
+/* MEGA_CTL_FAIL_ARM: a[0] is the number of the allocation that is to fail, a[1] is 1 if allocations
+   in user-mode page faults count. MEGA_CTL_FAIL_REPORT: a[0] is the address for the report, or 0.
+   Condition values: <megalith/info.h>. */
 cond_t control_fail_arm(const uint64_t a[CONTROL_ARGS]);
 cond_t control_fail_report(const uint64_t a[CONTROL_ARGS]);
-/* MEGA_CTL_SET_CREDS: a1 struct mega_creds. SS$_NORMAL; SS$_ACCVIO; SS$_BADPARAM: a UIC, privilege
- * or right that there is not, or privileges beyond the authorised ones. */
+/* MEGA_CTL_SET_CREDS: a[0] is the address of a struct mega_creds. SS$_NORMAL; SS$_ACCVIO;
+   SS$_BADPARAM: a UIC, privilege or right that does not exist, or a privilege that is not among the
+   authorised ones. */
 cond_t control_set_creds(const uint64_t a[CONTROL_ARGS]);
-/* MEGA_CTL_DRIVER: a1 enum mega_driver, a2 name, a3 as that says. SS$_ACCVIO, SS$_BADPARAM (no such
- * operation), and the values of kernel/drivers/resmem_driver.h. */
+/* MEGA_CTL_DRIVER: a[0] is an enum mega_driver, a[1] the address of a name, a[2] depends on a[0].
+   SS$_ACCVIO, SS$_BADPARAM (no such operation), and those of kernel/drivers/resmem_driver.h. */
 cond_t control_driver(const uint64_t a[CONTROL_ARGS]);
 
 #endif

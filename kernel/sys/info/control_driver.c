@@ -1,6 +1,7 @@
 /*
- * MEGA_CTL_DRIVER: what a privileged program tells the reservation-taking driver
- * (kernel/drivers/resmem_driver.c) to do.
+ * MEGA_CTL_DRIVER: commands of a privileged program to the driver that takes reservations
+ * (kernel/drivers/resmem_driver.c). Each decodes its arguments and calls one function of the
+ * driver, whose mutex is the only lock.
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"

@@ -1,6 +1,9 @@
-/* MEGA_CTL_FAIL_ARM, MEGA_CTL_FAIL_REPORT, MEGA_INFO_CALL: allocations that are made to fail, and
- * the calls that a test of that has to try. The check in front of each allocation:
- * mm/phys/failure.h. */
+/*
+ * Failure injection: MEGA_CTL_FAIL_ARM and MEGA_CTL_FAIL_REPORT, which make an allocation fail and
+ * report where it did, and MEGA_INFO_CALL, which lists the system calls that a test must try. The
+ * check at each allocation is in mm/phys/failure.h. All state belongs to the calling thread; there
+ * is no lock.
+ */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/format.h"
@@ -16,7 +19,7 @@ cond_t control_fail_arm(const uint64_t a[CONTROL_ARGS])
 
     if (a[0] == 0)
         return SS$_BADPARAM;
-    f = failure_disarm(); /* a former arming is forgotten, and its record used again */
+    f = failure_disarm(); /* a previous arming ends, and its record is reused */
     if (!f)
         f = npp_alloc(sizeof(*f));
     if (!f)

@@ -1,13 +1,14 @@
 /*
  * MEGA_INFO_CRASH, superuser only: a deliberate panic, so that a person can see what one looks like
- * and try what helps then (scripts/run --save, sda). Other deliberate ends: kernel/test/crash.c.
+ * and practise its analysis (scripts/run --save, sda). Other deliberate crashes:
+ * kernel/test/crash.c.
  */
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/panic.h"
 #include "kernel/proc/process.h"
 #include "kernel/sys/info/info.h"
 
-/* Out of line: the backtrace names it. */
+/* Not inlined, so that the backtrace shows its name. */
 static __attribute__((noinline)) void deliberate_panic(void)
 {
     panic("a deliberate panic, asked for by a program");

@@ -1,7 +1,8 @@
 /*
- * What `show`, tests and benchmarks ask: dispatch, and the items of memory, pools, reservations,
- * translation buffer, parameters and PCI. Each structure is filled in on the kernel stack and
- * copied out whole or, with a shorter buffer, cut short.
+ * MEGA_SYS_INFO, the information that `show`, tests and benchmarks use: the table of items, and the
+ * items on memory, pools, reservations, translation buffers, parameters and PCI. Each structure is
+ * filled in on the kernel stack and copied out whole or, if the program's buffer is shorter,
+ * truncated. There is no lock here, and nothing is allocated.
  */
 #include "kernel/sys/info/info.h"
 #include "kernel/base/abi/megalith/failure.h"

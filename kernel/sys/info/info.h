@@ -1,6 +1,7 @@
 /*
- * MEGA_SYS_INFO: one function per item fills in its structure from its owner's own counters.
- * SS$_NORMAL, SS$_NONEXPR beyond the last, SS$_NOPRIV.
+ * MEGA_SYS_INFO: one function for each item. It fills in the item's structure *out, which is zero,
+ * from the counters of the subsystem that owns them. SS$_NORMAL; SS$_NONEXPR: there is nothing with
+ * that index; SS$_NOPRIV. Called at IPL 0 without locks; may wait.
  */
 #ifndef KERNEL_SYS_INFO_INFO_H
 #define KERNEL_SYS_INFO_INFO_H
@@ -14,24 +15,24 @@ cond_t info_global(int64_t index, void *out);
 cond_t info_region(int64_t index, void *out);
 cond_t info_process(int64_t index, void *out);
 cond_t info_cpu(int64_t index, void *out);
-/* The function behind a number of either door. */
+/* The function of a system call or system service number. */
 cond_t info_call(int64_t index, void *out);
-/* Processes by state. */
+/* Number of processes in each state. */
 cond_t info_states(int64_t index, void *out);
-/* Page-table pages that processes own. */
+/* Number of page-table pages that processes own, from each address space's count. */
 uint64_t info_process_pt_pages(void);
-/* A deliberate panic; returns only to who may not. */
+/* A deliberate panic; returns only if the caller is not the superuser or index is not 0. */
 cond_t info_crash(int64_t index, void *out);
 /* The self-check of all memory. */
 cond_t info_validate(int64_t index, void *out);
-/* The same with some damage done for the time of the check (NULL: none), for tests; the caller has
- * looked at privileges. *out: struct mega_validate. SS$_ABORT: the damage could not be done;
- * SS$_INSFMEM. IPL 0, no locks; waits. */
+/* The same, with an error planted for the time of the check (NULL: none), for tests. The caller has
+   checked privileges. *out: struct mega_validate. SS$_ABORT: the error could not be planted;
+   SS$_INSFMEM. IPL 0, no locks; waits. */
 struct validate_damage;
 cond_t info_validate_damaged(const struct validate_damage *d, void *out);
 
-/* Boot: from now on fn answers that item, with nbytes of a structure that is not larger than the
- * largest answer of this folder. No other function does so yet. */
+/* Boot: set the function of an item, which has none yet, and the size of its structure, which is
+   not larger than union answer of info.c. */
 void info_register(enum mega_item item, cond_t (*fn)(int64_t index, void *out), size_t nbytes);
 
 #endif

@@ -1,4 +1,8 @@
-/* Processes and CPUs, for `show process` and `show cpu`. */
+/*
+ * Items on processes and CPUs, for `show process`, `show system` and `show cpu`. Processes are read
+ * under the process table's lock, in a constant time for each. Fields of threads that run on other
+ * CPUs are read with relaxed atomics and may be out of date.
+ */
 #include "kernel/proc/process.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/string.h"
@@ -9,8 +13,8 @@
 
 static uint64_t load(const uint64_t *counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
 
-/* What `show system` calls the state of a process: that of its oldest thread. As describe(). Only a
- * hint: the thread may run. */
+/* The state of a process that `show system` prints, which is that of its oldest thread. Process
+   table lock held. The thread may run meanwhile, so the state may be out of date. */
 static enum mega_state state_of(const struct process *p)
 {
     const struct uthread *u = process_thread_locked(p, 0);
@@ -39,7 +43,7 @@ static enum mega_state state_of(const struct process *p)
                : MEGA_STATE_RWAST;
 }
 
-/* One thread is described, the oldest; what is counted is counted for all of them. */
+/* State, priority and CPU are those of the oldest thread; counts are the sums over all threads. */
 static void describe_threads(const struct process *p, struct mega_process *m)
 {
     const struct uthread *u = process_thread_locked(p, 0);
@@ -65,7 +69,7 @@ static void describe_threads(const struct process *p, struct mega_process *m)
     }
 }
 
-/* Under the process table's lock. *m is zero. */
+/* Fill in *m, which is zero. Process table lock held. */
 static void describe(const struct process *p, struct mega_process *m)
 {
     const struct aspace *as = p->aspace;
@@ -118,7 +122,8 @@ static bool search_one(struct process *p, void *arg)
     return false;
 }
 
-/* The process behind that one. */
+/* Describe the process that follows process pid in the table. SS$_NONEXPR: there is no process pid;
+   SS$_NOMOREPROC: it is the last. */
 static cond_t describe_next(uint64_t pid, struct mega_process *out)
 {
     const struct process *p = NULL;
@@ -197,7 +202,8 @@ struct owner_search {
     uint32_t pid;
 };
 
-/* The process that a CPU ran may have gone: found again among the living, or left out. */
+/* The process that a CPU ran may have ended since: find it among the existing ones, compared by
+   address only, or report none. */
 static bool find_owner(struct process *p, void *arg)
 {
     struct owner_search *s = arg;

@@ -1,4 +1,7 @@
-/* Sections and regions, for `show section` and `show region`. */
+/*
+ * Items on sections and regions, for `show section` and `show region`. A share keeps a section
+ * while it is described.
+ */
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/abi/vadef.h"
 #include "kernel/base/string.h"
@@ -10,7 +13,7 @@
 
 static void name_of(struct section *s, struct mega_section *m)
 {
-    /* The name is in paged pool; our share keeps the section, and so its directory entry. */
+    /* The caller's share keeps the section and with it the GSD, where the name is. */
     gsd_lock();
     str_copy(m->name, s->gsd->name, sizeof(m->name));
     m->group = s->gsd->group;
@@ -41,7 +44,7 @@ cond_t info_section(int64_t index, void *out)
     m->gptes = cost.gptes;
     m->npp_bytes = cost.npp_bytes;
     m->pgd_bytes = cost.pgd_bytes;
-    m->shares = (load(&s->life) & ~SECTION_PERMANENT) - 1; /* without ours */
+    m->shares = (load(&s->life) & ~SECTION_PERMANENT) - 1; /* without the one taken here */
     m->refs = m->shares + (m->flags & SEC$M_PERM ? 1 : 0);
     memcpy(m->l3_ptes, l3.ptes, sizeof(m->l3_ptes));
     memcpy(m->l2_ptes, l2.ptes, sizeof(m->l2_ptes));
@@ -84,8 +87,8 @@ cond_t info_region(int64_t index, void *out)
     uint64_t id = UINT64_MAX;
     int64_t left = index;
 
-    /* By index to an id, then as anybody else asks: the caller's own space, so nothing changes in
-     * between but by itself. */
+    /* Convert the index to a region id, then query that. Between the two only another thread of the
+       same process could delete the region, and the query then fails. */
     mutex_lock_shared(&as->lock);
     list_for_each_entry(r, &as->regions, link)
         if (left-- == 0)

@@ -1,4 +1,7 @@
-/* The self-check, as `show memory /validate` asks for it. */
+/*
+ * MEGA_INFO_VALIDATE: the self-check of memory for `show memory /validate`. It is done in
+ * kernel/proc/validate.c; here its result is converted to the item's structure.
+ */
 #include "kernel/proc/validate.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/errno.h"

@@ -1,4 +1,8 @@
-/* Calls that change what a file is rather than what is in it, and the working directory. */
+/*
+ * Calls that change the attributes of a file (mode, owner, length, time), and calls on the working
+ * directory and umask. The inode stays by the reference of path_lookup() or fd_get(); its fields
+ * are protected in kernel/fs, the working directory in kernel/proc/fs_context.c.
+ */
 #include "kernel/sys/posix/path.h"
 
 #include "arch/alpha/hw/usercopy.h"
@@ -11,7 +15,7 @@
 #include "kernel/sys/posix/upath.h"
 #include "mm/pool/pool.h"
 
-/* ---- what is changed about a file ---- */
+/* ---- attributes of a file ---- */
 
 static bool may_change(const struct inode *i)
 {
@@ -56,7 +60,7 @@ long sys_fchmod(uint64_t fd, uint64_t mode)
     return r;
 }
 
-/* uid and gid ~0: as it is. Only the superuser gives files away. */
+/* uid or gid ~0: unchanged. Only the superuser may change them. */
 static long change_owner(struct inode *i, uint32_t uid, uint32_t gid)
 {
     if (process_self()->euid != 0)
@@ -179,7 +183,7 @@ long sys_getcwd(uint64_t to, uint64_t n)
 
 long sys_umask(uint64_t mask) { return fs_umask_set(process_self()->fs, (uint32_t)mask & 0777); }
 
-/* Times: a file keeps one, that of its last change. */
+/* A file has only one time, that of its last change. */
 long sys_utimensat(uint64_t dirfd, uint64_t path, uint64_t times, uint64_t flags)
 {
     uint64_t t[4], ns = clock_wall_ns();

@@ -1,4 +1,4 @@
-/* What the functions behind POSIX calls share. */
+/* Constants common to POSIX system calls. */
 #ifndef KERNEL_SYS_POSIX_CALLS_H
 #define KERNEL_SYS_POSIX_CALLS_H
 

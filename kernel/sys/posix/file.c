@@ -1,4 +1,10 @@
-/* Calls on descriptors. A file is used from fd_get to fd_put (kernel/proc/fdtable.h). */
+/*
+ * Calls on descriptors: reading, writing, vectors, duplication, flags, pipes.
+ *
+ * A call may use a file from fd_get() to fd_put(); what that takes if the descriptor table is
+ * shared is in kernel/proc/fdtable.h. fd_call() does both around one function. There is no lock
+ * here: the descriptor table and the files have their own.
+ */
 #include "kernel/sys/posix/file.h"
 
 #include "arch/alpha/hw/cpu.h"
@@ -11,7 +17,7 @@
 #include "kernel/proc/process.h"
 #include "kernel/proc/signal.h"
 
-#define IO_MAX  0x7FFFE000ul /* most bytes of one call, as on Linux: fits an int */
+#define IO_MAX  0x7FFFE000ul /* most bytes of one call, as on Linux: fits into an int */
 #define IOV_MAX 1024u
 
 #define F_DUPFD         0
@@ -20,7 +26,7 @@
 #define F_GETFL         3
 #define F_SETFL         4
 #define F_DUPFD_CLOEXEC 1030
-#define FD_CLOEXEC      1 /* what F_GETFD answers is this bit */
+#define FD_CLOEXEC      1 /* the bit that F_GETFD returns */
 #define FL_CHANGEABLE   (O_APPEND | O_NONBLOCK | O_NOATIME)
 
 static inline long file_call(uint64_t fd, fd_fn fn, uint64_t a, uint64_t b, uint64_t c)
@@ -28,7 +34,7 @@ static inline long file_call(uint64_t fd, fd_fn fn, uint64_t a, uint64_t b, uint
     return fd_call(process_self()->files, fd, fn, a, b, c);
 }
 
-/* The same for a read or write, which is counted. */
+/* As file_call(), and count the call as I/O of the process. */
 static inline long io_call(uint64_t fd, fd_fn fn, uint64_t a, uint64_t b, uint64_t c)
 {
     struct process *p = process_self();
@@ -46,7 +52,7 @@ static bool can_write(const struct file *f)
     return f->ops->write && (f->flags & O_ACCMODE) != O_RDONLY;
 }
 
-/* Nobody will read: the writing thread gets SIGPIPE too. */
+/* The pipe has no reader: send SIGPIPE to the calling thread, and return -EPIPE. */
 static long broken_pipe(void)
 {
     struct process *p = process_self();
@@ -104,7 +110,7 @@ struct iovec {
     uint64_t base, nbytes;
 };
 
-/* One buffer of a vector; the sum of the lengths stays in range. */
+/* Copy in buffer k of a vector. -EINVAL: its length added to `sum` overflows. */
 static long iov_next(vaddr_t iov, uint64_t k, uint64_t sum, struct iovec *v)
 {
     if (copyin(v, iov + k * sizeof(*v), sizeof(*v)) != 0)
@@ -120,7 +126,7 @@ static long file_nothing(struct file *f, uint64_t a, uint64_t b, uint64_t c)
     return 0;
 }
 
-/* All of the vector is looked at before anything is moved. */
+/* Call `one` for each buffer of a vector. All of the vector is checked before the first call. */
 static long vector_call(uint64_t fd, vaddr_t iov, uint64_t count,
                         long (*one)(uint64_t, uint64_t, uint64_t))
 {
@@ -222,7 +228,7 @@ long sys_ftruncate(uint64_t fd, uint64_t size) { return file_call(fd, file_trunc
 
 long sys_fsync(uint64_t fd)
 {
-    return file_call(fd, file_nothing, 0, 0, 0); /* memory is where files live */
+    return file_call(fd, file_nothing, 0, 0, 0); /* files are in memory: nothing is to be written */
 }
 
 static long file_ioctl(struct file *f, uint64_t req, uint64_t arg, uint64_t c)
@@ -337,7 +343,7 @@ long sys_close_range(uint64_t first, uint64_t last, uint64_t flags)
     return 0;
 }
 
-/* Two descriptors of a new pipe, or none. */
+/* Create a pipe and two descriptors for it, or neither. */
 static long make_pipe(uint64_t flags, uint32_t fd[2])
 {
     struct file_table *t = process_self()->files;

@@ -1,4 +1,5 @@
-/* System calls on descriptors. Linux/Alpha numbers in the comments. */
+/* System calls on descriptors; the comments give the Linux/Alpha numbers. All return a result or a
+   negative errno. IPL 0, no locks held; most may wait. */
 #ifndef KERNEL_SYS_POSIX_FILE_H
 #define KERNEL_SYS_POSIX_FILE_H
 
@@ -21,14 +22,14 @@ long sys_pread64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset);  /* 34
 long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset); /* 350 */
 long sys_getdents64(uint64_t fd, uint64_t buf, uint64_t n);                /* 377 */
 long sys_dup3(uint64_t fd, uint64_t to, uint64_t flags);                   /* 487 */
-long sys_pipe(void);                                                 /* 42: second number in a4 */
+long sys_pipe(void);                                                 /* 42: second one in a4 */
 long sys_pipe2(uint64_t to, uint64_t flags);                         /* 488 */
 long sys_close_range(uint64_t first, uint64_t last, uint64_t flags); /* 546 */
 long sys_poll(uint64_t fds, uint64_t count, uint64_t timeout_ms);    /* 94 */
 long sys_ppoll(uint64_t fds, uint64_t count, uint64_t timeout, uint64_t mask,
-               uint64_t size);                                                             /* 463 */
+               uint64_t size);                                                             /* 464 */
 long sys_select(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t timeout); /* 358 */
 long sys_pselect6(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t timeout,
-                  uint64_t mask); /* 462 */
+                  uint64_t mask); /* 463 */
 
 #endif

@@ -1,9 +1,19 @@
 /*
- * futex, as far as the C library of single-threaded processes uses it: WAIT and WAKE.
+ * futex: FUTEX_WAIT and FUTEX_WAKE, with and without bitset.
  *
- * Waiters hang on queues chosen by the word's place in its page, which is the same in every mapping
- * of the page, so processes that share memory meet. A wake-up wakes the whole queue: a futex wait
- * may end for no reason, and every user looks at the word again.
+ * Waiters are on one of a fixed number of queues, chosen by the offset of the word in its page.
+ * The offset is the same in every mapping of the page, so that processes which share memory use the
+ * same queue. A wake-up wakes all waiters of the queue, whatever their words and bitsets. That is
+ * correct, because a futex wait may end without a reason and every caller checks the word again; it
+ * costs time if unrelated words share a queue.
+ *
+ * Lost wake-ups are prevented by two barriers. The waiter is put on the queue before it reads the
+ * word, and the waker has stored to the word before it looks at the queue:
+ *
+ *     waiter: wait_enqueue, barrier, read the word      waker: store the word, barrier, wake_all
+ *
+ * One of them sees what the other has done. Queues are initialised at their first use and have
+ * their own spinlocks; nothing is allocated.
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
@@ -22,7 +32,7 @@
 #define QUEUES               64u
 
 static struct wait_queue queues[QUEUES];
-static uint32_t made[QUEUES]; /* atomic: 0 not made, 1 being made, 2 made */
+static uint32_t made[QUEUES]; /* atomic: 0 not initialised, 1 being initialised, 2 initialised */
 
 static struct wait_queue *queue_of(vaddr_t va)
 {
@@ -69,7 +79,7 @@ static long futex_wait(vaddr_t word, uint32_t expected, uint64_t deadline)
 
     wait_enqueue(queue_of(word), &w);
     __atomic_thread_fence(
-        __ATOMIC_SEQ_CST); /* on the queue first, then look: the waker stores first, then wakes */
+        __ATOMIC_SEQ_CST); /* on the queue first, then read; the waker stores first, then wakes */
     if (copyin_u32(&v, word) != 0)
         err = -EFAULT;
     else if (v != expected)
@@ -108,8 +118,8 @@ long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout)
         return err ? err : futex_wait(word, (uint32_t)v, deadline);
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET:
-        /* Whoever was woken in excess, of this word or of another one with its queue, was woken for
-           no reason: v is what the caller knows of. */
+        /* Waiters beyond v, and those of other words on the queue, see a wake-up without a reason.
+           The result does not count them. */
         return (long)MIN((uint64_t)futex_wake(word), MIN(v, (uint64_t)INT32_MAX));
     default:
         return -ENOSYS;

@@ -1,5 +1,7 @@
-/* Calls on the address space: brk, mmap and its kin. Ranges are checked here; what they mean is
- * mm's. */
+/*
+ * Calls on the address space: brk, mmap and related calls. Arguments and ranges are checked here;
+ * everything else, including locks, is done in mm/space.
+ */
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/errno.h"
 #include "kernel/io/file.h"
@@ -27,9 +29,9 @@
 
 #define MADV_DONTNEED        6
 #define MADV_DONTNEED_LOCKED 24
-/* Advice that costs nothing but time or space when it is left: NORMAL, RANDOM, SEQUENTIAL,
+/* Advice that may be ignored, because that costs only time or space: NORMAL, RANDOM, SEQUENTIAL,
    WILLNEED, SPACEAVAIL; FREE, DOFORK, MERGEABLE to DODUMP, KEEPONFORK, COLD, PAGEOUT. Not REMOVE,
-   DONTFORK, WIPEONFORK and the faults of POPULATE. */
+   DONTFORK, WIPEONFORK and POPULATE_READ and _WRITE, whose effects a program can observe. */
 #define MADV_IGNORED 0x3BF92Ful
 
 static uint64_t page_up(uint64_t n) { return (n + PAGE_MASK) & ~PAGE_MASK; }
@@ -45,7 +47,7 @@ static unsigned prot_of(uint64_t prot)
     return r;
 }
 
-/* [va, va + n) as whole pages within user space; n is rounded up. */
+/* Is [va, va + n), with n rounded up to whole pages, a page-aligned range in user space? */
 static bool range_ok(uint64_t va, uint64_t *n)
 {
     if ((va & PAGE_MASK) || *n == 0 || *n > LAYOUT_USER_TOP)
@@ -54,7 +56,8 @@ static bool range_ok(uint64_t va, uint64_t *n)
     return va <= LAYOUT_USER_TOP - *n;
 }
 
-/* The break after an attempt to move it to `want`. */
+/* Try to move the break to `want`. Returns the break afterwards. p->brk_mutex held, or p has only
+   one thread. */
 static vaddr_t move_break(struct process *p, vaddr_t want)
 {
     vaddr_t old_end = page_up(p->brk), new_end = page_up(want), va = old_end;
@@ -86,7 +89,7 @@ long sys_brk(uint64_t want)
     return (long)is;
 }
 
-/* What of mmap's flags mm knows. */
+/* Convert mmap's flags to those of mm. */
 static unsigned mapf_of(uint64_t flags)
 {
     unsigned r = 0;
@@ -120,7 +123,7 @@ static long map_file(struct file *f, struct aspace *as, vaddr_t *va, uint64_t n,
         return -ENODEV;
     mapf = mapf_of(flags);
     if ((mapf & MAPF_SHARED) && mode != O_RDWR)
-        mapf |= MAPF_READONLY; /* nor by mprotect or $SETPRT_64 later */
+        mapf |= MAPF_READONLY; /* also refuses later mprotect and $SETPRT_64 for writing */
     return aspace_map_object(as, va, n, prot_of(prot), mapf, o, offset);
 }
 
@@ -157,7 +160,7 @@ long sys_mmap(uint64_t hint, uint64_t n, uint64_t prot, uint64_t flags, uint64_t
         if (va < LAYOUT_P0_FIRST || va > LAYOUT_USER_TOP - n)
             return va < LAYOUT_P0_FIRST ? -EPERM : -ENOMEM;
     } else if (va < LAYOUT_P0_FIRST || va > LAYOUT_USER_TOP - n) {
-        va = 0; /* a wish that cannot be */
+        va = 0; /* a hint that cannot be used */
     }
     if (flags & MAP_ANONYMOUS)
         err = aspace_map_anon(p->aspace, &va, n, prot_of(prot), mapf_of(flags));
@@ -181,8 +184,8 @@ long sys_mprotect(uint64_t va, uint64_t n, uint64_t prot)
                             : -ENOMEM;
 }
 
-/* Advice may be left; what a program relies on is done (contents gone after MADV_DONTNEED) or
- * refused. */
+/* Advice is ignored, except what a program relies on, which is done (pages are zero after
+   MADV_DONTNEED) or refused. */
 long sys_madvise(uint64_t va, uint64_t n, uint64_t advice)
 {
     if ((va & PAGE_MASK) || (n && !range_ok(va, &n)))
@@ -194,13 +197,13 @@ long sys_madvise(uint64_t va, uint64_t n, uint64_t advice)
 
 long sys_msync(uint64_t va, uint64_t n)
 {
-    return (va & PAGE_MASK) || (n && !range_ok(va, &n)) ? -EINVAL : 0; /* files live in memory */
+    return (va & PAGE_MASK) || (n && !range_ok(va, &n)) ? -EINVAL : 0; /* files are in memory */
 }
 
-/* May the caller lock memory? As $LCKPAG_64: there is no allowance for others. */
+/* May the caller lock memory? Only with PSWAPM, as for $LCKPAG_64; RLIMIT_MEMLOCK is not used. */
 static bool may_lock(void) { return (process_self()->privileges & PRV_PSWAPM) != 0; }
 
-/* The pages that [*va, *va + *n) touches. */
+/* Round [*va, *va + *n) outward to whole pages. False: it is not in user space. */
 static bool touched_pages(uint64_t *va, uint64_t *n)
 {
     *n = *n > LAYOUT_USER_TOP ? *n : *n + (*va & PAGE_MASK);

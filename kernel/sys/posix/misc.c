@@ -1,3 +1,7 @@
+/*
+ * Calls that return information about the system (uname, sysinfo), resource limits, random numbers,
+ * and the affinity of the calling thread. No locks: what is shared is atomic or constant.
+ */
 #include "kernel/sys/posix/misc.h"
 
 #include "arch/alpha/hw/cpu.h"
@@ -13,7 +17,7 @@
 
 long sys_uname(uint64_t to)
 {
-    /* Programs of the C library compare the release with the oldest Linux that they can run on. */
+    /* The C library compares the release with the oldest Linux version that it supports. */
     static const char names[6][UTS_LENGTH] = {"Megalith", "megalith", "6.1.0-megalith",
                                               "SMP",      "alpha",    "(none)"};
 
@@ -39,7 +43,7 @@ long sys_sysinfo(uint64_t to)
     return copyout(to, &info, sizeof(info));
 }
 
-/* Limits are facts of this kernel: they can be read, and set to what they are. */
+/* The limits are fixed: they can be read, and "set" to the values that they have. */
 struct limit {
     uint64_t now, most;
 };
@@ -107,7 +111,7 @@ long sys_prlimit64(uint64_t pid, uint64_t resource, uint64_t from, uint64_t to)
     return err;
 }
 
-/* No source of entropy is wired up: good for hash seeds, not for keys. One step of splitmix64. */
+/* One step of splitmix64. There is no source of entropy: good for hash seeds, not for keys. */
 static uint64_t random_next(void)
 {
     static uint64_t state; /* atomic */
@@ -125,7 +129,7 @@ long sys_getrandom(uint64_t to, uint64_t n, uint64_t flags)
 
     if (flags & ~7ul)
         return -EINVAL;
-    n = MIN(n, UINT64_C(33554431)); /* as Linux cuts it */
+    n = MIN(n, UINT64_C(33554431)); /* the limit of Linux */
     while (done < n) {
         uint64_t v = random_next();
         size_t part = MIN(n - done, sizeof(v));
@@ -143,7 +147,7 @@ long sys_sched_yield(void)
     return 0;
 }
 
-/* Affinity of the current thread only: 0 or its own number. */
+/* Only the affinity of the calling thread can be read and set: pid is 0 or the process's number. */
 static bool is_self(uint64_t pid) { return pid == 0 || pid == process_self()->pid; }
 
 long sys_sched_getaffinity(uint64_t pid, uint64_t n, uint64_t to)

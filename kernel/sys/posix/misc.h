@@ -1,4 +1,5 @@
-/* System calls that tell about the system and its limits. Linux/Alpha numbers in the comments. */
+/* System calls on the system, resource limits and affinity; the comments give the Linux/Alpha
+   numbers. All return a result or a negative errno. IPL 0, no locks held. */
 #ifndef KERNEL_SYS_POSIX_MISC_H
 #define KERNEL_SYS_POSIX_MISC_H
 

@@ -1,6 +1,9 @@
 /*
- * Calls on paths. A path is copied into paged pool first and walked there; a directory descriptor
- * stands for the directory where a relative path begins.
+ * Calls on paths: open, exec, stat, access, and calls that create, link, rename or remove names.
+ *
+ * A path is first copied into paged pool (upath.h) and resolved there by kernel/io/tree.h, which
+ * takes the locks of directories. A directory descriptor gives the directory at which a relative
+ * path starts. Every call can fail with -ENOMEM for the copy.
  */
 #include "kernel/sys/posix/path.h"
 
@@ -31,7 +34,7 @@ static long open_at(uint64_t dirfd, vaddr_t upath, uint64_t flags, uint64_t mode
 
     if (err)
         return err;
-    fd = err = fd_find(p->files, 0); /* before a file is made or cut short */
+    fd = err = fd_find(p->files, 0); /* reserve it before a file is created or truncated */
     if (fd >= 0)
         err = file_open_at(&u.cred, u.dir, u.text, (uint32_t)flags & ~O_LARGEFILE,
                            (uint32_t)mode & ~fs_umask(p->fs), &f);
@@ -64,12 +67,12 @@ long sys_execve(uint64_t path, uint64_t argv, uint64_t envp)
         err = process_exec(u.text, argv, envp);
         path_end(&u);
     }
-    return err; /* 0 goes into v0 of the new program's frame, which is 0 */
+    return err; /* after success 0 goes to v0 of the new program's frame, where it belongs */
 }
 
 /* ---- stat ---- */
 
-struct stat64 { /* as Linux/Alpha has it */
+struct stat64 { /* the layout of Linux/Alpha */
     uint64_t dev, ino, rdev;
     int64_t size;
     uint64_t blocks;
@@ -226,7 +229,7 @@ long sys_mkdirat(uint64_t dirfd, uint64_t path, uint64_t mode)
 
 long sys_mkdir(uint64_t path, uint64_t mode) { return sys_mkdirat((uint64_t)AT_FDCWD, path, mode); }
 
-/* Two paths, one call of the tree. */
+/* Copy in two paths and call one function of kernel/io/tree.h with both. */
 static long two_paths(uint64_t olddir, vaddr_t old, uint64_t newdir, vaddr_t new,
                       int (*fn)(const struct io_cred *, struct inode *, const char *,
                                 struct inode *, const char *))

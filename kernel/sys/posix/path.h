@@ -1,4 +1,5 @@
-/* System calls on paths. Linux/Alpha numbers in the comments. */
+/* System calls on paths; the comments give the Linux/Alpha numbers. All return a result or a
+   negative errno. IPL 0, no locks held; all may wait. */
 #ifndef KERNEL_SYS_POSIX_PATH_H
 #define KERNEL_SYS_POSIX_PATH_H
 

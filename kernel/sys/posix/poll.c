@@ -1,7 +1,12 @@
 /*
- * poll and select. All pollers wait on one queue (kernel/io/poll.h) and look at their files again
- * when something changed anywhere. Descriptors are looked at straight from and to user memory, so
- * any number costs no memory.
+ * poll and select.
+ *
+ * All pollers wait on one queue (kernel/io/poll.h) and check their files again when the state of
+ * any file changes. poll reads and writes its array in user memory directly, one entry at a time;
+ * select copies its sets to the stack. So nothing is allocated.
+ *
+ * No lock here. A poller is on the queue before it checks its files, with a barrier in between, so
+ * that it cannot miss a change.
  */
 #include "kernel/io/poll.h"
 #include "arch/alpha/hw/usercopy.h"
@@ -16,7 +21,8 @@
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define FOREVER       UINT64_MAX
 
-/* The signal mask for the time of a call, at user address mask (0: none). */
+/* Set the signal mask for the duration of a call from user address mask (0: leave it). size: bytes
+   of the mask, which must be those of a sigset_t. */
 static long mask_begin(vaddr_t mask, uint64_t size)
 {
     sigset_t set;
@@ -42,7 +48,7 @@ struct pollfd {
     int16_t events, revents;
 };
 
-/* One look at everything: how many are ready, or a negative errno. */
+/* Check all descriptors once. Returns how many are ready, or a negative errno. */
 typedef long (*look_fn)(void *arg);
 
 static long wait_ready(look_fn look, void *arg, uint64_t deadline)
@@ -60,7 +66,7 @@ static long wait_ready(look_fn look, void *arg, uint64_t deadline)
         if (ready || deadline <= clock_ns())
             break;
         err = wait_block(&w, WAIT_INTERRUPTIBLE, deadline);
-        wait_finish(&w); /* after a time-out it is still on the queue */
+        wait_finish(&w); /* after a time-out the waiter is still on the queue */
         if (err == -EINTR) {
             ready = -EINTR;
             break;
@@ -73,7 +79,7 @@ static long wait_ready(look_fn look, void *arg, uint64_t deadline)
 
 static unsigned events_of(int64_t fd, unsigned wanted)
 {
-    struct fd_use u = fd_get(process_self()->files, (uint64_t)fd); /* none with a negative number */
+    struct fd_use u = fd_get(process_self()->files, (uint64_t)fd); /* none if fd is negative */
     struct file *f = u.file;
     unsigned events;
 
@@ -124,7 +130,8 @@ long sys_poll(uint64_t fds, uint64_t count, uint64_t timeout_ms)
     return poll_call(fds, count, ms < 0 ? FOREVER : clock_ns() + (uint64_t)ms * 1000000);
 }
 
-/* A struct timespec or timeval as a deadline; 0: none. */
+/* Convert a timeout at user address `at` (0: none) to a deadline. unit_ns: nanoseconds in a unit of
+   its second field, 1 in a struct timespec, 1,000 in a struct timeval. */
 static long deadline_of(vaddr_t at, uint64_t unit_ns, uint64_t *deadline)
 {
     uint64_t t[2];
@@ -155,7 +162,7 @@ long sys_ppoll(uint64_t fds, uint64_t count, uint64_t timeout, uint64_t mask, ui
     return err;
 }
 
-/* The three sets of select, a bit for each descriptor. */
+/* The three sets of select, with one bit for each descriptor. */
 struct select_args {
     uint64_t count;
     uint64_t in[3][FD_MAX / 64], out[3][FD_MAX / 64];

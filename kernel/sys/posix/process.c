@@ -1,5 +1,9 @@
-/* Calls on processes and identities. Two results: the second goes into a4 ($20) of the frame, as
- * OSF/1 had it. */
+/*
+ * Calls on processes: identities, groups and sessions, fork and exit, waiting, the alarm, and
+ * OSF/1's getsysinfo and setsysinfo. A second result goes to a4 ($20) of the frame, as in OSF/1.
+ * The process table's lock protects parents, groups and sessions; the caller's own fields are read
+ * without it.
+ */
 #include "kernel/sys/posix/process.h"
 
 #include "arch/alpha/hw/cpu.h"
@@ -17,7 +21,7 @@
 
 static void second_result(uint64_t v) { user_frame_of(current_hw)->a4 = v; }
 
-/* ---- who am I ---- */
+/* ---- the caller's numbers and identities ---- */
 
 long sys_getxpid(void)
 {
@@ -54,8 +58,8 @@ long sys_geteuid(void) { return process_self()->euid; }
 long sys_getegid(void) { return process_self()->egid; }
 
 /*
- * Identities: real, effective and saved are one here, because no program is set-uid: the superuser
- * may become anybody, for good; others may only ask for what they are.
+ * Real, effective and saved ids are always equal, because no program is set-uid. The superuser may
+ * change to any id, permanently; others may only set the id that they have.
  */
 static long become(uint32_t uid, uint32_t gid)
 {
@@ -83,7 +87,7 @@ long sys_setgid(uint64_t gid)
     return (uint32_t)gid == UINT32_MAX ? -EINVAL : become(UINT32_MAX, (uint32_t)gid);
 }
 
-/* One of three, the same wherever it is given; anything else cannot be. */
+/* The one id that is given in up to three arguments (~0: not given). False: they differ. */
 static bool one_of(uint64_t r, uint64_t e, uint64_t s, uint32_t *id)
 {
     *id = (uint32_t)r != UINT32_MAX   ? (uint32_t)r
@@ -127,7 +131,7 @@ long sys_getresgid(uint64_t r, uint64_t e, uint64_t s)
     return three_ids(r, e, s, (uint32_t[3]){p->gid, p->egid, p->sgid});
 }
 
-long sys_getgroups(void) { return 0; /* no groups but the one */ }
+long sys_getgroups(void) { return 0; /* there are no supplementary groups */ }
 
 long sys_setgroups(uint64_t n)
 {
@@ -141,7 +145,7 @@ long sys_setgroups(uint64_t n)
 static bool group_in_session(uint32_t pgid, uint32_t sid, const struct process *self)
 {
     struct process *p = process_find_locked(
-        pgid); /* a group is named after its first process; it may have ended */
+        pgid); /* a group has the number of its first process, which may have ended */
 
     return pgid == self->pgid || (p && p->pgid == pgid && p->sid == sid);
 }
@@ -209,7 +213,7 @@ long sys_setsid(void)
     return r;
 }
 
-/* ---- life ---- */
+/* ---- fork, exit, signals ---- */
 
 long sys_exit(uint64_t status) { process_exit(((uint32_t)status & 0xFF) << 8); }
 
@@ -241,7 +245,7 @@ long sys_tgkill(uint64_t tgid, uint64_t tid, uint64_t sig)
 
 /* ---- waiting and accounting ---- */
 
-struct rusage { /* as Linux/Alpha has it */
+struct rusage { /* the layout of Linux/Alpha */
     uint64_t user_s, user_us, system_s, system_us, other[14];
 };
 
@@ -261,7 +265,7 @@ long sys_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage)
     if (options & ~(uint64_t)(WNOHANG | WUNTRACED | WCONTINUED | 0xE0000000u))
         return -EINVAL;
     if ((status && probe_write(status, 4)) || (rusage && probe_write(rusage, sizeof(u))))
-        return -EFAULT; /* before a child is used up */
+        return -EFAULT; /* before a child is reaped */
     found = process_wait((int32_t)pid,
                          (unsigned)(options & (WNOHANG | WUNTRACED | WCONTINUED)) | WEXITED, &r);
     if (found <= 0)
@@ -360,7 +364,7 @@ long sys_times(uint64_t to)
     return (long)(clock_ns() / tick);
 }
 
-/* Priorities are the scheduler's business: all processes are equal, nice or not. */
+/* Nice values are accepted and ignored: the scheduler alone sets priorities. */
 long sys_getpriority(uint64_t which) { return which > 2 ? -EINVAL : 20; /* 20 - nice */ }
 
 long sys_setpriority(uint64_t which) { return which > 2 ? -EINVAL : 0; }
@@ -415,8 +419,7 @@ long sys_setitimer(uint64_t which, uint64_t from, uint64_t to)
     return to ? copyout(to, &t, sizeof(t)) : 0;
 }
 
-/* ---- OSF/1's odds and ends that the C library uses: floating-point control, unaligned accesses
- * ---- */
+/* ---- OSF/1's getsysinfo and setsysinfo, as the C library uses them ---- */
 
 #define GSI_UACPROC              8
 #define GSI_IEEE_FP_CONTROL      45
@@ -442,7 +445,7 @@ long sys_osf_getsysinfo(uint64_t op, uint64_t buf, uint64_t n)
     case GSI_UACPROC:
         if (n < 4)
             return -EINVAL;
-        return copyout_u32(buf, 0) ? -EFAULT : 1; /* fixed up and counted, nothing printed */
+        return copyout_u32(buf, 0) ? -EFAULT : 1; /* they are fixed up and counted, not printed */
     case GSI_PROC_TYPE:
         if (n < 8)
             return -EINVAL;
@@ -474,7 +477,7 @@ long sys_osf_setsysinfo(uint64_t op, uint64_t buf)
         fp_discard();
         return 0;
     case SSI_NVPAIRS:
-        return 0; /* unaligned control: always fixed up */
+        return 0; /* control of unaligned accesses: they are always fixed up */
     default:
         return -EOPNOTSUPP;
     }

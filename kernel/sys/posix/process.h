@@ -1,4 +1,6 @@
-/* System calls on processes, identities and memory. Linux/Alpha numbers in the comments. */
+/* System calls on processes, identities and memory, and futex; the comments give the Linux/Alpha
+   numbers. All return a result or a negative errno. IPL 0, no locks held; several may wait. Those
+   marked "full frame" read or write all registers of the caller. */
 #ifndef KERNEL_SYS_POSIX_PROCESS_H
 #define KERNEL_SYS_POSIX_PROCESS_H
 
@@ -47,7 +49,7 @@ long sys_getegid(void);           /* 530 */
 long sys_geteuid(void);           /* 531 */
 long sys_getppid(void);           /* 532 */
 
-/* Boot: the end of a process wakes futex waiters. */
+/* Boot: set futex_wake_hook, with which an exiting thread wakes the waiters on its clear_tid. */
 void futex_boot(void);
 
 long sys_brk(uint64_t want); /* 17 */

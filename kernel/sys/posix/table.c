@@ -1,6 +1,6 @@
 /*
- * POSIX calls by Linux/Alpha's numbers (asm/unistd.h). What is not here returns ENOSYS and is
- * named once.
+ * POSIX system calls by Linux/Alpha number (asm/unistd.h). Any other number returns ENOSYS and is
+ * reported once on the console. The table is constant.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/printk.h"
@@ -150,16 +150,16 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [549] = {CALL(4, sys_faccessat2)},
 };
 
-/* Calls that the C library tries at every start and does without: naming them would tell nobody
- * anything. */
+/* Calls that the C library tries at every program start and does not need. They are not reported,
+   since that would be of no use. */
 #define SET_ROBUST_LIST 466
 #define RSEQ            527
 #define STATX           522
 
 long syscall_missing(uint64_t number)
 {
-    static uint64_t named[POSIX_CALLS / 64 +
-                          1]; /* atomic: a bit for each number; the last one for all others */
+    static uint64_t
+        named[POSIX_CALLS / 64 + 1]; /* atomic: a bit for each number, and one for all above */
     uint64_t k = number < POSIX_CALLS ? number : POSIX_CALLS, bit = UINT64_C(1) << k % 64;
 
     if (number == SET_ROBUST_LIST || number == RSEQ || number == STATX)

@@ -1,3 +1,7 @@
+/*
+ * Calls on clocks, and sleeping. Times are 64-bit nanoseconds; the clocks are in
+ * kernel/sched/timer.h. There is no lock, and nothing is allocated.
+ */
 #include "kernel/sys/posix/time.h"
 
 #include "arch/alpha/hw/usercopy.h"
@@ -17,14 +21,14 @@
 #define CLOCK_MONOTONIC_COARSE   6
 #define CLOCK_BOOTTIME           7
 #define TIMER_ABSTIME            1
-/* 292 years: what fits into 63 bits of nanoseconds. A longer sleep ends then. */
+/* 292 years: what fits into 63 bits of nanoseconds. A longer sleep is cut to that. */
 #define SECONDS_MAX 9223372036ul
 
 struct timespec {
     uint64_t seconds, nanoseconds;
 };
 
-/* What clock says now; false for one that there is not. */
+/* The time of a clock now. False: there is no such clock. */
 static bool clock_read(uint64_t clock, uint64_t *ns)
 {
     const struct thread *self = thread_self();
@@ -40,7 +44,7 @@ static bool clock_read(uint64_t clock, uint64_t *ns)
     case CLOCK_BOOTTIME:
         *ns = clock_ns();
         return true;
-    case CLOCK_PROCESS_CPUTIME_ID: /* a process has one thread */
+    case CLOCK_PROCESS_CPUTIME_ID: /* that of the calling thread only */
     case CLOCK_THREAD_CPUTIME_ID:
         *ns = thread_cpu_ns(self);
         return true;
@@ -73,8 +77,8 @@ long sys_clock_getres(uint64_t clock, uint64_t to)
     return to ? timespec_out(to, 1) : 0;
 }
 
-/* Sleep until clock_ns() reaches deadline; what was left goes to rem (if not 0) when a signal came.
- */
+/* Sleep until clock_ns() reaches deadline. If a signal ends the sleep, the time left is written to
+   rem (unless 0). 0, -ERESTARTNOHAND or -EFAULT. */
 static long sleep_until(uint64_t deadline, vaddr_t rem)
 {
     uint64_t now;
@@ -87,7 +91,7 @@ static long sleep_until(uint64_t deadline, vaddr_t rem)
     return -ERESTARTNOHAND;
 }
 
-/* A sleep as programs ask for it. */
+/* Decode the arguments of a sleep, and sleep. */
 static long sleep_call(uint64_t clock, bool absolute, vaddr_t req, vaddr_t rem)
 {
     struct timespec t;

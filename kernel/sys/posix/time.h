@@ -1,5 +1,5 @@
-/* System calls about time: clocks, sleeping, the alarm timer. Linux/Alpha numbers in the comments.
- */
+/* System calls on clocks and sleeping; the comments give the Linux/Alpha numbers. All return a
+   result or a negative errno. IPL 0, no locks held. */
 #ifndef KERNEL_SYS_POSIX_TIME_H
 #define KERNEL_SYS_POSIX_TIME_H
 

@@ -1,4 +1,7 @@
-/* See upath.h. */
+/*
+ * Paths from user memory. Each path is copied once, so that another thread cannot change it while
+ * it is resolved.
+ */
 #include "kernel/sys/posix/upath.h"
 
 #include "arch/alpha/hw/usercopy.h"
@@ -18,7 +21,7 @@ void path_end(struct upath *u)
     u->counted = false;
 }
 
-/* Where paths relative to dirfd begin. */
+/* Set the directory at which a path relative to dirfd starts. */
 static int path_dir(uint64_t dirfd, struct upath *u)
 {
     struct process *p = process_self();
@@ -45,7 +48,6 @@ static int path_dir(uint64_t dirfd, struct upath *u)
     return err;
 }
 
-/* Copy it in. On success path_end is the caller's to call; on an error nothing is left. */
 int path_begin(struct upath *u, uint64_t dirfd, vaddr_t upath)
 {
     long n;

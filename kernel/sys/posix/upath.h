@@ -1,4 +1,4 @@
-/* Paths of user memory, for the calls that take them. */
+/* Copies of paths from user memory, for system calls that take paths. IPL 0, no locks held. */
 #ifndef KERNEL_SYS_POSIX_UPATH_H
 #define KERNEL_SYS_POSIX_UPATH_H
 
@@ -7,20 +7,23 @@
 #define AT_FDCWD            (-100)
 #define AT_SYMLINK_NOFOLLOW 0x100u
 
-/* A path of user memory and where it begins. */
+/* A path from user memory and the directory at which it starts. */
 struct upath {
     struct inode
-        *dir;     /* NULL: the root. The descriptor or working directory holds it for the call */
-    bool counted; /* it has a reference for the call, as others may change these */
+        *dir;     /* NULL: the root. The descriptor or working directory keeps it during the call */
+    bool counted; /* it has a reference of its own, since other threads may change these */
     char *text;   /* PATH_MAX bytes of paged pool */
     struct io_cred cred;
 };
 
-/* Copy it in; relative to dirfd. On success path_end is the caller's to call; on an error nothing
- * is left. */
+/* Copy a path in and find the directory at which it starts: the root, or that of dirfd. 0: the
+   caller must call path_end(). -EFAULT, -ENAMETOOLONG, -ENOMEM, -EBADF, -ENOTDIR: nothing is left
+   allocated. May wait for paged pool. */
 int path_begin(struct upath *u, uint64_t dirfd, vaddr_t upath);
+/* Free the copy, and drop the reference to the directory if there is one. */
 void path_end(struct upath *u);
-/* The inode that it names, with a reference. */
+/* Resolve a path from user memory; *out has a reference, which the caller drops. `follow`: follow a
+   symbolic link at its end. 0 or a negative errno. May wait. */
 int path_lookup(uint64_t dirfd, vaddr_t upath, bool follow, struct inode **out);
 
 #endif

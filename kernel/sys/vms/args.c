@@ -1,12 +1,18 @@
 /*
  * Arguments of system services.
  *
- * A 32-bit descriptor has its length at 0, type at 2, class at 3 and a pointer of 64 bits at 8. A
- * 64-bit one has 1 (MBO) at 0 and -1 (MBMO) at 4, where the 32-bit form has only padding, then a
- * quadword of length and the pointer at 16. Padding is whatever the stack held, -1 too: a 32-bit
- * descriptor of one character can look like a 64-bit one. Then the quadword at 8 decides: as a
- * length it is short, as a pointer it is not, since the first page of an address space is never
- * mapped.
+ * Layout of the two forms of descriptors, by byte offset:
+ *
+ *     offset   32-bit form            64-bit form
+ *     0        length (16 bits)       MBO = 1 (16 bits)
+ *     2, 3     type, class            type, class
+ *     4        padding                MBMO = -1 (32 bits)
+ *     8        pointer (64 bits)      length (64 bits)
+ *     16                              pointer (64 bits)
+ *
+ * The padding has whatever value the stack had there, possibly -1, so that a 32-bit descriptor of
+ * one character can look like a 64-bit one. Then the quadword at 8 decides: a length is below
+ * LAYOUT_P0_FIRST, and a pointer is not, since the first page of an address space is never mapped.
  */
 #include "kernel/sys/vms/args.h"
 
@@ -39,7 +45,7 @@ cond_t vms_args(vaddr_t block, unsigned required, unsigned most, uint64_t args[V
 
 static bool string_type(unsigned dtype, unsigned class)
 {
-    /* Class 0 and type 0 are "unspecified", which the services take as a plain string. */
+    /* Class 0 and type 0 mean "unspecified"; the services accept these as a plain string. */
     return (class == DSC$K_CLASS_S || class == 0) && (dtype == DSC$K_DTYPE_T || dtype == 0);
 }
 
@@ -79,7 +85,7 @@ cond_t vms_string(vaddr_t descriptor, char *buffer, uint32_t size, uint32_t *len
 
 cond_t vms_section_name(vaddr_t descriptor, char name[SECTION_NAME_MAX + 1], uint32_t *length)
 {
-    char raw[SECTION_NAME_MAX + 2]; /* room for the underscore and for one too many */
+    char raw[SECTION_NAME_MAX + 2]; /* with an underscore, and one more to detect longer names */
     uint32_t n, first = 0;
     cond_t status = vms_string(descriptor, raw, sizeof(raw), &n);
 

@@ -1,5 +1,7 @@
-/* The system services, as the table calls them: arguments as kernel/base/abi/megalith/services.h
- * says, result a condition value. */
+/* The system services, as the table calls them. The arguments have the order of the prototypes in
+   userland/lib/include/starlet.h; block is the address of an argument block in user memory
+   (kernel/base/abi/megalith/services.h). The results are condition values, listed in
+   docs/condition-values.md. IPL 0, no locks; may wait. */
 #ifndef KERNEL_SYS_VMS_CALLS_H
 #define KERNEL_SYS_VMS_CALLS_H
 

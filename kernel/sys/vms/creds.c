@@ -1,4 +1,7 @@
-/* Services on what the caller is and may do: $SETPRV, and MEGA_CTL_SET_CREDS. */
+/*
+ * Services on the identity and privileges of the caller: $SETPRV, and MEGA_CTL_SET_CREDS. Locks and
+ * rules: kernel/proc/creds.h.
+ */
 #include "kernel/proc/creds.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
@@ -8,10 +11,10 @@
 #include "kernel/sys/vms/calls.h"
 
 /*
- * $SETPRV(enbflg, prvadr, prmflg, prvprv). The manual's service sets those that are authorised and
- * answers SS$_NOTALLPRIV when there are others; here a mask that is not wholly authorised changes
- * nothing: SS$_NOPRIV (docs/services.md). prvadr 0: nothing to set. prvprv gets the mask as it was,
- * the permanent one if prmflg is set.
+ * $SETPRV(enbflg, prvadr, prmflg, prvprv). The service of the manual sets those privileges that are
+ * authorised and returns SS$_NOTALLPRIV if there are others; here a mask with a privilege that is
+ * not authorised changes nothing and returns SS$_NOPRIV (docs/services.md). If prvadr is 0, nothing
+ * is changed. The previous mask, the permanent one if prmflg is set, is written to prvprv.
  */
 cond_t vms_setprv(uint64_t enbflg, uint64_t prvadr, uint64_t prmflg, uint64_t prvprv)
 {

@@ -1,9 +1,10 @@
 /*
- * $GETJPI: what a process is and uses, from the kernel's own records.
+ * $GETJPI: information on a process.
  *
- * Everything about the process is read at one time, under the process table lock, before the first
- * item is answered; only the ends of its mappings are looked up afterwards, in its address space,
- * which stays by a reference. OpenVMS counts pages of 512 bytes in these items, and so do we.
+ * All facts about the process are read at one time, under the process table lock, before the first
+ * item is answered. Only the first free addresses of its regions are looked up afterwards, in its
+ * address space, which is kept by a reference. As on OpenVMS, the items count pagelets of 512
+ * bytes.
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/jpidef.h"
@@ -18,19 +19,20 @@
 #include "kernel/sys/vms/items.h"
 #include "mm/space/region.h"
 
-#define NAME_MAX 15 /* characters of a process's name */
+#define NAME_MAX 15 /* most characters of a process's name */
 #define PAGELETS (PAGE_SIZE / 512)
-#define FLAGS    0xFFFEu /* JPI$_GETJPI_CONTROL_FLAGS as a word */
+#define FLAGS    0xFFFEu /* JPI$_GETJPI_CONTROL_FLAGS as a word in an item list */
 #define FLAGS_ALL \
     (JPI$M_NO_TARGET_INSWAP | JPI$M_NO_TARGET_AST | JPI$M_IGNORE_TARGET_STATUS | JPI$M_THREAD)
 
-/* *pidadr of a search over all processes: ~0 at its start, then this bit and the last number. */
+/* *pidadr in a search over all processes: SEARCH_START at its start, afterwards SEARCH and the
+   number of the process found last. */
 #define SEARCH_START UINT32_MAX
 #define SEARCH       0x80000000u
 
-struct target { /* of whom: the arguments, decoded */
+struct target { /* the process that is asked about: arguments, decoded */
     bool search, by_name;
-    uint32_t pid; /* of a search: the last one that was found */
+    uint32_t pid; /* in a search: the process found last, or 0 */
     char name[NAME_MAX + 2];
 };
 
@@ -39,7 +41,7 @@ struct facts {
     uint64_t faults, private_pages, peak_pages, global_pages, peak_bytes;
     char name[sizeof(((struct process *)NULL)->name)];
     char image[sizeof(((struct process *)NULL)->exe)];
-    struct aspace *aspace; /* a reference, or NULL when it is on its way out */
+    struct aspace *aspace; /* a reference, or NULL if the process is exiting */
 };
 
 static uint64_t load(const uint64_t *counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
@@ -51,7 +53,7 @@ static bool same_uic(const struct process *a, const struct process *b)
     return a->uic_group == b->uic_group && a->uic_member == b->uic_member;
 }
 
-/* May the caller know about p? Under the table lock. */
+/* May the caller (self) see p? Process table lock held. */
 static bool may_know(const struct process *self, const struct process *p)
 {
     if (p == self || same_uic(p, self) || (self->privileges & PRV_WORLD))
@@ -65,7 +67,8 @@ struct search {
     struct process *found;
 };
 
-/* Of those that fit, the one with the lowest number: a zombie is no process any more to OpenVMS. */
+/* Of the processes that match, select the one with the lowest number. A zombie is not a process in
+   the sense of OpenVMS. */
 static bool consider(struct process *p, void *arg)
 {
     struct search *s = arg;
@@ -90,7 +93,8 @@ static uint32_t state_of(const struct thread *t)
     }
 }
 
-/* Under the table lock. p has a thread; what is a thread's is that of the oldest. */
+/* Fill in *f. p has a thread; facts about a thread are those of the oldest. Process table lock
+   held. */
 static void note_facts(const struct process *p, struct facts *f)
 {
     const struct thread *t = process_thread_locked(p, 0)->thread;
@@ -116,8 +120,8 @@ static void note_facts(const struct process *p, struct facts *f)
     f->peak_bytes = load(&p->aspace->counts.vsize_peak);
 }
 
-/* Find the process. SS$_NORMAL with *f filled in; *pid is its number whenever there is one, also
- * with SS$_NOPRIV. SS$_NONEXPR, SS$_NOMOREPROC. */
+/* Find the process. SS$_NORMAL with *f filled in; SS$_NOPRIV; SS$_NONEXPR, SS$_NOMOREPROC: there is
+   none. *pid is set to its number if there is one, even after SS$_NOPRIV. */
 static cond_t find(const struct target *t, struct facts *f, uint32_t *pid)
 {
     struct search s = {.t = t, .self = process_self()};
@@ -141,7 +145,7 @@ static cond_t find(const struct target *t, struct facts *f, uint32_t *pid)
     return status;
 }
 
-/* The arguments pidadr and prcnam: *pidadr, if it is not 0, comes first. */
+/* Decode the arguments pidadr and prcnam. If *pidadr is not 0, it takes precedence. */
 static cond_t decode_target(vaddr_t pidadr, vaddr_t prcnam, struct target *t)
 {
     uint32_t pid = 0;
@@ -161,7 +165,7 @@ static cond_t decode_target(vaddr_t pidadr, vaddr_t prcnam, struct target *t)
 
 /* ---- items ---- */
 
-/* First free address of a default region. */
+/* First free address of a default region, or 0. */
 static vaddr_t first_free(struct aspace *as, uint64_t region)
 {
     struct region_view v;
@@ -190,7 +194,8 @@ static void text(struct vms_answer *a, const char *s)
     memcpy(a->bytes, s, a->length);
 }
 
-/* False: there is no such item here. With f NULL only that is asked. */
+/* Set *a to the value of an item. False: the item is not implemented. If f is NULL, only the result
+   matters. */
 static bool answer(uint32_t code, const struct facts *f, struct vms_answer *a)
 {
     static const struct facts none;
@@ -241,7 +246,7 @@ static bool answer(uint32_t code, const struct facts *f, struct vms_answer *a)
     }
 }
 
-/* The control flags ask for nothing that needs doing: no process is ever swapped out. */
+/* The control flags need no action, since no process is ever swapped out. */
 static cond_t check_flags(const struct vms_item *item)
 {
     uint32_t flags;
@@ -273,11 +278,18 @@ static cond_t write_item(const struct vms_item *item, const void *facts)
 }
 
 /*
- * $GETJPI(efn, pidadr, prcnam, itmlst, iosb, astadr, astprm), and $GETJPIW: it completes at once.
- * SS$_NORMAL; SS$_NONEXPR; SS$_NOMOREPROC: a search (*pidadr -1) is over; SS$_NOPRIV: the process
- * is another's, without GROUP or WORLD (a search goes on behind it); SS$_BADITMCOD; SS$_BADPARAM,
- * SS$_BADBUFLEN: an item list that is none; SS$_IVLOGNAM: a name of 0 or more than 15 characters;
- * SS$_UNASEFC; SS$_EXASTLM; SS$_ACCVIO.
+ * $GETJPI(efn, pidadr, prcnam, itmlst, iosb, astadr, astprm), and $GETJPIW, since it completes at
+ * once.
+ *
+ *   SS$_NORMAL
+ *   SS$_NONEXPR                     there is no such process
+ *   SS$_NOMOREPROC                  a search (*pidadr -1) has reached the end
+ *   SS$_NOPRIV                      the process has another UIC, and the caller has neither WORLD
+ *                                   nor (same group) GROUP; a search can go on after the process
+ *   SS$_BADITMCOD                   an item is not implemented
+ *   SS$_BADPARAM, SS$_BADBUFLEN     the item list is malformed
+ *   SS$_IVLOGNAM                    the name has 0 or more than 15 characters
+ *   SS$_UNASEFC, SS$_EXASTLM, SS$_ACCVIO
  */
 cond_t vms_getjpi(uint64_t block)
 {
@@ -299,7 +311,7 @@ cond_t vms_getjpi(uint64_t block)
     if (status != SS$_NORMAL)
         return status;
     status = find(&t, &f, &pid);
-    /* The number, or where the search stands: also when this process is not ours to know. */
+    /* Return the number, in a search also if the caller may not see the process. */
     if (pid && a[PIDADR] && (status == SS$_NORMAL || t.search) &&
         copyout_u32(a[PIDADR], t.search ? pid | SEARCH : pid) != 0)
         status = status == SS$_NORMAL ? SS$_ACCVIO : status;
@@ -308,6 +320,6 @@ cond_t vms_getjpi(uint64_t block)
     if (status == SS$_NORMAL)
         status = vms_items_each(a[ITMLST], write_item, &f);
     if (f.aspace)
-        aspace_unref(f.aspace); /* the last one, if it has ended meanwhile */
+        aspace_unref(f.aspace); /* may be the last reference, if the process has ended meanwhile */
     return status == SS$_NORMAL ? vms_complete(a[IOSB_OUT], status) : status;
 }

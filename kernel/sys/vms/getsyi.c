@@ -1,7 +1,7 @@
 /*
- * $GETSYI: the system's sizes, limits and use, each from its owner's own record when it is asked
- * for. A value that a longword cannot hold is given as the largest that it can. Global page table
- * entries and page-file-backed pages are pages of 8,192 bytes, as the parameters count them.
+ * $GETSYI: sizes, limits and use of the system, each read from the subsystem that owns it. A value
+ * that does not fit into a longword is returned as the largest longword. Global page table entries
+ * and page-file-backed pages stand for pages of 8,192 bytes, as in the parameters. No lock here.
  */
 #include "arch/alpha/hw/layout.h"
 #include "arch/alpha/hw/usercopy.h"
@@ -31,7 +31,7 @@ static uint64_t from_parameter(unsigned which)
     return (uint64_t)sysparam((enum sysparam_id)which);
 }
 
-/* which: table * SECTION_TABLES + what of it. */
+/* which: table * SECTION_TABLES + LIMIT_LEFT, USE or PEAK. */
 static uint64_t from_section_tables(unsigned which)
 {
     struct section_use u[SECTION_TABLES], *t = &u[which / SECTION_TABLES];
@@ -39,7 +39,7 @@ static uint64_t from_section_tables(unsigned which)
     section_uses(&u[SECTIONS], &u[GPTES], &u[PAGFIL]);
     switch (which % SECTION_TABLES) {
     case LIMIT_LEFT:
-        return t->limit > t->use ? t->limit - t->use : 0; /* it may have been lowered */
+        return t->limit > t->use ? t->limit - t->use : 0; /* the limit may have been lowered */
     case USE:
         return t->use;
     default:
@@ -73,12 +73,12 @@ static uint64_t from_layout(unsigned which)
         return LAYOUT_USER_TOP;
     case PAGE_TABLES:
         return LAYOUT_PT_SPACE_BASE;
-    default: /* the level-3 PTE of the first address that all processes share */
+    default: /* address of the level-3 PTE that maps the first address of system space */
         return LAYOUT_PT_SPACE_BASE + LAYOUT_L1_SYSTEM_FIRST * PTES_PER_PAGE * PAGE_SIZE;
     }
 }
 
-/* ---- lists of pairs: a memory domain and something of it, ended by a pair of -1 ---- */
+/* ---- lists of pairs, a domain and a value that belongs to it, ended by a pair of -1 ---- */
 
 struct pair {
     uint32_t rad, value;
@@ -90,7 +90,7 @@ static uint32_t end_list(struct pair *list, uint32_t n)
     return (n + 1) * sizeof(*list);
 }
 
-/* Each CPU that runs, by domain. Both return the length in bytes. */
+/* List the domain and number of each online CPU. Returns the length of the list in bytes. */
 static uint32_t list_cpus(struct pair *list)
 {
     cpumask_t online = __atomic_load_n(&cpu_online_mask, __ATOMIC_ACQUIRE);
@@ -103,7 +103,7 @@ static uint32_t list_cpus(struct pair *list)
     return end_list(list, n);
 }
 
-/* The pages of each domain. */
+/* List the number of pages of each domain. Returns the length of the list in bytes. */
 static uint32_t list_pages(struct pair *list)
 {
     uint64_t first, end;
@@ -148,7 +148,7 @@ static const struct item {
     {SYI$_ZERO_LIST_HI, 4, PARAMETER(ZERO_LIST_HI)},
     {SYI$_RAD_MAX_RADS, 4, PARAMETER(RADS)},
     {SYI$_FREE_GBLPAGES, 4, TABLE(GPTES, LIMIT_LEFT)},
-    {SYI$_CONTIG_GBLPAGES, 4, TABLE(GPTES, LIMIT_LEFT)}, /* no array, so nothing to fragment */
+    {SYI$_CONTIG_GBLPAGES, 4, TABLE(GPTES, LIMIT_LEFT)}, /* no array, so no fragmentation */
     {SYI$_USED_GBLPAGCNT, 4, TABLE(GPTES, USE)},
     {SYI$_USED_GBLPAGMAX, 4, TABLE(GPTES, PEAK)},
     {SYI$_FREE_GBLSECTS, 4, TABLE(SECTIONS, LIMIT_LEFT)},
@@ -172,7 +172,7 @@ static const struct item *item_of(uint32_t code)
     return NULL;
 }
 
-/* False: there is no such item here. Without `a` only that is asked. */
+/* Set *a to the value of an item. False: the item is not implemented. a may be NULL. */
 static bool answer(uint32_t code, struct vms_answer *a)
 {
     const struct item *item = item_of(code);
@@ -190,7 +190,7 @@ static bool answer(uint32_t code, struct vms_answer *a)
     a->length = item->length;
     if (item->length == sizeof(a->q))
         a->q = v;
-    else /* -1, "no limit" of a parameter, stays what it is */
+    else /* -1, the value of a parameter without limit, stays -1 */
         a->l = v == UINT64_MAX ? UINT32_MAX : (uint32_t)MIN(v, (uint64_t)UINT32_MAX);
     return true;
 }
@@ -211,7 +211,7 @@ static cond_t write_item(const struct vms_item *item, const void *arg)
     return answer(item->code, &a) ? vms_item_answer(item, &a) : SS$_BADITMCOD;
 }
 
-/* There is one node: no system id (or 0), and no name but its own. */
+/* There is only one node: the system id must be omitted or 0, and the name omitted or NODE_NAME. */
 static cond_t check_node(vaddr_t csidadr, vaddr_t nodename)
 {
     char name[NODE_NAME_MAX + 2];
@@ -231,10 +231,15 @@ static cond_t check_node(vaddr_t csidadr, vaddr_t nodename)
 }
 
 /*
- * $GETSYI(efn, csidadr, nodename, itmlst, iosb, astadr, astprm), and $GETSYIW: it completes at
- * once. SS$_NORMAL; SS$_NOSUCHNODE; SS$_BADITMCOD; SS$_BADPARAM, SS$_BADBUFLEN: an item list that
- * is none; SS$_IVLOGNAM: a name of 0 or more than 15 characters; SS$_UNASEFC; SS$_EXASTLM;
- * SS$_ACCVIO.
+ * $GETSYI(efn, csidadr, nodename, itmlst, iosb, astadr, astprm), and $GETSYIW, since it completes
+ * at once.
+ *
+ *   SS$_NORMAL
+ *   SS$_NOSUCHNODE                  csidadr or nodename names another node
+ *   SS$_BADITMCOD                   an item is not implemented
+ *   SS$_BADPARAM, SS$_BADBUFLEN     the item list is malformed
+ *   SS$_IVLOGNAM                    the name has 0 or more than 15 characters
+ *   SS$_UNASEFC, SS$_EXASTLM, SS$_ACCVIO
  */
 cond_t vms_getsyi(uint64_t block)
 {

@@ -1,11 +1,18 @@
 /*
  * Item lists.
  *
- * An entry of the 32-bit form has its length at 0, its code at 2, padding, the buffer's address at
- * 8 and the return length's at 16. One of the 64-bit form has 1 (MBO) at 0, the code at 2, -1
- * (MBMO) at 4, a quadword of length at 8, and the addresses at 16 and 24. As with descriptors the
- * padding may be -1 by chance; then the quadword at 8 decides: a length is at most 65535, and no
- * program that has a buffer there asks for one byte of it.
+ * Layout of the two forms of entries, by byte offset:
+ *
+ *     offset   32-bit form                    64-bit form
+ *     0        length (16 bits)               MBO = 1 (16 bits)
+ *     2        code (16 bits)                 code (16 bits)
+ *     4        padding                        MBMO = -1 (32 bits)
+ *     8        address of the buffer          length (64 bits)
+ *     16       address for return length      address of the buffer
+ *     24                                      address for return length
+ *
+ * As in descriptors, the padding may happen to be -1. Then the quadword at 8 decides: a length is
+ * at most 65535, and no program asks for one byte of a buffer at such a low address.
  */
 #include "kernel/sys/vms/items.h"
 
@@ -33,7 +40,7 @@ cond_t vms_items_start(struct vms_items *l, vaddr_t ua)
         return SS$_ACCVIO;
     if ((head & 0xFFFF) != 1 || head == 0)
         return SS$_NORMAL;
-    /* What both forms have: the first two quadwords. */
+    /* The first two quadwords are there in both forms. */
     if (copyin(&first, ua, offsetof(ILEB_64, ileb_64$pq_bufaddr)) != 0)
         return SS$_ACCVIO;
     l->wide = first.ileb_64$l_mbmo == -1 && first.ileb_64$q_length <= VMS_ITEM_LENGTH_MAX;
@@ -150,7 +157,7 @@ cond_t vms_complete(vaddr_t iosb, cond_t status)
 cond_t vms_short_name(vaddr_t descriptor, char *name, uint32_t most)
 {
     uint32_t n;
-    /* One byte more is asked for, so that a longer name is seen to be too long. */
+    /* Read one byte more than is allowed, to detect a longer name. */
     cond_t status = vms_string(descriptor, name, most + 1, &n);
 
     if (status != SS$_NORMAL)

@@ -1,13 +1,15 @@
 /*
  * Logical-name services: $CRELNM, $CRELNT, $DELLNM, $TRNLNM.
  *
- * An item list is gone over twice. The first time every item is looked at, its input read, its
- * output probed; the second time a name's block is filled, or a translation is written. The list
- * may change between the two by another process's doing in shared memory: the second pass checks
- * what it reads against what the first one found room for.
+ * An item list is read twice. The first pass checks every item, reads its input and probes its
+ * output; the second pass fills in a name's block, or writes a translation. Between the two,
+ * another thread or a process that shares the memory may change the list, so the second pass checks
+ * what it reads against the space that the first pass computed.
  *
- * Access modes: a program here runs in user mode, and the shell does what DCL does in supervisor
- * mode; so everybody may ask for supervisor mode, and the inner two take SYSNAM.
+ * Access modes: programs run in user mode, and the shell does what DCL does in supervisor mode.
+ * Therefore any program may use supervisor mode; executive and kernel mode need SYSNAM.
+ *
+ * Locks: those of kernel/lnm. A definition can fail for lack of nonpaged pool.
  */
 #include "kernel/sys/vms/lnm.h"
 
@@ -25,7 +27,7 @@
 #include "mm/section/section.h"
 
 #define NAME_MAX LNM$C_NAMLENGTH
-#define CHAIN    0xFFFFu /* LNM$_CHAIN as the word in a list has it */
+#define CHAIN    0xFFFFu /* LNM$_CHAIN as a word in an item list */
 
 struct lnm_who vms_lnm_who(void)
 {
@@ -41,7 +43,7 @@ struct lnm_who vms_lnm_who(void)
 
 /* ---- arguments ---- */
 
-/* A name by descriptor, 1 to 255 characters; bad: the value for one that is none. */
+/* Copy in a name by descriptor, 1 to 255 characters. bad: the result for another length. */
 static cond_t decode_name(vaddr_t descriptor, char name[NAME_MAX + 1], struct lnm_string *s,
                           cond_t bad)
 {
@@ -56,7 +58,7 @@ static cond_t decode_name(vaddr_t descriptor, char name[NAME_MAX + 1], struct ln
     return SS$_NORMAL;
 }
 
-/* attr by reference, 0: none. */
+/* Read attr by reference; 0: none. SS$_BADPARAM: one that is not in `known`. */
 static cond_t decode_attributes(vaddr_t ua, uint32_t known, uint32_t *attributes)
 {
     *attributes = 0;
@@ -65,7 +67,8 @@ static cond_t decode_attributes(vaddr_t ua, uint32_t known, uint32_t *attributes
     return *attributes & ~known ? SS$_BADPARAM : SS$_NORMAL;
 }
 
-/* acmode by reference, 0: `otherwise`. */
+/* Read acmode by reference; 0: `otherwise`. An inner mode becomes supervisor mode without
+   SYSNAM. */
 static cond_t decode_mode(const struct lnm_who *who, vaddr_t ua, uint8_t otherwise, uint8_t *mode)
 {
     *mode = otherwise;
@@ -78,7 +81,7 @@ static cond_t decode_mode(const struct lnm_who *who, vaddr_t ua, uint8_t otherwi
     return SS$_NORMAL;
 }
 
-/* What the services on one name have in common. */
+/* The arguments common to services on one name. */
 struct named {
     struct lnm_who who;
     struct lnm_string table, name;
@@ -86,7 +89,7 @@ struct named {
     char table_buffer[NAME_MAX + 1], name_buffer[NAME_MAX + 1];
 };
 
-/* all: without lognam all names are meant, and n->name is empty. */
+/* all: lognam may be 0, which means all names; n->name is then empty. */
 static cond_t decode_named(vaddr_t tabnam, vaddr_t lognam, vaddr_t acmode, bool all,
                            struct named *n)
 {
@@ -101,8 +104,8 @@ static cond_t decode_named(vaddr_t tabnam, vaddr_t lognam, vaddr_t acmode, bool 
 
 /* ---- item lists ---- */
 
-/* The next item, across chains. SS$_NORMAL, SS$_ACCVIO, SS$_BADPARAM (also a buffer that is too
-   long for any item: these services have no code of their own for that). */
+/* Read the next item, following LNM$_CHAIN. SS$_NORMAL, SS$_ACCVIO, SS$_BADPARAM (also for a buffer
+   that is too long for any item, for which these services have no value of their own). */
 static cond_t next_item(struct vms_items *l, struct vms_item *item)
 {
     cond_t status = vms_items_next(l, item);
@@ -118,7 +121,7 @@ static cond_t next_item(struct vms_items *l, struct vms_item *item)
     return status == SS$_BADBUFLEN ? SS$_BADPARAM : status;
 }
 
-/* Write `length` bytes of an answer. SS$_BUFFEROVF: it was cut to the buffer's length. */
+/* Write an answer of `length` bytes. SS$_BUFFEROVF: it was truncated to the buffer's length. */
 static cond_t answer(const struct vms_item *item, const void *from, uint32_t length)
 {
     uint64_t n = MIN(item->length, (uint64_t)length);
@@ -153,9 +156,9 @@ struct definition {
     unsigned index;
     uint32_t attributes;
     uint64_t given[LNM_TRANSLATIONS_MAX / 64]; /* a bit for each index that has a string */
-    uint64_t bytes;                            /* that the translations take in the block */
-    struct lnm_name *block;                    /* second pass */
-    struct vms_item table; /* where the table's name is wanted; code 0: nowhere */
+    uint64_t bytes;                            /* size of the translations in the block */
+    struct lnm_name *block;                    /* second pass; NULL in the first one */
+    struct vms_item table; /* where to write the table's name; code 0: nowhere */
 };
 
 static cond_t define_string(struct definition *d, const struct vms_item *item)
@@ -167,7 +170,7 @@ static cond_t define_string(struct definition *d, const struct vms_item *item)
         return SS$_BADPARAM;
     word = &d->given[d->index / 64];
     if (*word & bit)
-        return SS$_BADPARAM; /* which of the two strings would it be? */
+        return SS$_BADPARAM; /* two strings for one index */
     *word |= bit;
     if (d->block) {
         if (d->bytes < lnm_translation_bytes(n))
@@ -204,7 +207,7 @@ static cond_t define_item(struct definition *d, const struct vms_item *item)
     }
 }
 
-/* One pass over the list. */
+/* One pass over the item list. */
 static cond_t define_pass(struct definition *d, vaddr_t itmlst)
 {
     struct vms_items l;
@@ -265,7 +268,7 @@ cond_t vms_crelnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmo
 
 /* ---- $TRNLNM ---- */
 
-/* What one item wants of a name. */
+/* Answer one item about a name. */
 static cond_t translate_item(const struct lnm_view *v, const struct vms_item *item, unsigned *index)
 {
     struct lnm_string s = {"", 0};
@@ -286,7 +289,7 @@ static cond_t translate_item(const struct lnm_view *v, const struct vms_item *it
         return answer(item, &s.length, sizeof(s.length));
     case LNM$_ACMODE:
         return answer(item, &v->mode, sizeof(v->mode));
-    default: /* LNM$_MAX_INDEX: the first pass has seen to it */
+    default: /* LNM$_MAX_INDEX; translate_check() refuses all others */
         word = (uint32_t)v->max_index;
         return answer(item, &word, sizeof(word));
     }
@@ -311,7 +314,7 @@ static cond_t translate_check(const struct vms_item *item)
     }
 }
 
-/* v NULL: look at the items only. */
+/* One pass over the item list. v NULL: only check the items. */
 static cond_t translate_pass(const struct lnm_view *v, vaddr_t itmlst)
 {
     struct vms_items l;
@@ -367,7 +370,7 @@ cond_t vms_dellnm(uint64_t tabnam, uint64_t lognam, uint64_t acmode)
 
 /* ---- $CRELNT ---- */
 
-struct result_name { /* where the new table's name goes */
+struct result_name { /* where to write the new table's name */
     vaddr_t buffer, length_out;
     uint64_t room;
 };
@@ -387,14 +390,14 @@ static cond_t decode_result(vaddr_t resnam, vaddr_t reslen, struct result_name *
     return status;
 }
 
-/* A longword or word by reference, 0: left out. */
+/* Read a longword or word (size bytes) by reference; 0 if ua is 0. */
 static cond_t decode_number(vaddr_t ua, uint64_t size, uint32_t *v)
 {
     *v = 0;
     return ua && copyin(v, ua, size) != 0 ? SS$_ACCVIO : SS$_NORMAL;
 }
 
-/* What there is to say about the new table, but for names and mode. */
+/* Decode the quota and protection of a new table. */
 static cond_t decode_table(const uint64_t *quota, const uint64_t *promsk,
                            struct lnm_table_request *r)
 {
@@ -442,13 +445,13 @@ cond_t vms_crelnt(uint64_t block)
         return status;
     word = (uint16_t)length;
     if (a[RESNAM])
-        (void)copyout(result.buffer, made, length); /* probed */
+        (void)copyout(result.buffer, made, length); /* probed in decode_result() */
     if (a[RESLEN])
         (void)copyout(result.length_out, &word, sizeof(word));
     return status;
 }
 
-/* ---- display ---- */
+/* ---- MEGA_SYS_LOGICAL, for `show logical` ---- */
 
 struct display {
     struct mega_logical *out;
@@ -499,7 +502,7 @@ static cond_t display_one(const struct lnm_entry *e, void *arg)
     return SS$_NORMAL;
 }
 
-/* Go on from what the structure at buffer says. */
+/* Continue at the name that the structure at buffer describes, or (next) after it. */
 static cond_t display_from(const struct lnm_who *who, struct lnm_string table, bool next,
                            vaddr_t buffer, struct display *d)
 {
@@ -511,7 +514,7 @@ static cond_t display_from(const struct lnm_who *who, struct lnm_string table, b
         return SS$_ACCVIO;
     if (m->name_length > NAME_MAX || m->mode > PSL$C_USER)
         return SS$_BADPARAM;
-    memcpy(name, m->name, m->name_length); /* the answer is written over it */
+    memcpy(name, m->name, m->name_length); /* copied, because *m also gets the answer */
     place = (struct lnm_place){{name, m->name_length}, (uint8_t)m->mode, m->table_number};
     return lnm_at(who, table, &place, next, display_one, d);
 }
@@ -546,7 +549,7 @@ cond_t mega_sys_logical(uint64_t tabnam, uint64_t index, uint64_t translation, u
 struct section_translation {
     char *name;
     uint32_t *length;
-    bool terminal; /* what was found is not to be translated again */
+    bool terminal; /* the translation must not be translated again */
 };
 
 static cond_t take_section_name(const struct lnm_view *v, void *arg)

@@ -1,10 +1,10 @@
 /*
- * Services on private memory: decode every argument, probe every output, then do what mm does as a
- * whole or not at all.
+ * Services on private memory. Each decodes every argument and probes every output, then calls a
+ * function of mm that either succeeds completely or changes nothing. Locks are taken there.
  *
- * All five return the range that was changed. After a failure that is none: the address is -1 and
- * the length 0, once the two could be written at all. $SETPRT_64, $LCKPAG_64 and $ULKPAG_64 round
- * the range outward to whole pages; $CRETVA_64 and $EXPREG_64 want it so.
+ * All five services return the range that was changed. After a failure the address is -1 and the
+ * length 0, provided that both outputs could be written. $SETPRT_64, $LCKPAG_64 and $ULKPAG_64
+ * round the range outward to whole pages; $CRETVA_64 and $EXPREG_64 require whole pages.
  */
 #include "arch/alpha/hw/layout.h"
 #include "arch/alpha/hw/usercopy.h"
@@ -19,7 +19,7 @@
 
 #define NONE UINT64_MAX /* return_va_64 when nothing was changed */
 
-/* status, with the outputs that belong to it. */
+/* Write the outputs that belong to status. Returns status. */
 static cond_t finish(cond_t status, vaddr_t va_out, vaddr_t length_out, vaddr_t va, uint64_t length)
 {
     if (cond_ok(status))
@@ -56,8 +56,8 @@ cond_t vms_expreg_64(uint64_t id_in, uint64_t length, uint64_t acmode, uint64_t 
     return finish(status, va_out, length_out, start, length);
 }
 
-/* The pages that [start, start + length) touches. SS$_NORMAL; SS$_BADPARAM: none;
- * SS$_NOT_PROCESS_VA. */
+/* Round [start, start + length) outward to whole pages: *n bytes from *first on. SS$_NORMAL;
+   SS$_BADPARAM: length is 0; SS$_NOT_PROCESS_VA. */
 static cond_t whole_pages(vaddr_t start, uint64_t length, vaddr_t *first, uint64_t *n)
 {
     uint64_t end;
@@ -71,13 +71,13 @@ static cond_t whole_pages(vaddr_t start, uint64_t length, vaddr_t *first, uint64
     return SS$_NORMAL;
 }
 
-/* Why protection could not be set, or pages not locked. */
+/* Convert an errno of mm, from setting protection or locking pages. */
 static cond_t status_of(int err, cond_t no_memory)
 {
     switch (err) {
     case 0:
         return SS$_NORMAL;
-    case -EPERM: /* as all who map it through these tables see it */
+    case -EPERM: /* shared page tables: the protection applies to all processes that map them */
         return SS$_PAGTYPVIO;
     case -ENOMEM:
         return no_memory;
@@ -114,7 +114,7 @@ cond_t vms_setprt_64(uint64_t block)
         status = SS$_ACCVIO;
     if (status != SS$_NORMAL)
         return status;
-    if (!prot_of_code(a[PROT] & 0xF, &prot)) /* the other bits do not count */
+    if (!prot_of_code(a[PROT] & 0xF, &prot)) /* the other bits are ignored */
         status = SS$_IVPROTECT;
     if (status == SS$_NORMAL)
         status = whole_pages(a[START], a[LENGTH], &first, &n);
@@ -145,7 +145,7 @@ static cond_t lock_service(lock_fn *fn, cond_t no_memory, vaddr_t start, uint64_
     return finish(status, va_out, length_out, first, n);
 }
 
-/* What the arguments of the two that lock are checked for. */
+/* The checks common to $LCKPAG_64 and $ULKPAG_64. */
 static cond_t lock_args(uint64_t acmode, vaddr_t va_out, vaddr_t length_out)
 {
     cond_t status = vms_access_mode(acmode);

@@ -1,6 +1,6 @@
 /*
- * Region services: decode every argument, probe every output, then do what mm/space/region.c does
- * as a whole or not at all.
+ * Region services. Each decodes every argument and probes every output, then calls a function of
+ * mm/space/region.c that either succeeds completely or changes nothing. Locks are taken there.
  */
 #include "mm/space/region.h"
 #include "arch/alpha/hw/usercopy.h"

@@ -1,21 +1,24 @@
 /*
  * Section services.
  *
- * Each service has an entry in a table: where in its argument list which argument is, which flags
- * it takes, and what it does once everything is decoded. One decoder reads that and checks the
- * arguments of all of them, each error its own value, in one order: flags, name, identity, length
- * or frames, memory domain, part to map, region, access mode, privileges (of those that only
- * create), outputs. Argument orders: STARLET (docs/openvms.md).
+ * Each service is described by a struct service: the position of each argument in its argument
+ * list, the flags that it accepts, and the function to call when everything is decoded. One decoder
+ * (serve) uses these descriptions and checks the arguments of all services in the same order, with
+ * a condition value for each error: flags, name, identity, length or frames, memory domain, part to
+ * map, region, access mode, privileges (services that only create), outputs. The arguments have the
+ * order of the prototypes in userland/lib/include/starlet.h.
  *
- * A service that creates and maps also checks that the mapping would fit before it creates a
- * section for it; if the mapping still fails (no memory for a page table, a registry entry without
- * page tables) the share that the creation gave is dropped, and the section, permanent or not, is
- * gone with it, unless somebody else has found and mapped it meanwhile.
+ * A service that creates and maps checks that the mapping fits before it creates the section. If
+ * the mapping still fails (no memory for a page table, or a registry entry without page tables),
+ * the share from the creation is dropped, and the section, permanent or not, is deleted with it,
+ * unless another process has found and mapped it meanwhile.
  *
- * Page frames are counted in pages of the CPU: a relative page beyond the section is
- * SS$_ILLRELPAG, a count that reaches beyond it, or none, SS$_ILLPAGCNT. A page-frame section is
- * for reading unless its creator gave SEC$M_WRT. Creating one needs PFNMAP; mapping one needs what
- * its protection mask asks for, no privilege.
+ * Services on page frames count pages of the CPU. A relative page beyond the section is
+ * SS$_ILLRELPAG; a page count of 0 at creation, or one that reaches beyond the section, is
+ * SS$_ILLPAGCNT. A page-frame section is read-only unless its creator gave SEC$M_WRT. Creating one
+ * needs PFNMAP; mapping one needs no privilege, only access by its protection mask.
+ *
+ * Locks are taken in mm/section; no lock is held while arguments are read or outputs are written.
  */
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/proc/process.h"
@@ -25,9 +28,9 @@
 #include "mm/phys/page.h"
 #include "mm/section/section_map.h"
 
-#define PAGE_COUNT_BITS 30 /* of the pages of any address space */
+#define PAGE_COUNT_BITS 30 /* a 43-bit address space has 2^30 pages */
 
-/* Flags that a caller may give; those that the service implies may be given too. */
+/* Flags that a caller may give; they include those that the kind of section implies. */
 #define FLAGS_KEPT   (SEC$M_PERM | SEC$M_SYSGBL)
 #define FLAGS_GDZRO  (SEC$M_GBL | SEC$M_DZRO | SEC$M_WRT | SEC$M_MRES)
 #define FLAGS_GPFN   (SEC$M_GBL | SEC$M_PFNMAP | SEC$M_WRT)
@@ -38,9 +41,9 @@
 enum argument {
     NAME,
     IDENT,
-    PROT,      /* of a section to create: the services that have it create */
+    PROT,      /* of a section to create; a service that has this argument creates sections */
     LENGTH,    /* of a section to create, in bytes */
-    START_PFN, /* of a section to create, and its length in pages */
+    START_PFN, /* first frame of a section to create; PAGE_COUNT: its length in pages */
     PAGE_COUNT,
     RAD_MASK,
     OFFSET, /* of the part to map, in bytes */
@@ -48,7 +51,7 @@ enum argument {
     RELATIVE_PAGE, /* of the part to map, in pages */
     MAP_PAGE_COUNT,
     START,
-    REGION, /* the services that have it map */
+    REGION, /* a service that has this argument maps sections */
     ACMODE,
     FLAGS,
     VA_OUT,
@@ -68,15 +71,15 @@ struct decoded {
 };
 
 struct service {
-    uint32_t kinds;                            /* SEC$M_* that it is about */
-    uint32_t flags;                            /* may be given */
-    uint32_t kept;                             /* of these, what the section is created with */
-    uint32_t implied;                          /* added to what is given */
-    bool writes;                               /* maps for writing without SEC$M_WRT, unless the
-                                                  section's shared tables are to be read-only */
-    uint8_t required, count;                   /* arguments */
-    cond_t (*invoke)(const struct decoded *d); /* when all is decoded */
-    uint8_t place[ARGUMENTS];                  /* in the list, from 1; 0: the service has none */
+    uint32_t kinds;                            /* kinds of sections that it is for, SEC$M_* */
+    uint32_t flags;                            /* flags that are accepted */
+    uint32_t kept;                             /* those of them with which the section is created */
+    uint32_t implied;                          /* flags added to the given ones */
+    bool writes;                               /* maps for writing without SEC$M_WRT, unless
+                                                  SEC$M_READ_ONLY_SHPT is given */
+    uint8_t required, count;                   /* of an argument block: least and most arguments */
+    cond_t (*invoke)(const struct decoded *d); /* called when everything is decoded */
+    uint8_t place[ARGUMENTS];                  /* position in the list, from 1; 0: none */
 };
 
 /* May the caller create a section of this kind (SEC$M_MRES, PAGFIL, PFNMAP) with these flags? */
@@ -109,8 +112,8 @@ static cond_t create(const struct decoded *d)
     return status;
 }
 
-/* Region, place and extent of a mapping; the share of *s passes to the mapping or is dropped, and
- * with it the section, if it was made for this mapping. */
+/* Map s and write the outputs. The caller's share of s passes to the mapping; after an error it is
+   dropped, and if the section was created for this mapping (made), the creation is undone. */
 static cond_t map_and_return(struct section *s, const struct decoded *d, bool made)
 {
     uint64_t length;
@@ -142,7 +145,7 @@ static cond_t create_and_map(const struct decoded *d)
     struct section *s;
     cond_t status = section_find(&d->r, d->m.write, &s);
 
-    /* It may be there: then neither the right to create nor the length given here matters. */
+    /* If the section exists, the privileges for a creation and the length given are not checked. */
     if (status == SS$_NOSUCHSEC) {
         status = may_create(d->r.kinds, d->r.flags);
         if (status == SS$_NORMAL)
@@ -159,7 +162,7 @@ static cond_t create_and_map(const struct decoded *d)
     return status == SS$_NORMAL ? created : status;
 }
 
-/* In the words of services that count pages. */
+/* Convert condition values for services that count pages. */
 static cond_t in_pages(cond_t status)
 {
     if (status == SS$_OFFSET_TOO_BIG)
@@ -282,14 +285,15 @@ static const struct service dgblsc = {
 
 /* ---- decoding ---- */
 
-/* Argument k of a service, which has it. */
+/* The value of argument k, which the service has. */
 static uint64_t value(const struct service *f, const uint64_t *a, enum argument k)
 {
     return a[f->place[k] - 1];
 }
 
-/* Name, identity, scope, who asks; the rest of *r is 0. SS$_NORMAL, SS$_ACCVIO, SS$_IVGSDNAM,
- * SS$_IVSECIDCTL; SS$_IVLOGNAM, SS$_TOOMANYLNAM: GBL$name stands for no section's name. */
+/* Decode name and identification, and fill in the caller's identity; other fields of the request
+   are set to 0. SS$_NORMAL, SS$_ACCVIO, SS$_IVGSDNAM, SS$_IVSECIDCTL; SS$_IVLOGNAM,
+   SS$_TOOMANYLNAM: from the translation of GBL$name. */
 static cond_t decode_name(vaddr_t name, vaddr_t ident, struct decoded *d)
 {
     const struct process *p = process_self();
@@ -316,7 +320,7 @@ static cond_t decode_length(uint64_t length, uint64_t *npages)
 {
     if (length == 0 || length % PAGE_SIZE != 0)
         return SS$_LEN_NOTPAGMULT;
-    if (length >> 43) /* more than any address space has */
+    if (length >> 43) /* longer than the address space */
         return SS$_LENVIO;
     *npages = length / PAGE_SIZE;
     return SS$_NORMAL;
@@ -327,15 +331,15 @@ static cond_t decode_frames(uint64_t start_pfn, uint64_t page_count, struct sect
     if (page_count == 0 || page_count >> PAGE_COUNT_BITS)
         return SS$_ILLPAGCNT;
     if (start_pfn == 0 || start_pfn >> 32 || (start_pfn + page_count - 1) >> 32)
-        return SS$_INVPFN; /* no PTE can name it */
+        return SS$_INVPFN; /* a PTE has 32 bits for the frame number */
     r->first = pfn_of(start_pfn);
     r->npages = page_count;
     return SS$_NORMAL;
 }
 
-/* rad_mask is read only when the flag says that it is valid: bit n is domain n, and the lowest one
- * is where the pages should come from. Without it the registry's /RAD counts, or else the domain of
- * the CPU that touches a page first. */
+/* Decode rad_mask, which is read only if SEC$M_RAD_HINT is set. Bit n stands for domain n; pages
+   should come from the lowest domain in the mask. Without the flag they come from the domain that
+   /RAD of the registry entry names, else from that of the CPU that first accesses a page. */
 static cond_t decode_rad(uint32_t flags, vaddr_t rad_mask, uint8_t *rad)
 {
     uint64_t mask;
@@ -351,7 +355,7 @@ static cond_t decode_rad(uint32_t flags, vaddr_t rad_mask, uint8_t *rad)
     return SS$_NORMAL;
 }
 
-/* What a section to be created is like. */
+/* Decode the arguments that describe a section to create. */
 static cond_t decode_creation(const struct service *f, const uint64_t *a, uint32_t flags,
                               struct section_request *r)
 {
@@ -365,7 +369,7 @@ static cond_t decode_creation(const struct service *f, const uint64_t *a, uint32
     return status;
 }
 
-/* Which part of a section to map, and where. */
+/* Decode which part of a section to map and where. */
 static cond_t decode_mapping(const struct service *f, const uint64_t *a, uint32_t flags,
                              struct decoded *d)
 {
@@ -393,11 +397,11 @@ static cond_t decode_mapping(const struct service *f, const uint64_t *a, uint32_
                            &m->region_id);
 }
 
-/* Decode the arguments a of the service f, then do what it does. */
+/* Decode the arguments a of the service f, then call its function. */
 static cond_t serve(const struct service *f, const uint64_t *a)
 {
     uint32_t flags = (uint32_t)value(f, a, FLAGS) | f->implied;
-    struct decoded d; /* filled in piece by piece: zeroes would be written twice */
+    struct decoded d; /* the fields in use are set below; clearing it would write them twice */
     cond_t status;
 
     if (flags & ~f->flags)

@@ -1,4 +1,4 @@
-/* System services: number to function. */
+/* System services by number (kernel/base/abi/megalith/services.h). Constant. */
 #include "kernel/base/abi/megalith/info.h"
 #include "kernel/base/abi/megalith/services.h"
 #include "kernel/sys/vms/calls.h"
