@@ -15,8 +15,7 @@
 #include "kernel/sched/sched_private.h"
 #include "kernel/sched/timer.h"
 
-#define BALANCE_TICKS \
-    64 /* 62.5 ms: a busy CPU looks 16 times a second, about once in six slices */
+#define BALANCE_TICKS 64 /* 62.5 ms: a busy CPU looks 16 times a second, about once in six slices */
 
 /* Account a tick to the current thread's slice. */
 static void slice_tick(struct runq *rq, struct thread *t)

@@ -14,9 +14,9 @@
 #include "kernel/sched/sched_private.h"
 
 struct timer_cpu {
-    struct spinlock lock; /* RANK_TIMER */
-    struct list timers; /* protected by lock. Only the own CPU adds timers; others may cancel */
-    uint64_t first_ns;  /* earliest deadline; protected by lock; atomic: the own CPU reads it
+    struct spinlock lock;  /* RANK_TIMER */
+    struct list timers;    /* protected by lock. Only the own CPU adds timers; others may cancel */
+    uint64_t first_ns;     /* earliest deadline; protected by lock; atomic: the own CPU reads it
                            without */
     struct timer *running; /* atomic; written by the own CPU, under lock */
 } __attribute__((aligned(128)));
