@@ -66,19 +66,19 @@ struct lnm_table { /* LNMTH */
 };
 
 struct lnm_job {
-    uint64_t members; /* atomic */
-    uint32_t id;
-    struct lnm_table *table; /* NULL until a member uses logical names */
+    uint64_t members;        /* atomic */
+    uint32_t id;             /* n of LNM$JOB_n; constant */
+    struct lnm_table *table; /* NULL until a member uses logical names; LNM mutex */
 };
 
 struct lnm_space {
-    struct lnm_job *job;
+    struct lnm_job *job; /* changed by the process itself, under the mutex */
     /* 0: nothing below is set up; else 1 + the UIC group that LNM$GROUP stands for. Atomic: changed
        under the mutex; read without it by threads that need do nothing if it is right. */
     uint64_t ready_for;
     struct lnm_table *group; /* table of that group, which counts this space as a member; or NULL */
     struct lnm_hash hash;    /* of the private names */
-    struct lnm_table *directory, *process_table;
+    struct lnm_table *directory, *process_table; /* NULL until they are created */
 };
 
 extern struct mutex lnm_mutex;

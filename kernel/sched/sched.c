@@ -283,7 +283,8 @@ static inline void switch_to(struct runq *rq, struct thread *next)
     rq->current = next;
     rq->switched_from = self;
     __atomic_store_n(&self->hw.cpu->idle, next == rq->idle, __ATOMIC_RELAXED);
-    /* The lock changes hands. It is the only one: whoever gives up the CPU holds no other. */
+    /* The run queue's lock passes to next. It is the only one: a thread that gives up the CPU holds
+       no other. */
     if (unlikely(thread_spin_top(self) != &rq->lock || rq->lock.below != NULL))
         lock_held(rq, self);
     thread_spin_top_set(self, NULL);
@@ -293,8 +294,8 @@ static inline void switch_to(struct runq *rq, struct thread *next)
         __atomic_fetch_or(next->root_mask, 1ul << runq_cpu(rq), __ATOMIC_RELAXED);
         __atomic_thread_fence(__ATOMIC_SEQ_CST); /* barrier A of the argument above */
     }
-    /* While the stack is next's already and cpu->current still self, no interrupt may come, not
-       even a request of another CPU: entry code would hold the one against the other's limit. */
+    /* No interrupt may come, not even a request of another CPU, while the stack is already next's
+       and cpu->current is still self: entry code would compare SP with the wrong thread's limit. */
     ipl_set(IPL_HIGH);
     context_switch(&self->hw, &next->hw);
     finish_switch();
@@ -392,8 +393,7 @@ void sched_preempt(void)
 
 void thread_yield(void)
 {
-    /* At IPL 0 the CPU may change under us: then what we read is another CPU's, and a hint as good.
-     */
+    /* Only a hint: at IPL 0 this thread may be moved to another CPU between the two reads. */
     if (!prioq_has(&runq_self()->ready, thread_self()->prio))
         return;
 
@@ -420,8 +420,8 @@ int thread_set_affinity(struct thread *t, cpumask_t mask)
 
     t->affinity = mask;
     if ((mask & (1ul << runq_cpu(rq))) || (t->state != THREAD_RUNNING && !t->queued)) {
-        spin_unlock_at_ipl(
-            &rq->lock); /* it may stay, or goes right when it is woken or delivered */
+        /* It may stay here, or will be put on the right queue when it is woken or delivered. */
+        spin_unlock_at_ipl(&rq->lock);
     } else if (t->queued) {
         runq_take(rq, t);
         __atomic_store_n(&t->last_cpu, choose_cpu(t, runq_cpu(rq)), __ATOMIC_RELAXED);

@@ -14,9 +14,8 @@
 
 struct thread;
 
-#define SPIN_NESTS \
-    1u /* flag: another lock of the same rank may be held already; the owner of the rank states \
-          the order */
+/* Flag: another lock of the same rank may be held already; the rank's owner defines the order. */
+#define SPIN_NESTS 1u
 /* A critical section is bounded, at most milliseconds. The host may take a virtual CPU off its core
    for some 10 ms (four of them share two cores), and if it is heavily loaded for perhaps a second:
    10 s is far above either. */
@@ -24,8 +23,8 @@ struct thread;
 
 struct spinlock {
     uint32_t taken; /* atomic: 1 while a CPU holds the lock */
-    struct thread
-        *holder; /* written by the holder; NULL when free. Read by others only for messages */
+    /* Written by the holder, NULL when the lock is free; atomic: others read it for messages. */
+    struct thread *holder;
     struct spinlock *below; /* lock that was innermost before this one; written by the holder */
     uint64_t taken_at;      /* PC of the last acquire; written by the holder */
     const char *name;       /* constant */

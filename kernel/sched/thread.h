@@ -113,7 +113,7 @@ void thread_interrupt(struct thread *t);
 /* The same for a thread whose process ends: t will not return to user mode any more. */
 static inline void thread_interrupt_fatal(struct thread *t)
 {
-    __atomic_store_n(&t->fatal, 1, __ATOMIC_RELAXED); /* ordered by the store that interrupts */
+    __atomic_store_n(&t->fatal, 1, __ATOMIC_RELAXED); /* thread_interrupt() orders it */
     thread_interrupt(t);
 }
 /* Is t, the current thread, to end? Then a wait that only the thread's end may interrupt is over;
@@ -143,7 +143,8 @@ void thread_reap(void);
 void thread_for_each(void (*fn)(struct thread *, void *), void *arg);
 
 struct kstack_ops {
-    /* Returns lowest usable address, or 0; top is base + size. rad: the domain that is wanted. */
+    /* Allocate a stack, if possible in domain rad. Returns its lowest usable address, and its end
+       in *top; 0: there is none. IPL up to IPL_ASTDEL. */
     uint64_t (*alloc)(unsigned rad, uint64_t *top);
     void (*free)(uint64_t base);
 };

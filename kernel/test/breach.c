@@ -13,8 +13,8 @@
 #include "kernel/sched/timer.h"
 #include "kernel/test/test_private.h"
 
-#define SOON_NS 2000000u /* deadline of a timer: two ticks */
-#define LONG_NS 5000000000u
+#define SOON_NS 2000000u    /* deadline of a timer: two ticks */
+#define LONG_NS 5000000000u /* the longest wait for another thread */
 
 static struct spinlock low = SPINLOCK_INIT("low", RANK_SECTION, IPL_ASTDEL);
 static struct spinlock low_too = SPINLOCK_INIT("low too", RANK_SECTION, IPL_ASTDEL);
