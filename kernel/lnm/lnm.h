@@ -68,7 +68,8 @@ bool lnm_translation(const struct lnm_name *n, unsigned index, struct lnm_string
 /* $TRNLNM: find a name in the tables that table_name stands for. The first table that has it wins,
    and in that table the outermost mode not above `mode` (PSL$C_USER: all modes). Calls fn and
    returns its result. SS$_NOLOGNAM, SS$_IVLOGTAB (table_name names no table), SS$_TOOMANYLNAM (too
-   deep, too many tables), SS$_NOPRIV (no table that could be read has it), SS$_INSFMEM. */
+   deep, too many tables), SS$_NOPRIV (no readable table has it, and one may not be read),
+   SS$_INSFMEM. */
 cond_t lnm_translate(const struct lnm_who *who, struct lnm_string table_name,
                      struct lnm_string name, uint8_t mode, bool case_blind,
                      cond_t (*fn)(const struct lnm_view *v, void *arg), void *arg);

@@ -12,7 +12,7 @@ enum ipi_reason { IPI_RESCHEDULE, IPI_SHOOTDOWN, IPI_STOP, IPI_CALL, IPI_REASONS
 /* Register the handler of a reason; at boot only. */
 void ipi_register(enum ipi_reason r, void (*fn)(void));
 /* Interrupt every online CPU of the mask except this one. Release order: the handler sees all that
- * was stored before. Any IPL. */
+ * was stored before. IPL above 0, so that the CPU does not change. */
 void ipi_send(cpumask_t mask, enum ipi_reason r);
 /* Serve the requests that are pending for this CPU. For loops that wait for other CPUs with
  * inter-processor interrupts blocked. Any IPL. */

@@ -5,8 +5,8 @@
  * the conflicting lock was taken or the IPL raised. A place is a PC; %pS prints it as function and
  * offset.
  *
- * All of them panic. Those not marked noreturn return if a panic is in progress already, so that
- * the panic's own output is not cut short. Any IPL.
+ * All of them panic. Those for spinlocks and the IPL return if a panic is in progress already, so
+ * that its output is not cut short. Any IPL.
  */
 #ifndef KERNEL_SCHED_LOCKCHECK_H
 #define KERNEL_SCHED_LOCKCHECK_H

@@ -124,7 +124,8 @@ void lockstat_note(uint32_t round, const struct lockstat_hold *h, unsigned what)
 
 static void nothing(void *arg) { (void)arg; }
 
-/* Wait until no CPU is inside a listener that it entered before this call. */
+/* Wait until no CPU is in a part of a listener that it entered before this call and that runs with
+   inter-processor interrupts blocked. */
 static void wait_for_cpus(void) { ipi_call(~0ul, nothing, NULL); }
 
 static void clear_line(struct lockstat *s)

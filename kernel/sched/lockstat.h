@@ -41,10 +41,10 @@ struct lockstat {
 };
 
 /* A listener, which is called for events whose place is known.
- * note: with the round that was passed to lockstat_note(), at any IPL and with any locks held. It
- *     may still be called after another listener has been installed, until every CPU has answered
- *     an inter-processor call at the IPL of such calls.
- * clear: a new round is about to begin, and no CPU is in note() below IPL_IPI. */
+ * note: an event of that round; at any IPL, with any locks held. A call that began before another
+ *     listener was installed may still be in progress afterwards; only code in it that runs at
+ *     IPL_IPI or above has ended by then. So note() must raise its IPL and check the round again.
+ * clear: a new round is about to begin, and no CPU is in note() at IPL_IPI or above. */
 struct lockstat_listener {
     void (*note)(uint32_t round, const struct lockstat_hold *h, unsigned what);
     void (*clear)(enum lockstat_kind kind);
@@ -78,7 +78,7 @@ bool lockstat_get(enum lockstat_kind kind, uint64_t index, struct lockstat *out)
 void lockstat_times(enum lockstat_kind kind, uint64_t *started_ns, uint64_t *lasted_ns);
 
 /* Install l, which must remain valid for ever, as the listener of that kind (NULL: none). On return
- * no CPU is in the note() of the previous one at an IPL below IPL_IPI. Locks and IPL as for
+ * no CPU is in the note() of the previous one at IPL_IPI or above. Locks and IPL as for
  * lockstat_start(). */
 void lockstat_listen(enum lockstat_kind kind, const struct lockstat_listener *l);
 

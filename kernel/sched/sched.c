@@ -34,9 +34,8 @@
  *     looked empty: the stale translation would stay.
  *
  *   - because the bit was cleared already: then the old root's translations had been dropped
- *   before.
- *     If the bit were cleared before the new root is loaded, the CPU could fetch the old PTE in
- *     between, and no shootdown would make it drop that translation.
+ *     before. If the bit were cleared before the new root is loaded, the CPU could fetch the old
+ *     PTE in between, and no shootdown would make it drop that translation.
  *
  * A root stays in the CPU until it is replaced (there is no lazy switching): idle and kernel
  * threads run on the system root, whose mask is "all CPUs" (NULL).

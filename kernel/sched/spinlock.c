@@ -82,8 +82,8 @@ static uint32_t __attribute__((noinline)) spin_wait(struct spinlock *l, uint64_t
             lockcheck_spun(l, SPIN_LIMIT_NS / 1000000000UL, pc);
     }
     spun = clock_cycles() - begin;
-    /* An interrupt may have spun meanwhile too: `spun` includes that, so it is not counted
-       twice. */
+    /* An interrupt may have spun meanwhile too. `spun` includes that time and `before` does not, so
+       it is counted once. */
     __atomic_store_n(&c->spin_cycles[idle],
                      before + spun - (__atomic_load_n(handlers, __ATOMIC_RELAXED) - interrupts),
                      __ATOMIC_RELAXED);

@@ -33,9 +33,9 @@ static void slice_tick(struct runq *rq, struct thread *t)
     spin_unlock_at_ipl(&rq->lock);
 }
 
-/* The interval clock and the alarm share one interrupt, so a tick is recognised by its time: it
-   comes at most half an interval before it is due. Ticks do not drift, since the due time advances
-   by whole intervals. */
+/* The interval clock and the alarm share one interrupt, so a tick is recognised by its time: it is
+   the first interrupt that comes no earlier than half an interval before the tick is due. Ticks do
+   not drift, since the due time advances by whole intervals. */
 static bool is_tick(struct runq *rq, uint64_t now_ns)
 {
     if (now_ns + CLOCK_TICK_NS / 2 < rq->next_tick_ns)

@@ -34,8 +34,8 @@ struct waiter {
 #define WAIT_UNINTERRUPTIBLE 0u
 #define WAIT_INTERRUPTIBLE   1u
 /* Interrupted only if the thread is to end (struct thread, fatal): for waits inside a page fault or
-   a copy, which cannot be restarted to run a signal handler, but which the end of the process need
-   not wait for. Only with WAIT_FOREVER. */
+   a copy, which cannot be interrupted to run a signal handler and restarted, but which can be
+   abandoned when the process ends. Only with WAIT_FOREVER. */
 #define WAIT_KILLABLE 2u
 #define WAIT_FOREVER  UINT64_MAX
 

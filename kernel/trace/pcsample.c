@@ -2,8 +2,8 @@
  * PC sampling.
  *
  * The clock interrupts each CPU 1,024 times a second, and also when an alarm is due. A sample is
- * taken at the first clock interrupt that comes at most half an interval before the next sample is
- * due, in the way ticks are distinguished from alarms (tick.c): so alarms of other timers do not
+ * taken at the first clock interrupt that comes no earlier than half an interval before the sample
+ * is due, in the way ticks are distinguished from alarms (tick.c): so alarms of other timers do not
  * add samples. For a rate above the clock's, a timer of this file causes the interrupts: each CPU
  * starts its own timer at its next tick, and the timer restarts itself as long as sampling is on.
  *
