@@ -1,3 +1,7 @@
+/*
+ * The configuration blob at boot. One static copy is parsed into, so nothing is allocated; a blob
+ * that is missing or invalid leaves the registry empty and the parameters at their defaults.
+ */
 #include "kernel/boot_config.h"
 
 #include "kernel/base/cpio.h"

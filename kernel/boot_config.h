@@ -4,10 +4,10 @@
 
 #include "sysman/config.h"
 
-/* Find boot/config in the initrd (NULL and 0: there is none), take over its system parameters, and
-   return the registry to honour: an empty one when there is no blob, when it is broken (named on
-   the console with reason and offset), or with STARTUP_P1 = MIN. Boot only, one CPU; the result is
-   constant afterwards. */
+/* Find boot/config in the initrd (NULL and 0: there is no initrd), apply its system parameters, and
+   return the registry that the kernel is to honour: an empty one when there is no blob, when it is
+   invalid (reason and offset are printed), or with STARTUP_P1 = MIN. Boot only, one CPU; the result
+   is constant afterwards. */
 const struct registry *boot_config(const void *initrd, size_t nbytes);
 
 #endif

@@ -1,3 +1,4 @@
+/* Words of the kernel command line: a linear search, without any state. */
 #include "kernel/boot_word.h"
 
 #include "kernel/base/string.h"

@@ -1,9 +1,17 @@
 /*
- * The boot sequence. Each step may use what the steps before it made:
+ * The boot sequence. It runs on the primary CPU; each step may use what the steps before it have
+ * set up:
  *
- *   configuration blob -> memory clusters -> PFN database -> system page tables -> nonpaged pool ->
- *   scheduler (from here on this is a thread that may wait) -> interrupts, PCI -> other CPUs ->
- *   reservations -> paged pool, sections -> files, console -> first process.
+ *   1. configuration blob, wall clock;
+ *   2. memory clusters and PFN database;
+ *   3. system page tables, nonpaged pool, kernel stacks;
+ *   4. scheduler: from here on this is a thread, which may wait;
+ *   5. interrupts, interval clock, PCI;
+ *   6. the other CPUs;
+ *   7. reservations of the registry;
+ *   8. paged pool, sections, logical names;
+ *   9. file systems, console, traces;
+ *  10. first process.
  */
 #include "kernel/main.h"
 
@@ -42,7 +50,7 @@
 #include "mm/section/reserved.h"
 #include "mm/section/section.h"
 
-#define BOOT_PARAMS_PAGES 3 /* command line and initrd words lie 0x6000 bytes below the image */
+#define BOOT_PARAMS_PAGES 3 /* command line and initrd address lie 0x6000 bytes below the image */
 #define COMMAND_FILE      "boot/cmdline"
 #define SHELL             "/bin/sh"
 #define INIT_MAX          256
@@ -62,7 +70,7 @@ static struct boot_hole pages_of(const void *start, const void *end)
                               div_round_up(kseg_paddr(end).a, PAGE_SIZE)};
 }
 
-/* Give out [first, end) less the holes, which are in rising order. */
+/* Give the page allocator [first, end) except the holes, which are in ascending order. */
 static void add_less(uint64_t first, uint64_t end, const struct boot_hole *holes, unsigned nholes)
 {
     for (unsigned i = 0; i < nholes && first < end; i++) {
@@ -98,8 +106,8 @@ static void memory_boot(void)
     printk("memory: %lu MiB\n", npages >> (20 - PAGE_SHIFT));
 }
 
-/* The machine's clock counts from 0 (scripts/run makes it virtual time): the host says when that
- * was. */
+/* The machine's clock counts from 0 (scripts/run runs it on virtual time), so the host passes the
+ * time of day at which it started, in seconds since 1970, on the command line. */
 static void wall_clock_boot(void)
 {
     char text[24];
@@ -109,7 +117,7 @@ static void wall_clock_boot(void)
         clock_wall_boot(seconds * 1000000000);
 }
 
-/* scripts/run --schedule: in which order the CPUs are to do things (kernel/sched/perturb.h). */
+/* The schedule that scripts/run --schedule has chosen (kernel/sched/perturb.h). */
 static void schedule_boot(void)
 {
     char text[24];
@@ -123,7 +131,7 @@ static void schedule_boot(void)
     perturb_boot(number, shift);
 }
 
-/* The command that scripts/run was given, or the shell. */
+/* Start the command that was given to scripts/run, or else the shell. */
 static void first_process(void)
 {
     static char init[INIT_MAX] = SHELL;
@@ -164,7 +172,7 @@ void kernel_main(const struct boot_cpus *boot)
     pci_boot();
     boot->start_others(system_root_pfn, MAX_CPUS);
     printk("CPUs: %u online\n", cpu_count);
-    reserved_boot(registry); /* all CPUs zero the reservations */
+    reserved_boot(registry); /* late, so that all CPUs help to zero the reservations */
     pool_boot_paged();
     section_boot();
     census_boot();

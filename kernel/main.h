@@ -4,19 +4,19 @@
 
 #include "kernel/base/types.h"
 
-/* What the boot sequence needs of the layer above it, which brings CPUs up (arch/alpha/entry). */
+/* Functions of the layer above (arch/alpha/entry), which starts CPUs. */
 struct boot_cpus {
-    /* On the primary, once the scheduler runs: from here on clock ticks reach it, and panics stop
-       the other CPUs. */
+    /* Called on the primary CPU once the scheduler runs: from now on the CPU handles clock ticks,
+       and a panic stops the other CPUs. */
     void (*online)(void);
-    /* Start the other CPUs, one at a time, on page tables ptbr; at most `limit` CPUs in all. Each
-       goes to sched_secondary_start(). Returns when all that came up are online; says on the
-       console which did not. IPL 0. */
+    /* Start the other CPUs, one at a time, on page tables whose root page is ptbr (a PFN); at most
+       `limit` CPUs in all, this one included. Each of them enters sched_secondary_start(). Returns
+       when all that started are online, and prints which did not start. IPL 0. */
     void (*start_others)(uint64_t ptbr, unsigned limit);
 };
 
 /* Called once, on the primary CPU, at the highest IPL on its boot stack, with traps and console
-   working. *boot lives for ever. */
+   working. *boot must remain valid for ever. */
 void kernel_main(const struct boot_cpus *boot) __attribute__((noreturn));
 
 #endif

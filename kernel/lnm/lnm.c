@@ -1,4 +1,8 @@
-/* Logical names: the operations, each one hold of the LNM mutex. */
+/*
+ * Logical names: the system services, each of which is one critical section of the LNM mutex
+ * (shared for $TRNLNM, exclusive for the others). Blocks are allocated before the mutex is taken,
+ * so that an operation fails with nothing changed.
+ */
 #include "kernel/lnm/lnm_private.h"
 
 struct mutex lnm_mutex = MUTEX_INIT("LNM", MUTEX_LNM, lnm_mutex);
@@ -66,7 +70,7 @@ cond_t lnm_translate(const struct lnm_who *who, struct lnm_string table_name,
 
 /* ---- $CRELNM ---- */
 
-/* Bytes of the names of outer modes that a name without alias puts an end to; remove: do so. */
+/* Bytes of the names of outer modes that a name without alias replaces; remove: remove them. */
 static uint64_t outer_names(struct lnm_table *t, struct lnm_string name, uint8_t mode, bool remove)
 {
     uint64_t bytes = 0;
@@ -83,7 +87,7 @@ static uint64_t outer_names(struct lnm_table *t, struct lnm_string name, uint8_t
     return bytes;
 }
 
-/* Does a name that stands for a table go with the block? Only $DELLNM and $CRELNT do that. */
+/* Would defining the block replace the name of a table? Only $DELLNM and $CRELNT may do that. */
 static bool hides_table(struct lnm_table *t, const struct lnm_name *block)
 {
     for (unsigned mode = block->mode; mode <= PSL$C_USER; mode++) {
@@ -154,6 +158,7 @@ cond_t lnm_define(const struct lnm_who *who, struct lnm_string table_name, struc
 
 /* ---- $DELLNM ---- */
 
+/* May n be deleted? */
 static bool may_go(const struct lnm_who *who, const struct lnm_name *n)
 {
     if (n->header)
@@ -172,7 +177,7 @@ static void delete_name(struct lnm_name *n)
     lnm_group_reap(parent);
 }
 
-/* All of one name from a mode outward. Nothing goes if one of them may not. */
+/* Delete a name in all modes from `mode` outward, or nothing if one of them may not be deleted. */
 static cond_t delete_named(const struct lnm_who *who, struct lnm_table *t, struct lnm_string name,
                            uint8_t mode)
 {
@@ -196,8 +201,8 @@ static cond_t delete_named(const struct lnm_who *who, struct lnm_table *t, struc
     return SS$_NORMAL;
 }
 
-/* Does `other` go when n does, which names a table: is its table below that one, or the group's
-   that that one is below? */
+/* Is `other` deleted together with n, which names a table? Yes if its table is below n's table, or
+   if it is the group's table that n's table lies below. */
 static bool goes_along(const struct lnm_name *other, const struct lnm_name *n)
 {
     const struct lnm_table *h = other->header;
@@ -211,8 +216,9 @@ static bool goes_along(const struct lnm_name *other, const struct lnm_name *n)
     return h != NULL;
 }
 
-/* All names from a mode outward that may go. A table takes others of the list along: the search
-   goes on behind the last name that stays, or from the start if that one has gone as well. */
+/* Delete all names from `mode` outward that may be deleted. Deleting a table may delete other names
+   of the list too: the search continues after the last name that stays, or from the start if that
+   one has been deleted as well. */
 static cond_t delete_all(const struct lnm_who *who, struct lnm_table *t, uint8_t mode)
 {
     struct lnm_name *stays = NULL;

@@ -1,6 +1,6 @@
 /*
- * Logical names that outlive processes, for the census of pool (mm/pool/pool_census.h): all names
- * in shareable tables, and the tables' quotas computed anew.
+ * Logical names in the census of pool (mm/pool/pool_census.h): all names in shareable tables, which
+ * may outlive processes, are accounted for, and the tables' quotas are computed anew.
  */
 #include "kernel/lnm/lnm_private.h"
 #include "mm/pool/pool_census.h"
@@ -10,7 +10,7 @@ static struct lnm_name *name_at(struct list *link)
     return list_entry(link, struct lnm_name, hash);
 }
 
-/* A table that keeps its own account: what its names, and those of tables that draw on it, take. */
+/* Check the quota of t, if it has one: the sum over all names that are charged to it. */
 static void check_quota(struct census *c, const struct lnm_table *t)
 {
     const struct lnm_hash *h = lnm_shared_hash();

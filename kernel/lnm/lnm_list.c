@@ -1,18 +1,21 @@
 /*
- * Names one after the other, for displays. Tables come in the order of a search list, or all that
- * the directories name, the process's first; names in the order of their definition. A caller goes
- * on from the name that it had last, found by its table's place and the hash, so that a list of all
- * takes time in proportion to its length; if that name is gone meanwhile, it counts from the start.
+ * Lists of names for displays. Tables come in the order of a search list, or (all tables) in that
+ * of the directories, the process's first; names in the order of their definition. A caller
+ * continues from the last name it has shown, which is found by its table's position and the hash,
+ * so that listing all names takes time in proportion to their number. If that name has been deleted
+ * meanwhile, the caller has to count from the start.
+ *
+ * The LNM mutex is held shared, also while the callback runs; nothing is allocated.
  */
 #include "kernel/lnm/lnm_private.h"
 
 struct walk {
     const struct lnm_who *who;
     const struct lnm_place *from; /* NULL: `left` counts from the start */
-    bool next;                    /* the one behind that place, not that one */
+    bool next;                    /* the name after that place is wanted, not that one */
     bool passed;                  /* the place was found */
-    uint64_t left;                /* names to pass over */
-    uint32_t number;              /* of tables seen */
+    uint64_t left;                /* names to skip */
+    uint32_t number;              /* tables seen so far */
     const struct lnm_name *found;
 };
 
@@ -21,7 +24,7 @@ static struct lnm_name *name_at(struct list *l)
     return l ? list_entry(l, struct lnm_name, in_table) : NULL;
 }
 
-/* The name of this table that is wanted; NULL: it lies behind. */
+/* The wanted name, if it is in this table; NULL: it is in a later one. */
 static struct lnm_name *count_down(struct lnm_table *t, struct walk *w)
 {
     struct list *l = list_first(&t->names);

@@ -1,10 +1,12 @@
 /*
- * Names: blocks with their translations, and the hash tables that they are found by.
+ * Names: blocks with their translations, and the hash tables in which they are found.
  *
  * A block holds everything that belongs to a name, so that a definition takes one allocation from
- * paged pool and a deletion gives one back. Names of shareable tables hang in one hash table, those
- * of private ones in their process's. The hash does not tell capital letters from small ones, so
- * that a search that ignores case looks into the same bucket.
+ * paged pool and a deletion frees one. Names of shareable tables are in one hash table, private
+ * names in that of their process. The hash ignores case, so that a search that ignores case looks
+ * in the same bucket.
+ *
+ * All but the building of blocks is done with the LNM mutex held.
  */
 #include "kernel/base/bitops.h"
 #include "kernel/base/string.h"
@@ -17,7 +19,7 @@ static struct lnm_hash shared; /* LNM mutex; made by lnm_boot */
 
 static uint64_t round8(uint64_t n) { return (n + 7) & ~UINT64_C(7); }
 
-/* Where the first translation stands. */
+/* Offset of the first translation in a block. */
 static uint64_t head_size(uint32_t name_length)
 {
     return round8(sizeof(struct lnm_name) + name_length);

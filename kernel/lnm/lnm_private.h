@@ -1,4 +1,5 @@
-/* Private to kernel/lnm: structures, all in paged pool, all under the LNM mutex. */
+/* Private to kernel/lnm: structures, all in paged pool except lnm_job and lnm_space, which are in
+   nonpaged pool; all protected by the LNM mutex except where a field says otherwise. */
 #ifndef KERNEL_LNM_LNM_PRIVATE_H
 #define KERNEL_LNM_LNM_PRIVATE_H
 
@@ -9,12 +10,13 @@
 #include "kernel/lnm/lnm.h"
 #include "kernel/sched/mutex.h"
 
-#define LNM_BUILT_IN  1u /* not to be deleted */
+#define LNM_BUILT_IN  1u /* cannot be deleted by $DELLNM or $CRELNT */
 #define LNM_DIRECTORY 2u
-#define LNM_GROUP     4u /* of the group that owns it */
+#define LNM_GROUP     4u /* table of a UIC group */
 #define LNM_SYSTEM    8u
 
-/* Protection masks, SOGW from the right; a set bit denies. */
+/* Protection masks: system, owner, group, world from the low end, four bits each; a set bit
+   denies. */
 #define LNM_READ          1u
 #define LNM_WRITE         2u
 #define LNM_CREATE        4u
@@ -23,7 +25,7 @@
 #define LNM_PROT_GROUP    0xFE00u /* the group reads */
 #define LNM_PROT_OWNER    0xFF00u
 
-/* A search of tables visits at most this many names: a list of lists could be endless. */
+/* The most names that one search of tables visits: lists may refer to lists, and to each other. */
 #define LNM_VISITS_MAX 256u
 
 struct lnm_hash {
@@ -31,7 +33,7 @@ struct lnm_hash {
     struct list *buckets;
 };
 
-struct lnm_translation { /* in its name's block, 8-byte aligned */
+struct lnm_translation { /* in the block of its name, 8-byte aligned */
     uint32_t attributes;
     uint16_t length;
     uint8_t index;
@@ -40,9 +42,9 @@ struct lnm_translation { /* in its name's block, 8-byte aligned */
 
 struct lnm_name { /* LNMB: one block with its translations */
     struct list hash, in_table;
-    struct lnm_table *table;  /* that holds it */
+    struct lnm_table *table;  /* the table that contains it */
     struct lnm_table *header; /* the table that it names, or NULL */
-    uint32_t size, used;      /* bytes of the block; of them filled */
+    uint32_t size, used;      /* bytes of the block; bytes filled in */
     uint32_t attributes;
     uint8_t mode, length, translations;
     char text[]; /* the name, then the translations */
@@ -53,30 +55,30 @@ struct lnm_table { /* LNMTH */
     struct lnm_table *parent;
     struct list names;
     uint32_t count;
-    uint32_t flags; /* LNM_BUILT_IN ... */
+    uint32_t flags; /* LNM_BUILT_IN and the others above */
     uint32_t uic_group, uic_member, prot;
     uint8_t mode;
-    struct lnm_name *name;      /* its own, in a directory */
-    struct lnm_table *quota_of; /* whose quota its names take: itself or a table above */
-    uint64_t limit, charged;    /* bytes, if quota_of is itself */
-    struct lnm_space *space;    /* NULL: shareable */
-    uint64_t members;           /* of a group's table: the spaces whose group it is */
+    struct lnm_name *name;      /* its own name, in a directory */
+    struct lnm_table *quota_of; /* the table whose quota is charged: itself or one above */
+    uint64_t limit, charged;    /* bytes; valid if quota_of is the table itself */
+    struct lnm_space *space;    /* the process that owns it; NULL: shareable */
+    uint64_t members;           /* of a group's table: number of spaces that belong to the group */
 };
 
 struct lnm_job {
-    uint64_t members; /* atomic */
-    uint32_t id;
-    struct lnm_table *table; /* NULL until a member uses names */
+    uint64_t members;        /* atomic */
+    uint32_t id;             /* n of LNM$JOB_n; constant */
+    struct lnm_table *table; /* NULL until a member uses logical names; LNM mutex */
 };
 
 struct lnm_space {
-    struct lnm_job *job;
-    /* 0: the rest is not made; else 1 and the UIC group that LNM$GROUP stands for. Atomic: changed
-       under the mutex, read without by threads that find it right and need do nothing. */
+    struct lnm_job *job; /* changed by the process itself, under the mutex */
+    /* 0: nothing below is set up; else 1 + the UIC group that LNM$GROUP stands for. Atomic: changed
+       under the mutex; read without it by threads that need do nothing if it is right. */
     uint64_t ready_for;
-    struct lnm_table *group; /* that LNM$GROUP stands for: it counts this space among its members */
+    struct lnm_table *group; /* table of that group, which counts this space as a member; or NULL */
     struct lnm_hash hash;    /* of the private names */
-    struct lnm_table *directory, *process_table;
+    struct lnm_table *directory, *process_table; /* NULL until they are created */
 };
 
 extern struct mutex lnm_mutex;
@@ -90,68 +92,71 @@ static inline struct lnm_string lnm_name_string(const struct lnm_name *n)
 
 /* ---- lnm_name.c ---- */
 
-/* False: no memory. */
+/* Allocate a hash table with that many buckets, rounded down to a power of two. False: no
+   memory. */
 bool lnm_hash_init(struct lnm_hash *h, uint64_t buckets);
 void lnm_hash_free(struct lnm_hash *h);
 struct lnm_hash *lnm_shared_hash(void);
 struct lnm_name *lnm_name_copy(const struct lnm_name *n);
 const struct lnm_translation *lnm_translation_at(const struct lnm_name *n, unsigned number);
-/* The name in t of the outermost mode in [inner, outer], NULL. */
+/* The name in t of the outermost mode in [inner, outer]; NULL: there is none. */
 struct lnm_name *lnm_lookup(const struct lnm_table *t, struct lnm_string name, uint8_t inner,
                             uint8_t outer, bool case_blind);
-/* What a name takes from its table's quota: its block and, if it names a table, that one's header.
- */
+/* Bytes charged to a table's quota for a name: its block and, if it names a table, that table's
+   header. */
 uint64_t lnm_cost(const struct lnm_name *n);
-/* The same of a table's name of that length. */
+/* The same for a table's name of that length. */
 uint64_t lnm_table_cost(uint32_t name_length);
-void lnm_insert(struct lnm_table *t, struct lnm_name *n); /* charges the quota */
-void lnm_remove(struct lnm_name *n);                      /* from its table, and frees it */
+void lnm_insert(struct lnm_table *t, struct lnm_name *n); /* mutex held; charges the quota */
+void lnm_remove(struct lnm_name *n);                      /* mutex held; from its table; frees it */
 
 /* ---- lnm.c ---- */
 
-/* As translations and displays see it, for as long as the mutex is held. */
+/* The view of a name for callbacks; valid as long as the mutex is held. */
 struct lnm_view lnm_view_of(const struct lnm_name *n);
 
 /* ---- lnm_table.c ---- */
 
+/* May the process access t in that way (LNM_READ ...)? */
 bool lnm_allowed(const struct lnm_who *who, const struct lnm_table *t, unsigned access);
-/* Is there room for `more` bytes where `less` are about to go? */
+/* Is there room in the quota for `more` bytes if `less` bytes are about to be freed? */
 bool lnm_quota_allows(const struct lnm_table *t, uint64_t more, uint64_t less);
-/* A table under parent (NULL: a directory), named in the parent's directory. *out or SS$_INSFMEM.
- */
+/* Create a table under parent (NULL: a directory), with its name in the parent's directory. Mutex
+   held exclusively. SS$_NORMAL and *out, or SS$_INSFMEM. */
 cond_t lnm_table_new(struct lnm_table *parent, struct lnm_space *space, struct lnm_string name,
                      uint8_t mode, uint32_t attributes, struct lnm_table **out);
-/* With all names and tables in and below it, and its own name. */
+/* Delete a table with its name and all names and tables in and below it. Mutex held exclusively. */
 void lnm_table_delete(struct lnm_table *t);
-/* A name with translations (NULL-terminated array), in t, kernel mode. SS$_NORMAL or
-   SS$_INSFMEM. */
+/* Define a name with translations (NULL-terminated array) in t, kernel mode. Mutex held
+   exclusively. SS$_NORMAL or SS$_INSFMEM. */
 cond_t lnm_define_static(struct lnm_table *t, struct lnm_string name, const char *const *to);
 
 /* ---- lnm_space.c ---- */
 
-/* Called before the mutex is taken: makes what the caller's process needs. SS$_NORMAL
+/* Set up what the process needs, if it is not there; called before the mutex is taken. SS$_NORMAL
    or SS$_INSFMEM. */
 cond_t lnm_space_ready(const struct lnm_who *who);
-/* Would a name of that mode in that directory stand where the system puts the tables of jobs and
-   groups, which it finds by name and keeps addresses of? */
+/* Is this a name that only the system creates: a kernel-mode name in the system directory of the
+   form used for the tables of jobs and groups, which the system finds by name and keeps pointers
+   to? */
 bool lnm_reserved(const struct lnm_table *directory, struct lnm_string name, uint8_t mode);
-/* t (NULL: nothing) goes if it is a group's table that no process is in, without names and without
+/* Delete t (NULL: nothing) if it is the table of a group without members and has neither names nor
    tables below it. Mutex held exclusively. */
 void lnm_group_reap(struct lnm_table *t);
 
 /* ---- lnm_census.c ---- */
 
-/* Boot: what names take of pool is accounted for. */
+/* Boot: register what names hold of the pools with the census. */
 void lnm_census_boot(void);
 
 /* ---- lnm_search.c ---- */
 
-/* Call fn for each table that `name` stands for, in order, as long as it returns SS$_NOLOGNAM; what
-   else it returns is the result. SS$_NOLOGNAM: the end, *any says whether there was a table.
-   SS$_TOOMANYLNAM. */
+/* Call fn for each table that `name` stands for, in order, as long as it returns SS$_NOLOGNAM; any
+   other result of fn ends the search and is returned. SS$_NOLOGNAM: no more tables; *any says
+   whether there was one. SS$_TOOMANYLNAM. Mutex held. */
 cond_t lnm_for_tables(const struct lnm_who *who, struct lnm_string name, bool *any,
                       cond_t (*fn)(struct lnm_table *t, void *arg), void *arg);
-/* The first of them. SS$_NORMAL, SS$_NOLOGTAB, SS$_TOOMANYLNAM. */
+/* The first of these tables. SS$_NORMAL, SS$_NOLOGTAB, SS$_TOOMANYLNAM. Mutex held. */
 cond_t lnm_first_table(const struct lnm_who *who, struct lnm_string name, struct lnm_table **out);
 
 #endif

@@ -1,7 +1,10 @@
 /*
  * From a table's name to tables. The name is looked up in the process's directory, then in the
- * system's; what it stands for is a table, or a list of names that are looked up in the same way,
- * the first one with all below it before the second: LNM$FILE_DEV is such a list.
+ * system's. It stands either for a table or for a list of names, which are looked up in the same
+ * way, depth first: LNM$FILE_DEV is such a list.
+ *
+ * The LNM mutex is held. Depth (LNM$C_MAXDEPTH) and number of names (LNM_VISITS_MAX) are limited,
+ * since lists may refer to themselves; nothing is allocated.
  */
 #include "kernel/lnm/lnm_private.h"
 

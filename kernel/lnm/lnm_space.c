@@ -1,11 +1,15 @@
 /*
- * What processes, jobs and groups have of their own, and the beginning of the system's tables.
+ * The logical names of processes, jobs and groups, and the creation of the system's tables.
  *
- * A job is what one setsid started: the process that called it and everything that it forked. Its
- * table goes with its last member. A group's table goes when no process that used names is in the
- * group any more and it is empty: names that a group was given outlive its processes. Most
- * processes never use a logical name, so that everything but the two small structures is made at
- * the first use.
+ * A job consists of the process that called setsid and everything that it forked. Its table is
+ * deleted with its last member. A group's table is deleted when no process that has used names is
+ * in the group any more and the table is empty: names that were defined in it outlive the group's
+ * processes. Most processes never use a logical name, so everything except the two small structures
+ * is created at the first use.
+ *
+ * The LNM mutex protects everything, except a job's member count, and ready_for where it is only
+ * read. Creation fails when a pool is short; what was created for one request is then deleted
+ * again.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
@@ -18,9 +22,9 @@ struct lnm_table *lnm_system_directory;
 
 static uint32_t last_job; /* atomic */
 
-/* ---- numbers in names ---- */
+/* ---- names with numbers ---- */
 
-/* prefix and a number of `digits` digits (of 3 or 4 bits each). */
+/* Build prefix and number in `digits` digits (of 3 or 4 bits each). */
 static struct lnm_string numbered(char buffer[32], const char *prefix, uint32_t number,
                                   unsigned digits, unsigned bits)
 {
@@ -114,7 +118,7 @@ struct lnm_job *lnm_job_create(void)
 
 static void job_leave(struct lnm_job *j)
 {
-    /* Release: what this member did to the table comes before the last one's deletion. */
+    /* Acquire and release: what other members did to the table comes before its deletion. */
     if (__atomic_sub_fetch(&j->members, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     if (j->table) {
@@ -125,10 +129,10 @@ static void job_leave(struct lnm_job *j)
     npp_free(j, sizeof(*j));
 }
 
-/* ---- what a process needs, made at its first use ---- */
+/* ---- what a process needs, created at its first use of names ---- */
 
-/* A shareable table of that name, there already or made now, as `flags` and `prot` say. Nobody else
-   makes kernel-mode names like these (lnm_reserved), so what is there is what was made here. */
+/* Find or create the shareable table of that name; flags and prot are for a new one. Only this file
+   creates kernel-mode names of these forms (lnm_reserved), so an existing one was created here. */
 static cond_t shared_table(const struct lnm_who *who, struct lnm_string name, uint32_t flags,
                            uint32_t prot, struct lnm_table **out)
 {
@@ -155,7 +159,7 @@ void lnm_group_reap(struct lnm_table *t)
         lnm_table_delete(t);
 }
 
-/* Be a member of that group's table (NULL: of none) instead of the one before. */
+/* Make s a member of that group's table (NULL: of none) instead of its previous one. */
 static void group_join(struct lnm_space *s, struct lnm_table *group)
 {
     struct lnm_table *old = s->group;
@@ -169,7 +173,7 @@ static void group_join(struct lnm_space *s, struct lnm_table *group)
     }
 }
 
-/* LNM$GROUP stands for the table of the group that the process is in now. */
+/* Have LNM$GROUP stand for the table of the group that the process is in now. */
 static cond_t group_set(const struct lnm_who *who)
 {
     struct lnm_space *s = who->space;
@@ -236,7 +240,7 @@ static cond_t private_tables(struct lnm_space *s)
     return SS$_NORMAL;
 }
 
-/* Define a name of the process directory, if it is not there. */
+/* Define a name in the process directory, unless it exists. */
 static cond_t directory_name(struct lnm_space *s, struct lnm_string name, const char *to)
 {
     const char *const list[] = {to, NULL};
@@ -246,7 +250,7 @@ static cond_t directory_name(struct lnm_space *s, struct lnm_string name, const 
     return lnm_define_static(s->directory, name, list);
 }
 
-/* Each step is harmless when it was done already. */
+/* Each step does nothing if it has been done already. */
 static cond_t make_locked(const struct lnm_who *who)
 {
     struct lnm_space *s = who->space;
@@ -266,7 +270,8 @@ static cond_t make_locked(const struct lnm_who *who)
     return status;
 }
 
-/* All of it, or nothing: what was made before one step found no memory goes again. */
+/* Set up everything or nothing: if a step finds no memory, what was created before it is
+   deleted. */
 static cond_t make_ready_locked(const struct lnm_who *who)
 {
     struct lnm_space *s = who->space;
@@ -276,7 +281,7 @@ static cond_t make_ready_locked(const struct lnm_who *who)
 
     if (status == SS$_NORMAL)
         return status;
-    if (had_directory) { /* a new job's name may be there, and no table that it stands for */
+    if (had_directory) { /* LNM$JOB may be defined already, for a job without a table */
         name = lnm_lookup(s->directory, LNM_STRING("LNM$JOB"), PSL$C_KERNEL, PSL$C_KERNEL, false);
         if (name)
             lnm_remove(name);
@@ -304,7 +309,7 @@ cond_t lnm_space_ready(const struct lnm_who *who)
     if (likely(__atomic_load_n(&s->ready_for, __ATOMIC_ACQUIRE) == wanted))
         return SS$_NORMAL;
     mutex_lock(&lnm_mutex);
-    if (s->ready_for == wanted) /* another thread was faster */
+    if (s->ready_for == wanted) /* another thread has done it */
         status = SS$_NORMAL;
     else
         status = s->ready_for ? group_set(who) : make_ready_locked(who);
@@ -314,7 +319,7 @@ cond_t lnm_space_ready(const struct lnm_who *who)
     return status;
 }
 
-/* ---- life ---- */
+/* ---- creation and end ---- */
 
 struct lnm_space *lnm_space_create(void)
 {
@@ -329,8 +334,8 @@ struct lnm_space *lnm_space_create(void)
     return s;
 }
 
-/* Copy the names of one table that stand for no table, but for those that are confined to the
-   process that made them. */
+/* Copy the names of one table, except those of tables and those that are confined to the process
+   that defined them. */
 static cond_t copy_names(const struct lnm_table *from, struct lnm_table *to)
 {
     struct lnm_name *n;
@@ -348,7 +353,7 @@ static cond_t copy_names(const struct lnm_table *from, struct lnm_table *to)
     return SS$_NORMAL;
 }
 
-/* A table under `parent`, with names, like `from`. */
+/* Create a table under `parent` like `from`, with its names. */
 static cond_t copy_table(const struct lnm_table *from, struct lnm_table *parent,
                          struct lnm_space *s, struct lnm_table **out)
 {
@@ -366,7 +371,7 @@ static cond_t copy_table(const struct lnm_table *from, struct lnm_table *parent,
     return copy_names(from, *out);
 }
 
-/* The first table from l on, in its parent's list, that is not confined to its process. */
+/* The first table from l on in parent's list that is not confined to its process. */
 static struct lnm_table *unconfined(const struct lnm_table *parent, struct list *l)
 {
     while (l) {
@@ -379,8 +384,8 @@ static struct lnm_table *unconfined(const struct lnm_table *parent, struct list 
     return NULL;
 }
 
-/* All tables below, without recursion: down to the first child, else to the next sibling, else up.
-   A confined one stays behind with all below it. */
+/* Copy all tables below `from`, without recursion: down to the first child, else to the next
+   sibling, else up. A confined table is left out with all tables below it. */
 static cond_t copy_tree(const struct lnm_table *from, struct lnm_table *to, struct lnm_space *s,
                         const struct lnm_table *process_table)
 {
@@ -389,7 +394,7 @@ static cond_t copy_tree(const struct lnm_table *from, struct lnm_table *to, stru
 
     for (;;) {
         next = unconfined(from, list_first(&from->children));
-        while (!next && from != root) { /* this one is done: its next sibling, under to's parent */
+        while (!next && from != root) { /* no more below: next sibling, under to's parent */
             next = unconfined(from->parent, list_next(&from->parent->children, &from->sibling));
             from = from->parent;
             to = to->parent;
@@ -414,7 +419,8 @@ struct lnm_space *lnm_space_fork(struct lnm_space *parent)
         return NULL;
     s->job = parent->job;
     __atomic_fetch_add(&s->job->members, 1, __ATOMIC_RELAXED);
-    /* It may be there in part, or wait for a new job's table: the copy is as far. */
+    /* The parent's names may be set up in part only, or lack a new job's table: so will the
+       copy. */
     if (!parent->directory)
         return s;
     mutex_lock(&lnm_mutex);
@@ -461,7 +467,7 @@ void lnm_job_enter(struct lnm_space *s, struct lnm_job *job)
     struct lnm_name *name;
 
     mutex_lock(&lnm_mutex);
-    /* LNM$JOB is defined anew at the next use. */
+    /* LNM$JOB is defined again at the next use. */
     name = s->directory
                ? lnm_lookup(s->directory, LNM_STRING("LNM$JOB"), PSL$C_KERNEL, PSL$C_KERNEL, false)
                : NULL;

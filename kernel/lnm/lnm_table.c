@@ -1,9 +1,12 @@
 /*
  * Tables: protection, quota, creation and deletion.
  *
- * A table has a name, which is a name in a directory like any other but for its header pointer: a
- * private table's in its process's directory, a shareable one's in the system's. Deleting that name
- * is deleting the table, with all that it holds and all tables that were created below it.
+ * A table has a name, which is like any other name in a directory except that its header pointer is
+ * set: the name of a private table is in its process's directory, that of a shareable one in the
+ * system's. Deleting the name deletes the table, with all names in it and all tables below it.
+ *
+ * Everything is done with the LNM mutex held. Creation fails when paged pool or a quota is short;
+ * it then changes nothing. Deletion does not fail and does not recurse.
  */
 #include "kernel/base/string.h"
 #include "kernel/lnm/lnm_private.h"
@@ -68,13 +71,13 @@ cond_t lnm_table_new(struct lnm_table *parent, struct lnm_space *space, struct l
     if (parent)
         list_add_tail(&parent->children, &t->sibling);
     n->header = t;
-    /* A directory's name stands in itself. */
+    /* A directory contains its own name. */
     lnm_insert(parent ? directory_of(space) : t, n);
     *out = t;
     return SS$_NORMAL;
 }
 
-/* Its names and itself; no table is below it any more. */
+/* Delete the names of t and t itself; there are no tables below it. */
 static void delete_one(struct lnm_table *t)
 {
     struct lnm_name *n, *next;
@@ -93,7 +96,8 @@ void lnm_table_delete(struct lnm_table *t)
 {
     struct lnm_table *at = t;
 
-    /* The deepest first; however deep the tree is, the kernel stack is not. */
+    /* The deepest tables first, without recursion: the tree may be deep, the kernel stack is
+       not. */
     for (;;) {
         struct lnm_table *parent = at->parent;
 
@@ -140,7 +144,7 @@ static bool table_name_ok(struct lnm_string s)
     return true;
 }
 
-/* A name of the system's making: LNM$ and a count, in hexadecimal. Mutex held exclusively. */
+/* Make up a name: LNM$ and a count, in hexadecimal. Mutex held exclusively. */
 static uint32_t invent(char name[LNM$C_TABNAMLEN])
 {
     static uint64_t last; /* LNM mutex */
@@ -153,9 +157,9 @@ static uint32_t invent(char name[LNM$C_TABNAMLEN])
     return 20;
 }
 
-/* Is there room for a table of cost `name` in its directory and, if it has a quota of its own, for
-   that in its parent's? What `old`, the table that it supersedes (NULL: none), gives back counts,
-   but for what lies below it. */
+/* Is there room in the directory's quota for the table's name, which costs `name` bytes, and, if
+   the table has a quota of its own, for that in its parent's? What `old`, the table that is
+   superseded (NULL: none), gives back is taken into account, but not what lies below it. */
 static bool table_quota_allows(const struct lnm_table *parent, const struct lnm_table *directory,
                                const struct lnm_name *old, uint64_t quota, uint64_t name)
 {
@@ -174,7 +178,7 @@ static cond_t create_locked(const struct lnm_who *who, const struct lnm_table_re
                             struct lnm_string name, struct lnm_table **out)
 {
     struct lnm_table *parent, *directory;
-    struct lnm_table *above = NULL; /* the one that is superseded */
+    struct lnm_table *above = NULL; /* parent of the table that is superseded */
     struct lnm_name *old, *inner;
     cond_t status = lnm_first_table(who, r->parent, &parent);
 
@@ -197,14 +201,14 @@ static cond_t create_locked(const struct lnm_who *who, const struct lnm_table_re
         return SS$_DUPLNAM;
     if (old && !lnm_allowed(who, old->header, LNM_DELETE))
         return SS$_NOPRIV;
-    /* Would the parent itself go with the table that is superseded? */
+    /* Would the parent be deleted together with the table that is superseded? */
     for (struct lnm_table *up = parent; old && up; up = up->parent)
         if (up == old->header)
             return SS$_PARENT_DEL;
-    /* A table of its own quota takes all of that from its parent's at once. */
+    /* A quota of its own is charged to the parent's in full at once. */
     if (!table_quota_allows(parent, directory, old, r->quota, lnm_table_cost(name.length)))
         return SS$_EXLNMQUOTA;
-    /* The new one first: if there is no memory, the old one is still there. */
+    /* Create the new table first: if there is no memory, the old one is still there. */
     status = lnm_table_new(parent, parent->space, name, r->mode,
                            r->attributes & (LNM$M_CONFINE | LNM$M_NO_ALIAS), out);
     if (status != SS$_NORMAL)

@@ -1,32 +1,36 @@
 /*
  * The freezer.
  *
- * 1. Every thread of a process gets EXIT_FREEZE in its hw.syscall_exit, which the way out to user
- *    mode asks for anyway: it parks there, at a clock tick at the latest. Threads that wait for an
- *    event stay where they are, and park when they are woken and come out. So nothing is added to
- *    any path that is not slow already.
- * 2. When nobody seems to be on the way any more, each other CPU gets a stopper, a thread of the
- *    highest priority that holds the CPU (in WTINT, so that the host's core is free), and the
- *    freezing thread takes the same priority: from now on threads become ready, by interrupts, but
- *    do not run.
- * 3. Now the states stand still, and the look at them is final. If somebody is still under way the
- *    stoppers let go for a millisecond and it starts over, until the time is up.
+ * 1. Every thread of a process gets EXIT_FREEZE in its hw.syscall_exit, which is tested on the way
+ *    out to user mode anyway: the thread parks there, at a clock tick at the latest. Threads that
+ *    wait for an event stay where they are, and park when they are woken and return. So no fast
+ *    path has an additional check.
+ * 2. When all threads seem to have stopped, each other CPU gets a stopper, a thread of the highest
+ *    priority that occupies the CPU (in WTINT, so that the host's core is free), and the freezing
+ *    thread takes the same priority: from now on interrupts may make threads ready, but those do
+ *    not run.
+ * 3. Now the states of the threads cannot change, and checking them is final. If a thread has not
+ *    stopped, the stoppers release the CPUs for a millisecond and the procedure starts over, until
+ *    the time limit.
  *
- * Why a look before 2 is not enough: between the look at one thread and at the next, the first one
- * may be woken and be in the middle of an allocation. Why all CPUs must be held: likewise, between
- * the look and the check.
+ * Why a check before step 2 is not enough: after one thread has been checked, and before the next
+ * one is, the first may be woken and be in the middle of an allocation. All CPUs must be occupied
+ * for the same reason: otherwise this could happen between the check and the use of its result.
  *
- * No deadlock: who is parked or waits for an event holds no mutex, so everybody else comes to the
- * way out or to a wait. A thread that waits for an event with a mutex held would stop us, and is
- * named when the time is up. Two that freeze at once: the second waits for an event (the end of
- * the first), which is a safe point.
+ * No deadlock: a thread that is parked or waits for an event holds no mutex, so every other thread
+ * reaches the way out to user mode or a wait. A thread that waits for an event while it holds a
+ * mutex would prevent the freeze, and is named when the time is up. If two threads freeze at once,
+ * the second waits for an event (the end of the first freeze), which is a safe point.
  *
- * Fairness: after a freeze everything runs for as long as it stood, at least for a tick, before the
- * next freeze begins. Else one that freezes in a loop would stop those that parked before they have
- * come to the CPU, again and again.
+ * Fairness: after a freeze everything runs for as long as it was stopped, at least for a tick,
+ * before the next freeze begins. Otherwise a thread that freezes in a loop could stop the parked
+ * threads again each time before they have got a CPU.
  *
- * A thread that is created meanwhile is ready, so the look finds it and it is marked for the next
- * round. One that dies has nothing when it is DEAD; who frees its stack is a thread, too.
+ * A thread that is created meanwhile is ready, so the check finds it, and it is marked in the next
+ * round. A thread that is DEAD owns nothing any more, and its stack is freed by another thread.
+ *
+ * Locks: thread table, then run queue. Only the creation of the stoppers can fail for lack of
+ * memory.
  */
 #include "kernel/sched/freeze.h"
 
@@ -40,19 +44,19 @@
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
 
-#define ROUND_NS 1000000u /* between two looks: a clock tick */
+#define ROUND_NS 1000000u /* between two checks: a clock tick */
 
 static struct wait_queue turns = WAIT_QUEUE_INIT("freeze turns", turns);
 static struct wait_queue parking = WAIT_QUEUE_INIT("frozen", parking);
 static struct wait_queue stopping = WAIT_QUEUE_INIT("stoppers", stopping);
-static uint32_t taken;                    /* atomic: somebody freezes */
-static uint32_t freezing;                 /* atomic: threads park */
-static cpumask_t stop;                    /* atomic: CPUs to be held by their stoppers */
-static uint32_t stopped;                  /* atomic: CPUs that are held */
-static struct thread *stoppers[MAX_CPUS]; /* whoever has the turn */
-static cpumask_t own_affinity;            /* likewise, of who freezes */
+static uint32_t taken;                    /* atomic: a thread is freezing the others */
+static uint32_t freezing;                 /* atomic: threads are to park */
+static cpumask_t stop;                    /* atomic: CPUs to be occupied by their stoppers */
+static uint32_t stopped;                  /* atomic: number of CPUs that are occupied */
+static struct thread *stoppers[MAX_CPUS]; /* written by the freezing thread */
+static cpumask_t own_affinity;            /* of the freezing thread, to be restored; own thread */
 static unsigned own_prio;                 /* likewise */
-static uint64_t began_ns, next_ns;        /* likewise: when all stood; when all may stand again */
+static uint64_t began_ns, next_ns;        /* when all had stopped; when they may be stopped again */
 
 void sched_freeze_park(void)
 {
@@ -88,14 +92,14 @@ static void stopper(void *arg)
         if (!to_be_held(self))
             continue;
         __atomic_fetch_add(&stopped, 1, __ATOMIC_ACQ_REL);
-        /* An end between the question and WTINT is seen at the next clock tick. */
+        /* If `stop` is cleared between the test and WTINT, the next clock tick notices. */
         while (to_be_held(self))
             pal_wtint(0);
         __atomic_fetch_sub(&stopped, 1, __ATOMIC_ACQ_REL);
     }
 }
 
-/* A stopper for each CPU, made at the first freeze and kept. */
+/* Create a stopper for each online CPU at the first freeze. -ENOMEM. */
 static int stoppers_make(void)
 {
     cpumask_t online = __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED);
@@ -116,7 +120,7 @@ static int stoppers_make(void)
     return 0;
 }
 
-/* Priority of the current thread; no other one of that priority is on this CPU. */
+/* Set the priority of the current thread. No other thread of that priority is on this CPU. */
 static void own_priority(unsigned prio)
 {
     struct thread *t = thread_self();
@@ -124,19 +128,19 @@ static void own_priority(unsigned prio)
     struct runq *rq = runq_self();
 
     spin_lock_at_ipl(&rq->lock);
-    __atomic_store_n(&t->prio, (uint8_t)prio, __ATOMIC_RELAXED); /* others look without the lock */
+    __atomic_store_n(&t->prio, (uint8_t)prio, __ATOMIC_RELAXED); /* also read without the lock */
     if (prioq_has(&rq->ready, prio + 1))
         runq_kick(rq);
     spin_unlock_at_ipl(&rq->lock);
     ipl_restore(ipl);
 }
 
-/* ---- the look ---- */
+/* ---- the check ---- */
 
 struct look {
     struct freeze_blocker *who;
-    bool mark; /* mark who is to park */
-    bool all;  /* all stand */
+    bool mark; /* tell threads of processes to park */
+    bool all;  /* all have stopped */
 };
 
 bool sched_is_stopper(const struct thread *t)
@@ -156,8 +160,8 @@ static const struct mutex *mutex_of(const struct thread *t, const char **verb)
     return wants ? wants : n ? t->held[n - 1] : NULL;
 }
 
-/* Why t does not stand at a safe point; false: it does. t's run queue is locked: one that waits
- * goes on waiting, and the mutex that it holds or waits for does not go with its object. */
+/* Has t not stopped at a safe point? If so, why receives the reason. t's run queue is locked: if t
+ * is waiting it stays so, and the mutex that it holds or waits for is not freed. */
 static bool under_way_locked(const struct thread *t, char *why, size_t size)
 {
     static const char *const names[] = {"is new", "is ready to run", "runs"};
@@ -219,7 +223,7 @@ static void let_go(void)
     thread_set_affinity(thread_self(), own_affinity);
 }
 
-/* Hold all CPUs and look again. */
+/* Occupy all other CPUs and check again. False: a thread has not stopped; the CPUs are released. */
 static bool hold_all(struct freeze_blocker *who, uint64_t deadline)
 {
     struct thread *t = thread_self();

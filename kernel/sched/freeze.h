@@ -1,9 +1,11 @@
 /*
- * Stopping all threads at safe points, for a check of structures that no lock covers as a whole.
+ * Stopping all threads at safe points, for a check of structures that no single lock covers.
  *
- * A safe point: on the way out to user mode, with nothing held (the thread parks there); in a wait
- * for an event, with no mutex held and not on the way to one; an idle thread between two rounds.
- * What a thread has at such a point is in structures that others can find.
+ * A thread is at a safe point
+ *   - on its way out to user mode, with no lock held (it parks there);
+ *   - in a wait for an event, with no mutex held and not waiting for one;
+ *   - if it is an idle thread, between two rounds of its loop.
+ * At such a point everything that a thread owns is recorded in structures that others can find.
  */
 #ifndef KERNEL_SCHED_FREEZE_H
 #define KERNEL_SCHED_FREEZE_H
@@ -13,25 +15,26 @@
 /* Bit of hw.syscall_exit: park on the way out to user mode. */
 #define EXIT_FREEZE 4ul
 
-/* Who did not stop, and why. */
+/* A thread that did not stop, and the reason. */
 struct freeze_blocker {
-    uint32_t tid; /* 0: nobody, another freeze was under way all the time */
+    uint32_t tid; /* 0: no thread; another freeze was in progress all the time */
     char name[16];
     char why[64];
 };
 
-/* Stop all threads but the current one: on success (0) it is the only one that runs, until
-   sched_thaw() (interrupts are served as always, and may make threads ready that then do not run).
-   Others that freeze at the same time wait their turn. -ETIMEDOUT with *who when not all have
-   stopped by clock_ns() + limit_ns, -ENOMEM; everything goes on then. IPL 0, no spinlock, no
-   mutex. Waits. */
+/* Stop all threads but the current one. On success (0) it is the only one that runs until
+   sched_thaw(); interrupts are served as always, and threads that they make ready do not run yet.
+   If another thread freezes at the same time, waits for its turn. -ETIMEDOUT, with *who filled in,
+   if not all threads have stopped by clock_ns() + limit_ns; -ENOMEM. After an error all threads run
+   again. IPL 0, no spinlock, no mutex. Waits. */
 int sched_freeze(uint64_t limit_ns, struct freeze_blocker *who);
-/* Let all go on. By the thread that froze them. */
+/* Let all threads run again. Called by the thread that froze them. IPL 0. */
 void sched_thaw(void);
-/* Is t one of the threads that hold CPUs for a freeze? They are made at the first and stay. */
+/* Is t one of the threads that hold CPUs during a freeze? They are created by the first freeze and
+   kept. */
 struct thread;
 bool sched_is_stopper(const struct thread *t);
-/* The current thread, on its way out to user mode with EXIT_FREEZE set. IPL 0. */
+/* Park the current thread, which is on its way out to user mode with EXIT_FREEZE set. IPL 0. */
 void sched_freeze_park(void);
 
 #endif

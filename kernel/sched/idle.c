@@ -1,12 +1,12 @@
 /*
- * What a CPU does that has nothing to do, and how ready threads spread over the CPUs.
+ * The idle loop, and the distribution of ready threads over the CPUs.
  *
- * A woken or new thread goes to the CPU that promises it soonest (choose_cpu in sched.c); nobody
- * looks again at a thread that runs. What stays uneven is a queue of ready threads behind a long
- * runner. An idle CPU takes one from the longest queue before it sleeps and at each tick that wakes
- * it; a busy one looks BALANCE_TICKS apart, and takes one where that makes the loads more equal.
- * Taking means: off the victim's queue under its lock, then onto the own one under its lock, never
- * both.
+ * A woken or new thread goes to the CPU on which it is likely to run soonest (choose_cpu in
+ * sched.c). What can become uneven is the number of ready threads that queue behind a long-running
+ * one. An idle CPU takes a thread from the longest queue before it sleeps and at each tick that
+ * wakes it; a busy one looks every BALANCE_TICKS, and takes a thread if that makes the loads more
+ * equal. To take a thread is to remove it from the victim's queue under its lock and then to add it
+ * to the own queue under that one's lock; the two are never held together.
  */
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/perturb.h"
@@ -17,7 +17,7 @@ static bool may_run_on(const struct list *l, uint64_t cpu)
     return (thread_of_link(l)->affinity >> cpu) & 1;
 }
 
-/* Take one ready thread of another CPU to this one. IPL_CLOCK, no lock. */
+/* Move one ready thread of another CPU to this one; false if there was none. IPL_CLOCK, no lock. */
 static bool steal_from(unsigned victim, unsigned self)
 {
     struct runq *rq = &runqs[victim];
@@ -39,8 +39,8 @@ static bool steal_from(unsigned victim, unsigned self)
 
 static uint32_t load_of(unsigned i) { return prioq_count(&runqs[i].ready) + !cpu_is_idle(i); }
 
-/* The online CPU with the most ready threads, at least `least` of them in all; MAX_CPUS when there
- * is none. */
+/* The online CPU other than self with the highest load (ready threads and a running one), which is
+ * at least `least` and includes a ready thread; MAX_CPUS when there is none. */
 static unsigned busiest(unsigned self, uint32_t least)
 {
     cpumask_t m = __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) & ~(1ul << self);
@@ -58,8 +58,8 @@ static unsigned busiest(unsigned self, uint32_t least)
     return best;
 }
 
-/* A thread moves only where that makes the loads more equal, so that it does not come back at the
- * next look. */
+/* Take a thread only if that makes the loads more equal, so that it is not taken back at the next
+ * look. */
 void sched_balance(unsigned self)
 {
     unsigned victim = busiest(self, load_of(self) + 2);
@@ -80,7 +80,7 @@ static bool idle_steal(unsigned self)
 
 bool (*sched_idle_work)(void);
 
-/* A step of what idle CPUs do for others. True: there may be more. */
+/* One step of the work that idle CPUs do. True: there may be more. */
 static bool idle_work(const struct runq *rq)
 {
     bool (*work)(void) = __atomic_load_n(&sched_idle_work, __ATOMIC_ACQUIRE);
@@ -89,11 +89,12 @@ static bool idle_work(const struct runq *rq)
 }
 
 /*
- * Idle. WTINT stops the CPU until an interrupt is pending, also one that the IPL blocks (QEMU 7.2:
- * alpha_cpu_has_work looks at what is requested, not at the IPL; on a chip a WTINT that missed one
- * would end at the next clock tick). So no wake-up is lost: who gives this CPU a thread puts it on
- * the queue, sets resched and then sends an interrupt. We block interrupts, then look at both. If
- * we see nothing, the interrupt comes after our look, is held pending, and WTINT returns at once.
+ * The idle loop. WTINT stops the CPU until an interrupt is pending, even one that the IPL blocks
+ * (QEMU 7.2: alpha_cpu_has_work checks what is requested, not the IPL; on hardware, a WTINT that
+ * missed an interrupt would end at the next clock tick). Therefore no wake-up is lost: a CPU that
+ * gives this one a thread puts it on the queue, sets resched and then sends an interrupt. We first
+ * block interrupts and then look at both. If we see neither, the interrupt comes after our look,
+ * stays pending, and WTINT returns at once.
  */
 void sched_idle_loop(void)
 {
@@ -104,7 +105,7 @@ void sched_idle_loop(void)
         ipl_set(IPL_CLOCK);
         if (!prioq_has(&rq->ready, 0))
             idle_steal(self);
-        ipl_restore(IPL_NONE); /* a thread that came is switched to here */
+        ipl_restore(IPL_NONE); /* switches to a thread that has become ready */
         if (idle_work(rq))
             continue;
         if (perturb_keeps_awake(self))

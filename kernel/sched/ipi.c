@@ -1,15 +1,18 @@
 /*
  * Inter-processor requests.
  *
- * Each CPU has a word of pending reasons. The sender sets the reason's bit (release) and then
- * interrupts; the receiver takes the whole word (acquire) and runs the handlers. A bit that is set
- * again before it was taken is one request: handlers look at shared state, not at counts. If the
- * interrupt comes before the word is taken by ipi_poll() in a wait loop, it finds nothing and
- * returns.
+ * Each CPU has a word of pending reasons. The sender sets the reason's bit (release) and then sends
+ * the interrupt; the receiver takes the whole word (acquire) and runs the handlers. A bit that is
+ * set again before it was taken counts as one request: handlers look at shared state, not at
+ * counts. If ipi_poll() in a wait loop has taken the word before the interrupt arrives, the
+ * interrupt finds nothing to do and returns.
  *
- * ipi_call() goes by the same word: each caller has one request, and each CPU a mask of the callers
- * that want it. Callers stand at IPL_ASTDEL and wait with interrupts open, so two that call each
- * other serve each other.
+ * ipi_call() uses the same word: each CPU has one call of its own, and a mask of the CPUs whose
+ * call it is to answer. Callers are at IPL_ASTDEL and wait with inter-processor interrupts enabled,
+ * so that two CPUs that call each other answer each other.
+ *
+ * No spinlock is taken and nothing is allocated. A CPU that does not answer within CALL_LIMIT_NS
+ * causes a panic.
  */
 #include "kernel/sched/ipi.h"
 
@@ -22,9 +25,9 @@
 #define CALL_LIMIT_NS   SPIN_LIMIT_NS
 
 struct ipi_cpu {
-    uint64_t pending; /* atomic: bit of each reason */
-    uint64_t callers; /* atomic: CPUs whose ipi_call wants this one */
-    /* This CPU's own call; written by it while nobody is asked. */
+    uint64_t pending; /* atomic: a bit for each reason */
+    uint64_t callers; /* atomic: CPUs whose ipi_call() this one is to answer */
+    /* This CPU's own call; written by it while `waiting` is 0. */
     void (*fn)(void *);
     void *arg;
     cpumask_t waiting; /* atomic: CPUs that have not answered */
@@ -44,7 +47,7 @@ void ipi_send(cpumask_t mask, enum ipi_reason r)
         unsigned i = bit_lowest(mask);
 
         __atomic_fetch_or(&ipi_cpus[i].pending, 1ul << r, __ATOMIC_ACQ_REL);
-        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the bit is out before the interrupt */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the bit is visible before the interrupt */
         pal_wripir(cpus[i].whami);
     }
 }
@@ -77,7 +80,7 @@ static void answer_calls(void)
         struct ipi_cpu *c = &ipi_cpus[bit_lowest(from)];
 
         c->fn(c->arg);
-        /* The request is the caller's again from here. */
+        /* From here on the request belongs to the caller again. */
         __atomic_fetch_and(&c->waiting, ~(1ul << self), __ATOMIC_ACQ_REL);
     }
 }

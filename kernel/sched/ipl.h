@@ -21,9 +21,9 @@ typedef unsigned ipl_t;
 static inline ipl_t ipl_set(ipl_t ipl) { return (ipl_t)pal_swpipl(ipl); }
 static inline ipl_t ipl_get(void) { return (ipl_t)(pal_rdps() & 7); }
 
-/* Raise to at least ipl; returns the old level for ipl_restore. Notes the place, for messages: the
- * store is marked, since an interrupt may come before or behind it, which puts back what it found.
- */
+/* Raise the IPL to at least ipl; returns the old level for ipl_restore. Notes the PC for messages,
+ * with an atomic store because an interrupt may come before or after it; a handler restores what it
+ * found. */
 static inline ipl_t ipl_raise(ipl_t ipl)
 {
     ipl_t old = ipl_set(ipl);
@@ -33,8 +33,8 @@ static inline ipl_t ipl_raise(ipl_t ipl)
         ipl_set(old);
     return old;
 }
-/* Back to a level saved before, not below that of a spinlock held (checked). Going to 0 with a
- * reschedule pending reschedules. */
+/* Return to a saved level. It must not be below the level of a spinlock that is still held
+ * (checked). At IPL 0, switches threads if a reschedule is pending. */
 void ipl_restore(ipl_t old);
 
 #endif

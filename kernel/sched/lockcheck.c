@@ -1,3 +1,8 @@
+/*
+ * Reports of broken locking rules (lockcheck.h). The functions run on the CPU that broke the rule,
+ * with locks held and at any IPL; they take no lock. What they read of other threads (the holder of
+ * a lock) may change meanwhile: it is used for the message only.
+ */
 #include "kernel/sched/lockcheck.h"
 
 #include "kernel/base/format.h"
@@ -5,7 +10,7 @@
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/thread.h"
 
-/* "thread 5 (name)": arguments for it. */
+/* Arguments for "thread %u (%s)". */
 #define WHO(t) (t)->tid, (t)->name
 
 #define PLACE_TEXT 80u
@@ -87,16 +92,17 @@ void lockcheck_spun(const struct spinlock *l, uint64_t seconds, uint64_t place)
 
 /* ---- mutexes ---- */
 
-/* A CPU that is not yet in the scheduler's hands boots at raised IPL. */
+/* Is this CPU not yet online? Until then it runs at raised IPL. */
 static bool booting(void)
 {
     return !((__atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) >> cpu_id()) & 1);
 }
 
 /*
- * May t take a further mutex of this rank? Address spaces: fork's order is parent, then child.
- * Directories: whoever holds the one mutex of MUTEX_RENAME exclusively may. Nobody else waits for a
- * directory with one held, so whatever the order, there is no circle of threads that wait.
+ * May t take another mutex of this rank? Address spaces: yes, fork takes the parent's and then the
+ * child's. Directories: only while it holds the single mutex of rank MUTEX_RENAME exclusively. No
+ * other thread then waits for a directory while holding one, so whatever the order, there is no
+ * cycle of waiting threads.
  */
 static bool rank_may_nest(const struct thread *t, unsigned rank)
 {
@@ -108,7 +114,7 @@ static bool rank_may_nest(const struct thread *t, unsigned rank)
     return false;
 }
 
-/* Where t took m; 0: it does not hold it. */
+/* The PC at which t took m; 0 if it does not hold m. */
 static uint64_t place_of(const struct thread *t, const struct mutex *m)
 {
     for (uint32_t i = MIN(t->held_mutexes, (uint32_t)MUTEXES_HELD_MAX); i > 0; i--)
@@ -163,7 +169,7 @@ void lockcheck_mutex_release(const struct mutex *m, uint64_t place)
         panic("mutex %s released at %pS by thread %u (%s) as its %s, as which it was not taken, at "
               "%pS",
               m->name, (void *)place, WHO(t), h == t ? "reader" : "writer", (void *)own);
-    /* The owner cannot end with m held, so it can be looked at. */
+    /* The owner cannot end while it holds m, so it may be accessed. */
     if (h)
         panic("mutex %s released at %pS by thread %u (%s); it is held by thread %u (%s), which "
               "took it at %pS",
@@ -172,7 +178,7 @@ void lockcheck_mutex_release(const struct mutex *m, uint64_t place)
           m->name, (void *)place, WHO(t), __atomic_load_n(&m->state, __ATOMIC_RELAXED));
 }
 
-/* ---- what may be done with nothing held only ---- */
+/* ---- actions that require that no lock is held ---- */
 
 void lockcheck_may_not(const char *does, ipl_t ipl, uint64_t place)
 {

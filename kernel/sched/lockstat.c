@@ -1,13 +1,15 @@
 /*
- * A table of lines without a lock. A line is found by the address of the name and the rank: the
- * linker keeps one copy of equal strings, and a lock and the queue of its waiters may share a name.
- * A line is claimed once, by a compare-and-swap, and never given up. Between the claim and `ready`
- * the claimer stands at IPL_HIGH: no handler on its own CPU can come upon the half-made line and
+ * A table of entries without a lock. An entry is found by the address of the name and the rank: the
+ * linker keeps one copy of equal strings, but a lock and the queue of its waiters may share a name.
+ * An entry is claimed once, by a compare-and-swap, and never released. Between the claim and
+ * `ready` the claiming CPU is at IPL_HIGH: no handler on that CPU can find the entry half made and
  * wait for it, and other CPUs wait for a few instructions.
  *
- * Counters are atomic additions: locks of one name are held by several CPUs at once. The place of
- * the longest hold is stored behind its length, so two CPUs that set a record in the same moment
- * may leave the place of the shorter one.
+ * Counters are changed by atomic additions, since locks of one name are held by several CPUs at
+ * once. The place of the longest hold is stored after its length, so two CPUs that set a record at
+ * the same moment may leave the place of the shorter hold.
+ *
+ * Nothing is allocated. When the table is full, further names are not counted.
  */
 #include "kernel/sched/lockstat.h"
 
@@ -17,7 +19,7 @@
 #include "kernel/sched/rank.h"
 #include "kernel/sched/timer.h"
 
-/* Names are literals in the source: some forty, wait queues included. */
+/* Names are string literals; there are some forty, those of wait queues included. */
 #define LINES 128u
 
 struct line {
@@ -49,8 +51,8 @@ static void claim(struct line *l, const struct lockstat_hold *h)
         ;
 }
 
-/* The line of that name; NULL when the table is full, which a test would notice as a missing name.
- */
+/* The entry for h's name and rank; NULL when the table is full, which a test would notice as a
+   missing name. */
 static struct lockstat *line_of(const struct lockstat_hold *h)
 {
     uint32_t start = (uint32_t)(((uint64_t)h->name >> 2) + h->rank);
@@ -68,7 +70,7 @@ static struct lockstat *line_of(const struct lockstat_hold *h)
 
 static void add(uint64_t *counter, uint64_t n) { __atomic_fetch_add(counter, n, __ATOMIC_RELAXED); }
 
-/* Raise *most to at least n. True: it was raised. */
+/* Raise *most to n if it is less. True: it was raised. */
 static bool raise_to(uint64_t *most, uint64_t n)
 {
     uint64_t old = __atomic_load_n(most, __ATOMIC_RELAXED);
@@ -107,7 +109,7 @@ void lockstat_note(uint32_t round, const struct lockstat_hold *h, unsigned what)
     if (round != lockstat_round_of(h->kind))
         return;
     if (h->kind == LOCKSTAT_MUTEX && h->rank == MUTEX_TRACE)
-        return; /* a display takes it thousands of times, and would show itself as the busiest */
+        return; /* a display takes it thousands of times, and would show it as the busiest lock */
     l = __atomic_load_n(&listeners[h->kind], __ATOMIC_RELAXED);
     if (l && h->place)
         l->note(round, h, what);
@@ -122,7 +124,8 @@ void lockstat_note(uint32_t round, const struct lockstat_hold *h, unsigned what)
 
 static void nothing(void *arg) { (void)arg; }
 
-/* Wait until no CPU is in the middle of a listener with what was there before. */
+/* Wait until no CPU is in a part of a listener that it entered before this call and that runs with
+   inter-processor interrupts blocked. */
 static void wait_for_cpus(void) { ipi_call(~0ul, nothing, NULL); }
 
 static void clear_line(struct lockstat *s)

@@ -1,9 +1,12 @@
 /*
- * Mutexes. The algorithm is in mutex_word.h; here are the checks and the bookkeeping.
+ * Mutexes. The algorithm is in mutex_word.h; this file adds the checks, the owner and the
+ * statistics.
  *
- * Each thread keeps the mutexes that it holds, exclusively or shared, in the order in which it took
- * them: their ranks rise, so the last one is all that a new one is compared with. Two kinds may be
- * nested in themselves, address spaces and directories: lockcheck.c says when.
+ * Each thread records the mutexes that it holds, exclusively or shared, in the order in which it
+ * took them. Their ranks rise, so a new mutex need only be compared with the last one. Two ranks
+ * may be nested in themselves, address spaces and directories: see lockcheck.c.
+ *
+ * Nothing here allocates; the only failures are broken rules, which panic.
  */
 #include "kernel/sched/mutex.h"
 
@@ -24,11 +27,11 @@ void mutex_init(struct mutex *m, const char *name, enum mutex_rank rank)
 }
 
 /*
- * The fast paths are leaf functions: a check that needs a closer look, or a mutex that is not to be
- * had, ends in a jump to a function that does the whole call again, slowly.
+ * The fast paths are leaf functions: if a check fails or the mutex is held, they jump to a function
+ * that does the whole operation again, slowly.
  */
 
-/* Nothing speaks against taking m. */
+/* The quick form of lockcheck_mutex(): true if nothing forbids taking m. */
 static inline bool may_take(const struct mutex *m, const struct thread *t)
 {
     uint32_t n = t->held_mutexes;
@@ -48,8 +51,8 @@ static inline void note_held(struct mutex *m, struct thread *t, uint64_t place)
 
 static bool measuring(void) { return lockstat_on(LOCKSTAT_MUTEX); }
 
-/* A wait of the current thread that is over: how long it was for who measures locks. 0 when the
-   round began in the middle of it. */
+/* A wait of the current thread has ended: add it to the thread's total, and return its length in ns
+   for the statistics; 0 when measuring began during the wait. */
 static uint64_t wait_ended(struct thread *t, uint64_t start, bool measured)
 {
     uint64_t wait_ns = clock_ns() - start;
@@ -58,7 +61,7 @@ static uint64_t wait_ended(struct thread *t, uint64_t start, bool measured)
     return measured ? wait_ns : 0;
 }
 
-/* The caller is one of m's readers, and locks are measured. */
+/* Statistics: the caller has become a reader of m. */
 static void __attribute__((noinline)) note_reader(const struct mutex *m, bool waited,
                                                   uint64_t wait_ns, uint64_t place)
 {
@@ -73,7 +76,7 @@ static void __attribute__((noinline)) note_reader(const struct mutex *m, bool wa
     lockstat_note(lockstat_round_of(LOCKSTAT_MUTEX), &h, LOCKSTAT_TAKEN);
 }
 
-/* The caller has m to itself, and locks are measured. */
+/* Statistics: the caller has become the writer of m. */
 static void __attribute__((noinline)) begin_measured(struct mutex *m, bool waited, uint64_t wait_ns,
                                                      uint64_t place)
 {
@@ -91,7 +94,7 @@ static void __attribute__((noinline)) begin_measured(struct mutex *m, bool waite
     m->hold_start_ns = clock_ns();
 }
 
-/* What t is about to wait for, for those who look. */
+/* Record what t is about to wait for, for the freezer and displays. */
 static void wants(struct thread *t, struct mutex *m, const char *name)
 {
     __atomic_store_n(&t->wants, m, __ATOMIC_RELAXED);
@@ -188,7 +191,7 @@ void mutex_lock_shared(struct mutex *m)
         note_reader(m, false, 0, (uint64_t)__builtin_return_address(0));
 }
 
-/* Take m out of the list of what the current thread holds. */
+/* Remove m from the record of what the current thread holds. */
 static void forget_slowly(const struct mutex *m, uint64_t place)
 {
     struct thread *t = thread_self();
@@ -212,7 +215,7 @@ static inline bool is_last_held(const struct mutex *m, const struct thread *t)
     return n != 0 && t->held[n - 1] == m;
 }
 
-/* Once the word is open, m may go with its object: what is noted is copied before. */
+/* Once the word is released, m may be freed with its object: what is noted is copied before. */
 static void __attribute__((noinline)) unlock_slowly(struct mutex *m, uint64_t place)
 {
     struct lockstat_hold hold = {
@@ -241,7 +244,7 @@ void mutex_unlock(struct mutex *m)
         unlock_slowly(m, (uint64_t)__builtin_return_address(0));
         return;
     }
-    /* The owner goes first: once the word is open, the next one writes its own. */
+    /* Clear the owner first: once the word is released, the next writer sets its own. */
     __atomic_store_n(&m->owner, NULL, __ATOMIC_RELAXED);
     t->held_mutexes--;
     if (unlikely(!__atomic_compare_exchange_n(&m->state, &only_writer, 0, false, __ATOMIC_RELEASE,
@@ -249,8 +252,8 @@ void mutex_unlock(struct mutex *m)
         mutex_word_unlock(&m->state, &m->queue);
 }
 
-/* A reader's release counts in the round under way: only a writer can keep note of the one that its
- * acquisition belongs to. */
+/* A reader's release is counted in the current round: the round of the acquire is recorded in the
+ * mutex for a writer only. */
 static void __attribute__((noinline)) unlock_shared_slowly(struct mutex *m, uint64_t place)
 {
     struct lockstat_hold hold = {

@@ -1,7 +1,10 @@
 /*
- * Mutexes: one writer or many readers, for data that is touched only at IPL 0 and may be paged.
- * Taken at IPL 0 with no spinlock held, in rising rank (checked). An uncontended lock or unlock is
- * one compare-and-swap. Owners may wait and fault.
+ * Mutexes: one writer or many readers, for data that is accessed only at IPL 0 and may be paged. An
+ * uncontended lock or unlock is one compare-and-swap. Holders may wait and take page faults.
+ *
+ * All functions but mutex_init() and mutex_held(): IPL 0, no spinlock held. Locking functions check
+ * that ranks rise, except mutex_try_lock(), which cannot deadlock. A thread holds at most
+ * MUTEXES_HELD_MAX mutexes; unlocking functions check that the caller holds m in the given mode.
  */
 #ifndef KERNEL_SCHED_MUTEX_H
 #define KERNEL_SCHED_MUTEX_H
@@ -10,13 +13,13 @@
 
 struct mutex {
     uint64_t state;       /* atomic: kernel/sched/mutex_word.h */
-    struct thread *owner; /* the writer; for the checker and dumps */
+    struct thread *owner; /* the writer, or NULL; atomic; for checks and dumps */
     struct wait_queue queue;
     const char *name;
     uint8_t rank;
-    /* For statistics (kernel/sched/lockstat.h); written by the writer. */
-    uint32_t measured; /* round of measuring that this acquisition belongs to; 0: none */
-    uint64_t hold_start_ns, place;
+    /* Statistics (kernel/sched/lockstat.h); written by the writer. */
+    uint32_t measured;             /* measuring round of this acquisition; 0: none */
+    uint64_t hold_start_ns, place; /* time and PC of the acquire, if measured */
 };
 
 #define MUTEX_INIT(name_, rank_, m_) \
@@ -26,7 +29,7 @@ struct mutex {
 
 void mutex_init(struct mutex *m, const char *name, enum mutex_rank rank);
 void mutex_lock(struct mutex *m);
-bool mutex_try_lock(struct mutex *m);
+bool mutex_try_lock(struct mutex *m); /* false: it is held; does not wait */
 void mutex_unlock(struct mutex *m);
 void mutex_lock_shared(struct mutex *m);
 void mutex_unlock_shared(struct mutex *m);

@@ -1,25 +1,27 @@
 /*
- * The algorithm of the mutex on its state word and wait queue; it knows no threads and builds for
- * the host, where it is run against itself.
+ * The mutex algorithm, on a state word and a wait queue. It knows no threads and is also built for
+ * the host, where it is tested with POSIX threads.
  *
  *     63                                  2       1        0
  *     +-----------------------------------+---------+--------+
  *     | readers                           | WAITERS | WRITER |
  *     +-----------------------------------+---------+--------+
  *
- * WAITERS: somebody may be on the queue. It is never set without a holder: the last holder's
- * release takes it away in the same step, and then wakes the waiter in front. A woken waiter is
- * handed nothing: it competes, and when it comes too late it goes back to the front of the queue.
+ * WAITERS: there may be a thread on the queue. The bit is never set in a word without a holder: the
+ * last holder's release clears it in the same atomic step, and then wakes the first waiter. The
+ * lock is not handed over: a woken waiter competes for it, and if it loses it returns to the head
+ * of the queue.
  *
- * No wake-up is lost. A waiter enters the queue first, and sleeps only after it has seen, in one
- * atomic step, a word that it cannot take with WAITERS set. So there is a holder whose release
- * comes later, sees WAITERS, and wakes the first of the queue. Whoever may have used up a wake-up,
- * that is everybody who takes the word after entering the queue, sets WAITERS as it takes it, and
- * so owes one to the others; the last one wakes nobody, once.
+ * No wake-up is lost. A waiter first enters the queue, and sleeps only after it has seen, in one
+ * atomic step, a word that it cannot take and that has WAITERS set. So there is a holder whose
+ * release comes later, sees WAITERS, and wakes the first of the queue. A thread that takes the word
+ * after it entered the queue may have consumed a wake-up meant for another; it therefore sets
+ * WAITERS as it takes the word, so that its own release wakes the next waiter. If there is none,
+ * one wake_one() finds the queue empty.
  *
- * A new reader does not pass WAITERS, or writers would starve; one that was woken may. When it gets
- * in it wakes the next in front, so that a row of readers gets in together; a writer among them
- * goes back to the front.
+ * A new reader does not take a word with WAITERS set, or writers would starve; a reader that was
+ * woken may. When a reader has got the lock from the queue it wakes the next waiter, so that
+ * consecutive readers enter together; a writer among them returns to the head of the queue.
  */
 #ifndef KERNEL_SCHED_MUTEX_WORD_H
 #define KERNEL_SCHED_MUTEX_WORD_H
@@ -35,7 +37,7 @@ static inline bool mutex_word_cas(uint64_t *word, uint64_t *old, uint64_t new)
     return __atomic_compare_exchange_n(word, old, new, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* Set `take` (a reader more, or bits) unless one of the bits `closed` is set. */
+/* Add `reader` and set `bits` unless one of the bits `closed` is set; false: one of them is. */
 static inline bool mutex_word_take(uint64_t *word, uint64_t closed, uint64_t reader, uint64_t bits)
 {
     uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
@@ -56,7 +58,7 @@ static inline bool mutex_word_try_lock_shared(uint64_t *word)
     return mutex_word_take(word, MUTEX_WRITER | MUTEX_WAITERS, MUTEX_READER, 0);
 }
 
-/* Set WAITERS in a word that is closed to us. False: it is open, try again. */
+/* Set WAITERS in a word that has one of the bits `closed`. False: it has none, try to take it. */
 static inline bool mutex_word_announce(uint64_t *word, uint64_t closed)
 {
     uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
@@ -84,7 +86,7 @@ static inline void mutex_word_wait(uint64_t *word, struct wait_queue *q, uint64_
     wait_finish(&w);
 }
 
-/* The word was not to be had: wait for it. */
+/* The slow paths: wait for a word that could not be taken at once. */
 static inline void mutex_word_lock_slow(uint64_t *word, struct wait_queue *q)
 {
     mutex_word_wait(word, q, ~MUTEX_WAITERS, ~MUTEX_WAITERS, 0, MUTEX_WRITER | MUTEX_WAITERS);

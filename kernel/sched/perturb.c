@@ -1,20 +1,23 @@
 /*
- * See perturb.h. How a seed becomes an order of events:
+ * How a seed selects an order of events (perturb.h).
  *
- * QEMU gives each CPU in its turn an equal part of the instructions that are left until the next
+ * QEMU gives each CPU in its turn an equal share of the instructions that are left until the next
  * timer of any device. Without alarms that is a quarter of a clock tick, about 240,000 instructions
- * at shift 0, and the turns begin at the same places whatever happens. An alarm of any CPU is such
- * a timer. Delays are drawn between 512 and 131,071 instructions, each power of two as likely as
- * the other, so that turns of some hundred instructions, within which most races lie, are as usual
- * as long ones. Serving an alarm takes about 400 instructions, so a quarter of the time at worst
- * goes into alarms, when four CPUs draw the shortest delay at once.
+ * at shift 0, and the turns begin at the same points whatever happens. An alarm of any CPU is such
+ * a timer. Delays are drawn between 512 and 131,071 instructions, with each power of two equally
+ * likely, so that turns of some hundred instructions, in which most races lie, are as common as
+ * long ones. Serving an alarm takes about 400 instructions, so at worst, when four CPUs draw the
+ * shortest delay at once, a quarter of the time is spent on alarms.
  *
- * A part of the alarms (none, one in 16, one in 4, or all: the seed says) ends the slice of the
- * thread that was interrupted; the others change nothing but the turns.
+ * Some of the alarms (none, one in 16, one in 4, or all, depending on the seed) end the slice of
+ * the interrupted thread; the others change only the turns.
  *
- * The digest of a CPU is made of each of its clock interrupts: time, interrupted PC, thread. Time
- * advances by one unit for each instruction of any CPU, so two runs that differ in the order of any
- * two instructions before an interrupt differ in the digest, but for a collision of 64 bits.
+ * The digest of a CPU is computed from each of its clock interrupts: time, interrupted PC, thread.
+ * Time advances by one unit for each instruction of any CPU, so two runs that differ in the order
+ * of any two instructions before an interrupt differ in the digest, except for a collision of 64
+ * bits.
+ *
+ * Everything belongs to one CPU and is changed at IPL_CLOCK; the totals are read atomically.
  */
 #include "kernel/sched/perturb.h"
 
@@ -24,7 +27,7 @@
 
 #define DELAY_SHIFT_MIN 9u  /* 512 instructions */
 #define DELAY_SHIFTS    8u  /* up to 2^17 - 1 */
-#define SHIFT_MAX       10u /* of QEMU */
+#define SHIFT_MAX       10u /* QEMU's limit */
 
 struct perturb_cpu {
     struct timer timer;
@@ -36,11 +39,11 @@ uint32_t perturb_enabled;
 static struct perturb_cpu perturb_cpus[MAX_CPUS];
 static uint64_t seed;         /* constant after boot */
 static unsigned time_shift;   /* likewise */
-static uint64_t preempt_mask; /* likewise: a point preempts when its number has none of
+static uint64_t preempt_mask; /* likewise: an alarm preempts if its random number has none of
                                  these bits */
 static const uint64_t preempt_masks[] = {UINT64_MAX, 15, 3, 0};
 
-/* The next number of a stream: a counter, mixed as SplitMix64 does. */
+/* The next random number of a stream: a counter, mixed as in SplitMix64. */
 static uint64_t draw(uint64_t *state)
 {
     uint64_t z = *state += 0x9E3779B97F4A7C15ul;
@@ -69,7 +72,7 @@ static void point(struct timer *t)
     if ((draw(&pc->random) & preempt_mask) == 0 && self != rq->idle &&
         prioq_has(&rq->ready, self->prio)) {
         __atomic_store_n(&pc->preemptions, pc->preemptions + 1, __ATOMIC_RELAXED);
-        self->slice = 0; /* behind its equals */
+        self->slice = 0; /* so that it is queued as the last of its priority */
         spin_lock_at_ipl(&rq->lock);
         runq_kick(rq);
         spin_unlock_at_ipl(&rq->lock);

@@ -1,6 +1,7 @@
 /*
- * The ready threads of one CPU: a list for each of the 32 priorities, and a bitmap of those that
- * are not empty. Pure; builds for the host. Protected by the lock of the run queue it lies in.
+ * The ready threads of one CPU: a list for each of the 32 priorities, and a bitmap of the lists
+ * that are not empty. Independent of the machine: also built for the host. Protected by the lock of
+ * the run queue that contains it.
  */
 #ifndef KERNEL_SCHED_PRIOQ_H
 #define KERNEL_SCHED_PRIOQ_H
@@ -11,7 +12,7 @@
 #define PRIOQ_LEVELS 32
 
 struct prioq {
-    uint32_t bitmap; /* bit n: level n holds something */
+    uint32_t bitmap; /* bit n: level n is not empty */
     uint32_t count;
     struct list level[PRIOQ_LEVELS];
 };
@@ -22,8 +23,9 @@ static inline void prioq_note_(struct prioq *q, uint32_t bitmap, uint32_t count)
     __atomic_store_n(&q->count, count, __ATOMIC_RELAXED);
 }
 
-/* Without the lock, a hint: how many are ready, and is there one of priority prio or above? (None
- * is above the highest: prio may be PRIOQ_LEVELS, by which 32 bits cannot be shifted.) */
+/* Hints, without the lock: how many threads are ready; is there one of priority prio or above?
+ * (prio may be PRIOQ_LEVELS, for which the answer is no; a 32-bit value cannot be shifted by that,
+ * hence the cast.) */
 static inline uint32_t prioq_count(const struct prioq *q)
 {
     return __atomic_load_n(&q->count, __ATOMIC_RELAXED);
@@ -41,8 +43,8 @@ static inline void prioq_init(struct prioq *q)
         list_init(&q->level[i]);
 }
 
-/* Behind its equals, or (a thread that was pushed off the CPU within its slice) in front of them.
- */
+/* Add item as the last of its priority, or as the first (a thread that was preempted within its
+ * time slice). */
 static inline void prioq_add_tail(struct prioq *q, struct list *item, unsigned prio)
 {
     list_add_tail(&q->level[prio], item);
@@ -54,7 +56,7 @@ static inline void prioq_add_head(struct prioq *q, struct list *item, unsigned p
     prioq_note_(q, q->bitmap | 1u << prio, q->count + 1);
 }
 
-/* item is on q with that priority. */
+/* Remove item, which is on q with that priority. */
 static inline void prioq_remove(struct prioq *q, struct list *item, unsigned prio)
 {
     uint32_t gone;
@@ -64,10 +66,10 @@ static inline void prioq_remove(struct prioq *q, struct list *item, unsigned pri
     prioq_note_(q, q->bitmap & ~gone, q->count - 1);
 }
 
-/* Highest priority that is ready. q is not empty. */
+/* The highest priority that is ready; q is not empty. */
 static inline unsigned prioq_top(const struct prioq *q) { return bit_highest(q->bitmap); }
 
-/* Take off the longest waiting item of the highest priority; NULL when q is empty. */
+/* Remove and return the oldest item of the highest priority; NULL when q is empty. */
 static inline struct list *prioq_pop(struct prioq *q)
 {
     if (q->bitmap == 0)
@@ -80,8 +82,9 @@ static inline struct list *prioq_pop(struct prioq *q)
     return item;
 }
 
-/* First item that fits, from the highest priority down; in a level the one that came last: it has
-   waited least, and its data is least likely to be in this CPU's reach. NULL when none does. */
+/* The first item for which fits(item, arg) holds, from the highest priority down and within a level
+   from the newest: that thread has waited least, and its data is least likely to be in the cache of
+   the CPU it comes from. NULL when there is none. */
 static inline struct list *prioq_find(const struct prioq *q,
                                       bool (*fits)(const struct list *, uint64_t), uint64_t arg)
 {

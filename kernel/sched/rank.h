@@ -1,7 +1,10 @@
 /*
- * Ranks of spinlocks: a CPU takes them only in rising rank (checked in the default build).
- * The whole order of the kernel, lowest first. Mutexes stand below all spinlocks: they are taken
- * first, at IPL 0, and have an order of their own (second table).
+ * Ranks of locks: the complete lock order of the kernel, lowest rank first. A CPU acquires
+ * spinlocks in strictly rising rank (checked in every build). Mutexes come before all spinlocks:
+ * they are taken at IPL 0 with no spinlock held, in the order of the second table.
+ *
+ * No lock has the ranks marked (none): page tables of system space and shootdown requests are
+ * changed without one, and printk() has an unranked lock of its own, inside all others.
  */
 #ifndef KERNEL_SCHED_RANK_H
 #define KERNEL_SCHED_RANK_H
@@ -9,37 +12,38 @@
 enum spin_rank {
     RANK_PROC = 10,      /* process table, parent/child links          IPL_ASTDEL */
     RANK_THREADS = 11,   /* table of threads                           IPL_ASTDEL */
-    RANK_FILE = 14,      /* file tables, pipes, tmpfs                  IPL_ASTDEL */
-    RANK_SECTION = 20,   /* section states that a fault reads          IPL_ASTDEL */
-    RANK_OBJECT = 24,    /* one mm object: its page index              IPL_ASTDEL */
-    RANK_PTPAGE = 26,    /* page-table writers of one address space    IPL_ASTDEL */
-    RANK_KMAP = 28,      /* system page tables: windows, kernel stacks IPL_ASTDEL */
+    RANK_FILE = 14,      /* descriptor table, working directory        IPL_ASTDEL */
+    RANK_SECTION = 20,   /* section state that page faults read        IPL_ASTDEL */
+    RANK_OBJECT = 24,    /* page index of one family of mm objects     IPL_ASTDEL */
+    RANK_PTPAGE = 26,    /* page tables of one address space           IPL_ASTDEL */
+    RANK_KMAP = 28,      /* (none) system page tables                  IPL_ASTDEL */
     RANK_TTY = 30,       /* console line discipline                    IPL_DEVICE */
-    RANK_DEVICE = 32,    /* UART, interrupt controller                 IPL_DEVICE */
-    RANK_POOL = 40,      /* nonpaged pool variable list                IPL_CLOCK */
+    RANK_DEVICE = 32,    /* one serial line                            IPL_DEVICE */
+    RANK_POOL = 40,      /* nonpaged pool, variable list               IPL_CLOCK */
     RANK_PFN = 44,       /* page lists of one RAD                      IPL_CLOCK */
     RANK_SIGNAL = 46,    /* signals and alarm of one process           IPL_CLOCK */
     RANK_WAIT = 50,      /* one wait queue                             IPL_CLOCK */
     RANK_TIMER = 54,     /* one CPU's timer queue                      IPL_CLOCK */
-    RANK_SCHED = 56,     /* one CPU's run queue, never two             IPL_CLOCK */
-    RANK_SHOOTDOWN = 60, /* shootdown requests                         IPL_CLOCK */
-    RANK_PRINTK = 62,    /* console output                             IPL_HIGH, polled */
+    RANK_SCHED = 56,     /* one CPU's run queue; never two at once     IPL_CLOCK */
+    RANK_SHOOTDOWN = 60, /* (none) shootdown requests                  IPL_CLOCK */
+    RANK_PRINTK = 62,    /* (none) console output                      IPL_HIGH */
 };
 
 enum mutex_rank {
     MUTEX_TRACE = 7,       /* traces of locks and PCs: their memory */
-    MUTEX_LNM = 8,         /* logical names; user memory may be touched under it */
-    MUTEX_SECTION_END = 9, /* shared: gives back what a section held; alone: creates one */
+    MUTEX_LNM = 8,         /* logical names; user memory may be accessed while it is held */
+    MUTEX_SECTION_END = 9, /* shared: release what a section held; exclusive: create a section */
     MUTEX_GSD = 10,        /* global section directory */
-    MUTEX_DRIVER = 12,     /* the reservations that drivers have taken */
+    MUTEX_DRIVER = 12,     /* reservations that drivers have claimed */
     MUTEX_RMD = 14,        /* reserved memory */
-    MUTEX_WINDOW = 15,     /* places in the window part of system space */
-    MUTEX_RENAME = 16,     /* who is whose parent among directories */
-    MUTEX_DIRECTORY = 17,  /* one directory; several with MUTEX_RENAME held exclusively only */
-    MUTEX_INODE = 18,   /* one file or pipe; held while user memory is copied, so before the next */
-    MUTEX_PROCESS = 19, /* the break of one process */
-    MUTEX_ASPACE = 20,  /* one address space: its map (fork: parent, then child) */
-    MUTEX_PGDYN = 40,   /* paged pool variable list */
+    MUTEX_WINDOW = 15,     /* allocation of windows in system space */
+    MUTEX_RENAME = 16,     /* parent links of directories */
+    MUTEX_DIRECTORY = 17,  /* one directory; several only with MUTEX_RENAME held exclusively */
+    MUTEX_INODE = 18,      /* one file, pipe or stream; user memory is copied while it is held,
+                              hence below MUTEX_ASPACE */
+    MUTEX_PROCESS = 19,    /* the break of one process */
+    MUTEX_ASPACE = 20,     /* map of one address space (fork: the parent's, then the child's) */
+    MUTEX_PGDYN = 40,      /* paged pool, variable list */
 };
 
 #endif

@@ -1,34 +1,47 @@
 /*
- * Run queues and the switch.
+ * Run queues and the context switch.
  *
- * States. A thread is NEW until it is started; then RUNNING (runqs[i].current), RUNNABLE (on a run
- * queue, or for a moment in the hands of a CPU that carries it from one queue to another), WAITING,
- * and in the end DEAD. All of it changes under the lock of its run queue, t->last_cpu says which,
- * and last_cpu changes under that lock too, so runq_lock_of() looks again once it has the lock. No
- * CPU ever holds two run queues: what moves a thread takes it off its queue, names the new one,
- * releases the lock, and takes the new one's. While it is carried, nobody else finds it on a queue,
- * and a waker finds it runnable already.
+ * Thread states. A thread is NEW until it is started; then RUNNING (runqs[i].current), RUNNABLE (on
+ * a run queue, or for a moment on none while a CPU moves it from one queue to another) or WAITING;
+ * and in the end DEAD. Its state changes under the lock of its run queue, which is that of CPU
+ * t->last_cpu. last_cpu itself changes under that lock, so runq_lock_of() checks it again once it
+ * has the lock. No CPU ever holds two run queues' locks: to move a thread, it takes the thread off
+ * its queue, sets last_cpu, releases the lock, and then takes the lock of the new queue
+ * (runq_deliver). Meanwhile nobody else finds the thread on a queue, and a waker finds it RUNNABLE.
  *
- * The switch. The lock of the run queue is taken by the thread that leaves and released by the one
- * that comes (finish_switch), so that a WAITING thread that another CPU finds under that lock has
- * its registers saved and its stack to itself, and a DEAD one can be freed.
+ * The switch. The run queue's lock is acquired by the thread that gives up the CPU and released by
+ * the thread that gets it (finish_switch). So if another CPU, holding that lock, finds a thread
+ * WAITING, the thread's registers are saved and its stack is not in use; and a DEAD thread can be
+ * freed.
  *
  * Address-space roots. as->pt.loaded (root_mask here) has the bit of each CPU that may hold
- * translations of that space. The order on this CPU is: set the bit of the new root; barrier (A);
- * load the new root, which drops all translations; barrier; clear the bit of the old root. A
- * shootdown's is: write the PTE; barrier (B); read the mask. Either the read sees the bit, and this
- * CPU is asked. Or it does not:
- *   - because the bit was set later: then by A and B the PTE's store is before every walk that this
- * CPU makes with the new root, and it loads the new PTE. Without A the walk could use the old PTE
- *     while the bit still stood in the write buffer, and the mask would look empty: the stale
- * translation would stay;
- *   - because it was cleared already: then the old root's translations were dropped before. Were it
- * cleared before the load of the new root, a walk in between could take the old PTE, and nobody
- * would ask this CPU to forget it. A root stays in use until it is replaced: there are no lazy
- * roots, and idle and kernel threads have the system root, whose mask is "all CPUs" (NULL).
+ * translations of that address space.
  *
- * Wake-ups are not lost on the way to an idle CPU: see sched_idle_loop. Wake-ups against a thread
- * that goes to sleep: see wait.c.
+ *     a switch on this CPU                        a shootdown on another CPU
+ *     --------------------                        --------------------------
+ *     set this CPU's bit in the new root's mask   write the PTE
+ *     barrier A                                   barrier B
+ *     load the new root; this drops all           read the mask; interrupt the CPUs in it
+ *       translations of the old one
+ *     barrier
+ *     clear this CPU's bit in the old root's mask
+ *
+ * Either the shootdown sees this CPU's bit and interrupts it, or it does not see the bit:
+ *
+ *   - because the bit was set later: then, by A and B, the store to the PTE comes before every
+ *     translation that this CPU fetches under the new root, so that it reads the new PTE. Without A
+ *     the CPU could fetch the old PTE while the bit was still in its write buffer and the mask
+ *     looked empty: the stale translation would stay.
+ *
+ *   - because the bit was cleared already: then the old root's translations had been dropped
+ *     before. If the bit were cleared before the new root is loaded, the CPU could fetch the old
+ *     PTE in between, and no shootdown would make it drop that translation.
+ *
+ * A root stays in the CPU until it is replaced (there is no lazy switching): idle and kernel
+ * threads run on the system root, whose mask is "all CPUs" (NULL).
+ *
+ * That no wake-up is lost on the way to an idle CPU is argued at sched_idle_loop; against a thread
+ * that is going to sleep, in wait.c.
  */
 #include "kernel/sched/sched_private.h"
 
@@ -41,7 +54,7 @@
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
 
-#define EXIT_RESCHED 1ul /* bit of hw.syscall_exit: leave for user mode by way of the scheduler */
+#define EXIT_RESCHED 1ul /* bit of hw.syscall_exit: call the scheduler on the way to user mode */
 
 struct runq runqs[MAX_CPUS];
 uint32_t rad_count = 1;
@@ -58,7 +71,7 @@ struct runq *runq_lock_of(struct thread *t)
     }
 }
 
-/* Have the CPU of rq (locked) look for a better thread soon: on its next way to IPL 0 or to user
+/* Have the CPU of rq (locked) choose a thread anew as soon as it returns to IPL 0 or to user
  * mode. */
 void runq_kick(struct runq *rq)
 {
@@ -72,7 +85,7 @@ void runq_kick(struct runq *rq)
         ipi_send(1ul << c->id, IPI_RESCHEDULE);
 }
 
-/* t becomes ready on rq (locked, and named in t->last_cpu). */
+/* Put t on rq as ready. rq is locked, and t->last_cpu is its CPU. */
 static inline void runq_add(struct runq *rq, struct thread *t)
 {
     thread_state_set_locked(t, THREAD_RUNNABLE);
@@ -83,8 +96,8 @@ static inline void runq_add(struct runq *rq, struct thread *t)
         runq_kick(rq);
 }
 
-/* A better CPU for t than its last one, or that. A hint: all it reads may change. Between CPUs that
-   have the same to do, one of t's home domain is better. */
+/* The CPU on which t should run: `last`, or one that is less loaded. Of equally loaded CPUs those
+   of t's home domain are preferred. Only a hint: all that it reads may change meanwhile. */
 static unsigned choose_cpu(const struct thread *t, unsigned last)
 {
     cpumask_t allowed = t->affinity & __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED);
@@ -103,7 +116,7 @@ static unsigned choose_cpu(const struct thread *t, unsigned last)
         if (!cpu_is_idle(i))
             load += 4;
         if (i != last)
-            load += 1; /* it has nothing of t's in reach */
+            load += 1; /* its cache has nothing of t's */
         if (!((near >> i) & 1))
             load += 2;
         if (load < best_load) {
@@ -114,8 +127,8 @@ static unsigned choose_cpu(const struct thread *t, unsigned last)
     return best;
 }
 
-/* May t run next on this CPU, whose thread is about to give it up? Not where others are before it,
-   nor from an interrupt of the idle thread, which waits already. */
+/* May t run next on this CPU, whose thread is about to give it up? Not if other threads are ready
+   here, nor if the waker is an interrupt of the idle thread, which is waiting already. */
 static bool may_follow(const struct thread *t)
 {
     unsigned self = cpu_id();
@@ -123,8 +136,8 @@ static bool may_follow(const struct thread *t)
     return ((t->affinity >> self) & 1) && !cpu_is_idle(self) && !prioq_has(&runqs[self].ready, 0);
 }
 
-/* t, RUNNABLE and on no queue, is in this CPU's hands (no run queue locked): put it on the queue
-   that it belongs to, or, where its affinity has changed meanwhile, to another. */
+/* Put t, which is RUNNABLE, on no queue and owned by the caller, on the queue of t->last_cpu, or of
+   another CPU if its affinity has changed meanwhile. No run queue is locked. */
 void runq_deliver(struct thread *t)
 {
     for (;;) {
@@ -143,7 +156,8 @@ void runq_deliver(struct thread *t)
     }
 }
 
-/* t waits, and rq, its run queue, is locked: it is to run, here or on a better CPU. Unlocks rq. */
+/* Make t, which is WAITING, ready on its own CPU or on a better one. rq is its run queue, locked;
+   releases the lock. */
 static inline __attribute__((always_inline)) void make_runnable(struct runq *rq, struct thread *t,
                                                                 bool follow)
 {
@@ -190,13 +204,15 @@ void thread_interrupt(struct thread *t)
     ipl_t ipl = ipl_raise(IPL_CLOCK);
     struct runq *rq = runq_lock_of(t);
 
-    /* Both in one hold of the lock, under which block() looks, and in this order, because they are
-       cleared in the other one and without it: whoever finds its wait interrupted has the bit set,
-       and goes out by the slow way, where the interrupted call ends. */
+    /* Both stores are made under one hold of the lock under which block() checks, and in this
+       order, because they are cleared in the opposite order and without the lock: a thread that
+       finds its wait interrupted has the bit set, and returns to user mode by the slow path, which
+       ends the interrupted system call. */
     __atomic_store_n(&t->interrupted, 1, __ATOMIC_SEQ_CST);
     __atomic_fetch_or(&t->hw.syscall_exit, EXIT_INTERRUPTED, __ATOMIC_SEQ_CST);
 
-    /* In user mode on another CPU: have it enter the kernel, and see why on its way out. */
+    /* If t is in user mode on another CPU: make it enter the kernel and check the bit on its way
+       out. */
     if (t->state == THREAD_RUNNING && runq_cpu(rq) != cpu_id())
         ipi_send(1ul << runq_cpu(rq), IPI_RESCHEDULE);
     if (t->state == THREAD_WAITING &&
@@ -208,9 +224,10 @@ void thread_interrupt(struct thread *t)
     ipl_restore(ipl);
 }
 
-/* ---- the switch ---- */
+/* ---- the context switch ---- */
 
-/* What became of the thread that left, where that is out of the ordinary. rq is locked. */
+/* Complete an unusual switch: bury the previous thread, or move it to another CPU. rq is locked;
+   releases the lock. */
 static void __attribute__((noinline)) after_switch(struct runq *rq, struct thread *from)
 {
     bool carry = rq->after == AFTER_CARRY;
@@ -225,7 +242,7 @@ static void __attribute__((noinline)) after_switch(struct runq *rq, struct threa
         runq_deliver(from);
 }
 
-/* On the new thread, the lock held since before the switch; releases it. */
+/* The first thing that the new thread does: release the lock that was held across the switch. */
 static inline void finish_switch(void)
 {
     struct runq *rq = runq_self();
@@ -240,7 +257,7 @@ static inline void finish_switch(void)
         spin_unlock_at_ipl(&rq->lock);
 }
 
-/* A lock besides the run queue's is held. */
+/* Report that the thread gives up the CPU while it holds a spinlock besides the run queue's. */
 static void __attribute__((cold, noinline)) lock_held(const struct runq *rq, struct thread *t)
 {
     if (thread_spin_top(t) == &rq->lock)
@@ -248,8 +265,9 @@ static void __attribute__((cold, noinline)) lock_held(const struct runq *rq, str
     lockcheck_left("gives up the CPU", (uint64_t)__builtin_return_address(0));
 }
 
-/* Give the CPU to next. rq is this CPU's, locked; the current thread has its new state and place.
-   Returns, with the lock released, when the current thread runs again: perhaps on another CPU. */
+/* Switch this CPU to next. rq is this CPU's, locked; the current thread's state is set and it is on
+   its queue, if any. Returns with the lock released when the current thread runs again, perhaps on
+   another CPU. */
 static inline void switch_to(struct runq *rq, struct thread *next)
 {
     struct thread *self = thread_self();
@@ -264,7 +282,8 @@ static inline void switch_to(struct runq *rq, struct thread *next)
     rq->current = next;
     rq->switched_from = self;
     __atomic_store_n(&self->hw.cpu->idle, next == rq->idle, __ATOMIC_RELAXED);
-    /* The lock changes hands. It is the only one: whoever gives up the CPU holds no other. */
+    /* The run queue's lock passes to next. It is the only one: a thread that gives up the CPU holds
+       no other. */
     if (unlikely(thread_spin_top(self) != &rq->lock || rq->lock.below != NULL))
         lock_held(rq, self);
     thread_spin_top_set(self, NULL);
@@ -274,15 +293,15 @@ static inline void switch_to(struct runq *rq, struct thread *next)
         __atomic_fetch_or(next->root_mask, 1ul << runq_cpu(rq), __ATOMIC_RELAXED);
         __atomic_thread_fence(__ATOMIC_SEQ_CST); /* barrier A of the argument above */
     }
-    /* While the stack is next's already and cpu->current still self, no interrupt may come, not
-       even a request of another CPU: entry code would hold the one against the other's limit. */
+    /* No interrupt may come, not even a request of another CPU, while the stack is already next's
+       and cpu->current is still self: entry code would compare SP with the wrong thread's limit. */
     ipl_set(IPL_HIGH);
     context_switch(&self->hw, &next->hw);
     finish_switch();
 }
 
-/* The current thread's state is set and it is where it belongs. rq is this CPU's, locked; returns
-   with it released. */
+/* Switch to the best ready thread. rq is this CPU's, locked; the current thread's state is set and
+   it is on its queue, if any. Returns with the lock released. */
 static void schedule(struct runq *rq)
 {
     struct thread *self = thread_self(), *next = rq->idle;
@@ -337,10 +356,10 @@ void sched_thread_start(struct thread_hw *previous)
 }
 
 /*
- * The current thread gives up the CPU but stays ready: behind its equals, or (front) before them. A
- * thread whose affinity leaves out this CPU is carried to another one by whoever runs next here,
- * once nobody stands on its stack (after_switch). rq is this CPU's, locked; returns with it
- * released.
+ * The current thread gives up the CPU but stays ready: as the last of its priority, or (front) as
+ * the first. If its affinity no longer includes this CPU, the next thread that runs here moves it
+ * to another CPU, once its stack is not in use (after_switch). rq is this CPU's, locked; returns
+ * with the lock released.
  */
 static void requeue_and_schedule(struct runq *rq, bool front)
 {
@@ -373,8 +392,7 @@ void sched_preempt(void)
 
 void thread_yield(void)
 {
-    /* At IPL 0 the CPU may change under us: then what we read is another CPU's, and a hint as good.
-     */
+    /* Only a hint: at IPL 0 this thread may be moved to another CPU between the two reads. */
     if (!prioq_has(&runq_self()->ready, thread_self()->prio))
         return;
 
@@ -401,8 +419,8 @@ int thread_set_affinity(struct thread *t, cpumask_t mask)
 
     t->affinity = mask;
     if ((mask & (1ul << runq_cpu(rq))) || (t->state != THREAD_RUNNING && !t->queued)) {
-        spin_unlock_at_ipl(
-            &rq->lock); /* it may stay, or goes right when it is woken or delivered */
+        /* It may stay here, or will be put on the right queue when it is woken or delivered. */
+        spin_unlock_at_ipl(&rq->lock);
     } else if (t->queued) {
         runq_take(rq, t);
         __atomic_store_n(&t->last_cpu, choose_cpu(t, runq_cpu(rq)), __ATOMIC_RELAXED);

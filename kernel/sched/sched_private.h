@@ -1,10 +1,10 @@
 /*
- * Private to kernel/sched: the run queue of a CPU, and what its files call of each other.
+ * Private to kernel/sched: the run queue of a CPU, and the functions that its files share.
  *
- * A thread belongs to the run queue of t->last_cpu, and that queue's lock protects its state,
- * priority and place, whether it runs there, is ready there, or waits. The lock is held across the
- * context switch, and released by the thread that was switched to: so whoever holds the lock and
- * sees that a thread does not run knows that no CPU stands on its stack.
+ * A thread belongs to the run queue of CPU t->last_cpu. That queue's lock protects its state, its
+ * priority and its position, whether it is running there, ready there, or waiting. The lock is held
+ * across the context switch and released by the thread that was switched to: so whoever holds the
+ * lock and sees that a thread is not running knows that no CPU is using its stack.
  */
 #ifndef KERNEL_SCHED_SCHED_PRIVATE_H
 #define KERNEL_SCHED_SCHED_PRIVATE_H
@@ -13,22 +13,23 @@
 #include "kernel/sched/prioq.h"
 #include "kernel/sched/sched.h"
 
-#define SLICE_TICKS 10 /* 10 / 1,024 s: two spinners alternate about 50 times a second each */
+/* 10 / 1,024 s: two CPU-bound threads take turns, each about 50 times a second. */
+#define SLICE_TICKS 10
 
 enum { AFTER_NOTHING, AFTER_BURY, AFTER_CARRY };
 
-/* What a CPU did last, for a panic and for the debugger. Written with the run queue locked, newest
-   at trace_next - 1. */
+/* The most recent actions of a CPU, for panics and for the debugger. Written with the run queue
+   locked; the newest is at trace_next - 1. */
 #define TRACE_EVENTS 64u
 
 enum trace_kind { TRACE_NONE, TRACE_SWITCH, TRACE_READY };
 
 struct trace_event {
     uint32_t cycles; /* low half of the cycle counter */
-    uint32_t tid;    /* SWITCH: who comes; READY: who becomes ready on this CPU */
-    uint32_t other;  /* SWITCH: who leaves */
+    uint32_t tid;    /* SWITCH: the next thread; READY: the thread that becomes ready on this CPU */
+    uint32_t other;  /* SWITCH: the previous thread */
     uint16_t kind;
-    uint16_t state; /* SWITCH: the state of who leaves */
+    uint16_t state; /* SWITCH: state of the previous thread */
 };
 
 struct runq {
@@ -36,15 +37,15 @@ struct runq {
     struct prioq ready;           /* protected by lock; bitmap and count are also read as hints */
     struct thread *current;       /* protected by lock; also read by own CPU */
     struct thread *idle;          /* constant once the CPU is online */
-    struct thread *switched_from; /* set before, read after the switch, lock held */
-    uint8_t after;                /* AFTER_*: what finish_switch is to do with it; likewise */
+    struct thread *switched_from; /* set before the switch, read after it, lock held */
+    uint8_t after;                /* AFTER_*: what finish_switch is to do with it; as above */
     uint64_t next_tick_ns;        /* own CPU, IPL_CLOCK */
     uint64_t ticks;               /* atomic: written by own CPU, read by the watchdog */
-    uint64_t switches;            /* protected by lock; atomic, read as a statistic */
-    uint64_t steals, balanced;    /* own CPU, IPL_CLOCK; likewise */
-    uint64_t user_ns;             /* own CPU, sampled by the clock; likewise */
+    uint64_t switches;            /* protected by lock; atomic: read as a statistic */
+    uint64_t steals, balanced;    /* own CPU, IPL_CLOCK; atomic: read as a statistic */
+    uint64_t user_ns;             /* own CPU, sampled by the clock; atomic: as above */
     uint64_t online_ns;           /* constant once the CPU is online */
-    uint64_t ipis;                /* own CPU, IPL_IPI; likewise */
+    uint64_t ipis;                /* own CPU, IPL_IPI; atomic: as above */
     uint32_t trace_next;          /* protected by lock, like the ring */
     struct trace_event trace[TRACE_EVENTS];
 } __attribute__((aligned(2048))); /* a power of two: the index is a shift */
@@ -77,7 +78,7 @@ static inline void trace(struct runq *rq, uint32_t cycles, enum trace_kind kind,
         cycles, tid, other, (uint16_t)kind, (uint16_t)state};
 }
 
-/* A statistic that only the lock's holder or the own CPU changes, and everybody reads. */
+/* Increment a statistic that has one writer at a time (the lock's holder, or the own CPU). */
 static inline void count_up(uint64_t *counter)
 {
     __atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
@@ -91,30 +92,30 @@ static inline void account(struct thread *t, uint32_t cycles)
     t->start_cycles = cycles;
 }
 
-/* Lock the run queue that t belongs to. IPL_CLOCK or, by the first form, below. */
+/* Lock the run queue that t belongs to. The caller is at IPL_CLOCK. */
 struct runq *runq_lock_of(struct thread *t);
 
-/* Sleep, with the own run queue's lock held, until thread_wake_locked(); returns with it released,
- * at IPL_CLOCK. */
+/* Put the current thread to sleep, with this CPU's run queue rq locked, until it is woken by
+ * sched_wake(). Returns with the lock released, at IPL_CLOCK, possibly on another CPU. */
 void sched_block_locked(struct runq *rq);
-/* Have the CPU of rq (locked) look for a better thread soon: on its next way to IPL 0 or to user
+/* Have the CPU of rq (locked) choose a thread anew as soon as it returns to IPL 0 or to user
    mode. */
 void runq_kick(struct runq *rq);
-/* t, RUNNABLE and on no queue, is in this CPU's hands (no run queue locked): put it on the queue
-   that it belongs to. IPL_CLOCK. */
+/* Put t, which is RUNNABLE, on no queue and owned by the caller, on the queue that it belongs to.
+   IPL_CLOCK, no run queue locked. */
 void runq_deliver(struct thread *t);
-/* Make t runnable if it waits. Locks t's run queue. If clear is not NULL, *clear becomes NULL under
-   that lock, first. follow: see wake_all_follow(). IPL_CLOCK, locks below RANK_SCHED. After it t
-   may be gone. */
+/* Make t runnable if it is waiting. Locks t's run queue; if clear is not NULL, first stores NULL in
+   *clear under that lock. follow: see wake_all_follow(). IPL_CLOCK, spinlocks below RANK_SCHED. The
+   caller must not access t afterwards: it may have ended. */
 void sched_wake(struct thread *t, struct wait_queue **clear, bool follow);
-/* Put a thread that is neither ready nor running, and of which the caller is the only user, on a
- * run queue. */
+/* Put a thread that has never run, and which only the caller uses, on a run queue. IPL up to
+ * IPL_CLOCK. */
 void sched_enqueue_new(struct thread *t);
-/* The rest of thread_exit(). */
+/* The end of thread_exit(): mark the current thread dead and switch away. */
 void sched_exit_current(void) __attribute__((noreturn));
 void sched_idle_loop(void) __attribute__((noreturn));
 
-/* idle.c: from the clock tick, every BALANCE_TICKS. IPL_CLOCK, no lock. */
+/* idle.c: called by the clock tick every BALANCE_TICKS. IPL_CLOCK, no spinlock held. */
 void sched_balance(unsigned self);
 
 /* thread.c */
@@ -122,14 +123,14 @@ void thread_boot(void);
 void thread_init_static(struct thread *t, const char *name, unsigned prio, cpumask_t affinity);
 struct thread *thread_create_on(const char *name, void (*fn)(void *), void *arg, unsigned prio,
                                 cpumask_t affinity);
-/* t is dead and no CPU stands on it: it is freed later. IPL_CLOCK; takes no lock. */
+/* Have t, which is dead and whose stack no CPU uses, freed later. IPL_CLOCK; takes no lock. */
 void thread_bury(struct thread *t);
-/* Wake the reaper when there is something for it. From the clock tick. */
+/* Wake the reaper if there are dead threads. Called by the clock tick. */
 void thread_reaper_tick(void);
 
 /* timer.c */
 void timer_boot(void);
-/* Run what is due on this CPU. IPL_CLOCK. */
+/* Call the functions of all timers of this CPU that are due. IPL_CLOCK, no spinlock held. */
 void timer_run(uint64_t now_ns);
 
 /* ipi.c */

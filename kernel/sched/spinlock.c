@@ -1,30 +1,30 @@
 /*
  * Ranked spinlocks.
  *
- * The lock is one word, taken by a compare-and-swap from 0 to 1 with acquire order and given back
- * by a store of 0 with release order, so the next holder sees all that the last one wrote. Whoever
- * finds it taken reads until it is 0 before it tries again, so that waiters do not take the line
- * from the holder.
+ * A lock is one word, taken by a compare-and-swap from 0 to 1 with acquire order and released by a
+ * store of 0 with release order, so that the next holder sees all that the last one wrote. A CPU
+ * that finds the lock taken reads the word until it is 0 before it tries again, so that waiters do
+ * not take the cache line from the holder.
  *
- * Not a ticket lock, on purpose: in the order of tickets a lock goes to the CPU that came first,
- * and that one may have lost its host core (four virtual CPUs share two) or be in an interrupt
- * handler, for which everybody behind it waits. Measured: a hundred processes at 4 CPUs took 176 s
- * with tickets. The price is that nothing but chance is fair; holders do a bounded piece of work,
- * and a CPU that never gets its turn is found by the limit.
+ * These are deliberately not ticket locks. A ticket lock goes to the CPU that came first, which may
+ * have lost its host core (four virtual CPUs share two) or be in an interrupt handler, and all CPUs
+ * behind it wait for that. Measured: a hundred processes on 4 CPUs took 176 s with ticket locks.
+ * The price is that fairness is left to chance; critical sections are bounded, and a CPU that never
+ * gets the lock is found by the limit on spinning.
  *
  * Checks. The locks that a CPU holds form a chain from thread_self()->spin_top through `below`: at
- * raised IPL the thread cannot lose its CPU, and an interrupt handler runs as the thread it
- * interrupted, so the chain is the CPU's although it hangs on the thread. The one lock that crosses
- * a context switch, the run queue's, is handed from thread to thread by sched.c. The chain's ranks
- * rise strictly, but for SPIN_NESTS; comparing with the top is enough, since locks may be released
- * in any order but what remains still rises.
+ * raised IPL the thread is not preempted, and an interrupt handler runs as the thread that it
+ * interrupted, so the chain describes the CPU although it belongs to the thread. The one lock that
+ * is held across a context switch, the run queue's, is moved from thread to thread by sched.c.
+ * Ranks rise strictly along the chain, except where SPIN_NESTS allows equal ones; comparing with
+ * the innermost lock is enough, since the ranks of the remaining locks still rise when locks are
+ * released in any order.
  *
- * Why rising rank and the IPL check keep CPUs from waiting for each other: a cycle of waiting CPUs
- * would need one that holds a higher rank and waits for a lower one, or an interrupt handler that
- * waits for a lock of the thread below it. The second cannot be, since a lock is taken only at its
- * own IPL, at which handlers that use it are blocked; that is why taking a lock at a higher IPL
- * than its own panics too in spin_lock(): the IPL is part of the lock's contract with all its
- * users.
+ * Why rising ranks and the IPL check prevent a deadlock of CPUs: a cycle of waiting CPUs would need
+ * one that holds a higher rank and waits for a lower one, or an interrupt handler that waits for a
+ * lock of the code it interrupted. The latter cannot be, since a lock is held only at its own IPL,
+ * at which handlers that use it are blocked. For the same reason spin_lock() also panics when it is
+ * called above the lock's IPL: the IPL is part of the contract between all users of the lock.
  */
 #include "kernel/sched/spinlock.h"
 
@@ -36,14 +36,15 @@
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 
-#define SPINS_PER_CLOCK 4096u /* rounds of the wait loop between two looks at the clock */
+#define SPINS_PER_CLOCK 4096u /* iterations of the wait loop between two readings of the clock */
 
 void spin_init(struct spinlock *l, const char *name, enum spin_rank rank, ipl_t ipl)
 {
     *l = (struct spinlock)SPINLOCK_INIT(name, rank, ipl);
 }
 
-/* A CPU that is not yet in the scheduler's hands boots at the highest level, and stays there. */
+/* The IPL is not the lock's: report it, unless the CPU is not online yet and still runs at the
+   highest IPL, where it stays. */
 static void __attribute__((cold, noinline)) ipl_broken(const struct spinlock *l, ipl_t ipl,
                                                        uint64_t pc)
 {
@@ -60,15 +61,15 @@ static inline bool try_take(struct spinlock *l)
                                        __ATOMIC_RELAXED);
 }
 
-/* Take l, which somebody has. Stands at the lock's IPL, so inter-processor requests are answered.
- * Returns how long it took, in cycles, at least 1; the CPU's account gets them without what
- * interrupts took. */
+/* Acquire l, which another CPU holds. Runs at the lock's IPL, so that inter-processor requests are
+ * answered. Returns the time it took, in cycles, at least 1. The time, less that of interrupts, is
+ * added to the CPU's spin_cycles. */
 static uint32_t __attribute__((noinline)) spin_wait(struct spinlock *l, uint64_t pc)
 {
     uint32_t rounds = 0, begin = clock_cycles(), spun;
     struct cpu *c = cpu_self();
     unsigned idle = __atomic_load_n(&c->idle, __ATOMIC_RELAXED) != 0;
-    const uint64_t *handlers = &c->interrupt_cycles[idle]; /* marked: an interrupt adds to them */
+    const uint64_t *handlers = &c->interrupt_cycles[idle]; /* atomic: an interrupt adds to them */
     uint64_t start = 0, interrupts = __atomic_load_n(handlers, __ATOMIC_RELAXED);
     uint64_t before = __atomic_load_n(&c->spin_cycles[idle], __ATOMIC_RELAXED);
 
@@ -81,25 +82,26 @@ static uint32_t __attribute__((noinline)) spin_wait(struct spinlock *l, uint64_t
             lockcheck_spun(l, SPIN_LIMIT_NS / 1000000000UL, pc);
     }
     spun = clock_cycles() - begin;
-    /* An interrupt meanwhile may have spun too: that is in the account and in `spun`. */
+    /* An interrupt may have spun meanwhile too. `spun` includes that time and `before` does not, so
+       it is counted once. */
     __atomic_store_n(&c->spin_cycles[idle],
                      before + spun - (__atomic_load_n(handlers, __ATOMIC_RELAXED) - interrupts),
                      __ATOMIC_RELAXED);
     return MAX(spun, 1u);
 }
 
-/* The fast paths below are leaf functions: what is rare ends in one of these, by a jump. */
+/* The fast paths below are leaf functions: rare cases end in a jump to one of these. */
 
 static void note_taken(struct spinlock *l, struct thread *t, uint64_t pc)
 {
     __atomic_store_n(&l->holder, t, __ATOMIC_RELAXED);
     l->below = thread_spin_top(t);
-    __atomic_signal_fence(__ATOMIC_RELEASE); /* an interrupt from here on walks the chain */
+    __atomic_signal_fence(__ATOMIC_RELEASE); /* an interrupt may walk the chain from here on */
     thread_spin_top_set(t, l);
     l->taken_at = pc;
 }
 
-/* The lock is taken, and locks are measured. */
+/* Begin to measure a hold of l, which has just been acquired. Returns old. */
 static ipl_t __attribute__((noinline)) begin_measured(struct spinlock *l, ipl_t old, uint32_t spun)
 {
     l->spun = spun;
@@ -108,7 +110,7 @@ static ipl_t __attribute__((noinline)) begin_measured(struct spinlock *l, ipl_t 
     return old;
 }
 
-/* Somebody else has it. */
+/* The lock is held by another CPU: wait for it. Returns old, as do the functions below. */
 static ipl_t __attribute__((noinline)) lock_wait(struct spinlock *l, ipl_t old, uint64_t pc)
 {
     uint32_t spun = spin_wait(l, pc);
@@ -117,8 +119,8 @@ static ipl_t __attribute__((noinline)) lock_wait(struct spinlock *l, ipl_t old, 
     return lockstat_on(LOCKSTAT_SPIN) ? begin_measured(l, old, spun) : old;
 }
 
-/* A check needs a closer look, and may fail. `old`: the IPL before; lowest: what it has to be at
- * least. */
+/* A check of the fast path failed: check in full, then acquire. old: the IPL before; lowest: the
+ * least that it may be. */
 static ipl_t __attribute__((noinline)) lock_checked(struct spinlock *l, ipl_t old, ipl_t lowest,
                                                     uint64_t pc)
 {
@@ -174,8 +176,9 @@ void spin_lock_at_ipl(struct spinlock *l)
     take(l, t, now, (uint64_t)__builtin_return_address(0));
 }
 
-/* l is not the innermost (locks may be released in any order), or not held at all, or measured.
- * What is noted is noted once the lock is free: somebody else's wait is not for the bookkeeping. */
+/* Release l in full: it is not the innermost lock (locks may be released in any order), or not held
+ * at all, or it is being measured. The statistics are updated after the lock is free, so that no
+ * other CPU waits for that. */
 static void __attribute__((noinline)) release_checked(struct spinlock *l, uint64_t pc)
 {
     uint32_t held = clock_cycles() - l->hold_start, round = l->measured;
@@ -217,10 +220,10 @@ static inline void release(struct spinlock *l, struct thread *t)
 }
 
 /*
- * A reschedule asked for at raised IPL by this CPU itself is only noticed here; one asked for by an
- * interrupt is noticed on that interrupt's way out. If this thread is moved to another CPU right
- * after the IPL has dropped, it was just rescheduled, and what is then read of the old or the new
- * CPU costs at most one call for nothing.
+ * A reschedule that this CPU itself requested at raised IPL is noticed only here; one that an
+ * interrupt requested is noticed on the way out of that interrupt. If this thread is moved to
+ * another CPU right after the IPL has dropped, it has just been rescheduled, and reading the flag
+ * of the old or the new CPU costs at most one needless call.
  */
 static void __attribute__((noinline)) preempt(void) { sched_preempt(); }
 
@@ -228,11 +231,11 @@ static inline void restore(ipl_t old)
 {
     ipl_set(old);
     if (old == IPL_NONE && unlikely(__atomic_load_n(&current_hw->cpu->resched, __ATOMIC_RELAXED)))
-        preempt(); /* of this file, so it ends in a jump: who calls restore() stays a leaf */
+        preempt(); /* in this file, so that it is a tail call and the callers stay leaf functions */
 }
 
-/* The locks that are still held keep the IPL up: ranks rise with IPLs, so the innermost one's is
- * the highest. */
+/* The IPL must not fall below that of the locks still held: IPLs rise with ranks, so the innermost
+ * lock's is the highest. */
 static void __attribute__((noinline)) restore_nested(const struct spinlock *top, ipl_t old,
                                                      uint64_t pc)
 {

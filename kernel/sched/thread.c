@@ -1,9 +1,9 @@
 /*
- * Threads: creation, the table, exit and what is left of a thread.
+ * Threads: creation, the thread table, exit and reaping.
  *
- * One stack is one allocation: struct thread lies at its top, the first trap frame of a user thread
- * right below it (hw.kstack_top), and the stack grows down from there to the guard page. So
- * a thread costs nothing but its stack, and mm keeps those in a cache.
+ * A thread is one allocation, its kernel stack, which mm caches. struct thread lies at the top, the
+ * first trap frame of a user thread right below it (hw.kstack_top), and the stack grows down from
+ * there to the guard page.
  *
  *     top  +------------------------+
  *          | struct thread          |
@@ -11,16 +11,19 @@
  *          | stack                  |
  *          +------------------------+  hw.kstack_base
  *
- * Exit. A thread cannot free the stack it stands on. It marks itself DEAD under its run queue's
- * lock and switches away; the thread that comes next on that CPU finds it as switched_from, when
- * nobody stands on the stack any more, and puts it on the list of the dead. That is at IPL_CLOCK
- * with the run queue locked, where no stack may be freed: so the list is a stack without lock,
- * pushed by compare-and-swap and taken as a whole by an exchange (nobody pops single elements, so a
- * value that comes back does no harm). It is emptied by the next thread_create(), which is likely
- * to need a stack, and by the reaper thread, which the clock wakes when something lies there.
- * Nobody else may hold a pointer to the thread by then: a waker's last look at it is under the run
- * queue's lock that the exit takes too (sched_wake), and the owner of t->process drops its own
+ * Exit. A thread cannot free the stack it is running on. It marks itself DEAD under its run queue's
+ * lock and switches away; the next thread on that CPU finds it in rq->switched_from, when its stack
+ * is no longer in use, and puts it on the list of dead threads. That happens at IPL_CLOCK with the
+ * run queue locked, where no stack may be freed; so the list is a lock-free stack, pushed to by
+ * compare-and-swap and emptied as a whole by an exchange (single elements are never popped, so a
+ * head that recurs does no harm). It is emptied by the next thread_create(), which is likely to
+ * need a stack, and by the reaper thread, which the clock tick wakes when the list is not empty.
+ *
+ * By then nobody else may have a pointer to the thread: a waker accesses it last under the run
+ * queue's lock, which the exit takes too (sched_wake), and the owner of t->process drops its
  * pointer before thread_exit().
+ *
+ * Creation fails when mm has no stack; nothing else here allocates.
  */
 #include "arch/alpha/hw/fp.h"
 #include "arch/alpha/hw/switch.h"
@@ -37,7 +40,7 @@
 
 struct kstack_ops kstack_ops;
 
-/* The threads that the CPUs come up on; they become the idle threads. */
+/* The threads on which the CPUs start; those of the secondary CPUs become their idle threads. */
 struct thread boot_threads[MAX_CPUS];
 
 static struct spinlock table_lock = SPINLOCK_INIT("thread table", RANK_THREADS, IPL_ASTDEL);
@@ -94,9 +97,9 @@ void thread_bury(struct thread *t)
 }
 
 /*
- * Only a reaper that sleeps is woken. Without the second question every CPU would take the queue's
- * lock at every tick until the reaper has run; with more virtual CPUs than the host has cores,
- * passing the lock on then takes longer than a tick, and the reaper never runs.
+ * Wake the reaper only if it is waiting. Without that check every CPU would take the queue's lock
+ * at every tick until the reaper has run; with more virtual CPUs than the host has cores, passing
+ * the lock from CPU to CPU would then take longer than a tick, and the reaper would never run.
  */
 void thread_reaper_tick(void)
 {
@@ -182,7 +185,7 @@ void thread_exit(void)
 
 int thread_sleep_until(uint64_t deadline_ns, unsigned flags)
 {
-    /* On no queue: only the deadline or a signal ends it. */
+    /* w is on no queue: only the deadline or a signal ends the wait. */
     struct wait_queue nowhere;
     struct waiter w = {.thread = thread_self(), .queue = &nowhere};
     int err;
@@ -212,7 +215,7 @@ void thread_for_each(void (*fn)(struct thread *, void *), void *arg)
 
 static const char *const state_names[] = {"new", "ready", "running", "waiting", "dead"};
 
-/* For a panic: every thread, without the lock. */
+/* Panic dump: every thread. The table's lock is not taken. */
 static void dump_threads(void)
 {
     const struct thread *t;
@@ -231,7 +234,7 @@ static void dump_threads(void)
 
 #define DUMP_EVENTS 12u
 
-/* The last of what each CPU did, oldest first. */
+/* Panic dump: the most recent actions of each CPU, oldest first. */
 static void dump_traces(void)
 {
     uint64_t online = __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED);

@@ -1,5 +1,11 @@
 /*
- * The clock interrupt, how the scheduler comes up on each CPU, and what it counts.
+ * The clock interrupt, the start of the scheduler on each CPU, and CPU statistics.
+ *
+ * The clock interrupt of a CPU runs expired timers and, if it is a tick, accounts for the current
+ * thread's time and slice, balances the load, checks the other CPUs (watchdog.c) and wakes the
+ * reaper. Everything runs at IPL_CLOCK on the CPU concerned; the run queue's lock is taken only
+ * when a slice has ended and another thread is waiting for the CPU. Nothing here can fail after
+ * boot.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
@@ -9,11 +15,9 @@
 #include "kernel/sched/sched_private.h"
 #include "kernel/sched/timer.h"
 
-#define BALANCE_TICKS \
-    64 /* 62 ms: a thread that waits behind another is moved before six slices have passed */
+#define BALANCE_TICKS 64 /* 62.5 ms: a busy CPU looks 16 times a second, about once in six slices */
 
-/* A tick of the current thread's slice; the queue is locked only when the slice has ended and
- * somebody waits. */
+/* Account a tick to the current thread's slice. */
 static void slice_tick(struct runq *rq, struct thread *t)
 {
     if (t == rq->idle)
@@ -29,9 +33,9 @@ static void slice_tick(struct runq *rq, struct thread *t)
     spin_unlock_at_ipl(&rq->lock);
 }
 
-/* The interval clock and the alarm come by the same interrupt, so a tick is told by its time:
-   within half an interval of when it is due. Nothing drifts: the due time advances by whole
-   intervals. */
+/* The interval clock and the alarm share one interrupt, so a tick is recognised by its time: it is
+   the first interrupt that comes no earlier than half an interval before the tick is due. Ticks do
+   not drift, since the due time advances by whole intervals. */
 static bool is_tick(struct runq *rq, uint64_t now_ns)
 {
     if (now_ns + CLOCK_TICK_NS / 2 < rq->next_tick_ns)
@@ -50,7 +54,7 @@ void sched_clock_tick(bool user)
     uint64_t now;
 
     if (rq->current == NULL)
-        return; /* the clock ticks before the scheduler stands */
+        return; /* the scheduler is not up yet */
     now = clock_ns();
     timer_run(now);
     if (!is_tick(rq, now))
@@ -72,7 +76,8 @@ void sched_clock_tick(bool user)
 
 /* ---- boot ---- */
 
-/* Both flags are set by the sender: the interrupt itself is the message. */
+/* Nothing to do: runq_kick() has set the flags, which are checked on the way out of the
+   interrupt. */
 static void ipi_reschedule(void) {}
 
 static void runq_boot(unsigned cpu, struct thread *current, struct thread *idle)
@@ -127,7 +132,7 @@ void sched_secondary_start(void)
     runq_boot(cpu, self, self);
     __atomic_fetch_or(&cpu_online_mask, 1ul << cpu, __ATOMIC_ACQ_REL);
     __atomic_store_n(&cpus[cpu].online, 1, __ATOMIC_RELEASE);
-    ipl_set(IPL_CLOCK); /* as the idle loop begins */
+    ipl_set(IPL_CLOCK); /* the IPL at which the idle loop begins */
     perturb_cpu_start();
     sched_idle_loop();
 }
@@ -138,8 +143,8 @@ static uint64_t read(const uint64_t *counter) { return __atomic_load_n(counter, 
 
 static uint64_t cycles_ns(const uint64_t *counter) { return read(counter) * CLOCK_CYCLE_NS; }
 
-/* Idle time is accounted at ticks and switches, interrupts when they end: so a difference is taken
- * with care. */
+/* Idle time is accounted at ticks and switches but interrupts when they end, so that a difference
+ * could come out below 0. */
 static void divide_time(const struct cpu *c, struct sched_cpu_stats *s)
 {
     uint64_t busy = cycles_ns(&c->interrupt_cycles[0]) + cycles_ns(&c->spin_cycles[0]);

@@ -1,10 +1,12 @@
 /*
- * Timers: a queue for each CPU, in the order of the deadlines, and the CPU's one-shot alarm set to
- * the first of them. The alarm comes as a clock interrupt, to the nanosecond where time is counted
- * in instructions; the interval clock looks too, so an alarm that a machine loses costs one tick.
+ * Timers: a queue for each CPU, sorted by deadline, and the CPU's one-shot alarm set to the
+ * earliest. The alarm raises a clock interrupt, exact to the nanosecond where time is counted in
+ * instructions. Each tick of the interval clock runs expired timers too, so an alarm that the
+ * machine loses delays a timer by at most one tick.
  *
  * A timer's function runs at IPL_CLOCK with the queue unlocked, so that it may wake threads and
- * start timers; `running` names it meanwhile, for timer_cancel_wait().
+ * start timers; meanwhile `running` points to the timer, for timer_cancel_wait(). Nothing here
+ * allocates or fails.
  */
 #include "kernel/sched/timerq.h"
 
@@ -12,12 +14,11 @@
 #include "kernel/sched/sched_private.h"
 
 struct timer_cpu {
-    struct spinlock lock; /* RANK_TIMER */
-    struct list timers;   /* protected by lock; written by own CPU only when it is not empty: timers
-                             start on the own CPU, others cancel */
-    uint64_t first_ns; /* deadline of the first; atomic: protected by lock, read without it by the
-                          own CPU */
-    struct timer *running; /* atomic: written by own CPU under lock */
+    struct spinlock lock;  /* RANK_TIMER */
+    struct list timers;    /* protected by lock. Only the own CPU adds timers; others may cancel */
+    uint64_t first_ns;     /* earliest deadline; protected by lock; atomic: the own CPU reads it
+                           without */
+    struct timer *running; /* atomic; written by the own CPU, under lock */
 } __attribute__((aligned(128)));
 
 static struct timer_cpu timer_cpus[MAX_CPUS];
@@ -45,8 +46,8 @@ void timer_start(struct timer *t, uint64_t deadline_ns)
 
     spin_lock_at_ipl(&tc->lock);
     KASSERT(!t->pending, "a timer is started when it is not pending");
-    /* Marked, and so is its reading: whoever cancels a timer whose function starts it again may
-     * read it at this moment. That function stays on its CPU, so the value is the same. */
+    /* Atomic, as is the read in queue_of(): a timer whose function restarts it may be cancelled at
+     * this moment. That function stays on its CPU, so the value does not change. */
     __atomic_store_n(&t->cpu, cpu_id(), __ATOMIC_RELAXED);
     t->deadline_ns = deadline_ns;
     if (timerq_add(&tc->timers, t)) {
@@ -72,7 +73,7 @@ bool timer_cancel(struct timer *t)
     pending = t->pending;
     if (pending) {
         timerq_remove(t);
-        /* An alarm that finds nothing due is harmless, so it is left as it is. */
+        /* The alarm stays as it is: one that finds nothing due is harmless. */
         __atomic_store_n(&tc->first_ns, timerq_first(&tc->timers), __ATOMIC_RELAXED);
     }
     spin_unlock_at_ipl(&tc->lock);
@@ -87,7 +88,7 @@ bool timer_cancel_wait(struct timer *t)
     if (timer_cancel(t))
         return true;
     while (__atomic_load_n(&tc->running, __ATOMIC_ACQUIRE) == t)
-        ; /* on another CPU, and for some microseconds: a timer's function does not wait */
+        ; /* fn runs on another CPU, for some microseconds: it may not wait */
     return false;
 }
 

@@ -10,19 +10,21 @@ struct timer {
     uint64_t deadline_ns;
     void (*fn)(struct timer *); /* runs at IPL_CLOCK on the CPU that started it; no waiting */
     void *arg;
-    uint32_t cpu; /* whose queue; set by timer_start */
+    uint32_t cpu; /* whose queue it is on; set by timer_start; atomic */
     bool pending; /* protected by the timer queue's lock */
 };
 
 uint64_t clock_ns(void); /* monotonic; any IPL */
-/* Boot: when the machine's clock was 0, in ns since 1970; 0 unless said. */
+/* Boot: set the time at which the machine's clock was 0, in ns since 1970 (default 0). */
 void clock_wall_boot(uint64_t base_ns);
-uint64_t clock_wall_ns(void); /* since 1970; any IPL */
+uint64_t clock_wall_ns(void); /* ns since 1970; any IPL */
+/* Have t->fn(t) called on this CPU when clock_ns() reaches deadline_ns. t is not pending. IPL up to
+ * IPL_CLOCK, spinlocks below RANK_TIMER. */
 void timer_start(struct timer *t, uint64_t deadline_ns);
-/* True when it was pending; false when it has run or is running. */
+/* Returns true if t was pending; false if fn has run or is running. IPL and locks as above. */
 bool timer_cancel(struct timer *t);
-/* The same, and when it returns fn is not running any more: t may go. Not from fn itself, nor with
- * a lock held that fn takes. */
+/* The same, and waits until fn is no longer running, so that t may be freed. Not to be called by fn
+ * itself, nor with a lock held that fn takes. */
 bool timer_cancel_wait(struct timer *t);
 
 #endif

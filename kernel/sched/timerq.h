@@ -1,6 +1,7 @@
 /*
- * Timers in the order of their deadlines; equal ones in the order of their starts. Pure; builds for
- * the host. Insertion looks from the late end: most deadlines are set later than those that wait.
+ * Timers in the order of their deadlines; equal deadlines in the order in which the timers were
+ * started. Independent of the machine: also built for the host. Insertion searches from the end,
+ * since most new deadlines are later than the pending ones.
  */
 #ifndef KERNEL_SCHED_TIMERQ_H
 #define KERNEL_SCHED_TIMERQ_H
@@ -9,7 +10,7 @@
 
 #define TIMERQ_NEVER UINT64_MAX
 
-/* Returns true when t became the first. */
+/* Insert t; true when it became the first. */
 static inline bool timerq_add(struct list *q, struct timer *t)
 {
     struct list *l = q->prev;
@@ -33,7 +34,7 @@ static inline uint64_t timerq_first(const struct list *q)
     return list_empty(q) ? TIMERQ_NEVER : list_first_entry(q, struct timer, link)->deadline_ns;
 }
 
-/* Take off the first timer whose deadline is not after now; NULL when there is none. */
+/* Remove and return the first timer whose deadline is not after now_ns; NULL when there is none. */
 static inline struct timer *timerq_pop_due(struct list *q, uint64_t now_ns)
 {
     if (timerq_first(q) > now_ns || list_empty(q))

@@ -2,21 +2,27 @@
  * Wait queues.
  *
  * No wake-up is lost. The sleeper, on the queue since wait_enqueue(), goes to sleep only if, under
- * its run queue's lock, w->queue is not NULL; it then sets WAITING and holds that lock until its
- * registers are saved. The waker takes the waiter off under the queue's lock, and stores NULL into
- * w->queue under the lock of the thread's run queue (sched_wake). Those two critical sections of
- * the run queue's lock have an order: if the waker's is first, the sleeper sees NULL and does not
- * sleep; if the sleeper's is first, the waker finds a WAITING thread with its context saved and
- * makes it runnable. Signals and timeouts go the same way, with t->interrupted and the local
- * `timed_out` in place of w->queue.
+ * its run queue's lock, w->queue is not NULL; it then becomes WAITING, and the lock is held until
+ * its registers are saved. The waker removes the waiter under the wait queue's lock, and stores
+ * NULL in w->queue under the lock of the thread's run queue (sched_wake). These two critical
+ * sections of the run queue's lock are ordered:
  *
- * Nobody is touched too late. The waiter lies on the sleeper's stack, and the sleeper may be gone
- * right after it has seen w->queue == NULL. The waker's last access to the waiter and to the thread
- * is inside that critical section of the run queue: to end, the thread would have to take the same
- * lock. Its last access to the wait queue is the release of the queue's lock, and wait_finish()
- * waits for that: it looks whether the lock is busy once it has seen NULL. Whoever stored the NULL
- * had taken the lock before, and the store was a release, so we see the lock taken; if we see it
- * free again, the waker is out.
+ *   - if the waker's is first, the sleeper sees NULL and does not sleep;
+ *   - if the sleeper's is first, the waker finds a WAITING thread with its context saved, and makes
+ *     it runnable.
+ *
+ * Signals and timeouts work in the same way, with t->interrupted and the timeout's `done` in place
+ * of w->queue.
+ *
+ * No access comes too late. The waiter lies on the sleeper's stack, and the sleeper may have ended
+ * right after it has seen w->queue == NULL. The waker accesses the waiter and the thread last
+ * inside that critical section of the run queue's lock, which the thread would have to take to end.
+ * Its last access to the wait queue is the release of the queue's lock, and wait_finish() waits for
+ * that: once it has seen NULL, it checks whether the lock is held. The waker took the lock before
+ * it stored NULL with release order, so we see the lock taken; if we see it free again, the waker
+ * has released it.
+ *
+ * Nothing here allocates.
  */
 #include "kernel/sched/wait.h"
 
@@ -54,7 +60,7 @@ struct timeout {
     bool done; /* atomic */
 };
 
-/* At IPL_CLOCK. */
+/* The deadline has passed: wake the thread. IPL_CLOCK. */
 static void timeout_fn(struct timer *timer)
 {
     struct timeout *o = container_of(timer, struct timeout, timer);
@@ -63,11 +69,11 @@ static void timeout_fn(struct timer *timer)
     sched_wake(o->thread, NULL, false);
 }
 
-/* The run queue's lock is held. False: t is to end, and does not wait any more. */
+/* Prepare a killable wait; the run queue's lock is held. False: t is to end and does not wait. */
 static bool wait_killable(struct thread *t)
 {
     if (__atomic_load_n(&t->fatal, __ATOMIC_ACQUIRE)) {
-        /* thread_interrupt() sets it too, but perhaps later: `fatal` comes before it. */
+        /* thread_interrupt() sets it too, but possibly later than it sets `fatal`. */
         __atomic_fetch_or(&t->hw.syscall_exit, EXIT_INTERRUPTED, __ATOMIC_RELAXED);
         return false;
     }
@@ -75,8 +81,8 @@ static bool wait_killable(struct thread *t)
     return true;
 }
 
-/* Sleep until the waiter is woken, done is set, or a signal came that ends this kind of wait. Each
- * may be so already. */
+/* Sleep until the waiter is woken, *done is set, or a signal came that ends this kind of wait; each
+ * of these may have happened already. */
 static inline __attribute__((always_inline)) int block_as(struct waiter *w, unsigned flags,
                                                           const bool *done)
 {
@@ -106,8 +112,7 @@ static inline __attribute__((always_inline)) int block_as(struct waiter *w, unsi
             break;
         }
         sched_block_locked(rq);
-        /* Mostly it is the waiter that was woken: then there is nothing to look at under the lock.
-         */
+        /* Usually the waiter was woken: then nothing needs to be checked under the lock. */
         if (likely(__atomic_load_n(&w->queue, __ATOMIC_ACQUIRE) == NULL)) {
             ipl_restore(IPL_NONE);
             return 0;
@@ -118,7 +123,7 @@ static inline __attribute__((always_inline)) int block_as(struct waiter *w, unsi
     return err;
 }
 
-/* Two copies of it: the rare kind of wait costs the common ones nothing. */
+/* Two copies of block_as(): the rare killable wait costs the common kinds nothing. */
 static int block(struct waiter *w, unsigned flags, const bool *done)
 {
     return block_as(w, flags & WAIT_INTERRUPTIBLE, done);
@@ -164,7 +169,7 @@ void wait_finish(struct waiter *w)
     spin_unlock(&q->lock, ipl);
 }
 
-/* The waiter is off the list and its thread sees it. q is locked. */
+/* Take the waiter off the queue, which is locked, and wake its thread. */
 static inline void wake(struct waiter *w, bool follow)
 {
     list_remove(&w->link);

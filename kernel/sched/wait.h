@@ -1,9 +1,10 @@
 /*
- * Wait queues. The pattern, with the condition protected by a lock of the caller's or atomic:
+ * Wait queues. The usual pattern, where the condition is atomic or protected by a lock of the
+ * caller:
  *
  *     struct waiter w;
  *     for (;;) {
- *         wait_enqueue(&q, &w);            -- from here a wake-up is not lost
+ *         wait_enqueue(&q, &w);            -- from here on no wake-up is lost
  *         if (condition) break;
  *         err = wait_block(&w, WAIT_INTERRUPTIBLE, deadline_ns);   -- IPL 0, no spinlock
  *         if (err) break;
@@ -32,9 +33,9 @@ struct waiter {
 
 #define WAIT_UNINTERRUPTIBLE 0u
 #define WAIT_INTERRUPTIBLE   1u
-/* Ends only for a thread that is to end (struct thread, fatal): for waits inside of a fault or a
-   copy, which cannot be begun anew for a handler's sake, but need not be lived through. Only with
-   WAIT_FOREVER. */
+/* Interrupted only if the thread is to end (struct thread, fatal): for waits inside a page fault or
+   a copy, which cannot be interrupted to run a signal handler and restarted, but which can be
+   abandoned when the process ends. Only with WAIT_FOREVER. */
 #define WAIT_KILLABLE 2u
 #define WAIT_FOREVER  UINT64_MAX
 
@@ -47,24 +48,27 @@ struct waiter {
     }
 
 void wait_queue_init(struct wait_queue *q, const char *name);
-/* Put the current thread on q (again after a wake-up). Any IPL up to IPL_CLOCK. */
+/* Put the current thread on q, for the first time or again after a wake-up. Any IPL up to
+   IPL_CLOCK, spinlocks below RANK_WAIT. */
 void wait_enqueue(struct wait_queue *q, struct waiter *w);
-/* The same in front of the others: for one that was woken and came too late. */
-void wait_enqueue_first(struct wait_queue *q, struct waiter *w);
-/* Sleep until woken. 0; -EINTR when interruptible and thread_interrupt() came, or killable and
-   the thread is to end besides; -ETIMEDOUT when clock_ns() reaches deadline_ns. flags: one of the
-   WAIT_ values above. */
-int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns);
-/* Leave the queue. Always called in the end. When it returns, no waker touches w or the queue on
-   this waiter's behalf any more: the queue may then go, if nobody else uses it. */
-void wait_finish(struct waiter *w);
-/* Wake the oldest waiter, or all. Returns how many. Any IPL up to IPL_CLOCK, locks up to RANK_WAIT.
+/* The same, at the head of q: for a thread that was woken but found the condition taken by another.
  */
+void wait_enqueue_first(struct wait_queue *q, struct waiter *w);
+/* Sleep until woken. Returns 0; -EINTR if the wait is interruptible and thread_interrupt() was
+   called, or if it is killable and the thread is to end; -ETIMEDOUT when clock_ns() reaches
+   deadline_ns. flags: one of the WAIT_ values above. IPL 0, no spinlock. */
+int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns);
+/* Leave the queue; every wait_enqueue() must be followed by this in the end. On return no waker
+   accesses w or, on behalf of this waiter, the queue, which may then be freed if nobody else uses
+   it. */
+void wait_finish(struct waiter *w);
+/* Wake the oldest waiter, or all. Returns how many. Any IPL up to IPL_CLOCK, spinlocks below
+   RANK_WAIT. */
 unsigned wake_one(struct wait_queue *q);
 unsigned wake_all(struct wait_queue *q);
-/* The same by a thread that is likely to wait or to end soon: where nobody else is ready on this
-   CPU, a woken thread follows it here, instead of on a CPU that would have to be interrupted. If it
-   does not give up the CPU, an idle one takes the thread at the next tick. */
+/* wake_all() for a thread that is likely to wait or to end soon: if no other thread is ready on
+   this CPU, the woken threads run here next, instead of on a CPU that would have to be interrupted.
+   If the caller does not give up the CPU, an idle CPU takes the threads at its next tick. */
 unsigned wake_all_follow(struct wait_queue *q);
 
 #endif

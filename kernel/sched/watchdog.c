@@ -1,16 +1,17 @@
 /*
- * The watchdog: each CPU watches that the others take clock interrupts. One that has taken none for
- * WATCH_LIMIT_NS stands at raised IPL for good (or is gone), and the one that notices names it and
- * panics; its registers come from the emulator's monitor. Spinning on a lock is caught by the
- * spinner itself (spinlock.c), an unanswered request by the one that asks.
+ * The watchdog: each CPU checks that the others take clock interrupts. A CPU that has taken none
+ * for WATCH_LIMIT_NS is stuck at raised IPL (or is gone); the CPU that notices names it and panics.
+ * Its registers have to be read in the emulator's monitor. Spinning on a lock is detected by the
+ * spinning CPU itself (spinlock.c), an unanswered request by the CPU that has sent it (ipi.c).
  *
- * Limits. Four virtual CPUs share two cores of the host or fewer, so a CPU may be off its core
- * while another runs. So two things must have passed since the last tick of the watched CPU:
- * WATCH_LIMIT_NS of time, and WATCH_LIMIT_TICKS ticks that the watching CPU has itself taken. If
- * the whole machine was stopped (a debugger, a suspended host), time has jumped but hardly any
- * ticks were taken: the ticks lost meanwhile are not made up.
- * A single CPU that stands at raised IPL takes no ticks to watch by: then the harness sees that
- * nothing happens any more.
+ * Limits. Four virtual CPUs share two cores of the host or fewer, so one CPU may be off its core
+ * while another runs. Therefore two things must have passed since the last tick of the watched CPU:
+ * WATCH_LIMIT_NS of time, and WATCH_LIMIT_TICKS ticks taken by the watching CPU. If the whole
+ * machine was stopped (by a debugger, or because the host was suspended), time has jumped but
+ * hardly any ticks were taken: ticks that were missed are not made up for.
+ *
+ * A single CPU that is stuck at raised IPL takes no ticks and cannot be detected here; then the
+ * time limit of scripts/run ends the run.
  */
 #include "kernel/base/panic.h"
 #include "kernel/sched/ipi.h"
@@ -20,11 +21,11 @@
 #define WATCH_LIMIT_TICKS (CLOCK_TICK_HZ * 4) /* 4 s of the watcher's own */
 #define WATCH_EVERY_TICKS 128u                /* look 8 times a second */
 
-/* What a CPU saw of another. Own CPU of the first index, IPL_CLOCK. */
+/* What a CPU (first index) last saw of another (second). Own CPU of the first index, IPL_CLOCK. */
 static struct watch {
-    uint64_t ticks;     /* its count */
-    uint64_t at_ns;     /* when that changed last */
-    uint64_t own_ticks; /* and our count then */
+    uint64_t ticks;     /* the other CPU's tick count */
+    uint64_t at_ns;     /* when that was last seen to change */
+    uint64_t own_ticks; /* and our own tick count at that time */
 } watches[MAX_CPUS][MAX_CPUS];
 
 static void __attribute__((cold, noinline)) stuck(unsigned cpu, uint64_t ns)

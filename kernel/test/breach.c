@@ -1,8 +1,8 @@
 /*
- * The rules of locks, broken on purpose (MEGA_INFO_TEST_BREACH): one function for each kind of
- * breach, whose name the panic is to name as the place of the offence, and one that does what is
- * allowed. Where the lock in the way is taken in another function, that one's name begins
- * with hold_.
+ * The locking rules, broken on purpose (MEGA_INFO_TEST_BREACH): one function for each kind of
+ * breach, whose name the panic has to report as the place where the rule was broken, and one
+ * function that does only what is allowed. Where the conflicting lock is taken in another function,
+ * the name of that function begins with hold_.
  */
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/panic.h"
@@ -13,8 +13,8 @@
 #include "kernel/sched/timer.h"
 #include "kernel/test/test_private.h"
 
-#define SOON_NS 2000000u /* for a timer: two ticks */
-#define LONG_NS 5000000000u
+#define SOON_NS 2000000u    /* deadline of a timer: two ticks */
+#define LONG_NS 5000000000u /* the longest wait for another thread */
 
 static struct spinlock low = SPINLOCK_INIT("low", RANK_SECTION, IPL_ASTDEL);
 static struct spinlock low_too = SPINLOCK_INIT("low too", RANK_SECTION, IPL_ASTDEL);
@@ -27,7 +27,7 @@ static struct mutex first = MUTEX_INIT("the earlier one", MUTEX_TRACE, first);
 static struct mutex second = MUTEX_INIT("the later one", MUTEX_RMD, second);
 static struct mutex second_too = MUTEX_INIT("another later one", MUTEX_RMD, second_too);
 
-static uint32_t ready; /* atomic: the other thread has got where it should */
+static uint32_t ready; /* atomic: the other thread has reached its place */
 
 static __attribute__((noipa)) ipl_t hold_low(void) { return spin_lock(&low); }
 static __attribute__((noipa)) ipl_t hold_high(void) { return spin_lock(&high); }
@@ -42,7 +42,8 @@ static void run_for(uint64_t ns)
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Another thread does fn; when that has set `ready`, or nobody can run it, this returns. */
+/* Have another thread call fn on one of the CPUs. Returns when fn has set `ready`, or after
+   LONG_NS. */
 static void elsewhere(void (*fn)(void *), cpumask_t cpus)
 {
     struct thread *t = thread_create("breach", fn, NULL, PRIO_NORMAL);
@@ -133,7 +134,7 @@ static void ipl_lowered(void)
     ipl_restore(ipl);
 }
 
-/* ---- what may be done with nothing held only ---- */
+/* ---- actions that require that no lock is held ---- */
 
 static void wait_with_spinlock(void)
 {
@@ -158,7 +159,7 @@ static void yield_with_spinlock(void)
     cpumask_t here = 1ul << cpu_id();
 
     thread_set_affinity(thread_self(), here);
-    __atomic_store_n(&ready, 1, __ATOMIC_RELEASE); /* it does not run before the yield */
+    __atomic_store_n(&ready, 1, __ATOMIC_RELEASE); /* the thread does not run before the yield */
     elsewhere(hold_the_cpu, here);
     hold_low();
     thread_yield();
@@ -273,7 +274,7 @@ static void mutex_too_many(void)
     static struct mutex many[MUTEXES_HELD_MAX + 1];
 
     for (unsigned i = 0; i < ARRAY_SIZE(many); i++) {
-        mutex_init(&many[i], "one of many", MUTEX_ASPACE); /* these may be nested */
+        mutex_init(&many[i], "one of many", MUTEX_ASPACE); /* a rank that may be nested */
         mutex_lock(&many[i]);
     }
 }
@@ -306,16 +307,16 @@ static void mutex_release_as_writer(void)
     mutex_unlock(&second);
 }
 
-/* It goes back to its program, which is interrupted by the clock. */
+/* The thread returns to its program with the mutex held, where the clock interrupts it. */
 static void user_with_mutex(void) { mutex_lock(&first); }
 
-/* ---- what is allowed ---- */
+/* ---- allowed ---- */
 
 static void legal(void)
 {
     ipl_t outer = spin_lock(&low), inner = spin_lock(&high);
 
-    /* Out of order, but the IPL stays that of what is still held. */
+    /* In another order, but the IPL stays that of the lock still held. */
     spin_unlock(&low, IPL_CLOCK);
     spin_unlock(&high, outer);
     KASSERT(inner == IPL_ASTDEL, "the outer lock had raised the IPL");
@@ -325,7 +326,7 @@ static void legal(void)
     spin_unlock(&nests, outer);
     mutex_lock(&first);
     mutex_lock_shared(&second);
-    /* Released out of order, and tried against the order: neither can wait in a circle. */
+    /* Released in another order, and tried against the order: neither can cause a deadlock. */
     mutex_unlock(&first);
     if (mutex_try_lock(&first))
         mutex_unlock(&first);

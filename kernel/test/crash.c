@@ -1,5 +1,6 @@
 /*
- * Deliberate ends of the system (MEGA_INFO_TEST_CRASH), so that tests see what a person would see.
+ * Ends of the system caused on purpose (MEGA_INFO_TEST_CRASH), so that tests see what a user would
+ * see.
  */
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/panic.h"
@@ -7,8 +8,8 @@
 #include "kernel/sched/spinlock.h"
 #include "kernel/test/test_private.h"
 
-/* Runs the kernel stack into its soft limit: a frame at a time, each used after the call so that
- * none is optimised away. */
+/* Run the kernel stack into its soft limit, a frame for each call. The frame is used after the call
+ * so that the recursion is not turned into a loop. */
 static unsigned long deeper(unsigned long n)
 {
     volatile unsigned long frame[32];
@@ -19,7 +20,8 @@ static unsigned long deeper(unsigned long n)
 
 static void overflow_stack(void) { panic("the kernel stack has no end: %lu", deeper(1)); }
 
-/* A lock whose holder never lets go: it waits for itself, having forgotten that it holds it. */
+/* A lock that is never released: its holder waits for it again, having lost the record of holding
+   it. */
 static void spin_too_long(void)
 {
     static struct spinlock lost = SPINLOCK_INIT("deliberately lost", RANK_SECTION, IPL_ASTDEL);
@@ -43,7 +45,7 @@ static void unaligned_access(void) { *(volatile uint64_t *)((uintptr_t)words + o
 
 static void null_reference(void) { *(volatile uint64_t *)(odd - 1) = 1; }
 
-/* What no build may rely on and only the one with UBSan's traps notices: the others go on. */
+/* An undefined operation that only a kernel built with UBSan's traps notices; others continue. */
 static void shift_too_far(void)
 {
     volatile unsigned width = 64;

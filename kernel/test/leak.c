@@ -1,6 +1,6 @@
 /*
- * Leaks, planted on purpose (MEGA_INFO_TEST_LEAK): one of each kind that the end of a run with
- * --validate is to find (kernel/proc/leaks.h, mm/check/validate.h).
+ * Leaks caused on purpose (MEGA_INFO_TEST_LEAK): one of each kind that the checks at the end of a
+ * run with --validate have to find (kernel/proc/leaks.h, mm/check/validate.h).
  */
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/string.h"
@@ -18,10 +18,10 @@
 #include "mm/section/section.h"
 #include "mm/space/aspace.h"
 
-#define ODD_BYTES   1000u /* of no structure */
+#define ODD_BYTES   1000u /* the size of no structure */
 #define LARGE_BYTES (3 * PAGE_SIZE)
 
-/* Each: true when something was lost. */
+/* Each function returns true when it has leaked something. */
 static bool page(void)
 {
     pfn_t pfn;
@@ -76,7 +76,7 @@ static bool object_reference(void)
     return true;
 }
 
-/* The caller's standard output stays open. */
+/* Keep the caller's standard output open. */
 static bool file_reference(void)
 {
     __atomic_fetch_add(&process_self()->files->file[1]->refs, 1, __ATOMIC_RELAXED);

@@ -1,7 +1,7 @@
 /*
  * Errors planted on purpose (MEGA_INFO_TEST_PLANT), so that tests see the self-check find them: one
- * at a time, while the system stands, taken back before it goes on. Nothing but the check looks at
- * what is wrong meanwhile.
+ * at a time, while all other threads are stopped, and undone before they continue. Only the check
+ * runs in the meantime.
  */
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/errno.h"
@@ -16,12 +16,12 @@
 #include "mm/section/shpt.h"
 #include "mm/space/aspace.h"
 
-/* What is to be taken back: a word each, of whichever size. */
+/* What is to be undone: words of each size with their old values. */
 static struct {
     uint64_t *q[2], old_q[2];
     uint32_t *l, old_l;
     uint8_t *b, old_b;
-    pfn_t page; /* an allocated page */
+    pfn_t page; /* an allocated page, to be freed */
 } undo;
 
 static void set_q(unsigned i, uint64_t *p, uint64_t to)
@@ -55,9 +55,9 @@ static void unplant(void)
     undo.page = PFN_NONE;
 }
 
-/* ---- where ---- */
+/* ---- places for errors ---- */
 
-/* A valid level-3 PTE of private memory with a free one behind it for the same entry. */
+/* A valid level-3 PTE of private memory, followed by an empty one of the same map entry. */
 static pte_t *private_pte(struct aspace *as)
 {
     struct map_entry *e;
@@ -114,7 +114,7 @@ static struct mm_object *private_object(struct aspace *as)
     return NULL;
 }
 
-/* ---- the errors: true when planted ---- */
+/* ---- the errors: each function returns true when it has planted one ---- */
 
 static bool lost_page(struct aspace *as)
 {
@@ -122,7 +122,7 @@ static bool lost_page(struct aspace *as)
     return page_alloc(0, PAGE_T_PROCESS, RAD_ANY, &undo.page) == 0;
 }
 
-/* A second PTE for a page, counted in its table. */
+/* A second PTE for a page, counted in its page table. */
 static bool doubled_page(struct aspace *as)
 {
     pte_t *p = private_pte(as);
@@ -210,7 +210,7 @@ static bool wrong_references(struct aspace *as)
     return o != NULL;
 }
 
-/* A PTE that grants what its entry does not. */
+/* A PTE that grants an access that its map entry does not. */
 static bool wrong_access(struct aspace *as)
 {
     pte_t *p = private_pte(as);
@@ -220,7 +220,7 @@ static bool wrong_access(struct aspace *as)
     return p != NULL;
 }
 
-/* A PTE of a form that nothing makes in user space, where nothing is mapped yet. */
+/* A PTE of a form that is never used in user space, where nothing is mapped yet. */
 static bool wrong_form(struct aspace *as, enum pte_form form)
 {
     pte_t *p = private_pte(as);
@@ -236,7 +236,7 @@ static bool demand_zero_pte(struct aspace *as) { return wrong_form(as, PTE_FORM_
 static bool pagefile_pte(struct aspace *as) { return wrong_form(as, PTE_FORM_PAGEFILE); }
 static bool transition_pte(struct aspace *as) { return wrong_form(as, PTE_FORM_TRANSITION); }
 
-/* A page that an object has, at another place than the database says. */
+/* A page of an object, whose offset differs from the one in the PFN database. */
 static bool wrong_offset(struct aspace *as)
 {
     struct mm_object *o = private_object(as);

@@ -1,4 +1,7 @@
-/* MEGA_CTL_POOL_COST: what a pool costs the kernel, one request at a time. */
+/*
+ * MEGA_CTL_POOL_COST: the cost of a pool to the kernel, measured one request at a time. The blocks,
+ * and the memory for the figures, are freed before the request returns.
+ */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/sched/ipl.h"
@@ -10,14 +13,14 @@
 
 #define SIZE_MAX_MEASURED 65536u
 #define COUNT_MAX         256u
-#define SIZE_MAX_NONPAGED 8192u /* what lists have: no walk at raised IPL */
+#define SIZE_MAX_NONPAGED 8192u /* sizes with lookaside lists: no walk of a list at raised IPL */
 
-/* One call. */
+/* When a call began, and how long it took. */
 struct timing {
     uint64_t at, ns;
 };
 
-/* Each times one call, the call included; nothing else is between the two readings. */
+/* Each function times one call; nothing but the call is between the two readings of the clock. */
 static void __attribute__((noinline)) time_nothing(struct timing *t)
 {
     uint64_t before = clock_ns(), after = clock_ns();
@@ -43,7 +46,7 @@ static void __attribute__((noinline)) time_free(void *p, size_t size, struct tim
     *t = (struct timing){before, after - before};
 }
 
-/* Nonpaged pool as interrupt handlers use it. */
+/* Nonpaged pool at the IPL at which interrupt handlers use it. */
 static void __attribute__((noinline)) time_nonpaged_alloc(size_t size, void **p, struct timing *t)
 {
     ipl_t ipl = ipl_raise(IPL_CLOCK);
@@ -78,7 +81,7 @@ static uint32_t less(uint64_t a, uint64_t b)
     return (uint32_t)MIN(a > b ? a - b : 0, (uint64_t)UINT32_MAX);
 }
 
-/* What else happens to the current thread: it waits for mutexes, alarms come. */
+/* What may disturb a measurement: waits of the current thread for mutexes, and alarms. */
 struct meanwhile {
     uint64_t waited_ns, alarms;
 };
@@ -88,7 +91,8 @@ static struct meanwhile meanwhile(void)
     return (struct meanwhile){thread_self()->waited_ns, perturb_points()};
 }
 
-/* All blocks allocated, then freed beginning with every third. False: the pool is short. */
+/* Allocate all blocks, then free every third, beginning with the first, the second and the third in
+   turn. False: the pool is short. */
 static bool measure(const struct timed *of, struct mega_pool_cost *cost, void **block,
                     unsigned count, size_t size)
 {
@@ -137,7 +141,8 @@ cond_t test_pool_cost(const uint64_t a[CONTROL_ARGS])
     cost = npp_alloc_zeroed(work);
     if (!cost)
         return SS$_INSFMEM;
-    /* The first time fills the list, if there is one; the second time counts. */
+    /* The first round fills the lookaside list, if there is one; the figures of the second
+       count. */
     for (unsigned round = 0; round < 2 && status == SS$_NORMAL; round++)
         if (!measure(&timed[a[3]], cost, (void **)(cost + count), count, size))
             status = SS$_INSFMEM;

@@ -1,10 +1,10 @@
 /*
  * Tests of the scheduler that need the kernel itself: threads, interrupts, several CPUs. A user
- * program reports them (MEGA_INFO_SELFTEST).
+ * program requests and reports them (MEGA_INFO_SELFTEST).
  *
- * Each test makes threads, waits until all have ended, and looks at what they left. A failure is
- * told in words. Worker threads share one struct crew, which lies on the stack of the thread that
- * runs the test and outlives them.
+ * Each test creates threads, waits until all have ended, and checks the results that they left. A
+ * failure is described in words. The worker threads share one struct crew, which lies on the stack
+ * of the thread that runs the test and outlives them.
  */
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/errno.h"
@@ -25,12 +25,12 @@
 struct crew {
     void (*work)(struct crew *, unsigned self);
     uint32_t running; /* atomic */
-    uint32_t numbers; /* atomic: gives each its index */
+    uint32_t numbers; /* atomic: gives each worker its index */
     uint32_t stop;    /* atomic */
     struct wait_queue done;
-    struct wait_queue queue; /* the test's own use */
+    struct wait_queue queue; /* for the test's own use */
     struct mutex mutex;
-    uint64_t counter;          /* the test's own use */
+    uint64_t counter;          /* for the test's own use */
     uint64_t counts[CREW_MAX]; /* own worker; atomic */
     struct thread *threads[CREW_MAX];
     struct mega_selftest *result;
@@ -54,8 +54,8 @@ static void worker(void *arg)
     unsigned self = __atomic_fetch_add(&c->numbers, 1, __ATOMIC_ACQ_REL);
 
     c->work(c, self);
-    /* The crew may be gone once the last one is counted: wake under the queue's own rules, then
-     * touch nothing. */
+    /* The crew may be gone once the last worker has left: access it last under the queue's lock,
+     * which crew_join() takes. */
     ipl_t ipl = spin_lock(&c->done.lock);
 
     __atomic_fetch_sub(&c->running, 1, __ATOMIC_RELEASE);
@@ -87,15 +87,15 @@ static void crew_start(struct crew *c, unsigned n, unsigned prio, cpumask_t affi
     }
 }
 
-/* The workers do not wake anybody at their end (they could not without touching the crew): look
- * each millisecond. */
+/* Wait until all workers have ended. They wake nobody at their end, since they could not do so
+ * without accessing the crew; hence the polling, each millisecond. */
 static void crew_join(struct crew *c)
 {
     ipl_t ipl;
 
     while (__atomic_load_n(&c->running, __ATOMIC_ACQUIRE) != 0)
         thread_sleep_ns(MS);
-    ipl = spin_lock(&c->done.lock); /* the last one is out */
+    ipl = spin_lock(&c->done.lock); /* until the last worker has released it */
     spin_unlock(&c->done.lock, ipl);
 }
 
@@ -172,7 +172,7 @@ static void mutex_work(struct crew *c, unsigned self)
     }
 }
 
-/* What was counted for the locks of that name; all zero if nothing was. */
+/* The statistics of the locks of that name; all zero if nothing was counted. */
 static struct lockstat counted(enum lockstat_kind kind, const char *name)
 {
     struct lockstat s;
@@ -215,7 +215,7 @@ static void hold_work(struct crew *c, unsigned self)
     for (unsigned i = 0; i < HOLDS; i++) {
         ipl_t ipl = spin_lock(&measured_lock);
 
-        /* One is long, and begins when the other worker is running. */
+        /* One hold is long, and begins when the other worker is running. */
         spin_for(++c->counter == HOLDS ? LONG_HOLD : SHORT_HOLD);
         spin_unlock(&measured_lock, ipl);
     }
@@ -227,7 +227,7 @@ static void test_lock_statistics(struct crew *c)
     ipl_t ipl;
 
     lockstat_start(LOCKSTAT_SPIN);
-    ipl = spin_lock(&measured_lock); /* ends after the measuring: not counted */
+    ipl = spin_lock(&measured_lock); /* released in the next round: not counted */
     lockstat_start(LOCKSTAT_SPIN);
     spin_unlock(&measured_lock, ipl);
     crew_start(c, 2, PRIO_NORMAL, ~0ul, hold_work);
@@ -249,8 +249,8 @@ static void test_lock_statistics(struct crew *c)
 
 #define PLACES (2 * LOCK_CALLERS)
 
-/* More places take a lock than a table of callers has room for: as many as fit are told apart, the
- * others are counted as dropped where tables are attached, and the lock's own count is whole. */
+/* More places take a lock than a table of callers has slots: the callers that find no slot are
+ * counted as dropped, if tables are loaded, and the lock's own count is complete. */
 static void test_callers(struct crew *c)
 {
     struct lockstat_hold h = {
@@ -291,8 +291,8 @@ static void spin_work(struct crew *c, unsigned self)
         __atomic_fetch_add(&c->counts[self], 1, __ATOMIC_RELAXED);
 }
 
-/* Two that never give up the CPU share it; the one that sleeps and wakes in between is not kept
- * from it. */
+/* Two threads that never give up the CPU share it, and they do not keep this one, which sleeps and
+ * wakes meanwhile, from running. */
 static void test_preempt(struct crew *c)
 {
     crew_start(c, 2, PRIO_NORMAL, 1, spin_work);
@@ -330,7 +330,7 @@ static void test_churn(struct crew *c)
         crew_join(c);
         c->numbers = 0;
     }
-    /* The last ones are freed by another thread, which a busy host may keep waiting. */
+    /* The last stacks are freed by another thread, which a busy host may delay. */
     for (unsigned i = 0; i == 0 || (after > before && i < 100); i++) {
         thread_sleep_ns(20 * MS);
         after = 0;
@@ -401,13 +401,13 @@ static void test_interrupt(struct crew *c)
 
     crew_start(c, 4, PRIO_NORMAL, ~0ul, interrupted_work);
     thread_sleep_ns(5 * MS);
-    /* Two are interruptible, whichever threads those are. They end; the structures stay for a while
-     * only, so look. */
+    /* Two of the waits are interruptible; it does not matter which. Their threads end, but the
+     * structures remain for a while. */
     for (unsigned i = 0; i < 4; i++)
         thread_interrupt(c->threads[i]);
     if (!left(c, 2))
         fail(c, "%u waiters left after the interrupt", c->running);
-    /* The killable one is left, and ends when it is told that its thread is to end. */
+    /* The killable wait is left, and ends when its thread is marked as one that is to end. */
     killable = (struct thread *)__atomic_load_n(&c->counts[2], __ATOMIC_RELAXED);
     __atomic_store_n(&killable->fatal, 1, __ATOMIC_RELAXED);
     thread_interrupt(killable);
@@ -471,7 +471,7 @@ static void spread_work(struct crew *c, unsigned self)
     }
 }
 
-/* All start on CPU 0 and are then free: they find the others. */
+/* All threads start on CPU 0 and may then run anywhere: they must spread to the other CPUs. */
 static void test_balance(struct crew *c)
 {
     crew_start(c, online(), PRIO_NORMAL, 1, spread_work);
@@ -496,7 +496,7 @@ static void high_work(struct crew *c, unsigned self)
         prio_work(c, self);
 }
 
-/* A thread of higher priority gets the CPU at once, though another spins on it. */
+/* A thread of higher priority gets the CPU at once, although another one is spinning on it. */
 static void test_priority(struct crew *c)
 {
     uint64_t before;

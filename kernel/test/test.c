@@ -1,4 +1,4 @@
-/* Registration, and the race that is planted for the detector (kernel/races). */
+/* Registration of the requests, and a data race for the race detector (kernel/races) to find. */
 #include "kernel/test/test.h"
 
 #include "kernel/base/abi/ssdef.h"
@@ -7,14 +7,14 @@
 
 #define RACE_ROUNDS_MAX 10000000UL /* some seconds under the detector */
 
-/* (rounds): plain additions to a word that every CPU may be adding to. Always SS$_NORMAL. */
+/* a[0] rounds of plain additions to a word that other CPUs may be adding to. Always SS$_NORMAL. */
 static cond_t race(const uint64_t a[CONTROL_ARGS])
 {
     static uint64_t planted;
 
     for (uint64_t i = 0; i < MIN(a[0], RACE_ROUNDS_MAX); i++) {
         planted++;
-        __atomic_signal_fence(__ATOMIC_SEQ_CST); /* one at a time */
+        __atomic_signal_fence(__ATOMIC_SEQ_CST); /* keep the additions apart */
     }
     return SS$_NORMAL;
 }

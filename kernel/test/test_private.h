@@ -1,7 +1,7 @@
 /*
- * What kernel/test registers at boot: answers of MEGA_SYS_INFO and operations of MEGA_SYS_CONTROL
- * (values as <megalith/info.h> says). Answers are for the superuser only (SS$_NOPRIV), operations
- * take CMKRNL. IPL 0, no locks.
+ * The requests that kernel/test registers at boot: answers of MEGA_SYS_INFO and operations of
+ * MEGA_SYS_CONTROL (values as in <megalith/info.h>). Answers are for the superuser only
+ * (SS$_NOPRIV), operations require CMKRNL. IPL 0, no locks held.
  */
 #ifndef KERNEL_TEST_TEST_PRIVATE_H
 #define KERNEL_TEST_TEST_PRIVATE_H
@@ -9,20 +9,21 @@
 #include "kernel/base/abi/megalith/info.h"
 #include "kernel/sys/info/control.h"
 
-/* Deliberate ends of the system; does not come back, but for SS$_NONEXPR, or SS$_ABORT when nothing
- * noticed. */
+/* End the system on purpose, in the way with that index. Returns only SS$_NONEXPR (no such way), or
+ * SS$_ABORT if nothing noticed the error. */
 cond_t test_crash(int64_t index, void *out);
-/* A breach of the rules of locks: its name, or (MEGA_TEST_COMMIT) the deed. SS$_NONEXPR. */
+/* A breach of the locking rules: returns its name, or (with MEGA_TEST_COMMIT in index) commits it.
+ * SS$_NONEXPR: there is no such breach. */
 cond_t test_breach(int64_t index, void *out);
-/* A leak, likewise. SS$_NONEXPR; SS$_ABORT: there is nothing to leak. */
+/* A leak, in the same way. SS$_NONEXPR; SS$_ABORT: there is nothing to leak. */
 cond_t test_leak(int64_t index, void *out);
-/* The self-check with an error planted. SS$_NONEXPR; SS$_ABORT: there is nothing to plant it in. */
+/* Run the self-check with an error planted. SS$_NONEXPR; SS$_ABORT: no place for it. */
 cond_t test_plant(int64_t index, void *out);
-/* A test of the scheduler, which takes up to some seconds. SS$_NONEXPR. */
+/* Run a test of the scheduler, which takes up to some seconds. SS$_NONEXPR. */
 cond_t test_selftest(int64_t index, void *out);
-/* a[0] bytes of a block, a[1] how many, a[2] where the figures go, a[3] the pool (1 paged; 0
- * nonpaged, at IPL_CLOCK). Takes and gives back that much of it. SS$_NORMAL; SS$_BADPARAM: too
- * large or too many; SS$_INSFMEM; SS$_ACCVIO. */
+/* Measure a pool. a[0]: bytes of a block; a[1]: number of blocks; a[2]: user address for the
+ * figures; a[3]: the pool (0: nonpaged, at IPL_CLOCK; 1: paged). All blocks are allocated and
+ * freed. SS$_NORMAL; SS$_BADPARAM: too large or too many; SS$_INSFMEM; SS$_ACCVIO. */
 cond_t test_pool_cost(const uint64_t a[CONTROL_ARGS]);
 
 #endif

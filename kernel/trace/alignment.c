@@ -1,8 +1,13 @@
 /*
- * A CPU notes in its own table at IPL_HIGH, having looked at `align_running` again: so no note is
- * in the middle on a CPU that answers an inter-processor call, and once all have answered one after
- * `align_running` went to 0, the tables are nobody's. Readers come while it runs; a slot's count is
- * stored behind what it belongs to, and the rest of a slot never changes but for the last address.
+ * The alignment-fault trace.
+ *
+ * A CPU writes to its own table at IPL_HIGH, after it has checked `align_running` again at that
+ * IPL. So a CPU that answers an inter-processor call is not in the middle of a write; and once all
+ * CPUs have answered a call that was made after `align_running` became 0, no CPU accesses the
+ * tables. Readers may come while the trace runs: a slot's count is stored after the data it stands
+ * for, and only the last address and the count change afterwards.
+ *
+ * Memory is allocated by align_load() only. A full table counts what it drops.
  */
 #include "kernel/trace/alignment.h"
 
@@ -14,10 +19,10 @@
 #include "kernel/sched/timer.h"
 #include "mm/pool/pool.h"
 
-/* A slot is looked for in so many places: a note costs the same however full the table is. */
+/* Slots that are tried for an entry: the cost does not depend on how full the table is. */
 #define PROBES 16u
 
-static struct align_table *tables; /* one for each CPU; changed while nothing runs */
+static struct align_table *tables; /* one for each CPU; changed only while the trace is off */
 static uint64_t started_at, ended_at;
 
 uint32_t align_running;

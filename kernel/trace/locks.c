@@ -1,9 +1,13 @@
 /*
- * Callers are counted by each CPU in its own table, at IPL_HIGH: so no update is interrupted by
- * another of the same CPU, and a CPU that answers an inter-processor call is in the middle of none.
- * That is how tables are taken away or cleared: first the round ends (or the pointer goes), then
- * every CPU answers a call (lockstat_start(), lockstat_listen()), and whoever comes later looks at
- * round and pointer again, at IPL_HIGH.
+ * Callers of locks.
+ *
+ * Each CPU counts callers in its own table at IPL_HIGH: so no update is interrupted by another one
+ * on the same CPU, and a CPU that answers an inter-processor call is not in the middle of an
+ * update. Tables are cleared and freed accordingly: first the round ends (or the pointer to the
+ * tables is cleared), then every CPU answers a call (lockstat_start(), lockstat_listen()); a CPU
+ * that comes later checks round and pointer again, at IPL_HIGH.
+ *
+ * Memory is allocated by locks_load() only. A full table counts what it drops.
  */
 #include "kernel/trace/locks.h"
 
@@ -13,7 +17,7 @@
 #include "kernel/sched/ipl.h"
 #include "mm/pool/pool.h"
 
-/* A slot is looked for in so many places: a look-up costs the same however full the table is. */
+/* Slots that are tried for a caller: the cost does not depend on how full the table is. */
 #define PROBES 16u
 
 struct lock_callers { /* of one CPU */
@@ -21,14 +25,14 @@ struct lock_callers { /* of one CPU */
     struct lock_caller slot[LOCK_CALLERS];
 };
 
-/* Atomic: a table for each CPU, or NULL. Changed by callers that exclude each other. */
+/* Atomic: the tables, one for each CPU, or NULL. Changed by callers that exclude each other. */
 static struct lock_callers *callers[LOCKSTAT_KINDS];
 
 static size_t tables_bytes(void) { return cpu_count * sizeof(struct lock_callers); }
 
 /* ---- counting ---- */
 
-/* The slot of that caller in this CPU's table, claimed if need be; NULL: no place. IPL_HIGH. */
+/* The slot of that caller in this CPU's table, claimed if it is new; NULL: no slot. IPL_HIGH. */
 static struct lock_caller *caller_of(struct lock_callers *t, const struct lockstat_hold *h)
 {
     uint64_t hash = (h->place >> 2) * 0x9E3779B97F4A7C15ul + ((uint64_t)h->name >> 3) + h->shared;
@@ -126,8 +130,8 @@ int locks_unload(enum lockstat_kind kind)
     if (!t)
         return -ENOENT;
     lockstat_stop(kind);
-    /* The pointer goes before every CPU answers a call: who was told before that looks at it at
-       IPL_HIGH, and is out or finds nothing. */
+    /* Clear the pointer before every CPU answers a call: note() reads it at IPL_HIGH, so a CPU that
+       was called before has either finished or finds NULL. */
     __atomic_store_n(&callers[kind], NULL, __ATOMIC_RELEASE);
     lockstat_listen(kind, NULL);
     npp_free(t, tables_bytes());

@@ -1,23 +1,26 @@
 /*
  * PC sampling.
  *
- * The clock interrupts each CPU 1,024 times a second, and besides when an alarm is due. A sample is
- * taken at the first clock interrupt within half an interval of when the next one is due, as ticks
- * are told from alarms (tick.c): so alarms of other timers do not add samples. For a rate above the
- * clock's a timer of this file makes the interrupts: each CPU starts its own at its next tick, and
- * it starts itself again for as long as it samples.
+ * The clock interrupts each CPU 1,024 times a second, and also when an alarm is due. A sample is
+ * taken at the first clock interrupt that comes no earlier than half an interval before the sample
+ * is due, in the way ticks are distinguished from alarms (tick.c): so alarms of other timers do not
+ * add samples. For a rate above the clock's, a timer of this file causes the interrupts: each CPU
+ * starts its own timer at its next tick, and the timer restarts itself as long as sampling is on.
  *
- * A clock interrupt arrives below IPL_CLOCK only. What runs with it blocked is sampled where it
- * lowers its IPL (docs/CAVEATS.md).
+ * A clock interrupt arrives below IPL_CLOCK only. Code that runs with it blocked is sampled where
+ * it lowers the IPL (docs/CAVEATS.md).
  *
- * Rings. A CPU writes its own, at IPL_HIGH: then no inter-processor call is answered in the middle
- * of a sample, and once every CPU has answered one after pcs_running went to 0, no ring is touched.
- * A reader takes a copy and looks at `next` again: the slot that is being written next is number
- * next - room, so what is older than next - room + 1 may have changed under it. Samples of the ring
- * are plain memory written by one CPU; `next` is stored behind them by release order.
+ * Rings. A CPU writes its own ring at IPL_HIGH: it answers no inter-processor call in the middle of
+ * a sample, and once every CPU has answered a call that was made after pcs_running became 0, no
+ * ring is accessed. A reader takes a copy and then reads `next` again: the slot that is written
+ * next is that of number next - room, so samples older than next - room + 1 may have changed while
+ * they were copied. Samples are plain memory, written by one CPU; `next` is stored after them with
+ * release order.
  *
- * Paths are found by comparing with those noted before by this CPU; the process's path itself is
- * written by its own thread, which is the one interrupted here.
+ * The path of a program is compared with those that this CPU has recorded already. The process's
+ * own copy of the path is written by its own thread, which is the one interrupted here.
+ *
+ * Memory is allocated by pcs_load() only.
  */
 #include "kernel/trace/pcsample.h"
 
@@ -36,12 +39,12 @@ struct ring {
     uint64_t late;             /* own CPU */
     uint64_t due_ns;           /* own CPU */
     struct timer timer;        /* own CPU */
-    uint32_t images;           /* atomic: so many paths are noted; own CPU */
+    uint32_t images;           /* atomic: number of paths recorded; own CPU */
     char path[PCS_IMAGES][PCS_PATH_MAX];
 };
 
 static struct ring rings[MAX_CPUS];
-/* Constant while it samples; changed by the callers that exclude each other. */
+/* Constant while sampling is on; changed by the callers that exclude each other. */
 static uint64_t room, interval_ns, nbytes;
 static uint64_t started_at, ended_at;
 
@@ -77,9 +80,9 @@ static void record(struct ring *r, const struct trapframe *f, uint64_t now)
     __atomic_store_n(&r->next, r->next + 1, __ATOMIC_RELEASE);
 }
 
-/* At IPL_CLOCK, on the CPU of the timer: the interrupt is what was wanted, here is the next. It is
- * never started for a time that has passed: whoever runs the timers that are due would find it
- * again, and again, as the next sample's time does not move before the next interrupt. */
+/* Restart the timer for the next sample; the interrupt itself has taken this one. IPL_CLOCK, on the
+ * timer's CPU. The timer must not be started for a time in the past: timer_run() would find it due
+ * again and again, since the time of the next sample does not change before the next interrupt. */
 static void timer_again(struct timer *t)
 {
     uint64_t due = rings[t->cpu].due_ns, now = clock_ns();
@@ -203,7 +206,7 @@ void pcs_state_of(unsigned cpu, struct pcs_state *s)
     const struct ring *r = &rings[cpu];
     uint64_t next = room && r->samples ? __atomic_load_n(&r->next, __ATOMIC_ACQUIRE) : 0;
 
-    *s = (struct pcs_state){/* The slot behind the newest may be in the middle of being written. */
+    *s = (struct pcs_state){/* While sampling is on, the oldest slot may be being overwritten. */
                             .first = next > room - pcs_on() ? next - (room - pcs_on()) : 0,
                             .next = next,
                             .late = __atomic_load_n(&r->late, __ATOMIC_RELAXED)};
@@ -221,7 +224,7 @@ bool pcs_get(unsigned cpu, uint64_t number, struct pc_sample *out, char path[PCS
     if (number < s.first || number >= s.next)
         return false;
     memcpy(out, &r->samples[number % room], sizeof(*out));
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the copy, then the look that vouches for it */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* first the copy, then the check that it is valid */
     pcs_state_of(cpu, &s);
     if (number < s.first)
         return false;

@@ -1,10 +1,11 @@
 /*
- * Traces: what `sda` starts, stops and shows. Here are who may, the verbs and the answers; what is
- * noted, and where, is each facility's own (locks.c, pcsample.c, alignment.c). A facility is loaded
- * when it has memory, runs when it notes something, and keeps what it noted until it starts again
- * or is unloaded.
+ * Traces: what `sda` starts, stops and shows. This file has the privilege checks, the verbs and the
+ * answers; each facility (locks.c, pcsample.c, alignment.c) defines what is recorded, and where. A
+ * facility is loaded when it has memory and runs while it records; what it has recorded remains
+ * until it is started again or unloaded.
  *
- * `tracing` keeps loads, unloads, starts and stops apart, and memory where it is while it is read.
+ * The mutex `tracing` serialises loads, unloads, starts and stops, and keeps the memory from being
+ * freed while it is read.
  */
 #include "kernel/trace/trace.h"
 
@@ -21,7 +22,7 @@
 #include "mm/phys/page.h"
 #include "mm/pool/pool_census.h"
 
-#define PCS_PAGES 128u /* of a CPU: 1 MB, 20 seconds at the clock's rate */
+#define PCS_PAGES 128u /* default for each CPU: 1 MB, 20 seconds at the clock's rate */
 
 _Static_assert((int)MEGA_TRACE_SPL == LOCKSTAT_SPIN && (int)MEGA_TRACE_MTX == LOCKSTAT_MUTEX,
                "facilities of locks are kinds of locks");
@@ -31,7 +32,7 @@ static struct mutex tracing = MUTEX_INIT("trace", MUTEX_TRACE, tracing);
 
 /* ---- verbs ---- */
 
-/* 0 or a negative errno, as the facilities return them. `tracing` held. */
+/* Returns 0 or a negative errno, like the facilities. `tracing` is held. */
 static int do_verb(enum mega_facility f, enum mega_trace_verb verb, uint64_t number)
 {
     enum lockstat_kind kind = (enum lockstat_kind)f;
@@ -57,7 +58,7 @@ static int do_verb(enum mega_facility f, enum mega_trace_verb verb, uint64_t num
                                  : locks_unload(kind);
 }
 
-/* The largest number that goes with it. */
+/* The largest number that the verb takes. */
 static uint64_t number_max(uint64_t facility, uint64_t verb)
 {
     if (facility != MEGA_TRACE_PCS)
@@ -96,7 +97,7 @@ cond_t trace_lock_stats(uint64_t on)
     return SS$_NORMAL;
 }
 
-/* What is loaded outlives who loaded it. */
+/* Census: memory of loaded traces, which remains when the process that loaded them has ended. */
 static void explain(struct census *c)
 {
     for (unsigned kind = 0; kind < LOCKSTAT_KINDS; kind++)

@@ -1,8 +1,9 @@
 /*
- * Traces, as MEGA_SYS_CONTROL starts and stops them and MEGA_SYS_INFO shows them (kernel/sys/info
- * has both tables; values as <megalith/info.h> says): locks with their callers, PC samples,
- * alignment faults. The answers fill in the structure of their item and return a condition value;
- * but for lines of locks, which everybody may see, they take CMKRNL.
+ * Traces of locks with their callers, PC samples and alignment faults: started and stopped by
+ * MEGA_SYS_CONTROL, shown by MEGA_SYS_INFO (both tables are in kernel/sys/info; values as in
+ * <megalith/info.h>). The functions that answer fill in the structure of their item and return a
+ * condition value. They require CMKRNL (SS$_NOCMKRNL), except those for the statistics of a lock,
+ * which are for everybody; SS$_NONEXPR: there is no such index. IPL 0, no locks.
  */
 #ifndef KERNEL_TRACE_TRACE_H
 #define KERNEL_TRACE_TRACE_H
@@ -10,13 +11,14 @@
 #include "kernel/base/cond.h"
 #include "kernel/base/types.h"
 
-/* Boot: the memory of traces is accounted for (mm/check/census.h). */
+/* Boot: register the memory of traces with the census (mm/check/census.h). */
 void trace_boot(void);
 
-/* MEGA_CTL_TRACE: enum mega_facility, enum mega_trace_verb, and a number as that says. IPL 0, no
- * locks; waits for the other CPUs. */
+/* MEGA_CTL_TRACE: enum mega_facility, enum mega_trace_verb, and the number that the verb takes.
+ * SS$_BADPARAM, SS$_INSFMEM, SS$_NONEXPR (start: not loaded), SS$_NOTMODIFIED (already so). IPL 0,
+ * no locks; waits for the other CPUs. */
 cond_t trace_verb(uint64_t facility, uint64_t verb, uint64_t number);
-/* MEGA_CTL_LOCK_STATS: 1 measures all locks anew, 0 stops that. SS$_BADPARAM for another value. */
+/* MEGA_CTL_LOCK_STATS: 1 starts measuring all locks anew, 0 stops it; else SS$_BADPARAM. */
 cond_t trace_lock_stats(uint64_t on);
 
 cond_t trace_spinlock(int64_t index, void *out);  /* struct mega_lock */
