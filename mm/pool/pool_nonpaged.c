@@ -253,8 +253,7 @@ static inline void push(uint64_t p, uint64_t i)
                    VERSION_BITS, p);
 }
 
-/* Free a block that the quick check of npp_free() does not accept; panics when it is not a block.
-   */
+/* Free a block that the quick check of npp_free() refuses; panics when it is not a block. */
 static void __attribute__((noinline)) free_slow(void *p, size_t nbytes)
 {
     struct pool_area *a = area_of((uint64_t)p);
