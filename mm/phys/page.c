@@ -446,7 +446,7 @@ static void __attribute__((noinline)) free_full(uint64_t *head, enum page_state 
     fluid_give(1);
 }
 
-/* Free a page to a stack of this CPU's cache; state: that of the list behind the stack. */
+/* Free a page to a stack of this CPU's cache, which is drained to the list of `state`. */
 static inline void free_to(uint64_t *head, enum page_state state, pfn_t pfn)
 {
     struct page *p = page_of(pfn);

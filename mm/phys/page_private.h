@@ -136,7 +136,7 @@ static inline bool fluid_take(unsigned flags, uint64_t n)
 }
 
 /* Add n freed pages to the count. Called when they are on a list, in a range or in a cache already,
-   so that whoever takes them from the count finds them. */
+   so that an allocation that takes them from the count finds them. */
 static inline void fluid_give(uint64_t n)
 {
     __atomic_fetch_add(&fluid_available, (int64_t)n, __ATOMIC_RELEASE);

@@ -21,8 +21,8 @@ void pgd_free(void *p, size_t nbytes);
 struct pool_list_stats { /* of one lookaside list; count: packets that are on it now */
     uint64_t requests, hits, frees, count;
 };
-/* In bytes, but for counts. free: on the variable list; in_use: neither there nor on a lookaside
-   list. */
+/* In bytes, except for the numbers of blocks and lists. free: on the variable list; in_use: neither
+   there nor on a lookaside list. */
 struct pool_stats {
     uint64_t size, free, in_use, largest, smallest, free_blocks, free_blocks_le64;
     uint64_t lookaside_bytes;
