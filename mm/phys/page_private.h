@@ -84,7 +84,8 @@ static inline unsigned rad_of_pfn(uint64_t n)
     return rad;
 }
 
-/* Managed RAM, before page_boot_done(). Ascending; constant after boot. */
+/* Managed RAM, less what page_boot_alloc() and page_boot_done() took from it. In ascending order;
+   constant after boot. */
 #define BOOT_RANGES 64
 extern struct page_range boot_ranges[BOOT_RANGES];
 extern unsigned nboot_ranges;
