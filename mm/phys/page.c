@@ -36,8 +36,8 @@
  * entry is always readable memory, the link is one aligned word that is loaded and stored
  * atomically, and the swap fails in that case.
  *
- * Accounting. Pages are taken from the fluid count before they are searched for; mm/phys/fluid.c
- * shows why the search then ends.
+ * Accounting. Pages are taken from the fluid count before they are searched for. This is where an
+ * allocation can fail; mm/phys/fluid.c shows why the search then always finds a page.
  *
  * Contents. A page is allocated zeroed (PA_ZERO), or to a caller that overwrites it. Only being on
  * a zeroed stack or list marks a page as zero; page_zero_idle() and page_free_zeroed() put pages
