@@ -1,9 +1,12 @@
 /*
- * Blocks in use are found by their boundary bits (mm/pool/pool_var.c), with the free ones left
- * out; nonpaged segments and large blocks by their pages, as the self-check does it. Nothing is
- * written in an allocation for this, so it costs nothing while the system runs; the price is that a
- * leaked block is known by its size, its address and its first words, not by who allocated it.
- * Kinds that have that size are named.
+ * The census of pool blocks.
+ *
+ * Blocks in use are found by their boundary bits (mm/pool/pool_var.c), less the free ones; segments
+ * and large blocks of nonpaged pool by the PFN database, as the self-check does it. An allocation
+ * records nothing for this purpose, so the census costs nothing while the system runs. In return, a
+ * leaked block is reported only by its size, its address, its first words, and the names of the
+ * kinds of blocks that have this size, not by the code that allocated it. There is no lock: nothing
+ * else runs meanwhile.
  */
 #include "mm/check/census.h"
 
@@ -49,7 +52,8 @@ static void count_paged(void *arg, uint64_t p, uint64_t size)
     count_block(arg, CENSUS_PAGED, p, size);
 }
 
-/* Segments and large blocks of the nonpaged pool: by the entry of their first page. */
+/* Count the blocks of nonpaged pool in a stretch of RAM. Segments and large blocks are recognised
+   by the entry of their first page. */
 static void one_stretch(void *arg, uint64_t first, uint64_t npages)
 {
     for (uint64_t n = first; n < first + npages; n++) {
@@ -80,7 +84,7 @@ void census_take(struct census *c)
 
 /* ---- comparing ---- */
 
-struct names { /* of the kinds of one size, "a, b" */
+struct names { /* names of the kinds of one size, as "a, b" */
     enum census_pool pool;
     unsigned line;
     size_t n; /* characters so far */
@@ -138,7 +142,7 @@ unsigned census_compare(const struct census *before, const struct census *after,
     return n;
 }
 
-/* ---- what mm has that outlives processes ---- */
+/* ---- blocks of mm that outlive processes ---- */
 
 static const struct census_kind kinds[] = {
     {"object", CENSUS_NONPAGED, sizeof(struct mm_object)},

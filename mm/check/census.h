@@ -1,21 +1,22 @@
 /*
- * The census: every block of both pools that is in use, by size, less those that the structures of
- * the system account for. What is left over is constant as long as nothing leaks: so it is compared
- * between a moment without processes at the beginning and one at the end (kernel/proc/leaks.c).
+ * The census: the blocks of both pools that are in use, counted by size, less those for which the
+ * structures of the system account. The remainder is constant as long as nothing leaks, so
+ * kernel/proc/leaks.c compares a census at the beginning with one at the end, both taken while
+ * there are no processes.
  *
- * Owners register with mm/pool/pool_census.h.
+ * Owners of blocks register through mm/pool/pool_census.h.
  */
 #ifndef MM_CHECK_CENSUS_H
 #define MM_CHECK_CENSUS_H
 
 #include "mm/pool/pool_census.h"
 
-/* Boot: mm's own explainers. */
+/* Register the blocks of mm. Boot. */
 void census_boot(void);
-/* Count. Lookaside lists were drained. IPL 0, nothing else runs. */
+/* Take a census. The lookaside lists have been drained, and nothing else runs. IPL 0. */
 void census_take(struct census *c);
-/* What `after` has more or less than `before`, a line each on the console. Returns how many lines;
-   the first of them goes into text. */
+/* Print the differences between two censuses on the console, one line for each. Returns the number
+   of differences, and the first line in text (of nbytes bytes). */
 unsigned census_compare(const struct census *before, const struct census *after, char *text,
                         size_t nbytes);
 

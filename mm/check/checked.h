@@ -1,7 +1,7 @@
 /*
- * The structures that the self-check compares with each other, from inside the layers that own
- * them. For mm/check, which reads them, and kernel/test/plant.c, which damages them for the time of
- * a check; both only while the system stands (kernel/sched/freeze.h).
+ * The structures of other layers that the self-check compares. For mm/check, which reads them, and
+ * for kernel/test/plant.c, which damages them for the duration of a check; both only while the
+ * system is stopped (kernel/sched/freeze.h).
  */
 #ifndef MM_CHECK_CHECKED_H
 #define MM_CHECK_CHECKED_H

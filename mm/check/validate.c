@@ -1,22 +1,25 @@
 /*
- * The self-check: marks, lists and ranges, what is left, the fluid count.
+ * The self-check: marks, lists and ranges, pages that nobody counted, the fluid count.
  *
- * Whoever has pages counts them here: lists, caches and ranges; reservations; page tables from
- * their roots down, and what private PTEs hold; objects from their index; sections from their own
- * tables; pools; kernel stacks. Each page has one bit: the second who counts it is an error, and so
- * is a page of RAM that nobody has counted in the end. Whoever counts a page also compares what the
- * database says about it (state, type, owner, place) and, for tables, the count of PTEs. So a page
- * that is lost, doubled, on the wrong list, or said to be somebody else's cannot hide, and
- * neither can a counter that is off: each is computed anew from what was found.
+ * The check walks every structure that holds pages and counts them: lists, caches and ranges;
+ * reservations; page tables from their roots down, and the pages that private PTEs map; objects by
+ * their index; sections by their own tables; pools; kernel stacks. Each page has one bit. A page
+ * that is counted a second time is an error, and so is a page of RAM that was not counted in the
+ * end. When a page is counted, its database entry (state, type, owner, offset) is compared with
+ * where it was found and, for a table, the count of its PTEs with their number. So a page that is
+ * lost, counted twice, on the wrong list, or recorded as another owner's is detected, and so is a
+ * wrong counter: each is computed anew from what was found.
  *
- * The bits. One for each page of those stretches of 65,536 pages (512 MiB) in which any entry of
- * the database is initialised: a page of marks for each. Never-used RAM has no entries and no bits:
- * it is counted in stretches, kept in order, which must not overlap and together must be all RAM
- * without entries. So the check costs memory as the database does, not as RAM.
+ * The bits. A group is 65,536 pages (512 MiB); a group in which any entry of the database is
+ * initialised has a page of marks, one bit for each of its pages. Never-used RAM has no entries and
+ * no bits: it is counted in stretches, kept in order, which must not overlap, and which together
+ * must be all RAM without entries. So the check takes memory in proportion to the initialised part
+ * of the database, not to RAM.
  *
- * While the check runs everything stands (kernel/sched/freeze.h), but interrupts are served. One
- * that takes memory changes the fluid count or the pool's size: then the result says `moved`, and
- * whoever asked runs it again.
+ * While the check runs, all threads are stopped (kernel/sched/freeze.h), so there are no locks, but
+ * interrupts are served. One that allocates memory changes the fluid count or the size of the pool:
+ * then the result says `moved`, and the caller runs the check again. validate_begin() fails when
+ * there is no memory for the marks.
  */
 #include "mm/check/validate_private.h"
 
@@ -29,15 +32,15 @@
 #include "mm/pool/pool.h"
 #include "mm/pt/kstack.h"
 
-#define GROUP_SHIFT  16 /* bits in a page of marks */
+#define GROUP_SHIFT  16 /* number of bits in a page of marks: 2^16 */
 #define GROUP_PAGES  (1UL << GROUP_SHIFT)
-#define ERROR_LINES  32u /* on the console */
+#define ERROR_LINES  32u /* printed on the console at most */
 #define LINE_MOST    160u
-#define STRETCH_MORE 8u /* what the check's own pages may add between counting and noting */
+#define STRETCH_MORE 8u /* stretches that allocating the marks may add */
 
 _Static_assert(GROUP_PAGES == PAGE_SIZE * 8, "a group's marks fill a page");
 
-static uint16_t last_epoch; /* who has frozen the system */
+static uint16_t last_epoch; /* used only while the system is stopped */
 
 /* ---- errors ---- */
 
@@ -82,7 +85,7 @@ bool validate_seen(const struct validate *v, uint16_t *mark)
 
 /* ---- marks ---- */
 
-/* Set the page's bit; false, and an error, when it cannot be counted. */
+/* Set the bit of page n. False, with an error reported: it cannot be counted. */
 static bool mark(struct validate *v, uint64_t n, enum validate_kind kind)
 {
     uint64_t *bits;
@@ -130,14 +133,14 @@ void validate_page(struct validate *v, pfn_t pfn, enum validate_kind kind)
     validate_active(v, pfn, kind, PAGE_T_SYSTEM, 0, 0);
 }
 
-/* A run of pages without entries. */
+/* Record a stretch of pages without entries. */
 static void note_bare(struct validate *v, uint64_t first, uint64_t npages, enum validate_kind kind)
 {
     uint64_t i = v->nstretches;
 
     v->r.pages[kind] += npages;
     if (!v->stretches || i == v->stretches_max) {
-        v->nstretches++; /* the first round, which only counts; or too many, found at the end */
+        v->nstretches++; /* the first pass only counts them; too many are reported at the end */
         return;
     }
     for (; i > 0 && v->stretches[i - 1].first > first; i--)
@@ -199,8 +202,8 @@ static bool group_has_entries(uint64_t g)
     return false;
 }
 
-/* A page of marks for each group that needs one. Taking one may make entries of another group: so
-   until nothing is missing. */
+/* Allocate a page of marks for each group that needs one. The allocation may initialise entries of
+   another group, so repeat until none is missing. False: there is no memory. */
 static bool marks_make(struct validate *v)
 {
     bool missing = true;
@@ -226,6 +229,7 @@ static void count_range(void *arg, uint64_t first, uint64_t npages)
     validate_stretch(arg, first, npages, VALIDATE_NEVER_USED);
 }
 
+/* Count all never-used and reserved stretches. */
 static void stretches_all(struct validate *v)
 {
     page_walk_ranges(count_range, v);
@@ -239,11 +243,11 @@ struct validate *validate_begin(void)
 
     if (!v)
         return NULL;
-    /* First of all: this touches all of the paged pool's boundary bits, which may take pages. */
+    /* First: this reads boundary bits of the paged pool, and their faults may allocate pages. */
     pools = npp_check() == 0 && pgd_check() == 0;
     v->ngroups = div_round_up(page_end, GROUP_PAGES);
     v->groups = npp_alloc_zeroed(v->ngroups * sizeof(*v->groups));
-    stretches_all(v); /* counts only */
+    stretches_all(v); /* first pass: only the number of stretches */
     v->stretches_max = v->nstretches + STRETCH_MORE;
     v->stretches = npp_alloc(v->stretches_max * sizeof(*v->stretches));
     if (!v->groups || !v->stretches || !marks_make(v)) {
@@ -266,7 +270,7 @@ struct validate *validate_begin(void)
     return v;
 }
 
-/* ---- lists, ranges, what is left ---- */
+/* ---- lists, ranges, pages that nobody counted ---- */
 
 static const enum validate_kind kind_of_list[] = {
     [PAGE_FREE] = VALIDATE_FREE,     [PAGE_MODIFIED] = VALIDATE_MODIFIED, [PAGE_BAD] = VALIDATE_BAD,

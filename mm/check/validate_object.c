@@ -1,7 +1,7 @@
 /*
- * The self-check of objects: index, pages, references, and the lists of entries and copies. An
- * object is reached from the entries that map it, from its copies, or from the file whose pages it
- * has; one that nobody reaches shows as lost pages.
+ * The self-check of objects: index, pages, references, and the lists of map entries and copies. An
+ * object is found from the map entries that map it, from its copies, or from the file or section
+ * that holds it. The pages of an object that nothing refers to are reported as lost.
  */
 #include "mm/check/validate_private.h"
 #include "mm/object/mapping.h"
@@ -63,7 +63,7 @@ static void one_object(struct validate *v, struct mm_object *o, uint32_t holders
     if (o->resident != w.resident || o->pending != w.pending)
         validate_error(v, "object %p: %lu pages, %lu requests, counted as %lu and %u", (void *)o,
                        w.resident, w.pending, o->resident, o->pending);
-    /* Who waits for a pager holds a reference; its request is still open. */
+    /* A thread that waits for a pager holds a reference too, as long as its request is pending. */
     if (o->dead || o->ncopies != copies || o->refs < entries + copies + holders ||
         (o->refs > entries + copies + holders && o->pending == 0))
         validate_error(

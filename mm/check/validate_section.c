@@ -1,6 +1,7 @@
 /*
- * The self-check of reservations and sections: stretches and promises, frames and tables of each
- * section as its own tables have them, shares and lists of mappings.
+ * The self-check of reservations and sections: the stretches and promises of reservations; the
+ * frames and page tables of each section, walked from the section's own tables; its shares and its
+ * list of mappings; the limits on all sections.
  */
 #include "mm/check/validate_private.h"
 #include "mm/pt/gh.h"
@@ -43,7 +44,7 @@ struct tables {
     struct validate *v;
     const struct section *s, *shpt;
     const char *name;
-    uint64_t own, level3, data; /* table pages not of a reservation; level-3 pages; data pages */
+    uint64_t own, level3, data; /* own tables, not of a reservation; level-3 tables; data pages */
 };
 
 pte_t validate_shared_pte(const struct section *s, uint64_t span)
@@ -56,7 +57,7 @@ static bool is_reserved_table(const struct section *shpt, pfn_t pfn)
     return shpt->first.n && pfn.n - shpt->first.n < shpt->rmd->pt_used;
 }
 
-/* A table page of the section's own, found where `offset` says. */
+/* Count a table page of the section, which is at this offset. */
 static void own_table(struct tables *t, pfn_t pfn, uint64_t offset)
 {
     if (is_reserved_table(t->shpt, pfn))

@@ -1,7 +1,7 @@
 /*
  * The self-check of address spaces: the map, and the page tables from the root down. Each table
- * page is reached from one PTE, which its entry in the database names, and holds as many PTEs as
- * that says; each PTE maps what the entry of the map at its address says.
+ * page is mapped by one PTE, which its database entry names, and has as many nonzero PTEs as that
+ * entry counts. Each PTE maps what the map entry of its address says.
  */
 #include "mm/check/validate_private.h"
 #include "mm/pt/gh.h"
@@ -11,17 +11,18 @@
 #include "mm/space/aspace.h"
 #include "mm/space/region.h"
 
-/* The walk of tables goes up through the addresses, and through the list of entries with them. */
+/* The walk visits the tables in address order, and advances in the list of map entries with it. */
 struct space_walk {
     struct validate *v;
     struct aspace *as;
-    struct map_entry *e; /* first entry that ends behind where we are; NULL: none */
-    uint64_t filled;     /* pages or spans of it, section entries */
+    struct map_entry *e; /* first entry that ends above the current address; NULL: none */
+    uint64_t filled;     /* PTEs of a section entry so far: pages, or spans if shared */
     uint64_t tables, rss;
 };
 
 /* ---- entries ---- */
 
+/* The map entry after e, or the first one when e is NULL; NULL: there is none. */
 static struct map_entry *entry_next(struct space_walk *w, const struct map_entry *e)
 {
     struct list *l = e ? list_next(&w->as->entries, &e->link) : list_first(&w->as->entries);
@@ -29,7 +30,7 @@ static struct map_entry *entry_next(struct space_walk *w, const struct map_entry
     return l ? list_entry(l, struct map_entry, link) : NULL;
 }
 
-/* All PTEs of the entry have been seen. */
+/* All PTEs of the current entry have been seen: compare their number. */
 static void entry_done(struct space_walk *w)
 {
     const struct map_entry *e = w->e;
@@ -44,7 +45,7 @@ static void entry_done(struct space_walk *w)
                        e->start, w->filled, want);
 }
 
-/* The entry at va, or NULL. Addresses rise from call to call. */
+/* The map entry that contains va, or NULL. va rises from call to call. */
 static struct map_entry *entry_at(struct space_walk *w, vaddr_t va)
 {
     while (w->e && w->e->end <= va) {
@@ -116,14 +117,15 @@ static void wrong(struct space_walk *w, vaddr_t va, pte_t pte, unsigned level, c
                    why);
 }
 
-/* More access than the entry has? */
+/* Does the PTE allow an access that its map entry does not? */
 static bool too_much(const struct map_entry *e, pte_t pte)
 {
     return (!(e->prot & MAP_W) && (pte & (PTE_UWE | PTE_KWE))) ||
            (!e->prot && (pte & (PTE_URE | PTE_KRE))) || (!(e->prot & MAP_X) && !(pte & PTE_FOE));
 }
 
-/* Where an object's page at an offset is: in the object, or behind it. */
+/* Find the page of an object at an offset (in pages): in the object itself or in one of those that
+   it shadows. Returns its slot, or 0, and in *at the object that has it. */
 static slot_t find_slot(const struct mm_object *o, uint64_t offset, const struct mm_object **at)
 {
     for (; o; offset += o->shadow_offset, o = o->shadow) {
@@ -175,7 +177,7 @@ static void level3_pte(struct space_walk *w, const pte_t *p, vaddr_t va)
     else if (!pte_valid(*p))
         validate_error(w->v, "space %lx: level-3 PTE %lx at %lx is %s, which nothing makes there",
                        w->as->pt.root.n, *p, va, pte_form_name(*p));
-    else if (e->obj_lock) /* page-file sections too */
+    else if (e->obj_lock) /* also for page-file sections */
         object_pte(w, e, *p, va);
     else if (e->smap)
         section_pte(w, e, *p, va);
@@ -187,7 +189,8 @@ static void level3_pte(struct space_walk *w, const pte_t *p, vaddr_t va)
     }
 }
 
-/* A PTE that maps `spans` spans of a section through tables that are the section's. */
+/* A level-2 or level-1 PTE that maps a shared table: one span of a section, or a whole level-2
+   table of spans. */
 static void shared_pte(struct space_walk *w, pte_t pte, vaddr_t va, unsigned level)
 {
     const struct map_entry *e = entry_at(w, va);
@@ -219,7 +222,7 @@ static void hints(struct space_walk *w, const pte_t *table, vaddr_t va, unsigned
 
 void validate_table(struct validate *v, pfn_t pfn, const pte_t *upper, uint64_t ptes)
 {
-    /* A table is at no offset: its count, which stands there, is looked at by itself. */
+    /* A table has no offset; its count of PTEs, which has the same place, is compared below. */
     validate_active(v, pfn, VALIDATE_TABLE, PAGE_T_PT, kseg_paddr(upper).a, page_of(pfn)->aux);
     v->r.ptes += ptes;
     if (page_of(pfn)->aux != ptes)
@@ -227,7 +230,7 @@ void validate_table(struct validate *v, pfn_t pfn, const pte_t *upper, uint64_t 
                        page_of(pfn)->aux);
 }
 
-/* Is this the number of a page that can be looked at? */
+/* Does the PTE map a page of RAM, so that the table can be read? Reports an error if not. */
 static bool table_readable(struct space_walk *w, pte_t pte, vaddr_t va, unsigned level)
 {
     bool may = pte_valid(pte) && page_is_ram(pte_pfn(pte)) && page_entry_valid(pte_pfn(pte));

@@ -1,4 +1,7 @@
-/* The self-check of mapped system space (kernel stacks, paged pool) and of the pools. */
+/*
+ * The self-check of mapped system space (kernel stacks, paged pool, windows) and of nonpaged pool:
+ * the system root is walked down, and the pages of the pool are found by their database entries.
+ */
 #include "mm/check/validate_private.h"
 #include "mm/pool/pool.h"
 #include "mm/pt/kstack.h"
@@ -31,8 +34,8 @@ static bool is_window(vaddr_t va)
     return va >= LAYOUT_WINDOW_BASE && va < LAYOUT_WINDOW_BASE + LAYOUT_L1_SPAN;
 }
 
-/* A driver's page: a frame of a reservation, which is counted with that, or one out of a promise.
- */
+/* A page in the window of a driver: a frame of a reservation, which is counted with the
+   reservation, or a page that was allocated from a reservation's promise. */
 static void window_pte(struct system_walk *w, const pte_t *p)
 {
     pfn_t pfn = pte_pfn(*p);
@@ -40,7 +43,7 @@ static void window_pte(struct system_walk *w, const pte_t *p)
     if (page_entry_valid(pfn) && page_of(pfn)->state == PAGE_RESERVED)
         return;
     validate_active(w->v, pfn, VALIDATE_SYSTEM, PAGE_T_SYSTEM, kseg_paddr(p).a, 0);
-    w->v->promised--; /* its reservation is counted with all of its promise, later */
+    w->v->promised--; /* the whole promise of its reservation is added elsewhere */
 }
 
 static void level3_table(struct system_walk *w, const pte_t *upper, vaddr_t va)
@@ -114,7 +117,7 @@ struct pool_walk {
     uint64_t pages; /* of segments and large blocks */
 };
 
-/* A page whose entry names a segment. */
+/* Count page n, whose entry points to a segment. */
 static void segment_page(struct pool_walk *w, uint64_t n)
 {
     const struct pool_area *a = (const struct pool_area *)page_db[n].owner;
@@ -130,7 +133,7 @@ static void segment_page(struct pool_walk *w, uint64_t n)
 static void one_stretch(void *arg, uint64_t first, uint64_t npages)
 {
     struct pool_walk *w = arg;
-    uint64_t large = 0; /* pages of a block that is a stretch of its own, still to come */
+    uint64_t large = 0; /* pages of a large block that are still to come */
 
     for (uint64_t n = first; n < first + npages; n++) {
         const struct page *p = &page_db[n];

@@ -1,17 +1,17 @@
-/* See mm/phys/failure.h. Only the armed thread itself touches its record, so there is no lock. */
+/* Failure injection: see mm/phys/failure.h. Each thread uses only its own record: no lock. */
 #include "mm/phys/failure.h"
 
 #include "arch/alpha/hw/trapframe.h"
 #include "kernel/base/string.h"
 
-static uint64_t injected, counted; /* atomic: since boot */
+static uint64_t injected, counted; /* since boot; atomic */
 
 bool failure_here(enum mega_alloc kind)
 {
     struct thread *t = thread_self();
     struct failure *f = t->failing;
 
-    t->failing = NULL; /* what is done below asks at no door */
+    t->failing = NULL; /* allocations below must not be counted */
     __atomic_fetch_add(&counted, 1, __ATOMIC_RELAXED);
     if (f->left == 0 || --f->left != 0) {
         f->report.passed++;

@@ -1,28 +1,32 @@
 /*
  * The fluid page count.
  *
- * One signed word says how many pages may still be taken or promised:
+ * One signed word says how many pages may still be allocated or promised:
  *
  *     fluid_available = free pages - promised and unused pages - minimum
  *
- * An ordinary allocation and a promise both take from it by compare-and-swap and are refused when
- * it would fall below zero: so the check and the taking are one step, and however many CPUs
+ * An ordinary allocation and a promise both subtract from it by compare-and-swap, and are refused
+ * when it would fall below zero. The check and the subtraction are one step, so however many CPUs
  * allocate and promise at once, the sum of what was granted never exceeds what there was.
  *
- * A promise of n takes n. When a page of it is allocated (PA_PROMISED), free and
- * promised-and-unused fall by one together and `available` stays: the allocation takes one,
- * unconditionally, and fluid_promise_used() gives it back. Between the two `available` is one too
- * low, perhaps negative: others are refused a page early, nothing is granted twice. The way back
- * is the mirror: fluid_promise_unused() first, then page_free().
+ * A promise of n pages subtracts n. When one of its pages is allocated (PA_PROMISED), free pages
+ * and promised-and-unused pages fall by one together, so fluid_available must not change: the
+ * allocation subtracts one unconditionally, and fluid_promise_used() adds it again. In between the
+ * word is too low by one, perhaps negative: another allocation may be refused too early, but
+ * nothing is granted twice. Freeing such a page is the reverse: fluid_promise_unused() first, then
+ * page_free().
  *
- * Why a promised allocation always finds a page: free pages (counted) >= promised and unused +
- * minimum + available, and a page that is counted free is on a list, in a range, in a CPU's cache,
- * or in the hands of a CPU that moves a batch between these at IPL_CLOCK (at most MAX_CPUS * 128
- * pages, and each such CPU finishes on its own). page_free() makes the page findable before it
- * counts it; page_alloc() counts before it looks.
+ * A promised allocation always finds a page, because
  *
- * The minimum keeps the last pages for what must not fail. PA_KERNEL goes below it by three
- * quarters.
+ *     free pages (counted) >= promised and unused + minimum + fluid_available
+ *
+ * and every page that is counted as free is on a list, in a range, in a CPU's cache, or being moved
+ * in a batch between these by a CPU at IPL_CLOCK (at most MAX_CPUS * 128 pages, and each such CPU
+ * finishes without waiting for others). page_free() puts the page where it can be found before it
+ * counts it; page_alloc() takes it from the count before it searches.
+ *
+ * The minimum keeps the last pages for allocations that must not fail: PA_KERNEL may use three
+ * quarters of it.
  */
 #include "mm/phys/fluid.h"
 
@@ -30,14 +34,14 @@
 #include "mm/phys/failure.h"
 #include "mm/phys/page_private.h"
 
-/* A 64th of memory, between 4 MiB (512 pages, above all batches that can be on their way at once:
-   4 CPUs * 128) and 128 MiB. */
+/* The minimum is 1/64 of memory, but at least 512 pages (4 MiB: as many as can be moved in batches
+   at once, MAX_CPUS * 128) and at most 16,384 (128 MiB). */
 #define MINIMUM_SHIFT 6
 #define MINIMUM_LEAST 512u
 #define MINIMUM_MOST  16384u
 
 int64_t fluid_available;
-static uint64_t promised_unused; /* atomic; for show only */
+static uint64_t promised_unused; /* atomic; for display and the self-check */
 static uint64_t minimum;         /* constant after boot */
 
 bool fluid_take_special(unsigned flags, uint64_t n)

@@ -1,7 +1,7 @@
 /*
  * Idle CPUs zero free pages, up to ZERO_LIST_HI for each domain, so that a demand-zero fault finds
- * one ready. One page a step; between two steps interrupts are taken and the idle loop looks for a
- * thread, so nobody waits for more than that page.
+ * a zeroed page. They zero one page at a step; between two steps interrupts are taken and the idle
+ * loop looks for a runnable thread, so nobody waits for more than one page.
  */
 #include "mm/phys/idle_zero.h"
 

@@ -2,7 +2,7 @@
 #ifndef MM_PHYS_IDLE_ZERO_H
 #define MM_PHYS_IDLE_ZERO_H
 
-/* Idle CPUs begin. Boot, after the parameters are set. */
+/* Make idle CPUs begin to zero pages. Boot, after the system parameters are set. */
 void idle_zero_boot(void);
 
 #endif

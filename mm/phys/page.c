@@ -1,42 +1,47 @@
 /*
  * The page allocator.
  *
- * Where a free page can be, and who may take it from there:
+ * A free page is in one of three places:
  *
- *   1. A CPU's cache of the page's domain: two stacks of pages, one of unknown contents and one of
- *      zeroed pages. A
- *      stack's head is one quadword {version:30, count:7, PFN:27}, changed by compare-and-swap
- * only; the link is in the page's database entry. So the fast path takes no lock, does not raise
- * the IPL, and it does not matter when the thread moves to another CPU in the middle: it then uses
- * its former CPU's cache. The same makes the caches no hiding place: when the lists run dry, pages
- * are taken from the other CPUs' caches.
- *   2. The lists of the page's domain (RAD), under its lock, PAGE_BATCH pages at a time.
- *   3. The RAD's ranges of never-used RAM (mm/phys/page_range.c). Free lists come first: memory
- *      that the system has used once is used again before new memory is touched.
+ *   1. A CPU's cache for the page's domain: two stacks, one of pages with unknown contents and one
+ *      of zeroed pages. The head of a stack is one quadword {version:30, count:7, PFN:27}, changed
+ *      only by compare-and-swap; the link is in the page's database entry. So the fast path takes
+ *      no lock and does not raise the IPL, and when the thread moves to another CPU in the middle,
+ *      it correctly uses the cache of its former CPU. For the same reason the caches hide no
+ *      pages: when the lists are empty, pages are taken from the caches of other CPUs.
+ *   2. The lists of the page's domain (RAD), under the domain's lock, PAGE_BATCH pages at a time.
+ *   3. The domain's ranges of never-used RAM (mm/phys/page_range.c). Free lists are searched first:
+ *      memory that has been used is used again before new memory is touched.
  *
- * Domains. Each CPU has a cache for every domain, so a page that is freed far from its domain goes
- * into this CPU's cache of that domain and from there to that domain's list, and none ever has to
- * be sorted out again. An allocation looks through all places of the domain that it wants, and then
- * through those of the next one: a domain is a hint, and the fluid count is one for all. With one
- * domain all this is an index of 0.
+ * Domains. Each CPU has a cache for every domain. A page that is freed on a CPU far from its domain
+ * goes into this CPU's cache for that domain, and from there to that domain's list, so pages of
+ * different domains are never mixed. An allocation searches all places of the preferred domain,
+ * then those of the next: a domain is a hint, and there is one fluid count for all domains. With
+ * one domain all this is an index of 0.
  *
- * Popping page A with link B and swapping {v, A} for {v + 1, B}: between the load of the link and
- * the swap another CPU may pop A and B and push A again. The head then holds A again and B is not
- * free; the version, counted at every change, differs, so the swap fails. (A store-conditional on
- * this platform succeeds whenever the value is the same again, so the version is needed with
- * LDx_L/STx_C too.) For a false match a thread would have to be preempted between the two
- * instructions for exactly a multiple of 2^30 changes, with the same PFN and the same count on
- * top: more than 10^10 instructions of nothing but page allocation on that cache, while a runnable
- * thread waits for its CPU. The link that is read may belong to a page that is in use again, on no
- * list or on one of its owner's; the entry is always readable memory, a link is one aligned word,
- * loaded and stored atomically, and the swap fails then.
+ * Versions. Popping page A, whose link is B, swaps {v, A} for {v + 1, B}. Without a version:
  *
- * Memory is counted before it is looked for (mm/phys/fluid.c, which also argues why the search
- * ends).
+ *     this CPU                        another CPU
+ *     load head: A
+ *     load link of A: B
+ *                                     pop A, pop B, push A
+ *     head is A: swap it for B        (B is in use, but now on the stack)
  *
- * Contents: a page goes to its new owner zeroed (PA_ZERO), or to one that promises to overwrite
- * it. Pages are marked zero only by being on a zeroed stack or list, where page_zero_idle() and
- * page_free_zeroed() put them; page_free() always takes the other one.
+ * The version, incremented at every change, differs here, so the swap fails. LDx_L/STx_C do not
+ * replace it: on this platform a store-conditional succeeds whenever the value is the same again.
+ * For a false match a thread would have to be preempted between the two accesses for exactly a
+ * multiple of 2^30 changes, with the same PFN and count on top: more than 10^10 instructions of
+ * nothing but page allocation on that cache, while a runnable thread waits for its CPU. The link
+ * that is loaded may belong to a page that is allocated by now, and be a link of its owner's; the
+ * entry is always readable memory, the link is one aligned word that is loaded and stored
+ * atomically, and the swap fails in that case.
+ *
+ * Accounting. Pages are taken from the fluid count before they are searched for. This is where an
+ * allocation can fail; mm/phys/fluid.c shows why the search then always finds a page.
+ *
+ * Contents. A page is allocated zeroed (PA_ZERO), or to a caller that overwrites it. Only being on
+ * a zeroed stack or list marks a page as zero; page_zero_idle() and page_free_zeroed() put pages
+ * there, page_free() never does.
  */
 #include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/kseg.h"
@@ -48,16 +53,15 @@
 #include "mm/phys/fluid.h"
 #include "mm/phys/page_private.h"
 
-#define CACHE_HIGH 64u  /* above this a batch goes to the lists */
-#define CACHE_MAX  127u /* what the count's 7 bits hold */
+#define CACHE_HIGH 64u  /* above this, all but a batch go to the lists */
+#define CACHE_MAX  127u /* largest value of the 7-bit count */
 
-/* A search that finds no page this often means that pages were lost. */
+/* After so many fruitless rounds the pages that were counted must be lost: panic. */
 #define SEARCH_LIMIT 100000000UL
 
-/* By CPU, and by the domain of the pages in it. */
 struct page_cache page_caches[MAX_CPUS][RAD_MAX];
 
-/* This CPU's cache of pages of a domain. */
+/* This CPU's cache for pages of domain rad, or of its own domain for RAD_ANY. */
 static inline struct page_cache *cache_of(unsigned rad)
 {
     unsigned cpu = cpu_id();
@@ -78,14 +82,14 @@ static inline void link_set(uint64_t n, uint32_t to)
     __atomic_store_n(&page_db[n].flink, to, __ATOMIC_RELAXED);
 }
 
-/* The page on top, or 0. The count is at least one when there is a PFN, so the sums below carry
-   from no field into the next; the version wraps out of the word. */
+/* Pop the top page; 0: the stack is empty. The count is at least 1 when there is a PFN, so the sums
+   below do not carry from one field into the next; the version wraps out of the word. */
 static inline uint64_t stack_pop(uint64_t *head)
 {
     uint64_t h, n, next;
 
     do {
-        h = __atomic_load_n(head, __ATOMIC_ACQUIRE); /* before the link, which another CPU wrote */
+        h = __atomic_load_n(head, __ATOMIC_ACQUIRE); /* before the load of the link */
         n = h & HEAD_PFN_MASK;
         if (n == 0)
             return 0;
@@ -113,7 +117,7 @@ static inline unsigned stack_push(uint64_t *head, uint64_t first, uint64_t last,
     return head_count(next);
 }
 
-/* Take the whole stack; returns its first page and *count. */
+/* Take all pages of a stack as a chain. Returns the first page (0: none) and *count. */
 static uint64_t stack_take_all(uint64_t *head, unsigned *count)
 {
     uint64_t h = __atomic_load_n(head, __ATOMIC_RELAXED);
@@ -127,7 +131,7 @@ static uint64_t stack_take_all(uint64_t *head, unsigned *count)
 
 /* ---- lists ---- */
 
-/* Walk count pages of a chain, giving them a state; returns the last. */
+/* Set the state of the first count pages of a chain. Returns the last of them. */
 static uint64_t chain_walk(uint64_t first, unsigned count, enum page_state state)
 {
     uint64_t n = first;
@@ -140,7 +144,7 @@ static uint64_t chain_walk(uint64_t first, unsigned count, enum page_state state
     }
 }
 
-/* Put the chain first ... last on a list. RAD's lock held. */
+/* Put the chain first ... last of count pages on a list. Lock of its domain held. */
 static void list_push_locked(struct page_list *l, uint64_t first, uint64_t last, uint64_t count)
 {
     link_set(last, l->head);
@@ -148,7 +152,8 @@ static void list_push_locked(struct page_list *l, uint64_t first, uint64_t last,
     count_add_locked(&l->count, count);
 }
 
-/* Take up to n pages off a list as a chain. RAD's lock held. */
+/* Take up to n pages off a list as a chain and set their state. Returns the number of pages. Lock
+   of the list's domain held. */
 static unsigned list_take_locked(struct page_list *l, unsigned n, enum page_state state,
                                  uint64_t *first, uint64_t *last)
 {
@@ -162,7 +167,7 @@ static unsigned list_take_locked(struct page_list *l, unsigned n, enum page_stat
     return n;
 }
 
-/* A batch from the ranges, linked. RAD's lock held. */
+/* Take up to n pages from the ranges as a chain. Returns the number of pages. Lock of r held. */
 static unsigned range_take_chain_locked(struct rad *r, unsigned n, uint64_t *first, uint64_t *last)
 {
     unsigned got = (unsigned)range_take_low_locked(r, n, first);
@@ -175,9 +180,9 @@ static unsigned range_take_chain_locked(struct rad *r, unsigned n, uint64_t *fir
     return got;
 }
 
-/* Refill this CPU's cache and return one page of the batch, 0 when lists and ranges are empty. The
-   batch is in nobody's stock between list and cache: so the IPL stays up until it is in the cache
-   again. */
+/* Refill this CPU's cache from the lists and ranges of r, and return one page of the batch; 0: they
+   are empty. *zeroed: is a zeroed page preferred; on return, whether the page is zeroed. Between
+   list and cache the batch is in neither, so the IPL stays raised until it is in the cache. */
 static uint64_t cache_refill(struct rad *r, bool *zeroed)
 {
     ipl_t ipl = spin_lock(&r->lock);
@@ -211,7 +216,7 @@ static uint64_t cache_refill(struct rad *r, bool *zeroed)
     return n > 0 ? first : 0;
 }
 
-/* A stack has grown: all but a batch goes to the list of `state` (free or zeroed). */
+/* Move all but a batch of an oversized stack to the list of `state` (free or zeroed). */
 static void __attribute__((noinline)) cache_drain(struct rad *r, uint64_t *head,
                                                   enum page_state state)
 {
@@ -238,7 +243,7 @@ static void __attribute__((noinline)) cache_drain(struct rad *r, uint64_t *head,
     spin_unlock(&r->lock, ipl);
 }
 
-/* All of a cache's stack goes to a list. r's lock held. */
+/* Move all pages of a stack to the list of `state`. Lock of r held. */
 static void cache_empty_locked(struct rad *r, uint64_t *head, enum page_state state)
 {
     unsigned count;
@@ -248,7 +253,8 @@ static void cache_empty_locked(struct rad *r, uint64_t *head, enum page_state st
         list_push_locked(&r->lists[state], first, chain_walk(first, count, state), count);
 }
 
-/* A page of one domain, wherever it is; 0: it has none. */
+/* Take a page of one domain, from its lists and ranges or any CPU's cache; 0: there is none.
+   *zeroed as for cache_refill(). */
 static uint64_t search_rad(unsigned rad, bool *zeroed)
 {
     uint64_t n = cache_refill(&rads[rad], zeroed);
@@ -276,8 +282,8 @@ void page_drain(void)
     }
 }
 
-/* A page that is counted for this caller exists: find it, first in the domain that is wanted, then
-   in the ones behind it. *zeroed: wanted, and what it is. */
+/* Find the free page that the caller has taken from the fluid count: first in domain rad, then in
+   the following ones. *zeroed as for cache_refill(). */
 static uint64_t __attribute__((noinline)) page_search(unsigned rad, bool *zeroed)
 {
     bool want_zeroed = *zeroed;
@@ -295,11 +301,11 @@ static uint64_t __attribute__((noinline)) page_search(unsigned rad, bool *zeroed
 
 /* ---- allocation ---- */
 
-/* The fast paths below are leaf functions: whatever needs a call of its own is called in the last
-   place. */
+/* The fast paths below are leaf functions: all other calls are tail calls of noinline functions. */
 
 typedef uint64_t quad __attribute__((may_alias));
 
+/* Initialise the database entry of a page that is allocated. */
 static inline void entry_fresh(uint64_t n, enum page_type type)
 {
     quad *q = (quad *)&page_db[n];
@@ -308,7 +314,7 @@ static inline void entry_fresh(uint64_t n, enum page_type type)
                        offsetof(struct page, state) == 24 && offsetof(struct page, type) == 25 &&
                        sizeof(struct page) == 32,
                    "an entry is four quadwords, the links in the first");
-    q[1] = 0; /* owner; the links may stay as they are */
+    q[1] = 0; /* owner; the links may stay stale */
     q[2] = 1; /* refcnt 1, share 0 */
     q[3] = PAGE_ACTIVE | (uint64_t)type << 8;
 }
@@ -333,7 +339,7 @@ static int __attribute__((noinline)) take_zeroed(unsigned flags, enum page_type 
     uint64_t n = stack_pop(&c->zeroed);
     bool zeroed = n != 0;
 
-    /* A zeroed page of the RAD's list is better than one of unknown contents at hand. */
+    /* A zeroed page from the domain's list costs less than zeroing one of this CPU's cache. */
     if (!zeroed &&
         __atomic_load_n(&rads[rad_hint(rad)].lists[PAGE_ZEROED].count, __ATOMIC_RELAXED) == 0)
         n = stack_pop(&c->dirty);
@@ -365,7 +371,7 @@ static int __attribute__((noinline)) alloc_special(unsigned flags, enum page_typ
     return flags & PA_ZERO ? take_zeroed(flags, type, rad, out) : take_dirty(flags, type, rad, out);
 }
 
-/* Behind the door. */
+/* page_alloc() after the check for an injected failure. */
 static inline int alloc_one(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
 {
     if (unlikely(flags & (PA_PROMISED | PA_KERNEL)))
@@ -377,7 +383,8 @@ static inline int alloc_one(unsigned flags, enum page_type type, unsigned rad, p
     return take_dirty(flags, type, rad, out);
 }
 
-/* Allocations are counted: what was promised is none. */
+/* page_alloc() while failure injection counts allocations. Promised pages cannot fail and are not
+   counted. */
 static int __attribute__((noinline)) alloc_counted(unsigned flags, enum page_type type,
                                                    unsigned rad, pfn_t *out)
 {
@@ -418,19 +425,20 @@ static void __attribute__((noinline)) page_free_bad(uint64_t n)
     spin_unlock(&r->lock, ipl);
 }
 
-/* A page that cannot simply go to the cache: a bad one, or none that could be freed. */
+/* Free a page that is not simply active: a bad one; any other panics. */
 static void __attribute__((noinline)) free_special(uint64_t n)
 {
     KASSERT(page_db[n].state == PAGE_ACTIVE, "a page that is freed is active");
     page_free_bad(n);
 }
 
-/* Any of state, type, flags: is it an active page without flags? */
+/* Is it an active page without flags, so that it can go to a cache? */
 static inline bool plainly_active(const struct page *p)
 {
     return p->state == PAGE_ACTIVE && p->flags == 0;
 }
 
+/* Free a page to a stack that is full. */
 static void __attribute__((noinline)) free_full(uint64_t *head, enum page_state state, uint64_t n)
 {
     while (stack_push(head, n, n, 1) == 0)
@@ -438,6 +446,7 @@ static void __attribute__((noinline)) free_full(uint64_t *head, enum page_state 
     fluid_give(1);
 }
 
+/* Free a page to a stack of this CPU's cache, which is drained to the list of `state`. */
 static inline void free_to(uint64_t *head, enum page_state state, pfn_t pfn)
 {
     struct page *p = page_of(pfn);
@@ -468,7 +477,7 @@ void page_free_zeroed(pfn_t pfn)
     free_to(&page_caches[cpu_id()][rad_of_pfn(pfn.n)].zeroed, PAGE_ZEROED, pfn);
 }
 
-/* Push a chain of pages of one domain, counted. */
+/* Free a chain of count pages of one domain to this CPU's cache. */
 static void chain_free(uint64_t first, uint64_t last, unsigned count)
 {
     unsigned rad = rad_of_pfn(first);
@@ -525,7 +534,8 @@ bool page_unref(pfn_t pfn)
 {
     struct page *p = page_of(pfn);
 
-    /* One reference and ours: nobody can make another. */
+    /* A count of 1 is the caller's own reference, and nobody else can add one: no atomic
+       subtraction is needed. */
     if (__atomic_load_n(&p->refcnt, __ATOMIC_ACQUIRE) != 1) {
         uint32_t old = __atomic_fetch_sub(&p->refcnt, 1, __ATOMIC_ACQ_REL);
 
@@ -554,10 +564,11 @@ void page_zero_if_needed(pfn_t pfn)
 void page_copy(pfn_t dst, pfn_t src) { mem_copy_page(kseg_page(dst), kseg_page(src)); }
 
 /*
- * Zeroing in advance. The page in hand is counted free and on no list, so the IPL stays up until it
- * is on one again, for one page: a microsecond. The lock is not held meanwhile: others find all
- * other pages. Pages that were used come first. One that never was is read before it is written: on
- * a sparse host it is zero and stays without memory until its owner writes.
+ * Zero one free page of r in advance. False: nothing to do. While it is zeroed, the page is counted
+ * as free but is on no list, so the IPL stays raised until it is on one again, about a microsecond.
+ * The lock is dropped meanwhile, so that others can take all other pages. Pages of the free list
+ * come first. A never-used page is read before it is written: on a sparse host it is zero, and has
+ * no memory until its owner writes to it.
  */
 static bool zero_one(struct rad *r, uint64_t goal)
 {
@@ -568,7 +579,7 @@ static bool zero_one(struct rad *r, uint64_t goal)
     if (__atomic_load_n(&zeroed->count, __ATOMIC_RELAXED) >= goal ||
         (__atomic_load_n(&r->lists[PAGE_FREE].count, __ATOMIC_RELAXED) == 0 &&
          __atomic_load_n(&r->range_pages, __ATOMIC_RELAXED) == 0))
-        return false; /* what an idle CPU sees nearly always, without the lock */
+        return false; /* nearly always, and without taking the lock */
 
     ipl_t ipl = spin_lock(&r->lock);
 
@@ -601,7 +612,7 @@ unsigned page_zero_idle(unsigned limit, uint64_t goal)
 
 /* ---- the self-check ---- */
 
-/* `count` pages from `first` on, and then the end. */
+/* Call fn for each page of a chain. True: it has exactly `count` pages. */
 static bool walk_chain(uint64_t first, uint64_t count, enum page_state state,
                        void (*fn)(void *arg, uint64_t n, enum page_state state), void *arg)
 {

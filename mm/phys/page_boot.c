@@ -1,23 +1,23 @@
 /*
- * What the parameters say about memory, between the finding of RAM and the first page given out:
- * so there is nothing to take back, only ranges to shorten, and a page that is left out was never
- * in any range, list or count.
+ * The system parameters that limit and divide memory. They are applied after RAM has been found and
+ * before the first page is allocated, so that only ranges have to be shortened: a page that is left
+ * out has never been in any range, list or count.
  *
- * MEMORY_HOLES and MEMORY_HOLE_MB make a machine whose memory is discontiguous, as Alpha systems
- * with several memory boards are: so many holes of that size, spread evenly over all memory,
- * beginning wherever the arithmetic puts them, so that neither end is aligned to anything.
- * PHYSICAL_MEMORY leaves aside what of the rest lies above it. RADS says into how many domains the
- * rest is divided, at page_boot_done().
+ * MEMORY_HOLES and MEMORY_HOLE_MB simulate a machine with discontiguous memory, such as an Alpha
+ * system with several memory boards: MEMORY_HOLES holes of MEMORY_HOLE_MB each are spread evenly
+ * over all memory. They begin wherever the division puts them, so that neither end is aligned.
+ * PHYSICAL_MEMORY then excludes the memory above that address. RADS is the number of domains into
+ * which page_boot_done() divides the rest.
  */
 #include "kernel/base/printk.h"
 #include "mm/phys/page_private.h"
 #include "sysman/params.h"
 
 #define PAGES_PER_MB (1048576 / PAGE_SIZE)
-/* Below this the system would not start: PHYSICAL_MEMORY counts as at least this much, and holes
-   leave it. */
+/* The least memory with which the system starts, in MB: PHYSICAL_MEMORY counts as at least this
+   much, and holes leave at least this much. */
 #define LEAST_MB 32
-/* As many as MEMORY_HOLES may say; each can cut a range in two. */
+/* The largest value of MEMORY_HOLES. Each hole can split a range. */
 #define HOLES_MAX 32
 
 _Static_assert(BOOT_RANGES >= HOLES_MAX + 16, "the ranges between holes have room");
@@ -29,7 +29,7 @@ static void limit(int64_t megabytes)
     printk("memory: PHYSICAL_MEMORY leaves %lu pages aside\n", page_boot_limit(end));
 }
 
-/* The usable page with so many below it. */
+/* The PFN of the usable page that has n usable pages below it. g: the lowest range. */
 static uint64_t usable_pfn(const struct page_range *g, uint64_t n)
 {
     while (n >= g->npages) {
@@ -48,7 +48,7 @@ static void punch(uint64_t count, uint64_t npages)
                npages, page_total);
         return;
     }
-    for (uint64_t i = 0; i < count; i++) /* where they begin, before any of them is there */
+    for (uint64_t i = 0; i < count; i++) /* all positions, before any hole is made */
         begin[i] = usable_pfn(boot_ranges, page_total / (count + 1) * (i + 1));
     for (uint64_t i = 0; i < count; i++)
         removed += boot_ranges_remove(begin[i], npages);

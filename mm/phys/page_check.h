@@ -1,27 +1,28 @@
 /*
- * What the self-check (mm/check) reads of the page lists and ranges, while no other thread runs.
+ * What the self-check (mm/check) reads of the page lists and ranges. Called while no other thread
+ * runs.
  */
 #ifndef MM_PHYS_PAGE_CHECK_H
 #define MM_PHYS_PAGE_CHECK_H
 
 #include "mm/phys/page.h"
 
-/* Entries that are initialised together: one page of the database. */
+/* Number of entries in a chunk, one page of the database, which is initialised as a whole. */
 #define CHUNK_PAGES (PAGE_SIZE / sizeof(struct page))
 
 extern uint64_t page_total; /* managed pages; constant after boot */
 
-/* The fluid count's word (mm/phys/fluid.c): free less promised and unused less minimum. */
+/* Free pages less promised and unused ones, less the minimum (mm/phys/fluid.c). */
 extern int64_t fluid_available; /* atomic */
 
-/* Call fn for each page of the lists of the domains and of the CPU caches (PAGE_CACHED). NULL, or
-   the name of the chain that is broken. */
+/* Call fn for each page on the lists of the domains, and for each page in the CPU caches with state
+   PAGE_CACHED. Returns NULL, or a text that says which chain is broken. */
 const char *page_walk_free(void (*fn)(void *arg, uint64_t n, enum page_state state), void *arg);
-/* The same for each range of never-used pages; for each stretch of RAM, less holes and what
-   PHYSICAL_MEMORY leaves unused. */
+/* Call fn for each range of never-used pages. */
 void page_walk_ranges(void (*fn)(void *arg, uint64_t first, uint64_t npages), void *arg);
+/* Call fn for each stretch of managed RAM. */
 void page_walk_ram(void (*fn)(void *arg, uint64_t first, uint64_t npages), void *arg);
-/* The count of a domain's list, for tests that plant an error in it. */
+/* Address of the count of a domain's list, for tests that falsify it. */
 uint64_t *page_list_count(unsigned rad, enum page_state state);
 
 #endif

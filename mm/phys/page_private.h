@@ -1,6 +1,6 @@
 /*
- * Private to mm/phys: the page lists of a memory domain, the ranges, and what the allocator takes
- * from the fluid page count.
+ * Private to mm/phys: the page lists and ranges of a memory domain, and the functions by which the
+ * allocator updates the fluid page count.
  */
 #ifndef MM_PHYS_PAGE_PRIVATE_H
 #define MM_PHYS_PAGE_PRIVATE_H
@@ -9,13 +9,13 @@
 #include "mm/phys/page.h"
 #include "mm/phys/page_check.h"
 
-#define PFN_BITS 27 /* KSEG maps 40 bits of physical address, a page has 13 */
+#define PFN_BITS 27 /* KSEG maps 40 bits of physical address; 13 are the offset in a page */
 
-#define PAGE_BATCH 32  /* pages between a CPU's cache and the lists at a time */
-#define RAD_RANGES 256 /* stretches a RAD can have; more go to the free list page by page */
+#define PAGE_BATCH 32  /* pages moved at a time between a CPU's cache and the lists */
+#define RAD_RANGES 256 /* ranges of a domain; a further one goes to the free list, page by page */
 
-/* A cache's stack of pages: one quadword {version:30, count:7, PFN:27}, changed by compare-and-swap
-   only. How: mm/phys/page.c. */
+/* The head of a cache's stack of pages: one quadword {version:30, count:7, PFN:27}, changed only by
+   compare-and-swap; see mm/phys/page.c. */
 #define HEAD_PFN_MASK    ((1UL << PFN_BITS) - 1)
 #define HEAD_COUNT_SHIFT PFN_BITS
 #define HEAD_COUNT_MASK  0x7FUL
@@ -28,17 +28,17 @@ struct page_cache {
     uint64_t zeroed; /* atomic: head of the stack of zeroed pages */
 } __attribute__((aligned(64)));
 
-/* By CPU, and by the domain of the pages in it. */
+/* Indexed by CPU, then by the domain of the pages. */
 extern struct page_cache page_caches[MAX_CPUS][RAD_MAX];
 
-struct page_list { /* last in, first out, linked by flink; protected by the RAD's lock */
+struct page_list { /* last in, first out, linked by flink; protected by the domain's lock */
     uint32_t head;
-    uint64_t count; /* lock; see count_add_locked() */
+    uint64_t count; /* written under the lock; see count_add_locked() */
 };
 
-/* Counts change under the RAD's lock. Who only wants to know whether it is worth to take the lock
- * looks at them without it, so their stores are marked; nothing else hangs on what is read there.
- */
+/* Counts change under the domain's lock. Readers that only decide whether taking the lock is
+   worthwhile load them without it, so the stores are atomic; such a reader relies on nothing else
+   that it reads. */
 static inline void count_add_locked(uint64_t *count, uint64_t n)
 {
     __atomic_store_n(count, *count + n, __ATOMIC_RELAXED);
@@ -56,18 +56,19 @@ struct rad {
     struct spinlock lock;                    /* RANK_PFN */
     struct page_list lists[PAGE_ZEROED + 1]; /* by state: free, modified, bad, zeroed; lock */
     uint64_t range_pages;                    /* sum over ranges; lock */
-    uint64_t reserved_pages;                 /* held by reservations; lock */
-    uint64_t total;                          /* pages that it began with; constant after boot */
-    uint64_t first;   /* its lowest PFN, a multiple of 512 but for domain 0's; likewise */
+    uint64_t reserved_pages;                 /* pages held by reservations; lock */
+    uint64_t total;                          /* managed pages at boot; constant after boot */
+    uint64_t first;   /* lowest PFN: 0 in domain 0, else a multiple of 512; constant after boot */
     unsigned nranges; /* lock */
     struct page_range ranges[RAD_RANGES]; /* ascending, never adjacent; lock */
 };
 
-/* rad_count of them are in use. Domain n has the managed pages from its first to the next one's,
-   on lists, in ranges and in CPU caches of its own: no page ever moves to another domain. */
+/* rad_count of them are in use. Domain n has the managed pages from rads[n].first up to the next
+   domain's first, on lists, in ranges and in CPU caches of its own: no page ever changes its
+   domain. */
 extern struct rad rads[RAD_MAX];
 
-/* Any domain number as a hint to an existing domain. */
+/* The domain that a hint means: this CPU's domain when there is no domain of that number. */
 static inline unsigned rad_hint(unsigned rad)
 {
     return rad < rad_count ? rad : rad_of_cpu(cpu_id());
@@ -83,35 +84,37 @@ static inline unsigned rad_of_pfn(uint64_t n)
     return rad;
 }
 
-/* Managed RAM, before page_boot_done(). Ascending; constant after boot. */
+/* Managed RAM, less what page_boot_alloc() and page_boot_done() took from it. In ascending order;
+   constant after boot. */
 #define BOOT_RANGES 64
 extern struct page_range boot_ranges[BOOT_RANGES];
 extern unsigned nboot_ranges;
-/* Take [first, first + npages) out of them. Returns how many pages that were. Boot only. */
+/* Remove [first, first + npages) from them. Returns the number of pages removed. Boot only. */
 uint64_t boot_ranges_remove(uint64_t first, uint64_t npages);
-/* Leave all that lies above PFN end aside. Returns how many pages. Boot only, before
+/* Exclude all memory from PFN end on. Returns the number of pages excluded. Boot only, before
    page_boot_done(). */
 uint64_t page_boot_limit(uint64_t end);
 
-/* Take up to n pages from the lowest range of r, their entries initialised. Returns how many, from
- *first on. r's lock held. */
+/* Take up to n pages from the lowest range of r and initialise their entries. Returns the number of
+   pages, which begin at *first. Lock of r held. */
 uint64_t range_take_low_locked(struct rad *r, uint64_t n, uint64_t *first);
-/* Take an aligned stretch; its entries may be uninitialised but for those of the chunks at its
-   ends. r's lock held. */
+/* Take npages contiguous pages, aligned to align pages, from the smallest range that holds them.
+   Entries are not initialised. False: no range holds them. Lock of r held. */
 bool range_take_contig_locked(struct rad *r, uint64_t npages, uint64_t align, uint64_t *first);
-/* Give a stretch back. Pages that the table of ranges cannot hold go to the free list. r's lock
-   held. */
+/* Make a stretch a range again, merged with its neighbours. When the table of ranges is full, its
+   pages go to the free list. Lock of r held. */
 void range_give_locked(struct rad *r, uint64_t first, uint64_t npages);
-/* Initialise the entries of a stretch that the caller has taken. No lock needed. */
+/* Initialise the chunks that hold the entries of a stretch and are not initialised yet. The caller
+   has taken the stretch; a chunk that it shares with other memory needs the domain's lock. */
 void page_entries_init(uint64_t first, uint64_t npages);
 
-/* Print the counts without a lock: for a panic, all other CPUs stopped. */
+/* Print the page counts without taking a lock: for a panic, with all other CPUs stopped. */
 void page_dump(void);
 
-/* Take n pages for a PA_PROMISED or PA_KERNEL allocation. */
+/* Take n from the fluid page count for a PA_PROMISED or PA_KERNEL allocation. False: refused. */
 bool fluid_take_special(unsigned flags, uint64_t n);
 
-/* Take n pages as long as `floor` stay available; false: refused. */
+/* Take n from fluid_available if at least `floor` remain. False: refused. */
 static inline bool fluid_take_above(int64_t floor, uint64_t n)
 {
     int64_t a = __atomic_load_n(&fluid_available, __ATOMIC_RELAXED);
@@ -124,7 +127,8 @@ static inline bool fluid_take_above(int64_t floor, uint64_t n)
     return true;
 }
 
-/* Take n pages (below 2^PFN_BITS) as page_alloc's flags allow. */
+/* Take n (below 2^PFN_BITS) from the fluid page count, as far as the flags of page_alloc() allow.
+   False: refused. */
 static inline bool fluid_take(unsigned flags, uint64_t n)
 {
     if (unlikely(flags & (PA_PROMISED | PA_KERNEL)))
@@ -132,13 +136,14 @@ static inline bool fluid_take(unsigned flags, uint64_t n)
     return fluid_take_above(0, n);
 }
 
-/* n pages came back; called after they can be found. */
+/* Add n freed pages to the count. Called when they are on a list, in a range or in a cache already,
+   so that an allocation that takes them from the count finds them. */
 static inline void fluid_give(uint64_t n)
 {
     __atomic_fetch_add(&fluid_available, (int64_t)n, __ATOMIC_RELEASE);
 }
 
-/* Boot: npages are free, none promised; computes the default minimum. */
+/* Boot: npages pages are free and none promised. Sets the default minimum. */
 void fluid_boot(uint64_t npages);
 
 #endif

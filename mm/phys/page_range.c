@@ -1,26 +1,26 @@
 /*
- * RAM as ranges, and the PFN database's entries.
+ * Ranges of never-used RAM, and the entries of the PFN database.
  *
- * At boot all RAM is a few ranges and no entry of the database is initialised: boot costs the same
- * whatever the amount of RAM. A chunk is the 256 entries in one page of the database; it is
- * initialised, as a whole, when its first page leaves its range, and a bitmap notes it. The bitmap
- * (64 KB for 1 TiB) is the only thing cleared at boot. Whether memory is zero at power-on does not
- * matter.
+ * At boot all RAM is a few ranges, and no entry of the database is initialised, so boot takes the
+ * same time whatever the amount of RAM. A chunk is the 256 entries in one page of the database. It
+ * is initialised as a whole when its first page leaves its range, and its bit in a bitmap is set.
+ * The bitmap (64 KB for 1 TiB of RAM) is all that is cleared at boot. Memory need not be zero at
+ * power-on.
  *
- * Single pages leave from the low end of the lowest range, contiguous stretches from the high end
- * of the smallest range that holds them: so the big ranges stay whole. Stretches that come back
- * become ranges again and are merged with their neighbours; a range says nothing about the
- * contents of its pages.
+ * Single pages are taken from the low end of the lowest range, contiguous stretches from the high
+ * end of the smallest range that holds them, so that large ranges stay whole. Stretches that are
+ * freed become ranges again and are merged with their neighbours; nothing is known about the
+ * contents of a range.
  *
- * Each domain (RAD) has a stretch of PFNs, from rads[n].first up to the next one's, with equal
- * shares of the usable pages, and the ranges in it. Boundaries are multiples of 512 pages, so that
- * none cuts a block of the largest granularity hint.
+ * Each domain (RAD) has the PFNs from rads[n].first up to the first of the next domain, with an
+ * equal share of the usable pages, and the ranges among them. Domain boundaries are multiples of
+ * 512 pages, so that none of them cuts a block of the largest granularity hint.
  *
- * Locks: the ranges of a RAD are protected by its lock. The entries of a stretch that was taken
- * belong to the taker, but a chunk at its end may hold entries of others: such a chunk is
- * initialised under the lock, when the stretch is taken, the chunks inside without it. Bits of the
- * bitmap share words, so they are set by an atomic OR, with release order: who sees the bit sees
- * the entries.
+ * Locks: the ranges of a domain are protected by its lock. The entries of a stretch that was taken
+ * belong to the taker, but the chunks at its two ends may hold entries of other pages: these chunks
+ * are initialised under the lock when the stretch is taken, those in between without it. Bits of
+ * the bitmap share words, so they are set by an atomic OR with release order: a CPU that sees the
+ * bit sees the entries.
  */
 #include "arch/alpha/hw/kseg.h"
 #include "kernel/base/bitops.h"
@@ -41,10 +41,9 @@ uint64_t page_end;
 
 struct page_range boot_ranges[BOOT_RANGES];
 unsigned nboot_ranges;
-static struct page_range
-    aside[BOOT_RANGES]; /* left aside by PHYSICAL_MEMORY; constant after boot */
+static struct page_range aside[BOOT_RANGES]; /* excluded by PHYSICAL_MEMORY; constant after boot */
 static unsigned naside;
-static uint64_t *chunk_bitmap; /* atomic */
+static uint64_t *chunk_bitmap; /* bit n: chunk n is initialised; atomic */
 
 /* ---- chunks ---- */
 
@@ -114,7 +113,7 @@ uint64_t range_take_low_locked(struct rad *r, uint64_t n, uint64_t *first)
     return n;
 }
 
-/* A stretch that no range can hold: page by page to the free list. */
+/* Put a stretch on the free list, page by page, because the table of ranges is full. */
 static void list_give_locked(struct rad *r, uint64_t first, uint64_t npages)
 {
     struct page_list *l = &r->lists[PAGE_FREE];
@@ -205,8 +204,8 @@ uint64_t page_largest_stretch(unsigned rad, uint64_t align)
 
 unsigned page_rad(pfn_t pfn) { return rad_of_pfn(pfn.n); }
 
-/* Take a stretch of r that is counted already. entries: initialise the chunks that it shares with
-   others. */
+/* Take a stretch of r that is taken from the fluid count already. entries: initialise the chunks at
+   its ends, which it may share with other stretches; otherwise it is a reservation. */
 static bool stretch_find(uint64_t npages, uint64_t align, struct rad *r, bool entries,
                          uint64_t *first)
 {
@@ -223,6 +222,7 @@ static bool stretch_find(uint64_t npages, uint64_t align, struct rad *r, bool en
     return found;
 }
 
+/* Take a stretch from the fluid count. False: refused. */
 static bool stretch_count(uint64_t npages, uint64_t align, unsigned flags)
 {
     KASSERT(npages != 0 && is_power_of_2(align),
@@ -230,7 +230,7 @@ static bool stretch_count(uint64_t npages, uint64_t align, unsigned flags)
     return npages >> PFN_BITS == 0 && fluid_take(flags, npages);
 }
 
-/* Give back a stretch, which lies in one domain. */
+/* Make a stretch, which lies in one domain, a range again. */
 static void stretch_give(uint64_t first, uint64_t npages, bool reserved)
 {
     struct rad *r = &rads[rad_of_pfn(first)];
@@ -239,7 +239,7 @@ static void stretch_give(uint64_t first, uint64_t npages, bool reserved)
         if (page_entry_valid(pfn_of(n)))
             page_db[n].state = PAGE_UNUSED;
         else
-            n = align_up(n + 1, CHUNK_PAGES) - 1; /* a chunk that never was initialised */
+            n = align_up(n + 1, CHUNK_PAGES) - 1; /* skip a chunk that was never initialised */
 
     ipl_t ipl = spin_lock(&r->lock);
 
@@ -308,7 +308,7 @@ int page_reserve_part(uint64_t most, uint64_t multiple, uint64_t align, unsigned
             return 0;
         }
         if (fluid_count() < fluid_minimum() + n)
-            return -ENOMEM; /* else somebody else took a part of the stretch: look again */
+            return -ENOMEM; /* otherwise another CPU took a part of the stretch: try again */
     }
 }
 
@@ -397,7 +397,7 @@ void page_boot_add_range(pfn_t first, uint64_t npages)
 {
     unsigned i = nboot_ranges;
 
-    if (first.n == 0 && npages > 0) { /* PFN 0 stands for "no page" */
+    if (first.n == 0 && npages > 0) { /* PFN 0 means "no page" */
         first.n = 1;
         npages--;
     }
@@ -415,8 +415,7 @@ void page_boot_add_range(pfn_t first, uint64_t npages)
     page_total += npages;
 }
 
-/* Take n pages from a range's low or high end. Before page_boot_done() there are only these
-   ranges. */
+/* Take n pages from the low or the high end of a boot range. */
 static uint64_t boot_take(uint64_t n, bool high)
 {
     for (unsigned i = 0; i < nboot_ranges; i++) {
@@ -468,7 +467,7 @@ uint64_t page_boot_limit(uint64_t end)
     return boot_ranges_remove(end, (UINT64_C(1) << PFN_BITS) - end);
 }
 
-/* The PFN before which lie n of the usable pages. */
+/* The PFN of the usable page that has n usable pages below it; page_end when there is none. */
 static uint64_t pfn_after(uint64_t n)
 {
     for (unsigned i = 0; i < nboot_ranges; i++) {
@@ -479,7 +478,7 @@ static uint64_t pfn_after(uint64_t n)
     return page_end;
 }
 
-/* Give every domain its share. The parts of ranges on either side of a boundary stay apart. */
+/* Give every domain its share. A range that crosses a boundary is split there. */
 static void domains_boot(void)
 {
     for (unsigned i = 0; i < rad_count; i++) {

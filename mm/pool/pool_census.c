@@ -1,4 +1,7 @@
-/* The owners of pool blocks, and what they account for: see mm/pool/pool_census.h. */
+/*
+ * The owners of pool blocks, and what they account for: see mm/pool/pool_census.h. The table of
+ * owners is filled at boot and constant afterwards, so it has no lock.
+ */
 #include "mm/pool/pool_census.h"
 
 #include "kernel/base/bitops.h"
@@ -17,8 +20,8 @@ static struct {
     void (*explain)(struct census *c);
     const struct census_kind *kinds;
     unsigned nkinds;
-} owners[OWNERS_MAX]; /* constant after boot */
-static unsigned nowners;
+} owners[OWNERS_MAX];    /* constant after boot */
+static unsigned nowners; /* constant after boot */
 
 void census_register(void (*explain)(struct census *c), const struct census_kind *kinds,
                      unsigned nkinds)

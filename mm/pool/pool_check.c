@@ -1,4 +1,7 @@
-/* See the header. No lock of its own: a block that is freed or handed out belongs to the caller. */
+/*
+ * Fill patterns: see mm/pool/pool_check.h. There is no lock: a block that is being freed or
+ * allocated belongs to the caller.
+ */
 #include "mm/pool/pool_check.h"
 
 #include "kernel/base/panic.h"

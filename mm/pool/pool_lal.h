@@ -1,23 +1,29 @@
 /*
- * Private to mm/pool*.c: lookaside lists. List i holds packets of (i + 1) * 16 bytes.
+ * Private to mm/pool: lookaside lists. List i holds packets of (i + 1) * 16 bytes.
  *
- * A head is one quadword: a version in the low bits, an offset in units of 16 bytes above. Paged
- * pool has 32 bits of each; nonpaged pool, which lies in 40 bits of KSEG, has 28 and 36. A packet
- * on a list holds the link (an offset/16) in its first quadword and a seal in its second.
+ * The head of a list is one quadword: a version in the low bits, and above it the offset of the
+ * first packet in units of 16 bytes. Paged pool has 32 bits of each; nonpaged pool, which lies in
+ * the 40 bits of KSEG, has 28 and 36. A packet on a list has the link (also offset/16) in its first
+ * quadword and a seal in its second.
  *
- * Push and pop are compare-and-swaps without a lock. The danger is A-B-A: a CPU reads head A and
- * A's link B; before its swap others pop A, pop B, use B and free A again. Head is A once more,
- * and a swap that looks only at the offset makes B, which is in use, the head. Real LDQ_L/STQ_C
- * would fail, since the location was written meanwhile; here the store-conditional is a comparison
- * of values (docs/platform.md) and would succeed. So each push and each pop changes the version
- * too: for a wrong success a thread has to stop between its two accesses for exactly a multiple of
- * 2^32 (2^28) changes of this one head that leave the same packet on top. At 20 instructions a
- * change that is over 5 * 10^9 instructions of nothing else while a runnable thread waits, and then
- * one chance in 2^28: a stop of that length ends in a time slice long before.
+ * Push and pop change the head by compare-and-swap, without a lock. The danger is A-B-A:
  *
- * The link of A may be read when A is no longer on the list: then what is read is anything (the
- * swap will fail), and the page may be gone (paged pool reads it under a fault fix-up; nonpaged
- * pool never gives memory back).
+ *     this CPU                        other CPUs
+ *     load head: A
+ *     load link of A: B
+ *                                     pop A, pop B, use B, free A
+ *     head is A: swap it for B        (B is in use, but now the head)
+ *
+ * On a real Alpha, LDQ_L/STQ_C would fail, because the location was written meanwhile. Here the
+ * store-conditional compares values (docs/platform.md) and would succeed. So each push and each pop
+ * also changes the version: for a wrong success a thread has to stop between its two accesses for
+ * exactly a multiple of 2^32 (2^28) changes of this one head that leave the same packet on top. At
+ * 20 instructions a change that is over 5 * 10^9 instructions of nothing else while a runnable
+ * thread waits, and then one chance in 2^28; the end of a time slice ends such a stop long before.
+ *
+ * The link of A may be read when A is no longer on the list. The value is then arbitrary, and the
+ * swap fails; in paged pool even the page may be gone, so the link is read under a fault fix-up.
+ * Nonpaged pool never frees its pages.
  */
 #ifndef MM_POOL_POOL_LAL_H
 #define MM_POOL_POOL_LAL_H
@@ -25,10 +31,11 @@
 #include "kernel/base/panic.h"
 #include "mm/pool/pool_private.h"
 
-/* Nobody has a reason to keep the complement of a block's own address there. */
+/* The seal of a packet on a list: the complement of its own address, which no user of a block has a
+   reason to store there. */
 static inline uint64_t pool_seal(uint64_t p) { return ~p; }
 
-/* A packet leaves a list: nobody wrote to it meanwhile. */
+/* A packet of size bytes has left a list: check that it was not written to, and clear the seal. */
 static inline void pool_unseal(const char *pool, uint64_t p, uint64_t size)
 {
     uint64_t *q = (uint64_t *)p;
@@ -38,7 +45,7 @@ static inline void pool_unseal(const char *pool, uint64_t p, uint64_t size)
     q[1] = 0;
 }
 
-/* A packet goes onto a list, and is not on one yet. */
+/* A packet of size bytes is about to go onto a list: check that it is on none, and set the seal. */
 static inline void pool_seal_set(const char *pool, uint64_t p, uint64_t size)
 {
     uint64_t *q = (uint64_t *)p;
@@ -48,13 +55,14 @@ static inline void pool_seal_set(const char *pool, uint64_t p, uint64_t size)
     q[1] = pool_seal(p);
 }
 
-/* The next version of head h, with another offset. bits: of the version. */
+/* Head h with another offset and the next version. bits: number of bits of the version. */
 static inline uint64_t pool_list_next(uint64_t h, uint64_t offset, unsigned bits)
 {
     return offset << bits | ((h + 1) & ((1UL << bits) - 1));
 }
 
-/* Push p, sealed, on l, whose head was h a moment ago. */
+/* Push packet p, which is sealed, onto l. h: a recent value of the head. base: the address that has
+   offset 0. */
 static inline void pool_list_push(struct pool_list *l, uint64_t h, uint64_t base, unsigned bits,
                                   uint64_t p)
 {
@@ -66,8 +74,9 @@ static inline void pool_list_push(struct pool_list *l, uint64_t h, uint64_t base
                                           __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-/* Packets on the list, about: a pop between its two steps is counted as a packet. Pushes need no
-   counter: the version is pushes and pops, and there are fewer packets than versions. */
+/* Approximate number of packets on the list: a pop that has changed the head and not yet the
+   counter makes it too large. Pushes need no counter: the version is the sum of pushes and pops,
+   and there are fewer packets than versions. */
 static inline int64_t pool_list_count_at(const struct pool_list *l, uint64_t head, unsigned bits)
 {
     uint64_t pops = __atomic_load_n(&l->pops, __ATOMIC_RELAXED);
@@ -88,10 +97,11 @@ static inline uint64_t pool_list_bytes(const struct pool_list *l, unsigned bits,
 }
 
 /*
- * Packets go back to the variable list in batches of one size: popped, sorted, and put there in one
- * walk, under the pool's lock, which is free between two batches. One by one, under one lock, it
- * would be a walk for each packet: ten seconds with interrupts off after 8,191 processes. Popped
- * and put back under one lock: so nobody who has the lock misses memory that is on its way.
+ * Packets return to the variable list in batches of one size. A batch is popped, sorted, and
+ * inserted in one walk of the list under the pool's lock, which is released between two batches.
+ * Inserted one by one, each packet would cost a walk: ten seconds with interrupts blocked after
+ * 8,191 processes. Popping and inserting happen under the same hold of the lock, so that an
+ * allocation under the lock does not miss memory that is on neither list.
  */
 #define POOL_BATCH 64u
 

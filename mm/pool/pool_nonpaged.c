@@ -1,19 +1,18 @@
 /*
  * Nonpaged pool.
  *
- * It lies in KSEG: segments of SEGMENT_PAGES contiguous pages (single ones when no stretch is
- * left), each with a header and its boundary bits in front. Not in mapped system space, because it
- * must grow while its caller holds locks up to RANK_POOL at IPL_CLOCK: there nobody may edit the
- * system page tables (RANK_KMAP, lower rank and IPL), but everybody may take a page (RANK_PFN).
- * KSEG also costs no page tables and no translation-buffer entries, and a block has one physical
- * address. The pages' database entries point to the segment's header: that is how an address finds
- * its boundary bits.
+ * The pool lies in KSEG: segments of SEGMENT_PAGES contiguous pages (single pages when no stretch
+ * is left), each beginning with a header and its boundary bits. It is not in mapped system space
+ * because KSEG takes no page tables and no translation-buffer entries, a block has one physical
+ * address, and growing the pool takes pages only: callers hold locks up to RANK_POOL at IPL_CLOCK.
+ * The database entries of the pages point to the segment's header; this is how the boundary bits of
+ * an address are found.
  *
- * Requests up to LIST_BYTES go through lookaside lists (mm/pool/pool_lal.h), larger ones to
- * the variable list under the pool's lock; above half a segment they are page stretches of their
- * own, which do not count as pool. When the variable list has nothing, the pool grows; when it may
- * not (NPAGEVIR) or cannot, the lookaside lists are given back to the variable list and it is
- * tried once more. Segments are never given back, so the pool can be read at any time.
+ * Requests of up to LIST_BYTES go through lookaside lists (mm/pool/pool_lal.h), larger ones to the
+ * variable list under pool_lock; those above half a segment are contiguous pages of their own,
+ * which do not count as pool. When the variable list has no block, the pool grows. When it may not
+ * (NPAGEVIR) or cannot, the lookaside lists are moved to the variable list, and it is tried once
+ * more; then the request fails. Segments are never freed, so pool memory can be read at any time.
  */
 #include "arch/alpha/hw/kseg.h"
 #include "kernel/base/bitops.h"
@@ -28,22 +27,23 @@
 
 #define SEGMENT_PAGES 8u
 #define LARGE_BYTES   (SEGMENT_PAGES * PAGE_SIZE / 2)
-/* What every process has is below this, so that processes that come and go, however many, do not
-   walk the variable list under its lock: the largest is the table of signal handlers, 4.2 KB. */
+/* Larger than every block that each process has (the largest is the table of signal handlers,
+   4.2 KB), so that creation and end of processes, however many, do not walk the variable list under
+   its lock. */
 #define LIST_BYTES 8192u
 #define LISTS      (LIST_BYTES / POOL_GRAIN)
-enum { VERSION_BITS = 28 }; /* KSEG maps 40 bits, in units of 16 bytes: 36 are the offset's */
+enum { VERSION_BITS = 28 }; /* KSEG maps 40 bits; the offset, in units of 16 bytes, takes 36 */
 
 static struct spinlock pool_lock = SPINLOCK_INIT("nonpaged pool", RANK_POOL, IPL_CLOCK);
 static struct pool_list lists[LISTS];
-static uint64_t segment_pages; /* atomic; changed under pool_lock */
+static uint64_t segment_pages; /* changed under pool_lock; atomic */
 static uint64_t large_pages;   /* atomic */
 
-/* The segment of an address, by way of the page's database entry; NULL for other memory. */
+/* The segment of an address, from the database entry of its page; NULL for other memory. */
 static inline struct pool_area *area_of(uint64_t p)
 {
     pfn_t pfn = pfn_of((p - (uint64_t)kseg_ptr(paddr_of(0))) >>
-                       PAGE_SHIFT); /* not KSEG: too large */
+                       PAGE_SHIFT); /* outside KSEG: too large */
 
     if (unlikely(pfn.n >= page_end || page_of(pfn)->type != PAGE_T_SYSTEM))
         return NULL;
@@ -54,7 +54,7 @@ static struct pool_var var = {.area_of = area_of, .name = "nonpaged"}; /* pool_l
 
 static uint64_t kseg_base(void) { return (uint64_t)kseg_ptr(paddr_of(0)); }
 
-/* One more segment that can hold size bytes. pool_lock held. */
+/* Add a segment. True: it can hold a block of size bytes. pool_lock held. */
 static bool grow_locked(uint64_t size)
 {
     uint64_t npages = SEGMENT_PAGES;
@@ -102,7 +102,7 @@ static inline __attribute__((always_inline)) uint64_t list_pop(struct pool_list 
     return kseg_base() + off * POOL_GRAIN;
 }
 
-/* Up to a batch of list i's packets go back to the variable list: how many. */
+/* Move up to a batch of packets of list i to the variable list. Returns the number of packets. */
 static unsigned reclaim_batch(unsigned i)
 {
     uint64_t size = (i + 1) * POOL_GRAIN, batch[POOL_BATCH];
@@ -120,7 +120,8 @@ static unsigned reclaim_batch(unsigned i)
     return n;
 }
 
-/* Not more of each list than it holds now: others may be freeing as fast. */
+/* At most as many packets of each list as it holds now: other CPUs may be freeing at the same
+   speed. */
 void npp_drain(void)
 {
     for (unsigned i = 0; i < LISTS; i++)
@@ -149,14 +150,15 @@ static void *__attribute__((noinline)) alloc_variable(uint64_t size)
     if (!p) {
         npp_drain();
         p = variable_alloc(
-            size, false); /* also when the lists were empty: another CPU may have been faster */
+            size,
+            false); /* also when the lists were empty: another CPU may have moved their packets */
     }
     if (p && unlikely(pool_check != 0))
         pool_check_taken("nonpaged", (uint64_t)p, size, UINT64_MAX);
     return p;
 }
 
-/* Above half a segment: whole pages; the first one's entry tells how many. */
+/* A block above half a segment is whole pages; the entry of the first one has their number. */
 static void *alloc_large(uint64_t nbytes)
 {
     uint64_t npages = div_round_up(nbytes, PAGE_SIZE);
@@ -166,7 +168,7 @@ static void *alloc_large(uint64_t nbytes)
         return NULL;
     page_of(pfn)->offset = (uint32_t)npages;
     __atomic_fetch_add(&large_pages, npages, __ATOMIC_RELAXED);
-    if (pool_check) /* pages have no pattern before: nothing to look at */
+    if (pool_check) /* newly allocated pages have no pattern: fill only */
         pool_check_taken("nonpaged", (uint64_t)kseg_page(pfn), nbytes, 0);
     return kseg_page(pfn);
 }
@@ -204,10 +206,10 @@ static void *__attribute__((noinline)) alloc_slow(size_t nbytes)
     return nbytes > LARGE_BYTES ? alloc_large(nbytes) : alloc_variable(pool_round(nbytes));
 }
 
-/* Behind the door. */
+/* npp_alloc() after the check for an injected failure. */
 static inline void *alloc_block(size_t nbytes)
 {
-    uint64_t i = (nbytes - 1) / POOL_GRAIN; /* 0 bytes: a very large i */
+    uint64_t i = (nbytes - 1) / POOL_GRAIN; /* nbytes 0: i is very large */
 
     if (likely(i < LISTS)) {
         uint64_t p = list_pop(&lists[i]);
@@ -229,7 +231,7 @@ static void *__attribute__((noinline)) alloc_counted(size_t nbytes)
     return failure_here(MEGA_ALLOC_NPP) ? NULL : alloc_block(nbytes);
 }
 
-/* A hit is a leaf function of its own. */
+/* A hit in a lookaside list calls no other function. */
 void *npp_alloc(size_t nbytes)
 {
     return failure_counting() ? alloc_counted(nbytes) : alloc_block(nbytes);
@@ -251,7 +253,7 @@ static inline void push(uint64_t p, uint64_t i)
                    VERSION_BITS, p);
 }
 
-/* Blocks that the quick check does not know, and what is no block at all. */
+/* Free a block that the quick check of npp_free() refuses; panics when it is not a block. */
 static void __attribute__((noinline)) free_slow(void *p, size_t nbytes)
 {
     struct pool_area *a = area_of((uint64_t)p);

@@ -1,30 +1,29 @@
 /*
  * Paged pool.
  *
- * PAGEDYN bytes of mapped system space from LAYOUT_PAGED_POOL_BASE, demand-zero: a page is there
- * once it was touched (system_fault() gives it). In front lie the boundary bits (one for 16
- * bytes) and the marks (a byte for 16 bytes), then the pool proper. Used at IPL 0 without a
- * spinlock only.
+ * The pool is PAGEDYN bytes of mapped system space from LAYOUT_PAGED_POOL_BASE, demand zero: a page
+ * is present after its first access (system_fault()). It begins with the boundary bits (one bit for
+ * each 16 bytes) and the size marks (one byte for each 16 bytes); the blocks follow. It is used at
+ * IPL 0 without a spinlock only.
  *
- * The mark of a block that is in use, at its first 16 bytes, says how large it is: so a release
- * through a lookaside list needs one look to know that address and size fit what was allocated, and
- * that it was not released before. The mark of a block on a list, or in the variable list, is 0.
- * A mark belongs to who owns the block.
+ * The mark of an allocated block, at that of its first 16 bytes, says how large it is. So when a
+ * block is freed to a lookaside list, one comparison shows that address and size match the
+ * allocation and that the block was not freed before. The mark of a block on any list is 0. A mark
+ * belongs to the owner of the block.
  *
- * Requests up to PAGED_LAL_SIZE go through lookaside lists (mm/pool/pool_lal.h) without a mutex;
- * the variable list is protected by the PGDYN mutex. All lists together
- * hold at most three quarters of the pool: each has an allowance, which it takes out of that as it
- * grows; on shortage all lists are given back to the variable list. Where
- * PAGED_LAL_SIZE is lowered while the system runs, packets of larger sizes stay on their lists
- * until then.
+ * Requests of up to PAGED_LAL_SIZE go through lookaside lists (mm/pool/pool_lal.h) without a mutex;
+ * the variable list is protected by the PGDYN mutex. All lookaside lists together hold at most
+ * three quarters of the pool: each has an allowance, which it takes from that budget as it grows.
+ * When memory is short, all lookaside lists are moved to the variable list. If PAGED_LAL_SIZE is
+ * lowered while the system runs, packets of larger sizes stay on their lists until then.
  *
- * Out of memory: before the variable list hands a block out, every page of it, and the one in
- * which the rest's header lands, is touched under a fault fix-up, as are the pages of the boundary
- * bits: if a fault cannot be resolved, the request fails and nothing has changed. What was handed
- * out is present (as long as nothing pages).
+ * Out of memory: before the variable list allocates a block, every page of it, the page that gets
+ * the header of the remaining free block, and the pages of the boundary bits are accessed under a
+ * fault fix-up. If a fault cannot be resolved, the request fails and nothing has changed. So an
+ * allocated block is present (as long as the kernel does not page it out, which it never does).
  *
- * A process that dies does so in user mode or on its way out of a call, never while it holds the
- * mutex.
+ * A process that is killed ends in user mode or on its way out of a system call, never while it
+ * holds the mutex.
  */
 #include "arch/alpha/hw/layout.h"
 #include "arch/alpha/hw/usercopy.h"
@@ -39,28 +38,30 @@
 #include "sysman/params.h"
 
 enum { VERSION_BITS = 32 };
-#define LIST_STEP 16384u /* bytes: a list's allowance grows by this or a packet */
+#define LIST_STEP 16384u /* bytes by which a list's allowance grows, at least one packet */
 
-/* A mark that is not 0 is the size in units of 16 bytes, or */
-enum { MARK_OTHER = 255 }; /* larger than lists have it; all, if POOLCHECK has to see each block */
+/* The mark of an allocated block is its size in units of 16 bytes. MARK_OTHER stands for sizes that
+   no lookaside list holds, and with POOLCHECK for all sizes: each free takes the slow path then. */
+enum { MARK_OTHER = 255 };
 _Static_assert(POOL_LISTS < MARK_OTHER, "a mark tells the sizes of all lists");
 
 static struct mutex pgdyn = MUTEX_INIT("PGDYN", MUTEX_PGDYN, pgdyn);
-/* That of n * 16 bytes is lists[n]; the first one is always empty and takes nothing. */
+/* Packets of n * 16 bytes are on lists[n]; lists[0] is always empty, and its allowance accepts
+   none. */
 static struct pool_list lists[POOL_LISTS + 1] = {{.most = INT64_MIN}};
 static struct pool_area area; /* constant after boot */
-static uint8_t *marks;       /* of 16 bytes at LAYOUT_PAGED_POOL_BASE and on; constant after boot */
-static uint64_t end_offset;  /* of the pool from there; constant after boot */
-static uint64_t list_budget; /* atomic: bytes that lists may still be allowed to hold */
-static uint64_t high_water;  /* end of all that was ever handed out; pgdyn */
+static uint8_t *marks;        /* byte n: of the 16 bytes at 16 * n; constant after boot */
+static uint64_t end_offset;   /* of the pool, from its base; constant after boot */
+static uint64_t list_budget;  /* bytes not yet given to lists as allowance; atomic */
+static uint64_t high_water;   /* end of all memory that was ever allocated; pgdyn */
 
-/* Pages that lie wholly inside free blocks, past their headers, and are still present: they go back
-   to the system when there are SPARE_PAGES of them, so that a block that comes and goes does not
-   cost a fault and a shootdown each time. pgdyn. */
+/* Spare pages lie wholly inside free blocks, after the header, and are still present. They are
+   unmapped and freed when there are SPARE_PAGES of them, so that a block that is allocated and
+   freed repeatedly does not cost a fault and a shootdown each time. Protected by pgdyn. */
 #define SPARE_PAGES 32u
 static uint64_t spare[SPARE_PAGES];
 static unsigned nspare;
-static uint64_t given_back; /* pages so far; pgdyn */
+static uint64_t given_back; /* spare pages unmapped so far; pgdyn */
 
 static struct pool_area *area_of(uint64_t p) { return p - area.base < area.size ? &area : NULL; }
 
@@ -68,6 +69,7 @@ static struct pool_var var = {.area_of = area_of, .name = "paged"}; /* pgdyn */
 
 /* ---- pages of free blocks ---- */
 
+/* Unmap and free the spare pages. pgdyn held. */
 static void spare_give_back(void)
 {
     for (unsigned i = 0; i < nspare; i++)
@@ -76,12 +78,12 @@ static void spare_give_back(void)
     nspare = 0;
 }
 
-/* [p, p + size) was freed and is part of the free block b now: its pages that hold nothing else are
-   spare. POOLCHECK needs their patterns. pgdyn held. */
+/* [p, p + size) was freed and is now part of the free block b: those of its pages that hold nothing
+   else become spare. Not with POOLCHECK, which needs their patterns. pgdyn held. */
 static void spare_add(const struct pool_block *b, uint64_t p, uint64_t size)
 {
     uint64_t low = page_round_up((uint64_t)b + sizeof(*b)), high = (uint64_t)b + b->size;
-    /* Up to the page of the header that stood behind it: it may have been all that was there. */
+    /* Include the page of the header that followed: after merging, it may hold nothing else. */
     uint64_t end = MIN(page_round_up(p + size + sizeof(*b)), high);
 
     if (pool_check)
@@ -122,7 +124,8 @@ static bool present(uint64_t p, uint64_t size)
     return true;
 }
 
-/* The same for a block to be, whose pages may never have been touched, and its boundary bits. */
+/* The same for a block that is to be allocated, whose pages may be demand zero or not yet mapped,
+   and for its boundary bits and mark. pgdyn held. */
 static bool touch(uint64_t p, uint64_t size)
 {
     uint64_t bits = (uint64_t)&area.starts[(p - area.base) / POOL_GRAIN / 64];
@@ -143,7 +146,7 @@ static inline struct pool_list *list_of(uint64_t size)
     return (struct pool_list *)((uint64_t)lists + 4 * size);
 }
 
-/* A packet, or 0. Its seal is not yet looked at. */
+/* Pop a packet; 0: the list is empty. The caller checks the seal. */
 static inline __attribute__((always_inline)) uint64_t list_pop(struct pool_list *l)
 {
     uint64_t h = __atomic_load_n(&l->head, __ATOMIC_ACQUIRE), p, next;
@@ -155,7 +158,8 @@ static inline __attribute__((always_inline)) uint64_t list_pop(struct pool_list 
         p = LAYOUT_PAGED_POOL_BASE + (h >> VERSION_BITS) * POOL_GRAIN;
         link = kernel_peek((void *)p);
         next = pool_list_next(h, (uint64_t)link, VERSION_BITS);
-        /* No link: its page is gone, so is the packet, and head has changed. */
+        /* A negative link: the page is gone, so the packet has left the list, and its head has
+           changed. */
         if (likely(link >= 0 && __atomic_compare_exchange_n(&l->head, &h, next, true,
                                                             __ATOMIC_RELAXED, __ATOMIC_RELAXED)))
             break;
@@ -174,18 +178,20 @@ static struct pool_block *variable_free(struct pool_block *below, uint64_t p, ui
     return b;
 }
 
-/* What a packet on a list has in its second quadword. With POOLCHECK another value: so that whoever
-   takes one quickly finds it wrong, and takes a closer look. */
+/* The seal in the second quadword of a packet on a list. With POOLCHECK it is another value, so
+   that the fast path of the allocation finds it wrong and takes the slow path, which checks the
+   packet. */
 static uint64_t seal_of(uint64_t p) { return pool_seal(p) ^ (pool_check != 0); }
 
-/* The packet p leaves its list. */
+/* Packet p has left its list: check its seal. */
 static void unseal(uint64_t p, uint64_t size)
 {
     if (((uint64_t *)p)[1] != seal_of(p))
         panic("paged pool: free packet %lx of %lu bytes was written to", p, size);
 }
 
-/* Up to a batch of the packets of `size` bytes go back to the variable list: how many. */
+/* Move up to a batch of packets of `size` bytes to the variable list. Returns the number of
+   packets. */
 static unsigned reclaim_batch(uint64_t size)
 {
     struct pool_list *l = list_of(size);
@@ -204,8 +210,8 @@ static unsigned reclaim_batch(uint64_t size)
     return n;
 }
 
-/* Not more of each list than it holds now: others may be freeing as fast. Their allowances go
- * back, too. */
+/* At most as many packets of each list as it holds now: other threads may be freeing at the same
+   speed. The allowances of the lists return to the budget. */
 void pgd_drain(void)
 {
     for (uint64_t size = POOL_GRAIN; size <= POOL_LISTS * POOL_GRAIN; size += POOL_GRAIN) {
@@ -222,8 +228,8 @@ void pgd_drain(void)
     }
 }
 
-/* Allow a list to hold more: false when all lists together may hold no more than they do. A CPU
-   that has just looked may push beyond an allowance that pgd_drain() takes back meanwhile: a
+/* Increase the allowance of a list. False: the budget of all lists is used up. A CPU that has just
+   checked an allowance may push after pgd_drain() has taken it back, so a list can exceed it by a
    packet or two for each CPU. */
 static bool list_grow(struct pool_list *l, uint64_t size)
 {
@@ -239,13 +245,13 @@ static bool list_grow(struct pool_list *l, uint64_t size)
     return true;
 }
 
-/* head: of l. */
+/* Does the allowance of l permit one more packet? head: value of l's head. */
 static inline bool list_has_room(const struct pool_list *l, uint64_t head)
 {
     return pool_list_count_at(l, head, VERSION_BITS) < __atomic_load_n(&l->most, __ATOMIC_RELAXED);
 }
 
-/* p is allocated. */
+/* Set the mark of block p, which is being allocated. */
 static void mark(uint64_t p, uint64_t size)
 {
     bool other = pool_check || size / POOL_GRAIN > POOL_LISTS;
@@ -254,7 +260,7 @@ static void mark(uint64_t p, uint64_t size)
                      __ATOMIC_RELAXED);
 }
 
-/* A packet whose seal is not what it is without POOLCHECK. */
+/* Allocate a packet whose seal is not the plain one: it has POOLCHECK's, or was written to. */
 static void *__attribute__((noinline)) look_at(uint64_t p, uint64_t size)
 {
     unseal(p, size);
@@ -292,12 +298,12 @@ static void *__attribute__((noinline)) alloc_variable(size_t nbytes)
     if (!p) {
         pgd_drain();
         p = variable_alloc(
-            size); /* also when the lists were empty: another thread may have been faster */
+            size); /* also when the lists were empty: another thread may have moved their packets */
     }
     return p;
 }
 
-/* Behind the door. */
+/* pgd_alloc() after the check for an injected failure. */
 static inline void *alloc_block(size_t nbytes)
 {
     uint64_t size = pool_round(nbytes);
@@ -320,7 +326,7 @@ static void *__attribute__((noinline)) alloc_counted(size_t nbytes)
     return failure_here(MEGA_ALLOC_PGD) ? NULL : alloc_block(nbytes);
 }
 
-/* A hit is a leaf function of its own: it takes no mutex and calls nobody. */
+/* A hit in a lookaside list takes no mutex and calls no other function. */
 void *pgd_alloc(size_t nbytes)
 {
     return failure_counting() ? alloc_counted(nbytes) : alloc_block(nbytes);
@@ -335,7 +341,7 @@ void *pgd_alloc_zeroed(size_t nbytes)
     return p;
 }
 
-/* head: what l's was. */
+/* Push block p. head: a recent value of l's head. */
 static inline void list_push(struct pool_list *l, uint64_t head, uint64_t p, uint64_t seal)
 {
     __atomic_store_n(mark_of(p), 0, __ATOMIC_RELAXED);
@@ -343,7 +349,8 @@ static inline void list_push(struct pool_list *l, uint64_t head, uint64_t p, uin
     pool_list_push(l, head, LAYOUT_PAGED_POOL_BASE, VERSION_BITS, p);
 }
 
-/* Blocks that the quick check does not know, those that no list takes, and what is no block. */
+/* Free a block that the quick check of pgd_free() does not accept, or that no list takes; panics
+   when it is not a block. */
 static void __attribute__((noinline)) free_slow(uint64_t p, size_t nbytes)
 {
     uint64_t size = pool_round(nbytes);
@@ -369,8 +376,8 @@ static void __attribute__((noinline)) free_slow(uint64_t p, size_t nbytes)
     mutex_unlock(&pgdyn);
 }
 
-/* As pgd_alloc: what a list takes is done here, with POOLCHECK off (or no mark is a size). Nothing
-   of 0 bytes gets past the first list. */
+/* As in pgd_alloc(), a block that a lookaside list takes is handled here. With POOLCHECK no mark is
+   a size, so the comparison fails. 0 bytes mean lists[0], which has no room. */
 void pgd_free(void *p, size_t nbytes)
 {
     uint64_t size = pool_round(nbytes), offset = (uint64_t)p - LAYOUT_PAGED_POOL_BASE;
@@ -426,7 +433,7 @@ void pgd_list_stats(unsigned list, struct pool_list_stats *s)
     pool_list_stats_of(&lists[list + 1], VERSION_BITS, s);
 }
 
-/* Boundary bits of what was never handed out have no page yet. */
+/* Boundary bits of memory that was never allocated have no page yet. */
 static bool is_there(const uint64_t *word)
 {
     return kmap_lookup(page_round_down((uint64_t)word)).n != 0;

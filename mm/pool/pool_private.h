@@ -1,5 +1,6 @@
 /*
- * Private to mm/pool: areas with their boundary bits, the variable list, lookaside lists.
+ * Private to mm/pool: areas and their boundary bits, the variable list, the head of a lookaside
+ * list.
  */
 #ifndef MM_POOL_POOL_PRIVATE_H
 #define MM_POOL_POOL_PRIVATE_H
@@ -17,12 +18,12 @@ static inline uint64_t pool_round(uint64_t nbytes)
 /* ---- areas: mm/pool/pool_var.c ---- */
 
 /*
- * A stretch of pool memory. Bit n of `starts` is set where a block, allocated or free, starts at
- * base + 16 * n; the bit of the end of the area is always set. So [p, p + size) is a block if and
- * only if the bits of p and p + size are set and none between: a free with a wrong address or size
- * is caught, whatever its neighbours are. Bits change under the pool's lock by atomics; a block's
- * own bits do not change while somebody owns it or while it is on a lookaside list, so its owner
- * may look at them without the lock.
+ * An area is a stretch of pool memory. Boundary bit n of `starts` is set if a block, allocated or
+ * free, starts at base + 16 * n; the bit of the end of the area is always set. So [p, p + size) is
+ * a block if and only if the bits of p and p + size are set and none between them: freeing a wrong
+ * address or size is detected, whatever the neighbours are. Bits change by atomic operations under
+ * the pool's lock. The bits of a block do not change while it is allocated or on a lookaside list,
+ * so its owner may read them without the lock.
  */
 struct pool_area {
     uint64_t base, size; /* constant */
@@ -30,12 +31,14 @@ struct pool_area {
 };
 
 #define POOL_AREA_WORDS(size) \
-    ((size) / POOL_GRAIN / 64 + 2) /* one more, read and ignored by the check below */
+    ((size) / POOL_GRAIN / 64 + 2) /* one word more, which the check below reads and ignores */
 
+/* Is [p, p + size) a block of the area? The caller owns the block, or holds the pool's lock. */
 bool pool_area_is_block(const struct pool_area *a, uint64_t p, uint64_t size);
 
-/* The same in one look at the 64 bits from p's on, for k * 16 bytes; always false above k = 62.
-   Behind the bit of the area's end all are clear, so a block beyond it has no end. */
+/* The same for a block of k * 16 bytes, by one test of the 64 bits from that of p on; always false
+   for k above 62. All bits after that of the area's end are clear, so a block that extends beyond
+   it fails the test. */
 static inline bool pool_area_is_small_block(const struct pool_area *a, uint64_t p, uint64_t k)
 {
     uint64_t off = p - a->base, n = off / POOL_GRAIN;
@@ -51,47 +54,48 @@ static inline bool pool_area_is_small_block(const struct pool_area *a, uint64_t 
 
 /* ---- the variable list: mm/pool/pool_var.c ---- */
 
-struct pool_block { /* header of a free block, in it */
+struct pool_block { /* header of a free block, in its first 16 bytes */
     struct pool_block *next;
     uint64_t size;
 };
 
-struct pool_var {                             /* every field and function: under the pool's lock */
-    struct pool_block *first;                 /* ascending addresses, no two adjacent in one area */
-    uint64_t bytes, blocks;                   /* on the list; atomic for readers without the lock */
-    uint64_t total;                           /* bytes of all areas */
-    struct pool_area *(*area_of)(uint64_t p); /* NULL: no address of this pool */
+struct pool_var {             /* all fields and functions: under the pool's lock */
+    struct pool_block *first; /* in address order; no two blocks of an area are adjacent */
+    uint64_t bytes, blocks;   /* on the list; atomic, for readers without the lock */
+    uint64_t total;           /* bytes of all areas */
+    struct pool_area *(*area_of)(uint64_t p); /* NULL: p is not of this pool */
     const char *name;
 };
 
-/* Make an area part of the pool: its bits are zero, all of it is free. */
+/* Add an area, all of it free, to the pool. Its bits are zero. */
 void pool_var_add(struct pool_var *v, struct pool_area *a);
-/* First fit, size a multiple of 16. `usable` (may be NULL) is asked before [p, p + size), which
-   may include the next block's header, is written. NULL: none. */
+/* Allocate size bytes (a multiple of 16), first fit. `usable`, unless NULL, is called before
+   [p, p + size), which includes the header of the remaining free block, is written; if it returns
+   false, the allocation fails. NULL: there is no such block. */
 void *pool_var_alloc(struct pool_var *v, uint64_t size, bool (*usable)(uint64_t p, uint64_t size));
-/* Free a block, merged with its free neighbours, and return what it is part of then. below: a block
-   on the list at a lower address, which spares the walk to it, or NULL. Panics when p is no block.
- */
+/* Free a block, merge it with its free neighbours, and return the free block that it is part of.
+   below: a block on the list at a lower address, from which to begin the walk, or NULL. Panics when
+   p is not a block of that size. */
 struct pool_block *pool_var_free(struct pool_var *v, struct pool_block *below, void *p,
                                  uint64_t size);
 void pool_var_stats(const struct pool_var *v, struct pool_stats *s);
 int pool_var_check(const struct pool_var *v);
-/* Call fn for each block of a, size bytes at p, that is not on the variable list; first: where in
-   the list a's free blocks begin, or before. Words of boundary bits for which `there` says no are
-   not read: no block starts there. Nobody changes the pool meanwhile. */
+/* Call fn for each block of area a, size bytes at p, that is not on the variable list. first: the
+   first free block of a on the list, or one before it. Words of boundary bits for which `there`
+   returns false are not read: no block starts there. Nothing changes the pool meanwhile. */
 void pool_var_used(const struct pool_area *a, const struct pool_block *first,
                    bool (*there)(const uint64_t *word),
                    void (*fn)(void *arg, uint64_t p, uint64_t size), void *arg);
 
 /* ---- lookaside lists: mm/pool/pool_lal.h ---- */
 
-/* A cache line each: lists of different sizes do not disturb each other. */
+/* Each list has a cache line of its own, so that lists of different sizes do not share one. */
 struct pool_list {
-    uint64_t head;      /* atomic */
-    uint64_t pops;      /* atomic: packets that left the list */
-    uint64_t misses;    /* atomic: requests that found it empty */
-    uint64_t reclaimed; /* atomic: of the pops, those back to the variable list */
-    int64_t most;       /* atomic: packets that it may hold (paged pool) */
+    uint64_t head;      /* version and offset, see pool_lal.h; atomic */
+    uint64_t pops;      /* packets that left the list; atomic */
+    uint64_t misses;    /* requests that found it empty; atomic */
+    uint64_t reclaimed; /* those of the pops that went to the variable list; atomic */
+    int64_t most;       /* packets that it may hold (paged pool); atomic */
 } __attribute__((aligned(64)));
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * The variable list of a pool: free blocks in address order, each with link and size in its own
- * first 16 bytes. First fit; freed blocks merge with their neighbours. It knows nothing of locks,
- * pages or the machine: its pool calls it under its lock.
+ * The variable list of a pool: its free blocks in address order, each with link and size in its
+ * first 16 bytes. Allocation is first fit; freed blocks are merged with their neighbours. The code
+ * knows nothing of locks, pages or the machine: each pool calls it under its own lock. A block that
+ * is freed with a wrong address or size, or twice, causes a panic.
  */
 #include "kernel/base/bitops.h"
 #include "kernel/base/errno.h"
@@ -41,7 +42,7 @@ bool pool_area_is_block(const struct pool_area *a, uint64_t p, uint64_t size)
         size > a->size - (p - a->base))
         return false;
 
-    /* The bits after p's up to the end's: the first that is set is the end's. */
+    /* Of the bits after that of p, the first one that is set must be that of the end. */
     uint64_t n = bit_of(a, p), end = bit_of(a, p + size);
 
     if (!starts_at(a, p))
@@ -61,7 +62,7 @@ bool pool_area_is_block(const struct pool_area *a, uint64_t p, uint64_t size)
 
 /* ---- the list ---- */
 
-/* What is on the list changes; also read without the lock. */
+/* Add to the counts of the list, which are also read without the lock. */
 static void count(struct pool_var *v, int64_t blocks, int64_t bytes)
 {
     __atomic_store_n(&v->blocks, v->blocks + (uint64_t)blocks, __ATOMIC_RELAXED);
@@ -99,8 +100,8 @@ void *pool_var_alloc(struct pool_var *v, uint64_t size, bool (*usable)(uint64_t 
     return NULL;
 }
 
-/* Put [b, b + size) of area a on the list, merged with its neighbours. below: where on the list to
- * begin to look for its place, below b, or NULL. */
+/* Put [b, b + size) of area a on the list and merge it with its neighbours. below: a block on the
+   list below b, from which to begin the walk, or NULL. Returns the block that b is part of. */
 static struct pool_block *pool_var_insert(struct pool_var *v, struct pool_area *a,
                                           struct pool_block *below, struct pool_block *b,
                                           uint64_t size)
@@ -121,7 +122,8 @@ static struct pool_block *pool_var_insert(struct pool_var *v, struct pool_area *
         before->next = b;
     else
         v->first = b;
-    if (after && end_of(b) == (uint64_t)after) { /* areas never touch: so these are of one */
+    if (after &&
+        end_of(b) == (uint64_t)after) { /* areas are never adjacent: both are of one area */
         b->size += after->size;
         b->next = after->next;
         start_clear(a, (uint64_t)after);
@@ -201,7 +203,7 @@ int pool_var_check(const struct pool_var *v)
     return 0;
 }
 
-/* The next 16 bytes from n on, below end, where a block starts; or end. */
+/* The first unit of 16 bytes in [n, end) at which a block starts; end when there is none. */
 static uint64_t next_start(const struct pool_area *a, uint64_t n, uint64_t end,
                            bool (*there)(const uint64_t *word))
 {

@@ -1,4 +1,4 @@
-/* Granularity hints: see the header for the rule. */
+/* Granularity hints: see mm/pt/gh.h for the rule. */
 #include "mm/pt/gh.h"
 
 #define GH_MAX 3
@@ -15,9 +15,10 @@ unsigned gh_best(uint64_t vpn, uint64_t pfn, uint64_t n)
 }
 
 /*
- * n PTEs, each `step` above the one before. Two instructions each is what there is to do; 64 a
- * round keep the rest below a twentieth. noipa: knowing what step is, the compiler would make
- * constants of its multiples, for which it has no registers.
+ * Store n PTEs, each `step` above the previous one; returns the address after the last. A PTE takes
+ * at least two instructions; 64 in each round of the loop keep its overhead below a twentieth.
+ * noipa, because if the compiler knew the value of step, it would compute its multiples as
+ * constants, for which there are not enough registers.
  */
 static __attribute__((noipa)) pte_t *fill_run(pte_t *p, uint64_t n, pte_t pte, pte_t step)
 {
@@ -42,7 +43,7 @@ void gh_fill(pte_t *ptes, uint64_t n, uint64_t vpn, pfn_t pfn, pte_t bits)
         uint64_t run = n & ~(pte_gh_pages(gh) - 1);
 
         if (gh < GH_MAX) {
-            /* Up to where a larger block may begin, if VA and frame agree that far. */
+            /* Stop where a larger block may begin, if page and frame are congruent for its size. */
             uint64_t larger = pte_gh_pages(gh + 1);
 
             if (((vpn ^ pfn.n) & (larger - 1)) == 0)
@@ -56,7 +57,7 @@ void gh_fill(pte_t *ptes, uint64_t n, uint64_t vpn, pfn_t pfn, pte_t bits)
     }
 }
 
-/* Is the block that starts at p one that hint gh describes? */
+/* Do the PTEs from p on, of which there are n, form a block for hint gh? */
 static bool block_is_right(const pte_t *p, uint64_t n, uint64_t vpn, unsigned gh)
 {
     uint64_t block = pte_gh_pages(gh);

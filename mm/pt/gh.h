@@ -1,28 +1,30 @@
 /*
- * Granularity hints: which one a PTE may carry, and proof that those in a table are right. Pure;
- * builds for the host.
+ * Granularity hints: the choice of the hint that a PTE may carry, and a check of the hints in a
+ * table. Pure functions, which host tests build too.
  *
- * A block of 8, 64 or 512 pages whose first virtual page and first frame are both aligned to the
- * block, frames rising by one, all PTEs otherwise equal, may say so in each of its PTEs. Level-2
- * PTEs are the PTEs of page-table space: there "page" means a level-3 page and "virtual page
- * number" va >> 23.
+ * A block is 8, 64 or 512 pages whose first virtual page and first frame are both aligned to the
+ * size of the block, whose frames rise by one, and whose PTEs are otherwise equal. Each of its PTEs
+ * may carry the hint. A level-2 PTE is a PTE of page-table space: for it, "page" means a level-3
+ * table page, and the virtual page number is va >> 23.
  */
 #ifndef MM_PT_GH_H
 #define MM_PT_GH_H
 
 #include "arch/alpha/hw/pte.h"
 
-/* The largest hint for a block that starts at page vpn and frame pfn with n pages left. */
+/* The largest hint for a block that starts at virtual page vpn and frame pfn and has at most n
+   pages. */
 unsigned gh_best(uint64_t vpn, uint64_t pfn, uint64_t n);
-/* Fill n PTEs for pages vpn.. with frames pfn.. and the given bits, each with the largest hint. The
- * n PTEs lie in one table page. */
+/* Write n PTEs, which lie in one table page, for the virtual pages from vpn on: frames from pfn on,
+   the given bits, and in each the largest hint that the rule allows. */
 void gh_fill(pte_t *ptes, uint64_t n, uint64_t vpn, pfn_t pfn, pte_t bits);
 
 struct gh_count {
-    uint64_t ptes[4]; /* valid PTEs by hint */
-    uint64_t errors;  /* PTEs whose hint breaks the rules above */
+    uint64_t ptes[4]; /* valid PTEs, by hint */
+    uint64_t errors;  /* PTEs whose hint breaks the rule above */
 };
-/* Count the valid ones of n PTEs, which map vpn.., in one table page. */
+/* Add to *c the valid ones of n PTEs, which lie in one table page and map the virtual pages from
+   vpn on. */
 void gh_count(const pte_t *ptes, uint64_t n, uint64_t vpn, struct gh_count *c);
 
 #endif

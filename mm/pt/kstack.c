@@ -1,18 +1,20 @@
 /*
  * Kernel stacks.
  *
- * Slot n of KSTACK_SLOTS lies at LAYOUT_KSTACK_BASE + n * (KSTACK_PAGES + 1) pages, its lowest
- * page is the guard. A slot is in use, or on one of two lock-free stacks: `cached` (mapped, ready:
- * what thread creation takes in a few dozen instructions) and `empty` (not mapped). Slots that
- * were never used are above next_slot.
+ * Slot n of KSTACK_SLOTS lies at LAYOUT_KSTACK_BASE + n * (KSTACK_PAGES + 1) pages; its lowest page
+ * is the guard page. A slot is in use, or on a lock-free list: `cached`, one for each domain, holds
+ * slots that are mapped and ready (thread creation takes one in a few dozen instructions), `empty`
+ * those that are not mapped. Slots from next_slot on were never used.
  *
- * A head is one quadword {version:24, count:20, slot + 1:20}; links stand in pages of their own,
- * which stay for good, and not in the stacks: a pop may read the link of a slot that another CPU
- * has just popped and unmapped. The version guards against A-B-A as in mm/pool/pool_lal.h; a change
- * costs a thread's creation or end, so 2^24 of them are no moment.
+ * The head of a list is one quadword {version:24, count:20, slot + 1:20}, changed by
+ * compare-and-swap. The links are in pages of their own, which are never freed, and not in the
+ * stacks: a pop may read the link of a slot that another CPU has just popped and unmapped. The
+ * version guards against A-B-A as in mm/pool/pool_lal.h. A change of the head goes with the
+ * creation or the end of a thread, so 2^24 of them take far longer than the moment between the two
+ * accesses of a pop.
  *
- * The pages of cached stacks are in use as far as the fluid count knows: at most CACHED_MOST of
- * them for each domain, plus what was freed at raised IPL.
+ * The pages of cached stacks are not fluid: at most CACHED_MOST stacks for each domain, and those
+ * that were freed at raised IPL.
  */
 #include "mm/pt/kstack.h"
 
@@ -25,10 +27,10 @@
 #include "mm/pt/pt_system.h"
 
 #define KSTACK_SLOTS \
-    65536u /* of the 209,715 that 8 GiB hold: more threads than any process table here */
+    65536u /* of the 209,715 that fit into 8 GiB: more threads than the process table allows */
 #define SLOT_BYTES  ((KSTACK_PAGES + 1) * PAGE_SIZE)
-#define CACHED_MOST 64u /* 2 MiB */
-#define TRIM_TO     32u
+#define CACHED_MOST 64u /* stacks kept for each domain: 2 MiB; above that, */
+#define TRIM_TO     32u /* all but this many are unmapped */
 
 #define LINKS_PER_PAGE (PAGE_SIZE / sizeof(uint32_t))
 #define LINK_PAGES     (KSTACK_SLOTS / LINKS_PER_PAGE)
@@ -37,14 +39,14 @@
 #define HEAD_COUNT_ONE   (1UL << 20)
 #define HEAD_VERSION_ONE (1UL << 40)
 
-static uint64_t cached[RAD_MAX], empty;    /* atomic: heads; cached ones by their pages' domain */
-static uint64_t next_slot;                 /* atomic: slots from here on were never used */
-static uint32_t *links[LINK_PAGES];        /* atomic pointers, set once; the links: atomic */
+static uint64_t cached[RAD_MAX], empty;    /* heads; cached by the pages' domain; atomic */
+static uint64_t next_slot;                 /* slots from here on were never used; atomic */
+static uint32_t *links[LINK_PAGES];        /* pages of links: pointers set once; both atomic */
 static uint64_t created, reused, unmapped; /* atomic */
 
 static unsigned head_count(uint64_t h) { return (h >> 20) & HEAD_SLOT_MASK; }
 
-/* A slot is named by its number + 1. */
+/* The link of a slot. In all functions below, `slot` is the number of the slot plus 1; 0: none. */
 static uint32_t *link_of(uint64_t slot)
 {
     return &__atomic_load_n(&links[(slot - 1) / LINKS_PER_PAGE],
@@ -67,7 +69,7 @@ static uint64_t slot_pop(uint64_t *head)
     return slot;
 }
 
-/* Returns the count with it. */
+/* Returns the new count. */
 static unsigned slot_push(uint64_t *head, uint64_t slot)
 {
     uint64_t h = __atomic_load_n(head, __ATOMIC_RELAXED);
@@ -83,7 +85,7 @@ static unsigned slot_push(uint64_t *head, uint64_t slot)
     return head_count(next);
 }
 
-/* A slot that was never used, its link's page made; 0: no memory or no slot. */
+/* Take a never-used slot and make the page of its link. 0: there is no memory or no slot left. */
 static uint64_t slot_new(void)
 {
     uint64_t n = __atomic_load_n(&next_slot, __ATOMIC_RELAXED);
@@ -137,8 +139,8 @@ static bool slot_map(uint64_t slot, unsigned rad)
     return true;
 }
 
-/* The domain of a mapped stack: that of its lowest page. Where its domain was full the others may
-   be from elsewhere. */
+/* The domain of a mapped stack is that of its lowest page. The other pages may be of another
+   domain, if that one had no more. */
 static unsigned slot_rad(uint64_t slot)
 {
     return rad_count == 1 ? 0 : page_rad(kmap_lookup(slot_base(slot)));
@@ -169,7 +171,7 @@ uint64_t kstack_alloc(unsigned rad, uint64_t *top)
     return slot_base(slot);
 }
 
-/* It came off its list. */
+/* Unmap a stack that was popped from its list of cached stacks. */
 static void slot_unmap(uint64_t slot)
 {
     kunmap_pages(slot_base(slot), KSTACK_PAGES, true);

@@ -1,6 +1,7 @@
 /*
  * Kernel stacks: KSTACK_PAGES pages of mapped system space above a guard page that is never mapped.
- * The scheduler calls them through kstack_ops; arch/alpha/hw/stack.h tells how a stack is used.
+ * The scheduler calls these functions through kstack_ops; arch/alpha/hw/stack.h describes the use
+ * of a stack.
  */
 #ifndef MM_PT_KSTACK_H
 #define MM_PT_KSTACK_H
@@ -9,21 +10,22 @@
 
 #define KSTACK_PAGES 4u
 
-/* Lowest usable address of a stack and *top, the first above it; contents undefined. 0: out of
-   memory. IPL 0, no spinlock. */
+/* Allocate a stack with pages of domain rad, if it has some. Returns its lowest usable address, and
+   in *top the first address above it; 0: there is no memory. The contents are undefined. IPL 0, no
+   spinlock. */
 uint64_t kstack_alloc(unsigned rad, uint64_t *top);
-/* Any IPL up to IPL_CLOCK; the caller does not stand on it. Kept for the next kstack_alloc; above
-   a limit, and only where the caller stands at IPL 0 without a spinlock, stacks are unmapped and
-   their pages freed. */
+/* Free a stack, which the caller is not using. It is kept for the next kstack_alloc(). When more
+   than a limit are kept, and the caller is at IPL 0 without a spinlock, some are unmapped and their
+   pages freed. Any IPL up to IPL_CLOCK. */
 void kstack_free(uint64_t base);
 /* Fill in kstack_ops. After pt_system_boot(). */
 void kstack_boot(void);
 
-/* The self-check: the n-th page of links, PFN_NONE when it was never needed. False beyond the
-   last. */
+/* For the self-check: the n-th page of links; PFN_NONE when it was never needed. False: there are
+   no more. */
 bool kstack_link_page(unsigned n, pfn_t *pfn);
-/* Unmap all that are kept for the next kstack_alloc, so that their pages are free. IPL as for
-   kunmap_pages. */
+/* Unmap all stacks that are kept for the next kstack_alloc() and free their pages. IPL and locks as
+   for kunmap_pages(). */
 void kstack_drain(void);
 
 struct kstack_stats {

@@ -1,5 +1,5 @@
 /*
- * The page tables of one address space, as the layer of page tables knows them. The owner
+ * The page tables of one address space, as far as this layer knows an address space. The owner
  * (mm/space/aspace.h) embeds the structure and passes it to the functions of mm/pt/pt.h.
  */
 #ifndef MM_PT_PAGE_TABLE_H
@@ -9,18 +9,19 @@
 #include "kernel/base/types.h"
 #include "kernel/sched/spinlock.h"
 
-/* What a mapping allows. */
+/* Accesses that a mapping allows. */
 #define MAP_R 1u
 #define MAP_W 2u
 #define MAP_X 4u
 
-/* What an access that faults wants. */
+/* The kind of access that faulted. */
 enum fault_access { FAULT_READ, FAULT_WRITE, FAULT_EXEC };
 
 struct page_table {
-    pfn_t root;           /* level-1 page; constant */
+    pfn_t root;           /* level-1 page; constant after pt_root_create() */
     uint8_t home_rad;     /* domain that new tables and pages come from; the owner's mutex */
-    bool dying;           /* the last user has gone: no CPU has the root loaded, none will */
+    bool dying;           /* no CPU has the root loaded, and none will load it again; set once, by
+                             the last user */
     cpumask_t loaded;     /* CPUs with the root loaded: atomic */
     struct spinlock lock; /* RANK_PTPAGE: taken to free a table page, and to walk the tables without
                              the owner's mutex (mm/object/rmap.c) */

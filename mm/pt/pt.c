@@ -1,23 +1,28 @@
 /*
- * Page tables: walks, making and freeing of private tables, the system root and mapped system
- * space.
+ * Page tables: walks, and the creation and freeing of private tables. System space is in
+ * mm/pt/pt_system.c; the rules for writing PTEs and the locks are in mm/pt/pt.h.
  *
- * A walk goes through KSEG, so it needs neither the address space to be loaded nor a translation.
- * The self-map (level-1 entry 1023 maps the level-1 page) exists for the hardware's view and for
- * readers in page-table space; it is why a table that is freed also has its page-table-space
- * address invalidated before the page is used again (tb_gather_table):
+ * Walks go through KSEG, so the address space need not be loaded and no translation is needed. The
+ * self-map (level-1 entry 1023 maps the level-1 page) is for the hardware and for readers of
+ * page-table space. It is why the page-table-space address of a freed table is invalidated too,
+ * before the page is used again (tb_gather_table). Otherwise:
  *
- *     CPU 0: clears the level-2 PTE, frees the table        CPU 1: reads PT space, old translation
- * of the table page CPU 0: the page goes to a new owner                    CPU 1: reads the new
- * owner's data
+ *     CPU 0                                      CPU 1
+ *                                                reads page-table space: its translation buffer
+ *                                                now holds a translation of the table page
+ *     clears the level-2 PTE, frees the table
+ *     allocates the page to a new owner
+ *                                                reads page-table space through the old
+ *                                                translation: the new owner's data
  *
- * System space: level-1 entries 768.. are the same in every root. Their level-2 pages are made here
- * at boot and never change, so a root made at any time sees every later system mapping. A system
- * level-3 table is made at the first mapping in its 8 MiB and stays. No lock: a table is installed
- * by compare-and-swap (the loser frees its page), a PTE is stored by the owner of the address.
+ * System space: the level-1 entries from LAYOUT_L1_SYSTEM_FIRST on are the same in every root.
+ * Their level-2 pages are made by pt_system_boot() and never change, so every root, whenever it was
+ * made, has all system mappings. The level-3 table of a system address is made at the first mapping
+ * in its 8 MiB and is never freed. No lock is needed: a table is installed by compare-and-swap (the
+ * CPU that loses frees its page), and a PTE is stored only by the owner of the address.
  *
- * Out of memory: pt_create and kmap_page say so and leave behind at most an empty table, which
- * pt_prune finds when the mapping that it was made for goes.
+ * Out of memory: pt_create() and kmap_page() fail and leave behind at most an empty table, which
+ * pt_prune() frees when the mapping for which it was made is removed.
  */
 #include "mm/pt/pt.h"
 
@@ -69,7 +74,8 @@ pte_t *pt_lookup(struct page_table *pt, vaddr_t va, unsigned level)
     return pt_table(upper) + pte_l3_index(va);
 }
 
-/* Put a new table behind the zero PTE p, unless somebody else is faster. */
+/* Make a table and map it by the zero PTE p, unless another CPU has done so meanwhile. False: there
+   is no memory. */
 static bool table_make(struct page_table *pt, pte_t *p)
 {
     pfn_t pfn;
@@ -85,7 +91,7 @@ static bool table_make(struct page_table *pt, pte_t *p)
     return true;
 }
 
-/* The table behind p, made when p is zero; NULL when it cannot be, or is shared. */
+/* The table that p maps, made when p is zero. NULL: it cannot be made, or is shared. */
 static inline pte_t *table_behind(struct page_table *pt, pte_t *p)
 {
     pte_t upper = pt_load(p);
@@ -131,8 +137,8 @@ vaddr_t pt_skip_holes(struct page_table *pt, vaddr_t va, vaddr_t end)
     return end;
 }
 
-/* Clear the upper-level PTE p and hand its empty table over. pt->lock keeps reverse walks out,
- * unless nobody can walk. */
+/* Clear the upper-level PTE p and put its empty table into g. pt->lock excludes reverse walks; in a
+   dying address space there are none, and no CPU holds translations. */
 static void table_drop(struct page_table *pt, pte_t *p, vaddr_t va, unsigned level,
                        struct tb_gather *g)
 {

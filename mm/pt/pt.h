@@ -1,25 +1,25 @@
 /*
- * Page tables: walks through KSEG, and the writers of PTEs. "The mutex" is that of the address
- * space that owns the tables (mm/space/aspace.h).
+ * Page tables: walks through KSEG, and the rules for writing PTEs. "The mutex" is that of the
+ * address space that owns the tables (mm/space/aspace.h).
  *
- * Who may write what:
- *  - A level-1 or level-2 PTE goes from zero to a table by compare-and-swap, by anybody who holds
- * the aspace mutex at least shared (pt_create). It goes back to zero only in pt_prune: mutex
- * exclusive and page_table.lock.
- *  - A level-3 PTE of an entry without object goes from zero to valid by compare-and-swap with the
- * mutex at least shared; every other change needs the mutex exclusively.
- *  - A level-3 PTE of an entry with an object is written under the lock of the object's family
- * (map_entry.obj_lock), with the mutex or, in a reverse walk (mm/object/rmap.c), with
- * page_table.lock, which keeps the tables.
+ * Who may write which PTE:
  *
- *  - What lies below a PTE with PTE_SW_SHPT, at level 1 or 2, is a section's: read by any walk,
- * written by mm/section/shpt.c and section_make_valid alone, counted and freed by nobody else
- * (pt_create makes nothing there, pt_prune passes it by).
+ *  - Level 1 and 2: from zero to a table by compare-and-swap, with the mutex held at least shared
+ *    (pt_create). Back to zero only in pt_prune(), with the mutex held exclusively and
+ *    page_table.lock.
+ *  - Level 3, map entry without an object: from zero to valid by compare-and-swap, with the mutex
+ *    held at least shared. Every other change needs the mutex exclusively.
+ *  - Level 3, map entry with an object: under the lock of the object's family
+ *    (map_entry.obj_lock), and with the mutex held or, in a reverse walk (mm/object/rmap.c), with
+ *    page_table.lock, which keeps the tables from being freed.
+ *  - Everything below a level-1 or level-2 PTE with PTE_SW_SHPT belongs to a section. Any walk may
+ *    read it; only mm/section/shpt.c and section_make_valid() write, count and free it. pt_create()
+ *    makes no table there, and pt_prune() skips it.
  *
- * page_of(table)->aux counts the table's nonzero PTEs (user half of a level-1 page): a table at
- * zero is all zero bytes, so it is given back as a zeroed page, unless page_of(table)->share says
- * that mappings want it though it is empty (mm/section/section_pt.c). Atomic, because
- * compare-and-swap writers of one table are not ordered by a lock.
+ * page_of(table)->aux counts the nonzero PTEs of a table (of a level-1 page: those of user space).
+ * A table whose count is zero is all zero bytes, so it is freed as a zeroed page, unless
+ * page_of(table)->share says that mappings need it although it is empty (mm/section/section_pt.c).
+ * The count is atomic, because no lock orders the compare-and-swap writers of one table.
  */
 #ifndef MM_PT_PT_H
 #define MM_PT_PT_H
@@ -31,24 +31,27 @@
 #include "mm/pt/pte_forms.h"
 #include "mm/pt/shootdown.h"
 
+/* The table that a valid level-1 or level-2 PTE maps. */
 static inline pte_t *pt_table(pte_t upper) { return kseg_page(pte_pfn(upper)); }
 static inline pte_t pt_load(const pte_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
-/* PFN database entry of the table that a PTE lies in. */
+/* PFN database entry of the table that contains a PTE. */
 static inline struct page *pt_page_of(const pte_t *p)
 {
     return page_of(paddr_to_pfn(kseg_paddr(p)));
 }
 
+/* Add delta to the count of nonzero PTEs of the table that contains *p. */
 static inline void pt_count(const pte_t *p, int delta)
 {
     __atomic_fetch_add(&pt_page_of(p)->aux, (uint32_t)delta, __ATOMIC_RELAXED);
 }
 
-/* Store a PTE without counting: nonzero replaces nonzero, or the caller counts. The hardware of
-   other CPUs reads it at any time; release, so that what the page holds is seen before it. */
+/* Store a PTE without counting: nonzero replaces nonzero, or the caller calls pt_count(). Other
+   CPUs may walk the table at any time; release order makes the contents of the page visible before
+   the PTE. */
 static inline void pt_store(pte_t *p, pte_t v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
 
-/* Store into a PTE that nobody else writes now, keeping the table's count. */
+/* Store a PTE that nobody else can write meanwhile, and update the table's count. */
 static inline void pt_set(pte_t *p, pte_t v)
 {
     pte_t old = *p;
@@ -58,7 +61,7 @@ static inline void pt_set(pte_t *p, pte_t v)
         pt_count(p, v ? 1 : -1);
 }
 
-/* Compare-and-swap, keeping the count. */
+/* Compare-and-swap a PTE and, on success, update the table's count. */
 static inline bool pt_cas(pte_t *p, pte_t old, pte_t v)
 {
     if (!__atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -68,7 +71,8 @@ static inline bool pt_cas(pte_t *p, pte_t old, pte_t v)
     return true;
 }
 
-/* Bits of a valid user PTE. write: the page may be written now; else a store faults. */
+/* Bits of a valid user PTE for protection prot (MAP_*). write: the page may be written now;
+   otherwise a store faults. */
 static inline pte_t pt_user_bits(unsigned prot, bool write)
 {
     pte_t bits = PTE_V;
@@ -84,21 +88,22 @@ static inline pte_t pt_user_bits(unsigned prot, bool write)
     return bits;
 }
 
-/* The PTE of level 1, 2 or 3 for va; NULL when an upper level is not valid. Mutex held,
-   or pt->lock. */
+/* Address of the PTE of level 1, 2 or 3 for va; NULL when a PTE above it is not valid. Mutex or
+   pt->lock held. */
 pte_t *pt_lookup(struct page_table *pt, vaddr_t va, unsigned level);
-/* The same, making the private tables above it. NULL: no memory, or a PTE above it is shared, or
- * invalid but not zero. Mutex held. */
+/* The same, but create the missing private tables above it. NULL: there is no memory, or a PTE
+   above it maps a shared table, or is invalid but not zero. Mutex held. */
 pte_t *pt_create(struct page_table *pt, vaddr_t va, unsigned level);
-/* First address at or after va, below end, whose level-3 table exists; end when there is none. */
+/* First address in [va, end) whose level-3 table exists; end when there is none. Mutex or pt->lock
+   held. */
 vaddr_t pt_skip_holes(struct page_table *pt, vaddr_t va, vaddr_t end);
-/* Free the private tables that map part of [start,end) and are empty. Mutex exclusive; the caller
- * flushes. */
+/* Free the private tables that map a part of [start, end) and are empty. Mutex held exclusively.
+   The table pages are put into *g, and freed when the caller flushes it. */
 void pt_prune(struct page_table *pt, vaddr_t start, vaddr_t end, struct tb_gather *g);
-/* Begin the page tables of an address space, *pt all zero: a root with the system entries and the
-   self-map, from domain rad. False: no memory. */
+/* Create the root of an address space, from domain rad, with the system entries and the self-map.
+   *pt is all zero. False: there is no memory. */
 bool pt_root_create(struct page_table *pt, unsigned rad);
-/* The end: no table but the root is left, and no CPU has it loaded. */
+/* Free the root. No other table is left, and no CPU has the root loaded. */
 void pt_root_free(struct page_table *pt);
 
 #endif

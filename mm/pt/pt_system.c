@@ -1,10 +1,10 @@
 /*
  * Mapped system space: the system root, its level-2 pages, and the mapping of single pages (kernel
- * stacks, pools, windows). The essay of mm/pt/pt.c says why no lock is needed.
+ * stacks, paged pool, windows). The comment at the top of mm/pt/pt.c says why no lock is needed.
  *
- * A system PTE is zero (nothing), demand zero (PTE_FORM_DZRO: system_fault gives a page), or valid.
- * From valid to anything else every CPU is made to drop the translation, because system space is
- * loaded everywhere.
+ * A system PTE is zero (nothing is mapped), demand zero (PTE_FORM_DZRO: system_fault() allocates
+ * the page), or valid. When a valid PTE changes, every CPU invalidates the translation, because
+ * system space is part of every address space.
  */
 #include "mm/pt/pt_system.h"
 
@@ -34,7 +34,7 @@ static pte_t *system_l2(vaddr_t va)
     return pt_table(root[pte_l1_index(va)]) + pte_l2_index(va);
 }
 
-/* Level-3 PTE, or NULL when there is no table. */
+/* Address of the level-3 PTE, or NULL when there is no table. */
 static pte_t *system_pte(vaddr_t va)
 {
     pte_t upper = pt_load(system_l2(va));
@@ -123,7 +123,7 @@ int system_fault(vaddr_t va, enum fault_access access)
         return -EFAULT;
     p = system_pte(va);
     old = p ? pt_load(p) : 0;
-    if (pte_valid(old)) { /* another CPU was faster */
+    if (pte_valid(old)) { /* another CPU has resolved the same fault */
         tb_invalidate_single(va);
         return 0;
     }

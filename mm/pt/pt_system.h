@@ -1,6 +1,7 @@
 /*
  * Mapped system space: the page tables that all address spaces share (kernel stacks, paged pool,
- * windows). Addresses in bytes, page aligned unless said otherwise.
+ * windows). Addresses are in bytes and page aligned unless a comment says otherwise. Nothing here
+ * takes a lock: the caller owns the addresses that it maps.
  */
 #ifndef MM_PT_PT_SYSTEM_H
 #define MM_PT_PT_SYSTEM_H
@@ -13,27 +14,27 @@
 
 extern uint64_t system_root_pfn; /* constant after boot */
 
-/* Make the system root with its self-map and the level-2 pages of system space, and switch this
-   thread to it. Registers the handler of shootdowns. Boot, after page_boot_done(); panics when
+/* Make the system root with its self-map and the level-2 pages of system space, register the
+   shootdown handler, and load the root for this thread. Boot, after page_boot_done(); panics when
    there is no memory. */
 void pt_system_boot(void);
-/* The level-3 PTE of an address in mapped system space; its table is made when there is none and
-   kept for good. NULL: no memory. The address is the caller's. IPL up to IPL_CLOCK. */
+/* Address of the level-3 PTE of an address in mapped system space. A missing table is made and
+   never freed. NULL: there is no memory. IPL up to IPL_CLOCK, locks below RANK_PFN. */
 pte_t *pt_system_create(vaddr_t va);
-/* Map one page, KRE and KWE. 0 or -ENOMEM. The address is the caller's. IPL up to IPL_CLOCK, locks
-   below RANK_PFN. */
+/* Map one page for kernel reads and writes; nothing is mapped there yet. 0 or -ENOMEM. IPL up to
+   IPL_CLOCK, locks below RANK_PFN. */
 int kmap_page(vaddr_t va, pfn_t pfn);
-/* Undo; the pages come back to the caller or, with free_pages, are freed, after every CPU has
-   dropped the translation. Pages of the range that were never made valid are skipped. IPL below
-   IPL_IPI, no lock that an IPI handler takes. */
+/* Unmap npages pages from va on and wait until every CPU has invalidated the translations. With
+   free_pages the pages are freed then; otherwise they are the caller's again. Pages of the range
+   that are not mapped are skipped. IPL below IPL_IPI, no lock that an IPI handler takes. */
 void kunmap_pages(vaddr_t va, uint64_t npages, bool free_pages);
-/* Make a range demand zero: system_fault gives each page at first touch (paged pool). 0 or
-   -ENOMEM. */
+/* Make the unmapped pages of a range demand zero: system_fault() allocates each at the first access
+   (paged pool). 0 or -ENOMEM. IPL up to IPL_CLOCK, locks below RANK_PFN. */
 int kmap_demand_zero(vaddr_t va, uint64_t npages);
-/* The page at a system address, PFN_NONE when it is not valid. */
+/* The page that is mapped at a system address, or PFN_NONE. Any IPL. */
 pfn_t kmap_lookup(vaddr_t va);
-/* A fault on a system address, from trap dispatch; va need not be aligned. 0: retry the access;
-   -EFAULT: nothing is mapped there; -ENOMEM. */
+/* Resolve a fault on a system address, for trap dispatch; va need not be aligned. 0: retry the
+   access; -EFAULT: nothing is mapped there, or an instruction was to be fetched; -ENOMEM. */
 int system_fault(vaddr_t va, enum fault_access access);
 
 #endif

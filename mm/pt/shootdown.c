@@ -1,28 +1,32 @@
 /*
  * Translation-buffer shootdown.
  *
- * A gather collects the addresses whose PTEs were changed and the pages that are to be freed; the
- * flush invalidates them here, asks every other CPU that can hold such a translation to do the
- * same, waits for the answers, and only then gives the pages back: no page reaches a new
- * owner while any CPU can still reach it through an old translation.
+ * A gather collects the addresses whose PTEs were changed and the pages that are to be freed. The
+ * flush invalidates the addresses on this CPU, requests the same of every other CPU that can hold
+ * such a translation, waits for the answers, and only then frees the pages: no page reaches a new
+ * owner while any CPU can still access it through an old translation.
  *
- * Which CPUs can hold one? For system space every CPU that is online. For an address space only
- * those in its `loaded` mask: the context switch sets a CPU's bit before it loads the root and
- * clears it after the next root is loaded, which drops every translation (SWPCTX, and TBIA for
- * machines where it would not). In detail, with both sides separated by a barrier:
+ * Which CPUs can hold a translation? For system space, every online CPU. For an address space, only
+ * those in its `loaded` mask: the context switch sets the CPU's bit before it loads the root, and
+ * clears it after it has loaded the next root. SWPCTX drops every translation (docs/platform.md);
+ * address space numbers are not used. Both sides are ordered by a barrier:
  *
- *     flush:   store PTE;  MB;  read mask                switch:  set bit in mask;  MB;  load root;
- * walk reads PTE
+ *     flushing CPU          switching CPU
+ *     store PTE             set own bit in the mask
+ *     MB                    MB
+ *     read the mask         load the root; later walks read the PTE
  *
- * Either the flush sees the bit, and asks; or the switch's bit came later than the read of the
- * mask, and then its walks come after the store of the PTE. On the way out the bit is cleared after
- * the translations are gone. A CPU without the bit is never asked (counted as skipped).
+ * Either the flush sees the bit, and sends a request; or the bit was set after the mask was read,
+ * and then the walks of that CPU see the new PTE. When a CPU leaves the address space, its bit is
+ * cleared after its translations are gone. A CPU without the bit is not interrupted (and is counted
+ * as skipped).
  *
- * The request: each CPU has one slot as asker, which points to the gather on its stack, and each
- * CPU has one inbox word with a bit for each asker. No lock: the asker stands at IPL_ASTDEL or
- * above, so it is not preempted and its slot has one user; no interrupt handler flushes. While it
- * waits it answers others' requests (IPIs are delivered below IPL_IPI, and it polls besides), so
- * two CPUs that ask each other both get their answer.
+ * Requests. Each CPU has one slot for its own request, which points to the gather on its stack, and
+ * one inbox word with a bit for each requesting CPU. There is no lock: the requester is at
+ * IPL_ASTDEL or above, so it is not preempted, and its slot has one user; no interrupt handler
+ * flushes. While it waits, it answers the requests of others (IPIs are delivered below IPL_IPI, and
+ * it polls in addition), so two CPUs that send each other a request both get their answer.
+ * tests/models/shootdown.pml is a model of the protocol.
  */
 #include "mm/pt/shootdown.h"
 
@@ -36,18 +40,18 @@
 #include "kernel/sched/timer.h"
 #include "mm/phys/page.h"
 
-/* An answer takes microseconds of the target's own time, but four virtual CPUs share two host
- * cores. */
+/* After this time without an answer: panic. An answer takes microseconds of the target's own time,
+   but under an emulator its virtual CPU may wait for a host core. */
 #define ANSWER_LIMIT_NS UINT64_C(10000000000)
 #define POLLS_PER_CLOCK 4096
 
 static struct {
-    const struct tb_gather *gather; /* written by the asker before waiting is set */
-    cpumask_t waiting;              /* atomic: CPUs that have not answered */
+    const struct tb_gather *gather; /* written by the requester before waiting is set */
+    cpumask_t waiting;              /* CPUs that have not answered yet; atomic */
 } __attribute__((aligned(64))) asker[MAX_CPUS];
 
 static struct {
-    uint64_t from; /* atomic: bit n, CPU n asks */
+    uint64_t from; /* bit n: CPU n requests an invalidation; atomic */
 } __attribute__((aligned(64))) inbox[MAX_CPUS];
 
 static struct tb_stats stats; /* atomics, relaxed */
@@ -76,7 +80,7 @@ static void invalidate(const struct tb_gather *g)
         tb_invalidate_single(g->vas[i]);
 }
 
-/* Another CPU asks; IPL_IPI. */
+/* Answer the requests of other CPUs. Handler of IPI_SHOOTDOWN, at IPL_IPI. */
 static void answer(void)
 {
     unsigned self = cpu_id();
@@ -87,11 +91,13 @@ static void answer(void)
 
         from &= from - 1;
         invalidate(__atomic_load_n(&asker[n].gather, __ATOMIC_ACQUIRE));
-        /* The gather is the asker's again from here. */
+        /* After this the requester may reuse the gather. */
         __atomic_fetch_and(&asker[n].waiting, ~(UINT64_C(1) << self), __ATOMIC_ACQ_REL);
     }
 }
 
+/* Request the invalidation of the CPUs in others, and wait for their answers. IPL_ASTDEL or above,
+   below IPL_IPI. */
 static void ask(unsigned self, cpumask_t others, const struct tb_gather *g)
 {
     uint64_t polls = 0, start = 0;
@@ -113,6 +119,7 @@ static void ask(unsigned self, cpumask_t others, const struct tb_gather *g)
     }
 }
 
+/* Invalidate the gathered addresses on every CPU that can hold a translation of them. */
 static void flush_translations(struct tb_gather *g)
 {
     ipl_t ipl = ipl_raise(IPL_ASTDEL);
@@ -121,10 +128,10 @@ static void flush_translations(struct tb_gather *g)
     cpumask_t online = __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED);
     cpumask_t can_hold = online | bit;
 
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* PTE stores before the read of the mask */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the PTE stores precede the read of the mask */
     if (g->mask)
-        can_hold = __atomic_load_n(g->mask,
-                                   __ATOMIC_ACQUIRE); /* a bit gone: its CPU's accesses are over */
+        can_hold = __atomic_load_n(
+            g->mask, __ATOMIC_ACQUIRE); /* after a cleared bit: that CPU's accesses are over */
     if (can_hold & bit)
         invalidate(g);
     if ((can_hold & online & ~bit) != 0) {
@@ -139,6 +146,7 @@ static void flush_translations(struct tb_gather *g)
     ipl_restore(ipl);
 }
 
+/* Drop the gathered references; pages whose last reference this is are freed together. */
 static void free_pages(struct tb_gather *g)
 {
     uint32_t n = 0;
@@ -168,16 +176,16 @@ void tb_gather_flush(struct tb_gather *g)
 
 void tb_gather_table(struct tb_gather *g, vaddr_t va, unsigned level)
 {
-    /* Page-table space holds the PTEs of the whole address space in order: the level-3 PTE of va
-       lies at the page number times eight, the level-2 PTE at the page number of that address times
-       eight. */
+    /* Page-table space contains the PTEs of the whole address space in order: the offset of the
+       level-3 PTE of va is its page number times 8, that of the level-2 PTE is the page number of
+       the level-3 PTE's address times 8. */
     vaddr_t mask = LAYOUT_L1_SPAN * PTES_PER_PAGE - 1;
     vaddr_t l3_pte = LAYOUT_PT_SPACE_BASE + (((va & mask) >> PAGE_SHIFT) << 3);
     vaddr_t l2_pte = LAYOUT_PT_SPACE_BASE + (((l3_pte & mask) >> PAGE_SHIFT) << 3);
 
     if (level == 2) {
         tb_gather_va(g, l3_pte & ~PAGE_MASK);
-    } else { /* the level-2 page, and all 1,024 level-3 pages behind it */
+    } else { /* the level-2 page and the 1,024 level-3 pages that it maps: everything */
         tb_gather_va(g, l2_pte & ~PAGE_MASK);
         g->nvas = TB_GATHER_VAS + 1;
     }
