@@ -8,8 +8,9 @@
  *
  * Which CPUs can hold a translation? For system space, every online CPU. For an address space, only
  * those in its `loaded` mask: the context switch sets the CPU's bit before it loads the root, and
- * clears it after it has loaded the next root. SWPCTX drops every translation (docs/platform.md);
- * address space numbers are not used. Both sides are ordered by a barrier:
+ * clears it after it has loaded the next root. The address space number is always 0, so the switch
+ * to another root also invalidates all translations of processes (TBI in context_switch); on this
+ * emulator SWPCTX has dropped them already. Both sides are ordered by a barrier:
  *
  *     flushing CPU          switching CPU
  *     store PTE             set own bit in the mask
