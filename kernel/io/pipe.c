@@ -28,7 +28,7 @@
 /* In nonpaged pool. All fields but `ends` are protected by lock. */
 struct pipe {
     struct mutex lock;
-    uint32_t ends; /* atomic: number of open ends; the last one to close frees the pipe */
+    uint32_t ends;             /* atomic: open ends; the last one to close frees the pipe */
     uint32_t readers, writers; /* open ends of each kind, 0 or 1 */
     uint32_t reads_waiting, writes_waiting;
     uint64_t head, count; /* offset of the next byte to read, number of bytes in the pipe */

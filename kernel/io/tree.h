@@ -23,7 +23,7 @@ int tree_lookup(const struct io_cred *cred, struct inode *dir, const char *path,
  * with symbolic links followed. */
 int tree_create(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t mode,
                 bool excl, struct inode **out);
-/* As the calls of the same names in POSIX; newdir, olddir: as dir. `directory`: rmdir, not unlink. */
+/* As the POSIX calls of these names. olddir, newdir: as dir. directory: rmdir instead of unlink. */
 int tree_symlink(const struct io_cred *cred, struct inode *dir, const char *path,
                  const char *target);
 int tree_link(const struct io_cred *cred, struct inode *olddir, const char *oldpath,

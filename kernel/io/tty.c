@@ -32,7 +32,8 @@
 #define SIGQUIT   3
 #define SIGTSTP   18
 
-/* All fields are protected by lock; pgrp is also read and written as an atomic word. */
+/* All fields are protected by lock, except that pgrp is also accessed as an atomic word, and that
+ * tty_write reads set.c_oflag without the lock. */
 struct tty {
     struct spinlock lock;
     struct termios set;

@@ -98,7 +98,7 @@ static void at_end(void)
     if (err == -ETIMEDOUT)
         panic("memory cannot be checked: thread %u (%s) %s", who.tid, who.name, who.why);
     if (err)
-        panic("memory cannot be checked: it is too short for that");
+        panic("memory cannot be checked: too little of it is free");
     if (r.errors)
         panic("memory is inconsistent: %lu errors, the first:\n%s", r.errors, r.text);
 }
