@@ -77,7 +77,7 @@ struct inode {
     const struct inode_ops *ops; /* constant */
     struct fs *fs;               /* constant */
     struct mm_object *object;    /* regular file: constant, holds a reference; else NULL */
-    /* Directory: holds a reference, protected by rules 2 and 3; NULL: removed. Other types: NULL. */
+    /* Directory: holds a reference; rules 2 and 3 protect it. NULL: removed, or not a directory. */
     struct inode *parent;
 };
 
