@@ -1,7 +1,8 @@
 /*
  * What all file systems have in common: attributes, permissions, and the contents of regular files,
  * which are read and written through the pages of the file's object. The file system, as the
- * object's pager, decides where these pages come from and where they are kept.
+ * object's pager, decides where these pages come from and where they are kept. The rules for locks
+ * are in inode.h. Contents can fail with -EFAULT and with the errors of the pager.
  */
 #include "kernel/fs/inode.h"
 

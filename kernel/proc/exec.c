@@ -7,6 +7,10 @@
  * file's bytes in each segment, with ordinary user accesses; on an error it switches back. From
  * there on nothing can fail: descriptors and signals are reset, the old address space is released,
  * and the trap frame is set to the program's entry.
+ *
+ * The caller is the only thread of its process. So the process table lock is taken only to change
+ * what other processes read (address space, name), and no lock is held while memory is allocated or
+ * copied.
  */
 #include "kernel/proc/exec.h"
 
