@@ -1,15 +1,16 @@
 /*
- * A driver that takes reservations: what any driver with a buffer of its own would do, and nothing
- * else, so that it can be watched doing it.
+ * A driver that uses reservations. It does what any driver with a buffer of its own would do, and
+ * nothing else, so that tests can observe it.
  *
- * It takes an entry of the registry that is /NOGLOBAL_SECTION through the same routines as sections
- * take theirs (mm/section/reserved.h) and maps it in system space. Of an entry with preallocated
- * pages it has the frames, contiguous and aligned, so that the mapping carries granularity hints
- * and a page-frame section can show them. An entry without is a promise: its pages are allocated
- * out of it one by one, wherever they are, and mapped without hints; they are the driver's alone.
+ * It takes an entry of the registry that is /NOGLOBAL_SECTION, by the same routines that sections
+ * use (mm/section/reserved.h), and maps it in system space. The frames of an entry with
+ * preallocated pages are contiguous and aligned, so the mapping has granularity hints, and a
+ * page-frame section can map them, too. An entry without preallocated pages is a promise: its pages
+ * are allocated from the promise one by one, anywhere in memory, and mapped without hints, and only
+ * the driver uses them.
  *
- * The driver mutex covers the list of units and whatever is done to one. A unit does not belong to
- * the process that asked for it: it stays until it is released.
+ * The driver mutex protects the list of units and serialises all operations on them. A unit does
+ * not belong to the process that created it: it stays until it is released.
  */
 #include "kernel/drivers/resmem_driver.h"
 
@@ -27,10 +28,11 @@
 #include "mm/section/reserved.h"
 #include "mm/section/window.h"
 
-struct unit {         /* nonpaged pool; driver mutex */
+/* One reservation in use. In nonpaged pool; protected by the driver mutex. */
+struct unit {
     struct list link; /* in units */
     struct rmd *rmd;
-    struct window *window; /* npages of it; all are mapped */
+    struct window *window; /* its npages are all mapped */
 };
 
 static struct mutex driver_mutex = MUTEX_INIT("driver", MUTEX_DRIVER, driver_mutex);
@@ -48,7 +50,8 @@ static struct unit *find_locked(const char *name)
 
 static bool is_allocated(const struct unit *u) { return (u->rmd->flags & RMD_ALLOC) != 0; }
 
-/* Frames of the reservation, zeroed, with hints. False: no memory for a page table. */
+/* Map the frames of the reservation, zeroed, with granularity hints. False: no memory for a page
+ * table. */
 static bool map_frames(struct unit *u)
 {
     for (uint64_t page = 0, run; page < u->window->npages; page += run) {
@@ -63,7 +66,8 @@ static bool map_frames(struct unit *u)
     return true;
 }
 
-/* Pages out of the promise. False: no memory for a page table; what is mapped so far stays. */
+/* Allocate the pages from the promise and map them. False: no memory for a page table; what was
+ * mapped so far stays mapped. */
 static bool map_promised(struct unit *u)
 {
     for (uint64_t page = 0; page < u->window->npages; page++) {
@@ -82,14 +86,15 @@ static bool map_promised(struct unit *u)
     return true;
 }
 
-/* Unmap, give the pages of a promise back to it. */
+/* Unmap the unit, and return the pages of a promise to it. */
 static void unmap(struct unit *u)
 {
     struct window *w = u->window;
     pfn_t chain = PFN_NONE, pfn;
 
-    /* The frames are known from the mapping alone, and a page may go only after its translation:
-       a chain through the pages' entries remembers them. */
+    /* The frames are known only from the mapping, and a page may be freed only after its
+     * translation was invalidated: so a chain through the pages' PFN database entries keeps
+     * them. */
     for (uint64_t page = 0; !is_allocated(u) && page < w->npages; page++) {
         pfn = window_frame(w, page);
         if (pfn.n == 0)
@@ -107,7 +112,7 @@ static void unmap(struct unit *u)
     }
 }
 
-/* Why there is no window: an errno as a condition value. */
+/* The condition value for an errno of window_create. */
 static cond_t no_window(int err) { return err == -ENOMEM ? SS$_INSFMEM : SS$_INSFSPTS; }
 
 static cond_t take_locked(const char *name, uint64_t npages, struct unit *u)

@@ -1,4 +1,4 @@
-/* See serial.h. */
+/* The receive side of a UART (serial.h). One lock covers the ring and the UART's receiver. */
 #include "kernel/drivers/serial.h"
 
 #include "arch/alpha/clipper/irq.h"
@@ -48,7 +48,7 @@ void serial_boot(struct serial *s, struct uart *u, const char *name, void (*arri
     wait_queue_init(&s->queue, name);
     err = irq_register(u->irq, serial_interrupt, s);
     if (err)
-        printk("%s: no interrupt (%d)\n", name, err);
+        printk("%s: cannot register the interrupt (error %d)\n", name, err);
     ipl_t ipl = spin_lock(&s->lock);
     uart_enable_rx(u, true);
     spin_unlock(&s->lock, ipl);
@@ -67,7 +67,7 @@ size_t serial_take(struct serial *s, void *buf, size_t n)
     s->count -= (uint32_t)n;
     if (s->stopped && s->count <= SERIAL_RING / 2) {
         s->stopped = false;
-        uart_enable_rx(s->uart, true); /* what waits in the UART interrupts at once */
+        uart_enable_rx(s->uart, true); /* bytes that wait in the UART interrupt at once */
     }
     spin_unlock(&s->lock, ipl);
     return n;

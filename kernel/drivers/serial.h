@@ -1,6 +1,7 @@
 /*
- * Bytes received by a UART: the interrupt puts them into a ring, threads take them out. A full ring
- * turns the receive interrupt off and leaves bytes in the UART; QEMU then holds the sender back.
+ * The receive side of a UART: the interrupt puts bytes into a ring, and threads take them out. When
+ * the ring is full, the receive interrupt is disabled and bytes stay in the UART; QEMU then holds
+ * the sender back.
  */
 #ifndef KERNEL_DRIVERS_SERIAL_H
 #define KERNEL_DRIVERS_SERIAL_H
@@ -12,26 +13,26 @@
 
 struct serial {
     struct uart *uart;     /* constant */
-    void (*arrived)(void); /* constant; who else is told that bytes have come */
-    struct spinlock lock;  /* RANK_DEVICE; the fields below, and the UART's receiver */
+    void (*arrived)(void); /* constant; also called when bytes were received */
+    struct spinlock lock;  /* RANK_DEVICE, IPL_DEVICE; the fields below and the UART's receiver */
     uint32_t head, count;
-    bool stopped;              /* receive interrupt off: the ring was full */
+    bool stopped;              /* the receive interrupt is disabled: the ring was full */
     uint64_t *received, stops; /* statistics */
-    struct wait_queue queue;   /* woken when bytes have come */
+    struct wait_queue queue;   /* woken when bytes were received */
     uint8_t ring[SERIAL_RING];
 };
 
-/* Bytes that the interrupt took from COM1 and COM2. scripts/run reads it in the memory of a machine
-   that records: there QEMU sends on without regard to a full UART
-   (scripts/megalith/run/serial_lines.py). */
+/* Number of bytes that the interrupt took from COM1 and COM2. scripts/run reads it in the memory of
+ * a machine that makes a recording: there QEMU sends without regard to a full UART
+ * (scripts/megalith/run/serial_lines.py). */
 extern uint64_t serial_received[2];
 
-/* Take over u's receiver. arrived is called at IPL_DEVICE, with no lock held, when bytes have come
- * and s->queue was woken. Boot. */
+/* Initialise s for u's receiver and enable its interrupt. After bytes were received and s->queue
+ * was woken, arrived is called at IPL_DEVICE with no lock held. Boot only. */
 void serial_boot(struct serial *s, struct uart *u, const char *name, void (*arrived)(void));
-/* Take up to n bytes; 0: none there. IPL up to IPL_DEVICE. */
+/* Take up to n bytes out of the ring. Their number; 0: the ring is empty. IPL up to IPL_DEVICE. */
 size_t serial_take(struct serial *s, void *buf, size_t n);
-/* Is a byte there? A hint; pairs with s->queue. */
+/* Does the ring hold a byte? A hint, for a thread that has enqueued itself on s->queue. */
 bool serial_ready(struct serial *s);
 
 #endif

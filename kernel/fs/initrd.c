@@ -1,10 +1,11 @@
 /*
- * The initrd's archive becomes a memory file system. Nothing is copied: a file's pages are filled
- * from the archive when they are first wanted, so the initrd's memory stays as it is.
+ * The initrd: adds the names of a cpio archive to a memory file system. Nothing is copied: a file's
+ * pages are filled from the archive at their first use, so the initrd's memory stays allocated.
  *
- * A hostile archive may name anything: names with .. and names through symbolic links are refused,
- * missing directories above a file are made, a name that comes twice keeps its first meaning. What
- * is refused is named on the console, at most REFUSALS_SHOWN times; the boot goes on.
+ * The archive may be hostile. Names with .. and names that lead through symbolic links are refused,
+ * missing directories above a file are created, and of a name that occurs twice the first
+ * occurrence counts. Refused entries are reported on the console, the first REFUSALS_SHOWN of them,
+ * and the boot continues.
  */
 #include "kernel/fs/initrd.h"
 
@@ -15,8 +16,8 @@
 #include "kernel/fs/memfs.h"
 
 #define REFUSALS_SHOWN 8
-#define PATH_LONGEST   512 /* of an entry: as many directories as one can make */
-#define LINK_MAX       255 /* longest target of a symbolic link in the archive */
+#define PATH_LONGEST   512 /* bytes of an entry's path; bounds the directories that it creates */
+#define LINK_MAX       255 /* bytes of the longest target of a symbolic link in the archive */
 
 static unsigned refusals; /* boot only */
 
@@ -26,8 +27,8 @@ static void refuse(const char *name, const char *why)
         printk("initrd: %s: %s, left out\n", name, why);
 }
 
-/* "a/b", "/a/b", "./a/b"; no empty, . or .. component. Returns the name without its prefix; NULL:
- * refused. */
+/* Check a name such as "a/b", "/a/b" or "./a/b", which has no empty, . or .. component. Returns the
+ * name without the prefix; NULL: refused. */
 static const char *plain_name(const char *name)
 {
     const char *p;
@@ -48,8 +49,8 @@ static const char *plain_name(const char *name)
     return name;
 }
 
-/* What dir has under a name, or with `what` is made there if there is nothing yet (*made then).
- * *out: with a reference. */
+/* Look up a name in dir, or create it as `what` describes if it does not exist (*made is then
+ * true). *out gets a reference. */
 static int look(struct inode *dir, const char *text, size_t len, const struct fs_new *what,
                 struct inode **out, bool *made)
 {
@@ -65,9 +66,9 @@ static int look(struct inode *dir, const char *text, size_t len, const struct fs
     return err;
 }
 
-/* Go along the directories above path, and make those that are missing. A component that is there
- * and no directory is an error, also a link to one. *path becomes the last component, *out (with a
- * reference) its directory. */
+/* Walk the directories above path, and create those that are missing. A component that exists and
+ * is not a directory, for example a symbolic link to one, is an error. *path becomes the last
+ * component, and *out its directory with a reference, also on error. */
 static int parents(struct inode *root, const char **path, struct inode **out)
 {
     const char *slash;
@@ -155,17 +156,17 @@ void initrd_boot(struct inode *root, const void *archive, uint64_t nbytes)
         int err;
 
         if (!strcmp(e.name, ".") || (path && !*path))
-            continue; /* the root itself */
+            continue; /* the entry is the root itself */
         err = path ? add_entry(root, &e, path) : -EINVAL;
         if (err)
-            refuse(e.name, err == -EEXIST   ? "comes twice"
+            refuse(e.name, err == -EEXIST   ? "duplicate name"
                            : err == -ENOMEM ? "no memory"
-                                            : "no name or file that can be");
+                                            : "invalid name or unsupported type");
         else
             files++;
     }
     if (c.damaged)
-        printk("initrd: the archive is damaged or cut short; %u files before that are there\n",
+        printk("initrd: the archive is damaged or truncated; %u entries before that were added\n",
                files);
     if (refusals > REFUSALS_SHOWN)
         printk("initrd: %u entries left out\n", refusals);

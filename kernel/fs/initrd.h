@@ -3,7 +3,8 @@
 
 #include "kernel/fs/inode.h"
 
-/* The archive's files become those of a memory file system; the archive stays where it is. Boot. */
+/* Add the files of the archive below root, in a memory file system. The archive's memory must stay.
+ * What cannot be added is reported on the console. Boot only. */
 void initrd_boot(struct inode *root, const void *archive, uint64_t nbytes);
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * What all file systems have in common: attributes, permissions, and the contents of regular files,
- * which are read and written through the pages of the file's object. Who supplies these pages, and
- * where they go, is the file system's business (its pager).
+ * which are read and written through the pages of the file's object. The file system, as the
+ * object's pager, decides where these pages come from and where they are kept. The rules for locks
+ * are in inode.h. Contents can fail with -EFAULT and with the errors of the pager.
  */
 #include "kernel/fs/inode.h"
 
@@ -49,7 +50,7 @@ int inode_access(const struct inode *i, const struct io_cred *cred, unsigned mas
 {
     uint32_t mode = __atomic_load_n(&i->mode, __ATOMIC_RELAXED);
 
-    if (cred->uid == 0) /* may do all, but execute only what somebody may */
+    if (cred->uid == 0) /* user 0 has every permission, but executes only files with some x bit */
         return !(mask & 1) || (mode & 0111) || (mode & S_IFMT) == S_IFDIR ? 0 : -EACCES;
     if (cred->uid == __atomic_load_n(&i->uid, __ATOMIC_RELAXED))
         mode >>= 6;
@@ -99,9 +100,9 @@ void inode_set_mtime(struct inode *i, uint64_t ns)
 void inode_touch(struct inode *i) { inode_set_mtime(i, clock_wall_ns()); }
 
 /*
- * Copy between the file's pages and user (or, with ubuf 0, kernel) memory, page by page; the
- * inode's mutex is held by the caller as its direction asks. Returns the bytes done, or an error
- * when there are none.
+ * Copy between the file's pages and user memory, or kernel memory if kbuf is not NULL, page by
+ * page. The caller holds the inode's mutex as the direction requires. Returns the number of bytes
+ * copied, or an error if there are none.
  */
 static long copy_pages(struct inode *i, uint64_t offset, vaddr_t ubuf, void *kbuf, size_t n,
                        bool write)
@@ -164,8 +165,9 @@ long inode_read_user(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n)
 }
 
 /*
- * The size covers the bytes before they are written, so that the pager gives pages for them; what
- * could not be copied is taken off again. A reader waits for the mutex and sees neither.
+ * The size is increased before the bytes are written, so that the pager supplies pages for them,
+ * and reduced again by the bytes that could not be copied. A reader waits for the mutex and sees
+ * neither state.
  */
 long inode_write_user_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n)
 {
@@ -174,7 +176,7 @@ long inode_write_user_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, siz
     long r;
 
     if (n == 0)
-        return 0; /* also behind the end: nothing grows */
+        return 0; /* also past the end: the file does not grow */
     if (offset >= INODE_MAX_BYTES)
         return -EFBIG;
     n = MIN(n, INODE_MAX_BYTES - offset);
@@ -183,7 +185,7 @@ long inode_write_user_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, siz
     if (err)
         return err;
     r = copy_pages(i, offset, ubuf, NULL, n, true);
-    if (offset + n > old && r < (long)n) /* shorter: what it was can be had */
+    if (offset + n > old && r < (long)n) /* making it shorter cannot fail */
         (void)i->ops->resize(i, r > 0 ? MAX(old, offset + (uint64_t)r) : old);
     if (r > 0)
         inode_touch(i);

@@ -1,24 +1,25 @@
 /*
- * The memory file system. A regular file's pages are filled when they are first wanted, from the
- * initrd's bytes (backing) or with zeroes, and stay until the file goes: memory is the disk.
+ * The memory file system. A regular file's pages are filled at their first use, from the initrd's
+ * bytes (backing) or with zeroes, and stay until the file is deleted: there is no other storage.
  *
- * A directory has its names twice: in a hash table by name, for lookups, and in a treap (a search
- * tree balanced by random weights) by cookie, for getdents. Cookies rise in the order of creation
- * and are not used again, so a name that is removed while somebody reads the directory is skipped,
- * and none is given twice. The table begins with MEMFS_HEADS heads in the inode and doubles and
- * halves with the number of names. When there is no memory for a larger one, or at MEMFS_HEADS_MAX,
- * the chains get longer instead. So adding a name allocates nothing that can fail but the name
- * itself.
+ * A directory keeps its names in two structures: a hash table by name, for look-ups, and a treap (a
+ * search tree balanced by random weights) by cookie, for getdents. Cookies ascend in the order of
+ * creation and are not used again, so a thread that reads the directory while names are removed
+ * gets no name twice and none that is gone. The hash table starts with MEMFS_HEADS heads in the
+ * inode, and doubles and halves with the number of names. If there is no memory for a larger table,
+ * or at MEMFS_HEADS_MAX, the chains grow longer instead; so the only allocation that can make the
+ * addition of a name fail is the name itself.
  *
- * The pager answers at once, inside get: it takes a page, fills it, and supplies it. It takes no
- * lock of ours, because it runs inside faults, also inside the fault of a thread that stands in
- * inode_write_user with the inode's mutex held. What it reads (size, backing) is atomic; a page
- * that is supplied while a truncate runs is dropped by the truncate, which sets the size first.
+ * The pager replies at once, inside get: it allocates a page, fills it and supplies it. It takes no
+ * lock of this layer, because it runs inside faults, including the fault of a thread that is in
+ * inode_write_user with the inode's mutex held. What it reads (size, backing_bytes) is atomic. A
+ * page that is supplied while a truncation runs is dropped by the truncation, which sets the size
+ * first.
  *
- * An object and its inode: the inode owns one reference to the object, and the object, while it
- * lives, keeps the inode's memory (not its reference count): the last inode reference drops the
- * object, and the object's end frees the memory. So a file that was unlinked lives on in its
- * mappings.
+ * An object and its inode: the inode holds one reference to the object, and while the object exists
+ * it keeps the inode's memory allocated (without an inode reference). Dropping the last inode
+ * reference drops the object's, and the object's end frees the memory. So the contents of an
+ * unlinked file stay while they are mapped.
  */
 #include "kernel/fs/memfs.h"
 
@@ -34,17 +35,18 @@
 #include "mm/pool/pool.h"
 #include "mm/space/aspace.h"
 
-#define MEMFS_HEADS     8u         /* chains of a small directory */
-#define MEMFS_HEADS_MAX (1u << 16) /* of the largest: 512 KiB of paged pool */
-#define FIRST_COOKIE    3u         /* 1 and 2 are . and .. */
+#define MEMFS_HEADS     8u         /* hash chains of a small directory */
+#define MEMFS_HEADS_MAX (1u << 16) /* hash chains of the largest: 512 KiB of paged pool */
+#define FIRST_COOKIE    3u         /* 1 and 2 stand for . and .. */
 
-struct memfs_name {                       /* paged pool; all protected by the directory's mutex */
-    struct inode *inode;                  /* a reference */
-    struct memfs_name *next;              /* in its chain */
-    struct memfs_name *left, *right, *up; /* treap: cookies rise from left to right */
+/* In paged pool. All fields are protected by the directory's mutex. */
+struct memfs_name {
+    struct inode *inode;                  /* holds a reference */
+    struct memfs_name *next;              /* next in its hash chain */
+    struct memfs_name *left, *right, *up; /* treap: cookies ascend from left to right */
     uint64_t cookie;
     uint32_t hash;
-    uint32_t weight; /* not above that of up */
+    uint32_t weight; /* not above the weight of `up` */
     uint8_t len;
     char text[];
 };
@@ -53,19 +55,20 @@ struct memfs_file { /* regular files, symbolic links, devices */
     struct inode inode;
     const uint8_t *backing; /* constant: the initrd's bytes, or NULL */
     uint64_t backing_bytes; /* atomic; only shrinks, with inode.lock held exclusively */
-    char *target;           /* symbolic link: constant, paged pool, inode.size bytes */
-    uint32_t found;         /* own to the census: names that were found, not counting the last */
+    char *target;           /* symbolic link: constant; in paged pool, inode.size bytes */
+    uint32_t found;         /* used by the census: names found so far, 0 after the last */
 };
 
-struct memfs_dir { /* all but self protected by inode.lock */
+/* All fields but `self` are protected by inode.lock. */
+struct memfs_dir {
     struct inode inode;
-    struct memfs_name *self;        /* its name in its parent; protected by rename_mutex, as is
-                                the name itself */
-    struct memfs_name *tree, *last; /* treap's root */
-    struct memfs_name **heads;      /* nheads chains: `small`, or paged pool */
+    /* Its name in its parent directory. Protected by rename_mutex, as is the name itself. */
+    struct memfs_name *self;
+    struct memfs_name *tree, *last; /* root of the treap, and its last name */
+    struct memfs_name **heads;      /* nheads hash chains: `small`, or in paged pool */
     uint32_t nheads, count;
     uint64_t next_cookie;
-    uint32_t seed; /* of the weights; never 0 */
+    uint32_t seed; /* state of the generator of weights; never 0 */
     struct memfs_name *small[MEMFS_HEADS];
 };
 
@@ -84,7 +87,7 @@ static size_t entry_bytes(size_t len) { return offsetof(struct memfs_name, text)
 
 /* ---- the pager ---- */
 
-/* One page of a file. */
+/* Supply one page of a file, or deny it with an error. */
 static void supply_page(struct mm_object *o, struct memfs_file *f, uint64_t offset, unsigned access)
 {
     uint64_t backed = __atomic_load_n(&f->backing_bytes, __ATOMIC_ACQUIRE);
@@ -130,8 +133,8 @@ static void file_free(struct memfs_file *f)
 
 static void memfs_object_end(struct mm_object *o) { file_free(object_pager_data(o)); }
 
-/* Every page is supplied with all access, so there is nothing to upgrade; memory is where it lives.
- */
+/* Every page is supplied with all access rights, so there is no upgrade operation, and pages are
+ * never written back. */
 static const struct pager_ops memfs_pager = {
     .name = "file", .get = memfs_get, .end = memfs_object_end};
 
@@ -182,7 +185,7 @@ static struct inode *file_new(struct fs *fs, const struct fs_new *what)
 static void memfs_end(struct inode *i)
 {
     if (i->object) {
-        object_unref(i->object); /* memfs_object_end frees i, now or when the last mapping goes */
+        object_unref(i->object); /* memfs_object_end frees i, now or after the last unmapping */
     } else if (inode_is_dir(i)) {
         KASSERT(dir_of(i)->count == 0, "each name's directory is held by the name");
         npp_free(dir_of(i), sizeof(struct memfs_dir));
@@ -209,7 +212,7 @@ static int memfs_resize(struct inode *i, uint64_t size)
     if (f->backing_bytes > size)
         __atomic_store_n(&f->backing_bytes, size, __ATOMIC_RELEASE);
     set_size(i, size);
-    if (shorter && within) { /* what a later extension shows must be zero */
+    if (shorter && within) { /* a later extension must read as zeroes */
         pfn_t pfn = object_page_try_get(i->object, size >> PAGE_SHIFT);
 
         if (!pfn_eq(pfn, PFN_NONE)) {
@@ -236,9 +239,9 @@ static long memfs_readlink(struct inode *i, char *buf, size_t n)
     return (long)n;
 }
 
-/* ---- the order of names ---- */
+/* ---- the treap of names by cookie ---- */
 
-/* Put `by` where e hangs. */
+/* Make `by` (or NULL) the child of e's parent in e's place. */
 static void replace_child(struct memfs_dir *d, struct memfs_name *e, struct memfs_name *by)
 {
     if (!e->up)
@@ -271,8 +274,8 @@ static void rotate_up(struct memfs_dir *d, struct memfs_name *c)
     p->up = c;
 }
 
-/* The newest goes behind all others: below the last of those on the right edge that are not
- * lighter, with the lighter ones on its left. */
+/* Append the newest name, which has the highest cookie: below the lowest node on the right edge
+ * whose weight is not smaller, with the lighter nodes of that edge as its left subtree. */
 static void order_append(struct memfs_dir *d, struct memfs_name *e)
 {
     struct memfs_name *up = d->last, *below = NULL;
@@ -298,7 +301,7 @@ static void order_append(struct memfs_dir *d, struct memfs_name *e)
 
 static void order_remove(struct memfs_dir *d, struct memfs_name *e)
 {
-    if (d->last == e) { /* it has nothing on its right */
+    if (d->last == e) { /* it has no right subtree */
         d->last = e->left ? e->left : e->up;
         while (d->last && d->last != e->up && d->last->right)
             d->last = d->last->right;
@@ -308,7 +311,7 @@ static void order_remove(struct memfs_dir *d, struct memfs_name *e)
     replace_child(d, e, e->left ? e->left : e->right);
 }
 
-/* e takes the place of old, and its cookie. */
+/* Put e in the place of old, with old's cookie. */
 static void order_replace(struct memfs_dir *d, struct memfs_name *old, struct memfs_name *e)
 {
     e->cookie = old->cookie;
@@ -325,7 +328,7 @@ static void order_replace(struct memfs_dir *d, struct memfs_name *old, struct me
         d->last = e;
 }
 
-/* The first entry whose cookie is above pos; NULL. */
+/* The first name whose cookie is above pos; NULL: none. */
 static struct memfs_name *order_after(const struct memfs_dir *d, uint64_t pos)
 {
     struct memfs_name *best = NULL;
@@ -353,7 +356,7 @@ static inline struct memfs_name *find(const struct memfs_dir *d, const struct fs
     return e;
 }
 
-/* The table gets n chains, if there is memory for them; else it stays as it is. */
+/* Change the table to n chains; without memory for them it stays as it is. */
 static void rehash(struct memfs_dir *d, uint32_t n)
 {
     struct memfs_name **heads = n > MEMFS_HEADS ? pgd_alloc_zeroed(n * sizeof(*heads)) : d->small;
@@ -377,7 +380,7 @@ static void rehash(struct memfs_dir *d, uint32_t n)
     d->nheads = n;
 }
 
-/* A name for i, in no directory yet. NULL: no memory. */
+/* Allocate a name for i, in no directory yet. NULL: no memory. */
 static struct memfs_name *entry_new(const struct fs_name *name, struct inode *i)
 {
     struct memfs_name *e = pgd_alloc(entry_bytes(name->len));
@@ -416,7 +419,7 @@ static void insert(struct memfs_dir *d, struct memfs_name *e)
     order_append(d, e);
 }
 
-/* Take e out of d and free it. */
+/* Remove e from d and free it. */
 static void take_out(struct memfs_dir *d, struct memfs_name *e)
 {
     chain_remove(d, e);
@@ -431,7 +434,7 @@ static void add_links(struct inode *i, uint32_t n)
     __atomic_fetch_add(&i->nlink, n, __ATOMIC_RELAXED);
 }
 
-/* The directory child is now in `parent`, under the name e. */
+/* Record that the directory child is in `parent`, under the name e. */
 static void set_parent(struct inode *child, struct inode *parent, struct memfs_name *e)
 {
     child->parent = parent;
@@ -440,7 +443,7 @@ static void set_parent(struct inode *child, struct inode *parent, struct memfs_n
     add_links(parent, 1); /* child's .. */
 }
 
-/* It is in it no more. */
+/* Record that the directory child is in no directory. */
 static void drop_parent(struct inode *child)
 {
     struct inode *parent = child->parent;
@@ -448,10 +451,10 @@ static void drop_parent(struct inode *child)
     child->parent = NULL;
     dir_of(child)->self = NULL;
     add_links(parent, -1u);
-    inode_unref(parent); /* never the last: the caller, who holds its lock, has one */
+    inode_unref(parent); /* never the last: the caller, which holds its lock, has one */
 }
 
-/* The name e of i goes; the caller holds a reference to i. */
+/* Remove the name e from dir; the caller holds a reference to its inode. */
 static void remove_name(struct inode *dir, struct memfs_name *e)
 {
     struct inode *i = e->inode;
@@ -609,15 +612,15 @@ int memfs_create(struct fs *fs)
     fs->root = dir_new(fs, &(struct fs_new){.mode = S_IFDIR | 0755});
     if (!fs->root)
         return -ENOMEM;
-    fs->root->parent = fs->root; /* no reference: it would never go */
+    fs->root->parent = fs->root; /* no reference is counted: the root would never be freed */
     fs->root->nlink = 2;
     return 0;
 }
 
 /* ---- the self-check and the census ---- */
 
-/* Call fn for each name below the root. From directory to directory without recursion: the tree may
- * be deeper than a kernel stack. False: names, indexes and parents do not agree. */
+/* Call fn for each name below the root. The walk does not recurse, because the tree may be deeper
+ * than a kernel stack. False: names, indexes and parents do not agree. */
 static bool for_each_name(struct inode *root, void (*fn)(void *arg, struct memfs_name *e),
                           void *arg)
 {
@@ -657,8 +660,8 @@ void memfs_validate(struct validate *v, struct fs *fs)
         validate_error(v, "a directory is not among the names of its parent, or a name is lost");
 }
 
-/* An inode without open files: names, for a directory children too, are all that refers to it. A
- * directory's nlink counts its own "." besides. */
+/* Account for an inode without open files: only its names, and for a directory its children, refer
+ * to it. A directory's nlink also counts its own ".". */
 static void explain_inode(struct census *c, struct inode *i, const char *name)
 {
     bool directory = inode_is_dir(i);
@@ -676,7 +679,7 @@ static void explain_inode(struct census *c, struct inode *i, const char *name)
         census_explain(c, CENSUS_PAGED, i->size, 1);
 }
 
-/* An inode of several names is explained at the last of them. */
+/* An inode with several names is accounted for at the last of them. */
 static void explain_name(void *arg, struct memfs_name *e)
 {
     struct inode *i = e->inode;

@@ -6,16 +6,16 @@
 
 struct validate;
 
-/* Make *fs an empty file system whose root is the superuser's. 0 or -ENOMEM. IPL 0. */
+/* Make *fs an empty file system whose root belongs to user 0. 0 or -ENOMEM. IPL 0. */
 int memfs_create(struct fs *fs);
-/* The regular file i, empty and not yet used by anybody, has the n bytes at p, which stay as they
- * are: a page is filled from them when it is first wanted. IPL 0. */
+/* Give the regular file i, empty and not yet used, the n bytes at p as contents. They must stay
+ * unchanged: a page is copied from them at its first use. IPL 0. */
 void memfs_set_backing(struct inode *i, const void *p, uint64_t n);
 
-/* The self-check (mm/check/validate.h): count the pages of all files with names; names, indexes and
- * parents agree. Nothing else runs. */
+/* The self-check (mm/check/validate.h): count the pages of all files that have names, and check
+ * that names, indexes and parents agree. All other threads are stopped. */
 void memfs_validate(struct validate *v, struct fs *fs);
-/* Boot: what *fs, which stays, takes of pool is accounted for (mm/check/census.h). */
+/* Boot: register the pool blocks of *fs, which must stay, with the census (mm/check/census.h). */
 void memfs_census_boot(struct fs *fs);
 
 #endif

@@ -1,4 +1,4 @@
-/* What is known of a file besides its contents; modes as Linux/Alpha numbers them. */
+/* Attributes of files, with the modes numbered as on Linux/Alpha. */
 #ifndef KERNEL_FS_STAT_H
 #define KERNEL_FS_STAT_H
 
@@ -16,7 +16,7 @@
 #define S_ISGID  02000u
 #define S_ISVTX  01000u
 
-/* Who asks: user id 0 may do everything. */
+/* The ids that permissions are checked for; user id 0 has all of them. */
 struct io_cred {
     uint32_t uid, gid;
 };

@@ -1,4 +1,5 @@
-/* The nodes of /dev that are no hardware, and the order in which kernel/io comes up. */
+/* The device nodes, the devices without hardware (null, zero), and the initialisation of kernel/io
+ * in its order. */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
@@ -83,17 +84,17 @@ void device_boot(void)
         int err = tree_device(nodes[k].path, nodes[k].mode, nodes[k].rdev);
 
         if (err && err != -EEXIST)
-            printk("%s: cannot be made (%d)\n", nodes[k].path, err);
+            printk("%s: cannot be created (error %d)\n", nodes[k].path, err);
     }
 }
 
-/* A directory that the system needs, whether the archive has it or not. */
+/* Create a directory that the system needs whether or not the archive contains it. */
 static void need_directory(const char *path, uint32_t mode)
 {
     int err = tree_create(&(struct io_cred){0, 0}, NULL, path, S_IFDIR | mode, true, NULL);
 
     if (err && err != -EEXIST)
-        printk("%s: cannot be made (%d)\n", path, err);
+        printk("%s: cannot be created (error %d)\n", path, err);
 }
 
 void io_boot(const void *initrd, uint64_t nbytes)
@@ -101,7 +102,7 @@ void io_boot(const void *initrd, uint64_t nbytes)
     tree_boot();
     need_directory("/dev", 0755);
     need_directory("/tmp", S_ISVTX | 0777);
-    device_boot(); /* before the archive: its names cannot stand in their place */
+    device_boot(); /* before the archive, so that it cannot use these names for other files */
     if (initrd && nbytes)
         initrd_boot(inode_root, initrd, nbytes);
     tty_boot();

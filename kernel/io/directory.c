@@ -1,12 +1,12 @@
-/* Open directories: getdents64 and its position. Names are copied out in small portions, so that
-   user memory is never touched with a directory locked. */
+/* Open directories: getdents64 and the position. Names are looked up and copied out one at a time,
+ * so that user memory is never touched with a directory locked. */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/tree.h"
 
-struct dirent64 { /* as Linux lays it out */
+struct dirent64 { /* layout of Linux */
     uint64_t ino;
     int64_t off;
     uint16_t reclen;
@@ -31,14 +31,14 @@ static void dot(struct fs_entry *e, const struct inode *i, uint64_t cookie)
     e->text[cookie] = '\0';
 }
 
-/* First name behind position pos. 0, -ENOENT at the end, or the file system's error. */
+/* The first entry after position pos. 0, -ENOENT at the end, or the file system's error. */
 static int next_entry(struct inode *dir, uint64_t pos, struct fs_entry *e)
 {
     int err = 0;
 
     mutex_lock_shared(&dir->lock);
     if (!dir->parent)
-        err = -ENOENT; /* removed: empty */
+        err = -ENOENT; /* a removed directory has no entries */
     else if (pos < 1)
         dot(e, dir, 1);
     else if (pos < 2)
@@ -49,8 +49,8 @@ static int next_entry(struct inode *dir, uint64_t pos, struct fs_entry *e)
     return err;
 }
 
-/* The position is read and written once each: two readers of one stream may get an entry twice,
- * never a torn position. */
+/* The position is loaded and stored once each, atomically: two threads that read one open directory
+ * at the same time may both get an entry, but never a torn position. */
 static long directory_getdents(struct file *f, vaddr_t ubuf, size_t n)
 {
     uint64_t pos = (uint64_t)__atomic_load_n(&f->pos, __ATOMIC_RELAXED);
@@ -67,7 +67,7 @@ static long directory_getdents(struct file *f, vaddr_t ubuf, size_t n)
             err = -EINVAL;
             break;
         }
-        record[bytes / 8 - 1] = 0; /* what is behind the name */
+        record[bytes / 8 - 1] = 0; /* zeroes for the bytes after the name */
         d->ino = e.ino;
         d->off = (int64_t)e.cookie;
         d->reclen = (uint16_t)bytes;

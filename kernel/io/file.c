@@ -29,7 +29,7 @@ void file_unref(struct file *f)
     npp_free(f, sizeof(*f));
 }
 
-/* Which of read (4) and write (2) an open mode asks for. */
+/* The access, read (4) and write (2), that the open flags ask for. */
 static unsigned wanted(uint32_t flags)
 {
     switch (flags & O_ACCMODE) {
@@ -55,7 +55,7 @@ static int may_open(struct inode *i, const struct io_cred *cred, uint32_t flags,
     return created ? 0 : inode_access(i, cred, wanted(flags));
 }
 
-/* The file's inode, made or cut short as the flags say. */
+/* Look the inode up, and create or truncate it as the flags say. */
 static int open_inode(const struct io_cred *cred, struct inode *dir, const char *path,
                       uint32_t flags, uint32_t mode, struct inode **out)
 {
@@ -69,7 +69,8 @@ static int open_inode(const struct io_cred *cred, struct inode *dir, const char 
     }
     if (err == -ENOENT && (flags & O_CREAT)) {
         err = tree_create(cred, dir, path, S_IFREG | (mode & 07777), (flags & O_EXCL) != 0, out);
-        created = !err; /* or another process just made it: then it was made with that one's mode */
+        /* Not if another process created the file meanwhile, with permissions of its own choice. */
+        created = !err;
     }
     if (err)
         return err;
@@ -81,7 +82,7 @@ static int open_inode(const struct io_cred *cred, struct inode *dir, const char 
     return err;
 }
 
-/* What an open file of i's type does; NULL: nothing. */
+/* The operations of an open file of i's type; NULL: it cannot be opened. */
 static const struct file_ops *ops_of(const struct inode *i)
 {
     switch (i->mode & S_IFMT) {
@@ -104,7 +105,7 @@ int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path
 
     if ((flags & O_ACCMODE) == O_ACCMODE || (flags & O_TMPFILE & ~O_DIRECTORY))
         return -EINVAL;
-    /* First what may be missing, then what cannot be taken back. */
+    /* Allocate first: creating or truncating the file cannot be undone. */
     f = file_alloc(NULL, flags & ~(O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY | O_CLOEXEC));
     if (!f)
         return -ENOMEM;

@@ -4,20 +4,20 @@
 
 #include "kernel/io/tree.h"
 
-/* Boot: /dev and what serves it. */
+/* Boot: the nodes of /dev, the terminal, the streams. */
 void device_boot(void);
 void tty_boot(void);
 void stream_boot(void);
 
 extern const struct file_ops tty_ops;
 
-/* What an open device does; NULL: there is no such device. */
+/* The operations of an open device; NULL: there is no such device. */
 const struct file_ops *device_ops(uint32_t rdev);
 
-/* Boot: what files take of pool is accounted for. */
+/* Boot: register the pool blocks of files with the census. */
 void io_census_boot(void);
 
-/* The self-check: count a pipe's pages; nothing if f is no end of a pipe. */
+/* The self-check: count the pages of f's pipe; does nothing if f is not the end of a pipe. */
 void pipe_validate(struct validate *v, struct file *f);
 
 #endif

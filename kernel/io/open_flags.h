@@ -1,4 +1,4 @@
-/* Constants of open, fcntl and poll as Linux/Alpha numbers them. */
+/* Constants of open, fcntl and poll, with the values of Linux/Alpha. */
 #ifndef KERNEL_IO_OPEN_FLAGS_H
 #define KERNEL_IO_OPEN_FLAGS_H
 
@@ -37,8 +37,8 @@
 #define POLLRDNORM 0x040u
 #define POLLWRNORM 0x100u
 
-/* A call that was interrupted before it did anything; kernel/proc makes a restart or -EINTR of it.
-   Never seen by a program. */
+/* Results of a call that was interrupted before it did anything. kernel/proc restarts the call or
+ * returns -EINTR; programs never see these values. */
 #define ERESTARTSYS    512 /* restart if the handler has SA_RESTART, or if there is no handler */
 #define ERESTARTNOHAND 514 /* restart only if there is no handler */
 

@@ -1,11 +1,12 @@
 /*
- * Pipes. A ring of up to PIPE_PAGES pages, taken one at a time as the writer gets that far and kept
- * until the pipe goes. Whenever the pipe is empty it starts again at page 0, so a ping-pong of
- * small messages lives in one page.
+ * Pipes. A pipe is a ring of up to PIPE_PAGES pages. Each page is allocated when the writer reaches
+ * it, and kept until the pipe is freed. Whenever the pipe is empty it starts again at page 0, so
+ * small messages back and forth use one page only.
  *
- * Everything is protected by the pipe's mutex, which is held while user memory is copied (rank
- * MUTEX_INODE: before the address space's). Who must wait counts itself under the mutex before it
- * lets go, so that the other side knows without a look at the queue whether to wake anybody.
+ * All fields are protected by the pipe's mutex, which is held while user memory is copied (rank
+ * MUTEX_INODE, before the address space's). A thread that must wait increments a count under the
+ * mutex before it releases it, so the other side can tell from the count whether to wake a thread,
+ * without looking at the wait queue.
  */
 #include "arch/alpha/hw/kseg.h"
 #include "arch/alpha/hw/usercopy.h"
@@ -20,27 +21,28 @@
 #include "mm/phys/page.h"
 #include "mm/pool/pool.h"
 
-#define PIPE_PAGES 8 /* 64 KiB, what programs expect from Linux */
+#define PIPE_PAGES 8 /* 64 KiB, as on Linux */
 #define PIPE_BYTES (PIPE_PAGES * PAGE_SIZE)
-#define PIPE_BUF   4096 /* a write up to this is not mixed with others */
+#define PIPE_BUF   4096 /* bytes: a write of up to so many is not interleaved with others */
 
-struct pipe { /* nonpaged pool; all protected by lock */
+/* In nonpaged pool. All fields but `ends` are protected by lock. */
+struct pipe {
     struct mutex lock;
-    uint32_t ends;             /* atomic: open ends; the last one to go frees */
+    uint32_t ends;             /* atomic: open ends; the last one to close frees the pipe */
     uint32_t readers, writers; /* open ends of each kind, 0 or 1 */
     uint32_t reads_waiting, writes_waiting;
-    uint64_t head, count; /* next byte to read, bytes there */
+    uint64_t head, count; /* offset of the next byte to read, number of bytes in the pipe */
     uint64_t ino;
-    uint16_t seen; /* the self-check's */
+    uint16_t seen; /* used by the self-check */
     struct wait_queue read_queue, write_queue;
-    uint8_t *page[PIPE_PAGES]; /* in KSEG; NULL: not taken yet */
+    uint8_t *page[PIPE_PAGES]; /* KSEG addresses; NULL: not allocated yet */
 };
 
 static uint64_t next_pipe_ino = 1; /* atomic */
 uint32_t poll_waiters;
 struct wait_queue poll_queue = WAIT_QUEUE_INIT("poll", poll_queue);
 
-/* Wait on q until something changed; the mutex is dropped meanwhile. */
+/* Wait on q for a change, with the mutex released meanwhile. 0 or -ERESTARTSYS. */
 static int pipe_wait(struct pipe *p, struct wait_queue *q, uint32_t *waiting)
 {
     struct waiter w;
@@ -99,8 +101,8 @@ out:
     return done ? (long)done : err;
 }
 
-/* Where the next byte goes, and how many fit behind it in that page. A page taken for it is noted
- * in *fresh. NULL: no memory. */
+/* The address for the next byte, and in *room how many bytes fit there. If a page was allocated for
+ * it, its bit is set in *fresh. NULL: no memory. */
 static uint8_t *pipe_room(struct pipe *p, size_t *room, unsigned *fresh)
 {
     uint64_t tail = (p->head + p->count) % PIPE_BYTES;
@@ -119,7 +121,7 @@ static uint8_t *pipe_room(struct pipe *p, size_t *room, unsigned *fresh)
     return *page + within;
 }
 
-/* A write has failed: give back the pages that it took and put nothing in. */
+/* A write has failed: free the pages that it allocated and that hold no data. */
 static void pipe_undo(struct pipe *p, unsigned fresh)
 {
     for (; fresh; fresh &= fresh - 1) {
@@ -132,8 +134,8 @@ static void pipe_undo(struct pipe *p, unsigned fresh)
     }
 }
 
-/* Up to PIPE_BUF bytes are written at once, and all or none: what came before an error is taken
- * back, which nobody has seen. */
+/* Up to PIPE_BUF bytes are written as one unit, all or none: bytes copied before an error are
+ * removed again, and no reader has seen them, because the mutex was held. */
 static long pipe_write(struct file *f, vaddr_t ubuf, size_t n)
 {
     struct pipe *p = f->priv;
@@ -258,8 +260,8 @@ static void pipe_free(struct pipe *p)
 }
 
 /*
- * One end goes. The count of ends falls only after the mutex is dropped: without that, the end that
- * goes last could free the pipe while the other stands inside mutex_unlock.
+ * Close one end. The count of ends is decremented only after the mutex is released: otherwise the
+ * end that closes last could free the pipe while the other one is still inside mutex_unlock.
  */
 static void pipe_close(struct pipe *p, uint32_t *mine, struct wait_queue *others)
 {

@@ -1,9 +1,10 @@
 /*
- * What poll and select wait on. Few programs poll, so there is one queue for all of them: whatever
- * makes some file readable or writable says so here, and every poller looks at its files again.
+ * The wait queue of poll and select. Few programs poll, so there is one queue for all of them: when
+ * any file becomes readable or writable, every poller is woken and looks at its files again.
  *
- * The notifier changes the state, then looks for pollers; the poller announces itself, then looks
- * at the state. Each has a full barrier in between, so one of the two sees the other.
+ * The notifier changes the file's state and then looks for pollers; a poller increments
+ * poll_waiters and then looks at the files' states. Each has a full barrier between the two steps,
+ * so one of them sees the other's store.
  */
 #ifndef KERNEL_IO_POLL_H
 #define KERNEL_IO_POLL_H
@@ -13,7 +14,8 @@
 extern struct wait_queue poll_queue;
 extern uint32_t poll_waiters; /* atomic */
 
-/* A file's state changed. Any IPL up to IPL_DEVICE, locks below RANK_WAIT. */
+/* Report that a file's state changed. Any IPL up to IPL_DEVICE; locks held are of ranks below
+ * RANK_WAIT. */
 static inline void poll_notify(void)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -1,11 +1,12 @@
-/* Open regular files: the position; contents are the inode's (kernel/fs/inode.c). */
+/* Open regular files: the file position. kernel/fs/inode.c reads and writes the contents. */
 #include "kernel/base/errno.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/tree.h"
 
 /*
- * The position is read and moved under the inode's mutex. Reads of one description that several
- * processes share (refs above 1) take it exclusively, so that no two of them get the same bytes.
+ * The position is read and changed under the inode's mutex. If the open file has several references
+ * (processes or calls that share it), read takes the mutex exclusively, so that no two reads get
+ * the same bytes.
  */
 static long regular_read(struct file *f, vaddr_t ubuf, size_t n)
 {

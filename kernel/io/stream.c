@@ -1,10 +1,10 @@
 /*
  * Standard input, output and error of a command: frames on COM2 (arch/alpha/clipper/channel.h),
- * which scripts/run takes apart. A frame is sent whole under a mutex; a panic, which cannot take
- * it, fills it up first.
+ * which scripts/run decodes. A frame is sent as a whole under send_lock. A panic cannot take that
+ * mutex, so it first completes a frame that is partly sent.
  *
- * Received bytes are taken apart by whoever reads, under the same lock as the bytes that came out.
- * Nobody reading means nobody taking: the ring fills and the host is held back.
+ * The reader decodes received frames, under receive_lock, in the order of arrival. If nobody reads,
+ * nothing is taken from the ring: it fills, and the host is held back.
  */
 #include "arch/alpha/clipper/channel.h"
 #include "arch/alpha/hw/usercopy.h"
@@ -25,14 +25,14 @@ static struct mutex send_lock = MUTEX_INIT("stream send", MUTEX_INODE, send_lock
 
 static struct { /* protected by receive_lock */
     uint8_t head[FRAME_HEAD];
-    uint32_t head_bytes; /* of the header come so far */
-    uint32_t left;       /* of an 'I' frame's bytes, or of an unknown frame's */
-    bool skip;           /* the frame is not ours */
-    bool ended;          /* 'X' came */
+    uint32_t head_bytes; /* bytes of the header received so far */
+    uint32_t left;       /* bytes left of the payload of the frame, input or unknown */
+    bool skip;           /* the frame is of an unknown type: discard it */
+    bool ended;          /* an 'X' frame, the end of input, was received */
 } in;
 static struct mutex receive_lock = MUTEX_INIT("stream receive", MUTEX_INODE, receive_lock);
 
-/* One frame of n bytes. A busy UART lets others run. */
+/* Send one frame of n bytes. While the UART is busy, other threads run. */
 static void send_frame(enum channel_type type, const uint8_t *p, size_t n)
 {
     mutex_lock(&send_lock);
@@ -48,8 +48,9 @@ static void send_frame(enum channel_type type, const uint8_t *p, size_t n)
     mutex_unlock(&send_lock);
 }
 
-/* The result is known to the host with its last byte: from then on nobody may take the CPU from the
- * caller, who could get it back after many slices only, nor send anything behind it. */
+/* The host knows the result with its last byte. From then on no other thread may preempt the
+ * caller, which might get the CPU back only after many time slices, nor send anything after the
+ * result. Hence the raised IPL and the lock that is kept. */
 void stream_send_result(const void *payload, size_t n)
 {
     const uint8_t *p = payload;
@@ -85,7 +86,8 @@ static long stream_write(struct file *f, vaddr_t ubuf, size_t n)
     return (long)done;
 }
 
-/* Take received bytes up to the next byte of input. True: there is one, or the end. */
+/* Decode received bytes up to the next byte of input. True: there is one, or the input has ended.
+ * receive_lock is held. */
 static bool advance_locked(void)
 {
     while (!in.ended && (in.left == 0 || in.skip)) {
@@ -156,7 +158,7 @@ static long stream_read(struct file *f, vaddr_t ubuf, size_t n)
         }
         mutex_unlock(&receive_lock);
         if (done || in.ended)
-            break; /* else another reader was quicker */
+            break; /* else another reader took the bytes */
     }
     if (done && copyout(ubuf, buf, done))
         return -EFAULT;

@@ -1,4 +1,4 @@
-/* Terminal settings and requests, as Linux/Alpha lays them out and numbers them. */
+/* Terminal settings and ioctl requests, in the layout and with the numbers of Linux/Alpha. */
 #ifndef KERNEL_IO_TERMIOS_H
 #define KERNEL_IO_TERMIOS_H
 

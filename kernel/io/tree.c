@@ -1,11 +1,11 @@
 /*
- * The tree of names: paths, and what changes names.
+ * The tree of names: path look-up, and the calls that change names.
  *
- * A walk holds one directory's mutex at a time, shared, for one lookup, and goes on with a
- * reference to what it found (kernel/fs/inode.h has the rules). So what a path names may have been
- * changed by the time that the walk is over; a call that changes names looks once more, under the
- * mutexes that it changes the names with, and what it finds there counts. No file's mutex is held
- * with a directory's, and no user memory is touched: paths are copied before.
+ * A walk holds one directory's mutex at a time, shared, for one look-up, and continues with a
+ * reference to what it found (kernel/fs/inode.h states the rules). So the name may have changed by
+ * the time the walk has ended. A call that changes names therefore looks the name up again under
+ * the mutexes that it changes it with, and the result of that look-up counts. No file's mutex is
+ * held together with a directory's, and no user memory is touched: the caller has copied the paths.
  */
 #include "kernel/io/tree.h"
 
@@ -16,29 +16,30 @@
 #include "kernel/io/io_private.h"
 #include "mm/pool/pool.h"
 
-#define SYMLINKS_MAX 16 /* followed in one lookup; Linux allows 40, but none of ours is deep */
+#define SYMLINKS_MAX 16 /* maximum followed in one look-up (Linux allows 40) */
 
 static struct fs root_fs;
 struct inode *inode_root;
 
-/* How a walk ends at the last component: having looked it up; with its directory's mutex held
- * exclusively besides; or without having looked it up, unless a slash behind it asks whether it is
- * a link. */
+/* What a walk does with the last component: look it up; look it up with the directory's mutex held
+ * exclusively, and keep the mutex; or leave it to the caller, except that a component with a
+ * trailing slash is looked up to find out whether it is a symbolic link. */
 enum last { LAST_LOOK, LAST_HOLD, LAST_NAME };
 
 struct walk {
     struct inode *dir;   /* directory of the last component */
-    struct inode *inode; /* what the last component names, a reference; NULL: nothing */
-    struct inode *own;   /* reference to dir; NULL: the caller's or the root's will do */
-    struct inode *stale; /* reference to what it named before look_again_locked */
-    char *held;          /* PATH_MAX bytes of paged pool once a link was followed */
-    struct fs_name last; /* last component; its text lies in path or in held. len 0: the path names
-                            the directory itself */
-    bool slash;          /* the path ended in a slash: only a directory will do */
-    bool locked;         /* dir->lock is held exclusively */
+    struct inode *inode; /* what the last component names, with a reference; NULL: nothing */
+    struct inode *own;   /* reference to dir; NULL: the caller's or the root's is used */
+    struct inode *stale; /* reference to what the component named before look_again_locked */
+    char *held;          /* PATH_MAX bytes of paged pool, after a link was followed */
+    /* The last component; its text is part of the path or of `held`. len 0: the path names the
+     * directory itself. */
+    struct fs_name last;
+    bool slash;  /* the path ended in a slash, so it must name a directory */
+    bool locked; /* dir->lock is held exclusively */
 };
 
-/* No directory is locked: it may be the last reference. */
+/* Called with no directory locked, because the reference may be the last one. */
 static void drop_stale(struct walk *w)
 {
     if (w->stale)
@@ -59,7 +60,7 @@ static void walk_end(struct walk *w)
         pgd_free(w->held, PATH_MAX);
 }
 
-/* Replace what is still to be walked by a link's target and the rest behind it. */
+/* Replace the rest of the path by the target of a link followed by that rest. */
 static int follow_link(struct walk *w, struct inode *link, const char **rest)
 {
     size_t rest_len = strlen(*rest);
@@ -84,7 +85,7 @@ static int follow_link(struct walk *w, struct inode *link, const char **rest)
     return 0;
 }
 
-/* The directory `to`, whose reference is given over, is the next. */
+/* Continue the walk in the directory `to`, whose reference passes to the walk. */
 static void step_to(struct walk *w, struct inode *to)
 {
     if (w->own)
@@ -92,7 +93,7 @@ static void step_to(struct walk *w, struct inode *to)
     w->own = w->dir = to;
 }
 
-/* Up to the parent. */
+/* Continue the walk in the parent. */
 static int step_up(struct walk *w)
 {
     struct inode *up;
@@ -103,12 +104,13 @@ static int step_up(struct walk *w)
         inode_ref(up);
     mutex_unlock_shared(&w->dir->lock);
     if (!up)
-        return -ENOENT; /* a working directory that was removed */
+        return -ENOENT; /* dir was removed; it was somebody's working directory */
     step_to(w, up);
     return 0;
 }
 
-/* What w->last names in w->dir: in w->inode, NULL for nothing. */
+/* Look w->last up in w->dir: sets w->inode, with a reference, or NULL if the name does not exist.
+ * w->dir is locked. */
 static inline int look_locked(struct walk *w)
 {
     int err = w->dir->ops->lookup(w->dir, &w->last, &w->inode);
@@ -118,7 +120,7 @@ static inline int look_locked(struct walk *w)
     return err == -ENOENT ? 0 : err;
 }
 
-/* The component that begins at path becomes w->last; returns what is behind it. */
+/* Set w->last to the component that begins at path. Returns the position after it. */
 static inline const char *next_component(struct walk *w, const char *path)
 {
     const uint8_t *p = (const uint8_t *)path;
@@ -133,7 +135,7 @@ static inline const char *next_component(struct walk *w, const char *path)
     return (const char *)p;
 }
 
-/* Does the component name the directory itself (1) or its parent (2)? */
+/* Is the component "." (1), ".." (2) or a name (0)? */
 static inline unsigned dots(const struct fs_name *name)
 {
     if (name->text[0] != '.' || name->len > 2 || (name->len == 2 && name->text[1] != '.'))
@@ -141,7 +143,7 @@ static inline unsigned dots(const struct fs_name *name)
     return name->len;
 }
 
-/* Look up the last component as `how` says. */
+/* Treat the last component as `how` says, LAST_HOLD or LAST_NAME. */
 static int look_last(struct walk *w, enum last how)
 {
     if (how == LAST_NAME) {
@@ -154,14 +156,16 @@ static int look_last(struct walk *w, enum last how)
 }
 
 /*
- * Walk path from dir. On success w->dir is the directory of the last component and w->inode what
- * that names, if anything. walk_end is called by the caller in every case.
+ * Walk path, from dir if it is relative. On success w->dir is the directory of the last component
+ * and w->inode what the component names, if anything. The caller calls walk_end in every case.
  */
 static int walk(const struct io_cred *cred, struct inode *dir, const char *path, bool follow,
                 enum last how, struct walk *w)
 {
     unsigned links = 0;
-    bool behind_link = false; /* a slash behind a link that was last: it counts for what that is */
+    /* The link just followed was the last component and had a trailing slash: the slash then
+     * applies to the last component of the link's target. */
+    bool behind_link = false;
     int err;
 
     w->dir = *path == '/' || !dir ? inode_root : dir;
@@ -177,7 +181,7 @@ static int walk(const struct io_cred *cred, struct inode *dir, const char *path,
 
         while (*path == '/')
             path++;
-        if (!*path) { /* the directory itself */
+        if (!*path) { /* the path names the directory itself */
             w->last.len = 0;
             w->inode = w->dir;
             inode_ref(w->inode);
@@ -260,8 +264,9 @@ int tree_lookup(const struct io_cred *cred, struct inode *dir, const char *path,
     return err;
 }
 
-/* The walk has ended, and w->dir is locked exclusively only now: what the name refers to by now
- * counts. A link that came into the place of a directory is followed no more. */
+/* Look the last component up again, after the walk, with w->dir now locked exclusively: the name
+ * may refer to something else by now, and that counts. If it is now a symbolic link it is not
+ * followed. */
 static int look_again_locked(struct walk *w)
 {
     int err;
@@ -273,8 +278,8 @@ static int look_again_locked(struct walk *w)
     return !err && w->slash && w->inode && !inode_is_dir(w->inode) ? -ENOTDIR : err;
 }
 
-/* A walk whose last component is to be changed: a plain name in a live directory that cred may
- * write. w->dir is locked. */
+/* Check that the last component of w can be changed: it is a plain name in an existing directory to
+ * which cred may write. w->dir is locked. */
 static int may_change(const struct io_cred *cred, const struct walk *w)
 {
     if (!w->last.len)
@@ -284,7 +289,8 @@ static int may_change(const struct io_cred *cred, const struct walk *w)
     return inode_access(w->dir, cred, 2);
 }
 
-/* Sticky directories (/tmp): only the owner of file or directory takes a name away. */
+/* The same for the removal of a name, which must exist. In a sticky directory (/tmp) only the owner
+ * of the file or of the directory may remove it. */
 static int may_remove(const struct io_cred *cred, const struct walk *w)
 {
     int err = may_change(cred, w);
@@ -299,7 +305,7 @@ static int may_remove(const struct io_cred *cred, const struct walk *w)
     return 0;
 }
 
-/* May a file of this type be entered where w ended? w->dir is locked. */
+/* Can a new name for a file of this type be entered where w ended? w->dir is locked. */
 static int may_enter(const struct io_cred *cred, const struct walk *w, uint32_t type)
 {
     if (w->inode)
@@ -307,7 +313,7 @@ static int may_enter(const struct io_cred *cred, const struct walk *w, uint32_t 
     return w->slash && type != S_IFDIR ? -EISDIR : may_change(cred, w);
 }
 
-/* Make what is said under the path. */
+/* Create an inode as `what` describes, under path. */
 static int make(const struct io_cred *cred, struct inode *dir, const char *path,
                 const struct fs_new *what, bool excl, struct inode **out)
 {
@@ -391,7 +397,7 @@ static int unlink_file(const struct io_cred *cred, struct inode *dir, const char
         if (!err)
             err = w.dir->ops->unlink(w.dir, &w.last, w.inode);
     }
-    walk_end(&w); /* the last reference, which frees the file's pages, goes outside the lock */
+    walk_end(&w); /* drops the last reference, which frees the file's pages, outside the lock */
     return err;
 }
 
@@ -425,7 +431,7 @@ int tree_unlink(const struct io_cred *cred, struct inode *dir, const char *path,
     return (directory ? remove_directory : unlink_file)(cred, dir, path);
 }
 
-/* rename_mutex is held. */
+/* Is the directory `up` the directory `down` or an ancestor of it? rename_mutex is held. */
 static bool is_ancestor(struct inode *up, struct inode *down)
 {
     for (; down && down != up; down = down->parent)
@@ -434,8 +440,8 @@ static bool is_ancestor(struct inode *up, struct inode *down)
     return down != NULL;
 }
 
-/* Both directories are locked; `moving`: rename_mutex is held, too. -EAGAIN: it would have to be.
- */
+/* Rename with both directories locked. moving: rename_mutex is held exclusively, too. -EAGAIN: it
+ * is not held and is needed, because a directory is renamed or replaced. */
 static int rename_locked(const struct io_cred *cred, struct walk *from, struct walk *to,
                          bool moving)
 {
@@ -453,7 +459,7 @@ static int rename_locked(const struct io_cred *cred, struct walk *from, struct w
     i = from->inode;
     replaced = to->inode;
     if (i == replaced)
-        return 0; /* two names of one file: nothing to do */
+        return 0; /* both names refer to one inode: nothing to do */
     if (from->dir->fs != to->dir->fs)
         return -EXDEV;
     if ((inode_is_dir(i) || (replaced && inode_is_dir(replaced))) && !moving)
@@ -478,7 +484,7 @@ static int rename_locked(const struct io_cred *cred, struct walk *from, struct w
     return err;
 }
 
-/* With rename_mutex: two directories, or a directory is renamed. */
+/* Rename under rename_mutex, between two directories or of a directory. */
 static int rename_moving(const struct io_cred *cred, struct walk *from, struct walk *to)
 {
     struct inode *first = from->dir, *second = to->dir;
@@ -524,7 +530,7 @@ int tree_rename(const struct io_cred *cred, struct inode *olddir, const char *ol
     return err;
 }
 
-/* rename_mutex is held, so that neither names nor parents of directories change. */
+/* rename_mutex is held, so names and parents of directories do not change. */
 static long path_locked(struct inode *dir, char *buf, size_t n)
 {
     struct fs_entry e;

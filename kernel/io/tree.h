@@ -1,8 +1,8 @@
 /*
- * The tree of names: paths, walked from directory to directory, and the calls that change names.
- * All at IPL 0 with no spinlock and no mutex from MUTEX_RENAME upwards held; they wait for
- * directories. Results are 0 or a negative errno. A path that is not absolute starts at dir (NULL:
- * the root); the caller holds a reference to dir.
+ * The tree of names: path look-up, and the calls that change names. All functions are called at IPL
+ * 0 with no spinlock and no mutex of rank MUTEX_RENAME or above held, and may wait for directories.
+ * Results are 0 or a negative errno. A relative path starts at dir (NULL: the root); the caller
+ * holds a reference to dir.
  */
 #ifndef KERNEL_IO_TREE_H
 #define KERNEL_IO_TREE_H
@@ -14,13 +14,16 @@ extern struct inode *inode_root; /* constant after boot */
 
 extern const struct file_ops regular_ops, directory_ops;
 
-/* What path names, with a reference. follow: a symbolic link at the end, too. */
+/* Look up path: the inode with a reference in *out. follow: follow a symbolic link in the last
+ * component, too. */
 int tree_lookup(const struct io_cred *cred, struct inode *dir, const char *path, bool follow,
                 struct inode **out);
-/* Make a name for a new inode of mode (out, unless NULL: with a reference); exclusive, unless excl
- * is false and it exists already: then *out is that one (symbolic links followed). */
+/* Create an inode of type and permissions `mode` under a new name; unless out is NULL, *out gets it
+ * with a reference. If the name exists: -EEXIST with excl; otherwise *out is the existing inode,
+ * with symbolic links followed. */
 int tree_create(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t mode,
                 bool excl, struct inode **out);
+/* As the POSIX calls of these names. olddir, newdir: as dir. directory: rmdir instead of unlink. */
 int tree_symlink(const struct io_cred *cred, struct inode *dir, const char *path,
                  const char *target);
 int tree_link(const struct io_cred *cred, struct inode *olddir, const char *oldpath,
@@ -28,10 +31,10 @@ int tree_link(const struct io_cred *cred, struct inode *olddir, const char *oldp
 int tree_unlink(const struct io_cred *cred, struct inode *dir, const char *path, bool directory);
 int tree_rename(const struct io_cred *cred, struct inode *olddir, const char *oldpath,
                 struct inode *newdir, const char *newpath);
-/* Absolute path of a directory into buf; length with the NUL, or -ERANGE, -ENOENT when it was
- * removed. */
+/* Write the absolute path of a directory to buf, of n bytes. Its length with the NUL; -ERANGE;
+ * -ENOENT: the directory was removed. */
 long tree_path(struct inode *dir, char *buf, size_t n);
-/* A device node. */
+/* Create a device node. Boot. */
 int tree_device(const char *path, uint32_t mode, uint32_t rdev);
 void tree_boot(void);
 

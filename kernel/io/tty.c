@@ -1,16 +1,16 @@
 /*
- * The console terminal: line discipline over COM1.
+ * The console terminal: a line discipline on top of COM1.
  *
- * The interrupt only fills a ring (serial.c). A kernel thread takes the bytes out and does what a
- * terminal does with them: signals, echo, erasing, lines. It stops taking when nobody reads and the
- * queue is full; then the ring fills, then the UART, then QEMU holds the sender back: pasted text
- * is never lost.
+ * The interrupt only puts received bytes into a ring (kernel/drivers/serial.c). A kernel thread
+ * takes them out and performs the line discipline: signals, echo, editing, lines. When the queue is
+ * full because nobody reads, the thread stops taking bytes; then the ring fills, then the UART,
+ * then QEMU stops reading from the sender. So pasted text is never lost.
  *
- * The queue holds 16-bit words, characters or TTY_EOF. In canonical mode what stands before
- * `ready` is complete lines and can be read; behind it is the line that is being edited. In
- * raw mode everything is ready at once.
+ * The queue holds 16-bit words, each a character or TTY_EOF. In canonical mode the words before
+ * `ready` are complete lines, which can be read, and those from `ready` to `end` are the line being
+ * edited. In raw mode all words can be read at once.
  *
- * Lock: tty.lock (RANK_TTY), never held while user memory is touched.
+ * Lock: tty.lock (RANK_TTY, IPL_DEVICE), never held while user memory is touched.
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
@@ -25,24 +25,26 @@
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 
-#define TTY_QUEUE 4096u  /* characters: the longest line, as Linux has it */
-#define TTY_EOF   0x100u /* ^D on a line: the read ends here */
-#define TTY_CHUNK 128u   /* characters copied at once; on the stack */
+#define TTY_QUEUE 4096u  /* characters; also the longest line, as on Linux */
+#define TTY_EOF   0x100u /* ^D was typed: the read ends here */
+#define TTY_CHUNK 128u   /* characters copied at a time, on the kernel stack */
 #define SIGINT    2
 #define SIGQUIT   3
 #define SIGTSTP   18
 
-struct tty { /* all protected by lock */
+/* All fields are protected by lock, except that pgrp is also accessed as an atomic word, and that
+ * tty_write reads set.c_oflag without the lock. */
+struct tty {
     struct spinlock lock;
     struct termios set;
     struct winsize size;
     uint32_t pgrp;             /* foreground process group */
     uint32_t head, ready, end; /* free-running counts into queue */
     uint32_t lines;            /* line ends and EOFs between head and ready */
-    bool literal;              /* the next character is taken as it is (^V) */
+    bool literal;              /* ^V was typed: the next character is taken literally */
     uint16_t queue[TTY_QUEUE];
-    struct wait_queue readers; /* something became ready */
-    struct wait_queue room;    /* the thread waits here for room */
+    struct wait_queue readers; /* readers wait for lines or characters */
+    struct wait_queue room;    /* the tty thread waits for room in the queue */
 };
 
 static struct serial com1;
@@ -96,7 +98,7 @@ static void echo_char(uint8_t c)
     }
 }
 
-/* Take the last character of the line that is being edited. False when there is none. */
+/* Erase the last character of the line being edited. False: the line is empty. */
 static bool erase_one(void)
 {
     uint8_t c;
@@ -104,7 +106,7 @@ static bool erase_one(void)
     if (tty.end == tty.ready)
         return false;
     c = (uint8_t)*slot(--tty.end);
-    while ((c & 0xC0) == 0x80 && tty.end != tty.ready) /* the tail of a UTF-8 character */
+    while ((c & 0xC0) == 0x80 && tty.end != tty.ready) /* continuation bytes of a UTF-8 character */
         c = (uint8_t)*slot(--tty.end);
     if (tty.set.c_lflag & ECHOE)
         echo("\b \b\b \b", c < 32 ? 6 : 3);
@@ -119,7 +121,7 @@ static void line_complete(void)
     tty.lines++;
 }
 
-/* Editing in canonical mode. True: c has been dealt with. */
+/* Editing in canonical mode. True: c was an editing character. */
 static bool edit(uint8_t c)
 {
     if (is_char(c, VERASE) || c == '\b') {
@@ -143,7 +145,8 @@ static bool edit(uint8_t c)
     return true;
 }
 
-/* The signal that c stands for, 0: none. What was typed is forgotten. */
+/* The signal that c stands for, 0: none. Input that was typed before it is discarded (unless
+ * NOFLSH). */
 static int signal_char(uint8_t c)
 {
     int sig = 0;
@@ -166,7 +169,8 @@ static int signal_char(uint8_t c)
     return sig;
 }
 
-/* One received character. Room for it is there. Returns a signal to send. */
+/* Process one received character; the caller has checked that there is room. Returns a signal to
+ * send, or 0. */
 static int input_locked(uint8_t c)
 {
     bool canonical = (tty.set.c_lflag & ICANON) != 0, literal;
@@ -189,7 +193,7 @@ static int input_locked(uint8_t c)
         return 0;
     literal = tty.literal;
     tty.literal = false;
-    /* A line that is too long ends by itself one place before the queue is full. */
+    /* If this fills the queue, has_room_locked ends an over-long line. */
     *slot(tty.end++) = c;
     echo_char(c);
     if (!canonical)
@@ -199,14 +203,14 @@ static int input_locked(uint8_t c)
     return 0;
 }
 
-/* May the thread take another character? In a line without end the last place is kept for its end.
- */
+/* Is there room for another character? If one unfinished line fills the queue, it is completed as
+ * it is, so that a reader can make room. */
 static bool has_room_locked(void)
 {
     if (tty.end - tty.head < TTY_QUEUE)
         return true;
     if (tty.ready == tty.head && (tty.set.c_lflag & ICANON)) {
-        line_complete(); /* a line as long as the queue: give it to the reader as it is */
+        line_complete(); /* the line is as long as the queue */
         wake_all(&tty.readers);
     }
     return false;
@@ -264,7 +268,7 @@ static void tty_thread(void *arg)
     }
 }
 
-/* Can a read return now? */
+/* Can a read return without waiting? */
 static bool readable_locked(void)
 {
     if (tty.set.c_lflag & ICANON)
@@ -272,7 +276,7 @@ static bool readable_locked(void)
     return tty.ready - tty.head >= MAX(tty.set.c_cc[VMIN], 1);
 }
 
-/* Take what one read may have, up to n. *stop: a line end or EOF ended it. */
+/* Take up to n bytes for one read. *stop: a line end or EOF ended the read. */
 static size_t take_locked(uint8_t *buf, size_t n, bool *stop)
 {
     bool canonical = (tty.set.c_lflag & ICANON) != 0;
@@ -300,7 +304,7 @@ static size_t take_locked(uint8_t *buf, size_t n, bool *stop)
     return k;
 }
 
-/* Wait until a read can return. 0, or an error; -ETIMEDOUT: VTIME is over, or VMIN is 0. */
+/* Wait until a read can return. 0 or a negative errno; -ETIMEDOUT: VTIME has passed. */
 static long wait_readable(struct file *f)
 {
     struct waiter w;
@@ -405,7 +409,7 @@ static void set_locked(const struct termios *t, bool flush)
         tty.ready = tty.end;
         tty.lines = 0;
     } else if (!was && (t->c_lflag & ICANON)) {
-        tty.lines = tty.ready != tty.head; /* what is there counts as one line */
+        tty.lines = tty.ready != tty.head; /* the words that are ready count as one line */
     }
 }
 

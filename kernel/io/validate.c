@@ -1,5 +1,6 @@
-/* What open files and pipes have of memory, for the self-check (mm/check/validate.h) and for the
- * census of pool blocks (mm/pool/pool_census.h). What has a name is the file system's to count. */
+/* The memory of open files and pipes, for the self-check (mm/check/validate.h) and for the
+ * census of pool blocks (mm/pool/pool_census.h). Inodes that have names are counted by their
+ * file system. */
 #include "mm/check/validate.h"
 
 #include "kernel/fs/memfs.h"
@@ -16,7 +17,7 @@ void file_validate(struct validate *v, struct file *f)
 
 void io_validate(struct validate *v) { memfs_validate(v, inode_root->fs); }
 
-/* Open files do not outlive the processes that have them. */
+/* The census is taken without processes, so there are no open files to account for. */
 static void explain(struct census *c) { (void)c; }
 
 void io_census_boot(void)

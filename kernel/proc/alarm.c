@@ -1,14 +1,16 @@
 /*
- * ITIMER_REAL, one for all threads of a process. Its state is protected by the signal lock, which
- * the timer's function takes at IPL_CLOCK to send SIGALRM.
+ * ITIMER_REAL: one timer for all threads of a process. Its state is protected by the signal lock,
+ * which the timer's function takes at IPL_CLOCK to send SIGALRM.
  *
  * alarm_armed is true from timer_start until the function has run for the last time, or the timer
- * was cancelled while it was pending. Whoever stops it finds the timer pending, or waits with the
- * lock free until the function, which another CPU has taken off its queue already, has run:
+ * was cancelled while it was pending. To stop the alarm, a thread cancels the pending timer; if the
+ * timer is not pending because another CPU has already taken it off its queue, the thread waits,
+ * without the lock, until the function has run:
  *
- *     CPU 0: the timer is due, off the queue       CPU 1: lock, timer_cancel finds nothing pending
- *            function: waits for the lock                 unlock, look again
- *            lock, send, armed = false, unlock            lock, not armed: the function has run
+ *   CPU 0                                        CPU 1
+ *   timer is due, taken off the queue            lock; timer_cancel finds nothing pending
+ *   function: waits for the lock                 unlock, look again
+ *   lock, send, armed = false, unlock            lock; not armed: the function has run
  */
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
@@ -24,7 +26,7 @@ static void alarm_expired(struct timer *t)
         uint64_t now = clock_ns();
 
         p->alarm_deadline += p->alarm_interval;
-        if (p->alarm_deadline <= now) /* ticks that were missed are not made up for */
+        if (p->alarm_deadline <= now) /* missed expirations are not made up for */
             p->alarm_deadline = now + p->alarm_interval;
         timer_start(t, p->alarm_deadline);
     } else {
@@ -35,8 +37,8 @@ static void alarm_expired(struct timer *t)
     spin_unlock(&s->lock, ipl);
 }
 
-/* Off, and the function does not run any more. With the signal lock held at the end; the IPL
- * before. */
+/* Stop the alarm: on return the function neither runs nor will run, and the signal lock is held.
+ * Returns the IPL to restore. IPL 0 on entry; waits. */
 static ipl_t alarm_stop(struct process *p)
 {
     for (;;) {
@@ -51,7 +53,7 @@ static ipl_t alarm_stop(struct process *p)
     }
 }
 
-/* What is left until the next one, 0: it is off. */
+/* Nanoseconds until the next expiration; 0: the alarm is off. Signal lock held. */
 static uint64_t left_locked(const struct process *p)
 {
     uint64_t now = clock_ns();
@@ -64,7 +66,7 @@ void process_alarm_end(struct process *p)
     ipl_t ipl;
 
     if (!p->alarm.fn)
-        return; /* it was never set */
+        return; /* the alarm was never set */
     ipl = alarm_stop(p);
     p->alarm_deadline = 0;
     spin_unlock(&p->sig->lock, ipl);

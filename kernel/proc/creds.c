@@ -1,4 +1,4 @@
-/* What a process may do, and how that changes: creds.h has the rules. */
+/* Identity and privileges of a process, and their changes; creds.h states the rules. */
 #include "kernel/proc/creds.h"
 
 #include "kernel/base/abi/prvdef.h"

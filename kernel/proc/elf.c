@@ -1,7 +1,7 @@
 /*
- * Every number in the file is somebody else's: sums are made only after both parts were compared
- * with a bound that keeps them from wrapping (addresses below high, offsets and sizes below
- * nbytes).
+ * Checks of ELF headers, which may come from a hostile file. Sums are formed only after both
+ * operands were compared with a bound that keeps the sum from wrapping: addresses with high,
+ * offsets and sizes with nbytes.
  */
 #include "kernel/proc/elf.h"
 
@@ -34,7 +34,7 @@ int elf_check_header(const struct elf_header *h, uint64_t nbytes)
 static uint64_t page_down(uint64_t n) { return n & ~PAGE_MASK; }
 static uint64_t page_up(uint64_t n) { return (n + PAGE_MASK) & ~PAGE_MASK; }
 
-/* One PT_LOAD; memsz is not 0. */
+/* Describe one PT_LOAD header, whose memsz is not 0, in *s. False: it is not valid. */
 static bool segment_of(const struct elf_phdr *ph, uint64_t nbytes, vaddr_t low, vaddr_t high,
                        struct elf_segment *s)
 {
@@ -67,12 +67,12 @@ int elf_check_segments(const struct elf_header *h, const struct elf_phdr *ph, ui
     image->phnum = h->phnum;
     image->phdr = 0;
     image->nsegments = 0;
-    image->exec_stack = true; /* as old programs without the header expect */
+    image->exec_stack = true; /* what programs without PT_GNU_STACK expect */
     for (unsigned k = 0; k < h->phnum; k++) {
         struct elf_segment *s = &image->segment[image->nsegments];
 
         if (ph[k].type == PT_INTERP)
-            return -ENOEXEC; /* wants a dynamic linker: there is none */
+            return -ENOEXEC; /* the program needs a dynamic linker, and there is none */
         if (ph[k].type == PT_GNU_STACK)
             image->exec_stack = (ph[k].flags & PF_X) != 0;
         if (ph[k].type != PT_LOAD || ph[k].memsz == 0)

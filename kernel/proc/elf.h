@@ -1,7 +1,5 @@
-/*
- * ELF headers, checked before anything is done. Pure: hostile files are this file's business, and
- * it builds for the host too.
- */
+/* Checks of ELF headers, made before anything in the file is used. The code trusts nothing in the
+ * file and depends on nothing of the machine, so host tests and a fuzzer link it. */
 #ifndef KERNEL_PROC_ELF_H
 #define KERNEL_PROC_ELF_H
 
@@ -27,28 +25,29 @@ struct elf_phdr {
 #define PF_W 2u
 #define PF_R 4u
 
-struct elf_segment {   /* what to map; start, file_end and end are page aligned */
+/* One mapped segment. start, file_end and end are multiples of PAGE_SIZE. */
+struct elf_segment {
     vaddr_t start;     /* first page */
-    uint64_t offset;   /* in the file, of start; page aligned */
-    vaddr_t file_end;  /* end of the pages that come from the file */
-    vaddr_t zero_from; /* first byte behind the file's, in the last of these pages */
+    uint64_t offset;   /* offset of start in the file; a multiple of PAGE_SIZE */
+    vaddr_t file_end;  /* end of the pages that are read from the file */
+    vaddr_t zero_from; /* first byte after the file's, in the last of these pages */
     vaddr_t end;       /* end of all pages */
     unsigned prot;     /* PF_* */
 };
 
 struct elf_image {
     vaddr_t entry;
-    vaddr_t phdr; /* where the program headers will lie in memory; 0: nowhere */
+    vaddr_t phdr; /* address of the program headers in memory; 0: in no segment */
     unsigned phnum, nsegments;
     bool exec_stack;
-    vaddr_t end; /* first page behind the highest segment: where the heap begins */
-    struct elf_segment segment[ELF_SEGMENTS_MAX]; /* rising, not overlapping, within [low, high) */
+    vaddr_t end; /* end of the highest segment, where the heap begins */
+    struct elf_segment segment[ELF_SEGMENTS_MAX]; /* ascending, disjoint, within [low, high) */
 };
 
-/* Does h (of a file of nbytes) say what we can run? 0, -ENOEXEC. */
+/* Can the kernel run the program whose header is h, in a file of nbytes bytes? 0 or -ENOEXEC. */
 int elf_check_header(const struct elf_header *h, uint64_t nbytes);
-/* The h->phnum program headers ph, checked, as an image within [low, high). 0, -ENOEXEC, -ENOMEM
- * (more segments than we take). */
+/* Check the h->phnum program headers at ph, of a file of nbytes bytes, and describe in *image what
+ * to map within [low, high). 0, -ENOEXEC, or -ENOMEM (more than ELF_SEGMENTS_MAX segments). */
 int elf_check_segments(const struct elf_header *h, const struct elf_phdr *ph, uint64_t nbytes,
                        vaddr_t low, vaddr_t high, struct elf_image *image);
 

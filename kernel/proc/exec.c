@@ -1,11 +1,16 @@
 /*
- * Starting programs.
+ * exec: replacing the program of a process.
  *
- * execve builds everything first and then changes over: the arguments are copied into kernel pages,
- * the headers checked, the new address space made and mapped. Only then does the thread change to
- * the new space, to write the stack and the zeroes behind the file's bytes by ordinary user
- * accesses; an error there changes back. After that nothing can fail: descriptors and signals are
- * reset, the old space dropped, the frame written.
+ * execve builds everything that the new program needs before it changes the process: it copies the
+ * arguments into kernel pages, checks the ELF headers, and creates and maps the new address space.
+ * Then the thread switches to the new address space and writes the stack, and the zeroes after the
+ * file's bytes in each segment, with ordinary user accesses; on an error it switches back. From
+ * there on nothing can fail: descriptors and signals are reset, the old address space is released,
+ * and the trap frame is set to the program's entry.
+ *
+ * The caller is the only thread of its process. So the process table lock is taken only to change
+ * what other processes read (address space, name), and no lock is held while memory is allocated or
+ * copied.
  */
 #include "kernel/proc/exec.h"
 
@@ -54,9 +59,9 @@ enum {
 
 /* What AMASK clears on an EV67: BWX, FIX, CIX, MVI, precise traps, prefetch. */
 #define HWCAP  0x1307
-#define CLKTCK 1024 /* of times(), as Linux/Alpha has it */
+#define CLKTCK 1024 /* ticks per second of times(), as on Linux/Alpha */
 
-/* What is made of a file before the process is touched. */
+/* What is learned from the file before the process is changed. */
 struct program {
     struct inode *inode;
     struct elf_header header;
@@ -73,7 +78,8 @@ void exec_args_free(struct exec_args *a)
         page_free(paddr_to_pfn(kseg_paddr(a->page[k])));
 }
 
-/* Where the next byte goes; room in that page. NULL with *err. */
+/* The address of the next byte to write, with the bytes that are free from there on in its page in
+ * *room. NULL with the error in *err. */
 static char *args_room(struct exec_args *a, size_t *room, int *err)
 {
     size_t index = a->bytes >> PAGE_SHIFT;
@@ -113,7 +119,8 @@ int exec_args_add(struct exec_args *a, const char *text)
     return 0;
 }
 
-/* A string of user memory, piece by piece: what does not fit a page goes on in the next. */
+/* Append the string at ustr in user memory. What does not fit in one page is continued in the
+ * next. */
 static int args_copyin(struct exec_args *a, vaddr_t ustr)
 {
     for (;;) {
@@ -138,7 +145,8 @@ static int args_copyin(struct exec_args *a, vaddr_t ustr)
     }
 }
 
-/* A vector of string pointers; 0 is an empty one, as Linux takes it. */
+/* Append the strings of a user vector of pointers that ends with a null pointer, and count them.
+ * Vector 0 counts as an empty vector, as on Linux. */
 static int args_vector(struct exec_args *a, vaddr_t vector, unsigned *count)
 {
     for (*count = 0; vector; vector += 8, ++*count) {
@@ -154,7 +162,7 @@ static int args_vector(struct exec_args *a, vaddr_t vector, unsigned *count)
     return 0;
 }
 
-/* Length, with its NUL, of the string that begins at byte at. */
+/* Length, with its NUL, of the string that begins at offset `at` of the arguments. */
 static size_t args_length(const struct exec_args *a, size_t at)
 {
     size_t start = at;
@@ -209,7 +217,7 @@ static int program_open(const char *path, struct program *prog)
         err = elf_check_segments(&prog->header, ph, i->size, LAYOUT_P0_FIRST, LAYOUT_USER_TOP,
                                  &prog->image);
     else
-        err = n < 0 ? (int)n : -ENOEXEC; /* it was cut short meanwhile */
+        err = n < 0 ? (int)n : -ENOEXEC; /* the file was truncated since the header was read */
     npp_free(ph, ph_bytes);
     return err;
 }
@@ -250,17 +258,17 @@ static struct aspace *build_space(struct program *prog, int *err)
         *err = map_segment(as, prog, &prog->image.segment[k]);
     if (*err) {
         if (*err == -EEXIST || *err == -EINVAL)
-            *err = -ENOEXEC; /* it wants to lie where the stack is */
+            *err = -ENOEXEC; /* a segment overlaps the stack */
         aspace_unref(as);
         return NULL;
     }
     return as;
 }
 
-/* ---- what user accesses do, in the new space ---- */
+/* ---- user accesses in the new address space ---- */
 
-/* The bytes behind a file's in its last page are zero; only where the program could write them do
- * they matter. */
+/* Clear the bytes after the file's in the last page of each writable segment; in the others they do
+ * not matter. */
 static int clear_tails(const struct elf_image *image)
 {
     int err = 0;
@@ -276,7 +284,7 @@ static int clear_tails(const struct elf_image *image)
 
 struct stack_writer {
     vaddr_t at;
-    uint64_t word[32]; /* collected, so that one copy moves many */
+    uint64_t word[32]; /* buffered, so that one copyout moves many */
     unsigned n;
     int err;
 };
@@ -296,7 +304,8 @@ static void stack_word(struct stack_writer *w, uint64_t v)
         stack_flush(w);
 }
 
-/* Pointers to count strings that begin at byte *at of the arguments, and a null pointer. */
+/* Write pointers to `count` strings, the first of them at offset *at of the arguments, and a null
+ * pointer. */
 static void stack_pointers(struct stack_writer *w, const struct exec_args *a, unsigned count,
                            size_t *at, vaddr_t strings)
 {
@@ -308,9 +317,13 @@ static void stack_pointers(struct stack_writer *w, const struct exec_args *a, un
 }
 
 /*
- * From the top down: the path, the strings, 16 random bytes, and (16-byte aligned) argc, argv,
- * envp, the auxiliary vector. The strings are argv's and then envp's, in one piece; path is the
- * last.
+ * Write the initial stack, from the highest address down:
+ *
+ *   strings    those of argv, of envp, and the path; contiguous
+ *   random     16 random bytes for AT_RANDOM
+ *   vectors    16-byte aligned: argc, argv, envp, the auxiliary vector
+ *
+ * Returns 0 with the stack pointer in *sp, -E2BIG, or -EFAULT.
  */
 static __attribute__((noinline)) int write_stack(const struct exec_args *a,
                                                  const struct elf_image *image, vaddr_t *sp)
@@ -360,7 +373,7 @@ static __attribute__((noinline)) int write_stack(const struct exec_args *a,
     return w.err;
 }
 
-/* The thread's root changes with it: the caller is the only thread. */
+/* Switch the thread to the root of the new address space as well: the caller is the only thread. */
 struct aspace *process_change_space(struct process *p, struct aspace *as)
 {
     struct aspace *old = p->aspace;
@@ -410,7 +423,7 @@ int exec_program(const char *path, struct exec_args *a)
         err = exec_args_add(a, path);
     if (!err)
         as = build_space(&prog, &err);
-    if (!err && fdtable_shared(files)) { /* the others keep what this program closes */
+    if (!err && fdtable_shared(files)) { /* the other processes keep what this program closes */
         files = fdtable_fork(files);
         err = files ? 0 : -ENOMEM;
     }
@@ -434,7 +447,7 @@ int exec_program(const char *path, struct exec_args *a)
     fdtable_exec(files);
     sighand_exec(p->sig);
     creds_exec(p);
-    p->brk_start = p->brk = prog.image.end; /* no lock: there is one thread */
+    p->brk_start = p->brk = prog.image.end; /* brk_mutex is not needed: there is one thread */
     uthread_self()->ieee_control = 0;
     uthread_self()->clear_tid = 0;
     set_name(p, path);

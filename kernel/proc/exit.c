@@ -1,20 +1,23 @@
 /*
- * The end of a process, in a fixed order, each step harmless for those after it:
+ * The end of a process, in a fixed order in which each step leaves what the later ones need:
  *
- *   1. the alarm is off: no timer points here any more
- *   2. descriptors are closed (a pipe's other end sees it), logical names go
- *   3. the address space goes (sections lose a share), and a vfork parent goes on
- *   4. children become nobody's; those that are zombies are freed
- *   5. under the table lock: zombie, the parent is told
- *   6. the thread ends
+ * 1. The word that clone or set_tid_address named is cleared and its futex is woken.
+ * 2. The alarm is stopped, so no timer refers to the process any more.
+ * 3. Descriptors are closed, so the other end of a pipe sees it; the working directory and the
+ *    logical names are released.
+ * 4. The address space is released, so sections lose a user, and a vfork parent continues.
+ * 5. Children become orphans; those that are zombies are freed.
+ * 6. Under the table lock, the process becomes a zombie and its parent is notified.
+ * 7. The thread ends.
  *
- * A process whose parent has gone, or does not want to know (SIGCHLD ignored), frees itself in
- * step 5. Pid 1 ends the system instead, before step 1.
+ * A process whose parent has ended, or ignores SIGCHLD, is freed in step 6 without a wait. When pid
+ * 1 ends, the system ends instead, before step 1.
  *
- * The table lock is one for the whole system, so nothing here holds it for longer the more children
- * a process has: zombies have a list of their own, whose first one a wait for any child takes, and
- * children are let go in portions. Exceptions: a wait that names a process group, or that asks for
- * stops while some child has one to report, walks the children.
+ * There is one table lock for the whole system, so the time for which it is held here does not grow
+ * with the number of children: zombies have a list of their own, whose first one satisfies a wait
+ * for any child, and children are orphaned in portions. There are two exceptions, which walk the
+ * children: a wait that names a process group, and a wait that asks for stops while some child has
+ * one to report.
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
@@ -40,7 +43,8 @@ static void unlink_locked(struct process *p)
 
 #define ORPHANS_AT_ONCE 16u /* some 40 instructions each under the table lock */
 
-/* Let go of some children; zombies go to `dead`. False: there were none. */
+/* Orphan up to ORPHANS_AT_ONCE children, and move those that are zombies to the list `dead`. False:
+ * there were none. */
 static bool orphan_some(struct process *p, struct list *dead)
 {
     ipl_t ipl = spin_lock(&process_lock);
@@ -67,8 +71,8 @@ static bool orphan_some(struct process *p, struct list *dead)
     return n != 0;
 }
 
-/* Step 4. No child is added meanwhile: only p's own thread does that. One that ends between two
- * portions becomes a zombie of p's and is met here again. */
+/* Step 5. No child is added meanwhile, because only p's own thread creates them. One that ends
+ * between two portions becomes a zombie of p and is found by the next portion. */
 void process_free_children(struct process *p)
 {
     struct list dead = LIST_INIT(dead), *link;
@@ -79,7 +83,7 @@ void process_free_children(struct process *p)
         process_free(list_entry(link, struct process, sibling));
 }
 
-/* Tell the parent that something about p changed. Table lock held. */
+/* Notify the parent of a change of p: SIGCHLD and a wake-up. Table lock held. */
 static void tell_parent_locked(struct process *p, int code, uint32_t status)
 {
     struct process *parent = p->parent;
@@ -110,7 +114,7 @@ void process_report_stop(uint32_t status)
     spin_unlock(&process_lock, ipl);
 }
 
-/* Child c has no stop or continuation to report any more. */
+/* Forget the stop or continuation that child c has not reported yet. */
 static void stop_forget_locked(struct process *c)
 {
     if (c->parent && c->stop_report)
@@ -118,8 +122,8 @@ static void stop_forget_locked(struct process *c)
     c->stop_report = 0;
 }
 
-/* The current thread, which is the last one, leaves the list. The signal lock is not needed too:
- * who looks under it alone is one of the process's threads. */
+/* Remove the current thread, the last one, from the list. The signal lock is not needed besides:
+ * code that reads the list under that lock alone runs in a thread of this process. */
 static void leave_locked(struct process *p)
 {
     struct thread *t = thread_self();
@@ -132,7 +136,7 @@ static void leave_locked(struct process *p)
     t->user = NULL;
 }
 
-/* Step 5. Returns the structure if it is ours to free. */
+/* Step 6. Returns p if nobody will wait for it, for the caller to free; else NULL. */
 static struct process *become_zombie(struct process *p, uint32_t status, struct sighand **sig)
 {
     ipl_t ipl = spin_lock(&process_lock);
@@ -159,8 +163,7 @@ static struct process *become_zombie(struct process *p, uint32_t status, struct 
 
 void (*futex_wake_hook)(vaddr_t word);
 
-/* The word that clone or set_tid_address has named, for who shares the address space: as Linux
- * does, a bad address is the program's own loss. */
+/* Step 1, needed only if others share the address space. As on Linux, a bad address is ignored. */
 static void clear_tid(const struct process *p)
 {
     vaddr_t word = uthread_self()->clear_tid;
@@ -171,7 +174,7 @@ static void clear_tid(const struct process *p)
         futex_wake_hook(word);
 }
 
-/* Steps 1 to 3. */
+/* Steps 2 to 4, without the wake-up of a vfork parent. */
 static void give_back(struct process *p)
 {
     struct file_table *files = p->files;
@@ -184,11 +187,11 @@ static void give_back(struct process *p)
     lnm_space_free(p->names);
     p->names = NULL;
     as = process_change_space(p, NULL);
-    if (as) /* the first process's may have gone for the sake of a run_hook */
+    if (as) /* a run_hook may have released that of the first process */
         aspace_unref(as);
 }
 
-/* Pid 1: the system ends, after what is to happen before that (run_hook.h). */
+/* Pid 1 ends: run the hooks (run_hook.h), then end the system. */
 static void __attribute__((noreturn)) first_exit(struct process *p, uint32_t status)
 {
     run_ends();
@@ -219,7 +222,7 @@ void process_exit(uint32_t status)
     sighand_free(sig);
     if (mine)
         process_free(mine);
-    armed = failure_disarm(); /* from the pool: kernel/sys/info/control_failure.c */
+    armed = failure_disarm(); /* allocated in kernel/sys/info/control_failure.c */
     if (armed)
         npp_free(armed, sizeof(*armed));
     thread_exit();
@@ -245,7 +248,7 @@ void process_kill_out_of_memory(void)
 
 /* ---- wait ---- */
 
-/* What the living child p has to report for options; 0: nothing. */
+/* The report of a stop or continuation of the live child p that `options` asks for; 0: none. */
 static uint32_t stop_report_locked(const struct process *p, unsigned options)
 {
     return options & (p->stop_report == 0xFFFF ? WCONTINUED : WUNTRACED) ? p->stop_report : 0;
@@ -258,7 +261,7 @@ static bool wanted(const struct process *self, const struct process *c, int32_t 
     return pid == -1 || c->pgid == (pid == 0 ? self->pgid : 0u - (uint32_t)pid);
 }
 
-/* The first zombie of self that is wanted. pid -1 takes the first there is. */
+/* The first zombie among self's children that pid selects; pid -1 selects any. */
 static struct process *find_zombie_locked(struct process *self, int32_t pid)
 {
     struct process *c;
@@ -285,7 +288,7 @@ static struct process *find_stopped_locked(struct process *self, int32_t pid, un
     return NULL;
 }
 
-/* Has self any child that is wanted? */
+/* Does self have any child that pid selects? */
 static bool has_child_locked(struct process *self, int32_t pid)
 {
     struct process *c;
@@ -303,7 +306,8 @@ static bool has_child_locked(struct process *self, int32_t pid)
     return false;
 }
 
-/* 1: *r filled in, and *dead to be freed if it is not NULL; 0: none ready; -ECHILD. */
+/* One look at the children: 1 with *r filled in, and in *dead a process for the caller to free or
+ * NULL; 0: none is ready; -ECHILD. */
 static int look(struct process *self, int32_t pid, unsigned options, struct wait_result *r,
                 struct process **dead)
 {
@@ -353,7 +357,7 @@ int process_wait(int32_t pid, unsigned options, struct wait_result *r)
             result = -ERESTARTSYS;
         wait_finish(&w);
         if (result) {
-            /* A child that ended at the same moment is reported rather than the interruption. */
+            /* If a child ended at the same moment, report it rather than the interruption. */
             int late = look(self, pid, options, r, &dead);
 
             if (late)

@@ -1,4 +1,5 @@
-/* See fdtable.h. Nothing under a table's lock takes longer than a look at its FD_MAX slots. */
+/* Descriptor tables: fdtable.h describes the sharing. The work under a table's lock is bounded by
+ * one pass over its FD_MAX slots. */
 #include "kernel/proc/fdtable.h"
 
 #include "kernel/base/bitops.h"
@@ -6,9 +7,9 @@
 #include "mm/phys/failure.h"
 #include "mm/pool/pool.h"
 
-/* What a call holds of a table: the lock, if there are several users. */
+/* The state between hold and let_go: whether the lock was taken. */
 struct hold {
-    bool locked; /* others may leave meanwhile, so the count does not tell afterwards */
+    bool locked; /* kept, because other users may leave meanwhile and the count change */
     ipl_t ipl;
 };
 
@@ -54,7 +55,8 @@ struct file_table *fdtable_create(void)
     return t;
 }
 
-/* All slots that there can be, so that a table grows once. Another user may be faster. */
+/* Enlarge the table to FD_MAX slots at once. If another user has done so first, nothing is left to
+ * do. */
 static int grow(struct file_table *t)
 {
     struct file **more = npp_alloc_zeroed(FD_MAX * sizeof(*more));
@@ -101,7 +103,7 @@ struct file_table *fdtable_fork(struct file_table *from)
             if (likely(f != NULL)) {
                 to[bit_lowest(left)] = f;
                 file_ref(f);
-            } else { /* reserved by a call of another user */
+            } else { /* reserved by a call of another user, so not in the copy */
                 used &= ~(left & -left);
             }
         }
@@ -191,7 +193,7 @@ int fd_set_cloexec(struct file_table *t, unsigned fd, bool on)
     return 0;
 }
 
-/* The lowest number from `from` on that is not taken; FD_MAX: there is none. */
+/* The lowest free number that is at least `from`; FD_MAX: there is none. */
 static unsigned lowest_free(const struct file_table *t, unsigned from)
 {
     uint64_t free = ~t->used[from / 64] & ~UINT64_C(0) << (from % 64);

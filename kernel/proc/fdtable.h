@@ -1,18 +1,20 @@
 /*
- * Tables of descriptors, and what a call holds while it uses one.
+ * Tables of file descriptors, and what a system call holds while it uses a descriptor.
  *
- * A table is used by one thread as a rule, and by several when processes share it (CLONE_FILES) or
- * when a process has several threads: `others` counts those but one. While it is 0, the caller is
- * the only user, and only a clone of its own adds another: nobody can change the table or close a
- * file under the caller, so neither the lock nor a reference is taken. Else every look and every
- * change is made under the lock, and a file that a call uses has a reference for that call:
+ * A table usually has one user, a thread. It has several when processes share it (CLONE_FILES) or
+ * when a process has several threads: `others` is the number of users minus one. While `others` is
+ * 0, only a clone by the caller itself could add a user, so nobody else can change the table or
+ * close a file during the call, and neither the lock nor a reference is taken. Otherwise every
+ * look-up and every change is made under the lock, and a file that a call uses is referenced for
+ * the duration of the call. Without that:
  *
- *     reader: fd_get(3) finds f         other: close(3), the last reference to f
- *             f->ops->read(f)                  f is freed
+ *   reader: fd_get(3) finds f         other: close(3) drops the last reference to f
+ *                                            f is freed
+ *           f->ops->read(f)
  *
- * A number is taken in two steps where something that can fail lies between them: fd_find reserves
- * it, so that no other thread is given the same, and fd_fill publishes the file, or fd_cancel gives
- * the number back.
+ * A descriptor number is allocated in two steps if an operation that can fail lies between them:
+ * fd_find reserves it, so that no other thread gets the same number, and then fd_fill installs the
+ * file, or fd_cancel frees the number.
  */
 #ifndef KERNEL_PROC_FDTABLE_H
 #define KERNEL_PROC_FDTABLE_H
@@ -21,49 +23,51 @@
 #include "kernel/io/file.h"
 #include "kernel/sched/spinlock.h"
 
-#define FD_FIRST 32u  /* slots in the structure itself */
-#define FD_MAX   256u /* most a process can have; RLIMIT_NOFILE says so too */
+#define FD_FIRST 32u  /* slots within struct file_table */
+#define FD_MAX   256u /* maximum per process, reported as RLIMIT_NOFILE */
 
 struct file_table {       /* nonpaged pool */
-    struct spinlock lock; /* RANK_FILE, IPL_ASTDEL: protects the rest if there are several users */
-    /* Users but one, with those that have left and are not taken off yet. Changed under the lock
-       and by a user only, so the one that is left has lowered it to 0 itself and needs no barrier
-       to see what the others did. Atomic: read without the lock. */
+    struct spinlock lock; /* RANK_FILE, IPL_ASTDEL; protects the rest if there are several users */
+    /* Number of users minus one; users that have left are counted until the next lock holder
+     * subtracts them. Changed under the lock, and by a user only: so the one user that is left has
+     * set it to 0 itself, and needs no barrier to see what the others did. Atomic: read without the
+     * lock. */
     uint64_t others;
-    uint64_t gone;      /* of them, those that have left; always under the lock */
+    uint64_t gone;      /* how many of `others` have left; always under the lock */
     uint64_t size;      /* slots */
-    struct file **file; /* first, or FD_MAX slots of nonpaged pool */
+    struct file **file; /* `first`, or FD_MAX slots in nonpaged pool */
     struct file *first[FD_FIRST];
-    uint64_t used[FD_MAX / 64];    /* numbers that are taken, with a file or reserved */
-    uint64_t cloexec[FD_MAX / 64]; /* of them, those that exec closes */
+    uint64_t used[FD_MAX / 64];    /* numbers in use: with a file, or reserved */
+    uint64_t cloexec[FD_MAX / 64]; /* those of them that exec closes */
 };
 
-/* What a call uses: fd_get to fd_put. */
+/* A file in use by a call, from fd_get to fd_put. */
 struct fd_use {
-    struct file *file; /* NULL: there is none with that number */
-    bool counted;      /* fd_put gives a reference back */
+    struct file *file; /* NULL: the number has no file */
+    bool counted;      /* fd_put drops a reference */
 };
 
-/* An empty table with one user; NULL: memory is short. */
+/* Create an empty table with one user; NULL: memory is short. IPL 0. */
 struct file_table *fdtable_create(void);
-/* A copy with a reference more for each file, and one user; NULL: memory is short. */
+/* Create a copy with one user and a reference of its own to each file; NULL: memory is short.
+ * Called by a user of `from`. IPL 0. */
 struct file_table *fdtable_fork(struct file_table *from);
-/* One more user. By a user. */
+/* Add a user. Called by a user. */
 void fdtable_share(struct file_table *t);
-/* A user less; the last one closes everything. */
+/* Remove the caller from the users; the last one closes all files. IPL 0; may wait. */
 void fdtable_release(struct file_table *t);
-/* exec: close what is marked. */
+/* exec: close the files that are marked for it. Called by a user. IPL 0; may wait. */
 void fdtable_exec(struct file_table *t);
 
-/* Can another thread use t? By a user. */
+/* Can another thread use t? Called by a user. */
 static inline bool fdtable_shared(const struct file_table *t)
 {
     return unlikely(__atomic_load_n(&t->others, __ATOMIC_RELAXED) != 0);
 }
-/* fd_get of a table with several users: the file with a reference, or NULL. */
+/* fd_get for a table with several users: the file with a reference, or NULL. */
 struct file *fd_get_counted(struct file_table *t, uint64_t fd);
 
-/* The file with number fd, which stays until fd_put. By a user. IPL 0. */
+/* The file with number fd, which stays until fd_put. Called by a user. IPL 0. */
 static inline struct fd_use fd_get(struct file_table *t, uint64_t fd)
 {
     if (fdtable_shared(t)) {
@@ -80,9 +84,10 @@ static inline void fd_put(struct fd_use u)
 }
 
 /*
- * fn with the file number fd and three arguments of the caller's, between fd_get and fd_put. -EBADF
- * when there is none. For calls of a few instructions: with a table of its own the caller jumps to
- * fn, and has nothing to keep or to do behind it. By a user. IPL 0.
+ * Call fn with the file of descriptor fd and three arguments of the caller's, as between fd_get and
+ * fd_put. Returns fn's result, or -EBADF when there is no such file. Meant for calls of a few
+ * instructions: if the table has one user, the compiler makes a tail call of it, and nothing has to
+ * be saved or done afterwards. Called by a user. IPL 0.
  */
 typedef long (*fd_fn)(struct file *f, uint64_t a, uint64_t b, uint64_t c);
 long fd_call_counted(struct file_table *t, uint64_t fd, fd_fn fn, uint64_t a, uint64_t b,
@@ -98,24 +103,25 @@ static inline long fd_call(struct file_table *t, uint64_t fd, fd_fn fn, uint64_t
     return likely(f != NULL) ? fn(f, a, b, c) : -EBADF;
 }
 
-/* Reserve the lowest free number from `from` on, for fd_fill or fd_cancel: between the two a call
- * does what may fail for other reasons. -EMFILE, -ENOMEM, -EINVAL. */
+/* Reserve the lowest free number that is at least `from`; fd_fill or fd_cancel must follow. The
+ * number, -EMFILE, -ENOMEM or -EINVAL. */
 int fd_find(struct file_table *t, unsigned from);
-/* Put f (the caller's reference) at a number that fd_find gave. */
+/* Install f at a number that fd_find returned; the caller's reference passes to the table. */
 void fd_fill(struct file_table *t, struct file *f, unsigned fd, bool cloexec);
-/* Give back a number that fd_find gave. */
+/* Free a number that fd_find returned. */
 void fd_cancel(struct file_table *t, unsigned fd);
-/* Both: give f (the caller's reference) the lowest free number from `from` on. Number, -EMFILE,
- * -ENOMEM, -EINVAL. */
+/* fd_find and fd_fill: install f, with the caller's reference, at the lowest free number that is at
+ * least `from`. The number, or -EMFILE, -ENOMEM, -EINVAL with the reference still the caller's. */
 int fd_add(struct file_table *t, struct file *f, unsigned from, bool cloexec);
-/* Put f (the caller's reference) at fd, closing what is there. fd, or -EBADF, -ENOMEM, -EBUSY: the
- * number is reserved by a call that is under way. */
+/* Install f, with the caller's reference, at fd, and close the file that was there. fd; or -EBADF,
+ * -ENOMEM, or -EBUSY when another call has reserved the number, with the reference still the
+ * caller's. */
 int fd_replace(struct file_table *t, struct file *f, uint64_t fd, bool cloexec);
-/* 0 or -EBADF. */
+/* Close fd. 0 or -EBADF. IPL 0; may wait. */
 int fd_close(struct file_table *t, uint64_t fd);
-/* Is fd, which has a file, closed by exec? 1 or 0. */
+/* Does exec close fd, which has a file? 1 or 0. */
 int fd_cloexec(struct file_table *t, unsigned fd);
-/* Mark fd, or take the mark away; nothing if it has no file. 0. */
+/* Set or clear the mark that makes exec close fd; does nothing if fd has no file. Returns 0. */
 int fd_set_cloexec(struct file_table *t, unsigned fd, bool on);
 
 #endif

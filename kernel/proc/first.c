@@ -1,6 +1,6 @@
 /*
- * The first process: COMMAND or the shell. It is pid 1, and the system lives as long as it does:
- * its end is the result that scripts/run passes on.
+ * The first process: COMMAND or the shell. It is pid 1, and the system runs until it ends: its exit
+ * status is the result that scripts/run passes on.
  */
 #include "arch/alpha/clipper/power.h"
 #include "arch/alpha/hw/fp.h"
@@ -20,7 +20,7 @@
 #include "mm/check/census.h"
 #include "mm/pool/pool.h"
 
-#define STATUS_NOT_FOUND 127 /* as shells answer */
+#define STATUS_NOT_FOUND 127 /* as shells report it */
 #define STATUS_NOT_RUN   126
 
 enum result_kind { RESULT_EXIT, RESULT_SIGNAL, RESULT_PANIC, RESULT_SHUTDOWN };
@@ -97,7 +97,7 @@ static void first_start(void *arg)
     user_enter();
 }
 
-/* ^C and its like from the terminal. */
+/* tty_signal_hook: a signal from the terminal, such as SIGINT for ^C. */
 static void terminal_signal(uint32_t pgrp, int sig) { process_kill_group(pgrp, sig, SI_KERNEL); }
 
 static void explain_arguments(struct census *c)
@@ -120,7 +120,7 @@ void process_start_first(const char *argv, size_t nbytes, bool command)
     if (!p || !text)
         panic("no memory for the first process");
     memcpy(text, argv, nbytes);
-    text[nbytes] = '\0'; /* whether or not the last word was terminated */
+    text[nbytes] = '\0'; /* argv may end without a NUL */
     first.argv = text;
     first.nbytes = nbytes;
     first.command = command;
@@ -133,7 +133,7 @@ void process_start_first(const char *argv, size_t nbytes, bool command)
     t = thread_create("init", first_start, NULL, PRIO_NORMAL);
     if (!p->files || !p->sig || !p->names || !t)
         panic("no memory for the first process");
-    creds_grant_all(p); /* and user 0, group 0, as everything in it is zero */
+    creds_grant_all(p); /* the ids are 0 already, as the structure is zeroed */
     process_add_first(p, t);
     process_enter(p, NULL);
     thread_start(t);

@@ -1,8 +1,9 @@
 /*
  * fork, vfork, and clone as the C library uses them.
  *
- * Everything that can fail is done before the thread exists, on a structure that nobody knows; once
- * there is a thread nothing fails, and the child enters the table and starts.
+ * Everything that can fail is done on a structure that is not in the process table yet, before it
+ * has a thread. Once the thread exists nothing fails: the child enters the table and its thread is
+ * started.
  */
 #include "arch/alpha/hw/fp.h"
 #include "arch/alpha/hw/pal.h"
@@ -16,22 +17,22 @@
 #include "kernel/proc/signal.h"
 #include "mm/pool/pool.h"
 
-/* What we know how to do; the C library's fork, system and posix_spawn ask for no more. */
+/* The supported flags: the C library's fork, system and posix_spawn use no others. */
 #define CLONE_KNOWN                                                                         \
     (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_VFORK | CLONE_SETTLS | CLONE_PARENT_SETTID | \
      CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | CLONE_SYSVSEM | 0xFFu)
 
-/* First code of a child's thread: the rest of what the parent cannot do for it, and out. */
+/* The entry of a child's thread: do what needs the child's address space, and enter user mode. */
 static void child_start(void *arg)
 {
     struct process *p = process_self();
 
-    if (arg) /* CLONE_CHILD_SETTID: as Linux does, a bad address is the program's own loss */
+    if (arg) /* CLONE_CHILD_SETTID; as on Linux, a bad address is ignored */
         (void)copyout_u32((vaddr_t)arg, p->pid);
     user_enter();
 }
 
-/* What a child has of its parent, which other threads of the parent may change meanwhile. */
+/* Copy what a child inherits and what other threads of the parent may change meanwhile. */
 static void copy_identity(struct process *to, struct process *from)
 {
     bool alone = process_alone(from);
@@ -63,7 +64,7 @@ static void copy_identity(struct process *to, struct process *from)
         mutex_unlock(&from->brk_mutex);
 }
 
-/* Undo of a child without a thread. */
+/* Free a child that has no thread yet. */
 static void child_abandon(struct process *c)
 {
     if (c->aspace)
@@ -87,8 +88,9 @@ static struct file_table *files_for(struct process *self, uint64_t flags)
     return self->files;
 }
 
-/* CLONE_FS: what the process had for itself moves to a place of its own, which lives as long as the
- * last of them. Only one thread uses it until now, and that is in this call. */
+/* Give c a file-system context. With CLONE_FS, if self still uses its embedded own_fs, move that to
+ * nonpaged pool, where it stays until its last user has gone. Until then its only user is the
+ * calling thread, so no lock is needed. False: memory is short. */
 static bool fs_for(struct process *c, struct process *self, uint64_t flags)
 {
     struct fs_context *shared;
@@ -121,7 +123,8 @@ void process_fs_end(struct process *p)
         npp_free(fs, sizeof(*fs));
 }
 
-/* A child with everything but a thread. NULL: memory is short. */
+/* A child with everything except a thread. NULL with *err: memory is short, or too many
+ * processes. */
 static struct process *child_build(struct process *self, uint64_t flags, int *err)
 {
     struct process *c = process_alloc(err);
@@ -156,7 +159,7 @@ static void child_registers(struct thread *t, vaddr_t usp, uint64_t flags, uint6
     *to = *from;
     to->v0 = 0;
     to->a3 = 0;
-    to->a4 = 1; /* OSF/1's fork: which of the two am I */
+    to->a4 = 1; /* OSF/1's fork convention: 1 in the child */
     to->orig_v0 = ~UINT64_C(0);
     if (usp)
         to->usp = usp;
@@ -166,8 +169,8 @@ static void child_registers(struct thread *t, vaddr_t usp, uint64_t flags, uint6
     t->hw.fp = current_hw->fp;
 }
 
-/* Wait until the child has let go of our address space. A signal that ends the process ends the
- * wait. */
+/* Wait until the child has stopped using the caller's address space. A signal that ends the process
+ * ends the wait. */
 static void vfork_wait(struct uthread *self, struct process *child)
 {
     struct waiter w;
@@ -178,19 +181,20 @@ static void vfork_wait(struct uthread *self, struct process *child)
         if (__atomic_load_n(&self->vfork_done, __ATOMIC_ACQUIRE))
             break;
         if (wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER)) {
-            /* First forget the interruption, then look: a SIGKILL sent in between interrupts anew.
-               Some other signal waits for the way out, and the wait goes on. */
+            /* Clear the mark first and test afterwards, so that a SIGKILL sent in between
+             * interrupts the next wait. Any other signal is delivered on the return to user mode,
+             * and the wait continues. */
             __atomic_store_n(&thread_self()->interrupted, 0, __ATOMIC_SEQ_CST);
             if (thread_fatal_pending(thread_self()))
                 break;
-            wait_finish(&w); /* it is still on the queue */
+            wait_finish(&w); /* the waiter is still on the queue */
         }
     }
     wait_finish(&w);
     ipl = spin_lock(&process_lock);
+    /* If it is not done, the child has not ended, so its structure still exists. */
     if (!self->vfork_done)
-        child->vfork_parent =
-            NULL; /* not done, so it has neither ended nor been waited for: it is still there */
+        child->vfork_parent = NULL;
     spin_unlock(&process_lock, ipl);
 }
 

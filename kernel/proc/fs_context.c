@@ -1,4 +1,4 @@
-/* See fs_context.h. */
+/* Working directory and umask: fs_context.h describes the sharing. */
 #include "kernel/proc/fs_context.h"
 
 #include "kernel/fs/inode.h"
@@ -15,7 +15,7 @@ void fs_fork(struct fs_context *to, struct fs_context *from)
 
     fs_init(to, fs_umask(from));
     to->cwd = u.dir;
-    if (u.dir && !u.counted) /* else the reference is the copy's now */
+    if (u.dir && !u.counted) /* a counted reference passes to the copy */
         inode_ref(u.dir);
 }
 
@@ -49,7 +49,7 @@ void fs_cwd_put(struct cwd_use u)
 
 void fs_cwd_set(struct fs_context *fs, struct inode *dir)
 {
-    bool locked = fs_shared(fs); /* others may leave meanwhile */
+    bool locked = fs_shared(fs); /* kept: other users may leave meanwhile */
     ipl_t ipl = locked ? spin_lock(&fs->lock) : 0;
     struct inode *old = fs->cwd;
 

@@ -1,8 +1,11 @@
 /*
- * Pages need no comparison here: the self-check (validate.c) finds each of them where it belongs or
- * calls it lost, and it runs again when all processes have gone. What it cannot see is a structure
- * that nobody needs any more: a block of pool, a reference too many that keeps something alive, a
- * thread, a kernel stack. These are what is counted.
+ * The check for leaks (leaks.h).
+ *
+ * Pages need no comparison: the self-check (validate.c) accounts for each page or reports it as
+ * lost, and it runs again here when all processes have ended. What it cannot see is a structure
+ * that is never used again: a pool block, a surplus reference that keeps an object alive, a thread,
+ * a kernel stack. These are counted before the first process starts and after the last one has
+ * ended.
  */
 #include "kernel/proc/leaks.h"
 
@@ -27,9 +30,9 @@
 #define TEXT         200u
 
 static struct census before, after; /* before: constant once the first process runs */
-static uint32_t newest_tid;         /* likewise: of the threads that there were */
+static uint32_t newest_tid;         /* likewise: the highest tid before the first process */
 
-/* ---- what this layer has itself ---- */
+/* ---- the pool blocks of kernel/proc ---- */
 
 static bool explain_process(struct process *p, void *arg)
 {
@@ -52,9 +55,9 @@ static void drain(void)
 /* ---- threads ---- */
 
 struct threads {
-    uint64_t stacks; /* of those that have one of their own */
+    uint64_t stacks; /* threads whose stack was allocated, that is, not part of the image */
     uint32_t newest;
-    const struct thread *strange; /* nobody knows why it is there */
+    const struct thread *strange; /* a thread that should have ended; NULL: none */
 };
 
 static void look_at(struct thread *t, void *arg)
@@ -75,7 +78,7 @@ static struct threads threads_now(void)
     return n;
 }
 
-/* The threads of ended processes go a little later than these. */
+/* The threads of ended processes are freed a little after the processes. */
 static void wait_for_threads(void)
 {
     uint64_t deadline = clock_ns() + END_LIMIT_NS;

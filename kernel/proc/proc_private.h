@@ -4,18 +4,19 @@
 
 #include "kernel/proc/process.h"
 
-/* The current process's space becomes as (NULL: none). Returns the old one, whose reference is the
- * caller's. */
+/* Replace the address space of the current process by as (NULL: none). Returns the old one, with
+ * its reference. The caller is the only thread. Takes the table lock. */
 struct aspace *process_change_space(struct process *p, struct aspace *as);
-/* p has a space of its own, or none: who waits for that in vfork may go on. */
+/* p no longer uses its parent's address space: wake the parent if it waits for that in vfork. Takes
+ * the table lock. */
 void process_vfork_release(struct process *p);
-/* Give up the working directory. */
+/* Release p's fs_context. IPL 0; may wait. */
 void process_fs_end(struct process *p);
-/* Stop the alarm for good. */
+/* Stop the alarm; it is not set again. IPL 0; waits. */
 void process_alarm_end(struct process *p);
-/* Let go of all children; those that have ended are freed. By p's own thread. */
+/* Make all children orphans and free those that have ended. Called by p's own thread. */
 void process_free_children(struct process *p);
-/* Pid 1 has ended: the result record goes to the host and the machine is powered off. */
+/* Pid 1 has ended: send the result record to the host and power the machine off. */
 void process_first_ended(uint32_t status) __attribute__((noreturn));
 
 #endif

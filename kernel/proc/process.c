@@ -1,11 +1,12 @@
 /*
- * The process table: pids, kin, and finding processes.
+ * The process table: pids, the links between processes, and finding processes.
  *
  * One lock, process_lock (RANK_PROC, IPL_ASTDEL), protects the table and every link between
- * processes. It is held for short walks only; signals are sent under it, which keeps the target and
- * its threads in place. Pids rise and wrap at PID_MAX, so a number is not used again soon. A
- * process takes up to three numbers (its own, its group's and its session's, whose first processes
- * may have ended); PROCESSES_MAX leaves enough for the next one, so process_enter() finds one.
+ * processes. It is held for short walks only. Signals are sent under it, because it keeps the
+ * target and its threads in existence. Pids ascend and wrap at PID_MAX, so that a number is not
+ * used again soon. A process takes up to three numbers: its own, its group's and its session's,
+ * whose first processes may have ended. PROCESSES_MAX is small enough that a number is always free,
+ * so the search in process_enter() ends.
  */
 #include "kernel/proc/process.h"
 
@@ -16,16 +17,16 @@
 #include "mm/pool/pool.h"
 
 #define PID_MAX     32768u
-#define PID_BUCKETS 256u /* processes expected: a few hundred, so a chain has one or two */
+#define PID_BUCKETS 256u /* a few hundred processes are expected: one or two in a chain */
 
 _Static_assert(3 * PROCESSES_MAX < PID_MAX - 2, "a number is always left");
 
 struct spinlock process_lock = SPINLOCK_INIT("process table", RANK_PROC, IPL_ASTDEL);
 static struct list all = LIST_INIT(all); /* protected by process_lock */
 static struct list buckets[PID_BUCKETS]; /* likewise */
-static bool wrapped;                     /* likewise: numbers are being used again */
+static bool wrapped;                     /* likewise: numbers are in use again */
 static uint32_t last_pid;                /* likewise */
-static uint32_t processes;               /* atomic: structures that there are */
+static uint32_t processes;               /* atomic: number of structures */
 
 struct process *process_find_locked(uint32_t pid)
 {
@@ -41,7 +42,7 @@ struct process *process_find_locked(uint32_t pid)
     return NULL;
 }
 
-/* Is pid taken, as a process, a group or a session? */
+/* Is pid in use as the number of a process, a group or a session? */
 static bool pid_used_locked(uint32_t pid)
 {
     struct process *p;
@@ -86,7 +87,7 @@ struct process *process_alloc(int *err)
 {
     struct process *p = NULL;
 
-    *err = -EAGAIN; /* as POSIX has fork fail at the system's limit */
+    *err = -EAGAIN; /* as POSIX specifies for fork at the system's limit */
     if (__atomic_add_fetch(&processes, 1, __ATOMIC_RELAXED) <= PROCESSES_MAX &&
         !failure_door(MEGA_ALLOC_PROCESS)) {
         *err = -ENOMEM;
@@ -183,7 +184,7 @@ void process_enter(struct process *p, struct process *parent)
 struct kill_round {
     const struct process *self;
     struct signal_info info;
-    uint32_t group; /* 0: every process but init and the sender */
+    uint32_t group; /* 0: every process except process 1 and the sender */
     unsigned found, allowed;
 };
 
@@ -249,7 +250,7 @@ int process_kill_thread(uint32_t tgid, uint32_t tid, int sig)
     if (sig < 0 || sig > NSIG)
         return -EINVAL;
     ipl = spin_lock(&process_lock);
-    p = process_find_locked(tgid ? tgid : tid); /* the only thread has the process's number */
+    p = process_find_locked(tgid ? tgid : tid); /* a process's only thread has its pid */
     if (p && p->state == PROCESS_ZOMBIE && tid == p->pid) {
         err = may_signal(self, p) ? 0 : -EPERM;
     } else if (p && (u = process_thread_locked(p, tid)) != NULL) {

@@ -1,14 +1,15 @@
 /*
- * Processes: an address space, descriptors, signals, kin, and threads. One thread each for now:
- * clone refuses CLONE_THREAD, and what is said here and in signal.h holds for any number.
+ * Processes: an address space, file descriptors, signals, relatives and threads. At present a
+ * process has one thread, because clone refuses CLONE_THREAD; the rules here and in signal.h hold
+ * for any number of threads.
  *
- * A process is reached by others only through the table, under its lock; so what an exit gives up
- * is taken out of the structure under that lock first and freed afterwards. A zombie has no thread,
- * address space, files or signal state, only what wait4 and `show` want of it.
+ * Other processes find a process only through the process table, under its lock. So exit first
+ * removes what it releases from the structure under that lock, and frees it afterwards. A zombie
+ * has no thread, address space, files or signal state: only what wait4 and `show` read.
  *
- * Several locks protect a process. Where a field names two, both are held to change it and either
- * is enough to read it. "Constant until the end" is set before the process enters the table and
- * changed by its last thread, when it has ended the others.
+ * Several locks protect a process. Where a field names two locks, both are held to change it, and
+ * either is enough to read it. "Constant until the end" means: set before the process enters the
+ * table, and changed by its last thread when the others have ended.
  */
 #ifndef KERNEL_PROC_PROCESS_H
 #define KERNEL_PROC_PROCESS_H
@@ -27,7 +28,7 @@ struct lnm_space;
 struct sighand;
 struct uthread;
 
-/* Privileges, as masks of 64 bits: those of prvdef.h. */
+/* The privileges of prvdef.h as masks of 64 bits. */
 #define PRV_CMKRNL ((uint64_t)PRV$M_CMKRNL)
 #define PRV_SYSNAM ((uint64_t)PRV$M_SYSNAM)
 #define PRV_GRPNAM ((uint64_t)PRV$M_GRPNAM)
@@ -47,52 +48,57 @@ struct uthread;
 
 enum process_state { PROCESS_LIVE, PROCESS_ZOMBIE };
 
-struct process {            /* nonpaged pool */
+/* In nonpaged pool. "Table lock" is process_lock, "signal lock" is sig->lock (signal.h). */
+struct process {
     uint32_t pid;           /* constant */
     uint32_t state;         /* enum process_state; table lock */
-    struct process *parent; /* table lock; NULL: nobody will wait */
-    uint32_t ppid; /* parent's pid, 1 when it has gone, 0 for pid 1; atomic: written under the table
-                      lock */
-    uint32_t nthreads; /* in the list; table lock and signal lock. A thread that finds itself alone
-                          stays so: only it could make another. */
+    struct process *parent; /* table lock; NULL: nobody will wait for this process */
+    /* The parent's pid, 1 if the parent has ended, 0 for pid 1. Atomic: written under the table
+     * lock, read without. */
+    uint32_t ppid;
+    /* Length of `threads`. Table lock and signal lock. A thread that finds itself alone stays
+     * alone: only that thread could create another. */
+    uint32_t nthreads;
     struct list threads; /* of struct uthread, the oldest first; table lock and signal lock */
     /* Table lock. A child is in one of its parent's two lists. */
     struct list children, zombies, sibling, all, hash;
-    uint32_t pgid, sid;    /* table lock */
-    struct aspace *aspace; /* table lock; changed by exec and the end only, which leave one thread,
-                                 so that the own threads read it without; NULL while it ends */
-    struct file_table *files; /* changed by exec and the end only, as aspace; others look at it when
-                                 all threads stand (validate.c) */
-    struct fs_context *fs; /* own_fs, or one that is shared; changed by its only user, in clone */
+    uint32_t pgid, sid; /* table lock */
+    /* Table lock. Only exec and exit change it, when one thread is left, so the process's own
+     * threads read it without the lock. NULL from exit on. */
+    struct aspace *aspace;
+    /* Changed only by exec and exit, as aspace. Other threads read it only while all threads are
+     * stopped (validate.c). */
+    struct file_table *files;
+    struct fs_context *fs; /* &own_fs, or a shared one; changed by its only user, in clone */
     struct fs_context own_fs;
-    uint64_t io; /* reads and writes called for, for display; atomic, and two threads that count at
-                    once may count one: no more than a statistic */
+    /* Number of reads and writes, for display. Atomic; two threads that count at the same moment
+     * may lose one, which a statistic can bear. */
+    uint64_t io;
     struct sighand *sig; /* table lock; constant until the end, then NULL */
-    /* Identity: kernel/proc/creds.h. Atomic words, changed under the table lock. */
+    /* Identity: kernel/proc/creds.h. Single words, changed under the table lock. */
     uint32_t uid, gid, euid, egid, suid, sgid;
     uint32_t uic_group, uic_member;
     uint64_t privileges, permanent, authorised, rights; /* PRV_*, RIGHT_* */
-    struct lnm_space *names; /* logical names, which have a lock of their own; constant until the
-                                end */
-    uint32_t exit_status;    /* as wait4 gives it; table lock */
-    uint32_t stop_report;    /* wait4 status of a stop or continuation not reported yet, 0: none;
-                                table lock */
-    uint32_t stops;          /* children that have such a report; table lock */
-    bool child_changed;      /* atomic: kin changed since the last look of a waiting parent */
-    char name[16];           /* table lock; a message of the own threads reads it without */
-    char exe[64];            /* path of the program (cut), for /proc/self/exe; table lock */
-    struct mutex brk_mutex;  /* MUTEX_PROCESS: one brk at a time, from the look to the change */
-    vaddr_t brk_start, brk;  /* brk_mutex, unless process_alone */
-    uint64_t run_ns;         /* CPU time of threads that have ended; table lock */
-    uint64_t children_ns;    /* CPU time of children waited for; atomic: added to under the table
-                                lock */
-    struct wait_queue child_queue; /* threads wait here for children */
-    struct uthread *vfork_parent;  /* who waits until this one execs or ends; table lock */
+    struct lnm_space *names; /* logical names, with a lock of their own; constant until the end */
+    uint32_t exit_status;    /* as wait4 returns it; table lock */
+    /* wait4 status of a stop or continuation that was not reported yet, 0: none. Table lock. */
+    uint32_t stop_report;
+    uint32_t stops;         /* number of children with such a report; table lock */
+    bool child_changed;     /* atomic: a child changed since the waiting parent last looked */
+    char name[16];          /* table lock; its own threads read it without, for messages */
+    char exe[64];           /* path of the program, truncated, for /proc/self/exe; table lock */
+    struct mutex brk_mutex; /* MUTEX_PROCESS: serialises brk calls */
+    vaddr_t brk_start, brk; /* brk_mutex, unless process_alone */
+    uint64_t run_ns;        /* CPU time of threads that have ended; table lock */
+    uint64_t children_ns;   /* CPU time of children waited for; atomic: written under table lock */
+    struct wait_queue child_queue; /* threads that wait for children */
+    /* The thread whose vfork waits until this process calls exec or ends; table lock. */
+    struct uthread *vfork_parent;
     /* ITIMER_REAL: signal lock. */
     struct timer alarm;
     uint64_t alarm_interval; /* ns */
     uint64_t alarm_deadline; /* ns, 0: off */
-    bool alarm_armed;        /* the timer is pending or its function about to run */
+    bool alarm_armed;        /* the timer is pending, or its function is about to run */
 };
 
 static inline struct process *process_self(void) { return thread_self()->process; }
@@ -102,42 +108,43 @@ static inline struct io_cred process_cred(const struct process *p)
                             __atomic_load_n(&p->egid, __ATOMIC_RELAXED)};
 }
 
-/* ---- the table (process.c) ---- */
+/* ---- the process table (process.c) ---- */
 
 extern struct spinlock process_lock; /* RANK_PROC, IPL_ASTDEL: the process table lock */
-/* Live or zombie, by pid; NULL. Table lock held. */
+/* The process with this pid, live or zombie; NULL: none. Table lock held. */
 struct process *process_find_locked(uint32_t pid);
-/* p's thread with that number, NULL; tid 0: the oldest, which stands for p where one is shown.
- * Table lock or signal lock held. */
+/* The thread of p with that number, or NULL; tid 0: the oldest thread, which represents p where one
+ * thread is shown. Table lock or signal lock held. */
 struct uthread *process_thread_locked(const struct process *p, uint32_t tid);
-/* The one behind p in the order of process_for_each; NULL: p is the last. Table lock held. */
+/* The process after p in the order of process_for_each; NULL: p is the last. Table lock held. */
 struct process *process_next_locked(const struct process *p);
-/* For each process, under the process table lock; p->aspace is valid (or NULL) during the call. fn
- * returns false to stop. */
+/* Call fn for each process under the table lock, until fn returns false. p->aspace is valid or NULL
+ * during the call. The _locked variant is called with the table lock held. */
 void process_for_each(bool (*fn)(struct process *p, void *arg), void *arg);
 void process_for_each_locked(bool (*fn)(struct process *p, void *arg), void *arg);
-/* So many there can be, zombies included. */
+/* Maximum number of processes, zombies included. */
 #define PROCESSES_MAX 8192u
-/* A structure for one more process, in the table and with a pid only after process_enter. NULL:
- * memory is short, or there are too many processes: *err says which. */
+/* Allocate the structure of one more process. It gets a pid and enters the table in process_enter.
+ * NULL with *err: -ENOMEM, or -EAGAIN when there are PROCESSES_MAX. */
 struct process *process_alloc(int *err);
 void process_free(struct process *p);
-/* t, which has not run, becomes the first thread of p, which has its p->sig and is not in the
- * table. */
+/* Make t, which has not run yet, the first thread of p, which has its p->sig and is not in the
+ * table yet. */
 void process_add_first(struct process *p, struct thread *t);
-/* Has p, the current process, no thread but the caller? Then nobody else changes what is its own,
- * and only the caller could make another thread: no lock is needed for that. */
+/* Is the caller the only thread of p, the current process? Then no other thread changes what
+ * belongs to p alone, and only the caller could create one, so such fields need no lock. */
 static inline bool process_alone(const struct process *p)
 {
     return likely(__atomic_load_n(&p->nthreads, __ATOMIC_RELAXED) == 1);
 }
-/* CPU time of the threads of p, the current process, those that have ended included. */
+/* CPU time in ns of the threads of p, the current process, with those that have ended. */
 uint64_t process_cpu_ns_of_all(const struct process *p);
 static inline uint64_t process_cpu_ns(const struct process *p)
 {
     return process_alone(p) ? p->run_ns + thread_cpu_ns(thread_self()) : process_cpu_ns_of_all(p);
 }
-/* Into the table as parent's child (NULL: nobody's). */
+/* Give p a pid and enter it into the table as parent's child (NULL: without a parent). Takes the
+ * table lock. */
 void process_enter(struct process *p, struct process *parent);
 
 /* ---- life ---- */
@@ -155,17 +162,19 @@ void process_enter(struct process *p, struct process *parent);
 #define CLONE_CHILD_CLEARTID 0x200000u
 #define CLONE_CHILD_SETTID   0x1000000u
 
-/* A child of the current process that returns 0 from the call whose (full) frame the current thread
-   stands on. usp 0: the same stack pointer. Its pid, or negative errno; with CLONE_VFORK it waits
-   until the child has its own address space. */
+/* Create a child of the current process, which returns 0 from the system call whose full trap frame
+ * is at the top of the current thread's kernel stack. usp: its stack pointer, 0: the parent's.
+ * Returns its pid or a negative errno; with CLONE_VFORK it waits until the child has called exec or
+ * ended. IPL 0. */
 long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t child_tid,
                    uint64_t tls);
 
-/* execve of the current process. On success the frame at kstack_top is the new program's start.
-   Negative errno: nothing has changed. */
+/* execve of the current process; argv and envp are user addresses. On success the frame at
+ * kstack_top starts the new program. On error, a negative errno, nothing has changed. IPL 0;
+ * waits. */
 int process_exec(const char *path, vaddr_t argv, vaddr_t envp);
 
-/* End the current process; status as wait4 gives it. */
+/* End the current process; status as wait4 returns it. IPL 0, no locks. */
 void process_exit(uint32_t status) __attribute__((noreturn));
 
 struct wait_result {
@@ -177,41 +186,46 @@ struct wait_result {
 #define WEXITED    4u
 #define WCONTINUED 8u
 #define WNOWAIT    0x1000000u
-/* Wait for a child: pid > 0 that one, 0 of my group, -1 any, < -1 of group -pid. 1 with *r filled
-   in; 0: none ready (WNOHANG); -ECHILD; -ERESTARTSYS. */
+/* Wait for a child: with this pid if pid > 0, of the caller's process group if 0, any if -1, of
+ * group -pid if < -1. 1 with *r filled in; 0: none is ready (WNOHANG); -ECHILD; -ERESTARTSYS. IPL
+ * 0. */
 int process_wait(int32_t pid, unsigned options, struct wait_result *r);
-/* The current process stopped (status of wait4) or goes on: tell the parent. */
+/* Report to the parent that the current process stopped or continued; status as wait4 returns it.
+ * Takes the table lock. */
 void process_report_stop(uint32_t status);
 
-/* ITIMER_REAL: first and interval in ns (0: off); what was set before goes to *left and
- * *old_interval. */
+/* Set ITIMER_REAL: first and interval in ns, first 0: off. The previous setting goes to *left and
+ * *old_interval. IPL 0; waits. */
 void process_alarm_set(uint64_t first, uint64_t interval, uint64_t *left, uint64_t *old_interval);
 void process_alarm_get(uint64_t *left, uint64_t *interval);
 
-/* kill: pid as kill(2) has it. 0 or negative errno. */
+/* kill(2): pid has the same meaning. 0 or a negative errno. Takes the table lock. */
 int process_kill(int32_t pid, int sig, int code);
-/* tkill and tgkill: to the thread tid alone, which is one of process tgid (0: of any). 0, -EINVAL,
- * -EPERM, -ESRCH. */
+/* tkill and tgkill: send sig to the thread tid of process tgid (0: of any). 0, -EINVAL, -EPERM,
+ * -ESRCH. Takes the table lock. */
 int process_kill_thread(uint32_t tgid, uint32_t tid, int sig);
-/* To every process of a group, from the kernel: group 1 too, which kill(2) has no number for. */
+/* Send sig to every process of a group on behalf of the kernel. This reaches group 1 too, for which
+ * kill(2) has no number. Takes the table lock. */
 void process_kill_group(uint32_t pgid, int sig, int code);
 
-/* Wake who waits for the futex at that address of the current process: kernel/sys fills it in at
- * boot, NULL until then. IPL 0. */
+/* Wake the threads that wait for the futex at this address of the current process. NULL until
+ * kernel/sys sets it at boot. IPL 0. */
 extern void (*futex_wake_hook)(vaddr_t word);
 
-/* ---- trap dispatch calls these ---- */
+/* ---- called by trap dispatch ---- */
 
-/* The faulting instruction of the current process cannot be resolved: signal sig with si_code and
- * address, delivered on the way out. */
+/* A fault of the current process cannot be resolved: send it sig with this si_code and address, to
+ * be delivered on the return to user mode. */
 void signal_force(int sig, int code, vaddr_t addr);
-/* Slow way out to user mode (hw.syscall_exit nonzero): delivers signals, ends the process,
- * reschedules. Frame is full. */
+/* The slow path of the return to user mode, taken when hw.syscall_exit is not 0: parks for a
+ * freeze, reschedules, delivers signals, and so may end the process. The trap frame is full. IPL
+ * 0. */
 void process_return_slow(void);
-/* The process is out of memory on a fault: killed and named on the console. */
+/* A fault of the current process got no page: report that on the console and kill the process. */
 void process_kill_out_of_memory(void);
-/* First process; argv NUL-separated. Never fails: a program that cannot be started is the result
- * record (126/127). */
+/* Start the first process; argv is nbytes of words, each but perhaps the last ended by a NUL. A
+ * program that cannot be started ends the run with status 126 or 127 in the result record. Boot
+ * only. */
 void process_start_first(const char *argv, size_t nbytes, bool command);
 
 #endif

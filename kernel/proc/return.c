@@ -1,4 +1,4 @@
-/* The slow way out to user mode: whatever hw.syscall_exit asks for. */
+/* The slow path of the return to user mode: it does what the bits of hw.syscall_exit ask for. */
 #include "arch/alpha/hw/trapframe.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"

@@ -1,4 +1,4 @@
-/* The hooks around the first process, and the end of all others. */
+/* The hooks around the first process (run_hook.h), and the end of all other processes. */
 #include "kernel/proc/run_hook.h"
 
 #include "kernel/base/panic.h"

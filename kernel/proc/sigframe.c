@@ -1,7 +1,7 @@
 /*
- * The frame that a signal handler runs on, laid out as Linux/Alpha has it, since programs read it
- * and the C library's restorer passes its address back: with SA_SIGINFO siginfo, ucontext and a
- * return trampoline (rt_sigreturn), without it the sigcontext and a return trampoline only
+ * The frame that a signal handler runs on, in the layout of Linux/Alpha: programs read it, and the
+ * C library's restorer passes its address to sigreturn. With SA_SIGINFO it has siginfo, ucontext
+ * and a return trampoline (rt_sigreturn); without it, the sigcontext and a return trampoline
  * (sigreturn).
  */
 #include "arch/alpha/hw/fp.h"
@@ -61,10 +61,11 @@ _Static_assert(sizeof(struct siginfo) == 128, "siginfo_t has 128 bytes");
 _Static_assert(sizeof(struct sigcontext) == 81 * 8, "sigcontext as Linux/Alpha has it");
 _Static_assert(sizeof(struct rt_sigframe) % 16 == 0, "the stack stays aligned");
 
-/* The integer registers of the frame in the order of their numbers; 29 is GP, 30 the user's SP. */
+/* The integer registers of the trap frame in the order of their numbers; 29 is GP, 30 the user's
+ * SP. */
 static void registers_out(const struct trapframe *f, uint64_t r[32])
 {
-    memcpy(r, &f->v0, 16 * sizeof(*r)); /* $0-$15 stand first in the frame */
+    memcpy(r, &f->v0, 16 * sizeof(*r)); /* $0-$15 are the first in the frame */
     r[16] = f->a0;
     r[17] = f->a1;
     r[18] = f->a2;
@@ -119,7 +120,8 @@ struct sigframe {
 
 _Static_assert(sizeof(struct sigframe) % 8 == 0, "the context is aligned");
 
-/* Where n bytes go: on the alternate stack if the handler wants it and we are not there already. */
+/* The address for a frame of n bytes: on the alternate stack if the handler asks for it and the
+ * thread does not run on it already. */
 static vaddr_t place(const struct trapframe *f, const struct uthread *u, uint64_t flags, size_t n)
 {
     vaddr_t sp = f->usp;
@@ -154,7 +156,7 @@ static void trampoline_of(uint32_t trampoline[4], unsigned number)
     trampoline[3] = 0;
 }
 
-/* Enter the handler: its arguments, and the way back. */
+/* Make f enter the handler, with its arguments and its return address. */
 static void enter(struct trapframe *f, const struct signal_action *act, vaddr_t va,
                   vaddr_t trampoline, uint64_t a1, uint64_t a2, int sig)
 {
@@ -162,7 +164,7 @@ static void enter(struct trapframe *f, const struct signal_action *act, vaddr_t 
         pal_imb(); /* the trampoline is code */
     f->usp = va;
     f->ra = act->restorer ? act->restorer : trampoline;
-    f->t12 = act->handler; /* the callee makes its GP from it */
+    f->t12 = act->handler; /* the callee computes its GP from it */
     f->pc = act->handler;
     f->a0 = (uint64_t)sig;
     f->a1 = a1;
@@ -224,7 +226,7 @@ int sigframe_pop(struct trapframe *f, vaddr_t va, bool rt, sigset_t *mask)
         return -EFAULT;
     registers_in(f, c.regs);
     f->pc = c.pc & ~3ul;
-    fp_sync(); /* so that preemption does not write over what comes now */
+    fp_sync(); /* so that a preemption does not overwrite the registers stored next */
     memcpy(current_hw->fp.f, c.fpregs, 31 * sizeof(c.fpregs[0]));
     current_hw->fp.f[31] = c.fpcr;
     fp_discard();

@@ -1,35 +1,38 @@
 /*
- * Signals: state, sending, choosing, default actions. The frame on the user stack is sigframe.c's.
+ * Signals: state, sending, selection and default actions. sigframe.c builds the frame on the user
+ * stack.
  *
  * A signal is sent to a process (kill, the terminal, the kernel) or to one thread (tkill, a fault,
- * SIGPIPE). What was sent to the process waits in its own set, and the first thread of the list
- * that does not block the signal is interrupted to take it; if that thread blocks it before it has
- * looked, it passes the interruption on to another (set_blocked). Actions, the stop and the end
- * belong to the process, masks to threads.
+ * SIGPIPE). A signal to the process is entered in the process's own pending set, and the first
+ * thread in the list that does not block it is interrupted to take it. If that thread blocks the
+ * signal before it has looked at the set, it interrupts another thread instead (set_blocked).
+ * Actions, stop and end are state of the process; masks are state of the threads.
  *
- * Sending sets the pending bit under the lock, then the bit in hw.syscall_exit and the mark that
- * interrupts the thread's wait, these two in one step (thread_interrupt). The target clears the bit
- * first and then looks at what is pending, so one of the two always sees the other:
+ * The sender sets the pending bit under the lock; then, in one step (thread_interrupt), the bit in
+ * hw.syscall_exit and the mark that interrupts the thread's wait. The target clears the bit first
+ * and then looks at the pending sets, so one of the two always sees the other's store:
  *
- *     sender: pending |= bit          target: syscall_exit &= ~EXIT_SIGNAL
- *             syscall_exit |= ...             (barrier)
- *                                             look at pending
+ *   sender: pending |= bit          target: syscall_exit &= ~EXIT_SIGNAL
+ *           syscall_exit |= ...             (barrier)
+ *                                           look at pending
  *
- * A call that a signal ends early returns one of the ERESTART numbers, which only the slow way out
- * turns into what programs know: so whoever finds itself interrupted has that bit set.
+ * A system call that a signal ends early returns one of the ERESTART numbers. Only the slow path of
+ * the return to user mode turns them into results that programs know, so a thread that finds itself
+ * interrupted must have that bit set.
  *
- * A signal that ends the process is settled when it is sent, where some thread takes it and its
- * action is the default one: ends_by names it, every thread is marked (thread_interrupt_fatal) and
- * nothing takes that back. So a wait that only the end may cut short need not wait for a thread to
- * take the signal. A signal that every thread blocks, or that finds the process stopped, is settled
- * by the thread that takes it later.
+ * If some thread takes a signal whose action is the default one and ends the process, the end is
+ * decided when the signal is sent: ends_by is set, every thread is marked (thread_interrupt_fatal),
+ * and nothing revokes that. So a killable wait ends without a thread first having to take the
+ * signal. If every thread blocks the signal, or the process is stopped, the end is decided by the
+ * thread that takes the signal later.
  *
- * A signal that is ignored and that no thread blocks is dropped when it is sent. SIGCONT takes back
- * pending stops and the other way round. A thread that runs in user mode on another CPU meets its
- * signal at its next entry, at the latest the next clock tick.
+ * A signal that is ignored and that no thread blocks is discarded when it is sent. SIGCONT removes
+ * pending stop signals, and a stop signal removes a pending SIGCONT. A thread that runs in user
+ * mode on another CPU sees its signal at its next entry into the kernel, the next clock tick at the
+ * latest.
  *
- * Work under the signal lock: a look at each thread of one process, and for each of them at most
- * the interruption.
+ * Work under the signal lock: one pass over the threads of one process, with at most one
+ * interruption for each.
  */
 #include "kernel/proc/signal.h"
 
@@ -56,16 +59,16 @@
 #define UNBLOCKABLE        (SIGBIT(SIGKILL) | SIGBIT(SIGSTOP))
 #define STOPS              (SIGBIT(SIGSTOP) | SIGBIT(SIGTSTP) | SIGBIT(SIGTTIN) | SIGBIT(SIGTTOU))
 #define IGNORED_BY_DEFAULT (SIGBIT(SIGCHLD) | SIGBIT(SIGURG) | SIGBIT(SIGWINCH) | SIGBIT(SIGCONT))
-/* Caused by an instruction: chosen before the others, so that the handler sees the state of the
+/* Caused by an instruction: selected before the others, so that the handler sees the state at the
  * fault. */
 #define SYNCHRONOUS                                                                         \
     (SIGBIT(SIGSEGV) | SIGBIT(SIGBUS) | SIGBIT(SIGILL) | SIGBIT(SIGTRAP) | SIGBIT(SIGFPE) | \
      SIGBIT(SIGSYS))
 #define RESTART_INSTRUCTION 4      /* bytes of CALL_PAL callsys */
-#define NO_CALL             (~0ul) /* orig_v0 of a frame that is no system call's */
+#define NO_CALL             (~0ul) /* orig_v0 of a frame that is not of a system call */
 
-/* Everything but actions; info means nothing where nothing is pending, and is most of the
- * structure. */
+/* Allocate and initialise everything but the actions. The info arrays, most of the structure, are
+ * left undefined: they are read only for signals in the pending set. */
 static struct sighand *sighand_alloc(void)
 {
     struct sighand *s = npp_alloc(sizeof(*s));
@@ -100,7 +103,7 @@ struct sighand *sighand_fork(bool share_vm)
         return NULL;
     if (process_alone(process_self())) {
         memcpy(s->actions, from->actions, sizeof(s->actions));
-    } else { /* 2 KiB */
+    } else { /* 2 KiB under the lock */
         ipl = spin_lock(&from->lock);
         memcpy(s->actions, from->actions, sizeof(s->actions));
         spin_unlock(&from->lock, ipl);
@@ -153,7 +156,7 @@ bool signal_wants_stops(const struct sighand *s)
 
 /* ---- pending sets ---- */
 
-/* Note a signal; one that is pending already keeps what was said of it first. */
+/* Enter a signal in a pending set; one that is pending already keeps its first info. */
 static void pend_locked(struct sigpending *q, const struct signal_info *info)
 {
     sigset_t bit = SIGBIT(info->signo);
@@ -168,7 +171,7 @@ static void forget_locked(struct sigpending *q, sigset_t bits)
     __atomic_store_n(&q->set, q->set & ~bits, __ATOMIC_RELAXED);
 }
 
-/* Neither the process nor any of its threads has these pending. */
+/* Remove these signals from the pending sets of the process and of all its threads. */
 static void forget_all_locked(struct process *p, sigset_t bits)
 {
     struct uthread *u;
@@ -178,7 +181,8 @@ static void forget_all_locked(struct process *p, sigset_t bits)
         forget_locked(&u->pending, bits);
 }
 
-/* Take one of `ready` out of the thread's or the process's set, the thread's first. */
+/* Remove one signal of `ready` from the thread's pending set, or else from the process's. Its
+ * number. */
 static int take_locked(struct sighand *s, struct uthread *u, sigset_t ready,
                        struct signal_info *info)
 {
@@ -192,7 +196,7 @@ static int take_locked(struct sighand *s, struct uthread *u, sigset_t ready,
 
 /* ---- sending ---- */
 
-/* The process ends by sig: every thread learns of it, and that stays so. */
+/* Decide that the process ends by sig, and mark every thread. */
 static void end_locked(struct process *p, int sig)
 {
     struct uthread *u;
@@ -203,13 +207,13 @@ static void end_locked(struct process *p, int sig)
         thread_interrupt_fatal(u->thread);
 }
 
-/* Is sig's action to end the process? Else it has a handler, is ignored or stops it. */
+/* Does sig end the process? Otherwise it has a handler, is ignored, or stops the process. */
 static bool ends(const struct sighand *s, int sig)
 {
     return s->actions[sig - 1].handler == SIG_DFL && !(SIGBIT(sig) & (IGNORED_BY_DEFAULT | STOPS));
 }
 
-/* Send to the thread `only`, or to all of them if it is NULL. */
+/* Send to the thread `only`, or to the process if it is NULL. */
 static void send_locked(struct process *p, struct uthread *only, const struct signal_info *info)
 {
     struct uthread *u, *taker = NULL;
@@ -267,7 +271,8 @@ void signal_send_thread(struct process *p, struct uthread *u, const struct signa
     spin_unlock(&p->sig->lock, ipl);
 }
 
-/* What the current thread could take now; the barrier stands before the look. */
+/* The signals that the current thread could take now. The first load is a barrier before the
+ * look. */
 static inline sigset_t ready_now(const struct sighand *s, const struct uthread *u)
 {
     return (__atomic_load_n(&s->pending.set, __ATOMIC_SEQ_CST) |
@@ -279,7 +284,8 @@ bool signal_is_pending(void)
 {
     if (!ready_now(process_self()->sig, uthread_self()) && !thread_fatal_pending(thread_self()))
         return false;
-    /* The sender may not have come to this yet, and whoever asks ends its call because of it. */
+    /* The sender may not have set this bit yet, and the caller ends its system call because of the
+     * signal. */
     __atomic_fetch_or(&current_hw->syscall_exit, EXIT_SIGNAL, __ATOMIC_RELAXED);
     return true;
 }
@@ -292,7 +298,8 @@ void signal_force(int sig, int code, vaddr_t addr)
     struct sighand *s = p->sig;
     ipl_t ipl = spin_lock(&s->lock);
 
-    /* The instruction would only fault again: what cannot be handled ends the process. */
+    /* The instruction would only fault again, so a signal that cannot be handled ends the
+     * process. */
     if ((u->blocked & SIGBIT(sig)) || s->actions[sig - 1].handler == SIG_IGN)
         s->actions[sig - 1].handler = SIG_DFL;
     u->blocked &= ~SIGBIT(sig);
@@ -304,8 +311,8 @@ void signal_force(int sig, int code, vaddr_t addr)
     __atomic_fetch_or(&current_hw->syscall_exit, EXIT_SIGNAL, __ATOMIC_SEQ_CST);
 }
 
-/* The current thread has blocked signals that were sent to the process and perhaps left to it: each
- * thread that can take one of them looks. */
+/* The current thread has blocked signals that were sent to the process, and may be the thread that
+ * was interrupted for them: interrupt every other thread that can take one of them. */
 static __attribute__((noinline)) void pass_on_locked(struct process *p, sigset_t bits)
 {
     struct uthread *u;
@@ -316,7 +323,8 @@ static __attribute__((noinline)) void pass_on_locked(struct process *p, sigset_t
     }
 }
 
-/* Change the mask of the current thread; what has become deliverable is seen on the way out. */
+/* Change the mask of the current thread. Signals that become deliverable are seen on the return to
+ * user mode. */
 static void set_blocked(sigset_t mask)
 {
     struct process *p = process_self();
@@ -327,7 +335,7 @@ static void set_blocked(sigset_t mask)
 
     u->blocked = mask & ~UNBLOCKABLE;
     if ((s->pending.set | u->pending.set) & ~u->blocked) {
-        /* sent while it was blocked, so it has interrupted nothing */
+        /* the signal was sent while blocked, so it has interrupted nothing */
         __atomic_fetch_or(&current_hw->syscall_exit, EXIT_SIGNAL, __ATOMIC_RELAXED);
         __atomic_store_n(&thread_self()->interrupted, 1, __ATOMIC_RELAXED);
     }
@@ -350,14 +358,14 @@ void signal_mask_end(bool interrupted)
     struct uthread *u = uthread_self();
 
     if (interrupted)
-        return; /* there is a signal, so the way out is the slow one */
+        return; /* a signal is pending, so the return takes the slow path */
     u->restore_saved = false;
     set_blocked(u->saved);
 }
 
 /* ---- delivery ---- */
 
-/* The stop is taken: the others come here too. */
+/* The current thread has taken a stop signal: make the other threads stop too. */
 static void stop_others_locked(struct process *p)
 {
     struct uthread *u;
@@ -368,7 +376,7 @@ static void stop_others_locked(struct process *p)
     }
 }
 
-/* Take one deliverable signal with its action; 0 when there is none. A one-shot handler is used up
+/* Take one deliverable signal with its action; 0: there is none. A one-shot handler is reset
  * here. */
 static int dequeue(struct process *p, struct uthread *u, struct signal_info *info,
                    struct signal_action *act)
@@ -388,7 +396,7 @@ static int dequeue(struct process *p, struct uthread *u, struct signal_info *inf
         if ((act->flags & SA_RESETHAND) && act->handler > SIG_IGN)
             s->actions[sig - 1].handler = SIG_DFL;
         if ((SIGBIT(sig) & STOPS) && act->handler == SIG_DFL) {
-            /* Here, so that a SIGCONT sent from now on takes it back. */
+            /* Set here, so that a SIGCONT sent from now on ends the stop. */
             __atomic_store_n(&s->stopped, true, __ATOMIC_RELAXED);
             stop_others_locked(p);
         }
@@ -410,9 +418,9 @@ static void stay_stopped(struct sighand *s)
     wait_finish(&w);
 }
 
-/* Stay here until SIGCONT or SIGKILL is sent; the parent learns of both changes, by the thread that
- * has taken the stop. Another that runs in user mode on another CPU comes some microseconds later.
- */
+/* Wait until SIGCONT or SIGKILL is sent. The thread that has taken the stop signal reports both
+ * changes to the parent; a thread that runs in user mode on another CPU stops some microseconds
+ * later. */
 static void stop(struct sighand *s, int sig)
 {
     process_report_stop((uint32_t)sig << 8 | 0x7F);
@@ -421,7 +429,8 @@ static void stop(struct sighand *s, int sig)
         process_report_stop(0xFFFF);
 }
 
-/* The call that was interrupted (if this is one): again, from the instruction on, or EINTR. */
+/* Finish the interrupted system call, if the frame is of one: repeat its instruction, or return
+ * EINTR. */
 static void finish_call(struct trapframe *f, bool handler, bool restart_with_handler)
 {
     if (f->orig_v0 == NO_CALL || !f->a3 || (f->v0 != ERESTARTSYS && f->v0 != ERESTARTNOHAND))
@@ -436,7 +445,7 @@ static void finish_call(struct trapframe *f, bool handler, bool restart_with_han
     f->orig_v0 = NO_CALL;
 }
 
-/* Run the handler: false when its frame does not fit on the stack. */
+/* Set f up to run the handler. False: its frame does not fit on the stack. */
 static bool handle(struct trapframe *f, struct uthread *u, const struct signal_info *info,
                    const struct signal_action *act)
 {
@@ -470,7 +479,7 @@ void signal_deliver(struct trapframe *f)
         if (act.handler > SIG_IGN) {
             if (!handle(f, u, &info, &act))
                 process_exit_signal(SIGSEGV);
-            continue; /* further ones are pushed on top and run first, as on Linux */
+            continue; /* further handlers are pushed on top and run first, as on Linux */
         }
         if (act.handler == SIG_IGN || (SIGBIT(sig) & IGNORED_BY_DEFAULT))
             continue;
@@ -480,7 +489,7 @@ void signal_deliver(struct trapframe *f)
             process_exit_signal(sig);
     }
     finish_call(f, false, false);
-    if (u->restore_saved) { /* sigsuspend, and nothing had a handler */
+    if (u->restore_saved) { /* sigsuspend, and no signal had a handler */
         u->restore_saved = false;
         set_blocked(u->saved);
     }
@@ -491,7 +500,7 @@ long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, 
     struct process *p = process_self();
     struct sighand *s = p->sig;
     struct signal_action new = {0}, old;
-    struct { /* as in user memory */
+    struct { /* layout in user memory */
         uint64_t handler;
         uint32_t flags, pad;
         uint64_t mask;
@@ -558,8 +567,9 @@ long sys_rt_sigpending(uint64_t set, uint64_t size)
 }
 
 /*
- * Sleep until a signal interrupts. The interruption is forgotten before the caller looks at what is
- * pending: one that comes after that interrupts anew.
+ * Sleep until a signal interrupts or the deadline passes: -EINTR or -ETIMEDOUT. The mark of the
+ * interruption is cleared before the caller looks at the pending sets, so a signal that is sent
+ * after that look interrupts again.
  */
 static int sleep_interruptible(uint64_t deadline)
 {
@@ -592,7 +602,7 @@ long sys_rt_sigsuspend(uint64_t set, uint64_t size)
     return -ERESTARTNOHAND;
 }
 
-/* Take one pending signal of a set, blocked or not. 0: none. */
+/* Take one pending signal of a set, blocked or not. Its number; 0: none. */
 static int take_one(sigset_t set, struct signal_info *info)
 {
     struct sighand *s = process_self()->sig;
@@ -605,8 +615,8 @@ static int take_one(sigset_t set, struct signal_info *info)
     return sig;
 }
 
-/* What sigtimedwait waits for: sent signals of the set are noted and wake, whether blocked or
- * ignored or not. */
+/* Set the signals that sigtimedwait waits for. They are entered in the pending set and wake the
+ * thread even if they are blocked or ignored. */
 static void set_waiting(sigset_t set)
 {
     struct sighand *s = process_self()->sig;

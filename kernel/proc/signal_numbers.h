@@ -1,4 +1,4 @@
-/* Signal numbers and codes as Linux/Alpha has them; trap dispatch and kernel/proc share them. */
+/* Signal numbers and codes of Linux/Alpha, used by trap dispatch and kernel/proc. */
 #ifndef KERNEL_PROC_SIGNAL_NUMBERS_H
 #define KERNEL_PROC_SIGNAL_NUMBERS_H
 

@@ -1,11 +1,13 @@
 /*
- * The self-check of the whole system: everything is stopped, then the files, the processes' address
- * spaces and their open files are gone through, and mm does the rest. The process table is locked
- * meanwhile; nobody is there to wait for it.
+ * The self-check of the whole system. All threads are stopped, then the files, the address spaces
+ * of all processes and their open files are visited, and mm/check/validate.h checks what they
+ * report. The process table lock is held during each pass over the processes; no other thread runs
+ * that could wait for it.
  *
- * A thread that waits for an event has no page in its hands: what it works on belongs to its space,
- * its open files or an object. The pages of exec's arguments are never there at such a moment: exec
- * waits for mutexes only. Who makes that different counts such pages here, or the check calls them
+ * A stopped thread that waits for an event holds no page outside of structures: what it works on
+ * belongs to its address space, its open files or an object. The pages with exec's arguments never
+ * exist at such a moment, because exec waits for mutexes only, and a thread that waits for a mutex
+ * is not stopped. If that changes, such pages must be counted here, or the check reports them as
  * lost.
  */
 #include "kernel/proc/validate.h"
@@ -17,11 +19,11 @@
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/run_hook.h"
 
-#define STOP_LIMIT_NS 10000000000u /* for all to stop: a fork or exec takes milliseconds */
-#define ROUNDS        5u           /* an interrupt that takes memory is rare */
+#define STOP_LIMIT_NS 10000000000u /* time for all to stop: a fork or exec takes milliseconds */
+#define ROUNDS        5u           /* an interrupt that allocates memory during a check is rare */
 
-/* A file's object is to be known with the file's reference before a space shows it: so files come
-   first. */
+/* The reference that a file holds to its object must be counted before a map shows the object, so
+ * the files are visited before the address spaces. */
 static bool files_of(struct process *p, void *arg)
 {
     struct validate *v = arg;
@@ -88,15 +90,15 @@ static void at_end(void)
 
     err = system_validate(NULL, &r, &who);
     if (err == -ENOMEM) {
-        /* The check needs a few pages, and the command may have taken all there are: it is over, so
-           its memory goes first. */
+        /* The check needs a few pages, and the command may have used up all memory. It has ended,
+         * so its address space can be released first. */
         aspace_unref(process_change_space(process_self(), NULL));
         err = system_validate(NULL, &r, &who);
     }
     if (err == -ETIMEDOUT)
         panic("memory cannot be checked: thread %u (%s) %s", who.tid, who.name, who.why);
     if (err)
-        panic("memory cannot be checked: it is too short for that");
+        panic("memory cannot be checked: too little of it is free");
     if (r.errors)
         panic("memory is inconsistent: %lu errors, the first:\n%s", r.errors, r.text);
 }

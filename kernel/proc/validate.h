@@ -1,25 +1,29 @@
-/* The self-check of the whole system: mm/check/validate.h, with everything stopped. */
+/* The self-check of the whole system: mm/check/validate.h, run with all threads stopped. */
 #ifndef KERNEL_PROC_VALIDATE_H
 #define KERNEL_PROC_VALIDATE_H
 
 #include "kernel/sched/freeze.h"
 #include "mm/check/validate.h"
 
-/* Done to the system for the time of a check, by tests (kernel/test/plant.c), while it stands. */
+/* Damage that a test (kernel/test/plant.c) does to the system for the duration of a check, while
+ * all other threads are stopped. */
 struct validate_damage {
-    int (*damage)(uint64_t number); /* 0, or -ENODEV: there is nothing to damage */
-    void (*repair)(void);           /* after it, in either case */
+    /* 0, or -ENODEV: there is nothing to damage. */
+    int (*damage)(uint64_t number);
+    /* Called after the check, whether or not `damage` succeeded. */
+    void (*repair)(void);
     uint64_t number;
 };
 
-/* Stop the system, check it, let it go on. d: damage, or NULL. 0 with *r; -ETIMEDOUT: *who did not
-   stop; -ENOMEM; -ENODEV: it could not be damaged. By a process, or a thread without one and
-   without mutexes. IPL 0; waits, at most some seconds and the check. */
+/* Stop all threads, check the system, and let it continue. d: damage, or NULL. 0 with the findings
+ * in *r; -ETIMEDOUT with the thread that did not stop in *who; -ENOMEM; -ENODEV: d could not be
+ * applied. Called by a process, or by a kernel thread that holds no mutexes. IPL 0; waits, for some
+ * seconds at most plus the time of the check. */
 int system_validate(const struct validate_damage *d, struct validate_result *r,
                     struct freeze_blocker *who);
 
-/* Boot: the system is to be checked when the first process ends (run_hook.h; scripts/run
-   --validate). It panics when memory is inconsistent, or a thread does not stop. */
+/* Register a check of the system for the end of the first process (run_hook.h; scripts/run
+ * --validate). It panics when memory is inconsistent or a thread does not stop. Boot only. */
 void system_validate_at_end(void);
 
 #endif
