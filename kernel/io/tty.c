@@ -32,8 +32,7 @@
 #define SIGQUIT   3
 #define SIGTSTP   18
 
-/* All fields are protected by lock, except that pgrp is also accessed as an atomic word, and that
- * tty_write reads set.c_oflag without the lock. */
+/* All fields are protected by lock, except that pgrp is also accessed as an atomic word. */
 struct tty {
     struct spinlock lock;
     struct termios set;
@@ -367,12 +366,14 @@ static long tty_read(struct file *f, vaddr_t ubuf, size_t n)
 static long tty_write(struct file *f, vaddr_t ubuf, size_t n)
 {
     char in[TTY_CHUNK], out[2 * TTY_CHUNK];
+    ipl_t ipl = spin_lock(&tty.lock);
+    bool newlines = (tty.set.c_oflag & (OPOST | ONLCR)) == (OPOST | ONLCR);
     size_t done = 0;
 
+    spin_unlock(&tty.lock, ipl);
     (void)f;
     while (done < n) {
         size_t part = MIN(n - done, sizeof(in)), k = 0;
-        bool newlines = (tty.set.c_oflag & (OPOST | ONLCR)) == (OPOST | ONLCR);
 
         if (copyin(in, ubuf + done, part))
             return done ? (long)done : -EFAULT;

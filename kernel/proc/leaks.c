@@ -125,7 +125,7 @@ static unsigned kernel_stacks(char *text)
 static void check(void)
 {
     char text[TEXT] = "a count is wrong, see above";
-    struct freeze_blocker who;
+    struct freeze_blocker who = {.name = "memory", .why = "is short"}; /* of -ENOMEM */
     struct validate_result r;
     unsigned n;
 

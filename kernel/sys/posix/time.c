@@ -7,6 +7,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/io/open_flags.h"
+#include "kernel/proc/process.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
@@ -44,7 +45,9 @@ static bool clock_read(uint64_t clock, uint64_t *ns)
     case CLOCK_BOOTTIME:
         *ns = clock_ns();
         return true;
-    case CLOCK_PROCESS_CPUTIME_ID: /* that of the calling thread only */
+    case CLOCK_PROCESS_CPUTIME_ID:
+        *ns = process_cpu_ns(process_self());
+        return true;
     case CLOCK_THREAD_CPUTIME_ID:
         *ns = thread_cpu_ns(self);
         return true;
