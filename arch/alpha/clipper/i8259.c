@@ -9,7 +9,8 @@
 #define CASCADE_IRQ    2
 #define EOI_SPECIFIC   0x60
 
-static uint16_t mask = 0xFFFF & ~(1u << CASCADE_IRQ); /* callers of i8259_enable are serialised */
+/* Copy of both mask registers, a set bit masks; serialised by the callers of i8259_enable. */
+static uint16_t mask = 0xFFFF & ~(1u << CASCADE_IRQ);
 
 static void write_mask(void)
 {

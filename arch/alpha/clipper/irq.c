@@ -11,8 +11,8 @@
 #define VECTOR_STEP   16
 
 struct irq_line {
-    irq_fn fn[IRQ_SHARERS]; /* atomic: published after arg, never taken back */
-    void *arg[IRQ_SHARERS];
+    irq_fn fn[IRQ_SHARERS]; /* atomic: stored after arg with release order, never changed again */
+    void *arg[IRQ_SHARERS]; /* written under register_lock; constant once fn is set */
 };
 
 static struct irq_line lines[IRQ_COUNT];
