@@ -25,7 +25,7 @@ size_t channel_try_write(const void *p, size_t n)
     if (header_sent < HEADER) {
         header_sent += (uint32_t)uart_try_write(&uart_com2, header + header_sent,
                                                 HEADER - header_sent);
-        return 0; /* the header filled the transmitter's turn; the caller tries again */
+        return 0; /* the transmitter is busy with the header: the caller tries again */
     }
     n = uart_try_write(&uart_com2, p, MIN(n, payload_left));
     payload_left -= (uint32_t)n;
