@@ -98,8 +98,7 @@ PAL_CALL0_RET(pal_whami, PAL_WHAMI)
 PAL_CALL1(pal_wtint, PAL_WTINT)
 PAL_CALL0_RET(pal_rdunique, PAL_RDUNIQUE)
 PAL_CALL1(pal_wrunique, PAL_WRUNIQUE)
-/* args of QEMU's: function, argument. Functions: 3 wall clock, 5 and 6 alarm, 7 virtual time
-   (ns) */
+/* args: QEMU's function number (3 wall clock, 5 and 6 alarm, 7 virtual time in ns), argument */
 PAL_CALL2(pal_cserve, PAL_CSERVE)
 
 /* kind -1: all translations without ASM, -2: all translations, 3: both translations of va */

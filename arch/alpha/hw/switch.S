@@ -9,8 +9,8 @@
 
 /*
  * struct thread_hw *context_switch(struct thread_hw *from, struct thread_hw *to)
- * Input: $16 from (current), $17 to. Output: $0 the thread that ran before. IPL: IPL_HIGH, so that
- * nothing on this CPU uses the current thread meanwhile. Stack: 64 bytes of from's.
+ * Input: $16 from (current), $17 to. Output: $0 the thread that ran before. IPL: see switch.h;
+ * nothing else on this CPU may use the current thread meanwhile. Stack: 64 bytes of from's.
  * PALcode may change $1, $16-$18 and $22-$25; values that are needed after SWPCTX are in $2-$7 and
  * $19-$21.
  */

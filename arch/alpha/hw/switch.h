@@ -14,7 +14,8 @@
  * stack pointer and unique value; cpu->current, to->cpu and $8 are set accordingly. Live
  * floating-point registers of `from` are saved, and the unit is disabled. Returns in `from` when it
  * is switched to again; the value is the thread that ran before it on that CPU. Every caller is at
- * IPL_HIGH, because during the switch the stack and cpu->current belong to different threads.
+ * IPL_HIGH, because during the switch the stack and cpu->current belong to different threads; for a
+ * switch to itself, where they do not, IPL_CLOCK is enough.
  */
 struct thread_hw *context_switch(struct thread_hw *from, struct thread_hw *to);
 
@@ -26,7 +27,7 @@ struct thread_hw *context_switch(struct thread_hw *from, struct thread_hw *to);
 void context_prepare(struct thread_hw *t, void (*start)(struct thread_hw *previous));
 
 /* Load another root (PFN of a level-1 page) for the current thread on this CPU. All translations of
-   the CPU that lack ASM are invalidated. IPL_HIGH. */
+   the CPU that lack ASM are invalidated. IPL_CLOCK or above. */
 void context_load_root(uint64_t ptbr);
 
 /* The current thread's first entry into user mode, by the complete frame that ends at kstack_top.

@@ -14,7 +14,7 @@ struct trapframe {
     uint64_t s0, s1, s2, s3, s4, s5, s6;         /* $9-$15 */
     uint64_t a3, a4, a5;                         /* $19-$21 */
     uint64_t t8, t9, t10, t11, ra, t12, at;      /* $22-$28 */
-    uint64_t usp;     /* user SP, where s0-s6 are valid too; otherwise read it by rdusp */
+    uint64_t usp;     /* user SP, in full-frame calls and on the slow path; otherwise use rdusp */
     uint64_t orig_v0; /* system call number, for restarts; ~0 if the entry is no system call */
     uint64_t orig_a3; /* the caller's a3, for restarts */
     uint64_t pad;     /* keeps the stack 16-byte aligned */
