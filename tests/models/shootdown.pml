@@ -26,7 +26,7 @@ bool pte[PAGES] = true;     /* in memory: the page is mapped */
 bool freed[PAGES];          /* the page was freed */
 bool loaded[CPUS];          /* in memory: the address space's mask of CPUs that have it loaded */
 bool pte_late[CPUS];        /* the store that clears pte[CPU] is still in that CPU's store buffer */
-bool bit_late[CPUS];        /* the store that sets loaded[CPU] is still in that CPU's store buffer */
+bool bit_late[CPUS];        /* so is the store that sets loaded[CPU] */
 
 bool root[CPUS];            /* the CPU has the space's root loaded */
 typedef buffer { bool page[PAGES] };
