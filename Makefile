@@ -34,9 +34,8 @@ setup: $(SETUP) ## install what is missing (other targets do it when needed)
 
 # ---- kernels for verification ---------------------------------------------------------------
 # `make TEST=1 kernel`, UBSAN=1, RACES=1 and COVERAGE=1 build further kernels, each in a folder of
-# its own (tests/README.md describes their uses). These kernels, and only these, contain
-# kernel/test, the functions that only tests use. Otherwise the TEST=1 kernel is the same as the
-# ordinary one.
+# its own (tests/README.md describes their uses). These kernels, and only these, contain kernel/test,
+# the functions that only tests use. Otherwise the TEST=1 kernel is the same as the ordinary one.
 #
 # UBSAN=1 enables all checks of -fsanitize=undefined. A failed check executes a trap instruction, so
 # no runtime is needed. Equal blocks of code are not merged, so that each check has a trap of its
@@ -82,8 +81,8 @@ HSANITIZE := $(if $(COVERAGE),--coverage -fprofile-update=atomic,\
 HCFLAGS := -std=gnu11 $(if $(COVERAGE),-O0,-O1) -g $(HSANITIZE) -fno-omit-frame-pointer $(WARNINGS) -Wno-unknown-pragmas
 HCPPFLAGS := -Itests/host/include -I. -D__MEGALITH_HOST__
 
-# flags_file writes a text (compiler flags, lists of files) to a file if the file does not contain
-# it already; targets built with these flags depend on the file. It is written while make reads this
+# flags_file writes a text (compiler flags, lists of files) to a file if the file does not contain it
+# already; targets built with these flags depend on the file. It is written while make reads this
 # file, so that a second `make` has nothing to do.
 flags_differ = $(subst x$(1),,x$(2))$(subst x$(2),,x$(1))
 flags_file = $(if $(call flags_differ,with $(strip $(2)),$(file < $(1))),$(shell mkdir -p $(dir $(1)))$(file > $(1),with $(strip $(2))))
@@ -133,11 +132,11 @@ $(OFFSETS_H): $(OFFSETS_C) $(K)/flags/kernel
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(KCFLAGS) $(KCPPFLAGS) -MMD -MP -MT $@ -MF $(@:.h=.d) -S $< -o $(@:.h=.s)
 	$(Q){ echo '/* Generated from $(OFFSETS_C). */'; \
-	    sed -nE 's/^[[:space:]"]*->[[:space:]]*([A-Za-z_0-9]+)[[:space:]]+[$$#]?(-?[0-9]+).*/#define
-	    \1 \2/p' \ $(@:.h=.s); } > $@
+	    sed -nE 's/^[[:space:]"]*->[[:space:]]*([A-Za-z_0-9]+)[[:space:]]+[$$#]?(-?[0-9]+).*/#define \1 \2/p' \
+	    $(@:.h=.s); } > $@
 
-# The symbol table: link with an empty table, generate the table from the result, link again with
-# it, and check that no function has moved.
+# The symbol table: link with an empty table, generate the table from the result, link again with it,
+# and check that no function has moved.
 KLINK = $(CC) $(KLDFLAGS) -T linker.ld $(KOBJ) $(1) -lgcc -o $(2)
 KSYMS_NM = $(CROSS)nm -n $(1) | grep -E ' [tT] '
 
@@ -156,8 +155,7 @@ $(ELF): $(PASS1)
 	    { echo 'the second link moved functions' >&2; rm -f $@; exit 1; }
 
 # ---- user programs --------------------------------------------------------------------------
-# Each userland/{bin,tests,bench}/NAME.c, and each folder NAME/ of several files there, is a
-# program.
+# Each userland/{bin,tests,bench}/NAME.c, and each folder NAME/ of several files there, is a program.
 
 LIB_SRC := $(sort $(wildcard userland/lib/*.c userland/lib/*.S))
 LIB_OBJ := $(addprefix $(B)/user/,$(addsuffix .o,$(LIB_SRC)))
@@ -227,8 +225,7 @@ $(SMALL_INITRD): $(INITRD)
 	$(Q)$(PYTHON) scripts/mkinitrd -o $@ $(B)/initrd $(filter-out tests/%,$(USER_NAMES))
 
 # ---- host-built unit tests ------------------------------------------------------------------
-# Each tests/host/test_*.c is a program; its line "// SOURCES: ..." names the sources to link with
-# it.
+# Each tests/host/test_*.c is a program; its line "// SOURCES: ..." names the sources to link with it.
 
 HOST_TESTS := $(patsubst tests/host/%.c,$(K)/host/%,$(sort $(wildcard tests/host/test_*.c)))
 HOST_COMMON := $(sort $(filter-out tests/host/test_% tests/host/tsan_%,$(wildcard tests/host/*.c)))
@@ -296,8 +293,8 @@ counting:
 
 # The tests that boot an ordinary system and make no measurements.
 GUEST_TESTS := $(addprefix tests/test_,$(addsuffix .py,guest walk crash shell sections locks tracing \
-	global_sections reserved_memory registry_life large_memory vms_programs foreign config_boot
-	\ logical_names allocation_failure sysman_guest))
+	global_sections reserved_memory registry_life large_memory vms_programs foreign config_boot \
+	logical_names allocation_failure sysman_guest))
 
 test-ubsan: all ubsan ## run the guest tests on a kernel with UBSan's traps
 	$(Q)$(PYTEST) --kernel $(B)/ubsan/megalith.elf $(if $(T),,--figures ubsan) --slower 6 \
