@@ -34,8 +34,8 @@ setup: $(SETUP) ## install what is missing (other targets do it when needed)
 
 # ---- kernels for verification ---------------------------------------------------------------
 # `make TEST=1 kernel`, UBSAN=1, RACES=1 and COVERAGE=1 build further kernels, each in a folder of
-# its own (tests/README.md describes their uses). These kernels, and only these, contain kernel/test,
-# the functions that only tests use. Otherwise the TEST=1 kernel is the same as the ordinary one.
+# its own (tests/README.md describes their uses). Only these kernels contain kernel/test, functions
+# that only tests use. Otherwise the TEST=1 kernel is the same as the ordinary one.
 #
 # UBSAN=1 enables all checks of -fsanitize=undefined. A failed check executes a trap instruction, so
 # no runtime is needed. Equal blocks of code are not merged, so that each check has a trap of its
@@ -81,7 +81,7 @@ HSANITIZE := $(if $(COVERAGE),--coverage -fprofile-update=atomic,\
 HCFLAGS := -std=gnu11 $(if $(COVERAGE),-O0,-O1) -g $(HSANITIZE) -fno-omit-frame-pointer $(WARNINGS) -Wno-unknown-pragmas
 HCPPFLAGS := -Itests/host/include -I. -D__MEGALITH_HOST__
 
-# flags_file writes a text (compiler flags, lists of files) to a file if the file does not contain it
+# flags_file writes a text (compiler flags, a list of files) to a file, unless the file contains it
 # already; targets built with these flags depend on the file. It is written while make reads this
 # file, so that a second `make` has nothing to do.
 flags_differ = $(subst x$(1),,x$(2))$(subst x$(2),,x$(1))
@@ -135,8 +135,8 @@ $(OFFSETS_H): $(OFFSETS_C) $(K)/flags/kernel
 	    sed -nE 's/^[[:space:]"]*->[[:space:]]*([A-Za-z_0-9]+)[[:space:]]+[$$#]?(-?[0-9]+).*/#define \1 \2/p' \
 	    $(@:.h=.s); } > $@
 
-# The symbol table: link with an empty table, generate the table from the result, link again with it,
-# and check that no function has moved.
+# The symbol table: link with an empty table, generate the table from the result, link again with
+# it, and check that no function has moved.
 KLINK = $(CC) $(KLDFLAGS) -T linker.ld $(KOBJ) $(1) -lgcc -o $(2)
 KSYMS_NM = $(CROSS)nm -n $(1) | grep -E ' [tT] '
 
@@ -155,7 +155,8 @@ $(ELF): $(PASS1)
 	    { echo 'the second link moved functions' >&2; rm -f $@; exit 1; }
 
 # ---- user programs --------------------------------------------------------------------------
-# Each userland/{bin,tests,bench}/NAME.c, and each folder NAME/ of several files there, is a program.
+# Each userland/{bin,tests,bench}/NAME.c, and each folder NAME/ of several files there, is one
+# program.
 
 LIB_SRC := $(sort $(wildcard userland/lib/*.c userland/lib/*.S))
 LIB_OBJ := $(addprefix $(B)/user/,$(addsuffix .o,$(LIB_SRC)))
@@ -225,7 +226,8 @@ $(SMALL_INITRD): $(INITRD)
 	$(Q)$(PYTHON) scripts/mkinitrd -o $@ $(B)/initrd $(filter-out tests/%,$(USER_NAMES))
 
 # ---- host-built unit tests ------------------------------------------------------------------
-# Each tests/host/test_*.c is a program; its line "// SOURCES: ..." names the sources to link with it.
+# Each tests/host/test_*.c is one program; its line "// SOURCES: ..." names the sources that are
+# linked with it.
 
 HOST_TESTS := $(patsubst tests/host/%.c,$(K)/host/%,$(sort $(wildcard tests/host/test_*.c)))
 HOST_COMMON := $(sort $(filter-out tests/host/test_% tests/host/tsan_%,$(wildcard tests/host/*.c)))
