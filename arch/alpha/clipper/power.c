@@ -1,5 +1,4 @@
-/* Power-off. CALL_PAL halt powers QEMU's machine off at once; bytes still in a UART would be
-   lost. */
+/* CALL_PAL halt powers QEMU's machine off at once; bytes still in a UART would be lost. */
 #include "arch/alpha/clipper/power.h"
 
 #include "arch/alpha/clipper/uart.h"

@@ -10,9 +10,9 @@
  * the emulation of unaligned accesses.
  *
  * The return path to user mode reads syscall_exit once, with interrupts enabled. If an interrupt
- * sets it between that read and RTI, then the interrupt has served its own reschedule on its way
- * out, and a signal is delivered at this CPU's next entry, which is its next clock tick at the
- * latest.
+ * sets it between that read and RTI, nothing is lost: a reschedule was served on the return path of
+ * that interrupt, and a signal is delivered at the return from this CPU's next entry, which is its
+ * next clock tick at the latest.
  *
  * CFI describes the frames so that an unwinder can continue into the interrupted code. Column 64 is
  * the interrupted PC. The interrupted SP is the CFA if kernel mode was interrupted, and the frame's
@@ -186,7 +186,7 @@
     call_pal PAL_RTI
 .endm
 
-/* CFI at the start of a procedure that is entered by a branch after SAVE. */
+/* CFI at the start of a procedure to which entries branch after SAVE. */
 .macro FRAME_CFI
     .cfi_startproc simple
     .cfi_signal_frame

@@ -75,10 +75,10 @@ void entry_points_set(void)
 
 /*
  * A machine check because no device answered an access: a page-frame section may map bus memory
- * that no device decodes. For an access of user mode SIGBUS is sent, for an access of a user copy
- * control goes to its fix-up, and the function returns true. It returns false for any other machine
- * check, which is fatal. The entry runs at IPL_HIGH; the PC is that of the instruction after the
- * access.
+ * that no device decodes. For an access of user mode SIGBUS is sent, for one of a user copy at IPL
+ * 0 control goes to its fix-up, and the function returns true. It returns false for any other
+ * machine check, which is fatal. The entry runs at IPL_HIGH; the PC is that of the instruction
+ * after the access.
  */
 static bool bus_error(struct trapframe *f)
 {

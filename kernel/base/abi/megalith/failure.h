@@ -33,8 +33,7 @@ struct mega_failure {
     uint64_t fired;    /* 1: the n-th allocation was made to fail */
     uint32_t kind;     /* enum mega_alloc of that allocation */
     uint32_t in_fault; /* 1: it was in a page fault of the kernel on user memory */
-    uint64_t call;     /* number of the system call; in a page fault of user mode, of the last
-    one */
+    uint64_t call;     /* number of the system call; in a user page fault, of the last one */
     uint64_t injected, counted;     /* failures and allocations of all threads since boot */
     char site[MEGA_FAIL_SITES][48]; /* function+offset of the allocator's caller, its caller ... */
 };

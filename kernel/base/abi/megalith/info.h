@@ -103,20 +103,18 @@ enum mega_item {
 
 enum mega_control {
     MEGA_CTL_SET_PARAM = 1,     /* name, value: set a dynamic system parameter */
-    MEGA_CTL_FREE_RESERVED = 2, /* name, scope, address for the number of pages freed (0: none):
-    free
-                                   a reservation */
+    MEGA_CTL_FREE_RESERVED = 2, /* name, scope, address for the number of freed pages (0: not
+                                   wanted): free what is unused of a reservation */
     MEGA_CTL_SET_CREDS = 3,     /* address of a struct mega_creds of <megalith/creds.h>: set the
                                    identity of the calling process */
     MEGA_CTL_SET_HOME_RAD = 4,  /* domain: from now on the caller and its children get their memory
                                    there. Requires no privilege. SS$_BADRAD */
-    MEGA_CTL_DRIVER = 5,        /* enum mega_driver, name of a reservation, argument of the
-    former */
+    MEGA_CTL_DRIVER = 5,        /* enum mega_driver, name of a reservation, argument of the driver's
+                                   operation */
     MEGA_CTL_IRQ_CPU = 6,       /* interrupt number (0-15 ISA, 16 + n Cchip line n), CPU: route the
                                    interrupt to that CPU. SS$_BADPARAM: no such number, or the CPU
                                    is not online */
     MEGA_CTL_DRAIN = 17,        /* empty the caches: move the pages in the per-CPU caches to the
-    free
                                    lists, and free the kernel stacks that ended threads left */
     MEGA_CTL_LOCK_STATS = 16,   /* 1: reset the statistics and measure every lock; 0: stop */
     /* enum mega_facility, enum mega_trace_verb; then, for LOAD of PCS, the pages of each CPU's ring
@@ -153,9 +151,8 @@ enum mega_driver {
     MEGA_DRIVER_TAKE = 1,     /* number of pages: allocate and map them */
     MEGA_DRIVER_RELEASE = 2,  /* unmap and free the pages */
     MEGA_DRIVER_FILL = 3,     /* seed: store seed + n in quadword n */
-    MEGA_DRIVER_CHECKSUM = 4, /* address for the sum: of the quadwords, each added to the sum of
-    those
-                                 before, rotated left */
+    MEGA_DRIVER_CHECKSUM = 4, /* address for the sum of the quadwords; before each addition the sum
+                                 is rotated left by one bit */
     MEGA_DRIVER_EXPOSE = 5,   /* 1: page-frame sections may map its frames; 0: they may not */
     MEGA_DRIVER_QUERY = 6,    /* address for a struct mega_driver_unit */
 };
@@ -191,8 +188,7 @@ struct mega_memory {
 struct mega_pool {
     uint64_t size, free, in_use, largest, smallest, free_blocks, free_blocks_le64, lookaside_bytes;
     uint64_t lal_size, requests, hits;
-    uint64_t pages; /* pages of memory that it has now: paged pool frees pages that it does not
-    use */
+    uint64_t pages; /* pages of memory that it has now: paged pool frees unused pages */
 };
 /* The cost of one allocation and of one release, in virtual time: when it began, how long it took,
    how much of that it waited for a mutex, and how many alarms of a schedule (scripts/run
@@ -284,7 +280,7 @@ struct mega_lock {
     uint32_t rank, ipl;            /* ipl: spinlocks only */
     uint32_t measuring, pad;       /* measuring 0: the counts do not change */
     uint64_t acquisitions, shared; /* exclusive; by readers (mutexes only) */
-    uint64_t waits;                /* exclusive acquisitions that had to spin or sleep */
+    uint64_t waits;                /* acquisitions that had to spin or sleep, shared ones too */
     uint64_t held_ns, longest_ns;  /* time held exclusively: in all, and longest; virtual time */
     char longest_place[64];        /* where the lock was taken that was held longest */
     uint64_t shared_waits, wait_ns, longest_wait_ns;
@@ -297,8 +293,7 @@ struct mega_trace {
     uint64_t cpus, slots;                /* SPL, MTX: number of tables, and of slots in each */
     uint64_t dropped;                    /* SPL, MTX: acquisitions whose caller got no slot */
     uint64_t interval_ns;                /* PCS: time between samples */
-    uint64_t first[4], next[4], late[4]; /* PCS, by CPU: numbers of the oldest sample in the ring
-    and
+    uint64_t first[4], next[4], late[4]; /* PCS, by CPU: number of the oldest sample in the ring;
                                             of the next one; samples missed by a late clock */
 };
 struct mega_caller {
