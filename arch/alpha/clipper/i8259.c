@@ -1,3 +1,5 @@
+/* The i8259 pair: masks and specific end of interrupt. IRQs 8-15 are those of the slave controller,
+   whose output is the master's IRQ 2, so that both controllers need an end of interrupt. */
 #include "arch/alpha/clipper/i8259.h"
 
 #include "arch/alpha/hw/io.h"

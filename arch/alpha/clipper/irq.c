@@ -1,3 +1,8 @@
+/*
+ * The table of interrupt handlers. An entry is written once, under register_lock: first its
+ * argument, then, with release order, its function. Dispatch therefore reads the table without a
+ * lock, on any CPU. An entry is never removed.
+ */
 #include "arch/alpha/clipper/irq.h"
 
 #include "arch/alpha/clipper/cchip.h"

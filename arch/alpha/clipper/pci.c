@@ -1,3 +1,7 @@
+/*
+ * PCI enumeration: a scan of bus 0 and, recursively, of the buses of its bridges, by reading
+ * configuration space. Only the boot CPU scans, so the table of functions needs no lock.
+ */
 #include "arch/alpha/clipper/pci.h"
 
 #include "arch/alpha/clipper/irq.h"

@@ -1,8 +1,15 @@
 /*
- * Trap dispatch: what entry.S calls with a frame. Faults of user mode become signals; faults of the
- * kernel are resolved (a user address, paged pool), taken to their fix-up
- * (arch/alpha/hw/usercopy.h), or the end. The stack that a panic shows goes through the frame, so
- * the registers of what was interrupted are printed with it.
+ * Handling of interrupts, faults and traps: the C functions that entry.S calls with the frame that
+ * it built. They run on the thread's kernel stack, interrupts at the interrupt's IPL, all others at
+ * the IPL of the interrupted code, and take no lock themselves.
+ *
+ * An interrupt is dispatched to its handler, and its time is accounted. A memory fault is resolved
+ * by the address space or by system space. If it cannot be resolved, user mode gets a signal, and
+ * the kernel continues at the fix-up of the faulting instruction (arch/alpha/hw/usercopy.h). Other
+ * traps of user mode are emulated (unaligned accesses, floating point) or become signals.
+ * Everything else panics: a trap of the kernel without a fix-up, a fault at raised IPL or with a
+ * spinlock held, a machine check that is not a bus error. The backtrace of a panic continues
+ * through the frame, and prints the registers of the interrupted code with it.
  */
 #include "arch/alpha/clipper/irq.h"
 #include "arch/alpha/entry/entry.h"

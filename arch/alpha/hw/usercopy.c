@@ -1,3 +1,8 @@
+/*
+ * Access to user memory: the functions here check the range of addresses and call the functions of
+ * usercopy.S, whose accesses have fix-ups. The exception table is sorted, so that a fix-up is found
+ * by binary search.
+ */
 #include "arch/alpha/hw/usercopy.h"
 
 #include "arch/alpha/hw/layout.h"

@@ -17,7 +17,7 @@
 #define MEGA_RIGHTS_ALL MEGA_RIGHT_MEM_RESIDENT_USER
 
 struct mega_creds {
-    uint32_t uic_group, uic_member;  /* the POSIX group and user id are set to the same */
+    uint32_t uic_group, uic_member;  /* the POSIX group and user ids become the same */
     uint64_t privileges, authorised; /* PRV$M_*; privileges is a subset of authorised */
     uint64_t rights;                 /* MEGA_RIGHT_* */
 };

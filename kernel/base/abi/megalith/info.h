@@ -213,7 +213,7 @@ struct mega_section {
     uint64_t l1_ptes;    /* level-1 PTEs of that mapper that share level-2 pages, 8 GiB each */
     uint64_t gh_errors;  /* PTEs whose granularity hint is wrong for their block */
     uint64_t made_valid, l3_pickups, raced, global_valid; /* page faults by their outcome */
-    uint64_t gptes;                                       /* its share of GBLPAGES */
+    uint64_t gptes;                                       /* entries that it uses of GBLPAGES */
     uint64_t npp_bytes, pgd_bytes; /* nonpaged and paged pool that it and its mappings use */
     uint64_t delete_pending;       /* 1: it can no longer be mapped */
     uint64_t rad_pages[8];         /* valid pages of a memory-resident section by domain */
