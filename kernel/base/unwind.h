@@ -51,9 +51,9 @@ struct unwind_work {
 typedef bool (*unwind_read_fn)(void *arg, uint64_t address, uint64_t *value);
 
 /*
- * Replace *f by the frame of its caller. Returns false, and leaves *f unchanged, when there is
- * none: no FDE for the PC, an undefined return address, an unreadable stack, or neither SP nor PC
- * changes as it must.
+ * Replace *f by its caller's frame. Returns false, and leaves *f unchanged, when there is none: no
+ * FDE for the PC, an instruction that is not understood, an undefined or zero return address, an
+ * unreadable stack, or a caller with the same PC whose SP is not higher.
  */
 bool unwind_step(const struct unwind_tables *t, struct unwind_work *w, struct unwind_frame *f,
                  unwind_read_fn read, void *arg);
