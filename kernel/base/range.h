@@ -53,7 +53,7 @@ static inline bool range_end(uint64_t start, uint64_t length, uint64_t *end)
     return add_ok(start, length, end);
 }
 
-/* Does [start, start+length) lie within [low, high), without wrapping? An empty range at high
+/* Does [start, start+length) lie within [low, high), without wrapping? An empty one at high
    does. */
 static inline bool range_within(uint64_t start, uint64_t length, uint64_t low, uint64_t high)
 {

@@ -15,8 +15,7 @@
 #undef memcmp
 #undef strlen
 
-/* The host's C library defines these names; host tests call the kernel's functions by other
-   names. */
+/* The host's C library defines these names, so host tests call the kernel's functions by others. */
 #if __STDC_HOSTED__
 #define memcpy  string_memcpy
 #define memmove string_memmove

@@ -57,7 +57,7 @@ struct side {
 };
 
 static uint64_t words[MAX_CPUS];  /* atomic; states above */
-static struct side met[MAX_CPUS]; /* the access that met words[i]; own CPU's from TAKEN to TOLD */
+static struct side met[MAX_CPUS]; /* the access that overlaps that of words[i]; valid when TOLD */
 static uint32_t left[MAX_CPUS];   /* accesses until the next sample; atomic, relaxed */
 static uint32_t random[MAX_CPUS]; /* state of the random numbers; atomic, relaxed */
 

@@ -15,11 +15,9 @@
 
 /* For a FEN fault: enable the unit and load the registers, unless they are live already. */
 void fp_enable(void);
-/* Bring hw.fp up to date, so that it can be copied (fork, signal frame). The registers stay
-   live. */
+/* Store live registers in hw.fp, so that it can be copied (fork, signal frame). They stay live. */
 void fp_sync(void);
-/* Make hw.fp the thread's registers, after it was written (sigreturn): those in the CPU are
-   dropped. */
+/* Drop live registers without storing them, after hw.fp was written (sigreturn). */
 void fp_discard(void);
 /* Set all registers to 0 and FPCR to FPCR_INITIAL (exec). */
 void fp_reset(void);

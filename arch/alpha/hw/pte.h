@@ -45,8 +45,7 @@ typedef uint64_t pte_t;
 #define PTES_PER_PAGE  1024
 #define PTE_INDEX_BITS 10
 
-/* Bytes that one PTE of a level maps: 8 KiB (a page) at level 3, 8 MiB at level 2, 8 GiB at level
-   1. */
+/* Bytes that one PTE maps: at level 3 a page of 8 KiB, at level 2 8 MiB, at level 1 8 GiB. */
 #define PTE_L3_SPAN (1UL << 13)
 #define PTE_L2_SPAN (1UL << 23)
 #define PTE_L1_SPAN (1UL << 33)
