@@ -1,7 +1,7 @@
-# Megalith: build, run, test. `make help` lists what there is to do.
+# Megalith: build, run, test. `make help` lists the targets.
 #
-# All sources are found by wildcard: a new file needs no line here. Everything that is built lies
-# in build/; what is installed for the build (a Python environment) lies in .venv/.
+# Sources are found by wildcards, so a new file needs no entry here. All output goes to build/. The
+# Python environment that the build needs is installed in .venv/.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
@@ -24,21 +24,23 @@ WARNINGS := -Wall -Wextra -Werror
 all: kernel user initrd ## build the kernel, the user programs and the initrd
 
 # ---- set-up ---------------------------------------------------------------------------------
-# The stamp lies in the environment that it vouches for. scripts/setup installs what is missing.
+# The stamp is in the environment that it stands for, so that it is removed together with it.
+# scripts/setup installs what is missing.
 
 SETUP := .venv/.stamp
 $(SETUP): scripts/setup requirements.txt
 	$(Q)scripts/setup
-setup: $(SETUP) ## install what is missing (done by itself when needed)
+setup: $(SETUP) ## install what is missing (other targets do it when needed)
 
 # ---- kernels for verification ---------------------------------------------------------------
-# `make TEST=1 kernel`, UBSAN=1, RACES=1 and COVERAGE=1 build a kernel beside the ordinary one, each
-# in a folder of its own (tests/README.md says what they are for). All of them contain kernel/test,
-# what only tests ask of the kernel, and so does no other; TEST=1 is otherwise the ordinary one.
+# `make TEST=1 kernel`, UBSAN=1, RACES=1 and COVERAGE=1 build further kernels, each in a folder of
+# its own (tests/README.md describes their uses). Only these kernels contain kernel/test, functions
+# that only tests use. Otherwise the TEST=1 kernel is the same as the ordinary one.
 #
-# All checks of -fsanitize=undefined are on. A trap is an instruction in line: no runtime. Equal
-# blocks are not merged, so that each check has a trap, and thereby a source line, of its own.
-# Checks and counters need room: frames of those kernels may be half as large again.
+# UBSAN=1 enables all checks of -fsanitize=undefined. A failed check executes a trap instruction, so
+# no runtime is needed. Equal blocks of code are not merged, so that each check has a trap of its
+# own, which identifies its source line. Checks and counters enlarge stack frames: the limit for
+# these kernels is 1.5 times the ordinary one.
 
 comma := ,
 VARIANT := $(if $(UBSAN),ubsan,$(if $(RACES),races,$(if $(COVERAGE),coverage,$(if $(TEST),test))))
@@ -47,13 +49,15 @@ K := $(B)$(addprefix /,$(VARIANT))
 INSTRUMENTED := $(filter-out test,$(VARIANT))
 VFLAGS_ubsan := -fsanitize=undefined -fsanitize-undefined-trap-on-error \
 	-fno-crossjumping -fno-tree-tail-merge
-# Coverage counts arcs of the flow graph, with atomic increments: else counts that two CPUs lost
-# would make others negative. The counters are found through the section .gcov_info, by the host
-# (scripts/megalith/verify/counters.py): there is no runtime, nor what it would merge with.
+# Coverage counts arcs of the flow graph. The increments are atomic, because lost updates would make
+# counts that are computed from others negative. The host finds the counters by the section
+# .gcov_info (scripts/megalith/verify/counters.py), so there is no runtime, and the function with
+# which a runtime would merge counters is defined as 0.
 VFLAGS_coverage := -fprofile-arcs -ftest-coverage -fprofile-update=atomic \
 	-fprofile-info-section=.gcov_info
 VLDFLAGS_coverage := -Wl,--defsym=__gcov_merge_add=0
-# The detector of data races gets the compiler's calls for ThreadSanitizer, and has none itself.
+# The race detector implements the functions that the compiler calls for ThreadSanitizer. Its own
+# files are compiled without these calls (below).
 VFLAGS_races := -fsanitize=thread -Wno-tsan --param tsan-distinguish-volatile=1 \
 	--param tsan-instrument-func-entry-exit=0
 VLDFLAGS_races := $(addprefix -Wl$(comma)--wrap=,memcpy memmove memset memcmp mem_zero_page mem_copy_page)
@@ -77,8 +81,9 @@ HSANITIZE := $(if $(COVERAGE),--coverage -fprofile-update=atomic,\
 HCFLAGS := -std=gnu11 $(if $(COVERAGE),-O0,-O1) -g $(HSANITIZE) -fno-omit-frame-pointer $(WARNINGS) -Wno-unknown-pragmas
 HCPPFLAGS := -Itests/host/include -I. -D__MEGALITH_HOST__
 
-# A file that changes when its text does: what is built with these flags depends on it. It is
-# written while make reads this, so that a second `make` finds nothing to do at all.
+# flags_file writes a text (compiler flags, a list of files) to a file, unless the file contains it
+# already; targets built with these flags depend on the file. It is written while make reads this
+# file, so that a second `make` has nothing to do.
 flags_differ = $(subst x$(1),,x$(2))$(subst x$(2),,x$(1))
 flags_file = $(if $(call flags_differ,with $(strip $(2)),$(file < $(1))),$(shell mkdir -p $(dir $(1)))$(file > $(1),with $(strip $(2))))
 
@@ -110,7 +115,8 @@ $(K)/kernel/%.S.o: %.S $(K)/flags/kernel
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(KCFLAGS) $(KCPPFLAGS) -D__ASSEMBLER__ -MMD -MP -c $< -o $@
 
-# The detector itself, and routines whose accesses it counts by their callers' (races/hooks.c).
+# Compiled without calls of the race detector: the detector itself, and functions whose accesses it
+# attributes to their callers (kernel/races/hooks.c).
 $(K)/kernel/kernel/races/%.o: VFLAGS :=
 ifdef RACES
 $(K)/kernel/kernel/base/string.c.o $(K)/kernel/kernel/base/string_extra.c.o: VFLAGS :=
@@ -120,7 +126,7 @@ ifneq ($(wildcard $(OFFSETS_C)),)
 $(KOBJ): | $(OFFSETS_H)
 endif
 
-# asm_offsets.c emits lines "->NAME VALUE" into its assembly; they become macros.
+# asm_offsets.c emits lines "->NAME VALUE" into its assembly output; they are converted to macros.
 $(OFFSETS_H): $(OFFSETS_C) $(K)/flags/kernel
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)
@@ -129,8 +135,8 @@ $(OFFSETS_H): $(OFFSETS_C) $(K)/flags/kernel
 	    sed -nE 's/^[[:space:]"]*->[[:space:]]*([A-Za-z_0-9]+)[[:space:]]+[$$#]?(-?[0-9]+).*/#define \1 \2/p' \
 	    $(@:.h=.s); } > $@
 
-# The symbol table: link with an empty one, make the table of what was linked, link again, and see
-# that no function moved.
+# The symbol table: link with an empty table, generate the table from the result, link again with
+# it, and check that no function has moved.
 KLINK = $(CC) $(KLDFLAGS) -T linker.ld $(KOBJ) $(1) -lgcc -o $(2)
 KSYMS_NM = $(CROSS)nm -n $(1) | grep -E ' [tT] '
 
@@ -149,7 +155,8 @@ $(ELF): $(PASS1)
 	    { echo 'the second link moved functions' >&2; rm -f $@; exit 1; }
 
 # ---- user programs --------------------------------------------------------------------------
-# Each userland/{bin,tests,bench}/NAME.c, and each folder NAME/ of several files, is one program.
+# Each userland/{bin,tests,bench}/NAME.c, and each folder NAME/ of several files there, is one
+# program.
 
 LIB_SRC := $(sort $(wildcard userland/lib/*.c userland/lib/*.S))
 LIB_OBJ := $(addprefix $(B)/user/,$(addsuffix .o,$(LIB_SRC)))
@@ -196,7 +203,7 @@ endef
 $(foreach p,$(USER_NAMES),$(eval $(call user_program,$(p))))
 
 # ---- initrd ---------------------------------------------------------------------------------
-# The programs without their debugging information. scripts/run adds boot/ to a copy.
+# The programs, without their debugging information. scripts/run adds the folder boot/ to a copy.
 
 INITRD := $(B)/initrd.cpio
 STRIPPED := $(addprefix $(B)/initrd/,$(USER_NAMES))
@@ -219,7 +226,8 @@ $(SMALL_INITRD): $(INITRD)
 	$(Q)$(PYTHON) scripts/mkinitrd -o $@ $(B)/initrd $(filter-out tests/%,$(USER_NAMES))
 
 # ---- host-built unit tests ------------------------------------------------------------------
-# Each tests/host/test_*.c is one program; its line "// SOURCES: ..." names what is linked with it.
+# Each tests/host/test_*.c is one program; its line "// SOURCES: ..." names the sources that are
+# linked with it.
 
 HOST_TESTS := $(patsubst tests/host/%.c,$(K)/host/%,$(sort $(wildcard tests/host/test_*.c)))
 HOST_COMMON := $(sort $(filter-out tests/host/test_% tests/host/tsan_%,$(wildcard tests/host/*.c)))
@@ -241,7 +249,7 @@ $(K)/host/$(1): $(patsubst %,$(K)/host/obj/%.o,tests/host/$(1).c $(HOST_COMMON) 
 endef
 $(foreach t,$(notdir $(HOST_TESTS)),$(eval $(call host_test,$(t))))
 
-# Each tests/host/tsan_*.c is one program under ThreadSanitizer, which has objects of its own.
+# Each tests/host/tsan_*.c is a program that is built with ThreadSanitizer, from objects of its own.
 TSAN_TESTS := $(patsubst tests/host/%.c,$(K)/host/%,$(sort $(wildcard tests/host/tsan_*.c)))
 TCFLAGS := $(patsubst -fsanitize=%,-fsanitize=thread,$(HCFLAGS))
 
@@ -261,7 +269,7 @@ $(foreach t,$(notdir $(TSAN_TESTS)),$(eval $(call tsan_test,$(t))))
 
 include tests/fuzz/fuzz.mk
 
-# ---- things to do ---------------------------------------------------------------------------
+# ---- targets for use ------------------------------------------------------------------------
 
 PYTEST := $(PYTHON) -m pytest
 
@@ -274,7 +282,7 @@ test: all host-tests fuzzers test-kernel ubsan races counting ## run every test 
 test-boots: all ## 50 boots in a row at --smp 4
 	$(Q)$(PYTEST) -m boots -n 0 tests/test_boots.py $(T)
 
-# Kernels for verification are built by a make of their own, with its own flags.
+# Kernels for verification are built by a recursive make, with variables of their own.
 .PHONY: test-kernel ubsan races counting coverage test-ubsan test-races
 test-kernel:
 	$(Q)$(MAKE) --no-print-directory TEST=1 kernel
@@ -285,7 +293,7 @@ ubsan:
 counting:
 	$(Q)$(MAKE) --no-print-directory COVERAGE=1 kernel $(B)/coverage/host/test_config
 
-# What of tests/ boots the ordinary way, and does not measure.
+# The tests that boot an ordinary system and make no measurements.
 GUEST_TESTS := $(addprefix tests/test_,$(addsuffix .py,guest walk crash shell sections locks tracing \
 	global_sections reserved_memory registry_life large_memory vms_programs foreign config_boot \
 	logical_names allocation_failure sysman_guest))
@@ -294,8 +302,9 @@ test-ubsan: all ubsan ## run the guest tests on a kernel with UBSan's traps
 	$(Q)$(PYTEST) --kernel $(B)/ubsan/megalith.elf $(if $(T),,--figures ubsan) --slower 6 \
 	    -o timeout=1500 $(GUEST_TESTS) tests/test_ubsan.py $(T)
 
-# One CPU has nobody to race with. The two sections of many gigabytes are looked through at the end,
-# at a raised level, for longer on this kernel than a CPU may be without clock interrupts.
+# Tests on one CPU are excluded, because there can be no race, and two tests with sections of many
+# gigabytes: the check of all pages at the end would run at raised IPL for longer than this kernel
+# allows a CPU to be without clock interrupts.
 test-races: all races ## run the guest tests on a kernel that looks for data races
 	$(Q)$(PYTEST) --kernel $(B)/races/megalith.elf $(if $(T),,--figures races) --slower 6 \
 	    -o timeout=1500 $(addprefix tests/test_,$(addsuffix .py,guest walk sections shell races)) \
@@ -324,7 +333,7 @@ debug: all ## boot, and wait for GDB to be attached
 bench: all test-kernel ## measure: single operations, figures 4, 8, 9, the paged-pool case (some minutes)
 	$(Q)MEGALITH_BUILT=1 scripts/bench $(ARGS)
 
-# Assembly, tables of macros (.def, .inc) and generated files are laid out by hand.
+# Assembly and tables of macros (.def, .inc) are formatted by hand.
 FORMATTED = git ls-files -z --cached --others --exclude-standard -- '*.c' '*.h'
 format: $(SETUP) ## lay out C and Python sources as the tests want them
 	$(Q)$(FORMATTED) | xargs -0 .venv/bin/clang-format -i
@@ -343,7 +352,7 @@ help: ## this list
 clean: ## remove what was built (not .venv)
 	$(Q)rm -rf $(B)
 
-# ---- dependencies that the compiler wrote ---------------------------------------------------
+# ---- dependencies written by the compiler ---------------------------------------------------
 
 -include $(KOBJ:.o=.d) $(OFFSETS_H:.h=.d) $(LIB_OBJ:.o=.d) $(USER_OBJ:.o=.d)
 -include $(wildcard $(foreach p,* */* */*/* */*/*/* */*/*/*/*,$(K)/host/tsan/$(p).d $(K)/host/obj/$(p).d))

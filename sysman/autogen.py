@@ -1,12 +1,12 @@
-"""AUTOGEN: the parameters for a machine, from the size of its memory and the registry, and whether
-it could boot with them.
+"""AUTOGEN: computes parameters for a machine from the size of its memory and the registry, and
+whether the machine could boot with that registry.
 
-What the kernel finds at boot is computed as the kernel does it: the page at which each thing lies
-(kernel/main.c, mm/phys/page_range.c), the fluid pages and what must remain of them
-(mm/phys/fluid.c), each entry of the registry, the largest first (mm/section/reserved.c). Two things
-are allowed for rather than known: the first pages of the system's own tables and threads, and what
-scripts/run adds to the initrd. tests/test_autogen.py boots machines at the limit that this
-arithmetic gives.
+It repeats the kernel's arithmetic at boot: the pages of the image, the initrd and the PFN database
+(kernel/main.c, mm/phys/page_range.c), the fluid pages and how many of them must remain
+(mm/phys/fluid.c), and the entries of the registry, the largest first (mm/section/reserved.c). For
+two quantities it uses upper bounds: the pages of the system's first tables and threads, and the
+bytes that scripts/run adds to the initrd. tests/test_autogen.py boots machines at the computed
+limit.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ PTES_PER_PAGE = PAGE // 8
 TOP = Path(__file__).resolve().parent.parent
 KERNEL = TOP / "build/megalith.elf"
 INITRD = TOP / "build/initrd.cpio"
-# What scripts/run gives a machine with less memory than SMALL_MB: without the test programs, but
-# for one that the command names.
+# The initrd that scripts/run uses for a machine with less memory than SMALL_MB. It contains no test
+# programs, except for one that the command names.
 SMALL_INITRD = TOP / "build/initrd-small.cpio"
 SMALL_MB = 128
-# Where nothing has been built: a little more than both have ever been.
+# Sizes that are assumed when nothing has been built: upper bounds.
 KERNEL_MB, INITRD_MB = 1, 40
 
-CONSOLE_PAGES = 15  # PALcode and console of the machine, from PFN 0 on
+CONSOLE_PAGES = 15  # PALcode and console, from PFN 0 on
 BOOT_PARAMETER_PAGES = 3  # below the image
-DATABASE_ENTRY = 32  # bytes for each page
+DATABASE_ENTRY = 32  # bytes of the PFN database for each page
 POOL_SEGMENT_PAGES = 8  # mm/pool/pool_nonpaged.c: the pool grows by segments
-POOL_SEGMENT_HEADER = 560  # bytes of each that are not NPAGEDYN's
-SYSTEM_PAGES = 32  # the kernel's tables, stacks and threads at that point; at most
-INITRD_ALLOWANCE = 2048  # the configuration and the command in the initrd: names and padding
+POOL_SEGMENT_HEADER = 560  # bytes of each segment that do not count for NPAGEDYN
+SYSTEM_PAGES = 32  # upper bound for the kernel's tables, stacks and threads at that point
+INITRD_ALLOWANCE = 2048  # headers, names and padding of the files that scripts/run adds
 
 MINIMUM_LEAST, MINIMUM_MOST = 512, 16384  # mm/phys/fluid.c
 START_PAGES = 512  # RMD_START_PAGES of mm/section/reserved.h
-LEAST_MB = 32  # mm/phys/page_boot.c: PHYSICAL_MEMORY counts as at least this
-ALIGNMENT = 512  # of a stretch: as many pages less one may lie idle beside it
+LEAST_MB = 32  # mm/phys/page_boot.c: the least effective value of PHYSICAL_MEMORY
+ALIGNMENT = 512  # of contiguous pages: up to one page less may remain unused beside them
 
 
 def _ceil(a: int, b: int) -> int:
@@ -52,19 +52,19 @@ def _ceil(a: int, b: int) -> int:
 
 
 def page_table_pages(npages: int) -> int:
-    """Level-3 pages, and the level-2 pages that say where those are."""
+    """The number of level-3 page tables for npages pages, and of level-2 page tables for those."""
     level3 = _ceil(npages, PTES_PER_PAGE)
     return level3 + _ceil(level3, PTES_PER_PAGE)
 
 
 def entry_pages(entry: Reservation) -> tuple[int, int]:
-    """Data and page-table pages that an entry wants."""
+    """The numbers of data pages and of page-table pages of an entry."""
     data = entry.total * PAGES_PER_MB
     return data, page_table_pages(data) if entry.page_tables else 0
 
 
 def parse_memory(text: str) -> int:
-    """A size in MB: with K, M, G or T behind it, or without: then it is MB."""
+    """Parses a size of memory with the suffix K, M, G or T, or in MB without one. Returns MB."""
     value = params.parse_number(text)
     if text[-1:].upper() not in ("K", "M", "G", "T"):
         value <<= 20
@@ -75,7 +75,7 @@ def parse_memory(text: str) -> int:
 
 @dataclass
 class Machine:
-    """Memory as the kernel finds it. Sizes of the image and the initrd in bytes."""
+    """The memory that the kernel finds. Sizes of the image and the initrd are in bytes."""
 
     megabytes: int
     image: int
@@ -83,7 +83,7 @@ class Machine:
 
     @classmethod
     def of(cls, megabytes: int, blob_bytes: int, initrd: int | None = None) -> Machine:
-        """initrd: its size if it is not the one that was built."""
+        """initrd: the size of an initrd that is not the one that was built."""
         if initrd is None:
             file = INITRD if megabytes >= SMALL_MB else SMALL_INITRD
             built = file.stat().st_size if file.exists() else INITRD_MB << 20
@@ -104,10 +104,10 @@ def _image_bytes() -> int:
 
 @dataclass
 class Memory:
-    """Pages: what there is, what is taken before the reservations are made, and what is left."""
+    """Numbers of pages: all memory, the parts used before the reservations are made, the rest."""
 
     rows: list[tuple[str, int]] = field(default_factory=list)
-    managed: int = 0  # those that the PFN database hands out
+    managed: int = 0  # pages that the page allocator manages
     fluid: int = 0
 
     def take(self, pages: int, what: str) -> None:
@@ -116,7 +116,7 @@ class Memory:
 
 
 def memory_at_boot(machine: Machine, configuration: Configuration) -> Memory:
-    """As kernel/main.c's memory_boot() and what follows it up to the reservations."""
+    """Follows memory_boot() of kernel/main.c and the code after it up to the reservations."""
 
     def value(name: str) -> int:
         return configuration.parameters.get(name, params.find(name).default)
@@ -148,12 +148,12 @@ def memory_at_boot(machine: Machine, configuration: Configuration) -> Memory:
 
 @dataclass
 class Result:
-    """What AUTOGEN found. The machine boots with this registry when problems is empty."""
+    """The result of AUTOGEN. The machine boots with this registry if problems is empty."""
 
     memory: Memory
-    remain: int  # fluid pages that reservations must leave
-    wanted: int = 0  # by all entries
-    left: int = 0  # pages above what must remain; negative: so many are too many
+    remain: int  # fluid pages that must remain after the reservations
+    wanted: int = 0  # pages of all entries
+    left: int = 0  # fluid pages left in excess of remain; negative: the pages that are missing
     parameters: list[tuple[str, int, str]] = field(default_factory=list)  # name, value, reason
     entries: list[tuple[Reservation, int, int]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -161,7 +161,7 @@ class Result:
 
 
 def default_minimum(managed: int) -> int:
-    """mm/phys/fluid.c: a 64th of memory within limits."""
+    """As in mm/phys/fluid.c: a 64th of memory, within limits."""
     return min(max(managed >> 6, MINIMUM_LEAST), MINIMUM_MOST)
 
 
@@ -171,8 +171,8 @@ def _clamp(name: str, value: int) -> int:
 
 
 def autogen(machine: Machine, configuration: Configuration, least: int = 0) -> Result:
-    """The parameters for a machine with this configuration's registry, which is not changed. least:
-    the minimum fluid page count that is wanted, if the computed one is below it."""
+    """Computes the parameters for a machine with this configuration's registry. Does not change the
+    configuration. least: a lower bound for the computed minimum fluid page count."""
     bytes_all = machine.megabytes << 20
     trial = Configuration()
     trial.parameters = dict(configuration.parameters)
@@ -211,8 +211,8 @@ def autogen(machine: Machine, configuration: Configuration, least: int = 0) -> R
 
 
 def _check_registry(result: Result, configuration: Configuration) -> None:
-    """mm/section/reserved.c: each entry with its page tables, the largest first, is taken from the
-    fluid pages as long as the rest must not fall below what must remain."""
+    """As in mm/section/reserved.c: the entries with their page tables are taken from the fluid
+    pages, the largest first, and result.remain pages must be left."""
     rads = configuration.parameters.get("RADS", params.find("RADS").default)
     for entry in sorted(configuration.reservations, key=lambda e: -e.total):
         data, tables = entry_pages(entry)

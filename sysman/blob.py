@@ -1,4 +1,4 @@
-"""Encoding of the configuration blob: FORMAT.md, byte by byte."""
+"""Encoding and decoding of the configuration blob; FORMAT.md defines the format."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from .errors import SysmanError
 from .registry import EXTENDS, Part, Reservation
 
 MAGIC = b"MEGACONF"
-VERSION = 1  # of a blob in which no entry has further parts
-VERSION_PARTS = 2
+VERSION = 1  # version of a blob in which no entry has further parts
+VERSION_PARTS = 2  # version of any other blob
 HEADER = struct.Struct("<8sIIIIII")
 TABLE_ENTRY = struct.Struct("<IIII")
 PARAMETER = struct.Struct("<32sq")
@@ -43,7 +43,7 @@ def crc32c(data: bytes) -> int:
 
 
 def encode(parameters: dict[str, int], reservations: list[Reservation]) -> bytes:
-    """The blob; a section without records is left out."""
+    """Returns the blob. A section without records is omitted."""
     sections = []
     if parameters:
         records = [PARAMETER.pack(n.encode("ascii"), v) for n, v in parameters.items()]
@@ -77,13 +77,13 @@ def encode(parameters: dict[str, int], reservations: list[Reservation]) -> bytes
 
 
 def seal(blob: bytes) -> bytes:
-    """The same blob with its checksum made right (tests break blobs and seal them again)."""
+    """Returns the blob with a correct checksum (tests damage blobs and seal them again)."""
     blob = blob[:20] + bytes(4) + blob[24:]
     return blob[:20] + struct.pack("<I", crc32c(blob)) + blob[24:]
 
 
 def decode(blob: bytes) -> tuple[list[tuple[str, int]], list[Reservation]]:
-    """Parameters and reservations. Raises SysmanError with the offset of what is wrong."""
+    """Returns the parameters and reservations. Raises SysmanError with the offset of an error."""
 
     def need(condition: bool, offset: int, what: str) -> None:
         if not condition:

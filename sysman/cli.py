@@ -1,10 +1,10 @@
-"""The program: one-shot commands, or the SYSMAN> prompt.
+"""The program scripts/sysman: executes one command, or commands from the SYSMAN> prompt.
 
     scripts/sysman [--config FILE] RESERVED_MEMORY ADD DBCACHE /SIZE=4096 /ALLOCATE
     scripts/sysman [--config FILE]
 
-FILE (default megalith.cfg here) is made by the first command that changes something, and is
-written as a whole after each such command. scripts/run --config FILE boots with it.
+The first command that changes the configuration creates FILE (default: megalith.cfg in the current
+folder), and each such command rewrites it. scripts/run --config FILE boots with it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ RUNNING = "{} acts on the running system: /bin/sysman there does it"
 
 
 class Session:
-    """A configuration file and what commands do to it. execute() returns False when the session
-    ends."""
+    """A configuration file and the commands that act on it. execute() returns False when the
+    session ends."""
 
     def __init__(self, path: str | os.PathLike[str], out=None) -> None:
         self.path = Path(path)
@@ -37,7 +37,7 @@ class Session:
         )
 
     def entry_names(self) -> list[str]:
-        """Names for completion."""
+        """The names of the entries, for completion."""
         return [entry.name for entry in self.configuration.reservations]
 
     def execute(self, line: str) -> bool:
@@ -53,7 +53,7 @@ class Session:
         try:
             getattr(self, f"do_{name}")(parsed.operands, parsed.given)
         except SysmanError:
-            self.configuration = before  # what could not be written was not changed either
+            self.configuration = before  # a change that was not written must not remain in memory
             raise
         return True
 
@@ -237,7 +237,7 @@ class Session:
 
 
 def _autogen(words: list[str]) -> argparse.Namespace:
-    """AUTOGEN on the command line, where its qualifiers may be written as options."""
+    """Parses AUTOGEN on the command line, where its qualifiers may be given as options."""
     parser = argparse.ArgumentParser(
         prog="sysman autogen", description="Compute the parameters for a machine."
     )
@@ -276,7 +276,7 @@ def main(arguments: list[str] | None = None) -> int:
             session.execute(" ".join(options.command))
             sys.stdout.flush()
             return 0
-    except BrokenPipeError:  # what was to be written has been; nobody reads the rest
+    except BrokenPipeError:  # the configuration has been written; the reader of the output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except SysmanError as error:

@@ -1,15 +1,16 @@
-"""Commands in the syntax of OpenVMS: words and qualifiers, each abbreviated as long as it is
-unique.
+"""Commands in the syntax of OpenVMS: words and qualifiers, which may be abbreviated as long as they
+are unique.
 
     RESERVED_MEMORY ADD DBCACHE /SIZE=4096 /ALLOCATE /ZERO
     res mod DBCACHE/nozero
     PARAMETERS SET PAGED_LAL_SIZE 512
     PARAMETERS SHOW PAGE*
 
-A line is cut into words and qualifiers here, as DCL does it (a slash needs no space before it,
-quotes protect one, an exclamation mark begins a comment); what follows is argparse's: each verb has
-a parser of its own, in which a qualifier is an option. Entry names are taken as they are typed:
-section names are case sensitive, and a name in the wrong case would silently match no section.
+This module splits a line into words and qualifiers as DCL does: a slash begins a qualifier, even
+without a space before it, except in quotes, and an exclamation mark begins a comment. argparse does
+the rest: each verb has a parser of its own, in which a qualifier is an option. Names of entries are
+not converted to upper case: section names are case sensitive, and a name in the wrong case would
+match no section without any message.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from .errors import SysmanError
 from .params import parse_number
 from .registry import Reservation
 
-# What begins an option in the parsers: no character of a command line, so that a word is never
-# taken for one.
+# The prefix of an option in the parsers. It cannot occur in a command line, so that no word is
+# mistaken for an option.
 _MARK = "\0\0"
 
 
@@ -39,7 +40,7 @@ class Qualifier:
 
     @property
     def text(self) -> str:
-        """As it is written in a usage line."""
+        """The form in a usage line."""
         return f"/{'[NO]' if self.negatable else ''}{self.name}{'=n' if self.takes else ''}"
 
 
@@ -51,7 +52,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _checked(parse: Callable[[str], int]) -> Callable[[str], int]:
-    """As argparse wants a type: what parse says of a bad value becomes part of its message."""
+    """Wraps parse as a type for argparse, whose message then contains the text of the error."""
 
     def convert(text: str) -> int:
         try:
@@ -113,13 +114,13 @@ _WHICH_RAD = Qualifier(
 
 @dataclass(frozen=True)
 class Verb:
-    """One command: its words, what it takes, and its help."""
+    """A command: its words, operands, qualifiers and help text."""
 
     words: tuple[str, ...]
-    operands: tuple[str, ...]  # [name]: may be left out
+    operands: tuple[str, ...]  # [name]: optional
     help: str
     qualifiers: tuple[Qualifier, ...] = ()
-    running: bool = False  # acts on the running system: /bin/sysman there does it
+    running: bool = False  # acts on the running system: a command of the guest's /bin/sysman
 
     @property
     def name(self) -> str:
@@ -254,8 +255,8 @@ class Command:
 
 
 def _tokens(line: str) -> list[str]:
-    """Words and qualifiers: a slash outside quotes begins a qualifier, also without a space before
-    it."""
+    """Splits a line into words and qualifiers. A slash outside quotes begins a qualifier, also
+    without a space before it."""
     tokens: list[str] = []
     current, quoted, started = "", False, False
     for character in line.replace("\0", " "):
@@ -283,7 +284,7 @@ def _tokens(line: str) -> list[str]:
 
 
 def choose(word: str, names: list[str], what: str) -> str:
-    """The one of names that the word abbreviates."""
+    """Returns the one of names of which word is an abbreviation."""
     upper = word.upper()
     if upper in names:
         return upper
@@ -296,7 +297,7 @@ def choose(word: str, names: list[str], what: str) -> str:
 
 
 def find_verb(words: list[str]) -> tuple[Verb, int]:
-    """The verb that these words begin with, and how many of them it is."""
+    """Returns the verb with which the words begin, and the number of words that belong to it."""
     first = choose(words[0], [v.words[0] for v in VERBS], "command")
     candidates = [v for v in VERBS if v.words[0] == first]
     if len(candidates[0].words) == 1:
@@ -308,7 +309,7 @@ def find_verb(words: list[str]) -> tuple[Verb, int]:
 
 
 def _option(token: str) -> str:
-    """A qualifier as its parser wants it: in capitals, = before its value, which is not empty."""
+    """Converts a qualifier for its parser: upper case, and = before its value, if it has one."""
     name, *value = re.split("[=:]", token, maxsplit=1)
     if value == [""]:
         raise SysmanError(f"{name.replace(_MARK, '/')} needs a value behind =")
@@ -316,7 +317,7 @@ def _option(token: str) -> str:
 
 
 def parse(line: str) -> Command | None:
-    """The command that the line holds; None for a blank one."""
+    """Returns the command in the line, or None for a blank line."""
     tokens = _tokens(line)
     operands = [t for t in tokens if not t.startswith(_MARK)]
     qualifiers = [_option(t) for t in tokens if t.startswith(_MARK)]
@@ -325,7 +326,7 @@ def parse(line: str) -> Command | None:
     if not operands:
         raise SysmanError("a command begins with a word")
     verb, used = find_verb(operands)
-    # Operands first: none of them is then taken for the value of a qualifier.
+    # The operands come first, so that argparse takes none of them as the value of a qualifier.
     given = vars(verb.parser.parse_args([*operands[used:], *qualifiers]))
     names = [operand.strip("[]") for operand in verb.operands]
     return Command(
@@ -336,14 +337,14 @@ def parse(line: str) -> Command | None:
 
 
 def new_reservation(operands: list[str], given: dict[str, object]) -> Reservation:
-    """The entry that ADD makes, with its defaults."""
+    """Returns the entry for an ADD command, with the defaults."""
     given = dict(given)
     given["SIZE"] = size_of(operands, given)
     return Reservation(operands[0], 1).with_qualifiers(given)
 
 
 def size_of(operands: list[str], given: dict[str, object]) -> int:
-    """The size behind the name, or in /SIZE."""
+    """Returns the size, which is given after the name or by /SIZE."""
     if len(operands) > 1 and "SIZE" in given:
         raise SysmanError("the size is given twice")
     if len(operands) > 1:
@@ -354,6 +355,6 @@ def size_of(operands: list[str], given: dict[str, object]) -> int:
 
 
 def parse_reservation(text: str) -> Reservation:
-    """'NAME SIZE [OPTIONS]'."""
+    """Parses 'NAME SIZE [OPTIONS]'."""
     command = parse(f"RESERVED_MEMORY ADD {text}")
     return new_reservation(command.operands, command.given)

@@ -1,19 +1,20 @@
 /*
  * Parser of the configuration blob (sysman/FORMAT.md).
  *
- * The blob comes from outside: a flipped byte, a cut or noise must never stop the boot. Order of
- * the checks: what is needed to compute the checksum (magic, version, lengths), then the checksum,
- * then all the rest as if there were no checksum: a blob with a right checksum may still have been
- * made by a hostile or broken tool.
+ * The blob is untrusted input: a flipped byte, a truncated blob or random data must not prevent the
+ * boot. The parser first checks the fields that it needs to compute the checksum (magic, version,
+ * lengths), then the checksum, and then everything else as if there were no checksum: a hostile or
+ * faulty tool may have written a blob with a correct checksum.
  *
- * Each field is read by its offset, byte by byte: no alignment, no host byte order, no structure
- * overlay. Every access is inside [0, total), and total <= nbytes <= CONFIG_MAX_BYTES, so sums of
- * offsets and lengths below 2^32 cannot wrap as they are compared in 64 bits. Encodings are unique:
- * sections lie in the order of their type, without gap, to the end, names are padded with zeros,
- * fields without meaning are zero. So there is no byte that the parser does not judge, and two
- * blobs of one configuration are equal.
+ * Each field is read by its offset, byte by byte, so that neither alignment nor the byte order of
+ * the machine matters. Every access is inside [0, total), and total == nbytes <= CONFIG_MAX_BYTES.
+ * Sums of offsets and lengths, which are below 2^32 each, are computed in 64 bits and cannot wrap.
+ * The encoding is unique: sections lie in the order of their types, without gaps, up to the end;
+ * names are padded with zeros; unused fields are zero. So the parser checks every byte, and two
+ * blobs of the same configuration are equal.
  *
- * The result goes into the caller's structure of fixed size. On an error it is emptied again.
+ * The result is stored in the caller's structure, which has a fixed size. After an error it is
+ * empty.
  */
 #include "sysman/config.h"
 
@@ -23,7 +24,7 @@
 #define SECTION_RESERVED  2u
 #define PARAM_BYTES       40u
 #define RESERVED_BYTES    64u
-#define VERSION_PARTS     2u /* of a blob with further parts; of all others 1 */
+#define VERSION_PARTS     2u /* version of a blob with further parts; that of others is 1 */
 
 static const unsigned char magic[8] = {'M', 'E', 'G', 'A', 'C', 'O', 'N', 'F'};
 
@@ -41,8 +42,8 @@ static struct config_result fail(enum config_error e, uint64_t offset)
 
 #define PASS ((struct config_result){CONFIG_OK, 0})
 
-/* Four bits at a time: 64 bytes of table, and a blob is some kilobytes. Polynomial 0x1EDC6F41,
- * reflected. */
+/* Polynomial 0x1EDC6F41, reflected; four bits at a time, with a table of 64 bytes, which is fast
+   enough for the few kilobytes of a blob. */
 uint32_t config_crc32c(uint32_t crc, const void *data, size_t nbytes)
 {
     static const uint32_t nibble[16] = {
@@ -66,11 +67,12 @@ static bool param_name_byte(unsigned char c)
     return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
 }
 
-/* Section names: any visible character but the colon (System Services manual, $MGBLSC_64). */
+/* Names of sections: all printable characters but the colon (System Services manual,
+   $MGBLSC_64). */
 static bool reserved_name_byte(unsigned char c) { return c > 0x20 && c < 0x7F && c != ':'; }
 
-/* A name of 1 .. field - 1 bytes, then zeros to the end of the field. Returns field when it is
-   good, else the offset of the byte that is wrong. */
+/* Copy a name of 1 to field - 1 bytes, which zeros follow up to the end of the field. Returns field
+   if it is valid, otherwise the offset of the wrong byte. */
 static uint32_t copy_name(char *to, const unsigned char *from, uint32_t field,
                           bool (*good)(unsigned char))
 {
@@ -138,8 +140,8 @@ static bool same_entry(const struct registry_entry *a, const struct registry_ent
            (a->flags & RMD_GROUP) == (b->flags & RMD_GROUP);
 }
 
-/* Record i, at offset at of the blob, is a further part: of the record before it or of that one's
-   entry. All parts of an entry have different domains. */
+/* Check record i, at offset at of the blob, which is a further part of the entry to which the
+   record before it belongs. All parts of an entry have different domains. */
 static struct config_result check_part(const struct registry *g, uint32_t i, uint32_t at)
 {
     const struct registry_entry *e = &g->entries[i], *o = e - 1;
@@ -149,7 +151,7 @@ static struct config_result check_part(const struct registry *g, uint32_t i, uin
         return fail(CONFIG_PART, at);
     if ((e->flags & RMD_ALLOC) && o->megabytes % CONFIG_PART_MB)
         return fail(CONFIG_VALUE, at - RESERVED_BYTES + 56);
-    do { /* the first record of all extends nothing, so this ends */
+    do { /* the first record never has RMD_EXTENDS, so the loop ends */
         o = --e;
         if (o->rad == g->entries[i].rad)
             return fail(CONFIG_DUPLICATE, at);
@@ -235,7 +237,7 @@ static struct config_result parse_sections(const unsigned char *b, uint32_t tota
     return expect == total ? PASS : fail(CONFIG_LENGTH, expect);
 }
 
-/* A blob has the version that its entries ask for, so that it has one encoding only. */
+/* Version 2 is allowed only if an entry has further parts, so that the encoding is unique. */
 static bool version_fits(uint32_t version, const struct registry *g)
 {
     bool parts = false;

@@ -1,4 +1,4 @@
-"""A configuration in memory: what the blob says, and the operations that commands are made of."""
+"""A configuration in memory: the contents of a blob, and the operations that commands use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .registry import Part, Reservation
 
 
 class Configuration:
-    """System parameters that were set, and the registry in the order of its entries."""
+    """The system parameters that were set, and the entries of the registry in their order."""
 
     def __init__(self) -> None:
         self.parameters: dict[str, int] = {}
@@ -45,9 +45,9 @@ class Configuration:
         return blob.encode(self.parameters, self.reservations)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the file as a whole or not at all."""
+        """Write the file, atomically: after an error the old file is still there."""
         target = Path(os.path.realpath(path))
-        if target.exists() and not target.is_file():  # a device would be gone
+        if target.exists() and not target.is_file():  # os.replace would remove a device
             raise SysmanError(f"{path}: not a regular file")
         temporary = target.with_name(f".{target.name}.{os.getpid()}")
         try:
@@ -58,7 +58,7 @@ class Configuration:
             raise SysmanError(f"{path}: {error.strerror}") from None
 
     def set_parameter(self, text: str) -> None:
-        """'NAME=VALUE', as scripts/run --set takes it."""
+        """Set the parameter of 'NAME=VALUE', the argument of scripts/run --set."""
         name, equals, value = text.partition("=")
         if not equals:
             raise SysmanError(f"'{text}' is not NAME=VALUE")
@@ -66,7 +66,7 @@ class Configuration:
         self.parameters[parameter.name] = parameter.parse(value.strip())
 
     def reset_parameter(self, name: str) -> None:
-        """Back to the kernel's default."""
+        """Remove a parameter, so that the kernel uses its default."""
         self.parameters.pop(params.find(name).name, None)
 
     def add(self, entry: Reservation) -> None:
@@ -76,7 +76,7 @@ class Configuration:
         self.reservations.append(entry)
 
     def reserve(self, text: str) -> Reservation:
-        """'NAME SIZE [OPTIONS]', as scripts/run --reserve takes it: an entry is added."""
+        """Add the entry of 'NAME SIZE [OPTIONS]', the argument of scripts/run --reserve."""
         from .command import parse_reservation
 
         entry = parse_reservation(text)
@@ -84,7 +84,8 @@ class Configuration:
         return entry
 
     def find(self, name: str, given: dict[str, object] | None = None) -> int:
-        """Index of the entry of this name; scope qualifiers choose among several."""
+        """Return the index of the entry of this name. If there are several, the scope qualifiers in
+        given select one."""
         given = given or {}
         found = [i for i, entry in enumerate(self.reservations) if entry.name == name]
         if not found:
@@ -98,7 +99,7 @@ class Configuration:
         return found[0]
 
     def find_exact(self, name: str, given: dict[str, object]) -> int:
-        """The same, and the entry is what the scope qualifiers say."""
+        """The same, but it is an error if the entry does not agree with the scope qualifiers."""
         index = self.find(name, given)
         entry = self.reservations[index]
         if "GROUP" in given and entry.group != given["GROUP"]:
@@ -110,7 +111,7 @@ class Configuration:
         return index
 
     def modify(self, name: str, given: dict[str, object]) -> Reservation:
-        """Change an entry; RAD says which part SIZE and NEW_RAD are for."""
+        """Change an entry. RAD selects the part to which SIZE and NEW_RAD apply."""
         index = self.find(name, given)
         entry = self.reservations[index]
         given = dict(given)
@@ -136,8 +137,8 @@ class Configuration:
         return self.reservations[index]
 
     def remove(self, name: str, given: dict[str, object]) -> Reservation:
-        """Remove an entry, or the part of it that is in RAD. Returns what is left of it, or the
-        entry as it was when nothing is."""
+        """Remove an entry, or the part of it that is in RAD. Returns the entry without that part
+        or, if no part is left, the removed entry."""
         index = self.find_exact(name, given)
         entry = self.reservations[index]
         if "RAD" in given:
@@ -154,8 +155,8 @@ def _says_none(given: dict[str, object]) -> bool:
 
 
 def _part(entry: Reservation, rad: int | None, needed: bool) -> int:
-    """Index of the part that is in rad; without one, of the only part or of the one without a
-    preference. Where none is needed, a part that is not there is an error only if it was named."""
+    """Returns the index of the part that is in rad. rad None selects the part without a preference,
+    or else the first part, which is an error if a part is needed and the entry has several."""
     rads = [part.rad for part in entry.parts]
     if rad in rads:
         return rads.index(rad)

@@ -1,4 +1,4 @@
-"""The one exception that the tool shows to people."""
+"""The exception whose message the tool shows to the user."""
 
 
 class SysmanError(Exception):

@@ -1,7 +1,7 @@
 /*
- * System parameters. One array of values indexed by enum sysparam_id; the names and limits come
- * from sysman/params.def. There are ten of them and they are looked up by name at boot or at a
- * person's wish only, so a search by strings is enough.
+ * System parameters: an array of values, indexed by enum sysparam_id, and a table of names and
+ * limits, generated from sysman/params.def. The table is short, and a parameter is looked up by its
+ * name only at boot and by commands, so a linear search is fast enough.
  */
 #include "sysman/params.h"
 
@@ -26,7 +26,7 @@ static const struct {
 #undef SYSPARAM_ALIAS
 };
 
-/* Atomic: dynamic parameters change while others read them. */
+/* Atomic: a dynamic parameter may change while other CPUs read it. */
 int64_t sysparam_values[SYSPARAM_COUNT] = {
 #define SYSPARAM(name_, default_, min_, max_, unit_, dynamic_) [SYSPARAM_##name_] = default_,
 #define SYSPARAM_ALIAS(alias_, name_)

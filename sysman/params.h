@@ -1,7 +1,7 @@
 /*
- * System parameters: the table of sysman/params.def and the values now in force.
- * Pure: builds for the host. Values: set at boot by one CPU; later only dynamic ones change
- * (atomic).
+ * System parameters: the table of sysman/params.def and the current values. One CPU sets the values
+ * at boot; afterwards only dynamic parameters change, by atomic stores. No locks; independent of
+ * the machine, and built for the host too.
  */
 #ifndef SYSMAN_PARAMS_H
 #define SYSMAN_PARAMS_H
@@ -34,27 +34,27 @@ enum sysparam_status {
     SYSPARAM_OK,
     SYSPARAM_UNKNOWN, /* no parameter of this name */
     SYSPARAM_RANGE,   /* below its minimum or above its maximum */
-    SYSPARAM_FIXED,   /* not dynamic, and the system runs */
+    SYSPARAM_FIXED,   /* not dynamic, and the system is running */
 };
 
-/* The value in force; the default until something else was set. Any IPL. */
-extern int64_t sysparam_values[SYSPARAM_COUNT]; /* atomic; by these functions only */
+/* The current value of a parameter, which is the default until it is set. Any IPL. */
+extern int64_t sysparam_values[SYSPARAM_COUNT]; /* atomic; only for the functions below */
 static inline int64_t sysparam(enum sysparam_id id)
 {
     return __atomic_load_n(&sysparam_values[id], __ATOMIC_RELAXED);
 }
-/* Name, default, limits. NULL: id out of range. */
+/* Name, default and limits of a parameter. NULL if id is out of range. */
 const struct sysparam_info *sysparam_info(unsigned id);
-/* Find by name or older name, capital letters; SYSPARAM_COUNT when there is none. */
+/* Find a parameter by its name or older name, in upper case. SYSPARAM_COUNT if there is none. */
 enum sysparam_id sysparam_find(const char *name);
-/* "": it has none. */
+/* The older name of a parameter, "" if it has none. */
 const char *sysparam_older_name(unsigned id);
-/* Set by name. running: the system is up, only dynamic parameters change. */
+/* Set a parameter by its name. running: the system is running, so it must be dynamic. Any IPL. */
 enum sysparam_status sysparam_set(const char *name, int64_t value, bool running);
 
-/* Take over the parameters of a parsed blob at boot. What is unknown or out of range keeps its
-   default and is handed to complain (may be NULL) with the status. Returns how many were refused.
- */
+/* Set the parameters of a parsed blob, at boot. A parameter that is unknown or out of range keeps
+   its default, and complain, which may be NULL, is called with it and its status. Returns the
+   number of such parameters. */
 unsigned sysparam_boot_apply(const struct config *config,
                              void (*complain)(const struct config_param *p,
                                               enum sysparam_status why));

@@ -1,4 +1,4 @@
-"""The table of system parameters, read from params.def, which the kernel compiles."""
+"""The table of system parameters, read from params.def, which is also the kernel's source of it."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Parameter:
         return str(value)
 
     def parse(self, text: str) -> int:
-        """The value that text stands for: a word of the parameter, or a number with %X, %O, 0x, K,
-        M, G, T."""
+        """Returns the value of text: a word of the parameter, or a number, which may have a prefix
+        %X, %O or 0x and a suffix K, M, G or T."""
         word = text.strip('"').upper()
         if word in self.words:
             return self.words[word]
@@ -52,7 +52,7 @@ class Parameter:
 
 
 def parse_number(text: str, base: int = 10) -> int:
-    """A number as OpenVMS commands write it; base is the radix without a prefix."""
+    """Parses a number in the syntax of OpenVMS commands; base is the radix without a prefix."""
     match = re.fullmatch(r"(-?)(%X|%O|%D|0X)?([0-9A-F]+?)([KMGT]?)", text.strip().upper())
     if not match:
         raise SysmanError(f"'{text}' is no number")
@@ -80,12 +80,12 @@ def table() -> dict[str, Parameter]:
 
 @lru_cache(maxsize=1)
 def aliases() -> dict[str, str]:
-    """Older names."""
+    """The older names of parameters and the names that they stand for."""
     return dict(_ALIAS.findall(_TABLE.read_text(encoding="ascii")))
 
 
 def find(name: str) -> Parameter:
-    """The parameter of this name or older name, in any case."""
+    """Returns the parameter of this name or older name, in upper or lower case."""
     upper = name.strip().upper()
     upper = aliases().get(upper, upper)
     if upper not in table():

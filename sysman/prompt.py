@@ -13,8 +13,8 @@ HISTORY = ".megalith_sysman_history"
 
 
 def complete(text: str, entries: list[str] | None = None) -> list[str]:
-    """What the last, unfinished word of a command line may become. entries: names of reservations,
-    for the commands that take one."""
+    """Returns the completions of the last word of a command line. entries: the names of the
+    reservations, for the commands that have one as an operand."""
     before, word = _split(text)
     words = [w for w in before if not w.startswith("/")]
     if not words:
@@ -43,7 +43,7 @@ def complete(text: str, entries: list[str] | None = None) -> list[str]:
 
 
 def _split(text: str) -> tuple[list[str], str]:
-    """The finished words, and what follows the last blank or slash."""
+    """Returns the complete words, and the text from the last blank or slash on."""
     spaced = text.replace("/", " /")
     head, _, word = spaced.rpartition(" ")
     return head.split(), word
@@ -63,8 +63,8 @@ def _qualifiers(verb: command.Verb) -> set[str]:
 
 
 def lines(entries: Callable[[], list[str]]) -> Iterator[str]:
-    """The lines of standard input; of a terminal, with prompt, history and completion. entries
-    tells the names of the reservations there are."""
+    """Yields the lines of standard input, on a terminal with a prompt, history and completion.
+    entries returns the names of the reservations."""
     if not sys.stdin.isatty():
         yield from (line.rstrip("\n") for line in sys.stdin)
         return

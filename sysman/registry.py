@@ -1,4 +1,4 @@
-"""One entry of the reserved-memory registry, and the rules between its qualifiers."""
+"""An entry of the reserved-memory registry, and the rules for its qualifiers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .errors import SysmanError
 
-# The flags' numbers, from the header that the kernel and the programs compile.
+# The values of the flags, from the header that the kernel and the programs include.
 _HEADER = Path(__file__).parent.parent / "kernel/base/abi/megalith/registry.h"
 _FLAGS = {
     name: int(number, 16)
@@ -25,15 +25,15 @@ NOGLOBAL_SECTION = _FLAGS["NOGLOBAL"]
 EXTENDS = _FLAGS["EXTENDS"]
 
 NAME_MAX = 43
-SIZE_MAX = 1 << 20  # MB: 1 TiB, all that the kernel's direct map reaches
+SIZE_MAX = 1 << 20  # MB: 1 TiB, all memory that KSEG maps
 GROUP_MAX = 0o37777
 RAD_MAX = 63
-PART_MB = 8  # what a page-table page maps: no such piece of a section may lie in two parts
+PART_MB = 8  # what a level-3 page table maps: it cannot map pages of two parts
 
 
 @dataclass(frozen=True)
 class Part:
-    """What EXTEND adds to an entry."""
+    """A part of an entry: a size in MB, and a domain or None for no preference."""
 
     size: int
     rad: int | None = None
@@ -41,8 +41,8 @@ class Part:
 
 @dataclass(frozen=True)
 class Reservation:
-    """Sizes in MB. group is None for a system-wide section and for no section at all. size and rad
-    are those of the first part; more are the further ones."""
+    """An entry. Sizes are in MB. group is None for a system-wide section and for /NOGLOBAL_SECTION.
+    size and rad are those of the first part; more contains the further parts."""
 
     name: str
     size: int
@@ -60,17 +60,17 @@ class Reservation:
 
     @property
     def total(self) -> int:
-        """Size of all parts in MB."""
+        """The size of all parts in MB."""
         return sum(part.size for part in self.parts)
 
     def with_parts(self, parts: tuple[Part, ...]) -> Reservation:
-        """The same entry with these parts, one at least."""
+        """Returns the same entry with these parts, at least one."""
         first, *more = parts
         return replace(self, size=first.size, rad=first.rad, more=tuple(more))
 
     @property
     def scope(self) -> tuple[str, int | None]:
-        """What tells one entry from another."""
+        """The name and group, which identify an entry."""
         return (self.name, self.group)
 
     @property
@@ -100,7 +100,7 @@ class Reservation:
         )
 
     def check(self) -> Reservation:
-        """Self, if every rule of the blob is kept."""
+        """Returns self if it obeys every rule of the blob, else raises SysmanError."""
         if not re.fullmatch(rf"[!-9;-~]{{1,{NAME_MAX}}}", self.name):
             raise SysmanError(
                 f"'{self.name}': a name has 1 to {NAME_MAX} visible characters and no colon"
@@ -130,11 +130,10 @@ class Reservation:
         return self
 
     def with_qualifiers(self, given: dict[str, object]) -> Reservation:
-        """This entry with the qualifiers of a command applied; what is not given keeps its value.
+        """Returns this entry with the qualifiers of a command applied; others keep their values.
 
-        given maps full names to values (False for the /NO form). Qualifiers that exclude each
-        other are an error
-        when both are given, and give way when only one is.
+        given maps full names to values (False for the /NO form). Of two qualifiers that exclude
+        each other it is an error to give both; one that is given removes the other from the entry.
         """
         _refuse_pairs(given)
         new = self
@@ -167,7 +166,7 @@ class Reservation:
         return new.check()
 
     def qualifiers(self) -> str:
-        """Every choice, as a command would write it."""
+        """All qualifiers of the entry in command syntax."""
         parts = [
             f"/SIZE={self.size}",
             "/ALLOCATE" if self.allocate else "/NOALLOCATE",
@@ -183,7 +182,7 @@ class Reservation:
         return " ".join(parts)
 
     def description(self) -> str:
-        """qualifiers(), and the further parts."""
+        """qualifiers(), and the qualifiers of the further parts."""
         return "; ".join(
             (
                 self.qualifiers(),

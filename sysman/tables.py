@@ -1,4 +1,4 @@
-"""Tables for people, by rich."""
+"""Printing of tables with rich."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 /*
- * Backtraces. Frames come from the unwinder; memory is read only within the kernel image (boot and
- * emergency stacks lie there) and the current thread's stack, so a wild stack pointer ends the list
- * instead of faulting. Recursion is folded: repeated frames of one function are counted.
+ * Backtraces. The unwinder finds the frames. Memory is read only within the kernel image, where the
+ * boot and emergency stacks lie, and in the current thread's stack, so that a wrong stack pointer
+ * ends the list instead of faulting. Successive frames of one function are counted, not printed.
  */
 #include "kernel/base/backtrace.h"
 
@@ -18,12 +18,12 @@
 #define REG_RA          26
 #define REG_SP          30
 #define REGISTER_SETS   2  /* interrupted contexts whose registers are shown */
-#define BACKTRACE_LINES 40 /* a screen; recursion is folded into a line */
+#define BACKTRACE_LINES 40 /* a screen */
 
 extern const char _kernel_start[], _end[], _text_start[], _text_end[];
 extern const uint8_t _eh_frame_start[], _eh_frame_end[], _eh_frame_hdr_start[], _eh_frame_hdr_end[];
 
-/* Working storage; panic lets one CPU print at a time. */
+/* Working storage. In a panic one CPU prints at a time. */
 static struct backtrace_room unwinding;
 
 static bool read_stack(void *arg, uint64_t address, uint64_t *v)
@@ -39,7 +39,7 @@ static bool read_stack(void *arg, uint64_t address, uint64_t *v)
     return true;
 }
 
-/* To the caller of the frame; false at the end. */
+/* Go to the caller of the frame. Returns false at the end of the stack. */
 static bool step_in(struct backtrace_room *room)
 {
     const struct unwind_tables tables = {
@@ -74,7 +74,7 @@ static void print_repeats(unsigned repeats)
         printk("        ... and %u more of the same\n", repeats);
 }
 
-/* A call to nowhere has left its return address. */
+/* The PC is no kernel code: if it was reached by a call, continue at the return address in ra. */
 static bool back_from_nowhere(struct unwind_frame *f)
 {
     bool user = f->pc >= LAYOUT_P0_FIRST && f->pc < LAYOUT_USER_TOP;
@@ -94,7 +94,7 @@ static void print_frames(void)
     unsigned lines = 0, repeats = 0, sets = 0;
 
     for (;;) {
-        /* A call may be its function's last instruction. */
+        /* A call may be the last instruction of its function: look up the call, not its return. */
         uint64_t lookup = f->pc - (f->exact_pc ? 0 : 1);
         uint64_t function = symbol_find(lookup, &offset) ? lookup - offset : lookup;
 
@@ -143,7 +143,7 @@ unsigned backtrace_callers(struct backtrace_room *room, uint64_t *pc, unsigned m
 
     hw_capture(begin_in(room));
     room->frame.pc = room->frame.reg[REG_RA];
-    if (!step_in(room)) /* out of this function */
+    if (!step_in(room)) /* to the caller of this function */
         return 0;
     while (n < most && step_in(room) && !room->frame.exact_pc && in_text(room->frame.pc))
         pc[n++] = room->frame.pc;
@@ -154,7 +154,7 @@ void backtrace_here(void)
 {
     hw_capture(begin());
     unwinding.frame.pc = unwinding.frame.reg[REG_RA];
-    if (step()) /* out of this function */
+    if (step()) /* to the caller of this function */
         print_frames();
 }
 

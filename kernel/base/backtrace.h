@@ -1,5 +1,5 @@
-/* Registers and symbolised call chains on the console. For panics: one CPU at a time (static
- * storage). */
+/* Registers and symbolised call chains on the console. The printing functions are for panics: their
+   storage is static, so only one CPU may print at a time. */
 #ifndef KERNEL_BASE_BACKTRACE_H
 #define KERNEL_BASE_BACKTRACE_H
 
@@ -8,20 +8,20 @@
 
 struct trapframe;
 
-/* Who called the caller, up to the stack's end, with the registers of each interrupted context on
- * the way. */
+/* Print the call chain of the caller up to the end of the stack, with the registers of the first
+   interrupted contexts in it. */
 void backtrace_here(void);
-/* The registers in f, and the call chain of what it interrupted, unless that was user mode. sp is
-   the stack pointer of that moment; s0-s6 are taken from f. */
+/* Print the registers in f, s0-s6 too, and the call chain of the interrupted code, unless that was
+   in user mode. sp is the interrupted code's stack pointer. */
 void backtrace_frame(const struct trapframe *f, uint64_t sp);
 
-struct backtrace_room { /* to work in; too large for a kernel stack */
+struct backtrace_room { /* working storage; too large for a kernel stack */
     struct unwind_frame frame;
     struct unwind_work work;
 };
-/* The return PCs of the caller's callers into pc[], nearest first, at most `most`; those inside an
-   interrupted context are left out. Returns how many. Any IPL; prints nothing, the room is the
-   caller's own. */
+/* Store the return PCs of the caller's callers in pc[], nearest first, at most `most` and up to the
+   first interrupted context. Returns their number. Prints nothing; room is the caller's own. Any
+   IPL. */
 unsigned backtrace_callers(struct backtrace_room *room, uint64_t *pc, unsigned most);
 
 #endif

@@ -1,4 +1,4 @@
-/* Bits, powers of two, alignment, bitmaps of quadwords. Pure; builds for the host. */
+/* Bits, powers of two, alignment, bitmaps of quadwords. Independent of the machine. */
 #ifndef KERNEL_BASE_BITOPS_H
 #define KERNEL_BASE_BITOPS_H
 
@@ -20,8 +20,8 @@ static inline uint64_t power_of_2_above(uint64_t v)
     return bit_highest(v - 1) == 63 ? 0 : 2UL << bit_highest(v - 1);
 }
 
-/* align is a power of two. align_up wraps at the end of the number range: range.h has the checked
- * one. */
+/* align is a power of two. align_up wraps to 0 at the end of the number range; align_up_ok of
+   range.h reports that. */
 static inline uint64_t align_down(uint64_t v, uint64_t align) { return v & ~(align - 1); }
 static inline uint64_t align_up(uint64_t v, uint64_t align)
 {

@@ -1,10 +1,10 @@
 /*
- * A condition value (SS$_*), as system services and what they call return it: bit 0 says success.
- * An errno is an int as well, with 0 for success, so that one taken for the other would go
- * unnoticed; a structure would tell them apart, but is returned in memory on Alpha. Therefore
- * tests/test_conditions_apart.py looks at every user of this type with a structure in its place,
- * and fails where the two are mixed. An errno becomes a condition value in a function that says
- * which one stands for which.
+ * A condition value (SS$_*), which system services and functions below them return: bit 0 set means
+ * success. An errno is also an int, with 0 for success, so that the compiler does not notice when
+ * one is used as the other. A structure type would prevent that, but Alpha returns structures in
+ * memory. Therefore tests/test_conditions_apart.py compiles every user of this type with a
+ * structure in its place, and fails where the two are mixed. An errno is converted to a condition
+ * value only by functions that contain the mapping.
  */
 #ifndef KERNEL_BASE_COND_H
 #define KERNEL_BASE_COND_H

@@ -1,7 +1,8 @@
 /*
- * cpio "newc": a header of 110 characters (magic and thirteen numbers of eight hexadecimal digits),
- * the name with its zero, padding to a multiple of 4 from the header's start, the data, padding
- * likewise.
+ * Reading cpio archives in the "newc" format. An entry consists of a header of 110 characters (a
+ * magic number and thirteen numbers of eight hexadecimal digits), the name with its NUL, padding to
+ * a multiple of 4 bytes from the start of the header, the data, and padding to a multiple of 4
+ * bytes.
  */
 #include "kernel/base/cpio.h"
 
@@ -11,7 +12,7 @@
 
 enum field { F_INODE, F_MODE, F_UID, F_GID, F_NLINK, F_MTIME, F_SIZE, F_NAMESIZE = 11 };
 
-/* False when a character is no hexadecimal digit. */
+/* Parse a number of the header. Returns false when a character is no hexadecimal digit. */
 static bool number(const unsigned char *header, enum field f, uint32_t *out)
 {
     const unsigned char *p = header + 6 + 8 * f;
@@ -64,7 +65,7 @@ bool cpio_next(struct cpio *c, struct cpio_entry *e)
         return damaged(c);
     data = round4(HEADER + (uint64_t)name_size);
     after = data + round4(e->nbytes);
-    /* The padding behind the last entry may be missing. */
+    /* The padding after the data may be missing at the end of the archive. */
     if (name_size == 0 || data > left || e->nbytes > left - data || c->at[HEADER + name_size - 1])
         return damaged(c);
     e->name = (const char *)c->at + HEADER;

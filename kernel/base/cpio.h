@@ -1,7 +1,7 @@
 /*
- * Reading a cpio archive in the "newc" format, in memory. Pure; every length is checked against the
- * archive's end, so that a cut or damaged one ends early and nothing outside [archive, archive +
- * nbytes) is read.
+ * Reading a cpio archive in the "newc" format from memory. Every length is checked against the end
+ * of the archive: a truncated or damaged archive ends early, and nothing outside [archive, archive
+ * + nbytes) is read. Independent of the machine; takes no locks and allocates nothing.
  */
 #ifndef KERNEL_BASE_CPIO_H
 #define KERNEL_BASE_CPIO_H
@@ -14,16 +14,18 @@ struct cpio {
 };
 
 struct cpio_entry {
-    const char *name; /* terminated; as it stands there, usually without a leading slash */
+    const char *name; /* NUL-terminated, in the archive; usually without a leading slash */
     uint32_t mode, uid, gid, mtime;
     const unsigned char *data;
     uint32_t nbytes;
 };
 
+/* Start reading the archive, which must exist as long as c and its entries are used. */
 void cpio_open(struct cpio *c, const void *archive, size_t nbytes);
-/* The next entry; false at the trailer and where the archive is damaged. */
+/* Get the next entry. Returns false at the trailer, and where the archive is damaged
+   (c->damaged). */
 bool cpio_next(struct cpio *c, struct cpio_entry *e);
-/* The contents of a file by its name; false when it is not there. */
+/* Find the entry of that name. Returns false when there is none. */
 bool cpio_find(const void *archive, size_t nbytes, const char *name, struct cpio_entry *e);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Error numbers, as Linux/Alpha numbers them; inside the kernel they travel negated. Not for files
- * that include the host's <errno.h>, which numbers differently.
+ * Error numbers with the values of Linux/Alpha. Functions of the kernel return them negated. Files
+ * that include the host's <errno.h>, whose values differ, cannot include this header.
  */
 #ifndef KERNEL_BASE_ERRNO_H
 #define KERNEL_BASE_ERRNO_H

@@ -1,3 +1,4 @@
+/* Texts of those error numbers that the start of a program can return. */
 #include "kernel/base/error_text.h"
 
 #include "kernel/base/errno.h"

@@ -2,7 +2,8 @@
 #ifndef KERNEL_BASE_ERROR_TEXT_H
 #define KERNEL_BASE_ERROR_TEXT_H
 
-/* What a (positive) error number means; NULL for one that starting a program does not give. */
+/* The text of a (positive) error number, or NULL for one that the start of a program never returns.
+   The text is constant. */
 const char *error_text(int error);
 
 #endif

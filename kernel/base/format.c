@@ -1,7 +1,8 @@
 /*
- * The formatter behind printk and format(). One pass over the format; each conversion builds its
- * digits backwards in a buffer that holds the longest number (64 bits in octal: 22 digits), then
- * pads. Nothing is allocated, nothing waits, so it may run in a panic.
+ * The formatter of printk and format(). It makes one pass over the format. Each conversion writes
+ * its digits from the last to the first into a buffer that holds the longest number (64 bits in
+ * octal: 22 digits) and then adds padding. It allocates nothing and never waits, so that it can be
+ * used in a panic.
  */
 #include "kernel/base/format.h"
 
@@ -144,7 +145,7 @@ static const char *parse_spec(const char *p, struct spec *sp, va_list *ap)
     return p;
 }
 
-/* An integer argument of the length given by the modifier's count: -2 char .. 1 long and more. */
+/* An integer argument. length: -2 char, -1 short, 0 int, 1 long and longer types. */
 static uint64_t integer_argument(int length, bool is_signed, va_list *ap)
 {
     if (length > 0)
@@ -217,7 +218,7 @@ static const char *convert(struct sink *s, const char *p, va_list *ap)
         break;
     case 0:
         return p;
-    default: /* not ours: shown as it is */
+    default: /* unknown conversion: printed as it is */
         emit(s, "%", 1);
         emit(s, p, 1);
     }

@@ -1,8 +1,8 @@
 /*
- * A number is taken apart into sign, exponent and a 64-bit fraction whose top bit is 1 (value
- * fraction / 2^63 * 2^exponent), worked on with bits lost at the low end kept as one sticky bit,
- * and rounded once, when it is put together. With 64 bits of fraction for at most 53 of result
- * there are always enough guard bits for that.
+ * IEEE 754 arithmetic in integers. An operand is unpacked into sign, exponent and a 64-bit fraction
+ * whose top bit is 1; its value is fraction / 2^63 * 2^exponent. Operations keep the bits that they
+ * shift out at the low end as one sticky bit, and the result is rounded once, when it is packed.
+ * A fraction of 64 bits for a result of at most 53 always leaves enough guard bits for that.
  */
 #include "kernel/base/ieee.h"
 
@@ -17,7 +17,7 @@ struct number {
 };
 
 struct format {
-    int bits;     /* of the fraction, the hidden one included */
+    int bits;     /* of the fraction, including the hidden bit */
     int min, max; /* exponents of normal numbers */
 };
 
@@ -73,7 +73,7 @@ static struct number unpack(uint64_t reg, enum ieee_format f)
     return n;
 }
 
-/* Shift right; what is lost leaves a 1 in the lowest bit. */
+/* Shift right by n; if a bit that is shifted out is 1, the lowest bit of the result is 1. */
 static uint64_t shift_sticky(uint64_t v, int n)
 {
     if (n <= 0)
@@ -83,7 +83,7 @@ static uint64_t shift_sticky(uint64_t v, int n)
     return v >> n | ((v & ((1UL << n) - 1)) != 0);
 }
 
-/* Is the fraction, whose low `drop` bits are to go, to be rounded up in magnitude? */
+/* Is the magnitude to be rounded up when the low `drop` bits of the fraction are dropped? */
 static bool rounds_up(uint64_t fraction, int drop, bool negative, enum ieee_round r)
 {
     uint64_t low = fraction & ((1UL << drop) - 1), half = 1UL << (drop - 1);
@@ -121,7 +121,7 @@ static uint64_t overflowed(bool negative, enum ieee_format f, enum ieee_round r,
     return to_register(((uint64_t)(x->max - x->min + 2) << (x->bits - 1)) - 1, negative, f);
 }
 
-/* Round and put together. The fraction's top bit is 1 and its lowest is sticky. */
+/* Round and pack a result. The fraction's top bit is 1, and its lowest bit is sticky. */
 static uint64_t pack(bool negative, int exponent, uint64_t fraction, enum ieee_format f,
                      enum ieee_round r, unsigned *flags)
 {
@@ -153,7 +153,7 @@ static uint64_t invalid(unsigned *flags)
     return T_NAN;
 }
 
-/* One of them is no number: the second operand's goes before the first's. */
+/* The result of an operation with a NaN: the second operand if that is one, else the first. */
 static uint64_t propagate(const struct number *a, const struct number *b, enum ieee_format f,
                           unsigned *flags)
 {
@@ -169,7 +169,8 @@ static bool either_nan(const struct number *a, const struct number *b)
     return a->class == NOT_A_NUMBER || b->class == NOT_A_NUMBER;
 }
 
-/* Both finite. Two low bits make room for the carry and keep what alignment loses. */
+/* Add two finite numbers. Both fractions are shifted right by one bit, to leave room for the carry;
+   the bits that alignment shifts out become sticky. */
 static uint64_t add_finite(struct number a, struct number b, enum ieee_format f, enum ieee_round r,
                            unsigned *flags)
 {
@@ -266,9 +267,9 @@ uint64_t ieee_div(uint64_t a, uint64_t b, enum ieee_format f, enum ieee_round r,
     }
     if (x.class == ZERO)
         return zero(negative);
-    rest = x.fraction >> 1; /* the lowest bit is 0: no operand has 64 */
+    rest = x.fraction >> 1; /* the lowest bit is 0: no operand has 64 significant bits */
     by = y.fraction >> 1;
-    for (int i = 0; i < 63; i++) { /* one bit before the point, 62 behind it */
+    for (int i = 0; i < 63; i++) { /* one bit before the binary point, 62 after it */
         quotient <<= 1;
         if (rest >= by) {
             rest -= by;
@@ -294,7 +295,8 @@ uint64_t ieee_sqrt(uint64_t a, enum ieee_format f, enum ieee_round r, unsigned *
         return invalid(flags);
     if (x.class == INFINITE)
         return infinity(false);
-    /* Two bits of the radicand for each of the root; the point stands behind the first pair. */
+    /* Each bit of the root needs two bits of the radicand, whose binary point is after the first
+       pair. */
     radicand = x.exponent & 1 ? x.fraction : x.fraction >> 1;
     for (int i = 0; i < 57; i++) {
         rest = rest << 2 | radicand >> 62;
@@ -308,7 +310,7 @@ uint64_t ieee_sqrt(uint64_t a, enum ieee_format f, enum ieee_round r, unsigned *
     return pack(false, (x.exponent - (x.exponent & 1)) / 2, root << 7 | (rest != 0), f, r, flags);
 }
 
-/* -1, 0, 1; neither is a NaN. */
+/* Compare two numbers that are not NaN: returns -1, 0 or 1. */
 static int order(const struct number *a, const struct number *b)
 {
     int sign = a->negative ? -1 : 1, magnitude;
@@ -393,7 +395,7 @@ uint64_t ieee_to_int(uint64_t a, enum ieee_round r, unsigned *flags)
             *flags |= IEEE_INV;
         return x.negative ? 0 - low : low;
     }
-    if (x.exponent >= 52) { /* no operand has bits behind the point here */
+    if (x.exponent >= 52) { /* the operand is an integer */
         v = x.fraction >> (63 - x.exponent);
     } else {
         uint64_t quarters = shift_sticky(x.fraction, 61 - x.exponent);

@@ -1,8 +1,9 @@
 /*
- * IEEE 754 arithmetic in integers, for the operations that the hardware leaves to software
- * completion: denormal, infinite and not-a-number operands, overflow, underflow, division by zero.
- * Pure: no state, no floating-point registers. Operands and results are in Alpha's register format:
- * T (double) as it is in memory, S (single) with its exponent widened (Alpha Architecture, LDS).
+ * IEEE 754 arithmetic in integers, for the cases that the hardware leaves to software completion:
+ * denormal, infinite and NaN operands, overflow, underflow and division by zero. The functions have
+ * no state and use no floating-point registers. Operands and results are in Alpha's register
+ * format: T (double) is the same as in memory, S (single) has a wider exponent (Alpha Architecture,
+ * LDS).
  */
 #ifndef KERNEL_BASE_IEEE_H
 #define KERNEL_BASE_IEEE_H
@@ -26,15 +27,16 @@ uint64_t ieee_sub(uint64_t a, uint64_t b, enum ieee_format f, enum ieee_round r,
 uint64_t ieee_mul(uint64_t a, uint64_t b, enum ieee_format f, enum ieee_round r, unsigned *flags);
 uint64_t ieee_div(uint64_t a, uint64_t b, enum ieee_format f, enum ieee_round r, unsigned *flags);
 uint64_t ieee_sqrt(uint64_t a, enum ieee_format f, enum ieee_round r, unsigned *flags);
-/* T operands: 2.0 for true, 0 for false, as CMPTxx gives them. */
+/* Compare two T operands. Returns 2.0 for true and 0 for false, like CMPTxx. */
 uint64_t ieee_compare(uint64_t a, uint64_t b, enum ieee_compare c, unsigned *flags);
 uint64_t ieee_convert(uint64_t a, enum ieee_format from, enum ieee_format to, enum ieee_round r,
                       unsigned *flags);
 uint64_t ieee_from_int(int64_t v, enum ieee_format to, enum ieee_round r, unsigned *flags);
-/* Low 64 bits of the rounded value; IEEE_INV when it does not fit, is infinite or no number. */
+/* Convert a T to an integer. Returns the low 64 bits of the rounded value; IEEE_INV when the value
+   does not fit, is infinite or is a NaN. */
 uint64_t ieee_to_int(uint64_t a, enum ieee_round r, unsigned *flags);
 
-/* Between S in memory and S in a register. */
+/* Convert S between its formats in memory and in a register. */
 uint64_t ieee_s_to_register(uint32_t memory);
 uint32_t ieee_s_to_memory(uint64_t reg);
 

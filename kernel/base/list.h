@@ -1,9 +1,8 @@
 /*
  * Doubly linked circular lists. A head is a struct list whose next and prev point to itself when
- * the list is empty; an element carries a struct list and is found by container_of. An element
- * that is on no list is self-linked after list_init() or list_remove(), so removing it again is
- * harmless and list_empty(&element->link) tells whether it is linked.
- * Locking is the owner's business.
+ * the list is empty; an element contains a struct list and is found by container_of. After
+ * list_init() or list_remove() the link of an element points to itself, so that removing it again
+ * is harmless and list_empty(&element->link) tells that it is on no list. Callers do the locking.
  */
 #ifndef KERNEL_BASE_LIST_H
 #define KERNEL_BASE_LIST_H
@@ -24,7 +23,7 @@ static inline void list_init(struct list *l)
 
 static inline bool list_empty(const struct list *head) { return head->next == head; }
 
-/* Put item right behind `where` (a head: item becomes the first). */
+/* Insert item directly after `where`; if that is a head, item becomes the first element. */
 static inline void list_add_after(struct list *where, struct list *item)
 {
     item->next = where->next;
@@ -33,7 +32,7 @@ static inline void list_add_after(struct list *where, struct list *item)
     where->next = item;
 }
 
-/* Put item right before `where` (a head: item becomes the last). */
+/* Insert item directly before `where`; if that is a head, item becomes the last element. */
 static inline void list_add_before(struct list *where, struct list *item)
 {
     list_add_after(where->prev, item);
@@ -48,7 +47,7 @@ static inline void list_add_tail(struct list *head, struct list *item)
     list_add_before(head, item);
 }
 
-/* Take item off its list; it is self-linked afterwards. */
+/* Remove item from its list; its link points to itself afterwards. */
 static inline void list_remove(struct list *item)
 {
     item->prev->next = item->next;
@@ -56,7 +55,7 @@ static inline void list_remove(struct list *item)
     list_init(item);
 }
 
-/* First or last element's link, NULL when the list is empty. */
+/* The link of the first or last element, NULL when the list is empty. */
 static inline struct list *list_first(const struct list *head)
 {
     return head->next == head ? NULL : head->next;
@@ -66,7 +65,7 @@ static inline struct list *list_last(const struct list *head)
     return head->prev == head ? NULL : head->prev;
 }
 
-/* The element behind or before item, NULL at the end. */
+/* The link after or before item, NULL at the end. */
 static inline struct list *list_next(const struct list *head, const struct list *item)
 {
     return item->next == head ? NULL : item->next;
@@ -76,7 +75,7 @@ static inline struct list *list_prev(const struct list *head, const struct list 
     return item->prev == head ? NULL : item->prev;
 }
 
-/* Take the first element off and return its link, NULL when the list is empty. */
+/* Remove the first element and return its link, NULL when the list is empty. */
 static inline struct list *list_pop_head(struct list *head)
 {
     struct list *l = list_first(head);
@@ -86,7 +85,7 @@ static inline struct list *list_pop_head(struct list *head)
     return l;
 }
 
-/* Move everything on `from` to the tail of `to`; `from` is empty afterwards. */
+/* Append all elements of `from` to `to`; `from` is empty afterwards. */
 static inline void list_splice_tail(struct list *to, struct list *from)
 {
     if (list_empty(from))
@@ -116,12 +115,12 @@ static inline size_t list_length(const struct list *head)
 /* l runs over the links; the body may not remove l. */
 #define list_for_each(l, head) for ((l) = (head)->next; (l) != (head); (l) = (l)->next)
 
-/* Whether pos, made from a link, stands for the head. The head is in no element: so no member of
- * pos is named, only an address is computed. */
+/* Was pos computed from the list's head? The head is not part of an element, so no member of pos is
+   accessed; only an address is computed. */
 #define list_at_head(pos, head, member) \
     ((const char *)(pos) + offsetof(__typeof__(*(pos)), member) == (const char *)(head))
 
-/* The link behind that of pos, which may stand for the head. */
+/* The link after that of pos, which may have been computed from the head. */
 #define list_after(pos, member) \
     (((struct list *)((char *)(pos) + offsetof(__typeof__(*(pos)), member)))->next)
 

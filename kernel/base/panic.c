@@ -1,12 +1,12 @@
 /*
- * Panic. The first CPU that panics owns the end: it stops the others by the function that the roof
- * registered (an inter-processor interrupt), prints itself, then gives each CPU that arrived its
- * turn to print; one that does not arrive in time is named, and the host takes its registers from
- * QEMU's monitor. Another CPU that panics meanwhile is just one more that arrived, with a reason of
- * its own.
+ * Panic. The first CPU that panics is the owner of the panic. It stops the other CPUs by a function
+ * that arch/alpha/entry registered, which sends an interprocessor interrupt, prints its own state,
+ * and then lets each CPU that has stopped print its state in turn. A CPU that does not stop in time
+ * is named, and the host reads its registers from QEMU's monitor. Another CPU that panics meanwhile
+ * is treated like one that has stopped; it also prints its own reason.
  *
- * Nothing here takes a lock. The turn is a word that only the owner advances, so one CPU prints at
- * a time. All stand at the highest IPL for good.
+ * No lock is taken. panic_turn says which CPU may print, and only the owner changes it, so one CPU
+ * prints at a time. All CPUs stay at the highest IPL.
  */
 #include "kernel/base/panic.h"
 
@@ -24,8 +24,9 @@
 
 #define IPL_HIGHEST     7
 #define CSERVE_GET_TIME 7
-#define ARRIVE_NS \
-    2000000000UL /* four virtual CPUs share two cores: a slice of the host's is some 10 ms */
+/* How long the owner waits for another CPU to stop. Four virtual CPUs may share two cores of the
+   host, whose time slice is some 10 ms. */
+#define ARRIVE_NS   2000000000UL
 #define PRINT_NS    10000000000UL
 #define REASON_MAX  320
 #define DUMPERS_MAX 16
@@ -33,11 +34,11 @@
 #define NOBODY UINT32_MAX
 
 static uint32_t panic_owner = NOBODY; /* atomic: CPU that panicked first */
-static uint32_t panic_arrived;        /* atomic: mask of CPUs that answer */
-static uint32_t panic_printed;        /* atomic: mask of those that have printed */
+static uint32_t panic_arrived;        /* atomic: mask of the CPUs that have stopped */
+static uint32_t panic_printed;        /* atomic: mask of the CPUs that have printed */
 static uint32_t panic_turn = NOBODY;  /* atomic: CPU that may print; stored by the owner */
-static bool panic_told;               /* the owner: the host has its notice */
-static char panic_reason[REASON_MAX]; /* the owner's */
+static bool panic_told;               /* the record was sent to the host; owner only */
+static char panic_reason[REASON_MAX]; /* owner only */
 
 static void (*stop_others)(void); /* constant after boot */
 static struct {
@@ -74,7 +75,8 @@ static uint32_t online_mask(void)
     return mask;
 }
 
-/* The record on COM2: panicking CPU, CPUs that answered, CPUs online, reason. */
+/* Send the record on COM2: panicking CPU, mask of the CPUs that stopped, mask of the CPUs online,
+   reason. */
 static void tell_host(unsigned cpu)
 {
     struct {
@@ -97,7 +99,7 @@ static void print_self(const struct trapframe *f, uint64_t sp, uint64_t ipl)
 {
     const struct cpu *c = cpu_self();
 
-    current_hw->pcb.usp = pal_rdusp(); /* for a debugger's backtrace into user mode */
+    current_hw->pcb.usp = pal_rdusp(); /* a debugger needs it for a backtrace into user mode */
     printk("CPU %u, thread %p, IPL %lu\n", c->id, (const void *)current_hw, ipl);
     if (f)
         backtrace_frame(f, sp);
@@ -105,7 +107,7 @@ static void print_self(const struct trapframe *f, uint64_t sp, uint64_t ipl)
         backtrace_here();
 }
 
-/* This CPU is not the owner: print in turn, then stand still. */
+/* On a CPU that is not the owner: print when it is this CPU's turn, then wait for ever. */
 static void __attribute__((noreturn)) stopped(const struct trapframe *f, uint64_t sp, uint64_t ipl,
                                               const char *why)
 {

@@ -1,9 +1,11 @@
 /*
- * Panic: the end, with everything worth knowing on the console. Any context, any IPL.
+ * Panic: stops the system after a fatal error, with diagnostics on the console. Any context, any
+ * IPL.
  *
- * panic() stops the other CPUs (each that answers prints its registers and backtrace in its turn;
- * the others are named), prints its own, calls the registered dumpers, tells the host through COM2
- * and spins. A panic inside a panic prints its reason and goes straight to the end.
+ * panic() stops the other CPUs, prints its registers and backtrace, lets each CPU that has stopped
+ * print its own in turn and names the others, calls the registered dump functions, sends the host a
+ * record on COM2, and waits for ever. A panic during the panic only prints its reason and sends the
+ * record.
  */
 #ifndef KERNEL_BASE_PANIC_H
 #define KERNEL_BASE_PANIC_H
@@ -14,8 +16,8 @@ struct trapframe;
 
 void panic(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2), cold));
 
-/* The same for a trap that could not be served: with the registers of its frame (s0-s6 too) and the
-   stack pointer of what it interrupted. */
+/* The same for a trap that cannot be handled: prints the registers in its frame, s0-s6 too. sp is
+   the stack pointer of the interrupted code. */
 void panic_frame_at(const struct trapframe *f, uint64_t sp, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 3, 4), cold));
 #define panic_frame(f, ...)                                              \
@@ -24,14 +26,14 @@ void panic_frame_at(const struct trapframe *f, uint64_t sp, const char *fmt, ...
         panic_frame_at(panic_f_, (uint64_t)(panic_f_ + 1), __VA_ARGS__); \
     } while (0)
 
-/* Have fn called at a panic, on the panicking CPU, all others stopped: it takes no lock and prints
- * by printk. Boot only. */
+/* Have fn called in a panic, on the panicking CPU, while the others are stopped. fn takes no lock
+   and prints with printk; name, which must be constant, is its heading. Boot, one CPU. */
 void panic_register_dump(const char *name, void (*fn)(void));
 
 /* True once a CPU has panicked. */
 bool panic_in_progress(void);
 
-/* The invariant in words, as `text`, is always printed. Checked in every build. */
+/* Panic if cond is false. text says the invariant in words. Checked in every build. */
 #define KASSERT(cond, text)                                                   \
     do {                                                                      \
         if (unlikely(!(cond)))                                                \

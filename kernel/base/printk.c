@@ -1,8 +1,8 @@
 /*
- * Console messages, polled. A message is formatted straight into the UART under a bare lock at the
- * highest IPL (kernel/base lies below the ranked locks), a newline becoming carriage return and
- * newline. A panic takes the console over: its CPU prints without the lock, and whoever else comes
- * waits in the lock for ever; a message that was under way is cut.
+ * Console messages. A message is formatted directly into the UART, by polling, under a raw lock at
+ * the highest IPL (ranked locks belong to a higher layer). A newline is sent as carriage return and
+ * newline. In a panic messages are printed without the lock; a message that another CPU was
+ * printing when it stopped remains incomplete.
  */
 #include "kernel/base/printk.h"
 
@@ -12,7 +12,7 @@
 #include "kernel/base/string.h"
 
 static struct rawlock printk_lock;
-static uint32_t printk_unlocked; /* atomic: a panic has the console */
+static uint32_t printk_unlocked; /* atomic: set in a panic, when messages take no lock */
 
 static void put(void *arg, const char *text, size_t n)
 {

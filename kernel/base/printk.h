@@ -1,7 +1,8 @@
 /*
- * Console messages. printk writes a whole message, polled, to COM1, from any context and IPL: it
- * takes its own lock at the highest IPL, so messages of several CPUs do not mix. It never waits
- * for anything but the UART. Formats: kernel/base/format.h (%pS prints a symbol).
+ * Console messages. printk writes a whole message to COM1 by polling. It may be called in any
+ * context and at any IPL. It holds a lock of its own at the highest IPL, so that messages of
+ * several CPUs do not mix; it waits only for that lock and the UART. Formats: kernel/base/format.h
+ * (%pS prints a symbol).
  */
 #ifndef KERNEL_BASE_PRINTK_H
 #define KERNEL_BASE_PRINTK_H
@@ -13,10 +14,10 @@
 void printk(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void vprintk(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 
-/* Raw bytes under the same lock (the terminal's output). */
+/* Write n bytes unchanged under the same lock (the terminal's output). */
 void printk_bytes(const char *text, size_t n);
 
-/* Panic: from now on messages take no lock; panic lets one CPU print at a time. */
+/* For panic: from now on messages take no lock. panic lets one CPU print at a time. */
 void printk_panic_begin(void);
 
 #endif

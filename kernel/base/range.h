@@ -1,7 +1,7 @@
 /*
- * Arithmetic on ranges that reports overflow. A range is start-inclusive and end-exclusive; the
- * helpers return false, and leave the result alone, when it does not fit. Pure; builds for the
- * host.
+ * Arithmetic that reports overflow, and arithmetic on ranges. A range includes its start and
+ * excludes its end. The functions return false, and do not change the result, when it does not fit.
+ * Independent of the machine.
  */
 #ifndef KERNEL_BASE_RANGE_H
 #define KERNEL_BASE_RANGE_H
@@ -53,8 +53,8 @@ static inline bool range_end(uint64_t start, uint64_t length, uint64_t *end)
     return add_ok(start, length, end);
 }
 
-/* Does [start, start+length) lie within [low, high), without wrapping? An empty one at high does.
- */
+/* Does [start, start+length) lie within [low, high), without wrapping? An empty one at high
+   does. */
 static inline bool range_within(uint64_t start, uint64_t length, uint64_t low, uint64_t high)
 {
     return start >= low && start <= high && length <= high - start;

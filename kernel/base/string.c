@@ -1,11 +1,12 @@
 /*
- * Memory and strings. Alpha traps on an unaligned quadword, so each routine first brings the
- * destination to an 8-byte boundary; the source is then read in aligned quadwords, which are merged
- * by shifts where the two differ. An aligned quadword never crosses a page, so reading the whole
- * one that holds the last byte wanted touches no page that the caller did not name. Main loops are
- * unrolled eightfold: 11 instructions for 64 bytes filled, 19 for 64 copied.
+ * Memory and strings. Alpha traps on an unaligned quadword, so each function first handles single
+ * bytes until the destination is aligned to 8 bytes. It then reads the source in aligned quadwords,
+ * which it combines by shifts if source and destination differ in alignment. An aligned quadword
+ * does not cross a page boundary, so reading the whole quadword that contains the last byte
+ * accesses no page outside the caller's range. The main loops are unrolled eightfold: 11
+ * instructions fill 64 bytes, 19 copy 64 bytes.
  *
- * The compiler must not turn these loops into calls of the very functions they define.
+ * NO_IDIOMS prevents the compiler from turning these loops into calls of the functions themselves.
  */
 #include "kernel/base/string.h"
 
@@ -14,7 +15,7 @@
 #undef memcmp
 #undef strlen
 
-/* The host's C library has these names; its tests call ours by others. */
+/* The host's C library defines these names, so host tests call the kernel's functions by others. */
 #if __STDC_HOSTED__
 #define memcpy  string_memcpy
 #define memmove string_memmove
@@ -66,7 +67,7 @@ NO_IDIOMS void *memset(void *dst, int c, size_t n)
     return dst;
 }
 
-/* Both aligned; returns the bytes left over, fewer than 8. */
+/* Copy quadwords; both pointers are aligned. Returns the number of bytes left, fewer than 8. */
 NO_IDIOMS static inline size_t copy_aligned(quad **dp, const quad **sp, size_t n)
 {
     quad *d = *dp;
@@ -95,8 +96,9 @@ NO_IDIOMS static inline size_t copy_aligned(quad **dp, const quad **sp, size_t n
     return n;
 }
 
-/* The source lies 1..7 bytes off the destination's alignment: merge neighbours. n >= 8. The address
-   sanitizer would mind the bytes beside the source that come with its first and last quadword. */
+/* Copy when the source is not aligned, n >= 8: combine adjacent quadwords. Returns the number of
+   bytes left. The address sanitizer is disabled, because the source's first and last quadword also
+   contain bytes outside the source. */
 __attribute__((no_sanitize_address)) NO_IDIOMS static size_t
 copy_merged(unsigned char **dp, const unsigned char **sp, size_t n)
 {
@@ -129,7 +131,7 @@ NO_IDIOMS void *memcpy(void *dst, const void *src, size_t n)
             n = copy_aligned((quad **)&d, (const quad **)&s, n);
         else
             n = copy_merged(&d, &s, n);
-    } else if (n >= 8 && (((uint64_t)d | (uint64_t)s) & 7) == 0) { /* short names and the like */
+    } else if (n >= 8 && (((uint64_t)d | (uint64_t)s) & 7) == 0) { /* for example short names */
         *(quad *)d = *(const quad *)s;
         d += 8;
         s += 8;
@@ -146,8 +148,8 @@ NO_IDIOMS void *memmove(void *dst, const void *src, size_t n)
     const unsigned char *s = src;
 
     if (d <= s || d >= s + n) {
-        /* A forward copy reads each source byte before it writes over it, unless the merging
-           copy has read ahead: with less than a quadword between the two, go by bytes. */
+        /* A forward copy reads each source byte before it overwrites it, except that copy_merged
+           reads ahead: when the distance is less than two quadwords, copy by bytes. */
         if (d == s || d >= s + n || s - d >= 16)
             return memcpy(dst, src, n);
         while (n--)

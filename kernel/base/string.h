@@ -1,7 +1,7 @@
 /*
- * Memory and strings. The standard functions have their standard meaning; kernel memory only (user
- * memory: arch/alpha/hw/usercopy.h). Copies and fills move quadwords wherever alignment allows.
- * The host's C library supplies the standard ones in host-built tests.
+ * Memory and strings. The standard functions have their standard meaning. They are for kernel
+ * memory only (user memory: arch/alpha/hw/usercopy.h). In host-built tests the host's C library
+ * provides the standard functions.
  */
 #ifndef KERNEL_BASE_STRING_H
 #define KERNEL_BASE_STRING_H
@@ -21,18 +21,20 @@ char *strchr(const char *s, int c);
 char *strrchr(const char *s, int c);
 char *strstr(const char *s, const char *needle);
 
-/* Copy at most size - 1 characters and terminate. Returns strlen(src): not below size when cut. */
+/* Copy at most size - 1 characters to dst, which has size bytes, and terminate. Returns
+   strlen(src); the copy is truncated if that is not below size. */
 size_t str_copy(char *dst, const char *src, size_t size);
-/* Append likewise to the string in dst. Returns the length that it tried to make. */
+/* Append src to the string in dst in the same way. Returns the length that an untruncated result
+   would have. */
 size_t str_append(char *dst, const char *src, size_t size);
-/* Decimal or, with 0x in front, hexadecimal number; the whole string. False when it is none or does
- * not fit. */
+/* Convert the whole string, a decimal or, with the prefix 0x, hexadecimal number. Returns false
+   when it is no number or does not fit. */
 bool str_to_u64(const char *s, uint64_t *v);
 
-/* One page, page aligned: 1,410 instructions for the first, unrolled eightfold. */
+/* Zero or copy one page; pointers are page aligned. Zeroing takes about 1,130 instructions. */
 void mem_zero_page(void *page);
 void mem_copy_page(void *dst, const void *src);
-/* n bytes, n and p multiples of 8: is every one of them zero? Only reads. */
+/* Are all n bytes at p zero? n and p are multiples of 8. */
 bool mem_is_zero(const void *p, size_t n);
 
 #if !__STDC_HOSTED__

@@ -1,4 +1,5 @@
-/* What kernel/base/string.h has beyond the standard; builds for the host beside its C library. */
+/* The functions of kernel/base/string.h that are not standard C. Host tests link them beside the
+   host's C library. */
 #include "kernel/base/string.h"
 
 #define NO_IDIOMS __attribute__((optimize("no-tree-loop-distribute-patterns")))
@@ -55,8 +56,9 @@ bool str_to_u64(const char *s, uint64_t *v)
     return true;
 }
 
-/* Quadwords in one round of the loops over pages: 32 rounds of three instructions for the loop
-   itself are 96 of about 1,130 for a page; half as many would save 48 and double the code. */
+/* Quadwords that the loops over pages handle in one iteration. The loop control takes three
+   instructions in each of 32 iterations, 96 of about 1,130 for a page. Twice this number would save
+   48 instructions and double the code. */
 #define ROUND 32
 
 NO_IDIOMS void mem_zero_page(void *page)
@@ -91,7 +93,7 @@ NO_IDIOMS void mem_copy_page(void *dst, const void *src)
     } while (d != end);
 }
 
-/* Two instructions a quadword (a load and an OR), and four for 32 of them. */
+/* Cost: two instructions for each quadword (a load and an OR), and four for each 32 quadwords. */
 bool mem_is_zero(const void *p, size_t n)
 {
     const uint64_t *q = p, *end = q + n / 8;

@@ -1,4 +1,4 @@
-/* Look-up in the symbol tables: the last entry that does not lie behind the address. */
+/* Look-up in the symbol tables: the last entry whose address is not above the given one. */
 #include "kernel/base/symbols.h"
 
 extern const char _text_start[], _text_end[];

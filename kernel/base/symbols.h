@@ -1,6 +1,6 @@
 /*
- * The kernel's symbol table, made by the build from the linked image: functions in address order.
- * Constant, so it may be read in a panic.
+ * The kernel's symbol table, which the build generates from the linked image: functions in address
+ * order. It is constant, so it may be read in a panic.
  */
 #ifndef KERNEL_BASE_SYMBOLS_H
 #define KERNEL_BASE_SYMBOLS_H
@@ -20,12 +20,12 @@ extern const char ksym_names[];
 extern const struct ksym kmodule_table[];
 extern const uint64_t kmodule_count;
 
-/* Name of the function that address lies in, with the offset from its start; NULL outside the
- * kernel's text. */
+/* The name of the function that contains address and, in *offset, the offset from its start. NULL
+   for an address outside the kernel's text. */
 const char *symbol_find(uint64_t address, uint64_t *offset);
-/* The source file that the code at that address was compiled from, by its path from the top of the
- * sources ("mm/pool/pool_var.c"; a file of the compiler's library by its name); NULL outside the
- * kernel's text. */
+/* The source file of the code at address, as a path relative to the top of the source tree
+   ("mm/pool/pool_var.c"), or the name of a file of the compiler's library. NULL for an address
+   outside the kernel's text. */
 const char *symbol_module(uint64_t address);
 
 #endif

@@ -32,7 +32,7 @@ static inline bool pfn_eq(pfn_t a, pfn_t b) { return a.n == b.n; }
 static inline paddr_t pfn_to_paddr(pfn_t p) { return (paddr_t){p.n << PAGE_SHIFT}; }
 static inline pfn_t paddr_to_pfn(paddr_t p) { return (pfn_t){p.a >> PAGE_SHIFT}; }
 
-/* PFN 0 belongs to PALcode and is never given out: it stands for "no page". */
+/* PFN 0 belongs to PALcode and is never allocated: it stands for "no page". */
 #define PFN_NONE ((pfn_t){0})
 
 #define ARRAY_SIZE(a)                 (sizeof(a) / sizeof((a)[0]))
@@ -53,7 +53,7 @@ static inline pfn_t paddr_to_pfn(paddr_t p) { return (pfn_t){p.a >> PAGE_SHIFT};
         __auto_type max_b_ = (b);          \
         max_a_ > max_b_ ? max_a_ : max_b_; \
     })
-/* For constant expressions (array sizes, static assertions), where no statement may stand. */
+/* For constant expressions (array sizes, static assertions), which may not contain statements. */
 #define CONST_MAX(a, b) ((a) > (b) ? (a) : (b))
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * An FDE is found by a binary search in the index, its CIE by the FDE's back
- * pointer; the instructions of both are run up to the PC and give, for each
- * register, where the caller's value is. Only what compilers emit for code
- * without expressions is understood; anything else ends the walk, which costs a
- * backtrace its tail and nothing more.
+ * The unwinder finds a frame description entry (FDE) by a binary search in the index, and its
+ * common information entry (CIE) by the pointer in the FDE. It executes the instructions of both up
+ * to the PC, which gives for each register the place of the caller's value. It understands the
+ * instructions that compilers emit, but no expressions; an unknown instruction ends the backtrace
+ * early and does no other harm.
  */
 #include "kernel/base/unwind.h"
 
@@ -46,7 +46,7 @@ enum rule_kind { RULE_SAME, RULE_OFFSET, RULE_REGISTER, RULE_UNDEFINED };
 
 struct cursor {
     const uint8_t *p, *end;
-    bool bad; /* ran over the end, or met something unknown */
+    bool bad; /* the end was passed, or something is unknown */
 };
 
 struct entry { /* a CIE with one of its FDEs */
@@ -147,8 +147,7 @@ static uint64_t take_pointer(struct cursor *c, unsigned encoding, uint64_t data_
     }
 }
 
-/* The length word and what it spans: *c moves behind the record, the record's
- * body is returned. */
+/* Read a record's length and return a cursor over its body; *c moves past the record. */
 static struct cursor take_record(struct cursor *c)
 {
     uint64_t length = take(c, 4);
@@ -238,8 +237,7 @@ static bool find_fde(const struct unwind_tables *t, uint64_t pc, struct entry *e
         return false;
 
     const uint8_t *table = c.p;
-    uint64_t low = 0, high = count; /* the last entry that starts at or below pc
-                                       is in [low, high) */
+    uint64_t low = 0, high = count; /* the last entry at or below pc is in [low, high) */
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
         struct cursor at = {.p = table + 8 * middle, .end = c.end};
@@ -259,8 +257,7 @@ static void set_rule(struct machine *m, struct cursor *c, uint64_t column, enum 
 {
     if (column < UNWIND_REGS)
         m->w->now.reg[column] = (struct unwind_rule){.value = (int32_t)value, .kind = kind};
-    else if (column > 127) /* floating-point columns are beyond interest, others
-                              are nonsense */
+    else if (column > 127) /* columns up to 127 exist, but are not needed; others do not exist */
         c->bad = true;
 }
 
@@ -339,7 +336,7 @@ static void run_extended(struct machine *m, struct cursor *c, unsigned op)
     case CFA_GNU_ARGS_SIZE:
         take_uleb(c);
         break;
-    case CFA_VAL_EXPRESSION: /* entry code's, for the user's SP: of no use here */
+    case CFA_VAL_EXPRESSION: /* entry.S describes the user's SP by one; not needed here: skip it */
         take_uleb(c);
         for (uint64_t n = take_uleb(c); n > 0 && !c->bad; n--)
             take(c, 1);
@@ -350,7 +347,7 @@ static void run_extended(struct machine *m, struct cursor *c, unsigned op)
     }
 }
 
-/* Run a program until its location passes pc. */
+/* Execute instructions until the location passes pc. */
 static bool run(struct machine *m, struct cursor c, uint64_t pc)
 {
     while (c.p < c.end && !c.bad && m->location <= pc) {
@@ -397,8 +394,8 @@ static bool apply(const struct unwind_rules *r, uint64_t cfa, const struct unwin
 bool unwind_step(const struct unwind_tables *t, struct unwind_work *w, struct unwind_frame *f,
                  unwind_read_fn read, void *arg)
 {
-    /* A return address may lie behind its function's end: a call that never
-     * returns is last. */
+    /* A return address may lie after the end of the function, whose last instruction may be a call
+       that does not return. */
     uint64_t pc = f->exact_pc ? f->pc : f->pc - 1;
     struct entry e = {0};
     if (!find_fde(t, pc, &e))
@@ -422,7 +419,7 @@ bool unwind_step(const struct unwind_tables *t, struct unwind_work *w, struct un
         return false;
     caller->pc = caller->reg[e.return_column];
     caller->exact_pc = e.signal_frame;
-    /* A trap frame may well hold 0: somebody called a null pointer. */
+    /* The PC in a trap frame may be 0, after a call through a null pointer. */
     if ((caller->pc == 0 && !e.signal_frame) ||
         (cfa <= f->reg[f->sp_column] && caller->pc == f->pc))
         return false;

@@ -1,20 +1,18 @@
 /*
- * Stack unwinding by the call frame information that compiler and assembler
- * leave in .eh_frame (DWARF 4, section 6.4; the index .eh_frame_hdr as of the
- * Linux Standard Base, "Exception Frames").
+ * Stack unwinding by the call frame information that compiler and assembler write to .eh_frame
+ * (DWARF 4, section 6.4; the index .eh_frame_hdr is that of the Linux Standard Base, "Exception
+ * Frames").
  *
- * Pure: it reads the tables within their bounds and the stack through a
- * function of the caller's, so that a broken stack or a broken table ends the
- * walk and harms nothing. It takes no lock, allocates nothing and may run at
- * any IPL.
+ * The tables are read within their bounds and the stack through a function of the caller's, so that
+ * a damaged stack or table ends the backtrace and does no harm. Independent of the machine; takes
+ * no lock, allocates nothing and may run at any IPL.
  */
 #ifndef KERNEL_BASE_UNWIND_H
 #define KERNEL_BASE_UNWIND_H
 
 #include "kernel/base/types.h"
 
-/* Columns of the rule table: on Alpha $0-$30 are 0-30 and the PC of a trap
- * frame is 64. */
+/* Columns of the rule table: on Alpha 0-30 are $0-$30, and 64 is the PC of a trap frame. */
 #define UNWIND_REGS 65
 
 struct unwind_tables {
@@ -27,11 +25,10 @@ struct unwind_tables {
 struct unwind_frame {
     uint64_t reg[UNWIND_REGS];
     uint64_t pc;
-    /* pc is an instruction that was interrupted, not one that a call returns to.
-       Set by the caller for the first frame if so; set by unwind_step for what a
-       signal (trap) frame interrupted. */
+    /* pc is that of an interrupted instruction, not a return address. The caller sets it for the
+       first frame; unwind_step sets it for the code that a trap frame interrupted. */
     bool exact_pc;
-    unsigned sp_column; /* column that the CFA goes into: 30 on Alpha */
+    unsigned sp_column; /* column that receives the CFA: 30 on Alpha */
 };
 
 /* Rules of one row of the table. */
@@ -44,21 +41,19 @@ struct unwind_rules {
     uint32_t cfa_reg;
     int32_t cfa_offset;
 };
-/* Room to work in, the caller's, because it is too large for a kernel stack
- * frame. */
+/* Working storage, which the caller provides because it is too large for a kernel stack. */
 struct unwind_work {
-    struct unwind_rules now, initial, remembered; /* compilers nest remember_state no deeper */
+    struct unwind_rules now, initial, remembered; /* compilers do not nest remember_state */
     struct unwind_frame caller;
 };
 
-/* Read an aligned quadword of the stack; false when address is none of the
- * stack's. */
+/* Read the aligned quadword at address. Returns false when address is not on the stack. */
 typedef bool (*unwind_read_fn)(void *arg, uint64_t address, uint64_t *value);
 
 /*
- * Go from *f to its caller. False when there is no caller: no description of
- * the PC, an undefined return address, an unreadable stack, or a stack that
- * does not rise (*f is then unchanged).
+ * Replace *f by its caller's frame. Returns false, and leaves *f unchanged, when there is none: no
+ * FDE for the PC, an instruction that is not understood, an undefined or zero return address, an
+ * unreadable stack, or a caller with the same PC whose SP is not higher.
  */
 bool unwind_step(const struct unwind_tables *t, struct unwind_work *w, struct unwind_frame *f,
                  unwind_read_fn read, void *arg);

@@ -1,16 +1,17 @@
 /*
- * What the compiler calls under -fsanitize=thread: a function before each plain or volatile access,
- * and one in place of each __atomic_* builtin, which tells the detector and does it. Every atomic
- * is done with the strongest order, whatever order the source names.
+ * The functions that the compiler calls under -fsanitize=thread: one before each plain or volatile
+ * access, and one in place of each __atomic_* builtin, which informs the detector and performs the
+ * operation. Every atomic operation is performed with the strongest order, whatever the source
+ * says.
  *
- * The routines of string.c are not compiled so: they read whole quadwords, also the bytes beside
- * what they were asked for, which may be anybody's. The linker puts the functions at the end of
- * this file before them (--wrap), so that a copy counts as what its caller asked for, at the
- * caller's place.
+ * The functions of string.c are compiled without this option: they read whole quadwords, whose
+ * other bytes may belong to unrelated data. Instead the linker directs their callers to the
+ * wrappers at the end of this file (--wrap), which report exactly the range of a copy or fill as an
+ * access by the caller.
  */
 #include "kernel/races/races.h"
 
-/* Where the access stands: behind the call. */
+/* The place of an access is the return address of the hook. */
 #define HERE __builtin_return_address(0)
 
 void __tsan_init(void);

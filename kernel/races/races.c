@@ -1,24 +1,34 @@
 /*
- * Data races, found by sampling, in the manner that Linux's KCSAN made known.
+ * Detection of data races by sampling, the method of Linux's KCSAN.
  *
- * The compiler puts a call before every access to memory that may be shared. Of the plain ones,
- * one in some hundreds is watched: its CPU says in a word where it is about to read or write,
- * stays there for some microseconds, and looks whether the value has changed. Each access on any
- * CPU, marked ones too, looks at the words of all: one that overlaps, where one of the two writes,
- * happens at the same time as the watched one with nothing in between that orders them. That is a
- * race, seen and not inferred: there are no false reports, and what never meets is not found.
+ * The compiler inserts a call before every access to memory that may be shared. One in some
+ * hundreds of the plain accesses is watched: its CPU stores the address, the length and the
+ * direction of the access in its watchpoint word, waits some microseconds, and checks whether the
+ * value has changed. Each access on any CPU, also a marked one, is compared with the words of all
+ * CPUs. If it overlaps a watched access, and one of the two is a write, then both happen at the
+ * same time and nothing orders them. That is a data race, observed and not inferred: there are no
+ * false reports, and accesses that never coincide are not found.
  *
- * Marked accesses (__atomic_*, volatile) are never watched, so two of them never make a race, and
- * a plain one with a marked one does. A value that changed with no access seen was changed by one
- * whose call came just before the watch began, or by code without calls: assembly, a device.
+ * Marked accesses (__atomic_*, volatile) are never watched, so two of them are never reported as a
+ * race; a plain and a marked one are. If a value has changed and no access was observed, it was
+ * changed by an access whose hook ran just before the watch began, or by code without hooks: by
+ * assembly or a device.
  *
- * A word goes from free (0) to armed, by its CPU; back to free by it, or to taken, by the CPU that
- * met it, and then to told, when that one has left its part of the report; then to free. A thread
- * that moves to another CPU while it watches keeps its word, and others on the old CPU watch
- * nothing until then. What a word says is whole in it, so to have compared it is to have read it;
- * that the same word was armed anew meanwhile (A-B-A) does not matter: the race is with that one.
+ * The states of a word:
  *
- * A report is printed later, by whoever is below the highest IPL: printk may be what was watched.
+ *     0 (free) -> ARMED    by its CPU, which starts a watch
+ *     ARMED -> 0           by its CPU: the watch ended, no access was observed
+ *     ARMED -> TAKEN       by the CPU whose access overlaps the watched one
+ *     TAKEN -> TOLD        by the same CPU, when it has stored its part of the report in met[]
+ *     TOLD -> 0            by the watching CPU, which makes the report
+ *
+ * A thread that moves to another CPU while it watches keeps its word; until it ends the watch,
+ * other threads on the old CPU cannot watch. The whole description of an access is in the word, so
+ * a compare-and-swap that succeeds has compared all of it. It does not matter if meanwhile the same
+ * word was freed and armed again (A-B-A): the race is then with the new access.
+ *
+ * A report is printed later, by a CPU below the highest IPL, because the watched access may be one
+ * of printk.
  */
 #include "kernel/races/races.h"
 
@@ -28,10 +38,10 @@
 #include "arch/alpha/hw/pal.h"
 #include "kernel/base/printk.h"
 
-#define SAMPLE_EVERY 800u  /* plain accesses of a CPU, on average */
+#define SAMPLE_EVERY 800u  /* plain accesses of a CPU between watches, on average */
 #define WATCH_CYCLES 5000u /* 20 us of virtual time: some thousand instructions of another CPU */
 #define IPL_HIGHEST  7u
-#define REPORTS      64u /* pairs of places in a boot */
+#define REPORTS      64u /* pairs of places that are reported in a boot */
 
 #define ADDRESS_MASK ((1UL << 48) - 1)
 #define NBYTES_SHIFT 48
@@ -46,10 +56,10 @@ struct side {
     uint32_t cpu, nbytes, kind;
 };
 
-static uint64_t words[MAX_CPUS];  /* atomic; see above */
-static struct side met[MAX_CPUS]; /* who met words[i]; its, from TAKEN to TOLD */
-static uint32_t left[MAX_CPUS];   /* accesses until the next sample; atomic, a statistic */
-static uint32_t random[MAX_CPUS]; /* likewise */
+static uint64_t words[MAX_CPUS];  /* atomic; states above */
+static struct side met[MAX_CPUS]; /* the access that overlaps that of words[i]; valid when TOLD */
+static uint32_t left[MAX_CPUS];   /* accesses until the next sample; atomic, relaxed */
+static uint32_t random[MAX_CPUS]; /* state of the random numbers; atomic, relaxed */
 
 static struct report {
     struct side a, b;
@@ -68,12 +78,13 @@ static bool overlaps(uint64_t word, uint64_t address, size_t nbytes)
     return address < end && start < address + nbytes;
 }
 
-/* The value there, as far as it fits: an access that the caller is about to make anyway. */
+/* The value at address, or 0 if nbytes is no size of an aligned integer. The hook's caller is about
+   to access the same memory, so the read cannot fault otherwise than that access. */
 static uint64_t value_at(uint64_t address, size_t nbytes)
 {
     if (address & (nbytes - 1))
         return 0;
-    switch (nbytes) { /* marked: others write at this very moment, which is what is wanted */
+    switch (nbytes) { /* marked accesses, because other CPUs may write at the same time */
     case 1:
         return __atomic_load_n((uint8_t *)address, __ATOMIC_RELAXED);
     case 2:
@@ -86,7 +97,7 @@ static uint64_t value_at(uint64_t address, size_t nbytes)
     return 0;
 }
 
-/* Each pair of places once, whichever of them was watched. */
+/* Was this pair of places reported before, whichever of the two was watched then? */
 static bool is_known(const struct side *a, const struct side *b)
 {
     for (unsigned i = 0; i < REPORTS; i++) {
@@ -129,7 +140,7 @@ static const char *verb(uint32_t kind)
     return verbs[kind & (RACES_WRITE | RACES_ATOMIC)];
 }
 
-/* A hook's return address, as two arguments of printk: the call, which is the access's place. */
+/* Two arguments of printk for the place of an access: the address of the call of the hook. */
 #define CALL(pc) (uint64_t)(pc) - 4, (const char *)(pc) - 4
 
 static void print_reports(void)
@@ -155,7 +166,7 @@ static void print_reports(void)
     }
 }
 
-/* An access meets what CPU i's word says. */
+/* An access overlaps the watched one of CPU i's word: leave its description in met[i]. */
 static void meet(unsigned i, uint64_t word, const struct side *who)
 {
     uint64_t ipl = pal_swpipl(IPL_HIGHEST);
@@ -194,14 +205,16 @@ static void watch(uint64_t address, const struct side *who)
         other = met[slot];
         __atomic_store_n(&words[slot], 0, __ATOMIC_RELEASE);
     } else if (before == after || cpu_id() != slot) {
-        /* Moved to another CPU meanwhile, the thread's own thread_hw.cpu has changed, by the switch
-         * (assembly): who reads that at IPL 0 knows, and nobody else was seen here. */
+        /* The value has not changed, or the thread has moved to another CPU: then the context
+           switch, which has no hooks, has changed the thread's own thread_hw.cpu. Code that reads
+           it at IPL 0 allows for that, so no race is reported. */
         return;
     }
     note(who, &other, address, before, after);
 }
 
-/* The next sample comes after 1 to 2 * SAMPLE_EVERY - 1 accesses (a linear congruence). */
+/* Is this access to be watched? The next one is watched after 1 to 2 * SAMPLE_EVERY - 1 accesses, a
+   random number from a linear congruential generator. */
 static bool is_sample(unsigned cpu)
 {
     uint32_t n = __atomic_load_n(&left[cpu], __ATOMIC_RELAXED), r;

@@ -1,6 +1,6 @@
 /*
- * The sampling detector of data races (`make RACES=1`), as the compiler's hooks (hooks.c) call it.
- * Nothing else does: in other builds this folder is left out.
+ * The sampling detector of data races (`make RACES=1`). Only the compiler's hooks (hooks.c) call
+ * it; other kernels do not contain this folder.
  */
 #ifndef KERNEL_RACES_RACES_H
 #define KERNEL_RACES_RACES_H
@@ -10,8 +10,9 @@
 #define RACES_WRITE  1u
 #define RACES_ATOMIC 2u /* marked in the source: __atomic_*, volatile */
 
-/* An access of nbytes at address is about to happen, by the code that will go on at pc. Any IPL,
- * any context, also before the machine is up. Now and then it stays here for a while. */
+/* Report an access of nbytes at address that the caller's code, which continues at pc, is about to
+   make. kind: RACES_* bits. Some calls wait for 20 us of virtual time. Any context, any IPL, also
+   before the machine is initialised. */
 void races_access(uint64_t address, size_t nbytes, unsigned kind, const void *pc);
 
 #endif

@@ -1,21 +1,22 @@
 /*
- * A lookaside list (mm/pool/pool_lal.h, mm/pool/pool_paged.c): CPUs that take packets off it and put them back
- * without a lock, while one gives the list back to the variable list, whose pages may then go.
+ * A lookaside list (mm/pool/pool_lal.h, mm/pool/pool_paged.c): CPUs pop packets and push them
+ * without a lock, while one CPU returns packets to the pool's variable list, whose pages may then
+ * be freed.
  *
- * The head is one quadword, an offset and a version; the compare-and-swap is one of values, as
- * QEMU's store-conditional is. A packet in use holds anything where its link was, and the page of
- * one that was given back may be gone, so that reading the link fails. Checked over every
- * interleaving: no packet has two owners; none is lost; the chain from the head is exactly the
- * packets that were put on the list.
+ * The head is one quadword that contains an offset and a version. The compare-and-swap compares
+ * values, as QEMU's store-conditional does. A packet in use has arbitrary contents where its link
+ * was. The page of a reclaimed packet may be unmapped, so that reading its link faults. Checked
+ * over every interleaving: no packet has two owners; no packet is lost; the list contains exactly
+ * the packets that were pushed.
  *
- * The version here has VERSIONS values, more than the changes of the head that a run can make: what
- * the source argues is that a CPU does not stop between two of its accesses for 2^32 of them. The
- * model shows that this is needed: with VERSIONS=1 (no version) and 2 (it wraps) it finds the A-B-A.
- * Memory is sequentially consistent here; the acquire and release of the source order the link
- * and the packet's contents with the head.
+ * The version has VERSIONS values, more than the number of changes of the head in a run. In the
+ * source a version has 32 bits, with the argument that no CPU stops between two of its accesses for
+ * 2^32 changes. The model shows that the version is needed: with VERSIONS=1 (no version) and
+ * VERSIONS=2 (the version wraps) it finds the A-B-A error. Memory is sequentially consistent here;
+ * in the source acquire and release order the link and the packet's contents with the head.
  *
- * Steps and the lines they stand for: steps.json. Planted faults: VERSIONS=1, VERSIONS=2, NO_CAS,
- * LINK_ONCE, NO_FIXUP.
+ * The steps and the source lines to which they correspond are in lookaside.steps.json. Planted
+ * faults: VERSIONS=1, VERSIONS=2, NO_CAS, LINK_ONCE, NO_FIXUP.
  */
 #ifndef VERSIONS
 #define VERSIONS 32
@@ -27,16 +28,17 @@
 #define TURNS 2
 #endif
 #define PACKETS  3
-#define LIST     0       /* owners: on the list (or its CPU is about to know that it is not), */
-#define VARIABLE 9       /* in the variable list, or CPU n: n + 1 */
+/* Values of owner[]: n + 1 stands for CPU n. */
+#define LIST     0       /* the packet is on the lookaside list */
+#define VARIABLE 9       /* the packet is in the variable list */
 
 byte owner[PACKETS + 1];
-byte link[PACKETS + 1];  /* of a packet in use: anything */
-bool there[PACKETS + 1] = true; /* the page of the packet */
+byte link[PACKETS + 1];  /* arbitrary if the packet is in use */
+bool there[PACKETS + 1] = true; /* the packet's page is mapped */
 byte head_offset, head_version;
 byte changes;
 
-/* The list is what its packets say. */
+/* Assert that the list contains exactly the packets whose owner is LIST. */
 inline consistent()
 {
     d_step {
@@ -56,25 +58,25 @@ inline consistent()
         :: at <= PACKETS -> count = count - (owner[at] == LIST -> 1 : 0); at++
         :: else -> break
         od;
-        assert(count == 0); /* none lost */
+        assert(count == 0); /* no packet is lost */
         at = 0
     }
 }
 
-/* The version has not come round, or the run says nothing. */
+/* Assert that the version has not wrapped: otherwise the run would prove nothing. */
 inline ended()
 {
     assert(changes < VERSIONS || VERSIONS <= 2)
 }
 
-/* p: the packet, or 0 */
+/* Pop a packet: p is the packet, or 0 */
 inline pop(self, p)
 {
     d_step { h_offset = head_offset; h_version = head_version }; /* ReadHead */
     do
     :: h_offset == 0 -> p = 0; break /* Empty */
     :: h_offset != 0 ->
-        /* ReadLink: with a fix-up for a page that is gone */
+        /* ReadLink: with a fix-up for a page that is not mapped */
 #ifdef NO_FIXUP
         assert(there[h_offset]);
 #endif
@@ -141,7 +143,7 @@ inline push(self, p)
     atomic { h_offset = 0; h_version = 0; ok = false }
 }
 
-/* Takes packets, writes to them, and puts them back in either order. */
+/* A CPU that pops up to two packets, writes to them, and pushes them. */
 proctype cpu(byte self)
 {
     byte h_offset, h_version, next, p, q, at, count, turns;
@@ -151,7 +153,7 @@ proctype cpu(byte self)
     :: turns < TURNS ->
         pop(self, p);
         if
-        :: p != 0 -> link[p] = 7 /* Use: no link any more */
+        :: p != 0 -> link[p] = 7 /* Use: overwrites the link */
         :: else
         fi;
         if
@@ -170,7 +172,8 @@ proctype cpu(byte self)
     ended()
 }
 
-/* Gives the list back, and has one packet come into use again, as if from the variable list. */
+/* A CPU that returns the list's packets to the variable list, and then allocates one of them there
+   and pushes it. */
 proctype reclaimer(byte self)
 {
     byte h_offset, h_version, next, p, at, count, last;
@@ -183,14 +186,14 @@ proctype reclaimer(byte self)
         :: else ->
             atomic { owner[p] = VARIABLE; last = p; link[p] = 7 }; /* Reclaim */
             if
-            :: there[p] = false /* the page goes */
+            :: there[p] = false /* the page is freed */
             :: skip
             fi
         fi
     od;
     if
     :: last != 0 ->
-        atomic { there[last] = true; link[last] = 7; owner[last] = self + 1 }; /* comes by fault */
+        atomic { there[last] = true; link[last] = 7; owner[last] = self + 1 }; /* a fault maps it */
         push(self, last)
     :: else
     fi;

@@ -1,29 +1,32 @@
 /*
- * The translation-buffer shootdown (mm/pt/shootdown.c) against the context switch (kernel/sched).
+ * The translation-buffer shootdown (mm/pt/shootdown.c) concurrent with the context switch
+ * (kernel/sched).
  *
- * CPUs 0 and 1 each take a page of their own away from one address space and ask whoever may hold
- * its translation; CPU 2 enters and leaves that space and touches both pages. Checked over every
- * interleaving: no CPU reaches a page through its buffer once the page was given back, and everybody
- * gets his answers (an end state in which somebody still waits is an error).
+ * CPUs 0 and 1 each unmap a page of their own from one address space, and request an invalidation
+ * from every CPU that may hold its translation. CPU 2 switches to that address space and away from
+ * it, and accesses both pages. Checked over every interleaving: no CPU accesses a page by a
+ * translation in its buffer after the page was freed, and every request is acknowledged (an end
+ * state in which a CPU still waits is an error).
  *
- * Memory. A store waits in its CPU's buffer until `memory` lets it out or the CPU passes a barrier;
- * loads take memory as it is (the Alpha may also take a load early, which for these two sequences
- * has the same effect as a late store: what matters is the order of one CPU's store and load of
- * different places). An atomic read-modify-write is out at once in the inbox and waiting words,
- * which are release and acquire in the source; the bit of the loaded mask, whose barrier is the
- * point in question, goes through the buffer.
+ * Memory: a store waits in its CPU's store buffer until the process `memory` performs it; a barrier
+ * waits for that. Loads read memory. The Alpha may also perform a load early, which for these two
+ * sequences has the same effect as a late store: what matters is the order of one CPU's store and
+ * load of different locations. Atomic read-modify-writes of the inbox and waiting words, which have
+ * release and acquire order in the source, are performed at once. The bit in the mask of CPUs goes
+ * through the buffer, because the barrier after it is the subject of the model.
  *
- * Steps and the lines they stand for: steps.json. Faults that the model must find are planted with
- * -D: NO_MB_FLUSH, NO_MB_SWITCH, CLEAR_EARLY, FREE_EARLY, NO_ANSWER_WHILE_WAITING, FORGET_REMOTE.
+ * The steps and the source lines to which they correspond are in shootdown.steps.json. Planted
+ * faults: NO_MB_FLUSH, NO_MB_SWITCH, CLEAR_EARLY, FREE_EARLY, NO_ANSWER_WHILE_WAITING,
+ * FORGET_REMOTE.
  */
 #define CPUS  3
 #define PAGES 2
 
 bool pte[PAGES] = true;     /* in memory: the page is mapped */
-bool freed[PAGES];          /* given back */
-bool loaded[CPUS];          /* the address space's mask, a bit for each CPU, in memory */
-bool pte_late[CPUS];        /* the store that clears pte[CPU] is still in that CPU's buffer */
-bool bit_late[CPUS];        /* so is the one that sets loaded[CPU] */
+bool freed[PAGES];          /* the page was freed */
+bool loaded[CPUS];          /* in memory: the address space's mask of CPUs that have it loaded */
+bool pte_late[CPUS];        /* the store that clears pte[CPU] is still in that CPU's store buffer */
+bool bit_late[CPUS];        /* so is the store that sets loaded[CPU] */
 
 bool root[CPUS];            /* the CPU has the space's root loaded */
 typedef buffer { bool page[PAGES] };
@@ -48,15 +51,16 @@ inline barrier(self)
     (!pte_late[self] && !bit_late[self])
 }
 
-/* An instruction that touches a page, whose walk is part of it: this CPU takes no interrupt between
-   the two steps. Without a translation it faults, which is no matter of this model. */
+/* An instruction that accesses a page. Its page-table walk is part of it: the CPU takes no
+   interrupt between the two steps. Without a translation it faults, which this model does not
+   contain. */
 inline touch(self, p)
 {
     atomic { root[self] -> tb[self].page[p] = tb[self].page[p] || pte[p] }; /* Walk */
     assert(!tb[self].page[p] || !freed[p]) /* Access */
 }
 
-/* IPL_IPI: take what is asked, invalidate, answer. */
+/* The interrupt handler: take the requests, invalidate, acknowledge. */
 inline answer(self)
 {
     do
@@ -70,13 +74,13 @@ inline answer(self)
     od
 }
 
-/* CPU self, which has the space loaded, unmaps page self and gives it back. */
+/* CPU self, which has the address space loaded, unmaps page self and frees it. */
 proctype asker(byte self)
 {
     byte n;
     bool asked[CPUS];
 
-    atomic { /* it has touched the page before */
+    atomic { /* it has accessed both pages before */
         tb[self].page[self] = true;
         tb[self].page[1 - self] = true
     }
@@ -123,7 +127,7 @@ proctype asker(byte self)
     :: else -> break
     od;
     freed[self] = true; /* GiveBack */
-    /* Then it runs on in the same space, is interrupted, and touches the other's page. */
+    /* It continues in the same address space: it takes interrupts and accesses the other page. */
     do
     :: touch(self, 1 - self)
     :: inbox[self].cpu[0] || inbox[self].cpu[1] -> answer(self)
@@ -131,7 +135,7 @@ proctype asker(byte self)
     od
 }
 
-/* CPU 2 comes into the space and goes out of it, ROUNDS times. */
+/* CPU 2 switches to the address space and away from it, ROUNDS times. */
 #ifndef ROUNDS
 #define ROUNDS 2
 #endif

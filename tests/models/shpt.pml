@@ -1,57 +1,59 @@
 /*
- * The life of a FLUID section with shared page tables (mm/section/section.c, section_map.c, section_pt.c,
- * shpt.c): mapped, touched, unmapped and deleted by processes at once.
+ * A FLUID section with shared page tables (mm/section/section.c, section_map.c, section_pt.c,
+ * shpt.c) that processes map, access, unmap and delete at the same time.
  *
  * Process A has two threads, on CPUs 0 and 1. It copies the section's level-2 PTE into a level-2
- * page of its own and picks up by fault what comes later. Process B, on CPU 2, shares the section's
- * level-2 page by its level-1 PTE, and takes a copy of it before it lets go of a part
- * (section_tables_unshare). CPU 3 deletes the section's name; with TEMPORARY there is nothing to
- * delete: A created the section, and it goes with its last share, its name still there. One level-3
- * page, one page of data. ALONE: process A has one thread, which makes the quick form quick.
+ * page of its own; if that PTE is set later, a fault copies it. Process B, on CPU 2, shares the
+ * section's level-2 page by its level-1 PTE, and replaces it by a copy before it unmaps a part
+ * (section_tables_unshare). CPU 3 deletes the section's name. With TEMPORARY the section is not
+ * permanent: A created it, and it is deleted with its last share, while it still has its name.
+ * There is one level-3 page and one page of data. With ALONE process A has one thread, which makes
+ * the quick form quick.
  *
- * Checked over every interleaving: whoever touches the page sees its one frame; nobody reaches a
- * table or a frame that was given back, by a walk or by a translation that he still holds; the
- * section is given back exactly once, when name and shares are gone, and then nothing is missing.
+ * Checked over every interleaving: every access to the page reaches its one frame; no CPU reaches a
+ * freed table or frame, by a walk or by a translation that it still holds; the section is freed
+ * exactly once, when its name and all shares are gone, and then every page is free.
  *
- * A shootdown is one step here (shootdown.pml is its own model): it waits until the other CPU is
- * between two instructions. Mutexes of an address space are taken shared by faults, alone by the
- * rest. Memory is sequentially consistent; the source says at each compare-and-swap what its
- * release and acquire order.
+ * A shootdown is one step here (shootdown.pml models it): it waits until the other CPU is between
+ * two instructions. The mutex of an address space is taken shared by faults and exclusively by all
+ * other operations. Memory is sequentially consistent; the source says at each compare-and-swap
+ * what its release and acquire order.
  *
- * Steps and the lines they stand for: steps.json. Planted faults: PLAIN_STORE, LOSER_KEEPS,
- * DROP_BEFORE_FLUSH, NO_FLUSH, SHARE_THE_DEAD (temporary only), NO_FLUSH_UNSHARE (harmless but for page-table space,
- * whose translation the model has as `window`), FREE_AT_DELETE.
+ * The steps and the source lines to which they correspond are in shpt.steps.json. Planted faults:
+ * PLAIN_STORE, LOSER_KEEPS, DROP_BEFORE_FLUSH, NO_FLUSH, SHARE_THE_DEAD (with TEMPORARY only),
+ * NO_FLUSH_UNSHARE (harmful only in page-table space, whose translation is `window` here),
+ * FREE_AT_DELETE.
  */
 #define CPUS   4
-#define PAGES  5          /* of memory, for tables and frames; 0 is none */
-#define PERM   16         /* bit of life */
+#define PAGES  5          /* pages of memory, for tables and frames; page 0 stands for none */
+#define PERM   16         /* the bit of life that says that the section is permanent */
 
 bool used[PAGES + 1];     /* the page is allocated */
-byte l3[PAGES + 1];       /* of a table page: its level-3 PTE, a frame or 0 */
+byte l3[PAGES + 1];       /* if the page is a table: its level-3 PTE, a frame or 0 */
 
 byte section_l2;          /* the section's own level-2 PTE */
 #ifdef TEMPORARY
-byte life = 1;            /* A's, who created it */
+byte life = 1;            /* the share of A, which created it */
 #else
 byte life = PERM;
 #endif
 bool named = true;        /* the name is in the directory */
-bool buried;              /* on the list of the dead */
-byte given_back;
-byte made_valid;
+bool buried;              /* the section is on the list of dead sections */
+byte given_back;          /* how often it was freed */
+byte made_valid;          /* how often its page was made valid */
 byte canonical;           /* the frame that was made valid */
-bool gsd;                 /* the directory's mutex */
+bool gsd;                 /* the directory's mutex is held */
 
-bool mapped[2];           /* process 0: A, 1: B */
-byte own_l2[2];           /* the level-2 PTE in a page of its own */
+bool mapped[2];           /* process A (0) or B (1) has it mapped */
+byte own_l2[2];           /* the level-2 PTE in a page of the process's own */
 bool block[2];            /* the level-1 PTE shares the section's level-2 page */
-byte readers[2];
-bool writer[2];           /* the address space's mutex */
+byte readers[2];          /* the address space's mutex: shared holders */
+bool writer[2];           /* the address space's mutex: held exclusively */
 
-byte tb[CPUS];            /* frame that the CPU's buffer has */
-byte window[CPUS];        /* level-2 page that its buffer has in page-table space: 1 own, 2 shared */
-bool walking[CPUS];       /* in the middle of an instruction: takes no interrupt */
-byte finished;
+byte tb[CPUS];            /* translation in the CPU's buffer: a frame or 0 */
+byte window[CPUS];        /* the same in page-table space, of the level-2 page: 1 own, 2 shared */
+bool walking[CPUS];       /* the CPU is executing an instruction and takes no interrupt */
+byte finished;            /* number of processes that have ended */
 
 inline page_alloc(p)
 {
@@ -61,7 +63,7 @@ inline page_alloc(p)
         :: p <= PAGES && used[p] -> p++
         :: else -> break
         od;
-        assert(p <= PAGES); /* promised */
+        assert(p <= PAGES); /* a promise guarantees a free page */
         used[p] = true;
         l3[p] = 0
     }
@@ -77,7 +79,7 @@ inline flush(cpu)
     atomic { !walking[cpu] -> tb[cpu] = 0; window[cpu] = 0 }
 }
 
-/* Every CPU that has the space of process p loaded. */
+/* A shootdown on every CPU that has the address space of process p loaded. */
 inline flush_space(p)
 {
     if
@@ -86,7 +88,7 @@ inline flush_space(p)
     fi
 }
 
-/* The level-2 PTE that a walk finds: of the process's own page, or of the section's. */
+/* The level-2 PTE that a walk finds: in the process's own level-2 page or in the section's. */
 inline level2(p, t)
 {
     atomic {
@@ -97,7 +99,7 @@ inline level2(p, t)
     }
 }
 
-/* One instruction: 1 if it touched the page, 0 if it has to fault. */
+/* One instruction: `done` is 1 if it accessed the page, 0 if it faults. */
 inline instruction(cpu, p, t, f, done)
 {
     atomic { walking[cpu] = true; done = false };
@@ -122,7 +124,8 @@ inline instruction(cpu, p, t, f, done)
     atomic { walking[cpu] = false; t = 0; f = 0 }
 }
 
-/* section_map.c, fault_shared(): with the address space's mutex held shared. gone: not mapped. */
+/* fault_shared() of section_map.c, with the address space's mutex held shared. `gone` is set if the
+   section is not mapped. */
 inline fault(cpu, p, t, f, n, gone)
 {
     atomic { !writer[p] -> readers[p]++ }; /* LockShared */
@@ -200,7 +203,7 @@ inline touch(cpu, p)
     od
 }
 
-/* Under the directory's mutex: a name and a share. */
+/* Find the section by its name and get a share, under the directory's mutex. */
 inline find(found)
 {
     atomic { !gsd -> gsd = true };
@@ -222,7 +225,7 @@ inline find(found)
     gsd = false
 }
 
-/* What was buried is given back, by whoever takes it off the list. */
+/* Remove the section from the list of dead sections, if it is there, and free it. */
 inline reap(t, f)
 {
     atomic { !gsd -> gsd = true };
@@ -265,14 +268,14 @@ inline map(p)
 {
     atomic { !writer[p] && readers[p] == 0 -> writer[p] = true };
     if
-    :: p == 0 -> own_l2[p] = section_l2 /* Copy: what is there already */
+    :: p == 0 -> own_l2[p] = section_l2 /* Copy: the PTE may be set already */
     :: p == 1 -> block[p] = true /* ShareBlock */
     fi;
     mapped[p] = true;
     writer[p] = false
 }
 
-/* section_pt.c, section_tables_unshare(): B leaves the shared page for a copy of it. */
+/* section_tables_unshare() of section_pt.c: B replaces the shared level-2 page by a copy. */
 inline unshare(p, t)
 {
     atomic { !writer[p] && readers[p] == 0 -> writer[p] = true };
@@ -282,7 +285,7 @@ inline unshare(p, t)
 #ifndef NO_FLUSH_UNSHARE
     flush_space(p);
 #endif
-    assert(window[2] != 2); /* nobody keeps the shared page in page-table space */
+    assert(window[2] != 2); /* no translation of the shared page remains in page-table space */
     t = 0;
     writer[p] = false
 }
@@ -306,7 +309,7 @@ inline unmap(p, last)
     writer[p] = false
 }
 
-/* Threads of A: the first maps and unmaps, both touch. */
+/* The threads of A: the first maps and unmaps the section, both access it. */
 proctype a_first()
 {
     byte t, f, n;
@@ -363,7 +366,7 @@ proctype b()
     finished++
 }
 
-/* $DGBLSC */
+/* CPU 3: $DGBLSC */
 proctype deleter()
 {
     byte t, f;

@@ -1,7 +1,8 @@
 /*
- * The mask register (DIM) of each CPU selects lines of the raw request register (DRIR); PALcode
- * reads the result (DIR) and makes a vector of it. PALcode's own mask and unmask calls (cserve 52,
- * 53) do nothing on this emulator, so DIM is written here (docs/platform.md).
+ * Routing of the Cchip's interrupt lines. The mask register (DIM) of each CPU selects lines of the
+ * raw request register (DRIR); PALcode reads the selected requests (DIR) and derives the interrupt
+ * vector from them. PALcode's calls to mask and unmask a line (cserve 52, 53) do nothing on this
+ * emulator, so the kernel writes DIM itself (docs/platform.md).
  */
 #include "arch/alpha/clipper/cchip.h"
 
@@ -12,8 +13,8 @@
 static const uint16_t dim_offset[MAX_CPUS] = {0x200, 0x240, 0x600, 0x640};
 
 static struct rawlock cchip_lock;
-static uint64_t dim[MAX_CPUS];        /* what the mask registers hold; cchip_lock */
-static uint8_t line_cpu[CCHIP_LINES]; /* the CPU that a line interrupts; cchip_lock */
+static uint64_t dim[MAX_CPUS];        /* copy of the mask registers; protected by cchip_lock */
+static uint8_t line_cpu[CCHIP_LINES]; /* CPU that a line interrupts; protected by cchip_lock */
 
 void cchip_boot(void)
 {
@@ -44,8 +45,9 @@ void cchip_line_route(unsigned line, unsigned cpu)
     if (cpu != old) {
         uint64_t bit = dim[old] & 1UL << line;
 
-        /* Off before on: at no time do two CPUs see the request. One that is raised in between is
-           not lost, because the line keeps its level. */
+        /* The line is masked on the old CPU before it is unmasked on the new one, so that two CPUs
+           never see the same request. A request raised in between is not lost, because the line
+           is level-sensitive. */
         dim_set_locked(old, dim[old] & ~bit);
         dim_set_locked(cpu, dim[cpu] | bit);
         line_cpu[line] = (uint8_t)cpu;

@@ -1,4 +1,4 @@
-/* Typhoon Cchip: which of its 64 interrupt lines reach which CPU. */
+/* Typhoon Cchip: masking and routing of its 64 interrupt lines. */
 #ifndef ARCH_ALPHA_CLIPPER_CCHIP_H
 #define ARCH_ALPHA_CLIPPER_CCHIP_H
 
@@ -9,11 +9,12 @@
 
 /* Mask every line on every CPU. Boot, one CPU. */
 void cchip_boot(void);
-/* Let a line interrupt its CPU, or none. A line goes to one CPU, CPU 0 at first: a level-sensitive
-   line that reached two would be taken twice. Any IPL; serialised by a raw lock of its own. */
+/* Unmask (on) or mask a line, 0 to CCHIP_LINES - 1, on its CPU. A line is routed to one CPU, at
+   boot CPU 0: two CPUs would both take the interrupt of a level-sensitive line that reached them.
+   Any IPL; takes a raw lock. */
 void cchip_line_enable(unsigned line, bool on);
-/* Make cpu, below MAX_CPUS and online, the one that the line interrupts, enabled or not. A handler
-   may still be running on the former one. Any IPL; the same lock. */
+/* Route a line to cpu, which is below MAX_CPUS and online; the line stays masked or unmasked as it
+   was. A handler may still be running on the former CPU. Any IPL; takes the same raw lock. */
 void cchip_line_route(unsigned line, unsigned cpu);
 
 #endif

@@ -1,11 +1,12 @@
-/* Framing on COM2; see the header. */
+/* Framing on COM2; the frame format is in the header. */
 #include "arch/alpha/clipper/channel.h"
 
 #include "arch/alpha/clipper/uart.h"
 
 #define HEADER 4
 
-/* The frame under way: serialised by the caller. */
+/* The frame being sent: its header, and how much of header and payload is still to be sent.
+   Serialised by the caller. */
 static uint8_t header[HEADER];
 static uint32_t header_sent = HEADER, payload_left;
 
@@ -24,7 +25,7 @@ size_t channel_try_write(const void *p, size_t n)
     if (header_sent < HEADER) {
         header_sent += (uint32_t)uart_try_write(&uart_com2, header + header_sent,
                                                 HEADER - header_sent);
-        return 0; /* a free transmitter took the header; the caller tries again */
+        return 0; /* the transmitter is busy with the header: the caller tries again */
     }
     n = uart_try_write(&uart_com2, p, MIN(n, payload_left));
     payload_left -= (uint32_t)n;

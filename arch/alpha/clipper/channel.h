@@ -1,7 +1,9 @@
 /*
- * Frames to scripts/run on COM2: 0xA5, type, length (16 bits, little-endian), payload. A frame may
- * go out in pieces as the UART takes them; how much of it is still missing is kept here, so that a
- * panic can fill it up and send its own frame behind it. The caller serialises (a panic does not).
+ * Frames between the kernel and scripts/run on COM2. A frame is the byte 0xA5, a type, the length
+ * of the payload (16 bits, little-endian) and the payload. A frame may be sent in several parts, as
+ * the UART accepts them. How much of it is still to be sent is recorded, so that a panic can
+ * complete it with zeros and send its own frame after it. Callers serialise their calls, except in
+ * a panic.
  */
 #ifndef ARCH_ALPHA_CLIPPER_CHANNEL_H
 #define ARCH_ALPHA_CLIPPER_CHANNEL_H
@@ -12,7 +14,7 @@
 #define CHANNEL_PAYLOAD_MAX 4096
 
 enum channel_type {
-    CHANNEL_READY = 'S', /* both serial lines are set up: from now on input is not lost */
+    CHANNEL_READY = 'S', /* both UARTs are initialised: the host may send input from now on */
     CHANNEL_STDOUT = 'O',
     CHANNEL_STDERR = 'E',
     CHANNEL_RESULT = 'R',
@@ -21,16 +23,17 @@ enum channel_type {
     CHANNEL_INPUT_END = 'X',
 };
 
-/* Begin a frame of n payload bytes (at most CHANNEL_PAYLOAD_MAX); the last one has been sent in
- * full. */
+/* Begin a frame of n payload bytes, at most CHANNEL_PAYLOAD_MAX. The frame before it has been sent
+   in full. */
 void channel_begin(enum channel_type type, size_t n);
-/* Send of the frame what the UART takes at once: its header, then n bytes from p. Returns how many
-   of the n went, which may be 0 (busy). */
+/* Send as much of the frame as the UART accepts at once: the rest of its header, or the next bytes
+   of its payload, of which n are at p. Never waits. Returns how many of the n bytes were sent,
+   which is 0 while the UART is busy or the header is being sent. */
 size_t channel_try_write(const void *p, size_t n);
-/* A whole frame, waiting for the UART; any IPL. */
+/* Send a whole frame, waiting for the UART; gives up after a second without progress. Any IPL. */
 void channel_write_polled(enum channel_type type, const void *p, size_t n);
-/* The same in a panic, whatever state the channel is in: a frame under way is filled up with zeros.
- */
+/* The same for a panic, which may interrupt the sending of another frame: that frame is first
+   completed with zeros. */
 void channel_write_panic(enum channel_type type, const void *p, size_t n);
 
 #endif

@@ -1,3 +1,5 @@
+/* The i8259 pair: masks and specific end of interrupt. IRQs 8-15 are those of the slave controller,
+   whose output is the master's IRQ 2, so that both controllers need an end of interrupt. */
 #include "arch/alpha/clipper/i8259.h"
 
 #include "arch/alpha/hw/io.h"
@@ -9,7 +11,8 @@
 #define CASCADE_IRQ    2
 #define EOI_SPECIFIC   0x60
 
-static uint16_t mask = 0xFFFF & ~(1u << CASCADE_IRQ); /* callers of i8259_enable are serialised */
+/* Copy of both mask registers, a set bit masks; serialised by the callers of i8259_enable. */
+static uint16_t mask = 0xFFFF & ~(1u << CASCADE_IRQ);
 
 static void write_mask(void)
 {

@@ -1,7 +1,8 @@
 /*
  * The interval clock is the periodic interrupt of the MC146818 real-time clock, which the Cchip
- * sends to every CPU. PALcode of QEMU 7.2 leaves it off. The Cchip's request is acknowledged by
- * PALcode, the clock's own flag need not be: QEMU raises the line anew at each period.
+ * sends to every CPU. The PALcode of QEMU 7.2 leaves it disabled. PALcode acknowledges the request
+ * in the Cchip; the clock's own flag need not be acknowledged, because QEMU raises the line anew at
+ * each period.
  */
 #include "arch/alpha/clipper/interval.h"
 

@@ -1,3 +1,8 @@
+/*
+ * The table of interrupt handlers. An entry is written once, under register_lock: first its
+ * argument, then, with release order, its function. Dispatch therefore reads the table without a
+ * lock, on any CPU. An entry is never removed.
+ */
 #include "arch/alpha/clipper/irq.h"
 
 #include "arch/alpha/clipper/cchip.h"
@@ -11,8 +16,8 @@
 #define VECTOR_STEP   16
 
 struct irq_line {
-    irq_fn fn[IRQ_SHARERS]; /* atomic: published after arg, never taken back */
-    void *arg[IRQ_SHARERS];
+    irq_fn fn[IRQ_SHARERS]; /* atomic: stored after arg with release order, never changed again */
+    void *arg[IRQ_SHARERS]; /* written under register_lock; constant once fn is set */
 };
 
 static struct irq_line lines[IRQ_COUNT];

@@ -1,3 +1,7 @@
+/*
+ * PCI enumeration: a scan of bus 0 and, recursively, of the buses of its bridges, by reading
+ * configuration space. Only the boot CPU scans, so the table of functions needs no lock.
+ */
 #include "arch/alpha/clipper/pci.h"
 
 #include "arch/alpha/clipper/irq.h"
@@ -18,7 +22,7 @@ enum {
 #define BAR_64               0x4u
 #define SLOTS                32
 #define FUNCS                8
-#define BUS_DEPTH            4 /* bridges behind bridges; clipper's own bus has none */
+#define BUS_DEPTH            4 /* nesting of bridges that is followed; clipper itself has none */
 
 static struct pci_function functions[PCI_MAX]; /* constant after boot */
 static unsigned count;                         /* constant after boot */

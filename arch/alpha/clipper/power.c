@@ -1,4 +1,4 @@
-/* CALL_PAL halt powers QEMU's machine off, at once: what a UART still holds would be lost. */
+/* CALL_PAL halt powers QEMU's machine off at once; bytes still in a UART would be lost. */
 #include "arch/alpha/clipper/power.h"
 
 #include "arch/alpha/clipper/uart.h"

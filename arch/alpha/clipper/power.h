@@ -1,8 +1,8 @@
-/* The end of the machine. */
+/* Power-off. */
 #ifndef ARCH_ALPHA_CLIPPER_POWER_H
 #define ARCH_ALPHA_CLIPPER_POWER_H
 
-/* Let both UARTs finish what they have, then power off. Any IPL. */
+/* Wait until both UARTs have sent their bytes, at most a second each, then power off. Any IPL. */
 void power_off(void) __attribute__((noreturn));
 
 #endif

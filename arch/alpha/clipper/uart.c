@@ -5,9 +5,9 @@
 #include "arch/alpha/hw/pal.h"
 
 /* Register offsets. */
-#define DATA 0 /* and divisor low with DLAB */
-#define IER  1 /* and divisor high */
-#define IIR  2 /* read; FCR when written */
+#define DATA 0 /* with DLAB set: low byte of the divisor */
+#define IER  1 /* with DLAB set: high byte of the divisor */
+#define IIR  2 /* when read; FCR when written */
 #define FCR  2
 #define LCR  3
 #define MCR  4
@@ -17,15 +17,14 @@
 #define IER_TX     0x02
 #define FCR_ENABLE 0x01
 #define FCR_CLEAR  0x06
-#define FCR_TRIGGER_14 \
-    0xC0 /* interrupt at 14 bytes, or four characters' time after the last one \
-          */
+/* Interrupt at 14 received bytes, or when no byte has come for the time of four characters. */
+#define FCR_TRIGGER_14   0xC0
 #define LCR_8N1          0x03
 #define LCR_DLAB         0x80
 #define MCR_DTR_RTS_OUT2 0x0B /* OUT2 lets the interrupt line through */
 #define LSR_DATA         0x01
 #define LSR_THRE         0x20
-#define LSR_EMPTY        0x40 /* shift register too */
+#define LSR_EMPTY        0x40 /* the shift register is empty too */
 
 #define FIFO_SIZE       16
 #define DIVISOR_115200  1
@@ -53,7 +52,7 @@ size_t uart_try_write(struct uart *u, const void *p, size_t n)
 
     if (n == 0 || !(io_in8(u->port + LSR) & LSR_THRE))
         return 0;
-    /* The holding register is empty, and with it the FIFO. */
+    /* With FIFOs enabled THRE means that the whole transmit FIFO is empty. */
     n = MIN(n, (size_t)FIFO_SIZE);
     for (size_t i = 0; i < n; i++)
         io_out8(u->port + DATA, bytes[i]);
@@ -117,7 +116,8 @@ unsigned uart_pending(struct uart *u)
     uint8_t state = io_in8(u->port + LSR);
     unsigned todo = 0;
 
-    /* Reading the identification takes back a transmitter interrupt; the line status decides. */
+    /* Reading the interrupt identification clears a pending transmitter interrupt. What there is to
+       do is derived from the line status. */
     (void)io_in8(u->port + IIR);
     if (u->enabled & IER_RX && state & LSR_DATA)
         todo |= UART_RX_READY;

@@ -1,7 +1,8 @@
 /*
- * Where CPUs enter the kernel. Both entries come from PALcode's console in kernel mode at the
- * highest IPL, with the console's page tables (the primary) or those given in the slot's PCB (a
- * secondary). The image lies in KSEG, so it runs before there are page tables.
+ * The first instructions of each CPU. PALcode's console enters both procedures in kernel mode at
+ * the highest IPL, on the primary CPU with the console's page tables, on a secondary with those
+ * given in the PCB of its HWRPB slot. The image lies in KSEG, so it runs without page tables of its
+ * own.
  */
 #include "arch/alpha/hw/asm_offsets.h"
 
@@ -10,7 +11,7 @@
 
 /*
  * void _start(void) -- entered by the console on the primary CPU.
- * Input: nothing. Stack: the console's, given up at once. Does not return.
+ * Input: none. Stack: the console's, abandoned at once. Does not return.
  */
     .section .text.boot, "ax"
     .globl _start
@@ -32,7 +33,7 @@ _start:
     lda $1, 8($1)
     br 2b
 
-    /* The first stack and the first thread, both in the image. */
+    /* The boot stack and the boot thread of CPU 0, both in the image. */
 3:  lda $30, boot_stacks
     lda $1, BOOT_STACK_SIZE
     addq $30, $1, $30
@@ -46,8 +47,8 @@ _start:
 
 /*
  * void secondary_start(struct cpu *cpu) -- entered by the console on a secondary CPU.
- * Input: $27 the CPU's block (CPU_restart_data), whose current thread and GP are set. Stack: the
- * CPU's boot stack, from the slot's PCB. Does not return.
+ * Input: $27 the CPU's block (the HWRPB's cpu_restart_data), whose current thread and GP are set.
+ * Stack: the CPU's boot stack, from the slot's PCB. Does not return.
  */
     .text
     .globl secondary_start

@@ -1,7 +1,8 @@
 /*
- * Constants for the debugger. Macros are not in the debugging information; this enumeration is, so
- * scripts/gdb and scripts/megalith/debug read there what they need to know of page-table entries,
- * addresses, pools and flags, and a number that changes here changes there. No code refers to it.
+ * Constants for the debugger. The debugging information contains no macros, but does contain this
+ * enumeration, from which scripts/gdb and scripts/megalith/debug read the layout of page-table
+ * entries, addresses, pools and flags, so that they never disagree with the kernel. No code refers
+ * to it.
  */
 #include "arch/alpha/hw/layout.h"
 #include "arch/alpha/hw/pte.h"
@@ -113,6 +114,6 @@ enum debug_constants {
     CONSTANT(PRV$M_BYPASS),
 };
 
-/* The compiler writes of a type only where something has it. */
+/* The compiler describes a type in the debugging information only if an object has that type. */
 extern const enum debug_constants debug_constants;
 const enum debug_constants debug_constants = DEBUG_PAGE_SHIFT;

@@ -5,16 +5,18 @@
  *   - loads $8 (current thread) and $29 (kernel GP) from the CPU's block,
  *   - compares SP with the thread's soft limit (arch/alpha/hw/stack.h) once registers are free,
  *   - calls C, and leaves by RTI or RETSYS.
- * s0-s6 survive C calls, so they are put into the frame only where somebody may look at or change
- * them there: on the slow way out to user mode, for calls that ask for it, for unaligned fix-ups.
+ * C functions preserve s0-s6, so these are stored in the frame only where C code may read or change
+ * them there: on the slow return path to user mode, for system calls marked SYS_FULL_FRAME, and for
+ * the emulation of unaligned accesses.
  *
- * The way out to user mode asks syscall_exit once, with interrupts open. Should an interrupt set it
- * between the question and RTI, the interrupt's own reschedule has been served, and a signal is
- * delivered at this CPU's next entry, which is its next clock tick at the latest.
+ * The return path to user mode reads syscall_exit once, with interrupts enabled. If an interrupt
+ * sets it between that read and RTI, nothing is lost: a reschedule was served on the return path of
+ * that interrupt, and a signal is delivered at the return from this CPU's next entry, which is its
+ * next clock tick at the latest.
  *
- * CFI describes the frames so that unwinders go on into what was interrupted: column 64 is the
- * interrupted PC. Its SP is the CFA, or from user mode what the frame's usp says (USER_SP_CFI),
- * which a debugger fills in where entry code does not.
+ * CFI describes the frames so that an unwinder can continue into the interrupted code. Column 64 is
+ * the interrupted PC. The interrupted SP is the CFA if kernel mode was interrupted, and the frame's
+ * usp if user mode was (USER_SP_CFI); where entry code does not store usp, a debugger does.
  */
 #include "arch/alpha/hw/asm_offsets.h"
 
@@ -59,17 +61,23 @@
 #define PS_USER 8
 
 /*
- * DW_CFA_val_expression for $30, with the CFA on the expression's stack:
- * dup, 48, minus, deref (PS), lit8 (PS_USER), and, bra to 1; skip to 2; 1: 80, minus, deref (usp);
- * 2:
- * The kernel's own unwinder passes it by: it ends where user mode begins.
+ * The caller's $30 as DW_CFA_val_expression. DWARF puts the CFA on the expression's stack first:
+ *
+ *       dup, 48, minus, deref      the frame's PS
+ *       lit8 (PS_USER), and        was user mode interrupted?
+ *       bra 1
+ *       skip 2                     no: the CFA itself
+ *   1:  80, minus, deref           yes: the frame's usp
+ *   2:
+ *
+ * The kernel's own unwinder skips this instruction, because it stops at user mode.
  */
 .macro USER_SP_CFI
     .cfi_escape 0x16, 30, 17, 0x12, 0x08, 48, 0x1c, 0x06, 0x38, 0x1a, 0x28, 3, 0
     .cfi_escape 0x2f, 4, 0, 0x08, 80, 0x1c, 0x06
 .endm
 
-/* An entry: PALcode's six quadwords are on the stack. */
+/* Begin an entry point: PALcode's six quadwords are on the stack. */
 .macro ENTRY name
     .align 4
     .globl \name
@@ -99,7 +107,8 @@
     .cfi_rel_offset \num, \offset
 .endm
 
-/* What C may change, then $8, $29 and the check of SP. v0 is free afterwards. */
+/* Store the registers that C may change, load $8 and $29, and check SP against the soft limit.
+   Output: a3 the frame; v0, t0 and t1 are free. */
 .macro SAVE
     lda sp, -TF_PAL(sp)
     .cfi_adjust_cfa_offset TF_PAL
@@ -152,7 +161,7 @@
     ldq s6, TF_S6(sp)
 .endm
 
-/* The reverse of SAVE, and out. */
+/* Restore what SAVE stored, and return from the trap. */
 .macro RESTORE_RTI
     ldq v0, TF_V0(sp)
     ldq t0, TF_T0(sp)
@@ -177,7 +186,7 @@
     call_pal PAL_RTI
 .endm
 
-/* The rest of a procedure whose frame is complete, with the CFI of SAVE. */
+/* CFI at the start of a procedure to which entries branch after SAVE. */
 .macro FRAME_CFI
     .cfi_startproc simple
     .cfi_signal_frame
@@ -220,9 +229,9 @@
     and t0, PS_USER, t1
     bne t1, user_exit
     /*
-     * Into kernel mode: a thread at IPL 0 gives way to a better one. Still at the interrupt's IPL:
-     * at 0, the next interrupt would come in on top of this one and find the reschedule still
-     * pending, and so on down the stack.
+     * Return to kernel mode: a thread at IPL 0 is preempted if a reschedule is pending. This is
+     * done at the interrupt's IPL: at 0, the next pending interrupt would be taken on top of this
+     * one and find the reschedule still pending, and so on down the stack.
      */
     and t0, 7, t0
     bne t0, 1f
@@ -230,9 +239,9 @@
     ldl t1, CPU_RESCHED(t1)
     beq t1, 1f
     /*
-     * Unless it is entry code that has not loaded $8 and $29 yet: it holds the address of this
-     * CPU's block, and moved to another CPU would take this one's thread for its own. Its own way
-     * out asks again.
+     * Entry code that has not loaded $8 and $29 yet is not preempted. Its $29 holds the address of
+     * this CPU's block; if it were resumed on another CPU it would load the thread that is current
+     * on this one. It checks for a reschedule itself on its way out.
      */
     ldq t1, TF_GP(sp)
     cmpeq t1, gp, t1
@@ -242,9 +251,8 @@
     END entry_interrupt
 
 /*
- * entMM: a0 virtual address, a1 kind (0 not valid, 1 access, 2 FOR, 3 FOE, 4 FOW), a2 -1 fetch, 0
- * load, 1 store.
- * IPL: as it was.
+ * entMM: a0 virtual address; a1 kind: 0 not valid, 1 access violation, 2 FOR, 3 FOE, 4 FOW; a2: -1
+ * instruction fetch, 0 load, 1 store. IPL: unchanged.
  */
     ENTRY entry_memory
     SAVE
@@ -256,7 +264,7 @@
     END entry_memory
 
 /*
- * entArith: a0 summary, a1 register mask. IPL: as it was.
+ * entArith: a0 summary, a1 register mask. IPL: unchanged.
  */
     ENTRY entry_arithmetic
     SAVE
@@ -269,7 +277,7 @@
     END entry_arithmetic
 
 /*
- * entIF: a0 kind (0 bpt, 1 bugchk, 2 gentrap, 3 FEN, 4 opDEC). IPL: as it was.
+ * entIF: a0 kind: 0 bpt, 1 bugchk, 2 gentrap, 3 FEN, 4 opDEC. IPL: unchanged.
  */
     ENTRY entry_instruction
     SAVE
@@ -282,8 +290,8 @@
     END entry_instruction
 
 /*
- * entUna: a0 address, a1 opcode, a2 register. IPL: as it was. The fix-up reads and writes any
- * register in the frame, so s0-s6 go through it.
+ * entUna: a0 address, a1 opcode, a2 register. IPL: unchanged. The emulation reads or writes any
+ * register through the frame, so s0-s6 are stored and loaded too.
  */
     ENTRY entry_unaligned
     SAVE
@@ -297,8 +305,8 @@
     END entry_unaligned
 
 /*
- * Out to user mode from an interrupt or a fault. The frame is complete but for s0-s6 and usp.
- * IPL: the entry's.
+ * Return to user mode from an interrupt or a fault. The frame is complete except for s0-s6 and usp.
+ * IPL: that of the entry.
  */
     .align 4
     .ent user_exit
@@ -310,7 +318,8 @@ user_exit:
     RESTORE_RTI
 
 /*
- * Something is to be done first: complete the frame, do it at IPL 0, ask again with interrupts off.
+ * There is work to do before the return (a signal, a reschedule, a trace): complete the frame, do
+ * the work at IPL 0, and read syscall_exit again with interrupts disabled.
  */
 .Luser_exit_slow:
     STORE_S
@@ -331,9 +340,8 @@ user_exit:
     END user_exit
 
 /*
- * void user_return_full(void) -- out to user mode by the frame that SP points to, which is
- * complete. Where user_enter of arch/alpha/hw/switch.S goes on, through user_return. IPL 0. Does
- * not return.
+ * void user_return_full(void) -- return to user mode by the complete frame at SP. user_enter of
+ * arch/alpha/hw/switch.S jumps here through the pointer user_return. IPL 0. Does not return.
  */
     .globl user_return_full
     .ent user_return_full
@@ -344,9 +352,9 @@ user_return_full:
     .end user_return_full
 
 /*
- * SP is below the soft limit, and the frame lies in the reserve. Go on on the emergency stack, with
- * interrupts off: that stack is no thread's, so one that came before C has taken the limit away
- * would be taken for an overflow inside the panic.
+ * SP is below the soft limit, and the frame lies in the reserve. Continue on the emergency stack,
+ * with interrupts disabled: the emergency stack lies outside the thread's limits, so an interrupt
+ * taken before the C function has cleared the limit would itself look like a stack overflow.
  * void trap_stack_overflow(struct trapframe *f, uint64_t sp)
  */
     .align 4
@@ -366,10 +374,10 @@ stack_overflow:
     END stack_overflow
 
 /*
- * entSys: v0 number, a0-a5 arguments. IPL 0. Only user mode calls (a callsys in kernel mode is a
- * machine check), so SP is kstack_top less PALcode's frame, and needs no check.
- * Output: v0 result and a3 0, or v0 errno and a3 1; VMS services: v0 condition value, a3 as it was.
- * Kept: s0-s6, ra, gp, a0-a2, a4, a5; the C library counts t0-t12 and at as clobbered.
+ * entSys: v0 number, a0-a5 arguments. IPL 0. Only user mode executes callsys (in kernel mode it is
+ * a machine check), so SP is kstack_top less PALcode's frame and needs no check.
+ * Output: v0 result and a3 0, or v0 errno and a3 1; VMS services: v0 condition value, a3 unchanged.
+ * Preserved: s0-s6, ra, gp, a0-a2, a4, a5; the C library declares t0-t12 and at clobbered.
  */
     ENTRY entry_syscall
     ldq current, CPU_CURRENT(gp)
@@ -440,8 +448,8 @@ stack_overflow:
     br .Lsyscall_exit
 
 /*
- * syscall_exit is set: complete the frame. The t registers are void after a call, and must not show
- * what the kernel left.
+ * syscall_exit is set: complete the frame. The t registers are clobbered by a call; they are
+ * zeroed, because they must not disclose values of the kernel.
  */
 .Lsyscall_exit_slow:
     stq v0, TF_V0(sp)
@@ -449,7 +457,7 @@ stack_overflow:
     bsr t12, .Lclear_temporaries
     br .Luser_exit_slow
 
-/* The function wants the whole frame: t12 function, t1 flags. */
+/* The call is marked SYS_FULL_FRAME or SYS_RAW: t12 function, t1 flags. */
 .Lfull_call:
     stq v0, TF_V0(sp)
     stq a3, TF_A3(sp)
@@ -469,7 +477,7 @@ stack_overflow:
     ldq t0, TF_ORIG_V0(sp)
     stq v0, TF_V0(sp)
     lda t0, -SYS_VMS_FIRST(t0)
-    bge t0, 2f                  /* a VMS service leaves a3 alone */
+    bge t0, 2f                  /* a VMS service leaves a3 unchanged */
     stq zero, TF_A3(sp)
     bge v0, 2f
     subq zero, v0, v0
@@ -479,7 +487,8 @@ stack_overflow:
 2:  br .Luser_exit_full
 
 /*
- * Zero in the frame for the registers that a call clobbers. Returns to t12; clobbers nothing else.
+ * Zero the frame's fields of the registers that a call clobbers. Return address in t12; clobbers
+ * nothing.
  */
 .Lclear_temporaries:
     stq zero, TF_T0(sp)

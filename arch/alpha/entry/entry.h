@@ -1,4 +1,4 @@
-/* What assembly and C of the trap floor call of each other. */
+/* Interface between the assembly and the C code of this folder. */
 #ifndef ARCH_ALPHA_ENTRY_ENTRY_H
 #define ARCH_ALPHA_ENTRY_ENTRY_H
 
@@ -13,7 +13,7 @@ void entry_unaligned(void);
 void entry_syscall(void);
 void user_return_full(void);
 
-/* boot.S, and what it calls */
+/* boot.S, and the C functions that it calls */
 void secondary_start(void);
 void kernel_boot(uint64_t gp) __attribute__((noreturn));
 void secondary_boot(struct cpu *c) __attribute__((noreturn));
@@ -21,7 +21,8 @@ void secondary_boot(struct cpu *c) __attribute__((noreturn));
 /* trap.c: register the six entry points on this CPU. */
 void entry_points_set(void);
 
-/* What entry.S calls, each with the frame that it built. */
+/* trap.c: the handlers that entry.S calls with the frame that it built. The arguments before the
+   frame are those of PALcode (entInt, entArith, entMM, entIF, entUna); IPL: that of the entry. */
 void trap_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct trapframe *f);
 void trap_arithmetic(uint64_t summary, uint64_t registers, struct trapframe *f);
 void trap_memory(uint64_t va, uint64_t kind, int64_t cause, struct trapframe *f);

@@ -1,7 +1,7 @@
 /*
- * The hardware gives results for ordinary operands only. A compiler's /S qualifier says that for
- * the others the trap handler has all it needs: the emulator, like an EV6, traps precisely, so the
- * instruction stands right before the PC and its operands are untouched.
+ * The hardware computes results only for ordinary operands; an instruction with the /S qualifier
+ * traps for the others, and software completes it. The emulator, like an EV6, traps precisely: the
+ * instruction is the one before the PC, and its operands have not changed.
  */
 #include "arch/alpha/entry/fp_complete.h"
 
@@ -36,7 +36,7 @@ enum source { FROM_S = 0, FROM_T = 2, FROM_Q = 3 };
 #define FPCR_SUM           (1UL << 63)
 #define FPCR_STATUS_SHIFT  52
 #define FPCR_DYN_SHIFT     58
-#define CONTROL_TRAP_SHIFT 1 /* of the control word that the C library sets: enabled traps */
+#define CONTROL_TRAP_SHIFT 1 /* enabled traps, in the control word that the C library sets */
 
 static enum ieee_round rounding(uint32_t instruction, uint64_t fpcr)
 {
@@ -58,7 +58,7 @@ static uint64_t convert(uint32_t instruction, uint64_t b, enum ieee_format to, e
     return ieee_convert(b, IEEE_T, to, r, flags);
 }
 
-/* False: no operation that is ever completed. */
+/* Returns false for an operation that is never completed in software. */
 static bool compute(uint32_t instruction, uint64_t a, uint64_t b, enum ieee_round r,
                     uint64_t *result, unsigned *flags)
 {
@@ -133,8 +133,8 @@ int fp_complete(struct trapframe *f)
         return FPE_FLTINV;
     if (instruction >> 26 != OP_FLTI && instruction >> 26 != OP_ITFP)
         return FPE_FLTINV;
-    /* From here the registers are in memory: a switch in between finds nothing live to save over
-       the result, and the program's next instruction loads it. */
+    /* From here on the registers are in memory only: a context switch has no live registers to save
+       over the result, and the program's next floating-point instruction loads them. */
     fp_sync();
     fp_discard();
     if (!compute(instruction, operand(fp, instruction >> 21 & 31),

@@ -5,11 +5,11 @@
 #include "arch/alpha/hw/trapframe.h"
 
 /*
- * Do in integers what the instruction before the frame's PC, which trapped, should have done: its
- * result goes to its register, its exceptions into FPCR. The current thread's, IPL 0; may fault for
- * the instruction. Returns 0 when the program goes on; the si_code of a SIGFPE for an exception
- * that the program has enabled (its control word), or for an instruction that is not one to
- * complete.
+ * Emulate the floating-point instruction before the frame's PC, which trapped: store its result in
+ * its register and its exceptions in FPCR, both of the current thread. Returns 0 when the program
+ * continues, or the si_code of the SIGFPE to send: for an exception that the program's control word
+ * enables, or for an instruction that is not completed in software. IPL 0; may take a page fault
+ * to read the instruction.
  */
 int fp_complete(struct trapframe *f);
 

@@ -1,7 +1,7 @@
 /*
- * The other CPUs. The console starts them one at a time, because it clears the whole request word
- * when it serves one (docs/platform.md); each comes up on its boot stack with the system page
- * tables, and becomes its idle thread in the scheduler.
+ * Starting the secondary CPUs. They are started one at a time, because the console clears the whole
+ * request word when it serves one CPU (docs/platform.md). Each comes up on its boot stack with the
+ * system page tables; its boot thread becomes its idle thread in the scheduler.
  */
 #include "arch/alpha/entry/entry.h"
 #include "arch/alpha/entry/start.h"
@@ -12,7 +12,7 @@
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/sched.h"
 
-#define ONLINE_NS 5000000000UL /* the host may give a new virtual CPU its first slice late */
+#define ONLINE_NS 5000000000UL /* the host may schedule a new virtual CPU late */
 
 static void stop_others(void) { ipi_send(~(cpumask_t)0, IPI_STOP); }
 
@@ -23,7 +23,7 @@ static void cpu_online(void)
     panic_set_stop(stop_others);
 }
 
-/* boot.S calls it on the secondary, at the highest IPL. */
+/* Called by boot.S on the secondary CPU, at the highest IPL. */
 void secondary_boot(struct cpu *c)
 {
     cpu_enter(c->id);
@@ -58,10 +58,11 @@ static void secondaries_start(uint64_t ptbr, unsigned limit)
     for (unsigned whami = 0; whami < 64 && cpu_count < MIN(limit, (unsigned)MAX_CPUS); whami++) {
         if (!(present & 1UL << whami))
             continue;
-        /* A CPU that was told to start and did not may still come: its block is not used again. */
+        /* A CPU that has not come online in time may still do so later, so its block is not used
+           for another CPU. */
         if (!start_one(cpu_count, whami, ptbr))
             return;
-        /* Marked: those that are up already look at it at each clock tick. */
+        /* Atomic, because the CPUs that are online read it at each clock tick. */
         __atomic_store_n(&cpu_count, cpu_count + 1, __ATOMIC_RELAXED);
     }
 }

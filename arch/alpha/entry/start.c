@@ -1,7 +1,7 @@
 /*
- * The first C code of each CPU. The primary comes from boot.S on the first of the boot stacks, as
- * the first of the boot threads, which stay the idle threads; it makes traps and console work and
- * calls kernel_main.
+ * The first C code of the primary CPU, and what every CPU does first. The primary comes from boot.S
+ * on the first boot stack, as the first boot thread; it initialises the UARTs and the entry points
+ * and calls kernel_main.
  */
 #include "arch/alpha/entry/start.h"
 
@@ -16,7 +16,8 @@
 
 char boot_stacks[MAX_CPUS][BOOT_STACK_SIZE] __attribute__((aligned(64)));
 
-/* The reserve below lets the compiler's probe of a stack (arch/alpha/hw/stack.h) hit nothing. */
+/* The compiler's stack probe (arch/alpha/hw/stack.h) touches memory below the stack: the
+   reserve. */
 static struct {
     char reserve[STACK_RESERVE];
     char stack[EMERGENCY_STACK_SIZE];
@@ -46,7 +47,7 @@ void cpu_enter(unsigned id)
     entry_points_set();
 }
 
-/* boot.S calls it on the primary, at the highest IPL. */
+/* Called by boot.S on the primary CPU, at the highest IPL. */
 void kernel_boot(uint64_t gp)
 {
     uart_boot(&uart_com1);

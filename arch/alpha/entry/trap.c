@@ -1,8 +1,15 @@
 /*
- * Trap dispatch: what entry.S calls with a frame. Faults of user mode become signals; faults of the
- * kernel are resolved (a user address, paged pool), taken to their fix-up
- * (arch/alpha/hw/usercopy.h), or the end. The stack that a panic shows goes through the frame, so
- * the registers of what was interrupted are printed with it.
+ * Handling of interrupts, faults and traps: the C functions that entry.S calls with the frame that
+ * it built. They run on the thread's kernel stack, interrupts at the interrupt's IPL, all others at
+ * the IPL of the interrupted code, and take no lock themselves.
+ *
+ * An interrupt is dispatched to its handler, and its time is accounted. A memory fault is resolved
+ * by the address space or by system space. If it cannot be resolved, user mode gets a signal, and
+ * the kernel continues at the fix-up of the faulting instruction (arch/alpha/hw/usercopy.h). Other
+ * traps of user mode are emulated (unaligned accesses, floating point) or become signals.
+ * Everything else panics: a trap of the kernel without a fix-up, a fault at raised IPL or with a
+ * spinlock held, a machine check that is not a bus error. The backtrace of a panic continues
+ * through the frame, and prints the registers of the interrupted code with it.
  */
 #include "arch/alpha/clipper/irq.h"
 #include "arch/alpha/entry/entry.h"
@@ -40,7 +47,7 @@ enum memory_kind {
 enum instruction_kind { IF_BPT, IF_BUGCHK, IF_GENTRAP, IF_FEN, IF_OPDEC };
 
 /* Arithmetic summary bits. */
-#define EXC_SWC 0x1 /* the instruction wants software completion */
+#define EXC_SWC 0x1 /* software completion requested (/S qualifier) */
 #define EXC_INV 0x2
 #define EXC_DZE 0x4
 #define EXC_FOV 0x8
@@ -70,13 +77,15 @@ void entry_points_set(void)
         pal_wrent((uint64_t)entries[i], i);
 }
 
-#define MCES_CLEAR \
-    7 /* machine check in progress, corrected errors: written as ones they are clear */
+/* Machine check in progress, and corrected errors: writing ones clears these bits of MCES. */
+#define MCES_CLEAR 7
 
 /*
- * Nothing answered an access: bus memory that no device has, which a page-frame section may map. A
- * program gets a signal, a copy from or to one goes to its fix-up; anything else is false and the
- * end. The entry stands at IPL_HIGH, what it interrupted at 0, with the PC behind the access.
+ * A machine check because no device answered an access: a page-frame section may map bus memory
+ * that no device decodes. For an access of user mode SIGBUS is sent, for one of a user copy at IPL
+ * 0 control goes to its fix-up, and the function returns true. It returns false for any other
+ * machine check, which is fatal. The entry runs at IPL_HIGH; the PC is that of the instruction
+ * after the access.
  */
 static bool bus_error(struct trapframe *f)
 {
@@ -108,12 +117,16 @@ static inline void nothing_left_in_user_mode(const struct trapframe *f, const st
         lockcheck_left("is in user mode", 0);
 }
 
-/* Locks: what runs in user mode holds none, and a handler gives back what it takes. A mutex that it
- * takes is told to be taken at an IPL that was raised here.
+/*
+ * Lock checks: a thread in user mode holds no lock, and a handler releases every lock that it
+ * takes. ipl_raised_at is set to a PC in this function, so that the report of a mutex taken by a
+ * handler names it as the place where the IPL was raised.
  *
- * Time in interrupts is accounted here. An interrupt on top of this one adds to the same sum, and
- * what it took is part of what this one took: so the sum is set to that from before plus all, less
- * what was spent waiting for spinlocks, which has an account of its own. */
+ * Time in interrupts is accounted here. A nested interrupt adds its time to the same sum, and that
+ * time is also part of what this interrupt measures. So the sum is not added to but set: to its
+ * value before, plus the whole time of this interrupt, less the time spent waiting for spinlocks,
+ * which is accounted separately.
+ */
 void trap_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct trapframe *f)
 {
     struct cpu *c = cpu_self();
@@ -143,7 +156,7 @@ void trap_interrupt(uint64_t kind, uint64_t vector, uint64_t param, struct trapf
         irq_dispatch(vector);
         break;
     default:
-        bad_interrupt(kind, vector, param, f); /* may end on another CPU: not accounted */
+        bad_interrupt(kind, vector, param, f); /* may return on another CPU: not accounted */
         return;
     }
     if (unlikely(thread_spin_top(t) != held))
@@ -177,7 +190,7 @@ static void __attribute__((noreturn)) bad_kernel_access(uint64_t va, uint64_t ki
     panic("kernel %s at %#lx: %s, pc %pS", cause_name(cause), va, what, (void *)f->pc);
 }
 
-/* Resolve it, or tell why not. */
+/* Resolve a fault at va; cause is PALcode's: -1 fetch, 0 load, 1 store. Returns 0 or an error. */
 static int resolve(uint64_t va, int64_t cause)
 {
     enum fault_access access = cause < 0 ? FAULT_EXEC : cause ? FAULT_WRITE : FAULT_READ;
@@ -207,9 +220,9 @@ static void memory_from_user(uint64_t va, int64_t cause)
         process_kill_out_of_memory();
     else if (err == -EFAULT || err == -EACCES)
         signal_force(SIGSEGV, err == -EACCES ? SEGV_ACCERR : SEGV_MAPERR, va);
-    else if (err != -EINTR) /* there is a mapping, but its pager has no such page */
+    else if (err != -EINTR) /* the address is mapped, but its object has no such page */
         signal_force(SIGBUS, BUS_ADRERR, va);
-    /* -EINTR: a signal ended the wait for the page, and ends the process on the way out. */
+    /* -EINTR: a fatal signal ended the wait for the page; it takes effect on the return path. */
 }
 
 void trap_memory(uint64_t va, uint64_t kind, int64_t cause, struct trapframe *f)
@@ -221,9 +234,10 @@ void trap_memory(uint64_t va, uint64_t kind, int64_t cause, struct trapframe *f)
         memory_from_user(va, cause);
         return;
     }
-    /* At raised IPL or with a spinlock held a fault is a bug, wherever it points; so is one on a
-       user address outside the accessors. A kernel address is fixed up only where a pool's list is
-       read that may have gone: in an ordinary copy it is the kernel's own buffer that is wrong. */
+    /* A fault at raised IPL or with a spinlock held is a bug, whatever the address; so is a fault
+       on a user address outside the functions of usercopy.S. A fault on a kernel address is fixed
+       up only where a lookaside list reads a packet that may have been unmapped: in an ordinary
+       copy it means that the kernel's own buffer is wrong. */
     fixup = fixup_find(f->pc);
     if (f->ps & 7 || (va < LAYOUT_USER_TOP && !fixup) || spin_depth())
         bad_kernel_access(va, kind, cause, f);
@@ -287,13 +301,13 @@ void trap_instruction(uint64_t kind, struct trapframe *f)
         static const char *const kinds[] = {"bpt", "bugchk (a sanitizer's trap)", "gentrap",
                                             "floating point used", "opDEC (illegal instruction)"};
 
-        /* The PC is that of the next instruction, which may belong to another function. */
+        /* f->pc is that of the next instruction, which may belong to another function. */
         panic("%s in the kernel, pc %pS", kind < ARRAY_SIZE(kinds) ? kinds[kind] : "unknown trap",
               (void *)(f->pc - 4));
     }
     switch (kind) {
     case IF_FEN:
-        f->pc -= 4; /* QEMU 7.2 names the next instruction, a chip the one that faulted */
+        f->pc -= 4; /* QEMU 7.2 gives the PC of the next instruction, hardware the faulting one */
         fp_enable();
         return;
     case IF_GENTRAP:
@@ -321,7 +335,7 @@ void trap_unaligned(uint64_t va, uint64_t opcode, uint64_t reg, struct trapframe
         return;
     }
 
-    /* The PC is that of the next instruction. */
+    /* f->pc is that of the next instruction. */
     uint64_t fixup = fixup_find(f->pc - 4);
 
     if (!fixup)
@@ -335,7 +349,7 @@ void trap_stack_overflow(struct trapframe *f, uint64_t sp)
     struct thread_hw *t = current_hw;
     uint64_t limit = t->kstack_limit;
 
-    /* What traps from here on, on the emergency stack, is not to be taken for another overflow. */
+    /* Further traps, on the emergency stack, must not be reported as another overflow. */
     t->kstack_limit = 0;
     panic_frame_at(f, sp, "kernel stack overflow: frame %p lies below the limit %#lx of thread %p",
                    (void *)f, limit, (void *)t);

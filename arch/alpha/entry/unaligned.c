@@ -1,3 +1,8 @@
+/*
+ * Emulation of unaligned user accesses. PALcode passes the address, the opcode and the register.
+ * The access is performed by copyin or copyout, whose faults are handled as for any user copy.
+ * Integer registers are in the frame, floating-point registers in the thread's hw.fp.
+ */
 #include "arch/alpha/entry/unaligned.h"
 
 #include "arch/alpha/hw/fp.h"

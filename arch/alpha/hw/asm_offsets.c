@@ -1,6 +1,6 @@
 /*
- * Offsets that assembly uses. Compiled to assembly only; the build turns each line
- * "->NAME VALUE" of it into a #define in arch/alpha/hw/asm_offsets.h.
+ * Offsets and constants for assembly. This file is compiled to assembly only; the build turns each
+ * line "->NAME VALUE" of the output into a #define in the generated arch/alpha/hw/asm_offsets.h.
  */
 #include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/layout.h"

@@ -5,7 +5,7 @@
 
 /*
  * void hw_capture(uint64_t reg[32])
- * Input: $16 the array. Output: it. Clobbers nothing. Any IPL; no stack.
+ * Input: $16 the array, which is filled in. Clobbers nothing. Any IPL; no stack.
  */
     .globl hw_capture
     .ent hw_capture

@@ -1,6 +1,6 @@
 /*
- * Per-CPU block and CPU identity. Higher floors keep their own arrays [MAX_CPUS], indexed by
- * cpu_id(); only what the machine floor and the entry code need lives here.
+ * Per-CPU block and CPU identity. The block contains only what this layer and the entry code need;
+ * higher layers keep their own arrays [MAX_CPUS], indexed by cpu_id().
  */
 #ifndef ARCH_ALPHA_HW_CPU_H
 #define ARCH_ALPHA_HW_CPU_H
@@ -19,17 +19,17 @@ struct cpu {
     uint32_t id;               /* index, 0 .. MAX_CPUS-1; constant after boot */
     uint32_t whami;            /* hardware id; constant after boot */
     uint32_t online;           /* atomic: set once by the CPU itself */
-    uint32_t idle;             /* atomic hint */
+    uint32_t idle;             /* atomic hint: the CPU runs its idle thread; set by sched */
     uint32_t resched;    /* atomic: a reschedule is pending; set by sched, read by entry code */
     uint32_t pcb_live;   /* which of pcb[] the CPU has loaded; own CPU, IPL above 0 */
     uint64_t interrupts; /* device interrupts taken; own CPU */
     uint64_t unaligned;  /* user accesses fixed up on it; atomic, relaxed: a statistic */
-    uint64_t fp_loads;   /* floating-point units given out by FEN faults; own CPU */
-    /* Cycles in interrupt handlers, and waiting for spinlocks (in handlers too, but then not among
-       theirs), while the CPU ran a thread [0] and while it was idle [1]; written by own CPU, read
-       by others as statistics. */
+    uint64_t fp_loads;   /* FEN faults that loaded floating-point registers; own CPU */
+    /* Cycles spent in interrupt handlers, and waiting for spinlocks, while the CPU ran a thread [0]
+       and while it was idle [1]. Waiting in a handler counts as spin_cycles only. Atomic, relaxed:
+       written by own CPU, read by others as statistics. */
     uint64_t interrupt_cycles[2], spin_cycles[2];
-    /* What SWPCTX loads and saves, by physical address; own CPU. */
+    /* The PCBs that SWPCTX loads and saves, by physical address; own CPU. */
     struct hwpcb pcb[2] __attribute__((aligned(64)));
 } __attribute__((aligned(64)));
 
@@ -38,11 +38,11 @@ extern uint32_t cpu_count; /* CPUs that came up; atomic during boot, then consta
 
 register struct thread_hw *current_hw asm("$8");
 
-/* The CPU that runs this; stable only where preemption is impossible (IPL above 0). */
+/* The CPU that runs the caller; stable only where preemption is impossible (IPL above 0). */
 static inline struct cpu *cpu_self(void) { return current_hw->cpu; }
 static inline unsigned cpu_id(void) { return current_hw->cpu->id; }
 
-/* The PC here, for notes of where something was done. */
+/* The PC of the caller, to record the place where something was done. */
 static inline __attribute__((always_inline)) uint64_t cpu_pc(void)
 {
     uint64_t pc;

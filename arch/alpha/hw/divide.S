@@ -1,17 +1,18 @@
 /*
- * Integer division. Alpha has no divide instruction: GCC calls these, with a convention of their
- * own. libgcc does not bring them (they come with a C library, whose versions use the
- * floating-point unit, which the kernel leaves to user programs).
+ * Integer division. Alpha has no divide instruction; GCC calls these procedures, which have a
+ * calling convention of their own. libgcc does not contain them. They are part of a C library, but
+ * its versions use the floating-point unit, which the kernel does not use.
  *
  * Convention of all eight:
  *   in       $24 dividend, $25 divisor, $23 return address
  *   out      $27 quotient or remainder; results of the 32-bit forms are sign-extended
- *   clobbers $28; everything else is kept, the arguments too
+ *   clobbers $28; all other registers are preserved, the arguments too
  *   stack    64 bytes, aligned; any IPL
- *   a divisor of zero is the trap GEN_INTDIV, as from the C library's versions
+ *   a divisor of zero causes the trap GEN_INTDIV, as in the C library's versions
  *
- * Method: the divisor is shifted up until its top bit stands below the dividend's, then one bit of
- * the quotient is found at each step: eight instructions for each bit of the difference in length.
+ * Method: the divisor is shifted left until its top bit is in the position of the dividend's; then
+ * each step finds one bit of the quotient. This takes eight instructions for each bit by which the
+ * operands differ in length, and eight more.
  */
 
 #define CALL_PAL_GENTRAP 0xaa
@@ -29,7 +30,7 @@
     .set noat
     .text
 
-/* is_signed, is_long (32 bits), is_rem: which of the eight. */
+/* is_signed: signed operands; is_long: 32-bit operands; is_rem: the result is the remainder. */
     .macro DIVIDE name, is_signed, is_long, is_rem
     .align 4
     .globl \name
@@ -49,7 +50,7 @@
     stq $3, 40($30)
     .prologue 0
 
-    /* Operands to 64 bits, and to their absolute values. */
+    /* Extend the operands to 64 bits and take their absolute values. */
     .if \is_long
     .if \is_signed
     addl dividend, $31, dividend

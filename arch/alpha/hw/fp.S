@@ -1,4 +1,4 @@
-/* Floating-point registers to and from memory; contracts in arch/alpha/hw/fp.h. */
+/* Storing and loading the floating-point registers; contracts in arch/alpha/hw/fp.h. */
     .text
     .set noat
     .set noreorder
@@ -6,7 +6,7 @@
 
 /*
  * void fp_store(struct fp_state *s)
- * Input: $16 s. Clobbers nothing: $f0 carries FPCR and is put back. The unit is on.
+ * Input: $16 s. Clobbers nothing: $f0 is used to read FPCR and loaded again. The unit is enabled.
  */
     .globl fp_store
     .ent fp_store
@@ -55,7 +55,7 @@ fp_store:
 
 /*
  * void fp_load(const struct fp_state *s)
- * Input: $16 s. Output: $f0-$f30 and FPCR. The unit is on.
+ * Input: $16 s. Output: $f0-$f30 and FPCR. The unit is enabled.
  */
     .globl fp_load
     .ent fp_load

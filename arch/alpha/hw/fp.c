@@ -1,11 +1,11 @@
-/* Who has the floating-point unit; see the header. */
+/* Ownership of the floating-point unit; the rules are in the header. */
 #include "arch/alpha/hw/fp.h"
 
 #include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/pal.h"
 
 #define FLAG_FEN      1UL
-#define IPL_NO_SWITCH 5 /* neither clock nor device interrupts: no switch in between */
+#define IPL_NO_SWITCH 5 /* blocks clock and device interrupts, and with them a context switch */
 
 void fp_enable(void)
 {

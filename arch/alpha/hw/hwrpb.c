@@ -1,13 +1,13 @@
-/* Parsing of the HWRPB. Offsets: Alpha architecture handbook III 26; rewritten as structures. */
+/* Access to the HWRPB. The structures follow the Alpha architecture handbook, III 26. */
 #include "arch/alpha/hw/hwrpb.h"
 
 #include "arch/alpha/hw/kseg.h"
 #include "arch/alpha/hw/pal.h"
 #include "arch/alpha/hw/thread_hw.h"
 
-#define HWRPB_BOOT_VA     0x10000000UL /* mapped by the console's page tables only at entry */
-#define HWRPB_ID          0x4857525042000000UL /* "HWRPB" from the top byte down: QEMU 7.2 */
-#define BOOT_PARAMS_BELOW 0x6000               /* QEMU: below the image's lowest address */
+#define HWRPB_BOOT_VA     0x10000000UL         /* mapped only by the console's page tables */
+#define HWRPB_ID          0x4857525042000000UL /* "HWRPB", most significant byte first: QEMU 7.2 */
+#define BOOT_PARAMS_BELOW 0x6000               /* QEMU: distance below the start of the image */
 #define BOOT_COMMAND_LINE 256
 #define CONSOLE_WAIT_NS   1000000000UL
 #define CSERVE_GET_TIME   7
@@ -98,7 +98,8 @@ unsigned hwrpb_primary(void) { return (unsigned)hwrpb->primary; }
 /* The field is in 1/4096 Hz. */
 unsigned hwrpb_clock_hz(void) { return (unsigned)(hwrpb->clock_freq >> 12); }
 
-/* Outside every object the compiler knows, so the address is hidden from its bounds checks. */
+/* The boot parameters lie outside every object that the compiler knows; the empty asm statement
+   hides the origin of the address from its bounds checks. */
 static char *boot_params(void)
 {
     uint64_t address = (uint64_t)_kernel_start - BOOT_PARAMS_BELOW;
@@ -148,7 +149,7 @@ bool hwrpb_start_cpu(unsigned whami, void (*entry)(void), uint64_t arg, uint64_t
     for (unsigned i = 0; i < sizeof(order) - 1; i++)
         s->ipc_rx[i] = order[i];
 
-    /* Release: the console of the other CPU reads the above once it sees the bit. */
+    /* Release order: the console on the other CPU reads these fields once it sees the bit. */
     __atomic_fetch_or(&hwrpb->rxrdy, 1UL << whami, __ATOMIC_RELEASE);
 
     uint64_t end = pal_cserve(CSERVE_GET_TIME, 0) + CONSOLE_WAIT_NS;

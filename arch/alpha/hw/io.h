@@ -1,7 +1,7 @@
 /*
- * Physical I/O space through KSEG (docs/platform.md, Memory): the only place that knows where the
- * chipset's windows lie. Device registers are read and written by volatile accesses, with a barrier
- * so that they reach the device in program order.
+ * Access to physical I/O space through KSEG (docs/platform.md, Memory). The addresses of the
+ * chipset's windows appear only here. Device registers are read and written by volatile accesses; a
+ * memory barrier follows each write, so that accesses reach the device in program order.
  */
 #ifndef ARCH_ALPHA_HW_IO_H
 #define ARCH_ALPHA_HW_IO_H
@@ -20,8 +20,9 @@ static inline volatile void *io_address(uint64_t offset)
     return (volatile void *)(LAYOUT_KSEG_IO + offset);
 }
 
-/* Are these frames of physical I/O space (bit 43), in the windows to the bus: PCI memory (4 GiB)
- * and PCI I/O (32 MiB)? The chipset's registers and PCI configuration space are not. */
+/* Do npages frames from first on lie in a window to the PCI bus, memory (4 GiB) or I/O (32 MiB)?
+   The frame numbers are those of physical I/O space (address bit 43). The chipset's registers and
+   PCI configuration space are not in these windows. */
 static inline bool io_frames_are_bus(pfn_t first, uint64_t npages)
 {
     const struct {

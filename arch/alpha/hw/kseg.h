@@ -1,4 +1,4 @@
-/* KSEG: physical memory seen without page tables. The only place that adds the KSEG base. */
+/* KSEG: physical memory addressed without page tables. KSEG addresses are computed only here. */
 #ifndef ARCH_ALPHA_HW_KSEG_H
 #define ARCH_ALPHA_HW_KSEG_H
 

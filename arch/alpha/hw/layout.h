@@ -1,22 +1,27 @@
 /*
  * The memory map (docs/architecture.md, Address space): all other addresses derive from it.
  *
- *   0x000_00000000  +---------------------------------------------------------+
- *                   | P0 program region, 1 GiB; page 0 is never mapped        |
- *   0x000_40000000  +---------------------------------------------------------+
- *                   | P1 control region, 1 GiB: user stack, grows down        |
- *   0x000_80000000  +---------------------------------------------------------+
- *                   | P2: images (0x1_20000000), heap, mmap low end up;       |
- *                   |     created regions from the high end down              |
- *   0x400_00000000  +---------------------------------------------------------+  USER_TOP
- *                   | not canonical                                           |
- *   0xFFFFFC00_00000000  KSEG: physical memory and I/O, no page tables
- *   0xFFFFFE00_00000000  mapped system space, level-1 entries 768-1022:
- *         entry 768      kernel stacks with guard pages
- *         entry 769      paged pool
- *         entry 770      temporary windows and driver mappings
- *   (nonpaged pool lies in KSEG: mm/pool/pool_nonpaged.c)
- *   0xFFFFFFFE_00000000  page-table space (self-map, level-1 entry 1023)
+ *   0x00000000_00000000  +------------------------------------------------------+
+ *                        | P0, program region, 1 GiB; page 0 is never mapped    |
+ *   0x00000000_40000000  +------------------------------------------------------+
+ *                        | P1, control region, 1 GiB: user stack, grows down    |
+ *   0x00000000_80000000  +------------------------------------------------------+
+ *                        | P2: images (0x1_20000000), heap and mmap from the    |
+ *                        |     low end up, created regions from the high end    |
+ *                        |     down                                             |
+ *   0x00000400_00000000  +------------------------------------------------------+  USER_TOP
+ *                        | not canonical                                        |
+ *   0xFFFFFC00_00000000  +------------------------------------------------------+
+ *                        | KSEG: physical memory (nonpaged pool too) and, from  |
+ *                        |     KSEG + 2^40 on, I/O space; no page tables        |
+ *   0xFFFFFE00_00000000  +------------------------------------------------------+
+ *                        | mapped system space, level-1 entries 768 to 1022:    |
+ *                        |     768  kernel stacks with guard pages              |
+ *                        |     769  paged pool                                  |
+ *                        |     770  temporary windows and driver mappings       |
+ *   0xFFFFFFFE_00000000  +------------------------------------------------------+
+ *                        | page-table space (self-map, level-1 entry 1023)      |
+ *                        +------------------------------------------------------+
  */
 #ifndef ARCH_ALPHA_HW_LAYOUT_H
 #define ARCH_ALPHA_HW_LAYOUT_H
@@ -26,7 +31,7 @@
 #define LAYOUT_P1_BASE  0x00040000000UL
 #define LAYOUT_P1_TOP   0x00080000000UL
 #define LAYOUT_P2_BASE  0x00080000000UL
-#define LAYOUT_USER_TOP 0x40000000000UL /* first byte that is no user address */
+#define LAYOUT_USER_TOP 0x40000000000UL /* first address above user space */
 
 #define LAYOUT_KSEG_BASE 0xFFFFFC0000000000UL
 #define LAYOUT_KSEG_IO   0xFFFFFD0000000000UL /* KSEG + 2^40: physical I/O space (bit 43) */

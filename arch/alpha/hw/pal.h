@@ -1,7 +1,7 @@
 /*
- * OSF/1 PALcode calls as inline functions: the only C file that issues CALL_PAL.
- * Numbers: Alpha architecture, OSF/1 PALcode; docs/platform.md (Interrupts and time). PALcode may
- * change $1, $16-$18, $22-$25; every wrapper declares them.
+ * OSF/1 PALcode calls as inline functions; no other C file issues CALL_PAL. The numbers are those
+ * of the Alpha architecture, OSF/1 PALcode; docs/platform.md (Interrupts and time). PALcode may
+ * change $1, $16-$18 and $22-$25; every wrapper declares them clobbered.
  */
 #ifndef ARCH_ALPHA_HW_PAL_H
 #define ARCH_ALPHA_HW_PAL_H
@@ -83,8 +83,8 @@ PAL_CALL1(pal_wripir, PAL_WRIPIR) /* arg: whami of the CPU to interrupt */
 PAL_CALL1(pal_wrmces, PAL_WRMCES)
 PAL_CALL1(pal_wrfen, PAL_WRFEN)
 PAL_CALL1(pal_wrvptptr, PAL_WRVPTPTR)
-PAL_CALL1(pal_swpctx,
-          PAL_SWPCTX) /* arg: physical address of the new hwpcb; returns the old one's */
+/* arg: physical address of the new hwpcb; returns that of the old one */
+PAL_CALL1(pal_swpctx, PAL_SWPCTX)
 PAL_CALL1(pal_wrval, PAL_WRVAL)
 PAL_CALL0_RET(pal_rdval, PAL_RDVAL)
 PAL_CALL2(pal_tbi_raw, PAL_TBI)
@@ -98,9 +98,10 @@ PAL_CALL0_RET(pal_whami, PAL_WHAMI)
 PAL_CALL1(pal_wtint, PAL_WTINT)
 PAL_CALL0_RET(pal_rdunique, PAL_RDUNIQUE)
 PAL_CALL1(pal_wrunique, PAL_WRUNIQUE)
-PAL_CALL2(pal_cserve,
-          PAL_CSERVE) /* QEMU: arg0 function (3 wall clock, 5/6 alarm, 7 ns of virtual time) */
+/* args: QEMU's function number (3 wall clock, 5 and 6 alarm, 7 virtual time in ns), argument */
+PAL_CALL2(pal_cserve, PAL_CSERVE)
 
+/* kind -1: all translations without ASM, -2: all translations, 3: both translations of va */
 static inline void pal_tbi(int64_t kind, uint64_t va) { pal_tbi_raw((uint64_t)kind, va); }
 
 #endif

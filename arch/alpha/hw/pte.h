@@ -1,9 +1,21 @@
 /*
- * Page table entries as OSF/1 PALcode and QEMU's walk read them: the one table of the layout,
- * and accessors built on it. Software's invalid forms are in mm/pt/pte_forms.h.
+ * Page table entries as OSF/1 PALcode and QEMU's page-table walk read them: the layout, and the
+ * accessors built on it. The forms of invalid PTEs, which software defines, are in
+ * mm/pt/pte_forms.h.
  *
- *   V 0, FOR 1, FOW 2, FOE 3, ASM 4, GH 6:5, KRE 8, URE 9, KWE 12, UWE 13, software 31:16, PFN
- * 63:32
+ *     bits   field
+ *     0      V     valid
+ *     1      FOR   fault on read
+ *     2      FOW   fault on write
+ *     3      FOE   fault on execute
+ *     4      ASM   address space match
+ *     6:5    GH    granularity hint
+ *     8      KRE   kernel read enable
+ *     9      URE   user read enable
+ *     12     KWE   kernel write enable
+ *     13     UWE   user write enable
+ *     31:16        for software
+ *     63:32  PFN   page frame number
  *
  * Source: Alpha architecture, OSF/1 PALcode; docs/platform.md (Memory).
  */
@@ -33,13 +45,14 @@ typedef uint64_t pte_t;
 #define PTES_PER_PAGE  1024
 #define PTE_INDEX_BITS 10
 
-/* What one PTE of a level maps: level 3 a page, level 2 8 MiB, level 1 8 GiB. */
+/* Bytes that one PTE maps: at level 3 a page of 8 KiB, at level 2 8 MiB, at level 1 8 GiB. */
 #define PTE_L3_SPAN (1UL << 13)
 #define PTE_L2_SPAN (1UL << 23)
 #define PTE_L1_SPAN (1UL << 33)
-/* Pages that a level-3 table maps, one with each of its PTEs: 1,024 of 8 KiB are PTE_L2_SPAN. Such
-   8 MiB, aligned, are a "span" of an address space or, counted from its start, of a section: the
-   unit in which page tables are made, shared and given back. */
+/* Pages that a level-3 page table maps, one with each of its PTEs: 1,024 pages of 8 KiB are
+   PTE_L2_SPAN bytes. An aligned range of that size is a level-3 span of an address space or,
+   counted from the section's start, of a section: the unit in which page tables are allocated,
+   shared and freed. */
 #define PTE_SPAN_PAGES ((uint64_t)PTES_PER_PAGE)
 _Static_assert(PTE_L2_SPAN == PTE_SPAN_PAGES * PTE_L3_SPAN &&
                    PTE_L1_SPAN == PTE_SPAN_PAGES * PTE_L2_SPAN,
@@ -57,8 +70,8 @@ static inline unsigned pte_gh(pte_t p) { return (p & PTE_GH_MASK) >> PTE_GH_SHIF
 /* Pages in a granularity-hint block: 1, 8, 64, 512 for gh 0..3. */
 static inline uint64_t pte_gh_pages(unsigned gh) { return 1UL << (3 * gh); }
 
-/* A level-1 or level-2 PTE: the walk wants V and KRE, for user mappings too. KWE lets the
-   kernel write the page-table page through page-table space. */
+/* A level-1 or level-2 PTE. The walk requires V and KRE, for user mappings too. KWE allows the
+   kernel to write the page-table page through page-table space. */
 static inline pte_t pte_table(pfn_t pfn) { return pte_make(pfn, PTE_V | PTE_KRE | PTE_KWE); }
 
 #endif

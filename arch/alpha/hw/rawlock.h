@@ -1,6 +1,7 @@
 /*
- * A bare lock for the ground floor and printk, which lie below the ranked spinlocks: taken at the
- * highest IPL, held for a few device accesses, never nested, never held over a call upward.
+ * A spinlock without rank and checks, for this layer and printk, which lie below the ranked
+ * spinlocks. It is held at the highest IPL, for a few device accesses or the printing of a message,
+ * never nested, and never across a call into a higher layer.
  */
 #ifndef ARCH_ALPHA_HW_RAWLOCK_H
 #define ARCH_ALPHA_HW_RAWLOCK_H
@@ -13,7 +14,7 @@ struct rawlock {
     uint32_t taken; /* atomic */
 };
 
-/* Returns the IPL before, for rawlock_release. */
+/* Take the lock. Returns the caller's IPL, for rawlock_release. Any IPL. */
 static inline uint64_t rawlock_acquire(struct rawlock *l)
 {
     for (;;) {
@@ -21,7 +22,8 @@ static inline uint64_t rawlock_acquire(struct rawlock *l)
 
         if (!__atomic_exchange_n(&l->taken, 1, __ATOMIC_ACQUIRE))
             return ipl;
-        /* Wait at the caller's own IPL, so that a CPU that waits for this one's answer gets it. */
+        /* Wait at the caller's own IPL, so that this CPU still serves interprocessor interrupts
+           whose acknowledgement another CPU awaits. */
         pal_swpipl(ipl);
         while (__atomic_load_n(&l->taken, __ATOMIC_RELAXED))
             ;

@@ -9,9 +9,10 @@
 
 /*
  * struct thread_hw *context_switch(struct thread_hw *from, struct thread_hw *to)
- * Input: $16 from (current), $17 to. Output: $0 the thread that ran before. IPL: high enough that
- * nothing on this CPU looks at current meanwhile. Stack: 64 bytes of from's.
- * PALcode may change $1, $16-$18, $22-$25; $2-$7 and $19-$21 hold our things across it.
+ * Input: $16 from (current), $17 to. Output: $0 the thread that ran before. IPL: see switch.h;
+ * nothing else on this CPU may use the current thread meanwhile. Stack: 64 bytes of from's.
+ * PALcode may change $1, $16-$18 and $22-$25; values that are needed after SWPCTX are in $2-$7 and
+ * $19-$21.
  */
     .globl context_switch
     .ent context_switch
@@ -42,14 +43,14 @@ context_switch:
     mov $16, $19                /* $19 from, $20 to */
     mov $17, $20
 
-    /* Floating point that is live goes to the thread; its next use faults. */
+    /* Save live floating-point registers in the thread; its next use of the unit faults. */
     ldq $1, PCB_FLAGS($19)
     beq $1, 1f
     lda $16, HW_FP($19)
     bsr $26, fp_store
     stq $31, PCB_FLAGS($19)
 1:
-    /* The PCB of this CPU that is not loaded becomes to's. */
+    /* Fill in that PCB of this CPU which is not loaded with the values of `to`. */
     ldq $2, HW_CPU($19)         /* $2 CPU */
     ldl $3, CPU_PCB_LIVE($2)
     lda $4, CPU_PCB($2)
@@ -76,18 +77,19 @@ context_switch:
     srl $16, 22, $16
     call_pal PAL_SWPCTX
 
-    /* On to's stack. PALcode has saved from's user registers in the PCB that was loaded. */
+    /* SP is on the stack of `to` now. PALcode has saved the USP and the unique value of `from` in
+       the PCB that was loaded before. */
     ldq $1, PCB_USP($5)
     ldq $22, PCB_UNIQUE($5)
     cmpeq $19, $20, $23
-    bne $23, 2f                 /* a switch to itself: the PCB is up to date */
+    bne $23, 2f                 /* a switch to itself: the thread's PCB is up to date */
     stq $1, PCB_USP($19)
     stq $22, PCB_UNIQUE($19)
 2:  stq $2, HW_CPU($20)
     stq $20, CPU_CURRENT($2)
     mov $20, $8
 
-    /* ASN is always 0, so another root means that no translation of a process may stay. */
+    /* The ASN is always 0, so a change of the root invalidates all translations of processes. */
     cmpeq $6, $21, $1
     beq $1, 4f
 3:  mov $19, $0
@@ -120,9 +122,9 @@ context_switch:
     .end context_switch
 
 /*
- * void thread_trampoline(void) -- where a new thread comes out of its first switch.
- * Input: $0 the thread that ran before, $9 (from context_prepare) its start function. The end of
- * the stack for unwinders.
+ * void thread_trampoline(void) -- the first code of a new thread, to which context_switch returns.
+ * Input: $0 the thread that ran before, $9 (from context_prepare) the start function. Unwinders
+ * stop here, because the return address is undefined.
  */
     .globl thread_trampoline
     .ent thread_trampoline
@@ -140,8 +142,8 @@ thread_trampoline:
     .end thread_trampoline
 
 /*
- * void user_enter(void) -- a thread's first way into user mode: by the frame at kstack_top, which
- * is complete. Input: $8. IPL 0. Does not return: it jumps to user_return with SP at the frame.
+ * void user_enter(void) -- a thread's first entry into user mode, by the complete frame that ends
+ * at kstack_top. Input: $8. IPL 0. Does not return: it jumps to user_return with SP at the frame.
  */
     .globl user_enter
     .ent user_enter

@@ -1,10 +1,10 @@
-/* The parts of context switching that C can do. */
+/* Context switching: the parts that are written in C. */
 #include "arch/alpha/hw/switch.h"
 
 #include "arch/alpha/hw/pal.h"
 #include "arch/alpha/hw/stack.h"
 
-/* What context_switch pops: must match switch.S. */
+/* The frame that context_switch pops; must match switch.S. */
 struct switch_frame {
     uint64_t ra, s[7];
 };
@@ -27,10 +27,11 @@ void context_load_root(uint64_t ptbr)
 {
     struct thread_hw *t = current_hw;
 
-    /* A switch to itself: what the other side would have left in the PCB is fetched first. */
+    /* The thread switches to itself. Its PCB must contain the current USP and unique value, which
+       context_switch loads from there. */
     t->pcb.ptbr = ptbr;
     t->pcb.usp = pal_rdusp();
     t->pcb.unique = pal_rdunique();
     context_switch(t, t);
-    pal_tbi(-1, 0); /* the address space number is the same, so nothing of the old root may stay */
+    pal_tbi(-1, 0); /* the ASN is the same, so translations by the old root must be invalidated */
 }

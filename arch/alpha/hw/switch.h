@@ -1,7 +1,7 @@
 /*
- * Context switch (arch/alpha/hw/switch.S). A thread's register context lies on its kernel stack
- * while it does not run: s0-s6 and ra at hw.pcb.ksp. The PCB that PALcode reads by physical address
- * is one of two in the CPU's block, so struct thread may lie anywhere.
+ * Context switch (arch/alpha/hw/switch.S). While a thread does not run, its s0-s6 and ra lie on its
+ * kernel stack, at hw.pcb.ksp. The PCB that PALcode reads by its physical address is one of two in
+ * the CPU's block, so a struct thread may lie anywhere.
  */
 #ifndef ARCH_ALPHA_HW_SWITCH_H
 #define ARCH_ALPHA_HW_SWITCH_H
@@ -10,31 +10,32 @@
 #include "arch/alpha/hw/trapframe.h"
 
 /*
- * Stop running `from` (the current thread) and run `to`, with its kernel stack, page tables, user
- * stack pointer and unique value; cpu->current, to->cpu and $8 follow. Live floating-point
- * registers of `from` are saved and the unit is off afterwards. Returns when somebody switches back
- * to `from`: the thread that ran last on this CPU. IPL_HIGH, the same on both sides: meanwhile the
- * stack and cpu->current belong to different threads.
+ * Stop running `from`, the current thread, and run `to`, with its kernel stack, page tables, user
+ * stack pointer and unique value; cpu->current, to->cpu and $8 are set accordingly. Live
+ * floating-point registers of `from` are saved, and the unit is disabled. Returns in `from` when it
+ * is switched to again; the value is the thread that ran before it on that CPU. Every caller is at
+ * IPL_HIGH, because during the switch the stack and cpu->current belong to different threads; for a
+ * switch to itself, where they do not, IPL_CLOCK is enough.
  */
 struct thread_hw *context_switch(struct thread_hw *from, struct thread_hw *to);
 
 /*
- * Make a thread that has its stack (kstack_base, kstack_limit, kstack_top set) ready for its first
- * context_switch: it will then run start(previous thread) at the IPL of the switch, on the stack
- * below the place of the user frame. start does not return. pcb.ptbr is the caller's to set.
+ * Prepare a thread whose kstack_base and kstack_top are set for its first context_switch: it will
+ * run start(previous thread) at the IPL of the switch, on its stack below the room for the user
+ * frame. Sets kstack_limit, pcb.ksp and pcb.flags; the caller sets pcb.ptbr. start does not return.
  */
 void context_prepare(struct thread_hw *t, void (*start)(struct thread_hw *previous));
 
-/* Load another level-1 page on this CPU for the current thread; every translation of the CPU is
- * dropped. IPL above 0. */
+/* Load another root (PFN of a level-1 page) for the current thread on this CPU. All translations of
+   the CPU that lack ASM are invalidated. IPL_CLOCK or above. */
 void context_load_root(uint64_t ptbr);
 
-/* The current thread's first way into user mode: restore the frame at kstack_top. IPL 0; does not
- * return. */
+/* The current thread's first entry into user mode, by the complete frame that ends at kstack_top.
+   IPL 0; does not return. */
 void user_enter(void) __attribute__((noreturn));
 
-/* Where user_enter goes on: the way out to user mode, by the complete frame that SP points to. The
- * trap floor (arch/alpha/entry) fills it in. Constant after boot. */
+/* The return path to user mode that user_enter jumps to, with SP at a complete frame. Set by
+   arch/alpha/entry; constant after boot. */
 extern void (*user_return)(void);
 
 #endif

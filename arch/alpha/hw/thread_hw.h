@@ -1,17 +1,18 @@
 /*
- * The part of a thread that assembly and PALcode know. It is the first member of struct thread.
- * $8 holds the current thread's address whenever the kernel runs (-ffixed-8): entry code loads it
- * from the per-CPU block, whose address PALcode puts into $29 (wrkgp) at every entry.
+ * The part of a thread that assembly and PALcode use. It is the first member of struct thread. $8
+ * holds the current thread's address while the kernel runs (-ffixed-8): entry code loads it from
+ * the per-CPU block, whose address PALcode puts into $29 (wrkgp) at every entry.
  *
- * Offsets used by assembly are generated from this header, see arch/alpha/hw/asm_offsets.c.
+ * arch/alpha/hw/asm_offsets.c generates the offsets for assembly from this header.
  */
 #ifndef ARCH_ALPHA_HW_THREAD_HW_H
 #define ARCH_ALPHA_HW_THREAD_HW_H
 
 #include "kernel/base/types.h"
 
-/* OSF/1 hardware process control block. What SWPCTX gets, by physical address, is aligned to 64
- * bytes: those of struct cpu. The others, of threads and in the console's slots, lie anywhere. */
+/* OSF/1 hardware process control block. One that SWPCTX loads, by its physical address, must be
+   aligned to 64 bytes: those in struct cpu are. Those of threads and of the HWRPB's slots may lie
+   anywhere. */
 struct hwpcb {
     uint64_t ksp;
     uint64_t usp;
@@ -30,14 +31,14 @@ struct fp_state {
 };
 
 struct thread_hw {
-    struct hwpcb pcb;       /* own CPU while it runs, else the scheduler's */
-    struct cpu *cpu;        /* where it runs or ran last; changed only by the switch */
+    struct hwpcb pcb;       /* own CPU while it runs, otherwise protected by the scheduler */
+    struct cpu *cpu;        /* where it runs or ran last; changed only by context_switch */
     uint64_t kstack_base;   /* lowest usable byte of the kernel stack (above the guard page) */
     uint64_t kstack_limit;  /* soft limit: an entry with SP below this panics */
     uint64_t kstack_top;    /* first byte above the stack */
-    uint64_t syscall_exit;  /* nonzero: slow way out (signal, reschedule, trace); atomic */
+    uint64_t syscall_exit;  /* nonzero: take the slow return path (signal, reschedule); atomic */
     uint64_t ipl_raised_at; /* PC that raised the IPL last (kernel/sched/ipl.h); own thread */
-    struct fp_state fp;     /* user floating point, valid when not live in the CPU */
+    struct fp_state fp;     /* user floating-point registers, valid when not live in the CPU */
 };
 
 #endif

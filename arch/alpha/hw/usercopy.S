@@ -1,9 +1,10 @@
 /*
  * Copying to and from user memory. Every access to user memory has an entry in __ex_table: when its
- * fault cannot be resolved, trap dispatch goes on at the fix-up, which returns -EFAULT. Accesses to
- * kernel memory have none: a fault there is a bug and panics.
+ * fault cannot be resolved, the trap handler continues at the fix-up, which returns -EFAULT.
+ * Accesses to kernel memory have no entry: a fault there is a bug and panics.
  *
- * Leaf functions: no stack, no GP. C prototypes above each; $8 is left alone.
+ * These are leaf functions that use no stack and no GP. Their C prototypes are given above each; $8
+ * is preserved.
  */
 #include "arch/alpha/hw/asm_offsets.h"
 
@@ -41,14 +42,15 @@
 
 /*
  * long NAME(void *dst, const void *src, size_t nbytes)
- *   In: $16 dst, $17 src, $18 nbytes. Out: $0 is 0 or -EFAULT; what was copied before a fault
- *   stays.
- *   Uses $1-$7, $22-$25. \fl: loads may fault, \fs: stores may fault.
+ *   In:   $16 dst, $17 src, $18 nbytes
+ *   Out:  $0 is 0 or -EFAULT; the bytes before a fault have been copied
+ *   Uses: $1-$7, $22-$25
+ *   \fl: loads may fault; \fs: stores may fault
  *
- * dst is brought to a quadword boundary bytewise; then quadwords are copied, 64 bytes a round when
- * src is aligned too, else each from the two quadwords that hold it (ldq_u never traps for
- * alignment, and touches no quadword in which there is nothing to copy); the rest is copied
- * bytewise.
+ * Bytes are copied until dst is aligned to a quadword. Then quadwords are copied: 64 bytes in each
+ * round if src is aligned too; otherwise each from the two source quadwords that contain it (ldq_u
+ * never traps for alignment, and no quadword is read that contains no byte to copy). The rest is
+ * copied by bytes.
  */
 .macro  COPY name:req, fl:req, fs:req
         FUNCTION \name
@@ -164,9 +166,11 @@
 
 /*
  * long user_find_nul(const void *src, const void *limit)
- *   In:  $16 src, $17 limit (above src). Out: $0 address of the first NUL byte at or behind src in
- *   the quadwords that begin below limit, 0 when there is none, or -EFAULT. Uses $1-$3.
- *   Quadwords are aligned, so none is read that does not begin below limit.
+ *   In:   $16 src, $17 limit (above src)
+ *   Out:  $0 is the address of the first NUL byte at or after src, 0 when there is none in the
+ *         aligned quadwords that begin below limit, or -EFAULT
+ *   Uses: $1-$3
+ *   No quadword is read that does not begin below limit.
  */
         FUNCTION user_find_nul
         ACCESS  1, ldq_u $1, 0($16)
@@ -190,8 +194,9 @@
 
 /*
  * long user_touch_write(void *quadword)
- *   In: $16, aligned. Out: $0 is 0 or -EFAULT. Adds zero atomically: proves write access, changes
- *   nothing, and loses no write of another CPU between. Uses $1.
+ *   In: $16, aligned. Out: $0 is 0 or -EFAULT. Uses $1.
+ *   Stores the loaded value with load-locked and store-conditional: this proves write access, and a
+ *   write of another CPU in between is not lost.
  */
         FUNCTION user_touch_write
 1:      ACCESS  1, ldq_l $1, 0($16)
@@ -199,7 +204,7 @@
         beq     $1, 2f
         mov     $31, $0
         ret     $31, ($26), 1
-2:      br      $31, 1b                 /* out of the straight path: predicted not taken */
+2:      br      $31, 1b                 /* a forward branch to here is predicted not taken */
         END_FUNCTION user_touch_write
 
 /*
@@ -237,7 +242,7 @@
         ret     $31, ($26), 1
         END_FUNCTION user_store32
 
-/* Every fix-up goes here: the functions are leaves, so $26 is still their caller's. */
+/* The fix-up of every access: in a leaf function $26 is still the return address. */
         FUNCTION user_access_failed
 .Lefault:
         lda     $0, -ASM_EFAULT($31)

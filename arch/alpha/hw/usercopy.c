@@ -1,3 +1,8 @@
+/*
+ * Access to user memory: the functions here check the range of addresses and call the functions of
+ * usercopy.S, whose accesses have fix-ups. The exception table is sorted, so that a fix-up is found
+ * by binary search.
+ */
 #include "arch/alpha/hw/usercopy.h"
 
 #include "arch/alpha/hw/layout.h"
@@ -20,7 +25,7 @@ struct fixup {
 };
 extern const struct fixup _ex_table_start[], _ex_table_end[];
 
-/* The table is in the order of the code that it stands beside, one file: usercopy.S. */
+/* The entries are in the order of the instructions' addresses (fixup_table_sorted checks this). */
 uint64_t fixup_find(uint64_t pc)
 {
     const struct fixup *low = _ex_table_start, *high = _ex_table_end;
@@ -38,7 +43,8 @@ uint64_t fixup_find(uint64_t pc)
     return 0;
 }
 
-/* The load is user_load64's first instruction. */
+/* The load of kernel_read_u64 is user_load64's first instruction; that of kernel_peek is the only
+   one whose fix-up is the next instruction. */
 bool fixup_is_kernel_read(uint64_t pc)
 {
     return pc == (uint64_t)user_load64 || fixup_find(pc) == pc + 4;
@@ -94,7 +100,7 @@ long copyin_str(char *dst, vaddr_t usrc, size_t max)
     long err = user_copy_from(dst, (const void *)usrc, nbytes);
     if (err)
         return err;
-    /* Another thread may have written meanwhile: what counts is what was copied. */
+    /* Another thread may have changed the string meanwhile: its length is that of the copy. */
     dst[nbytes] = '\0';
     return (long)strlen(dst);
 }

@@ -1,9 +1,8 @@
 /*
- * Access to user memory under fault fix-ups (arch/alpha/hw/usercopy.S, exception table in section
- * __ex_table: pairs of faulting PC and fix-up PC). All may sleep in a page fault: IPL 0, no
- * spinlock. Addresses not below LAYOUT_USER_TOP (start or end) fail without an access. Return 0 or
- * -EFAULT unless said otherwise. An unaligned user pointer is copied bytewise where Linux would
- * succeed.
+ * Access to user memory, with fix-ups for faults (arch/alpha/hw/usercopy.S; the section __ex_table
+ * contains pairs of a faulting PC and a fix-up PC). The functions may wait in a page fault: IPL 0,
+ * no spinlock held. A range that does not lie below LAYOUT_USER_TOP fails without an access.
+ * Unaligned user addresses are allowed. The functions return 0 or -EFAULT unless stated otherwise.
  */
 #ifndef ARCH_ALPHA_HW_USERCOPY_H
 #define ARCH_ALPHA_HW_USERCOPY_H
@@ -14,8 +13,9 @@ int copyin(void *dst, vaddr_t usrc, size_t nbytes);
 int copyout(vaddr_t udst, const void *src, size_t nbytes);
 /* Zero nbytes of user memory. */
 int clear_user(vaddr_t udst, size_t nbytes);
-/* Copy a NUL-terminated string of at most max bytes with its NUL. Returns its length without the
-   NUL, -EFAULT, or -ENAMETOOLONG when there is no NUL within max bytes. */
+/* Copy a NUL-terminated string of at most max bytes, its NUL included, to dst, which has room for
+   max bytes. Returns its length without the NUL, -EFAULT, or -ENAMETOOLONG when there is no NUL
+   within max bytes. */
 long copyin_str(char *dst, vaddr_t usrc, size_t max);
 int copyin_u32(uint32_t *v, vaddr_t ua);
 int copyin_u64(uint64_t *v, vaddr_t ua);
@@ -23,23 +23,23 @@ int copyout_u32(vaddr_t ua, uint32_t v);
 int copyout_u64(vaddr_t ua, uint64_t v);
 /* Is [ua, ua+nbytes) wholly below LAYOUT_USER_TOP, without wrap? */
 bool user_range_ok(vaddr_t ua, uint64_t nbytes);
-/* Write access to every page of the range, proved by an atomic add of zero to each: a service
-   probes its outputs with it before it changes anything. */
+/* Check that every page of the range can be written, by storing one quadword's own value in each
+   atomically. A service probes its outputs in this way before it changes anything. */
 int probe_write(vaddr_t ua, size_t nbytes);
-/* Fix-up address for a faulting kernel PC, or 0. Used by trap dispatch. */
+/* The fix-up address for a faulting kernel PC, or 0. For the trap handler. Any IPL. */
 uint64_t fixup_find(uint64_t pc);
-/* Is it the load of kernel_read_u64 or kernel_peek, which alone may be fixed up at a kernel
-   address? */
+/* Is pc the load of kernel_read_u64 or kernel_peek? Only these may fault on a kernel address. */
 bool fixup_is_kernel_read(uint64_t pc);
-/* Boot check of the exception table. */
+/* Is the exception table nonempty and in ascending order? Checked at boot. */
 bool fixup_table_sorted(void);
 
-/* Read one quadword at a kernel address that may have gone (lookaside pop); -EFAULT on a fault
-   that cannot be resolved. Usable at IPL 0 for paged pool. */
+/* Read the aligned quadword at a kernel address that may have been unmapped (a packet of a
+   lookaside list) into *v. Returns 0, or -EFAULT on a fault that cannot be resolved. IPL 0, no
+   spinlock. */
 int kernel_read_u64(uint64_t *v, const void *p);
 
-/* The same in one instruction: the quadword, which the caller knows to be below 2^63, or -1 on such
-   a fault. Its fix-up is the next instruction, which finds the -1. */
+/* The same in one instruction: returns the quadword, which the caller knows to be below 2^63, or -1
+   on a fault that cannot be resolved. The fix-up is the next instruction, where v is still -1. */
 static inline int64_t kernel_peek(const void *p)
 {
     int64_t v = -1;

@@ -1,6 +1,7 @@
 /*
  * String descriptors. Pointers have 64 bits, so the 32-bit form is 16 bytes long with its pointer
- * at offset 8; the 64-bit form is told apart by its "must be one" and "must be minus one" fields.
+ * at offset 8. The 64-bit form is recognised by its fields MBO (must be one) and MBMO (must be
+ * minus one).
  */
 #ifndef DESCRIP_H
 #define DESCRIP_H

@@ -1,4 +1,4 @@
-/* Event flag numbers: 0-63 are a process's own, EFN$C_ENF is none. */
+/* Event flag numbers: 0-63 are local to a process, EFN$C_ENF stands for no event flag. */
 #ifndef EFNDEF_H
 #define EFNDEF_H
 

@@ -1,4 +1,4 @@
-/* A quadword that services take by reference. */
+/* A quadword that services access by reference. */
 #ifndef GEN64DEF_H
 #define GEN64DEF_H
 

@@ -1,6 +1,6 @@
 /*
- * Item lists. The 32-bit form has a pointer of 64 bits here, at C's natural offsets; the 64-bit
- * form is told apart by its MBO and MBMO fields. A list ends with a longword of 0.
+ * Item lists. The 32-bit form has 64-bit pointers here, at their natural offsets in C; the 64-bit
+ * form is recognised by its MBO and MBMO fields. A list ends with a longword of 0.
  */
 #ifndef ILEDEF_H
 #define ILEDEF_H

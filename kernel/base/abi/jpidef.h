@@ -1,6 +1,6 @@
 /*
- * Item codes of $GETJPI (STARLET; docs/openvms.md). Those that have a meaning here stand in
- * docs/services.md; the others are answered SS$_BADITMCOD.
+ * Item codes of $GETJPI (STARLET; docs/openvms.md). docs/services.md lists those that are
+ * implemented; the service returns SS$_BADITMCOD for the others.
  */
 #ifndef JPIDEF_H
 #define JPIDEF_H

@@ -9,7 +9,7 @@
 #define LNM$M_TABLE       0x8
 #define LNM$M_CONCEALED   0x100 /* of a translation */
 #define LNM$M_TERMINAL    0x200 /* of a translation */
-#define LNM$M_EXISTS      0x400 /* of a translation: there is one of this index */
+#define LNM$M_EXISTS      0x400 /* of a translation: the requested index exists */
 #define LNM$M_SHAREABLE   0x10000
 #define LNM$M_CLUSTERWIDE 0x20000
 #define LNM$M_CREATE_IF   0x1000000

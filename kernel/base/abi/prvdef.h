@@ -1,4 +1,4 @@
-/* Privileges: the bits of OpenVMS, those that mean something here. */
+/* Privileges: those bits of OpenVMS that have an effect in this system. */
 #ifndef PRVDEF_H
 #define PRVDEF_H
 
@@ -18,19 +18,19 @@
 #define PRV$V_BYPASS 29
 
 #define PRV$M_CMKRNL 0x1        /* privileged functions of the kernel */
-#define PRV$M_SYSNAM 0x4        /* names in the system's table */
-#define PRV$M_GRPNAM 0x8        /* names in the group's table */
-#define PRV$M_GROUP  0x100      /* other processes of the own UIC group */
+#define PRV$M_SYSNAM 0x4        /* create names in the system's logical name table */
+#define PRV$M_GRPNAM 0x8        /* create names in the group's logical name table */
+#define PRV$M_GROUP  0x100      /* access other processes of the same UIC group */
 #define PRV$M_PSWAPM 0x1000     /* lock pages in memory */
 #define PRV$M_SETPRV 0x4000     /* set any privilege */
-#define PRV$M_WORLD  0x10000    /* any other process */
+#define PRV$M_WORLD  0x10000    /* access any other process */
 #define PRV$M_PRMGBL 0x1000000  /* permanent global sections */
 #define PRV$M_SYSGBL 0x2000000  /* system-wide global sections */
 #define PRV$M_PFNMAP 0x4000000  /* sections of given page frames */
-#define PRV$M_SYSPRV 0x10000000 /* the system category of every protection mask */
-#define PRV$M_BYPASS 0x20000000 /* no protection mask counts */
+#define PRV$M_SYSPRV 0x10000000 /* access as the system category of every protection mask */
+#define PRV$M_BYPASS 0x20000000 /* access regardless of protection masks */
 
-/* A privilege mask, as $SETPRV takes it by reference. */
+/* A privilege mask, which $SETPRV takes by reference. */
 union prvdef {
     uint64_t prv$q_quadword;
     struct {

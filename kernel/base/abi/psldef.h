@@ -1,5 +1,5 @@
-/* Access modes. The machine has two, kernel and user; the others fold onto user
- * (STARLET; docs/openvms.md). */
+/* Access modes. The machine has two, kernel and user; the others are treated as user (STARLET;
+   docs/openvms.md). */
 #ifndef PSLDEF_H
 #define PSLDEF_H
 

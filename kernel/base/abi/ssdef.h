@@ -1,6 +1,6 @@
 /*
  * Condition values. Bits 2:0 are the severity: 0 warning, 1 success, 2 error, 3 informational, 4
- * severe; odd values are successes. Source: STARLET; docs/openvms.md.
+ * severe. Odd values mean success. Source: STARLET; docs/openvms.md.
  */
 #ifndef SSDEF_H
 #define SSDEF_H

@@ -1,4 +1,4 @@
-/* Fields of a condition value, and the test for success. */
+/* Fields of a condition value, and tests for success and severity. */
 #ifndef STSDEF_H
 #define STSDEF_H
 

@@ -1,6 +1,6 @@
 /*
- * Item codes of $GETSYI (STARLET; docs/openvms.md). Those that have a meaning here stand in
- * docs/services.md; the others are answered SS$_BADITMCOD.
+ * Item codes of $GETSYI (STARLET; docs/openvms.md). docs/services.md lists those that are
+ * implemented; the service returns SS$_BADITMCOD for the others.
  */
 #ifndef SYIDEF_H
 #define SYIDEF_H

@@ -1,4 +1,4 @@
-/* Regions: flags, protection, what $GET_REGION_INFO returns (STARLET; docs/openvms.md). */
+/* Regions: flags, protection, and the structure of $GET_REGION_INFO (STARLET; docs/openvms.md). */
 #ifndef VADEF_H
 #define VADEF_H
 

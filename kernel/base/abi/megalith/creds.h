@@ -1,7 +1,7 @@
 /*
- * Identity and rights of a process, as MEGA_CTL_SET_CREDS takes them. A right is a bit here and an
- * identifier by name to everybody else: the list below is the only place that knows both, and a new
- * identifier is one line of it.
+ * Identity and rights of a process, for MEGA_CTL_SET_CREDS. A rights identifier is a bit here and a
+ * name to users. The list MEGA_RIGHTS is the only place that relates the two: a new identifier
+ * needs one line in it.
  */
 #ifndef MEGALITH_CREDS_H
 #define MEGALITH_CREDS_H
@@ -17,8 +17,8 @@
 #define MEGA_RIGHTS_ALL MEGA_RIGHT_MEM_RESIDENT_USER
 
 struct mega_creds {
-    uint32_t uic_group, uic_member;  /* the POSIX group and user id follow them */
-    uint64_t privileges, authorised; /* PRV$M_*; privileges are within what is authorised */
+    uint32_t uic_group, uic_member;  /* the POSIX group and user ids become the same */
+    uint64_t privileges, authorised; /* PRV$M_*; privileges is a subset of authorised */
     uint64_t rights;                 /* MEGA_RIGHT_* */
 };
 

@@ -1,8 +1,7 @@
 /*
- * What `show`, tests and benchmarks ask the kernel: service MEGA_SYS_INFO(item, index, buffer,
- * length). It returns a condition value; the structure is copied out whole or, with a shorter
- * buffer, cut short. SS$_NOMOREREG-like ends of lists come back as SS$_NONEXPR. Counters are the
- * kernel's own.
+ * Information about the kernel for `show`, tests and benchmarks: the service MEGA_SYS_INFO(item,
+ * index, buffer, length) returns a condition value and copies the item's structure to the buffer,
+ * or as much of it as fits. An index beyond the last one is SS$_NONEXPR.
  */
 #ifndef MEGALITH_INFO_H
 #define MEGALITH_INFO_H
@@ -11,23 +10,29 @@
 
 #define MEGA_SYS_INFO 0x1800
 
-/* Service MEGA_SYS_LOGICAL(table, index, translation, buffer): table is a descriptor (0: all tables
-   that the process sees), index counts its names, translation their translations from 0 on (a name
-   without any has one empty one): struct mega_logical. SS$_NOLOGNAM: no more names; SS$_NONEXPR: no
-   more translations. With one of the two below for an index, buffer says by its name, name_length,
-   mode and table_number from where to go on (SS$_NONEXPR: that name is there no more): a list of
-   all names that starts with index 0 and goes on so takes no time for those it has shown. */
+/*
+ * Service MEGA_SYS_LOGICAL(table, index, translation, buffer): lists logical names into a struct
+ * mega_logical. table is a descriptor of the table's name, or 0 for all tables that the process can
+ * see; index counts the names of the table, translation the translations of a name, both from 0. A
+ * name without translations has one empty translation. Returns SS$_NOLOGNAM when there are no more
+ * names, SS$_NONEXPR when there are no more translations.
+ *
+ * With MEGA_LOGICAL_NEXT or MEGA_LOGICAL_SAME as the index, the name, name_length, mode and
+ * table_number in the buffer identify a name that was returned before (SS$_NONEXPR: that name no
+ * longer exists). A program that lists all names in this way does not cause a search from the first
+ * name at each call.
+ */
 #define MEGA_SYS_LOGICAL  0x1802
-#define MEGA_LOGICAL_NEXT (-1) /* the name behind that one */
-#define MEGA_LOGICAL_SAME (-2) /* that one: for its other translations */
+#define MEGA_LOGICAL_NEXT (-1) /* the name after the one in the buffer */
+#define MEGA_LOGICAL_SAME (-2) /* the name in the buffer, for its other translations */
 struct mega_logical {
     char name[256], table[32], text[256]; /* NUL-terminated; lengths below */
     uint32_t name_length, text_length;
     uint32_t attributes, text_attributes; /* LNM$M_* */
-    int32_t translation;                  /* index; -1: none */
+    int32_t translation;                  /* index of the translation; -1: none */
     uint32_t mode, shareable, is_table, names;
-    uint32_t table_number; /* place of its table among those listed */
-    uint64_t quota, left;  /* of the table that it names; 0: out of its parent's */
+    uint32_t table_number; /* number of its table among the listed ones */
+    uint64_t quota, left;  /* of the table that it names; 0: the table uses its parent's quota */
 };
 
 enum mega_item {
@@ -35,129 +40,139 @@ enum mega_item {
     MEGA_INFO_POOL = 2,     /* index 0 nonpaged, 1 paged: struct mega_pool */
     MEGA_INFO_RESERVED = 3, /* index-th reservation: struct mega_reserved */
     MEGA_INFO_SECTION = 4,  /* index-th section: struct mega_section */
-    /* Index-th process; index -1 the caller; index -1 - pid the one behind that process, without a
-       walk over those before (SS$_NOMOREPROC: it is the last, SS$_NONEXPR: it is there no more):
-       struct mega_process */
+    /* Index-th process: struct mega_process. Index -1 is the caller; index -1 - pid is the process
+       after that one, found without a search from the first (SS$_NOMOREPROC: pid is the last one;
+       SS$_NONEXPR: pid no longer exists) */
     MEGA_INFO_PROCESS = 5,
     MEGA_INFO_CPU = 6,       /* index-th CPU: struct mega_cpu */
     MEGA_INFO_REGION = 7,    /* index-th region of the caller: struct mega_region */
     MEGA_INFO_TB = 8,        /* struct mega_tb */
     MEGA_INFO_PARAM = 9,     /* index-th system parameter: struct mega_param */
     MEGA_INFO_PCI = 10,      /* index-th PCI function: struct mega_pci */
-    MEGA_INFO_SPINLOCK = 11, /* index-th name of spinlocks: struct mega_lock */
-    MEGA_INFO_MUTEX = 12,    /* index-th name of mutexes: struct mega_lock */
+    MEGA_INFO_SPINLOCK = 11, /* spinlocks of the index-th name: struct mega_lock */
+    MEGA_INFO_MUTEX = 12,    /* mutexes of the index-th name: struct mega_lock */
     /* Stop the system and check that every page is counted once (index 0): struct mega_validate.
-       Takes CMKRNL */
+       Requires CMKRNL */
     MEGA_INFO_VALIDATE = 13,
     MEGA_INFO_GLOBAL = 14, /* struct mega_global */
     MEGA_INFO_RAD = 15,    /* index-th memory domain: struct mega_rad */
-    MEGA_INFO_TRACE = 18,  /* index enum mega_facility: struct mega_trace. This and the next two
-                              take CMKRNL (SS$_NOCMKRNL) */
-    /* Index facility << 32 | CPU << 16 | slot: struct mega_caller, its count 0 where the slot is
-       empty. SS$_NONEXPR: no such slot, or nothing is loaded. */
+    MEGA_INFO_TRACE = 18,  /* index: enum mega_facility; struct mega_trace. This item and the next
+                              two require CMKRNL (SS$_NOCMKRNL) */
+    /* Index: facility << 32 | CPU << 16 | slot; struct mega_caller, whose count is 0 if the slot is
+       empty. SS$_NONEXPR: no such slot, or the facility is not loaded */
     MEGA_INFO_CALLER = 19,
-    /* Index CPU << 48 | number of the sample: struct mega_pc_sample. SS$_NONEXPR: it has been
-       overwritten, or there is none yet. */
+    /* Index: CPU << 48 | number of the sample; struct mega_pc_sample. SS$_NONEXPR: the sample has
+       been overwritten or does not exist yet */
     MEGA_INFO_PC_SAMPLE = 20,
     MEGA_INFO_STATES = 21,    /* struct mega_states */
-    MEGA_INFO_POOL_LIST = 22, /* index pool << 32 | list: struct mega_pool_list */
-    /* Index CPU << 16 | slot: struct mega_fault, its count 0 where the slot is empty; takes CMKRNL.
-       SS$_NONEXPR: no such slot, or nothing is loaded */
+    MEGA_INFO_POOL_LIST = 22, /* index: pool << 32 | list; struct mega_pool_list */
+    /* Index: CPU << 16 | slot; struct mega_fault, whose count is 0 if the slot is empty. Requires
+       CMKRNL. SS$_NONEXPR: no such slot, or the facility is not loaded */
     MEGA_INFO_FAULT = 24,
-    /* Index number of a system call or service: struct mega_call of <megalith/failure.h>.
+    /* Index: number of a system call or service; struct mega_call of <megalith/failure.h>.
        SS$_NONEXPR: there is no such call */
     MEGA_INFO_CALL = 25,
     MEGA_INFO_CRASH = 100, /* index 0: a deliberate panic. Superuser only */
     /*
-     * Only in a kernel built with TEST=1 (kernel/test); elsewhere SS$_BADPARAM, as for any number
-     * that means nothing. All of them superuser only.
+     * The following items exist only in a kernel built with TEST=1 (kernel/test); other kernels
+     * return SS$_BADPARAM, as for any unknown item. All of them require the superuser.
      */
-    MEGA_INFO_SELFTEST = 101, /* run the kernel's test number index: struct mega_selftest */
-    /* Kernel stack overflow (index 0), spin too long (1), stuck with interrupts off (2), kernel
-       unaligned access (3), kernel null reference (4), a shift by too much, an end only under
-       UBSan (5) */
+    MEGA_INFO_SELFTEST = 101, /* run the index-th self-test: struct mega_selftest */
+    /* Crash the kernel: by a stack overflow (index 0), by spinning too long for a lock (1), by a
+       CPU stuck with interrupts disabled (2), by an unaligned access (3), by a null reference (4),
+       by a shift that is too wide, which is fatal only with UBSan (5) */
     MEGA_INFO_TEST_CRASH = 102,
-    /* Index-th breach of the rules of locks that the kernel can commit, by name: struct
-       mega_breach. With MEGA_TEST_COMMIT in the index: commit it (only "legal" comes back) */
+    /* The name of the index-th violation of a locking rule that the kernel can commit: struct
+       mega_breach. With MEGA_TEST_COMMIT in the index: commit it (only "legal" returns) */
     MEGA_INFO_TEST_BREACH = 103,
-    /* The same for leaks. The kernel goes on; with --validate the end of the first process finds
-       it. SS$_ABORT: there is nothing to leak, for example no section */
+    /* The same for leaks. The kernel continues; with --validate, the check at the end of the first
+       process finds the leak. SS$_ABORT: there is nothing to leak, for example no section */
     MEGA_INFO_TEST_LEAK = 104,
-    /* MEGA_INFO_VALIDATE with the index-th error planted for the time of the check: struct
-       mega_validate. SS$_ABORT: there is nothing to plant it in */
+    /* MEGA_INFO_VALIDATE while the index-th error is planted: struct mega_validate. SS$_ABORT:
+       there is nothing to plant it in */
     MEGA_INFO_TEST_PLANT = 105,
     MEGA_INFO_LAST = MEGA_INFO_TEST_PLANT,
 };
 
 /*
- * What a privileged program changes: service MEGA_SYS_CONTROL(operation, a1..a5). It returns a
- * condition value. Each operation needs CMKRNL (SS$_NOCMKRNL) unless said otherwise; an unknown one
- * is SS$_BADPARAM.
+ * Operations for privileged programs: the service MEGA_SYS_CONTROL(operation, a1..a5). It returns a
+ * condition value. Each operation requires CMKRNL (SS$_NOCMKRNL) unless stated otherwise; an
+ * unknown operation is SS$_BADPARAM. The comments give the arguments in their order.
  */
 #define MEGA_SYS_CONTROL 0x1801
 
 enum mega_control {
-    MEGA_CTL_SET_PARAM = 1,     /* name, value: a dynamic system parameter */
-    MEGA_CTL_FREE_RESERVED = 2, /* name, scope, address for the pages given back (0: not wanted) */
-    MEGA_CTL_SET_CREDS = 3,     /* struct mega_creds of <megalith/creds.h>, for the caller */
-    MEGA_CTL_SET_HOME_RAD = 4,  /* domain, of the caller: its memory, and its children's, from now
-                                   on.  No privilege needed. SS$_BADRAD */
-    MEGA_CTL_DRIVER = 5,        /* enum mega_driver, name of a reservation, what that says */
-    MEGA_CTL_IRQ_CPU = 6,       /* interrupt number (0-15 ISA, 16 + n Cchip line n), CPU: the line
-                                   interrupts that one from now on. SS$_BADPARAM: no such number,
-                                   or the CPU is not online */
-    MEGA_CTL_DRAIN = 17,        /* free what is kept ready: CPU page caches go to the lists, kernel
-                                   stacks of ended threads to the free pages */
-    MEGA_CTL_LOCK_STATS = 16,   /* 1: forget what was counted and measure every lock; 0: stop */
-    /* enum mega_facility, enum mega_trace_verb, then for LOAD of PCS the pages of each CPU's ring
-       (0: 128) and for its START the rate in Hz (0: at each clock tick). SS$_NORMAL;
-       SS$_NOTMODIFIED: it is so already; SS$_NONEXPR: START without LOAD; SS$_INSFMEM;
+    MEGA_CTL_SET_PARAM = 1,     /* name, value: set a dynamic system parameter */
+    MEGA_CTL_FREE_RESERVED = 2, /* name, scope, address for the number of freed pages (0: not
+                                   wanted): free what is unused of a reservation */
+    MEGA_CTL_SET_CREDS = 3,     /* address of a struct mega_creds of <megalith/creds.h>: set the
+                                   identity of the calling process */
+    MEGA_CTL_SET_HOME_RAD = 4,  /* domain: from now on the caller and its children get their memory
+                                   there. Requires no privilege. SS$_BADRAD */
+    MEGA_CTL_DRIVER = 5,        /* enum mega_driver, name of a reservation, argument of the driver's
+                                   operation */
+    MEGA_CTL_IRQ_CPU = 6,       /* interrupt number (0-15 ISA, 16 + n Cchip line n), CPU: route the
+                                   interrupt to that CPU. SS$_BADPARAM: no such number, or the CPU
+                                   is not online */
+    MEGA_CTL_DRAIN = 17,        /* empty the caches: move the pages in the per-CPU caches to the
+                                   lists, and free the kernel stacks that ended threads left */
+    MEGA_CTL_LOCK_STATS = 16,   /* 1: reset the statistics and measure every lock; 0: stop */
+    /* enum mega_facility, enum mega_trace_verb; then, for LOAD of PCS, the pages of each CPU's ring
+       (0: 128), and for START of PCS the rate in Hz (0: at each clock tick). SS$_NOTMODIFIED: the
+       facility is in that state already; SS$_NONEXPR: START without LOAD; SS$_INSFMEM;
        SS$_BADPARAM */
     MEGA_CTL_TRACE = 18,
-    /* n, 1: page faults of user mode too: from now on the n-th allocation of the calling thread
-       fails, in what it calls up to MEGA_CTL_FAIL_REPORT. SS$_BADPARAM: n is 0; SS$_INSFMEM */
+    /* n, flag (1: page faults of user mode count too): make the n-th allocation of the calling
+       thread fail, counted from now until MEGA_CTL_FAIL_REPORT. SS$_BADPARAM: n is 0;
+       SS$_INSFMEM */
     MEGA_CTL_FAIL_ARM = 24,
-    /* Address for a struct mega_failure of <megalith/failure.h>, or 0: no more of that; what came
-       of it. SS$_ACCVIO */
+    /* Address for a struct mega_failure of <megalith/failure.h>, or 0: end the failure injection
+       and report its outcome. SS$_ACCVIO */
     MEGA_CTL_FAIL_REPORT = 25,
-    /* Only in a kernel built with TEST=1 (kernel/test); elsewhere SS$_BADPARAM.
+    /*
+     * The following operations exist only in a kernel built with TEST=1 (kernel/test); other
+     * kernels return SS$_BADPARAM.
      *
-     * Size of a block up to 64 KB, how many up to 256, address for as many struct mega_pool_cost,
-     * 1: paged pool; 0: nonpaged pool at raised IPL, and up to 8 KB: allocate so many and free them
-     * again, twice, and tell what each cost the second time. SS$_BADPARAM, SS$_INSFMEM: the pool is
-     * short, SS$_ACCVIO */
+     * Size of a block in bytes (up to 64 KB), number n of blocks (up to 256), address for n struct
+     * mega_pool_cost, pool (1: paged; 0: nonpaged, at raised IPL, with blocks up to 8 KB): allocate
+     * n blocks and free them, twice, and return what each operation took the second time.
+     * SS$_BADPARAM; SS$_INSFMEM: the pool has too little free; SS$_ACCVIO
+     */
     MEGA_CTL_POOL_COST = 27,
-    /* Count up, so many times, in a word that has no lock: the planted race that the kernel with
-       the detector is to report (make test-races). SS$_NORMAL */
+    /* n: increment a shared word n times without a lock. This is the planted data race that the
+       race detector must report (make test-races) */
     MEGA_CTL_RACE = 28,
     MEGA_CTL_LAST = MEGA_CTL_RACE,
 };
 
-/* A driver that takes /NOGLOBAL_SECTION reservations and maps them in system space. */
+/* Operations of the driver that allocates /NOGLOBAL_SECTION reservations and maps them in system
+   space. The comments give the argument. */
 enum mega_driver {
-    MEGA_DRIVER_TAKE = 1,     /* how many pages */
-    MEGA_DRIVER_RELEASE = 2,  /* */
-    MEGA_DRIVER_FILL = 3,     /* seed: quadword n becomes seed + n */
-    MEGA_DRIVER_CHECKSUM = 4, /* address for the quadwords, each added to the sum rotated left */
-    MEGA_DRIVER_EXPOSE = 5,   /* 1: page-frame sections may show its frames; 0: no more */
-    MEGA_DRIVER_QUERY = 6,    /* address of a struct mega_driver_unit */
+    MEGA_DRIVER_TAKE = 1,     /* number of pages: allocate and map them */
+    MEGA_DRIVER_RELEASE = 2,  /* unmap and free the pages */
+    MEGA_DRIVER_FILL = 3,     /* seed: store seed + n in quadword n */
+    MEGA_DRIVER_CHECKSUM = 4, /* address for the sum of the quadwords; before each addition the sum
+                                 is rotated left by one bit */
+    MEGA_DRIVER_EXPOSE = 5,   /* 1: page-frame sections may map its frames; 0: they may not */
+    MEGA_DRIVER_QUERY = 6,    /* address for a struct mega_driver_unit */
 };
 
-/* What can be traced, and how. A trace that has stopped stays until it starts again or unloads. */
+/* The tracing facilities, and operations on them. The data of a stopped trace is kept until the
+   facility is started again or unloaded. */
 enum mega_facility {
     MEGA_TRACE_SPL = 0, /* spinlocks and their callers */
-    MEGA_TRACE_MTX = 1, /* mutexes and theirs */
+    MEGA_TRACE_MTX = 1, /* mutexes and their callers */
     MEGA_TRACE_PCS = 2, /* PC samples */
     MEGA_TRACE_FLT = 3, /* alignment faults of user mode */
     MEGA_FACILITIES,
 };
 enum mega_trace_verb {
-    MEGA_TRACE_LOAD = 1,   /* take memory for it */
-    MEGA_TRACE_START = 2,  /* begin anew */
-    MEGA_TRACE_STOP = 3,   /* */
-    MEGA_TRACE_UNLOAD = 4, /* stop it, and give the memory back */
+    MEGA_TRACE_LOAD = 1,   /* allocate its memory */
+    MEGA_TRACE_START = 2,  /* clear its data and start */
+    MEGA_TRACE_STOP = 3,   /* stop, and keep the data */
+    MEGA_TRACE_UNLOAD = 4, /* stop, and free its memory */
 };
-#define MEGA_TRACE_PAGES_MAX 4096 /* of a ring: 32 MB */
+#define MEGA_TRACE_PAGES_MAX 4096 /* pages of a ring: 32 MB */
 #define MEGA_TRACE_RATE_MAX  20000
 
 /* Scope of a reservation: a group number, or */
@@ -173,11 +188,11 @@ struct mega_memory {
 struct mega_pool {
     uint64_t size, free, in_use, largest, smallest, free_blocks, free_blocks_le64, lookaside_bytes;
     uint64_t lal_size, requests, hits;
-    uint64_t pages; /* of memory that it has now: paged pool gives pages back */
+    uint64_t pages; /* pages of memory that it has now: paged pool frees unused pages */
 };
-/* Of one allocation, and of one release, in virtual time: when it began, how long it took, how long
-   of that it waited for a mutex, and how many alarms of a schedule (scripts/run --schedule) came
-   meanwhile, on any CPU. The n-th release is not that of the n-th block. */
+/* The cost of one allocation and of one release, in virtual time: when it began, how long it took,
+   how much of that it waited for a mutex, and how many alarms of a schedule (scripts/run
+   --schedule) occurred meanwhile on all CPUs. The n-th release is not that of the n-th block. */
 struct mega_pool_cost {
     uint64_t alloc_at, free_at;
     uint32_t alloc_ns, free_ns, alloc_wait_ns, free_wait_ns, alloc_alarms, free_alarms;
@@ -193,18 +208,18 @@ struct mega_section {
     uint64_t npages, valid_pages, shares, refs;
     uint64_t pt_pages;   /* shared page-table pages */
     uint64_t l3_ptes[4]; /* valid level-3 PTEs by granularity hint, from a walk */
-    uint64_t l2_ptes[4]; /* level-2 PTEs that map shared tables, by hint; walked in the caller's or
-                            the first mapper's tables */
+    uint64_t l2_ptes[4]; /* level-2 PTEs that map shared tables, by hint, from a walk of the
+                            caller's or the first mapper's tables */
     uint64_t l1_ptes;    /* level-1 PTEs of that mapper that share level-2 pages, 8 GiB each */
-    uint64_t gh_errors;  /* PTEs whose hint breaks the block rules */
-    uint64_t made_valid, l3_pickups, raced, global_valid; /* faults by what they did */
-    uint64_t gptes;                /* entries that it counts for against GBLPAGES */
-    uint64_t npp_bytes, pgd_bytes; /* pool that it takes, its mappings included */
-    uint64_t delete_pending;       /* 1: nobody can map it any more */
+    uint64_t gh_errors;  /* PTEs whose granularity hint is wrong for their block */
+    uint64_t made_valid, l3_pickups, raced, global_valid; /* page faults by their outcome */
+    uint64_t gptes;                                       /* entries that it uses of GBLPAGES */
+    uint64_t npp_bytes, pgd_bytes; /* nonpaged and paged pool that it and its mappings use */
+    uint64_t delete_pending;       /* 1: it can no longer be mapped */
     uint64_t rad_pages[8];         /* valid pages of a memory-resident section by domain */
 };
 struct mega_rad {                      /* pages with a PFN in [first_pfn, end_pfn) */
-    uint64_t first_pfn, end_pfn, cpus; /* cpus: mask of those of the domain that came up */
+    uint64_t first_pfn, end_pfn, cpus; /* cpus: mask of the domain's online CPUs */
     uint64_t total, free, zeroed, never_used, cached, modified, bad, active, reserved;
 };
 struct mega_use {
@@ -223,7 +238,7 @@ struct mega_process {
     uint64_t privileges, authorised, rights; /* PRV$M_*, MEGA_RIGHT_* */
     uint64_t locked;                         /* pages locked in memory */
     uint64_t home_rad;                       /* domain */
-    uint64_t io;    /* read and write calls (each buffer of a vector counts) */
+    uint64_t io;    /* read and write calls; each buffer of a vector counts as one */
     uint32_t waits; /* enum mega_state */
     uint32_t pad;
     char mutex[24]; /* name of the mutex that it waits for */
@@ -232,10 +247,10 @@ struct mega_cpu {
     uint32_t id, online, idle, current_pid;
     char current_name[16];
     uint64_t idle_ns, kernel_ns, user_ns, switches, interrupts, clock_ticks, ipis, shootdowns, runq;
-    uint64_t unaligned; /* user accesses fixed up */
-    /* Time of the CPU since it came up, divided: user mode is counted by clock ticks, interrupts
-       and spinning by the cycle counter, idle without the interrupts meanwhile, kernel is the
-       rest. */
+    uint64_t unaligned; /* unaligned user accesses that were emulated */
+    /* The time since the CPU came online, by use. User mode is counted by clock ticks; interrupts
+       and spinning are measured by the cycle counter; idle time does not include interrupts; kernel
+       time is the rest. */
     uint64_t interrupt_ns, spin_ns, pure_kernel_ns, pure_idle_ns;
 };
 struct mega_region {
@@ -247,10 +262,10 @@ struct mega_tb {
 };
 struct mega_driver_unit {
     uint64_t npages, first_pfn, va;
-    uint64_t ptes[4], hint_errors; /* of its mapping in system space, by granularity hint */
+    uint64_t ptes[4], hint_errors; /* PTEs in system space by granularity hint; wrong hints */
 };
 struct mega_param {
-    char name[32], older_name[32]; /* the second: empty, or a name that means the same */
+    char name[32], older_name[32]; /* older_name: empty, or an alias */
     int64_t value, dflt, min, max;
     char unit[16];
     uint64_t dynamic; /* 1: MEGA_CTL_SET_PARAM changes it */
@@ -259,55 +274,55 @@ struct mega_pci {
     uint32_t bus, slot, func, vendor, device, class_code, irq, pad;
     uint64_t bar[6];
 };
-/* All locks of one name and rank, since measuring began (MEGA_CTL_LOCK_STATS). */
+/* All locks of one name and rank, since measurement started (MEGA_CTL_LOCK_STATS). */
 struct mega_lock {
     char name[32];
     uint32_t rank, ipl;            /* ipl: spinlocks only */
-    uint32_t measuring, pad;       /* 0: the counts stand still */
-    uint64_t acquisitions, shared; /* exclusively; by readers (mutexes) */
-    uint64_t waits;                /* those that found it taken: spins or sleeps */
-    uint64_t held_ns, longest_ns;  /* of exclusive acquisitions, in virtual time */
-    char longest_place[64];        /* where the one that held it longest took it */
+    uint32_t measuring, pad;       /* measuring 0: the counts do not change */
+    uint64_t acquisitions, shared; /* exclusive; by readers (mutexes only) */
+    uint64_t waits;                /* acquisitions that had to spin or sleep, shared ones too */
+    uint64_t held_ns, longest_ns;  /* time held exclusively: in all, and longest; virtual time */
+    char longest_place[64];        /* where the lock was taken that was held longest */
     uint64_t shared_waits, wait_ns, longest_wait_ns;
     uint64_t unlocks, shared_unlocks;
 };
 struct mega_trace {
     uint64_t loaded, running; /* 0 or 1 */
     uint64_t started_ns, lasted_ns;
-    uint64_t bytes;                      /* of memory that it has */
-    uint64_t cpus, slots;                /* locks: tables, and slots of each */
-    uint64_t dropped;                    /* locks: acquisitions whose callers found no slot */
-    uint64_t interval_ns;                /* PCS */
-    uint64_t first[4], next[4], late[4]; /* PCS: each CPU's oldest sample that is still there, the
-                                            one to come, and those the clock was too late for */
+    uint64_t bytes;                      /* memory that it uses */
+    uint64_t cpus, slots;                /* SPL, MTX: number of tables, and of slots in each */
+    uint64_t dropped;                    /* SPL, MTX: acquisitions whose caller got no slot */
+    uint64_t interval_ns;                /* PCS: time between samples */
+    uint64_t first[4], next[4], late[4]; /* PCS, by CPU: number of the oldest sample in the ring;
+                                            of the next one; samples missed by a late clock */
 };
 struct mega_caller {
-    char name[32]; /* of the lock */
+    char name[32]; /* name of the lock */
     uint32_t rank, shared;
-    uint64_t place, count, waits, wait_ns, held_ns; /* held: of exclusive acquisitions */
+    uint64_t place, count, waits, wait_ns, held_ns; /* held_ns: exclusive acquisitions only */
     char routine[64], module[64];                   /* function+offset; source file */
 };
-struct mega_fault { /* one instruction of one process */
+struct mega_fault { /* alignment faults of one instruction of one process */
     uint64_t pc, count, first_address, last_address;
     uint32_t pid, opcode;
-    char name[16], path[64]; /* of the process, and its program */
+    char name[16], path[64]; /* name of the process; path of its program */
 };
 struct mega_pc_sample {
-    uint64_t ns, pc; /* since boot */
+    uint64_t ns, pc; /* ns: virtual time since boot */
     uint32_t pid, cpu, ipl, user;
-    char name[16];                /* of the process, or of a kernel thread (pid 0) */
-    char routine[64], module[64]; /* in user mode: empty, and the program's path */
+    char name[16];                /* name of the process, or of a kernel thread (pid 0) */
+    char routine[64], module[64]; /* in user mode: empty, and the path of the program */
 };
 /* States of processes, as `show system` names them. */
 enum mega_state {
-    MEGA_STATE_CUR,   /* on a CPU */
-    MEGA_STATE_COM,   /* ready */
+    MEGA_STATE_CUR,   /* runs on a CPU */
+    MEGA_STATE_COM,   /* ready to run */
     MEGA_STATE_MUTEX, /* waits for a mutex */
-    MEGA_STATE_LEF,   /* waits for an event that a signal too would end: pipe, terminal, child */
+    MEGA_STATE_LEF,   /* interruptible wait for an event: pipe, terminal, child */
     MEGA_STATE_HIB,   /* sleeps until a time or a signal */
-    MEGA_STATE_RWAST, /* waits for an event that no signal ends */
+    MEGA_STATE_RWAST, /* uninterruptible wait for an event */
     MEGA_STATE_SUSP,  /* stopped by a signal */
-    MEGA_STATE_ENDED, /* its parent has not asked for its status yet */
+    MEGA_STATE_ENDED, /* has ended, and its parent has not yet read its status */
     MEGA_STATES,
 };
 struct mega_states {
@@ -315,13 +330,13 @@ struct mega_states {
     uint64_t pool_free_blocks, pool_free; /* paged pool: blocks and bytes, without a walk */
 };
 struct mega_pool_list {
-    uint64_t size, count, requests, hits, frees; /* bytes of a packet; packets on it */
+    uint64_t size, count, requests, hits, frees; /* size: bytes of a packet; count: packets */
 };
 struct mega_validate {
     uint64_t pages[18]; /* by where they were found: enum mega_pages */
     uint64_t total, spaces, entries, objects, sections, mappings, reservations, ptes;
     uint64_t errors;    /* 0: consistent */
-    uint64_t timed_out; /* 1: a thread did not stop, `text` names it, and nothing was checked */
+    uint64_t timed_out; /* 1: a thread did not stop; `text` names it; nothing was checked */
     char text[448];     /* the first errors, a line each */
 };
 enum mega_pages {
@@ -340,9 +355,9 @@ enum mega_pages {
     MEGA_PAGES_PAGED_POOL,
     MEGA_PAGES_KSTACK,
     MEGA_PAGES_NONPAGED_POOL,
-    MEGA_PAGES_CHECK, /* marks of the check itself */
+    MEGA_PAGES_CHECK, /* working storage of the check itself */
     MEGA_PAGES_PIPE,
-    MEGA_PAGES_LINKS, /* of kernel stacks */
+    MEGA_PAGES_LINKS, /* links of kernel stacks */
     MEGA_PAGES_KINDS,
 };
 #define MEGA_TEST_COMMIT (1L << 32)
@@ -352,7 +367,7 @@ struct mega_breach {
 struct mega_selftest {
     char name[64];
     char failure[128]; /* empty: passed */
-    uint64_t value;    /* what was measured: the name says what */
+    uint64_t value;    /* the measured value; the test's name says of what */
 };
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * Numbers of the system services (docs/architecture.md, System calls): callsys with the
- * number in v0. Up to six arguments go in a0-a5. A service with more takes in a0 the address of an
- * argument block: quadwords, the first the number of arguments that follow. Arguments left out at
- * the end count as 0. The condition value comes back in v0.
+ * Numbers of the system services (docs/architecture.md, System calls). The caller executes callsys
+ * with the number in v0; the condition value is returned in v0. Up to six arguments are passed in
+ * a0-a5. For a service with more, marked "block" below, a0 is the address of an argument block of
+ * quadwords, of which the first is the number of arguments that follow. Arguments omitted at the
+ * end are taken as 0.
  */
 #ifndef MEGALITH_SERVICES_H
 #define MEGALITH_SERVICES_H
