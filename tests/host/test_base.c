@@ -36,7 +36,7 @@ const char *symbol_find(uint64_t address, uint64_t *offset)
     return "function";
 }
 
-/* Our formatter must agree with the C library's wherever it means the same. */
+/* The kernel's formatter must agree with the C library's for the formats that both have. */
 __attribute__((format(printf, 1, 2))) static void same(const char *fmt, ...)
 {
     char ours[200], theirs[200];
@@ -282,8 +282,8 @@ static uint64_t counted(uint64_t v)
     return v;
 }
 
-/* The answer of the second call of an argument would be another one: wake_all() wakes nobody then.
-   */
+/* Macros must evaluate their arguments once. A second evaluation of wake_all(), for example, would
+   return 0, because all threads are awake by then. */
 static void test_single_evaluation(void)
 {
     uint64_t v = 7;

@@ -1,6 +1,6 @@
 // SOURCES: kernel/proc/elf.c
-/* ELF checks: a good image, every byte of its headers turned over, random headers, and the rules
- * one by one. */
+/* The checks of ELF headers: a good image, one with each byte of its headers changed, random
+   headers, and each rule by itself. */
 #include "kernel/proc/elf.h"
 
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static int check(const struct elf_header *h, const struct elf_phdr *ph, uint64_t
     return err ? err : elf_check_segments(h, ph, nbytes, LOW, HIGH, image);
 }
 
-/* Whatever was accepted keeps what elf.h promises. */
+/* Does an accepted image have the properties that elf.h promises? */
 static bool sound(const struct elf_image *image, uint64_t nbytes)
 {
     vaddr_t end = LOW;

@@ -1,8 +1,8 @@
 // SOURCES: mm/pt/kstack.c mm/phys/page.c mm/phys/page_range.c mm/phys/fluid.c
 // SOURCES: kernel/base/string_extra.c
 /*
- * Kernel stacks: guard pages, reuse, trimming, shortage, and threads that take and give them at
- * once.
+ * Kernel stacks: guard pages, reuse, trimming, shortage of memory, and threads that allocate and
+ * free them at the same time.
  */
 #include "mm/pt/kstack.h"
 
@@ -22,11 +22,11 @@
 
 struct kstack_ops kstack_ops;
 
-/* ---- system space: which page is where ---- */
+/* ---- system space: the page mapped at each address ---- */
 
 #define MAPPED 4000
-static uint64_t mapped[MAPPED]; /* atomic: PFN at a page of the stacks' part */
-static uint64_t kmap_failures;  /* this many calls from now on one fails; 0: none */
+static uint64_t mapped[MAPPED]; /* atomic: PFN mapped at each page of the area of stacks */
+static uint64_t kmap_failures;  /* the n-th call from now fails; 0: none */
 
 static uint64_t *place(vaddr_t va)
 {
@@ -70,7 +70,7 @@ static bool whole(uint64_t base, uint64_t top)
 }
 
 static uint64_t broken;        /* atomic */
-static uint64_t owner[MAPPED]; /* atomic: thread that has the stack at this page */
+static uint64_t owner[MAPPED]; /* atomic: the thread that owns the stack at this page */
 
 static void give(uint64_t base)
 {

@@ -1,9 +1,9 @@
 // SOURCES: kernel/lnm/lnm.c kernel/lnm/lnm_name.c kernel/lnm/lnm_table.c kernel/lnm/lnm_search.c
 // SOURCES: kernel/lnm/lnm_space.c kernel/lnm/lnm_list.c sysman/params.c sysman/config.c
 /*
- * Logical names against a plain model: random definitions, deletions, translations and tables by
- * several processes of two jobs, with every allocation in its turn failing: a refused call has
- * changed nothing, and at the end of all processes the pool is as after the boot.
+ * Logical names compared with a plain model: random definitions, deletions, translations and tables
+ * of several processes in two jobs, with each allocation failing in turn. A call that fails must
+ * change nothing, and after the end of all processes the pool is as it was after the boot.
  */
 #include "kernel/base/abi/psldef.h"
 #include "kernel/base/abi/ssdef.h"
@@ -39,10 +39,10 @@ void *pgd_alloc_zeroed(size_t n)
 void *npp_alloc_zeroed(size_t n) { return pgd_alloc_zeroed(n); }
 void npp_free(void *p, size_t n) { give(p, n); }
 
-/* The census counts what is in use of the whole system, which is not here: in_use above does. */
+/* The census needs the whole system; here in_use counts what is allocated. */
 void lnm_census_boot(void) {}
 
-/* ---- the model: what stands where ---- */
+/* ---- the model ---- */
 
 enum { PROCESSES = 3, NAMES = 12, TABLES = 2 + PROCESSES };
 
@@ -135,7 +135,7 @@ static unsigned next(unsigned below)
     return (random_state >> 8) % below;
 }
 
-/* Everything that a process can see is as the model has it. */
+/* The number of differences between what a process can see and the model. */
 static int differences(int p)
 {
     int wrong = 0;
@@ -174,7 +174,7 @@ static void step(unsigned number)
             fail_at = 1;
         status = define(p, where, name_of(n), mode, value);
         if (status == SS$_INSFMEM) {
-            wrong_statuses += fail_at != 0; /* it was the failure that was asked for */
+            wrong_statuses += fail_at != 0; /* it was caused by the failing allocation */
             fail_at = 0;
             return;
         }
@@ -208,7 +208,7 @@ static void walk(void)
     is(wrong_statuses, 0, "and every status is as it says");
 }
 
-/* fork with every allocation failing in its turn. */
+/* fork with each allocation failing in turn. */
 static void failing_forks(void)
 {
     struct lnm_space *child = NULL;
@@ -228,7 +228,7 @@ static void failing_forks(void)
     is(in_use, before, "so does the child's end");
 }
 
-/* A first use of names, and a table's creation, with every allocation failing. */
+/* The first use of names, and the creation of a table, with each allocation failing in turn. */
 static void failing_first_use(void)
 {
     struct lnm_space *s = lnm_space_create();
@@ -274,7 +274,7 @@ static void deep(void)
     is(in_use, before, "all of them");
 }
 
-/* A table in the parent, by somebody who may. */
+/* Create a table in `parent` with these credentials, which allow it. */
 static int table_by(const struct lnm_who *who, const char *parent, const char *name, uint8_t mode,
                     uint32_t attributes, uint64_t quota)
 {
@@ -325,7 +325,7 @@ static void life_of_a_group(void)
        "until that name is deleted");
     is(translate_by(&c, "LNM$GROUP_000300", "G"), SS$_IVLOGTAB, "by whom ever");
 
-    /* A table below it keeps it as well. */
+    /* A table below it keeps it, too. */
     c.uic_group = 0300;
     is(table_by(&c, "LNM$GROUP", "BELOW", PSL$C_SUPER, 0, 0), SS$_LNMCREATED, "a table below it");
     c.uic_group = 0400;
@@ -349,8 +349,8 @@ static void life_of_a_group(void)
     is(in_use, before, "and everything is back");
 }
 
-/* Tables of jobs and groups are found by name and kept by address: who may do much makes one of
-   such a name before, and deletes it under its job. */
+/* The tables of jobs and groups are found by name and kept by address. A privileged process may try
+   to create a table of such a name first, and to delete it while the job uses it. */
 static void names_of_the_system(void)
 {
     long before = in_use;
@@ -407,7 +407,7 @@ static void forks(void)
        "which the first process still has");
     lnm_space_free(b.space);
 
-    /* A new job, whose table is not there yet, and a fork at once. */
+    /* A new job, whose table does not exist yet, and a fork at once. */
     lnm_job_enter(a.space, lnm_job_create());
     b.space = lnm_space_fork(a.space);
     is(translate_by(&b, "LNM$PROCESS", "OPEN"), SS$_NORMAL, "is forked with its names");
@@ -449,7 +449,7 @@ static void quotas(void)
     is(in_use, before, "and all of it at the end");
 }
 
-/* The search goes so deep and no deeper. */
+/* The limit on the depth of a search. */
 static void depth(void)
 {
     struct lnm_who a = somebody(0300, false);
@@ -482,7 +482,7 @@ static int list_one(const struct lnm_entry *e, void *arg)
     return SS$_NORMAL;
 }
 
-/* By place and by index the same names come, and as many of `table`. */
+/* Listing by position and by index gives the same names, `want` of them. */
 static void list(const struct lnm_who *who, const char *which, int want)
 {
     struct listed a, b;
@@ -519,7 +519,7 @@ static void lists(void)
     list(&a, "LISTED", 40);
     list(&a, "LNM$FILE_DEV", 0);
     list(&a, "", 40);
-    /* A list of one table twice has an end all the same. */
+    /* A search list that names one table twice ends, too. */
     {
         struct lnm_name *b = lnm_name_alloc(text("TWICE"), PSL$C_USER, 0,
                                             3 * lnm_translation_bytes(6));

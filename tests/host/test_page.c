@@ -1,8 +1,8 @@
 // SOURCES: mm/phys/page.c mm/phys/page_range.c mm/phys/fluid.c kernel/base/string_extra.c
 /*
- * The page allocator: random operations against a plain model (which pages are out, and to whom),
- * initialisation of chunks, stretches, the fluid limit to the page, and threads that pass pages
- * between CPUs. All of it with one memory domain and again with three.
+ * The page allocator: random operations compared with a plain model (which pages are allocated, and
+ * to which owner), initialisation of chunks, contiguous stretches, the exact limit of fluid pages,
+ * and threads that pass pages between CPUs. Everything runs with one memory domain and with three.
  */
 #include "mm/phys/page_private.h"
 
@@ -69,7 +69,7 @@ static struct held {
     uint64_t stamp;
 } held[HELD_MAX];
 static unsigned nheld;
-static uint8_t out_pages[NPFNS]; /* the model: 1 where a page is out */
+static uint8_t out_pages[NPFNS]; /* the model: 1 if the page is allocated */
 
 static uint64_t *words(pfn_t p) { return kseg_page(p); }
 
@@ -105,7 +105,7 @@ static const char *drop(unsigned i, pfn_t *out)
     return NULL;
 }
 
-/* A hint: a domain, or none. */
+/* A random domain hint, or none. */
 static unsigned any_rad(void)
 {
     unsigned rad = (unsigned)rnd(rad_count + 1);
@@ -159,7 +159,7 @@ static const char *random_step(void)
             bad = "not aligned";
         for (unsigned i = 0; i < n && !bad; i++)
             bad = take(pfn_add(p[0], i), flags);
-        if (!bad && rnd(2)) { /* back as a stretch */
+        if (!bad && rnd(2)) { /* free it as a stretch */
             for (unsigned i = 0; i < n; i++)
                 out_pages[p[0].n + i] = 0;
             nheld -= n;
@@ -271,7 +271,7 @@ static void test_contig(void)
     is(free_pages(), before - 1, "and is free no more");
 }
 
-/* A page in use can be on a list of its owner's: links and counts do not know of each other. */
+/* A page in use can be on a list of its owner's: its links and counts are independent. */
 static void test_links(void)
 {
     pfn_t a;
@@ -333,8 +333,8 @@ static uint64_t rad_free(unsigned rad)
     return s.free;
 }
 
-/* Every domain in turn gives all that it has before another one is asked; what is freed on a CPU
-   of one domain goes back to the page's. */
+/* With a hint, a domain's pages are all used before those of another domain; a page that is freed
+   on a CPU of another domain goes back to its own. */
 static void test_domains(void)
 {
     static pfn_t p[NPFNS];
@@ -391,7 +391,7 @@ static void *passer(void *arg)
             if (((s >> 45) & 1) && (words(p)[0] || words(p)[1] || words(p)[1023]))
                 __atomic_fetch_add(&broken_pages, 1, __ATOMIC_RELAXED);
             words(p)[1023] = s;
-            words(p)[0] = p.n; /* an owner writes: two owners are seen */
+            words(p)[0] = p.n; /* each owner writes, which shows a page with two owners */
             words(p)[1] = s;
             p.n = __atomic_exchange_n(&slots[(s >> 33) % SLOTS], p.n, __ATOMIC_ACQ_REL);
             if (p.n == 0)
@@ -443,7 +443,7 @@ static void machine(unsigned rads)
 
 int main(int argc, char **argv)
 {
-    /* Each machine is a child, which goes on with the report's numbers. */
+    /* Each machine runs in a child process, which continues the numbering of the checks. */
     int *shared = mmap(NULL, 2 * sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                        -1, 0);
 

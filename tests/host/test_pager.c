@@ -13,14 +13,13 @@
 // SOURCES: mm/object/rmap.c
 // SOURCES: mm/space/object_fault.c
 /*
- * A pager that answers late, in another order, with errors, and takes pages back in the middle of a
- * fault.
+ * A pager that answers late, in another order or with errors, and takes pages back during a fault.
  *
- * First each of these by itself, step by step. Then three CPUs that read and write a shared mapping
- * of one object, each its own word of every page, and private copies beside it, while a fourth
- * plays the pager: requests wait in a heap from which it answers whichever it likes; it refuses,
- * grants reading only, takes pages back, has them put back and forgets them. Whatever it does, a
- * CPU must read the word that it wrote last.
+ * First each of these cases is tested step by step. Then three CPUs read and write a shared mapping
+ * of one object, each its own word of every page, and private mappings of it, while a fourth plays
+ * the pager: it collects requests and answers them in random order; it refuses, grants read access
+ * only, takes pages back, has them written back and discards them. A CPU must always read the word
+ * that it wrote last.
  */
 #include "tests/host/vm.h"
 
@@ -40,7 +39,7 @@ static struct request {
 } requests[REQUESTS];
 static unsigned nrequests;
 static pthread_mutex_t heap_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t store[PAGES][WRITERS + 1]; /* what the pager keeps; its own thread, or steps */
+static uint64_t store[PAGES][WRITERS + 1]; /* the pager's copy; used by one thread */
 static int ended;
 static unsigned gets, upgrades, puts_;
 
@@ -94,13 +93,13 @@ static pfn_t stored_page(uint64_t offset)
     return pfn;
 }
 
-/* The page goes to the store, as it is now. */
+/* Write the page, as it is now, to the store. */
 static void put_page(struct mm_object *o, uint64_t offset)
 {
     pfn_t pfn = object_page_try_get(o, offset);
 
     if (!pfn.n)
-        return; /* cut off, or the object is on its way out */
+        return; /* truncated, or the object is being freed */
     memcpy(store[offset], kseg_page(pfn), sizeof(store[offset]));
     page_unref(pfn);
 }
@@ -259,7 +258,7 @@ static void test_upgrade_and_downgrade(void)
     await_requests(1);
     is(requests[0].kind, UPGRADE, "a page whose write access was taken is asked for again");
     nrequests = 0;
-    mm_downgrade(object, 4, 1, 0); /* in the middle of the fault */
+    mm_downgrade(object, 4, 1, 0); /* while the fault waits */
     await_requests(1);
     is(requests[0].kind, PUT, "a modified page taken back during its upgrade is put first");
     nrequests = 0;
@@ -279,7 +278,7 @@ static void test_upgrade_and_downgrade(void)
     end();
 }
 
-/* A request of the fault's, the only one there can be; false: it is done. */
+/* Wait for the only request that there can be, the fault's. False: the fault has ended. */
 static bool await_request_of(const struct fault *f)
 {
     for (;;) {
@@ -305,7 +304,7 @@ static void test_taken_back_at_once(void)
     for (unsigned i = 0; await_request_of(&f); i++) {
         nrequests = 0;
         mm_supply(object, 7, stored_page(7), MAP_R);
-        if (i < 200) /* unless the fault is faster once, and reads the page before it goes */
+        if (i < 200) /* unless the fault once maps and reads the page before it is taken */
             mm_downgrade(object, 7, 1, 0);
     }
     pthread_join(f.thread, NULL);
@@ -360,7 +359,7 @@ static void test_dies_waiting_for_answers(void)
     struct request r;
 
     begin();
-    /* A request whose asker has gone: asked through the object, not waited for. */
+    /* A request whose object is freed: made on the object itself, and not waited for. */
     {
         ipl_t ipl = spin_lock(object->lock);
 
@@ -380,8 +379,8 @@ static void kill_cpu(unsigned cpu, bool killed)
     __atomic_store_n(&host_killed[cpu], killed, __ATOMIC_RELEASE);
 }
 
-/* A pager that does not answer, and a fatal signal for one that waits: its fault fails, another's
-   goes on waiting, and the answer goes where it belongs. */
+/* The pager does not answer, and one of two waiting threads gets a fatal signal: its fault fails,
+   the other thread keeps waiting, and the late answer puts the page into the object. */
 static void test_killed_in_a_fault(void)
 {
     struct fault f, other;
@@ -436,8 +435,8 @@ static void test_killed_in_a_fault(void)
     end();
 }
 
-/* The same for a call that makes pages present, and for one that reads a file; and the space goes
-   before the answer comes. */
+/* The same for a call that makes pages present and for one that reads a file; and the address space
+   is freed before the answer comes. */
 static void *call_main(void *arg)
 {
     int *err = arg;
@@ -545,7 +544,7 @@ static void *writer_main(void *arg)
     }
     vm_switch(me, NULL);
     {
-        ipl_t ipl = spin_lock(&as->pt.lock); /* the pager is still at work */
+        ipl_t ipl = spin_lock(&as->pt.lock); /* the pager may still change PTEs */
 
         vm_check(as);
         spin_unlock(&as->pt.lock, ipl);
@@ -578,7 +577,7 @@ static void answer_one(struct mm_object *o, const struct request *r)
         mm_put_done(o, r->offset, 1, refuse ? -K_EIO : 0);
         break;
     }
-    /* A page in an upgrade may be newer than the store: it is not taken then. */
+    /* Not during an upgrade: the page may be newer than the store and would be lost. */
     if (r->kind == GET && rnd(8) == 0)
         mm_downgrade(o, r->offset, 1, rnd(2) ? MAP_R : 0);
 }

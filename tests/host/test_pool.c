@@ -3,8 +3,8 @@
 // SOURCES: mm/phys/page_range.c mm/phys/fluid.c
 // SOURCES: kernel/base/string_extra.c sysman/params.c
 /*
- * Both pools against a model: blocks never overlap, keep what is written into them, wrong frees
- * are caught, everything comes back; the lookaside lists under several threads; shortage.
+ * Both pools: blocks never overlap and keep their contents, wrong frees are caught, everything can
+ * be freed; the lookaside lists with several threads; shortage of memory.
  */
 #include "mm/pool/pool_lal.h"
 
@@ -12,7 +12,7 @@
 
 extern __thread uint64_t host_spin_locks; /* tests/host/shim.c */
 
-/* ---- both pools by one interface ---- */
+/* ---- one interface to both pools ---- */
 
 static const struct pool {
     const char *name;
@@ -79,7 +79,7 @@ static void test_random(const struct pool *pool)
             b->fill = (unsigned char)rnd(256);
             memset(b->p, b->fill, b->n);
         }
-        if (step % 700 == 0) { /* a person turns lists on, off and to other sizes */
+        if (step % 700 == 0) { /* lists are turned on and off and change their size */
             static const int64_t lal[] = {512, 0, 2560, 16, 1000};
 
             sysparam_set("PAGED_LAL_SIZE", lal[rnd(ARRAY_SIZE(lal))], true);
@@ -121,8 +121,8 @@ static void test_wrong_frees(const struct pool *pool)
         caught += panics(pool->free(b + 8, n));
         caught += panics(pool->free(b, 2 * n));
         pool->free(b, n);
-        /* Freed twice: seen by the seal on a list; in the variable list because the block is free.
-         */
+        /* Freed twice: noticed by the seal if it is on a lookaside list, and in the variable list
+           because the block is free. */
         caught += panics(pool->free(b, n));
         pool->free(a, n);
         pool->free(c, n);
@@ -245,8 +245,8 @@ static void test_paged_shortage(void)
     unsigned n = 0;
     void *big;
 
-    /* 4 MiB in packets of 512 bytes: the lists then hold the most they may, the rest is in the
-       variable list. */
+    /* Allocate and free 4 MiB in packets of 512 bytes: the lists hold as much as they may then, the
+       rest is in the variable list. */
     while (n < ARRAY_SIZE(p) && (p[n] = pgd_alloc(512)) != NULL)
         n++;
     ok(n > 7000, "4 MiB hold %u packets of 512 bytes", n);
@@ -264,8 +264,8 @@ static void test_paged_shortage(void)
     is(s.free_blocks, 1, "where all is one block again");
 }
 
-/* Large blocks come and go: their pages go back to the system, and what is allocated again there
-   has pages again. */
+/* The pages of large free blocks go back to the system, and are mapped again when the blocks are
+   allocated again. */
 static void test_pages_go_back(void)
 {
     enum { BLOCK = 300000 };
@@ -298,8 +298,7 @@ static void test_paged_no_memory(void)
     void *p;
 
     pages_left = 0;
-    memset(present, 0,
-           sizeof(present)); /* as if all had been paged out, and no page were to be had */
+    memset(present, 0, sizeof(present)); /* as if all had been paged out, and no page were free */
     p = pgd_alloc(5000);
     ok(p == NULL, "without memory for its pages a request fails");
     pages_left = UINT64_MAX;
@@ -330,8 +329,9 @@ static void test_nonpaged_limit(void)
     is(s.in_use, 0, "nothing is in use");
 }
 
-/* Interrupts are off with the lock, so it is held for a batch and one walk; the order of the
-   packets is the worst for one that walks for each. */
+/* Interrupts are off while the lock is held, so it is held for one batch of packets and one walk of
+   the variable list at a time. The order of the packets is the worst for a drain that walks the
+   list for each packet. */
 static void test_drain_in_batches(void)
 {
     enum { PACKETS = 20000 };
@@ -385,6 +385,6 @@ int main(int argc, char **argv)
     test_nonpaged_limit();
     test_drain_in_batches();
     for (unsigned i = 0; i < ARRAY_SIZE(pools); i++)
-        test_wrong_frees(&pools[i]); /* last: leaves a packet written to */
+        test_wrong_frees(&pools[i]); /* last: leaves a damaged packet */
     return tap_done();
 }

@@ -2,8 +2,8 @@
 // SOURCES: mm/phys/page.c
 // SOURCES: mm/phys/page_range.c mm/phys/fluid.c kernel/base/string_extra.c sysman/params.c
 /*
- * POOLCHECK: what is handed out and what is free has its pattern, and a write after a free is found
- * wherever it is, on a lookaside list, in the variable list, and where two blocks were merged.
+ * POOLCHECK: allocated and free blocks are filled with their patterns, and a write after a free is
+ * found on a lookaside list, in the variable list, and where two blocks were merged.
  */
 #include "pool_world.h"
 
@@ -35,7 +35,7 @@ static void patterns(const struct pool *pool, size_t n)
     pool->free(p, n);
 }
 
-/* Every byte behind the head, written to after the free. */
+/* Write each byte after the header of a freed block in turn. */
 static void writes_after_free(const struct pool *pool, size_t n)
 {
     unsigned caught = 0, tried = 0;
@@ -53,7 +53,7 @@ static void writes_after_free(const struct pool *pool, size_t n)
        tried, n);
 }
 
-/* Blocks that merge: the headers that were between them have the pattern too. */
+/* When blocks are merged, the former headers between them have the pattern too. */
 static void merged(void)
 {
     unsigned char *p[8], *all;
@@ -114,7 +114,7 @@ int main(void)
 {
     sysparam_set("POOLCHECK", 0x616400FF, false);
     pool_world_start();
-    merged(); /* first: where blocks follow each other */
+    merged(); /* first, while consecutive blocks are adjacent */
     for (unsigned i = 0; i < ARRAY_SIZE(pools); i++) {
         random_requests(&pools[i]);
         patterns(&pools[i], 208);

@@ -13,9 +13,9 @@
 // SOURCES: mm/object/rmap.c
 // SOURCES: mm/space/object_fault.c
 /*
- * Page tables: the bits of PTEs one by one, walks against arithmetic, making and pruning of tables
- * against a model, the self-map and the page-table-space addresses that a changed table entry
- * invalidates, mapped system space, and what a shootdown asks of whom.
+ * Page tables: each bit of PTEs, walks compared with address arithmetic, creating and pruning of
+ * tables compared with a model, the self-map and the page-table-space addresses that a changed
+ * entry invalidates, mappings in system space, and which CPUs a shootdown interrupts.
  */
 #include "tests/host/vm.h"
 
@@ -44,7 +44,7 @@ static void test_bits(void)
        "software bits are software's");
 }
 
-/* The tables that a test made without an entry, then the space. */
+/* Free the tables that a test created without a map entry, then the space. */
 static void prune_all(struct aspace *as)
 {
     struct tb_gather g;
@@ -140,7 +140,7 @@ static void test_prune(void)
             if (!p)
                 vm_die("no table");
             if (*p == 0)
-                pt_set(p, pte_make(pfn_of(5), 0)); /* invalid, nonzero: it counts all the same */
+                pt_set(p, pte_make(pfn_of(5), 0)); /* invalid but nonzero: it is counted too */
         } else {
             bool shared = false;
 
@@ -220,7 +220,7 @@ static void test_system(void)
     aspace_unref(as);
 }
 
-/* ---- whom a shootdown asks ---- */
+/* ---- which CPUs a shootdown interrupts ---- */
 
 static void test_shootdown(void)
 {
@@ -268,7 +268,7 @@ int main(void)
     uint32_t pages;
 
     vm_boot();
-    kmap_demand_zero(LAYOUT_WINDOW_BASE, 1); /* the tables that system space keeps */
+    kmap_demand_zero(LAYOUT_WINDOW_BASE, 1); /* creates the tables that system space keeps */
     kmap_demand_zero(LAYOUT_WINDOW_BASE + PTE_L2_SPAN, 1);
     pages = vm_nfree;
     test_bits();

@@ -6,9 +6,9 @@
 // SOURCES: mm/space/aspace_lock.c mm/space/region.c
 // SOURCES: mm/space/region_memory.c mm/space/prot_code.c
 /*
- * Private memory in regions: what codes of protection mean, where a region grows, every service
- * with every allocation failing in its turn, locked pages that a pager wants back, the limit of
- * locking to the page, and a random walk over all of it against a plain model.
+ * Private memory in regions: the meaning of protection codes, where a region grows, each service
+ * with each allocation failing in turn, locked pages that a pager wants back, the exact limit of
+ * locked pages, and random calls compared with a plain model.
  */
 #define VM_REAL_REGIONS
 #include "tests/host/vm.h"
@@ -29,7 +29,7 @@
 #define RX  (MAP_R | MAP_X)
 #define RWX (MAP_R | MAP_W | MAP_X)
 
-/* ---- the fluid count: free pages, of which some are not to be had ---- */
+/* ---- the fluid count: the free pages, of which a minimum may not be locked ---- */
 
 static uint64_t minimum;
 
@@ -47,7 +47,7 @@ static void test_codes(void)
         bool is_code = prot_of_code(code, &prot);
 
         wrong += is_code != (want[code] >= 0) || (is_code && prot != (unsigned)want[code]);
-        if (is_code) { /* what it reads back as means the same */
+        if (is_code) { /* converting it back gives a code of the same meaning */
             unsigned again = 77;
 
             wrong += !prot_of_code(prot_to_code(prot), &again) || again != prot;
@@ -226,7 +226,7 @@ static int file_get(struct mm_object *o, uint64_t offset, uint64_t count, unsign
 
 static const struct pager_ops file_ops = {.name = "test file", .get = file_get};
 
-/* Another CPU that wants pages back all the time, while this one locks and unlocks them. */
+/* Another CPU takes pages back all the time while this one locks and unlocks them. */
 static struct mm_object *wanted;
 static bool thief_ends; /* atomic */
 
@@ -306,7 +306,7 @@ static void test_pager_wants_back(void)
     is(mm_downgrade(o, 0, 8, 0), 0, "without the mapping there is no lock");
     is(space->counts.locked, 0, "nor a count of one");
 
-    gets = 0; /* a private mapping: locking makes the copy, and the file's page is free to go */
+    gets = 0; /* private mapping: locking copies the page, the file's may be taken back */
     is(aspace_lock_pages(space, copy, PAGE_SIZE, &set) || gets != 1, 0, "a private copy is locked");
     is(mm_downgrade(o, 8, 1, 0), 0, "the file's page goes");
     is(vm_access(space, copy, FAULT_READ, &v) || v != 0xF08 || gets != 1, 0, "the copy does not");
@@ -328,7 +328,7 @@ static void test_limit(void)
     region_create_va(space, view.id, view.start, 1024 * PAGE_SIZE, 0);
     put(0, 1);
     before = space->pt.rss;
-    minimum = vm_nfree - 100; /* 100 pages are to be had; page 0 is there already */
+    minimum = vm_nfree - 100; /* 100 pages are available; page 0 is present already */
     is(aspace_lock_pages(space, page_va(0), 102 * PAGE_SIZE, &set), -K_ENOMEM,
        "one page beyond the fluid pages");
     ok(space->pt.rss == before && space->counts.locked == 0, "is not begun");

@@ -2,9 +2,9 @@
 // SOURCES: mm/phys/page_range.c mm/phys/fluid.c
 // SOURCES: mm/pool/pool_check.c mm/phys/page_boot.c kernel/base/string_extra.c sysman/params.c
 /*
- * Reservations: order, alignment, fallbacks and messages, prezeroing that touches nothing, use,
- * return and free, and that every page comes back. Each case boots its own small machine, in a
- * child of its own.
+ * Reserved memory: order, alignment, fallbacks and messages, prezeroing that does not touch pages
+ * that are zero, use, return and freeing; at the end every page is free. Each case boots a small
+ * machine of its own in a child process.
  */
 #include "mm/section/reserved.h"
 
@@ -39,7 +39,7 @@ void printk(const char *fmt, ...)
     va_end(ap);
 }
 
-/* In the kernel all CPUs share this work. */
+/* In the kernel all CPUs share this work; here one does it all. */
 void prezero_boot(pfn_t first, uint64_t npages)
 {
     for (uint64_t i = 0; i < npages; i++)
@@ -97,7 +97,7 @@ static void note(const struct rmd *r, void *arg)
     strcat(strcat(order, r->name), " ");
 }
 
-/* Host pages of [first, first + npages) that have memory. */
+/* The number of pages of [first, first + npages) that have host memory. */
 static uint64_t resident(pfn_t first, uint64_t npages)
 {
     static unsigned char v[1 << 20];
@@ -151,9 +151,9 @@ static void case_sparse(void)
     is(r->npt_pages, 513, "512 level-3 pages and a level-2 page");
     is(r->pt_first.n % 512, 0, "aligned to 512");
 
-    /* Pages that are not zero become so, pages that are stay without memory of their own (they are
-       mapped to the host's zero page, which mincore reports too: so count what is anonymous by
-       smaps instead). */
+    /* Pages that are not zero must be zeroed; pages that are zero must not be written. Reading maps
+       them to the host's zero page, which mincore reports too, so count anonymous memory by smaps
+       instead. */
     FILE *f = fopen("/proc/self/smaps", "r");
     char line[300];
     unsigned long start, end, kb, anonymous = 0;
@@ -174,7 +174,7 @@ static void case_zero(void)
 {
     entry("Z", 64, ALLOC | RMD_ZERO);
     boot(512);
-    for (uint64_t n = 30000; n < 60000; n += 97) /* power-on noise */
+    for (uint64_t n = 30000; n < 60000; n += 97) /* random contents after power-on */
         ((uint64_t *)kseg_page(pfn_of(n)))[n % 1024] = n;
     reserved_boot(&registry);
 
@@ -221,7 +221,7 @@ static void case_no_stretch(void)
     pfn_t p, freed[512];
 
     boot(1024);
-    /* Break the ranges: every 512-page block loses a page. */
+    /* Fragment the ranges: allocate a page of every 512-page block. */
     for (unsigned i = 0; i < 255; i++) {
         if (page_alloc_contig(1, 512, 0, PAGE_T_SYSTEM, 0, &p))
             break;
@@ -239,7 +239,7 @@ static void case_no_stretch(void)
     ok(strstr(console, "CONTIG"), "and named on the console");
 }
 
-/* Pages of a reservation, in the order of its stretches, or 0: not as promised. */
+/* The sum of the pages of a reservation's stretches; 0: a stretch is not as it should be. */
 static uint64_t stretches_sum(const struct rmd *r)
 {
     uint64_t sum = 0;
@@ -266,7 +266,7 @@ static void case_pieces(void)
 
     entry("BIG", 700, ALLOC | TABLES | RMD_ZERO);
     entry("SMALL", 3, ALLOC | TABLES);
-    page_boot_add_range(pfn_of(15), 200 * MB + 77); /* memory with holes, aligned to nothing */
+    page_boot_add_range(pfn_of(15), 200 * MB + 77); /* memory with holes, not aligned */
     page_boot_add_range(pfn_of(300 * MB + 13), 300 * MB + 5);
     page_boot_add_range(pfn_of(700 * MB + 1), 6 * MB);
     page_boot_add_range(pfn_of(800 * MB + 511), 400 * MB + 3);
@@ -300,7 +300,7 @@ static void case_pieces(void)
 static void case_pieces_refused(void)
 {
     entry("BIG", 500, ALLOC | TABLES);
-    for (unsigned i = 0; i < 60; i++) /* 600 MB in pieces of which each holds 8 MB */
+    for (unsigned i = 0; i < 60; i++) /* 600 MB in parts that have room for 8 MB each */
         page_boot_add_range(pfn_of(i * 16 * MB + 16), 10 * MB);
     page_boot_done();
     pool_boot();
@@ -416,7 +416,7 @@ static void case_parts_rads(void)
     is(run, 24 * MB, "with the run of their part");
 }
 
-/* A driver's reservation: who may take it, and who may see its frames. */
+/* A driver's reservation: what may allocate it, and when its frames may be mapped. */
 static void case_driver(void)
 {
     struct rmd *r, *q, *soft;
@@ -467,14 +467,14 @@ static void case_driver(void)
     is(mmg_use_res_mem("DRIVER", false, RMD_NO_GROUP, 16 * MB, &r), SS$_NORMAL, "taken again");
 }
 
-/* Frames of several stretches: a run of them is shown only where it lies in one. */
+/* Frames of several stretches: only runs within one stretch may be mapped. */
 static void case_driver_pieces(void)
 {
     struct rmd *r;
     pfn_t one, two;
 
     entry("DRIVER", 60, RMD_ALLOC | RMD_NOGLOBAL);
-    page_boot_add_range(pfn_of(64), 50 * MB); /* neither holds it */
+    page_boot_add_range(pfn_of(64), 50 * MB); /* neither range is large enough */
     page_boot_add_range(pfn_of(100 * MB), 50 * MB);
     page_boot_done();
     pool_boot();
@@ -534,7 +534,7 @@ static void case_physical_memory(void)
     ok(!page_is_ram(pfn_of(300 * MB)) && page_is_ram(pfn_of(290 * MB)), "nor is it RAM any more");
 }
 
-/* The machine that is left when so many fluid pages are what an entry wants, and one less. */
+/* Reserve with exactly as many fluid pages as an entry needs, and with one less. */
 static void limit_to(uint64_t wanted, uint64_t beyond, uint32_t flags, const char *what)
 {
     boot(1024);
@@ -570,7 +570,7 @@ static void case_exact_alloc_beyond(void)
 
 /* ---- domains and holes ---- */
 
-/* Pages of [first, first + npages) by domain. */
+/* Count the pages of [first, first + npages) by domain. */
 static void count_rads(uint64_t first, uint64_t npages, uint64_t rads[RAD_MAX])
 {
     for (uint64_t n = first; n < first + npages; n++)
@@ -655,7 +655,7 @@ static void case_rad_hint(void)
     ok(rads[1] == 0 && page_rad(rmd("NOUGHT")->pt_first) == 0, "/RAD=0: of domain 0");
 }
 
-/* A hole's pages keep what they hold, whatever is done with all the others. */
+/* The pages of a hole are never written, whatever is done with all others. */
 #define HOLE_MARK 0x401E401E401E401Eul
 
 static void case_holes(void)
@@ -689,7 +689,7 @@ static void case_holes(void)
             break;
     }
     is(fluid_count(), fluid_minimum(), "all pages are taken, down to the minimum");
-    /* The PFN database is no page that is given out either, and it is written. */
+    /* The pages of the PFN database are not allocated either, and are written. */
     for (uint64_t n = 700; n < 1024 * MB; n++)
         touched += !page_is_ram(pfn_of(n)) &&
                    !(n >= kseg_paddr(page_db).a / PAGE_SIZE &&
@@ -747,7 +747,7 @@ int main(void)
                                           case_holes,
                                           case_holes_too_many};
 
-    /* The children go on with the report's numbers. */
+    /* The child processes continue the numbering of the checks. */
     int *shared = mmap(NULL, 2 * sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                        -1, 0);
 

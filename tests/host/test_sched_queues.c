@@ -1,6 +1,6 @@
 // SOURCES:
 /*
- * The scheduler's queues against plain models: ready threads by priority, timers by deadline.
+ * The scheduler's queues compared with plain models: ready threads by priority, timers by deadline.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@ static uint64_t rnd(uint64_t below)
     return seed % below;
 }
 
-/* ---- ready queue: the model gives each item an order number; the head gets falling, the tail
- * rising ones ---- */
+/* ---- ready queue. In the model each item has an order number: descending for items inserted at
+   the head, ascending for items inserted at the tail ---- */
 
 struct item {
     struct list link;
@@ -50,7 +50,7 @@ static bool on_cpu(const struct list *l, uint64_t cpu)
     return (list_entry(l, struct item, link)->cpus >> cpu) & 1;
 }
 
-/* What prioq_find must find: the highest priority that fits, in it the one that came last. */
+/* The item that prioq_find must find: of the highest priority that has one, the last that fits. */
 static struct item *model_find(uint64_t cpu)
 {
     struct item *best = NULL;

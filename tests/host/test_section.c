@@ -74,8 +74,8 @@ static void regions(void)
     aspace_unref(as);
 }
 
-/* Thousands of regions, a mapping of their own between every two: the search for the next one's
- * place may look at each of them once, not once for each other. */
+/* Thousands of regions with a mapping between every two: the search for a free address may look at
+   each of them once, not once for each of the others. */
 #define REGIONS 4000u
 
 static void many_regions(void)
@@ -177,7 +177,7 @@ static void alloc_shared(void)
     is(create("ALLOC", 64 * PAGES_PER_MIB, 0), SS$_RESERVEDMEMUSED,
        "the name is free, but the reservation waits for the last share");
     is(region_delete(as, id, false, &v), SS$_NORMAL, "which goes with the region");
-    section_reap(); /* as the service does */
+    section_reap(); /* as $DELETE_REGION_64 does */
     ok(!peek("ALLOC") && rmds[0].used == 0, "and the reservation is back");
     is(create("ALLOC", 32 * PAGES_PER_MIB, 0), SS$_CREATED_SHPT, "it serves again");
     id = region_new(as, 64 * MIB, VA$M_SHARED_PTS);
@@ -318,8 +318,8 @@ static void limits(void)
     is(create("ALLOC", 65 * PAGES_PER_MIB, 0), SS$_MRES_PFNSMALL, "nor does a reservation stretch");
 }
 
-/* A reservation in several stretches: every page of a mapping is the frame that its stretch says,
-   with either kind of tables, whole or from an offset, and every hint is right. */
+/* A reservation in several stretches: every page of a mapping is the right frame of its stretch,
+   with shared and private tables, from the beginning or an offset, and every hint is right. */
 static void in_pieces(void)
 {
     struct balance before = balance();
@@ -393,7 +393,7 @@ static void each(void)
     delete ("SECOND");
 }
 
-/* GBLSECTIONS and GBLPAGES: exactly up to the limit, and not beyond. */
+/* GBLSECTIONS and GBLPAGES: sections can be created exactly up to the limit. */
 static void table_sizes(void)
 {
     struct balance before = balance();

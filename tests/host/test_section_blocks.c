@@ -11,9 +11,9 @@
 // SOURCES: sysman/params.c sysman/config.c
 // SOURCES: mm/space/object_fault.c mm/space/aspace_protect.c mm/space/region_memory.c
 /*
- * Level-2 pages shared whole: one level-1 PTE for each 8 GiB of a mapping, at any address that
- * fits, for ALLOC and FLUID sections; parts, offsets, tails, cuts and forks of such mappings, and
- * that nobody writes into, counts or frees a shared page.
+ * Shared level-2 pages: one level-1 PTE for each 8 GiB of a mapping, at any suitable address, for
+ * ALLOC and FLUID sections; parts, offsets, tails, cuts and forks of such mappings. Operations on
+ * the mappings must not write, count or free a shared page.
  */
 #include "section_world.h"
 
@@ -22,7 +22,7 @@
 #define FLUID (20 * GIB + 3 * PAGE_SIZE)
 #define RAM   (56 * PAGES_PER_GIB)
 
-/* A process with room for the section, shifted by some gigabytes against the others. */
+/* A process with a region for the section, at an address some gigabytes from the others'. */
 static struct aspace *mapper(unsigned n, uint64_t *region)
 {
     struct aspace *as = aspace_create(0);
@@ -51,7 +51,7 @@ static uint64_t l1_count(struct section *s, struct aspace *as)
     return l3.errors || l2.errors ? UINT64_MAX : l1;
 }
 
-/* What the section's own level-2 pages hold. */
+/* A checksum of the contents of the section's own level-2 pages. */
 static uint64_t sum_of_upper(const struct section *s)
 {
     uint64_t sum = 0;
@@ -204,7 +204,7 @@ static void fluid_blocks(void)
     ok(balanced(before), "every page is back");
 }
 
-/* A FLUID mapping whose level-2 page is empty keeps it when a neighbour goes. */
+/* A FLUID mapping keeps its level-2 page, though it is empty, when a neighbour is deleted. */
 static void empty_level2_page(void)
 {
     struct balance before = balance();
@@ -286,7 +286,7 @@ static void parts(void)
     ok(balanced(before), "every page is back");
 }
 
-/* What a shared PTE points to is not for private tables. */
+/* Private tables must not be created below a shared PTE. */
 static void out_of_bounds(void)
 {
     struct balance before = balance();

@@ -11,8 +11,8 @@
 // SOURCES: sysman/params.c sysman/config.c
 // SOURCES: mm/space/object_fault.c mm/space/aspace_protect.c mm/space/region_memory.c
 /*
- * Faults of FLUID sections, alone and on four processors at once: each page is made valid once, and
- * every fault is counted by what it did.
+ * Faults on FLUID sections, on one processor and on four at once: each page is made valid once, and
+ * every fault is counted by its effect.
  */
 #include "section_world.h"
 
@@ -121,8 +121,9 @@ static void races(bool shared)
     pthread_barrier_destroy(&race_start);
 }
 
-/* Sections of one name that come and go on four processors: a creation finds what the one before it
- * held given back, whoever does that, or under way by somebody who has not finished. */
+/* Four processors create and delete sections of one name. When one is created, the resources of the
+   one before it have been freed, by any processor, or are being freed by one that has not finished.
+ */
 #define LIVES 200
 static uint64_t lives_begun, lives_refused;
 
@@ -169,7 +170,7 @@ static void short_lives(void)
     ok(balanced(before), "and every page");
 }
 
-/* The last share goes exactly between the lookup of a section and the try for a share of it. */
+/* The last share is dropped just between the lookup of a section and the attempt to share it. */
 static struct section *last_share_of;
 static unsigned last_shares;
 

@@ -12,9 +12,9 @@
 // SOURCES: mm/space/object_fault.c mm/space/aspace_protect.c mm/space/region_memory.c
 // SOURCES: mm/section/section_pagfil.c mm/section/section_pfn.c mm/section/window.c
 /*
- * Page-file-backed and page-frame sections: which frames may be shown, what faults of several
- * processors give, memory that runs out, a random walk over mappings compared with a model; and the
- * windows of system space that drivers map their frames in.
+ * Page-file-backed and page-frame sections: which frames may be mapped, faults on several
+ * processors at once, shortage of memory, random mappings compared with a model; and the windows of
+ * system space in which drivers map their frames.
  */
 #include "section_world.h"
 
@@ -22,9 +22,9 @@
 #include "mm/phys/page_private.h"
 #include "mm/section/window.h"
 
-#define ASIDE_FIRST (SMALL_RAM + 4096) /* a stretch that the limit leaves aside */
+#define ASIDE_FIRST (SMALL_RAM + 4096) /* memory above PHYSICAL_MEMORY */
 #define ASIDE_PAGES 256
-#define DRIVER      UINT64_C(0x200000) /* frames that a driver shows */
+#define DRIVER      UINT64_C(0x200000) /* frames that a driver allows to be mapped */
 #define DRIVER_N    2048
 #define BUS_MEMORY  (UINT64_C(1) << 30) /* first frame of PCI memory */
 #define BUS_PORTS   (BUS_MEMORY + (IO_PCI_PORTS >> PAGE_SHIFT))
@@ -66,7 +66,7 @@ static int create_pagfil(const char *name, uint64_t npages)
     return create_kind(name, SEC$M_PAGFIL, 0, npages, SEC$M_PERM);
 }
 
-/* ---- which frames ---- */
+/* ---- which frames may be mapped ---- */
 
 static bool allowed(uint64_t first, uint64_t npages)
 {
@@ -106,7 +106,7 @@ static void frames_allowed(void)
     ok(balanced(before), "nothing is lost");
 }
 
-/* Every PTE of a mapping against the frame and the hint that it must have. */
+/* Check the frame and hint of every PTE of a mapping. */
 static void frames_mapped(void)
 {
     static const struct {
@@ -135,7 +135,7 @@ static void frames_mapped(void)
             map(as, "F", m, &va, &length) != SS$_NORMAL)
             abort();
         if (cases[i].offset ==
-            8) /* first free place: aligned to 4 MiB, like page 0 of the frames */
+            8) /* lowest free address, aligned to 4 MiB like page 0 of the frames */
             wrong += va % (4 * MIB) != 0;
         for (uint64_t n = 0; n < length / PAGE_SIZE; n++) {
             pte_t *p = hardware_walk(as, va + n * PAGE_SIZE);
@@ -200,7 +200,7 @@ static void *race(void *arg)
 
     host_cpu_enter(cpu, &threads[cpu].hw);
     for (uint64_t i = 0; i < RACE_PAGES; i++) {
-        /* Each in its own order: a factor prime to the number of pages leaves none out. */
+        /* Each thread in its own order: the factor and the number of pages are coprime. */
         static const uint64_t factors[RACERS] = {7, 11, 13, 17};
         uint64_t page = (i * factors[cpu] + cpu) % RACE_PAGES;
         uint64_t *p = touch(r->as, r->va + page * PAGE_SIZE, true);
@@ -285,7 +285,7 @@ static bool walk_create(struct model *m)
     int status;
 
     if (m->listed && !m->named)
-        return true; /* two sections of one name: the model has one */
+        return true; /* two sections of one name: the model has room for one */
     status = create_kind(m->name, m->kind, m->first, m->npages,
                          SEC$M_PERM | (m->kind == SEC$M_PFNMAP ? SEC$M_WRT : 0));
     if (m->named)
@@ -355,7 +355,7 @@ static bool walk_touch(struct walker *w)
     return true;
 }
 
-/* A part of a mapping goes: what is left may be two. */
+/* Unmap a part of a mapping, which may leave two. */
 static bool walk_unmap(struct walker *w)
 {
     unsigned slot = (unsigned)rnd(MAPS), other = 0;
@@ -497,7 +497,7 @@ static void random_walk(unsigned steps)
 
 /* ---- windows ---- */
 
-/* NULL: no room. */
+/* Create a window of npages. NULL: no room. */
 static struct window *make_window(uint64_t npages)
 {
     struct window *w = NULL;

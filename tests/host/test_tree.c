@@ -1,8 +1,8 @@
 // SOURCES: kernel/io/tree.c kernel/fs/memfs.c kernel/fs/inode.c kernel/fs/initrd.c
 // SOURCES: kernel/base/cpio.c
 /*
- * The tree of names on the host: hostile archives, and names against a model of what is there.
- * Files have no contents here: this is about names and references.
+ * The tree of names on the host: damaged archives, and random calls compared with a model. Files
+ * have no contents here: the tests are about names and references.
  */
 #include "kernel/io/tree.h"
 
@@ -17,10 +17,10 @@
 #include "tests/host/plain_objects.h"
 #include "userland/lib/include/tap.h"
 
-#define ALPHA_ELOOP 62 /* the host numbers it otherwise; the others here are the same */
+#define ALPHA_ELOOP 62 /* the host's number differs; other errors used here have the same */
 
 static long paged_bytes, nonpaged_bytes, small; /* small: nonpaged bytes after the boot */
-static bool no_memory;                          /* of paged pool */
+static bool no_memory;                          /* paged pool is exhausted */
 
 void *pgd_alloc(size_t n)
 {
@@ -94,7 +94,7 @@ static bool there(const char *path)
     return true;
 }
 
-/* Everything under dir goes; then only the root is left. */
+/* Remove everything below dir. */
 static void sweep(struct inode *dir, const char *path)
 {
     struct fs_entry e;
@@ -157,8 +157,8 @@ static void test_archive(void)
     empty("an archive");
 }
 
-/* Every byte of an archive changed, and every length: nothing breaks, and all of it can be removed.
- */
+/* Archives with each byte changed, and cut at each length: everything that was created can be
+   removed. */
 static void test_damage(void)
 {
     static char a[4096], copy[4096];
@@ -180,7 +180,7 @@ static void test_damage(void)
     empty("damaged archives");
 }
 
-/* Random calls; afterwards all can be removed, so no name and no reference was lost. */
+/* Random calls; then everything can be removed, so no name and no reference was lost. */
 static void test_random(void)
 {
     static const char *const parts[] = {"a", "b", "c", "..", ".", "a/", "//b", "link"};
@@ -274,7 +274,7 @@ static void test_links(void)
 
 #define MANY 5000
 
-/* The name of number k, which hash and length scatter. */
+/* The name of number k; hash and length vary. */
 static const char *many_name(int k)
 {
     static char name[40];
@@ -304,7 +304,7 @@ static void test_many(void)
     srandom(12);
     tree_create(&root, NULL, "/many", S_IFDIR | 0755, true, &dir);
     for (int round = 0; round < 20; round++) {
-        int share = round < 10 ? 9 : 1; /* of ten calls, those that make */
+        int share = round < 10 ? 9 : 1; /* creations in ten calls; the others remove */
 
         for (int n = 0; n < MANY; n++) {
             int k = (int)(random() % MANY);
@@ -329,7 +329,7 @@ static void test_many(void)
        "without memory there is no new name");
     is(tree_rename(&root, NULL, many_name(1), NULL, "/many/renamed"), -ENOMEM, "nor a changed one");
     ok(is_there(1) && paged_bytes == grown, "and nothing has changed");
-    for (int k = 10; k < MANY; k++) /* the index would shrink, and cannot */
+    for (int k = 10; k < MANY; k++) /* the index would shrink, but there is no memory */
         wrong += tree_unlink(&root, NULL, many_name(k), false) != 0;
     for (int k = 0; k < 10; k++)
         wrong += !is_there(k);
@@ -339,7 +339,7 @@ static void test_many(void)
     empty("thousands of names");
 }
 
-/* Whoever reads a directory while it changes gets each name that stays once, and no name twice. */
+/* Reading a directory while it changes gives each name that stays once, and no name twice. */
 static void test_position(void)
 {
     struct inode *dir;
@@ -359,8 +359,8 @@ static void test_position(void)
         pos = e.cookie;
         seen[k]++;
         snprintf(from, sizeof(from), "/many/%s", e.text);
-        snprintf(to, sizeof(to), "/many/%03d", k); /* 1 becomes 001, in its place */
-        if (k % 3 == 0) { /* the name at the position, and the one behind it, go */
+        snprintf(to, sizeof(to), "/many/%03d", k); /* 1 becomes 001, at the same position */
+        if (k % 3 == 0) { /* remove the name at the position and the next one */
             tree_unlink(&root, NULL, from, false);
             snprintf(from, sizeof(from), "/many/%d", k + 1);
             tree_unlink(&root, NULL, from, false);

@@ -1,8 +1,8 @@
 // SOURCES: kernel/sys/vms/args.c
 /*
- * Arguments of system services: descriptors of both forms, names, argument blocks, and noise
- * in their place. User memory is a small array; an access beyond it is the fault that the fix-ups
- * would see.
+ * Arguments of system services: descriptors of both forms, names, argument blocks, and random bytes
+ * in their place. User memory is a small array; an access beyond it returns an error, as the
+ * kernel's access functions do after a fault.
  */
 #include "kernel/sys/vms/args.h"
 
@@ -159,7 +159,7 @@ static void noise(void)
 
         for (unsigned k = 0; k < 64; k++)
             user[rand_r(&seed) % 128] = (unsigned char)rand_r(&seed);
-        if (rand_r(&seed) % 2) { /* half right: forms, then noise in between */
+        if (rand_r(&seed) % 2) { /* half of them with a valid form around random fields */
             put(0, &(uint16_t){1}, 2);
             put(4, &(int){-1}, 4);
             put(16, &(uint64_t){USER_BASE + rand_r(&seed) % USER_BYTES}, 8);
