@@ -170,7 +170,7 @@ static void op_map(struct proc *p)
         return; /* a failed munmap may have split entries, but has changed no contents */
     }
     if (va != va_of(first))
-        vm_die("fixed mapping somewhere else");
+        vm_die("a fixed mapping is at another address");
     for (unsigned i = 0; i < n; i++) {
         struct mpage to = {.mapped = true, .prot = prot, .shared = (flags & MAPF_SHARED) != 0};
 
@@ -427,7 +427,7 @@ static void run(unsigned steps, unsigned fail_below)
             proc_end(p);
     file_drop();
     if (file_ended != ended + 1)
-        vm_die("the file's pager is not ended");
+        vm_die("the end operation of the file's pager was not called");
     if (vm_nfree != pages || vm_pool_bytes != pool)
         vm_die("%d pages and %ld bytes of pool are lost", (int)(pages - vm_nfree),
                (long)(vm_pool_bytes - pool));
@@ -465,7 +465,7 @@ static void fail_each(const char *name, void (*operation)(struct proc *, int *er
         operation(p, &err);
         vm_fail_at = -1;
         if (vm_failed && err == 0 && procs[1].as == NULL)
-            vm_die("%s: allocation %ld fails and nobody says so", name, (long)n);
+            vm_die("%s: allocation %ld fails and the call returns no error", name, (long)n);
         if (!vm_failed && err)
             vm_die("%s gives %d", name, err);
         failures += vm_failed;
@@ -485,7 +485,7 @@ static void fail_each(const char *name, void (*operation)(struct proc *, int *er
         if (!vm_failed)
             break;
     }
-    ok(failures > 0, "%s stands %u failing allocations", name, failures);
+    ok(failures > 0, "%s survives %u failing allocations", name, failures);
 }
 
 static void do_fork(struct proc *p, int *err)
@@ -600,7 +600,7 @@ static void test_places(void)
 
             if (aspace_map_anon(as, &va, n * PAGE_SIZE, prots[rnd(3)], 0) ||
                 va != LAYOUT_P2_BASE + at * PAGE_SIZE)
-                vm_die("mapping at 0x%lx, not at page %u", (unsigned long)va, at);
+                vm_die("the mapping is at 0x%lx, not at page %u", (unsigned long)va, at);
         } else {
             at = (unsigned)rnd(PLACES - n);
             if (aspace_unmap(as, LAYOUT_P2_BASE + at * PAGE_SIZE, n * PAGE_SIZE))
@@ -622,17 +622,17 @@ static void test_places(void)
             if (aspace_range_free_locked(as, va, len))
                 want = va;
         if (up != want)
-            vm_die("find from below gives 0x%lx", (unsigned long)up);
+            vm_die("a search from below finds 0x%lx", (unsigned long)up);
         want = 0;
         for (vaddr_t va = (high - len) & ~(align - 1); va >= low && !want; va -= align)
             if (aspace_range_free_locked(as, va, len))
                 want = va;
         if (down != want)
-            vm_die("find from above gives 0x%lx", (unsigned long)down);
+            vm_die("a search from above finds 0x%lx", (unsigned long)down);
     }
     mutex_unlock(&as->lock);
     aspace_unref(as);
-    ok(1, "a mapping without a wish gets the lowest place, a search from above the highest");
+    ok(1, "a mapping without an address gets the lowest free one, a search from above the highest");
 }
 
 /* The architecture lets a CPU cache a PTE that was not valid, or not yet writable. A fault on a PTE
@@ -646,8 +646,8 @@ static void test_remembered(void)
     if (aspace_map_anon(as, &va, PAGE_SIZE, MAP_R | MAP_W, 0) || aspace_fault(as, va, FAULT_WRITE))
         vm_die("a page cannot be touched");
     before = host_tb_singles;
-    is(aspace_fault(as, va, FAULT_WRITE), 0, "a fault at a valid page is none");
-    is(host_tb_singles - before, 1, "but the CPU forgets what it remembered");
+    is(aspace_fault(as, va, FAULT_WRITE), 0, "a fault on a page that is valid already succeeds");
+    is(host_tb_singles - before, 1, "and invalidates this CPU's translation");
     aspace_unref(as);
 }
 
@@ -922,12 +922,12 @@ int main(void)
     vm_boot();
     for (unsigned i = 0; i < 40; i++)
         run(6000, 0);
-    ok(1, "random operations leave what the model says, and nothing else");
+    ok(1, "random operations leave exactly the contents of the model");
     for (unsigned i = 0; i < 40; i++)
         run(3000, 12);
-    ok(1, "and so they do when allocations fail");
+    ok(1, "and also when allocations fail");
     fail_each("fork", do_fork);
-    fail_each("fork, then writes of both", do_fork_and_write);
+    fail_each("fork, then writes by both processes", do_fork_and_write);
     fail_each("a first touch", do_first_touch);
     fail_each("a first touch of shared memory", do_shared_touch);
     fail_each("a first write to a private mapping of a file", do_file_touch);

@@ -70,7 +70,7 @@ static void test_golden(void)
     is(config_crc32c(config_crc32c(0, "1234", 4), "56789", 5), 0xE3069283, "and can be continued");
     is(sizeof(golden), TOTAL, "the golden blob has the length that its records make");
     r = parse_copy(golden, sizeof(golden));
-    is(r.error, CONFIG_OK, "the golden blob is good");
+    is(r.error, CONFIG_OK, "the golden blob is accepted");
     is(config.nparams, 1, "one parameter");
     is_str(config.params[0].name, "PAGED_LAL_SIZE", "its name");
     is(config.params[0].value, 256, "its value");
@@ -133,8 +133,8 @@ static void test_sealed_flips(const unsigned char *good, size_t total, size_t re
             if (parse_copy(b, total).error == CONFIG_OK && at < records && (at < 20 || at >= 24))
                 structure++;
         }
-    is(structure, 0, "%s: no changed header or section table is accepted, whatever the checksum",
-       which);
+    is(structure, 0,
+       "%s: no changed header or section table is accepted, even with a correct checksum", which);
 }
 
 static void test_cuts(const unsigned char *good, size_t total, const char *which)
@@ -151,10 +151,10 @@ static void test_cuts(const unsigned char *good, size_t total, const char *which
             accepted += parse_copy(b, n).error == CONFIG_OK;
         }
     }
-    is(accepted, 0, "%s: no blob cut short is accepted, sealed or not", which);
+    is(accepted, 0, "%s: no blob cut short is accepted, with or without a correct checksum", which);
     memset(b, 0, sizeof(b));
     memcpy(b, good, total);
-    is(parse_copy(b, total + 64).error, CONFIG_LENGTH, "%s: nor one with bytes behind its end",
+    is(parse_copy(b, total + 64).error, CONFIG_LENGTH, "%s: nor one with bytes after its end",
        which);
 }
 
@@ -183,7 +183,7 @@ static void test_noise(void)
             accepted += parse_copy(b, n).error == CONFIG_OK;
         }
     }
-    is(accepted, 0, "noise is not accepted, with a right header and checksum either");
+    is(accepted, 0, "random bytes are not accepted, not even with a correct header and checksum");
 }
 
 /* Change one field and correct the checksum: the error must name this field's rule and offset. */
@@ -335,8 +335,8 @@ static void test_params(void)
     is(sysparam_find("RSVD_EXEC_1"), SYSPARAM_PAGED_LAL_SIZE, "the older name is found");
     ok(!strcmp(sysparam_older_name(SYSPARAM_PAGED_LAL_SIZE), "RSVD_EXEC_1"), "and told");
     ok(!strcmp(sysparam_older_name(SYSPARAM_PAGEDYN), ""), "most have none");
-    is(sysparam_find("PAGED"), SYSPARAM_COUNT, "a beginning is no name");
-    ok(!sysparam_info(SYSPARAM_COUNT), "there is no parameter behind the last");
+    is(sysparam_find("PAGED"), SYSPARAM_COUNT, "the beginning of a name is not found");
+    ok(!sysparam_info(SYSPARAM_COUNT), "there is no parameter after the last");
     for (unsigned i = 0; i < SYSPARAM_COUNT; i++) {
         const struct sysparam_info *p = sysparam_info(i);
 

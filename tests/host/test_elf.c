@@ -85,7 +85,7 @@ static void test_good(void)
     is(image.nsegments, 2, "two segments");
     ok(sound(&image, NBYTES), "as promised");
     is(image.phdr, 0x120000040, "program headers in memory");
-    is(image.segment[1].start, 0x12001C000, "data begins at a page");
+    is(image.segment[1].start, 0x12001C000, "the data segment begins at a page");
     is(image.segment[1].offset, 0xC000, "of the file too");
     is(image.segment[1].zero_from, 0x12001D500, "zeroes from here");
     is(image.segment[1].file_end, 0x12001E000, "last page of the file");
@@ -139,10 +139,10 @@ static void test_rules(void)
     refused("no program headers", no_phdrs);
     refused("too many", many_phdrs);
     refused("outside the file", phdrs_outside);
-    refused("so far that the sum wraps", phdrs_wrap);
+    refused("program headers so far away that the sum wraps", phdrs_wrap);
     refused("of another size", small_phdrs);
     refused("more in the file than in memory", file_larger);
-    refused("bytes behind the file", behind_file);
+    refused("bytes beyond the end of the file", behind_file);
     refused("an offset that wraps", offset_wraps);
     refused("offset and address that differ within the page", crooked);
     refused("page 0", page_zero);

@@ -222,8 +222,8 @@ static void failing_forks(void)
             wrong += in_use != before;
     }
     fail_at = 0;
-    ok(child && n > 5, "fork runs through when no allocation fails, after %d that did", n - 1);
-    is(wrong, 0, "each failure gives everything back");
+    ok(child && n > 5, "fork succeeds when no allocation fails, after %d failures", n - 1);
+    is(wrong, 0, "each failed fork frees everything");
     lnm_space_free(child);
     is(in_use, before, "so does the child's end");
 }
@@ -323,7 +323,8 @@ static void life_of_a_group(void)
     c = somebody(0400, true);
     is(lnm_delete(&c, text("LNM$GROUP_000300"), text("G"), PSL$C_SUPER), SS$_NORMAL,
        "until that name is deleted");
-    is(translate_by(&c, "LNM$GROUP_000300", "G"), SS$_IVLOGTAB, "by whom ever");
+    is(translate_by(&c, "LNM$GROUP_000300", "G"), SS$_IVLOGTAB,
+       "by a process of another group, too");
 
     /* A table below it keeps it, too. */
     c.uic_group = 0300;
@@ -343,10 +344,10 @@ static void life_of_a_group(void)
     c.uic_group = 0400;
     translate_by(&c, "LNM$JOB", "X");
     is(lnm_delete(&c, text("LNM$SYSTEM_DIRECTORY"), text(""), PSL$C_SUPER), SS$_NORMAL,
-       "all that may go of the system's directory");
+       "all tables of the system's directory that can be deleted are deleted");
     is(translate_by(&c, "LNM$GROUP_000500", "X"), SS$_IVLOGTAB, "with a group's table on the way");
     lnm_space_free(c.space);
-    is(in_use, before, "and everything is back");
+    is(in_use, before, "and everything has been freed");
 }
 
 /* The tables of jobs and groups are found by name and kept by address. A privileged process may try
@@ -367,13 +368,13 @@ static void names_of_the_system(void)
     }
     wrong += table_by(&a, "LNM$SYSTEM_DIRECTORY", "LNM$GROUP_000600", PSL$C_KERNEL, 0, 0) !=
              SS$_DUPLNAM;
-    is(wrong, 0, "nobody makes a table for a job or a group that is to come");
+    is(wrong, 0, "a table for a future job or group cannot be created");
     translate_by(&b, "LNM$JOB", "X");
     for (int i = 0; i < 200; i++) {
         snprintf(name, sizeof(name), "LNM$JOB_%08X", i);
         wrong += (lnm_delete(&a, text("LNM$SYSTEM_DIRECTORY"), text(name), PSL$C_KERNEL) & 1) != 0;
     }
-    is(wrong, 0, "nor deletes one that is there");
+    is(wrong, 0, "nor can an existing one be deleted");
     is(table_by(&a, "LNM$PROCESS_DIRECTORY", "LNM$JOB_00000001", PSL$C_KERNEL, 0, 0),
        SS$_LNMCREATED, "in the process's own directory it is a name like any other");
     lnm_space_free(b.space);
@@ -396,7 +397,7 @@ static void forks(void)
     b.space = lnm_space_fork(a.space);
     ok(translate_by(&b, "LNM$PROCESS", "OPEN") == SS$_NORMAL &&
            translate_by(&b, "T_OPEN", "X") == SS$_NOLOGNAM,
-       "a fork copies names and tables");
+       "fork copies names and tables");
     ok(translate_by(&b, "LNM$PROCESS", "OWN") == SS$_NOLOGNAM &&
            translate_by(&b, "T_OWN", "X") == SS$_IVLOGTAB &&
            translate_by(&b, "T_LAST", "X") == SS$_IVLOGTAB,
@@ -442,11 +443,12 @@ static void quotas(void)
     is(status, SS$_EXLNMQUOTA, "after %d tables no more", n);
     ok(in_use - tables <= 2 << 20 && in_use - tables > (2 << 20) - 4096,
        "as all that they take is counted: %ld bytes", in_use - tables);
-    is(lnm_delete(&a, text("LNM$PROCESS_DIRECTORY"), text(""), PSL$C_USER), SS$_NORMAL, "all go");
+    is(lnm_delete(&a, text("LNM$PROCESS_DIRECTORY"), text(""), PSL$C_USER), SS$_NORMAL,
+       "all of them can be deleted");
     is(table_by(&a, "LNM$PROCESS_DIRECTORY", "HALF", PSL$C_USER, 0, 8000000), SS$_LNMCREATED,
-       "and what they took is back");
+       "and their memory is freed");
     lnm_space_free(a.space);
-    is(in_use, before, "and all of it at the end");
+    is(in_use, before, "and all memory at the end");
 }
 
 /* The limit on the depth of a search. */
@@ -460,8 +462,8 @@ static void depth(void)
         define_by(&a, "LNM$PROCESS_DIRECTORY", text(name), PSL$C_USER, 0, next_name);
         strcpy(next_name, name);
     }
-    is(translate_by(&a, "L9", "X"), SS$_NOLOGNAM, "a table behind ten names is found");
-    is(translate_by(&a, "L10", "X"), SS$_TOOMANYLNAM, "one behind eleven is not");
+    is(translate_by(&a, "L9", "X"), SS$_NOLOGNAM, "a table is found through ten names");
+    is(translate_by(&a, "L10", "X"), SS$_TOOMANYLNAM, "but not through eleven");
     lnm_space_free(a.space);
 }
 
@@ -534,10 +536,10 @@ static void lists(void)
     lnm_nth(&a, text("LISTED"), 7, list_one, &at);
     lnm_delete(&a, text("LISTED"), at.place.name, PSL$C_SUPER);
     is(lnm_at(&a, text("LISTED"), &at.place, true, list_one, &at), SS$_NONEXPR,
-       "behind a name that is gone nothing is known");
+       "listing after a name that was deleted fails");
     at.place.table_number = 77;
     is(lnm_at(&a, text("LISTED"), &at.place, true, list_one, &at), SS$_NONEXPR,
-       "nor behind a table that is not there");
+       "and after a table that does not exist");
     lnm_space_free(a.space);
 }
 

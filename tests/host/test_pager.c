@@ -48,7 +48,7 @@ static int record(enum request_kind kind, uint64_t offset, uint64_t count, unsig
     pthread_mutex_lock(&heap_lock);
     for (uint64_t i = offset; i < offset + count; i++) {
         if (nrequests == REQUESTS)
-            vm_die("too many requests: one page is asked for twice");
+            vm_die("too many requests: one page was requested twice");
         requests[nrequests++] = (struct request){kind, i, access};
     }
     pthread_mutex_unlock(&heap_lock);
@@ -199,18 +199,17 @@ static void test_late_and_out_of_order(void)
     ok(!f[0].done && !f[1].done && !f[2].done, "faults wait for their pages");
     mm_supply(object, 2, stored_page(2), MAP_R);
     pthread_join(f[2].thread, NULL);
-    ok(f[2].err == 0 && f[2].value == 0x5002, "the last one asked for comes first");
-    ok(!__atomic_load_n(&f[0].done, __ATOMIC_ACQUIRE), "and the others go on waiting");
+    ok(f[2].err == 0 && f[2].value == 0x5002, "the page requested last is supplied first");
+    ok(!__atomic_load_n(&f[0].done, __ATOMIC_ACQUIRE), "the other faults keep waiting");
     mm_supply(object, 0, stored_page(0), MAP_R);
     mm_supply(object, 1, stored_page(1), MAP_R);
     pthread_join(f[0].thread, NULL);
     pthread_join(f[1].thread, NULL);
-    ok(f[0].value == 0x5000 && f[1].value == 0x5001, "until theirs come");
+    ok(f[0].value == 0x5000 && f[1].value == 0x5001, "until their pages are supplied");
     nrequests = 0;
-    is(mm_supply(object, 5, stored_page(5), MAP_R), -2,
-       "a page that nobody asked for is not taken");
+    is(mm_supply(object, 5, stored_page(5), MAP_R), -2, "a page that was not requested is refused");
     end();
-    ok(ended, "the pager is told the end");
+    ok(ended, "the pager's end operation is called");
 }
 
 static void test_error(void)
@@ -229,7 +228,7 @@ static void test_error(void)
     nrequests = 0;
     mm_supply(object, 3, stored_page(3), MAP_R);
     pthread_join(f.thread, NULL);
-    ok(f.err == 0 && f.value == 0x5003, "and the next fault asks again");
+    ok(f.err == 0 && f.value == 0x5003, "the next fault makes a new request");
     end();
 }
 
@@ -245,36 +244,37 @@ static void test_upgrade_and_downgrade(void)
     nrequests = 0;
     mm_supply(object, 4, stored_page(4), MAP_R);
     await_requests(1);
-    is(requests[0].kind, UPGRADE, "a page that came readable only is upgraded");
+    is(requests[0].kind, UPGRADE, "an upgrade is requested for a page that was supplied read-only");
     nrequests = 0;
     mm_supply(object, 4, PFN_NONE, MAP_R | MAP_W);
     pthread_join(f.thread, NULL);
-    is(f.err, 0, "the write is done");
+    is(f.err, 0, "the write succeeds");
     vm_switch(0, space);
     is(vm_access(space, base + 4 * PAGE_SIZE, FAULT_READ, &value) || value != 99, 0,
-       "and read back");
+       "the value is read back");
     mm_downgrade(object, 4, 1, MAP_R);
     fault_start(&f, 1, 4, FAULT_WRITE, 100);
     await_requests(1);
-    is(requests[0].kind, UPGRADE, "a page whose write access was taken is asked for again");
+    is(requests[0].kind, UPGRADE, "an upgrade is requested after write access was taken away");
     nrequests = 0;
     mm_downgrade(object, 4, 1, 0); /* while the fault waits */
     await_requests(1);
-    is(requests[0].kind, PUT, "a modified page taken back during its upgrade is put first");
+    is(requests[0].kind, PUT,
+       "a modified page taken back during its upgrade is written back first");
     nrequests = 0;
     put_page(object, 4);
     mm_put_done(object, 4, 1, 0);
     mm_supply(object, 4, PFN_NONE, MAP_R | MAP_W);
     await_requests(1);
-    is(requests[0].kind, GET, "and then asked for from the beginning");
+    is(requests[0].kind, GET, "and is then requested with get");
     nrequests = 0;
     mm_supply(object, 4, stored_page(4), MAP_R | MAP_W);
     pthread_join(f.thread, NULL);
-    is(f.err, 0, "and the fault ends");
+    is(f.err, 0, "the fault ends");
     vm_switch(0, space);
     is(vm_access(space, base + 4 * PAGE_SIZE, FAULT_READ, &value) || value != 100, 0,
-       "with its write done");
-    is(store[4][0], 99, "on what was written before");
+       "its write is done");
+    is(store[4][0], 99, "the earlier contents are kept");
     end();
 }
 
@@ -309,7 +309,7 @@ static void test_taken_back_at_once(void)
     }
     pthread_join(f.thread, NULL);
     ok(f.err == 0 && f.value == 0x5007,
-       "a page taken back as soon as it comes is asked for until it stays");
+       "a page taken back as soon as it is supplied is requested until it stays");
     end();
 }
 
@@ -326,17 +326,17 @@ static void test_put_and_forget(void)
     pthread_join(f.thread, NULL);
     mm_downgrade(object, 1, 1, 0);
     await_requests(1);
-    is(requests[0].kind, PUT, "a modified page is put before it goes");
+    is(requests[0].kind, PUT, "a modified page is written back before it is removed");
     nrequests = 0;
     put_page(object, 1);
     mm_put_done(object, 1, 1, 0);
-    is(store[1][0], 1234, "with what was written");
+    is(store[1][0], 1234, "with its modified contents");
     fault_start(&f, 1, 1, FAULT_READ, 0);
     await_requests(1);
     nrequests = 0;
     mm_supply(object, 1, stored_page(1), MAP_R | MAP_W);
     pthread_join(f.thread, NULL);
-    is(f.value, 1234, "and comes back");
+    is(f.value, 1234, "the page is supplied again");
     vm_switch(1, space);
     value = 5;
     is(vm_access(space, base + PAGE_SIZE, FAULT_WRITE, &value), 0,
@@ -346,11 +346,12 @@ static void test_put_and_forget(void)
     nrequests = 0;
     fault_start(&f, 0, 1, FAULT_WRITE, 6);
     usleep(2000);
-    ok(!__atomic_load_n(&f.done, __ATOMIC_ACQUIRE), "a write waits while the page is put");
+    ok(!__atomic_load_n(&f.done, __ATOMIC_ACQUIRE),
+       "a write waits while the page is being written back");
     put_page(object, 1);
     mm_put_done(object, 1, 1, 0);
     pthread_join(f.thread, NULL);
-    ok(f.err == 0 && store[1][0] == 5, "and goes on after it");
+    ok(f.err == 0 && store[1][0] == 5, "the write continues after that");
     end();
 }
 
@@ -363,12 +364,13 @@ static void test_dies_waiting_for_answers(void)
     {
         ipl_t ipl = spin_lock(object->lock);
 
-        is(pager_request_unlock(object, 9, MAP_R, ipl), 0, "a request is under way");
+        is(pager_request_unlock(object, 9, MAP_R, ipl), 0, "a request is outstanding");
     }
     end();
-    ok(!ended, "an object that is owed an answer stays");
+    ok(!ended, "an object with an outstanding answer is not freed");
     take_request(&r);
-    is(mm_supply(object, 9, stored_page(9), MAP_R), -2, "the answer finds nobody");
+    is(mm_supply(object, 9, stored_page(9), MAP_R), -2,
+       "the answer is refused: the object is dead");
     ok(ended, "and was the last thing to wait for");
 }
 
@@ -391,17 +393,16 @@ static void test_killed_in_a_fault(void)
     await_requests(1);
     fault_start(&other, 1, 3, FAULT_READ, 0);
     usleep(5000);
-    ok(!__atomic_load_n(&f.done, __ATOMIC_ACQUIRE),
-       "a fault waits for an answer that does not come");
+    ok(!__atomic_load_n(&f.done, __ATOMIC_ACQUIRE), "a fault waits for an answer");
     kill_cpu(0, true);
     pthread_join(f.thread, NULL);
     is(f.err, -K_EINTR, "a fatal signal ends the wait, and the fault fails");
     usleep(5000);
     ok(!__atomic_load_n(&other.done, __ATOMIC_ACQUIRE) && nrequests == 1,
-       "another thread's goes on, and nothing is asked for twice");
-    is(mm_supply(object, 3, stored_page(3), MAP_R), 0, "the answer is taken");
+       "another thread's fault keeps waiting, and the page is not requested twice");
+    is(mm_supply(object, 3, stored_page(3), MAP_R), 0, "the answer is accepted");
     pthread_join(other.thread, NULL);
-    ok(other.err == 0 && other.value == 0x5003, "by the one that still waits");
+    ok(other.err == 0 && other.value == 0x5003, "by the thread that still waits");
     nrequests = 0;
 
     kill_cpu(0, false);
@@ -409,15 +410,15 @@ static void test_killed_in_a_fault(void)
     await_requests(1);
     kill_cpu(0, true);
     pthread_join(f.thread, NULL);
-    is(f.err, -K_EINTR, "nobody is left waiting");
-    is(mm_supply(object, 4, stored_page(4), MAP_R | MAP_W), 0, "and the late answer is taken");
+    is(f.err, -K_EINTR, "no thread is left waiting");
+    is(mm_supply(object, 4, stored_page(4), MAP_R | MAP_W), 0, "and the late answer is accepted");
     nrequests = 0;
     vm_switch(1, space);
     ok(vm_access(space, base + 4 * PAGE_SIZE, FAULT_READ, &value) == 0 && value == 0x5004 &&
            nrequests == 0,
        "the page is in the object: the next fault finds it without asking");
     is(vm_access(space, base + 3 * PAGE_SIZE, FAULT_READ, &value), 0,
-       "what is there needs no wait");
+       "a page that is present needs no wait");
     kill_cpu(0, false);
 
     fault_start(&f, 0, 5, FAULT_READ, 0);
@@ -431,7 +432,7 @@ static void test_killed_in_a_fault(void)
     await_requests(1);
     mm_supply(object, 5, stored_page(5), MAP_R);
     pthread_join(f.thread, NULL);
-    ok(f.err == 0 && f.value == 0x5005, "after a late refusal the next fault asks anew");
+    ok(f.err == 0 && f.value == 0x5005, "after a late refusal the next fault makes a new request");
     end();
 }
 
@@ -461,12 +462,13 @@ static void test_killed_in_a_call(void)
     pthread_join(t, NULL);
     kill_cpu(0, false);
     is(err[0], -K_EINTR, "populate ends");
-    is(err[1], -K_EINTR, "so does a read");
-    is(nrequests, 1, "and asks for no more pages");
+    is(err[1], -K_EINTR, "a read ends, too");
+    is(nrequests, 1, "and requests no more pages");
     end();
-    ok(!ended, "the object stays for the answer that it is owed");
+    ok(!ended, "the object stays until its outstanding answer");
     take_request(&r);
-    is(mm_supply(object, r.offset, stored_page(r.offset), MAP_R), -2, "which finds nobody");
+    is(mm_supply(object, r.offset, stored_page(r.offset), MAP_R), -2,
+       "the late answer is refused: the object is dead");
     ok(ended, "and was the last thing to wait for");
 }
 
@@ -485,9 +487,9 @@ static void test_truncate(void)
     }
     object_truncate(object, 1);
     vm_switch(0, space);
-    is(vm_access(space, base, FAULT_READ, &value), 0, "what truncation leaves is there");
+    is(vm_access(space, base, FAULT_READ, &value), 0, "pages below the new size stay");
     is(vm_access(space, base + PAGE_SIZE, FAULT_READ, &value), -K_ENXIO,
-       "what it cuts off is gone from the mapping");
+       "pages that are cut off are unmapped");
     end();
 }
 
@@ -540,7 +542,7 @@ static void *writer_main(void *arg)
                 vm_die("CPU %u's private page %u holds 0x%lx", me, i, (unsigned long)value);
         }
         if (err && err != -K_EIO)
-            vm_die("a fault gives %d", err);
+            vm_die("a fault returns %d", err);
     }
     vm_switch(me, NULL);
     {
@@ -618,7 +620,7 @@ static void test_all_at_once(void)
     end();
     diag("%u gets, %u upgrades, %u puts", gets, upgrades, puts_);
     ok(ended && gets > 10 && upgrades > 10 && puts_ > 10,
-       "three CPUs and a moody pager lose no write");
+       "three CPUs with a pager that acts at random lose no write");
 }
 
 int main(void)

@@ -26,12 +26,14 @@ static void patterns(const struct pool *pool, size_t n)
 {
     unsigned char *p = pool->alloc(n);
 
-    is(wrong_bytes(p, n, 'a'), 0, "%s pool: %zu bytes come with the pattern", pool->name, n);
+    is(wrong_bytes(p, n, 'a'), 0,
+       "%s pool: a block of %zu bytes has the pattern of allocated blocks", pool->name, n);
     memset(p, 0, n);
     pool->free(p, n);
-    is(wrong_bytes(p + POOL_HEAD, n - POOL_HEAD, 'd'), 0, "and have the other one when free");
+    is(wrong_bytes(p + POOL_HEAD, n - POOL_HEAD, 'd'), 0,
+       "it has the pattern of free blocks when it is free");
     p = pool->alloc(n);
-    is(wrong_bytes(p, n, 'a'), 0, "and again the first");
+    is(wrong_bytes(p, n, 'a'), 0, "and the first one again when it is allocated again");
     pool->free(p, n);
 }
 
@@ -65,12 +67,13 @@ static void merged(void)
         pgd_free(p[i], 112);
     for (unsigned i = 1; i < 8; i += 2)
         pgd_free(p[i], 112);
-    is(wrong_bytes(p[0] + POOL_HEAD, 8 * 112 - POOL_HEAD, 'd'), 0, "merged blocks are all pattern");
+    is(wrong_bytes(p[0] + POOL_HEAD, 8 * 112 - POOL_HEAD, 'd'), 0,
+       "merged blocks have the pattern everywhere");
     ok(panics({
            p[5][3] = 1;
            pgd_alloc(8 * 112);
        }),
-       "a write where a header was is found");
+       "a write where a header has been is found");
     all = pgd_alloc(8 * 112);
     ok(all == p[0], "they are one block");
     pgd_free(all, 8 * 112);

@@ -106,7 +106,7 @@ int main(int argc, char **argv)
     if (argc > 1)
         seed = strtoull(argv[1], NULL, 0);
     diag("seed %#lx", seed);
-    is(child(plain), 0, "%u sequences of %u bytes: the pools do as the model", SEQUENCES, LENGTH);
+    is(child(plain), 0, "%u sequences of %u bytes: pools and model agree", SEQUENCES, LENGTH);
     is(child(checked), 0, "and with POOLCHECK");
     is(child(lose_one), 0, "the model notices a block that it does not know of");
     is(child(other_lists), 0, "and lists of a size that it does not expect");

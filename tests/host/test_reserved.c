@@ -133,7 +133,7 @@ static void case_order(void)
     is(rmd("SMALL")->npt_pages, 0, "none where none are wanted");
     is(before - fluid_count(), 345 * MB + 39 + 6 + 2,
        "the fluid count gave for all, page tables included");
-    is(fluid_promised_unused(), 40 * MB + 6, "the promise is a promise");
+    is(fluid_promised_unused(), 40 * MB + 6, "the FLUID entry is a promise");
     is_str(console, "", "nothing on the console");
     ok(!page_entry_valid(rmd("BIG")->first),
        "the database entries of a reservation are not initialised");
@@ -196,8 +196,8 @@ static void case_too_much(void)
     entry("PROMISE", 3000, RMD_SYSGBL);
     boot(1024);
     reserved_boot(&registry);
-    ok(!rmd("HUGE") && !rmd("PROMISE"), "what is larger than memory is not reserved");
-    ok(rmd("NEXT"), "what fits is");
+    ok(!rmd("HUGE") && !rmd("PROMISE"), "an entry larger than memory is not reserved");
+    ok(rmd("NEXT"), "an entry that fits is reserved");
     ok(strstr(console, "HUGE") && strstr(console, "PROMISE") && !strstr(console, "NEXT"),
        "and the console names the others");
 }
@@ -211,9 +211,9 @@ static void case_limit(void)
     entry("MOST", mb, RMD_SYSGBL);
     entry("MORE", 1, RMD_SYSGBL);
     reserved_boot(&registry);
-    ok(rmd("MOST"), "all that the minimum leaves can be reserved");
-    ok(!rmd("MORE"), "and one megabyte more can not");
-    ok(fluid_count() >= fluid_minimum(), "the minimum stands");
+    ok(rmd("MOST"), "all memory above the minimum can be reserved");
+    ok(!rmd("MORE"), "one megabyte more cannot be reserved");
+    ok(fluid_count() >= fluid_minimum(), "the minimum is kept");
 }
 
 static void case_no_stretch(void)
@@ -234,7 +234,7 @@ static void case_no_stretch(void)
     const struct rmd *r = rmd("CONTIG");
 
     ok(r && !(r->flags & RMD_ALLOC) && (r->flags & RMD_NO_CONTIG),
-       "without a stretch it is reserved without allocation");
+       "without a contiguous stretch an entry is reserved without allocation");
     ok(r && fluid_promised_unused() == 64 * MB + 9, "as a promise");
     ok(strstr(console, "CONTIG"), "and named on the console");
 }
@@ -276,7 +276,7 @@ static void case_pieces(void)
     fluid = fluid_count();
     reserved_boot(&registry);
     ok(rmd("BIG") && (rmd("BIG")->flags & RMD_ALLOC) && rmd("BIG")->nextents == 3,
-       "what no stretch holds is met in three, largest first");
+       "an entry that fits in no stretch gets three, largest first");
     ok(rmd("BIG") && stretches_sum(rmd("BIG")) == 700 * MB, "which are aligned and whole");
     is(rmd("BIG")->pt_first.n % 64, 0,
        "the page tables are one stretch, aligned to what they fill");
@@ -293,7 +293,7 @@ static void case_pieces(void)
     is(mmg_free_res_mem("SMALL", true, 0, &freed), SS$_NORMAL, "the small one too");
     page_stats(&after);
     is(after.reserved, 0, "nothing is reserved any more");
-    is(after.active - before.active, 0, "nor in use");
+    is(after.active - before.active, 0, "no reservation is in use any more");
     is(fluid_count(), fluid, "all is fluid again");
 }
 
@@ -340,7 +340,7 @@ static void case_use(void)
     is(mmg_use_res_mem("A", false, 10, 32 * MB, &q), SS$_NORMAL,
        "the group's entry of that name is another");
     is(mmg_free_res_mem("A", false, 10, &freed), SS$_RESERVEDMEMUSED,
-       "what is wholly used cannot be freed");
+       "a reservation in full use cannot be freed");
     mmg_return_res_mem(r);
     ok(r->used == 0 && !(r->flags & RMD_ZEROED), "returned: no longer zeroed");
     is(mmg_use_res_mem("A", true, 0, 60 * MB, &r), SS$_NORMAL, "used again");
@@ -351,7 +351,8 @@ static void case_use(void)
     mmg_return_res_mem(q);
     is(mmg_free_res_mem("A", false, 10, &freed), SS$_NORMAL, "the promise is freed");
     is(freed, 32 * MB + 5, "with its page tables");
-    is(mmg_use_res_mem("A", false, 10, 1, &q), SS$_NORESERVEDMEM, "then it is gone");
+    is(mmg_use_res_mem("A", false, 10, 1, &q), SS$_NORESERVEDMEM,
+       "the entry does not exist any more");
     is(fluid_count(), before - 16 * MB, "all but DRIVER is fluid again");
     is(mmg_free_res_mem("DRIVER", true, 0, &freed), SS$_NORESERVEDMEM,
        "DRIVER is no system section's");
@@ -451,13 +452,14 @@ static void case_driver(void)
     ok(mmg_borrow_res_mem(first, 10 * MB) == r &&
            mmg_borrow_res_mem(pfn_add(first, 10 * MB - 1), 1) == r,
        "that to whoever asks");
-    ok(!mmg_close_res_mem(r), "it cannot be closed meanwhile");
+    ok(!mmg_close_res_mem(r), "it cannot be closed while its frames are mapped");
     mmg_give_back_res_mem(r);
     ok(!mmg_close_res_mem(r) && mmg_borrow_res_mem(first, 1) == r, "and so it stays open");
     mmg_give_back_res_mem(r);
     mmg_give_back_res_mem(r);
-    ok(mmg_close_res_mem(r) && !mmg_borrow_res_mem(first, 1), "until the last gave it back");
-    ok(mmg_close_res_mem(r), "closing what is closed is no error");
+    ok(mmg_close_res_mem(r) && !mmg_borrow_res_mem(first, 1),
+       "until the last mapping has been removed");
+    ok(mmg_close_res_mem(r), "closing it again is no error");
     is(mmg_use_res_mem("SOFT", false, RMD_NO_GROUP, 8 * MB, &soft), SS$_NORMAL, "a promise");
     mmg_open_res_mem(soft);
     ok(!mmg_borrow_res_mem(pfn_of(100), 1) && mmg_close_res_mem(soft), "has no frames to show");
@@ -531,7 +533,7 @@ static void case_physical_memory(void)
         if (p.n >= 300 * MB)
             break;
     ok(p.n < 300 * MB, "no page above it is given out");
-    ok(!page_is_ram(pfn_of(300 * MB)) && page_is_ram(pfn_of(290 * MB)), "nor is it RAM any more");
+    ok(!page_is_ram(pfn_of(300 * MB)) && page_is_ram(pfn_of(290 * MB)), "it is not RAM any more");
 }
 
 /* Reserve with exactly as many fluid pages as an entry needs, and with one less. */
@@ -617,7 +619,7 @@ static void case_rads(void)
     entry_rad("PROMISE", 30, RMD_SYSGBL, 3);
     reserved_boot(&registry);
     ok(rmd("WIDE") && stretches_sum(rmd("WIDE")) == 450 * MB && rmd("WIDE")->nextents >= 2,
-       "what is larger than a domain comes from several, largest first");
+       "an entry larger than a domain comes from several, largest first");
     ok(strstr(console, "NOWHERE asks for domain 6, but there are only 4") && rmd("NOWHERE") &&
            rmd("NOWHERE")->rad == RAD_ANY,
        "a domain that does not exist is named and ignored");
@@ -625,7 +627,8 @@ static void case_rads(void)
     ok(rads[1] > 0 && stretches_sum(rmd("SECOND")) == 200 * MB,
        "SECOND has what domain 1 has left");
     rmd_rads(rmd("OVERFLOWS"), rads);
-    is(rads[0] + rads[1] + rads[2] + rads[3], 90 * MB, "when it is full, the others give");
+    is(rads[0] + rads[1] + rads[2] + rads[3], 90 * MB,
+       "when that is full, the other domains are used");
     is(rmd("PROMISE")->rad, 3, "a promise keeps its hint");
     is(mmg_use_res_mem("WIDE", true, 0, 300 * MB, &r), SS$_NORMAL, "used");
     is(mmg_free_res_mem("WIDE", true, 0, &freed), SS$_NORMAL, "the rest freed");
@@ -635,7 +638,7 @@ static void case_rads(void)
     for (unsigned i = 0; i < 4; i++) {
         page_rad_stats(i, &s, &first, &end);
         is(s.reserved, 0, "every domain has its own pages back");
-        is(s.total, s.free + s.active, "and they add up");
+        is(s.total, s.free + s.active, "and its counts add up");
     }
 }
 
@@ -682,7 +685,7 @@ static void case_holes(void)
     entry("SOME", 50, ALLOC);
     reserved_boot(&registry);
     ok(rmd("BIG") && stretches_sum(rmd("BIG")) == 600 * MB && rmd("BIG")->nextents > 3,
-       "600 MB lie in pieces between them");
+       "600 MB are in parts between them");
     while (page_alloc(PA_ZERO, PAGE_T_SYSTEM, RAD_ANY, &p) == 0) {
         given++;
         if (!page_is_ram(p))

@@ -90,13 +90,13 @@ static const char *use(struct model *m)
     int status = mmg_use_res_mem(m->name, sysgbl(m), m->group, npages, &m->rmd);
 
     if (!m->exists || m->freed)
-        return status == SS$_NORESERVEDMEM ? NULL : "used though it was freed";
+        return status == SS$_NORESERVEDMEM ? NULL : "a freed reservation was used";
     if (m->used)
         return status == SS$_RESERVEDMEMUSED ? NULL : "used twice";
     if (npages == 0 || npages > m->data)
         return status == SS$_NORMAL ? "a size that does not fit was taken" : NULL;
     if (status != SS$_NORMAL)
-        return "refused though it is free";
+        return "a free reservation was refused";
     m->used = npages;
     m->pt_used = m->rmd->pt_used;
     if (m->pt_used > m->tables)
@@ -159,7 +159,7 @@ static const char *check(void)
         return "pages are lost from reservations, or doubled";
     if (fluid_promised_unused() != promised)
         return "promises are lost";
-    return fluid_count() == base - reserved - promised ? NULL : "the fluid count is off";
+    return fluid_count() == base - reserved - promised ? NULL : "the fluid count is wrong";
 }
 
 /* The life of one machine, at whose end everything is freed. Returns an error, or NULL. */
@@ -249,10 +249,10 @@ int main(void)
             base += models[i].data + models[i].tables;
         if (lives == 0)
             first = base;
-        bad = base != first ? "a life has lost pages" : walk();
+        bad = base != first ? "pages were lost" : walk();
     }
-    ok(!bad, "%u machines of %zu reservations keep to the model%s%s", lives, N, bad ? ": " : "",
-       bad ? bad : "");
+    ok(!bad, "%u machines with %zu reservations agree with the model%s%s", lives, N,
+       bad ? ": " : "", bad ? bad : "");
     is(fluid_count(), base, "and every page is fluid in the end");
     return tap_done();
 }

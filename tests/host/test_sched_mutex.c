@@ -81,11 +81,11 @@ int main(void)
         pthread_join(t[i], &n);
         written += (long)n;
     }
-    is(broken, 0, "a writer was alone, and no reader beside it");
+    is(broken, 0, "no other writer and no reader was inside with a writer");
     is(counter, written, "no write was lost");
-    ok(sharing, "readers were in together");
-    ok(slept > 0, "%d writers found the word taken", slept);
-    is(word, 0, "the word is open in the end");
-    ok(list_empty(&queue.waiters), "and nobody waits");
+    ok(sharing, "readers were inside together");
+    ok(slept > 0, "%d writers found the mutex held", slept);
+    is(word, 0, "the word is 0 at the end");
+    ok(list_empty(&queue.waiters), "and no thread waits");
     return tap_done();
 }

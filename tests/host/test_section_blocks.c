@@ -111,9 +111,9 @@ static void alloc_blocks(void)
     is(child->pt.tables, 2, "and copies level-1 PTEs");
     ok(l1_shared(child, va, s, 0) && l1_shared(child, va + BLOCK, s, 1), "as they are");
     ok(aspace_protect(a, va + 8 * MIB, 8 * MIB, MAP_R) != 0 && aspace_unmap(a, va + MIB, MIB) != 0,
-       "a part is neither protected nor cut within a piece");
-    is(region_delete_va(a, ra, va + 8 * MIB, 4 * MIB), SS$_LEN_NOTPAGMULT, "by no door");
-    ok(shares(s) == 3 && a->pt.tables == 2, "and the attempt leaves no trace");
+       "a part within a piece can neither be protected nor deleted");
+    is(region_delete_va(a, ra, va + 8 * MIB, 4 * MIB), SS$_LEN_NOTPAGMULT, "by any service");
+    ok(shares(s) == 3 && a->pt.tables == 2, "and the attempt changes nothing");
     is(aspace_protect(a, va + 8 * MIB, 8 * MIB, MAP_R | MAP_W), 0, "the protection that it has");
     ok(shares(s) == 3 && a->pt.tables == 2, "splits nothing");
 
@@ -125,7 +125,7 @@ static void alloc_blocks(void)
            same_page(a, va + BLOCK + 24 * MIB, b, vb + BLOCK + 24 * MIB),
        "what is around it is not");
     ok(touch(b, vb + BLOCK + 16 * MIB, true) && touch(child, va + BLOCK + 16 * MIB, true),
-       "others notice nothing");
+       "other processes are not affected");
     is(sum_of_upper(s), sum, "not a bit of the shared pages has changed");
     is(l1_count(s, a), 1, "the hints around the hole are right");
     is(region_delete_va(a, ra, va + 8 * MIB, BLOCK), SS$_NORMAL,
@@ -168,19 +168,20 @@ static void fluid_blocks(void)
     struct section *s;
     vaddr_t va, vb;
 
-    is(create("F", FLUID / PAGE_SIZE, 0), SS$_CREATED_SHPT, "a FLUID section of 20 GiB and a bit");
+    is(create("F", FLUID / PAGE_SIZE, 0), SS$_CREATED_SHPT,
+       "a FLUID section of a little more than 20 GiB");
     s = peek("F");
     is(map_whole(a, "F", ra, &va), SS$_NORMAL, "mapped");
     is(map_whole(b, "F", rb, &vb), SS$_NORMAL, "twice");
     is(a->pt.tables, 2, "owns a root and a level-2 page");
-    is(s->valid_pages + s->related->valid_pages, 0, "nothing is there yet");
+    is(s->valid_pages + s->related->valid_pages, 0, "no page is valid yet");
     *touch(a, va + 3 * GIB, true) = 33;
     is(a->counts.section_made_valid, 1, "the first touch makes a page valid");
     ok(hardware_walk(b, vb + 3 * GIB) && pte_valid(*hardware_walk(b, vb + 3 * GIB)),
-       "for everybody, at once");
+       "for all processes at once");
     is(*touch(b, vb + 3 * GIB, true), 33, "who read it");
     touch(b, vb + 3 * GIB + PAGE_SIZE, true);
-    is(b->counts.section_l3_pickup, 0, "without picking anything up");
+    is(b->counts.section_l3_pickup, 0, "without picking up a level-3 page");
     touch(a, va + 18 * GIB, true);
     touch(b, vb + 18 * GIB, false);
     is(b->counts.section_l3_pickup, 1, "only in the tail a level-3 page is picked up");

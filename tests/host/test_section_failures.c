@@ -298,7 +298,8 @@ static void fail_each(const char *what, bool (*prepare)(struct scene *), bool (*
         after = state();
         good = good && memcmp(&before, &after, sizeof(after)) == 0;
     }
-    ok(good && passed, "%s: fails cleanly at each of its %d allocations, then passes", what, n - 1);
+    ok(good && passed, "%s: fails cleanly at each of its %d allocations, then succeeds", what,
+       n - 1);
 }
 
 /* Two CPUs have the space loaded and a translation of the page, which must be invalidated. */
@@ -387,13 +388,13 @@ static void lost_races(void)
     after = state();
     ok(good && after.free_pages == before.free_pages - 1 && after.promised == before.promised - 1 &&
            shpt->own_pages == own + 1,
-       "who is late with a shared page table takes the other one, and keeps no page");
+       "the CPU that loses the race for a shared page table uses the other's and frees its own");
     before = after;
     meanwhile = page_by_another;
     good = !make_raced_page();
     after = state();
     ok(good && after.free_pages == before.free_pages - 1 && after.promised == before.promised - 1,
-       "who is late with a page of a section keeps none");
+       "the CPU that loses the race for a page of a section frees its own");
 }
 
 int main(void)
@@ -437,6 +438,6 @@ int main(void)
         section_mark_delete(&r);
     }
     after = state();
-    ok(memcmp(&before, &after, sizeof(after)) == 0, "all is back");
+    ok(memcmp(&before, &after, sizeof(after)) == 0, "everything has been freed");
     return tap_done();
 }

@@ -169,14 +169,14 @@ static void out_of_memory(void)
     vaddr_t va;
 
     is(create_pagfil("P", 8 * PAGES_PER_MIB), SS$_CREATED, "a page-file-backed section");
-    is(fluid_promised_unused(), before.promised, "promises nothing");
+    is(fluid_promised_unused(), before.promised, "takes no promise of memory");
     is(map_whole(as, "P", region, &va), SS$_NORMAL, "mapped");
     p = touch(as, va, true);
     *p = 1;
     while (page_alloc(0, PAGE_T_SYSTEM, RAD_ANY, &taken[n]) == 0)
         n++;
     ok(touch(as, va + MIB, true) == NULL, "without memory a fault fails");
-    ok(*touch(as, va, false) == 1, "what is there stays");
+    ok(*touch(as, va, false) == 1, "pages that are present stay");
     page_free(taken[--n]);
     ok(touch(as, va + MIB, true) != NULL, "one page, and it is served");
     page_free_bulk(taken, n);
@@ -235,7 +235,7 @@ static void races(void)
     map_whole(as, "RACE", region_new(as, 16 * MIB, 0), &va);
     for (uint64_t n = 0; n < RACE_PAGES; n++)
         wrong += *touch(as, va + n * PAGE_SIZE, false) != RACERS;
-    is(wrong, 0, "and is one for all of them");
+    is(wrong, 0, "and all processes have the same page");
     aspace_unref(as);
     for (unsigned i = 0; i < RACERS; i++)
         aspace_unref(racers[i].as);
@@ -492,7 +492,7 @@ static void random_walk(unsigned steps)
     for (unsigned i = 0; i < ARRAY_SIZE(models); i++)
         if (models[i].named)
             walk_delete(&models[i]);
-    ok(balanced(before) && driver_rmd.borrowers == 0, "nothing is left");
+    ok(balanced(before) && driver_rmd.borrowers == 0, "no section is left");
 }
 
 /* ---- windows ---- */
@@ -525,17 +525,17 @@ static void windows(void)
     window_end(a);
     a = make_window(1000);
     ok(a && a->start < b->start && window_frame(a, 0).n == 0 && window_frame(a, 999).n == 0,
-       "a place is used again, empty");
+       "an address is used again, with nothing mapped");
     ok(!make_window(UINT64_C(1) << 20) && !make_window(UINT64_MAX) && !make_window(0),
-       "there are limits");
+       "there is a limit on windows");
     window_end(c);
     c = make_window((UINT64_C(1) << 20) - 1024 - 512);
-    ok(c && !make_window(1), "to the page");
+    ok(c && !make_window(1), "which is exact to the page");
     window_end(a);
     window_end(b);
     window_end(c);
     c = make_window(UINT64_C(1) << 20);
-    ok(c != NULL, "all places are back");
+    ok(c != NULL, "all addresses are free again");
     window_end(c);
 }
 

@@ -112,7 +112,7 @@ static void sweep(struct inode *dir, const char *path)
             inode_unref(i);
         }
         if (tree_unlink(&root, NULL, sub, directory))
-            bail_out("%s does not go", sub);
+            bail_out("%s cannot be removed", sub);
     }
 }
 
@@ -150,10 +150,10 @@ static void test_archive(void)
     n += put(a + n, "TRAILER!!!", 0, "");
     initrd_boot(inode_root, a, n);
     ok(there("/bin/sh") && there("/abs") && there("a/b/c/d/e") && there("/link/sh"),
-       "what can be is there");
+       "all valid entries exist");
     ok(!there("/up") && !there("/up2") && !there("/bin/through") && !there("/bin/double") &&
            !there("/fifo") && !there("/disk"),
-       "what cannot be is not");
+       "no invalid entry exists");
     empty("an archive");
 }
 
@@ -248,11 +248,12 @@ static void test_links(void)
     is(tree_lookup(&root, NULL, "/x", true, &i), -ALPHA_ELOOP, "a circle of links");
     is(tree_create(&root, NULL, "/x", S_IFREG, false, &i), -ALPHA_ELOOP,
        "also when something is made");
-    is(tree_lookup(&root, NULL, "/x", false, &i), 0, "is there itself");
+    is(tree_lookup(&root, NULL, "/x", false, &i), 0, "the link itself exists");
     inode_unref(i);
     tree_create(&root, NULL, "/d", S_IFDIR, true, NULL);
     tree_create(&root, NULL, "/d/e", S_IFDIR, true, NULL);
-    is(tree_rename(&root, NULL, "/d", NULL, "/d/e/f"), -EINVAL, "no directory goes below itself");
+    is(tree_rename(&root, NULL, "/d", NULL, "/d/e/f"), -EINVAL,
+       "a directory cannot be moved below itself");
     is(tree_lookup(&root, NULL, "/d/e", true, &i), 0, "a directory");
     is(tree_unlink(&root, NULL, "/d/e", true), 0, "that is removed while it is used");
     is(tree_path(i, path, sizeof(path)), -ENOENT, "has no path");
@@ -268,7 +269,7 @@ static void test_links(void)
     is(tree_unlink(&root, NULL, "/", true), -EBUSY, "the root stays");
     is(tree_unlink(&root, NULL, "/d/.", true), -EINVAL, "a dot is no name");
     is(tree_create(&(struct io_cred){5, 5}, NULL, "/mine", S_IFREG, true, NULL), -EACCES,
-       "who may not, may not");
+       "calls without permission fail");
     empty("links");
 }
 
@@ -327,14 +328,15 @@ static void test_many(void)
     no_memory = true;
     is(tree_create(&root, NULL, "/many/one_more", S_IFREG, true, NULL), -ENOMEM,
        "without memory there is no new name");
-    is(tree_rename(&root, NULL, many_name(1), NULL, "/many/renamed"), -ENOMEM, "nor a changed one");
+    is(tree_rename(&root, NULL, many_name(1), NULL, "/many/renamed"), -ENOMEM,
+       "nor can a name be changed");
     ok(is_there(1) && paged_bytes == grown, "and nothing has changed");
     for (int k = 10; k < MANY; k++) /* the index would shrink, but there is no memory */
         wrong += tree_unlink(&root, NULL, many_name(k), false) != 0;
     for (int k = 0; k < 10; k++)
         wrong += !is_there(k);
     no_memory = false;
-    is(wrong, 0, "names go without memory, too, and the others stay");
+    is(wrong, 0, "names can be removed without memory, and the others stay");
     inode_unref(dir);
     empty("thousands of names");
 }
@@ -385,11 +387,11 @@ static void test_two_file_systems(void)
     is(memfs_create(&other), 0, "another file system");
     tree_create(&root, NULL, "/f", S_IFREG, true, &i);
     is(tree_rename(&root, NULL, "/f", other.root, "g"), -EXDEV,
-       "no file moves from one to another");
-    is(tree_link(&root, NULL, "/f", other.root, "g"), -EXDEV, "or has names in both");
+       "a file cannot be moved to another file system");
+    is(tree_link(&root, NULL, "/f", other.root, "g"), -EXDEV, "or have names in both");
     is(tree_unlink(&root, NULL, "/f", false), 0, "a file");
     is(i->ops->link(inode_root, &(struct fs_name){"h", 1, 1}, i), -ENOENT,
-       "that has no name any more gets none");
+       "without a name cannot get one");
     inode_unref(i);
     inode_unref(other.root);
     empty("two file systems");

@@ -143,6 +143,6 @@ int main(int argc, char **argv)
     struct unwind_tables none = {own.hdr, 3, own.frame, 0};
     ok(!unwind_step(&none, &work, &nowhere, read_stack, NULL), "an empty table ends the walk");
     broken_tables(1);
-    ok(1, "20,000 broken tables end walks and nothing else");
+    ok(1, "20,000 damaged tables end the walk and have no other effect");
     return tap_done();
 }

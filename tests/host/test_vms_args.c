@@ -82,7 +82,8 @@ static void names(void)
     ok(n == 7 && strcmp(name, "DBCACHE") == 0, "gives the name");
     is(vms_section_name(string64("DBCACHE", 7), name, &n), SS$_NORMAL, "a 64-bit descriptor");
     ok(n == 7 && strcmp(name, "DBCACHE") == 0, "gives the same");
-    is(vms_section_name(string32("X", 1), name, &n), SS$_NORMAL, "length 1 is no MBO by itself");
+    is(vms_section_name(string32("X", 1), name, &n), SS$_NORMAL,
+       "length 1 alone is not taken for an MBO");
     ok(n == 1 && name[0] == 'X', "and names a section");
     string32("X", 1);
     put(4, &(int){-1}, 4);
@@ -113,7 +114,7 @@ static void blocks(void)
     vaddr_t ua = put(64, block, sizeof(block));
 
     is(vms_args(ua, 2, 4, args), SS$_NORMAL, "an argument block");
-    ok(args[0] == 10 && args[2] == 30 && args[3] == 0, "what is left out is 0");
+    ok(args[0] == 10 && args[2] == 30 && args[3] == 0, "arguments that are left out are 0");
     is(vms_args(ua, 4, 5, args), SS$_INSFARG, "too few");
     is(vms_args(ua, 1, 2, args), SS$_TOO_MANY_ARGS, "too many");
     is(vms_args(ua + 4, 2, 4, args), SS$_ACCVIO, "unaligned");

@@ -103,7 +103,7 @@ int main(void)
             else if (p)
                 npp_free(p, p[0] - (uint64_t)p);
         }
-    is(wrong, 0, "no packet was two threads' at once");
+    is(wrong, 0, "no packet belonged to two threads at once");
     is(npp_check() | pgd_check(), 0, "both pools are consistent");
     for (unsigned i = 0; i < 160; i++) {
         pgd_list_stats(i, &l);

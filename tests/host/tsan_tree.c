@@ -294,7 +294,7 @@ int main(void)
     for (unsigned k = 0; k < DIRS; k++)
         inode_unref(dirs[k]);
     sweep(inode_root);
-    is(bytes, small, "nothing is left of them");
+    is(bytes, small, "no memory of them is left");
     run(into_the_removed, states);
     sweep(inode_root);
     is(bytes, small, "a directory that was removed has no file");
@@ -303,7 +303,7 @@ int main(void)
        "the same names: %d made, %d removed, %d moved, %d others", shared[0], shared[1], shared[2],
        shared[3]);
     sweep(inode_root);
-    is(bytes, small, "nothing is left of them either");
+    is(bytes, small, "no memory of these is left either");
     is(inode_root->nlink, 2, "the root has its two links");
     return tap_done();
 }
