@@ -1,39 +1,48 @@
 /*
- * Objects: what address spaces map.
+ * Memory objects: creation, references, the entries that map an object, and truncation.
  *
- * An object is a set of pages with an index (mm/object/object_index.c), perhaps a pager that has
- * what is not there, perhaps a shadow: the object that it was copied from, looked at where the
- * object itself has no page. Who owns a page? The object whose index holds it; nothing else counts
- * mappings. A PTE that maps an object's page is found from the object: its list of map entries, and
- * those of its copies (mm/object/rmap.c). So mapping and unmapping cost no atomic operation on the
- * page, and a page leaves its object only after its PTEs were found and flushed, or when no entry
- * can reach it.
+ * An object is a set of pages with an index (mm/object/object_index.c). It may have a pager, which
+ * supplies the pages that are not present, and it may have a shadow: the object that it was copied
+ * from, in which a page is looked up that the object itself does not have. A page belongs to the
+ * object whose index holds it; mappings are not counted. The PTEs that map a page are found from
+ * the object, through its list of map entries and those of its copies (mm/object/rmap.c). So
+ * mapping and unmapping cost no atomic operation on the page, and a page leaves its object only
+ * after its PTEs have been found, cleared and flushed, or when no entry can reach it.
  *
- * Symmetric copy (mm/space/fork.c, mm/object/object_copy.c): fork lets parent and child map the
- * same object, both marked needs_copy, all PTEs read-only. Whoever writes first gets a new, empty
- * object in front, whose shadow is the shared one:
+ * Symmetric copy (mm/space/fork.c, mm/object/object_copy.c): after a fork, parent and child map the
+ * same object. Both entries are marked needs_copy and all their PTEs are read-only. An entry that
+ * is then written gets a new, empty object, whose shadow is the shared one; the page that is
+ * written is copied into it.
  *
- *     before the fork       after it                 after the parent wrote       after the child
- * ended parent -> O           parent --> O             parent -> S -> O             parent -> S or
- * O, merged child  --'               child  ------'
+ *     before the fork           parent ---------> O
  *
- * Reading through a shadow maps the source's page and copies nothing. When only one copy is left as
- * an object's user the two are merged (object_collapse_locked), so chains stay as long as there are
- * live users at every joint, and no longer.
+ *     after the fork            parent ----+----> O     both entries marked needs_copy
+ *                               child  ----'
  *
- * Locks: an object and everything that was ever copied from it, its family, share one spinlock out
- * of a fixed number (RANK_OBJECT), because a fault walks from copy to source and a reverse walk the
- * other way, and both would need several locks of one rank. Two families may share a lock by
- * chance, which costs contention only. It protects the objects' fields, their indexes and lists,
- * the entries' object, offset and needs_copy, and the level-3 PTEs of entries with an object. Pager
- * operations are called without it.
+ *     after the parent wrote    parent -> S -+--> O     S has the pages that were written;
+ *                               child  ------'          its shadow is O
  *
- * Out of memory: an index node or an object that cannot be had makes the fault or the call fail
- * with -ENOMEM before anything has changed. A merge that runs out of memory stops half way, which
- * is consistent: a page is found in either object.
+ *     after the child ended     parent ---------> S     S and O have been merged into S, or into O
+ *                                                       if O had more resident pages
  *
- * A process that dies: its entries are detached; an object whose last reference goes while a pager
- * still owes answers stays, dead and unreachable, until the last of them.
+ * Reading through a shadow maps the source's page and copies nothing. When a copy is the only user
+ * left of an object the two are merged (object_collapse_locked), so every object of a chain, except
+ * the first, has at least two users or a pager.
+ *
+ * Locks: a family is an object and everything that was ever copied from it. It shares one spinlock
+ * (RANK_OBJECT) out of a fixed number, because a fault walks from copy to source and a reverse walk
+ * in the other direction, and with a lock for each object both would need several locks of one
+ * rank. Families that happen to share a lock contend for it, which does no other harm. The lock
+ * protects the objects' fields, indexes and lists, the fields object, offset and needs_copy of
+ * their entries (mm/object/mapping.h), and the level-3 PTEs of these entries. Pager operations are
+ * called without it.
+ *
+ * Out of memory: when no index node or object can be allocated, the fault or call fails with
+ * -ENOMEM before anything has changed. A merge that runs out of memory stops half-way, which is
+ * consistent: each page is in one of the two objects, and a lookup finds it there.
+ *
+ * When a process ends, its entries are detached. An object whose last reference goes while a pager
+ * still owes answers stays, marked dead and unreachable, until the last answer.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
@@ -41,12 +50,12 @@
 #include "mm/pool/pool.h"
 #include "mm/pool/pool_census.h"
 
-#define FAMILIES   64u /* more than CPUs by far, so that unrelated families seldom meet */
-#define FREE_BATCH 32u
+#define FAMILIES   64u /* far more than CPUs: two families in use rarely share a lock */
+#define FREE_BATCH 32u /* pages freed at once */
 
 static struct spinlock family_locks[FAMILIES] = {
     [0 ... FAMILIES - 1] = SPINLOCK_INIT("object family", RANK_OBJECT, IPL_ASTDEL)};
-static uint32_t next_family; /* atomic */
+static uint32_t next_family; /* families get the locks in turn; atomic */
 
 struct mm_object *object_create_in(struct spinlock *family, uint64_t npages)
 {
@@ -129,7 +138,7 @@ static bool free_slot(struct mm_object *o, uint64_t offset, slot_t *s, void *arg
     return true;
 }
 
-/* Free the pages of [from,to), which no PTE maps. */
+/* Free the pages of [from, to), which no PTE maps. Lock held, or o unreachable. */
 static void free_range(struct mm_object *o, uint64_t from, uint64_t to)
 {
     struct page_batch b;
@@ -152,13 +161,16 @@ void object_free_memory(struct mm_object *o)
 }
 
 /*
- * Goes down the chain of shadows, under one hold of the lock: a reference alone does not keep an
- * object in its place. Were the lock dropped before the shadow's turn, the shadow could meanwhile
- * be merged into its own source, which takes over its references, and be freed:
+ * Walks down the chain of shadows under one hold of the lock, because a reference does not keep an
+ * object from being merged. If the lock were dropped before the shadow's reference is, the shadow
+ * could be merged into its own source, which takes over its references, and be freed:
  *
- *     here: o goes, o -> S remembered        there: the other user of T (S -> T) goes
- *                                            T has one user left: S is merged into T and freed
- *     here: S->refs-- in freed memory
+ *     this CPU                                another CPU
+ *     last reference to o is dropped,
+ *     remembers S, the shadow of o
+ *                                             the other user of T, the shadow of S, goes away
+ *                                             T has one user left: S is merged into T and freed
+ *     S->refs-- in freed memory
  */
 void object_unref_unlock(struct mm_object *o, ipl_t ipl)
 {
@@ -185,7 +197,7 @@ void object_unref_unlock(struct mm_object *o, ipl_t ipl)
         }
         o->dead = true;
         if (o->pending == 0)
-            list_add_tail(&doomed, &o->copy_link); /* else the last answer frees it */
+            list_add_tail(&doomed, &o->copy_link); /* otherwise the last answer frees it */
         o = shadow;
     }
     spin_unlock(lock, ipl);
@@ -203,8 +215,8 @@ void object_unref(struct mm_object *o)
 void object_attach_entry_locked(struct mm_object *o, struct map_entry *e)
 {
     e->object = o;
-    if (e->obj_lock !=
-        o->lock) /* read without the lock; a new object of the same family changes nothing */
+    /* obj_lock is read without a lock: it is not stored again for an object of the same family. */
+    if (e->obj_lock != o->lock)
         e->obj_lock = o->lock;
     list_add_tail(&o->entries, &e->obj_link);
     o->refs++;
@@ -221,7 +233,9 @@ void object_attach_entry(struct mm_object *o, struct map_entry *e)
 static uint64_t entry_first(const struct map_entry *e) { return e->offset >> PAGE_SHIFT; }
 static uint64_t entry_pages(const struct map_entry *e) { return (e->end - e->start) >> PAGE_SHIFT; }
 
-/* A part of a split mapping goes: are the pages behind it out of everybody's reach? */
+/* An entry is detached that was part of a larger mapping, so the object stays. Could only this
+   entry reach the pages that it mapped? Lock held; `gone` is off the list, its reference is not
+   dropped yet. */
 static bool only_ours(const struct mm_object *o, const struct map_entry *gone)
 {
     uint64_t first = entry_first(gone), last = first + entry_pages(gone), entries = 0;
@@ -234,7 +248,7 @@ static bool only_ours(const struct mm_object *o, const struct map_entry *gone)
             return false;
         entries++;
     }
-    return entries == o->refs - 1; /* else somebody outside holds it */
+    return entries == o->refs - 1; /* otherwise something that is no entry holds a reference */
 }
 
 void object_detach_entry(struct map_entry *e)

@@ -1,7 +1,10 @@
 /*
- * Objects: what address spaces map. An object has pages, perhaps a pager, a shadow (what it was
- * copied from) and copies. fork's copy of private memory is symmetric (Mach's): source and copy
- * both get a new object in front when they write; a middle object with one user is collapsed.
+ * Memory objects, for their owners: file systems and sections. An object is a set of pages that
+ * address spaces map. It may have a pager, which supplies and takes back its pages, a shadow (the
+ * object that it was copied from) and copies. fork copies private memory symmetrically, as Mach
+ * does: the source and the copy each get a new object when they write, and an object that is left
+ * with one user is merged with it. Offsets and sizes are in pages; IPL up to IPL_ASTDEL and no
+ * object lock held, unless said otherwise.
  */
 #ifndef MM_OBJECT_OBJECT_H
 #define MM_OBJECT_OBJECT_H
@@ -11,23 +14,29 @@
 
 struct mm_object;
 
-/* An object behind a pager, npages long; reference 1 to the caller. NULL when memory is short. ops
- * NULL: anonymous, zero filled. */
+/* Create an object of npages (at most OBJECT_MAX_PAGES) with one reference, the caller's. ops and
+   pager_data name its pager; ops NULL: anonymous memory, filled with zeros. NULL: out of memory. */
 struct mm_object *object_create(uint64_t npages, const struct pager_ops *ops, void *pager_data);
+/* Add a reference; the caller has one already. */
 void object_ref(struct mm_object *o);
+/* Drop a reference. The last one frees the object and calls the pager's `end`, at once or, while
+   the pager still owes answers, with the last of them. */
 void object_unref(struct mm_object *o);
 void *object_pager_data(struct mm_object *o);
-/* How many pages it has in memory, and what it takes of nonpaged pool. Any IPL up to IPL_ASTDEL. */
+/* How many pages it has in memory, and how many bytes of nonpaged pool it and its index take. */
 void object_measure(struct mm_object *o, uint64_t *resident, uint64_t *pool_bytes);
-/* For file read/write through the same pages: find a page (referenced), or PFN_NONE. */
+/* Find the page at offset, for a file's read and write through the pages that are mapped. Returns
+   it with a reference for the caller; PFN_NONE: it is not in memory. */
 pfn_t object_page_try_get(struct mm_object *o, uint64_t offset);
-/* Find it, asking the pager and waiting when needed; 0 with a reference in *out, -EINTR when a
-   fatal signal ended the wait, or another negative errno. */
+/* The same, but ask the pager (or allocate a zero page) and wait if it is not there with the given
+   access (MAP_R, MAP_W). 0 with a reference in *out; -EFAULT: offset is beyond the end; -EINTR: a
+   fatal signal ended the wait; -ENOMEM; or the pager's error. IPL 0, no spinlock held. */
 int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t *out);
-/* Drop pages from offset on (truncate): unmapped everywhere, freed. */
+/* Make the object npages long. Pages from there on are unmapped everywhere and freed; one that is
+   being written back is freed by that answer. */
 void object_truncate(struct mm_object *o, uint64_t npages);
 
-/* The census (mm/pool/pool_census.h): account for it and its index. */
+/* Account for the object and its index in the census (mm/pool/pool_census.h). */
 struct census;
 void object_census(struct census *c, const struct mm_object *o);
 

@@ -1,10 +1,14 @@
 /*
- * Symmetric copy: putting an object in front, and merging two of which one is the other's only
- * user. The picture stands in mm/object/object.c.
+ * Symmetric copy: inserting an object between an entry and its object, and merging two objects of
+ * which one is the other's only user. mm/object/object.c has a picture. `front` is the copy here,
+ * `source` its shadow.
  *
- * A merge keeps the object with more resident pages and moves the pages of the other, where their
- * geometry is the same: the parent of many short-lived children has a few pages copied in front and
- * everything else behind.
+ * Where both begin at the same page and the front is no shorter, a merge keeps the object with more
+ * resident pages and moves the pages of the other: the parent of many short-lived children has few
+ * pages in the front, those that it wrote, and all others in the source. Otherwise the front stays.
+ *
+ * All of it runs under the family's lock. A merge that runs out of memory for index nodes leaves
+ * both objects, each page in one of them.
  */
 #include "kernel/base/panic.h"
 #include "mm/object/object_private.h"
@@ -27,12 +31,12 @@ bool object_shadow_entry_locked(struct map_entry *e)
     return true;
 }
 
+/* The arguments of move_slot, which moves one page between the two objects of a merge. */
 struct move {
     struct mm_object *to;
-    uint64_t minus; /* offset here less this is the offset there */
-    bool override;  /* a page that is there already is replaced; else it hides ours */
-    bool stopped;   /* no memory for an index node: what was moved so far is found there, the rest
-                       here */
+    uint64_t minus; /* subtract this from an offset to get the offset in `to` */
+    bool override;  /* replace a page that `to` has already; otherwise that page hides ours */
+    bool stopped;   /* result: no memory for an index node, the remaining pages were not moved */
 };
 
 static bool move_slot(struct mm_object *from, uint64_t offset, slot_t *s, void *arg)
@@ -48,7 +52,7 @@ static bool move_slot(struct mm_object *from, uint64_t offset, slot_t *s, void *
     }
     if (*there & SLOT_PRESENT) {
         if (!m->override)
-            return true;              /* stays behind, to be freed with the object */
+            return true;              /* it stays in `from` and is freed with it */
         page_unref(slot_pfn(*there)); /* hidden by ours, so nothing maps it */
         m->to->resident--;
     }
@@ -60,7 +64,8 @@ static bool move_slot(struct mm_object *from, uint64_t offset, slot_t *s, void *
     return true;
 }
 
-/* Keep the source: front's pages go into it, and what used front uses the source. */
+/* Keep the source: move the front's pages into it, and make the front's users its users. Returns
+   the front, or NULL when memory ran out. */
 static struct mm_object *merge_into_source(struct mm_object *source, struct mm_object *front)
 {
     struct move m = {.to = source, .override = true};
@@ -85,8 +90,8 @@ static struct mm_object *merge_into_source(struct mm_object *source, struct mm_o
     return front;
 }
 
-/* Keep the front: what it can see of the source's pages moves, and the source's own shadow is its
- * shadow. */
+/* Keep the front: move those of the source's pages that it can see into it, and make the source's
+   shadow its shadow. Returns the source, or NULL when memory ran out. */
 static struct mm_object *merge_into_front(struct mm_object *source, struct mm_object *front)
 {
     struct move m = {.to = front, .minus = front->shadow_offset};

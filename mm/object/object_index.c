@@ -1,8 +1,10 @@
 /*
- * Page index of an object: offset in pages to slot_t (mm/object/object_private.h). Pure apart from
- * the pool; the object's lock is held around every call. Nodes stay for as long as the object, and
- * an emptied one is used again by the same offsets, but for those that were made for a page that
- * could not be had (index_trim).
+ * Page index of an object: a radix tree that maps an offset in pages to a slot_t
+ * (mm/object/object_pages.h). Depends on nothing but the pool. The caller holds the object's lock.
+ *
+ * Nodes are freed with the object: a node that has become empty is used again for the same offsets.
+ * The exception is a node created for a page for which there was then no memory; index_trim frees
+ * it, so that a failed access leaves no pool allocated.
  */
 #include "kernel/base/bitops.h"
 #include "mm/object/object_private.h"
@@ -46,9 +48,10 @@ slot_t *index_find(struct mm_object *o, uint64_t offset)
     return &n->slot[offset & (INDEX_SLOTS - 1)];
 }
 
-#define HEIGHT_MAX 11 /* 64 bits of offset, six a level */
+#define HEIGHT_MAX 11 /* 64 bits of offset, six bits a level, rounded up */
 
-/* Put a lone leaf into its place in a tree that reaches it. */
+/* Build the lowest tree that reaches the lone leaf's offsets and put the leaf into it. False: out
+   of memory, nothing changed. */
 static bool grow_leaf(struct mm_object *o)
 {
     struct index_node *made[HEIGHT_MAX];
@@ -100,7 +103,7 @@ static bool is_empty(const struct index_node *n)
     return true;
 }
 
-/* The only child of a node; NULL: there are several. *i: which. */
+/* The only child of a node, with its slot number in *i; NULL: it has several. */
 static struct index_node *only_child(const struct index_node *n, unsigned *i)
 {
     unsigned children = 0;
@@ -119,8 +122,8 @@ static void node_drop(struct mm_object *o, struct index_node *n)
     o->nodes--;
 }
 
-/* No level on top that has one way down for the lowest offsets; and above a single leaf nothing is
-   needed: it stands alone, wherever it is. */
+/* Remove levels that are not needed: a root whose only child is that of the lowest offsets; and all
+   levels above a single leaf, which then becomes the root with its offset in leaf_base. */
 static void shrink(struct mm_object *o)
 {
     struct index_node *n, *next;
@@ -175,7 +178,8 @@ void index_trim(struct mm_object *o, uint64_t offset)
         shrink(o);
 }
 
-/* The slot, with what nodes it takes; NULL: there was no memory for all of them. */
+/* Find or create the slot and the nodes on the way to it. NULL: out of memory; the nodes that were
+   created stay, for the caller to trim. */
 static slot_t *create(struct mm_object *o, uint64_t offset)
 {
     struct index_node *n;
@@ -239,7 +243,7 @@ static bool leaf_for_each(struct mm_object *o, struct index_node *leaf, uint64_t
 static bool node_for_each(struct mm_object *o, struct index_node *n, unsigned h, uint64_t base,
                           uint64_t from, uint64_t to, slot_fn *fn, void *arg)
 {
-    uint64_t span = UINT64_C(1) << (INDEX_BITS * h); /* offsets behind one slot */
+    uint64_t span = UINT64_C(1) << (INDEX_BITS * h); /* offsets that one slot covers */
 
     if (h == 0)
         return leaf_for_each(o, n, base, from, to, fn, arg);

@@ -1,33 +1,37 @@
 /*
- * Pagers: requests, their answers, and what a pager may do to pages that are mapped.
+ * Pagers: requests, their answers, and the changes that a pager may make to pages that are mapped.
  *
- * A request is a mark in the object's page index (SLOT_GET, SLOT_UPGRADE, SLOT_PUT) and a count of
- * answers owed; nothing else is kept, so an answer may come at once, from inside the operation, or
- * much later, from any CPU and in any order, and finds the request by object and offset. Whoever
- * faults on such a page waits on a queue chosen by a hash of the two, holding neither mutex nor
- * lock, and looks again from the beginning when woken: the page may have come, may have come and
- * gone again (mm_downgrade), or may have been refused. A refusal stays in the slot (SLOT_ERROR) for
- * those who waited for it; somebody who comes later asks again.
+ * A request is a bit in the page's slot of the object's index (SLOT_GET, SLOT_UPGRADE, SLOT_PUT)
+ * and a count of outstanding answers (mm_object.pending). Nothing else is kept, so an answer may
+ * come at once, from inside the operation, or much later, from any CPU and in any order; it finds
+ * the request by object and offset. A thread that faults on such a page waits on a queue chosen by
+ * a hash of the two, holding neither mutex nor spinlock. When woken it starts from the beginning:
+ * the page may have been supplied, supplied and taken back again (mm_downgrade), or refused. A
+ * refusal stays in the slot (SLOT_ERROR) for the threads that waited for it; a thread that comes
+ * later asks again.
  *
- * A fatal signal ends a wait (WAIT_KILLABLE): the fault or the call fails with -EINTR, the thread
- * dies on its way out and does not come again. The request stays as it is, since nothing of it is
- * the waiter's: its answer puts the page into the object, where the next fault finds it, or, when
- * the waiter was the object's last user, finds the object dead. (The pagers of the system itself
- * answer from inside the request, kernel/fs/memfs.c, so that nobody has waited for them yet.)
+ * A fatal signal ends a wait (WAIT_KILLABLE): the fault or the call fails with -EINTR, and the
+ * thread ends before it returns to user mode. The request stays as it is, because nothing in it
+ * belongs to the waiting thread: its answer puts the page into the object, where the next fault
+ * finds it, or finds the object dead, if that thread was its last user. (The kernel's own pagers
+ * answer from inside the request, kernel/fs/memfs.c, so that no thread waits for them.)
  *
- * An answer to an object whose last user has gone finds it marked dead and only counts down; the
- * last one frees it.
+ * An answer to an object whose last reference has gone finds it marked dead and only counts down
+ * pending; the last answer frees the object.
  *
- * Locks: the object's family lock (mm/object/object.c) for every state change; page installation in
- * mm/space/object_fault.c happens under the same lock hold that found the page present, so a page
- * taken back in the middle of a fault is either still absent when the fault looks, or mapped and
- * then found by the reverse walk.
+ * Locks: the object's family lock (mm/object/object.c) is held for every change of state. A fault
+ * maps a page under the same hold of the lock under which it found the page present
+ * (mm/space/object_fault.c). So a page that is taken back during a fault is either absent already
+ * when the fault looks, or mapped and then found by the reverse walk.
+ *
+ * Out of memory: only the slot of a new request is allocated, and without it the request fails with
+ * -ENOMEM. An answer allocates nothing, so it cannot fail for want of memory.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "mm/object/object_private.h"
 
-#define QUEUES 64u /* waiting threads are few: a wake-up of the wrong one costs a look */
+#define QUEUES 64u /* few threads wait at a time; one woken for another page just looks again */
 
 static struct wait_queue queues[QUEUES];
 
@@ -42,7 +46,8 @@ static struct wait_queue *queue_of(const struct mm_object *o, uint64_t offset)
     return &queues[(((uint64_t)o >> 6) ^ offset) % QUEUES];
 }
 
-/* One answer less to wait for; the slot has its new state. Lock held. */
+/* A request has been answered and the slot has its new state: count down and wake the threads that
+   wait for the page. Lock held. */
 static void answered_locked(struct mm_object *o, uint64_t offset)
 {
     KASSERT(o->pending != 0, "an answer has a request");
@@ -50,7 +55,8 @@ static void answered_locked(struct mm_object *o, uint64_t offset)
     wake_all(queue_of(o, offset));
 }
 
-/* End of a critical section in which the last answer may have come. */
+/* Drop the lock after an answer, and free the object if that was the last one a dead object waited
+   for. */
 static void unlock_answered(struct mm_object *o, ipl_t ipl)
 {
     bool finish = o->dead && o->pending == 0;
@@ -66,7 +72,8 @@ static slot_t error_slot(int err)
 }
 static slot_t without_error(slot_t s) { return s & ~(SLOT_ERROR | (0xFFFFul << SLOT_ERRNO_SHIFT)); }
 
-/* Put the page at a present slot out of the object. No PTE maps it. Lock held. */
+/* Remove the page at a present slot from the object and set the slot to `now`. No PTE maps the
+   page. Lock held. */
 static void drop_page_locked(struct mm_object *o, slot_t *s, slot_t now)
 {
     page_of(slot_pfn(*s))->state = PAGE_ACTIVE;
@@ -80,8 +87,8 @@ void object_take_page_locked(struct mm_object *o, uint64_t offset, slot_t *s)
     rmap_restrict_locked(o, offset, slot_pfn(*s), 0);
     if (*s & SLOT_PUT)
         *s = (*s & ~SLOT_W) | SLOT_TAKE;
-    else /* an upgrade under way becomes a get: its answer brings a page, or sends those who wait to
-            ask anew */
+    else /* an outstanding upgrade becomes a get: its answer supplies a page, or makes the waiting
+            threads ask again */
         drop_page_locked(o, s, *s & SLOT_UPGRADE ? SLOT_GET : 0);
 }
 
@@ -94,13 +101,14 @@ int pager_wait_unlock(struct mm_object *o, uint64_t offset, ipl_t ipl, struct mu
     bool killed;
 
     KASSERT(!o->dead, "who waits for a page holds its object");
-    o->refs++; /* the object stays while we look away */
+    o->refs++; /* the object stays while the lock is not held */
     wait_enqueue(q, &w);
     spin_unlock(o->lock, ipl);
     if (shared)
         mutex_unlock_shared(shared);
-    /* No other signal: a fault from the kernel's access to user memory, in the middle of a call,
-       has nowhere to go but on, unless nobody will miss what it was to bring. */
+    /* Only a fatal signal ends the wait. Other signals may not: the fault may come from a system
+       call's access to user memory, which cannot be abandoned in the middle unless the process ends
+       anyway. */
     killed = wait_block(&w, WAIT_KILLABLE, WAIT_FOREVER) == -EINTR;
     wait_finish(&w);
     if (shared)
@@ -144,10 +152,10 @@ int pager_request_unlock(struct mm_object *o, uint64_t offset, unsigned access, 
     ipl = spin_lock(o->lock);
     s = index_find(o, offset);
     if (err == 0) {
-        if (s && (*s & SLOT_ERROR)) /* answered at once, with a refusal */
+        if (s && (*s & SLOT_ERROR)) /* refused from inside the operation */
             err = slot_error(*s);
         if (err == -ENOMEM && !(*s & (SLOT_PRESENT | SLOT_BUSY))) {
-            *s = 0; /* who waited for it meanwhile asks anew */
+            *s = 0; /* threads that waited for it meanwhile ask again */
             index_trim(o, offset);
         }
     } else if (s && (*s & asked)) { /* not accepted: no answer will come */
@@ -173,7 +181,7 @@ int mm_supply(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
         return err;
     }
     if (*s & SLOT_UPGRADE) {
-        if (pfn.n) { /* new contents come with the access */
+        if (pfn.n) { /* the pager supplies new contents together with the access */
             rmap_restrict_locked(o, offset, slot_pfn(*s), 0);
             drop_page_locked(o, s, slot_make(pfn, *s & SLOT_PUT));
             object_page_own(o, offset, pfn);
@@ -181,8 +189,8 @@ int mm_supply(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
         }
         *s = (without_error(*s) & ~SLOT_UPGRADE) | granted;
     } else if (o->dead || offset >= o->npages || pfn.n == 0) {
-        /* Nobody left, cut off meanwhile, or an upgrade whose page was taken back: those who wait
-         * ask anew. */
+        /* The object has no user left or has been truncated, or this grants an upgrade whose page
+           was taken back in the meantime: the waiting threads look again. */
         *s = 0;
         if (pfn.n) {
             page_free(pfn);
@@ -213,14 +221,14 @@ void mm_deny(struct mm_object *o, uint64_t offset, uint64_t count, int err)
     unlock_answered(o, ipl);
 }
 
-/* Give the page to the pager's put; the lock is dropped for the call. It stays present, read-only.
- */
+/* Pass the page to the pager's put. It stays present, read-only. Lock held on entry, dropped for
+   the call and on return. */
 static void put_unlock(struct mm_object *o, uint64_t offset, slot_t *s, slot_t extra, ipl_t ipl)
 {
     int err;
 
     *s = (without_error(*s) & ~SLOT_DIRTY) | SLOT_PUT | extra;
-    page_of(slot_pfn(*s))->state = PAGE_TRANSITION; /* on its way out */
+    page_of(slot_pfn(*s))->state = PAGE_TRANSITION; /* being written back */
     o->pending++;
     spin_unlock(o->lock, ipl);
     err = o->ops->put(o, offset, 1);
@@ -313,7 +321,8 @@ pfn_t object_page_try_get(struct mm_object *o, uint64_t offset)
     return pfn;
 }
 
-/* A page for an anonymous object. Lock dropped on return. */
+/* Add a zero page to an anonymous object. Lock held on entry, dropped on return. 0 with a reference
+   in *out, or -ENOMEM. */
 static int zero_page_unlock(struct mm_object *o, uint64_t offset, ipl_t ipl, pfn_t *out)
 {
     slot_t *s = index_create(o, offset);

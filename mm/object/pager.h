@@ -1,9 +1,9 @@
 /*
- * Pagers: the table of operations behind every pageable object, and what they call back
- * (docs/architecture.md, Memory objects). Every request may complete later, in any order, on any
- * CPU: it is a mark in the object's page index that its completion finds again; no thread, lock or
- * buffer is held meanwhile, and a faulting thread waits on the page alone. Offsets and counts in
- * pages.
+ * Pagers: the table of operations that a pageable object's owner provides, and the functions with
+ * which the owner answers (docs/architecture.md, Memory objects). A request may complete later, on
+ * any CPU and in any order: it is recorded in the object's page index, where its answer finds it.
+ * No thread, lock or buffer is held in the meantime; a faulting thread waits for the page alone.
+ * Offsets and counts are in pages.
  */
 #ifndef MM_OBJECT_PAGER_H
 #define MM_OBJECT_PAGER_H
@@ -12,35 +12,45 @@
 
 struct mm_object;
 
+/* Called without any lock. The operations that return a value return 0 when the request is
+   accepted and will be answered, perhaps from inside the call; or a negative errno, after which no
+   answer may come. */
 struct pager_ops {
     const char *name;
-    /* Bring pages in with at least `access` (MAP_R, MAP_W). Answered by mm_supply or mm_deny for
-     * each page. 0: accepted. */
+    /* Supply pages that are not present, with at least `access` (MAP_R, MAP_W). Answered by
+       mm_supply or mm_deny for each page. */
     int (*get)(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access);
-    /* A page that is present is wanted with more access. Answered by mm_supply with PFN_NONE
-     * (grant) or mm_deny. */
+    /* Grant more access to a page that is present. Answered by mm_supply, with PFN_NONE to grant it
+       or with a page to replace the present one, or by mm_deny. NULL: more access is never granted.
+     */
     int (*upgrade)(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access);
-    /* A modified page goes back. Answered by mm_put_done. NULL: never written back. */
+    /* Write a modified page back. Answered by mm_put_done. NULL: pages are never written back. */
     int (*put)(struct mm_object *o, uint64_t offset, uint64_t count);
-    /* The object's last reference has gone; pages are already freed. */
+    /* The object's last reference has gone and its pages are freed; the object itself is freed when
+       this returns. NULL: nothing to do. */
     void (*end)(struct mm_object *o);
 };
 
-/* Toward mm; IPL up to IPL_ASTDEL, no object lock held by the caller. */
-/* The page at offset is pfn (ownership passes to the object) with access granted. -ENOENT: nobody
- * waits for it any more (mm frees pfn). */
+/* The functions below are called by pagers, at IPL up to IPL_ASTDEL and with no object lock held.
+   None of them waits. */
+
+/* Answer get or upgrade for one page: pfn becomes the object's, with `access` granted. 0; -ENOENT:
+   no request for it is outstanding, or the object has shrunk or gone, and pfn was freed. */
 int mm_supply(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access);
-/* It cannot be had: waiters get err (negative errno). */
+/* Refuse get or upgrade for `count` pages: the waiting threads get err, a negative errno. */
 void mm_deny(struct mm_object *o, uint64_t offset, uint64_t count, int err);
-/* Take access away: MAP_R leaves it readable, 0 takes it out; all mappings are changed and
-   invalidated before it returns. 0, or -EBUSY: pages that are locked in memory were not taken out,
-   and keep their access; all others were. */
+/* Take access away from pages that are present: MAP_R leaves them readable, 0 removes them from the
+   object, a modified one after `put`. All PTEs are changed and their translations invalidated on
+   return. 0; -EBUSY: pages that are locked in memory were left as they are, all others changed. */
 int mm_downgrade(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access);
-/* Put back what is modified. */
+/* Start writing back the modified pages of the range that have no request outstanding. 0; -EINVAL:
+   the pager has no `put`. */
 int mm_flush(struct mm_object *o, uint64_t offset, uint64_t count);
+/* Answer put for `count` pages. err 0: they are clean; a negative errno: they stay and are still
+   modified. */
 void mm_put_done(struct mm_object *o, uint64_t offset, uint64_t count, int err);
 
-/* Boot: the queues of those who wait for pages. */
+/* At boot: initialise the queues on which threads wait for pages. */
 void pager_boot(void);
 
 #endif

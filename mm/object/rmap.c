@@ -2,12 +2,15 @@
  * Reverse walk: from an object's page to the PTEs that map it, through the object's map entries and
  * those of its copies.
  *
- * It runs without any aspace mutex, called by pagers and truncation. What it needs to stand still
- * does: lists, entries' objects and offsets, and the PTEs of these entries by the family's lock,
- * which the caller holds; the tables that the PTEs lie in by page_table.lock. An entry's range may
- * be cut at its end by a split at the same time: the cut-off part is on the list before that, so
- * no page is missed, and a PTE counts only if it maps this very page. An entry whose unmapping is
- * under way has no PTEs left or is still on the list.
+ * Pagers and truncation call it, without any aspace mutex. The caller holds the family's lock,
+ * which protects the lists, the entries' objects and offsets, and the PTEs of these entries;
+ * page_table.lock, taken here, keeps the tables that hold the PTEs. An entry's end may be lowered
+ * by a split at the same time: by then the cut-off part is on the list as an entry of its own, so
+ * no page is missed, and a PTE counts only if it maps this page. An entry that is being unmapped
+ * has no PTEs left or is still on the list.
+ *
+ * Nothing is allocated, so nothing can fail. The time is in proportion to the entries of the family
+ * that can see the page.
  */
 #include "mm/object/object_private.h"
 #include "mm/pt/pt.h"
@@ -17,7 +20,7 @@ struct search {
     unsigned access;
 };
 
-/* What is done with an entry that may map the page at va. True: stop here. */
+/* Called for an entry that may map the page, at va. True: stop the walk. */
 typedef bool entry_fn(struct map_entry *e, vaddr_t va, const struct search *s);
 
 static bool restrict_pte(struct map_entry *e, vaddr_t va, const struct search *s)
@@ -57,6 +60,7 @@ static bool is_locked_here(struct map_entry *e, vaddr_t va, const struct search 
     return pte_maps_page(va, pte) && pfn_eq(pte_pfn(pte), s->pfn);
 }
 
+/* Call fn for the entries of o itself that cover offset. True: fn stopped the walk. */
 static bool for_each_entry(struct mm_object *o, uint64_t offset, entry_fn *fn,
                            const struct search *s)
 {
@@ -72,15 +76,14 @@ static bool for_each_entry(struct mm_object *o, uint64_t offset, entry_fn *fn,
     return false;
 }
 
-/* Through the tree of copies without recursion: down to the first copy, else to the next one, else
- * up. True: fn said so. */
+/* Walk o and the tree of its copies without recursion: to the first copy of an object, or to its
+   next sibling, or back up. True: fn stopped the walk. */
 static bool walk(struct mm_object *o, uint64_t offset, entry_fn *fn, const struct search *s)
 {
     struct mm_object *at = o;
 
     for (;;) {
-        bool inside = at == o ||
-                      offset < at->npages; /* else the page lies outside what this copy sees */
+        bool inside = at == o || offset < at->npages; /* does this copy see the page? */
         struct list *next = NULL;
 
         if (inside) {
@@ -96,7 +99,7 @@ static bool walk(struct mm_object *o, uint64_t offset, entry_fn *fn, const struc
         if (!next)
             return false;
         at = list_entry(next, struct mm_object, copy_link);
-        offset -= at->shadow_offset; /* below the window it wraps, and is outside */
+        offset -= at->shadow_offset; /* wraps if the copy begins above it: then not inside */
     }
 }
 

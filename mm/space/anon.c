@@ -1,12 +1,18 @@
 /*
- * Anonymous memory and mapped objects: private pages that no fork has seen, and the operations of
- * such entries on the map. Faults on objects are mm/space/object_fault.c's.
+ * Anonymous memory and mapped objects: faults on private memory that no fork has shared, and the
+ * operations unmap, protect and split of all such entries. Faults on entries with an object are in
+ * mm/space/object_fault.c.
  *
- * An entry without object is private memory that no fork has seen: its pages belong to their PTEs
- * (the PFN database names the PTE's physical address), a fault gives a zero page with one
- * compare-and-swap, unmapping frees what the PTEs hold. An entry with an object maps what the
- * object, or the chain of objects behind it, has (mm/object/object.c); all its PTEs are written
- * under the family's lock.
+ * An entry without an object is private memory that no fork has shared. Its pages belong to their
+ * PTEs (the PFN database holds the PTE's physical address), a fault installs a zero page with one
+ * compare-and-swap, and unmapping frees the pages that the PTEs map. An entry with an object maps
+ * the pages of the object and of its chain of shadows (mm/object/object.c).
+ *
+ * Locks: faults hold the aspace mutex shared, all other operations hold it exclusively. The PTEs of
+ * an entry with an object are written under the family's lock, held for one table at a time.
+ *
+ * A fault fails with -ENOMEM when no table or page can be allocated. Unmapping, protection and
+ * splitting allocate nothing and cannot fail.
  */
 #include "arch/alpha/hw/tb.h"
 #include "kernel/base/errno.h"
@@ -19,7 +25,8 @@
 
 /* ---- stacks ---- */
 
-/* The lowest page of a stack's extent is its guard. Notes how far down the stack has come. */
+/* Record in e->low that the stack has been used down to va. False: va is in the guard page, which
+   is the lowest page of the entry. */
 static bool stack_touch(struct aspace *as, struct map_entry *e, vaddr_t va)
 {
     vaddr_t low;
@@ -27,7 +34,7 @@ static bool stack_touch(struct aspace *as, struct map_entry *e, vaddr_t va)
     if (va < e->start + PAGE_SIZE)
         return false;
     low = __atomic_load_n(&e->low, __ATOMIC_RELAXED);
-    while (va < low) { /* two faults at once: the lower one stays */
+    while (va < low) { /* of two faults at the same time, the lower one counts */
         if (__atomic_compare_exchange_n(&e->low, &low, va, true, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED)) {
             count_add(&as->counts.stack_grow, 1);
@@ -37,7 +44,7 @@ static bool stack_touch(struct aspace *as, struct map_entry *e, vaddr_t va)
     return true;
 }
 
-/* ---- entries without object ---- */
+/* ---- entries without an object ---- */
 
 static int private_fault(struct aspace *as, struct map_entry *e, vaddr_t va)
 {
@@ -47,7 +54,8 @@ static int private_fault(struct aspace *as, struct map_entry *e, vaddr_t va)
     if (unlikely(!p))
         return -ENOMEM;
     if (unlikely(pte_maps_page(va, pt_load(p)))) {
-        /* Another thread was faster, or this CPU remembers the PTE as it was before mprotect. */
+        /* Another thread has mapped the page, or this CPU's translation is older than an mprotect
+           that gave more access. */
         tb_invalidate_single(va);
         return 0;
     }
@@ -63,7 +71,7 @@ static int private_fault(struct aspace *as, struct map_entry *e, vaddr_t va)
     return 0;
 }
 
-/* Give zero pages to the empty PTEs of one batch. p: PTE of va, n pages within one table. */
+/* Map zero pages at the empty ones of n PTEs of one table. p: PTE of va. */
 static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va,
                                   unsigned n)
 {
@@ -89,7 +97,7 @@ static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t 
             used++;
         }
     }
-    if (used < want) /* another thread faulted in between */
+    if (used < want) /* another thread has mapped some of them meanwhile */
         page_free_bulk(&pfns[used], want - used);
     pt_count(p, (int)installed);
     count_rss(as, installed);
@@ -141,8 +149,8 @@ static vaddr_t first_touched(const struct map_entry *e)
     return e->flags & MAPF_GROWSDOWN ? MAX(e->low, e->start) & ~PAGE_MASK : e->start;
 }
 
-/* Clear the PTEs of n pages of one table; pages go to the gather when the PTEs own them. Returns
- * how many. */
+/* Clear the PTEs of n pages of one table and add the pages to the gather if the PTEs own them.
+   Returns the number of valid PTEs cleared. */
 static unsigned clear_table_part(pte_t *p, vaddr_t va, uint64_t n, struct tb_gather *g, bool own)
 {
     uint32_t left = __atomic_load_n(&pt_page_of(p)->aux, __ATOMIC_RELAXED);
@@ -180,8 +188,8 @@ static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vad
             ipl_t ipl = spin_lock(e->obj_lock);
 
             cleared += clear_table_part(p, va, n, &g, false);
-            /* Before the lock is dropped: the reverse walk finds no PTE any more, and whoever takes
-               the page back by it frees the page. */
+            /* Flush before the lock is dropped: after that, a reverse walk finds no PTE here, and
+               its caller frees the page. */
             if (!as->pt.dying)
                 tb_gather_flush(&g);
             spin_unlock(e->obj_lock, ipl);
@@ -194,7 +202,7 @@ static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vad
         __atomic_fetch_sub(&as->pt.rss, cleared, __ATOMIC_RELAXED);
     pt_prune(&as->pt, start, end, &g);
     if (as->pt.dying)
-        g.nvas = 0; /* no CPU has the root: there is nothing to invalidate */
+        g.nvas = 0; /* no CPU has the root loaded: there is nothing to invalidate */
     tb_gather_flush(&g);
     return 0;
 }
@@ -226,7 +234,8 @@ static void anon_protect(struct aspace *as, struct map_entry *e, vaddr_t start, 
             tb_gather_va(&g, va);
         }
         if (e->obj_lock) {
-            tb_gather_flush(&g); /* likewise: a reverse walk trusts what a PTE does not grant */
+            /* As in anon_unmap: a reverse walk does not flush a PTE that is read-only already. */
+            tb_gather_flush(&g);
             spin_unlock(e->obj_lock, ipl);
         }
     }

@@ -1,18 +1,18 @@
 /*
- * Address spaces: creation and end, and the calls that change the map.
+ * Address spaces: creation and end, and the functions that change the map.
  *
- * An address space is its root, its map of entries (mm/space/aspace_tree.c) and its regions
- * (mm/space/region.c), all changed with the mutex held exclusively. Each entry has a table of
- * operations (struct map_ops): private and shared anonymous memory and object mappings are
- * mm/space/anon.c's, sections are mm/section/section_map.c's.
+ * An address space consists of a page-table root, a map of entries (mm/space/aspace_tree.c) and
+ * regions (mm/space/region.c), all changed with the mutex held exclusively. Each entry has a table
+ * of operations (struct map_ops): those of anonymous memory and object mappings are in
+ * mm/space/anon.c, those of sections in mm/section/section_map.c.
  *
- * Every call that changes the map first checks and allocates what it needs, then does what can no
- * longer fail: a range is split at its ends, both or neither, then whole entries go. Two entries
- * that continue each other become one, so that a heap grown by brk stays one entry.
+ * Every function that changes the map first checks and allocates what it needs, then does what
+ * cannot fail any more: the range is split at both ends or at neither, then whole entries are
+ * removed or changed. Two adjacent private entries with the same attributes are merged, so that a
+ * heap grown by brk stays one entry.
  *
- * A process that dies in the middle of such a call cannot be: the calls wait for nothing that a
- * signal interrupts, and the mutex is released before the thread returns to where signals are
- * delivered.
+ * A process cannot die in the middle of such a change: nothing here waits in a way that a signal
+ * interrupts, and the mutex is released before the thread returns to where signals are delivered.
  */
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/errno.h"
@@ -79,8 +79,8 @@ static void entries_gone(void)
 
 void aspace_ref(struct aspace *as) { __atomic_fetch_add(&as->refs, 1, __ATOMIC_RELAXED); }
 
-/* Unmap and free every entry, then the regions. Mutex exclusive, or nobody else left. The tree goes
-   at once, the entries one by one. */
+/* Unmap and free every entry, then the regions. The search tree is dropped first, so that no entry
+   has to be taken out of it. Mutex exclusive. */
 static void clear_locked(struct aspace *as)
 {
     struct list *l;
@@ -128,8 +128,8 @@ void aspace_unref(struct aspace *as)
 
 /* ---- splitting and merging ---- */
 
-/* Everything that can fail in a split at va. *second: what split_commit takes, NULL when no entry
- * reaches over va. 0, -ENOMEM, or what the kind of mapping says. */
+/* Do everything that can fail in a split at va. *second: the new entry, for split_commit; NULL when
+   no entry extends across va. 0, -ENOMEM, or the error of map_ops.split_prepare. */
 static int split_prepare(struct aspace *as, vaddr_t va, struct map_entry **second)
 {
     struct map_entry *e = aspace_lookup_locked(as, va), *new;
@@ -152,7 +152,8 @@ static int split_prepare(struct aspace *as, vaddr_t va, struct map_entry **secon
     return err;
 }
 
-/* Split the entry at va into [start,va) and, behind it, what split_prepare made for this va. */
+/* Split the entry that extends across va: it keeps [start, va), and `second`, which split_prepare
+   allocated for this va, gets [va, end). NULL: nothing to do. */
 static void split_commit(struct aspace *as, vaddr_t va, struct map_entry *second)
 {
     struct map_entry *e;
@@ -196,6 +197,7 @@ int aspace_split_locked(struct aspace *as, vaddr_t low, vaddr_t high)
     return err;
 }
 
+/* Can a and b, which follow each other in the list, become one entry? */
 static bool continues(struct aspace *as, const struct map_entry *a, const struct map_entry *b)
 {
     if (a->end != b->start || a->ops != &anon_ops || b->ops != &anon_ops || a->prot != b->prot ||
@@ -205,8 +207,8 @@ static bool continues(struct aspace *as, const struct map_entry *a, const struct
     return !a->obj_lock && !b->obj_lock && !region_border_locked(as, b->start);
 }
 
-/* Only entries without object: an object's entries come from one mmap, and fork's objects are as
- * large as their entry. */
+/* Merges entries without an object only. Adjacent entries of one object arise from splits of one
+   mmap, and the objects that fork creates are as large as their entry. */
 struct map_entry *aspace_merge_locked(struct aspace *as, struct map_entry *e)
 {
     struct list *l = list_next(&as->entries, &e->link);
@@ -237,8 +239,8 @@ bool aspace_user_range(vaddr_t va, uint64_t len)
            range_within(va, len, LAYOUT_P0_FIRST, LAYOUT_USER_TOP);
 }
 
-/* Choose or check the place of a new mapping. With MAPF_FIXED the range may hold entries, which the
- * caller removes. */
+/* Choose or check the address of a new mapping. With MAPF_FIXED the range may hold entries, which
+   the caller removes. 0, -ENOMEM (no such range), or -EEXIST. */
 static int place(struct aspace *as, vaddr_t *va, uint64_t len, unsigned flags)
 {
     if (flags & (MAPF_FIXED | MAPF_FIXED_NOREPLACE)) {
@@ -278,7 +280,8 @@ void aspace_add_anon_locked(struct aspace *as, struct map_entry *e, vaddr_t va, 
     aspace_merge_locked(as, e);
 }
 
-/* Insert an entry of the given kind; takes over e in every case. */
+/* Create and insert an entry that maps anonymous memory (obj NULL) or obj from `offset` bytes on.
+   Errors as for aspace_map_anon. */
 static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags,
                         struct mm_object *obj, uint64_t offset)
 {
@@ -300,7 +303,7 @@ static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned p
         return err;
     }
     insert_anon(as, e, *va, len, prot, flags);
-    if (obj) { /* from here on the object's pager may look at the entry and its space */
+    if (obj) { /* once attached, a pager's reverse walk may use the entry and its page table */
         e->needs_copy = !(flags & MAPF_SHARED);
         e->offset = offset;
         object_attach_entry(obj, e);
@@ -308,10 +311,8 @@ static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned p
         aspace_merge_locked(as, e);
     }
     mutex_unlock(&as->lock);
-    if (flags & MAPF_POPULATE)
-        aspace_populate(as, *va, len,
-                        (prot & MAP_W) !=
-                            0); /* what cannot be had now is had, or killed for, at its fault */
+    if (flags & MAPF_POPULATE) /* ignores errors: pages that are missing now fault later */
+        aspace_populate(as, *va, len, (prot & MAP_W) != 0);
     return 0;
 }
 
@@ -366,7 +367,8 @@ int aspace_unmap(struct aspace *as, vaddr_t va, uint64_t len)
     return err;
 }
 
-/* Back to what the mapping was when it was made. The entry lies within the range. */
+/* Discard the private copies of an entry with an object: it has no object any more, or maps the
+   object with a pager again, as mmap set it up. No PTE of e is left. Mutex exclusive. */
 static void forget_object(struct map_entry *e)
 {
     uint64_t offset;
@@ -384,7 +386,8 @@ static void forget_object(struct map_entry *e)
     object_unref(base);
 }
 
-/* Is the entry at va one of which a part is forgotten by taking it out of its object? */
+/* Does forgetting a part of the entry at va need an entry of its own for it? That is so for private
+   memory with an object: forget_object works on whole entries. */
 static bool forgets_apart(struct aspace *as, vaddr_t va)
 {
     const struct map_entry *e = aspace_lookup_locked(as, va);
@@ -401,7 +404,7 @@ int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too)
     if (!aspace_user_range(va, len))
         return -EINVAL;
     mutex_lock(&as->lock);
-    /* First what there may be no memory for. */
+    /* The splits come first: they are all that can fail for want of memory. */
     err = aspace_split_locked(as, forgets_apart(as, va) ? va : 0, forgets_apart(as, end) ? end : 0);
     if (err) {
         mutex_unlock(&as->lock);
@@ -415,7 +418,7 @@ int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too)
             err = -EINVAL;
             break;
         }
-        if (!e->obj_lock) { /* its pages are its PTEs': it stays whole */
+        if (!e->obj_lock) { /* the pages belong to the PTEs: the entry is not split */
             vaddr_t upto = MIN(end, e->end);
 
             (void)anon_ops.unmap(as, e, va, upto);

@@ -1,8 +1,9 @@
 /*
- * Address spaces: a page-table root, an ordered map of entries, regions. mm knows no processes:
- * kernel/proc owns one reference to a struct aspace for each process. All calls below: IPL 0, no
- * spinlock; they take the aspace mutex (MUTEX_ASPACE) unless they end in _locked. Addresses and
- * lengths in bytes, page aligned unless said otherwise. Return 0 or a negative errno.
+ * Address spaces: a page-table root, an ordered map of entries, regions. mm does not know
+ * processes: kernel/proc holds one reference to a struct aspace for each process. Unless said
+ * otherwise, the functions below are called at IPL 0 without a spinlock, take the aspace mutex
+ * (MUTEX_ASPACE) themselves or, with a name in _locked, expect the caller to hold it exclusively,
+ * and return 0 or a negative errno. Addresses and lengths are in bytes, page aligned.
  */
 #ifndef MM_SPACE_ASPACE_H
 #define MM_SPACE_ASPACE_H
@@ -12,151 +13,166 @@
 #include "mm/object/mapping.h"
 #include "mm/pt/page_table.h"
 
-#define MAPF_FIXED           0x1u /* replace what is there */
-#define MAPF_FIXED_NOREPLACE 0x2u
-#define MAPF_SHARED          0x4u
-#define MAPF_GROWSDOWN       0x8u /* stack: lowest page is a guard, grows down on fault */
-#define MAPF_POPULATE        0x10u
-#define MAPF_REGION          0x20u /* placed by mm/space/region.c: may lie inside regions */
-#define MAPF_READONLY        0x40u /* nor may its protection ever allow writing */
+#define MAPF_FIXED           0x1u  /* at this address; existing mappings are replaced */
+#define MAPF_FIXED_NOREPLACE 0x2u  /* at this address; existing mappings are an error */
+#define MAPF_SHARED          0x4u  /* writes go to the object, and fork shares it */
+#define MAPF_GROWSDOWN       0x8u  /* stack: lowest page is a guard, grows down on fault */
+#define MAPF_POPULATE        0x10u /* make the pages present at once */
+#define MAPF_REGION          0x20u /* may lie inside created regions (mm/space/region.c) */
+#define MAPF_READONLY        0x40u /* its protection may never allow writing */
 
 struct mm_object;
 struct aspace;
 
-/* What a kind of mapping does. Anonymous and object mappings are mm/space/anon.c's; sections are
- * mm/section/section_map.c's. */
+/* The operations of a kind of mapping. Those of anonymous and object mappings are in
+   mm/space/anon.c, those of sections in mm/section/section_map.c. */
 struct map_ops {
     const char *name;
-    /* Resolve a fault at page va, which the entry's protection allows. Aspace mutex held shared; an
-       operation that has to wait drops it, waits, takes it shared again and returns -EAGAIN: the
-       entry is looked up anew. 0, -ENOMEM, -EFAULT, -EACCES. */
+    /* Resolve a fault at page va; the entry's protection allows the access. Aspace mutex held
+       shared. An operation that has to wait drops it, waits, takes it shared again and returns
+       -EAGAIN; the caller then looks the entry up again. 0, -ENOMEM, -EFAULT, -EACCES, or an error
+       of the object's pager. */
     int (*fault)(struct aspace *as, struct map_entry *e, vaddr_t va, enum fault_access access);
-    /* The whole entry goes (it was split before where needed): clear its PTEs, flush, free what
-       belongs to the mapping and emptied tables (pt_prune). Aspace mutex held exclusively. The
-       entry itself is the caller's. */
+    /* Remove the whole entry, which was split before if necessary: clear its PTEs, flush, free
+       what belongs to the mapping, and emptied tables (pt_prune). Aspace mutex held exclusively.
+       The caller frees the entry itself. */
     int (*unmap)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end);
-    /* fork: give the child its copy or share; the child's entry is already linked, a copy of e
-       without object and smap. src's mutex is held exclusively; nobody else can reach dst yet. */
+    /* fork: give the child its copy or its share of e. The child's entry is linked already, and is
+       a copy of e without object and smap. src's mutex is held exclusively; no other thread can
+       reach dst yet. 0 or -ENOMEM. */
     int (*fork)(struct aspace *src, struct map_entry *e, struct aspace *dst,
                 struct map_entry *child);
-    /* Another protection for the whole entry, which may have it: cannot fail. NULL: there is none
-       but the one it has. */
+    /* Change the protection of the whole entry to prot, which max_prot allows. Mutex held
+       exclusively; cannot fail. NULL: the protection is fixed. */
     void (*protect)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
                     unsigned prot);
-    /* Is this entry's protection as fixed as without `protect`? NULL: no. */
+    /* Is the protection of this entry fixed, although there is `protect`? NULL: no. */
     bool (*is_fixed)(const struct map_entry *e);
-    /* A split of e at va will follow: second gets what that takes; only its ops and pt are
-       filled in. An error refuses the split, and with it the munmap or mprotect of a part, of which
-       nothing has happened yet. NULL: every split is possible. */
+    /* Allocate for `second` what a split of e at va needs; of second only ops and pt are filled in
+       yet. An error refuses the split, and with it the munmap or mprotect of a part of the entry,
+       which has changed nothing so far. NULL: every split is possible. */
     int (*split_prepare)(struct map_entry *e, struct map_entry *second, vaddr_t va);
-    /* The split does not follow after all: give back what second got. NULL: nothing to do. */
+    /* The split is not made after all: free what split_prepare allocated. NULL: nothing to do. */
     void (*split_cancel)(struct map_entry *second);
-    /* e is split at va; second is the new upper half, prepared and filled in but not linked, e
-       still whole. NULL: nothing to do. */
+    /* Split e at va. second is the new upper half, prepared and filled in but not linked; e still
+       has its old end. NULL: nothing to do. */
     void (*split)(struct map_entry *e, struct map_entry *second, vaddr_t va);
-    /* Make [start,end) present, writably where the entry allows it. Mutex and -EAGAIN as for fault.
-     * NULL: nothing is done. */
+    /* Make [start, end) present, writable where the entry allows it. Mutex and -EAGAIN as for
+       fault. NULL: nothing is done. */
     int (*populate)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end);
 };
 
-struct aspace_counts { /* atomics, relaxed */
+struct aspace_counts { /* relaxed atomics, except as noted */
     uint64_t faults, demand_zero, cow, object_valid, file, stack_grow;
     uint64_t section_made_valid, section_l3_pickup, section_raced, section_global_valid;
     uint64_t section_pages;
-    uint64_t vsize;
+    uint64_t vsize;                /* bytes in entries; aspace mutex exclusive to change */
     uint64_t locked;               /* pages locked in memory */
     uint64_t vsize_peak, rss_peak; /* the most that vsize and pt.rss ever were */
 };
 
-struct aspace {
+struct aspace {           /* protected by `lock`, exclusive to change, unless said otherwise */
     struct page_table pt; /* first: a walk starts at its root */
     uint32_t refs;        /* atomic */
-    uint16_t seen;        /* the self-check's (mm/check/validate.h) */
+    uint16_t seen;        /* used by the self-check (mm/check/validate.h) */
     uint16_t holders;     /* likewise */
     struct mutex lock;
-    struct list entries; /* of map_entry, by address */
-    struct map_entry *tree;
-    struct list regions; /* of struct region (mm/space/region.h), user-created */
+    struct list entries;    /* of map_entry, in address order */
+    struct map_entry *tree; /* the same entries as a search tree (mm/space/aspace_tree.c) */
+    struct list regions;    /* created regions (mm/space/region.h), in address order */
     uint64_t next_region_id;
-    struct map_entry *hint; /* entry of the last fault; atomic hint, cleared when the entry goes */
+    struct map_entry *hint; /* entry of the last fault; atomic, cleared when the entry is removed */
     vaddr_t full_below;     /* entries cover P2 from its start to here: where a search may begin */
-    uint32_t heap_seed;     /* search tree's weights */
+    uint32_t heap_seed;     /* state of the generator of the tree's random weights */
     struct aspace_counts counts;
 };
 
-/* Anonymous memory and objects (mm/space/anon.c, fork.c), also for kinds of mapping that build on
-   them. */
+/* The operations of anonymous memory and objects (mm/space/anon.c, fork.c), also for kinds of
+   mapping that build on them. */
 extern const struct map_ops anon_ops;
 int anon_fork(struct aspace *src, struct map_entry *e, struct aspace *dst, struct map_entry *child);
 
-/* Called, if set, with no lock held after entries have gone: what they mapped may have to be
- * deleted (mm/section/section.c, at boot). */
+/* Called, if set, with no lock held after entries have been removed, because what they mapped may
+   have to be deleted. mm/section/section.c sets it at boot. */
 extern void (*aspace_entries_gone)(void);
 
-struct aspace *aspace_create(unsigned rad); /* NULL when memory is short */
-/* fork: a copy of src. NULL when memory is short; src is unchanged then. */
+/* Create an empty address space with one reference, whose pages come from domain `rad` if possible.
+   NULL: out of memory. */
+struct aspace *aspace_create(unsigned rad);
+/* fork: copy src. NULL: out of memory, and the contents of src are unchanged. */
 struct aspace *aspace_fork(struct aspace *src);
 void aspace_ref(struct aspace *as);
-/* Last reference: everything is unmapped and freed. No CPU has the root loaded any more but perhaps
- * this one, which switches to the system root first. */
+/* Drop a reference. The last one unmaps and frees everything; then no CPU has the root loaded,
+   except perhaps this one, which switches to the system root first. */
 void aspace_unref(struct aspace *as);
-/* exec: unmap everything, regions included. */
+/* exec: unmap everything and delete all regions. */
 void aspace_clear(struct aspace *as);
 
-/* Private or shared anonymous memory. *va is the wish (0: none) and the result. */
+/* Map private or shared anonymous memory. *va: the address asked for (0: none), and the result.
+   -EINVAL: bad length or protection; -ENOMEM: out of memory or of addresses, or the fixed range is
+   not free for mappings; -EEXIST: with MAPF_FIXED_NOREPLACE, a mapping is there. */
 int aspace_map_anon(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags);
-/* An object (takes a reference of its own); private unless MAPF_SHARED: writes then go to a shadow.
- */
+/* Map obj, from `offset` bytes on; the mapping takes a reference of its own. Private unless
+   MAPF_SHARED: writes then go to a shadow. Errors as for aspace_map_anon. */
 int aspace_map_object(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags,
                       struct mm_object *obj, uint64_t offset);
-/* 0; -EINVAL: bad range, or it cuts a mapping where that cannot be cut; -ENOMEM. After an error all
-   is mapped as before. */
+/* -EINVAL: bad range, or it would split a mapping that cannot be split there; -ENOMEM. After an
+   error everything is mapped as before. */
 int aspace_unmap(struct aspace *as, vaddr_t va, uint64_t len);
-/* mprotect (mm/space/aspace_protect.c). 0; -EINVAL: bad range; -ENOMEM: there are holes, or no
-   memory to split a mapping; -EACCES: more than a mapping may have, or its protection is fixed. All
-   or nothing. */
+/* mprotect (mm/space/aspace_protect.c). -EINVAL: bad range; -ENOMEM: there are holes, or no memory
+   to split a mapping; -EACCES: more access than a mapping may have, or its protection is fixed. All
+   of the range is changed or none. */
 int aspace_protect(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot);
-/* $SETPRT_64: MAP_X counts where the mapping may have it; *old is what the last page had. 0;
-   -EFAULT: bad range, or holes; -EACCES: more than a mapping may have; -EPERM: a mapping's
-   protection is fixed; -ENOMEM. All or nothing. */
+/* $SETPRT_64: like mprotect, but MAP_X is ignored where the mapping may not have it, and *old is
+   the former protection of the last page. -EFAULT: bad range, or holes; -EACCES: more access than a
+   mapping may have; -EPERM: a mapping's protection is fixed; -ENOMEM. All or nothing. */
 int aspace_set_protection(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot,
                           unsigned *old);
-/* Forget the contents of private memory: anonymous pages are zero at their next access, those of an
-   object what the object has. Shared memory keeps its contents. -EINVAL: a section, or without
-   `locked_too` a locked page, is there, and what lies before it is forgotten; -ENOMEM: there are
-   holes (all else is done), or no memory to split a mapping (nothing is). */
+/* Discard the contents of private memory: at their next access anonymous pages are zero, and pages
+   of an object have the object's contents. Shared memory keeps its contents. -EINVAL: bad range;
+   or it contains a section or, without `locked_too`, a locked page, and only what lies below that
+   was discarded. -ENOMEM: there are holes (everything else is discarded), or no memory to split a
+   mapping (nothing is). */
 int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too);
-/* Lock pages in memory (mm/space/aspace_lock.c): they are made present, and stay until they are
-   unlocked, unmapped or forgotten. Not inherited by fork. *any_set: one was locked before. 0;
-   -EFAULT: bad range, holes, or behind an object's end; -EACCES: a page that may not be accessed;
-   -ENOMEM: they cannot all be had above the minimum of fluid pages. After an error no lock has
-   changed. May wait.
- */
+/* Lock pages in memory (mm/space/aspace_lock.c): they are made present and stay so until they are
+   unlocked, unmapped or discarded. Not inherited by fork. *any_set: one was locked before. -EFAULT:
+   bad range, holes, or beyond an object's end; -EACCES: a page that may not be accessed; -ENOMEM:
+   not all pages can be allocated above the minimum of fluid pages; -EINTR: a fatal signal. After an
+   error no lock has changed. May wait. */
 int aspace_lock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *any_set);
-/* *all_set: all were locked. 0; -EFAULT: bad range or holes; -ENOMEM: no memory to split a mapping.
- */
+/* Unlock them. *all_set: all were locked. -EFAULT: bad range or holes; -ENOMEM: no memory to split
+   a mapping. */
 int aspace_unlock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *all_set);
-/* Make [va, va+len) present as a fault would; errors as aspace_fault's. */
+/* Make [va, va + len) present, as read faults would or, with `write`, write faults. -EINVAL: bad
+   range; -ENOMEM: holes, or out of memory; -EACCES: `write` and a mapping is read-only; others as
+   for aspace_fault. What was made present before an error stays. May wait. */
 int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write);
-/* Is every page of the range free (no entry, no region)? */
+/* Is every page of the range free, with neither an entry nor a created region there? */
 bool aspace_range_free_locked(struct aspace *as, vaddr_t va, uint64_t len);
-/* A free range of len bytes, aligned, within [low, high), from the low end or (down) the high end;
- * created regions count as taken. 0 when none. */
+/* Find a free range of len bytes within [low, high), aligned to the power of two `align`, the
+   lowest or (down) the highest; created regions count as taken. 0: there is none. */
 vaddr_t aspace_find_locked(struct aspace *as, uint64_t len, uint64_t align, vaddr_t low,
                            vaddr_t high, bool down);
+/* The entry that holds va, or NULL. Mutex at least shared. */
 struct map_entry *aspace_lookup_locked(struct aspace *as, vaddr_t va);
-/* Insert an entry (from nonpaged pool) whose range is free. */
+/* Insert an entry (from map_entry_alloc) whose range is free. */
 void aspace_insert_locked(struct aspace *as, struct map_entry *e);
+/* aspace_unmap for a valid range, without the call of aspace_entries_gone. */
 int aspace_unmap_locked(struct aspace *as, vaddr_t va, uint64_t len);
 
-/* Page fault from trap dispatch, user or kernel mode. 0: retry the access. -EFAULT: SIGSEGV MAPERR;
-   -EACCES: SIGSEGV ACCERR; -ENOMEM: the process is to be killed and named; -EINTR: a fatal signal
-   ended a wait for a pager, the thread dies on its way out; -ENXIO (behind the end of what is
-   mapped) and whatever else a pager answers: SIGBUS ADRERR. May wait. IPL 0 with no
-   spinlock, else panics. */
+/* Resolve a page fault, of user or kernel mode, at va (any byte address). The result tells trap
+   dispatch what to do:
+       0        retry the access
+       -EFAULT  SIGSEGV MAPERR: nothing is mapped there
+       -EACCES  SIGSEGV ACCERR: the protection forbids the access
+       -ENOMEM  kill the process and name it on the console
+       -EINTR   a fatal signal ended a wait for a pager; the thread ends before user mode
+       -ENXIO   SIGBUS ADRERR: beyond the end of the object; so is any other error of a pager
+   May wait. Panics if IPL is not 0 or a spinlock is held. */
 int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access);
 
-struct map_entry *map_entry_alloc(void); /* zeroed, links initialised; NULL when short */
+/* Allocate an entry from nonpaged pool, zeroed and with initialised links. NULL: out of memory. */
+struct map_entry *map_entry_alloc(void);
 void map_entry_free(struct map_entry *e);
 
 #endif

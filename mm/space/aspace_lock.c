@@ -1,45 +1,52 @@
 /*
  * Pages locked in memory: $LCKPAG_64, $ULKPAG_64, mlock and munlock.
  *
- * A lock is a mark on a map entry, which is split at the ends of the range: every page of a locked
- * entry is present, and whoever takes pages back (mm/object/pager.c) looks for such entries by the
- * reverse walk before it does and leaves the page where it is. Locking makes the pages present
- * first, with the mutex shared as for a fault; then, with the mutex exclusive, it marks the entries
- * and looks whether the pages are still there. If a pager has taken one back in between, which
- * needs no mutex, the new marks go again and it begins anew:
+ * Pages are locked by a mark on their map entry, which is split at the ends of the range. Every
+ * page of a marked entry is present. When a pager takes pages back (mm/object/pager.c), a reverse
+ * walk looks for marked entries that map the page, and if there is one the page stays.
  *
- *     here: populate, page is present        pager: takes it back
- *     here: marked, page is not there: mark undone, populate again
- *     here: marked under the object's lock
- *                                            pager: finds the mark, leaves the page
- *     here: all there: locked
+ * Locking first makes the pages present, with the mutex shared as for a fault. Then, with the mutex
+ * exclusive, it marks the entries and checks whether the pages are still present. A pager, which
+ * needs no mutex, may have taken one back in between; then the new marks are removed and everything
+ * starts again:
  *
- * So a failed call has locked nothing. What it has made present stays so until it is forgotten or
- * unmapped, as after any access.
+ *     this thread                             pager
+ *     populates: the page is present
+ *                                             takes the page back
+ *     marks the entry, page is not present:
+ *     removes the mark, populates again
+ *     marks the entry, under the object's
+ *     lock
+ *                                             finds the mark, leaves the page
+ *     all pages are present: locked
  *
- * Pages of memory-resident and page-frame sections stay present by themselves once they are: they
- * are made so, and get no mark. A child of fork does not inherit marks; of a page that both share,
- * the parent's mark counts as long as the parent maps it.
+ * So a call that fails has locked nothing. The pages that it has made present stay so until they
+ * are discarded or unmapped, as after any access.
  *
- * Locking is a promise of memory, and is granted only if the pages that are not there can be had
- * above the minimum of fluid pages. That is looked at first, so that a hopeless wish costs nothing.
+ * Pages of memory-resident and page-frame sections cannot be taken back: they are made present, and
+ * their entries get no mark. A child of fork does not inherit marks; a page that both share is kept
+ * by the parent's mark for as long as the parent maps it.
+ *
+ * Locking takes memory away from all others, and is allowed only if the pages that are missing can
+ * be allocated above the minimum of fluid pages. That is checked first, so that a request that
+ * cannot succeed costs nothing.
  */
 #include "kernel/base/errno.h"
 #include "mm/phys/fluid.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
 
-#define ROUNDS_MAX 64 /* a pager that takes pages back faster than they come wins in the end */
+#define ROUNDS_MAX 64 /* give up on a pager that takes pages back faster than they are supplied */
 
 static vaddr_t first_page(const struct map_entry *e)
 {
-    return e->flags & MAPF_GROWSDOWN ? e->start + PAGE_SIZE : e->start; /* behind the guard */
+    return e->flags & MAPF_GROWSDOWN ? e->start + PAGE_SIZE : e->start; /* above the guard page */
 }
 
-/* Could its pages be taken back? Those of resident sections and of page frames stay as they are. */
+/* Could its pages be taken back? Not those of memory-resident and page-frame sections. */
 static bool is_pageable(const struct map_entry *e) { return e->ops == &anon_ops || e->obj_lock; }
 
-/* Pages of [va, end), within an entry, without a valid PTE. */
+/* The number of pages of [va, end), within one entry, that have no valid PTE. Mutex held. */
 static uint64_t count_missing(struct aspace *as, vaddr_t va, vaddr_t end)
 {
     uint64_t missing = 0;
@@ -55,13 +62,13 @@ static uint64_t count_missing(struct aspace *as, vaddr_t va, vaddr_t end)
     return missing;
 }
 
-/* The part of the entry at va that lies below end can be made present? */
+/* Can the pages of e, the entry at va or NULL, be made present from va on? 0, -EFAULT, -EACCES. */
 static int check_entry(const struct map_entry *e, vaddr_t va)
 {
     return !e ? -EFAULT : e->prot == 0 || va < first_page(e) ? -EACCES : 0;
 }
 
-/* *missing: private pages that are not there yet. Mutex held. */
+/* Check every entry of the range. *missing: private pages that are not present yet. Mutex held. */
 static int check(struct aspace *as, vaddr_t va, vaddr_t end, uint64_t *missing)
 {
     *missing = 0;
@@ -95,7 +102,7 @@ static int make_present(struct aspace *as, vaddr_t va, uint64_t len)
     return err && err != -ENOMEM && err != -EINTR ? -EFAULT : err;
 }
 
-enum { UNLOCKED, LOCKED, LOCKING }; /* map_entry.locked: LOCKING is new, and not final yet */
+enum { UNLOCKED, LOCKED, LOCKING }; /* map_entry.locked; LOCKING: a new mark, not final yet */
 
 /* Mutex exclusive, entry within the range. */
 static void set_mark(struct aspace *as, struct map_entry *e, uint8_t mark)
@@ -103,7 +110,7 @@ static void set_mark(struct aspace *as, struct map_entry *e, uint8_t mark)
     int64_t n = (int64_t)(e->end - e->start);
     ipl_t ipl = IPL_NONE;
 
-    aspace_count_extent(as, e, -n); /* as it is marked now, and then anew */
+    aspace_count_extent(as, e, -n); /* out with the old mark, and in again with the new one */
     if (e->obj_lock)
         ipl = spin_lock(e->obj_lock);
     e->locked = mark;
@@ -112,7 +119,8 @@ static void set_mark(struct aspace *as, struct map_entry *e, uint8_t mark)
     aspace_count_extent(as, e, n);
 }
 
-/* Of the range's entries, those that are `from` become `to`. What is not pageable gets no mark. */
+/* Change the mark of the range's entries from `from` to `to`; not of those that are not pageable.
+   Mutex exclusive. */
 static void mark_range(struct aspace *as, vaddr_t va, vaddr_t end, uint8_t from, uint8_t to)
 {
     while (va < end) {
@@ -121,12 +129,12 @@ static void mark_range(struct aspace *as, vaddr_t va, vaddr_t end, uint8_t from,
         va = e->end;
         if (is_pageable(e) && e->locked == from)
             set_mark(as, e, to);
-        if (to != LOCKING) /* final: entries that continue each other become one */
+        if (to != LOCKING) /* the final mark: adjacent entries may be equal now */
             aspace_merge_locked(as, e);
     }
 }
 
-/* Of [va, end): is a page locked (any), are all? -EFAULT: there are holes. Mutex held. */
+/* *any, *all: is a page of [va, end) locked, are all? 0; -EFAULT: there are holes. Mutex held. */
 static int look(struct aspace *as, vaddr_t va, vaddr_t end, bool *any, bool *all)
 {
     *any = false;
@@ -143,7 +151,7 @@ static int look(struct aspace *as, vaddr_t va, vaddr_t end, bool *any, bool *all
     return 0;
 }
 
-/* Where marks will differ. */
+/* Split the pageable entries that extend across an end of the range. Mutex exclusive. */
 static int split_ends(struct aspace *as, vaddr_t va, vaddr_t end)
 {
     const struct map_entry *first = aspace_lookup_locked(as, va);
@@ -153,6 +161,7 @@ static int split_ends(struct aspace *as, vaddr_t va, vaddr_t end)
                                last && is_pageable(last) ? end : 0);
 }
 
+/* 0: every pageable page of the range is present; -EAGAIN: one is not; or check_entry's error. */
 static int all_present(struct aspace *as, vaddr_t va, vaddr_t end)
 {
     while (va < end) {
@@ -168,7 +177,7 @@ static int all_present(struct aspace *as, vaddr_t va, vaddr_t end)
     return 0;
 }
 
-/* Mark the range if every page of it is there. -EAGAIN: one is not. Mutex exclusive. */
+/* Mark the range if all of its pages are present. -EAGAIN: one is not. Mutex exclusive. */
 static int lock_present(struct aspace *as, vaddr_t va, vaddr_t end, bool *any_set)
 {
     int err = split_ends(as, va, end);

@@ -1,19 +1,19 @@
 /*
- * Protection of what is mapped: mprotect and $SETPRT_64.
+ * Changing the protection of mappings: mprotect and $SETPRT_64.
  *
- * Both check the whole range first, then split it at its ends, and then change entry after entry,
- * which cannot fail any more. What access a valid PTE gives is anon_protect()'s; taken away access
- * is flushed on every CPU before the mutex is dropped.
+ * Both hold the mutex exclusively. They check the whole range first, then split it at its ends,
+ * which may run out of memory, and then change entry after entry, which cannot fail any more. The
+ * operation `protect` of the entry (anon_protect) changes the PTEs and flushes every CPU.
  */
 #include "kernel/base/errno.h"
 #include "mm/space/aspace_private.h"
 
-/* What is wanted. $SETPRT_64's codes have no bit for execution: it comes with reading wherever the
-   mapping may have it. And where the protection is fixed they are refused even if they change
-   nothing. */
+/* The protection asked for. The codes of $SETPRT_64 have no bit for execution: it comes with
+   reading wherever the mapping may have it. And on a mapping with fixed protection they are refused
+   even if they change nothing. */
 struct wish {
-    unsigned prot;
-    bool code; /* a code of $SETPRT_64 */
+    unsigned prot; /* MAP_* */
+    bool code;     /* from a code of $SETPRT_64 */
 };
 
 static unsigned prot_for(const struct map_entry *e, const struct wish *w)
@@ -52,7 +52,7 @@ static int check(struct aspace *as, vaddr_t va, vaddr_t end, const struct wish *
     }
 }
 
-/* Has the mapping at va another protection? */
+/* Is there a mapping at va whose protection will change? */
 static bool changes(struct aspace *as, vaddr_t va, const struct wish *w)
 {
     const struct map_entry *e = aspace_lookup_locked(as, va);

@@ -1,10 +1,11 @@
 /*
- * The map of an address space: entries in a list by address, and in a search tree over it.
+ * The map of an address space: entries in a list in address order, and in a search tree.
  *
  * The tree is a treap: a binary search tree by start address that is at the same time a heap by a
- * random weight, so its expected depth is logarithmic whatever the order of insertions. Each
- * operation is a walk and some rotations; nothing is stored for balance but the weight. All of it
- * is protected by the aspace mutex (exclusive to change).
+ * random weight, so its expected depth is logarithmic whatever the order of insertions. An
+ * insertion or removal is a walk down the tree and some rotations; the weight is all that is stored
+ * for balance. Everything is protected by the aspace mutex (exclusive to change). Nothing here
+ * allocates, and only a search for a free range can fail.
  */
 #include "mm/space/aspace_private.h"
 
@@ -16,7 +17,7 @@
 
 static uint32_t next_weight(struct aspace *as)
 {
-    uint32_t x = as->heap_seed; /* xorshift: any period will do, but not zero */
+    uint32_t x = as->heap_seed; /* xorshift: never becomes zero if the seed is not */
 
     x ^= x << 13;
     x ^= x >> 17;
@@ -25,7 +26,7 @@ static uint32_t next_weight(struct aspace *as)
     return x;
 }
 
-/* Put `by` where `e` hangs. */
+/* Make `by`, or nothing if it is NULL, the child of e's parent in place of e. */
 static void replace_child(struct aspace *as, struct map_entry *e, struct map_entry *by)
 {
     struct map_entry *up = e->parent;
@@ -60,7 +61,7 @@ static void rotate_up(struct aspace *as, struct map_entry *c)
     p->parent = c;
 }
 
-/* The entry with the highest start not above va; NULL. */
+/* The entry with the highest start that is not above va, or NULL. */
 static struct map_entry *tree_floor(struct aspace *as, vaddr_t va)
 {
     struct map_entry *e = as->tree, *best = NULL;
@@ -155,8 +156,8 @@ static struct region *region_of(struct list *l)
     return l ? list_entry(l, struct region, link) : NULL;
 }
 
-/* Both searches go once along the regions, which lie by address, whatever is in between: a process
- * with thousands of them pays for each once. */
+/* Lowest free address in [low, high), 0 if there is none. Like find_down, it walks the list of
+   regions, which is in address order, only once, so that the cost is linear in the regions. */
 static vaddr_t find_up(struct aspace *as, uint64_t len, uint64_t align, vaddr_t low, vaddr_t high)
 {
     struct region *r = region_of(list_first(&as->regions));
@@ -168,7 +169,7 @@ static vaddr_t find_up(struct aspace *as, uint64_t len, uint64_t align, vaddr_t 
         if (!align_up_ok(low, align, &va) || !range_within(va, len, low, high))
             return 0;
         e = aspace_first_in_locked(as, va, va + len);
-        /* Step over what touches it: entry by entry along the list while they leave no room. */
+        /* Step over the entries that overlap [va, va + len), along the list. */
         while (e && e->start < va + len) {
             struct list *l = list_next(&as->entries, &e->link);
 
@@ -184,6 +185,7 @@ static vaddr_t find_up(struct aspace *as, uint64_t len, uint64_t align, vaddr_t 
     }
 }
 
+/* The same for the highest free address. */
 static vaddr_t find_down(struct aspace *as, uint64_t len, uint64_t align, vaddr_t low, vaddr_t high)
 {
     struct region *r = region_of(list_last(&as->regions));
@@ -210,8 +212,8 @@ static vaddr_t find_down(struct aspace *as, uint64_t len, uint64_t align, vaddr_
     }
 }
 
-/* Where a search of P2 from its low end may begin: behind the entries that follow each other
-   without a hole. A process with many mappings would look at all of them each time. */
+/* Where an upward search of P2 may begin: after the entries that cover P2 from its low end without
+   a hole. A process with many mappings would otherwise walk all of them each time. */
 static vaddr_t search_start(struct aspace *as)
 {
     struct map_entry *e;

@@ -1,13 +1,14 @@
 /*
  * Page faults on user addresses, from user mode or from the kernel's accesses to user memory.
  *
- * The aspace mutex is held shared for the whole of a fault, so faults of several threads run side
- * by side; the map, the regions and the existence of page tables stand still meanwhile. What two
- * faults may do to one PTE at once is the rule on top of mm/pt/pt.h. A fault that has to wait for a
- * pager drops the mutex first and looks everything up anew afterwards.
+ * The aspace mutex is held shared for the whole of a fault, so faults of several threads run in
+ * parallel, and meanwhile the map and the regions do not change and no table is freed. The comment
+ * at the top of mm/pt/pt.h says what two faults may do to one PTE at the same time. A fault that
+ * has to wait for a pager drops the mutex first and looks everything up again afterwards.
  *
- * Panics at raised IPL or with a spinlock held, by the checks of the mutex (kernel/sched/mutex.h):
- * such a fault could wait.
+ * A fault that runs out of memory fails with -ENOMEM; the empty tables that it has created are
+ * freed. A fault at raised IPL or with a spinlock held panics, by the checks of the mutex
+ * (kernel/sched/mutex.h), because it might have to wait.
  */
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/errno.h"
@@ -34,7 +35,8 @@ static inline struct map_entry *lookup_hinted(struct aspace *as, vaddr_t va)
     return e;
 }
 
-/* Nothing is mapped there: a region may grow over it. Mutex held shared on entry and return. */
+/* Nothing is mapped at va: perhaps a region grows to it. -EAGAIN: it has; -EFAULT; -ENOMEM. Mutex
+   held shared on entry and return, and dropped in between. */
 static int outside(struct aspace *as, vaddr_t va)
 {
     int err;
@@ -78,7 +80,7 @@ int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access)
     } while (err == -EAGAIN);
     mutex_unlock_shared(&as->lock);
     if (unlikely(err == -ENOMEM))
-        aspace_prune(as, va, va + PAGE_SIZE); /* tables that were made for it */
+        aspace_prune(as, va, va + PAGE_SIZE); /* free the tables that were created for it */
     count_add(&as->counts.faults, 1);
     return err;
 }

@@ -1,19 +1,21 @@
 /*
- * fork: a copy of an address space.
+ * fork: copying an address space.
  *
- * Regions first, then entry by entry through map_ops. Private memory is copied symmetrically
- * (mm/object/object.c): pages that no fork has seen belong to their PTEs, so they first move into a
- * new object; then parent and child map the same object, marked needs_copy, and the parent's PTEs
- * lose their write access. The child gets the PTEs of private memory with it, read-only, because it
- * is about to touch most of them, and a copied PTE costs a tenth of a fault. Shared memory is not
- * copied: a fault maps 16 pages at a time, only where the child looks.
+ * The regions are copied first, then entry after entry through map_ops.fork. Private memory is
+ * copied symmetrically (mm/object/object.c). Pages that no fork has shared belong to their PTEs and
+ * first move into a new object. Then parent and child map the same object, both marked needs_copy,
+ * and the parent's PTEs lose their write access. The child gets a copy of the read-only PTEs of
+ * private memory, because it is about to access most of them and copying a PTE costs a tenth of a
+ * fault. PTEs of shared memory are not copied: faults map them, 16 pages at a time and only where
+ * the child accesses them.
  *
- * The parent's translations are flushed once, at the end, before the mutex is dropped and before
- * the child can run: until then another thread of the parent may write through an old translation,
- * which is as if it had written before the fork.
+ * Locks: the parent's mutex is held exclusively, and the family's lock for one table at a time. The
+ * parent's translations are flushed once, at the end, before the mutex is dropped and before the
+ * child can run. Until then another thread of the parent may write through an old translation; that
+ * is no different from a write before the fork.
  *
- * Out of memory: what the child has so far is torn down. The parent's memory may have moved into
- * objects, which changes nothing that it can see.
+ * Out of memory: the incomplete child is destroyed. The parent's memory may have moved into objects
+ * by then, which changes nothing that the parent can see.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
@@ -22,11 +24,12 @@
 #include "mm/space/aspace_private.h"
 #include "mm/space/region.h"
 
+/* The arguments of the functions that handle an entry table by table. */
 struct part {
     struct aspace *src, *dst;
-    struct map_entry *e;
-    struct mm_object *o;
-    uint64_t pages;
+    struct map_entry *e; /* of src */
+    struct mm_object *o; /* reserve_slots, move_pages: the entry's new object */
+    uint64_t pages;      /* reserve_slots: valid PTEs seen so far */
 };
 
 typedef int part_fn(struct part *x, pte_t *p, vaddr_t va, uint64_t n);
@@ -49,11 +52,11 @@ static int for_each_part(struct part *x, part_fn *fn)
     return 0;
 }
 
-/* First pass of the move: the new object gets the index nodes, so that the second cannot fail. */
+/* First pass of the move: create the index nodes, so that the second pass cannot fail. */
 static int reserve_slots(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
 {
     uint64_t offset = (va - x->e->start) >> PAGE_SHIFT;
-    uint64_t have = UINT64_MAX; /* leaf that was made last */
+    uint64_t have = UINT64_MAX; /* number of the leaf that was created last */
 
     for (uint64_t i = 0; i < n; i++) {
         if (!pte_maps_page(va + (i << PAGE_SHIFT), p[i]))
@@ -68,7 +71,7 @@ static int reserve_slots(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
     return 0;
 }
 
-/* Second pass: the nodes are there. */
+/* Second pass: put the pages into the index. */
 static int move_pages(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
 {
     uint64_t offset = (va - x->e->start) >> PAGE_SHIFT;
@@ -86,8 +89,8 @@ static int move_pages(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
     return 0;
 }
 
-/* Give a private entry without object one that holds its pages. An entry without pages stays as it
- * is. */
+/* Create an object that holds the pages of a private entry without one. An entry without pages
+   stays as it is. 0 or -ENOMEM. */
 static int move_into_object(struct part *x)
 {
     struct map_entry *e = x->e;
@@ -99,7 +102,7 @@ static int move_into_object(struct part *x)
     x->o = o;
     err = for_each_part(x, reserve_slots);
     if (!err && x->pages) {
-        for_each_part(x, move_pages); /* nobody else knows the object yet: no lock */
+        for_each_part(x, move_pages); /* no lock: the object is not reachable yet */
         e->offset = 0;
         e->needs_copy = 0;
         object_attach_entry(o, e);
@@ -108,7 +111,7 @@ static int move_into_object(struct part *x)
     return err;
 }
 
-/* Make the parent's PTEs read-only and give the child the same. */
+/* Make the parent's PTEs of one table read-only and copy them to the child. 0 or -ENOMEM. */
 static int share_ptes(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
 {
     uint32_t left = __atomic_load_n(&pt_page_of(p)->aux, __ATOMIC_RELAXED);
@@ -141,7 +144,7 @@ static int share_ptes(struct part *x, pte_t *p, vaddr_t va, uint64_t n)
         pt_count(to, (int)copied);
     spin_unlock(x->e->obj_lock, ipl);
     x->dst->pt.rss += copied;
-    x->dst->counts.rss_peak = x->dst->pt.rss; /* nobody else knows it yet */
+    x->dst->counts.rss_peak = x->dst->pt.rss; /* no atomics: dst is not reachable yet */
     return err;
 }
 

@@ -1,21 +1,27 @@
 /*
- * Faults on entries that have an object: find the page in the object or behind it, copy, ask the
- * pager, map.
+ * Faults on entries that have an object: find the page in the object or its chain of shadows, copy
+ * it or ask the pager if necessary, and map it.
  *
- * What a store faults for: a page of the source behind our object (copy), an entry marked
- * needs_copy (a new object in front first), a page whose pager has not granted write access
- * (upgrade), a page that is to be marked modified. All have FOW set and KWE, UWE clear. PTE_SW_COW
- * tells the first two from the rest.
+ * A store faults for one of four reasons:
+ *   - the page belongs to a shadow of the entry's object, and is copied;
+ *   - the entry is marked needs_copy, and first gets a new object in front of its own;
+ *   - the pager has not granted write access to the page, and is asked for an upgrade;
+ *   - the page is clean, and is marked modified.
+ * The PTE has FOW set and KWE, UWE clear in all of them. PTE_SW_COW tells the first two from the
+ * others.
  *
- * A copy is made, and a new page zeroed, without the family's lock: the source page is held by a
- * reference, and what was found is looked up again before the new page goes in. If it has changed,
- * the new page goes back and the fault starts again. Finding a page and mapping it are one hold of
- * the lock, so no page is taken away in between.
+ * Locks: the aspace mutex is held shared. A page is copied, or a new page zeroed, without the
+ * family's lock; a reference keeps the source page, and the lookup is repeated before the new page
+ * is inserted. If it finds something else, the new page is freed and the fault starts again. A page
+ * is found and mapped under one hold of the lock, so it cannot be taken away in between.
  *
- * Around a fault that is no private write, up to 16 neighbours that are in memory already are
- * mapped too; around one that finds its own page read-only, because fork left it so and the other
- * side has gone, they are made writable. The page itself costs a fault of some hundred
- * instructions, a neighbour fifty to a hundred.
+ * Unless the fault is a write to private memory, up to 16 neighbours that are in memory already are
+ * mapped too. And when a fault finds its own page read-only as fork left it, because the other user
+ * of the object has gone since, the neighbours are made writable as well. The faulting page costs
+ * some hundreds of instructions, a neighbour fifty to a hundred.
+ *
+ * A fault that cannot allocate a table, page, object or index node fails with -ENOMEM; an object
+ * that was put in front stays, which does no harm.
  */
 #include "arch/alpha/hw/tb.h"
 #include "kernel/base/errno.h"
@@ -27,16 +33,16 @@
 #define AROUND_PAGES 16u
 #define BATCH_PAGES  32u /* pages allocated at once */
 
+/* The result of a lookup. */
 struct found {
-    struct mm_object *top; /* what the entry maps */
-    uint64_t top_offset;
-    struct mm_object
-        *at; /* where the page is, or who must be asked for it; NULL: nowhere, it is zero */
-    uint64_t offset;
-    slot_t slot;
+    struct mm_object *top; /* the entry's object */
+    uint64_t top_offset;   /* pages: of the page in `top` */
+    struct mm_object *at;  /* has the page, or has the pager to ask; NULL: no object, it is zero */
+    uint64_t offset;       /* pages: of the page in `at` */
+    slot_t slot;           /* of `at`; 0: there is none */
 };
 
-/* Look for a page from o down the chain. Lock held. */
+/* Look a page up in o and then in its chain of shadows. Lock held. */
 static inline void find_page(struct mm_object *o, uint64_t offset, struct found *f)
 {
     f->top = o;
@@ -58,7 +64,7 @@ static inline void find_page(struct mm_object *o, uint64_t offset, struct found 
     }
 }
 
-/* May a page found so be mapped writable now, without another fault that has something to do? */
+/* May the page be mapped writable now? If not, a write fault has to do something first. */
 static inline bool writable_now(const struct map_entry *e, const struct found *f)
 {
     if (f->at != f->top || e->needs_copy)
@@ -78,8 +84,8 @@ static inline pte_t object_pte(const struct map_entry *e, pfn_t pfn, bool write)
     return pte_make(pfn, bits);
 }
 
-/* The neighbours of va that one fault may do good to: [*from,*to), within va's table. Returns the
-   PTE of *from. */
+/* The pages around va that a fault handles with it: [*from, *to), within va's table. p: PTE of va.
+   Returns the PTE of *from. */
 static pte_t *around(const struct map_entry *e, pte_t *p, vaddr_t va, vaddr_t *from, vaddr_t *to)
 {
     *from = MAX(va & ~(vaddr_t)(AROUND_PAGES * PAGE_SIZE - 1), e->start);
@@ -89,7 +95,7 @@ static pte_t *around(const struct map_entry *e, pte_t *p, vaddr_t va, vaddr_t *f
     return p - ((va - *from) >> PAGE_SHIFT);
 }
 
-/* Map neighbours that are in memory. p: PTE of va, which was just mapped. Lock held. */
+/* Map the neighbours that are in memory. p: PTE of va, which was just mapped. Lock held. */
 static void map_around(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va)
 {
     struct mm_object *o = e->object;
@@ -116,8 +122,9 @@ static void map_around(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t
     }
 }
 
-/* A page of the entry's own object was found read-only, as fork left it, and nobody shares it any
-   more: so it is with its neighbours. p: PTE of va, which was just made writable. Lock held. */
+/* Make the neighbours writable too: a page of the entry's own object was mapped read-only by fork,
+   nothing shares it any more, and the same probably holds for its neighbours. p: PTE of va, which
+   was just made writable. Lock held. */
 static void upgrade_around(struct map_entry *e, pte_t *p, vaddr_t va)
 {
     vaddr_t to;
@@ -134,11 +141,11 @@ static void upgrade_around(struct map_entry *e, pte_t *p, vaddr_t va)
             !pfn_eq(slot_pfn(f.slot), pte_pfn(*p)))
             continue;
         pt_store(p, object_pte(e, slot_pfn(f.slot), true));
-        tb_invalidate_single(va); /* as for the page itself */
+        tb_invalidate_single(va); /* this CPU only, as in install() */
     }
 }
 
-/* Store the PTE of va. Lock held. Returns what it was before. */
+/* Store the PTE of va and invalidate the old one. Lock held. Returns the old PTE. */
 static pte_t install(struct aspace *as, pte_t *p, vaddr_t va, pte_t now)
 {
     pte_t old = *p;
@@ -147,16 +154,16 @@ static pte_t install(struct aspace *as, pte_t *p, vaddr_t va, pte_t now)
     if (!pte_maps_page(va, old))
         count_rss(as, 1);
     else if (pfn_eq(pte_pfn(old), pte_pfn(now)))
-        tb_invalidate_single(va); /* as before or more access: other CPUs find out by a fault */
+        tb_invalidate_single(va); /* the access is the same or more: other CPUs may fault once */
     else
         tb_flush_page(&as->pt.loaded, va, TB_COW);
     return old;
 }
 
-/* What a fault has prepared without the lock. */
+/* A page that a fault has prepared without the lock. */
 struct spare {
     pfn_t page;   /* new page, or PFN_NONE */
-    pfn_t source; /* what it is a copy of, referenced; PFN_NONE: it is zero */
+    pfn_t source; /* the page it is a copy of, with a reference; PFN_NONE: it is zero */
 };
 
 static void spare_drop(struct spare *sp)
@@ -169,7 +176,8 @@ static void spare_drop(struct spare *sp)
     sp->source = PFN_NONE;
 }
 
-/* The spare page becomes the top object's. Lock held. False: no memory for an index node. */
+/* Insert the spare page into the top object and update f. Lock held. False: no memory for an index
+   node. */
 static bool spare_insert(struct found *f, struct spare *sp)
 {
     slot_t *s = index_create(f->top, f->top_offset);
@@ -186,7 +194,8 @@ static bool spare_insert(struct found *f, struct spare *sp)
     return true;
 }
 
-/* Prepare a copy of source, or a zero page (PFN_NONE). Lock held on entry, dropped on return. */
+/* Prepare a copy of source, or a zero page (PFN_NONE). Lock held on entry, dropped on return. 0 or
+   -ENOMEM. */
 static int spare_make_unlock(struct map_entry *e, struct aspace *as, pfn_t source, struct spare *sp,
                              ipl_t ipl)
 {
@@ -204,18 +213,20 @@ static int spare_make_unlock(struct map_entry *e, struct aspace *as, pfn_t sourc
     return 0;
 }
 
-/* A write wants a page to itself: no marks of a pending copy on the entry. Lock held. */
+/* Do the copy that needs_copy announces, before a write: the entry keeps its object if it is the
+   only user, and gets a new one otherwise. False: out of memory. Lock held. */
 static bool resolve_needs_copy(struct map_entry *e)
 {
-    if (e->object->refs == 1 && !e->object->ops) { /* everybody else has gone */
+    if (e->object->refs == 1 && !e->object->ops) { /* no other user is left */
         e->needs_copy = 0;
         return true;
     }
     return object_shadow_entry_locked(e);
 }
 
-/* The page is the pager's to give: ask, or wait. Lock held on entry, dropped on return. 0 or
- * -EAGAIN: look again; -ENXIO: it lies behind the object's end. */
+/* Ask the pager for the page, or wait for an outstanding request. Lock held on entry, dropped on
+   return. 0: look again; -EAGAIN: it has waited without the mutex, return to the caller of the
+   fault; -ENXIO: the page is beyond the end of the object; or the pager's error. */
 static int pager_turn_unlock(struct aspace *as, struct found *f, bool write, ipl_t ipl)
 {
     struct mm_object *o = f->at;
@@ -230,7 +241,7 @@ static int pager_turn_unlock(struct aspace *as, struct found *f, bool write, ipl
     return pager_request_unlock(o, f->offset, write ? MAP_R | MAP_W : MAP_R, ipl);
 }
 
-/* Everything is there: map it. Lock held. */
+/* Map the page that was found, mark it modified on a write, and map its neighbours. Lock held. */
 static void finish_fault(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va,
                          struct found *f, bool write)
 {
@@ -266,7 +277,7 @@ int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool write)
             break;
         }
         find_page(e->object, (e->offset + (va - e->start)) >> PAGE_SHIFT, &f);
-        if (!f.at) { /* nobody has it: zero */
+        if (!f.at) { /* no object has the page: it is zero */
             if (!sp.page.n || sp.source.n) {
                 err = spare_make_unlock(e, as, PFN_NONE, &sp, ipl);
                 continue;
@@ -277,7 +288,7 @@ int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool write)
                     (f.slot & (SLOT_W | SLOT_PUT)) != SLOT_W)) {
             err = pager_turn_unlock(as, &f, write && f.at == f.top, ipl);
             continue;
-        } else if (write && f.at != f.top) { /* the source's: copy */
+        } else if (write && f.at != f.top) { /* it belongs to a shadow: copy it */
             if (!sp.page.n || !pfn_eq(sp.source, slot_pfn(f.slot))) {
                 err = spare_make_unlock(e, as, slot_pfn(f.slot), &sp, ipl);
                 continue;
@@ -297,14 +308,15 @@ int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool write)
     return err;
 }
 
-/* Is the object nothing but its own pages and zeros, for this entry to write? Lock held. */
+/* Are all pages of the entry its object's own or zero, and may it write them? Lock held. */
 static bool is_plain(const struct map_entry *e)
 {
     return !e->needs_copy && !e->object->ops && !e->object->shadow;
 }
 
-/* Map n pages of a plain object, zero ones where there are none yet. p: PTE of va, within one
-   table. 0, also when it is not plain: whatever PTE is still empty then takes a fault. */
+/* Map n pages of a plain object, and add zero pages where it has none yet. p: PTE of va; all n PTEs
+   are in one table. 0 or -ENOMEM. If the object is not plain it does nothing and returns 0: the
+   caller then resolves a fault for each PTE that is still empty. */
 static int object_populate_batch(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va,
                                  unsigned n)
 {
@@ -332,7 +344,7 @@ static int object_populate_batch(struct aspace *as, struct map_entry *e, pte_t *
             continue;
         if (!(*s & SLOT_PRESENT)) {
             if (used == want)
-                continue; /* it went while we looked away: a fault will do */
+                continue; /* it was removed while the lock was not held: left to a fault */
             *s = slot_make(pfns[used], SLOT_W);
             object_page_own(e->object, offset + i, pfns[used++]);
             e->object->resident++;

@@ -1,4 +1,4 @@
-/* See the header. */
+/* Page protection codes; mm/space/prot_code.h describes them. */
 #include "mm/space/prot_code.h"
 
 #include "kernel/base/abi/prtdef.h"
@@ -6,7 +6,7 @@
 
 #define READ  (MAP_R | MAP_X)
 #define WRITE (MAP_R | MAP_W | MAP_X)
-#define NO    0x80u /* no code */
+#define NO    0x80u /* not a valid code */
 
 static const uint8_t user_access[] = {
     [PRT$C_NA] = 0,      [PRT$C_RESERVED] = NO, [PRT$C_KW] = 0,      [PRT$C_KR] = 0,

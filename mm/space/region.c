@@ -1,20 +1,22 @@
 /*
  * Regions: reserved parts of an address space.
  *
- * A region holds no memory and no page tables; it only keeps others out. mmap, brk and the stack
- * ask region_overlaps_locked(), so that an address in a created region is given out only to who
- * names the region.
+ * A region has no memory and no page tables of its own; it only reserves addresses. mmap, brk and
+ * stack growth check region_overlaps_locked(), so that an address in a created region is used only
+ * by services that name the region.
  *
- * A region with VA$M_SHARED_PTS consists of whole level-3 pages (spans of 8 MiB) and takes nothing
- * but memory-resident sections through their shared page tables, each from a span boundary on: no
- * private page can ever share a level-3 page with a section. Where the system chooses the place, it
- * is aligned to the largest power of two that is not above its length, from 8 MiB to 8 GiB: then
- * level-2 PTEs carry the hints that the shared pages' frames allow (their own addresses in
- * page-table space are aligned alike), and a section of whole 8 GiB blocks lies on whole level-2
- * pages.
+ * A region with VA$M_SHARED_PTS consists of whole level-3 spans (8 MiB) and takes only
+ * memory-resident sections, mapped through their shared page tables from a span boundary on: so a
+ * private page never shares a level-3 page-table page with a section. Where the system chooses the
+ * address of such a region, it is aligned to the largest power of two that is not above its length,
+ * between 8 MiB and 8 GiB. Then level-2 PTEs can have the granularity hints that the frames of the
+ * shared page-table pages allow (the addresses of these pages in page-table space are aligned in
+ * the same way), and a section of whole 8 GiB blocks fills whole level-2 pages.
  *
- * Where a region's mappings end is read off the address space's entries: there is no second record
- * of it.
+ * The end of a region's mappings is found from the entries of the address space and not recorded.
+ *
+ * Everything is protected by the aspace mutex. Only creation and fork allocate, and fail with
+ * nothing changed, or with a child that the caller destroys.
  */
 #include "mm/space/region.h"
 
@@ -30,7 +32,7 @@
     (VA$M_DESCEND | VA$M_P0_SPACE | VA$M_P1_SPACE | VA$M_PERMANENT | VA$M_SHARED_PTS | \
      VA$M_EXPAND_ON_ACCVIO)
 #define USER_MODE 3u
-#define GH_BLOCK  (pte_gh_pages(3) * PAGE_SIZE) /* the largest granularity-hint block */
+#define GH_BLOCK  (pte_gh_pages(3) * PAGE_SIZE) /* bytes that the largest granularity hint maps */
 
 static const struct region_view default_regions[] = {
     {.id = VA$C_P0,
@@ -141,7 +143,7 @@ bool region_view_locked(struct aspace *as, uint64_t id, struct region_view *v)
     return true;
 }
 
-/* A created region's mappings are not those of the default region around it. */
+/* Does e, which lies within the region v, belong to a created region inside a default one? */
 static bool is_others(struct aspace *as, const struct region_view *v, const struct map_entry *e)
 {
     return v->id < REGION_MIN_USER_ID && region_at_locked(as, e->start);
@@ -191,14 +193,14 @@ bool region_range_used_locked(struct aspace *as, vaddr_t start, vaddr_t end)
 {
     struct map_entry *e;
 
-    /* From the high end: created regions lie there. */
+    /* From the high end, where the created regions of P0 and P2 are. */
     list_for_each_entry_reverse(e, &as->entries, link)
         if (e->start < end)
             return e->end > start;
     return false;
 }
 
-/* Alignment for a place that the system chooses. */
+/* The alignment of an address that the system chooses, in bytes. */
 static uint64_t region_alignment(uint64_t length, uint32_t flags)
 {
     uint64_t low = flags & VA$M_SHARED_PTS ? PTE_L2_SPAN : PAGE_SIZE;
@@ -233,14 +235,15 @@ static cond_t check_create(uint64_t length, uint32_t prot, uint32_t flags, vaddr
     return SS$_NORMAL;
 }
 
-/* Where it goes: *start is the wish (0: none) and the result. */
+/* Choose or check the address of a new region. *start: the address asked for (0: none), and the
+   result. Mutex exclusive. */
 static cond_t place_locked(struct aspace *as, uint64_t length, uint32_t flags, vaddr_t *start)
 {
     unsigned space = flags & VA$M_P0_SPACE ? VA$C_P0 : flags & VA$M_P1_SPACE ? VA$C_P1 : VA$C_P2;
     vaddr_t low = default_regions[space].start, high = default_regions[space].end;
 
     if (*start == 0) {
-        /* In P1 from the low end up: the stack grows down from the high end. */
+        /* In P1 upward from the low end, because the stack grows down from the high end. */
         *start = aspace_find_locked(as, length, region_alignment(length, flags), low, high,
                                     space != VA$C_P1);
         return *start ? SS$_NORMAL : SS$_VASFULL;
@@ -309,8 +312,8 @@ cond_t region_delete(struct aspace *as, uint64_t id, bool privileged, struct reg
     return status;
 }
 
-/* In a region with shared page tables whole spans go, or the tail of a mapping with its last
- * span. */
+/* In a region with shared page tables only whole level-3 spans can be deleted; a mapping may end in
+   the middle of its last one. */
 static cond_t check_spans_locked(struct aspace *as, vaddr_t start, vaddr_t end)
 {
     struct map_entry *e;

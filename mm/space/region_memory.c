@@ -1,10 +1,13 @@
 /*
- * Private memory in regions. Everything is checked and the entry allocated before the map changes;
- * what then may still fail is splitting an entry that reaches over an end of the range, before any
- * page has gone.
+ * Private memory in regions: $CRETVA_64, $EXPREG_64, and regions that grow by faults.
  *
- * A default region ends where its highest mapping ends (P1: begins where its lowest begins), and
- * created regions that lie in it are none of its own: $EXPREG_64 steps over them.
+ * The entry is allocated and everything is checked, under the aspace mutex, before the map changes.
+ * After that only the split of an entry that extends across an end of the range can fail, and it
+ * does so before any page has been unmapped.
+ *
+ * $EXPREG_64 appends memory to a default region at the end of its highest mapping (P1: below the
+ * start of its lowest). Created regions inside a default region do not belong to it and are stepped
+ * over.
  */
 #include "mm/space/region_memory.h"
 
@@ -17,7 +20,7 @@
 
 #define MEMORY_PROT (MAP_R | MAP_W | MAP_X)
 
-/* What both services check first. */
+/* The checks that both services begin with. */
 static cond_t check_locked(struct aspace *as, uint64_t id, uint64_t length, uint32_t flags,
                            struct region_view *v)
 {
@@ -30,7 +33,7 @@ static cond_t check_locked(struct aspace *as, uint64_t id, uint64_t length, uint
     return length == 0 || length % PAGE_SIZE != 0 ? SS$_LEN_NOTPAGMULT : SS$_NORMAL;
 }
 
-/* May [start, end) be replaced? */
+/* May the mappings in [start, end) be replaced? Mutex held. */
 static cond_t check_overmap(struct aspace *as, vaddr_t start, vaddr_t end, uint32_t flags)
 {
     struct map_entry *e;
@@ -130,8 +133,8 @@ cond_t region_expand(struct aspace *as, uint64_t id, uint64_t length, uint32_t f
     return status;
 }
 
-/* The entry that e would have to be for the region at va to reach it; false: there is no such
- * region, or va lies in a hole that was left on purpose. */
+/* Find the range that has to be mapped for the region at va to grow to it. False: no region there
+   grows on faults, or va lies in a hole between its mappings. Mutex held. */
 static bool growth_locked(struct aspace *as, vaddr_t va, vaddr_t *start, vaddr_t *end)
 {
     struct region *r = region_at_locked(as, va);
@@ -153,7 +156,7 @@ int region_grow_to(struct aspace *as, vaddr_t va)
 
     mutex_lock(&as->lock);
     if (aspace_lookup_locked(as, va)) {
-        /* another thread was faster */
+        /* another thread has grown the region meanwhile */
     } else if (growth_locked(as, va, &start, &end)) {
         struct map_entry *e = map_entry_alloc();
 

@@ -1,4 +1,4 @@
-/* See fuzz.h. Own static data are left alone by fuzz_begin(). */
+/* Implements fuzz.h. fuzz_begin() does not reset the static data of this file. */
 #include "tests/fuzz/fuzz.h"
 
 #include <stdarg.h>
@@ -9,8 +9,9 @@
 #include "kernel/base/string.h"
 #include "mm/pool/pool.h"
 
-/* The linker's names for where the sections begin and end. Absent in a fuzzer without any. Bytes,
-   as a section may end anywhere: of quadwords the compiler believes that none is left over. */
+/* Defined by the linker: the beginning and end of the sections. Weak, because a fuzzer may have no
+   such section. Declared as bytes, because a section may end at any address: with quadwords the
+   compiler would assume that the size is a multiple of 8. */
 extern unsigned char __start_fuzz_data[] __attribute__((weak));
 extern unsigned char __stop_fuzz_data[] __attribute__((weak));
 extern unsigned char __start_fuzz_bss[] __attribute__((weak));
@@ -27,7 +28,7 @@ void fuzz_fail(const char *fmt, ...)
     abort();
 }
 
-/* ---- the kernel's messages: its console is not for a million runs ---- */
+/* ---- the kernel's messages, which are dropped ---- */
 
 void printk(const char *fmt, ...) { (void)fmt; }
 
@@ -46,7 +47,7 @@ __attribute__((weak)) void panic(const char *fmt, ...)
 
 static unsigned char *kept;
 
-/* Quadwords, one by one: around variables lie red zones, which memcpy may not cross. */
+/* Not memcpy, which would report the red zones that AddressSanitizer puts around variables. */
 __attribute__((no_sanitize("address"))) static void copy(unsigned char *to,
                                                          const unsigned char *from, size_t n)
 {
@@ -86,7 +87,7 @@ void fuzz_begin(void)
     copy(__start_fuzz_bss, kept + whole(data), bytes(__start_fuzz_bss, __stop_fuzz_bss));
 }
 
-/* ---- pools of malloc; weak, as some fuzzers bring the kernel's ---- */
+/* ---- pools made of malloc; weak, because some fuzzers link the kernel's ---- */
 
 #define MARK 0x506F6F6C506F6F6Cul
 

@@ -1,11 +1,11 @@
 /*
- * What all fuzzers share: an input read as numbers, complaints, static data set back before each
- * input, and pools that know what they gave out.
+ * Shared by all fuzzers: reading an input as numbers, checks, resetting static data before each
+ * input, and pools that account for their blocks.
  *
- * A fuzzer defines LLVMFuzzerTestOneInput, whose first act is fuzz_begin(): then the kernel's and
- * its own static data are as they were at the start of the program, or at fuzz_keep(). So an
- * input does the same whatever ran before it. What is wrong ends the program by abort(); libFuzzer
- * keeps the input.
+ * A fuzzer defines LLVMFuzzerTestOneInput, which calls fuzz_begin() first. That resets the static
+ * data of the kernel and of the fuzzer to their state at the start of the program, or at the last
+ * fuzz_keep(), so that the effect of an input does not depend on earlier inputs. A check that fails
+ * ends the program by abort(), and libFuzzer saves the input.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
@@ -17,12 +17,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-/* Static data go back to where fuzz_keep(), or else the program's start, left them. */
+/* Reset static data to their state at fuzz_keep(), or else at the start of the program. */
 void fuzz_begin(void);
-/* What they are now is what they go back to: for what is booted once. */
+/* Save the state of static data for fuzz_begin(), after initialisation that is done only once. */
 void fuzz_keep(void);
 
-/* An input; behind its end there are zeroes. */
+/* An input; reading beyond its end gives zeros. */
 struct fuzz_in {
     const uint8_t *p, *end;
 };
@@ -44,13 +44,13 @@ static inline uint64_t in_bytes(struct fuzz_in *in, unsigned n)
 static inline uint16_t in_u16(struct fuzz_in *in) { return (uint16_t)in_bytes(in, 2); }
 static inline uint32_t in_u32(struct fuzz_in *in) { return (uint32_t)in_bytes(in, 4); }
 static inline uint64_t in_u64(struct fuzz_in *in) { return in_bytes(in, 8); }
-/* A number below n (at most 65536). */
+/* Read a number below n, which is at most 65536. */
 static inline unsigned in_below(struct fuzz_in *in, unsigned n)
 {
     return (n > 256 ? in_u16(in) : in_u8(in)) % n;
 }
 
-/* Something is not as it must be: say so and abort. */
+/* Report a failed check and abort. */
 __attribute__((noreturn, format(printf, 1, 2))) void fuzz_fail(const char *fmt, ...);
 #define fuzz_check(cond, ...)       \
     do {                            \
@@ -59,12 +59,13 @@ __attribute__((noreturn, format(printf, 1, 2))) void fuzz_fail(const char *fmt, 
     } while (0)
 
 /*
- * Pools of malloc, so that AddressSanitizer watches, which check the size given back and can be
- * made to fail. A fuzzer that links no pool of the kernel's calls fuzz_pool_begin() first.
+ * Pools made of malloc, so that AddressSanitizer checks accesses. They check the size of a freed
+ * block, and allocations can be made to fail. A fuzzer that does not link the kernel's pools calls
+ * fuzz_pool_begin() first.
  */
-extern long fuzz_pool_bytes;  /* that are given out */
+extern long fuzz_pool_bytes;  /* allocated bytes */
 extern long fuzz_pool_fail;   /* the n-th allocation from now fails, once; 0: none */
-extern bool fuzz_pool_failed; /* it has happened */
-void fuzz_pool_begin(void);   /* forgets and frees what an input before left */
+extern bool fuzz_pool_failed; /* an allocation was made to fail */
+void fuzz_pool_begin(void);   /* free what an earlier input has left */
 
 #endif

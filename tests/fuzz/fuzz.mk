@@ -21,8 +21,9 @@ $(call flags_file,$(B)/flags/fuzz-compile,$(FUZZCC) $(FUZZ_CFLAGS) $(FUZZ_SANITI
 fuzzers: $(addprefix $(B)/fuzz/,$(FUZZ_NAMES)) ## build the fuzzers
 fuzz-cover: $(addprefix $(B)/fuzz/cover/,$(FUZZ_NAMES))
 
-# Static data go to sections of their own, so that tests/fuzz/common.c finds them and sets them
-# back before each input. Renamed afterwards: the sanitizer passes by what is born in such a section.
+# Static data go to sections of their own, so that tests/fuzz/common.c finds them and resets them
+# before each input. The sections are renamed after compilation, because AddressSanitizer does not
+# check variables that the compiler puts into a section with a name of its own.
 FUZZ_RENAME := objcopy --rename-section .data=fuzz_data,alloc,load,data,contents \
 	--rename-section .bss=fuzz_bss,alloc,load,data,contents
 

@@ -3,9 +3,9 @@
 // TARGETS: kernel/boot_word.c kernel/boot_config.c sysman/params.c
 // RUNS: 15000
 /*
- * What the boot reads before there is anything else: the words of the command line, beside a plain
- * reader of them, and the parameters of the initrd's configuration blob, of right form and with any
- * name and value.
+ * The input of the early boot: the words of the command line, compared with a simple parser, and
+ * the parameters of the initrd's configuration blob, which is well formed but has any names and
+ * values.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 
 static const char *const names[] = {"time", "cmd", "init", "validate", "i"};
 
-/* The same by another way: each word of a copy in turn. */
+/* A simple parser: looks at each word of a copy in turn. */
 static bool plain_word(const char *line, const char *name, char *value, size_t size)
 {
     char *copy = strdup(line), *rest = copy, *word;
@@ -76,7 +76,7 @@ static void put(uint8_t *b, uint64_t v, unsigned n)
         b[i] = (uint8_t)(v >> 8 * i);
 }
 
-/* A blob with parameters: names of the table, or nearly; values near limits, or any. */
+/* Make a blob of parameters, with names of the table or similar, and values near limits or any. */
 static size_t parameters(struct fuzz_in *in, uint8_t *blob)
 {
     size_t count = 0;

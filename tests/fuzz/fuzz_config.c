@@ -2,13 +2,16 @@
 // TARGETS: sysman/config.c sysman/params.c
 // RUNS: 15000
 /*
- * The parser of the configuration blob. Whatever it accepts is encoded again here, by
- * sysman/FORMAT.md, and must give the very same bytes: so every byte was judged, and understood as
- * the format says. What it refuses leaves nothing behind and names an offset within the blob.
+ * The parser of the configuration blob. A configuration that it accepts is encoded again here,
+ * according to sysman/FORMAT.md, and must give exactly the same bytes: so every byte was checked
+ * and interpreted as the format says. After an error no result is left, and the reported offset is
+ * within the blob.
  *
- * First byte of an input: bit 0: header (magic, length, checksum) made right, bit 1: version 2,
- * bit 2: section table made right for as many records as there are, split by the next byte; bit 3:
- * but for a section that claims more.
+ * The first byte of an input:
+ *   bit 0  the header (magic, length, checksum) is made correct
+ *   bit 1  version 2
+ *   bit 2  the section table is made correct for the records, which the next byte divides
+ *   bit 3  with bit 2: but one section claims to have more records than there are
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +23,7 @@
 #define TABLE    16u
 #define PARAM    40u
 #define RESERVED 64u
-#define MADE_MAX 8192u /* longer ones differ only in how many records they have */
+#define MADE_MAX 8192u /* longer blobs differ only in their number of records */
 
 static struct config config;
 
@@ -41,7 +44,7 @@ static void seal(uint8_t *b, size_t n, uint32_t version)
     put(b + 20, config_crc32c(0, b, n), 4);
 }
 
-/* A section table in front of the records. */
+/* Make a section table, in front of the records. */
 static size_t table(uint8_t *b, unsigned nparams, unsigned nreserved)
 {
     uint8_t *t = b + HEADER;
@@ -64,7 +67,7 @@ static size_t table(uint8_t *b, unsigned nparams, unsigned nreserved)
     return (size_t)(t - b);
 }
 
-/* What the format makes of a parsed configuration; sections without records as in the original. */
+/* Encode a parsed configuration; sections without records are as in the original. */
 static size_t encode(uint8_t *b, const uint8_t *original)
 {
     const struct registry *g = &config.registry;
@@ -125,7 +128,7 @@ static bool sound(const struct registry *g)
             return false;
         if (i == 0 && (e->flags & RMD_EXTENDS))
             return false;
-        for (uint32_t j = 0; j < i; j++) { /* the same entry twice only as parts, in a row */
+        for (uint32_t j = 0; j < i; j++) { /* the same entry twice only as adjacent parts */
             const struct registry_entry *o = &g->entries[j];
 
             if (strcmp(o->name, e->name) || o->group != e->group ||
@@ -158,7 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         at = table(made, (unsigned)nparams, (unsigned)((left - nparams * PARAM) / RESERVED));
         how |= 1;
     }
-    if ((how & 12) == 12 && at > HEADER) { /* a section says that it has more than there are */
+    if ((how & 12) == 12 && at > HEADER) { /* a section claims to have more records */
         uint8_t *t = made + HEADER, more = (uint8_t)(1 + in_below(&in, 8));
 
         t += at == HEADER + 2 * TABLE && split % 2 ? TABLE : 0;
@@ -169,7 +172,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         made[at++] = in_u8(&in);
     if ((how & 1) && at >= HEADER)
         seal(made, at, how & 2 ? 2 : 1);
-    heap = malloc(at ? at : 1); /* of its exact length */
+    heap = malloc(at ? at : 1); /* of the blob's exact length */
     memcpy(heap, made, at);
     r = config_parse(heap, at, &config);
     if (r.error) {

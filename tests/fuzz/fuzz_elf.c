@@ -2,12 +2,14 @@
 // TARGETS: kernel/proc/elf.c
 // RUNS: 60000
 /*
- * Headers of executables. Whatever is accepted keeps what elf.h promises: pages that rise and do
- * not overlap, within bounds and, where they come from the file, within it; an entry in an
- * executable segment. An image that is well formed by construction is accepted.
+ * Headers of executables. An accepted image has the properties that elf.h promises: its segments
+ * are in ascending order, do not overlap and are within bounds and, if read from the file, within
+ * it; the entry point is in an executable segment. An image that is well formed by construction
+ * must be accepted.
  *
- * First byte of an input: bit 0: raw headers follow; else bytes choose the fields of a header
- * that is nearly right, bit 1: and nothing of it is bent.
+ * The first byte of an input:
+ *   bit 0  raw headers follow; otherwise bytes choose the fields of a nearly correct header
+ *   bit 1  without bit 0: no further bytes of it are changed
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -45,7 +47,7 @@ static void check_image(const struct elf_header *h, const struct elf_phdr *ph, u
     }
     fuzz_check(image->end == end, "the heap's place");
     fuzz_check(entered && !(image->entry & 3), "an entry that cannot be executed");
-    /* Each PT_LOAD byte of the file lies where the header says. */
+    /* Each byte that a PT_LOAD header reads from the file is at its address. */
     for (unsigned k = 0, s = 0; k < h->phnum; k++) {
         if (ph[k].type != PT_LOAD || ph[k].memsz == 0)
             continue;
@@ -60,11 +62,11 @@ static void check_image(const struct elf_header *h, const struct elf_phdr *ph, u
                    "header %u: another protection", k);
         s++;
     }
-    if (image->phdr) /* they lie in the file's part of a segment */
+    if (image->phdr) /* they are in the part of a segment that is read from the file */
         fuzz_check(h->phoff < nbytes, "program headers outside");
 }
 
-/* Headers from bytes; returns whether all is as it should be. */
+/* Build headers from bytes. True: they are correct and must be accepted. */
 static bool build(struct fuzz_in *in, struct elf_header *h, struct elf_phdr *ph, uint64_t nbytes,
                   bool straight)
 {
@@ -108,7 +110,7 @@ static bool build(struct fuzz_in *in, struct elf_header *h, struct elf_phdr *ph,
         }
     }
     good &= loads >= 1 && loads <= ELF_SEGMENTS_MAX && entry && va <= HIGH;
-    while (!straight && in_more(in)) { /* bend some bytes */
+    while (!straight && in_more(in)) { /* change some bytes */
         unsigned at = in_below(in, (unsigned)(sizeof(*h) + n * sizeof(*ph)));
         uint8_t *b = at < sizeof(*h) ? (uint8_t *)h + at : (uint8_t *)ph + at - sizeof(*h);
 
@@ -154,7 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
                        h->phoff <= nbytes,
                    "program headers outside the file");
         if (!ph) {
-            ph = malloc(h->phnum * sizeof(*ph)); /* as many as the header says, not one more */
+            ph = malloc(h->phnum * sizeof(*ph)); /* exactly as many as the header says */
             for (size_t i = 0; i < h->phnum * sizeof(*ph); i++)
                 ((uint8_t *)ph)[i] = in_u8(&in);
         }

@@ -3,13 +3,14 @@
 // TARGETS: kernel/fs/initrd.c kernel/base/cpio.c
 // RUNS: 10000
 /*
- * The initrd's archive, from its bytes to the tree of names. The reader never looks beyond the
- * archive, whose copy has its exact length. What is in the tree afterwards is in the archive; no
- * name leads out of it; everything can be removed, and then not a byte of pool and no inode is
- * left.
+ * The initrd's archive, from its bytes to the tree of names. The reader never reads beyond the
+ * archive, which is copied to a block of its exact length. Everything that is in the tree
+ * afterwards comes from the archive, no name leads out of the tree, and when everything has been
+ * removed no pool and no inode is left allocated.
  *
- * First byte of an input: bit 0: the rest is the archive; else it chooses entries that are well
- * formed, then bytes to bend; bit 1: allocations fail, the one that the next byte says.
+ * The first byte of an input:
+ *   bit 0  the rest is the archive; otherwise it chooses well-formed entries, then bytes to change
+ *   bit 1  an allocation fails; the next byte says which
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -26,7 +27,7 @@
 
 static const struct io_cred root = {0, 0};
 
-/* ---- an archive made of choices ---- */
+/* ---- making an archive from the input ---- */
 
 static const char *const parts[] = {"a", "b", "bin", "..", ".", "", "TRAILER!!!", "boot"};
 
@@ -69,7 +70,7 @@ static size_t archive(struct fuzz_in *in, char *to)
     for (unsigned i = 0; i < entries; i++)
         n += entry(in, to + n);
     n += (size_t)sprintf(to + n, "070701%0104dTRAILER!!!", 0) + 1;
-    to[n - 12 - 9] = '0', to[n - 12 - 8] = 'B'; /* its name's size; it stands before the checksum */
+    to[n - 12 - 9] = '0', to[n - 12 - 8] = 'B'; /* its name's size, the field before the checksum */
     while (in_more(in)) {
         unsigned at = in_u16(in) % (unsigned)n;
 
@@ -78,7 +79,7 @@ static size_t archive(struct fuzz_in *in, char *to)
     return n;
 }
 
-/* ---- what came of it ---- */
+/* ---- checking the tree ---- */
 
 static const char *bytes;
 static size_t nbytes;
@@ -89,7 +90,7 @@ static bool in_archive(const uint8_t *p, uint64_t n)
     return n == 0 || ((const char *)p >= bytes && (const char *)p + n <= bytes + nbytes);
 }
 
-/* The file's first page is the archive's bytes and then zeroes. */
+/* The file's first page must be bytes of the archive followed by zeros. */
 static void check_bytes(struct inode *i)
 {
     const char *page = i->object ? plain_page_of(i->object) : NULL;
@@ -139,7 +140,7 @@ static void sweep(struct inode *dir, const char *path)
     depth--;
 }
 
-/* Every entry is within the archive. */
+/* Read all entries; each must be within the archive. */
 static unsigned walk(void)
 {
     struct cpio c;
@@ -174,7 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         heap = realloc(heap, nbytes ? nbytes : 1);
     } else {
         nbytes = archive(&in, built);
-        nbytes -= how & 4 ? fail % nbytes : 0; /* cut */
+        nbytes -= how & 4 ? fail % nbytes : 0; /* cut the archive short */
         heap = malloc(nbytes ? nbytes : 1);
         memcpy(heap, built, nbytes);
     }

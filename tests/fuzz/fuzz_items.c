@@ -6,12 +6,11 @@
 // TARGETS: kernel/sys/vms/getjpi.c
 // RUNS: 3000
 /*
- * Item lists, descriptors and argument blocks from a hostile program: $CRELNM, $TRNLNM, $DELLNM,
- * $CRELNT, $GETJPI on a page of user memory, of which a part is read-only, that the input lays out.
- * A call that is refused has written nothing; one that is not has written only where its own
- * arguments say, which a second reader of lists works out here. A byte may also change behind the
- * service's back between two of its reads: then nothing of that can be said, but no more memory is
- * touched, and none is lost.
+ * Item lists, descriptors and argument blocks of a hostile program: $CRELNM, $TRNLNM, $DELLNM,
+ * $CRELNT and $GETJPI on user memory whose contents the input defines and of which a part is
+ * read-only. A call that fails must write nothing; a call that succeeds may write only where its
+ * arguments say, which is computed here by a second parser of lists. Bytes may also change between
+ * two reads of the service: then only accesses beyond user memory and lost pool are checked.
  */
 #include "kernel/base/abi/iledef.h"
 #include "kernel/base/abi/jpidef.h"
@@ -27,7 +26,7 @@
 #include "kernel/lnm/lnm_private.h"
 #include "kernel/proc/creds.h"
 #include "kernel/proc/process.h"
-#define sigset_t kernel_sigset_t /* the host has one of its own */
+#define sigset_t kernel_sigset_t /* the host has another type of this name */
 #include "kernel/proc/signal.h"
 #undef sigset_t
 #include "kernel/sys/vms/calls.h"
@@ -38,11 +37,11 @@
 
 #define BASE  0x120000000ul
 #define BYTES 8192u
-#define NAMES 256u /* offset of descriptors that are there from the start */
+#define NAMES 256u /* offset of the descriptors that always exist */
 
 static uint8_t user[BYTES], before[BYTES], allowed[BYTES];
-static uint8_t read_twice[BYTES]; /* a call's list, and what it takes from there in both passes */
-static unsigned read_only;        /* bytes at the beginning */
+static uint8_t read_twice[BYTES]; /* bytes that a call reads in both passes over its list */
+static unsigned read_only;        /* number of read-only bytes, at the beginning */
 static unsigned copies, change_at, change_where;
 static uint8_t change_to;
 static struct thread self;
@@ -50,7 +49,7 @@ static struct process me, other;
 static struct sighand signals;
 struct spinlock process_lock = SPINLOCK_INIT("process", RANK_PROC, IPL_ASTDEL);
 
-/* ---- what the services stand on ---- */
+/* ---- functions of other parts of the kernel that the services call ---- */
 
 bool user_range_ok(vaddr_t ua, uint64_t n)
 {
@@ -118,7 +117,7 @@ int region_query(struct aspace *as, uint32_t by, uint64_t id, vaddr_t va, struct
     return SS$_NORMAL;
 }
 
-/* ---- a program's memory, from an input ---- */
+/* ---- making user memory from the input ---- */
 
 static void put(unsigned at, const void *from, size_t n)
 {
@@ -135,7 +134,7 @@ static vaddr_t in_addr(struct fuzz_in *in)
     return BASE + a * 16 + (a >= 128 ? in_below(in, 16) : 0);
 }
 
-/* A list's buffers: mostly memory that can be written. */
+/* The address of a buffer of a list, mostly in writable memory. */
 static vaddr_t in_buffer(struct fuzz_in *in)
 {
     unsigned a = in_u8(in);
@@ -143,10 +142,10 @@ static vaddr_t in_buffer(struct fuzz_in *in)
     return a < 200 ? BASE + BYTES - 4096 + 16 * a : in_addr(in);
 }
 
-/* Where a list is: mostly where lay_out() puts one. */
+/* The address of a list, mostly that at which lay_out() puts one. */
 static vaddr_t in_list(struct fuzz_in *in) { return in_u8(in) < 200 ? BASE + 1024 : in_addr(in); }
 
-static bool jpi, mixed; /* items of which service a layout has, or any */
+static bool jpi, mixed; /* which service's items a layout has; mixed: any */
 
 static uint16_t in_code(struct fuzz_in *in)
 {
@@ -214,7 +213,7 @@ static void lay_out(struct fuzz_in *in)
             at += last = sizeof(e);
             break;
         }
-        case 5: /* a list's end */
+        case 5: /* the end of a list */
             put(at, &(uint32_t){0}, 4);
             at += 16;
             break;
@@ -223,7 +222,7 @@ static void lay_out(struct fuzz_in *in)
             for (at += 8; in_more(in) && at % 128; at += 8)
                 put(at, &(vaddr_t){in_addr(in)}, 8);
             break;
-        case 7: /* the last entry again and again */
+        case 7: /* the last entry several times */
             for (unsigned k = in_u8(in); k && at >= last && at + last <= BYTES; k--, at += last)
                 memmove(user + at, user + at - last, last);
             break;
@@ -233,7 +232,7 @@ static void lay_out(struct fuzz_in *in)
         }
 }
 
-/* ---- where a call may write ---- */
+/* ---- the memory that a call may write ---- */
 
 static void allow(vaddr_t ua, uint64_t n)
 {
@@ -251,7 +250,7 @@ static bool get(void *to, vaddr_t ua, size_t n)
     return true;
 }
 
-/* All outputs of a list, as iledef.h describes both forms; strings is how many there are. */
+/* Allow writes to all outputs of a list, in either form of iledef.h; *strings counts strings. */
 static void allow_list(vaddr_t ua, bool chains, unsigned *strings)
 {
     bool wide = false, first = true;
@@ -278,7 +277,7 @@ static void allow_list(vaddr_t ua, bool chains, unsigned *strings)
         buffer = (vaddr_t)(wide ? e64.ileb_64$pq_bufaddr : e.ile3$ps_bufaddr);
         back = wide ? (vaddr_t)e64.ileb_64$pq_retlen_addr : (vaddr_t)e.ile3$ps_retlen_addr;
         if (code == 0)
-            return; /* the services take it for the end */
+            return; /* the services take this for the end of the list */
         ua += wide ? sizeof(e64) : sizeof(e);
         if (chains && code == 0xFFFF) {
             ua = buffer;
@@ -299,7 +298,7 @@ static bool good(long status) { return status & 1; }
 static void check_written(const char *call, long status, bool changed)
 {
     fuzz_check(status > 0 && status < 0x10000, "%s returns %ld", call, status);
-    /* A list that the call's own outputs overwrote says something else the second time. */
+    /* If the outputs of the call overwrite its list, the second pass reads something else. */
     bool overwritten = false;
 
     for (unsigned i = 0; i < BYTES; i++)
@@ -380,7 +379,7 @@ static void getjpi(struct fuzz_in *in, bool changed)
     uint32_t whom = 0;
     long status;
 
-    if (block < BASE + 2048) { /* one is made */
+    if (block < BASE + 2048) { /* create one */
         uint64_t made[] = {7, 0, 0, 0, BASE + 1024, in_u8(in) % 2 ? in_addr(in) : 0, 0, 0};
 
         block = BASE + 512;
@@ -402,7 +401,7 @@ static void getjpi(struct fuzz_in *in, bool changed)
     if (status_block)
         allow(status_block, 8);
     status = vms_getjpi(block);
-    if ((whom & 0x80000000u) && status == SS$_NOPRIV) /* a search goes on behind it */
+    if ((whom & 0x80000000u) && status == SS$_NOPRIV) /* a search continues with the next process */
         memcpy(user + (pid - BASE), before + (pid - BASE), 4);
     fuzz_check(changed || !good(status) || !astadr, "an AST that nobody can deliver");
     check_written("$GETJPI", status, changed);
@@ -479,7 +478,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
             call(&in);
     }
     lnm_space_free(me.names);
-    /* The group's table stays, once it was made. */
+    /* The group's table stays once it has been created. */
     fuzz_check(fuzz_pool_bytes - booted <= 1024, "%ld bytes of pool are left",
                fuzz_pool_bytes - booted);
     return 0;

@@ -4,11 +4,11 @@
 // TARGETS: kernel/lnm/lnm_search.c kernel/lnm/lnm_space.c
 // RUNS: 4000
 /*
- * Logical names against a plain model: processes that come by fork or by themselves, end and leave
- * their jobs; names in all access modes with and without NO_ALIAS, defined, superseded, deleted one
- * by one or all; a private table below the process's, made and deleted; any allocation failing.
- * Each status is the model's, every process sees what the model says, and with the last of them all
- * is gone.
+ * Logical names compared with a plain model: processes are created, forked and ended, and leave
+ * their jobs; names in all access modes, with and without NO_ALIAS, are defined, superseded and
+ * deleted, one by one or all at once; a private table below the process's is created and deleted;
+ * any allocation may fail. Each status must be that of the model, every process must see the
+ * model's names, and after the end of the last process nothing may be left.
  */
 #include "kernel/base/abi/psldef.h"
 #include "kernel/base/abi/ssdef.h"
@@ -31,14 +31,14 @@ typedef struct cell table_model[NAMES][MODES];
 static struct process_model {
     struct lnm_space *space; /* NULL: there is no such process */
     unsigned job;
-    bool own; /* it has the table OWN */
+    bool own; /* the process has the table OWN */
     table_model table[KINDS];
 } process[PROCESSES];
 static struct {
     unsigned members;
     table_model table;
 } job[JOBS];
-static unsigned jobs; /* made so far */
+static unsigned jobs; /* created so far */
 
 static struct lnm_who who_of(unsigned p)
 {
@@ -71,7 +71,7 @@ static void define(struct fuzz_in *in, unsigned p, unsigned where)
         return;
     }
     *lnm_name_add(b, 0, 0, 1) = (char)value;
-    /* An inner mode's name counts that is nearest to this one. */
+    /* Of the names of inner modes, the one of the mode nearest to this counts. */
     for (unsigned m = 0; m < mode; m++)
         if (t[n][m].value)
             inner = t[n][m].no_alias;
@@ -137,7 +137,7 @@ static void own_table(struct fuzz_in *in, unsigned p)
     fuzz_check(status == expected, "the table: %d, not %d", status, expected);
     if (status & 1)
         process[p].own = expected == SS$_LNMCREATED || expected == SS$_SUPERSEDE;
-    if (status & 1) /* also where it was superseded */
+    if (status & 1) /* also if a name was superseded */
         memset(process[p].table[OWN], 0, sizeof(table_model));
 }
 
@@ -257,7 +257,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
             define(&in, p, in_below(&in, 3));
         }
         fuzz_pool_fail = 0;
-        if (i % 8 == 7 && process[p].space) /* it may just have ended */
+        if (i % 8 == 7 && process[p].space) /* the process may just have ended */
             compare(p);
     }
     for (unsigned p = 0; p < PROCESSES; p++)

@@ -4,11 +4,11 @@
 // TARGETS: mm/pool/pool_nonpaged.c mm/pool/pool_paged.c mm/pool/pool_var.c mm/pool/pool_check.c
 // RUNS: 700
 /*
- * Both pools against what they gave out: bytes are read as allocations and frees, with
- * PAGED_LAL_SIZE changed in between, any POOLCHECK from the boot on, memory for the paged pool's
- * pages that comes and goes, and requests so large that the lists are drained. Blocks never overlap
- * and keep their contents; what is in use is what was given out, to the byte; nothing is refused
- * that there was room for.
+ * Both pools: the input is read as allocations and frees, with changes of PAGED_LAL_SIZE in
+ * between, any POOLCHECK from the boot on, pages for paged pool sometimes available and sometimes
+ * not, and requests so large that the lists are drained. Blocks never overlap and keep their
+ * contents, the bytes in use are exactly those that were allocated, and no request fails for which
+ * there is room.
  */
 #define POOL_BYTES (1UL << 20)
 #include "mm/pool/pool_private.h"
@@ -35,9 +35,9 @@ static struct block {
     uint32_t n;
     unsigned char fill, pool;
 } blocks[SLOTS];
-static uint64_t given[2]; /* bytes, as the pools round them */
+static uint64_t given[2]; /* allocated bytes, rounded as the pools do */
 
-/* The system has every page of the pool again. */
+/* Unmap all pages of paged pool. */
 static void pages_gone(void)
 {
     for (uint64_t n = 0; n < POOL_BYTES >> PAGE_SHIFT; n++)
@@ -48,7 +48,7 @@ static void pages_gone(void)
 
 static uint64_t rounded(uint64_t n) { return (n + POOL_GRAIN - 1) & ~(uint64_t)(POOL_GRAIN - 1); }
 
-/* What a block counts: a large one of the nonpaged pool is pages of its own, beside it. */
+/* The bytes that a block counts for: 0 for a large nonpaged one, which has pages of its own. */
 static uint64_t counted(const struct block *b)
 {
     return b->pool == 0 && b->n > LARGE ? 0 : rounded(b->n);
@@ -118,7 +118,7 @@ static void release(struct block *b)
     b->p = NULL;
 }
 
-/* Many of one size come and go: a list of them is left behind, or holes. */
+/* Allocate and free many blocks of one size, which leaves a long list, or holes. */
 static void burst(struct fuzz_in *in, unsigned which)
 {
     enum { MANY = 40 };
@@ -152,7 +152,7 @@ static void step(struct fuzz_in *in)
     case 3:
         burst(in, which);
         break;
-    case 4: { /* the largest that there may be: lists are given back for it */
+    case 4: { /* the largest request that can succeed: the lists are emptied for it */
         struct pool_stats s;
         uint64_t n;
 

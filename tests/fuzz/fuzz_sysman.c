@@ -2,9 +2,9 @@
 // TARGETS: userland/bin/sysman/main.c
 // RUNS: 20000
 /*
- * The command lines of sysman in the guest: taken apart in place, numbers, abbreviations. Every
- * word lies in the line, one behind the other; a command is called with as many words as it takes;
- * a number is what strtoull makes of it.
+ * The command lines of sysman in the guest: splitting a line in place, numbers, abbreviations. All
+ * words are within the line, in order; a command is called with as many words as it takes; a number
+ * has the value that strtoull gives it.
  */
 #define main sysman_main
 #include "userland/bin/sysman/main.c"
@@ -54,7 +54,7 @@ enum status parameters_set(const struct command *c)
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc, (void)argv;
-    if (!freopen("/dev/null", "w", stdout)) /* libFuzzer speaks on standard error */
+    if (!freopen("/dev/null", "w", stdout)) /* libFuzzer writes to standard error */
         abort();
     return 0;
 }
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
             fuzz_check(in_line(c.word[i]) && (i == 0 || c.word[i] > c.word[i - 1]), "word %u", i);
         for (unsigned i = 0; i < c.qualifiers; i++)
             fuzz_check(in_line(c.qualifier[i]) && in_line(c.value[i]), "qualifier %u", i);
-        if (!strpbrk(before, "\"!/")) { /* then it is what blanks make of it */
+        if (!strpbrk(before, "\"!/")) { /* then blanks alone separate the words */
             char *rest = before, *word;
             unsigned i = 0;
 

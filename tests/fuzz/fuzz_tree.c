@@ -9,11 +9,12 @@
 // TARGETS: kernel/fs/inode.c kernel/fs/memfs.c
 // RUNS: 1500
 /*
- * Files and directories against tree_model.h: bytes are read as calls by several users, with paths
- * of a few names, links, dots, absolute and from directories that may have been removed; contents
- * at the ends of pages and of the longest file; user memory that ends in the middle; allocations
- * that fail. Every status is the model's; after every few calls the whole tree is compared, at the
- * end all of it is removed and nothing is left.
+ * Files and directories compared with tree_model.h. The input is read as calls by several users,
+ * with paths of a few names, links and dots, absolute or relative to directories that may have been
+ * removed; reads and writes near the ends of pages and of the longest file; user memory that ends
+ * in the middle of a buffer; allocations that fail. Every status must be that of the model. The
+ * whole tree is compared after every few calls; at the end everything is removed and nothing may be
+ * left.
  */
 #include "mm/object/pager.h"
 #include "mm/pt/pt_system.h"
@@ -28,7 +29,7 @@
 #define USER_BYTES 24576u
 #define HELD       2
 
-static uint8_t *user; /* on the heap: not set back */
+static uint8_t *user; /* on the heap: not reset by fuzz_begin() */
 static struct node *held[HELD];
 static struct {
     struct file *file;
@@ -47,7 +48,7 @@ const struct file_ops *device_ops(uint32_t rdev)
     return NULL;
 }
 
-/* As much as there is, then the fault. */
+/* How many of n bytes at ua can be accessed before a fault. */
 static size_t valid(vaddr_t ua, size_t n)
 {
     return ua < USER_BASE || ua >= USER_BASE + USER_BYTES ? 0 : MIN(n, USER_BASE + USER_BYTES - ua);
@@ -84,7 +85,7 @@ static struct path in_path(struct fuzz_in *in)
 
 static struct inode *real_of(struct node *n) { return n ? n->real : NULL; }
 
-/* The call returned err and the model says `expected`. True: it has changed something. */
+/* Compare the result err of a call with the model's. True: the call has had its effect. */
 static bool agree(const char *call, const struct path *p, int err, int expected)
 {
     char text[4096];
@@ -92,7 +93,7 @@ static bool agree(const char *call, const struct path *p, int err, int expected)
     path_text(p, text);
     if (fuzz_pool_failed && err == -ENOMEM)
         return false;
-    /* What can do with less memory, a directory's index, may have been refused it. */
+    /* A failed allocation need not fail the call: a directory works with a smaller index. */
     fuzz_check((fuzz_pool_failed && err) || err == expected, "%s %s: %d, not %d", call, text, err,
                expected);
     return err == 0;
@@ -224,7 +225,7 @@ static void look(struct fuzz_in *in, const struct io_cred *cred, struct node *di
     if (!agree("lookup", p, err, !expected && !w.node ? -ENOENT : expected))
         return;
     fuzz_check(i == w.node->real, "%s names another inode", text);
-    if (keep && w.node->type == S_IFDIR) { /* a working directory from now on */
+    if (keep && w.node->type == S_IFDIR) { /* it becomes a working directory */
         if (held[slot]) {
             held[slot]->held--;
             inode_unref(held[slot]->real);
@@ -285,7 +286,7 @@ static void open_it(struct fuzz_in *in, const struct io_cred *cred, struct node 
         return;
     err = file_open_at(cred, real_of(dir), text, flags, 0644, &f);
     if (fuzz_pool_failed && err == -ENOMEM && made) {
-        /* The name may be there already. */
+        /* The name may exist already. */
         struct inode *i;
 
         if (tree_lookup(&users[0], w.dir->real, names[w.name], false, &i))
@@ -299,7 +300,7 @@ static void open_it(struct fuzz_in *in, const struct io_cred *cred, struct node 
     }
     if (fuzz_pool_failed && err == -ENOMEM && !expected && w.node->type == S_IFREG &&
         (flags & O_TRUNC) && (access & 2))
-        m_set_size(w.node, w.node->real->size); /* cut off before there was no memory, or not */
+        m_set_size(w.node, w.node->real->size); /* it was truncated before memory ran out, or not */
     if (!agree("open", p, err, expected))
         return;
     if (made) {
@@ -318,7 +319,7 @@ static void open_it(struct fuzz_in *in, const struct io_cred *cred, struct node 
     w.node->held++;
 }
 
-/* An offset: near a page's border or anywhere, near the beginning or the longest file's end. */
+/* An offset near a page boundary or anywhere, near the beginning or the end of the longest file. */
 static uint64_t in_offset(struct fuzz_in *in)
 {
     static const uint64_t pages[] = {0,
@@ -364,7 +365,7 @@ static void write_some(struct fuzz_in *in, struct node *n, struct file *f, uint6
         return;
     }
     length = length ? MIN(length, INODE_MAX_BYTES - at) : 0;
-    while (done < length) { /* what is there, in whole pages of the file */
+    while (done < length) { /* the accessible memory, page by page of the file */
         part = MIN(length - done, PAGE_SIZE - ((at + done) & PAGE_MASK));
         if (valid(from + done, part) < part)
             break;
@@ -374,7 +375,7 @@ static void write_some(struct fuzz_in *in, struct node *n, struct file *f, uint6
     if (vm_failed) {
         fuzz_check(r == expected || r == -ENOSPC || (r > 0 && (uint64_t)r < done),
                    "a write without memory: %ld", r);
-        if (r < (long)done) { /* it ended before it met the end of user memory */
+        if (r < (long)done) { /* it ended before the end of user memory */
             m_change(n, WRITTEN, at, r > 0 ? (uint64_t)r : 0, value);
             n->size = r > 0 ? MAX(old, at + (uint64_t)r) : old;
             fuzz_check(n->real->size == n->size, "then %lu bytes, not %lu", n->real->size, n->size);
@@ -384,7 +385,7 @@ static void write_some(struct fuzz_in *in, struct node *n, struct file *f, uint6
     fuzz_check(r == expected, "a write of %zu at %lu: %ld, not %ld", length, at, r, expected);
     m_change(n, WRITTEN, at, done, value);
     n->size = done ? MAX(old, at + done) : old;
-    /* Of the page that failed some may be there, if it is within the file. */
+    /* A part of the page that failed may have been written, if it is within the file. */
     if (done < length && at + done < n->size) {
         part = valid(from + done, length - done);
         m_change(n, UNKNOWN, at + done, MIN(part, n->size - at - done), 0);
@@ -443,7 +444,7 @@ static void contents(struct fuzz_in *in)
 
 /* ---- comparing ---- */
 
-/* The names that getdents gives, in portions, are the model's. */
+/* Compare the names that getdents returns, with a buffer of `portion` bytes, with the model's. */
 static void compare_dir(struct node *n, size_t portion)
 {
     struct file f = {.ops = &directory_ops, .inode = n->real, .refs = 1};
@@ -502,7 +503,7 @@ static void compare(void)
     }
 }
 
-/* All goes, from the leaves; what is held goes last. */
+/* Remove everything, leaves first. */
 static void sweep(struct node *dir)
 {
     while (dir->nentries) {

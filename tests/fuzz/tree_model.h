@@ -1,7 +1,8 @@
 /*
- * The plain model of the file tree that fuzz_tree.c holds the kernel's against: nodes, names by
- * number, paths as lists of them. What a call must return follows kernel/io/tree.h and, where that
- * is silent, Linux. A file's contents are the list of what was done to it.
+ * A plain model of the file tree, with which fuzz_tree.c compares the kernel's: nodes, names given
+ * by numbers, and paths as lists of such numbers. The result of a call is that of kernel/io/tree.h
+ * or, where that does not define it, of Linux. The contents of a file are modelled as the list of
+ * its changes.
  */
 #ifndef TESTS_FUZZ_TREE_MODEL_H
 #define TESTS_FUZZ_TREE_MODEL_H
@@ -20,18 +21,18 @@
 #define LINKS     16
 #define DOT       6u
 #define DOTDOT    7u
-#define NAME_LONG 4u /* the longest that is allowed; the next is longer by one */
+#define NAME_LONG 4u /* the longest name allowed; the next is longer by one */
 #define TOO_LONG  5u
 #define NAMES     8u
 
 static char names[NAMES][260] = {"a", "b", "c", "dd", "", "", ".", ".."};
 
 struct path {
-    bool absolute, slash; /* slash: one more at the end */
+    bool absolute, slash; /* slash: the path ends with one */
     uint8_t n, comp[COMPS];
 };
 
-struct change { /* of a file: bytes written, or cut off; or bytes that nobody knows */
+struct change { /* of a file: bytes written, truncated, or unknown */
     enum { WRITTEN, CUT, UNKNOWN } what;
     uint64_t at;
     uint16_t n;
@@ -41,7 +42,7 @@ struct change { /* of a file: bytes written, or cut off; or bytes that nobody kn
 struct node {
     struct inode *real; /* NULL: the node is free */
     uint32_t type, mode, uid, gid;
-    unsigned nlink, held; /* held: by the fuzzer, beside its names */
+    unsigned nlink, held; /* held: references of the fuzzer */
     struct node *parent;  /* directory; NULL: removed */
     unsigned nentries;
     struct {
@@ -100,7 +101,7 @@ static int m_access(const struct node *n, const struct io_cred *cred, unsigned m
     return (n->mode >> shift & mask) == mask ? 0 : -EACCES;
 }
 
-struct place { /* what a path says */
+struct place { /* the result of a path walk */
     struct node *dir, *node;
     int name; /* -1: the directory itself */
     bool slash;
@@ -249,7 +250,7 @@ static int m_may_remove(const struct io_cred *cred, const struct place *w)
     return 0;
 }
 
-/* May a name for something of this type be made at p? With w filled in. */
+/* May a name for a node of this type be created at p? Fills in *w. */
 static int m_may_enter(const struct io_cred *cred, struct node *dir, const struct path *p,
                        uint32_t type, bool excl, struct place *w)
 {
@@ -281,7 +282,7 @@ static bool below(const struct node *down, const struct node *up)
     return down == up;
 }
 
-/* 1: nothing to do. */
+/* 0 or an error; 1: there is nothing to do. */
 static int m_may_rename(const struct io_cred *cred, struct node *olddir, const struct path *from,
                         struct node *newdir, const struct path *to, struct place *f,
                         struct place *t)
@@ -323,7 +324,7 @@ static void m_set_size(struct node *n, uint64_t size)
     n->size = size;
 }
 
-/* The byte at an offset below the size; -1: nobody knows. Bytes differ within one change. */
+/* The byte at an offset below the size; -1: unknown. The bytes of one change differ. */
 static int m_byte(const struct node *n, uint64_t at)
 {
     for (unsigned i = n->nchanges; i-- > 0;) {

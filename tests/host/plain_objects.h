@@ -1,6 +1,6 @@
 /*
- * Objects for tests of names: an inode's object is there and goes, and its pager can be asked for a
- * page of it; nobody reads or writes through it. The pool counts what is taken of it.
+ * Memory objects for tests of file names: an inode's object can be created and freed, and its pager
+ * can be asked for a page; nothing reads or writes file contents. Objects are counted as pool.
  */
 #ifndef TESTS_HOST_PLAIN_OBJECTS_H
 #define TESTS_HOST_PLAIN_OBJECTS_H
@@ -21,7 +21,7 @@ struct mm_object {
     uint64_t npages;
 };
 
-#define PLAIN_PAGE pfn_of(1) /* the one that there is */
+#define PLAIN_PAGE pfn_of(1) /* the only page */
 
 static bool plain_supplied;
 
@@ -95,7 +95,7 @@ int copyout(vaddr_t ua, const void *src, size_t n)
     return -EFAULT;
 }
 
-/* The first page of a file; NULL: its pager has none. */
+/* The contents of a file's first page, from its pager; NULL: the pager refuses it. */
 __attribute__((unused)) static const char *plain_page_of(struct mm_object *o)
 {
     plain_supplied = false;

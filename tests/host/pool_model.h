@@ -1,21 +1,22 @@
 /*
- * Sequences of requests to both pools beside a plain model: what a byte string says is done to the
- * pools and to the model, and they must agree.
+ * Runs a sequence of requests, encoded in a byte string, on both pools and on a plain model, and
+ * compares them.
  *
- * The model of paged pool is one number for each 16 bytes: how long the block is that starts there,
- * or 0. A request takes the block that was freed last to the list of its size, or else the first
- * gap that is large enough, or else, when all lists were emptied, the first gap then: so the model
- * knows the very address, and when a request fails. Where a block goes when it is freed, list or
- * gap, is asked of the list's own count, and has to keep to PAGED_LAL_SIZE and to three quarters of
- * the pool. Sizes, free blocks and bytes as the pool tells them are counted in the model and
- * compared. Of nonpaged pool, which grows where pages are, the model knows the lists, what lies
- * where, and what is in it; it is asked at IPL_CLOCK.
+ * The model of paged pool has one number for each 16 bytes: the length of the block that starts
+ * there, or 0. An allocation takes the block that was freed last to the lookaside list of its size;
+ * or, if there is none, the first gap that is large enough; or, if there is none either, the first
+ * such gap after all lists have been emptied. So the model predicts the exact address, and when an
+ * allocation fails. Whether a freed block goes to its list or becomes a gap is read from the list's
+ * own count, and must be consistent with PAGED_LAL_SIZE and with the limit of three quarters of the
+ * pool. The sizes, free blocks and bytes that the pool reports are computed from the model and
+ * compared. Nonpaged pool grows where pages happen to be free, so the model knows its lists, the
+ * addresses of its blocks and their contents only. Requests to it are made at IPL_CLOCK.
  *
- * Not modelled: more than one CPU (tsan_pool.c), wrong releases (test_pool.c), POOLCHECK, which may
- * be on.
+ * Not modelled: more than one CPU (tsan_pool.c), wrong frees (test_pool.c), and POOLCHECK, which
+ * may be on.
  *
- * Used by test_pool_model.c; a fuzzer calls pool_model_run() with its input. #define POOL_BYTES
- * 0x100000 before this header: a small pool runs short soon.
+ * Used by test_pool_model.c; a fuzzer can call pool_model_run() with its input. Define POOL_BYTES
+ * as 0x100000 before including this header: a small pool runs short soon.
  */
 #ifndef TESTS_HOST_POOL_MODEL_H
 #define TESTS_HOST_POOL_MODEL_H
@@ -25,7 +26,7 @@
 #include "pool_world.h"
 
 #define MODEL_GRAINS   (POOL_BYTES / POOL_GRAIN)
-#define MODEL_BLOCKS   512u  /* at once, of both pools */
+#define MODEL_BLOCKS   512u  /* allocated at a time, of both pools */
 #define MODEL_LIST     2048u /* packets of one list that the model remembers */
 #define MODEL_NONPAGED 8192u /* the largest block that nonpaged pool has a list for */
 
@@ -45,18 +46,18 @@ struct model_list {
 static struct {
     uint64_t base, grains; /* of paged pool */
     uint32_t length[MODEL_GRAINS];
-    uint64_t top; /* behind the last block of `length` */
+    uint64_t top; /* after the last block of `length` */
     struct model_list paged[POOL_LISTS], nonpaged[MODEL_NONPAGED / POOL_GRAIN];
     struct model_block block[MODEL_BLOCKS];
     unsigned nblocks;
     uint64_t lal;
-    /* What happened: a test wants to see that it did. */
+    /* How often each case occurred, for a test that checks that all did. */
     struct {
         uint64_t requests, hits, frees, refused, drained, most_on_lists;
     } did;
 } model;
 
-static const char *model_wrong; /* the first difference */
+static const char *model_wrong; /* describes the first difference; NULL: there is none */
 
 static void model_need(bool good, const char *what)
 {
@@ -73,7 +74,7 @@ static void model_mark(uint64_t grain, uint64_t length)
         model.top = grain + length;
 }
 
-/* The first gap of so many grains; `grains` when there is none. */
+/* The index of the first gap of at least `want` grains; `grains` if there is none. */
 static uint64_t model_first_gap(uint64_t want)
 {
     uint64_t gap = 0;
@@ -99,7 +100,7 @@ static bool model_drain(void)
     return any;
 }
 
-/* Where paged pool has to find `size` bytes; 0: nowhere. */
+/* The address at which paged pool must allocate `size` bytes; 0: it must fail. */
 static uint64_t model_take(uint64_t size)
 {
     uint64_t want = size / POOL_GRAIN, grain;
@@ -108,7 +109,7 @@ static uint64_t model_take(uint64_t size)
         struct model_list *l = &model.paged[want - 1];
 
         model.did.hits++;
-        return l->p[--l->n]; /* its length stands in the map already */
+        return l->p[--l->n]; /* its length is in the map already */
     }
     grain = model_first_gap(want);
     if (grain == model.grains && model_drain())
@@ -262,8 +263,8 @@ static void model_compare(void)
     model_need(s.size == s.free + s.in_use + s.lookaside_bytes, "nonpaged pool's sum");
 }
 
-/* No page is to be had, for one request: it fails, and the lists are empty then; or pages that were
-   given back meanwhile, or were there, are enough. */
+/* Make one request while no page is free. Either it fails, and the lists are empty then, or pages
+   that the pool has already or gets back from its lists are enough. */
 static void model_no_pages(uint64_t nbytes)
 {
     uint64_t size = pool_round(nbytes);
@@ -291,7 +292,7 @@ static void model_lal(uint64_t size)
     sysparam_set("PAGED_LAL_SIZE", (int64_t)size, true);
 }
 
-/* One block, all of the pool. What it leaves, apart from what is allocated, is one gap again. */
+/* Request nearly all of the pool as one block, which empties the lists and merges all gaps. */
 static void model_shortage(uint64_t less)
 {
     uint64_t size = (model.grains - model.grains * less / 256) * POOL_GRAIN;
@@ -363,7 +364,7 @@ static void model_step(struct model_input *in)
     }
 }
 
-/* All is free, and one block. */
+/* Release everything; then all of the pool must be one free block. */
 static void model_empty(void)
 {
     while (model.nblocks)
@@ -377,7 +378,7 @@ static void model_empty(void)
     model_compare();
 }
 
-/* Once, before pool_model_run: pools, with the parameters that are set, and an empty model. */
+/* Set up the pools, with the parameters that are set, and an empty model. Call it once, first. */
 static void pool_model_start(void)
 {
     struct pool_stats s;
@@ -390,9 +391,9 @@ static void pool_model_start(void)
 }
 
 /*
- * Do what `data` says, any n bytes of it, and release everything at the end. NULL, or what the
- * pools and the model do not agree on; then neither is to be used any more. One thread at a time,
- * after pool_model_start().
+ * Make the requests that the n bytes of `data` encode (any bytes are valid) and release everything
+ * at the end. NULL, or a description of the first difference between pools and model, after which
+ * neither may be used any more. One thread at a time, after pool_model_start().
  */
 static const char *pool_model_run(const uint8_t *data, size_t n)
 {

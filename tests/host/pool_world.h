@@ -1,6 +1,7 @@
 /*
- * What both pools stand on in their host tests: a paged pool of POOL_BYTES whose pages are present
- * when they were made demand zero and then touched, panics that are expected, random numbers.
+ * The environment of both pools in their host tests: a paged pool of POOL_BYTES whose pages become
+ * present when they are touched after having been made demand zero, expected panics, and random
+ * numbers.
  */
 #ifndef TESTS_HOST_POOL_WORLD_H
 #define TESTS_HOST_POOL_WORLD_H
@@ -38,8 +39,7 @@ static __attribute__((unused)) uint64_t rnd(uint64_t below)
     return seed % below;
 }
 
-/* ---- the machine under paged pool: a page is present when it was made demand zero and then read
-   ---- */
+/* ---- paged pool's pages: present when made demand zero and then touched ---- */
 
 #ifndef POOL_BYTES
 #define POOL_BYTES (4UL << 20)
@@ -63,7 +63,7 @@ int kmap_demand_zero(vaddr_t va, uint64_t npages)
     return 0;
 }
 
-/* Pages come and go one at a time, as under the lock of the system's page tables. */
+/* Stands for the lock of the system's page tables: one page is mapped or unmapped at a time. */
 static pthread_mutex_t page_tables = PTHREAD_MUTEX_INITIALIZER;
 
 static bool make_present(uint64_t n)
@@ -86,9 +86,9 @@ static bool make_present(uint64_t n)
     return there;
 }
 
-static __thread sigjmp_buf *fix_up; /* where this thread's kernel_read_u64 goes on */
+static __thread sigjmp_buf *fix_up; /* where kernel_read_u64 continues after a fault */
 
-/* A touch without a fix-up, or by kernel_read_u64. */
+/* Handles an access to a missing page, by kernel_read_u64 or by any other code. */
 static void fault(int sig, siginfo_t *info, void *context)
 {
     (void)sig;
@@ -106,7 +106,7 @@ pfn_t kmap_lookup(vaddr_t va)
                                                                       : PFN_NONE;
 }
 
-static uint64_t unmapped; /* pages given back so far */
+static uint64_t unmapped; /* pages given back to the system so far */
 
 void kunmap_pages(vaddr_t va, uint64_t npages, bool free_pages)
 {
@@ -119,7 +119,7 @@ void kunmap_pages(vaddr_t va, uint64_t npages, bool free_pages)
         pages_left += present[n] && pages_left != UINT64_MAX;
         __atomic_store_n(&demand_zero[n], 0, __ATOMIC_RELAXED);
         __atomic_store_n(&present[n], 0, __ATOMIC_RELEASE);
-        /* A page that comes back is zero. */
+        /* A page that is mapped again must be zero. */
         if (mmap((void *)(LAYOUT_PAGED_POOL_BASE + n * PAGE_SIZE), PAGE_SIZE, PROT_NONE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
             bail_out("mmap failed");
@@ -127,7 +127,7 @@ void kunmap_pages(vaddr_t va, uint64_t npages, bool free_pages)
     }
 }
 
-/* May read what somebody is writing: the link of a packet that is no longer on its list. */
+/* May race with a writer: a pop may read the link of a packet that has left its list. */
 __attribute__((no_sanitize_thread)) int kernel_read_u64(uint64_t *v, const void *p)
 {
     sigjmp_buf back;
@@ -144,7 +144,7 @@ __attribute__((no_sanitize_thread)) int kernel_read_u64(uint64_t *v, const void 
     return 0;
 }
 
-/* ---- panics that are expected: in a child, as the locks stay taken ---- */
+/* ---- expected panics: in a child process, because locks stay held ---- */
 
 static bool panic_expected;
 
@@ -173,7 +173,7 @@ void panic(const char *fmt, ...)
         WIFEXITED(status_) && WEXITSTATUS(status_) == 42; \
     })
 
-/* Both pools, with the parameters that are set. */
+/* Set up both pools, with the parameters that are set. */
 static void pool_world_start(void)
 {
     if (mmap((void *)LAYOUT_PAGED_POOL_BASE, POOL_BYTES, PROT_NONE,

@@ -1,6 +1,6 @@
 /*
- * What the tests of sections share: a small machine with a registry, a processor that reads page
- * tables as the hardware does and takes faults to aspace_fault(), and shorthand for the services.
+ * Shared by the tests of sections: a small machine with a registry, a processor that reads page
+ * tables as the hardware does and calls aspace_fault() for faults, and shorthand for the services.
  */
 #ifndef TESTS_HOST_SECTION_WORLD_H
 #define TESTS_HOST_SECTION_WORLD_H
@@ -40,7 +40,7 @@
 
 static struct thread threads[MAX_CPUS];
 
-/* ---- what the sources lean on and this test provides ---- */
+/* ---- functions of other parts of the kernel that the sources call ---- */
 
 void thread_set_root(struct thread *t, uint64_t root_pfn, cpumask_t *mask)
 {
@@ -56,7 +56,7 @@ void pgd_free(void *p, size_t n)
     free(p);
 }
 
-/* The registry: one descriptor of each kind, taken by name. */
+/* The registry: one descriptor of each kind, found by name. */
 static struct rmd rmds[] = {
     {.name = "ALLOC",
      .flags = RMD_ALLOC | RMD_ZERO | RMD_PAGE_TABLES | RMD_SYSGBL,
@@ -68,13 +68,13 @@ static struct rmd rmds[] = {
      .flags = RMD_ALLOC | RMD_PAGE_TABLES | RMD_SYSGBL,
      .npages = 28 * PAGES_PER_MIB},
     {.name = "PIECES_NOPT", .flags = RMD_ALLOC | RMD_SYSGBL, .npages = 28 * PAGES_PER_MIB},
-    /* Two whole level-2 pages and a bit. Known to be zero: nobody wants to read 16 GiB. */
+    /* Two whole level-2 pages and a rest. Marked as zeroed, to avoid zeroing 16 GiB. */
     {.name = "BLOCKS",
      .flags = RMD_ALLOC | RMD_ZEROED | RMD_PAGE_TABLES | RMD_SYSGBL,
      .npages = 16 * PAGES_PER_GIB + 24 * PAGES_PER_MIB},
 };
 
-/* 16, 8 and 4 MiB, or 16 and 12, which lie apart from each other, at addresses that fall. */
+/* Extents of 16, 8 and 4 MiB, or of 16 and 12, not adjacent and at descending addresses. */
 WORLD void extents_boot(struct rmd *r)
 {
     static const uint64_t three[] = {16, 8, 4}, two[] = {16, 12};
@@ -101,7 +101,7 @@ WORLD void registry_boot(bool big)
 
         if (strcmp(r->name, "BLOCKS") == 0 && !big)
             continue;
-        /* One reservation pays for the level-2 pages too, the others leave them to a promise. */
+        /* One reservation includes level-2 pages; those of the others are promised. */
         if (r->flags & RMD_PAGE_TABLES)
             r->npt_pages = shpt_l3_pages(r->npages) +
                            (r->npages > PAGES_PER_GIB ? shpt_l2_pages(r->npages) : 0);
@@ -160,8 +160,8 @@ WORLD pte_t *hardware_walk(struct aspace *as, vaddr_t va)
     return p;
 }
 
-/* The page at va, made accessible by faults as often as it takes; NULL: the process would get a
- * signal. */
+/* Access the page at va, with as many faults as that takes. Returns it; NULL: the process would get
+   a signal. */
 WORLD uint64_t *touch(struct aspace *as, vaddr_t va, bool write)
 {
     for (unsigned i = 0; i < 10; i++) {
@@ -240,7 +240,7 @@ WORLD uint64_t region_new(struct aspace *as, uint64_t length, uint32_t flags)
     return region_create(as, length, 0, flags, 0, true, &v) == SS$_NORMAL ? v.id : 0;
 }
 
-/* The section of that name without a share: tests are alone. */
+/* The section of that name, without taking a share: no other thread can delete it. */
 WORLD struct section *peek(const char *name)
 {
     struct section_request r = request(name, 0, 0);
@@ -289,7 +289,7 @@ WORLD uint64_t rnd(uint64_t below)
     return seed % below;
 }
 
-/* ram_pages of memory, which the host pays for as it is written; with big also the entry BLOCKS. */
+/* Boot with ram_pages of memory, and if `big` also with the registry entry BLOCKS. */
 WORLD void world_boot(uint64_t ram_pages, bool big)
 {
     host_cpu_enter(0, &threads[0].hw);

@@ -1,8 +1,9 @@
 /*
- * The machine and the scheduler that host-built tests run on: what tests/host/include declares.
- * Linked into every test. A POSIX thread plays a CPU; its IPL and the locks it holds are
- * thread-local. An interprocessor request runs its handler at once, as the asked CPU, in the thread
- * that sent it: deterministic, and as the kernel has it, the handler takes no ranked lock.
+ * The machine and the scheduler for host tests: implements the headers in tests/host/include and is
+ * linked into every test. A POSIX thread plays a CPU; its IPL and the locks that it holds are
+ * thread-local. The handler of an interprocessor request runs at once, in the thread that sends it,
+ * which acts as the target CPU meanwhile. That is deterministic, and possible because such handlers
+ * take no ranked lock in the kernel either.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -58,7 +59,7 @@ __attribute__((noreturn, format(printf, 1, 2))) static void broken(const char *f
     abort();
 }
 
-/* A test that expects a panic, or reads the console, has its own. */
+/* Weak: a test that expects a panic, or reads the console, defines its own. */
 __attribute__((weak)) void panic(const char *fmt, ...)
 {
     va_list ap;
@@ -88,7 +89,7 @@ __attribute__((weak)) void printk(const char *fmt, ...)
     va_end(ap);
 }
 
-/* The leak check counts the whole kernel's blocks: parts of one have nobody to tell. */
+/* The leak check needs the whole kernel: here the explanations of blocks are ignored. */
 __attribute__((weak)) void census_explain(struct census *c, enum census_pool pool, size_t nbytes,
                                           uint64_t count)
 {
@@ -360,7 +361,7 @@ bool mutex_held(const struct mutex *m)
     return __atomic_load_n(&m->holder, __ATOMIC_RELAXED) == &innermost;
 }
 
-/* A test that comes to its end holds nothing any more. */
+/* At the end of a test no lock may be held. */
 __attribute__((destructor)) static void nothing_is_held(void)
 {
     if (innermost || mutex_depth || host_ipl)
@@ -405,7 +406,7 @@ int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns)
     pthread_mutex_lock(&w->home->mutex);
     while (__atomic_load_n(&w->queue, __ATOMIC_RELAXED) && !err) {
         if (flags ==
-            WAIT_KILLABLE) { /* looks every millisecond: nobody knows the queue to wake it */
+            WAIT_KILLABLE) { /* polls host_killed every millisecond: setting it wakes no queue */
             struct timespec ts;
 
             if (__atomic_load_n(&host_killed[host_cpu_id], __ATOMIC_ACQUIRE)) {

@@ -13,10 +13,10 @@
 // SOURCES: mm/object/rmap.c
 // SOURCES: mm/space/object_fault.c
 /*
- * Address spaces against a plain model: random maps, unmaps, protections, writes, forks and ends of
- * up to NPROCS processes on four CPUs with translation buffers. The model keeps for each page of
- * each process what it must contain; what is shared is a cell that several pages point to. After
- * that, the same with every allocation failing in its turn.
+ * Address spaces compared with a plain model: random maps, unmaps, protections, writes, forks and
+ * ends of up to NPROCS processes on four CPUs with translation buffers. The model has the expected
+ * contents of each page of each process; a shared page is a cell to which several pages point.
+ * After that, the same with every allocation failing in turn.
  */
 #include <sys/wait.h>
 
@@ -29,8 +29,8 @@
 #define K_EACCES 13
 #define K_EFAULT 14
 
-/* Three windows of pages: in one table, over the border of two level-3 tables, over that of two
- * level-2 tables. */
+/* Three windows of pages: within one table, across the border of two level-3 tables, and across
+   that of two level-2 tables. */
 #define WINDOW 48u
 #define NPAGES (3 * WINDOW)
 static const vaddr_t windows[3] = {0x80100000ul, 0xC0000000ul - WINDOW / 2 * 8192,
@@ -124,7 +124,7 @@ static void file_drop(void)
         cell_drop(file_cells[i]);
 }
 
-/* ---- operations; each returns false when memory was short and nothing may have changed ---- */
+/* ---- operations; false: out of memory, and nothing may have changed ---- */
 
 static unsigned random_prot(void)
 {
@@ -152,7 +152,7 @@ static void op_map(struct proc *p)
     int err;
 
     if (kind == 2)
-        flags &= ~MAPF_POPULATE; /* it would copy now what the model copies at the first write */
+        flags &= ~MAPF_POPULATE; /* it would copy pages that the model copies at the first write */
     random_range(&first, &n);
     va = va_of(first);
     len = (uint64_t)n * PAGE_SIZE;
@@ -167,11 +167,10 @@ static void op_map(struct proc *p)
     if (err) {
         if (err != -K_ENOMEM || !vm_failed)
             vm_die("mmap fails with %d", err);
-        return; /* what was there may be gone in part only if splitting failed, which changes no
-                   contents */
+        return; /* a failed munmap may have split entries, but has changed no contents */
     }
     if (va != va_of(first))
-        vm_die("fixed mapping somewhere else");
+        vm_die("a fixed mapping is at another address");
     for (unsigned i = 0; i < n; i++) {
         struct mpage to = {.mapped = true, .prot = prot, .shared = (flags & MAPF_SHARED) != 0};
 
@@ -349,7 +348,7 @@ static void op_populate(struct proc *p)
     err = aspace_populate(p->as, va_of(first), (uint64_t)n * PAGE_SIZE, false);
     if (err != (whole ? 0 : -K_ENOMEM) && !vm_failed)
         vm_die("populate gives %d", err);
-    /* A private page that may be written is copied then: it no longer follows the file. */
+    /* A private page that may be written has been copied: writes to the file no longer show. */
     for (unsigned i = first; i < first + n && p->page[i].mapped; i++) {
         struct mpage to = p->page[i];
 
@@ -361,7 +360,7 @@ static void op_populate(struct proc *p)
     }
 }
 
-/* One random operation. fail: the allocation in it that fails, or -1. True when it did. */
+/* One random operation. fail: the allocation in it that fails, or -1. True: one has failed. */
 static bool step(int64_t fail)
 {
     struct proc *p = slot(true);
@@ -369,7 +368,7 @@ static bool step(int64_t fail)
 
     vm_switch((unsigned)rnd(MAX_CPUS), p->as);
     vm_failed = false;
-    /* A populate or madvise that stops half way has done what the model cannot know. */
+    /* The model cannot know how far a populate or madvise came that failed. */
     if (what < 90 || what >= 95)
         vm_fail_at = fail;
     if (what < 10)
@@ -407,8 +406,8 @@ static void check_everything(void)
     }
 }
 
-/* A life from the first process to the last. fail_below: each step has its n-th allocation fail, n
- * random below that. */
+/* Random steps, from the first process to the end of the last. fail_below: in each step the n-th
+   allocation fails, for a random n below this. */
 static void run(unsigned steps, unsigned fail_below)
 {
     uint32_t pages = vm_nfree;
@@ -428,14 +427,14 @@ static void run(unsigned steps, unsigned fail_below)
             proc_end(p);
     file_drop();
     if (file_ended != ended + 1)
-        vm_die("the file's pager is not ended");
+        vm_die("the end operation of the file's pager was not called");
     if (vm_nfree != pages || vm_pool_bytes != pool)
         vm_die("%d pages and %ld bytes of pool are lost", (int)(pages - vm_nfree),
                (long)(vm_pool_bytes - pool));
 }
 
-/* The same operation from the same state with its first, second, third ... allocation failing,
- * until none does. */
+/* Repeat an operation from the same state with its first, second, third ... allocation failing,
+   until none fails. */
 static void fail_each(const char *name, void (*operation)(struct proc *, int *err))
 {
     uint32_t pages = vm_nfree;
@@ -466,7 +465,7 @@ static void fail_each(const char *name, void (*operation)(struct proc *, int *er
         operation(p, &err);
         vm_fail_at = -1;
         if (vm_failed && err == 0 && procs[1].as == NULL)
-            vm_die("%s: allocation %ld fails and nobody says so", name, (long)n);
+            vm_die("%s: allocation %ld fails and the call returns no error", name, (long)n);
         if (!vm_failed && err)
             vm_die("%s gives %d", name, err);
         failures += vm_failed;
@@ -486,7 +485,7 @@ static void fail_each(const char *name, void (*operation)(struct proc *, int *er
         if (!vm_failed)
             break;
     }
-    ok(failures > 0, "%s stands %u failing allocations", name, failures);
+    ok(failures > 0, "%s survives %u failing allocations", name, failures);
 }
 
 static void do_fork(struct proc *p, int *err)
@@ -569,7 +568,7 @@ static void do_map_over(struct proc *p, int *err)
     *err = aspace_map_anon(p->as, &va, 2 * PAGE_SIZE, MAP_R, MAPF_FIXED);
 }
 
-/* ---- places: the lowest range that is free ---- */
+/* ---- choice of addresses: the lowest free range ---- */
 
 #define PLACES 400u
 
@@ -601,7 +600,7 @@ static void test_places(void)
 
             if (aspace_map_anon(as, &va, n * PAGE_SIZE, prots[rnd(3)], 0) ||
                 va != LAYOUT_P2_BASE + at * PAGE_SIZE)
-                vm_die("mapping at 0x%lx, not at page %u", (unsigned long)va, at);
+                vm_die("the mapping is at 0x%lx, not at page %u", (unsigned long)va, at);
         } else {
             at = (unsigned)rnd(PLACES - n);
             if (aspace_unmap(as, LAYOUT_P2_BASE + at * PAGE_SIZE, n * PAGE_SIZE))
@@ -623,21 +622,21 @@ static void test_places(void)
             if (aspace_range_free_locked(as, va, len))
                 want = va;
         if (up != want)
-            vm_die("find from below gives 0x%lx", (unsigned long)up);
+            vm_die("a search from below finds 0x%lx", (unsigned long)up);
         want = 0;
         for (vaddr_t va = (high - len) & ~(align - 1); va >= low && !want; va -= align)
             if (aspace_range_free_locked(as, va, len))
                 want = va;
         if (down != want)
-            vm_die("find from above gives 0x%lx", (unsigned long)down);
+            vm_die("a search from above finds 0x%lx", (unsigned long)down);
     }
     mutex_unlock(&as->lock);
     aspace_unref(as);
-    ok(1, "a mapping without a wish gets the lowest place, a search from above the highest");
+    ok(1, "a mapping without an address gets the lowest free one, a search from above the highest");
 }
 
-/* The architecture lets a CPU remember a PTE that was not valid, or not yet writable: a fault at
-   one that is valid by now must make it forget, or it would come again and again. */
+/* The architecture lets a CPU cache a PTE that was not valid, or not yet writable. A fault on a PTE
+   that is valid by now must invalidate this CPU's translation, or it would repeat for ever. */
 static void test_remembered(void)
 {
     struct aspace *as = aspace_create(0);
@@ -647,12 +646,12 @@ static void test_remembered(void)
     if (aspace_map_anon(as, &va, PAGE_SIZE, MAP_R | MAP_W, 0) || aspace_fault(as, va, FAULT_WRITE))
         vm_die("a page cannot be touched");
     before = host_tb_singles;
-    is(aspace_fault(as, va, FAULT_WRITE), 0, "a fault at a valid page is none");
-    is(host_tb_singles - before, 1, "but the CPU forgets what it remembered");
+    is(aspace_fault(as, va, FAULT_WRITE), 0, "a fault on a page that is valid already succeeds");
+    is(host_tb_singles - before, 1, "and invalidates this CPU's translation");
     aspace_unref(as);
 }
 
-/* ---- PTEs of forms that nothing makes ---- */
+/* ---- PTEs of forms that the kernel never writes ---- */
 
 static bool panic_expected;
 static char panic_text[200];
@@ -669,7 +668,7 @@ void panic(const char *fmt, ...)
     bail_out("panic: %s", panic_text);
 }
 
-/* What looks at the PTE of va, in an entry [from, to). */
+/* Operations that read the PTE of va, in an entry [from, to). */
 static void look_fault(struct aspace *as, vaddr_t va) { aspace_fault(as, va, FAULT_WRITE); }
 static void look_populate(struct aspace *as, vaddr_t va)
 {
@@ -693,8 +692,8 @@ static void look_end(struct aspace *as, vaddr_t va)
     aspace_unref(as);
 }
 
-/* The PFN of such a PTE is a page of somebody else's: whoever took the PTE for a valid one would
-   map or free it. */
+/* The PFN of such a PTE is that of an unrelated page: code that took the PTE for a valid one would
+   map or free this page. */
 static void test_forms(void)
 {
     static const struct {
@@ -775,7 +774,7 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* The child is a snapshot: no word of it changes while the parent's threads go on. */
+/* The child is a snapshot: none of its words changes while the parent's threads continue. */
 static void snapshot_check(void)
 {
     struct aspace *child = aspace_fork(common);
@@ -882,7 +881,7 @@ static void *family_main(void *arg)
     return NULL;
 }
 
-/* The ancestor's pages come from several generations, so that the chains of objects are long. */
+/* Pages of the ancestor were written in several generations, so the chains of objects are long. */
 static void test_family(void)
 {
     uint32_t pages = vm_nfree;
@@ -923,12 +922,12 @@ int main(void)
     vm_boot();
     for (unsigned i = 0; i < 40; i++)
         run(6000, 0);
-    ok(1, "random operations leave what the model says, and nothing else");
+    ok(1, "random operations leave exactly the contents of the model");
     for (unsigned i = 0; i < 40; i++)
         run(3000, 12);
-    ok(1, "and so they do when allocations fail");
+    ok(1, "and also when allocations fail");
     fail_each("fork", do_fork);
-    fail_each("fork, then writes of both", do_fork_and_write);
+    fail_each("fork, then writes by both processes", do_fork_and_write);
     fail_each("a first touch", do_first_touch);
     fail_each("a first touch of shared memory", do_shared_touch);
     fail_each("a first write to a private mapping of a file", do_file_touch);

@@ -36,7 +36,7 @@ const char *symbol_find(uint64_t address, uint64_t *offset)
     return "function";
 }
 
-/* Our formatter must agree with the C library's wherever it means the same. */
+/* The kernel's formatter must agree with the C library's for the formats that both have. */
 __attribute__((format(printf, 1, 2))) static void same(const char *fmt, ...)
 {
     char ours[200], theirs[200];
@@ -163,16 +163,16 @@ static void test_strings(void)
            string_strstr(path, "") == path,
        "strstr");
     ok(str_copy(buf, "0123456789", sizeof(buf)) == 10, "str_copy tells the whole length");
-    is_str(buf, "0123456", "and cuts");
+    is_str(buf, "0123456", "str_copy truncates");
     str_copy(buf, "ab", sizeof(buf));
     ok(str_append(buf, "cd", sizeof(buf)) == 4 && str_append(buf, "efgh", sizeof(buf)) == 8,
        "str_append");
-    is_str(buf, "abcdefg", "appends and cuts");
+    is_str(buf, "abcdefg", "appending truncates");
     ok(str_to_u64("0x1F", &v) && v == 31 && str_to_u64("0", &v) && v == 0, "numbers");
     ok(str_to_u64("18446744073709551615", &v) && v == UINT64_MAX, "the greatest number");
     ok(!str_to_u64("18446744073709551616", &v) && !str_to_u64("", &v) && !str_to_u64("12a", &v) &&
            !str_to_u64("0x", &v) && !str_to_u64("-1", &v),
-       "what is no number is refused");
+       "text that is not a number is refused");
 
     uint64_t *page = aligned_alloc(PAGE_SIZE, PAGE_SIZE),
              *copy = aligned_alloc(PAGE_SIZE, PAGE_SIZE);
@@ -187,11 +187,11 @@ static void test_strings(void)
         found &= !mem_is_zero(page, PAGE_SIZE);
         page[i] = 0;
     }
-    ok(found, "a one anywhere is found");
+    ok(found, "a bit set anywhere in the page is found");
     for (size_t i = 0; i < PAGE_SIZE / 8; i++)
         page[i] = i * 0x123456789;
     mem_copy_page(copy, page);
-    ok(memcmp(copy, page, PAGE_SIZE) == 0, "a page is copied whole");
+    ok(memcmp(copy, page, PAGE_SIZE) == 0, "a page is copied completely");
     free(page);
     free(copy);
 }
@@ -253,7 +253,7 @@ static void test_numbers(void)
     uint64_t v = 5, map[2] = {UINT64_MAX, 1};
 
     ok(!add_ok(UINT64_MAX, 1, &v) && v == 5, "a sum that overflows leaves the result alone");
-    ok(add_ok(UINT64_MAX - 1, 1, &v) && v == UINT64_MAX, "the greatest sum");
+    ok(add_ok(UINT64_MAX - 1, 1, &v) && v == UINT64_MAX, "the greatest sum does not overflow");
     ok(!sub_ok(1, 2, &v) && sub_ok(2, 1, &v) && v == 1, "differences");
     ok(!mul_ok(1UL << 32, 1UL << 32, &v) && mul_ok(1UL << 32, 1UL << 31, &v) && v == 1UL << 63,
        "products");
@@ -282,17 +282,18 @@ static uint64_t counted(uint64_t v)
     return v;
 }
 
-/* The answer of the second call of an argument would be another one: wake_all() wakes nobody then.
-   */
+/* Macros must evaluate their arguments once. A second evaluation of wake_all(), for example, would
+   return 0, because all threads are awake by then. */
 static void test_single_evaluation(void)
 {
     uint64_t v = 7;
 
     ok(MIN(counted(3), 5ul) == 3 && MIN(5ul, counted(3)) == 3 && counted_calls == 2,
        "MIN evaluates each argument once");
-    ok(MAX(counted(9), 5ul) == 9 && MAX(5ul, counted(9)) == 9 && counted_calls == 4, "MAX does");
-    is(MIN(100ul, MAX(v++, MIN(v, 2ul))), 7, "one inside the other");
-    is(v, 8, "too");
+    ok(MAX(counted(9), 5ul) == 9 && MAX(5ul, counted(9)) == 9 && counted_calls == 4,
+       "MAX evaluates each argument once");
+    is(MIN(100ul, MAX(v++, MIN(v, 2ul))), 7, "MIN and MAX can be nested");
+    is(v, 8, "and evaluate each argument once then, too");
     ok(MIN(-1, 1) == -1 && MAX(-1l, 1l) == 1 && MIN(UINT64_MAX, 1ul) == 1, "signs and widths");
     is(sizeof(char[CONST_MAX(3, 4)]), 4, "CONST_MAX is a constant");
 }

@@ -1,5 +1,5 @@
 // SOURCES: kernel/boot_word.c
-/* Words of the command line. */
+/* The parser of the words of the kernel's command line. */
 #include "kernel/boot_word.h"
 
 #include "userland/lib/include/tap.h"

@@ -1,8 +1,8 @@
 // SOURCES: sysman/config.c sysman/params.c
 /*
- * The parser of the configuration blob against every single-byte change, every length, noise, and
- * each of its own rules with a right checksum. Each blob is parsed from a heap block of its exact
- * length, so that the address sanitizer sees a read of one byte too many.
+ * The parser of the configuration blob, with every single-byte change of a valid blob, every
+ * length, random bytes, and a violation of each rule under a correct checksum. Each blob is parsed
+ * from a heap block of its exact length, so that AddressSanitizer sees a read beyond its end.
  */
 #include "sysman/config.h"
 #include "sysman/params.h"
@@ -13,11 +13,11 @@
 
 #include "userland/lib/include/tap.h"
 
-/* The golden blob, as scripts/sysman wrote it for
+/* The golden blob, as scripts/sysman wrote it for these commands:
      PARAMETERS SET PAGED_LAL_SIZE 256
      RESERVED_MEMORY ADD DBCACHE 4096 /ALLOCATE /ZERO /PAGE_TABLES
      RESERVED_MEMORY ADD G 16 /GROUP=12 /NOPAGE_TABLES /RAD=1
-   tests/test_sysman.py makes the same bytes. */
+   tests/test_sysman.py checks that it writes the same bytes. */
 #include "tests/host/config_golden.inc"
 
 #define TABLE    32
@@ -25,7 +25,7 @@
 #define RESERVED 104
 #define TOTAL    232
 
-/* The golden blob of version 2:
+/* The golden blob of version 2, for these commands:
      RESERVED_MEMORY ADD PARTS 16 /ALLOCATE /RAD=0
      RESERVED_MEMORY EXTEND PARTS 8 /RAD=1
      RESERVED_MEMORY EXTEND PARTS 3
@@ -70,7 +70,7 @@ static void test_golden(void)
     is(config_crc32c(config_crc32c(0, "1234", 4), "56789", 5), 0xE3069283, "and can be continued");
     is(sizeof(golden), TOTAL, "the golden blob has the length that its records make");
     r = parse_copy(golden, sizeof(golden));
-    is(r.error, CONFIG_OK, "the golden blob is good");
+    is(r.error, CONFIG_OK, "the golden blob is accepted");
     is(config.nparams, 1, "one parameter");
     is_str(config.params[0].name, "PAGED_LAL_SIZE", "its name");
     is(config.params[0].value, 256, "its value");
@@ -116,9 +116,9 @@ static void test_flips(const unsigned char *good, size_t total, const char *whic
     is(filled, 0, "%s: and none leaves anything behind", which);
 }
 
-/* The same with the checksum made right again: behind the checksum each field has its own check.
-   What may be accepted is a change of a name's letter, a value, a size, a RAD, a group or a flag
-   that stays within the rules. */
+/* The same with the checksum corrected, because each field has a check of its own. The only changes
+   that may be accepted are those of a name's letter, a value, a size, a RAD, a group or a flag that
+   stay within the rules. */
 static void test_sealed_flips(const unsigned char *good, size_t total, size_t records,
                               const char *which)
 {
@@ -133,8 +133,8 @@ static void test_sealed_flips(const unsigned char *good, size_t total, size_t re
             if (parse_copy(b, total).error == CONFIG_OK && at < records && (at < 20 || at >= 24))
                 structure++;
         }
-    is(structure, 0, "%s: no changed header or section table is accepted, whatever the checksum",
-       which);
+    is(structure, 0,
+       "%s: no changed header or section table is accepted, even with a correct checksum", which);
 }
 
 static void test_cuts(const unsigned char *good, size_t total, const char *which)
@@ -145,16 +145,16 @@ static void test_cuts(const unsigned char *good, size_t total, const char *which
     for (size_t n = 0; n < total; n++) {
         accepted += parse_copy(good, n).error == CONFIG_OK;
         memcpy(b, good, n);
-        if (n >= 32) { /* the cut blob says its own length, and its checksum is right */
+        if (n >= 32) { /* with its new length in the header and a correct checksum */
             put32(b + 16, (uint32_t)n);
             seal(b, n);
             accepted += parse_copy(b, n).error == CONFIG_OK;
         }
     }
-    is(accepted, 0, "%s: no blob cut short is accepted, sealed or not", which);
+    is(accepted, 0, "%s: no blob cut short is accepted, with or without a correct checksum", which);
     memset(b, 0, sizeof(b));
     memcpy(b, good, total);
-    is(parse_copy(b, total + 64).error, CONFIG_LENGTH, "%s: nor one with bytes behind its end",
+    is(parse_copy(b, total + 64).error, CONFIG_LENGTH, "%s: nor one with bytes after its end",
        which);
 }
 
@@ -162,7 +162,7 @@ static void test_noise(void)
 {
     unsigned char b[512];
     unsigned accepted = 0;
-    uint64_t x = 88172645463325252u; /* xorshift; the seed is fixed, so the run repeats */
+    uint64_t x = 88172645463325252u; /* xorshift with a fixed seed: every run is the same */
 
     for (int round = 0; round < 20000; round++) {
         size_t n = round % sizeof(b);
@@ -172,7 +172,7 @@ static void test_noise(void)
             b[i] = (unsigned char)x;
         }
         accepted += parse_copy(b, n).error == CONFIG_OK;
-        if (n >= 64 && round % 2) { /* noise under a header that is right */
+        if (n >= 64 && round % 2) { /* random bytes after a correct header */
             memcpy(b, golden, 20);
             put32(b + 16, (uint32_t)n);
             put32(b + 24, (uint32_t)(x % 4));
@@ -183,10 +183,10 @@ static void test_noise(void)
             accepted += parse_copy(b, n).error == CONFIG_OK;
         }
     }
-    is(accepted, 0, "noise is not accepted, with a right header and checksum either");
+    is(accepted, 0, "random bytes are not accepted, not even with a correct header and checksum");
 }
 
-/* One field is changed and the checksum made right: the reason and the offset are the field's. */
+/* Change one field and correct the checksum: the error must name this field's rule and offset. */
 static void rule_of(const unsigned char *good, size_t total, size_t at, uint32_t value,
                     enum config_error want, size_t offset, const char *what)
 {
@@ -212,7 +212,7 @@ static void rule_parts(size_t at, uint32_t value, enum config_error want, size_t
     rule_of(golden_parts, PARTS_TOTAL, at, value, want, offset, what);
 }
 
-/* Field `at` of record i. */
+/* Offset of byte `at` of record i. */
 #define PART(i, at) (PARTS_FIRST + 64 * (i) + (at))
 
 static void test_part_rules(void)
@@ -335,8 +335,8 @@ static void test_params(void)
     is(sysparam_find("RSVD_EXEC_1"), SYSPARAM_PAGED_LAL_SIZE, "the older name is found");
     ok(!strcmp(sysparam_older_name(SYSPARAM_PAGED_LAL_SIZE), "RSVD_EXEC_1"), "and told");
     ok(!strcmp(sysparam_older_name(SYSPARAM_PAGEDYN), ""), "most have none");
-    is(sysparam_find("PAGED"), SYSPARAM_COUNT, "a beginning is no name");
-    ok(!sysparam_info(SYSPARAM_COUNT), "there is no parameter behind the last");
+    is(sysparam_find("PAGED"), SYSPARAM_COUNT, "the beginning of a name is not found");
+    ok(!sysparam_info(SYSPARAM_COUNT), "there is no parameter after the last");
     for (unsigned i = 0; i < SYSPARAM_COUNT; i++) {
         const struct sysparam_info *p = sysparam_info(i);
 

@@ -1,5 +1,5 @@
 // SOURCES: kernel/base/cpio.c
-/* The archive reader on a small archive: whole, cut at every length, with every byte changed. */
+/* The archive reader on a small archive: complete, cut at every length, with each byte changed. */
 #include "kernel/base/cpio.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SOURCES: kernel/proc/elf.c
-/* ELF checks: a good image, every byte of its headers turned over, random headers, and the rules
- * one by one. */
+/* The checks of ELF headers: a good image, one with each byte of its headers changed, random
+   headers, and each rule by itself. */
 #include "kernel/proc/elf.h"
 
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static int check(const struct elf_header *h, const struct elf_phdr *ph, uint64_t
     return err ? err : elf_check_segments(h, ph, nbytes, LOW, HIGH, image);
 }
 
-/* Whatever was accepted keeps what elf.h promises. */
+/* Does an accepted image have the properties that elf.h promises? */
 static bool sound(const struct elf_image *image, uint64_t nbytes)
 {
     vaddr_t end = LOW;
@@ -85,7 +85,7 @@ static void test_good(void)
     is(image.nsegments, 2, "two segments");
     ok(sound(&image, NBYTES), "as promised");
     is(image.phdr, 0x120000040, "program headers in memory");
-    is(image.segment[1].start, 0x12001C000, "data begins at a page");
+    is(image.segment[1].start, 0x12001C000, "the data segment begins at a page");
     is(image.segment[1].offset, 0xC000, "of the file too");
     is(image.segment[1].zero_from, 0x12001D500, "zeroes from here");
     is(image.segment[1].file_end, 0x12001E000, "last page of the file");
@@ -139,10 +139,10 @@ static void test_rules(void)
     refused("no program headers", no_phdrs);
     refused("too many", many_phdrs);
     refused("outside the file", phdrs_outside);
-    refused("so far that the sum wraps", phdrs_wrap);
+    refused("program headers so far away that the sum wraps", phdrs_wrap);
     refused("of another size", small_phdrs);
     refused("more in the file than in memory", file_larger);
-    refused("bytes behind the file", behind_file);
+    refused("bytes beyond the end of the file", behind_file);
     refused("an offset that wraps", offset_wraps);
     refused("offset and address that differ within the page", crooked);
     refused("page 0", page_zero);

@@ -1,8 +1,8 @@
 // SOURCES: kernel/base/ieee.c
 /*
- * Arithmetic in integers against this machine's own, in every rounding mode: special values in all
- * pairs, then random ones, half of them near the ends of the range. A NaN must be a NaN; which one
- * is Alpha's choice.
+ * The kernel's floating-point arithmetic in integers, compared with the host's own, in every
+ * rounding mode: all pairs of special values, then random values, half of them near the ends of the
+ * range. Where the host's result is a NaN any NaN is accepted, because Alpha chooses another one.
  */
 #include <fenv.h>
 #include <math.h>
@@ -90,7 +90,7 @@ static void check(int op, uint64_t got, uint64_t want, unsigned flags, int host,
                     (host & FE_OVERFLOW ? IEEE_OVF : 0) | (host & FE_INEXACT ? IEEE_INE : 0);
     bool same = got == want || (isnan(as_t(got)) && isnan(as_t(want)));
 
-    /* Underflow: tininess is seen before rounding here, after it on x86. */
+    /* Underflow: Alpha detects tininess before rounding, x86 after it. */
     if (same && (flags & ~IEEE_UNF) == seen)
         return;
     if (wrong[op]++ < 3)

@@ -1,8 +1,8 @@
 // SOURCES: mm/pt/kstack.c mm/phys/page.c mm/phys/page_range.c mm/phys/fluid.c
 // SOURCES: kernel/base/string_extra.c
 /*
- * Kernel stacks: guard pages, reuse, trimming, shortage, and threads that take and give them at
- * once.
+ * Kernel stacks: guard pages, reuse, trimming, shortage of memory, and threads that allocate and
+ * free them at the same time.
  */
 #include "mm/pt/kstack.h"
 
@@ -22,18 +22,18 @@
 
 struct kstack_ops kstack_ops;
 
-/* ---- system space: which page is where ---- */
+/* ---- system space: the page mapped at each address ---- */
 
 #define MAPPED 4000
-static uint64_t mapped[MAPPED]; /* atomic: PFN at a page of the stacks' part */
-static uint64_t kmap_failures;  /* this many calls from now on one fails; 0: none */
+static uint64_t mapped[MAPPED]; /* atomic: PFN mapped at each page of the area of stacks */
+static uint64_t kmap_failures;  /* the n-th call from now fails; 0: none */
 
 static uint64_t *place(vaddr_t va)
 {
     uint64_t n = (va - LAYOUT_KSTACK_BASE) / PAGE_SIZE;
 
     if (n >= MAPPED)
-        bail_out("address %#lx is no stack's", va);
+        bail_out("address %#lx is outside the area of stacks", va);
     return &mapped[n];
 }
 
@@ -70,7 +70,7 @@ static bool whole(uint64_t base, uint64_t top)
 }
 
 static uint64_t broken;        /* atomic */
-static uint64_t owner[MAPPED]; /* atomic: thread that has the stack at this page */
+static uint64_t owner[MAPPED]; /* atomic: the thread that owns the stack at this page */
 
 static void give(uint64_t base)
 {
@@ -119,7 +119,7 @@ int main(void)
     ok(whole(have[0], top), "a stack is mapped above its guard page");
     kstack_ops.free(have[0]);
     have[1] = kstack_ops.alloc(0, &top);
-    is(have[1], have[0], "the stack that was freed is used again");
+    is(have[1], have[0], "a freed stack is used again");
     kstack_free(have[1]);
 
     fluid = fluid_count();
@@ -134,7 +134,7 @@ int main(void)
 
     for (unsigned i = 0; i < 300; i++)
         have[i] = kstack_alloc(0, &top);
-    ok(have[299] != 0, "300 stacks at once");
+    ok(have[299] != 0, "300 stacks can exist at once");
     ipl = ipl_raise(IPL_CLOCK);
     for (unsigned i = 0; i < 100; i++)
         kstack_free(have[i]);
@@ -160,7 +160,7 @@ int main(void)
     unsigned n = 0;
     while (n < 300 && (have[n] = kstack_alloc(0, &top)) != 0)
         n++;
-    is(n, s.cached, "without memory only the cached ones are to be had");
+    is(n, s.cached, "without memory only cached stacks can be allocated");
     while (n > 0)
         kstack_free(have[--n]);
     fluid_promise_end(promise);
@@ -170,17 +170,17 @@ int main(void)
     for (vaddr_t va = far; va < far + KSTACK_PAGES * PAGE_SIZE; va += PAGE_SIZE)
         n += page_rad(kmap_lookup(va)) == 1;
     is(n, KSTACK_PAGES, "a stack of domain 1 has that domain's pages");
-    is(page_rad(kmap_lookup(near)), 0, "one of domain 0 has its own");
+    is(page_rad(kmap_lookup(near)), 0, "a stack of domain 0 has pages of domain 0");
     kstack_free(far);
     have[0] = kstack_alloc(0, &top);
     ok(have[0] != far, "a stack that was freed is not used again in another domain");
-    is(kstack_alloc(1, &top), far, "but in its own");
+    is(kstack_alloc(1, &top), far, "but in its own domain");
     kstack_free(far);
     kstack_free(near);
     kstack_free(have[0]);
     kstack_drain();
     kstack_stats(&s);
-    is(s.cached, 0, "drained: none is kept");
+    is(s.cached, 0, "after draining no stack is cached");
     is(fluid_count(), fluid + KSTACK_PAGES, "and every page is free");
     return tap_done();
 }

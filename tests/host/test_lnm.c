@@ -1,9 +1,9 @@
 // SOURCES: kernel/lnm/lnm.c kernel/lnm/lnm_name.c kernel/lnm/lnm_table.c kernel/lnm/lnm_search.c
 // SOURCES: kernel/lnm/lnm_space.c kernel/lnm/lnm_list.c sysman/params.c sysman/config.c
 /*
- * Logical names against a plain model: random definitions, deletions, translations and tables by
- * several processes of two jobs, with every allocation in its turn failing: a refused call has
- * changed nothing, and at the end of all processes the pool is as after the boot.
+ * Logical names compared with a plain model: random definitions, deletions, translations and tables
+ * of several processes in two jobs, with each allocation failing in turn. A call that fails must
+ * change nothing, and after the end of all processes the pool is as it was after the boot.
  */
 #include "kernel/base/abi/psldef.h"
 #include "kernel/base/abi/ssdef.h"
@@ -39,10 +39,10 @@ void *pgd_alloc_zeroed(size_t n)
 void *npp_alloc_zeroed(size_t n) { return pgd_alloc_zeroed(n); }
 void npp_free(void *p, size_t n) { give(p, n); }
 
-/* The census counts what is in use of the whole system, which is not here: in_use above does. */
+/* The census needs the whole system; here in_use counts what is allocated. */
 void lnm_census_boot(void) {}
 
-/* ---- the model: what stands where ---- */
+/* ---- the model ---- */
 
 enum { PROCESSES = 3, NAMES = 12, TABLES = 2 + PROCESSES };
 
@@ -135,7 +135,7 @@ static unsigned next(unsigned below)
     return (random_state >> 8) % below;
 }
 
-/* Everything that a process can see is as the model has it. */
+/* The number of differences between what a process can see and the model. */
 static int differences(int p)
 {
     int wrong = 0;
@@ -174,7 +174,7 @@ static void step(unsigned number)
             fail_at = 1;
         status = define(p, where, name_of(n), mode, value);
         if (status == SS$_INSFMEM) {
-            wrong_statuses += fail_at != 0; /* it was the failure that was asked for */
+            wrong_statuses += fail_at != 0; /* it was caused by the failing allocation */
             fail_at = 0;
             return;
         }
@@ -208,7 +208,7 @@ static void walk(void)
     is(wrong_statuses, 0, "and every status is as it says");
 }
 
-/* fork with every allocation failing in its turn. */
+/* fork with each allocation failing in turn. */
 static void failing_forks(void)
 {
     struct lnm_space *child = NULL;
@@ -222,13 +222,13 @@ static void failing_forks(void)
             wrong += in_use != before;
     }
     fail_at = 0;
-    ok(child && n > 5, "fork runs through when no allocation fails, after %d that did", n - 1);
-    is(wrong, 0, "each failure gives everything back");
+    ok(child && n > 5, "fork succeeds when no allocation fails, after %d failures", n - 1);
+    is(wrong, 0, "each failed fork frees everything");
     lnm_space_free(child);
     is(in_use, before, "so does the child's end");
 }
 
-/* A first use of names, and a table's creation, with every allocation failing. */
+/* The first use of names, and the creation of a table, with each allocation failing in turn. */
 static void failing_first_use(void)
 {
     struct lnm_space *s = lnm_space_create();
@@ -274,7 +274,7 @@ static void deep(void)
     is(in_use, before, "all of them");
 }
 
-/* A table in the parent, by somebody who may. */
+/* Create a table in `parent` with these credentials, which allow it. */
 static int table_by(const struct lnm_who *who, const char *parent, const char *name, uint8_t mode,
                     uint32_t attributes, uint64_t quota)
 {
@@ -323,9 +323,10 @@ static void life_of_a_group(void)
     c = somebody(0400, true);
     is(lnm_delete(&c, text("LNM$GROUP_000300"), text("G"), PSL$C_SUPER), SS$_NORMAL,
        "until that name is deleted");
-    is(translate_by(&c, "LNM$GROUP_000300", "G"), SS$_IVLOGTAB, "by whom ever");
+    is(translate_by(&c, "LNM$GROUP_000300", "G"), SS$_IVLOGTAB,
+       "by a process of another group, too");
 
-    /* A table below it keeps it as well. */
+    /* A table below it keeps it, too. */
     c.uic_group = 0300;
     is(table_by(&c, "LNM$GROUP", "BELOW", PSL$C_SUPER, 0, 0), SS$_LNMCREATED, "a table below it");
     c.uic_group = 0400;
@@ -343,14 +344,14 @@ static void life_of_a_group(void)
     c.uic_group = 0400;
     translate_by(&c, "LNM$JOB", "X");
     is(lnm_delete(&c, text("LNM$SYSTEM_DIRECTORY"), text(""), PSL$C_SUPER), SS$_NORMAL,
-       "all that may go of the system's directory");
+       "all tables of the system's directory that can be deleted are deleted");
     is(translate_by(&c, "LNM$GROUP_000500", "X"), SS$_IVLOGTAB, "with a group's table on the way");
     lnm_space_free(c.space);
-    is(in_use, before, "and everything is back");
+    is(in_use, before, "and everything has been freed");
 }
 
-/* Tables of jobs and groups are found by name and kept by address: who may do much makes one of
-   such a name before, and deletes it under its job. */
+/* The tables of jobs and groups are found by name and kept by address. A privileged process may try
+   to create a table of such a name first, and to delete it while the job uses it. */
 static void names_of_the_system(void)
 {
     long before = in_use;
@@ -367,13 +368,13 @@ static void names_of_the_system(void)
     }
     wrong += table_by(&a, "LNM$SYSTEM_DIRECTORY", "LNM$GROUP_000600", PSL$C_KERNEL, 0, 0) !=
              SS$_DUPLNAM;
-    is(wrong, 0, "nobody makes a table for a job or a group that is to come");
+    is(wrong, 0, "a table for a future job or group cannot be created");
     translate_by(&b, "LNM$JOB", "X");
     for (int i = 0; i < 200; i++) {
         snprintf(name, sizeof(name), "LNM$JOB_%08X", i);
         wrong += (lnm_delete(&a, text("LNM$SYSTEM_DIRECTORY"), text(name), PSL$C_KERNEL) & 1) != 0;
     }
-    is(wrong, 0, "nor deletes one that is there");
+    is(wrong, 0, "nor can an existing one be deleted");
     is(table_by(&a, "LNM$PROCESS_DIRECTORY", "LNM$JOB_00000001", PSL$C_KERNEL, 0, 0),
        SS$_LNMCREATED, "in the process's own directory it is a name like any other");
     lnm_space_free(b.space);
@@ -396,7 +397,7 @@ static void forks(void)
     b.space = lnm_space_fork(a.space);
     ok(translate_by(&b, "LNM$PROCESS", "OPEN") == SS$_NORMAL &&
            translate_by(&b, "T_OPEN", "X") == SS$_NOLOGNAM,
-       "a fork copies names and tables");
+       "fork copies names and tables");
     ok(translate_by(&b, "LNM$PROCESS", "OWN") == SS$_NOLOGNAM &&
            translate_by(&b, "T_OWN", "X") == SS$_IVLOGTAB &&
            translate_by(&b, "T_LAST", "X") == SS$_IVLOGTAB,
@@ -407,7 +408,7 @@ static void forks(void)
        "which the first process still has");
     lnm_space_free(b.space);
 
-    /* A new job, whose table is not there yet, and a fork at once. */
+    /* A new job, whose table does not exist yet, and a fork at once. */
     lnm_job_enter(a.space, lnm_job_create());
     b.space = lnm_space_fork(a.space);
     is(translate_by(&b, "LNM$PROCESS", "OPEN"), SS$_NORMAL, "is forked with its names");
@@ -442,14 +443,15 @@ static void quotas(void)
     is(status, SS$_EXLNMQUOTA, "after %d tables no more", n);
     ok(in_use - tables <= 2 << 20 && in_use - tables > (2 << 20) - 4096,
        "as all that they take is counted: %ld bytes", in_use - tables);
-    is(lnm_delete(&a, text("LNM$PROCESS_DIRECTORY"), text(""), PSL$C_USER), SS$_NORMAL, "all go");
+    is(lnm_delete(&a, text("LNM$PROCESS_DIRECTORY"), text(""), PSL$C_USER), SS$_NORMAL,
+       "all of them can be deleted");
     is(table_by(&a, "LNM$PROCESS_DIRECTORY", "HALF", PSL$C_USER, 0, 8000000), SS$_LNMCREATED,
-       "and what they took is back");
+       "and their memory is freed");
     lnm_space_free(a.space);
-    is(in_use, before, "and all of it at the end");
+    is(in_use, before, "and all memory at the end");
 }
 
-/* The search goes so deep and no deeper. */
+/* The limit on the depth of a search. */
 static void depth(void)
 {
     struct lnm_who a = somebody(0300, false);
@@ -460,8 +462,8 @@ static void depth(void)
         define_by(&a, "LNM$PROCESS_DIRECTORY", text(name), PSL$C_USER, 0, next_name);
         strcpy(next_name, name);
     }
-    is(translate_by(&a, "L9", "X"), SS$_NOLOGNAM, "a table behind ten names is found");
-    is(translate_by(&a, "L10", "X"), SS$_TOOMANYLNAM, "one behind eleven is not");
+    is(translate_by(&a, "L9", "X"), SS$_NOLOGNAM, "a table is found through ten names");
+    is(translate_by(&a, "L10", "X"), SS$_TOOMANYLNAM, "but not through eleven");
     lnm_space_free(a.space);
 }
 
@@ -482,7 +484,7 @@ static int list_one(const struct lnm_entry *e, void *arg)
     return SS$_NORMAL;
 }
 
-/* By place and by index the same names come, and as many of `table`. */
+/* Listing by position and by index gives the same names, `want` of them. */
 static void list(const struct lnm_who *who, const char *which, int want)
 {
     struct listed a, b;
@@ -519,7 +521,7 @@ static void lists(void)
     list(&a, "LISTED", 40);
     list(&a, "LNM$FILE_DEV", 0);
     list(&a, "", 40);
-    /* A list of one table twice has an end all the same. */
+    /* A search list that names one table twice ends, too. */
     {
         struct lnm_name *b = lnm_name_alloc(text("TWICE"), PSL$C_USER, 0,
                                             3 * lnm_translation_bytes(6));
@@ -534,10 +536,10 @@ static void lists(void)
     lnm_nth(&a, text("LISTED"), 7, list_one, &at);
     lnm_delete(&a, text("LISTED"), at.place.name, PSL$C_SUPER);
     is(lnm_at(&a, text("LISTED"), &at.place, true, list_one, &at), SS$_NONEXPR,
-       "behind a name that is gone nothing is known");
+       "listing after a name that was deleted fails");
     at.place.table_number = 77;
     is(lnm_at(&a, text("LISTED"), &at.place, true, list_one, &at), SS$_NONEXPR,
-       "nor behind a table that is not there");
+       "and after a table that does not exist");
     lnm_space_free(a.space);
 }
 

@@ -1,8 +1,8 @@
 // SOURCES: mm/phys/page.c mm/phys/page_range.c mm/phys/fluid.c kernel/base/string_extra.c
 /*
- * The page allocator: random operations against a plain model (which pages are out, and to whom),
- * initialisation of chunks, stretches, the fluid limit to the page, and threads that pass pages
- * between CPUs. All of it with one memory domain and again with three.
+ * The page allocator: random operations compared with a plain model (which pages are allocated, and
+ * to which owner), initialisation of chunks, contiguous stretches, the exact limit of fluid pages,
+ * and threads that pass pages between CPUs. Everything runs with one memory domain and with three.
  */
 #include "mm/phys/page_private.h"
 
@@ -69,7 +69,7 @@ static struct held {
     uint64_t stamp;
 } held[HELD_MAX];
 static unsigned nheld;
-static uint8_t out_pages[NPFNS]; /* the model: 1 where a page is out */
+static uint8_t out_pages[NPFNS]; /* the model: 1 if the page is allocated */
 
 static uint64_t *words(pfn_t p) { return kseg_page(p); }
 
@@ -78,7 +78,7 @@ static const char *take(pfn_t p, bool zero)
     if (p.n == 0 || p.n >= NPFNS || !page_is_ram(p))
         return "no RAM";
     if (out_pages[p.n])
-        return "given out twice";
+        return "allocated twice";
     if (page_of(p)->state != PAGE_ACTIVE || page_of(p)->refcnt != 1 || page_of(p)->share ||
         page_of(p)->owner || page_of(p)->maker || page_of(p)->offset)
         return "entry not fresh";
@@ -99,13 +99,13 @@ static const char *drop(unsigned i, pfn_t *out)
 {
     *out = held[i].pfn;
     if (words(*out)[0] != held[i].stamp || words(*out)[1023] != held[i].stamp)
-        return "written by somebody else";
+        return "written by another owner";
     out_pages[out->n] = 0;
     held[i] = held[--nheld];
     return NULL;
 }
 
-/* A hint: a domain, or none. */
+/* A random domain hint, or none. */
 static unsigned any_rad(void)
 {
     unsigned rad = (unsigned)rnd(rad_count + 1);
@@ -159,7 +159,7 @@ static const char *random_step(void)
             bad = "not aligned";
         for (unsigned i = 0; i < n && !bad; i++)
             bad = take(pfn_add(p[0], i), flags);
-        if (!bad && rnd(2)) { /* back as a stretch */
+        if (!bad && rnd(2)) { /* free it as a stretch */
             for (unsigned i = 0; i < n; i++)
                 out_pages[p[0].n + i] = 0;
             nheld -= n;
@@ -181,9 +181,9 @@ static void test_random(void)
         if (!bad && !sums_up())
             bad = "counts do not sum up";
         if (!bad && fluid_count() + nheld != first)
-            bad = "fluid count and pages out differ";
+            bad = "the fluid count and the allocated pages differ";
     }
-    ok(!bad, "60000 random operations on four CPUs keep to the model%s%s", bad ? ": " : "",
+    ok(!bad, "60000 random operations on four CPUs agree with the model%s%s", bad ? ": " : "",
        bad ? bad : "");
     while (nheld) {
         pfn_t p;
@@ -192,7 +192,7 @@ static void test_random(void)
         page_free(p);
     }
     is(free_pages(), first, "all pages are free again");
-    is(fluid_count(), first, "and fluid");
+    is(fluid_count(), first, "all pages are fluid again");
 }
 
 /* ---- limits ---- */
@@ -205,11 +205,11 @@ static void test_limits(void)
 
     is(fluid_promise(limit + 1), -12, "a promise one page beyond the limit is refused");
     is(fluid_promise(limit), 0, "a promise to exactly the limit is made");
-    is(page_alloc(0, PAGE_T_PROCESS, 0, q), -12, "then no ordinary page is to be had");
-    is(page_alloc(PA_PROMISED, PAGE_T_GLOBAL, 0, q), 0, "a promised one is");
+    is(page_alloc(0, PAGE_T_PROCESS, 0, q), -12, "then no ordinary page can be allocated");
+    is(page_alloc(PA_PROMISED, PAGE_T_GLOBAL, 0, q), 0, "a promised page can be allocated");
     fluid_promise_used(1);
-    is(fluid_promised_unused(), limit - 1, "it is used");
-    is(page_alloc(0, PAGE_T_PROCESS, 0, q + 1), -12, "and takes from nobody else");
+    is(fluid_promised_unused(), limit - 1, "the promise is used");
+    is(page_alloc(0, PAGE_T_PROCESS, 0, q + 1), -12, "and ordinary pages are still refused");
     fluid_promise_unused(1);
     page_free(q[0]);
     fluid_promise_end(limit);
@@ -217,13 +217,14 @@ static void test_limits(void)
 
     while (page_alloc(0, PAGE_T_PROCESS, 0, &p[n]) == 0)
         n++;
-    is(n, limit, "ordinary pages go to exactly the limit");
+    is(n, limit, "ordinary pages can be allocated exactly up to the limit");
     is(fluid_promise(1), -12, "nothing can be promised");
-    is(page_alloc_bulk(0, PAGE_T_PROCESS, 0, q, 2), -12, "two at once are refused");
+    is(page_alloc_bulk(0, PAGE_T_PROCESS, 0, q, 2), -12, "two pages at once are refused");
     is(page_alloc_contig(1, 1, 0, PAGE_T_SYSTEM, 0, q), -12, "a stretch is refused");
     page_free(p[--n]);
-    is(page_alloc_bulk(0, PAGE_T_PROCESS, 0, q, 2), -12, "all or none");
-    is(page_alloc(0, PAGE_T_PROCESS, 0, &p[n]), 0, "the page that was freed can be had");
+    is(page_alloc_bulk(0, PAGE_T_PROCESS, 0, q, 2), -12,
+       "a bulk allocation gets all of its pages or none");
+    is(page_alloc(0, PAGE_T_PROCESS, 0, &p[n]), 0, "the page that was freed can be allocated");
     n++;
 
     uint64_t k = 0;
@@ -234,14 +235,14 @@ static void test_limits(void)
     is(k, fluid_minimum() - fluid_minimum() / 4, "the kernel gets three quarters of the minimum");
     uint64_t rest = free_pages();
 
-    is(rest, fluid_minimum() / 4, "the rest is there");
+    is(rest, fluid_minimum() / 4, "the remaining pages can be allocated");
     for (uint64_t i = 0; i < rest; i++)
         if (page_alloc(PA_PROMISED, PAGE_T_GLOBAL, 0, &reserve[k++]))
             break;
     is(free_pages(), 0, "promised allocations find the last page, wherever it is cached");
     page_free_bulk(reserve, k);
     page_free_bulk(p, n);
-    is(fluid_count() - fluid_minimum(), limit, "all is as before");
+    is(fluid_count() - fluid_minimum(), limit, "the counts are as before");
 }
 
 /* ---- stretches and chunks ---- */
@@ -255,23 +256,24 @@ static void test_contig(void)
     is(a.n % 512, 0, "aligned to 512");
     is(page_alloc_contig(700, 512, PA_ZERO, PAGE_T_SYSTEM, 0, &b), 0, "700 pages");
     is(b.n % 512, 0, "aligned to 512");
-    is(page_alloc_contig(before, 1, 0, PAGE_T_SYSTEM, 0, &c), -12, "more than there is");
+    is(page_alloc_contig(before, 1, 0, PAGE_T_SYSTEM, 0, &c), -12,
+       "a stretch larger than memory is refused");
     is(page_alloc_contig(1, 1 << 26, 0, PAGE_T_SYSTEM, 0, &c), -12,
-       "an alignment that no page has");
+       "an alignment that no page has is refused");
     page_free_contig(b, 700);
     page_free_contig(a, 512);
-    is(free_pages(), before, "all back");
+    is(free_pages(), before, "all pages are free again");
 
     page_alloc(0, PAGE_T_SYSTEM, 0, &a);
     page_set_bad(a);
     page_ref(a);
-    ok(!page_unref(a), "not the last reference");
-    ok(page_unref(a), "the last reference");
+    ok(!page_unref(a), "dropping a reference that is not the last frees nothing");
+    ok(page_unref(a), "dropping the last reference frees the page");
     is(page_of(a)->state, PAGE_BAD, "a bad page goes to the bad list");
-    is(free_pages(), before - 1, "and is free no more");
+    is(free_pages(), before - 1, "and is not allocated again");
 }
 
-/* A page in use can be on a list of its owner's: links and counts do not know of each other. */
+/* A page in use can be on a list of its owner's: its links and counts are independent. */
 static void test_links(void)
 {
     pfn_t a;
@@ -284,7 +286,7 @@ static void test_links(void)
     page_of(a)->blink = 0x7FFFFFE;
     ok(page_of(a)->refcnt == 2 && page_of(a)->share == 5, "the links leave the counts alone");
     ok(!page_unref(a) && page_of(a)->flink == 0x7FFFFFF && page_of(a)->blink == 0x7FFFFFE,
-       "the counts the links");
+       "the counts leave the links alone");
     page_of(a)->share = 0;
     ok(page_unref(a) && page_of(a)->flink != 0x7FFFFFF, "a free page is on the allocator's list");
 }
@@ -301,20 +303,20 @@ static void boot_small(void)
     is(entries_ready(NPFNS), 0, "no chunk is initialised at boot");
     is(free_pages(), 12385 - 3 - 51 - 1, "all RAM is free but those, the database and its bitmap");
     ok(!page_is_ram(pfn_of(500)) && page_is_ram(pfn_of(600)) && !page_is_ram(pfn_of(8999)),
-       "holes are no RAM");
+       "holes are not RAM");
 
     pfn_t p;
 
     page_alloc(0, PAGE_T_SYSTEM, 0, &p);
     is(p.n, 18, "the first page is the lowest");
-    is(entries_ready(NPFNS), 1, "and initialises one chunk");
+    is(entries_ready(NPFNS), 1, "allocating it initialises one chunk");
     page_free(p);
     page_alloc_contig(1024, 512, 0, PAGE_T_SYSTEM, 0, &p);
-    is(entries_ready(NPFNS), 5, "1024 aligned pages initialise four");
+    is(entries_ready(NPFNS), 5, "1024 aligned pages initialise four chunks");
     page_free_contig(p, 1024);
     page_reserve(2048, 512, 0, &p);
-    is(entries_ready(NPFNS), 5, "a reservation none");
-    ok(!page_entry_valid(p), "its entries are left alone");
+    is(entries_ready(NPFNS), 5, "a reservation initialises none");
+    ok(!page_entry_valid(p), "the entries of a reservation are left alone");
     page_reserve_entries(p, 2048);
     is(page_of(pfn_add(p, 2047))->state, PAGE_RESERVED, "until it is used");
     page_unreserve(p, 2048);
@@ -333,8 +335,8 @@ static uint64_t rad_free(unsigned rad)
     return s.free;
 }
 
-/* Every domain in turn gives all that it has before another one is asked; what is freed on a CPU
-   of one domain goes back to the page's. */
+/* With a hint, a domain's pages are all used before those of another domain; a page that is freed
+   on a CPU of another domain goes back to its own. */
 static void test_domains(void)
 {
     static pfn_t p[NPFNS];
@@ -357,13 +359,13 @@ static void test_domains(void)
     for (unsigned i = 0; i < rad_count; i++)
         back += rad_free(i) == before[i];
     is(foreign, 0, "a domain gives its own pages as long as it has any");
-    is(late, 0, "then another one's come");
-    is(back, rad_count, "each goes back to its own domain");
+    is(late, 0, "then those of another domain are used");
+    is(back, rad_count, "each freed page goes back to its own domain");
     host_cpu_enter(rad_count - 1, NULL);
     page_alloc(0, PAGE_T_PROCESS, RAD_ANY, p);
-    is(page_rad(p[0]), rad_count - 1, "without a hint it is the CPU's domain");
+    is(page_rad(p[0]), rad_count - 1, "without a hint the CPU's domain is used");
     page_free(p[0]);
-    is(rad_cpus(0), rad_count == 1 ? 0xF : 0x9, "CPUs go round the domains");
+    is(rad_cpus(0), rad_count == 1 ? 0xF : 0x9, "CPUs are assigned to the domains in turn");
     host_cpu_enter(0, NULL);
 }
 
@@ -391,7 +393,7 @@ static void *passer(void *arg)
             if (((s >> 45) & 1) && (words(p)[0] || words(p)[1] || words(p)[1023]))
                 __atomic_fetch_add(&broken_pages, 1, __ATOMIC_RELAXED);
             words(p)[1023] = s;
-            words(p)[0] = p.n; /* an owner writes: two owners are seen */
+            words(p)[0] = p.n; /* each owner writes, which shows a page with two owners */
             words(p)[1] = s;
             p.n = __atomic_exchange_n(&slots[(s >> 33) % SLOTS], p.n, __ATOMIC_ACQ_REL);
             if (p.n == 0)
@@ -421,8 +423,8 @@ static void test_threads(void)
     for (unsigned i = 0; i < SLOTS; i++)
         if (slots[i])
             page_free(pfn_of(slots[i]));
-    is(broken_pages, 0, "six threads that pass pages around never share one");
-    is(free_pages(), before, "none is lost");
+    is(broken_pages, 0, "six threads that pass pages to each other never share one");
+    is(free_pages(), before, "no page is lost");
     is(fluid_count(), before, "and the fluid count agrees");
 }
 
@@ -443,7 +445,7 @@ static void machine(unsigned rads)
 
 int main(int argc, char **argv)
 {
-    /* Each machine is a child, which goes on with the report's numbers. */
+    /* Each machine runs in a child process, which continues the numbering of the checks. */
     int *shared = mmap(NULL, 2 * sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                        -1, 0);
 

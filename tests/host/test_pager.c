@@ -13,14 +13,13 @@
 // SOURCES: mm/object/rmap.c
 // SOURCES: mm/space/object_fault.c
 /*
- * A pager that answers late, in another order, with errors, and takes pages back in the middle of a
- * fault.
+ * A pager that answers late, in another order or with errors, and takes pages back during a fault.
  *
- * First each of these by itself, step by step. Then three CPUs that read and write a shared mapping
- * of one object, each its own word of every page, and private copies beside it, while a fourth
- * plays the pager: requests wait in a heap from which it answers whichever it likes; it refuses,
- * grants reading only, takes pages back, has them put back and forgets them. Whatever it does, a
- * CPU must read the word that it wrote last.
+ * First each of these cases is tested step by step. Then three CPUs read and write a shared mapping
+ * of one object, each its own word of every page, and private mappings of it, while a fourth plays
+ * the pager: it collects requests and answers them in random order; it refuses, grants read access
+ * only, takes pages back, has them written back and discards them. A CPU must always read the word
+ * that it wrote last.
  */
 #include "tests/host/vm.h"
 
@@ -40,7 +39,7 @@ static struct request {
 } requests[REQUESTS];
 static unsigned nrequests;
 static pthread_mutex_t heap_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t store[PAGES][WRITERS + 1]; /* what the pager keeps; its own thread, or steps */
+static uint64_t store[PAGES][WRITERS + 1]; /* the pager's copy; used by one thread */
 static int ended;
 static unsigned gets, upgrades, puts_;
 
@@ -49,7 +48,7 @@ static int record(enum request_kind kind, uint64_t offset, uint64_t count, unsig
     pthread_mutex_lock(&heap_lock);
     for (uint64_t i = offset; i < offset + count; i++) {
         if (nrequests == REQUESTS)
-            vm_die("too many requests: one page is asked for twice");
+            vm_die("too many requests: one page was requested twice");
         requests[nrequests++] = (struct request){kind, i, access};
     }
     pthread_mutex_unlock(&heap_lock);
@@ -94,13 +93,13 @@ static pfn_t stored_page(uint64_t offset)
     return pfn;
 }
 
-/* The page goes to the store, as it is now. */
+/* Write the page, as it is now, to the store. */
 static void put_page(struct mm_object *o, uint64_t offset)
 {
     pfn_t pfn = object_page_try_get(o, offset);
 
     if (!pfn.n)
-        return; /* cut off, or the object is on its way out */
+        return; /* truncated, or the object is being freed */
     memcpy(store[offset], kseg_page(pfn), sizeof(store[offset]));
     page_unref(pfn);
 }
@@ -200,18 +199,17 @@ static void test_late_and_out_of_order(void)
     ok(!f[0].done && !f[1].done && !f[2].done, "faults wait for their pages");
     mm_supply(object, 2, stored_page(2), MAP_R);
     pthread_join(f[2].thread, NULL);
-    ok(f[2].err == 0 && f[2].value == 0x5002, "the last one asked for comes first");
-    ok(!__atomic_load_n(&f[0].done, __ATOMIC_ACQUIRE), "and the others go on waiting");
+    ok(f[2].err == 0 && f[2].value == 0x5002, "the page requested last is supplied first");
+    ok(!__atomic_load_n(&f[0].done, __ATOMIC_ACQUIRE), "the other faults keep waiting");
     mm_supply(object, 0, stored_page(0), MAP_R);
     mm_supply(object, 1, stored_page(1), MAP_R);
     pthread_join(f[0].thread, NULL);
     pthread_join(f[1].thread, NULL);
-    ok(f[0].value == 0x5000 && f[1].value == 0x5001, "until theirs come");
+    ok(f[0].value == 0x5000 && f[1].value == 0x5001, "until their pages are supplied");
     nrequests = 0;
-    is(mm_supply(object, 5, stored_page(5), MAP_R), -2,
-       "a page that nobody asked for is not taken");
+    is(mm_supply(object, 5, stored_page(5), MAP_R), -2, "a page that was not requested is refused");
     end();
-    ok(ended, "the pager is told the end");
+    ok(ended, "the pager's end operation is called");
 }
 
 static void test_error(void)
@@ -230,7 +228,7 @@ static void test_error(void)
     nrequests = 0;
     mm_supply(object, 3, stored_page(3), MAP_R);
     pthread_join(f.thread, NULL);
-    ok(f.err == 0 && f.value == 0x5003, "and the next fault asks again");
+    ok(f.err == 0 && f.value == 0x5003, "the next fault makes a new request");
     end();
 }
 
@@ -246,40 +244,41 @@ static void test_upgrade_and_downgrade(void)
     nrequests = 0;
     mm_supply(object, 4, stored_page(4), MAP_R);
     await_requests(1);
-    is(requests[0].kind, UPGRADE, "a page that came readable only is upgraded");
+    is(requests[0].kind, UPGRADE, "an upgrade is requested for a page that was supplied read-only");
     nrequests = 0;
     mm_supply(object, 4, PFN_NONE, MAP_R | MAP_W);
     pthread_join(f.thread, NULL);
-    is(f.err, 0, "the write is done");
+    is(f.err, 0, "the write succeeds");
     vm_switch(0, space);
     is(vm_access(space, base + 4 * PAGE_SIZE, FAULT_READ, &value) || value != 99, 0,
-       "and read back");
+       "the value is read back");
     mm_downgrade(object, 4, 1, MAP_R);
     fault_start(&f, 1, 4, FAULT_WRITE, 100);
     await_requests(1);
-    is(requests[0].kind, UPGRADE, "a page whose write access was taken is asked for again");
+    is(requests[0].kind, UPGRADE, "an upgrade is requested after write access was taken away");
     nrequests = 0;
-    mm_downgrade(object, 4, 1, 0); /* in the middle of the fault */
+    mm_downgrade(object, 4, 1, 0); /* while the fault waits */
     await_requests(1);
-    is(requests[0].kind, PUT, "a modified page taken back during its upgrade is put first");
+    is(requests[0].kind, PUT,
+       "a modified page taken back during its upgrade is written back first");
     nrequests = 0;
     put_page(object, 4);
     mm_put_done(object, 4, 1, 0);
     mm_supply(object, 4, PFN_NONE, MAP_R | MAP_W);
     await_requests(1);
-    is(requests[0].kind, GET, "and then asked for from the beginning");
+    is(requests[0].kind, GET, "and is then requested with get");
     nrequests = 0;
     mm_supply(object, 4, stored_page(4), MAP_R | MAP_W);
     pthread_join(f.thread, NULL);
-    is(f.err, 0, "and the fault ends");
+    is(f.err, 0, "the fault ends");
     vm_switch(0, space);
     is(vm_access(space, base + 4 * PAGE_SIZE, FAULT_READ, &value) || value != 100, 0,
-       "with its write done");
-    is(store[4][0], 99, "on what was written before");
+       "its write is done");
+    is(store[4][0], 99, "the earlier contents are kept");
     end();
 }
 
-/* A request of the fault's, the only one there can be; false: it is done. */
+/* Wait for the only request that there can be, the fault's. False: the fault has ended. */
 static bool await_request_of(const struct fault *f)
 {
     for (;;) {
@@ -305,12 +304,12 @@ static void test_taken_back_at_once(void)
     for (unsigned i = 0; await_request_of(&f); i++) {
         nrequests = 0;
         mm_supply(object, 7, stored_page(7), MAP_R);
-        if (i < 200) /* unless the fault is faster once, and reads the page before it goes */
+        if (i < 200) /* unless the fault once maps and reads the page before it is taken */
             mm_downgrade(object, 7, 1, 0);
     }
     pthread_join(f.thread, NULL);
     ok(f.err == 0 && f.value == 0x5007,
-       "a page taken back as soon as it comes is asked for until it stays");
+       "a page taken back as soon as it is supplied is requested until it stays");
     end();
 }
 
@@ -327,17 +326,17 @@ static void test_put_and_forget(void)
     pthread_join(f.thread, NULL);
     mm_downgrade(object, 1, 1, 0);
     await_requests(1);
-    is(requests[0].kind, PUT, "a modified page is put before it goes");
+    is(requests[0].kind, PUT, "a modified page is written back before it is removed");
     nrequests = 0;
     put_page(object, 1);
     mm_put_done(object, 1, 1, 0);
-    is(store[1][0], 1234, "with what was written");
+    is(store[1][0], 1234, "with its modified contents");
     fault_start(&f, 1, 1, FAULT_READ, 0);
     await_requests(1);
     nrequests = 0;
     mm_supply(object, 1, stored_page(1), MAP_R | MAP_W);
     pthread_join(f.thread, NULL);
-    is(f.value, 1234, "and comes back");
+    is(f.value, 1234, "the page is supplied again");
     vm_switch(1, space);
     value = 5;
     is(vm_access(space, base + PAGE_SIZE, FAULT_WRITE, &value), 0,
@@ -347,11 +346,12 @@ static void test_put_and_forget(void)
     nrequests = 0;
     fault_start(&f, 0, 1, FAULT_WRITE, 6);
     usleep(2000);
-    ok(!__atomic_load_n(&f.done, __ATOMIC_ACQUIRE), "a write waits while the page is put");
+    ok(!__atomic_load_n(&f.done, __ATOMIC_ACQUIRE),
+       "a write waits while the page is being written back");
     put_page(object, 1);
     mm_put_done(object, 1, 1, 0);
     pthread_join(f.thread, NULL);
-    ok(f.err == 0 && store[1][0] == 5, "and goes on after it");
+    ok(f.err == 0 && store[1][0] == 5, "the write continues after that");
     end();
 }
 
@@ -360,16 +360,17 @@ static void test_dies_waiting_for_answers(void)
     struct request r;
 
     begin();
-    /* A request whose asker has gone: asked through the object, not waited for. */
+    /* A request whose object is freed: made on the object itself, and not waited for. */
     {
         ipl_t ipl = spin_lock(object->lock);
 
-        is(pager_request_unlock(object, 9, MAP_R, ipl), 0, "a request is under way");
+        is(pager_request_unlock(object, 9, MAP_R, ipl), 0, "a request is outstanding");
     }
     end();
-    ok(!ended, "an object that is owed an answer stays");
+    ok(!ended, "an object with an outstanding answer is not freed");
     take_request(&r);
-    is(mm_supply(object, 9, stored_page(9), MAP_R), -2, "the answer finds nobody");
+    is(mm_supply(object, 9, stored_page(9), MAP_R), -2,
+       "the answer is refused: the object is dead");
     ok(ended, "and was the last thing to wait for");
 }
 
@@ -380,8 +381,8 @@ static void kill_cpu(unsigned cpu, bool killed)
     __atomic_store_n(&host_killed[cpu], killed, __ATOMIC_RELEASE);
 }
 
-/* A pager that does not answer, and a fatal signal for one that waits: its fault fails, another's
-   goes on waiting, and the answer goes where it belongs. */
+/* The pager does not answer, and one of two waiting threads gets a fatal signal: its fault fails,
+   the other thread keeps waiting, and the late answer puts the page into the object. */
 static void test_killed_in_a_fault(void)
 {
     struct fault f, other;
@@ -392,17 +393,16 @@ static void test_killed_in_a_fault(void)
     await_requests(1);
     fault_start(&other, 1, 3, FAULT_READ, 0);
     usleep(5000);
-    ok(!__atomic_load_n(&f.done, __ATOMIC_ACQUIRE),
-       "a fault waits for an answer that does not come");
+    ok(!__atomic_load_n(&f.done, __ATOMIC_ACQUIRE), "a fault waits for an answer");
     kill_cpu(0, true);
     pthread_join(f.thread, NULL);
     is(f.err, -K_EINTR, "a fatal signal ends the wait, and the fault fails");
     usleep(5000);
     ok(!__atomic_load_n(&other.done, __ATOMIC_ACQUIRE) && nrequests == 1,
-       "another thread's goes on, and nothing is asked for twice");
-    is(mm_supply(object, 3, stored_page(3), MAP_R), 0, "the answer is taken");
+       "another thread's fault keeps waiting, and the page is not requested twice");
+    is(mm_supply(object, 3, stored_page(3), MAP_R), 0, "the answer is accepted");
     pthread_join(other.thread, NULL);
-    ok(other.err == 0 && other.value == 0x5003, "by the one that still waits");
+    ok(other.err == 0 && other.value == 0x5003, "by the thread that still waits");
     nrequests = 0;
 
     kill_cpu(0, false);
@@ -410,15 +410,15 @@ static void test_killed_in_a_fault(void)
     await_requests(1);
     kill_cpu(0, true);
     pthread_join(f.thread, NULL);
-    is(f.err, -K_EINTR, "nobody is left waiting");
-    is(mm_supply(object, 4, stored_page(4), MAP_R | MAP_W), 0, "and the late answer is taken");
+    is(f.err, -K_EINTR, "no thread is left waiting");
+    is(mm_supply(object, 4, stored_page(4), MAP_R | MAP_W), 0, "and the late answer is accepted");
     nrequests = 0;
     vm_switch(1, space);
     ok(vm_access(space, base + 4 * PAGE_SIZE, FAULT_READ, &value) == 0 && value == 0x5004 &&
            nrequests == 0,
        "the page is in the object: the next fault finds it without asking");
     is(vm_access(space, base + 3 * PAGE_SIZE, FAULT_READ, &value), 0,
-       "what is there needs no wait");
+       "a page that is present needs no wait");
     kill_cpu(0, false);
 
     fault_start(&f, 0, 5, FAULT_READ, 0);
@@ -432,12 +432,12 @@ static void test_killed_in_a_fault(void)
     await_requests(1);
     mm_supply(object, 5, stored_page(5), MAP_R);
     pthread_join(f.thread, NULL);
-    ok(f.err == 0 && f.value == 0x5005, "after a late refusal the next fault asks anew");
+    ok(f.err == 0 && f.value == 0x5005, "after a late refusal the next fault makes a new request");
     end();
 }
 
-/* The same for a call that makes pages present, and for one that reads a file; and the space goes
-   before the answer comes. */
+/* The same for a call that makes pages present and for one that reads a file; and the address space
+   is freed before the answer comes. */
 static void *call_main(void *arg)
 {
     int *err = arg;
@@ -462,12 +462,13 @@ static void test_killed_in_a_call(void)
     pthread_join(t, NULL);
     kill_cpu(0, false);
     is(err[0], -K_EINTR, "populate ends");
-    is(err[1], -K_EINTR, "so does a read");
-    is(nrequests, 1, "and asks for no more pages");
+    is(err[1], -K_EINTR, "a read ends, too");
+    is(nrequests, 1, "and requests no more pages");
     end();
-    ok(!ended, "the object stays for the answer that it is owed");
+    ok(!ended, "the object stays until its outstanding answer");
     take_request(&r);
-    is(mm_supply(object, r.offset, stored_page(r.offset), MAP_R), -2, "which finds nobody");
+    is(mm_supply(object, r.offset, stored_page(r.offset), MAP_R), -2,
+       "the late answer is refused: the object is dead");
     ok(ended, "and was the last thing to wait for");
 }
 
@@ -486,9 +487,9 @@ static void test_truncate(void)
     }
     object_truncate(object, 1);
     vm_switch(0, space);
-    is(vm_access(space, base, FAULT_READ, &value), 0, "what truncation leaves is there");
+    is(vm_access(space, base, FAULT_READ, &value), 0, "pages below the new size stay");
     is(vm_access(space, base + PAGE_SIZE, FAULT_READ, &value), -K_ENXIO,
-       "what it cuts off is gone from the mapping");
+       "pages that are cut off are unmapped");
     end();
 }
 
@@ -541,11 +542,11 @@ static void *writer_main(void *arg)
                 vm_die("CPU %u's private page %u holds 0x%lx", me, i, (unsigned long)value);
         }
         if (err && err != -K_EIO)
-            vm_die("a fault gives %d", err);
+            vm_die("a fault returns %d", err);
     }
     vm_switch(me, NULL);
     {
-        ipl_t ipl = spin_lock(&as->pt.lock); /* the pager is still at work */
+        ipl_t ipl = spin_lock(&as->pt.lock); /* the pager may still change PTEs */
 
         vm_check(as);
         spin_unlock(&as->pt.lock, ipl);
@@ -578,7 +579,7 @@ static void answer_one(struct mm_object *o, const struct request *r)
         mm_put_done(o, r->offset, 1, refuse ? -K_EIO : 0);
         break;
     }
-    /* A page in an upgrade may be newer than the store: it is not taken then. */
+    /* Not during an upgrade: the page may be newer than the store and would be lost. */
     if (r->kind == GET && rnd(8) == 0)
         mm_downgrade(o, r->offset, 1, rnd(2) ? MAP_R : 0);
 }
@@ -619,7 +620,7 @@ static void test_all_at_once(void)
     end();
     diag("%u gets, %u upgrades, %u puts", gets, upgrades, puts_);
     ok(ended && gets > 10 && upgrades > 10 && puts_ > 10,
-       "three CPUs and a moody pager lose no write");
+       "three CPUs with a pager that acts at random lose no write");
 }
 
 int main(void)

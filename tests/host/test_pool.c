@@ -3,8 +3,8 @@
 // SOURCES: mm/phys/page_range.c mm/phys/fluid.c
 // SOURCES: kernel/base/string_extra.c sysman/params.c
 /*
- * Both pools against a model: blocks never overlap, keep what is written into them, wrong frees
- * are caught, everything comes back; the lookaside lists under several threads; shortage.
+ * Both pools: blocks never overlap and keep their contents, wrong frees are caught, everything can
+ * be freed; the lookaside lists with several threads; shortage of memory.
  */
 #include "mm/pool/pool_lal.h"
 
@@ -12,7 +12,7 @@
 
 extern __thread uint64_t host_spin_locks; /* tests/host/shim.c */
 
-/* ---- both pools by one interface ---- */
+/* ---- one interface to both pools ---- */
 
 static const struct pool {
     const char *name;
@@ -79,7 +79,7 @@ static void test_random(const struct pool *pool)
             b->fill = (unsigned char)rnd(256);
             memset(b->p, b->fill, b->n);
         }
-        if (step % 700 == 0) { /* a person turns lists on, off and to other sizes */
+        if (step % 700 == 0) { /* lists are turned on and off and change their size */
             static const int64_t lal[] = {512, 0, 2560, 16, 1000};
 
             sysparam_set("PAGED_LAL_SIZE", lal[rnd(ARRAY_SIZE(lal))], true);
@@ -88,7 +88,7 @@ static void test_random(const struct pool *pool)
             bad = "the self-check fails";
     }
     sysparam_set("PAGED_LAL_SIZE", 512, true);
-    ok(!bad, "%s pool: 30000 random requests keep to the model%s%s", pool->name, bad ? ": " : "",
+    ok(!bad, "%s pool: 30000 random requests agree with the model%s%s", pool->name, bad ? ": " : "",
        bad ? bad : "");
     for (unsigned i = 0; i < BLOCKS; i++)
         if (blocks[i].p) {
@@ -97,10 +97,10 @@ static void test_random(const struct pool *pool)
         }
     is(pool->check(), 0, "%s pool: the self-check passes", pool->name);
     pool->stats(&s);
-    is(s.in_use, before.in_use, "%s pool: everything is back", pool->name);
-    ok(s.size == s.free + s.lookaside_bytes + s.in_use, "%s pool: its numbers sum up", pool->name);
+    is(s.in_use, before.in_use, "%s pool: everything has been freed", pool->name);
+    ok(s.size == s.free + s.lookaside_bytes + s.in_use, "%s pool: its counters add up", pool->name);
     ok(s.largest <= s.free && s.smallest <= s.largest && s.free_blocks_le64 <= s.free_blocks,
-       "%s pool: and make sense", pool->name);
+       "%s pool: and are plausible", pool->name);
 }
 
 static void test_wrong_frees(const struct pool *pool)
@@ -121,8 +121,8 @@ static void test_wrong_frees(const struct pool *pool)
         caught += panics(pool->free(b + 8, n));
         caught += panics(pool->free(b, 2 * n));
         pool->free(b, n);
-        /* Freed twice: seen by the seal on a list; in the variable list because the block is free.
-         */
+        /* Freed twice: noticed by the seal if it is on a lookaside list, and in the variable list
+           because the block is free. */
         caught += panics(pool->free(b, n));
         pool->free(a, n);
         pool->free(c, n);
@@ -130,9 +130,9 @@ static void test_wrong_frees(const struct pool *pool)
     is(caught, wanted, "%s pool: frees of a wrong address or size, and second frees, are caught",
        pool->name);
     ok(panics(pool->free(&seed, 64)), "%s pool: so is an address outside it", pool->name);
-    ok(pool->alloc(0) == NULL, "%s pool: nothing is no block", pool->name);
+    ok(pool->alloc(0) == NULL, "%s pool: a request for 0 bytes fails", pool->name);
     ok(pool->alloc(UINT64_MAX) == NULL && pool->alloc(UINT64_MAX - 20) == NULL,
-       "%s pool: too much is refused", pool->name);
+       "%s pool: a request for too much fails", pool->name);
 
     unsigned char *a = pool->alloc(80);
 
@@ -200,7 +200,7 @@ static void test_threads(const struct pool *pool)
         }
     pool->stats(&after);
     is(broken, 0, "%s pool: six threads never get the same packet", pool->name);
-    is(after.in_use, before.in_use, "%s pool: and lose none", pool->name);
+    is(after.in_use, before.in_use, "%s pool: no packet is lost", pool->name);
     is(pool->check(), 0, "%s pool: its self-check passes", pool->name);
 }
 
@@ -224,10 +224,11 @@ static void test_lists(void)
     sysparam_set("PAGED_LAL_SIZE", 0, true);
     p = pgd_alloc(200);
     pgd_list_stats(12, &a);
-    ok(a.requests == b.requests && a.count == b.count, "PAGED_LAL_SIZE 0 passes the lists by");
+    ok(a.requests == b.requests && a.count == b.count,
+       "with PAGED_LAL_SIZE 0 the lists are not used");
     pgd_free(p, 200);
     pgd_list_stats(12, &a);
-    is(a.count, b.count, "in both directions; packets stay stranded");
+    is(a.count, b.count, "neither for allocations nor for frees; packets stay on the lists");
     sysparam_set("PAGED_LAL_SIZE", 512, true);
 
     pgd_drain();
@@ -245,8 +246,8 @@ static void test_paged_shortage(void)
     unsigned n = 0;
     void *big;
 
-    /* 4 MiB in packets of 512 bytes: the lists then hold the most they may, the rest is in the
-       variable list. */
+    /* Allocate and free 4 MiB in packets of 512 bytes: the lists hold as much as they may then, the
+       rest is in the variable list. */
     while (n < ARRAY_SIZE(p) && (p[n] = pgd_alloc(512)) != NULL)
         n++;
     ok(n > 7000, "4 MiB hold %u packets of 512 bytes", n);
@@ -255,7 +256,7 @@ static void test_paged_shortage(void)
     pgd_stats(&s);
     ok(s.lookaside_bytes <= s.size / 4 * 3,
        "the lists hold no more than three quarters of the pool");
-    ok(s.lookaside_bytes > 0, "but something");
+    ok(s.lookaside_bytes > 0, "but they hold something");
     big = pgd_alloc(s.size - s.in_use - 4096);
     ok(big != NULL, "a shortage gives the lists back to the variable list");
     if (big)
@@ -264,8 +265,8 @@ static void test_paged_shortage(void)
     is(s.free_blocks, 1, "where all is one block again");
 }
 
-/* Large blocks come and go: their pages go back to the system, and what is allocated again there
-   has pages again. */
+/* The pages of large free blocks go back to the system, and are mapped again when the blocks are
+   allocated again. */
 static void test_pages_go_back(void)
 {
     enum { BLOCK = 300000 };
@@ -281,7 +282,7 @@ static void test_pages_go_back(void)
          a += PAGE_SIZE)
         there += kmap_lookup(a).n != 0;
     ok(unmapped > before, "whole pages inside a free block go back to the system");
-    ok(there <= 32, "all but a few (%u of %u)", there, (unsigned)(BLOCK / PAGE_SIZE));
+    ok(there <= 32, "all but a few of them (%u of %u)", there, (unsigned)(BLOCK / PAGE_SIZE));
     is(pgd_check(), 0, "the list can still be walked: headers stay");
     ok(low[599] == 1 && high[0] == 2, "neighbours keep their contents");
     p = pgd_alloc(BLOCK);
@@ -298,8 +299,7 @@ static void test_paged_no_memory(void)
     void *p;
 
     pages_left = 0;
-    memset(present, 0,
-           sizeof(present)); /* as if all had been paged out, and no page were to be had */
+    memset(present, 0, sizeof(present)); /* as if all had been paged out, and no page were free */
     p = pgd_alloc(5000);
     ok(p == NULL, "without memory for its pages a request fails");
     pages_left = UINT64_MAX;
@@ -330,8 +330,9 @@ static void test_nonpaged_limit(void)
     is(s.in_use, 0, "nothing is in use");
 }
 
-/* Interrupts are off with the lock, so it is held for a batch and one walk; the order of the
-   packets is the worst for one that walks for each. */
+/* Interrupts are off while the lock is held, so it is held for one batch of packets and one walk of
+   the variable list at a time. The order of the packets is the worst for a drain that walks the
+   list for each packet. */
 static void test_drain_in_batches(void)
 {
     enum { PACKETS = 20000 };
@@ -355,7 +356,7 @@ static void test_drain_in_batches(void)
        "the lock is free between two batches (taken %lu times)", locks);
     npp_list_stats(160 / POOL_GRAIN - 1, &l);
     is(l.count, 0, "the list is empty");
-    is(l.hits, hits, "what the drain took out of it was no hit");
+    is(l.hits, hits, "packets taken out by the drain are not counted as hits");
     npp_stats(&s);
     is(s.in_use - before.in_use, PACKETS / 2 * 160, "the others are in use");
     is(npp_check(), 0, "the pool is consistent");
@@ -385,6 +386,6 @@ int main(int argc, char **argv)
     test_nonpaged_limit();
     test_drain_in_batches();
     for (unsigned i = 0; i < ARRAY_SIZE(pools); i++)
-        test_wrong_frees(&pools[i]); /* last: leaves a packet written to */
+        test_wrong_frees(&pools[i]); /* last: leaves a damaged packet */
     return tap_done();
 }

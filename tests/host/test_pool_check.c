@@ -2,8 +2,8 @@
 // SOURCES: mm/phys/page.c
 // SOURCES: mm/phys/page_range.c mm/phys/fluid.c kernel/base/string_extra.c sysman/params.c
 /*
- * POOLCHECK: what is handed out and what is free has its pattern, and a write after a free is found
- * wherever it is, on a lookaside list, in the variable list, and where two blocks were merged.
+ * POOLCHECK: allocated and free blocks are filled with their patterns, and a write after a free is
+ * found on a lookaside list, in the variable list, and where two blocks were merged.
  */
 #include "pool_world.h"
 
@@ -26,16 +26,18 @@ static void patterns(const struct pool *pool, size_t n)
 {
     unsigned char *p = pool->alloc(n);
 
-    is(wrong_bytes(p, n, 'a'), 0, "%s pool: %zu bytes come with the pattern", pool->name, n);
+    is(wrong_bytes(p, n, 'a'), 0,
+       "%s pool: a block of %zu bytes has the pattern of allocated blocks", pool->name, n);
     memset(p, 0, n);
     pool->free(p, n);
-    is(wrong_bytes(p + POOL_HEAD, n - POOL_HEAD, 'd'), 0, "and have the other one when free");
+    is(wrong_bytes(p + POOL_HEAD, n - POOL_HEAD, 'd'), 0,
+       "it has the pattern of free blocks when it is free");
     p = pool->alloc(n);
-    is(wrong_bytes(p, n, 'a'), 0, "and again the first");
+    is(wrong_bytes(p, n, 'a'), 0, "and the first one again when it is allocated again");
     pool->free(p, n);
 }
 
-/* Every byte behind the head, written to after the free. */
+/* Write each byte after the header of a freed block in turn. */
 static void writes_after_free(const struct pool *pool, size_t n)
 {
     unsigned caught = 0, tried = 0;
@@ -53,7 +55,7 @@ static void writes_after_free(const struct pool *pool, size_t n)
        tried, n);
 }
 
-/* Blocks that merge: the headers that were between them have the pattern too. */
+/* When blocks are merged, the former headers between them have the pattern too. */
 static void merged(void)
 {
     unsigned char *p[8], *all;
@@ -65,12 +67,13 @@ static void merged(void)
         pgd_free(p[i], 112);
     for (unsigned i = 1; i < 8; i += 2)
         pgd_free(p[i], 112);
-    is(wrong_bytes(p[0] + POOL_HEAD, 8 * 112 - POOL_HEAD, 'd'), 0, "merged blocks are all pattern");
+    is(wrong_bytes(p[0] + POOL_HEAD, 8 * 112 - POOL_HEAD, 'd'), 0,
+       "merged blocks have the pattern everywhere");
     ok(panics({
            p[5][3] = 1;
            pgd_alloc(8 * 112);
        }),
-       "a write where a header was is found");
+       "a write where a header has been is found");
     all = pgd_alloc(8 * 112);
     ok(all == p[0], "they are one block");
     pgd_free(all, 8 * 112);
@@ -114,7 +117,7 @@ int main(void)
 {
     sysparam_set("POOLCHECK", 0x616400FF, false);
     pool_world_start();
-    merged(); /* first: where blocks follow each other */
+    merged(); /* first, while consecutive blocks are adjacent */
     for (unsigned i = 0; i < ARRAY_SIZE(pools); i++) {
         random_requests(&pools[i]);
         patterns(&pools[i], 208);

@@ -2,8 +2,8 @@
 // SOURCES: mm/phys/page.c
 // SOURCES: mm/phys/page_range.c mm/phys/fluid.c kernel/base/string_extra.c sysman/params.c
 /*
- * Random sequences of requests beside the plain model of pool_model.h, without and with POOLCHECK;
- * and the model itself: it notices a pool that does not do as it says.
+ * Random sequences of requests compared with the plain model of pool_model.h, without and with
+ * POOLCHECK; and tests of the model itself, which must notice a pool that behaves differently.
  *
  * `test_pool_model SEED` repeats a run.
  */
@@ -13,7 +13,7 @@
 #define SEQUENCES 120u
 #define LENGTH    3000u
 
-/* Half of the sequences keep to small blocks of paged pool, where lists and gaps matter most. */
+/* Half of the sequences use only small blocks of paged pool, where lists and gaps matter most. */
 static void sequence(uint8_t *data, bool small)
 {
     for (unsigned i = 0; i < LENGTH; i++)
@@ -23,7 +23,7 @@ static void sequence(uint8_t *data, bool small)
             data[i] = (uint8_t)(data[i] & 7) | 0x10;
 }
 
-/* In a child: pools and model are made once. Exit status 0, or the number of what is wrong. */
+/* Runs in a child, because pools and model are set up once. Exit status 0, or an error number. */
 static int run_all(int64_t poolcheck)
 {
     static uint8_t data[LENGTH];
@@ -45,14 +45,14 @@ static int run_all(int64_t poolcheck)
          model.did.most_on_lists);
     if (wrong)
         return 1;
-    /* Nothing that the model knows was left out. */
+    /* All cases that the model counts have occurred. */
     return model.did.hits < 10000 || model.did.refused < 1000 || model.did.drained < 100 ||
                    model.did.most_on_lists < POOL_BYTES / 4
                ? 2
                : 0;
 }
 
-/* A packet is lost behind the model's back. */
+/* Allocate a packet that the model does not know of. */
 static int lose_one(void)
 {
     static const uint8_t look[] = {0x2F};
@@ -63,7 +63,7 @@ static int lose_one(void)
     return pool_model_run(look, sizeof(look)) == NULL;
 }
 
-/* Lists of another size than the model was told of. */
+/* Change the size of the lists without telling the model. */
 static int other_lists(void)
 {
     static const uint8_t some[] = {0x10, 99, 0, 4, 0, 0x10, 99, 0, 0x2F};
@@ -106,7 +106,7 @@ int main(int argc, char **argv)
     if (argc > 1)
         seed = strtoull(argv[1], NULL, 0);
     diag("seed %#lx", seed);
-    is(child(plain), 0, "%u sequences of %u bytes: the pools do as the model", SEQUENCES, LENGTH);
+    is(child(plain), 0, "%u sequences of %u bytes: pools and model agree", SEQUENCES, LENGTH);
     is(child(checked), 0, "and with POOLCHECK");
     is(child(lose_one), 0, "the model notices a block that it does not know of");
     is(child(other_lists), 0, "and lists of a size that it does not expect");

@@ -6,9 +6,9 @@
 // SOURCES: mm/space/aspace_lock.c mm/space/region.c
 // SOURCES: mm/space/region_memory.c mm/space/prot_code.c
 /*
- * Private memory in regions: what codes of protection mean, where a region grows, every service
- * with every allocation failing in its turn, locked pages that a pager wants back, the limit of
- * locking to the page, and a random walk over all of it against a plain model.
+ * Private memory in regions: the meaning of protection codes, where a region grows, each service
+ * with each allocation failing in turn, locked pages that a pager wants back, the exact limit of
+ * locked pages, and random calls compared with a plain model.
  */
 #define VM_REAL_REGIONS
 #include "tests/host/vm.h"
@@ -29,7 +29,7 @@
 #define RX  (MAP_R | MAP_X)
 #define RWX (MAP_R | MAP_W | MAP_X)
 
-/* ---- the fluid count: free pages, of which some are not to be had ---- */
+/* ---- the fluid count: the free pages, of which a minimum may not be locked ---- */
 
 static uint64_t minimum;
 
@@ -47,17 +47,17 @@ static void test_codes(void)
         bool is_code = prot_of_code(code, &prot);
 
         wrong += is_code != (want[code] >= 0) || (is_code && prot != (unsigned)want[code]);
-        if (is_code) { /* what it reads back as means the same */
+        if (is_code) { /* converting it back gives a code of the same meaning */
             unsigned again = 77;
 
             wrong += !prot_of_code(prot_to_code(prot), &again) || again != prot;
         }
     }
     wrong += prot_of_code(16, &prot) || prot_of_code(UINT32_MAX, &prot);
-    is(wrong, 0, "protection codes give user mode what they say");
+    is(wrong, 0, "protection codes give user mode the right access");
     ok(prot_to_code(MAP_R) == PRT$C_UR && prot_to_code(MAP_R | MAP_W) == PRT$C_UW &&
            prot_to_code(0) == PRT$C_NA,
-       "and back, also where nothing may be executed");
+       "access is converted back to a code, also without execution");
 }
 
 static void test_place(void)
@@ -226,7 +226,7 @@ static int file_get(struct mm_object *o, uint64_t offset, uint64_t count, unsign
 
 static const struct pager_ops file_ops = {.name = "test file", .get = file_get};
 
-/* Another CPU that wants pages back all the time, while this one locks and unlocks them. */
+/* Another CPU takes pages back all the time while this one locks and unlocks them. */
 static struct mm_object *wanted;
 static bool thief_ends; /* atomic */
 
@@ -271,9 +271,9 @@ static void test_thief(void)
     __atomic_store_n(&thief_ends, true, __ATOMIC_RELEASE);
     pthread_join(thief, NULL);
     ok(wrong == 0 && locked > 0,
-       "pages that somebody wants back stay while they are locked (%u times, %u refused)", locked,
+       "pages that a pager takes back stay while they are locked (%u times, %u refused)", locked,
        refused);
-    ok(gets >= 400, "and go in between");
+    ok(gets >= 400, "and are taken back in between");
     aspace_unmap(space, va, 4 * PAGE_SIZE);
     end();
     object_unref(wanted);
@@ -292,24 +292,29 @@ static void test_pager_wants_back(void)
     aspace_map_object(space, &copy, 8 * PAGE_SIZE, MAP_R | MAP_W, 0, o, 8 * PAGE_SIZE);
     is(aspace_lock_pages(space, va + 2 * PAGE_SIZE, 2 * PAGE_SIZE, &set), 0,
        "pages of a file are locked");
-    ok(!set && gets == 2 && space->counts.locked == 2, "which brings them in");
-    is(mm_downgrade(o, 0, 8, 0), -K_EBUSY, "a pager that wants all back is told of them");
+    ok(!set && gets == 2 && space->counts.locked == 2, "locking makes them present");
+    is(mm_downgrade(o, 0, 8, 0), -K_EBUSY,
+       "a pager that takes all pages back gets an error for locked ones");
     is(vm_access(space, va + 2 * PAGE_SIZE, FAULT_READ, &v) || v != 0xF02 || gets != 2, 0,
-       "they are still there");
-    is(vm_access(space, va, FAULT_READ, &v) || v != 0xF00 || gets != 3, 0, "others come anew");
-    is(mm_downgrade(o, 0, 8, MAP_R), 0, "writing may be taken away from all");
-    is(aspace_unlock_pages(space, va + 2 * PAGE_SIZE, PAGE_SIZE, &set) || !set, 0, "unlock one");
+       "the locked pages are still present");
+    is(vm_access(space, va, FAULT_READ, &v) || v != 0xF00 || gets != 3, 0,
+       "the others have to be supplied again");
+    is(mm_downgrade(o, 0, 8, MAP_R), 0, "write access can be taken away from all pages");
+    is(aspace_unlock_pages(space, va + 2 * PAGE_SIZE, PAGE_SIZE, &set) || !set, 0,
+       "one page is unlocked");
     is(mm_downgrade(o, 0, 8, 0), -K_EBUSY, "the other one stays");
     gets = 0;
-    is(vm_access(space, va + 2 * PAGE_SIZE, FAULT_READ, &v) || gets != 1, 0, "the first went");
+    is(vm_access(space, va + 2 * PAGE_SIZE, FAULT_READ, &v) || gets != 1, 0,
+       "the unlocked page was taken back");
     aspace_unmap(space, va, 8 * PAGE_SIZE);
-    is(mm_downgrade(o, 0, 8, 0), 0, "without the mapping there is no lock");
-    is(space->counts.locked, 0, "nor a count of one");
+    is(mm_downgrade(o, 0, 8, 0), 0, "after unmapping no page is locked");
+    is(space->counts.locked, 0, "and none is counted as locked");
 
-    gets = 0; /* a private mapping: locking makes the copy, and the file's page is free to go */
+    gets = 0; /* private mapping: locking copies the page, the file's may be taken back */
     is(aspace_lock_pages(space, copy, PAGE_SIZE, &set) || gets != 1, 0, "a private copy is locked");
-    is(mm_downgrade(o, 8, 1, 0), 0, "the file's page goes");
-    is(vm_access(space, copy, FAULT_READ, &v) || v != 0xF08 || gets != 1, 0, "the copy does not");
+    is(mm_downgrade(o, 8, 1, 0), 0, "the file's page is taken back");
+    is(vm_access(space, copy, FAULT_READ, &v) || v != 0xF08 || gets != 1, 0,
+       "the private copy is not");
     child = aspace_fork(space);
     is(child->counts.locked, 0, "a child inherits the page, not the lock");
     vm_check(child);
@@ -328,18 +333,22 @@ static void test_limit(void)
     region_create_va(space, view.id, view.start, 1024 * PAGE_SIZE, 0);
     put(0, 1);
     before = space->pt.rss;
-    minimum = vm_nfree - 100; /* 100 pages are to be had; page 0 is there already */
+    minimum = vm_nfree - 100; /* 100 pages are available; page 0 is present already */
     is(aspace_lock_pages(space, page_va(0), 102 * PAGE_SIZE, &set), -K_ENOMEM,
        "one page beyond the fluid pages");
-    ok(space->pt.rss == before && space->counts.locked == 0, "is not begun");
-    is(aspace_lock_pages(space, page_va(0), 101 * PAGE_SIZE, &set), 0, "exactly all of them");
-    is(space->counts.locked, 101, "are locked");
+    ok(space->pt.rss == before && space->counts.locked == 0,
+       "locking more than the fluid pages is refused at once");
+    is(aspace_lock_pages(space, page_va(0), 101 * PAGE_SIZE, &set), 0,
+       "a range of exactly all fluid pages");
+    is(space->counts.locked, 101, "can be locked");
     minimum = 0;
-    is(aspace_lock_pages(space, page_va(0), 1025 * PAGE_SIZE, &set), -K_EFAULT, "a hole");
+    is(aspace_lock_pages(space, page_va(0), 1025 * PAGE_SIZE, &set), -K_EFAULT,
+       "a range with a hole is refused");
     is(aspace_lock_pages(space, page_va(0) + 1, PAGE_SIZE, &set), -K_EFAULT, "no page");
     is(aspace_forget(space, page_va(0), 200 * PAGE_SIZE, false), -K_EINVAL,
-       "locked pages are not forgotten");
-    is(aspace_forget(space, page_va(0), 200 * PAGE_SIZE, true), 0, "but on express wish");
+       "contents of locked pages are not discarded");
+    is(aspace_forget(space, page_va(0), 200 * PAGE_SIZE, true), 0,
+       "unless locked pages are included explicitly");
     end();
 }
 
@@ -407,7 +416,7 @@ static void walk_expand(unsigned n)
     if (status != SS$_NORMAL)
         return;
     if (va != page_va(first))
-        vm_die("$EXPREG_64 gives another place");
+        vm_die("$EXPREG_64 returns another address");
     model_set(first, n, true);
 }
 
@@ -424,7 +433,7 @@ static void walk_protect(unsigned first, unsigned n)
     if (err)
         return;
     if (old != model[first + n - 1].prot)
-        vm_die("$SETPRT_64 says the last page had %u", old);
+        vm_die("$SETPRT_64 returns %u for the last page's old protection", old);
     for (unsigned i = first; i < first + n; i++)
         model[i].prot = prot;
 }
@@ -450,13 +459,13 @@ static void walk_lock(unsigned first, unsigned n, bool lock)
     if (err)
         return;
     if (set != (lock ? any : all))
-        vm_die("locking says wrong what was before");
+        vm_die("locking returns the wrong previous state");
     for (unsigned i = first; i < first + n; i++) {
         pte_t *p = pt_lookup(&space->pt, page_va(i), 3);
 
         model[i].locked = lock;
         if (lock && (!p || !pte_valid(*p)))
-            vm_die("a locked page is not there");
+            vm_die("a locked page is not present");
     }
 }
 
@@ -485,7 +494,7 @@ static void walk_check(void)
         mapped += model[i].mapped;
         e = aspace_lookup_locked(space, page_va(i));
         if ((e != NULL) != model[i].mapped || (e && (e->locked != 0) != model[i].locked))
-            vm_die("page %u is mapped or locked otherwise", i);
+            vm_die("page %u is not mapped or locked as in the model", i);
     }
     if (space->counts.locked != locked || space->counts.vsize != mapped * PAGE_SIZE)
         vm_die("%lu pages are counted as locked, not %lu", (unsigned long)space->counts.locked,
@@ -571,16 +580,16 @@ static void test_walls(void)
     pages = vm_nfree;
     is(region_create_va(space, shared.id, shared.start, PAGE_SIZE, 0), SS$_NOSHPTS,
        "no private page in a region with shared page tables");
-    is(region_expand(space, shared.id, PAGE_SIZE, 0, &va), SS$_NOSHPTS, "by neither service");
+    is(region_expand(space, shared.id, PAGE_SIZE, 0, &va), SS$_NOSHPTS, "from neither service");
     is(region_create_va(space, VA$C_P2, shared.start, PAGE_SIZE, 0), SS$_PAGNOTINREG,
-       "nor as part of P2");
+       "nor through the id of P2");
     va = shared.start;
-    is(aspace_map_anon(space, &va, PAGE_SIZE, MAP_R, MAPF_FIXED), -K_ENOMEM, "nor by mmap");
+    is(aspace_map_anon(space, &va, PAGE_SIZE, MAP_R, MAPF_FIXED), -K_ENOMEM, "nor from mmap");
     ok(vm_access(space, shared.start, FAULT_READ, &va) == -K_EFAULT && vm_nfree == pages,
-       "nor by an access");
-    ok(read_error(5) == 0 && get(5) == 0, "an access makes another one grow");
-    ok(region_first_free_locked(space, &view) == page_va(6), "up to there");
-    is(read_error(64), -K_EFAULT, "not beyond its end");
+       "nor from a fault");
+    ok(read_error(5) == 0 && get(5) == 0, "a fault makes an expandable region grow");
+    ok(region_first_free_locked(space, &view) == page_va(6), "up to the page of the fault");
+    is(read_error(64), -K_EFAULT, "but not beyond its end");
     end();
 }
 

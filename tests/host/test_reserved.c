@@ -2,9 +2,9 @@
 // SOURCES: mm/phys/page_range.c mm/phys/fluid.c
 // SOURCES: mm/pool/pool_check.c mm/phys/page_boot.c kernel/base/string_extra.c sysman/params.c
 /*
- * Reservations: order, alignment, fallbacks and messages, prezeroing that touches nothing, use,
- * return and free, and that every page comes back. Each case boots its own small machine, in a
- * child of its own.
+ * Reserved memory: order, alignment, fallbacks and messages, prezeroing that does not touch pages
+ * that are zero, use, return and freeing; at the end every page is free. Each case boots a small
+ * machine of its own in a child process.
  */
 #include "mm/section/reserved.h"
 
@@ -39,7 +39,7 @@ void printk(const char *fmt, ...)
     va_end(ap);
 }
 
-/* In the kernel all CPUs share this work. */
+/* In the kernel all CPUs share this work; here one does it all. */
 void prezero_boot(pfn_t first, uint64_t npages)
 {
     for (uint64_t i = 0; i < npages; i++)
@@ -97,7 +97,7 @@ static void note(const struct rmd *r, void *arg)
     strcat(strcat(order, r->name), " ");
 }
 
-/* Host pages of [first, first + npages) that have memory. */
+/* The number of pages of [first, first + npages) that have host memory. */
 static uint64_t resident(pfn_t first, uint64_t npages)
 {
     static unsigned char v[1 << 20];
@@ -133,7 +133,7 @@ static void case_order(void)
     is(rmd("SMALL")->npt_pages, 0, "none where none are wanted");
     is(before - fluid_count(), 345 * MB + 39 + 6 + 2,
        "the fluid count gave for all, page tables included");
-    is(fluid_promised_unused(), 40 * MB + 6, "the promise is a promise");
+    is(fluid_promised_unused(), 40 * MB + 6, "the FLUID entry is a promise");
     is_str(console, "", "nothing on the console");
     ok(!page_entry_valid(rmd("BIG")->first),
        "the database entries of a reservation are not initialised");
@@ -151,9 +151,9 @@ static void case_sparse(void)
     is(r->npt_pages, 513, "512 level-3 pages and a level-2 page");
     is(r->pt_first.n % 512, 0, "aligned to 512");
 
-    /* Pages that are not zero become so, pages that are stay without memory of their own (they are
-       mapped to the host's zero page, which mincore reports too: so count what is anonymous by
-       smaps instead). */
+    /* Pages that are not zero must be zeroed; pages that are zero must not be written. Reading maps
+       them to the host's zero page, which mincore reports too, so count anonymous memory by smaps
+       instead. */
     FILE *f = fopen("/proc/self/smaps", "r");
     char line[300];
     unsigned long start, end, kb, anonymous = 0;
@@ -174,7 +174,7 @@ static void case_zero(void)
 {
     entry("Z", 64, ALLOC | RMD_ZERO);
     boot(512);
-    for (uint64_t n = 30000; n < 60000; n += 97) /* power-on noise */
+    for (uint64_t n = 30000; n < 60000; n += 97) /* random contents after power-on */
         ((uint64_t *)kseg_page(pfn_of(n)))[n % 1024] = n;
     reserved_boot(&registry);
 
@@ -196,8 +196,8 @@ static void case_too_much(void)
     entry("PROMISE", 3000, RMD_SYSGBL);
     boot(1024);
     reserved_boot(&registry);
-    ok(!rmd("HUGE") && !rmd("PROMISE"), "what is larger than memory is not reserved");
-    ok(rmd("NEXT"), "what fits is");
+    ok(!rmd("HUGE") && !rmd("PROMISE"), "an entry larger than memory is not reserved");
+    ok(rmd("NEXT"), "an entry that fits is reserved");
     ok(strstr(console, "HUGE") && strstr(console, "PROMISE") && !strstr(console, "NEXT"),
        "and the console names the others");
 }
@@ -211,9 +211,9 @@ static void case_limit(void)
     entry("MOST", mb, RMD_SYSGBL);
     entry("MORE", 1, RMD_SYSGBL);
     reserved_boot(&registry);
-    ok(rmd("MOST"), "all that the minimum leaves can be reserved");
-    ok(!rmd("MORE"), "and one megabyte more can not");
-    ok(fluid_count() >= fluid_minimum(), "the minimum stands");
+    ok(rmd("MOST"), "all memory above the minimum can be reserved");
+    ok(!rmd("MORE"), "one megabyte more cannot be reserved");
+    ok(fluid_count() >= fluid_minimum(), "the minimum is kept");
 }
 
 static void case_no_stretch(void)
@@ -221,7 +221,7 @@ static void case_no_stretch(void)
     pfn_t p, freed[512];
 
     boot(1024);
-    /* Break the ranges: every 512-page block loses a page. */
+    /* Fragment the ranges: allocate a page of every 512-page block. */
     for (unsigned i = 0; i < 255; i++) {
         if (page_alloc_contig(1, 512, 0, PAGE_T_SYSTEM, 0, &p))
             break;
@@ -234,12 +234,12 @@ static void case_no_stretch(void)
     const struct rmd *r = rmd("CONTIG");
 
     ok(r && !(r->flags & RMD_ALLOC) && (r->flags & RMD_NO_CONTIG),
-       "without a stretch it is reserved without allocation");
+       "without a contiguous stretch an entry is reserved without allocation");
     ok(r && fluid_promised_unused() == 64 * MB + 9, "as a promise");
     ok(strstr(console, "CONTIG"), "and named on the console");
 }
 
-/* Pages of a reservation, in the order of its stretches, or 0: not as promised. */
+/* The sum of the pages of a reservation's stretches; 0: a stretch is not as it should be. */
 static uint64_t stretches_sum(const struct rmd *r)
 {
     uint64_t sum = 0;
@@ -266,7 +266,7 @@ static void case_pieces(void)
 
     entry("BIG", 700, ALLOC | TABLES | RMD_ZERO);
     entry("SMALL", 3, ALLOC | TABLES);
-    page_boot_add_range(pfn_of(15), 200 * MB + 77); /* memory with holes, aligned to nothing */
+    page_boot_add_range(pfn_of(15), 200 * MB + 77); /* memory with holes, not aligned */
     page_boot_add_range(pfn_of(300 * MB + 13), 300 * MB + 5);
     page_boot_add_range(pfn_of(700 * MB + 1), 6 * MB);
     page_boot_add_range(pfn_of(800 * MB + 511), 400 * MB + 3);
@@ -276,7 +276,7 @@ static void case_pieces(void)
     fluid = fluid_count();
     reserved_boot(&registry);
     ok(rmd("BIG") && (rmd("BIG")->flags & RMD_ALLOC) && rmd("BIG")->nextents == 3,
-       "what no stretch holds is met in three, largest first");
+       "an entry that fits in no stretch gets three, largest first");
     ok(rmd("BIG") && stretches_sum(rmd("BIG")) == 700 * MB, "which are aligned and whole");
     is(rmd("BIG")->pt_first.n % 64, 0,
        "the page tables are one stretch, aligned to what they fill");
@@ -293,14 +293,14 @@ static void case_pieces(void)
     is(mmg_free_res_mem("SMALL", true, 0, &freed), SS$_NORMAL, "the small one too");
     page_stats(&after);
     is(after.reserved, 0, "nothing is reserved any more");
-    is(after.active - before.active, 0, "nor in use");
+    is(after.active - before.active, 0, "no reservation is in use any more");
     is(fluid_count(), fluid, "all is fluid again");
 }
 
 static void case_pieces_refused(void)
 {
     entry("BIG", 500, ALLOC | TABLES);
-    for (unsigned i = 0; i < 60; i++) /* 600 MB in pieces of which each holds 8 MB */
+    for (unsigned i = 0; i < 60; i++) /* 600 MB in parts that have room for 8 MB each */
         page_boot_add_range(pfn_of(i * 16 * MB + 16), 10 * MB);
     page_boot_done();
     pool_boot();
@@ -340,7 +340,7 @@ static void case_use(void)
     is(mmg_use_res_mem("A", false, 10, 32 * MB, &q), SS$_NORMAL,
        "the group's entry of that name is another");
     is(mmg_free_res_mem("A", false, 10, &freed), SS$_RESERVEDMEMUSED,
-       "what is wholly used cannot be freed");
+       "a reservation in full use cannot be freed");
     mmg_return_res_mem(r);
     ok(r->used == 0 && !(r->flags & RMD_ZEROED), "returned: no longer zeroed");
     is(mmg_use_res_mem("A", true, 0, 60 * MB, &r), SS$_NORMAL, "used again");
@@ -351,7 +351,8 @@ static void case_use(void)
     mmg_return_res_mem(q);
     is(mmg_free_res_mem("A", false, 10, &freed), SS$_NORMAL, "the promise is freed");
     is(freed, 32 * MB + 5, "with its page tables");
-    is(mmg_use_res_mem("A", false, 10, 1, &q), SS$_NORESERVEDMEM, "then it is gone");
+    is(mmg_use_res_mem("A", false, 10, 1, &q), SS$_NORESERVEDMEM,
+       "the entry does not exist any more");
     is(fluid_count(), before - 16 * MB, "all but DRIVER is fluid again");
     is(mmg_free_res_mem("DRIVER", true, 0, &freed), SS$_NORESERVEDMEM,
        "DRIVER is no system section's");
@@ -416,7 +417,7 @@ static void case_parts_rads(void)
     is(run, 24 * MB, "with the run of their part");
 }
 
-/* A driver's reservation: who may take it, and who may see its frames. */
+/* A driver's reservation: what may allocate it, and when its frames may be mapped. */
 static void case_driver(void)
 {
     struct rmd *r, *q, *soft;
@@ -451,13 +452,14 @@ static void case_driver(void)
     ok(mmg_borrow_res_mem(first, 10 * MB) == r &&
            mmg_borrow_res_mem(pfn_add(first, 10 * MB - 1), 1) == r,
        "that to whoever asks");
-    ok(!mmg_close_res_mem(r), "it cannot be closed meanwhile");
+    ok(!mmg_close_res_mem(r), "it cannot be closed while its frames are mapped");
     mmg_give_back_res_mem(r);
     ok(!mmg_close_res_mem(r) && mmg_borrow_res_mem(first, 1) == r, "and so it stays open");
     mmg_give_back_res_mem(r);
     mmg_give_back_res_mem(r);
-    ok(mmg_close_res_mem(r) && !mmg_borrow_res_mem(first, 1), "until the last gave it back");
-    ok(mmg_close_res_mem(r), "closing what is closed is no error");
+    ok(mmg_close_res_mem(r) && !mmg_borrow_res_mem(first, 1),
+       "until the last mapping has been removed");
+    ok(mmg_close_res_mem(r), "closing it again is no error");
     is(mmg_use_res_mem("SOFT", false, RMD_NO_GROUP, 8 * MB, &soft), SS$_NORMAL, "a promise");
     mmg_open_res_mem(soft);
     ok(!mmg_borrow_res_mem(pfn_of(100), 1) && mmg_close_res_mem(soft), "has no frames to show");
@@ -467,14 +469,14 @@ static void case_driver(void)
     is(mmg_use_res_mem("DRIVER", false, RMD_NO_GROUP, 16 * MB, &r), SS$_NORMAL, "taken again");
 }
 
-/* Frames of several stretches: a run of them is shown only where it lies in one. */
+/* Frames of several stretches: only runs within one stretch may be mapped. */
 static void case_driver_pieces(void)
 {
     struct rmd *r;
     pfn_t one, two;
 
     entry("DRIVER", 60, RMD_ALLOC | RMD_NOGLOBAL);
-    page_boot_add_range(pfn_of(64), 50 * MB); /* neither holds it */
+    page_boot_add_range(pfn_of(64), 50 * MB); /* neither range is large enough */
     page_boot_add_range(pfn_of(100 * MB), 50 * MB);
     page_boot_done();
     pool_boot();
@@ -531,10 +533,10 @@ static void case_physical_memory(void)
         if (p.n >= 300 * MB)
             break;
     ok(p.n < 300 * MB, "no page above it is given out");
-    ok(!page_is_ram(pfn_of(300 * MB)) && page_is_ram(pfn_of(290 * MB)), "nor is it RAM any more");
+    ok(!page_is_ram(pfn_of(300 * MB)) && page_is_ram(pfn_of(290 * MB)), "it is not RAM any more");
 }
 
-/* The machine that is left when so many fluid pages are what an entry wants, and one less. */
+/* Reserve with exactly as many fluid pages as an entry needs, and with one less. */
 static void limit_to(uint64_t wanted, uint64_t beyond, uint32_t flags, const char *what)
 {
     boot(1024);
@@ -570,7 +572,7 @@ static void case_exact_alloc_beyond(void)
 
 /* ---- domains and holes ---- */
 
-/* Pages of [first, first + npages) by domain. */
+/* Count the pages of [first, first + npages) by domain. */
 static void count_rads(uint64_t first, uint64_t npages, uint64_t rads[RAD_MAX])
 {
     for (uint64_t n = first; n < first + npages; n++)
@@ -617,7 +619,7 @@ static void case_rads(void)
     entry_rad("PROMISE", 30, RMD_SYSGBL, 3);
     reserved_boot(&registry);
     ok(rmd("WIDE") && stretches_sum(rmd("WIDE")) == 450 * MB && rmd("WIDE")->nextents >= 2,
-       "what is larger than a domain comes from several, largest first");
+       "an entry larger than a domain comes from several, largest first");
     ok(strstr(console, "NOWHERE asks for domain 6, but there are only 4") && rmd("NOWHERE") &&
            rmd("NOWHERE")->rad == RAD_ANY,
        "a domain that does not exist is named and ignored");
@@ -625,7 +627,8 @@ static void case_rads(void)
     ok(rads[1] > 0 && stretches_sum(rmd("SECOND")) == 200 * MB,
        "SECOND has what domain 1 has left");
     rmd_rads(rmd("OVERFLOWS"), rads);
-    is(rads[0] + rads[1] + rads[2] + rads[3], 90 * MB, "when it is full, the others give");
+    is(rads[0] + rads[1] + rads[2] + rads[3], 90 * MB,
+       "when that is full, the other domains are used");
     is(rmd("PROMISE")->rad, 3, "a promise keeps its hint");
     is(mmg_use_res_mem("WIDE", true, 0, 300 * MB, &r), SS$_NORMAL, "used");
     is(mmg_free_res_mem("WIDE", true, 0, &freed), SS$_NORMAL, "the rest freed");
@@ -635,7 +638,7 @@ static void case_rads(void)
     for (unsigned i = 0; i < 4; i++) {
         page_rad_stats(i, &s, &first, &end);
         is(s.reserved, 0, "every domain has its own pages back");
-        is(s.total, s.free + s.active, "and they add up");
+        is(s.total, s.free + s.active, "and its counts add up");
     }
 }
 
@@ -655,7 +658,7 @@ static void case_rad_hint(void)
     ok(rads[1] == 0 && page_rad(rmd("NOUGHT")->pt_first) == 0, "/RAD=0: of domain 0");
 }
 
-/* A hole's pages keep what they hold, whatever is done with all the others. */
+/* The pages of a hole are never written, whatever is done with all others. */
 #define HOLE_MARK 0x401E401E401E401Eul
 
 static void case_holes(void)
@@ -682,14 +685,14 @@ static void case_holes(void)
     entry("SOME", 50, ALLOC);
     reserved_boot(&registry);
     ok(rmd("BIG") && stretches_sum(rmd("BIG")) == 600 * MB && rmd("BIG")->nextents > 3,
-       "600 MB lie in pieces between them");
+       "600 MB are in parts between them");
     while (page_alloc(PA_ZERO, PAGE_T_SYSTEM, RAD_ANY, &p) == 0) {
         given++;
         if (!page_is_ram(p))
             break;
     }
     is(fluid_count(), fluid_minimum(), "all pages are taken, down to the minimum");
-    /* The PFN database is no page that is given out either, and it is written. */
+    /* The pages of the PFN database are not allocated either, and are written. */
     for (uint64_t n = 700; n < 1024 * MB; n++)
         touched += !page_is_ram(pfn_of(n)) &&
                    !(n >= kseg_paddr(page_db).a / PAGE_SIZE &&
@@ -747,7 +750,7 @@ int main(void)
                                           case_holes,
                                           case_holes_too_many};
 
-    /* The children go on with the report's numbers. */
+    /* The child processes continue the numbering of the checks. */
     int *shared = mmap(NULL, 2 * sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                        -1, 0);
 

@@ -2,10 +2,10 @@
 // SOURCES: mm/phys/page_range.c mm/phys/fluid.c
 // SOURCES: mm/pool/pool_check.c mm/phys/page_boot.c kernel/base/string_extra.c sysman/params.c
 /*
- * Reservations that are used, returned and freed in any order, on a machine with holes and three
- * domains, against a plain model of what each must hold: after every step the fluid count, the
- * promises and the reserved pages of all domains are what the model says, and no page belongs to
- * two. What a section does with its pages is played: it writes its own mark into them.
+ * Reservations are used, returned and freed in random order, on a machine with memory holes and
+ * three domains, and compared with a plain model: after every step the fluid count, the promises
+ * and the reserved pages of all domains are those of the model, and no page belongs to two
+ * sections. Sections are simulated: each writes a mark of its own into its pages.
  */
 #include "mm/section/reserved.h"
 
@@ -40,7 +40,7 @@ static struct model {
     const char *name;
     uint64_t mb;
     uint32_t flags, group;
-    bool exists, freed; /* freed: what is not in use has been given back */
+    bool exists, freed; /* freed: the part that is not in use has been freed */
     uint64_t data, tables, used, pt_used;
     struct rmd *rmd; /* while it is in use */
 } models[] = {
@@ -67,7 +67,7 @@ static uint64_t rnd(uint64_t below)
 static bool is_alloc(const struct model *m) { return m->flags & RMD_ALLOC; }
 static bool sysgbl(const struct model *m) { return m->flags & RMD_SYSGBL; }
 
-/* Every page of a section in use bears its number, from the first to the last. */
+/* Write or check a mark, of section and page number, in every 97th page of a section in use. */
 static void mark(const struct model *m, bool check, uint64_t *wrong)
 {
     uint64_t id = (uint64_t)(m - models) + 1, run;
@@ -90,13 +90,13 @@ static const char *use(struct model *m)
     int status = mmg_use_res_mem(m->name, sysgbl(m), m->group, npages, &m->rmd);
 
     if (!m->exists || m->freed)
-        return status == SS$_NORESERVEDMEM ? NULL : "used though it was freed";
+        return status == SS$_NORESERVEDMEM ? NULL : "a freed reservation was used";
     if (m->used)
         return status == SS$_RESERVEDMEMUSED ? NULL : "used twice";
     if (npages == 0 || npages > m->data)
         return status == SS$_NORMAL ? "a size that does not fit was taken" : NULL;
     if (status != SS$_NORMAL)
-        return "refused though it is free";
+        return "a free reservation was refused";
     m->used = npages;
     m->pt_used = m->rmd->pt_used;
     if (m->pt_used > m->tables)
@@ -138,7 +138,7 @@ static const char *release(struct model *m)
     return NULL;
 }
 
-static uint64_t base; /* fluid pages without any reservation; the pool has grown to its size */
+static uint64_t base; /* fluid pages without any reservation, after the pool has grown */
 
 static const char *check(void)
 {
@@ -159,10 +159,10 @@ static const char *check(void)
         return "pages are lost from reservations, or doubled";
     if (fluid_promised_unused() != promised)
         return "promises are lost";
-    return fluid_count() == base - reserved - promised ? NULL : "the fluid count is off";
+    return fluid_count() == base - reserved - promised ? NULL : "the fluid count is wrong";
 }
 
-/* All of a machine's life: what is not in use goes at last, and everything is free again. */
+/* The life of one machine, at whose end everything is freed. Returns an error, or NULL. */
 static const char *walk(void)
 {
     const char *bad = check();
@@ -239,8 +239,8 @@ int main(void)
     page_boot_parameters();
     page_boot_done();
     pool_boot();
-    /* The registry is made anew for each life; pages that came back are ranges again, so that it is
-       as good as at boot. */
+    /* The registry is set up again for each life. Freed pages have become ranges again, as at
+       boot. */
     for (lives = 0; lives < STEPS / 400 && !bad; lives++) {
         make_all();
         rmd_for_each(learn, NULL);
@@ -249,10 +249,10 @@ int main(void)
             base += models[i].data + models[i].tables;
         if (lives == 0)
             first = base;
-        bad = base != first ? "a life has lost pages" : walk();
+        bad = base != first ? "pages were lost" : walk();
     }
-    ok(!bad, "%u machines of %zu reservations keep to the model%s%s", lives, N, bad ? ": " : "",
-       bad ? bad : "");
+    ok(!bad, "%u machines with %zu reservations agree with the model%s%s", lives, N,
+       bad ? ": " : "", bad ? bad : "");
     is(fluid_count(), base, "and every page is fluid in the end");
     return tap_done();
 }

@@ -1,7 +1,7 @@
 // SOURCES:
 /*
- * The mutex's algorithm against itself, with POSIX threads: writers exclude everybody, readers
- * share, nobody sleeps for ever (an alarm ends a hung test), and the word is 0 when all have gone.
+ * The algorithm of the mutex, run by POSIX threads: writers exclude all others, readers share, no
+ * thread sleeps forever (an alarm ends a hung test), and the word is 0 when all threads have ended.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -17,7 +17,7 @@ static uint64_t word;
 static struct wait_queue queue = WAIT_QUEUE_INIT("test", queue);
 static int writers, readers;       /* inside; atomic */
 static int broken, sharing, slept; /* atomic */
-static long counter;               /* protected by the mutex: the sanitizer and the sum tell */
+static long counter;               /* protected by the mutex: a lost update shows in the sum */
 
 static void write_once(void)
 {
@@ -81,11 +81,11 @@ int main(void)
         pthread_join(t[i], &n);
         written += (long)n;
     }
-    is(broken, 0, "a writer was alone, and no reader beside it");
+    is(broken, 0, "no other writer and no reader was inside with a writer");
     is(counter, written, "no write was lost");
-    ok(sharing, "readers were in together");
-    ok(slept > 0, "%d writers found the word taken", slept);
-    is(word, 0, "the word is open in the end");
-    ok(list_empty(&queue.waiters), "and nobody waits");
+    ok(sharing, "readers were inside together");
+    ok(slept > 0, "%d writers found the mutex held", slept);
+    is(word, 0, "the word is 0 at the end");
+    ok(list_empty(&queue.waiters), "and no thread waits");
     return tap_done();
 }

@@ -1,6 +1,6 @@
 // SOURCES:
 /*
- * The scheduler's queues against plain models: ready threads by priority, timers by deadline.
+ * The scheduler's queues compared with plain models: ready threads by priority, timers by deadline.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@ static uint64_t rnd(uint64_t below)
     return seed % below;
 }
 
-/* ---- ready queue: the model gives each item an order number; the head gets falling, the tail
- * rising ones ---- */
+/* ---- ready queue. In the model each item has an order number: descending for items inserted at
+   the head, ascending for items inserted at the tail ---- */
 
 struct item {
     struct list link;
@@ -50,7 +50,7 @@ static bool on_cpu(const struct list *l, uint64_t cpu)
     return (list_entry(l, struct item, link)->cpus >> cpu) & 1;
 }
 
-/* What prioq_find must find: the highest priority that fits, in it the one that came last. */
+/* The item that prioq_find must find: of the highest priority that has one, the last that fits. */
 static struct item *model_find(uint64_t cpu)
 {
     struct item *best = NULL;
@@ -70,7 +70,7 @@ static void test_prioq(void)
     unsigned n = 0, wrong_pop = 0, wrong_find = 0, wrong_count = 0, wrong_map = 0;
 
     prioq_init(&q);
-    ok(prioq_pop(&q) == NULL, "nothing comes out of an empty queue");
+    ok(prioq_pop(&q) == NULL, "an empty queue returns nothing");
     for (unsigned round = 0; round < 200000; round++) {
         struct item *it = &items[rnd(ITEMS)];
         uint32_t map = 0;
@@ -108,10 +108,10 @@ static void test_prioq(void)
         wrong_map += map != q.bitmap;
         wrong_count += n != q.count;
     }
-    is(wrong_pop, 0, "the highest priority comes first, and in it whoever is in front");
+    is(wrong_pop, 0, "the first item of the highest priority is returned first");
     is(wrong_find, 0,
-       "a thread to take away is the last that fits of the highest priority that has one");
-    is(wrong_map, 0, "the bitmap tells which priorities are ready");
+       "the thread to move is the last that fits of the highest priority that has one");
+    is(wrong_map, 0, "the bitmap shows which priorities have ready threads");
     is(wrong_count, 0, "the count is right");
 }
 
@@ -126,7 +126,7 @@ static void test_timerq(void)
     unsigned wrong_first = 0, wrong_due = 0, fired = 0, early = 0;
 
     ok(timerq_first(&q) == TIMERQ_NEVER && !timerq_pop_due(&q, UINT64_MAX),
-       "an empty queue has nothing due, ever");
+       "an empty queue has no deadline");
     for (unsigned round = 0; round < 100000; round++) {
         struct timer *t = &timers[rnd(ITEMS)];
         uint64_t first = TIMERQ_NEVER;
@@ -161,9 +161,9 @@ static void test_timerq(void)
         }
     }
     ok(fired > 1000, "%u timers fired", fired);
-    is(early, 0, "none before its time");
+    is(early, 0, "none before its deadline");
     is(wrong_due, 0, "in the order of deadlines and of starts, and none is left behind");
-    is(wrong_first, 0, "a timer is called the first exactly when it is");
+    is(wrong_first, 0, "a timer is reported as the first exactly if it is");
 }
 
 int main(void)

@@ -42,14 +42,16 @@ static void regions(void)
        "a permanent region takes privilege");
     is(region_create(as, 8 * MIB, 0, 0, LAYOUT_USER_TOP, false, &v), SS$_NOT_PROCESS_VA,
        "system space is no process address");
-    is(region_create(as, LAYOUT_USER_TOP, 0, 0, 0, false, &v), SS$_VASFULL, "nor is all there is");
+    is(region_create(as, LAYOUT_USER_TOP, 0, 0, 0, false, &v), SS$_VASFULL,
+       "the whole of user space cannot be a region");
     is(region_create(as, 4096 * MIB, 0, VA$M_SHARED_PTS, 0, false, &v), SS$_NORMAL, "4 GiB");
-    ok(v.start % (4096 * MIB) == 0 && v.end == LAYOUT_USER_TOP, "lie at 4 GiB, at the high end");
+    ok(v.start % (4096 * MIB) == 0 && v.end == LAYOUT_USER_TOP,
+       "are placed at a multiple of 4 GiB, at the high end");
     is(region_create(as, 8 * MIB, 0, VA$M_P0_SPACE, P0_END - 8 * MIB, false, &w), SS$_NORMAL,
-       "one that is told where may end with its space");
-    is(region_delete(as, w.id, false, &w), SS$_NORMAL, "and goes");
+       "a region with an address may end at the end of its space");
+    is(region_delete(as, w.id, false, &w), SS$_NORMAL, "it is deleted");
     is(region_create(as, 16 * MIB, 0, VA$M_P0_SPACE, P0_END - 8 * MIB, false, &w), SS$_VASFULL,
-       "but not end behind it");
+       "but may not end beyond it");
     is(v.id, REGION_MIN_USER_ID, "the first region has id 16");
     is(region_create(as, 20 * MIB, 0, 0, 0, false, &w), SS$_NORMAL, "another");
     ok(w.start % (4 * MIB) == 0 && w.end <= v.start, "lies below, at a granularity-hint block");
@@ -61,7 +63,7 @@ static void regions(void)
        "mmap stays out of regions");
     va = v.start;
     ok(aspace_map_anon(as, &va, MIB, MAP_R | MAP_W, MAPF_FIXED) != 0 || va != v.start,
-       "also when it is told where");
+       "also with an address");
     is(region_query(as, VA$_REGSUM_BY_VA, 0, v.start + 5, &w, &first_free), SS$_NORMAL,
        "by address");
     ok(w.id == v.id && first_free == v.start, "a region is found, empty");
@@ -74,8 +76,8 @@ static void regions(void)
     aspace_unref(as);
 }
 
-/* Thousands of regions, a mapping of their own between every two: the search for the next one's
- * place may look at each of them once, not once for each other. */
+/* Thousands of regions with a mapping between every two: the search for a free address may look at
+   each of them once, not once for each of the others. */
 #define REGIONS 4000u
 
 static void many_regions(void)
@@ -94,13 +96,13 @@ static void many_regions(void)
         if (i % 2)
             right -= aspace_map_anon(as, &va, PAGE_SIZE, MAP_R | MAP_W, MAPF_FIXED) != 0;
     }
-    is(right, REGIONS, "4,000 regions, each below the one before");
+    is(right, REGIONS, "4,000 regions are placed, each below the one before");
     mutex_lock(&as->lock);
     va = aspace_find_locked(as, PAGE_SIZE, PAGE_SIZE, last.start - PAGE_SIZE, LAYOUT_USER_TOP,
                             false);
     mutex_unlock(&as->lock);
     is(va, 0, "no page is free between them, from below");
-    is(region_delete(as, REGION_MIN_USER_ID + 100, false, &v), SS$_NORMAL, "one goes");
+    is(region_delete(as, REGION_MIN_USER_ID + 100, false, &v), SS$_NORMAL, "one region is deleted");
     mutex_lock(&as->lock);
     va = aspace_find_locked(as, PAGE_SIZE, PAGE_SIZE, last.start - PAGE_SIZE, LAYOUT_USER_TOP,
                             false);
@@ -108,7 +110,7 @@ static void many_regions(void)
     va = aspace_find_locked(as, PAGE_SIZE, PAGE_SIZE, LAYOUT_P2_BASE, LAYOUT_USER_TOP, true);
     is(va, v.start, "and from above");
     mutex_unlock(&as->lock);
-    ok((clock() - began) / CLOCKS_PER_SEC < 10, "and all that in seconds");
+    ok((clock() - began) / CLOCKS_PER_SEC < 10, "and all that takes only seconds");
     aspace_unref(as);
 }
 
@@ -139,7 +141,7 @@ static void alloc_shared(void)
     vaddr_t va;
 
     is(create("ALLOC", 64 * PAGES_PER_MIB, 0), SS$_CREATED_SHPT, "an ALLOC section");
-    is(create("ALLOC", 64 * PAGES_PER_MIB, 0), SS$_DUPLNAM, "has its name for itself");
+    is(create("ALLOC", 64 * PAGES_PER_MIB, 0), SS$_DUPLNAM, "has a name that cannot be used twice");
     section_uses(&sections, &gptes, &pagfil);
     is(pagfil.use, 0, "and no page of a page file");
     is(map_whole(as, "ALLOC", id, &va), SS$_NORMAL, "is mapped");
@@ -161,13 +163,13 @@ static void alloc_shared(void)
     ok(p && *p == 4711, "and sees the same page, not a copy");
     is(child->pt.tables, 2, "through the same level-3 pages");
     is(region_delete_va(as, id, va + 8 * MIB + PAGE_SIZE, 8 * MIB), SS$_VA_NOTPAGALGN,
-       "a part that starts within a piece stays");
+       "a part that starts within a piece cannot be deleted");
     is(region_delete_va(as, id, va + 8 * MIB, 4 * MIB), SS$_LEN_NOTPAGMULT,
-       "and one that ends within a piece");
-    is(region_delete_va(as, id, va + 8 * MIB, 8 * MIB), SS$_NORMAL, "a whole piece goes");
+       "nor can one that ends within a piece");
+    is(region_delete_va(as, id, va + 8 * MIB, 8 * MIB), SS$_NORMAL, "a whole piece can be deleted");
     ok(!touch(as, va + 8 * MIB, false) && touch(as, va, false) && touch(as, va + 16 * MIB, false),
-       "that piece and no other");
-    ok(touch(child, va + 8 * MIB, false) != NULL, "and not the child's");
+       "only that piece is unmapped");
+    ok(touch(child, va + 8 * MIB, false) != NULL, "and not in the child");
     section_walk(s, as, &l3, &l2, &l1, &pages);
     is(l2.ptes[0] + l2.ptes[1] + l2.ptes[2] + l2.ptes[3], 1,
        "the level-2 PTEs of a mapping end with it");
@@ -177,9 +179,10 @@ static void alloc_shared(void)
     is(create("ALLOC", 64 * PAGES_PER_MIB, 0), SS$_RESERVEDMEMUSED,
        "the name is free, but the reservation waits for the last share");
     is(region_delete(as, id, false, &v), SS$_NORMAL, "which goes with the region");
-    section_reap(); /* as the service does */
+    section_reap(); /* as $DELETE_REGION_64 does */
     ok(!peek("ALLOC") && rmds[0].used == 0, "and the reservation is back");
-    is(create("ALLOC", 32 * PAGES_PER_MIB, 0), SS$_CREATED_SHPT, "it serves again");
+    is(create("ALLOC", 32 * PAGES_PER_MIB, 0), SS$_CREATED_SHPT,
+       "the reservation can be used again");
     id = region_new(as, 64 * MIB, VA$M_SHARED_PTS);
     is(map_whole(as, "ALLOC", id, &va), SS$_NORMAL, "mapped");
     p = touch(as, va + 31 * MIB, true);
@@ -299,14 +302,14 @@ static void limits(void)
     uint64_t room = fluid_count() - fluid_minimum(), n = room - 1000;
     struct section *s;
 
-    is(create("BIG", room, 0), SS$_INSFLPGS, "a section larger than fluid memory is refused");
-    ok(!peek("BIG") && balanced(before), "without a trace");
+    is(create("BIG", room, 0), SS$_INSFLPGS, "a FLUID section larger than fluid memory is refused");
+    ok(!peek("BIG") && balanced(before), "and nothing has changed");
     while (create("BIG", n, 0) == SS$_CREATED_SHPT) {
         n += 1;
         delete ("BIG");
     }
     n -= 1;
-    is(create("BIG", n, 0), SS$_CREATED_SHPT, "exactly what fits");
+    is(create("BIG", n, 0), SS$_CREATED_SHPT, "a section of exactly the fluid memory is created");
     ok(fluid_count() - fluid_minimum() <= 1, "uses fluid memory up");
     is(create("ONE", 1, 0), SS$_INSFLPGS, "and one page more is refused");
     s = peek("BIG");
@@ -314,12 +317,13 @@ static void limits(void)
     ok(!section_try_share(s), "shares do not overflow");
     s->life -= SECTION_SHARES_MAX;
     delete ("BIG");
-    ok(balanced(before), "all is back");
-    is(create("ALLOC", 65 * PAGES_PER_MIB, 0), SS$_MRES_PFNSMALL, "nor does a reservation stretch");
+    ok(balanced(before), "everything has been freed");
+    is(create("ALLOC", 65 * PAGES_PER_MIB, 0), SS$_MRES_PFNSMALL,
+       "a section larger than its reservation is refused");
 }
 
-/* A reservation in several stretches: every page of a mapping is the frame that its stretch says,
-   with either kind of tables, whole or from an offset, and every hint is right. */
+/* A reservation in several stretches: every page of a mapping is the right frame of its stretch,
+   with shared and private tables, from the beginning or an offset, and every hint is right. */
 static void in_pieces(void)
 {
     struct balance before = balance();
@@ -388,12 +392,12 @@ static void each(void)
     create("SECOND", 1, 0);
     section_for_each(see, &seen);
     ok(seen.n == 2 && seen.s[0] == peek("FIRST") && seen.s[1] == peek("SECOND"),
-       "sections are gone through, each once, in the order of creation");
+       "a walk visits each section once, in the order of creation");
     delete ("FIRST");
     delete ("SECOND");
 }
 
-/* GBLSECTIONS and GBLPAGES: exactly up to the limit, and not beyond. */
+/* GBLSECTIONS and GBLPAGES: sections can be created exactly up to the limit. */
 static void table_sizes(void)
 {
     struct balance before = balance();
@@ -422,7 +426,7 @@ static void table_sizes(void)
     is(create("GPT3", 1, 0), SS$_GPTFULL, "a limit lowered below what is in use");
     delete ("GPT1");
     delete ("GPT2");
-    is(create("GPT3", 1, 0), SS$_CREATED_SHPT, "what was deleted counts no more");
+    is(create("GPT3", 1, 0), SS$_CREATED_SHPT, "deleted sections no longer count");
     delete ("GPT3");
     ok(balanced(before), "nothing is lost");
     sysparam_set("GBLPAGES", sysparam_info(SYSPARAM_GBLPAGES)->dflt, false);

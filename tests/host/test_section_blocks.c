@@ -11,9 +11,9 @@
 // SOURCES: sysman/params.c sysman/config.c
 // SOURCES: mm/space/object_fault.c mm/space/aspace_protect.c mm/space/region_memory.c
 /*
- * Level-2 pages shared whole: one level-1 PTE for each 8 GiB of a mapping, at any address that
- * fits, for ALLOC and FLUID sections; parts, offsets, tails, cuts and forks of such mappings, and
- * that nobody writes into, counts or frees a shared page.
+ * Shared level-2 pages: one level-1 PTE for each 8 GiB of a mapping, at any suitable address, for
+ * ALLOC and FLUID sections; parts, offsets, tails, cuts and forks of such mappings. Operations on
+ * the mappings must not write, count or free a shared page.
  */
 #include "section_world.h"
 
@@ -22,7 +22,7 @@
 #define FLUID (20 * GIB + 3 * PAGE_SIZE)
 #define RAM   (56 * PAGES_PER_GIB)
 
-/* A process with room for the section, shifted by some gigabytes against the others. */
+/* A process with a region for the section, at an address some gigabytes from the others'. */
 static struct aspace *mapper(unsigned n, uint64_t *region)
 {
     struct aspace *as = aspace_create(0);
@@ -51,7 +51,7 @@ static uint64_t l1_count(struct section *s, struct aspace *as)
     return l3.errors || l2.errors ? UINT64_MAX : l1;
 }
 
-/* What the section's own level-2 pages hold. */
+/* A checksum of the contents of the section's own level-2 pages. */
 static uint64_t sum_of_upper(const struct section *s)
 {
     uint64_t sum = 0;
@@ -111,9 +111,9 @@ static void alloc_blocks(void)
     is(child->pt.tables, 2, "and copies level-1 PTEs");
     ok(l1_shared(child, va, s, 0) && l1_shared(child, va + BLOCK, s, 1), "as they are");
     ok(aspace_protect(a, va + 8 * MIB, 8 * MIB, MAP_R) != 0 && aspace_unmap(a, va + MIB, MIB) != 0,
-       "a part is neither protected nor cut within a piece");
-    is(region_delete_va(a, ra, va + 8 * MIB, 4 * MIB), SS$_LEN_NOTPAGMULT, "by no door");
-    ok(shares(s) == 3 && a->pt.tables == 2, "and the attempt leaves no trace");
+       "a part within a piece can neither be protected nor deleted");
+    is(region_delete_va(a, ra, va + 8 * MIB, 4 * MIB), SS$_LEN_NOTPAGMULT, "by any service");
+    ok(shares(s) == 3 && a->pt.tables == 2, "and the attempt changes nothing");
     is(aspace_protect(a, va + 8 * MIB, 8 * MIB, MAP_R | MAP_W), 0, "the protection that it has");
     ok(shares(s) == 3 && a->pt.tables == 2, "splits nothing");
 
@@ -125,7 +125,7 @@ static void alloc_blocks(void)
            same_page(a, va + BLOCK + 24 * MIB, b, vb + BLOCK + 24 * MIB),
        "what is around it is not");
     ok(touch(b, vb + BLOCK + 16 * MIB, true) && touch(child, va + BLOCK + 16 * MIB, true),
-       "others notice nothing");
+       "other processes are not affected");
     is(sum_of_upper(s), sum, "not a bit of the shared pages has changed");
     is(l1_count(s, a), 1, "the hints around the hole are right");
     is(region_delete_va(a, ra, va + 8 * MIB, BLOCK), SS$_NORMAL,
@@ -168,19 +168,20 @@ static void fluid_blocks(void)
     struct section *s;
     vaddr_t va, vb;
 
-    is(create("F", FLUID / PAGE_SIZE, 0), SS$_CREATED_SHPT, "a FLUID section of 20 GiB and a bit");
+    is(create("F", FLUID / PAGE_SIZE, 0), SS$_CREATED_SHPT,
+       "a FLUID section of a little more than 20 GiB");
     s = peek("F");
     is(map_whole(a, "F", ra, &va), SS$_NORMAL, "mapped");
     is(map_whole(b, "F", rb, &vb), SS$_NORMAL, "twice");
     is(a->pt.tables, 2, "owns a root and a level-2 page");
-    is(s->valid_pages + s->related->valid_pages, 0, "nothing is there yet");
+    is(s->valid_pages + s->related->valid_pages, 0, "no page is valid yet");
     *touch(a, va + 3 * GIB, true) = 33;
     is(a->counts.section_made_valid, 1, "the first touch makes a page valid");
     ok(hardware_walk(b, vb + 3 * GIB) && pte_valid(*hardware_walk(b, vb + 3 * GIB)),
-       "for everybody, at once");
+       "for all processes at once");
     is(*touch(b, vb + 3 * GIB, true), 33, "who read it");
     touch(b, vb + 3 * GIB + PAGE_SIZE, true);
-    is(b->counts.section_l3_pickup, 0, "without picking anything up");
+    is(b->counts.section_l3_pickup, 0, "without picking up a level-3 page");
     touch(a, va + 18 * GIB, true);
     touch(b, vb + 18 * GIB, false);
     is(b->counts.section_l3_pickup, 1, "only in the tail a level-3 page is picked up");
@@ -204,7 +205,7 @@ static void fluid_blocks(void)
     ok(balanced(before), "every page is back");
 }
 
-/* A FLUID mapping whose level-2 page is empty keeps it when a neighbour goes. */
+/* A FLUID mapping keeps its level-2 page, though it is empty, when a neighbour is deleted. */
 static void empty_level2_page(void)
 {
     struct balance before = balance();
@@ -286,7 +287,7 @@ static void parts(void)
     ok(balanced(before), "every page is back");
 }
 
-/* What a shared PTE points to is not for private tables. */
+/* Private tables must not be created below a shared PTE. */
 static void out_of_bounds(void)
 {
     struct balance before = balance();

@@ -11,10 +11,10 @@
 // SOURCES: mm/section/section_pagfil.c
 // SOURCES: mm/section/section_pfn.c
 /*
- * Every allocation that a section service makes is made to fail in its turn, until the service
- * passes untouched: each time the service says so, and pages, pool, promises, shares and
- * reservations are what they were. Freed pages are poisoned, page tables are reached through
- * translation buffers that forget nothing by themselves.
+ * Each allocation that a section service makes is made to fail in turn, until the service succeeds
+ * without a failure. Each time the service must return an error and leave pages, pool, promises,
+ * shares and reservations unchanged. Freed pages are poisoned, and translation buffers keep every
+ * translation until it is invalidated.
  */
 #define VM_REAL_REGIONS
 #include "vm.h"
@@ -27,7 +27,7 @@
 
 #define MIB           (1UL << 20)
 #define PAGES_PER_MIB (MIB / PAGE_SIZE)
-#define ALLOC_FIRST   65536u /* frames beyond those that vm.h gives out */
+#define ALLOC_FIRST   65536u /* frames beyond those that vm.h allocates */
 #define ALLOC_MIB     24
 #define LARGE_MIB     (8 * 1024 + 12)
 #define FRAMES_FIRST  (ALLOC_FIRST + 65536u) /* of a page-frame section */
@@ -50,7 +50,7 @@ int fluid_promise(uint64_t n)
     promised_unused += (int64_t)n;
     return 0;
 }
-/* What another CPU does in the middle: a promised page is there, and not yet where it belongs. */
+/* Stands for another CPU: called when a promised page is allocated and not installed yet. */
 static void (*meanwhile)(void);
 void fluid_promise_used(uint64_t n)
 {
@@ -89,7 +89,7 @@ int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npag
 }
 void mmg_return_res_mem(struct rmd *r) { r->used = 0; }
 
-/* Page frames: those of FRAMES_FIRST are open to everybody. */
+/* The frames from FRAMES_FIRST on may be mapped by page-frame sections. */
 bool page_is_aside(pfn_t first, uint64_t npages)
 {
     (void)first, (void)npages;
@@ -111,7 +111,7 @@ struct state {
     uint64_t reserved, borrowed, shares[SECTIONS], maps[SECTIONS];
 };
 
-/* LARGE covers a level-2 page and a bit. */
+/* LARGE needs a little more than one level-2 page. */
 static const char *const names[SECTIONS] = {"ALLOC", "FLUID", "LARGE", "PAGFIL", "FRAMES"};
 static const uint32_t section_kinds[SECTIONS] = {SEC$M_MRES, SEC$M_MRES, SEC$M_MRES, SEC$M_PAGFIL,
                                                  SEC$M_PFNMAP};
@@ -199,7 +199,7 @@ static bool with_large(struct scene *c) { return map(c, 2, true) == SS$_NORMAL; 
 static bool with_pagfil(struct scene *c) { return map(c, 3, false) == SS$_NORMAL; }
 static bool with_frames(struct scene *c) { return map(c, 4, false) == SS$_NORMAL; }
 
-/* A temporary page-file-backed section: what is touched goes with the address space. */
+/* A temporary page-file-backed section: its pages are freed with the address space. */
 static bool with_fresh_pagfil(struct scene *c)
 {
     struct section_map_request m = {
@@ -245,12 +245,12 @@ static bool do_cut_private(struct scene *c)
     return region_delete_va(c->as, c->plain_region, c->va + 3 * MIB, 9 * MIB) == SS$_NORMAL;
 }
 
-/* Both ends lie in the shared level-2 page. */
+/* Both ends are in the shared level-2 page. */
 static bool do_cut_large(struct scene *c)
 {
     return region_delete_va(c->as, c->shared_region, c->va + 8 * MIB, 8 * MIB) == SS$_NORMAL;
 }
-/* From within the shared level-2 page to within the process's own. */
+/* One end is in the shared level-2 page, the other in the process's own. */
 static bool do_cut_large_across(struct scene *c)
 {
     return region_delete_va(c->as, c->shared_region, c->va + 4096 * MIB, 4104 * MIB) == SS$_NORMAL;
@@ -260,8 +260,8 @@ static bool do_unmap_large(struct scene *c)
     return aspace_unmap(c->as, c->va + 4096 * MIB, 8 * MIB) == 0;
 }
 
-/* Let the first, second, third ... allocation of `op` fail. What it leaves in the address space
- * goes with that. */
+/* Let the first, second, third ... allocation of `op` fail. The address space is then freed, with
+   everything that `op` has left in it. */
 static void fail_each(const char *what, bool (*prepare)(struct scene *), bool (*op)(struct scene *))
 {
     bool good = true, passed = false;
@@ -298,10 +298,11 @@ static void fail_each(const char *what, bool (*prepare)(struct scene *), bool (*
         after = state();
         good = good && memcmp(&before, &after, sizeof(after)) == 0;
     }
-    ok(good && passed, "%s: fails cleanly at each of its %d allocations, then passes", what, n - 1);
+    ok(good && passed, "%s: fails cleanly at each of its %d allocations, then succeeds", what,
+       n - 1);
 }
 
-/* Two CPUs have the space loaded and the page in their translation buffers. */
+/* Two CPUs have the space loaded and a translation of the page, which must be invalidated. */
 static void translations_go(void)
 {
     struct scene c = {.as = aspace_create(0)};
@@ -374,7 +375,7 @@ static bool make_raced_page(void)
 static void table_by_another(void) { get_raced_table(); }
 static void page_by_another(void) { make_raced_page(); }
 
-/* Two CPUs bring a page for the same place: one wins, the other one's goes back. */
+/* Two CPUs allocate a page for the same PTE: one installs it, the other one must free its page. */
 static void lost_races(void)
 {
     const struct section *shpt = section_of(1)->related;
@@ -387,13 +388,13 @@ static void lost_races(void)
     after = state();
     ok(good && after.free_pages == before.free_pages - 1 && after.promised == before.promised - 1 &&
            shpt->own_pages == own + 1,
-       "who is late with a shared page table takes the other one, and keeps no page");
+       "the CPU that loses the race for a shared page table uses the other's and frees its own");
     before = after;
     meanwhile = page_by_another;
     good = !make_raced_page();
     after = state();
     ok(good && after.free_pages == before.free_pages - 1 && after.promised == before.promised - 1,
-       "who is late with a page of a section keeps none");
+       "the CPU that loses the race for a page of a section frees its own");
 }
 
 int main(void)
@@ -412,7 +413,7 @@ int main(void)
     fail_each("map ALLOC, shared tables", none, do_map_alloc_shared);
     fail_each("map ALLOC, private tables", none, do_map_alloc_private);
     fail_each("map FLUID, shared tables", none, do_map_fluid);
-    touch_first_page(); /* a page made valid stays so: later faults change nothing for good */
+    touch_first_page(); /* a page once made valid stays so: later faults leave the counts alone */
     fail_each("fault with private tables", with_fluid_private, do_fault_private);
     fail_each("fork with shared tables", with_alloc_shared, do_fork);
     fail_each("fork with private tables", with_alloc_private, do_fork);
@@ -437,6 +438,6 @@ int main(void)
         section_mark_delete(&r);
     }
     after = state();
-    ok(memcmp(&before, &after, sizeof(after)) == 0, "all is back");
+    ok(memcmp(&before, &after, sizeof(after)) == 0, "everything has been freed");
     return tap_done();
 }

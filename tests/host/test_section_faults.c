@@ -11,8 +11,8 @@
 // SOURCES: sysman/params.c sysman/config.c
 // SOURCES: mm/space/object_fault.c mm/space/aspace_protect.c mm/space/region_memory.c
 /*
- * Faults of FLUID sections, alone and on four processors at once: each page is made valid once, and
- * every fault is counted by what it did.
+ * Faults on FLUID sections, on one processor and on four at once: each page is made valid once, and
+ * every fault is counted by its effect.
  */
 #include "section_world.h"
 
@@ -32,12 +32,13 @@ static void fluid_counts(void)
     map_whole(a, "F", ra, &va);
     map_whole(b, "F", rb, &vb);
     map_whole(a, "F", pa, &vp);
-    is(s->valid_pages + s->related->valid_pages, 0, "has no page and no level-3 page at first");
+    is(s->valid_pages + s->related->valid_pages, 0,
+       "has no page and no level-3 page-table page at first");
     *touch(a, va, true) = 1;
     touch(a, va + PAGE_SIZE, true);
     is(a->counts.section_made_valid, 2, "two pages touched: two made valid");
     is(*touch(b, vb, false), 1, "seen by the other");
-    is(b->counts.section_l3_pickup, 1, "which picks the level-3 page up");
+    is(b->counts.section_l3_pickup, 1, "whose access picks up the level-3 page");
     touch(b, vb + PAGE_SIZE, true);
     is(b->counts.section_l3_pickup + b->counts.section_made_valid + b->counts.section_raced, 1,
        "once for its 8 MiB");
@@ -49,7 +50,7 @@ static void fluid_counts(void)
     is(a->counts.section_made_valid, 3, "and make pages valid for all");
     is(*touch(b, vb + 2 * MIB, true), 0, "who find them");
     is(s->counts.made_valid, s->valid_pages, "made valid is what is valid");
-    is(s->counts.raced, 0, "nobody raced");
+    is(s->counts.raced, 0, "no fault lost a race");
     delete ("F");
     aspace_unref(a);
     aspace_unref(b);
@@ -121,8 +122,9 @@ static void races(bool shared)
     pthread_barrier_destroy(&race_start);
 }
 
-/* Sections of one name that come and go on four processors: a creation finds what the one before it
- * held given back, whoever does that, or under way by somebody who has not finished. */
+/* Four processors create and delete sections of one name. When one is created, the resources of the
+   one before it have been freed, by any processor, or are being freed by one that has not finished.
+ */
 #define LIVES 200
 static uint64_t lives_begun, lives_refused;
 
@@ -164,12 +166,12 @@ static void short_lives(void)
         pthread_join(t[i], NULL);
     pthread_barrier_destroy(&race_start);
     ok(lives_begun > 0 && lives_begun <= RACERS * LIVES, "sections of one name came and went");
-    is(lives_refused, 0, "no creation met what the one before it had held");
+    is(lives_refused, 0, "no creation failed for resources that its predecessor held");
     is(rmds[0].used, 0, "the reservation is back");
     ok(balanced(before), "and every page");
 }
 
-/* The last share goes exactly between the lookup of a section and the try for a share of it. */
+/* The last share is dropped just between the lookup of a section and the attempt to share it. */
 static struct section *last_share_of;
 static unsigned last_shares;
 
@@ -191,11 +193,12 @@ static void gone_when_found(void)
     is(section_create(&q, true, true, &last_share_of), SS$_CREATED_SHPT, "a section");
     host_door_hook = drop_the_last_share;
     is(section_create(&q, true, true, &s), SS$_CREATED_SHPT,
-       "goes as a creation finds it, which makes another");
+       "a section deleted while a creation looks it up is created again");
     last_share_of = s;
-    is(section_find(&q, true, &s), SS$_NOSUCHSEC, "to find one that goes is to find none");
+    is(section_find(&q, true, &s), SS$_NOSUCHSEC,
+       "a lookup of a section that is being deleted finds none");
     host_door_hook = NULL;
-    is(last_shares, 2, "both went in the middle of a call");
+    is(last_shares, 2, "both sections were deleted during a call");
     ok(balanced(before), "every page is back");
     is(rmds[0].used, 0, "and the reservation");
 }

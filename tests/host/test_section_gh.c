@@ -1,5 +1,5 @@
 // SOURCES: mm/pt/gh.c
-/* Granularity hints: every alignment of address, frame and length against the rule itself. */
+/* Granularity hints for every alignment of address, frame and length, compared with the rule. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 
 #define BITS (PTE_V | PTE_KRE | PTE_URE | PTE_KWE | PTE_UWE)
 
-/* The rule, spelled out: the largest block that holds page i of the run [vpn, vpn + n) -> pfn, lies
-   in it wholly and is aligned on both sides. */
+/* The rule: page i gets the hint of the largest block that contains it, lies wholly in the run
+   [vpn, vpn + n) -> pfn, and is aligned both virtually and physically. */
 static unsigned expected_hint(uint64_t vpn, uint64_t pfn, uint64_t n, uint64_t i)
 {
     for (unsigned gh = 3; gh > 0; gh--) {
@@ -27,7 +27,7 @@ static bool run_is_right(uint64_t vpn, uint64_t pfn, uint64_t n)
     static pte_t ptes[PTES_PER_PAGE + 1];
     struct gh_count c = {.errors = 0}, want = {.errors = 0};
 
-    ptes[n] = 0x5555; /* what lies behind the run stays */
+    ptes[n] = 0x5555; /* must not change: it follows the run */
     gh_fill(ptes, n, vpn, pfn_of(pfn), BITS | PTE_GH_MASK);
     for (uint64_t i = 0; i < n; i++) {
         unsigned gh = expected_hint(vpn, pfn, n, i);
@@ -48,7 +48,7 @@ static void all_alignments(void)
 {
     bool good = true;
 
-    /* Alignment matters modulo 512 only; neighbours of every power of eight, and odd ones. */
+    /* Alignment matters modulo 512 only: the neighbours of each power of eight, and some others. */
     static const uint64_t at[] = {0, 1, 4, 7, 8, 9, 56, 63, 64, 65, 72, 120, 448, 504, 511};
     static const uint64_t lengths[] = {1,  7,   8,   9,   15,  16,  63,  64,
                                        65, 127, 128, 511, 512, 513, 600, 1024};

@@ -12,9 +12,9 @@
 // SOURCES: mm/space/object_fault.c mm/space/aspace_protect.c mm/space/region_memory.c
 // SOURCES: mm/section/section_pagfil.c mm/section/section_pfn.c mm/section/window.c
 /*
- * Page-file-backed and page-frame sections: which frames may be shown, what faults of several
- * processors give, memory that runs out, a random walk over mappings compared with a model; and the
- * windows of system space that drivers map their frames in.
+ * Page-file-backed and page-frame sections: which frames may be mapped, faults on several
+ * processors at once, shortage of memory, random mappings compared with a model; and the windows of
+ * system space in which drivers map their frames.
  */
 #include "section_world.h"
 
@@ -22,9 +22,9 @@
 #include "mm/phys/page_private.h"
 #include "mm/section/window.h"
 
-#define ASIDE_FIRST (SMALL_RAM + 4096) /* a stretch that the limit leaves aside */
+#define ASIDE_FIRST (SMALL_RAM + 4096) /* memory above PHYSICAL_MEMORY */
 #define ASIDE_PAGES 256
-#define DRIVER      UINT64_C(0x200000) /* frames that a driver shows */
+#define DRIVER      UINT64_C(0x200000) /* frames that a driver allows to be mapped */
 #define DRIVER_N    2048
 #define BUS_MEMORY  (UINT64_C(1) << 30) /* first frame of PCI memory */
 #define BUS_PORTS   (BUS_MEMORY + (IO_PCI_PORTS >> PAGE_SHIFT))
@@ -66,7 +66,7 @@ static int create_pagfil(const char *name, uint64_t npages)
     return create_kind(name, SEC$M_PAGFIL, 0, npages, SEC$M_PERM);
 }
 
-/* ---- which frames ---- */
+/* ---- which frames may be mapped ---- */
 
 static bool allowed(uint64_t first, uint64_t npages)
 {
@@ -106,7 +106,7 @@ static void frames_allowed(void)
     ok(balanced(before), "nothing is lost");
 }
 
-/* Every PTE of a mapping against the frame and the hint that it must have. */
+/* Check the frame and hint of every PTE of a mapping. */
 static void frames_mapped(void)
 {
     static const struct {
@@ -135,7 +135,7 @@ static void frames_mapped(void)
             map(as, "F", m, &va, &length) != SS$_NORMAL)
             abort();
         if (cases[i].offset ==
-            8) /* first free place: aligned to 4 MiB, like page 0 of the frames */
+            8) /* lowest free address, aligned to 4 MiB like page 0 of the frames */
             wrong += va % (4 * MIB) != 0;
         for (uint64_t n = 0; n < length / PAGE_SIZE; n++) {
             pte_t *p = hardware_walk(as, va + n * PAGE_SIZE);
@@ -169,14 +169,14 @@ static void out_of_memory(void)
     vaddr_t va;
 
     is(create_pagfil("P", 8 * PAGES_PER_MIB), SS$_CREATED, "a page-file-backed section");
-    is(fluid_promised_unused(), before.promised, "promises nothing");
+    is(fluid_promised_unused(), before.promised, "takes no promise of memory");
     is(map_whole(as, "P", region, &va), SS$_NORMAL, "mapped");
     p = touch(as, va, true);
     *p = 1;
     while (page_alloc(0, PAGE_T_SYSTEM, RAD_ANY, &taken[n]) == 0)
         n++;
     ok(touch(as, va + MIB, true) == NULL, "without memory a fault fails");
-    ok(*touch(as, va, false) == 1, "what is there stays");
+    ok(*touch(as, va, false) == 1, "pages that are present stay");
     page_free(taken[--n]);
     ok(touch(as, va + MIB, true) != NULL, "one page, and it is served");
     page_free_bulk(taken, n);
@@ -200,7 +200,7 @@ static void *race(void *arg)
 
     host_cpu_enter(cpu, &threads[cpu].hw);
     for (uint64_t i = 0; i < RACE_PAGES; i++) {
-        /* Each in its own order: a factor prime to the number of pages leaves none out. */
+        /* Each thread in its own order: the factor and the number of pages are coprime. */
         static const uint64_t factors[RACERS] = {7, 11, 13, 17};
         uint64_t page = (i * factors[cpu] + cpu) % RACE_PAGES;
         uint64_t *p = touch(r->as, r->va + page * PAGE_SIZE, true);
@@ -235,7 +235,7 @@ static void races(void)
     map_whole(as, "RACE", region_new(as, 16 * MIB, 0), &va);
     for (uint64_t n = 0; n < RACE_PAGES; n++)
         wrong += *touch(as, va + n * PAGE_SIZE, false) != RACERS;
-    is(wrong, 0, "and is one for all of them");
+    is(wrong, 0, "and all processes have the same page");
     aspace_unref(as);
     for (unsigned i = 0; i < RACERS; i++)
         aspace_unref(racers[i].as);
@@ -285,7 +285,7 @@ static bool walk_create(struct model *m)
     int status;
 
     if (m->listed && !m->named)
-        return true; /* two sections of one name: the model has one */
+        return true; /* two sections of one name: the model has room for one */
     status = create_kind(m->name, m->kind, m->first, m->npages,
                          SEC$M_PERM | (m->kind == SEC$M_PFNMAP ? SEC$M_WRT : 0));
     if (m->named)
@@ -355,7 +355,7 @@ static bool walk_touch(struct walker *w)
     return true;
 }
 
-/* A part of a mapping goes: what is left may be two. */
+/* Unmap a part of a mapping, which may leave two. */
 static bool walk_unmap(struct walker *w)
 {
     unsigned slot = (unsigned)rnd(MAPS), other = 0;
@@ -492,12 +492,12 @@ static void random_walk(unsigned steps)
     for (unsigned i = 0; i < ARRAY_SIZE(models); i++)
         if (models[i].named)
             walk_delete(&models[i]);
-    ok(balanced(before) && driver_rmd.borrowers == 0, "nothing is left");
+    ok(balanced(before) && driver_rmd.borrowers == 0, "no section is left");
 }
 
 /* ---- windows ---- */
 
-/* NULL: no room. */
+/* Create a window of npages. NULL: no room. */
 static struct window *make_window(uint64_t npages)
 {
     struct window *w = NULL;
@@ -525,17 +525,17 @@ static void windows(void)
     window_end(a);
     a = make_window(1000);
     ok(a && a->start < b->start && window_frame(a, 0).n == 0 && window_frame(a, 999).n == 0,
-       "a place is used again, empty");
+       "an address is used again, with nothing mapped");
     ok(!make_window(UINT64_C(1) << 20) && !make_window(UINT64_MAX) && !make_window(0),
-       "there are limits");
+       "there is a limit on windows");
     window_end(c);
     c = make_window((UINT64_C(1) << 20) - 1024 - 512);
-    ok(c && !make_window(1), "to the page");
+    ok(c && !make_window(1), "which is exact to the page");
     window_end(a);
     window_end(b);
     window_end(c);
     c = make_window(UINT64_C(1) << 20);
-    ok(c != NULL, "all places are back");
+    ok(c != NULL, "all addresses are free again");
     window_end(c);
 }
 

@@ -11,9 +11,9 @@
 // SOURCES: sysman/params.c sysman/config.c
 // SOURCES: mm/space/object_fault.c mm/space/aspace_protect.c mm/space/region_memory.c
 /*
- * Random mapping and deleting of parts of sections of more than 8 GiB, at both levels of sharing,
- * with forks, against an expected picture: for every 8 MiB piece of every process, which piece of
- * which section must be seen there.
+ * Random mapping and deleting of parts of sections of more than 8 GiB, with sharing at both levels
+ * and forks, compared with a model: for every 8 MiB span ("piece") of every process, which piece of
+ * which section must be mapped there.
  */
 #include "section_world.h"
 
@@ -40,12 +40,12 @@ static struct proc {
     vaddr_t base;
     struct view {
         uint8_t section; /* 1..; 0: nothing */
-        uint8_t whole;   /* this 8 GiB is one mapping's, in step: shared by a level-1 PTE */
+        uint8_t whole;   /* these 8 GiB are mapped by one shared level-1 PTE */
         uint16_t piece;
     } sees[PIECES];
 } procs[PROCS];
 
-/* What the first word of a section's piece must hold: written by whoever touched it last. */
+/* The expected first word of each piece of each section: the value that was written last. */
 static uint64_t value[SECTIONS][3 * PER_8G];
 
 static struct {
@@ -66,7 +66,7 @@ static void proc_start(struct proc *p)
     p->base = v.start;
 }
 
-/* A piece number below n, now and then that of a whole block. */
+/* A random piece number below n, half of the time the first of an 8 GiB block. */
 static uint64_t rnd_piece(uint64_t n) { return rnd(2) ? rnd(n) : rnd(n) / PER_8G * PER_8G; }
 
 static bool step_map(struct proc *p)
@@ -102,14 +102,14 @@ static bool step_map(struct proc *p)
 
         p->sees[at + k].section = (uint8_t)(i + 1);
         p->sees[at + k].piece = (uint16_t)(from + k);
-        /* In step, and the whole block lies in this mapping, whose last piece is whole too. */
+        /* Address and offset are congruent, and the mapping covers the whole block. */
         p->sees[at + k].whole = at % PER_8G == from % PER_8G && block >= at &&
                                 (block + PER_8G) * PIECE <= at * PIECE + length;
     }
     return true;
 }
 
-/* A cut at a boundary within a block parts it. */
+/* A cut within a block ends the sharing of its level-2 page. */
 static void part(struct proc *p, uint64_t boundary)
 {
     uint64_t block = boundary / PER_8G * PER_8G;
@@ -126,7 +126,7 @@ static bool step_delete(struct proc *p)
     uint64_t odd = rnd(8) == 0 ? PAGE_SIZE * (1 + rnd(1023)) : 0;
     int status;
 
-    if (odd) { /* not a piece: refused, unless nothing is there, or the mapping's end */
+    if (odd) { /* not whole pieces: refused, unless unmapped or at a mapping's end */
         const struct view *v = &p->sees[at + n - 1];
 
         if (!v->section || v->piece + 1u == pieces_of(v->section - 1u))
@@ -168,7 +168,7 @@ static bool step_look(struct proc *p)
 {
     uint64_t k = rnd(PIECES);
 
-    /* At the edges of what is mapped, too. */
+    /* Also at the edges of what is mapped. */
     for (uint64_t edge = k; edge + 1 < PIECES; edge++)
         if (p->sees[edge].section != p->sees[edge + 1].section)
             return look(p, k) && look(p, edge) && look(p, edge + 1);
@@ -188,7 +188,7 @@ static bool step_fork(void)
     return to->as != NULL;
 }
 
-/* Hints of every section in every process, and the page tables that each owns. */
+/* Check the hints of every section in every process, and the number of tables of each process. */
 static bool verify(void)
 {
     for (unsigned i = 0; i < SECTIONS; i++)

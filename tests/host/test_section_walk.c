@@ -11,8 +11,8 @@
 // SOURCES: sysman/params.c sysman/config.c
 // SOURCES: mm/space/object_fault.c mm/space/aspace_protect.c mm/space/region_memory.c
 /*
- * A random walk over the services on sections, compared with a plain model of what each section
- * must hold.
+ * Random calls of the services on sections, compared with a plain model of the contents that each
+ * section must have.
  */
 #include "section_world.h"
 
@@ -22,7 +22,7 @@
 static const char *const walk_names[] = {"ALLOC", "ALLOC_NOPT", "FLUID_PT", "FLUID_NOPT",
                                          "W1",    "W2",         "PIECES",   "PIECES_NOPT"};
 
-static struct model { /* what a section must hold */
+static struct model { /* the contents that a section must have */
     bool exists, permanent;
     uint64_t npages, shares;
     uint64_t value[SAMPLES];
@@ -83,7 +83,7 @@ static bool walk_create(void)
     int status;
 
     if (models[i].exists && !models[i].permanent && walk_names[i][0] == 'W')
-        return true; /* two sections of one name: the model has one */
+        return true; /* two sections of one name: the model has room for one */
     status = create(walk_names[i], n, 0);
     if (models[i].exists)
         return status == (models[i].permanent ? SS$_DUPLNAM : SS$_RESERVEDMEMUSED);
@@ -146,7 +146,7 @@ static bool walk_touch(struct walker *w)
     p = touch(w->as, w->maps[slot].va + page * PAGE_SIZE, rnd(2) != 0);
     for (unsigned k = 0; k < SAMPLES; k++)
         if (sample_page(m, k) == page)
-            i = k; /* small sections: several samples are one page */
+            i = k; /* small section: several samples are in one page */
     if (!p || *p != m->value[i])
         return false;
     p = touch(w->as, w->maps[slot].va + page * PAGE_SIZE, true);
@@ -186,7 +186,7 @@ static bool walk_fork(void)
     return to->as != NULL;
 }
 
-/* The section of that name in the list of all, whether it can still be found or not. */
+/* The section of that name in the list of all sections, even if it is marked deleted. */
 static struct section *listed(const char *name)
 {
     struct section *s;
@@ -201,7 +201,7 @@ static struct section *listed(const char *name)
     return NULL;
 }
 
-/* Counts and hints of every section against the model. */
+/* Compare the counts and hints of every section with the model. */
 static bool walk_verify(void)
 {
     for (unsigned i = 0; i < ARRAY_SIZE(walk_names); i++) {

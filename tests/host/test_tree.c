@@ -1,8 +1,8 @@
 // SOURCES: kernel/io/tree.c kernel/fs/memfs.c kernel/fs/inode.c kernel/fs/initrd.c
 // SOURCES: kernel/base/cpio.c
 /*
- * The tree of names on the host: hostile archives, and names against a model of what is there.
- * Files have no contents here: this is about names and references.
+ * The tree of names on the host: damaged archives, and random calls compared with a model. Files
+ * have no contents here: the tests are about names and references.
  */
 #include "kernel/io/tree.h"
 
@@ -17,10 +17,10 @@
 #include "tests/host/plain_objects.h"
 #include "userland/lib/include/tap.h"
 
-#define ALPHA_ELOOP 62 /* the host numbers it otherwise; the others here are the same */
+#define ALPHA_ELOOP 62 /* the host's number differs; other errors used here have the same */
 
 static long paged_bytes, nonpaged_bytes, small; /* small: nonpaged bytes after the boot */
-static bool no_memory;                          /* of paged pool */
+static bool no_memory;                          /* paged pool is exhausted */
 
 void *pgd_alloc(size_t n)
 {
@@ -94,7 +94,7 @@ static bool there(const char *path)
     return true;
 }
 
-/* Everything under dir goes; then only the root is left. */
+/* Remove everything below dir. */
 static void sweep(struct inode *dir, const char *path)
 {
     struct fs_entry e;
@@ -112,7 +112,7 @@ static void sweep(struct inode *dir, const char *path)
             inode_unref(i);
         }
         if (tree_unlink(&root, NULL, sub, directory))
-            bail_out("%s does not go", sub);
+            bail_out("%s cannot be removed", sub);
     }
 }
 
@@ -150,15 +150,15 @@ static void test_archive(void)
     n += put(a + n, "TRAILER!!!", 0, "");
     initrd_boot(inode_root, a, n);
     ok(there("/bin/sh") && there("/abs") && there("a/b/c/d/e") && there("/link/sh"),
-       "what can be is there");
+       "all valid entries exist");
     ok(!there("/up") && !there("/up2") && !there("/bin/through") && !there("/bin/double") &&
            !there("/fifo") && !there("/disk"),
-       "what cannot be is not");
+       "no invalid entry exists");
     empty("an archive");
 }
 
-/* Every byte of an archive changed, and every length: nothing breaks, and all of it can be removed.
- */
+/* Archives with each byte changed, and cut at each length: everything that was created can be
+   removed. */
 static void test_damage(void)
 {
     static char a[4096], copy[4096];
@@ -180,7 +180,7 @@ static void test_damage(void)
     empty("damaged archives");
 }
 
-/* Random calls; afterwards all can be removed, so no name and no reference was lost. */
+/* Random calls; then everything can be removed, so no name and no reference was lost. */
 static void test_random(void)
 {
     static const char *const parts[] = {"a", "b", "c", "..", ".", "a/", "//b", "link"};
@@ -248,11 +248,12 @@ static void test_links(void)
     is(tree_lookup(&root, NULL, "/x", true, &i), -ALPHA_ELOOP, "a circle of links");
     is(tree_create(&root, NULL, "/x", S_IFREG, false, &i), -ALPHA_ELOOP,
        "also when something is made");
-    is(tree_lookup(&root, NULL, "/x", false, &i), 0, "is there itself");
+    is(tree_lookup(&root, NULL, "/x", false, &i), 0, "the link itself exists");
     inode_unref(i);
     tree_create(&root, NULL, "/d", S_IFDIR, true, NULL);
     tree_create(&root, NULL, "/d/e", S_IFDIR, true, NULL);
-    is(tree_rename(&root, NULL, "/d", NULL, "/d/e/f"), -EINVAL, "no directory goes below itself");
+    is(tree_rename(&root, NULL, "/d", NULL, "/d/e/f"), -EINVAL,
+       "a directory cannot be moved below itself");
     is(tree_lookup(&root, NULL, "/d/e", true, &i), 0, "a directory");
     is(tree_unlink(&root, NULL, "/d/e", true), 0, "that is removed while it is used");
     is(tree_path(i, path, sizeof(path)), -ENOENT, "has no path");
@@ -268,13 +269,13 @@ static void test_links(void)
     is(tree_unlink(&root, NULL, "/", true), -EBUSY, "the root stays");
     is(tree_unlink(&root, NULL, "/d/.", true), -EINVAL, "a dot is no name");
     is(tree_create(&(struct io_cred){5, 5}, NULL, "/mine", S_IFREG, true, NULL), -EACCES,
-       "who may not, may not");
+       "calls without permission fail");
     empty("links");
 }
 
 #define MANY 5000
 
-/* The name of number k, which hash and length scatter. */
+/* The name of number k; hash and length vary. */
 static const char *many_name(int k)
 {
     static char name[40];
@@ -304,7 +305,7 @@ static void test_many(void)
     srandom(12);
     tree_create(&root, NULL, "/many", S_IFDIR | 0755, true, &dir);
     for (int round = 0; round < 20; round++) {
-        int share = round < 10 ? 9 : 1; /* of ten calls, those that make */
+        int share = round < 10 ? 9 : 1; /* creations in ten calls; the others remove */
 
         for (int n = 0; n < MANY; n++) {
             int k = (int)(random() % MANY);
@@ -327,19 +328,20 @@ static void test_many(void)
     no_memory = true;
     is(tree_create(&root, NULL, "/many/one_more", S_IFREG, true, NULL), -ENOMEM,
        "without memory there is no new name");
-    is(tree_rename(&root, NULL, many_name(1), NULL, "/many/renamed"), -ENOMEM, "nor a changed one");
+    is(tree_rename(&root, NULL, many_name(1), NULL, "/many/renamed"), -ENOMEM,
+       "nor can a name be changed");
     ok(is_there(1) && paged_bytes == grown, "and nothing has changed");
-    for (int k = 10; k < MANY; k++) /* the index would shrink, and cannot */
+    for (int k = 10; k < MANY; k++) /* the index would shrink, but there is no memory */
         wrong += tree_unlink(&root, NULL, many_name(k), false) != 0;
     for (int k = 0; k < 10; k++)
         wrong += !is_there(k);
     no_memory = false;
-    is(wrong, 0, "names go without memory, too, and the others stay");
+    is(wrong, 0, "names can be removed without memory, and the others stay");
     inode_unref(dir);
     empty("thousands of names");
 }
 
-/* Whoever reads a directory while it changes gets each name that stays once, and no name twice. */
+/* Reading a directory while it changes gives each name that stays once, and no name twice. */
 static void test_position(void)
 {
     struct inode *dir;
@@ -359,8 +361,8 @@ static void test_position(void)
         pos = e.cookie;
         seen[k]++;
         snprintf(from, sizeof(from), "/many/%s", e.text);
-        snprintf(to, sizeof(to), "/many/%03d", k); /* 1 becomes 001, in its place */
-        if (k % 3 == 0) { /* the name at the position, and the one behind it, go */
+        snprintf(to, sizeof(to), "/many/%03d", k); /* 1 becomes 001, at the same position */
+        if (k % 3 == 0) { /* remove the name at the position and the next one */
             tree_unlink(&root, NULL, from, false);
             snprintf(from, sizeof(from), "/many/%d", k + 1);
             tree_unlink(&root, NULL, from, false);
@@ -385,11 +387,11 @@ static void test_two_file_systems(void)
     is(memfs_create(&other), 0, "another file system");
     tree_create(&root, NULL, "/f", S_IFREG, true, &i);
     is(tree_rename(&root, NULL, "/f", other.root, "g"), -EXDEV,
-       "no file moves from one to another");
-    is(tree_link(&root, NULL, "/f", other.root, "g"), -EXDEV, "or has names in both");
+       "a file cannot be moved to another file system");
+    is(tree_link(&root, NULL, "/f", other.root, "g"), -EXDEV, "or have names in both");
     is(tree_unlink(&root, NULL, "/f", false), 0, "a file");
     is(i->ops->link(inode_root, &(struct fs_name){"h", 1, 1}, i), -ENOENT,
-       "that has no name any more gets none");
+       "without a name cannot get one");
     inode_unref(i);
     inode_unref(other.root);
     empty("two file systems");

@@ -1,9 +1,8 @@
 // SOURCES: kernel/base/unwind.c
 /*
- * The unwinder walks this program's own stack by the host compiler's frame
- * information and must find the functions that the C library's backtrace()
- * finds; then it is fed broken tables, which may end a walk and do nothing else
- * (the sanitizers watch).
+ * The unwinder walks this program's own stack by the host compiler's frame information and must
+ * find the functions that the C library's backtrace() finds. Then it is given damaged tables, which
+ * may end a walk but have no other effect (checked by the sanitizers).
  */
 #define _GNU_SOURCE
 #include <execinfo.h>
@@ -46,7 +45,7 @@ static int find_tables(struct dl_phdr_info *info, size_t size, void *arg)
     memcpy(&relative, own.hdr + 4, 4);
     own.frame = own.hdr + 4 + relative;
     own.frame_bytes = end - (uint64_t)own.frame;
-    return 1; /* the program itself comes first */
+    return 1; /* stop: the program itself comes first */
 }
 
 static bool read_stack(void *arg, uint64_t address, uint64_t *value)
@@ -98,7 +97,7 @@ static void broken_tables(unsigned seed)
         memcpy(copy + hdr_bytes + 64, own.frame, frame_bytes);
         uint64_t shift = (uint64_t)t.frame - (uint64_t)t.hdr -
                          ((uint64_t)own.frame - (uint64_t)own.hdr);
-        for (size_t at = 12; at + 8 <= hdr_bytes; at += 8) { /* FDE pointers follow the move */
+        for (size_t at = 12; at + 8 <= hdr_bytes; at += 8) { /* relocate the FDE pointers */
             int32_t v;
             memcpy(&v, copy + at + 4, 4);
             v += (int32_t)shift;
@@ -130,7 +129,7 @@ int main(int argc, char **argv)
     deep(DEPTH);
 
     ok(our_count >= DEPTH + 2, "walks %d frames, at least %d", our_count, DEPTH + 2);
-    int skip = 0; /* a sanitizer's wrapper of backtrace() is a frame of its own */
+    int skip = 0; /* a sanitizer's wrapper of backtrace() adds a frame */
     while (skip < libc_count && (uint64_t)libc_frames[skip] != our_frames[1])
         skip++;
     int equal = 0;
@@ -144,6 +143,6 @@ int main(int argc, char **argv)
     struct unwind_tables none = {own.hdr, 3, own.frame, 0};
     ok(!unwind_step(&none, &work, &nowhere, read_stack, NULL), "an empty table ends the walk");
     broken_tables(1);
-    ok(1, "20,000 broken tables end walks and nothing else");
+    ok(1, "20,000 damaged tables end the walk and have no other effect");
     return tap_done();
 }

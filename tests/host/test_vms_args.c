@@ -1,8 +1,8 @@
 // SOURCES: kernel/sys/vms/args.c
 /*
- * Arguments of system services: descriptors of both forms, names, argument blocks, and noise
- * in their place. User memory is a small array; an access beyond it is the fault that the fix-ups
- * would see.
+ * Arguments of system services: descriptors of both forms, names, argument blocks, and random bytes
+ * in their place. User memory is a small array; an access beyond it returns an error, as the
+ * kernel's access functions do after a fault.
  */
 #include "kernel/sys/vms/args.h"
 
@@ -82,7 +82,8 @@ static void names(void)
     ok(n == 7 && strcmp(name, "DBCACHE") == 0, "gives the name");
     is(vms_section_name(string64("DBCACHE", 7), name, &n), SS$_NORMAL, "a 64-bit descriptor");
     ok(n == 7 && strcmp(name, "DBCACHE") == 0, "gives the same");
-    is(vms_section_name(string32("X", 1), name, &n), SS$_NORMAL, "length 1 is no MBO by itself");
+    is(vms_section_name(string32("X", 1), name, &n), SS$_NORMAL,
+       "length 1 alone is not taken for an MBO");
     ok(n == 1 && name[0] == 'X', "and names a section");
     string32("X", 1);
     put(4, &(int){-1}, 4);
@@ -113,7 +114,7 @@ static void blocks(void)
     vaddr_t ua = put(64, block, sizeof(block));
 
     is(vms_args(ua, 2, 4, args), SS$_NORMAL, "an argument block");
-    ok(args[0] == 10 && args[2] == 30 && args[3] == 0, "what is left out is 0");
+    ok(args[0] == 10 && args[2] == 30 && args[3] == 0, "arguments that are left out are 0");
     is(vms_args(ua, 4, 5, args), SS$_INSFARG, "too few");
     is(vms_args(ua, 1, 2, args), SS$_TOO_MANY_ARGS, "too many");
     is(vms_args(ua + 4, 2, 4, args), SS$_ACCVIO, "unaligned");
@@ -159,7 +160,7 @@ static void noise(void)
 
         for (unsigned k = 0; k < 64; k++)
             user[rand_r(&seed) % 128] = (unsigned char)rand_r(&seed);
-        if (rand_r(&seed) % 2) { /* half right: forms, then noise in between */
+        if (rand_r(&seed) % 2) { /* half of them with a valid form around random fields */
             put(0, &(uint16_t){1}, 2);
             put(4, &(int){-1}, 4);
             put(16, &(uint64_t){USER_BASE + rand_r(&seed) % USER_BYTES}, 8);

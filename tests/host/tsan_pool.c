@@ -3,22 +3,22 @@
 // SOURCES: mm/phys/page_range.c mm/phys/fluid.c
 // SOURCES: kernel/base/string_extra.c sysman/params.c
 /*
- * The lookaside lists of both pools under ThreadSanitizer: threads take packets of a few sizes,
- * hand them to each other and give them back, while paged pool runs short, which gives its lists
- * back, and PAGED_LAL_SIZE changes. What is written into a packet is written without atomics, but
- * for the link's place, which a late pop may read: a packet that two have at once, or one that is
- * on a list and in use, is a race.
+ * The lookaside lists of both pools under ThreadSanitizer: threads allocate packets of a few sizes,
+ * pass them to each other and free them, while paged pool runs short, which empties its lists, and
+ * PAGED_LAL_SIZE changes. Packets are written without atomics, except where the link is, which a
+ * late pop may read: so a packet that two threads have, or that is in use and on a list, shows as a
+ * data race.
  */
 #include "pool_world.h"
 
-#define THREADS 3 /* and one that disturbs: CPUs */
+#define THREADS 3 /* CPUs, beside the one of disturb() */
 #define SLOTS   16
 #define STEPS   40000
 
 static uint64_t *slots[2][SLOTS]; /* atomic: packets on their way between threads */
 static uint32_t wrong;            /* atomic */
 
-/* A packet says whose it is and how large. */
+/* Write a value that depends on address and size into every word of the packet. */
 static void fill(uint64_t *p, uint64_t size)
 {
     __atomic_store_n(p, (uint64_t)p + size, __ATOMIC_RELAXED);
@@ -60,7 +60,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Shortage: all that is free, or nearly so, as one block; and other sizes of lists. */
+/* Cause shortages, by requests for about all free memory as one block, and change the list size. */
 static void *disturb(void *arg)
 {
     static const int64_t sizes[] = {512, 0, 2560, 100};
@@ -103,7 +103,7 @@ int main(void)
             else if (p)
                 npp_free(p, p[0] - (uint64_t)p);
         }
-    is(wrong, 0, "no packet was two threads' at once");
+    is(wrong, 0, "no packet belonged to two threads at once");
     is(npp_check() | pgd_check(), 0, "both pools are consistent");
     for (unsigned i = 0; i < 160; i++) {
         pgd_list_stats(i, &l);

@@ -1,10 +1,9 @@
 // SOURCES: kernel/io/tree.c kernel/fs/memfs.c kernel/fs/inode.c
 /*
- * The tree of names from several threads at once, under ThreadSanitizer. First each thread has
- * names of its own, which nobody else touches, in directories that all of them move around: what
- * every call on them returns is known. Then all of them make, move and remove the same few names.
- * At the end each directory hangs where its path says, everything can be removed, and not a byte is
- * left.
+ * The tree of names used by several threads at once, under ThreadSanitizer. First each thread has
+ * names of its own, in directories that all threads move around, so the result of every call on
+ * these names is known. Then all threads create, move and remove the same few names. At the end
+ * each directory is where its path says, everything can be removed, and no memory is left.
  */
 #include "kernel/io/tree.h"
 
@@ -43,14 +42,14 @@ void pgd_free(void *p, size_t n)
 
 void npp_free(void *p, size_t n) { pgd_free(p, n); }
 
-/* The order in which directories are taken is free under rename_mutex, which the tool cannot know;
- * the checks of tests/host/shim.c, as the kernel's, see that it is held. */
+/* Under rename_mutex directories may be locked in any order, which ThreadSanitizer cannot know.
+   tests/host/shim.c, like the kernel, checks that this mutex is held. */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) { return "detect_deadlocks=0"; }
 
 struct thread_state {
     unsigned number, seed;
-    struct inode *file[DIRS][OWN]; /* what the names are, without a reference */
+    struct inode *file[DIRS][OWN]; /* the inodes of these names, without a reference */
 };
 
 static unsigned below(struct thread_state *t, unsigned n)
@@ -70,7 +69,7 @@ static void expect(int err, int expected, const char *call, const char *name)
         bail_out("%s %s: %d, not %d", call, name, err, expected);
 }
 
-/* A directory goes to another, or below itself, or is no longer where it was. */
+/* Move a directory into another one, perhaps below itself; others may have moved it meanwhile. */
 static void move_directory(struct thread_state *t)
 {
     unsigned k = below(t, DIRS), to = below(t, DIRS + 1);
@@ -210,7 +209,7 @@ static void *same_names(void *arg)
     return NULL;
 }
 
-/* A directory comes and goes, while others make files in it. */
+/* Create and remove a directory, while others create files in it. */
 static void *into_the_removed(void *arg)
 {
     const struct thread_state *t = arg;
@@ -295,7 +294,7 @@ int main(void)
     for (unsigned k = 0; k < DIRS; k++)
         inode_unref(dirs[k]);
     sweep(inode_root);
-    is(bytes, small, "nothing is left of them");
+    is(bytes, small, "no memory of them is left");
     run(into_the_removed, states);
     sweep(inode_root);
     is(bytes, small, "a directory that was removed has no file");
@@ -304,7 +303,7 @@ int main(void)
        "the same names: %d made, %d removed, %d moved, %d others", shared[0], shared[1], shared[2],
        shared[3]);
     sweep(inode_root);
-    is(bytes, small, "nothing is left of them either");
+    is(bytes, small, "no memory of these is left either");
     is(inode_root->nlink, 2, "the root has its two links");
     return tap_done();
 }

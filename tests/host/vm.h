@@ -1,11 +1,11 @@
 /*
- * What the tests of address spaces share: physical pages and nonpaged pool that are checked and can
- * be made to fail, and CPUs with a translation buffer that goes through the page tables as the
- * hardware does.
+ * Shared by the tests of address spaces: physical pages and nonpaged pool, whose use is checked and
+ * whose allocations can be made to fail, and CPUs with a translation buffer, which walk the page
+ * tables as the hardware does.
  *
- * A freed page is filled with VM_POISON, a page freed as zeroed must be zero, a page comes with
- * unknown contents unless asked for otherwise: whoever sees old data, sees it here. The translation
- * buffer keeps what it has until it is told otherwise.
+ * A freed page is filled with VM_POISON, a page freed as zeroed must be zero, and a page allocated
+ * without PA_ZERO has arbitrary contents, so that a use of old data is noticed. The translation
+ * buffer keeps every translation until it is invalidated.
  */
 #ifndef TESTS_HOST_VM_H
 #define TESTS_HOST_VM_H
@@ -45,7 +45,7 @@ __attribute__((unused)) static uint64_t rnd(uint64_t below)
     return vm_seed % below;
 }
 
-/* The seed comes from SEED in the environment, to repeat a run. */
+/* Takes the seed from SEED in the environment, if set, to repeat a run. */
 __attribute__((unused)) static void vm_seed_init(void)
 {
     const char *s = getenv("SEED");
@@ -69,8 +69,8 @@ __attribute__((noreturn, format(printf, 1, 2))) static void vm_die(const char *f
 
 /* ---- allocations that fail on purpose ---- */
 
-static int64_t vm_fail_at = -1; /* the allocation that fails, counted down; negative: none */
-static bool vm_failed;          /* it has happened */
+static int64_t vm_fail_at = -1; /* allocations until the one that fails; negative: none fails */
+static bool vm_failed;          /* an allocation was made to fail */
 
 static bool vm_fails(void)
 {
@@ -190,7 +190,7 @@ bool page_unref(pfn_t pfn)
 
 void page_copy(pfn_t dst, pfn_t src) { memcpy(kseg_page(dst), kseg_page(src), PAGE_SIZE); }
 
-/* ---- nonpaged pool: malloc, so that AddressSanitizer watches ---- */
+/* ---- nonpaged pool: malloc, so that AddressSanitizer checks accesses ---- */
 
 static int64_t vm_pool_bytes;
 
@@ -241,7 +241,7 @@ static void vm_tlb_drop(vaddr_t va)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* The switch, as the scheduler does it: new bit, load and drop everything, old bit. */
+/* Switch as the scheduler does: set the new bit, load the root, invalidate, clear the old bit. */
 static void vm_switch(unsigned cpu, struct aspace *as)
 {
     struct vm_cpu *c = &vm_cpus[cpu];
@@ -268,7 +268,7 @@ void thread_set_root(struct thread *t, uint64_t root_pfn, cpumask_t *mask)
     t->root_pfn = system_root_pfn;
 }
 
-/* Let no CPU have the space loaded. */
+/* Unload the space from all CPUs. */
 __attribute__((unused)) static void vm_unload(struct aspace *as)
 {
     for (unsigned i = 0; i < MAX_CPUS; i++)
@@ -276,8 +276,9 @@ __attribute__((unused)) static void vm_unload(struct aspace *as)
             vm_switch(i, NULL);
 }
 
-/* The PTE that this CPU uses for a user access: from the translation buffer or by a walk. Its lock
-   is held until the access is done: an invalidation is acknowledged between two instructions. */
+/* The PTE that this CPU uses for a user access, from its translation buffer or by a walk. The CPU's
+   lock is held on return and until the access is done, because an invalidation is acknowledged only
+   between two instructions. */
 static pte_t vm_translate_locked(struct aspace *as, vaddr_t va)
 {
     struct vm_cpu *c = &vm_cpus[cpu_id()];
@@ -304,7 +305,7 @@ static bool vm_permits(pte_t pte, enum fault_access a)
     return a == FAULT_READ || !(pte & PTE_FOE);
 }
 
-/* A quadword access at va by the space that this CPU has loaded. 0 or the fault's error. */
+/* Access the quadword at va in the space that this CPU has loaded. 0 or the fault's error. */
 __attribute__((unused)) static int vm_access(struct aspace *as, vaddr_t va, enum fault_access a,
                                              uint64_t *value)
 {
@@ -345,7 +346,7 @@ struct vm_tables {
     uint64_t tables, valid;
 };
 
-/* Walk one table: its count, its owner, what is below. */
+/* Check one table and those below it: their counts and owners. */
 static void vm_check_table(pfn_t pfn, unsigned level, struct vm_tables *t)
 {
     const pte_t *p = kseg_page(pfn);
@@ -385,7 +386,7 @@ static int vm_check_tree(struct map_entry *e, struct map_entry *parent)
     return vm_check_tree(e->left, e) + 1 + vm_check_tree(e->right, e);
 }
 
-/* The space's tables, map and counters agree with each other. */
+/* Check that the space's tables, map and counters agree with each other. */
 __attribute__((unused)) static void vm_check(struct aspace *as)
 {
     struct vm_tables t = {0, 0};
@@ -408,7 +409,7 @@ __attribute__((unused)) static void vm_check(struct aspace *as)
         vm_die("list and tree differ");
 }
 
-/* ---- regions: none, unless the test brings mm/space/region.c along ---- */
+/* ---- regions: there are none, unless the test links mm/space/region.c ---- */
 
 #ifndef VM_REAL_REGIONS
 bool region_overlaps_locked(struct aspace *as, vaddr_t va, uint64_t len)

@@ -1,4 +1,4 @@
-/* Host stand-in: the levels are the kernel's, nothing interrupts. */
+/* Host stand-in for IPL: the kernel's levels, but there are no interrupts. */
 #ifndef KERNEL_SCHED_IPL_H
 #define KERNEL_SCHED_IPL_H
 

@@ -20,7 +20,7 @@ struct mutex {
 #define MUTEX_INIT(name_, rank_, m_) \
     {.rw = PTHREAD_RWLOCK_INITIALIZER, .name = (name_), .rank = (rank_)}
 
-#define MUTEXES_HELD_MAX 8 /* as in the kernel: thread.h wants it */
+#define MUTEXES_HELD_MAX 8 /* as in the kernel; thread.h needs it */
 
 void mutex_init(struct mutex *m, const char *name, enum mutex_rank rank);
 void mutex_lock(struct mutex *m);

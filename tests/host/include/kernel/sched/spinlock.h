@@ -1,6 +1,6 @@
 /*
  * Host stand-in for the ranked spinlock: a POSIX mutex with the kernel's checks (rank rises, IPL
- * not above the lock's, released by its holder); a breach aborts the test with the locks' names.
+ * not above the lock's, released by its holder); a violation aborts the test and names the locks.
  */
 #ifndef KERNEL_SCHED_SPINLOCK_H
 #define KERNEL_SCHED_SPINLOCK_H

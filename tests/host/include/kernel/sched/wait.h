@@ -1,5 +1,5 @@
-/* Host stand-in for wait queues: the kernel's pattern on POSIX conditions. Times are of
- * host_clock_ns(). */
+/* Host stand-in for wait queues: the kernel's interface, with POSIX condition variables. Times are
+   those of host_clock_ns(). */
 #ifndef KERNEL_SCHED_WAIT_H
 #define KERNEL_SCHED_WAIT_H
 
@@ -42,12 +42,11 @@ int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns);
 void wait_finish(struct waiter *w);
 unsigned wake_one(struct wait_queue *q);
 unsigned wake_all(struct wait_queue *q);
-/* The same by a thread that is likely to wait or to end soon: where nobody else is ready on this
-   CPU, a woken thread follows it here, instead of on a CPU that would have to be interrupted. If it
-   does not give up the CPU, an idle one takes the thread at the next tick. */
+/* In the kernel, prefers this CPU for a woken thread, because the caller is about to wait or end.
+   There is no scheduler here: the same as wake_all. */
 unsigned wake_all_follow(struct wait_queue *q);
 
-/* The thread that plays this CPU is to end: its killable waits do, until it is taken back. */
+/* While set, killable waits of the thread that plays this CPU end with -EINTR. */
 extern bool host_killed[MAX_CPUS]; /* atomic */
 
 /* The clock that deadlines refer to: nanoseconds of the host's monotonic clock. */

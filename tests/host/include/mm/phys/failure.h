@@ -1,5 +1,5 @@
-/* Host stand-in: nothing is made to fail on purpose; tests on the host make memory short instead. A
- * test may do something of its own before an allocation, as another CPU could. */
+/* Host stand-in for failure injection: no allocation is made to fail; host tests make memory short
+   instead. A test may run code of its own before an allocation, as if another CPU did it. */
 #ifndef MM_PHYS_FAILURE_H
 #define MM_PHYS_FAILURE_H
 

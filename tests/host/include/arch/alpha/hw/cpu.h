@@ -32,7 +32,7 @@ extern __thread unsigned host_cpu_id;
 static inline struct cpu *cpu_self(void) { return &cpus[host_cpu_id]; }
 static inline unsigned cpu_id(void) { return host_cpu_id; }
 
-/* This POSIX thread plays CPU id from now on and runs thread t (may be NULL). */
+/* Make this POSIX thread play CPU id and run thread t, which may be NULL. */
 void host_cpu_enter(unsigned id, struct thread_hw *t);
 
 typedef uint64_t cpumask_t;

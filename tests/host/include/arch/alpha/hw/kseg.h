@@ -8,16 +8,16 @@
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/types.h"
 
-#ifdef __SANITIZE_THREAD__ /* leaves little room */
+#ifdef __SANITIZE_THREAD__ /* it leaves little address space */
 #define HOST_RAM_BYTES (UINT64_C(1) << 36)
 #else
 #define HOST_RAM_BYTES (UINT64_C(1) << 40)
 #endif
 
-/* The mapping's first byte; made by shim.c before main(). Untouched pages cost nothing and read as
- * zero. */
+/* The mapping's first byte; shim.c creates the mapping before main(). Pages that were never touched
+   take no memory and read as zero. */
 extern char *host_ram;
-/* Give the host back what the tests have touched: everything reads as zero again. */
+/* Give all touched pages back to the host: everything reads as zero again. */
 void host_ram_reset(void);
 
 static inline void *kseg_ptr(paddr_t pa) { return host_ram + pa.a; }
