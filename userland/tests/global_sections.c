@@ -101,7 +101,7 @@ static void consistent(const char *when)
     struct mega_validate m;
     int status = mega$info(MEGA_INFO_VALIDATE, 0, &m, sizeof(m));
 
-    if (!ok(status == SS$_NORMAL && m.errors == 0 && !m.timed_out, "every page counts once %s",
+    if (!ok(status == SS$_NORMAL && m.errors == 0 && !m.timed_out, "every page is counted exactly once %s",
             when))
         diag("%s: %s", mega$condition_text(status), m.text);
 }
