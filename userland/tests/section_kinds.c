@@ -158,9 +158,9 @@ static void pagfil_mismatch(GENERIC_64 *plain)
               SS$_GBLSEC_MISMATCH, "$CRMPSC_GDZRO_64: the name belongs to another kind of section");
     is_status(sys$crmpsc_gpfn_64(&p, 0, 0, ASIDE, 1, plain, 0, 0, SEC$M_SYSGBL | SEC$M_EXPREG, &va,
                                  &length),
-              SS$_GBLSEC_MISMATCH, "$CREATE_GPFN: the name belongs to another kind of section");
-    is_status(sys$mgblsc_gpfn_64(&p, 0, plain, 0, 0, 0, SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length),
               SS$_GBLSEC_MISMATCH, "$CRMPSC_GPFN_64: the name belongs to another kind of section");
+    is_status(sys$mgblsc_gpfn_64(&p, 0, plain, 0, 0, 0, SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length),
+              SS$_GBLSEC_MISMATCH, "$MGBLSC_GPFN_64: the name belongs to another kind of section");
     is_status(create_gpfile("P", MIB, 0), SS$_DUPLNAM, "$CREATE_GPFILE: the section exists");
     dgblsc("M");
 }
@@ -208,7 +208,7 @@ static void pagfil(void)
     ok(p[0] == 19 && p[2 * MIB / 8] == 0, "the rest of the mapping is unchanged");
     consistent("while page-file-backed sections are mapped");
     is_status(sys$deltva_64(&plain, (char *)p, MIB, 0, &va, &length), SS$_NORMAL,
-              "the rest of the mapping is deleted");
+              "the part of the mapping with the data is deleted");
     is(*(volatile uint64_t *)other, 19, "the other mapping keeps the data");
     is_status(sys$lckpag_64(other, 2 * PAGE, 0, &va, &length), SS$_WASCLR,
               "its pages can be locked in memory");

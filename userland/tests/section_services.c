@@ -207,10 +207,10 @@ static void region_errors(void)
     is_status(sys$delete_region_64(&none, 0, &va, &length), SS$_IVREGID, "$DELETE_REGION_64: no such region");
     is_status(sys$delete_region_64(&id, 7, &va, &length), SS$_IVACMODE, "$DELETE_REGION_64: invalid access mode");
     is_status(sys$get_region_info(VA$_REGSUM_BY_ID, &id, 0, 0, sizeof(sum), &sum, &n), SS$_NORMAL,
-              "$GET_REGION_INFO returns a region by an address");
+              "$GET_REGION_INFO returns a region by its id");
     ok(n == sizeof(sum) && sum.va$q_region_size == 8 * MIB &&
            sum.va$q_first_free_va == sum.va$q_start_va,
-       "it returns the flags and addresses of the region");
+       "it returns the size and addresses of the region");
     is_status(sys$get_region_info(VA$_REGSUM_BY_ID, &id, 0, 0, 8, &sum, &n), SS$_BUFFEROVF,
               "a buffer that is too short gets the first bytes");
     is_status(sys$get_region_info(9, &id, 0, 0, sizeof(sum), &sum, &n), SS$_BADPARAM,
@@ -269,7 +269,7 @@ static void section_errors(void)
                             (void *)0x300000000),
               SS$_PAGNOTINREG, "$MGBLSC_64: start address outside the region");
     is_status(map("E", &shared, SEC$M_WRT), SS$_NORMAL, "mapped");
-    is_status(map("E", &shared, SEC$M_WRT), SS$_REGISFULL, "the section is mapped in the region");
+    is_status(map("E", &shared, SEC$M_WRT), SS$_REGISFULL, "another mapping does not fit into the region");
     is_status(sys$deltva_64(&shared, (char *)va + PAGE, 8 * MIB, 0, &va, &length),
               SS$_VA_NOTPAGALGN, "$DELTVA_64: half of an 8 MiB span");
     is(munmap((char *)va + PAGE, PAGE), -1, "munmap of such a part is refused");
