@@ -156,8 +156,7 @@ static void unmapped_meanwhile(void)
                    1);
         bench_stop(&map);
         for (uint64_t at = 0; at < bytes; at += 8 * MIB)
-            ((volatile char *)va)[at] =
-                1; /* all shared page tables exist after the first round */
+            ((volatile char *)va)[at] = 1; /* all shared page tables exist after the first round */
         bench_need(sys$deltva_64(&region, va, length, PSL$C_USER, &gone, &length) & 1);
     }
     report("unmapped_fluid_1g", "map", &map, 1);

@@ -102,23 +102,27 @@ static void test_protection(void)
     for (unsigned i = 0; i < 8; i++)
         *word(p, i) = i + 1;
     is(mprotect(p + 2 * PAGE, 2 * PAGE, PROT_READ), 0, "mprotect");
-    is(touch(word(p, 2), 1), SIGSEGV * 100 + SEGV_ACCERR, "a store to a read-only page is SEGV_ACCERR");
+    is(touch(word(p, 2), 1), SIGSEGV * 100 + SEGV_ACCERR,
+       "a store to a read-only page is SEGV_ACCERR");
     ok(fault_address == word(p, 2), "the signal reports the address of the store");
     is(touch(word(p, 2), 0), 0, "a load from the read-only page works");
     is(touch(word(p, 1), 1) | touch(word(p, 4), 1), 0, "stores to the pages on both sides work");
     mprotect(p, 8 * PAGE, PROT_NONE);
-    is(touch(word(p, 0), 0), SIGSEGV * 100 + SEGV_ACCERR, "a load from a page without access is SEGV_ACCERR");
+    is(touch(word(p, 0), 0), SIGSEGV * 100 + SEGV_ACCERR,
+       "a load from a page without access is SEGV_ACCERR");
     is(write(1, p, 0) + (read(open("/bin/true", O_RDONLY), p, 16) == -1 && errno == EFAULT), 1,
        "a system call cannot read the page either");
     mprotect(p, 8 * PAGE, RW);
     ok(*word(p, 3) == 4 && *word(p, 7) == 8, "the pages still have their contents");
     munmap(p + 3 * PAGE, PAGE);
-    is(touch(word(p, 3), 0), SIGSEGV * 100 + SEGV_MAPERR, "a load from an unmapped page is SEGV_MAPERR");
+    is(touch(word(p, 3), 0), SIGSEGV * 100 + SEGV_MAPERR,
+       "a load from an unmapped page is SEGV_MAPERR");
     ok(*word(p, 2) == 3 && *word(p, 4) == 1, "the pages on both sides still have their contents");
     is(mprotect(p, 8 * PAGE, PROT_READ), -1, "mprotect of a range with a hole fails");
     is(errno, ENOMEM, "the error is ENOMEM");
     is(touch(NULL, 0), SIGSEGV * 100 + SEGV_MAPERR, "a load from address zero is SEGV_MAPERR");
-    is(touch((uint64_t *)0xFFFFFC0000310000ul, 0) / 100, SIGSEGV, "a load from a kernel address is SIGSEGV");
+    is(touch((uint64_t *)0xFFFFFC0000310000ul, 0) / 100, SIGSEGV,
+       "a load from a kernel address is SIGSEGV");
     munmap(p, 8 * PAGE);
 }
 
@@ -213,7 +217,8 @@ static void test_file(void)
     shared = mmap(NULL, 4 * PAGE, RW, MAP_SHARED, fd, 0);
     private = mmap(NULL, 3 * PAGE, RW, MAP_PRIVATE, fd, PAGE);
     ok(shared != MAP_FAILED && private != MAP_FAILED, "a file is mapped shared and private");
-    ok(shared[0] == 'a' && private[0] == 'b' && private[2 * PAGE] == 'd', "both mappings show the contents of the file");
+    ok(shared[0] == 'a' && private[0] == 'b' && private[2 * PAGE] == 'd',
+       "both mappings show the contents of the file");
     shared[PAGE] = 'X';
     ok(private[0] == 'X', "a private page that was not written shows changes of the file");
     private[0] = 'Y';
@@ -231,7 +236,8 @@ static void test_file(void)
         _exit(bad);
     }
     is(reap(pid), 0, "a child inherits both mappings");
-    ok(private[PAGE] == 'c' && private[2 * PAGE] == 'D', "the child's stores have the same effect as the parent's");
+    ok(private[PAGE] == 'c' && private[2 * PAGE] == 'D',
+       "the child's stores have the same effect as the parent's");
     munmap(shared, 4 * PAGE);
     munmap(private, 3 * PAGE);
     close(fd);

@@ -64,8 +64,7 @@ static ILE3 syi[] = {{8, SYI$_PAGE_SIZE, &nothing, 0}, {0, 0, 0, 0}};
  *   w  longword            s  status block, optional
  *   b  buffer              p  longword, read and written, optional
  */
- */
-struct service {
+*/ struct service {
     const char *name;
     long number;
     bool block;
@@ -452,7 +451,8 @@ int main(void)
     is_status(make_victim(), SS$_NORMAL, "a region for other calls to delete is created");
     is_status(make_there(), SS$_CREATED_SHPT, "a section is created");
     is_status(make_logical(), SS$_NORMAL, "a logical name is created");
-    is_status(sys$create_gpfn(&frames, 0, 0, BUS_PAGE, 1, 0, 0), SS$_CREATED, "a page-frame section is created");
+    is_status(sys$create_gpfn(&frames, 0, 0, BUS_PAGE, 1, 0, 0), SS$_CREATED,
+              "a page-frame section is created");
     complete();
     diag("seed %lu", SEED);
     for (unsigned i = 0; i < SERVICES; i++) {
@@ -464,8 +464,8 @@ int main(void)
            mega$condition_text(status));
         at_random(s, 5); /* allocates what the first calls allocate for good */
         calls = one_by_one(s, &wrong, &changed);
-        ok(calls > 10 && wrong == 0, "%s: SS$_ACCVIO for %u bad pointers (%u other results)", s->name, calls,
-           wrong);
+        ok(calls > 10 && wrong == 0, "%s: SS$_ACCVIO for %u bad pointers (%u other results)",
+           s->name, calls, wrong);
         is(changed, 0, "%s: no refused call changes the state", s->name);
         is(at_random(s, 60), 0, "%s: no call with several bad pointers changes the state", s->name);
     }

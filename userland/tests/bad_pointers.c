@@ -164,8 +164,8 @@ static void try_call(const struct call *c)
             if (result(c, a) != -EFAULT && ++wrong < 4)
                 diag("%s: argument %u, %#lx: %ld", c->name, i, p, result(c, a));
         }
-    ok(tried >= WILD && wrong == 0, "%s: EFAULT for %u bad pointers (%u other results)", c->name, tried,
-       wrong);
+    ok(tried >= WILD && wrong == 0, "%s: EFAULT for %u bad pointers (%u other results)", c->name,
+       tried, wrong);
 }
 
 int main(void)
@@ -183,12 +183,14 @@ int main(void)
         long r;
 
         if (c->number == SYS_read) /* so that there is something to read */
-            ok(pwrite(fd, room, 1024, 0) == 1024 && lseek(fd, 0, SEEK_SET) == 0, "a file with contents is open");
+            ok(pwrite(fd, room, 1024, 0) == 1024 && lseek(fd, 0, SEEK_SET) == 0,
+               "a file with contents is open");
         if (c->right[0] == READ && c->number == SYS_ioctl)
             ok(write(ends[1], room, 8) == 8, "a pipe has contents");
         try_call(c);
         r = result(c, c->right);
-        ok(r >= 0 || r == -EACCES || r == -EAGAIN, "%s: a valid pointer is not EFAULT (%ld)", c->name, r);
+        ok(r >= 0 || r == -EACCES || r == -EAGAIN, "%s: a valid pointer is not EFAULT (%ld)",
+           c->name, r);
     }
     close(fd);
     unlink(path);

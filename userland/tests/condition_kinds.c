@@ -200,7 +200,8 @@ static void privileges(const struct service *s)
 /* A section of another kind has the name. */
 static void other_kind(const struct service *s)
 {
-    is_status(sys$create_gdzro(named("K"), 0, 0, PAGE, 0, 0), SS$_CREATED_SHPT, "a memory-resident section has the name");
+    is_status(sys$create_gdzro(named("K"), 0, 0, PAGE, 0, 0), SS$_CREATED_SHPT,
+              "a memory-resident section has the name");
     WRONG(s, SS$_GBLSEC_MISMATCH, "section is of another kind", (void)c);
     is_status(dgblsc("K", 0), SS$_NORMAL, "the section is deleted");
 }

@@ -96,9 +96,9 @@ static void blocks(void)
 
             mega$service_hook(services[i].name, (int)status);
             is_status((int)status, wanted[what], "%s: %s", services[i].name,
-                  what == 2 ? "an argument block that is not readable is refused"
-                  : what    ? "an argument block with too many arguments is refused"
-                            : "an argument block with too few arguments is refused");
+                      what == 2 ? "an argument block that is not readable is refused"
+                      : what    ? "an argument block with too many arguments is refused"
+                                : "an argument block with too few arguments is refused");
         }
     }
 }
@@ -129,10 +129,13 @@ static void regions(void)
               "a region as large as the address space is refused");
     is_status(sys$create_region_64(1UL << 31, 0, VA$M_P0_SPACE, &id, &va, &length), SS$_VASFULL,
               "a region larger than P0 is refused");
-    is_status(sys$create_region_64(8 * MIB, 0, 0, &id, BAD, &length), SS$_ACCVIO, "$CREATE_REGION_64: output not writable");
+    is_status(sys$create_region_64(8 * MIB, 0, 0, &id, BAD, &length), SS$_ACCVIO,
+              "$CREATE_REGION_64: output not writable");
     is(in_child(unprivileged_region), 0, "a permanent region requires CMKRNL");
-    is_status(sys$delete_region_64(&p2, 0, &va, &length), SS$_NODELPERMANENT, "a default region cannot be deleted");
-    is_status(sys$delete_region_64(BAD, 0, &va, &length), SS$_ACCVIO, "$DELETE_REGION_64: region id not readable");
+    is_status(sys$delete_region_64(&p2, 0, &va, &length), SS$_NODELPERMANENT,
+              "a default region cannot be deleted");
+    is_status(sys$delete_region_64(BAD, 0, &va, &length), SS$_ACCVIO,
+              "$DELETE_REGION_64: region id not readable");
     is_status(sys$delete_region_64(&here, 0, &va, (void *)((char *)&sum + 4)), SS$_ACCVIO,
               "$DELETE_REGION_64: unaligned output");
     is_status(sys$get_region_info(VA$_REGSUM_BY_ID, &none, 0, 0, sizeof(sum), &sum, &length),
@@ -140,10 +143,14 @@ static void regions(void)
     is_status(sys$get_region_info(VA$_REGSUM_BY_ID, &here, 0, 0, sizeof(sum), BAD, &length),
               SS$_ACCVIO, "$GET_REGION_INFO: buffer not writable");
 
-    is_status(sys$deltva_64(BAD, start, PAGE, 0, &va, &length), SS$_ACCVIO, "$DELTVA_64: region id not readable");
-    is_status(sys$deltva_64(&here, start, PAGE, 0, &va, BAD), SS$_ACCVIO, "$DELTVA_64: output not writable");
-    is_status(sys$deltva_64(&here, start, PAGE, 4, &va, &length), SS$_IVACMODE, "$DELTVA_64: invalid access mode");
-    is_status(sys$deltva_64(&none, start, PAGE, 0, &va, &length), SS$_IVREGID, "$DELTVA_64: no such region");
+    is_status(sys$deltva_64(BAD, start, PAGE, 0, &va, &length), SS$_ACCVIO,
+              "$DELTVA_64: region id not readable");
+    is_status(sys$deltva_64(&here, start, PAGE, 0, &va, BAD), SS$_ACCVIO,
+              "$DELTVA_64: output not writable");
+    is_status(sys$deltva_64(&here, start, PAGE, 4, &va, &length), SS$_IVACMODE,
+              "$DELTVA_64: invalid access mode");
+    is_status(sys$deltva_64(&none, start, PAGE, 0, &va, &length), SS$_IVREGID,
+              "$DELTVA_64: no such region");
     is_status(sys$deltva_64(&here, start, PAGE + 1, 0, &va, &length), SS$_LEN_NOTPAGMULT,
               "$DELTVA_64: length not a multiple of a page");
     is_status(sys$deltva_64(&here, (char *)start + 1, PAGE, 0, &va, &length), SS$_VA_NOTPAGALGN,
@@ -179,18 +186,23 @@ static void creation(void)
     $DESCRIPTOR64(other_kind, "V_FILE");
     char name[] = "V_n";
 
-    is_status(create("V", 1UL << 43, 0), SS$_LENVIO, "$CREATE_GDZRO: longer than any address space");
+    is_status(create("V", 1UL << 43, 0), SS$_LENVIO,
+              "$CREATE_GDZRO: longer than any address space");
     is_status(sys$create_gpfile(&other_kind, 0, 0, 8 * MIB, 0, 0), SS$_CREATED,
               "a page-file-backed section is created");
-    is_status(create("V_FILE", 8 * MIB, 0), SS$_GBLSEC_MISMATCH, "$CREATE_GDZRO: the name belongs to a page-file-backed section");
-    is_status(sys$create_gdzro(named("V"), 0, 0, 8 * MIB, 0, 0, BAD), SS$_ACCVIO, "$CREATE_GDZRO: output not writable");
+    is_status(create("V_FILE", 8 * MIB, 0), SS$_GBLSEC_MISMATCH,
+              "$CREATE_GDZRO: the name belongs to a page-file-backed section");
+    is_status(sys$create_gdzro(named("V"), 0, 0, 8 * MIB, 0, 0, BAD), SS$_ACCVIO,
+              "$CREATE_GDZRO: output not writable");
     for (int k = 0; k < 15; k++) {
         name[2] = (char)('a' + k);
         is_status(create(name, PAGE, 0), SS$_CREATED_SHPT, "section %s is created", name);
     }
     is_status(create("V", PAGE, 0), SS$_GSDFULL, "a section more than GBLSECTIONS is refused");
-    is_status(crmpsc("V", PAGE, &p2, SEC$M_EXPREG), SS$_GSDFULL, "$CRMPSC_GDZRO_64 is refused likewise");
-    is_status(sys$create_gpfile(named("V"), 0, 0, PAGE, 0, 0), SS$_GSDFULL, "$CREATE_GPFILE is refused likewise");
+    is_status(crmpsc("V", PAGE, &p2, SEC$M_EXPREG), SS$_GSDFULL,
+              "$CRMPSC_GDZRO_64 is refused likewise");
+    is_status(sys$create_gpfile(named("V"), 0, 0, PAGE, 0, 0), SS$_GSDFULL,
+              "$CREATE_GPFILE is refused likewise");
     is_status(sys$crmpsc_gpfile_64(named("V"), 0, 0, PAGE, &p2, 0, 0, SEC$M_EXPREG, &va, &length),
               SS$_GSDFULL, "$CRMPSC_GPFILE_64 is refused likewise");
     for (int k = 0; k < 15; k++) {
@@ -201,7 +213,8 @@ static void creation(void)
     is_status(sys$dgblsc(0, BAD, 0), SS$_ACCVIO, "$DGBLSC: descriptor not readable");
     is_status(sys$dgblsc(0, named(""), 0), SS$_IVGSDNAM, "$DGBLSC: empty name");
     is_status(sys$dgblsc(SEC$M_PERM, named("V"), 0), SS$_IVSECFLG, "$DGBLSC: invalid flag");
-    is_status(sys$dgblsc(0, named("V"), &bad_match), SS$_IVSECIDCTL, "$DGBLSC: invalid match control");
+    is_status(sys$dgblsc(0, named("V"), &bad_match), SS$_IVSECIDCTL,
+              "$DGBLSC: invalid match control");
 }
 
 static int crmpsc_without_right(void)
@@ -228,19 +241,26 @@ static void create_and_map(void)
     unsigned __int64 mask = 1UL << 40;
     unsigned flags = SEC$M_EXPREG;
 
-    is_status(crmpsc("V", 8 * MIB, BAD, flags), SS$_ACCVIO, "$CRMPSC_GDZRO_64: region id not readable");
+    is_status(crmpsc("V", 8 * MIB, BAD, flags), SS$_ACCVIO,
+              "$CRMPSC_GDZRO_64: region id not readable");
     is_status(crmpsc("V", 8 * MIB, &none, flags), SS$_IVREGID, "$CRMPSC_GDZRO_64: no such region");
-    is_status(crmpsc("V", 8 * MIB, &p2, SEC$M_PAGFIL), SS$_IVSECFLG, "$CRMPSC_GDZRO_64: invalid flag");
+    is_status(crmpsc("V", 8 * MIB, &p2, SEC$M_PAGFIL), SS$_IVSECFLG,
+              "$CRMPSC_GDZRO_64: invalid flag");
     is_status(crmpsc("", 8 * MIB, &p2, flags), SS$_IVGSDNAM, "$CRMPSC_GDZRO_64: empty name");
-    is_status(crmpsc("V", 8 * MIB + 1, &p2, flags), SS$_LEN_NOTPAGMULT, "$CRMPSC_GDZRO_64: length not a multiple of a page");
-    is_status(crmpsc("V", 1UL << 43, &p2, flags), SS$_LENVIO, "$CRMPSC_GDZRO_64: longer than any address space");
-    is_status(crmpsc("V", 1UL << 40, &p2, flags), SS$_INSFLPGS, "$CRMPSC_GDZRO_64: more pages than there is memory");
+    is_status(crmpsc("V", 8 * MIB + 1, &p2, flags), SS$_LEN_NOTPAGMULT,
+              "$CRMPSC_GDZRO_64: length not a multiple of a page");
+    is_status(crmpsc("V", 1UL << 43, &p2, flags), SS$_LENVIO,
+              "$CRMPSC_GDZRO_64: longer than any address space");
+    is_status(crmpsc("V", 1UL << 40, &p2, flags), SS$_INSFLPGS,
+              "$CRMPSC_GDZRO_64: more pages than there is memory");
     is_status(crmpsc("V_ALLOC", 16 * MIB, &p2, flags | SEC$M_SYSGBL), SS$_MRES_PFNSMALL,
               "$CRMPSC_GDZRO_64: more pages than were reserved");
     is_status(crmpsc("V_PROMISE", 16 * MIB, &p2, flags | SEC$M_SYSGBL), SS$_MRES_INCON,
               "$CRMPSC_GDZRO_64: more pages than were promised");
-    is_status(crmpsc("V", 1UL << 42, &p2, flags), SS$_VASFULL, "$CRMPSC_GDZRO_64: larger than the default region");
-    is_status(crmpsc("V", 8 * MIB, &shared, 0), SS$_PAGNOTINREG, "$CRMPSC_GDZRO_64: no start address and no SEC$M_EXPREG");
+    is_status(crmpsc("V", 1UL << 42, &p2, flags), SS$_VASFULL,
+              "$CRMPSC_GDZRO_64: larger than the default region");
+    is_status(crmpsc("V", 8 * MIB, &shared, 0), SS$_PAGNOTINREG,
+              "$CRMPSC_GDZRO_64: no start address and no SEC$M_EXPREG");
     is_status(
         sys$crmpsc_gdzro_64(named("V"), &bad_match, 0, 8 * MIB, &p2, 0, 0, flags, &va, &length),
         SS$_IVSECIDCTL, "$CRMPSC_GDZRO_64: invalid match control");
@@ -260,37 +280,45 @@ static void create_and_map(void)
               "$CRMPSC_GDZRO_64: the section has no shared page tables");
     is_status(crmpsc("V_NOPT", 8 * MIB, &p2, flags | SEC$M_SYSGBL), SS$_CREATED,
               "it can be mapped in a region with private page tables");
-    is_status(sys$deltva_64(&p2, va, length, 0, &va, &length), SS$_NORMAL, "the mapping is deleted");
+    is_status(sys$deltva_64(&p2, va, length, 0, &va, &length), SS$_NORMAL,
+              "the mapping is deleted");
     is_status(sys$crmpsc_gdzro_64(named("V"), &version1, 0, 8 * MIB, &shared, 0, 0, 0, &va, &length,
                                   start),
               SS$_CREATED_SHPT, "a section with a version is created");
-    is_status(crmpsc("W", 8 * MIB, &shared, 0), SS$_PAGNOTINREG, "$CRMPSC_GDZRO_64: mapping an existing section at address 0");
+    is_status(crmpsc("W", 8 * MIB, &shared, 0), SS$_PAGNOTINREG,
+              "$CRMPSC_GDZRO_64: mapping an existing section at address 0");
     is_status(sys$crmpsc_gdzro_64(named("W"), 0, 0, 8 * MIB, &shared, 0, 0, 0, &va, &length, start),
               SS$_VA_IN_USE, "$CRMPSC_GDZRO_64: a section is mapped at the start address");
     is_status(sys$crmpsc_gdzro_64(named("V"), &major2, 0, 8 * MIB, &p2, 0, 0, flags, &va, &length),
               SS$_NOSUCHSEC, "$CRMPSC_GDZRO_64: the section has another version");
-    is_status(sys$create_gpfile(named("V_FILE"), 0, 0, PAGE, 0, 0), SS$_CREATED, "a page-file-backed section is created");
-    is_status(crmpsc("V_FILE", PAGE, &p2, flags), SS$_GBLSEC_MISMATCH, "$CRMPSC_GDZRO_64: the name belongs to a page-file-backed section");
+    is_status(sys$create_gpfile(named("V_FILE"), 0, 0, PAGE, 0, 0), SS$_CREATED,
+              "a page-file-backed section is created");
+    is_status(crmpsc("V_FILE", PAGE, &p2, flags), SS$_GBLSEC_MISMATCH,
+              "$CRMPSC_GDZRO_64: the name belongs to a page-file-backed section");
     is_status(sys$dgblsc(0, named("V_FILE"), 0), SS$_NORMAL, "deleted");
 
     is_status(sys$create_gdzro(named("V_SHUT"), 0, 0xFF00, 8 * MIB, 0, SEC$M_SYSGBL),
               SS$_CREATED_SHPT, "a section that others may not access is created");
     is(in_child(crmpsc_without_right), 0, "an ordinary user is refused creation and access");
-    is(in_child(crmpsc_without_privileges), 0, "a user with the rights identifier alone is refused");
+    is(in_child(crmpsc_without_privileges), 0,
+       "a user with the rights identifier alone is refused");
     is_status(sys$dgblsc(SEC$M_SYSGBL, named("V_SHUT"), 0), SS$_NORMAL, "deleted");
 
     is_status(mega$control(MEGA_CTL_SET_PARAM, (uint64_t)"GBLPAGES", 2000, 0, 0, 0), SS$_NORMAL,
               "GBLPAGES is set to 2,000");
-    is_status(crmpsc("W", 16 * MIB, &p2, flags), SS$_GPTFULL, "16 MiB need more than 2,000 global pages");
+    is_status(crmpsc("W", 16 * MIB, &p2, flags), SS$_GPTFULL,
+              "16 MiB need more than 2,000 global pages");
     is_status(mega$control(MEGA_CTL_SET_PARAM, (uint64_t)"GBLPAGES", 268435456, 0, 0, 0),
               SS$_NORMAL, "GBLPAGES is set to its old value");
 
     is_status(crmpsc("V_ALLOC", 8 * MIB, &p2, flags | SEC$M_SYSGBL | SEC$M_PERM), SS$_CREATED_SHPT,
               "reserved");
-    is_status(sys$dgblsc(SEC$M_SYSGBL, named("V_ALLOC"), 0), SS$_NORMAL, "the ALLOC section is deleted while it is mapped");
+    is_status(sys$dgblsc(SEC$M_SYSGBL, named("V_ALLOC"), 0), SS$_NORMAL,
+              "the ALLOC section is deleted while it is mapped");
     is_status(crmpsc("V_ALLOC", 8 * MIB, &p2, flags | SEC$M_SYSGBL), SS$_RESERVEDMEMUSED,
               "its reservation is still in use");
-    is_status(sys$deltva_64(&p2, va, length, 0, &va, &length), SS$_NORMAL, "the last mapping is deleted");
+    is_status(sys$deltva_64(&p2, va, length, 0, &va, &length), SS$_NORMAL,
+              "the last mapping is deleted");
     is_status(sys$delete_region_64(&shared, 0, &va, &length), SS$_NORMAL, "the region is deleted");
 }
 
@@ -302,7 +330,8 @@ static void mapping(void)
 
     is_status(create("M", 8 * MIB, 0), SS$_CREATED_SHPT, "a section is created");
     is_status(map("M", BAD, flags), SS$_ACCVIO, "$MGBLSC_64: region id not readable");
-    is_status(sys$mgblsc_64(named("M"), 0, &p2, 0, 0, 0, flags, &va, BAD), SS$_ACCVIO, "$MGBLSC_64: output not writable");
+    is_status(sys$mgblsc_64(named("M"), 0, &p2, 0, 0, 0, flags, &va, BAD), SS$_ACCVIO,
+              "$MGBLSC_64: output not writable");
     is_status(map("M", &p2, flags | SEC$M_PFNMAP), SS$_IVSECFLG, "$MGBLSC_64: invalid flag");
     is_status(map("", &p2, flags), SS$_IVGSDNAM, "$MGBLSC_64: empty name");
     is_status(sys$mgblsc_64(named("M"), &bad_match, &p2, 0, 0, 0, flags, &va, &length),
@@ -318,7 +347,8 @@ static void mapping(void)
     is_status(sys$dgblsc(0, named("M"), 0), SS$_NORMAL, "deleted");
     is_status(sys$delete_region_64(&here, 0, &va, &length), SS$_NORMAL, "the region is deleted");
     /* P0 is 1 GiB long. Page 0 is never mapped, so a section of 256 MiB fits into it three times. */
-    is_status(create("M", 256 * MIB, 0), SS$_CREATED_SHPT, "a section of a quarter of P0 is created");
+    is_status(create("M", 256 * MIB, 0), SS$_CREATED_SHPT,
+              "a section of a quarter of P0 is created");
     for (int k = 0; k < 3; k++)
         is_status(map("M", &p0, flags), SS$_NORMAL, "$MGBLSC_64 maps it in P0");
     is_status(map("M", &p0, flags), SS$_VASFULL, "$MGBLSC_64: P0 has no free space");

@@ -71,7 +71,8 @@ static void parameters(void)
     is_status(set("GBLPAGES", 1024), SS$_NORMAL, "GBLPAGES can be set while the system runs");
     is(parameter("GBLPAGES"), 1024, "GBLPAGES has the new value");
     is_status(create("C_LIMIT", 1024 * PAGE), SS$_GPTFULL, "a section of more pages is refused");
-    is_status(set("GBLPAGES", 1026), SS$_NORMAL, "GBLPAGES is raised by two, for entries of the section itself");
+    is_status(set("GBLPAGES", 1026), SS$_NORMAL,
+              "GBLPAGES is raised by two, for entries of the section itself");
     is_status(create("C_LIMIT", 1024 * PAGE), SS$_CREATED_SHPT, "the section is created");
     is_status(delete ("C_LIMIT"), SS$_NORMAL, "deleted");
     is_status(set("GBLPAGES", before), SS$_NORMAL, "GBLPAGES is set to its old value");
@@ -98,7 +99,8 @@ static void parameters(void)
     is_status(set(name, 1), SS$_NONEXPR, "a name that is too long is refused");
     is_status(set((char *)8, 1), SS$_ACCVIO, "a name that cannot be read is refused");
     is_status(mega$control(0, 0, 0, 0, 0, 0), SS$_BADPARAM, "operation 0 does not exist");
-    is_status(mega$control(~0u, 0, 0, 0, 0, 0), SS$_BADPARAM, "the largest operation number does not exist");
+    is_status(mega$control(~0u, 0, 0, 0, 0, 0), SS$_BADPARAM,
+              "the largest operation number does not exist");
 }
 
 /* ---- items and operations for tests only ---- */
@@ -108,11 +110,13 @@ static void only_for_tests(void)
     char room[1024];
 
     for (unsigned item = MEGA_INFO_SELFTEST; item <= MEGA_INFO_LAST; item++)
-        is_status(mega$info(item, 0, room, sizeof(room)), SS$_BADPARAM, "item %u does not exist", item);
+        is_status(mega$info(item, 0, room, sizeof(room)), SS$_BADPARAM, "item %u does not exist",
+                  item);
     for (unsigned op = MEGA_CTL_POOL_COST; op <= MEGA_CTL_LAST; op++)
-        is_status(mega$control(op, 16, 1, (uint64_t)room, 1, 0), SS$_BADPARAM, "operation %u does not exist",
-                  op);
-    is_status(mega$info(MEGA_INFO_CRASH, 1, 0, 0), SS$_NONEXPR, "MEGA_INFO_CRASH has no other way to crash than a panic");
+        is_status(mega$control(op, 16, 1, (uint64_t)room, 1, 0), SS$_BADPARAM,
+                  "operation %u does not exist", op);
+    is_status(mega$info(MEGA_INFO_CRASH, 1, 0, 0), SS$_NONEXPR,
+              "MEGA_INFO_CRASH has no other way to crash than a panic");
 }
 
 /* ---- reservations ---- */
@@ -131,7 +135,8 @@ static void freed_while_unused(void)
     is(b.free, a.free, "the free list does not change");
     is(b.reserved, a.reserved, "the number of reserved pages does not change");
 
-    is_status(free_reserved("C_ALLOC", MEGA_SCOPE_SYSGBL, &freed), SS$_NORMAL, "a reservation with allocation is freed");
+    is_status(free_reserved("C_ALLOC", MEGA_SCOPE_SYSGBL, &freed), SS$_NORMAL,
+              "a reservation with allocation is freed");
     a = memory();
     is(freed, 16 * PAGES + 3, "16 MiB and their page tables are freed");
     is(a.fluid - b.fluid, freed, "the fluid count rises by as many pages");
@@ -154,16 +159,20 @@ static void scopes(void)
 
     is_status(free_reserved("C_GROUP", MEGA_SCOPE_SYSGBL, &freed), SS$_NORESERVEDMEM,
               "the reservation of a group is not found in system scope");
-    is_status(free_reserved("C_GROUP", 013, &freed), SS$_NORESERVEDMEM, "the reservation of a group is not found in another group");
-    is_status(free_reserved("C_GROUP", 012, 0), SS$_NORMAL, "the reservation of a group is found in its group");
+    is_status(free_reserved("C_GROUP", 013, &freed), SS$_NORESERVEDMEM,
+              "the reservation of a group is not found in another group");
+    is_status(free_reserved("C_GROUP", 012, 0), SS$_NORMAL,
+              "the reservation of a group is found in its group");
     is_status(free_reserved("C_DRIVER", MEGA_SCOPE_SYSGBL, &freed), SS$_NORESERVEDMEM,
               "the reservation of a driver is not found in system scope");
     is_status(free_reserved("C_DRIVER", MEGA_SCOPE_NOGLOBAL, &freed), SS$_NORMAL,
               "the reservation of a driver is found in its own scope");
     is(freed, 8 * PAGES, "it has no page tables");
-    is_status(free_reserved("C_DRIVER", 013, &freed), SS$_NORMAL, "the group's reservation of the same name is another one");
+    is_status(free_reserved("C_DRIVER", 013, &freed), SS$_NORMAL,
+              "the group's reservation of the same name is another one");
     is(freed, 8 * PAGES + 2, "it has page tables");
-    is_status(free_reserved("C_PART", 040000, &freed), SS$_BADPARAM, "a group number that is too large is refused");
+    is_status(free_reserved("C_PART", 040000, &freed), SS$_BADPARAM,
+              "a group number that is too large is refused");
     is_status(free_reserved("C_PART", 1UL << 32 | MEGA_SCOPE_SYSGBL, &freed), SS$_BADPARAM,
               "all 64 bits of the scope are checked");
     is_status(free_reserved((char *)8, MEGA_SCOPE_SYSGBL, &freed), SS$_ACCVIO,
@@ -181,7 +190,8 @@ static void freed_in_part(void)
 
     is_status(create("C_PART", 16 * MIB), SS$_CREATED_SHPT, "a section uses 16 of 24 MiB");
     a = memory();
-    is_status(free_reserved("C_PART", MEGA_SCOPE_SYSGBL, &freed), SS$_NORMAL, "the unused rest is freed");
+    is_status(free_reserved("C_PART", MEGA_SCOPE_SYSGBL, &freed), SS$_NORMAL,
+              "the unused rest is freed");
     is(freed, 8 * PAGES + 1, "8 MiB and a page-table page are freed");
     b = memory();
     is(b.fluid - a.fluid, freed, "the fluid count rises by as many pages");

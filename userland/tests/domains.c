@@ -108,8 +108,10 @@ static void sizes(void)
     }
     is(sum, m.total, "all memory belongs to one of the domains");
     is(cpus, 0xF, "all CPUs belong to one of the domains");
-    is(mega$info(MEGA_INFO_RAD, DOMAINS, &none, sizeof(none)), SS$_NONEXPR, "there is no fourth domain");
-    is(mega$info(MEGA_INFO_RAD, -1, &none, sizeof(none)), SS$_NONEXPR, "there is no domain before the first");
+    is(mega$info(MEGA_INFO_RAD, DOMAINS, &none, sizeof(none)), SS$_NONEXPR,
+       "there is no fourth domain");
+    is(mega$info(MEGA_INFO_RAD, -1, &none, sizeof(none)), SS$_NONEXPR,
+       "there is no domain before the first");
 }
 
 static void hints(void)
@@ -117,23 +119,31 @@ static void hints(void)
     uint64_t mask;
     char *va;
 
-    is(make("D_ONE", 40 * MIB, 0, 0, &va), SS$_CREATED_SHPT, "a section is created on an entry with /ALLOCATE /RAD=1");
+    is(make("D_ONE", 40 * MIB, 0, 0, &va), SS$_CREATED_SHPT,
+       "a section is created on an entry with /ALLOCATE /RAD=1");
     is(elsewhere("D_ONE", 1, 40 * MIB / PAGE), 0, "all its pages are in domain 1");
-    is(make("D_FLUID", 16 * MIB, 0, 0, &va), SS$_CREATED_SHPT, "a section is created on an entry with /NOALLOCATE /RAD=2");
+    is(make("D_FLUID", 16 * MIB, 0, 0, &va), SS$_CREATED_SHPT,
+       "a section is created on an entry with /NOALLOCATE /RAD=2");
     touch(va, 16 * MIB);
-    is(elsewhere("D_FLUID", 2, 16 * MIB / PAGE), 0, "its pages come from domain 2 when they are touched");
-    is(make("D_NONE", 8 * MIB, 0, 0, &va), SS$_CREATED_SHPT, "an entry with a domain that does not exist is used without it");
+    is(elsewhere("D_FLUID", 2, 16 * MIB / PAGE), 0,
+       "its pages come from domain 2 when they are touched");
+    is(make("D_NONE", 8 * MIB, 0, 0, &va), SS$_CREATED_SHPT,
+       "an entry with a domain that does not exist is used without it");
     mask = 1UL << 1;
-    is(make("D_HINT", 16 * MIB, &mask, SEC$M_RAD_HINT, &va), SS$_CREATED_SHPT, "a section is created with rad_mask 2");
+    is(make("D_HINT", 16 * MIB, &mask, SEC$M_RAD_HINT, &va), SS$_CREATED_SHPT,
+       "a section is created with rad_mask 2");
     touch(va, 16 * MIB);
     is(elsewhere("D_HINT", 1, 16 * MIB / PAGE), 0, "its pages come from domain 1");
     for (uint64_t bad = 0; bad <= 16; bad += 8) {
         mask = bad;
-        is(make("D_BAD", 16 * MIB, &mask, SEC$M_RAD_HINT, &va), SS$_BADRAD, "rad_mask %lu is refused", bad);
+        is(make("D_BAD", 16 * MIB, &mask, SEC$M_RAD_HINT, &va), SS$_BADRAD,
+           "rad_mask %lu is refused", bad);
     }
     mask = ~0UL;
-    is(make("D_BAD", 16 * MIB, &mask, SEC$M_RAD_HINT, &va), SS$_BADRAD, "a rad_mask of all ones is refused");
-    is(make("D_BAD", 16 * MIB, (uint64_t *)8, SEC$M_RAD_HINT, &va), SS$_ACCVIO, "a rad_mask that cannot be read is refused");
+    is(make("D_BAD", 16 * MIB, &mask, SEC$M_RAD_HINT, &va), SS$_BADRAD,
+       "a rad_mask of all ones is refused");
+    is(make("D_BAD", 16 * MIB, (uint64_t *)8, SEC$M_RAD_HINT, &va), SS$_ACCVIO,
+       "a rad_mask that cannot be read is refused");
     is(make("D_FREE", 16 * MIB, (uint64_t *)8, 0, &va), SS$_CREATED_SHPT,
        "without the flag the mask is ignored");
 }
@@ -151,7 +161,8 @@ static void at_home(int rad)
     touch(p, bytes);
     long taken = lost(rad), want = (long)(bytes / PAGE);
 
-    ok(taken >= want && taken < want + 100, "%ld of %ld pages come from the home domain", taken, want);
+    ok(taken >= want && taken < want + 100, "%ld of %ld pages come from the home domain", taken,
+       want);
     munmap(p, bytes);
 }
 
@@ -205,7 +216,8 @@ static void full(void)
     look();
     ok(before - (long)(rads[0].free + rads[1].free + rads[2].free) >= (long)(bytes / PAGE),
        "230 MiB are allocated with a home of 170 MiB");
-    ok(rads[2].free < 200, "the home domain is full then (%lu free pages)", (unsigned long)rads[2].free);
+    ok(rads[2].free < 200, "the home domain is full then (%lu free pages)",
+       (unsigned long)rads[2].free);
     munmap(p, bytes);
 }
 

@@ -110,8 +110,10 @@ static void test_names(void)
     is(stat("file3/x", &st), -1, "a file in the middle of a path is an error");
     is(errno, ENOTDIR, "(ENOTDIR)");
     memset(buf, 'n', 255);
-    is(open(strcpy(buf + 200, "xxx"), O_RDONLY), -1, "a long path to a file that does not exist cannot be opened");
-    is(nftw("/tmp/d", remove_one, 8, FTW_DEPTH | FTW_PHYS), 0, "nftw removes everything in the directory");
+    is(open(strcpy(buf + 200, "xxx"), O_RDONLY), -1,
+       "a long path to a file that does not exist cannot be opened");
+    is(nftw("/tmp/d", remove_one, 8, FTW_DEPTH | FTW_PHYS), 0,
+       "nftw removes everything in the directory");
     is(chdir("/"), 0, "chdir goes back to the root");
     is(access("/tmp/d", F_OK), -1, "the directory is gone");
     is(readlink("/proc/self/exe", buf, sizeof(buf)), (long)strlen("/tests/files"),
@@ -342,7 +344,8 @@ static void test_shared_table(void)
         _exit(fd);
     }
     fd = end_of(pid) >> 8;
-    ok(fd > 2 && fcntl(fd, F_GETFD) == 0, "a descriptor opened by a process that shares the table is open here");
+    ok(fd > 2 && fcntl(fd, F_GETFD) == 0,
+       "a descriptor opened by a process that shares the table is open here");
     is(fcntl(fd, F_SETFD, FD_CLOEXEC), 0, "the descriptor is set to be closed by exec");
     pid = clone_sharing(CLONE_FILES);
     if (pid == 0) {

@@ -62,11 +62,14 @@ static void results(void)
     ok(nan != nan, "0 / 0 is NaN, which is not equal to itself");
     ok(bits(huge * 10) == 0x7FF0000000000000, "overflow results in infinity");
     ok(bits(least_normal / 1024) == 1ul << 42, "underflow results in a denormal number");
-    ok(least_normal / 1024 * 1024 == least_normal, "a denormal number is converted back without loss");
+    ok(least_normal / 1024 * 1024 == least_normal,
+       "a denormal number is converted back without loss");
     ok((float)1e300 > 3.4e38f, "conversion to single overflows to infinity");
-    ok((float)(one * 1e-40) > 0 && (float)(one * 1e-40) < 1e-39f, "conversion to single can result in a denormal number");
+    ok((float)(one * 1e-40) > 0 && (float)(one * 1e-40) < 1e-39f,
+       "conversion to single can result in a denormal number");
     snprintf(text, sizeof(text), "%g %g %g", strtod("1e-310", NULL), one / zero, minus * zero);
-    ok(!strcmp(text, "1e-310 inf -0"), "the C library prints denormal, infinite and zero values: %s", text);
+    ok(!strcmp(text, "1e-310 inf -0"),
+       "the C library prints denormal, infinite and zero values: %s", text);
 }
 
 static void enabled(void)
@@ -82,8 +85,8 @@ static void enabled(void)
         _exit(one / zero > 0 ? 45 : 46);
     }
     wait(&status);
-    ok(WIFEXITED(status) && WEXITSTATUS(status) == 42, "a division by zero with its trap enabled is a SIGFPE (%d)",
-       WEXITSTATUS(status));
+    ok(WIFEXITED(status) && WEXITSTATUS(status) == 42,
+       "a division by zero with its trap enabled is a SIGFPE (%d)", WEXITSTATUS(status));
 }
 
 /* Every step goes through software completion, and a context switch may happen at any point. */

@@ -138,7 +138,8 @@ static void gptes(void)
     dgblsc("B");
     is_status(gdzro("C", 509), SS$_CREATED_SHPT, "a section can be created when it fits");
     is(global().gptes.peak, GBLPAGES, "the peak keeps its value");
-    is_status(gdzro("D", UINT64_C(1) << 29), SS$_GPTFULL, "a very large section is refused: no sum wraps around");
+    is_status(gdzro("D", UINT64_C(1) << 29), SS$_GPTFULL,
+              "a very large section is refused: no sum wraps around");
     is_status(set("GBLPAGES", 511), SS$_BADPARAM, "a value below the minimum is refused");
     is_status(set("GBLPAGES", GBLPAGES), SS$_NORMAL, "raised");
     is_status(gdzro("D", 1400), SS$_CREATED_SHPT, "a raised limit takes effect at once");
@@ -161,7 +162,8 @@ static void pagfil(void)
     is_status(gpfile("B", 50), SS$_CREATED, "50 fit");
     is(global().pagfil_pages.use, GBLPAGFIL, "exactly");
     is_status(gpfile("C", 1), SS$_EXGBLPAGFIL, "one more page is refused");
-    is_status(gdzro("C", 100), SS$_CREATED_SHPT, "GBLPAGFIL does not limit memory-resident sections");
+    is_status(gdzro("C", 100), SS$_CREATED_SHPT,
+              "GBLPAGFIL does not limit memory-resident sections");
     sys$create_region_64(16 * PAGE, VA$C_UCREATE_UOWN, 0, &id, &va, &length);
     is_status(
         sys$crmpsc_gpfile_64(&d, 0, 0, PAGE, &id, 0, 0, SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length),

@@ -101,8 +101,8 @@ static void consistent(const char *when)
     struct mega_validate m;
     int status = mega$info(MEGA_INFO_VALIDATE, 0, &m, sizeof(m));
 
-    if (!ok(status == SS$_NORMAL && m.errors == 0 && !m.timed_out, "every page is counted exactly once %s",
-            when))
+    if (!ok(status == SS$_NORMAL && m.errors == 0 && !m.timed_out,
+            "every page is counted exactly once %s", when))
         diag("%s: %s", mega$condition_text(status), m.text);
 }
 
@@ -122,19 +122,28 @@ static void names(void)
     is_status(create(kind, name43, 0, 0, MIB, SEC$M_SYSGBL), created(), "43 characters");
     is_status(create(kind, name44, 0, 0, MIB, SEC$M_SYSGBL), SS$_DUPLNAM,
               "an underscore before the name does not count");
-    is_status(create(kind, name44 + 1, 0, 0, MIB, SEC$M_SYSGBL), SS$_DUPLNAM, "the same name without the underscore exists already");
+    is_status(create(kind, name44 + 1, 0, 0, MIB, SEC$M_SYSGBL), SS$_DUPLNAM,
+              "the same name without the underscore exists already");
     name44[0] = 'B';
-    is_status(create(kind, name44, 0, 0, MIB, SEC$M_SYSGBL), SS$_IVGSDNAM, "a name of 44 characters is refused");
-    is_status(create(kind, "_", 0, 0, MIB, SEC$M_SYSGBL), SS$_IVGSDNAM, "an underscore alone is refused");
-    is_status(create(kind, "__", 0, 0, MIB, SEC$M_SYSGBL), created(), "two underscores are a name of one character");
-    is_status(create(kind, "x", 0, 0, MIB, SEC$M_SYSGBL), created(), "a name of one character is accepted");
+    is_status(create(kind, name44, 0, 0, MIB, SEC$M_SYSGBL), SS$_IVGSDNAM,
+              "a name of 44 characters is refused");
+    is_status(create(kind, "_", 0, 0, MIB, SEC$M_SYSGBL), SS$_IVGSDNAM,
+              "an underscore alone is refused");
+    is_status(create(kind, "__", 0, 0, MIB, SEC$M_SYSGBL), created(),
+              "two underscores are a name of one character");
+    is_status(create(kind, "x", 0, 0, MIB, SEC$M_SYSGBL), created(),
+              "a name of one character is accepted");
     is_status(sys$mgblsc_64(&d64, 0, &id, 0, 0, 0, SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length),
               SS$_NORMAL, "the name may be given by a 64-bit descriptor");
     is_status(map("X", 0, &id, SEC$M_SYSGBL), SS$_NOSUCHSEC, "names are case-sensitive");
-    is_status(create(kind, "a:b", 0, 0, MIB, SEC$M_SYSGBL), SS$_IVGSDNAM, "a name with a colon is refused");
-    is_status(dgblsc(name43, 0, SEC$M_SYSGBL), SS$_NORMAL, "the section with the long name is deleted");
-    is_status(dgblsc("__", 0, SEC$M_SYSGBL), SS$_NORMAL, "the section with the name of two underscores is deleted");
-    is_status(dgblsc("_x", 0, SEC$M_SYSGBL), SS$_NORMAL, "the section with the name of one character is deleted");
+    is_status(create(kind, "a:b", 0, 0, MIB, SEC$M_SYSGBL), SS$_IVGSDNAM,
+              "a name with a colon is refused");
+    is_status(dgblsc(name43, 0, SEC$M_SYSGBL), SS$_NORMAL,
+              "the section with the long name is deleted");
+    is_status(dgblsc("__", 0, SEC$M_SYSGBL), SS$_NORMAL,
+              "the section with the name of two underscores is deleted");
+    is_status(dgblsc("_x", 0, SEC$M_SYSGBL), SS$_NORMAL,
+              "the section with the name of one character is deleted");
     region_end(&id);
 }
 
@@ -159,9 +168,12 @@ static void scope(void)
     GENERIC_64 id = region(16 * MIB, 0);
 
     is_status(create(kind, "SCOPE", 0, 0, MIB, 0), created(), "a group section is created");
-    is_status(map("SCOPE", 0, &id, SEC$M_SYSGBL), SS$_NOSUCHSEC, "it is not found as a system section");
-    is_status(create(kind, "SCOPE", 0, 0, MIB, SEC$M_SYSGBL), created(), "a system section of the same name is created");
-    is_status(map("SCOPE", 0, &id, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL, "the system section is mapped");
+    is_status(map("SCOPE", 0, &id, SEC$M_SYSGBL), SS$_NOSUCHSEC,
+              "it is not found as a system section");
+    is_status(create(kind, "SCOPE", 0, 0, MIB, SEC$M_SYSGBL), created(),
+              "a system section of the same name is created");
+    is_status(map("SCOPE", 0, &id, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL,
+              "the system section is mapped");
     *(int *)va = 5;
     is_status(map("SCOPE", 0, &id, 0), SS$_NORMAL, "the group section is mapped");
     is(*(int *)va, 0, "the group section has pages of its own");
@@ -190,10 +202,14 @@ static void identity(void)
         {SEC$K_MATEQU, 0x02000004, SS$_NOSUCHSEC, "match equal does not find an earlier version"},
         {SEC$K_MATEQU, 0x02000006, SS$_NOSUCHSEC, "match equal does not find a later version"},
         {SEC$K_MATLEQ, 0x02000005, SS$_NORMAL, "match less or equal finds the same minor version"},
-        {SEC$K_MATLEQ, 0x02000000, SS$_NORMAL, "match less or equal finds a section for a smaller minor version"},
-        {SEC$K_MATLEQ, 0x02000006, SS$_NOSUCHSEC, "match less or equal does not find it for a larger minor version"},
-        {SEC$K_MATLEQ, 0x01000005, SS$_NOSUCHSEC, "match less or equal does not find it for a smaller major version"},
-        {SEC$K_MATLEQ, 0x03000005, SS$_NOSUCHSEC, "match less or equal does not find it for a larger major version"},
+        {SEC$K_MATLEQ, 0x02000000, SS$_NORMAL,
+         "match less or equal finds a section for a smaller minor version"},
+        {SEC$K_MATLEQ, 0x02000006, SS$_NOSUCHSEC,
+         "match less or equal does not find it for a larger minor version"},
+        {SEC$K_MATLEQ, 0x01000005, SS$_NOSUCHSEC,
+         "match less or equal does not find it for a smaller major version"},
+        {SEC$K_MATLEQ, 0x03000005, SS$_NOSUCHSEC,
+         "match less or equal does not find it for a larger major version"},
         {3, 0x02000005, SS$_IVSECIDCTL, "an invalid match control is refused"},
     };
 
@@ -203,11 +219,14 @@ static void identity(void)
         ask = (struct _secid){cases[i].match, cases[i].version};
         is_status(map("IDENT", &ask, &id, SEC$M_SYSGBL), cases[i].status, "%s", cases[i].what);
     }
-    is_status(map("IDENT", 0, &id, SEC$M_SYSGBL), SS$_NORMAL, "without an identity any version is found");
+    is_status(map("IDENT", 0, &id, SEC$M_SYSGBL), SS$_NORMAL,
+              "without an identity any version is found");
     ask = (struct _secid){SEC$K_MATEQU, 0x02000004};
-    is_status(dgblsc("IDENT", &ask, SEC$M_SYSGBL), SS$_NOSUCHSEC, "deletion compares the identity, too");
+    is_status(dgblsc("IDENT", &ask, SEC$M_SYSGBL), SS$_NOSUCHSEC,
+              "deletion compares the identity, too");
     is_status(dgblsc("IDENT", &made, SEC$M_SYSGBL), SS$_NORMAL, "deleted");
-    is_status(create(kind, "IDENT", 0, 0, MIB, SEC$M_SYSGBL), created(), "a section is created without a version");
+    is_status(create(kind, "IDENT", 0, 0, MIB, SEC$M_SYSGBL), created(),
+              "a section is created without a version");
     is_status(map("IDENT", &made, &id, SEC$M_SYSGBL), SS$_NOSUCHSEC,
               "it is not found by a version");
     is_status(dgblsc("IDENT", 0, SEC$M_SYSGBL), SS$_NORMAL, "deleted");
@@ -303,7 +322,8 @@ static void deletion(void)
     struct mega_section s;
     volatile int *p, *q;
 
-    is_status(create(kind, "DEL", 0, 0, MIB, SEC$M_SYSGBL), created(), "a permanent section is created");
+    is_status(create(kind, "DEL", 0, 0, MIB, SEC$M_SYSGBL), created(),
+              "a permanent section is created");
     is(as_user(7, 9, not_the_creator), 0, "an ordinary user cannot delete it");
     is_status(map("DEL", 0, &id, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL, "mapped");
     p = va;
@@ -313,8 +333,10 @@ static void deletion(void)
     is_status(dgblsc("DEL", 0, SEC$M_SYSGBL), SS$_NOSUCHSEC, "it cannot be deleted again");
     ok(find("DEL", &s) && s.delete_pending == 1 && s.shares == 1 && *p == 1,
        "the mapping and its data stay");
-    is_status(create(kind, "DEL", 0, 0, MIB, SEC$M_SYSGBL), created(), "a new section can have the same name");
-    is_status(map("DEL", 0, &id, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL, "the new section is mapped");
+    is_status(create(kind, "DEL", 0, 0, MIB, SEC$M_SYSGBL), created(),
+              "a new section can have the same name");
+    is_status(map("DEL", 0, &id, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL,
+              "the new section is mapped");
     q = va;
     *q = 2;
     ok(*p == 1 && *q == 2, "the two sections have different pages");
@@ -351,11 +373,14 @@ static void read_only_tables(void)
 
     is_status(create(SEC$M_MRES, "RW", 0, 0, 8 * MIB, SEC$M_SYSGBL), SS$_CREATED_SHPT,
               "a section with shared page tables for writing is created");
-    is_status(map("RW", 0, &shared, SEC$M_SYSGBL), SS$_NOSHPTS, "a reader cannot map it through shared page tables");
-    is_status(map("RW", 0, &shared, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL, "a writer can map it through shared page tables");
+    is_status(map("RW", 0, &shared, SEC$M_SYSGBL), SS$_NOSHPTS,
+              "a reader cannot map it through shared page tables");
+    is_status(map("RW", 0, &shared, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL,
+              "a writer can map it through shared page tables");
     p = va;
     *p = 1;
-    is_status(map("RW", 0, &plain, SEC$M_SYSGBL), SS$_NORMAL, "a reader can map it in an ordinary region");
+    is_status(map("RW", 0, &plain, SEC$M_SYSGBL), SS$_NORMAL,
+              "a reader can map it in an ordinary region");
     is(*(volatile int *)va, 1, "the reader sees what the writer writes");
     dgblsc("RW", 0, SEC$M_SYSGBL);
 
@@ -363,7 +388,8 @@ static void read_only_tables(void)
                                   SEC$M_SYSGBL | SEC$M_PERM | SEC$M_EXPREG | SEC$M_READ_ONLY_SHPT |
                                       SEC$M_WRT,
                                   &va, &length),
-              SS$_NOSHPTS, "the creator of a read-only section cannot write through shared page tables");
+              SS$_NOSHPTS,
+              "the creator of a read-only section cannot write through shared page tables");
     is_status(sys$crmpsc_gdzro_64(&d, 0, 0, 8 * MIB, &shared, 0, 0,
                                   SEC$M_SYSGBL | SEC$M_PERM | SEC$M_EXPREG | SEC$M_READ_ONLY_SHPT,
                                   &va, &length),
@@ -377,7 +403,8 @@ static void read_only_tables(void)
     is(*p, 42, "a reader sees what the creator writes");
     is_status(map("RO", 0, &shared, SEC$M_SYSGBL | SEC$M_WRT), SS$_NOSHPTS,
               "a writer cannot use shared page tables for reading");
-    is_status(map("RO", 0, &shared, SEC$M_SYSGBL), SS$_NORMAL, "a reader can use shared page tables for reading");
+    is_status(map("RO", 0, &shared, SEC$M_SYSGBL), SS$_NORMAL,
+              "a reader can use shared page tables for reading");
     ok(find("RO", &s) && (s.flags & SEC$M_READ_ONLY_SHPT) && s.pt_pages == 2,
        "there is one set of shared page tables");
     if (fork() == 0) {
@@ -386,7 +413,8 @@ static void read_only_tables(void)
     }
     int status;
 
-    ok(wait(&status) > 0 && WIFSIGNALED(status), "a store through page tables for reading ends the process");
+    ok(wait(&status) > 0 && WIFSIGNALED(status),
+       "a store through page tables for reading ends the process");
     dgblsc("RO", 0, SEC$M_SYSGBL);
     region_end(&shared);
     region_end(&plain);
@@ -415,9 +443,11 @@ static void registry(void)
               "a section with more pages than were promised is refused");
     is_status(create(SEC$M_MRES, "GS_ALLOC", 0, 0, 32 * MIB, SEC$M_SYSGBL), SS$_CREATED_SHPT,
               "a section with exactly the promised pages is created");
-    ok(find("GS_ALLOC", &s) && (s.flags & SEC$M_MRES_ALLOC), "a section with an /ALLOCATE entry is an ALLOC section");
+    ok(find("GS_ALLOC", &s) && (s.flags & SEC$M_MRES_ALLOC),
+       "a section with an /ALLOCATE entry is an ALLOC section");
     is_status(map("GS_ALLOC", 0, &id, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL, "mapped");
-    is_status(dgblsc("GS_ALLOC", 0, SEC$M_SYSGBL), SS$_NORMAL, "the section is deleted while it is mapped");
+    is_status(dgblsc("GS_ALLOC", 0, SEC$M_SYSGBL), SS$_NORMAL,
+              "the section is deleted while it is mapped");
     is_status(create(SEC$M_MRES, "GS_ALLOC", 0, 0, 8 * MIB, SEC$M_SYSGBL), SS$_RESERVEDMEMUSED,
               "its reservation is still in use");
     is_status(create(SEC$M_PAGFIL, "GS_ALLOC", 0, 0, 8 * MIB, SEC$M_SYSGBL), SS$_CREATED,
@@ -426,7 +456,8 @@ static void registry(void)
     region_end(&id);
     is_status(create(SEC$M_MRES, "GS_ALLOC", 0, 0, 8 * MIB, SEC$M_SYSGBL), SS$_CREATED_SHPT,
               "the reservation is free after the last mapping is deleted");
-    ok(find("GS_ALLOC", &s) && (s.flags & SEC$M_MRES_ALLOC), "the new section is an ALLOC section again");
+    ok(find("GS_ALLOC", &s) && (s.flags & SEC$M_MRES_ALLOC),
+       "the new section is an ALLOC section again");
     dgblsc("GS_ALLOC", 0, SEC$M_SYSGBL);
     is_status(create(SEC$M_MRES, "GS_ALLOC", 0, 0, 8 * MIB, 0), SS$_CREATED_SHPT,
               "a group section with the name of a system entry is created");
@@ -435,9 +466,11 @@ static void registry(void)
     dgblsc("GS_ALLOC", 0, 0);
     is_status(create(SEC$M_MRES, "GS_GROUP", 0, 0, 8 * MIB, SEC$M_SYSGBL), SS$_CREATED_SHPT,
               "a system section with the name of a group entry is created");
-    ok(find("GS_GROUP", &s) && !(s.flags & SEC$M_MRES_ALLOC), "it is FLUID, because the entry is for sections of the group");
+    ok(find("GS_GROUP", &s) && !(s.flags & SEC$M_MRES_ALLOC),
+       "it is FLUID, because the entry is for sections of the group");
     dgblsc("GS_GROUP", 0, SEC$M_SYSGBL);
-    is(as_user(7, 9, group_seven), 0, "a member of the group needs the rights identifier to create one");
+    is(as_user(7, 9, group_seven), 0,
+       "a member of the group needs the rights identifier to create one");
     is_status(create(SEC$M_MRES, "GS_DRIVER", 0, 0, 8 * MIB, SEC$M_SYSGBL), SS$_CREATED_SHPT,
               "a section with the name of a driver's entry is created");
     ok(find("GS_DRIVER", &s) && !(s.flags & SEC$M_MRES_ALLOC),

@@ -169,19 +169,24 @@ static void test_pointers(void)
     is(lseek(fd, 0, SEEK_SET), 0, "lseek goes to the start");
     is(read(fd, (void *)0xfffffc0000310000, 100), -1, "a read into the kernel's memory is refused");
     is(errno, EFAULT, "(EFAULT)");
-    is(read(fd, edge + PAGE - 100, 200), -1, "a buffer that extends into an unmapped page is refused");
+    is(read(fd, edge + PAGE - 100, 200), -1,
+       "a buffer that extends into an unmapped page is refused");
     is(errno, EFAULT, "(EFAULT)");
     is(syscall(SYS_write, fd, text, -1L), -1, "a length of -1 is refused");
     is(syscall(SYS_write, fd, 0x3fffffff000, 0x2000L), -1,
        "a buffer that extends past the end of the address space is refused");
-    is(syscall(SYS_pipe2, 0xfffffc0000310000, 0L), -1, "pipe2 with a result in the kernel's memory is refused");
+    is(syscall(SYS_pipe2, 0xfffffc0000310000, 0L), -1,
+       "pipe2 with a result in the kernel's memory is refused");
     is(pipe(p), 0, "a pipe is created");
     is(p[0], fd + 1, "the refused pipe2 has left no descriptor open");
-    is(write(p[1], edge + PAGE - 10, 20), -1, "a write of a half readable buffer to a pipe is refused");
-    is(syscall(SYS_stat64, "/tmp", (char *)text + 1), 0, "an odd address for the result of stat is accepted");
+    is(write(p[1], edge + PAGE - 10, 20), -1,
+       "a write of a half readable buffer to a pipe is refused");
+    is(syscall(SYS_stat64, "/tmp", (char *)text + 1), 0,
+       "an odd address for the result of stat is accepted");
     is(syscall(SYS_open, edge + PAGE - 4, 0L, 0L), -1, "a path at the end of a page is refused");
     memset(edge + PAGE - 4, 'a', 4);
-    is(syscall(SYS_open, edge + PAGE - 4, 0L, 0L), -1, "a path that does not end before an unmapped page is EFAULT");
+    is(syscall(SYS_open, edge + PAGE - 4, 0L, 0L), -1,
+       "a path that does not end before an unmapped page is EFAULT");
     is(errno, EFAULT, "(EFAULT)");
     memset(text, 'a', sizeof(text));
     is(syscall(SYS_open, text, 0L, 0L), -1, "a path of 8192 characters is refused");

@@ -158,7 +158,8 @@ static void free_addresses(void)
     is(jpi(JPI$_P0_FIRST_FREE_VA_64), 0x10002000, "P0_FIRST_FREE_VA_64");
     is(got, 8, "P0_FIRST_FREE_VA_64 is a quadword");
     munmap(p0, PAGE);
-    is(jpi(JPI$_P0_FIRST_FREE_VA_64), PAGE, "P0_FIRST_FREE_VA_64 is after page 0 if nothing is mapped in P0");
+    is(jpi(JPI$_P0_FIRST_FREE_VA_64), PAGE,
+       "P0_FIRST_FREE_VA_64 is after page 0 if nothing is mapped in P0");
     ok(jpi(JPI$_FREP1VA) < (uint64_t)&on_stack && jpi(JPI$_FREP1VA) >= 0x40000000,
        "FREP1VA is below the stack");
     is(jpi(JPI$_P1_FIRST_FREE_VA_64), jpi(JPI$_FREP1VA), "P1_FIRST_FREE_VA_64 is the same address");
@@ -185,7 +186,8 @@ static void names(void)
 
     memset(name, 'x', sizeof(name));
     memset(&iosb, 0xEE, sizeof(iosb));
-    is_status(sys$getjpiw(0, 0, 0, list, &iosb, 0, 0), SS$_NORMAL, "two items can be requested at once");
+    is_status(sys$getjpiw(0, 0, 0, list, &iosb, 0, 0), SS$_NORMAL,
+              "two items can be requested at once");
     is_str(name, "information", "PRCNAM");
     is(n, 11, "the length of PRCNAM is returned");
     is(name[31], 0, "the rest of the buffer is zero");
@@ -195,15 +197,18 @@ static void names(void)
     is(iosb.iosb$l_reserved, 0, "the rest of the status block is zero");
     list[0].ile3$w_length = 4;
     memset(name, 'x', sizeof(name));
-    is_status(sys$getjpi(0, 0, 0, list, 0, 0, 0), SS$_NORMAL, "a buffer that is too short is accepted");
+    is_status(sys$getjpi(0, 0, 0, list, 0, 0, 0), SS$_NORMAL,
+              "a buffer that is too short is accepted");
     ok(memcmp(name, "infoxxxx", 8) == 0 && n == 4, "it gets as many bytes as fit");
     list[0] = (ILE3){2, JPI$_PID, name, 0};
     name[2] = 'y';
-    is_status(sys$getjpi(0, 0, 0, list, 0, 0, 0), SS$_NORMAL, "a buffer of two bytes for a longword is accepted");
+    is_status(sys$getjpi(0, 0, 0, list, 0, 0, 0), SS$_NORMAL,
+              "a buffer of two bytes for a longword is accepted");
     ok(name[0] == 1 && name[1] == 0 && name[2] == 'y', "it gets the low bytes");
     list[0].ile3$w_length = 0;
     list[0].ile3$ps_bufaddr = 0;
-    is_status(sys$getjpi(0, 0, 0, list, 0, 0, 0), SS$_NORMAL, "an item without a buffer is accepted");
+    is_status(sys$getjpi(0, 0, 0, list, 0, 0, 0), SS$_NORMAL,
+              "an item without a buffer is accepted");
 }
 
 static void wide_lists(void)
@@ -218,20 +223,25 @@ static void wide_lists(void)
     ok(pid == 1 && n == 4, "a longword is returned in a buffer of a quadword");
     ok(name_length == 11 && memcmp(name, "information", 11) == 0, "a string is returned");
     list[1].ileb_64$w_mbo = 0;
-    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_BADPARAM, "an entry with a wrong MBO field is refused");
+    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_BADPARAM,
+              "an entry with a wrong MBO field is refused");
     list[1].ileb_64$w_mbo = 1;
     list[1].ileb_64$l_mbmo = 0;
-    is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_BADITMCOD, "an item of the other service is refused");
+    is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_BADITMCOD,
+              "an item of the other service is refused");
     list[0].ileb_64$w_code = SYI$_PAGE_SIZE;
-    is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_BADPARAM, "an entry with a wrong MBMO field is refused");
+    is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_BADPARAM,
+              "an entry with a wrong MBMO field is refused");
     list[1].ileb_64$l_mbmo = -1;
     list[1].ileb_64$q_length = 65536;
     is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_BADBUFLEN, "a buffer of 64 KiB is refused");
     list[0].ileb_64$w_code = JPI$_PID;
-    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_BADBUFLEN, "$GETJPI refuses a buffer of 64 KiB, too");
+    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_BADBUFLEN,
+              "$GETJPI refuses a buffer of 64 KiB, too");
     list[1].ileb_64$q_length = 8;
     list[1].ileb_64$pq_retlen_addr = (uint64_t *)((char *)&n + 4);
-    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_ACCVIO, "a return length that is not aligned is refused");
+    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_ACCVIO,
+              "a return length that is not aligned is refused");
 }
 
 /* ---- other processes ---- */
@@ -248,21 +258,25 @@ static void others(void)
     is(pid, 1, "the caller's number is returned");
     is_status(jpi_of((unsigned)child, JPI$_OWNER), SS$_NORMAL, "a process may ask about its child");
     is(value, 1, "the owner of the child is the caller");
-    is_status(jpi_of((unsigned)child, JPI$_STATE), SS$_NORMAL, "the state of the child is returned");
+    is_status(jpi_of((unsigned)child, JPI$_STATE), SS$_NORMAL,
+              "the state of the child is returned");
     /* The child may have closed the first pipe without waiting for the other one yet. */
     for (int i = 0; i < 1000 && value != SCH$C_LEF; i++) {
         usleep(10000);
         jpi_of((unsigned)child, JPI$_STATE);
     }
     is(value, SCH$C_LEF, "the child waits for an event");
-    is_status(jpi_of((unsigned)child, JPI$_P0_FIRST_FREE_VA_64), SS$_NORMAL, "an item of the child's P0 is returned");
+    is_status(jpi_of((unsigned)child, JPI$_P0_FIRST_FREE_VA_64), SS$_NORMAL,
+              "an item of the child's P0 is returned");
     is(value, PAGE, "P0 of the child is empty");
     pid = 0;
-    is_status(sys$getjpiw(0, &pid, &name, list, 0, 0, 0), SS$_NORMAL, "a process can be given by its name");
+    is_status(sys$getjpiw(0, &pid, &name, list, 0, 0, 0), SS$_NORMAL,
+              "a process can be given by its name");
     is(pid, 1, "the first process of that name in the group is found");
     name.dsc$w_length = 10;
     pid = 0;
-    is_status(sys$getjpiw(0, &pid, &name, list, 0, 0, 0), SS$_NONEXPR, "a prefix of a name is not the name");
+    is_status(sys$getjpiw(0, &pid, &name, list, 0, 0, 0), SS$_NONEXPR,
+              "a prefix of a name is not the name");
     is(pid, 0, "no process number is returned then");
     name.dsc$w_length = 16;
     is_status(sys$getjpiw(0, 0, &name, list, 0, 0, 0), SS$_IVLOGNAM, "16 characters");
@@ -274,7 +288,8 @@ static void others(void)
         ok(seen ? value == (uint64_t)child : value == 1, "the search finds process %lu", value);
     is_status(status, SS$_NOMOREPROC, "the search ends after the last process");
     is(seen, 2, "the search has found two processes");
-    is_status(sys$getjpiw(0, &pid, 0, list, 0, 0, 0), SS$_NOMOREPROC, "another call returns the same");
+    is_status(sys$getjpiw(0, &pid, 0, list, 0, 0, 0), SS$_NOMOREPROC,
+              "another call returns the same");
     is(end_child(child, release), 0, "the child ends");
     is_status(jpi_of((unsigned)child, JPI$_PID), SS$_NONEXPR, "the child is not found any more");
 }
@@ -390,7 +405,8 @@ static void domains(void)
     struct mega_rad rad;
 
     is(syi(SYI$_RAD_MAX_RADS), parameter("RADS"), "RAD_MAX_RADS");
-    is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_NORMAL, "the lists of CPUs and of pages are returned");
+    is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_NORMAL,
+              "the lists of CPUs and of pages are returned");
     for (int i = 0; i < 4; i++)
         online += mega$info(MEGA_INFO_CPU, i, &cpu, sizeof(cpu)) == SS$_NORMAL && cpu.online;
     is(cpus_length, (online + 1) * 8, "RAD_CPUS has a pair for each CPU and one at the end");
@@ -416,13 +432,18 @@ static void section_items(void)
     uint64_t free_sections = syi(SYI$_FREE_GBLSECTS), free_pages = syi(SYI$_FREE_GBLPAGES);
     $DESCRIPTOR64(name, "COUNTED");
 
-    is(sections + free_sections, parameter("GBLSECTIONS"), "FREE_GBLSECTS and USED_GBLSECTCNT add up to GBLSECTIONS");
-    is(pages + free_pages, parameter("GBLPAGES"), "FREE_GBLPAGES and USED_GBLPAGCNT add up to GBLPAGES");
+    is(sections + free_sections, parameter("GBLSECTIONS"),
+       "FREE_GBLSECTS and USED_GBLSECTCNT add up to GBLSECTIONS");
+    is(pages + free_pages, parameter("GBLPAGES"),
+       "FREE_GBLPAGES and USED_GBLPAGCNT add up to GBLPAGES");
     is(syi(SYI$_CONTIG_GBLPAGES), free_pages, "CONTIG_GBLPAGES");
-    is_status(sys$create_gdzro(&name, 0, 0, 16 * MIB, 0, 0), SS$_CREATED_SHPT, "a section is created");
+    is_status(sys$create_gdzro(&name, 0, 0, 16 * MIB, 0, 0), SS$_CREATED_SHPT,
+              "a section is created");
     is(syi(SYI$_USED_GBLSECTCNT), sections + 1, "USED_GBLSECTCNT counts it");
-    is(syi(SYI$_USED_GBLPAGCNT), pages + 16 * MIB / PAGE + 2, "USED_GBLPAGCNT counts its pages and two more");
-    is(syi(SYI$_FREE_GBLPAGES), free_pages - 16 * MIB / PAGE - 2, "FREE_GBLPAGES falls by the same number");
+    is(syi(SYI$_USED_GBLPAGCNT), pages + 16 * MIB / PAGE + 2,
+       "USED_GBLPAGCNT counts its pages and two more");
+    is(syi(SYI$_FREE_GBLPAGES), free_pages - 16 * MIB / PAGE - 2,
+       "FREE_GBLPAGES falls by the same number");
     is_status(sys$dgblsc(0, &name, 0), SS$_NORMAL, "deleted");
     is(syi(SYI$_USED_GBLSECTCNT), sections, "USED_GBLSECTCNT falls when the section is deleted");
     is(syi(SYI$_USED_GBLPAGCNT), pages, "USED_GBLPAGCNT falls when the section is deleted");
@@ -437,12 +458,15 @@ static void nodes(void)
     unsigned csid = 0;
     IOSB iosb = {{{0, 0}}, {0}};
 
-    is_status(sys$getsyi(0, &csid, &name, list, &iosb, 0, 0), SS$_NORMAL, "the node can be given by its name");
+    is_status(sys$getsyi(0, &csid, &name, list, &iosb, 0, 0), SS$_NORMAL,
+              "the node can be given by its name");
     is(iosb.iosb$w_status, SS$_NORMAL, "the status block contains the status");
     name.dsc$a_pointer = "MONOLITH";
-    is_status(sys$getsyiw(0, 0, &name, list, 0, 0, 0), SS$_NOSUCHNODE, "another node name is refused");
+    is_status(sys$getsyiw(0, 0, &name, list, 0, 0, 0), SS$_NOSUCHNODE,
+              "another node name is refused");
     csid = 1;
-    is_status(sys$getsyiw(0, &csid, 0, list, 0, 0, 0), SS$_NOSUCHNODE, "another node number is refused");
+    is_status(sys$getsyiw(0, &csid, 0, list, 0, 0, 0), SS$_NOSUCHNODE,
+              "another node number is refused");
     name.dsc$w_length = 16;
     is_status(sys$getsyiw(0, 0, &name, list, 0, 0, 0), SS$_IVLOGNAM, "16 characters");
 }
@@ -464,37 +488,51 @@ static void refused(void)
 
     munmap(edge + PAGE, PAGE);
     value = 77;
-    is_status(sys$getjpiw(0, 0, 0, jpi_list, 0, 0, 0), SS$_BADITMCOD, "$GETJPI refuses WSSIZE, because there are no working sets");
+    is_status(sys$getjpiw(0, 0, 0, jpi_list, 0, 0, 0), SS$_BADITMCOD,
+              "$GETJPI refuses WSSIZE, because there are no working sets");
     is_status(sys$getsyiw(0, 0, 0, syi_list, 0, 0, 0), SS$_BADITMCOD, "$GETSYI refuses MAXBOBMEM");
     is(value, 77, "a refused call returns no item");
-    is_status(sys$getjpiw(0, &pid, 0, (void *)8, 0, 0, 0), SS$_ACCVIO, "$GETJPI refuses a list that cannot be read");
+    is_status(sys$getjpiw(0, &pid, 0, (void *)8, 0, 0, 0), SS$_ACCVIO,
+              "$GETJPI refuses a list that cannot be read");
     is_status(sys$getsyiw(0, 0, 0, 0, 0, 0, 0), SS$_ACCVIO, "$GETSYI refuses a null list");
-    is_status(sys$getjpiw(0, (unsigned *)8, 0, jpi_list, 0, 0, 0), SS$_ACCVIO, "a process number that cannot be read is refused");
-    is_status(sys$getjpiw(0, 0, 0, jpi_list, (IOSB *)8, 0, 0), SS$_ACCVIO, "a status block that cannot be written is refused");
-    is_status(sys$getjpiw(0, 0, (void *)8, jpi_list, 0, 0, 0), SS$_ACCVIO, "a process name that cannot be read is refused");
-    is_status(sys$getjpiw(64, 0, 0, jpi_list, 0, 0, 0), SS$_UNASEFC, "a common event flag is refused");
-    is_status(sys$getsyiw(129, 0, 0, syi_list, 0, 0, 0), SS$_UNASEFC, "an event flag that does not exist is refused");
+    is_status(sys$getjpiw(0, (unsigned *)8, 0, jpi_list, 0, 0, 0), SS$_ACCVIO,
+              "a process number that cannot be read is refused");
+    is_status(sys$getjpiw(0, 0, 0, jpi_list, (IOSB *)8, 0, 0), SS$_ACCVIO,
+              "a status block that cannot be written is refused");
+    is_status(sys$getjpiw(0, 0, (void *)8, jpi_list, 0, 0, 0), SS$_ACCVIO,
+              "a process name that cannot be read is refused");
+    is_status(sys$getjpiw(64, 0, 0, jpi_list, 0, 0, 0), SS$_UNASEFC,
+              "a common event flag is refused");
+    is_status(sys$getsyiw(129, 0, 0, syi_list, 0, 0, 0), SS$_UNASEFC,
+              "an event flag that does not exist is refused");
     is_status(sys$getjpi(63, 0, 0, jpi_list, 0, ast, 0), SS$_EXASTLM, "$GETJPI refuses an AST");
     is_status(sys$getsyi(63, 0, 0, syi_list, 0, ast, 0), SS$_EXASTLM, "$GETSYI refuses an AST");
     jpi_list[1] = (ILE3){8, JPI$_UIC, (void *)8, 0};
-    is_status(sys$getjpiw(0, 0, 0, jpi_list, 0, 0, 0), SS$_ACCVIO, "a buffer that cannot be written is refused");
+    is_status(sys$getjpiw(0, 0, 0, jpi_list, 0, 0, 0), SS$_ACCVIO,
+              "a buffer that cannot be written is refused");
     jpi_list[1] = (ILE3){8, JPI$_UIC, &value, (unsigned short *)8};
-    is_status(sys$getjpiw(0, 0, 0, jpi_list, 0, 0, 0), SS$_ACCVIO, "a return length that cannot be written is refused");
+    is_status(sys$getjpiw(0, 0, 0, jpi_list, 0, 0, 0), SS$_ACCVIO,
+              "a return length that cannot be written is refused");
     is(value, 77, "a refused call writes nothing");
 
     is_status(sys$getjpiw(0, 0, 0, with_flags, 0, 0, 0), SS$_NORMAL, "control flags are accepted");
     is(value, 1, "the item after the control flags is returned");
     flags = 16;
-    is_status(sys$getjpiw(0, 0, 0, with_flags, 0, 0, 0), SS$_BADPARAM, "an unknown control flag is refused");
+    is_status(sys$getjpiw(0, 0, 0, with_flags, 0, 0, 0), SS$_BADPARAM,
+              "an unknown control flag is refused");
     with_flags[0].ile3$w_length = 2;
-    is_status(sys$getjpiw(0, 0, 0, with_flags, 0, 0, 0), SS$_BADPARAM, "control flags of two bytes are refused");
+    is_status(sys$getjpiw(0, 0, 0, with_flags, 0, 0, 0), SS$_BADPARAM,
+              "control flags of two bytes are refused");
 
     /* Four bytes of 0 end a list. What follows them is not read. */
     memcpy(edge + PAGE - 28, &(ILE3){8, JPI$_PID, &value, 0}, 24);
-    is_status(sys$getjpiw(0, 0, 0, edge + PAGE - 28, 0, 0, 0), SS$_NORMAL, "the end of a list may lie at the end of the mapped memory");
-    is_status(sys$getjpiw(0, 0, 0, edge + PAGE - 24, 0, 0, 0), SS$_NORMAL, "a list that consists of its end may lie there, too");
+    is_status(sys$getjpiw(0, 0, 0, edge + PAGE - 28, 0, 0, 0), SS$_NORMAL,
+              "the end of a list may lie at the end of the mapped memory");
+    is_status(sys$getjpiw(0, 0, 0, edge + PAGE - 24, 0, 0, 0), SS$_NORMAL,
+              "a list that consists of its end may lie there, too");
     memcpy(edge + PAGE - 24, &(ILE3){8, JPI$_PID, &value, 0}, 24);
-    is_status(sys$getjpiw(0, 0, 0, edge + PAGE - 24, 0, 0, 0), SS$_ACCVIO, "a list that extends into an unmapped page is refused");
+    is_status(sys$getjpiw(0, 0, 0, edge + PAGE - 24, 0, 0, 0), SS$_ACCVIO,
+              "a list that extends into an unmapped page is refused");
     for (unsigned k = 0; k < 1025; k++)
         many[k] = (ILE3){8, SYI$_PAGE_SIZE, &value, 0};
     many[1024].ile3$w_length = many[1024].ile3$w_code = 0;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define ROUND_BYTES 262144 /* many times the receive ring of 2,048 bytes */
-#define SETTLE      65536  /* read after the move and before counting, while handlers may still run */
+#define SETTLE      65536 /* read after the move and before counting, while handlers may still run */
 #define CPUS_MAX    4
 #define IRQ_COM2    3
 
@@ -52,7 +52,8 @@ int main(void)
     is_status(route(80, 0), SS$_BADPARAM, "interrupt 80 does not exist");
     is_status(route(IRQ_COM2, CPUS_MAX), SS$_BADPARAM, "CPU 4 does not exist");
     if (ncpus < CPUS_MAX)
-        is_status(route(IRQ_COM2, (uint64_t)ncpus), SS$_BADPARAM, "a CPU that is not online is refused");
+        is_status(route(IRQ_COM2, (uint64_t)ncpus), SS$_BADPARAM,
+                  "a CPU that is not online is refused");
     for (int cpu = ncpus - 1; cpu >= 0; cpu--) {
         uint64_t before[CPUS_MAX];
 

@@ -72,21 +72,24 @@ static int reads(const char *table, const char *name, const char *want)
 
 static void names(void)
 {
-    is_status(define("LNM$PROCESS", "APPLE", NULL, "red", "green", NULL), SS$_NORMAL, "a name with two strings is defined");
+    is_status(define("LNM$PROCESS", "APPLE", NULL, "red", "green", NULL), SS$_NORMAL,
+              "a name with two strings is defined");
     is_status(translate("LNM$PROCESS", "APPLE", 0, 0), SS$_NORMAL, "the name is found");
     ok(strcmp(text, "red") == 0 && strcmp(in_table, "LNM$PROCESS_TABLE") == 0 && max_index == 1 &&
            mode_found == PSL$C_USER && (attributes & LNM$M_EXISTS),
        "string, table, index, mode and attributes are returned");
     translate("LNM$PROCESS", "APPLE", 0, 1);
     ok(strcmp(text, "green") == 0, "the second string is returned");
-    is_status(translate("LNM$PROCESS", "APPLE", 0, 2), SS$_NORMAL, "an index after the last string is no error");
+    is_status(translate("LNM$PROCESS", "APPLE", 0, 2), SS$_NORMAL,
+              "an index after the last string is no error");
     ok(!(attributes & LNM$M_EXISTS) && text[0] == '\0', "LNM$M_EXISTS is not set for that index");
     is_status(translate("LNM$PROCESS", "apple", 0, 0), SS$_NOLOGNAM, "names are case-sensitive");
     is_status(translate("LNM$PROCESS", "apple", LNM$M_CASE_BLIND, 0), SS$_NORMAL,
               "LNM$M_CASE_BLIND ignores case");
     is_status(define("LNM$PROCESS", "APPLE", NULL, "yellow", NULL, NULL), SS$_SUPERSEDE,
               "a second definition replaces the first");
-    ok(reads("LNM$FILE_DEV", "APPLE", "yellow"), "it is found through the search list LNM$FILE_DEV");
+    ok(reads("LNM$FILE_DEV", "APPLE", "yellow"),
+       "it is found through the search list LNM$FILE_DEV");
 
     unsigned create_if = LNM$M_CREATE_IF;
     ILE3 item[] = {{4, LNM$_STRING, "blue", NULL}, {0}};
@@ -95,13 +98,17 @@ static void names(void)
               "create-if keeps an existing name");
     ok(reads("LNM$PROCESS", "APPLE", "yellow"), "the existing name is unchanged");
     is_status(sys$dellnm(D("LNM$PROCESS"), D("APPLE"), NULL), SS$_NORMAL, "a name is deleted");
-    is_status(sys$dellnm(D("LNM$PROCESS"), D("APPLE"), NULL), SS$_NOLOGNAM, "a deleted name cannot be deleted again");
+    is_status(sys$dellnm(D("LNM$PROCESS"), D("APPLE"), NULL), SS$_NOLOGNAM,
+              "a deleted name cannot be deleted again");
     is_status(sys$crelnm(NULL, D("LNM$PROCESS"), D("EMPTY"), NULL, NULL), SS$_NORMAL,
               "a name without strings can be defined");
-    is_status(translate("LNM$PROCESS", "EMPTY", 0, 0), SS$_NORMAL, "a name without strings is found");
+    is_status(translate("LNM$PROCESS", "EMPTY", 0, 0), SS$_NORMAL,
+              "a name without strings is found");
     ok(max_index == -1, "its maximum index is -1");
-    is_status(sys$dellnm(D("LNM$PROCESS"), NULL, NULL), SS$_NORMAL, "all names of a table are deleted by one call");
-    is_status(translate("LNM$PROCESS", "EMPTY", 0, 0), SS$_NOLOGNAM, "a name of that table is not found any more");
+    is_status(sys$dellnm(D("LNM$PROCESS"), NULL, NULL), SS$_NORMAL,
+              "all names of a table are deleted by one call");
+    is_status(translate("LNM$PROCESS", "EMPTY", 0, 0), SS$_NOLOGNAM,
+              "a name of that table is not found any more");
 }
 
 static void items(void)
@@ -121,7 +128,8 @@ static void items(void)
 
     is_status(sys$crelnm(NULL, D("LNM$JOB"), D("ITEMS"), NULL, list), SS$_NORMAL,
               "attributes, indexes and chained lists are accepted");
-    ok(where_length == 16 && memcmp(where, "LNM$JOB_", 8) == 0, "the name of the table is returned");
+    ok(where_length == 16 && memcmp(where, "LNM$JOB_", 8) == 0,
+       "the name of the table is returned");
     translate("LNM$JOB", "ITEMS", 0, 0);
     ok(strcmp(text, "one") == 0 && (attributes & concealed) == concealed && max_index == 5,
        "the first translation has its attributes");
@@ -138,7 +146,8 @@ static void items(void)
 
     is_status(sys$trnlnm(NULL, D("LNM$JOB"), D("ITEMS"), NULL, cut), SS$_BUFFEROVF,
               "a buffer that is too short is accepted");
-    ok(got == 2 && memcmp(shorter, "wi", 3) == 0 && length == 4, "the buffer gets what fits, the return length is the whole length");
+    ok(got == 2 && memcmp(shorter, "wi", 3) == 0 && length == 4,
+       "the buffer gets what fits, the return length is the whole length");
 
     ILE3 bad_code[] = {{4, LNM$_PARENT, &none, NULL}, {0}};
     ILE3 bad_index[] = {{4, LNM$_INDEX, &big, NULL}, {0}};
@@ -150,41 +159,60 @@ static void items(void)
     unsigned bad_flags = 0x40;
 
     circle[1].ile3$ps_bufaddr = circle;
-    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_code), SS$_BADPARAM, "$CRELNM refuses an unknown item code");
-    is_status(sys$trnlnm(NULL, D("LNM$JOB"), D("ITEMS"), NULL, bad_code), SS$_BADPARAM, "$TRNLNM refuses an unknown item code");
-    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_index), SS$_BADPARAM, "index 128 is refused");
-    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_size), SS$_BADPARAM, "an index of less than four bytes is refused");
+    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_code), SS$_BADPARAM,
+              "$CRELNM refuses an unknown item code");
+    is_status(sys$trnlnm(NULL, D("LNM$JOB"), D("ITEMS"), NULL, bad_code), SS$_BADPARAM,
+              "$TRNLNM refuses an unknown item code");
+    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_index), SS$_BADPARAM,
+              "index 128 is refused");
+    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_size), SS$_BADPARAM,
+              "an index of less than four bytes is refused");
     is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_attr), SS$_BADPARAM, "attributes");
-    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_buffer), SS$_ACCVIO, "a string that cannot be read is refused");
+    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_buffer), SS$_ACCVIO,
+              "a string that cannot be read is refused");
     is_status(sys$trnlnm(NULL, D("LNM$JOB"), D("ITEMS"), NULL, bad_buffer), SS$_ACCVIO,
               "a buffer that cannot be written is refused");
-    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_chain), SS$_ACCVIO, "a chained list that cannot be read is refused");
+    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_chain), SS$_ACCVIO,
+              "a chained list that cannot be read is refused");
     is_status(sys$trnlnm(NULL, D("LNM$JOB"), D("ITEMS"), NULL, circle), SS$_BADPARAM,
               "a list that chains to itself is refused");
     is_status(sys$crelnm(&bad_flags, D("LNM$JOB"), D("X"), NULL, NULL), SS$_BADPARAM, "flags");
-    is_status(sys$trnlnm(&bad_flags, D("LNM$JOB"), D("X"), NULL, NULL), SS$_BADPARAM, "unknown flags are refused");
-    is_status(sys$crelnm((void *)8, D("LNM$JOB"), D("X"), NULL, NULL), SS$_ACCVIO, "flags that cannot be read are refused");
-    is_status(sys$trnlnm(NULL, (void *)8, D("X"), NULL, NULL), SS$_ACCVIO, "$TRNLNM: a table name that cannot be read is refused");
-    is_status(sys$dellnm((void *)8, D("X"), NULL), SS$_ACCVIO, "$DELLNM: a table name that cannot be read is refused");
-    is_status(translate("LNM$JOB", "X", 0, 0), SS$_NOLOGNAM, "none of the refused calls has defined a name");
+    is_status(sys$trnlnm(&bad_flags, D("LNM$JOB"), D("X"), NULL, NULL), SS$_BADPARAM,
+              "unknown flags are refused");
+    is_status(sys$crelnm((void *)8, D("LNM$JOB"), D("X"), NULL, NULL), SS$_ACCVIO,
+              "flags that cannot be read are refused");
+    is_status(sys$trnlnm(NULL, (void *)8, D("X"), NULL, NULL), SS$_ACCVIO,
+              "$TRNLNM: a table name that cannot be read is refused");
+    is_status(sys$dellnm((void *)8, D("X"), NULL), SS$_ACCVIO,
+              "$DELLNM: a table name that cannot be read is refused");
+    is_status(translate("LNM$JOB", "X", 0, 0), SS$_NOLOGNAM,
+              "none of the refused calls has defined a name");
 
     char longest[257];
 
     memset(longest, 'L', 256);
     longest[256] = '\0';
-    is_status(define("LNM$JOB", longest, NULL, "x", NULL, NULL), SS$_IVLOGNAM, "$CRELNM refuses a name of 256 characters");
-    is_status(sys$dellnm(D("LNM$JOB"), D(longest), NULL), SS$_IVLOGNAM, "$DELLNM refuses a name of 256 characters");
-    is_status(translate("LNM$JOB", longest, 0, 0), SS$_IVLOGNAM, "$TRNLNM refuses a name of 256 characters");
-    is_status(translate(longest, "X", 0, 0), SS$_IVLOGTAB, "$TRNLNM refuses a table name of 256 characters");
-    is_status(define(longest, "X", NULL, "x", NULL, NULL), SS$_IVLOGTAB, "$CRELNM refuses a table name of 256 characters");
-    is_status(sys$dellnm(D(longest), D("X"), NULL), SS$_IVLOGTAB, "$DELLNM refuses a table name of 256 characters");
+    is_status(define("LNM$JOB", longest, NULL, "x", NULL, NULL), SS$_IVLOGNAM,
+              "$CRELNM refuses a name of 256 characters");
+    is_status(sys$dellnm(D("LNM$JOB"), D(longest), NULL), SS$_IVLOGNAM,
+              "$DELLNM refuses a name of 256 characters");
+    is_status(translate("LNM$JOB", longest, 0, 0), SS$_IVLOGNAM,
+              "$TRNLNM refuses a name of 256 characters");
+    is_status(translate(longest, "X", 0, 0), SS$_IVLOGTAB,
+              "$TRNLNM refuses a table name of 256 characters");
+    is_status(define(longest, "X", NULL, "x", NULL, NULL), SS$_IVLOGTAB,
+              "$CRELNM refuses a table name of 256 characters");
+    is_status(sys$dellnm(D(longest), D("X"), NULL), SS$_IVLOGTAB,
+              "$DELLNM refuses a table name of 256 characters");
     longest[255] = '\0';
     is_status(define("LNM$JOB", longest, NULL, longest, longest, longest), SS$_NORMAL,
               "a name and strings of 255 characters are accepted");
     ok(reads("LNM$JOB", longest, longest), "a string of 255 characters is returned");
     is_status(sys$dellnm(D("LNM$JOB"), NULL, NULL), SS$_NORMAL, "the long name is deleted");
-    is_status(define("NOWHERE", "X", NULL, "x", NULL, NULL), SS$_NOLOGTAB, "$CRELNM: the table does not exist");
-    is_status(sys$dellnm(D("NOWHERE"), D("X"), NULL), SS$_NOLOGTAB, "$DELLNM: the table does not exist");
+    is_status(define("NOWHERE", "X", NULL, "x", NULL, NULL), SS$_NOLOGTAB,
+              "$CRELNM: the table does not exist");
+    is_status(sys$dellnm(D("NOWHERE"), D("X"), NULL), SS$_NOLOGTAB,
+              "$DELLNM: the table does not exist");
     is_status(translate("NOWHERE", "X", 0, 0), SS$_IVLOGTAB, "$TRNLNM: the table does not exist");
 }
 
@@ -194,7 +222,8 @@ static void modes(void)
     unsigned char bad = 4;
     ILE3 item[] = {{2, LNM$_STRING, "na", NULL}, {0}};
 
-    is_status(define("LNM$PROCESS", "M", &super, "inner", NULL, NULL), SS$_NORMAL, "a name is defined in supervisor mode");
+    is_status(define("LNM$PROCESS", "M", &super, "inner", NULL, NULL), SS$_NORMAL,
+              "a name is defined in supervisor mode");
     is_status(define("LNM$PROCESS", "M", &user, "outer", NULL, NULL), SS$_NORMAL,
               "the same name is defined in user mode");
     ok(reads("LNM$PROCESS", "M", "outer"), "the user-mode name hides the supervisor-mode name");
@@ -202,23 +231,32 @@ static void modes(void)
     unsigned short n = 0;
     ILE3 want[] = {{255, LNM$_STRING, text, &n}, {0}};
 
-    is_status(sys$trnlnm(NULL, D("LNM$PROCESS"), D("M"), &super, want), SS$_NORMAL, "a translation in supervisor mode succeeds");
+    is_status(sys$trnlnm(NULL, D("LNM$PROCESS"), D("M"), &super, want), SS$_NORMAL,
+              "a translation in supervisor mode succeeds");
     ok(n == 5 && memcmp(text, "inner", 5) == 0, "it finds the supervisor-mode name");
-    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &user), SS$_NORMAL, "the user-mode name is deleted");
+    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &user), SS$_NORMAL,
+              "the user-mode name is deleted");
     ok(reads("LNM$PROCESS", "M", "inner"), "the supervisor-mode name still exists");
-    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &user), SS$_NOLOGNAM, "deletion in user mode does not delete the supervisor-mode name");
+    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &user), SS$_NOLOGNAM,
+              "deletion in user mode does not delete the supervisor-mode name");
     is_status(sys$crelnm(&no_alias, D("LNM$PROCESS"), D("M"), &super, item), SS$_SUPERSEDE,
               "a supervisor-mode name without alias is defined");
-    is_status(define("LNM$PROCESS", "M", &user, "x", NULL, NULL), SS$_DUPLNAM, "it prevents a definition in user mode");
-    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &super), SS$_NORMAL, "it is deleted in supervisor mode");
+    is_status(define("LNM$PROCESS", "M", &user, "x", NULL, NULL), SS$_DUPLNAM,
+              "it prevents a definition in user mode");
+    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &super), SS$_NORMAL,
+              "it is deleted in supervisor mode");
     define("LNM$PROCESS", "M", &user, "x", NULL, NULL);
     is_status(sys$crelnm(&no_alias, D("LNM$PROCESS"), D("M"), &super, item), SS$_NORMAL,
               "a name without alias is defined after a user-mode name");
-    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &user), SS$_NOLOGNAM, "it deletes the user-mode name");
+    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &user), SS$_NOLOGNAM,
+              "it deletes the user-mode name");
     sys$dellnm(D("LNM$PROCESS"), NULL, &super);
-    is_status(define("LNM$PROCESS", "M", &bad, "x", NULL, NULL), SS$_IVACMODE, "$CRELNM refuses access mode 4");
-    is_status(sys$trnlnm(NULL, D("LNM$PROCESS"), D("M"), &bad, NULL), SS$_IVACMODE, "$TRNLNM refuses access mode 4");
-    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &bad), SS$_IVACMODE, "$DELLNM refuses access mode 4");
+    is_status(define("LNM$PROCESS", "M", &bad, "x", NULL, NULL), SS$_IVACMODE,
+              "$CRELNM refuses access mode 4");
+    is_status(sys$trnlnm(NULL, D("LNM$PROCESS"), D("M"), &bad, NULL), SS$_IVACMODE,
+              "$TRNLNM refuses access mode 4");
+    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &bad), SS$_IVACMODE,
+              "$DELLNM refuses access mode 4");
 }
 
 static int create_table(const char *name, const char *parent, unsigned flags, unsigned quota)
@@ -236,12 +274,15 @@ static void tables(void)
     struct dsc$descriptor_s small = {sizeof(tight), DSC$K_DTYPE_T, DSC$K_CLASS_S, tight};
     unsigned short n = 0;
 
-    is_status(create_table("MINE", "LNM$PROCESS_DIRECTORY", 0, 0), SS$_LNMCREATED, "a table is created");
-    is_status(define("MINE", "A", NULL, "a", NULL, NULL), SS$_NORMAL, "a name is defined in the table");
+    is_status(create_table("MINE", "LNM$PROCESS_DIRECTORY", 0, 0), SS$_LNMCREATED,
+              "a table is created");
+    is_status(define("MINE", "A", NULL, "a", NULL, NULL), SS$_NORMAL,
+              "a name is defined in the table");
     is_status(create_table("MINE", "LNM$PROCESS_DIRECTORY", LNM$M_CREATE_IF, 0), SS$_NORMAL,
               "create-if keeps an existing table");
     ok(reads("MINE", "A", "a"), "the names of the table still exist");
-    is_status(create_table("MINE", "LNM$PROCESS_DIRECTORY", 0, 0), SS$_SUPERSEDE, "a table of the same name supersedes it");
+    is_status(create_table("MINE", "LNM$PROCESS_DIRECTORY", 0, 0), SS$_SUPERSEDE,
+              "a table of the same name supersedes it");
     is_status(translate("MINE", "A", 0, 0), SS$_NOLOGNAM, "the new table is empty");
     is_status(create_table("BELOW", "MINE", 0, 0), SS$_LNMCREATED, "a table below it is created");
     is_status(create_table("MINE", "BELOW", 0, 0), SS$_PARENT_DEL,
@@ -253,34 +294,46 @@ static void tables(void)
     define("BELOW", "B", NULL, "first", NULL, NULL);
     ok(reads("BOTH", "B", "first"), "the first table of the search list takes precedence");
     define("LNM$PROCESS_DIRECTORY", "LOOP", &super, "LOOP", NULL, NULL);
-    is_status(translate("LOOP", "B", 0, 0), SS$_TOOMANYLNAM, "$TRNLNM refuses a search list that contains itself");
-    is_status(define("LOOP", "B", NULL, "x", NULL, NULL), SS$_TOOMANYLNAM, "$CRELNM refuses a search list that contains itself");
-    is_status(sys$dellnm(D("LOOP"), D("B"), NULL), SS$_TOOMANYLNAM, "$DELLNM refuses a search list that contains itself");
-    is_status(create_table("X", "LOOP", 0, 0), SS$_TOOMANYLNAM, "$CRELNT refuses a search list that contains itself");
+    is_status(translate("LOOP", "B", 0, 0), SS$_TOOMANYLNAM,
+              "$TRNLNM refuses a search list that contains itself");
+    is_status(define("LOOP", "B", NULL, "x", NULL, NULL), SS$_TOOMANYLNAM,
+              "$CRELNM refuses a search list that contains itself");
+    is_status(sys$dellnm(D("LOOP"), D("B"), NULL), SS$_TOOMANYLNAM,
+              "$DELLNM refuses a search list that contains itself");
+    is_status(create_table("X", "LOOP", 0, 0), SS$_TOOMANYLNAM,
+              "$CRELNT refuses a search list that contains itself");
     is_status(sys$dellnm(D("LNM$PROCESS_DIRECTORY"), D("MINE"), NULL), SS$_NORMAL,
               "the name of a table is deleted");
     is_status(translate("BELOW", "B", 0, 0), SS$_IVLOGTAB, "the table below it is deleted with it");
     is_status(create_table("SMALL", "LNM$PROCESS_DIRECTORY", 0, 300), SS$_LNMCREATED,
               "a table with a quota of 300 bytes is created");
-    is_status(define("SMALL", "1", NULL, "1", NULL, NULL), SS$_NORMAL, "a name fits into the quota");
-    is_status(define("SMALL", "2", NULL, "2", NULL, NULL), SS$_NORMAL, "a second name fits into the quota");
+    is_status(define("SMALL", "1", NULL, "1", NULL, NULL), SS$_NORMAL,
+              "a name fits into the quota");
+    is_status(define("SMALL", "2", NULL, "2", NULL, NULL), SS$_NORMAL,
+              "a second name fits into the quota");
     is_status(define("SMALL", "3", NULL, "333333333333333333333333333333333",
                      "33333333333333333333333333333333333333",
                      "33333333333333333333333333333333333333333333"),
               SS$_EXLNMQUOTA, "a name that exceeds the quota is refused");
-    is_status(define("SMALL", "1", NULL, "one", NULL, NULL), SS$_SUPERSEDE, "a name can be replaced within the quota");
-    is_status(create_table("SUB", "SMALL", 0, 400), SS$_EXLNMQUOTA, "a table whose quota exceeds that of its parent is refused");
+    is_status(define("SMALL", "1", NULL, "one", NULL, NULL), SS$_SUPERSEDE,
+              "a name can be replaced within the quota");
+    is_status(create_table("SUB", "SMALL", 0, 400), SS$_EXLNMQUOTA,
+              "a table whose quota exceeds that of its parent is refused");
     sys$dellnm(D("LNM$PROCESS_DIRECTORY"), D("SMALL"), NULL);
-    is_status(create_table("no good", "LNM$PROCESS_DIRECTORY", 0, 0), SS$_IVLOGNAM, "a table name with a blank is refused");
-    is_status(create_table("X", "NOWHERE", 0, 0), SS$_NOLOGTAB, "a parent table that does not exist is refused");
+    is_status(create_table("no good", "LNM$PROCESS_DIRECTORY", 0, 0), SS$_IVLOGNAM,
+              "a table name with a blank is refused");
+    is_status(create_table("X", "NOWHERE", 0, 0), SS$_NOLOGTAB,
+              "a parent table that does not exist is refused");
     is_status(sys$crelnt(NULL, &result, &n, NULL, NULL, NULL, D("LNM$PROCESS_DIRECTORY"), NULL),
               SS$_LNMCREATED, "the system makes up a table name");
     ok(n == 20 && memcmp(made, "LNM$", 4) == 0, "the name that was made up is returned");
     is_status(sys$crelnt(NULL, &small, &n, NULL, NULL, NULL, D("LNM$PROCESS_DIRECTORY"), NULL),
               SS$_RESULTOVF, "a result buffer that is too short for the name is reported");
     made[n] = '\0';
-    is_status(sys$dellnm(D("LNM$PROCESS_DIRECTORY"), D(made), NULL), SS$_NORMAL, "the table is deleted by that name");
-    is_status(define("LNM$PROCESS_DIRECTORY", "PLAIN", NULL, "MINE", NULL, NULL), SS$_NORMAL, "a name that is not a table is defined");
+    is_status(sys$dellnm(D("LNM$PROCESS_DIRECTORY"), D(made), NULL), SS$_NORMAL,
+              "the table is deleted by that name");
+    is_status(define("LNM$PROCESS_DIRECTORY", "PLAIN", NULL, "MINE", NULL, NULL), SS$_NORMAL,
+              "a name that is not a table is defined");
     is_status(create_table("PLAIN", "LNM$PROCESS_DIRECTORY", 0, 0), SS$_DUPLNAM,
               "a table does not supersede a name that is not a table");
     is_status(sys$crelnt(NULL, NULL, NULL, NULL, NULL, D("X"), D(""), NULL), SS$_IVLOGTAB,
@@ -364,14 +417,16 @@ static void sharing(void)
 {
     define("LNM$PROCESS", "PRIVATE", NULL, "p", NULL, NULL);
     define("LNM$JOB", "OURS", NULL, "j", NULL, NULL);
-    is_status(define("LNM$GROUP", "G", NULL, "g", NULL, NULL), SS$_NORMAL, "a name in the group table is defined");
+    is_status(define("LNM$GROUP", "G", NULL, "g", NULL, NULL), SS$_NORMAL,
+              "a name in the group table is defined");
     is_status(define("LNM$SYSTEM", "EVERYBODY", NULL, "s", NULL, NULL), SS$_NORMAL,
               "a name in the system table is defined");
     is_status(create_table("LNM$JOB_PRIVATE", "LNM$SYSTEM_DIRECTORY", 0, 0), SS$_LNMCREATED,
               "a shareable table that only its owner may access is created");
     is(in_child(child_sees_all), 0, "a child sees private, job and system names");
     is(in_child(child_changes), 0, "a child changes its names");
-    ok(reads("LNM$PROCESS", "PRIVATE", "p"), "private names changed by the child are unchanged here");
+    ok(reads("LNM$PROCESS", "PRIVATE", "p"),
+       "private names changed by the child are unchanged here");
     ok(reads("LNM$JOB", "OURS", "changed"), "job names changed by the child are changed here");
     is(in_child(other_session), 0, "a new session is a new job");
     is(in_child(other_user), 0, "another user reads the names that the protection lets it read");
@@ -517,7 +572,8 @@ static void full(void)
        "its first use of names fails, too");
     ok(reads("LNM$JOB", "FULL_0", value), "existing names are found");
     is_status(sys$dellnm(D("LNM$JOB"), D("FULL_0"), NULL), SS$_NORMAL, "a name can be deleted");
-    is_status(define("LNM$JOB", name, NULL, "v", NULL, NULL), SS$_NORMAL, "then a name can be defined");
+    is_status(define("LNM$JOB", name, NULL, "v", NULL, NULL), SS$_NORMAL,
+              "then a name can be defined");
     is_status(sys$dellnm(D("LNM$JOB"), NULL, NULL), SS$_NORMAL, "all names are deleted");
     close(go[0]);
     close(go[1]);

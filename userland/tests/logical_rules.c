@@ -97,7 +97,8 @@ static void items(void)
               "an index that is given twice is refused");
     is_status(sys$crelnm(NULL, D("LNM$JOB"), D("R"), NULL, down), SS$_NORMAL,
               "indexes in any order are accepted");
-    is_status(sys$trnlnm(NULL, D("LNM$JOB"), D("R"), NULL, want), SS$_NORMAL, "$TRNLNM accepts them, too");
+    is_status(sys$trnlnm(NULL, D("LNM$JOB"), D("R"), NULL, want), SS$_NORMAL,
+              "$TRNLNM accepts them, too");
     is(length, 1, "the lengths of the strings are returned");
     is_status(sys$crelnm(NULL, D("LNM$JOB"), D("R"), NULL, narrow), SS$_BUFFEROVF,
               "a buffer too short for the table's name is accepted");
@@ -111,7 +112,8 @@ static void items(void)
         many[i] = (ILE3){1, LNM$_STRING, "m", NULL};
     is_status(sys$crelnm(NULL, D("LNM$JOB"), D("R"), NULL, many), SS$_BADPARAM, "129 strings");
     many[128] = (ILE3){0};
-    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("R"), NULL, many), SS$_SUPERSEDE, "128 strings are accepted");
+    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("R"), NULL, many), SS$_SUPERSEDE,
+              "128 strings are accepted");
     sys$dellnm(D("LNM$JOB"), NULL, NULL);
 }
 
@@ -121,8 +123,10 @@ static void refusals(void)
 {
     is_status(table("OUTER", "LNM$PROCESS_DIRECTORY", 0, &user), SS$_LNMCREATED,
               "a table is created in user mode");
-    is_status(define("OUTER", "X", 0, &super, "x"), SS$_IVLOGTAB, "an inner mode cannot define a name in it");
-    is_status(table("INNER", "OUTER", 0, &super), SS$_NOPRIV, "an inner mode cannot create a table below it");
+    is_status(define("OUTER", "X", 0, &super, "x"), SS$_IVLOGTAB,
+              "an inner mode cannot define a name in it");
+    is_status(table("INNER", "OUTER", 0, &super), SS$_NOPRIV,
+              "an inner mode cannot create a table below it");
     is_status(table("LNM$JOB_00ABCDEF", "LNM$SYSTEM_DIRECTORY", 0, &kernel), SS$_DUPLNAM,
               "a table with the name of a job's table cannot be created");
     is_status(define("LNM$SYSTEM_DIRECTORY", "LNM$GROUP_000777", 0, &kernel, "x"), SS$_DUPLNAM,
@@ -172,7 +176,8 @@ static void section_names(void)
     is_status(section("S11"), SS$_TOOMANYLNAM, "it is not translated eleven times");
     define("LNM$JOB", "GBL$BAD2", 0, &super, "NO:SECTION");
     define("LNM$JOB", "GBL$BAD1", 0, &super, "BAD2");
-    is_status(section("BAD1"), SS$_IVLOGNAM, "a bad name at the end of the translations is refused");
+    is_status(section("BAD1"), SS$_IVLOGNAM,
+              "a bad name at the end of the translations is refused");
     sys$crelnm(NULL, D("LNM$JOB"), D("GBL$BAD1"), &super, last);
     is_status(section("BAD1"), SS$_NOSUCHSEC, "a terminal name is not translated");
     sys$dellnm(D("LNM$JOB"), NULL, &super);
@@ -198,7 +203,8 @@ static void forks(void)
     table("T_CONFINED", "LNM$PROCESS_DIRECTORY", LNM$M_CONFINE, NULL);
     is(in_child(without_confined), 0, "a fork copies names that are not confined");
     is(in_child(session_and_fork), 0, "a fork copies them in a new session, too");
-    is_status(there("LNM$PROCESS", "CONFINED"), SS$_NORMAL, "confined names still exist in the parent");
+    is_status(there("LNM$PROCESS", "CONFINED"), SS$_NORMAL,
+              "confined names still exist in the parent");
     sys$dellnm(D("LNM$PROCESS_DIRECTORY"), NULL, NULL);
     sys$dellnm(D("LNM$PROCESS"), NULL, NULL);
 }
@@ -329,17 +335,23 @@ static void lists(void)
     is(n, NAMES, "the list has all names");
     is(wrong, 0, "the names are in order");
     m = (struct mega_logical){.name = "L7", .name_length = 2, .mode = 3};
-    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, &m), SS$_NORMAL, "the list can continue after any name");
+    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, &m), SS$_NORMAL,
+       "the list can continue after any name");
     ok(strcmp(m.name, "L8") == 0, "it continues after the given name");
     m.name[1] = 'X';
-    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, &m), SS$_NONEXPR, "a name that does not exist is an error");
+    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, &m), SS$_NONEXPR,
+       "a name that does not exist is an error");
     m.name_length = 256;
-    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, &m), SS$_BADPARAM, "a name that is too long is refused");
+    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, &m), SS$_BADPARAM,
+       "a name that is too long is refused");
     m.name_length = 2;
     m.mode = 4;
-    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, &m), SS$_BADPARAM, "an invalid mode is refused");
-    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, (void *)8), SS$_ACCVIO, "a buffer that cannot be written is refused");
-    is(mega$logical(D("LNM$JOB"), -3, 0, &m), SS$_NOLOGNAM, "an index below the special values finds nothing");
+    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, &m), SS$_BADPARAM,
+       "an invalid mode is refused");
+    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, (void *)8), SS$_ACCVIO,
+       "a buffer that cannot be written is refused");
+    is(mega$logical(D("LNM$JOB"), -3, 0, &m), SS$_NOLOGNAM,
+       "an index below the special values finds nothing");
     sys$dellnm(D("LNM$JOB"), NULL, NULL);
 }
 

@@ -218,12 +218,15 @@ static void test_file_end(void)
     is(ftruncate(fd, PAGE + 1), 0, "a file has one page and one byte");
     shared = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     private = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-    ok(shared != MAP_FAILED && private != MAP_FAILED, "four pages of it are mapped shared and private");
+    ok(shared != MAP_FAILED && private != MAP_FAILED,
+       "four pages of it are mapped shared and private");
     is(try_write(shared + 2 * PAGE - 1), 0, "the last byte of its second page can be written");
     is_bus_error(try_read(shared + 2 * PAGE), "a read after the last page is SIGBUS");
     is_bus_error(try_write(shared + 3 * PAGE), "a store after the last page is SIGBUS");
-    is_bus_error(try_read(private + 2 * PAGE), "a read after the last page of the private mapping is SIGBUS");
-    is_bus_error(try_write(private + 3 * PAGE), "a store after the last page of the private mapping is SIGBUS");
+    is_bus_error(try_read(private + 2 * PAGE),
+                 "a read after the last page of the private mapping is SIGBUS");
+    is_bus_error(try_write(private + 3 * PAGE),
+                 "a store after the last page of the private mapping is SIGBUS");
     is(write(out, shared + 2 * PAGE, 1), -1, "a system call that is given such an address fails");
     is(errno, EFAULT, "the error is EFAULT");
     is(try_write(private), 0, "a page of the private mapping can be written");
@@ -300,7 +303,8 @@ static void test_advice(void)
         good &= madvise(p, 8 * PAGE, harmless[k]) == 0;
     ok(good && p[0] == 1, "advice that is only a hint is accepted");
     is(madvise(p, 8 * PAGE, 99), -1, "unknown advice is refused");
-    is(madvise(p, 8 * PAGE, MADV_DONTFORK), -1, "MADV_DONTFORK is refused, because a program would rely on it");
+    is(madvise(p, 8 * PAGE, MADV_DONTFORK), -1,
+       "MADV_DONTFORK is refused, because a program would rely on it");
     is(madvise(p + PAGE, 2 * PAGE, MADV_DONTNEED), 0, "MADV_DONTNEED of two pages succeeds");
     ok(is_zero(p + PAGE, 2 * PAGE), "the two pages are zero");
     ok(p[PAGE - 1] == 1 && p[3 * PAGE] == 1, "the pages before and after them are unchanged");
@@ -322,7 +326,8 @@ static void test_advice(void)
     is(shared[PAGE], 4, "shared memory keeps its contents");
     munmap(p + PAGE, PAGE);
     memset(p + 2 * PAGE, 5, PAGE);
-    ok(madvise(p, 4 * PAGE, MADV_DONTNEED) == -1 && errno == ENOMEM, "MADV_DONTNEED of a range with a hole is ENOMEM");
+    ok(madvise(p, 4 * PAGE, MADV_DONTNEED) == -1 && errno == ENOMEM,
+       "MADV_DONTNEED of a range with a hole is ENOMEM");
     ok(is_zero(p + 2 * PAGE, PAGE), "the pages after the hole are zero");
     munmap(p, 8 * PAGE);
     munmap(shared, 2 * PAGE);
@@ -344,7 +349,8 @@ static void test_advice(void)
 
 static void test_bad(void)
 {
-    is(mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED, 1, "mmap of no bytes is refused");
+    is(mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED, 1,
+       "mmap of no bytes is refused");
     is(mmap(NULL, 1L << 60, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED, 1,
        "mmap of too many bytes is refused");
     is(mmap(NULL, PAGE, PROT_READ, MAP_ANONYMOUS, -1, 0) == MAP_FAILED, 1,
@@ -360,7 +366,8 @@ static void test_bad(void)
     is(mmap((void *)0x3ffffffe000, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
             0) == MAP_FAILED,
        1, "mmap over the end of the address space is refused");
-    is(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, 99, 0) == MAP_FAILED, 1, "mmap of a descriptor that is not open is refused");
+    is(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, 99, 0) == MAP_FAILED, 1,
+       "mmap of a descriptor that is not open is refused");
     is(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, 1, 0) == MAP_FAILED, 1,
        "mmap of a file that cannot be mapped is refused");
     is(munmap((void *)0xfffffc0000000000, PAGE), -1, "munmap of kernel addresses is refused");

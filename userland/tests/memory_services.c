@@ -162,7 +162,8 @@ static void expreg_created(void)
     ok(none(), "the outputs say that nothing was created");
     ok(first_free(up) == low + 4 * PAGE, "the first free address is unchanged");
     is_status(expreg(up, 60 * PAGE), SS$_NORMAL, "exactly the pages that are left are created");
-    is_status(expreg(up, PAGE), SS$_REGISFULL, "another page is refused, because the region is full");
+    is_status(expreg(up, PAGE), SS$_REGISFULL,
+              "another page is refused, because the region is full");
     is_status(sys$deltva_64(&up, low + 60 * PAGE, 4 * PAGE, 0, &va, &length), SS$_NORMAL,
               "the last four pages are deleted");
     ok(first_free(up) == low + 60 * PAGE, "the first free address is before them again");
@@ -173,10 +174,14 @@ static void expreg_created(void)
     is(low[3 * PAGE - 1], 1, "the contents of other pages are unchanged");
 
     is_status(expreg(down, 3 * PAGE), SS$_NORMAL, "three pages are created in a descending region");
-    ok(va == high - 3 * PAGE && first_free(down) == va, "they are at the end of the region, and it grows down");
-    is_status(expreg(down, 61 * PAGE), SS$_NORMAL, "the pages down to the start of the region are created");
-    ok(va == high - 64 * PAGE && first_free(down) == va, "the first free address is the start of the region");
-    is_status(expreg(down, PAGE), SS$_REGISFULL, "another page is refused, because the region is full");
+    ok(va == high - 3 * PAGE && first_free(down) == va,
+       "they are at the end of the region, and it grows down");
+    is_status(expreg(down, 61 * PAGE), SS$_NORMAL,
+              "the pages down to the start of the region are created");
+    ok(va == high - 64 * PAGE && first_free(down) == va,
+       "the first free address is the start of the region");
+    is_status(expreg(down, PAGE), SS$_REGISFULL,
+              "another page is refused, because the region is full");
     sys$delete_region_64(&up, 0, &va, &length);
     sys$delete_region_64(&down, 0, &va, &length);
 }
@@ -191,10 +196,13 @@ static void expreg_default(void)
 
         is_status(expreg(id, 5 * PAGE), SS$_NORMAL, "five pages of %s are created", names[k]);
         at = va;
-        ok(k == VA$C_P1 ? at + 5 * PAGE == before : at == before, "they are at the first free address");
+        ok(k == VA$C_P1 ? at + 5 * PAGE == before : at == before,
+           "they are at the first free address");
         ok(can_write(at) && can_write(at + 5 * PAGE - 1), "the pages can be written");
-        ok(first_free(id) == (k == VA$C_P1 ? at : at + 5 * PAGE), "the first free address has moved");
-        is_status(expreg(id, 1ul << 42), SS$_VASFULL, "more pages than the address space has are refused");
+        ok(first_free(id) == (k == VA$C_P1 ? at : at + 5 * PAGE),
+           "the first free address has moved");
+        is_status(expreg(id, 1ul << 42), SS$_VASFULL,
+                  "more pages than the address space has are refused");
         ok(none(), "the outputs say that nothing was created");
         is_status(sys$deltva_64(&id, at, 5 * PAGE, 0, &va, &length), SS$_NORMAL, "deleted");
         ok(first_free(id) == before, "after deletion the first free address is as before");
@@ -229,15 +237,18 @@ static void expreg_errors(void)
     GENERIC_64 nobody = {{4711}};
     char *page = mmap(0, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    is_status(sys$expreg_64((GENERIC_64 *)8, PAGE, 3, 0, &va, &length), SS$_ACCVIO, "$EXPREG_64: region id not readable");
+    is_status(sys$expreg_64((GENERIC_64 *)8, PAGE, 3, 0, &va, &length), SS$_ACCVIO,
+              "$EXPREG_64: region id not readable");
     is_status(sys$expreg_64((GENERIC_64 *)((char *)&id + 1), PAGE, 3, 0, &va, &length), SS$_ACCVIO,
               "unaligned");
     is_status(sys$expreg_64(&id, PAGE, 3, 0, (void **)page, &length), SS$_ACCVIO,
               "$EXPREG_64: read-only output");
     is_status(sys$expreg_64(&id, PAGE, 3, 0, &va, (unsigned __int64 *)((char *)&length + 4)),
               SS$_ACCVIO, "$EXPREG_64: unaligned output");
-    is_status(sys$expreg_64(&id, PAGE, 3, 0, KERNEL, &length), SS$_ACCVIO, "$EXPREG_64: output in the kernel's memory");
-    is_status(sys$expreg_64(&id, PAGE, 4, 0, &va, &length), SS$_IVACMODE, "$EXPREG_64: invalid access mode");
+    is_status(sys$expreg_64(&id, PAGE, 3, 0, KERNEL, &length), SS$_ACCVIO,
+              "$EXPREG_64: output in the kernel's memory");
+    is_status(sys$expreg_64(&id, PAGE, 4, 0, &va, &length), SS$_IVACMODE,
+              "$EXPREG_64: invalid access mode");
     is_status(sys$expreg_64(&id, PAGE, 3, 2, &va, &length), SS$_IVVAFLG, "flag");
     is_status(expreg(nobody, PAGE), SS$_IVREGID, "region");
     is_status(expreg(id, PAGE + 1), SS$_LEN_NOTPAGMULT, "length");
@@ -275,7 +286,8 @@ static void cretva_pages(void)
     GENERIC_64 id = region(16 * MIB, 0);
     char *start = va, *section;
 
-    is_status(cretva(id, start + 7 * PAGE, 2 * PAGE, 0), SS$_NORMAL, "$CRETVA_64 creates pages at a given address");
+    is_status(cretva(id, start + 7 * PAGE, 2 * PAGE, 0), SS$_NORMAL,
+              "$CRETVA_64 creates pages at a given address");
     ok(va == start + 7 * PAGE && length == 2 * PAGE && first_free(id) == start + 9 * PAGE,
        "they are at that address");
     start[7 * PAGE] = 7;
@@ -284,12 +296,15 @@ static void cretva_pages(void)
     is_status(cretva(id, start + 8 * PAGE, 4 * PAGE, VA$M_NO_OVERMAP), SS$_VA_IN_USE,
               "with VA$M_NO_OVERMAP existing pages are not replaced");
     ok(none() && start[8 * PAGE] == 8 && !can_read(start + 9 * PAGE), "nothing has changed");
-    is_status(cretva(id, start + 8 * PAGE, 4 * PAGE, 0), SS$_NORMAL, "without the flag existing pages are replaced");
-    ok(start[7 * PAGE] == 7 && start[8 * PAGE] == 0 && start[11 * PAGE] == 0, "the pages that were replaced are zero");
+    is_status(cretva(id, start + 8 * PAGE, 4 * PAGE, 0), SS$_NORMAL,
+              "without the flag existing pages are replaced");
+    ok(start[7 * PAGE] == 7 && start[8 * PAGE] == 0 && start[11 * PAGE] == 0,
+       "the pages that were replaced are zero");
     section = map_section(id);
     section[0] = 5;
     is_status(cretva(id, section, PAGE, 0), SS$_VA_IN_USE, "a page of a section is not replaced");
-    is_status(cretva(id, section - PAGE, 2 * PAGE, 0), SS$_VA_IN_USE, "a range that contains a page of a section is refused");
+    is_status(cretva(id, section - PAGE, 2 * PAGE, 0), SS$_VA_IN_USE,
+              "a range that contains a page of a section is refused");
     ok(none() && section[0] == 5 && !can_read(section - PAGE), "nothing has changed");
     sys$delete_region_64(&id, 0, &va, &length);
     ok(!can_read(start + 7 * PAGE), "deleting the region deletes its pages");
@@ -306,20 +321,28 @@ static void cretva_errors(void)
     is_status(sys$cretva_64((GENERIC_64 *)8, start, PAGE, 3, 0, &va, &length), SS$_ACCVIO,
               "$CRETVA_64: region id not readable");
     is_status(sys$cretva_64(&id, start, PAGE, 3, 0, (void **)1, &length), SS$_ACCVIO, "output");
-    is_status(sys$cretva_64(&id, start, PAGE, 3, 0, &va, KERNEL), SS$_ACCVIO, "$CRETVA_64: length output not writable");
-    is_status(sys$cretva_64(&id, start, PAGE, 9, 0, &va, &length), SS$_IVACMODE, "$CRETVA_64: invalid access mode");
+    is_status(sys$cretva_64(&id, start, PAGE, 3, 0, &va, KERNEL), SS$_ACCVIO,
+              "$CRETVA_64: length output not writable");
+    is_status(sys$cretva_64(&id, start, PAGE, 9, 0, &va, &length), SS$_IVACMODE,
+              "$CRETVA_64: invalid access mode");
     is_status(cretva(id, start, PAGE, 0x80), SS$_IVVAFLG, "flag");
     is_status(cretva(nobody, start, PAGE, 0), SS$_IVREGID, "region");
     is_status(cretva(id, start + 8, PAGE, 0), SS$_VA_NOTPAGALGN, "start");
     is_status(cretva(id, start, PAGE - 1, 0), SS$_LEN_NOTPAGMULT, "length");
     is_status(cretva(id, start, 0, 0), SS$_LEN_NOTPAGMULT, "$CRETVA_64: length 0");
-    is_status(cretva(id, start - PAGE, PAGE, 0), SS$_PAGNOTINREG, "$CRETVA_64: range before the region");
-    is_status(cretva(id, start + 63 * PAGE, 2 * PAGE, 0), SS$_PAGNOTINREG, "$CRETVA_64: range over the end of the region");
+    is_status(cretva(id, start - PAGE, PAGE, 0), SS$_PAGNOTINREG,
+              "$CRETVA_64: range before the region");
+    is_status(cretva(id, start + 63 * PAGE, 2 * PAGE, 0), SS$_PAGNOTINREG,
+              "$CRETVA_64: range over the end of the region");
     is_status(cretva(id, start, -PAGE, 0), SS$_PAGNOTINREG, "$CRETVA_64: range wraps around");
-    is_status(cretva(other, start, PAGE, 0), SS$_PAGNOTINREG, "$CRETVA_64: address in another region");
-    is_status(cretva(p2, start, PAGE, 0), SS$_PAGNOTINREG, "$CRETVA_64: address in a created region, given the default region");
-    is_status(cretva(shared, in_shared, PAGE, 0), SS$_NOSHPTS, "$CRETVA_64: region with shared page tables");
-    is_status(cretva(p2, in_shared, PAGE, 0), SS$_PAGNOTINREG, "$CRETVA_64: address in such a region, given the default region");
+    is_status(cretva(other, start, PAGE, 0), SS$_PAGNOTINREG,
+              "$CRETVA_64: address in another region");
+    is_status(cretva(p2, start, PAGE, 0), SS$_PAGNOTINREG,
+              "$CRETVA_64: address in a created region, given the default region");
+    is_status(cretva(shared, in_shared, PAGE, 0), SS$_NOSHPTS,
+              "$CRETVA_64: region with shared page tables");
+    is_status(cretva(p2, in_shared, PAGE, 0), SS$_PAGNOTINREG,
+              "$CRETVA_64: address in such a region, given the default region");
     is_status(cretva(default_region(VA$C_P0), 0, PAGE, 0), SS$_PAGNOTINREG, "$CRETVA_64: page 0");
     ok(none(), "the outputs say that nothing was created");
     ok(!can_read(start) && !can_read(in_shared), "nowhere");
@@ -333,7 +356,8 @@ static void cretva_errors(void)
 static void setprt_codes(void)
 {
     static const struct {
-        unsigned code, back, access; /* back: the code returned later; access: 0 none, 1 read, 2 write */
+        unsigned code, back,
+            access; /* back: the code returned later; access: 0 none, 1 read, 2 write */
     } codes[] = {
         {PRT$C_NA, PRT$C_NA, 0},   {PRT$C_KW, PRT$C_NA, 0},   {PRT$C_KR, PRT$C_NA, 0},
         {PRT$C_UW, PRT$C_UW, 2},   {PRT$C_EW, PRT$C_NA, 0},   {PRT$C_ERKW, PRT$C_NA, 0},
@@ -357,10 +381,12 @@ static void setprt_codes(void)
         last = codes[i].back;
     }
     is(wrong, 0, "every protection code gives user mode its access, to that page only");
-    is_status(setprt(p + 2 * PAGE + 17, 100, PRT$C_UR), SS$_NORMAL, "the range of $SETPRT_64 is rounded");
+    is_status(setprt(p + 2 * PAGE + 17, 100, PRT$C_UR), SS$_NORMAL,
+              "the range of $SETPRT_64 is rounded");
     ok(va == p + 2 * PAGE && length == PAGE && old == PRT$C_UW, "it is rounded to whole pages");
     is_status(setprt(p + PAGE - 1, PAGE + 2, PRT$C_UW), SS$_NORMAL, "outward");
-    ok(va == p && length == 3 * PAGE && old == PRT$C_UR, "the previous protection of the last page is returned");
+    ok(va == p && length == 3 * PAGE && old == PRT$C_UR,
+       "the previous protection of the last page is returned");
     is(p[PAGE], 3, "the contents are unchanged");
     is_status(setprt(p, 4 * PAGE, PRT$C_UR), SS$_NORMAL, "all pages become read-only");
     is_status(setprt(p, 4 * PAGE, PRT$C_UW), SS$_NORMAL, "all pages become writable");
@@ -378,7 +404,8 @@ static void setprt_section(void)
     unsigned wrong = 0;
 
     p[5 * PAGE] = 5;
-    is_status(setprt(p + 4 * PAGE, 3 * PAGE, PRT$C_UR), SS$_NORMAL, "three pages of a section become read-only");
+    is_status(setprt(p + 4 * PAGE, 3 * PAGE, PRT$C_UR), SS$_NORMAL,
+              "three pages of a section become read-only");
     is(old, PRT$C_UW, "their previous protection was writable");
     for (unsigned i = 0; i < 12; i++)
         wrong += can_write(p + i * PAGE) != (i < 4 || i > 6) || !can_write(q + i * PAGE);
@@ -418,7 +445,8 @@ static void setprt_hints(void)
     p = va;
     for (uint64_t k = 0; k < 24 * MIB; k += PAGE)
         p[k] = (char)(k / PAGE);
-    is_status(setprt(p + 5 * MIB, PAGE, PRT$C_UR), SS$_NORMAL, "a page in the middle of a granularity hint becomes read-only");
+    is_status(setprt(p + 5 * MIB, PAGE, PRT$C_UR), SS$_NORMAL,
+              "a page in the middle of a granularity hint becomes read-only");
     for (uint64_t k = 0; k < 24 * MIB; k += PAGE)
         wrong += p[k] != (char)(k / PAGE) || can_write(p + k) != (k != 5 * MIB);
     is(wrong, 0, "only that page is read-only, and all pages have their contents");
@@ -452,20 +480,27 @@ static void setprt_errors(void)
               "$SETPRT_64: protection output not writable");
     is_status(sys$setprt_64(p, PAGE, 3, PRT$C_UR, &va, &length, (unsigned *)((char *)&old + 2)),
               SS$_ACCVIO, "unaligned");
-    is_status(sys$setprt_64(p, PAGE, 5, PRT$C_UR, &va, &length, &old), SS$_IVACMODE, "$SETPRT_64: invalid access mode");
-    is_status(setprt(p, PAGE, PRT$C_RESERVED), SS$_IVPROTECT, "$SETPRT_64: reserved protection code");
+    is_status(sys$setprt_64(p, PAGE, 5, PRT$C_UR, &va, &length, &old), SS$_IVACMODE,
+              "$SETPRT_64: invalid access mode");
+    is_status(setprt(p, PAGE, PRT$C_RESERVED), SS$_IVPROTECT,
+              "$SETPRT_64: reserved protection code");
     ok(none() && old == 99, "nothing has changed");
     is_status(setprt(p, 0, PRT$C_UR), SS$_BADPARAM, "$SETPRT_64: length 0");
-    is_status(setprt(p, 1ul << 43, PRT$C_UR), SS$_NOT_PROCESS_VA, "$SETPRT_64: range beyond user space");
+    is_status(setprt(p, 1ul << 43, PRT$C_UR), SS$_NOT_PROCESS_VA,
+              "$SETPRT_64: range beyond user space");
     is_status(setprt(KERNEL, PAGE, PRT$C_UW), SS$_NOT_PROCESS_VA, "$SETPRT_64: kernel address");
     is_status(setprt(p, -PAGE, PRT$C_UR), SS$_NOT_PROCESS_VA, "$SETPRT_64: range wraps around");
     is_status(setprt(0, PAGE, PRT$C_UW), SS$_ACCVIO, "$SETPRT_64: page 0");
-    is_status(setprt(p + PAGE, 3 * PAGE, PRT$C_UR), SS$_ACCVIO, "$SETPRT_64: range with an unmapped page");
+    is_status(setprt(p + PAGE, 3 * PAGE, PRT$C_UR), SS$_ACCVIO,
+              "$SETPRT_64: range with an unmapped page");
     ok(none() && can_write(p + PAGE), "no page of the range has changed");
-    is_status(setprt(section, PAGE, PRT$C_UR), SS$_PAGTYPVIO, "$SETPRT_64: pages in shared page tables");
+    is_status(setprt(section, PAGE, PRT$C_UR), SS$_PAGTYPVIO,
+              "$SETPRT_64: pages in shared page tables");
     ok(none() && can_write(section), "these pages have not changed");
-    is_status(setprt(section, PAGE, PRT$C_UW), SS$_PAGTYPVIO, "$SETPRT_64: the same protection in shared page tables");
-    is_status(setprt(file, PAGE, PRT$C_UW), SS$_NOPRIV, "$SETPRT_64: write access to a file opened for reading");
+    is_status(setprt(section, PAGE, PRT$C_UW), SS$_PAGTYPVIO,
+              "$SETPRT_64: the same protection in shared page tables");
+    is_status(setprt(file, PAGE, PRT$C_UW), SS$_NOPRIV,
+              "$SETPRT_64: write access to a file opened for reading");
     ok(none() && !can_write(file), "the file cannot be written");
     is(mprotect(file, PAGE, PROT_READ | PROT_WRITE), -1, "mprotect is refused, too");
     close(fd);
@@ -496,7 +531,8 @@ static void lock_pages(void)
     is(locked(), 6, "six pages are locked");
     is_status(lckpag(p + 4 * PAGE, 6 * PAGE), SS$_WASSET, "locked pages can be locked again");
     is(locked(), 6, "they count once");
-    is_status(ulkpag(p + 9 * PAGE, 2 * PAGE), SS$_WASCLR, "one of two pages to be unlocked was not locked");
+    is_status(ulkpag(p + 9 * PAGE, 2 * PAGE), SS$_WASCLR,
+              "one of two pages to be unlocked was not locked");
     is(locked(), 5, "one page less is locked");
     is_status(ulkpag(p + 4 * PAGE, 2 * PAGE), SS$_WASSET, "two pages are unlocked");
     ok(va == p + 4 * PAGE && length == 2 * PAGE && locked() == 3, "three pages are locked");
@@ -558,13 +594,17 @@ static void lock_section(void)
           1))
         bail_out("no page-file section");
     p = va;
-    is_status(lckpag(p + 3 * PAGE, 4 * PAGE), SS$_WASCLR, "pages of a page-file-backed section are locked");
+    is_status(lckpag(p + 3 * PAGE, 4 * PAGE), SS$_WASCLR,
+              "pages of a page-file-backed section are locked");
     is(locked(), 4, "they count as locked");
     is_status(ulkpag(p + 3 * PAGE, PAGE), SS$_WASSET, "one of them is unlocked");
     is(locked(), 3, "one page less is locked");
-    is_status(setprt(p, 16 * PAGE, PRT$C_UR), SS$_NORMAL, "the protection of the mapping is changed");
-    ok(!can_write(p + 4 * PAGE) && can_read(p + 4 * PAGE) && locked() == 3, "the pages become read-only and stay locked");
-    is_status(cretva(id, p, PAGE, 0), SS$_VA_IN_USE, "$CRETVA_64 does not replace a page of the section");
+    is_status(setprt(p, 16 * PAGE, PRT$C_UR), SS$_NORMAL,
+              "the protection of the mapping is changed");
+    ok(!can_write(p + 4 * PAGE) && can_read(p + 4 * PAGE) && locked() == 3,
+       "the pages become read-only and stay locked");
+    is_status(cretva(id, p, PAGE, 0), SS$_VA_IN_USE,
+              "$CRETVA_64 does not replace a page of the section");
     sys$delete_region_64(&id, 0, &va, &length);
     is(locked(), 0, "deleting the mapping unlocks its pages");
 }
@@ -581,25 +621,36 @@ static void lock_errors(void)
     cretva(id, p, 4 * PAGE, 0);
     setprt(p + 3 * PAGE, PAGE, PRT$C_NA);
     is_status(sys$lckpag_64(p, PAGE, 3, (void **)1, &length), SS$_ACCVIO, "lock: output");
-    is_status(sys$lckpag_64(p, PAGE, 3, &va, KERNEL), SS$_ACCVIO, "$LCKPAG_64: length output not writable");
-    is_status(sys$lckpag_64(p, PAGE, 4, &va, &length), SS$_IVACMODE, "$LCKPAG_64: invalid access mode");
+    is_status(sys$lckpag_64(p, PAGE, 3, &va, KERNEL), SS$_ACCVIO,
+              "$LCKPAG_64: length output not writable");
+    is_status(sys$lckpag_64(p, PAGE, 4, &va, &length), SS$_IVACMODE,
+              "$LCKPAG_64: invalid access mode");
     is_status(lckpag(p, 0), SS$_BADPARAM, "$LCKPAG_64: length 0");
     is_status(lckpag(KERNEL, PAGE), SS$_NOT_PROCESS_VA, "$LCKPAG_64: kernel address");
     is_status(lckpag(p, 4 * PAGE), SS$_ACCVIO, "$LCKPAG_64: page without access");
-    is_status(lckpag(p + 2 * PAGE, 4 * PAGE), SS$_ACCVIO, "$LCKPAG_64: range with an unmapped page");
+    is_status(lckpag(p + 2 * PAGE, 4 * PAGE), SS$_ACCVIO,
+              "$LCKPAG_64: range with an unmapped page");
     ok(none() && locked() == 0, "no page is locked");
     is_status(sys$ulkpag_64(p, PAGE, 3, (void **)1, &length), SS$_ACCVIO, "unlock: output");
-    is_status(sys$ulkpag_64(p, PAGE, 3, &va, KERNEL), SS$_ACCVIO, "$ULKPAG_64: length output not writable");
-    is_status(sys$ulkpag_64(p, PAGE, 4, &va, &length), SS$_IVACMODE, "$ULKPAG_64: invalid access mode");
+    is_status(sys$ulkpag_64(p, PAGE, 3, &va, KERNEL), SS$_ACCVIO,
+              "$ULKPAG_64: length output not writable");
+    is_status(sys$ulkpag_64(p, PAGE, 4, &va, &length), SS$_IVACMODE,
+              "$ULKPAG_64: invalid access mode");
     is_status(ulkpag(p, 0), SS$_BADPARAM, "$ULKPAG_64: length 0");
-    is_status(ulkpag((void *)(1ul << 42), PAGE), SS$_NOT_PROCESS_VA, "$ULKPAG_64: range beyond user space");
-    is_status(ulkpag(p + 2 * PAGE, 4 * PAGE), SS$_ACCVIO, "$ULKPAG_64: range with an unmapped page");
+    is_status(ulkpag((void *)(1ul << 42), PAGE), SS$_NOT_PROCESS_VA,
+              "$ULKPAG_64: range beyond user space");
+    is_status(ulkpag(p + 2 * PAGE, 4 * PAGE), SS$_ACCVIO,
+              "$ULKPAG_64: range with an unmapped page");
     is_status(ulkpag(p, PAGE), SS$_WASCLR, "$ULKPAG_64: page that is not locked");
-    is_status(cretva(id, p + 8 * MIB, 8ul << 30, 0), SS$_NORMAL, "8 GiB of address space are created");
+    is_status(cretva(id, p + 8 * MIB, 8ul << 30, 0), SS$_NORMAL,
+              "8 GiB of address space are created");
     before = self();
-    is_status(lckpag(p + 8 * MIB, 8ul << 30), SS$_LCKPAGFUL, "more pages than there is memory cannot be locked");
-    ok(none() && locked() == 0 && self().rss == before.rss, "the refused call has allocated and locked nothing");
-    is_status(lckpag(section, 2 * PAGE), SS$_WASCLR, "pages of a memory-resident section are accepted");
+    is_status(lckpag(p + 8 * MIB, 8ul << 30), SS$_LCKPAGFUL,
+              "more pages than there is memory cannot be locked");
+    ok(none() && locked() == 0 && self().rss == before.rss,
+       "the refused call has allocated and locked nothing");
+    is_status(lckpag(section, 2 * PAGE), SS$_WASCLR,
+              "pages of a memory-resident section are accepted");
     is_status(lckpag(section, 2 * PAGE), SS$_WASCLR, "they are not locked by that");
     is(locked(), 0, "they do not count as locked");
     pid = must_fork();
@@ -656,14 +707,17 @@ static void grows_by_itself(void)
                                    &va, &length),
               SS$_IVREGFLG, "a region with shared page tables cannot expand on access");
     ok(can_write(low + 5 * PAGE), "an access expands the region");
-    ok(first_free(up) == low + 6 * PAGE && can_read(low), "the region expands from its start to that page");
+    ok(first_free(up) == low + 6 * PAGE && can_read(low),
+       "the region expands from its start to that page");
     is(low[3 * PAGE], 0, "the new pages are zero");
     sys$deltva_64(&up, low + 2 * PAGE, PAGE, 0, &va, &length);
     ok(!can_read(low + 2 * PAGE), "a page that was deleted is not created again");
-    ok(can_write(low + 63 * PAGE) && !can_read(low + 64 * PAGE), "the region does not expand beyond its end");
+    ok(can_write(low + 63 * PAGE) && !can_read(low + 64 * PAGE),
+       "the region does not expand beyond its end");
     ok(pipe(fds) == 0 && write(fds[1], "x", 1) == 1 && read(fds[0], high - 3 * PAGE, 1) == 1,
        "an access by a system call expands a descending region");
-    ok(high[-3 * (long)PAGE] == 'x' && first_free(down) == high - 3 * PAGE, "the region expands down to that page");
+    ok(high[-3 * (long)PAGE] == 'x' && first_free(down) == high - 3 * PAGE,
+       "the region expands down to that page");
     close(fds[0]);
     close(fds[1]);
     sys$delete_region_64(&up, 0, &va, &length);

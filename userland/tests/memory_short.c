@@ -117,7 +117,8 @@ int main(void)
        "the failed calls have changed nothing");
     is_status(sys$deltva_64(&b, small, PAGE, 3, &va, &length), SS$_NORMAL,
               "a page can be deleted without memory");
-    is_status(sys$delete_region_64(&b, 0, &va, &length), SS$_NORMAL, "a region can be deleted without memory");
+    is_status(sys$delete_region_64(&b, 0, &va, &length), SS$_NORMAL,
+              "a region can be deleted without memory");
     is(self().locked, pages, "locked pages are still locked");
     is_status(sys$setprt_64(split, PAGE, 3, PRT$C_UR, &va, &length, &old), SS$_NORMAL,
               "$SETPRT_64 works when there is memory again");

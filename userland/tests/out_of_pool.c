@@ -164,8 +164,10 @@ int main(void)
     struct mega_process before;
     unsigned before_sections;
 
-    is_status(sys$create_gdzro(&there, 0, 0, 8 * MIB, 0, 0), SS$_CREATED_SHPT, "a section is created");
-    is_status(sys$create_gpfn(&frames, 0, 0, BUS_PAGE, 1, 0, 0), SS$_CREATED, "a page-frame section is created");
+    is_status(sys$create_gdzro(&there, 0, 0, 8 * MIB, 0, 0), SS$_CREATED_SHPT,
+              "a section is created");
+    is_status(sys$create_gpfn(&frames, 0, 0, BUS_PAGE, 1, 0, 0), SS$_CREATED,
+              "a page-frame section is created");
     is_status(
         sys$create_region_64(16 * PAGE, VA$C_UCREATE_UOWN, 0, &here, (void **)&pages, &length),
         SS$_NORMAL, "a region is created");
@@ -187,7 +189,8 @@ int main(void)
     for (unsigned k = 0; k < CALLS; k++) {
         int status = calls[k].call();
 
-        ok(status & 1, "%s succeeds when there is pool (%s)", calls[k].name, mega$condition_text(status));
+        ok(status & 1, "%s succeeds when there is pool (%s)", calls[k].name,
+           mega$condition_text(status));
         sys$dgblsc(0, &other, 0); /* deletes what the call created */
     }
     return tap_done();

@@ -47,12 +47,15 @@ static void measured(void)
     is_status(pool_cost(1, 1, cost), SS$_NORMAL, "the smallest block is measured");
     is_status(pool_cost(0, 1, cost), SS$_BADPARAM, "blocks of 0 bytes are refused");
     is_status(pool_cost(65537, 1, cost), SS$_BADPARAM, "blocks that are too large are refused");
-    is_status(pool_cost(1UL << 32 | 16, 1, cost), SS$_BADPARAM, "all 64 bits of the size are checked");
+    is_status(pool_cost(1UL << 32 | 16, 1, cost), SS$_BADPARAM,
+              "all 64 bits of the size are checked");
     is_status(pool_cost(16, 0, cost), SS$_BADPARAM, "a count of 0 is refused");
     is_status(pool_cost(16, 257, cost), SS$_BADPARAM, "a count that is too large is refused");
-    is_status(pool_cost(16, 1UL << 32 | 1, cost), SS$_BADPARAM, "all 64 bits of the count are checked");
+    is_status(pool_cost(16, 1UL << 32 | 1, cost), SS$_BADPARAM,
+              "all 64 bits of the count are checked");
     is_status(pool_cost(16, 1, NULL), SS$_ACCVIO, "a null address for the results is refused");
-    is_status(pool_cost(16, 256, (void *)0xFFFFFC0000000000), SS$_ACCVIO, "a kernel address for the results is refused");
+    is_status(pool_cost(16, 256, (void *)0xFFFFFC0000000000), SS$_ACCVIO,
+              "a kernel address for the results is refused");
     is_status(pool_cost(65536, 256, cost), SS$_NORMAL, "256 blocks of 64 KiB are measured");
     is_status(set("PAGED_LAL_SIZE", 0), SS$_NORMAL, "lookaside lists are turned off");
     is_status(pool_cost(80, 256, cost), SS$_NORMAL, "the cost without lookaside lists is measured");
@@ -66,14 +69,17 @@ static void at_raised_ipl(void)
     static struct mega_pool_cost cost[256];
     struct mega_pool before = pool_of(0), after;
 
-    is_status(pool_cost_of(0, 416, 256, cost), SS$_NORMAL, "blocks of nonpaged pool are allocated at raised IPL");
+    is_status(pool_cost_of(0, 416, 256, cost), SS$_NORMAL,
+              "blocks of nonpaged pool are allocated at raised IPL");
     for (unsigned i = 0; i < 4; i++)
-        is_status(pool_cost_of(0, 8192 - 16 * i, 256, cost), SS$_NORMAL, "2 MiB of nonpaged pool are allocated at raised IPL");
+        is_status(pool_cost_of(0, 8192 - 16 * i, 256, cost), SS$_NORMAL,
+                  "2 MiB of nonpaged pool are allocated at raised IPL");
     after = pool_of(0);
     ok(after.size > before.size, "nonpaged pool grows at raised IPL, by %lu bytes",
        (unsigned long)(after.size - before.size));
     is(after.in_use, before.in_use, "as much nonpaged pool is in use as before");
-    is_status(pool_cost_of(0, 8193, 1, cost), SS$_BADPARAM, "a size for which there is no lookaside list is refused");
+    is_status(pool_cost_of(0, 8193, 1, cost), SS$_BADPARAM,
+              "a size for which there is no lookaside list is refused");
     is_status(pool_cost_of(2, 16, 1, cost), SS$_BADPARAM, "a third pool does not exist");
 }
 

@@ -171,8 +171,8 @@ int main(int argc, char **argv)
         most = held > most ? held : most;
         if (pid > 0) {
             ended++;
-            ok(WIFEXITED(status) && WEXITSTATUS(status) <= 1, "the names of a job are as it defined them (status %#x)",
-               status);
+            ok(WIFEXITED(status) && WEXITSTATUS(status) <= 1,
+               "the names of a job are as it defined them (status %#x)", status);
             was_short += WIFEXITED(status) && WEXITSTATUS(status) == 0;
         }
         mega$control(MEGA_CTL_SET_PARAM, (uint64_t)"PAGED_LAL_SIZE",
@@ -185,9 +185,10 @@ int main(int argc, char **argv)
     is(in_use(), before, "as much of the pool is in use as before");
     /* A CPU that has just checked the limit may put another packet or two on a list. */
     ok(most > 0 && most <= paged().size / 4 * 3 + 4 * 2 * 2560,
-       "the lists held %lu of %lu bytes at most, which is not over three quarters", (unsigned long)most,
-       (unsigned long)paged().size);
-    is_status(mega$info(MEGA_INFO_VALIDATE, 0, &v, sizeof(v)), SS$_NORMAL, "the self-check can be run");
+       "the lists held %lu of %lu bytes at most, which is not over three quarters",
+       (unsigned long)most, (unsigned long)paged().size);
+    is_status(mega$info(MEGA_INFO_VALIDATE, 0, &v, sizeof(v)), SS$_NORMAL,
+              "the self-check can be run");
     ok(v.errors == 0 && !v.timed_out, "memory is consistent%s%s", v.text[0] ? ": " : "", v.text);
     return tap_done();
 }

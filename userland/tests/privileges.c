@@ -81,7 +81,8 @@ static void setprv(void)
     is(before.prv$q_quadword, ALL, "the permanent mask is unchanged");
     is_status(sys$setprv(1, &mask, 0, 0), SS$_NORMAL, "BYPASS is enabled again");
     is_status(sys$setprv(1, (void *)8, 0, 0), SS$_ACCVIO, "a mask that cannot be read is refused");
-    is_status(sys$setprv(0, &mask, 0, (void *)8), SS$_ACCVIO, "an output that cannot be written is refused");
+    is_status(sys$setprv(0, &mask, 0, (void *)8), SS$_ACCVIO,
+              "an output that cannot be written is refused");
     is_status(sys$setprv(0, &mask, 0, (union prvdef *)((char *)pair + 4)), SS$_ACCVIO,
               "an output that is not aligned is refused");
     is(me().privileges, ALL, "the refused calls have changed nothing");
@@ -121,15 +122,21 @@ static int setprv_holder(void)
 
 static void limits(void)
 {
-    is(in_child(limited), 0, "a process can enable the privileges for which it is authorised, and no others");
+    is(in_child(limited), 0,
+       "a process can enable the privileges for which it is authorised, and no others");
     is(in_child(setprv_holder), 0, "a process authorised for SETPRV can enable any privilege");
-    is_status(become((struct mega_creds){040000, 1, 0, 0, 0}), SS$_BADPARAM, "group 40000 is refused");
-    is_status(become((struct mega_creds){1, 0200000, 0, 0, 0}), SS$_BADPARAM, "member 200000 is refused");
+    is_status(become((struct mega_creds){040000, 1, 0, 0, 0}), SS$_BADPARAM,
+              "group 40000 is refused");
+    is_status(become((struct mega_creds){1, 0200000, 0, 0, 0}), SS$_BADPARAM,
+              "member 200000 is refused");
     is_status(become((struct mega_creds){1, 1, PRV$M_SYSGBL, 0, 0}), SS$_BADPARAM,
               "privileges that are not authorised are refused");
-    is_status(become((struct mega_creds){1, 1, 2, 2, 0}), SS$_BADPARAM, "a bit that is no privilege is refused");
-    is_status(become((struct mega_creds){1, 1, 0, 0, 2}), SS$_BADPARAM, "a bit that is no rights identifier is refused");
-    is_status(mega$control(MEGA_CTL_SET_CREDS, 8, 0, 0, 0, 0), SS$_ACCVIO, "a structure that cannot be read is refused");
+    is_status(become((struct mega_creds){1, 1, 2, 2, 0}), SS$_BADPARAM,
+              "a bit that is no privilege is refused");
+    is_status(become((struct mega_creds){1, 1, 0, 0, 2}), SS$_BADPARAM,
+              "a bit that is no rights identifier is refused");
+    is_status(mega$control(MEGA_CTL_SET_CREDS, 8, 0, 0, 0, 0), SS$_ACCVIO,
+              "a structure that cannot be read is refused");
     is(getuid(), 0, "the refused calls have changed nothing");
 }
 
@@ -155,11 +162,16 @@ static void inheritance(void)
     is(command("runas --uic '[200,5]' --priv SYSGBL --authorize SETPRV -- "
                "/tests/privileges --exec-without SYSGBL"),
        0, "exec starts with the permanent mask of privileges");
-    is(command("runas --uic '[200,8]' -- true 2>/dev/null"), 2, "runas refuses a UIC with the digit 8");
-    is(command("runas --priv SYSGBL,FLY -- true 2>/dev/null"), 2, "runas refuses an unknown privilege");
-    is(command("runas --rights VMS$ROOT -- true 2>/dev/null"), 2, "runas refuses an unknown rights identifier");
-    is(command("runas --uic '[300,1]' -- runas -- true 2>/dev/null"), 2, "runas cannot be used without privileges");
-    is(command("runas -- /nowhere 2>/dev/null"), 127, "runas ends with status 127 if the command does not exist");
+    is(command("runas --uic '[200,8]' -- true 2>/dev/null"), 2,
+       "runas refuses a UIC with the digit 8");
+    is(command("runas --priv SYSGBL,FLY -- true 2>/dev/null"), 2,
+       "runas refuses an unknown privilege");
+    is(command("runas --rights VMS$ROOT -- true 2>/dev/null"), 2,
+       "runas refuses an unknown rights identifier");
+    is(command("runas --uic '[300,1]' -- runas -- true 2>/dev/null"), 2,
+       "runas cannot be used without privileges");
+    is(command("runas -- /nowhere 2>/dev/null"), 127,
+       "runas ends with status 127 if the command does not exist");
 }
 
 /* Checks the identity of a program that was started by runas. */
@@ -231,7 +243,8 @@ static int creator_without_sysgbl(void)
     wrong += !status_is(create("WHOSE", SEC$M_SYSGBL), SS$_NOSYSGBL);
     wrong += !status_is(delete ("THERE", SEC$M_SYSGBL), SS$_NOSYSGBL);
     wrong += !status_is(create("GROUPS", 0), SS$_CREATED_SHPT);
-    wrong += !status_is(map("GROUPS", 0), SS$_NOPRIV); /* its protection mask denies access to the owner, too */
+    wrong += !status_is(map("GROUPS", 0),
+                        SS$_NOPRIV); /* its protection mask denies access to the owner, too */
     return wrong;
 }
 
@@ -286,7 +299,8 @@ static int ordinary_group(void) { return !status_is(in_group(011), SS$_NOPRIV); 
 
 static void sections(void)
 {
-    is_status(create("THERE", SEC$M_SYSGBL), SS$_CREATED_SHPT, "a section for the system category only is created");
+    is_status(create("THERE", SEC$M_SYSGBL), SS$_CREATED_SHPT,
+              "a section for the system category only is created");
     is(in_child(creator_without_right), 0,
        "creation requires VMS$MEM_RESIDENT_USER, mapping does not");
     is(in_child(creator_without_sysgbl), 0, "a system section requires SYSGBL");

@@ -77,7 +77,8 @@ static void test_wait(void)
     is(waitpid(b, &status, 0), b, "waitpid waits for the second child");
     is(WEXITSTATUS(status), 2, "its status is returned");
     close(go[1]);
-    is(waitid(P_PID, (id_t)a, &info, WEXITED | WNOWAIT), 0, "waitid with WNOWAIT leaves the child a zombie");
+    is(waitid(P_PID, (id_t)a, &info, WEXITED | WNOWAIT), 0,
+       "waitid with WNOWAIT leaves the child a zombie");
     is(info.si_pid, a, "waitid returns the pid");
     is(info.si_code, CLD_EXITED, "waitid returns CLD_EXITED");
     is(info.si_status, 1, "waitid returns the status");

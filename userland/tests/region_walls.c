@@ -226,11 +226,13 @@ static void neighbours(unsigned flags)
     is(wrong, 0, "a page is created on each side of each border");
     is_status(sys$expreg_64(&w.id, PAGE, 3, 0, &va, &length), SS$_REGISFULL,
               "the region cannot be expanded beyond its end");
-    is_status(sys$expreg_64(&p2, PAGE, 3, 0, &va, &length), SS$_NORMAL, "the default region can be expanded");
+    is_status(sys$expreg_64(&p2, PAGE, 3, 0, &va, &length), SS$_NORMAL,
+              "the default region can be expanded");
     ok(va == w.end + PAGE, "it expands after its own page");
     sys$deltva_64(&p2, va, PAGE, 3, &va, &length);
     *edge = 1;
-    is_status(sys$deltva_64(&p2, beyond, PAGE, 3, &va, &length), SS$_NORMAL, "the page outside the region is deleted");
+    is_status(sys$deltva_64(&p2, beyond, PAGE, 3, &va, &length), SS$_NORMAL,
+              "the page outside the region is deleted");
     ok(*edge == 1 && !can_read(beyond), "the page in the region still exists");
     drop(&w);
     ok(!can_read(edge), "deleting the region deletes its page");
@@ -284,7 +286,8 @@ static void services(struct wall *w, struct wall *other)
         wrong += inside(w, va, length) || inside(other, va, length);
         wrong += sys$deltva_64(&space[i], va, length, 3, &va, &length) != SS$_NORMAL;
     }
-    is(wrong, 0, "no service maps memory in a %s region through a default region", kind_names[w->kind]);
+    is(wrong, 0, "no service maps memory in a %s region through a default region",
+       kind_names[w->kind]);
     wrong = 0;
     wrong += sys$cretva_64(&other->id, p, PAGE, 3, 0, &va, &length) !=
              (other->kind == SHARED ? SS$_NOSHPTS : SS$_PAGNOTINREG);
@@ -301,7 +304,8 @@ static void services(struct wall *w, struct wall *other)
     ok(is_empty(w), "the region is empty as before");
     is_status(sys$cretva_64(&w->id, p, PAGE, 3, 0, &va, &length), want,
               "$CRETVA_64 with the region's own id");
-    is_status(sys$expreg_64(&w->id, PAGE, 3, 0, &va, &length), want, "$EXPREG_64 with the region's own id");
+    is_status(sys$expreg_64(&w->id, PAGE, 3, 0, &va, &length), want,
+              "$EXPREG_64 with the region's own id");
     if (w->kind == PLAIN)
         sys$deltva_64(&w->id, w->start, (uint64_t)(w->end - w->start), 3, &va, &length);
     ok(is_empty(w), "the region is empty again");
@@ -381,7 +385,8 @@ static void others(void)
         wrong = foreign(&a, &b);
         _exit(0);
     }
-    ok(wait_for(pid) == 0 && wrong == 0, "a process that shares the address space cannot map memory in the regions");
+    ok(wait_for(pid) == 0 && wrong == 0,
+       "a process that shares the address space cannot map memory in the regions");
     ok(is_empty(&a) && is_empty(&b), "the regions are empty");
     pid = fork();
     if (pid == 0)
@@ -420,24 +425,29 @@ static void sections(void)
     is(munmap(a + PAGE, PAGE), -1, "munmap of a page in shared page tables is refused");
     is(munmap(a + PIECE, PAGE), -1, "munmap of the first page of an 8 MiB span is refused");
     is(munmap(a + PAGE, PIECE - PAGE), -1, "munmap up to the end of an 8 MiB span is refused");
-    is(mmap(a, PAGE, RW, ANON | MAP_FIXED, -1, 0) == MAP_FAILED, 1, "mmap over a page in shared page tables is refused");
+    is(mmap(a, PAGE, RW, ANON | MAP_FIXED, -1, 0) == MAP_FAILED, 1,
+       "mmap over a page in shared page tables is refused");
     is(mprotect(a, PIECE, PROT_READ), -1, "mprotect of pages in shared page tables is refused");
-    is(mprotect(b + 9 * MIB, PAGE, PROT_READ), 0, "mprotect of a page in private page tables works");
+    is(mprotect(b + 9 * MIB, PAGE, PROT_READ), 0,
+       "mprotect of a page in private page tables works");
     ok(b[9 * MIB] == 9 && b[9 * MIB + PAGE] == 0, "the contents are unchanged");
     a[9 * MIB] = 10;
     is(b[9 * MIB], 10, "writes through the other mapping are visible");
-    is(mprotect(b + 9 * MIB, PAGE, PROT_READ | PROT_EXEC), -1, "execute access to a section is refused");
+    is(mprotect(b + 9 * MIB, PAGE, PROT_READ | PROT_EXEC), -1,
+       "execute access to a section is refused");
     is(mprotect(b + 9 * MIB, PAGE, RW), 0, "write access can be restored");
     b[9 * MIB] = 9;
     is(mprotect(a, PIECE, PROT_READ | PROT_WRITE), 0, "mprotect that changes nothing is accepted");
     is(mlock(a, 2 * PAGE), 0, "mlock of a memory-resident section is accepted");
     is(self().locked, 0, "its pages do not count as locked");
-    is(madvise(a, PIECE, MADV_DONTNEED), -1, "MADV_DONTNEED of a memory-resident section is refused");
+    is(madvise(a, PIECE, MADV_DONTNEED), -1,
+       "MADV_DONTNEED of a memory-resident section is refused");
     is(a[9 * MIB], 9, "the contents are unchanged");
     own = mmap(s.start - 2 * PAGE, 2 * PAGE, RW, ANON | MAP_FIXED, -1, 0);
     own[0] = own[PAGE] = 3;
     ok(own + 2 * PAGE == a, "private pages are mapped just before the region");
-    is(mprotect(own, 4 * PAGE, PROT_READ), -1, "mprotect of private pages and pages in shared page tables is refused");
+    is(mprotect(own, 4 * PAGE, PROT_READ), -1,
+       "mprotect of private pages and pages in shared page tables is refused");
     own[0] = 4;
     is(munmap(own + PAGE, 2 * PAGE), -1, "munmap of a part of such a range is refused");
     ok(own[0] == 4 && own[PAGE] == 3, "the refused calls have changed nothing");
@@ -445,8 +455,10 @@ static void sections(void)
               "$SETPRT_64 of such a range is refused");
     own[0] = 5;
     is(self().locked, 0, "no page is locked");
-    is(munmap(own, 2 * PAGE + PIECE), 0, "munmap of the private pages and a whole 8 MiB span works");
-    ok(!can_read(own) && !can_read(a) && a[9 * MIB] == 9, "they are unmapped, and the next span is not");
+    is(munmap(own, 2 * PAGE + PIECE), 0,
+       "munmap of the private pages and a whole 8 MiB span works");
+    ok(!can_read(own) && !can_read(a) && a[9 * MIB] == 9,
+       "they are unmapped, and the next span is not");
     is(munmap(b + 5 * PAGE, PAGE), 0, "munmap of a page in private page tables works");
     ok(!can_read(b + 5 * PAGE) && can_read(b + 6 * PAGE), "only that page is unmapped");
     ok(mmap(b + 5 * PAGE, PAGE, RW, ANON | MAP_FIXED, -1, 0) == MAP_FAILED,

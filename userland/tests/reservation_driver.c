@@ -68,8 +68,8 @@ static void consistent(const char *when)
     struct mega_validate m;
     int status = mega$info(MEGA_INFO_VALIDATE, 0, &m, sizeof(m));
 
-    if (!ok(status == SS$_NORMAL && m.errors == 0 && !m.timed_out, "every page is counted exactly once %s",
-            when))
+    if (!ok(status == SS$_NORMAL && m.errors == 0 && !m.timed_out,
+            "every page is counted exactly once %s", when))
         diag("%s: %s", mega$condition_text(status), m.text);
 }
 
@@ -98,21 +98,26 @@ static void refusals(void)
     is_status(driver(MEGA_DRIVER_TAKE, "NOWHERE", 1), SS$_NORESERVEDMEM,
               "a name that is not in the registry is refused");
     is_status(driver(MEGA_DRIVER_TAKE, "dmabuf", 1), SS$_NORESERVEDMEM, "names are case-sensitive");
-    is_status(driver(MEGA_DRIVER_TAKE, "CACHE", 1), SS$_RES_MEM_INCON, "an entry for sections is refused");
+    is_status(driver(MEGA_DRIVER_TAKE, "CACHE", 1), SS$_RES_MEM_INCON,
+              "an entry for sections is refused");
     is(used("CACHE"), 0, "that entry stays unused");
     is_status(driver(MEGA_DRIVER_TAKE, "DMABUF", PAGES + 1), SS$_MRES_PFNSMALL,
               "more pages than were allocated are refused");
     is_status(driver(MEGA_DRIVER_TAKE, "DMASOFT", 3 * MIB / PAGE + 1), SS$_MRES_INCON,
               "more pages than were promised are refused");
-    is_status(driver(MEGA_DRIVER_TAKE, "DMABUF", 0), SS$_MRES_INCON, "a request for 0 pages is refused");
-    is_status(driver(MEGA_DRIVER_RELEASE, "DMABUF", 0), SS$_NORESERVEDMEM, "a reservation that was not taken cannot be returned");
+    is_status(driver(MEGA_DRIVER_TAKE, "DMABUF", 0), SS$_MRES_INCON,
+              "a request for 0 pages is refused");
+    is_status(driver(MEGA_DRIVER_RELEASE, "DMABUF", 0), SS$_NORESERVEDMEM,
+              "a reservation that was not taken cannot be returned");
     is_status(driver(MEGA_DRIVER_FILL, "DMABUF", 0), SS$_NORESERVEDMEM, "fill");
     is_status(driver(MEGA_DRIVER_CHECKSUM, "DMABUF", (uint64_t)&sum), SS$_NORESERVEDMEM,
               "checksum");
     is_status(driver(MEGA_DRIVER_EXPOSE, "DMABUF", 1), SS$_NORESERVEDMEM, "expose");
     is_status(driver(99, "DMABUF", 0), SS$_BADPARAM, "an unknown operation is refused");
-    is_status(driver(MEGA_DRIVER_TAKE, (const char *)8, 1), SS$_ACCVIO, "a name that cannot be read is refused");
-    is_status(driver(MEGA_DRIVER_CHECKSUM, "DMABUF", 4), SS$_ACCVIO, "an unaligned output is refused");
+    is_status(driver(MEGA_DRIVER_TAKE, (const char *)8, 1), SS$_ACCVIO,
+              "a name that cannot be read is refused");
+    is_status(driver(MEGA_DRIVER_CHECKSUM, "DMABUF", 4), SS$_ACCVIO,
+              "an unaligned output is refused");
     is_status(driver(MEGA_DRIVER_TAKE, "A2345678901234567890123456789012345678901234", 1),
               SS$_NORESERVEDMEM, "44 characters");
     if (fork() == 0) {
@@ -140,10 +145,12 @@ static void frames(const struct mega_driver_unit *u)
     unsigned __int64 sum;
     uint64_t *p;
 
-    is_status(show_frames(u, 0, PAGES), SS$_INVPFN, "frames that the driver has not exposed are refused");
+    is_status(show_frames(u, 0, PAGES), SS$_INVPFN,
+              "frames that the driver has not exposed are refused");
     is_status(driver(MEGA_DRIVER_EXPOSE, "DMABUF", 1), SS$_NORMAL, "the driver exposes its frames");
     is_status(show_frames(u, 1, PAGES), SS$_INVPFN, "a range that is one frame longer is refused");
-    is_status(show_frames(u, 0, PAGES), SS$_CREATED, "a page-frame section of all frames is created");
+    is_status(show_frames(u, 0, PAGES), SS$_CREATED,
+              "a page-frame section of all frames is created");
     sys$create_region_64(64 * MIB, VA$C_UCREATE_UOWN, 0, &id, &va, &length);
     is_status(sys$mgblsc_gpfn_64(&d, 0, &id, 0, 0, 0, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va,
                                  &length),
@@ -157,12 +164,15 @@ static void frames(const struct mega_driver_unit *u)
     is(sum, sum_of(p, PAGES * PAGE / 8), "the driver sees what the program writes");
     is_status(driver(MEGA_DRIVER_RELEASE, "DMABUF", 0), SS$_RESERVEDMEMUSED,
               "the reservation cannot be returned while the section exists");
-    is_status(driver(MEGA_DRIVER_EXPOSE, "DMABUF", 0), SS$_RESERVEDMEMUSED, "the frames cannot be hidden while the section exists");
-    is_status(sys$dgblsc(SEC$M_SYSGBL, &d, 0), SS$_NORMAL, "the section is deleted while it is mapped");
+    is_status(driver(MEGA_DRIVER_EXPOSE, "DMABUF", 0), SS$_RESERVEDMEMUSED,
+              "the frames cannot be hidden while the section exists");
+    is_status(sys$dgblsc(SEC$M_SYSGBL, &d, 0), SS$_NORMAL,
+              "the section is deleted while it is mapped");
     is_status(driver(MEGA_DRIVER_RELEASE, "DMABUF", 0), SS$_RESERVEDMEMUSED,
               "the reservation still cannot be returned");
     sys$delete_region_64(&id, 0, &va, &length);
-    is_status(driver(MEGA_DRIVER_EXPOSE, "DMABUF", 0), SS$_NORMAL, "the frames can be hidden after the last mapping is deleted");
+    is_status(driver(MEGA_DRIVER_EXPOSE, "DMABUF", 0), SS$_NORMAL,
+              "the frames can be hidden after the last mapping is deleted");
     is_status(show_frames(u, 0, 1), SS$_INVPFN, "a page-frame section of hidden frames is refused");
 }
 
@@ -172,7 +182,8 @@ static void allocated(void)
     struct mega_driver_unit u;
     unsigned __int64 sum, freed;
 
-    is_status(driver(MEGA_DRIVER_TAKE, "DMABUF", PAGES), SS$_NORMAL, "the driver takes its reservation");
+    is_status(driver(MEGA_DRIVER_TAKE, "DMABUF", PAGES), SS$_NORMAL,
+              "the driver takes its reservation");
     is(used("DMABUF"), PAGES, "all of it is in use");
     is_status(driver(MEGA_DRIVER_TAKE, "DMABUF", 1), SS$_RESERVEDMEMUSED, "once");
     is_status(query("DMABUF", &u), SS$_NORMAL, "the driver can ask for its address");
@@ -194,13 +205,15 @@ static void allocated(void)
     /* System space keeps its page tables, and the program has some of its own. */
     ok(memory().reserved == before.reserved && before.fluid - memory().fluid < 64,
        "no page has gone to the free list");
-    is_status(driver(MEGA_DRIVER_TAKE, "DMABUF", 100), SS$_NORMAL, "the driver takes a part of its reservation");
+    is_status(driver(MEGA_DRIVER_TAKE, "DMABUF", 100), SS$_NORMAL,
+              "the driver takes a part of its reservation");
     driver(MEGA_DRIVER_CHECKSUM, "DMABUF", (uint64_t)&sum);
     is(sum, 0, "the pages are zero again");
     ok(query("DMABUF", &u) == SS$_NORMAL && u.ptes[2] == 64 && u.ptes[1] == 32 && u.ptes[0] == 4,
        "the PTEs have hints as far as they fit");
     driver(MEGA_DRIVER_EXPOSE, "DMABUF", 1);
-    is_status(show_frames(&u, 0, 101), SS$_INVPFN, "frames that the driver has not taken are refused");
+    is_status(show_frames(&u, 0, 101), SS$_INVPFN,
+              "frames that the driver has not taken are refused");
     is_status(driver(MEGA_DRIVER_RELEASE, "DMABUF", 0), SS$_NORMAL, "returned");
 }
 
@@ -237,8 +250,10 @@ static void section_of_that_name(void)
     is_status(sys$create_gdzro(&d, 0, 0, 8 * MIB, 0, SEC$M_SYSGBL), SS$_CREATED_SHPT,
               "a section with the driver's name is created");
     is(used("DMABUF"), 0, "it does not use the driver's reservation");
-    is_status(driver(MEGA_DRIVER_TAKE, "DMABUF", PAGES), SS$_NORMAL, "the driver can take its reservation");
-    is_status(driver(MEGA_DRIVER_RELEASE, "DMABUF", 0), SS$_NORMAL, "the driver can return its reservation");
+    is_status(driver(MEGA_DRIVER_TAKE, "DMABUF", PAGES), SS$_NORMAL,
+              "the driver can take its reservation");
+    is_status(driver(MEGA_DRIVER_RELEASE, "DMABUF", 0), SS$_NORMAL,
+              "the driver can return its reservation");
     is_status(sys$dgblsc(SEC$M_SYSGBL, &d, 0), SS$_NORMAL, "the section is deleted");
 }
 
@@ -252,7 +267,8 @@ static void freed_reservation(void)
               SS$_NORMAL, "the reservation is freed");
     is(freed, PAGES, "all its pages are freed");
     is(memory().fluid, before.fluid + PAGES, "its pages are fluid");
-    is_status(driver(MEGA_DRIVER_TAKE, "DMABUF", 1), SS$_NORESERVEDMEM, "the driver cannot take it any more");
+    is_status(driver(MEGA_DRIVER_TAKE, "DMABUF", 1), SS$_NORESERVEDMEM,
+              "the driver cannot take it any more");
 }
 
 int main(void)

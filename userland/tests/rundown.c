@@ -377,7 +377,9 @@ static void one_kind(unsigned k, unsigned times)
     struct count before, after;
     bool alive;
 
-    kill_often(victims[k].fn, 6); /* allocates what the first ones allocate for good: pages of the program, tables */
+    kill_often(
+        victims[k].fn,
+        6); /* allocates what the first ones allocate for good: pages of the program, tables */
     count(&before);
     alive = kill_often(victims[k].fn, times);
     count(&after);

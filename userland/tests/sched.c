@@ -136,8 +136,8 @@ static void test_share(void)
     ok(now() - before >= 400 * MS, "the parent could sleep and run meanwhile");
     is(collect(2, pids), 0, "two processes that spin on one CPU end when told to");
     a = shared->rounds[0], b = shared->rounds[1];
-    ok(a && b && (a < b ? a : b) * 100 / (a + b) >= 30, "both had at least 30 %% of the CPU: %lu and %lu rounds",
-       a, b);
+    ok(a && b && (a < b ? a : b) * 100 / (a + b) >= 30,
+       "both had at least 30 %% of the CPU: %lu and %lu rounds", a, b);
     is(shared->cpus[0] | shared->cpus[1], 1, "they ran on the CPU to which they were pinned");
 }
 
@@ -154,7 +154,8 @@ static void test_affinity(unsigned ncpus)
     is(pin(0, 17), -1, "a CPU that does not exist is refused");
     CPU_ZERO(&set);
     is(sched_getaffinity(0, sizeof(set), &set), 0, "sched_getaffinity");
-    ok(CPU_COUNT(&set) == 1 && CPU_ISSET((5 * ncpus - 1) % ncpus, &set), "sched_getaffinity returns the mask that was set");
+    ok(CPU_COUNT(&set) == 1 && CPU_ISSET((5 * ncpus - 1) % ncpus, &set),
+       "sched_getaffinity returns the mask that was set");
     CPU_ZERO(&set);
     for (unsigned i = 0; i < ncpus; i++)
         CPU_SET(i, &set);

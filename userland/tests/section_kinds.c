@@ -84,8 +84,8 @@ static void consistent(const char *when)
     struct mega_validate m;
     int status = mega$info(MEGA_INFO_VALIDATE, 0, &m, sizeof(m));
 
-    if (!ok(status == SS$_NORMAL && m.errors == 0 && !m.timed_out, "every page is counted exactly once %s",
-            when))
+    if (!ok(status == SS$_NORMAL && m.errors == 0 && !m.timed_out,
+            "every page is counted exactly once %s", when))
         diag("%s: %s", mega$condition_text(status), m.text);
 }
 
@@ -127,19 +127,24 @@ static void pagfil_errors(GENERIC_64 *plain, GENERIC_64 *shared)
 
     is_status(create_gpfile("P", MIB + 1, 0), SS$_LEN_NOTPAGMULT, "$create_gpfile: length");
     is_status(create_gpfile("P", 0, 0), SS$_LEN_NOTPAGMULT, "$CREATE_GPFILE: length 0");
-    is_status(create_gpfile("P", 1UL << 43, 0), SS$_LENVIO, "$CREATE_GPFILE: longer than any address space");
-    is_status(create_gpfile("P", MIB, SEC$M_MRES), SS$_IVSECFLG, "$CREATE_GPFILE: flag of another kind of section");
+    is_status(create_gpfile("P", 1UL << 43, 0), SS$_LENVIO,
+              "$CREATE_GPFILE: longer than any address space");
+    is_status(create_gpfile("P", MIB, SEC$M_MRES), SS$_IVSECFLG,
+              "$CREATE_GPFILE: flag of another kind of section");
     is_status(sys$create_gpfile((void *)8, 0, 0, MIB, 0, 0), SS$_ACCVIO, "descriptor");
     is_status(sys$create_gpfile(&wrong, 0, 0, MIB, 0, 0), SS$_IVGSDNAM, "name");
-    is_status(sys$create_gpfile(&d, &bad, 0, MIB, 0, 0), SS$_IVSECIDCTL, "$CREATE_GPFILE: invalid match control");
-    is_status(sys$create_gpfile(&d, 0, 0, MIB, 4, 0), SS$_IVACMODE, "$CREATE_GPFILE: invalid access mode");
+    is_status(sys$create_gpfile(&d, &bad, 0, MIB, 0, 0), SS$_IVSECIDCTL,
+              "$CREATE_GPFILE: invalid match control");
+    is_status(sys$create_gpfile(&d, 0, 0, MIB, 4, 0), SS$_IVACMODE,
+              "$CREATE_GPFILE: invalid access mode");
     is_status(crmpsc_gpfile("P", 0, plain, 0), SS$_LEN_NOTPAGMULT, "$crmpsc_gpfile_64: length");
     is_status(crmpsc_gpfile("P", MIB, plain, SEC$M_PFNMAP), SS$_IVSECFLG, "flag");
     is_status(sys$crmpsc_gpfile_64(&d, 0, 0, MIB, plain, 0, 0, SEC$M_EXPREG, (void **)4, &length),
               SS$_ACCVIO, "output");
     is_status(crmpsc_gpfile("P", MIB, shared, 0), SS$_NOSHPTS,
               "$CRMPSC_GPFILE_64: region with shared page tables");
-    is_status(crmpsc_gpfile("P", 64 * MIB, plain, 0), SS$_REGISFULL, "$CRMPSC_GPFILE_64: region too small");
+    is_status(crmpsc_gpfile("P", 64 * MIB, plain, 0), SS$_REGISFULL,
+              "$CRMPSC_GPFILE_64: region too small");
     is_status(map("P", plain, 0), SS$_NOSUCHSEC, "the refused calls have left no section");
 }
 
@@ -149,8 +154,10 @@ static void pagfil_mismatch(GENERIC_64 *plain)
 
     is_status(sys$create_gdzro(&m, 0, 0, 8 * MIB, 0, SEC$M_SYSGBL), SS$_CREATED_SHPT,
               "a memory-resident section is created");
-    is_status(create_gpfile("M", MIB, 0), SS$_GBLSEC_MISMATCH, "$CREATE_GPFILE: the name belongs to another kind of section");
-    is_status(crmpsc_gpfile("M", MIB, plain, 0), SS$_GBLSEC_MISMATCH, "$CRMPSC_GPFILE_64: the name belongs to another kind of section");
+    is_status(create_gpfile("M", MIB, 0), SS$_GBLSEC_MISMATCH,
+              "$CREATE_GPFILE: the name belongs to another kind of section");
+    is_status(crmpsc_gpfile("M", MIB, plain, 0), SS$_GBLSEC_MISMATCH,
+              "$CRMPSC_GPFILE_64: the name belongs to another kind of section");
     is_status(sys$create_gdzro(&p, 0, 0, 8 * MIB, 0, SEC$M_SYSGBL), SS$_GBLSEC_MISMATCH,
               "$CREATE_GDZRO: the name belongs to another kind of section");
     is_status(sys$crmpsc_gdzro_64(&p, 0, 0, 8 * MIB, plain, 0, 0, SEC$M_SYSGBL | SEC$M_EXPREG, &va,
@@ -216,7 +223,8 @@ static void pagfil(void)
     is_status(sys$ulkpag_64(other, 2 * PAGE, 0, &va, &length), SS$_WASSET, "they are unlocked");
     consistent("then");
     region_end(&plain);
-    ok(find("P", &s) && s.shares == 0 && s.valid_pages >= 2, "a permanent section keeps its contents without a mapping");
+    ok(find("P", &s) && s.shares == 0 && s.valid_pages >= 2,
+       "a permanent section keeps its contents without a mapping");
     plain = region(16 * MIB, 0);
     is_status(map("P", &plain, SEC$M_WRT), SS$_NORMAL, "it can be mapped again");
     p = va;
@@ -232,7 +240,8 @@ static void pagfil(void)
     region_end(&plain);
     ok(!find("P", &s), "both sections are gone after their last mappings");
     plain = region(16 * MIB, 0);
-    is_status(crmpsc_gpfile("T", 2 * MIB, &plain, 0), SS$_CREATED, "a temporary section is created");
+    is_status(crmpsc_gpfile("T", 2 * MIB, &plain, 0), SS$_CREATED,
+              "a temporary section is created");
     region_end(&plain);
     ok(!find("T", &s), "it is gone after its last mapping");
     region_end(&shared);
@@ -274,23 +283,29 @@ static void frames_refused(GENERIC_64 *plain, GENERIC_64 *shared)
     is_status(create_gpfn("F", ASIDE, 1UL << 40, 0), SS$_ILLPAGCNT, "$CREATE_GPFN: too many pages");
     is_status(create_gpfn("F", ASIDE, 1, SEC$M_DZRO), SS$_IVSECFLG, "flag");
     is_status(create_gpfn("F:", ASIDE, 1, 0), SS$_IVGSDNAM, "name");
-    is_status(sys$create_gpfn(&d, 0, 0, ASIDE, 1, 5, SEC$M_SYSGBL), SS$_IVACMODE, "$CREATE_GPFN: invalid access mode");
+    is_status(sys$create_gpfn(&d, 0, 0, ASIDE, 1, 5, SEC$M_SYSGBL), SS$_IVACMODE,
+              "$CREATE_GPFN: invalid access mode");
     is_status(create_gpfn("F", 0, 1, 0), SS$_INVPFN, "$CREATE_GPFN: frame 0");
     is_status(create_gpfn("F", 1000, 1, 0), SS$_INVPFN, "$CREATE_GPFN: frame of the kernel");
     is_status(create_gpfn("F", 100 * MIB / PAGE, 1, 0), SS$_INVPFN, "$CREATE_GPFN: free frame");
-    is_status(create_gpfn("F", 256 * MIB / PAGE - 1, 2, 0), SS$_INVPFN, "$CREATE_GPFN: range that begins below PHYSICAL_MEMORY");
-    is_status(create_gpfn("F", 512 * MIB / PAGE, 1, 0), SS$_INVPFN, "$CREATE_GPFN: frame after the end of memory");
-    is_status(create_gpfn("F", UINT64_MAX, 1, 0), SS$_INVPFN, "$CREATE_GPFN: frame number too large");
+    is_status(create_gpfn("F", 256 * MIB / PAGE - 1, 2, 0), SS$_INVPFN,
+              "$CREATE_GPFN: range that begins below PHYSICAL_MEMORY");
+    is_status(create_gpfn("F", 512 * MIB / PAGE, 1, 0), SS$_INVPFN,
+              "$CREATE_GPFN: frame after the end of memory");
+    is_status(create_gpfn("F", UINT64_MAX, 1, 0), SS$_INVPFN,
+              "$CREATE_GPFN: frame number too large");
     is_status(create_gpfn("F", IO + 0x1A0000000UL / PAGE, 1, 0), SS$_INVPFN,
               "$CREATE_GPFN: registers of the chipset");
-    is_status(create_gpfn("F", IO + 0x1FE000000UL / PAGE, 1, 0), SS$_INVPFN, "$CREATE_GPFN: configuration space");
+    is_status(create_gpfn("F", IO + 0x1FE000000UL / PAGE, 1, 0), SS$_INVPFN,
+              "$CREATE_GPFN: configuration space");
     is_status(crmpsc_gpfn("F", ASIDE, 1, shared, 0), SS$_NOSHPTS,
               "$CRMPSC_GPFN_64: region with shared page tables");
     is_status(sys$crmpsc_gpfn_64(&d, 0, 0, ASIDE, 4, plain, 4, 0, SEC$M_EXPREG, &va, &length),
               SS$_ILLRELPAG, "$CRMPSC_GPFN_64: relative page after the end");
     is_status(sys$crmpsc_gpfn_64(&d, 0, 0, ASIDE, 4, plain, 2, 0, SEC$M_EXPREG, &va, &length, 0, 3),
               SS$_ILLPAGCNT, "$CRMPSC_GPFN_64: more pages than the section has");
-    is_status(mgblsc_gpfn("F", plain, 0, 0, 0), SS$_NOSUCHSEC, "the refused calls have left no section");
+    is_status(mgblsc_gpfn("F", plain, 0, 0, 0), SS$_NOSUCHSEC,
+              "the refused calls have left no section");
 }
 
 static void frames(void)
@@ -305,15 +320,20 @@ static void frames(void)
     is_status(create_gpfn("F", ASIDE, 1024, SEC$M_WRT), SS$_CREATED, "$create_gpfn");
     is(global().gptes.use, 0, "it does not count against GBLPAGES");
     is_status(create_gpfn("F", ASIDE, 1024, SEC$M_WRT), SS$_DUPLNAM, "twice");
-    is_status(map("F", &plain, 0), SS$_GBLSEC_MISMATCH, "$MGBLSC_64 is refused for a page-frame section");
+    is_status(map("F", &plain, 0), SS$_GBLSEC_MISMATCH,
+              "$MGBLSC_64 is refused for a page-frame section");
     is_status(mgblsc_gpfn("F", &shared, 0, 0, SEC$M_WRT), SS$_NOSHPTS,
               "$MGBLSC_GPFN_64: region with shared page tables");
-    is_status(mgblsc_gpfn("F", &plain, 1024, 0, 0), SS$_ILLRELPAG, "$MGBLSC_GPFN_64: relative page after the end");
-    is_status(mgblsc_gpfn("F", &plain, 1UL << 62, 0, 0), SS$_ILLRELPAG, "$MGBLSC_GPFN_64: relative page far too large");
-    is_status(mgblsc_gpfn("F", &plain, 1000, 25, 0), SS$_ILLPAGCNT, "$MGBLSC_GPFN_64: too many pages");
+    is_status(mgblsc_gpfn("F", &plain, 1024, 0, 0), SS$_ILLRELPAG,
+              "$MGBLSC_GPFN_64: relative page after the end");
+    is_status(mgblsc_gpfn("F", &plain, 1UL << 62, 0, 0), SS$_ILLRELPAG,
+              "$MGBLSC_GPFN_64: relative page far too large");
+    is_status(mgblsc_gpfn("F", &plain, 1000, 25, 0), SS$_ILLPAGCNT,
+              "$MGBLSC_GPFN_64: too many pages");
     is_status(mgblsc_gpfn("F", &plain, 0, 0, SEC$M_WRT), SS$_NORMAL, "$mgblsc_gpfn_64");
     is(length, 8 * MIB, "all of the section is mapped");
-    ok(find("F", &s) && s.l3_ptes[3] == 1024 && s.gh_errors == 0, "all PTEs have a hint of 512 pages");
+    ok(find("F", &s) && s.l3_ptes[3] == 1024 && s.gh_errors == 0,
+       "all PTEs have a hint of 512 pages");
     p = va;
     p[0] = 42;
     p[8 * MIB / 8 - 1] = 43;
@@ -326,7 +346,8 @@ static void frames(void)
         *(volatile uint64_t *)va = 1; /* mapped for reading: SIGSEGV */
         _exit(1);
     }
-    ok(WTERMSIG(wait_for(pid)) == SIGSEGV && p[1] == 43, "a child inherits the mappings with their access");
+    ok(WTERMSIG(wait_for(pid)) == SIGSEGV && p[1] == 43,
+       "a child inherits the mappings with their access");
     is(mprotect((void *)p, PAGE, PROT_READ), 0, "a mapper can give up write access");
     is(mprotect((void *)p, PAGE, PROT_READ | PROT_WRITE), 0, "it can get write access back");
     is_status(sys$lckpag_64((void *)p, 2 * PAGE, 0, &va, &length), SS$_WASCLR,
@@ -346,7 +367,8 @@ static void frames(void)
     region_end(&plain);
     ok(!find("G", &s), "a temporary section is gone after its last mapping");
     plain = region(16 * MIB, 0);
-    is_status(crmpsc_gpfn("G", ASIDE, 1, &plain, SEC$M_WRT), SS$_CREATED, "a section of the first frame is created again");
+    is_status(crmpsc_gpfn("G", ASIDE, 1, &plain, SEC$M_WRT), SS$_CREATED,
+              "a section of the first frame is created again");
     is(*(uint64_t *)va, 42, "the frame has its contents, because the system does not own it");
     region_end(&plain);
     region_end(&shared);
@@ -383,7 +405,8 @@ static void privileges(void)
     struct dsc$descriptor_s open = named("OPEN"), mine = named("MINE");
     pid_t pid;
 
-    is_status(create_gpfn("OPEN", ASIDE, 8, SEC$M_WRT), SS$_CREATED, "a page-frame section is created");
+    is_status(create_gpfn("OPEN", ASIDE, 8, SEC$M_WRT), SS$_CREATED,
+              "a page-frame section is created");
     pid = fork();
     if (pid == 0) {
         int wrong = 0;

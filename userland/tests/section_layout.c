@@ -193,7 +193,8 @@ static void several(unsigned flags, const char *what)
     is(data, 0, "every page contains what was written to it");
     is_status(sys$deltva_64(&r.id, va[0] + 16 * MIB, 4 * MIB, 3, &gone, &length), SS$_NORMAL,
               "the last part of a section can be deleted");
-    ok(!can(va[0] + 16 * MIB, 0) && can(va[0] + 16 * MIB - 1, 0) && can(va[1], 0), "only that part is unmapped");
+    ok(!can(va[0] + 16 * MIB, 0) && can(va[0] + 16 * MIB - 1, 0) && can(va[1], 0),
+       "only that part is unmapped");
     leave(&r);
 }
 
@@ -204,11 +205,15 @@ static void tight(void)
     struct room r = room(24 * MIB + 40 * MIB, VA$M_SHARED_PTS);
     char *a, *b, *c;
 
-    is_status(map("LAYOUT_A", &r, SEC$M_WRT, &a), SS$_NORMAL, "20 MiB are mapped in a region of 64 MiB");
-    is_status(map("LAYOUT_B", &r, SEC$M_WRT, &b), SS$_NORMAL, "36 MiB are mapped in the rest of it");
-    ok((uint64_t)b % PIECE == 0 && b >= a + 24 * MIB, "they are at an 8 MiB boundary, because no better place is free");
+    is_status(map("LAYOUT_A", &r, SEC$M_WRT, &a), SS$_NORMAL,
+              "20 MiB are mapped in a region of 64 MiB");
+    is_status(map("LAYOUT_B", &r, SEC$M_WRT, &b), SS$_NORMAL,
+              "36 MiB are mapped in the rest of it");
+    ok((uint64_t)b % PIECE == 0 && b >= a + 24 * MIB,
+       "they are at an 8 MiB boundary, because no better place is free");
     is(section("LAYOUT_B").gh_errors, 0, "the hints are right for that address");
-    is_status(map("LAYOUT_D", &r, SEC$M_WRT, &c), SS$_REGISFULL, "another section is refused, because no 8 MiB are free");
+    is_status(map("LAYOUT_D", &r, SEC$M_WRT, &c), SS$_REGISFULL,
+              "another section is refused, because no 8 MiB are free");
     leave(&r);
 }
 
@@ -254,7 +259,8 @@ static int at_another_address(void *arg)
     wrong += map("LAYOUT_C", &r, SEC$M_WRT, &va) != SS$_NORMAL || va == p->first;
     wrong += *(volatile long *)va != 1 || *(volatile long *)(va + PIECE) != 2;
     after = self();
-    wrong += after.section_l3_pickup != before.section_l3_pickup; /* level-3 pages are linked when it is mapped */
+    wrong += after.section_l3_pickup !=
+             before.section_l3_pickup; /* level-3 pages are linked when it is mapped */
     wrong += after.section_made_valid != before.section_made_valid;
     *(volatile long *)(va + PAGE) = 3; /* makes the page valid for both mappings */
     wrong += section("LAYOUT_C").pt_pages != p->tables;
@@ -307,7 +313,8 @@ static void nobody_maps_it(void)
 
     is(before.shares, 0, "a permanent section has no mapping");
     ok(before.pt_pages == 3 && before.valid_pages >= 3, "it keeps its page tables and pages");
-    is(in_child(maps_and_looks, NULL), 0, "the next mapper needs one level-2 page and makes no page valid");
+    is(in_child(maps_and_looks, NULL), 0,
+       "the next mapper needs one level-2 page and makes no page valid");
     is(in_child(maps_and_looks, NULL), 0, "so does the mapper after it");
     after = section("LAYOUT_C");
     ok(after.pt_pages == before.pt_pages && after.valid_pages == before.valid_pages &&
@@ -342,12 +349,14 @@ static void beside_writers(void)
     uint64_t tables;
     char *va;
 
-    is_status(map("LAYOUT_A", &r, SEC$M_WRT, &va), SS$_NORMAL, "a section is mapped for writing through shared page tables");
+    is_status(map("LAYOUT_A", &r, SEC$M_WRT, &va), SS$_NORMAL,
+              "a section is mapped for writing through shared page tables");
     va[5 * MIB] = 5;
     tables = section("LAYOUT_A").pt_pages;
     is(in_child(reads, va), 0, "a reader has private page tables, sees writes and cannot write");
     ok(va[5 * MIB] == 5 && va[6 * MIB] == 9, "writers can still write");
-    is(section("LAYOUT_A").pt_pages, tables, "the section has as many shared page tables as before");
+    is(section("LAYOUT_A").pt_pages, tables,
+       "the section has as many shared page tables as before");
     leave(&r);
 }
 
@@ -373,7 +382,8 @@ static void readers_share(void)
 
     is_status(create("LAYOUT_RO", 20 * MIB, SEC$M_READ_ONLY_SHPT), SS$_CREATED_SHPT,
               "a section with shared page tables for reading is created");
-    is_status(map("LAYOUT_RO", &plain, SEC$M_WRT, &va), SS$_NORMAL, "a writer maps it with private page tables");
+    is_status(map("LAYOUT_RO", &plain, SEC$M_WRT, &va), SS$_NORMAL,
+              "a writer maps it with private page tables");
     va[7 * MIB] = 7;
     is(in_child(reads_through_shared, NULL), 0,
        "a reader needs at most one level-2 page and cannot write");

@@ -144,7 +144,8 @@ static void guided_tour(void)
     void *where;
     int status;
 
-    ok((uint64_t)va % (16 * MIB) == 0 && length == 16 * MIB, "a region is created, aligned to its length");
+    ok((uint64_t)va % (16 * MIB) == 0 && length == 16 * MIB,
+       "a region is created, aligned to its length");
     status = sys$crmpsc_gdzro_64(&name, &ident, 0, 12 * MIB, &id, 0, PSL$C_USER,
                                  SEC$M_DZRO | SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length);
     is_status(status, SS$_CREATED_SHPT,
@@ -163,7 +164,8 @@ static void guided_tour(void)
                                  SEC$M_DZRO | SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length, 0,
                                  8 * MIB);
     is_status(status, SS$_NORMAL, "in another region the section is mapped, not created");
-    ok(length == 8 * MIB && *(uint64_t *)va == 42, "8 MiB of it are mapped, and show the same pages");
+    ok(length == 8 * MIB && *(uint64_t *)va == 42,
+       "8 MiB of it are mapped, and show the same pages");
     is_status(sys$delete_region_64(&id, PSL$C_USER, &va, &gone), SS$_NORMAL,
               "the second region is deleted");
     is(gone, 16 * MIB, "its length of 16 MiB is returned");
@@ -173,7 +175,8 @@ static void guided_tour(void)
     is_status(sys$deltva_64(&id, where, 12 * MIB, PSL$C_USER, &va, &gone), SS$_NORMAL,
               "the first mapping is deleted");
     is(shares("TOUR"), UINT64_MAX, "the temporary section is gone");
-    is_status(sys$delete_region_64(&id, PSL$C_USER, &va, &gone), SS$_NORMAL, "the first region is deleted");
+    is_status(sys$delete_region_64(&id, PSL$C_USER, &va, &gone), SS$_NORMAL,
+              "the first region is deleted");
 }
 
 /* ---- each error has its own value ---- */
@@ -197,15 +200,19 @@ static void region_errors(void)
     is_status(sys$create_region_64(8 * MIB + 1, 0, 0, &none, &va, &length), SS$_LEN_NOTPAGMULT,
               "length");
     is_status(sys$create_region_64(4 * MIB, 0, VA$M_SHARED_PTS, &none, &va, &length),
-              SS$_LEN_NOTPAGMULT, "$CREATE_REGION_64: length with shared page tables not a multiple of 8 MiB");
+              SS$_LEN_NOTPAGMULT,
+              "$CREATE_REGION_64: length with shared page tables not a multiple of 8 MiB");
     is_status(
         sys$create_region_64(8 * MIB, 0, VA$M_SHARED_PTS, &none, &va, &length, (void *)0x300002000),
-        SS$_VA_NOTPAGALGN, "$CREATE_REGION_64: start with shared page tables not a multiple of 8 MiB");
+        SS$_VA_NOTPAGALGN,
+        "$CREATE_REGION_64: start with shared page tables not a multiple of 8 MiB");
     is_status(sys$create_region_64(8 * MIB, 0, 0x1000, &none, &va, &length), SS$_IVREGFLG, "flag");
     is_status(sys$create_region_64(8 * MIB, 0x12, 0, &none, &va, &length), SS$_IVREGPROT,
               "protection");
-    is_status(sys$delete_region_64(&none, 0, &va, &length), SS$_IVREGID, "$DELETE_REGION_64: no such region");
-    is_status(sys$delete_region_64(&id, 7, &va, &length), SS$_IVACMODE, "$DELETE_REGION_64: invalid access mode");
+    is_status(sys$delete_region_64(&none, 0, &va, &length), SS$_IVREGID,
+              "$DELETE_REGION_64: no such region");
+    is_status(sys$delete_region_64(&id, 7, &va, &length), SS$_IVACMODE,
+              "$DELETE_REGION_64: invalid access mode");
     is_status(sys$get_region_info(VA$_REGSUM_BY_ID, &id, 0, 0, sizeof(sum), &sum, &n), SS$_NORMAL,
               "$GET_REGION_INFO returns a region by its id");
     ok(n == sizeof(sum) && sum.va$q_region_size == 8 * MIB &&
@@ -239,19 +246,24 @@ static void section_errors(void)
     d.dsc$a_pointer = (char *)8;
     is_status(sys$create_gdzro(&d, 0, 0, 8 * MIB, 0, 0), SS$_ACCVIO, "name");
     d = named("E");
-    is_status(sys$create_gdzro(&d, &bad, 0, 8 * MIB, 0, 0), SS$_IVSECIDCTL, "$CREATE_GDZRO: invalid match control");
-    is_status(sys$create_gdzro(&d, 0, 0, 8 * MIB, 4, 0), SS$_IVACMODE, "$CREATE_GDZRO: invalid access mode");
+    is_status(sys$create_gdzro(&d, &bad, 0, 8 * MIB, 0, 0), SS$_IVSECIDCTL,
+              "$CREATE_GDZRO: invalid match control");
+    is_status(sys$create_gdzro(&d, 0, 0, 8 * MIB, 4, 0), SS$_IVACMODE,
+              "$CREATE_GDZRO: invalid access mode");
     is_status(sys$create_gdzro(&d, 0, 0, 8 * MIB, 0, SEC$M_RAD_HINT, 0, &mask), SS$_BADRAD,
               "$CREATE_GDZRO: no such memory domain");
-    is_status(create("E", 1UL << 40, 0), SS$_INSFLPGS, "$CREATE_GDZRO: more pages than there is memory");
-    is_status(create("TEST_ALLOC", 40 * MIB, 0), SS$_MRES_PFNSMALL, "$CREATE_GDZRO: more pages than were reserved");
+    is_status(create("E", 1UL << 40, 0), SS$_INSFLPGS,
+              "$CREATE_GDZRO: more pages than there is memory");
+    is_status(create("TEST_ALLOC", 40 * MIB, 0), SS$_MRES_PFNSMALL,
+              "$CREATE_GDZRO: more pages than were reserved");
     is_status(map("E", &shared, SEC$M_WRT), SS$_NOSUCHSEC, "$MGBLSC_64: no such section");
     is_status(create("E", 20 * MIB, 0), SS$_CREATED_SHPT, "a section is created");
     is_status(create("E", 20 * MIB, 0), SS$_DUPLNAM, "twice");
     is_status(create("_E", 20 * MIB, 0), SS$_DUPLNAM, "an underscore before a name does not count");
     is_status(create("e", 8 * MIB, 0), SS$_CREATED_SHPT, "names are case-sensitive");
     is_status(map("E", &none, SEC$M_WRT), SS$_IVREGID, "region");
-    is_status(map("E", &shared, 0), SS$_NOSHPTS, "$MGBLSC_64: a reader in a region with shared page tables");
+    is_status(map("E", &shared, 0), SS$_NOSHPTS,
+              "$MGBLSC_64: a reader in a region with shared page tables");
     is_status(map("E", &plain, 0), SS$_NORMAL, "a reader maps it in an ordinary region");
     is_status(sys$mgblsc_64(&d, 0, &shared, PAGE, 0, 0, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG,
                             &va, &length),
@@ -269,7 +281,8 @@ static void section_errors(void)
                             (void *)0x300000000),
               SS$_PAGNOTINREG, "$MGBLSC_64: start address outside the region");
     is_status(map("E", &shared, SEC$M_WRT), SS$_NORMAL, "mapped");
-    is_status(map("E", &shared, SEC$M_WRT), SS$_REGISFULL, "another mapping does not fit into the region");
+    is_status(map("E", &shared, SEC$M_WRT), SS$_REGISFULL,
+              "another mapping does not fit into the region");
     is_status(sys$deltva_64(&shared, (char *)va + PAGE, 8 * MIB, 0, &va, &length),
               SS$_VA_NOTPAGALGN, "$DELTVA_64: half of an 8 MiB span");
     is(munmap((char *)va + PAGE, PAGE), -1, "munmap of such a part is refused");
@@ -323,7 +336,8 @@ static void shares_over_fork(void)
     is(p[1], 2, "the child writes to the same page as the parent");
     is(shares("TEST_ALLOC"), 2, "fork has taken a share");
     is_status(dgblsc("TEST_ALLOC"), SS$_NORMAL, "the section is marked for deletion");
-    is_status(sys$delete_region_64(&id, 0, &va, &length), SS$_NORMAL, "the parent deletes its mapping");
+    is_status(sys$delete_region_64(&id, 0, &va, &length), SS$_NORMAL,
+              "the parent deletes its mapping");
     is(shares("TEST_ALLOC"), 1, "the child's share keeps the section");
     is_status(create("TEST_ALLOC", 32 * MIB, 0), SS$_RESERVEDMEMUSED,
               "its reservation is in use, and its name is free");
@@ -331,11 +345,13 @@ static void shares_over_fork(void)
     is(wait_for(pid), 0, "the child execs, which drops its share");
     is(shares("TEST_ALLOC"), UINT64_MAX, "the section is gone");
     id = region(32 * MIB, VA$M_SHARED_PTS);
-    is_status(create("TEST_ALLOC", 16 * MIB, 0), SS$_CREATED_SHPT, "the reservation can be used again");
+    is_status(create("TEST_ALLOC", 16 * MIB, 0), SS$_CREATED_SHPT,
+              "the reservation can be used again");
     is_status(map("TEST_ALLOC", &id, SEC$M_WRT), SS$_NORMAL, "mapped");
     p = va;
     ok(p[0] == 0 && p[1] == 0, "its pages are zero");
-    ok(find("TEST_ALLOC", &s) && s.l3_ptes[3] == 2048 && s.gh_errors == 0, "all PTEs have a hint of 512 pages");
+    ok(find("TEST_ALLOC", &s) && s.l3_ptes[3] == 2048 && s.gh_errors == 0,
+       "all PTEs have a hint of 512 pages");
     pid = fork();
     if (pid == 0) {
         *(volatile int *)0 = 0;
@@ -362,7 +378,8 @@ static void fluid_and_private(void)
     is_status(map("TEST_NOPT", &shared, SEC$M_WRT), SS$_NOSHPTS,
               "it cannot be mapped in a region with shared page tables");
     mega$info(MEGA_INFO_PROCESS, -1, &a, sizeof(a));
-    is_status(map("TEST_NOPT", &plain, SEC$M_WRT), SS$_NORMAL, "it can be mapped in an ordinary region");
+    is_status(map("TEST_NOPT", &plain, SEC$M_WRT), SS$_NORMAL,
+              "it can be mapped in an ordinary region");
     one = va;
     memset(one + 23 * MIB, 7, MIB);
     mega$info(MEGA_INFO_PROCESS, -1, &b, sizeof(b));
@@ -374,9 +391,11 @@ static void fluid_and_private(void)
 
     is_status(create("TEST_PROMISE", 24 * MIB, 0), SS$_CREATED_SHPT,
               "a section on an entry without allocation is FLUID");
-    is_status(map("TEST_PROMISE", &shared, SEC$M_WRT), SS$_NORMAL, "it is mapped with shared page tables");
+    is_status(map("TEST_PROMISE", &shared, SEC$M_WRT), SS$_NORMAL,
+              "it is mapped with shared page tables");
     one = va;
-    is_status(map("TEST_PROMISE", &plain, SEC$M_WRT), SS$_NORMAL, "it is mapped with private page tables");
+    is_status(map("TEST_PROMISE", &plain, SEC$M_WRT), SS$_NORMAL,
+              "it is mapped with private page tables");
     two = va;
     one[9 * MIB] = 5;
     is(two[9 * MIB], 5, "both mappings show the same page");
@@ -419,7 +438,8 @@ static void privileges(void)
     int how;
     pid_t pid;
 
-    is_status(create("OPEN", 8 * MIB, 0), SS$_CREATED_SHPT, "a section that everybody may access is created");
+    is_status(create("OPEN", 8 * MIB, 0), SS$_CREATED_SHPT,
+              "a section that everybody may access is created");
     is_status(sys$create_gdzro(&closed, 0, 0xFF00, 8 * MIB, 0, SEC$M_SYSGBL), SS$_CREATED_SHPT,
               "a section that group and world may not access is created");
     is_status(map("OPEN", &id, SEC$M_WRT), SS$_NORMAL, "mapped");

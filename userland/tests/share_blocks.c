@@ -164,7 +164,8 @@ static void one_level1_pte(void)
         *(volatile uint64_t *)(a.va + 13 * GIB) = 3;
         _exit(good ? 0 : 1);
     }
-    ok(pid > 0 && children_ended_well(1), "a forked child sees the same pages without picking up tables");
+    ok(pid > 0 && children_ended_well(1),
+       "a forked child sees the same pages without picking up tables");
     is(section().shares, 1, "its share is dropped");
     faults = process().faults;
     is(*(volatile uint64_t *)(a.va + 13 * GIB), 3, "a page that the child made valid is visible");

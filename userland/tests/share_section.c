@@ -421,7 +421,8 @@ static void check_end(const struct mega_memory *before, bool reserved)
     if (status != SS$_NORMAL)
         die("sys$dgblsc", status);
     if (find_section(&s))
-        fail("sections of that name after their deletion", 1, "sections of that name after the deletion", 0);
+        fail("sections of that name after their deletion", 1,
+             "sections of that name after the deletion", 0);
     if (reserved && find_reservation(&r))
         equals("reserved pages in use after the deletion", r.used + r.pt_used, 0);
     mega$info(MEGA_INFO_MEMORY, 0, &after, sizeof(after));

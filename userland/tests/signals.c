@@ -156,7 +156,8 @@ static void test_altstack(void)
 
     is(sigaltstack(&s, NULL), 0, "an alternate stack is set");
     is(sigaltstack(NULL, &got), 0, "the alternate stack can be queried");
-    ok(got.ss_sp == stack && got.ss_size == sizeof(stack) && got.ss_flags == 0, "it is the stack that was set");
+    ok(got.ss_sp == stack && got.ss_size == sizeof(stack) && got.ss_flags == 0,
+       "it is the stack that was set");
     catch (SIGUSR1, note_info, SA_ONSTACK);
     raise(SIGUSR1);
     is(seen, SIGUSR1, "a handler runs on the alternate stack");
@@ -440,7 +441,8 @@ static void test_alarm(void)
     alarm(1);
     is(nanosleep(&req, &rem), -1, "an alarm interrupts nanosleep");
     is(errno, EINTR, "the error is EINTR");
-    ok(rem.tv_sec >= 3 && rem.tv_sec <= 4, "nanosleep returns the time that was left (%ld s)", (long)rem.tv_sec);
+    ok(rem.tv_sec >= 3 && rem.tv_sec <= 4, "nanosleep returns the time that was left (%ld s)",
+       (long)rem.tv_sec);
     is(seen, SIGALRM, "the handler has run");
     count = 0;
     is(setitimer(ITIMER_REAL, &t, NULL), 0, "an interval timer is set");
@@ -511,7 +513,8 @@ static void test_wait_for(void)
     sigprocmask(SIG_SETMASK, NULL, &set);
     ok(sigismember(&set, SIGALRM), "the previous mask is restored");
     short_time.tv_sec = 0;
-    is(ppoll(&none, 1, &(struct timespec){0, 1000}, &old), 0, "ppoll without a signal ends at its time limit");
+    is(ppoll(&none, 1, &(struct timespec){0, 1000}, &old), 0,
+       "ppoll without a signal ends at its time limit");
     sigprocmask(SIG_SETMASK, NULL, &set);
     ok(sigismember(&set, SIGALRM), "too");
     sigprocmask(SIG_SETMASK, &old, NULL);
@@ -548,9 +551,11 @@ static void test_thread_directed(void)
     is(ncodes, 2, "two signals are pending");
     is(codes[0], SI_TKILL, "the signal to the thread is taken first");
     is(codes[1], SI_USER, "the signal to the process is taken second");
-    is(syscall(SYS_tgkill, getpid() + 1, self, SIGUSR1), -1, "tgkill of a thread of another process is refused");
+    is(syscall(SYS_tgkill, getpid() + 1, self, SIGUSR1), -1,
+       "tgkill of a thread of another process is refused");
     is(errno, ESRCH, "(ESRCH)");
-    is(syscall(SYS_tgkill, getpid(), 32000, SIGUSR1), -1, "tgkill of a thread that does not exist is refused");
+    is(syscall(SYS_tgkill, getpid(), 32000, SIGUSR1), -1,
+       "tgkill of a thread that does not exist is refused");
     is(errno, ESRCH, "(ESRCH)");
     is(syscall(SYS_tgkill, 0, self, SIGUSR1), -1, "tgkill with process 0 is refused");
     is(errno, EINVAL, "(EINVAL)");

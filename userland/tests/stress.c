@@ -243,6 +243,7 @@ int main(int argc, char **argv)
     if (in_company())
         return tap_done();
     after = settled_pages();
-    ok(before > 0 && after + NOISE >= before, "%ld pages are free before, %ld afterwards", before, after);
+    ok(before > 0 && after + NOISE >= before, "%ld pages are free before, %ld afterwards", before,
+       after);
     return tap_done();
 }

@@ -30,8 +30,9 @@
 #define WORKERS_MAX   16
 #define SECTION_PAGES 2048ul /* mapped by two shared level-3 pages */
 #define RW            (PROT_READ | PROT_WRITE)
-#define POOL_NOISE    1024 /* objects that forks created for this process's memory and that are not merged yet */
-#define FREE_NOISE    8    /* pages that this process touches for the first time at the end */
+#define POOL_NOISE \
+    1024 /* objects that forks created for this process's memory and that are not merged yet */
+#define FREE_NOISE 8 /* pages that this process touches for the first time at the end */
 
 static uint64_t state;
 static long end_ms;
@@ -494,7 +495,8 @@ static void killing(void)
         if (WIFEXITED(status))
             die("a child to be killed", (uint64_t)status, SIGKILL);
     }
-    for (unsigned k = 0; k < 4; k++) /* also kills a process that was being forked when the group was killed */
+    for (unsigned k = 0; k < 4;
+         k++) /* also kills a process that was being forked when the group was killed */
         kill(-pid[k], SIGKILL);
 }
 
@@ -603,10 +605,10 @@ int main(int argc, char **argv)
     is(after.sections, before.sections, "sections");
     is(after.pt_pages, before.pt_pages, "as many page-table pages are in use as before");
     is(after.promised, before.promised, "as many pages are promised as before");
-    ok(after.nonpaged <= before.nonpaged + POOL_NOISE, "nonpaged pool in use: %lu bytes before, %lu afterwards",
-       before.nonpaged, after.nonpaged);
+    ok(after.nonpaged <= before.nonpaged + POOL_NOISE,
+       "nonpaged pool in use: %lu bytes before, %lu afterwards", before.nonpaged, after.nonpaged);
     is(after.paged, before.paged, "as much paged pool is in use as before");
-    ok(after.free + FREE_NOISE >= before.free, "free pages: %lu before, %lu afterwards", before.free,
-       after.free);
+    ok(after.free + FREE_NOISE >= before.free, "free pages: %lu before, %lu afterwards",
+       before.free, after.free);
     return tap_done();
 }

@@ -649,11 +649,12 @@ int main(int argc, char **argv)
     is(after.sections, before.sections, "sections");
     is(after.pt_pages, before.pt_pages, "as many page-table pages are in use as before");
     is(after.promised, before.promised, "as many pages are promised as before");
-    ok(after.nonpaged <= before.nonpaged + POOL_NOISE, "nonpaged pool in use: %lu bytes before, %lu afterwards",
-       before.nonpaged, after.nonpaged);
-    ok(after.paged <= before.paged, "paged pool in use: %lu bytes before, %lu afterwards", before.paged, after.paged);
-    ok(after.free + FREE_NOISE >= before.free, "free pages: %lu before, %lu afterwards", before.free,
-       after.free);
+    ok(after.nonpaged <= before.nonpaged + POOL_NOISE,
+       "nonpaged pool in use: %lu bytes before, %lu afterwards", before.nonpaged, after.nonpaged);
+    ok(after.paged <= before.paged, "paged pool in use: %lu bytes before, %lu afterwards",
+       before.paged, after.paged);
+    ok(after.free + FREE_NOISE >= before.free, "free pages: %lu before, %lu afterwards",
+       before.free, after.free);
     pid = must_fork();
     if (pid == 0)
         _exit(pipe(p) == 0 && write(p[1], "x", 1) == 1 ? 42 : 1);

@@ -58,9 +58,12 @@ static void life(unsigned facility, const char *name)
 {
     struct mega_trace t;
 
-    is(control(facility, MEGA_TRACE_STOP, 0), SS$_NOTMODIFIED, "%s: a trace that does not run cannot be stopped", name);
-    is(control(facility, MEGA_TRACE_UNLOAD, 0), SS$_NOTMODIFIED, "a trace that is not loaded cannot be unloaded");
-    is(control(facility, MEGA_TRACE_START, 0), SS$_NONEXPR, "a trace that is not loaded cannot be started");
+    is(control(facility, MEGA_TRACE_STOP, 0), SS$_NOTMODIFIED,
+       "%s: a trace that does not run cannot be stopped", name);
+    is(control(facility, MEGA_TRACE_UNLOAD, 0), SS$_NOTMODIFIED,
+       "a trace that is not loaded cannot be unloaded");
+    is(control(facility, MEGA_TRACE_START, 0), SS$_NONEXPR,
+       "a trace that is not loaded cannot be started");
     is(control(facility, MEGA_TRACE_LOAD, 0), SS$_NORMAL, "the trace is loaded");
     is(control(facility, MEGA_TRACE_LOAD, 0), SS$_NOTMODIFIED, "once");
     t = state_of(facility);
@@ -74,7 +77,8 @@ static void life(unsigned facility, const char *name)
         is(control(facility, MEGA_TRACE_STOP, 0), SS$_NORMAL, "the trace is stopped");
         is(control(facility, MEGA_TRACE_STOP, 0), SS$_NOTMODIFIED, "once");
         t = state_of(facility);
-        ok(t.running == 0 && t.lasted_ns >= 5000000, "it has stopped after %lu ns", (unsigned long)t.lasted_ns);
+        ok(t.running == 0 && t.lasted_ns >= 5000000, "it has stopped after %lu ns",
+           (unsigned long)t.lasted_ns);
     }
     is(control(facility, MEGA_TRACE_START, 0), SS$_NORMAL, "the trace is started again");
     is(control(facility, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "it is unloaded while it runs");
@@ -88,24 +92,35 @@ static void bad_arguments(void)
     struct mega_caller c;
     struct mega_trace t;
 
-    is(control(MEGA_FACILITIES, MEGA_TRACE_LOAD, 0), SS$_BADPARAM, "facility number 4 does not exist");
-    is(control(UINT32_MAX, MEGA_TRACE_LOAD, 0), SS$_BADPARAM, "the largest facility number does not exist");
+    is(control(MEGA_FACILITIES, MEGA_TRACE_LOAD, 0), SS$_BADPARAM,
+       "facility number 4 does not exist");
+    is(control(UINT32_MAX, MEGA_TRACE_LOAD, 0), SS$_BADPARAM,
+       "the largest facility number does not exist");
     for (unsigned f = 0; f < MEGA_FACILITIES; f++) {
         is(control(f, 0, 0), SS$_BADPARAM, "verb 0 does not exist");
-        is(control(f, MEGA_TRACE_UNLOAD + 1, 0), SS$_BADPARAM, "a verb after the last one does not exist");
+        is(control(f, MEGA_TRACE_UNLOAD + 1, 0), SS$_BADPARAM,
+           "a verb after the last one does not exist");
     }
-    is(control(MEGA_TRACE_MTX, MEGA_TRACE_LOAD, 1), SS$_BADPARAM, "a buffer size is refused for mutexes");
+    is(control(MEGA_TRACE_MTX, MEGA_TRACE_LOAD, 1), SS$_BADPARAM,
+       "a buffer size is refused for mutexes");
     is(control(MEGA_TRACE_PCS, MEGA_TRACE_LOAD, MEGA_TRACE_PAGES_MAX + 1), SS$_BADPARAM,
        "a buffer that is too large is refused");
     is(control(MEGA_TRACE_PCS, MEGA_TRACE_START, MEGA_TRACE_RATE_MAX + 1), SS$_BADPARAM,
        "a rate that is too high is refused");
-    is(mega$info(MEGA_INFO_TRACE, MEGA_FACILITIES, &t, sizeof(t)), SS$_NONEXPR, "the state of facility 4 does not exist");
-    is(mega$info(MEGA_INFO_TRACE, -1, &t, sizeof(t)), SS$_NONEXPR, "the state of facility -1 does not exist");
-    is(mega$info(MEGA_INFO_CALLER, 0, &c, sizeof(c)), SS$_NONEXPR, "callers do not exist while no trace is loaded");
-    is(mega$info(MEGA_INFO_CALLER, -1, &c, sizeof(c)), SS$_NONEXPR, "callers of index -1 do not exist");
-    is(mega$info(MEGA_INFO_PC_SAMPLE, 0, &s, sizeof(s)), SS$_NONEXPR, "samples do not exist while no trace is loaded");
-    is(mega$info(MEGA_INFO_PC_SAMPLE, -1, &s, sizeof(s)), SS$_NONEXPR, "samples of index -1 do not exist");
-    is(mega$info(MEGA_INFO_PC_SAMPLE, 77L << 48, &s, sizeof(s)), SS$_NONEXPR, "samples of a CPU that does not exist are refused");
+    is(mega$info(MEGA_INFO_TRACE, MEGA_FACILITIES, &t, sizeof(t)), SS$_NONEXPR,
+       "the state of facility 4 does not exist");
+    is(mega$info(MEGA_INFO_TRACE, -1, &t, sizeof(t)), SS$_NONEXPR,
+       "the state of facility -1 does not exist");
+    is(mega$info(MEGA_INFO_CALLER, 0, &c, sizeof(c)), SS$_NONEXPR,
+       "callers do not exist while no trace is loaded");
+    is(mega$info(MEGA_INFO_CALLER, -1, &c, sizeof(c)), SS$_NONEXPR,
+       "callers of index -1 do not exist");
+    is(mega$info(MEGA_INFO_PC_SAMPLE, 0, &s, sizeof(s)), SS$_NONEXPR,
+       "samples do not exist while no trace is loaded");
+    is(mega$info(MEGA_INFO_PC_SAMPLE, -1, &s, sizeof(s)), SS$_NONEXPR,
+       "samples of index -1 do not exist");
+    is(mega$info(MEGA_INFO_PC_SAMPLE, 77L << 48, &s, sizeof(s)), SS$_NONEXPR,
+       "samples of a CPU that does not exist are refused");
 }
 
 static void unprivileged(void)
@@ -201,11 +216,13 @@ static void mutexes(void)
     is(readers.waits, (long)l.shared_waits, "the callers add up to all waits of readers");
     ok(l.waits > 0 && l.shared_waits < l.waits, "%lu callers waited, %lu of them readers",
        (unsigned long)l.waits, (unsigned long)l.shared_waits);
-    is(writers.wait_ns + readers.wait_ns, (long)l.wait_ns, "the callers add up to the time of all waits");
+    is(writers.wait_ns + readers.wait_ns, (long)l.wait_ns,
+       "the callers add up to the time of all waits");
     /* A worker sleeps 0.1 ms while it holds the mutex, so another waits about that long. */
     ok(l.longest_wait_ns >= 50000 && l.longest_wait_ns <= l.wait_ns, "the longest wait was %lu ns",
        (unsigned long)l.longest_wait_ns);
-    is(writers.held_ns, (long)l.held_ns, "the callers add up to the time for which the lock was held");
+    is(writers.held_ns, (long)l.held_ns,
+       "the callers add up to the time for which the lock was held");
     ok(strncmp(writers.routine, "mutex_work+0x", 13) == 0 &&
            strcmp(writers.module, "kernel/test/selftest.c") == 0,
        "the caller is %s of %s", writers.routine, writers.module);
@@ -308,7 +325,8 @@ static void known_loop(unsigned rate)
     struct tally n;
     pid_t child;
 
-    is(control(MEGA_TRACE_PCS, MEGA_TRACE_START, rate), SS$_NORMAL, "sampling is started at rate %u", rate);
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_START, rate), SS$_NORMAL,
+       "sampling is started at rate %u", rate);
     child = fork();
     if (child == 0)
         spin();
@@ -318,7 +336,8 @@ static void known_loop(unsigned rate)
         sleep_ms(200);
         more++;
     }
-    is(control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0), SS$_NORMAL, "sampling of a child that loops is stopped");
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0), SS$_NORMAL,
+       "sampling of a child that loops is stopped");
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     n = tally_of((uint32_t)child);
@@ -340,7 +359,8 @@ static void kernel_time(void)
         for (;;)
             close(open("/no such place", 0));
     sleep_ms(300);
-    is(control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0), SS$_NORMAL, "sampling of a child that only makes system calls is stopped");
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0), SS$_NORMAL,
+       "sampling of a child that only makes system calls is stopped");
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     n = tally_of((uint32_t)child);
@@ -363,7 +383,8 @@ static void overwritten(void)
     is(control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0), SS$_NORMAL, "stopped");
     t = state_of(MEGA_TRACE_PCS);
     ok(t.next[0] >= 3 * room, "%lu samples are taken", (unsigned long)t.next[0]);
-    is(t.next[0] - t.first[0], (long)room, "the last %lu samples are available", (unsigned long)room);
+    is(t.next[0] - t.first[0], (long)room, "the last %lu samples are available",
+       (unsigned long)room);
     is(mega$info(MEGA_INFO_PC_SAMPLE, (int64_t)t.first[0], &s, sizeof(s)), SS$_NORMAL,
        "the oldest of them can be read");
     is(mega$info(MEGA_INFO_PC_SAMPLE, (int64_t)t.next[0] - 1, &s, sizeof(s)), SS$_NORMAL,
@@ -400,7 +421,8 @@ static void comes_to(pid_t pid, uint32_t want, const char *name)
     while (i++ < 200 && state_of_process(pid, &io) != want)
         sleep_ms(10);
     is(state_of_process(pid, &io), want, "a child that %s", name);
-    is(mega$info(MEGA_INFO_STATES, 0, &s, sizeof(s)), SS$_NORMAL, "the counts of all states are returned");
+    is(mega$info(MEGA_INFO_STATES, 0, &s, sizeof(s)), SS$_NORMAL,
+       "the counts of all states are returned");
     ok(s.count[want] >= 1, "%lu processes are in that state", (unsigned long)s.count[want]);
 }
 
@@ -457,8 +479,9 @@ static void times(void)
                                 b[i].pure_idle_ns - a[i].pure_idle_ns + b[i].user_ns -
                                 a[i].user_ns);
 
-        ok(sum > wall * 9 / 10 && sum < wall * 11 / 10 + 20000000, "the parts of CPU %d's time add up to %ld of %ld us", i,
-           (long)sum / 1000, (long)wall / 1000);
+        ok(sum > wall * 9 / 10 && sum < wall * 11 / 10 + 20000000,
+           "the parts of CPU %d's time add up to %ld of %ld us", i, (long)sum / 1000,
+           (long)wall / 1000);
         ok(b[i].interrupt_ns > a[i].interrupt_ns, "a part of the time was spent in interrupts");
     }
 }

@@ -147,7 +147,8 @@ static void test_floating_point(void)
     if (child == 0)
         _exit(fegetround() == FE_DOWNWARD ? 0 : 1);
     waitpid(child, &status, 0);
-    ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a child inherits the floating-point control register");
+    ok(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+       "a child inherits the floating-point control register");
     fesetround(FE_TONEAREST);
 }
 

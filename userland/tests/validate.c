@@ -111,7 +111,8 @@ static void planted(void)
     memory[PAGE * 2] = 1;
     volatile char *fresh = mmap(NULL, 8 * PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     fresh[0] = 1; /* private memory not in an object, with a free PTE after it */
-    is_status(map_section("HINTED", 16 * MIB, true, &va), SS$_CREATED_SHPT, "a section with hints is created and mapped");
+    is_status(map_section("HINTED", 16 * MIB, true, &va), SS$_CREATED_SHPT,
+              "a section with hints is created and mapped");
     for (i = 0; i < (int)(sizeof(plants) / sizeof(plants[0])); i++) {
         int status = mega$info(MEGA_INFO_TEST_PLANT, i, &m, sizeof(m));
 
@@ -123,7 +124,8 @@ static void planted(void)
     is_status(mega$info(MEGA_INFO_TEST_PLANT, i, &m, sizeof(m)), SS$_NONEXPR,
               "there is no other planted error");
     is(errors_now(&m), 0, "all planted errors were undone");
-    is_status(mega$info(MEGA_INFO_VALIDATE, 1, &m, sizeof(m)), SS$_NONEXPR, "there is only one check");
+    is_status(mega$info(MEGA_INFO_VALIDATE, 1, &m, sizeof(m)), SS$_NONEXPR,
+              "there is only one check");
 }
 
 /* ---- a busy system ---- */

@@ -50,7 +50,8 @@ static void test_any(void)
     is(waitpid(-1, &status, WNOHANG), 0, "WNOHANG returns 0 while no child has ended");
     end_child(MANY - 1);
     is(waitpid(children[0], &status, WNOHANG), 0, "WNOHANG for the first child returns 0, too");
-    is(waitpid(-1, &status, 0), children[MANY - 1], "waitpid for any child returns the last child, which has ended");
+    is(waitpid(-1, &status, 0), children[MANY - 1],
+       "waitpid for any child returns the last child, which has ended");
     is(status, SIGKILL, "it was ended by the signal");
     close(go);
     for (pid_t pid; (pid = waitpid(-1, &status, 0)) > 0; seen++)
@@ -71,13 +72,17 @@ static void test_group(void)
     setpgid(children[3], children[3]);
     setpgid(children[7], children[3]);
     end_child(20);
-    is(waitpid(-children[3], &status, WNOHANG), 0, "WNOHANG for a group returns 0 while no child of it has ended");
+    is(waitpid(-children[3], &status, WNOHANG), 0,
+       "WNOHANG for a group returns 0 while no child of it has ended");
     end_child(7);
-    is(waitpid(-children[3], &status, 0), children[7], "waitpid for a group returns its child that has ended");
+    is(waitpid(-children[3], &status, 0), children[7],
+       "waitpid for a group returns its child that has ended");
     is(waitpid(-children[20], &status, WNOHANG), -1, "waitpid for a group without children fails");
     is(errno, ECHILD, "the error is ECHILD");
-    is(waitpid(children[20], &status, 0), children[20], "waitpid for one pid reaps that child while others run");
-    is(waitpid(getppid() ? getppid() : 32000, &status, WNOHANG), -1, "waitpid for a process that is not a child fails");
+    is(waitpid(children[20], &status, 0), children[20],
+       "waitpid for one pid reaps that child while others run");
+    is(waitpid(getppid() ? getppid() : 32000, &status, WNOHANG), -1,
+       "waitpid for a process that is not a child fails");
     close(go);
     while (wait(&status) > 0)
         ;
@@ -93,11 +98,14 @@ static void test_stops(void)
     is(waitpid(-1, &status, WUNTRACED | WNOHANG), 0, "once");
     kill(children[6], SIGSTOP);
     kill(children[5], SIGCONT);
-    is(waitpid(-1, &status, WCONTINUED), children[5], "WCONTINUED reports a continued child, although another one has stopped");
-    is(waitpid(children[6], &status, WUNTRACED), children[6], "WUNTRACED reports a stopped child, although another one has continued");
+    is(waitpid(-1, &status, WCONTINUED), children[5],
+       "WCONTINUED reports a continued child, although another one has stopped");
+    is(waitpid(children[6], &status, WUNTRACED), children[6],
+       "WUNTRACED reports a stopped child, although another one has continued");
     kill(children[6], SIGCONT);
     end_child(6); /* before it is reported as continued */
-    is(waitpid(-1, &status, WCONTINUED | WUNTRACED), children[6], "a stopped child that is killed is reported");
+    is(waitpid(-1, &status, WCONTINUED | WUNTRACED), children[6],
+       "a stopped child that is killed is reported");
     is(status, SIGKILL, "only its end is reported");
     is(waitpid(-1, &status, WCONTINUED | WUNTRACED | WNOHANG), 0, "nothing else is reported");
     close(go);

@@ -35,14 +35,16 @@ static const struct {
     enum verb verb;
     const char *lock_qualifiers, *pcs_qualifiers, *flt_qualifiers, *what;
 } verbs[] = {
-    {"LOAD", NULL, LOAD, "", "BUFFER=", "", "allocate the buffers: PCS /BUFFER=pages per CPU (128)"},
+    {"LOAD", NULL, LOAD, "", "BUFFER=", "",
+     "allocate the buffers: PCS /BUFFER=pages per CPU (128)"},
     {"START", "TRACE", START, "", "BUFFER= RATE=", "",
      "start a new trace, after LOAD if necessary: PCS /RATE=Hz (0: the clock's 1024)"},
     {"STOP", "TRACE", STOP, "", "", "", "stop; the results stay available"},
     {"SHOW", "TRACE", SHOW, "SUMMARY TOP=", "SUMMARY TOP= PROCESS= CPU= FROM= TO= PROGRAM=",
      "SUMMARY TOP= PROCESS= PROGRAM=",
      "show the results, also while it runs: /SUMMARY /TOP=n; PCS, FLT /PROCESS=pid\n"
-     "      /PROGRAM=file (symbols of user mode); PCS /CPU=n /FROM=s /TO=s (s: seconds since the start)"},
+     "      /PROGRAM=file (symbols of user mode); PCS /CPU=n /FROM=s /TO=s (s: seconds since the "
+     "start)"},
     {"UNLOAD", NULL, UNLOAD, "", "", "", "stop, and free the buffers"},
 };
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
@@ -145,7 +147,8 @@ bool number_of(const struct command *c, const char *name, uint64_t most, uint64_
         return true;
     *out = strtoul(text, &end, 0);
     if (!isdigit((unsigned char)*text) || *end || *out > most)
-        return fail("IVQUAL", "/%s requires a number of at most %lu", name, (unsigned long)most), false;
+        return fail("IVQUAL", "/%s requires a number of at most %lu", name, (unsigned long)most),
+               false;
     return true;
 }
 

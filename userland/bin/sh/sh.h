@@ -97,9 +97,10 @@ bool is_name(const char *s, size_t n);
 int run(const struct node *n);
 int run_text(const char *text); /* parse and run; returns the last status */
 int run_stream(int fd, bool interactive);
-_Noreturn void exec_program(char **argv); /* execve; if it fails, prints why and exits with 127 or 126 */
-char *capture_output(const char *text);   /* the output of a command, in the arena */
-pid_t shell_fork(void); /* fork; the child is not interactive */
+_Noreturn void
+exec_program(char **argv); /* execve; if it fails, prints why and exits with 127 or 126 */
+char *capture_output(const char *text); /* the output of a command, in the arena */
+pid_t shell_fork(void);                 /* fork; the child is not interactive */
 extern int last_status;
 extern pid_t last_background;
 extern char **parameters; /* $1 ... */

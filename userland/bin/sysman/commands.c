@@ -50,7 +50,8 @@ enum status reserved_show(const struct command *c)
          i++) {
         bool alloc = (r.flags & RMD_ALLOC) && !(r.flags & RMD_NO_CONTIG);
 
-        if (c->words && fnmatch(c->word[0], r.name, 0) != 0) /* case-sensitive, as names of sections are */
+        if (c->words &&
+            fnmatch(c->word[0], r.name, 0) != 0) /* case-sensitive, as names of sections are */
             continue;
         if (shown++ == 0)
             printf("%-43s  %-6s %12s %11s %11s  %s\n", "Name", "Group", "MB", "Pages", "In use",

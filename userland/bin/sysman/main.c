@@ -44,7 +44,8 @@ static const struct verb {
      "Show system parameters with the values in force. A name may end in *.\n"
      "      /DYNAMIC           only those that can be changed while the system runs"},
     {"PARAMETERS", "SET", "name value", 2, 2, "", parameters_set,
-     "Set a dynamic parameter; it takes effect at once and lasts until the next boot. The value may have\n"
+     "Set a dynamic parameter; it takes effect at once and lasts until the next boot. The value "
+     "may have\n"
      "    %X, %O or 0x before it and K, M, G or T after it."},
     {"HELP", NULL, "[command]", 0, 2, "", help, "Describe the commands."},
     {"EXIT", NULL, "", 0, 0, "", leave, "Leave. So does the end of input."},

@@ -14,8 +14,7 @@
 
 /* A parsed command line. Words are as typed. A qualifier is stored without its slash, with its value
  * or NULL. All strings point into the line. */
- * NULL beside it. All point into the line. */
-struct command {
+*NULL beside it.All point into the line.* / struct command {
     unsigned words, qualifiers;
     char *word[MAX_WORDS], *qualifier[MAX_QUALIFIERS], *value[MAX_QUALIFIERS];
 };

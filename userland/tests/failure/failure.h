@@ -33,16 +33,17 @@ struct scenario {
     void (*prepare)(void); /* called before each try; NULL: nothing to do */
     void (*child)(
         void); /* IN_CHILD: called in the child before the call; then only the pools are compared */
-    long (*act)(void); /* makes the call, returns its result, -errno or condition value; NULL: `call` with args */
+    long (*act)(
+        void); /* makes the call, returns its result, -errno or condition value; NULL: `call` with args */
     unsigned long args[6];
     bool (*effect)(long r); /* after success: did the call have its effect? NULL: not checked */
-    void (*undo)(void);     /* restores the state before prepare(), whether act() succeeded or not */
+    void (*undo)(void); /* restores the state before prepare(), whether act() succeeded or not */
     unsigned flags;
     struct right right[4]; /* ended by an element with value 0 */
 };
 
-#define NOTHING    0x1u  /* the call allocates nothing, which is checked */
-#define WARM       0x2u  /* the call may make pages of the caller's memory valid, as any access does */
+#define NOTHING    0x1u /* the call allocates nothing, which is checked */
+#define WARM       0x2u /* the call may make pages of the caller's memory valid, as any access does */
 #define ABSORBS    0x4u  /* the call may succeed without the allocation that failed */
 #define IN_CHILD   0x8u  /* made by a vfork child, because the call changes the program */
 #define BY_FAULT   0x10u /* page faults of user mode instead of a call, in a forked child */

@@ -119,7 +119,8 @@ void op_delete_region(void)
         id = r->id;
     else
         r = NULL;
-    for (unsigned i = 0; i < REGIONS; i++) /* the random number may be one of this walker's regions */
+    for (unsigned i = 0; i < REGIONS;
+         i++) /* the random number may be one of this walker's regions */
         if (self.regions[i].used && self.regions[i].id.gen64$q_quadword == id.gen64$q_quadword)
             r = &self.regions[i];
     status = sys$delete_region_64(&id, 3, &va, &length);

@@ -19,15 +19,16 @@
 #include <tap.h>
 #include <vadef.h>
 
-#define PAGE          8192ul
-#define PIECE         (1024 * PAGE) /* mapped by one level-3 page-table page */
-#define WALKERS_MAX   16
-#define TURN_MASTER   (~0u)
-#define REGIONS       6
-#define MAPPINGS      24
-#define TRACKED_PAGES 512 /* number of pages of a mapping, from its start, whose contents are tracked */
-#define RW            (PROT_READ | PROT_WRITE)
-#define FAILED        9 /* exit status of a process that found an error */
+#define PAGE        8192ul
+#define PIECE       (1024 * PAGE) /* mapped by one level-3 page-table page */
+#define WALKERS_MAX 16
+#define TURN_MASTER (~0u)
+#define REGIONS     6
+#define MAPPINGS    24
+#define TRACKED_PAGES \
+    512 /* number of pages of a mapping, from its start, whose contents are tracked */
+#define RW     (PROT_READ | PROT_WRITE)
+#define FAILED 9 /* exit status of a process that found an error */
 
 /* Events that a walk must have had in order to be a useful test. */
 enum made {
@@ -50,9 +51,9 @@ struct shared {
     uint64_t end_ms; /* no operation begins after this time */
     bool turns;      /* one operation at a time, in turn: the walk does not depend on timing */
     uint32_t turn;   /* who has the turn: a slot, or TURN_MASTER; atomic */
-    uint32_t dying;  /* bit mask of slots whose walkers were killed; set by the holder of the turn */
-    bool give;       /* the reservation that can be freed once may be freed */
-    uint32_t stop;   /* a process has found an error */
+    uint32_t dying; /* bit mask of slots whose walkers were killed; set by the holder of the turn */
+    bool give;      /* the reservation that can be freed once may be freed */
+    uint32_t stop;  /* a process has found an error */
     char failure[256];
 };
 
@@ -68,7 +69,8 @@ struct mapping { /* in use unless kind is NONE */
     uint64_t tag;     /* contents of its pages besides their number */
     bool shpt;        /* mapped through shared page tables */
     bool read, write; /* access that the mapping allows */
-    uint64_t touched[TRACKED_PAGES / 64]; /* private memory: bit mask of the pages that contain the pattern */
+    uint64_t touched[TRACKED_PAGES /
+                     64]; /* private memory: bit mask of the pages that contain the pattern */
 };
 
 struct region {
