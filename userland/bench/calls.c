@@ -1,6 +1,6 @@
 // RUN: -m 1G
-/* The cost of system calls and processes: a null call, sched_yield, a pipe round trip, fork + exit +
- * wait, fork + exec + wait. */
+/* The cost of system calls and processes: a null call, sched_yield, a pipe round trip, fork + exit
+ * + wait, fork + exec + wait. */
 #include "bench.h"
 
 #include <sched.h>

@@ -7,9 +7,9 @@
  * For each N in turn, N processes are forked and wait at a gate. When the gate opens, each executes
  * its image (a server is a program that is started, not a forked copy), creates a region, maps the
  * whole section read/write, writes its slot and a page of its own, and increments a counter in the
- * section; the process that completes the count stops the clock. This is the start-up. When a second
- * gate opens, all processes exit with the section still mapped, and the parent reaps them. This is
- * the shut-down.
+ * section; the process that completes the count stops the clock. This is the start-up. When a
+ * second gate opens, all processes exit with the section still mapped, and the parent reaps them.
+ * This is the shut-down.
  *
  * --populate: each process also reads every page of the section before it counts itself ready.
  * --private: the section is mapped in an ordinary region, with private page tables.
@@ -325,7 +325,8 @@ static void find_section(struct mega_section *s)
     bench_need(!"the section is shown");
 }
 
-/* Sums over what the servers have measured, and the state of the section when all have mapped it. */
+/* Sums over what the servers have measured, and the state of the section when all have mapped
+ * it. */
 struct summary {
     struct slot sum, most;
     uint64_t map_ns; /* the median */

@@ -3,8 +3,8 @@
 /*
  * Address spaces as programs see them. Fresh memory is zero; fork copies private memory and shares
  * shared memory; protection violations are reported with their cause; stacks grow as far as their
- * guard page; files can be mapped; many processes that fork and write at the same time do not affect
- * each other's memory. At the end no page is missing.
+ * guard page; files can be mapped; many processes that fork and write at the same time do not
+ * affect each other's memory. At the end no page is missing.
  */
 #include <company.h>
 #include <errno.h>
@@ -384,8 +384,8 @@ int main(void)
                    second */
     before = free_pages();
     all_once();
-    /* Kernel stacks of processes that existed at the same time are cached for new ones, and the last
-       thread may not have been reaped yet. */
+    /* Kernel stacks of processes that existed at the same time are cached for new ones, and the
+       last thread may not have been reaped yet. */
     lost = (int64_t)(before - free_pages());
     diag("%ld pages less are free", (long)lost);
     if (!in_company())

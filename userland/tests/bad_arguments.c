@@ -64,7 +64,7 @@ static ILE3 syi[] = {{8, SYI$_PAGE_SIZE, &nothing, 0}, {0, 0, 0, 0}};
  *   w  longword            s  status block, optional
  *   b  buffer              p  longword, read and written, optional
  */
-*/ struct service {
+struct service {
     const char *name;
     long number;
     bool block;
@@ -293,9 +293,9 @@ static int call(const struct service *s, const uint64_t *a)
     long status;
 
     pid = 0;
-    /* The flag by which a POSIX call returns an error is in the register of the fourth argument. For
-     * services it does not change. If it is set, the C library returns -1 and errno, which is the
-     * condition value. */
+    /* The flag by which a POSIX call returns an error is in the register of the fourth argument.
+     * For services it does not change. If it is set, the C library returns -1 and errno, which is
+     * the condition value. */
     if (s->block) {
         block[0] = n;
         memcpy(block + 1, a, n * sizeof(*a));

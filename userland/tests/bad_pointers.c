@@ -1,8 +1,8 @@
 // TAP
 /*
  * Every pointer argument of POSIX calls gets every kind of bad pointer. The call must return EFAULT
- * even if the address is valid for the kernel. bad_arguments.c does the same for services; hostile.c
- * tries random arguments.
+ * even if the address is valid for the kernel. bad_arguments.c does the same for services;
+ * hostile.c tries random arguments.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

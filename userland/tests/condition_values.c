@@ -346,7 +346,8 @@ static void mapping(void)
               SS$_VA_IN_USE, "$MGBLSC_64: a section is mapped at the start address");
     is_status(sys$dgblsc(0, named("M"), 0), SS$_NORMAL, "deleted");
     is_status(sys$delete_region_64(&here, 0, &va, &length), SS$_NORMAL, "the region is deleted");
-    /* P0 is 1 GiB long. Page 0 is never mapped, so a section of 256 MiB fits into it three times. */
+    /* P0 is 1 GiB long. Page 0 is never mapped, so a section of 256 MiB fits into it three
+     * times. */
     is_status(create("M", 256 * MIB, 0), SS$_CREATED_SHPT,
               "a section of a quarter of P0 is created");
     for (int k = 0; k < 3; k++)

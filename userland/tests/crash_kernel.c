@@ -9,8 +9,8 @@
  *     crash_kernel --null         a reference through a null pointer in kernel mode
  *     crash_kernel --shift        a shift by the width of its type: only UBSan ends the system
  *     crash_kernel --breach NAME  a violation of the locking rules
- *     crash_kernel --leak NAME    a leak: the kernel continues, and only the check at the end of the
- *                                 run finds it (scripts/run --validate)
+ *     crash_kernel --leak NAME    a leak: the kernel continues, and only the check at the end of
+ *                                 the run finds it (scripts/run --validate)
  *     crash_kernel --list-breach, --list-leak
  *                                 lists the names, one per line, without a crash
  *

@@ -2,8 +2,8 @@
 // RUN: -m 512M --smp 4 --set RADS=3 --reserve 'D_ONE 40 /ALLOCATE /ZERO /PAGE_TABLES /RAD=1'
 // RUN: --reserve 'D_FLUID 16 /NOALLOCATE /RAD=2' --reserve 'D_NONE 8 /ALLOCATE /RAD=7'
 /*
- * Memory domains: their sizes; hints of the registry, of the creator of a section and of the home of
- * a process; what fork and exec inherit; allocation from other domains when one is full.
+ * Memory domains: their sizes; hints of the registry, of the creator of a section and of the home
+ * of a process; what fork and exec inherit; allocation from other domains when one is full.
  */
 #include <descrip.h>
 #include <iledef.h>

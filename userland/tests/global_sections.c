@@ -3,9 +3,9 @@
 // RUN: --reserve 'GS_DRIVER 8 /ALLOCATE /NOGLOBAL_SECTION'
 // RUN: --reserve 'GS_GROUP 8 /ALLOCATE /GROUP=7'
 /*
- * What all kinds of global sections have in common: names, scope, identity, protection, access modes
- * and deletion. Also which access maps through which page tables, and the results that depend on the
- * registry.
+ * What all kinds of global sections have in common: names, scope, identity, protection, access
+ * modes and deletion. Also which access maps through which page tables, and the results that depend
+ * on the registry.
  */
 #include <descrip.h>
 #include <megalith/creds.h>

@@ -1,7 +1,7 @@
 // TAP
 // SECONDS: 120
-/* Nothing that a program passes to a system call may stop the kernel: every call gets wild pointers,
- * lengths and numbers. */
+/* Nothing that a program passes to a system call may stop the kernel: every call gets wild
+ * pointers, lengths and numbers. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>

@@ -310,8 +310,8 @@ static int ask_without(void) { return ask_as(0, SS$_NOPRIV, SS$_NOPRIV); }
 static int ask_with_group(void) { return ask_as(PRV$M_GROUP, SS$_NORMAL, SS$_NOPRIV); }
 static int ask_with_world(void) { return ask_as(PRV$M_WORLD, SS$_NORMAL, SS$_NORMAL); }
 
-/* A process of the same UIC needs no privilege. A search skips processes that the caller may not ask
- * about. */
+/* A process of the same UIC needs no privilege. A search skips processes that the caller may not
+ * ask about. */
 static int ask_as_twin(void)
 {
     int wrong = become((struct mega_creds){0300, 2, 0, 0, 0}) != SS$_NORMAL;

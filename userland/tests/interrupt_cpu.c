@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define ROUND_BYTES 262144 /* many times the receive ring of 2,048 bytes */
-#define SETTLE      65536 /* read after the move and before counting, while handlers may still run */
+#define SETTLE      65536  /* read after the move and before counting, as handlers may still run */
 #define CPUS_MAX    4
 #define IRQ_COM2    3
 

@@ -2,8 +2,8 @@
 // RUN: --smp 2
 // RUN: --smp 4
 // SECONDS: 240
-/* Signals from other CPUs while a process waits in every kind of system call. A call must return its
- * result or EINTR, and never one of the restart codes that are internal to the kernel. */
+/* Signals from other CPUs while a process waits in every kind of system call. A call must return
+ * its result or EINTR, and never one of the restart codes that are internal to the kernel. */
 #include <company.h>
 #include <poll.h>
 #include <signal.h>

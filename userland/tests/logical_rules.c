@@ -152,7 +152,8 @@ static void depth(void)
     sys$dellnm(D("LNM$PROCESS_DIRECTORY"), NULL, &super);
 }
 
-/* $DGBLSC of a logical name. No section exists, so the value shows how far the name is translated. */
+/* $DGBLSC of a logical name. No section exists, so the value shows how far the name is
+ * translated. */
 static int section(const char *name)
 {
     struct dsc64$descriptor_s d = {1,  DSC64$K_DTYPE_T, DSC64$K_CLASS_S,

@@ -1,9 +1,9 @@
 /*
  * A program with an error that a trace of alignment faults can find, and its corrected form:
  *
- *     misaligned ROUNDS            adds up records of 12 bytes through a pointer to a structure that
- *                                  the compiler assumes to be aligned. The address of every other
- *                                  balance is not a multiple of 8.
+ *     misaligned ROUNDS            adds up records of 12 bytes through a pointer to a structure
+ *                                  that the compiler assumes to be aligned. The address of every
+ *                                  other balance is not a multiple of 8.
  *     misaligned ROUNDS --mended   uses a packed structure, for which the compiler assembles the
  *                                  quadword from two aligned ones.
  *

@@ -1,9 +1,10 @@
 /*
- * The guest's part of the model tests (tests/test_model.py). Reads commands from standard input, one
- * per line, and answers each with one line. "K COMMAND ..." is executed by process K, a line without
- * a number by this program. The program does not know what results are expected.
+ * The guest's part of the model tests (tests/test_model.py). Reads commands from standard input,
+ * one per line, and answers each with one line. "K COMMAND ..." is executed by process K, a line
+ * without a number by this program. The program does not know what results are expected.
  *
- *     reset                         end the processes, delete all sections, start four new processes
+ *     reset                         end the processes, delete all sections, start four new
+ *                                   processes
  *     sections                      name:group:pages of each section that has a name
  *     K create_region LENGTH PROT FLAGS START      and other services: see commands[]
  *     K fork J                      process K forks; the child becomes process J

@@ -3,9 +3,10 @@
 // SECONDS: 120
 /*
  * No page reaches a new owner with data of an old owner in it. Old owners of every kind fill their
- * pages with a pattern and end; new owners of every kind then check that all pages that they get are
- * zero. Meanwhile idle CPUs zero what was freed (in the rounds without a pause they have no time for
- * it), so pages come zeroed from a list, are zeroed at the fault, or are being zeroed at that time.
+ * pages with a pattern and end; new owners of every kind then check that all pages that they get
+ * are zero. Meanwhile idle CPUs zero what was freed (in the rounds without a pause they have no
+ * time for it), so pages come zeroed from a list, are zeroed at the fault, or are being zeroed at
+ * that time.
  */
 #define _GNU_SOURCE /* pipe2 */
 #include <descrip.h>

@@ -4,9 +4,9 @@
  * Pages of paged pool that are freed and later replaced by other pages: a CPU that has read the old
  * pages, and has not switched address spaces since, must read the new pages. One process defines
  * logical names that are large enough to take whole pages, and replaces them. Another process of
- * its job reads them on another CPU, and waits by polling memory, so that only the kernel's requests
- * invalidate that CPU's translation buffer. Runs without POOLCHECK, which keeps the pages of free
- * blocks.
+ * its job reads them on another CPU, and waits by polling memory, so that only the kernel's
+ * requests invalidate that CPU's translation buffer. Runs without POOLCHECK, which keeps the pages
+ * of free blocks.
  */
 #define _GNU_SOURCE
 #include <descrip.h>

@@ -4,9 +4,9 @@
 // SECONDS: 120
 /*
  * Paged pool under stress on all CPUs: jobs define and delete logical names of all sizes in random
- * order, in a pool that is exhausted again and again, while PAGED_LAL_SIZE changes. The strings of a
- * name identify it and are checked before it is deleted. With POOLCHECK the kernel also checks every
- * block. At the end both pools are consistent, and nothing has leaked.
+ * order, in a pool that is exhausted again and again, while PAGED_LAL_SIZE changes. The strings of
+ * a name identify it and are checked before it is deleted. With POOLCHECK the kernel also checks
+ * every block. At the end both pools are consistent, and nothing has leaked.
  *
  * `pool_stress SEED STEPS` repeats a run or makes it longer.
  */

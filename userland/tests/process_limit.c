@@ -2,8 +2,8 @@
 // RUN: --smp 2 -m 3G
 // SECONDS: 150
 /* Processes can be created until the limit is reached. Then fork must fail, no process may die of
- * it, and when the processes have ended everything must work as before. Without the limit the kernel
- * would search for a free process number forever. */
+ * it, and when the processes have ended everything must work as before. Without the limit the
+ * kernel would search for a free process number forever. */
 #include <signal.h>
 #include <sys/wait.h>
 #include <tap.h>

@@ -1,10 +1,10 @@
 // TAP
 // SECONDS: 90
 /*
- * No private page is created in a region with shared page tables, and no address in a created region
- * is given to a call that does not name the region. Tested for every service and every POSIX call
- * that allocates addresses, one by one, and then at random against a model of what each region must
- * contain.
+ * No private page is created in a region with shared page tables, and no address in a created
+ * region is given to a call that does not name the region. Tested for every service and every POSIX
+ * call that allocates addresses, one by one, and then at random against a model of what each region
+ * must contain.
  *
  * `region_walls SEED CALLS` repeats a random walk.
  */

@@ -3,9 +3,9 @@
 // RUN: --reserve 'TEST_NOPT 24 /ALLOCATE /ZERO /NOPAGE_TABLES'
 // RUN: --reserve 'TEST_PROMISE 24 /NOALLOCATE'
 /*
- * Regions and sections as a program sees them: the services in the order of the OpenVMS guides; each
- * error with its own condition value; what fork, exec, exit and deletion do to shares; and that no
- * page contains data of another process.
+ * Regions and sections as a program sees them: the services in the order of the OpenVMS guides;
+ * each error with its own condition value; what fork, exec, exit and deletion do to shares; and
+ * that no page contains data of another process.
  */
 #include <descrip.h>
 #include <megalith/registry.h>

@@ -217,7 +217,8 @@ static void reader(const struct mapping *a)
     _exit(process().pt_pages);
 }
 
-/* One process deletes parts in its shared level-2 pages, while two read and write through theirs. */
+/* One process deletes parts in its shared level-2 pages, while two read and write through
+ * theirs. */
 static void others_notice_nothing(void)
 {
     struct mapping a = room();

@@ -2,9 +2,9 @@
 // RUN: -m 256M
 /*
  * SS$_EXQUOTA of the services that map a section, which means that its 4,294,967,295 shares are in
- * use. No test can take so many, so taking the share is made to fail (mm/phys/failure.h). The result
- * is the same as for a full count, because section_try_share() has no other error. After that the
- * state must be as before: what the call created is gone, and what existed can be mapped.
+ * use. No test can take so many, so taking the share is made to fail (mm/phys/failure.h). The
+ * result is the same as for a full count, because section_try_share() has no other error. After
+ * that the state must be as before: what the call created is gone, and what existed can be mapped.
  */
 #include <descrip.h>
 #include <megalith/failure.h>

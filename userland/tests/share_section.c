@@ -8,7 +8,8 @@
  * read/write, writes its slot, waits for the others at a barrier that lies in the section, and
  * checks its neighbour's slot. Then all touch the same sample of pages at the same time. The
  * kernel's counters are printed and compared with their bounds; exit status 0 says that all were
- * within their bounds. Not every page is touched, because the host would have to provide the memory.
+ * within their bounds. Not every page is touched, because the host would have to provide the
+ * memory.
  *
  * Whether the section is ALLOC or FLUID, and whether it has shared page tables, depends only on the
  * registry (an entry named NAME). A process first creates a region with shared page tables; if the

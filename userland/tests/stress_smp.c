@@ -115,8 +115,8 @@ static void check_zero(const char *why, const uint64_t *p)
 
 /* ---- what the workers do ---- */
 
-/* Private memory: generations of copies. Each changes some pages, and must find all others unchanged.
- */
+/* Private memory: generations of copies. Each changes some pages, and must find all others
+ * unchanged. */
 static void copies(void)
 {
     uint64_t n = 1 + draw(40), me = draw(1u << 20), owner[40];
@@ -340,7 +340,8 @@ static void touch_section(uint64_t *p, uint64_t k, uint64_t i)
 }
 
 /* Sections that any worker creates, maps in a region with shared page tables or without, and
- * deletes. A section may have lost its name and still exist in mappings; its contents must be right. */
+ * deletes. A section may have lost its name and still exist in mappings; its contents must be
+ * right. */
 static void sections(void)
 {
     struct _generic_64 region = {.gen64$q_quadword = VA$C_P0};

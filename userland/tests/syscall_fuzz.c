@@ -3,8 +3,8 @@
 /*
  * Random system calls from several processes at once: every POSIX call and every service, half of
  * them with plausible arguments, the rest with hostile ones. Processes that die are replaced; those
- * that wait too long are killed meanwhile. At the end nothing has leaked: pages, page tables, pools,
- * sections and processes are as before, and the system works.
+ * that wait too long are killed meanwhile. At the end nothing has leaked: pages, page tables,
+ * pools, sections and processes are as before, and the system works.
  *
  * `syscall_fuzz SEED PROCESSES CALLS AT_ONCE` repeats a run. The calls of process k depend only on
  * SEED and k.
@@ -536,8 +536,8 @@ static void remember_files(void)
     qsort(known, known_count, sizeof(*known), by_name);
 }
 
-/* Searches everywhere: a symbolic link to /nowhere or to .. is enough to create a file outside HOME.
- */
+/* Searches everywhere, because a symbolic link to /nowhere or to .. is enough to create a file
+ * outside HOME. */
 static void remove_files(void)
 {
     if (nftw("/", remove_unknown, 20, FTW_PHYS | FTW_DEPTH) != 0)

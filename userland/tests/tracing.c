@@ -3,9 +3,9 @@
 // RUN: -m 1G
 // SECONDS: 120
 /*
- * Traces of locks, PC samples, process states and times, as sda and monitor query them. The activity
- * that is traced is known: the kernel's own tests take a mutex and a spinlock a known number of
- * times from one place; a child loops in one function.
+ * Traces of locks, PC samples, process states and times, as sda and monitor query them. The
+ * activity that is traced is known: the kernel's own tests take a mutex and a spinlock a known
+ * number of times from one place; a child loops in one function.
  *
  *     tracing --names PROCESSES ROUNDS    a load for sda and monitor: each process defines,
  *                                         translates four times and deletes a logical name of the

@@ -1,6 +1,6 @@
 // TAP
-/* Waiting for many children, which end, stop and continue in any order: by pid, by group and for any
- * child. Also a parent that ends before its children, some of which are zombies. */
+/* Waiting for many children, which end, stop and continue in any order: by pid, by group and for
+ * any child. Also a parent that ends before its children, some of which are zombies. */
 #define _GNU_SOURCE
 #include <company.h>
 #include <errno.h>

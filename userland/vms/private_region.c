@@ -1,6 +1,6 @@
 /*
- * A region for private pages is created, expanded, protected, queried and deleted. It grows from its
- * high end down. Addresses are printed relative to the region.
+ * A region for private pages is created, expanded, protected, queried and deleted. It grows from
+ * its high end down. Addresses are printed relative to the region.
  */
 #define __NEW_STARLET 1
 

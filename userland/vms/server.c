@@ -1,7 +1,7 @@
 /*
- * A server with a table in reserved memory, and workers that fill it. The server creates the section
- * once, with privileges that it disables afterwards. Every worker maps it through the shared page
- * tables, fills its part, and records its identity.
+ * A server with a table in reserved memory, and workers that fill it. The server creates the
+ * section once, with privileges that it disables afterwards. Every worker maps it through the
+ * shared page tables, fills its part, and records its identity.
  */
 #define __NEW_STARLET 1
 

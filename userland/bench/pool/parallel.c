@@ -3,8 +3,8 @@
  * runs the CPUs in turn and time advances by one unit for each instruction of any of them. A call
  * that is disturbed neither by another CPU's turn nor by an alarm of the schedule therefore takes
  * exactly its number of instructions. Another CPU's turn is detected by that CPU's readings of the
- * clock: it does nothing but request blocks, and reads the clock every 200 instructions or so unless
- * it waits. The kernel counts the alarms.
+ * clock: it does nothing but request blocks, and reads the clock every 200 instructions or so
+ * unless it waits. The kernel counts the alarms.
  */
 #define _GNU_SOURCE
 #include "pool.h"
@@ -17,7 +17,8 @@
 #define COUNT  64u /* blocks allocated at once */
 #define ROUNDS (COST_MAX / COUNT)
 
-/* Barrier of all processes. It spins, because a process that sleeps would begin after the others. */
+/* Barrier of all processes. It spins, because a process that sleeps would begin after the
+ * others. */
 static void meet(unsigned cpus)
 {
     unsigned n = __atomic_fetch_add(&board->arrived, 1, __ATOMIC_ACQ_REL) / cpus;

@@ -56,7 +56,8 @@ unsigned random_size(uint64_t *state);
 /* Create the job's name number n in a block of `size` bytes (a multiple of 16, at least 80). */
 void name_create(unsigned n, unsigned size);
 void name_delete(unsigned n);
-/* Try to delete a name that does not exist. This takes LNM as name_delete does, but frees nothing. */
+/* Try to delete a name that does not exist. This takes LNM as name_delete does, but frees
+ * nothing. */
 void name_delete_none(void);
 /* Exit unless a name of `size` bytes takes that many bytes of the pool. */
 void names_check(unsigned size);
@@ -72,7 +73,8 @@ struct mega_pool pool_now(void);
 /* Create and delete names until the variable list has opt.blocks free blocks, opt.small of them of
    at most 64 bytes. Calls `pause_here` opt.series times on the way, and at the end. */
 void pool_shatter(void (*pause_here)(void));
-/* Make opt.blocks free blocks of 48 bytes between twice as many names, without replacing at random. */
+/* Make opt.blocks free blocks of 48 bytes between twice as many names, without replacing at
+ * random. */
 void pool_comb(void);
 
 /* ---- trial.c ---- */
@@ -92,7 +94,8 @@ void spread(const char *name, uint32_t *v, size_t n);
 
 /* ---- parallel.c ---- */
 
-/* Print as a row what a block costs the kernel while `cpus` CPUs request blocks at the same time. */
+/* Print as a row what a block costs the kernel while `cpus` CPUs request blocks at the same
+ * time. */
 void parallel_cost(unsigned lal, unsigned cpus);
 
 void set_parameter(const char *name, int64_t value);

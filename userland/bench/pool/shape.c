@@ -71,9 +71,10 @@ void pool_shatter(void (*pause_here)(void))
     pause_here();
 }
 
-/* Of every two neighbouring names, deletes one and creates a smaller one in its place; the remainder
- * is too small for any name. Runs from the end of the pool to its start, so that no request has to
- * walk past the remainders, except for the first few, which find gaps that existed before. */
+/* Of every two neighbouring names, deletes one and creates a smaller one in its place; the
+ * remainder is too small for any name. Runs from the end of the pool to its start, so that no
+ * request has to walk past the remainders, except for the first few, which find gaps that existed
+ * before. */
 void pool_comb(void)
 {
     bench_need(opt.names == 2 * opt.blocks);

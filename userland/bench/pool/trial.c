@@ -107,7 +107,8 @@ void spread(const char *name, uint32_t *v, size_t n)
            n ? v[n - 1] : 0);
 }
 
-/* The cost to the kernel of one block of paged pool (pool 1) or nonpaged pool (pool 0), on one CPU. */
+/* The cost to the kernel of one block of paged pool (pool 1) or nonpaged pool (pool 0), on
+ * one CPU. */
 static void pool_cost(unsigned pool, const char *prefix, unsigned size)
 {
     enum { COUNT = 100 };

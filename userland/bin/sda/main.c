@@ -191,8 +191,8 @@ static const char *listed(const char *list, const char *word, bool *many)
     return *many ? NULL : found;
 }
 
-/* Check that each qualifier is in the list, and has a value if and only if the list has '='. Replaces
- * the qualifiers of the command by their full names. */
+/* Check that each qualifier is in the list, and has a value if and only if the list has '='.
+ * Replaces the qualifiers of the command by their full names. */
 static bool allowed(struct command *c, const char *list, const char *verb)
 {
     for (unsigned i = 0; i < c->qualifiers; i++) {

@@ -1,6 +1,6 @@
 /*
- * PCS SHOW TRACE: the samples in order of time, or (/SUMMARY) the number of samples for each process
- * and routine.
+ * PCS SHOW TRACE: the samples in order of time, or (/SUMMARY) the number of samples for each
+ * process and routine.
  */
 #include "sda.h"
 

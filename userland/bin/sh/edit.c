@@ -188,7 +188,8 @@ static int escape_sequence(void)
     return KEY_NONE;
 }
 
-/* Handle one key. Returns 0: go on; 1: the line is complete; -1: end of input; -2: line discarded. */
+/* Handle one key. Returns 0: go on; 1: the line is complete; -1: end of input; -2: line
+ * discarded. */
 static int handle(int c, int *place)
 {
     size_t start;

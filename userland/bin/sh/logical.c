@@ -1,7 +1,7 @@
 /*
- * define and deassign: logical names, for process names those of the shell itself. Programs that the
- * shell starts get copies. As with DCL, names are defined in supervisor mode by default; user-mode
- * names are deleted when the next program that the shell waits for has ended.
+ * define and deassign: logical names, for process names those of the shell itself. Programs that
+ * the shell starts get copies. As with DCL, names are defined in supervisor mode by default;
+ * user-mode names are deleted when the next program that the shell waits for has ended.
  *
  *     define [/PROCESS | /JOB | /GROUP | /SYSTEM | /TABLE=name]
  *            [/USER_MODE | /SUPERVISOR_MODE | /EXECUTIVE_MODE]

@@ -1,6 +1,6 @@
 /*
- * A small Bourne shell. Text is parsed into a tree (parse.c), words are expanded (expand.c), and the
- * tree is executed (run.c, builtin.c). On a terminal an editor with history reads the lines
+ * A small Bourne shell. Text is parsed into a tree (parse.c), words are expanded (expand.c), and
+ * the tree is executed (run.c, builtin.c). On a terminal an editor with history reads the lines
  * (edit.c).
  *
  * Supported: quoting; variables and export; $? $$ $! $# $@ $* $0..$9, ${X}, ${X:-word}, ${#X};

@@ -1,5 +1,5 @@
-/* show spinlock and show mutex: statistics of locks. /START resets and starts the measurement, /STOP
- * ends it. */
+/* show spinlock and show mutex: statistics of locks. /START resets and starts the measurement,
+ * /STOP ends it. */
 #include "show.h"
 
 #include <condition.h>

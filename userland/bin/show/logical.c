@@ -1,10 +1,10 @@
 /*
  * show logical [NAME] [/TABLE=name | /PROCESS | /JOB | /GROUP | /SYSTEM] [/FULL]
  *
- * Without NAME, shows all names. A NAME with * (any characters) or % (any character) shows the names
- * that match. Another NAME is shown with its translations and, in turn, the translations of these,
- * up to LNM$C_MAXDEPTH names deep, unless a definition is marked as terminal. If NAME is the name of
- * a table and no table is given, shows that table.
+ * Without NAME, shows all names. A NAME with * (any characters) or % (any character) shows the
+ * names that match. Another NAME is shown with its translations and, in turn, the translations of
+ * these, up to LNM$C_MAXDEPTH names deep, unless a definition is marked as terminal. If NAME is the
+ * name of a table and no table is given, shows that table.
  */
 #include "show.h"
 

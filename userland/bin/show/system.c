@@ -1,9 +1,9 @@
 /*
- * show system: one line for each process. States: CUR running on a CPU; COM ready; MUTEX waiting for
- * a mutex; LEF waiting for an event (pipe, terminal, child), can be ended by a signal; HIB sleeping
- * for a time; RWAST waiting for an event, cannot be ended by a signal; SUSP stopped; ENDED a zombie.
- * I/O counts the calls that read or write, Page flts all page faults, Pages the pages that the
- * process has in memory, including pages of sections.
+ * show system: one line for each process. States: CUR running on a CPU; COM ready; MUTEX waiting
+ * for a mutex; LEF waiting for an event (pipe, terminal, child), can be ended by a signal; HIB
+ * sleeping for a time; RWAST waiting for an event, cannot be ended by a signal; SUSP stopped; ENDED
+ * a zombie. I/O counts the calls that read or write, Page flts all page faults, Pages the pages
+ * that the process has in memory, including pages of sections.
  */
 #include "show.h"
 

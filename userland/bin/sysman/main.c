@@ -173,8 +173,8 @@ static bool abbreviates(const struct verb *v, const struct command *c)
            (!v->second || (c->words > 1 && begins(v->second, c->word[1])));
 }
 
-/* Check each qualifier: it must be an unambiguous abbreviation of one in the verb's list, and have a
- * value if and only if the list says so. */
+/* Check each qualifier: it must be an unambiguous abbreviation of one in the verb's list, and have
+ * a value if and only if the list says so. */
 static bool allowed(const struct verb *v, const struct command *c, unsigned i)
 {
     const char *p = v->qualifiers, *found = NULL;

@@ -12,9 +12,9 @@
 #define MAX_WORDS      8
 #define MAX_QUALIFIERS 8
 
-/* A parsed command line. Words are as typed. A qualifier is stored without its slash, with its value
- * or NULL. All strings point into the line. */
-*NULL beside it.All point into the line.* / struct command {
+/* A parsed command line. Words are as typed. A qualifier is stored without its slash, with its
+ * value or NULL. All strings point into the line. */
+struct command {
     unsigned words, qualifiers;
     char *word[MAX_WORDS], *qualifier[MAX_QUALIFIERS], *value[MAX_QUALIFIERS];
 };
@@ -34,7 +34,8 @@ enum status parameters_set(const struct command *c);
 
 /* The qualifier's index in c, or -1 if it is not given; it may be abbreviated. */
 int given(const struct command *c, const char *name);
-/* Parse an integer: %X, %O, %D or 0x before it, K, M, G or T after it; radix if it has no prefix. */
+/* Parse an integer: %X, %O, %D or 0x before it, K, M, G or T after it; radix if it has no
+ * prefix. */
 bool number(const char *text, int radix, int64_t *value);
 /* Print "%SYSMAN-E-IDENT, ..." on standard error. Returns FAILED. */
 enum status fail(const char *ident, const char *format, ...) __attribute__((format(printf, 2, 3)));

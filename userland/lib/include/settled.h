@@ -1,10 +1,10 @@
 /*
  * An exact count of free pages, for tests that look for leaks. What the kernel caches (stacks of
- * ended threads, free pages of each CPU) is drained first, and the count is repeated until processes
- * that have just ended have given back all their memory. Nonpaged pool grows by whole pages and
- * keeps them, so its pages count as free. Two things are not compensated: pages of paged pool, which
- * stay allocated once they have been touched, and pages of program files, which stay allocated once
- * a process has read them. Needs CMKRNL.
+ * ended threads, free pages of each CPU) is drained first, and the count is repeated until
+ * processes that have just ended have given back all their memory. Nonpaged pool grows by whole
+ * pages and keeps them, so its pages count as free. Two things are not compensated: pages of paged
+ * pool, which stay allocated once they have been touched, and pages of program files, which stay
+ * allocated once a process has read them. Needs CMKRNL.
  */
 #ifndef SETTLED_H
 #define SETTLED_H

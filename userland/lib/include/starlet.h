@@ -100,8 +100,8 @@ int mega$info(unsigned int item, __int64 index, void *buffer, unsigned __int64 l
 int mega$control(unsigned int operation, unsigned __int64 a1, unsigned __int64 a2,
                  unsigned __int64 a3, unsigned __int64 a4, unsigned __int64 a5);
 
-/* MEGA_FIRST_N calls f with the first N arguments. A macro that appends N - M zeros to its arguments
- * thereby requires at least M of them. */
+/* MEGA_FIRST_N calls f with the first N arguments. A macro that appends N - M zeros to its
+ * arguments thereby requires at least M of them. */
 #define MEGA_FIRST_7(f, a, b, c, d, e, g, h, ...)           (f)(a, b, c, d, e, g, h)
 #define MEGA_FIRST_8(f, a, b, c, d, e, g, h, i, ...)        (f)(a, b, c, d, e, g, h, i)
 #define MEGA_FIRST_10(f, a, b, c, d, e, g, h, i, j, k, ...) (f)(a, b, c, d, e, g, h, i, j, k)

@@ -108,10 +108,10 @@ __attribute__((format(printf, 4, 5), unused)) static int tap_ok_(int pass, const
 /*
  * Coverage of condition values. The stubs of <starlet.h> report each result to this header. The
  * first time that a service returns a value, the program prints "# returns: sys$NAME SS$_VALUE".
- * The first time that is_status (or, in a child, status_is) compares the value of the service called
- * last and finds the value that the test wants, it prints "# checked: sys$NAME SS$_VALUE".
- * tests/test_condition_matrix.py compares both with docs/condition-values.md. A test only has to use
- * is_status for the results of services.
+ * The first time that is_status (or, in a child, status_is) compares the value of the service
+ * called last and finds the value that the test wants, it prints "# checked: sys$NAME SS$_VALUE".
+ * tests/test_condition_matrix.py compares both with docs/condition-values.md. A test only has to
+ * use is_status for the results of services.
  */
 extern __typeof__(mega$service_hook) mega$service_hook __attribute__((weak));
 extern __typeof__(mega$condition_name) mega$condition_name __attribute__((weak));

@@ -20,8 +20,8 @@
 #define COLD2 (20 * BLOCK)
 #define ENDED LONG_MIN /* act() did not return: the child ended as intended */
 
-/* The expected result when an allocation of one kind fails, where it differs from what right_value()
-   of main.c says. */
+/* The expected result when an allocation of one kind fails, where it differs from what
+   right_value() of main.c says. */
 struct right {
     enum { ANY_KIND = -1, IN_FAULT = -2 } kind; /* enum mega_alloc, or one of these */
     long value;
@@ -31,10 +31,10 @@ struct scenario {
     const char *name;
     unsigned call;         /* number of the system call or service */
     void (*prepare)(void); /* called before each try; NULL: nothing to do */
-    void (*child)(
-        void); /* IN_CHILD: called in the child before the call; then only the pools are compared */
-    long (*act)(
-        void); /* makes the call, returns its result, -errno or condition value; NULL: `call` with args */
+    /* IN_CHILD: called in the child before the call. Then only the pools are compared there. */
+    void (*child)(void);
+    /* Makes the call; returns its result, -errno or condition value. NULL: `call` with args. */
+    long (*act)(void);
     unsigned long args[6];
     bool (*effect)(long r); /* after success: did the call have its effect? NULL: not checked */
     void (*undo)(void); /* restores the state before prepare(), whether act() succeeded or not */
@@ -42,13 +42,13 @@ struct scenario {
     struct right right[4]; /* ended by an element with value 0 */
 };
 
-#define NOTHING    0x1u /* the call allocates nothing, which is checked */
-#define WARM       0x2u /* the call may make pages of the caller's memory valid, as any access does */
+#define NOTHING    0x1u  /* the call allocates nothing, which is checked */
+#define WARM       0x2u  /* the call may make pages of the caller's memory valid, as accesses do */
 #define ABSORBS    0x4u  /* the call may succeed without the allocation that failed */
 #define IN_CHILD   0x8u  /* made by a vfork child, because the call changes the program */
 #define BY_FAULT   0x10u /* page faults of user mode instead of a call, in a forked child */
 #define SAME_VALUE 0x20u /* after a failed allocation the call returns the value of right[0] */
-#define HALFWAY    0x40u /* as WARM; shared or copied memory may also have moved to another object */
+#define HALFWAY    0x40u /* as WARM; shared or copied memory may also move to another object */
 
 /* The scenarios of each file, ended by one without a name. */
 extern const struct scenario memory_scenarios[], file_scenarios[], process_scenarios[],
@@ -83,8 +83,8 @@ static inline __attribute__((always_inline)) long raw6(unsigned long number, uns
     return number < 0x1000 && r19 ? -(long)v0 : (long)v0;
 }
 
-/* Make text, data and stack present and private, so that a try changes only the state of the kernel.
-   Call it also after a fork in prepare(). */
+/* Make text, data and stack present and private, so that a try changes only the state of the
+   kernel. Call it also after a fork in prepare(). */
 void warm_up(void);
 
 /* For prepare() and undo(): map [COLD, COLD + bytes) without any page present. */

@@ -1,7 +1,7 @@
 /*
- * Page faults of user mode: each allocation inside a fault fails in turn. A process for which a page
- * cannot be allocated is killed with a message (docs/architecture.md), and its resources are freed.
- * A fault on memory of a FLUID section never fails, because that memory was promised.
+ * Page faults of user mode: each allocation inside a fault fails in turn. A process for which a
+ * page cannot be allocated is killed with a message (docs/architecture.md), and its resources are
+ * freed. A fault on memory of a FLUID section never fails, because that memory was promised.
  */
 #include "failure.h"
 

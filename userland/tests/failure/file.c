@@ -280,7 +280,8 @@ static void cwd_drop(void)
     drop();
 }
 
-/* A call with a path, and its variant relative to a descriptor. prepare is make_file, undo is drop. */
+/* A call with a path, and its variant relative to a descriptor. prepare is make_file, undo is
+ * drop. */
 #define PATH(name_, call_, effect_, ...)                                                       \
     {                                                                                          \
         .name = name_, .call = (call_), .prepare = make_file, .effect = effect_, .undo = drop, \

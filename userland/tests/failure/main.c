@@ -177,8 +177,8 @@ static long armed(const struct scenario *s, unsigned long n)
     return r;
 }
 
-/* A try in a vfork child, which shares the memory of this process, while this process waits. A child
-   that does not return has ended as intended; its effects are included in the totals. */
+/* A try in a vfork child, which shares the memory of this process, while this process waits. A
+   child that does not return has ended as intended; its effects are included in the totals. */
 static long armed_in_child(const struct scenario *s, unsigned long n)
 {
     static volatile long result;
@@ -398,8 +398,8 @@ static void run(const struct scenario *s, char **words)
     }
 }
 
-/* The very first use of logical names in the system creates several tables. It happens only once, so
- * a failed try must leave nothing behind for the next. */
+/* The very first use of logical names in the system creates several tables. It happens only once,
+ * so a failed try must leave nothing behind for the next. */
 static void first_names(const struct scenario *s)
 {
     unsigned long n = 1;

@@ -1,5 +1,5 @@
-/* Services for logical names. The system's directory and tables are shared by all processes, so what
- * a scenario creates there it deletes. */
+/* Services for logical names. The system's directory and tables are shared by all processes, so
+ * what a scenario creates there it deletes. */
 #include "failure.h"
 
 #include <descrip.h>

@@ -1,4 +1,5 @@
-/* Services that return and set properties of the process and the system; mega$info, mega$control. */
+/* Services that return and set properties of the process and the system; mega$info,
+ * mega$control. */
 #include "failure.h"
 
 #include <iledef.h>

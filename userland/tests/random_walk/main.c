@@ -148,7 +148,8 @@ static bool over(void)
 }
 
 /* Perform one operation; with turns, when it is this walker's turn. The last operation keeps the
- * turn until the process has ended, so that no other walker acts while its address space is freed. */
+ * turn until the process has ended, so that no other walker acts while its address space is
+ * freed. */
 static void operation(bool last)
 {
     if (all->turns)

@@ -1,8 +1,8 @@
 /*
  * A random walk over all services: processes that create regions and sections, map, touch, protect,
- * lock and unmap memory, fork, exec, end and kill each other, with seeded random numbers. Every page
- * contains a pattern that identifies its owner and its place, and every condition value must be one
- * that the service may return.
+ * lock and unmap memory, fork, exec, end and kill each other, with seeded random numbers. Every
+ * page contains a pattern that identifies its owner and its place, and every condition value must
+ * be one that the service may return.
  */
 #ifndef WALK_H
 #define WALK_H
