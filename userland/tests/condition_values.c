@@ -159,7 +159,7 @@ static void regions(void)
               "$DELTVA_64: length larger than the region");
     is_status(sys$deltva_64(&p2, start, PAGE, 0, &va, &length), SS$_PAGNOTINREG,
               "$DELTVA_64: the region cannot be named by the default region's id");
-    is_status(sys$delete_region_64(&here, 0, &va, &length), SS$_NORMAL, "deleted");
+    is_status(sys$delete_region_64(&here, 0, &va, &length), SS$_NORMAL, "the region is deleted");
     is_status(sys$get_region_info(VA$_NEXT_REGSUM_BY_VA, 0, start, 0, sizeof(sum), &sum, &length),
               SS$_NOMOREREG, "$GET_REGION_INFO: no region above the address");
 }
@@ -295,14 +295,15 @@ static void create_and_map(void)
               "a page-file-backed section is created");
     is_status(crmpsc("V_FILE", PAGE, &p2, flags), SS$_GBLSEC_MISMATCH,
               "$CRMPSC_GDZRO_64: the name belongs to a page-file-backed section");
-    is_status(sys$dgblsc(0, named("V_FILE"), 0), SS$_NORMAL, "deleted");
+    is_status(sys$dgblsc(0, named("V_FILE"), 0), SS$_NORMAL,
+              "the page-file-backed section is deleted");
 
     is_status(sys$create_gdzro(named("V_SHUT"), 0, 0xFF00, 8 * MIB, 0, SEC$M_SYSGBL),
               SS$_CREATED_SHPT, "a section that others may not access is created");
     is(in_child(crmpsc_without_right), 0, "an ordinary user is refused creation and access");
     is(in_child(crmpsc_without_privileges), 0,
        "a user with the rights identifier alone is refused");
-    is_status(sys$dgblsc(SEC$M_SYSGBL, named("V_SHUT"), 0), SS$_NORMAL, "deleted");
+    is_status(sys$dgblsc(SEC$M_SYSGBL, named("V_SHUT"), 0), SS$_NORMAL, "the section is deleted");
 
     is_status(mega$control(MEGA_CTL_SET_PARAM, (uint64_t)"GBLPAGES", 2000, 0, 0, 0), SS$_NORMAL,
               "GBLPAGES is set to 2,000");
@@ -312,7 +313,7 @@ static void create_and_map(void)
               SS$_NORMAL, "GBLPAGES is set to its old value");
 
     is_status(crmpsc("V_ALLOC", 8 * MIB, &p2, flags | SEC$M_SYSGBL | SEC$M_PERM), SS$_CREATED_SHPT,
-              "reserved");
+              "a section with the name of an ALLOC entry is created and mapped");
     is_status(sys$dgblsc(SEC$M_SYSGBL, named("V_ALLOC"), 0), SS$_NORMAL,
               "the ALLOC section is deleted while it is mapped");
     is_status(crmpsc("V_ALLOC", 8 * MIB, &p2, flags | SEC$M_SYSGBL), SS$_RESERVEDMEMUSED,

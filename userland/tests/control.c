@@ -74,7 +74,7 @@ static void parameters(void)
     is_status(set("GBLPAGES", 1026), SS$_NORMAL,
               "GBLPAGES is raised by two, for entries of the section itself");
     is_status(create("C_LIMIT", 1024 * PAGE), SS$_CREATED_SHPT, "the section is created");
-    is_status(delete ("C_LIMIT"), SS$_NORMAL, "deleted");
+    is_status(delete ("C_LIMIT"), SS$_NORMAL, "the section is deleted");
     is_status(set("GBLPAGES", before), SS$_NORMAL, "GBLPAGES is set to its old value");
 
     is_status(set("RSVD_EXEC_1", 64), SS$_NORMAL, "a parameter can be set by its older name");
@@ -149,7 +149,7 @@ static void freed_while_unused(void)
     is_status(create("C_ALLOC", 16 * MIB), SS$_CREATED_SHPT, "a section of that name is now FLUID");
     ok(memory().promised_unused - a.promised_unused >= 16 * PAGES + 2,
        "its pages and page tables are promised");
-    is_status(delete ("C_ALLOC"), SS$_NORMAL, "deleted");
+    is_status(delete ("C_ALLOC"), SS$_NORMAL, "the section is deleted");
     is(memory().promised_unused, a.promised_unused, "deleting it releases the promise");
 }
 

@@ -48,7 +48,7 @@ static void test_file(void)
     close(other);
     close(fd);
     is(read(fd, buf, 1), -1, "a closed descriptor cannot be read");
-    is(unlink("/tmp/f"), 0, "unlink");
+    is(unlink("/tmp/f"), 0, "unlink removes the file");
     is(stat("/tmp/f", &st), -1, "the file is gone");
     is(errno, ENOENT, "the error is ENOENT");
 }
@@ -67,10 +67,10 @@ static void test_names(void)
     struct dirent *d;
     DIR *dir;
 
-    is(mkdir("/tmp/d", 0755), 0, "mkdir");
+    is(mkdir("/tmp/d", 0755), 0, "mkdir creates a directory");
     is(mkdir("/tmp/d", 0755), -1, "mkdir of an existing directory fails");
-    is(chdir("/tmp/d"), 0, "chdir");
-    is_str(getcwd(buf, sizeof(buf)), "/tmp/d", "getcwd");
+    is(chdir("/tmp/d"), 0, "chdir to the directory works");
+    is_str(getcwd(buf, sizeof(buf)), "/tmp/d", "getcwd returns its path");
     for (int k = 0; k < 40; k++) {
         snprintf(buf, sizeof(buf), "file%d", k);
         fd = open(buf, O_CREAT | O_WRONLY, 0600);
@@ -84,17 +84,17 @@ static void test_names(void)
     closedir(dir);
     is(n, 40, "readdir returns every file");
     is(dots, 2, "readdir returns . and ..");
-    is(rename("file1", "renamed"), 0, "rename");
+    is(rename("file1", "renamed"), 0, "rename works");
     is(access("file1", F_OK), -1, "the old name is gone after rename");
     is(rename("file2", "renamed"), 0, "rename replaces another file");
-    is(link("renamed", "linked"), 0, "link");
+    is(link("renamed", "linked"), 0, "link creates another name");
     is(stat("linked", &st), 0, "stat");
     is(st.st_nlink, 2, "a file with a link has two names");
-    is(symlink("linked", "soft"), 0, "symlink");
-    is(readlink("soft", buf, sizeof(buf)), 6, "readlink");
-    is(lstat("soft", &st), 0, "lstat");
+    is(symlink("linked", "soft"), 0, "symlink creates a symbolic link");
+    is(readlink("soft", buf, sizeof(buf)), 6, "readlink returns its target");
+    is(lstat("soft", &st), 0, "lstat of a symbolic link works");
     ok(S_ISLNK(st.st_mode), "lstat returns the symbolic link");
-    is(stat("soft", &st), 0, "stat");
+    is(stat("soft", &st), 0, "stat of a symbolic link works");
     ok(S_ISREG(st.st_mode), "stat follows the symbolic link");
     (void)!symlink("loop2", "loop1");
     (void)!symlink("loop1", "loop2");
@@ -125,7 +125,7 @@ static void test_descriptors(void)
     int fd = open("/dev/null", O_RDWR), n = 0, last = -1, more;
 
     is(write(fd, "x", 1), 1, "/dev/null accepts a write");
-    is(dup2(fd, 50), 50, "dup2");
+    is(dup2(fd, 50), 50, "dup2 works");
     is(fcntl(50, F_GETFD), 0, "fcntl: the descriptor stays open over exec");
     is(fcntl(50, F_SETFD, FD_CLOEXEC), 0, "F_SETFD sets FD_CLOEXEC");
     is(fcntl(50, F_GETFD), FD_CLOEXEC, "F_GETFD returns FD_CLOEXEC");
@@ -155,10 +155,10 @@ static void test_pipe(void)
     long total = 0, n;
     pid_t pid;
 
-    is(pipe(p), 0, "pipe");
-    is(writev(p[1], v, 3), 7, "writev");
-    is(read(p[0], buf, 100), 7, "read");
-    is(memcmp(buf, "one two", 7), 0, "readv returns what writev wrote");
+    is(pipe(p), 0, "pipe creates a pipe");
+    is(writev(p[1], v, 3), 7, "writev writes all parts");
+    is(read(p[0], buf, 100), 7, "read returns all bytes");
+    is(memcmp(buf, "one two", 7), 0, "read returns what writev wrote");
     pid = fork();
     if (pid == 0) {
         close(p[0]);
@@ -403,7 +403,7 @@ static void test_shared_directory(void)
         _exit(chdir("/tmp/one") || umask(027) != 022);
     is(end_of(pid), 0, "a process that shares them changes directory and mask");
     ok(getcwd(buf, sizeof(buf)) && !strcmp(buf, "/tmp/one"), "they change here, too");
-    is(umask(022), 027, "too");
+    is(umask(022), 027, "umask returns the mask that the other process set");
     pid = clone_sharing(CLONE_FS);
     if (pid == 0) {
         for (int k = 0; k < TURNS; k++)
@@ -419,7 +419,7 @@ static void test_shared_directory(void)
         _exit(chdir("/"));
     is(end_of(pid), 0, "a child of fork changes its own directory");
     ok(getcwd(buf, sizeof(buf)) && !strcmp(buf, "/tmp/one"), "the directory here is unchanged");
-    is(chdir("/"), 0, "back");
+    is(chdir("/"), 0, "chdir goes back to the root");
     is(rmdir("/tmp/one") | rmdir("/tmp/two"), 0, "the directories are removed");
 }
 

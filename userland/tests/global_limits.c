@@ -141,7 +141,7 @@ static void gptes(void)
     is_status(gdzro("D", UINT64_C(1) << 29), SS$_GPTFULL,
               "a very large section is refused: no sum wraps around");
     is_status(set("GBLPAGES", 511), SS$_BADPARAM, "a value below the minimum is refused");
-    is_status(set("GBLPAGES", GBLPAGES), SS$_NORMAL, "raised");
+    is_status(set("GBLPAGES", GBLPAGES), SS$_NORMAL, "GBLPAGES is raised");
     is_status(gdzro("D", 1400), SS$_CREATED_SHPT, "a raised limit takes effect at once");
     dgblsc("C");
     dgblsc("D");
@@ -155,12 +155,12 @@ static void pagfil(void)
     GENERIC_64 id = {{0}};
 
     is(global().pagfil_pages.limit, GBLPAGFIL, "GBLPAGFIL has the value that was set");
-    is_status(gpfile("A", 150), SS$_CREATED, "150 pages");
+    is_status(gpfile("A", 150), SS$_CREATED, "a section of 150 pages is created");
     some = balance();
     is_status(gpfile("B", 51), SS$_EXGBLPAGFIL, "one page more than GBLPAGFIL is refused");
     ok(balanced(some), "the refused call leaks nothing");
-    is_status(gpfile("B", 50), SS$_CREATED, "50 fit");
-    is(global().pagfil_pages.use, GBLPAGFIL, "exactly");
+    is_status(gpfile("B", 50), SS$_CREATED, "50 pages fit");
+    is(global().pagfil_pages.use, GBLPAGFIL, "all pages are in use");
     is_status(gpfile("C", 1), SS$_EXGBLPAGFIL, "one more page is refused");
     is_status(gdzro("C", 100), SS$_CREATED_SHPT,
               "GBLPAGFIL does not limit memory-resident sections");
@@ -171,7 +171,7 @@ static void pagfil(void)
     is_status(set("GBLPAGFIL", 128), SS$_NORMAL, "GBLPAGFIL is set below what is in use");
     dgblsc("B");
     is_status(gpfile("B", 1), SS$_EXGBLPAGFIL, "one page is refused while 150 of 128 are in use");
-    is_status(set("GBLPAGFIL", GBLPAGFIL), SS$_NORMAL, "raised");
+    is_status(set("GBLPAGFIL", GBLPAGFIL), SS$_NORMAL, "GBLPAGFIL is raised");
     is_status(
         sys$crmpsc_gpfile_64(&d, 0, 0, PAGE, &id, 0, 0, SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length),
         SS$_CREATED, "a raised limit takes effect at once");

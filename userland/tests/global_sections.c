@@ -119,7 +119,8 @@ static void names(void)
     GENERIC_64 id = region(16 * MIB, 0);
     struct dsc64$descriptor_s d64 = {1, DSC64$K_DTYPE_T, DSC64$K_CLASS_S, -1, 1, "x"};
 
-    is_status(create(kind, name43, 0, 0, MIB, SEC$M_SYSGBL), created(), "43 characters");
+    is_status(create(kind, name43, 0, 0, MIB, SEC$M_SYSGBL), created(),
+              "a name of 43 characters is accepted");
     is_status(create(kind, name44, 0, 0, MIB, SEC$M_SYSGBL), SS$_DUPLNAM,
               "an underscore before the name does not count");
     is_status(create(kind, name44 + 1, 0, 0, MIB, SEC$M_SYSGBL), SS$_DUPLNAM,
@@ -224,12 +225,12 @@ static void identity(void)
     ask = (struct _secid){SEC$K_MATEQU, 0x02000004};
     is_status(dgblsc("IDENT", &ask, SEC$M_SYSGBL), SS$_NOSUCHSEC,
               "deletion compares the identity, too");
-    is_status(dgblsc("IDENT", &made, SEC$M_SYSGBL), SS$_NORMAL, "deleted");
+    is_status(dgblsc("IDENT", &made, SEC$M_SYSGBL), SS$_NORMAL, "the section is deleted");
     is_status(create(kind, "IDENT", 0, 0, MIB, SEC$M_SYSGBL), created(),
               "a section is created without a version");
     is_status(map("IDENT", &made, &id, SEC$M_SYSGBL), SS$_NOSUCHSEC,
               "it is not found by a version");
-    is_status(dgblsc("IDENT", 0, SEC$M_SYSGBL), SS$_NORMAL, "deleted");
+    is_status(dgblsc("IDENT", 0, SEC$M_SYSGBL), SS$_NORMAL, "the section is deleted");
     region_end(&id);
 }
 
@@ -281,10 +282,14 @@ static void protection(void)
         prot = cases[i].prot;
         is(as(GROUP, 9, PRV$M_SYSGBL | PRV$M_PRMGBL, MEGA_RIGHTS_ALL, make), 0, "%s",
            cases[i].what);
-        is(as_user(GROUP, 9, refused), cases[i].owner, "owner");
-        is(as_user(GROUP, 10, refused), cases[i].group, "group");
-        is(as_user(GROUP + 1, 9, refused), cases[i].world, "world");
-        is(as_user(SYSTEM, 1, refused), cases[i].system, "system");
+        is(as_user(GROUP, 9, refused), cases[i].owner,
+           "the owner has the access that the mask gives it");
+        is(as_user(GROUP, 10, refused), cases[i].group,
+           "the group has the access that the mask gives it");
+        is(as_user(GROUP + 1, 9, refused), cases[i].world,
+           "the world has the access that the mask gives it");
+        is(as_user(SYSTEM, 1, refused), cases[i].system,
+           "the system category has the access that the mask gives it");
         is(as(GROUP + 1, 9, PRV$M_BYPASS, 0, refused), 0, "a process with BYPASS has all access");
         is_status(dgblsc("PROT", 0, SEC$M_SYSGBL), SS$_NORMAL, "deleted");
     }
@@ -395,7 +400,7 @@ static void read_only_tables(void)
                                   &va, &length),
               SS$_CREATED_SHPT, "the creator can read through shared page tables");
     p = va;
-    is(*p, 0, "zeroes");
+    is(*p, 0, "the new pages are zero");
     is_status(map("RO", 0, &plain, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL,
               "the creator can write in an ordinary region");
     q = va;
@@ -445,7 +450,8 @@ static void registry(void)
               "a section with exactly the promised pages is created");
     ok(find("GS_ALLOC", &s) && (s.flags & SEC$M_MRES_ALLOC),
        "a section with an /ALLOCATE entry is an ALLOC section");
-    is_status(map("GS_ALLOC", 0, &id, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL, "mapped");
+    is_status(map("GS_ALLOC", 0, &id, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL,
+              "the section is mapped");
     is_status(dgblsc("GS_ALLOC", 0, SEC$M_SYSGBL), SS$_NORMAL,
               "the section is deleted while it is mapped");
     is_status(create(SEC$M_MRES, "GS_ALLOC", 0, 0, 8 * MIB, SEC$M_SYSGBL), SS$_RESERVEDMEMUSED,

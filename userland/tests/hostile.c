@@ -165,7 +165,7 @@ static void test_pointers(void)
     is(write(fd, (void *)0xfffffc0000310000, 100), -1,
        "a write from the kernel's memory is refused");
     is(errno, EFAULT, "(EFAULT)");
-    is(write(fd, text, 5000), 5000, "5000 bytes");
+    is(write(fd, text, 5000), 5000, "5000 bytes are written");
     is(lseek(fd, 0, SEEK_SET), 0, "lseek goes to the start");
     is(read(fd, (void *)0xfffffc0000310000, 100), -1, "a read into the kernel's memory is refused");
     is(errno, EFAULT, "(EFAULT)");

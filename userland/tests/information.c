@@ -133,13 +133,14 @@ static void about_me(void)
     before = jpi(JPI$_VIRTPEAK);
     ok(before * 512 >= me().vsize, "VIRTPEAK is at least the current size");
     munmap(m, 64 * PAGE);
-    ok(jpi(JPI$_WSPEAK) > jpi(JPI$_PPGCNT) + 63 * 16, "WSPEAK stays");
+    ok(jpi(JPI$_WSPEAK) > jpi(JPI$_PPGCNT) + 63 * 16,
+       "WSPEAK does not fall when memory is unmapped");
     m = mmap(0, 2048 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ok(jpi(JPI$_VIRTPEAK) > before, "VIRTPEAK rises when memory is mapped");
     before = jpi(JPI$_VIRTPEAK);
     munmap(m, 2048 * PAGE);
     is(jpi(JPI$_VIRTPEAK), before, "VIRTPEAK does not fall when memory is unmapped");
-    is(jpi(JPI$_PPGCNT), me().rss * 16, "PPGCNT fell");
+    is(jpi(JPI$_PPGCNT), me().rss * 16, "PPGCNT falls when memory is unmapped");
 }
 
 static void free_addresses(void)
@@ -279,9 +280,11 @@ static void others(void)
               "a prefix of a name is not the name");
     is(pid, 0, "no process number is returned then");
     name.dsc$w_length = 16;
-    is_status(sys$getjpiw(0, 0, &name, list, 0, 0, 0), SS$_IVLOGNAM, "16 characters");
+    is_status(sys$getjpiw(0, 0, &name, list, 0, 0, 0), SS$_IVLOGNAM,
+              "a process name of 16 characters is refused");
     name.dsc$w_length = 0;
-    is_status(sys$getjpiw(0, 0, &name, list, 0, 0, 0), SS$_IVLOGNAM, "none");
+    is_status(sys$getjpiw(0, 0, &name, list, 0, 0, 0), SS$_IVLOGNAM,
+              "an empty process name is refused");
     is_status(jpi_of(32767, JPI$_PID), SS$_NONEXPR, "an unused process number is refused");
 
     for (pid = -1u; (status = sys$getjpiw(0, &pid, 0, list, 0, 0, 0)) == SS$_NORMAL; seen++)
@@ -468,7 +471,8 @@ static void nodes(void)
     is_status(sys$getsyiw(0, &csid, 0, list, 0, 0, 0), SS$_NOSUCHNODE,
               "another node number is refused");
     name.dsc$w_length = 16;
-    is_status(sys$getsyiw(0, 0, &name, list, 0, 0, 0), SS$_IVLOGNAM, "16 characters");
+    is_status(sys$getsyiw(0, 0, &name, list, 0, 0, 0), SS$_IVLOGNAM,
+              "a node name of 16 characters is refused");
 }
 
 /* ---- calls that are refused ---- */
@@ -536,7 +540,7 @@ static void refused(void)
     for (unsigned k = 0; k < 1025; k++)
         many[k] = (ILE3){8, SYI$_PAGE_SIZE, &value, 0};
     many[1024].ile3$w_length = many[1024].ile3$w_code = 0;
-    is_status(sys$getsyiw(0, 0, 0, many, 0, 0, 0), SS$_NORMAL, "1,024 items");
+    is_status(sys$getsyiw(0, 0, 0, many, 0, 0, 0), SS$_NORMAL, "1,024 items are accepted");
     many[1024] = many[0];
     memset(&many[1025], 0, sizeof(many[1025]));
     is_status(sys$getsyiw(0, 0, 0, many, 0, 0, 0), SS$_BADPARAM, "1,025 items are refused");

@@ -167,7 +167,8 @@ static void items(void)
               "index 128 is refused");
     is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_size), SS$_BADPARAM,
               "an index of less than four bytes is refused");
-    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_attr), SS$_BADPARAM, "attributes");
+    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_attr), SS$_BADPARAM,
+              "attributes of a wrong length are refused");
     is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_buffer), SS$_ACCVIO,
               "a string that cannot be read is refused");
     is_status(sys$trnlnm(NULL, D("LNM$JOB"), D("ITEMS"), NULL, bad_buffer), SS$_ACCVIO,
@@ -347,9 +348,9 @@ static void tables(void)
     unsigned char bad_mode = 9;
 
     is_status(sys$crelnt(&bad_flags, NULL, NULL, NULL, NULL, D("X"), D("LNM$JOB"), NULL),
-              SS$_BADPARAM, "flags");
+              SS$_BADPARAM, "unknown flags are refused");
     is_status(sys$crelnt(&fine, NULL, NULL, NULL, NULL, D("X"), D("LNM$JOB"), &bad_mode),
-              SS$_IVACMODE, "mode");
+              SS$_IVACMODE, "an invalid access mode is refused");
     is_status(sys$dellnm(D("LNM$PROCESS_DIRECTORY"), D("LNM$PROCESS_TABLE"), &kernel), SS$_NOPRIV,
               "the table of the process cannot be deleted");
     is_status(define("LNM$PROCESS_DIRECTORY", "A_NAME_THAT_IS_LONGER_THAN_31_CHARACTERS", NULL, "X",

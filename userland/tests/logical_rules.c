@@ -110,7 +110,8 @@ static void items(void)
               "a buffer longer than the maximum is refused");
     for (int i = 0; i < 129; i++)
         many[i] = (ILE3){1, LNM$_STRING, "m", NULL};
-    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("R"), NULL, many), SS$_BADPARAM, "129 strings");
+    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("R"), NULL, many), SS$_BADPARAM,
+              "129 strings are refused");
     many[128] = (ILE3){0};
     is_status(sys$crelnm(NULL, D("LNM$JOB"), D("R"), NULL, many), SS$_SUPERSEDE,
               "128 strings are accepted");

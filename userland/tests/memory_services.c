@@ -157,7 +157,7 @@ static void expreg_created(void)
     low[3 * PAGE - 1] = 1;
     ok(first_free(up) == low + 3 * PAGE, "the first free address is after them");
     is_status(expreg(up, PAGE), SS$_NORMAL, "one more page is created");
-    ok(va == low + 3 * PAGE, "follows");
+    ok(va == low + 3 * PAGE, "the page follows the others");
     is_status(expreg(up, 61 * PAGE), SS$_REGISFULL, "more pages than are left are refused");
     ok(none(), "the outputs say that nothing was created");
     ok(first_free(up) == low + 4 * PAGE, "the first free address is unchanged");
@@ -240,7 +240,7 @@ static void expreg_errors(void)
     is_status(sys$expreg_64((GENERIC_64 *)8, PAGE, 3, 0, &va, &length), SS$_ACCVIO,
               "$EXPREG_64: region id not readable");
     is_status(sys$expreg_64((GENERIC_64 *)((char *)&id + 1), PAGE, 3, 0, &va, &length), SS$_ACCVIO,
-              "unaligned");
+              "$EXPREG_64: unaligned output");
     is_status(sys$expreg_64(&id, PAGE, 3, 0, (void **)page, &length), SS$_ACCVIO,
               "$EXPREG_64: read-only output");
     is_status(sys$expreg_64(&id, PAGE, 3, 0, &va, (unsigned __int64 *)((char *)&length + 4)),
@@ -249,9 +249,11 @@ static void expreg_errors(void)
               "$EXPREG_64: output in the kernel's memory");
     is_status(sys$expreg_64(&id, PAGE, 4, 0, &va, &length), SS$_IVACMODE,
               "$EXPREG_64: invalid access mode");
-    is_status(sys$expreg_64(&id, PAGE, 3, 2, &va, &length), SS$_IVVAFLG, "flag");
-    is_status(expreg(nobody, PAGE), SS$_IVREGID, "region");
-    is_status(expreg(id, PAGE + 1), SS$_LEN_NOTPAGMULT, "length");
+    is_status(sys$expreg_64(&id, PAGE, 3, 2, &va, &length), SS$_IVVAFLG,
+              "$EXPREG_64: unknown flag");
+    is_status(expreg(nobody, PAGE), SS$_IVREGID, "$EXPREG_64: no such region");
+    is_status(expreg(id, PAGE + 1), SS$_LEN_NOTPAGMULT,
+              "$EXPREG_64: length not a multiple of a page");
     is_status(expreg(id, 0), SS$_LEN_NOTPAGMULT, "$EXPREG_64: length 0");
     is_status(expreg(shared, PAGE), SS$_NOSHPTS, "$EXPREG_64: region with shared page tables");
     ok(none(), "the outputs say that nothing was created");
@@ -320,15 +322,18 @@ static void cretva_errors(void)
 
     is_status(sys$cretva_64((GENERIC_64 *)8, start, PAGE, 3, 0, &va, &length), SS$_ACCVIO,
               "$CRETVA_64: region id not readable");
-    is_status(sys$cretva_64(&id, start, PAGE, 3, 0, (void **)1, &length), SS$_ACCVIO, "output");
+    is_status(sys$cretva_64(&id, start, PAGE, 3, 0, (void **)1, &length), SS$_ACCVIO,
+              "$CRETVA_64: address output not writable");
     is_status(sys$cretva_64(&id, start, PAGE, 3, 0, &va, KERNEL), SS$_ACCVIO,
               "$CRETVA_64: length output not writable");
     is_status(sys$cretva_64(&id, start, PAGE, 9, 0, &va, &length), SS$_IVACMODE,
               "$CRETVA_64: invalid access mode");
-    is_status(cretva(id, start, PAGE, 0x80), SS$_IVVAFLG, "flag");
-    is_status(cretva(nobody, start, PAGE, 0), SS$_IVREGID, "region");
-    is_status(cretva(id, start + 8, PAGE, 0), SS$_VA_NOTPAGALGN, "start");
-    is_status(cretva(id, start, PAGE - 1, 0), SS$_LEN_NOTPAGMULT, "length");
+    is_status(cretva(id, start, PAGE, 0x80), SS$_IVVAFLG, "$CRETVA_64: unknown flag");
+    is_status(cretva(nobody, start, PAGE, 0), SS$_IVREGID, "$CRETVA_64: no such region");
+    is_status(cretva(id, start + 8, PAGE, 0), SS$_VA_NOTPAGALGN,
+              "$CRETVA_64: start address not page-aligned");
+    is_status(cretva(id, start, PAGE - 1, 0), SS$_LEN_NOTPAGMULT,
+              "$CRETVA_64: length not a multiple of a page");
     is_status(cretva(id, start, 0, 0), SS$_LEN_NOTPAGMULT, "$CRETVA_64: length 0");
     is_status(cretva(id, start - PAGE, PAGE, 0), SS$_PAGNOTINREG,
               "$CRETVA_64: range before the region");
@@ -384,7 +389,7 @@ static void setprt_codes(void)
     is_status(setprt(p + 2 * PAGE + 17, 100, PRT$C_UR), SS$_NORMAL,
               "the range of $SETPRT_64 is rounded");
     ok(va == p + 2 * PAGE && length == PAGE && old == PRT$C_UW, "it is rounded to whole pages");
-    is_status(setprt(p + PAGE - 1, PAGE + 2, PRT$C_UW), SS$_NORMAL, "outward");
+    is_status(setprt(p + PAGE - 1, PAGE + 2, PRT$C_UW), SS$_NORMAL, "the range is rounded outward");
     ok(va == p && length == 3 * PAGE && old == PRT$C_UR,
        "the previous protection of the last page is returned");
     is(p[PAGE], 3, "the contents are unchanged");
@@ -620,7 +625,8 @@ static void lock_errors(void)
 
     cretva(id, p, 4 * PAGE, 0);
     setprt(p + 3 * PAGE, PAGE, PRT$C_NA);
-    is_status(sys$lckpag_64(p, PAGE, 3, (void **)1, &length), SS$_ACCVIO, "lock: output");
+    is_status(sys$lckpag_64(p, PAGE, 3, (void **)1, &length), SS$_ACCVIO,
+              "$LCKPAG_64: address output not writable");
     is_status(sys$lckpag_64(p, PAGE, 3, &va, KERNEL), SS$_ACCVIO,
               "$LCKPAG_64: length output not writable");
     is_status(sys$lckpag_64(p, PAGE, 4, &va, &length), SS$_IVACMODE,
@@ -631,7 +637,8 @@ static void lock_errors(void)
     is_status(lckpag(p + 2 * PAGE, 4 * PAGE), SS$_ACCVIO,
               "$LCKPAG_64: range with an unmapped page");
     ok(none() && locked() == 0, "no page is locked");
-    is_status(sys$ulkpag_64(p, PAGE, 3, (void **)1, &length), SS$_ACCVIO, "unlock: output");
+    is_status(sys$ulkpag_64(p, PAGE, 3, (void **)1, &length), SS$_ACCVIO,
+              "$ULKPAG_64: address output not writable");
     is_status(sys$ulkpag_64(p, PAGE, 3, &va, KERNEL), SS$_ACCVIO,
               "$ULKPAG_64: length output not writable");
     is_status(sys$ulkpag_64(p, PAGE, 4, &va, &length), SS$_IVACMODE,
@@ -757,7 +764,7 @@ static void nothing_is_lost(void)
     if (!in_company())
         is(settled_pages(), free, "as many pages are free as before");
     is(after.pt_pages, before.pt_pages, "as many page-table pages are in use as before");
-    is(after.rss, before.rss, "pages");
+    is(after.rss, before.rss, "the process has as many pages as before");
     is(after.vsize, before.vsize, "the address space is as large as before");
     is(after.locked, 0, "no pages are locked");
 }

@@ -88,7 +88,7 @@ int main(void)
     /* Touch what the lines below touch, before memory is short. */
     touch_stack();
     ok(pages == 0, "%lu pages are locked before", (unsigned long)pages);
-    is(self().locked, 0, "none");
+    is(self().locked, 0, "no page is locked");
     is_status(sys$lckpag_64(0, PAGE, 3, &va, &length), SS$_ACCVIO, "page 0 cannot be locked");
     split = big + 512 * PAGE; /* a page in the middle, which splits the map entry */
     if (sys$cretva_64(&a, big, 256 * MIB, 3, 0, &va, &length) != SS$_NORMAL)
@@ -105,13 +105,16 @@ int main(void)
     is_status(sys$expreg_64(&b, PAGE, 3, 0, &va, &length), SS$_INSFMEM, "$EXPREG_64");
     is_status(sys$setprt_64(split, PAGE, 3, PRT$C_UR, &va, &length, &old), SS$_INSFMEM,
               "$SETPRT_64 that has to split a map entry fails");
-    is_status(sys$ulkpag_64(split, PAGE, 3, &va, &length), SS$_INSFMEM, "$ULKPAG_64, likewise");
-    is_status(sys$deltva_64(&a, split, PAGE, 3, &va, &length), SS$_INSFMEM, "$DELTVA_64, likewise");
+    is_status(sys$ulkpag_64(split, PAGE, 3, &va, &length), SS$_INSFMEM,
+              "$ULKPAG_64 that has to split a map entry fails");
+    is_status(sys$deltva_64(&a, split, PAGE, 3, &va, &length), SS$_INSFMEM,
+              "$DELTVA_64 that has to split a map entry fails");
     is_status(sys$lckpag_64(small, PAGE, 3, &va, &length), SS$_LCKPAGFUL,
               "$LCKPAG_64 of a page that is not present fails");
-    is(mprotect(split, PAGE, PROT_READ) ? errno : 0, ENOMEM, "mprotect");
+    is(mprotect(split, PAGE, PROT_READ) ? errno : 0, ENOMEM,
+       "mprotect that has to split a map entry fails");
     is(mmap(0, PAGE, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? errno : 0,
-       ENOMEM, "mmap");
+       ENOMEM, "mmap fails");
     after = self();
     ok(after.vsize == before.vsize && after.locked == before.locked && after.rss == before.rss,
        "the failed calls have changed nothing");

@@ -59,7 +59,8 @@ static void measured(void)
     is_status(pool_cost(65536, 256, cost), SS$_NORMAL, "256 blocks of 64 KiB are measured");
     is_status(set("PAGED_LAL_SIZE", 0), SS$_NORMAL, "lookaside lists are turned off");
     is_status(pool_cost(80, 256, cost), SS$_NORMAL, "the cost without lookaside lists is measured");
-    is_status(set("PAGED_LAL_SIZE", before.lal_size), SS$_NORMAL, "on");
+    is_status(set("PAGED_LAL_SIZE", before.lal_size), SS$_NORMAL,
+              "lookaside lists are turned on again");
     after = pool_of(1);
     is(after.in_use, before.in_use, "as much paged pool is in use as before");
 }

@@ -72,7 +72,7 @@ static void setprv(void)
     is(me().rights, MEGA_RIGHT_MEM_RESIDENT_USER, "process 1 has every rights identifier");
     mask.prv$v_bypass = 1;
     is(mask.prv$q_quadword, PRV$M_BYPASS, "the bit fields of <prvdef.h> match the masks");
-    is_status(sys$setprv(0, &mask, 0, &before), SS$_NORMAL, "BYPASS off");
+    is_status(sys$setprv(0, &mask, 0, &before), SS$_NORMAL, "$SETPRV disables BYPASS");
     is(before.prv$q_quadword, ALL, "$SETPRV returns the previous mask");
     is(me().privileges, ALL & ~(uint64_t)PRV$M_BYPASS, "BYPASS is disabled");
     is_status(sys$setprv(1, 0, 0, &before), SS$_NORMAL, "$SETPRV without a mask changes nothing");
@@ -310,7 +310,7 @@ static void sections(void)
     is(in_child(member_with_bypass), 0, "BYPASS ignores the protection mask");
     is(in_child(system_groups), 0, "groups up to 10 are in the system category");
     is(in_child(ordinary_group), 0, "groups from 11 on are not in the system category");
-    is_status(delete ("THERE", SEC$M_SYSGBL), SS$_NORMAL, "deleted");
+    is_status(delete ("THERE", SEC$M_SYSGBL), SS$_NORMAL, "the section is deleted");
 }
 
 int main(int argc, char **argv)

@@ -62,7 +62,7 @@ static void test_wait(void)
     pid_t a, b;
     char c;
 
-    is(pipe(go), 0, "pipe");
+    is(pipe(go), 0, "a pipe is created");
     a = fork();
     if (a == 0) {
         close(go[1]);
@@ -93,7 +93,7 @@ static void test_orphan(void)
     char c = 0;
     pid_t middle;
 
-    is(pipe(p), 0, "pipe");
+    is(pipe(p), 0, "a pipe is created");
     middle = fork();
     if (middle == 0) {
         if (fork() == 0) {
@@ -156,7 +156,7 @@ static void test_library(void)
     char *argv[] = {self, "exit3", NULL};
     pid_t pid = -1;
 
-    is(posix_spawn(&pid, self, NULL, NULL, argv, environ), 0, "posix_spawn");
+    is(posix_spawn(&pid, self, NULL, NULL, argv, environ), 0, "posix_spawn starts a program");
     is(WEXITSTATUS(status_of(pid)), 3, "the spawned program's status is returned");
     is(posix_spawn(&pid, "/nowhere", NULL, NULL, argv, environ), ENOENT,
        "posix_spawn of a program that does not exist fails");

@@ -326,7 +326,7 @@ static void heap(enum kind kind)
     ok(sbrk(0) == at && is_empty(&w), "the heap ends there");
     if (at > now)
         at[-1] = 1;
-    is(brk(now), 0, "and shrinks");
+    is(brk(now), 0, "the heap shrinks");
     ok(malloc(32 * MIB) != NULL, "malloc gets memory elsewhere");
     drop(&w);
     ok(brk(at + PAGE) == 0 && brk(now) == 0, "when the region is deleted the heap can grow again");
@@ -476,9 +476,10 @@ static void private_pages(void)
     sys$expreg_64(&w.id, 32 * PAGE, 3, 0, &va, &length);
     memset(p, 1, 32 * PAGE);
     is(mprotect(p + PAGE, PAGE, PROT_READ), 0, "mprotect of a private page in a region works");
-    is(madvise(p + 2 * PAGE, PAGE, MADV_DONTNEED), 0, "madvise");
+    is(madvise(p + 2 * PAGE, PAGE, MADV_DONTNEED), 0,
+       "MADV_DONTNEED of a private page in a region is accepted");
     is(p[2 * PAGE], 0, "MADV_DONTNEED of a page zeroes it");
-    is(munmap(p + 3 * PAGE, PAGE), 0, "munmap");
+    is(munmap(p + 3 * PAGE, PAGE), 0, "munmap of a private page in a region is accepted");
     ok(!can_read(p + 3 * PAGE), "munmap of a page works");
     ok(mmap(p + 3 * PAGE, PAGE, RW, ANON | MAP_FIXED, -1, 0) == MAP_FAILED,
        "the hole still belongs to the region");
@@ -723,7 +724,7 @@ static void walk(uint64_t seed, unsigned calls)
             munmap(own[i].p, own[i].n);
     after = self();
     is(after.pt_pages, before.pt_pages, "as many page-table pages are in use as before");
-    is(after.rss, before.rss, "pages");
+    is(after.rss, before.rss, "the process has as many pages as before");
     is(after.vsize, before.vsize, "the address space is as large as before");
 }
 

@@ -119,7 +119,7 @@ static void refusals(void)
     is_status(driver(MEGA_DRIVER_CHECKSUM, "DMABUF", 4), SS$_ACCVIO,
               "an unaligned output is refused");
     is_status(driver(MEGA_DRIVER_TAKE, "A2345678901234567890123456789012345678901234", 1),
-              SS$_NORESERVEDMEM, "44 characters");
+              SS$_NORESERVEDMEM, "a name of 44 characters is refused");
     if (fork() == 0) {
         if (setgid(7) != 0 || setuid(7) != 0)
             _exit(99);
@@ -154,7 +154,7 @@ static void frames(const struct mega_driver_unit *u)
     sys$create_region_64(64 * MIB, VA$C_UCREATE_UOWN, 0, &id, &va, &length);
     is_status(sys$mgblsc_gpfn_64(&d, 0, &id, 0, 0, 0, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va,
                                  &length),
-              SS$_NORMAL, "mapped");
+              SS$_NORMAL, "the section is mapped");
     consistent("while frames are exposed");
     p = va;
     is(p[4711], 1000 + 4711, "a page of the section shows what the driver wrote");
@@ -185,7 +185,8 @@ static void allocated(void)
     is_status(driver(MEGA_DRIVER_TAKE, "DMABUF", PAGES), SS$_NORMAL,
               "the driver takes its reservation");
     is(used("DMABUF"), PAGES, "all of it is in use");
-    is_status(driver(MEGA_DRIVER_TAKE, "DMABUF", 1), SS$_RESERVEDMEMUSED, "once");
+    is_status(driver(MEGA_DRIVER_TAKE, "DMABUF", 1), SS$_RESERVEDMEMUSED,
+              "the driver cannot take its reservation twice");
     is_status(query("DMABUF", &u), SS$_NORMAL, "the driver can ask for its address");
     ok(u.va >= SYSTEM && u.va % (4 * MIB) == 0 && u.first_pfn % 512 == 0, "it is in system space");
     ok(u.npages == PAGES && u.ptes[3] == PAGES && u.hint_errors == 0,

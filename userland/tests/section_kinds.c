@@ -125,22 +125,26 @@ static void pagfil_errors(GENERIC_64 *plain, GENERIC_64 *shared)
     struct dsc$descriptor_s d = named("P"), wrong = named("P:");
     struct _secid bad = {3, 0};
 
-    is_status(create_gpfile("P", MIB + 1, 0), SS$_LEN_NOTPAGMULT, "$create_gpfile: length");
+    is_status(create_gpfile("P", MIB + 1, 0), SS$_LEN_NOTPAGMULT,
+              "$CREATE_GPFILE: length not a multiple of a page");
     is_status(create_gpfile("P", 0, 0), SS$_LEN_NOTPAGMULT, "$CREATE_GPFILE: length 0");
     is_status(create_gpfile("P", 1UL << 43, 0), SS$_LENVIO,
               "$CREATE_GPFILE: longer than any address space");
     is_status(create_gpfile("P", MIB, SEC$M_MRES), SS$_IVSECFLG,
               "$CREATE_GPFILE: flag of another kind of section");
-    is_status(sys$create_gpfile((void *)8, 0, 0, MIB, 0, 0), SS$_ACCVIO, "descriptor");
-    is_status(sys$create_gpfile(&wrong, 0, 0, MIB, 0, 0), SS$_IVGSDNAM, "name");
+    is_status(sys$create_gpfile((void *)8, 0, 0, MIB, 0, 0), SS$_ACCVIO,
+              "$CREATE_GPFILE: descriptor not readable");
+    is_status(sys$create_gpfile(&wrong, 0, 0, MIB, 0, 0), SS$_IVGSDNAM,
+              "$CREATE_GPFILE: invalid name");
     is_status(sys$create_gpfile(&d, &bad, 0, MIB, 0, 0), SS$_IVSECIDCTL,
               "$CREATE_GPFILE: invalid match control");
     is_status(sys$create_gpfile(&d, 0, 0, MIB, 4, 0), SS$_IVACMODE,
               "$CREATE_GPFILE: invalid access mode");
-    is_status(crmpsc_gpfile("P", 0, plain, 0), SS$_LEN_NOTPAGMULT, "$crmpsc_gpfile_64: length");
-    is_status(crmpsc_gpfile("P", MIB, plain, SEC$M_PFNMAP), SS$_IVSECFLG, "flag");
+    is_status(crmpsc_gpfile("P", 0, plain, 0), SS$_LEN_NOTPAGMULT, "$CRMPSC_GPFILE_64: length 0");
+    is_status(crmpsc_gpfile("P", MIB, plain, SEC$M_PFNMAP), SS$_IVSECFLG,
+              "$CRMPSC_GPFILE_64: invalid flag");
     is_status(sys$crmpsc_gpfile_64(&d, 0, 0, MIB, plain, 0, 0, SEC$M_EXPREG, (void **)4, &length),
-              SS$_ACCVIO, "output");
+              SS$_ACCVIO, "$CRMPSC_GPFILE_64: output not writable");
     is_status(crmpsc_gpfile("P", MIB, shared, 0), SS$_NOSHPTS,
               "$CRMPSC_GPFILE_64: region with shared page tables");
     is_status(crmpsc_gpfile("P", 64 * MIB, plain, 0), SS$_REGISFULL,
@@ -182,12 +186,12 @@ static void pagfil(void)
     pid_t pid;
 
     pagfil_errors(&plain, &shared);
-    is_status(create_gpfile("P", 4 * MIB, 0), SS$_CREATED, "$create_gpfile");
+    is_status(create_gpfile("P", 4 * MIB, 0), SS$_CREATED, "a page-file-backed section is created");
     is(memory().promised_unused, before.promised_unused, "creation promises no pages");
     pagfil_mismatch(&plain);
     is_status(map("P", &shared, SEC$M_WRT), SS$_NOSHPTS,
               "$MGBLSC_64 in a region with shared page tables is refused");
-    is_status(map("P", &plain, SEC$M_WRT), SS$_NORMAL, "elsewhere");
+    is_status(map("P", &plain, SEC$M_WRT), SS$_NORMAL, "it is mapped in an ordinary region");
     p = va;
     ok(p[0] == 0 && p[4 * MIB / 8 - 1] == 0, "its pages are zero");
     p[0] = 17;
@@ -229,14 +233,14 @@ static void pagfil(void)
     is_status(map("P", &plain, SEC$M_WRT), SS$_NORMAL, "it can be mapped again");
     p = va;
     is(p[0], 19, "it shows what was written");
-    is_status(dgblsc("P"), SS$_NORMAL, "deleted");
+    is_status(dgblsc("P"), SS$_NORMAL, "the section is deleted");
     is_status(map("P", &plain, SEC$M_WRT), SS$_NOSUCHSEC, "a deleted section cannot be mapped");
     ok(find("P", &s) && s.delete_pending && p[0] == 19, "an existing mapping keeps the section");
     is_status(create_gpfile("P", MIB, 0), SS$_CREATED, "a new section can have the same name");
     is_status(map("P", &plain, SEC$M_WRT), SS$_NORMAL, "the new section is mapped");
     ok(*(uint64_t *)va == 0 && p[0] == 19, "the two sections have different pages");
-    is_status(dgblsc("P"), SS$_NORMAL, "deleted");
-    is_status(dgblsc("P"), SS$_NOSUCHSEC, "once");
+    is_status(dgblsc("P"), SS$_NORMAL, "the new section is deleted");
+    is_status(dgblsc("P"), SS$_NOSUCHSEC, "a deleted section cannot be deleted again");
     region_end(&plain);
     ok(!find("P", &s), "both sections are gone after their last mappings");
     plain = region(16 * MIB, 0);
@@ -281,8 +285,8 @@ static void frames_refused(GENERIC_64 *plain, GENERIC_64 *shared)
 
     is_status(create_gpfn("F", ASIDE, 0, 0), SS$_ILLPAGCNT, "$CREATE_GPFN: 0 pages");
     is_status(create_gpfn("F", ASIDE, 1UL << 40, 0), SS$_ILLPAGCNT, "$CREATE_GPFN: too many pages");
-    is_status(create_gpfn("F", ASIDE, 1, SEC$M_DZRO), SS$_IVSECFLG, "flag");
-    is_status(create_gpfn("F:", ASIDE, 1, 0), SS$_IVGSDNAM, "name");
+    is_status(create_gpfn("F", ASIDE, 1, SEC$M_DZRO), SS$_IVSECFLG, "$CREATE_GPFN: invalid flag");
+    is_status(create_gpfn("F:", ASIDE, 1, 0), SS$_IVGSDNAM, "$CREATE_GPFN: invalid name");
     is_status(sys$create_gpfn(&d, 0, 0, ASIDE, 1, 5, SEC$M_SYSGBL), SS$_IVACMODE,
               "$CREATE_GPFN: invalid access mode");
     is_status(create_gpfn("F", 0, 1, 0), SS$_INVPFN, "$CREATE_GPFN: frame 0");
@@ -317,9 +321,11 @@ static void frames(void)
     pid_t pid;
 
     frames_refused(&plain, &shared);
-    is_status(create_gpfn("F", ASIDE, 1024, SEC$M_WRT), SS$_CREATED, "$create_gpfn");
+    is_status(create_gpfn("F", ASIDE, 1024, SEC$M_WRT), SS$_CREATED,
+              "$CREATE_GPFN creates a section");
     is(global().gptes.use, 0, "it does not count against GBLPAGES");
-    is_status(create_gpfn("F", ASIDE, 1024, SEC$M_WRT), SS$_DUPLNAM, "twice");
+    is_status(create_gpfn("F", ASIDE, 1024, SEC$M_WRT), SS$_DUPLNAM,
+              "$CREATE_GPFN: the section exists");
     is_status(map("F", &plain, 0), SS$_GBLSEC_MISMATCH,
               "$MGBLSC_64 is refused for a page-frame section");
     is_status(mgblsc_gpfn("F", &shared, 0, 0, SEC$M_WRT), SS$_NOSHPTS,
@@ -330,7 +336,8 @@ static void frames(void)
               "$MGBLSC_GPFN_64: relative page far too large");
     is_status(mgblsc_gpfn("F", &plain, 1000, 25, 0), SS$_ILLPAGCNT,
               "$MGBLSC_GPFN_64: too many pages");
-    is_status(mgblsc_gpfn("F", &plain, 0, 0, SEC$M_WRT), SS$_NORMAL, "$mgblsc_gpfn_64");
+    is_status(mgblsc_gpfn("F", &plain, 0, 0, SEC$M_WRT), SS$_NORMAL,
+              "$MGBLSC_GPFN_64 maps the section");
     is(length, 8 * MIB, "all of the section is mapped");
     ok(find("F", &s) && s.l3_ptes[3] == 1024 && s.gh_errors == 0,
        "all PTEs have a hint of 512 pages");
@@ -355,7 +362,7 @@ static void frames(void)
     is_status(sys$deltva_64(&plain, (char *)p + PAGE, PAGE, 0, &va, &length), SS$_NORMAL,
               "a page is deleted from the mapping");
     ok(find("F", &s) && s.gh_errors == 0 && p[0] == 42, "the other PTEs have right hints");
-    is_status(dgblsc("F"), SS$_NORMAL, "deleted");
+    is_status(dgblsc("F"), SS$_NORMAL, "the section is deleted");
     region_end(&plain);
     ok(!find("F", &s), "the section is gone after its last mapping");
     plain = region(16 * MIB, 0);
@@ -426,7 +433,7 @@ static void privileges(void)
         _exit(wrong);
     }
     is(wait_for(pid), 0, "without privileges only a group page-file-backed section can be created");
-    is_status(dgblsc("OPEN"), SS$_NORMAL, "deleted");
+    is_status(dgblsc("OPEN"), SS$_NORMAL, "the section is deleted");
     region_end(&plain);
 }
 

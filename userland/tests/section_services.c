@@ -198,7 +198,7 @@ static void region_errors(void)
         SS$_ACCVIO, "$CREATE_REGION_64: output in the kernel's memory");
     is(none.gen64$q_quadword, 4711, "refused calls write no output");
     is_status(sys$create_region_64(8 * MIB + 1, 0, 0, &none, &va, &length), SS$_LEN_NOTPAGMULT,
-              "length");
+              "$CREATE_REGION_64: length not a multiple of a page");
     is_status(sys$create_region_64(4 * MIB, 0, VA$M_SHARED_PTS, &none, &va, &length),
               SS$_LEN_NOTPAGMULT,
               "$CREATE_REGION_64: length with shared page tables not a multiple of 8 MiB");
@@ -206,9 +206,10 @@ static void region_errors(void)
         sys$create_region_64(8 * MIB, 0, VA$M_SHARED_PTS, &none, &va, &length, (void *)0x300002000),
         SS$_VA_NOTPAGALGN,
         "$CREATE_REGION_64: start with shared page tables not a multiple of 8 MiB");
-    is_status(sys$create_region_64(8 * MIB, 0, 0x1000, &none, &va, &length), SS$_IVREGFLG, "flag");
+    is_status(sys$create_region_64(8 * MIB, 0, 0x1000, &none, &va, &length), SS$_IVREGFLG,
+              "$CREATE_REGION_64: unknown flag");
     is_status(sys$create_region_64(8 * MIB, 0x12, 0, &none, &va, &length), SS$_IVREGPROT,
-              "protection");
+              "$CREATE_REGION_64: invalid protection");
     is_status(sys$delete_region_64(&none, 0, &va, &length), SS$_IVREGID,
               "$DELETE_REGION_64: no such region");
     is_status(sys$delete_region_64(&id, 7, &va, &length), SS$_IVACMODE,
@@ -234,17 +235,20 @@ static void section_errors(void)
     struct _secid bad = {3, 0};
     unsigned __int64 mask = 2;
 
-    is_status(create("E", 8 * MIB + 1, 0), SS$_LEN_NOTPAGMULT, "length");
+    is_status(create("E", 8 * MIB + 1, 0), SS$_LEN_NOTPAGMULT,
+              "$CREATE_GDZRO: length not a multiple of a page");
     is_status(create("E", 0, 0), SS$_LEN_NOTPAGMULT, "$CREATE_GDZRO: length 0");
     is_status(create("", 8 * MIB, 0), SS$_IVGSDNAM, "$CREATE_GDZRO: empty name");
     is_status(create("A2345678901234567890123456789012345678901234", 8 * MIB, 0), SS$_IVGSDNAM,
-              "44 characters");
+              "$CREATE_GDZRO: name of 44 characters");
     is_status(create("A:B", 8 * MIB, 0), SS$_IVGSDNAM, "$CREATE_GDZRO: colon in the name");
-    is_status(create("E", 8 * MIB, SEC$M_PAGFIL), SS$_IVSECFLG, "flag");
-    is_status(sys$create_gdzro((void *)8, 0, 0, 8 * MIB, 0, 0), SS$_ACCVIO, "descriptor");
+    is_status(create("E", 8 * MIB, SEC$M_PAGFIL), SS$_IVSECFLG, "$CREATE_GDZRO: invalid flag");
+    is_status(sys$create_gdzro((void *)8, 0, 0, 8 * MIB, 0, 0), SS$_ACCVIO,
+              "$CREATE_GDZRO: descriptor not readable");
     d.dsc$w_length = 5;
     d.dsc$a_pointer = (char *)8;
-    is_status(sys$create_gdzro(&d, 0, 0, 8 * MIB, 0, 0), SS$_ACCVIO, "name");
+    is_status(sys$create_gdzro(&d, 0, 0, 8 * MIB, 0, 0), SS$_ACCVIO,
+              "$CREATE_GDZRO: name not readable");
     d = named("E");
     is_status(sys$create_gdzro(&d, &bad, 0, 8 * MIB, 0, 0), SS$_IVSECIDCTL,
               "$CREATE_GDZRO: invalid match control");
@@ -258,16 +262,16 @@ static void section_errors(void)
               "$CREATE_GDZRO: more pages than were reserved");
     is_status(map("E", &shared, SEC$M_WRT), SS$_NOSUCHSEC, "$MGBLSC_64: no such section");
     is_status(create("E", 20 * MIB, 0), SS$_CREATED_SHPT, "a section is created");
-    is_status(create("E", 20 * MIB, 0), SS$_DUPLNAM, "twice");
+    is_status(create("E", 20 * MIB, 0), SS$_DUPLNAM, "$CREATE_GDZRO: the section exists");
     is_status(create("_E", 20 * MIB, 0), SS$_DUPLNAM, "an underscore before a name does not count");
     is_status(create("e", 8 * MIB, 0), SS$_CREATED_SHPT, "names are case-sensitive");
-    is_status(map("E", &none, SEC$M_WRT), SS$_IVREGID, "region");
+    is_status(map("E", &none, SEC$M_WRT), SS$_IVREGID, "$MGBLSC_64: no such region");
     is_status(map("E", &shared, 0), SS$_NOSHPTS,
               "$MGBLSC_64: a reader in a region with shared page tables");
     is_status(map("E", &plain, 0), SS$_NORMAL, "a reader maps it in an ordinary region");
     is_status(sys$mgblsc_64(&d, 0, &shared, PAGE, 0, 0, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG,
                             &va, &length),
-              SS$_OFF_NOTPAGALGN, "offset");
+              SS$_OFF_NOTPAGALGN, "$MGBLSC_64: section offset not a multiple of a page");
     is_status(sys$mgblsc_64(&d, 0, &shared, 24 * MIB, 0, 0, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG,
                             &va, &length),
               SS$_OFFSET_TOO_BIG, "$MGBLSC_64: section offset after the end");
@@ -276,11 +280,11 @@ static void section_errors(void)
               SS$_LENVIO, "$MGBLSC_64: length larger than the section");
     is_status(sys$mgblsc_64(&d, 0, &shared, 0, 0, 0, SEC$M_SYSGBL | SEC$M_WRT, &va, &length,
                             (void *)0x200000),
-              SS$_VA_NOTPAGALGN, "start");
+              SS$_VA_NOTPAGALGN, "$MGBLSC_64: start address not at a multiple of 8 MiB");
     is_status(sys$mgblsc_64(&d, 0, &shared, 0, 0, 0, SEC$M_SYSGBL | SEC$M_WRT, &va, &length,
                             (void *)0x300000000),
               SS$_PAGNOTINREG, "$MGBLSC_64: start address outside the region");
-    is_status(map("E", &shared, SEC$M_WRT), SS$_NORMAL, "mapped");
+    is_status(map("E", &shared, SEC$M_WRT), SS$_NORMAL, "the section is mapped");
     is_status(map("E", &shared, SEC$M_WRT), SS$_REGISFULL,
               "another mapping does not fit into the region");
     is_status(sys$deltva_64(&shared, (char *)va + PAGE, 8 * MIB, 0, &va, &length),
@@ -289,11 +293,12 @@ static void section_errors(void)
     is(mprotect(va, PAGE, PROT_READ), -1, "mprotect of such a part is refused");
     ok(mmap(va, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED,
        "no private page is mapped in the region");
-    is_status(dgblsc("E"), SS$_NORMAL, "delete");
+    is_status(dgblsc("E"), SS$_NORMAL, "the section is deleted");
     is_status(dgblsc("nowhere"), SS$_NOSUCHSEC, "$DGBLSC: no such section");
     is_status(dgblsc("e"), SS$_NORMAL, "the section is deleted");
     is_status(sys$delete_region_64(&shared, 0, &va, &length), SS$_NORMAL, "the region is deleted");
-    is_status(sys$delete_region_64(&plain, 0, &va, &length), SS$_NORMAL, "both");
+    is_status(sys$delete_region_64(&plain, 0, &va, &length), SS$_NORMAL,
+              "the other region is deleted");
     is(shares("E"), UINT64_MAX, "no section is left");
 }
 
@@ -317,7 +322,7 @@ static void shares_over_fork(void)
     char c;
 
     is_status(create("TEST_ALLOC", 32 * MIB, 0), SS$_CREATED_SHPT, "an ALLOC section is created");
-    is_status(map("TEST_ALLOC", &id, SEC$M_WRT), SS$_NORMAL, "mapped");
+    is_status(map("TEST_ALLOC", &id, SEC$M_WRT), SS$_NORMAL, "the section is mapped");
     p = va;
     p[0] = 1;
     ok(pipe(go) == 0, "a pipe is created");
@@ -347,7 +352,7 @@ static void shares_over_fork(void)
     id = region(32 * MIB, VA$M_SHARED_PTS);
     is_status(create("TEST_ALLOC", 16 * MIB, 0), SS$_CREATED_SHPT,
               "the reservation can be used again");
-    is_status(map("TEST_ALLOC", &id, SEC$M_WRT), SS$_NORMAL, "mapped");
+    is_status(map("TEST_ALLOC", &id, SEC$M_WRT), SS$_NORMAL, "the section is mapped");
     p = va;
     ok(p[0] == 0 && p[1] == 0, "its pages are zero");
     ok(find("TEST_ALLOC", &s) && s.l3_ptes[3] == 2048 && s.gh_errors == 0,
@@ -455,8 +460,8 @@ static void privileges(void)
     how = wait_for(pid);
     ok(how == 0, "an ordinary user can map and cannot create or delete (%d wrong)", how >> 8);
     sys$delete_region_64(&id, 0, &va, &length);
-    is_status(dgblsc("OPEN"), SS$_NORMAL, "deleted");
-    is_status(dgblsc("CLOSED"), SS$_NORMAL, "both");
+    is_status(dgblsc("OPEN"), SS$_NORMAL, "the section is deleted");
+    is_status(dgblsc("CLOSED"), SS$_NORMAL, "the other section is deleted");
 }
 
 int main(void)

@@ -184,7 +184,7 @@ static void one_level1_pte(void)
     is(mprotect(a.va + PIECE, PIECE, PROT_READ), -1, "mprotect of a span is refused");
     after = process();
     is(after.pt_pages - before.pt_pages, 1, "the refused calls have allocated no page table");
-    is(delete_part(&a, a.va, SIZE), SS$_NORMAL, "unmapped");
+    is(delete_part(&a, a.va, SIZE), SS$_NORMAL, "the mapping is deleted");
     is(process().pt_pages, before.pt_pages, "deleting the mapping frees the page-table page");
     is(section().shares, 0, "the section has no mapping");
     ok(section().pt_pages >= 5, "the section keeps its shared page tables");
@@ -200,7 +200,7 @@ static void number_pieces(void)
         *(volatile uint64_t *)(a.va + i * PIECE) = i;
     is(status, SS$_NORMAL, "the section is mapped again, with one page-table page");
     is(section().valid_pages, PIECES, "one page in every span is valid");
-    is(delete_part(&a, a.va, SIZE), SS$_NORMAL, "unmapped");
+    is(delete_part(&a, a.va, SIZE), SS$_NORMAL, "the mapping is deleted");
 }
 
 static void reader(const struct mapping *a)
@@ -225,7 +225,7 @@ static void others_notice_nothing(void)
     uint64_t tables, own, right = 0, left = 0;
     int how;
 
-    is(map_at(&a, NULL, 0, 0), SS$_NORMAL, "mapped");
+    is(map_at(&a, NULL, 0, 0), SS$_NORMAL, "the section is mapped");
     tables = process().pt_pages;
     for (int i = 0; i < 2; i++)
         if (fork() == 0)

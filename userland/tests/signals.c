@@ -57,7 +57,7 @@ static void test_handler(void)
 
     plain(SIGUSR1, note, 0);
     asm volatile("" : "+r"(kept), "+f"(f));
-    is(raise(SIGUSR1), 0, "raise");
+    is(raise(SIGUSR1), 0, "raise succeeds");
     asm volatile("" : "+r"(kept), "+f"(f));
     is(seen, SIGUSR1, "the handler runs");
     is(kept, 0x1234567890abcdef, "integer registers are preserved");
@@ -71,14 +71,14 @@ static void test_mask(void)
     plain(SIGUSR2, note, 0);
     sigemptyset(&set);
     sigaddset(&set, SIGUSR2);
-    is(sigprocmask(SIG_BLOCK, &set, &old), 0, "block");
+    is(sigprocmask(SIG_BLOCK, &set, &old), 0, "the signal is blocked");
     seen = count = 0;
     raise(SIGUSR2);
     raise(SIGUSR2);
     is(seen, 0, "a blocked signal is not delivered");
     sigpending(&pending);
     ok(sigismember(&pending, SIGUSR2), "it is pending");
-    is(sigprocmask(SIG_SETMASK, &old, NULL), 0, "unblock");
+    is(sigprocmask(SIG_SETMASK, &old, NULL), 0, "the signal is unblocked");
     is(count, 1, "it is delivered once when it is unblocked");
     is(sigaction(SIGKILL, &(struct sigaction){.sa_handler = note}, NULL), -1,
        "a handler for SIGKILL is refused");
@@ -497,7 +497,7 @@ static void test_wait_for(void)
        "the information names the child");
     waitpid(pid, NULL, 0);
     alarm(1);
-    is(sigwait(&set, &sig), 0, "sigwait");
+    is(sigwait(&set, &sig), 0, "sigwait returns for the next signal");
     is(sig, SIGALRM, "sigwait returns SIGALRM");
     plain(SIGALRM, note, 0);
     seen = 0;
@@ -516,7 +516,7 @@ static void test_wait_for(void)
     is(ppoll(&none, 1, &(struct timespec){0, 1000}, &old), 0,
        "ppoll without a signal ends at its time limit");
     sigprocmask(SIG_SETMASK, NULL, &set);
-    ok(sigismember(&set, SIGALRM), "too");
+    ok(sigismember(&set, SIGALRM), "the previous mask is restored");
     sigprocmask(SIG_SETMASK, &old, NULL);
 }
 

@@ -602,8 +602,8 @@ int main(int argc, char **argv)
     if (in_company())
         return tap_done();
     after = settled();
-    is(after.processes, before.processes, "processes");
-    is(after.sections, before.sections, "sections");
+    is(after.processes, before.processes, "as many processes exist as before");
+    is(after.sections, before.sections, "as many sections exist as before");
     is(after.pt_pages, before.pt_pages, "as many page-table pages are in use as before");
     is(after.promised, before.promised, "as many pages are promised as before");
     ok(after.nonpaged <= before.nonpaged + POOL_NOISE,

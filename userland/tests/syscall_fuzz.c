@@ -645,8 +645,8 @@ int main(int argc, char **argv)
             diag("%u of signal %d", by_signal[sig], sig);
     }
     ok(ended > 0 || in_company(), "some processes have made all their calls");
-    is(after.processes, before.processes, "processes");
-    is(after.sections, before.sections, "sections");
+    is(after.processes, before.processes, "as many processes exist as before");
+    is(after.sections, before.sections, "as many sections exist as before");
     is(after.pt_pages, before.pt_pages, "as many page-table pages are in use as before");
     is(after.promised, before.promised, "as many pages are promised as before");
     ok(after.nonpaged <= before.nonpaged + POOL_NOISE,

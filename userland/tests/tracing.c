@@ -65,17 +65,20 @@ static void life(unsigned facility, const char *name)
     is(control(facility, MEGA_TRACE_START, 0), SS$_NONEXPR,
        "a trace that is not loaded cannot be started");
     is(control(facility, MEGA_TRACE_LOAD, 0), SS$_NORMAL, "the trace is loaded");
-    is(control(facility, MEGA_TRACE_LOAD, 0), SS$_NOTMODIFIED, "once");
+    is(control(facility, MEGA_TRACE_LOAD, 0), SS$_NOTMODIFIED,
+       "a loaded trace cannot be loaded again");
     t = state_of(facility);
     ok(t.loaded == 1 && t.running == 0 && t.bytes > 0, "it is loaded and does not run");
     for (int i = 0; i < 2; i++) {
         is(control(facility, MEGA_TRACE_START, 0), SS$_NORMAL, "the trace is started");
-        is(control(facility, MEGA_TRACE_START, 0), SS$_NOTMODIFIED, "once");
+        is(control(facility, MEGA_TRACE_START, 0), SS$_NOTMODIFIED,
+           "a running trace cannot be started again");
         t = state_of(facility);
         ok(t.running == 1 && t.started_ns > 0, "it runs");
         sleep_ms(5);
         is(control(facility, MEGA_TRACE_STOP, 0), SS$_NORMAL, "the trace is stopped");
-        is(control(facility, MEGA_TRACE_STOP, 0), SS$_NOTMODIFIED, "once");
+        is(control(facility, MEGA_TRACE_STOP, 0), SS$_NOTMODIFIED,
+           "a stopped trace cannot be stopped again");
         t = state_of(facility);
         ok(t.running == 0 && t.lasted_ns >= 5000000, "it has stopped after %lu ns",
            (unsigned long)t.lasted_ns);
@@ -265,7 +268,7 @@ static void spinlocks(void)
     l = lock_named(MEGA_INFO_SPINLOCK, "selftest measured");
     c = callers_of(MEGA_TRACE_SPL, "selftest measured", 0, &places);
     is(places, 1, "the spinlock has one caller");
-    is(c.count, 400, "400 times");
+    is(c.count, 400, "its caller has taken it 400 times");
     is(l.acquisitions, 400, "the number of acquisitions is that of the lock's own counter");
     is(c.waits, (long)l.waits, "the number of spins is the same, too");
     ok((l.waits == 0) == (l.wait_ns == 0), "the spins took %lu ns", (unsigned long)l.wait_ns);
@@ -353,7 +356,7 @@ static void kernel_time(void)
     struct tally n;
     pid_t child;
 
-    is(control(MEGA_TRACE_PCS, MEGA_TRACE_START, 0), SS$_NORMAL, "samples");
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_START, 0), SS$_NORMAL, "sampling is started");
     child = fork();
     if (child == 0)
         for (;;)
@@ -380,7 +383,7 @@ static void overwritten(void)
     room = 8192 / 40;
     for (int i = 0; i < 100 && state_of(MEGA_TRACE_PCS).next[0] < 3 * room; i++)
         sleep_ms(20);
-    is(control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0), SS$_NORMAL, "stopped");
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0), SS$_NORMAL, "sampling is stopped");
     t = state_of(MEGA_TRACE_PCS);
     ok(t.next[0] >= 3 * room, "%lu samples are taken", (unsigned long)t.next[0]);
     is(t.next[0] - t.first[0], (long)room, "the last %lu samples are available",

@@ -95,7 +95,7 @@ static void test_stops(void)
     kill(children[5], SIGSTOP);
     is(waitpid(-1, &status, WUNTRACED), children[5], "WUNTRACED reports a stopped child");
     ok(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP, "its status contains the signal");
-    is(waitpid(-1, &status, WUNTRACED | WNOHANG), 0, "once");
+    is(waitpid(-1, &status, WUNTRACED | WNOHANG), 0, "the stop is reported only once");
     kill(children[6], SIGSTOP);
     kill(children[5], SIGCONT);
     is(waitpid(-1, &status, WCONTINUED), children[5],

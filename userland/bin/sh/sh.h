@@ -75,7 +75,7 @@ enum parse_result {
 };
 enum parse_result parse(const char *text, struct node **out); /* *out is NULL for blanks only */
 size_t skip_quoted(
-    const char *s); /* length of the quoted or substituted piece that begins here; 0: not closed */
+    const char *s); /* length of the quoted or substituted text that begins here; 0: not closed */
 
 /* expand.c */
 char **expand_words(const struct word *w,
