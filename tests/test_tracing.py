@@ -155,8 +155,8 @@ def test_the_life_of_a_trace(run: Callable[..., Done], tmp_path: Path) -> None:
         ("mtx start", "%SDA-E-SYNTAX, usage: MTX START TRACE"),
         ("mtx start trace/rate=5", "%SDA-E-IVQUAL, START takes no qualifier /rate"),
         ("pcs start trace/rate", "%SDA-E-IVQUAL, /rate needs a value"),
-        ("pcs start trace/rate=20001", "%SDA-E-IVQUAL, /RATE wants a number up to 20000"),
-        ("pcs start trace/rate=-1", "%SDA-E-IVQUAL, /RATE wants a number up to 20000"),
+        ("pcs start trace/rate=20001", "%SDA-E-IVQUAL, /RATE requires a number of at most 20000"),
+        ("pcs start trace/rate=-1", "%SDA-E-IVQUAL, /RATE requires a number of at most 20000"),
         ("pcs show trace/summary=3", "%SDA-E-IVQUAL, /summary takes no value"),
         ("pcs a b c d e f g h i", "%SDA-E-MAXPARM, too many words"),
     ],
@@ -319,7 +319,7 @@ def test_monitor_shows(run: Callable[..., Done]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["/record"], "%MONITOR-E-IVQUAL, /RECORD: it wants a file"),
+        (["/record"], "%MONITOR-E-IVQUAL, /RECORD: it requires a file name"),
         (["/record=/no/such/place"], "%MONITOR-E-NOFILE, /no/such/place"),
         (["/interval=0"], "%MONITOR-E-IVQUAL, /INTERVAL"),
         (["/interval=1:60"], "%MONITOR-E-IVQUAL, /INTERVAL"),

@@ -1,13 +1,13 @@
 /*
- * What the benchmarks share. Under scripts/run --icount with one CPU an instruction is a nanosecond
- * of virtual time, so CLOCK_MONOTONIC counts instructions, user and kernel. Every figure is the
- * median of BENCH_ROUNDS rounds (the interval clock interrupts a round now and then: about 0.1 % of
- * the time), less what reading the clock itself costs.
+ * Common functions of the benchmarks. Under scripts/run --icount with one CPU an instruction is a
+ * nanosecond of virtual time, so CLOCK_MONOTONIC counts user and kernel instructions. Every figure
+ * is the median of BENCH_ROUNDS rounds, less the cost of reading the clock; the interval clock
+ * interrupts some of the rounds (about 0.1 % of the time).
  *
  * One JSON object per line on standard output:
  *     {"name": "pipe_round_trip", "instructions": 3210.5, "linux": 8035}
- * "instructions" is per operation; "linux" is Linux/Alpha 6.1 under the same QEMU (platform page,
- * last section), or null where nobody measured it.
+ * "instructions" is per operation; "linux" is the figure of Linux/Alpha 6.1 under the same QEMU
+ * (the last section of docs/platform.md), or null where it was not measured.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -27,7 +27,7 @@ static inline uint64_t bench_clock(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* What lies between two readings with nothing between them. */
+/* The difference between two consecutive readings of the clock. */
 static inline uint64_t bench_clock_cost(void)
 {
     static uint64_t cost;
@@ -65,7 +65,7 @@ static inline int bench_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Print the median round divided by its number of operations. linux: 0 when there is no figure. */
+/* Print the median round divided by its number of operations. linux: 0 if there is no figure. */
 static inline void bench_report(const char *name, struct bench *b, uint64_t operations,
                                 uint64_t linux_figure)
 {
@@ -79,7 +79,7 @@ static inline void bench_report(const char *name, struct bench *b, uint64_t oper
     fflush(stdout);
 }
 
-/* Say why and end: a figure that was not measured is none. */
+/* Exit with a message unless the condition holds: a benchmark that failed must print no figure. */
 #define bench_need(condition)                                                         \
     do {                                                                              \
         if (!(condition)) {                                                           \

@@ -1,6 +1,6 @@
 // RUN: -m 1G
-/* System calls and processes: null call, sched_yield, pipe round trip, fork + exit + wait, fork +
- * exec + wait. */
+/* The cost of system calls and processes: a null call, sched_yield, a pipe round trip, fork + exit
+ * + wait, fork + exec + wait. */
 #include "bench.h"
 
 #include <sched.h>
@@ -19,7 +19,7 @@ static void null_call(void)
     for (int r = 0; r < BENCH_ROUNDS; r++) {
         bench_start(&b);
         for (int i = 0; i < CALLS; i++)
-            getpid(); /* the C library keeps no copy of it */
+            getpid(); /* the C library does not cache the result */
         bench_stop(&b);
     }
     bench_report("null_syscall", &b, CALLS, 190);
@@ -38,7 +38,7 @@ static void yield(void)
     bench_report("sched_yield", &b, CALLS, 988);
 }
 
-/* One byte to a child and one back: four calls and two switches. */
+/* One byte to a child and one byte back: four system calls and two context switches. */
 static void pipe_trip(void)
 {
     struct bench b = {0};
@@ -87,7 +87,7 @@ static void fork_exit_wait(void)
     bench_report("fork_exit_wait", &b, FORKS, 146232);
 }
 
-/* The child is this program, which ends at once when it is called "leave". */
+/* The child executes this program, which exits at once if its name is "leave". */
 static void fork_exec_wait(void)
 {
     struct bench b = {0};

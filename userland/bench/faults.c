@@ -1,5 +1,5 @@
 // RUN: -m 1G
-/* Faults by their kind, and populating and unmapping, each per page. */
+/* The cost of each kind of page fault, of populating and of unmapping, each per page. */
 #include "bench.h"
 
 #include <sys/mman.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #define PAGE  8192ul
-#define PAGES 1024ul /* 8 MiB: one level-3 table's worth is in each figure */
+#define PAGES 1024ul /* 8 MiB: each figure includes one level-3 page-table page */
 
 static char *map(int flags)
 {
@@ -49,7 +49,7 @@ static void demand_zero(void)
     bench_report("fault_demand_zero", &b, PAGES, 4380);
 }
 
-/* The same when CPUs were idle before: they have zeroed as many pages as are touched
+/* The same after CPUs were idle: they have zeroed at least as many pages as are touched
  * (ZERO_LIST_HI). */
 static void demand_zero_after_idle(void)
 {
@@ -67,8 +67,8 @@ static void demand_zero_after_idle(void)
     bench_report("fault_demand_zero_after_idle", &b, PAGES, 0);
 }
 
-/* The parent writes every page again after a fork; the child keeps them shared until the pipe is
- * closed. */
+/* The parent writes every page again after a fork; the child keeps the pages shared until the pipe
+ * is closed. */
 static void copy_on_write(void)
 {
     struct bench b = {0};
@@ -97,8 +97,8 @@ static void copy_on_write(void)
     bench_report("fault_copy_on_write", &b, PAGES, 7737);
 }
 
-/* A child reads pages of a shared mapping that its parent has made valid. It measures, and sends
- * the time. */
+/* A child reads pages of a shared mapping that its parent has made valid, measures that, and sends
+ * the time through a pipe. */
 static void shared_valid(void)
 {
     struct bench b = {0};

@@ -2,13 +2,14 @@
 // RUN: --reserve 'BENCH_BLOCK 8192 /ALLOCATE /ZERO /PAGE_TABLES'
 // RUN: --reserve 'BENCH_PRIVATE 1024 /ALLOCATE /ZERO /NOPAGE_TABLES'
 /*
- * What the services cost that create, map and delete memory-resident sections. Needs 300 GiB of
- * memory, of which the host pays for little, the entries in the lines above, and no entry
- * BENCH_FLUID. The section keeps one mapping while it is mapped and unmapped at another place, so
- * that mapping is measured without creating. Figures of whole services; "_page" figures are per
- * page. 256 GiB are FLUID: to preallocate them would take the emulator minutes of reading.
+ * The cost of the services that create, map and delete memory-resident sections. Needs 300 GiB of
+ * memory, of which the host provides only what is touched, the registry entries in the lines above,
+ * and no entry BENCH_FLUID. The section keeps one mapping while another one is made and deleted
+ * repeatedly, so that the cost of mapping does not include creation. Figures are for the whole
+ * service; those that end in "_page" are per page. The 256 GiB section is FLUID, because
+ * preallocating it would make the emulator read all that memory, which takes minutes.
  *
- * A figure with a target is an error when it is above it.
+ * A figure above its target is an error.
  */
 #include "bench.h"
 
@@ -28,7 +29,7 @@ struct kind {
     uint64_t bytes;
     unsigned region_flags;
     int alloc;
-    int once;        /* create it once only: an ALLOC section's second creation reads all of it */
+    int once;        /* create it once only: creating an ALLOC section again reads all of it */
     uint64_t target; /* instructions of the mapping service; with private tables, per page */
 };
 
@@ -115,10 +116,10 @@ static void measure(const struct kind *k)
         bench_need(status & 1);
         if (r == BENCH_ROUNDS - 1 || !k->once)
             bench_need(sys$deltva_64(&first, va, length, PSL$C_USER, &gone, &length) &
-                       1); /* temporary: the section goes */
+                       1); /* deletes the temporary section */
     }
-    /* The first one after boot finds its pages zeroed; later ones zero (by reading) what was used.
-     */
+    /* The first creation after boot finds its pages zeroed. Later ones zero what was used, which
+     * reads every page. */
     struct bench first_create = {.round = {create.round[0]}, .n = 1};
 
     report(k->label, "create_and_map_first", &first_create, 1);
@@ -136,8 +137,8 @@ static void measure(const struct kind *k)
     bench_need(sys$delete_region_64(&first, PSL$C_USER, &gone, &length) & 1);
 }
 
-/* A permanent section keeps its tables when nobody maps it: then a mapping costs what it always
- * costs. */
+/* A permanent section keeps its page tables while it is not mapped, so mapping it again costs no
+ * more than mapping it beside another mapping. */
 static void unmapped_meanwhile(void)
 {
     struct bench map = {0};
@@ -155,8 +156,7 @@ static void unmapped_meanwhile(void)
                    1);
         bench_stop(&map);
         for (uint64_t at = 0; at < bytes; at += 8 * MIB)
-            ((volatile char *)va)[at] =
-                1; /* every shared table is there, from the first round on */
+            ((volatile char *)va)[at] = 1; /* all shared page tables exist after the first round */
         bench_need(sys$deltva_64(&region, va, length, PSL$C_USER, &gone, &length) & 1);
     }
     report("unmapped_fluid_1g", "map", &map, 1);
@@ -165,8 +165,8 @@ static void unmapped_meanwhile(void)
     bench_need(sys$dgblsc(SEC$M_SYSGBL, &d, 0) & 1);
 }
 
-/* First touch of each page of a fluid section through shared tables, then the pick-up of the tables
- * by a second mapping. */
+/* The first access to each page of a FLUID section through shared page tables, and then the faults
+ * by which a second mapping takes over those tables. */
 static void fluid_faults(void)
 {
     struct bench touch = {0}, pickup = {0};

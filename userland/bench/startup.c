@@ -1,27 +1,28 @@
 /*
- * startup: many servers start at once on one memory-resident section, and end at once: the
- * experiment of the VLM paper's figures 4, 8 and 9.
+ * startup: many servers start at the same time on one memory-resident section, and end at the same
+ * time: the experiment of figures 4, 8 and 9 of the VLM paper.
  *
  *     startup --name NAME --size SIZE --processes N[,N...] [--private] [--populate] [--locks]
  *
- * For each N, in turn: N processes are forked and wait at a gate. The gate opens; each executes its
- * image anew (a server is a program that is started, not a forked copy), creates a region, maps the
- * whole section read/write, writes its slot and a page of its own, and counts itself ready in the
- * section; the last one stops the clock. That is the start-up. Then a second gate opens: all exit,
- * each with its mapping, and the parent reaps them. That is the shut-down.
+ * For each N in turn, N processes are forked and wait at a gate. When the gate opens, each executes
+ * its image (a server is a program that is started, not a forked copy), creates a region, maps the
+ * whole section read/write, writes its slot and a page of its own, and increments a counter in the
+ * section; the process that completes the count stops the clock. This is the start-up. When a
+ * second gate opens, all processes exit with the section still mapped, and the parent reaps them.
+ * This is the shut-down.
  *
- * --populate: each also reads every page of the section, before it is ready. --private: the mapping
- * is made in an ordinary region, with page tables of its own. --locks: the kernel measures every
- * lock, which makes all of it slower, so that run is one of its own: its times are of no use, and
- * each process deletes its mapping at a gate between the two, so that starting, deleting and
- * exiting are told apart.
+ * --populate: each process also reads every page of the section before it counts itself ready.
+ * --private: the section is mapped in an ordinary region, with private page tables.
+ * --locks: the kernel measures every lock. This makes all of it slower, so times of such a run are
+ * not used. Each process deletes its mapping at a gate between the other two, so that the locks of
+ * starting, deleting and exiting are reported separately.
  *
- * A gate is a pipe that everybody waits to read the end of. Nobody polls. What a process says of
- * itself it writes into its slot, and the parent looks when all are ready.
+ * A gate is a pipe on which all processes wait for end of file; no process polls. A process writes
+ * its measurements into its slot, and the parent reads the slots when all are ready.
  *
- * Whether the section is ALLOC or FLUID the registry decides. It is created once, permanent, and
- * deleted at the end. Prints one JSON object per line; times are nanoseconds of virtual time, so
- * instructions with scripts/run --icount on one CPU.
+ * The registry decides whether the section is ALLOC or FLUID. It is created once as a permanent
+ * section and deleted at the end. Prints one JSON object per line. Times are nanoseconds of virtual
+ * time, which are instructions with scripts/run --icount on one CPU.
  */
 #include "bench.h"
 
@@ -39,24 +40,24 @@
 
 #define MIB           (1ul << 20)
 #define PAGE          8192ul
-#define PIECE         (8 * MIB) /* what a level-3 page maps */
+#define PIECE         (8 * MIB) /* mapped by one level-3 page-table page */
 #define PROCESSES_MAX 1000u
 #define ROUNDS_MAX    16
-#define BOARD_PAGES   16ul /* the board has 65 KB at most */
+#define BOARD_PAGES   16ul /* enough for struct board, which has 65 KB at most */
 
-/* Descriptors of a server, above what the C library opens. */
+/* File descriptors of a server, numbered above those that the C library opens. */
 enum { GATE_START = 20, GATE_DELETE, GATE_END, GATES_END, DONE = GATES_END };
 #define GATES (GATES_END - GATE_START)
 
-struct slot { /* what a server says of itself */
+struct slot { /* the measurements of one server */
     uint64_t map_ns, populate_ns;
-    uint64_t pt_pages_mapped, pt_pages_used; /* page-table pages that it has got for the section */
+    uint64_t pt_pages_mapped, pt_pages_used; /* its page-table pages for the section */
     uint64_t made_valid, picked_up, global_valid, raced;
 };
 
-struct board { /* at the start of the section */
+struct board { /* lies at the start of the section */
     uint64_t ready;
-    uint64_t ready_at; /* ns, when the last one was */
+    uint64_t ready_at; /* ns, when the last server was ready */
     struct slot slots[] __attribute__((aligned(64)));
 };
 
@@ -89,7 +90,7 @@ static struct dsc64$descriptor_s section_name(void)
     return d;
 }
 
-/* Create a region for that much of the section, and map it there. length 0: all. */
+/* Create a region for `length` bytes of the section, and map them there. length 0: all of it. */
 static void map_section(struct mapping *m, uint64_t length)
 {
     struct dsc64$descriptor_s name = section_name();
@@ -141,7 +142,7 @@ static uint64_t read_all(const volatile char *section)
     return sum;
 }
 
-/* The pages that servers write, one each, are spread over the section, behind the board. */
+/* The page that a server writes. These pages are spread over the section after the board. */
 static volatile char *own_page(void *section, unsigned number, unsigned processes)
 {
     return (char *)section +
@@ -193,10 +194,10 @@ static void server(unsigned number, unsigned processes)
 
 /* ---- the parent ---- */
 
-static int gates[GATES]; /* the ends that the parent closes to open them */
+static int gates[GATES]; /* the write ends; closing one opens its gate */
 static int done;
 
-/* After this the servers' ends have their fixed numbers, which they keep over execve. */
+/* Creates the pipes and moves the servers' ends to fixed numbers, which stay valid over execve. */
 static void make_gates(void)
 {
     int ends[2];
@@ -211,7 +212,7 @@ static void make_gates(void)
     done = ends[0];
 }
 
-/* The parent keeps its own ends only: when all servers have died, nobody waits for them. */
+/* Closes the servers' ends in the parent, so that it gets end of file if all servers have died. */
 static void forget_servers_ends(void)
 {
     for (int fd = GATE_START; fd <= DONE; fd++)
@@ -265,7 +266,7 @@ static void start_servers(unsigned n, char **argv)
         _exit(1);
     }
     forget_servers_ends();
-    wait_done(n); /* all are at the gate */
+    wait_done(n); /* until all are at the gate */
 }
 
 static void reap(unsigned n)
@@ -307,7 +308,7 @@ static void report_locks(const char *phase, unsigned processes)
                        l.acquisitions, l.shared, l.waits, l.held_ns, l.longest_ns, l.longest_place);
 }
 
-/* ---- a round ---- */
+/* ---- one round ---- */
 
 static int compare(const void *a, const void *b)
 {
@@ -324,7 +325,8 @@ static void find_section(struct mega_section *s)
     bench_need(!"the section is shown");
 }
 
-/* What servers say, and what the section says once all of them have mapped it. */
+/* Sums over what the servers have measured, and the state of the section when all have mapped
+ * it. */
 struct summary {
     struct slot sum, most;
     uint64_t map_ns; /* the median */
@@ -376,7 +378,7 @@ static void report(unsigned n, const struct summary *s, uint64_t fork_ns, uint64
     fflush(stdout);
 }
 
-/* Open the gate, and time or measure what comes of it until all are done. */
+/* Open the gate, and measure the time or the locks until all servers have finished the phase. */
 static uint64_t at_gate(int gate, const char *phase, unsigned n, void (*until)(unsigned),
                         unsigned until_n)
 {
@@ -410,7 +412,7 @@ static void run_round(unsigned n, char **argv)
     opened = bench_clock();
     startup_ns = at_gate(GATE_START, "startup", n, wait_done, 1);
     bench_need(board->ready == n && board->ready_at > opened);
-    if (!opt.locks) /* not when the parent runs again, but when the last server was ready */
+    if (!opt.locks) /* measured by the last server, not when the parent runs again */
         startup_ns = board->ready_at - opened;
     gather(board, n, &s);
     unmap_section(&m);
@@ -420,7 +422,8 @@ static void run_round(unsigned n, char **argv)
     close_gates();
 }
 
-/* True: its memory is the registry's, and it need not be made anew to be as it was. */
+/* Returns true if the section uses memory of the registry, so that it need not be created again for
+ * each round. */
 static bool create_section(void)
 {
     struct dsc64$descriptor_s name = section_name();
@@ -511,7 +514,7 @@ int main(int argc, char **argv)
     parse(argv + 1);
     alloc = create_section();
     for (unsigned r = 0; r < opt.rounds; r++) {
-        if (r && !alloc) { /* its pages are valid now: what faults cost is to be seen each time */
+        if (r && !alloc) { /* its pages are valid now; the next round shall fault again */
             delete_section();
             create_section();
         }

@@ -1,4 +1,4 @@
-/* cat [FILE...]: - is standard input */
+/* cat [FILE...]: copies files to standard output; - is standard input. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

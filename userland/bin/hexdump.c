@@ -1,4 +1,4 @@
-/* hexdump [FILE]: sixteen bytes a line, with their characters */
+/* hexdump [FILE]: sixteen bytes per line, in hexadecimal and as characters. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

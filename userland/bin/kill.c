@@ -1,4 +1,4 @@
-/* kill [-SIGNAL] PID...: a signal by number or name */
+/* kill [-SIGNAL] PID...: sends a signal, given by number or name. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
         first = 2;
     }
     if (sig < 0 || first == argc) {
-        fprintf(stderr, "kill [-SIGNAL] PID...\n");
+        fprintf(stderr, "usage: kill [-SIGNAL] PID...\n");
         return 2;
     }
     for (int i = first; i < argc; i++) {
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
         long pid = strtol(argv[i], &end, 10);
 
         if (end == argv[i] || *end) {
-            fprintf(stderr, "kill: %s is no process number\n", argv[i]);
+            fprintf(stderr, "kill: %s is not a process number\n", argv[i]);
             status = 2;
         } else if (kill((pid_t)pid, sig) < 0) {
             fprintf(stderr, "kill: %s: %s\n", argv[i], strerror(errno));

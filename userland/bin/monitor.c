@@ -1,12 +1,12 @@
 /*
  * monitor [/RECORD FILE] [/INTERVAL=time] [/ENDING=time] [/COUNT=n]
  *
- * Every interval (1 second): where each CPU's time went, how many processes are in each state, and
- * the free blocks of the paged pool. With /RECORD one JSON object a line is appended to FILE and
- * flushed; without, one line is shown. /ENDING ends it after that time, /COUNT after so many
- * readings, and so does an interrupt (^C), a hang-up or SIGTERM: the reading that is under way is
- * then taken and written, and the file is whole. A time is seconds, or
- * [days-]hours:minutes[:seconds]. docs/tracing.md describes the fields.
+ * Every interval (1 second by default) reports where the time of each CPU went, how many processes
+ * are in each state, and the free blocks of paged pool. With /RECORD one JSON object per line is
+ * appended to FILE and flushed; without it one line is printed. /ENDING ends the program after that
+ * time, /COUNT after that many readings, and so does an interrupt (^C), a hang-up or SIGTERM: the
+ * current reading is then taken and written, so that the file is complete. A time is a number of
+ * seconds, or [days-]hours:minutes[:seconds]. docs/tracing.md describes the fields.
  */
 #include <condition.h>
 #include <errno.h>
@@ -29,7 +29,7 @@ static const char *const state_names[MEGA_STATES] = {
     [MEGA_STATE_LEF] = "LEF",   [MEGA_STATE_HIB] = "HIB",    [MEGA_STATE_RWAST] = "RWAST",
     [MEGA_STATE_SUSP] = "SUSP", [MEGA_STATE_ENDED] = "ENDED"};
 
-/* A CPU's time so far, in nanoseconds. */
+/* The time that a CPU has spent so far in each mode, in nanoseconds. */
 struct times {
     uint64_t kernel, user, interrupt, spin, idle;
 };
@@ -71,8 +71,8 @@ static bool take_cpus(struct reading *r)
     return true;
 }
 
-/* Times of one moment: where the readings of the CPUs lay apart, as this CPU was taken off its
- * core, they are taken again. */
+/* Take a reading of all CPUs at one moment. If this process was preempted between reading the first
+ * CPU and the last, the readings are taken again. */
 static bool take(struct reading *r)
 {
     uint64_t before;
@@ -90,8 +90,9 @@ static bool take(struct reading *r)
     return true;
 }
 
-/* Counters are taken while they run: one that is computed from others may go back by a tick, and is
- * kept then, so that what is written adds up to what there was. */
+/* Counters are read while they run, so one that is computed from others may be a tick lower than
+ * before. Such a counter keeps its previous value, so that the recorded differences add up to the
+ * total. */
 static void keep_rising(struct reading *now, const struct reading *before)
 {
     for (unsigned i = 0; i < now->cpus && i < before->cpus; i++) {
@@ -139,7 +140,7 @@ static void record(FILE *f, const struct reading *a, const struct reading *b, ui
             (unsigned long)b->states.pool_free_blocks, (unsigned long)b->states.pool_free);
 }
 
-/* All CPUs together, in percent of one. */
+/* Print the time of all CPUs together, in percent of one CPU. */
 static void show(const struct reading *a, const struct reading *b, uint64_t start, unsigned lines)
 {
     double t[5] = {0}, interval = gained(b->ns, a->ns);
@@ -174,8 +175,8 @@ static void interrupt(int signo)
     interrupted = 1;
 }
 
-/* Sleep until then, or until an interrupt; what falls between the look and the sleep is found at
- * the next whole second. Value: 0 or errno. */
+/* Sleep until `due` or an interrupt. An interrupt between the check and the sleep is noticed at the
+ * next whole second. Returns 0 or errno. */
 static int sleep_until(uint64_t due)
 {
     int status = 0;
@@ -204,7 +205,7 @@ static int run(FILE *f, const char *file, uint64_t interval, uint64_t ending, ui
 
     if (!take(&r[0]))
         return 1;
-    /* Readings are due at whole intervals from the start; the last may be a shorter one. */
+    /* Readings are due at whole intervals from the start; the last interval may be shorter. */
     for (uint64_t n = 1;; n++) {
         uint64_t due = start + n * interval, end = start + ending;
         struct reading *now = &r[n % 2], *before = &r[(n - 1) % 2];
@@ -227,7 +228,8 @@ static int run(FILE *f, const char *file, uint64_t interval, uint64_t ending, ui
     }
 }
 
-/* "/NAME=value" or "/NAME value" at argv[*i]; abbreviated. NULL: another one. */
+/* If argv[*i] is the qualifier `name`, which may be abbreviated, returns its value, written
+ * "/NAME=value" or "/NAME value"; otherwise NULL. */
 static const char *qualifier(char **argv, int *i, const char *name)
 {
     const char *p = argv[*i];
@@ -240,7 +242,7 @@ static const char *qualifier(char **argv, int *i, const char *name)
     return argv[*i + 1] ? argv[++*i] : "";
 }
 
-/* A number of digits, at most `most`, with `behind` after it; moves *text there. */
+/* Parse a number of at most `most`, followed by the character `behind`. Moves *text after it. */
 static bool digits(const char **text, unsigned long most, char behind, double *value)
 {
     size_t n = strspn(*text, "0123456789");
@@ -253,7 +255,7 @@ static bool digits(const char **text, unsigned long most, char behind, double *v
     return true;
 }
 
-/* At least a hundredth of a second, at most a year, as nanoseconds; 0: it is none. */
+/* Parse a time of at least 0.01 seconds and at most a year, in nanoseconds; 0 if it is invalid. */
 static uint64_t duration(const char *text)
 {
     double days = 0, hours = 0, minutes = 0, s = 0;
@@ -276,7 +278,7 @@ static uint64_t duration(const char *text)
 
 int main(int argc, char **argv)
 {
-    uint64_t interval = 1000000000, ending = UINT64_MAX / 2, count = 0; /* 0: without end */
+    uint64_t interval = 1000000000, ending = UINT64_MAX / 2, count = 0; /* 0: no limit */
     struct sigaction action = {.sa_handler = interrupt};
     const char *file = NULL, *value;
     FILE *f = NULL;
@@ -284,22 +286,22 @@ int main(int argc, char **argv)
 
     for (int i = 1; i < argc; i++) {
         if (argv[i][0] != '/')
-            return fail("IVVERB", "no such word", argv[i]);
+            return fail("IVVERB", "unexpected argument", argv[i]);
         if ((value = qualifier(argv, &i, "RECORD"))) {
             if (!*value)
-                return fail("IVQUAL", "/RECORD", "it wants a file");
+                return fail("IVQUAL", "/RECORD", "it requires a file name");
             file = value;
         } else if ((value = qualifier(argv, &i, "INTERVAL"))) {
             if (!(interval = duration(value)))
-                return fail("IVQUAL", "/INTERVAL", "it wants a time of 0.01 seconds or more");
+                return fail("IVQUAL", "/INTERVAL", "it requires a time of at least 0.01 seconds");
         } else if ((value = qualifier(argv, &i, "ENDING"))) {
             if (!(ending = duration(value)))
-                return fail("IVQUAL", "/ENDING", "it wants a time of 0.01 seconds or more");
+                return fail("IVQUAL", "/ENDING", "it requires a time of at least 0.01 seconds");
         } else if ((value = qualifier(argv, &i, "COUNT"))) {
             double n;
 
             if (!digits(&value, 999999999, '\0', &n) || n < 1)
-                return fail("IVQUAL", "/COUNT", "it wants a number of readings");
+                return fail("IVQUAL", "/COUNT", "it requires a number of readings");
             count = (uint64_t)n;
         } else {
             return fail("IVQUAL", "no such qualifier", argv[i]);

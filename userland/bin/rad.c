@@ -1,6 +1,6 @@
 /*
- * rad [N [--] COMMAND [ARGUMENT...]]: run a command at home in memory domain N, as all its children
- * will be. Without arguments: the domains, their CPUs and pages, and the own one.
+ * rad [N [--] COMMAND [ARGUMENT...]]: run a command whose home, and that of its children, is memory
+ * domain N. Without arguments: list the domains with their CPUs and pages, and mark the home.
  */
 #include <errno.h>
 #include <ssdef.h>

@@ -1,4 +1,4 @@
-/* rm [-f] FILE...: files and empty folders */
+/* rm [-f] FILE...: removes files and empty directories. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /*
  * runas [--uic '[g,m]'] [--priv LIST] [--authorize LIST] [--rights LIST] [--] COMMAND...: run a
- * command as somebody else. What is not given is none, but for the UIC: that stays. --authorize
- * names privileges that COMMAND may enable by $SETPRV, beside those that it starts with.
+ * command with another UIC and other privileges and rights. The UIC stays the same unless it is
+ * given; the lists are empty unless they are given. --authorize names privileges that COMMAND may
+ * enable by $SETPRV, in addition to those that it starts with.
  */
 #include <condition.h>
 #include <errno.h>
@@ -52,16 +53,16 @@ int main(int argc, char **argv)
         switch (option) {
         case 'u':
             if (mega$parse_uic(optarg, &c.uic_group, &c.uic_member) != 0)
-                fail("no UIC in octal like [200,5]", optarg);
+                fail("not a UIC in octal such as [200,5]", optarg);
             break;
         case 'p':
-            c.privileges = names(mega$privileges, "no privilege", optarg);
+            c.privileges = names(mega$privileges, "not a privilege", optarg);
             break;
         case 'a':
-            c.authorised = names(mega$privileges, "no privilege", optarg);
+            c.authorised = names(mega$privileges, "not a privilege", optarg);
             break;
         case 'r':
-            c.rights = names(mega$rights, "no rights identifier", optarg);
+            c.rights = names(mega$rights, "not a rights identifier", optarg);
             break;
         default:
             printf("usage: runas [--uic '[g,m]'] [--priv LIST] [--authorize LIST] [--rights LIST] "
@@ -69,7 +70,7 @@ int main(int argc, char **argv)
             return option == 'h' ? 0 : STATUS_USAGE;
         }
     if (optind == argc)
-        fail("nothing to run", "runas [OPTIONS] [--] COMMAND...");
+        fail("nothing to run", "no command given");
     c.authorised |= c.privileges;
     if (status == SS$_NORMAL)
         status = mega$control(MEGA_CTL_SET_CREDS, (uint64_t)&c, 0, 0, 0, 0);

@@ -11,7 +11,7 @@ int main(int argc, char **argv)
     struct timespec t;
 
     if (seconds < 0 || *end || seconds > 1e9) {
-        fprintf(stderr, "sleep SECONDS\n");
+        fprintf(stderr, "usage: sleep SECONDS\n");
         return 2;
     }
     t.tv_sec = (time_t)seconds;

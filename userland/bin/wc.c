@@ -1,4 +1,4 @@
-/* wc [FILE]: lines, words, bytes */
+/* wc [FILE]: counts lines, words and bytes. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* The names of condition values. Of two names for one value (SS$_WASCLR) the first stands here. */
+/* The names of condition values. Where a value has two names (SS$_WASCLR is SS$_NORMAL), the table
+ * has the first of them. */
 #include <condition.h>
 #include <ssdef.h>
 #include <stddef.h>

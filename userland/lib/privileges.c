@@ -1,4 +1,4 @@
-/* Names of privileges and rights identifiers, and what is written of them. */
+/* Names of privileges and rights identifiers; parsing and formatting of lists of names and UICs. */
 #include <ctype.h>
 #include <megalith/creds.h>
 #include <privileges.h>
@@ -27,7 +27,7 @@ static uint64_t all_of(const struct mega_name *table)
     return mask;
 }
 
-/* The mask of one name of n characters, or -1 in *known. */
+/* Returns the mask of the name of n characters at text, or sets *known to 0. */
 static uint64_t lookup(const struct mega_name *table, const char *text, size_t n, int *known)
 {
     *known = 1;

@@ -1,4 +1,4 @@
-/* Conditions that nobody handles: told, and if severe the end. */
+/* Reports condition values to the user, and ends the program for severe ones. */
 #include <condition.h>
 #include <lib$routines.h>
 #include <ssdef.h>

@@ -1,7 +1,7 @@
 /*
- * Service stubs: the VMS system call interface (docs/architecture.md). A service with at
- * most six arguments has them in registers; one with more passes an argument block, whose first
- * quadword is the count.
+ * Stubs of the system services: the VMS system call interface (docs/architecture.md). The arguments
+ * of a service with at most six are passed in registers. For a service with more, the stub passes
+ * the address of an argument block whose first quadword is the number of arguments.
  */
 #include <condition.h>
 #include <megalith/services.h>
@@ -19,7 +19,8 @@ typedef unsigned long quad;
 
 void (*mega$service_hook)(const char *service, int status);
 
-/* The kernel returns the condition value in $0; what a system call may change is declared. */
+/* The kernel returns the condition value in $0. The clobbers are the registers that a system call
+ * may change. */
 static inline int call(quad number, quad a0, quad a1, quad a2, quad a3, quad a4, quad a5)
 {
     register quad v0 __asm__("$0") = number;
@@ -45,7 +46,7 @@ static inline int tell(const char *service, int status)
     return status;
 }
 
-/* The name that is told is that of the stub. */
+/* __func__ is the name of the stub, which is the name of the service. */
 #define service(number, a0, a1, a2, a3, a4, a5) tell(__func__, call(number, a0, a1, a2, a3, a4, a5))
 
 #define BLOCK(number, ...)                             \

@@ -1,10 +1,10 @@
 // TAP
 // SECONDS: 120
 /*
- * Address spaces as programs see them: fresh memory is zero, fork copies what is private and shares
- * what is shared, protections hold and are told apart, stacks grow to their guard, files are
- * mapped, and many processes that fork and write at once keep their own. At the end no page is
- * missing.
+ * Address spaces as programs see them. Fresh memory is zero; fork copies private memory and shares
+ * shared memory; protection violations are reported with their cause; stacks grow as far as their
+ * guard page; files can be mapped; many processes that fork and write at the same time do not
+ * affect each other's memory. At the end no page is missing.
  */
 #include <company.h>
 #include <errno.h>
@@ -40,7 +40,7 @@ static void *map(unsigned long pages, int prot, int flags)
     return p;
 }
 
-/* Wait for a child; its exit status, 1000 + signal, or -1. */
+/* Wait for a child; returns its exit status, 1000 + the signal that ended it, or -1. */
 static int reap(pid_t pid)
 {
     int status;
@@ -66,7 +66,7 @@ static struct mega_process own(void)
     return p;
 }
 
-/* ---- faults that are to fail ---- */
+/* ---- accesses that must fault ---- */
 
 static sigjmp_buf escape;
 static volatile int fault_code;
@@ -80,7 +80,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
     siglongjmp(escape, 1);
 }
 
-/* Signal * 100 + code of a store to (or load from) p; 0: it works. */
+/* Store to p or load from it. Returns 0 if that works, otherwise signal * 100 + code. */
 static int touch(volatile uint64_t *p, int store)
 {
     fault_code = 0;
@@ -102,23 +102,27 @@ static void test_protection(void)
     for (unsigned i = 0; i < 8; i++)
         *word(p, i) = i + 1;
     is(mprotect(p + 2 * PAGE, 2 * PAGE, PROT_READ), 0, "mprotect");
-    is(touch(word(p, 2), 1), SIGSEGV * 100 + SEGV_ACCERR, "a store where only reading is allowed");
-    ok(fault_address == word(p, 2), "its address is told");
-    is(touch(word(p, 2), 0), 0, "a load there");
-    is(touch(word(p, 1), 1) | touch(word(p, 4), 1), 0, "stores on both sides");
+    is(touch(word(p, 2), 1), SIGSEGV * 100 + SEGV_ACCERR,
+       "a store to a read-only page is SEGV_ACCERR");
+    ok(fault_address == word(p, 2), "the signal reports the address of the store");
+    is(touch(word(p, 2), 0), 0, "a load from the read-only page works");
+    is(touch(word(p, 1), 1) | touch(word(p, 4), 1), 0, "stores to the pages on both sides work");
     mprotect(p, 8 * PAGE, PROT_NONE);
-    is(touch(word(p, 0), 0), SIGSEGV * 100 + SEGV_ACCERR, "no access at all");
+    is(touch(word(p, 0), 0), SIGSEGV * 100 + SEGV_ACCERR,
+       "a load from a page without access is SEGV_ACCERR");
     is(write(1, p, 0) + (read(open("/bin/true", O_RDONLY), p, 16) == -1 && errno == EFAULT), 1,
-       "nor from a system call");
+       "a system call cannot read the page either");
     mprotect(p, 8 * PAGE, RW);
-    ok(*word(p, 3) == 4 && *word(p, 7) == 8, "the contents are still there");
+    ok(*word(p, 3) == 4 && *word(p, 7) == 8, "the pages still have their contents");
     munmap(p + 3 * PAGE, PAGE);
-    is(touch(word(p, 3), 0), SIGSEGV * 100 + SEGV_MAPERR, "a page that is unmapped");
-    ok(*word(p, 2) == 3 && *word(p, 4) == 1, "its neighbours are not");
-    is(mprotect(p, 8 * PAGE, PROT_READ), -1, "mprotect over the hole");
-    is(errno, ENOMEM, "fails with ENOMEM");
-    is(touch(NULL, 0), SIGSEGV * 100 + SEGV_MAPERR, "address zero");
-    is(touch((uint64_t *)0xFFFFFC0000310000ul, 0) / 100, SIGSEGV, "a kernel address");
+    is(touch(word(p, 3), 0), SIGSEGV * 100 + SEGV_MAPERR,
+       "a load from an unmapped page is SEGV_MAPERR");
+    ok(*word(p, 2) == 3 && *word(p, 4) == 1, "the pages on both sides still have their contents");
+    is(mprotect(p, 8 * PAGE, PROT_READ), -1, "mprotect of a range with a hole fails");
+    is(errno, ENOMEM, "the error is ENOMEM");
+    is(touch(NULL, 0), SIGSEGV * 100 + SEGV_MAPERR, "a load from address zero is SEGV_MAPERR");
+    is(touch((uint64_t *)0xFFFFFC0000310000ul, 0) / 100, SIGSEGV,
+       "a load from a kernel address is SIGSEGV");
     munmap(p, 8 * PAGE);
 }
 
@@ -127,7 +131,7 @@ static void test_zero_and_counts(void)
     struct mega_process before, after, end;
     char *p, sum = 0;
 
-    own(); /* what asking touches is resident now */
+    own(); /* the pages that own() itself touches are resident now */
     before = own();
     p = map(64, RW, ANON);
     for (unsigned i = 0; i < 64; i++)
@@ -137,14 +141,14 @@ static void test_zero_and_counts(void)
     munmap(p, 64 * PAGE);
     end = own();
     is(sum, 0, "fresh memory is zero");
-    is(after.demand_zero - before.demand_zero, 64, "one demand-zero fault a page");
-    is(after.rss - before.rss, 64, "64 pages more are resident");
-    is(end.rss, before.rss, "and afterwards no more than before");
+    is(after.demand_zero - before.demand_zero, 64, "each page takes one demand-zero fault");
+    is(after.rss - before.rss, 64, "64 more pages are resident");
+    is(end.rss, before.rss, "after munmap as many pages are resident as before");
     before = own();
     p = map(64, RW, ANON | MAP_POPULATE);
     for (unsigned i = 0; i < 64; i++)
         *word(p, i) = 1;
-    is(own().faults - before.faults, 0, "populated memory takes no fault");
+    is(own().faults - before.faults, 0, "access to populated memory takes no fault");
     munmap(p, 64 * PAGE);
 }
 
@@ -167,7 +171,7 @@ static void test_fork(void)
         for (unsigned i = 0; i < 32; i++)
             bad |= *word(p, i) != (i % 2 ? 100 + i : 500 + i);
         *word(s, 1) = 42;
-        /* A grandchild sees the child's, and changes nothing of it. */
+        /* A grandchild sees the memory of the child, and its stores do not change it. */
         pid = must_fork();
         if (pid == 0) {
             for (unsigned i = 0; i < 32; i++)
@@ -181,17 +185,17 @@ static void test_fork(void)
             bad |= *word(p, i) != (i % 2 ? 100 + i : 500 + i);
         _exit(bad);
     }
-    is(reap(pid), 0, "child and grandchild have what they should");
+    is(reap(pid), 0, "child and grandchild have the contents that they should have");
     pid = 0;
     for (unsigned i = 0; i < 32; i++)
         pid |= *word(p, i) != 100 + i;
-    is(pid, 0, "the parent's private pages are as they were");
-    is(*word(s, 1), 42, "a shared page is not");
+    is(pid, 0, "the parent's private pages are unchanged");
+    is(*word(s, 1), 42, "the child's store to a shared page is visible");
     before = own();
     for (unsigned i = 0; i < 32; i++)
         *word(p, i) = i;
     after = own();
-    is(after.cow - before.cow, 0, "with the child gone, a write copies nothing");
+    is(after.cow - before.cow, 0, "a write after the child has ended copies no page");
     munmap(p, 32 * PAGE);
     munmap(s, 4 * PAGE);
 }
@@ -212,16 +216,17 @@ static void test_file(void)
     }
     shared = mmap(NULL, 4 * PAGE, RW, MAP_SHARED, fd, 0);
     private = mmap(NULL, 3 * PAGE, RW, MAP_PRIVATE, fd, PAGE);
-    ok(shared != MAP_FAILED && private != MAP_FAILED, "a file is mapped twice");
-    ok(shared[0] == 'a' && private[0] == 'b' && private[2 * PAGE] == 'd', "its contents are there");
+    ok(shared != MAP_FAILED && private != MAP_FAILED, "a file is mapped shared and private");
+    ok(shared[0] == 'a' && private[0] == 'b' && private[2 * PAGE] == 'd',
+       "both mappings show the contents of the file");
     shared[PAGE] = 'X';
-    ok(private[0] == 'X', "a private page not yet written follows the file");
+    ok(private[0] == 'X', "a private page that was not written shows changes of the file");
     private[0] = 'Y';
     ok(shared[PAGE] == 'X' && pread(fd, page, 1, PAGE) == 1 && page[0] == 'X',
-       "a private write does not reach it");
+       "a store to the private mapping does not change the file");
     shared[PAGE] = 'Z';
     ok(private[0] == 'Y' && pread(fd, page, 1, PAGE) == 1 && page[0] == 'Z',
-       "a shared one does, and passes the private copy by");
+       "a store to the shared mapping changes the file, but not the private copy");
     pid = must_fork();
     if (pid == 0) {
         int bad = private[0] != 'Y' || private[PAGE] != 'c';
@@ -230,15 +235,16 @@ static void test_file(void)
         shared[3 * PAGE] = 'D';
         _exit(bad);
     }
-    is(reap(pid), 0, "a child inherits both");
-    ok(private[PAGE] == 'c' && private[2 * PAGE] == 'D', "and each behaves as before");
+    is(reap(pid), 0, "a child inherits both mappings");
+    ok(private[PAGE] == 'c' && private[2 * PAGE] == 'D',
+       "the child's stores have the same effect as the parent's");
     munmap(shared, 4 * PAGE);
     munmap(private, 3 * PAGE);
     close(fd);
     unlink("/address_space.tmp");
 }
 
-/* Goes down the stack by about 1 KiB a call. */
+/* Recurses, using about 1 KiB of stack for each call. */
 static int __attribute__((noinline)) dig(int depth)
 {
     volatile char frame[1024];
@@ -256,14 +262,14 @@ static void test_stack(void)
         dig(2000);
         _exit(own().stack_grow - before < 200);
     }
-    is(reap(pid), 0, "the stack grows");
+    is(reap(pid), 0, "the stack grows on access");
     pid = must_fork();
     if (pid == 0) {
         signal(SIGSEGV, SIG_DFL);
         dig(100000000);
         _exit(0);
     }
-    is(reap(pid), 1000 + SIGSEGV, "to its guard page and no further");
+    is(reap(pid), 1000 + SIGSEGV, "an access to the stack's guard page is SIGSEGV");
 }
 
 static void test_brk(void)
@@ -276,15 +282,15 @@ static void test_brk(void)
         bad |= start[(i + 1) * PAGE];
         start[(i + 1) * PAGE] = 1;
     }
-    is(sbrk(-100 * (long)PAGE) == (void *)-1, 0, "and shrinks");
+    is(sbrk(-100 * (long)PAGE) == (void *)-1, 0, "the heap shrinks");
     sbrk(100 * (long)PAGE);
     for (unsigned i = 0; i < 99; i++)
         bad |= start[(i + 1) * PAGE];
-    is(bad, 0, "and is zero each time");
+    is(bad, 0, "the heap is zero each time it has grown");
     sbrk(-100 * (long)PAGE);
 }
 
-/* ---- many at once ---- */
+/* ---- many processes at once ---- */
 
 #define WORKERS 12
 #define PAGES   40ul
@@ -296,7 +302,7 @@ static uint64_t random_next(uint64_t *s)
     return *s >> 33;
 }
 
-/* Writes and checks private pages, forks now and then, counts in shared memory. */
+/* Writes and checks private pages, forks now and then, and increments a shared counter. */
 static int worker(uint64_t id, char *private, uint64_t *counter, int depth)
 {
     uint64_t mine[PAGES], seed = id * 77777 + 1;
@@ -350,10 +356,10 @@ static void test_storm(void)
         bad |= reap(pids[i]) != 0;
     for (unsigned long i = 0; i < PAGES; i++)
         bad |= *word(private, i) != i;
-    is(bad, 0, "processes that fork and write at once keep their own");
+    is(bad, 0, "processes that fork and write at the same time keep their own contents");
     for (unsigned d = 0; d <= DEPTH; d++, tree *= 3)
         per_tree += tree;
-    is(*counter, per_tree * 120 * WORKERS, "and lose no count in shared memory");
+    is(*counter, per_tree * 120 * WORKERS, "no increment of the shared counter is lost");
     munmap(private, PAGES * PAGE);
     munmap(counter, PAGE);
 }
@@ -374,15 +380,15 @@ int main(void)
     uint64_t before;
     int64_t lost;
 
-    all_once(); /* what the first round makes and keeps (heap, objects, caches) is there in the
+    all_once(); /* what the first round allocates and keeps (heap, objects, caches) exists in the
                    second */
     before = free_pages();
     all_once();
-    /* Kernel stacks of processes that lived side by side are kept for the next ones, and the last
-       thread may not be reaped yet. */
+    /* Kernel stacks of processes that existed at the same time are cached for new ones, and the
+       last thread may not have been reaped yet. */
     lost = (int64_t)(before - free_pages());
     diag("%ld pages less are free", (long)lost);
     if (!in_company())
-        ok(lost < 2 * WORKERS * 4, "no page is missing but kernel stacks at most");
+        ok(lost < 2 * WORKERS * 4, "at most pages of kernel stacks are missing");
     return tap_done();
 }

@@ -1,11 +1,11 @@
 // TAP
 // RUN: -m 256M
 /*
- * Every pointer argument of every service, bad in every way: SS$_ACCVIO, and nothing has happened.
+ * Every pointer argument of every service gets every kind of bad pointer. The service must return
+ * SS$_ACCVIO and have no effect.
  *
- * A call that is right is made wrong in one pointer at a time, then in several at random. After
- * each refused call sections, regions, the fluid count and what the process has mapped are as
- * before.
+ * A valid call is made invalid in one pointer at a time, then in several at random. After each
+ * refused call sections, regions, the fluid count and the mappings of the process are as before.
  */
 #include <descrip.h>
 #include <iledef.h>
@@ -30,7 +30,7 @@
 #define MOST     14
 #define SEED     20260311UL
 
-/* What right arguments point to. */
+/* The data that valid arguments point to. */
 static struct dsc$descriptor_s fresh = {5, DSC$K_DTYPE_T, DSC$K_CLASS_S, "FRESH"};
 static struct dsc$descriptor_s there = {5, DSC$K_DTYPE_T, DSC$K_CLASS_S, "THERE"};
 static struct dsc$descriptor_s frames = {6, DSC$K_DTYPE_T, DSC$K_CLASS_S, "FRAMES"};
@@ -53,10 +53,16 @@ static ILE3 ask[] = {{255, LNM$_STRING, translation, 0}, {0, 0, 0, 0}};
 static ILE3 syi[] = {{8, SYI$_PAGE_SIZE, &nothing, 0}, {0, 0, 0, 0}};
 
 /*
- * Kinds of arguments: v a value; pointers to read: d descriptor, i identity (0 will do), r
- * quadword, m anything (0 will do), n descriptor (0 will do), l item list; to write: o quadword, O
- * the same (0 will do), w longword, b a buffer, s status block (0 will do), p longword in and out
- * (0 will do).
+ * Kinds of arguments.
+ *   v  a value
+ *   Pointers to data that the service reads:
+ *   d  descriptor          n  descriptor, optional (may be 0)
+ *   r  quadword            i  identity, optional
+ *   l  item list           m  anything, optional
+ *   Pointers to data that the service writes:
+ *   o  quadword            O  quadword, optional
+ *   w  longword            s  status block, optional
+ *   b  buffer              p  longword, read and written, optional
  */
 struct service {
     const char *name;
@@ -64,7 +70,7 @@ struct service {
     bool block;
     const char *kinds;
     uint64_t right[MOST];
-    int (*undo)(void); /* of a call that succeeded */
+    int (*undo)(void); /* undoes a call that succeeded */
 };
 
 static bool aligned(char kind) { return strchr("roOw", kind) != NULL; }
@@ -72,7 +78,7 @@ static bool optional(char kind) { return strchr("imnOsp", kind) != NULL; }
 static bool written(char kind) { return strchr("oOwbsp", kind) != NULL; }
 static bool described(char kind) { return kind == 'd' || kind == 'n'; }
 
-/* ---- undoing what a right call did ---- */
+/* ---- undoing a call that succeeded ---- */
 
 static int none(void) { return SS$_NORMAL; }
 static int unmap(void)
@@ -259,7 +265,7 @@ static struct service services[] = {
 };
 #define SERVICES (sizeof(services) / sizeof(services[0]))
 
-/* What is known only when the pages are there. */
+/* Fills in the arguments that are known only when the pages have been created. */
 static void complete(void)
 {
     for (unsigned i = 0; i < SERVICES; i++)
@@ -287,8 +293,9 @@ static int call(const struct service *s, const uint64_t *a)
     long status;
 
     pid = 0;
-    /* The register that says "error" of a POSIX call is the fourth argument here, and comes back
-     * as it was: what looks like an error number is the status with its sign changed. */
+    /* The flag by which a POSIX call returns an error is in the register of the fourth argument.
+     * For services it does not change. If it is set, the C library returns -1 and errno, which is
+     * the condition value. */
     if (s->block) {
         block[0] = n;
         memcpy(block + 1, a, n * sizeof(*a));
@@ -304,7 +311,7 @@ static int call(const struct service *s, const uint64_t *a)
     return (int)status;
 }
 
-/* ---- what must not change ---- */
+/* ---- state that must not change ---- */
 
 struct state {
     uint64_t sections, regions, promised, fluid, vsize, pt_pages, privileges, uic;
@@ -337,11 +344,11 @@ static bool same(struct state a, struct state b) { return memcmp(&a, &b, sizeof(
 
 /* ---- bad pointers ---- */
 
-static char *edge, *read_only; /* nobody may access the page behind edge's */
+static char *edge, *read_only; /* the page after edge's is not accessible */
 
 #define BADS 12
 
-/* The k-th bad pointer for an argument of this kind, or 0 where it would be a good one. */
+/* The k-th bad pointer for an argument of this kind, or 0 if that pointer would be valid. */
 static uint64_t bad(char kind, uint64_t right, unsigned k)
 {
     static const uint64_t wild[] = {8,
@@ -367,7 +374,8 @@ static uint64_t bad(char kind, uint64_t right, unsigned k)
     }
 }
 
-/* One pointer at a time: the number of calls, and of those with another answer than SS$_ACCVIO. */
+/* Make one pointer bad at a time. Sets the number of calls and of those that did not return
+ * SS$_ACCVIO. */
 static unsigned one_by_one(const struct service *s, unsigned *wrong, unsigned *changed)
 {
     unsigned calls = 0;
@@ -402,7 +410,8 @@ static uint64_t next(void)
     return seed >> 33;
 }
 
-/* Several at random, 0 among them; the number of refused calls that changed something. */
+/* Make several pointers bad at random, also 0. Returns the number of refused calls that changed the
+ * state. */
 static unsigned at_random(const struct service *s, unsigned rounds)
 {
     unsigned changed = 0;
@@ -435,14 +444,15 @@ int main(void)
     memset(read_only, 0, PAGE);
     mprotect(read_only, PAGE, PROT_READ);
     is_status(sys$create_region_64(64 * PAGE, 0, 0, (void *)&region, (void **)&start, &length),
-              SS$_NORMAL, "a region");
+              SS$_NORMAL, "a region is created");
     pages = start;
     hole = start + 4 * PAGE;
-    is_status(make_pages(), SS$_NORMAL, "pages in it");
-    is_status(make_victim(), SS$_NORMAL, "another region");
-    is_status(make_there(), SS$_CREATED_SHPT, "a section");
-    is_status(make_logical(), SS$_NORMAL, "a logical name");
-    is_status(sys$create_gpfn(&frames, 0, 0, BUS_PAGE, 1, 0, 0), SS$_CREATED, "one of frames");
+    is_status(make_pages(), SS$_NORMAL, "pages are created in it");
+    is_status(make_victim(), SS$_NORMAL, "a region for other calls to delete is created");
+    is_status(make_there(), SS$_CREATED_SHPT, "a section is created");
+    is_status(make_logical(), SS$_NORMAL, "a logical name is created");
+    is_status(sys$create_gpfn(&frames, 0, 0, BUS_PAGE, 1, 0, 0), SS$_CREATED,
+              "a page-frame section is created");
     complete();
     diag("seed %lu", SEED);
     for (unsigned i = 0; i < SERVICES; i++) {
@@ -450,14 +460,14 @@ int main(void)
         unsigned wrong = 0, changed = 0, calls;
         int status = call(s, s->right);
 
-        ok((status & 1) && (s->undo() & 1), "%s succeeds with right arguments (%s)", s->name,
+        ok((status & 1) && (s->undo() & 1), "%s succeeds with valid arguments (%s)", s->name,
            mega$condition_text(status));
-        at_random(s, 5); /* what the first calls touch for good is touched now */
+        at_random(s, 5); /* allocates what the first calls allocate for good */
         calls = one_by_one(s, &wrong, &changed);
-        ok(calls > 10 && wrong == 0, "%s: SS$_ACCVIO for %u bad pointers (%u not)", s->name, calls,
-           wrong);
-        is(changed, 0, "%s: after each all is as it was", s->name);
-        is(at_random(s, 60), 0, "%s: also with several at a time", s->name);
+        ok(calls > 10 && wrong == 0, "%s: SS$_ACCVIO for %u bad pointers (%u other results)",
+           s->name, calls, wrong);
+        is(changed, 0, "%s: no refused call changes the state", s->name);
+        is(at_random(s, 60), 0, "%s: no call with several bad pointers changes the state", s->name);
     }
     return tap_done();
 }

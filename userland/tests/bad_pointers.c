@@ -1,7 +1,8 @@
 // TAP
 /*
- * Every pointer argument of POSIX calls, bad in every way: EFAULT, whatever lies at the address for
- * the kernel. bad_arguments.c does the same for services, hostile.c tries everything at random.
+ * Every pointer argument of POSIX calls gets every kind of bad pointer. The call must return EFAULT
+ * even if the address is valid for the kernel. bad_arguments.c does the same for services;
+ * hostile.c tries random arguments.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -20,8 +21,8 @@
 #define MOST 6
 
 /*
- * Kinds of arguments: v a value; r what is read, w what is written, s a path; R and W the same,
- * where 0 stands for none.
+ * Kinds of arguments: v a value; r data that the call reads, w data that it writes, s a path; R and
+ * W the same, but 0 is valid and means that the argument is absent.
  */
 struct call {
     const char *name, *kinds;
@@ -40,7 +41,7 @@ static int fd, folder, ends[2];
 #define A(p) ((unsigned long)(p))
 #define ROOM A(room)
 
-/* What is open is known only when it is. */
+/* Fills in the arguments that are known only when the files are open. */
 #define FD     1000
 #define FOLDER 1001
 #define READ   1002
@@ -110,7 +111,7 @@ static const struct call calls[] = {
 };
 #define CALLS (sizeof(calls) / sizeof(calls[0]))
 
-static char *edge, *read_only; /* nobody may access the page behind edge's */
+static char *edge, *read_only; /* the page after edge's is not accessible */
 
 static const unsigned long wild[] = {8,
                                      0x1FF8,
@@ -122,14 +123,14 @@ static const unsigned long wild[] = {8,
                                      0xFFFFFFFFFFFFFFF8};
 #define WILD (sizeof(wild) / sizeof(wild[0]))
 
-/* The k-th bad pointer of a kind; 0: there are no more. */
+/* The k-th bad pointer for an argument of this kind; 0: there are no more. */
 static unsigned long bad(char kind, unsigned k)
 {
     if (k < WILD)
         return wild[k];
     if (k == WILD)
         return A(edge) + PAGE;
-    if (k == WILD + 1) /* aligned for whoever takes an int there, and too short for all others */
+    if (k == WILD + 1) /* aligned, so valid for a call that takes an int; too short for others */
         return A(edge) + PAGE - (kind == 's' ? 2 : 0);
     return k == WILD + 2 && strchr("wW", kind) ? A(read_only) : 0;
 }
@@ -163,8 +164,8 @@ static void try_call(const struct call *c)
             if (result(c, a) != -EFAULT && ++wrong < 4)
                 diag("%s: argument %u, %#lx: %ld", c->name, i, p, result(c, a));
         }
-    ok(tried >= WILD && wrong == 0, "%s: EFAULT for %u bad pointers (%u not)", c->name, tried,
-       wrong);
+    ok(tried >= WILD && wrong == 0, "%s: EFAULT for %u bad pointers (%u other results)", c->name,
+       tried, wrong);
 }
 
 int main(void)
@@ -181,13 +182,15 @@ int main(void)
         const struct call *c = &calls[i];
         long r;
 
-        if (c->number == SYS_read) /* there is something to read */
-            ok(pwrite(fd, room, 1024, 0) == 1024 && lseek(fd, 0, SEEK_SET) == 0, "a file");
+        if (c->number == SYS_read) /* so that there is something to read */
+            ok(pwrite(fd, room, 1024, 0) == 1024 && lseek(fd, 0, SEEK_SET) == 0,
+               "a file with contents is open");
         if (c->right[0] == READ && c->number == SYS_ioctl)
-            ok(write(ends[1], room, 8) == 8, "a pipe");
+            ok(write(ends[1], room, 8) == 8, "a pipe has contents");
         try_call(c);
         r = result(c, c->right);
-        ok(r >= 0 || r == -EACCES || r == -EAGAIN, "%s: not for a good one (%ld)", c->name, r);
+        ok(r >= 0 || r == -EACCES || r == -EAGAIN, "%s: a valid pointer is not EFAULT (%ld)",
+           c->name, r);
     }
     close(fd);
     unlink(path);

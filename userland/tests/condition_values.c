@@ -2,8 +2,9 @@
 // RUN: -m 512M --set GBLSECTIONS=16 --reserve 'V_ALLOC 8 /ALLOCATE /ZERO /PAGE_TABLES'
 // RUN: --reserve 'V_NOPT 8 /ALLOCATE /ZERO /NOPAGE_TABLES' --reserve 'V_PROMISE 8 /NOALLOCATE'
 /*
- * Condition values of the services on regions and sections that no guided tour meets: together with
- * the other test programs every row of docs/condition-values.md (tests/test_condition_matrix.py).
+ * Condition values of the services for regions and sections that the other test programs do not
+ * produce. Together they produce every row of docs/condition-values.md
+ * (tests/test_condition_matrix.py).
  */
 #include <descrip.h>
 #include <iosbdef.h>
@@ -21,7 +22,7 @@
 
 #define MIB  (1UL << 20)
 #define PAGE 8192UL
-#define BAD  ((void *)8) /* where nothing ever is */
+#define BAD  ((void *)8) /* an address in page 0, which is never mapped */
 
 static void *va;
 static unsigned __int64 length;
@@ -29,7 +30,7 @@ static GENERIC_64 p0 = {{VA$C_P0}}, p2 = {{VA$C_P2}}, none = {{4711}};
 
 static struct _secid bad_match = {3, 0};
 
-/* A descriptor for one call. */
+/* Makes a descriptor that is valid until the next call. */
 static void *named(const char *name)
 {
     static struct dsc$descriptor_s d;
@@ -44,7 +45,7 @@ static GENERIC_64 region(uint64_t bytes, unsigned flags)
     GENERIC_64 id = {{0}};
 
     is_status(sys$create_region_64(bytes, VA$C_UCREATE_UOWN, flags, &id, &va, &length), SS$_NORMAL,
-              "a region of %lu bytes", bytes);
+              "a region of %lu bytes is created", bytes);
     return id;
 }
 
@@ -63,7 +64,7 @@ static int become(struct mega_creds c)
     return mega$control(MEGA_CTL_SET_CREDS, (uint64_t)&c, 0, 0, 0, 0);
 }
 
-/* ---- argument blocks, which no stub gets wrong ---- */
+/* ---- invalid argument blocks, which the stubs never pass ---- */
 
 static void blocks(void)
 {
@@ -95,9 +96,9 @@ static void blocks(void)
 
             mega$service_hook(services[i].name, (int)status);
             is_status((int)status, wanted[what], "%s: %s", services[i].name,
-                      what == 2 ? "no block"
-                      : what    ? "too many arguments"
-                                : "too few");
+                      what == 2 ? "an argument block that is not readable is refused"
+                      : what    ? "an argument block with too many arguments is refused"
+                                : "an argument block with too few arguments is refused");
         }
     }
 }
@@ -121,39 +122,46 @@ static void regions(void)
     VA_REGSUM sum;
 
     is_status(sys$create_region_64(PAGE, 0, 0, &id, &va, &length, start), SS$_VA_IN_USE,
-              "where another is");
+              "a region at the address of another one is refused");
     is_status(sys$create_region_64(8 * MIB, 0, 0, &id, &va, &length, (void *)0x40000000000),
-              SS$_NOT_PROCESS_VA, "beyond every process");
+              SS$_NOT_PROCESS_VA, "a region beyond user space is refused");
     is_status(sys$create_region_64(1UL << 42, 0, 0, &id, &va, &length), SS$_VASFULL,
-              "all that there is");
+              "a region as large as the address space is refused");
     is_status(sys$create_region_64(1UL << 31, 0, VA$M_P0_SPACE, &id, &va, &length), SS$_VASFULL,
-              "more than P0");
-    is_status(sys$create_region_64(8 * MIB, 0, 0, &id, BAD, &length), SS$_ACCVIO, "an output");
-    is(in_child(unprivileged_region), 0, "a permanent region wants CMKRNL");
-    is_status(sys$delete_region_64(&p2, 0, &va, &length), SS$_NODELPERMANENT, "a default region");
-    is_status(sys$delete_region_64(BAD, 0, &va, &length), SS$_ACCVIO, "no id");
+              "a region larger than P0 is refused");
+    is_status(sys$create_region_64(8 * MIB, 0, 0, &id, BAD, &length), SS$_ACCVIO,
+              "$CREATE_REGION_64: output not writable");
+    is(in_child(unprivileged_region), 0, "a permanent region requires CMKRNL");
+    is_status(sys$delete_region_64(&p2, 0, &va, &length), SS$_NODELPERMANENT,
+              "a default region cannot be deleted");
+    is_status(sys$delete_region_64(BAD, 0, &va, &length), SS$_ACCVIO,
+              "$DELETE_REGION_64: region id not readable");
     is_status(sys$delete_region_64(&here, 0, &va, (void *)((char *)&sum + 4)), SS$_ACCVIO,
-              "an output that is not aligned");
+              "$DELETE_REGION_64: unaligned output");
     is_status(sys$get_region_info(VA$_REGSUM_BY_ID, &none, 0, 0, sizeof(sum), &sum, &length),
-              SS$_IVREGID, "no region");
+              SS$_IVREGID, "$GET_REGION_INFO: no such region");
     is_status(sys$get_region_info(VA$_REGSUM_BY_ID, &here, 0, 0, sizeof(sum), BAD, &length),
-              SS$_ACCVIO, "no buffer");
+              SS$_ACCVIO, "$GET_REGION_INFO: buffer not writable");
 
-    is_status(sys$deltva_64(BAD, start, PAGE, 0, &va, &length), SS$_ACCVIO, "no id");
-    is_status(sys$deltva_64(&here, start, PAGE, 0, &va, BAD), SS$_ACCVIO, "no output");
-    is_status(sys$deltva_64(&here, start, PAGE, 4, &va, &length), SS$_IVACMODE, "access mode");
-    is_status(sys$deltva_64(&none, start, PAGE, 0, &va, &length), SS$_IVREGID, "no region");
+    is_status(sys$deltva_64(BAD, start, PAGE, 0, &va, &length), SS$_ACCVIO,
+              "$DELTVA_64: region id not readable");
+    is_status(sys$deltva_64(&here, start, PAGE, 0, &va, BAD), SS$_ACCVIO,
+              "$DELTVA_64: output not writable");
+    is_status(sys$deltva_64(&here, start, PAGE, 4, &va, &length), SS$_IVACMODE,
+              "$DELTVA_64: invalid access mode");
+    is_status(sys$deltva_64(&none, start, PAGE, 0, &va, &length), SS$_IVREGID,
+              "$DELTVA_64: no such region");
     is_status(sys$deltva_64(&here, start, PAGE + 1, 0, &va, &length), SS$_LEN_NOTPAGMULT,
-              "a byte too many");
+              "$DELTVA_64: length not a multiple of a page");
     is_status(sys$deltva_64(&here, (char *)start + 1, PAGE, 0, &va, &length), SS$_VA_NOTPAGALGN,
-              "a byte too high");
+              "$DELTVA_64: start address not page-aligned");
     is_status(sys$deltva_64(&here, start, 17 * PAGE, 0, &va, &length), SS$_PAGNOTINREG,
-              "more than the region");
+              "$DELTVA_64: length larger than the region");
     is_status(sys$deltva_64(&p2, start, PAGE, 0, &va, &length), SS$_PAGNOTINREG,
-              "not by the default region's id");
-    is_status(sys$delete_region_64(&here, 0, &va, &length), SS$_NORMAL, "deleted");
+              "$DELTVA_64: the region cannot be named by the default region's id");
+    is_status(sys$delete_region_64(&here, 0, &va, &length), SS$_NORMAL, "the region is deleted");
     is_status(sys$get_region_info(VA$_NEXT_REGSUM_BY_VA, 0, start, 0, sizeof(sum), &sum, &length),
-              SS$_NOMOREREG, "no region is above");
+              SS$_NOMOREREG, "$GET_REGION_INFO: no region above the address");
 }
 
 /* ---- sections ---- */
@@ -178,29 +186,35 @@ static void creation(void)
     $DESCRIPTOR64(other_kind, "V_FILE");
     char name[] = "V_n";
 
-    is_status(create("V", 1UL << 43, 0), SS$_LENVIO, "longer than any address space");
+    is_status(create("V", 1UL << 43, 0), SS$_LENVIO,
+              "$CREATE_GDZRO: longer than any address space");
     is_status(sys$create_gpfile(&other_kind, 0, 0, 8 * MIB, 0, 0), SS$_CREATED,
-              "a page-file-backed section");
-    is_status(create("V_FILE", 8 * MIB, 0), SS$_GBLSEC_MISMATCH, "is no memory-resident one");
-    is_status(sys$create_gdzro(named("V"), 0, 0, 8 * MIB, 0, 0, BAD), SS$_ACCVIO, "an output");
+              "a page-file-backed section is created");
+    is_status(create("V_FILE", 8 * MIB, 0), SS$_GBLSEC_MISMATCH,
+              "$CREATE_GDZRO: the name belongs to a page-file-backed section");
+    is_status(sys$create_gdzro(named("V"), 0, 0, 8 * MIB, 0, 0, BAD), SS$_ACCVIO,
+              "$CREATE_GDZRO: output not writable");
     for (int k = 0; k < 15; k++) {
         name[2] = (char)('a' + k);
-        is_status(create(name, PAGE, 0), SS$_CREATED_SHPT, "section %s", name);
+        is_status(create(name, PAGE, 0), SS$_CREATED_SHPT, "section %s is created", name);
     }
-    is_status(create("V", PAGE, 0), SS$_GSDFULL, "GBLSECTIONS are in use");
-    is_status(crmpsc("V", PAGE, &p2, SEC$M_EXPREG), SS$_GSDFULL, "for mapping too");
-    is_status(sys$create_gpfile(named("V"), 0, 0, PAGE, 0, 0), SS$_GSDFULL, "of any kind");
+    is_status(create("V", PAGE, 0), SS$_GSDFULL, "a section more than GBLSECTIONS is refused");
+    is_status(crmpsc("V", PAGE, &p2, SEC$M_EXPREG), SS$_GSDFULL,
+              "$CRMPSC_GDZRO_64 is refused likewise");
+    is_status(sys$create_gpfile(named("V"), 0, 0, PAGE, 0, 0), SS$_GSDFULL,
+              "$CREATE_GPFILE is refused likewise");
     is_status(sys$crmpsc_gpfile_64(named("V"), 0, 0, PAGE, &p2, 0, 0, SEC$M_EXPREG, &va, &length),
-              SS$_GSDFULL, "of any kind, mapped");
+              SS$_GSDFULL, "$CRMPSC_GPFILE_64 is refused likewise");
     for (int k = 0; k < 15; k++) {
         name[2] = (char)('a' + k);
-        is_status(sys$dgblsc(0, named(name), 0), SS$_NORMAL, "section %s goes", name);
+        is_status(sys$dgblsc(0, named(name), 0), SS$_NORMAL, "section %s is deleted", name);
     }
-    is_status(sys$dgblsc(0, &other_kind, 0), SS$_NORMAL, "the other kind too");
-    is_status(sys$dgblsc(0, BAD, 0), SS$_ACCVIO, "no descriptor");
-    is_status(sys$dgblsc(0, named(""), 0), SS$_IVGSDNAM, "no name");
-    is_status(sys$dgblsc(SEC$M_PERM, named("V"), 0), SS$_IVSECFLG, "a flag");
-    is_status(sys$dgblsc(0, named("V"), &bad_match), SS$_IVSECIDCTL, "match control");
+    is_status(sys$dgblsc(0, &other_kind, 0), SS$_NORMAL, "the page-file-backed section is deleted");
+    is_status(sys$dgblsc(0, BAD, 0), SS$_ACCVIO, "$DGBLSC: descriptor not readable");
+    is_status(sys$dgblsc(0, named(""), 0), SS$_IVGSDNAM, "$DGBLSC: empty name");
+    is_status(sys$dgblsc(SEC$M_PERM, named("V"), 0), SS$_IVSECFLG, "$DGBLSC: invalid flag");
+    is_status(sys$dgblsc(0, named("V"), &bad_match), SS$_IVSECIDCTL,
+              "$DGBLSC: invalid match control");
 }
 
 static int crmpsc_without_right(void)
@@ -227,70 +241,86 @@ static void create_and_map(void)
     unsigned __int64 mask = 1UL << 40;
     unsigned flags = SEC$M_EXPREG;
 
-    is_status(crmpsc("V", 8 * MIB, BAD, flags), SS$_ACCVIO, "no region id");
-    is_status(crmpsc("V", 8 * MIB, &none, flags), SS$_IVREGID, "no region");
-    is_status(crmpsc("V", 8 * MIB, &p2, SEC$M_PAGFIL), SS$_IVSECFLG, "a flag");
-    is_status(crmpsc("", 8 * MIB, &p2, flags), SS$_IVGSDNAM, "no name");
-    is_status(crmpsc("V", 8 * MIB + 1, &p2, flags), SS$_LEN_NOTPAGMULT, "a byte too many");
-    is_status(crmpsc("V", 1UL << 43, &p2, flags), SS$_LENVIO, "too long");
-    is_status(crmpsc("V", 1UL << 40, &p2, flags), SS$_INSFLPGS, "more than memory");
+    is_status(crmpsc("V", 8 * MIB, BAD, flags), SS$_ACCVIO,
+              "$CRMPSC_GDZRO_64: region id not readable");
+    is_status(crmpsc("V", 8 * MIB, &none, flags), SS$_IVREGID, "$CRMPSC_GDZRO_64: no such region");
+    is_status(crmpsc("V", 8 * MIB, &p2, SEC$M_PAGFIL), SS$_IVSECFLG,
+              "$CRMPSC_GDZRO_64: invalid flag");
+    is_status(crmpsc("", 8 * MIB, &p2, flags), SS$_IVGSDNAM, "$CRMPSC_GDZRO_64: empty name");
+    is_status(crmpsc("V", 8 * MIB + 1, &p2, flags), SS$_LEN_NOTPAGMULT,
+              "$CRMPSC_GDZRO_64: length not a multiple of a page");
+    is_status(crmpsc("V", 1UL << 43, &p2, flags), SS$_LENVIO,
+              "$CRMPSC_GDZRO_64: longer than any address space");
+    is_status(crmpsc("V", 1UL << 40, &p2, flags), SS$_INSFLPGS,
+              "$CRMPSC_GDZRO_64: more pages than there is memory");
     is_status(crmpsc("V_ALLOC", 16 * MIB, &p2, flags | SEC$M_SYSGBL), SS$_MRES_PFNSMALL,
-              "more than reserved");
+              "$CRMPSC_GDZRO_64: more pages than were reserved");
     is_status(crmpsc("V_PROMISE", 16 * MIB, &p2, flags | SEC$M_SYSGBL), SS$_MRES_INCON,
-              "more than promised");
-    is_status(crmpsc("V", 1UL << 42, &p2, flags), SS$_VASFULL, "more than the default region");
-    is_status(crmpsc("V", 8 * MIB, &shared, 0), SS$_PAGNOTINREG, "at no address");
+              "$CRMPSC_GDZRO_64: more pages than were promised");
+    is_status(crmpsc("V", 1UL << 42, &p2, flags), SS$_VASFULL,
+              "$CRMPSC_GDZRO_64: larger than the default region");
+    is_status(crmpsc("V", 8 * MIB, &shared, 0), SS$_PAGNOTINREG,
+              "$CRMPSC_GDZRO_64: no start address and no SEC$M_EXPREG");
     is_status(
         sys$crmpsc_gdzro_64(named("V"), &bad_match, 0, 8 * MIB, &p2, 0, 0, flags, &va, &length),
-        SS$_IVSECIDCTL, "match control");
+        SS$_IVSECIDCTL, "$CRMPSC_GDZRO_64: invalid match control");
     is_status(sys$crmpsc_gdzro_64(named("V"), 0, 0, 8 * MIB, &p2, 0, 4, flags, &va, &length),
-              SS$_IVACMODE, "access mode");
+              SS$_IVACMODE, "$CRMPSC_GDZRO_64: invalid access mode");
     is_status(sys$crmpsc_gdzro_64(named("V"), 0, 0, 8 * MIB, &p2, 0, 0, flags | SEC$M_RAD_HINT, &va,
                                   &length, 0, 0, 0, &mask),
-              SS$_BADRAD, "no such memory domain");
+              SS$_BADRAD, "$CRMPSC_GDZRO_64: no such memory domain");
     is_status(sys$crmpsc_gdzro_64(named("V"), 0, 0, 8 * MIB, &p2, 1, 0, flags, &va, &length),
-              SS$_OFF_NOTPAGALGN, "offset 1");
+              SS$_OFF_NOTPAGALGN, "$CRMPSC_GDZRO_64: section offset 1");
     is_status(sys$crmpsc_gdzro_64(named("V"), 0, 0, 8 * MIB, &p2, 8 * MIB, 0, flags, &va, &length),
-              SS$_OFFSET_TOO_BIG, "an offset of all");
+              SS$_OFFSET_TOO_BIG, "$CRMPSC_GDZRO_64: section offset at the end");
     is_status(sys$crmpsc_gdzro_64(named("V"), 0, 0, 8 * MIB, &shared, 0, 0, 0, &va, &length,
                                   start + PAGE),
-              SS$_VA_NOTPAGALGN, "a start inside 8 MiB");
+              SS$_VA_NOTPAGALGN, "$CRMPSC_GDZRO_64: start address not at a multiple of 8 MiB");
     is_status(crmpsc("V_NOPT", 8 * MIB, &shared, flags | SEC$M_SYSGBL), SS$_NOSHPTS,
-              "no shared tables");
+              "$CRMPSC_GDZRO_64: the section has no shared page tables");
     is_status(crmpsc("V_NOPT", 8 * MIB, &p2, flags | SEC$M_SYSGBL), SS$_CREATED,
-              "elsewhere it can be mapped");
-    is_status(sys$deltva_64(&p2, va, length, 0, &va, &length), SS$_NORMAL, "and goes again");
+              "it can be mapped in a region with private page tables");
+    is_status(sys$deltva_64(&p2, va, length, 0, &va, &length), SS$_NORMAL,
+              "the mapping is deleted");
     is_status(sys$crmpsc_gdzro_64(named("V"), &version1, 0, 8 * MIB, &shared, 0, 0, 0, &va, &length,
                                   start),
-              SS$_CREATED_SHPT, "with a version");
-    is_status(crmpsc("W", 8 * MIB, &shared, 0), SS$_PAGNOTINREG, "another at address 0");
+              SS$_CREATED_SHPT, "a section with a version is created");
+    is_status(crmpsc("W", 8 * MIB, &shared, 0), SS$_PAGNOTINREG,
+              "$CRMPSC_GDZRO_64: mapping an existing section at address 0");
     is_status(sys$crmpsc_gdzro_64(named("W"), 0, 0, 8 * MIB, &shared, 0, 0, 0, &va, &length, start),
-              SS$_VA_IN_USE, "another in its place");
+              SS$_VA_IN_USE, "$CRMPSC_GDZRO_64: a section is mapped at the start address");
     is_status(sys$crmpsc_gdzro_64(named("V"), &major2, 0, 8 * MIB, &p2, 0, 0, flags, &va, &length),
-              SS$_NOSUCHSEC, "there is one, of another version");
-    is_status(sys$create_gpfile(named("V_FILE"), 0, 0, PAGE, 0, 0), SS$_CREATED, "another kind");
-    is_status(crmpsc("V_FILE", PAGE, &p2, flags), SS$_GBLSEC_MISMATCH, "of that name");
-    is_status(sys$dgblsc(0, named("V_FILE"), 0), SS$_NORMAL, "deleted");
+              SS$_NOSUCHSEC, "$CRMPSC_GDZRO_64: the section has another version");
+    is_status(sys$create_gpfile(named("V_FILE"), 0, 0, PAGE, 0, 0), SS$_CREATED,
+              "a page-file-backed section is created");
+    is_status(crmpsc("V_FILE", PAGE, &p2, flags), SS$_GBLSEC_MISMATCH,
+              "$CRMPSC_GDZRO_64: the name belongs to a page-file-backed section");
+    is_status(sys$dgblsc(0, named("V_FILE"), 0), SS$_NORMAL,
+              "the page-file-backed section is deleted");
 
     is_status(sys$create_gdzro(named("V_SHUT"), 0, 0xFF00, 8 * MIB, 0, SEC$M_SYSGBL),
-              SS$_CREATED_SHPT, "one that is not for everybody");
-    is(in_child(crmpsc_without_right), 0, "what an ordinary user may not");
-    is(in_child(crmpsc_without_privileges), 0, "nor one with the right alone");
-    is_status(sys$dgblsc(SEC$M_SYSGBL, named("V_SHUT"), 0), SS$_NORMAL, "deleted");
+              SS$_CREATED_SHPT, "a section that others may not access is created");
+    is(in_child(crmpsc_without_right), 0, "an ordinary user is refused creation and access");
+    is(in_child(crmpsc_without_privileges), 0,
+       "a user with the rights identifier alone is refused");
+    is_status(sys$dgblsc(SEC$M_SYSGBL, named("V_SHUT"), 0), SS$_NORMAL, "the section is deleted");
 
     is_status(mega$control(MEGA_CTL_SET_PARAM, (uint64_t)"GBLPAGES", 2000, 0, 0, 0), SS$_NORMAL,
-              "2,000 global pages");
-    is_status(crmpsc("W", 16 * MIB, &p2, flags), SS$_GPTFULL, "are too few for 16 MiB");
+              "GBLPAGES is set to 2,000");
+    is_status(crmpsc("W", 16 * MIB, &p2, flags), SS$_GPTFULL,
+              "16 MiB need more than 2,000 global pages");
     is_status(mega$control(MEGA_CTL_SET_PARAM, (uint64_t)"GBLPAGES", 268435456, 0, 0, 0),
-              SS$_NORMAL, "as it was");
+              SS$_NORMAL, "GBLPAGES is set to its old value");
 
     is_status(crmpsc("V_ALLOC", 8 * MIB, &p2, flags | SEC$M_SYSGBL | SEC$M_PERM), SS$_CREATED_SHPT,
-              "reserved");
-    is_status(sys$dgblsc(SEC$M_SYSGBL, named("V_ALLOC"), 0), SS$_NORMAL, "its name is free");
+              "a section with the name of an ALLOC entry is created and mapped");
+    is_status(sys$dgblsc(SEC$M_SYSGBL, named("V_ALLOC"), 0), SS$_NORMAL,
+              "the ALLOC section is deleted while it is mapped");
     is_status(crmpsc("V_ALLOC", 8 * MIB, &p2, flags | SEC$M_SYSGBL), SS$_RESERVEDMEMUSED,
-              "its memory is not");
-    is_status(sys$deltva_64(&p2, va, length, 0, &va, &length), SS$_NORMAL, "now it is");
-    is_status(sys$delete_region_64(&shared, 0, &va, &length), SS$_NORMAL, "the region goes");
+              "its reservation is still in use");
+    is_status(sys$deltva_64(&p2, va, length, 0, &va, &length), SS$_NORMAL,
+              "the last mapping is deleted");
+    is_status(sys$delete_region_64(&shared, 0, &va, &length), SS$_NORMAL, "the region is deleted");
 }
 
 static void mapping(void)
@@ -299,30 +329,33 @@ static void mapping(void)
     GENERIC_64 here = region(16 * MIB, 0);
     char *start = va;
 
-    is_status(create("M", 8 * MIB, 0), SS$_CREATED_SHPT, "a section");
-    is_status(map("M", BAD, flags), SS$_ACCVIO, "no region id");
-    is_status(sys$mgblsc_64(named("M"), 0, &p2, 0, 0, 0, flags, &va, BAD), SS$_ACCVIO, "an output");
-    is_status(map("M", &p2, flags | SEC$M_PFNMAP), SS$_IVSECFLG, "a flag");
-    is_status(map("", &p2, flags), SS$_IVGSDNAM, "no name");
+    is_status(create("M", 8 * MIB, 0), SS$_CREATED_SHPT, "a section is created");
+    is_status(map("M", BAD, flags), SS$_ACCVIO, "$MGBLSC_64: region id not readable");
+    is_status(sys$mgblsc_64(named("M"), 0, &p2, 0, 0, 0, flags, &va, BAD), SS$_ACCVIO,
+              "$MGBLSC_64: output not writable");
+    is_status(map("M", &p2, flags | SEC$M_PFNMAP), SS$_IVSECFLG, "$MGBLSC_64: invalid flag");
+    is_status(map("", &p2, flags), SS$_IVGSDNAM, "$MGBLSC_64: empty name");
     is_status(sys$mgblsc_64(named("M"), &bad_match, &p2, 0, 0, 0, flags, &va, &length),
-              SS$_IVSECIDCTL, "match control");
+              SS$_IVSECIDCTL, "$MGBLSC_64: invalid match control");
     is_status(sys$mgblsc_64(named("M"), 0, &p2, 0, 0, 4, flags, &va, &length), SS$_IVACMODE,
-              "access mode");
+              "$MGBLSC_64: invalid access mode");
     is_status(sys$mgblsc_64(named("M"), 0, &p2, 0, PAGE + 1, 0, flags, &va, &length),
-              SS$_LEN_NOTPAGMULT, "a byte too many");
+              SS$_LEN_NOTPAGMULT, "$MGBLSC_64: length not a multiple of a page");
     is_status(sys$mgblsc_64(named("M"), 0, &here, 0, 0, 0, SEC$M_WRT, &va, &length, start),
-              SS$_NORMAL, "where it is wanted");
+              SS$_NORMAL, "$MGBLSC_64 maps at a start address");
     is_status(sys$mgblsc_64(named("M"), 0, &here, 0, 0, 0, SEC$M_WRT, &va, &length, start),
-              SS$_VA_IN_USE, "not twice");
+              SS$_VA_IN_USE, "$MGBLSC_64: a section is mapped at the start address");
     is_status(sys$dgblsc(0, named("M"), 0), SS$_NORMAL, "deleted");
-    is_status(sys$delete_region_64(&here, 0, &va, &length), SS$_NORMAL, "the region too");
-    /* P0 is 1 GiB long: a section of 256 MiB fits into it three times, page 0 being nobody's. */
-    is_status(create("M", 256 * MIB, 0), SS$_CREATED_SHPT, "a quarter of P0");
+    is_status(sys$delete_region_64(&here, 0, &va, &length), SS$_NORMAL, "the region is deleted");
+    /* P0 is 1 GiB long. Page 0 is never mapped, so a section of 256 MiB fits into it three
+     * times. */
+    is_status(create("M", 256 * MIB, 0), SS$_CREATED_SHPT,
+              "a section of a quarter of P0 is created");
     for (int k = 0; k < 3; k++)
-        is_status(map("M", &p0, flags), SS$_NORMAL, "in P0");
-    is_status(map("M", &p0, flags), SS$_VASFULL, "P0 is full");
+        is_status(map("M", &p0, flags), SS$_NORMAL, "$MGBLSC_64 maps it in P0");
+    is_status(map("M", &p0, flags), SS$_VASFULL, "$MGBLSC_64: P0 has no free space");
     is_status(sys$deltva_64(&p0, (void *)PAGE, (1UL << 30) - PAGE, 0, &va, &length), SS$_NORMAL,
-              "and empty again");
+              "the mappings in P0 are deleted");
     is_status(sys$dgblsc(0, named("M"), 0), SS$_NORMAL, "deleted");
 }
 

@@ -3,7 +3,7 @@
 // RUN: --reserve 'C_ALLOC 16 /ALLOCATE /PAGE_TABLES' --reserve 'C_FLUID 16 /NOALLOCATE'
 // RUN: --reserve 'C_GROUP 8 /ALLOCATE /GROUP=12' --reserve 'C_DRIVER 8 /ALLOCATE /NOGLOBAL_SECTION'
 // RUN: --reserve 'C_PART 24 /ALLOCATE /PAGE_TABLES' --reserve 'C_DRIVER 8 /GROUP=13'
-/* MEGA_SYS_CONTROL: dynamic parameters, and reservations given back while the system runs. */
+/* MEGA_SYS_CONTROL: setting dynamic parameters, and freeing reservations of the running system. */
 #include <descrip.h>
 #include <megalith/services.h>
 #include <sys/wait.h>
@@ -68,51 +68,55 @@ static void parameters(void)
     struct mega_pool pool;
     char name[33];
 
-    is_status(set("GBLPAGES", 1024), SS$_NORMAL, "GBLPAGES changes while the system runs");
-    is(parameter("GBLPAGES"), 1024, "and is in force");
-    is_status(create("C_LIMIT", 1024 * PAGE), SS$_GPTFULL, "a section beyond it is refused");
-    is_status(set("GBLPAGES", 1026), SS$_NORMAL, "two entries more, for the section itself");
-    is_status(create("C_LIMIT", 1024 * PAGE), SS$_CREATED_SHPT, "and it is created");
-    is_status(delete ("C_LIMIT"), SS$_NORMAL, "deleted");
-    is_status(set("GBLPAGES", before), SS$_NORMAL, "the old value again");
+    is_status(set("GBLPAGES", 1024), SS$_NORMAL, "GBLPAGES can be set while the system runs");
+    is(parameter("GBLPAGES"), 1024, "GBLPAGES has the new value");
+    is_status(create("C_LIMIT", 1024 * PAGE), SS$_GPTFULL, "a section of more pages is refused");
+    is_status(set("GBLPAGES", 1026), SS$_NORMAL,
+              "GBLPAGES is raised by two, for entries of the section itself");
+    is_status(create("C_LIMIT", 1024 * PAGE), SS$_CREATED_SHPT, "the section is created");
+    is_status(delete ("C_LIMIT"), SS$_NORMAL, "the section is deleted");
+    is_status(set("GBLPAGES", before), SS$_NORMAL, "GBLPAGES is set to its old value");
 
-    is_status(set("RSVD_EXEC_1", 64), SS$_NORMAL, "an older name is a name too");
+    is_status(set("RSVD_EXEC_1", 64), SS$_NORMAL, "a parameter can be set by its older name");
     mega$info(MEGA_INFO_POOL, 1, &pool, sizeof(pool));
-    is(pool.lal_size, 64, "the pool goes by the new value");
-    is_status(set("PAGED_LAL_SIZE", lal), SS$_NORMAL, "the old value again");
+    is(pool.lal_size, 64, "the pool uses the new value");
+    is_status(set("PAGED_LAL_SIZE", lal), SS$_NORMAL, "PAGED_LAL_SIZE is set to its old value");
 
-    is_status(set("ZERO_LIST_HI", 3000), SS$_NORMAL, "more zeroed pages are wanted");
+    is_status(set("ZERO_LIST_HI", 3000), SS$_NORMAL, "ZERO_LIST_HI is raised");
     for (int i = 0; i < 100 && memory().zeroed < 2500; i++)
         usleep(100000);
-    ok(memory().zeroed >= 2500, "and idle CPUs make them");
-    is_status(set("ZERO_LIST_HI", 1024), SS$_NORMAL, "the old value again");
+    ok(memory().zeroed >= 2500, "idle CPUs zero more pages");
+    is_status(set("ZERO_LIST_HI", 1024), SS$_NORMAL, "ZERO_LIST_HI is set to its old value");
 
-    is_status(set("GBLSECTIONS", 100), SS$_NOWRT, "one that is not dynamic stays");
+    is_status(set("GBLSECTIONS", 100), SS$_NOWRT, "a parameter that is not dynamic cannot be set");
     is_status(set("PAGED_LAL_SIZE", 2561), SS$_BADPARAM, "a value above the maximum is refused");
-    is_status(set("PAGED_LAL_SIZE", -1), SS$_BADPARAM, "one below the minimum too");
-    is(parameter("PAGED_LAL_SIZE"), lal, "and nothing changes");
-    is_status(set("NOSUCH", 1), SS$_NONEXPR, "an unknown name");
-    is_status(set("", 1), SS$_NONEXPR, "an empty one");
+    is_status(set("PAGED_LAL_SIZE", -1), SS$_BADPARAM, "a value below the minimum is refused");
+    is(parameter("PAGED_LAL_SIZE"), lal, "refused values change nothing");
+    is_status(set("NOSUCH", 1), SS$_NONEXPR, "an unknown name is refused");
+    is_status(set("", 1), SS$_NONEXPR, "an empty name is refused");
     memset(name, 'A', sizeof(name));
     name[32] = 0;
-    is_status(set(name, 1), SS$_NONEXPR, "one too long");
-    is_status(set((char *)8, 1), SS$_ACCVIO, "one that cannot be read");
+    is_status(set(name, 1), SS$_NONEXPR, "a name that is too long is refused");
+    is_status(set((char *)8, 1), SS$_ACCVIO, "a name that cannot be read is refused");
     is_status(mega$control(0, 0, 0, 0, 0, 0), SS$_BADPARAM, "operation 0 does not exist");
-    is_status(mega$control(~0u, 0, 0, 0, 0, 0), SS$_BADPARAM, "nor does the last number");
+    is_status(mega$control(~0u, 0, 0, 0, 0, 0), SS$_BADPARAM,
+              "the largest operation number does not exist");
 }
 
-/* ---- what only tests ask ---- */
+/* ---- items and operations for tests only ---- */
 
 static void only_for_tests(void)
 {
     char room[1024];
 
     for (unsigned item = MEGA_INFO_SELFTEST; item <= MEGA_INFO_LAST; item++)
-        is_status(mega$info(item, 0, room, sizeof(room)), SS$_BADPARAM, "no item %u", item);
+        is_status(mega$info(item, 0, room, sizeof(room)), SS$_BADPARAM, "item %u does not exist",
+                  item);
     for (unsigned op = MEGA_CTL_POOL_COST; op <= MEGA_CTL_LAST; op++)
-        is_status(mega$control(op, 16, 1, (uint64_t)room, 1, 0), SS$_BADPARAM, "no operation %u",
-                  op);
-    is_status(mega$info(MEGA_INFO_CRASH, 1, 0, 0), SS$_NONEXPR, "no way to end it but a panic");
+        is_status(mega$control(op, 16, 1, (uint64_t)room, 1, 0), SS$_BADPARAM,
+                  "operation %u does not exist", op);
+    is_status(mega$info(MEGA_INFO_CRASH, 1, 0, 0), SS$_NONEXPR,
+              "MEGA_INFO_CRASH has no other way to crash than a panic");
 }
 
 /* ---- reservations ---- */
@@ -123,29 +127,30 @@ static void freed_while_unused(void)
     uint64_t freed = 0;
 
     is_status(free_reserved("C_FLUID", MEGA_SCOPE_SYSGBL, &freed), SS$_NORMAL,
-              "a reservation without allocation");
+              "a reservation without allocation is freed");
     b = memory();
-    is(freed, 16 * PAGES + 3, "16 MiB with their page tables");
-    is(b.fluid - a.fluid, freed, "the fluid count rises by them");
-    is(a.promised_unused - b.promised_unused, freed, "they are promised no more");
-    is(b.free, a.free, "the free list is as it was");
-    is(b.reserved, a.reserved, "and so are the reserved pages");
+    is(freed, 16 * PAGES + 3, "16 MiB and their page tables are freed");
+    is(b.fluid - a.fluid, freed, "the fluid count rises by as many pages");
+    is(a.promised_unused - b.promised_unused, freed, "as many fewer pages are promised");
+    is(b.free, a.free, "the free list does not change");
+    is(b.reserved, a.reserved, "the number of reserved pages does not change");
 
-    is_status(free_reserved("C_ALLOC", MEGA_SCOPE_SYSGBL, &freed), SS$_NORMAL, "one with");
+    is_status(free_reserved("C_ALLOC", MEGA_SCOPE_SYSGBL, &freed), SS$_NORMAL,
+              "a reservation with allocation is freed");
     a = memory();
-    is(freed, 16 * PAGES + 3, "16 MiB with their page tables");
-    is(a.fluid - b.fluid, freed, "the fluid count rises");
-    is(a.free - b.free, freed, "and the free pages too");
-    is(b.reserved - a.reserved, freed, "which were reserved");
-    is(a.promised_unused, b.promised_unused, "no promise changes");
+    is(freed, 16 * PAGES + 3, "16 MiB and their page tables are freed");
+    is(a.fluid - b.fluid, freed, "the fluid count rises by as many pages");
+    is(a.free - b.free, freed, "the free list grows by as many pages");
+    is(b.reserved - a.reserved, freed, "as many fewer pages are reserved");
+    is(a.promised_unused, b.promised_unused, "the promised pages do not change");
     is_status(free_reserved("C_ALLOC", MEGA_SCOPE_SYSGBL, &freed), SS$_NORESERVEDMEM,
-              "it is there only once");
+              "it cannot be freed again");
 
-    is_status(create("C_ALLOC", 16 * MIB), SS$_CREATED_SHPT, "the name now makes a FLUID section");
+    is_status(create("C_ALLOC", 16 * MIB), SS$_CREATED_SHPT, "a section of that name is now FLUID");
     ok(memory().promised_unused - a.promised_unused >= 16 * PAGES + 2,
        "its pages and page tables are promised");
-    is_status(delete ("C_ALLOC"), SS$_NORMAL, "deleted");
-    is(memory().promised_unused, a.promised_unused, "and the promise with it");
+    is_status(delete ("C_ALLOC"), SS$_NORMAL, "the section is deleted");
+    is(memory().promised_unused, a.promised_unused, "deleting it releases the promise");
 }
 
 static void scopes(void)
@@ -153,25 +158,29 @@ static void scopes(void)
     uint64_t freed = 1;
 
     is_status(free_reserved("C_GROUP", MEGA_SCOPE_SYSGBL, &freed), SS$_NORESERVEDMEM,
-              "a group's reservation is not the system's");
-    is_status(free_reserved("C_GROUP", 013, &freed), SS$_NORESERVEDMEM, "nor another group's");
-    is_status(free_reserved("C_GROUP", 012, 0), SS$_NORMAL, "its group's number finds it");
+              "the reservation of a group is not found in system scope");
+    is_status(free_reserved("C_GROUP", 013, &freed), SS$_NORESERVEDMEM,
+              "the reservation of a group is not found in another group");
+    is_status(free_reserved("C_GROUP", 012, 0), SS$_NORMAL,
+              "the reservation of a group is found in its group");
     is_status(free_reserved("C_DRIVER", MEGA_SCOPE_SYSGBL, &freed), SS$_NORESERVEDMEM,
-              "what is for no section is not the system's");
+              "the reservation of a driver is not found in system scope");
     is_status(free_reserved("C_DRIVER", MEGA_SCOPE_NOGLOBAL, &freed), SS$_NORMAL,
-              "it has a scope of its own");
-    is(freed, 8 * PAGES, "without page tables");
-    is_status(free_reserved("C_DRIVER", 013, &freed), SS$_NORMAL, "the group's one is another");
-    is(freed, 8 * PAGES + 2, "with page tables");
-    is_status(free_reserved("C_PART", 040000, &freed), SS$_BADPARAM, "no group has this number");
+              "the reservation of a driver is found in its own scope");
+    is(freed, 8 * PAGES, "it has no page tables");
+    is_status(free_reserved("C_DRIVER", 013, &freed), SS$_NORMAL,
+              "the group's reservation of the same name is another one");
+    is(freed, 8 * PAGES + 2, "it has page tables");
+    is_status(free_reserved("C_PART", 040000, &freed), SS$_BADPARAM,
+              "a group number that is too large is refused");
     is_status(free_reserved("C_PART", 1UL << 32 | MEGA_SCOPE_SYSGBL, &freed), SS$_BADPARAM,
-              "all 64 bits count");
+              "all 64 bits of the scope are checked");
     is_status(free_reserved((char *)8, MEGA_SCOPE_SYSGBL, &freed), SS$_ACCVIO,
-              "a name that cannot be read");
+              "a name that cannot be read is refused");
     is_status(free_reserved("C_PART", MEGA_SCOPE_SYSGBL, (uint64_t *)9), SS$_ACCVIO,
-              "a result that cannot be written");
+              "a result that cannot be written is refused");
     is_status(free_reserved("C_PART", MEGA_SCOPE_SYSGBL, (uint64_t *)((char *)&freed + 4)),
-              SS$_ACCVIO, "one that is not aligned");
+              SS$_ACCVIO, "a result that is not aligned is refused");
 }
 
 static void freed_in_part(void)
@@ -181,18 +190,19 @@ static void freed_in_part(void)
 
     is_status(create("C_PART", 16 * MIB), SS$_CREATED_SHPT, "a section uses 16 of 24 MiB");
     a = memory();
-    is_status(free_reserved("C_PART", MEGA_SCOPE_SYSGBL, &freed), SS$_NORMAL, "the rest is freed");
-    is(freed, 8 * PAGES + 1, "8 MiB and a page-table page");
+    is_status(free_reserved("C_PART", MEGA_SCOPE_SYSGBL, &freed), SS$_NORMAL,
+              "the unused rest is freed");
+    is(freed, 8 * PAGES + 1, "8 MiB and a page-table page are freed");
     b = memory();
-    is(b.fluid - a.fluid, freed, "the count rises by them");
-    is(a.reserved - b.reserved, freed, "so many are not reserved any more");
+    is(b.fluid - a.fluid, freed, "the fluid count rises by as many pages");
+    is(a.reserved - b.reserved, freed, "as many fewer pages are reserved");
     is_status(free_reserved("C_PART", MEGA_SCOPE_SYSGBL, &freed), SS$_RESERVEDMEMUSED,
-              "the used part is not freed");
-    is_status(delete ("C_PART"), SS$_NORMAL, "the section goes");
+              "the part in use cannot be freed");
+    is_status(delete ("C_PART"), SS$_NORMAL, "the section is deleted");
     a = memory();
-    is(a.reserved, 0, "and what it used is not reserved either");
+    is(a.reserved, 0, "the pages of the section are no longer reserved");
     is_status(free_reserved("C_PART", MEGA_SCOPE_SYSGBL, &freed), SS$_NORESERVEDMEM,
-              "the reservation has gone with it");
+              "the reservation does not exist any more");
 }
 
 static void unprivileged(void)
@@ -211,7 +221,7 @@ static void unprivileged(void)
         _exit(wrong);
     }
     wait(&how);
-    is(how, 0, "without CMKRNL nothing of this is done");
+    is(how, 0, "without CMKRNL every operation is refused");
 }
 
 int main(void)

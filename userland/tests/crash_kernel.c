@@ -1,20 +1,20 @@
 /*
- * Ends the system on purpose, so that a test can see what a person would see:
+ * Crashes the system on purpose, so that a test can check what is reported:
  *
  *     crash_kernel                a panic
- *     crash_kernel --stack        a kernel stack run into its guard
- *     crash_kernel --spin         a lock whose holder never lets go
- *     crash_kernel --hang         a CPU stuck with its interrupts off
+ *     crash_kernel --stack        a kernel stack overflow into the guard page
+ *     crash_kernel --spin         a spinlock whose holder never releases it
+ *     crash_kernel --hang         a CPU that loops with interrupts disabled
  *     crash_kernel --unaligned    an unaligned access in kernel mode
  *     crash_kernel --null         a reference through a null pointer in kernel mode
- *     crash_kernel --shift        a shift by the width of its type: an end only under UBSan
- *     crash_kernel --breach NAME  a breach of the rules of locks
- *     crash_kernel --leak NAME    something is lost: the kernel goes on, only the check at the end
- *                                 finds it (scripts/run --validate)
+ *     crash_kernel --shift        a shift by the width of its type: only UBSan ends the system
+ *     crash_kernel --breach NAME  a violation of the locking rules
+ *     crash_kernel --leak NAME    a leak: the kernel continues, and only the check at the end of
+ *                                 the run finds it (scripts/run --validate)
  *     crash_kernel --list-breach, --list-leak
- *                                 the names that there are, a line each; no crash
+ *                                 lists the names, one per line, without a crash
  *
- * Comes back only when the kernel refuses, or goes on. All but the panic need a kernel built with
+ * Returns only if the kernel refuses or continues. All but the panic need a kernel built with
  * TEST=1.
  */
 #include <condition.h>
@@ -28,7 +28,7 @@
 static const char *const ways[] = {"--stack",     "--spin", "--hang",
                                    "--unaligned", "--null", "--shift"};
 
-/* The index of that breach or leak, all of them listed when name is NULL; -1: there is none. */
+/* Returns the index of that violation or leak, or -1. If name is NULL, lists all of them. */
 static int64_t find(unsigned item, const char *name)
 {
     struct mega_breach b;
@@ -41,7 +41,7 @@ static int64_t find(unsigned item, const char *name)
     return -1;
 }
 
-/* In user mode, for some ticks of the clock. */
+/* Spend some clock ticks in user mode. */
 static void run_on(void)
 {
     struct timespec t;
@@ -59,7 +59,7 @@ static int commit(unsigned item, const char *name)
     int status;
 
     if (index < 0) {
-        fprintf(stderr, "crash_kernel: there is nothing called %s\n", name);
+        fprintf(stderr, "crash_kernel: there is no name %s\n", name);
         return 2;
     }
     status = mega$info(item, index | MEGA_TEST_COMMIT, &b, sizeof(b));
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
         return commit(MEGA_INFO_TEST_LEAK, argv[2]);
     while (strcmp(ways[way], wanted) != 0)
         if (++way == (int)(sizeof(ways) / sizeof(ways[0]))) {
-            fprintf(stderr, "%s: there is no way of crashing called %s\n", argv[0], wanted);
+            fprintf(stderr, "%s: unknown option %s\n", argv[0], wanted);
             return 2;
         }
     return crash(MEGA_INFO_TEST_CRASH, way);

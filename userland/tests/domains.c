@@ -2,8 +2,8 @@
 // RUN: -m 512M --smp 4 --set RADS=3 --reserve 'D_ONE 40 /ALLOCATE /ZERO /PAGE_TABLES /RAD=1'
 // RUN: --reserve 'D_FLUID 16 /NOALLOCATE /RAD=2' --reserve 'D_NONE 8 /ALLOCATE /RAD=7'
 /*
- * Memory domains: their sizes, hints of the registry, of a section's creator and of a process's
- * home, what fork and exec inherit, and that a full domain is no end.
+ * Memory domains: their sizes; hints of the registry, of the creator of a section and of the home
+ * of a process; what fork and exec inherit; allocation from other domains when one is full.
  */
 #include <descrip.h>
 #include <iledef.h>
@@ -30,7 +30,7 @@ static void look(void)
         mega$info(MEGA_INFO_RAD, i, &rads[i], sizeof(rads[i]));
 }
 
-/* Pages of the domain that are free or can be had no more. */
+/* The number of free pages that the domain has lost since look() was last called. */
 static long lost(int rad)
 {
     struct mega_rad before = rads[rad];
@@ -57,7 +57,7 @@ static struct dsc$descriptor_s named(const char *name)
     return d;
 }
 
-/* Create and map it; a hint with mask and flag. */
+/* Create and map a section, with the hint that mask and flag give. */
 static int make(const char *name, uint64_t bytes, uint64_t *mask, unsigned flags, char **va)
 {
     struct dsc$descriptor_s d = named(name);
@@ -80,7 +80,7 @@ static void touch(char *va, uint64_t bytes)
         *(volatile long *)(va + at) = (long)at;
 }
 
-/* Valid pages of a section that are not in the domain, or all when there is no such section. */
+/* The number of valid pages of a section outside the domain; all if there is no such section. */
 static long elsewhere(const char *name, int rad, uint64_t pages)
 {
     struct mega_section s;
@@ -103,13 +103,15 @@ static void sizes(void)
         ok(rads[i].total + 512 > m.total / DOMAINS && rads[i].total < m.total / DOMAINS + 512,
            "domain %d has a third of the memory", i);
         sum += rads[i].total;
-        ok((rads[i].cpus & cpus) == 0 && rads[i].cpus, "and CPUs of its own");
+        ok((rads[i].cpus & cpus) == 0 && rads[i].cpus, "it has CPUs of its own");
         cpus |= rads[i].cpus;
     }
-    is(sum, m.total, "all memory is in one of them");
-    is(cpus, 0xF, "and all CPUs");
-    is(mega$info(MEGA_INFO_RAD, DOMAINS, &none, sizeof(none)), SS$_NONEXPR, "there is no fourth");
-    is(mega$info(MEGA_INFO_RAD, -1, &none, sizeof(none)), SS$_NONEXPR, "nor one before the first");
+    is(sum, m.total, "all memory belongs to one of the domains");
+    is(cpus, 0xF, "all CPUs belong to one of the domains");
+    is(mega$info(MEGA_INFO_RAD, DOMAINS, &none, sizeof(none)), SS$_NONEXPR,
+       "there is no fourth domain");
+    is(mega$info(MEGA_INFO_RAD, -1, &none, sizeof(none)), SS$_NONEXPR,
+       "there is no domain before the first");
 }
 
 static void hints(void)
@@ -117,41 +119,50 @@ static void hints(void)
     uint64_t mask;
     char *va;
 
-    is(make("D_ONE", 40 * MIB, 0, 0, &va), SS$_CREATED_SHPT, "an entry with /ALLOCATE /RAD=1");
-    is(elsewhere("D_ONE", 1, 40 * MIB / PAGE), 0, "has all its pages there");
-    is(make("D_FLUID", 16 * MIB, 0, 0, &va), SS$_CREATED_SHPT, "one without allocation, /RAD=2");
+    is(make("D_ONE", 40 * MIB, 0, 0, &va), SS$_CREATED_SHPT,
+       "a section is created on an entry with /ALLOCATE /RAD=1");
+    is(elsewhere("D_ONE", 1, 40 * MIB / PAGE), 0, "all its pages are in domain 1");
+    is(make("D_FLUID", 16 * MIB, 0, 0, &va), SS$_CREATED_SHPT,
+       "a section is created on an entry with /NOALLOCATE /RAD=2");
     touch(va, 16 * MIB);
-    is(elsewhere("D_FLUID", 2, 16 * MIB / PAGE), 0, "gets them there when they are touched");
-    is(make("D_NONE", 8 * MIB, 0, 0, &va), SS$_CREATED_SHPT, "a domain that is not there: ignored");
+    is(elsewhere("D_FLUID", 2, 16 * MIB / PAGE), 0,
+       "its pages come from domain 2 when they are touched");
+    is(make("D_NONE", 8 * MIB, 0, 0, &va), SS$_CREATED_SHPT,
+       "an entry with a domain that does not exist is used without it");
     mask = 1UL << 1;
-    is(make("D_HINT", 16 * MIB, &mask, SEC$M_RAD_HINT, &va), SS$_CREATED_SHPT, "rad_mask 2");
+    is(make("D_HINT", 16 * MIB, &mask, SEC$M_RAD_HINT, &va), SS$_CREATED_SHPT,
+       "a section is created with rad_mask 2");
     touch(va, 16 * MIB);
-    is(elsewhere("D_HINT", 1, 16 * MIB / PAGE), 0, "is domain 1");
+    is(elsewhere("D_HINT", 1, 16 * MIB / PAGE), 0, "its pages come from domain 1");
     for (uint64_t bad = 0; bad <= 16; bad += 8) {
         mask = bad;
-        is(make("D_BAD", 16 * MIB, &mask, SEC$M_RAD_HINT, &va), SS$_BADRAD, "rad_mask %lu", bad);
+        is(make("D_BAD", 16 * MIB, &mask, SEC$M_RAD_HINT, &va), SS$_BADRAD,
+           "rad_mask %lu is refused", bad);
     }
     mask = ~0UL;
-    is(make("D_BAD", 16 * MIB, &mask, SEC$M_RAD_HINT, &va), SS$_BADRAD, "all ones");
-    is(make("D_BAD", 16 * MIB, (uint64_t *)8, SEC$M_RAD_HINT, &va), SS$_ACCVIO, "no address");
+    is(make("D_BAD", 16 * MIB, &mask, SEC$M_RAD_HINT, &va), SS$_BADRAD,
+       "a rad_mask of all ones is refused");
+    is(make("D_BAD", 16 * MIB, (uint64_t *)8, SEC$M_RAD_HINT, &va), SS$_ACCVIO,
+       "a rad_mask that cannot be read is refused");
     is(make("D_FREE", 16 * MIB, (uint64_t *)8, 0, &va), SS$_CREATED_SHPT,
-       "without the flag nobody looks at the mask");
+       "without the flag the mask is ignored");
 }
 
-/* Private memory and page tables of the home. */
+/* Private memory and page tables come from the home domain. */
 static void at_home(int rad)
 {
     const uint64_t bytes = 24 * MIB;
     char *p;
 
-    is(home((uint64_t)rad), SS$_NORMAL, "at home in domain %d", rad);
-    is(self().home_rad, rad, "which says so");
+    is(home((uint64_t)rad), SS$_NORMAL, "the home is set to domain %d", rad);
+    is(self().home_rad, rad, "the process shows its home");
     look();
     p = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     touch(p, bytes);
     long taken = lost(rad), want = (long)(bytes / PAGE);
 
-    ok(taken >= want && taken < want + 100, "%ld of %ld pages come from there", taken, want);
+    ok(taken >= want && taken < want + 100, "%ld of %ld pages come from the home domain", taken,
+       want);
     munmap(p, bytes);
 }
 
@@ -167,31 +178,31 @@ static void inherited(const char *me)
     if (child == 0)
         _exit((int)self().home_rad);
     waitpid(child, &status, 0);
-    is(WEXITSTATUS(status), 2, "fork hands it on");
+    is(WEXITSTATUS(status), 2, "fork passes the home on");
     child = fork();
     if (child == 0) {
         execl(me, me, "home", (char *)0);
         _exit(99);
     }
     waitpid(child, &status, 0);
-    is(WEXITSTATUS(status), 2, "so does exec");
+    is(WEXITSTATUS(status), 2, "exec keeps the home");
     child = fork();
     if (child == 0) {
         execl("/bin/rad", "rad", "1", me, "home", (char *)0);
         _exit(99);
     }
     waitpid(child, &status, 0);
-    is(WEXITSTATUS(status), 1, "rad 1 COMMAND runs one in domain 1");
+    is(WEXITSTATUS(status), 1, "rad 1 COMMAND runs a command in domain 1");
     sys$getjpiw(0, 0, 0, items, 0, 0, 0);
     is(rad, 2, "JPI$_HOME_RAD");
     is(home(DOMAINS), SS$_BADRAD, "there is no domain %d", DOMAINS);
-    is(home(~0UL), SS$_BADRAD, "nor -1");
-    is(self().home_rad, 2, "and nothing has changed");
-    is(setgid(100) | setuid(100), 0, "an ordinary user");
-    is(home(0), SS$_NORMAL, "may choose too: it is a hint");
+    is(home(~0UL), SS$_BADRAD, "there is no domain -1");
+    is(self().home_rad, 2, "a refused call does not change the home");
+    is(setgid(100) | setuid(100), 0, "the process becomes an ordinary user");
+    is(home(0), SS$_NORMAL, "an ordinary user may set the home");
 }
 
-/* More than a domain holds: the others give. */
+/* More pages than a domain has free: the rest come from other domains. */
 static void full(void)
 {
     const uint64_t bytes = 230 * MIB;
@@ -204,12 +215,13 @@ static void full(void)
     touch(p, bytes);
     look();
     ok(before - (long)(rads[0].free + rads[1].free + rads[2].free) >= (long)(bytes / PAGE),
-       "230 MiB from a domain of 170");
-    ok(rads[2].free < 200, "which is full then (%lu pages)", (unsigned long)rads[2].free);
+       "230 MiB are allocated with a home of 170 MiB");
+    ok(rads[2].free < 200, "the home domain is full then (%lu free pages)",
+       (unsigned long)rads[2].free);
     munmap(p, bytes);
 }
 
-/* Who sleeps wakes up on a CPU of its home where one has nothing to do. */
+/* A process that is woken runs on a CPU of its home if one of these is idle. */
 static void cpus(void)
 {
     int near = 0;
@@ -220,7 +232,7 @@ static void cpus(void)
         usleep(2000);
         near += (rads[1].cpus >> self().cpu) & 1;
     }
-    ok(near >= 30, "%d of 40 times on a CPU of the home", near);
+    ok(near >= 30, "%d of 40 times it ran on a CPU of its home", near);
 }
 
 int main(int argc, char **argv)

@@ -20,37 +20,37 @@ static void test_file(void)
     struct stat st;
     int fd = open("/tmp/f", O_RDWR | O_CREAT | O_EXCL, 0640), other;
 
-    ok(fd >= 0, "a new file");
-    is(open("/tmp/f", O_RDWR | O_CREAT | O_EXCL, 0640), -1, "is not new twice");
-    is(errno, EEXIST, "(EEXIST)");
-    is(write(fd, "hello world", 11), 11, "a write");
-    is(lseek(fd, 6, SEEK_SET), 6, "seek");
-    is(read(fd, buf, sizeof(buf)), 5, "the rest");
-    is_str(buf, "world", "is there");
-    is(read(fd, buf, sizeof(buf)), 0, "and then the end");
-    is(lseek(fd, -1, SEEK_SET), -1, "no negative position");
-    is(lseek(fd, 100000, SEEK_SET), 100000, "far behind the end");
-    is(write(fd, "!", 1), 1, "one byte");
-    is(fstat(fd, &st), 0, "fstat");
-    is(st.st_size, 100001, "its size");
-    is(st.st_mode, S_IFREG | 0640, "and mode");
-    is(pread(fd, buf, 4, 50000), 4, "the hole");
-    ok(!buf[0] && !buf[3], "is zero");
-    is(ftruncate(fd, 5), 0, "cut");
-    is(ftruncate(fd, 20000), 0, "and grown");
-    is(pread(fd, buf, 11, 0), 11, "reads");
-    ok(!memcmp(buf, "hello\0\0\0\0\0\0", 11), "what was cut off as zeroes");
+    ok(fd >= 0, "open creates a new file");
+    is(open("/tmp/f", O_RDWR | O_CREAT | O_EXCL, 0640), -1, "O_EXCL fails if the file exists");
+    is(errno, EEXIST, "the error is EEXIST");
+    is(write(fd, "hello world", 11), 11, "write writes all bytes");
+    is(lseek(fd, 6, SEEK_SET), 6, "lseek goes to byte 6");
+    is(read(fd, buf, sizeof(buf)), 5, "read returns the bytes up to the end");
+    is_str(buf, "world", "read returns what was written");
+    is(read(fd, buf, sizeof(buf)), 0, "read returns 0 at the end of the file");
+    is(lseek(fd, -1, SEEK_SET), -1, "lseek refuses a negative position");
+    is(lseek(fd, 100000, SEEK_SET), 100000, "lseek goes far beyond the end");
+    is(write(fd, "!", 1), 1, "one byte is written there");
+    is(fstat(fd, &st), 0, "fstat succeeds");
+    is(st.st_size, 100001, "the size includes the hole");
+    is(st.st_mode, S_IFREG | 0640, "the mode is that given to open");
+    is(pread(fd, buf, 4, 50000), 4, "a part of the hole is read");
+    ok(!buf[0] && !buf[3], "the hole is zero");
+    is(ftruncate(fd, 5), 0, "ftruncate cuts the file");
+    is(ftruncate(fd, 20000), 0, "ftruncate extends the file");
+    is(pread(fd, buf, 11, 0), 11, "the start is read");
+    ok(!memcmp(buf, "hello\0\0\0\0\0\0", 11), "what had been cut off is zero");
     other = open("/tmp/f", O_WRONLY | O_APPEND);
-    is(write(other, "end", 3), 3, "append");
-    is(lseek(fd, 0, SEEK_END), 20003, "goes to the end");
-    is(read(other, buf, 1), -1, "a file open for writing is not read");
-    is(errno, EBADF, "(EBADF)");
+    is(write(other, "end", 3), 3, "a write with O_APPEND succeeds");
+    is(lseek(fd, 0, SEEK_END), 20003, "O_APPEND writes at the end");
+    is(read(other, buf, 1), -1, "a file open for writing only cannot be read");
+    is(errno, EBADF, "the error is EBADF");
     close(other);
     close(fd);
-    is(read(fd, buf, 1), -1, "nor a closed one");
-    is(unlink("/tmp/f"), 0, "unlink");
-    is(stat("/tmp/f", &st), -1, "and it is gone");
-    is(errno, ENOENT, "(ENOENT)");
+    is(read(fd, buf, 1), -1, "a closed descriptor cannot be read");
+    is(unlink("/tmp/f"), 0, "unlink removes the file");
+    is(stat("/tmp/f", &st), -1, "the file is gone");
+    is(errno, ENOENT, "the error is ENOENT");
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -67,10 +67,10 @@ static void test_names(void)
     struct dirent *d;
     DIR *dir;
 
-    is(mkdir("/tmp/d", 0755), 0, "mkdir");
-    is(mkdir("/tmp/d", 0755), -1, "not twice");
-    is(chdir("/tmp/d"), 0, "chdir");
-    is_str(getcwd(buf, sizeof(buf)), "/tmp/d", "getcwd");
+    is(mkdir("/tmp/d", 0755), 0, "mkdir creates a directory");
+    is(mkdir("/tmp/d", 0755), -1, "mkdir of an existing directory fails");
+    is(chdir("/tmp/d"), 0, "chdir to the directory works");
+    is_str(getcwd(buf, sizeof(buf)), "/tmp/d", "getcwd returns its path");
     for (int k = 0; k < 40; k++) {
         snprintf(buf, sizeof(buf), "file%d", k);
         fd = open(buf, O_CREAT | O_WRONLY, 0600);
@@ -82,38 +82,40 @@ static void test_names(void)
         n += d->d_type == DT_REG;
     }
     closedir(dir);
-    is(n, 40, "readdir gives every file");
-    is(dots, 2, "and . and ..");
-    is(rename("file1", "renamed"), 0, "rename");
-    is(access("file1", F_OK), -1, "the old name is gone");
-    is(rename("file2", "renamed"), 0, "over another");
-    is(link("renamed", "linked"), 0, "link");
+    is(n, 40, "readdir returns every file");
+    is(dots, 2, "readdir returns . and ..");
+    is(rename("file1", "renamed"), 0, "rename works");
+    is(access("file1", F_OK), -1, "the old name is gone after rename");
+    is(rename("file2", "renamed"), 0, "rename replaces another file");
+    is(link("renamed", "linked"), 0, "link creates another name");
     is(stat("linked", &st), 0, "stat");
-    is(st.st_nlink, 2, "two names");
-    is(symlink("linked", "soft"), 0, "symlink");
-    is(readlink("soft", buf, sizeof(buf)), 6, "readlink");
-    is(lstat("soft", &st), 0, "lstat");
-    ok(S_ISLNK(st.st_mode), "sees the link");
-    is(stat("soft", &st), 0, "stat");
-    ok(S_ISREG(st.st_mode), "sees through it");
+    is(st.st_nlink, 2, "a file with a link has two names");
+    is(symlink("linked", "soft"), 0, "symlink creates a symbolic link");
+    is(readlink("soft", buf, sizeof(buf)), 6, "readlink returns its target");
+    is(lstat("soft", &st), 0, "lstat of a symbolic link works");
+    ok(S_ISLNK(st.st_mode), "lstat returns the symbolic link");
+    is(stat("soft", &st), 0, "stat of a symbolic link works");
+    ok(S_ISREG(st.st_mode), "stat follows the symbolic link");
     (void)!symlink("loop2", "loop1");
     (void)!symlink("loop1", "loop2");
-    is(open("loop1", O_RDONLY), -1, "a circle of links");
+    is(open("loop1", O_RDONLY), -1, "a cycle of symbolic links cannot be opened");
     is(errno, ELOOP, "(ELOOP)");
-    is(mkdir("sub", 0700), 0, "a directory in it");
-    is(rename("sub", "sub/sub"), -1, "does not go into itself");
+    is(mkdir("sub", 0700), 0, "a subdirectory is created");
+    is(rename("sub", "sub/sub"), -1, "a directory cannot be moved into itself");
     is(errno, EINVAL, "(EINVAL)");
-    is(rmdir("/tmp/d"), -1, "a full directory stays");
+    is(rmdir("/tmp/d"), -1, "a directory that is not empty cannot be removed");
     is(errno, ENOTEMPTY, "(ENOTEMPTY)");
-    is(unlink("sub"), -1, "unlink takes no directory");
-    is(stat("sub/../sub/./..//file3", &st), 0, "dots and slashes");
-    is(stat("file3/x", &st), -1, "a file is no directory");
+    is(unlink("sub"), -1, "unlink refuses a directory");
+    is(stat("sub/../sub/./..//file3", &st), 0, "a path may contain dots and repeated slashes");
+    is(stat("file3/x", &st), -1, "a file in the middle of a path is an error");
     is(errno, ENOTDIR, "(ENOTDIR)");
     memset(buf, 'n', 255);
-    is(open(strcpy(buf + 200, "xxx"), O_RDONLY), -1, "not there");
-    is(nftw("/tmp/d", remove_one, 8, FTW_DEPTH | FTW_PHYS), 0, "everything in it is removed");
-    is(chdir("/"), 0, "and back");
-    is(access("/tmp/d", F_OK), -1, "all is gone");
+    is(open(strcpy(buf + 200, "xxx"), O_RDONLY), -1,
+       "a long path to a file that does not exist cannot be opened");
+    is(nftw("/tmp/d", remove_one, 8, FTW_DEPTH | FTW_PHYS), 0,
+       "nftw removes everything in the directory");
+    is(chdir("/"), 0, "chdir goes back to the root");
+    is(access("/tmp/d", F_OK), -1, "the directory is gone");
     is(readlink("/proc/self/exe", buf, sizeof(buf)), (long)strlen("/tests/files"),
        "/proc/self/exe");
 }
@@ -122,27 +124,27 @@ static void test_descriptors(void)
 {
     int fd = open("/dev/null", O_RDWR), n = 0, last = -1, more;
 
-    is(write(fd, "x", 1), 1, "/dev/null takes all");
-    is(dup2(fd, 50), 50, "dup2");
-    is(fcntl(50, F_GETFD), 0, "stays open over exec");
-    is(fcntl(50, F_SETFD, FD_CLOEXEC), 0, "or not");
-    is(fcntl(50, F_GETFD), FD_CLOEXEC, "as asked");
+    is(write(fd, "x", 1), 1, "/dev/null accepts a write");
+    is(dup2(fd, 50), 50, "dup2 works");
+    is(fcntl(50, F_GETFD), 0, "fcntl: the descriptor stays open over exec");
+    is(fcntl(50, F_SETFD, FD_CLOEXEC), 0, "F_SETFD sets FD_CLOEXEC");
+    is(fcntl(50, F_GETFD), FD_CLOEXEC, "F_GETFD returns FD_CLOEXEC");
     is(fcntl(50, F_DUPFD, 60), 60, "F_DUPFD");
     is(close(50), 0, "close");
     is(close(50), -1, "once");
     close(60);
-    is(dup2(fd, 100000), -1, "a wild number");
+    is(dup2(fd, 100000), -1, "dup2 to a descriptor that is too large fails");
     is(errno, EBADF, "(EBADF)");
-    is(dup(-1), -1, "or -1");
+    is(dup(-1), -1, "dup of descriptor -1 fails");
     while ((more = dup(fd)) >= 0)
         last = more, n++;
-    is(errno, EMFILE, "descriptors end (EMFILE)");
-    ok(n > 200, "after %d", n);
+    is(errno, EMFILE, "open fails with EMFILE when all descriptors are in use");
+    ok(n > 200, "%d descriptors could be opened", n);
     for (int k = fd + 1; k <= last; k++)
         close(k);
     is(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDWR, "F_GETFL");
     close(fd);
-    is(isatty(1), 0, "a command's output is no terminal");
+    is(isatty(1), 0, "the output of a command is no terminal");
 }
 
 static void test_pipe(void)
@@ -153,10 +155,10 @@ static void test_pipe(void)
     long total = 0, n;
     pid_t pid;
 
-    is(pipe(p), 0, "pipe");
-    is(writev(p[1], v, 3), 7, "writev");
-    is(read(p[0], buf, 100), 7, "read");
-    is(memcmp(buf, "one two", 7), 0, "the same");
+    is(pipe(p), 0, "pipe creates a pipe");
+    is(writev(p[1], v, 3), 7, "writev writes all parts");
+    is(read(p[0], buf, 100), 7, "read returns all bytes");
+    is(memcmp(buf, "one two", 7), 0, "read returns what writev wrote");
     pid = fork();
     if (pid == 0) {
         close(p[0]);
@@ -172,28 +174,28 @@ static void test_pipe(void)
                 status = 0;
         total += n;
     }
-    is(total, 200000, "200,000 bytes come through");
-    ok(status, "in order");
+    is(total, 200000, "200,000 bytes come through a pipe");
+    ok(status, "the bytes come in order");
     waitpid(pid, &status, 0);
-    is(status, 0, "and were all written");
+    is(status, 0, "the writer has written all of them");
     close(p[0]);
     if (pipe(p))
         bail_out("pipe");
     flags = fcntl(p[1], F_GETFL);
     fcntl(p[1], F_SETFL, flags | O_NONBLOCK);
     fcntl(p[0], F_SETFL, O_NONBLOCK);
-    is(read(p[0], buf, 1), -1, "an empty pipe");
+    is(read(p[0], buf, 1), -1, "a nonblocking read from an empty pipe fails");
     is(errno, EAGAIN, "(EAGAIN)");
     for (total = 0; (n = write(p[1], buf, 4096)) > 0; total += n)
         ;
-    is(errno, EAGAIN, "a full one too");
-    is(total, 65536, "which holds 64 KiB");
+    is(errno, EAGAIN, "a nonblocking write to a full pipe fails with EAGAIN");
+    is(total, 65536, "a pipe holds 64 KiB");
     close(p[0]);
     close(p[1]);
 }
 
-/* A record that fits, but lies across the ring's end with less than its length free behind that: it
- * goes in whole, so that no other writer's record comes between its parts. */
+/* A record that fits into the pipe, but lies across the end of the ring, is written as a whole, so
+ * that no record of another writer comes between its parts. */
 static void test_pipe_record_at_the_brim(void)
 {
     char record[88] = {0};
@@ -204,10 +206,10 @@ static void test_pipe_record_at_the_brim(void)
     fcntl(p[1], F_SETFL, O_NONBLOCK);
     while (write(p[1], record, sizeof(record)) == sizeof(record))
         n++;
-    is(n, 65536 / 88, "as many records as fit");
-    is(read(p[0], record, 40), 40, "room for one more");
-    is(write(p[1], record, sizeof(record)), 88, "which is written whole");
-    is(write(p[1], record, sizeof(record)), -1, "and the next one not at all");
+    is(n, 65536 / 88, "the pipe takes as many records as fit");
+    is(read(p[0], record, 40), 40, "reading makes room for one more record");
+    is(write(p[1], record, sizeof(record)), 88, "the record is written as a whole");
+    is(write(p[1], record, sizeof(record)), -1, "a record that does not fit is not written at all");
     close(p[0]);
     close(p[1]);
 }
@@ -224,34 +226,34 @@ static void test_poll(void)
         bail_out("pipe");
     f[0] = (struct pollfd){.fd = p[0], .events = POLLIN};
     f[1] = (struct pollfd){.fd = p[1], .events = POLLOUT};
-    is(poll(f, 1, 0), 0, "nothing to read");
-    is(poll(f, 2, -1), 1, "but room to write");
-    is(f[1].revents, POLLOUT, "is told");
-    is(poll(f, 1, 20), 0, "a time limit ends poll");
+    is(poll(f, 1, 0), 0, "poll: an empty pipe is not readable");
+    is(poll(f, 2, -1), 1, "poll: the write end is writable");
+    is(f[1].revents, POLLOUT, "poll returns POLLOUT for the write end");
+    is(poll(f, 1, 20), 0, "poll ends at its time limit");
     FD_ZERO(&set);
     FD_SET(p[0], &set);
-    is(select(p[0] + 1, &set, NULL, NULL, &tv), 0, "and select");
+    is(select(p[0] + 1, &set, NULL, NULL, &tv), 0, "select ends at its time limit");
     pid = fork();
     if (pid == 0) {
         usleep(20000);
         (void)!write(p[1], "x", 1);
         _exit(0);
     }
-    is(poll(f, 1, -1), 1, "poll waits");
-    is(f[0].revents, POLLIN, "until there is something");
+    is(poll(f, 1, -1), 1, "poll waits for data");
+    is(f[0].revents, POLLIN, "poll returns POLLIN when there is data");
     FD_SET(p[0], &set);
-    is(select(p[0] + 1, &set, NULL, NULL, NULL), 1, "select sees it too");
+    is(select(p[0] + 1, &set, NULL, NULL, NULL), 1, "select returns when there is data");
     waitpid(pid, NULL, 0);
     close(p[1]);
     (void)!read(p[0], &set, 1);
-    is(poll(f, 1, -1), 1, "the other end gone");
-    is(f[0].revents, POLLHUP, "is POLLHUP");
+    is(poll(f, 1, -1), 1, "poll returns when the write end is closed");
+    is(f[0].revents, POLLHUP, "poll returns POLLHUP for it");
     close(p[0]);
-    is(poll(f, 1, -1), 1, "a closed descriptor");
-    is(f[0].revents, POLLNVAL, "is POLLNVAL");
+    is(poll(f, 1, -1), 1, "poll returns for a closed descriptor");
+    is(f[0].revents, POLLNVAL, "poll returns POLLNVAL for it");
 }
 
-/* A reader and a writer on two processes, many small messages. */
+/* Many small messages between a reader and a writer in two processes. */
 static void test_ping_pong(void)
 {
     int a[2], b[2], n;
@@ -273,7 +275,7 @@ static void test_ping_pong(void)
         if (read(b[0], &n, sizeof(n)) != sizeof(n))
             bail_out("the answer is missing");
     }
-    is(n, 2000, "2000 round trips");
+    is(n, 2000, "2000 round trips complete");
     n = -1;
     (void)!write(a[1], &n, sizeof(n));
     waitpid(pid, NULL, 0);
@@ -297,11 +299,11 @@ static void test_user(void)
         _exit(good ? 0 : 1);
     }
     waitpid(pid, &status, 0);
-    is(status, 0, "another user may only what is allowed");
+    is(status, 0, "another user can do only what the modes allow");
     unlink("/tmp/secret");
 }
 
-/* A child that shares descriptors or the working directory with us, and no memory. */
+/* A child that shares the descriptors or the working directory with this process, but no memory. */
 static pid_t clone_sharing(unsigned long flags)
 {
     return (pid_t)syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0);
@@ -317,8 +319,8 @@ static int end_of(pid_t pid)
 #define SHARERS 3
 #define TURNS   3000
 
-/* Each of some processes with one table takes and gives back numbers; a number given to two of them
- * would be closed twice. */
+/* Several processes with one table of descriptors open and close descriptors. A descriptor that is
+ * given to two of them would be closed twice. */
 static int take_and_give(void)
 {
     for (int k = 0; k < TURNS; k++) {
@@ -342,31 +344,32 @@ static void test_shared_table(void)
         _exit(fd);
     }
     fd = end_of(pid) >> 8;
-    ok(fd > 2 && fcntl(fd, F_GETFD) == 0, "what a sharer opens is open here");
-    is(fcntl(fd, F_SETFD, FD_CLOEXEC), 0, "a file that exec closes");
+    ok(fd > 2 && fcntl(fd, F_GETFD) == 0,
+       "a descriptor opened by a process that shares the table is open here");
+    is(fcntl(fd, F_SETFD, FD_CLOEXEC), 0, "the descriptor is set to be closed by exec");
     pid = clone_sharing(CLONE_FILES);
     if (pid == 0) {
         execv("/bin/true", argv);
         _exit(1);
     }
-    is(end_of(pid), 0, "a sharer execs");
-    is(fcntl(fd, F_GETFD), FD_CLOEXEC, "and closes it in a table of its own");
+    is(end_of(pid), 0, "a process that shares the table execs");
+    is(fcntl(fd, F_GETFD), FD_CLOEXEC, "exec closes it in a copy of the table only");
     pid = clone_sharing(CLONE_FILES);
     if (pid == 0)
         _exit(close(fd));
-    is(end_of(pid), 0, "a sharer closes");
-    is(fcntl(fd, F_GETFD), -1, "and it is closed here");
+    is(end_of(pid), 0, "a process that shares the table closes the descriptor");
+    is(fcntl(fd, F_GETFD), -1, "the descriptor is closed here, too");
 
-    is(pipe(p), 0, "a pipe");
+    is(pipe(p), 0, "a pipe is created");
     pid = clone_sharing(CLONE_FILES);
     if (pid == 0) {
-        usleep(50000); /* the other one waits in read by then */
+        usleep(50000); /* by then the other process waits in read */
         _exit(close(p[0]) || write(p[1], "x", 1) != 1);
     }
-    is(read(p[0], &c, 1), 1, "a file that a sharer closes during read");
-    is(c, 'x', "stays until the read has ended");
-    is(end_of(pid), 0, "so that there was a reader");
-    is(read(p[0], &c, 1), -1, "the number is free");
+    is(read(p[0], &c, 1), 1, "a read continues when another process closes the descriptor");
+    is(c, 'x', "the read returns what was written");
+    is(end_of(pid), 0, "the closing process ends with status 0");
+    is(read(p[0], &c, 1), -1, "afterwards the descriptor is closed");
     close(p[1]);
 
     before = dup(0);
@@ -379,9 +382,9 @@ static void test_shared_table(void)
     bad += take_and_give();
     for (int k = 0; k < SHARERS; k++)
         bad += end_of(some[k]) != 0;
-    is(bad, 0, "%d processes take numbers of one table", SHARERS + 1);
+    is(bad, 0, "%d processes open and close descriptors of one table", SHARERS + 1);
     fd = dup(0);
-    is(fd, before, "and leave it as it was");
+    is(fd, before, "afterwards the lowest free descriptor is the same");
     close(fd);
 }
 
@@ -398,9 +401,9 @@ static void test_shared_directory(void)
     pid = clone_sharing(CLONE_FS);
     if (pid == 0)
         _exit(chdir("/tmp/one") || umask(027) != 022);
-    is(end_of(pid), 0, "a sharer changes directory and mask");
-    ok(getcwd(buf, sizeof(buf)) && !strcmp(buf, "/tmp/one"), "which are ours");
-    is(umask(022), 027, "too");
+    is(end_of(pid), 0, "a process that shares them changes directory and mask");
+    ok(getcwd(buf, sizeof(buf)) && !strcmp(buf, "/tmp/one"), "they change here, too");
+    is(umask(022), 027, "umask returns the mask that the other process set");
     pid = clone_sharing(CLONE_FS);
     if (pid == 0) {
         for (int k = 0; k < TURNS; k++)
@@ -410,14 +413,14 @@ static void test_shared_directory(void)
     }
     while (waitpid(pid, &bad, WNOHANG) == 0)
         (void)stat(".", &st);
-    is(bad, 0, "directories go while relative paths begin there");
+    is(bad, 0, "directories are removed while relative paths start there");
     pid = fork();
     if (pid == 0)
         _exit(chdir("/"));
     is(end_of(pid), 0, "a child of fork changes its own directory");
-    ok(getcwd(buf, sizeof(buf)) && !strcmp(buf, "/tmp/one"), "not ours");
-    is(chdir("/"), 0, "back");
-    is(rmdir("/tmp/one") | rmdir("/tmp/two"), 0, "and all is gone");
+    ok(getcwd(buf, sizeof(buf)) && !strcmp(buf, "/tmp/one"), "the directory here is unchanged");
+    is(chdir("/"), 0, "chdir goes back to the root");
+    is(rmdir("/tmp/one") | rmdir("/tmp/two"), 0, "the directories are removed");
 }
 
 int main(void)

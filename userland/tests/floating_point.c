@@ -2,9 +2,9 @@
 // RUN: --smp 1
 // RUN: --smp 4
 /*
- * What the hardware leaves to software completion: denormal, infinite and not-a-number values come
- * out as IEEE 754 says, leave their mark in FPCR, and trap only when the program asks for it.
- * Registers survive while others of the kind run on the same CPU.
+ * Floating-point operations that the hardware leaves to software completion: denormal, infinite and
+ * NaN results are as IEEE 754 says, set flags in FPCR, and trap only if the program asks for it.
+ * Registers survive while other such processes run on the same CPU.
  */
 #include <company.h>
 #include <signal.h>
@@ -55,18 +55,21 @@ static void results(void)
     char text[64];
     double nan = zero / zero;
 
-    ok(!(fpcr() & FPCR_DZE), "FPCR is clean at the start");
-    ok(bits(one / zero) == 0x7FF0000000000000, "1 / 0 is infinite");
-    ok(fpcr() & FPCR_DZE, "and FPCR says so");
+    ok(!(fpcr() & FPCR_DZE), "the division-by-zero flag in FPCR is clear at the start");
+    ok(bits(one / zero) == 0x7FF0000000000000, "1 / 0 is infinity");
+    ok(fpcr() & FPCR_DZE, "1 / 0 sets the division-by-zero flag in FPCR");
     ok(bits(minus / zero) == 0xFFF0000000000000, "-1 / 0 is minus infinity");
-    ok(nan != nan, "0 / 0 is no number, and unequal to itself");
-    ok(bits(huge * 10) == 0x7FF0000000000000, "overflow is infinite");
-    ok(bits(least_normal / 1024) == 1ul << 42, "underflow is denormal");
-    ok(least_normal / 1024 * 1024 == least_normal, "and comes back");
+    ok(nan != nan, "0 / 0 is NaN, which is not equal to itself");
+    ok(bits(huge * 10) == 0x7FF0000000000000, "overflow results in infinity");
+    ok(bits(least_normal / 1024) == 1ul << 42, "underflow results in a denormal number");
+    ok(least_normal / 1024 * 1024 == least_normal,
+       "a denormal number is converted back without loss");
     ok((float)1e300 > 3.4e38f, "conversion to single overflows to infinity");
-    ok((float)(one * 1e-40) > 0 && (float)(one * 1e-40) < 1e-39f, "or becomes a denormal");
+    ok((float)(one * 1e-40) > 0 && (float)(one * 1e-40) < 1e-39f,
+       "conversion to single can result in a denormal number");
     snprintf(text, sizeof(text), "%g %g %g", strtod("1e-310", NULL), one / zero, minus * zero);
-    ok(!strcmp(text, "1e-310 inf -0"), "the C library prints them: %s", text);
+    ok(!strcmp(text, "1e-310 inf -0"),
+       "the C library prints denormal, infinite and zero values: %s", text);
 }
 
 static void enabled(void)
@@ -82,14 +85,14 @@ static void enabled(void)
         _exit(one / zero > 0 ? 45 : 46);
     }
     wait(&status);
-    ok(WIFEXITED(status) && WEXITSTATUS(status) == 42, "an enabled trap is a SIGFPE (%d)",
-       WEXITSTATUS(status));
+    ok(WIFEXITED(status) && WEXITSTATUS(status) == 42,
+       "a division by zero with its trap enabled is a SIGFPE (%d)", WEXITSTATUS(status));
 }
 
-/* Every step goes through the completion, and a switch may come anywhere. */
+/* Every step goes through software completion, and a context switch may happen at any point. */
 static int series(int seed)
 {
-    double want = least_normal / 4096 * seed, got = want; /* halved without loss */
+    double want = least_normal / 4096 * seed, got = want; /* the product is exact */
 
     for (int i = 0; i < 20000; i++) {
         volatile double half = got / 2, twice = half * 2;
@@ -112,7 +115,7 @@ static void together(void)
         wait(&status);
         bad += status != 0;
     }
-    ok(bad == 0, "eight processes keep their numbers (%d lost them)", bad);
+    ok(bad == 0, "eight processes keep their registers (%d did not)", bad);
 }
 
 int main(void)

@@ -1,9 +1,9 @@
 /*
  * frames NAME FIRST_PFN PAGES [user]: what an application does with memory that PHYSICAL_MEMORY
- * leaves aside. It maps the frames that it was told, as a page-frame section of its own name,
- * prints what it finds in the first one, and leaves its name's first letters there. With `user` it
- * gives up its privileges first. Exit status 0 when the mapping succeeds, 1 when it is refused.
- * For docs/physical-memory.md.
+ * excludes from use by the system. It maps the given frames as a page-frame section NAME, prints
+ * what it finds in the first frame, and writes the first letters of NAME there. With `user` it
+ * gives up its privileges first. Exit status 0 if the mapping succeeds, 1 if it is refused. An
+ * example for docs/physical-memory.md.
  */
 #include <condition.h>
 #include <descrip.h>

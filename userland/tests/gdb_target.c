@@ -1,7 +1,7 @@
 /*
- * Something for the debugger's tests to look at: a group of two processes, a region with shared
- * page tables, a section mapped in it, one page of it touched. It then asks for section 0, where
- * the debugger waits, and ends well.
+ * A state of the system for tests of the debugger: a group of two processes, a region with shared
+ * page tables, a section mapped in it, and one page of the section touched. The program then asks
+ * for section 0, where the debugger has set a breakpoint, and ends with status 0.
  */
 #include <descrip.h>
 #include <psldef.h>
@@ -13,7 +13,7 @@
 
 #include "tap.h"
 
-/* A level-2 page shared whole, and a tail. */
+/* One level-2 page that is shared as a whole, and a rest. */
 #define SIZE ((8UL << 30) + (16 << 20))
 
 int main(void)
@@ -27,13 +27,13 @@ int main(void)
     pid_t child;
 
     ok(sys$create_region_64(SIZE, VA$C_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &va, &length) & 1,
-       "a region");
+       "a region is created");
     ok(sys$crmpsc_gdzro_64(&name, 0, 0, SIZE, &region, 0, PSL$C_USER,
                            SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va, &length) &
            1,
-       "a section");
+       "a section is created and mapped");
     *(volatile long *)va = 0x4D656761;
-    ok(pipe(wait_here) == 0, "a pipe");
+    ok(pipe(wait_here) == 0, "a pipe is created");
     child = fork();
     if (child == 0) {
         char c;
@@ -42,7 +42,7 @@ int main(void)
         _exit(read(wait_here[0], &c, 1) == 0 ? 0 : 1);
     }
     usleep(10000);
-    ok(mega$info(MEGA_INFO_SECTION, 0, &shown, sizeof(shown)) & 1, "asked for section 0");
+    ok(mega$info(MEGA_INFO_SECTION, 0, &shown, sizeof(shown)) & 1, "the kernel returns section 0");
     close(wait_here[1]);
     ok(waitpid(child, NULL, 0) == child, "the child ended");
     return tap_done();

@@ -1,9 +1,10 @@
 // TAP
 // RUN: -m 256M --set GBLSECTIONS=16 --set GBLPAGES=2000 --set GBLPAGFIL=200
 /*
- * The sizes of the tables of global sections: GBLSECTIONS (at boot), GBLPAGES and GBLPAGFIL (in the
- * running system). To exactly each limit and one beyond; a refusal is its own condition value and
- * loses nothing; a limit may fall below what is in use; use and peak are what was made.
+ * The limits of the tables of global sections: GBLSECTIONS (set at boot), GBLPAGES and GBLPAGFIL
+ * (set in the running system). Each is tested exactly at the limit and one beyond it. A refusal has
+ * its own condition value and leaks nothing. A limit may be set below what is in use. Use and peak
+ * are equal to what was created.
  */
 #include <descrip.h>
 #include <ssdef.h>
@@ -62,7 +63,7 @@ static int set(const char *parameter, int64_t value)
     return mega$control(MEGA_CTL_SET_PARAM, (uint64_t)parameter, (uint64_t)value, 0, 0, 0);
 }
 
-/* What a refused creation must not have changed. */
+/* The state that a refused creation must not change. */
 struct balance {
     uint64_t promised, reserved, sections, gptes, pagfil;
 };
@@ -90,60 +91,61 @@ static void sections(void)
     char name[8];
     int n = 0;
 
-    is(global().sections.limit, GBLSECTIONS, "GBLSECTIONS is what was set");
+    is(global().sections.limit, GBLSECTIONS, "GBLSECTIONS has the value that was set");
     for (n = 0; n < GBLSECTIONS; n++) {
         snprintf(name, sizeof(name), "S%d", n);
         if (gdzro(name, 1) != SS$_CREATED_SHPT)
             break;
     }
-    is(n, GBLSECTIONS, "as many sections as it says");
+    is(n, GBLSECTIONS, "as many sections as GBLSECTIONS can be created");
     full = balance();
-    is_status(gdzro("ONE", 1), SS$_GSDFULL, "one more is SS$_GSDFULL");
-    is_status(gpfile("ONE", 1), SS$_GSDFULL, "of any kind");
-    ok(balanced(full), "and nothing is lost by it");
-    is_status(gdzro("S3", 1), SS$_DUPLNAM, "a name that is there is SS$_DUPLNAM all the same");
-    is_status(dgblsc("S3"), SS$_NORMAL, "one goes");
-    is_status(gdzro("ONE", 1), SS$_CREATED_SHPT, "and there is room for another");
+    is_status(gdzro("ONE", 1), SS$_GSDFULL, "one more memory-resident section is refused");
+    is_status(gpfile("ONE", 1), SS$_GSDFULL, "one more page-file-backed section is refused");
+    ok(balanced(full), "the refused calls leak nothing");
+    is_status(gdzro("S3", 1), SS$_DUPLNAM, "the name of an existing section is still SS$_DUPLNAM");
+    is_status(dgblsc("S3"), SS$_NORMAL, "a section is deleted");
+    is_status(gdzro("ONE", 1), SS$_CREATED_SHPT, "another one can be created then");
     dgblsc("ONE");
     for (int i = 0; i < GBLSECTIONS; i++) {
         snprintf(name, sizeof(name), "S%d", i);
         dgblsc(name);
     }
-    ok(balanced(empty), "all are gone");
-    is(global().sections.peak, GBLSECTIONS, "the peak stays");
-    is_status(set("GBLSECTIONS", 100), SS$_NOWRT, "it changes at boot only");
+    ok(balanced(empty), "deleting all sections leaks nothing");
+    is(global().sections.peak, GBLSECTIONS, "the peak keeps its value");
+    is_status(set("GBLSECTIONS", 100), SS$_NOWRT, "GBLSECTIONS can be set at boot only");
 }
 
 static void gptes(void)
 {
     struct balance empty = balance(), some;
 
-    is(global().gptes.limit, GBLPAGES, "GBLPAGES is what was set");
-    is_status(gdzro("A", 999), SS$_CREATED_SHPT, "999 pages");
-    is(global().gptes.use, 1002, "count for 999, two, and one to make it even");
+    is(global().gptes.limit, GBLPAGES, "GBLPAGES has the value that was set");
+    is_status(gdzro("A", 999), SS$_CREATED_SHPT, "a section of 999 pages is created");
+    is(global().gptes.use, 1002, "it counts for 999 pages, two more, and one for rounding");
     some = balance();
     is_status(gdzro("B", 997), SS$_GPTFULL, "1,000 entries do not fit into 998");
-    ok(balanced(some), "and nothing is lost by it");
-    is_status(gdzro("B", 996), SS$_CREATED_SHPT, "998 do");
-    is(global().gptes.use, GBLPAGES, "exactly");
-    is_status(gdzro("C", 1), SS$_GPTFULL, "and the smallest is too much");
-    is_status(gpfile("C", 1), SS$_GPTFULL, "of either kind");
-    is_status(set("GBLPAGES", 512), SS$_NORMAL, "lowered below what is in use");
-    is_status(gdzro("C", 1), SS$_GPTFULL, "nothing new");
-    is(global().gptes.limit, 512, "the limit is what it is");
+    ok(balanced(some), "the refused call leaks nothing");
+    is_status(gdzro("B", 996), SS$_CREATED_SHPT, "998 entries fit");
+    is(global().gptes.use, GBLPAGES, "all entries are in use");
+    is_status(gdzro("C", 1), SS$_GPTFULL, "the smallest section does not fit");
+    is_status(gpfile("C", 1), SS$_GPTFULL, "a page-file-backed section does not fit");
+    is_status(set("GBLPAGES", 512), SS$_NORMAL, "GBLPAGES is set below what is in use");
+    is_status(gdzro("C", 1), SS$_GPTFULL, "no section can be created");
+    is(global().gptes.limit, 512, "GBLPAGES has its new value");
     dgblsc("A");
-    is(global().gptes.use, 998, "the rest goes on");
-    is_status(gdzro("C", 1), SS$_GPTFULL, "too much still");
+    is(global().gptes.use, 998, "sections that were not deleted still count");
+    is_status(gdzro("C", 1), SS$_GPTFULL, "no section can be created while use is above the limit");
     dgblsc("B");
-    is_status(gdzro("C", 509), SS$_CREATED_SHPT, "until it fits");
-    is(global().gptes.peak, GBLPAGES, "the peak stays");
-    is_status(gdzro("D", UINT64_C(1) << 29), SS$_GPTFULL, "far beyond: no sum wraps around");
-    is_status(set("GBLPAGES", 511), SS$_BADPARAM, "below its minimum");
-    is_status(set("GBLPAGES", GBLPAGES), SS$_NORMAL, "raised");
-    is_status(gdzro("D", 1400), SS$_CREATED_SHPT, "there is room at once");
+    is_status(gdzro("C", 509), SS$_CREATED_SHPT, "a section can be created when it fits");
+    is(global().gptes.peak, GBLPAGES, "the peak keeps its value");
+    is_status(gdzro("D", UINT64_C(1) << 29), SS$_GPTFULL,
+              "a very large section is refused: no sum wraps around");
+    is_status(set("GBLPAGES", 511), SS$_BADPARAM, "a value below the minimum is refused");
+    is_status(set("GBLPAGES", GBLPAGES), SS$_NORMAL, "GBLPAGES is raised");
+    is_status(gdzro("D", 1400), SS$_CREATED_SHPT, "a raised limit takes effect at once");
     dgblsc("C");
     dgblsc("D");
-    ok(balanced(empty), "all are gone");
+    ok(balanced(empty), "deleting all sections leaks nothing");
 }
 
 static void pagfil(void)
@@ -152,31 +154,32 @@ static void pagfil(void)
     struct balance empty = balance(), some;
     GENERIC_64 id = {{0}};
 
-    is(global().pagfil_pages.limit, GBLPAGFIL, "GBLPAGFIL is what was set");
-    is_status(gpfile("A", 150), SS$_CREATED, "150 pages");
+    is(global().pagfil_pages.limit, GBLPAGFIL, "GBLPAGFIL has the value that was set");
+    is_status(gpfile("A", 150), SS$_CREATED, "a section of 150 pages is created");
     some = balance();
-    is_status(gpfile("B", 51), SS$_EXGBLPAGFIL, "51 are one too many");
-    ok(balanced(some), "and nothing is lost by it");
-    is_status(gpfile("B", 50), SS$_CREATED, "50 fit");
-    is(global().pagfil_pages.use, GBLPAGFIL, "exactly");
-    is_status(gpfile("C", 1), SS$_EXGBLPAGFIL, "one more does not");
-    is_status(gdzro("C", 100), SS$_CREATED_SHPT, "a memory-resident section is not concerned");
+    is_status(gpfile("B", 51), SS$_EXGBLPAGFIL, "one page more than GBLPAGFIL is refused");
+    ok(balanced(some), "the refused call leaks nothing");
+    is_status(gpfile("B", 50), SS$_CREATED, "50 pages fit");
+    is(global().pagfil_pages.use, GBLPAGFIL, "all pages are in use");
+    is_status(gpfile("C", 1), SS$_EXGBLPAGFIL, "one more page is refused");
+    is_status(gdzro("C", 100), SS$_CREATED_SHPT,
+              "GBLPAGFIL does not limit memory-resident sections");
     sys$create_region_64(16 * PAGE, VA$C_UCREATE_UOWN, 0, &id, &va, &length);
     is_status(
         sys$crmpsc_gpfile_64(&d, 0, 0, PAGE, &id, 0, 0, SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length),
-        SS$_EXGBLPAGFIL, "$crmpsc_gpfile_64 says the same");
-    is_status(set("GBLPAGFIL", 128), SS$_NORMAL, "lowered below what is in use");
+        SS$_EXGBLPAGFIL, "$crmpsc_gpfile_64 returns the same value");
+    is_status(set("GBLPAGFIL", 128), SS$_NORMAL, "GBLPAGFIL is set below what is in use");
     dgblsc("B");
-    is_status(gpfile("B", 1), SS$_EXGBLPAGFIL, "150 of 128 are in use");
-    is_status(set("GBLPAGFIL", GBLPAGFIL), SS$_NORMAL, "raised");
+    is_status(gpfile("B", 1), SS$_EXGBLPAGFIL, "one page is refused while 150 of 128 are in use");
+    is_status(set("GBLPAGFIL", GBLPAGFIL), SS$_NORMAL, "GBLPAGFIL is raised");
     is_status(
         sys$crmpsc_gpfile_64(&d, 0, 0, PAGE, &id, 0, 0, SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length),
-        SS$_CREATED, "there is room at once");
+        SS$_CREATED, "a raised limit takes effect at once");
     dgblsc("A");
     dgblsc("C");
     sys$delete_region_64(&id, 0, &va, &length);
-    ok(balanced(empty), "all are gone");
-    is(global().pagfil_pages.peak, GBLPAGFIL, "the peak stays");
+    ok(balanced(empty), "deleting all sections leaks nothing");
+    is(global().pagfil_pages.peak, GBLPAGFIL, "the peak keeps its value");
 }
 
 int main(void)

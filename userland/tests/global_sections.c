@@ -4,7 +4,8 @@
 // RUN: --reserve 'GS_GROUP 8 /ALLOCATE /GROUP=7'
 /*
  * What all kinds of global sections have in common: names, scope, identity, protection, access
- * modes, deletion; which access gets which page tables; and what the registry answers.
+ * modes and deletion. Also which access maps through which page tables, and the results that depend
+ * on the registry.
  */
 #include <descrip.h>
 #include <megalith/creds.h>
@@ -74,7 +75,7 @@ static int find(const char *name, struct mega_section *s)
     return 0;
 }
 
-/* Run fn in a process of this UIC with these privileges and rights; what it returns. */
+/* Run fn in a process with this UIC and these privileges and rights; returns its result. */
 static int as(unsigned group, unsigned member, uint64_t privileges, uint64_t rights,
               int (*fn)(void))
 {
@@ -100,12 +101,12 @@ static void consistent(const char *when)
     struct mega_validate m;
     int status = mega$info(MEGA_INFO_VALIDATE, 0, &m, sizeof(m));
 
-    if (!ok(status == SS$_NORMAL && m.errors == 0 && !m.timed_out, "every page counts once %s",
-            when))
+    if (!ok(status == SS$_NORMAL && m.errors == 0 && !m.timed_out,
+            "every page is counted exactly once %s", when))
         diag("%s: %s", mega$condition_text(status), m.text);
 }
 
-static unsigned kind; /* of the sections under test */
+static unsigned kind; /* kind of the sections under test */
 
 static int created(void) { return kind == SEC$M_MRES ? SS$_CREATED_SHPT : SS$_CREATED; }
 
@@ -118,22 +119,32 @@ static void names(void)
     GENERIC_64 id = region(16 * MIB, 0);
     struct dsc64$descriptor_s d64 = {1, DSC64$K_DTYPE_T, DSC64$K_CLASS_S, -1, 1, "x"};
 
-    is_status(create(kind, name43, 0, 0, MIB, SEC$M_SYSGBL), created(), "43 characters");
+    is_status(create(kind, name43, 0, 0, MIB, SEC$M_SYSGBL), created(),
+              "a name of 43 characters is accepted");
     is_status(create(kind, name44, 0, 0, MIB, SEC$M_SYSGBL), SS$_DUPLNAM,
-              "44 with an underscore in front are the same");
-    is_status(create(kind, name44 + 1, 0, 0, MIB, SEC$M_SYSGBL), SS$_DUPLNAM, "without it too");
+              "an underscore before the name does not count");
+    is_status(create(kind, name44 + 1, 0, 0, MIB, SEC$M_SYSGBL), SS$_DUPLNAM,
+              "the same name without the underscore exists already");
     name44[0] = 'B';
-    is_status(create(kind, name44, 0, 0, MIB, SEC$M_SYSGBL), SS$_IVGSDNAM, "44 are too many");
-    is_status(create(kind, "_", 0, 0, MIB, SEC$M_SYSGBL), SS$_IVGSDNAM, "an underscore is no name");
-    is_status(create(kind, "__", 0, 0, MIB, SEC$M_SYSGBL), created(), "two are one");
-    is_status(create(kind, "x", 0, 0, MIB, SEC$M_SYSGBL), created(), "one character");
+    is_status(create(kind, name44, 0, 0, MIB, SEC$M_SYSGBL), SS$_IVGSDNAM,
+              "a name of 44 characters is refused");
+    is_status(create(kind, "_", 0, 0, MIB, SEC$M_SYSGBL), SS$_IVGSDNAM,
+              "an underscore alone is refused");
+    is_status(create(kind, "__", 0, 0, MIB, SEC$M_SYSGBL), created(),
+              "two underscores are a name of one character");
+    is_status(create(kind, "x", 0, 0, MIB, SEC$M_SYSGBL), created(),
+              "a name of one character is accepted");
     is_status(sys$mgblsc_64(&d64, 0, &id, 0, 0, 0, SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length),
-              SS$_NORMAL, "named by a 64-bit descriptor");
-    is_status(map("X", 0, &id, SEC$M_SYSGBL), SS$_NOSUCHSEC, "capital letters are others");
-    is_status(create(kind, "a:b", 0, 0, MIB, SEC$M_SYSGBL), SS$_IVGSDNAM, "no colon");
-    is_status(dgblsc(name43, 0, SEC$M_SYSGBL), SS$_NORMAL, "deleted");
-    is_status(dgblsc("__", 0, SEC$M_SYSGBL), SS$_NORMAL, "all");
-    is_status(dgblsc("_x", 0, SEC$M_SYSGBL), SS$_NORMAL, "of them");
+              SS$_NORMAL, "the name may be given by a 64-bit descriptor");
+    is_status(map("X", 0, &id, SEC$M_SYSGBL), SS$_NOSUCHSEC, "names are case-sensitive");
+    is_status(create(kind, "a:b", 0, 0, MIB, SEC$M_SYSGBL), SS$_IVGSDNAM,
+              "a name with a colon is refused");
+    is_status(dgblsc(name43, 0, SEC$M_SYSGBL), SS$_NORMAL,
+              "the section with the long name is deleted");
+    is_status(dgblsc("__", 0, SEC$M_SYSGBL), SS$_NORMAL,
+              "the section with the name of two underscores is deleted");
+    is_status(dgblsc("_x", 0, SEC$M_SYSGBL), SS$_NORMAL,
+              "the section with the name of one character is deleted");
     region_end(&id);
 }
 
@@ -157,19 +168,22 @@ static void scope(void)
 {
     GENERIC_64 id = region(16 * MIB, 0);
 
-    is_status(create(kind, "SCOPE", 0, 0, MIB, 0), created(), "a group section");
-    is_status(map("SCOPE", 0, &id, SEC$M_SYSGBL), SS$_NOSUCHSEC, "is no system section");
-    is_status(create(kind, "SCOPE", 0, 0, MIB, SEC$M_SYSGBL), created(), "which has the same name");
-    is_status(map("SCOPE", 0, &id, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL, "and is another");
+    is_status(create(kind, "SCOPE", 0, 0, MIB, 0), created(), "a group section is created");
+    is_status(map("SCOPE", 0, &id, SEC$M_SYSGBL), SS$_NOSUCHSEC,
+              "it is not found as a system section");
+    is_status(create(kind, "SCOPE", 0, 0, MIB, SEC$M_SYSGBL), created(),
+              "a system section of the same name is created");
+    is_status(map("SCOPE", 0, &id, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL,
+              "the system section is mapped");
     *(int *)va = 5;
-    is_status(map("SCOPE", 0, &id, 0), SS$_NORMAL, "the group's");
-    is(*(int *)va, 0, "with pages of its own");
-    is(as_user(0, 9, see_the_groups), 0, "a member of the group finds it");
-    is(as_user(7, 9, see_the_groups), 1, "another group does not");
-    is(as_user(7, 9, see_the_systems), 5, "the system's is everybody's");
-    is_status(dgblsc("SCOPE", 0, 0), SS$_NORMAL, "the group's is deleted");
-    is_status(map("SCOPE", 0, &id, SEC$M_SYSGBL), SS$_NORMAL, "the system's stays");
-    is_status(dgblsc("SCOPE", 0, SEC$M_SYSGBL), SS$_NORMAL, "and goes");
+    is_status(map("SCOPE", 0, &id, 0), SS$_NORMAL, "the group section is mapped");
+    is(*(int *)va, 0, "the group section has pages of its own");
+    is(as_user(0, 9, see_the_groups), 0, "another member of the group finds the group section");
+    is(as_user(7, 9, see_the_groups), 1, "a process of another group does not find it");
+    is(as_user(7, 9, see_the_systems), 5, "a process of another group finds the system section");
+    is_status(dgblsc("SCOPE", 0, 0), SS$_NORMAL, "the group section is deleted");
+    is_status(map("SCOPE", 0, &id, SEC$M_SYSGBL), SS$_NORMAL, "the system section still exists");
+    is_status(dgblsc("SCOPE", 0, SEC$M_SYSGBL), SS$_NORMAL, "the system section is deleted");
     region_end(&id);
 }
 
@@ -184,32 +198,39 @@ static void identity(void)
         int status;
         const char *what;
     } cases[] = {
-        {SEC$K_MATALL, 0x07000009, SS$_NORMAL, "match all: any version"},
-        {SEC$K_MATEQU, 0x02000005, SS$_NORMAL, "match equal: that version"},
-        {SEC$K_MATEQU, 0x02000004, SS$_NOSUCHSEC, "and no earlier"},
-        {SEC$K_MATEQU, 0x02000006, SS$_NOSUCHSEC, "or later one"},
-        {SEC$K_MATLEQ, 0x02000005, SS$_NORMAL, "match less or equal: the same minor"},
-        {SEC$K_MATLEQ, 0x02000000, SS$_NORMAL, "or a smaller"},
-        {SEC$K_MATLEQ, 0x02000006, SS$_NOSUCHSEC, "no larger one"},
-        {SEC$K_MATLEQ, 0x01000005, SS$_NOSUCHSEC, "another major"},
-        {SEC$K_MATLEQ, 0x03000005, SS$_NOSUCHSEC, "in either direction"},
-        {3, 0x02000005, SS$_IVSECIDCTL, "no such match control"},
+        {SEC$K_MATALL, 0x07000009, SS$_NORMAL, "match all finds any version"},
+        {SEC$K_MATEQU, 0x02000005, SS$_NORMAL, "match equal finds that version"},
+        {SEC$K_MATEQU, 0x02000004, SS$_NOSUCHSEC, "match equal does not find an earlier version"},
+        {SEC$K_MATEQU, 0x02000006, SS$_NOSUCHSEC, "match equal does not find a later version"},
+        {SEC$K_MATLEQ, 0x02000005, SS$_NORMAL, "match less or equal finds the same minor version"},
+        {SEC$K_MATLEQ, 0x02000000, SS$_NORMAL,
+         "match less or equal finds a section for a smaller minor version"},
+        {SEC$K_MATLEQ, 0x02000006, SS$_NOSUCHSEC,
+         "match less or equal does not find it for a larger minor version"},
+        {SEC$K_MATLEQ, 0x01000005, SS$_NOSUCHSEC,
+         "match less or equal does not find it for a smaller major version"},
+        {SEC$K_MATLEQ, 0x03000005, SS$_NOSUCHSEC,
+         "match less or equal does not find it for a larger major version"},
+        {3, 0x02000005, SS$_IVSECIDCTL, "an invalid match control is refused"},
     };
 
     is_status(create(kind, "IDENT", &made, 0, MIB, SEC$M_SYSGBL), created(),
-              "made with major 2, minor 5");
+              "a section is created with major version 2, minor version 5");
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         ask = (struct _secid){cases[i].match, cases[i].version};
         is_status(map("IDENT", &ask, &id, SEC$M_SYSGBL), cases[i].status, "%s", cases[i].what);
     }
-    is_status(map("IDENT", 0, &id, SEC$M_SYSGBL), SS$_NORMAL, "no identity asked: any");
+    is_status(map("IDENT", 0, &id, SEC$M_SYSGBL), SS$_NORMAL,
+              "without an identity any version is found");
     ask = (struct _secid){SEC$K_MATEQU, 0x02000004};
-    is_status(dgblsc("IDENT", &ask, SEC$M_SYSGBL), SS$_NOSUCHSEC, "deletion asks the same");
-    is_status(dgblsc("IDENT", &made, SEC$M_SYSGBL), SS$_NORMAL, "deleted");
-    is_status(create(kind, "IDENT", 0, 0, MIB, SEC$M_SYSGBL), created(), "made without a version");
+    is_status(dgblsc("IDENT", &ask, SEC$M_SYSGBL), SS$_NOSUCHSEC,
+              "deletion compares the identity, too");
+    is_status(dgblsc("IDENT", &made, SEC$M_SYSGBL), SS$_NORMAL, "the section is deleted");
+    is_status(create(kind, "IDENT", 0, 0, MIB, SEC$M_SYSGBL), created(),
+              "a section is created without a version");
     is_status(map("IDENT", &made, &id, SEC$M_SYSGBL), SS$_NOSUCHSEC,
-              "is not for who names a version");
-    is_status(dgblsc("IDENT", 0, SEC$M_SYSGBL), SS$_NORMAL, "deleted");
+              "it is not found by a version");
+    is_status(dgblsc("IDENT", 0, SEC$M_SYSGBL), SS$_NORMAL, "the section is deleted");
     region_end(&id);
 }
 
@@ -241,31 +262,35 @@ static int make(void)
 static void protection(void)
 {
     enum { GROUP = 0300, SYSTEM = 05 };
-    /* Fields of four bits: system, owner, group, world from the right; read 1, write 2. */
+    /* Fields of four bits, from the right: system, owner, group, world. Read is 1, write is 2. */
     static const struct {
         unsigned prot;
         int system, owner, group, world;
         const char *what;
     } cases[] = {
-        {0x0000, 0, 0, 0, 0, "nothing denied: everybody reads and writes"},
+        {0x0000, 0, 0, 0, 0, "nothing is denied: everybody may read and write"},
         {0x2000, 0, 0, 0, NO_WRITE, "the world may not write"},
-        {0x3000, 0, 0, 0, NEITHER, "nor read"},
-        {0x2200, 0, 0, NO_WRITE, NO_WRITE, "neither may the group"},
-        {0x3330, 0, NEITHER, NEITHER, NEITHER, "only the system may"},
-        {0x3333, NEITHER, NEITHER, NEITHER, NEITHER, "nobody may"},
-        {0x0330, 0, 0, 0, 0, "who is in several fields has the best of them"},
-        {0xCCCC, 0, 0, 0, 0, "execute and delete do not matter"},
+        {0x3000, 0, 0, 0, NEITHER, "the world may neither read nor write"},
+        {0x2200, 0, 0, NO_WRITE, NO_WRITE, "group and world may not write"},
+        {0x3330, 0, NEITHER, NEITHER, NEITHER, "only the system category has access"},
+        {0x3333, NEITHER, NEITHER, NEITHER, NEITHER, "nobody has access"},
+        {0x0330, 0, 0, 0, 0, "a process in several categories has the access of all of them"},
+        {0xCCCC, 0, 0, 0, 0, "execute and delete bits have no effect"},
     };
 
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         prot = cases[i].prot;
         is(as(GROUP, 9, PRV$M_SYSGBL | PRV$M_PRMGBL, MEGA_RIGHTS_ALL, make), 0, "%s",
            cases[i].what);
-        is(as_user(GROUP, 9, refused), cases[i].owner, "owner");
-        is(as_user(GROUP, 10, refused), cases[i].group, "group");
-        is(as_user(GROUP + 1, 9, refused), cases[i].world, "world");
-        is(as_user(SYSTEM, 1, refused), cases[i].system, "system");
-        is(as(GROUP + 1, 9, PRV$M_BYPASS, 0, refused), 0, "who has BYPASS may all");
+        is(as_user(GROUP, 9, refused), cases[i].owner,
+           "the owner has the access that the mask gives it");
+        is(as_user(GROUP, 10, refused), cases[i].group,
+           "the group has the access that the mask gives it");
+        is(as_user(GROUP + 1, 9, refused), cases[i].world,
+           "the world has the access that the mask gives it");
+        is(as_user(SYSTEM, 1, refused), cases[i].system,
+           "the system category has the access that the mask gives it");
+        is(as(GROUP + 1, 9, PRV$M_BYPASS, 0, refused), 0, "a process with BYPASS has all access");
         is_status(dgblsc("PROT", 0, SEC$M_SYSGBL), SS$_NORMAL, "deleted");
     }
 }
@@ -278,16 +303,16 @@ static void modes(void)
     GENERIC_64 id = region(16 * MIB, 0);
     int wrong = 0;
 
-    is_status(create(kind, "MODE", 0, 0, MIB, SEC$M_SYSGBL), created(), "a section");
+    is_status(create(kind, "MODE", 0, 0, MIB, SEC$M_SYSGBL), created(), "a section is created");
     for (unsigned mode = PSL$C_KERNEL; mode <= PSL$C_USER; mode++) {
         wrong += sys$mgblsc_64(&d, 0, &id, 0, 0, mode, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va,
                                &length) != SS$_NORMAL;
         if (!wrong)
-            *(volatile int *)va = 1; /* owned by user mode, whatever mode was asked for */
+            *(volatile int *)va = 1; /* the owner is user mode, whatever mode the caller gave */
     }
-    is(wrong, 0, "mapped in each access mode, folded onto user mode");
+    is(wrong, 0, "mapping in each access mode gives user mode access");
     is_status(sys$mgblsc_64(&d, 0, &id, 0, 0, 4, SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length),
-              SS$_IVACMODE, "there are four");
+              SS$_IVACMODE, "access mode 4 is refused");
     dgblsc("MODE", 0, SEC$M_SYSGBL);
     region_end(&id);
 }
@@ -302,29 +327,32 @@ static void deletion(void)
     struct mega_section s;
     volatile int *p, *q;
 
-    is_status(create(kind, "DEL", 0, 0, MIB, SEC$M_SYSGBL), created(), "a permanent section");
-    is(as_user(7, 9, not_the_creator), 0, "is not everybody's to delete");
+    is_status(create(kind, "DEL", 0, 0, MIB, SEC$M_SYSGBL), created(),
+              "a permanent section is created");
+    is(as_user(7, 9, not_the_creator), 0, "an ordinary user cannot delete it");
     is_status(map("DEL", 0, &id, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL, "mapped");
     p = va;
     *p = 1;
-    is_status(dgblsc("DEL", 0, SEC$M_SYSGBL), SS$_NORMAL, "deleted while it is mapped");
-    is_status(map("DEL", 0, &id, SEC$M_SYSGBL), SS$_NOSUCHSEC, "nobody finds it any more");
-    is_status(dgblsc("DEL", 0, SEC$M_SYSGBL), SS$_NOSUCHSEC, "nor deletes it again");
+    is_status(dgblsc("DEL", 0, SEC$M_SYSGBL), SS$_NORMAL, "it can be deleted while it is mapped");
+    is_status(map("DEL", 0, &id, SEC$M_SYSGBL), SS$_NOSUCHSEC, "it cannot be mapped any more");
+    is_status(dgblsc("DEL", 0, SEC$M_SYSGBL), SS$_NOSUCHSEC, "it cannot be deleted again");
     ok(find("DEL", &s) && s.delete_pending == 1 && s.shares == 1 && *p == 1,
-       "its mapping and its data stay");
-    is_status(create(kind, "DEL", 0, 0, MIB, SEC$M_SYSGBL), created(), "the name is free");
-    is_status(map("DEL", 0, &id, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL, "for a new section");
+       "the mapping and its data stay");
+    is_status(create(kind, "DEL", 0, 0, MIB, SEC$M_SYSGBL), created(),
+              "a new section can have the same name");
+    is_status(map("DEL", 0, &id, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL,
+              "the new section is mapped");
     q = va;
     *q = 2;
-    ok(*p == 1 && *q == 2, "which is not the old one");
-    is_status(dgblsc("DEL", 0, SEC$M_SYSGBL), SS$_NORMAL, "deleted too");
+    ok(*p == 1 && *q == 2, "the two sections have different pages");
+    is_status(dgblsc("DEL", 0, SEC$M_SYSGBL), SS$_NORMAL, "the new section is deleted, too");
     if (fork() == 0)
         _exit(*p + *q == 3 ? 0 : 1);
     int status;
 
-    ok(wait(&status) > 0 && status == 0, "a child inherits both");
+    ok(wait(&status) > 0 && status == 0, "a child inherits both mappings");
     region_end(&id);
-    ok(!find("DEL", &s), "both go with their mappings");
+    ok(!find("DEL", &s), "both sections are gone after their last mappings");
 }
 
 static void common(unsigned k, const char *what)
@@ -349,50 +377,56 @@ static void read_only_tables(void)
     volatile int *p, *q;
 
     is_status(create(SEC$M_MRES, "RW", 0, 0, 8 * MIB, SEC$M_SYSGBL), SS$_CREATED_SHPT,
-              "shared tables for writing");
-    is_status(map("RW", 0, &shared, SEC$M_SYSGBL), SS$_NOSHPTS, "a reader does not share them");
-    is_status(map("RW", 0, &shared, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL, "a writer does");
+              "a section with shared page tables for writing is created");
+    is_status(map("RW", 0, &shared, SEC$M_SYSGBL), SS$_NOSHPTS,
+              "a reader cannot map it through shared page tables");
+    is_status(map("RW", 0, &shared, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL,
+              "a writer can map it through shared page tables");
     p = va;
     *p = 1;
-    is_status(map("RW", 0, &plain, SEC$M_SYSGBL), SS$_NORMAL, "beside them a reader, privately");
-    is(*(volatile int *)va, 1, "sees what is written");
+    is_status(map("RW", 0, &plain, SEC$M_SYSGBL), SS$_NORMAL,
+              "a reader can map it in an ordinary region");
+    is(*(volatile int *)va, 1, "the reader sees what the writer writes");
     dgblsc("RW", 0, SEC$M_SYSGBL);
 
     is_status(sys$crmpsc_gdzro_64(&d, 0, 0, 8 * MIB, &shared, 0, 0,
                                   SEC$M_SYSGBL | SEC$M_PERM | SEC$M_EXPREG | SEC$M_READ_ONLY_SHPT |
                                       SEC$M_WRT,
                                   &va, &length),
-              SS$_NOSHPTS, "for reading: the creator cannot write through shared tables");
+              SS$_NOSHPTS,
+              "the creator of a read-only section cannot write through shared page tables");
     is_status(sys$crmpsc_gdzro_64(&d, 0, 0, 8 * MIB, &shared, 0, 0,
                                   SEC$M_SYSGBL | SEC$M_PERM | SEC$M_EXPREG | SEC$M_READ_ONLY_SHPT,
                                   &va, &length),
-              SS$_CREATED_SHPT, "but read through them");
+              SS$_CREATED_SHPT, "the creator can read through shared page tables");
     p = va;
-    is(*p, 0, "zeroes");
+    is(*p, 0, "the new pages are zero");
     is_status(map("RO", 0, &plain, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL,
-              "and write in a region with private tables");
+              "the creator can write in an ordinary region");
     q = va;
     *q = 42;
-    is(*p, 42, "what readers see at once");
+    is(*p, 42, "a reader sees what the creator writes");
     is_status(map("RO", 0, &shared, SEC$M_SYSGBL | SEC$M_WRT), SS$_NOSHPTS,
-              "a writer does not share tables for reading");
-    is_status(map("RO", 0, &shared, SEC$M_SYSGBL), SS$_NORMAL, "a reader does");
+              "a writer cannot use shared page tables for reading");
+    is_status(map("RO", 0, &shared, SEC$M_SYSGBL), SS$_NORMAL,
+              "a reader can use shared page tables for reading");
     ok(find("RO", &s) && (s.flags & SEC$M_READ_ONLY_SHPT) && s.pt_pages == 2,
-       "there is one shared set of tables");
+       "there is one set of shared page tables");
     if (fork() == 0) {
         *p = 1;
         _exit(0);
     }
     int status;
 
-    ok(wait(&status) > 0 && WIFSIGNALED(status), "through which nobody writes");
+    ok(wait(&status) > 0 && WIFSIGNALED(status),
+       "a store through page tables for reading ends the process");
     dgblsc("RO", 0, SEC$M_SYSGBL);
     region_end(&shared);
     region_end(&plain);
-    ok(!find("RO", &s) && !find("RW", &s), "both are gone");
+    ok(!find("RO", &s) && !find("RW", &s), "both sections are gone");
 }
 
-/* ---- what the registry answers ---- */
+/* ---- results that depend on the registry ---- */
 
 static int group_seven(void)
 {
@@ -409,38 +443,44 @@ static void registry(void)
     struct mega_section s;
 
     is_status(create(SEC$M_MRES, "GS_ALLOC", 0, 0, 32 * MIB + PAGE, SEC$M_SYSGBL),
-              SS$_MRES_PFNSMALL, "fewer pages were allocated than the section has");
+              SS$_MRES_PFNSMALL, "a section with more pages than its ALLOC reservation is refused");
     is_status(create(SEC$M_MRES, "GS_PROMISE", 0, 0, 16 * MIB + PAGE, SEC$M_SYSGBL), SS$_MRES_INCON,
-              "fewer were promised");
+              "a section with more pages than were promised is refused");
     is_status(create(SEC$M_MRES, "GS_ALLOC", 0, 0, 32 * MIB, SEC$M_SYSGBL), SS$_CREATED_SHPT,
-              "exactly as many");
-    ok(find("GS_ALLOC", &s) && (s.flags & SEC$M_MRES_ALLOC), "ALLOC");
-    is_status(map("GS_ALLOC", 0, &id, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL, "mapped");
-    is_status(dgblsc("GS_ALLOC", 0, SEC$M_SYSGBL), SS$_NORMAL, "deleted, but mapped");
+              "a section with exactly the promised pages is created");
+    ok(find("GS_ALLOC", &s) && (s.flags & SEC$M_MRES_ALLOC),
+       "a section with an /ALLOCATE entry is an ALLOC section");
+    is_status(map("GS_ALLOC", 0, &id, SEC$M_SYSGBL | SEC$M_WRT), SS$_NORMAL,
+              "the section is mapped");
+    is_status(dgblsc("GS_ALLOC", 0, SEC$M_SYSGBL), SS$_NORMAL,
+              "the section is deleted while it is mapped");
     is_status(create(SEC$M_MRES, "GS_ALLOC", 0, 0, 8 * MIB, SEC$M_SYSGBL), SS$_RESERVEDMEMUSED,
-              "its reservation is not free yet");
+              "its reservation is still in use");
     is_status(create(SEC$M_PAGFIL, "GS_ALLOC", 0, 0, 8 * MIB, SEC$M_SYSGBL), SS$_CREATED,
-              "a section of another kind asks for none");
+              "a section of another kind does not need the reservation");
     dgblsc("GS_ALLOC", 0, SEC$M_SYSGBL);
     region_end(&id);
     is_status(create(SEC$M_MRES, "GS_ALLOC", 0, 0, 8 * MIB, SEC$M_SYSGBL), SS$_CREATED_SHPT,
-              "it is, with the last mapping");
-    ok(find("GS_ALLOC", &s) && (s.flags & SEC$M_MRES_ALLOC), "ALLOC again");
+              "the reservation is free after the last mapping is deleted");
+    ok(find("GS_ALLOC", &s) && (s.flags & SEC$M_MRES_ALLOC),
+       "the new section is an ALLOC section again");
     dgblsc("GS_ALLOC", 0, SEC$M_SYSGBL);
     is_status(create(SEC$M_MRES, "GS_ALLOC", 0, 0, 8 * MIB, 0), SS$_CREATED_SHPT,
-              "a group section of that name");
+              "a group section with the name of a system entry is created");
     ok(find("GS_ALLOC", &s) && !(s.flags & SEC$M_MRES_ALLOC),
-       "is FLUID: the entry is the system's");
+       "it is FLUID, because the entry is for system sections");
     dgblsc("GS_ALLOC", 0, 0);
     is_status(create(SEC$M_MRES, "GS_GROUP", 0, 0, 8 * MIB, SEC$M_SYSGBL), SS$_CREATED_SHPT,
-              "a system section of a group's entry's name");
-    ok(find("GS_GROUP", &s) && !(s.flags & SEC$M_MRES_ALLOC), "is FLUID likewise");
+              "a system section with the name of a group entry is created");
+    ok(find("GS_GROUP", &s) && !(s.flags & SEC$M_MRES_ALLOC),
+       "it is FLUID, because the entry is for sections of the group");
     dgblsc("GS_GROUP", 0, SEC$M_SYSGBL);
-    is(as_user(7, 9, group_seven), 0, "the group needs the right to create one");
+    is(as_user(7, 9, group_seven), 0,
+       "a member of the group needs the rights identifier to create one");
     is_status(create(SEC$M_MRES, "GS_DRIVER", 0, 0, 8 * MIB, SEC$M_SYSGBL), SS$_CREATED_SHPT,
-              "a section of a driver's entry's name");
+              "a section with the name of a driver's entry is created");
     ok(find("GS_DRIVER", &s) && !(s.flags & SEC$M_MRES_ALLOC),
-       "is FLUID: the entry is no section's");
+       "it is FLUID, because the entry is not for sections");
     dgblsc("GS_DRIVER", 0, SEC$M_SYSGBL);
 }
 

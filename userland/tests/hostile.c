@@ -1,7 +1,7 @@
 // TAP
 // SECONDS: 120
-/* Nothing that a program passes may stop the kernel: every call with wild pointers, lengths and
- * numbers. */
+/* Nothing that a program passes to a system call may stop the kernel: every call gets wild
+ * pointers, lengths and numbers. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 #define FIRST_VMS 0x1000
 #define LAST_VMS  0x1900
 
-static char *edge; /* the page behind it is not there */
+static char *edge; /* the page after this one is not mapped */
 static unsigned long state;
 
 static unsigned long next(void)
@@ -73,7 +73,7 @@ static unsigned long argument(void)
     }
 }
 
-/* Calls that would end, stop or blind the test itself. */
+/* Calls that would end, stop or mislead the test itself. */
 static int left_out(long number)
 {
     switch (number) {
@@ -96,7 +96,7 @@ static int left_out(long number)
     }
 }
 
-/* One child: wild calls until its alarm goes off, or it is killed by what it did to itself. */
+/* One child: wild calls until its alarm expires, or until it is killed as a result of one. */
 static void child(unsigned long seed, long first, long last)
 {
     state = seed;
@@ -127,10 +127,10 @@ static void storm(const char *what, long first, long last, unsigned rounds)
         if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
             diag("%s, seed %lu: killed", what, seed);
     }
-    ok(1, "%s: %u times 4000 wild calls", what, rounds);
+    ok(1, "%s: the system survives %u times 4000 wild calls", what, rounds);
 }
 
-/* Each call with each wild value in each of the first places. */
+/* Each call with each wild value in each of the first arguments. */
 static void sweep(void)
 {
     pid_t pid;
@@ -154,7 +154,7 @@ static void sweep(void)
         if (waitpid(pid, &status, 0) != pid)
             bail_out("call %ld", number);
     }
-    ok(1, "every number with every wild value");
+    ok(1, "the system survives every call number with every wild value");
 }
 
 static void test_pointers(void)
@@ -163,28 +163,33 @@ static void test_pointers(void)
     static char text[PAGE];
 
     is(write(fd, (void *)0xfffffc0000310000, 100), -1,
-       "the kernel's memory is not written to a file");
+       "a write from the kernel's memory is refused");
     is(errno, EFAULT, "(EFAULT)");
-    is(write(fd, text, 5000), 5000, "5000 bytes");
-    is(lseek(fd, 0, SEEK_SET), 0, "from the start");
-    is(read(fd, (void *)0xfffffc0000310000, 100), -1, "nor read into");
+    is(write(fd, text, 5000), 5000, "5000 bytes are written");
+    is(lseek(fd, 0, SEEK_SET), 0, "lseek goes to the start");
+    is(read(fd, (void *)0xfffffc0000310000, 100), -1, "a read into the kernel's memory is refused");
     is(errno, EFAULT, "(EFAULT)");
-    is(read(fd, edge + PAGE - 100, 200), -1, "a buffer that ends too early");
+    is(read(fd, edge + PAGE - 100, 200), -1,
+       "a buffer that extends into an unmapped page is refused");
     is(errno, EFAULT, "(EFAULT)");
-    is(syscall(SYS_write, fd, text, -1L), -1, "a length of -1");
+    is(syscall(SYS_write, fd, text, -1L), -1, "a length of -1 is refused");
     is(syscall(SYS_write, fd, 0x3fffffff000, 0x2000L), -1,
-       "a buffer over the end of the address space");
-    is(syscall(SYS_pipe2, 0xfffffc0000310000, 0L), -1, "a pipe into the kernel");
-    is(pipe(p), 0, "leaves no descriptor behind");
-    is(p[0], fd + 1, "(as their numbers show)");
-    is(write(p[1], edge + PAGE - 10, 20), -1, "half a buffer into a pipe");
-    is(syscall(SYS_stat64, "/tmp", (char *)text + 1), 0, "an odd address is no error");
-    is(syscall(SYS_open, edge + PAGE - 4, 0L, 0L), -1, "a path that does not end");
+       "a buffer that extends past the end of the address space is refused");
+    is(syscall(SYS_pipe2, 0xfffffc0000310000, 0L), -1,
+       "pipe2 with a result in the kernel's memory is refused");
+    is(pipe(p), 0, "a pipe is created");
+    is(p[0], fd + 1, "the refused pipe2 has left no descriptor open");
+    is(write(p[1], edge + PAGE - 10, 20), -1,
+       "a write of a half readable buffer to a pipe is refused");
+    is(syscall(SYS_stat64, "/tmp", (char *)text + 1), 0,
+       "an odd address for the result of stat is accepted");
+    is(syscall(SYS_open, edge + PAGE - 4, 0L, 0L), -1, "a path at the end of a page is refused");
     memset(edge + PAGE - 4, 'a', 4);
-    is(syscall(SYS_open, edge + PAGE - 4, 0L, 0L), -1, "before the page does");
+    is(syscall(SYS_open, edge + PAGE - 4, 0L, 0L), -1,
+       "a path that does not end before an unmapped page is EFAULT");
     is(errno, EFAULT, "(EFAULT)");
     memset(text, 'a', sizeof(text));
-    is(syscall(SYS_open, text, 0L, 0L), -1, "a path of 8192 characters");
+    is(syscall(SYS_open, text, 0L, 0L), -1, "a path of 8192 characters is refused");
     is(errno, ENAMETOOLONG, "(ENAMETOOLONG)");
     close(fd);
     close(p[0]);

@@ -1,8 +1,8 @@
 // TAP
 // RUN: -m 512M --set RADS=2
 /*
- * $GETJPI and $GETSYI: every item beside what the kernel says of it elsewhere, both forms of item
- * lists, whom one may ask about, and what a bad list is answered.
+ * $GETJPI and $GETSYI: every item is compared with what the kernel returns elsewhere; both forms of
+ * item lists; which processes a caller may ask about; and the condition values for bad lists.
  */
 #include <descrip.h>
 #include <efndef.h>
@@ -36,7 +36,7 @@ static int become(struct mega_creds c)
     return mega$control(MEGA_CTL_SET_CREDS, (uint64_t)&c, 0, 0, 0, 0);
 }
 
-/* A child that waits until the pipe to it is closed. */
+/* A child that waits until the write end of a pipe is closed. */
 static pid_t waiting_child(const struct mega_creds *c, int *release)
 {
     int ready[2], go[2];
@@ -89,7 +89,7 @@ static int jpi_of(unsigned pid, int code)
 {
     ILE3 list[2] = {{sizeof(value), (unsigned short)code, &value, &got}, {0, 0, 0, 0}};
 
-    value = ~0UL; /* an answer is followed by zeros */
+    value = ~0UL; /* the result must be extended with zeros */
     return sys$getjpiw(EFN$C_ENF, pid ? &pid : 0, 0, list, 0, 0, 0);
 }
 
@@ -114,32 +114,33 @@ static void about_me(void)
     char *m;
 
     is(jpi(JPI$_PID), getpid(), "PID");
-    is(got, 4, "a longword");
+    is(got, 4, "PID is a longword");
     is(jpi(JPI$_OWNER), 0, "process 1 has no OWNER");
     is(jpi(JPI$_UIC), 0, "UIC");
-    is(jpi(JPI$_STATE), SCH$C_CUR, "STATE: who asks, runs");
+    is(jpi(JPI$_STATE), SCH$C_CUR, "STATE: the caller is running");
     is(jpi(JPI$_PRI), p.prio, "PRI");
     ok(jpi(JPI$_CPU_ID) < 4, "CPU_ID");
     p = me();
     is(jpi(JPI$_PAGEFLTS), p.faults, "PAGEFLTS");
-    is(jpi(JPI$_PPGCNT), me().rss * 16, "PPGCNT, in pagelets");
+    is(jpi(JPI$_PPGCNT), me().rss * 16, "PPGCNT is in pagelets");
     is(jpi(JPI$_GPGCNT), 0, "GPGCNT");
 
     m = mmap(0, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     before = jpi(JPI$_PPGCNT);
     memset(m, 1, 64 * PAGE);
-    is(jpi(JPI$_PPGCNT) - before, 64 * 16, "64 pages were touched");
-    ok(jpi(JPI$_WSPEAK) >= before + 64 * 16, "WSPEAK counts them");
+    is(jpi(JPI$_PPGCNT) - before, 64 * 16, "PPGCNT rises by the 64 pages that were touched");
+    ok(jpi(JPI$_WSPEAK) >= before + 64 * 16, "WSPEAK includes them");
     before = jpi(JPI$_VIRTPEAK);
-    ok(before * 512 >= me().vsize, "VIRTPEAK is at least what there is");
+    ok(before * 512 >= me().vsize, "VIRTPEAK is at least the current size");
     munmap(m, 64 * PAGE);
-    ok(jpi(JPI$_WSPEAK) > jpi(JPI$_PPGCNT) + 63 * 16, "WSPEAK stays");
+    ok(jpi(JPI$_WSPEAK) > jpi(JPI$_PPGCNT) + 63 * 16,
+       "WSPEAK does not fall when memory is unmapped");
     m = mmap(0, 2048 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ok(jpi(JPI$_VIRTPEAK) > before, "VIRTPEAK rises with what is mapped");
+    ok(jpi(JPI$_VIRTPEAK) > before, "VIRTPEAK rises when memory is mapped");
     before = jpi(JPI$_VIRTPEAK);
     munmap(m, 2048 * PAGE);
-    is(jpi(JPI$_VIRTPEAK), before, "and stays");
-    is(jpi(JPI$_PPGCNT), me().rss * 16, "PPGCNT fell");
+    is(jpi(JPI$_VIRTPEAK), before, "VIRTPEAK does not fall when memory is unmapped");
+    is(jpi(JPI$_PPGCNT), me().rss * 16, "PPGCNT falls when memory is unmapped");
 }
 
 static void free_addresses(void)
@@ -152,24 +153,25 @@ static void free_addresses(void)
     char *p2;
     int on_stack;
 
-    ok(p0 == (void *)0x10000000, "a page in P0");
-    is(jpi(JPI$_FREP0VA), 0x10002000, "FREP0VA is behind it");
-    is(got, 4, "a longword");
+    ok(p0 == (void *)0x10000000, "a page is mapped in P0");
+    is(jpi(JPI$_FREP0VA), 0x10002000, "FREP0VA is the address after it");
+    is(got, 4, "FREP0VA is a longword");
     is(jpi(JPI$_P0_FIRST_FREE_VA_64), 0x10002000, "P0_FIRST_FREE_VA_64");
-    is(got, 8, "a quadword");
+    is(got, 8, "P0_FIRST_FREE_VA_64 is a quadword");
     munmap(p0, PAGE);
-    is(jpi(JPI$_P0_FIRST_FREE_VA_64), PAGE, "nothing but page 0 is left there");
+    is(jpi(JPI$_P0_FIRST_FREE_VA_64), PAGE,
+       "P0_FIRST_FREE_VA_64 is after page 0 if nothing is mapped in P0");
     ok(jpi(JPI$_FREP1VA) < (uint64_t)&on_stack && jpi(JPI$_FREP1VA) >= 0x40000000,
        "FREP1VA is below the stack");
-    is(jpi(JPI$_P1_FIRST_FREE_VA_64), jpi(JPI$_FREP1VA), "so is P1_FIRST_FREE_VA_64");
+    is(jpi(JPI$_P1_FIRST_FREE_VA_64), jpi(JPI$_FREP1VA), "P1_FIRST_FREE_VA_64 is the same address");
     p2 = mmap(0, 16 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ok(jpi(JPI$_P2_FIRST_FREE_VA_64) >= (uint64_t)(p2 + 16 * PAGE), "P2_FIRST_FREE_VA_64");
     for (unsigned k = 0; k < 3; k++) {
         id.gen64$q_quadword = k;
         is_status(sys$get_region_info(VA$_REGSUM_BY_ID, &id, 0, 0, sizeof(sum), &sum, &length),
-                  SS$_NORMAL, "region %u", k);
+                  SS$_NORMAL, "$GET_REGION_INFO of region %u succeeds", k);
         is(jpi(JPI$_P0_FIRST_FREE_VA_64 + (int)k), (long)sum.va$q_first_free_va,
-           "$GET_REGION_INFO says the same of region %u", k);
+           "$GET_REGION_INFO returns the same address for region %u", k);
     }
     munmap(p2, 16 * PAGE);
 }
@@ -185,25 +187,29 @@ static void names(void)
 
     memset(name, 'x', sizeof(name));
     memset(&iosb, 0xEE, sizeof(iosb));
-    is_status(sys$getjpiw(0, 0, 0, list, &iosb, 0, 0), SS$_NORMAL, "two items at once");
+    is_status(sys$getjpiw(0, 0, 0, list, &iosb, 0, 0), SS$_NORMAL,
+              "two items can be requested at once");
     is_str(name, "information", "PRCNAM");
-    is(n, 11, "its length");
-    is(name[31], 0, "zeros behind it");
+    is(n, 11, "the length of PRCNAM is returned");
+    is(name[31], 0, "the rest of the buffer is zero");
     is_str(image, "/tests/information", "IMAGNAME");
-    is(m, 18, "its length");
-    is(iosb.iosb$l_getxxi_status, SS$_NORMAL, "the status block has the status");
-    is(iosb.iosb$l_reserved, 0, "and zeros");
+    is(m, 18, "the length of the second item is returned");
+    is(iosb.iosb$l_getxxi_status, SS$_NORMAL, "the status block contains the status");
+    is(iosb.iosb$l_reserved, 0, "the rest of the status block is zero");
     list[0].ile3$w_length = 4;
     memset(name, 'x', sizeof(name));
-    is_status(sys$getjpi(0, 0, 0, list, 0, 0, 0), SS$_NORMAL, "a buffer that is too short");
-    ok(memcmp(name, "infoxxxx", 8) == 0 && n == 4, "gets what fits in");
+    is_status(sys$getjpi(0, 0, 0, list, 0, 0, 0), SS$_NORMAL,
+              "a buffer that is too short is accepted");
+    ok(memcmp(name, "infoxxxx", 8) == 0 && n == 4, "it gets as many bytes as fit");
     list[0] = (ILE3){2, JPI$_PID, name, 0};
     name[2] = 'y';
-    is_status(sys$getjpi(0, 0, 0, list, 0, 0, 0), SS$_NORMAL, "two bytes of a longword");
-    ok(name[0] == 1 && name[1] == 0 && name[2] == 'y', "the low ones");
+    is_status(sys$getjpi(0, 0, 0, list, 0, 0, 0), SS$_NORMAL,
+              "a buffer of two bytes for a longword is accepted");
+    ok(name[0] == 1 && name[1] == 0 && name[2] == 'y', "it gets the low bytes");
     list[0].ile3$w_length = 0;
     list[0].ile3$ps_bufaddr = 0;
-    is_status(sys$getjpi(0, 0, 0, list, 0, 0, 0), SS$_NORMAL, "no buffer at all");
+    is_status(sys$getjpi(0, 0, 0, list, 0, 0, 0), SS$_NORMAL,
+              "an item without a buffer is accepted");
 }
 
 static void wide_lists(void)
@@ -214,27 +220,32 @@ static void wide_lists(void)
                       {1, JPI$_PRCNAM, -1, sizeof(name), name, &name_length},
                       {0, 0, 0, 0, 0, 0}};
 
-    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_NORMAL, "a 64-bit item list");
-    ok(pid == 1 && n == 4, "a longword in a quadword of buffer");
-    ok(name_length == 11 && memcmp(name, "information", 11) == 0, "a string");
+    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_NORMAL, "a 64-bit item list is accepted");
+    ok(pid == 1 && n == 4, "a longword is returned in a buffer of a quadword");
+    ok(name_length == 11 && memcmp(name, "information", 11) == 0, "a string is returned");
     list[1].ileb_64$w_mbo = 0;
-    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_BADPARAM, "an entry without MBO");
+    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_BADPARAM,
+              "an entry with a wrong MBO field is refused");
     list[1].ileb_64$w_mbo = 1;
     list[1].ileb_64$l_mbmo = 0;
-    is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_BADITMCOD, "the other service's items");
+    is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_BADITMCOD,
+              "an item of the other service is refused");
     list[0].ileb_64$w_code = SYI$_PAGE_SIZE;
-    is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_BADPARAM, "an entry without MBMO");
+    is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_BADPARAM,
+              "an entry with a wrong MBMO field is refused");
     list[1].ileb_64$l_mbmo = -1;
     list[1].ileb_64$q_length = 65536;
-    is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_BADBUFLEN, "a buffer of 64 KiB");
+    is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_BADBUFLEN, "a buffer of 64 KiB is refused");
     list[0].ileb_64$w_code = JPI$_PID;
-    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_BADBUFLEN, "for the other service too");
+    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_BADBUFLEN,
+              "$GETJPI refuses a buffer of 64 KiB, too");
     list[1].ileb_64$q_length = 8;
     list[1].ileb_64$pq_retlen_addr = (uint64_t *)((char *)&n + 4);
-    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_ACCVIO, "a length that is not aligned");
+    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_ACCVIO,
+              "a return length that is not aligned is refused");
 }
 
-/* ---- others ---- */
+/* ---- other processes ---- */
 
 static void others(void)
 {
@@ -244,44 +255,52 @@ static void others(void)
     pid_t child = waiting_child(0, &release);
     unsigned pid = 0;
 
-    is_status(sys$getjpiw(0, &pid, 0, list, 0, 0, 0), SS$_NORMAL, "number 0: me");
-    is(pid, 1, "which is told");
-    is_status(jpi_of((unsigned)child, JPI$_OWNER), SS$_NORMAL, "a child");
-    is(value, 1, "is owned by who made it");
-    is_status(jpi_of((unsigned)child, JPI$_STATE), SS$_NORMAL, "its state");
-    /* Who has closed the pipe may not have come as far as waiting for the other one. */
+    is_status(sys$getjpiw(0, &pid, 0, list, 0, 0, 0), SS$_NORMAL, "process number 0 is the caller");
+    is(pid, 1, "the caller's number is returned");
+    is_status(jpi_of((unsigned)child, JPI$_OWNER), SS$_NORMAL, "a process may ask about its child");
+    is(value, 1, "the owner of the child is the caller");
+    is_status(jpi_of((unsigned)child, JPI$_STATE), SS$_NORMAL,
+              "the state of the child is returned");
+    /* The child may have closed the first pipe without waiting for the other one yet. */
     for (int i = 0; i < 1000 && value != SCH$C_LEF; i++) {
         usleep(10000);
         jpi_of((unsigned)child, JPI$_STATE);
     }
-    is(value, SCH$C_LEF, "it comes to wait");
-    is_status(jpi_of((unsigned)child, JPI$_P0_FIRST_FREE_VA_64), SS$_NORMAL, "its P0");
-    is(value, PAGE, "is empty");
+    is(value, SCH$C_LEF, "the child waits for an event");
+    is_status(jpi_of((unsigned)child, JPI$_P0_FIRST_FREE_VA_64), SS$_NORMAL,
+              "an item of the child's P0 is returned");
+    is(value, PAGE, "P0 of the child is empty");
     pid = 0;
-    is_status(sys$getjpiw(0, &pid, &name, list, 0, 0, 0), SS$_NORMAL, "by name");
-    is(pid, 1, "the first of that name in the group");
+    is_status(sys$getjpiw(0, &pid, &name, list, 0, 0, 0), SS$_NORMAL,
+              "a process can be given by its name");
+    is(pid, 1, "the first process of that name in the group is found");
     name.dsc$w_length = 10;
     pid = 0;
-    is_status(sys$getjpiw(0, &pid, &name, list, 0, 0, 0), SS$_NONEXPR, "the whole name counts");
-    is(pid, 0, "no number is told then");
+    is_status(sys$getjpiw(0, &pid, &name, list, 0, 0, 0), SS$_NONEXPR,
+              "a prefix of a name is not the name");
+    is(pid, 0, "no process number is returned then");
     name.dsc$w_length = 16;
-    is_status(sys$getjpiw(0, 0, &name, list, 0, 0, 0), SS$_IVLOGNAM, "16 characters");
+    is_status(sys$getjpiw(0, 0, &name, list, 0, 0, 0), SS$_IVLOGNAM,
+              "a process name of 16 characters is refused");
     name.dsc$w_length = 0;
-    is_status(sys$getjpiw(0, 0, &name, list, 0, 0, 0), SS$_IVLOGNAM, "none");
-    is_status(jpi_of(32767, JPI$_PID), SS$_NONEXPR, "nobody's number");
+    is_status(sys$getjpiw(0, 0, &name, list, 0, 0, 0), SS$_IVLOGNAM,
+              "an empty process name is refused");
+    is_status(jpi_of(32767, JPI$_PID), SS$_NONEXPR, "an unused process number is refused");
 
     for (pid = -1u; (status = sys$getjpiw(0, &pid, 0, list, 0, 0, 0)) == SS$_NORMAL; seen++)
-        ok(seen ? value == (uint64_t)child : value == 1, "process %lu", value);
-    is_status(status, SS$_NOMOREPROC, "that was the last");
-    is(seen, 2, "two there are");
-    is_status(sys$getjpiw(0, &pid, 0, list, 0, 0, 0), SS$_NOMOREPROC, "and it stays so");
+        ok(seen ? value == (uint64_t)child : value == 1, "the search finds process %lu", value);
+    is_status(status, SS$_NOMOREPROC, "the search ends after the last process");
+    is(seen, 2, "the search has found two processes");
+    is_status(sys$getjpiw(0, &pid, 0, list, 0, 0, 0), SS$_NOMOREPROC,
+              "another call returns the same");
     is(end_child(child, release), 0, "the child ends");
-    is_status(jpi_of((unsigned)child, JPI$_PID), SS$_NONEXPR, "and is nobody");
+    is_status(jpi_of((unsigned)child, JPI$_PID), SS$_NONEXPR, "the child is not found any more");
 }
 
 static pid_t near, far;
 
-/* Of group 300, with what is named: the answers for one of the group and one of another. */
+/* With a UIC of group 300 and these privileges: are the results for a process of the group and for
+ * one of another group as expected? */
 static int ask_as(uint64_t prv, int of_group, int of_other)
 {
     int wrong = become((struct mega_creds){0300, 1, prv, prv, 0}) != SS$_NORMAL;
@@ -294,7 +313,8 @@ static int ask_without(void) { return ask_as(0, SS$_NOPRIV, SS$_NOPRIV); }
 static int ask_with_group(void) { return ask_as(PRV$M_GROUP, SS$_NORMAL, SS$_NOPRIV); }
 static int ask_with_world(void) { return ask_as(PRV$M_WORLD, SS$_NORMAL, SS$_NORMAL); }
 
-/* The same UIC needs no privilege; a search passes over who may not be known. */
+/* A process of the same UIC needs no privilege. A search skips processes that the caller may not
+ * ask about. */
 static int ask_as_twin(void)
 {
     int wrong = become((struct mega_creds){0300, 2, 0, 0, 0}) != SS$_NORMAL;
@@ -319,12 +339,12 @@ static void privileges(void)
 
     near = waiting_child(&a, &release_near);
     far = waiting_child(&b, &release_far);
-    is_status(jpi_of((unsigned)far, JPI$_UIC), SS$_NORMAL, "process 1 may ask about anybody");
+    is_status(jpi_of((unsigned)far, JPI$_UIC), SS$_NORMAL, "process 1 may ask about any process");
     is(value, 0301 << 16 | 2, "UIC: group and member");
-    is(in_child(ask_without), 0, "another UIC needs a privilege");
-    is(in_child(ask_with_group), 0, "GROUP for the same group");
-    is(in_child(ask_with_world), 0, "WORLD for any");
-    is(in_child(ask_as_twin), 0, "the same UIC none");
+    is(in_child(ask_without), 0, "a process of another UIC needs a privilege to be asked about");
+    is(in_child(ask_with_group), 0, "GROUP is sufficient for a process of the same group");
+    is(in_child(ask_with_world), 0, "WORLD is sufficient for any process");
+    is(in_child(ask_as_twin), 0, "a process of the same UIC needs no privilege");
     end_child(far, release_far);
     end_child(near, release_near);
 }
@@ -367,16 +387,16 @@ static void system_items(void)
     ok((uint64_t)&below < syi(SYI$_PROCESS_SPACE_LIMIT) && got == 8, "PROCESS_SPACE_LIMIT");
     ok(mmap((void *)(syi(SYI$_PROCESS_SPACE_LIMIT) - PAGE), PAGE, PROT_READ,
             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED,
-       "the page below it can be mapped");
+       "the page below the highest address of a process can be mapped");
     ok(mmap((void *)syi(SYI$_PROCESS_SPACE_LIMIT), PAGE, PROT_READ,
             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED,
-       "that at it cannot");
+       "the page at that address cannot be mapped");
     munmap((void *)(syi(SYI$_PROCESS_SPACE_LIMIT) - PAGE), PAGE);
     is(syi(SYI$_PT_BASE), 0xFFFFFFFE00000000L, "PT_BASE is the start of page-table space");
     is(syi(SYI$_SHARED_VA_PTES), 0xFFFFFFFF80000000L, "SHARED_VA_PTES: level-1 entry 768");
 }
 
-/* Two domains, as this program's options say: each with its CPUs and pages. */
+/* This program runs with two memory domains (RADS=2), each with CPUs and pages of its own. */
 static void domains(void)
 {
     unsigned cpus[20] = {0}, pages[20] = {0}, online = 0, n;
@@ -388,24 +408,25 @@ static void domains(void)
     struct mega_rad rad;
 
     is(syi(SYI$_RAD_MAX_RADS), parameter("RADS"), "RAD_MAX_RADS");
-    is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_NORMAL, "both lists");
+    is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_NORMAL,
+              "the lists of CPUs and of pages are returned");
     for (int i = 0; i < 4; i++)
         online += mega$info(MEGA_INFO_CPU, i, &cpu, sizeof(cpu)) == SS$_NORMAL && cpu.online;
-    is(cpus_length, (online + 1) * 8, "RAD_CPUS: a pair for each CPU and one more");
+    is(cpus_length, (online + 1) * 8, "RAD_CPUS has a pair for each CPU and one at the end");
     for (n = 0; n < online; n++)
         ok(mega$info(MEGA_INFO_RAD, cpus[2 * n], &rad, sizeof(rad)) == SS$_NORMAL &&
                (rad.cpus >> cpus[2 * n + 1] & 1),
            "CPU %u belongs to domain %u", cpus[2 * n + 1], cpus[2 * n]);
-    ok(cpus[2 * n] == -1u && cpus[2 * n + 1] == -1u, "the end");
-    is(pages_length, 3 * 8, "RAD_MEMSIZE: two domains");
+    ok(cpus[2 * n] == -1u && cpus[2 * n + 1] == -1u, "the last pair of RAD_CPUS is -1, -1");
+    is(pages_length, 3 * 8, "RAD_MEMSIZE has pairs for two domains and one at the end");
     for (n = 0; n < 2; n++) {
         mega$info(MEGA_INFO_RAD, n, &rad, sizeof(rad));
         ok(pages[2 * n] == n && pages[2 * n + 1] > 1000 &&
                pages[2 * n + 1] <= rad.end_pfn - rad.first_pfn,
            "domain %u has %u pages", n, pages[2 * n + 1]);
     }
-    is(pages[1] + pages[3], syi(SYI$_MEMSIZE), "all that there are");
-    ok(pages[4] == -1u && pages[5] == -1u, "the end");
+    is(pages[1] + pages[3], syi(SYI$_MEMSIZE), "the pages of both domains add up to MEMSIZE");
+    ok(pages[4] == -1u && pages[5] == -1u, "the last pair of RAD_MEMSIZE is -1, -1");
 }
 
 static void section_items(void)
@@ -414,16 +435,21 @@ static void section_items(void)
     uint64_t free_sections = syi(SYI$_FREE_GBLSECTS), free_pages = syi(SYI$_FREE_GBLPAGES);
     $DESCRIPTOR64(name, "COUNTED");
 
-    is(sections + free_sections, parameter("GBLSECTIONS"), "FREE_GBLSECTS and USED_GBLSECTCNT");
-    is(pages + free_pages, parameter("GBLPAGES"), "FREE_GBLPAGES and USED_GBLPAGCNT");
+    is(sections + free_sections, parameter("GBLSECTIONS"),
+       "FREE_GBLSECTS and USED_GBLSECTCNT add up to GBLSECTIONS");
+    is(pages + free_pages, parameter("GBLPAGES"),
+       "FREE_GBLPAGES and USED_GBLPAGCNT add up to GBLPAGES");
     is(syi(SYI$_CONTIG_GBLPAGES), free_pages, "CONTIG_GBLPAGES");
-    is_status(sys$create_gdzro(&name, 0, 0, 16 * MIB, 0, 0), SS$_CREATED_SHPT, "one section");
-    is(syi(SYI$_USED_GBLSECTCNT), sections + 1, "is counted");
-    is(syi(SYI$_USED_GBLPAGCNT), pages + 16 * MIB / PAGE + 2, "with its pages and two");
-    is(syi(SYI$_FREE_GBLPAGES), free_pages - 16 * MIB / PAGE - 2, "which are no longer free");
+    is_status(sys$create_gdzro(&name, 0, 0, 16 * MIB, 0, 0), SS$_CREATED_SHPT,
+              "a section is created");
+    is(syi(SYI$_USED_GBLSECTCNT), sections + 1, "USED_GBLSECTCNT counts it");
+    is(syi(SYI$_USED_GBLPAGCNT), pages + 16 * MIB / PAGE + 2,
+       "USED_GBLPAGCNT counts its pages and two more");
+    is(syi(SYI$_FREE_GBLPAGES), free_pages - 16 * MIB / PAGE - 2,
+       "FREE_GBLPAGES falls by the same number");
     is_status(sys$dgblsc(0, &name, 0), SS$_NORMAL, "deleted");
-    is(syi(SYI$_USED_GBLSECTCNT), sections, "it counts no more");
-    is(syi(SYI$_USED_GBLPAGCNT), pages, "nor its pages");
+    is(syi(SYI$_USED_GBLSECTCNT), sections, "USED_GBLSECTCNT falls when the section is deleted");
+    is(syi(SYI$_USED_GBLPAGCNT), pages, "USED_GBLPAGCNT falls when the section is deleted");
     ok(syi(SYI$_USED_GBLSECTMAX) >= sections + 1, "USED_GBLSECTMAX");
     ok(syi(SYI$_USED_GBLPAGMAX) >= pages + 16 * MIB / PAGE + 2, "USED_GBLPAGMAX");
 }
@@ -435,17 +461,21 @@ static void nodes(void)
     unsigned csid = 0;
     IOSB iosb = {{{0, 0}}, {0}};
 
-    is_status(sys$getsyi(0, &csid, &name, list, &iosb, 0, 0), SS$_NORMAL, "the node itself");
-    is(iosb.iosb$w_status, SS$_NORMAL, "the status block");
+    is_status(sys$getsyi(0, &csid, &name, list, &iosb, 0, 0), SS$_NORMAL,
+              "the node can be given by its name");
+    is(iosb.iosb$w_status, SS$_NORMAL, "the status block contains the status");
     name.dsc$a_pointer = "MONOLITH";
-    is_status(sys$getsyiw(0, 0, &name, list, 0, 0, 0), SS$_NOSUCHNODE, "another node");
+    is_status(sys$getsyiw(0, 0, &name, list, 0, 0, 0), SS$_NOSUCHNODE,
+              "another node name is refused");
     csid = 1;
-    is_status(sys$getsyiw(0, &csid, 0, list, 0, 0, 0), SS$_NOSUCHNODE, "by its number");
+    is_status(sys$getsyiw(0, &csid, 0, list, 0, 0, 0), SS$_NOSUCHNODE,
+              "another node number is refused");
     name.dsc$w_length = 16;
-    is_status(sys$getsyiw(0, 0, &name, list, 0, 0, 0), SS$_IVLOGNAM, "16 characters");
+    is_status(sys$getsyiw(0, 0, &name, list, 0, 0, 0), SS$_IVLOGNAM,
+              "a node name of 16 characters is refused");
 }
 
-/* ---- what is refused ---- */
+/* ---- calls that are refused ---- */
 
 static void refused(void)
 {
@@ -462,44 +492,58 @@ static void refused(void)
 
     munmap(edge + PAGE, PAGE);
     value = 77;
-    is_status(sys$getjpiw(0, 0, 0, jpi_list, 0, 0, 0), SS$_BADITMCOD, "no working sets: no WSSIZE");
-    is_status(sys$getsyiw(0, 0, 0, syi_list, 0, 0, 0), SS$_BADITMCOD, "nor MAXBOBMEM");
-    is(value, 77, "and no item is answered");
-    is_status(sys$getjpiw(0, &pid, 0, (void *)8, 0, 0, 0), SS$_ACCVIO, "no list");
-    is_status(sys$getsyiw(0, 0, 0, 0, 0, 0, 0), SS$_ACCVIO, "nor here");
-    is_status(sys$getjpiw(0, (unsigned *)8, 0, jpi_list, 0, 0, 0), SS$_ACCVIO, "no process");
-    is_status(sys$getjpiw(0, 0, 0, jpi_list, (IOSB *)8, 0, 0), SS$_ACCVIO, "no status block");
-    is_status(sys$getjpiw(0, 0, (void *)8, jpi_list, 0, 0, 0), SS$_ACCVIO, "no descriptor");
-    is_status(sys$getjpiw(64, 0, 0, jpi_list, 0, 0, 0), SS$_UNASEFC, "a common event flag");
-    is_status(sys$getsyiw(129, 0, 0, syi_list, 0, 0, 0), SS$_UNASEFC, "no event flag");
-    is_status(sys$getjpi(63, 0, 0, jpi_list, 0, ast, 0), SS$_EXASTLM, "an AST");
-    is_status(sys$getsyi(63, 0, 0, syi_list, 0, ast, 0), SS$_EXASTLM, "here too");
+    is_status(sys$getjpiw(0, 0, 0, jpi_list, 0, 0, 0), SS$_BADITMCOD,
+              "$GETJPI refuses WSSIZE, because there are no working sets");
+    is_status(sys$getsyiw(0, 0, 0, syi_list, 0, 0, 0), SS$_BADITMCOD, "$GETSYI refuses MAXBOBMEM");
+    is(value, 77, "a refused call returns no item");
+    is_status(sys$getjpiw(0, &pid, 0, (void *)8, 0, 0, 0), SS$_ACCVIO,
+              "$GETJPI refuses a list that cannot be read");
+    is_status(sys$getsyiw(0, 0, 0, 0, 0, 0, 0), SS$_ACCVIO, "$GETSYI refuses a null list");
+    is_status(sys$getjpiw(0, (unsigned *)8, 0, jpi_list, 0, 0, 0), SS$_ACCVIO,
+              "a process number that cannot be read is refused");
+    is_status(sys$getjpiw(0, 0, 0, jpi_list, (IOSB *)8, 0, 0), SS$_ACCVIO,
+              "a status block that cannot be written is refused");
+    is_status(sys$getjpiw(0, 0, (void *)8, jpi_list, 0, 0, 0), SS$_ACCVIO,
+              "a process name that cannot be read is refused");
+    is_status(sys$getjpiw(64, 0, 0, jpi_list, 0, 0, 0), SS$_UNASEFC,
+              "a common event flag is refused");
+    is_status(sys$getsyiw(129, 0, 0, syi_list, 0, 0, 0), SS$_UNASEFC,
+              "an event flag that does not exist is refused");
+    is_status(sys$getjpi(63, 0, 0, jpi_list, 0, ast, 0), SS$_EXASTLM, "$GETJPI refuses an AST");
+    is_status(sys$getsyi(63, 0, 0, syi_list, 0, ast, 0), SS$_EXASTLM, "$GETSYI refuses an AST");
     jpi_list[1] = (ILE3){8, JPI$_UIC, (void *)8, 0};
-    is_status(sys$getjpiw(0, 0, 0, jpi_list, 0, 0, 0), SS$_ACCVIO, "a buffer");
+    is_status(sys$getjpiw(0, 0, 0, jpi_list, 0, 0, 0), SS$_ACCVIO,
+              "a buffer that cannot be written is refused");
     jpi_list[1] = (ILE3){8, JPI$_UIC, &value, (unsigned short *)8};
-    is_status(sys$getjpiw(0, 0, 0, jpi_list, 0, 0, 0), SS$_ACCVIO, "a return length");
-    is(value, 77, "nothing was written");
+    is_status(sys$getjpiw(0, 0, 0, jpi_list, 0, 0, 0), SS$_ACCVIO,
+              "a return length that cannot be written is refused");
+    is(value, 77, "a refused call writes nothing");
 
-    is_status(sys$getjpiw(0, 0, 0, with_flags, 0, 0, 0), SS$_NORMAL, "control flags");
-    is(value, 1, "and an item");
+    is_status(sys$getjpiw(0, 0, 0, with_flags, 0, 0, 0), SS$_NORMAL, "control flags are accepted");
+    is(value, 1, "the item after the control flags is returned");
     flags = 16;
-    is_status(sys$getjpiw(0, 0, 0, with_flags, 0, 0, 0), SS$_BADPARAM, "one that there is not");
+    is_status(sys$getjpiw(0, 0, 0, with_flags, 0, 0, 0), SS$_BADPARAM,
+              "an unknown control flag is refused");
     with_flags[0].ile3$w_length = 2;
-    is_status(sys$getjpiw(0, 0, 0, with_flags, 0, 0, 0), SS$_BADPARAM, "half a longword");
+    is_status(sys$getjpiw(0, 0, 0, with_flags, 0, 0, 0), SS$_BADPARAM,
+              "control flags of two bytes are refused");
 
-    /* Four bytes of 0 end a list: nothing behind them is looked at. */
+    /* Four bytes of 0 end a list. What follows them is not read. */
     memcpy(edge + PAGE - 28, &(ILE3){8, JPI$_PID, &value, 0}, 24);
-    is_status(sys$getjpiw(0, 0, 0, edge + PAGE - 28, 0, 0, 0), SS$_NORMAL, "the end of the world");
-    is_status(sys$getjpiw(0, 0, 0, edge + PAGE - 24, 0, 0, 0), SS$_NORMAL, "just before it");
+    is_status(sys$getjpiw(0, 0, 0, edge + PAGE - 28, 0, 0, 0), SS$_NORMAL,
+              "the end of a list may lie at the end of the mapped memory");
+    is_status(sys$getjpiw(0, 0, 0, edge + PAGE - 24, 0, 0, 0), SS$_NORMAL,
+              "a list that consists of its end may lie there, too");
     memcpy(edge + PAGE - 24, &(ILE3){8, JPI$_PID, &value, 0}, 24);
-    is_status(sys$getjpiw(0, 0, 0, edge + PAGE - 24, 0, 0, 0), SS$_ACCVIO, "and beyond");
+    is_status(sys$getjpiw(0, 0, 0, edge + PAGE - 24, 0, 0, 0), SS$_ACCVIO,
+              "a list that extends into an unmapped page is refused");
     for (unsigned k = 0; k < 1025; k++)
         many[k] = (ILE3){8, SYI$_PAGE_SIZE, &value, 0};
     many[1024].ile3$w_length = many[1024].ile3$w_code = 0;
-    is_status(sys$getsyiw(0, 0, 0, many, 0, 0, 0), SS$_NORMAL, "1,024 items");
+    is_status(sys$getsyiw(0, 0, 0, many, 0, 0, 0), SS$_NORMAL, "1,024 items are accepted");
     many[1024] = many[0];
     memset(&many[1025], 0, sizeof(many[1025]));
-    is_status(sys$getsyiw(0, 0, 0, many, 0, 0, 0), SS$_BADPARAM, "one more");
+    is_status(sys$getsyiw(0, 0, 0, many, 0, 0, 0), SS$_BADPARAM, "1,025 items are refused");
     free(many);
 }
 

@@ -1,7 +1,7 @@
 /*
- * Device interrupts on any CPU: the line of the serial ports goes to each CPU in turn, and while
- * input arrives the interrupts are counted there and, once the line has moved, nowhere else.
- * Reads SETTLE + ROUND_BYTES of standard input for each CPU: tests/test_run.py sends them.
+ * Device interrupts on any CPU: the interrupt line of the serial ports is routed to each CPU in
+ * turn. While input arrives, only that CPU may count interrupts once the line has been moved. Reads
+ * SETTLE + ROUND_BYTES of standard input for each CPU, which tests/test_run.py sends.
  */
 #include <megalith/info.h>
 #include <megalith/services.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define ROUND_BYTES 262144 /* many times the receive ring of 2,048 bytes */
-#define SETTLE      65536  /* read after the move and before counting: handlers still running */
+#define SETTLE      65536  /* read after the move and before counting, as handlers may still run */
 #define CPUS_MAX    4
 #define IRQ_COM2    3
 
@@ -49,18 +49,19 @@ int main(void)
 
     while (mega$info(MEGA_INFO_CPU, ncpus, &c, sizeof(c)) == SS$_NORMAL)
         ncpus++;
-    is_status(route(80, 0), SS$_BADPARAM, "there is no interrupt 80");
-    is_status(route(IRQ_COM2, CPUS_MAX), SS$_BADPARAM, "there is no CPU 4");
+    is_status(route(80, 0), SS$_BADPARAM, "interrupt 80 does not exist");
+    is_status(route(IRQ_COM2, CPUS_MAX), SS$_BADPARAM, "CPU 4 does not exist");
     if (ncpus < CPUS_MAX)
-        is_status(route(IRQ_COM2, (uint64_t)ncpus), SS$_BADPARAM, "a CPU that is not online");
+        is_status(route(IRQ_COM2, (uint64_t)ncpus), SS$_BADPARAM,
+                  "a CPU that is not online is refused");
     for (int cpu = ncpus - 1; cpu >= 0; cpu--) {
         uint64_t before[CPUS_MAX];
 
-        is_status(route(IRQ_COM2, (uint64_t)cpu), SS$_NORMAL, "the line goes to CPU %d", cpu);
-        is(take(SETTLE), SETTLE, "input goes on");
+        is_status(route(IRQ_COM2, (uint64_t)cpu), SS$_NORMAL, "the line is routed to CPU %d", cpu);
+        is(take(SETTLE), SETTLE, "input is received after the move");
         for (int i = 0; i < ncpus; i++)
             before[i] = interrupts(i);
-        is(take(ROUND_BYTES), ROUND_BYTES, "input arrives");
+        is(take(ROUND_BYTES), ROUND_BYTES, "input is received");
         for (int i = 0; i < ncpus; i++)
             ok((interrupts(i) != before[i]) == (i == cpu), "CPU %d has %s interrupts", i,
                i == cpu ? "its" : "no");

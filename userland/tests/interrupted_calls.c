@@ -2,8 +2,8 @@
 // RUN: --smp 2
 // RUN: --smp 4
 // SECONDS: 240
-/* Signals from other CPUs while a process waits in every way there is: a call ends with what it
- * waits for or with EINTR, and never with a number that only the kernel knows. */
+/* Signals from other CPUs while a process waits in every kind of system call. A call must return
+ * its result or EINTR, and never one of the restart codes that are internal to the kernel. */
 #include <company.h>
 #include <poll.h>
 #include <signal.h>
@@ -73,7 +73,7 @@ int main(void)
             results++;
             break;
         case 1:
-            note(read(p[0], &c, 1)); /* there is nothing in it */
+            note(read(p[0], &c, 1)); /* the pipe is empty */
             break;
         case 2:
             note(nanosleep(&little, NULL));
@@ -92,8 +92,8 @@ int main(void)
         waitpid(sender[k], &status, 0);
     }
     diag("%ld results, %ld interruptions, %d signals handled", results, interrupted, (int)handled);
-    ok(interrupted > 0 && handled > 0, "calls are interrupted");
-    is(strange, 0, "and no error but EINTR comes back");
+    ok(interrupted > 0 && handled > 0, "signals have interrupted calls");
+    is(strange, 0, "no call returns an error other than EINTR");
     is(strange_errno, 0, "(errno)");
     return tap_done();
 }

@@ -1,9 +1,9 @@
 // TAP
 // RUN: --set PAGEDYN=1048576
 /*
- * Logical names: $CRELNM, $TRNLNM, $DELLNM, $CRELNT. Tables of process, job, group and system,
- * search lists, access modes, quotas, what a fork and a session get, GBL$ names of sections, bad
- * item lists and bad pointers; every condition value of the four services.
+ * Logical names: $CRELNM, $TRNLNM, $DELLNM and $CRELNT. Tables of process, job, group and system,
+ * search lists, access modes, quotas, what fork and a new session inherit, logical names (GBL$...)
+ * for sections, bad item lists and bad pointers; every condition value of the four services.
  */
 #include "tap.h"
 
@@ -31,7 +31,7 @@ static struct dsc$descriptor_s str(const char *s)
 
 #define D(s) (&(struct dsc$descriptor_s[1]){str(s)}[0])
 
-/* Define name as up to three strings. */
+/* Define a name with up to three strings. */
 static int define(const char *table, const char *name, unsigned char *mode, const char *a,
                   const char *b, const char *c)
 {
@@ -48,7 +48,7 @@ static unsigned attributes;
 static int max_index;
 static unsigned char mode_found;
 
-/* Translate index of a name into `text` and the rest. */
+/* Translate a name: its string at `index` into text, other items into the other variables. */
 static int translate(const char *table, const char *name, unsigned flags, unsigned index)
 {
     unsigned short text_length = 0, table_length = 0;
@@ -72,36 +72,43 @@ static int reads(const char *table, const char *name, const char *want)
 
 static void names(void)
 {
-    is_status(define("LNM$PROCESS", "APPLE", NULL, "red", "green", NULL), SS$_NORMAL, "a name");
-    is_status(translate("LNM$PROCESS", "APPLE", 0, 0), SS$_NORMAL, "is found");
+    is_status(define("LNM$PROCESS", "APPLE", NULL, "red", "green", NULL), SS$_NORMAL,
+              "a name with two strings is defined");
+    is_status(translate("LNM$PROCESS", "APPLE", 0, 0), SS$_NORMAL, "the name is found");
     ok(strcmp(text, "red") == 0 && strcmp(in_table, "LNM$PROCESS_TABLE") == 0 && max_index == 1 &&
            mode_found == PSL$C_USER && (attributes & LNM$M_EXISTS),
-       "with string, table, index, mode, attributes");
+       "string, table, index, mode and attributes are returned");
     translate("LNM$PROCESS", "APPLE", 0, 1);
-    ok(strcmp(text, "green") == 0, "and its second translation");
-    is_status(translate("LNM$PROCESS", "APPLE", 0, 2), SS$_NORMAL, "an index too many is no error");
-    ok(!(attributes & LNM$M_EXISTS) && text[0] == '\0', "but does not exist");
-    is_status(translate("LNM$PROCESS", "apple", 0, 0), SS$_NOLOGNAM, "case counts");
+    ok(strcmp(text, "green") == 0, "the second string is returned");
+    is_status(translate("LNM$PROCESS", "APPLE", 0, 2), SS$_NORMAL,
+              "an index after the last string is no error");
+    ok(!(attributes & LNM$M_EXISTS) && text[0] == '\0', "LNM$M_EXISTS is not set for that index");
+    is_status(translate("LNM$PROCESS", "apple", 0, 0), SS$_NOLOGNAM, "names are case-sensitive");
     is_status(translate("LNM$PROCESS", "apple", LNM$M_CASE_BLIND, 0), SS$_NORMAL,
-              "unless it is said not to");
+              "LNM$M_CASE_BLIND ignores case");
     is_status(define("LNM$PROCESS", "APPLE", NULL, "yellow", NULL, NULL), SS$_SUPERSEDE,
               "a second definition replaces the first");
-    ok(reads("LNM$FILE_DEV", "APPLE", "yellow"), "and is found through the search list");
+    ok(reads("LNM$FILE_DEV", "APPLE", "yellow"),
+       "it is found through the search list LNM$FILE_DEV");
 
     unsigned create_if = LNM$M_CREATE_IF;
     ILE3 item[] = {{4, LNM$_STRING, "blue", NULL}, {0}};
 
     is_status(sys$crelnm(&create_if, D("LNM$PROCESS"), D("APPLE"), NULL, item), SS$_NORMAL,
-              "create-if keeps what is there");
-    ok(reads("LNM$PROCESS", "APPLE", "yellow"), "as it was");
+              "create-if keeps an existing name");
+    ok(reads("LNM$PROCESS", "APPLE", "yellow"), "the existing name is unchanged");
     is_status(sys$dellnm(D("LNM$PROCESS"), D("APPLE"), NULL), SS$_NORMAL, "a name is deleted");
-    is_status(sys$dellnm(D("LNM$PROCESS"), D("APPLE"), NULL), SS$_NOLOGNAM, "once");
+    is_status(sys$dellnm(D("LNM$PROCESS"), D("APPLE"), NULL), SS$_NOLOGNAM,
+              "a deleted name cannot be deleted again");
     is_status(sys$crelnm(NULL, D("LNM$PROCESS"), D("EMPTY"), NULL, NULL), SS$_NORMAL,
-              "a name may stand for nothing");
-    is_status(translate("LNM$PROCESS", "EMPTY", 0, 0), SS$_NORMAL, "and is found");
-    ok(max_index == -1, "without any translation");
-    is_status(sys$dellnm(D("LNM$PROCESS"), NULL, NULL), SS$_NORMAL, "all names go at once");
-    is_status(translate("LNM$PROCESS", "EMPTY", 0, 0), SS$_NOLOGNAM, "and are gone");
+              "a name without strings can be defined");
+    is_status(translate("LNM$PROCESS", "EMPTY", 0, 0), SS$_NORMAL,
+              "a name without strings is found");
+    ok(max_index == -1, "its maximum index is -1");
+    is_status(sys$dellnm(D("LNM$PROCESS"), NULL, NULL), SS$_NORMAL,
+              "all names of a table are deleted by one call");
+    is_status(translate("LNM$PROCESS", "EMPTY", 0, 0), SS$_NOLOGNAM,
+              "a name of that table is not found any more");
 }
 
 static void items(void)
@@ -120,16 +127,17 @@ static void items(void)
     ILEB_64 wide[] = {{1, LNM$_STRING, -1, 4, "wide", NULL}, {0}};
 
     is_status(sys$crelnm(NULL, D("LNM$JOB"), D("ITEMS"), NULL, list), SS$_NORMAL,
-              "attributes, indexes and chained lists");
-    ok(where_length == 16 && memcmp(where, "LNM$JOB_", 8) == 0, "the table's name comes back");
+              "attributes, indexes and chained lists are accepted");
+    ok(where_length == 16 && memcmp(where, "LNM$JOB_", 8) == 0,
+       "the name of the table is returned");
     translate("LNM$JOB", "ITEMS", 0, 0);
     ok(strcmp(text, "one") == 0 && (attributes & concealed) == concealed && max_index == 5,
        "the first translation has its attributes");
     translate("LNM$JOB", "ITEMS", 0, 5);
-    ok(strcmp(text, "two") == 0 && !(attributes & concealed), "the second is at index 5");
+    ok(strcmp(text, "two") == 0 && !(attributes & concealed), "the second string is at index 5");
     is_status(sys$crelnm(NULL, D("LNM$JOB"), D("ITEMS"), NULL, wide), SS$_SUPERSEDE,
-              "lists of the 64-bit form");
-    ok(reads("LNM$JOB", "ITEMS", "wide"), "work alike");
+              "a 64-bit item list is accepted");
+    ok(reads("LNM$JOB", "ITEMS", "wide"), "it has the same effect");
 
     char shorter[3] = "";
     unsigned length = 0;
@@ -137,8 +145,9 @@ static void items(void)
     ILE3 cut[] = {{2, LNM$_STRING, shorter, &got}, {4, LNM$_LENGTH, &length, NULL}, {0}};
 
     is_status(sys$trnlnm(NULL, D("LNM$JOB"), D("ITEMS"), NULL, cut), SS$_BUFFEROVF,
-              "a short buffer");
-    ok(got == 2 && memcmp(shorter, "wi", 3) == 0 && length == 4, "gets what fits and the length");
+              "a buffer that is too short is accepted");
+    ok(got == 2 && memcmp(shorter, "wi", 3) == 0 && length == 4,
+       "the buffer gets what fits, the return length is the whole length");
 
     ILE3 bad_code[] = {{4, LNM$_PARENT, &none, NULL}, {0}};
     ILE3 bad_index[] = {{4, LNM$_INDEX, &big, NULL}, {0}};
@@ -150,42 +159,62 @@ static void items(void)
     unsigned bad_flags = 0x40;
 
     circle[1].ile3$ps_bufaddr = circle;
-    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_code), SS$_BADPARAM, "a bad code");
-    is_status(sys$trnlnm(NULL, D("LNM$JOB"), D("ITEMS"), NULL, bad_code), SS$_BADPARAM, "here too");
-    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_index), SS$_BADPARAM, "index 128");
-    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_size), SS$_BADPARAM, "short index");
-    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_attr), SS$_BADPARAM, "attributes");
-    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_buffer), SS$_ACCVIO, "no string");
+    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_code), SS$_BADPARAM,
+              "$CRELNM refuses an unknown item code");
+    is_status(sys$trnlnm(NULL, D("LNM$JOB"), D("ITEMS"), NULL, bad_code), SS$_BADPARAM,
+              "$TRNLNM refuses an unknown item code");
+    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_index), SS$_BADPARAM,
+              "index 128 is refused");
+    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_size), SS$_BADPARAM,
+              "an index of less than four bytes is refused");
+    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_attr), SS$_BADPARAM,
+              "attributes of a wrong length are refused");
+    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_buffer), SS$_ACCVIO,
+              "a string that cannot be read is refused");
     is_status(sys$trnlnm(NULL, D("LNM$JOB"), D("ITEMS"), NULL, bad_buffer), SS$_ACCVIO,
-              "no buffer to write");
-    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_chain), SS$_ACCVIO, "no list there");
+              "a buffer that cannot be written is refused");
+    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("X"), NULL, bad_chain), SS$_ACCVIO,
+              "a chained list that cannot be read is refused");
     is_status(sys$trnlnm(NULL, D("LNM$JOB"), D("ITEMS"), NULL, circle), SS$_BADPARAM,
-              "a list that never ends");
+              "a list that chains to itself is refused");
     is_status(sys$crelnm(&bad_flags, D("LNM$JOB"), D("X"), NULL, NULL), SS$_BADPARAM, "flags");
-    is_status(sys$trnlnm(&bad_flags, D("LNM$JOB"), D("X"), NULL, NULL), SS$_BADPARAM, "flags");
-    is_status(sys$crelnm((void *)8, D("LNM$JOB"), D("X"), NULL, NULL), SS$_ACCVIO, "no flags");
-    is_status(sys$trnlnm(NULL, (void *)8, D("X"), NULL, NULL), SS$_ACCVIO, "no table name");
-    is_status(sys$dellnm((void *)8, D("X"), NULL), SS$_ACCVIO, "no table name");
-    is_status(translate("LNM$JOB", "X", 0, 0), SS$_NOLOGNAM, "nothing of all that was defined");
+    is_status(sys$trnlnm(&bad_flags, D("LNM$JOB"), D("X"), NULL, NULL), SS$_BADPARAM,
+              "unknown flags are refused");
+    is_status(sys$crelnm((void *)8, D("LNM$JOB"), D("X"), NULL, NULL), SS$_ACCVIO,
+              "flags that cannot be read are refused");
+    is_status(sys$trnlnm(NULL, (void *)8, D("X"), NULL, NULL), SS$_ACCVIO,
+              "$TRNLNM: a table name that cannot be read is refused");
+    is_status(sys$dellnm((void *)8, D("X"), NULL), SS$_ACCVIO,
+              "$DELLNM: a table name that cannot be read is refused");
+    is_status(translate("LNM$JOB", "X", 0, 0), SS$_NOLOGNAM,
+              "none of the refused calls has defined a name");
 
     char longest[257];
 
     memset(longest, 'L', 256);
     longest[256] = '\0';
-    is_status(define("LNM$JOB", longest, NULL, "x", NULL, NULL), SS$_IVLOGNAM, "256 characters");
-    is_status(sys$dellnm(D("LNM$JOB"), D(longest), NULL), SS$_IVLOGNAM, "are too many");
-    is_status(translate("LNM$JOB", longest, 0, 0), SS$_IVLOGNAM, "for a name");
-    is_status(translate(longest, "X", 0, 0), SS$_IVLOGTAB, "and for a table's");
-    is_status(define(longest, "X", NULL, "x", NULL, NULL), SS$_IVLOGTAB, "in any service");
-    is_status(sys$dellnm(D(longest), D("X"), NULL), SS$_IVLOGTAB, "of them");
+    is_status(define("LNM$JOB", longest, NULL, "x", NULL, NULL), SS$_IVLOGNAM,
+              "$CRELNM refuses a name of 256 characters");
+    is_status(sys$dellnm(D("LNM$JOB"), D(longest), NULL), SS$_IVLOGNAM,
+              "$DELLNM refuses a name of 256 characters");
+    is_status(translate("LNM$JOB", longest, 0, 0), SS$_IVLOGNAM,
+              "$TRNLNM refuses a name of 256 characters");
+    is_status(translate(longest, "X", 0, 0), SS$_IVLOGTAB,
+              "$TRNLNM refuses a table name of 256 characters");
+    is_status(define(longest, "X", NULL, "x", NULL, NULL), SS$_IVLOGTAB,
+              "$CRELNM refuses a table name of 256 characters");
+    is_status(sys$dellnm(D(longest), D("X"), NULL), SS$_IVLOGTAB,
+              "$DELLNM refuses a table name of 256 characters");
     longest[255] = '\0';
     is_status(define("LNM$JOB", longest, NULL, longest, longest, longest), SS$_NORMAL,
-              "255 are not");
-    ok(reads("LNM$JOB", longest, longest), "neither in a translation");
-    is_status(sys$dellnm(D("LNM$JOB"), NULL, NULL), SS$_NORMAL, "away with it");
-    is_status(define("NOWHERE", "X", NULL, "x", NULL, NULL), SS$_NOLOGTAB, "a table that is not");
-    is_status(sys$dellnm(D("NOWHERE"), D("X"), NULL), SS$_NOLOGTAB, "there");
-    is_status(translate("NOWHERE", "X", 0, 0), SS$_IVLOGTAB, "has no names");
+              "a name and strings of 255 characters are accepted");
+    ok(reads("LNM$JOB", longest, longest), "a string of 255 characters is returned");
+    is_status(sys$dellnm(D("LNM$JOB"), NULL, NULL), SS$_NORMAL, "the long name is deleted");
+    is_status(define("NOWHERE", "X", NULL, "x", NULL, NULL), SS$_NOLOGTAB,
+              "$CRELNM: the table does not exist");
+    is_status(sys$dellnm(D("NOWHERE"), D("X"), NULL), SS$_NOLOGTAB,
+              "$DELLNM: the table does not exist");
+    is_status(translate("NOWHERE", "X", 0, 0), SS$_IVLOGTAB, "$TRNLNM: the table does not exist");
 }
 
 static void modes(void)
@@ -194,31 +223,41 @@ static void modes(void)
     unsigned char bad = 4;
     ILE3 item[] = {{2, LNM$_STRING, "na", NULL}, {0}};
 
-    is_status(define("LNM$PROCESS", "M", &super, "inner", NULL, NULL), SS$_NORMAL, "supervisor");
+    is_status(define("LNM$PROCESS", "M", &super, "inner", NULL, NULL), SS$_NORMAL,
+              "a name is defined in supervisor mode");
     is_status(define("LNM$PROCESS", "M", &user, "outer", NULL, NULL), SS$_NORMAL,
-              "and user mode side by side");
-    ok(reads("LNM$PROCESS", "M", "outer"), "the outer one hides the inner");
+              "the same name is defined in user mode");
+    ok(reads("LNM$PROCESS", "M", "outer"), "the user-mode name hides the supervisor-mode name");
 
     unsigned short n = 0;
     ILE3 want[] = {{255, LNM$_STRING, text, &n}, {0}};
 
-    is_status(sys$trnlnm(NULL, D("LNM$PROCESS"), D("M"), &super, want), SS$_NORMAL, "asked for");
-    ok(n == 5 && memcmp(text, "inner", 5) == 0, "the inner one is found");
-    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &user), SS$_NORMAL, "user mode goes");
-    ok(reads("LNM$PROCESS", "M", "inner"), "supervisor mode stays");
-    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &user), SS$_NOLOGNAM, "as long as only user");
+    is_status(sys$trnlnm(NULL, D("LNM$PROCESS"), D("M"), &super, want), SS$_NORMAL,
+              "a translation in supervisor mode succeeds");
+    ok(n == 5 && memcmp(text, "inner", 5) == 0, "it finds the supervisor-mode name");
+    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &user), SS$_NORMAL,
+              "the user-mode name is deleted");
+    ok(reads("LNM$PROCESS", "M", "inner"), "the supervisor-mode name still exists");
+    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &user), SS$_NOLOGNAM,
+              "deletion in user mode does not delete the supervisor-mode name");
     is_status(sys$crelnm(&no_alias, D("LNM$PROCESS"), D("M"), &super, item), SS$_SUPERSEDE,
-              "a name without alias");
-    is_status(define("LNM$PROCESS", "M", &user, "x", NULL, NULL), SS$_DUPLNAM, "allows no outer");
-    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &super), SS$_NORMAL, "mode is deleted");
+              "a supervisor-mode name without alias is defined");
+    is_status(define("LNM$PROCESS", "M", &user, "x", NULL, NULL), SS$_DUPLNAM,
+              "it prevents a definition in user mode");
+    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &super), SS$_NORMAL,
+              "it is deleted in supervisor mode");
     define("LNM$PROCESS", "M", &user, "x", NULL, NULL);
     is_status(sys$crelnm(&no_alias, D("LNM$PROCESS"), D("M"), &super, item), SS$_NORMAL,
-              "one that comes later");
-    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &user), SS$_NOLOGNAM, "removes outer ones");
+              "a name without alias is defined after a user-mode name");
+    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &user), SS$_NOLOGNAM,
+              "it deletes the user-mode name");
     sys$dellnm(D("LNM$PROCESS"), NULL, &super);
-    is_status(define("LNM$PROCESS", "M", &bad, "x", NULL, NULL), SS$_IVACMODE, "mode 4");
-    is_status(sys$trnlnm(NULL, D("LNM$PROCESS"), D("M"), &bad, NULL), SS$_IVACMODE, "is none");
-    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &bad), SS$_IVACMODE, "anywhere");
+    is_status(define("LNM$PROCESS", "M", &bad, "x", NULL, NULL), SS$_IVACMODE,
+              "$CRELNM refuses access mode 4");
+    is_status(sys$trnlnm(NULL, D("LNM$PROCESS"), D("M"), &bad, NULL), SS$_IVACMODE,
+              "$TRNLNM refuses access mode 4");
+    is_status(sys$dellnm(D("LNM$PROCESS"), D("M"), &bad), SS$_IVACMODE,
+              "$DELLNM refuses access mode 4");
 }
 
 static int create_table(const char *name, const char *parent, unsigned flags, unsigned quota)
@@ -236,76 +275,91 @@ static void tables(void)
     struct dsc$descriptor_s small = {sizeof(tight), DSC$K_DTYPE_T, DSC$K_CLASS_S, tight};
     unsigned short n = 0;
 
-    is_status(create_table("MINE", "LNM$PROCESS_DIRECTORY", 0, 0), SS$_LNMCREATED, "a table");
-    is_status(define("MINE", "A", NULL, "a", NULL, NULL), SS$_NORMAL, "takes names");
+    is_status(create_table("MINE", "LNM$PROCESS_DIRECTORY", 0, 0), SS$_LNMCREATED,
+              "a table is created");
+    is_status(define("MINE", "A", NULL, "a", NULL, NULL), SS$_NORMAL,
+              "a name is defined in the table");
     is_status(create_table("MINE", "LNM$PROCESS_DIRECTORY", LNM$M_CREATE_IF, 0), SS$_NORMAL,
-              "is kept by create-if");
-    ok(reads("MINE", "A", "a"), "with its names");
-    is_status(create_table("MINE", "LNM$PROCESS_DIRECTORY", 0, 0), SS$_SUPERSEDE, "is superseded");
-    is_status(translate("MINE", "A", 0, 0), SS$_NOLOGNAM, "and empty then");
-    is_status(create_table("BELOW", "MINE", 0, 0), SS$_LNMCREATED, "a table below it");
+              "create-if keeps an existing table");
+    ok(reads("MINE", "A", "a"), "the names of the table still exist");
+    is_status(create_table("MINE", "LNM$PROCESS_DIRECTORY", 0, 0), SS$_SUPERSEDE,
+              "a table of the same name supersedes it");
+    is_status(translate("MINE", "A", 0, 0), SS$_NOLOGNAM, "the new table is empty");
+    is_status(create_table("BELOW", "MINE", 0, 0), SS$_LNMCREATED, "a table below it is created");
     is_status(create_table("MINE", "BELOW", 0, 0), SS$_PARENT_DEL,
-              "that would go with what it supersedes");
+              "a table cannot supersede its own parent");
     is_status(define("LNM$PROCESS_DIRECTORY", "BOTH", &super, "BELOW", "MINE", NULL), SS$_NORMAL,
-              "a search list");
+              "a search list of tables is defined");
     define("MINE", "B", NULL, "b", NULL, NULL);
-    ok(reads("BOTH", "B", "b"), "is searched to its end");
+    ok(reads("BOTH", "B", "b"), "all tables of the search list are searched");
     define("BELOW", "B", NULL, "first", NULL, NULL);
-    ok(reads("BOTH", "B", "first"), "in its order");
+    ok(reads("BOTH", "B", "first"), "the first table of the search list takes precedence");
     define("LNM$PROCESS_DIRECTORY", "LOOP", &super, "LOOP", NULL, NULL);
-    is_status(translate("LOOP", "B", 0, 0), SS$_TOOMANYLNAM, "a list of itself");
-    is_status(define("LOOP", "B", NULL, "x", NULL, NULL), SS$_TOOMANYLNAM, "has no end");
-    is_status(sys$dellnm(D("LOOP"), D("B"), NULL), SS$_TOOMANYLNAM, "for any");
-    is_status(create_table("X", "LOOP", 0, 0), SS$_TOOMANYLNAM, "service");
+    is_status(translate("LOOP", "B", 0, 0), SS$_TOOMANYLNAM,
+              "$TRNLNM refuses a search list that contains itself");
+    is_status(define("LOOP", "B", NULL, "x", NULL, NULL), SS$_TOOMANYLNAM,
+              "$CRELNM refuses a search list that contains itself");
+    is_status(sys$dellnm(D("LOOP"), D("B"), NULL), SS$_TOOMANYLNAM,
+              "$DELLNM refuses a search list that contains itself");
+    is_status(create_table("X", "LOOP", 0, 0), SS$_TOOMANYLNAM,
+              "$CRELNT refuses a search list that contains itself");
     is_status(sys$dellnm(D("LNM$PROCESS_DIRECTORY"), D("MINE"), NULL), SS$_NORMAL,
-              "a table's name is deleted");
-    is_status(translate("BELOW", "B", 0, 0), SS$_IVLOGTAB, "and what was below it is gone as well");
+              "the name of a table is deleted");
+    is_status(translate("BELOW", "B", 0, 0), SS$_IVLOGTAB, "the table below it is deleted with it");
     is_status(create_table("SMALL", "LNM$PROCESS_DIRECTORY", 0, 300), SS$_LNMCREATED,
-              "a table of 300 bytes");
-    is_status(define("SMALL", "1", NULL, "1", NULL, NULL), SS$_NORMAL, "has room for some");
-    is_status(define("SMALL", "2", NULL, "2", NULL, NULL), SS$_NORMAL, "names");
+              "a table with a quota of 300 bytes is created");
+    is_status(define("SMALL", "1", NULL, "1", NULL, NULL), SS$_NORMAL,
+              "a name fits into the quota");
+    is_status(define("SMALL", "2", NULL, "2", NULL, NULL), SS$_NORMAL,
+              "a second name fits into the quota");
     is_status(define("SMALL", "3", NULL, "333333333333333333333333333333333",
                      "33333333333333333333333333333333333333",
                      "33333333333333333333333333333333333333333333"),
-              SS$_EXLNMQUOTA, "and no more");
-    is_status(define("SMALL", "1", NULL, "one", NULL, NULL), SS$_SUPERSEDE, "but replaces one");
-    is_status(create_table("SUB", "SMALL", 0, 400), SS$_EXLNMQUOTA, "nor for a table of 400");
+              SS$_EXLNMQUOTA, "a name that exceeds the quota is refused");
+    is_status(define("SMALL", "1", NULL, "one", NULL, NULL), SS$_SUPERSEDE,
+              "a name can be replaced within the quota");
+    is_status(create_table("SUB", "SMALL", 0, 400), SS$_EXLNMQUOTA,
+              "a table whose quota exceeds that of its parent is refused");
     sys$dellnm(D("LNM$PROCESS_DIRECTORY"), D("SMALL"), NULL);
-    is_status(create_table("no good", "LNM$PROCESS_DIRECTORY", 0, 0), SS$_IVLOGNAM, "a blank");
-    is_status(create_table("X", "NOWHERE", 0, 0), SS$_NOLOGTAB, "no parent");
+    is_status(create_table("no good", "LNM$PROCESS_DIRECTORY", 0, 0), SS$_IVLOGNAM,
+              "a table name with a blank is refused");
+    is_status(create_table("X", "NOWHERE", 0, 0), SS$_NOLOGTAB,
+              "a parent table that does not exist is refused");
     is_status(sys$crelnt(NULL, &result, &n, NULL, NULL, NULL, D("LNM$PROCESS_DIRECTORY"), NULL),
-              SS$_LNMCREATED, "a table whose name the system makes");
-    ok(n == 20 && memcmp(made, "LNM$", 4) == 0, "and tells");
+              SS$_LNMCREATED, "the system makes up a table name");
+    ok(n == 20 && memcmp(made, "LNM$", 4) == 0, "the name that was made up is returned");
     is_status(sys$crelnt(NULL, &small, &n, NULL, NULL, NULL, D("LNM$PROCESS_DIRECTORY"), NULL),
-              SS$_RESULTOVF, "where there is room");
+              SS$_RESULTOVF, "a result buffer that is too short for the name is reported");
     made[n] = '\0';
-    is_status(sys$dellnm(D("LNM$PROCESS_DIRECTORY"), D(made), NULL), SS$_NORMAL, "it goes");
-    is_status(define("LNM$PROCESS_DIRECTORY", "PLAIN", NULL, "MINE", NULL, NULL), SS$_NORMAL, "a");
+    is_status(sys$dellnm(D("LNM$PROCESS_DIRECTORY"), D(made), NULL), SS$_NORMAL,
+              "the table is deleted by that name");
+    is_status(define("LNM$PROCESS_DIRECTORY", "PLAIN", NULL, "MINE", NULL, NULL), SS$_NORMAL,
+              "a name that is not a table is defined");
     is_status(create_table("PLAIN", "LNM$PROCESS_DIRECTORY", 0, 0), SS$_DUPLNAM,
-              "name is not superseded by a table");
+              "a table does not supersede a name that is not a table");
     is_status(sys$crelnt(NULL, NULL, NULL, NULL, NULL, D("X"), D(""), NULL), SS$_IVLOGTAB,
-              "a parent without name");
+              "an empty parent name is refused");
     is_status(sys$crelnt((void *)8, NULL, NULL, NULL, NULL, D("X"), D("LNM$JOB"), NULL), SS$_ACCVIO,
-              "bad pointers");
+              "flags that cannot be read are refused");
     is_status(sys$crelnt(NULL, NULL, (void *)8, NULL, NULL, D("X"), D("LNM$JOB"), NULL), SS$_ACCVIO,
-              "of all kinds");
+              "a result length that cannot be written is refused");
 
     unsigned bad_flags = 0x100, fine = 0;
     unsigned char bad_mode = 9;
 
     is_status(sys$crelnt(&bad_flags, NULL, NULL, NULL, NULL, D("X"), D("LNM$JOB"), NULL),
-              SS$_BADPARAM, "flags");
+              SS$_BADPARAM, "unknown flags are refused");
     is_status(sys$crelnt(&fine, NULL, NULL, NULL, NULL, D("X"), D("LNM$JOB"), &bad_mode),
-              SS$_IVACMODE, "mode");
+              SS$_IVACMODE, "an invalid access mode is refused");
     is_status(sys$dellnm(D("LNM$PROCESS_DIRECTORY"), D("LNM$PROCESS_TABLE"), &kernel), SS$_NOPRIV,
-              "the process's own table stays");
+              "the table of the process cannot be deleted");
     is_status(define("LNM$PROCESS_DIRECTORY", "A_NAME_THAT_IS_LONGER_THAN_31_CHARACTERS", NULL, "X",
                      NULL, NULL),
-              SS$_IVLOGNAM, "no table has such a name");
+              SS$_IVLOGNAM, "a name of more than 31 characters is refused in a directory");
     sys$dellnm(D("LNM$PROCESS_DIRECTORY"), NULL, &super);
 }
 
-/* Run in a child; its status is that of the parent's test. */
+/* Runs in a child; the exit status says whether the child found what it should. */
 static int in_child(int (*fn)(void))
 {
     int status;
@@ -339,7 +393,7 @@ static int other_session(void)
     return !(reads("LNM$JOB", "THEIRS", "t") && reads("LNM$PROCESS", "PRIVATE", "p"));
 }
 
-/* Group 0300, member 5, no privileges. */
+/* A process of group 0300, member 5, without privileges. */
 static int other_user(void)
 {
     if (setgid(0300) || setuid(5))
@@ -354,7 +408,7 @@ static int other_user(void)
         return 5;
     if (translate("LNM$GROUP", "G", 0, 0) != SS$_NOLOGNAM)
         return 6;
-    /* Inner modes are not for everybody. */
+    /* Inner access modes need privileges. */
     define("LNM$PROCESS", "K", &kernel, "k", NULL, NULL);
     translate("LNM$PROCESS", "K", 0, 0);
     return mode_found == PSL$C_SUPER ? 0 : 7;
@@ -364,17 +418,19 @@ static void sharing(void)
 {
     define("LNM$PROCESS", "PRIVATE", NULL, "p", NULL, NULL);
     define("LNM$JOB", "OURS", NULL, "j", NULL, NULL);
-    is_status(define("LNM$GROUP", "G", NULL, "g", NULL, NULL), SS$_NORMAL, "a group name");
+    is_status(define("LNM$GROUP", "G", NULL, "g", NULL, NULL), SS$_NORMAL,
+              "a name in the group table is defined");
     is_status(define("LNM$SYSTEM", "EVERYBODY", NULL, "s", NULL, NULL), SS$_NORMAL,
-              "a system name");
+              "a name in the system table is defined");
     is_status(create_table("LNM$JOB_PRIVATE", "LNM$SYSTEM_DIRECTORY", 0, 0), SS$_LNMCREATED,
-              "a shareable table for its owner only");
+              "a shareable table that only its owner may access is created");
     is(in_child(child_sees_all), 0, "a child sees private, job and system names");
-    is(in_child(child_changes), 0, "and changes them");
-    ok(reads("LNM$PROCESS", "PRIVATE", "p"), "its private ones are its own");
-    ok(reads("LNM$JOB", "OURS", "changed"), "the job's are everybody's in the job");
+    is(in_child(child_changes), 0, "a child changes its names");
+    ok(reads("LNM$PROCESS", "PRIVATE", "p"),
+       "private names changed by the child are unchanged here");
+    ok(reads("LNM$JOB", "OURS", "changed"), "job names changed by the child are changed here");
     is(in_child(other_session), 0, "a new session is a new job");
-    is(in_child(other_user), 0, "another user reads what he may");
+    is(in_child(other_user), 0, "another user reads the names that the protection lets it read");
     sys$dellnm(D("LNM$SYSTEM_DIRECTORY"), D("LNM$JOB_PRIVATE"), NULL);
     sys$dellnm(D("LNM$SYSTEM"), NULL, NULL);
     sys$dellnm(D("LNM$GROUP"), NULL, NULL);
@@ -382,7 +438,7 @@ static void sharing(void)
     sys$dellnm(D("LNM$PROCESS"), NULL, NULL);
 }
 
-/* Every service that takes a section's name answers `want`. */
+/* Every service that takes the name of a section must return `want`. */
 static void section_services(struct dsc64$descriptor_s *d, struct _generic_64 *region, int want)
 {
     const unsigned flags = SEC$M_WRT | SEC$M_EXPREG;
@@ -419,9 +475,9 @@ static void section_names(void)
     ok(sys$crmpsc_gdzro_64(&d, NULL, 0, 8 * MIB, &region, 0, PSL$C_USER, SEC$M_WRT | SEC$M_EXPREG,
                            &va, &length) &
            1,
-       "a section by a logical name");
+       "a section is created by a logical name");
     ok((mega$info(MEGA_INFO_SECTION, 0, &s, sizeof(s)) & 1) && !strcmp(s.name, "THE_REAL_NAME"),
-       "has the name that it stands for");
+       "it has the name to which the logical name translates");
     define("LNM$JOB", "GBL$MIDDLE", NULL, "SHORT", NULL, NULL);
     section_services(&d, &region, SS$_TOOMANYLNAM);
     define("LNM$JOB", "GBL$SHORT", NULL, "NOT:GOOD", NULL, NULL);
@@ -430,7 +486,8 @@ static void section_names(void)
     sys$dellnm(D("LNM$JOB"), NULL, NULL);
 }
 
-/* Many names, made and deleted in random order, all found in between; pool as before at the end. */
+/* Many names are defined and deleted in random order, and translated meanwhile. At the end as much
+ * of the pool is in use as before. */
 static void many(void)
 {
     enum { NAMES = 3000 };
@@ -455,23 +512,23 @@ static void many(void)
             wrong += define("LNM$JOB", name, NULL, value, NULL, NULL) != SS$_NORMAL;
         there[which] ^= 1;
     }
-    is(wrong, 0, "12,000 names are made, found and deleted");
+    is(wrong, 0, "12,000 names are defined, found and deleted");
     for (unsigned i = 0; i < NAMES; i++) {
         snprintf(name, sizeof(name), "NAME_%u", i);
         wrong += (translate("LNM$JOB", name, 0, 0) == SS$_NORMAL) != there[i];
     }
-    is(wrong, 0, "and those that should be there are");
+    is(wrong, 0, "the names that were not deleted are found");
     for (unsigned i = 0; i < NAMES; i++) {
         snprintf(name, sizeof(name), "NAME_%u", i);
         if (there[i])
             sys$dellnm(D("LNM$JOB"), D(name), NULL);
     }
     mega$info(MEGA_INFO_POOL, 1, &after, sizeof(after));
-    is(after.in_use, before.in_use, "paged pool is as it was");
+    is(after.in_use, before.in_use, "as much paged pool is in use as before");
     sys$dellnm(D("LNM$JOB"), NULL, NULL);
 }
 
-/* A process of a job that has no table yet, and paged pool is full. */
+/* A process of a job that has no table yet, while paged pool is full. */
 static int first_use_without_pool(void)
 {
     if (setsid() < 0)
@@ -480,7 +537,8 @@ static int first_use_without_pool(void)
              status_is(sys$dellnm(D("LNM$JOB"), D("X"), NULL), SS$_INSFMEM));
 }
 
-/* Fill paged pool: every service that needs some says so, and works again when there is some. */
+/* Fill paged pool. Every service that allocates some must return its condition value, and must work
+ * again when some has been freed. */
 static void full(void)
 {
     char name[16], value[241];
@@ -492,7 +550,7 @@ static void full(void)
 
     memset(value, 'v', 240);
     value[240] = '\0';
-    /* The child is made before: a fork copies names, which takes pool too. */
+    /* The child is created before, because a fork copies names, which also takes pool. */
     if (pipe(go) || (pid = fork()) < 0)
         bail_out("no child");
     if (pid == 0) {
@@ -507,16 +565,17 @@ static void full(void)
         snprintf(name, sizeof(name), "FULL_%u", n++);
     while (define("LNM$JOB", name, NULL, "v", NULL, NULL) == SS$_NORMAL);
     is_status(define("LNM$JOB", name, NULL, "v", NULL, NULL), SS$_INSFMEM,
-              "after %u names paged pool is full", n);
+              "paged pool is full after %u names", n);
     is_status(create_table("NO_ROOM", "LNM$PROCESS_DIRECTORY", 0, 0), SS$_INSFMEM,
-              "there is no table then");
-    is(write(go[1], "g", 1), 1, "a process that uses names for the first time");
+              "$CRELNT fails while paged pool is full");
+    is(write(go[1], "g", 1), 1, "a process that has not used names is told to use them");
     ok(waitpid(pid, &child, 0) == pid && WIFEXITED(child) && WEXITSTATUS(child) == 0,
-       "is told so too");
-    ok(reads("LNM$JOB", "FULL_0", value), "what is there is found");
-    is_status(sys$dellnm(D("LNM$JOB"), D("FULL_0"), NULL), SS$_NORMAL, "one name less");
-    is_status(define("LNM$JOB", name, NULL, "v", NULL, NULL), SS$_NORMAL, "makes room");
-    is_status(sys$dellnm(D("LNM$JOB"), NULL, NULL), SS$_NORMAL, "all of them go");
+       "its first use of names fails, too");
+    ok(reads("LNM$JOB", "FULL_0", value), "existing names are found");
+    is_status(sys$dellnm(D("LNM$JOB"), D("FULL_0"), NULL), SS$_NORMAL, "a name can be deleted");
+    is_status(define("LNM$JOB", name, NULL, "v", NULL, NULL), SS$_NORMAL,
+              "then a name can be defined");
+    is_status(sys$dellnm(D("LNM$JOB"), NULL, NULL), SS$_NORMAL, "all names are deleted");
     close(go[0]);
     close(go[1]);
 }

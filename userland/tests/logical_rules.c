@@ -1,9 +1,9 @@
 // TAP
 /*
- * Logical names, what the services promise beyond their plain use: how long tables of jobs and
- * groups live, what a process's death gives back, which names a fork copies, how far a search and a
- * section's name are followed, odd item lists, and many processes at once that are killed in the
- * middle. The plain use is in logical_names.c.
+ * Logical names: rules beyond the plain use of the services. How long the tables of jobs and groups
+ * live, what the death of a process frees, which names a fork copies, how far a search and the name
+ * of a section are followed, unusual item lists, and many processes that use names at the same time
+ * and are killed meanwhile. logical_names.c tests the plain use.
  */
 #include "tap.h"
 
@@ -55,7 +55,7 @@ static uint64_t paged_bytes(void)
     return p.in_use;
 }
 
-/* Run in a child; 0: it said so. */
+/* Run fn in a child. Returns its exit status, which is 0 if it found what it should. */
 static int in_child(int (*fn)(void))
 {
     int status;
@@ -94,41 +94,46 @@ static void items(void)
     ILE3 want[] = {{4, LNM$_INDEX, &five, NULL}, {4, LNM$_LENGTH, &length, NULL}, {0}};
 
     is_status(sys$crelnm(NULL, D("LNM$JOB"), D("R"), NULL, twice), SS$_BADPARAM,
-              "an index that is given twice");
+              "an index that is given twice is refused");
     is_status(sys$crelnm(NULL, D("LNM$JOB"), D("R"), NULL, down), SS$_NORMAL,
-              "indexes in any order are fine");
-    is_status(sys$trnlnm(NULL, D("LNM$JOB"), D("R"), NULL, want), SS$_NORMAL, "and found");
-    is(length, 1, "with their strings");
+              "indexes in any order are accepted");
+    is_status(sys$trnlnm(NULL, D("LNM$JOB"), D("R"), NULL, want), SS$_NORMAL,
+              "$TRNLNM accepts them, too");
+    is(length, 1, "the lengths of the strings are returned");
     is_status(sys$crelnm(NULL, D("LNM$JOB"), D("R"), NULL, narrow), SS$_BUFFEROVF,
-              "a short buffer for the table's name");
+              "a buffer too short for the table's name is accepted");
     ok(got == 4 && !memcmp(where, "LNM$", 4) && (there("LNM$JOB", "R") & 1),
-       "gets its start, and the name is there");
+       "it gets the first bytes of the name");
     is_status(sys$crelnm(NULL, D("LNM$JOB"), D("R"), NULL, huge), SS$_BADPARAM,
-              "a longer string than there are");
+              "a string longer than the maximum is refused");
     is_status(sys$trnlnm(NULL, D("LNM$JOB"), D("R"), NULL, huge_buffer), SS$_BADPARAM,
-              "a longer buffer than there are");
+              "a buffer longer than the maximum is refused");
     for (int i = 0; i < 129; i++)
         many[i] = (ILE3){1, LNM$_STRING, "m", NULL};
-    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("R"), NULL, many), SS$_BADPARAM, "129 strings");
+    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("R"), NULL, many), SS$_BADPARAM,
+              "129 strings are refused");
     many[128] = (ILE3){0};
-    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("R"), NULL, many), SS$_SUPERSEDE, "128 are not");
+    is_status(sys$crelnm(NULL, D("LNM$JOB"), D("R"), NULL, many), SS$_SUPERSEDE,
+              "128 strings are accepted");
     sys$dellnm(D("LNM$JOB"), NULL, NULL);
 }
 
-/* ---- modes and names that are not to be had ---- */
+/* ---- modes and names that cannot be used ---- */
 
 static void refusals(void)
 {
     is_status(table("OUTER", "LNM$PROCESS_DIRECTORY", 0, &user), SS$_LNMCREATED,
-              "a table of user mode");
-    is_status(define("OUTER", "X", 0, &super, "x"), SS$_IVLOGTAB, "takes no name of an inner one");
-    is_status(table("INNER", "OUTER", 0, &super), SS$_NOPRIV, "and no table below it");
+              "a table is created in user mode");
+    is_status(define("OUTER", "X", 0, &super, "x"), SS$_IVLOGTAB,
+              "an inner mode cannot define a name in it");
+    is_status(table("INNER", "OUTER", 0, &super), SS$_NOPRIV,
+              "an inner mode cannot create a table below it");
     is_status(table("LNM$JOB_00ABCDEF", "LNM$SYSTEM_DIRECTORY", 0, &kernel), SS$_DUPLNAM,
-              "a job's table is the system's to make");
+              "a table with the name of a job's table cannot be created");
     is_status(define("LNM$SYSTEM_DIRECTORY", "LNM$GROUP_000777", 0, &kernel, "x"), SS$_DUPLNAM,
-              "so is a group's");
+              "the name of a group's table cannot be defined");
     is_status(sys$dellnm(D("LNM$SYSTEM_DIRECTORY"), D("LNM$SYSTEM_TABLE"), &kernel), SS$_NOPRIV,
-              "what is the system's stays");
+              "a table of the system cannot be deleted");
     sys$dellnm(D("LNM$PROCESS_DIRECTORY"), NULL, &user);
 }
 
@@ -138,17 +143,18 @@ static void depth(void)
 {
     char name[16], next[16] = "LNM$PROCESS";
 
-    for (int i = 1; i <= LNM$C_MAXDEPTH; i++) { /* LNM$PROCESS is the first of ten */
+    for (int i = 1; i <= LNM$C_MAXDEPTH; i++) { /* LNM$PROCESS counts as the first of ten */
         snprintf(name, sizeof(name), "DEPTH_%d", i);
         define("LNM$PROCESS_DIRECTORY", name, 0, &super, next);
         strcpy(next, name);
     }
-    is_status(there("DEPTH_9", "X"), SS$_NOLOGNAM, "a table behind ten names");
-    is_status(there("DEPTH_10", "X"), SS$_TOOMANYLNAM, "but not behind eleven");
+    is_status(there("DEPTH_9", "X"), SS$_NOLOGNAM, "a table is found through ten names");
+    is_status(there("DEPTH_10", "X"), SS$_TOOMANYLNAM, "a table is not found through eleven names");
     sys$dellnm(D("LNM$PROCESS_DIRECTORY"), NULL, &super);
 }
 
-/* $DGBLSC of a name that stands for others: the section is not there, whatever its name is. */
+/* $DGBLSC of a logical name. No section exists, so the value shows how far the name is
+ * translated. */
 static int section(const char *name)
 {
     struct dsc64$descriptor_s d = {1,  DSC64$K_DTYPE_T, DSC64$K_CLASS_S,
@@ -168,17 +174,18 @@ static void section_names(void)
         define("LNM$JOB", name, 0, &super, next);
         snprintf(next, sizeof(next), "S%d", i);
     }
-    is_status(section("S10"), SS$_NOSUCHSEC, "a section's name is translated ten times");
-    is_status(section("S11"), SS$_TOOMANYLNAM, "not eleven");
+    is_status(section("S10"), SS$_NOSUCHSEC, "the name of a section is translated ten times");
+    is_status(section("S11"), SS$_TOOMANYLNAM, "it is not translated eleven times");
     define("LNM$JOB", "GBL$BAD2", 0, &super, "NO:SECTION");
     define("LNM$JOB", "GBL$BAD1", 0, &super, "BAD2");
-    is_status(section("BAD1"), SS$_IVLOGNAM, "to the end");
+    is_status(section("BAD1"), SS$_IVLOGNAM,
+              "a bad name at the end of the translations is refused");
     sys$crelnm(NULL, D("LNM$JOB"), D("GBL$BAD1"), &super, last);
-    is_status(section("BAD1"), SS$_NOSUCHSEC, "unless that is marked terminal");
+    is_status(section("BAD1"), SS$_NOSUCHSEC, "a terminal name is not translated");
     sys$dellnm(D("LNM$JOB"), NULL, &super);
 }
 
-/* ---- what a fork gets ---- */
+/* ---- what a fork copies ---- */
 
 static int without_confined(void)
 {
@@ -187,7 +194,7 @@ static int without_confined(void)
              there("T_CONFINED", "X") == SS$_IVLOGTAB && there("T_OPEN", "X") == SS$_NOLOGNAM);
 }
 
-/* A new session has no names of a job yet; its children still get the private ones. */
+/* In a new session, whose job has no names yet; children still get the private names. */
 static int session_and_fork(void) { return setsid() < 0 || in_child(without_confined); }
 
 static void forks(void)
@@ -197,13 +204,14 @@ static void forks(void)
     table("T_OPEN", "LNM$PROCESS_DIRECTORY", 0, NULL);
     table("T_CONFINED", "LNM$PROCESS_DIRECTORY", LNM$M_CONFINE, NULL);
     is(in_child(without_confined), 0, "a fork copies names that are not confined");
-    is(in_child(session_and_fork), 0, "also behind a new session");
-    is_status(there("LNM$PROCESS", "CONFINED"), SS$_NORMAL, "the confined ones stay");
+    is(in_child(session_and_fork), 0, "a fork copies them in a new session, too");
+    is_status(there("LNM$PROCESS", "CONFINED"), SS$_NORMAL,
+              "confined names still exist in the parent");
     sys$dellnm(D("LNM$PROCESS_DIRECTORY"), NULL, NULL);
     sys$dellnm(D("LNM$PROCESS"), NULL, NULL);
 }
 
-/* ---- lives ---- */
+/* ---- lifetimes ---- */
 
 /* A session of group 0500 that uses every kind of table. */
 static int visitor(void)
@@ -231,20 +239,21 @@ static void lives(void)
 {
     uint64_t before;
 
-    is_status(there("LNM$JOB", "X"), SS$_NOLOGNAM, "this job's and group's tables are there");
+    is_status(there("LNM$JOB", "X"), SS$_NOLOGNAM, "the tables of this job and group exist");
     before = paged_bytes();
     for (int i = 0; i < 50; i++)
         if (in_child(visitor))
             ok(0, "visitor %d", i);
-    is(paged_bytes(), before, "fifty sessions of another group leave nothing");
-    is_status(there("LNM$GROUP_000500", "X"), SS$_IVLOGTAB, "not even the group's table");
-    is(in_child(dies), -1, "one that is killed");
-    is(paged_bytes(), before, "leaves as little");
+    is(paged_bytes(), before, "fifty sessions of another group leave no paged pool allocated");
+    is_status(there("LNM$GROUP_000500", "X"), SS$_IVLOGTAB, "the table of that group is deleted");
+    is(in_child(dies), -1, "a process with names is killed");
+    is(paged_bytes(), before, "its names are freed");
 }
 
-/* ---- many at once ---- */
+/* ---- many processes at once ---- */
 
-/* Define, translate and delete names that all the others use, too. Unexpected answers: exit 1. */
+/* Define, translate and delete names that all other processes use, too. Exits with 1 after a result
+ * that is not expected. */
 static void churn(unsigned seed)
 {
     char name[16], value[64];
@@ -295,15 +304,15 @@ static void killed_in_the_middle(void)
         if (i < (ROUNDS - 1) * CROWD && (crowd[i % CROWD] = fork()) == 0)
             churn((unsigned)i * 104729 + 3);
     }
-    is(wrong, 0, "72 processes on the same names are killed one by one");
+    is(wrong, 0, "72 processes that use the same names are killed one by one");
     sys$dellnm(D("LNM$JOB"), NULL, NULL);
-    /* Their children, which were left, end at once. */
+    /* Their children are still alive, and end at once. */
     for (int i = 0; i < 200 && paged_bytes() != before; i++)
         nanosleep(&(struct timespec){0, 10000000}, NULL);
-    is(paged_bytes(), before, "and nothing of theirs is left");
+    is(paged_bytes(), before, "no paged pool of theirs stays allocated");
 }
 
-/* ---- the list for displays ---- */
+/* ---- the list of names for displays ---- */
 
 static void lists(void)
 {
@@ -324,21 +333,27 @@ static void lists(void)
         wrong += mega$logical(D("LNM$JOB"), MEGA_LOGICAL_SAME, 0, &other) != SS$_NORMAL ||
                  mega$logical(D("LNM$JOB"), MEGA_LOGICAL_SAME, 1, &other) != SS$_NONEXPR;
     }
-    is(status, SS$_NOLOGNAM, "a list has an end");
-    is(n, NAMES, "with all names");
-    is(wrong, 0, "in their order");
+    is(status, SS$_NOLOGNAM, "the list of names ends");
+    is(n, NAMES, "the list has all names");
+    is(wrong, 0, "the names are in order");
     m = (struct mega_logical){.name = "L7", .name_length = 2, .mode = 3};
-    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, &m), SS$_NORMAL, "it goes on anywhere");
-    ok(strcmp(m.name, "L8") == 0, "behind the name that is given");
+    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, &m), SS$_NORMAL,
+       "the list can continue after any name");
+    ok(strcmp(m.name, "L8") == 0, "it continues after the given name");
     m.name[1] = 'X';
-    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, &m), SS$_NONEXPR, "if it is there");
+    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, &m), SS$_NONEXPR,
+       "a name that does not exist is an error");
     m.name_length = 256;
-    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, &m), SS$_BADPARAM, "and a name");
+    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, &m), SS$_BADPARAM,
+       "a name that is too long is refused");
     m.name_length = 2;
     m.mode = 4;
-    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, &m), SS$_BADPARAM, "of some mode");
-    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, (void *)8), SS$_ACCVIO, "in memory");
-    is(mega$logical(D("LNM$JOB"), -3, 0, &m), SS$_NOLOGNAM, "no index is below these");
+    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, &m), SS$_BADPARAM,
+       "an invalid mode is refused");
+    is(mega$logical(D("LNM$JOB"), MEGA_LOGICAL_NEXT, 0, (void *)8), SS$_ACCVIO,
+       "a buffer that cannot be written is refused");
+    is(mega$logical(D("LNM$JOB"), -3, 0, &m), SS$_NOLOGNAM,
+       "an index below the special values finds nothing");
     sys$dellnm(D("LNM$JOB"), NULL, NULL);
 }
 

@@ -1,6 +1,7 @@
 /*
- * Something to draw (tests/test_memmap.py): maps the section DBCACHE, 128 MiB of a reservation, in
- * a region with shared page tables, says so, and waits for the end of its input.
+ * A program for tests/test_memmap.py to draw: it maps the section DBCACHE, 128 MiB of a
+ * reservation, in a region with shared page tables, prints the address, and waits for the end of
+ * its input.
  */
 #include <descrip.h>
 #include <psldef.h>

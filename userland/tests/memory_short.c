@@ -1,10 +1,10 @@
 // TAP
 // RUN: -m 96M --set NPAGEDYN=1048576
 /*
- * The services when memory is short: pages are locked until none is left above the minimum, then
- * address space is made in single pages until nonpaged pool is used up. Every service that needs an
- * entry of the map then says SS$_INSFMEM and changes nothing; what only gives back works, and
- * afterwards everything does.
+ * The services when memory is short. Pages are locked until none is left above the minimum; then
+ * address space is created in single pages until nonpaged pool is used up. Every service that needs
+ * a map entry must then return SS$_INSFMEM and change nothing; services that only free resources
+ * must work; and afterwards all services must work again.
  */
 #include <prtdef.h>
 #include <ssdef.h>
@@ -38,7 +38,8 @@ static GENERIC_64 region(uint64_t bytes, char **start)
     return id;
 }
 
-/* Lock as many pages from p on as there are: how many, and what the last refusal was. */
+/* Lock as many pages from p on as possible. Returns their number, and sets the status of the last
+ * refusal. */
 static uint64_t lock_all(char *p, int *refusal)
 {
     uint64_t done = 0;
@@ -55,7 +56,7 @@ static uint64_t lock_all(char *p, int *refusal)
     return done;
 }
 
-/* Every second page from p on: how many, and what ended it. */
+/* Create every second page from p on. Returns their number, and sets the status of the refusal. */
 static uint64_t scatter(GENERIC_64 id, char *p, int *refusal)
 {
     uint64_t n = 0;
@@ -67,7 +68,7 @@ static uint64_t scatter(GENERIC_64 id, char *p, int *refusal)
     }
 }
 
-/* What may still be touched, without memory for a page, is touched now. */
+/* Touches memory that the test may use later, so that no page has to be allocated then. */
 static void touch_stack(void)
 {
     volatile char room[64 * 1024];
@@ -84,44 +85,48 @@ int main(void)
     uint64_t pages = 0, entries;
     int status;
 
-    /* What the lines below touch is touched before memory is short. */
+    /* Touch what the lines below touch, before memory is short. */
     touch_stack();
-    ok(pages == 0, "%lu pages are locked", (unsigned long)pages);
-    is(self().locked, 0, "none");
-    is_status(sys$lckpag_64(0, PAGE, 3, &va, &length), SS$_ACCVIO, "nor can page 0 be");
-    split = big + 512 * PAGE; /* a page in the middle */
+    ok(pages == 0, "%lu pages are locked before", (unsigned long)pages);
+    is(self().locked, 0, "no page is locked");
+    is_status(sys$lckpag_64(0, PAGE, 3, &va, &length), SS$_ACCVIO, "page 0 cannot be locked");
+    split = big + 512 * PAGE; /* a page in the middle, which splits the map entry */
     if (sys$cretva_64(&a, big, 256 * MIB, 3, 0, &va, &length) != SS$_NORMAL)
         bail_out("no address space");
     pages = lock_all(big, &status);
     ok(pages > 500, "%lu pages were locked", (unsigned long)pages);
     is_status(sys$lckpag_64(big + pages * PAGE, PAGE, 3, &va, &length), SS$_LCKPAGFUL,
-              "then none was left");
+              "locking ends when no memory is left");
     entries = scatter(b, small, &status);
-    ok(entries > 10, "%lu single pages of address space were made", (unsigned long)entries);
+    ok(entries > 10, "%lu single pages of address space were created", (unsigned long)entries);
     before = self();
     is_status(sys$cretva_64(&b, small + 2 * entries * PAGE, PAGE, 3, 0, &va, &length), SS$_INSFMEM,
-              "$CRETVA_64 without memory");
+              "$CRETVA_64 fails without memory");
     is_status(sys$expreg_64(&b, PAGE, 3, 0, &va, &length), SS$_INSFMEM, "$EXPREG_64");
     is_status(sys$setprt_64(split, PAGE, 3, PRT$C_UR, &va, &length, &old), SS$_INSFMEM,
-              "$SETPRT_64, where it has to split");
-    is_status(sys$ulkpag_64(split, PAGE, 3, &va, &length), SS$_INSFMEM, "$ULKPAG_64, likewise");
-    is_status(sys$deltva_64(&a, split, PAGE, 3, &va, &length), SS$_INSFMEM, "$DELTVA_64, likewise");
+              "$SETPRT_64 that has to split a map entry fails");
+    is_status(sys$ulkpag_64(split, PAGE, 3, &va, &length), SS$_INSFMEM,
+              "$ULKPAG_64 that has to split a map entry fails");
+    is_status(sys$deltva_64(&a, split, PAGE, 3, &va, &length), SS$_INSFMEM,
+              "$DELTVA_64 that has to split a map entry fails");
     is_status(sys$lckpag_64(small, PAGE, 3, &va, &length), SS$_LCKPAGFUL,
-              "$LCKPAG_64 of a page that is not there");
-    is(mprotect(split, PAGE, PROT_READ) ? errno : 0, ENOMEM, "mprotect");
+              "$LCKPAG_64 of a page that is not present fails");
+    is(mprotect(split, PAGE, PROT_READ) ? errno : 0, ENOMEM,
+       "mprotect that has to split a map entry fails");
     is(mmap(0, PAGE, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? errno : 0,
-       ENOMEM, "mmap");
+       ENOMEM, "mmap fails");
     after = self();
     ok(after.vsize == before.vsize && after.locked == before.locked && after.rss == before.rss,
-       "none of them changed anything");
+       "the failed calls have changed nothing");
     is_status(sys$deltva_64(&b, small, PAGE, 3, &va, &length), SS$_NORMAL,
-              "a page that is given back needs no memory");
-    is_status(sys$delete_region_64(&b, 0, &va, &length), SS$_NORMAL, "nor does a region");
-    is(self().locked, pages, "what was locked is");
+              "a page can be deleted without memory");
+    is_status(sys$delete_region_64(&b, 0, &va, &length), SS$_NORMAL,
+              "a region can be deleted without memory");
+    is(self().locked, pages, "locked pages are still locked");
     is_status(sys$setprt_64(split, PAGE, 3, PRT$C_UR, &va, &length, &old), SS$_NORMAL,
-              "with memory all works again");
-    is_status(sys$ulkpag_64(split, PAGE, 3, &va, &length), SS$_WASSET, "so does this");
-    is_status(sys$delete_region_64(&a, 0, &va, &length), SS$_NORMAL, "and the end");
+              "$SETPRT_64 works when there is memory again");
+    is_status(sys$ulkpag_64(split, PAGE, 3, &va, &length), SS$_WASSET, "$ULKPAG_64 works, too");
+    is_status(sys$delete_region_64(&a, 0, &va, &length), SS$_NORMAL, "the other region is deleted");
     is(self().locked, 0, "no page is locked any more");
     return tap_done();
 }

@@ -1,13 +1,14 @@
 /*
- * A program that an alignment-fault trace is to find, and its mended form:
+ * A program with an error that a trace of alignment faults can find, and its corrected form:
  *
  *     misaligned ROUNDS            adds up records of 12 bytes through a pointer to a structure
- * that the compiler takes for aligned: every other balance lies at an address that is no multiple
- * of 8 misaligned ROUNDS --mended   through a packed structure: the compiler takes the quadword
- *                                  together from two aligned ones
+ *                                  that the compiler assumes to be aligned. The address of every
+ *                                  other balance is not a multiple of 8.
+ *     misaligned ROUNDS --mended   uses a packed structure, for which the compiler assembles the
+ *                                  quadword from two aligned ones.
  *
- * Prints the sum, the unaligned accesses that the kernel carried out, and what a record took in
- * nanoseconds (with --icount: instructions).
+ * Prints the sum, the number of unaligned accesses that the kernel emulated, and the time for a
+ * record in nanoseconds (with --icount: instructions).
  */
 #include <ssdef.h>
 #include <starlet.h>
@@ -18,7 +19,7 @@
 #include <time.h>
 
 #define RECORDS 100
-#define BYTES   12 /* of a record as it is stored: balance, then number */
+#define BYTES   12 /* of a stored record: balance, then number */
 
 struct record {
     uint64_t balance;

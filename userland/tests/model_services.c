@@ -1,16 +1,17 @@
 /*
- * The guest's half of the model tests (tests/test_model.py): obeys commands, a line each from
- * standard input, and answers each with a line. "K COMMAND ..." is done by process K; a line
- * without a number is done by this program. It knows nothing of what should come out.
+ * The guest's part of the model tests (tests/test_model.py). Reads commands from standard input,
+ * one per line, and answers each with one line. "K COMMAND ..." is executed by process K, a line
+ * without a number by this program. The program does not know what results are expected.
  *
- *     reset                         end the processes, delete all sections, start four new ones
- *     sections                      name:group:pages of each that has a name
- *     K create_region LENGTH PROT FLAGS START      and so on: see commands[]
- *     K fork J                      process J becomes a child of K
- *     K exit
+ *     reset                         end the processes, delete all sections, start four new
+ *                                   processes
+ *     sections                      name:group:pages of each section that has a name
+ *     K create_region LENGTH PROT FLAGS START      and other services: see commands[]
+ *     K fork J                      process K forks; the child becomes process J
+ *     K exit                        process K exits
  *
- * Numbers are hexadecimal, a name of - is the empty one. The first number of an answer is the
- * condition value, outputs follow.
+ * Numbers are hexadecimal; - is the empty name. The first number of an answer is the condition
+ * value; outputs follow it.
  */
 #define _GNU_SOURCE
 #include <descrip.h>
@@ -44,7 +45,7 @@ static const struct mega_creds who[PROCESSES] = {
     {0300, 1, PRV$M_SYSGBL | PRV$M_PRMGBL, PRV$M_SYSGBL | PRV$M_PRMGBL, MEGA_RIGHTS_ALL},
 };
 
-/* Written by this program, read by process K; and the other way round. */
+/* Pipes to process K, and from it. */
 static int to[PROCESSES][2], from[PROCESSES][2];
 static pid_t pids[PROCESSES];
 
@@ -278,13 +279,13 @@ static char *line_from(int fd, char *line)
     return NULL;
 }
 
-/* Process k: until it is told to go, or its commands end. */
+/* Process k: executes commands until it is told to exit or gets end of file. */
 static void serve(unsigned k)
 {
     char line[LINE];
 
     dup2(from[k][1], 1);
-    signal(SIGCHLD, SIG_IGN); /* its children leave nothing behind */
+    signal(SIGCHLD, SIG_IGN); /* its children become no zombies */
     while (line_from(to[k][0], line)) {
         obey(k, line);
         fflush(stdout);
@@ -292,15 +293,15 @@ static void serve(unsigned k)
     _exit(0);
 }
 
-/* The process in place k is gone when this returns, and with it what it mapped. */
+/* Wait until process k is gone, and with it all that it mapped. */
 static void end_one(unsigned k, int sig)
 {
     if (pids[k] <= 0)
         return;
     if (sig)
         kill(pids[k], sig);
-    waitpid(pids[k], NULL, 0);    /* a child of this program, or */
-    while (kill(pids[k], 0) == 0) /* of another, which does not wait for it */
+    waitpid(pids[k], NULL, 0);    /* a child of this program; or */
+    while (kill(pids[k], 0) == 0) /* a child of another process, which does not wait for it */
         nanosleep(&(struct timespec){0, 1000000}, NULL);
     pids[k] = 0;
 }
@@ -363,7 +364,7 @@ static void keep_last(const struct mega_section *s)
         last = *s;
 }
 
-/* Whichever group a section is of: a child enters it. */
+/* Deletes a section of any group, by a child that becomes a member of the group. */
 static void delete_sections(void)
 {
     for (;;) {
@@ -384,8 +385,8 @@ static void delete_sections(void)
     }
 }
 
-/* Pass it on, wait for the answer. The child of a process that forks takes the place that it names.
- */
+/* Pass a line on to its process and wait for the answer. If the process forks, the child gets the
+ * number that the line contains. */
 static void pass_on(unsigned k, const char *line)
 {
     unsigned j = (unsigned)strtoul(line + 5, NULL, 16) % PROCESSES;

@@ -1,8 +1,8 @@
 // TAP
 // RUN: -m 256M --set NPAGEDYN=1048576 --set NPAGEVIR=2097152
 /*
- * Nonpaged pool at its end: every service that needs some of it says SS$_INSFMEM and leaves all as
- * it was; with a little of it given back, the same call succeeds.
+ * Nonpaged pool exhausted: every service that allocates some must return SS$_INSFMEM and leave the
+ * state as it was. When some of the pool has been freed, the same call must succeed.
  */
 #include <descrip.h>
 #include <prtdef.h>
@@ -24,7 +24,7 @@ static unsigned __int64 length;
 static unsigned prot;
 static GENERIC_64 p2 = {{VA$C_P2}}, here, regions[REGIONS];
 static unsigned nregions;
-static char *first, *last; /* what fills the pool */
+static char *first, *last; /* the pages whose map entries fill the pool */
 static char *pages;
 
 static struct dsc$descriptor_s there = {5, DSC$K_DTYPE_T, DSC$K_CLASS_S, "THERE"};
@@ -36,8 +36,8 @@ static int create_region(GENERIC_64 *id)
     return sys$create_region_64(PAGE, VA$C_UCREATE_UOWN, 0, id, &va, &length);
 }
 
-/* Map entries that do not join, from the default region's low end, then regions: until neither can
- * be had. */
+/* Create map entries that do not merge, from the low end of the default region, then regions, until
+ * neither can be created. */
 static void fill(void)
 {
     int protection = PROT_READ;
@@ -106,7 +106,7 @@ static int do_cretva(void)
     return sys$cretva_64(&here, pages + 8 * PAGE, PAGE, 0, 0, &va, &length);
 }
 
-/* A page in the middle: what is there has to be split. */
+/* Changes a page in the middle, so that the map entry has to be split. */
 static int do_deltva(void) { return sys$deltva_64(&here, pages + PAGE, PAGE, 0, &va, &length); }
 
 static int do_setprt(void)
@@ -164,11 +164,13 @@ int main(void)
     struct mega_process before;
     unsigned before_sections;
 
-    is_status(sys$create_gdzro(&there, 0, 0, 8 * MIB, 0, 0), SS$_CREATED_SHPT, "a section");
-    is_status(sys$create_gpfn(&frames, 0, 0, BUS_PAGE, 1, 0, 0), SS$_CREATED, "one of frames");
+    is_status(sys$create_gdzro(&there, 0, 0, 8 * MIB, 0, 0), SS$_CREATED_SHPT,
+              "a section is created");
+    is_status(sys$create_gpfn(&frames, 0, 0, BUS_PAGE, 1, 0, 0), SS$_CREATED,
+              "a page-frame section is created");
     is_status(
         sys$create_region_64(16 * PAGE, VA$C_UCREATE_UOWN, 0, &here, (void **)&pages, &length),
-        SS$_NORMAL, "a region");
+        SS$_NORMAL, "a region is created");
     is_status(sys$cretva_64(&here, pages, 4 * PAGE, 0, 0, &va, &length), SS$_NORMAL, "4 pages");
     is_status(sys$cretva_64(&here, pages + 4 * PAGE, 3 * PAGE, 0, 0, &va, &length), SS$_NORMAL,
               "3 pages");
@@ -179,16 +181,17 @@ int main(void)
     before = me();
     before_sections = sections();
     for (unsigned k = 0; k < CALLS; k++)
-        is_status(calls[k].call(), calls[k].refused, "no pool for %s", calls[k].name);
-    is(me().vsize, before.vsize, "nothing was mapped or unmapped");
-    is(me().pt_pages, before.pt_pages, "no page tables were left");
-    is(sections(), before_sections, "no section was made");
+        is_status(calls[k].call(), calls[k].refused, "%s fails without pool", calls[k].name);
+    is(me().vsize, before.vsize, "the failed call has mapped and unmapped nothing");
+    is(me().pt_pages, before.pt_pages, "the failed call has left no page-table pages");
+    is(sections(), before_sections, "the failed call has left no section");
     empty();
     for (unsigned k = 0; k < CALLS; k++) {
         int status = calls[k].call();
 
-        ok(status & 1, "%s succeeds (%s)", calls[k].name, mega$condition_text(status));
-        sys$dgblsc(0, &other, 0); /* what was made; the name is free then */
+        ok(status & 1, "%s succeeds when there is pool (%s)", calls[k].name,
+           mega$condition_text(status));
+        sys$dgblsc(0, &other, 0); /* deletes what the call created */
     }
     return tap_done();
 }

@@ -1,7 +1,7 @@
 /*
- * Two processes count in the same word of the kernel, without a lock, for some seconds: the planted
- * race that a kernel with the detector (make RACES=1) is to report. On one built with TEST=1
- * nothing is seen of it; others have no such word.
+ * Two processes increment the same word of the kernel without a lock for some seconds. This is the
+ * planted race that a kernel with the race detector (make RACES=1) must report. A kernel built with
+ * TEST=1 has the word but reports nothing; other kernels do not have it.
  */
 #include <stdio.h>
 #include <sys/wait.h>

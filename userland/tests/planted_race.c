@@ -1,9 +1,9 @@
 /*
- * A bug planted in user memory, for the sweep over schedules to find (scripts/schedules): WORKERS
- * processes add to a counter in shared memory without a lock. Each addition is a load, some steps
- * of other work, and a store, and there are few of them far apart: two must meet within some dozen
- * instructions for one to be lost, so that it is lost in some schedules and not in others.
- * Exit status: 0 no addition was lost, 1 some were, 2 something else went wrong.
+ * A race planted in user memory, for scripts/schedules to find by trying schedules: WORKERS
+ * processes increment a counter in shared memory without a lock. Each increment is a load, some
+ * steps of other work, and a store. There are few increments, far apart, and two must meet within
+ * some dozen instructions for one to be lost, so that one is lost in some schedules and not in
+ * others. Exit status: 0 no increment was lost, 1 some were lost, 2 another error.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define WORKERS   3
 #define ADDITIONS 20
-#define APART     20000 /* steps of other work between two additions */
+#define APART     20000 /* steps of other work between two increments */
 #define WINDOW    400   /* steps between the load and the store */
 
 struct shared {

@@ -2,11 +2,11 @@
 // RUN: -m 256M --reserve 'P_ALLOC 8 /ALLOCATE /PAGE_TABLES' --set ZERO_LIST_HI=4096
 // SECONDS: 120
 /*
- * No page reaches a new owner with an old owner's data in it. Old owners of every kind fill their
- * pages with a pattern and end; new owners of every kind then look at what they were given, and
- * find nothing but zeroes. Meanwhile idle CPUs zero what was freed (or, in the rounds without a
- * pause, have no time for it), so pages come zeroed from a list, zeroed at the fault, or from the
- * middle of that.
+ * No page reaches a new owner with data of an old owner in it. Old owners of every kind fill their
+ * pages with a pattern and end; new owners of every kind then check that all pages that they get
+ * are zero. Meanwhile idle CPUs zero what was freed (in the rounds without a pause they have no
+ * time for it), so pages come zeroed from a list, are zeroed at the fault, or are being zeroed at
+ * that time.
  */
 #define _GNU_SOURCE /* pipe2 */
 #include <descrip.h>
@@ -25,9 +25,9 @@
 #define PAGE   8192UL
 #define WORDS  (PAGE / 8)
 #define POISON 0xDEADFEEDDEADFEEDUL
-#define BYTES  (24 * MIB) /* of each kind: over a tenth of the memory */
+#define BYTES  (24 * MIB) /* for each kind of owner: over a tenth of the memory */
 
-static uint64_t seen, looked; /* quadwords that were not zero; pages looked at */
+static uint64_t seen, looked; /* quadwords that were not zero; pages checked */
 
 static void fill(void *p, uint64_t bytes)
 {
@@ -35,7 +35,7 @@ static void fill(void *p, uint64_t bytes)
         *q++ = POISON;
 }
 
-/* Everything there must be zero; then it is filled for the next owner. */
+/* Check that all of it is zero, and fill it with the pattern. */
 static void look(void *p, uint64_t bytes)
 {
     uint64_t *q = p;
@@ -55,7 +55,7 @@ static void *memory(uint64_t bytes, int flags)
     return p;
 }
 
-/* ---- owners, each new and old in turn ---- */
+/* ---- kinds of owners, each as the old and as the new owner ---- */
 
 static void private_memory(void)
 {
@@ -73,7 +73,7 @@ static void shared_memory(void)
     munmap(p, BYTES);
 }
 
-/* Page by page through write: every other page is fresh, copied after a fork. */
+/* Write page by page after a fork: every other page is untouched, the others are copied. */
 static void copied_memory(void)
 {
     char *p = memory(BYTES / 2, MAP_PRIVATE);
@@ -87,7 +87,7 @@ static void copied_memory(void)
         seen = looked = 0;
         for (uint64_t at = 0; at < BYTES / 2; at += PAGE) {
             if (at % (2 * PAGE) == 0)
-                *(uint64_t *)(p + at) = 0; /* copied here: the rest of it is zero */
+                *(uint64_t *)(p + at) = 0; /* copies the page, whose other words must be zero */
             look(p + at, PAGE);
         }
         _exit(seen ? 1 : 0);
@@ -119,7 +119,8 @@ static void fluid_section(void) { section("P_FLUID", BYTES, VA$M_SHARED_PTS); }
 static void private_section(void) { section("P_PRIVATE", BYTES, 0); }
 static void alloc_section(void) { section("P_ALLOC", 8 * MIB, VA$M_SHARED_PTS); }
 
-/* A file: written, its hole and the rest of its last page looked at, through a mapping too. */
+/* A file: written, and checked through read and a mapping, with its hole and the rest of its last
+ * page. */
 static void file(void)
 {
     static char page[PAGE];
@@ -129,7 +130,7 @@ static void file(void)
 
     if (fd < 0)
         bail_out("no file");
-    for (at = 0; at < BYTES / 2; at += 2 * PAGE) { /* one page written, one left out */
+    for (at = 0; at < BYTES / 2; at += 2 * PAGE) { /* every second page is a hole */
         if (pwrite(fd, "x", 1, (off_t)(at + 100)) != 1)
             bail_out("no write");
     }
@@ -149,7 +150,7 @@ static void file(void)
     unlink("/tmp/poison");
 }
 
-/* Pipes hold pages of pattern when they are closed. */
+/* Pipes, which hold pages with the pattern when they are closed. */
 static void pipes(void)
 {
     static uint64_t pattern[WORDS];
@@ -167,7 +168,7 @@ static void pipes(void)
     }
 }
 
-/* Tables full of PTEs: of a child that maps single pages far apart, and is killed. */
+/* Page tables full of PTEs: a child maps single pages far apart and is killed. */
 static void page_tables(void)
 {
     int status;
@@ -183,7 +184,7 @@ static void page_tables(void)
     waitpid(child, &status, 0);
 }
 
-/* A fresh stack, and the bss of a fresh program, which is this one. */
+/* The stack and the bss of a new program, which is this program itself. */
 static void programs(const char *me)
 {
     int status = 0;
@@ -201,7 +202,7 @@ static uint64_t bss[512 * WORDS];
 
 static int look_at_bss(void)
 {
-    /* Part of the stack that nobody has touched yet. */
+    /* A part of the stack that has not been touched. */
     char *stack = (char *)(((uint64_t)__builtin_frame_address(0) - 320 * 1024) & ~(PAGE - 1));
 
     look(stack, 256 * 1024);
@@ -222,7 +223,7 @@ static void all(const char *me)
     };
     const unsigned n = sizeof(owners) / sizeof(owners[0]);
 
-    /* Each comes after each other one: old owner i, new owner j. */
+    /* Each kind follows each other one: old owner i, new owner j. */
     for (unsigned i = 0; i < n; i++) {
         seen = looked = 0;
         for (unsigned j = 0; j < n; j++) {
@@ -232,7 +233,7 @@ static void all(const char *me)
             owners[j]();
         }
         programs(me);
-        is(seen, 0, "after %s: %lu pages of all kinds, all zero", names[i], looked);
+        is(seen, 0, "after %s, %lu pages of all kinds are all zero", names[i], looked);
     }
 }
 

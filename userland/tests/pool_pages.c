@@ -1,11 +1,12 @@
 // TAP
 // RUN: --smp 2 -m 256M --set PAGEDYN=8388608 --set PQL_DJTQUOTA=16777216
 /*
- * Pages of paged pool that go back to the system and come again as others: a CPU that has looked at
- * the old ones, and never switched since, sees the new ones. One process makes logical names, large
- * enough for whole pages, and replaces them; another one of its job reads them from another CPU and
- * waits by looking at memory, so that nothing but the kernel's requests empties that CPU's
- * translation buffer. Without POOLCHECK, which keeps the pages of free blocks.
+ * Pages of paged pool that are freed and later replaced by other pages: a CPU that has read the old
+ * pages, and has not switched address spaces since, must read the new pages. One process defines
+ * logical names that are large enough to take whole pages, and replaces them. Another process of
+ * its job reads them on another CPU, and waits by polling memory, so that only the kernel's
+ * requests invalidate that CPU's translation buffer. Runs without POOLCHECK, which keeps the pages
+ * of free blocks.
  */
 #define _GNU_SOURCE
 #include <descrip.h>
@@ -20,12 +21,12 @@
 #include <tap.h>
 
 #define NAMES        48
-#define TRANSLATIONS 100 /* of 255 bytes: three pages and more a name */
+#define TRANSLATIONS 100 /* of 255 bytes each: more than three pages for a name */
 #define ROUNDS       3
 #define FILL         (8UL << 20)
 
 static struct dsc$descriptor_s table = {7, DSC$K_DTYPE_T, DSC$K_CLASS_S, "LNM$JOB"};
-static volatile int *step; /* 2n + 1: the n-th names are there; 2n + 2: they were read */
+static volatile int *step; /* 2n + 1: the n-th names are defined; 2n + 2: they were read */
 
 static struct dsc$descriptor_s name_of(unsigned n)
 {
@@ -47,7 +48,7 @@ static void to_cpu(int n)
 
 static int letter(unsigned round, unsigned n) { return 'A' + (int)((7 * round + n) % 26); }
 
-/* How many of the names could not be made. */
+/* Returns how many of the names could not be defined. */
 static unsigned define(unsigned round)
 {
     static ILE3 items[TRANSLATIONS + 1];
@@ -77,7 +78,7 @@ static unsigned delete(void)
     return wrong;
 }
 
-/* How many translations are not what they should be. Some of each page. */
+/* Returns how many translations are wrong. Checks some of each page. */
 static unsigned read_all(unsigned round)
 {
     unsigned wrong = 0;
@@ -129,7 +130,7 @@ int main(void)
 
     step = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     *step = 0;
-    is(define(0), 0, "%u names of %u translations", NAMES, TRANSLATIONS);
+    is(define(0), 0, "%u names of %u translations are defined", NAMES, TRANSLATIONS);
     pid = fork();
     if (pid == 0)
         reader();
@@ -143,13 +144,13 @@ int main(void)
         if (round + 1 == ROUNDS)
             break;
         wrong = delete ();
-        ok(wrong == 0 && present() + 100 < before, "they go, and %lu pages with them",
+        ok(wrong == 0 && present() + 100 < before, "the names are deleted, and %lu pages are freed",
            before - present());
-        /* The frames go to others. */
+        /* The frames get other owners. */
         memset(others + round * FILL, 0x5A, FILL);
-        is(define(round + 1), 0, "and there are new ones");
+        is(define(round + 1), 0, "new names are defined");
     }
-    ok(waitpid(pid, &how, 0) == pid && how == 0, "another CPU has always read what was there");
-    is(delete (), 0, "all go");
+    ok(waitpid(pid, &how, 0) == pid && how == 0, "another CPU has always read the current names");
+    is(delete (), 0, "all names are deleted");
     return tap_done();
 }

@@ -3,10 +3,10 @@
 // RUN: --smp 2 --set PAGEDYN=1048576 --set PQL_DJTQUOTA=16777216
 // SECONDS: 120
 /*
- * Paged pool under stress on all CPUs: jobs create and delete logical names of all sizes in random
- * order in a pool that runs short again and again, while PAGED_LAL_SIZE changes. Each name says
- * what it is, and is looked at before it goes. With POOLCHECK every block is looked at by the
- * kernel, too. At the end both pools are consistent, and nothing is missing.
+ * Paged pool under stress on all CPUs: jobs define and delete logical names of all sizes in random
+ * order, in a pool that is exhausted again and again, while PAGED_LAL_SIZE changes. The strings of
+ * a name identify it and are checked before it is deleted. With POOLCHECK the kernel also checks
+ * every block. At the end both pools are consistent, and nothing has leaked.
  *
  * `pool_stress SEED STEPS` repeats a run or makes it longer.
  */
@@ -41,8 +41,8 @@ static unsigned rnd(unsigned below)
     return (unsigned)(seed >> 32) % below;
 }
 
-static unsigned char lengths[NAMES]; /* of the translations; 0: no such name */
-static unsigned counts[NAMES];       /* how many of them */
+static unsigned char lengths[NAMES]; /* length of the translations of each name; 0: no such name */
+static unsigned counts[NAMES];       /* number of translations of each name */
 
 static const char *name_of(unsigned n)
 {
@@ -52,7 +52,7 @@ static const char *name_of(unsigned n)
     return name;
 }
 
-/* False: the pool is short, and nothing has changed. */
+/* Returns false if the pool is exhausted, in which case nothing must have changed. */
 static bool create(unsigned n, unsigned length, unsigned count)
 {
     struct dsc$descriptor_s table = str("LNM$JOB"), name = str(name_of(n));
@@ -97,9 +97,9 @@ static void delete(unsigned n)
     lengths[n] = 0;
 }
 
-static int gate[2]; /* a pipe: who reads it waits until all others have closed it for writing */
+static int gate[2]; /* a pipe: a reader waits until all others have closed the write end */
 
-/* Exit status 0; 1: the pool was never short. */
+/* Exit status 0, or 1 if the pool was never exhausted. */
 static void job(unsigned self, unsigned steps)
 {
     unsigned refused = 0;
@@ -118,12 +118,12 @@ static void job(unsigned self, unsigned steps)
             delete (n);
         } else if (!create(n, 1 + rnd(255), rnd(8) ? 1 : 1 + rnd(60))) {
             refused++;
-            for (unsigned i = 0; i < NAMES; i++) /* let go of a quarter */
+            for (unsigned i = 0; i < NAMES; i++) /* delete a quarter of the names */
                 if (lengths[i] && rnd(4) == 0)
                     delete (i);
         }
     }
-    _exit(refused == 0); /* what is left goes with the job */
+    _exit(refused == 0); /* the end of the job deletes the other names */
 }
 
 static struct mega_pool paged(void)
@@ -153,7 +153,7 @@ int main(int argc, char **argv)
         seed = strtoul(argv[1], NULL, 0);
     diag("seed %#lx", (unsigned long)seed);
     make_gate();
-    if (must_fork() == 0) /* the first use of names makes tables that stay */
+    if (must_fork() == 0) /* the first use of names creates tables that stay */
         job(0, 1);
     close(gate[1]);
     wait(NULL);
@@ -162,7 +162,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < JOBS; i++)
         if (must_fork() == 0)
             job(i, steps);
-    close(gate[1]); /* all at once: one by one they do not fill the pool */
+    close(gate[1]); /* starts all jobs at once: one by one they would not fill the pool */
     for (unsigned round = 0; ended < JOBS; round++) {
         int status;
         pid_t pid = waitpid(-1, &status, WNOHANG);
@@ -171,8 +171,8 @@ int main(int argc, char **argv)
         most = held > most ? held : most;
         if (pid > 0) {
             ended++;
-            ok(WIFEXITED(status) && WEXITSTATUS(status) <= 1, "a job found its names (status %#x)",
-               status);
+            ok(WIFEXITED(status) && WEXITSTATUS(status) <= 1,
+               "the names of a job are as it defined them (status %#x)", status);
             was_short += WIFEXITED(status) && WEXITSTATUS(status) == 0;
         }
         mega$control(MEGA_CTL_SET_PARAM, (uint64_t)"PAGED_LAL_SIZE",
@@ -181,13 +181,14 @@ int main(int argc, char **argv)
     }
     if (in_company())
         return tap_done();
-    ok(was_short > 0, "%u jobs met a pool that was short", was_short);
-    is(in_use(), before, "all of it is back");
-    /* A CPU that has just looked may put a packet or two more on a list. */
+    ok(was_short > 0, "the pool was exhausted for %u jobs", was_short);
+    is(in_use(), before, "as much of the pool is in use as before");
+    /* A CPU that has just checked the limit may put another packet or two on a list. */
     ok(most > 0 && most <= paged().size / 4 * 3 + 4 * 2 * 2560,
-       "the lists held %lu of %lu bytes at most, not over three quarters", (unsigned long)most,
-       (unsigned long)paged().size);
-    is_status(mega$info(MEGA_INFO_VALIDATE, 0, &v, sizeof(v)), SS$_NORMAL, "memory is checked");
-    ok(v.errors == 0 && !v.timed_out, "and consistent%s%s", v.text[0] ? ": " : "", v.text);
+       "the lists held %lu of %lu bytes at most, which is not over three quarters",
+       (unsigned long)most, (unsigned long)paged().size);
+    is_status(mega$info(MEGA_INFO_VALIDATE, 0, &v, sizeof(v)), SS$_NORMAL,
+              "the self-check can be run");
+    ok(v.errors == 0 && !v.timed_out, "memory is consistent%s%s", v.text[0] ? ": " : "", v.text);
     return tap_done();
 }

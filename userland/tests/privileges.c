@@ -1,7 +1,7 @@
 // TAP
 /*
- * Who may do what: UIC, privileges, rights identifiers, $SETPRV, and what fork, exec and another
- * user id make of them.
+ * Which process may do what: UIC, privileges, rights identifiers, $SETPRV, and how fork, exec and
+ * a change of the user id affect them.
  */
 #include <descrip.h>
 #include <megalith/creds.h>
@@ -14,7 +14,7 @@
 #include <vadef.h>
 
 #define MIB 0x100000UL
-#define ALL 0x3701510DUL /* the twelve privileges, written down once more */
+#define ALL 0x3701510DUL /* the twelve privileges, independently of the headers */
 
 static struct mega_process me(void)
 {
@@ -30,7 +30,7 @@ static int become(struct mega_creds c)
     return mega$control(MEGA_CTL_SET_CREDS, (uint64_t)&c, 0, 0, 0, 0);
 }
 
-/* Runs f in a child; the number of its wrong answers, or -1. */
+/* Runs f in a child. Returns the number of wrong results, or -1. */
 static int in_child(int (*f)(void))
 {
     int status = -1;
@@ -68,25 +68,26 @@ static void setprv(void)
     uint64_t pair[2];
 
     is(me().privileges, ALL, "process 1 holds every privilege");
-    is(me().authorised, ALL, "and is authorised for all");
-    is(me().rights, MEGA_RIGHT_MEM_RESIDENT_USER, "and has every right");
+    is(me().authorised, ALL, "process 1 is authorised for all privileges");
+    is(me().rights, MEGA_RIGHT_MEM_RESIDENT_USER, "process 1 has every rights identifier");
     mask.prv$v_bypass = 1;
-    is(mask.prv$q_quadword, PRV$M_BYPASS, "the fields lie where the masks say");
-    is_status(sys$setprv(0, &mask, 0, &before), SS$_NORMAL, "BYPASS off");
-    is(before.prv$q_quadword, ALL, "the mask as it was");
-    is(me().privileges, ALL & ~(uint64_t)PRV$M_BYPASS, "it is off");
-    is_status(sys$setprv(1, 0, 0, &before), SS$_NORMAL, "nothing to set, only to ask");
-    is(before.prv$q_quadword, ALL & ~(uint64_t)PRV$M_BYPASS, "the current mask");
-    is_status(sys$setprv(1, 0, 1, &before), SS$_NORMAL, "the permanent one");
-    is(before.prv$q_quadword, ALL, "is whole");
-    is_status(sys$setprv(1, &mask, 0, 0), SS$_NORMAL, "on again");
-    is_status(sys$setprv(1, (void *)8, 0, 0), SS$_ACCVIO, "a mask that cannot be read");
-    is_status(sys$setprv(0, &mask, 0, (void *)8), SS$_ACCVIO, "a place that cannot be written");
+    is(mask.prv$q_quadword, PRV$M_BYPASS, "the bit fields of <prvdef.h> match the masks");
+    is_status(sys$setprv(0, &mask, 0, &before), SS$_NORMAL, "$SETPRV disables BYPASS");
+    is(before.prv$q_quadword, ALL, "$SETPRV returns the previous mask");
+    is(me().privileges, ALL & ~(uint64_t)PRV$M_BYPASS, "BYPASS is disabled");
+    is_status(sys$setprv(1, 0, 0, &before), SS$_NORMAL, "$SETPRV without a mask changes nothing");
+    is(before.prv$q_quadword, ALL & ~(uint64_t)PRV$M_BYPASS, "it returns the current mask");
+    is_status(sys$setprv(1, 0, 1, &before), SS$_NORMAL, "$SETPRV can return the permanent mask");
+    is(before.prv$q_quadword, ALL, "the permanent mask is unchanged");
+    is_status(sys$setprv(1, &mask, 0, 0), SS$_NORMAL, "BYPASS is enabled again");
+    is_status(sys$setprv(1, (void *)8, 0, 0), SS$_ACCVIO, "a mask that cannot be read is refused");
+    is_status(sys$setprv(0, &mask, 0, (void *)8), SS$_ACCVIO,
+              "an output that cannot be written is refused");
     is_status(sys$setprv(0, &mask, 0, (union prvdef *)((char *)pair + 4)), SS$_ACCVIO,
-              "one that is not aligned");
-    is(me().privileges, ALL, "refused calls changed nothing");
-    is_status(set(1, 1UL << 40, 0), SS$_NOPRIV, "a bit that is no privilege");
-    is_status(set(0, 1UL << 40, 0), SS$_NORMAL, "is off already");
+              "an output that is not aligned is refused");
+    is(me().privileges, ALL, "the refused calls have changed nothing");
+    is_status(set(1, 1UL << 40, 0), SS$_NOPRIV, "a bit that is no privilege cannot be enabled");
+    is_status(set(0, 1UL << 40, 0), SS$_NORMAL, "a bit that is no privilege can be disabled");
 }
 
 static int limited(void)
@@ -121,16 +122,22 @@ static int setprv_holder(void)
 
 static void limits(void)
 {
-    is(in_child(limited), 0, "within what is authorised, and no further");
-    is(in_child(setprv_holder), 0, "whoever is authorised for SETPRV may have everything");
-    is_status(become((struct mega_creds){040000, 1, 0, 0, 0}), SS$_BADPARAM, "group 40000");
-    is_status(become((struct mega_creds){1, 0200000, 0, 0, 0}), SS$_BADPARAM, "member 200000");
+    is(in_child(limited), 0,
+       "a process can enable the privileges for which it is authorised, and no others");
+    is(in_child(setprv_holder), 0, "a process authorised for SETPRV can enable any privilege");
+    is_status(become((struct mega_creds){040000, 1, 0, 0, 0}), SS$_BADPARAM,
+              "group 40000 is refused");
+    is_status(become((struct mega_creds){1, 0200000, 0, 0, 0}), SS$_BADPARAM,
+              "member 200000 is refused");
     is_status(become((struct mega_creds){1, 1, PRV$M_SYSGBL, 0, 0}), SS$_BADPARAM,
-              "more than is authorised");
-    is_status(become((struct mega_creds){1, 1, 2, 2, 0}), SS$_BADPARAM, "a bit without a name");
-    is_status(become((struct mega_creds){1, 1, 0, 0, 2}), SS$_BADPARAM, "nor such a right");
-    is_status(mega$control(MEGA_CTL_SET_CREDS, 8, 0, 0, 0, 0), SS$_ACCVIO, "no structure");
-    is(getuid(), 0, "nothing has changed");
+              "privileges that are not authorised are refused");
+    is_status(become((struct mega_creds){1, 1, 2, 2, 0}), SS$_BADPARAM,
+              "a bit that is no privilege is refused");
+    is_status(become((struct mega_creds){1, 1, 0, 0, 2}), SS$_BADPARAM,
+              "a bit that is no rights identifier is refused");
+    is_status(mega$control(MEGA_CTL_SET_CREDS, 8, 0, 0, 0, 0), SS$_ACCVIO,
+              "a structure that cannot be read is refused");
+    is(getuid(), 0, "the refused calls have changed nothing");
 }
 
 /* ---- other user ids, exec ---- */
@@ -148,21 +155,26 @@ static int ordinary_user(void)
 
 static void inheritance(void)
 {
-    is(in_child(ordinary_user), 0, "another user id takes everything");
+    is(in_child(ordinary_user), 0, "a change to another user id removes all privileges and rights");
     is(command("runas --uic '[200,5]' --priv SYSGBL,world --rights 'vms$mem_resident_user' -- "
                "/tests/privileges --are 200 5 2010000 1"),
-       0, "what runas gives, exec keeps");
+       0, "exec keeps what runas sets");
     is(command("runas --uic '[200,5]' --priv SYSGBL --authorize SETPRV -- "
                "/tests/privileges --exec-without SYSGBL"),
-       0, "exec starts with the permanent mask");
-    is(command("runas --uic '[200,8]' -- true 2>/dev/null"), 2, "8 is no octal digit");
-    is(command("runas --priv SYSGBL,FLY -- true 2>/dev/null"), 2, "no such privilege");
-    is(command("runas --rights VMS$ROOT -- true 2>/dev/null"), 2, "no such right");
-    is(command("runas --uic '[300,1]' -- runas -- true 2>/dev/null"), 2, "not twice");
-    is(command("runas -- /nowhere 2>/dev/null"), 127, "no such command");
+       0, "exec starts with the permanent mask of privileges");
+    is(command("runas --uic '[200,8]' -- true 2>/dev/null"), 2,
+       "runas refuses a UIC with the digit 8");
+    is(command("runas --priv SYSGBL,FLY -- true 2>/dev/null"), 2,
+       "runas refuses an unknown privilege");
+    is(command("runas --rights VMS$ROOT -- true 2>/dev/null"), 2,
+       "runas refuses an unknown rights identifier");
+    is(command("runas --uic '[300,1]' -- runas -- true 2>/dev/null"), 2,
+       "runas cannot be used without privileges");
+    is(command("runas -- /nowhere 2>/dev/null"), 127,
+       "runas ends with status 127 if the command does not exist");
 }
 
-/* What a program sees that was started by runas. */
+/* Checks the identity of a program that was started by runas. */
 static int are(char **words)
 {
     struct mega_process p = me();
@@ -179,7 +191,7 @@ static int exec_without(char *self)
     return 51;
 }
 
-/* ---- what decides about sections ---- */
+/* ---- access to sections ---- */
 
 static int create(const char *name, unsigned flags)
 {
@@ -197,7 +209,7 @@ static int delete(const char *name, unsigned flags)
     return sys$dgblsc(flags, &d, 0);
 }
 
-/* Map it for reading, and let it go again. */
+/* Map it for reading, and delete the mapping. */
 static int map(const char *name, unsigned flags)
 {
     struct dsc$descriptor_s d = {(unsigned short)strlen(name), DSC$K_DTYPE_T, DSC$K_CLASS_S,
@@ -231,7 +243,8 @@ static int creator_without_sysgbl(void)
     wrong += !status_is(create("WHOSE", SEC$M_SYSGBL), SS$_NOSYSGBL);
     wrong += !status_is(delete ("THERE", SEC$M_SYSGBL), SS$_NOSYSGBL);
     wrong += !status_is(create("GROUPS", 0), SS$_CREATED_SHPT);
-    wrong += !status_is(map("GROUPS", 0), SS$_NOPRIV); /* its mask shuts out its owner too */
+    wrong += !status_is(map("GROUPS", 0),
+                        SS$_NOPRIV); /* its protection mask denies access to the owner, too */
     return wrong;
 }
 
@@ -286,17 +299,18 @@ static int ordinary_group(void) { return !status_is(in_group(011), SS$_NOPRIV); 
 
 static void sections(void)
 {
-    is_status(create("THERE", SEC$M_SYSGBL), SS$_CREATED_SHPT, "a section for the system category");
+    is_status(create("THERE", SEC$M_SYSGBL), SS$_CREATED_SHPT,
+              "a section for the system category only is created");
     is(in_child(creator_without_right), 0,
-       "creation needs VMS$MEM_RESIDENT_USER, mapping does not");
-    is(in_child(creator_without_sysgbl), 0, "a system-wide section needs SYSGBL");
-    is(in_child(creator_without_prmgbl), 0, "a permanent one PRMGBL");
-    is(in_child(other_member), 0, "another member of the group is not its creator");
-    is(in_child(member_with_sysprv), 0, "SYSPRV gives the system category");
-    is(in_child(member_with_bypass), 0, "BYPASS passes by the mask");
-    is(in_child(system_groups), 0, "groups up to 10 are of the system");
-    is(in_child(ordinary_group), 0, "those from 11 on are not");
-    is_status(delete ("THERE", SEC$M_SYSGBL), SS$_NORMAL, "deleted");
+       "creation requires VMS$MEM_RESIDENT_USER, mapping does not");
+    is(in_child(creator_without_sysgbl), 0, "a system section requires SYSGBL");
+    is(in_child(creator_without_prmgbl), 0, "a permanent section requires PRMGBL");
+    is(in_child(other_member), 0, "another member of the group is not the owner");
+    is(in_child(member_with_sysprv), 0, "SYSPRV gives access in the system category");
+    is(in_child(member_with_bypass), 0, "BYPASS ignores the protection mask");
+    is(in_child(system_groups), 0, "groups up to 10 are in the system category");
+    is(in_child(ordinary_group), 0, "groups from 11 on are not in the system category");
+    is_status(delete ("THERE", SEC$M_SYSGBL), SS$_NORMAL, "the section is deleted");
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 // TAP
-/* Processes: fork, exec, wait, posix_spawn, system, vfork, exit statuses, kin; hostile ELF files;
- * no leaks. */
+/* Processes: fork, exec, wait, posix_spawn, system, vfork, exit statuses, parents and children;
+ * damaged ELF files; no leaks. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <megalith/info.h>
@@ -34,10 +34,10 @@ static void test_fork(void)
         _exit(getppid() == 1 ? 42 : 43);
     }
     ok(pid > 1, "fork returns the child's pid");
-    is(status_of(pid), 42 << 8, "and waitpid its exit status");
+    is(status_of(pid), 42 << 8, "waitpid returns the child's exit status");
     is(private, 1, "the child's store is its own");
-    is(waitpid(-1, NULL, WNOHANG), -1, "no child is left");
-    is(errno, ECHILD, "which is ECHILD");
+    is(waitpid(-1, NULL, WNOHANG), -1, "no other child exists");
+    is(errno, ECHILD, "the error is ECHILD");
 }
 
 static void test_registers(void)
@@ -50,8 +50,8 @@ static void test_registers(void)
     asm volatile("" : "+f"(f));
     if (pid == 0)
         _exit(f == 1.5 ? 0 : 1);
-    is(status_of(pid), 0, "floating-point registers are inherited");
-    ok(f == 1.5, "and kept");
+    is(status_of(pid), 0, "a child inherits floating-point registers");
+    ok(f == 1.5, "the parent keeps its floating-point registers");
 }
 
 static void test_wait(void)
@@ -62,7 +62,7 @@ static void test_wait(void)
     pid_t a, b;
     char c;
 
-    is(pipe(go), 0, "pipe");
+    is(pipe(go), 0, "a pipe is created");
     a = fork();
     if (a == 0) {
         close(go[1]);
@@ -70,20 +70,21 @@ static void test_wait(void)
         _exit(1);
     }
     close(go[0]);
-    is(waitpid(a, &status, WNOHANG), 0, "WNOHANG: not yet");
+    is(waitpid(a, &status, WNOHANG), 0, "waitpid with WNOHANG returns 0 while the child runs");
     b = fork();
     if (b == 0)
         _exit(2);
-    is(waitpid(b, &status, 0), b, "wait for the second");
-    is(WEXITSTATUS(status), 2, "its status");
+    is(waitpid(b, &status, 0), b, "waitpid waits for the second child");
+    is(WEXITSTATUS(status), 2, "its status is returned");
     close(go[1]);
-    is(waitid(P_PID, (id_t)a, &info, WEXITED | WNOWAIT), 0, "waitid that leaves the child");
-    is(info.si_pid, a, "tells the pid");
-    is(info.si_code, CLD_EXITED, "the code");
-    is(info.si_status, 1, "and the status");
-    is(wait4(a, &status, 0, &usage), a, "and it can be waited for again");
-    is(WEXITSTATUS(status), 1, "with its status");
-    is(waitpid(a, &status, 0), -1, "but once only");
+    is(waitid(P_PID, (id_t)a, &info, WEXITED | WNOWAIT), 0,
+       "waitid with WNOWAIT leaves the child a zombie");
+    is(info.si_pid, a, "waitid returns the pid");
+    is(info.si_code, CLD_EXITED, "waitid returns CLD_EXITED");
+    is(info.si_status, 1, "waitid returns the status");
+    is(wait4(a, &status, 0, &usage), a, "wait4 reaps the child afterwards");
+    is(WEXITSTATUS(status), 1, "wait4 returns its status");
+    is(waitpid(a, &status, 0), -1, "a child can be reaped only once");
 }
 
 static void test_orphan(void)
@@ -92,7 +93,7 @@ static void test_orphan(void)
     char c = 0;
     pid_t middle;
 
-    is(pipe(p), 0, "pipe");
+    is(pipe(p), 0, "a pipe is created");
     middle = fork();
     if (middle == 0) {
         if (fork() == 0) {
@@ -107,9 +108,9 @@ static void test_orphan(void)
     }
     close(p[1]);
     status_of(middle);
-    is(read(p[0], &c, 1), 1, "the grandchild lives on");
-    is(c, 'y', "as a child of process 1");
-    is(read(p[0], &c, 1), 0, "and ends by itself");
+    is(read(p[0], &c, 1), 1, "a grandchild continues when its parent has ended");
+    is(c, 'y', "its parent is process 1");
+    is(read(p[0], &c, 1), 0, "it ends by itself");
     close(p[0]);
 }
 
@@ -122,13 +123,13 @@ static void test_exec(void)
         execve(self, argv, env);
         _exit(99);
     }
-    is(status_of(pid), 7 << 8, "exec hands over arguments and environment");
-    is(execve("/nowhere", argv, env), -1, "a program that is not there");
-    is(errno, ENOENT, "is ENOENT");
-    is(execve("/tmp", argv, env), -1, "a directory");
-    is(errno, EACCES, "is EACCES");
-    is(syscall(SYS_execve, self, 8L, env), -1, "arguments that are not there");
-    is(errno, EFAULT, "are EFAULT");
+    is(status_of(pid), 7 << 8, "execve passes arguments and environment");
+    is(execve("/nowhere", argv, env), -1, "execve of a program that does not exist fails");
+    is(errno, ENOENT, "the error is ENOENT");
+    is(execve("/tmp", argv, env), -1, "execve of a directory fails");
+    is(errno, EACCES, "the error is EACCES");
+    is(syscall(SYS_execve, self, 8L, env), -1, "execve with arguments that cannot be read fails");
+    is(errno, EFAULT, "the error is EFAULT");
 }
 
 static void test_big_arguments(void)
@@ -143,11 +144,11 @@ static void test_big_arguments(void)
         execve(self, argv, few);
         _exit(99);
     }
-    is(status_of(pid), 0, "an argument of 200,000 bytes arrives");
+    is(status_of(pid), 0, "execve passes an argument of 200,000 bytes");
     char *many[] = {self, "big", big, big, NULL};
 
-    is(execve(self, many, few), -1, "two of them do not");
-    is(errno, E2BIG, "which is E2BIG");
+    is(execve(self, many, few), -1, "execve with two such arguments fails");
+    is(errno, E2BIG, "the error is E2BIG");
 }
 
 static void test_library(void)
@@ -155,19 +156,19 @@ static void test_library(void)
     char *argv[] = {self, "exit3", NULL};
     pid_t pid = -1;
 
-    is(posix_spawn(&pid, self, NULL, NULL, argv, environ), 0, "posix_spawn");
-    is(WEXITSTATUS(status_of(pid)), 3, "and its status");
+    is(posix_spawn(&pid, self, NULL, NULL, argv, environ), 0, "posix_spawn starts a program");
+    is(WEXITSTATUS(status_of(pid)), 3, "the spawned program's status is returned");
     is(posix_spawn(&pid, "/nowhere", NULL, NULL, argv, environ), ENOENT,
-       "posix_spawn of nothing says so");
-    is(WEXITSTATUS(system("exit 5")), 5, "system");
-    is(system(NULL), 1, "there is a shell");
+       "posix_spawn of a program that does not exist fails");
+    is(WEXITSTATUS(system("exit 5")), 5, "system returns the exit status of the command");
+    is(system(NULL), 1, "system(NULL) reports that there is a shell");
     pid = vfork();
     if (pid == 0)
         _exit(4);
     is(WEXITSTATUS(status_of(pid)), 4, "vfork");
 }
 
-/* A vfork parent that is killed while the child has its memory. */
+/* The parent of a vfork is killed while the child uses its memory. */
 static void test_vfork_killed(void)
 {
     pid_t parent = fork();
@@ -180,7 +181,7 @@ static void test_vfork_killed(void)
         }
         _exit(1);
     }
-    is(status_of(parent), SIGKILL, "a parent in vfork can be killed");
+    is(status_of(parent), SIGKILL, "a parent that waits in vfork can be killed");
     usleep(60000);
 }
 
@@ -204,8 +205,8 @@ static void try_image(const unsigned char *image, size_t n, const char *what)
         ok(0, "%s: status %#x", what, status);
 }
 
-/* Every header byte of a real program turned over, and the file cut at every length of its headers.
- */
+/* Each byte of the headers of a real program is inverted, and the file is truncated at each length
+ * within its headers. */
 static void test_hostile_elf(void)
 {
     static unsigned char image[8192];
@@ -214,7 +215,7 @@ static void test_hostile_elf(void)
     size_t heads = 64 + 56 * 8;
 
     close(fd);
-    ok(n > (ssize_t)heads, "a program to damage");
+    ok(n > (ssize_t)heads, "a program to damage is read");
     for (size_t k = 0; k < heads; k++) {
         unsigned char was = image[k];
 
@@ -225,7 +226,7 @@ static void test_hostile_elf(void)
     for (size_t k = 0; k < heads; k += 7)
         try_image(image, k, "a cut file");
     unlink("/tmp/bad");
-    ok(1, "damaged programs are refused or die, and the system goes on");
+    ok(1, "damaged programs are refused or killed, and the system survives");
 }
 
 static void churn(int n)
@@ -247,7 +248,7 @@ static int leave_soon(void *arg)
     return 5;
 }
 
-/* A word to be cleared at the end, for whoever shares the memory and waits for it. */
+/* A word in shared memory that the kernel clears, with a futex wake-up, when the child ends. */
 static void test_clear_tid(void)
 {
     static char stack[16384] __attribute__((aligned(16)));
@@ -255,18 +256,18 @@ static void test_clear_tid(void)
     pid_t pid = clone(leave_soon, stack + sizeof(stack), CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD,
                       NULL, NULL, NULL, &word);
 
-    ok(pid > 0, "a child that shares memory");
+    ok(pid > 0, "a child that shares memory is created");
     while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) == 77)
         syscall(SYS_futex, &word, 0, 77, NULL);
-    is(word, 0, "clears a word at its end and wakes who waits for that");
-    is(status_of(pid), 5 << 8, "and ends");
+    is(word, 0, "the word is cleared at its end, and the waiter is woken");
+    is(status_of(pid), 5 << 8, "the child has ended");
 }
 
 static void test_leaks(void)
 {
     long before, after;
 
-    churn(300); /* pools take what they keep */
+    churn(300); /* lets the pools allocate what they keep */
     before = settled_pages();
     churn(1000);
     after = settled_pages();
@@ -287,7 +288,7 @@ int main(int argc, char **argv, char **env)
     if (argc > 1 && !strcmp(argv[1], "big"))
         _exit(argc == 3 && strlen(argv[2]) == 199999 ? 0 : 1);
     is(getpid(), 1, "the command is process 1");
-    is(getppid(), 0, "which has no parent");
+    is(getppid(), 0, "process 1 has no parent");
     test_fork();
     test_registers();
     test_wait();
@@ -299,9 +300,9 @@ int main(int argc, char **argv, char **env)
     test_clear_tid();
     test_hostile_elf();
     test_leaks();
-    is(syscall(599), -1, "a call that is not there");
-    is(errno, ENOSYS, "is ENOSYS");
-    is(syscall(123456), -1, "one with a wild number");
+    is(syscall(599), -1, "a system call number that does not exist fails");
+    is(errno, ENOSYS, "the error is ENOSYS");
+    is(syscall(123456), -1, "a system call number that is too large fails");
     is(errno, ENOSYS, "too");
     return tap_done();
 }

@@ -1,9 +1,9 @@
 // TAP
 // RUN: --smp 2 -m 3G
 // SECONDS: 150
-/* Processes may be made until there are no more; then fork fails, nobody dies of it, and when they
- * have ended everything works as before. Without the limit the kernel would look for a free number
- * for ever. */
+/* Processes can be created until the limit is reached. Then fork must fail, no process may die of
+ * it, and when the processes have ended everything must work as before. Without the limit the
+ * kernel would search for a free process number forever. */
 #include <signal.h>
 #include <sys/wait.h>
 #include <tap.h>
@@ -32,17 +32,17 @@ int main(void)
         setpgid(pid, group);
     }
     error = errno;
-    ok(n >= ENOUGH && n < MOST, "%u processes at once", n);
-    ok(error == EAGAIN, "then fork fails with EAGAIN: %d", error);
-    is(kill(-group, SIGKILL), 0, "all are killed by one call");
+    ok(n >= ENOUGH && n < MOST, "%u processes exist at once", n);
+    ok(error == EAGAIN, "then fork fails with EAGAIN (error %d)", error);
+    is(kill(-group, SIGKILL), 0, "all of them are killed by one call");
     while (gone < n && wait(&status) > 0)
         gone += WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    is(gone, n, "and have ended");
+    is(gone, n, "all of them have ended");
 
     pid = fork();
     if (pid == 0)
         _exit(42);
-    is(waitpid(pid, &status, 0), pid, "there can be new ones");
-    is(status, 42 << 8, "which work");
+    is(waitpid(pid, &status, 0), pid, "a new process can be created");
+    is(status, 42 << 8, "the new process works");
     return tap_done();
 }

@@ -1,9 +1,10 @@
 // TAP
 // SECONDS: 90
 /*
- * No private page enters a shared-page-table region, and no address in a created region goes to
- * anybody who does not name it: by every service and every POSIX call that gives out addresses, one
- * by one, and then at random against a list of what each region must hold.
+ * No private page is created in a region with shared page tables, and no address in a created
+ * region is given to a call that does not name the region. Tested for every service and every POSIX
+ * call that allocates addresses, one by one, and then at random against a model of what each region
+ * must contain.
  *
  * `region_walls SEED CALLS` repeats a random walk.
  */
@@ -54,7 +55,7 @@ static struct mega_process self(void)
     return p;
 }
 
-/* ---- regions and what they hold ---- */
+/* ---- regions and their contents ---- */
 
 enum kind { PLAIN, SHARED };
 
@@ -132,7 +133,7 @@ static int is_empty(const struct wall *w)
 
 static const char *const kind_names[] = {"plain", "shared-table"};
 
-/* Kinds of mappings that may be asked for. */
+/* Kinds of mappings to ask for. */
 static const struct {
     const char *name;
     int flags, file;
@@ -184,12 +185,12 @@ static void mmap_at(struct wall *w)
             munmap(p, places[i].n);
         }
     }
-    is(wrong, 0, "no fixed mapping touches a %s region", kind_names[w->kind]);
-    is(hints, 0, "a wish is met elsewhere");
-    ok(is_empty(w), "it is empty as before");
+    is(wrong, 0, "no MAP_FIXED mapping is made in a %s region", kind_names[w->kind]);
+    is(hints, 0, "a mapping with a hint in the region is made elsewhere");
+    ok(is_empty(w), "the region is empty as before");
 }
 
-/* What lies just outside is not the region's, and not taken either. */
+/* The pages just outside the region do not belong to it, and can be mapped. */
 static void edges(struct wall *w)
 {
     char *low = mmap(w->start - PAGE, PAGE, RW, ANON | MAP_FIXED, -1, 0);
@@ -197,19 +198,19 @@ static void edges(struct wall *w)
                      ? mmap(w->end, PAGE, RW, ANON | MAP_FIXED_NOREPLACE, -1, 0)
                      : NULL;
 
-    ok(low == w->start - PAGE, "the page before a %s region is free", kind_names[w->kind]);
+    ok(low == w->start - PAGE, "the page before a %s region can be mapped", kind_names[w->kind]);
     *low = 1;
-    ok(!can_read(w->start), "and grows no further");
+    ok(!can_read(w->start), "that page is not extended into the region");
     if (high && high != MAP_FAILED) {
         *high = 1;
-        ok(!can_read(w->end - 1), "nor does the one behind it");
+        ok(!can_read(w->end - 1), "a page after the region is not extended into it");
         munmap(high, PAGE);
     }
     munmap(low, PAGE);
     ok(is_empty(w), "the region is empty");
 }
 
-/* Pages of the same kind on both sides of a border belong to two sides all the same. */
+/* Private pages on both sides of a border do not become one mapping across it. */
 static void neighbours(unsigned flags)
 {
     struct wall w = wall(PLAIN, 8 * PAGE, flags, (void *)0x300000000);
@@ -222,21 +223,23 @@ static void neighbours(unsigned flags)
     wrong += sys$cretva_64(&p2, w.end, PAGE, 3, 0, &va, &length) != SS$_NORMAL;
     wrong += sys$cretva_64(&w.id, w.start, PAGE, 3, 0, &va, &length) != SS$_NORMAL;
     wrong += sys$cretva_64(&w.id, w.end - PAGE, PAGE, 3, 0, &va, &length) != SS$_NORMAL;
-    is(wrong, 0, "a page on each side of each border");
+    is(wrong, 0, "a page is created on each side of each border");
     is_status(sys$expreg_64(&w.id, PAGE, 3, 0, &va, &length), SS$_REGISFULL,
-              "the region ends at its border");
-    is_status(sys$expreg_64(&p2, PAGE, 3, 0, &va, &length), SS$_NORMAL, "and others go on");
-    ok(va == w.end + PAGE, "behind their own page");
+              "the region cannot be expanded beyond its end");
+    is_status(sys$expreg_64(&p2, PAGE, 3, 0, &va, &length), SS$_NORMAL,
+              "the default region can be expanded");
+    ok(va == w.end + PAGE, "it expands after its own page");
     sys$deltva_64(&p2, va, PAGE, 3, &va, &length);
     *edge = 1;
-    is_status(sys$deltva_64(&p2, beyond, PAGE, 3, &va, &length), SS$_NORMAL, "one goes");
-    ok(*edge == 1 && !can_read(beyond), "its neighbour stays");
+    is_status(sys$deltva_64(&p2, beyond, PAGE, 3, &va, &length), SS$_NORMAL,
+              "the page outside the region is deleted");
+    ok(*edge == 1 && !can_read(beyond), "the page in the region still exists");
     drop(&w);
-    ok(!can_read(edge), "until its region goes");
+    ok(!can_read(edge), "deleting the region deletes its page");
     munmap(w.start - PAGE, 10 * PAGE);
 }
 
-/* ---- what else could put a page there ---- */
+/* ---- other calls that might create a page in a region ---- */
 
 static void other_calls(struct wall *w)
 {
@@ -256,8 +259,8 @@ static void other_calls(struct wall *w)
     wrong += clock_gettime(CLOCK_MONOTONIC, (struct timespec *)p) != -1;
     wrong += sigaltstack(&(stack_t){.ss_sp = p, .ss_size = 4 * PAGE}, NULL) != 0;
     wrong += sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL) != 0;
-    is(wrong, 0, "no other call does anything to a %s region", kind_names[w->kind]);
-    ok(can_read(own) && is_empty(w), "it is empty as before");
+    is(wrong, 0, "no other call has an effect in a %s region", kind_names[w->kind]);
+    ok(can_read(own) && is_empty(w), "the region is empty as before");
     close(fds[0]);
     close(fds[1]);
     munmap(own, 4 * PAGE);
@@ -283,7 +286,8 @@ static void services(struct wall *w, struct wall *other)
         wrong += inside(w, va, length) || inside(other, va, length);
         wrong += sys$deltva_64(&space[i], va, length, 3, &va, &length) != SS$_NORMAL;
     }
-    is(wrong, 0, "default regions reach no %s region", kind_names[w->kind]);
+    is(wrong, 0, "no service maps memory in a %s region through a default region",
+       kind_names[w->kind]);
     wrong = 0;
     wrong += sys$cretva_64(&other->id, p, PAGE, 3, 0, &va, &length) !=
              (other->kind == SHARED ? SS$_NOSHPTS : SS$_PAGNOTINREG);
@@ -296,14 +300,15 @@ static void services(struct wall *w, struct wall *other)
     wrong += sys$create_region_64(PIECE, 0, in_p0, &space[0], &va, &length, p) != SS$_VA_IN_USE;
     wrong += sys$create_region_64(3 * PIECE, 0, in_p0 | VA$M_SHARED_PTS, &space[0], &va, &length,
                                   w->start - PIECE) != SS$_VA_IN_USE;
-    is(wrong, 0, "nor does another region's name");
-    ok(is_empty(w), "it is empty as before");
+    is(wrong, 0, "no service maps memory in it through another region");
+    ok(is_empty(w), "the region is empty as before");
     is_status(sys$cretva_64(&w->id, p, PAGE, 3, 0, &va, &length), want,
-              "$CRETVA_64 by its own name");
-    is_status(sys$expreg_64(&w->id, PAGE, 3, 0, &va, &length), want, "$EXPREG_64 by its own name");
+              "$CRETVA_64 with the region's own id");
+    is_status(sys$expreg_64(&w->id, PAGE, 3, 0, &va, &length), want,
+              "$EXPREG_64 with the region's own id");
     if (w->kind == PLAIN)
         sys$deltva_64(&w->id, w->start, (uint64_t)(w->end - w->start), 3, &va, &length);
-    ok(is_empty(w), "empty again");
+    ok(is_empty(w), "the region is empty again");
 }
 
 /* ---- the heap, the stack, programs and threads ---- */
@@ -316,15 +321,15 @@ static void heap(enum kind kind)
     struct wall w = wall(kind, 2 * PIECE, 0, at);
 
     ok(brk(at) == 0, "the heap grows up to a %s region", kind_names[kind]);
-    is(brk(at + 1), -1, "not into it");
-    is(brk(w.end + PAGE), -1, "nor past it");
-    ok(sbrk(0) == at && is_empty(&w), "it ends there");
+    is(brk(at + 1), -1, "it does not grow into the region");
+    is(brk(w.end + PAGE), -1, "it does not grow beyond the region");
+    ok(sbrk(0) == at && is_empty(&w), "the heap ends there");
     if (at > now)
         at[-1] = 1;
-    is(brk(now), 0, "and shrinks");
-    ok(malloc(32 * MIB) != NULL, "the library finds memory elsewhere");
+    is(brk(now), 0, "the heap shrinks");
+    ok(malloc(32 * MIB) != NULL, "malloc gets memory elsewhere");
     drop(&w);
-    ok(brk(at + PAGE) == 0 && brk(now) == 0, "without the region it grows on");
+    ok(brk(at + PAGE) == 0 && brk(now) == 0, "when the region is deleted the heap can grow again");
 }
 
 static void stack(enum kind kind)
@@ -332,7 +337,7 @@ static void stack(enum kind kind)
     struct wall w;
     char *low;
 
-    /* The stack's extent is its own from the start: a region comes below it at the highest. */
+    /* The range of the stack is reserved from the start, so a region lies below it. */
     for (low = P1_TOP - 2 * PIECE;; low -= PIECE) {
         GENERIC_64 id;
         int status = sys$create_region_64(PIECE, 0,
@@ -346,13 +351,13 @@ static void stack(enum kind kind)
         if (status != SS$_VA_IN_USE)
             bail_out("a region below the stack: %s", mega$condition_text(status));
     }
-    ok(!can_read(low + PIECE - 8), "a %s region below the stack is not the stack's",
+    ok(!can_read(low + PIECE - 8), "the stack does not grow into a %s region below it",
        kind_names[kind]);
-    ok(is_empty(&w), "it stays empty");
+    ok(is_empty(&w), "the region stays empty");
     drop(&w);
 }
 
-/* Runs in a process that shares our address space. */
+/* Runs in a process that shares this address space. */
 static unsigned foreign(const struct wall *a, const struct wall *b)
 {
     GENERIC_64 p2 = {{VA$C_P2}};
@@ -380,25 +385,26 @@ static void others(void)
         wrong = foreign(&a, &b);
         _exit(0);
     }
-    ok(wait_for(pid) == 0 && wrong == 0, "one who shares the space gets nothing of them");
-    ok(is_empty(&a) && is_empty(&b), "they are empty");
+    ok(wait_for(pid) == 0 && wrong == 0,
+       "a process that shares the address space cannot map memory in the regions");
+    ok(is_empty(&a) && is_empty(&b), "the regions are empty");
     pid = fork();
     if (pid == 0)
         _exit((int)foreign(&a, &b));
-    is(wait_for(pid), 0, "nor does a child, which has the same regions");
+    is(wait_for(pid), 0, "a child, which inherits the regions, cannot either");
     drop(&a);
     drop(&b);
-    a = wall(SHARED, 3 * PIECE, 0, (void *)0x200000000); /* where programs are, is none */
+    a = wall(SHARED, 3 * PIECE, 0, (void *)0x200000000); /* not at the addresses of programs */
     pid = fork();
     if (pid == 0) {
         execl("/bin/true", "true", (char *)0);
         _exit(9);
     }
-    is(wait_for(pid), 0, "another program finds no regions in its way");
+    is(wait_for(pid), 0, "exec of a program that uses the addresses of regions works");
     drop(&a);
 }
 
-/* ---- POSIX calls on what is mapped in a region ---- */
+/* ---- POSIX calls on memory mapped in a region ---- */
 
 static void sections(void)
 {
@@ -415,46 +421,53 @@ static void sections(void)
         bail_out("the section cannot be mapped privately");
     b = va;
     a[9 * MIB] = 9;
-    is(b[9 * MIB], 9, "both show the same page");
-    is(munmap(a + PAGE, PAGE), -1, "no page is cut out of shared tables");
-    is(munmap(a + PIECE, PAGE), -1, "not from where a piece begins");
-    is(munmap(a + PAGE, PIECE - PAGE), -1, "nor to where one ends");
-    is(mmap(a, PAGE, RW, ANON | MAP_FIXED, -1, 0) == MAP_FAILED, 1, "none is replaced");
-    is(mprotect(a, PIECE, PROT_READ), -1, "none changes its protection");
-    is(mprotect(b + 9 * MIB, PAGE, PROT_READ), 0, "where the tables are private, it may");
-    ok(b[9 * MIB] == 9 && b[9 * MIB + PAGE] == 0, "and shows what it showed");
+    is(b[9 * MIB], 9, "both mappings show the same page");
+    is(munmap(a + PAGE, PAGE), -1, "munmap of a page in shared page tables is refused");
+    is(munmap(a + PIECE, PAGE), -1, "munmap of the first page of an 8 MiB span is refused");
+    is(munmap(a + PAGE, PIECE - PAGE), -1, "munmap up to the end of an 8 MiB span is refused");
+    is(mmap(a, PAGE, RW, ANON | MAP_FIXED, -1, 0) == MAP_FAILED, 1,
+       "mmap over a page in shared page tables is refused");
+    is(mprotect(a, PIECE, PROT_READ), -1, "mprotect of pages in shared page tables is refused");
+    is(mprotect(b + 9 * MIB, PAGE, PROT_READ), 0,
+       "mprotect of a page in private page tables works");
+    ok(b[9 * MIB] == 9 && b[9 * MIB + PAGE] == 0, "the contents are unchanged");
     a[9 * MIB] = 10;
-    is(b[9 * MIB], 10, "which others write to as before");
-    is(mprotect(b + 9 * MIB, PAGE, PROT_READ | PROT_EXEC), -1, "sections are not executed");
-    is(mprotect(b + 9 * MIB, PAGE, RW), 0, "writable again");
+    is(b[9 * MIB], 10, "writes through the other mapping are visible");
+    is(mprotect(b + 9 * MIB, PAGE, PROT_READ | PROT_EXEC), -1,
+       "execute access to a section is refused");
+    is(mprotect(b + 9 * MIB, PAGE, RW), 0, "write access can be restored");
     b[9 * MIB] = 9;
-    is(mprotect(a, PIECE, PROT_READ | PROT_WRITE), 0, "the same again is no change");
-    is(mlock(a, 2 * PAGE), 0, "they are resident");
-    is(self().locked, 0, "by themselves");
-    is(madvise(a, PIECE, MADV_DONTNEED), -1, "they are not forgotten");
-    is(a[9 * MIB], 9, "contents are there");
+    is(mprotect(a, PIECE, PROT_READ | PROT_WRITE), 0, "mprotect that changes nothing is accepted");
+    is(mlock(a, 2 * PAGE), 0, "mlock of a memory-resident section is accepted");
+    is(self().locked, 0, "its pages do not count as locked");
+    is(madvise(a, PIECE, MADV_DONTNEED), -1,
+       "MADV_DONTNEED of a memory-resident section is refused");
+    is(a[9 * MIB], 9, "the contents are unchanged");
     own = mmap(s.start - 2 * PAGE, 2 * PAGE, RW, ANON | MAP_FIXED, -1, 0);
     own[0] = own[PAGE] = 3;
-    ok(own + 2 * PAGE == a, "private pages just before the region");
-    is(mprotect(own, 4 * PAGE, PROT_READ), -1, "a range that is only half possible");
+    ok(own + 2 * PAGE == a, "private pages are mapped just before the region");
+    is(mprotect(own, 4 * PAGE, PROT_READ), -1,
+       "mprotect of private pages and pages in shared page tables is refused");
     own[0] = 4;
-    is(munmap(own + PAGE, 2 * PAGE), -1, "another one");
-    ok(own[0] == 4 && own[PAGE] == 3, "is not done by half");
+    is(munmap(own + PAGE, 2 * PAGE), -1, "munmap of a part of such a range is refused");
+    ok(own[0] == 4 && own[PAGE] == 3, "the refused calls have changed nothing");
     is_status(sys$setprt_64(own, 4 * PAGE, 3, PRT$C_UR, &va, &length, &old), SS$_PAGTYPVIO,
-              "a third");
+              "$SETPRT_64 of such a range is refused");
     own[0] = 5;
-    is(self().locked, 0, "nor here");
-    is(munmap(own, 2 * PAGE + PIECE), 0, "all pages and one piece");
-    ok(!can_read(own) && !can_read(a) && a[9 * MIB] == 9, "are gone, the next piece is not");
-    is(munmap(b + 5 * PAGE, PAGE), 0, "private tables are cut anywhere");
-    ok(!can_read(b + 5 * PAGE) && can_read(b + 6 * PAGE), "where it was asked for");
+    is(self().locked, 0, "no page is locked");
+    is(munmap(own, 2 * PAGE + PIECE), 0,
+       "munmap of the private pages and a whole 8 MiB span works");
+    ok(!can_read(own) && !can_read(a) && a[9 * MIB] == 9,
+       "they are unmapped, and the next span is not");
+    is(munmap(b + 5 * PAGE, PAGE), 0, "munmap of a page in private page tables works");
+    ok(!can_read(b + 5 * PAGE) && can_read(b + 6 * PAGE), "only that page is unmapped");
     ok(mmap(b + 5 * PAGE, PAGE, RW, ANON | MAP_FIXED, -1, 0) == MAP_FAILED,
-       "the hole remains the region's");
+       "the hole still belongs to the region");
     drop(&s);
     drop(&p);
 }
 
-/* Private pages of a plain region, and POSIX calls on them. */
+/* POSIX calls on private pages in an ordinary region. */
 static void private_pages(void)
 {
     struct wall w = wall(PLAIN, 64 * PAGE, 0, 0);
@@ -462,17 +475,18 @@ static void private_pages(void)
 
     sys$expreg_64(&w.id, 32 * PAGE, 3, 0, &va, &length);
     memset(p, 1, 32 * PAGE);
-    is(mprotect(p + PAGE, PAGE, PROT_READ), 0, "mprotect of a private page in a region");
-    is(madvise(p + 2 * PAGE, PAGE, MADV_DONTNEED), 0, "madvise");
-    is(p[2 * PAGE], 0, "which forgets it");
-    is(munmap(p + 3 * PAGE, PAGE), 0, "munmap");
-    ok(!can_read(p + 3 * PAGE), "of one");
+    is(mprotect(p + PAGE, PAGE, PROT_READ), 0, "mprotect of a private page in a region works");
+    is(madvise(p + 2 * PAGE, PAGE, MADV_DONTNEED), 0,
+       "MADV_DONTNEED of a private page in a region is accepted");
+    is(p[2 * PAGE], 0, "MADV_DONTNEED of a page zeroes it");
+    is(munmap(p + 3 * PAGE, PAGE), 0, "munmap of a private page in a region is accepted");
+    ok(!can_read(p + 3 * PAGE), "munmap of a page works");
     ok(mmap(p + 3 * PAGE, PAGE, RW, ANON | MAP_FIXED, -1, 0) == MAP_FAILED,
-       "the hole remains the region's");
+       "the hole still belongs to the region");
     ok(mmap(p, PAGE, RW, ANON | MAP_FIXED, -1, 0) == MAP_FAILED && p[0] == 1,
-       "nor is a page replaced from outside");
+       "mmap with MAP_FIXED does not replace a page of the region");
     is_status(sys$cretva_64(&w.id, p + 3 * PAGE, PAGE, 3, 0, &va, &length), SS$_NORMAL,
-              "by its name it is filled");
+              "$CRETVA_64 with the region's id fills the hole");
     drop(&w);
 }
 
@@ -489,14 +503,14 @@ static uint64_t draw(uint64_t below)
 }
 
 #define WALLS  6
-#define GRAINS 64 /* a region is looked at as that many parts, each there or not */
+#define GRAINS 64 /* number of parts of a region that the model tracks */
 
 static struct {
     struct wall w;
     int alive;
     uint64_t grain;
     unsigned char
-        there[GRAINS]; /* its number in each: 0 nothing, 1 private memory, 2 the section */
+        there[GRAINS]; /* contents of each part: 0 nothing, 1 private memory, 2 the section */
 } area[WALLS];
 
 static unsigned broken;
@@ -603,7 +617,7 @@ static struct {
     uint64_t n;
 } own[OWN];
 
-/* Private memory of ours, wished anywhere. */
+/* Maps private memory of this program, with a hint at any address. */
 static void walk_private(void)
 {
     unsigned i = (unsigned)draw(OWN), j = (unsigned)draw(WALLS);
@@ -640,7 +654,7 @@ static void walk_private(void)
                own[i].p + own[i].n <= own[k].p);
 }
 
-/* A look at some parts of a region: is there what must be there, and nothing else? */
+/* Check some parts of a region: is there what the model says, and nothing else? */
 static void walk_look(unsigned i)
 {
     for (unsigned n = 0; area[i].alive && n < 8; n++) {
@@ -701,7 +715,7 @@ static void walk(uint64_t seed, unsigned calls)
             walk_services(k);
         }
     }
-    is(broken, 0, "at random: every address is whose it must be");
+    is(broken, 0, "every address has the contents that the model says");
     for (unsigned i = 0; i < WALLS; i++)
         if (area[i].alive)
             drop(&area[i].w);
@@ -709,9 +723,9 @@ static void walk(uint64_t seed, unsigned calls)
         if (own[i].p)
             munmap(own[i].p, own[i].n);
     after = self();
-    is(after.pt_pages, before.pt_pages, "page-table pages are as before");
-    is(after.rss, before.rss, "pages");
-    is(after.vsize, before.vsize, "bytes of address space");
+    is(after.pt_pages, before.pt_pages, "as many page-table pages are in use as before");
+    is(after.rss, before.rss, "the process has as many pages as before");
+    is(after.vsize, before.vsize, "the address space is as large as before");
 }
 
 int main(int argc, char **argv)
@@ -756,8 +770,8 @@ int main(int argc, char **argv)
     for (int i = 0; mega$info(MEGA_INFO_SECTION, i, &s, sizeof(s)) == SS$_NORMAL; i++)
         if (!strcmp(s.name, "REGION_WALLS"))
             last = (int)s.shares;
-    is(last, 0, "the section has no mapper left");
-    is_status(sys$dgblsc(0, &d, 0), SS$_NORMAL, "and goes");
+    is(last, 0, "the section has no mapping any more");
+    is_status(sys$dgblsc(0, &d, 0), SS$_NORMAL, "the section is deleted");
     unlink("/tmp/region_walls");
     return tap_done();
 }

@@ -5,12 +5,12 @@
 // RUN: --reserve 'DIES_BARE 8 /ALLOCATE /NOPAGE_TABLES'
 // RUN: --reserve 'DIES_PROMISED 16 /NOALLOCATE'
 /*
- * Rundown: whoever is killed in the middle of any service, with any kind of mapping, leaves nothing
- * behind; nor does one that execs or exits. For each service a child does nothing but that, and is
- * killed at a random moment, again and again; then the self-check counts every page. A permanent
- * section keeps its pages and shared page tables when its mappers have died.
+ * Rundown: a process that is killed in any service, with any kind of mapping, leaves nothing
+ * allocated; nor does one that execs or exits. For each kind of service a child repeats calls until
+ * it is killed at a random moment, many times; then the self-check counts every page. A permanent
+ * section must keep its pages and shared page tables when its mappers have died.
  *
- * `rundown TIMES` sets how often each is killed.
+ * `rundown TIMES` sets how often a child of each kind is killed.
  */
 #define _GNU_SOURCE
 #include <company.h>
@@ -53,7 +53,7 @@ static uint64_t draw(uint64_t below)
 
 static void nap_us(uint64_t us) { nanosleep(&(struct timespec){0, (long)us * 1000}, NULL); }
 
-/* ---- what the victims do, for ever ---- */
+/* ---- what the victims do until they are killed ---- */
 
 static void describe(struct dsc64$descriptor *d, const char *name)
 {
@@ -67,7 +67,7 @@ static void touch(volatile char *p, uint64_t bytes)
         p[at] = 1;
 }
 
-/* Create, map, touch, delete. tables: in a region with shared page tables. */
+/* Create, map, touch and delete a section. tables: in a region with shared page tables. */
 static void use_section(const char *name, bool tables, bool pagfil)
 {
     struct dsc64$descriptor d;
@@ -87,7 +87,7 @@ static void use_section(const char *name, bool tables, bool pagfil)
         else
             status = sys$crmpsc_gdzro_64(&d, NULL, 0, PIECE, &region, 0, 3, flags, &va, &length);
         if (!(status & 1))
-            continue; /* the one before us is still there */
+            continue; /* the section of the previous victim still exists */
         touch(va, length);
         sys$deltva_64(&region, va, length, 3, &va, &length);
     }
@@ -100,7 +100,7 @@ static void fluid_shared(void) { use_section("DIES_FLUID", true, false); }
 static void fluid_private(void) { use_section("DIES_FLUID", false, false); }
 static void page_file(void) { use_section("DIES_PAGFIL", false, true); }
 
-/* Ports of the PCI bus, of which none is touched. */
+/* Page frames of a PCI bus; none of them is accessed. */
 static void page_frames(void)
 {
     struct dsc64$descriptor d;
@@ -273,7 +273,7 @@ static void information(void)
     }
 }
 
-/* Is stopped and goes on, and is killed while it waits for that. */
+/* The self-check stops all CPUs; its caller may be killed while it waits for that. */
 static void checks(void)
 {
     struct mega_validate v;
@@ -318,7 +318,8 @@ static uint64_t owned_by_somebody(const uint64_t *n)
            n[MEGA_PAGES_TABLE] + n[MEGA_PAGES_SHARED_TABLE] + n[MEGA_PAGES_PIPE];
 }
 
-/* All of our data has been written since the last fork: so each count finds the same copies. */
+/* Write all data of this program after the last fork, so that each count finds the same number of
+ * copied pages. */
 static void touch_data(void)
 {
     extern char __data_start[], _end[];
@@ -330,7 +331,7 @@ static void touch_data(void)
         stack[i] = 0;
 }
 
-/* When the children of whoever was killed have ended, too. */
+/* Take the count when children of the killed processes have ended, too. */
 static void count(struct count *c)
 {
     for (int i = 0; i < SETTLE_TRIES; i++) {
@@ -349,7 +350,7 @@ static void count(struct count *c)
                     c->v.pages[MEGA_PAGES_NONPAGED_POOL] + c->v.pages[MEGA_PAGES_LINKS];
 }
 
-/* Kill it `times` times. True: each time it was still alive. */
+/* Kill a victim `times` times. Returns true if it was alive each time. */
 static bool kill_often(void (*fn)(void), unsigned times)
 {
     bool alive = true;
@@ -376,7 +377,9 @@ static void one_kind(unsigned k, unsigned times)
     struct count before, after;
     bool alive;
 
-    kill_often(victims[k].fn, 6); /* what comes with the first: pages of the program, tables */
+    kill_often(
+        victims[k].fn,
+        6); /* allocates what the first ones allocate for good: pages of the program, tables */
     count(&before);
     alive = kill_often(victims[k].fn, times);
     count(&after);
@@ -387,7 +390,7 @@ static void one_kind(unsigned k, unsigned times)
     }
     if (!ok(alive && after.v.errors == 0 && after.v.spaces == 1 && after.owned == before.owned &&
                 after.available == before.available && after.v.sections == before.v.sections,
-            "nothing is left of %s", victims[k].name))
+            "nothing of %s is left", victims[k].name))
         diag("%lu errors, %lu spaces, %lu sections, before %lu; owned %lu, before %lu; "
              "available %lu, before %lu; %s",
              (unsigned long)after.v.errors, (unsigned long)after.v.spaces,
@@ -396,7 +399,7 @@ static void one_kind(unsigned k, unsigned times)
              (unsigned long)after.available, (unsigned long)before.available, after.v.text);
 }
 
-/* A permanent section: its mappers die, it stays with its pages and tables, and goes when it is
+/* A permanent section: it keeps its pages and page tables when its mappers die, until it is
    deleted. */
 static void permanent(unsigned times)
 {
@@ -406,7 +409,7 @@ static void permanent(unsigned times)
     describe(&d, "DIES_PERM");
     count(&before);
     is_status(sys$create_gdzro(&d, NULL, 0, PIECE, 0, SEC$M_SYSGBL), SS$_CREATED_SHPT,
-              "a permanent section");
+              "a permanent section is created");
     for (unsigned i = 0; i < times; i++) {
         pid_t pid = must_fork();
 
@@ -428,14 +431,14 @@ static void permanent(unsigned times)
         waitpid(pid, NULL, 0);
     }
     count(&after);
-    is(after.v.mappings, 0, "nobody maps it any more");
+    is(after.v.mappings, 0, "it has no mapping any more");
     ok(after.v.errors == 0 && after.v.pages[MEGA_PAGES_SECTION] > 0 &&
            after.v.pages[MEGA_PAGES_SHARED_TABLE] == 2,
-       "it keeps its pages and tables");
-    is_status(sys$dgblsc(SEC$M_SYSGBL, &d, NULL), SS$_NORMAL, "it is deleted");
+       "it keeps its pages and page tables");
+    is_status(sys$dgblsc(SEC$M_SYSGBL, &d, NULL), SS$_NORMAL, "the section is deleted");
     count(&after);
     ok(after.v.errors == 0 && after.owned == before.owned && after.v.sections == before.v.sections,
-       "and all of it has gone");
+       "all its pages are freed");
 }
 
 int main(int argc, char **argv)
@@ -449,7 +452,7 @@ int main(int argc, char **argv)
         execs();
         return 1;
     }
-    fd = open(self_path, O_RDONLY); /* the program's own pages: all of them now */
+    fd = open(self_path, O_RDONLY); /* reads all pages of the program file now */
     while (read(fd, buffer, sizeof(buffer)) > 0)
         ;
     close(fd);

@@ -1,9 +1,9 @@
 // TAP
 // SECONDS: 90
 /*
- * Scheduling as a process sees it: sleeping, yielding, sharing a CPU with one that never gives it
- * up, affinity, spreading over the CPUs. Times are the machine's own; a loaded host stretches them,
- * so upper limits are wide and ratios are preferred.
+ * Scheduling as a process sees it: sleeping, yielding, sharing a CPU with a process that never
+ * yields, affinity, spreading over the CPUs. Times are those of the virtual machine, which a loaded
+ * host stretches, so upper limits are wide and ratios are preferred.
  */
 #define _GNU_SOURCE
 #include <company.h>
@@ -27,7 +27,7 @@
 /* Shared with the children. */
 static volatile struct page {
     unsigned long rounds[CHILDREN];
-    unsigned long cpus[CHILDREN]; /* mask of CPUs that it ran on */
+    unsigned long cpus[CHILDREN]; /* mask of CPUs that each child ran on */
     int stop;
     int ready;
     int turn;
@@ -88,12 +88,12 @@ static void test_sleep(void)
         early += slept < want;
         worst = slept - want > worst ? slept - want : worst;
     }
-    is(early, 0, "no sleep ends early");
-    ok(worst < (in_company() ? 5000 : 500) * MS, "none ends much too late (worst %ld us)",
+    is(early, 0, "no sleep ends too early");
+    ok(worst < (in_company() ? 5000 : 500) * MS, "no sleep ends much too late (worst %ld us)",
        worst / 1000);
 }
 
-/* n children that count; each on CPU `cpu`, or anywhere where that is negative. */
+/* Start n children that count; each on CPU `cpu`, or on any CPU if that is negative. */
 static void spin(int n, int cpu, pid_t *pids)
 {
     memset((void *)shared, 0, sizeof(*shared));
@@ -132,13 +132,13 @@ static void test_share(void)
     pin(0, 0);
     before = now();
     for (int i = 0; i < 20; i++)
-        sleep_ns(20 * MS); /* woken on the same CPU, between two that never give it up */
-    ok(now() - before >= 400 * MS, "slept in between");
-    is(collect(2, pids), 0, "two spinners on one CPU end when told");
+        sleep_ns(20 * MS); /* woken on the CPU that two others use without yielding */
+    ok(now() - before >= 400 * MS, "the parent could sleep and run meanwhile");
+    is(collect(2, pids), 0, "two processes that spin on one CPU end when told to");
     a = shared->rounds[0], b = shared->rounds[1];
-    ok(a && b && (a < b ? a : b) * 100 / (a + b) >= 30, "and had shares of it: %lu and %lu rounds",
-       a, b);
-    is(shared->cpus[0] | shared->cpus[1], 1, "on the CPU that they were pinned to");
+    ok(a && b && (a < b ? a : b) * 100 / (a + b) >= 30,
+       "both had at least 30 %% of the CPU: %lu and %lu rounds", a, b);
+    is(shared->cpus[0] | shared->cpus[1], 1, "they ran on the CPU to which they were pinned");
 }
 
 static void test_affinity(unsigned ncpus)
@@ -150,15 +150,16 @@ static void test_affinity(unsigned ncpus)
         wrong += pin(0, i % ncpus) != 0;
         wrong += cpu_now() != i % ncpus;
     }
-    is(wrong, 0, "a process is on the CPU that it asks for at once");
-    is(pin(0, 17), -1, "a CPU that is not there is refused");
+    is(wrong, 0, "a process runs on the CPU that it has asked for at once");
+    is(pin(0, 17), -1, "a CPU that does not exist is refused");
     CPU_ZERO(&set);
     is(sched_getaffinity(0, sizeof(set), &set), 0, "sched_getaffinity");
-    ok(CPU_COUNT(&set) == 1 && CPU_ISSET((5 * ncpus - 1) % ncpus, &set), "tells what was set");
+    ok(CPU_COUNT(&set) == 1 && CPU_ISSET((5 * ncpus - 1) % ncpus, &set),
+       "sched_getaffinity returns the mask that was set");
     CPU_ZERO(&set);
     for (unsigned i = 0; i < ncpus; i++)
         CPU_SET(i, &set);
-    is(sched_setaffinity(0, sizeof(set), &set), 0, "and back to all CPUs");
+    is(sched_setaffinity(0, sizeof(set), &set), 0, "the mask is set to all CPUs again");
 }
 
 static void test_yield(void)
@@ -174,7 +175,7 @@ static void test_yield(void)
     else
         while (!shared->ready)
             sleep_ns(MS);
-    /* In turns on one CPU: without the yield each turn would cost a whole slice. */
+    /* In turns on one CPU: without the yield each turn would take a whole time slice. */
     for (int i = 0; i < 500; i++) {
         while (shared->turn % 2 != (pid == 0)) {
             sched_yield();
@@ -189,11 +190,11 @@ static void test_yield(void)
 
     ok(waitpid(pid, &status, 0) == pid && status == 0,
        "two processes take 1,000 turns by sched_yield");
-    is(shared->turn, 1000, "each had its turns");
-    ok(switched < 100000, "without going round in vain (%ld yields)", switched);
+    is(shared->turn, 1000, "each process had its turns");
+    ok(switched < 100000, "few calls of sched_yield were in vain (%ld in all)", switched);
 }
 
-/* FUTEX_WAKE says how many it has woken, at most as many as it was to wake. */
+/* FUTEX_WAKE returns the number of processes that it has woken, at most its argument. */
 static void test_futex_wake(void)
 {
     static const int limits[] = {100, 2};
@@ -216,15 +217,15 @@ static void test_futex_wake(void)
             woken = syscall(SYS_futex, word, FUTEX_WAKE, limits[k], NULL, NULL, 0);
             most = woken > most ? woken : most;
         }
-        is(most, k ? 2 : 3, "three wait, at most %d are to be woken", limits[k]);
+        is(most, k ? 2 : 3, "three processes wait, at most %d are woken", limits[k]);
         __atomic_store_n(word, 1, __ATOMIC_SEQ_CST);
         syscall(SYS_futex, word, FUTEX_WAKE, 100, NULL, NULL, 0);
-        is(collect(3, pids), 0, "and go on when the word has changed");
-        is(syscall(SYS_futex, word, FUTEX_WAKE, 100, NULL, NULL, 0), 0, "nobody is left to wake");
+        is(collect(3, pids), 0, "they continue when the word has changed");
+        is(syscall(SYS_futex, word, FUTEX_WAKE, 100, NULL, NULL, 0), 0, "no waiter is left");
     }
 }
 
-/* All start where the parent is; the idle CPUs take them. */
+/* All children start on the parent's CPU; the idle CPUs must take them over. */
 static void test_spread(unsigned ncpus)
 {
     pid_t pids[CHILDREN];
@@ -240,12 +241,12 @@ static void test_spread(unsigned ncpus)
         if (mask == (1ul << ncpus) - 1 && i >= 10)
             break;
     }
-    is(collect(CHILDREN, pids), 0, "%d spinners end when told", CHILDREN);
-    is(mask, (1ul << ncpus) - 1, "they had spread over all CPUs");
+    is(collect(CHILDREN, pids), 0, "%d processes that spin end when told to", CHILDREN);
+    is(mask, (1ul << ncpus) - 1, "they have spread over all CPUs");
     for (int j = 0; j < CHILDREN; j++)
         least = shared->rounds[j] < least ? shared->rounds[j] : least;
-    ok(least > 0, "and none of them starved (least %lu rounds)", least);
-    is(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts), 0, "the parent's CPU time can be asked");
+    ok(least > 0, "each of them has run (at least %lu rounds)", least);
+    is(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts), 0, "the CPU time of the parent can be read");
 }
 
 int main(void)

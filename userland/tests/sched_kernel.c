@@ -1,7 +1,7 @@
 // TAP
 // KERNEL: test
 // SECONDS: 120
-/* The scheduler's tests inside the kernel (kernel/test/selftest.c), reported from here. */
+/* The tests of the scheduler inside the kernel (kernel/test/selftest.c), run and reported here. */
 #include <tap.h>
 #include <test_kernel.h>
 
@@ -19,6 +19,6 @@ int main(void)
         n++;
     }
     is_status(status, SS$_NONEXPR, "the list of tests has an end");
-    ok(n >= 12, "%d tests were there", n);
+    ok(n >= 12, "%d tests were run", n);
     return tap_done();
 }

@@ -2,9 +2,10 @@
 // RUN: -m 512M --reserve 'LAYOUT_A 20 /ALLOCATE /PAGE_TABLES'
 // RUN: --reserve 'LAYOUT_B 36 /ALLOCATE /PAGE_TABLES' --reserve 'LAYOUT_RO 20 /ALLOCATE'
 /*
- * Where sections lie and whose page tables show them: several in one region, of lengths that are no
- * multiple of 8 MiB; the same tables at two addresses; a permanent section that nobody maps for a
- * while; readers with tables of their own beside writers that share, and readers that share.
+ * Where sections are mapped, and through which page tables: several sections in one region, with
+ * lengths that are not multiples of 8 MiB; the same page tables at two addresses; a permanent
+ * section without mappings; readers with private page tables beside writers with shared ones, and
+ * readers with shared page tables.
  */
 #include <descrip.h>
 #include <setjmp.h>
@@ -21,7 +22,7 @@
 
 #define MIB   (1ul << 20)
 #define PAGE  8192ul
-#define PIECE (8 * MIB) /* what a level-3 page maps */
+#define PIECE (8 * MIB) /* mapped by one level-3 page-table page */
 
 struct room {
     GENERIC_64 id;
@@ -135,7 +136,7 @@ static int in_child(int (*fn)(void *), void *arg)
 
 static const struct {
     const char *name;
-    uint64_t bytes, boundary; /* the largest power of two that is not above the length */
+    uint64_t bytes, boundary; /* boundary: the largest power of two not above the length */
     int alloc;
 } kinds[] = {
     {"LAYOUT_A", 20 * MIB, 16 * MIB, 1},
@@ -145,7 +146,7 @@ static const struct {
 };
 #define KINDS (int)(sizeof(kinds) / sizeof(kinds[0]))
 
-/* Behind a section's last page, within its last 8 MiB, is nothing, and nothing comes there. */
+/* The rest of the last 8 MiB after a section must be unmapped and stay so. */
 static unsigned tail_taken(struct room *r, char *va, uint64_t bytes)
 {
     unsigned __int64 length;
@@ -177,8 +178,8 @@ static void several(unsigned flags, const char *what)
             meet += va[i] < va[k] + kinds[k].bytes && va[k] < va[i] + kinds[i].bytes;
         *(volatile int *)va[i] = *(volatile int *)(va[i] + kinds[i].bytes - 8) = 1000 + i;
     }
-    is(outside + meet, 0, "four sections lie in %s region, each in a place of its own", what);
-    is(unaligned, 0, "at the boundary that its length allows, 8 MiB at the least");
+    is(outside + meet, 0, "four sections are mapped at different addresses in %s region", what);
+    is(unaligned, 0, "each is at the boundary that its length allows, at least 8 MiB");
     for (int i = 0; i < KINDS; i++) {
         struct mega_section s = section(kinds[i].name);
 
@@ -187,31 +188,37 @@ static void several(unsigned flags, const char *what)
         data += *(volatile int *)va[i] != 1000 + i ||
                 *(volatile int *)(va[i] + kinds[i].bytes - 8) != 1000 + i;
     }
-    is(tails, 0, "nothing comes behind one that does not fill its last 8 MiB");
-    is(hints, 0, "ALLOC ones have the largest hint all through, and no hint is wrong");
-    is(data, 0, "and no page is another's");
+    is(tails, 0, "nothing is mapped in the rest of a section's last 8 MiB");
+    is(hints, 0, "ALLOC sections have the largest hints, and no hint is wrong");
+    is(data, 0, "every page contains what was written to it");
     is_status(sys$deltva_64(&r.id, va[0] + 16 * MIB, 4 * MIB, 3, &gone, &length), SS$_NORMAL,
-              "the short tail of one goes alone");
-    ok(!can(va[0] + 16 * MIB, 0) && can(va[0] + 16 * MIB - 1, 0) && can(va[1], 0), "and only that");
+              "the last part of a section can be deleted");
+    ok(!can(va[0] + 16 * MIB, 0) && can(va[0] + 16 * MIB - 1, 0) && can(va[1], 0),
+       "only that part is unmapped");
     leave(&r);
 }
 
-/* In a region just large enough they come closer, but never nearer than 8 MiB. */
+/* In a region that is just large enough sections are closer to each other, but on 8 MiB boundaries.
+ */
 static void tight(void)
 {
     struct room r = room(24 * MIB + 40 * MIB, VA$M_SHARED_PTS);
     char *a, *b, *c;
 
-    is_status(map("LAYOUT_A", &r, SEC$M_WRT, &a), SS$_NORMAL, "20 MiB in a region of 64");
-    is_status(map("LAYOUT_B", &r, SEC$M_WRT, &b), SS$_NORMAL, "36 MiB in what is left");
-    ok((uint64_t)b % PIECE == 0 && b >= a + 24 * MIB, "at 8 MiB, if there is no better place");
-    is(section("LAYOUT_B").gh_errors, 0, "with hints that are right there");
-    is_status(map("LAYOUT_D", &r, SEC$M_WRT, &c), SS$_REGISFULL, "then there is no 8 MiB left");
+    is_status(map("LAYOUT_A", &r, SEC$M_WRT, &a), SS$_NORMAL,
+              "20 MiB are mapped in a region of 64 MiB");
+    is_status(map("LAYOUT_B", &r, SEC$M_WRT, &b), SS$_NORMAL,
+              "36 MiB are mapped in the rest of it");
+    ok((uint64_t)b % PIECE == 0 && b >= a + 24 * MIB,
+       "they are at an 8 MiB boundary, because no better place is free");
+    is(section("LAYOUT_B").gh_errors, 0, "the hints are right for that address");
+    is_status(map("LAYOUT_D", &r, SEC$M_WRT, &c), SS$_REGISFULL,
+              "another section is refused, because no 8 MiB are free");
     leave(&r);
 }
 
-/* What was touched a moment ago is out of reach as soon as it is unmapped, though its neighbour
-   keeps the tables above it. */
+/* Memory that was just accessed must be inaccessible as soon as it is unmapped, even if a neighbour
+   keeps the page tables above it. */
 static void unmapped(unsigned flags, const char *what)
 {
     struct room r = room(32 * MIB, flags);
@@ -223,11 +230,11 @@ static void unmapped(unsigned flags, const char *what)
         map("LAYOUT_D", &r, SEC$M_WRT, &stays) != SS$_NORMAL)
         bail_out("two sections do not fit");
     ok(can(stays, 1) && can(goes, 1) && can(goes + kinds[2].bytes - 1, 1),
-       "two sections are written through %s tables", what);
+       "two sections are written through %s page tables", what);
     is_status(sys$deltva_64(&r.id, goes, kinds[2].bytes, 3, &at, &length), SS$_NORMAL,
               "one of them is unmapped");
     ok(!can(goes, 0) && !can(goes + kinds[2].bytes - 1, 0) && can(stays, 0),
-       "it is gone at once, and only it");
+       "it cannot be accessed any more, and the other one can");
     leave(&r);
 }
 
@@ -252,9 +259,10 @@ static int at_another_address(void *arg)
     wrong += map("LAYOUT_C", &r, SEC$M_WRT, &va) != SS$_NORMAL || va == p->first;
     wrong += *(volatile long *)va != 1 || *(volatile long *)(va + PIECE) != 2;
     after = self();
-    wrong += after.section_l3_pickup != before.section_l3_pickup; /* there when it was mapped */
+    wrong += after.section_l3_pickup !=
+             before.section_l3_pickup; /* level-3 pages are linked when it is mapped */
     wrong += after.section_made_valid != before.section_made_valid;
-    *(volatile long *)(va + PAGE) = 3; /* made valid for both */
+    *(volatile long *)(va + PAGE) = 3; /* makes the page valid for both mappings */
     wrong += section("LAYOUT_C").pt_pages != p->tables;
     return wrong;
 }
@@ -266,20 +274,20 @@ static void two_addresses(void)
     struct place p;
     char *va;
 
-    is_status(map("LAYOUT_C", &r, SEC$M_WRT, &va), SS$_NORMAL, "mapped by one");
+    is_status(map("LAYOUT_C", &r, SEC$M_WRT, &va), SS$_NORMAL, "one process maps the section");
     *(volatile long *)va = 1;
     *(volatile long *)(va + PIECE) = 2;
     p = (struct place){va, section("LAYOUT_C").pt_pages};
-    is(p.tables, 3, "through two level-3 pages and the one that says where they are");
+    is(p.tables, 3, "it has two level-3 pages and the level-2 page above them");
     is(in_child(at_another_address, &p), 0,
-       "another maps it elsewhere, with those two and no more");
+       "another process maps it elsewhere, through the same two level-3 pages");
     before = self();
-    is(*(volatile long *)(va + PAGE), 3, "what it made valid is there");
-    is(self().faults, before.faults, "without a fault");
+    is(*(volatile long *)(va + PAGE), 3, "a page that the other process has made valid is visible");
+    is(self().faults, before.faults, "the access takes no fault");
     leave(&r);
 }
 
-/* ---- a permanent section without mappers ---- */
+/* ---- a permanent section without mappings ---- */
 
 static int maps_and_looks(void *arg)
 {
@@ -303,14 +311,15 @@ static void nobody_maps_it(void)
 {
     struct mega_section before = section("LAYOUT_C"), after;
 
-    is(before.shares, 0, "a permanent section that nobody maps");
-    ok(before.pt_pages == 3 && before.valid_pages >= 3, "keeps its tables and its pages");
-    is(in_child(maps_and_looks, NULL), 0, "the next one has a level-2 page, and makes nothing");
-    is(in_child(maps_and_looks, NULL), 0, "and so has the one after it");
+    is(before.shares, 0, "a permanent section has no mapping");
+    ok(before.pt_pages == 3 && before.valid_pages >= 3, "it keeps its page tables and pages");
+    is(in_child(maps_and_looks, NULL), 0,
+       "the next mapper needs one level-2 page and makes no page valid");
+    is(in_child(maps_and_looks, NULL), 0, "so does the mapper after it");
     after = section("LAYOUT_C");
     ok(after.pt_pages == before.pt_pages && after.valid_pages == before.valid_pages &&
            after.made_valid == before.made_valid && after.shares == 0,
-       "nothing has become more");
+       "the section has as many pages and page tables as before");
 }
 
 /* ---- readers ---- */
@@ -329,7 +338,7 @@ static int reads(void *arg)
     wrong += va[5 * MIB] != written[5 * MIB] || can(va + 5 * MIB, 1);
     wrong += mprotect(va, PAGE, PROT_READ | PROT_WRITE) != -1;
     wrong += section("LAYOUT_A").gh_errors != 0;
-    ((volatile char *)written)[6 * MIB] = 9; /* through the shared tables, inherited */
+    ((volatile char *)written)[6 * MIB] = 9; /* through the inherited shared page tables */
     wrong += va[6 * MIB] != 9;
     return wrong;
 }
@@ -340,12 +349,14 @@ static void beside_writers(void)
     uint64_t tables;
     char *va;
 
-    is_status(map("LAYOUT_A", &r, SEC$M_WRT, &va), SS$_NORMAL, "writers share tables");
+    is_status(map("LAYOUT_A", &r, SEC$M_WRT, &va), SS$_NORMAL,
+              "a section is mapped for writing through shared page tables");
     va[5 * MIB] = 5;
     tables = section("LAYOUT_A").pt_pages;
-    is(in_child(reads, va), 0, "a reader has its own, sees what is written and writes nothing");
-    ok(va[5 * MIB] == 5 && va[6 * MIB] == 9, "others are not kept from writing");
-    is(section("LAYOUT_A").pt_pages, tables, "the shared tables are as many as before");
+    is(in_child(reads, va), 0, "a reader has private page tables, sees writes and cannot write");
+    ok(va[5 * MIB] == 5 && va[6 * MIB] == 9, "writers can still write");
+    is(section("LAYOUT_A").pt_pages, tables,
+       "the section has as many shared page tables as before");
     leave(&r);
 }
 
@@ -370,15 +381,16 @@ static void readers_share(void)
     char *va;
 
     is_status(create("LAYOUT_RO", 20 * MIB, SEC$M_READ_ONLY_SHPT), SS$_CREATED_SHPT,
-              "the creator asks for shared tables for reading");
-    is_status(map("LAYOUT_RO", &plain, SEC$M_WRT, &va), SS$_NORMAL, "a writer has its own");
+              "a section with shared page tables for reading is created");
+    is_status(map("LAYOUT_RO", &plain, SEC$M_WRT, &va), SS$_NORMAL,
+              "a writer maps it with private page tables");
     va[7 * MIB] = 7;
     is(in_child(reads_through_shared, NULL), 0,
-       "readers share: a level-2 page each at the most, no writing");
-    is(in_child(reads_through_shared, NULL), 0, "all of them");
+       "a reader needs at most one level-2 page and cannot write");
+    is(in_child(reads_through_shared, NULL), 0, "the same holds for another reader");
     s = section("LAYOUT_RO");
     ok(s.l3_ptes[3] == 20 * MIB / PAGE && s.gh_errors == 0 && s.pt_pages == 4,
-       "through tables with hints, of which there is one set");
+       "there is one set of shared page tables, with hints");
     leave(&plain);
     delete ("LAYOUT_RO");
 }

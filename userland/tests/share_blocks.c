@@ -1,10 +1,10 @@
 // TAP
 // RUN: -m 64G
 /*
- * Level-2 pages shared whole: a section of 20 GiB, of which the host pays for what is touched.
- * Processes map it, or parts of it, by level-1 PTEs; one lets go of parts while others read and
- * write through the same level-2 page; three at once map and delete parts at random, each against
- * its own picture of what it must see.
+ * Level-2 pages that are shared as a whole: a section of 20 GiB, of which the host provides what is
+ * touched. Processes map it, or parts of it, by level-1 PTEs; one deletes parts while others read
+ * and write through the same level-2 page; three at a time map and delete parts at random, each
+ * compared with its own model of what it must see.
  */
 #include <descrip.h>
 #include <psldef.h>
@@ -22,8 +22,8 @@
 #include <vadef.h>
 
 #define GIB    (1UL << 30)
-#define PIECE  (8UL << 20) /* what a level-3 page maps */
-#define BLOCK  (8UL << 30) /* what a level-2 page maps */
+#define PIECE  (8UL << 20) /* mapped by one level-3 page-table page */
+#define BLOCK  (8UL << 30) /* mapped by one level-2 page-table page */
 #define SIZE   (20 * GIB)
 #define ROOM   (40 * GIB)
 #define PIECES (SIZE / PIECE)
@@ -33,7 +33,7 @@ static $DESCRIPTOR64(name, "SHARE_BLOCKS");
 
 struct mapping {
     GENERIC_64 region;
-    char *base; /* of the region */
+    char *base; /* start of the region */
     char *va;
 };
 
@@ -58,7 +58,7 @@ static struct mapping room(void)
     return m;
 }
 
-/* length 0: to the section's end. */
+/* length 0: to the end of the section. */
 static int map_at(struct mapping *m, char *where, uint64_t offset, uint64_t length)
 {
     unsigned __int64 mapped;
@@ -100,18 +100,18 @@ static struct mega_section section(void)
     bail_out("the section is listed");
 }
 
-/* The kernel's own check of every page and page table. */
+/* The kernel's self-check of every page and page table. */
 static void consistent(const char *when)
 {
     struct mega_validate v;
 
     if (mega$info(MEGA_INFO_VALIDATE, 0, &v, sizeof(v)) != SS$_NORMAL)
         bail_out("the self-check");
-    if (!ok(v.errors == 0 && !v.timed_out, "every page is counted once, %s", when))
+    if (!ok(v.errors == 0 && !v.timed_out, "every page is counted exactly once, %s", when))
         diag("%s", v.text);
 }
 
-/* ---- accesses that may fail ---- */
+/* ---- accesses that may fault ---- */
 
 static sigjmp_buf back;
 static void caught(int sig)
@@ -120,7 +120,7 @@ static void caught(int sig)
     siglongjmp(back, 1);
 }
 
-/* The first word of the page at va; NULL: the access ends in a signal. */
+/* The first word of the page at va; NULL: the access must end in a signal. */
 static volatile uint64_t *word_at(char *va)
 {
     if (sigsetjmp(back, 1))
@@ -149,12 +149,12 @@ static void one_level1_pte(void)
 
     is(map_at(&a, NULL, 0, 0), SS$_NORMAL, "20 GiB are mapped");
     after = process();
-    is(after.pt_pages - before.pt_pages, 1, "for one page-table page of the process's own");
-    is(section().l1_ptes, 2, "and two level-1 PTEs");
+    is(after.pt_pages - before.pt_pages, 1, "the process needs one page-table page of its own");
+    is(section().l1_ptes, 2, "the section is mapped by two level-1 PTEs");
     *(volatile uint64_t *)a.va = 1;
     *(volatile uint64_t *)(a.va + 5 * GIB) = 2;
     pid = fork();
-    if (pid == 0) { /* inherited */
+    if (pid == 0) { /* uses the inherited mapping */
         struct mega_process p = process(), q;
         int good = *(volatile uint64_t *)a.va == 1 && *(volatile uint64_t *)(a.va + 5 * GIB) == 2;
 
@@ -164,32 +164,33 @@ static void one_level1_pte(void)
         *(volatile uint64_t *)(a.va + 13 * GIB) = 3;
         _exit(good ? 0 : 1);
     }
-    ok(pid > 0 && children_ended_well(1), "a fork sees the same pages, and picks up nothing");
-    is(section().shares, 1, "its share is gone with it");
+    ok(pid > 0 && children_ended_well(1),
+       "a forked child sees the same pages without picking up tables");
+    is(section().shares, 1, "its share is dropped");
     faults = process().faults;
-    is(*(volatile uint64_t *)(a.va + 13 * GIB), 3, "what it made valid is there");
-    is(process().faults - faults, 0, "without a fault");
+    is(*(volatile uint64_t *)(a.va + 13 * GIB), 3, "a page that the child made valid is visible");
+    is(process().faults - faults, 0, "the access takes no fault");
     pid = fork();
-    if (pid == 0) { /* at another address */
+    if (pid == 0) { /* maps it at another address */
         struct mapping b = room();
         int good = map_at(&b, b.base + BLOCK, 0, 0) == SS$_NORMAL && b.va != a.va &&
                    *(volatile uint64_t *)(b.va + 13 * GIB) == 3;
 
         _exit(good && process().section_l3_pickup == 0 ? 0 : 1);
     }
-    ok(pid > 0 && children_ended_well(1), "another address serves as well");
-    is(munmap(a.va + 4096, PIECE), -1, "munmap of no whole piece is refused");
-    is(munmap(a.va + PIECE, PIECE / 2), -1, "at its end, too");
-    is(mprotect(a.va + PIECE, PIECE, PROT_READ), -1, "mprotect as well");
+    ok(pid > 0 && children_ended_well(1), "a child maps the section at another address");
+    is(munmap(a.va + 4096, PIECE), -1, "munmap of a part of an 8 MiB span is refused");
+    is(munmap(a.va + PIECE, PIECE / 2), -1, "munmap of a part at its end is refused");
+    is(mprotect(a.va + PIECE, PIECE, PROT_READ), -1, "mprotect of a span is refused");
     after = process();
-    is(after.pt_pages - before.pt_pages, 1, "and nothing has been parted for it");
-    is(delete_part(&a, a.va, SIZE), SS$_NORMAL, "unmapped");
-    is(process().pt_pages, before.pt_pages, "its tables are gone");
-    is(section().shares, 0, "nobody maps it");
-    ok(section().pt_pages >= 5, "the section keeps its own");
+    is(after.pt_pages - before.pt_pages, 1, "the refused calls have allocated no page table");
+    is(delete_part(&a, a.va, SIZE), SS$_NORMAL, "the mapping is deleted");
+    is(process().pt_pages, before.pt_pages, "deleting the mapping frees the page-table page");
+    is(section().shares, 0, "the section has no mapping");
+    ok(section().pt_pages >= 5, "the section keeps its shared page tables");
 }
 
-/* Write each piece's number into its first page. */
+/* Write the number of each 8 MiB span into its first page. */
 static void number_pieces(void)
 {
     struct mapping a = room();
@@ -197,9 +198,9 @@ static void number_pieces(void)
 
     for (uint64_t i = 0; status == SS$_NORMAL && i < PIECES; i++)
         *(volatile uint64_t *)(a.va + i * PIECE) = i;
-    is(status, SS$_NORMAL, "mapped again at the same cost");
-    is(section().valid_pages, PIECES, "a page in every piece");
-    is(delete_part(&a, a.va, SIZE), SS$_NORMAL, "unmapped");
+    is(status, SS$_NORMAL, "the section is mapped again, with one page-table page");
+    is(section().valid_pages, PIECES, "one page in every span is valid");
+    is(delete_part(&a, a.va, SIZE), SS$_NORMAL, "the mapping is deleted");
 }
 
 static void reader(const struct mapping *a)
@@ -216,14 +217,15 @@ static void reader(const struct mapping *a)
     _exit(process().pt_pages);
 }
 
-/* One deletes parts within its shared level-2 pages while two read and write through theirs. */
+/* One process deletes parts in its shared level-2 pages, while two read and write through
+ * theirs. */
 static void others_notice_nothing(void)
 {
     struct mapping a = room();
     uint64_t tables, own, right = 0, left = 0;
     int how;
 
-    is(map_at(&a, NULL, 0, 0), SS$_NORMAL, "mapped");
+    is(map_at(&a, NULL, 0, 0), SS$_NORMAL, "the section is mapped");
     tables = process().pt_pages;
     for (int i = 0; i < 2; i++)
         if (fork() == 0)
@@ -236,10 +238,10 @@ static void others_notice_nothing(void)
         right += !word_at(a.va + i * PIECE) && *word_at(a.va + (i + 1) * PIECE) == i + 1 &&
                  *word_at(a.va + (i - 1) * PIECE) == i - 1;
     }
-    is(right, 32, "32 pieces are deleted one by one, and nothing beside them");
-    consistent("with level-2 pages shared and not");
+    is(right, 32, "32 spans are deleted one by one, and nothing else");
+    consistent("while some level-2 pages are shared and others are not");
     own = process().pt_pages;
-    is(own - tables, 2, "for two level-2 pages");
+    is(own - tables, 2, "two level-2 pages were copied for that");
     for (uint64_t rounds = __atomic_load_n(&shared->rounds, __ATOMIC_RELAXED);
          __atomic_load_n(&shared->rounds, __ATOMIC_RELAXED) < rounds + 4;)
         usleep(1000);
@@ -248,11 +250,11 @@ static void others_notice_nothing(void)
         wait(&how);
         left += (uint64_t)WEXITSTATUS(how);
     }
-    is(shared->wrong, 0, "who reads through the shared level-2 pages sees what was there");
-    ok(left <= 2 * tables, "and owns no more tables than before");
-    is(section().shares, 33, "33 mappings are left of one");
-    is(delete_part(&a, a.base, ROOM), SS$_NORMAL, "all of it goes");
-    is(section().shares, 0, "with all shares");
+    is(shared->wrong, 0, "the other processes see their contents through the shared level-2 pages");
+    ok(left <= 2 * tables, "they own no more page tables than before");
+    is(section().shares, 33, "the mapping has been split into 33");
+    is(delete_part(&a, a.base, ROOM), SS$_NORMAL, "all of the region is deleted");
+    is(section().shares, 0, "all shares are dropped");
 }
 
 /* ---- random parts ---- */
@@ -273,7 +275,7 @@ static uint64_t rnd_piece(uint64_t *seed, uint64_t below)
 }
 
 #define NOTHING 0xFFFF
-static uint16_t picture[PLACES]; /* piece seen at each place */
+static uint16_t picture[PLACES]; /* number of the span that must be visible at each place */
 
 static int step_map(uint64_t *seed, struct mapping *m)
 {
@@ -338,9 +340,9 @@ static void random_parts(void)
                 }
             _exit(good ? 0 : 1);
         }
-    consistent("in the middle of it");
+    consistent("in the middle of the random operations");
     ok(children_ended_well(3), "three processes map and delete parts at random");
-    is(section().shares, 0, "and leave nothing behind");
+    is(section().shares, 0, "no mapping of theirs is left");
 }
 
 int main(void)
@@ -350,15 +352,15 @@ int main(void)
     signal(SIGSEGV, caught);
     mega$info(MEGA_INFO_MEMORY, 0, &before, sizeof(before));
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    shared->stop = 0; /* its page table is there before tables are counted */
+    shared->stop = 0; /* allocates its page table before tables are counted */
     is(sys$create_gdzro(&name, 0, 0, SIZE, PSL$C_USER, SEC$M_SYSGBL), SS$_CREATED_SHPT,
-       "a FLUID section of 20 GiB");
+       "a FLUID section of 20 GiB is created");
     one_level1_pte();
     number_pieces();
     others_notice_nothing();
     random_parts();
     is(sys$dgblsc(SEC$M_SYSGBL, &name, 0), SS$_NORMAL, "the section is deleted");
     mega$info(MEGA_INFO_MEMORY, 0, &after, sizeof(after));
-    is(after.promised_unused, before.promised_unused, "its promise with it");
+    is(after.promised_unused, before.promised_unused, "its promised pages are released");
     return tap_done();
 }

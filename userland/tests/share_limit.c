@@ -1,10 +1,10 @@
 // TAP
 // RUN: -m 256M
 /*
- * SS$_EXQUOTA of the services that map a section: its 4,294,967,295 shares are taken. Nobody can
- * take so many, so the share that the call asks for is made to fail (mm/phys/failure.h): the answer
- * is the one that a full count gives, because section_try_share() gives no other. All is as it was
- * then: what the call made has gone, what was there can be mapped.
+ * SS$_EXQUOTA of the services that map a section, which means that its 4,294,967,295 shares are in
+ * use. No test can take so many, so taking the share is made to fail (mm/phys/failure.h). The
+ * result is the same as for a full count, because section_try_share() has no other error. After
+ * that the state must be as before: what the call created is gone, and what existed can be mapped.
  */
 #include <descrip.h>
 #include <megalith/failure.h>
@@ -20,7 +20,7 @@
 
 #define PAGE        8192UL
 #define BUS_PAGE    0x40000000UL /* the first page of PCI memory */
-#define ALLOCATIONS 100u         /* more than a call makes */
+#define ALLOCATIONS 100u         /* more allocations than a call makes */
 #define NOWHERE     ((void *)-1)
 
 static void *va;
@@ -63,7 +63,7 @@ static int create_gpfn(void) { return sys$create_gpfn(&name, 0, 0, BUS_PAGE, 4, 
 static const struct service {
     const char *name;
     int (*call)(void);
-    int (*maker)(void); /* of the section that it maps */
+    int (*maker)(void); /* creates the section that the call maps */
 } services[] = {
     {"$crmpsc_gdzro_64", crmpsc_gdzro, create_gdzro},
     {"$mgblsc_64", mgblsc, create_gdzro},
@@ -74,7 +74,7 @@ static const struct service {
 
 static struct mega_failure report;
 
-/* The call, with its n-th allocation failing. */
+/* Make the call, with its n-th allocation failing. */
 static int fails(const struct service *s, uint64_t n)
 {
     int status;
@@ -93,7 +93,7 @@ static void unmap(void)
         bail_out("cannot unmap");
 }
 
-/* Up to the allocation that is a share. False: the call asks for none. */
+/* Make allocations fail up to the one that takes a share. Returns false if there is none. */
 static bool find_share(const struct service *s, int *status)
 {
     for (uint64_t n = 1; n < ALLOCATIONS; n++) {
@@ -103,7 +103,7 @@ static bool find_share(const struct service *s, int *status)
         if (report.fired && report.kind == MEGA_ALLOC_SHARE)
             return true;
         if (*status & 1)
-            unmap(); /* done without what it could not have, or n is beyond its last one */
+            unmap(); /* succeeded without the allocation, or made fewer than n */
         if (!report.fired)
             return false;
     }
@@ -116,13 +116,13 @@ static void share_fails(const struct service *s)
 
     if (!(s->maker() & 1))
         bail_out("nothing to map");
-    ok(find_share(s, &status), "%s asks for a share", s->name);
-    is_status(status, SS$_EXQUOTA, "%s has none", s->name);
-    ok(va == NOWHERE && length == 4711, "%s has written no result", s->name);
-    is_status(s->call(), SS$_NORMAL, "%s maps it when there is one", s->name);
+    ok(find_share(s, &status), "%s takes a share", s->name);
+    is_status(status, SS$_EXQUOTA, "%s fails without a share", s->name);
+    ok(va == NOWHERE && length == 4711, "%s has written no output", s->name);
+    is_status(s->call(), SS$_NORMAL, "%s maps the section when there is a share", s->name);
     unmap();
-    is_status(sys$dgblsc(0, &name, 0), SS$_NORMAL, "the section goes");
-    is_status(mgblsc(), SS$_NOSUCHSEC, "nobody has a share of it");
+    is_status(sys$dgblsc(0, &name, 0), SS$_NORMAL, "the section is deleted");
+    is_status(mgblsc(), SS$_NOSUCHSEC, "the section has no shares left");
 }
 
 int main(void)

@@ -4,17 +4,18 @@
  *     share_section --name NAME [--processes N] [--size SIZE] [--fluid] [--private]
  *                   [--race PAGES] [--keep]
  *
- * The parent creates the section; each of N processes creates a region of its own, maps the whole
- * section read/write, writes its slot, meets the others at a barrier that lies in the section, and
- * checks its neighbour's slot. Then all touch the same sample of pages at once. The kernel's own
- * counters are printed and checked against their bounds; exit status 0 says that all held. Not
- * every page is touched: the host would have to provide the memory.
+ * The parent creates the section. Each of N processes creates a region, maps the whole section
+ * read/write, writes its slot, waits for the others at a barrier that lies in the section, and
+ * checks its neighbour's slot. Then all touch the same sample of pages at the same time. The
+ * kernel's counters are printed and compared with their bounds; exit status 0 says that all were
+ * within their bounds. Not every page is touched, because the host would have to provide the
+ * memory.
  *
- * Whether the section is ALLOC or FLUID, and whether it has shared page tables, the registry alone
- * decides (an entry named NAME). A process first asks for a region with shared page tables; if the
- * section has none (SS$_NOSHPTS) it maps it with private ones, in an ordinary region. --private
- * asks for the ordinary region at once; --fluid only states that NAME has no entry. --keep leaves
- * the section behind, which is permanent, for others to look at.
+ * Whether the section is ALLOC or FLUID, and whether it has shared page tables, depends only on the
+ * registry (an entry named NAME). A process first creates a region with shared page tables; if the
+ * section has none (SS$_NOSHPTS) it maps it in an ordinary region, with private page tables.
+ * --private uses the ordinary region at once; --fluid only states that NAME has no entry. --keep
+ * does not delete the section, which is permanent, so that others can examine it.
  */
 #include <condition.h>
 #include <descrip.h>
@@ -33,12 +34,12 @@
 #include <vadef.h>
 
 #define PAGE          8192UL
-#define PIECE         (8UL << 20) /* what one level-3 page maps */
+#define PIECE         (8UL << 20) /* mapped by one level-3 page-table page */
 #define PIECE_PAGES   (PIECE / PAGE)
-#define BLOCK         (8UL << 30) /* what one level-2 page maps */
+#define BLOCK         (8UL << 30) /* mapped by one level-2 page-table page */
 #define MAX_PROCESSES 1000
-#define RACE_GROUP    8 /* race pages side by side */
-/* Looks at a barrier before sleeping: there are more processes than CPUs. */
+#define RACE_GROUP    8 /* adjacent race pages */
+/* Number of polls at a barrier before sleeping: there are more processes than CPUs. */
 #define SPINS              64
 #define OWN_PT_PAGES_LIMIT 2 /* page-table pages that a process may own for a shared mapping */
 
@@ -54,13 +55,13 @@ struct barrier { /* page 0 of the section */
     uint64_t failed;
 };
 
-struct slot { /* in the middle of a process's page, clear of the counters of race pages */
+struct slot { /* in the middle of a process's page, apart from the counters of race pages */
     uint64_t magic, owner, pid;
 };
 #define SLOT_OFFSET (PAGE / 2)
 #define SLOT_MAGIC  0x4D4547414C495448UL
 
-struct result { /* what a child tells its parent through a pipe; below PIPE_BUF, so written whole */
+struct result { /* sent by a child through a pipe; below PIPE_BUF, so the write is atomic */
     uint32_t number, failures, shared, pad;
     uint64_t pt_pages, pt_pages_touched, section_pages;
     uint64_t made_valid, l3_pickup, raced, global_valid;
@@ -96,12 +97,13 @@ static void die(const char *what, int status)
     exit(2);
 }
 
-/* ---- where things lie in the section ---- */
+/* ---- layout of the section ---- */
 
-/* Slots are spread evenly; no two processes share a page as long as there are enough pages. */
+/* Slots are spread evenly. No two processes share a page as long as there are enough pages. */
 static uint64_t slot_page(unsigned process) { return 2 + process * ((npages - 2) / opt.processes); }
-/* Race pages lie in groups, likewise spread: who meets another CPU on any but the first page of a
-   group has the level-3 page already. The last page of the section is one of them. */
+/* Race pages are in groups, which are spread likewise. A process that races with another CPU on any
+   but the first page of a group has the level-3 page already. The last page of the section is one
+   of them. */
 static uint64_t race_page(unsigned i)
 {
     unsigned groups = (opt.race_pages + RACE_GROUP - 1) / RACE_GROUP;
@@ -116,7 +118,7 @@ static int compare_pages(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Number of different values of page / unit. Sorts. */
+/* Number of different values of page / unit. Sorts the array. */
 static uint64_t distinct(uint64_t *pages, unsigned n, uint64_t unit)
 {
     uint64_t different = 0;
@@ -127,7 +129,7 @@ static uint64_t distinct(uint64_t *pages, unsigned n, uint64_t unit)
     return different;
 }
 
-/* Pages that process p touches (all: every process), as page numbers. */
+/* The numbers of the pages that process p touches (all: that any process touches). */
 static unsigned touched_pages(int p, uint64_t *pages)
 {
     unsigned n = 0;
@@ -229,7 +231,7 @@ static void use_section(char *base, struct result *r)
         }
 }
 
-/* Never returns. `done` gets the result; when `go` ends, the process lets go of the section. */
+/* Never returns. Writes the result to `done`. At end of file on `go`, the process ends. */
 static void child(unsigned number, int done, int go)
 {
     struct result r = {.number = number, .shared = 1};
@@ -420,7 +422,8 @@ static void check_end(const struct mega_memory *before, bool reserved)
     if (status != SS$_NORMAL)
         die("sys$dgblsc", status);
     if (find_section(&s))
-        fail("sections of that name after their deletion", 1, "exactly", 0);
+        fail("sections of that name after their deletion", 1,
+             "sections of that name after the deletion", 0);
     if (reserved && find_reservation(&r))
         equals("reserved pages in use after the deletion", r.used + r.pt_used, 0);
     mega$info(MEGA_INFO_MEMORY, 0, &after, sizeof(after));

@@ -1,6 +1,6 @@
 // TAP
-/* Signals: handlers and their frames, masks, codes and addresses, default actions, restarts, the
- * alarm. */
+/* Signals: handlers and their frames, masks, codes and addresses, default actions, restarts and
+ * timers. */
 #define _GNU_SOURCE
 #include <company.h>
 #include <fenv.h>
@@ -57,11 +57,11 @@ static void test_handler(void)
 
     plain(SIGUSR1, note, 0);
     asm volatile("" : "+r"(kept), "+f"(f));
-    is(raise(SIGUSR1), 0, "raise");
+    is(raise(SIGUSR1), 0, "raise succeeds");
     asm volatile("" : "+r"(kept), "+f"(f));
-    is(seen, SIGUSR1, "the handler has run");
-    is(kept, 0x1234567890abcdef, "registers are as they were");
-    ok(f == 2.5, "the floating-point ones too");
+    is(seen, SIGUSR1, "the handler runs");
+    is(kept, 0x1234567890abcdef, "integer registers are preserved");
+    ok(f == 2.5, "floating-point registers are preserved");
 }
 
 static void test_mask(void)
@@ -71,19 +71,19 @@ static void test_mask(void)
     plain(SIGUSR2, note, 0);
     sigemptyset(&set);
     sigaddset(&set, SIGUSR2);
-    is(sigprocmask(SIG_BLOCK, &set, &old), 0, "block");
+    is(sigprocmask(SIG_BLOCK, &set, &old), 0, "the signal is blocked");
     seen = count = 0;
     raise(SIGUSR2);
     raise(SIGUSR2);
-    is(seen, 0, "a blocked signal waits");
+    is(seen, 0, "a blocked signal is not delivered");
     sigpending(&pending);
-    ok(sigismember(&pending, SIGUSR2), "and is pending");
-    is(sigprocmask(SIG_SETMASK, &old, NULL), 0, "unblock");
-    is(count, 1, "then it comes, once");
+    ok(sigismember(&pending, SIGUSR2), "it is pending");
+    is(sigprocmask(SIG_SETMASK, &old, NULL), 0, "the signal is unblocked");
+    is(count, 1, "it is delivered once when it is unblocked");
     is(sigaction(SIGKILL, &(struct sigaction){.sa_handler = note}, NULL), -1,
-       "SIGKILL takes no handler");
-    is(sigaction(0, &(struct sigaction){.sa_handler = note}, NULL), -1, "there is no signal 0");
-    is(sigaction(65, NULL, NULL), -1, "nor 65");
+       "a handler for SIGKILL is refused");
+    is(sigaction(0, &(struct sigaction){.sa_handler = note}, NULL), -1, "signal 0 does not exist");
+    is(sigaction(65, NULL, NULL), -1, "signal 65 does not exist");
 }
 
 static void test_suspend(void)
@@ -102,11 +102,11 @@ static void test_suspend(void)
         kill(getppid(), SIGUSR1);
         _exit(0);
     }
-    is(sigsuspend(&old), -1, "sigsuspend ends");
-    is(errno, EINTR, "by EINTR");
-    is(seen, SIGUSR1, "after the handler");
+    is(sigsuspend(&old), -1, "sigsuspend returns");
+    is(errno, EINTR, "the error is EINTR");
+    is(seen, SIGUSR1, "the handler has run");
     sigprocmask(SIG_BLOCK, NULL, &set);
-    ok(sigismember(&set, SIGUSR1), "and the mask is the old one");
+    ok(sigismember(&set, SIGUSR1), "the previous mask is restored");
     sigprocmask(SIG_SETMASK, &old, NULL);
     waitpid(pid, NULL, 0);
 }
@@ -118,13 +118,13 @@ static void fault(int sig, int want_code, void *want_address, void (*fn)(void), 
     address = NULL;
     if (!sigsetjmp(back, 1)) {
         fn();
-        ok(0, "%s: nothing happened", what);
+        ok(0, "%s: no signal was delivered", what);
         return;
     }
-    is(seen, sig, "%s: the signal", what);
-    is(code, want_code, "%s: the code", what);
+    is(seen, sig, "%s: the signal is right", what);
+    is(code, want_code, "%s: the code is right", what);
     if (want_address)
-        ok(address == want_address, "%s: the address (%p)", what, address);
+        ok(address == want_address, "%s: the address is right (%p)", what, address);
     signal(sig, SIG_DFL);
 }
 
@@ -141,12 +141,12 @@ static void jump_wild(void) { ((void (*)(void))0x3000000000)(); }
 static void test_faults(void)
 {
     readonly = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    fault(SIGSEGV, SEGV_MAPERR, (void *)0x3000000000, read_wild, "a read of nothing");
-    fault(SIGSEGV, SEGV_ACCERR, readonly, write_readonly, "a write of a read-only page");
-    fault(SIGSEGV, SEGV_MAPERR, NULL, read_kernel, "a read of the kernel");
-    fault(SIGSEGV, SEGV_MAPERR, (void *)0x3000000000, jump_wild, "a jump to nowhere");
+    fault(SIGSEGV, SEGV_MAPERR, (void *)0x3000000000, read_wild, "a read of an unmapped page");
+    fault(SIGSEGV, SEGV_ACCERR, readonly, write_readonly, "a write to a read-only page");
+    fault(SIGSEGV, SEGV_MAPERR, NULL, read_kernel, "a read of a kernel address");
+    fault(SIGSEGV, SEGV_MAPERR, (void *)0x3000000000, jump_wild, "a jump to an unmapped page");
     fault(SIGFPE, FPE_INTDIV, NULL, divide, "a division by zero");
-    fault(SIGILL, ILL_ILLOPC, NULL, illegal, "an instruction that is none");
+    fault(SIGILL, ILL_ILLOPC, NULL, illegal, "an illegal instruction");
 }
 
 static void test_altstack(void)
@@ -154,16 +154,17 @@ static void test_altstack(void)
     static char stack[65536] __attribute__((aligned(16)));
     stack_t s = {.ss_sp = stack, .ss_size = sizeof(stack)}, got;
 
-    is(sigaltstack(&s, NULL), 0, "an alternate stack");
-    is(sigaltstack(NULL, &got), 0, "can be asked for");
-    ok(got.ss_sp == stack && got.ss_size == sizeof(stack) && got.ss_flags == 0, "and is the same");
+    is(sigaltstack(&s, NULL), 0, "an alternate stack is set");
+    is(sigaltstack(NULL, &got), 0, "the alternate stack can be queried");
+    ok(got.ss_sp == stack && got.ss_size == sizeof(stack) && got.ss_flags == 0,
+       "it is the stack that was set");
     catch (SIGUSR1, note_info, SA_ONSTACK);
     raise(SIGUSR1);
-    is(seen, SIGUSR1, "a handler runs on it");
+    is(seen, SIGUSR1, "a handler runs on the alternate stack");
     s.ss_size = 100;
-    is(sigaltstack(&s, NULL), -1, "a small one is refused");
+    is(sigaltstack(&s, NULL), -1, "an alternate stack that is too small is refused");
     s.ss_flags = SS_DISABLE;
-    is(sigaltstack(&s, NULL), 0, "and it can be given up");
+    is(sigaltstack(&s, NULL), 0, "the alternate stack can be disabled");
 }
 
 static int recurse(int n)
@@ -183,7 +184,7 @@ static void test_stack_end(void)
         _exit(recurse(1000000) != 0);
     waitpid(pid, &status, 0);
     ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV,
-       "a stack without end dies by SIGSEGV (%#x)", status);
+       "a process whose stack overflows is killed by SIGSEGV (%#x)", status);
 }
 
 static int dies_by(int sig)
@@ -208,16 +209,16 @@ static void test_default(void)
     int status;
 
     for (unsigned k = 0; k < sizeof(killers) / sizeof(*killers); k++)
-        is(dies_by(killers[k]), killers[k], "signal %d kills", killers[k]);
-    is(dies_by(SIGCHLD), 0, "SIGCHLD does not");
-    is(dies_by(SIGWINCH), 0, "nor SIGWINCH");
+        is(dies_by(killers[k]), killers[k], "signal %d kills by default", killers[k]);
+    is(dies_by(SIGCHLD), 0, "SIGCHLD does not kill");
+    is(dies_by(SIGWINCH), 0, "SIGWINCH does not kill");
     pid = must_fork();
     if (pid == 0) {
         *(volatile int *)0 = 1;
         _exit(0);
     }
     waitpid(pid, &status, 0);
-    is(status & 0x7f, SIGSEGV, "a null pointer kills");
+    is(status & 0x7f, SIGSEGV, "a null pointer access kills");
     pid = must_fork();
     if (pid == 0) {
         sigset_t all;
@@ -229,14 +230,14 @@ static void test_default(void)
         _exit(0);
     }
     waitpid(pid, &status, 0);
-    is(status & 0x7f, SIGSEGV, "also when its signal is blocked and ignored");
+    is(status & 0x7f, SIGSEGV, "it kills even if SIGSEGV is blocked and ignored");
     pid = must_fork();
     if (pid == 0)
         for (;;)
             ;
     kill(pid, SIGKILL);
     waitpid(pid, &status, 0);
-    is(status & 0x7f, SIGKILL, "a process that spins is killed");
+    is(status & 0x7f, SIGKILL, "a process that loops can be killed");
 }
 
 static void test_stop(void)
@@ -251,18 +252,18 @@ static void test_stop(void)
     if (pid == 0) {
         close(go[1]);
         raise(SIGSTOP);
-        (void)!read(go[0], &c, 1); /* a child that has ended already is reported as ended */
+        (void)!read(go[0], &c, 1); /* a child that has ended already would be reported as ended */
         _exit(6);
     }
     close(go[0]);
-    is(waitpid(pid, &status, WUNTRACED), pid, "a stopped child is reported");
-    ok(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP, "as stopped");
+    is(waitpid(pid, &status, WUNTRACED), pid, "waitpid with WUNTRACED returns a stopped child");
+    ok(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP, "its status says stopped");
     kill(pid, SIGCONT);
-    is(waitpid(pid, &status, WCONTINUED), pid, "and when it goes on");
-    ok(WIFCONTINUED(status), "as going on (%#x)", status);
+    is(waitpid(pid, &status, WCONTINUED), pid, "waitpid with WCONTINUED returns a continued child");
+    ok(WIFCONTINUED(status), "its status says continued (%#x)", status);
     close(go[1]);
-    is(waitpid(pid, &status, 0), pid, "to its end");
-    is(WEXITSTATUS(status), 6, "with its status");
+    is(waitpid(pid, &status, 0), pid, "waitpid returns the child at its end");
+    is(WEXITSTATUS(status), 6, "its exit status is returned");
     pid = must_fork();
     if (pid == 0) {
         raise(SIGSTOP);
@@ -271,7 +272,7 @@ static void test_stop(void)
     waitpid(pid, &status, WUNTRACED);
     kill(pid, SIGKILL);
     waitpid(pid, &status, 0);
-    is(status & 0x7f, SIGKILL, "a stopped one can be killed");
+    is(status & 0x7f, SIGKILL, "a stopped child can be killed");
 }
 
 static void test_restart(void)
@@ -287,7 +288,7 @@ static void test_restart(void)
         bail_out("pipe or shared page");
     for (int restart = 0; restart < 2; restart++) {
         plain(SIGUSR1, note, restart ? SA_RESTART : 0);
-        *ended = restart; /* where it is to end, signals come until one finds us in read */
+        *ended = restart; /* without SA_RESTART, signals are sent until one interrupts the read */
         seen = 0;
         pid = must_fork();
         if (pid == 0) {
@@ -301,23 +302,23 @@ static void test_restart(void)
         }
         errno = 0;
         if (restart) {
-            is(read(p[0], &c, 1), 1, "with SA_RESTART a read goes on");
+            is(read(p[0], &c, 1), 1, "with SA_RESTART a read continues after a signal");
         } else {
-            is(read(p[0], &c, 1), -1, "without SA_RESTART it ends");
-            is(errno, EINTR, "by EINTR");
+            is(read(p[0], &c, 1), -1, "without SA_RESTART a read is interrupted");
+            is(errno, EINTR, "the error is EINTR");
             *ended = 1;
             while ((n = read(p[0], &c, 1)) < 0 && errno == EINTR)
-                ; /* one more may be on its way */
-            is(n, 1, "(and goes on when asked again)");
+                ; /* another signal may be on its way */
+            is(n, 1, "the read can be repeated");
         }
-        is(seen, SIGUSR1, "after the handler");
+        is(seen, SIGUSR1, "the handler has run");
         waitpid(pid, NULL, 0);
     }
     close(p[0]);
     plain(SIGPIPE, note, 0);
-    is(write(p[1], "x", 1), -1, "a pipe nobody reads");
-    is(errno, EPIPE, "is EPIPE");
-    is(seen, SIGPIPE, "and SIGPIPE");
+    is(write(p[1], "x", 1), -1, "a write to a pipe without readers fails");
+    is(errno, EPIPE, "the error is EPIPE");
+    is(seen, SIGPIPE, "SIGPIPE is delivered");
     close(p[1]);
 }
 
@@ -375,7 +376,7 @@ static void in_fork(void)
     }
 }
 
-/* SIGKILL ends a process wherever it stands. */
+/* SIGKILL ends a process in any kind of wait. */
 static void test_kill_anywhere(void)
 {
     static const struct {
@@ -400,7 +401,7 @@ static void test_kill_anywhere(void)
         usleep(20000);
         kill(pid, SIGKILL);
         waitpid(pid, &status, 0);
-        is(status, SIGKILL, "killed in %s", places[k].what);
+        is(status, SIGKILL, "a process is killed in %s", places[k].what);
         close(blocked_pipe[0]);
         close(blocked_pipe[1]);
     }
@@ -420,13 +421,13 @@ static void test_child(void)
     if (pid == 0)
         _exit(0);
     waitpid(pid, NULL, 0);
-    is(seen, SIGCHLD, "a child's end is SIGCHLD");
+    is(seen, SIGCHLD, "SIGCHLD is delivered when a child ends");
     signal(SIGCHLD, SIG_IGN);
     pid = must_fork();
     if (pid == 0)
         _exit(0);
     usleep(50000);
-    is(waitpid(pid, NULL, 0), -1, "SIGCHLD ignored leaves no zombie");
+    is(waitpid(pid, NULL, 0), -1, "a child leaves no zombie if SIGCHLD is ignored");
     signal(SIGCHLD, SIG_DFL);
 }
 
@@ -438,21 +439,22 @@ static void test_alarm(void)
     plain(SIGALRM, note, 0);
     seen = 0;
     alarm(1);
-    is(nanosleep(&req, &rem), -1, "an alarm interrupts a sleep");
-    is(errno, EINTR, "by EINTR");
-    ok(rem.tv_sec >= 3 && rem.tv_sec <= 4, "which tells what was left (%ld s)", (long)rem.tv_sec);
-    is(seen, SIGALRM, "after its handler");
+    is(nanosleep(&req, &rem), -1, "an alarm interrupts nanosleep");
+    is(errno, EINTR, "the error is EINTR");
+    ok(rem.tv_sec >= 3 && rem.tv_sec <= 4, "nanosleep returns the time that was left (%ld s)",
+       (long)rem.tv_sec);
+    is(seen, SIGALRM, "the handler has run");
     count = 0;
-    is(setitimer(ITIMER_REAL, &t, NULL), 0, "an interval timer");
+    is(setitimer(ITIMER_REAL, &t, NULL), 0, "an interval timer is set");
     while (count < 5)
         pause();
-    is(setitimer(ITIMER_REAL, &off, &left), 0, "comes again and again, and is stopped");
-    is(left.it_interval.tv_usec, 2000, "and tells what it was");
-    is(alarm(100), 0, "no alarm was set");
-    ok(alarm(0) >= 99, "and it was the one of 100 seconds");
+    is(setitimer(ITIMER_REAL, &off, &left), 0, "it expires repeatedly and can be disabled");
+    is(left.it_interval.tv_usec, 2000, "its previous interval is returned");
+    is(alarm(100), 0, "alarm returns 0 if no alarm was set");
+    ok(alarm(0) >= 99, "alarm returns the time that was left");
 }
 
-/* Timers that are due when their processes have ended, and their memory is others'. */
+/* Timers that would expire after their processes have ended and the memory has been reused. */
 static void test_alarm_left(void)
 {
     struct itimerval soon = {{0, 10000}, {0, 10000}};
@@ -468,7 +470,7 @@ static void test_alarm_left(void)
         good &= waitpid(pid, &how, 0) == pid && how == 0;
     }
     usleep(50000);
-    ok(good, "processes end with their timers running, which nobody hears of again");
+    ok(good, "processes can end while their timers run");
 }
 
 static void test_wait_for(void)
@@ -484,36 +486,37 @@ static void test_wait_for(void)
     sigaddset(&set, SIGCHLD);
     sigaddset(&set, SIGALRM);
     sigprocmask(SIG_BLOCK, &set, &old);
-    is(sigtimedwait(&set, &info, &short_time), -1, "sigtimedwait with nothing to come");
-    is(errno, EAGAIN, "ends (EAGAIN)");
+    is(sigtimedwait(&set, &info, &short_time), -1, "sigtimedwait without a signal returns");
+    is(errno, EAGAIN, "the error is EAGAIN");
     pid = must_fork();
     if (pid == 0)
         _exit(9);
     is(sigtimedwait(&set, &info, NULL), SIGCHLD,
-       "waits for a child, though SIGCHLD has no handler");
+       "sigtimedwait returns SIGCHLD, which has no handler");
     ok(info.si_pid == pid && info.si_status == 9 && info.si_code == CLD_EXITED,
-       "and tells about it");
+       "the information names the child");
     waitpid(pid, NULL, 0);
     alarm(1);
-    is(sigwait(&set, &sig), 0, "sigwait");
-    is(sig, SIGALRM, "for the alarm");
+    is(sigwait(&set, &sig), 0, "sigwait returns for the next signal");
+    is(sig, SIGALRM, "sigwait returns SIGALRM");
     plain(SIGALRM, note, 0);
     seen = 0;
     alarm(1);
     short_time.tv_sec = 1;
     short_time.tv_nsec = 500000000;
-    is(nanosleep(&short_time, NULL), 0, "a blocked alarm does not end a sleep");
+    is(nanosleep(&short_time, NULL), 0, "a blocked alarm does not interrupt nanosleep");
     sigpending(&set);
     ok(sigismember(&set, SIGALRM) && !seen, "it is pending");
-    is(ppoll(&none, 1, NULL, &old), -1, "and comes in ppoll with another mask");
-    is(errno, EINTR, "which it ends");
-    is(seen, SIGALRM, "after its handler");
+    is(ppoll(&none, 1, NULL, &old), -1, "ppoll with another mask is interrupted");
+    is(errno, EINTR, "the error is EINTR");
+    is(seen, SIGALRM, "the handler has run");
     sigprocmask(SIG_SETMASK, NULL, &set);
-    ok(sigismember(&set, SIGALRM), "and the mask is the old one");
+    ok(sigismember(&set, SIGALRM), "the previous mask is restored");
     short_time.tv_sec = 0;
-    is(ppoll(&none, 1, &(struct timespec){0, 1000}, &old), 0, "without a signal");
+    is(ppoll(&none, 1, &(struct timespec){0, 1000}, &old), 0,
+       "ppoll without a signal ends at its time limit");
     sigprocmask(SIG_SETMASK, NULL, &set);
-    ok(sigismember(&set, SIGALRM), "too");
+    ok(sigismember(&set, SIGALRM), "the previous mask is restored");
     sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
@@ -527,7 +530,8 @@ static void note_code(int sig, siginfo_t *info, void *context)
         codes[ncodes++] = info->si_code;
 }
 
-/* A signal to the thread and the same to the process are two; each is merged with its own kind. */
+/* A signal to the thread and the same signal to the process are both pending; each merges only with
+ * others of its own kind. */
 static void test_thread_directed(void)
 {
     sigset_t set, old;
@@ -544,14 +548,16 @@ static void test_thread_directed(void)
     is(syscall(SYS_tkill, self, SIGUSR1), 0, "tkill");
     ncodes = 0;
     sigprocmask(SIG_SETMASK, &old, NULL);
-    is(ncodes, 2, "make two signals");
-    is(codes[0], SI_TKILL, "that of the thread is taken first");
-    is(codes[1], SI_USER, "then that of the process");
-    is(syscall(SYS_tgkill, getpid() + 1, self, SIGUSR1), -1, "a thread of another process");
+    is(ncodes, 2, "two signals are pending");
+    is(codes[0], SI_TKILL, "the signal to the thread is taken first");
+    is(codes[1], SI_USER, "the signal to the process is taken second");
+    is(syscall(SYS_tgkill, getpid() + 1, self, SIGUSR1), -1,
+       "tgkill of a thread of another process is refused");
     is(errno, ESRCH, "(ESRCH)");
-    is(syscall(SYS_tgkill, getpid(), 32000, SIGUSR1), -1, "no such thread");
+    is(syscall(SYS_tgkill, getpid(), 32000, SIGUSR1), -1,
+       "tgkill of a thread that does not exist is refused");
     is(errno, ESRCH, "(ESRCH)");
-    is(syscall(SYS_tgkill, 0, self, SIGUSR1), -1, "no such process");
+    is(syscall(SYS_tgkill, 0, self, SIGUSR1), -1, "tgkill with process 0 is refused");
     is(errno, EINVAL, "(EINVAL)");
     child = must_fork();
     if (child == 0) {
@@ -561,18 +567,18 @@ static void test_thread_directed(void)
         _exit(sigismember(&set, SIGUSR1) == 1 ? 0 : 1);
     }
     waitpid(child, &child_status, 0);
-    is(child_status, 0, "a signal to the thread is pending for it");
+    is(child_status, 0, "a signal to the thread is pending for the thread");
     plain(SIGUSR1, SIG_DFL, 0);
 }
 
-/* Once it is settled that a signal ends the process, nothing that it does takes that back. */
+/* Once a signal is about to end the process, nothing that the process does can prevent that. */
 static void test_settled(void)
 {
     int p[2], status = 0;
     char c;
     pid_t pid;
 
-    is(pipe(p), 0, "a pipe");
+    is(pipe(p), 0, "a pipe is created");
     pid = must_fork();
     if (pid == 0) {
         plain(SIGUSR1, SIG_DFL, 0);
@@ -594,7 +600,7 @@ static void test_settled(void)
         kill(pid, SIGUSR1);
     close(p[0]);
     is(waitpid(pid, &status, 0), pid, "the child ends");
-    is(status, SIGUSR1, "a process that keeps changing its mind ends by the signal");
+    is(status, SIGUSR1, "a process that keeps changing the action of a signal is ended by it");
 }
 
 int main(void)

@@ -1,14 +1,15 @@
 /*
- * Endurance: all the stress programs at once, each again and again with another seed, for as long
- * as asked. What the whole system has left in the middle of this is nobody's own doing, so in
- * company (company.h) the programs compare only what is theirs; the check at the end of the run
- * (scripts/run --validate) counts every page, every block of pool and every thread.
+ * Endurance: all stress programs at once, each again and again with another seed, for a given time.
+ * The resource usage of the whole system is then not that of one program, so the programs compare
+ * only what belongs to them (company.h). The check at the end of the run (scripts/run --validate)
+ * counts every page, every block of pool and every thread.
  *
- * Each line of programs runs one after the other; the lines run beside each other. A program that
- * does not end in its time is stopped and shown: that is a wake-up that was lost, or a deadlock.
+ * The programs of one line run one after the other; the lines run in parallel. A program that does
+ * not end in time is stopped and its output printed: a wake-up was lost, or there is a deadlock.
  *
- * `soak SECONDS SEED`. Its output is TAP, a line for each run; that of a program that failed is
- * there, too. SIGHUP and others that end it leave its children to the check.
+ * `soak SECONDS SEED`. The output is TAP, with a line for each run; the output of a program that
+ * failed is included. SIGHUP and other signals that end this program do not end its children, which
+ * the check then sees.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -30,7 +31,7 @@
 static const char *const lines[][PER_LINE][WORDS] = {
     {{"random_walk", "--seconds", "8", "--seed", "%s"}},
     {{"stress_smp", "%s", "4", "5"}, {"stress", "%s", "3"}},
-    {{"syscall_fuzz", "%s", "60", "800", "4"}}, /* takes rights to /tmp from all others */
+    {{"syscall_fuzz", "%s", "60", "800", "4"}}, /* may remove the access of all others to /tmp */
     {{"pool_stress", "%s", "1500"}},
     {{"rundown", "17"}, {"signals"}, {"interrupted_calls"}},
     {{"floating_point"},
@@ -72,7 +73,7 @@ static void start(struct line *l, unsigned number, unsigned long seed)
     if (l->pid == 0) {
         int fd = open(l->output, O_CREAT | O_TRUNC | O_WRONLY, 0644), none = open("/dev/null", 0);
 
-        setsid(); /* a job of its own: quotas, names, and signals to groups */
+        setsid(); /* a job of its own, with its own quotas, names and process group */
         if (fd < 0 || dup2(fd, 1) < 0 || dup2(none, 0) < 0)
             _exit(126);
         close(fd);
@@ -98,7 +99,7 @@ static void show(const struct line *l)
         fclose(f);
 }
 
-/* Its output is a whole TAP stream without a failure. */
+/* Is the output a complete TAP stream without a failure? */
 static bool in_order(const struct line *l)
 {
     bool plan = false, fine = true;
@@ -118,7 +119,7 @@ static void ended(struct line *l, unsigned number, int status)
 {
     bool fine = status == 0 && in_order(l);
 
-    ok(fine, "%s, seed %s, %ld s, status %#x", lines[number][l->at][0], l->seed,
+    ok(fine, "%s with seed %s passes in %ld s (status %#x)", lines[number][l->at][0], l->seed,
        now_s() - l->began_s, (unsigned)status);
     if (!fine)
         show(l);
@@ -131,7 +132,7 @@ static bool too_long(struct line *l, unsigned number)
 {
     if (now_s() - l->began_s < PATIENCE_S)
         return false;
-    ok(0, "%s, seed %s, ends within %u s", lines[number][l->at][0], l->seed, PATIENCE_S);
+    ok(0, "%s with seed %s ends within %u s", lines[number][l->at][0], l->seed, PATIENCE_S);
     show(l);
     return true;
 }
@@ -154,7 +155,7 @@ int main(int argc, char **argv)
         for (unsigned i = 0; i < LINES; i++) {
             if (pid > 0 && all[i].pid == pid) {
                 ended(&all[i], i, status);
-                /* Every program once, however short the time. */
+                /* Run every program once, however short the time is. */
                 if (now_s() < end_s || all[i].at != 0)
                     start(&all[i], i, seed++);
                 else

@@ -1,10 +1,10 @@
 // TAP
 // SECONDS: 150
 /*
- * Everything at once: workers that fork, exec nothing, exit, write and read pipes, kill children in
- * the middle of what they do, sleep, yield, move between CPUs and map memory. The order is random,
- * from a seed that is printed; `stress SEED SECONDS` repeats. Before and after, the same number of
- * pages is free, but for what caches may keep.
+ * Processes under stress: workers that fork, exit, write and read pipes, kill children at any time,
+ * sleep, yield, move between CPUs and map memory. The order is random, from a seed that is printed;
+ * `stress SEED SECONDS` repeats a run. As many pages are free afterwards as before, except for what
+ * caches may keep.
  */
 #define _GNU_SOURCE
 #include <company.h>
@@ -54,7 +54,7 @@ static void die(const char *why)
     _exit(9);
 }
 
-/* Bytes through a pipe, in pieces of any size, arrive in order. */
+/* Send bytes through a pipe in parts of random size; they must arrive in order. */
 static void through_pipe(void)
 {
     unsigned char buf[3000];
@@ -165,7 +165,7 @@ static void kill_children(void)
     close(p[1]);
 }
 
-/* A family: each child forks the next, and each waits for its own. */
+/* A chain of descendants: each child forks the next one and waits for it. */
 static void descend(int depth)
 {
     int status;
@@ -188,7 +188,7 @@ static void move_about(void)
 
     CPU_ZERO(&set);
     CPU_SET(rnd(4), &set);
-    sched_setaffinity(0, sizeof(set), &set); /* fails where there is no such CPU */
+    sched_setaffinity(0, sizeof(set), &set); /* fails if the CPU does not exist */
     sched_yield();
     CPU_ZERO(&set);
     for (int i = 0; i < 4; i++)
@@ -228,7 +228,7 @@ int main(int argc, char **argv)
 
     diag("seed %lu, %ld s", start, seconds);
     seed = start;
-    descend(3); /* what is allocated once is allocated now */
+    descend(3); /* allocates what is allocated only once */
     before = settled_pages();
     for (unsigned long i = 0; i < WORKERS; i++)
         if (must_fork() == 0) {
@@ -238,11 +238,12 @@ int main(int argc, char **argv)
         }
     for (int i = 0; i < WORKERS; i++)
         bad += wait(&status) < 0 || status != 0;
-    is(bad, 0, "%d workers found everything in order", WORKERS);
-    is(wait(&status), -1, "and left no children behind");
+    is(bad, 0, "%d workers find what they expect", WORKERS);
+    is(wait(&status), -1, "no child of theirs is left");
     if (in_company())
         return tap_done();
     after = settled_pages();
-    ok(before > 0 && after + NOISE >= before, "%ld pages before, %ld afterwards", before, after);
+    ok(before > 0 && after + NOISE >= before, "%ld pages are free before, %ld afterwards", before,
+       after);
     return tap_done();
 }

@@ -3,8 +3,8 @@
 /*
  * Memory and processes under stress on all CPUs: workers fork, exec and wait, fill pipes, map,
  * protect and unmap, copy on write, share anonymous memory, and map and unmap sections through
- * shared page tables, while others end or are killed in the middle of any of it. Every word that is
- * written says who wrote it and where, and is looked for again. At the end nothing is missing.
+ * shared page tables, while others end or are killed at any time. Every word that is written
+ * identifies its writer and its place, and is checked later. At the end nothing has leaked.
  *
  * `stress_smp SEED SECONDS WORKERS` repeats a run or makes it longer.
  */
@@ -28,10 +28,11 @@
 
 #define PAGE          8192ul
 #define WORKERS_MAX   16
-#define SECTION_PAGES 2048ul /* two shared tables */
+#define SECTION_PAGES 2048ul /* mapped by two shared level-3 pages */
 #define RW            (PROT_READ | PROT_WRITE)
-#define POOL_NOISE    1024 /* what forks made of this process's own memory and did not merge yet */
-#define FREE_NOISE    8    /* pages that this process touches for the first time at the end */
+#define POOL_NOISE \
+    1024 /* objects that forks created for this process's memory and that are not merged yet */
+#define FREE_NOISE 8 /* pages that this process touches for the first time at the end */
 
 static uint64_t state;
 static long end_ms;
@@ -88,7 +89,7 @@ static void must_end(pid_t pid, int want)
     equal("status of a child", (uint64_t)status, (uint64_t)want);
 }
 
-/* Word w of a page, as `who` writes it. */
+/* The value of word w of a page that `who` writes. */
 static uint64_t mark(uint64_t who, uint64_t page, uint64_t w)
 {
     return who << 32 ^ page << 12 ^ w ^ 0x5AA5000000000000;
@@ -114,8 +115,8 @@ static void check_zero(const char *why, const uint64_t *p)
 
 /* ---- what the workers do ---- */
 
-/* Private memory: generations of copies, each changes some pages and finds all others as they were.
- */
+/* Private memory: generations of copies. Each changes some pages, and must find all others
+ * unchanged. */
 static void copies(void)
 {
     uint64_t n = 1 + draw(40), me = draw(1u << 20), owner[40];
@@ -155,7 +156,7 @@ static void copies(void)
     munmap(m, n * PAGE);
 }
 
-/* Maps, holes, protections; what is unmapped comes back as zeroes. */
+/* Mappings, holes and protections. Memory that is mapped again must be zero. */
 static void maps(void)
 {
     uint64_t n = 16 + draw(48), who = draw(1u << 20);
@@ -204,7 +205,7 @@ static void maps(void)
     munmap(m, n * PAGE);
 }
 
-/* Shared anonymous memory: children count in the same words, and each has pages of its own. */
+/* Shared anonymous memory: children increment the same words, and each has pages of its own. */
 static void shared(void)
 {
     uint64_t n = 2 + draw(6), pages = 1 + 4 * n;
@@ -233,7 +234,7 @@ static void shared(void)
     munmap(m, pages * PAGE);
 }
 
-/* A program of its own, told what to do by its arguments: it looks at its memory, and says so. */
+/* A new program, which gets its task by its arguments, checks its memory, and sends a result. */
 static void execute(void)
 {
     char number[24];
@@ -326,7 +327,7 @@ static void name_of(struct dsc$descriptor_s *d, char text[16], uint64_t k)
         DSC$K_CLASS_S, text};
 }
 
-/* Page i of section k holds the same for everybody, whoever came first. */
+/* Page i of section k has the same contents for all processes. */
 static void touch_section(uint64_t *p, uint64_t k, uint64_t i)
 {
     uint64_t want = mark(1000 + k, i, 0), seen = __atomic_load_n(&p[5], __ATOMIC_RELAXED);
@@ -338,8 +339,9 @@ static void touch_section(uint64_t *p, uint64_t k, uint64_t i)
     equal("a word of a section, again", __atomic_load_n(&p[5], __ATOMIC_RELAXED), want);
 }
 
-/* Sections that any worker creates, maps in a region with shared tables or without, and deletes. A
- * section may end up without a name and live on in its mappings: what is in it stays right. */
+/* Sections that any worker creates, maps in a region with shared page tables or without, and
+ * deletes. A section may have lost its name and still exist in mappings; its contents must be
+ * right. */
 static void sections(void)
 {
     struct _generic_64 region = {.gen64$q_quadword = VA$C_P0};
@@ -405,7 +407,7 @@ static void on_signal(int sig)
     handled = handled + 1;
 }
 
-/* Signals while memory is touched and calls are made: each register and word survives. */
+/* Signals during accesses and system calls: all registers and words must be preserved. */
 static void signals(void)
 {
     uint64_t who = draw(1u << 20), n = 8;
@@ -435,7 +437,7 @@ static void signals(void)
     munmap(m, n * PAGE);
 }
 
-/* Stopped, continued, and killed at last. */
+/* A child is stopped, continued, and finally killed. */
 static void stop_and_go(void)
 {
     pid_t pid = must_fork();
@@ -468,7 +470,7 @@ static void (*const works[])(void) = {copies,   maps,     shared,  execute,    t
 
 static void any_work(void) { works[draw(sizeof(works) / sizeof(works[0]))](); }
 
-/* Children at any work, each killed at any moment with all its own (they are a group). */
+/* Children with any task, each killed at any moment together with its descendants (its group). */
 static void killing(void)
 {
     pid_t pid[4];
@@ -494,7 +496,8 @@ static void killing(void)
         if (WIFEXITED(status))
             die("a child to be killed", (uint64_t)status, SIGKILL);
     }
-    for (unsigned k = 0; k < 4; k++) /* who was being forked when the group was killed */
+    for (unsigned k = 0; k < 4;
+         k++) /* also kills a process that was being forked when the group was killed */
         kill(-pid[k], SIGKILL);
 }
 
@@ -545,7 +548,7 @@ static struct totals settled(void)
     char text[16];
 
     for (unsigned i = 0; i < 300 && totals().processes > 1; i++)
-        nap_us(10000); /* orphans that were killed */
+        nap_us(10000); /* waits for orphans that were killed */
     for (uint64_t k = 0; k < 3; k++) {
         name_of(&name, text, k);
         sys$dgblsc(SEC$M_SYSGBL, &name, 0);
@@ -557,7 +560,7 @@ static struct totals settled(void)
     return t;
 }
 
-/* By a process of its own: what fork makes of its memory does not count. */
+/* Measured by another process, because fork changes how the memory of this one is stored. */
 static int round_of(uint64_t seed, unsigned workers, long ms)
 {
     pid_t conductor = must_fork();
@@ -592,21 +595,21 @@ int main(int argc, char **argv)
     if (workers > WORKERS_MAX)
         workers = WORKERS_MAX;
     diag("seed %lu, %ld s, %u workers", (unsigned long)seed, seconds, workers);
-    round_of(seed + 77, workers, 500); /* what is kept from a first time is kept now */
+    round_of(seed + 77, workers, 500); /* allocates what is allocated only once */
     if (!in_company())
         before = settled();
-    is(round_of(seed, workers, seconds * 1000), 0, "all workers found what they wrote");
+    is(round_of(seed, workers, seconds * 1000), 0, "all workers find what they wrote");
     if (in_company())
         return tap_done();
     after = settled();
-    is(after.processes, before.processes, "processes");
-    is(after.sections, before.sections, "sections");
-    is(after.pt_pages, before.pt_pages, "page-table pages");
-    is(after.promised, before.promised, "pages promised");
-    ok(after.nonpaged <= before.nonpaged + POOL_NOISE, "nonpaged pool in use: %lu, then %lu",
-       before.nonpaged, after.nonpaged);
-    is(after.paged, before.paged, "paged pool in use");
-    ok(after.free + FREE_NOISE >= before.free, "free pages: %lu, then %lu", before.free,
-       after.free);
+    is(after.processes, before.processes, "as many processes exist as before");
+    is(after.sections, before.sections, "as many sections exist as before");
+    is(after.pt_pages, before.pt_pages, "as many page-table pages are in use as before");
+    is(after.promised, before.promised, "as many pages are promised as before");
+    ok(after.nonpaged <= before.nonpaged + POOL_NOISE,
+       "nonpaged pool in use: %lu bytes before, %lu afterwards", before.nonpaged, after.nonpaged);
+    is(after.paged, before.paged, "as much paged pool is in use as before");
+    ok(after.free + FREE_NOISE >= before.free, "free pages: %lu before, %lu afterwards",
+       before.free, after.free);
     return tap_done();
 }

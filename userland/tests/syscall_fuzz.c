@@ -1,12 +1,13 @@
 // TAP
 // SECONDS: 150
 /*
- * Random system calls from several processes at once: every POSIX number and every service, half of
- * them with arguments of about the right kind, the rest with hostile ones. Processes that die are
- * replaced, those that wait for ever are killed in the middle of it. At the end nothing is missing:
- * pages, page tables, pools, sections and processes are what they were, and the system works.
+ * Random system calls from several processes at once: every POSIX call and every service, half of
+ * them with plausible arguments, the rest with hostile ones. Processes that die are replaced; those
+ * that wait too long are killed meanwhile. At the end nothing has leaked: pages, page tables,
+ * pools, sections and processes are as before, and the system works.
  *
- * `syscall_fuzz SEED PROCESSES CALLS AT_ONCE` repeats a run; process k draws from SEED and k alone.
+ * `syscall_fuzz SEED PROCESSES CALLS AT_ONCE` repeats a run. The calls of process k depend only on
+ * SEED and k.
  */
 #define _GNU_SOURCE
 #include <company.h>
@@ -30,14 +31,14 @@
 
 #define PAGE        8192ul
 #define HOME        "/tmp/fuzz"
-#define ARENA_PAGES 64ul /* of them: 16 writable, 16 read only, 16 not accessible, 16 shared */
+#define ARENA_PAGES 64ul /* 16 writable, 16 read-only, 16 not accessible, 16 shared */
 #define AT_ONCE_MAX 16
 #define PATIENCE_MS 700 /* a process that takes longer is killed */
 #define USER_END    (1ul << 42)
 #define MUCH        (32ul << 20)
-#define POOL_NOISE  4096 /* indices of program files that were read further than before */
+#define POOL_NOISE  4096 /* indexes of program files that were read further than before */
 #define HOLE_PFN    ((1ul << 30) + 0x70000000ul / PAGE)
-#define FREE_NOISE  512 /* stacks that are kept, pages of program files */
+#define FREE_NOISE  512 /* cached stacks, pages of program files */
 
 static uint64_t state;
 
@@ -94,12 +95,12 @@ static uint64_t wild(void)
     case 0:
         return draw(UINT64_MAX);
     case 1:
-        return (uint64_t)arena + ARENA_PAGES * PAGE - draw(64); /* ends behind the last page */
+        return (uint64_t)arena + ARENA_PAGES * PAGE - draw(64); /* extends past the last page */
     case 2:
         return (uint64_t)arena + 16 * PAGE * (1 + draw(3)) -
-               draw(64); /* where the access changes */
+               draw(64); /* near a change of protection */
     case 3:
-        return (uint64_t)(&wild) + draw(64); /* a page that is not writable */
+        return (uint64_t)(&wild) + draw(64); /* in a page that is not writable */
     default:
         return hostile[draw(sizeof(hostile) / sizeof(hostile[0]))];
     }
@@ -128,9 +129,9 @@ static void make_name(void)
                                             n, section_name};
 }
 
-/* An argument of about this kind. */
-/* One that is root again later may take rights from a file that it has open since: not from what
- * others in company execute. */
+/* A plausible argument of this kind. */
+/* A process that becomes root again may remove access from a file that is still open. When other
+ * programs run concurrently, that must not be a file which they execute. */
 static const char *other_path(void)
 {
     const char *path = other_paths[draw(sizeof(other_paths) / sizeof(other_paths[0]))];
@@ -153,7 +154,7 @@ static uint64_t of_kind(char kind)
         return draw(8) ? PAGE * (1 + draw(16)) : PAGE * draw(500);
     case 'a': /* place in the arena */
         return (uint64_t)arena + PAGE * draw(ARENA_PAGES);
-    case 'A': /* or anywhere */
+    case 'A': /* place in the arena, or anywhere */
         return draw(2) ? 0 : (uint64_t)arena + PAGE * draw(ARENA_PAGES);
     case 'P': /* protection */
         return draw(8);
@@ -166,7 +167,7 @@ static uint64_t of_kind(char kind)
         return 1ul << draw(32) | 1ul << draw(8);
     case 's': /* signal */
         return 1 + draw(40);
-    case 'i': /* process: itself, or one that is not there */
+    case 'i': /* process: itself, or one that does not exist */
         return draw(2) ? 0 : 30000 + draw(100);
     case '0':
         return 0;
@@ -175,19 +176,19 @@ static uint64_t of_kind(char kind)
         return draw(2) ? (uint64_t)&short_name : (uint64_t)&long_name;
     case 'T': /* name of a table */
         return (uint64_t)&table_names[draw(4)];
-    case 'I': /* item list with a string, and something else */
+    case 'I': /* item list with a string and another item */
         items[0] = (ILE3){(unsigned short)draw(300), LNM$_STRING, arena + draw(8 * PAGE), NULL};
         items[1] = (ILE3){(unsigned short)draw(8), (unsigned short)draw(12), arena + draw(8 * PAGE),
                           (void *)(arena + draw(8 * PAGE))};
         return (uint64_t)items;
     case 'S': /* flags of a section */
         return section_flags();
-    case 'M': /* length of a section, and of what is mapped of it */
+    case 'M': /* length of a section, or of a mapping */
         return draw(3) ? PAGE * draw(64) : (8ul << 20) * draw(4);
-    case 'q': /* frame: of PCI memory where no device is; other devices would notice */
+    case 'q': /* frame: PCI memory without a device, because a device would react */
         return draw(3) ? HOLE_PFN + draw(100) : draw(1ul << 18);
     case 'R':                                         /* region */
-        region_id = draw(2) ? draw(3) : 16 + draw(4); /* created ones count from 16 */
+        region_id = draw(2) ? draw(3) : 16 + draw(4); /* ids of created regions start at 16 */
         return (uint64_t)&region_id;
     default:
         return wild();
@@ -199,7 +200,7 @@ struct shape {
     const char *kinds;
 };
 
-/* Calls that do something when their arguments make sense. */
+/* Calls that have an effect if their arguments are plausible, with the kinds of their arguments. */
 static const struct shape shapes[] = {
     {SYS_read, "dbl"},
     {SYS_write, "dbl"},
@@ -311,7 +312,7 @@ static int takes_block(long number)
            number == VMS_CRETVA_64 || number == VMS_SETPRT_64 || number == VMS_CRELNT;
 }
 
-/* Calls that would end the world, or this process without need. */
+/* Calls that would end the system, or end this process too often. */
 static int left_out(long number, uint64_t first)
 {
     switch (number) {
@@ -321,10 +322,10 @@ static int left_out(long number, uint64_t first)
     case SYS_tkill:
     case SYS_tgkill:
         return 1;
-    case SYS_chdir: /* what root does stays below HOME */
+    case SYS_chdir: /* the effects of root's calls stay below HOME */
     case SYS_fchdir:
         return geteuid() == 0;
-    case SYS_sigreturn: /* hardly anybody survives these */
+    case SYS_sigreturn: /* hardly any process survives these */
     case SYS_rt_sigreturn:
         return draw(30) != 0;
     case MEGA_SYS_INFO:
@@ -334,7 +335,8 @@ static int left_out(long number, uint64_t first)
     }
 }
 
-/* callsys without the C library: what comes back twice does so here, and ends at once. */
+/* callsys without the C library. A call that returns twice (fork and others) does so inside this
+ * function, and the child exits at once. */
 static long __attribute__((noinline)) call(long number, const uint64_t a[6])
 {
     register uint64_t a0 __asm__("$16") = a[0], a1 __asm__("$17") = a[1], a2 __asm__("$18") = a[2];
@@ -344,7 +346,7 @@ static long __attribute__((noinline)) call(long number, const uint64_t a[6])
                                             number == SYS_clone;
 
     __asm__ volatile("callsys\n\t"
-                     "beq $9, 1f\n\t"  /* none of the three */
+                     "beq $9, 1f\n\t"  /* not a call that creates a process */
                      "bne $19, 1f\n\t" /* an error */
                      "bne $0, 1f\n\t"  /* the parent */
                      "lda $16, 0\n\t"
@@ -364,7 +366,7 @@ static void one_call(void)
     long number = s->number;
     uint64_t arg[14], a[6] = {0};
     const char *kind = s->kinds;
-    int named = 1; /* the shape is this call's */
+    int named = 1; /* the kinds of arguments are those of this call */
 
     if (draw(3) == 0) {
         number = (long)(draw(2) ? draw(600) : 0x1000 + draw(0x801));
@@ -379,7 +381,7 @@ static void one_call(void)
             arg[i] = 0;
     }
     memcpy(a, arg, sizeof(a));
-    /* Memory that is really used up would be missing to the others, and they would die of it. */
+    /* Other processes would die for lack of memory that this one uses, so it is limited. */
     if (number == SYS_mmap && a[1] > MUCH)
         a[3] &= ~0x20000ul;
     if (takes_block(number) && arg[3] > MUCH && arg[3] < (1ul << 40))
@@ -397,7 +399,8 @@ static void one_call(void)
 
 static void on_alarm(int sig) { (void)sig; }
 
-/* What interrupts calls that wait: anew, because any call may have changed it. */
+/* Sets up the signals that interrupt waiting calls; again and again, because any call may have
+ * changed them. */
 static void renew_alarm(void)
 {
     const struct itimerval often = {{0, 20000}, {0, 20000}};
@@ -415,7 +418,7 @@ static void fuzz(unsigned k, uint64_t seed, unsigned calls)
     char home[32];
 
     state = (seed * 1000003 + k) * 0x9E3779B97F4A7C15 | 1;
-    setsid(); /* a job, whose logical names go with it */
+    setsid(); /* a job of its own, whose logical names are deleted with it */
     for (int fd = 0; fd < 20; fd++)
         close(fd);
     mkdir(HOME, 0777);
@@ -428,7 +431,7 @@ static void fuzz(unsigned k, uint64_t seed, unsigned calls)
     mmap(arena + 48 * PAGE, 16 * PAGE, PROT_READ | PROT_WRITE,
          MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     for (unsigned i = 0; i < 4 * PAGE; i++)
-        arena[i] = (char)draw(draw(2) ? 4 : 256); /* small words are worth something as arguments */
+        arena[i] = (char)draw(draw(2) ? 4 : 256); /* small values are useful as arguments */
     mprotect(arena + 16 * PAGE, 16 * PAGE, PROT_READ);
     mprotect(arena + 32 * PAGE, 16 * PAGE, PROT_NONE);
     if (k % 2 && setuid(1000) != 0)
@@ -495,7 +498,7 @@ static void run(unsigned from, unsigned processes, uint64_t seed, unsigned calls
     }
 }
 
-/* ---- what was in the file system before ---- */
+/* ---- the file system before the test ---- */
 
 static char **known;
 static unsigned known_count;
@@ -533,16 +536,17 @@ static void remember_files(void)
     qsort(known, known_count, sizeof(*known), by_name);
 }
 
-/* Anywhere: a link to /nowhere or to .. is enough for a name to get out of HOME. */
+/* Searches everywhere, because a symbolic link to /nowhere or to .. is enough to create a file
+ * outside HOME. */
 static void remove_files(void)
 {
     if (nftw("/", remove_unknown, 20, FTW_PHYS | FTW_DEPTH) != 0)
         bail_out("/: %s", strerror(errno));
 }
 
-/* Names in the shared directory: the tables of groups among them, each of which stays once a
+/* Names in the shared directory. Among them are tables of groups, each of which stays once a
    process of its group has used names. */
-#define GROUP_TABLE 208u /* bytes of paged pool: the table and its name */
+#define GROUP_TABLE 208u /* bytes bytes of paged pool for the table and its name */
 static uint64_t shared_tables(void)
 {
     struct dsc$descriptor_s directory = {20, DSC$K_DTYPE_T, DSC$K_CLASS_S, "LNM$SYSTEM_DIRECTORY"};
@@ -579,12 +583,12 @@ static struct totals totals(void)
     return t;
 }
 
-/* Whichever group a section is of. */
+/* Deletes all sections, of any group. */
 static void delete_sections(void)
 {
     struct mega_section s;
 
-    /* From the last to the first, as those behind a deleted one move up. */
+    /* From the last to the first, because later sections move up when one is deleted. */
     for (int64_t i = (int64_t)totals().sections - 1; i >= 0; i--) {
         if (mega$info(MEGA_INFO_SECTION, i, &s, sizeof(s)) != SS$_NORMAL)
             continue;
@@ -610,7 +614,7 @@ static struct totals settled(unsigned processes)
         nap_ms(20);
     remove_files();
     delete_sections();
-    nap_ms(100); /* stacks of the dead */
+    nap_ms(100); /* stacks of ended threads are freed */
     return totals();
 }
 
@@ -630,7 +634,7 @@ int main(int argc, char **argv)
          at_once);
     umask(0);
     remember_files();
-    run(1u << 20, 20, seed, calls, at_once); /* what is kept from a first time is kept now */
+    run(1u << 20, 20, seed, calls, at_once); /* allocates what is allocated only once */
     before = in_company() ? (struct totals){0} : settled(1);
     killed = died = ended = 0;
     run(0, processes, seed, calls, at_once);
@@ -640,20 +644,21 @@ int main(int argc, char **argv)
         if (by_signal[sig])
             diag("%u of signal %d", by_signal[sig], sig);
     }
-    ok(ended > 0 || in_company(), "some came to the end");
-    is(after.processes, before.processes, "processes");
-    is(after.sections, before.sections, "sections");
-    is(after.pt_pages, before.pt_pages, "page-table pages");
-    is(after.promised, before.promised, "pages promised");
-    ok(after.nonpaged <= before.nonpaged + POOL_NOISE, "nonpaged pool in use: %lu, then %lu",
-       before.nonpaged, after.nonpaged);
-    ok(after.paged <= before.paged, "paged pool in use: %lu, then %lu", before.paged, after.paged);
-    ok(after.free + FREE_NOISE >= before.free, "free pages: %lu, then %lu", before.free,
-       after.free);
+    ok(ended > 0 || in_company(), "some processes have made all their calls");
+    is(after.processes, before.processes, "as many processes exist as before");
+    is(after.sections, before.sections, "as many sections exist as before");
+    is(after.pt_pages, before.pt_pages, "as many page-table pages are in use as before");
+    is(after.promised, before.promised, "as many pages are promised as before");
+    ok(after.nonpaged <= before.nonpaged + POOL_NOISE,
+       "nonpaged pool in use: %lu bytes before, %lu afterwards", before.nonpaged, after.nonpaged);
+    ok(after.paged <= before.paged, "paged pool in use: %lu bytes before, %lu afterwards",
+       before.paged, after.paged);
+    ok(after.free + FREE_NOISE >= before.free, "free pages: %lu before, %lu afterwards",
+       before.free, after.free);
     pid = must_fork();
     if (pid == 0)
         _exit(pipe(p) == 0 && write(p[1], "x", 1) == 1 ? 42 : 1);
     waitpid(pid, &status, 0);
-    ok(WIFEXITED(status) && WEXITSTATUS(status) == 42, "the system is alive");
+    ok(WIFEXITED(status) && WEXITSTATUS(status) == 42, "the system can start a process");
     return tap_done();
 }

@@ -1,8 +1,8 @@
 /*
- * What tracing leaves behind: calls that take mutexes and spinlocks, and an unaligned access,
- * before any trace was loaded, loaded, while all run, stopped, and unloaded. Under scripts/run
- * --icount with one CPU a nanosecond is an instruction, and the least of many rounds has no
- * interrupt in it. One line for each state: its name, and the least of each.
+ * What tracing costs when it is not used: calls that take mutexes and spinlocks, and an unaligned
+ * access, measured before any trace was loaded, with traces loaded, running, stopped and unloaded.
+ * Under scripts/run --icount with one CPU a nanosecond is an instruction, and the minimum of many
+ * rounds contains no interrupt. Prints one line for each state: its name and the minima.
  */
 #include <descrip.h>
 #include <iledef.h>

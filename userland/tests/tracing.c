@@ -3,19 +3,20 @@
 // RUN: -m 1G
 // SECONDS: 120
 /*
- * Traces of locks, PC samples, states and times, as sda and monitor ask for them. What is traced is
- * known: the kernel's own tests take a mutex and a spinlock so and so often from one place, a child
- * loops in one function.
+ * Traces of locks, PC samples, process states and times, as sda and monitor query them. The
+ * activity that is traced is known: the kernel's own tests take a mutex and a spinlock a known
+ * number of times from one place; a child loops in one function.
  *
  *     tracing --names PROCESSES ROUNDS    a load for sda and monitor: each process defines,
- *                                         translates four times and deletes a name of the job,
- *                                         ROUNDS times, all under the mutex LNM
- *     tracing --fragment NAMES ROUNDS     the same by one process, with holes in the paged pool
- * that its names do not fit: of so many shorter ones every second is deleted first
- *     tracing --delete NAMES ROUNDS       as many holes; then ROUNDS names are deleted, and all
- * that while, no longer, PCs are sampled tracing --callers                   more callers of a
- * mutex than a trace tells apart tracing --fill NAMES                so many names of the job, for
- * displays
+ *                                         translates four times and deletes a logical name of the
+ *                                         job, ROUNDS times, all with the mutex LNM
+ *     tracing --fragment NAMES ROUNDS     the same by one process, with a fragmented paged pool: of
+ *                                         NAMES shorter names every second one is deleted first,
+ *                                         which leaves holes that are too small
+ *     tracing --delete NAMES ROUNDS       fragments the pool likewise; then deletes ROUNDS names,
+ *                                         and samples PCs only meanwhile
+ *     tracing --callers                   more callers of a mutex than a trace can count separately
+ *     tracing --fill NAMES                defines NAMES names of the job, for displays
  */
 #include "tap.h"
 
@@ -51,34 +52,41 @@ static void sleep_ms(long ms)
     nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 }
 
-/* ---- the life of a trace ---- */
+/* ---- loading, starting, stopping and unloading ---- */
 
 static void life(unsigned facility, const char *name)
 {
     struct mega_trace t;
 
-    is(control(facility, MEGA_TRACE_STOP, 0), SS$_NOTMODIFIED, "%s: nothing to stop", name);
-    is(control(facility, MEGA_TRACE_UNLOAD, 0), SS$_NOTMODIFIED, "nothing to unload");
-    is(control(facility, MEGA_TRACE_START, 0), SS$_NONEXPR, "no start without memory");
-    is(control(facility, MEGA_TRACE_LOAD, 0), SS$_NORMAL, "it loads");
-    is(control(facility, MEGA_TRACE_LOAD, 0), SS$_NOTMODIFIED, "once");
+    is(control(facility, MEGA_TRACE_STOP, 0), SS$_NOTMODIFIED,
+       "%s: a trace that does not run cannot be stopped", name);
+    is(control(facility, MEGA_TRACE_UNLOAD, 0), SS$_NOTMODIFIED,
+       "a trace that is not loaded cannot be unloaded");
+    is(control(facility, MEGA_TRACE_START, 0), SS$_NONEXPR,
+       "a trace that is not loaded cannot be started");
+    is(control(facility, MEGA_TRACE_LOAD, 0), SS$_NORMAL, "the trace is loaded");
+    is(control(facility, MEGA_TRACE_LOAD, 0), SS$_NOTMODIFIED,
+       "a loaded trace cannot be loaded again");
     t = state_of(facility);
-    ok(t.loaded == 1 && t.running == 0 && t.bytes > 0, "and does not run yet");
+    ok(t.loaded == 1 && t.running == 0 && t.bytes > 0, "it is loaded and does not run");
     for (int i = 0; i < 2; i++) {
-        is(control(facility, MEGA_TRACE_START, 0), SS$_NORMAL, "it starts");
-        is(control(facility, MEGA_TRACE_START, 0), SS$_NOTMODIFIED, "once");
+        is(control(facility, MEGA_TRACE_START, 0), SS$_NORMAL, "the trace is started");
+        is(control(facility, MEGA_TRACE_START, 0), SS$_NOTMODIFIED,
+           "a running trace cannot be started again");
         t = state_of(facility);
-        ok(t.running == 1 && t.started_ns > 0, "and runs");
+        ok(t.running == 1 && t.started_ns > 0, "it runs");
         sleep_ms(5);
-        is(control(facility, MEGA_TRACE_STOP, 0), SS$_NORMAL, "it stops");
-        is(control(facility, MEGA_TRACE_STOP, 0), SS$_NOTMODIFIED, "once");
+        is(control(facility, MEGA_TRACE_STOP, 0), SS$_NORMAL, "the trace is stopped");
+        is(control(facility, MEGA_TRACE_STOP, 0), SS$_NOTMODIFIED,
+           "a stopped trace cannot be stopped again");
         t = state_of(facility);
-        ok(t.running == 0 && t.lasted_ns >= 5000000, "after %lu ns", (unsigned long)t.lasted_ns);
+        ok(t.running == 0 && t.lasted_ns >= 5000000, "it has stopped after %lu ns",
+           (unsigned long)t.lasted_ns);
     }
-    is(control(facility, MEGA_TRACE_START, 0), SS$_NORMAL, "it starts once more");
-    is(control(facility, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "and is unloaded while it runs");
+    is(control(facility, MEGA_TRACE_START, 0), SS$_NORMAL, "the trace is started again");
+    is(control(facility, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "it is unloaded while it runs");
     t = state_of(facility);
-    ok(t.loaded == 0 && t.running == 0 && t.bytes == 0, "then it is gone");
+    ok(t.loaded == 0 && t.running == 0 && t.bytes == 0, "it is not loaded any more");
 }
 
 static void bad_arguments(void)
@@ -87,24 +95,35 @@ static void bad_arguments(void)
     struct mega_caller c;
     struct mega_trace t;
 
-    is(control(MEGA_FACILITIES, MEGA_TRACE_LOAD, 0), SS$_BADPARAM, "no such facility");
-    is(control(UINT32_MAX, MEGA_TRACE_LOAD, 0), SS$_BADPARAM, "nor that");
+    is(control(MEGA_FACILITIES, MEGA_TRACE_LOAD, 0), SS$_BADPARAM,
+       "facility number 4 does not exist");
+    is(control(UINT32_MAX, MEGA_TRACE_LOAD, 0), SS$_BADPARAM,
+       "the largest facility number does not exist");
     for (unsigned f = 0; f < MEGA_FACILITIES; f++) {
-        is(control(f, 0, 0), SS$_BADPARAM, "no such verb");
-        is(control(f, MEGA_TRACE_UNLOAD + 1, 0), SS$_BADPARAM, "nor that");
+        is(control(f, 0, 0), SS$_BADPARAM, "verb 0 does not exist");
+        is(control(f, MEGA_TRACE_UNLOAD + 1, 0), SS$_BADPARAM,
+           "a verb after the last one does not exist");
     }
-    is(control(MEGA_TRACE_MTX, MEGA_TRACE_LOAD, 1), SS$_BADPARAM, "mutexes have no buffer size");
+    is(control(MEGA_TRACE_MTX, MEGA_TRACE_LOAD, 1), SS$_BADPARAM,
+       "a buffer size is refused for mutexes");
     is(control(MEGA_TRACE_PCS, MEGA_TRACE_LOAD, MEGA_TRACE_PAGES_MAX + 1), SS$_BADPARAM,
-       "a buffer too large");
+       "a buffer that is too large is refused");
     is(control(MEGA_TRACE_PCS, MEGA_TRACE_START, MEGA_TRACE_RATE_MAX + 1), SS$_BADPARAM,
-       "a rate too high");
-    is(mega$info(MEGA_INFO_TRACE, MEGA_FACILITIES, &t, sizeof(t)), SS$_NONEXPR, "a state too far");
-    is(mega$info(MEGA_INFO_TRACE, -1, &t, sizeof(t)), SS$_NONEXPR, "and below the first");
-    is(mega$info(MEGA_INFO_CALLER, 0, &c, sizeof(c)), SS$_NONEXPR, "no callers are loaded");
-    is(mega$info(MEGA_INFO_CALLER, -1, &c, sizeof(c)), SS$_NONEXPR, "none has that index");
-    is(mega$info(MEGA_INFO_PC_SAMPLE, 0, &s, sizeof(s)), SS$_NONEXPR, "no samples are loaded");
-    is(mega$info(MEGA_INFO_PC_SAMPLE, -1, &s, sizeof(s)), SS$_NONEXPR, "none has that index");
-    is(mega$info(MEGA_INFO_PC_SAMPLE, 77L << 48, &s, sizeof(s)), SS$_NONEXPR, "no such CPU");
+       "a rate that is too high is refused");
+    is(mega$info(MEGA_INFO_TRACE, MEGA_FACILITIES, &t, sizeof(t)), SS$_NONEXPR,
+       "the state of facility 4 does not exist");
+    is(mega$info(MEGA_INFO_TRACE, -1, &t, sizeof(t)), SS$_NONEXPR,
+       "the state of facility -1 does not exist");
+    is(mega$info(MEGA_INFO_CALLER, 0, &c, sizeof(c)), SS$_NONEXPR,
+       "callers do not exist while no trace is loaded");
+    is(mega$info(MEGA_INFO_CALLER, -1, &c, sizeof(c)), SS$_NONEXPR,
+       "callers of index -1 do not exist");
+    is(mega$info(MEGA_INFO_PC_SAMPLE, 0, &s, sizeof(s)), SS$_NONEXPR,
+       "samples do not exist while no trace is loaded");
+    is(mega$info(MEGA_INFO_PC_SAMPLE, -1, &s, sizeof(s)), SS$_NONEXPR,
+       "samples of index -1 do not exist");
+    is(mega$info(MEGA_INFO_PC_SAMPLE, 77L << 48, &s, sizeof(s)), SS$_NONEXPR,
+       "samples of a CPU that does not exist are refused");
 }
 
 static void unprivileged(void)
@@ -125,12 +144,12 @@ static void unprivileged(void)
         _exit(bad);
     }
     wait(&status);
-    is(status, 0, "without CMKRNL nothing of it");
+    is(status, 0, "without CMKRNL every operation is refused");
 }
 
 /* ---- locks ---- */
 
-/* Places in the list of the kernel's own tests (kernel/test/selftest.c). */
+/* Numbers of tests in the list of the kernel's own tests (kernel/test/selftest.c). */
 #define TEST_MUTEX    1
 #define TEST_SPINLOCK 2
 #define TEST_CALLERS  12
@@ -154,7 +173,7 @@ static struct mega_lock lock_named(unsigned item, const char *name)
     return (struct mega_lock){.name = ""};
 }
 
-/* The callers of that lock put together, by readers or not; places: how many there were. */
+/* The sum of all callers of that lock, of readers or of writers; *places: the number of callers. */
 static struct mega_caller callers_of(unsigned facility, const char *name, unsigned shared,
                                      unsigned *places)
 {
@@ -184,34 +203,36 @@ static void mutexes(void)
     struct mega_lock l;
     unsigned places;
 
-    is(control(MEGA_TRACE_MTX, MEGA_TRACE_LOAD, 0), SS$_NORMAL, "a trace of mutexes");
+    is(control(MEGA_TRACE_MTX, MEGA_TRACE_LOAD, 0), SS$_NORMAL, "a trace of mutexes is loaded");
     kernel_test(TEST_MUTEX, "mutex");
     l = lock_named(MEGA_INFO_MUTEX, "selftest");
     readers = callers_of(MEGA_TRACE_MTX, "selftest", 1, &places);
-    is(places, 1, "readers come from one place");
+    is(places, 1, "readers have one caller");
     writers = callers_of(MEGA_TRACE_MTX, "selftest", 0, &places);
-    ok(places >= 1 && places <= 2, "writers from one, or from two where they try first");
-    is(writers.count, (long)l.acquisitions, "every writer is among the callers");
-    is(readers.count, (long)l.shared, "every reader");
-    is(l.acquisitions + l.shared, 8 * 3000, "which are as many as there were");
-    is(l.unlocks, (long)l.acquisitions, "each writer has unlocked");
-    is(l.shared_unlocks, (long)l.shared, "each reader");
-    is(writers.waits + readers.waits, (long)l.waits, "every wait");
-    is(readers.waits, (long)l.shared_waits, "of readers too");
-    ok(l.waits > 0 && l.shared_waits < l.waits, "%lu waited, %lu of them readers",
+    ok(places >= 1 && places <= 2, "writers have one caller, or two if they try first");
+    is(writers.count, (long)l.acquisitions, "the callers add up to all writers");
+    is(readers.count, (long)l.shared, "the callers add up to all readers");
+    is(l.acquisitions + l.shared, 8 * 3000, "the lock was taken 24,000 times");
+    is(l.unlocks, (long)l.acquisitions, "it was unlocked by each writer");
+    is(l.shared_unlocks, (long)l.shared, "it was unlocked by each reader");
+    is(writers.waits + readers.waits, (long)l.waits, "the callers add up to all waits");
+    is(readers.waits, (long)l.shared_waits, "the callers add up to all waits of readers");
+    ok(l.waits > 0 && l.shared_waits < l.waits, "%lu callers waited, %lu of them readers",
        (unsigned long)l.waits, (unsigned long)l.shared_waits);
-    is(writers.wait_ns + readers.wait_ns, (long)l.wait_ns, "all the time that they waited");
-    /* A worker sleeps 0.1 ms with the mutex held: who waits then, waits about so long. */
-    ok(l.longest_wait_ns >= 50000 && l.longest_wait_ns <= l.wait_ns, "the longest %lu ns",
+    is(writers.wait_ns + readers.wait_ns, (long)l.wait_ns,
+       "the callers add up to the time of all waits");
+    /* A worker sleeps 0.1 ms while it holds the mutex, so another waits about that long. */
+    ok(l.longest_wait_ns >= 50000 && l.longest_wait_ns <= l.wait_ns, "the longest wait was %lu ns",
        (unsigned long)l.longest_wait_ns);
-    is(writers.held_ns, (long)l.held_ns, "and held it");
+    is(writers.held_ns, (long)l.held_ns,
+       "the callers add up to the time for which the lock was held");
     ok(strncmp(writers.routine, "mutex_work+0x", 13) == 0 &&
            strcmp(writers.module, "kernel/test/selftest.c") == 0,
-       "the place is %s of %s", writers.routine, writers.module);
-    is(control(MEGA_TRACE_MTX, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "no more");
+       "the caller is %s of %s", writers.routine, writers.module);
+    is(control(MEGA_TRACE_MTX, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "the trace is unloaded");
 }
 
-/* 2,048 places, on one CPU or several: those that find no slot are dropped and counted. */
+/* 2,048 callers on one or more CPUs. Those for which there is no slot are dropped and counted. */
 static void too_many_callers(void)
 {
     struct mega_caller c;
@@ -219,21 +240,21 @@ static void too_many_callers(void)
     unsigned places;
     uint64_t bytes;
 
-    is(control(MEGA_TRACE_MTX, MEGA_TRACE_LOAD, 0), SS$_NORMAL, "a trace");
+    is(control(MEGA_TRACE_MTX, MEGA_TRACE_LOAD, 0), SS$_NORMAL, "a trace of mutexes is loaded");
     bytes = state_of(MEGA_TRACE_MTX).bytes;
-    kernel_test(TEST_CALLERS, "more callers");
+    kernel_test(TEST_CALLERS, "a mutex has too many callers");
     t = state_of(MEGA_TRACE_MTX);
     c = callers_of(MEGA_TRACE_MTX, "selftest callers", 0, &places);
     ok(t.dropped > 0 && c.count < 2048, "%lu callers are dropped", (unsigned long)t.dropped);
-    ok(c.count > t.slots / 2 && c.count <= t.slots * t.cpus, "%lu are there",
+    ok(c.count > t.slots / 2 && c.count <= t.slots * t.cpus, "%lu callers are recorded",
        (unsigned long)c.count);
     ok(c.count + t.dropped >= 2048 && c.count + t.dropped < 2048 + 200,
-       "which are all, with what else was dropped");
-    is(t.bytes, (long)bytes, "in as much memory as before");
+       "recorded and dropped callers add up to all");
+    is(t.bytes, (long)bytes, "the trace uses as much memory as before");
     control(MEGA_TRACE_MTX, MEGA_TRACE_START, 0);
     control(MEGA_TRACE_MTX, MEGA_TRACE_STOP, 0);
-    is(state_of(MEGA_TRACE_MTX).dropped, 0, "a new start forgets them");
-    is(control(MEGA_TRACE_MTX, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "no more");
+    is(state_of(MEGA_TRACE_MTX).dropped, 0, "a new start resets the count of dropped callers");
+    is(control(MEGA_TRACE_MTX, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "the trace is unloaded");
 }
 
 static void spinlocks(void)
@@ -242,23 +263,23 @@ static void spinlocks(void)
     struct mega_lock l;
     unsigned places;
 
-    is(control(MEGA_TRACE_SPL, MEGA_TRACE_LOAD, 0), SS$_NORMAL, "a trace of spinlocks");
+    is(control(MEGA_TRACE_SPL, MEGA_TRACE_LOAD, 0), SS$_NORMAL, "a trace of spinlocks is loaded");
     kernel_test(TEST_SPINLOCK, "spinlock");
     l = lock_named(MEGA_INFO_SPINLOCK, "selftest measured");
     c = callers_of(MEGA_TRACE_SPL, "selftest measured", 0, &places);
-    is(places, 1, "one place takes the spinlock");
-    is(c.count, 400, "400 times");
-    is(l.acquisitions, 400, "as by the lock's own count");
-    is(c.waits, (long)l.waits, "as many spins");
-    ok((l.waits == 0) == (l.wait_ns == 0), "which took %lu ns", (unsigned long)l.wait_ns);
-    is(c.held_ns, (long)l.held_ns, "held as long");
-    ok(strncmp(c.routine, "hold_work+0x", 12) == 0, "the place is %s", c.routine);
-    is(control(MEGA_TRACE_SPL, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "no more");
+    is(places, 1, "the spinlock has one caller");
+    is(c.count, 400, "its caller has taken it 400 times");
+    is(l.acquisitions, 400, "the number of acquisitions is that of the lock's own counter");
+    is(c.waits, (long)l.waits, "the number of spins is the same, too");
+    ok((l.waits == 0) == (l.wait_ns == 0), "the spins took %lu ns", (unsigned long)l.wait_ns);
+    is(c.held_ns, (long)l.held_ns, "the time for which the lock was held is the same");
+    ok(strncmp(c.routine, "hold_work+0x", 12) == 0, "the caller is %s", c.routine);
+    is(control(MEGA_TRACE_SPL, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "the trace is unloaded");
 }
 
 /* ---- PC samples ---- */
 
-/* A loop of its own, so that samples of it are known by their addresses. */
+/* A loop in a function of its own, so that samples of it can be identified by their addresses. */
 __attribute__((noinline, noclone)) static void spin(void)
 {
     for (;;)
@@ -307,25 +328,27 @@ static void known_loop(unsigned rate)
     struct tally n;
     pid_t child;
 
-    is(control(MEGA_TRACE_PCS, MEGA_TRACE_START, rate), SS$_NORMAL, "samples at rate %u", rate);
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_START, rate), SS$_NORMAL,
+       "sampling is started at rate %u", rate);
     child = fork();
     if (child == 0)
         spin();
     sleep_ms(400);
-    /* A busy host gives a CPU no time for its ticks. */
+    /* On a busy host a virtual CPU may not run at each of its clock ticks. */
     while (tally_of((uint32_t)child).all < 60 && more < 20) {
         sleep_ms(200);
         more++;
     }
-    is(control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0), SS$_NORMAL, "of a child that loops");
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0), SS$_NORMAL,
+       "sampling of a child that loops is stopped");
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     n = tally_of((uint32_t)child);
-    ok(n.in_order, "each CPU's samples rise in time");
+    ok(n.in_order, "the samples of each CPU are in order of time");
     is(n.unnamed, 0, "every kernel PC has a routine and a module");
-    ok(n.all >= 60 && n.all <= 500 + 250 * more, "the child has %u", n.all);
-    ok(n.inside >= n.all * 8 / 10, "%u of them in its loop", n.inside);
-    is(n.named, n.all, "all of them with its name and program");
+    ok(n.all >= 60 && n.all <= 500 + 250 * more, "the child has %u samples", n.all);
+    ok(n.inside >= n.all * 8 / 10, "%u of the samples are in its loop", n.inside);
+    is(n.named, n.all, "all samples have its name and program");
 }
 
 static void kernel_time(void)
@@ -333,17 +356,18 @@ static void kernel_time(void)
     struct tally n;
     pid_t child;
 
-    is(control(MEGA_TRACE_PCS, MEGA_TRACE_START, 0), SS$_NORMAL, "samples");
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_START, 0), SS$_NORMAL, "sampling is started");
     child = fork();
     if (child == 0)
         for (;;)
             close(open("/no such place", 0));
     sleep_ms(300);
-    is(control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0), SS$_NORMAL, "of a child that only calls");
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0), SS$_NORMAL,
+       "sampling of a child that only makes system calls is stopped");
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     n = tally_of((uint32_t)child);
-    ok(n.of_kernel > n.all / 2, "%u of %u are the kernel's", n.of_kernel, n.all);
+    ok(n.of_kernel > n.all / 2, "%u of %u samples are in the kernel", n.of_kernel, n.all);
 }
 
 static void overwritten(void)
@@ -352,29 +376,30 @@ static void overwritten(void)
     struct mega_trace t;
     uint64_t room;
 
-    is(control(MEGA_TRACE_PCS, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "other rings:");
-    is(control(MEGA_TRACE_PCS, MEGA_TRACE_LOAD, 1), SS$_NORMAL, "of one page");
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "the buffers are unloaded");
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_LOAD, 1), SS$_NORMAL, "buffers of one page are loaded");
     is(control(MEGA_TRACE_PCS, MEGA_TRACE_START, MEGA_TRACE_RATE_MAX), SS$_NORMAL,
-       "filled as fast as it goes");
+       "sampling is started at the highest rate");
     room = 8192 / 40;
     for (int i = 0; i < 100 && state_of(MEGA_TRACE_PCS).next[0] < 3 * room; i++)
         sleep_ms(20);
-    is(control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0), SS$_NORMAL, "stopped");
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0), SS$_NORMAL, "sampling is stopped");
     t = state_of(MEGA_TRACE_PCS);
-    ok(t.next[0] >= 3 * room, "%lu samples were taken", (unsigned long)t.next[0]);
-    is(t.next[0] - t.first[0], (long)room, "the last %lu are there", (unsigned long)room);
+    ok(t.next[0] >= 3 * room, "%lu samples are taken", (unsigned long)t.next[0]);
+    is(t.next[0] - t.first[0], (long)room, "the last %lu samples are available",
+       (unsigned long)room);
     is(mega$info(MEGA_INFO_PC_SAMPLE, (int64_t)t.first[0], &s, sizeof(s)), SS$_NORMAL,
-       "the oldest");
+       "the oldest of them can be read");
     is(mega$info(MEGA_INFO_PC_SAMPLE, (int64_t)t.next[0] - 1, &s, sizeof(s)), SS$_NORMAL,
-       "the newest");
+       "the newest of them can be read");
     is(mega$info(MEGA_INFO_PC_SAMPLE, (int64_t)t.first[0] - 1, &s, sizeof(s)), SS$_NONEXPR,
-       "one before is not");
+       "the sample before the oldest cannot be read");
     is(mega$info(MEGA_INFO_PC_SAMPLE, (int64_t)t.next[0], &s, sizeof(s)), SS$_NONEXPR,
-       "nor one behind");
-    is(control(MEGA_TRACE_PCS, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "no more");
+       "the sample after the newest cannot be read");
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_UNLOAD, 0), SS$_NORMAL, "the buffers are unloaded");
 }
 
-/* ---- states and times ---- */
+/* ---- states and times of processes ---- */
 
 static uint32_t state_of_process(pid_t pid, uint64_t *io)
 {
@@ -388,7 +413,8 @@ static uint32_t state_of_process(pid_t pid, uint64_t *io)
     return MEGA_STATES;
 }
 
-/* It comes to that state within two seconds, and the sum of all says so. */
+/* The child must reach that state within two seconds, and the counts of all states must include it.
+ */
 static void comes_to(pid_t pid, uint32_t want, const char *name)
 {
     struct mega_states s = {.count = {0}};
@@ -398,8 +424,9 @@ static void comes_to(pid_t pid, uint32_t want, const char *name)
     while (i++ < 200 && state_of_process(pid, &io) != want)
         sleep_ms(10);
     is(state_of_process(pid, &io), want, "a child that %s", name);
-    is(mega$info(MEGA_INFO_STATES, 0, &s, sizeof(s)), SS$_NORMAL, "the states");
-    ok(s.count[want] >= 1, "%lu in that one", (unsigned long)s.count[want]);
+    is(mega$info(MEGA_INFO_STATES, 0, &s, sizeof(s)), SS$_NORMAL,
+       "the counts of all states are returned");
+    ok(s.count[want] >= 1, "%lu processes are in that state", (unsigned long)s.count[want]);
 }
 
 static void states(void)
@@ -416,11 +443,11 @@ static void states(void)
         _exit(read(p[0], &c, 1) != 1);
     comes_to(child, MEGA_STATE_LEF, "reads from an empty pipe waits for an event");
     state_of_process(child, &io);
-    is(io, 1, "and has called for one transfer");
+    is(io, 1, "its read counts as one transfer");
     kill(child, SIGSTOP);
     comes_to(child, MEGA_STATE_SUSP, "is stopped is suspended");
     kill(child, SIGCONT);
-    is(write(p[1], "x", 1), 1, "a byte");
+    is(write(p[1], "x", 1), 1, "a byte is written to the pipe");
     comes_to(child, MEGA_STATE_ENDED, "nobody has waited for has ended");
     waitpid(child, NULL, 0);
     child = fork();
@@ -431,10 +458,10 @@ static void states(void)
     comes_to(child, MEGA_STATE_HIB, "sleeps hibernates");
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
-    is(state_of_process(getpid(), &io), MEGA_STATE_CUR, "who asks is current");
+    is(state_of_process(getpid(), &io), MEGA_STATE_CUR, "the state of the caller is current");
 }
 
-/* Over a quarter of a second the parts of each CPU's time make up the whole. */
+/* During a quarter of a second the parts of each CPU's time must add up to the whole. */
 static void times(void)
 {
     struct mega_cpu a[4], b[4];
@@ -455,15 +482,16 @@ static void times(void)
                                 b[i].pure_idle_ns - a[i].pure_idle_ns + b[i].user_ns -
                                 a[i].user_ns);
 
-        ok(sum > wall * 9 / 10 && sum < wall * 11 / 10 + 20000000, "CPU %d: %ld of %ld us", i,
-           (long)sum / 1000, (long)wall / 1000);
-        ok(b[i].interrupt_ns > a[i].interrupt_ns, "some of it in interrupts");
+        ok(sum > wall * 9 / 10 && sum < wall * 11 / 10 + 20000000,
+           "the parts of CPU %d's time add up to %ld of %ld us", i, (long)sum / 1000,
+           (long)wall / 1000);
+        ok(b[i].interrupt_ns > a[i].interrupt_ns, "a part of the time was spent in interrupts");
     }
 }
 
 /* ---- a load ---- */
 
-/* Values of so many bytes. 0, or which call failed. */
+/* Defines names with values of that length. Returns 0, or which call failed. */
 static int names(int rounds, unsigned short bytes)
 {
     static const char longest[200] = "value";
@@ -488,7 +516,7 @@ static int names(int rounds, unsigned short bytes)
     return 0;
 }
 
-/* Define (or delete) the job's name number i of those for holes. */
+/* Define (or delete) number i of the names that leave holes. */
 static int hole(int i, bool gone)
 {
     struct dsc$descriptor_s table = {7, DSC$K_DTYPE_T, DSC$K_CLASS_S, "LNM$JOB"};
@@ -500,8 +528,8 @@ static int hole(int i, bool gone)
     return gone ? sys$dellnm(&table, &name, NULL) : sys$crelnm(NULL, &table, &name, NULL, in);
 }
 
-/* Names of the job whose every second is deleted again: between two that stay there is a hole.
- * Without rounds they stay. */
+/* Define names of the job and delete every second one, which leaves holes between the others.
+ * Without rounds the names stay. */
 static int fragment(int count, int rounds)
 {
     for (int pass = 0; pass < (rounds ? 2 : 1); pass++)
@@ -511,10 +539,10 @@ static int fragment(int count, int rounds)
     return names(rounds, 200);
 }
 
-/* The same holes; then, while PCs are sampled, names are deleted, each near another hole. */
+/* Make the same holes. Then, while PCs are sampled, delete names, each next to another hole. */
 static int deletions(int count, int rounds)
 {
-    const int step = 7919; /* of the odd numbers below count: each once */
+    const int step = 7919; /* visits each of the odd numbers below count once */
     int bad = fragment(count, 1);
 
     bad |= control(MEGA_TRACE_PCS, MEGA_TRACE_LOAD, 0) != SS$_NORMAL;
@@ -537,7 +565,7 @@ static int load(int processes, int rounds)
     return bad;
 }
 
-/* Every trace comes and goes while all CPUs are in the middle of what it traces. */
+/* Every trace is loaded and unloaded while all CPUs execute what it traces. */
 static void under_load(void)
 {
     unsigned bad = 0, samples = 0, callers, places = 0;
@@ -563,9 +591,9 @@ static void under_load(void)
             bad += control(f, MEGA_TRACE_UNLOAD, 0) != SS$_NORMAL;
         }
     }
-    is(bad, 0, "twenty times under load each trace comes and goes");
-    ok(samples > 0, "with samples in %u of them", samples);
-    ok(places >= 10, "and %u places that took LNM", places);
+    is(bad, 0, "each trace can be loaded and unloaded twenty times under load");
+    ok(samples > 0, "%u traces have samples", samples);
+    ok(places >= 10, "%u callers have taken the mutex LNM", places);
     for (int i = 0; i < 6; i++) {
         kill(children[i], SIGKILL);
         waitpid(children[i], NULL, 0);
@@ -581,7 +609,7 @@ int main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "--delete") == 0)
         return deletions(atoi(argv[2]), atoi(argv[3]));
     if (argc == 2 && strcmp(argv[1], "--callers") == 0)
-        return kernel_test(TEST_CALLERS, "more callers"), 0;
+        return kernel_test(TEST_CALLERS, "a mutex has too many callers"), 0;
     if (argc == 3 && strcmp(argv[1], "--fill") == 0)
         return fragment(atoi(argv[2]), 0);
     bad_arguments();
@@ -592,7 +620,7 @@ int main(int argc, char **argv)
     mutexes();
     too_many_callers();
     spinlocks();
-    is(control(MEGA_TRACE_PCS, MEGA_TRACE_LOAD, 16), SS$_NORMAL, "rings of 16 pages");
+    is(control(MEGA_TRACE_PCS, MEGA_TRACE_LOAD, 16), SS$_NORMAL, "buffers of 16 pages are loaded");
     known_loop(0);
     known_loop(500);
     kernel_time();

@@ -1,7 +1,7 @@
 // TAP
 /*
- * Traps of user mode: unaligned accesses are done as Linux/Alpha does them and counted,
- * floating-point registers survive calls, switches and fork, and every kind of trap becomes its
+ * Traps of user mode: unaligned accesses are emulated as on Linux/Alpha and counted; floating-point
+ * registers survive system calls, context switches and fork; every kind of trap becomes the right
  * signal.
  */
 #include <fenv.h>
@@ -18,7 +18,7 @@
 
 #define PAGE 8192
 
-static unsigned char *buffer; /* two pages; the third is not there */
+static unsigned char *buffer; /* two pages; the third is not mapped */
 
 static uint64_t unaligned_so_far(void)
 {
@@ -37,7 +37,7 @@ static uint64_t unaligned_of_all_cpus(void)
     return sum;
 }
 
-/* Each instruction at each offset, also across a page boundary, against bytes put together. */
+/* Each instruction at each offset, also across a page boundary, compared with single bytes. */
 static uint64_t bytes_at(const unsigned char *p, unsigned n)
 {
     uint64_t v = 0;
@@ -81,20 +81,20 @@ static void test_unaligned(void)
             stores &= bytes_at(p, 8) == v;
             done++;
         }
-    ok(loads, "unaligned loads give the bytes that lie there");
-    ok(stores, "unaligned stores put them there");
+    ok(loads, "unaligned loads return the right bytes");
+    ok(stores, "unaligned stores write the right bytes");
 
     double d = 0;
     float f = 0;
     unsigned char *p = buffer + PAGE - 3;
 
     __asm__ volatile("stt %1, 0(%2)\n\tldt %0, 0(%2)" : "=f"(d) : "f"(-3.25), "r"(p) : "memory");
-    ok(d == -3.25, "unaligned floating point, double");
+    ok(d == -3.25, "an unaligned double can be stored and loaded");
     __asm__ volatile("sts %1, 0(%2)\n\tlds %0, 0(%2)" : "=f"(f) : "f"(1.5e-3f), "r"(p) : "memory");
-    ok(f == 1.5e-3f, "unaligned floating point, single");
+    ok(f == 1.5e-3f, "an unaligned float can be stored and loaded");
     done += 4;
-    is(unaligned_so_far() - before, done, "each of them is counted");
-    is(unaligned_of_all_cpus() - all_before, done, "for the system, too");
+    is(unaligned_so_far() - before, done, "each unaligned access counts for the process");
+    is(unaligned_of_all_cpus() - all_before, done, "each unaligned access counts for its CPU");
 }
 
 static double mix(int seed, int rounds)
@@ -128,7 +128,7 @@ static void test_floating_point(void)
         }
     while (wait(&status) > 0)
         good &= WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    ok(good, "four processes compute side by side what one computes alone");
+    ok(good, "four processes get the same floating-point results as one process alone");
 
     register double kept __asm__("$f2") = 42.5;
 
@@ -140,14 +140,15 @@ static void test_floating_point(void)
         _exit(kept == 42.5 ? 0 : 1);
     waitpid(child, &status, 0);
     ok(kept == 42.5 && WIFEXITED(status) && WEXITSTATUS(status) == 0,
-       "a floating-point register goes through fork, in both");
+       "fork preserves a floating-point register in parent and child");
 
     fesetround(FE_DOWNWARD);
     child = fork();
     if (child == 0)
         _exit(fegetround() == FE_DOWNWARD ? 0 : 1);
     waitpid(child, &status, 0);
-    ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child inherits the control register");
+    ok(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+       "a child inherits the floating-point control register");
     fesetround(FE_TONEAREST);
 }
 
@@ -161,7 +162,7 @@ static void catch (int sig, siginfo_t *info, void *context)
     got_signal = sig;
     got_code = info->si_code;
     got_address = info->si_addr;
-    if (sig == SIGSEGV) /* the others name the next instruction */
+    if (sig == SIGSEGV) /* for other signals the PC is that of the next instruction */
         u->uc_mcontext.sc_pc += 4;
 }
 
@@ -180,26 +181,26 @@ static void test_signals(void)
     for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         sigaction(signals[i], &a, NULL);
     __asm__ volatile("stq $31, 0(%0)" ::"r"(8L) : "memory");
-    expect(SIGSEGV, SEGV_MAPERR, "a store to where nothing is");
-    ok(got_address == (void *)8, "with the address");
+    expect(SIGSEGV, SEGV_MAPERR, "a store to an unmapped page");
+    ok(got_address == (void *)8, "the address of the store is reported");
     mprotect(buffer, PAGE, PROT_READ);
     __asm__ volatile("stq $31, 16(%0)" ::"r"(buffer) : "memory");
-    expect(SIGSEGV, SEGV_ACCERR, "a store to what may only be read");
-    ok(got_address == buffer + 16, "with the address");
+    expect(SIGSEGV, SEGV_ACCERR, "a store to a read-only page");
+    ok(got_address == buffer + 16, "the address of the store is reported");
     mprotect(buffer, PAGE, PROT_READ | PROT_WRITE);
     __asm__ volatile("ldq $1, 0(%0)" ::"r"(0xFFFFFC0000310000UL) : "$1", "memory");
-    expect(SIGSEGV, 0, "a load from the kernel");
+    expect(SIGSEGV, 0, "a load from a kernel address");
     __asm__ volatile("stq $31, 3(%0)" ::"r"(buffer + 2 * PAGE) : "memory");
-    expect(SIGSEGV, 0, "an unaligned store to where nothing is");
+    expect(SIGSEGV, 0, "an unaligned store to an unmapped page");
     __asm__ volatile(".long 0x04000000");
-    expect(SIGILL, ILL_ILLOPC, "an instruction that is none");
+    expect(SIGILL, ILL_ILLOPC, "an illegal instruction");
     __asm__ volatile("call_pal 0x80");
     expect(SIGTRAP, 0, "a breakpoint");
     __asm__ volatile("mov %0, $16\n\tcall_pal 0xaa" ::"r"(-2L) : "$16");
     expect(SIGFPE, FPE_INTDIV, "a division by zero, as compiled code reports it");
     __asm__ volatile("subq/v %0, 1, $1\n\ttrapb" ::"r"(1L << 63) : "$1");
     expect(SIGFPE, 0, "an integer overflow that traps");
-    is(got_signal, 0, "nothing else came");
+    is(got_signal, 0, "no other signal was delivered");
 }
 
 int main(void)

@@ -3,9 +3,9 @@
 // RUN: --reserve 'HINTED 16 /ALLOCATE /ZERO /PAGE_TABLES' --reserve 'PROMISED 8 /NOALLOCATE'
 // SECONDS: 120
 /*
- * The kernel's self-check: finds nothing in a system that is in order, also while processes fork,
- * exec, wait in pipes, map sections and die; names each error that is planted; may run twice at
- * once; is refused to who has no privilege.
+ * The kernel's self-check. It must find no error in a consistent system, also while processes fork,
+ * exec, wait for pipes, map sections and die. It must find each error that is planted. Several
+ * processes may call it at once. It requires a privilege.
  */
 #define _GNU_SOURCE
 #include <descrip.h>
@@ -37,7 +37,7 @@ static long now_ms(void)
     return ts.tv_sec * 1000L + ts.tv_nsec / 1000000;
 }
 
-/* One check; its errors are shown. */
+/* Run the check, print its errors, and return their number. */
 static uint64_t errors_now(struct mega_validate *m)
 {
     int status = mega$info(MEGA_INFO_VALIDATE, 0, m, sizeof(*m));
@@ -74,7 +74,7 @@ static int map_section(const char *name, uint64_t bytes, bool shared, void **va)
                                &length, NULL, 0);
 }
 
-/* ---- errors that are planted ---- */
+/* ---- planted errors ---- */
 
 static void planted(void)
 {
@@ -105,13 +105,14 @@ static void planted(void)
 
     memory[0] = 1;
     forked[0] = 1;
-    if (fork() == 0) /* its pages move into an object */
+    if (fork() == 0) /* moves its pages into an object */
         _exit(0);
     wait(NULL);
     memory[PAGE * 2] = 1;
     volatile char *fresh = mmap(NULL, 8 * PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    fresh[0] = 1; /* private memory that no fork has seen, with a free PTE behind it */
-    is_status(map_section("HINTED", 16 * MIB, true, &va), SS$_CREATED_SHPT, "a section with hints");
+    fresh[0] = 1; /* private memory not in an object, with a free PTE after it */
+    is_status(map_section("HINTED", 16 * MIB, true, &va), SS$_CREATED_SHPT,
+              "a section with hints is created and mapped");
     for (i = 0; i < (int)(sizeof(plants) / sizeof(plants[0])); i++) {
         int status = mega$info(MEGA_INFO_TEST_PLANT, i, &m, sizeof(m));
 
@@ -121,9 +122,10 @@ static void planted(void)
                  m.text);
     }
     is_status(mega$info(MEGA_INFO_TEST_PLANT, i, &m, sizeof(m)), SS$_NONEXPR,
-              "there is no other one");
-    is(errors_now(&m), 0, "all of them were taken back");
-    is_status(mega$info(MEGA_INFO_VALIDATE, 1, &m, sizeof(m)), SS$_NONEXPR, "there is one check");
+              "there is no other planted error");
+    is(errors_now(&m), 0, "all planted errors were undone");
+    is_status(mega$info(MEGA_INFO_VALIDATE, 1, &m, sizeof(m)), SS$_NONEXPR,
+              "there is only one check");
 }
 
 /* ---- a busy system ---- */
@@ -189,19 +191,19 @@ static void busy(void)
         mappings += m.mappings;
         nap_ms(20);
     }
-    is(good, runs, "every check of a busy system finds every page once");
+    is(good, runs, "every check of a busy system counts every page once");
     ok(spaces > WORKERS + 1 && pipes > 0 && mappings > 1,
-       "it saw them in the middle of their work");
-    ok(worst < 10000, "none took %ld ms or more", worst + 1);
+       "the checks have met processes in all states");
+    ok(worst < 10000, "each check took less than %ld ms", worst + 1);
     diag("%d checks, the longest took %ld ms", runs, worst);
     for (int i = 0; i < WORKERS; i++)
         kill(pids[i], SIGKILL);
     while (wait(NULL) > 0)
         ;
-    is(errors_now(&m), 0, "nor is there an error once they were killed");
+    is(errors_now(&m), 0, "there is no error after the processes were killed");
 }
 
-/* Several checks at once, each waiting its turn. */
+/* Several checks at once, each of which waits for its turn. */
 static void at_once(void)
 {
     int failed = 0, status;
@@ -217,7 +219,7 @@ static void at_once(void)
         }
     while (wait(&status) > 0)
         failed += status != 0;
-    is(failed, 0, "four processes check at once");
+    is(failed, 0, "four processes can check at the same time");
 }
 
 static void refused(void)
@@ -233,7 +235,7 @@ static void refused(void)
               mega$info(MEGA_INFO_TEST_PLANT, 0, &m, sizeof(m)) != SS$_NOPRIV);
     }
     wait(&status);
-    is(status, 0, "the check takes privilege");
+    is(status, 0, "the check requires a privilege");
 }
 
 int main(int argc, char **argv)
@@ -241,7 +243,7 @@ int main(int argc, char **argv)
     struct mega_validate m;
 
     self_path = argv[0];
-    if (argc > 1) /* what workers exec */
+    if (argc > 1) /* the program that workers exec */
         return 0;
     if (!is_test_kernel())
         bail_out(NEEDS_TEST_KERNEL);

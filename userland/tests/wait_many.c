@@ -1,6 +1,6 @@
 // TAP
-/* Waiting for many children, which end, stop and go on in any order, by pid, by group and for any;
- * and a parent that ends before its children, living and dead. */
+/* Waiting for many children, which end, stop and continue in any order: by pid, by group and for
+ * any child. Also a parent that ends before its children, some of which are zombies. */
 #define _GNU_SOURCE
 #include <company.h>
 #include <errno.h>
@@ -10,11 +10,11 @@
 #include <tap.h>
 #include <unistd.h>
 
-#define MANY 50 /* more than are orphaned in one portion */
+#define MANY 50 /* more than exit re-parents in one step */
 
 static pid_t children[MANY];
 
-/* Children that wait for the pipe's end, and then end with their number. */
+/* Creates children that wait for end of file on a pipe and then exit with their number. */
 static int start_children(void)
 {
     int p[2];
@@ -33,7 +33,7 @@ static int start_children(void)
     return p[1];
 }
 
-/* Ends child i now, and waits until it is a zombie. */
+/* Makes child i end now, and waits until it is a zombie. */
 static void end_child(int i)
 {
     siginfo_t info;
@@ -47,21 +47,22 @@ static void test_any(void)
     int go = start_children(), status, seen = 0;
     unsigned char found[MANY] = {0};
 
-    is(waitpid(-1, &status, WNOHANG), 0, "none has ended");
+    is(waitpid(-1, &status, WNOHANG), 0, "WNOHANG returns 0 while no child has ended");
     end_child(MANY - 1);
-    is(waitpid(children[0], &status, WNOHANG), 0, "not the first");
-    is(waitpid(-1, &status, 0), children[MANY - 1], "the last one has, and any is asked for");
-    is(status, SIGKILL, "by the signal");
+    is(waitpid(children[0], &status, WNOHANG), 0, "WNOHANG for the first child returns 0, too");
+    is(waitpid(-1, &status, 0), children[MANY - 1],
+       "waitpid for any child returns the last child, which has ended");
+    is(status, SIGKILL, "it was ended by the signal");
     close(go);
     for (pid_t pid; (pid = waitpid(-1, &status, 0)) > 0; seen++)
         for (int i = 0; i < MANY; i++)
             if (children[i] == pid && WIFEXITED(status) && WEXITSTATUS(status) == i)
                 found[i]++;
-    is(errno, ECHILD, "then there are none");
-    is(seen, MANY - 1, "each of the others was reported");
+    is(errno, ECHILD, "the error is ECHILD when no child is left");
+    is(seen, MANY - 1, "each of the others is reported");
     for (int i = 0; i < MANY - 1; i++)
         seen -= found[i] == 1;
-    is(seen, 0, "once, with its own status");
+    is(seen, 0, "each is reported once, with its own status");
 }
 
 static void test_group(void)
@@ -71,13 +72,17 @@ static void test_group(void)
     setpgid(children[3], children[3]);
     setpgid(children[7], children[3]);
     end_child(20);
-    is(waitpid(-children[3], &status, WNOHANG), 0, "nobody of that group has ended");
+    is(waitpid(-children[3], &status, WNOHANG), 0,
+       "WNOHANG for a group returns 0 while no child of it has ended");
     end_child(7);
-    is(waitpid(-children[3], &status, 0), children[7], "one has");
-    is(waitpid(-children[20], &status, WNOHANG), -1, "a group without children");
-    is(errno, ECHILD, "is an error");
-    is(waitpid(children[20], &status, 0), children[20], "by pid, among living ones");
-    is(waitpid(getppid() ? getppid() : 32000, &status, WNOHANG), -1, "one that is no child");
+    is(waitpid(-children[3], &status, 0), children[7],
+       "waitpid for a group returns its child that has ended");
+    is(waitpid(-children[20], &status, WNOHANG), -1, "waitpid for a group without children fails");
+    is(errno, ECHILD, "the error is ECHILD");
+    is(waitpid(children[20], &status, 0), children[20],
+       "waitpid for one pid reaps that child while others run");
+    is(waitpid(getppid() ? getppid() : 32000, &status, WNOHANG), -1,
+       "waitpid for a process that is not a child fails");
     close(go);
     while (wait(&status) > 0)
         ;
@@ -88,25 +93,28 @@ static void test_stops(void)
     int go = start_children(), status;
 
     kill(children[5], SIGSTOP);
-    is(waitpid(-1, &status, WUNTRACED), children[5], "a stop is reported");
-    ok(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP, "with its signal");
-    is(waitpid(-1, &status, WUNTRACED | WNOHANG), 0, "once");
+    is(waitpid(-1, &status, WUNTRACED), children[5], "WUNTRACED reports a stopped child");
+    ok(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP, "its status contains the signal");
+    is(waitpid(-1, &status, WUNTRACED | WNOHANG), 0, "the stop is reported only once");
     kill(children[6], SIGSTOP);
     kill(children[5], SIGCONT);
-    is(waitpid(-1, &status, WCONTINUED), children[5], "who goes on is told to who asks for that");
-    is(waitpid(children[6], &status, WUNTRACED), children[6], "and the stop to who asks for it");
+    is(waitpid(-1, &status, WCONTINUED), children[5],
+       "WCONTINUED reports a continued child, although another one has stopped");
+    is(waitpid(children[6], &status, WUNTRACED), children[6],
+       "WUNTRACED reports a stopped child, although another one has continued");
     kill(children[6], SIGCONT);
-    end_child(6); /* with the report that it went on not taken */
-    is(waitpid(-1, &status, WCONTINUED | WUNTRACED), children[6], "a stopped one that is killed");
-    is(status, SIGKILL, "reports its end only");
-    is(waitpid(-1, &status, WCONTINUED | WUNTRACED | WNOHANG), 0, "and no more than that");
+    end_child(6); /* before it is reported as continued */
+    is(waitpid(-1, &status, WCONTINUED | WUNTRACED), children[6],
+       "a stopped child that is killed is reported");
+    is(status, SIGKILL, "only its end is reported");
+    is(waitpid(-1, &status, WCONTINUED | WUNTRACED | WNOHANG), 0, "nothing else is reported");
     close(go);
     while (wait(&status) > 0)
         ;
 }
 
-/* A process with living and dead children ends: the living become process 1's and go on, nobody
- * waits for any of them, and all of them are gone in the end. */
+/* A process with living and dead children ends. Process 1 becomes the parent of the living ones,
+ * which continue; no process waits for any of them, and all must be gone in the end. */
 static void test_orphans(void)
 {
     int status, alive[2];
@@ -120,14 +128,14 @@ static void test_orphans(void)
         start_children();
         for (int i = 0; i < MANY; i += 2)
             end_child(i);
-        _exit(0); /* which also closes the pipe that the living wait for */
+        _exit(0); /* also closes the pipe on which the living children wait */
     }
     close(alive[1]);
-    is(waitpid(middle, &status, 0), middle, "the one in the middle");
-    is(status, 0, "has made dead and living children");
-    is(read(alive[0], &c, 1), 0, "and all of them end");
+    is(waitpid(middle, &status, 0), middle, "the process in the middle ends");
+    is(status, 0, "it had living and dead children");
+    is(read(alive[0], &c, 1), 0, "all living children end");
     close(alive[0]);
-    is(waitpid(-1, &status, WNOHANG), -1, "none of them is ours");
+    is(waitpid(-1, &status, WNOHANG), -1, "none of them is a child of this process");
 }
 
 int main(void)

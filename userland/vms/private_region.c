@@ -1,5 +1,5 @@
 /*
- * A region for private pages: created, expanded, protected, looked at and deleted. It grows from
+ * A region for private pages is created, expanded, protected, queried and deleted. It grows from
  * its high end down. Addresses are printed relative to the region.
  */
 #define __NEW_STARLET 1

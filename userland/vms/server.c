@@ -1,7 +1,7 @@
 /*
- * A server with a table in reserved memory, and workers that fill it: the section is made once,
- * with privileges that are put away afterwards; every worker maps it through the shared page
- * tables, works on its part, and says who it is.
+ * A server with a table in reserved memory, and workers that fill it. The server creates the
+ * section once, with privileges that it disables afterwards. Every worker maps it through the
+ * shared page tables, fills its part, and records its identity.
  */
 #define __NEW_STARLET 1
 
@@ -35,7 +35,7 @@ struct worker {
     unsigned int pid;
     char name[16];
     unsigned short name_length;
-    unsigned int pages; /* pagelets of private memory */
+    unsigned int pages; /* pagelets of private memory in use */
     unsigned __int64 sum;
 };
 
@@ -50,7 +50,7 @@ static void check(int status)
         lib$stop(status);
 }
 
-/* Worker n's part begins 8 MB behind that of n - 1; its record stands at the beginning. */
+/* Parts are 8 MB apart. A worker's record is at the start of its part. */
 static struct worker *part_of(int n)
 {
     return (struct worker *)(table + n * (TABLE_SIZE / WORKERS));

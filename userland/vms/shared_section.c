@@ -1,7 +1,7 @@
 /*
- * A memory-resident section with shared page tables, in two processes: the steps of the guides to
- * very large memory. Run without an argument it creates the section and starts itself once more,
- * with one, to map it from there.
+ * A memory-resident section with shared page tables in two processes: the steps of the guides to
+ * very large memory. Without an argument the program creates the section and starts itself again
+ * with an argument, so that the second process maps the existing section.
  */
 #define __NEW_STARLET 1
 

@@ -3,15 +3,18 @@
  *          [--transactions N] [--pairs N] [--think US] [--lal N,N...] [--series N]
  *          [--floor 1] [--cost N,N... --cpus N] [--watch SCRIPT [--burst N]]
  *
- * Shatters the pool into `blocks` free blocks, `small` of them of at most 64 bytes, with so many
- * bytes used, by `names` job logical names; then users at work and a bystander with each
- * PAGED_LAL_SIZE of the list; then users at work until a shell script has ended. --series: the same
- * on the way, at so many points, with lists off. --floor: and once with users who take the same
- * mutex and leave the pool alone. --cost: what the kernel's own requests cost with each of these
- * PAGED_LAL_SIZEs, on one CPU and on more at once. --comb: all rests
- * are of 48 bytes and made at once, without the history.
+ * Fragments paged pool into `blocks` free blocks, `small` of them of at most 64 bytes, with `used`
+ * bytes in use, by `names` logical names of jobs. Then, for each PAGED_LAL_SIZE of the list, lets
+ * users and a bystander work; then lets users work until a shell script has ended.
  *
- * One JSON object per line. Times are virtual nanoseconds: instructions under --icount on one CPU.
+ * --series  repeats the trial at that many points of the fragmentation, with lookaside lists off
+ * --floor   adds a trial whose users take the same mutex but do not use the pool
+ * --cost    measures the kernel's own requests with each of these PAGED_LAL_SIZEs, on one CPU and
+ *           on several at once
+ * --comb    makes all remainders 48 bytes long and all at once, without a history of replacements
+ *
+ * Prints one JSON object per line. Times are virtual nanoseconds, which are instructions under
+ * --icount on one CPU.
  */
 #include "pool.h"
 
@@ -49,7 +52,7 @@ void set_parameter(const char *name, int64_t value)
 
 static void pause_here(void) { trial("series", 0, 2, WORK_NAMES); }
 
-/* 1, 2, 4 ... CPUs at once. */
+/* Measure on 1, 2, 4 ... CPUs at once. */
 static void costs(void)
 {
     for (unsigned i = 0; i < opt.cost_lals; i++)

@@ -1,4 +1,4 @@
-/* Logical names of wanted sizes. */
+/* Logical names whose blocks have given sizes. */
 #include "pool.h"
 
 #include <descrip.h>
@@ -8,9 +8,9 @@
 #include <starlet.h>
 #include <string.h>
 
-/* A name's block (kernel/lnm): 64 bytes, the name, and each translation with 7 bytes more, all in
-   multiples of 8. Names here have 8 characters. What a block really takes is checked by
-   names_check. */
+/* The size of a name's block (kernel/lnm): 64 bytes, the name, and for each translation its string
+ * and 7 bytes, each rounded up to a multiple of 8. Names here have 8 characters. names_check
+ * compares this with the pool's own figures. */
 #define HEAD  72u
 #define EXTRA 7u
 
@@ -37,7 +37,7 @@ static struct dsc$descriptor_s string(const char *s)
 
 static char text[256];
 
-/* Translations that take that many bytes. */
+/* Fill in items for translations that take `bytes` bytes. */
 static unsigned fill_items(ILE3 *items, unsigned bytes)
 {
     unsigned n = 0;
@@ -95,7 +95,7 @@ void names_check(unsigned size)
 {
     uint64_t before;
 
-    name_create(0, size); /* the job's table comes with its first name */
+    name_create(0, size); /* the first name of a job creates the job's table */
     name_delete(0);
     before = pool_now().in_use;
     name_create(0, size);

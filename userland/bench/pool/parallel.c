@@ -1,10 +1,10 @@
 /*
- * The kernel's own requests, on several CPUs at once. Meant for scripts/run --schedule, where QEMU
- * runs the CPUs in turn and time advances by one unit for each instruction of any of them: a call
- * that is not disturbed, neither by another CPU's turn nor by an alarm of the schedule, takes
- * exactly its instructions. Another CPU's turn is known by its own readings of the clock: it does
- * nothing but ask for blocks, and reads some 200 instructions apart as long as it does not wait;
- * alarms are counted by the kernel.
+ * The kernel's own requests on several CPUs at once. Meant for scripts/run --schedule, where QEMU
+ * runs the CPUs in turn and time advances by one unit for each instruction of any of them. A call
+ * that is disturbed neither by another CPU's turn nor by an alarm of the schedule therefore takes
+ * exactly its number of instructions. Another CPU's turn is detected by that CPU's readings of the
+ * clock: it does nothing but request blocks, and reads the clock every 200 instructions or so
+ * unless it waits. The kernel counts the alarms.
  */
 #define _GNU_SOURCE
 #include "pool.h"
@@ -14,10 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define COUNT  64u /* blocks at once */
+#define COUNT  64u /* blocks allocated at once */
 #define ROUNDS (COST_MAX / COUNT)
 
-/* All of the processes are here. Nobody sleeps: who does begins later than the others. */
+/* Barrier of all processes. It spins, because a process that sleeps would begin after the
+ * others. */
 static void meet(unsigned cpus)
 {
     unsigned n = __atomic_fetch_add(&board->arrived, 1, __ATOMIC_ACQ_REL) / cpus;
@@ -31,7 +32,8 @@ static void ask(unsigned size, unsigned count, struct mega_pool_cost *cost)
     status_need(mega$control(MEGA_CTL_POOL_COST, size, count, (uint64_t)cost, 1, 0), "POOL_COST");
 }
 
-/* A process that stays on its CPU. The first one fills the list, for all, if there is one. */
+/* A process that stays on one CPU. The first one fills the lookaside list, if there is one, for
+ * all of them. */
 static void work(unsigned self, unsigned cpus, unsigned size, unsigned rounds)
 {
     struct mega_pool_cost *mine = board->cost[self];
@@ -62,7 +64,7 @@ static struct call call_of(unsigned cpu, unsigned i, bool release)
                    : (struct call){c->alloc_at, c->alloc_ns, c->alloc_wait_ns, c->alloc_alarms};
 }
 
-/* Each CPU's readings, in the order of time. */
+/* The clock readings of each CPU, in order of time. */
 static uint64_t readings[CPUS_MAX][4 * COST_MAX];
 
 static void note_readings(unsigned cpu, unsigned rounds)
@@ -78,7 +80,7 @@ static void note_readings(unsigned cpu, unsigned rounds)
     }
 }
 
-/* Did another CPU read the clock between this call's two readings? */
+/* Did another CPU read the clock between the two readings of this call? */
 static bool cut(const struct call *c, unsigned self, unsigned cpus, unsigned rounds)
 {
     for (unsigned cpu = 0; cpu < cpus; cpu++) {
@@ -86,7 +88,7 @@ static bool cut(const struct call *c, unsigned self, unsigned cpus, unsigned rou
 
         if (cpu == self)
             continue;
-        while (low < n) { /* the first one after c->at */
+        while (low < n) { /* finds the first reading after c->at */
             unsigned mid = (low + n) / 2;
 
             if (readings[cpu][mid] > c->at)
@@ -100,7 +102,7 @@ static bool cut(const struct call *c, unsigned self, unsigned cpus, unsigned rou
     return false;
 }
 
-/* All calls, less what they waited; and those that nothing disturbed. */
+/* Prints all calls, less the time that they waited, and the calls that were not disturbed. */
 static void tell(const char *name, unsigned size, unsigned cpus, unsigned rounds, bool release)
 {
     static uint32_t all[CPUS_MAX * COST_MAX], whole[CPUS_MAX * COST_MAX];
@@ -154,7 +156,7 @@ static void one_size(unsigned size, unsigned cpus, unsigned rounds)
 
 void parallel_cost(unsigned lal, unsigned cpus)
 {
-    /* Walks take long. */
+    /* Without lookaside lists each request walks the free blocks, which takes long. */
     unsigned rounds = lal ? ROUNDS : 1;
 
     set_parameter("PAGED_LAL_SIZE", lal);

@@ -1,4 +1,4 @@
-/* How paged pool gets into pieces. */
+/* How paged pool is fragmented before a trial. */
 #include "pool.h"
 
 #include <ssdef.h>
@@ -29,7 +29,7 @@ static uint64_t large_blocks(const struct mega_pool *p)
     return p->free_blocks - p->free_blocks_le64;
 }
 
-/* A name goes, and another comes. */
+/* Delete a random name and create one of the given size. */
 static void replace(unsigned size)
 {
     unsigned n = random_living();
@@ -46,8 +46,8 @@ void pool_shatter(void (*pause_here)(void))
     state = opt.seed;
     for (unsigned n = 0; n < opt.names; n++)
         name_create(n, random_size(&state));
-    /* Jobs come and go. What is left of a block when a smaller one is cut out of it stays until its
-       neighbours go. */
+    /* Names are replaced at random. When a smaller block is cut out of a free one, the remainder
+       stays free until its neighbours are freed. */
     for (p = pool_now(); p.free_blocks < opt.blocks; p = pool_now()) {
         if (opt.series && p.free_blocks >= (uint64_t)opt.blocks * points / opt.series) {
             points++;
@@ -56,7 +56,7 @@ void pool_shatter(void (*pause_here)(void))
         for (unsigned i = 0; i < 1 + (opt.blocks - p.free_blocks) / 4; i++)
             replace(random_size(&state));
     }
-    /* The last ones are small: they go into the first blocks that are large enough. */
+    /* The last names are small: they take the first free blocks that are large enough. */
     while (large_blocks(&p) > large || p.free_blocks < opt.blocks) {
         for (uint64_t i = large; i + 16 < large_blocks(&p); i++)
             name_create(more++, 80);
@@ -71,9 +71,10 @@ void pool_shatter(void (*pause_here)(void))
     pause_here();
 }
 
-/* Of two neighbours one goes, and a smaller one comes into its place: what is left is too small for
-   any name. From the end to the front, so that nobody walks. (But for the first few, which find the
-   gaps that were there before.) */
+/* Of every two neighbouring names, deletes one and creates a smaller one in its place; the
+ * remainder is too small for any name. Runs from the end of the pool to its start, so that no
+ * request has to walk past the remainders, except for the first few, which find gaps that existed
+ * before. */
 void pool_comb(void)
 {
     bench_need(opt.names == 2 * opt.blocks);

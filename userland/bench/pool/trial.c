@@ -1,4 +1,4 @@
-/* The users at work, and a bystander beside them. */
+/* Trials: users that replace names, and a bystander that translates names at the same time. */
 #include "pool.h"
 
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LISTS 160u /* of paged pool */
+#define LISTS 160u /* lookaside lists of paged pool */
 
 static void sleep_us(uint64_t us)
 {
@@ -24,7 +24,8 @@ static uint32_t since(uint64_t before)
     return (uint32_t)(d > cost ? d - cost : 0);
 }
 
-/* Every n-th name is this user's: it replaces them in random order, and thinks in between. */
+/* Process of one user, which owns every n-th name: it replaces them in random order and pauses in
+ * between. */
 static void user_works(unsigned self, unsigned transactions, enum work work, unsigned burst)
 {
     uint64_t state = opt.seed * 77 + self * 1000003 + 1;
@@ -55,7 +56,7 @@ static void user_works(unsigned self, unsigned transactions, enum work work, uns
     }
 }
 
-/* Translates a name now and then, and notes how long that took. */
+/* Process of the bystander: translates a name now and then, and records how long that took. */
 static void bystander_works(void)
 {
     while (!__atomic_load_n(&board->stop, __ATOMIC_ACQUIRE)) {
@@ -106,7 +107,8 @@ void spread(const char *name, uint32_t *v, size_t n)
            n ? v[n - 1] : 0);
 }
 
-/* What one block of paged pool (1) or nonpaged pool (0) costs the kernel, by itself. */
+/* The cost to the kernel of one block of paged pool (pool 1) or nonpaged pool (pool 0), on
+ * one CPU. */
 static void pool_cost(unsigned pool, const char *prefix, unsigned size)
 {
     enum { COUNT = 100 };
@@ -139,7 +141,7 @@ static void mutex_row(const char *name)
                    (unsigned long)l.wait_ns, (unsigned long)l.longest_wait_ns);
 }
 
-/* What the jobs asked each list for since `before`, and what the lists had. */
+/* Prints for each lookaside list how many requests it got since `before` and how many it met. */
 static void lists_row(const struct mega_pool_list *before)
 {
     struct mega_pool_list l;
@@ -158,7 +160,7 @@ static void lists_row(const struct mega_pool_list *before)
     printf("]");
 }
 
-/* Users and, behind them, the bystander. */
+/* Start the users and, after them, the bystander. */
 static void start_all(pid_t *pid, unsigned transactions, enum work work, unsigned burst)
 {
     board->go = board->stop = 0;
@@ -185,7 +187,7 @@ void watched(const char *script)
     shell = fork();
     bench_need(shell >= 0);
     if (shell == 0) {
-        setsid(); /* a person's session is a job of its own */
+        setsid(); /* a session is a job of its own */
         execl("/bin/sh", "sh", script, NULL);
         _exit(1);
     }

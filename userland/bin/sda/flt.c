@@ -1,6 +1,6 @@
 /*
- * FLT SHOW TRACE: unaligned accesses of user mode by instruction and process, the busiest first, or
- * (/SUMMARY) by routine. The kernel counts for each CPU; here the counts are put together.
+ * FLT SHOW TRACE: unaligned accesses in user mode by instruction and process, the most frequent
+ * first, or (/SUMMARY) by routine. The kernel counts them for each CPU; this file adds the counts.
  */
 #include "sda.h"
 
@@ -13,7 +13,7 @@ struct place {
     char routine[64];
 };
 
-static double seconds; /* that the trace has lasted */
+static double seconds; /* duration of the trace */
 
 static const char *operation(unsigned opcode)
 {
@@ -69,7 +69,7 @@ static int by_count(const void *a, const void *b)
                                     : by_place(a, b);
 }
 
-/* Equal neighbours become one. Returns how many are left. */
+/* Merge equal neighbours. Returns the number of elements that are left. */
 static size_t merge(struct place *all, size_t n, int (*compare)(const void *, const void *))
 {
     size_t m = 0;
@@ -85,7 +85,8 @@ static size_t merge(struct place *all, size_t n, int (*compare)(const void *, co
     return m;
 }
 
-/* All places of that process (UINT64_MAX: of any). NULL: refused, or no memory. */
+/* All instructions with faults of that process (UINT64_MAX: of any process). NULL: the kernel
+ * refused, or there is no memory. */
 static struct place *read_places(const struct mega_trace *t, uint64_t pid, size_t *count)
 {
     struct place *all = calloc(t->cpus * t->slots + 1, sizeof(*all));
@@ -133,7 +134,7 @@ int show_faults(const struct mega_trace *t, const struct command *c)
     seconds = (double)t->lasted_ns / 1e9;
     all = read_places(t, pid, &n);
     if (!all)
-        return fail("NOFAULTS", "the table of faults could not be read");
+        return fail("NOFAULTS", "cannot read the table of faults");
     for (size_t i = 0; i < n; i++) {
         sum += all[i].f.count;
         name_place(&all[i], program);

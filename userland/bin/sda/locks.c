@@ -1,6 +1,6 @@
 /*
- * MTX SHOW TRACE, SPL SHOW TRACE: rates by lock, and callers by rate. The kernel counts callers for
- * each CPU; here they are put together.
+ * MTX SHOW TRACE and SPL SHOW TRACE: rates for each lock, and its callers ordered by rate. The
+ * kernel counts callers for each CPU; this file adds the counts.
  */
 #include "sda.h"
 
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOCKS_MAX 128 /* more names than the kernel keeps lines */
+#define LOCKS_MAX 128 /* more than the kernel has names of locks */
 
-static double seconds; /* that the trace has lasted */
+static double seconds; /* duration of the trace */
 
 static double rate(uint64_t n) { return seconds > 0 ? (double)n / seconds : 0; }
 static double percent(uint64_t part, uint64_t all)
@@ -129,8 +129,8 @@ static int by_count(const void *a, const void *b)
     return x->count != y->count ? (x->count < y->count) - (x->count > y->count) : by_caller(a, b);
 }
 
-/* All callers, those of several CPUs added together; *count of them. NULL: no memory, or refused.
- */
+/* All callers, with the counts of all CPUs added; sets *count to their number. NULL: there is no
+ * memory, or the kernel refused. */
 static struct mega_caller *read_callers(enum mega_facility f, const struct mega_trace *t,
                                         size_t *count)
 {
@@ -176,7 +176,7 @@ static void caller_line(enum mega_facility f, const struct mega_caller *c)
                c->module);
 }
 
-/* The callers of each lock, in the order of the table above; at most `top` of each. */
+/* Print the callers of each lock, in the order of the table above, at most `top` of each. */
 static void print_callers(enum mega_facility f, const struct mega_lock *locks, size_t n,
                           const struct mega_caller *callers, size_t count, uint64_t top)
 {
@@ -223,7 +223,7 @@ int show_locks(enum mega_facility f, const struct mega_trace *t, const struct co
         spinlock_table(locks, n, &sum);
     callers = read_callers(f, t, &count);
     if (!callers)
-        return fail("NOCALLERS", "the callers could not be read");
+        return fail("NOCALLERS", "cannot read the callers");
     print_callers(f, locks, n, callers, count, top);
     free(callers);
     if (t->dropped)

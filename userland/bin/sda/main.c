@@ -21,10 +21,10 @@ static const struct {
     const char *name, *what;
     enum mega_facility facility;
 } facilities[] = {
-    {"MTX", "mutexes: locks, waits, and who calls", MEGA_TRACE_MTX},
-    {"SPL", "spinlocks: the same", MEGA_TRACE_SPL},
+    {"MTX", "mutexes: acquisitions, waits and callers", MEGA_TRACE_MTX},
+    {"SPL", "spinlocks: acquisitions, spins and callers", MEGA_TRACE_SPL},
     {"PCS", "PC samples of each CPU", MEGA_TRACE_PCS},
-    {"FLT", "alignment faults of user mode: where, who, how often", MEGA_TRACE_FLT},
+    {"FLT", "alignment faults in user mode, by instruction and process", MEGA_TRACE_FLT},
 };
 #define FACILITIES (sizeof(facilities) / sizeof(facilities[0]))
 
@@ -35,15 +35,17 @@ static const struct {
     enum verb verb;
     const char *lock_qualifiers, *pcs_qualifiers, *flt_qualifiers, *what;
 } verbs[] = {
-    {"LOAD", NULL, LOAD, "", "BUFFER=", "", "take memory: PCS /BUFFER=pages of each CPU (128)"},
+    {"LOAD", NULL, LOAD, "", "BUFFER=", "",
+     "allocate the buffers: PCS /BUFFER=pages per CPU (128)"},
     {"START", "TRACE", START, "", "BUFFER= RATE=", "",
-     "begin anew, loading if need be: PCS /RATE=Hz (0: the clock's 1024)"},
-    {"STOP", "TRACE", STOP, "", "", "", "stop; what was traced stays"},
+     "start a new trace, after LOAD if necessary: PCS /RATE=Hz (0: the clock's 1024)"},
+    {"STOP", "TRACE", STOP, "", "", "", "stop; the results stay available"},
     {"SHOW", "TRACE", SHOW, "SUMMARY TOP=", "SUMMARY TOP= PROCESS= CPU= FROM= TO= PROGRAM=",
      "SUMMARY TOP= PROCESS= PROGRAM=",
-     "show it, also while it runs: /SUMMARY /TOP=n; PCS, FLT /PROCESS=pid\n"
-     "      /PROGRAM=file (symbols of user mode); PCS /CPU=n /FROM=s /TO=s (since the start)"},
-    {"UNLOAD", NULL, UNLOAD, "", "", "", "stop, and give the memory back"},
+     "show the results, also while it runs: /SUMMARY /TOP=n; PCS, FLT /PROCESS=pid\n"
+     "      /PROGRAM=file (symbols of user mode); PCS /CPU=n /FROM=s /TO=s (s: seconds since the "
+     "start)"},
+    {"UNLOAD", NULL, UNLOAD, "", "", "", "stop, and free the buffers"},
 };
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
@@ -78,9 +80,9 @@ static bool begins(const char *full, const char *word)
     return word && *word && strncasecmp(full, word, strlen(word)) == 0;
 }
 
-/* ---- a line taken apart ---- */
+/* ---- parsing a command line ---- */
 
-/* In place: words, and qualifiers behind slashes. */
+/* Split a line in place into words and qualifiers, which begin with a slash. */
 static bool split(char *p, struct command *c)
 {
     *c = (struct command){.words = 0};
@@ -99,7 +101,7 @@ static bool split(char *p, struct command *c)
             c->word[c->words++] = text;
         if (p == text)
             return fail("SYNTAX", "a word is missing"), false;
-        if (*p == '/') { /* the next one begins where this one ends */
+        if (*p == '/') { /* the next word begins where this one ends */
             memmove(p + 1, p, strlen(p) + 1);
             *p++ = 0;
         } else if (*p) {
@@ -115,7 +117,7 @@ static bool split(char *p, struct command *c)
     return true;
 }
 
-/* Qualifiers are the names of a verb's list by then (allowed()). */
+/* The index of a qualifier, or -1. allowed() has replaced qualifiers by their full names. */
 static int find(const struct command *c, const char *name)
 {
     for (unsigned i = 0; i < c->qualifiers; i++)
@@ -145,7 +147,8 @@ bool number_of(const struct command *c, const char *name, uint64_t most, uint64_
         return true;
     *out = strtoul(text, &end, 0);
     if (!isdigit((unsigned char)*text) || *end || *out > most)
-        return fail("IVQUAL", "/%s wants a number up to %lu", name, (unsigned long)most), false;
+        return fail("IVQUAL", "/%s requires a number of at most %lu", name, (unsigned long)most),
+               false;
     return true;
 }
 
@@ -160,13 +163,13 @@ bool seconds_of(const struct command *c, const char *name, uint64_t dflt, uint64
         return true;
     seconds = strtod(text, &end);
     if (*end || end == text || !(seconds >= 0 && seconds < 1e9))
-        return fail("IVQUAL", "/%s wants seconds", name), false;
+        return fail("IVQUAL", "/%s requires a number of seconds", name), false;
     *out = (uint64_t)(seconds * 1e9);
     return true;
 }
 
-/* The place in the list of what the word abbreviates; an exact name counts before others. NULL:
- * nothing, or *many is true and it is several. */
+/* Look up a word in a list; it may be abbreviated, and an exact name takes precedence. Returns its
+ * place in the list, or NULL if there is none or, with *many true, several. */
 static const char *listed(const char *list, const char *word, bool *many)
 {
     const char *found = NULL;
@@ -188,8 +191,8 @@ static const char *listed(const char *list, const char *word, bool *many)
     return *many ? NULL : found;
 }
 
-/* Each qualifier is one of the list, and has a value where the list has '='. The command's
- * qualifiers become the list's. */
+/* Check that each qualifier is in the list, and has a value if and only if the list has '='.
+ * Replaces the qualifiers of the command by their full names. */
 static bool allowed(struct command *c, const char *list, const char *verb)
 {
     for (unsigned i = 0; i < c->qualifiers; i++) {
@@ -222,7 +225,7 @@ static int control(enum mega_facility f, enum mega_trace_verb verb, uint64_t num
     return mega$control(MEGA_CTL_TRACE, f, verb, number, 0, 0);
 }
 
-/* What a verb that changes something came to. */
+/* Report the result of a verb that changes something. */
 static int told(const char *name, enum verb verb, int status)
 {
     static const struct {
@@ -253,7 +256,7 @@ static int start(enum mega_facility f, const char *name, uint64_t pages, uint64_
         if (status & 1)
             status = control(f, MEGA_TRACE_START, rate);
     } else if ((status & 1) && pages) {
-        printf("The buffers stay as they were loaded.\n");
+        printf("The buffers keep their size.\n");
     }
     return told(name, START, status);
 }
@@ -347,7 +350,7 @@ static int execute(struct command *c)
     return perform(facilities[f].facility, facilities[f].name, verbs[v].verb, c);
 }
 
-/* The line is copied with room for what split() moves. */
+/* Execute a line. It is copied into a buffer with room for the separators that split() inserts. */
 static int execute_line(const char *line)
 {
     char *copy = malloc(2 * strlen(line) + 1);

@@ -1,6 +1,6 @@
 /*
- * PCS SHOW TRACE: the samples in the order of time, or (/SUMMARY) how many each process has in each
- * routine.
+ * PCS SHOW TRACE: the samples in order of time, or (/SUMMARY) the number of samples for each
+ * process and routine.
  */
 #include "sda.h"
 
@@ -12,7 +12,7 @@
 static struct mega_pc_sample *samples;
 static size_t count;
 
-/* What is wanted of them. */
+/* Which samples to show. */
 struct filter {
     uint64_t from_ns, to_ns, pid, cpu; /* UINT64_MAX: any */
     const char *program;
@@ -20,7 +20,7 @@ struct filter {
 
 /* ---- reading ---- */
 
-/* A name for a place in user mode: of the program's own symbols, else the address. */
+/* The name of an address in user mode: from the symbols of the program, or else the address. */
 static void name_user(struct mega_pc_sample *s, const char *program)
 {
     uint64_t offset;
@@ -45,7 +45,7 @@ static bool keep(const struct mega_pc_sample *s)
         void *more = realloc(samples, (room * 2 + 1024) * sizeof(*samples));
 
         if (!more)
-            return fail("INSFMEM", "there is no memory for so many samples"), false;
+            return fail("INSFMEM", "not enough memory for the samples"), false;
         samples = more;
         room = room * 2 + 1024;
     }
@@ -53,7 +53,8 @@ static bool keep(const struct mega_pc_sample *s)
     return true;
 }
 
-/* False: it was said why not. A sample that is overwritten while we read counts as lost. */
+/* Returns false after an error message. A sample that is overwritten while it is read counts as
+ * lost. */
 static bool read_samples(const struct mega_trace *t, const struct filter *f, uint64_t *lost)
 {
     struct mega_pc_sample s;
@@ -90,8 +91,8 @@ static int by_time(const void *a, const void *b)
     return x->ns != y->ns ? (x->ns > y->ns) - (x->ns < y->ns) : (int)x->cpu - (int)y->cpu;
 }
 
-/* Nanoseconds from boot to wall-clock time. The two clocks are read one after the other: so once
- * for a list, or the times in it would not ascend. */
+/* Nanoseconds from boot to wall-clock time. The two clocks are read one after the other, so this is
+ * done once for a list; otherwise the times in it would not ascend. */
 static int64_t wall_of_boot(void)
 {
     struct timespec wall, mono;
@@ -101,7 +102,7 @@ static int64_t wall_of_boot(void)
     return (wall.tv_sec - mono.tv_sec) * 1000000000L + (wall.tv_nsec - mono.tv_nsec);
 }
 
-/* Wall-clock time, to the microsecond. */
+/* Formats a time as wall-clock time, to the microsecond. */
 static void print_time(int64_t ns)
 {
     time_t seconds = ns / 1000000000;
@@ -133,8 +134,7 @@ static void list(uint64_t top)
 
 /* ---- sums ---- */
 
-/* Order of processes, then of routines: those of one process stand together, and in them those of
- * one routine. */
+/* Orders by process, and for one process by routine. */
 static int by_process(const struct mega_pc_sample *x, const struct mega_pc_sample *y)
 {
     if (x->pid != y->pid)
@@ -165,7 +165,8 @@ static int by_samples(const void *a, const void *b)
                                     : (x->start > y->start) - (x->start < y->start);
 }
 
-/* Runs of equal elements of samples[start, end), the longest first; *n of them. NULL: no memory. */
+/* The runs of equal elements in samples[start, end), the longest first; sets *n to their number.
+ * NULL: there is no memory. */
 static struct sum *
 sum_up(size_t start, size_t end,
        int (*compare)(const struct mega_pc_sample *, const struct mega_pc_sample *), size_t *n)
@@ -192,7 +193,7 @@ static double share(size_t n) { return count ? 100.0 * (double)n / (double)count
 
 static bool print_process(const struct sum *p, uint64_t top)
 {
-    const struct mega_pc_sample *last = p->first; /* its name is the one behind any exec */
+    const struct mega_pc_sample *last = p->first; /* has the name after the last exec */
     size_t n, user = 0;
     struct sum *routines = sum_up(p->start, p->start + p->samples, same_routine, &n);
 
@@ -220,14 +221,14 @@ static int summarise(uint64_t top)
     struct sum *processes;
     bool done = true;
 
-    for (size_t i = 0; i < count; i++) /* the routine without the offset */
+    for (size_t i = 0; i < count; i++) /* cut the offset off the routine */
         samples[i].routine[strcspn(samples[i].routine, "+")] = 0;
     qsort(samples, count, sizeof(samples[0]), by_routine);
     processes = sum_up(0, count, by_process, &n);
     for (size_t i = 0; processes && i < n && done; i++)
         done = print_process(&processes[i], top);
     free(processes);
-    return processes && done ? 0 : fail("INSFMEM", "there is no memory for the sums");
+    return processes && done ? 0 : fail("INSFMEM", "not enough memory for the sums");
 }
 
 int show_samples(const struct mega_trace *t, const struct command *c)

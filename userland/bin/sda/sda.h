@@ -1,6 +1,6 @@
 /*
- * sda: traces of the running system. main.c takes commands apart; locks.c shows mutexes and
- * spinlocks, pcs.c PC samples, flt.c alignment faults, symbols.c names places in programs.
+ * sda: traces of the running system. main.c parses commands; locks.c shows mutexes and spinlocks,
+ * pcs.c PC samples, flt.c alignment faults; symbols.c finds names of addresses in programs.
  */
 #ifndef SDA_H
 #define SDA_H
@@ -19,28 +19,30 @@ struct command {
     char *qualifier[MAX_WORDS], *value[MAX_WORDS]; /* value: NULL without '=' */
 };
 
-/* "%SDA-E-IDENT, text" on standard error. Value: 1, the exit status of a failed command. */
+/* Print "%SDA-E-IDENT, text" on standard error. Returns 1, the exit status of a failed command. */
 int fail(const char *ident, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Ask the kernel. False behind the end; another refusal is said, and *failed becomes true. */
+/* Get an item from the kernel. Returns false after the last one, and after another error, which it
+ * reports and for which it sets *failed. */
 bool ask(unsigned item, int64_t index, void *buffer, uint64_t length, bool *failed);
-/* Is the qualifier given, and its value? */
+/* Whether the qualifier is given, and its value or NULL. */
 bool given(const struct command *c, const char *name);
 const char *value_of(const struct command *c, const char *name);
-/* Its value as a number up to most, or dflt. False: it is said what is wrong. */
+/* The qualifier's value as a number up to most; dflt if it is not given. False after an error
+ * message. */
 bool number_of(const struct command *c, const char *name, uint64_t most, uint64_t dflt,
                uint64_t *out);
-/* The same for seconds with a fraction, as nanoseconds. */
+/* The same for a time: seconds with a fraction, returned as nanoseconds. */
 bool seconds_of(const struct command *c, const char *name, uint64_t dflt, uint64_t *out);
-/* "Traced for 10.00 seconds; ..." */
+/* Print "Traced for 10.00 seconds; ...". */
 void print_times(const struct mega_trace *t);
 
-/* SHOW TRACE of each facility. Value: exit status. */
+/* SHOW TRACE of each facility. Returns the exit status. */
 int show_locks(enum mega_facility facility, const struct mega_trace *t, const struct command *c);
 int show_faults(const struct mega_trace *t, const struct command *c);
 int show_samples(const struct mega_trace *t, const struct command *c);
 
-/* Name of the function at pc in the program file, with the offset from its start; NULL: the file is
- * not there or says nothing. What is returned stays. */
+/* The name of the function at pc in the program file, with the offset from its start; NULL if the
+ * file does not exist or has no such symbol. The string is never freed. */
 const char *program_symbol(const char *path, uint64_t pc, uint64_t *offset);
 
 #endif

@@ -1,4 +1,4 @@
-/* Functions of a program by address: the symbol table of its ELF file, where it has one. */
+/* Functions of a program by address, from the symbol table of its ELF file, if it has one. */
 #include "sda.h"
 
 #include <elf.h>
@@ -12,7 +12,7 @@
 
 struct program {
     char path[256];
-    char *file; /* its bytes; NULL: no symbols */
+    char *file; /* contents of the file; NULL: no symbols */
     const Elf64_Sym *symbols;
     size_t count;
     const char *names;
@@ -22,13 +22,13 @@ struct program {
 static struct program programs[PROGRAMS];
 static size_t known;
 
-/* [offset, offset + size) lies in the file, at an address that its type may have. */
+/* Does [offset, offset + size) lie in the file, with the alignment that its type needs? */
 static bool inside(uint64_t offset, uint64_t size, uint64_t total)
 {
     return offset <= total && size <= total - offset && offset % 8 == 0;
 }
 
-/* Points symbols and names into the file's bytes, if all of it lies there. */
+/* Point symbols and names into the contents of the file, if all of the symbol table lies there. */
 static bool find_table(struct program *p, uint64_t size)
 {
     const Elf64_Ehdr *e = (const Elf64_Ehdr *)p->file;

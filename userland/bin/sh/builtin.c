@@ -1,4 +1,4 @@
-/* Commands that the shell does itself, and waiting for children. */
+/* Commands that the shell executes itself, and waiting for children. */
 #include "sh.h"
 
 #include "logical.h"
@@ -14,7 +14,7 @@
 
 #define MAX_BACKGROUND 256
 
-/* Children that ended while another one was waited for: their statuses until `wait` asks. */
+/* Children that ended while the shell waited for another one: their statuses, until `wait` asks. */
 static struct {
     pid_t pid;
     int status;
@@ -127,7 +127,7 @@ static int do_export(int argc, char **argv)
         char *equals = strchr(argv[i], '=');
 
         if (!is_name(argv[i], equals ? (size_t)(equals - argv[i]) : strlen(argv[i]))) {
-            fprintf(stderr, "export: %s is no name\n", argv[i]);
+            fprintf(stderr, "export: %s is not a valid name\n", argv[i]);
             return 1;
         }
         if (equals) {
@@ -158,7 +158,7 @@ static int do_shift(int argc, char **argv)
     return 0;
 }
 
-/* A number of loops, at least one. */
+/* The number of loops, at least one, that break and continue get as their argument. */
 static int levels(int argc, char **argv)
 {
     int n = argc > 1 ? atoi(argv[1]) : 1;

@@ -1,8 +1,8 @@
 /*
- * Line editor and history: the terminal is in raw mode only while a line is typed. Keys: arrows,
- * Home, End, Delete, Backspace, ^A ^B ^D ^E ^F ^H ^K ^L ^N ^P ^U ^W, ^C (gives the line up), Tab
- * (file name). A terminal of 8-bit characters is assumed; a line longer than the screen is shown
- * from where the cursor can be seen.
+ * Line editor and history. The terminal is in raw mode only while a line is typed. Keys: arrows,
+ * Home, End, Delete, Backspace, ^A ^B ^D ^E ^F ^H ^K ^L ^N ^P ^U ^W, ^C (discards the line), Tab
+ * (completes a file name). The terminal is assumed to have 8-bit characters. Of a line longer than
+ * the screen, the part around the cursor is shown.
  */
 #include "sh.h"
 
@@ -62,7 +62,7 @@ static size_t columns(void)
     return ioctl(1, TIOCGWINSZ, &w) == 0 && w.ws_col > 20 ? w.ws_col : 80;
 }
 
-/* Draw the line anew: carriage return, prompt, what fits, erase the rest, cursor to its column. */
+/* Redraw the line: carriage return, prompt, what fits, erase the rest, cursor to its column. */
 static void draw(void)
 {
     char buffer[LINE_MAX_BYTES + 64];
@@ -83,7 +83,7 @@ static void insert(char c)
     line[cursor++] = c;
     length++;
     if (cursor == length && strlen(shown_prompt) + length < columns() - 1)
-        out(&c, 1); /* typing at the end: no need to draw anew */
+        out(&c, 1); /* typing at the end needs no redrawing */
     else
         draw();
 }
@@ -136,7 +136,7 @@ static void complete_name(void)
     globfree(&found);
 }
 
-/* One byte; -1 at the end of input. */
+/* Returns one byte of input, or -1 at its end. */
 static int key(void)
 {
     unsigned char c;
@@ -153,7 +153,7 @@ static int key(void)
 
 enum { KEY_UP = 256, KEY_DOWN, KEY_RIGHT, KEY_LEFT, KEY_HOME, KEY_END, KEY_DELETE, KEY_NONE };
 
-/* Escape [ A and the like. */
+/* Parse an escape sequence such as Escape [ A. */
 static int escape_sequence(void)
 {
     int c = key();
@@ -188,7 +188,8 @@ static int escape_sequence(void)
     return KEY_NONE;
 }
 
-/* Handle one key. 0: go on; 1: the line is complete; -1: end of input; -2: given up. */
+/* Handle one key. Returns 0: go on; 1: the line is complete; -1: end of input; -2: line
+ * discarded. */
 static int handle(int c, int *place)
 {
     size_t start;

@@ -1,7 +1,7 @@
 /*
- * Expansion of words: variables, command substitution, arithmetic, fields, file name patterns,
- * quotes, in one pass over the text. A field grows in two forms at once: its characters, and the
- * same as a pattern, where what was quoted is protected by a backslash.
+ * Expansion of words: variables, command substitution, arithmetic, field splitting, file name
+ * patterns and quotes, in one pass over the text. A field is built in two forms at the same time:
+ * its characters, and a pattern in which quoted characters are protected by a backslash.
  */
 #include "sh.h"
 
@@ -21,9 +21,9 @@ struct fields {
     char **v;
     int n, size;
     struct text plain, pattern;
-    bool open;   /* a field was begun, perhaps an empty quoted one */
-    bool wild;   /* it has an unquoted pattern character */
-    bool single; /* expand_string: never split, never match */
+    bool open;   /* a field has begun, perhaps an empty quoted one */
+    bool wild;   /* the field has an unquoted pattern character */
+    bool single; /* expand_string: no field splitting, no patterns */
 };
 
 static void put(struct text *t, char c)
@@ -83,7 +83,7 @@ static void end_field(struct fields *f)
     f->open = f->wild = false;
 }
 
-/* The value of something: split at blanks unless quoted. */
+/* Append the value of an expansion: split at blanks unless it is quoted. */
 static void put_value(struct fields *f, const char *s, bool quoted)
 {
     for (; *s; s++)
@@ -125,7 +125,7 @@ static const char *value_of(const char *name, char *buffer, size_t size)
     return buffer;
 }
 
-/* ${...}: the text between the braces. */
+/* Expand ${...}; text is what is between the braces. */
 static void put_braced(struct fields *f, const char *inside, bool quoted)
 {
     char number[24], *name;
@@ -175,7 +175,7 @@ static void put_braced(struct fields *f, const char *inside, bool quoted)
     }
 }
 
-/* At a dollar sign or a backquote; returns how many characters that was. */
+/* Expand what begins at a dollar sign or a backquote. Returns its length in characters. */
 static size_t put_substitution(struct fields *f, const char *s, bool quoted)
 {
     char number[24];
@@ -224,7 +224,7 @@ static void expand_double_quoted(struct fields *f, const char *s, size_t n)
     bool only_parameters = n == 2 && s[0] == '$' && s[1] == '@';
 
     if (!only_parameters || f->single)
-        f->open = true; /* "" is a field, "$@" without parameters is none */
+        f->open = true; /* "" makes a field, "$@" without parameters does not */
     for (size_t i = 0; i < n;) {
         if (s[i] == '\\' && i + 1 < n && strchr("\"\\$`\n", s[i + 1])) {
             if (s[i + 1] != '\n')
@@ -290,7 +290,7 @@ char *expand_string(const char *text)
     return f.n ? f.v[0] : arena_string("", 0);
 }
 
-/* Expressions: || && == != < <= > >= + - * / % ! - ( ), numbers and names of variables. */
+/* Arithmetic: || && == != < <= > >= + - * / % ! - ( ), numbers and names of variables. */
 static const char *expr;
 
 static long expr_level(int level);
@@ -331,7 +331,7 @@ static long primary(void)
         long v = strtol(expr, &end, 0);
 
         if (end == expr)
-            expr += strlen(expr); /* what cannot be read is 0 and ends it */
+            expr += strlen(expr); /* what cannot be parsed counts as 0 and ends the expression */
         else
             expr = end;
         return v;

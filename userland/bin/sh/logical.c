@@ -1,7 +1,7 @@
 /*
- * define and deassign: logical names, of the shell itself where they are a process's. The programs
- * that it starts get copies. As DCL does, the shell defines in supervisor mode unless it is told
- * otherwise; user-mode names last for the next program that it waits for.
+ * define and deassign: logical names, for process names those of the shell itself. Programs that
+ * the shell starts get copies. As with DCL, names are defined in supervisor mode by default;
+ * user-mode names are deleted when the next program that the shell waits for has ended.
  *
  *     define [/PROCESS | /JOB | /GROUP | /SYSTEM | /TABLE=name]
  *            [/USER_MODE | /SUPERVISOR_MODE | /EXECUTIVE_MODE]
@@ -9,7 +9,8 @@
  *            name string[,string...]
  *     deassign [table and mode as above] name | /ALL
  *
- * Attributes may stand in parentheses, which are quoted then: they are the shell's otherwise.
+ * Attributes may be enclosed in parentheses, which then must be quoted, because the shell has its
+ * own use for parentheses.
  */
 #include "logical.h"
 
@@ -29,7 +30,7 @@
 
 #define STRINGS_MAX 128
 
-static bool user_names; /* there are some, of the process */
+static bool user_names; /* the process may have user-mode names */
 
 struct options {
     const char *table;
@@ -38,13 +39,13 @@ struct options {
     unsigned name_attributes, text_attributes; /* LNM$M_* */
 };
 
-/* Does a word abbreviate a qualifier? */
+/* Is the word the name of a qualifier or an abbreviation of it? */
 static bool is(const char *word, const char *qualifier)
 {
     return strlen(word) >= 2 && !strncasecmp(word, qualifier, strlen(word));
 }
 
-/* Attributes by name, abbreviated, separated by commas. False: one is none of them. */
+/* Parse attributes: names separated by commas, which may be abbreviated. False: unknown name. */
 static bool take_attributes(const char *list, unsigned *attributes)
 {
     static const struct {
@@ -70,7 +71,7 @@ static bool take_attributes(const char *list, unsigned *attributes)
     return true;
 }
 
-/* /NAME=value; abbreviated before the equals sign. */
+/* Is the word /NAME=value? The part before the equals sign may be abbreviated. */
 static bool take_value(struct options *o, const char *word, const char *value)
 {
     unsigned given = 0;
@@ -115,7 +116,7 @@ static bool take_option(struct options *o, const char *word)
         o->all = true;
         return true;
     }
-    /* /S alone could be two: a table comes first, as with DCL's /SYSTEM. */
+    /* /S alone is ambiguous: tables come first, so that it means /SYSTEM, as with DCL. */
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
         if (is(word, tables[i].name)) {
             o->table = tables[i].table;
@@ -129,7 +130,7 @@ static bool take_option(struct options *o, const char *word)
     return false;
 }
 
-/* One word of qualifiers, of which several may be glued together: it is cut up. */
+/* Parse a word of one or more qualifiers without blanks between them. Modifies the word. */
 static bool take_word(struct options *o, char *word)
 {
     while (word && *word) {
@@ -150,8 +151,8 @@ static bool take_word(struct options *o, char *word)
     return true;
 }
 
-/* Options, of the verb too; the other words move to the front. Their number, -1: said what is
-   wrong. */
+/* Parse the options, including those attached to the verb, and move the other words to the front.
+ * Returns their number, or -1 after an error message. */
 static int take_options(struct options *o, int argc, char **argv)
 {
     char *glued = strchr(argv[0], '/');

@@ -2,10 +2,10 @@
  * sh [-c COMMAND [NAME [PARAMETER...]]] [FILE [PARAMETER...]]
  * sh --startup COMMAND [PARAMETER...]
  *
- * The start-up script /etc/startup, if there is one, runs before anything else in the system: by
- * the first process when it is a shell on the terminal, or by --startup, which then becomes
- * COMMAND (scripts/run starts its command so when the initrd has the script). It is a process of
- * its own without input; what it prints goes to standard error.
+ * The start-up script /etc/startup, if it exists, runs before anything else in the system. It is
+ * run by the first process if that is a shell on the terminal, or by --startup, which then executes
+ * COMMAND (scripts/run starts its command in this way if the initrd has the script). The script is
+ * a process of its own without input; its output goes to standard error.
  */
 #include "sh.h"
 

@@ -1,4 +1,4 @@
-/* Text to tree: a lexer that hands out one token at a time, and a parser by recursive descent. */
+/* The parser: a lexer that returns one token at a time, and a recursive-descent parser. */
 #include "sh.h"
 
 #include <stdint.h>
@@ -74,9 +74,9 @@ enum token {
     T_GREATAMP
 };
 
-static const char *at;   /* next character */
-static enum token token; /* the token that is looked at */
-static char *token_text; /* of T_WORD and T_IO_NUMBER */
+static const char *at;   /* the next character to read */
+static enum token token; /* the current token */
+static char *token_text; /* text of a T_WORD or T_IO_NUMBER */
 static enum parse_result result;
 
 size_t skip_quoted(const char *s)
@@ -229,7 +229,7 @@ static struct node *make(enum node_kind kind, struct node *left, struct node *ri
 
 static struct node *parse_list(bool nested);
 
-/* One redirection if there is one. */
+/* Parse one redirection, if there is one. */
 static bool redirection(struct redir ***tail)
 {
     int fd = -1;
@@ -293,7 +293,7 @@ static bool closes_list(void)
     return token == T_RPAREN;
 }
 
-/* Behind "if" or "elif". */
+/* Parse what follows "if" or "elif". */
 static struct node *parse_if(void)
 {
     struct node *n = make(NODE_IF, parse_list(true), NULL);
@@ -421,7 +421,7 @@ static struct node *parse_and_or(void)
     return n;
 }
 
-/* Commands up to the end of the text, or (nested) up to what closes the construct. */
+/* Parse commands up to the end of the text or, if nested, up to what closes the construct. */
 static struct node *parse_list(bool nested)
 {
     struct node *all = NULL;

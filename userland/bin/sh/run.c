@@ -1,4 +1,4 @@
-/* Running a tree: processes, pipes, redirections. */
+/* Executes the tree of a command: processes, pipes, redirections. */
 #include "sh.h"
 
 #include "logical.h"
@@ -12,7 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SAVED_FD 100 /* descriptors of builtins are kept from here on while redirected */
+#define SAVED_FD \
+    100 /* while a builtin is redirected, the original descriptors are saved from here on */
 
 int last_status;
 pid_t last_background;
@@ -22,7 +23,7 @@ const char *shell_name = "sh";
 volatile sig_atomic_t interrupted;
 int break_levels, continue_levels;
 bool leaving;
-static unsigned substitutions; /* so far */
+static unsigned substitutions; /* number of command substitutions so far */
 
 pid_t shell_fork(void)
 {
@@ -34,7 +35,7 @@ pid_t shell_fork(void)
         signal(SIGINT, SIG_DFL);
         signal(SIGQUIT, SIG_DFL);
         signal(SIGTERM, SIG_DFL);
-        if (interrupted) /* before it was to end us */
+        if (interrupted) /* interrupted before SIGINT had its default action */
             raise(SIGINT);
     } else if (pid < 0) {
         fprintf(stderr, "sh: fork: %s\n", strerror(errno));
@@ -48,8 +49,8 @@ static _Noreturn void child_exit(int status)
     _exit(status);
 }
 
-/* Do the redirections. saved: where each descriptor's old self is kept (-1: was closed), or NULL in
- * a child. */
+/* Perform the redirections. saved: gets the duplicate of each original descriptor (-1: it was
+ * closed), or NULL in a child, which does not restore them. */
 static bool redirect(const struct redir *r, int *saved)
 {
     for (; r; r = r->next) {
@@ -135,7 +136,7 @@ void exec_program(char **argv)
     child_exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Leading NAME=value words; returns the first word behind them. */
+/* Perform the NAME=value words at the start; returns the first word after them. */
 static const struct word *assignments(const struct word *w, bool export_them)
 {
     for (; w; w = w->next) {
@@ -160,7 +161,7 @@ static const struct word *skip_assignments(const struct word *w)
     return w;
 }
 
-/* A simple command. in_child: we are a process of its own already, so a program replaces us. */
+/* Run a simple command. in_child: the caller is a process of its own, which a program replaces. */
 static int run_simple(const struct node *n, bool in_child)
 {
     const struct word *first = skip_assignments(n->words);
@@ -170,7 +171,7 @@ static int run_simple(const struct node *n, bool in_child)
     pid_t pid;
 
     argv = expand_words(first, &argc);
-    if (argc == 0) { /* the status is the last command substitution's, if there was one */
+    if (argc == 0) { /* status of the last command substitution, if there was one */
         unsigned before = substitutions;
 
         memcpy(saved, saved_none, sizeof(saved));
@@ -223,7 +224,7 @@ static int run_in_child(const struct node *n)
     return run(n);
 }
 
-/* a | b | c: one process each, the last one's status. */
+/* a | b | c: each in a process of its own; the status is that of the last one. */
 static int run_pipe(const struct node *n)
 {
     int in = -1, status = 0;
@@ -292,7 +293,7 @@ static int run_group(const struct node *n)
     return status;
 }
 
-/* After a loop's body: go on with the loop? */
+/* After the body of a loop: shall the loop go on? */
 static bool loop_goes_on(void)
 {
     if (break_levels) {
@@ -406,7 +407,7 @@ int run_text(const char *text)
         run(n);
         break;
     case PARSE_MORE:
-        fprintf(stderr, "sh: the command is not complete\n");
+        fprintf(stderr, "sh: the command is incomplete\n");
         /* fall through */
     case PARSE_ERROR:
         last_status = 2;
@@ -415,7 +416,7 @@ int run_text(const char *text)
     return last_status;
 }
 
-/* One byte at a time: what is behind the line belongs to the commands. */
+/* Read one byte at a time, because what follows the line is the input of the commands. */
 static char *read_line(int fd)
 {
     size_t n = 0, size = 0;
@@ -454,7 +455,7 @@ int run_stream(int fd, bool interactive)
         if (interactive)
             reap_background(true);
         line = interactive ? edit_line(text ? "> " : "megalith$ ") : read_line(fd);
-        if (!line && interrupted) { /* the line was given up */
+        if (!line && interrupted) { /* the line was discarded by ^C */
             interrupted = false;
             free(text);
             text = NULL;

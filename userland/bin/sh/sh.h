@@ -1,14 +1,14 @@
 /*
- * The shell: a small Bourne shell. Text becomes a tree (parse.c), words are expanded (expand.c),
- * the tree is run (run.c, builtin.c); on a terminal lines come from an editor with history
+ * A small Bourne shell. Text is parsed into a tree (parse.c), words are expanded (expand.c), and
+ * the tree is executed (run.c, builtin.c). On a terminal an editor with history reads the lines
  * (edit.c).
  *
- * What it has: quoting; variables and export; $? $$ $! $# $@ $* $0..$9, ${X}, ${X:-word}, ${#X};
+ * Supported: quoting; variables and export; $? $$ $! $# $@ $* $0..$9, ${X}, ${X:-word}, ${#X};
  * $(command) and backquotes; $((expression)); file name patterns; pipes, < > >> <> 2>&1; ; & && ||
- * !; ( ) { }; if while until for. What it has not: functions, here-documents, case, job control.
+ * !; ( ) { }; if while until for. Not supported: functions, here-documents, case, job control.
  *
- * Memory of one command (tree, expanded words) comes from an arena that is dropped when the command
- * is done.
+ * The memory of one command (its tree and expanded words) comes from an arena, which is released
+ * when the command has finished.
  */
 #ifndef SH_H
 #define SH_H
@@ -58,29 +58,29 @@ struct node {
     struct word *words;
     struct redir *redirs;
     char *name;
-    bool in; /* for: "in" was there, so not the positional parameters */
+    bool in; /* for: has "in", so it does not use the positional parameters */
 };
 
 /* arena: parse.c */
 void *arena_alloc(size_t n);
 char *arena_string(const char *s, size_t n);
 void *arena_mark(void);
-void arena_release(void *mark); /* drop what was allocated after the mark */
+void arena_release(void *mark); /* free what was allocated after the mark */
 
 /* parse.c */
 enum parse_result {
     PARSE_DONE,
-    PARSE_MORE /* the command goes on in the next line */,
-    PARSE_ERROR /* said so */
+    PARSE_MORE, /* the command continues in the next line */
+    PARSE_ERROR /* a message was printed */
 };
-enum parse_result parse(const char *text, struct node **out); /* *out NULL: nothing but blanks */
+enum parse_result parse(const char *text, struct node **out); /* *out is NULL for blanks only */
 size_t skip_quoted(
-    const char *s); /* length of the quoted or substituted piece that begins here; 0: not closed */
+    const char *s); /* length of the quoted or substituted text that begins here; 0: not closed */
 
 /* expand.c */
 char **expand_words(const struct word *w,
-                    int *count);       /* NULL-terminated; fields split, patterns matched */
-char *expand_string(const char *text); /* one string: assignments, targets */
+                    int *count);       /* with field splitting and patterns; NULL-terminated */
+char *expand_string(const char *text); /* one string, for assignments and targets of redirections */
 long arithmetic(const char *text);
 
 /* variables: vars.c */
@@ -95,26 +95,27 @@ bool is_name(const char *s, size_t n);
 
 /* run.c */
 int run(const struct node *n);
-int run_text(const char *text); /* parse and run; the last status */
+int run_text(const char *text); /* parse and run; returns the last status */
 int run_stream(int fd, bool interactive);
-_Noreturn void exec_program(char **argv); /* becomes the program; says why not, 127 or 126 */
-char *capture_output(const char *text);   /* what a command prints; arena */
-pid_t shell_fork(void); /* the child forgets what belongs to an interactive shell */
+_Noreturn void
+exec_program(char **argv); /* execve; if it fails, prints why and exits with 127 or 126 */
+char *capture_output(const char *text); /* the output of a command, in the arena */
+pid_t shell_fork(void);                 /* fork; the child is not interactive */
 extern int last_status;
 extern pid_t last_background;
 extern char **parameters; /* $1 ... */
 extern int parameter_count;
 extern const char *shell_name;            /* $0 */
-extern volatile sig_atomic_t interrupted; /* by ^C: everything that runs is given up */
+extern volatile sig_atomic_t interrupted; /* by ^C: the command that runs is abandoned */
 
-/* Leaving loops: counts of levels, seen by run(). */
+/* The number of loops to leave or to continue, set by the builtins and used by run(). */
 extern int break_levels, continue_levels;
-extern bool leaving; /* `return` or `exit` out of everything: the shell ends with last_status */
+extern bool leaving; /* after `return` or `exit`: the shell ends with last_status */
 
 /* builtin.c */
 typedef int (*builtin_fn)(int argc, char **argv);
 builtin_fn builtin_find(const char *name);
-int wait_for(pid_t pid); /* exit status as $? has it */
+int wait_for(pid_t pid); /* returns the exit status in the form of $? */
 void reap_background(bool report);
 
 /* edit.c */

@@ -1,4 +1,4 @@
-/* Variables: a sorted list would be too much for a few dozen. */
+/* Variables, in an unsorted list: there are only a few dozen. */
 #include "sh.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
-/* show spinlock, show mutex: statistics, which /START begins anew and /STOP ends. */
+/* show spinlock and show mutex: statistics of locks. /START resets and starts the measurement,
+ * /STOP ends it. */
 #include "show.h"
 
 #include <condition.h>
@@ -8,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOCKS_MAX 128 /* more names than the kernel keeps lines */
+#define LOCKS_MAX 128 /* more than the kernel has names of locks */
 
-/* Spinlocks are taken in rising rank: so they are listed. */
+/* Orders by rank, which is the order in which spinlocks are acquired. */
 static int by_rank(const void *a, const void *b)
 {
     const struct mega_lock *x = a, *y = b;

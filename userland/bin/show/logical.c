@@ -1,10 +1,10 @@
 /*
  * show logical [NAME] [/TABLE=name | /PROCESS | /JOB | /GROUP | /SYSTEM] [/FULL]
  *
- * Without NAME all names; a NAME with * (any characters) and % (any one) those that match; another
- * one with what its strings stand for in their turn, to LNM$C_MAXDEPTH names deep, unless a
- * definition says that its string is terminal. The name of a table, where no table is given, shows
- * that table.
+ * Without NAME, shows all names. A NAME with * (any characters) or % (any character) shows the
+ * names that match. Another NAME is shown with its translations and, in turn, the translations of
+ * these, up to LNM$C_MAXDEPTH names deep, unless a definition is marked as terminal. If NAME is the
+ * name of a table and no table is given, shows that table.
  */
 #include "show.h"
 
@@ -51,7 +51,7 @@ static void print_attributes(const struct mega_logical *m)
     printf("]");
 }
 
-/* One name with all it stands for. */
+/* Print one name with all its translations. */
 static void print_name(void *table, const struct mega_logical *name, bool full)
 {
     struct mega_logical m = *name;
@@ -72,7 +72,7 @@ static void print_name(void *table, const struct mega_logical *name, bool full)
         printf("\t= \"%s\"\n", m.text);
 }
 
-/* A pattern with * and % as fnmatch has it. */
+/* Convert a pattern with * and % into a pattern for fnmatch. */
 static char *pattern_of(const char *name)
 {
     char *pattern = malloc(2 * strlen(name) + 1), *to = pattern;
@@ -87,7 +87,7 @@ static char *pattern_of(const char *name)
     return pattern;
 }
 
-/* Print the names of one table (NULL: all) that match (NULL: all). The number of those found. */
+/* Print the names of one table (NULL: all) that match (NULL: all). Returns how many there were. */
 static unsigned print_table(const char *table, const char *pattern, bool full)
 {
     struct dsc64$descriptor_s d = describe(table ? table : "");
@@ -109,19 +109,20 @@ static unsigned print_table(const char *table, const char *pattern, bool full)
         }
         seen++;
         status = mega$logical(where, MEGA_LOGICAL_NEXT, 0, &m);
-        if (status == SS$_NONEXPR) /* that one was deleted meanwhile: so many are passed over */
+        if (status == SS$_NONEXPR) /* the last name was deleted meanwhile: continue by index */
             status = mega$logical(where, (int64_t)seen, 0, &m);
     }
     return found;
 }
 
-/* ---- what the strings of a name stand for ---- */
+/* ---- following the translations of a name ---- */
 
-#define FOLLOWED_MAX 256 /* lines: lists that stand for lists could be endless */
+#define FOLLOWED_MAX 256 /* lines: lists that translate to lists could grow without bound */
 
 static unsigned followed;
 
-/* The strings of a name, and theirs; `depth` names led to it. False: too many. */
+/* Print the translations of a name, and recursively theirs; depth is the number of names before it.
+ * False: too many. */
 static bool follow(const char *table, const char *name, unsigned depth)
 {
     struct dsc64$descriptor_s t = describe(table), n = describe(name);
@@ -183,7 +184,7 @@ int show_logical(unsigned qualifiers, const char *name)
         fprintf(stderr, "%%SHOW-W-TOOMANYLNAM, %s is followed no further\n", name);
         return 1;
     }
-    if (!found && name && !table && !wild) /* a table's name */
+    if (!found && name && !table && !wild) /* try it as the name of a table */
         found = print_table(name, NULL, full);
     if (!found && name) {
         fprintf(stderr, "%%SHOW-S-NOTRAN, no translation for logical name %s\n", name);

@@ -1,6 +1,6 @@
 /*
- * show DISPLAY [NAME] [/QUALIFIER...]: words and qualifiers in any order and case, glued together
- * or not, abbreviated as long as they are unique.
+ * show DISPLAY [NAME] [/QUALIFIER...]: words and qualifiers in any order and case, with or without
+ * blanks between them. They may be abbreviated as long as they are unique.
  */
 #include "show.h"
 
@@ -107,7 +107,7 @@ static int find_display(const char *word)
     return found;
 }
 
-/* A value goes with the one qualifier that has one, /TABLE=name: name is cut off and kept. */
+/* Only /TABLE=name has a value; the name is cut off the word and kept in table_value. */
 static unsigned find_qualifier(char *word, unsigned allowed)
 {
     char *value = strchr(word, '=');

@@ -17,7 +17,7 @@ static void heading(void)
     printf("              System Memory Resources on %s\n", now);
 }
 
-/* Each memory domain, where there is more than one. */
+/* Print each memory domain, if there is more than one. */
 static void domains(void)
 {
     struct mega_rad r;
@@ -94,7 +94,7 @@ static void reserved(void)
         if (i == 0)
             printf("\nMemory Reservations (pages):                   Group       Reserved      In "
                    "Use  Type\n");
-        /* FREED: what was unused has gone, what is in use is still reserved. */
+        /* FREED: the unused part has been freed; the rest stays reserved while it is in use. */
         reserved_line(&r, r.npages, r.used,
                       r.flags & RMD_FREED ? "Rest freed"
                       : alloc             ? "Allocated"
@@ -124,7 +124,7 @@ static void pair(const char *l1, double v1, int d1, const char *l2, double v2, i
 
 #define MB(bytes) ((double)(bytes) / 1048576.0)
 
-/* Each lookaside list that was asked for a packet, or has some. */
+/* Print each lookaside list that had requests or has packets. */
 static void lists(bool paged)
 {
     struct mega_pool_list l;

@@ -10,7 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* As enum thread_state of kernel/sched/thread.h, in OpenVMS's words. */
+/* The OpenVMS name for each value of enum thread_state (kernel/sched/thread.h). */
 static const char *state_name(uint32_t state)
 {
     static const char *const names[] = {"NEW", "COM", "CUR", "LEF", "DEAD"};
@@ -59,7 +59,7 @@ bool next_process(uint64_t *count, struct mega_process *p)
         status = mega$info(MEGA_INFO_PROCESS, -1 - (int64_t)p->pid, p, sizeof(*p));
     if (status == SS$_NOMOREPROC)
         return false;
-    /* The first, or the one shown last has ended: so many are passed over. */
+    /* This is the first one, or the process shown last has ended: continue by index. */
     if (!(status & 1) && !ask(MEGA_INFO_PROCESS, (int64_t)*count, p, sizeof(*p)))
         return false;
     ++*count;
@@ -70,7 +70,7 @@ int show_process(unsigned q, const char *name)
 {
     char uic[32], privileges[128];
     struct mega_process p;
-    /* Without a name it is who asks: our parent, or we ourselves where there is none. */
+    /* Without a PID, shows the caller: the parent of this process, or itself if it has none. */
     uint32_t self = (uint32_t)(getppid() ? getppid() : getpid());
     uint32_t wanted = name ? (uint32_t)strtoul(name, NULL, 0) : self;
     bool found = q & Q_ALL;

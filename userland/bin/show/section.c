@@ -54,7 +54,7 @@ static const struct memory *memory_of(uint32_t flags)
                                       : &fluid;
 }
 
-/* Only a system that is divided has something to say here. */
+/* Prints the valid pages of each memory domain, if there is more than one domain. */
 static void by_domain(const uint64_t pages[8])
 {
     struct mega_rad r;

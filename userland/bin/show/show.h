@@ -1,4 +1,4 @@
-/* show: asks the kernel by mega$info and prints what it says. One function per display. */
+/* show: gets information from the kernel by mega$info and prints it. One function per display. */
 #ifndef SHOW_H
 #define SHOW_H
 
@@ -24,7 +24,7 @@ enum {
     Q_TABLE = 1 << 15, /* with table_value */
 };
 
-/* name: the word behind the display's name, or NULL. Value: exit status. */
+/* The displays. name: the word after the display's name, or NULL. Each returns the exit status. */
 int show_memory(unsigned qualifiers, const char *name);
 int show_section(unsigned qualifiers, const char *name);
 int show_process(unsigned qualifiers, const char *name);
@@ -37,21 +37,21 @@ int show_pci(unsigned qualifiers, const char *name);
 int show_spinlock(unsigned qualifiers, const char *name);
 int show_mutex(unsigned qualifiers, const char *name);
 
-/* The index-th structure of an item; false behind the last. Another failure is said and ends the
- * program. */
+/* Get structure number `index` of an item; returns false after the last one. Any other error is
+ * reported and ends the program. */
 bool ask(unsigned item, int64_t index, void *buffer, uint64_t length);
 
-/* The first process (*count is 0), or the one behind *p; *count of them were shown then. False:
- * there are no more. */
+/* Get the first process (if *count is 0) or the process after *p. *count is the number of processes
+ * shown so far. Returns false after the last one. */
 bool next_process(uint64_t *count, struct mega_process *p);
 
-/* show memory /validate: exit status 0 when all is consistent. */
+/* show memory /validate. Returns exit status 0 if memory is consistent. */
 int show_validate(void);
 
 double megabytes(uint64_t pages);
-void print_duration(uint64_t ns); /* hh:mm:ss.cc, 11 columns */
+void print_duration(uint64_t ns); /* as hh:mm:ss.cc, 11 columns */
 
 extern uint64_t page_size;
-extern const char *table_value; /* of /TABLE=name */
+extern const char *table_value; /* the name in /TABLE=name */
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * show system: every process in one line. State: CUR on a CPU, COM ready, MUTEX waiting for a
- * mutex, LEF for an event that a signal would end too (pipe, terminal, child), HIB asleep until a
- * time, RWAST for an event that no signal ends, SUSP stopped, ENDED until its parent has asked. I/O
- * counts calls that read or write, Page flts all faults, Pages what it has in memory, sections
- * included.
+ * show system: one line for each process. States: CUR running on a CPU; COM ready; MUTEX waiting
+ * for a mutex; LEF waiting for an event (pipe, terminal, child), can be ended by a signal; HIB
+ * sleeping for a time; RWAST waiting for an event, cannot be ended by a signal; SUSP stopped; ENDED
+ * a zombie. I/O counts the calls that read or write, Page flts all page faults, Pages the pages
+ * that the process has in memory, including pages of sections.
  */
 #include "show.h"
 
@@ -16,7 +16,7 @@ static const char *const names[MEGA_STATES] = {
     [MEGA_STATE_LEF] = "LEF",   [MEGA_STATE_HIB] = "HIB",    [MEGA_STATE_RWAST] = "RWAST",
     [MEGA_STATE_SUSP] = "SUSP", [MEGA_STATE_ENDED] = "ENDED"};
 
-/* Days hh:mm:ss.cc, 13 columns. */
+/* Prints a duration as days hh:mm:ss.cc, 13 columns. */
 static void print_days(uint64_t ns)
 {
     uint64_t day = 86400000000000;

@@ -1,4 +1,5 @@
-/* show memory /validate: has the kernel stop everything and count every page. */
+/* show memory /validate: makes the kernel stop all CPUs and check that every page is counted
+ * once. */
 #include "show.h"
 
 #include <condition.h>

@@ -1,4 +1,4 @@
-/* What the commands do: by mega$info and mega$control. */
+/* The commands, implemented by mega$info and mega$control. */
 #include "sysman.h"
 
 #include <condition.h>
@@ -50,7 +50,8 @@ enum status reserved_show(const struct command *c)
          i++) {
         bool alloc = (r.flags & RMD_ALLOC) && !(r.flags & RMD_NO_CONTIG);
 
-        if (c->words && fnmatch(c->word[0], r.name, 0) != 0) /* as sections: case counts */
+        if (c->words &&
+            fnmatch(c->word[0], r.name, 0) != 0) /* case-sensitive, as names of sections are */
             continue;
         if (shown++ == 0)
             printf("%-43s  %-6s %12s %11s %11s  %s\n", "Name", "Group", "MB", "Pages", "In use",
@@ -82,7 +83,7 @@ static const char *why_not_freed(int status)
     case SS$_RESERVEDMEMUSED:
         return "nothing of it is unused";
     case SS$_NOCMKRNL:
-        return "that needs the privilege CMKRNL";
+        return "this requires the privilege CMKRNL";
     default:
         return NULL;
     }
@@ -147,7 +148,7 @@ enum status parameters_show(const struct command *c)
     return DONE;
 }
 
-/* By name or older name, in capitals. */
+/* Find a parameter by its name or older name, in any case. */
 static bool find_parameter(const char *name, struct mega_param *p)
 {
     for (int64_t i = 0; mega$info(MEGA_INFO_PARAM, i, p, sizeof(*p)) == SS$_NORMAL; i++)
@@ -170,7 +171,7 @@ enum status parameters_set(const struct command *c)
         name[i] = c->word[0][i] >= 'a' && c->word[0][i] <= 'z' ? (char)(c->word[0][i] - 'a' + 'A')
                                                                : c->word[0][i];
     if (!number(c->word[1], 10, &value))
-        return fail("IVNUM", "'%s' is no number", c->word[1]);
+        return fail("IVNUM", "'%s' is not a number", c->word[1]);
     status = mega$control(MEGA_CTL_SET_PARAM, (uint64_t)name, (uint64_t)value, 0, 0, 0);
     switch (status) {
     case SS$_NORMAL:
@@ -187,7 +188,7 @@ enum status parameters_set(const struct command *c)
                         (long)p.min, (long)p.max, p.unit);
         return fail("RANGE", "%s: %ld is out of range", name, (long)value);
     case SS$_NOCMKRNL:
-        return fail("NOPRIV", "%s: that needs the privilege CMKRNL", name);
+        return fail("NOPRIV", "%s: this requires the privilege CMKRNL", name);
     default:
         return refused(name, status);
     }

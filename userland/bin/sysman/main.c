@@ -15,10 +15,10 @@ static enum status help(const struct command *c);
 static enum status leave(const struct command *c);
 static enum status on_the_host(const struct command *c);
 
-/* A word that begins a command, and the word behind it where there are several. */
+/* A command: its verb, and the second word of those commands that have one. */
 static const struct verb {
     const char *first, *second, *usage;
-    unsigned least, most; /* words behind them */
+    unsigned least, most; /* number of words after them */
     const char *qualifiers;
     enum status (*fn)(const struct command *c);
     const char *help;
@@ -28,12 +28,12 @@ static const struct verb {
      "    tables has a second line for them."},
     {"RESERVED_MEMORY", "FREE", "name [/GROUP=n | /SYSGBL | /NOGLOBAL_SECTION]", 1, 1,
      "GROUP= SYSGBL NOGLOBAL_SECTION", reserved_free,
-     "Give back what of a reservation is not in use: pages that were allocated go to the free\n"
+     "Free the unused part of a reservation: pages that were allocated go to the free\n"
      "    list, others only to the fluid page count. Sections of that name made later are FLUID.\n"
-     "    The next boot reserves again, unless scripts/sysman removes the entry.\n"
+     "    The next boot reserves the memory again, unless scripts/sysman removes the entry.\n"
      "      /GROUP=n           the entry of group n (octal)\n"
-     "      /SYSGBL            the system's (default)\n"
-     "      /NOGLOBAL_SECTION  the one for no section: of a driver"},
+     "      /SYSGBL            the entry of the system (default)\n"
+     "      /NOGLOBAL_SECTION  the entry for a driver, which no section uses"},
     {"RESERVED_MEMORY", "ADD", "...", 0, MAX_WORDS, NULL, on_the_host,
      "Changes the registry: scripts/sysman on the host does that."},
     {"RESERVED_MEMORY", "MODIFY", "...", 0, MAX_WORDS, NULL, on_the_host, "As ADD."},
@@ -44,8 +44,9 @@ static const struct verb {
      "Show system parameters with the values in force. A name may end in *.\n"
      "      /DYNAMIC           only those that can be changed while the system runs"},
     {"PARAMETERS", "SET", "name value", 2, 2, "", parameters_set,
-     "Set a dynamic parameter; it counts at once and until the next boot. The value may have\n"
-     "    %X, %O or 0x before it and K, M, G or T behind it."},
+     "Set a dynamic parameter; it takes effect at once and lasts until the next boot. The value "
+     "may have\n"
+     "    %X, %O or 0x before it and K, M, G or T after it."},
     {"HELP", NULL, "[command]", 0, 2, "", help, "Describe the commands."},
     {"EXIT", NULL, "", 0, 0, "", leave, "Leave. So does the end of input."},
 };
@@ -69,10 +70,10 @@ static bool begins(const char *full, const char *word)
     return *word && strncasecmp(full, word, strlen(word)) == 0;
 }
 
-/* ---- a line taken apart ---- */
+/* ---- parsing a command line ---- */
 
-/* One token from p on, moved together in place: quotes go, what they hold stays. Returns its end,
- * where the character that ended it still stands, or NULL: a quote is not closed. */
+/* Parse one token at p, and remove its quotes in place. Returns the address of the character that
+ * ended it, or NULL if a quote is not closed. */
 static char *token(char *p, char **end)
 {
     char *to = p;
@@ -90,7 +91,7 @@ static char *token(char *p, char **end)
 bool split(char *line, struct command *c)
 {
     char *p = line;
-    bool slash = false; /* one stood where the last token ended */
+    bool slash = false; /* the last token ended at a slash */
 
     *c = (struct command){.words = 0};
     for (;;) {
@@ -110,7 +111,7 @@ bool split(char *line, struct command *c)
         if (slash ? c->qualifiers == MAX_QUALIFIERS : c->words == MAX_WORDS)
             return fail("MAXPARM", "too many words"), false;
         stop = *p;
-        *end = 0; /* perhaps where the stop stood */
+        *end = 0; /* may overwrite the character that ended the token */
         if (slash) {
             size_t n = strcspn(text, "=:");
 
@@ -164,7 +165,7 @@ bool number(const char *text, int radix, int64_t *value)
     return true;
 }
 
-/* ---- which command ---- */
+/* ---- finding the command ---- */
 
 static bool abbreviates(const struct verb *v, const struct command *c)
 {
@@ -172,8 +173,8 @@ static bool abbreviates(const struct verb *v, const struct command *c)
            (!v->second || (c->words > 1 && begins(v->second, c->word[1])));
 }
 
-/* The qualifier stands in the verb's list, alone under its abbreviation, with a value or without
- * one as the list says. */
+/* Check each qualifier: it must be an unambiguous abbreviation of one in the verb's list, and have
+ * a value if and only if the list says so. */
 static bool allowed(const struct verb *v, const struct command *c, unsigned i)
 {
     const char *p = v->qualifiers, *found = NULL;

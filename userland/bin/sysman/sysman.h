@@ -1,6 +1,7 @@
 /*
- * sysman: shows and changes the reservations and system parameters of the running system. The words
- * are those of scripts/sysman, which edits the configuration that the next boot reads.
+ * sysman: shows and changes the reservations and system parameters of the running system. The
+ * commands have the syntax of those of scripts/sysman, which edits the configuration that the next
+ * boot reads.
  */
 #ifndef SYSMAN_H
 #define SYSMAN_H
@@ -11,8 +12,8 @@
 #define MAX_WORDS      8
 #define MAX_QUALIFIERS 8
 
-/* A command line taken apart. Words are as typed; a qualifier is without its slash, its value or
- * NULL beside it. All point into the line. */
+/* A parsed command line. Words are as typed. A qualifier is stored without its slash, with its
+ * value or NULL. All strings point into the line. */
 struct command {
     unsigned words, qualifiers;
     char *word[MAX_WORDS], *qualifier[MAX_QUALIFIERS], *value[MAX_QUALIFIERS];
@@ -20,22 +21,23 @@ struct command {
 
 enum status { DONE, FAILED, LEAVE };
 
-/* Take a line apart in place. False: it is not well-formed, and that was said. */
+/* Parse a line in place. Returns false after an error message. */
 bool split(char *line, struct command *c);
-/* Do what the words say. */
+/* Execute a parsed line. */
 enum status execute(const struct command *c);
 
-/* The commands: words and qualifiers of their own only. */
+/* The commands. Their words and qualifiers do not include the verb. */
 enum status reserved_show(const struct command *c);
 enum status reserved_free(const struct command *c);
 enum status parameters_show(const struct command *c);
 enum status parameters_set(const struct command *c);
 
-/* The qualifier's index in c, -1 without it; abbreviations as everywhere. */
+/* The qualifier's index in c, or -1 if it is not given; it may be abbreviated. */
 int given(const struct command *c, const char *name);
-/* A whole number: %X, %O and %D or 0x before it, K, M, G or T behind it; radix without a prefix. */
+/* Parse an integer: %X, %O, %D or 0x before it, K, M, G or T after it; radix if it has no
+ * prefix. */
 bool number(const char *text, int radix, int64_t *value);
-/* "%SYSMAN-E-IDENT, ..." on standard error; FAILED. */
+/* Print "%SYSMAN-E-IDENT, ..." on standard error. Returns FAILED. */
 enum status fail(const char *ident, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

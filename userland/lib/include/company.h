@@ -1,6 +1,7 @@
 /*
- * Some stress programs are also run beside each other (userland/tests/soak.c). Then what the whole
- * system has in use is not one program's doing: it compares only what is its own.
+ * Some stress programs also run concurrently with others (userland/tests/soak.c, which sets
+ * IN_COMPANY). In that case the resource usage of the whole system says nothing about one program,
+ * so each program compares only what belongs to it.
  */
 #ifndef COMPANY_H
 #define COMPANY_H
@@ -14,8 +15,9 @@
 
 static inline bool in_company(void) { return getenv("IN_COMPANY") != 0; }
 
-/* As fork, but for the error: who then killed "the child" would kill everybody. In company memory
- * may be with others for a while. */
+/* fork() that does not return -1: a caller that later passed -1 as the child's pid to kill() would
+ * kill every process. When other programs run at the same time they may use up memory for a while,
+ * so the call is tried again for up to a minute. */
 static inline pid_t must_fork(void)
 {
     for (unsigned tries = 0;; tries++) {

@@ -1,4 +1,4 @@
-/* Condition values in words, for messages. Not a service of OpenVMS. */
+/* Names and texts of condition values, for messages. Not a service of OpenVMS. */
 #ifndef CONDITION_H
 #define CONDITION_H
 
@@ -6,14 +6,14 @@
 extern "C" {
 #endif
 
-/* "SS$_INSFLPGS, condition value 9292 (0x244C)"; a value that <ssdef.h> does not have comes without
- * a name. The text is the calling thread's and stays until its next call. */
+/* Returns "SS$_INSFLPGS, condition value 9292 (0x244C)", without the name if <ssdef.h> does not
+ * define the value. The text is in a buffer of the calling thread, valid until its next call. */
 const char *mega$condition_text(int status);
-/* "SS$_INSFLPGS", or NULL. */
+/* Returns "SS$_INSFLPGS", or NULL if <ssdef.h> does not define the value. */
 const char *mega$condition_name(int status);
 
-/* Unless NULL, called after each service with its name ("sys$dgblsc") and what it returned. For
- * <tap.h>. */
+/* Unless NULL, called after each service with the name of the service ("sys$dgblsc") and the
+ * condition value that it returned. Used by <tap.h>. */
 extern void (*mega$service_hook)(const char *service, int status);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Names of 64-bit pointers, as OpenVMS C sources use them; every pointer is one here. */
+/* The names of 64-bit pointer types in OpenVMS C sources. Every pointer has 64 bits here. */
 #ifndef FAR_POINTERS_H
 #define FAR_POINTERS_H
 

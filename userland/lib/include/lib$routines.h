@@ -1,4 +1,4 @@
-/* Of the run-time library's routines, those that say that something went wrong. */
+/* The routines of the OpenVMS run-time library that report errors. */
 #ifndef LIB$ROUTINES_H
 #define LIB$ROUTINES_H
 
@@ -6,10 +6,10 @@
 extern "C" {
 #endif
 
-/* Print a condition value on the standard error output, as "%SYSTEM-F-ACCVIO, ...". With severity
- * STS$K_SEVERE the program ends, its status is EXIT_FAILURE; otherwise the value is SS$_NORMAL. */
+/* Prints a condition value on standard error, as "%SYSTEM-F-ACCVIO, ...". If its severity is
+ * STS$K_SEVERE, the program ends with status EXIT_FAILURE; otherwise returns SS$_NORMAL. */
 int lib$signal(unsigned int condition_value, ...);
-/* The same, and the program always ends. */
+/* As lib$signal, but the program ends whatever the severity is. */
 int lib$stop(unsigned int condition_value, ...) __attribute__((noreturn));
 
 #ifdef __cplusplus

@@ -14,15 +14,17 @@ struct mega_name {
     uint64_t mask;
 };
 
-/* In the order of their bits; the last has no name. */
+/* The tables, ordered by bit number and ended by an entry whose name is NULL. */
 extern const struct mega_name mega$privileges[], mega$rights[];
 
-/* The mask of a list of names, "SYSGBL,PRMGBL": in any case, ALL and NONE among them. NULL, or the
- * place in the text that is no name of the table. */
+/* Sets *mask to the mask of a list of names such as "SYSGBL,PRMGBL". Names are not case-sensitive;
+ * ALL and NONE are accepted. Returns NULL, or the address in the text of the first name that is not
+ * in the table. */
 const char *mega$parse_names(const struct mega_name *table, const char *text, uint64_t *mask);
-/* "SYSGBL,PRMGBL" into the buffer: ALL when it is the whole table, "none" for 0. */
+/* Formats a mask as a list of names, "SYSGBL,PRMGBL": "ALL" if every name of the table is in it,
+ * "none" for 0. The text is cut to the size of the buffer. */
 void mega$format_names(const struct mega_name *table, uint64_t mask, char *buffer, size_t size);
-/* A UIC as OpenVMS writes it: "[200,5]" in octal. 0, or -1 for anything else. */
+/* Parses a UIC in OpenVMS notation: "[200,5]" in octal. Returns 0, or -1 if it is not one. */
 int mega$parse_uic(const char *text, uint32_t *group, uint32_t *member);
 
 #ifdef __cplusplus

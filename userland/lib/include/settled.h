@@ -1,9 +1,10 @@
 /*
- * Free pages to the page, for tests that look for leaks. What the system keeps ready for the next
- * who asks (kernel stacks of ended threads, pages in CPU caches) is drained first, and what the
- * last process that ended still has is waited for. Nonpaged pool grows by pages and keeps them, so
- * these count as free. What remains: pages of paged pool, which stay where they were touched once,
- * and pages of program files that a process is the first to touch. Needs CMKRNL.
+ * An exact count of free pages, for tests that look for leaks. What the kernel caches (stacks of
+ * ended threads, free pages of each CPU) is drained first, and the count is repeated until
+ * processes that have just ended have given back all their memory. Nonpaged pool grows by whole
+ * pages and keeps them, so its pages count as free. Two things are not compensated: pages of paged
+ * pool, which stay allocated once they have been touched, and pages of program files, which stay
+ * allocated once a process has read them. Needs CMKRNL.
  */
 #ifndef SETTLED_H
 #define SETTLED_H
@@ -24,8 +25,8 @@ static inline long settled_look(void)
     return (long)(m.free + npp.size / m.page_size);
 }
 
-/* Pages that are free when nothing moves any more: the same figure five times, 10 ms apart; after
- * three seconds whatever it is then. -1: not allowed. */
+/* Returns the number of free pages once it has stayed the same for five readings 10 ms apart, or
+ * the last reading after three seconds; -1 without CMKRNL. */
 static inline long settled_pages(void)
 {
     const struct timespec pause = {0, 10000000};

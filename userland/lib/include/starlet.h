@@ -1,7 +1,7 @@
 /*
- * System services. Each is a real function with all its arguments; a macro of the same name lets
- * callers leave out the trailing optional ones, which then are 0. A call with fewer than the
- * required arguments, or with more than there are, does not compile.
+ * Prototypes of the system services. Each is a function that takes all arguments. A macro of the
+ * same name lets callers omit optional arguments at the end, for which it passes 0. A call with too
+ * few or too many arguments does not compile.
  */
 #ifndef STARLET_H
 #define STARLET_H
@@ -90,15 +90,18 @@ int sys$crelnt(unsigned int *attr, void *resnam, unsigned short *reslen, unsigne
 int sys$dellnm(void *tabnam, void *lognam, unsigned char *acmode);
 int sys$trnlnm(unsigned int *attr, void *tabnam, void *lognam, unsigned char *acmode, void *itmlst);
 
-/* The names of a table, one by one: <megalith/info.h>. */
+/* Lists the names of a logical name table one by one: see <megalith/info.h>. */
 int mega$logical(void *table, __int64 index, __int64 translation, struct mega_logical *out);
-/* What `show` asks the kernel: see <megalith/info.h>. Not a service of OpenVMS. */
+/* Returns statistics and state of the kernel, as `show` displays them: see <megalith/info.h>. Not a
+ * service of OpenVMS. */
 int mega$info(unsigned int item, __int64 index, void *buffer, unsigned __int64 length);
-/* What a privileged program changes in the running system: enum mega_control of the same header. */
+/* Changes the running system or the calling process, mostly with privilege: see enum mega_control
+ * in <megalith/info.h>. */
 int mega$control(unsigned int operation, unsigned __int64 a1, unsigned __int64 a2,
                  unsigned __int64 a3, unsigned __int64 a4, unsigned __int64 a5);
 
-/* First N of the arguments; at least M are given when N - M zeros follow them. */
+/* MEGA_FIRST_N calls f with the first N arguments. A macro that appends N - M zeros to its
+ * arguments thereby requires at least M of them. */
 #define MEGA_FIRST_7(f, a, b, c, d, e, g, h, ...)           (f)(a, b, c, d, e, g, h)
 #define MEGA_FIRST_8(f, a, b, c, d, e, g, h, i, ...)        (f)(a, b, c, d, e, g, h, i)
 #define MEGA_FIRST_10(f, a, b, c, d, e, g, h, i, j, k, ...) (f)(a, b, c, d, e, g, h, i, j, k)

@@ -1,6 +1,7 @@
 /*
- * Test Anything Protocol for test programs, in one header. A program that ends without tap_done()
- * has printed no closing plan and fails in the harness, also when its status is 0.
+ * Test Anything Protocol for test programs, in one header. A program that ends without calling
+ * tap_done() has printed no plan at its end; the test harness counts it as failed even if its exit
+ * status is 0.
  *
  *     int main(void)
  *     {
@@ -9,8 +10,9 @@
  *         return tap_done();
  *     }
  *
- * Every line is written by one write(2), so that nothing is lost or doubled by fork and the lines
- * of several processes do not mix. A child may report failures by its exit status (tap_failed()).
+ * Every line is written by one call of write(2), so that fork does not lose or duplicate buffered
+ * output and lines of several processes do not mix. A child may report failures by its exit status
+ * (tap_failed()).
  */
 #ifndef TAP_H
 #define TAP_H
@@ -23,7 +25,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TAP_LINE 512 /* longest line; longer ones are cut */
+#define TAP_LINE 512 /* bytes; longer lines are cut */
 
 static int tap_count_, tap_failures_, tap_planned_ = -1;
 
@@ -44,12 +46,12 @@ __attribute__((format(printf, 2, 0), unused)) static void tap_vline_(const char 
         if (w < 0 && errno == EINTR)
             continue;
         if (w <= 0)
-            _exit(99); /* nobody can hear us */
+            _exit(99); /* the output cannot be written */
         done += (size_t)w;
     }
 }
 
-/* A comment line. */
+/* Print a diagnostic line, which begins with '#'. */
 __attribute__((format(printf, 1, 2), unused)) static void diag(const char *fmt, ...)
 {
     va_list ap;
@@ -59,8 +61,8 @@ __attribute__((format(printf, 1, 2), unused)) static void diag(const char *fmt, 
     va_end(ap);
 }
 
-/* Announce the number of tests before the first one. Optional: tap_done() prints the plan
- * otherwise. */
+/* Announce the number of tests before the first one. Optional: without it, tap_done() prints the
+ * plan. */
 __attribute__((unused)) static void tap_plan(int n)
 {
     char head[32];
@@ -90,10 +92,10 @@ __attribute__((format(printf, 4, 5), unused)) static int tap_ok_(int pass, const
     return pass;
 }
 
-/* One test: passes when cond is true. Value: cond. */
+/* One test, which passes if cond is true. Value: whether it passed. */
 #define ok(cond, ...) tap_ok_(!!(cond), __FILE__, __LINE__, __VA_ARGS__)
 
-/* One test: two integers are the same; both are printed when they are not. */
+/* One test, which passes if two integers are equal; prints both if they are not. */
 #define is(got, want, ...)                                                           \
     ({                                                                               \
         long tap_g_ = (long)(got), tap_w_ = (long)(want);                            \
@@ -104,11 +106,12 @@ __attribute__((format(printf, 4, 5), unused)) static int tap_ok_(int pass, const
     })
 
 /*
- * What system services return. Each service of <starlet.h> tells the program of its result, and the
- * first time that it returns a value the program prints "# returns: sys$NAME SS$_VALUE". The first
- * time that is_status (or, in a child, status_is) finds the value of the last service to be what
- * the test wants, it prints "# checked: sys$NAME SS$_VALUE". tests/test_condition_matrix.py sets
- * both beside docs/condition-values.md: nothing for a test to do but to use is_status.
+ * Coverage of condition values. The stubs of <starlet.h> report each result to this header. The
+ * first time that a service returns a value, the program prints "# returns: sys$NAME SS$_VALUE".
+ * The first time that is_status (or, in a child, status_is) compares the value of the service
+ * called last and finds the value that the test wants, it prints "# checked: sys$NAME SS$_VALUE".
+ * tests/test_condition_matrix.py compares both with docs/condition-values.md. A test only has to
+ * use is_status for the results of services.
  */
 extern __typeof__(mega$service_hook) mega$service_hook __attribute__((weak));
 extern __typeof__(mega$condition_name) mega$condition_name __attribute__((weak));
@@ -116,16 +119,16 @@ extern __typeof__(mega$condition_name) mega$condition_name __attribute__((weak))
 enum { TAP_RETURNS = 1, TAP_CHECKED = 2 };
 
 static struct {
-    const char *service; /* a constant: told apart by its address */
+    const char *service; /* a constant string, compared by address */
     int status;
     unsigned said;
 } tap_seen_[512];
-static const char *tap_service_; /* the last service, until is_status has seen it */
+static const char *tap_service_; /* the service called last; NULL once compared */
 static int tap_status_;
 
 static void tap_say_(const char *service, int status, unsigned what)
 {
-    /* Not linked into a program that names none itself. */
+    /* mega$condition_name is weak: it is absent from a program that does not refer to it. */
     const char *name = mega$condition_name ? mega$condition_name(status) : NULL;
     char line[128], number[16];
     size_t i = 0, n;
@@ -133,7 +136,7 @@ static void tap_say_(const char *service, int status, unsigned what)
     while (tap_seen_[i].service &&
            (tap_seen_[i].service != service || tap_seen_[i].status != status))
         if (++i == sizeof(tap_seen_) / sizeof(tap_seen_[0]))
-            return; /* more than there are services and values */
+            return; /* the table is full */
     if (tap_seen_[i].said & what)
         return;
     tap_seen_[i].service = service;
@@ -144,7 +147,7 @@ static void tap_say_(const char *service, int status, unsigned what)
                          what == TAP_RETURNS ? "returns" : "checked", service,
                          name ? name : number);
     if (write(1, line, n) != (ssize_t)n)
-        return; /* nobody listens; the test's own lines will say so */
+        return; /* the next line of a test reports the error */
 }
 
 __attribute__((unused)) static void tap_heard_(const char *service, int status)
@@ -173,14 +176,14 @@ __attribute__((unused)) static int tap_checked_(int got, int want)
     return got == want;
 }
 
-/* For a child that prints no tests of its own: are the two condition values the same? */
+/* For a child that prints no test lines: compare two condition values. Value: are they equal? */
 #define status_is(got, want)          \
     ({                                \
         int tap_g_ = (got);           \
         tap_checked_(tap_g_, (want)); \
     })
 
-/* One test: two condition values are the same; their names are printed when they are not. */
+/* One test, which passes if two condition values are equal; prints their names if they are not. */
 #define is_status(got, want, ...)                                                \
     ({                                                                           \
         int tap_g_ = (got), tap_w_ = (want);                                     \
@@ -192,7 +195,7 @@ __attribute__((unused)) static int tap_checked_(int got, int want)
         tap_p_;                                                                  \
     })
 
-/* One test: two strings are the same. */
+/* One test, which passes if two strings are equal. */
 #define is_str(got, want, ...)                                                          \
     ({                                                                                  \
         const char *tap_g_ = (got), *tap_w_ = (want);                                   \
@@ -202,10 +205,10 @@ __attribute__((unused)) static int tap_checked_(int got, int want)
         tap_p_;                                                                         \
     })
 
-/* Failures so far: for a child's exit status. */
+/* The number of failed tests so far, for the exit status of a child. */
 __attribute__((unused)) static int tap_failed(void) { return tap_failures_; }
 
-/* Close the report. Value: exit status for main, 0 when all passed and the plan was kept. */
+/* End the report. Returns the exit status for main: 0 if all tests passed and the plan was kept. */
 __attribute__((unused)) static int tap_done(void)
 {
     if (tap_planned_ < 0)
@@ -217,7 +220,7 @@ __attribute__((unused)) static int tap_done(void)
     return tap_failures_ || tap_planned_ != tap_count_ || tap_count_ == 0;
 }
 
-/* Give up: the rest cannot run. */
+/* Stop the program with status 98, because the remaining tests cannot run. */
 __attribute__((format(printf, 1, 2), noreturn, unused)) static void bail_out(const char *fmt, ...)
 {
     va_list ap;

@@ -1,4 +1,4 @@
-/* What only a kernel built with TEST=1 does (kernel/test): is this one? */
+/* Some tests need a kernel built with TEST=1, which contains kernel/test. */
 #ifndef TEST_KERNEL_H
 #define TEST_KERNEL_H
 
@@ -10,7 +10,7 @@
     "needs a kernel built with TEST=1: make TEST=1 kernel, " \
     "scripts/run --kernel build/test/megalith.elf"
 
-/* Any other one knows no such item. */
+/* Other kernels return SS$_BADPARAM, because they do not have this item. */
 static inline int is_test_kernel(void)
 {
     return mega$info(MEGA_INFO_SELFTEST, -1, 0, 0) != SS$_BADPARAM;

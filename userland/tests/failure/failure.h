@@ -1,6 +1,7 @@
 /*
- * Every single allocation inside every call is made to fail in turn: what a scenario is, and what
- * they share. How to write one: tests/README.md, "Allocation failure".
+ * Allocation failure tests: every allocation inside every call is made to fail in turn. This header
+ * defines a scenario and the functions that scenarios share. tests/README.md, "Allocation failure",
+ * says how to write one.
  */
 #ifndef FAILURE_H
 #define FAILURE_H
@@ -11,16 +12,16 @@
 #include <stdint.h>
 
 #define PAGE  8192ul
-#define PIECE (1024 * PAGE)  /* what a level-3 page maps */
-#define BLOCK (1024 * PIECE) /* what a level-2 page maps */
-/* Pages that are mapped for each try and never touched before the call: alone in blocks of their
-   own, so that to touch one takes two tables and a page. */
+#define PIECE (1024 * PAGE)  /* mapped by one level-3 page-table page */
+#define BLOCK (1024 * PIECE) /* mapped by one level-2 page-table page */
+/* Addresses of pages that are mapped for each try and not touched before the call. No other page
+   lies in the same block, so the first access allocates two page-table pages and a page. */
 #define COLD  (16 * BLOCK)
 #define COLD2 (20 * BLOCK)
-#define ENDED LONG_MIN /* act() did not come back: the child ended as it was to */
+#define ENDED LONG_MIN /* act() did not return: the child ended as intended */
 
-/* What is right when an allocation of one kind fails, where it differs from what is_right() of
-   main.c says. */
+/* The expected result when an allocation of one kind fails, where it differs from what
+   right_value() of main.c says. */
 struct right {
     enum { ANY_KIND = -1, IN_FAULT = -2 } kind; /* enum mega_alloc, or one of these */
     long value;
@@ -28,38 +29,39 @@ struct right {
 
 struct scenario {
     const char *name;
-    unsigned call;         /* its number, of a call or service */
-    void (*prepare)(void); /* before each try; NULL: nothing */
-    void (*child)(
-        void); /* IN_CHILD: the same, in the child; then the pools alone are compared there */
-    long (*act)(void); /* the call: its result or -errno, or the condition value; NULL: with args */
+    unsigned call;         /* number of the system call or service */
+    void (*prepare)(void); /* called before each try; NULL: nothing to do */
+    /* IN_CHILD: called in the child before the call. Then only the pools are compared there. */
+    void (*child)(void);
+    /* Makes the call; returns its result, -errno or condition value. NULL: `call` with args. */
+    long (*act)(void);
     unsigned long args[6];
-    bool (*effect)(long r); /* it succeeded: has it done what it should? NULL: success is enough */
-    void (*undo)(void);     /* all as it was before prepare(), whether act() succeeded or not */
+    bool (*effect)(long r); /* after success: did the call have its effect? NULL: not checked */
+    void (*undo)(void); /* restores the state before prepare(), whether act() succeeded or not */
     unsigned flags;
-    struct right right[4]; /* up to the first with value 0 */
+    struct right right[4]; /* ended by an element with value 0 */
 };
 
-#define NOTHING    0x1u  /* allocates nothing: checked */
-#define WARM       0x2u  /* may leave pages of the caller's memory present, as any access does */
-#define ABSORBS    0x4u  /* one that fails may be done without: the call succeeds all the same */
-#define IN_CHILD   0x8u  /* a vfork child makes the call: it changes what the program is */
-#define BY_FAULT   0x10u /* no call: page faults of user mode, in a forked child */
-#define SAME_VALUE 0x20u /* after a failure the call has the value of right[0] as its result */
-#define HALFWAY    0x40u /* as WARM, and shared or copied memory may have moved in the kernel */
+#define NOTHING    0x1u  /* the call allocates nothing, which is checked */
+#define WARM       0x2u  /* the call may make pages of the caller's memory valid, as accesses do */
+#define ABSORBS    0x4u  /* the call may succeed without the allocation that failed */
+#define IN_CHILD   0x8u  /* made by a vfork child, because the call changes the program */
+#define BY_FAULT   0x10u /* page faults of user mode instead of a call, in a forked child */
+#define SAME_VALUE 0x20u /* after a failed allocation the call returns the value of right[0] */
+#define HALFWAY    0x40u /* as WARM; shared or copied memory may also move to another object */
 
-/* Each file's scenarios, ended by one without a name. */
+/* The scenarios of each file, ended by one without a name. */
 extern const struct scenario memory_scenarios[], file_scenarios[], process_scenarios[],
     plain_scenarios[], region_scenarios[], section_scenarios[], name_scenarios[],
     system_scenarios[], fault_scenarios[], test_scenarios[];
 
-/* To be tried once, before anything else. */
+/* Must be tried once, before any other scenario. */
 extern const struct scenario first_name;
 
-/* A system call, by number: its result, or -errno. */
+/* Make the system call of that number. Returns its result, or -errno. */
 long raw(unsigned long number, ...);
-/* The same with six arguments: in line, because what vfork returns to twice must not leave its
-   function. */
+/* The same with six arguments. Inline, because the function that calls vfork must not return while
+   the child runs on its stack. */
 static inline __attribute__((always_inline)) long raw6(unsigned long number, unsigned long a0,
                                                        unsigned long a1, unsigned long a2,
                                                        unsigned long a3, unsigned long a4,
@@ -81,33 +83,33 @@ static inline __attribute__((always_inline)) long raw6(unsigned long number, uns
     return number < 0x1000 && r19 ? -(long)v0 : (long)v0;
 }
 
-/* Text, data and stack are present, and nobody else's: what a try shows is the kernel's alone.
-   After a fork in prepare(), too. */
+/* Make text, data and stack present and private, so that a try changes only the state of the
+   kernel. Call it also after a fork in prepare(). */
 void warm_up(void);
 
-/* For prepare() and undo(): no page of [COLD, COLD + bytes) is there. */
+/* For prepare() and undo(): map [COLD, COLD + bytes) without any page present. */
 void cold_map(unsigned long at, unsigned long bytes);
-void cold_make(void); /* one page at COLD */
-void cold_drop(void); /* and at COLD2, if that is there */
+void cold_make(void); /* maps one page at COLD */
+void cold_drop(void); /* unmaps what is mapped at COLD and COLD2 */
 
-/* What the kernel's figures and the process's own say. */
+/* The state that is compared: figures of the kernel and of this process. */
 struct state {
-    long pages;    /* free ones, with those of pools and of this process */
+    long pages;    /* free pages, plus those of the pools and of this process */
     long npp, pgd; /* bytes in use */
     uint64_t sections, gptes, pagfil, promised, processes, shared_names;
-    uint64_t rss, pt_pages, section_pages, vsize, locked; /* the process's */
+    uint64_t rss, pt_pages, section_pages, vsize, locked; /* of this process */
     uint64_t regions, descriptors, private_names, identity, files,
-        signals; /* sums over what is there */
+        signals; /* hash sums over all elements */
 };
 
 void state_take(struct state *s);
-/* The pools' figures only. */
+/* Take the figures of the pools only. */
 void state_pools(struct state *s);
-/* Wait until no more changes by itself, and take it. */
+/* Take the state when it does not change by itself any more. */
 void state_settled(struct state *s);
-/* For prepare(), after a child has ended: what it still has is back. */
+/* For prepare(), after a child has ended: wait until its resources have been freed. */
 void settle(void);
-/* Are both the same but for what the flags of a scenario allow? Says what differs otherwise. */
+/* Are both equal except for what the flags of a scenario allow? Prints the differences if `say`. */
 bool state_same(const struct state *a, const struct state *b, unsigned flags, bool say);
 
 #endif

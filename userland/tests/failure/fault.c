@@ -1,7 +1,7 @@
 /*
- * Page faults of user mode: each allocation inside one fails in turn. A process that cannot have
- * the page it touches is killed and named (docs/architecture.md), and what it had goes with
- * it; a fault in a FLUID section's own memory never fails, because it was promised.
+ * Page faults of user mode: each allocation inside a fault fails in turn. A process for which a
+ * page cannot be allocated is killed with a message (docs/architecture.md), and its resources are
+ * freed. A fault on memory of a FLUID section never fails, because that memory was promised.
  */
 #include "failure.h"
 
@@ -20,7 +20,7 @@
 #include <vadef.h>
 
 #define RW    (PROT_READ | PROT_WRITE)
-#define PLACE (32 * BLOCK) /* where what is touched lies */
+#define PLACE (32 * BLOCK) /* address of the memory that is touched */
 #define PAGES 16ul
 
 static GENERIC_64 region;
@@ -55,7 +55,7 @@ static void untouched(void) { map(MAP_PRIVATE | MAP_ANONYMOUS, -1); }
 static void untouched_wide(void) { cold_map(PLACE, 2 * PIECE); }
 static void shared(void) { map(MAP_SHARED | MAP_ANONYMOUS, -1); }
 
-/* The parent's, which the child copies. */
+/* Memory of the parent, which the child copies on write. */
 static void copied(void)
 {
     untouched();
@@ -75,7 +75,7 @@ static void file(int flags)
     close(fd);
 }
 
-/* A file without a page. */
+/* A file that is one hole. */
 static void hole(void)
 {
     int fd = open("/tmp/touched", O_RDWR | O_CREAT, 0600);
@@ -130,17 +130,17 @@ static void page_file(void)
 static void growing(void) { make_region(64 * PAGE, VA$M_EXPAND_ON_ACCVIO); }
 static void drop_region(void) { sys$delete_region_64(&region, 0, &va, &length); }
 
-/* Far down the stack, where there is no page yet. */
+/* An address far down the stack, where no page is present yet. */
 static long touch_stack(void)
 {
     return touch(((unsigned long)__builtin_frame_address(0) & ~(PAGE - 1)) - 256 * PAGE);
 }
 
-/* ---- a handler's frame that cannot be written ---- */
+/* ---- a signal frame that cannot be written ---- */
 
 static void handler(int sig) { (void)sig; }
 
-/* A signal that finds no memory for its frame ends the process by SIGSEGV, as on Linux. */
+/* If there is no memory for the frame of a signal, SIGSEGV ends the process, as on Linux. */
 static long signal_on_cold_stack(void)
 {
     return raw6(SYS_kill, (unsigned long)getpid(), SIGUSR1, 0, 0, 0, 0);

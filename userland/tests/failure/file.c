@@ -25,7 +25,7 @@ static int fd = -1, ends[2] = {-1, -1};
 static char text[3 * PAGE];
 static struct iovec vector[2] = {{text, 100}, {text + 100, 100}};
 
-/* ---- what is there before a call ---- */
+/* ---- state before a call ---- */
 
 static void make_file(void)
 {
@@ -44,7 +44,7 @@ static void make_open(void)
     fd = open(FILE_, O_RDWR);
 }
 
-/* A large one, all of it a hole. */
+/* A large file that is one hole. */
 static void make_hole(void)
 {
     make_open();
@@ -73,7 +73,7 @@ static void make_full_pipe(void)
         bail_out("the pipe takes nothing");
 }
 
-/* The next write goes over the end of the ring's first page. */
+/* Fill the pipe so that the next write extends over the end of the ring's first page. */
 static void make_pipe_near_end(void)
 {
     make_pipe();
@@ -94,7 +94,7 @@ static void drop(void)
     unlink(DIR_ "/new");
 }
 
-/* ---- what is there after it ---- */
+/* ---- effects of a call ---- */
 
 static bool is_there(const char *path)
 {
@@ -135,7 +135,7 @@ static bool both_opened(long r)
     return opened(p[0]) && opened(p[1]);
 }
 
-/* An empty path: refused once it was read. */
+/* An empty path, which is refused after it has been read. */
 static long open_no_path(void)
 {
     long r = raw6(SYS_open, COLD, O_RDWR, 0, 0, 0, 0);
@@ -172,7 +172,7 @@ static bool reads(const char *path, const char *want, size_t n, long at)
     return right;
 }
 
-/* All of it, or the pages that could be had. */
+/* The whole length, or only the pages for which memory could be allocated. */
 static bool wrote_page(long r)
 {
     return (r == (long)(2 * PAGE) || r == (long)PAGE) && size_is(FILE_, r) &&
@@ -262,7 +262,7 @@ static long do_dup3_far(void) { return raw6(SYS_dup3, A(fd), 200, O_CLOEXEC, 0, 
 static long do_dupfd(void) { return raw6(SYS_fcntl, A(fd), F_DUPFD, 20, 0, 0, 0); }
 static long do_getfl(void) { return raw6(SYS_fcntl, A(fd), F_GETFL, 0, 0, 0, 0); }
 
-/* What of the identity of a working directory there is. */
+/* Copies a part of the identity of a working directory. */
 static bool cwd_is_folder(long r)
 {
     char path[64];
@@ -280,7 +280,8 @@ static void cwd_drop(void)
     drop();
 }
 
-/* A call with a path, and the same at a descriptor. prepare is make_file, undo drop. */
+/* A call with a path, and its variant relative to a descriptor. prepare is make_file, undo is
+ * drop. */
 #define PATH(name_, call_, effect_, ...)                                                       \
     {                                                                                          \
         .name = name_, .call = (call_), .prepare = make_file, .effect = effect_, .undo = drop, \
@@ -288,7 +289,7 @@ static void cwd_drop(void)
             __VA_ARGS__                                                                        \
         }                                                                                      \
     }
-/* One whose function makes the call. */
+/* A scenario whose call is made by a function. */
 #define WITH(name_, call_, prepare_, act_, effect_, flags_) \
     {.name = name_,                                         \
      .call = (call_),                                       \

@@ -1,11 +1,12 @@
 /*
- * Every single allocation inside every system call and system service is made to fail in turn: the
- * first, the second, ... until the call runs through. After each failure the state is as it was
- * before the call, and the condition value or errno is the right one; what ran through has the
- * right effect, and after undo() everything is as before prepare().
+ * Every allocation inside every system call and system service is made to fail in turn: the first,
+ * the second, ... until the call succeeds without a failure. After each failure the state must be
+ * the one before the call, and the condition value or errno must be the expected one. After the
+ * final success the call must have its effect, and after undo() the state must be the one before
+ * prepare().
  *
- * `failure` tries all scenarios, `failure NAME...` those whose names contain one of these. At the
- * end it asks the kernel which calls there are: each needs a scenario.
+ * `failure` tries all scenarios, `failure NAME...` those whose names contain one of the arguments.
+ * At the end it asks the kernel for all calls: each needs a scenario.
  */
 #include "failure.h"
 
@@ -27,7 +28,7 @@
 #define TRIES_MAX 4000
 #define SITES_MAX 1024
 #define CALLS_MAX 0x2000
-#define BAD_MAX   4 /* wrong tries of one scenario that are told */
+#define BAD_MAX   4 /* wrong tries of one scenario that are reported */
 #define VMS_FIRST 0x1000
 
 static struct mega_failure report;
@@ -52,7 +53,7 @@ long raw(unsigned long number, ...)
     return raw6(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* ---- memory that was never touched ---- */
+/* ---- untouched memory ---- */
 
 void cold_map(unsigned long at, unsigned long bytes)
 {
@@ -83,7 +84,7 @@ static bool succeeded(const struct scenario *s, long r)
     return r == ENDED || (is_service(s) ? (r & 1) != 0 : r >= 0 || r < -4095);
 }
 
-/* The result that is right when the allocation of the report failed. */
+/* The expected result if the allocation that `report` describes failed. */
 static long right_value(const struct scenario *s)
 {
     bool service = is_service(s);
@@ -116,7 +117,7 @@ static long right_value(const struct scenario *s)
     }
 }
 
-/* Is it an allocator's own: does whoever called it say more? */
+/* Is the site in an allocator, so that its caller is the more informative site? */
 static bool is_allocator(const char *site)
 {
     static const char *const names[] = {
@@ -176,8 +177,8 @@ static long armed(const struct scenario *s, unsigned long n)
     return r;
 }
 
-/* By a child in our own memory, while we wait. One that does not come back has ended as it was to;
-   what it was about to do goes into the totals. */
+/* A try in a vfork child, which shares the memory of this process, while this process waits. A
+   child that does not return has ended as intended; its effects are included in the totals. */
 static long armed_in_child(const struct scenario *s, unsigned long n)
 {
     static volatile long result;
@@ -205,7 +206,7 @@ static long armed_in_child(const struct scenario *s, unsigned long n)
             state_pools(&is);
         else
             state_take(&is);
-        /* Quota is asked for when the tables are there that charge it. */
+        /* The quota is charged only when the tables to which it belongs exist. */
         if (!succeeded(s, result) && report.kind != MEGA_ALLOC_QUOTA &&
             memcmp(&was, &is, sizeof(was)) != 0 &&
             (s->child || !state_same(&was, &is, s->flags, true))) {
@@ -224,7 +225,8 @@ static long armed_in_child(const struct scenario *s, unsigned long n)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? ENDED : -1000 - status;
 }
 
-/* Page faults, in a forked child: killed, or by a signal, as the scenario says; else it tells. */
+/* Page faults in a forked child. The child is killed, or ended by a signal, as the scenario says;
+   otherwise it reports its result. */
 static long armed_by_fault(const struct scenario *s, unsigned long n)
 {
     struct mega_failure before, after;
@@ -240,7 +242,7 @@ static long armed_by_fault(const struct scenario *s, unsigned long n)
     }
     if (pid < 0 || waitpid(pid, &status, 0) != pid)
         bail_out("no child: %s", strerror(errno));
-    warm_up(); /* what the fork left to be copied */
+    warm_up(); /* breaks the copy-on-write sharing that fork left */
     settle();
     mega$control(MEGA_CTL_FAIL_REPORT, (uint64_t)&after, 0, 0, 0, 0);
     memset(&report, 0, sizeof(report));
@@ -256,7 +258,7 @@ static long try(const struct scenario *s, unsigned long n)
                                  : armed(s, n);
 }
 
-/* ---- a scenario ---- */
+/* ---- one scenario ---- */
 
 static bool result_is_right(const struct scenario *s, unsigned long n, long r)
 {
@@ -289,7 +291,8 @@ static bool has_effect(const struct scenario *s, unsigned long n, long r)
     return false;
 }
 
-/* Try number n. *good: all was as it should be. True: the n-th allocation came, and failed. */
+/* Try number n. Sets *good if everything was as expected. Returns true if the n-th allocation
+   happened and failed. */
 static bool one_try(const struct scenario *s, unsigned long n, const struct state *base, bool *good)
 {
     struct state before, after;
@@ -343,7 +346,7 @@ static bool sweep(const struct scenario *s, unsigned *injected)
     unsigned bad = 0;
     bool more = true;
 
-    /* What the first times leave (caches, tables of system space, text) is no leak. */
+    /* What the first tries allocate for good (caches, tables of system space, text) is no leak. */
     for (unsigned i = 0; i < 2; i++) {
         prepare(s);
         (void)try(s, ULONG_MAX);
@@ -395,8 +398,8 @@ static void run(const struct scenario *s, char **words)
     }
 }
 
-/* The very first use of logical names by anybody, which makes a table after the other: only once,
- * so each failure must leave nothing for the next. */
+/* The very first use of logical names in the system creates several tables. It happens only once,
+ * so a failed try must leave nothing behind for the next. */
 static void first_names(const struct scenario *s)
 {
     unsigned long n = 1;
@@ -420,11 +423,11 @@ static void first_names(const struct scenario *s)
         }
     }
     nscenarios++;
-    ok(good && n > 10 && has_effect(s, n, r), "%s: %lu allocations", s->name, n - 1);
+    ok(good && n > 10 && has_effect(s, n, r), "%s: %lu allocations fail in turn", s->name, n - 1);
     undo(s);
 }
 
-/* ---- the whole ---- */
+/* ---- all scenarios ---- */
 
 static unsigned arguments_of(unsigned n)
 {
@@ -434,7 +437,7 @@ static unsigned arguments_of(unsigned n)
     return c.arguments;
 }
 
-/* Which calls are there that nothing above has tried? */
+/* Which system calls and services have no scenario? */
 static void completeness(void)
 {
     unsigned calls = 0, missing = 0, odd = 0;
@@ -450,11 +453,11 @@ static void completeness(void)
             missing++;
         }
     }
-    is(missing, 0, "each call and service has a scenario");
-    is(odd, 0, "none takes more arguments than there are registers");
+    is(missing, 0, "each system call and service has a scenario");
+    is(odd, 0, "no call takes more arguments than there are registers");
     ok(arguments_of(__NR_getxpid) == 0 && arguments_of(__NR_read) == 3 &&
            arguments_of(__NR_mmap) == 6 && arguments_of(VMS_MGBLSC_64) == 1,
-       "getxpid takes none, read 3, mmap 6, and $MGBLSC_64 the address of its arguments");
+       "the kernel's table of calls has the right numbers of arguments");
     diag("calls: %u", calls);
 }
 
@@ -477,7 +480,7 @@ void warm_up(void)
     volatile char room[64 * 1024];
 
     for (unsigned long i = 0; i < n; i++)
-        if (ph[i].p_type == PT_GNU_RELRO) /* the C library has made it read-only */
+        if (ph[i].p_type == PT_GNU_RELRO) /* made read-only by the C library */
             fixed = (ph[i].p_vaddr + ph[i].p_memsz + PAGE - 1) & ~(PAGE - 1);
     for (unsigned long i = 0; i < n; i++) {
         unsigned long at = ph[i].p_vaddr, end = at + ph[i].p_memsz;
@@ -499,9 +502,9 @@ int main(int argc, char **argv)
         section_scenarios, name_scenarios,   system_scenarios, fault_scenarios};
 
     if (argc > 1 && strcmp(argv[1], "--exec") == 0)
-        return 0; /* what an execve that succeeds begins */
+        return 0; /* started by an execve that succeeded */
     setvbuf(stdout, NULL, _IONBF, 0);
-    mega$service_hook = NULL; /* it would write in the middle of a try */
+    mega$service_hook = NULL; /* it would print in the middle of a try */
     warm_up();
     if (argc == 1)
         first_names(&first_name);
@@ -516,7 +519,7 @@ int main(int argc, char **argv)
 
         completeness();
         is_status(mega$info(MEGA_INFO_VALIDATE, 0, &m, sizeof(m)), SS$_NORMAL,
-                  "the self-check runs");
+                  "the self-check can be run");
         if (!ok(m.errors == 0 && !m.timed_out, "every page is counted exactly once"))
             diag("%s", m.text);
     }

@@ -11,16 +11,16 @@
 
 #define RW    (PROT_READ | PROT_WRITE)
 #define ANON  (MAP_PRIVATE | MAP_ANONYMOUS)
-#define ARENA (24 * BLOCK) /* sixteen pages that the calls cut */
+#define ARENA (24 * BLOCK) /* sixteen pages, which the calls split */
 #define PAGES 16ul
 #define END   (ARENA + PAGES * PAGE)
 
-static long where; /* of a mapping that was made */
+static long where; /* address of the new mapping */
 static int file = -1;
 
 static char *page(unsigned n) { return (char *)(ARENA + n * PAGE); }
 
-/* Each of the pages has its number in it. */
+/* Each page contains its number. */
 static void fill(void)
 {
     for (unsigned i = 0; i < PAGES; i++)
@@ -67,10 +67,10 @@ static void file_arena(void)
     if (mmap((void *)ARENA, PAGES * PAGE, RW, MAP_PRIVATE | MAP_FIXED_NOREPLACE, file, 0) !=
         (void *)ARENA)
         bail_out("the file is not mapped");
-    *page(5) = 6; /* one page is a copy */
+    *page(5) = 6; /* one page is a private copy */
 }
 
-/* Private memory, and behind it a file: the latter alone is split. */
+/* Private memory followed by a mapping of a file. Only the latter is split. */
 static void mixed_arena(void)
 {
     file_open();
@@ -182,7 +182,7 @@ static bool middle_is_file(long r) { return r == 0 && pages_are(0, PAGES); }
 
 static bool all_there(long r) { return r == 0 && pages_are(0, PAGES); }
 
-/* As a fork leaves it: in an object, the two sides of which are gone but one. */
+/* Memory as a fork and the end of the child leave it: in an object with one mapping. */
 static void forked_arena(void)
 {
     long pid;
@@ -196,7 +196,7 @@ static void forked_arena(void)
     settle();
 }
 
-/* Three mappings, two of which are cut. */
+/* Three mappings; a call splits two of them. */
 static void three_arenas(void)
 {
     arena();
@@ -228,7 +228,7 @@ static long old_end;
 
 static void brk_prepare(void) { old_end = raw6(SYS_brk, 0, 0, 0, 0, 0, 0); }
 
-/* The C library's way: the old end is a refusal. */
+/* The interface that the C library uses: a brk that fails returns the old end. */
 static long brk_grow(void)
 {
     long end = raw6(SYS_brk, (unsigned long)old_end + PIECE, 0, 0, 0, 0, 0);

@@ -1,5 +1,5 @@
-/* Services on logical names. The system's directory and its tables are everybody's: what is made is
- * deleted again. */
+/* Services for logical names. The system's directory and tables are shared by all processes, so
+ * what a scenario creates there it deletes. */
 #include "failure.h"
 
 #include <descrip.h>
@@ -118,7 +118,7 @@ static void unmake_unnamed(void)
     length = 0;
 }
 
-/* A table of its own quota, and in it a name that takes some. */
+/* A table with a quota of its own, and a name in it that is charged to the quota. */
 static void quota_table(void)
 {
     fill();

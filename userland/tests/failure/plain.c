@@ -1,5 +1,5 @@
-/* System calls that allocate nothing, but for what an access to the caller's memory does: each with
- * memory that is there, and with an untouched page for what it writes or reads. */
+/* System calls that allocate nothing except by accesses to the caller's memory. Each is tried with
+ * memory that is present, and with an untouched page for what it reads or writes. */
 #include "failure.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static volatile int handled;
 
 #define ROOM ((unsigned long)room)
 
-/* Writes to an untouched page. */
+/* A call that writes to, or reads from, an untouched page. */
 #define COLD_OUT(name_, call_, ...) \
     {.name = name_, .call = (call_), .args = {__VA_ARGS__}, .prepare = cold_make, .undo = cold_drop}
 #define PLAIN(name_, call_, ...) \
@@ -62,7 +62,8 @@ static void catch_with_info(void)
 static void catch_no_signal(void) { signal(SIGUSR1, SIG_DFL); }
 static bool was_handled(long r) { return r == 0 && handled == 1; }
 
-/* Delivery, and the handler's return: SYS_sigreturn, or with SA_SIGINFO SYS_rt_sigreturn. */
+/* Delivery of a signal and return from the handler: SYS_sigreturn, or with SA_SIGINFO
+   SYS_rt_sigreturn. */
 static long signal_self(void)
 {
     return raw6(SYS_kill, (unsigned long)getpid(), SIGUSR1, 0, 0, 0, 0);
@@ -76,7 +77,7 @@ static void block(void)
     cold_make();
 }
 
-/* What was not fetched is fetched now. */
+/* Accept a signal that is still pending. */
 static void unblock(void)
 {
     raw6(SYS_rt_sigtimedwait, (unsigned long)&mask, 0, (unsigned long)&at_once, 8, 0, 0);
@@ -117,14 +118,14 @@ static bool alarm_is_set(long r)
     return r == 0 && raw6(SYS_getitimer, 0, (unsigned long)now, 0, 0, 0, 0) == 0 && now[2];
 }
 
-/* What there is, to be set again. */
+/* The current value, to be set again. */
 static void limit_as_is(void)
 {
     raw6(SYS_getrlimit, 7, (unsigned long)limit, 0, 0, 0, 0);
     cold_make();
 }
 
-/* A futex whose word is read: nobody wakes us. */
+/* A futex whose word is read: nothing wakes the caller. */
 static long futex_wait(void)
 {
     long r = raw6(SYS_futex, COLD, 0, 0, (unsigned long)&at_once, 0, 0);
@@ -132,7 +133,7 @@ static long futex_wait(void)
     return r == -ETIMEDOUT ? 0 : r;
 }
 
-/* No CPU: refused once it was read. */
+/* An empty CPU mask, which is refused after it has been read. */
 static long no_affinity(void)
 {
     long r = raw6(SYS_sched_setaffinity, 0, 8, COLD, 0, 0, 0);
@@ -154,7 +155,7 @@ static void altstack_prepare(void)
     cold_make();
 }
 
-/* struct sigaction of the kernel: handler, flags, mask. */
+/* The kernel's struct sigaction: handler, flags, mask. */
 static unsigned long ignore[4] = {1, 0, 0, 0};
 static void action_back(void)
 {
@@ -264,7 +265,7 @@ const struct scenario plain_scenarios[] = {
      .prepare = cold_make,
      .undo = cold_drop},
 
-    /* What changes something, and tells in an untouched page what it was before. */
+    /* Calls that change something, and write its previous value to an untouched page. */
     {.name = "setitimer, untouched page",
      .call = SYS_setitimer,
      .args = {0, (unsigned long)hour, COLD},

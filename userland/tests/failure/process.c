@@ -1,4 +1,4 @@
-/* Calls that make, change, wait for and end processes. */
+/* Calls that create, change, wait for and end processes. */
 #define _GNU_SOURCE
 #include "failure.h"
 
@@ -13,7 +13,7 @@
 #include <tap.h>
 #include <unistd.h>
 
-#define KIN    (28 * BLOCK) /* memory of every kind, which a fork copies */
+#define KIN    (28 * BLOCK) /* memory of every kind, for a fork to copy */
 #define PAGES  16ul
 #define EXITED 7
 
@@ -33,7 +33,7 @@ static void memory_of_every_kind(void)
         p[i * PAGE] = p[(i + 64) * PAGE] = (char)i;
 }
 
-/* Those that a fork has moved into objects, which is what a second one finds. */
+/* Pages that an earlier fork has moved into objects, which a second fork finds there. */
 static void forked_memory(void)
 {
     long pid;
@@ -54,7 +54,7 @@ static void memory_drop(void)
     munmap((void *)(KIN + 64 * PAGE), PAGES * PAGE);
 }
 
-/* The child says by its exit status whether it has its parent's memory. */
+/* The child returns by its exit status whether its memory equals its parent's. */
 static __attribute__((noinline)) long child_ends(long pid)
 {
     if (pid == 0) {
@@ -69,7 +69,7 @@ static __attribute__((noinline)) long child_ends(long pid)
 static long do_fork(void) { return child_ends(raw6(SYS_fork, 0, 0, 0, 0, 0, 0)); }
 static long do_clone(void) { return child_ends(raw6(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0)); }
 
-/* As posix_spawn has it: the child's pid goes to both, and it runs in our memory on our stack. */
+/* vfork as posix_spawn uses it: both processes run on this stack, and both get the child's pid. */
 static long do_clone_vm(void)
 {
     long pid = raw6(SYS_clone, CLONE_VM | CLONE_VFORK | CLONE_PARENT_SETTID | SIGCHLD, 0, COLD, 0,
@@ -132,7 +132,7 @@ static void ended_child(void)
         raw6(SYS_exit, EXITED, 0, 0, 0, 0, 0);
     child = pid;
     cold_make();
-    settle(); /* a child that has ended is a zombie with all but its entry given back */
+    settle(); /* the zombie has given back everything but its entry */
 }
 
 static long do_wait4(void)
@@ -175,7 +175,7 @@ static void wait_undo(void)
 
 /* ---- exec and exit ---- */
 
-static char many[3][5000]; /* arguments of more than a page */
+static char many[3][5000]; /* arguments that take more than a page */
 static char *arguments[] = {"failure", "--exec", many[0], many[1], many[2], NULL};
 static char *environment[] = {"A=B", many[1], NULL};
 
@@ -204,7 +204,7 @@ static void link_prepare(void)
 
 static void link_undo(void) { unlink("/tmp/program"); }
 
-/* A child whose table of descriptors has grown forks. */
+/* Fork in a child whose table of descriptors has grown. */
 static void grow_table(void) { raw6(SYS_dup2, 1, 200, 0, 0, 0, 0); }
 
 static long fork_in_child(void)

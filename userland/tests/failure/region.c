@@ -1,4 +1,4 @@
-/* Services on regions and on private memory in them. */
+/* Services for regions and for private memory in them. */
 #include "failure.h"
 
 #include <gen64def.h>
@@ -19,7 +19,7 @@ static void *va, *start;
 static unsigned __int64 length;
 static unsigned prot;
 
-/* Outputs in an untouched page. */
+/* Places for outputs in an untouched page. */
 #define COLD_ID   ((GENERIC_64 *)COLD)
 #define COLD_VA   ((void **)(COLD + 8))
 #define COLD_LEN  ((unsigned __int64 *)(COLD + 16))
@@ -48,7 +48,7 @@ static void make_shared_region(void)
         bail_out("no region");
 }
 
-/* With memory in it, at its beginning. */
+/* A region with memory at its start. */
 static void make_memory(void)
 {
     make_region();
@@ -88,7 +88,7 @@ static long create_shared(void)
                                 &length);
 }
 
-/* The outputs were probed first: what could not be written was never created. */
+/* The outputs are probed first, so if they cannot be written nothing has been created. */
 static long create_cold(void)
 {
     return sys$create_region_64(64 * PAGE, VA$C_UCREATE_UOWN, 0, COLD_ID, COLD_VA, COLD_LEN);
@@ -218,7 +218,7 @@ static bool locked_is(uint64_t n)
 static bool four_locked(long r) { return r == SS$_WASCLR && locked_is(4); }
 static bool twelve_locked(long r) { return r == SS$_WASSET && locked_is(12); }
 
-/* Untouched memory in the region. */
+/* Untouched memory in a region. */
 static void make_untouched(void)
 {
     make_region();

@@ -1,4 +1,4 @@
-/* Services on global sections: of each kind, through shared and through private page tables. */
+/* Services for global sections of each kind, through shared and through private page tables. */
 #include "failure.h"
 
 #include <descrip.h>
@@ -20,19 +20,19 @@
 enum type { RESIDENT, PAGE_FILE, FRAMES };
 
 struct kind {
-    const char *name; /* of the section; the registry knows some */
+    const char *name; /* of the section; some have an entry in the registry */
     uint64_t length;  /* bytes */
     enum type type;
-    bool shared; /* a region with shared page tables */
+    bool shared; /* map it in a region with shared page tables */
     bool permanent;
 };
 
-/* What the scenario at hand is about. */
+/* The section and mapping of the current scenario. */
 static const struct kind *kind;
 static GENERIC_64 region;
 static void *va, *start;
 static unsigned __int64 length;
-static bool created; /* by us, under its name */
+static bool created; /* the section was created by this scenario */
 static long child;
 
 static struct dsc$descriptor_s named(void)
@@ -41,7 +41,7 @@ static struct dsc$descriptor_s named(void)
                                      DSC$K_CLASS_S, (char *)kind->name};
 }
 
-/* ---- the calls ---- */
+/* ---- calls ---- */
 
 static long create(void)
 {
@@ -105,7 +105,7 @@ static long delete_name(void)
     return r;
 }
 
-/* Where a mapping is cut: on a piece's border with shared tables. */
+/* Where the mapping is split: with shared page tables at the end of a level-3 span. */
 static char *cut(void) { return (char *)va + (kind->shared ? PIECE : 4 * PAGE); }
 static uint64_t cut_length(void)
 {
@@ -150,7 +150,7 @@ static long fork_with_it(void)
     return pid;
 }
 
-/* ---- before ---- */
+/* ---- preparation ---- */
 
 static void begin(const struct kind *k)
 {
@@ -191,7 +191,7 @@ static void forked(const struct kind *k)
     settle();
 }
 
-/* ---- after ---- */
+/* ---- effects ---- */
 
 static void end(void)
 {
@@ -230,7 +230,7 @@ static bool child_shared(long r)
     return status == 7 << 8 && (kind->type == FRAMES || *(volatile char *)va == 2);
 }
 
-/* ---- kinds ---- */
+/* ---- kinds of sections ---- */
 
 #define KIND(id, ...)                                                      \
     static const struct kind id = {__VA_ARGS__};                           \
@@ -248,7 +248,7 @@ KIND(fluid_private, "FLUID", 2 * PIECE, RESIDENT, false, false)
 KIND(fluid_blocks, "LARGE", BLOCK + 4 * PIECE, RESIDENT, true, false)
 KIND(page_file, "PAGE_FILE", 64 * PAGE, PAGE_FILE, false, false)
 KIND(frames, "FRAMES", 64 * PAGE, FRAMES, false, false)
-/* A permanent section that is created and mapped by one call. */
+/* A permanent section that one call creates and maps. */
 KIND(alloc_permanent, "FAIL_ALLOC", 2 * PIECE, RESIDENT, true, true)
 KIND(fluid_permanent, "FLUID", 2 * PIECE, RESIDENT, true, true)
 KIND(page_file_permanent, "PAGE_FILE", 64 * PAGE, PAGE_FILE, false, true)

@@ -1,5 +1,5 @@
-/* The state that a failed call must leave as it was: the kernel's figures, and what the process can
- * see of itself, each list as a sum over its members. */
+/* The state that a failed call must not change: figures of the kernel, and what the process can
+ * observe of itself, each list as a hash sum over its elements. */
 #include "failure.h"
 
 #include <dirent.h>
@@ -41,7 +41,7 @@ static void kernel_state(struct state *s)
         mega$info(MEGA_INFO_STATES, 0, &st, sizeof(st)) != SS$_NORMAL ||
         mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m)) != SS$_NORMAL)
         bail_out("the kernel does not tell its figures");
-    /* By the fluid count: a page that an idle CPU is about to zero is on no list for a moment. */
+    /* The fluid count, because a page that an idle CPU is about to zero is on no free list. */
     s->pages = (long)(m.fluid + m.promised_unused + npp.pages + pgd.pages);
     s->npp = (long)npp.in_use;
     s->pgd = (long)pgd.in_use;
@@ -81,7 +81,7 @@ static uint64_t names_in(const char *table, bool *there)
         if (mega$logical(&d, i, 0, &m) != SS$_NORMAL)
             return sum;
         *there = true;
-        m.left = 0; /* the charge of the directory is in the pool's figures */
+        m.left = 0; /* the charge to the directory shows in the pool's figures */
         sum = add(sum, &m, sizeof(m));
     }
 }
@@ -135,7 +135,7 @@ static void signal_state(struct state *s)
     raw6(SYS_rt_sigpending, (unsigned long)(old + 1), 8, 0, 0, 0, 0);
     raw6(SYS_sigaltstack, 0, (unsigned long)(old + 2), 0, 0, 0, 0);
     raw6(SYS_getitimer, 0, (unsigned long)(old + 8), 0, 0, 0, 0);
-    old[10] = old[10] != 0; /* what is left of the time passes */
+    old[10] = old[10] != 0; /* the time that is left of the timer decreases */
     old[11] = 0;
     s->signals = add(s->signals, old, sizeof(old));
 }
@@ -209,7 +209,7 @@ void settle(void)
 static const struct {
     const char *name;
     size_t at;
-    unsigned spared; /* flags with which it may differ */
+    unsigned spared; /* flags of scenarios in which it may differ */
 } fields[] = {
     FIELD(pages, HALFWAY),
     FIELD(npp, HALFWAY),
@@ -255,7 +255,7 @@ bool state_same(const struct state *a, const struct state *b, unsigned flags, bo
 {
     struct state now = *b;
 
-    /* What the last process that ended still has goes by itself. */
+    /* The last process that ended may still have resources, which it will free. */
     for (unsigned looks = 0; !compare(a, &now, flags, false); looks++) {
         if (looks == 200)
             return compare(a, &now, flags, say);

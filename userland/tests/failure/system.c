@@ -1,4 +1,5 @@
-/* Services that tell and set what the process and the system are, and the kernel's own two. */
+/* Services that return and set properties of the process and the system; mega$info,
+ * mega$control. */
 #include "failure.h"
 
 #include <iledef.h>
@@ -38,7 +39,7 @@ static long setprv_cold(void)
 }
 static void setprv_back(void)
 {
-    privileges = *(unsigned long *)(void *)room; /* all that there were */
+    privileges = *(unsigned long *)(void *)room; /* the previous ones, which were all */
     sys$setprv(1, &privileges, 0, 0);
     privileges = 0;
     cold_drop();
@@ -130,7 +131,7 @@ const struct scenario system_scenarios[] = {
     {0},
 };
 
-/* On a kernel built with TEST=1. */
+/* Only on a kernel built with TEST=1. */
 const struct scenario test_scenarios[] = {
     SERVICE("mega$control, measuring pool", MEGA_SYS_CONTROL, cost),
     {0},

@@ -1,10 +1,10 @@
 /*
  * random_walk [--seconds N | --rounds N] [--seed S] [--processes N]
  *
- * Process 1 counts, starts a master, waits until it and all that it started have gone, and counts
- * again: what the walk took must be back to the page. The master keeps N walkers alive. With
- * --rounds each walker slot does that many operations, one slot after the other, and the digests at
- * the end are the same for the same seed.
+ * Process 1 counts pages, starts a master, waits until the master and all its descendants have
+ * ended, and counts again: every page that the walk used must have been freed. The master keeps N
+ * walkers alive. With --rounds each walker slot performs that many operations, one slot after the
+ * other, and for the same seed the digests printed at the end are the same.
  */
 #include "walk.h"
 
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define LIFE_OPS     400 /* most operations of one walker's life */
+#define LIFE_OPS     400 /* maximum number of operations in a walker's life */
 #define WARM_UP_OPS  60
 #define SETTLE_TRIES 2000
 
@@ -23,13 +23,13 @@ struct shared *all;
 struct walker self;
 const char *self_path;
 
-static bool in_earnest; /* no more warming up */
+static bool in_earnest; /* the warm-up walk is over */
 
 static struct {
     uint64_t seconds, rounds, seed, processes;
 } options = {.seconds = 20, .seed = 1, .processes = 8};
 
-/* ---- what all use ---- */
+/* ---- common functions ---- */
 
 uint64_t draw(uint64_t below)
 {
@@ -147,8 +147,9 @@ static bool over(void)
            (all->end_ms && (uint64_t)now_ms() >= all->end_ms);
 }
 
-/* One operation; with turns, when it is ours. The last one keeps the turn: it goes with the
- * process, so that nobody acts while an address space is taken down. */
+/* Perform one operation; with turns, when it is this walker's turn. The last operation keeps the
+ * turn until the process has ended, so that no other walker acts while its address space is
+ * freed. */
 static void operation(bool last)
 {
     if (all->turns)
@@ -161,7 +162,7 @@ static void operation(bool last)
 
 static __attribute__((noreturn)) void walker(unsigned slot, uint64_t generation, uint64_t nops)
 {
-    mega$service_hook = NULL; /* what is printed takes the host's time, and runs would differ */
+    mega$service_hook = NULL; /* printing takes host time, which would make runs differ */
     self.slot = slot;
     self.generation = generation;
     self.state = (options.seed + 1) * 0x9E3779B97F4A7C15ul ^ (slot + 1) << 20 ^ generation << 40;
@@ -179,7 +180,7 @@ static void look_at_walker(int status)
         wrong("a walker was ended by signal %d", WTERMSIG(status));
 }
 
-/* Give slot the turn and wait until it is back, or its walker is gone. */
+/* Give the turn to a slot, and wait until the slot returns it or its walker has ended. */
 static void give_turn(unsigned slot)
 {
     int status;
@@ -195,7 +196,7 @@ static void give_turn(unsigned slot)
     }
 }
 
-/* Those that the last operation killed are gone before the next one. */
+/* Wait until the walkers that the last operation killed have ended. */
 static void bury_killed(void)
 {
     int status;
@@ -206,7 +207,7 @@ static void bury_killed(void)
     all->dying = 0;
 }
 
-/* The master of a walk in turns: everything that happens is one operation of one slot. */
+/* The master of a walk in turns, in which only one slot at a time performs one operation. */
 static void take_turns(uint64_t lives, uint64_t nops)
 {
     uint64_t generation[WALKERS_MAX] = {0};
@@ -234,7 +235,7 @@ static void take_turns(uint64_t lives, uint64_t nops)
     } while (alive);
 }
 
-/* Keeps the walkers alive. rounds: lives of each slot; 0: until the time is up. */
+/* Keeps the walkers alive. rounds: number of lives of each slot; 0: until the time is over. */
 static __attribute__((noreturn)) void master(uint64_t lives, uint64_t nops)
 {
     uint64_t generation[WALKERS_MAX] = {0};
@@ -277,12 +278,13 @@ static __attribute__((noreturn)) void master(uint64_t lives, uint64_t nops)
 
 struct count {
     struct mega_validate v;
-    uint64_t owned;     /* pages that processes, files and sections have */
-    uint64_t available; /* fluid pages, and those of reservations */
-    uint64_t growth;    /* what the kernel keeps: pool, stacks, system page tables */
+    uint64_t owned;     /* pages of processes, files and sections */
+    uint64_t available; /* fluid pages and pages of reservations */
+    uint64_t growth;    /* pages that the kernel keeps: pool, stacks, system page tables */
 };
 
-/* All of our data has been written since the last fork: so each count finds the same copies. */
+/* Write all data of this program after the last fork, so that each count finds the same number of
+ * copied pages. */
 static void touch_data(void)
 {
     extern char __data_start[], _end[];
@@ -314,7 +316,7 @@ static bool count(struct count *c)
     return true;
 }
 
-/* The program's own pages come with the first who runs their code: all of them now. */
+/* The first process that executes a page of the program allocates it; touch all of them now. */
 static void read_program(void)
 {
     char buffer[PAGE];
@@ -325,7 +327,7 @@ static void read_program(void)
     close(fd);
 }
 
-/* One walk, and the count when everybody has gone. */
+/* One walk; then the count when all processes have ended. */
 static bool walk(uint64_t seconds, uint64_t lives, uint64_t nops, struct count *c)
 {
     pid_t pid;
@@ -384,11 +386,11 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "--after-exec"))
         return after_exec();
     if (!parse(argc, argv))
-        bail_out("random_walk [--seconds N | --rounds N] [--seed S] [--processes N]");
+        bail_out("usage: random_walk [--seconds N | --rounds N] [--seed S] [--processes N]");
     all = mmap(NULL, sizeof(*all), RW, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     diag("seed %lu, %lu processes", (unsigned long)options.seed, (unsigned long)options.processes);
     read_program();
-    /* What the kernel makes once, and what this process comes to have of its own. */
+    /* Allocate what the kernel allocates once, and what this process allocates for itself. */
     walk(0, 1, WARM_UP_OPS, &before);
     fine = options.rounds ? walk(0, 1, WARM_UP_OPS, &before) : walk(1, 0, WARM_UP_OPS, &before);
     ok(fine && before.v.errors == 0, "a short walk leaves memory consistent%s%s", fine ? "" : ": ",
@@ -397,7 +399,7 @@ int main(int argc, char **argv)
     fine = options.rounds ? walk(0, (options.rounds + LIFE_OPS - 1) / LIFE_OPS,
                                  least(options.rounds, LIFE_OPS), &after)
                           : walk(options.seconds, 0, LIFE_OPS, &after);
-    ok(fine, "everything is what it should be%s%s", fine ? "" : ": ", all->failure);
+    ok(fine, "every walker finds what it expects%s%s", fine ? "" : ": ", all->failure);
     for (unsigned i = 0; i < options.processes; i++)
         digest = (digest ^ all->digest[i]) * 0x100000001B3ul;
     diag("%lu operations, %lu refused, %lu children, %lu walkers killed, %lu checks on the way",
@@ -415,11 +417,11 @@ int main(int argc, char **argv)
         diag("%s", after.v.text);
     if (in_company())
         return tap_done();
-    is(after.v.spaces, 1, "nobody is left");
-    is(after.v.sections, before.v.sections, "no section is left");
-    is(after.owned, before.owned, "no page is left with processes, files or sections");
+    is(after.v.spaces, 1, "no other process exists");
+    is(after.v.sections, before.v.sections, "no section of the walk exists");
+    is(after.owned, before.owned, "processes, files and sections have as many pages as before");
     is(after.available + after.growth, before.available + before.growth,
-       "the fluid count is back, but for what the kernel keeps");
+       "the fluid count is as before, except for pages that the kernel keeps");
     for (int i = 0; i < MEGA_PAGES_KINDS; i++)
         if (after.v.pages[i] != before.v.pages[i])
             diag("pages of kind %d: %lu, before %lu", i, (unsigned long)after.v.pages[i],

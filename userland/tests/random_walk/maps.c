@@ -1,4 +1,4 @@
-/* What a walker has mapped, and the patterns in it. */
+/* The mappings of a walker, and the patterns in their pages. */
 #include "walk.h"
 
 struct mapping *mapping_new(void)
@@ -47,8 +47,8 @@ static uint64_t pattern(const struct mapping *m, uint64_t page)
     return (m->tag << 32) ^ page * 0x9E3779B97F4A7C15ul ^ 0x57A1Cul;
 }
 
-/* The word of a page that holds its pattern; another one for each page, so that all parts of pages
-   are seen. */
+/* The word of a page that holds its pattern. It differs from page to page, so that all parts of
+   pages are tested. */
 static volatile uint64_t *word_of(const struct mapping *m, uint64_t i)
 {
     uint64_t page = m->first + i;
@@ -86,7 +86,7 @@ void touch(struct mapping *m)
 {
     uint64_t pages = m->bytes / PAGE, at = draw(pages), n = 1 + draw(24);
 
-    /* Mostly runs, sometimes scattered pages. */
+    /* Mostly consecutive pages, sometimes scattered ones. */
     if (draw(4) == 0)
         for (; n > 0; n--)
             touch_page(m, draw(pages));
@@ -114,7 +114,7 @@ void mapping_cut(struct mapping *m, uint64_t from, uint64_t bytes)
             rest->start += end;
             rest->first += end / PAGE;
             rest->bytes = low - end;
-        } /* else it stays mapped, and goes with the region or the process */
+        } /* else it stays mapped until the region or the process ends */
     }
     if (from > 0)
         m->bytes = from;

@@ -1,23 +1,23 @@
-/* Page frames: a driver that takes a reservation and shows it or not, and sections of its frames or
- * of memory that PHYSICAL_MEMORY leaves aside. */
+/* Page frames: a driver that takes a reservation and exposes it or not, and page-frame sections of
+ * its frames or of memory that PHYSICAL_MEMORY excludes from use by the system. */
 #include "walk.h"
 
 #include <iledef.h>
 #include <secdef.h>
 #include <syidef.h>
 
-#define DRIVER       "WALK_DRIVER" /* its entry in the registry of the run */
-#define FRAMES       512ul         /* of each of the two */
+#define DRIVER       "WALK_DRIVER" /* the driver's entry in the registry of the run */
+#define FRAMES       512ul         /* number of frames of each of the two */
 #define PAGES_PER_MB 128
 
-/* The two have names of their own, because their contents differ: where a frame is in the section
-   tells what is written there. */
+/* The two kinds of sections have different names, because their contents differ: the pattern of a
+   frame depends on its offset in the section. */
 static const struct {
     const char *name;
     bool of_driver;
 } names[] = {{"WALK_SHOWN", true}, {"WALK_ASIDE", false}};
 
-#define TAG 0x180 /* apart from those of other sections */
+#define TAG 0x180 /* differs from the tags of other sections */
 
 static const int create_errors[] = {SS$_DUPLNAM, SS$_INVPFN, SS$_GSDFULL, SS$_INSFMEM, 0};
 static const int map_errors[] = {
@@ -38,7 +38,7 @@ static int driver(unsigned operation, uint64_t arg)
     return mega$control(MEGA_CTL_DRIVER, operation, (uint64_t)DRIVER, arg, 0, 0);
 }
 
-/* 0, which no section may show: the driver has none, or no memory is left aside. */
+/* 0 if no section may show it: the driver has no frames, or no memory is excluded. */
 static uint64_t first_frame(unsigned k)
 {
     struct mega_driver_unit unit;

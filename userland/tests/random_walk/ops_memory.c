@@ -38,7 +38,7 @@ static void private_mapped(void *va, uint64_t bytes, int region, enum kind kind)
     touch(m);
 }
 
-/* What a call replaced or unmapped, whatever it was. */
+/* Record that a call replaced or unmapped this range, whatever was there. */
 static void forget_range(char *start, uint64_t bytes)
 {
     for (unsigned i = 0; i < MAPPINGS; i++) {
@@ -64,7 +64,7 @@ void op_create_va(void)
     char *start = NULL;
     void *va = NULL;
 
-    if (m && draw(3) == 0) { /* instead of our own pages */
+    if (m && draw(3) == 0) { /* over this walker's own pages */
         region = m->region;
         start = m->start;
     } else if (r) {
@@ -106,7 +106,7 @@ void op_expand_region(void)
     private_mapped(va, length, r ? (int)(r - self.regions) : -1, PRIVATE);
 }
 
-/* A part of it read-only for a while: the mapping is split, and hints with it. */
+/* Makes a part read-only for a while, which splits the map entry and granularity hints. */
 static void protect_part(struct mapping *m)
 {
     uint64_t pages = m->bytes / PAGE, at = draw(pages), n = 1 + draw(pages - at), length;
@@ -127,7 +127,8 @@ static void protect_part(struct mapping *m)
     }
 }
 
-/* Protection of a whole mapping, so that we know what it has. Sections in shared tables refuse. */
+/* Changes the protection of a whole mapping, so that it stays known. Sections in shared page tables
+ * refuse. */
 void op_protect(void)
 {
     static const unsigned codes[] = {PRT$C_UW, PRT$C_UW, PRT$C_UR, PRT$C_NA};
@@ -236,9 +237,9 @@ void op_forget(void)
     note(17, (uint64_t)err);
     if (err == 0)
         memset(m->touched, 0, sizeof(m->touched));
-    else if (err != EINVAL && err != ENOMEM) /* locked pages stay */
+    else if (err != EINVAL && err != ENOMEM) /* locked pages are not discarded */
         wrong("madvise: %s", strerror(err));
-    if (err) /* and what lies before them is forgotten */
+    if (err) /* but the pages before them are discarded */
         m->kind = NONE;
 }
 
@@ -254,7 +255,7 @@ void op_brk(void)
             wrong("the heap's page at %p is not new", (void *)c);
         *c = 1;
     }
-    if (draw(8)) /* else it grows */
+    if (draw(8)) /* otherwise it grows */
         if (brk(old) != 0)
             wrong("brk: %s", strerror(errno));
 }

@@ -1,4 +1,4 @@
-/* Processes: fork, exec, exit, kill; pipes and files; what the system says about itself. */
+/* Processes: fork, exec, exit, kill; pipes and files; queries about processes and the system. */
 #include "walk.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ static void step_of_child(void)
     ops[draw(sizeof(ops) / sizeof(ops[0]))]();
 }
 
-/* A child inherits all mappings, uses them, and ends in one of the ways to end. */
+/* A child inherits all mappings, uses them, and ends in one of several ways. */
 static __attribute__((noreturn)) void child_life(void)
 {
     self.child = true;
@@ -35,14 +35,14 @@ static __attribute__((noreturn)) void child_life(void)
         execl(self_path, self_path, "--after-exec", (char *)NULL);
         wrong("execl: %s", strerror(errno));
     case 2:
-        if (all->turns) /* the kernel would print a line, which takes the host's time */
+        if (all->turns) /* the kernel would print a line, which takes host time */
             break;
         *(volatile int *)0 = 0;
     }
     _exit(0);
 }
 
-/* How a child may have ended. */
+/* Check that the child ended in one of the expected ways. */
 static void look_at(int status)
 {
     int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -60,7 +60,7 @@ void op_fork(void)
 
     if (pid == 0)
         child_life();
-    /* With turns the child's operations come first: it ends before anything else is noted. */
+    /* With turns the child's operations come first: it ends before anything else is recorded. */
     if (pid < 0 || !all->turns)
         note(20, pid < 0 ? (uint64_t)errno : 0);
     if (pid < 0) {
@@ -70,12 +70,12 @@ void op_fork(void)
     }
     __atomic_fetch_add(&all->children, 1, __ATOMIC_RELAXED);
     if (all->turns) {
-        /* What it does is over before anything else is done. */
-    } else if (wait_us) { /* dies in the middle of whatever it does */
+        /* The child's operations are finished before anything else is done. */
+    } else if (wait_us) { /* the child is killed while it does something */
         nap_us((long)wait_us);
         kill(pid, SIGKILL);
     } else if (draw(2)) {
-        op_touch(); /* beside it: copies on write */
+        op_touch(); /* concurrently with the child: copies on write */
     }
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
@@ -85,8 +85,8 @@ void op_fork(void)
         note(20, 0);
 }
 
-/* The walker's own image goes: what comes after it is the slot's new walker, once master sees it
-   end. */
+/* Replaces the walker's image. The program that is executed ends, and the master then starts a new
+   walker in the slot. */
 void op_exec(void)
 {
     if (self.child || draw(8))
@@ -142,9 +142,9 @@ void op_pipe(void)
         ssize_t written = write(fd[1], out, n), got = -1;
 
         if (written < 0 && errno == ENOMEM)
-            break; /* somebody's promise has all that is left */
+            break; /* all memory that is left is promised */
         if (i == 5 && written == (ssize_t)n)
-            break; /* what is left in it goes with it */
+            break; /* its contents are freed with it */
         if (written == (ssize_t)n)
             got = read(fd[0], in, n);
         if (got != (ssize_t)n || memcmp(in, out, n) != 0)
@@ -152,7 +152,7 @@ void op_pipe(void)
     }
     close(fd[0]);
     if (draw(2))
-        close(fd[1]); /* else with the process */
+        close(fd[1]); /* otherwise the end of the process closes it */
 }
 
 void op_file(void)
@@ -166,11 +166,11 @@ void op_file(void)
     note(25, fd < 0 ? (uint64_t)errno : 0);
     if (fd < 0)
         return;
-    unlink(name); /* lives on in the descriptor and the mapping */
+    unlink(name); /* the descriptor and the mapping keep the file */
     for (uint64_t i = 0; i < pages; i++) {
         page = i ^ (uint64_t)fd << 32;
         if (pwrite(fd, &page, sizeof(page), (off_t)(i * PAGE)) != sizeof(page))
-            goto out; /* memory is short */
+            goto out; /* there is not enough memory */
     }
     p = mmap(NULL, pages * PAGE, RW, draw(2) ? MAP_SHARED : MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED)
@@ -224,7 +224,7 @@ static struct dsc$descriptor_s text(const char *s)
                                      (char *)s};
 }
 
-/* Whoever defines a name gives it its own table's name. */
+/* Every process that defines a name gives it the name of its table as the value. */
 void op_logical(void)
 {
     static const int errors[] = {SS$_NOLOGNAM, SS$_EXLNMQUOTA, SS$_INSFMEM, 0};
@@ -256,7 +256,7 @@ void logical_delete(void)
         }
 }
 
-/* The self-check in the middle of it all. */
+/* Runs the self-check during the walk. */
 void op_check(void)
 {
     struct mega_validate v;

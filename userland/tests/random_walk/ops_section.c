@@ -3,7 +3,7 @@
 
 #include <secdef.h>
 
-/* The names: what the registry of the run has for them decides what they become. */
+/* The names of sections. The registry of the run decides what kind of section each becomes. */
 static const struct {
     const char *name;
     uint64_t bytes;
@@ -19,7 +19,7 @@ static const struct {
 };
 
 #define NAMES (sizeof(names) / sizeof(names[0]))
-#define ALLOC 0 /* of names */
+#define ALLOC 0 /* index of names */
 #define BARE  1
 
 static const int region_errors[] = {
@@ -88,7 +88,7 @@ void op_create_region(void)
     int status;
 
     if (draw(16) == 0)
-        bytes += PAGE * draw(1024); /* shared page tables refuse that */
+        bytes += PAGE * draw(1024); /* refused for regions with shared page tables */
     if (draw(16) == 0)
         start = (void *)(0x20000000000ul + draw(1024) * PIECE / (1 + draw(2)));
     if (draw(30) == 0)
@@ -119,7 +119,8 @@ void op_delete_region(void)
         id = r->id;
     else
         r = NULL;
-    for (unsigned i = 0; i < REGIONS; i++) /* chance may name one of ours */
+    for (unsigned i = 0; i < REGIONS;
+         i++) /* the random number may be one of this walker's regions */
         if (self.regions[i].used && self.regions[i].id.gen64$q_quadword == id.gen64$q_quadword)
             r = &self.regions[i];
     status = sys$delete_region_64(&id, 3, &va, &length);
@@ -165,7 +166,7 @@ void op_create_section(void)
     expected(pagfil ? "$create_gpfile" : "$create_gdzro", status, create_errors);
 }
 
-/* A resident section of this name: is it of the kind that its entry says? */
+/* Is the memory-resident section of this name of the kind that its entry determines? */
 static void resident_mapped(unsigned k)
 {
     if (k == ALLOC || k == BARE)
@@ -177,7 +178,7 @@ void section_mapped(unsigned k, enum kind kind, int region, void *va, uint64_t l
 {
     struct mapping *m = mapping_new();
 
-    if (!m) { /* not remembered: it goes with the region or the process */
+    if (!m) { /* not recorded: it exists until the region or the process ends */
         return;
     }
     m->kind = kind;
@@ -192,7 +193,7 @@ void section_mapped(unsigned k, enum kind kind, int region, void *va, uint64_t l
     touch(m);
 }
 
-/* Where to: a region of ours, or a default one. */
+/* Choose where to map: in a region of this walker, or in a default region. */
 int choose_region(struct _generic_64 *id)
 {
     struct region *r = draw(4) ? region_any() : NULL;
@@ -204,7 +205,7 @@ int choose_region(struct _generic_64 *id)
     return (int)(r - self.regions);
 }
 
-/* A part of a section of this size; whole pieces more often than not. */
+/* Choose a part of a section of this size; often in multiples of a level-3 span. */
 static void choose_part(uint64_t bytes, uint64_t *offset, uint64_t *length)
 {
     *offset = *length = 0;
@@ -290,7 +291,7 @@ void sections_delete(void)
 
 /* ---- unmapping ---- */
 
-/* A part of a mapping: anything, or what shared page tables allow. */
+/* Choose a part of a mapping: any part, or one that shared page tables allow. */
 static void choose_cut(const struct mapping *m, uint64_t *from, uint64_t *bytes)
 {
     uint64_t unit = m->shpt && draw(4) ? PIECE : PAGE;

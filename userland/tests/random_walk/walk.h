@@ -1,8 +1,8 @@
 /*
  * A random walk over all services: processes that create regions and sections, map, touch, protect,
- * lock and unmap, fork, exec, die and kill each other, seeded. Every page of theirs carries a
- * pattern that says whose it is and where, and every condition value must be one that the service
- * may return.
+ * lock and unmap memory, fork, exec, end and kill each other, with seeded random numbers. Every
+ * page contains a pattern that identifies its owner and its place, and every condition value must
+ * be one that the service may return.
  */
 #ifndef WALK_H
 #define WALK_H
@@ -19,17 +19,18 @@
 #include <tap.h>
 #include <vadef.h>
 
-#define PAGE          8192ul
-#define PIECE         (1024 * PAGE) /* what a level-3 page maps */
-#define WALKERS_MAX   16
-#define TURN_MASTER   (~0u)
-#define REGIONS       6
-#define MAPPINGS      24
-#define TRACKED_PAGES 512 /* of a mapping: its first ones */
-#define RW            (PROT_READ | PROT_WRITE)
-#define FAILED        9 /* exit status of who found something wrong */
+#define PAGE        8192ul
+#define PIECE       (1024 * PAGE) /* mapped by one level-3 page-table page */
+#define WALKERS_MAX 16
+#define TURN_MASTER (~0u)
+#define REGIONS     6
+#define MAPPINGS    24
+#define TRACKED_PAGES \
+    512 /* number of pages of a mapping, from its start, whose contents are tracked */
+#define RW     (PROT_READ | PROT_WRITE)
+#define FAILED 9 /* exit status of a process that found an error */
 
-/* What a walk must have come by, or it has not tried what it is for. */
+/* Events that a walk must have had in order to be a useful test. */
 enum made {
     MADE_ALLOC,
     MADE_BARE,
@@ -41,18 +42,18 @@ enum made {
     MADE_KINDS
 };
 
-/* What all processes of the walk see. */
+/* Shared by all processes of the walk. */
 struct shared {
-    int32_t pids[WALKERS_MAX];    /* walker of each slot; 0: none */
-    uint64_t digest[WALKERS_MAX]; /* of all operations and statuses; written by the slot's own */
+    int32_t pids[WALKERS_MAX];    /* pid of the walker in each slot; 0: none */
+    uint64_t digest[WALKERS_MAX]; /* of all operations and statuses; written by the slot's walker */
     uint64_t made[MADE_KINDS];
     uint64_t ops, refused, killed, children, checks;
-    uint64_t end_ms; /* no operation begins after that */
-    bool turns;      /* one operation at a time, in turn: the same walk whenever the clock ticks */
-    uint32_t turn;   /* whose it is: a slot, or TURN_MASTER; atomic */
-    uint32_t dying;  /* slots whose walkers were killed, by bits: by who has the turn */
-    bool give;       /* the reservation that goes once may go */
-    uint32_t stop;   /* somebody found something wrong */
+    uint64_t end_ms; /* no operation begins after this time */
+    bool turns;      /* one operation at a time, in turn: the walk does not depend on timing */
+    uint32_t turn;   /* who has the turn: a slot, or TURN_MASTER; atomic */
+    uint32_t dying; /* bit mask of slots whose walkers were killed; set by the holder of the turn */
+    bool give;      /* the reservation that can be freed once may be freed */
+    uint32_t stop;  /* a process has found an error */
     char failure[256];
 };
 
@@ -60,15 +61,16 @@ enum kind { NONE, PRIVATE, ANON_SHARED, SECTION, PAGFIL };
 
 struct mapping { /* in use unless kind is NONE */
     enum kind kind;
-    int region; /* slot in regions; -1: a default region */
+    int region; /* index in regions; -1: a default region */
     char *start;
     uint64_t bytes;
-    unsigned section; /* which name */
-    uint64_t first;   /* page of the section, or of the mapping as it was made */
-    uint64_t tag;     /* what its pages hold besides their number */
-    bool shpt;        /* through shared page tables */
-    bool read, write; /* may be */
-    uint64_t touched[TRACKED_PAGES / 64]; /* private: pages that hold the pattern, by number */
+    unsigned section; /* index of its name */
+    uint64_t first;   /* first page in the section, or in the original mapping */
+    uint64_t tag;     /* contents of its pages besides their number */
+    bool shpt;        /* mapped through shared page tables */
+    bool read, write; /* access that the mapping allows */
+    uint64_t touched[TRACKED_PAGES /
+                     64]; /* private memory: bit mask of the pages that contain the pattern */
 };
 
 struct region {
@@ -81,8 +83,8 @@ struct region {
 struct walker {
     unsigned slot;
     uint64_t generation, state, next_tag;
-    uint64_t ops_left; /* in this life */
-    bool child;        /* a fork of a walker: not in the table of pids */
+    uint64_t ops_left; /* operations left in this life */
+    bool child;        /* a child of a walker: not in the table of pids */
     struct region regions[REGIONS];
     struct mapping maps[MAPPINGS];
 };
@@ -97,9 +99,9 @@ uint64_t draw(uint64_t below);
 long now_ms(void);
 void nap_us(long us);
 __attribute__((noreturn, format(printf, 1, 2))) void wrong(const char *fmt, ...);
-/* An operation with its result: into the digest. */
+/* Add an operation and its result to the digest. */
 void note(uint64_t op, uint64_t status);
-/* status is success, or among those listed, which end with 0. True: success. */
+/* Returns true if status is success. Any other status must be in the list, which ends with 0. */
 bool expected(const char *service, int status, const int *allowed);
 
 void made(enum made what);
@@ -109,17 +111,17 @@ struct mapping *mapping_new(void);
 struct mapping *mapping_any(bool (*fits)(const struct mapping *m));
 struct region *region_any(void);
 void touch(struct mapping *m);
-/* The pages [from, from + bytes) of the mapping are gone. */
+/* The pages [from, from + bytes) have been unmapped. */
 void mapping_cut(struct mapping *m, uint64_t from, uint64_t bytes);
 void forget_region(int region);
 
-/* A mapping of section k was made. All processes write the same into a section's pages. */
+/* A mapping of section k was created. All processes write the same pattern to a section's pages. */
 void section_mapped(unsigned k, enum kind kind, int region, void *va, uint64_t length,
                     uint64_t offset, bool write);
-/* Where to: a region of ours, or a default one. */
+/* Choose where to map: in a region of this walker, or in a default region. */
 int choose_region(struct _generic_64 *id);
 
-/* The operations: ops_section.c, ops_frames.c, ops_memory.c, ops_process.c. */
+/* The operations, in ops_section.c, ops_frames.c, ops_memory.c and ops_process.c. */
 void op_create_region(void);
 void op_delete_region(void);
 void op_region_info(void);
@@ -153,10 +155,9 @@ void op_map_frames(void);
 void op_delete_frames(void);
 void op_logical(void);
 
-/* After exec. */
+/* The program that a walker executes. */
 int after_exec(void);
-/* All names of sections go; those of page-frame sections; the driver's reservation; logical names.
- */
+/* Delete all sections, those of page frames, the driver's reservation, and logical names. */
 void sections_delete(void);
 void frames_delete(void);
 void driver_release(void);
