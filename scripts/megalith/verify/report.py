@@ -43,8 +43,8 @@ TOOLS = (
         ("planted",),
         "make planted",
         "test_planted.py",
-        "Each is a small change to the kernel that an engineer might make by mistake. It is made in a "
-        "copy of the sources, the copy is built, and the checks named in the bug's file are run. "
+        "Each is a small change to the kernel that an engineer might make by mistake. It is made in "
+        "a copy of the sources, the copy is built, and the checks named in the bug's file are run. "
         "They must fail, and the same checks must pass without the bug.",
     ),
     Tool(
@@ -62,8 +62,8 @@ TOOLS = (
         ("leaks",),
         "make test",
         "test_leaks.py",
-        "Every run of a guest test ends with a count of pages, blocks of both pools, threads, stacks, "
-        "inodes, quotas and sections, which is compared with the count before the first process. "
+        "Every run of a guest test ends with a count of pages, blocks of both pools, threads, "
+        "stacks, inodes, quotas and sections, which is compared with the count before the first process. "
         "The tests plant each kind of leak once.",
         ("leaks",),
     ),
