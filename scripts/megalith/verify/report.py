@@ -1,9 +1,9 @@
 """Writes docs/verification.md: which checks were run, how much they covered, what they found.
 
 Every figure in it comes from a file that a run wrote (build/verification, verify/records.py).
---bless takes these files into docs/measured/verification.json, the page is made of that, and a
-test compares the two. A figure of a full run is never replaced by one of a quick run, and short
-runs of a full check are left out.
+--bless copies these files into docs/measured/verification.json, from which the page is generated,
+and a test compares the two. A figure of a full run is never replaced by one of a quick run, and
+short runs of a full check are left out.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ TOOLS = (
         ("planted",),
         "make planted",
         "test_planted.py",
-        "Each is a small change to the kernel that an engineer might make by mistake. It is made in "
-        "a copy of the sources, the copy is built, and the checks named in the bug's file are run. "
-        "They must fail, and the same checks must pass without the bug.",
+        "Each is a small change to the kernel that an engineer might make by mistake. It is made "
+        "in a copy of the sources, the copy is built, and the checks named in the bug's file are "
+        "run. They must fail, and the same checks must pass without the bug.",
     ),
     Tool(
         "Lock order",
         ("locks",),
         "make test",
         "test_crash.py",
-        "Every kernel checks at every acquisition the ranks of spinlocks and mutexes, the IPL, and "
-        "the locks that may not be held. A violation is a panic that names both places. The tests "
-        "commit each kind of violation once.",
+        "Every kernel checks at every acquisition the ranks of spinlocks and mutexes, the IPL, "
+        "and the locks that may not be held. A violation is a panic that names both places. The "
+        "tests commit each kind of violation once.",
         ("locks",),
     ),
     Tool(
@@ -63,8 +63,8 @@ TOOLS = (
         "make test",
         "test_leaks.py",
         "Every run of a guest test ends with a count of pages, blocks of both pools, threads, "
-        "stacks, inodes, quotas and sections, which is compared with the count before the first process. "
-        "The tests plant each kind of leak once.",
+        "stacks, inodes, quotas and sections, which is compared with the count before the first "
+        "process. The tests plant each kind of leak once.",
         ("leaks",),
     ),
     Tool(
@@ -72,9 +72,9 @@ TOOLS = (
         ("allocation-failure",),
         "make test",
         "test_allocation_failure.py",
-        "For each service and system call, every allocation inside it is made to fail in turn. The "
-        "state afterwards must be the state before, and the call must return the right condition "
-        "value or errno.",
+        "For each service and system call, every allocation inside it is made to fail in turn. "
+        "The state afterwards must be the state before, and the call must return the right "
+        "condition value or errno.",
     ),
     Tool(
         "Fuzzers",
@@ -91,9 +91,9 @@ TOOLS = (
         ("model-1", "model-4", "model-registry"),
         "make model",
         "test_model.py",
-        "Hypothesis generates sequences of section, region and registry operations. They run in the "
-        "guest and in a plain model of the documented semantics; both must agree on every status "
-        "and every visible byte.",
+        "Hypothesis generates sequences of section, region and registry operations. They run in "
+        "the guest and in a plain model of the documented semantics; both must agree on every "
+        "status and every visible byte.",
         ("model",),
     ),
     Tool(
@@ -101,9 +101,9 @@ TOOLS = (
         ("models",),
         "make models",
         "test_models.py",
-        "Spin checks every interleaving of three protocols: creation and end of shared page tables, "
-        "TB shootdown, and the lookaside list. Each model says which lines of code its steps "
-        "represent.",
+        "Spin checks every interleaving of three protocols: creation and end of shared page "
+        "tables, TB shootdown, and the lookaside list. Each model says which lines of code its "
+        "steps represent.",
     ),
     Tool(
         "Schedules",
@@ -176,13 +176,13 @@ After the date comes the commit that was tested (with a + if files differed from
 
 
 def records(folder: Path) -> dict[str, Record]:
-    """What runs have written, by name and form."""
+    """The records that runs have written, by name and form."""
     written = (path for path in sorted(folder.glob("*.json")) if not path.stem.endswith("-short"))
     return {path.stem: json.loads(path.read_text()) for path in written}
 
 
 def merged(old: dict[str, Record], new: dict[str, Record]) -> dict[str, Record]:
-    """By the files' names. A quick run of something that has full figures is left out."""
+    """By the names of the files. A quick run is left out if there are full figures."""
     both = old | new
     return {
         stem: record
