@@ -1,4 +1,4 @@
-"""The Makefile: what it builds again, and what it leaves alone. Works in a copy of the tree."""
+"""The Makefile: which files it rebuilds, and which it leaves alone. Works in a copy of the tree."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from test_style import tracked
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tree with what is built, at another place, times kept."""
+    """A copy of the tree with the build, at another place, with times kept."""
     top = tmp_path_factory.mktemp("tree")
     for path in tracked():
         (top / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(TOP / path, top / path)
-    # Archives and programs are not needed as bytes; -p keeps the times that make compares.
+    # The contents of archives and programs are not needed; -p keeps the times that make compares.
     subprocess.run(["cp", "-a", TOP / "build", top / "build"], check=True)
     (top / ".venv").symlink_to(TOP / ".venv")
     return top

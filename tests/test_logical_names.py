@@ -14,7 +14,7 @@ Shell = Callable[..., tuple[list[str], list[str]]]
 
 @pytest.fixture
 def shell(run: Callable[..., Done], tmp_path: Path) -> Shell:
-    """Run lines; what they print, and the complaints on the console."""
+    """Runs lines; returns their output, and the error messages on the console."""
 
     def go(*lines: str, status: int = 0) -> tuple[list[str], list[str]]:
         path = tmp_path / "commands"
@@ -98,7 +98,7 @@ def test_modes_and_attributes(shell: Shell) -> None:
     text, _ = shell(
         "define/executive/system E 1",
         "define /name_attributes=no_alias,confine N 2",
-        "define/user U 3; show logical U/full; show logical U",  # gone behind the first program
+        "define/user U 3; show logical U/full; show logical U",  # gone after the first program
         "define /trans=CONCEALED C 4",
         "show logical N/full",
         "show logical '[CE]' /full; show logical C/full; show logical E/full",
@@ -178,13 +178,13 @@ def test_an_empty_table_is_no_complaint(shell: Shell) -> None:
 
 
 def test_confined_to_the_shell(shell: Shell) -> None:
-    """A program that the shell starts gets copies, but not of what is confined."""
+    """A program that the shell starts gets copies of names, but not of confined ones."""
     text, _ = shell("define/name=confine A 1; define B 2; show logical/process")
     assert text == ["(LNM$PROCESS_TABLE)", '  "B" = "2"']
 
 
 def test_many_names_are_listed_in_line(run: Callable[..., Done]) -> None:
-    """Twice the names take at most three times the instructions, not four."""
+    """Listing is linear: twice the names take at most three times the instructions, not four."""
 
     def kernel_seconds(names: int) -> float:
         commands = (

@@ -1,5 +1,5 @@
-"""The models of concurrency (tests/models): sound over every interleaving, every planted fault
-found, and each step tied to lines that are still in the kernel."""
+"""The models of concurrency (tests/models): no error in any interleaving, every planted fault
+found, and each step refers to lines that are still in the kernel."""
 
 import re
 

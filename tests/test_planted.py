@@ -1,6 +1,6 @@
-"""Bugs of each kind planted in the kernel's own sources (tests/planted): the check that each one
-names first must notice it, and pass without it. Then the tool itself: what it says of changes that
-do not apply, of bugs that nothing catches, and of checks that always fail."""
+"""Bugs of each kind planted in the kernel's own sources (tests/planted): the first check that each
+file names must find the bug, and pass without it. Then the tool itself: its reports on changes that
+do not apply, on bugs that no check catches, and on checks that always fail."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from megalith.verify.planted import KINDS, Bug, Tree
 
 FILE = "mm/space/fault.c"
 LINE = '#include "mm/space/aspace_private.h"\n'
-# A change that is none, and a check that takes a second.
+# A harmless change, and a check that takes a second.
 HARMLESS = {
     "kind": KINDS[0],
     "what": "a longer comment",
@@ -28,7 +28,8 @@ HARMLESS = {
 
 
 def scripts_planted(folder: Path, **changed) -> subprocess.CompletedProcess[str]:
-    """scripts/planted on a folder with the harmless bug, so changed (None: left out)."""
+    """scripts/planted on a folder with the harmless bug, with these changes (None: field left
+    out)."""
     entry = {key: value for key, value in (HARMLESS | changed).items() if value is not None}
     text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in entry.items())
     (folder / "harmless.toml").write_text(text)

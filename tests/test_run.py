@@ -1,4 +1,5 @@
-"""scripts/run itself: what passes through it byte for byte, and how it says how a run ended."""
+"""scripts/run itself: output passed on byte for byte, and the statuses that report how a run
+ended."""
 
 from __future__ import annotations
 
@@ -237,7 +238,7 @@ def test_little_memory_has_the_programs_that_the_command_names() -> None:
     assert len(run_guest("/bin/ls", "/tests", memory="128M").expect(0).text.split()) > 40
 
 
-# A console that nobody reads is full, and the machine waits a second for it before it switches off.
+# When nothing reads the console it is full, and the machine waits a second before it powers off.
 LAST_SECOND = r"""
 #include <fcntl.h>
 #include <time.h>
@@ -271,7 +272,7 @@ int main(void)
 
 
 def last_second(program: Path, smp: int) -> tuple[list[str], list[set[int]]]:
-    """Frames behind the result, and the levels of all CPUs, as often as they could be looked at."""
+    """Frames after the result, and the IPLs of all CPUs, as often as they could be read."""
     words = ["--smp", str(smp), "--add", str(program), "--", "/last_second"]
     options = run_command.parser().parse_args(words)
     decoder, behind, levels = frames.Decoder(), [], []
@@ -297,11 +298,11 @@ def last_second(program: Path, smp: int) -> tuple[list[str], list[set[int]]]:
 
 @pytest.mark.parametrize("smp", [1, 2])
 def test_nothing_comes_behind_the_result(smp: int, tmp_path: Path) -> None:
-    """Who has sent it switches off: no other process gets the CPU or sends anything."""
+    """The CPU that has sent it powers the machine off: no other process runs or sends anything."""
     (tmp_path / "last_second.c").write_text(LAST_SECOND)
     program = tmp_path / "last_second"
     subprocess.run([CROSS_CC, tmp_path / "last_second.c", "-o", program], check=True)
-    for _ in range(5):  # on a busy host the second may be over before anybody looks
+    for _ in range(5):  # on a busy host the second may be over before the first look
         behind, levels = last_second(program, smp)
         assert behind == []
         assert all(max(of_cpus) >= IPL_ASTDEL for of_cpus in levels), levels

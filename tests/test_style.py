@@ -1,4 +1,4 @@
-"""The rules that a program can check: layers, machine code in its place, headers."""
+"""Rules that a program can check: layers, machine code in arch/, headers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LAYERS = [
 ]
 ALONE = {"kernel"}  # only the files in the folder itself: its subfolders are layers of their own
 
-# Names for assembly: the file shows structures of all layers, and calls nothing.
+# Offsets for assembly: the file uses structures of all layers, and calls nothing.
 OFFSETS = Path("arch/alpha/hw/asm_offsets.c")
 
 KERNEL_FOLDERS = ("arch", "kernel", "mm", "sysman")
@@ -135,8 +135,8 @@ def test_private_headers_are_included_in_their_own_folder() -> None:
 
 
 def linked(root: Path, sources: Iterable[Path]) -> list[tuple[Path, Path, str]]:
-    """Which source uses which other one's symbols, by the objects root/SOURCE.o. A symbol that
-    none of them defines comes from the compiler's library or the linker script."""
+    """The source files that use symbols of another one, found in the objects root/SOURCE.o. A
+    symbol that none of them defines comes from the compiler's library or the linker script."""
     sources = list(sources)
     done = subprocess.run(
         ["alpha-linux-gnu-nm", "-g", "-P", "-A", *[f"{source}.o" for source in sources]],
@@ -164,7 +164,7 @@ def test_files_link_their_own_layer_and_those_below() -> None:
         if path.suffix in (".c", ".S") and path != OFFSETS and path.parts[:2] != ("kernel", "races")
     ]
     uses = linked(TOP / "build/kernel", sources)
-    assert len(uses) > 1000  # else this looks at something else than the kernel
+    assert len(uses) > 1000  # otherwise these are not the objects of the kernel
     report(upward(uses))
 
 
@@ -264,7 +264,8 @@ def test_lines_and_white_space() -> None:
 
 
 def test_formatters_have_nothing_to_do() -> None:
-    """`make format` mends what this finds, but for over-long lines of comments and strings."""
+    """`make format` corrects what this finds, except for over-long lines of comments and
+    strings."""
     tools = TOP / ".venv/bin"
     sources = [str(path) for path in tracked() if path.suffix in (".c", ".h")]
     commands = (
@@ -373,7 +374,8 @@ def test_links_in_documents_lead_to_files() -> None:
 
 
 def test_programs_in_company_check_each_fork() -> None:
-    """One that took -1 for a child killed everybody beside it: must_fork() of company.h."""
+    """A program that took -1 for a child number killed all processes beside it: must_fork() of
+    company.h."""
     for path in sorted(TOP.glob("userland/tests/*.c")):
         text = path.read_text()
         if "#include <company.h>" in text:

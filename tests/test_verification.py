@@ -1,4 +1,5 @@
-"""docs/verification.md is made of figures that runs wrote, and knows every check that does."""
+"""docs/verification.md is generated from figures that runs wrote, and includes every check that
+writes figures."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def test_a_quick_run_does_not_replace_a_full_one(tmp_path: Path) -> None:
 
 
 def test_what_was_found_stands_on_the_page() -> None:
-    """Also what was found after the run whose figures stand there."""
+    """Including what was found after the run whose figures are on the page."""
     text = report.PAGE.read_text()
     sentences = [
         line for path in records.FOUND.glob("*.txt") for line in path.read_text().splitlines()
