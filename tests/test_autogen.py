@@ -155,7 +155,7 @@ def parameters(configuration: Configuration, memory: str) -> dict[str, int]:
     return {name: value for name, value, _ in result.parameters}
 
 
-def test_gblpages_grows_by_the_entries_that_are_for_sections():
+def test_gblpages_grows_by_the_entries_for_sections():
     """By their pages and 2 each; reserved pages are not counted a second time as free memory."""
     empty = parameters(Configuration(), "1G")["GBLPAGES"]
     for options, more in (

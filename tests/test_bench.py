@@ -92,7 +92,7 @@ def test_no_hold_grows_with_the_number_of_processes(quick: Path, tmp_path: Path)
 
 
 @pytest.mark.timeout(240)
-def test_a_broken_bound_is_noticed(quick: Path) -> None:
+def test_a_broken_bound_is_reported(quick: Path) -> None:
     rows = rows_of(quick)
     assert all(b.kept for b in figures.bounds(rows))
     for row in rows:
@@ -106,7 +106,7 @@ def test_a_broken_bound_is_noticed(quick: Path) -> None:
 
 
 @pytest.mark.timeout(240)
-def test_lookaside_lists_cure_a_pool_in_pieces(quick: Path) -> None:
+def test_lookaside_lists_help_a_fragmented_pool(quick: Path) -> None:
     data = page.load(quick / "figures.json")
     by = pool.lists_of(data["pool"], 1)
     assert by[0]["free_blocks"] >= 1000 and by[0]["le64"] >= 700
@@ -167,7 +167,7 @@ def test_the_floor_leaves_the_pool_alone(quick: Path) -> None:
         assert floor["dellnm"] == [0, 0, 0]  # nothing was deleted
 
 
-def test_coincidence_is_of_the_time_before_the_cure() -> None:
+def test_coincidence_is_computed_before_lists_are_on() -> None:
     def row(kernel: float, waiting: int) -> dict:
         times = [{"kernel": kernel}]
         states = {"MUTEX": waiting}
@@ -185,7 +185,7 @@ def test_coincidence_is_of_the_time_before_the_cure() -> None:
 
 
 @pytest.mark.timeout(240)
-def test_a_slow_hit_is_noticed(quick: Path) -> None:
+def test_a_slow_hit_is_reported(quick: Path) -> None:
     data = page.load(quick / "figures.json")
     rows, texts = data["pool"], data["pool_tools"]
     assert all(b.kept for b in pool.bounds(rows, texts))
@@ -196,7 +196,7 @@ def test_a_slow_hit_is_noticed(quick: Path) -> None:
 
 
 @pytest.mark.parametrize("path", page.PAGES, ids=lambda p: p.name)
-def test_committed_pages_are_made_of_measured_figures(path: Path) -> None:
+def test_committed_pages_are_generated_from_measured_figures(path: Path) -> None:
     text = path.read_text()
     assert page.PART.search(text)
     assert page.render(text, page.load(page.DATA)) == text, "type: scripts/bench --bless"

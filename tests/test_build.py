@@ -98,7 +98,7 @@ def test_help_lists_the_targets(copy: Path) -> None:
         assert f"make {target}" in text
 
 
-def test_set_up_has_nothing_left_to_do() -> None:
+def test_setup_has_nothing_left_to_install() -> None:
     done = subprocess.run(
         [TOP / "scripts/setup"], capture_output=True, text=True, timeout=60, cwd="/"
     )

@@ -105,9 +105,9 @@ def written(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize("text", MIXES.values(), ids=MIXES.keys())
-def test_a_mix_up_is_found(apart: list[str], tmp_path: Path, text: str) -> None:
+def test_a_confusion_is_found(apart: list[str], tmp_path: Path, text: str) -> None:
     assert mixed(apart, written(tmp_path, text))
 
 
-def test_right_uses_are_let_pass(apart: list[str], tmp_path: Path) -> None:
+def test_correct_uses_pass(apart: list[str], tmp_path: Path) -> None:
     assert not mixed(apart, written(tmp_path, RIGHT))

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import TOP
+from megalith.run.paths import TOP
 
 FOLDERS = "arch|kernel|mm|sysman|userland|scripts|tests|docs"
 ENDINGS = r"c|h|S|md|py|toml|pml|def|mk|ld|txt|svg|json|yml"

@@ -52,7 +52,7 @@ def test_fuzz(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", fuzz.names())
-def test_corpus_is_packed_the_one_way(name: str, monkeypatch, tmp_path: Path) -> None:
+def test_corpus_packing_is_deterministic(name: str, monkeypatch, tmp_path: Path) -> None:
     """Equals what --bless would write for the same inputs, so that changes show as lines; and
     unpacking gives the inputs back."""
     inputs = fuzz.corpus(name)
@@ -66,7 +66,7 @@ def test_corpus_is_packed_the_one_way(name: str, monkeypatch, tmp_path: Path) ->
     assert sorted(fuzz.corpus("odd")) == sorted(odd)
 
 
-def test_static_data_are_set_back_to_the_last_byte() -> None:
+def test_static_data_are_reset_to_the_last_byte() -> None:
     """Also in the program that counts lines, whose sections may end at any address. Otherwise the
     second input would count the message of the first."""
     fuzz.build(["build/fuzz/cover/config"])

@@ -51,7 +51,7 @@ def host_memory(*words: str) -> tuple[int, bytes]:
 
 
 @pytest.mark.parametrize("cpus", [1, 2, 4])
-def test_host_pays_for_what_is_touched(cpus: int) -> None:
+def test_only_touched_memory_uses_the_host(cpus: int) -> None:
     touched, output = host_memory("-m", "1000G", "--smp", str(cpus), "--", "/bin/show", "memory")
     assert touched < 256 * MIB
     assert re.search(rb"Main Memory \(99\d\.", output)  # without the PFN database

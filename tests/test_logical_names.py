@@ -27,7 +27,7 @@ def shell(run: Callable[..., Done], tmp_path: Path) -> Shell:
     return go
 
 
-def test_a_name_is_followed(shell: Shell) -> None:
+def test_translation_is_iterative(shell: Shell) -> None:
     text, said = shell(
         "define A B",
         "define/job B C,D",
@@ -157,7 +157,7 @@ def test_deassign(shell: Shell) -> None:
         ("show logical A B", "%SHOW-W-MAXPARM, too many or too long words"),
     ],
 )
-def test_complaints(shell: Shell, line: str, message: str) -> None:
+def test_error_messages(shell: Shell, line: str, message: str) -> None:
     assert shell(line, status=1) == ([], [message])
 
 
@@ -173,7 +173,7 @@ def test_empty_strings_are_strings(shell: Shell) -> None:
     ]
 
 
-def test_an_empty_table_is_no_complaint(shell: Shell) -> None:
+def test_an_empty_table_is_no_error(shell: Shell) -> None:
     assert shell("show logical/system", "show logical/table='LNM$SYSTEM'") == ([], [])
 
 

@@ -527,7 +527,7 @@ def test_a_refused_mapping_leaves_no_permanent_section():
     assert runner.seen["crmpsc_gdzro_64 NOSHPTS"] == 1
 
 
-def test_what_would_be_created_under_a_name_of_another_identity():
+def test_creation_under_a_name_of_another_identity():
     """Found by Hypothesis: the model checked only the mapping of the existing section. The service
     first checks the mapping of the section that it would create, which is shorter."""
     runner = Runner(1)

@@ -7,7 +7,7 @@ import pytest
 from megalith.verify import mutation
 
 
-def test_planted_changes_are_noticed() -> None:
+def test_planted_changes_fail_a_test() -> None:
     sample = mutation.planted_sample()
     blessed = len(mutation.load(mutation.SAMPLE))
     # A change no longer applies to a line that was rewritten: `scripts/mutate --bless`.

@@ -61,7 +61,7 @@ def test_a_copy_has_nothing_to_build_but_the_changed_file(tmp_path: Path) -> Non
     assert (TOP / FILE).read_text().count("Harmless") == 0
 
 
-def test_a_bug_that_nothing_catches_is_told(tmp_path: Path) -> None:
+def test_a_bug_that_no_check_catches_is_reported(tmp_path: Path) -> None:
     before = (TOP / "build/megalith.elf").stat()
     done = scripts_planted(tmp_path)
     assert done.returncode == 1
@@ -76,7 +76,7 @@ def test_a_check_that_always_fails_proves_nothing(tmp_path: Path) -> None:
     assert "without any bug: run --smp 1 -- /bin/false: status 1" in done.stderr
 
 
-def test_each_check_that_is_named_must_notice(tmp_path: Path) -> None:
+def test_each_named_check_must_fail(tmp_path: Path) -> None:
     checks = ["run --smp 1 -- /bin/ls", "host test_ieee"]
     source = planted.load(planted.FOLDER / "pfn_cow_source.toml")
     words = {"file": source.file, "old": source.old, "new": source.new}

@@ -167,7 +167,7 @@ ENDLESS = "i=0; while true; do echo line $i; i=$((i+1)); done"
     ],
     ids=["time is up", "panic"],
 )
-def test_runs_that_end_badly(
+def test_runs_that_fail(
     command: tuple[str, ...], options: tuple[str, ...], status: int, tmp_path: Path
 ) -> None:
     path = tmp_path / "x.rec"
@@ -219,7 +219,7 @@ def rewrite(source: Path, target: Path, change) -> None:
     ],
     ids=["format", "emulator", "digest", "missing", "shape"],
 )
-def test_files_that_do_not_fit(recorded: tuple[Path, Ran], tmp_path: Path, change, says) -> None:
+def test_files_that_do_not_match(recorded: tuple[Path, Ran], tmp_path: Path, change, says) -> None:
     path = tmp_path / "x.rec"
     rewrite(recorded[0], path, change)
     again = scripts_run("--replay", path)
@@ -271,7 +271,7 @@ def test_damaged_files_are_errors(recorded: tuple[Path, Ran], tmp_path: Path) ->
         (("--replay", __file__, "--", "/bin/echo"), "from the recording: no COMMAND"),
     ],
 )
-def test_options_that_do_not_go_together(words: tuple[str, ...], says: str) -> None:
+def test_options_that_cannot_be_combined(words: tuple[str, ...], says: str) -> None:
     ran = scripts_run(*words)
     assert ran.status == 2 and says in ran.console, ran.console
 

@@ -30,7 +30,7 @@ SHARE = "/tests/share_section --name BIG --processes 4; show memory/validate"
 # ---- shapes of memory ----
 
 
-def test_pieces_between_holes() -> None:
+def test_stretches_between_holes() -> None:
     """600 MB of a machine whose largest stretch is a sixth of a GB."""
     done = boot(
         "1G",
@@ -92,7 +92,7 @@ def test_show_section_counts_pages_by_domain() -> None:
     assert sum(pages) == 280 * 128 and pages[1] > pages[0] > 0, found[1]
 
 
-def test_zeroing_is_told() -> None:
+def test_zeroing_is_reported() -> None:
     done = boot("3G", *reserve("BIG 2048 /ALLOCATE /ZERO"), command="true").expect(0)
     told = [int(n) for n in re.findall(r"(\d+) of 2048 MB zeroed", done.console)]
     assert len(told) >= 3 and told == sorted(told)
@@ -132,7 +132,7 @@ ASIDE = settings(PHYSICAL_MEMORY=512)
 FIRST = 512 * 128  # the PFN that an operator has to compute
 
 
-def test_1_where_it_begins() -> None:
+def test_1_first_unused_page() -> None:
     """With PHYSICAL_MEMORY the program must be given a number; with the registry, a name."""
     done = boot("1G", *ASIDE, command=f"/tests/frames APP {FIRST - 1} 1024").expect(1)
     assert "invalid PFN" in done.text.lower() or "INVPFN" in done.text
@@ -141,14 +141,14 @@ def test_1_where_it_begins() -> None:
     assert "section BIG: 400 MiB, ALLOC" in done.text
 
 
-def test_2_who_may() -> None:
+def test_2_privileges() -> None:
     """Mapping page frames needs a privilege that opens all memory; mapping a reservation by its
     name needs none."""
     done = boot("1G", *ASIDE, command=f"/tests/frames APP {FIRST} 1024 user").expect(1)
     assert "PFNMAP" in done.text
 
 
-def test_3_who_else() -> None:
+def test_3_arbitration() -> None:
     """Nothing separates two applications that were given the same frames; a reservation in use has
     one section."""
     done = boot(
@@ -169,7 +169,7 @@ def test_4_holes() -> None:
     assert "stretches" in done.console and "512 pages): 0 0 0 51200" in done.text
 
 
-def test_5_back_without_a_boot() -> None:
+def test_5_freed_without_a_boot() -> None:
     """Memory that PHYSICAL_MEMORY leaves aside is in no count; a reservation can be freed by a
     command."""
     done = boot("1G", *ASIDE).expect(0)

@@ -61,7 +61,7 @@ def test_state_after_a_panic(panicked):
             assert registers["pc"] in range(state.symbols["_start"], state.symbols["_end"])
 
 
-def test_what_is_not_there_is_not_mapped(panicked):
+def test_missing_memory_is_not_mapped(panicked):
     with SavedState(panicked) as state:
         for va in (0, 0x120000000 + (1 << 33), 1 << 42, 0x123456789ABCDEF):
             with pytest.raises(NotMapped):
@@ -135,7 +135,7 @@ def folder_of(pid: int) -> Path:
     raise AssertionError("no emulator")
 
 
-def test_state_after_a_time_out_and_none_after_a_good_end(tmp_path):
+def test_state_after_a_time_out_and_none_after_success(tmp_path):
     path = tmp_path / "state.sda"
     done = run("--smp", "1", "--save", path, "--", "/bin/true")
     assert done.returncode == 0 and not path.exists(), done
@@ -145,7 +145,7 @@ def test_state_after_a_time_out_and_none_after_a_good_end(tmp_path):
         assert state.reason == "no end within 3 seconds"
 
 
-def test_what_was_written_last_is_read_under_a_schedule_too(tmp_path):
+def test_the_last_output_is_read_under_a_schedule_too(tmp_path):
     """There a thread carries the serial lines: the machine is kept, and the thread may be late."""
     for schedule in range(1, 5):
         options = ("--schedule", str(schedule), "-m", "256M", "--save", tmp_path / "no.sda")
@@ -180,7 +180,7 @@ def test_long_reads_of_the_debugger_come_from_the_file(panicked):
     assert "same True None" in done.stdout, done
 
 
-def test_debugger_begins_with_the_panic(panicked):
+def test_debugger_starts_at_the_panic(panicked):
     """On two CPUs it may be either; the number of GDB's thread is that of the CPU plus one."""
     with SavedState(panicked) as state:
         reason, cpu = state.reason, int(re.match(r"panic on CPU (\d):", state.reason)[1])
@@ -192,7 +192,7 @@ def test_debugger_begins_with_the_panic(panicked):
     assert other == f"T05thread:{2 - cpu:x};".encode()
 
 
-def test_damage_is_named(panicked, tmp_path):
+def test_damage_is_reported(panicked, tmp_path):
     whole = panicked.read_bytes()
     bad = tmp_path / "bad.sda"
 

@@ -84,7 +84,7 @@ def test_a_failure_says_how_to_repeat_it() -> None:
         (("--schedule", "1", "--record", "x", "--", "/bin/echo"), "does not go with --schedule"),
     ],
 )
-def test_arguments_that_do_not_fit(words: tuple[str, ...], says: str) -> None:
+def test_arguments_that_cannot_be_combined(words: tuple[str, ...], says: str) -> None:
     done = run_guest(options=words)
     assert done.status == 2 and says in done.console
 

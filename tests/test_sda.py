@@ -271,7 +271,7 @@ def test_process_that_does_not_run_is_shown(answers):
         assert "section_nth" in said["backtrace 1"]
 
 
-def test_backtrace_goes_on_through_a_system_call_into_the_program(answers):
+def test_backtrace_continues_through_a_system_call_into_the_program(answers):
     """For the running thread, whose stack pointer is in PALcode, the machine executes an
     instruction. A state that was saved on request does not have it, and the backtrace ends in the
     function that made the call."""
@@ -287,7 +287,7 @@ def test_backtrace_goes_on_through_a_system_call_into_the_program(answers):
 
 
 @pytest.mark.parametrize("command", NOT_THERE)
-def test_what_is_not_there_is_said_and_a_script_goes_on(answers, command):
+def test_missing_objects_are_reported_and_a_script_continues(answers, command):
     for look in ("live", "saved"):
         assert answers[look][command].strip() == NOT_THERE[command]
 
@@ -314,7 +314,7 @@ def test_damage_is_found(answers, damage):
     assert "inconsistencies" not in said["mended"]
 
 
-def test_backtrace_from_an_interrupt_goes_on_into_what_was_interrupted():
+def test_backtrace_from_an_interrupt_continues_into_the_interrupted_code():
     with Debugged("-m", "256M", "--smp", "1", "--", "/bin/sleep", "5") as machine:
         answers = machine.run("sda break sched_clock_tick", "continue", "continue", "backtrace")
     frames = re.findall(r"^#\d+ +(?:0x[0-9a-f]+ in )?(\S+)", answers["backtrace"], re.MULTILINE)
@@ -340,7 +340,7 @@ int main(void)
 """
 
 
-def test_backtrace_from_an_interrupt_goes_on_into_a_program_that_was_added(tmp_path):
+def test_backtrace_from_an_interrupt_continues_into_an_added_program(tmp_path):
     """For a program that never enters the kernel by itself: its stack pointer is read from the CPU,
     and its symbols come from the file given to --add."""
     source, program = tmp_path / "spinning.c", tmp_path / "spinning"
@@ -362,7 +362,7 @@ def test_backtrace_from_an_interrupt_goes_on_into_a_program_that_was_added(tmp_p
     ), answers
 
 
-def test_machine_that_switches_itself_off_without_a_result_is_saved(tmp_path):
+def test_machine_that_powers_off_without_a_result_is_saved(tmp_path):
     path = tmp_path / "off.sda"
     with Debugged("-m", "256M", "--smp", "1", "--save", str(path), "--", "/bin/true") as machine:
         machine.run(

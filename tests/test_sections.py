@@ -58,7 +58,7 @@ def test_hundred_processes_share_page_tables(smp: int) -> None:
 
 
 @pytest.mark.parametrize("smp", [1, 2, 4])
-def test_private_page_tables_cost_what_they_cost(smp: int) -> None:
+def test_private_page_tables_are_counted_exactly(smp: int) -> None:
     text = share_section(PRIVATE, smp, "--name", "DBCACHE", processes=50)
     own, _ = numbers(r"owned by a process.*: (\d+) at mapping, (\d+) after use", text)
     assert own >= 512
@@ -127,7 +127,7 @@ def test_section_services_says_which_reservations_it_needs(options: list[str]) -
     assert words[0] == "scripts/run" and words[-2:] == ["--", "/tests/section_services"]
 
 
-def test_share_section_says_what_does_not_fit() -> None:
+def test_share_section_reports_what_does_not_fit() -> None:
     done = run_guest(
         "/bin/rad", "0", "--", "/tests/share_section",
         *("--name", "Q", "--size", "16M", "--processes", "1000"),

@@ -300,7 +300,7 @@ def test_python_packages_import_downward() -> None:
     report(wrong)
 
 
-def test_python_packages_say_what_they_hold() -> None:
+def test_python_packages_have_docstrings() -> None:
     wrong = [
         f"{path}: no docstring"
         for path in tracked("scripts", "tests/lib", "sysman")
@@ -373,7 +373,7 @@ def test_links_in_documents_lead_to_files() -> None:
     report(wrong)
 
 
-def test_programs_in_company_check_each_fork() -> None:
+def test_stress_programs_check_each_fork() -> None:
     """A program that took -1 for a child number killed all processes beside it: must_fork() of
     company.h."""
     for path in sorted(TOP.glob("userland/tests/*.c")):

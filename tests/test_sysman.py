@@ -379,7 +379,7 @@ def test_part_of_two_is_named():
 
 
 @pytest.mark.parametrize("verb", ["FREE POOL /GROUP=3", "SHOW", "SHOW POOL"])
-def test_what_acts_on_the_running_system_says_who_does_it(tmp_path, verb):
+def test_commands_for_the_running_system_name_the_tool_in_the_guest(tmp_path, verb):
     session = Session(tmp_path / "cfg", io.StringIO())
     with pytest.raises(SysmanError, match="acts on the running system: /bin/sysman there does it"):
         session.execute(f"res {verb}")
@@ -416,7 +416,7 @@ def changed_blob(rng: random.Random) -> bytes:
     return blob.seal(bytes(data))
 
 
-def test_hostile_blobs_are_read_as_the_kernel_reads_them(kernel_accepts):
+def test_invalid_blobs_are_read_as_the_kernel_reads_them(kernel_accepts):
     """This parser and the kernel's accept the same blobs, whatever their contents."""
     rng = random.Random(3)
     good = 0

@@ -164,6 +164,6 @@ def test_startup_script_runs_before_the_prompt(startup):
 
 
 @pytest.mark.parametrize(("command", "status"), [("/bin/nosuch", 127), ("/etc/startup", 126)])
-def test_a_command_that_is_none_keeps_its_status(startup, command, status, tmp_path):
+def test_a_command_that_does_not_exist_keeps_its_status(startup, command, status, tmp_path):
     (tmp_path / "startup").chmod(0o644)
     run_guest(command, options=startup).expect(status)

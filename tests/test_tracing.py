@@ -64,14 +64,14 @@ def test_mutex_trace_of_logical_names(run: Callable[..., Done], smp: int) -> Non
     assert {module for *_, module in callers} <= {"kernel/lnm/lnm.c", "kernel/lnm/lnm_space.c"}
 
 
-def test_looking_at_a_trace_does_not_fill_it(run: Callable[..., Done]) -> None:
+def test_showing_a_trace_does_not_fill_it(run: Callable[..., Done]) -> None:
     show = "sda mtx show trace"
     text = run("/bin/sh", "-c", f"sda mtx start trace; {show}; {show}; {show}").expect(0).text
     assert text.count("the trace is running") == 3 and re.search("^aspace ", text, re.M)
     assert not re.search("^trace ", text, re.M)
 
 
-def test_callers_that_find_no_place(run: Callable[..., Done]) -> None:
+def test_callers_for_which_the_table_is_full(run: Callable[..., Done]) -> None:
     commands = "sda mtx load; /tests/tracing --callers; sda mtx show trace /summary"
     text = run("/bin/sh", "-c", commands, smp=1, kernel="test").expect(0).text
     found = re.search(
@@ -115,7 +115,7 @@ def test_spinlock_trace(run: Callable[..., Done], smp: int) -> None:
     assert len(re.findall(r"^process table .* [0-9A-F]{16}  \w+\+0x", text, re.M)) == 1
 
 
-def test_the_life_of_a_trace(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_load_start_stop_and_unload_of_a_trace(run: Callable[..., Done], tmp_path: Path) -> None:
     """At the prompt, whose status is that of its last command."""
     lines = []
     for facility in ("MTX", "spl", "Pcs", "flt"):
@@ -290,7 +290,7 @@ def test_monitor_records(run: Callable[..., Done], smp: int) -> None:
 
 
 @pytest.mark.parametrize("signal", ["INT", "TERM", "HUP"])
-def test_an_interrupted_record_is_whole(run: Callable[..., Done], signal: str) -> None:
+def test_an_interrupted_record_is_complete(run: Callable[..., Done], signal: str) -> None:
     """The current reading is written too, with its shorter interval."""
     commands = (
         f"monitor /record /tmp/m /interval=0:00:30 & sleep 1.5; kill -{signal} $!;"
@@ -332,7 +332,7 @@ def test_monitor_shows(run: Callable[..., Done]) -> None:
         (["frob"], "%MONITOR-E-IVVERB"),
     ],
 )
-def test_monitor_complains(run: Callable[..., Done], words: list[str], message: str) -> None:
+def test_monitor_reports_errors(run: Callable[..., Done], words: list[str], message: str) -> None:
     assert message in run("/bin/monitor", *words).expect(1).console
 
 
@@ -395,7 +395,7 @@ def test_alignment_faults(run: Callable[..., Done], smp: int) -> None:
     assert re.search(r"^ +[\d.]+ +5000 +\d+  m +add_records +/m\n\.\.\. and 1 more$", text, re.M)
 
 
-def test_a_mended_structure_saves_instructions(run: Callable[..., Done]) -> None:
+def test_a_corrected_structure_saves_instructions(run: Callable[..., Done]) -> None:
     """One instruction is one nanosecond here: the time for a record, before and after."""
     commands = "/tests/misaligned 1000; /tests/misaligned 1000 --mended"
     text = run("/bin/sh", "-c", commands, smp=1, options=["--icount"]).expect(0).text
@@ -452,7 +452,7 @@ def steps_of_a_look(code: list[str]) -> int:
 
 
 @pytest.mark.parametrize("source", FAST_PATHS)
-def test_a_lock_that_is_not_traced_looks_once(source: str) -> None:
+def test_a_lock_that_is_not_traced_tests_once(source: str) -> None:
     """The fast path of each end of a lock loads the number of the trace round once, and
     branches."""
     path = TOP / f"build/kernel/kernel/sched/{source}.c.o"

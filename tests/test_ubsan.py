@@ -32,7 +32,7 @@ def test_planted_undefined_behaviour_is_named_by_function_and_line() -> None:
     assert f"scripts/run: that is kernel/test/crash.c:{line}\n" in done.console
 
 
-def test_kernel_without_traps_does_not_notice() -> None:
+def test_kernel_without_traps_reports_nothing() -> None:
     """So it was UBSan that ended the other run."""
     options = ["--kernel", str(TEST_KERNEL)]  # also where --kernel names another
     run_guest("/tests/crash_kernel", "--shift", timeout=100, options=options).expect(1)

@@ -14,7 +14,7 @@ from megalith.verify.fuzz import findings
 from megalith.verify.records import write_figures
 
 
-def test_the_page_is_what_the_figures_give() -> None:
+def test_the_page_agrees_with_the_figures() -> None:
     subprocess.run([TOP / "scripts/verification", "--check"], check=True, timeout=60)
 
 
@@ -45,7 +45,7 @@ def test_a_quick_run_does_not_replace_a_full_one(tmp_path: Path) -> None:
     assert "| soak, full" in text and "| runs | 1,234 |" in text and "| 7 |" not in text
 
 
-def test_what_was_found_stands_on_the_page() -> None:
+def test_findings_are_on_the_page() -> None:
     """Including what was found after the run whose figures are on the page."""
     text = report.PAGE.read_text()
     sentences = [
