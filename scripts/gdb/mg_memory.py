@@ -234,7 +234,7 @@ class ShowPfnData(Command):
                 one = rad["ranges"][r]
                 first, count = int(one["first"]), int(one["npages"])
                 print(f"    PFN {first:08X}:{first + count - 1:08X}  {count} pages")
-        print(f"\nFluid pages that may be had: {int(variable('fluid_available'))}")
+        print(f"\nFluid pages available: {int(variable('fluid_available'))}")
 
 
 # ---- page tables ----

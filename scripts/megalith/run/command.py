@@ -173,7 +173,7 @@ def parser() -> argparse.ArgumentParser:
     option(
         "--validate",
         action="store_true",
-        help="check all memory when COMMAND has ended: status 125 when a page is lost or doubled",
+        help="check all memory when COMMAND has ended: status 125 if it is inconsistent",
     )
     option(
         "--record",
@@ -185,7 +185,7 @@ def parser() -> argparse.ArgumentParser:
         "--replay",
         metavar="FILE",
         type=_file,
-        help="run a recording again, exactly; only --gdb, --gdb-socket and --timeout go with it",
+        help="repeat a recorded run exactly; only --gdb, --gdb-socket and --timeout apply",
     )
     option(
         "--schedule",
@@ -195,12 +195,12 @@ def parser() -> argparse.ArgumentParser:
         "instruction; the command's input is empty",
     )
     option("--gdb", action="store_true", help="wait for GDB before the first instruction")
-    option("--gdb-socket", metavar="PATH", type=_socket, help="where GDB's socket is to lie")
+    option("--gdb-socket", metavar="PATH", type=_socket, help="path of GDB's socket")
     option(
         "--save",
         metavar="FILE",
         type=_new_file,
-        help="when the kernel panics, hangs, or switches itself off without a result, save the "
+        help="when the kernel panics, hangs, or powers itself off without a result, save the "
         "state to FILE for scripts/sda (scripts/save does it at any time)",
     )
     option("--timeout", metavar="SECONDS", type=_seconds, help="end the machine after that")

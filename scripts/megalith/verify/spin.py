@@ -161,7 +161,7 @@ def main() -> int:
         description="Checks the models of concurrency, or says which code a model stands for.",
     )
     parser.add_argument("--full", action="store_true", help="more CPUs and turns (minutes, 4 GB)")
-    parser.add_argument("--steps", action="store_true", help="which lines each step stands for")
+    parser.add_argument("--steps", action="store_true", help="the lines that each step represents")
     arguments = parser.parse_args()
     console = Console(soft_wrap=True)
     if arguments.steps:
