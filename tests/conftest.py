@@ -1,4 +1,4 @@
-"""Options of pytest, the figures of a run of many tests, and the fixture that boots."""
+"""Options of pytest, the figures of runs of many tests, and the fixture that boots."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lib import guest
 from lib.guest import Done, run_guest
 from megalith.verify.records import found, write_figures
 
-# `make test` has built everything: scripts/run need not look again at each start.
+# `make test` has built everything: scripts/run need not check again at each start.
 os.environ["MEGALITH_BUILT"] = "1"
 
 
@@ -36,8 +36,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def write_planted(terminalreporter) -> None:
-    """Of tests that plant something each (`record_property("plants", (name, what, all))`): when
-    all of a name have run, how many were caught."""
+    """For tests that each plant something (`record_property("plants", (name, what, all))`): when
+    all tests of a name have run, writes how many plants were caught."""
     seen: dict[tuple[str, str, int], list[str]] = {}
     for how in ("passed", "failed"):
         for report in terminalreporter.stats.get(how, []):
@@ -51,7 +51,7 @@ def write_planted(terminalreporter) -> None:
 
 
 def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
-    """The figures of a run of many tests on another kernel, and of what was planted."""
+    """Writes the figures of a run of many tests on another kernel, and of planted errors."""
     name = config.getoption("figures")
     if not config.getoption("kernel"):
         write_planted(terminalreporter)
@@ -79,7 +79,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Last what looks at the records of other tests."""
+    """Moves tests that read the records of other tests to the end."""
     items.sort(key=lambda item: item.path.name == "test_condition_matrix.py")
 
 

@@ -1,5 +1,5 @@
 """Every single allocation inside every system call and service fails in turn
-(userland/tests/failure): the right error, and everything as it was."""
+(userland/tests/failure): the call returns the right error, and nothing has changed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from lib.guest import run_guest
 from lib.tap import check_tap
 from megalith.verify.records import found, write_figures
 
-# Names of every kind that the registry decides. A section of more than 8 GiB shares level-2 pages.
+# Names for every kind of section that the registry can produce. A section of more than 8 GiB
+# shares level-2 pages.
 RESERVED = (
     "FAIL_ALLOC 16 /ALLOCATE /ZERO /PAGE_TABLES",
     "FAIL_BARE 16 /ALLOCATE /ZERO /NOPAGE_TABLES",

@@ -1,4 +1,5 @@
-"""AUTOGEN: its arithmetic is the kernel's, at the limit and one step beyond, on real machines."""
+"""AUTOGEN: its arithmetic agrees with the kernel's, at the limit and one step beyond, on real
+machines."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def written(configuration: Configuration, memory: str, least: int = 0) -> Config
 
 
 def everything(memory_mb: int) -> Configuration:
-    """Entries of every kind, and one that is to fill what is left."""
+    """Entries of every kind, and one that is to fill the rest."""
     configuration = Configuration()
     configuration.reserve(f"FIXED {memory_mb // 4} /ALLOCATE")
     configuration.reserve("PRIVATE 40 /ALLOCATE /ZERO /NOPAGE_TABLES")
@@ -65,8 +66,8 @@ def everything(memory_mb: int) -> Configuration:
 
 
 def filled(memory: str) -> tuple[Configuration, int]:
-    """A registry that goes exactly to AUTOGEN's limit with the minimum fluid page count, which
-    takes up what is less than an entry's megabyte."""
+    """A registry that reaches exactly AUTOGEN's limit. The minimum fluid page count takes up the
+    remainder, which is less than the megabyte of an entry."""
     configuration = everything(parse_memory(memory))
     left = autogen(machine(configuration, memory), configuration).left
     size = left // MEGABYTE
@@ -82,7 +83,7 @@ def filled(memory: str) -> tuple[Configuration, int]:
 
 @pytest.mark.parametrize("memory", ["256M", "8G", "300G"])
 def test_at_the_limit_every_entry_is_honoured(tmp_path, memory):
-    """The guest does not only reserve everything, it also runs programs."""
+    """The guest not only reserves everything, it also runs programs."""
     configuration, minimum = filled(memory)
     done = boot(tmp_path, written(configuration, memory, minimum), memory)
     assert not re.search("reserved memory: .*(not reserved|without allocation)", done.console)
@@ -94,7 +95,8 @@ def test_at_the_limit_every_entry_is_honoured(tmp_path, memory):
 
 @pytest.mark.parametrize("memory", ["256M", "28G"])
 def test_one_megabyte_beyond_it_is_refused(tmp_path, memory):
-    """By AUTOGEN, which says by how much, and by the kernel at the same limit."""
+    """AUTOGEN refuses it and says by how much it is too large; the kernel refuses it at the same
+    limit."""
     configuration, minimum = filled(memory)
     good = written(configuration, memory, minimum)
     result = autogen(machine(configuration, memory), configuration, minimum + MEGABYTE)
@@ -104,7 +106,7 @@ def test_one_megabyte_beyond_it_is_refused(tmp_path, memory):
     done = boot(tmp_path, good, memory)
     refused = REFUSED.findall(done.console)
     assert [name for name, *_ in refused] == [
-        # The largest first, of equals the first: so the last one in that order.
+        # The largest first, and the first of equal ones: so the last one in that order.
         sorted(configuration.reservations, key=lambda e: -e.total)[-1].name
     ]
     assert int(refused[0][3]) == minimum + MEGABYTE + START_PAGES
@@ -120,7 +122,7 @@ def test_one_megabyte_beyond_it_is_refused(tmp_path, memory):
     ],
 )
 def test_fluid_pages_are_what_the_kernel_counts(tmp_path, memory, parameters):
-    """An entry that fits nowhere makes the kernel say how many there are: never fewer than was
+    """An entry that does not fit makes the kernel print the number of fluid pages: never fewer than
     computed, and less than a megabyte more."""
     configuration = Configuration()
     for text in parameters:
@@ -132,7 +134,7 @@ def test_fluid_pages_are_what_the_kernel_counts(tmp_path, memory, parameters):
     computed = memory_at_boot(machine(configuration, memory), configuration)
     assert 0 <= int(fluid) - computed.fluid < MEGABYTE
     minimum = autogen(machine(configuration, memory), configuration).remain
-    if not parameters:  # AUTOGEN's own NPAGEDYN does not enter here
+    if not parameters:  # without AUTOGEN's own NPAGEDYN
         assert abs(int(remain) - minimum) <= 1
 
 
@@ -153,8 +155,8 @@ def parameters(configuration: Configuration, memory: str) -> dict[str, int]:
     return {name: value for name, value, _ in result.parameters}
 
 
-def test_gblpages_grows_by_the_entries_that_are_for_sections():
-    """By their pages and 2 each; what is reserved is not counted as free memory a second time."""
+def test_gblpages_grows_by_the_entries_for_sections():
+    """By their pages and 2 each; reserved pages are not counted a second time as free memory."""
     empty = parameters(Configuration(), "1G")["GBLPAGES"]
     for options, more in (
         ("", 2),
@@ -172,7 +174,7 @@ def test_gblpages_grows_by_the_entries_that_are_for_sections():
 def test_parameters_are_within_their_limits_and_caps():
     for memory in ("64M", "1G", "28G", "256G", "1000G"):
         configuration = Configuration()
-        new = written(configuration, memory)  # set_parameter's limits hold when it is read again
+        new = written(configuration, memory)  # set_parameter's limits apply when it is read
         values = new.parameters
         available = autogen(machine(configuration, memory), configuration).left * 8192
         assert values["NPAGEDYN"] <= (parse_memory(memory) << 20) // 5

@@ -1,5 +1,5 @@
-"""make bench, small: the programs work, the bounds are looked at, the committed page is made of
-figures that were measured."""
+"""A small make bench: the programs work, the bounds are checked, the committed page is generated
+from figures that were measured."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_quick_bench_measures_and_plots(quick: Path) -> None:
 def test_faults_populate_what_was_asked_for(quick: Path) -> None:
     shared, private = figures.pick(rows_of(quick), "populated")
     pages = 16 * 128
-    # The parent touches the page that its board begins on; servers make the others valid.
+    # The parent touches the first page of the board; servers make the others valid.
     for r in (shared, private):
         assert r["made_valid"] + 1 == pages
     assert private["made_valid"] + private["global_valid"] + private["raced"] >= 4 * pages - 8
@@ -84,14 +84,15 @@ def grown(folder: Path) -> set[str]:
 
 @pytest.mark.timeout(440)
 def test_no_hold_grows_with_the_number_of_processes(quick: Path, tmp_path: Path) -> None:
-    """A wait walked all living children under the table lock; an exit walked the pool's list. A
-    clock interrupt with work to do may fall into the longest hold of one run, not of two."""
+    """A wait once walked all living children under the table lock, and an exit walked the pool's
+    list. A clock interrupt with work to do may fall into the longest hold of one run, but not of
+    two."""
     once = grown(quick)
     assert not once or not once & grown(measure(tmp_path))
 
 
 @pytest.mark.timeout(240)
-def test_a_broken_bound_is_noticed(quick: Path) -> None:
+def test_a_broken_bound_is_reported(quick: Path) -> None:
     rows = rows_of(quick)
     assert all(b.kept for b in figures.bounds(rows))
     for row in rows:
@@ -105,15 +106,15 @@ def test_a_broken_bound_is_noticed(quick: Path) -> None:
 
 
 @pytest.mark.timeout(240)
-def test_lookaside_lists_cure_a_pool_in_pieces(quick: Path) -> None:
+def test_lookaside_lists_help_a_fragmented_pool(quick: Path) -> None:
     data = page.load(quick / "figures.json")
     by = pool.lists_of(data["pool"], 1)
     assert by[0]["free_blocks"] >= 1000 and by[0]["le64"] >= 700
-    # Without lists everybody takes PGDYN, walks, and so holds LNM; with them hardly anybody does.
+    # Without lists every request takes PGDYN and walks with LNM held; with them hardly any does.
     assert by[512]["PGDYN"]["taken"] < by[0]["PGDYN"]["taken"] / 2
     assert by[0]["free_208"][0] > 1000 > pool.HIT_MOST >= by[512]["free_208"][1]
     assert by[0]["by_size"] == [] and {e[0] for e in by[512]["by_size"]} >= {80, 144, 208}
-    # The same seed: the same pool, whatever the CPUs do meanwhile.
+    # The same seed gives the same pool on any number of CPUs.
     assert pool.lists_of(data["pool"], 2)[512]["alloc_80"][0] > 0
     reboot = pool.pick(data["pool"], "series", 1, "reboot")[-1]
     assert reboot["free_blocks"] < by[0]["free_blocks"] / 2 and reboot["size"] == 292960 * 512
@@ -128,7 +129,7 @@ def test_hits_cost_the_same_on_several_cpus(quick: Path) -> None:
             key = f"{what}_{size}"
             for at_work in (1, 2):
                 on, off = (pool.parallel_of(rows, lal, at_work) for lal in (512, 0))
-                # To the instruction what --icount says of one CPU.
+                # Equal to the instruction to the figure of one CPU under --icount.
                 assert on[f"{key}_whole"][:2] == alone[key][:2]
                 assert on[key][0] == alone[key][0]
                 calls, whole, waits, _ = on[f"{key}_count"]
@@ -160,13 +161,13 @@ def test_the_floor_leaves_the_pool_alone(quick: Path) -> None:
     rows = page.load(quick / "figures.json")["pool"]
     for cpus in (1, 2):
         floor, off = pool.floor_of(rows, cpus), pool.lists_of(rows, cpus)[0]
-        # What is left is processes that come and go.
+        # The rest is due to processes that start and end.
         assert floor["PGDYN"]["taken"] < off["PGDYN"]["taken"] / 4
         assert floor["LNM"]["taken"] >= off["LNM"]["taken"] * 0.9
         assert floor["dellnm"] == [0, 0, 0]  # nothing was deleted
 
 
-def test_coincidence_is_of_the_time_before_the_cure() -> None:
+def test_coincidence_is_computed_before_lists_are_on() -> None:
     def row(kernel: float, waiting: int) -> dict:
         times = [{"kernel": kernel}]
         states = {"MUTEX": waiting}
@@ -184,7 +185,7 @@ def test_coincidence_is_of_the_time_before_the_cure() -> None:
 
 
 @pytest.mark.timeout(240)
-def test_a_slow_hit_is_noticed(quick: Path) -> None:
+def test_a_slow_hit_is_reported(quick: Path) -> None:
     data = page.load(quick / "figures.json")
     rows, texts = data["pool"], data["pool_tools"]
     assert all(b.kept for b in pool.bounds(rows, texts))
@@ -195,7 +196,7 @@ def test_a_slow_hit_is_noticed(quick: Path) -> None:
 
 
 @pytest.mark.parametrize("path", page.PAGES, ids=lambda p: p.name)
-def test_committed_pages_are_made_of_measured_figures(path: Path) -> None:
+def test_committed_pages_are_generated_from_measured_figures(path: Path) -> None:
     text = path.read_text()
     assert page.PART.search(text)
     assert page.render(text, page.load(page.DATA)) == text, "type: scripts/bench --bless"

@@ -24,7 +24,7 @@ def test_fifty_boots(run) -> None:
 
 
 def test_show_as_the_first_process(run) -> None:
-    """Who asks is shown: a program that is the first process has no parent."""
+    """`show` lists the process that runs it; a program that is the first process has no parent."""
     done = run("/bin/show", "process").expect(0)
     assert done.output.startswith(b"Process 1, show, parent 0,")
     done = run("/bin/sh", "-c", "show process; true").expect(0)

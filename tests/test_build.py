@@ -1,4 +1,4 @@
-"""The Makefile: what it builds again, and what it leaves alone. Works in a copy of the tree."""
+"""The Makefile: which files it rebuilds, and which it leaves alone. Works in a copy of the tree."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from test_style import tracked
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tree with what is built, at another place, times kept."""
+    """A copy of the tree with the build, at another place, with times kept."""
     top = tmp_path_factory.mktemp("tree")
     for path in tracked():
         (top / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(TOP / path, top / path)
-    # Archives and programs are not needed as bytes; -p keeps the times that make compares.
+    # The contents of archives and programs are not needed; -p keeps the times that make compares.
     subprocess.run(["cp", "-a", TOP / "build", top / "build"], check=True)
     (top / ".venv").symlink_to(TOP / ".venv")
     return top
@@ -98,7 +98,7 @@ def test_help_lists_the_targets(copy: Path) -> None:
         assert f"make {target}" in text
 
 
-def test_set_up_has_nothing_left_to_do() -> None:
+def test_setup_has_nothing_left_to_install() -> None:
     done = subprocess.run(
         [TOP / "scripts/setup"], capture_output=True, text=True, timeout=60, cwd="/"
     )

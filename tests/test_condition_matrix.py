@@ -1,7 +1,7 @@
-"""docs/condition-values.md beside what the services returned to the test programs.
+"""docs/condition-values.md against the values that services returned to the test programs.
 
-Every value of the page was returned by its service in a test that wanted it; no service returned a
-value that is not there. conftest.py has this file run last, when the programs have been run.
+Every value on the page was returned by its service in a test that expected it; no service returned
+a value that is not on the page. conftest.py makes this file run last, after the programs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SAME = {"sys$getjpiw": "sys$getjpi", "sys$getsyiw": "sys$getsyi"}
 
 
 def documented() -> tuple[set[Pair], set[Pair]]:
-    """The pairs of the page; apart, those that it says no test can bring about."""
+    """The pairs on the page; separately, those that the page says no test can produce."""
     pairs: set[Pair] = set()
     excused: set[Pair] = set()
     service = ""

@@ -36,7 +36,7 @@ def test_every_condition_value_has_its_name(tmp_path: Path) -> None:
     assert done.text.splitlines() == [*expected, "condition value 4711 (0x1267)"]
 
 
-def test_share_section_names_what_it_was_refused() -> None:
+def test_share_section_names_the_refusal() -> None:
     done = run_guest("/tests/share_section", "--fluid", "--size", "4G", memory="512M").expect(2)
     assert "SS$_INSFLPGS, condition value 9292 (0x244C)\n" in done.console
 

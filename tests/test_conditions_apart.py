@@ -1,8 +1,8 @@
-"""Condition values and errnos are never taken for one another.
+"""Condition values and errnos are never confused.
 
-To the compiler both are int (kernel/base/cond.h says why), so each file that has to do with
-condition values is looked at once with cond_t a structure: whatever then does not fit is a mix-up,
-but for the comparison of two condition values, which C does not have for structures.
+To the compiler both are int (kernel/base/cond.h says why), so each file that uses condition values
+is compiled once more with cond_t as a structure. Every type error is then a confusion of the two,
+except for the comparison of two condition values, which C does not have for structures.
 """
 
 import os
@@ -41,7 +41,7 @@ def compiler(name: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def apart(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The command that looks at a file with the two types apart."""
+    """The command that compiles a file with the two types distinct."""
     shadow = tmp_path_factory.mktemp("apart")
     (shadow / ABI).parent.mkdir(parents=True)
     cond, values = (TOP / COND).read_text(), (TOP / ABI).read_text()
@@ -105,9 +105,9 @@ def written(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize("text", MIXES.values(), ids=MIXES.keys())
-def test_a_mix_up_is_found(apart: list[str], tmp_path: Path, text: str) -> None:
+def test_a_confusion_is_found(apart: list[str], tmp_path: Path, text: str) -> None:
     assert mixed(apart, written(tmp_path, text))
 
 
-def test_right_uses_are_let_pass(apart: list[str], tmp_path: Path) -> None:
+def test_correct_uses_pass(apart: list[str], tmp_path: Path) -> None:
     assert not mixed(apart, written(tmp_path, RIGHT))

@@ -1,5 +1,5 @@
-"""A broken configuration blob in a booting kernel: named on the console, ignored as a whole, and
-boot goes on."""
+"""A damaged configuration blob in a booting kernel: it is reported on the console and ignored as a
+whole, and the boot continues."""
 
 from __future__ import annotations
 

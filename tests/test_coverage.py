@@ -1,5 +1,5 @@
-"""Coverage: counters that a run of the guest and one of a host test leave become counts by line.
-`make coverage` runs all tests so, and keeps `mm` and `sysman` above 90 % of lines."""
+"""Coverage: counters from a run of the guest and of a host test are converted to counts by line.
+`make coverage` runs all tests in this way, and requires 90 % of the lines of `mm` and `sysman`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from megalith.run.paths import CROSS, TOP
 from megalith.verify import coverage
 from megalith.verify.counters import CoverageError, Layout, Store
 
-# Read from the guest are all files; looked at only these.
+# The counters of all files are read from the guest; the test uses only these.
 GUEST_FILES = ("sysman/params.c", "kernel/sys/posix/path.c", "mm/space/region.c")
 
 
@@ -30,7 +30,7 @@ def lines_of(layout: Layout, counts: list[int]) -> coverage.Lines:
 
 
 def test_guest_counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two runs add up, and what only one program does is reached by that program alone."""
+    """Two runs add up, and code that only one program executes is reached by that program alone."""
     monkeypatch.setenv("MEGALITH_COVERAGE", str(tmp_path))
     options = ["--kernel", str(coverage.KERNEL)]
     layout = Layout(coverage.KERNEL)
@@ -92,7 +92,7 @@ def test_marks() -> None:
 
 
 def test_marks_in_the_kernel_have_reasons_and_are_few() -> None:
-    """A mark is for a state that cannot be: one line in a hundred is too many already."""
+    """A mark is for a state that cannot occur: one line in a hundred would be too many."""
     marked = total = 0
     for folder in coverage.KERNEL_FOLDERS:
         for path in (TOP / folder).rglob("*.c"):

@@ -1,4 +1,4 @@
-"""What a person sees when the kernel crashes: status 125, the reason, and who called whom."""
+"""What a user sees when the kernel crashes: status 125, the reason, and backtraces."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from lib.guest import Done, run_guest
 from megalith.run.paths import TOP
 
-# How, and what the console must say then: a word of the reason, a function of the backtrace.
+# The way to crash, and the expected console output: part of the reason, function of the backtrace.
 WAYS = [
     ("--panic", "deliberate panic", "deliberate_panic"),
     ("--stack", "stack", "deeper"),
@@ -19,9 +19,9 @@ WAYS = [
     ("--null", "0000000000000000", "null_reference"),
 ]
 
-# Breaches of the rules of locks, which every build checks: by name, what the panic must say. Each
-# message names the place of the offence (the breach's own function, or the one given) and the place
-# where what is in the way was taken, or the IPL raised.
+# Violations of the lock rules, which every build checks: by name, the message of the panic. Each
+# message names the place of the violation (its own function, or the one given) and the place where
+# the conflicting lock was taken, or the IPL raised.
 BREACHES = {
     "spin_rank": (r"spinlock low \(IPL 2\) taken at {f} .* which is that of high", "hold_high"),
     "spin_rank_at_same_ipl": (r"lower \(rank 40\) taken at {f} .* high \(rank 44\)", "hold_high"),
@@ -74,7 +74,7 @@ def on_test_kernel(*arguments: str, **how) -> Done:
 
 
 def test_ordinary_kernel_panics_when_asked() -> None:
-    """As the README has it, and does nothing else of all this."""
+    """As the README says; the ordinary kernel does none of the other things here."""
     options = ["--kernel", str(TOP / "build/megalith.elf")]  # also where --kernel names another
     done = run_guest("/tests/crash_kernel", options=options).expect(125)
     assert "PANIC: a deliberate panic, asked for by a program" in done.console
@@ -91,7 +91,7 @@ def test_crash(way: str, reason: str, function: str, cpus: int) -> None:
     done = on_test_kernel(way, smp=cpus, timeout=100).expect(125)
     assert reason in done.console
     assert re.search(rf"\b{function}\b", done.console)
-    # The way in from the program is in the backtrace too.
+    # The backtrace includes the path from the program into the kernel.
     assert re.search(r"\b(info|test)_crash\b", done.console)
     assert done.output == b""
     if way == "--spin":
@@ -99,7 +99,8 @@ def test_crash(way: str, reason: str, function: str, cpus: int) -> None:
 
 
 def test_breaches_have_their_tests() -> None:
-    """What the kernel can commit is what is expected below, and "legal", which nothing minds."""
+    """The violations that the kernel can commit are those expected below, and "legal", which breaks
+    no rule."""
     done = on_test_kernel("--list-breach", smp=1).expect(0)
     assert done.text.split() == ["legal", *BREACHES]
     on_test_kernel("--breach", "legal", smp=2).expect(0)
@@ -113,5 +114,5 @@ def test_breach_of_lock_rules(breach: str, record_property: Callable[..., None])
     panic = re.search(r"^PANIC: (.*)$", done.console, re.MULTILINE)
     assert panic
     assert re.search(reason.format(f=rf"{breach}\+0x[0-9a-f]+"), panic[1])
-    if before:  # where what is in the way was taken
+    if before:  # where the conflicting lock was taken
         assert re.search(rf"(taken|took it|raised|,|and) at {before}\+0x[0-9a-f]+", panic[1])

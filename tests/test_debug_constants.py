@@ -1,5 +1,5 @@
-"""What the debugger's side knows of the kernel's numbers: it takes them from the debugging
-information, and the few that it has itself are the kernel's."""
+"""The debugger and the tools take the kernel's constants from the debugging information, and the
+few that they define themselves equal the kernel's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from megalith.debug.layouts import Kernel
 from megalith.run import machine
 from megalith.run.paths import KERNEL, TOP
 
-# Constants of the hardware that are needed before there is a kernel to ask, beside the kernel's.
+# Constants of the hardware that are needed before a kernel can be read, with the kernel's names.
 SAME = {
     "PAGE_SHIFT": (saved.PAGE_SHIFT, "PAGE_SHIFT"),
     "PTES": (saved.PTES, "PTES_PER_PAGE"),
@@ -22,8 +22,8 @@ SAME = {
     "PT_SPACE": (saved.PT_SPACE, "LAYOUT_PT_SPACE_BASE"),
     "KSEG": (machine.KSEG, "LAYOUT_KSEG_BASE"),
 }
-# Numbers that are nobody's but the tools': limits of what they print or follow, formats of files,
-# GDB's numbers of registers, bits of the host's.
+# Numbers that belong to the tools: limits of what they print or follow, formats of files, GDB's
+# register numbers, bits of the host.
 OWN = {
     "scripts/gdb": {
         *("LIST_LIMIT", "MASK", "ROWS_MAX", "SHOWN", "PACKETS_MAX"),
@@ -57,7 +57,7 @@ def test_spans_of_tables_are_the_kernels(constants: dict[str, int]) -> None:
 
 
 def numbers(path: Path) -> set[str]:
-    """Names of the module's constants that are typed: made of nothing but numbers."""
+    """Names of the module's constants that are typed: defined by numbers only."""
     found = set()
     for statement in ast.parse(path.read_text()).body:
         if isinstance(statement, ast.Assign):
@@ -73,7 +73,8 @@ def numbers(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("folder", OWN)
 def test_no_constant_of_the_kernels_is_typed_again(folder: str) -> None:
-    """A new number is the tools' own, or has its place in arch/alpha/entry/debug_constants.c."""
+    """A new number either belongs to the tools, or must be listed in
+    arch/alpha/entry/debug_constants.c."""
     known = OWN[folder] | (SAME.keys() if folder.endswith("debug") else set())
     typed = {path.name: numbers(path) - known for path in sorted((TOP / folder).glob("*.py"))}
     assert {name: names for name, names in typed.items() if names} == {}

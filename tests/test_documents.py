@@ -1,4 +1,4 @@
-"""Documents and comments cite what exists: every link, path, file name and work is followed."""
+"""Everything that documents and comments cite exists: links, paths, file names, and works."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ SCRIPT_COMMENT = re.compile(r'^ *""".*?"""|#[^\n]*', re.DOTALL | re.MULTILINE)
 PAPER = re.compile(r"\b(?!The|This|That)([A-Z]\w+|paged-pool) paper\b")
 MANUAL = re.compile(r"\b(?!The|This|That|Linux)((?:[A-Z][\w']+ )+)manual\b")
 
-# What is made by the build, by other programs, or by a user in an example.
+# Files made by the build, by other programs, or by a user in an example.
 ELSEWHERE = {
     "hello.c",  # a user's program
-    "asm_offsets.h",  # made of asm_offsets.c
+    "asm_offsets.h",  # generated from asm_offsets.c
     "pan.c",  # made by Spin
     "hot.c",  # written and compiled by tests
     "uptime.c",  # the same
 }
-# Ways to cite what a reader does not have.
+# Citations of works that a reader does not have.
 NOWHERE = re.compile(r"architecture page|openvms-api|\bstyle \d+\b|shared/(?:design|reference)")
 
 
@@ -76,7 +76,8 @@ def comments(path: Path) -> str:
 
 
 def speaking() -> list[Path]:
-    """What people read: pages, and sources with comments. Data and recorded output are left out."""
+    """Files with text for readers: pages, and sources with comments. Data and recorded output are
+    left out."""
     kinds = {".md", ".c", ".h", ".S", ".py", ".mk", ".pml"}
     return [
         path
@@ -87,7 +88,7 @@ def speaking() -> list[Path]:
 
 
 def anchor(heading: str) -> str:
-    """As the usual renderers of Markdown make it."""
+    """The anchor of a heading, as the usual renderers of Markdown generate it."""
     text = re.sub(r"[`*]", "", heading.strip().lower())
     return re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", text))
 

@@ -1,4 +1,4 @@
-"""Tools that are interrupted end as shells expect it, and say nothing."""
+"""Tools that are interrupted exit as shells expect it, without a message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from megalith.run.paths import TOP
 @pytest.mark.parametrize("tool", ["memmap", "planted"])
 def test_interrupted(tool: str, tmp_path: Path) -> None:
     words = ["lock_unmap"]
-    if tool == "memmap":  # a state that nobody writes
+    if tool == "memmap":  # a state that is never written
         words = [tmp_path / "state"]
         os.mkfifo(words[0])
     with subprocess.Popen(

@@ -1,4 +1,5 @@
-"""Programs that know nothing of Megalith: plain C, the stock cross compiler, no header of ours."""
+"""Programs that were not written for Megalith: plain C, the stock cross compiler, none of our
+headers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The fuzzers of tests/fuzz: what once found something, the corpus, and some thousand inputs more
-from one seed (`make fuzz` goes on for longer). Then each with a bug planted in what it fuzzes,
-which it must find: mostly within as many inputs, but addresses have their part in what is tried
-next, so that now and then it takes some times more."""
+"""The fuzzers of tests/fuzz: inputs that once found a bug, the corpus, and some thousand more
+inputs from one seed (`make fuzz` continues for longer). Then each fuzzer with a bug planted in the
+code that it fuzzes, which it must find: usually within as many inputs, but addresses influence
+which inputs are tried next, so occasionally it takes several times as many."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PLANTS = [
         "        outer_names(t, name, block->mode, true);",
         "        (void)no_alias;",
     ),
-    # What is left of a free block stays as large as it was: use after free.
+    # The rest of a divided free block keeps the old size: use after free.
     Plant("pool", "mm/pool/pool_var.c", "{b->next, b->size - size}", "{b->next, b->size}"),
     Plant(
         "sysman",
@@ -52,9 +52,9 @@ def test_fuzz(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", fuzz.names())
-def test_corpus_is_packed_the_one_way(name: str, monkeypatch, tmp_path: Path) -> None:
-    """What --bless would write of the same inputs, so that its changes show as lines; and what
-    comes out of the packing is what went in."""
+def test_corpus_packing_is_deterministic(name: str, monkeypatch, tmp_path: Path) -> None:
+    """Equals what --bless would write for the same inputs, so that changes show as lines; and
+    unpacking gives the inputs back."""
     inputs = fuzz.corpus(name)
     text = (fuzz.CORPUS / f"{name}.txt").read_text()
     assert inputs and fuzz.pack(reversed(inputs)) == text
@@ -66,9 +66,9 @@ def test_corpus_is_packed_the_one_way(name: str, monkeypatch, tmp_path: Path) ->
     assert sorted(fuzz.corpus("odd")) == sorted(odd)
 
 
-def test_static_data_are_set_back_to_the_last_byte() -> None:
-    """Of the program that counts lines, too: its sections end anywhere. The second input would
-    count the first one's complaint."""
+def test_static_data_are_reset_to_the_last_byte() -> None:
+    """Also in the program that counts lines, whose sections may end at any address. Otherwise the
+    second input would count the message of the first."""
     fuzz.build(["build/fuzz/cover/config"])
     inputs = [fuzz.FOUND / "config" / name for name in ("unknown_parameter", "no_parameter")]
     done = fuzz.replay("config", inputs, fuzz.BUILD / "fuzz/cover/config")

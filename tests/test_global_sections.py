@@ -1,4 +1,4 @@
-"""Global sections of all kinds, as `show` tells of them, and a driver's reservation that is too
+"""Global sections of all kinds, as `show` displays them, and a driver's reservation that is too
 large for system space."""
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def test_show_section_knows_each_kind(tmp_path: Path) -> None:
         brief,
     )
     paged, ports, resident = [[int(n) for n in line] for line in costs]
-    # A page each and two, an even number; page frames have none.
+    # One entry for each page and two more, rounded up to an even number; none for page frames.
     assert [paged[0], ports[0], resident[0]] == [104, 0, 2050]
-    # All have a section and a name; the resident one its tables' section too, the paged an object.
+    # All have a section and a name; the resident one also an SHPT section, the paged one an object.
     assert resident[1] > ports[1] > 0 and paged[1] > ports[1]
     assert paged[2] == ports[2] == resident[2] > 0
 

@@ -1,9 +1,9 @@
-"""Test programs that run in the guest and speak TAP: userland/tests/*.c with a line `// TAP`.
+"""Test programs that run in the guest and print TAP: userland/tests/*.c with a line `// TAP`.
 
-Each runs on 1, 2 and 4 CPUs. More lines of the source choose otherwise: `// RUN: OPTIONS` gives
-options to scripts/run (with --smp among them, only that number of CPUs is tried; a second line with
---smp begins a second run), `// ARGS: WORDS` arguments to the program, `// SECONDS: N` the limit,
-`// KERNEL: test` the kernel built with TEST=1.
+Each runs on 1, 2 and 4 CPUs. Other lines of the source change that: `// RUN: OPTIONS` gives options
+to scripts/run (with --smp among them, only that number of CPUs is used; a second line with --smp
+begins a second run), `// ARGS: WORDS` arguments to the program, `// SECONDS: N` the time limit, `//
+KERNEL: test` the kernel built with TEST=1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The unit tests that run on this machine, under sanitizers: tests/host/test_*.c; those under
+"""The unit tests that run on this host, under sanitizers: tests/host/test_*.c; those under
 ThreadSanitizer: tests/host/tsan_*.c."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Memory that is mostly not there: 1,000 GiB start as fast, and cost as little, as one."""
+"""Memory that is mostly untouched: 1,000 GiB start as fast, and cost as little, as one."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ def host_memory(*words: str) -> tuple[int, bytes]:
 
 
 @pytest.mark.parametrize("cpus", [1, 2, 4])
-def test_host_pays_for_what_is_touched(cpus: int) -> None:
+def test_only_touched_memory_uses_the_host(cpus: int) -> None:
     touched, output = host_memory("-m", "1000G", "--smp", str(cpus), "--", "/bin/show", "memory")
     assert touched < 256 * MIB
     assert re.search(rb"Main Memory \(99\d\.", output)  # without the PFN database
 
 
 def test_boot_does_not_grow_with_memory(uptime: Path) -> None:
-    """The UART waits for the host now and then, so the shortest of three boots counts."""
+    """The UART occasionally waits for the host, so the shortest of three boots counts."""
     took = {}
     for size in ("1G", "1000G"):
         options = ["--icount", "--add", str(uptime)]
-        boot = {"memory": size, "smp": 1, "options": options, "validate": False}  # looks at all
+        boot = {"memory": size, "smp": 1, "options": options, "validate": False}  # slow
         runs = [run_guest("/uptime", **boot) for _ in range(3)]
         took[size] = min(int(run.expect(0).text) for run in runs)
     assert took["1000G"] <= 1.2 * took["1G"]

@@ -1,4 +1,5 @@
-"""What the end of every checked run proves: a leak of each kind is planted, found and named."""
+"""The leak check at the end of every validated run: a leak of each kind is planted, found and
+named."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from lib.guest import Done, run_guest
 
 KEEP = "/tests/share_section --name LEFT --fluid --size 64M --keep >/dev/null; "
 
-# By name, what the console must say.
+# By name, the expected message on the console.
 LEAKS = {
     "page": r"page [0-9a-f]+ is lost",
     "nonpaged": r"leak: 1 block of 1008 bytes of nonpaged pool",
@@ -45,7 +46,7 @@ def test_a_leak_is_found(leak: str, record_property: Callable[..., None]) -> Non
 
 @pytest.mark.parametrize("smp", [1, 4])
 def test_what_may_stay_is_accounted_for(run: Callable[..., Done], smp: int) -> None:
-    """Files, links, a permanent section, names of the system, a loaded trace, a living process."""
+    """Files, links, a permanent section, system logical names, a loaded trace, a living process."""
     commands = (
         "echo text > /tmp/file; mkdir /tmp/folder; echo text > /tmp/folder/other; "
         "define /table=LNM$SYSTEM_TABLE STAYS there; sda mtx load; sda flt load; "

@@ -1,4 +1,4 @@
-"""show spinlock and show mutex: what they count, and who may switch it."""
+"""show spinlock and show mutex: what they count, and who may switch counting on and off."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOTHING = "Nothing was measured yet: SHOW {} /START begins.\n"
 
 
 def lines_of(text: str) -> dict[str, list[str]]:
-    """The words behind each name of a display."""
+    """The words after each name of a display."""
     found = re.findall(r"^(\S.{18}\S| *\S.{0,18}\S +)\s+(\d+ .*)$", text, re.MULTILINE)
     return {name.strip(): rest.split() for name, rest in found}
 
@@ -38,12 +38,12 @@ def test_locks_are_counted_between_start_and_stop(run: Callable[..., Done], smp:
     assert ranks == sorted(ranks)
     mutex = lines_of(mutexes[mutexes.index("Mutex ") :])
     assert int(mutex["directory"][1]) > 0 and mutex["directory"][0] == "17"  # ls reads names
-    assert lines_of(again) == mutex  # nothing is counted any more
+    assert lines_of(again) == mutex  # counting has stopped
 
 
 def test_a_new_start_forgets(run: Callable[..., Done]) -> None:
     script = "show mutex /start; ls /bin; ls /bin; show mutex /start; show mutex /stop; show mutex"
     text = run("/bin/sh", "-c", script, smp=1).expect(0).text
     mutex = lines_of(text[text.index("Mutex ") :])
-    # The end of one `show` and the start of the next: far from the hundred names of `ls`.
+    # The end of one `show` and the start of the next: far fewer than the hundred names of `ls`.
     assert int(mutex["directory"][1]) < 12

@@ -14,7 +14,7 @@ Shell = Callable[..., tuple[list[str], list[str]]]
 
 @pytest.fixture
 def shell(run: Callable[..., Done], tmp_path: Path) -> Shell:
-    """Run lines; what they print, and the complaints on the console."""
+    """Runs lines; returns their output, and the error messages on the console."""
 
     def go(*lines: str, status: int = 0) -> tuple[list[str], list[str]]:
         path = tmp_path / "commands"
@@ -27,7 +27,7 @@ def shell(run: Callable[..., Done], tmp_path: Path) -> Shell:
     return go
 
 
-def test_a_name_is_followed(shell: Shell) -> None:
+def test_translation_is_iterative(shell: Shell) -> None:
     text, said = shell(
         "define A B",
         "define/job B C,D",
@@ -98,7 +98,7 @@ def test_modes_and_attributes(shell: Shell) -> None:
     text, _ = shell(
         "define/executive/system E 1",
         "define /name_attributes=no_alias,confine N 2",
-        "define/user U 3; show logical U/full; show logical U",  # gone behind the first program
+        "define/user U 3; show logical U/full; show logical U",  # gone after the first program
         "define /trans=CONCEALED C 4",
         "show logical N/full",
         "show logical '[CE]' /full; show logical C/full; show logical E/full",
@@ -157,7 +157,7 @@ def test_deassign(shell: Shell) -> None:
         ("show logical A B", "%SHOW-W-MAXPARM, too many or too long words"),
     ],
 )
-def test_complaints(shell: Shell, line: str, message: str) -> None:
+def test_error_messages(shell: Shell, line: str, message: str) -> None:
     assert shell(line, status=1) == ([], [message])
 
 
@@ -173,18 +173,18 @@ def test_empty_strings_are_strings(shell: Shell) -> None:
     ]
 
 
-def test_an_empty_table_is_no_complaint(shell: Shell) -> None:
+def test_an_empty_table_is_no_error(shell: Shell) -> None:
     assert shell("show logical/system", "show logical/table='LNM$SYSTEM'") == ([], [])
 
 
 def test_confined_to_the_shell(shell: Shell) -> None:
-    """A program that the shell starts gets copies, but not of what is confined."""
+    """A program that the shell starts gets copies of names, but not of confined ones."""
     text, _ = shell("define/name=confine A 1; define B 2; show logical/process")
     assert text == ["(LNM$PROCESS_TABLE)", '  "B" = "2"']
 
 
 def test_many_names_are_listed_in_line(run: Callable[..., Done]) -> None:
-    """Twice the names take at most three times the instructions, not four."""
+    """Listing is linear: twice the names take at most three times the instructions, not four."""
 
     def kernel_seconds(names: int) -> float:
         commands = (

@@ -1,4 +1,5 @@
-"""scripts/memmap: what it draws of a known configuration, beside `show memory` of the guest."""
+"""scripts/memmap: its picture of a known configuration, compared with `show memory` of the
+guest."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @dataclass(frozen=True)
 class Drawn:
-    told: str  # by show memory in the guest
+    told: str  # the output of show memory in the guest
     start: int  # where the section is mapped
     whole: dict  # --json
     terminal: str
@@ -36,7 +37,7 @@ def memmap(*words: str | Path) -> subprocess.CompletedProcess:
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
-    """A running machine is drawn as it stands."""
+    """A picture of a running machine."""
     folder = tmp_path_factory.mktemp("memmap")
     script = "show memory; exec /tests/memmap_target"
     command = [TOP / "scripts/run", "--timeout", "120", *OPTIONS, *RESERVED]
@@ -132,7 +133,7 @@ def test_terminal(drawn: Drawn) -> None:
 
 
 def test_terminal_without_colours(drawn: Drawn) -> None:
-    """Each cell still says what it has most of: letters, which the legend explains."""
+    """Each cell shows the kind that fills most of it: letters, which the legend explains."""
     rows = re.findall(r"^ +0x[0-9a-f]+ (\S{64})$", drawn.terminal, re.MULTILINE)
     assert len(rows) == 16
     cells = "".join(rows)
@@ -149,7 +150,7 @@ def test_svg(drawn: Drawn) -> None:
         assert expected in texts
     assert any(f"{drawn.start:#x}" in text and "16 shared tables" in text for text in texts)
     assert any(text.startswith("section: 16,384 pages, 128 MiB") for text in texts)
-    # There is room for the longest text of the legend before the next one's square.
+    # The longest text of the legend ends before the square of the next one.
     boxes = list(drawn.svg.iter(f"{SVG}text"))
     legend = [one for one in boxes if re.match(r"[a-z ]+: [\d,]+ pages, ", one.text or "")]
     assert len(legend) == len(drawn.whole["pages"])
@@ -157,7 +158,7 @@ def test_svg(drawn: Drawn) -> None:
         if one.attrib["y"] == after.attrib["y"]:
             room = float(after.attrib["x"]) - 20 - float(one.attrib["x"])
             assert len("shared table: 131,072,000 pages, 1000 GiB") * 7.2 < room
-    # What is drawn of the section is as wide as its share of memory.
+    # The section is drawn as wide as its share of memory.
     wide = sum(
         float(element.attrib["width"])
         for element in drawn.svg.iter(f"{SVG}rect")

@@ -1,5 +1,5 @@
-"""The models of concurrency (tests/models): sound over every interleaving, every planted fault
-found, and each step tied to lines that are still in the kernel."""
+"""The models of concurrency (tests/models): no error in any interleaving, every planted fault
+found, and each step refers to lines that are still in the kernel."""
 
 import re
 
@@ -20,7 +20,7 @@ def test_a_planted_fault_is_found(variant):
 
 
 @pytest.mark.parametrize("model", spin.models())
-def test_each_step_stands_for_lines_of_the_kernel(model):
+def test_each_step_names_lines_of_the_kernel(model):
     steps = spin.steps(model)
     assert sorted(set(spin.labels(model))) == sorted(steps)
     for label, step in steps.items():
@@ -31,7 +31,7 @@ def test_each_step_stands_for_lines_of_the_kernel(model):
             assert re.match("Walk|Access", label), f"{label} is no step of the hardware"
 
 
-def test_every_fault_a_model_knows_is_planted():
+def test_every_fault_of_a_model_is_planted():
     for model in spin.models():
         text = (spin.FOLDER / f"{model}.pml").read_text()
         known = set(re.findall(r"^#if(?:n?def) (\w+)", text, re.MULTILINE))

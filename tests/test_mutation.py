@@ -1,5 +1,5 @@
-"""Changes of mm/ that some host test notices must go on being noticed: a sample of those that
-`make mutation` planted (tests/mutation/sample.json), each planted again."""
+"""Changes of mm/ that once failed a host test must still fail one: a sample of those that `make
+mutation` planted (tests/mutation/sample.json), each planted again."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import pytest
 from megalith.verify import mutation
 
 
-def test_planted_changes_are_noticed() -> None:
+def test_planted_changes_fail_a_test() -> None:
     sample = mutation.planted_sample()
     blessed = len(mutation.load(mutation.SAMPLE))
-    # A line that was rewritten has no place for its change any more: `scripts/mutate --bless`.
+    # A change no longer applies to a line that was rewritten: `scripts/mutate --bless`.
     assert len(sample) * 2 > blessed > 0, f"only {len(sample)} of {blessed} still have a place"
     for mutant, test in sample:
         verdict = mutation.judge(mutant, only=test)

@@ -1,6 +1,6 @@
-"""Bugs of each kind planted in the kernel's own sources (tests/planted): the check that each one
-names first must notice it, and pass without it. Then the tool itself: what it says of changes that
-do not apply, of bugs that nothing catches, and of checks that always fail."""
+"""Bugs of each kind planted in the kernel's own sources (tests/planted): the first check that each
+file names must find the bug, and pass without it. Then the tool itself: its reports on changes that
+do not apply, on bugs that no check catches, and on checks that always fail."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from megalith.verify.planted import KINDS, Bug, Tree
 
 FILE = "mm/space/fault.c"
 LINE = '#include "mm/space/aspace_private.h"\n'
-# A change that is none, and a check that takes a second.
+# A harmless change, and a check that takes a second.
 HARMLESS = {
     "kind": KINDS[0],
     "what": "a longer comment",
@@ -28,7 +28,8 @@ HARMLESS = {
 
 
 def scripts_planted(folder: Path, **changed) -> subprocess.CompletedProcess[str]:
-    """scripts/planted on a folder with the harmless bug, so changed (None: left out)."""
+    """scripts/planted on a folder with the harmless bug, with these changes (None: field left
+    out)."""
     entry = {key: value for key, value in (HARMLESS | changed).items() if value is not None}
     text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in entry.items())
     (folder / "harmless.toml").write_text(text)
@@ -60,7 +61,7 @@ def test_a_copy_has_nothing_to_build_but_the_changed_file(tmp_path: Path) -> Non
     assert (TOP / FILE).read_text().count("Harmless") == 0
 
 
-def test_a_bug_that_nothing_catches_is_told(tmp_path: Path) -> None:
+def test_a_bug_that_no_check_catches_is_reported(tmp_path: Path) -> None:
     before = (TOP / "build/megalith.elf").stat()
     done = scripts_planted(tmp_path)
     assert done.returncode == 1
@@ -75,7 +76,7 @@ def test_a_check_that_always_fails_proves_nothing(tmp_path: Path) -> None:
     assert "without any bug: run --smp 1 -- /bin/false: status 1" in done.stderr
 
 
-def test_each_check_that_is_named_must_notice(tmp_path: Path) -> None:
+def test_each_named_check_must_fail(tmp_path: Path) -> None:
     checks = ["run --smp 1 -- /bin/ls", "host test_ieee"]
     source = planted.load(planted.FOLDER / "pfn_cow_source.toml")
     words = {"file": source.file, "old": source.old, "new": source.new}

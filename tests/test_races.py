@@ -1,5 +1,5 @@
-"""The kernel with the sampling detector of data races: it reports a planted one with both places,
-and runs a choice of programs at 2 and 4 CPUs without any. `make test-races` runs all guest tests on
+"""The kernel with the sampling data-race detector: it reports a planted race with both places, and
+runs some programs at 2 and 4 CPUs without any report. `make test-races` runs all guest tests on
 it."""
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ PROGRAMS = [("sched_kernel", 4), ("process", 2), ("memory", 2), ("signals", 4)]
 
 
 def planted() -> tuple[list[str], str]:
-    """What is reported of two processes that count in one word, and the console. Whether two meet
-    within a watch is chance: some attempts."""
+    """The reports on two processes that increment one word, and the console. Whether the two
+    accesses meet is chance, so there are several attempts."""
     for _ in range(3):
         done = run_guest("/tests/plant_race", smp=2, options=OPTIONS, timeout=100, races=True)
         reports = [line for line in races_in(done.expect(0).console) if line.startswith("data")]
@@ -41,7 +41,7 @@ def test_planted_race_is_reported_by_function_and_line() -> None:
     for one, other in pairs:
         assert "write" in (one[0], other[0])
         assert one[1] != other[1], "these are two CPUs"
-    # Each pair of places is told once.
+    # Each pair of places is reported once.
     told = [tuple(sorted(place for _, _, place in pair)) for pair in places]
     assert len(told) == len(set(told))
     source = (TOP / "kernel/test/test.c").read_text().splitlines()
@@ -51,7 +51,7 @@ def test_planted_race_is_reported_by_function_and_line() -> None:
     assert all(" race+0x" in report for report in reports), "nothing else is reported"
 
 
-def test_kernel_without_the_detector_does_not_notice() -> None:
+def test_kernel_without_the_detector_reports_nothing() -> None:
     options = ("--kernel", str(TEST_KERNEL))  # also where --kernel names another
     done = run_guest("/tests/plant_race", smp=2, options=options, timeout=100, races=True).expect(0)
     assert not races_in(done.console)

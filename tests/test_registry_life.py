@@ -1,6 +1,6 @@
-"""The life of registry entries: one program, unchanged, in the five cases that the registry makes;
-FREE while the system runs; a pool that is reserved at boot and freed by the start-up script.
-docs/reserved-memory.md tells the same with its output.
+"""Registry entries from ADD to FREE: one program, unchanged, in the five cases that the registry
+creates; FREE while the system runs; a pool that is reserved at boot and freed by the start-up
+script. docs/reserved-memory.md shows the output.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from sysman.cli import Session
 
 PROGRAM = "/tests/share_section --name CACHE --size 64M --processes 8"
 PAGES = 8192  # 64 MB
-TABLES = 9  # 8 level-3 pages and the level-2 page that says where they are
+TABLES = 9  # 8 level-3 pages and the level-2 page that points to them
 
 
 def counts(text: str) -> dict[str, int]:
-    """What share_section counted."""
+    """The counts that share_section printed."""
     patterns = {
         "own": r"owned by a process for the section: \d+ at mapping, (\d+) after use",
         "tables": r"and (\d+) of the section's own",
@@ -42,7 +42,7 @@ def kind(text: str) -> str:
     return found[1]
 
 
-# Options of the entry; what the section is; what FREE gives back.
+# Options of the entry; kind of the section; what FREE returns.
 CASES = [
     ("/ALLOCATE /ZERO /PAGE_TABLES", "ALLOC, shared", PAGES + TABLES),
     ("/ALLOCATE /NOPAGE_TABLES", "ALLOC, private", PAGES),
@@ -54,7 +54,8 @@ CASES = [
 
 @pytest.mark.parametrize(("options", "expected", "freed"), CASES)
 def test_the_registry_alone_decides(options, expected, freed):
-    """And after FREE, without a reboot, the same program runs FLUID with shared tables."""
+    """And after FREE, without a reboot, the same program gets a FLUID section with shared
+    tables."""
     script = f"{PROGRAM}; sysman reserved_memory free CACHE; echo status $?; {PROGRAM}"
     entry = ("--reserve", f"CACHE 64 {options}") if options else ()
     done = run_guest("/bin/sh", "-c", script, memory="1G", options=entry).expect(0)
@@ -65,7 +66,7 @@ def test_the_registry_alone_decides(options, expected, freed):
     # Page tables: a process's own are the level-2 page, or all of them.
     assert seen["own"] == 1 if shared else seen["own"] >= TABLES
     assert seen["tables"] == (0 if alloc and not shared else TABLES)
-    # Faults: none on what was allocated; else one makes each touched page valid.
+    # Faults: none on allocated pages; else one for each touched page, which makes it valid.
     assert seen["made_valid"] == (0 if alloc else seen["touched"])
     if alloc or not shared:
         assert seen["picked_up"] == 0
@@ -94,8 +95,8 @@ def fluid(text: str) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize(("options", "rises"), [("/ALLOCATE", True), ("/NOALLOCATE", False)])
 def test_the_unused_part_of_one_in_use_is_freed(options, rises):
-    """Pages that were allocated come to the free list; without allocation only the fluid count
-    rises. The section stays as it is."""
+    """Allocated pages go to the free list; without allocation only the fluid count rises. The
+    section is not affected."""
     small = PROGRAM.replace("64M", "40M")
     script = (
         f"{small} --keep; sleep 1; show memory /physical; sysman res free CACHE; sleep 1;"
@@ -109,7 +110,7 @@ def test_the_unused_part_of_one_in_use_is_freed(options, rises):
     assert f"%SYSMAN-I-FREED, CACHE: {unused} pages " in done.text
     assert "%SYSMAN-E-NOTFREED, CACHE: nothing of it is unused" in done.console
     (fluid_before, free_before), (fluid_after, free_after) = fluid(done.text)
-    # Programs that have just ended may not have given back all of theirs; to the page it is
+    # Programs that have just ended may not have freed all their pages; to the page it is
     # counted by userland/tests/control.c.
     assert abs(fluid_after - fluid_before - unused) < 200
     assert abs(free_after - free_before - (unused if rises else 0)) < 200
@@ -120,12 +121,12 @@ def test_the_unused_part_of_one_in_use_is_freed(options, rises):
 
 
 def test_a_pool_freed_at_start_up_is_a_common_limit(tmp_path: Path):
-    """512 MB that nobody else could have taken meanwhile; then three sections of 160 MB fit into
-    it and a fourth does not. Without the start-up script not even the first does."""
+    """512 MB that nothing else could take meanwhile; then three sections of 160 MB fit into them
+    and a fourth does not. Without the start-up script not even the first does."""
     file = tmp_path / "cfg"
     session = Session(file)
     session.execute("reserved_memory add POOL 512")
-    # All other memory is kept for programs: what sections may have is the pool.
+    # All other memory is kept for programs: sections can use the pool only.
     session.execute("autogen /memory=1G /write")
     configuration = Configuration.load(file)
     configuration.parameters["MIN_FLUID_PAGES"] += others(file)
@@ -155,7 +156,7 @@ def test_a_pool_freed_at_start_up_is_a_common_limit(tmp_path: Path):
 
 
 def others(file: Path) -> int:
-    """Pages that the minimum could be higher, with 64 MB left for programs."""
+    """The pages by which the minimum could be higher, with 64 MB left for programs."""
     from sysman.autogen import Machine, autogen
 
     configuration = Configuration.load(file)

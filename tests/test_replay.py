@@ -1,5 +1,5 @@
 """scripts/run --record and --replay: the replay gives the same bytes and status, also after a
-rebuild and under GDB; damaged files and options that do not fit are refused."""
+rebuild and under GDB; damaged files and options that cannot be combined are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from megalith.run.recording import Recording, RecordingError
 
 RUN = [str(TOP / "scripts/run"), "--timeout", "100"]
 
-# What it prints depends on when the input came, to the nanosecond.
+# Its output depends on when the input arrived, to the nanosecond.
 TIMES = r"""
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ def scripts_run(*words: str | Path, stdin: bytes = b"") -> Ran:
 
 
 def guest_part(console: str) -> str:
-    """The console without what scripts/run says itself."""
+    """The console without the lines of scripts/run."""
     return re.sub(r"^scripts/run: .*\n", "", console, flags=re.MULTILINE)
 
 
@@ -71,7 +71,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def recorded(program: Path) -> tuple[Path, Ran]:
-    """A recording of a run whose input came in pieces, at this host's pace."""
+    """A recording of a run whose input came in parts, at the pace of this host."""
     path = program.parent / "times.rec"
     command = [*RUN, "--record", path, "--add", program, "-m", "128M", "--", "/times"]
     process = subprocess.Popen(
@@ -98,12 +98,12 @@ def test_replay_is_the_recorded_run(recorded: tuple[Path, Ran]) -> None:
     assert "to standard error\n" in ran.console
     again = scripts_run("--replay", path, stdin=b"this input is nobody's")
     assert again.status == 7, again.console
-    assert again.output == ran.output  # with every time in it
+    assert again.output == ran.output  # with all times in it
     assert guest_part(again.console) == guest_part(ran.console)
 
 
 def test_replay_needs_nothing_of_the_build(recorded: tuple[Path, Ran]) -> None:
-    """Kernel and initrd lie in the file: what was built since does not matter."""
+    """Kernel and initrd are in the file, so later builds do not matter."""
     path, ran = recorded
     script = (
         "import sys; from pathlib import Path; from megalith.__main__ import INSPECTION\n"
@@ -121,8 +121,8 @@ def test_replay_needs_nothing_of_the_build(recorded: tuple[Path, Ran]) -> None:
 
 
 def test_replay_under_gdb(recorded: tuple[Path, Ran], tmp_path: Path) -> None:
-    """Two debuggers stop at the same place of the same run: the same time to the instruction, and
-    the program's output is that of the recording all the same."""
+    """Two debuggers stop at the same place of the same run, at the same time to the instruction,
+    and the program's output is still that of the recording."""
     path, ran = recorded
 
     def debugged(socket: Path) -> tuple[str, str]:
@@ -168,7 +168,7 @@ ENDLESS = "i=0; while true; do echo line $i; i=$((i+1)); done"
     ],
     ids=["time is up", "panic"],
 )
-def test_runs_that_end_badly(
+def test_runs_that_fail(
     command: tuple[str, ...], options: tuple[str, ...], status: int, tmp_path: Path
 ) -> None:
     path = tmp_path / "x.rec"
@@ -193,7 +193,7 @@ def test_interactive_session(tmp_path: Path) -> None:
 
 
 def test_another_outcome_is_an_error(recorded: tuple[Path, Ran], tmp_path: Path) -> None:
-    """Should a replay ever not be the recorded run, that is said."""
+    """A replay that differs from the recorded run is reported."""
     path = tmp_path / "other.rec"
     rewrite(recorded[0], path, lambda about: about["outcome"].update(output="0" * 64))
     again = scripts_run("--replay", path)
@@ -220,7 +220,7 @@ def rewrite(source: Path, target: Path, change) -> None:
     ],
     ids=["format", "emulator", "digest", "missing", "shape"],
 )
-def test_files_that_do_not_fit(recorded: tuple[Path, Ran], tmp_path: Path, change, says) -> None:
+def test_files_that_do_not_match(recorded: tuple[Path, Ran], tmp_path: Path, change, says) -> None:
     path = tmp_path / "x.rec"
     rewrite(recorded[0], path, change)
     again = scripts_run("--replay", path)
@@ -228,8 +228,8 @@ def test_files_that_do_not_fit(recorded: tuple[Path, Ran], tmp_path: Path, chang
 
 
 def test_damaged_files_are_errors(recorded: tuple[Path, Ran], tmp_path: Path) -> None:
-    """Cut anywhere, or a byte changed anywhere: refused, or (in the parts of a zip archive that say
-    nothing, such as times) read as what was recorded."""
+    """Truncated anywhere, or a byte changed anywhere: refused, or (where the change is in a
+    meaningless part of the zip archive, such as a time) replayed as recorded."""
     whole = recorded[0].read_bytes()
     good = Recording.load(recorded[0])
     path = tmp_path / "x.rec"
@@ -272,13 +272,13 @@ def test_damaged_files_are_errors(recorded: tuple[Path, Ran], tmp_path: Path) ->
         (("--replay", __file__, "--", "/bin/echo"), "from the recording: no COMMAND"),
     ],
 )
-def test_options_that_do_not_go_together(words: tuple[str, ...], says: str) -> None:
+def test_options_that_cannot_be_combined(words: tuple[str, ...], says: str) -> None:
     ran = scripts_run(*words)
     assert ran.status == 2 and says in ran.console, ran.console
 
 
 def test_nowhere_to_write(tmp_path: Path) -> None:
-    """Said before the machine is started."""
+    """Reported before the machine is started."""
     ran = scripts_run("--record", tmp_path / "no/such/x.rec", "--", "/bin/echo")
     assert ran.status == 126 and "No such file" in ran.console and "Megalith" not in ran.console
     assert list(tmp_path.iterdir()) == []

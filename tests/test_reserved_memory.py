@@ -1,5 +1,5 @@
 """Reserved memory in machines of several shapes, and what docs/physical-memory.md says about the
-older way, PHYSICAL_MEMORY: each of its runs is made here."""
+older method, PHYSICAL_MEMORY: each run of that page is repeated here."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHARE = "/tests/share_section --name BIG --processes 4; show memory/validate"
 # ---- shapes of memory ----
 
 
-def test_pieces_between_holes() -> None:
+def test_stretches_between_holes() -> None:
     """600 MB of a machine whose largest stretch is a sixth of a GB."""
     done = boot(
         "1G",
@@ -48,8 +48,8 @@ def test_pieces_between_holes() -> None:
 
 
 def test_holes_that_leave_no_stretch() -> None:
-    """Nothing between two holes holds 8 MB: the console says so, boot goes on, the section is
-    FLUID, and the program is the same."""
+    """No stretch between two holes has 8 MB: the console says so, the boot continues, the section
+    is FLUID, and the program is the same."""
     done = boot(
         "512M",
         *settings(MEMORY_HOLES=32, MEMORY_HOLE_MB=8),
@@ -63,7 +63,7 @@ def test_holes_that_leave_no_stretch() -> None:
 
 @pytest.mark.parametrize("rads", [2, 8])
 def test_domains(rads: int) -> None:
-    """A reservation larger than a domain, and one that fits: found where /RAD says."""
+    """A reservation larger than a domain, and one that fits: allocated where /RAD says."""
     done = boot(
         "512M",
         *settings(RADS=rads),
@@ -78,8 +78,8 @@ def test_domains(rads: int) -> None:
 
 
 def test_show_section_counts_pages_by_domain() -> None:
-    """A section larger than a domain of 256 MB that /RAD asks for: what it holds is nobody else's,
-    the rest comes from the other."""
+    """A section larger than a domain of 256 MB that /RAD names: all of that domain belongs to it,
+    and the rest comes from the other."""
     done = boot(
         "512M",
         *settings(RADS=2),
@@ -92,7 +92,7 @@ def test_show_section_counts_pages_by_domain() -> None:
     assert sum(pages) == 280 * 128 and pages[1] > pages[0] > 0, found[1]
 
 
-def test_zeroing_is_told() -> None:
+def test_zeroing_is_reported() -> None:
     done = boot("3G", *reserve("BIG 2048 /ALLOCATE /ZERO"), command="true").expect(0)
     told = [int(n) for n in re.findall(r"(\d+) of 2048 MB zeroed", done.console)]
     assert len(told) >= 3 and told == sorted(told)
@@ -109,9 +109,9 @@ def test_safe_mode_ignores_the_registry() -> None:
 
 @pytest.mark.parametrize("kind", ["/ALLOCATE /PAGE_TABLES", "/NOALLOCATE /PAGE_TABLES"])
 def test_exactly_to_the_minimum(kind: str) -> None:
-    """100 MB are 12,800 pages, 13 level-3 pages and a level-2 page. The kernel says how many pages
-    are fluid, and how many must remain (the minimum, and what the start of the system takes), when
-    it refuses; a minimum that leaves just these is no hindrance, one page more is."""
+    """100 MB are 12,800 pages, 13 level-3 pages and a level-2 page. When the kernel refuses, it
+    prints how many pages are fluid, and how many must remain (the minimum, and those for the start
+    of the system). A minimum that leaves exactly these is accepted, one page more is not."""
     wants = 12800 + 13 + 1
     entry = reserve(f"EXACT 100 {kind}")
 
@@ -129,11 +129,11 @@ def test_exactly_to_the_minimum(kind: str) -> None:
 # ---- docs/physical-memory.md, objection by objection ----
 
 ASIDE = settings(PHYSICAL_MEMORY=512)
-FIRST = 512 * 128  # the PFN that an operator has to work out
+FIRST = 512 * 128  # the PFN that an operator has to compute
 
 
-def test_1_where_it_begins() -> None:
-    """With PHYSICAL_MEMORY the program must be told a number; with the registry, a name."""
+def test_1_first_unused_page() -> None:
+    """With PHYSICAL_MEMORY the program must be given a number; with the registry, a name."""
     done = boot("1G", *ASIDE, command=f"/tests/frames APP {FIRST - 1} 1024").expect(1)
     assert "invalid PFN" in done.text.lower() or "INVPFN" in done.text
     boot("1G", *ASIDE, command=f"/tests/frames APP {FIRST} 1024").expect(0)
@@ -141,16 +141,16 @@ def test_1_where_it_begins() -> None:
     assert "section BIG: 400 MiB, ALLOC" in done.text
 
 
-def test_2_who_may() -> None:
-    """Page frames need a privilege that opens all memory; a reservation's name needs none to
-    map."""
+def test_2_privileges() -> None:
+    """Mapping page frames needs a privilege that opens all memory; mapping a reservation by its
+    name needs none."""
     done = boot("1G", *ASIDE, command=f"/tests/frames APP {FIRST} 1024 user").expect(1)
     assert "PFNMAP" in done.text
 
 
-def test_3_who_else() -> None:
-    """Nobody keeps two applications apart that were told the same frames; a reservation in use
-    has one section."""
+def test_3_arbitration() -> None:
+    """Nothing separates two applications that were given the same frames; a reservation in use has
+    one section."""
     done = boot(
         "1G",
         *ASIDE,
@@ -160,8 +160,8 @@ def test_3_who_else() -> None:
 
 
 def test_4_holes() -> None:
-    """What is left aside has holes, and the application finds them by running into them; a
-    reservation is met around them."""
+    """Memory left aside has holes, which the application discovers when a mapping fails; a
+    reservation is made around them."""
     holes = settings(MEMORY_HOLES=3, MEMORY_HOLE_MB=40)
     done = boot("1G", *ASIDE, *holes, command=f"/tests/frames APP {FIRST} 51200").expect(1)
     assert "INVPFN" in done.text or "invalid pfn" in done.text.lower()
@@ -169,9 +169,9 @@ def test_4_holes() -> None:
     assert "stretches" in done.console and "512 pages): 0 0 0 51200" in done.text
 
 
-def test_5_back_without_a_boot() -> None:
-    """What PHYSICAL_MEMORY leaves aside is not in any count; a reservation goes to the free list
-    at a word."""
+def test_5_freed_without_a_boot() -> None:
+    """Memory that PHYSICAL_MEMORY leaves aside is in no count; a reservation can be freed by a
+    command."""
     done = boot("1G", *ASIDE).expect(0)
     aside = re.search(r"leaves (\d+) pages aside", done.console)
     total = re.search(r"Main Memory \(.*?\) +(\d+)", done.text)

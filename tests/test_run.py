@@ -1,4 +1,5 @@
-"""scripts/run itself: what passes through it byte for byte, and how it says how a run ended."""
+"""scripts/run itself: output passed on byte for byte, and the statuses that report how a run
+ended."""
 
 from __future__ import annotations
 
@@ -75,7 +76,7 @@ def test_status_and_arguments(programs: Path) -> None:
     assert "to standard error\n" in done.console
 
 
-def test_every_byte_passes_both_ways(programs: Path) -> None:
+def test_every_byte_value_passes_in_both_directions(programs: Path) -> None:
     data = bytes(range(256)) * 128 + b"\xa5O\x01\x00" * 100 + b"no newline at the end"
     done = with_program(programs, "copy", stdin=data).expect(0)
     assert done.output == data
@@ -96,7 +97,7 @@ def test_killed_by_a_signal(programs: Path) -> None:
     with_program(programs, "null").expect(128 + signal.SIGSEGV)
 
 
-def test_time_is_up(programs: Path) -> None:
+def test_time_limit_expires(programs: Path) -> None:
     begin = time.monotonic()
     done = with_program(programs, "spin", timeout=5).expect(124)
     assert time.monotonic() - begin < 30
@@ -130,7 +131,7 @@ def test_shell_reads_standard_input() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_machine_goes_with_scripts_run(programs: Path, number: signal.Signals) -> None:
+def test_machine_ends_with_scripts_run(programs: Path, number: signal.Signals) -> None:
     command = [RUN, "--add", str(programs / "spin"), "--", "/spin"]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     assert process.stderr is not None
@@ -158,7 +159,7 @@ def test_reader_of_the_output_has_gone() -> None:
 
 
 @pytest.mark.parametrize("command", [["--", "/bin/echo", "hi"], []])
-def test_output_that_takes_nothing(command: list[str]) -> None:
+def test_output_that_cannot_be_written(command: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             [RUN, "--timeout", "60", *command],
@@ -221,7 +222,7 @@ def test_wrong_arguments(arguments: list[str], status: int, says: str) -> None:
     assert says in done.stderr and done.stdout == ""
 
 
-def test_a_socket_takes_the_place_of_no_file(tmp_path: Path) -> None:
+def test_a_socket_replaces_no_file(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("mine")
     command = [RUN, "--gdb-socket", file, "--timeout", "3", "--", "/bin/true"]
@@ -237,7 +238,7 @@ def test_little_memory_has_the_programs_that_the_command_names() -> None:
     assert len(run_guest("/bin/ls", "/tests", memory="128M").expect(0).text.split()) > 40
 
 
-# A console that nobody reads is full, and the machine waits a second for it before it switches off.
+# When nothing reads the console it is full, and the machine waits a second before it powers off.
 LAST_SECOND = r"""
 #include <fcntl.h>
 #include <time.h>
@@ -271,7 +272,7 @@ int main(void)
 
 
 def last_second(program: Path, smp: int) -> tuple[list[str], list[set[int]]]:
-    """Frames behind the result, and the levels of all CPUs, as often as they could be looked at."""
+    """Frames after the result, and the IPLs of all CPUs, as often as they could be read."""
     words = ["--smp", str(smp), "--add", str(program), "--", "/last_second"]
     options = run_command.parser().parse_args(words)
     decoder, behind, levels = frames.Decoder(), [], []
@@ -296,12 +297,12 @@ def last_second(program: Path, smp: int) -> tuple[list[str], list[set[int]]]:
 
 
 @pytest.mark.parametrize("smp", [1, 2])
-def test_nothing_comes_behind_the_result(smp: int, tmp_path: Path) -> None:
-    """Who has sent it switches off: no other process gets the CPU or sends anything."""
+def test_nothing_follows_the_result(smp: int, tmp_path: Path) -> None:
+    """The CPU that has sent it powers the machine off: no other process runs or sends anything."""
     (tmp_path / "last_second.c").write_text(LAST_SECOND)
     program = tmp_path / "last_second"
     subprocess.run([CROSS_CC, tmp_path / "last_second.c", "-o", program], check=True)
-    for _ in range(5):  # on a busy host the second may be over before anybody looks
+    for _ in range(5):  # on a busy host the second may be over before the first look
         behind, levels = last_second(program, smp)
         assert behind == []
         assert all(max(of_cpus) >= IPL_ASTDEL for of_cpus in levels), levels

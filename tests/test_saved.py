@@ -1,5 +1,5 @@
 """Saved states: written on a panic, a time-out, a silent end and on request; read back; damage is
-named."""
+reported."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_state_after_a_panic(panicked):
         assert "a deliberate panic" in state.reason
         assert state.cpus == 2
         state.check()
-        # The kernel's data by three ways: KSEG, physical memory, the loaded page tables.
+        # The kernel's data in three ways: KSEG, physical memory, the loaded page tables.
         pid = Kernel(state.kernel(), state)
         assert [p.exe for p in pid.processes()] == ["/tests/crash_kernel"]
         assert state.programs == ["/tests/crash_kernel"]
@@ -61,7 +61,7 @@ def test_state_after_a_panic(panicked):
             assert registers["pc"] in range(state.symbols["_start"], state.symbols["_end"])
 
 
-def test_what_is_not_there_is_not_mapped(panicked):
+def test_missing_memory_is_not_mapped(panicked):
     with SavedState(panicked) as state:
         for va in (0, 0x120000000 + (1 << 33), 1 << 42, 0x123456789ABCDEF):
             with pytest.raises(NotMapped):
@@ -103,7 +103,7 @@ def test_request_leaves_the_machine_running(tmp_path):
             done = subprocess.run(save, capture_output=True, text=True, timeout=60)
             assert done.returncode == 1 and "no regular file" in done.stderr, done
         assert pipe.is_fifo() and link.is_symlink()
-        # What scripts/save tells of each machine when there are several.
+        # What scripts/save prints for each machine when there are several.
         assert re.fullmatch(r"scripts/run .*-- /bin/sh.*", command_of(folder / "control"))
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(str(folder / "control"))
@@ -124,7 +124,7 @@ def test_request_leaves_the_machine_running(tmp_path):
 
 
 def folder_of(pid: int) -> Path:
-    """The machine's folder of a running scripts/run: its emulator's initrd lies there."""
+    """The folder of a running scripts/run's machine, where the emulator's initrd is."""
     for _ in range(100):
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         for child in children:
@@ -135,7 +135,7 @@ def folder_of(pid: int) -> Path:
     raise AssertionError("no emulator")
 
 
-def test_state_after_a_time_out_and_none_after_a_good_end(tmp_path):
+def test_state_after_a_time_out_and_none_after_success(tmp_path):
     path = tmp_path / "state.sda"
     done = run("--smp", "1", "--save", path, "--", "/bin/true")
     assert done.returncode == 0 and not path.exists(), done
@@ -145,8 +145,8 @@ def test_state_after_a_time_out_and_none_after_a_good_end(tmp_path):
         assert state.reason == "no end within 3 seconds"
 
 
-def test_what_was_written_last_is_read_under_a_schedule_too(tmp_path):
-    """There a thread carries the lines: the machine stays, and the thread may be behind."""
+def test_the_last_output_is_read_under_a_schedule_too(tmp_path):
+    """There a thread carries the serial lines: the machine is kept, and the thread may be late."""
     for schedule in range(1, 5):
         options = ("--schedule", str(schedule), "-m", "256M", "--save", tmp_path / "no.sda")
         done = run(*options, "--timeout", "60", "--", "/bin/echo", "the end")
@@ -156,7 +156,7 @@ def test_what_was_written_last_is_read_under_a_schedule_too(tmp_path):
 def test_state_that_cannot_be_written(tmp_path):
     done = run("--save", tmp_path / "no" / "x", "--", "/bin/true")
     assert done.returncode == 2 and "cannot be written" in done.stderr
-    # A pipe stands for a device, which the file must not take the place of.
+    # A pipe represents a device file, which must not be replaced.
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     done = run("--save", pipe, "--", "/bin/true")
@@ -171,7 +171,7 @@ def sda(*arguments: str | Path) -> subprocess.CompletedProcess:
 
 
 def test_long_reads_of_the_debugger_come_from_the_file(panicked):
-    """And are what GDB gets through the stub; on an address that is not there it has its say."""
+    """They equal what GDB gets through the stub; for an invalid address GDB reports the error."""
     place, nothing = 0xFFFFFC0000310000, 0xFFFFFEFFFFFF0000
     code = "import gdb, mg_base; f = mg_base.saved_reader(); g = gdb.selected_inferior();"
     code += f"print('same', f({place}, 8192) == g.read_memory({place}, 8192).tobytes(),"
@@ -180,8 +180,8 @@ def test_long_reads_of_the_debugger_come_from_the_file(panicked):
     assert "same True None" in done.stdout, done
 
 
-def test_debugger_begins_with_the_panic(panicked):
-    """On two CPUs it may be either; a thread of GDB's has the CPU's number and one more."""
+def test_debugger_starts_at_the_panic(panicked):
+    """On two CPUs it may be either; the number of GDB's thread is that of the CPU plus one."""
     with SavedState(panicked) as state:
         reason, cpu = state.reason, int(re.match(r"panic on CPU (\d):", state.reason)[1])
         state.reason = reason.replace(f"CPU {cpu}", f"CPU {1 - cpu}")
@@ -192,7 +192,7 @@ def test_debugger_begins_with_the_panic(panicked):
     assert other == f"T05thread:{2 - cpu:x};".encode()
 
 
-def test_damage_is_named(panicked, tmp_path):
+def test_damage_is_reported(panicked, tmp_path):
     whole = panicked.read_bytes()
     bad = tmp_path / "bad.sda"
 

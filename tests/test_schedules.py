@@ -1,5 +1,5 @@
 """scripts/run --schedule: the same number gives the same run to the instruction, another number
-another one; and a short sweep over racing programs (`make schedules` is the long one)."""
+another run; and a short sweep over racing programs (`make schedules` is the long one)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from megalith.verify.schedules import PLANTED, PROGRAMS, REPORT, Sweep
 
 BY_NAME = {program.name: program for program in PROGRAMS}
 RACE = BY_NAME[PLANTED]
-MOST = 64  # schedules of the planted race until both of its ends were seen
+MOST = 64  # schedules of the planted race until both outcomes were seen
 
 
 @pytest.mark.timeout(900)
 def test_sweep() -> None:
-    """Every program under a schedule or more; the planted bug shows in some and not in others."""
+    """Every program under one schedule or more; the planted bug shows in some and not in others."""
     sweep = Sweep(first=1, count=1)
     for one in sweep.each(jobs=2):
         assert not one.failed, one.story()
@@ -35,7 +35,7 @@ def test_sweep() -> None:
     assert 0 < lost < races, f"lost an addition in {lost} of {races} schedules"
     figures = sweep.figures()
     assert figures["distinct interleavings"] == figures["runs"], "two schedules were the same"
-    # What a schedule did, it does again: where the bug showed, and where many threads raced.
+    # A schedule repeats: where the bug showed, and where many threads raced.
     shown = next(one for one in sweep.runs if one.lost)
     busy = next(one for one in sweep.runs if one.program.name == "stress_smp")
     for one in (shown, busy):
@@ -44,7 +44,7 @@ def test_sweep() -> None:
 
 
 def test_the_command_alone_repeats_a_run() -> None:
-    """By the line that is printed, and not only by this sweep."""
+    """The printed line repeats a run, not only this sweep."""
     assert "/tests/planted_race" in schedules.run(RACE, 5).repeat()
     ends = {}
     for smp in (2, 4):
@@ -65,7 +65,7 @@ def test_input_is_empty() -> None:
 
 
 def test_a_failure_says_how_to_repeat_it() -> None:
-    """A program that fails in every schedule: the sweep takes it for what it is."""
+    """A program that fails in every schedule: the sweep reports the failure."""
     program = replace(BY_NAME["share_section"], command=("/bin/sh", "-c", "echo not ok; exit 3"))
     one = schedules.run(program, 9)
     assert one.failed and one.status == 3 and one.digest
@@ -84,7 +84,7 @@ def test_a_failure_says_how_to_repeat_it() -> None:
         (("--schedule", "1", "--record", "x", "--", "/bin/echo"), "does not go with --schedule"),
     ],
 )
-def test_arguments_that_do_not_fit(words: tuple[str, ...], says: str) -> None:
+def test_arguments_that_cannot_be_combined(words: tuple[str, ...], says: str) -> None:
     done = run_guest(options=words)
     assert done.status == 2 and says in done.console
 

@@ -1,5 +1,6 @@
-"""The System Dump Analyzer: each command on a machine that stands at a breakpoint and on a state
-saved at that moment, which must answer the same; backtraces; damage that validation must find."""
+"""The System Dump Analyzer: each command on a machine that is stopped at a breakpoint and on a
+state saved at that moment, which must give the same output; backtraces; damage that validation must
+find."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ TOP = Path(__file__).parent.parent
 
 
 class Debugged:
-    """A machine that waits for the debugger, and one batch of commands given to it."""
+    """A machine that waits for the debugger, and one batch of commands for it."""
 
     def __init__(self, *arguments: str) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="gdb")
@@ -39,7 +40,7 @@ class Debugged:
         self.folder.cleanup()
 
     def wait(self) -> None:
-        """Until GDB can connect."""
+        """Waits until GDB can connect."""
         for _ in range(600):
             if self.socket.exists() or self.machine.poll() is not None:
                 break
@@ -52,7 +53,7 @@ class Debugged:
 
 
 def batch(target: Path, *commands: str) -> dict[str, str]:
-    """What each command printed; "errors" is GDB's standard error."""
+    """The output of each command; "errors" is GDB's standard error."""
     arguments = [str(TOP / "scripts/sda"), str(target), "-batch", "-nx"]
     for command in commands:
         arguments += ["-ex", f"echo \\n@@{command}\\n", "-ex", command]
@@ -170,7 +171,7 @@ NOT_THERE = {
     ),
 }
 
-# Damage done by lib/gdb_damage.py, and what the validation must say of it.
+# Damage done by lib/gdb_damage.py, and the expected report of the validation.
 DAMAGE = {
     "count of a list": r"RAD 0 free list: \d+ pages linked, its count says \d+",
     "state of a cached page": r"CPU 0 cache of RAD \d, \w+: PFN 0x[0-9a-f]+ is active",
@@ -199,7 +200,7 @@ DAMAGE = {
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory) -> dict[str, dict[str, str]]:
-    """Both looks at one moment: "live" and "saved"; and what was said of damage. Taken once,
+    """Both outputs for one moment, "live" and "saved"; and the reports of damage. Collected once,
     however many workers share the tests of this file."""
     base = tmp_path_factory.getbasetemp()
     base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
@@ -244,7 +245,7 @@ def look(path: Path) -> dict[str, dict[str, str]]:
 
 
 def folder_of(pid: int) -> Path:
-    """The machine's folder of a running scripts/run: its emulator's initrd lies there."""
+    """The folder of a running scripts/run's machine, where the emulator's initrd is."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     words = [Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0") for child in children]
     qemu = next(command for command in words if b"-initrd" in command)
@@ -255,7 +256,7 @@ def folder_of(pid: int) -> Path:
 def test_command(answers, command):
     live, saved = answers["live"].get(command, ""), answers["saved"].get(command, "")
     assert re.search(EXPECTED[command], live, re.MULTILINE), live or answers["live"]["errors"]
-    # A free-running clock and GDB's numbering of values aside, a saved state says the same.
+    # Except for a free-running clock and GDB's numbering of values, a saved state gives the same.
     assert saved == live
 
 
@@ -270,22 +271,23 @@ def test_process_that_does_not_run_is_shown(answers):
         assert "section_nth" in said["backtrace 1"]
 
 
-def test_backtrace_goes_on_through_a_system_call_into_the_program(answers):
-    """Of the running thread, whose stack pointer PALcode has: the machine is asked. It is not in a
-    state that was saved on request, where the backtrace ends in the function that called."""
+def test_backtrace_continues_through_a_system_call_into_the_program(answers):
+    """For the running thread, whose stack pointer is in PALcode, the machine executes an
+    instruction. A state that was saved on request does not have it, and the backtrace ends in the
+    function that made the call."""
     into = r"#0 .*section_nth(.*\n)*.*<signal handler called>\n#\d+ .*starlet\.c:\d+\n"
     into += r".*mega\$info .*\n"
     out = r"#\d+ .* main .*gdb_target\.c:\d+\n(.*\n)*#\d+ .* _start "
     assert re.search(into + out, answers["live"]["sda show call_frame"])
     assert "corrupt" not in answers["live"]["sda show call_frame"]
     assert re.search(into, answers["saved"]["sda show call_frame"])
-    # Asking has changed nothing.
+    # Reading it has changed nothing.
     before, after = (answers["live"][step] for step in ("print $pc", "info registers pc"))
     assert re.search(r"section_nth", before) and re.search(r"section_nth", after), (before, after)
 
 
 @pytest.mark.parametrize("command", NOT_THERE)
-def test_what_is_not_there_is_said_and_a_script_goes_on(answers, command):
+def test_missing_objects_are_reported_and_a_script_continues(answers, command):
     for look in ("live", "saved"):
         assert answers[look][command].strip() == NOT_THERE[command]
 
@@ -312,7 +314,7 @@ def test_damage_is_found(answers, damage):
     assert "inconsistencies" not in said["mended"]
 
 
-def test_backtrace_from_an_interrupt_goes_on_into_what_was_interrupted():
+def test_backtrace_from_an_interrupt_continues_into_the_interrupted_code():
     with Debugged("-m", "256M", "--smp", "1", "--", "/bin/sleep", "5") as machine:
         answers = machine.run("sda break sched_clock_tick", "continue", "continue", "backtrace")
     frames = re.findall(r"^#\d+ +(?:0x[0-9a-f]+ in )?(\S+)", answers["backtrace"], re.MULTILINE)
@@ -338,9 +340,9 @@ int main(void)
 """
 
 
-def test_backtrace_from_an_interrupt_goes_on_into_a_program_that_was_added(tmp_path):
-    """Of a program that never enters the kernel by itself: its stack pointer is asked for, and its
-    symbols come from where --add had it."""
+def test_backtrace_from_an_interrupt_continues_into_an_added_program(tmp_path):
+    """For a program that never enters the kernel by itself: its stack pointer is read from the CPU,
+    and its symbols come from the file given to --add."""
     source, program = tmp_path / "spinning.c", tmp_path / "spinning"
     source.write_text(SPIN)
     subprocess.run([TOP / "scripts/cc", source, "-g", "-o", program], check=True, timeout=60)
@@ -360,7 +362,7 @@ def test_backtrace_from_an_interrupt_goes_on_into_a_program_that_was_added(tmp_p
     ), answers
 
 
-def test_machine_that_switches_itself_off_without_a_result_is_saved(tmp_path):
+def test_machine_that_powers_off_without_a_result_is_saved(tmp_path):
     path = tmp_path / "off.sda"
     with Debugged("-m", "256M", "--smp", "1", "--save", str(path), "--", "/bin/true") as machine:
         machine.run(
@@ -374,7 +376,7 @@ def test_machine_that_switches_itself_off_without_a_result_is_saved(tmp_path):
         console = machine.machine.stderr.read().decode()
     assert "the machine has ended without a result" in console, console
     said = batch(path, "print $pc < &_start", "sda show process 1", "info threads")
-    # It stands in PALcode, before there was a process.
+    # It is in PALcode, before there was a process.
     assert said["print $pc < &_start"] == "$1 = 1", said
     note = "(The kernel has not got as far as sched_boot: little is there to be shown.)\n"
     assert said["sda show process 1"] == note + "there is no process 1", said

@@ -1,7 +1,7 @@
-"""Memory-resident sections at the size that they are for.
+"""Memory-resident sections of the size for which they are intended.
 
-share_section checks the kernel's own counters against their bounds; what it prints and what
-`show section` says is looked at here.
+share_section checks the kernel's own counters against their bounds; its output and that of `show
+section` are checked here.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def test_hundred_processes_share_page_tables(smp: int) -> None:
 
 
 @pytest.mark.parametrize("smp", [1, 2, 4])
-def test_private_page_tables_cost_what_they_cost(smp: int) -> None:
+def test_private_page_tables_are_counted_exactly(smp: int) -> None:
     text = share_section(PRIVATE, smp, "--name", "DBCACHE", processes=50)
     own, _ = numbers(r"owned by a process.*: (\d+) at mapping, (\d+) after use", text)
     assert own >= 512
@@ -82,16 +82,16 @@ def test_level_2_pages_are_shared_whole(processes: int) -> None:
     more = ("--fluid", "--size", "202G")
     text = share_section(None, 2, *more, memory="256G", processes=processes, timeout=60)
     own, used = numbers(r"owned by a process.*: (\d+) at mapping, (\d+) after use", text)
-    assert (own, used) == (1, 1)  # for the 2 GiB behind 25 times 8 GiB
+    assert (own, used) == (1, 1)  # for the 2 GiB after 25 times 8 GiB
     assert numbers(r"level-2 pages shared whole by a process: (\d+)", text) == [25]
 
 
 def test_27_gib_are_allocated_and_shared_by_300() -> None:
-    """With boot, and the zeroing of it all, within a minute."""
+    """Within a minute, including boot and zeroing."""
     reserve = "BIG 27000 /ALLOCATE /ZERO /PAGE_TABLES"
     text = share_section(reserve, 2, "--name", "BIG", memory="28G", processes=300, timeout=60)
     own, used = numbers(r"owned by a process.*: (\d+) at mapping, (\d+) after use", text)
-    assert (own, used) == (1, 1)  # for what is behind 3 times 8 GiB
+    assert (own, used) == (1, 1)  # for the rest after 3 times 8 GiB
     assert numbers(r"512 pages\): 0 0 0 (\d+)", text) == [27000 * 128]
     assert numbers(r"level-2 pages shared whole by a process: (\d+)", text) == [3]
 
@@ -119,7 +119,7 @@ def test_section_services_says_which_reservations_it_needs(options: list[str]) -
     *missing, bail_out = done.text.splitlines()
     assert len(missing) == (2 if options and "32" in options[1] else 3)
     assert all(line.startswith("# there is no reservation 'TEST_") for line in missing)
-    # What it says to type are the options that the tests give it.
+    # The options that it suggests are those that the tests use.
     source = TOP / "userland/tests/section_services.c"
     words = shlex.split(bail_out.removeprefix("Bail out! start with: "))
     wanted = [word for word in marked(source, "RUN") if "TEST_" in word]
@@ -127,7 +127,7 @@ def test_section_services_says_which_reservations_it_needs(options: list[str]) -
     assert words[0] == "scripts/run" and words[-2:] == ["--", "/tests/section_services"]
 
 
-def test_share_section_says_what_does_not_fit() -> None:
+def test_share_section_reports_what_does_not_fit() -> None:
     done = run_guest(
         "/bin/rad", "0", "--", "/tests/share_section",
         *("--name", "Q", "--size", "16M", "--processes", "1000"),

@@ -1,5 +1,5 @@
-"""The shell: the same cases against a host build under sanitizers and, in one boot, against
-/bin/sh in the guest."""
+"""The shell: the same cases on a host build under sanitizers and, in one boot, on /bin/sh in the
+guest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 TOP = Path(__file__).parent.parent
 
-# Script, its standard output, its exit status. No files or programs but what the guest has too.
+# Script, its standard output, its exit status. Uses only files and programs that the guest has too.
 CASES = [
     ("echo hello \"a  b\" 'c $x' d\\ e", "hello a  b c $x d e\n", 0),
     ('x=5; echo $x "${x}y" ${#x} ${nope:-default} ${x:+set}', "5 5y 1 default set\n", 0),
@@ -85,7 +85,7 @@ NOT_COMPLETE = [
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory) -> Path:
-    """The shell built for this machine, with wc, rm and the like being the host's own."""
+    """The shell built for this host; wc, rm and the like are the host's."""
     program = tmp_path_factory.mktemp("sh") / "sh"
     sources = sorted((TOP / "userland/bin/sh").glob("*.c"))
     flags = "-std=gnu11 -g -O1 -Wall -Wextra -Werror"
@@ -109,7 +109,7 @@ def test_on_the_host(shell, script, output, status):
 
 
 def test_in_the_guest(tmp_path):
-    """All cases in one boot, by the real /bin/sh."""
+    """All cases in one boot, with the real /bin/sh."""
     lines = (f"sh -c {shlex.quote(script)}; s=$?; echo; echo @@$s" for script, _, _ in CASES)
     (tmp_path / "script").write_text("\n".join(lines) + "\n")
     done = subprocess.run(
@@ -144,7 +144,7 @@ def test_broken_syntax_is_status_2(shell, script):
 
 
 def test_script_reads_its_own_input(shell):
-    """Lines behind a command are there for the command to read."""
+    """A command can read the lines that follow it."""
     script = 'if true\nthen echo yes\nfi\necho "two\nlines"\nread x\nthis is data\necho got $x\n'
     done = subprocess.run(
         [shell], input=script, capture_output=True, text=True, timeout=20, env=environment(shell)
@@ -153,7 +153,7 @@ def test_script_reads_its_own_input(shell):
 
 
 def test_line_editor(shell):
-    """Keys on a terminal: arrows, history, killing, an interrupted line, the end of input."""
+    """Keys at a terminal: arrows, history, deletion, an interrupted line, the end of input."""
     pid, fd = pty.fork()
     if pid == 0:
         os.execve(shell, ["sh"], environment(shell))
@@ -184,7 +184,7 @@ def test_line_editor(shell):
 
 
 def test_session_on_the_guest_terminal():
-    """A person at `make run`: history, interrupt key, end of input, completion."""
+    """A user at `make run`: history, interrupt key, end of input, completion."""
     machine = pexpect.spawn(
         str(TOP / "scripts/run"),
         ["-m", "256M", "--smp", "2", "--timeout", "100"],
@@ -211,7 +211,7 @@ def test_session_on_the_guest_terminal():
         answer("\x03", "\\^C\r\n")
         answer("echo $?\r", "\r\n130\r\n")
     machine.send("cat\r")
-    time.sleep(1)  # what is typed ahead of a program would reach it unedited
+    time.sleep(1)  # input typed before a program starts would reach it unedited
     machine.send("hello\r")
     machine.expect("hello\r\nhello\r\n")
     answer("\x04", "")

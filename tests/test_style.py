@@ -1,4 +1,4 @@
-"""The rules that a program can check: layers, machine code in its place, headers."""
+"""Rules that a program can check: layers, machine code in arch/, headers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LAYERS = [
 ]
 ALONE = {"kernel"}  # only the files in the folder itself: its subfolders are layers of their own
 
-# Names for assembly: the file shows structures of all layers, and calls nothing.
+# Offsets for assembly: the file uses structures of all layers, and calls nothing.
 OFFSETS = Path("arch/alpha/hw/asm_offsets.c")
 
 # Constants for the debugger, of all layers and from inside them; it calls nothing either.
@@ -140,8 +140,8 @@ def test_private_headers_are_included_in_their_own_folder() -> None:
 
 
 def linked(root: Path, sources: Iterable[Path]) -> list[tuple[Path, Path, str]]:
-    """Which source uses which other one's symbols, by the objects root/SOURCE.o. A symbol that
-    none of them defines comes from the compiler's library or the linker script."""
+    """The source files that use symbols of another one, found in the objects root/SOURCE.o. A
+    symbol that none of them defines comes from the compiler's library or the linker script."""
     sources = list(sources)
     done = subprocess.run(
         ["alpha-linux-gnu-nm", "-g", "-P", "-A", *[f"{source}.o" for source in sources]],
@@ -269,7 +269,8 @@ def test_lines_and_white_space() -> None:
 
 
 def test_formatters_have_nothing_to_do() -> None:
-    """`make format` mends what this finds, but for over-long lines of comments and strings."""
+    """`make format` corrects what this finds, except for over-long lines of comments and
+    strings."""
     tools = TOP / ".venv/bin"
     sources = [str(path) for path in tracked() if path.suffix in (".c", ".h")]
     commands = (
@@ -304,7 +305,7 @@ def test_python_packages_import_downward() -> None:
     report(wrong)
 
 
-def test_python_packages_say_what_they_hold() -> None:
+def test_python_packages_have_docstrings() -> None:
     wrong = [
         f"{path}: no docstring"
         for path in tracked("scripts", "tests/lib", "sysman")
@@ -377,8 +378,9 @@ def test_links_in_documents_lead_to_files() -> None:
     report(wrong)
 
 
-def test_programs_in_company_check_each_fork() -> None:
-    """One that took -1 for a child killed everybody beside it: must_fork() of company.h."""
+def test_stress_programs_check_each_fork() -> None:
+    """A program that took -1 for a child number killed all processes beside it: must_fork() of
+    company.h."""
     for path in sorted(TOP.glob("userland/tests/*.c")):
         text = path.read_text()
         if "#include <company.h>" in text:

@@ -50,7 +50,7 @@ GOLDEN = {
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_golden_bytes(name):
-    """The bytes that the kernel's parser is tested with on the host."""
+    """The bytes with which the kernel's parser is tested on the host."""
     text = (TOP / "tests/host" / name).read_text()
     golden = bytes(int(h, 16) for h in re.findall(r"0x([0-9A-F]{2})", text))
     version, make = GOLDEN[name]
@@ -92,7 +92,7 @@ def random_configuration(rng: random.Random) -> Configuration:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_round_trip(seed, tmp_path):
-    """What was written is read again; and as commands, the entries come out the same."""
+    """A written blob is read back; converted to commands, the entries come out the same."""
     configuration = random_configuration(random.Random(seed))
     configuration.save(tmp_path / "blob")
     assert Configuration.load(tmp_path / "blob") == configuration
@@ -246,7 +246,7 @@ def test_session(tmp_path):
     session.execute("par set paged_lal_size/default")
     session.execute("res rem DBCACHE")
     assert session.configuration == Configuration()
-    # A pipe stands for a device, which the file must not take the place of.
+    # A pipe represents a device file, which must not be replaced.
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(SysmanError, match="not a regular file"):
         Configuration().save(tmp_path / "pipe")
@@ -296,8 +296,8 @@ def leave(program: pexpect.spawn) -> None:
 
 
 def test_prompt(tmp_path):
-    """On a terminal: completion of words, qualifiers and entries by Tab, history by an arrow key,
-    also that of an earlier session, and help."""
+    """At a terminal: completion of words, qualifiers and entries by Tab, history by arrow keys,
+    including that of an earlier session, and help."""
     program = prompt(tmp_path)
     program.send("RES\t ADD DBCACHE/SIZE=4096/AL\t\r")
     program.expect("%SYSMAN-I-WRITTEN, DBCACHE added")
@@ -311,11 +311,11 @@ def test_prompt(tmp_path):
     program.send("HELP RESERVED_MEMORY EX\t\r")
     program.expect("Add a further part to an entry")
     program.expect("SYSMAN>")
-    program.send("\x03")  # gives the line up, not the session
+    program.send("\x03")  # abandons the line, not the session
     program.expect("SYSMAN>")
     leave(program)
     program = prompt(tmp_path)
-    program.send("\x1b[A\x1b[A\x1b[A\x1b[A\r")  # the first line of the session before
+    program.send("\x1b[A\x1b[A\x1b[A\x1b[A\r")  # the first line of the previous session
     program.expect("there is such an entry already")
     program.expect("SYSMAN>")
     program.send("exit\r")
@@ -379,7 +379,7 @@ def test_part_of_two_is_named():
 
 
 @pytest.mark.parametrize("verb", ["FREE POOL /GROUP=3", "SHOW", "SHOW POOL"])
-def test_what_acts_on_the_running_system_says_who_does_it(tmp_path, verb):
+def test_commands_for_the_running_system_name_the_tool_in_the_guest(tmp_path, verb):
     session = Session(tmp_path / "cfg", io.StringIO())
     with pytest.raises(SysmanError, match="acts on the running system: /bin/sysman there does it"):
         session.execute(f"res {verb}")
@@ -405,7 +405,7 @@ def test_what_cannot_be_written_is_not_changed(tmp_path):
 
 
 def changed_blob(rng: random.Random) -> bytes:
-    """A golden blob with some bytes changed, perhaps cut, under a right checksum."""
+    """A golden blob with some bytes changed, perhaps truncated, with a correct checksum."""
     data = bytearray(GOLDEN[rng.choice(list(GOLDEN))][1]().to_bytes())
     for _ in range(rng.choice([1, 1, 2, 4])):
         at = rng.randrange(len(data))
@@ -416,8 +416,8 @@ def changed_blob(rng: random.Random) -> bytes:
     return blob.seal(bytes(data))
 
 
-def test_hostile_blobs_are_read_as_the_kernel_reads_them(kernel_accepts):
-    """This parser and the kernel's accept the same blobs, whatever their bytes."""
+def test_invalid_blobs_are_read_as_the_kernel_reads_them(kernel_accepts):
+    """This parser and the kernel's accept the same blobs, whatever their contents."""
     rng = random.Random(3)
     good = 0
     for _ in range(3000):
@@ -429,7 +429,7 @@ def test_hostile_blobs_are_read_as_the_kernel_reads_them(kernel_accepts):
             accepted = False
         assert kernel_accepts(data) == accepted, data.hex()
         good += accepted
-    assert 100 < good < 2900  # both answers were asked for
+    assert 100 < good < 2900  # both answers occurred
 
 
 def test_control_character_in_a_parameter_name_is_refused():
@@ -440,7 +440,7 @@ def test_control_character_in_a_parameter_name_is_refused():
 
 @pytest.fixture(scope="session")
 def kernel_accepts(tmp_path_factory):
-    """Does the kernel's parser accept a blob? It is built as a library here."""
+    """Whether the kernel's parser, built here as a library, accepts a blob."""
     folder = tmp_path_factory.mktemp("parser")
     library = folder / "config.so"
     source = folder / "size.c"
@@ -456,7 +456,8 @@ def kernel_accepts(tmp_path_factory):
 
 
 def test_reader_that_goes_away(tmp_path):
-    """No traceback; the status says that not all could be written (or all was, before it went)."""
+    """No traceback; the status says that not everything could be written (or that everything was
+    written before)."""
     for words in ("par show", "res add A 1"):
         line = f"{TOP}/scripts/sysman --config {tmp_path}/cfg {words} | true"
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""/bin/sysman in the guest, and the start-up script that may use it."""
+"""/bin/sysman in the guest, and a start-up script that uses it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ OPTIONS = [word for entry in RESERVATIONS for word in ("--reserve", entry)]
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, str]:
-    """What the prompt answers to each of some lines, in one boot. Lines behind one another see
-    what those before them did."""
+    """The answers of the prompt to some lines, in one boot. Later lines see the effects of earlier
+    ones."""
     lines = [
         "res show",
         "res show POOL",
@@ -148,7 +148,8 @@ def startup(tmp_path: Path) -> tuple[str, ...]:
 
 
 def test_startup_script_runs_before_the_command(startup):
-    """Its output is no part of the command's, which is process 1 as ever, and has the input."""
+    """Its output is not part of the command's; the command is process 1 as usual, and has the
+    input."""
     command = 'echo $$ $PWD "$x"; read line; echo $line; sysman res show; exit 7'
     done = run_guest("/bin/sh", "-c", command, options=startup, stdin=b"input\n").expect(7)
     assert done.text == "1 / \ninput\nThere are no memory reservations.\n"
@@ -163,6 +164,6 @@ def test_startup_script_runs_before_the_prompt(startup):
 
 
 @pytest.mark.parametrize(("command", "status"), [("/bin/nosuch", 127), ("/etc/startup", 126)])
-def test_a_command_that_is_none_keeps_its_status(startup, command, status, tmp_path):
+def test_a_command_that_does_not_exist_keeps_its_status(startup, command, status, tmp_path):
     (tmp_path / "startup").chmod(0o644)
     run_guest(command, options=startup).expect(status)

@@ -1,4 +1,4 @@
-"""sda, monitor, show system and show memory /pool /full: what they print of a known load."""
+"""sda, monitor, show system and show memory /pool /full: their output for a known load."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def seconds_of(text: str) -> float:
 
 
 def rows(text: str, columns: int) -> dict[str, list[float]]:
-    """Lines of NAME and so many numbers."""
+    """The lines with NAME and that many numbers."""
     found = re.findall(rf"^(\S.*?|)((?:\s+[\d.]+%?){{{columns}}})$", text, re.M)
     return {name: [float(n.rstrip("%")) for n in rest.split()] for name, rest in found}
 
@@ -64,14 +64,14 @@ def test_mutex_trace_of_logical_names(run: Callable[..., Done], smp: int) -> Non
     assert {module for *_, module in callers} <= {"kernel/lnm/lnm.c", "kernel/lnm/lnm_space.c"}
 
 
-def test_looking_at_a_trace_does_not_fill_it(run: Callable[..., Done]) -> None:
+def test_showing_a_trace_does_not_fill_it(run: Callable[..., Done]) -> None:
     show = "sda mtx show trace"
     text = run("/bin/sh", "-c", f"sda mtx start trace; {show}; {show}; {show}").expect(0).text
     assert text.count("the trace is running") == 3 and re.search("^aspace ", text, re.M)
     assert not re.search("^trace ", text, re.M)
 
 
-def test_callers_that_find_no_place(run: Callable[..., Done]) -> None:
+def test_callers_for_which_the_table_is_full(run: Callable[..., Done]) -> None:
     commands = "sda mtx load; /tests/tracing --callers; sda mtx show trace /summary"
     text = run("/bin/sh", "-c", commands, smp=1, kernel="test").expect(0).text
     found = re.search(
@@ -86,8 +86,9 @@ def test_callers_that_find_no_place(run: Callable[..., Done]) -> None:
 
 @pytest.mark.parametrize("smp", [2, 4])
 def test_contention_for_the_pool(run: Callable[..., Done], smp: int) -> None:
-    """Not LNM but PGDYN: without lists every block takes it, and a walk holds it long. Who meets
-    whom is up to the host, and names are made under LNM: so in one order that repeats."""
+    """PGDYN, not LNM: without lists every block takes it, and a walk holds it for long. Which
+    processes meet depends on the host, and names are created under LNM; so the test uses a schedule
+    that repeats."""
     commands = (
         "/tests/tracing --fragment 8000 1; sda mtx start trace; /tests/tracing --names 8 300;"
         "sda mtx stop trace; sda mtx show trace/summary"
@@ -114,8 +115,8 @@ def test_spinlock_trace(run: Callable[..., Done], smp: int) -> None:
     assert len(re.findall(r"^process table .* [0-9A-F]{16}  \w+\+0x", text, re.M)) == 1
 
 
-def test_the_life_of_a_trace(run: Callable[..., Done], tmp_path: Path) -> None:
-    """Through the prompt, whose status is that of its last command."""
+def test_load_start_stop_and_unload_of_a_trace(run: Callable[..., Done], tmp_path: Path) -> None:
+    """At the prompt, whose status is that of its last command."""
     lines = []
     for facility in ("MTX", "spl", "Pcs", "flt"):
         lines += [
@@ -202,7 +203,7 @@ def test_pc_samples_of_a_known_loop(run: Callable[..., Done], tmp_path: Path, sm
     )
     assert of_hot, summary
     samples, user, inside = int(of_hot[2]), int(of_hot[4]), int(of_hot[5])
-    # The rest is fork, exec and exit, which take more on a kernel that counts or checks.
+    # The rest is fork, exec and exit, which take longer on a kernel with counters or checks.
     most = 0.9 if guest.slower == 1 else 0.8
     assert samples >= 30 and user >= inside >= most * samples
     lines = re.findall(
@@ -222,7 +223,7 @@ def test_pc_samples_of_a_known_loop(run: Callable[..., Done], tmp_path: Path, sm
 
 
 def test_samples_find_the_walk_through_a_fragmented_pool(run: Callable[..., Done]) -> None:
-    """The paper's case in small: 12,000 holes, no lookaside lists, one process."""
+    """The paper's case on a small scale: 12,000 holes, no lookaside lists, one process."""
     commands = (
         "sda pcs start trace; sda mtx start trace; /tests/tracing --fragment 24000 3000;"
         "sda mtx stop trace; sda pcs stop trace; sda pcs show trace/summary/top=6;"
@@ -242,7 +243,7 @@ def test_samples_find_the_walk_through_a_fragmented_pool(run: Callable[..., Done
 
 
 def test_samples_of_a_process_that_deletes(run: Callable[..., Done]) -> None:
-    """The paper: 1,808 of 1,866 samples of one process in the release of blocks, 97 %."""
+    """The paper: 1,808 of 1,866 samples of one process are in the release of blocks, 97 %."""
     commands = "/tests/tracing --delete 69652 1500 && sda pcs show trace /summary /top=9"
     options = ["--icount", "--set", "PAGED_LAL_SIZE=0", "--set", "LNMSHASHTBL=65536"]
     options += ["--set", "PQL_DJTQUOTA=1073741824"]
@@ -274,7 +275,7 @@ def test_monitor_records(run: Callable[..., Done], smp: int) -> None:
     whole = sum(r["interval"] for r in records)
     for i in range(smp):
         parts = sum(sum(r["cpus"][i].values()) for r in records)
-        # What is under way at either end is accounted at the next tick: a busy host delays that.
+        # Time in progress at either end is accounted at the next tick, which a busy host delays.
         assert parts == pytest.approx(whole, rel=0.02, abs=0.1)
     total = {k: sum(c[k] for r in records for c in r["cpus"]) for k in records[0]["cpus"][0]}
     assert total["kernel"] > 0.01 and total["user"] > 0 and total["interrupt"] > 0
@@ -282,15 +283,15 @@ def test_monitor_records(run: Callable[..., Done], smp: int) -> None:
         assert total["spin"] == 0
     else:  # sixteen processes on one mutex
         assert max(r["states"]["MUTEX"] for r in records) >= 2
-    # On another CPU the shell may still be on its way to sleep when `show` looks.
+    # On another CPU the shell may not sleep yet when `show` reads its state.
     state = "LEF" if smp == 1 else "(LEF|COM|CUR)"
     assert re.search(rf"^ +1  sh +{state} +16 +\d+ 0 00:00:\d\d\.\d\d +\d+ +\d+$", text, re.M)
     assert re.search(r"^ +\d+  show +CUR ", text, re.M)
 
 
 @pytest.mark.parametrize("signal", ["INT", "TERM", "HUP"])
-def test_an_interrupted_record_is_whole(run: Callable[..., Done], signal: str) -> None:
-    """The reading under way is written too, and says how long it was."""
+def test_an_interrupted_record_is_complete(run: Callable[..., Done], signal: str) -> None:
+    """The current reading is written too, with its shorter interval."""
     commands = (
         f"monitor /record /tmp/m /interval=0:00:30 & sleep 1.5; kill -{signal} $!;"
         "wait $!; echo status $?; cat /tmp/m"
@@ -331,7 +332,7 @@ def test_monitor_shows(run: Callable[..., Done]) -> None:
         (["frob"], "%MONITOR-E-IVVERB"),
     ],
 )
-def test_monitor_complains(run: Callable[..., Done], words: list[str], message: str) -> None:
+def test_monitor_reports_errors(run: Callable[..., Done], words: list[str], message: str) -> None:
     assert message in run("/bin/monitor", *words).expect(1).console
 
 
@@ -369,7 +370,8 @@ def test_pool_in_the_papers_lines(run: Callable[..., Done]) -> None:
 
 @pytest.mark.parametrize("smp", [1, 2, 4])
 def test_alignment_faults(run: Callable[..., Done], smp: int) -> None:
-    """A planted misaligned structure is found, and the mended program is not there any more."""
+    """A planted misaligned structure is found, and the corrected program does not appear any
+    more."""
     program = TOP / "build/user/tests/misaligned"
     commands = (
         "sda flt start trace; /m 100; /m 50; /m 100 --mended; sda flt stop trace; /m 10;"
@@ -393,8 +395,8 @@ def test_alignment_faults(run: Callable[..., Done], smp: int) -> None:
     assert re.search(r"^ +[\d.]+ +5000 +\d+  m +add_records +/m\n\.\.\. and 1 more$", text, re.M)
 
 
-def test_a_mended_structure_saves_instructions(run: Callable[..., Done]) -> None:
-    """One instruction is one nanosecond here: what a record takes, before and after."""
+def test_a_corrected_structure_saves_instructions(run: Callable[..., Done]) -> None:
+    """One instruction is one nanosecond here: the time for a record, before and after."""
     commands = "/tests/misaligned 1000; /tests/misaligned 1000 --mended"
     text = run("/bin/sh", "-c", commands, smp=1, options=["--icount"]).expect(0).text
     broken, mended = (float(n) for n in re.findall(r"([\d.]+) ns a record", text))
@@ -405,7 +407,7 @@ COSTS = ("null", "pipe", "name", "fault", "unaligned")
 
 
 def test_traces_that_do_not_run_cost_nothing_more(run: Callable[..., Done]) -> None:
-    """To the instruction: loading a trace, and having had one, leave nothing behind."""
+    """To the instruction: a trace that is loaded, or was loaded before, costs nothing."""
     text = run("/tests/trace_cost", smp=1, options=["--icount"]).expect(0).text
     by = {}
     for line in text.splitlines():
@@ -414,7 +416,7 @@ def test_traces_that_do_not_run_cost_nothing_more(run: Callable[..., Done]) -> N
     assert set(by["never"]) == set(COSTS)
     for state in ("loaded", "stopped", "unloaded"):
         assert by[state] == by["never"], state
-    # The traces did run in between, and cost where there is something to trace.
+    # The traces did run in between, and cost instructions where there was something to trace.
     assert by["running"]["null"] == by["never"]["null"]
     for name in ("pipe", "name", "fault", "unaligned"):
         assert by["running"][name] > by["never"][name] + 50, name
@@ -434,7 +436,7 @@ FAST_PATHS = {
 
 
 def steps_of_a_look(code: list[str]) -> int:
-    """From the load of an address on: the instructions up to the branch that the value decides.
+    """From the load of an address on: the instructions up to the branch that depends on the value.
     The compiler puts others between them."""
     steps, register = 0, "gp"
     for one in code:
@@ -450,8 +452,9 @@ def steps_of_a_look(code: list[str]) -> int:
 
 
 @pytest.mark.parametrize("source", FAST_PATHS)
-def test_a_lock_that_is_not_traced_looks_once(source: str) -> None:
-    """The fast path of each end of a lock loads the number of the round once, and branches."""
+def test_a_lock_that_is_not_traced_tests_once(source: str) -> None:
+    """The fast path of each end of a lock loads the number of the trace round once, and
+    branches."""
     path = TOP / f"build/kernel/kernel/sched/{source}.c.o"
     words = ["alpha-linux-gnu-objdump", "-dr", "--no-show-raw-insn", str(path)]
     listing = subprocess.run(words, check=True, capture_output=True, text=True).stdout

@@ -1,5 +1,5 @@
-"""The kernel built with UBSan's traps: it names the place of a planted one, and boots and runs a
-choice of programs without any. `make test-ubsan` runs all guest tests on it."""
+"""The kernel built with UBSan's traps: it names the place of planted undefined behaviour, and runs
+some programs without any trap. `make test-ubsan` runs all guest tests on it."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def test_planted_undefined_behaviour_is_named_by_function_and_line() -> None:
     assert f"scripts/run: that is kernel/test/crash.c:{line}\n" in done.console
 
 
-def test_kernel_without_traps_does_not_notice() -> None:
-    """So it is UBSan that ended the other one."""
+def test_kernel_without_traps_reports_nothing() -> None:
+    """So it was UBSan that ended the other run."""
     options = ["--kernel", str(TEST_KERNEL)]  # also where --kernel names another
     run_guest("/tests/crash_kernel", "--shift", timeout=100, options=options).expect(1)
 

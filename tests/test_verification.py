@@ -1,4 +1,5 @@
-"""docs/verification.md is made of figures that runs wrote, and knows every check that does."""
+"""docs/verification.md is generated from figures that runs wrote, and includes every check that
+writes figures."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from megalith.verify.fuzz import findings
 from megalith.verify.records import write_figures
 
 
-def test_the_page_is_what_the_figures_give() -> None:
+def test_the_page_agrees_with_the_figures() -> None:
     subprocess.run([TOP / "scripts/verification", "--check"], check=True, timeout=60)
 
 
@@ -44,8 +45,8 @@ def test_a_quick_run_does_not_replace_a_full_one(tmp_path: Path) -> None:
     assert "| soak, full" in text and "| runs | 1,234 |" in text and "| 7 |" not in text
 
 
-def test_what_was_found_stands_on_the_page() -> None:
-    """Also what was found after the run whose figures stand there."""
+def test_findings_are_on_the_page() -> None:
+    """Including what was found after the run whose figures are on the page."""
     text = report.PAGE.read_text()
     sentences = [
         line for path in records.FOUND.glob("*.txt") for line in path.read_text().splitlines()

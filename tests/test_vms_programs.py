@@ -1,7 +1,7 @@
-"""Programs written as the OpenVMS guides show, with nothing but OpenVMS's headers and C's.
+"""Programs written as the OpenVMS guides show, with only the headers of OpenVMS and of C.
 
-They lie outside the folders that the Makefile builds: scripts/cc compiles them as it
-would anybody's. Their main() returns SS$_NORMAL, which is 1: the status of the run.
+They are outside the folders that the Makefile builds: scripts/cc compiles them like any user's
+program. Their main() returns SS$_NORMAL, which is 1: the status of the run.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def test_a_server_with_reserved_memory(tmp_path: Path) -> None:
 
 
 def test_the_server_as_an_ordinary_user(tmp_path: Path) -> None:
-    """It needs to be authorised for what it enables, and the identifier."""
+    """It needs to be authorised for the privileges that it enables, and the identifier."""
     program = compiled("server", tmp_path)
     options = ["--add", str(program), "--reserve", "SERVER_TABLE 24 /ALLOCATE /ZERO /PAGE_TABLES"]
     words = ["/bin/runas", "--uic", "[200,5]", "--authorize", "SYSGBL,PRMGBL"]

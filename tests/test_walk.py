@@ -13,7 +13,7 @@ from lib.tap import check_tap
 from megalith.run.paths import TOP
 from megalith.verify.records import found, write_figures
 
-# Names that the walk uses, of every kind that the registry decides.
+# Names that the walk uses, for every kind of section that the registry can produce.
 RESERVED = (
     "WALK_ALLOC 16 /ALLOCATE /ZERO /PAGE_TABLES",
     "WALK_BARE 16 /ALLOCATE /NOPAGE_TABLES",
@@ -50,7 +50,7 @@ def test_random_walk() -> None:
     done = walk("--seconds", "20", "--seed", "1", smp=4, timeout=180)
     assert int(figure("operations", done)) > 2000
     assert int(figure("checks on the way", done)) > 0
-    # An operation that is always refused looks like one that works.
+    # An operation that is always refused would look like one that works.
     made = re.search(r"^# made: (.*)$", done.text, re.MULTILINE)
     assert made and all(int(n) > 0 for n in re.findall(r"\d+", made[1])), done.text
 
@@ -62,7 +62,7 @@ def test_random_walk_in_domains() -> None:
 @pytest.mark.parametrize("options", [(), ("--icount",)], ids=["", "icount"])
 def test_random_walk_repeats(options: tuple[str, ...]) -> None:
     """On one CPU the same seed gives the same walk, to the last condition value: the walkers act in
-    turns, so that it does not matter when the clock ticks."""
+    turn, so that it does not matter when the clock ticks."""
 
     def run(seed: str) -> tuple[str, str]:
         done = walk("--rounds", "800", "--seed", seed, smp=1, options=options)
@@ -91,7 +91,7 @@ def test_validate_at_the_end_finds_a_lost_page() -> None:
 
 
 def soak(seconds: int, seed: str, form: str) -> None:
-    """All stress programs beside each other at 4 CPUs, again and again; then the leak check."""
+    """All stress programs at the same time on 4 CPUs, again and again; then the leak check."""
     dies = ("ALLOC 8 /ALLOCATE /PAGE_TABLES", "BARE 8 /ALLOCATE /NOPAGE_TABLES")
     dies += ("PROMISED 16 /NOALLOCATE",)
     options = [*OPTIONS, *(word for entry in dies for word in ("--reserve", f"DIES_{entry}"))]
@@ -109,7 +109,7 @@ def soak(seconds: int, seed: str, form: str) -> None:
 
 
 def test_soak_in_short() -> None:
-    """Every program once; `make soak` goes on for as long as asked."""
+    """Every program once; `make soak` continues for the requested time."""
     soak(1, "1", "quick")
 
 
@@ -128,7 +128,7 @@ int main(void) { for (char *p; (p = malloc(1 << 20)) != 0; ) memset(p, 1, 1 << 2
 
 
 def test_validate_at_the_end_of_a_command_that_took_all_memory(tmp_path) -> None:
-    """The check needs pages itself: the command's own go first."""
+    """The check needs pages itself: those of the command are freed first."""
     (tmp_path / "hog.c").write_text(HOG)
     build = [TOP / "scripts/cc", tmp_path / "hog.c", "-o", tmp_path / "hog"]
     subprocess.run(build, check=True, timeout=60)

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 
 class Family(gdb.Command):
-    """Commands with a common first word, which alone lists them."""
+    """A group of commands with a common first word, which by itself lists them."""
 
     name = "sda"
 
@@ -27,10 +27,11 @@ class Family(gdb.Command):
 
 
 class Sda(Family):
-    """The System Dump Analyzer: looking into the Megalith kernel, live or on a saved state.
+    """The System Dump Analyzer: displays and checks of the Megalith kernel, live or on a saved
+    state.
 
-    All of its commands only read. Addresses, PFNs and process numbers may be expressions of GDB's;
-    qualifiers (/NAME, /NAME=value) may be shortened.
+    All its commands only read. Addresses, PFNs and process numbers may be GDB expressions;
+    qualifiers (/NAME, /NAME=value) may be abbreviated.
     """
 
 
@@ -41,13 +42,14 @@ class Show(Family):
 
 
 class Validate(Family):
-    """Are the kernel's structures consistent? `help sda validate` lists what can be looked at."""
+    """Checks whether the kernel's structures are consistent: `help sda validate` lists the
+    checks."""
 
     name = "sda validate"
 
 
 class Set(Family):
-    """Whose registers, memory and symbols GDB shows: `help sda set`."""
+    """Choose the thread or CPU whose registers, memory and symbols GDB shows: `help sda set`."""
 
     name = "sda set"
 
@@ -83,8 +85,8 @@ for module in (
 gdb.execute("set architecture alpha", to_string=True)
 gdb.execute("set pagination off")
 gdb.execute("set print pretty on")
-# A trap's frame lies on another stack (the user's, or a kernel stack before the emergency stack).
+# The frame of a trap is on another stack (the user's, or a kernel stack before the emergency one).
 gdb.execute("set backtrace past-main on")
-# What was picked changes what addresses mean; GDB must not remember it.
+# The chosen thread changes what addresses mean, so GDB must not cache memory.
 gdb.execute("set stack-cache off")
 gdb.execute("set code-cache off")

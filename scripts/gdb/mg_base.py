@@ -1,9 +1,9 @@
-"""What the commands share: memory, symbols, lists, page-table entries, and how a command of the
-`sda` family reads its words. Everything is read, nothing is written.
+"""Code that the commands share: access to memory, symbols and lists, decoding of page-table
+entries, and parsing of the arguments of `sda` commands. Everything is read, nothing is written.
 
-Physical memory is read through KSEG, which every address space has. Structures are taken from the
-debugging information of the kernel's ELF file, so a field that was renamed is an error that says
-so, not a wrong answer.
+Physical memory is read through KSEG, which every address space maps. Structures come from the
+debugging information of the kernel's ELF file, so a renamed field gives an error message and not a
+wrong answer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LIST_LIMIT = 1_000_000  # entries after which a list counts as endless
 
 @functools.cache
 def kernel_type(name: str) -> gdb.Type:
-    """A type of the kernel's, whatever programs have under that name."""
+    """A type of the kernel, even if the loaded program has a type of the same name."""
     symbol = gdb.objfiles()[0].lookup_global_symbol("kernel_main") if gdb.objfiles() else None
     if symbol is None:
         raise gdb.GdbError("the kernel's symbols are not loaded")
@@ -37,7 +37,7 @@ def enumerators(kind: str, prefix: str) -> dict[str, int]:
 
 
 def constant(name: str, file: str | None = None) -> int:
-    """A constant of the kernel's: a macro that arch/alpha/entry/debug_constants.c lists, or an
+    """A constant of the kernel: a macro that arch/alpha/entry/debug_constants.c lists, or an
     enumerator that only `file` has."""
     if file:
         return int(gdb.parse_and_eval(f"'{file}'::{name}"))
@@ -48,8 +48,8 @@ def constant(name: str, file: str | None = None) -> int:
 
 
 def flags(prefix: str, names: str) -> tuple[tuple[int, str], ...]:
-    """Masks with the names to show: of "WRT MRES_ALLOC=ALLOC" those of PREFIX_WRT and
-    PREFIX_MRES_ALLOC, of which the second is called ALLOC."""
+    """Masks with the names to show: "WRT MRES_ALLOC=ALLOC" gives those of PREFIX_WRT and
+    PREFIX_MRES_ALLOC, and shows the second as ALLOC."""
     pairs = (name.partition("=") for name in names.split())
     return tuple((constant(prefix + name), shown or name) for name, _, shown in pairs)
 
@@ -82,7 +82,7 @@ def pte_pfn(pte: int) -> int:
 
 
 def form_name(pte: int) -> str:
-    """What a PTE that is not valid says of its page, in words."""
+    """What an invalid PTE says about its page, in words."""
     form = (pte & PTE_FORM) >> PTE_FORM_SHIFT
     for name, value in enumerators("pte_form", "PTE_FORM_").items():
         if value == form:
@@ -92,12 +92,12 @@ def form_name(pte: int) -> str:
 
 @functools.cache
 def saved_reader() -> Callable[[int, int], bytes | None]:
-    """Reads the file that is being looked at, of which scripts/sda says the name: None where it
-    has nothing, and on a machine that runs."""
+    """A reader of the saved state that is being debugged, whose name scripts/sda passes. It returns
+    None where the file has nothing, and always for a running machine."""
     path = os.environ.get("MEGALITH_STATE")
     if not path:
         return lambda _address, _length: None
-    # In front of this folder, whose megalith.py has the package's name.
+    # Before this folder in the search path, whose megalith.py has the same name as the package.
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
     try:
         from megalith.debug.saved import SavedError, SavedState
@@ -108,15 +108,15 @@ def saved_reader() -> Callable[[int, int], bytes | None]:
     def reader(address: int, length: int) -> bytes | None:
         try:
             return state.read_virtual(state.root(0), address, length)
-        except SavedError:  # GDB says it in its own words
+        except SavedError:  # GDB then reports the error itself
             return None
 
     return reader
 
 
 def read(address: int, length: int) -> bytes:
-    """Kernel memory. What is long comes from the file itself where there is one: GDB's packets of
-    two kilobytes take a minute for the PFN database of a large machine."""
+    """Kernel memory. Long ranges are read directly from the saved file if there is one: with GDB's
+    packets of two kilobytes, the PFN database of a large machine would take a minute."""
     address &= MASK
     whole = saved_reader()(address, length) if length >= 1024 and address >= KSEG else None
     if whole is not None:
@@ -138,8 +138,8 @@ def read_quad_physical(address: int) -> int:
 
 
 def variable(name: str, file: str | None = None) -> gdb.Value:
-    """A variable of the kernel's by name, whatever programs have under that name; file says whose,
-    when it is static."""
+    """A kernel variable by name, even if the loaded program has one of the same name; `file` is its
+    source file, for static variables."""
     if file:
         try:
             return gdb.parse_and_eval(f"'{file}'::{name}")
@@ -169,7 +169,7 @@ def enum_name(value: gdb.Value | int, kind: str, prefix: str) -> str:
 
 
 def members(kind: gdb.Type, base: int = 0) -> dict[str, tuple[int, int]]:
-    """Offset and size in bytes of each member, of structures without a name too."""
+    """Offset and size in bytes of each member, including members of unnamed structures."""
     found: dict[str, tuple[int, int]] = {}
     for field in kind.fields():
         at = base + field.bitpos // 8
@@ -185,8 +185,8 @@ def offset_of(kind: gdb.Type, name: str) -> int:
 
 
 def each(head: gdb.Value, kind: str, link: str):
-    """The structures (kind, as in 'struct section') on a list, in its order; a ring that does not
-    close is cut."""
+    """The structures (kind is, for example, "struct section") on a list, in its order. A list that
+    does not return to its head is cut off."""
     outer = kernel_type(kind)
     offset = offset_of(outer, link)
     start = int(head.address)
@@ -201,12 +201,12 @@ def each(head: gdb.Value, kind: str, link: str):
 
 
 def text(value: gdb.Value) -> str:
-    """A character array up to its zero."""
+    """A character array up to its terminating zero."""
     return value.string("latin-1", "replace", int(value.type.sizeof)).split("\0")[0]
 
 
 def c_string(pointer: gdb.Value) -> str:
-    """What a char * points at; empty for NULL."""
+    """The string that a char * points at; empty for NULL."""
     return pointer.string("latin-1", "replace") if int(pointer) else ""
 
 
@@ -238,7 +238,7 @@ def symbol_at(address: int) -> str:
 
 
 def number(argument: str) -> int:
-    """A number or an expression of the debugger's."""
+    """A number or a GDB expression."""
     try:
         return int(gdb.parse_and_eval(argument)) & MASK
     except gdb.MemoryError:
@@ -248,7 +248,7 @@ def number(argument: str) -> int:
 
 
 def span(words: list[str]) -> tuple[int, int] | None:
-    """A range as SDA has it, in one word or several: FIRST, FIRST:LAST, or FIRST;LENGTH."""
+    """A range in the syntax of SDA, in one word or several: FIRST, FIRST:LAST, or FIRST;LENGTH."""
     if not words:
         return None
     argument = " ".join(words)
@@ -268,7 +268,7 @@ def heading(title: str) -> None:
 
 
 class Table:
-    """Rows under a heading: columns are (title, width), a negative width is flush left."""
+    """Rows under a heading: columns are (title, width); a negative width means left-justified."""
 
     def __init__(self, *columns: tuple[str, int]) -> None:
         self.columns = columns
@@ -288,15 +288,14 @@ def va_text(address: int) -> str:
 
 
 class NotThere(Exception):
-    """What a command was asked about does not exist in the kernel, or not at this moment."""
+    """The object of a command does not exist in the kernel, or not at this moment."""
 
 
 class Command(gdb.Command):
-    """A command of the `sda` family: a subclass gives `name` ("show pool"), the qualifiers that it
-    knows (name: whether it takes a value), and run(words, qualifiers); its docstring is its help.
+    """A command of the `sda` family. A subclass has `name` ("show pool"), the qualifiers that it
+    accepts (name: whether it takes a value), and run(words, qualifiers); its docstring is its help.
 
-    That something is not there is an answer like others: it is printed, and a script that was
-    sourced goes on. A command that was typed wrongly is an error.
+    NotThere is printed as an answer, so that a script continues. Wrong arguments are an error.
     """
 
     name = ""
@@ -318,8 +317,8 @@ class Command(gdb.Command):
             raise gdb.GdbError(str(error)) from None
 
     def parse(self, argument: str) -> tuple[list[str], dict[str, str]]:
-        """Words, and qualifiers (/NAME, /NAME=VALUE) that may be shortened as long as they are
-        clear."""
+        """Words, and qualifiers (/NAME, /NAME=VALUE), which may be abbreviated as long as they are
+        unambiguous."""
         words: list[str] = []
         found: dict[str, str] = {}
         for word in gdb.string_to_argv(argument):

@@ -1,12 +1,14 @@
-"""Whose registers and memory GDB shows: a CPU's, or those of a thread that is on none.
+"""Selection of the registers and memory that GDB shows: those of a CPU, or of a thread that is not
+running.
 
-The stub between GDB and the machine (scripts/megalith/debug/stub.py) answers for another thread's
-registers and address space when it is told to; here is what it is told: the registers that the
-thread's last switch left on its kernel stack, and the level-1 page of its process. So GDB's own
-commands (backtrace, frame, info locals, x) work in any thread, down into its program.
+The stub between GDB and the machine (scripts/megalith/debug/stub.py) can answer with the registers
+and the address space of another thread. This module passes them to it: the registers that the
+thread's last context switch saved on its kernel stack, and the level-1 page of its process. So
+GDB's own commands (backtrace, frame, info locals, x) work in any thread, down into its program.
 
-Where an entry from user mode did not put the user's stack pointer into its frame, the stub shows
-it there: it stands in the PCB of a thread that is not running, and after a panic in all.
+Where entry code did not store the user's stack pointer in its frame, the stub makes it appear
+there: it is in the PCB of a thread that is not running, and after a panic in the PCB of every
+thread.
 """
 
 from __future__ import annotations
@@ -37,8 +39,8 @@ PROGRAMS = os.environ.get("MEGALITH_PROGRAMS")
 
 REGISTERS = 67
 SP, PC = 30, 64
-# The frame that context_switch (arch/alpha/hw/switch.S) leaves at a thread's kernel SP: ra, s0-s5,
-# fp, by GDB's numbers.
+# The frame that context_switch (arch/alpha/hw/switch.S) stores at a thread's kernel SP: ra, s0-s5,
+# fp, as GDB's register numbers.
 SWITCH_FRAME = (26, 9, 10, 11, 12, 13, 14, 15)
 THREAD_POINTER = 8
 PS_USER = 8
@@ -91,7 +93,7 @@ def cpu_thread(index: int) -> gdb.Value:
 
 
 def selected_cpu() -> int:
-    """QEMU and the stub number a CPU's thread from 1."""
+    """The number of the selected CPU; QEMU and the stub number the threads of CPUs from 1."""
     thread = gdb.selected_thread()
     if thread is None:
         raise gdb.GdbError("no CPU: connect first (scripts/sda FILE or SOCKET)")
@@ -104,7 +106,7 @@ def selected_thread() -> gdb.Value:
 
 
 def selected_process(argument: str | None = None) -> gdb.Value:
-    """The process asked for, or the one that was picked, or the one of the thread that is shown."""
+    """The process given, or the one that was selected, or that of the thread that is shown."""
     if argument is not None:
         return find_process(argument)
     if context.pid is not None:
@@ -116,7 +118,7 @@ def selected_process(argument: str | None = None) -> gdb.Value:
 
 
 def current_root() -> int:
-    """PFN of the level-1 page by which GDB shows memory now."""
+    """PFN of the level-1 page through which GDB now shows memory."""
     return context.root or int(selected_thread()["hw"]["pcb"]["ptbr"])
 
 
@@ -137,7 +139,7 @@ def has_panicked() -> bool:
 
 
 def user_frame(thread: gdb.Value) -> gdb.Value | None:
-    """The frame of a user thread's outermost entry, None when the thread has none now."""
+    """The frame of the outermost entry of a user thread, None if it has none now."""
     top = int(thread["hw"]["kstack_top"])
     if not int(thread["process"]) or not top:
         return None
@@ -149,7 +151,7 @@ def user_frame(thread: gdb.Value) -> gdb.Value | None:
 
 
 def send(packet: str) -> bool:
-    """Tells the stub something; False when what GDB is connected to is QEMU itself."""
+    """Sends a packet to the stub; returns False if GDB is connected to QEMU directly."""
     return connection().send_packet(packet) == b"OK"
 
 
@@ -161,7 +163,7 @@ def connection() -> gdb.RemoteTargetConnection:
 
 
 class Context:
-    """What was picked."""
+    """The selected thread."""
 
     def __init__(self) -> None:
         self.thread: gdb.Value | None = None  # None: the CPU that GDB has selected
@@ -191,7 +193,7 @@ def forget_caches() -> None:
 
 
 def saved_registers(thread: gdb.Value) -> list[int]:
-    """GDB's registers of a thread that does not run, as its last switch left them."""
+    """GDB's registers of a thread that is not running, as its last context switch saved them."""
     sp = int(thread["hw"]["pcb"]["ksp"])
     values = [0] * REGISTERS
     for i, register in enumerate(SWITCH_FRAME):
@@ -203,9 +205,10 @@ def saved_registers(thread: gdb.Value) -> list[int]:
 
 
 def show_user_sp(thread: gdb.Value, running: bool, ask: bool = True) -> None:
-    """Has the stub show the user's stack pointer in the thread's outermost frame. Of a thread that
-    is running in the kernel PALcode alone has it: with `ask` the stub asks the CPU. Where it is not
-    known it is shown as 0, which ends a backtrace after the place where the kernel was entered."""
+    """Makes the stub show the user's stack pointer in the outermost frame of the thread. If the
+    thread is running in the kernel, only PALcode has it: with `ask` the stub reads it from the CPU.
+    If it is unknown it is shown as 0, which ends a backtrace after the place where the kernel was
+    entered."""
     frame = user_frame(thread)
     if frame is None:
         return
@@ -220,7 +223,7 @@ def show_user_sp(thread: gdb.Value, running: bool, ask: bool = True) -> None:
 
 @functools.cache
 def rdusp_at() -> int:
-    """Where the kernel has the instruction that reads the user's stack pointer."""
+    """Address of the kernel instruction that reads the user's stack pointer."""
     start = int(variable_address("user_exit"))
     code = gdb.selected_inferior().read_memory(start, 256).tobytes()
     return start + next(i for i in range(0, 256, 4) if code[i : i + 4] == CALL_PAL_RDUSP)
@@ -231,7 +234,7 @@ def variable_address(name: str) -> int:
 
 
 def ask_user_sp(index: int) -> int:
-    """The user's stack pointer of a CPU that is in the kernel; 0 where the stub cannot tell."""
+    """The user's stack pointer of a CPU that is in the kernel; 0 if the stub cannot read it."""
     before = gdb.selected_thread()
     gdb.execute(f"thread {index + 1}", to_string=True)
     pc = int(gdb.parse_and_eval("(unsigned long)$pc"))
@@ -243,7 +246,7 @@ def ask_user_sp(index: int) -> int:
 
 
 def frame_is_full(frame: gdb.Value) -> bool:
-    """Is this the frame of a call for which entry code completes it at once?"""
+    """Is this the frame of a system call for which entry code saves all registers at once?"""
     call = int(frame["orig_v0"])
     for table, first in (("posix_calls", 0), ("vms_calls", constant("VMS_FIRST"))):
         entries = variable(table)
@@ -253,14 +256,14 @@ def frame_is_full(frame: gdb.Value) -> bool:
 
 
 def thread_of(process: gdb.Value) -> gdb.Value | None:
-    """The oldest of its threads; None for a zombie."""
+    """The oldest thread of a process; None for a zombie."""
     for uthread in each(process["threads"], "struct uthread", "link"):
         return uthread["thread"].dereference()
     return None
 
 
 def pick_thread(thread: gdb.Value) -> None:
-    """GDB shows this thread from now on."""
+    """Makes GDB show this thread."""
     process = thread["process"]
     root = 0
     context.clear()
@@ -281,7 +284,7 @@ def pick_thread(thread: gdb.Value) -> None:
 
 
 def pick_cpu(index: int) -> None:
-    """GDB shows this CPU from now on."""
+    """Makes GDB show this CPU."""
     context.clear()
     gdb.execute(f"thread {index + 1}", to_string=True)
     thread = cpu_thread(index)
@@ -291,18 +294,18 @@ def pick_cpu(index: int) -> None:
 
 
 def on_continue(_event: gdb.ThreadEvent) -> None:
-    """The machine runs: the stub has forgotten what was picked."""
+    """The machine runs again: the stub has discarded the selection."""
     context.thread, context.pid, context.root = None, None, 0
 
 
 def on_stop(_event: gdb.StopEvent) -> None:
-    """The machine stands: GDB's own backtrace finds the users' stack pointers too."""
+    """The machine has stopped: make the users' stack pointers available to GDB's own backtrace."""
     try:
         for index in range(int(variable("cpu_count"))):
             if int(cpu_block(index)["current"]):
                 show_user_sp(cpu_thread(index), True, ask=False)
     except (gdb.error, gdb.GdbError):
-        pass  # before the kernel has set up what was asked for
+        pass  # before the kernel has set up these structures
 
 
 # ---- programs ----
@@ -321,7 +324,8 @@ def program_file(exe: str) -> Path | None:
 
 
 def load_program(process: gdb.Value) -> None:
-    """The symbols of the program that a process runs, instead of those of another."""
+    """Loads the symbols of the program that a process runs, in place of those of another
+    program."""
     global loaded
     path = program_file(text(process["exe"]))
     if path == loaded:
@@ -335,11 +339,11 @@ def load_program(process: gdb.Value) -> None:
 
 
 class SetProcess(Command):
-    """sda set process PID: registers, memory and symbols are those of this process.
+    """sda set process PID: show registers, memory and symbols of this process.
 
-    Its thread is shown, also one that is on no CPU: backtrace, frame, info locals and x go on from
-    its kernel stack into its program. Without its ELF file among the saved programs or in
-    build/user there are no symbols.
+    This selects its thread, even if it is not running: backtrace, frame, info locals and x continue
+    from its kernel stack into its program. Symbols need the program's ELF file among the saved
+    programs or in build/user.
     """
 
     name = "set process"
@@ -358,7 +362,7 @@ class SetProcess(Command):
 
 
 class SetThread(Command):
-    """sda set thread TID: registers and memory are those of this thread of the kernel's."""
+    """sda set thread TID: show registers and memory of this kernel thread."""
 
     name = "set thread"
 
@@ -372,7 +376,7 @@ class SetThread(Command):
 
 
 class SetCpu(Command):
-    """sda set cpu N: registers and memory are those of this CPU again."""
+    """sda set cpu N: show registers and memory of this CPU again."""
 
     name = "set cpu"
 

@@ -1,5 +1,4 @@
-"""Spinlocks and mutexes: all that static variables hold, and those of the objects that have their
-own."""
+"""Spinlocks and mutexes: those in static variables, and those that are members of objects."""
 
 from __future__ import annotations
 
@@ -31,7 +30,8 @@ MUTEX_READER = constant("MUTEX_READER")
 
 
 def inside(value: gdb.Value, kind: str, name: str) -> Iterator[tuple[str, gdb.Value]]:
-    """The structures of that kind in a variable: itself, members, elements of arrays."""
+    """The structures of that kind in a variable: the variable itself, its members, elements of its
+    arrays."""
     own = value.type.strip_typedefs()
     if own.code == gdb.TYPE_CODE_STRUCT:
         if own.tag == kind:
@@ -46,7 +46,7 @@ def inside(value: gdb.Value, kind: str, name: str) -> Iterator[tuple[str, gdb.Va
 
 
 def holds(kind: gdb.Type, wanted: str) -> bool:
-    """Can a value of this type hold such a structure?"""
+    """Can a value of this type contain such a structure?"""
     own = kind.strip_typedefs()
     if own.code == gdb.TYPE_CODE_ARRAY:
         return holds(own.target(), wanted)
@@ -93,11 +93,11 @@ def holder(pointer: gdb.Value) -> str:
 
 
 class ShowSpinlock(Command):
-    """sda show spinlock [NAME] [/OWNED]: the spinlocks: of static variables, and of each section
+    """sda show spinlock [NAME] [/OWNED]: spinlocks in static variables, and those of each section
     and address space.
 
-    Free ones of one array are one line. /OWNED shows those that a CPU holds now. NAME is the lock's
-    ("page lists"), or the variable's.
+    Free locks of one array share a line. /OWNED shows only those that a CPU holds now. NAME is the
+    name of the lock ("page lists") or of the variable.
     """
 
     name = "show spinlock"
@@ -152,10 +152,11 @@ class ShowSpinlock(Command):
 
 
 class ShowMutex(Command):
-    """sda show mutex [NAME] [/OWNED]: the mutexes: of static variables, and of each address space,
-    with owner, readers and those who wait.
+    """sda show mutex [NAME] [/OWNED]: mutexes in static variables, and those of each address space,
+    with owner, readers and waiters.
 
-    /OWNED shows those that somebody holds now. NAME is the mutex's ("LNM"), or the variable's.
+    /OWNED shows only those that are held now. NAME is the name of the mutex ("LNM") or of the
+    variable.
     """
 
     name = "show mutex"
@@ -202,7 +203,7 @@ class ShowMutex(Command):
         return f"{state // MUTEX_READER} readers" if state >= MUTEX_READER else "free"
 
     def readers(self) -> dict[int, list[str]]:
-        """Who holds each mutex, by what the threads have noted."""
+        """The threads that hold each mutex shared, from the records of the threads."""
         held: dict[int, list[str]] = {}
         for thread in threads():
             for i in range(int(thread["held_mutexes"])):

@@ -41,7 +41,7 @@ from mg_base import (
 from mg_context import current_root, find_process, space_of
 
 SPANS = tuple(constant(f"PTE_L{level}_SPAN") for level in (1, 2, 3))
-VA_MASK = PTES * SPANS[0] - 1  # what the hardware looks at of an address; the rest is its sign
+VA_MASK = PTES * SPANS[0] - 1  # the bits of an address that are translated; the others are its sign
 SELF_MAP = constant("LAYOUT_L1_SELFMAP")
 RIGHTS = tuple(zip((constant(f"PTE_{bit}") for bit in ("KRE", "KWE", "URE", "UWE")), "RWRW"))
 MARKS = flags("PTE_", "FOR FOW FOE ASM SW_COW=COW SW_WIRED=WIR SW_SHPT=SPT")
@@ -49,7 +49,7 @@ PG_BAD = constant("PG_BAD")
 COUNT_SHIFT, COUNT_MASK = constant("HEAD_COUNT_SHIFT"), constant("HEAD_COUNT_MASK")
 ROWS_MAX = 5000  # PTEs that one command shows
 
-# enum page_type by the names that SDA has for PGTYP.
+# enum page_type, as SDA's names for PGTYP.
 PAGE_TYPES = {
     "unknown": "UNKNOWN",
     "process": "PROCESS",
@@ -60,7 +60,7 @@ PAGE_TYPES = {
     "system": "SYSTEM",
     "kstack": "KSTACK",
 }
-# enum page_state by the names that SDA has for LOC.
+# enum page_state, as SDA's names for LOC.
 PAGE_PLACES = {
     "free": "FRELST",
     "modified": "MFYLST",
@@ -87,7 +87,7 @@ def page_entry(pfn: int) -> gdb.Value:
 
 
 def entry_valid(pfn: int) -> bool:
-    """Is the entry initialised? Its chunk is noted in the bitmap then."""
+    """Is the entry initialised? If so, the bitmap has the bit of its chunk."""
     if not 0 <= pfn < int(variable("page_end")):
         return False
     chunk = pfn // (PAGE_SIZE // structure("page").sizeof)
@@ -119,8 +119,8 @@ def page_cells(pfn: int) -> list[str]:
 
 
 def list_pfns(head: int) -> Iterator[int]:
-    """The pages linked from `head` by flink; stops where the chain leaves the database or turns
-    back."""
+    """The pages linked from `head` by flink; ends where the chain leaves the database or returns to
+    an earlier page."""
     seen = set()
     while head:
         if head in seen or not entry_valid(head):
@@ -134,8 +134,8 @@ class ShowPfnData(Command):
     """sda show pfn_data [PFN | FIRST:LAST | FIRST;COUNT] [/FREE | /ZEROED | /MODIFIED | /BAD]
     [/RAD=n] [/ALL]: the PFN database.
 
-    Without a range: each list with its count, by memory domain, and the ranges that were never
-    used. A list's name shows its pages; /ALL the whole database as far as it is initialised.
+    Without a range: each list with its count, by memory domain, and the ranges of never-used pages.
+    The name of a list shows its pages; /ALL shows all initialised entries of the database.
     """
 
     name = "show pfn_data"
@@ -234,14 +234,15 @@ class ShowPfnData(Command):
                 one = rad["ranges"][r]
                 first, count = int(one["first"]), int(one["npages"])
                 print(f"    PFN {first:08X}:{first + count - 1:08X}  {count} pages")
-        print(f"\nFluid pages that may be had: {int(variable('fluid_available'))}")
+        print(f"\nFluid pages available: {int(variable('fluid_available'))}")
 
 
 # ---- page tables ----
 
 
 def table_owner(pfn: int) -> str:
-    """Whose shared page table this is: a section made it singly, or has it from a reservation."""
+    """The section that owns this shared page table, which it allocated singly or has from a
+    reservation."""
     for section in each(variable("sections", "mm/section/section.c"), "struct section", "link"):
         shpt = section["related"]
         if not int(shpt):
@@ -258,7 +259,7 @@ def table_owner(pfn: int) -> str:
 
 
 def protection(pte: int) -> str:
-    """KRW URW: what kernel and user mode may do."""
+    """Access of kernel and user mode, such as KRW URW."""
     kre, kwe, ure, uwe = (c if pte & bit else "-" for bit, c in RIGHTS)
     return f"K{kre}{kwe} U{ure}{uwe}"
 
@@ -269,13 +270,14 @@ def pte_marks(pte: int) -> str:
 
 class ShowPageTable(Command):
     """sda show page_table [VA | FIRST:LAST | FIRST;BYTES] [/PROCESS=pid] [/L1 | /L2 | /L3]
-    [/INVALID]: page tables, by those of the process, or of the thread that is shown.
+    [/INVALID]: page tables of the process, or of the thread that is shown.
 
-    One address: the walk, level by level: index, the entry's physical address, the entry, what it
-    means; a table that is a section's, shared by a level-1 PTE (8 GiB) or a level-2 PTE (8 MiB), is
-    named. A range, or nothing for all of user space: the valid PTEs of level 3 (or /L1, /L2), one a
-    line, with what the PFN database says of their pages; /INVALID shows those that are not valid
-    and not empty. Runs of equal PTEs that map rising frames are one line: COUNT.
+    For one address, the walk, level by level: index, physical address and contents of the entry,
+    and its meaning. A table that belongs to a section, shared by a level-1 PTE (8 GiB) or a level-2
+    PTE (8 MiB), is named. For a range, or without one for all of user space: the valid PTEs of
+    level 3 (or of /L1, /L2), one a line, with the entries of their pages in the PFN database;
+    /INVALID shows those that are neither valid nor empty. Runs of equal PTEs that map consecutive
+    frames share a line: COUNT.
     """
 
     name = "show page_table"
@@ -349,7 +351,8 @@ class ShowPageTable(Command):
         print(f"{total} PTEs")
 
     def runs(self, root: int, first: int, last: int, level: int, invalid: bool):
-        """(address, PTE's physical address, PTE, how many): equal but for rising frames."""
+        """(address, physical address of the PTE, PTE, count): PTEs that differ only in their
+        consecutive frames."""
         span_bytes = SPANS[level - 1]
         run: list[int] | None = None
         for va, at, pte in self.entries(root, first, last, level):

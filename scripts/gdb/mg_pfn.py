@@ -1,4 +1,4 @@
-"""The PFN database, read a page at a time: what commands that go through all of it use."""
+"""The PFN database, read a page at a time, for commands that scan all of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mg_base import PAGE_SIZE, enumerators, members, read, structure, variable
 
 
 class Entry(NamedTuple):
-    """struct page; a page table's offset is its count of PTEs."""
+    """struct page; for a page table, offset is its number of PTEs."""
 
     flink: int
     blink: int
@@ -28,7 +28,7 @@ WORDS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 def layout() -> struct.Struct:
-    """How the bytes of a struct page become an Entry."""
+    """The format that unpacks the bytes of a struct page into an Entry."""
     kind = structure("page")
     form, end = "<", 0
     for at, size in sorted(members(kind)[name] for name in Entry._fields):
@@ -43,7 +43,7 @@ def enum_values(kind: str, prefix: str) -> dict[str, int]:
 
 
 class PfnDatabase:
-    """A look at the database; what was read once is kept, so it is for one command."""
+    """A cache of the database for the duration of one command."""
 
     def __init__(self) -> None:
         self.layout = layout()
@@ -62,7 +62,7 @@ class PfnDatabase:
         self.type_names = {v: k for k, v in self.types.items()}
 
     def get(self, pfn: int) -> Entry | None:
-        """A page's entry; None where there is none, or none initialised."""
+        """The entry of a page; None if there is none or it is not initialised."""
         chunk = pfn // self.per_chunk
         if not 0 <= pfn < self.end or chunk not in self._known:
             return None
@@ -72,7 +72,7 @@ class PfnDatabase:
         return self._entries[chunk][pfn % self.per_chunk]
 
     def __iter__(self) -> Iterator[tuple[int, Entry]]:
-        """Every initialised entry with its PFN."""
+        """All initialised entries with their PFNs."""
         for chunk in self.chunks:
             for i in range(self.per_chunk):
                 pfn = chunk * self.per_chunk + i

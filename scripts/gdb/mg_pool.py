@@ -34,7 +34,7 @@ LIST_FIELDS = ("head", "pops", "misses", "reclaimed")
 
 
 def read_present(address: int, length: int) -> bytes:
-    """Memory of which pages may never have been touched: those read as zero."""
+    """Memory; pages that were never touched read as zero."""
     out = b""
     while length > 0:
         n = min(length, PAGE_SIZE - address % PAGE_SIZE)
@@ -48,14 +48,14 @@ def read_present(address: int, length: int) -> bytes:
 
 @dataclass
 class Area:
-    """struct pool_area: blocks start where a bit is set; the last bit is the end's."""
+    """struct pool_area: a block starts where a bit is set; the last bit marks the end."""
 
     base: int
     size: int
     starts: int
 
     def boundaries(self) -> list[int]:
-        """Addresses of all blocks' starts, and the area's end, ascending."""
+        """Start addresses of all blocks, and the end of the area, ascending."""
         nbits = self.size // GRAIN + 1
         raw = read_present(self.starts, -(-nbits // 64) * 8)
         found = []
@@ -98,7 +98,7 @@ class Pool:
         self._areas: list[Area] | None = None
 
     def packet_size(self, index: int) -> int:
-        """Bytes of the packets of a list."""
+        """Size in bytes of the packets of a list."""
         return index * GRAIN if self.paged else (index + 1) * GRAIN
 
     def areas(self, database: PfnDatabase | None = None) -> list[Area]:
@@ -123,8 +123,8 @@ class Pool:
         raise gdb.GdbError(f"the variable list of {self.name} pool does not end")
 
     def packets(self, index: int) -> Iterator[int]:
-        """Addresses of the packets on a lookaside list. Raises gdb.MemoryError where the chain
-        leaves memory."""
+        """Addresses of the packets on a lookaside list. Raises gdb.MemoryError if the chain leaves
+        memory."""
         link = self.lists[index].head >> self.version_bits
         for _ in range(PACKETS_MAX):
             if not link:
@@ -135,7 +135,8 @@ class Pool:
         raise gdb.GdbError(f"a lookaside list of {self.name} pool does not end")
 
     def counted(self, index: int) -> int:
-        """Packets on a list by its counters: mm/pool/pool_lal.h, pool_list_count_at()."""
+        """Number of packets on a list, computed from its counters: mm/pool/pool_lal.h,
+        pool_list_count_at()."""
         one = self.lists[index]
         modulus = 1 << self.version_bits
         count = (one.head - 2 * one.pops) % modulus
@@ -153,7 +154,7 @@ class Pool:
 
 
 def segments(database: PfnDatabase) -> list[int]:
-    """Headers of the nonpaged pool's segments: entries of their pages name them."""
+    """Headers of the segments of nonpaged pool; the entries of their pages refer to them."""
     system = database.types["system"]
     active = database.states["active"]
     heads = set()
@@ -168,9 +169,9 @@ class ShowPool(Command):
     """sda show pool [FIRST:LAST | FIRST;BYTES] [/NONPAGED | /PAGED] [/FREE] [/LOOKASIDE] [/ALL]
     [/SUMMARY]: the pools.
 
-    Without a qualifier: sizes, the variable list, and the lookaside lists that were asked for
-    anything. /FREE shows the blocks of the variable list, /LOOKASIDE packets of each list,
-    /SUMMARY what is in use by size, /ALL or a range every block with its first quadword.
+    Without a qualifier: sizes, the variable list, and the lookaside lists that had requests. /FREE
+    shows the blocks of the variable list, /LOOKASIDE packets of each list, /SUMMARY the blocks in
+    use by size, /ALL or a range every block with its first quadword.
     """
 
     name = "show pool"

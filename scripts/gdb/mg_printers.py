@@ -1,5 +1,5 @@
-"""Pretty-printers: `print`, `info locals` and backtraces show the kernel's central structures in a
-line of what matters. `print/r` shows all fields."""
+"""Pretty-printers: `print`, `info locals` and backtraces show the kernel's central structures in
+one line. `print/r` shows all fields."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ PRINTERS = {
 
 
 class Printer:
-    """A value in one line. What cannot be read is said instead."""
+    """A value in one line. If it cannot be read, the error is shown instead."""
 
     def __init__(self, value: gdb.Value, describe) -> None:
         self.value = value

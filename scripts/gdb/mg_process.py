@@ -52,7 +52,7 @@ MAP_RIGHTS = flags("MAP_", "R=r W=w X=x")
 
 
 def thread_state(thread: gdb.Value | None) -> str:
-    """As `show system` calls it: kernel/sys/info/process.c."""
+    """The state as `show system` calls it: kernel/sys/info/process.c."""
     if thread is None:
         return "ENDED"
     state = enum_name(thread["state"], "thread_state", "THREAD_")
@@ -77,8 +77,8 @@ def thread_state(thread: gdb.Value | None) -> str:
 class ShowSummary(Command):
     """sda show summary [/THREAD]: the processes; with /THREAD every thread of the kernel.
 
-    State is as `show system` has it (CUR, COM, MUTEX, LEF, HIB, RWAST, SUSP, ENDED). PCB is the
-    process's structure, KTB the thread's.
+    State is as in `show system` (CUR, COM, MUTEX, LEF, HIB, RWAST, SUSP, ENDED). PCB is the address
+    of the process's structure, KTB that of the thread's.
     """
 
     name = "show summary"
@@ -164,8 +164,8 @@ class ShowSummary(Command):
 class ShowProcess(Command):
     """sda show process [PID] [/MAP] [/CHANNEL] [/ALL]: one process, or the one that is shown.
 
-    /MAP adds what its address space maps, in the order of addresses; /CHANNEL its open files; /ALL
-    both.
+    /MAP adds the mappings of its address space, in the order of addresses, /CHANNEL its open files,
+    /ALL both.
     """
 
     name = "show process"
@@ -300,7 +300,7 @@ class ShowProcess(Command):
 
 
 class ShowCpu(Command):
-    """sda show cpu: what each CPU does: its thread, its IPL-free neighbours of the scheduler."""
+    """sda show cpu: for each CPU its thread, and the state and counters of its run queue."""
 
     name = "show cpu"
 
@@ -336,7 +336,7 @@ class ShowCpu(Command):
 
 
 def chosen_thread(words: list[str], qualifiers: dict[str, str]) -> gdb.Value | None:
-    """/PROCESS=pid, /THREAD=tid, /CPU=n, or None: the one that is shown."""
+    """The thread of /PROCESS=pid, /THREAD=tid or /CPU=n; None means the one that is shown."""
     if "process" in qualifiers:
         process = find_process(qualifiers["process"])
         thread = thread_of(process)
@@ -358,11 +358,10 @@ CHOICES = {"process": True, "thread": True, "cpu": True}
 
 
 class ShowCallFrame(Command):
-    """sda show call_frame [/PROCESS=pid | /THREAD=tid | /CPU=n]: the backtrace of a thread, also of
-    one that does not run, through interrupts and system calls into its program.
+    """sda show call_frame [/PROCESS=pid | /THREAD=tid | /CPU=n]: the backtrace of a thread, running
+    or not, through interrupts and system calls into its program.
 
-    Without a qualifier it is the one that is shown. What was shown before is shown again
-    afterwards.
+    The default is the thread that is shown. The selection is restored afterwards.
     """
 
     name = "show call_frame"
@@ -380,7 +379,7 @@ class ShowCallFrame(Command):
             where = f"on CPU {running_on(thread)}" if is_running(thread) else "not running"
             heading(f"Call frames of thread {int(thread['tid'])} {text(thread['name'])}, {where}")
             said = gdb.execute("backtrace", to_string=True)
-            # A program's _start has no caller, of which GDB makes a corrupt stack.
+            # A program's _start has no caller; GDB would report a corrupt stack.
             print(OUTERMOST.sub(r"\1", said), end="")
         finally:
             if before_thread is not None:
@@ -393,7 +392,7 @@ class ShowStack(Command):
     """sda show stack [/PROCESS=pid | /THREAD=tid | /CPU=n] [/LONG]: the kernel stack of a thread,
     quadword by quadword from its stack pointer to its top, with the symbols that they point at.
 
-    Without /LONG only quadwords that point into code, or at structures that have a name.
+    Without /LONG only quadwords that point into code or at named structures.
     """
 
     name = "show stack"
@@ -438,9 +437,9 @@ class ShowStack(Command):
 class Break(Command):
     """sda break FUNCTION: breakpoints at both entries of a function.
 
-    A call within the kernel may skip the first two instructions, which load the GP; GDB places its
-    breakpoint behind the prologue's first part, which other calls do not pass. This one catches
-    both.
+    A call within the kernel may skip the first two instructions, which load the GP. GDB places its
+    breakpoint after the first part of the prologue, which calls at the other entry do not pass.
+    This command catches both.
     """
 
     name = "break"

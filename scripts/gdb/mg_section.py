@@ -43,8 +43,8 @@ def pid_of_space(space: int) -> str:
 
 
 class ShowSection(Command):
-    """sda show section [NAME]: the global sections in the order of their creation; one by name with
-    its page tables, faults and mappings."""
+    """sda show section [NAME]: the global sections in the order of their creation; one by name,
+    with its page tables, faults and mappings."""
 
     name = "show section"
 

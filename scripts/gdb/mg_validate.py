@@ -1,10 +1,11 @@
-"""What the three `sda validate` commands share: complaints, and what may be in motion."""
+"""Code that the three `sda validate` commands share: reports of inconsistencies, and counts of
+pages in motion."""
 
 from __future__ import annotations
 
 from mg_base import Command
 
-SHOWN = 40  # complaints that one command prints
+SHOWN = 40  # inconsistencies that one command prints
 
 
 class Checker(Command):

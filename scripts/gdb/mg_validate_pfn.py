@@ -17,13 +17,13 @@ LISTS = ("free", "modified", "bad", "zeroed")
 class ValidatePfnList(Checker):
     """sda validate pfn_list: are the page lists and the PFN database consistent?
 
-    Followed are each list of each domain, the CPU caches, the ranges that were never used: links
-    and counts, each page's state by where it was found, its domain, and that it was found once.
-    Then every initialised entry: state and type are known ones, an active page has references, a
-    page in a free state was found, a page outside of all ranges and holes is not unused, a
-    reserved one lies in a reservation; and the sums. A page between two places at the moment of
-    the stop is in the hands of a thread: so many are told, and are an error only if they are more
-    than threads there are could have.
+    It follows each list of each domain, the CPU caches, and the ranges of never-used pages, and
+    checks links and counts, the state and the domain of each page, and that each page is found
+    once. Then it checks every initialised entry: state and type are known ones; an active page has
+    references; a page in a free state was found; a page outside all ranges and holes is not unused;
+    a reserved page lies in a reservation. At the end it checks the sums. A page that is between two
+    places at the moment of the stop, held by a thread only, is in motion: the number of such pages
+    is reported, and is an error only if it is larger than the number of threads allows.
     """
 
     name = "validate pfn_list"
@@ -68,7 +68,7 @@ class ValidatePfnList(Checker):
                 self.complain(f"{where}: PFN {pfn:#x} belongs to RAD {self.rad_of(pfn)}")
             walked += 1
             if walked == count:
-                return  # what the last one's link says has no meaning
+                return  # the link of the last page has no meaning
             pfn = entry.flink
         self.expect(walked == count, f"{where}: {walked} pages linked, its count says {count}")
 
@@ -134,7 +134,7 @@ class ValidatePfnList(Checker):
     # ---- entries ----
 
     def entries(self) -> dict[str, int]:
-        """How many entries there are of each state."""
+        """The number of entries in each state."""
         database = self.database
         managed = self.managed()
         seen = dict.fromkeys(database.states, 0)
@@ -154,7 +154,7 @@ class ValidatePfnList(Checker):
         return seen
 
     def managed(self) -> list[tuple[int, int]]:
-        """RAM, without what the kernel's image, the initrd and holes take."""
+        """RAM without the kernel's image, the initrd and holes."""
         ranges = variable("boot_ranges")
         found = []
         for i in range(int(variable("nboot_ranges"))):
@@ -163,7 +163,7 @@ class ValidatePfnList(Checker):
         return found
 
     def one(self, pfn: int, entry: Entry, state: str, managed) -> int:
-        """Looks at one entry; returns 1 when its page is between two places."""
+        """Checks one entry; returns 1 if its page is in motion."""
         describe = self.database.describe
         if state in ("active", "transition"):
             self.expect(entry.refcnt > 0, f"PFN {pfn:#x} has no reference: {describe(entry)}")

@@ -18,12 +18,13 @@ MARK_OTHER = constant("MARK_OTHER", "mm/pool/pool_paged.c")
 class ValidatePool(Checker):
     """sda validate pool [/NONPAGED | /PAGED]: are the pools consistent?
 
-    Each area's blocks must be a chain without a gap from its base to its end. The free list must
-    ascend, lie on blocks of its sizes, have no two neighbours unmerged, and hold as many blocks and
-    bytes as its counters say. The packets of each lookaside list must be blocks of the list's size,
-    sealed, on no other list, and as many as its counters say, but for one for each thread that was
-    stopped in the middle. In paged pool the marks must fit: the size of what is in use, 0 of what
-    is free. With POOLCHECK on, what is free must still have the pattern.
+    The blocks of each area must cover it from base to end without a gap. The free list must be in
+    ascending order, consist of blocks with the right sizes, have no two adjacent blocks that are
+    not merged, and agree with its counters. The packets of each lookaside list must be blocks of
+    the list's size, be sealed, be on no other list, and agree with its counters, except for one
+    packet for each thread that was stopped during an operation. In paged pool the marks must agree:
+    the size for a block in use, 0 for a free one. With POOLCHECK on, free blocks must still contain
+    the pattern.
     """
 
     name = "validate pool"
@@ -129,8 +130,8 @@ class ValidatePool(Checker):
         return found
 
     def marks(self, free, listed, in_use) -> None:
-        """A mark belongs to who owns the block: one that is being handed out or taken back at this
-        moment may have the other value."""
+        """The owner of a block changes its mark; a block that is being allocated or freed at this
+        moment may have either value."""
         marks = int(variable("marks", "mm/pool/pool_paged.c"))
         origin = self.pool.origin
         pages: dict[int, bytes] = {}

@@ -37,8 +37,8 @@ KWE_UWE = constant("PTE_KWE") | constant("PTE_UWE")
 
 
 def wrong_hints(ptes: tuple[int, ...], vpn: int, count: int) -> int:
-    """How many of the first `count` PTEs, which map pages vpn and on, carry a hint that is not
-    true: mm/pt/gh.h."""
+    """Number of the first `count` PTEs, which map the pages from vpn on, whose granularity hint is
+    wrong: mm/pt/gh.h."""
     errors = i = 0
     while i < count:
         pte = ptes[i]
@@ -57,7 +57,7 @@ def wrong_hints(ptes: tuple[int, ...], vpn: int, count: int) -> int:
 
 
 class Space:
-    """One address space on the way through its tables."""
+    """The state of the walk through the tables of one address space."""
 
     def __init__(self, space: gdb.Value, who: str) -> None:
         self.who = who
@@ -70,7 +70,7 @@ class Space:
         self.at = 0
 
     def entry_at(self, va: int) -> gdb.Value | None:
-        """The map's entry at an address; addresses rise from call to call."""
+        """The map entry at an address; addresses must rise from call to call."""
         while self.at < len(self.bounds) and self.bounds[self.at][1] <= va:
             self.at += 1
         if self.at < len(self.bounds) and self.bounds[self.at][0] <= va:
@@ -81,13 +81,14 @@ class Space:
 class ValidatePageTables(Checker):
     """sda validate page_tables [PID]: are the page tables consistent?
 
-    From each root down: a table page's entry in the PFN database names the PTE that it hangs on
-    and counts its PTEs; a PTE of level 3 lies in an entry of the map and shows no more than that
-    allows, and its page's entry agrees (private: it names this PTE; of an object or section: it
-    names that); shared tables are those of the section that is mapped there; granularity hints are
-    true. System entries are the system's in every root, and the last one is the self-map. Then the
-    tables of each section itself: their owner and count, its frames, its hints. Where a process was
-    stopped while it changes its map (its mutex is held), its counts are told and are no error.
+    From each root down: the entry of a table page in the PFN database names the PTE above it and
+    has the right count of PTEs. A level-3 PTE lies in a map entry and allows no more access than
+    that, and the entry of its page agrees (a private page names this PTE; a page of an object or
+    section names that). Shared tables belong to the section that is mapped there. Granularity hints
+    are right. System entries are the same in every root, and the last one is the self-map. Then the
+    tables of each section: their owner and count, the section's frames and hints. If a process was
+    stopped while it changed its map (its mutex is held), its counts are reported and are no
+    error.
     """
 
     name = "validate page_tables"
@@ -137,7 +138,7 @@ class ValidatePageTables(Checker):
             self.complain(f"{what}: PFN {pfn:#x} has owner {entry.owner:#x}, not {owner:#x}")
 
     def table_page(self, space: Space, pfn: int, upper: int, count: int, what: str) -> None:
-        """A private table: upper is the physical address of the PTE that it hangs on."""
+        """A private table; upper is the physical address of the PTE that points to it."""
         self.active(pfn, "pt", upper, what)
         entry = self.database.get(pfn)
         if entry is not None and entry.offset != count:
@@ -147,7 +148,7 @@ class ValidatePageTables(Checker):
         space.tables += 1
 
     def count(self, space: Space, what: str) -> None:
-        """A count that does not fit: an error unless it may be in motion."""
+        """A count that does not agree: an error unless pages may be in motion."""
         if space.busy:
             print(f"  {what} (its mutex is held: it may be changing)")
         else:
@@ -240,7 +241,7 @@ class ValidatePageTables(Checker):
             self.expect(not pte & PTE_GH, f"{where} carries a hint")
 
     def object_page(self, entry: gdb.Value, pte: int, va: int, where: str) -> None:
-        """The page is of the entry's object, or of one that it is a copy of."""
+        """The page belongs to the entry's object, or to one that it is a copy of."""
         database = self.database.get(pte_pfn(pte))
         if database is None or database.type != self.database.types["object"]:
             self.active(pte_pfn(pte), "object", None, where)
@@ -267,7 +268,7 @@ class ValidatePageTables(Checker):
         )
 
     def section_page(self, entry: gdb.Value, pte: int, va: int, where: str) -> None:
-        """A PTE of the mapper's own: private tables."""
+        """A level-3 PTE in a private table of the mapper."""
         section = entry["smap"]["section"]
         page = (int(entry["offset"]) + va - int(entry["start"])) >> PAGE_SHIFT
         if int(entry["smap"]["shared"]):
@@ -276,7 +277,7 @@ class ValidatePageTables(Checker):
             self.complain(f"{where} is not page {page} of section {section_name(section)}")
 
     def shared(self, space: Space, pte: int, va: int, level: int, where: str) -> None:
-        """A PTE that points at a section's own table page."""
+        """A PTE that points to a table page of a section."""
         self.ptes += 1
         entry = space.entry_at(va)
         mapping = entry["smap"] if entry is not None else None
@@ -339,7 +340,7 @@ class ValidatePageTables(Checker):
         self.expect(npages <= spans * PTES, f"{name}: {spans} level-3 pages for {npages} pages")
 
     def span(self, section: gdb.Value, name: str, span: int, pfn: int, frames: Frames) -> int:
-        """A level-3 page of a section's own; returns how many PTEs are valid."""
+        """A level-3 page of a section; returns the number of valid PTEs."""
         table = self.table(pfn)
         first = span * PTES
         count = min(PTES, int(section["npages"]) - first)
@@ -363,7 +364,7 @@ class ValidatePageTables(Checker):
 
 
 class Frames:
-    """Frames of a section that has all of them from the start (mm/section/section.h)."""
+    """Frames of a section that has all of them from its creation (mm/section/section.h)."""
 
     def __init__(self, section: gdb.Value) -> None:
         self.first = int(section["first"]["n"])
@@ -386,7 +387,7 @@ class Frames:
 
 
 def frame_of(section: gdb.Value, page: int) -> int | None:
-    """The frame of a section's page; None where there is none yet."""
+    """The frame of a page of the section; None if it has none yet."""
     frames = Frames(section)
     if frames.known:
         return frames.of(page)

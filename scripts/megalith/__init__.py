@@ -1,1 +1,2 @@
-"""The host's side of Megalith: starting emulators, talking to the kernel, showing what it did."""
+"""The host tools of Megalith: they start emulators, communicate with the kernel, and evaluate
+runs."""

@@ -1,6 +1,6 @@
-"""scripts/run: the command of `run`, with what `debug` knows of a machine that ended badly, and
-with the counters that `verify` fetches from a kernel built for coverage (MEGALITH_COVERAGE names
-the folder for them)."""
+"""scripts/run: the command of `run`, connected with the functions of `debug` for machines that
+failed, and with the collection of coverage counters in `verify` (MEGALITH_COVERAGE names the folder
+for them)."""
 
 import os
 import sys

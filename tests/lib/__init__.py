@@ -1,1 +1,1 @@
-"""What several files of tests share: running guests, TAP, models and records."""
+"""Code that several test files share: running guests, TAP, models and records."""

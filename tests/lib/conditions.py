@@ -1,7 +1,7 @@
-"""What system services returned to test programs: tap.h notes it, test_guest.py keeps it here.
+"""What system services returned to test programs: tap.h records it, test_guest.py keeps it here.
 
-A record is the notes of one run in build/conditions/. It counts as long as neither the kernel nor
-the programs have been built since: so a whole session runs no program twice for it.
+A record has the notes of one run, in build/conditions/. It is valid as long as neither the kernel
+nor the programs have been built since, so a session runs no program twice for it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def programs() -> list[Path]:
 
 @cache
 def names() -> dict[str, str]:
-    """Of values by number: a program without condition.o notes numbers."""
+    """Names of values by number: a program without condition.o records numbers."""
     text = (TOP / "kernel/base/abi/ssdef.h").read_text()
     pairs = re.findall(r"^#define (SS\$_\w+) +(\d+)$", text, re.MULTILINE)
     return {number: name for name, number in reversed(pairs)}
@@ -46,13 +46,13 @@ def record_of(source: Path, cpus: int | None, number: int = 0) -> Path:
 
 
 def first_cpus(source: Path) -> int | None:
-    """The first of the numbers of CPUs that test_guest.py runs it on."""
+    """The first number of CPUs with which test_guest.py runs it."""
     return None if "--smp" in marked(source, "RUN") else 1
 
 
 def keep(source: Path, cpus: int | None, output: str, number: int = 0) -> None:
     if "MEGALITH_KERNEL" in os.environ:
-        return  # a record tells of the kernel that everybody gets
+        return  # records are for the ordinary kernel
     FOLDER.mkdir(parents=True, exist_ok=True)
     notes = sorted({found.group() for found in NOTE.finditer(output)})
     record_of(source, cpus, number).write_text("\n".join(notes) + "\n")
@@ -64,8 +64,8 @@ def is_fresh(record: Path) -> bool:
 
 
 def run_program(source: Path, cpus: int | None, number: int = 0):
-    """Run a test program as its source wants it (the number-th of its runs), and keep what it
-    noted."""
+    """Runs a test program as its source requests (the number-th of its runs), and keeps its
+    notes."""
     done = run_guest(
         f"/tests/{source.stem}",
         *marked(source, "ARGS"),
@@ -79,8 +79,8 @@ def run_program(source: Path, cpus: int | None, number: int = 0):
 
 
 def collect() -> tuple[dict[Pair, set[str]], dict[Pair, set[str]]]:
-    """Which programs saw a service return a value, and which of them wanted just that. Programs
-    without a fresh record are run."""
+    """The programs to which a service returned a value, and those of them that expected just that
+    value. Programs without a valid record are run."""
     returned: dict[Pair, set[str]] = {}
     checked: dict[Pair, set[str]] = {}
     for source in programs():

@@ -1,5 +1,5 @@
 """Sourced by GDB in test_sda.py, with the machine at its breakpoint: damages the kernel's
-structures one at a time, has them validated, and mends them again."""
+structures one at a time, runs the validation, and restores them."""
 
 import gdb
 import mg_base
@@ -45,7 +45,7 @@ def entry(pfn: int, offset: int) -> int:
 
 
 def a_private_pte() -> int:
-    """Where a valid PTE of level 3 of a private page lies; fork has put these into objects."""
+    """Address of a valid level-3 PTE of a private page; fork has moved these pages into objects."""
     for level1 in mg_base.read_page(root)[:16]:
         for level2 in mg_base.read_page(level1 >> 32) if level1 & 1 else ():
             for index, pte in enumerate(mg_base.read_page(level2 >> 32) if level2 & 1 else ()):

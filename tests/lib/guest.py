@@ -18,7 +18,7 @@ class Done:
     """A finished scripts/run."""
 
     status: int
-    output: bytes  # exactly what the command wrote to its standard output
+    output: bytes  # the exact standard output of the command
     console: str  # the console, the command's standard error, and what scripts/run said
 
     @property
@@ -26,7 +26,7 @@ class Done:
         return self.output.decode()
 
     def expect(self, status: int) -> Done:
-        """This run, which must have ended with this status."""
+        """This run, after checking that it ended with this status."""
         if self.status != status:
             output = self.output[-4000:].decode(errors="replace")
             pytest.fail(
@@ -48,21 +48,20 @@ def run_guest(
     races: bool = False,
     kernel: str = "",
 ) -> Done:
-    """Boots, runs COMMAND (none: the shell), and returns how it went. Never raises for a status.
-    A data race that the kernel reports fails the test, unless it is looked for (`races`). kernel
-    "test": the command asks what only a kernel with kernel/test does, as have those that --kernel
-    names."""
+    """Boots, runs COMMAND (none: the shell), and returns the result. Never raises for a status. A
+    data race that the kernel reports fails the test, unless the test expects it (`races`). kernel
+    "test": the command needs a kernel with kernel/test, which those of --kernel have too."""
     timeout *= slower
     words = [str(TOP / "scripts/run"), "--timeout", str(timeout)]
     if kernel == "test" and "MEGALITH_KERNEL" not in os.environ:
         words += ["--kernel", str(TEST_KERNEL)]
-    # Every test is a leak test: at its end each page of the guest is counted exactly once.
+    # Every test is a leak test: at its end each page must be accounted for exactly once.
     words += ["--validate"] if command and validate else []
     words += ["--smp", str(smp)] if smp else []
     words += ["-m", memory] if memory else []
     words += [*options]
     words += ["--", *map(str, command)] if command else []
-    # scripts/run keeps the time itself; this limit only guards against its own failure.
+    # scripts/run enforces the time limit itself; this one is for the case that it fails.
     done = subprocess.run(words, input=stdin, capture_output=True, timeout=timeout + 60)
     console = done.stderr.decode(errors="replace")
     reports = [] if races else races_in(console)
@@ -72,8 +71,8 @@ def run_guest(
 
 
 def races_in(console: str) -> list[str]:
-    """What the kernel with the detector (make RACES=1) has reported, and after it the lines that
-    scripts/run found the places in."""
+    """The reports of the kernel with the race detector (make RACES=1), and after them the lines in
+    which scripts/run names the places."""
     reports = re.findall(r"data race: .*", console)
     places = re.findall(r"^scripts/run: \S+\+0x\w+ is .*", console, re.MULTILINE)
     return [*reports, *places] if reports else []

@@ -1,4 +1,4 @@
-"""A running guest with /tests/model_services, asked line by line."""
+"""A running guest with /tests/model_services, which is sent commands line by line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Guest:
         assert self.line() == "ready", self.said()
 
     def said(self) -> str:
-        """The console, for a failure."""
+        """The console, for the message of a failure."""
         self.console.seek(0)
         return self.console.read()[-6000:].decode(errors="replace")
 
@@ -53,7 +53,7 @@ class Guest:
         return line.decode()
 
     def ask(self, *words: object) -> list[str]:
-        """Sends a command, numbers in hexadecimal; the words of the answer."""
+        """Sends a command, with numbers in hexadecimal; returns the words of the answer."""
         command = " ".join(f"{w:x}" if isinstance(w, int) else str(w) for w in words)
         self.log.append(command)
         self.process.stdin.write(command.encode() + b"\n")
@@ -64,7 +64,8 @@ class Guest:
         return [int(word, 16) for word in self.ask(*words)]
 
     def end(self) -> int:
-        """Ends the guest; scripts/run's status, which is 0 if the self-check found nothing."""
+        """Ends the guest; returns the status of scripts/run, which is 0 if the self-check found
+        nothing."""
         self.process.stdin.write(b"quit\n")
         self.process.stdin.close()
         status = self.process.wait(timeout=ANSWER_LIMIT)

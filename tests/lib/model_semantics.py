@@ -1,10 +1,10 @@
-"""A plain model of the services on regions, sections and reserved memory, as the documents say they
-are (docs/services.md, docs/condition-values.md, docs/reserved-memory.md, and the papers and manuals
-behind them). It knows nothing of page tables, pages or locks.
+"""A plain model of the services on regions, sections and reserved memory, as documented in
+docs/services.md, docs/condition-values.md and docs/reserved-memory.md, and in the papers and
+manuals that they cite. It knows nothing of page tables, pages or locks.
 
-Each service is asked twice: `*_refusals` gives the condition values that may come back because
-something is wrong (where several things are, the documents do not say which is found first); when
-that set is empty the service has to succeed, and the method of the service's name makes the change.
+Each service has two methods: `*_refusals` gives the condition values that may be returned because
+something is wrong (if several things are, the documents do not say which is found first); when that
+set is empty the service must succeed, and the method with the service's name makes the change.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from megalith.run.paths import TOP
 
 PAGE = 8192
-PIECE = 8 << 20  # bytes that one level-3 page maps
+L3_SPAN = 8 << 20  # bytes that one level-3 page maps
 USER_TOP = 1 << 42
-SYSTEM = 0xFFFF  # scope of a name: system wide, otherwise a UIC group
+SYSTEM = 0xFFFF  # scope of a name: system-wide; other values are UIC groups
 
 
 def constants(header: str, prefix: str) -> dict[str, int]:
@@ -71,7 +71,7 @@ class Entry:
     freed: bool = False
 
     def table_pages(self, npages: int) -> int:
-        """Level-3 pages, and the level-2 pages that say where they are."""
+        """Level-3 pages, and the level-2 pages that point to them."""
         if not self.tables or npages == 0:
             return 0
         level3 = -(-npages // 1024)
@@ -91,7 +91,7 @@ class Section:
     tables_write: bool
     entry: Entry | None
     named: bool = True
-    content: dict[int, int] = field(default_factory=dict)  # what is not zero, by offset
+    content: dict[int, int] = field(default_factory=dict)  # bytes that are not zero, by offset
 
 
 @dataclass
@@ -99,7 +99,7 @@ class Mapping:
     start: int
     end: int
     access: int  # READ | WRITE
-    most: int  # what $SETPRT_64 may give
+    most: int  # the access that $SETPRT_64 may set
     section: Section | None = None  # None: private memory
     offset: int = 0
     shared: bool = False  # through shared page tables
@@ -191,7 +191,7 @@ class System:
         self.registry = registry
         self.sections: list[Section] = []
 
-    # ---- who is there ----
+    # ---- processes, sections in use ----
 
     def process(self, k: int) -> Process:
         p = self.processes[k]
@@ -199,7 +199,7 @@ class System:
         return p
 
     def sweep(self) -> None:
-        """Sections that nobody maps and nothing keeps are gone, and their reservation is free."""
+        """Removes sections that are neither mapped nor permanent, and frees their reservations."""
         mapped = {id(m.section) for p in self.processes if p for m in p.maps}
         for s in list(self.sections):
             if not s.permanent and id(s) not in mapped:
@@ -230,7 +230,7 @@ class System:
         self, k: int, length: int, prot: int, flags: int, start: int
     ) -> set[str]:
         p, no = self.process(k), set()
-        unit = PIECE if flags & VA["SHARED_PTS"] else PAGE
+        unit = L3_SPAN if flags & VA["SHARED_PTS"] else PAGE
         if (
             flags & ~REGION_FLAGS
             or flags & VA["SHARED_PTS"]
@@ -257,7 +257,7 @@ class System:
         p, (id, va, made_length) = self.process(k), made
         assert id >= 16 and p.region(id) is None
         assert made_length == length
-        assert va == start if start else va % (PIECE if flags & VA["SHARED_PTS"] else PAGE) == 0
+        assert va == start if start else va % (L3_SPAN if flags & VA["SHARED_PTS"] else PAGE) == 0
         assert 0 < va <= USER_TOP - length
         assert not any(r.start < va + length and r.end > va for r in p.regions)
         p.regions.append(Region(id, va, va + length, flags))
@@ -284,7 +284,7 @@ class System:
     # ---- sections ----
 
     def reservation(self, name: str, scope: int, npages: int) -> tuple[str | None, Entry | None]:
-        """What the registry says to a new section: a refusal, or its entry if there is one."""
+        """The registry's answer for a new section: a refusal, or its entry if there is one."""
         plain = name.removeprefix("_")
         e = next((e for e in self.registry if (e.name, e.scope) == (plain, scope)), None)
         if not e or e.freed:
@@ -306,7 +306,7 @@ class System:
         return no
 
     def share_refusals(self, k: int, s: Section, write: bool, match: int, version: int) -> set[str]:
-        """May k have this section, found by name?"""
+        """Why process k may not use this section, which was found by name."""
         i, no = self.process(k).identity, set()
         if match:
             matches = s.version == version
@@ -373,7 +373,7 @@ class System:
         region = p.region(r.region)
         if not region:
             return {"IVREGID"}
-        unit = PIECE if region.shared else PAGE
+        unit = L3_SPAN if region.shared else PAGE
         size = npages * PAGE
         if region.shared and (not tables_shared or r.write != tables_write):
             no.add("NOSHPTS")
@@ -410,7 +410,7 @@ class System:
     def map_length(region: Region, r: MapRequest, npages: int) -> int:
         rest = npages * PAGE - r.offset
         length = r.length or rest
-        return min(round_up(length, PIECE), rest) if region.shared else length
+        return min(round_up(length, L3_SPAN), rest) if region.shared else length
 
     def map(self, k: int, s: Section, r: MapRequest, made: tuple[int, int]) -> None:
         p, (va, length) = self.process(k), made
@@ -418,7 +418,7 @@ class System:
         assert region and length == self.map_length(region, r, s.npages)
         if r.flags & SEC["EXPREG"]:
             free = p.first_free(region)
-            assert va % (PIECE if region.shared else PAGE) == 0
+            assert va % (L3_SPAN if region.shared else PAGE) == 0
             assert region.start <= va and va + length <= region.end
             assert va + length <= free if region.down else va >= free
         else:
@@ -443,7 +443,7 @@ class System:
         s, npages = self.find(k, name, flags), length // PAGE
         if s:
             no |= self.share_refusals(k, s, r.write, match, version)
-            if "NOSUCHSEC" in no:  # of another identity: as good as one to be created
+            if "NOSUCHSEC" in no:  # of another identity: it counts as one to be created
                 no |= self.may_create(k, flags)
                 no |= self.map_refusals(k, r, npages, True, not flags & SEC["READ_ONLY_SHPT"])
             return no | self.map_refusals(k, r, s.npages, s.tables_shared, s.tables_write)
@@ -509,9 +509,9 @@ class System:
         if start < r.start or end > r.end:
             no.add("PAGNOTINREG")
         for m in p.overlapping(start, end) if r.shared else ():
-            if start > m.start and start % PIECE:
+            if start > m.start and start % L3_SPAN:
                 no.add("VA_NOTPAGALGN")
-            if end < m.end and end % PIECE:
+            if end < m.end and end % L3_SPAN:
                 no.add("LEN_NOTPAGMULT")
         return no
 
@@ -521,7 +521,7 @@ class System:
         self.sweep()
 
     def private_refusals(self, k: int, id: int, length: int, flags: int) -> set[str]:
-        """What $CRETVA_64 and $EXPREG_64 look at alike."""
+        """The common checks of $CRETVA_64 and $EXPREG_64."""
         r, no = self.process(k).region(id), set()
         if flags & ~VA["NO_OVERMAP"]:
             no.add("IVVAFLG")
@@ -552,7 +552,7 @@ class System:
         p.maps.append(Mapping(start, start + length, READ | WRITE, READ | WRITE))
 
     def expreg_place(self, k: int, id: int, length: int) -> int | None:
-        """Where the pages are appended, or None: no room."""
+        """The address at which the pages are appended, or None if they do not fit."""
         p = self.process(k)
         r = p.region(id)
         assert r
@@ -632,7 +632,7 @@ class System:
         return there[0] if there and there[0].access & access else None
 
     def peek(self, k: int, address: int) -> int | None:
-        """The byte, or None: a fault."""
+        """The byte, or None for a fault."""
         m = self.at(k, address, READ)
         if not m:
             return None

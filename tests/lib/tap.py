@@ -1,4 +1,4 @@
-"""The Test Anything Protocol, which test programs on the host and in the guest speak."""
+"""The Test Anything Protocol, used by test programs on the host and in the guest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ TAP_PLAN = re.compile(r"^1\.\.(\d+)")
 
 
 def check_tap(text: str) -> int:
-    """Fails the test when a line of TAP says so, or lines are missing; returns how many passed."""
+    """Fails the test when a line of TAP reports a failure, or lines are missing; returns how many
+    passed."""
     failed: list[str] = []
     passed = planned = 0
     seen_plan = False

@@ -1,2 +1,2 @@
-"""make bench: what is run (calls, cases), what comes of it (figures), plots and the page. Builds on
+"""make bench: the runs (calls, cases), the evaluation (figures), plots and the page. Builds on
 `run` and `debug`."""

@@ -1,15 +1,15 @@
 """Measures: single operations, the VLM paper's figures 4, 8 and 9, and the paged-pool case.
 
-    make bench                    all of it, about fifteen minutes on two cores
+    make bench                    everything, about fifteen minutes on two cores
     scripts/bench single          single operations: the userland/bench programs, in instructions
     scripts/bench startup         many servers on one section: figures 4, 8, 9, and the locks
-    scripts/bench pool            paged pool in pieces, with lookaside lists off and on
-    scripts/bench --quick         a small form of all, which shows that the programs work
-    scripts/bench --bless         what was measured last goes into docs/ and README.md
+    scripts/bench pool            fragmented paged pool, with lookaside lists off and on
+    scripts/bench --quick         a small form of everything, which shows that the programs work
+    scripts/bench --bless         copies the last measurements into docs/ and README.md
 
 Writes figures.json and SVG plots to build/bench/. Fails when an operation costs more than LIMIT
-times what it costs Linux/Alpha, when a process's start-up grows with the section, when a process
-owns page tables of its own beside shared ones, or when a lock is held for longer than a constant
+times as much as on Linux/Alpha, when the start-up of a process grows with the section, when a
+process owns page tables besides shared ones, or when a lock is held for longer than a constant
 (scripts/megalith/bench/figures.py).
 """
 
@@ -60,7 +60,7 @@ def run_pool(folder: Path, quick: bool) -> tuple[list[dict], list[dict], bool]:
 
 
 def show_bounds(checked: list[figures.Bound]) -> bool:
-    """Are all of them kept?"""
+    """Prints all bounds; are all of them kept?"""
     table = Table(title="Bounds", box=None, pad_edge=False)
     for head in ("what", "measured", "at most"):
         table.add_column(head, justify="left" if head == "what" else "right")
@@ -74,7 +74,7 @@ def show_bounds(checked: list[figures.Bound]) -> bool:
 
 
 def bless(folder: Path) -> None:
-    """The committed figures are those of the last run."""
+    """Replaces the committed figures by those of the last run."""
     data = page.load(folder / "figures.json")
     page.dump(data, page.DATA)
     for plot in ("fig4", "fig8", "fig9", "holds"):

@@ -1,4 +1,4 @@
-"""The benchmarks of single operations: userland/bench programs that carry a line `// RUN:`."""
+"""The benchmarks of single operations: userland/bench programs with a line `// RUN:`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The paper's experiments: which machines are booted, and what /bench/startup does there.
+"""The paper's experiments: the machines that are booted, and what /bench/startup does there.
 
-A case is one boot. Its reports become rows: what the program printed, and the case's label, CPUs
-and whether instructions were counted. Everything that is shown or plotted is picked from the rows.
+A case is one boot. Its reports become rows: the program's output, with the label and the CPUs of
+the case, and whether instructions were counted. Everything that is shown or plotted is selected
+from the rows.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from megalith.bench.guest import run_json
 
 MIB = 1 << 20
 GIB = 1 << 30
-HOST_SPARE = 3 * GIB  # of the host's memory, left alone
-PROCESS_BYTES = 450_000  # what a server costs the host beside the section's page tables
+HOST_SPARE = 3 * GIB  # of the host's memory, not to be used
+PROCESS_BYTES = 450_000  # memory of the host for a server, without the section's page tables
 MEBI = 1024  # MiB in a GiB
 
 
@@ -83,7 +84,7 @@ def available() -> int:
 
 
 def bearable(size: int, processes: tuple[int, ...], room: int) -> tuple[int, ...]:
-    """Those numbers of processes whose private page tables the host has room for."""
+    """Those of the given numbers of processes for whose private page tables the host has memory."""
     tables = size * MIB // 1024  # 8 bytes for 8 KiB
     return tuple(n for n in processes if n * (tables + PROCESS_BYTES) <= room)
 
@@ -104,7 +105,7 @@ def fig4(room: int) -> list[Case]:
         if counted:
             private = Run(size, counted, "private")
             cases.append(Case("fig4", 2 * gib + 5, (private,), alone=True))
-    # Beside 27,000 MiB of section a guest of 28 GiB has room for the tables of some 40.
+    # Besides a section of 27,000 MiB, a guest of 28 GiB has memory for the tables of about 40.
     cases.append(Case("fig4", 28, (Run(27000, FIG4_PROCESSES),)))
     cases.append(Case("fig4", 28, (Run(27000, (10, 20, 30), "private"),)))
     sparse = Run(202 * MEBI, FIG4_PROCESSES, "fluid")
@@ -121,7 +122,7 @@ def fig8() -> list[Case]:
     ]
     several = Run(
         7680, (100, 100, 300, 600, 1000)
-    )  # the first warms the emulator up; it is not kept
+    )  # the first run warms the emulator up, and is not kept
     return cases + [Case("fig8", 12, (several,), cpus) for cpus in (2, 4)]
 
 
@@ -130,7 +131,7 @@ def fig9() -> list[Case]:
     for size in (1024, 2048, 3072, 4096, 5120, 6144, 7168, 7680):
         cases.append(Case("fig9", 10, (Run(size, (300,)),)))
         cases.append(Case("fig9", 13, (Run(size, (300,), "private"),)))
-    for cpus in (2, 4):  # all in one boot: only ratios inside it mean anything
+    for cpus in (2, 4):  # all in one boot: only ratios within one boot are meaningful
         # 30 first, to warm the emulator up.
         runs = [Run(s, (30, 300), k) for s in (1024, 7680) for k in ("shared", "private")]
         cases.append(Case("fig9", 24, tuple(runs), cpus))
@@ -187,8 +188,8 @@ def quick() -> list[Case]:
 
 
 def execute(cases: list[Case], tell: Callable[[str], None]) -> list[dict]:
-    """All rows, in the order of the cases. Boots that count instructions run two at a time: nothing
-    can disturb them. The others have the host to themselves."""
+    """All rows, in the order of the cases. Boots that count instructions run two at a time, because
+    nothing can disturb them; the others have the host to themselves."""
     rows: dict[int, list[dict]] = {}
 
     def one(number: int) -> None:

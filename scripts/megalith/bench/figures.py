@@ -1,4 +1,4 @@
-"""What is shown of the rows: tables, and the bounds that make bench asserts."""
+"""Tables made from the rows, and the bounds that make bench asserts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Row = dict[str, Any]
 PAGE = 8192
 GROWTH_MOST = 1.05  # a process's start-up, from the smallest to the largest ALLOC section
 OWN_TABLES_MOST = 2  # page-table pages that a process owns for a section with shared tables
-CHUNK_NS = 3_000  # the longest piece of work under a lock: 256 entries of the PFN database made
-# No lock that others can want is held for longer than this while servers start, delete their
-# mappings and exit, whatever the size and their number. A chunk is made under the lock of the page
-# lists, and under the pool's as well when that has to grow.
+CHUNK_NS = 3_000  # the longest operation under a lock: initialising 256 entries of the PFN database
+# No shared lock is held for longer than this while servers start, delete their mappings and exit,
+# whatever the size and their number. A chunk is initialised under the lock of the page lists, and
+# also under that of the pool when the pool has to grow.
 HOLD_MOST_NS = 2 * CHUNK_NS
-# Of one process alone, or part of the benchmark itself: the gates.
+# Locks of a single process, or part of the benchmark itself: the gates.
 OWN_LOCKS = {"aspace", "pipe", "pipe read", "pipe write"}
 
 
@@ -32,7 +32,7 @@ def gib(row: Row) -> float:
 
 
 def label(size: float) -> str:
-    """GiB where they are short to say, else MiB."""
+    """In GiB where that is a short number, else in MiB."""
     return f"{size:g} GiB" if size * 2 == int(size * 2) else f"{size * 1024:,.0f} MiB"
 
 
@@ -68,8 +68,8 @@ class Tables:
 
 
 def page_tables(rows: list[Row], size: float, wanted: str) -> dict[int, Tables]:
-    """By number of processes. What was too large to be measured is the largest measured number's
-    pages for each process, times the processes, and marked so."""
+    """By number of processes. Figures that were too large to be measured are the pages of each
+    process at the largest measured number, times the number of processes, and are marked."""
     found = [r for r in pick(rows, "fig4", wanted) if gib(r) == size]
     everybody = {r["processes"] for r in pick(rows, "fig4") if gib(r) == size}
     tables = {
@@ -96,7 +96,7 @@ def lock_rows(rows: list[Row], cpus: int, *kinds: str) -> list[Row]:
 
 
 def longest_holds(rows: list[Row], *kinds: str) -> dict[tuple[str, str], dict[tuple, int]]:
-    """Of each lock (kind, name): by (GiB, processes), the longest hold in any phase."""
+    """For each lock (kind, name): by (GiB, processes), the longest hold in any phase."""
     holds: dict[tuple[str, str], dict[tuple, int]] = {}
     for r in lock_rows(rows, 1, *kinds):
         of = holds.setdefault((r["kind"], r["name"]), {})
@@ -315,7 +315,8 @@ def holds_table(rows: list[Row]) -> str:
 
 
 def spins_table(rows: list[Row], phase: str) -> str:
-    """Acquisitions and those that had to wait, with the most processes measured on several CPUs."""
+    """Acquisitions, and those that had to wait, with the largest number of processes measured on
+    several CPUs."""
     columns = [(k, c) for k in ("shared", "private") for c in (1, 2, 4)]
     chosen: dict[tuple, Row] = {}
     for k, c in columns:

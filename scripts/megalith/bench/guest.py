@@ -8,15 +8,16 @@ import subprocess
 
 from megalith.run.paths import TOP
 
-SECONDS = "1500"  # of the host's, for one boot; a busy host is slow
+SECONDS = "1500"  # of host time for one boot; a busy host is slow
 
 
 class BenchError(Exception):
-    """A program did not do what a benchmark does."""
+    """A program did not behave like a benchmark."""
 
 
 def build() -> None:
-    """Once, so that no boot needs to look again (make bench and make test have done it)."""
+    """Builds once, so that no boot needs to check again (make bench and make test have built
+    already)."""
     if "MEGALITH_BUILT" not in os.environ:
         words = ["make", "-s", "-C", str(TOP), "all", "test-kernel"]
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
@@ -24,7 +25,7 @@ def build() -> None:
 
 
 def run_json(machine: list[str], command: list[str]) -> list[dict]:
-    """Boot with these options of scripts/run, run the command, and read one object per line."""
+    """Boots with these options of scripts/run, runs the command, and reads one object per line."""
     words = [str(TOP / "scripts/run"), *machine, "--timeout", SECONDS, "--", *command]
     done = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, text=True)
     said = f"{' '.join(words)}\n{done.stdout}{done.stderr}"

@@ -4,8 +4,8 @@
     ...
     <!-- end NAME -->
 
-What stands between the marks is made of docs/measured/figures.json, which make bench wrote;
-everything else is the document's own. Nobody types a figure.
+The text between the marks is generated from docs/measured/figures.json, which make bench wrote; all
+other text belongs to the document. No figure is typed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def dump(data: dict, path: Path) -> None:
 
 
 def parts(data: dict) -> dict[str, str]:
-    """Every table there is, by its mark."""
+    """All tables, by their marks."""
     rows = data["startup"]
     return {
         "fig4": figures.fig4_table(rows, [2, 4, 6, 8], ("private", "shared")),
@@ -71,6 +71,6 @@ def parts(data: dict) -> dict[str, str]:
 
 
 def render(text: str, data: dict) -> str:
-    """The document with its marked parts made anew. An unknown mark is an error."""
+    """The document with its marked parts generated anew. An unknown mark is an error."""
     known = parts(data)
     return PART.sub(lambda m: f"{m[1]}{known[m[2]]}\n{m[3]}", text)

@@ -1,14 +1,14 @@
-"""The case of the paged-pool paper: /bench/pool, what is told of it, and its bounds.
+"""The case of the paged-pool paper: /bench/pool, the tables made from it, and its bounds.
 
-One boot with one CPU counts instructions: pauses while the pool goes to pieces, then with lookaside
-lists off and on, and at last the system's own tools, which look on while users are at work (WATCH).
-One with four CPUs under --schedule counts them for the kernel's own requests on 1, 2 and 4 CPUs at
-once, in a pool that was put into as many pieces in no time, and has "show system" look at users at
-work (LOOKS). It repeats to the instruction, and its CPUs run in turn: what users wait for there,
-they wait for an emulator's turns. So boots with 2 and 4 CPUs tell ratios of that: their time is the
-host's, which stops virtual CPUs as it likes. How long the longest of these stops are, the "floor"
-tells: users who take LNM as often and leave the pool alone. One more boot has the same names, and
-has just come up.
+One boot with one CPU counts instructions: pauses while the pool becomes fragmented, then with
+lookaside lists off and on, and finally the system's own tools, which observe the users at work
+(WATCH). One boot with four CPUs under --schedule counts instructions of requests inside the kernel
+on 1, 2 and 4 CPUs at the same time, in a pool that was fragmented in one step, and lets "show
+system" observe the users (LOOKS). It repeats to the instruction, but its CPUs run in turn, so the
+waits of users there depend on the emulator's turns. Boots with 2 and 4 CPUs therefore give ratios
+of the waits: their time is that of the host, which stops virtual CPUs at any point. The "floor"
+says how long such stops are: users who take LNM as often and do not use the pool. One more boot has
+the same names, and has just been booted.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from megalith.run.paths import TEST_KERNEL, TOP
 
 Row = dict[str, Any]
 
-# PAGEDYN less what paged pool keeps of itself is the paper's 292,960 pagelets.
+# PAGEDYN without the bookkeeping of paged pool is the paper's 292,960 pagelets.
 MACHINE = ["-m", "512M", "--set", "PAGEDYN=161341440", "--set", "PAGED_LAL_SIZE=0"]
 MACHINE += ["--set", "PQL_DJTQUOTA=1073741824", "--set", "LNMSHASHTBL=65536"]
 PAPER = {"free_blocks": 34826, "le64": 33533, "used": 61645783}
 BLOCKS_LEAST = 34_000
 HIT_MOST = 60  # instructions of pgd_alloc, and of pgd_free, with the call
 STALL_MOST = 0.01  # of the bystander's longest stall without lists
-FLOOR_MOST = 2.0  # the same with lists, of what it is when nobody uses the pool
+FLOOR_MOST = 2.0  # the same with lists, relative to the stall when nothing uses the pool
 APART_MOST = 0.7  # kernel mode while nobody waits for a mutex, of that while somebody does
 OTHERS_MOST = 0.25  # requests of other sizes than the paper's busiest
 BUSIEST = range(80, 208 + 1)
@@ -42,7 +42,7 @@ SIZES = (80, 144, 208)
 COMB = {"blocks": PAPER["free_blocks"], "names": 2 * PAPER["free_blocks"], "comb": 1}
 NONPAGED = (80, 208, 1024, 8192)
 AT_WORK = (1, 2, 4)
-SCHEDULE = 20  # one whose alarms end no thread's time slice: they only share out the turns
+SCHEDULE = 20  # one whose alarms preempt no thread: they only divide the time among CPUs
 
 WATCH = """\
 monitor /record /tmp/record /interval=0.05 &
@@ -98,11 +98,11 @@ class Case:
     label: str
     words: tuple[str, ...]
     cpus: int = 1
-    watch: str | None = None  # a script that looks on
+    watch: str | None = None  # a script that observes the run
     schedule: int | None = None
 
     def execute(self) -> tuple[list[Row], list[Row]]:
-        """Rows, and what the tools wrote: {"name": ..., "text": ...}."""
+        """Rows, and the output of the tools: {"name": ..., "text": ...}."""
         # kernel/test has the call that times single requests (MEGA_CTL_POOL_COST).
         words = [str(TOP / "scripts/run"), "--kernel", str(TEST_KERNEL), *MACHINE]
         words += ["--smp", str(self.cpus)]
@@ -140,7 +140,7 @@ class Case:
                 looks.setdefault(line[4:], []).append(text)
             elif text is not None:
                 text.append(line.rstrip())
-        # Of several looks, the one that saw most processes wait.
+        # Of several displays, the one with most processes waiting.
         best = {n: max(of, key=lambda t: sum("MUTEX" in x for x in t)) for n, of in looks.items()}
         texts = [{"name": n, "text": "\n".join(t).strip("\n")} for n, t in best.items() if t]
         return rows, texts
@@ -151,7 +151,7 @@ class Case:
         def scaled(key: str, value: Any) -> Any:
             if not isinstance(value, list):
                 return value
-            if key.endswith("_count"):  # calls, undisturbed ones, those that waited, how long
+            if key.endswith("_count"):  # calls: all, undisturbed, that waited; how long
                 return [*value[:3], value[3] // unit]
             return [n // unit for n in value]
 
@@ -188,7 +188,7 @@ def full() -> list[Case]:
 
 
 def quick() -> list[Case]:
-    # Users are woken by the clock, which also takes the samples: they have to work beyond a tick.
+    # Users are woken by the clock, which also takes the samples, so they must run for over a tick.
     work = {"names": 6000, "users": 3, "think": 20000, "pairs": 80, "transactions": 1}
     shape = {"blocks": 1000, "small": 800, "used": 4 << 20, "lal": "0,512"}
     return [
@@ -219,7 +219,7 @@ def execute(cases: list[Case], tell: Callable[[str], None]) -> tuple[list[Row], 
     return rows, texts
 
 
-# ---- what is told --------------------------------------------------------------------------------
+# ---- evaluation ----------------------------------------------------------------------------------
 
 
 def pick(rows: list[Row], report: str, cpus: int = 1, case: str = "") -> list[Row]:
@@ -240,7 +240,7 @@ def floor_of(rows: list[Row], cpus: int) -> Row:
 
 
 def cure_at(texts: list[Row]) -> int:
-    """How many lines monitor had written when lists were turned on."""
+    """The number of lines that monitor had written when lists were turned on."""
     return int(next(t["text"] for t in texts if t["name"] == "cured").split()[0])
 
 
@@ -250,8 +250,8 @@ def kernel_percent(row: Row) -> float:
 
 @dataclass(frozen=True)
 class Coincidence:
-    """Kernel mode, in percent of the CPU, in the intervals at whose end somebody was in MUTEX, and
-    in the others; how many of the former there are. Before lists were turned on."""
+    """Before lists were turned on: kernel mode, in percent of the CPU, in the intervals at whose
+    end a process was in MUTEX, and in the others; and the number of the former."""
 
     waiting: float
     others: float
@@ -356,8 +356,8 @@ def wait_table(rows: list[Row]) -> str:
 
 
 def cpus_table(rows: list[Row]) -> str:
-    """What lists off costs over what lists on costs: inside one boot. The last columns: worst
-    pauses in milliseconds of virtual time, and that with lists over the floor."""
+    """Cost with lists off divided by cost with lists on, within one boot. The last columns: longest
+    pauses in milliseconds of virtual time, and the ratio of that with lists on to the floor."""
     lines = []
     for cpus in (1, 2, 4):
         by = lists_of(rows, cpus)
@@ -395,7 +395,7 @@ def uptime_table(rows: list[Row]) -> str:
 
 
 def felt(rows: list[Row]) -> str:
-    """From how many free blocks on a pause is over a hundred times a translation."""
+    """The number of free blocks from which on a pause is over a hundred times a translation."""
     for r in pick(rows, "series", 1, "uptime"):
         if r["stall_ns"] > 100 * r["translate"][0]:
             return f"Felt, that is over a hundred translations long, from {r['free_blocks']:,} on."
@@ -453,7 +453,7 @@ def bounds(rows: list[Row], texts: list[Row]) -> list[Bound]:
 
 
 def parts(rows: list[Row], texts: list[Row]) -> dict[str, str]:
-    """The tables by their marks, and what the tools wrote."""
+    """The tables by their marks, and the output of the tools."""
     found = {f"pool-{t['name']}": f"```\n{t['text']}\n```" for t in texts}
     lines = [[b.what, f"{b.value:{b.form}}", f"{b.most:{b.form}}"] for b in bounds(rows, texts)]
     return found | {

@@ -1,2 +1,2 @@
-"""Looking into machines: the kernel's symbols and structures, saved states, the stub between GDB
-and a machine, what QEMU tells of a CPU that is stuck, a picture of memory. Builds on `run`."""
+"""Examining machines: symbols and structures of the kernel, saved states, the stub between GDB and
+a machine, QEMU's information about a CPU that hangs, a picture of memory. Builds on `run`."""

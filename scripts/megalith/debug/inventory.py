@@ -1,6 +1,6 @@
-"""What scripts/memmap draws: physical memory as runs of pages of one kind, and an address space as
-its mappings with what their page tables hold. Read from a saved state through the kernel's own
-structures, as its debugging information has them; nothing here knows an offset."""
+"""The data that scripts/memmap draws: physical memory as runs of pages of one kind, and an address
+space as its mappings with the contents of their page tables. Read from a saved state, with the
+structures of the kernel's debugging information; no offset is written here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from megalith.debug.layouts import Kernel
 from megalith.debug.saved import LEVEL_SHIFTS, PAGE_SIZE, PFN_SHIFT, PTE_VALID, PTES, SavedError
 from megalith.run.machine import KSEG
 
-# enum page_state and page_type: what a page is by them.
+# The kind of a page, by enum page_state and enum page_type.
 STATES = {
     "PAGE_FREE": "free",
     "PAGE_MODIFIED": "modified",
@@ -23,7 +23,7 @@ STATES = {
     "PAGE_RESERVED": "reserved",
     "PAGE_TRANSITION": "transition",
     "PAGE_ACTIVE": "other",  # its type says more
-    "PAGE_UNUSED": "kernel",  # and in no range: taken at boot
+    "PAGE_UNUSED": "kernel",  # and in no range: allocated at boot
 }
 TYPES = {
     "PAGE_T_UNKNOWN": "other",
@@ -35,7 +35,7 @@ TYPES = {
     "PAGE_T_SYSTEM": "kernel",
     "PAGE_T_KSTACK": "stack",
 }
-# Everything that a page can be, in the order of the legend.
+# All kinds of pages, in the order of the legend.
 KINDS = (
     *("kernel", "stack", "process", "object", "section", "table", "shared table", "other"),
     *("modified", "transition", "reserved", "free", "zeroed", "cached", "never used", "bad"),
@@ -74,7 +74,7 @@ class Physical:
     reservations: list[Reservation]
 
     def totals(self) -> dict[str, int]:
-        """Pages by kind; holes are no pages, but they have a size."""
+        """Pages by kind; holes have no pages, but a size."""
         total: Counter[str] = Counter()
         for run in self.runs:
             total[run.kind] += run.npages
@@ -88,8 +88,8 @@ class Mapping:
     kind: str
     prot: str
     valid: int = 0
-    hints: dict[int, int] = field(default_factory=dict)  # pages by the hint of their PTEs
-    shared_tables: int = 0  # level-3 pages that are a section's
+    hints: dict[int, int] = field(default_factory=dict)  # pages by granularity hint
+    shared_tables: int = 0  # level-3 pages that belong to a section
     own_tables: int = 0
     shared_blocks: int = 0  # of 8 GiB: level-1 PTEs that lead to a section's level-2 page
 
@@ -114,7 +114,7 @@ class Space:
 
 
 class Reader:
-    """The kernel's structures by name, with the source file that knows them."""
+    """The kernel's structures by name, with the source file that defines or uses them."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
@@ -177,7 +177,8 @@ def _runs(first: int, codes: numpy.ndarray) -> list[Run]:
 
 
 def _parts(stretches, used: int, kind: str) -> list[tuple[int, int, str]]:
-    """Stretches of a reservation, of which the first `used` pages are in use."""
+    """Stretches of a reservation, divided into the first `used` pages, which are in use, and the
+    rest."""
     out = []
     for first, npages in stretches:
         n = min(used, npages)
@@ -187,7 +188,7 @@ def _parts(stretches, used: int, kind: str) -> list[tuple[int, int, str]]:
 
 
 def _codes(values: dict[str, int], kinds: dict[str, str]) -> numpy.ndarray:
-    """Places in KINDS, by the byte that an enumeration's value is."""
+    """Indexes into KINDS, by the value (one byte) of the enumeration."""
     codes = numpy.full(256, KINDS.index("other"))
     for name, value in values.items():
         codes[value] = KINDS.index(kinds[name])
@@ -220,7 +221,8 @@ def physical(kernel: Kernel) -> Physical:
     page_active = kernel.enumeration("page_state", RANGE_C)["PAGE_ACTIVE"]
 
     def looked_at(first: int, last: int) -> list[Run]:
-        """Pages that are in no range: by their entries, or taken at boot before there were any."""
+        """Pages that are in no range: described by their entries, or allocated at boot before there
+        were entries."""
         out: list[Run] = []
         for chunk in range(first // per_chunk, -(-last // per_chunk)):
             a, b = max(first, chunk * per_chunk), min(last, (chunk + 1) * per_chunk)
@@ -242,7 +244,7 @@ def physical(kernel: Kernel) -> Physical:
         kernel.variable("boot_ranges", RANGE_C),
         reader.int32("nboot_ranges", RANGE_C),
     )
-    # The initrd's files are read where the emulator has put it: none of the kernel's pages.
+    # The initrd stays where the emulator has put it; its pages are not managed by the kernel.
     start, nbytes = (reader.global_(name, "kernel/main.c") for name in ("initrd", "initrd_bytes"))
     initrd = (start - KSEG) // PAGE_SIZE if nbytes else end
     runs: list[Run] = []
@@ -288,7 +290,7 @@ ASPACE_C, REGION_C, PROCESS_C = "mm/space/aspace.c", "mm/space/region.c", "kerne
 
 
 def space(kernel: Kernel, pid: int) -> Space:
-    """The address space of a process. Raises SavedError: there is none."""
+    """The address space of a process. Raises SavedError if there is none."""
     reader = Reader(kernel)
     process = kernel.structure("process", PROCESS_C)
     for address in kernel.follow(kernel.variable("all", PROCESS_C), process.offset("all")):
@@ -335,7 +337,8 @@ def _table(kernel: Kernel, pfn: int) -> numpy.ndarray:
 
 
 def count_tables(kernel: Kernel, root: int, mapping: Mapping) -> None:
-    """Walks the tables under a mapping, as the hardware would, and counts what it finds."""
+    """Walks the page tables under a mapping, as the hardware would, and counts what they
+    contain."""
     hints: Counter[int] = Counter()
     shpt = kernel.constants["PTE_SW_SHPT"]  # the table below is a section's
     gh_shift, gh_mask = kernel.constants["PTE_GH_SHIFT"], kernel.constants["PTE_GH_MASK"]

@@ -23,8 +23,8 @@ LIST_LIMIT = 100_000  # entries after which a list counts as endless
 
 @dataclass(frozen=True)
 class Structure:
-    """A structure: its size, and for each member (a dot reaches into members that are structures
-    themselves) offset and size in bytes."""
+    """A structure: its size, and offset and size in bytes of each member (a dot separates nested
+    members)."""
 
     name: str
     size: int
@@ -48,7 +48,7 @@ class ProcessView:
 class Kernel:
     """The kernel's symbols and structures (from its ELF file), and its memory.
 
-    Raises SavedError when the debugging information lacks what is asked for.
+    Raises SavedError when the debugging information lacks a requested name.
     """
 
     def __init__(self, elf: bytes, memory: Memory) -> None:
@@ -91,7 +91,7 @@ class Kernel:
 
     @cached_property
     def constants(self) -> dict[str, int]:
-        """Macros of the kernel's by name, as many as arch/alpha/entry/debug_constants.c lists."""
+        """Macros of the kernel by name: those that arch/alpha/entry/debug_constants.c lists."""
         listed = self.enumeration("debug_constants", "arch/alpha/entry/debug_constants.c")
         return {name.removeprefix("DEBUG_"): value for name, value in listed.items()}
 
@@ -107,7 +107,7 @@ class Kernel:
     # ---- memory ----
 
     def read(self, address: int, length: int) -> bytes:
-        """Kernel memory outside of page tables: KSEG."""
+        """Kernel memory in KSEG, without page tables."""
         return self.memory.read_virtual(0, address, length)
 
     def quad(self, address: int) -> int:
@@ -124,7 +124,7 @@ class Kernel:
         raise SavedError(f"the list at {head:#x} does not end")
 
     def processes(self) -> list[ProcessView]:
-        """Every process. Raises SavedError or NotMapped where the kernel's data are damaged."""
+        """All processes. Raises SavedError or NotMapped where the kernel's data are damaged."""
         file = "kernel/proc/process.c"
         process = self.structure("process", file)
         table = self.structure("aspace", file).offset("pt")
@@ -145,7 +145,7 @@ class Kernel:
 
 
 def programs_in_use(elf: bytes, memory: Memory) -> set[str]:
-    """Paths of the programs that processes run, as far as the kernel's data can be followed."""
+    """Paths of the programs that processes run, as far as the kernel's data can be read."""
     try:
         return {process.exe for process in Kernel(elf, memory).processes()}
     except (SavedError, NotMapped, KeyError, struct.error):
@@ -158,7 +158,8 @@ def _name(die) -> str:
 
 
 def _declaration(die):
-    """The entry that has a variable's name: where a header declares it, not its definition's."""
+    """The debugging entry that has a variable's name: the declaration in a header, not that of its
+    definition."""
     if "DW_AT_specification" in die.attributes:
         return die.get_DIE_from_attribute("DW_AT_specification")
     return die

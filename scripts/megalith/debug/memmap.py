@@ -1,5 +1,5 @@
 """scripts/memmap: a picture of physical memory, and of address spaces, from a saved state or from a
-machine that runs (which then stands still while its state is saved)."""
+running machine (which stops while its state is saved)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ COLOURS = {
     "initrd": "#bcaaa4",
     "hole": "#ffffff",
 }
-# In a terminal's cells where there are no colours: a file, a pipe, NO_COLOR.
+# Letters for the cells of the terminal without colours: a file, a pipe, NO_COLOR.
 LETTERS = {
     "kernel": "K",
     "stack": "S",
@@ -66,12 +66,12 @@ LETTERS = {
 HINT_COLOURS = {1: "#90caf9", 8: "#42a5f5", 64: "#1565c0", 512: "#e65100"}
 ROWS, WIDTH, ROW_HEIGHT, LEFT = 16, 960, 26, 110
 COLUMNS = 64  # of the terminal's picture
-LEGEND_COLUMNS = 3  # of the SVG: "shared table: 131,072,000 pages, 1000 GiB" has its place
-SMALLEST = 1.0  # pixels: a page among 131 million is still to be seen
+LEGEND_COLUMNS = 3  # of the SVG: "shared table: 131,072,000 pages, 1000 GiB" fits
+SMALLEST = 1.0  # pixels: a page among 131 million is still visible
 
 
 def size(npages: int) -> str:
-    """A number of pages as memory, in the unit that reads best."""
+    """A number of pages as an amount of memory, in a suitable unit."""
     nbytes = npages * PAGE_SIZE
     for unit, shift in (("GiB", 30), ("MiB", 20)):
         if nbytes >= 1 << shift:
@@ -80,7 +80,7 @@ def size(npages: int) -> str:
 
 
 class Svg:
-    """Elements of an SVG file, top down."""
+    """Elements of an SVG file, from top to bottom."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -118,7 +118,7 @@ def draw_physical(svg: Svg, memory: Physical) -> None:
     svg.y += 14
     top = svg.y
     per_row = math.ceil(memory.end / ROWS)
-    # Small runs last, so that they are seen on top of large ones.
+    # Small runs last, so that they are drawn over large ones.
     for run in sorted(memory.runs, key=lambda one: -one.npages):
         at = run.first
         while at < run.end:
@@ -137,7 +137,7 @@ def draw_physical(svg: Svg, memory: Physical) -> None:
         row = first // per_row
         x, y = LEFT + (first - row * per_row) / per_row * WIDTH, top + row * ROW_HEIGHT
         svg.line(x, y - 3, x, y + ROW_HEIGHT - 1, "#000")
-        svg.rect(x + 0.5, y, 37, 13, "#fff")  # the label is black, what is behind it may be
+        svg.rect(x + 0.5, y, 37, 13, "#fff")  # the label is black, its background may be too
         svg.text(x + 3, y + 10, f"RAD {number}", 'font-size="10" font-weight="bold"')
     for one in memory.reservations:
         for first, npages in one.stretches:
@@ -229,8 +229,8 @@ def svg_of(memory: Physical | None, spaces: list[Space]) -> str:
 
 
 def cells(memory: Physical, count: int) -> list[str]:
-    """For each of `count` equal parts of memory the kind that has most of it; of kinds that are in
-    use, rather than those that are not."""
+    """For each of `count` equal parts of memory the kind with most pages in it; kinds in use have
+    priority over those that are not."""
     found = [dict.fromkeys(KINDS, 0.0) for _ in range(count)]
     for run in memory.runs:
         first, last = run.first * count // memory.end, (run.end - 1) * count // memory.end
@@ -241,7 +241,7 @@ def cells(memory: Physical, count: int) -> list[str]:
 
 
 def cell(console: Console, kind: str) -> Text:
-    """How a kind looks in the terminal."""
+    """Representation of a kind in the terminal."""
     if console.color_system is None or console.no_color:
         return Text(LETTERS[kind])
     return Text("·") if kind == "hole" else Text("█", COLOURS[kind])
@@ -313,7 +313,7 @@ def as_json(memory: Physical | None, spaces: list[Space]) -> str:
 
 
 def from_machine(folder: Path | None, file: Path) -> None:
-    """Has a running scripts/run save its machine's state. Raises SavedError."""
+    """Asks a running scripts/run to save the state of its machine. Raises SavedError."""
     there = [folder / control.NAME] if folder else control.machines()
     if len(there) != 1:
         names = "".join(f"\n  {path.parent}" for path in there)
@@ -380,7 +380,7 @@ def main(arguments: list[str] | None = None) -> int:
                 print_space(console, one)
     except OSError as error:
         print(f"scripts/memmap: standard output: {error.strerror}", file=sys.stderr)
-        sys.stdout = None  # what is left in its buffer cannot be written at the end either
+        sys.stdout = None  # prevents another error when its buffer is flushed at exit
         return 2
     return 0
 

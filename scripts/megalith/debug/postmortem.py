@@ -1,4 +1,4 @@
-"""What QEMU's monitor tells of CPUs that cannot speak for themselves."""
+"""State of CPUs that do not respond, read through QEMU's monitor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from megalith.debug.symbols import Symbols
 from megalith.run.machine import Machine
 from megalith.run.monitor import MonitorError
 
-# Quadwords of the stack that are looked through for return addresses.
+# Quadwords of the stack that are searched for return addresses.
 STACK_WORDS = 256
 STACK_SHOWN = 24
 
@@ -28,7 +28,7 @@ class Cpu:
 
 
 def cpus_of(machine: Machine) -> list[Cpu]:
-    """The registers of every CPU, as `info registers -a` tells them."""
+    """The registers of every CPU, parsed from `info registers -a`."""
     text = machine.monitor.human("info registers -a")
     heads = list(CPU_HEAD.finditer(text))
     cpus = []
@@ -41,13 +41,13 @@ def cpus_of(machine: Machine) -> list[Cpu]:
 
 
 def _return_addresses(machine: Machine, cpu: Cpu, symbols: Symbols) -> list[int]:
-    """Values on a CPU's stack that are places behind a call: a superset of its backtrace."""
+    """Values on a CPU's stack that are addresses after a call: a superset of its backtrace."""
     line = f"x /{STACK_WORDS}gx {cpu.registers['sp']:#x}"
     answer = machine.monitor.execute(
         "human-monitor-command", **{"command-line": line, "cpu-index": cpu.number}
     )
     words = (int(word, 16) for word in WORDS.findall(str(answer)))
-    # The address that begins each line has no 0x in front, so that only contents match.
+    # The address at the start of each line has no 0x, so only contents match.
     return [word for word in words if symbols.is_return_address(word)][:STACK_SHOWN]
 
 
@@ -68,8 +68,8 @@ def source_line(machine: Machine, reason: str) -> str:
 
 
 def race_lines(machine: Machine, console: str) -> list[str]:
-    """The places of the data races that a kernel has reported (make RACES=1), each once: its name,
-    and where that is in the source."""
+    """The places of the data races that a kernel has reported (make RACES=1), each once: its name
+    and its source line."""
     named = dict(RACE_PLACE.findall(console))
     try:
         symbols = Symbols(machine.settings.kernel)
@@ -84,7 +84,7 @@ def race_lines(machine: Machine, console: str) -> list[str]:
 
 
 def describe(machine: Machine, wanted: list[int] | None = None) -> str:
-    """Registers, place and likely callers of the CPUs asked for (all of them by default)."""
+    """Registers, place and probable callers of the given CPUs (all of them by default)."""
     out: list[str] = []
     try:
         symbols = Symbols(machine.settings.kernel)

@@ -1,26 +1,26 @@
-"""Saved states: everything that a debugger wants of a machine, in one file, to be opened hours
-later and after the next build.
+"""Saved states: all that a debugger needs to know about a machine, in one file, which can be opened
+later and after further builds.
 
-`save()` writes one of a machine that is alive, whatever its kernel does; `SavedState` reads it:
+`save()` writes the state of a running machine, whatever the state of its kernel; `SavedState` reads
+it:
 
     state = SavedState(path)
-    state.registers(0)["pc"]                       as gdb names registers
-    state.read_virtual(state.root(0), va, 8)       by the page tables of a level-1 page
+    state.registers(0)["pc"]                       with GDB's names of registers
+    state.read_virtual(state.root(0), va, 8)       through the page tables of a level-1 page
     state.read_physical(0x310000, 64)
     state.symbols["page_db"]                       addresses of the kernel's symbols
 
-The file is a zip archive, so that each part carries a check sum and a file that is cut short is
-known by its missing end:
+The file is a zip archive, so each part has a check sum, and a truncated file is recognised by its
+missing end:
 
-    manifest.json    what is in it: version, reason, date, memory size, CPUs with their registers
+    manifest.json    contents: version, reason, date, memory size, CPUs with their registers
     kernel.elf       the kernel with its symbols and debugging information
     programs/PATH    the programs that processes run, with their symbols
     memory/INDEX     CHUNK bytes of physical memory from INDEX * CHUNK on (INDEX in hexadecimal)
 
-What has no chunk was never written, and reads as zero. Nothing of the kernel's own data is
-believed when memory is written: which pages were ever written is what the host's page tables say
-of the emulator, so that a damaged PFN database costs nothing. `-m 1000G` costs a second of looking
-through them.
+Memory without a chunk was never written, and reads as zero. Writing the file does not depend on the
+kernel's data: the host's page tables of the emulator say which pages were ever written, so a
+damaged PFN database does no harm. For `-m 1000G` reading them takes a second.
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ VERSION = 1
 FORMAT = "Megalith saved state"
 CHUNK = 1 << 20
 
-# The hardware's page tables, which can be walked without knowing which kernel this is.
+# The page-table format of the hardware, which is the same for every kernel.
 PAGE_SHIFT = 13
 PAGE_SIZE = 1 << PAGE_SHIFT
 PTES = 1024
 PTE_VALID = 1
 PFN_SHIFT = 32
-LEVEL_SHIFTS = (33, 23, 13)  # of the part of an address that is a level's index
+LEVEL_SHIFTS = (33, 23, 13)  # of the index of each level in an address
 KSEG_BYTES = 1 << 40
 USER_TOP = 1 << 42
-PT_SPACE = 0xFFFFFFFE00000000  # the page tables by the self-map: each process's own
+PT_SPACE = 0xFFFFFFFE00000000  # the page tables through the self-map, of the current process
 MASK = (1 << 64) - 1
-# By the self-map this is the last entry of the level-1 page itself: its PFN is the page's own.
+# Through the self-map this is the last entry of the level-1 page: its PFN is the page's own.
 SELF_MAP_ENTRY = MASK - 7
 
-# Of /proc/PID/pagemap: an entry of 8 bytes for each page of the host's.
+# Of /proc/PID/pagemap: an entry of 8 bytes for each page of the host.
 PAGEMAP_HERE = 3 << 62  # present, or swapped out
 PAGEMAP_BLOCK = 1 << 20  # bytes of it that are read at a time
 
-# QEMU's monitor names what gdb names otherwise.
+# Registers that QEMU's monitor and GDB name differently.
 MONITOR_NAMES = {"PC": "pc", "PS": "ps"}
 
 
@@ -72,7 +72,7 @@ class SavedError(MachineError):
 
 
 class NotMapped(SavedError):
-    """The page tables have nothing at this address, or there is no such memory."""
+    """The page tables have no entry for this address, or there is no such memory."""
 
 
 def address_parts(va: int) -> tuple[int, int, int]:
@@ -82,14 +82,14 @@ def address_parts(va: int) -> tuple[int, int, int]:
 
 
 class Memory:
-    """What everything that can read physical memory can do besides. A subclass gives
+    """Operations on anything whose physical memory can be read. A subclass provides
     read_physical."""
 
     def read_physical(self, address: int, length: int) -> bytes:
         raise NotImplementedError
 
     def pte(self, root: int, va: int) -> int:
-        """The level-3 PTE of an address by the level-1 page `root` (a PFN), valid or not. Raises
+        """The level-3 PTE of an address, valid or not, from the level-1 page `root` (a PFN). Raises
         NotMapped when a table above it is missing."""
         pfn = root
         entry = 0
@@ -101,7 +101,8 @@ class Memory:
         return entry
 
     def translate(self, root: int, va: int) -> int:
-        """The physical address of a virtual one (KSEG or by tables); raises NotMapped."""
+        """The physical address of a virtual one (KSEG, or through page tables); raises
+        NotMapped."""
         va &= MASK
         if KSEG <= va < KSEG + KSEG_BYTES:
             return va - KSEG
@@ -115,8 +116,8 @@ class Memory:
         return (entry >> PFN_SHIFT << PAGE_SHIFT) | (va & (PAGE_SIZE - 1))
 
     def read_virtual(self, root: int, va: int, length: int) -> bytes:
-        """Bytes at virtual addresses, by the page tables of level-1 page `root` (a PFN; 0: KSEG
-        only). Raises NotMapped when a byte of them is not there."""
+        """Bytes at virtual addresses, through the page tables of level-1 page `root` (a PFN; 0:
+        KSEG only). Raises NotMapped when one of them is not mapped."""
         out = bytearray()
         while length > 0:
             n = min(length, PAGE_SIZE - (va & (PAGE_SIZE - 1)))
@@ -133,7 +134,7 @@ class Memory:
 
 
 class SavedState(Memory):
-    """A saved state in a file. Raises SavedError when it is none or is damaged."""
+    """A saved state in a file. Raises SavedError when the file is not one or is damaged."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -182,7 +183,7 @@ class SavedState(Memory):
             return self._archive.read(name)
         except KeyError:
             raise SavedError(f"{self.path} is damaged: it has no {name}") from None
-        except Exception as error:  # zlib, struct and zipfile each have errors of their own
+        except Exception as error:  # zlib, struct and zipfile each have their own exceptions
             raise SavedError(f"{self.path} is damaged at {name}: {error}") from None
 
     def _read_chunk(self, index: int) -> bytes:
@@ -192,7 +193,7 @@ class SavedState(Memory):
         return data
 
     def check(self) -> None:
-        """Reads every part, so that each check sum is looked at; raises SavedError."""
+        """Reads every part, so that each check sum is verified; raises SavedError."""
         for name in self._archive.namelist():
             self._member(name)
 
@@ -222,7 +223,7 @@ class SavedState(Memory):
         return bytes(out)
 
     def chunks(self) -> Iterator[int]:
-        """Physical addresses, ascending, of the pieces of CHUNK bytes of which something was ever
+        """Physical addresses, ascending, of the chunks of CHUNK bytes that contain data ever
         written."""
         return (index * CHUNK for index in sorted(self._chunks))
 
@@ -236,8 +237,8 @@ class SavedState(Memory):
 
     @cached_property
     def symbols(self) -> dict[str, int]:
-        """Addresses of the kernel's functions and variables; of names that several files have,
-        one."""
+        """Addresses of the kernel's functions and variables; one of them for names that several
+        files define."""
         import io
 
         from elftools.elf.elffile import ELFFile
@@ -254,9 +255,10 @@ class SavedState(Memory):
 
 
 class LiveMemory(Memory):
-    """Physical memory of a machine, read past the emulator; the machine should stand still.
+    """Physical memory of a machine, read from the emulator's process; the machine should be
+    stopped.
 
-    Needs the right to read the emulator's memory, which its parent has.
+    Needs permission to read the emulator's memory, which its parent has.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -282,7 +284,7 @@ class LiveMemory(Memory):
         return os.pread(self._memory, length, self._base + address)
 
     def chunks(self) -> Iterator[int]:
-        """Physical addresses of the pieces of CHUNK bytes of which something is in memory."""
+        """Physical addresses of the chunks of CHUNK bytes that have pages in memory."""
         host_page = os.sysconf("SC_PAGESIZE")
         per_chunk = CHUNK // host_page
         nothing = bytes(PAGEMAP_BLOCK)
@@ -316,11 +318,11 @@ def _registers(text: dict[str, int]) -> dict[str, int]:
 
 
 def save(machine: Machine, path: Path, reason: str, programs: dict[str, Path] | None = None) -> int:
-    """Writes the state of a machine to a file; returns the file's size. The machine stands still
-    meanwhile and goes on afterwards, if it ran.
+    """Writes the state of a machine to a file; returns the file's size. The machine is stopped
+    meanwhile, and continues afterwards if it was running.
 
     `programs`: files with the symbols of programs, by their paths in the guest; those that
-    processes run are put into the file. It appears under its name when it is complete. Raises
+    processes run are added to the file. The file gets its name when it is complete. Raises
     SavedError.
     """
     try:

@@ -1,4 +1,4 @@
-"""scripts/sda: the debugger on a saved state, or on a machine that waits for it."""
+"""scripts/sda: the debugger for a saved state, or for a machine that waits for it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pathlib import Path
 from megalith.debug.saved import SavedError, SavedState
 from megalith.run.paths import GDB_COMMANDS, KERNEL, TOP, symbols_of_socket
 
-# Where scripts/gdb looks for the programs of a saved state.
+# Folder in which scripts/gdb looks for the programs of a saved state.
 PROGRAMS_VARIABLE = "MEGALITH_PROGRAMS"
-STATE_VARIABLE = "MEGALITH_STATE"  # to scripts/gdb/mg_base.py: which file
+STATE_VARIABLE = "MEGALITH_STATE"  # tells scripts/gdb/mg_base.py the file
 
 
 def parser() -> argparse.ArgumentParser:
@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def extract(state: SavedState, folder: Path) -> Path:
-    """Puts the saved ELF files into a folder; returns the kernel's."""
+    """Extracts the saved ELF files into a folder; returns the kernel's."""
     kernel = folder / "megalith.elf"
     kernel.write_bytes(state.kernel())
     for name in state.programs:
@@ -58,7 +58,7 @@ def extract(state: SavedState, folder: Path) -> Path:
 
 
 def symbols_of(socket: Path, folder: Path) -> Path:
-    """Puts the programs of a running machine where those of a saved state would lie; returns the
+    """Links the programs of a running machine to where those of a saved state would be; returns the
     kernel's file."""
     try:
         symbols = json.loads(symbols_of_socket(socket).read_text())
@@ -105,7 +105,7 @@ def main(arguments: list[str] | None = None) -> int:
         except SavedError as error:
             print(f"scripts/sda: {error}", file=sys.stderr)
             return 2
-        # ^C is GDB's.
+        # ^C is handled by GDB.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         command = gdb_command(kernel, options)
         try:

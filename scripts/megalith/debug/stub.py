@@ -1,18 +1,17 @@
-"""GDB's remote protocol over standard input and output, for `target remote | ...`: of a saved
+"""GDB's remote protocol over standard input and output, for `target remote | ...`: for a saved
 state, or between GDB and a machine that waits on a socket.
 
-Both understand packets more, which scripts/gdb sends:
+Both accept additional packets, which scripts/gdb sends:
 
     Qmegalith.Context:ROOT;REGISTERS    memory is that of the level-1 page ROOT (hexadecimal PFN,
                                         0: that of the CPU), registers are as given (hexadecimal,
                                         as in a g packet; empty: those of the CPU)
     Qmegalith.Context:off               the CPUs as they are
-    Qmegalith.Patch:ADDRESS;VALUE       this quadword reads so
+    Qmegalith.Patch:ADDRESS;VALUE       reads of this quadword return VALUE
     Qmegalith.Usp:THREAD;ADDRESS        the user's stack pointer of a CPU in kernel mode
 
-so that GDB shows a thread that is on no CPU, or a process whose page tables no CPU has loaded, with
-all its commands. When the machine goes on, all that is
-off again.
+With them GDB shows, with all its commands, a thread that is not running, or a process whose page
+tables no CPU has loaded. When the machine continues, the settings are discarded.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class Link:
             data = data[os.write(self._out, data) :]
 
     def receive(self) -> list[bytes] | None:
-        """What has arrived: packets' contents, or b"\\x03" for an interrupt; None at the end."""
+        """Contents of the packets that have arrived, b"\\x03" for an interrupt; None at the end."""
         data = os.read(self.fd, 65536)
         if not data:
             return None
@@ -95,7 +94,7 @@ class Link:
 
 
 class Context:
-    """What Qmegalith.Context has set."""
+    """The settings of Qmegalith.Context."""
 
     def __init__(self) -> None:
         self.root = 0
@@ -103,7 +102,7 @@ class Context:
         self.patches: dict[int, bytes] = {}
 
     def answer(self, packet: bytes) -> bytes | None:
-        """The answer to one of our own packets; None: it is another one."""
+        """The answer to one of our own packets; None for any other packet."""
         kind, _, text = packet.partition(b":")
         if kind == b"Qmegalith.Context":
             return self.set(text)
@@ -114,7 +113,7 @@ class Context:
         return None
 
     def patched(self, address: int, answer: bytes) -> bytes:
-        """The answer (hexadecimal bytes) to a read at an address, as the patches want it."""
+        """The answer (hexadecimal bytes) to a read at an address, changed by the patches."""
         end = address + len(answer) // 2
         for at, value in self.patches.items():
             if answer[:1] != b"E" and address - 7 <= at < end:
@@ -124,7 +123,7 @@ class Context:
         return answer
 
     def set(self, text: bytes) -> bytes:
-        """The answer to the packet."""
+        """Applies the packet; returns its answer."""
         if text == b"off":
             self.root, self.registers = 0, b""
             self.patches.clear()
@@ -139,12 +138,12 @@ class Context:
         return self.registers[number * 16 : number * 16 + 16]
 
     def covers(self, address: int) -> bool:
-        """Is memory at this address the context's own?"""
+        """Does an address belong to the memory of the context?"""
         return self.root != 0 and (address < USER_TOP or address >= PT_SPACE)
 
 
 def read_partly(memory: Memory, root: int, address: int, length: int) -> bytes:
-    """As many of the bytes as there are; none: an error's answer."""
+    """As many of the bytes as can be read; if there are none, an error answer."""
     out = b""
     while length > 0:
         n = min(length, PAGE_SIZE - address % PAGE_SIZE)
@@ -247,13 +246,14 @@ class SavedStub:
 
 
 class LiveStub(Memory):
-    """Passes packets between GDB and QEMU on, and answers for a context itself.
+    """Relays packets between GDB and QEMU, and answers for a context itself.
 
     The user's stack pointer of a CPU that is in the kernel is in none of the registers that QEMU
-    shows: PALcode alone has it. So the CPU is made to execute one instruction, the call of
-    PALcode that reads it (at ADDRESS), and its PC and v0 are put back; all other CPUs stand, and
-    no interrupt is taken. Not where QEMU counts instructions (--icount, schedules, recordings): one
-    more would make it another run. Its monitor tells how far its clocks drift apart only then.
+    shows; only PALcode has it. So the CPU is made to execute one instruction, the PALcode call that
+    reads it (at ADDRESS), and its PC and v0 are restored; all other CPUs are stopped, and no
+    interrupt is taken. This is not done where QEMU counts instructions (--icount, schedules,
+    recordings), because one more would change the run; only then does its monitor report the drift
+    of its clocks.
     """
 
     def __init__(self, qemu: socket.socket, gdb: Link) -> None:
@@ -290,7 +290,7 @@ class LiveStub(Memory):
             self.gdb.send(answer)
 
     def own_answer(self, packet: bytes) -> bytes | None:
-        """The answer that QEMU is not asked for."""
+        """The answer to a packet that is not passed to QEMU."""
         own = self.context.answer(packet)
         if own is not None:
             return own
@@ -345,7 +345,7 @@ class LiveStub(Memory):
         return b"%x" % answer
 
     def monitor(self, line: str) -> str:
-        """What QEMU's monitor answers to a line."""
+        """The answer of QEMU's monitor to a line."""
         answer = self.ask(b"qRcmd," + line.encode().hex().encode())
         text = b""
         while answer.startswith(b"O") and answer != b"OK":
@@ -354,7 +354,7 @@ class LiveStub(Memory):
         return text.decode(errors="replace")
 
     def ask(self, packet: bytes) -> bytes:
-        """QEMU's answer to a packet, while the machine stands still."""
+        """QEMU's answer to a packet, while the machine is stopped."""
         self.qemu.send(packet)
         return self.next_packet()
 

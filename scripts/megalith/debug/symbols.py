@@ -1,4 +1,4 @@
-"""Names for addresses of the kernel's code."""
+"""Names for addresses in the kernel's code."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Symbols:
         return self.start <= address < self.end
 
     def name(self, address: int) -> str:
-        """'function+0x10', or '' for what is not the kernel's code."""
+        """'function+0x10', or '' for an address outside the kernel's code."""
         index = bisect.bisect_right(self._addresses, address) - 1
         if index < 0 or not self.is_code(address):
             return ""
         return f"{self._names[index]}+{address - self._addresses[index]:#x}"
 
     def address(self, name: str) -> int | None:
-        """Where the function of this name begins; of several (static ones), the first."""
+        """Start address of the function of this name; of several (static ones), the first."""
         at = self._names.index(name) if name in self._names else None
         return None if at is None else self._addresses[at]
 

@@ -1,3 +1,2 @@
-"""Starting machines: the emulator with its serial lines and monitor, what goes into the initrd,
-one run from its start to its exit status, recordings of runs. Imports nothing of the other
-packages."""
+"""Starting machines: the emulator with its serial lines and monitor, the contents of the initrd, a
+run from its start to its exit status, recordings of runs. Imports none of the other packages."""

@@ -1,10 +1,9 @@
-"""scripts/run: boots the kernel, runs one command or a shell, and exits as the command did.
+"""scripts/run: boots the kernel, runs one command or a shell, and exits with its status.
 
-The exit status is the command's own; 128 + n when signal n killed it; 124 when the time was up;
-125 when the kernel panicked or hung, ended without a result, or found memory inconsistent
-(--validate); 126 when it could not be built or
-started, or standard output took no more; 141 when the reader of standard output had gone; 2 when
-the arguments are wrong.
+The exit status is that of the command; 128 + n when signal n killed it; 124 when the time limit
+expired; 125 when the kernel panicked or hung, ended without a result, or found memory inconsistent
+(--validate); 126 when it could not be built or started, or standard output could not be written;
+141 when the reader of standard output had gone; 2 when the arguments are wrong.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ from megalith.run.paths import BUILD, INITRD, KERNEL, SMALL_INITRD, STRIPPED, TO
 from megalith.run.recording import RecordingError
 from megalith.run.session import SIGNAL_BASE, STATUS_TIMEOUT, Inspection, Session
 
-# A machine with less gets a small initrd; sysman's AUTOGEN knows that, too.
+# A machine with less gets a small initrd; sysman's AUTOGEN allows for that.
 SMALL_MB = 128
 
 STATUS_CANNOT_START = 126
 SCHEDULE_MAX = (1 << 32) - 1
 
-# A replay has this much longer than the recorded run before it counts as stuck.
+# A replay counts as stuck when it takes this much longer than the recorded run.
 REPLAY_FACTOR = 4
 REPLAY_SECONDS = 60
 
@@ -94,7 +93,7 @@ def _new_file(text: str) -> Path:
 
 
 def _socket(text: str) -> Path:
-    """Where a socket is to lie: in place of an old one, and of nothing else."""
+    """A path for a socket: it may replace an old socket, and nothing else."""
     path = Path(text)
     if path.is_symlink() or (path.exists() and not path.is_socket()):
         raise argparse.ArgumentTypeError(f"{text} is there, and no socket")
@@ -102,7 +101,7 @@ def _socket(text: str) -> Path:
 
 
 def _source(text: str) -> Path:
-    """A file that is only read through, which a pipe can be."""
+    """A file that is read once in sequence, so it may be a pipe."""
     path = Path(text)
     if not path.exists() or path.is_dir():
         raise argparse.ArgumentTypeError(f"there is no file {text}")
@@ -174,7 +173,7 @@ def parser() -> argparse.ArgumentParser:
     option(
         "--validate",
         action="store_true",
-        help="check all memory when COMMAND has ended: status 125 when a page is lost or doubled",
+        help="check all memory when COMMAND has ended: status 125 if it is inconsistent",
     )
     option(
         "--record",
@@ -186,7 +185,7 @@ def parser() -> argparse.ArgumentParser:
         "--replay",
         metavar="FILE",
         type=_file,
-        help="run a recording again, exactly; only --gdb, --gdb-socket and --timeout go with it",
+        help="repeat a recorded run exactly; only --gdb, --gdb-socket and --timeout apply",
     )
     option(
         "--schedule",
@@ -196,12 +195,12 @@ def parser() -> argparse.ArgumentParser:
         "instruction; the command's input is empty",
     )
     option("--gdb", action="store_true", help="wait for GDB before the first instruction")
-    option("--gdb-socket", metavar="PATH", type=_socket, help="where GDB's socket is to lie")
+    option("--gdb-socket", metavar="PATH", type=_socket, help="path of GDB's socket")
     option(
         "--save",
         metavar="FILE",
         type=_new_file,
-        help="when the kernel panics, hangs, or switches itself off without a result, save the "
+        help="when the kernel panics, hangs, or powers itself off without a result, save the "
         "state to FILE for scripts/sda (scripts/save does it at any time)",
     )
     option("--timeout", metavar="SECONDS", type=_seconds, help="end the machine after that")
@@ -216,11 +215,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def configuration(options: argparse.Namespace) -> bytes | None:
-    """The configuration blob that the options ask for, or none. Raises SysmanError, OSError."""
+    """The configuration blob that the options request, or none. Raises SysmanError, OSError."""
     if not (options.config or options.parameters or options.reservations):
         return None
     if options.config and not (options.parameters or options.reservations):
-        return options.config.read_bytes()  # as it is, however broken
+        return options.config.read_bytes()  # unchanged, even if damaged
     from sysman.configuration import Configuration
 
     wanted = Configuration.load(options.config) if options.config else Configuration()
@@ -232,13 +231,14 @@ def configuration(options: argparse.Namespace) -> bytes | None:
 
 
 def _programs(memory: int) -> Path:
-    """The initrd for a machine of so many bytes: the test programs take 40 MB of the whole one."""
+    """The initrd for a machine with that much memory: the test programs take 40 MB of the full
+    one."""
     return INITRD if memory >= SMALL_MB << 20 else SMALL_INITRD
 
 
 def initrd(options: argparse.Namespace, command: list[str]) -> bytes:
     archive = Archive()
-    # What the kernel needs first stands first.
+    # The files that the kernel needs first come first.
     blob = configuration(options)
     if blob is not None:
         archive.add(CONFIG, blob, 0o644)
@@ -311,12 +311,12 @@ def _standard_input() -> int | None:
 
 
 def _end_by_signal(number: int, _frame: FrameType | None) -> None:
-    """Ends this program in good order, with the status that the signal itself would give."""
+    """Ends this program in an orderly way, with the status that the signal itself would give."""
     sys.exit(SIGNAL_BASE + number)
 
 
 def check(p: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Ends with status 2 when options are asked for that do not go together."""
+    """Ends with status 2 when the options cannot be combined."""
     if options.replay is not None:
         fitting = ("replay", "gdb", "gdb_socket", "timeout")
         for action in p._actions:
@@ -343,7 +343,7 @@ def check(p: argparse.ArgumentParser, options: argparse.Namespace) -> None:
 
 
 def check_schedule(p: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Likewise, for --schedule."""
+    """The same for the options of --schedule."""
     if options.schedule is None:
         return
     if options.icount:
@@ -355,15 +355,15 @@ def check_schedule(p: argparse.ArgumentParser, options: argparse.Namespace) -> N
 def record(
     options: argparse.Namespace, command: list[str], wanted: Settings, inspection: Inspection
 ) -> int:
-    """Runs as asked for, and writes the recording."""
+    """Runs the machine and writes the recording."""
     path: Path = options.record
     beside = recordings.beside_of(path)
     emulator = recordings.emulator()
-    beside.touch()  # now, not after the run, is the time to learn that nothing can be written
+    beside.touch()  # finds out before the run whether the file can be written
     try:
         with tempfile.TemporaryDirectory(prefix="megalith-record-") as folder:
             log = Path(folder) / "log"
-            kernel = wanted.kernel.read_bytes()  # as it is now: it may be built anew meanwhile
+            kernel = wanted.kernel.read_bytes()  # read now: it may be rebuilt during the run
             (Path(folder) / "kernel").write_bytes(kernel)
             wanted = dataclasses.replace(wanted, record_log=log, kernel=Path(folder) / "kernel")
             begin = time.monotonic()
@@ -400,7 +400,7 @@ def record(
 
 
 def replay(options: argparse.Namespace, inspection: Inspection) -> int:
-    """Plays a recording; status 126 when it did not give what was recorded."""
+    """Replays a recording; status 126 when the result differs from what was recorded."""
     recording = recordings.Recording.load(options.replay)
     recording.check_emulator()
     with tempfile.TemporaryDirectory(prefix="megalith-replay-") as folder:
@@ -444,8 +444,8 @@ def replay(options: argparse.Namespace, inspection: Inspection) -> int:
 
 
 def announce_gdb(machine: Machine, files: dict[str, Path]) -> None:
-    """How to attach a debugger, where one is waited for; and for the debugger, beside the socket,
-    where the symbols of the kernel and of programs are."""
+    """Prints how to attach a debugger to a waiting machine, and writes, beside the socket, where
+    the debugger finds the symbols of the kernel and of programs."""
     if machine.gdb_socket is None:
         return
     symbols = {
@@ -466,13 +466,13 @@ def main(
     before_stop: Callable[[Machine], None] | None,
     arguments: list[str] | None = None,
 ) -> int:
-    """`before_stop` is called with a machine (not of a replay) that is about to be stopped."""
+    """`before_stop` is called with a machine (except in a replay) that is about to be stopped."""
     p = parser()
     options = p.parse_args(arguments)
     check(p, options)
     check_schedule(p, options)
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
-    # The machine goes with this program.
+    # The machine ends with this program.
     signal.signal(signal.SIGTERM, _end_by_signal)
     signal.signal(signal.SIGHUP, _end_by_signal)
     from sysman.errors import SysmanError

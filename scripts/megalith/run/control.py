@@ -1,10 +1,10 @@
-"""Asking a running scripts/run for something: a socket in its machine's folder, one JSON object
-each way.
+"""Requests to a running scripts/run: a socket in its machine's folder, one JSON object in each
+direction.
 
     {"save": "/path/of/file"}  ->  {"saved": "/path/of/file", "bytes": 1234}  or  {"error": "..."}
 
-`scripts/save` is the other end. scripts/run answers between two steps of its own relaying: it is
-the emulator's parent and so may read its memory, which others may not.
+`scripts/save` is the client. scripts/run answers between two steps of relaying input and output. It
+is the emulator's parent and may therefore read its memory, which other processes may not.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ ANSWER_SECONDS = 600.0
 
 
 class Listener:
-    """scripts/run's end: `answer` gets each request and gives what is sent back."""
+    """The server side in scripts/run: `answer` is called with each request and returns the
+    reply."""
 
     def __init__(self, folder: Path, answer: Callable[[dict], dict]) -> None:
         self._answer = answer
@@ -40,13 +41,13 @@ class Listener:
         return self._socket.fileno()
 
     def serve_one(self) -> None:
-        """Somebody has connected: reads the request, answers, hangs up."""
+        """A client has connected: reads the request, answers, closes the connection."""
         connection, _ = self._socket.accept()
         with connection:
             connection.settimeout(REQUEST_SECONDS)
-            with contextlib.suppress(OSError):  # who asked has gone
+            with contextlib.suppress(OSError):  # the client has gone
                 line = connection.makefile("rb").readline(REQUEST_MAX)
-                if line:  # else somebody only looked whether we are here
+                if line:  # else a client only tested whether the socket is served
                     connection.sendall(json.dumps(self._reply(line)).encode() + b"\n")
 
     def _reply(self, line: bytes) -> dict:
@@ -71,12 +72,13 @@ def machines() -> list[Path]:
                 probe.connect(str(path))
             found.append(path)
         except OSError:
-            continue  # what a killed scripts/run has left, or another user's
+            continue  # left by a scripts/run that was killed, or of another user
     return found
 
 
 def command_of(path: Path) -> str:
-    """What was typed to start the machine of a control socket; empty when that cannot be told."""
+    """The command line that started the machine of a control socket; empty if it cannot be found
+    out."""
     try:
         with socket.socket(socket.AF_UNIX) as probe:
             probe.connect(str(path))

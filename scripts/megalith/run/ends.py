@@ -1,11 +1,11 @@
-"""How the tools end."""
+"""Exit of the tools."""
 
 import sys
 from collections.abc import Callable
 
 
 def end(main: Callable[[], int]) -> None:
-    """Ends this program with what main returns; with 130, as shells say it, when ^C ended it."""
+    """Exits with the result of main; with 130, as in shells, when ^C ended it."""
     try:
         sys.exit(main())
     except KeyboardInterrupt:

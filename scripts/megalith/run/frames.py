@@ -49,7 +49,7 @@ class Result:
 
 @dataclass(frozen=True)
 class PanicNotice:
-    """Which CPU panicked, which ones answered its stop request, which ones there are."""
+    """The CPU that panicked, the CPUs that answered its stop request, and all CPUs."""
 
     cpu: int
     answered: int
@@ -73,7 +73,7 @@ def encode(kind: str, payload: bytes = b"") -> bytes:
 
 
 class Decoder:
-    """Cuts a byte stream into frames. Bytes outside of frames are counted and skipped."""
+    """Divides a byte stream into frames. Bytes outside of frames are counted and skipped."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()

@@ -1,8 +1,9 @@
-"""A running guest's physical memory, read from outside: in the memory of the emulator's process.
+"""The physical memory of a running guest, read from outside, in the memory of the emulator's
+process.
 
-The emulator does nothing for it and does not notice: so a machine that records, whose monitor must
-rest (QEMU 7.2 does not end when a request is under way), and one that runs at full speed can be
-looked at. What is read is what lies there at that moment; nothing holds the guest still.
+The emulator takes no part in this and does not notice. So it works for a machine that is recording,
+whose monitor must not be used (QEMU 7.2 does not exit while a request is in progress), and for one
+that runs at full speed. The guest continues to run, so the data may change while they are read.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from pathlib import Path
 
 
 class GuestMemory:
-    """The memory of the guest that process `pid`, one of this user's, emulates: `nbytes` from
-    physical address 0. Found at the first read, and again when it is not there yet."""
+    """The memory of the guest that process `pid`, of the same user, emulates: `nbytes` from
+    physical address 0. It is located at the first read, and again as long as it does not exist
+    yet."""
 
     def __init__(self, pid: int, nbytes: int) -> None:
         self._pid = pid
@@ -20,8 +22,8 @@ class GuestMemory:
         self._start: int | None = None
 
     def _find(self) -> int:
-        """Guest memory is one mapping without a file, of its very size: QEMU surrounds it by pages
-        without access, so that it never is one with its neighbours. Raises OSError."""
+        """Guest memory is a mapping without a file and of exactly its size: QEMU surrounds it with
+        pages without access, so it is never merged with its neighbours. Raises OSError."""
         for line in Path(f"/proc/{self._pid}/maps").read_text().splitlines():
             words = line.split()
             start, end = (int(bound, 16) for bound in words[0].split("-"))
@@ -30,7 +32,7 @@ class GuestMemory:
         raise OSError(f"process {self._pid} has no guest memory of {self._nbytes} bytes")
 
     def read(self, address: int, nbytes: int) -> bytes:
-        """`nbytes` from a physical address. Raises OSError: the process has ended, or there is no
+        """`nbytes` from a physical address. Raises OSError if the process has ended, or there is no
         memory there."""
         if not 0 <= address <= self._nbytes - nbytes:
             raise OSError(f"there is no guest memory at {address:#x}")
@@ -45,7 +47,7 @@ class GuestMemory:
 
 
 def data_address(elf: Path, name: str) -> int:
-    """Where a variable of an ELF file lies. Raises KeyError."""
+    """Address of a variable of an ELF file. Raises KeyError."""
     from elftools.elf.elffile import ELFFile
 
     with open(elf, "rb") as file:

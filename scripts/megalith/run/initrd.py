@@ -56,7 +56,7 @@ class Archive:
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> Archive:
-        """Reads an archive of this module's making (regular files; folders are implied)."""
+        """Reads an archive that this module has written (regular files; folders are implied)."""
         archive = cls()
         at = 0
         while True:

@@ -1,8 +1,8 @@
 """One emulated machine: starts QEMU, gives access to it, and ends it.
 
-Any number of machines can be alive at once. Everything that belongs to one of them is its own:
-connected socket pairs for the two serial lines and the monitor (no ports, no names), and a
-temporary folder for the initrd and GDB's socket, removed when the machine is stopped.
+Any number of machines can exist at once. Each has its own connected socket pairs for the two serial
+lines and the monitor (no ports, no names), and a temporary folder for the initrd and GDB's socket,
+which is removed when the machine is stopped.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ KSEG = 0xFFFFFC0000000000  # where physical memory appears in the kernel's addre
 MEMORY_MIN = 64 << 20
 MEMORY_MAX = 1000 * GIB
 CPUS_MAX = 4
-# Larger: a CPU would do little but serve its clock. Smaller: a second takes long to emulate.
+# With larger values a CPU would spend its time on clock interrupts; with smaller ones a second
+# takes long to emulate.
 SCHEDULE_SHIFTS = (3, 4, 5, 6)
-# The loader copies at most 256 bytes, the closing zero included.
+# The loader copies at most 256 bytes, including the terminating zero.
 COMMAND_LINE_MAX = 255
 
 PR_SET_PDEATHSIG = 1
@@ -37,12 +38,12 @@ PR_SET_THP_DISABLE = 41
 
 
 class MachineError(Exception):
-    """The emulator cannot be started, or its state cannot be saved, as asked."""
+    """The emulator cannot be started, or its state cannot be saved, as requested."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What kind of machine to start, and with what."""
+    """The kind of machine to start, and its kernel, initrd and command line."""
 
     initrd: bytes
     kernel: Path = KERNEL
@@ -51,36 +52,37 @@ class Settings:
     command_line: str = ""
     disks: tuple[Path, ...] = ()
     icount: bool = False
-    # QEMU's log of a run with one CPU: written, or played.
+    # QEMU's log of a run with one CPU: to be written, or to be replayed.
     record_log: Path | None = None
     replay_log: Path | None = None
-    # Which order of events, of those that this machine can have (kernel/sched/perturb.h).
+    # Number of the schedule, which determines the order of events (kernel/sched/perturb.h).
     schedule: int | None = None
     gdb: bool = False
     gdb_socket: Path | None = None
-    keep: bool = False  # a machine that switches itself off stays, so that it can be looked at
-    # Called with the machine before it is stopped, unless it has ended by itself (wants keep).
+    keep: bool = False  # a machine that powers itself off is kept, so that it can be examined
+    # Called with the machine before it is stopped, unless it has ended by itself (needs keep).
     before_stop: Callable[[Machine], None] | None = None
 
     @property
     def exact(self) -> bool:
-        """Whether nothing that this host does may change the run."""
+        """Whether events on this host must not affect the run."""
         logs = (self.record_log, self.replay_log)
         return self.schedule is not None or any(log is not None for log in logs)
 
     @property
     def shift(self) -> int:
-        """An instruction takes 1 << shift nanoseconds of virtual time. Schedules differ in it, and
-        so in how many instructions there are between two ticks of the clock."""
+        """An instruction takes 1 << shift nanoseconds of virtual time. Schedules use different
+        values, and so have different numbers of instructions between two clock ticks."""
         if self.schedule is None:
             return 0
         return SCHEDULE_SHIFTS[self.schedule % len(SCHEDULE_SHIFTS)]
 
 
 def _prepare_child() -> None:
-    """In the child before exec: no huge pages for guest memory, and no life without the parent.
+    """In the child before exec: no huge pages for guest memory, and end with the parent.
 
-    With transparent huge pages a first write to guest memory costs 2 MiB of the host's, not 8 KiB.
+    With transparent huge pages a first write to guest memory costs 2 MiB of the host's, not 8
+    KiB.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
@@ -88,7 +90,8 @@ def _prepare_child() -> None:
 
 
 class Machine:
-    """A QEMU process with its serial lines and monitor. Use it as a context, or call stop()."""
+    """A QEMU process with its serial lines and monitor. Use it as a context manager, or call
+    stop()."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -139,7 +142,7 @@ class Machine:
                     stderr=log,
                     pass_fds=[other.fileno() for other in theirs],
                     preexec_fn=_prepare_child,
-                    # A ^C at the terminal is for the caller, which then ends the machine.
+                    # A ^C at the terminal is handled by the caller, which then ends the machine.
                     start_new_session=True,
                 )
         except FileNotFoundError:
@@ -151,15 +154,15 @@ class Machine:
             line.start(self.ended, self._taken(number) if self.settings.record_log else None)
 
     def _taken(self, line: int) -> Callable[[], int]:
-        """How many bytes the guest's interrupt handler has taken from a serial line: a look into
-        its memory. Raises OSError when that cannot be learned any more."""
+        """Number of bytes that the guest's interrupt handler has read from a serial line, found in
+        the guest's memory. Raises OSError when that is no longer possible."""
         place = data_address(self.settings.kernel, "serial_received") + 8 * line - KSEG
         memory = GuestMemory(self.pid, self.settings.memory)
         return lambda: int.from_bytes(memory.read(place, 8), "little")
 
     def _command(self, initrd: Path, fds: list[int]) -> list[str]:
         settings = self.settings
-        # Guest memory is neither reserved nor shared: the host pays for pages that are written.
+        # Guest memory is neither reserved nor shared: only written pages use memory of the host.
         backend = f"memory-backend-ram,id=ram,size={settings.memory},reserve=off,share=off"
         command = ["qemu-system-alpha", "-nodefaults", "-vga", "none", "-display", "none"]
         command += ["-object", backend, "-M", "clipper,memory-backend=ram"]
@@ -205,11 +208,11 @@ class Machine:
         return self.process.pid
 
     def ended(self) -> bool:
-        """Whether the emulator has ended by itself (it says nothing about how)."""
+        """Whether the emulator has ended by itself (this does not say how the run ended)."""
         return self.process is None or self.process.poll() is not None
 
     def carried(self) -> bool:
-        """Whether all that the guest has sent so far can be read from com1 and com2."""
+        """Whether everything that the guest has sent so far can be read from com1 and com2."""
         return all(line.carried() for line in self._lines)
 
     def complaints(self) -> str:
@@ -219,20 +222,21 @@ class Machine:
         return (self.folder / "qemu.log").read_text(errors="replace").strip()
 
     def memory_touched(self) -> int:
-        """Bytes of the host's memory that the emulator process has touched, at its highest."""
+        """The largest amount of host memory, in bytes, that the emulator process has touched."""
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024
         raise MachineError("the emulator has ended")
 
     def request_end(self) -> None:
-        """Asks the emulator to end in good order: only then is the log of a recording whole. It
-        gets to it when nothing that it writes holds it back: whoever asks goes on reading."""
+        """Asks the emulator to exit in an orderly way, without which the log of a recording is
+        incomplete. It can only do so while its output is not blocked, so the caller must continue
+        to read."""
         assert self.process is not None
         self.process.terminate()
 
     def wait_ended(self, seconds: float) -> bool:
-        """Whether the emulator has ended within that time."""
+        """Whether the emulator has ended within the given time."""
         assert self.process is not None
         try:
             self.process.wait(seconds)
@@ -241,7 +245,7 @@ class Machine:
         return True
 
     def stop(self) -> None:
-        """Ends the emulator, whatever it does, and removes what it left. May be called twice."""
+        """Ends the emulator in any state, and removes its files. May be called twice."""
         if self.settings.before_stop is not None and not self.ended():
             self.settings.before_stop(self)
         if self.process is not None:

@@ -1,4 +1,4 @@
-"""Lines `// MARK: WORDS` of a test's source, by which it says how it is to be run."""
+"""Lines `// MARK: WORDS` of a test's source, which say how it is to be run."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ def _lines(source: Path, mark: str) -> list[list[str]]:
 
 
 def marked(source: Path, mark: str) -> list[str]:
-    """The words behind `// MARK:` in a source; several such lines are read as one."""
+    """The words after `// MARK:` in a source; several such lines are joined."""
     return sum(_lines(source, mark), [])
 
 
 def runs(source: Path) -> list[list[str]]:
-    """The options for scripts/run behind `// RUN:`, for each run that the source wants: a second
-    line that says --smp begins a second run."""
+    """The options for scripts/run after `// RUN:`, for each run that the source requests: a second
+    line with --smp begins a second run."""
     found: list[list[str]] = [[]]
     for words in _lines(source, "RUN"):
         if "--smp" in words and "--smp" in found[-1]:

@@ -1,4 +1,4 @@
-"""A client for QEMU's monitor protocol (QMP), as much of it as is needed here."""
+"""A client for the parts of QEMU's monitor protocol (QMP) that are needed here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class MonitorError(Exception):
 
 
 class Monitor:
-    """Speaks QMP over a connected socket; events() gives what happened meanwhile."""
+    """Speaks QMP over a connected socket; events() returns events received meanwhile."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -24,8 +24,8 @@ class Monitor:
         return self._connection.fileno()
 
     def events(self) -> list[str]:
-        """Names of the events that have come since the last call; does not wait. A monitor tells of
-        events after the first execute()."""
+        """Names of the events that have arrived since the last call; does not wait. A monitor
+        reports events only after the first execute()."""
         while True:
             self._connection.setblocking(False)
             try:
@@ -60,7 +60,7 @@ class Monitor:
         return json.loads(line)
 
     def execute(self, command: str, seconds: float = 5.0, **arguments: object) -> object:
-        """Runs one command and returns its result; greets QEMU first when nobody has."""
+        """Runs one command and returns its result; negotiates with QEMU first if necessary."""
         deadline = time.monotonic() + seconds
         if not self._ready:
             while "QMP" not in self._message(deadline):
@@ -82,5 +82,5 @@ class Monitor:
                 raise MonitorError(f"{command}: {message['error'].get('desc', message['error'])}")
 
     def human(self, line: str, seconds: float = 5.0) -> str:
-        """Runs a command of the monitor that people type, and returns its text."""
+        """Runs a command of the human monitor, and returns its text."""
         return str(self.execute("human-monitor-command", seconds, **{"command-line": line}))

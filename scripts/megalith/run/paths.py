@@ -1,4 +1,4 @@
-"""Where things lie in the tree."""
+"""Paths in the source tree."""
 
 import os
 from pathlib import Path
@@ -15,15 +15,14 @@ CROSS = "alpha-linux-gnu-"
 
 
 def symbols_of_socket(socket: Path) -> Path:
-    """The file beside GDB's socket that says where the symbols are: a JSON object, "kernel" a path,
-    "programs" paths by those in the guest."""
+    """The file beside GDB's socket that says where the symbols are: a JSON object, "kernel" is a
+    path, "programs" are paths by their paths in the guest."""
     return socket.with_name(socket.name + ".symbols")
 
 
 def renamed_onto(path: Path) -> Path:
-    """Where a file that takes its name when it is complete has to go: to what a symbolic link
-    names, and never in place of something that is no regular file (a device would be gone).
-    Raises OSError."""
+    """The path to which a complete file must be renamed: the target of a symbolic link, and never
+    something that is not a regular file (which would destroy a device file). Raises OSError."""
     path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file():
         raise OSError(f"{path} is there, and no regular file")

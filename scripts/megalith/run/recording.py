@@ -1,14 +1,14 @@
-"""A recording of one run, as `scripts/run --record FILE` writes it and `--replay FILE` plays it.
+"""A recording of one run, which `scripts/run --record FILE` writes and `--replay FILE` replays.
 
-The file is a zip archive and carries all that the run was made of, so that it plays the same after
-the kernel was built anew, and on another machine with the same QEMU:
+The file is a zip archive that contains everything that the run depends on, so it can be replayed
+after the kernel was rebuilt, and on another host with the same QEMU:
 
     recording.json   machine, command line, how the run ended, digests of everything else
     kernel           the ELF image, with its symbols for the debugger
-    initrd           with the command, the configuration and what --add brought
+    initrd           with the command, the configuration and the files of --add
     log              QEMU's own log: every byte of input and every interrupt, by instruction count
 
-Each part is checked against its digest before anything is started: a damaged file is an error.
+Each part is checked against its digest before anything is started; a damaged file is an error.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from megalith.run.paths import renamed_onto
 FORMAT = 1
 PARTS = ("kernel", "initrd", "log")
 DESCRIPTION = "recording.json"
-# The kernel and the initrd shrink to a fifth even so; more effort takes seconds and gives little.
+# At this level kernel and initrd already shrink to a fifth; a higher one takes seconds for little.
 COMPRESSION = 1
 
 
 class RecordingError(Exception):
-    """The file is no recording, is damaged, or does not fit this machine's QEMU."""
+    """The file is not a recording, is damaged, or does not fit this host's QEMU."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run gave: its status, and digests of what it wrote (standard output or, in an
-    interactive session, the terminal; and the console)."""
+    """Result of a run: its status, and digests of its output (standard output or, in an interactive
+    session, the terminal; and the console)."""
 
     status: int
     output: str
     output_bytes: int
     console: str
-    ended: bool  # by itself: with a result or a panic, not by a limit or a signal from outside
+    ended: bool  # with a result or a panic, not by a time limit or a signal from outside
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Recording:
         return not self.command
 
     def save(self, path: Path) -> None:
-        """Writes the file, whole or not at all. Raises OSError."""
+        """Writes the file, completely or not at all. Raises OSError."""
         data = {part: getattr(self, part) for part in PARTS}
         about = {
             "format": FORMAT,
@@ -116,14 +116,15 @@ class Recording:
             raise RecordingError(f"{path} is no recording, or a damaged one: {error!r}") from None
 
     def check_emulator(self) -> None:
-        """Raises RecordingError when this machine's QEMU is another one: its log is its own."""
+        """Raises RecordingError when the host has another version of QEMU, which cannot read the
+        log."""
         here = emulator()
         if here != self.qemu:
             raise RecordingError(f"recorded with {self.qemu}; this is {here}, whose log differs")
 
 
 def beside_of(path: Path) -> Path:
-    """Where a recording is put together. Raises OSError."""
+    """Path of the temporary file in which a recording is assembled. Raises OSError."""
     path = renamed_onto(path)
     return path.with_name(f".{path.name}.part")
 

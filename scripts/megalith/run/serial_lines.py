@@ -1,14 +1,14 @@
-"""A serial line of a machine whose run is to be the same each time.
+"""A serial line of a machine whose run must be repeatable.
 
-QEMU's sockets will not do for that: each byte that the guest sends is a write of its own, a socket
-takes some hundreds of them unread, and then the byte waits until this host finds time, in the log
-of a recording at a place that a replay does not find again. A file takes everything at once. So
-QEMU writes such a line to a file, and a thread here carries what is in it to the socket that others
-hold.
+QEMU's sockets cannot be used for that: each byte that the guest sends is a separate write, a socket
+accepts some hundreds of them unread, and then the byte waits until the host has time, which appears
+in the log of a recording at a place that a replay does not find again. A file accepts everything at
+once. So QEMU writes such a line to a file, and a thread here copies its contents to the socket that
+the others use.
 
-Input comes through a named pipe. While it records, QEMU 7.2 reads ahead without regard to a full
-UART, whose receiver then loses bytes. So a few bytes are given at a time, and the next when the
-guest has taken these: how many it took is read in its memory, which the guest does not notice.
+Input comes through a named pipe. While it records, QEMU 7.2 reads ahead even when the UART is full,
+whose receiver then loses bytes. So a few bytes are sent at a time, and the next ones when the guest
+has read these. How many it has read is found in its memory, which does not affect the guest.
 """
 
 from __future__ import annotations
@@ -39,26 +39,27 @@ class FileLine:
         os.mkfifo(self._input, 0o600)
 
     def start(self, ended: Callable[[], bool], taken: Callable[[], int] | None) -> None:
-        """The emulator has been started; `ended` tells when it runs no more. `taken` tells how many
-        bytes the guest has taken from this line; without it no input is passed on."""
+        """Called when the emulator has been started; `ended` says whether it has exited. `taken`
+        returns how many bytes the guest has read from this line; without it no input is passed
+        on."""
         threading.Thread(target=self._carry_output, args=(ended,), daemon=True).start()
         if taken is not None:
             threading.Thread(target=self._carry_input, args=(ended, taken), daemon=True).start()
 
     def carried(self) -> bool:
-        """Whether all that the emulator has written so far can be read from the socket."""
+        """Whether everything that the emulator has written so far can be read from the socket."""
         return self._carried >= self._output.stat().st_size
 
     def _carry_output(self, ended: Callable[[], bool]) -> None:
         with open(self._output, "rb", buffering=0) as file:
             while True:
-                over = ended()  # before the last look
+                over = ended()  # before the last read
                 data = file.read(READ_SIZE)
                 if data:
                     try:
                         self._theirs.sendall(data)
                     except OSError:
-                        return  # nobody reads any more
+                        return  # there is no reader any more
                     self._carried += len(data)
                 elif over:
                     self._theirs.shutdown(socket.SHUT_RDWR)
@@ -69,7 +70,7 @@ class FileLine:
 
     def _carry_input(self, ended: Callable[[], bool], taken: Callable[[], int]) -> None:
         given = 0
-        # For reading too: then neither end waits for the other.
+        # For reading too, so that neither end waits for the other.
         with open(self._input, "r+b", buffering=0) as file:
             try:
                 while data := self._theirs.recv(CHUNK):

@@ -1,4 +1,4 @@
-"""One run of a machine: relays input and output, and finds out how it ended."""
+"""One run of a machine: relays input and output, and determines how it ended."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ STATUS_PANIC = 125
 STATUS_NO_OUTPUT = 126
 SIGNAL_BASE = 128
 
-# After the result record the kernel has this long to switch the machine off.
+# Time that the kernel has to power the machine off after the result record.
 POWER_OFF_SECONDS = 10.0
 # After a panic notice the console is read until it has been silent this long.
 PANIC_QUIET_SECONDS = 0.3
 PANIC_LIMIT_SECONDS = 5.0
-# How often an interactive session is told again that its input has ended.
+# Interval at which the end of input is repeated to an interactive session.
 END_OF_INPUT_EVERY = 1.0
-# A machine that records has this long to write the end of its log.
+# Time that a machine has to write the end of the log of a recording.
 QUIT_SECONDS = 10.0
 
-# A kernel that looks for data races begins a report so (kernel/races).
+# First words of a report of the data-race detector (kernel/races).
 RACE = b"data race:"
 
 CONTROL_D = b"\x04"
@@ -46,7 +46,7 @@ READ_SIZE = 65536
 
 
 class OutputError(Exception):
-    """Standard output takes no more: what the command writes would be lost."""
+    """Standard output cannot be written any more: output of the command would be lost."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(f"standard output: {error.strerror}")
@@ -54,7 +54,7 @@ class OutputError(Exception):
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Writes to a file descriptor that may be slow, or not blocking. Raises OSError."""
+    """Writes to a file descriptor that may be slow, or non-blocking. Raises OSError."""
     while data:
         try:
             data = data[os.write(fd, data) :]
@@ -63,7 +63,7 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def write_lossy(fd: int, data: bytes) -> None:
-    """The same for messages: where nobody can read them, they are lost."""
+    """The same for messages: if they cannot be written, they are lost."""
     try:
         write_all(fd, data)
     except OSError:
@@ -72,15 +72,16 @@ def write_lossy(fd: int, data: bytes) -> None:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What a session asks about a machine that ended badly, or whose state is wanted. The package
-    `debug` knows the answers, and megalith/__main__.py puts them here: `run` imports nothing of it.
+    """Functions that a session calls for a machine that failed, or whose state is to be saved. The
+    package `debug` implements them, and megalith/__main__.py passes them in, because `run` does not
+    import it.
     """
 
-    # Registers and likely callers of these CPUs (None: all), as text.
+    # Registers and probable callers of these CPUs (None: all), as text.
     describe: Callable[[Machine, list[int] | None], str]
     # The source line that the reason of a panic names, or "".
     source_line: Callable[[Machine, str], str]
-    # A line for each place of the data races that the console tells of.
+    # A line for each place of the data races that were reported on the console.
     race_lines: Callable[[Machine, str], list[str]]
     # Writes the machine's state to a file, for this reason, with the programs by their paths in
     # the guest; returns its bytes. Raises MachineError.
@@ -89,16 +90,16 @@ class Inspection:
 
 @dataclass
 class Session:
-    """Runs `machine` (started) to its end, within `seconds` if given, and gives the exit status.
+    """Runs `machine` (started) to its end, within `seconds` if given, and returns the exit status.
 
     With a command the frames on COM2 carry its input and output, and the console goes to standard
-    error; without one the console is the terminal. `stdin` of None is an input that has ended.
-    `save` is where the state goes when the kernel panics, hangs, or switches the machine off
-    without a result; whoever connects to the machine's control socket gets it at any time.
-    `programs` gives the files with the symbols of the guest's programs, by path.
+    error; without one the console is the terminal. A `stdin` of None is an input that has ended.
+    `save` is the file for the state when the kernel panics, hangs, or powers the machine off
+    without a result; clients of the machine's control socket can save it at any time. `programs`
+    has the files with the symbols of the guest's programs, by path.
 
-    Of a recording nothing but its output is relayed: `replayed` is how the recorded run ended.
-    Where a machine records, it is ended in good order, and everything that it wrote is relayed.
+    In a replay only output is relayed, and `replayed` is how the recorded run ended. A machine that
+    records is ended in an orderly way, and all its output is relayed.
     """
 
     machine: Machine
@@ -122,13 +123,13 @@ class Session:
     _quit: bool = False
     _output_digest: hashlib._Hash = field(default_factory=hashlib.sha256)
     _output_bytes: int = 0
-    _deaf: bool = False  # standard output takes no more
+    _deaf: bool = False  # standard output cannot be written any more
     _console_digest: hashlib._Hash = field(default_factory=hashlib.sha256)
     _races: bytearray = field(default_factory=bytearray)  # the console, from the first report on
     _tail: bytearray = field(default_factory=bytearray)
 
     def run(self) -> int:
-        """Relays until the machine has ended or is to be ended. The caller stops the machine."""
+        """Relays until the machine has ended or must be ended. The caller stops the machine."""
         terminal = None
         if self.interactive and self.stdin is not None and os.isatty(self.stdin):
             terminal = termios.tcgetattr(self.stdin)
@@ -139,7 +140,7 @@ class Session:
             status = STATUS_INTERRUPTED
         except OutputError as error:
             status = self._after_output_error(error)
-        except SystemExit as end:  # a signal: its status is the run's, once this is put in order
+        except SystemExit as end:  # a signal: the run ends with its status after these steps
             self._finish_recording()
             raise end
         finally:
@@ -154,7 +155,7 @@ class Session:
         return status
 
     def outcome(self, status: int) -> Outcome:
-        """What the run gave, for a recording."""
+        """Result of the run, for a recording."""
         return Outcome(
             status,
             self._output_digest.hexdigest(),
@@ -164,8 +165,8 @@ class Session:
         )
 
     def _finish_recording(self) -> None:
-        """A machine that records is ended in good order, and what it still had to say is relayed:
-        it reads no request of the monitor's while a line that is full holds it back."""
+        """Ends a machine that records in an orderly way, and relays its remaining output: it does
+        not read requests of the monitor while a full serial line blocks it."""
         machine = self.machine
         if machine.settings.record_log is None:
             return
@@ -185,11 +186,11 @@ class Session:
         self.log_whole = not lines and machine.wait_ended(max(0.0, deadline - time.monotonic()))
 
     def say(self, text: str) -> None:
-        """A line of this program's own, after what the console has shown."""
+        """Prints a line of this program, after the console output so far."""
         write_lossy(self.stderr, f"scripts/run: {text}\n".encode())
 
     def _describe(self, cpus: list[int] | None = None) -> None:
-        """What CPUs that cannot speak for themselves were at (all of them by default)."""
+        """Prints the state of CPUs that do not respond (all of them by default)."""
         write_lossy(self.stderr, self.inspection.describe(self.machine, cpus).encode())
 
     def _output(self, data: bytes) -> None:
@@ -222,7 +223,7 @@ class Session:
             selector.register(machine.com2, selectors.EVENT_READ)
             selector.register(listener, selectors.EVENT_READ)
             if machine.settings.keep:
-                machine.monitor.execute("query-status")  # from now on it tells of events
+                machine.monitor.execute("query-status")  # from now on it reports events
                 selector.register(machine.monitor, selectors.EVENT_READ)
             open_lines = {machine.com1, machine.com2}
             while open_lines and not (machine.settings.keep and self._switched_off()):
@@ -230,7 +231,7 @@ class Session:
                 if self._quit:
                     return STATUS_INTERRUPTED
                 if self.replayed is not None:
-                    # Played to the end of the recording, which may lie behind that of the run.
+                    # The end of the recording, which may be later than the end of the run.
                     if deadline is not None and now >= deadline:
                         return self._after_timeout()
                 elif self.panic is not None:
@@ -264,8 +265,8 @@ class Session:
                 if ending is None and self.result is not None:
                     ending = time.monotonic() + POWER_OFF_SECONDS
             carried = False
-            while open_lines and not carried:  # of a machine that stays: what it had still written
-                carried = machine.carried()  # before the last look
+            while open_lines and not carried:  # the last output of a machine that is kept
+                carried = machine.carried()  # before the last read
                 for line in list(open_lines):
                     while line in open_lines and select.select([line], [], [], 0)[0]:
                         self._from_machine(line, selector, open_lines)
@@ -275,7 +276,8 @@ class Session:
 
     @staticmethod
     def _receive(line) -> bytes | None:
-        """What has come on a line; nothing when it has been closed, None when there is none yet."""
+        """Data that has arrived on a line; empty when the line has been closed, None when there is
+        none yet."""
         try:
             return line.recv(READ_SIZE)
         except BlockingIOError:
@@ -299,7 +301,7 @@ class Session:
                 self._take(frame)
             return
         self._console_digest.update(data)
-        if not self._races:  # the words may come in two pieces
+        if not self._races:  # the words may arrive in two parts
             self._tail += data
             if RACE in self._tail:
                 self._races += self._tail
@@ -325,8 +327,8 @@ class Session:
     # ---- input ----
 
     def _arrange_input(self, selector, now: float) -> None:
-        """Listens to standard input only while the machine can take some, so that nothing piles
-        up here; says that the input has ended, at a terminal again and again."""
+        """Reads standard input only while the machine can accept input, so that none accumulates
+        here; reports the end of input, at a terminal repeatedly."""
         if not self._ready or self.result is not None or self.panic is not None:
             return
         if self.replayed is not None or self.machine.settings.schedule is not None:
@@ -371,7 +373,8 @@ class Session:
             self._pending += frames.encode(frames.INPUT_END)
 
     def _send(self, selector) -> None:
-        """Writes what the machine takes; the rest waits until the line can be written again."""
+        """Writes as much as the machine accepts; the rest waits until the line can be written
+        again."""
         line = self.machine.com1 if self.interactive else self.machine.com2
         if line not in selector.get_map():
             self._pending.clear()
@@ -400,7 +403,7 @@ class Session:
         return {"saved": str(path), "bytes": size}
 
     def _save(self, reason: str) -> None:
-        """Saves the state where --save wants it, if it does."""
+        """Saves the state to the file of --save, if there is one."""
         if self.save is None:
             return
         try:
@@ -410,7 +413,8 @@ class Session:
             self.say(str(error))
 
     def _switched_off(self) -> bool:
-        """Has the machine switched itself off? It stays there, to be saved (Settings.keep)."""
+        """Has the machine powered itself off? It is kept, so that it can be saved
+        (Settings.keep)."""
         return "SHUTDOWN" in self.machine.monitor.events()
 
     # ---- how it ended ----
@@ -439,7 +443,7 @@ class Session:
 
     def _after_output_error(self, error: OutputError) -> int:
         self._deaf = True
-        if error.broken_pipe:  # the reader has what it wanted
+        if error.broken_pipe:  # the reader needs no more
             return SIGNAL_BASE + signal.SIGPIPE
         self.say(str(error))
         return STATUS_NO_OUTPUT

@@ -1,2 +1,2 @@
-"""Verification: coverage, fuzzers, models, mutation, planted bugs, schedules, and the page of what
-they found. Builds on `run` and `debug`."""
+"""Verification: coverage, fuzzers, models, mutation, planted bugs, schedules, and the page of their
+findings. Builds on `run` and `debug`."""

@@ -1,10 +1,11 @@
-"""Counters of a kernel built for coverage (make COVERAGE=1): where they lie, fetching them from a
-machine's memory, adding them up over runs, and handing them to gcov.
+"""Counters of a kernel built for coverage (make COVERAGE=1): finding them, reading them from a
+machine's memory, adding them up over runs, and passing them to gcov.
 
 The kernel has no runtime for it. -fprofile-info-section leaves a table of pointers in .gcov_info,
-one for each source; what they point to (libgcov's struct gcov_info, of the compiler that built
-the kernel) is constant and is read from the ELF file. The counters themselves are in .bss and are
-read from the guest's memory, by QEMU's monitor, when a machine is stopped, however it ended.
+one for each source; the structures that they point to (libgcov's struct gcov_info, of the compiler
+that built the kernel) are constant and are read from the ELF file. The counters themselves are in
+.bss and are read from the guest's memory, through QEMU's monitor, when a machine is stopped,
+however it ended.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ TAG_ARCS = 0x01A10000
 
 
 class CoverageError(Exception):
-    """The kernel has no counters, or none that can be understood."""
+    """The kernel has no counters, or their format is unknown."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Unit:
 
 
 class Layout:
-    """Where a kernel's counters lie."""
+    """The addresses of a kernel's counters."""
 
     def __init__(self, elf: Path) -> None:
         from elftools.elf.elffile import ELFFile
@@ -112,7 +113,7 @@ class Layout:
         return Function(ident, lineno, cfg, count, first)
 
     def write_gcda(self, counts: list[int]) -> list[Path]:
-        """Writes each unit's counts where gcov looks for them, and says where."""
+        """Writes each unit's counts to the file that gcov reads, and returns the paths."""
         for unit in self.units:
             words = [MAGIC, unit.version, unit.stamp, unit.checksum]
             for f in unit.functions:
@@ -133,7 +134,7 @@ class Store:
         self.path = folder / f"{layout.digest}.counts"
 
     def add(self, memory: bytes) -> None:
-        """Adds what lay in guest memory from layout.start to layout.end."""
+        """Adds the counters in a copy of guest memory from layout.start to layout.end."""
         offsets = [address - self.layout.start for address in self.layout.addresses]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self.path, "ab+") as file:
@@ -145,7 +146,7 @@ class Store:
             file.write(struct.pack(f"<{len(sums) + 1}Q", runs + 1, *sums))
 
     def read(self) -> tuple[int, list[int]]:
-        """How many runs were added, and the sums."""
+        """The number of runs that were added, and the sums."""
         if not self.path.exists():
             return 0, [0] * len(self.layout.addresses)
         with open(self.path, "rb") as file:
@@ -164,7 +165,7 @@ class Store:
 
 def fetch(machine: Machine, folder: Path) -> None:
     """Adds the counters of a machine that is about to be stopped to those in `folder`. A machine
-    that has ended, or does not answer, has none to give."""
+    that has ended, or does not answer, contributes none."""
     layout = Layout(machine.settings.kernel)
     image = machine.folder / "counters"
     try:

@@ -1,16 +1,17 @@
 """make coverage: which lines of the kernel the tests reach.
 
 The guest tests run on a kernel that counts (verify/counters.py), the host-built unit tests on
-objects that count; gcov turns both into counts by line. A line counts once, however many sources
+objects that count; gcov converts both into counts by line. A line counts once, however many sources
 include it, and as reached when one of them reached it. Writes build/coverage/report.txt (by file,
-then the lines that nobody reached) and, with the whole of the tests, the figures of "coverage".
+then the lines that no test reached) and, after a run of all tests, the figures of "coverage".
 
-A line that no test can reach carries the reason behind it, or on the line above it alone:
+A line that no test can reach carries the reason after it, or alone on the line above it:
 
     panic("..."); /* uncovered: the table is sized at boot for all CPUs */
 
-It stands for the statement that begins there (to its semicolon or opening brace), is left out of
-the percentages, and is counted in a column of its own. One that is reached after all is an error.
+This applies to the statement that begins there (to its semicolon or opening brace), which is left
+out of the percentages and counted in a column of its own. A marked line that is reached is an
+error.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def gcov(tool: str, files: list[Path]) -> Lines:
 
 
 def guest_lines() -> tuple[int, Lines]:
-    """How many runs have left their counters, and what they reached."""
+    """The number of runs that have left their counters, and the lines that they reached."""
     layout = Layout(KERNEL)
     runs, counts = Store(COUNTS, layout).read()
     return runs, gcov(CROSS + "gcov", layout.write_gcda(counts))
@@ -85,7 +86,8 @@ def host_lines() -> Lines:
 
 @dataclass
 class Tally:
-    """Of a file, a folder or all: lines, those that were reached by whom, those marked."""
+    """For a file, a folder or everything: lines, lines reached by guest and by host, marked
+    lines."""
 
     lines: int = 0
     guest: int = 0
@@ -122,7 +124,7 @@ def marked_lines(text: str) -> dict[int, str]:
 
 
 def tally(name: str, guest: Lines, host: Lines, wrong: list[str]) -> Tally:
-    """One file's. Lines that only exist where nobody compiled them do not count."""
+    """The counts of one file. Lines for which no code was compiled do not count."""
     marks = marked_lines((TOP / name).read_text())
     in_guest, in_host = guest.get(name, {}), host.get(name, {})
     result = Tally()
@@ -192,13 +194,13 @@ def figures_of(folders: dict[str, Tally], runs: int) -> dict[str, int | float]:
 
 
 def clean() -> None:
-    """Forgets the counts of earlier runs."""
+    """Deletes the counts of earlier runs."""
     for file in [*COUNTS.glob("*.counts"), *HOST.rglob("*.gcda")]:
         file.unlink()
 
 
 def run_tests(words: list[str]) -> int:
-    """pytest over the tests that `words` choose, the guest's on the kernel that counts."""
+    """pytest over the tests that `words` select, those of the guest on the kernel that counts."""
     environment = os.environ | {
         "MEGALITH_BUILT": "1",
         "MEGALITH_COVERAGE": str(COUNTS),

@@ -1,7 +1,7 @@
-"""Where a C source can be changed, and how: for mutation testing, found with tree-sitter.
+"""Possible changes of a C source: the mutants of mutation.py, found with tree-sitter.
 
-A mutant is one change of one place inside a function body. It is named by its function, the line's
-text before and after, so that the name outlives changes elsewhere in the file.
+A mutant is one change at one place inside a function body. It is named by its function and the text
+of the line before and after, so that the name stays valid when other lines of the file change.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SWAPS = {
 }
 OPERATOR = {old: (kind, new) for kind, pairs in SWAPS.items() for old, new in pairs.items()}
 
-# Messages and self-checks: changing them changes nothing that a test should notice.
+# Messages and self-checks: no test needs to fail when they change.
 SILENT = re.compile(r"^(printk|panic|panic_register_dump|prefetch|__builtin_prefetch)$")
 
 
@@ -58,7 +58,7 @@ def callee(node: Node) -> str:
 
 
 def changes(node: Node) -> Iterator[tuple[str, int, int, str]]:
-    """(kind, start, end, text) of what can be done to this node itself."""
+    """(kind, start, end, text) of the possible changes of this node itself."""
     if node.type in ("binary_expression", "assignment_expression", "update_expression"):
         operator = node.child_by_field_name("operator")
         found = OPERATOR.get(operator.type) if operator else None
@@ -133,7 +133,7 @@ def functions(node: Node) -> Iterator[Node]:
 
 
 def mutants(file: str) -> list[Mutant]:
-    """All of a file, in the order of their places."""
+    """All mutants of a file, in the order of their places."""
     data = (TOP / Path(file)).read_bytes()
     found: dict[tuple[str, str, str, str], Mutant] = {}
     for definition in functions(PARSER.parse(data).root_node):
@@ -154,7 +154,7 @@ def mutants(file: str) -> list[Mutant]:
                     squeeze(data[begin:stop]),
                     squeeze(after),
                 )
-                found.setdefault(mutant.key, mutant)  # a line that comes twice counts once
+                found.setdefault(mutant.key, mutant)  # a line that occurs twice counts once
     return list(found.values())
 
 

@@ -1,8 +1,9 @@
-"""Runs the fuzzers of tests/fuzz on this machine: for a time, over their corpus, for their figures.
+"""Runs the fuzzers of tests/fuzz on this host: for a given time, over their corpus, or to measure
+coverage.
 
 A crash is kept in build/fuzz/found/NAME, with the line that repeats it. The corpus of a long run
-grows in build/fuzz/work/NAME; --bless puts what is worth keeping of it into
-tests/fuzz/corpus/NAME.txt: a line for each input, in base64.
+grows in build/fuzz/work/NAME; --bless writes the useful part of it to tests/fuzz/corpus/NAME.txt:
+one line for each input, in base64.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ from megalith.verify.records import FOLDER, write_figures
 SOURCES = TOP / "tests/fuzz"
 CORPUS = SOURCES / "corpus"
 FOUND = SOURCES / "found"
-MAX_BYTES = 1200  # longest input: longer ones are slow and teach nothing new
+MAX_BYTES = 1200  # longest input: longer ones are slow and reach nothing new
 CORPUS_BYTES = 40_000  # of one fuzzer, at most
 EDGES = re.compile(r"\bcov: (\d+)")
 
 
 @dataclass
 class Outcome:
-    """What one run of a fuzzer did."""
+    """Result of one run of a fuzzer."""
 
     name: str
     executions: int
@@ -58,7 +59,7 @@ def names() -> list[str]:
 
 
 def marked(name: str, mark: str) -> list[str]:
-    """The words behind `// MARK:` in the fuzzer's source."""
+    """The words after `// MARK:` in the fuzzer's source."""
     text = (SOURCES / f"fuzz_{name}.c").read_text()
     return " ".join(re.findall(rf"^// {mark}:(.*)$", text, re.MULTILINE)).split()
 
@@ -79,13 +80,13 @@ def corpus(name: str) -> list[bytes]:
 
 
 def pack(inputs: Iterable[bytes]) -> str:
-    """A corpus as it is kept: the same for the same set of inputs."""
+    """A corpus in its stored form, which is the same for the same set of inputs."""
     ordered = sorted(set(inputs), key=digest)
     return "".join(base64.b64encode(data).decode() + "\n" for data in ordered)
 
 
 def digest(data: bytes) -> str:
-    """What libFuzzer calls an input."""
+    """libFuzzer's name for an input."""
     return hashlib.sha1(data).hexdigest()
 
 
@@ -99,7 +100,7 @@ def unpacked(name: str) -> Iterator[Path]:
 
 
 def run(name: str, folders: list[Path], limits: list[str], program: Path | None = None) -> Outcome:
-    """One run; the first folder receives what is new, the others are only read."""
+    """One run; new inputs are written to the first folder, the others are only read."""
     kept = program.parent if program else BUILD / "fuzz/found" / name
     kept.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
@@ -155,15 +156,15 @@ def replay(name: str, inputs: list[Path], program: Path | None = None) -> Outcom
 
 
 def quick(name: str, program: Path | None = None, scale: int = 1) -> Outcome:
-    """What `make test` does: the inputs that once found something, then the corpus and a fixed
-    number of inputs made of it from a fixed seed."""
+    """The form of `make test`: the inputs that once found a bug, then the corpus, and a fixed
+    number of inputs derived from it with a fixed seed."""
     known = files(FOUND / name)
     if known:
         done = replay(name, known, program)
         if done.crash:
             return done
     with unpacked(name) as inputs, tempfile.TemporaryDirectory() as scratch:
-        # By name and in order: a folder would be read in the order in which it lies on the disk.
+        # By name and in order: a folder would be read in the order of its directory entries.
         seeds, new = Path(scratch) / "seeds", Path(scratch) / "new"
         seeds.write_text(",".join(str(path) for path in files(inputs, FOUND / name)))
         new.mkdir()
@@ -178,7 +179,7 @@ def quick(name: str, program: Path | None = None, scale: int = 1) -> Outcome:
 
 @dataclass(frozen=True)
 class Plant:
-    """A bug for a fuzzer to find: in `file`, `old` (there once) is replaced by `new`."""
+    """A bug for a fuzzer to find: in `file`, `old` (which occurs once) is replaced by `new`."""
 
     name: str
     file: str
@@ -191,7 +192,7 @@ def flags(name: str) -> list[str]:
 
 
 def plant(bug: Plant, folder: Path) -> Path:
-    """The fuzzer with the bug in it, built in `folder` beside the good one."""
+    """The fuzzer with the bug, built in `folder` beside the correct one."""
     text = (TOP / bug.file).read_text()
     if text.count(bug.old) != 1:
         raise ValueError(f"{bug.file} has no place for the bug: {bug.old!r}")
@@ -229,12 +230,12 @@ def plant(bug: Plant, folder: Path) -> Path:
 
 
 def bless(name: str) -> None:
-    """The smallest corpus that reaches what the grown one does, within CORPUS_BYTES."""
+    """The smallest corpus that reaches as much as the grown one, within CORPUS_BYTES."""
     with unpacked(name) as known, tempfile.TemporaryDirectory() as scratch:
         merged = Path(scratch)
         run(name, [merged, known, BUILD / "fuzz/work" / name], ["-set_cover_merge=1"])
         kept: list[bytes] = []
-        # The small ones first: many features for few bytes.
+        # Small inputs first, to reach many features with few bytes.
         for data in sorted((path.read_bytes() for path in merged.iterdir()), key=len):
             if sum(map(len, kept)) + len(data) > CORPUS_BYTES:
                 break
@@ -244,7 +245,8 @@ def bless(name: str) -> None:
 
 
 def coverage(name: str) -> tuple[int, int]:
-    """Lines of the fuzzed files (`// TARGETS:`) that the corpus reaches, and all of them."""
+    """Number of lines of the fuzzed files (`// TARGETS:`) that the corpus reaches, and of all their
+    lines."""
     program = BUILD / "fuzz/cover" / name
     with unpacked(name) as known, tempfile.TemporaryDirectory() as scratch:
         raw, data = Path(scratch) / "raw", Path(scratch) / "data"
@@ -295,7 +297,7 @@ def figures_of(outcome: Outcome, cover: bool) -> dict[str, int | float]:
 
 
 def keep_figures(outcomes: list[Outcome], form: str) -> Path:
-    """Figures of this run beside those that an earlier one wrote for other fuzzers."""
+    """Writes the figures of this run, together with those of earlier runs for other fuzzers."""
     path = FOLDER / ("fuzz.json" if form == "full" else f"fuzz-{form}.json")
     figures: dict[str, int | float] = {}
     if path.exists():

@@ -1,10 +1,10 @@
-"""Mutation testing of mm/ on this machine: plants one change at a time, builds the host tests
-that link the changed file, and runs them until one fails. A change that no test notices has
-survived: the tests say nothing about it.
+"""Mutation testing of mm/ on this host: plants one change at a time, builds the host tests that
+link the changed file, and runs them until one fails. A change for which no test fails has survived,
+which shows a gap in the tests.
 
-What each mutant came to is kept in build/mutation/results.json, so that a run can be continued;
+The result of each mutant is kept in build/mutation/results.json, so that a run can be continued;
 --again tries the survivors once more, for a test that was added since. Survivors that change
-nothing anyone could notice are listed, with the reason, in tests/mutation/equivalent.json.
+nothing observable are listed, with the reason, in tests/mutation/equivalent.json.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ BASELINE = BUILD / "mutation/baseline.json"
 EQUIVALENT = TOP / "tests/mutation/equivalent.json"
 SAMPLE = TOP / "tests/mutation/sample.json"
 SAMPLE_SIZE = 10  # mutants that `make test` plants again
-SAMPLE_SECONDS = 0.4  # what the test takes that kills one of these, at most
-CPU_FACTOR, CPU_LEAST = 3, 1.0  # a test that takes so many times longer has hung
-WALL_LIMIT = 40.0  # seconds: it waits for what never comes
+SAMPLE_SECONDS = 0.4  # longest time of the test that kills one of these
+CPU_FACTOR, CPU_LEAST = 3, 1.0  # a test that takes so many times longer counts as hung
+WALL_LIMIT = 40.0  # seconds, for a test that waits for ever
 
 
 @dataclass
@@ -70,7 +70,7 @@ def tests_of(file: str) -> tuple[str, ...]:
 
 @cache
 def sources_of(test: str) -> tuple[str, ...]:
-    """What a test is linked with: itself, what all have, its SOURCES."""
+    """The sources that a test is linked with: itself, the common ones, its SOURCES."""
     common = [
         path for path in sorted(HOST.glob("*.c")) if not path.stem.startswith(("test_", "tsan_"))
     ]
@@ -93,8 +93,8 @@ def kill_all(group: int) -> None:
 
 
 def clocked(program: Path, cpu_limit: int, wall_limit: float) -> tuple[bool, float]:
-    """Did it pass within its limits, and what processor time did it take? In seconds of processor
-    time, because a machine with other work stretches all others."""
+    """Whether it passed within its limits, and the processor time that it took, in seconds.
+    Processor time is used because other work on the host prolongs everything else."""
 
     def limits() -> None:
         os.nice(19)
@@ -121,7 +121,7 @@ def clocked(program: Path, cpu_limit: int, wall_limit: float) -> tuple[bool, flo
 
 @cache
 def baseline(test: str) -> float:
-    """What the test takes when nothing is changed, in seconds of processor time; measured once."""
+    """The processor time in seconds that the test takes without a change; measured once."""
     known = json.loads(BASELINE.read_text()) if BASELINE.exists() else {}
     if test in known:
         return known[test]
@@ -134,7 +134,7 @@ def baseline(test: str) -> float:
 
 
 def passes(test: str, changed: str, planted: Path, program: Path) -> bool:
-    """Link the test with the changed object in its file's place, and run it."""
+    """Links the test with the changed object in place of the file's own, and runs it."""
     objects = [
         planted if source == changed else BUILD / "host/obj" / f"{source}.o"
         for source in sources_of(test)
@@ -145,7 +145,8 @@ def passes(test: str, changed: str, planted: Path, program: Path) -> bool:
 
 
 def judge(mutant: Mutant, only: str | None = None) -> Verdict:
-    """Plant it and run the tests of its file, the fastest first (or just one)."""
+    """Plants the mutant and runs the tests of its file, the fastest first (or only the given
+    one)."""
     with tempfile.TemporaryDirectory() as scratch:
         source, planted = Path(scratch) / Path(mutant.file).name, Path(scratch) / "planted.o"
         source.write_bytes(apply(mutant))
@@ -192,7 +193,7 @@ def all_files() -> list[str]:
 
 
 def planted_sample() -> list[tuple[Mutant, str]]:
-    """The mutants of sample.json that the sources still have a place for, and who kills them."""
+    """The mutants of sample.json that still apply to the sources, and the tests that kill them."""
     found = []
     for entry in load(SAMPLE):
         for mutant in mutants(entry["file"]):
@@ -202,7 +203,8 @@ def planted_sample() -> list[tuple[Mutant, str]]:
 
 
 def choose(files: list[str], count: int | None, seed: int, done: set) -> list[Mutant]:
-    """Mutants in a random order that a seed decides; every file has its share of the first ones."""
+    """Mutants in a random order that a seed determines; every file has its share of the first
+    ones."""
     rng = random.Random(seed)
     by_file = []
     for file in files:
@@ -264,9 +266,9 @@ def show(results: list[dict]) -> None:
 
 
 def bless(results: list[dict], seed: int) -> None:
-    """sample.json: killed mutants of as many files as possible, whose tests are quick."""
+    """Writes sample.json: killed mutants of as many files as possible, whose tests are quick."""
     rng = random.Random(seed)
-    threads = ("test_pager", "test_aspace", "test_page")  # may notice, or not
+    threads = ("test_pager", "test_aspace", "test_page")  # these depend on timing
     quick = [
         entry
         for entry in results
@@ -286,7 +288,7 @@ def bless(results: list[dict], seed: int) -> None:
     for _, entry in ranked:
         if len(chosen) == SAMPLE_SIZE:
             break
-        # Once more: one that threads notice now and then, or a time limit did, is none to rely on.
+        # Once more: a mutant that was killed only by timing or a time limit is not reliable.
         for mutant in mutants(entry["file"]):
             if mutant.key == key_of(entry) and judge(mutant, entry["test"]).status == "killed":
                 chosen.append({k: entry[k] for k in keep})
@@ -294,7 +296,7 @@ def bless(results: list[dict], seed: int) -> None:
 
 
 def work(chosen: list[Mutant], results: list[dict], jobs: int, seconds: float) -> None:
-    """Judge them, keeping what is known on the way."""
+    """Judges the mutants, saving results on the way."""
     known = {key_of(entry): entry for entry in results}
     ends = time.monotonic() + seconds
 
@@ -340,7 +342,7 @@ def main() -> int:
     parser.add_argument("--show", action="store_true", help="plant nothing, show what is known")
     args = parser.parse_args()
     there = {mutant.key for file in all_files() for mutant in mutants(file)}
-    # What the sources have no place for any more says nothing about the tests of today.
+    # Results of mutants that no longer apply to the sources are dropped.
     results = [e for e in ([] if args.afresh else load(RESULTS)) if key_of(e) in there]
     if not args.show:
         subprocess.run(["make", "-s", "-j2", "host-tests"], cwd=TOP, check=True)

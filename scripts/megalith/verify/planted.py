@@ -1,12 +1,13 @@
-"""Plants bugs that an engineer could have made in the kernel's own sources, one at a time, and asks
-the checks of this repository to find them.
+"""Plants bugs that an engineer could have made in the kernel's own sources, one at a time, and runs
+the checks of this repository that must find them.
 
-A bug is a file tests/planted/NAME.toml: its kind, what it is, the file, the text that it replaces,
-and the checks that must notice, the quickest first. For each one the sources and what was built of
-them are copied, the bug is planted in the copy, the kernel is built there (one file is compiled),
-and the checks are run on it; then the same checks on the kernel without the bug, where they must
-pass. Status 1: a bug was found by no check, a check that is named did not notice, or it fails
-without the bug too. Status 2: a bug cannot be planted: its file is wrong, or the text is not there.
+A bug is a file tests/planted/NAME.toml: its kind, a description, the file, the text that it
+replaces, and the checks that must find it, the quickest first. For each bug the sources and the
+build are copied, the bug is planted in the copy, the kernel is built there (which compiles one
+file), and the checks are run on it; then the same checks are run on the kernel without the bug,
+where they must pass. Status 1: a bug was found by no check, a named check did not find it, or it
+fails without the bug too. Status 2: a bug cannot be planted: its file is wrong, or the text does
+not occur.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ KINDS = (
     "unchecked user pointer",
 )
 KEYS = {"kind", "what", "file", "old", "new", "checks"}
-# What a build of kernel and host tests takes, and what was built of it already.
+# The files that a build of kernel and host tests needs, and the build so far.
 SOURCES = ("Makefile", "linker.ld", "requirements.txt", "arch", "kernel", "mm", "sysman")
 SOURCES += ("scripts/setup", "scripts/ksyms", "tests/fuzz/fuzz.mk", "tests/host")
 SOURCES += ("userland/lib/include",)
@@ -70,11 +71,11 @@ class Bug:
 
     name: str
     kind: str
-    what: str  # a sentence without its full stop
+    what: str  # a sentence without a full stop
     file: str
     old: str
     new: str
-    checks: tuple[str, ...]  # all must notice; `make test` runs the first
+    checks: tuple[str, ...]  # all must find it; `make test` runs the first
 
     def apply(self, text: str) -> str:
         count = text.count(self.old)
@@ -85,7 +86,7 @@ class Bug:
 
 
 def load(path: Path) -> Bug:
-    """Raises PlantError."""
+    """Reads one file. Raises PlantError."""
     try:
         entry = tomllib.loads(path.read_text())
     except tomllib.TOMLDecodeError as error:
@@ -106,7 +107,7 @@ def load(path: Path) -> Bug:
 
 
 def load_all(folder: Path = FOLDER) -> list[Bug]:
-    """By kind, then by name. All of them can be planted. Raises PlantError."""
+    """All bugs, by kind, then by name, if all of them can be planted. Raises PlantError."""
     bugs = [load(path) for path in folder.glob("*.toml")]
     for bug in bugs:
         bug.apply((TOP / bug.file).read_text())
@@ -117,7 +118,7 @@ def load_all(folder: Path = FOLDER) -> list[Bug]:
 
 
 def copy(what: str, to: Path) -> None:
-    """With its time: what was built stays newer than what it was built of."""
+    """Copies a file with its time, so that outputs stay newer than their sources."""
     source, target = TOP / what, to / what
     target.parent.mkdir(parents=True, exist_ok=True)
     if source.is_dir():
@@ -127,7 +128,7 @@ def copy(what: str, to: Path) -> None:
 
 
 class Tree:
-    """A copy of the sources and of what was built of them, in a folder that is there and empty."""
+    """A copy of the sources and of the build, in an existing empty folder."""
 
     def __init__(self, folder: Path, host: bool = False) -> None:
         self.folder = folder
@@ -140,7 +141,7 @@ class Tree:
         path.write_text(bug.apply(path.read_text()))
 
     def make(self, *targets: str, dry: bool = False) -> str:
-        """Builds, or says what there is to build. Raises PlantError with what the build said."""
+        """Builds, or lists what would be built. Raises PlantError with the output of the build."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
         done = subprocess.run(
             ["make", "-s", "-j2", *(["-n"] if dry else []), *targets],
@@ -160,17 +161,17 @@ class Tree:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check says of a kernel."""
+    """Result of a check on a kernel."""
 
     check: str
     passed: bool
-    message: str  # the first line that tells what is wrong; of one that passed: empty
+    message: str  # the first line that says what is wrong; empty if the check passed
     seconds: float
 
 
 TAP_PLAN = re.compile(r"^1\.\.(\d+)", re.MULTILINE)
 TAP_OK = re.compile(r"^ok\b", re.MULTILINE)
-# Lines that tell what is wrong, the most telling kind first.
+# Lines that say what is wrong, the most specific kind first.
 TELLING = (
     r"^(leak: (?!one of that size).*)",
     r"^scripts/run: the kernel has panicked on CPU \d+: (.*(?:\n(?:page|thread|process) .*)?)",
@@ -198,7 +199,7 @@ def tap_passed(text: str) -> bool:
 
 def boot(check: str, kernel: Path, options: list[str], command: list[str], tap: bool) -> Verdict:
     """One run in the guest, at whose end the kernel checks memory and looks for leaks. Raises
-    PlantError when there was no run."""
+    PlantError when the run did not start."""
     begin = time.monotonic()
     done = subprocess.run(
         [RUN, "--kernel", str(kernel), "--validate", *options, "--", *command],
@@ -217,13 +218,13 @@ def boot(check: str, kernel: Path, options: list[str], command: list[str], tap: 
 
 def run_guest(check: str, kernel: Path, words: list[str]) -> Verdict:
     """guest NAME [OPTIONS of scripts/run] [-- ARGUMENTS]: a test program, in the first run that its
-    source wants, the options here last."""
+    source requests, with the given options last."""
     name, *rest = words
     at = rest.index("--") if "--" in rest else len(rest)
     options, arguments = rest[:at], rest[at + 1 :]
     source = TOP / f"userland/tests/{name}.c"
     seconds = "60"
-    if source.is_file():  # else a folder of several, which says nothing
+    if source.is_file():  # else a folder with several sources, which has no such lines
         seconds = (marked(source, "SECONDS") or [seconds])[0]
         options = runs(source)[0] + options
         arguments = arguments or marked(source, "ARGS")
@@ -266,7 +267,7 @@ def run_host(check: str, program: Path) -> Verdict:
 
 
 def parse(check: str) -> tuple[str, list[str]]:
-    """Its kind and its words. Raises PlantError for what is no check."""
+    """The kind of a check and its words. Raises PlantError if it is not a check."""
     kind, *words = shlex.split(check) or [""]
     right = {
         "guest": len(words) > 0,
@@ -282,7 +283,7 @@ def parse(check: str) -> tuple[str, list[str]]:
 
 
 def run_check(check: str, top: Path) -> Verdict:
-    """Runs a check on what is built in a tree."""
+    """Runs a check on the build in a tree."""
     kind, words = parse(check)
     if kind == "host":
         return run_host(check, top / f"build/host/{words[0]}")
@@ -295,7 +296,7 @@ def run_check(check: str, top: Path) -> Verdict:
 
 @dataclass
 class Outcome:
-    """What became of one bug."""
+    """Result for one bug."""
 
     bug: Bug
     verdicts: list[Verdict] = field(default_factory=list)
@@ -317,7 +318,7 @@ class Outcome:
 
 
 def try_bug(bug: Bug, checks: Iterable[str]) -> Outcome:
-    """Plant it, build, run the checks. Everything is gone afterwards. Raises PlantError."""
+    """Plants it, builds, runs the checks, and removes everything afterwards. Raises PlantError."""
     outcome = Outcome(bug)
     checks = list(checks)
     programs = [words[0] for kind, words in map(parse, checks) if kind == "host"]
@@ -337,7 +338,7 @@ def try_bug(bug: Bug, checks: Iterable[str]) -> Outcome:
 @dataclass
 class Report:
     outcomes: list[Outcome]
-    clean: list[Verdict]  # of the checks, each once, without a bug
+    clean: list[Verdict]  # of each check once, without a bug
     seconds: float
 
     def problems(self) -> list[str]:
@@ -363,7 +364,8 @@ class Report:
         }
 
     def write(self, form: str) -> Path:
-        """The figures, what caught each bug, and what tests were missing when no check did."""
+        """Writes the figures, what caught each bug, and which tests were missing when no check
+        did."""
         found = [one.sentence() for one in self.outcomes] + FOUND.read_text().splitlines()
         return write_figures("planted", form, self.figures(), found)
 

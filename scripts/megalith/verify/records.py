@@ -1,5 +1,5 @@
-"""Figures of verification runs: each tool writes what it did, and docs/verification.md is made of
-these files, so that no figure in it was typed by hand."""
+"""Figures of verification runs: each tool writes its results, and docs/verification.md is generated
+from these files, so that no figure in it is typed by hand."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ FORMS = ("quick", "short", "full")
 
 @cache
 def commit() -> str:
-    """The sources that are tried: a commit, with a + behind it when they differ from it. Empty
+    """The sources that are tested: a commit, with a + after it when they differ from it. Empty
     where there is no repository."""
     git = ["git", "-C", str(TOP)]
     try:
@@ -38,11 +38,10 @@ def write_figures(
 ) -> Path:
     """Writes build/verification/NAME.json (or `path`).
 
-    `form` is "quick" (what `make test` runs), "full", or "short": of a full run in less than its
-    usual length. A quick run never replaces the figures of a full one, it goes to
-    NAME-quick.json; a short one goes to NAME-short.json, which no page takes. `figures` are
-    numbers that the run measured, by the label under which they are to be shown; `found` are
-    sentences for what it caught.
+    `form` is "quick" (what `make test` runs), "full", or "short": a full run in less than its usual
+    time. A quick run never replaces the figures of a full one; it goes to NAME-quick.json, and a
+    short one to NAME-short.json, which no page uses. `figures` are numbers that the run measured,
+    by the label under which they are shown; `found` are sentences about its findings.
     """
     if form not in FORMS:
         raise ValueError(f"form is one of {FORMS}, not {form!r}")
@@ -59,7 +58,7 @@ def write_figures(
         "figures": figures,
         "found": found or [],
     }
-    # Written beside and renamed: tests run in parallel, and a reader never sees half a file.
+    # Written to another file and renamed: tests run in parallel, and must not read half a file.
     beside = target.with_name(f".{target.name}.{time.monotonic_ns()}")
     beside.write_text(json.dumps(record, indent=2) + "\n")
     beside.replace(target)
@@ -67,6 +66,6 @@ def write_figures(
 
 
 def found(name: str) -> list[str]:
-    """What a tool has found since it is there: tests/found/NAME.txt, a sentence a line."""
+    """The findings of a tool so far: tests/found/NAME.txt, a sentence a line."""
     record = FOUND / f"{name}.txt"
     return record.read_text().splitlines() if record.exists() else []

@@ -1,9 +1,9 @@
-"""docs/verification.md: what was tried, how much of it, and what it found.
+"""Writes docs/verification.md: which checks were run, how much they covered, what they found.
 
 Every figure in it comes from a file that a run wrote (build/verification, verify/records.py).
---bless takes these files into docs/measured/verification.json, the page is made of that, and a
-test compares the two. A figure of a full run is never replaced by one of a quick run, and short
-runs of a full check are left out.
+--bless copies these files into docs/measured/verification.json, from which the page is generated,
+and a test compares the two. A figure of a full run is never replaced by one of a quick run, and
+short runs of a full check are left out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Record = dict[str, Any]
 @dataclass(frozen=True)
 class Tool:
     title: str
-    names: tuple[str, ...]  # of the records; one that ends in * stands for all that begin so
+    names: tuple[str, ...]  # of the records; one that ends in * means all with that beginning
     full: str  # the command of the long form
     quick: str  # the file of tests in `make test`
     what: str
@@ -43,18 +43,18 @@ TOOLS = (
         ("planted",),
         "make planted",
         "test_planted.py",
-        "Each is one small change of the kernel as an engineer might make it by mistake. It is "
-        "planted in a copy, built, and the checks that its file names are run; the same checks "
-        "pass without it.",
+        "Each is a small change to the kernel that an engineer might make by mistake. It is made "
+        "in a copy of the sources, the copy is built, and the checks named in the bug's file are "
+        "run. They must fail, and the same checks must pass without the bug.",
     ),
     Tool(
         "Lock order",
         ("locks",),
         "make test",
         "test_crash.py",
-        "Ranks of spinlocks and mutexes, IPL, and what may not be held where, are checked in every "
-        "kernel at every acquisition; a breach is a panic that names both places. Each kind of "
-        "breach is committed once.",
+        "Every kernel checks at every acquisition the ranks of spinlocks and mutexes, the IPL, "
+        "and the locks that may not be held. A violation is a panic that names both places. The "
+        "tests commit each kind of violation once.",
         ("locks",),
     ),
     Tool(
@@ -62,9 +62,9 @@ TOOLS = (
         ("leaks",),
         "make test",
         "test_leaks.py",
-        "Every run of a guest test ends with a count of each page, each block of both pools, each "
-        "thread, stack, inode, quota and section, compared with what there was before the first "
-        "process. Each kind of leak is planted once.",
+        "Every run of a guest test ends with a count of pages, blocks of both pools, threads, "
+        "stacks, inodes, quotas and sections, which is compared with the count before the first "
+        "process. The tests plant each kind of leak once.",
         ("leaks",),
     ),
     Tool(
@@ -72,16 +72,18 @@ TOOLS = (
         ("allocation-failure",),
         "make test",
         "test_allocation_failure.py",
-        "For each service and system call, every allocation inside it is made to fail in turn; the "
-        "state afterwards is the one before, and the right condition value or errno came back.",
+        "For each service and system call, every allocation inside it is made to fail in turn. "
+        "The state afterwards must be the state before, and the call must return the right "
+        "condition value or errno.",
     ),
     Tool(
         "Fuzzers",
         ("fuzz", "fuzz-plant-*"),
         "make fuzz",
         "test_fuzz.py",
-        "libFuzzer on the kernel's own sources, under address and undefined-behaviour sanitizers, "
-        "against models or the format's own encoder. In `make test` each finds a planted bug.",
+        "libFuzzer runs the kernel's own sources under the address and undefined-behaviour "
+        "sanitizers, and compares them with models or with an encoder of the format. In `make "
+        "test` each fuzzer must find a planted bug.",
         corpus=True,
     ),
     Tool(
@@ -89,9 +91,9 @@ TOOLS = (
         ("model-1", "model-4", "model-registry"),
         "make model",
         "test_model.py",
-        "Hypothesis makes sequences of section, region and registry operations; they run in the "
-        "guest and in a plain model of the documented semantics, which agree on every status and "
-        "every visible byte.",
+        "Hypothesis generates sequences of section, region and registry operations. They run in "
+        "the guest and in a plain model of the documented semantics; both must agree on every "
+        "status and every visible byte.",
         ("model",),
     ),
     Tool(
@@ -99,16 +101,17 @@ TOOLS = (
         ("models",),
         "make models",
         "test_models.py",
-        "Spin looks at every interleaving of the life of shared page tables, the shootdown "
-        "protocol and the lookaside list. A file says which code lines each step stands for.",
+        "Spin checks every interleaving of three protocols: creation and end of shared page "
+        "tables, TB shootdown, and the lookaside list. Each model says which lines of code its "
+        "steps represent.",
     ),
     Tool(
         "Schedules",
         ("schedules",),
         "make schedules",
         "test_schedules.py",
-        "Racing programs on four CPUs under repeatable interleavings, each with the check at the "
-        "end.",
+        "Racing programs run on four CPUs under repeatable interleavings; each run ends with the "
+        "self-check.",
     ),
     Tool(
         "Undefined behaviour",
@@ -132,7 +135,7 @@ TOOLS = (
         ("mutation",),
         "make mutation",
         "test_mutation.py",
-        "One place of mm/ is changed at a time; do the host tests notice?",
+        "One place of mm/ is changed at a time, and a host test should fail.",
         ("mutation",),
     ),
     Tool(
@@ -149,7 +152,7 @@ TOOLS = (
         ("soak",),
         "make soak",
         "test_walk.py",
-        "All stress programs beside each other at four CPUs, with POOLCHECK, again and again.",
+        "All stress programs run at the same time on four CPUs, with POOLCHECK, again and again.",
         ("soak",),
     ),
     Tool(
@@ -158,28 +161,28 @@ TOOLS = (
         "make test",
         "test_sda.py",
         "The displays of `sda` on a live machine and on its saved state are the same, and `sda "
-        "validate` finds damage that was done on purpose.",
+        "validate` finds deliberate damage.",
     ),
 )
 
 HEAD = """# Verification
 
-What was tried, how much of it, and what it found. Every figure here was written by a run
-([measured/verification.json](measured/verification.json), by `scripts/verification --bless`); none
-was typed. "Full" is the long form of a check, by the command named; "quick" the form that every
-`make test` contains.
-Behind the date stands the commit that was tried (with a + where files differed from it).
+Which checks were run, how much they covered, and what they found. Every figure on this page was
+written by a run ([measured/verification.json](measured/verification.json), by `scripts/verification
+--bless`); none was typed. "Full" is the long form of a check, run by the command given; "quick" is
+the form that is part of every `make test`.
+After the date comes the commit that was tested (with a + if files differed from it).
 """
 
 
 def records(folder: Path) -> dict[str, Record]:
-    """What runs have written, by name and form."""
+    """The records that runs have written, by name and form."""
     written = (path for path in sorted(folder.glob("*.json")) if not path.stem.endswith("-short"))
     return {path.stem: json.loads(path.read_text()) for path in written}
 
 
 def merged(old: dict[str, Record], new: dict[str, Record]) -> dict[str, Record]:
-    """By the files' names. A quick run of something that has full figures is left out."""
+    """By the names of the files. A quick run is left out if there are full figures."""
     both = old | new
     return {
         stem: record

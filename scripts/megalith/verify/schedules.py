@@ -1,9 +1,10 @@
 """scripts/schedules: programs that race, each under many schedules (scripts/run --schedule N).
 
-A schedule is an order in which four CPUs do things, and it repeats to the instruction. So a failure
-is no rumour: the line that is printed does it again. Every program must end with status 0 and every
-page of the guest be counted once, in every schedule; but for `planted_race`, whose bug in its own
-memory shows in some schedules and not in others, which proves that they differ where it matters.
+A schedule is an order in which four CPUs execute, and it repeats to the instruction. So a failure
+can be reproduced with the line that is printed. Every program must end with status 0, and every
+page of the guest must be accounted for once, in every schedule. The exception is `planted_race`,
+whose bug shows in some schedules and not in others, which proves that schedules differ where it
+matters.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ REPORT = re.compile(
 class Program:
     command: tuple[str, ...]
     options: tuple[str, ...] = ()
-    share: int = 1  # runs of it for each schedule asked for: those that are cheap get more
+    share: int = 1  # runs of it for each schedule requested: more for cheap programs
 
     @property
     def name(self) -> str:
         return self.command[0].rpartition("/")[2]
 
     def line(self, schedule: int) -> list[str]:
-        """What does this run."""
+        """The command line that repeats this run."""
         head = ["--schedule", str(schedule), "-m", MEMORY, "--validate"]
         return [*head, *self.options, "--", *self.command]
 
@@ -67,7 +68,7 @@ class Run:
     status: int
     output: bytes
     console: str
-    digest: str  # "" when there was no end
+    digest: str  # "" when the run did not end
 
     @property
     def lost(self) -> bool:
@@ -79,7 +80,7 @@ class Run:
         return not self.digest or (self.status != 0 and not self.lost)
 
     def story(self) -> str:
-        """What is worth reading of a run that failed."""
+        """The relevant output of a run that failed."""
         lines = [one for one in self.console.splitlines() if not one.startswith("PCI:")][-30:]
         told = self.output.decode(errors="replace").splitlines()
         lines += [one for one in told if not one.startswith("ok ")][-20:]
@@ -135,7 +136,7 @@ class Sweep:
         return [one for one in self.runs if one.failed]
 
     def planted(self) -> tuple[int, int]:
-        """How many runs of the planted race lost an addition, and how many there were."""
+        """The number of runs of the planted race that lost an addition, and of all its runs."""
         races = [one for one in self.runs if one.program.name == PLANTED]
         return sum(one.lost for one in races), len(races)
 

@@ -1,8 +1,8 @@
 """The models of concurrency in tests/models, checked by Spin over every interleaving.
 
 A model is a file NAME.pml; NAME.steps.json says for each labelled step of it (a comment that is one
-word, or begins with one and a colon) which lines of the kernel it stands for. Each model has faults
-that are planted with -D: the checker must find every one, or the model proves nothing.
+word, or begins with one and a colon) which lines of the kernel it represents. Each model has faults
+that are planted with -D: the checker must find every one, otherwise the model proves nothing.
 """
 
 import argparse
@@ -94,7 +94,7 @@ class Verdict:
 
 
 def check(variant: Variant, limit: float = 600) -> Verdict:
-    """Runs the checker; raises RuntimeError when it did not see all there is to see."""
+    """Runs the checker; raises RuntimeError when it did not cover all states."""
     (BUILD / "models").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=BUILD / "models") as folder:
         defines = [f"-D{d}" for d in variant.defines]
@@ -134,7 +134,7 @@ def steps(model: str) -> dict[str, dict[str, str]]:
 
 
 def step_lines(step: dict[str, str]) -> list[int]:
-    """Numbers of the lines, in the file as it is now, that the step stands for; [] for hardware."""
+    """Numbers of the lines, in the file as it is now, that the step represents; [] for hardware."""
     if not step["file"]:
         return []
     text = (Path(TOP) / step["file"]).read_text()
@@ -161,7 +161,7 @@ def main() -> int:
         description="Checks the models of concurrency, or says which code a model stands for.",
     )
     parser.add_argument("--full", action="store_true", help="more CPUs and turns (minutes, 4 GB)")
-    parser.add_argument("--steps", action="store_true", help="which lines each step stands for")
+    parser.add_argument("--steps", action="store_true", help="the lines that each step represents")
     arguments = parser.parse_args()
     console = Console(soft_wrap=True)
     if arguments.steps:
