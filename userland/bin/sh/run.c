@@ -12,8 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SAVED_FD \
-    100 /* while a builtin is redirected, the original descriptors are saved from here on */
+#define SAVED_FD 100 /* original descriptors of a redirected builtin are saved from here on */
 
 int last_status;
 pid_t last_background;
