@@ -37,7 +37,7 @@ bool lnm_quota_allows(const struct lnm_table *t, uint64_t more, uint64_t less)
 {
     const struct lnm_table *q = t->quota_of;
 
-    return !failure_door(MEGA_ALLOC_QUOTA) && more <= q->limit &&
+    return !failure_inject(MEGA_ALLOC_QUOTA) && more <= q->limit &&
            q->charged - less <= q->limit - more;
 }
 

@@ -213,7 +213,7 @@ int fd_find(struct file_table *t, unsigned from)
 
     if (from >= FD_MAX)
         return -EINVAL;
-    fails = failure_door(MEGA_ALLOC_FD);
+    fails = failure_inject(MEGA_ALLOC_FD);
     for (;;) {
         struct hold h = hold(t);
         unsigned fd = lowest_free(t, from);

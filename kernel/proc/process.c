@@ -89,7 +89,7 @@ struct process *process_alloc(int *err)
 
     *err = -EAGAIN; /* as POSIX specifies for fork at the system's limit */
     if (__atomic_add_fetch(&processes, 1, __ATOMIC_RELAXED) <= PROCESSES_MAX &&
-        !failure_door(MEGA_ALLOC_PROCESS)) {
+        !failure_inject(MEGA_ALLOC_PROCESS)) {
         *err = -ENOMEM;
         p = npp_alloc_zeroed(sizeof(*p));
     }

@@ -232,8 +232,8 @@ static void __attribute__((noinline)) after_switch(struct runq *rq, struct threa
 {
     bool carry = rq->after == AFTER_CARRY;
 
-    if (rq->after == AFTER_BURY)
-        thread_bury(from);
+    if (rq->after == AFTER_RETIRE)
+        thread_retire(from);
     rq->after = AFTER_NOTHING;
     if (carry)
         __atomic_store_n(&from->last_cpu, choose_cpu(from, runq_cpu(rq)), __ATOMIC_RELAXED);
@@ -341,7 +341,7 @@ void sched_exit_current(void)
 
     spin_lock_at_ipl(&rq->lock);
     thread_state_set_locked(thread_self(), THREAD_DEAD);
-    rq->after = AFTER_BURY;
+    rq->after = AFTER_RETIRE;
     schedule(rq);
     panic("a dead thread runs");
 }

@@ -16,7 +16,7 @@
 /* 10 / 1,024 s: two CPU-bound threads take turns, each about 50 times a second. */
 #define SLICE_TICKS 10
 
-enum { AFTER_NOTHING, AFTER_BURY, AFTER_CARRY };
+enum { AFTER_NOTHING, AFTER_RETIRE, AFTER_CARRY };
 
 /* The most recent actions of a CPU, for panics and for the debugger. Written with the run queue
    locked; the newest is at trace_next - 1. */
@@ -124,7 +124,7 @@ void thread_init_static(struct thread *t, const char *name, unsigned prio, cpuma
 struct thread *thread_create_on(const char *name, void (*fn)(void *), void *arg, unsigned prio,
                                 cpumask_t affinity);
 /* Have t, which is dead and whose stack no CPU uses, freed later. IPL_CLOCK; takes no lock. */
-void thread_bury(struct thread *t);
+void thread_retire(struct thread *t);
 /* Wake the reaper if there are dead threads. Called by the clock tick. */
 void thread_reaper_tick(void);
 

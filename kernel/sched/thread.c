@@ -88,7 +88,7 @@ void thread_reap(void)
     }
 }
 
-void thread_bury(struct thread *t)
+void thread_retire(struct thread *t)
 {
     t->next_dead = __atomic_load_n(&dead, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&dead, &t->next_dead, t, true, __ATOMIC_RELEASE,

@@ -6,7 +6,7 @@
 
 static uint64_t injected, counted; /* since boot; atomic */
 
-bool failure_here(enum mega_alloc kind)
+bool failure_count(enum mega_alloc kind)
 {
     struct thread *t = thread_self();
     struct failure *f = t->failing;

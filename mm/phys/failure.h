@@ -1,7 +1,7 @@
 /*
  * Failure injection: make the n-th allocation of the current thread fail.
  *
- * Every function that can fail for lack of a resource calls failure_door() first: allocation of
+ * Every function that can fail for lack of a resource calls failure_inject() first: allocation of
  * pages, pool blocks, kernel stacks, descriptors, address ranges, slots of the process table,
  * entries and shares of sections, promises of fluid pages, quota of logical names. It is called
  * before any lookaside list or cache is searched, so a request that these could satisfy counts as
@@ -31,16 +31,16 @@ struct failure {                    /* own thread only; memory of the caller of 
 
 /* Count one allocation of this kind. True: it must fail. Called only while failure_counting() is
    true. Any IPL. */
-bool failure_here(enum mega_alloc kind);
+bool failure_count(enum mega_alloc kind);
 
 /* Are allocations of this thread counted? A fast path that must stay a leaf function makes only
-   this check, and calls failure_here() out of line. Any IPL. */
+   this check, and calls failure_count() out of line. Any IPL. */
 static inline bool failure_counting(void) { return unlikely(thread_self()->failing != NULL); }
 
 /* The check at the entry of an allocator. True: this allocation must fail. Any IPL. */
-static inline bool failure_door(enum mega_alloc kind)
+static inline bool failure_inject(enum mega_alloc kind)
 {
-    return failure_counting() && failure_here(kind);
+    return failure_counting() && failure_count(kind);
 }
 
 /* Resolve a page fault by resolve(va, cause), whose result is returned, while allocations are

@@ -55,7 +55,7 @@ bool fluid_take_special(unsigned flags, uint64_t n)
 
 int fluid_promise(uint64_t npages)
 {
-    if (failure_door(MEGA_ALLOC_PROMISE) || npages >> PFN_BITS || !fluid_take_above(0, npages))
+    if (failure_inject(MEGA_ALLOC_PROMISE) || npages >> PFN_BITS || !fluid_take_above(0, npages))
         return -ENOMEM;
     __atomic_fetch_add(&promised_unused, npages, __ATOMIC_RELAXED);
     return 0;

@@ -388,7 +388,7 @@ static inline int alloc_one(unsigned flags, enum page_type type, unsigned rad, p
 static int __attribute__((noinline)) alloc_counted(unsigned flags, enum page_type type,
                                                    unsigned rad, pfn_t *out)
 {
-    if (!(flags & PA_PROMISED) && failure_here(MEGA_ALLOC_PAGE))
+    if (!(flags & PA_PROMISED) && failure_count(MEGA_ALLOC_PAGE))
         return -ENOMEM;
     return alloc_one(flags, type, rad, out);
 }
@@ -402,7 +402,7 @@ int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
 
 int page_alloc_bulk(unsigned flags, enum page_type type, unsigned rad, pfn_t *out, size_t n)
 {
-    if (!(flags & PA_PROMISED) && failure_door(MEGA_ALLOC_PAGES))
+    if (!(flags & PA_PROMISED) && failure_inject(MEGA_ALLOC_PAGES))
         return -ENOMEM;
     if (unlikely(!fluid_take(flags, n)))
         return -ENOMEM;

@@ -108,7 +108,7 @@ bool page_is_ram(pfn_t pfn);
 /* The domain of a page. Any IPL. */
 unsigned page_rad(pfn_t pfn);
 /* Do all of these frames lie in memory above PHYSICAL_MEMORY, which the kernel never uses? */
-bool page_is_aside(pfn_t first, uint64_t npages);
+bool page_is_excluded(pfn_t first, uint64_t npages);
 /* Is the page's database entry initialised? For dumps and the self-check. */
 bool page_entry_valid(pfn_t pfn);
 /* Add a reference to an active page; the caller holds one already. */

@@ -42,7 +42,7 @@ uint64_t page_end;
 struct page_range boot_ranges[BOOT_RANGES];
 unsigned nboot_ranges;
 static struct page_range aside[BOOT_RANGES]; /* excluded by PHYSICAL_MEMORY; constant after boot */
-static unsigned naside;
+static unsigned nexcluded;
 static uint64_t *chunk_bitmap; /* bit n: chunk n is initialised; atomic */
 
 /* ---- chunks ---- */
@@ -79,9 +79,9 @@ bool page_is_ram(pfn_t pfn)
     return false;
 }
 
-bool page_is_aside(pfn_t first, uint64_t npages)
+bool page_is_excluded(pfn_t first, uint64_t npages)
 {
-    for (unsigned i = 0; i < naside; i++)
+    for (unsigned i = 0; i < nexcluded; i++)
         if (first.n >= aside[i].first && first.n - aside[i].first < aside[i].npages &&
             npages <= aside[i].npages - (first.n - aside[i].first))
             return true;
@@ -256,7 +256,7 @@ int page_alloc_contig(uint64_t npages, uint64_t align, unsigned flags, enum page
     unsigned wanted = rad_hint(rad), i = 0;
     uint64_t start;
 
-    if (failure_door(MEGA_ALLOC_STRETCH) || !stretch_count(npages, align, flags))
+    if (failure_inject(MEGA_ALLOC_STRETCH) || !stretch_count(npages, align, flags))
         return -ENOMEM;
     while (!stretch_find(npages, align, &rads[(wanted + i) % rad_count], true, &start))
         if (++i == rad_count) {
@@ -461,8 +461,8 @@ uint64_t page_boot_limit(uint64_t end)
         const struct page_range *g = &boot_ranges[i];
         uint64_t from = MAX(end, g->first);
 
-        if (from < g->first + g->npages && naside < BOOT_RANGES)
-            aside[naside++] = (struct page_range){from, g->first + g->npages - from};
+        if (from < g->first + g->npages && nexcluded < BOOT_RANGES)
+            aside[nexcluded++] = (struct page_range){from, g->first + g->npages - from};
     }
     return boot_ranges_remove(end, (UINT64_C(1) << PFN_BITS) - end);
 }

@@ -228,7 +228,7 @@ static inline void *alloc_block(size_t nbytes)
 
 static void *__attribute__((noinline)) alloc_counted(size_t nbytes)
 {
-    return failure_here(MEGA_ALLOC_NPP) ? NULL : alloc_block(nbytes);
+    return failure_count(MEGA_ALLOC_NPP) ? NULL : alloc_block(nbytes);
 }
 
 /* A hit in a lookaside list calls no other function. */

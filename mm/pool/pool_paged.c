@@ -323,7 +323,7 @@ static inline void *alloc_block(size_t nbytes)
 
 static void *__attribute__((noinline)) alloc_counted(size_t nbytes)
 {
-    return failure_here(MEGA_ALLOC_PGD) ? NULL : alloc_block(nbytes);
+    return failure_count(MEGA_ALLOC_PGD) ? NULL : alloc_block(nbytes);
 }
 
 /* A hit in a lookaside list takes no mutex and calls no other function. */

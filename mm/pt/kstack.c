@@ -150,7 +150,7 @@ uint64_t kstack_alloc(unsigned rad, uint64_t *top)
 {
     uint64_t slot;
 
-    if (failure_door(MEGA_ALLOC_STACK))
+    if (failure_inject(MEGA_ALLOC_STACK))
         return 0;
     slot = slot_pop(&cached[rad < rad_count ? rad : 0]);
     if (slot) {

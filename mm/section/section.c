@@ -103,7 +103,7 @@ bool section_try_share(struct section *s)
 {
     uint64_t life = __atomic_load_n(&s->life, __ATOMIC_RELAXED);
 
-    if (failure_door(MEGA_ALLOC_SHARE))
+    if (failure_inject(MEGA_ALLOC_SHARE))
         return false;
     do {
         if (life == 0 || (life & ~SECTION_PERMANENT) >= SECTION_SHARES_MAX)
@@ -194,7 +194,7 @@ static void bury_locked(void)
 }
 
 /* Free what the sections hold that were removed from the directory. section_end held. */
-static void strip_gone(void)
+static void release_gone(void)
 {
     struct section *s, *next;
 
@@ -205,7 +205,7 @@ static void strip_gone(void)
     gsd_unlock();
     for (; s; s = next) {
         next = s->dead_next;
-        s->kind->strip(s);
+        s->kind->release(s);
         npp_free(s, sizeof(*s));
     }
 }
@@ -221,7 +221,7 @@ void section_reap(void)
     if (!any_gone())
         return;
     mutex_lock_shared(&section_end);
-    strip_gone();
+    release_gone();
     mutex_unlock_shared(&section_end);
 }
 
@@ -318,7 +318,7 @@ static void zero_frames(const struct section *s)
 
 /* Set up frames, promise and page tables. SS$_NORMAL; SS$_INSFLPGS; SS$_INSFMEM. After an error
    only the reservation is left for the caller to return. */
-static cond_t furnish(struct section *s)
+static cond_t allocate(struct section *s)
 {
     if (s->rad == RAD_ANY && s->rmd)
         s->rad = (uint8_t)s->rmd->rad; /* /RAD of the registry entry, or RAD_ANY */
@@ -342,7 +342,7 @@ static cond_t furnish(struct section *s)
     return SS$_NORMAL;
 }
 
-static void mres_strip(struct section *s)
+static void mres_release(struct section *s)
 {
     if (s->related)
         shpt_delete(s);
@@ -352,7 +352,7 @@ static void mres_strip(struct section *s)
         mmg_return_res_mem(s->rmd);
 }
 
-static cond_t mres_furnish(struct section *s, const struct section_request *r)
+static cond_t mres_allocate(struct section *s, const struct section_request *r)
 {
     cond_t status = mmg_use_res_mem(s->gsd->name, r->name.sysgbl, r->name.group, r->npages,
                                     &s->rmd);
@@ -361,7 +361,7 @@ static cond_t mres_furnish(struct section *s, const struct section_request *r)
         s->rmd = NULL;
     else if (status != SS$_NORMAL)
         return status;
-    status = furnish(s);
+    status = allocate(s);
     if (status != SS$_NORMAL && s->rmd)
         mmg_return_res_mem(s->rmd);
     return status;
@@ -371,15 +371,15 @@ static const struct section_kind mres_kind = {
     .implied = SEC$M_MRES | SEC$M_DZRO | SEC$M_WRT,
     .has_gptes = true,
     .map_ops = &section_map_ops,
-    .furnish = mres_furnish,
-    .strip = mres_strip,
+    .allocate = mres_allocate,
+    .release = mres_release,
 };
 
 /* Do GBLSECTIONS, GBLPAGES and GBLPAGFIL allow one more section of npages? GSD mutex held. */
 static cond_t room_locked(const struct section_kind *kind, uint64_t npages)
 {
     uses_locked();
-    if (failure_door(MEGA_ALLOC_SECTION) || !use_allows(&nsections, 1))
+    if (failure_inject(MEGA_ALLOC_SECTION) || !use_allows(&nsections, 1))
         return SS$_GSDFULL;
     if (!use_allows(&gptes, gptes_of(kind, npages)))
         return SS$_GPTFULL;
@@ -409,7 +409,7 @@ static cond_t create_locked(const struct section_request *r, struct section **ou
     s->life = 1 | (s->flags & SEC$M_PERM ? SECTION_PERMANENT : 0);
     spin_init(&s->lock, "section", RANK_SECTION, IPL_ASTDEL);
     list_init(&s->maps);
-    status = s->gsd ? kind->furnish(s, r) : SS$_INSFMEM;
+    status = s->gsd ? kind->allocate(s, r) : SS$_INSFMEM;
     if (status != SS$_NORMAL) {
         if (s->gsd)
             gsd_free_locked(s->gsd);
@@ -456,7 +456,7 @@ static cond_t use_existing_or_all_back(const struct section_request *r, bool map
         cond_t status;
 
         if (any_gone())
-            strip_gone();
+            release_gone();
         gsd_lock();
         status = use_existing_locked(r, map_existing, write, out);
         if (status != NO_SECTION || !any_gone())

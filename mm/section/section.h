@@ -59,10 +59,10 @@ struct section_kind {
     const struct map_ops *map_ops; /* operations of its mappings */
     /* Set up frames, promises and page tables of a new section. SS$_NORMAL, or an error after which
        nothing is left allocated. GSD mutex held. */
-    cond_t (*furnish)(struct section *s, const struct section_request *r);
+    cond_t (*allocate)(struct section *s, const struct section_request *r);
     /* Free them, when the section has no mapping and is not in the directory. Only section_end is
        held, shared or exclusively. */
-    void (*strip)(struct section *s);
+    void (*release)(struct section *s);
     /* Attach the entry, already in its address space, to s. Aspace mutex held exclusively. */
     void (*attach)(struct section *s, struct map_entry *e);
     uint64_t (*valid_pages)(const struct section *s); /* NULL: the section counts them */

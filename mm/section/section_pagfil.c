@@ -78,13 +78,13 @@ static const struct map_ops pagfil_map_ops = {
     .populate = op_populate,
 };
 
-static cond_t pagfil_furnish(struct section *s, const struct section_request *r)
+static cond_t pagfil_allocate(struct section *s, const struct section_request *r)
 {
     s->object = object_create(r->npages, NULL, NULL);
     return s->object ? SS$_NORMAL : SS$_INSFMEM;
 }
 
-static void pagfil_strip(struct section *s) { object_unref(s->object); }
+static void pagfil_release(struct section *s) { object_unref(s->object); }
 
 static void pagfil_attach(struct section *s, struct map_entry *e)
 {
@@ -104,8 +104,8 @@ static const struct section_kind pagfil_kind = {
     .has_gptes = true,
     .has_pagfil_pages = true,
     .map_ops = &pagfil_map_ops,
-    .furnish = pagfil_furnish,
-    .strip = pagfil_strip,
+    .allocate = pagfil_allocate,
+    .release = pagfil_release,
     .attach = pagfil_attach,
     .valid_pages = pagfil_valid_pages,
 };

@@ -24,9 +24,9 @@
 #include "mm/section/reserved.h"
 #include "mm/section/section_map.h"
 
-static cond_t pfn_furnish(struct section *s, const struct section_request *r)
+static cond_t pfn_allocate(struct section *s, const struct section_request *r)
 {
-    if (!io_frames_are_bus(r->first, r->npages) && !page_is_aside(r->first, r->npages)) {
+    if (!io_frames_are_bus(r->first, r->npages) && !page_is_excluded(r->first, r->npages)) {
         s->rmd = mmg_borrow_res_mem(r->first, r->npages);
         if (!s->rmd)
             return SS$_INVPFN;
@@ -37,7 +37,7 @@ static cond_t pfn_furnish(struct section *s, const struct section_request *r)
     return SS$_NORMAL;
 }
 
-static void pfn_strip(struct section *s)
+static void pfn_release(struct section *s)
 {
     if (s->rmd)
         mmg_give_back_res_mem(s->rmd);
@@ -46,8 +46,8 @@ static void pfn_strip(struct section *s)
 static const struct section_kind pfn_kind = {
     .implied = SEC$M_PFNMAP,
     .map_ops = &section_map_ops,
-    .furnish = pfn_furnish,
-    .strip = pfn_strip,
+    .allocate = pfn_allocate,
+    .release = pfn_release,
 };
 
 void section_pfn_boot(void) { section_kind_register(&pfn_kind); }

@@ -54,7 +54,7 @@ int window_create(uint64_t npages, struct window **out)
         at = end_of(w);
     }
     new->start = at;
-    if (failure_door(MEGA_ALLOC_WINDOW) || npages == 0 ||
+    if (failure_inject(MEGA_ALLOC_WINDOW) || npages == 0 ||
         npages > PAGES - (at - BASE) / PAGE_SIZE) {
         npp_free(new, sizeof(*new));
         new = NULL;

@@ -226,7 +226,7 @@ static vaddr_t search_start(struct aspace *as)
 vaddr_t aspace_find_locked(struct aspace *as, uint64_t len, uint64_t align, vaddr_t low,
                            vaddr_t high, bool down)
 {
-    if (failure_door(MEGA_ALLOC_PLACE))
+    if (failure_inject(MEGA_ALLOC_PLACE))
         return 0;
     if (align < PAGE_SIZE)
         align = PAGE_SIZE;

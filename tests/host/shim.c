@@ -40,7 +40,7 @@ __thread uint64_t host_spin_locks; /* taken so far */
 char *host_ram;
 uint64_t host_tb_singles, host_tb_alls;
 void (*host_tb_hook)(vaddr_t va);
-void (*host_door_hook)(enum mega_alloc kind);
+void (*host_inject_hook)(enum mega_alloc kind);
 
 static __thread struct spinlock
     *innermost; /* spinlocks of this thread; its address names the thread */

@@ -90,7 +90,7 @@ int mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npag
 void mmg_return_res_mem(struct rmd *r) { r->used = 0; }
 
 /* The frames from FRAMES_FIRST on may be mapped by page-frame sections. */
-bool page_is_aside(pfn_t first, uint64_t npages)
+bool page_is_excluded(pfn_t first, uint64_t npages)
 {
     (void)first, (void)npages;
     return false;

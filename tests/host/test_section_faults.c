@@ -191,13 +191,13 @@ static void gone_when_found(void)
     struct section *s;
 
     is(section_create(&q, true, true, &last_share_of), SS$_CREATED_SHPT, "a section");
-    host_door_hook = drop_the_last_share;
+    host_inject_hook = drop_the_last_share;
     is(section_create(&q, true, true, &s), SS$_CREATED_SHPT,
        "a section deleted while a creation looks it up is created again");
     last_share_of = s;
     is(section_find(&q, true, &s), SS$_NOSUCHSEC,
        "a lookup of a section that is being deleted finds none");
-    host_door_hook = NULL;
+    host_inject_hook = NULL;
     is(last_shares, 2, "both sections were deleted during a call");
     ok(balanced(before), "every page is back");
     is(rmds[0].used, 0, "and the reservation");

@@ -123,7 +123,7 @@ static bool is_allocator(const char *site)
     static const char *const names[] = {
         "alloc_counted",   "npp_alloc",         "pgd_alloc",        "page_alloc",
         "map_entry_alloc", "fluid_promise",     "kstack_alloc",     "window_create",
-        "failure_here",    "section_try_share", "lnm_quota_allows", "aspace_find_locked",
+        "failure_count",   "section_try_share", "lnm_quota_allows", "aspace_find_locked",
         "node_alloc",      "object_create"};
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -8,18 +8,18 @@
 
 static inline bool failure_counting(void) { return false; }
 
-static inline bool failure_here(enum mega_alloc kind)
+static inline bool failure_count(enum mega_alloc kind)
 {
     (void)kind;
     return false;
 }
 
-extern void (*host_door_hook)(enum mega_alloc kind);
+extern void (*host_inject_hook)(enum mega_alloc kind);
 
-static inline bool failure_door(enum mega_alloc kind)
+static inline bool failure_inject(enum mega_alloc kind)
 {
-    if (host_door_hook)
-        host_door_hook(kind);
+    if (host_inject_hook)
+        host_inject_hook(kind);
     return false;
 }
 
