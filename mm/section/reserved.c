@@ -297,10 +297,6 @@ static void reserve_entry(const struct registry *g, uint32_t i)
         npp_free(r, sizeof(*r));
 }
 
-_Static_assert(RMD_ALLOC == RMD_ALLOC && RMD_ZERO == RMD_ZERO &&
-                   RMD_PAGE_TABLES == RMD_PAGE_TABLES && RMD_GROUP == RMD_GROUP &&
-                   RMD_SYSGBL == RMD_SYSGBL && RMD_NOGLOBAL == RMD_NOGLOBAL,
-               "the blob's flags are the descriptor's");
 _Static_assert(RMD_NAME_MAX == CONFIG_RESERVED_NAME_MAX, "names fit");
 
 void reserved_boot(const struct registry *g)
