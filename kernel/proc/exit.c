@@ -37,8 +37,7 @@
 static void unlink_locked(struct process *p)
 {
     list_remove(&p->sibling);
-    list_remove(&p->all);
-    list_remove(&p->hash);
+    process_leave_locked(p);
 }
 
 #define ORPHANS_AT_ONCE 16u /* some 40 instructions each under the table lock */

@@ -7,6 +7,8 @@
 /* Replace the address space of the current process by as (NULL: none). Returns the old one, with
  * its reference. The caller is the only thread. Takes the table lock. */
 struct aspace *process_change_space(struct process *p, struct aspace *as);
+/* Take p out of the table and give its numbers back. Table lock held. */
+void process_leave_locked(struct process *p);
 /* p no longer uses its parent's address space: wake the parent if it waits for that in vfork. Takes
  * the table lock. */
 void process_vfork_release(struct process *p);

@@ -3,29 +3,28 @@
  *
  * One lock, process_lock (RANK_PROC, IPL_ASTDEL), protects the table and every link between
  * processes. It is held for short walks only. Signals are sent under it, because it keeps the
- * target and its threads in existence. Pids ascend and wrap at PID_MAX, so that a number is not
- * used again soon. A process takes up to three numbers: its own, its group's and its session's,
- * whose first processes may have ended. PROCESSES_MAX is small enough that a number is always free,
- * so the search in process_enter() ends.
+ * target and its threads in existence. Pids ascend and wrap, so that a number is not used again soon.
+ * A process uses up to three numbers: its own, its group's and its session's, whose first processes
+ * may have ended (numbers.c). PROCESSES_MAX is small enough that a number is always free.
  */
 #include "kernel/proc/process.h"
 
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
+#include "kernel/proc/numbers.h"
+#include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
 #include "mm/phys/failure.h"
 #include "mm/pool/pool.h"
 
-#define PID_MAX     32768u
-#define PID_BUCKETS 256u /* a few hundred processes are expected: one or two in a chain */
+#define PID_BUCKETS \
+    4096u /* numbers ascend, so the most processes there can be make chains of two */
 
-_Static_assert(3 * PROCESSES_MAX < PID_MAX - 2, "a number is always left");
+_Static_assert(3 * PROCESSES_MAX < NUMBERS_MAX - 2, "a number is always left");
 
 struct spinlock process_lock = SPINLOCK_INIT("process table", RANK_PROC, IPL_ASTDEL);
 static struct list all = LIST_INIT(all); /* protected by process_lock */
 static struct list buckets[PID_BUCKETS]; /* likewise */
-static bool wrapped;                     /* likewise: numbers are in use again */
-static uint32_t last_pid;                /* likewise */
 static uint32_t processes;               /* atomic: number of structures */
 
 struct process *process_find_locked(uint32_t pid)
@@ -40,22 +39,6 @@ struct process *process_find_locked(uint32_t pid)
             return p;
     }
     return NULL;
-}
-
-/* Is pid in use as the number of a process, a group or a session? */
-static bool pid_used_locked(uint32_t pid)
-{
-    struct process *p;
-
-    if (process_find_locked(pid))
-        return true;
-    if (!wrapped)
-        return false; /* no group or session can be older than its process */
-    list_for_each_entry(p, &all, all) {
-        if (p->pgid == pid || p->sid == pid)
-            return true;
-    }
-    return false;
 }
 
 struct process *process_next_locked(const struct process *p)
@@ -155,15 +138,11 @@ void process_enter(struct process *p, struct process *parent)
     ipl_t ipl = spin_lock(&process_lock);
     struct list *bucket;
 
-    do {
-        if (++last_pid == PID_MAX) {
-            last_pid = 2;
-            wrapped = true;
-        }
-    } while (pid_used_locked(last_pid));
-    p->pid = p->sig->first.tid = last_pid;
-    if (!parent)
-        p->pgid = p->sid = p->pid;
+    p->pid = p->sig->first.tid = number_allocate();
+    p->pgid = parent ? parent->pgid : p->pid;
+    p->sid = parent ? parent->sid : p->pid;
+    number_use(p->pgid);
+    number_use(p->sid);
     bucket = &buckets[p->pid % PID_BUCKETS];
     if (!bucket->next)
         list_init(bucket);
@@ -172,11 +151,33 @@ void process_enter(struct process *p, struct process *parent)
     p->parent = parent;
     if (parent) {
         p->ppid = parent->pid;
-        p->pgid = parent->pgid;
-        p->sid = parent->sid;
         list_add_tail(&parent->children, &p->sibling);
     }
     spin_unlock(&process_lock, ipl);
+}
+
+void process_leave_locked(struct process *p)
+{
+    list_remove(&p->all);
+    list_remove(&p->hash);
+    number_release(p->pgid);
+    number_release(p->sid);
+    number_release(p->pid);
+}
+
+void process_set_group_locked(struct process *p, uint32_t pgid)
+{
+    number_use(pgid);
+    number_release(p->pgid);
+    p->pgid = pgid;
+}
+
+void process_set_session_locked(struct process *p)
+{
+    process_set_group_locked(p, p->pid);
+    number_use(p->pid);
+    number_release(p->sid);
+    p->sid = p->pid;
 }
 
 /* ---- kill ---- */

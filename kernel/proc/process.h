@@ -146,6 +146,10 @@ static inline uint64_t process_cpu_ns(const struct process *p)
 /* Give p a pid and enter it into the table as parent's child (NULL: without a parent). Takes the
  * table lock. */
 void process_enter(struct process *p, struct process *parent);
+/* Put p, live and in the table, into the group pgid, a number in use; make it the leader of a new
+ * session and group. Table lock held. */
+void process_set_group_locked(struct process *p, uint32_t pgid);
+void process_set_session_locked(struct process *p);
 
 /* ---- life ---- */
 

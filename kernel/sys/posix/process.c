@@ -169,7 +169,7 @@ long sys_setpgid(uint64_t pid, uint64_t pgid)
             ((uint32_t)pgid != p->pid && !group_in_session((uint32_t)pgid, p->sid, self)))
             err = -EPERM;
         else
-            p->pgid = (uint32_t)pgid;
+            process_set_group_locked(p, (uint32_t)pgid);
     }
     spin_unlock(&process_lock, ipl);
     return err;
@@ -202,7 +202,7 @@ long sys_setsid(void)
         return -ENOMEM;
     ipl = spin_lock(&process_lock);
     if (p->pgid != p->pid) {
-        p->sid = p->pgid = p->pid;
+        process_set_session_locked(p);
         r = p->pid;
     }
     spin_unlock(&process_lock, ipl);

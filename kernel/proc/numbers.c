@@ -1,0 +1,76 @@
+/*
+ * Which numbers are in use: a count of uses for each number, a bitmap of the numbers with a count
+ * above 0, and one bit for each word of the bitmap that is full.
+ *
+ * A search by counts or by processes would grow with what users start: a user can keep thousands of
+ * numbers in use by groups and sessions whose first processes have ended, all of them one after the
+ * other. Here a search looks at the rest of one word of the bitmap, then at no more than
+ * FULL_WORDS + 1 words of the summary, and at one word of the bitmap: some 100 instructions.
+ *
+ * Protected by the process table lock. Nothing is allocated, so nothing can fail.
+ */
+#include "kernel/proc/numbers.h"
+
+#include "kernel/base/bitops.h"
+#include "kernel/base/panic.h"
+
+#define WORD_BITS  64u
+#define WORDS      (NUMBERS_MAX / WORD_BITS)
+#define FULL_WORDS (WORDS / WORD_BITS)
+
+static uint32_t uses[NUMBERS_MAX];
+static uint64_t used[WORDS] = {
+    3};                           /* bit n % 64 of word n / 64; 0 and 1 are never allocated again */
+static uint64_t full[FULL_WORDS]; /* bit n % 64 of word n / 64: used[n] has no clear bit */
+static uint32_t last;             /* allocated last */
+
+/* The first word of `used` with a clear bit, from word `from` on, around the end. */
+static uint32_t word_with_room(uint32_t from)
+{
+    uint64_t room = ~full[from / WORD_BITS] & (~0UL << from % WORD_BITS);
+
+    for (uint32_t i = from / WORD_BITS, n = 0; n <= FULL_WORDS; n++) {
+        if (room)
+            return i * WORD_BITS + bit_lowest(room);
+        i = (i + 1) % FULL_WORDS;
+        room = ~full[i];
+    }
+    panic("each of %u process numbers is in use", NUMBERS_MAX);
+}
+
+uint32_t number_allocate(void)
+{
+    uint32_t word = last / WORD_BITS, n;
+    uint64_t room = ~used[word] & (~1UL << last % WORD_BITS); /* above the last one */
+
+    if (last == 0) {
+        n = 1; /* the first process */
+    } else {
+        if (!room) {
+            word = word_with_room((word + 1) % WORDS);
+            room = ~used[word];
+        }
+        n = word * WORD_BITS + bit_lowest(room);
+    }
+    used[word] |= 1UL << n % WORD_BITS;
+    if (used[word] == ~0UL)
+        full[word / WORD_BITS] |= 1UL << word % WORD_BITS;
+    uses[n] = 1;
+    last = n;
+    return n;
+}
+
+void number_use(uint32_t n)
+{
+    KASSERT(n < NUMBERS_MAX && uses[n], "a number that gets another use is in use");
+    uses[n]++;
+}
+
+void number_release(uint32_t n)
+{
+    KASSERT(n < NUMBERS_MAX && uses[n], "a number that is released is in use");
+    if (--uses[n] || n <= 1)
+        return;
+    used[n / WORD_BITS] &= ~(1UL << n % WORD_BITS);
+    full[n / WORD_BITS / WORD_BITS] &= ~(1UL << n / WORD_BITS % WORD_BITS);
+}

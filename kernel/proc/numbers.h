@@ -1,0 +1,23 @@
+/*
+ * Numbers of processes, process groups and sessions. One number may serve as all three, and a group
+ * or session keeps its number in use after its first process has ended. So each number has a count
+ * of uses, and whoever stores a number in a process holds one use of it.
+ *
+ * All functions: process table lock held. They run for a bounded time, whatever is in use.
+ */
+#ifndef KERNEL_PROC_NUMBERS_H
+#define KERNEL_PROC_NUMBERS_H
+
+#include "kernel/base/types.h"
+
+#define NUMBERS_MAX 32768u /* numbers are below this, as on Linux by default */
+
+/* Allocate the next number above the one allocated last, or above 1 when the end is reached, that
+ * is not in use; the caller holds one use of it. One must be free. */
+uint32_t number_allocate(void);
+/* One more use of a number that is in use. */
+void number_use(uint32_t n);
+/* One use less. */
+void number_release(uint32_t n);
+
+#endif

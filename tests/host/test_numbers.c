@@ -1,0 +1,55 @@
+// SOURCES: kernel/proc/numbers.c
+/* Numbers of processes against a model: ascending, wrapping, none that is in use. */
+#include "kernel/proc/numbers.h"
+
+#include <stdlib.h>
+
+#include "userland/lib/include/tap.h"
+
+static unsigned uses[NUMBERS_MAX];
+
+static uint32_t expected(uint32_t last)
+{
+    for (uint32_t n = last + 1;; n++) {
+        if (n == NUMBERS_MAX)
+            n = 2;
+        if (!uses[n])
+            return n;
+    }
+}
+
+int main(void)
+{
+    uint32_t last = number_allocate(), wrong = 0, wraps = 0, in_use = 1;
+
+    is(last, 1, "the first process has number 1");
+    uses[1] = 1;
+    srandom(1);
+    for (unsigned i = 0; i < 400000; i++) {
+        uint32_t n = (uint32_t)random() % NUMBERS_MAX;
+        /* Between nearly none and all but ten, in slow waves. */
+        bool grow = (i / 60000) % 2 == 0;
+
+        if (in_use < NUMBERS_MAX - 10 && (random() % 8 != 0) == grow) {
+            uint32_t want = expected(last);
+
+            n = number_allocate();
+            wrong += n != want;
+            wraps += n < last;
+            uses[n] = 1;
+            in_use++;
+            last = n;
+        } else if (n > 1 && uses[n]) {
+            if (random() % 3 == 0) {
+                number_use(n);
+                uses[n]++;
+            } else {
+                number_release(n);
+                in_use -= --uses[n] == 0;
+            }
+        }
+    }
+    is(wrong, 0, "each number is the next one that is not in use");
+    ok(wraps > 1, "and they begin again, %u times", wraps);
+    return tap_done();
+}
