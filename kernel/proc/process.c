@@ -3,9 +3,9 @@
  *
  * One lock, process_lock (RANK_PROC, IPL_ASTDEL), protects the table and every link between
  * processes. It is held for short walks only. Signals are sent under it, because it keeps the
- * target and its threads in existence. Pids ascend and wrap, so that a number is not used again soon.
- * A process uses up to three numbers: its own, its group's and its session's, whose first processes
- * may have ended (numbers.c). PROCESSES_MAX is small enough that a number is always free.
+ * target and its threads in existence. Pids ascend and wrap, so that a number is not used again
+ * soon. A process uses up to three numbers: its own, its group's and its session's, whose first
+ * processes may have ended (numbers.c). PROCESSES_MAX is small enough that one is always free.
  */
 #include "kernel/proc/process.h"
 
