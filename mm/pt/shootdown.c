@@ -130,9 +130,9 @@ static void flush_translations(struct tb_gather *g)
     cpumask_t can_hold = online | bit;
 
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the PTE stores precede the read of the mask */
+    /* Acquire: when a CPU's bit is clear, its accesses through old translations are over. */
     if (g->mask)
-        can_hold = __atomic_load_n(
-            g->mask, __ATOMIC_ACQUIRE); /* after a cleared bit: that CPU's accesses are over */
+        can_hold = __atomic_load_n(g->mask, __ATOMIC_ACQUIRE);
     if (can_hold & bit)
         invalidate(g);
     if ((can_hold & online & ~bit) != 0) {
