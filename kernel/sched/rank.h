@@ -3,30 +3,27 @@
  * spinlocks in strictly rising rank (checked in every build). Mutexes come before all spinlocks:
  * they are taken at IPL 0 with no spinlock held, in the order of the second table.
  *
- * No lock has the ranks marked (none): page tables of system space and shootdown requests are
- * changed without one, and printk() has an unranked lock of its own, inside all others.
+ * Page tables of system space and shootdown requests are changed without a lock. printk() has an
+ * unranked lock of its own, inside all others.
  */
 #ifndef KERNEL_SCHED_RANK_H
 #define KERNEL_SCHED_RANK_H
 
 enum spin_rank {
-    RANK_PROC = 10,      /* process table, parent/child links          IPL_ASTDEL */
-    RANK_THREADS = 11,   /* table of threads                           IPL_ASTDEL */
-    RANK_FILE = 14,      /* descriptor table, working directory        IPL_ASTDEL */
-    RANK_SECTION = 20,   /* section state that page faults read        IPL_ASTDEL */
-    RANK_OBJECT = 24,    /* page index of one family of mm objects     IPL_ASTDEL */
-    RANK_PTPAGE = 26,    /* page tables of one address space           IPL_ASTDEL */
-    RANK_KMAP = 28,      /* (none) system page tables                  IPL_ASTDEL */
-    RANK_TTY = 30,       /* console line discipline                    IPL_DEVICE */
-    RANK_DEVICE = 32,    /* one serial line                            IPL_DEVICE */
-    RANK_POOL = 40,      /* nonpaged pool, variable list               IPL_CLOCK */
-    RANK_PFN = 44,       /* page lists of one RAD                      IPL_CLOCK */
-    RANK_SIGNAL = 46,    /* signals and alarm of one process           IPL_CLOCK */
-    RANK_WAIT = 50,      /* one wait queue                             IPL_CLOCK */
-    RANK_TIMER = 54,     /* one CPU's timer queue                      IPL_CLOCK */
-    RANK_SCHED = 56,     /* one CPU's run queue; never two at once     IPL_CLOCK */
-    RANK_SHOOTDOWN = 60, /* (none) shootdown requests                  IPL_CLOCK */
-    RANK_PRINTK = 62,    /* (none) console output                      IPL_HIGH */
+    RANK_PROC = 10,    /* process table, parent/child links          IPL_ASTDEL */
+    RANK_THREADS = 11, /* table of threads                           IPL_ASTDEL */
+    RANK_FILE = 14,    /* descriptor table, working directory        IPL_ASTDEL */
+    RANK_SECTION = 20, /* section state that page faults read        IPL_ASTDEL */
+    RANK_OBJECT = 24,  /* page index of one family of mm objects     IPL_ASTDEL */
+    RANK_PTPAGE = 26,  /* page tables of one address space           IPL_ASTDEL */
+    RANK_TTY = 30,     /* console line discipline                    IPL_DEVICE */
+    RANK_DEVICE = 32,  /* one serial line                            IPL_DEVICE */
+    RANK_POOL = 40,    /* nonpaged pool, variable list               IPL_CLOCK */
+    RANK_PFN = 44,     /* page lists of one RAD                      IPL_CLOCK */
+    RANK_SIGNAL = 46,  /* signals and alarm of one process           IPL_CLOCK */
+    RANK_WAIT = 50,    /* one wait queue                             IPL_CLOCK */
+    RANK_TIMER = 54,   /* one CPU's timer queue                      IPL_CLOCK */
+    RANK_SCHED = 56,   /* one CPU's run queue; never two at once     IPL_CLOCK */
 };
 
 enum mutex_rank {
