@@ -14,7 +14,16 @@ NOTHING = "Nothing was measured yet: SHOW {} /START begins.\n"
 def lines_of(text: str) -> dict[str, list[str]]:
     """The words after each name of a display."""
     found = re.findall(r"^(\S.{18}\S| *\S.{0,18}\S +)\s+(\d+ .*)$", text, re.MULTILINE)
+    names = [name.strip() for name, _ in found]
+    assert len(names) == len(set(names)), names
     return {name.strip(): rest.split() for name, rest in found}
+
+
+def test_each_spinlock_has_a_name_of_its_own(run: Callable[..., Done]) -> None:
+    """A serial line's lock and its wait queue had the same name, seen when input had arrived."""
+    script = "show spinlock /start; cat > /dev/null; show spinlock"
+    text = run("/bin/sh", "-c", script, stdin=b"input\n" * 20000).expect(0).text
+    assert {"com2", "serial input"} <= set(lines_of(text))
 
 
 @pytest.mark.parametrize("smp", [1, 4])

@@ -45,7 +45,7 @@ void serial_boot(struct serial *s, struct uart *u, const char *name, void (*arri
     s->arrived = arrived;
     s->received = &serial_received[u == &uart_com2];
     spin_init(&s->lock, name, RANK_DEVICE, IPL_DEVICE);
-    wait_queue_init(&s->queue, name);
+    wait_queue_init(&s->queue, "serial input"); /* not name: `show spinlock` would have it twice */
     err = irq_register(u->irq, serial_interrupt, s);
     if (err)
         printk("%s: cannot register the interrupt (error %d)\n", name, err);
