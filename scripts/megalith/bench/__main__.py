@@ -4,13 +4,15 @@
     scripts/bench single          single operations: the userland/bench programs, in instructions
     scripts/bench startup         many servers on one section: figures 4, 8, 9, and the locks
     scripts/bench pool            fragmented paged pool, with lookaside lists off and on
+    scripts/bench growth          operations beside few and many things: userland/bench/growth
     scripts/bench --quick         a small form of everything, which shows that the programs work
     scripts/bench --bless         copies the last measurements into docs/ and README.md
 
 Writes figures.json and SVG plots to build/bench/. Fails when an operation costs more than LIMIT
 times as much as on Linux/Alpha, when the start-up of a process grows with the section, when a
-process owns page tables besides shared ones, or when a lock is held for longer than a constant
-(scripts/megalith/bench/figures.py).
+process owns page tables besides shared ones, when a lock is held for longer than a constant
+(scripts/megalith/bench/figures.py), or when an operation costs more beside many things than its row
+in userland/bench/growth allows.
 """
 
 from __future__ import annotations
@@ -24,11 +26,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from megalith.bench import calls, cases, figures, page, plots, pool
+from megalith.bench import calls, cases, figures, growth, page, plots, pool
 from megalith.bench.guest import BenchError, build
 from megalith.run.paths import BUILD
 
-PARTS = ("single", "startup", "pool")
+PARTS = ("single", "startup", "pool", "growth")
 
 
 def tell(text: str) -> None:
@@ -59,6 +61,12 @@ def run_pool(folder: Path, quick: bool) -> tuple[list[dict], list[dict], bool]:
     return rows, texts, show_bounds(pool.bounds(rows, texts))
 
 
+def run_growth(folder: Path) -> tuple[list[dict], bool]:
+    rows = growth.execute([])
+    plots.plot_growth(rows, folder)
+    return rows, show_bounds(growth.bounds(rows))
+
+
 def show_bounds(checked: list[figures.Bound]) -> bool:
     """Prints all bounds; are all of them kept?"""
     table = Table(title="Bounds", box=None, pad_edge=False)
@@ -77,7 +85,7 @@ def bless(folder: Path) -> None:
     """Replaces the committed figures by those of the last run."""
     data = page.load(folder / "figures.json")
     page.dump(data, page.DATA)
-    for plot in ("fig4", "fig8", "fig9", "holds"):
+    for plot in ("fig4", "fig8", "fig9", "holds", "growth"):
         shutil.copy(folder / f"{plot}.svg", page.DATA.parent / f"figures-{plot}.svg")
     for plot in ("uptime", "record", "sizes"):
         shutil.copy(folder / f"pool-{plot}.svg", page.DATA.parent / f"paged-pool-{plot}.svg")
@@ -96,7 +104,7 @@ def main() -> int:
     parser.add_argument("--bless", action="store_true")
     parser.add_argument("--out", type=Path, default=BUILD / "bench", metavar="FOLDER")
     parser.add_argument(
-        "names", nargs="*", metavar="PART", help="single, startup, pool, or a program"
+        "names", nargs="*", metavar="PART", help="single, startup, pool, growth, or a program"
     )
     arguments = parser.parse_args()
     programs = [s.stem for s in calls.programs()]
@@ -110,9 +118,10 @@ def main() -> int:
     build()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "figures.json"
-    data = {"calls": [], "startup": [], "pool": [], "pool_tools": []}
+    data = {"calls": [], "startup": [], "pool": [], "pool_tools": [], "growth": []}
     data |= page.load(path) if path.exists() else {}
-    chosen = arguments.names or list(PARTS)
+    parts = PARTS[:-1] if arguments.quick else PARTS  # tests/test_growth.py measures the rest
+    chosen = arguments.names or list(parts)
     some = [n for n in chosen if n in programs] or (["calls"] if arguments.quick else [])
     kept = []
     try:
@@ -127,6 +136,9 @@ def main() -> int:
             kept.append(good)
         if "pool" in chosen:
             data["pool"], data["pool_tools"], good = run_pool(folder, arguments.quick)
+            kept.append(good)
+        if "growth" in chosen:
+            data["growth"], good = run_growth(folder)
             kept.append(good)
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)

@@ -14,7 +14,7 @@ import json
 import re
 from pathlib import Path
 
-from megalith.bench import figures, pool
+from megalith.bench import figures, growth, pool
 from megalith.bench.cases import LARGE_GIB, SMALL_GIB, SPARSE_GIB
 from megalith.run.paths import TOP
 
@@ -66,6 +66,7 @@ def parts(data: dict) -> dict[str, str]:
         "calls-headline": figures.calls_table(data["calls"], figures.README_CALLS),
         "fluid-or-alloc": figures.calls_table(data["calls"], figures.FLUID_OR_ALLOC),
         "headline": figures.headline(rows),
+        "growth": growth.growth_table(data["growth"]),
         **pool.parts(data["pool"], data["pool_tools"]),
     }
 

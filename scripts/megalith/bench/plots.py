@@ -11,7 +11,7 @@ matplotlib.use("svg")
 from matplotlib import pyplot  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 
-from megalith.bench import figures, pool  # noqa: E402
+from megalith.bench import figures, growth, pool  # noqa: E402
 from megalith.bench.figures import Row, gib, kind, pick  # noqa: E402
 
 SETTINGS = {
@@ -100,6 +100,17 @@ def _calls(calls: list[Row], ax: Axes) -> None:
     ax.legend()
 
 
+def _growth(rows: list[Row], ax: Axes) -> None:
+    for name, some in growth.operations(rows).items():
+        label = f"{name} ({some[0]['beside']})"
+        ax.plot([r["n"] for r in some], [r["instructions"] for r in some], "o-", label=label)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_title("Instructions of one operation")
+    ax.set_xlabel("how many others there are")
+    ax.legend(fontsize=6, loc="upper left", bbox_to_anchor=(1, 1))
+
+
 def _pool_uptime(rows: list[Row], ax: Axes) -> None:
     found = pool.pick(rows, "series", 1, "uptime")
     xs = [r["free_blocks"] for r in found]
@@ -145,6 +156,10 @@ def _save(draw: Callable[[Axes], None], path: Path, size: tuple[float, float]) -
 
 def plot_calls(calls: list[Row], folder: Path) -> None:
     _save(lambda ax: _calls(calls, ax), folder / "calls.svg", (8, 0.32 * len(calls) + 1.2))
+
+
+def plot_growth(rows: list[Row], folder: Path) -> None:
+    _save(lambda ax: _growth(rows, ax), folder / "growth.svg", (9, 5))
 
 
 def plot_startup(rows: list[Row], folder: Path) -> None:
