@@ -14,7 +14,7 @@
 #define SYS_FULL_FRAME \
     1u /* s0-s6 and usp are saved in the frame before the call and loaded from it after it (fork, \
           clone, execve, sigreturn) */
-#define SYS_RAW 2u /* the function writes v0 and a3 of the frame itself */
+#define SYS_RAW 2u /* with SYS_FULL_FRAME: the function writes v0 and a3 of the frame itself */
 
 /* Members of a union: a pointer to a function with 0, 1, ... 6 parameters. */
 #define SYS_FUNCTIONS(type, name)                                      \
@@ -42,14 +42,16 @@ struct syscall_entry {
 #define SERVICE(n, function) .service##n = (function), .arguments = (n)
 
 #define POSIX_CALLS 600
-#define VMS_FIRST   0x1000
-#define VMS_CALLS   0x900
+/* Length of the table that entry code indexes with a POSIX number, a power of two. */
+#define POSIX_DISPATCH 1024
+#define VMS_FIRST      0x1000
+#define VMS_CALLS      0x900
 
 extern const struct syscall_entry posix_calls[POSIX_CALLS]; /* kernel/sys/posix/table.c */
 extern const struct syscall_entry
     vms_calls[VMS_CALLS]; /* kernel/sys/vms/table.c, index number - VMS_FIRST */
-/* Called for a number without a function, in either table. Reports it once on the console; returns
-   -ENOSYS. IPL 0. */
-long syscall_missing(uint64_t number);
+/* Called for a number without a function, in either table; the number is in the frame. Reports it
+   once on the console; returns -ENOSYS. IPL 0. */
+long syscall_missing(void);
 
 #endif

@@ -377,7 +377,8 @@ stack_overflow:
  * entSys: v0 number, a0-a5 arguments. IPL 0. Only user mode executes callsys (in kernel mode it is
  * a machine check), so SP is kstack_top less PALcode's frame and needs no check.
  * Output: v0 result and a3 0, or v0 errno and a3 1; VMS services: v0 condition value, a3 unchanged.
- * Preserved: s0-s6, ra, gp, a0-a2, a4, a5; the C library declares t0-t12 and at clobbered.
+ * Preserved: s0-s6, ra, gp, sp, a0-a2, a4, a5, and every floating-point register, because the
+ * kernel is compiled without them. Zero: t0-t12 and at, which the C library declares clobbered.
  */
     ENTRY entry_syscall
     ldq current, CPU_CURRENT(gp)
@@ -392,23 +393,35 @@ stack_overflow:
     stq a4, TF_A4(sp)
     stq a5, TF_A5(sp)
     STORE ra, 26, TF_RA
-    lda t0, SYS_POSIX_CALLS
-    cmpult v0, t0, t0
-    beq t0, .Lvms_call
-    sll v0, SYS_ENTRY_SHIFT, t1
-    lda t0, posix_calls
-    addq t0, t1, t0
-    ldq t12, SYS_FN(t0)
-    ldl t1, SYS_FLAGS(t0)
-    beq t12, .Lmissing_call
-    bne t1, .Lfull_call
+    srl v0, SYS_POSIX_BITS, t0
+    bne t0, .Lvms_call
+    s8addq v0, gp, t0
+    ldq t12, posix_dispatch(t0) !gprel
+    blbs t12, .Lfull_call
+.Lposix_call:
     jsr ra, (t12)
-.Lposix_result:
     blt v0, .Lposix_error
     mov zero, a3
 .Lsyscall_exit:
     ldq t0, HW_SYSCALL_EXIT(current)
     bne t0, .Lsyscall_exit_slow
+    /*
+     * What C code has left in the registers that a call clobbers must not reach the program: it
+     * would find addresses and data of the kernel there. t0 is zero already.
+     */
+    mov zero, t1
+    mov zero, t2
+    mov zero, t3
+    mov zero, t4
+    mov zero, t5
+    mov zero, t6
+    mov zero, t7
+    mov zero, t8
+    mov zero, t9
+    mov zero, t10
+    mov zero, t11
+    mov zero, t12
+    mov zero, at
     ldq ra, TF_RA(sp)
     ldq a0, TF_A0(sp)
     ldq a1, TF_A1(sp)
@@ -426,30 +439,29 @@ stack_overflow:
     lda a3, 1
     br .Lsyscall_exit
 
-.Lmissing_call:
-    mov v0, a0
-    jsr ra, syscall_missing
-    br .Lposix_result
-
+/* A number above those of POSIX calls: a service, or no call at all. */
 .Lvms_call:
     lda t0, -SYS_VMS_FIRST(v0)
     lda t1, SYS_VMS_CALLS
     cmpult t0, t1, t1
     beq t1, .Lmissing_call
-    sll t0, SYS_ENTRY_SHIFT, t1
-    lda t0, vms_calls
-    addq t0, t1, t0
-    ldq t12, SYS_FN(t0)
-    ldl t1, SYS_FLAGS(t0)
-    beq t12, .Lmissing_call
-    bne t1, .Lfull_call
+    lda t1, vms_dispatch
+    s8addq t0, t1, t0
+    ldq t12, 0(t0)
+    lda t1, syscall_missing
+    cmpeq t12, t1, t1
+    bne t1, .Lposix_call
+    blbs t12, .Lfull_call
     jsr ra, (t12)
     ldq a3, TF_ORIG_A3(sp)
     br .Lsyscall_exit
 
+.Lmissing_call:
+    lda t12, syscall_missing
+    br .Lposix_call
+
 /*
- * syscall_exit is set: complete the frame. The t registers are clobbered by a call; they are
- * zeroed, because they must not disclose values of the kernel.
+ * syscall_exit is set: complete the frame. The t registers are zeroed, as on the fast path.
  */
 .Lsyscall_exit_slow:
     stq v0, TF_V0(sp)
@@ -457,22 +469,21 @@ stack_overflow:
     bsr t12, .Lclear_temporaries
     br .Luser_exit_slow
 
-/* The call is marked SYS_FULL_FRAME or SYS_RAW: t12 function, t1 flags. */
+/* The call is marked SYS_FULL_FRAME and perhaps SYS_RAW: t12 function and flags. */
 .Lfull_call:
     stq v0, TF_V0(sp)
     stq a3, TF_A3(sp)
     STORE_S
     mov t12, s0
-    mov t1, s1
     bsr t12, .Lclear_temporaries
     call_pal PAL_RDUSP
     stq v0, TF_USP(sp)
     ldq a0, TF_A0(sp)
     ldq a1, TF_A1(sp)
     ldq a2, TF_A2(sp)
-    mov s0, t12
+    bic s0, SYS_FLAGS_MASK, t12
     jsr ra, (t12)
-    and s1, SYS_RAW_FLAG, t0
+    and s0, SYS_RAW_FLAG, t0
     bne t0, 2f
     ldq t0, TF_ORIG_V0(sp)
     stq v0, TF_V0(sp)

@@ -18,6 +18,9 @@ void secondary_start(void);
 void kernel_boot(uint64_t gp) __attribute__((noreturn));
 void secondary_boot(struct cpu *c) __attribute__((noreturn));
 
+/* dispatch.c: fill the tables of system calls. Boot only, before user mode is entered. */
+void dispatch_boot(void);
+
 /* trap.c: register the six entry points on this CPU. */
 void entry_points_set(void);
 

@@ -58,5 +58,6 @@ void kernel_boot(uint64_t gp)
     if (!hwrpb_boot())
         panic("the console left no HWRPB");
     cpu_count = 1;
+    dispatch_boot();
     kernel_main(&boot_cpus);
 }

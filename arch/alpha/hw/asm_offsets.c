@@ -92,12 +92,10 @@ void asm_offsets(void)
     EMIT(ASM_EFAULT, EFAULT);
     EMIT(ASM_ENAMETOOLONG, ENAMETOOLONG);
 
-    EMIT(SYS_POSIX_CALLS, POSIX_CALLS);
+    EMIT(SYS_POSIX_BITS, __builtin_ctzl(POSIX_DISPATCH));
     EMIT(SYS_VMS_FIRST, VMS_FIRST);
     EMIT(SYS_VMS_CALLS, VMS_CALLS);
-    EMIT(SYS_ENTRY_SHIFT, __builtin_ctzl(sizeof(struct syscall_entry)));
-    EMIT(SYS_FN, offsetof(struct syscall_entry, fn));
-    EMIT(SYS_FLAGS, offsetof(struct syscall_entry, flags));
+    EMIT(SYS_FLAGS_MASK, SYS_FULL_FRAME | SYS_RAW);
     EMIT(SYS_RAW_FLAG, SYS_RAW);
 
     EMIT(PAL_HALT, PAL_HALT);

@@ -2,6 +2,7 @@
  * POSIX system calls by Linux/Alpha number (asm/unistd.h). Any other number returns ENOSYS and is
  * reported once on the console. The table is constant.
  */
+#include "arch/alpha/hw/trapframe.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/printk.h"
 #include "kernel/proc/process.h"
@@ -156,8 +157,9 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
 #define RSEQ            527
 #define STATX           522
 
-long syscall_missing(uint64_t number)
+long syscall_missing(void)
 {
+    uint64_t number = user_frame_of(current_hw)->orig_v0;
     static uint64_t
         named[POSIX_CALLS / 64 + 1]; /* atomic: a bit for each number, and one for all above */
     uint64_t k = number < POSIX_CALLS ? number : POSIX_CALLS, bit = UINT64_C(1) << k % 64;

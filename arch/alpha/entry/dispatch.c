@@ -1,0 +1,34 @@
+/*
+ * The tables by which entry.S finds the function of a system call: one word for each number, the
+ * function's address with the flags of kernel/sys/syscall.h in its two lowest bits, which are 0 in
+ * every address of code. So the fast path loads one word and tests one bit. A number without a call
+ * has the address of syscall_missing, and the table of POSIX calls is filled up with it to a power
+ * of two, so that one shift tells its numbers from those of services. Constant after boot.
+ */
+#include "arch/alpha/entry/entry.h"
+#include "kernel/base/panic.h"
+#include "kernel/sys/syscall.h"
+
+/* In the small data area: entry.S adds the offset from GP in the instruction that loads the word. */
+uint64_t posix_dispatch[POSIX_DISPATCH] __attribute__((section(".sbss")));
+uint64_t vms_dispatch[VMS_CALLS];
+
+_Static_assert(POSIX_CALLS <= POSIX_DISPATCH && POSIX_DISPATCH <= VMS_FIRST,
+               "numbers of services are not POSIX numbers");
+_Static_assert((SYS_FULL_FRAME | SYS_RAW) == 3, "two bits of an instruction's address are 0");
+
+static uint64_t word_of(const struct syscall_entry *e)
+{
+    KASSERT(!(e->flags & SYS_RAW) || (e->flags & SYS_FULL_FRAME), "entry.S tests one bit");
+    return e->fn ? (uint64_t)e->fn | e->flags : (uint64_t)syscall_missing;
+}
+
+void dispatch_boot(void)
+{
+    static const struct syscall_entry none;
+
+    for (unsigned k = 0; k < POSIX_DISPATCH; k++)
+        posix_dispatch[k] = word_of(k < POSIX_CALLS ? &posix_calls[k] : &none);
+    for (unsigned k = 0; k < VMS_CALLS; k++)
+        vms_dispatch[k] = word_of(&vms_calls[k]);
+}
