@@ -59,10 +59,22 @@ NO_IDIOMS void *memset(void *dst, int c, size_t n)
         q[6] = fill;
         q[7] = fill;
     }
-    for (; n >= 8; n -= 8)
+    if (n & 32) {
+        q[0] = fill;
+        q[1] = fill;
+        q[2] = fill;
+        q[3] = fill;
+        q += 4;
+    }
+    if (n & 16) {
+        q[0] = fill;
+        q[1] = fill;
+        q += 2;
+    }
+    if (n & 8)
         *q++ = fill;
     d = (unsigned char *)q;
-    while (n--)
+    for (n &= 7; n; n--)
         *d++ = (unsigned char)c;
     return dst;
 }
@@ -89,11 +101,29 @@ NO_IDIOMS static inline size_t copy_aligned(quad **dp, const quad **sp, size_t n
         d[6] = c;
         d[7] = e;
     }
-    for (; n >= 8; n -= 8)
+    if (n & 32) {
+        uint64_t a = s[0], b = s[1], c = s[2], e = s[3];
+
+        d[0] = a;
+        d[1] = b;
+        d[2] = c;
+        d[3] = e;
+        d += 4;
+        s += 4;
+    }
+    if (n & 16) {
+        uint64_t a = s[0], b = s[1];
+
+        d[0] = a;
+        d[1] = b;
+        d += 2;
+        s += 2;
+    }
+    if (n & 8)
         *d++ = *s++;
     *dp = d;
     *sp = s;
-    return n;
+    return n & 7;
 }
 
 /* Copy when the source is not aligned, n >= 8: combine adjacent quadwords. Returns the number of

@@ -41,24 +41,16 @@
 #include "kernel/base/string.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/proc/proc_private.h"
+#include "kernel/proc/signal_actions.h"
 #include "mm/pool/pool.h"
 
-#define SIG_DFL      0ul
-#define SIG_IGN      1ul
-#define SIG_BLOCK    1
-#define SIG_UNBLOCK  2
-#define SIG_SETMASK  3
-#define SA_NOCLDSTOP 4ul
-#define SA_NOCLDWAIT 0x20ul
-#define SA_NODEFER   8ul
-#define SA_RESTART   2ul
-#define SA_RESETHAND 0x10ul
-#define SS_DISABLE   2u
-#define MINSIGSTKSZ  4096ul
+#define SIG_BLOCK   1
+#define SIG_UNBLOCK 2
+#define SIG_SETMASK 3
+#define SS_DISABLE  2u
+#define MINSIGSTKSZ 4096ul
 
-#define UNBLOCKABLE        (SIGBIT(SIGKILL) | SIGBIT(SIGSTOP))
-#define STOPS              (SIGBIT(SIGSTOP) | SIGBIT(SIGTSTP) | SIGBIT(SIGTTIN) | SIGBIT(SIGTTOU))
-#define IGNORED_BY_DEFAULT (SIGBIT(SIGCHLD) | SIGBIT(SIGURG) | SIGBIT(SIGWINCH) | SIGBIT(SIGCONT))
+#define UNBLOCKABLE (SIGBIT(SIGKILL) | SIGBIT(SIGSTOP))
 /* Caused by an instruction: selected before the others, so that the handler sees the state at the
  * fault. */
 #define SYNCHRONOUS                                                                         \
@@ -67,9 +59,9 @@
 #define RESTART_INSTRUCTION 4      /* bytes of CALL_PAL callsys */
 #define NO_CALL             (~0ul) /* orig_v0 of a frame that is not of a system call */
 
-/* Allocate and initialise everything but the actions. The info arrays, most of the structure, are
- * left undefined: they are read only for signals in the pending set. */
-static struct sighand *sighand_alloc(void)
+/* Allocate and initialise. The entries of actions and the info arrays, most of the structure, are
+ * left undefined: they are read only for signals in their sets. */
+struct sighand *sighand_create(void)
 {
     struct sighand *s = npp_alloc(sizeof(*s));
 
@@ -77,6 +69,7 @@ static struct sighand *sighand_alloc(void)
         return NULL;
     memset(s, 0, offsetof(struct sighand, first.pending.info));
     s->pending.set = 0;
+    s->actions.set = 0;
     s->lock = (struct spinlock)SPINLOCK_INIT("signals", RANK_SIGNAL, IPL_CLOCK);
     wait_queue_init(&s->cont, "stopped");
     wait_queue_init(&s->first.vfork_queue, "vfork");
@@ -84,28 +77,19 @@ static struct sighand *sighand_alloc(void)
     return s;
 }
 
-struct sighand *sighand_create(void)
-{
-    struct sighand *s = sighand_alloc();
-
-    if (s)
-        memset(s->actions, 0, sizeof(s->actions));
-    return s;
-}
-
 struct sighand *sighand_fork(bool share_vm)
 {
-    struct sighand *s = sighand_alloc(), *from = process_self()->sig;
+    struct sighand *s = sighand_create(), *from = process_self()->sig;
     const struct uthread *self = uthread_self();
     ipl_t ipl;
 
     if (!s)
         return NULL;
     if (process_alone(process_self())) {
-        memcpy(s->actions, from->actions, sizeof(s->actions));
-    } else { /* 2 KiB under the lock */
+        signal_actions_copy(&s->actions, &from->actions);
+    } else { /* up to 2 KiB under the lock */
         ipl = spin_lock(&from->lock);
-        memcpy(s->actions, from->actions, sizeof(s->actions));
+        signal_actions_copy(&s->actions, &from->actions);
         spin_unlock(&from->lock, ipl);
     }
     s->first.blocked = self->blocked;
@@ -123,36 +107,13 @@ void sighand_exec(struct sighand *s)
     struct uthread *u = uthread_self();
     ipl_t ipl = spin_lock(&s->lock);
 
-    for (unsigned i = 0; i < NSIG; i++) {
-        vaddr_t handler = s->actions[i].handler;
-
-        s->actions[i] = (struct signal_action){.handler = handler == SIG_IGN ? SIG_IGN : SIG_DFL};
-    }
+    signal_actions_reset_locked(&s->actions);
     spin_unlock(&s->lock, ipl);
     u->alt_sp = u->alt_size = 0;
     u->alt_flags = SS_DISABLE;
 }
 
 void sighand_free(struct sighand *s) { npp_free(s, sizeof(*s)); }
-
-static bool ignored(const struct sighand *s, int sig)
-{
-    vaddr_t handler = s->actions[sig - 1].handler;
-
-    return handler == SIG_IGN || (handler == SIG_DFL && (SIGBIT(sig) & IGNORED_BY_DEFAULT));
-}
-
-bool signal_is_ignored(const struct sighand *s, int sig)
-{
-    const struct signal_action *act = &s->actions[sig - 1];
-
-    return act->handler == SIG_IGN || (sig == SIGCHLD && (act->flags & SA_NOCLDWAIT));
-}
-
-bool signal_wants_stops(const struct sighand *s)
-{
-    return !(s->actions[SIGCHLD - 1].flags & SA_NOCLDSTOP);
-}
 
 /* ---- pending sets ---- */
 
@@ -207,19 +168,13 @@ static void end_locked(struct process *p, int sig)
         thread_interrupt_fatal(u->thread);
 }
 
-/* Does sig end the process? Otherwise it has a handler, is ignored, or stops the process. */
-static bool ends(const struct sighand *s, int sig)
-{
-    return s->actions[sig - 1].handler == SIG_DFL && !(SIGBIT(sig) & (IGNORED_BY_DEFAULT | STOPS));
-}
-
 /* Send to the thread `only`, or to the process if it is NULL. */
 static void send_locked(struct process *p, struct uthread *only, const struct signal_info *info)
 {
     struct uthread *u, *taker = NULL;
     struct sighand *s = p->sig;
     sigset_t bit = SIGBIT(info->signo);
-    bool dropped = ignored(s, info->signo), noted = !dropped;
+    bool dropped = signal_ignored_locked(s, info->signo), noted = !dropped;
 
     if (bit & (SIGBIT(SIGCONT) | SIGBIT(SIGKILL))) {
         forget_all_locked(p, STOPS);
@@ -244,7 +199,7 @@ static void send_locked(struct process *p, struct uthread *only, const struct si
     pend_locked(only ? &only->pending : &s->pending, info);
     if (!taker)
         return;
-    if (!(taker->waiting & bit) && ends(s, info->signo) && !s->stopped)
+    if (!(taker->waiting & bit) && signal_ends_locked(s, info->signo) && !s->stopped)
         end_locked(p, info->signo);
     else
         thread_interrupt(taker->thread);
@@ -300,12 +255,12 @@ void signal_force(int sig, int code, vaddr_t addr)
 
     /* The instruction would only fault again, so a signal that cannot be handled ends the
      * process. */
-    if ((u->blocked & SIGBIT(sig)) || s->actions[sig - 1].handler == SIG_IGN)
-        s->actions[sig - 1].handler = SIG_DFL;
+    if ((u->blocked & SIGBIT(sig)) || signal_action(s, sig)->handler == SIG_IGN)
+        signal_handler_drop_locked(s, sig);
     u->blocked &= ~SIGBIT(sig);
     forget_locked(&u->pending, SIGBIT(sig));
     pend_locked(&u->pending, &info);
-    if (ends(s, sig))
+    if (signal_ends_locked(s, sig))
         end_locked(p, sig);
     spin_unlock(&s->lock, ipl);
     __atomic_fetch_or(&current_hw->syscall_exit, EXIT_SIGNAL, __ATOMIC_SEQ_CST);
@@ -392,9 +347,9 @@ static int dequeue(struct process *p, struct uthread *u, struct signal_info *inf
         if (ready & SYNCHRONOUS)
             ready &= SYNCHRONOUS;
         sig = take_locked(s, u, ready, info);
-        *act = s->actions[sig - 1];
+        *act = *signal_action(s, sig);
         if ((act->flags & SA_RESETHAND) && act->handler > SIG_IGN)
-            s->actions[sig - 1].handler = SIG_DFL;
+            signal_handler_drop_locked(s, sig);
         if ((SIGBIT(sig) & STOPS) && act->handler == SIG_DFL) {
             /* Set here, so that a SIGCONT sent from now on ends the stop. */
             __atomic_store_n(&s->stopped, true, __ATOMIC_RELAXED);
@@ -518,10 +473,10 @@ long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, 
         new.restorer = restorer;
     }
     if (process_alone(p)) {
-        old = s->actions[sig - 1];
+        old = *signal_action(s, (int)sig);
     } else {
         ipl = spin_lock(&s->lock);
-        old = s->actions[sig - 1];
+        old = *signal_action(s, (int)sig);
         spin_unlock(&s->lock, ipl);
     }
     user.handler = old.handler;
@@ -533,8 +488,8 @@ long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, 
     if (!act)
         return 0;
     ipl = spin_lock(&s->lock);
-    s->actions[sig - 1] = new;
-    if (ignored(s, (int)sig))
+    signal_action_set_locked(s, (int)sig, &new);
+    if (signal_ignored_locked(s, (int)sig))
         forget_all_locked(p, SIGBIT(sig));
     spin_unlock(&s->lock, ipl);
     return 0;

@@ -43,6 +43,15 @@ struct signal_action {
     vaddr_t restorer;
 };
 
+/* What the process does on each signal. Most signals of most processes have the default action, so
+ * only the others have an entry. */
+struct signal_actions {
+    /* Signals that have an entry. Atomic: changed under the signal lock after the entry has been
+     * written, read without it. */
+    sigset_t set;
+    struct signal_action of[NSIG]; /* of the signals in the set; signal lock */
+};
+
 struct sigpending {
     sigset_t set;                  /* atomic: changed under the signal lock, read without it */
     struct signal_info info[NSIG]; /* of the signals in the set; signal lock */
@@ -74,14 +83,14 @@ struct uthread {
 
 /* The signals of a process. `lock` also protects process.threads and the alarm. The alarm's timer
  * function takes it in the clock interrupt, hence its IPL. */
-struct sighand {            /* nonpaged pool */
-    struct spinlock lock;   /* the signal lock: RANK_SIGNAL, IPL_CLOCK */
-    uint8_t ends_by;        /* number of the fatal signal once one was sent, else 0; lock */
-    bool stopped;           /* atomic: changed under lock; a hint when read without it */
-    struct wait_queue cont; /* where the stopped threads wait */
-    struct uthread first;   /* state of the first thread */
-    struct signal_action actions[NSIG]; /* lock */
-    struct sigpending pending;          /* signals sent to the process, for any thread to take */
+struct sighand {               /* nonpaged pool */
+    struct spinlock lock;      /* the signal lock: RANK_SIGNAL, IPL_CLOCK */
+    uint8_t ends_by;           /* number of the fatal signal once one was sent, else 0; lock */
+    bool stopped;              /* atomic: changed under lock; a hint when read without it */
+    struct wait_queue cont;    /* where the stopped threads wait */
+    struct uthread first;      /* state of the first thread */
+    struct sigpending pending; /* signals sent to the process, for any thread to take */
+    struct signal_actions actions;
 };
 
 static inline struct uthread *uthread_self(void) { return thread_self()->user; }
