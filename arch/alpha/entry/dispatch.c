@@ -9,7 +9,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/sys/syscall.h"
 
-/* In the small data area: entry.S adds the offset from GP in the instruction that loads the word. */
+/* In the small data area: entry.S adds the offset from GP in the instruction that loads it. */
 uint64_t posix_dispatch[POSIX_DISPATCH] __attribute__((section(".sbss")));
 uint64_t vms_dispatch[VMS_CALLS];
 
