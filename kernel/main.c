@@ -33,6 +33,7 @@
 #include "kernel/proc/leaks.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/validate.h"
+#include "kernel/quota/quota.h"
 #include "kernel/sched/perturb.h"
 #include "kernel/sched/sched.h"
 #include "kernel/sched/timer.h"
@@ -103,6 +104,7 @@ static void memory_boot(void)
     }
     page_boot_parameters();
     page_boot_done();
+    quota_boot_memory(npages);
     printk("memory: %lu MiB\n", npages >> (20 - PAGE_SHIFT));
 }
 
@@ -151,6 +153,7 @@ void kernel_main(const struct boot_cpus *boot)
 {
     printk("Megalith on Alpha, %u CPU%s present\n", bit_count(hwrpb_cpus_present()),
            bit_count(hwrpb_cpus_present()) == 1 ? "" : "s");
+    thread_self()->account = account_system;
     initrd = boot_initrd(&initrd_bytes);
     const struct registry *registry = boot_config(initrd, initrd_bytes);
 

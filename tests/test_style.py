@@ -21,6 +21,7 @@ LAYERS = [
     ("kernel/races",),
     ("sysman",),
     ("kernel/sched",),
+    ("kernel/quota",),
     ("mm/phys",),
     ("mm/pt",),
     ("mm/pool",),

@@ -2,7 +2,10 @@
 #include "kernel/proc/creds.h"
 
 #include "kernel/base/abi/prvdef.h"
+#include "kernel/base/errno.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/signal.h"
+#include "kernel/quota/quota.h"
 
 void creds_grant_all(struct process *p)
 {
@@ -22,25 +25,56 @@ static void set_ids_locked(struct process *p, uint32_t uid, uint32_t gid)
     __atomic_store_n(&p->uic_group, gid, __ATOMIC_RELAXED);
 }
 
-void process_set_ids(struct process *p, uint32_t uid, uint32_t gid)
+/* Make p a process of account a, whose reference p takes over. The process counts there although a
+ * user may then have more than the limit: a program that gives up its privileges must not fail to.
+ * Everything else stays with the account that it was charged to. Returns the former account, for
+ * the caller to drop. */
+static struct account *change_account_locked(struct process *p, struct account *a)
 {
-    ipl_t ipl = spin_lock(&process_lock);
+    struct account *was = p->account;
+    struct uthread *u;
 
+    account_charge_forced(a, QUOTA_PROCESSES, 1);
+    account_release(was, QUOTA_PROCESSES, 1);
+    p->account = a;
+    list_for_each_entry(u, &p->threads, link)
+        u->thread->account = a;
+    return was;
+}
+
+int process_set_ids(struct process *p, uint32_t uid, uint32_t gid)
+{
+    struct account *a = account_get(uid);
+    ipl_t ipl;
+
+    if (!a)
+        return -EAGAIN;
+    ipl = spin_lock(&process_lock);
     set_ids_locked(p, uid, gid);
     if (uid != 0)
         p->privileges = p->permanent = p->authorised = p->rights = 0;
+    a = change_account_locked(p, a);
     spin_unlock(&process_lock, ipl);
+    account_unref(a);
+    return 0;
 }
 
-void creds_set(struct process *p, const struct mega_creds *c)
+int creds_set(struct process *p, const struct mega_creds *c)
 {
-    ipl_t ipl = spin_lock(&process_lock);
+    struct account *a = account_get(c->uic_member);
+    ipl_t ipl;
 
+    if (!a)
+        return -EAGAIN;
+    ipl = spin_lock(&process_lock);
     set_ids_locked(p, c->uic_member, c->uic_group);
+    a = change_account_locked(p, a);
     p->privileges = p->permanent = c->privileges;
     p->authorised = c->authorised;
     p->rights = c->rights;
     spin_unlock(&process_lock, ipl);
+    account_unref(a);
+    return 0;
 }
 
 bool creds_set_privileges(struct process *p, bool enable, uint64_t mask, bool permanent)

@@ -26,12 +26,13 @@ struct process;
 
 /* Grant all privileges and rights, to the first process. Before it runs. */
 void creds_grant_all(struct process *p);
-/* Set all user and group ids and the UIC. By p's own thread, or before p runs. IPL 0; takes the
- * table lock. */
-void process_set_ids(struct process *p, uint32_t uid, uint32_t gid);
+/* Set all user and group ids and the UIC, and charge the new user's account from now on. By p's own
+ * thread, or before p runs. 0, or -EAGAIN: there is no account (ACCOUNTS_MAX); nothing has changed.
+ * IPL 0; takes the table lock. */
+int process_set_ids(struct process *p, uint32_t uid, uint32_t gid);
 /* Take over identity, privileges and rights from *c, which the caller has checked. By p's own
- * thread. IPL 0; takes the table lock. */
-void creds_set(struct process *p, const struct mega_creds *c);
+ * thread. 0 or -EAGAIN, as process_set_ids(). IPL 0; takes the table lock. */
+int creds_set(struct process *p, const struct mega_creds *c);
 /* $SETPRV: enable or disable the privileges of `mask` in the current mask, and with `permanent` in
  * the permanent mask too. False, with nothing changed: some of them are not authorised. By p's own
  * thread. IPL 0; takes the table lock. */

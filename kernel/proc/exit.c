@@ -30,6 +30,7 @@
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/run_hook.h"
 #include "kernel/proc/signal.h"
+#include "kernel/quota/quota.h"
 #include "mm/phys/failure.h"
 #include "mm/pool/pool.h"
 
@@ -133,6 +134,7 @@ static void leave_locked(struct process *p)
     p->run_ns += thread_cpu_ns(t);
     t->process = NULL;
     t->user = NULL;
+    t->account = account_system; /* the process's reference goes with its structure */
 }
 
 /* Step 6. Returns p if nobody will wait for it, for the caller to free; else NULL. */

@@ -16,6 +16,7 @@
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/run_hook.h"
 #include "kernel/proc/signal.h"
+#include "kernel/quota/quota.h"
 #include "kernel/sched/perturb.h"
 #include "mm/check/census.h"
 #include "mm/pool/pool.h"
@@ -114,6 +115,7 @@ void process_start_first(const char *argv, size_t nbytes, bool command)
     char *text;
 
     census_register(explain_arguments, NULL, 0);
+    quota_boot_total(QUOTA_PROCESSES, PROCESSES_MAX);
     run_begins();
     p = process_alloc(&alloc_err);
     text = npp_alloc(nbytes + 1);

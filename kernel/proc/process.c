@@ -14,6 +14,7 @@
 #include "kernel/proc/numbers.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
+#include "kernel/quota/quota.h"
 #include "mm/phys/failure.h"
 #include "mm/pool/pool.h"
 
@@ -68,9 +69,12 @@ void process_for_each(bool (*fn)(struct process *p, void *arg), void *arg)
 
 struct process *process_alloc(int *err)
 {
+    struct account *a = account_self();
     struct process *p = NULL;
 
-    *err = -EAGAIN; /* as POSIX specifies for fork at the system's limit */
+    *err = -EAGAIN; /* as POSIX specifies for fork at the system's limit, and at the user's */
+    if (!account_charge(a, QUOTA_PROCESSES, 1))
+        return NULL;
     if (__atomic_add_fetch(&processes, 1, __ATOMIC_RELAXED) <= PROCESSES_MAX &&
         !failure_inject(MEGA_ALLOC_PROCESS)) {
         *err = -ENOMEM;
@@ -78,8 +82,11 @@ struct process *process_alloc(int *err)
     }
     if (!p) {
         __atomic_fetch_sub(&processes, 1, __ATOMIC_RELAXED);
+        account_release(a, QUOTA_PROCESSES, 1);
         return NULL;
     }
+    account_ref(a);
+    p->account = a;
     list_init(&p->threads);
     list_init(&p->children);
     list_init(&p->zombies);
@@ -93,6 +100,8 @@ struct process *process_alloc(int *err)
 
 void process_free(struct process *p)
 {
+    account_release(p->account, QUOTA_PROCESSES, 1);
+    account_unref(p->account);
     npp_free(p, sizeof(*p));
     __atomic_fetch_sub(&processes, 1, __ATOMIC_RELAXED);
 }
@@ -108,6 +117,7 @@ void process_add_first(struct process *p, struct thread *t)
     p->nthreads = 1;
     t->process = p;
     t->user = u;
+    t->account = p->account;
 }
 
 struct uthread *process_thread_locked(const struct process *p, uint32_t tid)

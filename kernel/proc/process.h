@@ -79,6 +79,7 @@ struct process {
     uint32_t uid, gid, euid, egid, suid, sgid;
     uint32_t uic_group, uic_member;
     uint64_t privileges, permanent, authorised, rights; /* PRV_*, RIGHT_* */
+    struct account *account; /* of `uid`, with a reference: creds.h; changed as uid is */
     struct lnm_space *names; /* logical names, with a lock of their own; constant until the end */
     uint32_t exit_status;    /* as wait4 returns it; table lock */
     /* wait4 status of a stop or continuation that was not reported yet, 0: none. Table lock. */
@@ -124,8 +125,9 @@ void process_for_each(bool (*fn)(struct process *p, void *arg), void *arg);
 void process_for_each_locked(bool (*fn)(struct process *p, void *arg), void *arg);
 /* Maximum number of processes, zombies included. */
 #define PROCESSES_MAX 8192u
-/* Allocate the structure of one more process. It gets a pid and enters the table in process_enter.
- * NULL with *err: -ENOMEM, or -EAGAIN when there are PROCESSES_MAX. */
+/* Allocate the structure of one more process, charged to the current thread's account. It gets a
+ * pid and enters the table in process_enter. NULL with *err: -ENOMEM, or -EAGAIN when there are
+ * PROCESSES_MAX, or as many as the user may have. */
 struct process *process_alloc(int *err);
 void process_free(struct process *p);
 /* Make t, which has not run yet, the first thread of p, which has its p->sig and is not in the

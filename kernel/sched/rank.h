@@ -12,6 +12,7 @@
 enum spin_rank {
     RANK_PROC = 10,    /* process table, parent/child links          IPL_ASTDEL */
     RANK_THREADS = 11, /* table of threads                           IPL_ASTDEL */
+    RANK_QUOTA = 12,   /* table of accounts (kernel/quota)           IPL_ASTDEL */
     RANK_FILE = 14,    /* descriptor table, working directory        IPL_ASTDEL */
     RANK_SECTION = 20, /* section state that page faults read        IPL_ASTDEL */
     RANK_OBJECT = 24,  /* page index of one family of mm objects     IPL_ASTDEL */

@@ -55,6 +55,7 @@ static void thread_init(struct thread *t, const char *name, unsigned prio, cpuma
     t->prio = (uint8_t)prio;
     t->state = THREAD_NEW;
     t->affinity = affinity;
+    t->account = boot_threads[0].account; /* the system's */
     t->slice = SLICE_TICKS;
     list_init(&t->run_link);
 

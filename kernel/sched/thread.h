@@ -21,6 +21,8 @@
 
 enum thread_state { THREAD_NEW, THREAD_RUNNABLE, THREAD_RUNNING, THREAD_WAITING, THREAD_DEAD };
 
+struct account;
+
 struct thread {
     struct thread_hw hw; /* first: $8 points here */
     char name[16];
@@ -37,6 +39,9 @@ struct thread {
     cpumask_t *root_mask;  /* CPUs that have root_pfn loaded: atomic; NULL for the system root */
     void *process;         /* struct process of kernel/proc, or NULL; constant until it ends */
     void *user;            /* struct uthread (kernel/proc/signal.h), or NULL; as process */
+    /* Charged for what the thread allocates (kernel/quota): its process's, or the system's. Own
+     * thread, or before it runs. */
+    struct account *account;
     uint64_t run_ns;       /* CPU time up to start_cycles; own CPU (others: thread_cpu_ns) */
     uint64_t user_ns;      /* of which in user mode, sampled by the clock; own CPU */
     uint64_t switches;     /* run queue's lock; atomic: read as a statistic */

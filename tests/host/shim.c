@@ -19,6 +19,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
 #include "kernel/lnm/lnm_private.h"
+#include "kernel/quota/quota.h"
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/mutex.h"
 #include "kernel/sched/rad.h"
@@ -36,6 +37,7 @@ cpumask_t cpu_online_mask = 1;
 __thread struct thread_hw *current_hw;
 __thread unsigned host_cpu_id;
 __thread uint64_t host_ipl;
+__thread struct account *host_account;
 __thread uint64_t host_spin_locks; /* taken so far */
 char *host_ram;
 uint64_t host_tb_singles, host_tb_alls;

@@ -1,3 +1,4 @@
+// SOURCES: kernel/quota/account.c
 // SOURCES: mm/pt/kstack.c mm/phys/page.c mm/phys/page_range.c mm/phys/fluid.c
 // SOURCES: kernel/base/string_extra.c
 /*

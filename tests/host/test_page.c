@@ -1,3 +1,4 @@
+// SOURCES: kernel/quota/account.c
 // SOURCES: mm/phys/page.c mm/phys/page_range.c mm/phys/fluid.c kernel/base/string_extra.c
 /*
  * The page allocator: random operations compared with a plain model (which pages are allocated, and

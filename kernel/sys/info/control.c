@@ -13,6 +13,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/proc/process.h"
+#include "kernel/quota/quota.h"
 #include "kernel/sys/vms/args.h"
 #include "kernel/sys/vms/calls.h"
 #include "kernel/trace/trace.h"
@@ -35,6 +36,7 @@ static cond_t set_param(const uint64_t a[CONTROL_ARGS])
         return n == -EFAULT ? SS$_ACCVIO : SS$_NONEXPR;
     switch (sysparam_set(name, (int64_t)a[1], true)) {
     case SYSPARAM_OK:
+        quota_set_limits(); /* accounts have copies of theirs */
         return SS$_NORMAL;
     case SYSPARAM_UNKNOWN:
         return SS$_NONEXPR;

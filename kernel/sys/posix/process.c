@@ -73,8 +73,7 @@ static long become(uint32_t uid, uint32_t gid)
         return 0;
     if (p->euid != 0)
         return -EPERM;
-    process_set_ids(p, uid, gid);
-    return 0;
+    return process_set_ids(p, uid, gid);
 }
 
 long sys_setuid(uint64_t uid)

@@ -42,6 +42,5 @@ cond_t control_set_creds(const uint64_t a[CONTROL_ARGS])
         (c.authorised & ~PRV_ALL) || (c.privileges & ~c.authorised) ||
         (c.rights & ~MEGA_RIGHTS_ALL))
         return SS$_BADPARAM;
-    creds_set(process_self(), &c);
-    return SS$_NORMAL;
+    return creds_set(process_self(), &c) == 0 ? SS$_NORMAL : SS$_EXQUOTA;
 }

@@ -1,0 +1,72 @@
+/*
+ * The limits of each user, computed from the system parameters and from what the system has.
+ *
+ * Boot sets the totals; afterwards only the parameters change. Two changes at the same moment may
+ * leave some accounts with the limits of either until the next change: privileged callers only.
+ */
+#include "kernel/quota/quota.h"
+#include "sysman/params.h"
+
+/* Of what there is of a kind, only user 0 may have one part in so many. */
+#define RESERVE_SHARE 16u
+/* Pages kept for user 0 beside the minimum of mm/phys/fluid.h: 1/32 of memory; at least 512, which
+ * are 4 MiB: a shell and several programs, with tables and stacks, take some 60 pages each; at most
+ * 8,192. */
+#define RESERVE_SHIFT 5
+#define RESERVE_LEAST 512u
+#define RESERVE_MOST  8192u
+
+static uint64_t defaults[QUOTA_KINDS] = {/* of a parameter that is -1; constant after boot */
+                                         [0 ... QUOTA_KINDS - 1] = QUOTA_UNLIMITED};
+static uint64_t default_reserve; /* constant after boot */
+
+static const struct kind {
+    const char *name, *unit;
+    enum sysparam_id parameter;
+} kinds[QUOTA_KINDS] = {
+#define QUOTA(kind_, parameter_, unit_, what_) {what_, unit_, SYSPARAM_##parameter_},
+#include "kernel/quota/quota.def"
+#undef QUOTA
+};
+
+const char *quota_name(enum quota_kind kind) { return kinds[kind].name; }
+const char *quota_unit(enum quota_kind kind) { return kinds[kind].unit; }
+
+static uint64_t chosen(enum sysparam_id parameter, uint64_t otherwise)
+{
+    int64_t value = sysparam(parameter);
+
+    return value < 0 ? otherwise : (uint64_t)value;
+}
+
+void quota_set_limits(void)
+{
+    struct quota_limits limits = {
+        .page_floor = (int64_t)chosen(SYSPARAM_ROOT_RESERVE, default_reserve)};
+
+    for (unsigned k = 0; k < QUOTA_KINDS; k++)
+        limits.each[k] = chosen(kinds[k].parameter, defaults[k]);
+    account_set_limits(&limits);
+}
+
+void quota_boot_total(enum quota_kind kind, uint64_t total)
+{
+    total -= total / RESERVE_SHARE;
+    quota_users[kind].limit = total;
+    defaults[kind] = total / 2; /* so that no user alone can shut out the others */
+    quota_set_limits();
+}
+
+/* A user's processes may have half of memory, and their files a quarter, so that one user always
+ * leaves something to the others. Blocks of nonpaged pool are made of pages too: an eighth of
+ * memory. An inode takes about half a kilobyte of the two pools, an open file an eighth. */
+void quota_boot_memory(uint64_t npages)
+{
+    default_reserve = MIN(MAX(npages >> RESERVE_SHIFT, RESERVE_LEAST), RESERVE_MOST);
+    defaults[QUOTA_PAGES] = npages / 2;
+    defaults[QUOTA_FILE_PAGES] = npages / 4;
+    defaults[QUOTA_NONPAGED] = (npages << PAGE_SHIFT) / 8;
+    defaults[QUOTA_INODES] = npages;
+    defaults[QUOTA_FILES] = npages;
+    quota_set_limits();
+}

@@ -1,0 +1,14 @@
+/* Host stand-in: each POSIX thread has an account, the system's unless a test sets another one. */
+#ifndef KERNEL_QUOTA_CURRENT_H
+#define KERNEL_QUOTA_CURRENT_H
+
+#include "kernel/quota/quota.h"
+
+extern __thread struct account *host_account; /* NULL: the system's */
+
+static inline struct account *account_self(void)
+{
+    return host_account ? host_account : account_system;
+}
+
+#endif
