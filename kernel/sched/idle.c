@@ -9,6 +9,8 @@
  * to the own queue under that one's lock; the two are never held together.
  */
 #include "kernel/sched/ipi.h"
+#include "kernel/sched/lockstat.h"
+#include "kernel/sched/meter.h"
 #include "kernel/sched/perturb.h"
 #include "kernel/sched/sched_private.h"
 
@@ -88,6 +90,13 @@ static bool idle_work(const struct runq *rq)
     return work && !prioq_has(&rq->ready, 0) && work();
 }
 
+static void wait_for_interrupt(void)
+{
+    pal_wtint(0);
+    if (lockstat_on(LOCKSTAT_SPIN))
+        meter_waited();
+}
+
 /*
  * The idle loop. WTINT stops the CPU until an interrupt is pending, even one that the IPL blocks
  * (QEMU 7.2: alpha_cpu_has_work checks what is requested, not the IPL; on hardware, a WTINT that
@@ -112,7 +121,7 @@ void sched_idle_loop(void)
             continue;
         ipl_set(IPL_IPI);
         if (!__atomic_load_n(&cpus[self].resched, __ATOMIC_ACQUIRE) && !prioq_has(&rq->ready, 0))
-            pal_wtint(0);
+            wait_for_interrupt();
         ipl_restore(IPL_NONE);
     }
 }

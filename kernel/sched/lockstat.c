@@ -16,6 +16,7 @@
 #include "kernel/base/string.h"
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/ipl.h"
+#include "kernel/sched/meter.h"
 #include "kernel/sched/rank.h"
 #include "kernel/sched/timer.h"
 
@@ -149,6 +150,8 @@ void lockstat_start(enum lockstat_kind kind)
         clear_line(&lines[kind][i].s);
     if (l)
         l->clear(kind);
+    if (kind == LOCKSTAT_SPIN)
+        meter_start();
     __atomic_store_n(&started_at[kind], clock_ns(), __ATOMIC_RELAXED);
     __atomic_store_n(&lockstat_rounds[kind], __atomic_add_fetch(&rounds, 1, __ATOMIC_RELAXED),
                      __ATOMIC_RELEASE);
@@ -156,8 +159,11 @@ void lockstat_start(enum lockstat_kind kind)
 
 void lockstat_stop(enum lockstat_kind kind)
 {
-    if (__atomic_exchange_n(&lockstat_rounds[kind], 0, __ATOMIC_RELEASE))
-        __atomic_store_n(&ended_at[kind], clock_ns(), __ATOMIC_RELAXED);
+    if (!__atomic_exchange_n(&lockstat_rounds[kind], 0, __ATOMIC_RELEASE))
+        return;
+    if (kind == LOCKSTAT_SPIN)
+        meter_stop();
+    __atomic_store_n(&ended_at[kind], clock_ns(), __ATOMIC_RELAXED);
 }
 
 void lockstat_times(enum lockstat_kind kind, uint64_t *started_ns, uint64_t *lasted_ns)

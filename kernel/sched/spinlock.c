@@ -33,6 +33,7 @@
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/lockcheck.h"
 #include "kernel/sched/lockstat.h"
+#include "kernel/sched/meter.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 
@@ -101,12 +102,17 @@ static void note_taken(struct spinlock *l, struct thread *t, uint64_t pc)
     l->taken_at = pc;
 }
 
-/* Begin to measure a hold of l, which has just been acquired. Returns old. */
-static ipl_t __attribute__((noinline)) begin_measured(struct spinlock *l, ipl_t old, uint32_t spun)
+/* Begin to measure a hold of l, which has just been acquired at pc. Returns old, the IPL before. */
+static ipl_t __attribute__((noinline)) begin_measured(struct spinlock *l, ipl_t old, uint32_t spun,
+                                                      uint64_t pc)
 {
+    struct meter_pause p = meter_pause();
+
+    meter_place(old, l->ipl, pc);
     l->spun = spun;
     l->measured = lockstat_round_of(LOCKSTAT_SPIN);
-    l->hold_start = clock_cycles();
+    meter_resume(p);
+    l->hold_start = meter_clock();
     return old;
 }
 
@@ -116,7 +122,7 @@ static ipl_t __attribute__((noinline)) lock_wait(struct spinlock *l, ipl_t old, 
     uint32_t spun = spin_wait(l, pc);
 
     note_taken(l, thread_self(), pc);
-    return lockstat_on(LOCKSTAT_SPIN) ? begin_measured(l, old, spun) : old;
+    return lockstat_on(LOCKSTAT_SPIN) ? begin_measured(l, old, spun, pc) : old;
 }
 
 /* A check of the fast path failed: check in full, then acquire. old: the IPL before; lowest: the
@@ -134,7 +140,7 @@ static ipl_t __attribute__((noinline)) lock_checked(struct spinlock *l, ipl_t ol
     if (!try_take(l))
         return lock_wait(l, old, pc);
     note_taken(l, thread_self(), pc);
-    return lockstat_on(LOCKSTAT_SPIN) ? begin_measured(l, old, 0) : old;
+    return lockstat_on(LOCKSTAT_SPIN) ? begin_measured(l, old, 0, pc) : old;
 }
 
 static inline ipl_t take(struct spinlock *l, struct thread *t, ipl_t old, uint64_t pc)
@@ -143,7 +149,7 @@ static inline ipl_t take(struct spinlock *l, struct thread *t, ipl_t old, uint64
         return lock_wait(l, old, pc);
     note_taken(l, t, pc);
     if (unlikely(lockstat_on(LOCKSTAT_SPIN)))
-        return begin_measured(l, old, 0);
+        return begin_measured(l, old, 0, pc);
     return old;
 }
 
@@ -177,21 +183,11 @@ void spin_lock_at_ipl(struct spinlock *l)
 }
 
 /* Release l in full: it is not the innermost lock (locks may be released in any order), or not held
- * at all, or it is being measured. The statistics are updated after the lock is free, so that no
- * other CPU waits for that. */
-static void __attribute__((noinline)) release_checked(struct spinlock *l, uint64_t pc)
+ * at all. */
+static void release_unchained(struct spinlock *l, uint64_t pc)
 {
-    uint32_t held = clock_cycles() - l->hold_start, round = l->measured;
     struct thread *t = thread_self();
     struct spinlock **p = &t->spin_top;
-    struct lockstat_hold hold = {.kind = LOCKSTAT_SPIN,
-                                 .name = l->name,
-                                 .rank = l->rank,
-                                 .ipl = l->ipl,
-                                 .waited = l->spun != 0,
-                                 .wait_ns = (uint64_t)l->spun * CLOCK_CYCLE_NS,
-                                 .place = l->taken_at,
-                                 .held_ns = (uint64_t)held * CLOCK_CYCLE_NS};
 
     if (__atomic_load_n(&l->holder, __ATOMIC_RELAXED) != t) {
         lockcheck_spin_release(l, pc);
@@ -203,8 +199,31 @@ static void __attribute__((noinline)) release_checked(struct spinlock *l, uint64
     l->measured = 0;
     __atomic_store_n(&l->holder, NULL, __ATOMIC_RELAXED);
     __atomic_store_n(&l->taken, 0, __ATOMIC_RELEASE);
-    if (round != 0)
-        lockstat_note(round, &hold, LOCKSTAT_TAKEN | LOCKSTAT_RELEASED);
+}
+
+/* The same for a lock that is measured. The statistics are updated after the lock is free, so that
+ * no other CPU waits for that; the holds of other locks that go on do not include it. */
+static void __attribute__((noinline)) release_checked(struct spinlock *l, uint64_t pc)
+{
+    uint32_t held = meter_clock() - l->hold_start, round = l->measured;
+    struct lockstat_hold hold = {.kind = LOCKSTAT_SPIN,
+                                 .name = l->name,
+                                 .rank = l->rank,
+                                 .ipl = l->ipl,
+                                 .waited = l->spun != 0,
+                                 .wait_ns = (uint64_t)l->spun * CLOCK_CYCLE_NS,
+                                 .place = l->taken_at,
+                                 .held_ns = (uint64_t)held * CLOCK_CYCLE_NS};
+    struct meter_pause pause;
+
+    if (round == 0 || !spin_held(l)) {
+        release_unchained(l, pc);
+        return;
+    }
+    pause = meter_pause();
+    release_unchained(l, pc);
+    lockstat_note(round, &hold, LOCKSTAT_TAKEN | LOCKSTAT_RELEASED);
+    meter_resume(pause);
 }
 
 static inline bool plain(const struct spinlock *l, const struct thread *t)

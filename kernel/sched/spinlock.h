@@ -33,7 +33,7 @@ struct spinlock {
     uint16_t flags;         /* SPIN_*; constant */
     /* Statistics; written by the holder. */
     uint32_t measured;   /* measuring round that this acquisition belongs to; 0: none */
-    uint32_t hold_start; /* cycle counter at the acquire */
+    uint32_t hold_start; /* meter_clock() at the acquire */
     uint32_t spun;       /* cycles spent waiting; 0: the lock was free */
 };
 

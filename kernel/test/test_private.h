@@ -25,5 +25,8 @@ cond_t test_selftest(int64_t index, void *out);
  * figures; a[3]: the pool (0: nonpaged, at IPL_CLOCK; 1: paged). All blocks are allocated and
  * freed. SS$_NORMAL; SS$_BADPARAM: too large or too many; SS$_INSFMEM; SS$_ACCVIO. */
 cond_t test_pool_cost(const uint64_t a[CONTROL_ARGS]);
+/* Hold a spinlock, or keep the IPL raised. a[0]: enum mega_hold; a[1]: how often to do what it
+ * says; a[2]: user address for the time in ns. SS$_NORMAL; SS$_BADPARAM; SS$_ACCVIO. */
+cond_t test_hold(const uint64_t a[CONTROL_ARGS]);
 
 #endif

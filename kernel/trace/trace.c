@@ -16,6 +16,7 @@
 #include "kernel/base/string.h"
 #include "kernel/base/symbols.h"
 #include "kernel/proc/process.h"
+#include "kernel/sched/meter.h"
 #include "kernel/trace/alignment.h"
 #include "kernel/trace/locks.h"
 #include "kernel/trace/pcsample.h"
@@ -142,6 +143,22 @@ static cond_t lock_line(enum lockstat_kind kind, int64_t index, struct mega_lock
 
 cond_t trace_spinlock(int64_t index, void *out) { return lock_line(LOCKSTAT_SPIN, index, out); }
 cond_t trace_mutex(int64_t index, void *out) { return lock_line(LOCKSTAT_MUTEX, index, out); }
+
+cond_t trace_ipl(int64_t index, void *out)
+{
+    struct mega_ipl *m = out;
+    struct meter_record r;
+
+    if (index <= IPL_NONE || index > IPL_HIGH)
+        return SS$_NONEXPR;
+    meter_get((ipl_t)index, &r);
+    *m = (struct mega_ipl){.ipl = (uint32_t)index,
+                           .measuring = lockstat_on(LOCKSTAT_SPIN),
+                           .longest_ns = r.longest_ns};
+    if (r.place)
+        format(m->longest_place, sizeof(m->longest_place), "%pS", (void *)r.place);
+    return SS$_NORMAL;
+}
 
 static void lock_answer(enum lockstat_kind kind, struct mega_trace *m)
 {

@@ -161,8 +161,18 @@
     ldq s6, TF_S6(sp)
 .endm
 
-/* Restore what SAVE stored, and return from the trap. */
+/* Put the next instruction into the table of arch/alpha/hw/ipl_hook.c. */
+.macro IPL_SITE kind
+771:
+    .pushsection .ipl_sites, "a"
+    .quad 771b, \kind
+    .popsection
+.endm
+
+/* Restore what SAVE stored, and return from the trap. The first instruction is replaced while
+   raised IPL is measured: it becomes a call of ipl_hook_rti, which executes it in its place. */
 .macro RESTORE_RTI
+    IPL_SITE IPL_SITE_RTI
     ldq v0, TF_V0(sp)
     ldq t0, TF_T0(sp)
     ldq t1, TF_T1(sp)
@@ -224,6 +234,8 @@
  */
     ENTRY entry_interrupt
     SAVE
+    IPL_SITE IPL_SITE_INTERRUPT
+    mov sp, a3
     jsr ra, trap_interrupt
     ldq t0, TF_PS(sp)
     and t0, PS_USER, t1
@@ -326,10 +338,12 @@ user_exit:
     call_pal PAL_RDUSP
     stq v0, TF_USP(sp)
 1:  mov zero, a0
+    IPL_SITE IPL_SITE_SWPIPL
     call_pal PAL_SWPIPL
     jsr ra, process_return_slow
 .Luser_exit_full:
     lda a0, 7
+    IPL_SITE IPL_SITE_SWPIPL
     call_pal PAL_SWPIPL
     ldq t0, HW_SYSCALL_EXIT(current)
     bne t0, 1b

@@ -3,6 +3,7 @@
  * line "->NAME VALUE" of the output into a #define in the generated arch/alpha/hw/asm_offsets.h.
  */
 #include "arch/alpha/hw/cpu.h"
+#include "arch/alpha/hw/ipl_hook.h"
 #include "arch/alpha/hw/layout.h"
 #include "arch/alpha/hw/pal.h"
 #include "arch/alpha/hw/stack.h"
@@ -97,6 +98,10 @@ void asm_offsets(void)
     EMIT(SYS_VMS_CALLS, VMS_CALLS);
     EMIT(SYS_FLAGS_MASK, SYS_FULL_FRAME | SYS_RAW);
     EMIT(SYS_RAW_FLAG, SYS_RAW);
+
+    EMIT(IPL_SITE_SWPIPL, IPL_SITE_SWPIPL);
+    EMIT(IPL_SITE_INTERRUPT, IPL_SITE_INTERRUPT);
+    EMIT(IPL_SITE_RTI, IPL_SITE_RTI);
 
     EMIT(PAL_HALT, PAL_HALT);
     EMIT(PAL_SWPCTX, PAL_SWPCTX);

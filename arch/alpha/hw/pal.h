@@ -88,8 +88,9 @@ PAL_CALL1(pal_swpctx, PAL_SWPCTX)
 PAL_CALL1(pal_wrval, PAL_WRVAL)
 PAL_CALL0_RET(pal_rdval, PAL_RDVAL)
 PAL_CALL2(pal_tbi_raw, PAL_TBI)
-PAL_CALL2(pal_wrent, PAL_WRENT)   /* args: entry address, selector */
-PAL_CALL1(pal_swpipl, PAL_SWPIPL) /* arg: new IPL; returns the old one */
+PAL_CALL2(pal_wrent, PAL_WRENT) /* args: entry address, selector */
+/* The same as pal_swpipl() below, for the hooks of arch/alpha/hw/ipl_hook.h only. */
+PAL_CALL1(pal_swpipl_unmetered, PAL_SWPIPL)
 PAL_CALL0_RET(pal_rdps, PAL_RDPS)
 PAL_CALL1(pal_wrkgp, PAL_WRKGP)
 PAL_CALL1(pal_wrusp, PAL_WRUSP)
@@ -100,6 +101,21 @@ PAL_CALL0_RET(pal_rdunique, PAL_RDUNIQUE)
 PAL_CALL1(pal_wrunique, PAL_WRUNIQUE)
 /* args: QEMU's function number (3 wall clock, 5 and 6 alarm, 7 virtual time in ns), argument */
 PAL_CALL2(pal_cserve, PAL_CSERVE)
+
+/* Set the IPL; returns the old one. The table .ipl_sites has the address of each of these
+   instructions: while raised IPL is measured, they are calls (arch/alpha/hw/ipl_hook.h). */
+static inline uint64_t pal_swpipl(uint64_t ipl)
+{
+    register uint64_t v0 __asm__("$0");
+    register uint64_t a0 __asm__("$16") = ipl;
+
+    __asm__ volatile(
+        "1: call_pal %2\n\t.pushsection .ipl_sites, \"a\"\n\t.quad 1b, 0\n\t.popsection"
+        : "=r"(v0), "+r"(a0)
+        : "i"(PAL_SWPIPL)
+        : "$17", "$18", PAL_CLOBBERS);
+    return v0;
+}
 
 /* kind -1: all translations without ASM, -2: all translations, 3: both translations of va */
 static inline void pal_tbi(int64_t kind, uint64_t va) { pal_tbi_raw((uint64_t)kind, va); }

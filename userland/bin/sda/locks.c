@@ -1,6 +1,7 @@
 /*
  * MTX SHOW TRACE and SPL SHOW TRACE: rates for each lock, and its callers ordered by rate. The
- * kernel counts callers for each CPU; this file adds the counts.
+ * kernel counts callers for each CPU; this file adds the counts. With spinlocks goes the longest
+ * time at each raised IPL.
  */
 #include "sda.h"
 
@@ -103,6 +104,21 @@ static bool read_locks(enum mega_facility f, struct mega_lock *locks, size_t *co
     }
     qsort(locks, n, sizeof(locks[0]), by_locks);
     *count = n;
+    return !failed;
+}
+
+/* ---- raised IPL ---- */
+
+/* The longest time at each IPL. False: the kernel refused. */
+static bool ipl_table(void)
+{
+    struct mega_ipl m;
+    bool failed = false;
+
+    printf("\nIPL  Longest (ns)  Raised at\n");
+    for (int64_t i = 1; ask(MEGA_INFO_IPL, i, &m, sizeof(m), &failed); i++)
+        if (m.longest_ns)
+            printf("%3u%14lu  %s\n", m.ipl, (unsigned long)m.longest_ns, m.longest_place);
     return !failed;
 }
 
@@ -221,6 +237,8 @@ int show_locks(enum mega_facility f, const struct mega_trace *t, const struct co
         mutex_table(locks, n, &sum);
     else
         spinlock_table(locks, n, &sum);
+    if (f == MEGA_TRACE_SPL && !ipl_table())
+        return 1;
     callers = read_callers(f, t, &count);
     if (!callers)
         return fail("NOCALLERS", "cannot read the callers");

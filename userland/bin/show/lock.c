@@ -1,5 +1,5 @@
-/* show spinlock and show mutex: statistics of locks. /START resets and starts the measurement,
- * /STOP ends it. */
+/* show spinlock, show mutex, show ipl: statistics of locks and of raised IPL. /START resets and
+ * starts the measurement of all three, /STOP ends it. */
 #include "show.h"
 
 #include <condition.h>
@@ -70,6 +70,27 @@ static int show_locks(unsigned item, unsigned q)
     }
     if (!shown)
         printf("No lock was taken since measuring began.\n");
+    return 0;
+}
+
+/* One line for each IPL that was raised: the longest time at that IPL or above. */
+int show_ipl(unsigned q, const char *name)
+{
+    struct mega_ipl m;
+    size_t shown = 0;
+
+    (void)name;
+    if (q & (Q_START | Q_STOP))
+        return measure((q & Q_START) != 0);
+    for (int64_t i = 1; ask(MEGA_INFO_IPL, i, &m, sizeof(m)); i++) {
+        if (!m.longest_ns)
+            continue;
+        if (!shown++)
+            printf("IPL  Longest ns  Raised at\n");
+        printf("%3u%12lu  %s\n", m.ipl, (unsigned long)m.longest_ns, m.longest_place);
+    }
+    if (!shown)
+        printf("Nothing was measured yet: SHOW IPL /START begins.\n");
     return 0;
 }
 

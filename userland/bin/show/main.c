@@ -38,6 +38,7 @@ static const struct {
      "logical names: NAME (* and % for any characters), or those of table NAME"},
     {"PCI", show_pci, 0, false, "PCI devices"},
     {"SPINLOCK", show_spinlock, Q_START | Q_STOP, false, "spinlocks by name"},
+    {"IPL", show_ipl, Q_START | Q_STOP, false, "longest times at raised IPL"},
     {"MUTEX", show_mutex, Q_START | Q_STOP, false, "mutexes by name"},
 };
 

@@ -35,7 +35,9 @@ int show_region(unsigned qualifiers, const char *name);
 int show_logical(unsigned qualifiers, const char *name);
 int show_pci(unsigned qualifiers, const char *name);
 int show_spinlock(unsigned qualifiers, const char *name);
+int show_ipl(unsigned q, const char *name);
 int show_mutex(unsigned qualifiers, const char *name);
+int show_ipl(unsigned qualifiers, const char *name);
 
 /* Get structure number `index` of an item; returns false after the last one. Any other error is
  * reported and ends the program. */

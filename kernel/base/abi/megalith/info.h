@@ -51,6 +51,7 @@ enum mega_item {
     MEGA_INFO_PCI = 10,      /* index-th PCI function: struct mega_pci */
     MEGA_INFO_SPINLOCK = 11, /* spinlocks of the index-th name: struct mega_lock */
     MEGA_INFO_MUTEX = 12,    /* mutexes of the index-th name: struct mega_lock */
+    MEGA_INFO_IPL = 26,      /* index: an IPL, 1 to 7: struct mega_ipl */
     /* Stop the system and check that every page is counted once (index 0): struct mega_validate.
        Requires CMKRNL */
     MEGA_INFO_VALIDATE = 13,
@@ -142,8 +143,24 @@ enum mega_control {
     /* n: increment a shared word n times without a lock. This is the planted data race that the
        race detector must report (make test-races) */
     MEGA_CTL_RACE = 28,
-    MEGA_CTL_LAST = MEGA_CTL_RACE,
+    /* enum mega_hold, n, address for a quadword: hold a spinlock or raise the IPL for long, which
+       the meter of both must find (show spinlock, show ipl). The quadword is the time in ns.
+       SS$_BADPARAM: n is above MEGA_HOLD_MAX, or there is no such kind; SS$_ACCVIO */
+    MEGA_CTL_HOLD = 29,
+    MEGA_CTL_LAST = MEGA_CTL_HOLD,
 };
+
+/* What MEGA_CTL_HOLD does n times: count to n in a loop, or take and release another lock or
+   raise and restore the IPL further. The spinlocks are called "planted" and "planted inner" (IPL 2
+   and 5); the IPLs are 4 and 5. */
+enum mega_hold {
+    MEGA_HOLD_SPIN,
+    MEGA_HOLD_IPL,
+    MEGA_HOLD_SPIN_NESTED,
+    MEGA_HOLD_IPL_NESTED,
+    MEGA_HOLDS,
+};
+#define MEGA_HOLD_MAX 10000000u
 
 /* Operations of the driver that allocates /NOGLOBAL_SECTION reservations and maps them in system
    space. The comments give the argument. */
@@ -285,6 +302,13 @@ struct mega_lock {
     char longest_place[64];        /* where the lock was taken that was held longest */
     uint64_t shared_waits, wait_ns, longest_wait_ns;
     uint64_t unlocks, shared_unlocks;
+};
+/* The longest time at an IPL or above, since measurement started, interrupts met meanwhile not
+   included. A time is counted for the highest IPL during all of it. */
+struct mega_ipl {
+    uint32_t ipl, measuring;
+    uint64_t longest_ns;    /* virtual time; 0: there was none */
+    char longest_place[64]; /* where the IPL was raised */
 };
 struct mega_trace {
     uint64_t loaded, running; /* 0 or 1 */
