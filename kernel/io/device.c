@@ -57,8 +57,6 @@ static const struct file_ops zero_ops = {.name = "zero",
                                          .stat = device_stat,
                                          .poll = device_poll};
 
-#define RDEV(major, minor) ((major) << 8 | (minor))
-
 static const struct {
     const char *path;
     uint32_t mode, rdev;
@@ -66,8 +64,8 @@ static const struct {
 } nodes[] = {
     {"/dev/null", 0666, RDEV(1, 3), &null_ops},
     {"/dev/zero", 0666, RDEV(1, 5), &zero_ops},
-    {"/dev/console", 0620, RDEV(5, 1), &tty_ops},
-    {"/dev/tty", 0666, RDEV(5, 0), &tty_ops},
+    {"/dev/console", 0600, RDEV_CONSOLE, &tty_ops},
+    {"/dev/tty", 0666, RDEV_TTY, &tty_ops},
 };
 
 const struct file_ops *device_ops(uint32_t rdev)

@@ -115,10 +115,14 @@ int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path
         return err;
     }
     f->ops = ops_of(f->inode);
-    if (!f->ops) {
+    if (!f->ops)
+        err = -ENXIO;
+    else if (f->ops->open)
+        err = f->ops->open(f);
+    if (err) {
         inode_unref(f->inode);
         npp_free(f, sizeof(*f));
-        return -ENXIO;
+        return err;
     }
     *out = f;
     return 0;

@@ -15,6 +15,9 @@ struct mm_object;
 
 struct file_ops {
     const char *name;
+    /* Called when the file was opened by a path, before it is used: 0 or a negative errno, which
+     * becomes that of the open. NULL: nothing is to be done. */
+    int (*open)(struct file *f);
     long (*read)(struct file *f, vaddr_t ubuf, size_t n);
     long (*write)(struct file *f, vaddr_t ubuf, size_t n);
     int64_t (*lseek)(struct file *f, int64_t off, int whence);
@@ -65,9 +68,6 @@ void io_boot(const void *initrd, uint64_t nbytes);
 void io_validate(struct validate *v);
 void file_validate(struct validate *v, struct file *f);
 
-/* Send signal sig, such as SIGINT for ^C, to a process group. Set by kernel/proc before the first
- * process runs. IPL 0. */
-extern void (*tty_signal_hook)(uint32_t pgrp, int sig);
 /* A command's standard input is empty: reads return 0 from the start. Boot, after io_boot(). */
 void stream_input_ends(void);
 /* Send the last frame on COM2, of type R with n bytes, n > 0. IPL 0, may wait. Returns at

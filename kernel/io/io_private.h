@@ -11,6 +11,10 @@ void stream_boot(void);
 
 extern const struct file_ops tty_ops;
 
+#define RDEV(major, minor) ((major) << 8 | (minor))
+#define RDEV_TTY           RDEV(5, 0) /* the caller's controlling terminal */
+#define RDEV_CONSOLE       RDEV(5, 1)
+
 /* The operations of an open device; NULL: there is no such device. */
 const struct file_ops *device_ops(uint32_t rdev);
 

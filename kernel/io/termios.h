@@ -56,6 +56,7 @@ enum {
 #define ISIG    0x0080u
 #define ICANON  0x0100u
 #define IEXTEN  0x0400u
+#define TOSTOP  0x400000u
 #define NOFLSH  0x80000000u
 
 #define FIONREAD   0x4004667Fu
@@ -72,5 +73,6 @@ enum {
 #define TIOCGPGRP  0x40047477u
 #define TIOCSCTTY  0x540Eu
 #define TIOCNOTTY  0x5422u
+#define TIOCGSID   0x5429u
 
 #endif

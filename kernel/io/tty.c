@@ -10,8 +10,14 @@
  * `ready` are complete lines, which can be read, and those from `ready` to `end` are the line being
  * edited. In raw mode all words can be read at once.
  *
+ * To which session and to which of its groups the terminal belongs is kernel/proc/terminal.c's
+ * subject. A reader asks it first, without tty.lock, and takes input only if the foreground group
+ * has not changed since (tty.changes); so no input goes to a process that has lost the terminal
+ * while it waited.
+ *
  * Lock: tty.lock (RANK_TTY, IPL_DEVICE), never held while user memory is touched.
  */
+#include "kernel/io/tty.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
@@ -31,13 +37,15 @@
 #define SIGINT    2
 #define SIGQUIT   3
 #define SIGTSTP   18
+#define SIGWINCH  28
 
-/* All fields are protected by lock, except that pgrp is also accessed as an atomic word. */
+/* All fields are protected by lock. */
 struct tty {
     struct spinlock lock;
     struct termios set;
     struct winsize size;
-    uint32_t pgrp;             /* foreground process group */
+    uint32_t changes;          /* of the foreground group, a free-running count */
+    uint32_t hangups;          /* ends of sessions; also read as an atomic word */
     uint32_t head, ready, end; /* free-running counts into queue */
     uint32_t lines;            /* line ends and EOFs between head and ready */
     bool literal;              /* ^V was typed: the next character is taken literally */
@@ -69,12 +77,11 @@ static struct tty tty = {
             .c_ispeed = B38400,
             .c_ospeed = B38400},
     .size = {.ws_row = 24, .ws_col = 80},
-    .pgrp = 1,
     .readers = WAIT_QUEUE_INIT("tty readers", tty.readers),
     .room = WAIT_QUEUE_INIT("tty room", tty.room),
 };
 
-void (*tty_signal_hook)(uint32_t pgrp, int sig);
+const struct tty_jobs *tty_jobs;
 
 static uint16_t *slot(uint32_t at) { return &tty.queue[at % TTY_QUEUE]; }
 
@@ -244,7 +251,6 @@ static void tty_thread(void *arg)
     (void)arg;
     for (;;) {
         uint8_t c;
-        uint32_t pgrp;
         bool wake;
         ipl_t ipl;
         int sig;
@@ -255,15 +261,14 @@ static void tty_thread(void *arg)
             continue;
         ipl = spin_lock(&tty.lock);
         sig = input_locked(c);
-        pgrp = tty.pgrp;
         wake = tty.ready != tty.head;
         spin_unlock(&tty.lock, ipl);
         if (wake) {
             wake_all(&tty.readers);
             poll_notify();
         }
-        if (sig && tty_signal_hook)
-            tty_signal_hook(pgrp, sig);
+        if (sig && tty_jobs)
+            tty_jobs->signal(sig);
     }
 }
 
@@ -303,8 +308,46 @@ static size_t take_locked(uint8_t *buf, size_t n, bool *stop)
     return k;
 }
 
-/* Wait until a read can return. 0 or a negative errno; -ETIMEDOUT: VTIME has passed. */
-static long wait_readable(struct file *f)
+void tty_foreground_changed(void)
+{
+    ipl_t ipl = spin_lock(&tty.lock);
+
+    tty.changes++;
+    spin_unlock(&tty.lock, ipl);
+    wake_all(&tty.readers);
+}
+
+void tty_hang_up(void)
+{
+    __atomic_fetch_add(&tty.hangups, 1, __ATOMIC_RELAXED);
+    tty_foreground_changed();
+    poll_notify();
+}
+
+/* Was the session that opened f ended? tty_open has noted the count of hang-ups in f->priv. */
+static bool is_dead(const struct file *f)
+{
+    return (uintptr_t)f->priv != __atomic_load_n(&tty.hangups, __ATOMIC_RELAXED);
+}
+
+static int tty_open(struct file *f)
+{
+    f->priv = (void *)(uintptr_t)__atomic_load_n(&tty.hangups, __ATOMIC_RELAXED);
+    return f->inode->rdev == RDEV_TTY && !tty_jobs->has() ? -ENXIO : 0;
+}
+
+static uint32_t changes_now(void)
+{
+    ipl_t ipl = spin_lock(&tty.lock);
+    uint32_t changes = tty.changes;
+
+    spin_unlock(&tty.lock, ipl);
+    return changes;
+}
+
+/* Wait until a read can return, or the foreground group changes. 0 or a negative errno; -ETIMEDOUT:
+ * VTIME has passed. */
+static long wait_readable(struct file *f, uint32_t changes)
 {
     struct waiter w;
     long err = 0;
@@ -316,7 +359,7 @@ static long wait_readable(struct file *f)
 
         wait_enqueue(&tty.readers, &w);
         ipl = spin_lock(&tty.lock);
-        ready = readable_locked();
+        ready = readable_locked() || tty.changes != changes;
         if (!(tty.set.c_lflag & ICANON) && tty.set.c_cc[VMIN] == 0)
             deadline = clock_ns() + tty.set.c_cc[VTIME] * UINT64_C(100000000);
         spin_unlock(&tty.lock, ipl);
@@ -334,33 +377,50 @@ static long wait_readable(struct file *f)
     return err == -EINTR ? -ERESTARTSYS : err;
 }
 
-static long tty_read(struct file *f, vaddr_t ubuf, size_t n)
+/* Copy out what one read gets, up to n bytes. `changes`: the count when the caller was allowed to
+ * read. Returns the number of bytes or -EFAULT; -EAGAIN: the caller is to ask again. */
+static long take(vaddr_t ubuf, size_t n, uint32_t changes)
 {
     uint8_t buf[TTY_CHUNK];
-    size_t done = 0;
     bool stop = false;
-    long err;
+    size_t done = 0;
 
-    if (!n)
-        return 0;
-    err = wait_readable(f);
-    if (err)
-        return err == -ETIMEDOUT ? 0 : err;
     while (done < n && !stop) {
+        size_t part = 0;
         ipl_t ipl = spin_lock(&tty.lock);
-        size_t part = take_locked(buf, MIN(n - done, sizeof(buf)), &stop);
 
+        if (tty.changes == changes)
+            part = take_locked(buf, MIN(n - done, sizeof(buf)), &stop);
         spin_unlock(&tty.lock, ipl);
         if (!part)
             break;
-        if (copyout(ubuf + done, buf, part)) {
-            err = -EFAULT;
-            break;
-        }
+        if (copyout(ubuf + done, buf, part))
+            return done ? (long)done : -EFAULT;
         done += part;
     }
+    return done || stop ? (long)done : -EAGAIN;
+}
+
+static long tty_read(struct file *f, vaddr_t ubuf, size_t n)
+{
+    long r = -EAGAIN;
+
+    if (!n)
+        return 0;
+    while (r == -EAGAIN) {
+        uint32_t changes = changes_now();
+
+        if (is_dead(f))
+            return 0;
+        r = tty_jobs->check(TTY_READ);
+        if (!r)
+            r = wait_readable(f, changes);
+        if (r)
+            return r == -ETIMEDOUT ? 0 : r;
+        r = take(ubuf, n, changes);
+    }
     wake_all(&tty.room);
-    return done ? (long)done : err;
+    return r;
 }
 
 static long tty_write(struct file *f, vaddr_t ubuf, size_t n)
@@ -368,10 +428,17 @@ static long tty_write(struct file *f, vaddr_t ubuf, size_t n)
     char in[TTY_CHUNK], out[2 * TTY_CHUNK];
     ipl_t ipl = spin_lock(&tty.lock);
     bool newlines = (tty.set.c_oflag & (OPOST | ONLCR)) == (OPOST | ONLCR);
+    bool checked = (tty.set.c_lflag & TOSTOP) != 0;
     size_t done = 0;
+    int err = 0;
 
     spin_unlock(&tty.lock, ipl);
-    (void)f;
+    if (checked)
+        err = tty_jobs->check(TTY_WRITE);
+    if (is_dead(f))
+        err = -EIO;
+    if (err)
+        return err;
     while (done < n) {
         size_t part = MIN(n - done, sizeof(in)), k = 0;
 
@@ -393,9 +460,8 @@ static unsigned tty_poll(struct file *f)
     ipl_t ipl = spin_lock(&tty.lock);
     unsigned r = POLLOUT | POLLWRNORM | (readable_locked() ? POLLIN | POLLRDNORM : 0);
 
-    (void)f;
     spin_unlock(&tty.lock, ipl);
-    return r;
+    return is_dead(f) ? POLLIN | POLLRDNORM | POLLHUP : r;
 }
 
 static void set_locked(const struct termios *t, bool flush)
@@ -414,14 +480,79 @@ static void set_locked(const struct termios *t, bool flush)
     }
 }
 
-static long tty_ioctl(struct file *f, unsigned long req, vaddr_t arg)
+static long change_settings(vaddr_t arg, bool flush)
 {
     struct termios t;
-    struct winsize size;
-    uint32_t word;
     ipl_t ipl;
 
-    (void)f;
+    if (copyin(&t, arg, sizeof(t)))
+        return -EFAULT;
+    ipl = spin_lock(&tty.lock);
+    set_locked(&t, flush);
+    spin_unlock(&tty.lock, ipl);
+    wake_all(&tty.readers);
+    wake_all(&tty.room);
+    return 0;
+}
+
+static long change_size(vaddr_t arg)
+{
+    struct winsize size;
+    bool changed;
+    ipl_t ipl;
+
+    if (copyin(&size, arg, sizeof(size)))
+        return -EFAULT;
+    ipl = spin_lock(&tty.lock);
+    changed = memcmp(&size, &tty.size, sizeof(size)) != 0;
+    tty.size = size;
+    spin_unlock(&tty.lock, ipl);
+    if (changed)
+        tty_jobs->signal(SIGWINCH);
+    return 0;
+}
+
+static void discard_input(void)
+{
+    ipl_t ipl = spin_lock(&tty.lock);
+
+    tty.head = tty.ready = tty.end;
+    tty.lines = 0;
+    spin_unlock(&tty.lock, ipl);
+}
+
+/* What the request does with the terminal, besides what every process may do that has it open. */
+static bool is_checked(unsigned long req, enum tty_use *use)
+{
+    *use = TTY_CHANGE;
+    switch (req) {
+    case FIONREAD: /* tells how much was typed */
+        *use = TTY_READ;
+        return true;
+    case TCSETS:
+    case TCSETSW:
+    case TCSETSF:
+    case TCFLSH:
+    case TCSBRK:
+    case TCXONC:
+    case TIOCSWINSZ:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static long tty_ioctl(struct file *f, unsigned long req, vaddr_t arg)
+{
+    struct winsize size;
+    enum tty_use use;
+    struct termios t;
+    uint32_t word;
+    ipl_t ipl;
+    int err = is_dead(f) ? -EIO : is_checked(req, &use) ? tty_jobs->check(use) : 0;
+
+    if (err)
+        return err;
     switch (req) {
     case TCGETS:
         ipl = spin_lock(&tty.lock);
@@ -431,24 +562,12 @@ static long tty_ioctl(struct file *f, unsigned long req, vaddr_t arg)
     case TCSETS:
     case TCSETSW:
     case TCSETSF:
-        if (copyin(&t, arg, sizeof(t)))
-            return -EFAULT;
-        ipl = spin_lock(&tty.lock);
-        set_locked(&t, req == TCSETSF);
-        spin_unlock(&tty.lock, ipl);
-        wake_all(&tty.readers);
-        wake_all(&tty.room);
-        return 0;
+        return change_settings(arg, req == TCSETSF);
     case TCFLSH:
-        ipl = spin_lock(&tty.lock);
-        tty.head = tty.ready = tty.end;
-        tty.lines = 0;
-        spin_unlock(&tty.lock, ipl);
+        discard_input();
         return 0;
     case TCSBRK:
     case TCXONC:
-    case TIOCSCTTY:
-    case TIOCNOTTY:
         return 0;
     case FIONREAD:
         ipl = spin_lock(&tty.lock);
@@ -461,23 +580,9 @@ static long tty_ioctl(struct file *f, unsigned long req, vaddr_t arg)
         spin_unlock(&tty.lock, ipl);
         return copyout(arg, &size, sizeof(size));
     case TIOCSWINSZ:
-        if (copyin(&size, arg, sizeof(size)))
-            return -EFAULT;
-        ipl = spin_lock(&tty.lock);
-        tty.size = size;
-        spin_unlock(&tty.lock, ipl);
-        return 0;
-    case TIOCGPGRP:
-        return copyout_u32(arg, __atomic_load_n(&tty.pgrp, __ATOMIC_RELAXED));
-    case TIOCSPGRP:
-        if (copyin_u32(&word, arg))
-            return -EFAULT;
-        if (!word || word > INT32_MAX)
-            return -EINVAL;
-        __atomic_store_n(&tty.pgrp, word, __ATOMIC_RELAXED);
-        return 0;
+        return change_size(arg);
     default:
-        return -ENOTTY;
+        return tty_jobs->request(f, req, arg);
     }
 }
 
@@ -487,11 +592,12 @@ static int tty_stat(struct file *f, struct file_stat *st)
         inode_stat(f->inode, st);
     else
         *st = (struct file_stat){
-            .ino = 1, .mode = S_IFCHR | 0620, .nlink = 1, .rdev = 5 << 8 | 1, .blksize = 1024};
+            .ino = 1, .mode = S_IFCHR | 0600, .nlink = 1, .rdev = RDEV_CONSOLE, .blksize = 1024};
     return 0;
 }
 
 const struct file_ops tty_ops = {.name = "tty",
+                                 .open = tty_open,
                                  .read = tty_read,
                                  .write = tty_write,
                                  .stat = tty_stat,

@@ -5,8 +5,10 @@
  * 2. The alarm is stopped, so no timer refers to the process any more.
  * 3. Descriptors are closed, so the other end of a pipe sees it; the working directory and the
  *    logical names are released.
- * 4. The address space is released, so sections lose a user, and a vfork parent continues.
- * 5. Children become orphans; those that are zombies are freed.
+ * 4. The address space is released, so sections lose a user; if the process leads the session of
+ *    the terminal, that session loses it (terminal.c); a vfork parent continues.
+ * 5. Children become orphans; those that are zombies are freed, and those that are stopped in a
+ *    group of their own get SIGHUP and SIGCONT, because nobody is left to continue them.
  * 6. Under the table lock, the process becomes a zombie and its parent is notified.
  * 7. The thread ends.
  *
@@ -30,6 +32,7 @@
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/run_hook.h"
 #include "kernel/proc/signal.h"
+#include "kernel/proc/terminal.h"
 #include "kernel/quota/quota.h"
 #include "mm/phys/failure.h"
 #include "mm/pool/pool.h"
@@ -42,6 +45,21 @@ static void unlink_locked(struct process *p)
 }
 
 #define ORPHANS_AT_ONCE 16u /* some 40 instructions each under the table lock */
+
+/* The parent of c ends: if c is stopped as a job of its own, it gets SIGHUP and SIGCONT. POSIX
+ * looks at every process of the group that becomes orphaned; here the children of the process are
+ * enough, and their number in one portion is bounded. */
+static void release_stopped_locked(const struct process *p, struct process *c)
+{
+    struct signal_info info = {.signo = SIGHUP, .code = SI_KERNEL};
+
+    if (c->sid != p->sid || c->pgid == p->pgid || !c->sig ||
+        !__atomic_load_n(&c->sig->stopped, __ATOMIC_RELAXED))
+        return;
+    signal_send(c, &info);
+    info.signo = SIGCONT;
+    signal_send(c, &info);
+}
 
 /* Orphan up to ORPHANS_AT_ONCE children, and move those that are zombies to the list `dead`. False:
  * there were none. */
@@ -64,6 +82,8 @@ static bool orphan_some(struct process *p, struct list *dead)
         if (zombie) {
             unlink_locked(c);
             list_add_tail(dead, &c->sibling);
+        } else {
+            release_stopped_locked(p, c);
         }
         n++;
     }
@@ -217,6 +237,7 @@ void process_exit(uint32_t status)
         first_exit(p, status);
     clear_tid(p);
     give_back(p);
+    terminal_hang_up(p);
     process_vfork_release(p);
     process_free_children(p);
     mine = become_zombie(p, status, &sig);

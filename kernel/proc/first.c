@@ -16,6 +16,7 @@
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/run_hook.h"
 #include "kernel/proc/signal.h"
+#include "kernel/proc/terminal.h"
 #include "kernel/quota/quota.h"
 #include "kernel/sched/perturb.h"
 #include "mm/check/census.h"
@@ -98,9 +99,6 @@ static void first_start(void *arg)
     user_enter();
 }
 
-/* tty_signal_hook: a signal from the terminal, such as SIGINT for ^C. */
-static void terminal_signal(uint32_t pgrp, int sig) { process_kill_group(pgrp, sig, SI_KERNEL); }
-
 static void explain_arguments(struct census *c)
 {
     if (first.argv)
@@ -126,7 +124,6 @@ void process_start_first(const char *argv, size_t nbytes, bool command)
     first.argv = text;
     first.nbytes = nbytes;
     first.command = command;
-    tty_signal_hook = terminal_signal;
     p->files = fdtable_create();
     p->fs = &p->own_fs;
     fs_init(p->fs, 022);
@@ -138,5 +135,6 @@ void process_start_first(const char *argv, size_t nbytes, bool command)
     creds_grant_all(p); /* the ids are 0 already, as the structure is zeroed */
     process_add_first(p, t);
     process_enter(p, NULL);
+    terminal_boot(p);
     thread_start(t);
 }

@@ -5,12 +5,14 @@
  * processes. It is held for short walks only. Signals are sent under it, because it keeps the
  * target and its threads in existence. Pids ascend and wrap, so that a number is not used again
  * soon. A process uses up to three numbers: its own, its group's and its session's, whose first
- * processes may have ended (numbers.c). PROCESSES_MAX is small enough that one is always free.
+ * processes may have ended (numbers.c), and the terminal uses one. PROCESSES_MAX is small enough
+ * that one is always free.
  */
 #include "kernel/proc/process.h"
 
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
+#include "kernel/proc/groups.h"
 #include "kernel/proc/numbers.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
@@ -21,7 +23,7 @@
 #define PID_BUCKETS \
     4096u /* numbers ascend, so the most processes there can be make chains of two */
 
-_Static_assert(3 * PROCESSES_MAX < NUMBERS_MAX - 2, "a number is always left");
+_Static_assert(3 * PROCESSES_MAX + 1 < NUMBERS_MAX - 2, "a number is always left");
 
 struct spinlock process_lock = SPINLOCK_INIT("process table", RANK_PROC, IPL_ASTDEL);
 static struct list all = LIST_INIT(all); /* protected by process_lock */
@@ -151,8 +153,10 @@ void process_enter(struct process *p, struct process *parent)
     p->pid = p->sig->first.tid = number_allocate();
     p->pgid = parent ? parent->pgid : p->pid;
     p->sid = parent ? parent->sid : p->pid;
+    p->terminal = parent ? parent->terminal : 0;
     number_use(p->pgid);
     number_use(p->sid);
+    group_enter(p->pgid, p->sid);
     bucket = &buckets[p->pid % PID_BUCKETS];
     if (!bucket->next)
         list_init(bucket);
@@ -170,6 +174,7 @@ void process_leave_locked(struct process *p)
 {
     list_remove(&p->all);
     list_remove(&p->hash);
+    group_leave(p->pgid);
     number_release(p->pgid);
     number_release(p->sid);
     number_release(p->pid);
@@ -178,16 +183,19 @@ void process_leave_locked(struct process *p)
 void process_set_group_locked(struct process *p, uint32_t pgid)
 {
     number_use(pgid);
+    group_leave(p->pgid);
     number_release(p->pgid);
     p->pgid = pgid;
+    group_enter(pgid, p->sid);
 }
 
 void process_set_session_locked(struct process *p)
 {
-    process_set_group_locked(p, p->pid);
     number_use(p->pid);
     number_release(p->sid);
     p->sid = p->pid;
+    p->terminal = 0; /* a new session has none */
+    process_set_group_locked(p, p->pid);
 }
 
 /* ---- kill ---- */
@@ -196,7 +204,7 @@ struct kill_round {
     const struct process *self;
     struct signal_info info;
     uint32_t group; /* 0: every process except process 1 and the sender */
-    unsigned found, allowed;
+    unsigned found, allowed, live;
 };
 
 static bool may_signal(const struct process *self, const struct process *p)
@@ -210,6 +218,7 @@ static void kill_one_locked(struct process *p, struct kill_round *k)
     if (!may_signal(k->self, p))
         return;
     k->allowed++;
+    k->live += p->state == PROCESS_LIVE;
     if (k->info.signo && p->state == PROCESS_LIVE && p->sig)
         signal_send(p, &k->info);
 }
@@ -273,9 +282,10 @@ int process_kill_thread(uint32_t tgid, uint32_t tid, int sig)
     return err;
 }
 
-void process_kill_group(uint32_t pgid, int sig, int code)
+bool process_kill_group(uint32_t pgid, int sig, int code)
 {
     struct kill_round k = {.info = {.signo = sig, .code = code}, .group = pgid};
 
     process_for_each(kill_visit, &k);
+    return k.live != 0;
 }

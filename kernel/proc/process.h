@@ -63,6 +63,8 @@ struct process {
     /* Table lock. A child is in one of its parent's two lists. */
     struct list children, zombies, sibling, all, hash;
     uint32_t pgid, sid; /* table lock */
+    /* Number of the possession of the controlling terminal (terminal.c), 0: none. Table lock. */
+    uint32_t terminal;
     /* Table lock. Only exec and exit change it, when one thread is left, so the process's own
      * threads read it without the lock. NULL from exit on. */
     struct aspace *aspace;
@@ -211,8 +213,8 @@ int process_kill(int32_t pid, int sig, int code);
  * -ESRCH. Takes the table lock. */
 int process_kill_thread(uint32_t tgid, uint32_t tid, int sig);
 /* Send sig to every process of a group on behalf of the kernel. This reaches group 1 too, for which
- * kill(2) has no number. Takes the table lock. */
-void process_kill_group(uint32_t pgid, int sig, int code);
+ * kill(2) has no number. False: no process of the group lives. Takes the table lock. */
+bool process_kill_group(uint32_t pgid, int sig, int code);
 
 /* Wake the threads that wait for the futex at this address of the current process. NULL until
  * kernel/sys sets it at boot. IPL 0. */

@@ -42,6 +42,7 @@
 #include "kernel/io/open_flags.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal_actions.h"
+#include "kernel/proc/terminal.h"
 #include "mm/pool/pool.h"
 
 #define SIG_BLOCK   1
@@ -384,6 +385,17 @@ static void stop(struct sighand *s, int sig)
         process_report_stop(0xFFFF);
 }
 
+/* Forget a stop that dequeue has begun: a group that no shell would continue does not stop from the
+ * terminal, as POSIX has it. */
+static void unstop(struct sighand *s)
+{
+    ipl_t ipl = spin_lock(&s->lock);
+
+    __atomic_store_n(&s->stopped, false, __ATOMIC_RELEASE);
+    wake_all(&s->cont);
+    spin_unlock(&s->lock, ipl);
+}
+
 /* Finish the interrupted system call, if the frame is of one: repeat its instruction, or return
  * EINTR. */
 static void finish_call(struct trapframe *f, bool handler, bool restart_with_handler)
@@ -438,10 +450,12 @@ void signal_deliver(struct trapframe *f)
         }
         if (act.handler == SIG_IGN || (SIGBIT(sig) & IGNORED_BY_DEFAULT))
             continue;
-        if (SIGBIT(sig) & STOPS)
-            stop(s, sig);
-        else
+        if (!(SIGBIT(sig) & STOPS))
             process_exit_signal(sig);
+        if (sig != SIGSTOP && terminal_is_orphaned())
+            unstop(s);
+        else
+            stop(s, sig);
     }
     finish_call(f, false, false);
     if (u->restore_saved) { /* sigsuspend, and no signal had a handler */

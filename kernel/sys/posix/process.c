@@ -13,6 +13,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/lnm/lnm.h"
+#include "kernel/proc/groups.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/signal.h"
 
@@ -141,14 +142,6 @@ long sys_setgroups(uint64_t n)
 
 /* ---- groups and sessions ---- */
 
-static bool group_in_session(uint32_t pgid, uint32_t sid, const struct process *self)
-{
-    struct process *p = process_find_locked(
-        pgid); /* a group has the number of its first process, which may have ended */
-
-    return pgid == self->pgid || (p && p->pgid == pgid && p->sid == sid);
-}
-
 long sys_setpgid(uint64_t pid, uint64_t pgid)
 {
     struct process *self = process_self(), *p;
@@ -165,7 +158,7 @@ long sys_setpgid(uint64_t pid, uint64_t pgid)
         if (!pgid)
             pgid = p->pid;
         if (p->sid == p->pid || p->sid != self->sid ||
-            ((uint32_t)pgid != p->pid && !group_in_session((uint32_t)pgid, p->sid, self)))
+            ((uint32_t)pgid != p->pid && group_session((uint32_t)pgid) != p->sid))
             err = -EPERM;
         else
             process_set_group_locked(p, (uint32_t)pgid);

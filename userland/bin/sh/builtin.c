@@ -21,7 +21,7 @@ static struct {
 } ended[MAX_BACKGROUND];
 static int nended;
 
-static int status_of(int wait_status)
+int status_of(int wait_status)
 {
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
@@ -47,6 +47,7 @@ int wait_for(pid_t pid)
     while (waitpid(pid, &status, 0) != pid)
         if (errno != EINTR)
             return 127;
+    jobs_note(pid, status);
     if (WIFSIGNALED(status)) {
         int sig = WTERMSIG(status);
 
@@ -63,11 +64,15 @@ void reap_background(bool report)
     int status;
     pid_t pid;
 
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    while ((pid = waitpid(-1, &status, WNOHANG | (jobs_are_controlled() ? WUNTRACED : 0))) > 0) {
+        jobs_note(pid, status);
+        if (WIFSTOPPED(status))
+            continue;
         remember(pid, status_of(status));
         if (report)
             fprintf(stderr, "[%d] ended with status %d\n", (int)pid, status_of(status));
     }
+    jobs_report();
 }
 
 static int do_wait(int argc, char **argv)
@@ -80,8 +85,14 @@ static int do_wait(int argc, char **argv)
             status = wait_for(atoi(argv[i]));
         return status;
     }
-    while ((pid = waitpid(-1, &status, 0)) > 0 || (pid < 0 && errno == EINTR && !interrupted))
-        ;
+    /* Stopped jobs do not end by themselves. */
+    while (!jobs_are_controlled() || jobs_run()) {
+        pid = waitpid(-1, &status, jobs_are_controlled() ? WUNTRACED : 0);
+        if (pid > 0)
+            jobs_note(pid, status);
+        else if (errno != EINTR || interrupted)
+            break;
+    }
     nended = 0;
     return 0;
 }
@@ -115,6 +126,13 @@ static int do_pwd(int argc, char **argv)
 
 static int do_exit(int argc, char **argv)
 {
+    static bool warned;
+
+    if (jobs_are_stopped() && !warned) {
+        fprintf(stderr, "There are stopped jobs; exit again ends them.\n");
+        warned = true;
+        return 1;
+    }
     leaving = true;
     return argc > 1 ? atoi(argv[1]) & 255 : last_status;
 }
@@ -314,6 +332,9 @@ builtin_fn builtin_find(const char *name)
         {"read", do_read},
         {"wait", do_wait},
         {"history", do_history},
+        {"jobs", do_jobs},
+        {"fg", do_fg},
+        {"bg", do_bg},
         {"test", do_test},
         {"[", do_test},
 #ifdef __alpha__

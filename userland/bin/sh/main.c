@@ -91,6 +91,7 @@ int main(int argc, char **argv, char **environment)
         sigaction(SIGINT, &act, NULL);
         signal(SIGQUIT, SIG_IGN);
         signal(SIGTERM, SIG_IGN);
+        jobs_init();
         if (getpid() == 1)
             run_startup();
     }

@@ -160,6 +160,12 @@ static const struct word *skip_assignments(const struct word *w)
     return w;
 }
 
+/* Wait for a job of which at least one process should have been started. */
+static int end_of(struct job *job)
+{
+    return job_is_empty(job) ? (job_background(job), 126) : job_wait(job);
+}
+
 /* Run a simple command. in_child: the caller is a process of its own, which a program replaces. */
 static int run_simple(const struct node *n, bool in_child)
 {
@@ -167,7 +173,7 @@ static int run_simple(const struct node *n, bool in_child)
     int argc, saved[10], status;
     char **argv;
     builtin_fn builtin;
-    pid_t pid;
+    struct job *job;
 
     argv = expand_words(first, &argc);
     if (argc == 0) { /* status of the last command substitution, if there was one */
@@ -202,16 +208,14 @@ static int run_simple(const struct node *n, bool in_child)
         restore(saved);
         return status;
     }
-    pid = in_child ? 0 : shell_fork();
-    if (pid < 0)
-        return 126;
-    if (pid == 0) {
+    job = in_child ? NULL : job_new(n);
+    if (!job || job_fork(job, true) == 0) {
         if (!redirect(n->redirs, NULL))
             child_exit(1);
         assignments(n->words, true);
         exec_program(argv);
     }
-    status = wait_for(pid);
+    status = end_of(job);
     logical_program_ended();
     return status;
 }
@@ -226,21 +230,21 @@ static int run_in_child(const struct node *n)
 /* a | b | c: each in a process of its own; the status is that of the last one. */
 static int run_pipe(const struct node *n)
 {
-    int in = -1, status = 0;
-    pid_t pids[64];
-    int count = 0;
+    struct job *job = job_new(n);
+    int in = -1;
 
     for (;; n = n->right) {
         bool last = n->kind != NODE_PIPE;
         const struct node *command = last ? n : n->left;
         int fds[2] = {-1, -1};
+        pid_t pid;
 
         if (!last && pipe(fds) < 0) {
             fprintf(stderr, "sh: pipe: %s\n", strerror(errno));
             break;
         }
-        pids[count] = shell_fork();
-        if (pids[count] == 0) {
+        pid = job_fork(job, true);
+        if (pid == 0) {
             if (in >= 0)
                 dup2(in, 0), close(in);
             if (!last)
@@ -252,22 +256,19 @@ static int run_pipe(const struct node *n)
         if (fds[1] >= 0)
             close(fds[1]);
         in = fds[0];
-        if (pids[count++] < 0 || last || count == 64)
+        if (pid < 0 || last)
             break;
     }
     if (in >= 0)
         close(in);
-    for (int i = 0; i < count; i++)
-        status = pids[i] > 0 ? wait_for(pids[i]) : 126;
-    return status;
+    return end_of(job);
 }
 
 static int run_background(const struct node *n)
 {
-    pid_t pid = shell_fork();
+    struct job *job = job_new(n);
+    pid_t pid = job_fork(job, false);
 
-    if (pid < 0)
-        return 126;
     if (pid == 0) {
         int fd = open("/dev/null", O_RDONLY);
 
@@ -276,8 +277,8 @@ static int run_background(const struct node *n)
         signal(SIGINT, SIG_IGN);
         child_exit(run_in_child(n));
     }
-    last_background = pid;
-    return 0;
+    job_background(job);
+    return pid < 0 ? 126 : 0;
 }
 
 static int run_group(const struct node *n)
@@ -367,11 +368,11 @@ int run(const struct node *n)
         last_status = !run(n->left);
         break;
     case NODE_SUBSHELL: {
-        pid_t pid = shell_fork();
+        struct job *job = job_new(n);
 
-        if (pid == 0)
+        if (job_fork(job, true) == 0)
             child_exit(redirect(n->redirs, NULL) ? run(n->left) : 1);
-        last_status = pid > 0 ? wait_for(pid) : 126;
+        last_status = end_of(job);
         break;
     }
     case NODE_GROUP:
@@ -459,6 +460,12 @@ int run_stream(int fd, bool interactive)
             free(text);
             text = NULL;
             last_status = 130;
+            continue;
+        }
+        if (!line && interactive && jobs_are_stopped()) {
+            char *words[] = {"exit", NULL};
+
+            last_status = builtin_find("exit")(1, words); /* warns once */
             continue;
         }
         if (!line)

@@ -5,7 +5,8 @@
  *
  * Supported: quoting; variables and export; $? $$ $! $# $@ $* $0..$9, ${X}, ${X:-word}, ${#X};
  * $(command) and backquotes; $((expression)); file name patterns; pipes, < > >> <> 2>&1; ; & && ||
- * !; ( ) { }; if while until for. Not supported: functions, here-documents, case, job control.
+ * !; ( ) { }; if while until for; on a terminal job control (^Z, jobs, fg, bg). Not
+ * supported: functions, here-documents, case.
  *
  * The memory of one command (its tree and expanded words) comes from an arena, which is released
  * when the command has finished.
@@ -115,8 +116,28 @@ extern bool leaving; /* after `return` or `exit`: the shell ends with last_statu
 /* builtin.c */
 typedef int (*builtin_fn)(int argc, char **argv);
 builtin_fn builtin_find(const char *name);
-int wait_for(pid_t pid); /* returns the exit status in the form of $? */
+int wait_for(pid_t pid);        /* returns the exit status in the form of $? */
+int status_of(int wait_status); /* the status in that form */
 void reap_background(bool report);
+
+/* jobs.c */
+#define JOB_PIDS 64 /* processes of one job */
+struct job;
+void jobs_init(void); /* begin to control jobs, if standard input is the controlling terminal */
+struct job *job_new(const struct node *n); /* a job without processes, named after the command */
+/* fork a process of the job; in the child the shell does not control jobs */
+pid_t job_fork(struct job *j, bool foreground);
+bool job_is_empty(const struct job *j); /* could no process be started? */
+int job_wait(struct job *j);        /* wait until it ends or stops; the status in the form of $? */
+void job_background(struct job *j); /* let it run in the background */
+bool jobs_note(pid_t pid, int status); /* a result of waitpid; false: not of a listed job */
+void jobs_report(void);                /* tell of jobs that ended or stopped */
+bool jobs_are_stopped(void);           /* is any job stopped? */
+bool jobs_run(void);                   /* does any job run in the background? */
+bool jobs_are_controlled(void);
+int do_jobs(int argc, char **argv);
+int do_fg(int argc, char **argv);
+int do_bg(int argc, char **argv);
 
 /* edit.c */
 char *edit_line(const char *prompt); /* malloc'ed, without newline; NULL: end of input */
