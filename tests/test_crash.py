@@ -14,7 +14,8 @@ WAYS = [
     ("--panic", "deliberate panic", "deliberate_panic"),
     ("--stack", "stack", "deeper"),
     ("--spin", "deliberately lost", "spin_too_long"),
-    ("--hang", "CPU", "hang_with_interrupts_off"),
+    ("--hang", "has given no sign of life", "hang_with_interrupts_off"),
+    ("--deaf", "has taken no clock interrupt", "hang_without_clock"),
     ("--unaligned", "unaligned", "unaligned_access"),
     ("--null", "0000000000000000", "null_reference"),
 ]
@@ -86,7 +87,7 @@ def test_ordinary_kernel_panics_when_asked() -> None:
 @pytest.mark.parametrize("cpus", [1, 4])
 @pytest.mark.parametrize(("way", "reason", "function"), WAYS)
 def test_crash(way: str, reason: str, function: str, cpus: int) -> None:
-    if way == "--hang" and cpus == 1:
+    if way in ("--hang", "--deaf") and cpus == 1:
         pytest.skip("a single CPU with its interrupts off has nobody to notice")
     done = on_test_kernel(way, smp=cpus, timeout=100).expect(125)
     assert reason in done.console

@@ -1,4 +1,5 @@
-/* The receive side of a UART (serial.h). One lock covers the ring and the UART's receiver. */
+/* The interrupts of a UART (serial.h). One lock covers the ring, the UART's receiver and the
+ * register that enables its interrupts. */
 #include "kernel/drivers/serial.h"
 
 #include "arch/alpha/clipper/irq.h"
@@ -29,12 +30,22 @@ static void serial_interrupt(void *arg)
 {
     struct serial *s = arg;
     ipl_t ipl = spin_lock(&s->lock);
+    unsigned pending, seen = 0;
 
-    while (uart_pending(s->uart) & UART_RX_READY)
-        receive_locked(s);
+    while ((pending = uart_pending(s->uart)) != 0) {
+        seen |= pending;
+        if (pending & UART_RX_READY)
+            receive_locked(s);
+        if (pending & UART_TX_READY)
+            uart_enable_tx(s->uart, false);
+    }
     spin_unlock(&s->lock, ipl);
-    wake_all(&s->queue);
-    s->arrived();
+    if (seen & UART_TX_READY)
+        wake_all(&s->sent);
+    if (seen & UART_RX_READY) {
+        wake_all(&s->queue);
+        s->arrived();
+    }
 }
 
 void serial_boot(struct serial *s, struct uart *u, const char *name, void (*arrived)(void))
@@ -46,6 +57,7 @@ void serial_boot(struct serial *s, struct uart *u, const char *name, void (*arri
     s->received = &serial_received[u == &uart_com2];
     spin_init(&s->lock, name, RANK_DEVICE, IPL_DEVICE);
     wait_queue_init(&s->queue, "serial input"); /* not name: `show spinlock` would have it twice */
+    wait_queue_init(&s->sent, "serial output");
     err = irq_register(u->irq, serial_interrupt, s);
     if (err)
         printk("%s: cannot register the interrupt (error %d)\n", name, err);
@@ -80,4 +92,19 @@ bool serial_ready(struct serial *s)
 
     spin_unlock(&s->lock, ipl);
     return ready;
+}
+
+/* A transmitter that is free already interrupts as soon as that is enabled, so the wake-up cannot
+ * be missed. */
+void serial_wait_sent(struct serial *s)
+{
+    struct waiter w;
+    ipl_t ipl;
+
+    wait_enqueue(&s->sent, &w);
+    ipl = spin_lock(&s->lock);
+    uart_enable_tx(s->uart, true);
+    spin_unlock(&s->lock, ipl);
+    (void)wait_block(&w, WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);
+    wait_finish(&w);
 }

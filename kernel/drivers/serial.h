@@ -1,7 +1,8 @@
 /*
- * The receive side of a UART: the interrupt puts bytes into a ring, and threads take them out. When
- * the ring is full, the receive interrupt is disabled and bytes stay in the UART; QEMU then holds
- * the sender back.
+ * The interrupts of a UART. Receive side: the interrupt puts bytes into a ring, and threads take
+ * them out. When the ring is full, the receive interrupt is disabled and bytes stay in the UART;
+ * QEMU then holds the sender back. Transmit side: a thread whose bytes the transmitter does not
+ * accept waits for its interrupt, which is enabled only as long as a thread waits.
  */
 #ifndef KERNEL_DRIVERS_SERIAL_H
 #define KERNEL_DRIVERS_SERIAL_H
@@ -19,6 +20,7 @@ struct serial {
     bool stopped;              /* the receive interrupt is disabled: the ring was full */
     uint64_t *received, stops; /* statistics */
     struct wait_queue queue;   /* woken when bytes were received */
+    struct wait_queue sent;    /* woken when the transmitter accepts bytes again */
     uint8_t ring[SERIAL_RING];
 };
 
@@ -34,5 +36,7 @@ void serial_boot(struct serial *s, struct uart *u, const char *name, void (*arri
 size_t serial_take(struct serial *s, void *buf, size_t n);
 /* Does the ring hold a byte? A hint, for a thread that has enqueued itself on s->queue. */
 bool serial_ready(struct serial *s);
+/* Wait until the transmitter accepts bytes. Returns at once if it does. IPL 0. */
+void serial_wait_sent(struct serial *s);
 
 #endif

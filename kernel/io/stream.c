@@ -32,19 +32,22 @@ static struct { /* protected by receive_lock */
 } in;
 static struct mutex receive_lock = MUTEX_INIT("stream receive", MUTEX_INODE, receive_lock);
 
-/* Send one frame of n bytes. While the UART is busy, other threads run. */
+/* Send one frame of n bytes, at least one. As long as the UART accepts bytes, the caller keeps the
+ * CPU; then it waits for the transmitter's interrupt, so that busy threads do not delay each part
+ * of the frame by their time slices. */
 static void send_frame(enum channel_type type, const uint8_t *p, size_t n)
 {
     mutex_lock(&send_lock);
     channel_begin(type, n);
-    do {
+    for (;;) {
         size_t sent = channel_try_write(p, n);
 
         p += sent;
         n -= sent;
-        if (n)
-            thread_yield();
-    } while (n);
+        if (!n)
+            break;
+        serial_wait_sent(&com2);
+    }
     mutex_unlock(&send_lock);
 }
 
@@ -66,7 +69,7 @@ void stream_send_result(const void *payload, size_t n)
         if (!n)
             return;
         ipl_restore(ipl);
-        thread_yield();
+        serial_wait_sent(&com2);
     }
 }
 

@@ -11,18 +11,15 @@
  * call it is to answer. Callers are at IPL_ASTDEL and wait with inter-processor interrupts enabled,
  * so that two CPUs that call each other answer each other.
  *
- * No spinlock is taken and nothing is allocated. A CPU that does not answer within CALL_LIMIT_NS
- * causes a panic.
+ * No spinlock is taken and nothing is allocated. A CPU that does not answer for too long
+ * (patience.h) causes a panic.
  */
 #include "kernel/sched/ipi.h"
 
 #include "kernel/base/bitops.h"
 #include "kernel/base/panic.h"
+#include "kernel/sched/patience.h"
 #include "kernel/sched/sched_private.h"
-#include "kernel/sched/timer.h"
-
-#define POLLS_PER_CLOCK 4096u
-#define CALL_LIMIT_NS   SPIN_LIMIT_NS
 
 struct ipi_cpu {
     uint64_t pending; /* atomic: a bit for each reason */
@@ -91,7 +88,7 @@ void ipi_call(cpumask_t mask, void (*fn)(void *), void *arg)
     unsigned self = cpu_id();
     struct ipi_cpu *c = &ipi_cpus[self];
     cpumask_t others = mask & __atomic_load_n(&cpu_online_mask, __ATOMIC_ACQUIRE) & ~(1ul << self);
-    uint64_t polls = 0, start = 0;
+    struct patience patience = {0};
 
     KASSERT(ipl < IPL_IPI, "a caller of other CPUs answers them");
     c->fn = fn;
@@ -106,11 +103,7 @@ void ipi_call(cpumask_t mask, void (*fn)(void *), void *arg)
         ipl_set(old);
     }
     while (__atomic_load_n(&c->waiting, __ATOMIC_ACQUIRE) != 0) {
-        if (++polls % POLLS_PER_CLOCK != 0)
-            continue;
-        if (start == 0)
-            start = clock_ns();
-        else if (clock_ns() - start > CALL_LIMIT_NS && !panic_in_progress())
+        if (patience_lost(&patience) && !panic_in_progress())
             panic("CPUs %#lx do not answer a call of CPU %u", c->waiting, self);
     }
     ipl_restore(ipl);

@@ -7,7 +7,7 @@
 
 #include "arch/alpha/hw/cpu.h"
 
-enum ipi_reason { IPI_RESCHEDULE, IPI_SHOOTDOWN, IPI_STOP, IPI_CALL, IPI_REASONS };
+enum ipi_reason { IPI_RESCHEDULE, IPI_SHOOTDOWN, IPI_STOP, IPI_CALL, IPI_WATCH, IPI_REASONS };
 
 /* Register the handler of a reason; at boot only. */
 void ipi_register(enum ipi_reason r, void (*fn)(void));

@@ -75,19 +75,19 @@ void lockcheck_ipl_lowered(const struct spinlock *held, ipl_t to, uint64_t place
               to, (void *)place, WHO(t), cpu_id(), held->name, held->ipl, (void *)held->taken_at);
 }
 
-void lockcheck_spun(const struct spinlock *l, uint64_t seconds, uint64_t place)
+void lockcheck_spun(const struct spinlock *l, uint64_t ms, uint64_t place)
 {
     const struct thread *t = thread_self(), *h = __atomic_load_n(&l->holder, __ATOMIC_RELAXED);
 
     if (panic_in_progress())
         return;
     if (h == NULL)
-        panic("spinlock %s: thread %u (%s) on CPU %u spun for %lu s at %pS, and nobody holds it",
-              l->name, WHO(t), cpu_id(), seconds, (void *)place);
-    panic("spinlock %s: thread %u (%s) on CPU %u spun for %lu s at %pS; held by CPU %u (thread %s),"
-          " which took it at %pS",
-          l->name, WHO(t), cpu_id(), seconds, (void *)place, h->hw.cpu->id, h->name,
-          (void *)l->taken_at);
+        panic("spinlock %s: thread %u (%s) on CPU %u spun for %lu ms at %pS, and nobody holds it",
+              l->name, WHO(t), cpu_id(), ms, (void *)place);
+    panic(
+        "spinlock %s: thread %u (%s) on CPU %u spun for %lu ms at %pS; held by CPU %u (thread %s),"
+        " which took it at %pS",
+        l->name, WHO(t), cpu_id(), ms, (void *)place, h->hw.cpu->id, h->name, (void *)l->taken_at);
 }
 
 /* ---- mutexes ---- */

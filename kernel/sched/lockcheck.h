@@ -24,9 +24,8 @@ void lockcheck_spin_release(const struct spinlock *l, uint64_t place) __attribut
 /* The IPL is lowered to `to` at `place`, below that of the spinlock `held`. */
 void lockcheck_ipl_lowered(const struct spinlock *held, ipl_t to, uint64_t place)
     __attribute__((cold));
-/* The current CPU has waited for l for `seconds` at `place`, longer than the limit. */
-void lockcheck_spun(const struct spinlock *l, uint64_t seconds, uint64_t place)
-    __attribute__((cold));
+/* The current CPU has waited for l for `ms` at `place`, longer than the limit. */
+void lockcheck_spun(const struct spinlock *l, uint64_t ms, uint64_t place) __attribute__((cold));
 
 /* Check whether the current thread may take m; returns if it may. rank: check the rank too (the
  * caller is going to wait for m if it is held; mutex_try_lock() is not). */

@@ -136,7 +136,9 @@ void timer_run(uint64_t now_ns);
 /* ipi.c */
 void ipi_boot(void);
 
-/* watchdog.c: from the clock tick of this CPU. IPL_CLOCK. */
+/* watchdog.c */
+void watchdog_boot(void);
+/* From the clock tick of this CPU. IPL_CLOCK. */
 void watchdog_tick(uint64_t now_ns);
 
 #endif

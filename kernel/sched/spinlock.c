@@ -34,10 +34,8 @@
 #include "kernel/sched/lockcheck.h"
 #include "kernel/sched/lockstat.h"
 #include "kernel/sched/meter.h"
+#include "kernel/sched/patience.h"
 #include "kernel/sched/thread.h"
-#include "kernel/sched/timer.h"
-
-#define SPINS_PER_CLOCK 4096u /* iterations of the wait loop between two readings of the clock */
 
 void spin_init(struct spinlock *l, const char *name, enum spin_rank rank, ipl_t ipl)
 {
@@ -67,20 +65,17 @@ static inline bool try_take(struct spinlock *l)
  * added to the CPU's spin_cycles. */
 static uint32_t __attribute__((noinline)) spin_wait(struct spinlock *l, uint64_t pc)
 {
-    uint32_t rounds = 0, begin = clock_cycles(), spun;
+    uint32_t begin = clock_cycles(), spun;
+    struct patience patience = {0};
     struct cpu *c = cpu_self();
     unsigned idle = __atomic_load_n(&c->idle, __ATOMIC_RELAXED) != 0;
     const uint64_t *handlers = &c->interrupt_cycles[idle]; /* atomic: an interrupt adds to them */
-    uint64_t start = 0, interrupts = __atomic_load_n(handlers, __ATOMIC_RELAXED);
+    uint64_t interrupts = __atomic_load_n(handlers, __ATOMIC_RELAXED);
     uint64_t before = __atomic_load_n(&c->spin_cycles[idle], __ATOMIC_RELAXED);
 
     while (__atomic_load_n(&l->taken, __ATOMIC_RELAXED) != 0 || !try_take(l)) {
-        if (++rounds % SPINS_PER_CLOCK != 0)
-            continue;
-        if (start == 0)
-            start = clock_ns();
-        else if (clock_ns() - start > SPIN_LIMIT_NS)
-            lockcheck_spun(l, SPIN_LIMIT_NS / 1000000000UL, pc);
+        if (patience_lost(&patience))
+            lockcheck_spun(l, patience_limits.ns / 1000000, pc);
     }
     spun = clock_cycles() - begin;
     /* An interrupt may have spun meanwhile too. `spun` includes that time and `before` does not, so

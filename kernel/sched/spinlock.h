@@ -2,7 +2,7 @@
  * Ranked spinlocks with an IPL. Each lock has a name, a rank and the IPL of its holder, all given
  * in its initialiser. Every build checks on acquire that ranks rise and that the IPL is not above
  * the lock's, and on release that the caller holds the lock and that the IPL does not fall below
- * that of a lock still held. A spin over SPIN_LIMIT_NS of virtual time panics and names the lock,
+ * that of a lock still held. A spin that lasts too long (patience.h) panics and names the lock,
  * its holder and where it was taken (lockcheck.h). CPUs wait below IPL_IPI, so that they answer
  * inter-processor interrupts. Statistics: kernel/sched/lockstat.h.
  */
@@ -16,10 +16,6 @@ struct thread;
 
 /* Flag: another lock of the same rank may be held already; the rank's owner defines the order. */
 #define SPIN_NESTS 1u
-/* A critical section is bounded, at most milliseconds. The host may take a virtual CPU off its core
-   for some 10 ms (four of them share two cores), and if it is heavily loaded for perhaps a second:
-   10 s is far above either. */
-#define SPIN_LIMIT_NS 10000000000UL
 
 struct spinlock {
     uint32_t taken; /* atomic: 1 while a CPU holds the lock */

@@ -109,6 +109,7 @@ void sched_boot(void)
     }
     timer_boot();
     ipi_boot();
+    watchdog_boot();
     ipi_register(IPI_RESCHEDULE, ipi_reschedule);
     thread_init_static(boot, "boot", PRIO_NORMAL, ~0ul);
     idle = thread_create_on("idle 0", idle_main, NULL, PRIO_IDLE, 1);

@@ -4,7 +4,9 @@
  *     crash_kernel                a panic
  *     crash_kernel --stack        a kernel stack overflow into the guard page
  *     crash_kernel --spin         a spinlock whose holder never releases it
- *     crash_kernel --hang         a CPU that loops with interrupts disabled
+ *     crash_kernel --hang         a CPU that loops with all interrupts disabled
+ *     crash_kernel --deaf         a CPU that loops with clock interrupts disabled
+ *     crash_kernel --hurry        no crash: makes the watchdog's limits ten times shorter
  *     crash_kernel --unaligned    an unaligned access in kernel mode
  *     crash_kernel --null         a reference through a null pointer in kernel mode
  *     crash_kernel --shift        a shift by the width of its type: only UBSan ends the system
@@ -25,8 +27,8 @@
 #include <test_kernel.h>
 #include <time.h>
 
-static const char *const ways[] = {"--stack",     "--spin", "--hang",
-                                   "--unaligned", "--null", "--shift"};
+static const char *const ways[] = {"--stack", "--spin",  "--hang", "--unaligned",
+                                   "--null",  "--shift", "--deaf", "--hurry"};
 
 /* Returns the index of that violation or leak, or -1. If name is NULL, lists all of them. */
 static int64_t find(unsigned item, const char *name)

@@ -22,14 +22,21 @@ void channel_begin(enum channel_type type, size_t n)
 
 size_t channel_try_write(const void *p, size_t n)
 {
-    if (header_sent < HEADER) {
-        header_sent += (uint32_t)uart_try_write(&uart_com2, header + header_sent,
-                                                HEADER - header_sent);
-        return 0; /* the transmitter is busy with the header: the caller tries again */
+    const uint8_t *payload = p;
+    size_t sent = 0, now;
+
+    while (header_sent < HEADER) {
+        now = uart_try_write(&uart_com2, header + header_sent, HEADER - header_sent);
+        if (!now)
+            return 0;
+        header_sent += (uint32_t)now;
     }
-    n = uart_try_write(&uart_com2, p, MIN(n, payload_left));
-    payload_left -= (uint32_t)n;
-    return n;
+    n = MIN(n, payload_left);
+    while ((now = uart_try_write(&uart_com2, payload + sent, n - sent)) != 0) {
+        sent += now;
+        payload_left -= (uint32_t)now;
+    }
+    return sent;
 }
 
 void channel_write_polled(enum channel_type type, const void *p, size_t n)

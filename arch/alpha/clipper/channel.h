@@ -26,9 +26,9 @@ enum channel_type {
 /* Begin a frame of n payload bytes, at most CHANNEL_PAYLOAD_MAX. The frame before it has been sent
    in full. */
 void channel_begin(enum channel_type type, size_t n);
-/* Send as much of the frame as the UART accepts at once: the rest of its header, or the next bytes
-   of its payload, of which n are at p. Never waits. Returns how many of the n bytes were sent,
-   which is 0 while the UART is busy or the header is being sent. */
+/* Send as much of the frame as the UART accepts at once: the rest of its header, then bytes of its
+   payload, of which the next n are at p. Never waits. Returns how many of the n bytes were sent; if
+   not all were, the UART is busy. */
 size_t channel_try_write(const void *p, size_t n);
 /* Send a whole frame, waiting for the UART; gives up after a second without progress. Any IPL. */
 void channel_write_polled(enum channel_type type, const void *p, size_t n);

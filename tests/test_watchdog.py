@@ -1,0 +1,84 @@
+"""The watchdog tells a CPU that is stuck (test_crash.py) from one that the host does not run."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from megalith.run import command as run_command
+from megalith.run import frames
+from megalith.run.machine import Machine
+from megalith.run.paths import TEST_KERNEL
+
+PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
+WALL = 0x40000000
+# The limits are a second for the first suspicion, two for the message and six for the end.
+COMMAND = "/tests/crash_kernel --hurry; echo begin; sleep 4; echo end"
+
+
+@contextmanager
+def frozen(thread: int) -> Iterator[None]:
+    """Stops one thread of another process."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def ptrace(request: int) -> None:
+        if libc.ptrace(request, thread, None, None):
+            raise OSError(ctypes.get_errno(), f"ptrace {request:#x}")
+
+    try:
+        ptrace(PTRACE_SEIZE)
+    except OSError as error:
+        pytest.skip(f"threads cannot be traced here: {error}")
+    ptrace(PTRACE_INTERRUPT)
+    os.waitpid(thread, WALL)
+    try:
+        yield
+    finally:
+        ptrace(PTRACE_DETACH)
+
+
+class Watched:
+    """A machine whose console and frames are read until a text has been seen."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.seen = b""
+        self.result: frames.Result | None = None
+        self._decoder = frames.Decoder()
+
+    def read_until(self, text: bytes) -> None:
+        while text not in self.seen:
+            for line in select.select([self.machine.com1, self.machine.com2], [], [])[0]:
+                data = line.recv(65536)
+                if not data or b"PANIC: end" in self.seen:
+                    return
+                if line is self.machine.com1:
+                    self.seen += data
+                    continue
+                for frame in self._decoder.feed(data):
+                    if frame.type == frames.OUTPUT:
+                        self.seen += frame.payload
+                    elif frame.type == frames.RESULT:
+                        self.result = frames.Result.decode(frame.payload)
+                        return
+
+
+def test_a_cpu_that_the_host_does_not_run_is_not_stuck() -> None:
+    words = ["--smp", "2", "--kernel", str(TEST_KERNEL), "--", "/bin/sh", "-c", COMMAND]
+    options = run_command.parser().parse_args(words)
+    with Machine(run_command.settings(options, options.command[1:], None)) as machine:
+        watched = Watched(machine)
+        watched.read_until(b"begin")
+        threads = {
+            cpu["cpu-index"]: cpu["thread-id"] for cpu in machine.monitor.execute("query-cpus-fast")
+        }
+        with frozen(threads[1]):
+            watched.read_until(b"CPU 1 has given no sign of life for ")
+        watched.read_until(b"end")
+        watched.read_until(b"nothing that is ever written")
+    assert b"PANIC" not in watched.seen
+    assert watched.result == frames.Result(frames.RESULT_EXIT, 0)
