@@ -187,15 +187,52 @@ unsigned wake_one(struct wait_queue *q)
     return any;
 }
 
+/* Each wake-up takes some 160 instructions under the lock. */
+#define WAKES_AT_ONCE 8u
+
+/* Wake up to a portion of the waiters on `list`: q's own, or those taken off it. Returns how many.
+   q is locked. */
+static inline unsigned wake_some(struct list *list, bool follow)
+{
+    unsigned n = 0;
+
+    for (; n < WAKES_AT_ONCE && !list_empty(list); n++)
+        wake(list_first_entry(list, struct waiter, link), follow);
+    return n;
+}
+
+/*
+ * Waiters can be as many as there are threads, so they are woken in portions, with the lock dropped
+ * in between. The first hold takes all of them off the queue, so that one that comes later, even a
+ * woken one that waits again, is not woken by this call. They stay waiters of q: one whose wait
+ * ends otherwise takes itself off our list, under q's lock, as ever. This is why the caller of
+ * wake_all() keeps q in existence until the call returns, unless it knows that no more than a
+ * portion waits: a waiter that has left may free what contains q.
+ *
+ * q is locked, and its caller's IPL was ipl. Releases the lock. Returns how many were woken.
+ */
+static __attribute__((noinline)) unsigned wake_rest(struct wait_queue *q, ipl_t ipl, bool follow)
+{
+    struct list rest = LIST_INIT(rest);
+    unsigned n = 0;
+
+    list_splice_tail(&rest, &q->waiters);
+    while (!list_empty(&rest)) {
+        spin_unlock(&q->lock, ipl);
+        ipl = spin_lock(&q->lock);
+        n += wake_some(&rest, follow);
+    }
+    spin_unlock(&q->lock, ipl);
+    return n;
+}
+
 static inline unsigned wake_each(struct wait_queue *q, bool follow)
 {
     ipl_t ipl = spin_lock(&q->lock);
-    unsigned n = 0;
+    unsigned n = wake_some(&q->waiters, follow);
 
-    while (!list_empty(&q->waiters)) {
-        wake(list_first_entry(&q->waiters, struct waiter, link), follow);
-        n++;
-    }
+    if (unlikely(!list_empty(&q->waiters)))
+        return n + wake_rest(q, ipl, follow);
     spin_unlock(&q->lock, ipl);
     return n;
 }

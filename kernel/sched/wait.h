@@ -62,8 +62,10 @@ int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns);
    accesses w or, on behalf of this waiter, the queue, which may then be freed if nobody else uses
    it. */
 void wait_finish(struct waiter *w);
-/* Wake the oldest waiter, or all. Returns how many. Any IPL up to IPL_CLOCK, spinlocks below
-   RANK_WAIT. */
+/* Wake the oldest waiter, or all that wait at this moment. Returns how many. Any IPL up to
+   IPL_CLOCK, spinlocks below RANK_WAIT; where many can wait, IPL 0 without spinlocks, because
+   wake_all() drops the queue's lock and the IPL after each few. The caller keeps the queue in
+   existence until wake_all() returns. */
 unsigned wake_one(struct wait_queue *q);
 unsigned wake_all(struct wait_queue *q);
 /* wake_all() for a thread that is likely to wait or to end soon: if no other thread is ready on
