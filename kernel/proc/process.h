@@ -25,6 +25,7 @@
 
 struct file_table;
 struct lnm_space;
+struct program_path;
 struct sighand;
 struct uthread;
 
@@ -51,6 +52,7 @@ enum process_state { PROCESS_LIVE, PROCESS_ZOMBIE };
 /* In nonpaged pool. "Table lock" is process_lock, "signal lock" is sig->lock (signal.h). */
 struct process {
     uint32_t pid;           /* constant */
+    uint64_t start_ns;      /* when it entered the table; constant */
     uint32_t state;         /* enum process_state; table lock */
     struct process *parent; /* table lock; NULL: nobody will wait for this process */
     /* The parent's pid, 1 if the parent has ended, 0 for pid 1. Atomic: written under the table
@@ -89,7 +91,9 @@ struct process {
     uint32_t stops;         /* number of children with such a report; table lock */
     bool child_changed;     /* atomic: a child changed since the waiting parent last looked */
     char name[16];          /* table lock; its own threads read it without, for messages */
-    char exe[64];           /* path of the program, truncated, for /proc/self/exe; table lock */
+    struct program_path *program; /* holds a reference; NULL before the first exec. Table lock; its
+                                     own threads read it without, because only exec changes it */
+    vaddr_t arg_start, arg_end, env_end; /* strings of exec; table lock */
     struct mutex brk_mutex; /* MUTEX_PROCESS: serialises brk calls */
     vaddr_t brk_start, brk; /* brk_mutex, unless process_alone */
     uint64_t run_ns;        /* CPU time of threads that have ended; table lock */
