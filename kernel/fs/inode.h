@@ -82,8 +82,8 @@ struct inode {
     const struct inode_ops *ops; /* constant */
     struct fs *fs;               /* constant */
     struct mm_object *object;    /* regular file: constant, holds a reference; else NULL */
-    struct inode *covered_by;    /* directory: root of the file system mounted here, or NULL; constant
-                                    after boot */
+    /* Directory: root of the file system mounted here, or NULL. Constant after boot. */
+    struct inode *covered_by;
     /* Directory: holds a reference; rules 2 and 3 protect it. NULL: removed, or not a directory. */
     struct inode *parent;
 };
@@ -155,7 +155,7 @@ struct inode_ops {
     int (*resize)(struct inode *i, uint64_t size);
     /* The last reference was dropped: free the inode. */
     void (*end)(struct inode *i);
-    /* The operations of its open regular files; NULL: reading and writing the pages of the object. */
+    /* The operations of its open regular files; NULL: those that use the pages of the object. */
     const struct file_ops *file_ops;
 };
 

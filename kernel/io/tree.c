@@ -85,7 +85,8 @@ static int follow_link(struct walk *w, struct inode *link, const char **rest)
     return 0;
 }
 
-/* Replace the link w->inode by the inode that it leads to without a path. -EOPNOTSUPP: it has one. */
+/* Replace the link w->inode by the inode that it leads to without a path. -EOPNOTSUPP: it has a
+ * path. */
 static int jump(struct walk *w)
 {
     struct inode *link = w->inode, *to;

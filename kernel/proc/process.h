@@ -88,16 +88,16 @@ struct process {
     uint32_t exit_status;    /* as wait4 returns it; table lock */
     /* wait4 status of a stop or continuation that was not reported yet, 0: none. Table lock. */
     uint32_t stop_report;
-    uint32_t stops;         /* number of children with such a report; table lock */
-    bool child_changed;     /* atomic: a child changed since the waiting parent last looked */
-    char name[16];          /* table lock; its own threads read it without, for messages */
+    uint32_t stops;               /* number of children with such a report; table lock */
+    bool child_changed;           /* atomic: a child changed since the waiting parent last looked */
+    char name[16];                /* table lock; its own threads read it without, for messages */
     struct program_path *program; /* holds a reference; NULL before the first exec. Table lock; its
                                      own threads read it without, because only exec changes it */
     vaddr_t arg_start, arg_end, env_end; /* strings of exec; table lock */
-    struct mutex brk_mutex; /* MUTEX_PROCESS: serialises brk calls */
-    vaddr_t brk_start, brk; /* brk_mutex, unless process_alone */
-    uint64_t run_ns;        /* CPU time of threads that have ended; table lock */
-    uint64_t children_ns;   /* CPU time of children waited for; atomic: written under table lock */
+    struct mutex brk_mutex;              /* MUTEX_PROCESS: serialises brk calls */
+    vaddr_t brk_start, brk;              /* brk_mutex, unless process_alone */
+    uint64_t run_ns;                     /* CPU time of threads that have ended; table lock */
+    uint64_t children_ns; /* CPU time of children waited for; atomic: written under table lock */
     struct wait_queue child_queue; /* threads that wait for children */
     /* The thread whose vfork waits until this process calls exec or ends; table lock. */
     struct uthread *vfork_parent;

@@ -1,4 +1,4 @@
-/* Looking at an address space from outside: what is mapped where, and the bytes there. For /proc. */
+/* Looking at an address space from outside: what is mapped where, and the bytes there. */
 #ifndef MM_SPACE_ASPACE_READ_H
 #define MM_SPACE_ASPACE_READ_H
 

@@ -41,7 +41,7 @@ struct facts {
     uint32_t pid, owner, uic_group, uic_member, state, priority, cpu, home_rad;
     uint64_t faults, private_pages, peak_pages, global_pages, peak_bytes;
     char name[sizeof(((struct process *)NULL)->name)];
-    char image[256]; /* the path, or the beginning of a longer one */
+    char image[256];       /* the path, or the beginning of a longer one */
     struct aspace *aspace; /* a reference, or NULL if the process is exiting */
 };
 
