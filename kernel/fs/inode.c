@@ -84,8 +84,20 @@ void inode_set_mode(struct inode *i, uint32_t mode)
     __atomic_store_n(&i->mode, (old & S_IFMT) | (mode & 07777), __ATOMIC_RELAXED);
 }
 
+/* The contents or the owner of a file change: what it was trusted with as a program ends. (The
+ * kernel itself ignores these bits; copies of the file elsewhere may not.) */
+static inline void drop_set_ids(struct inode *i)
+{
+    uint32_t mode = __atomic_load_n(&i->mode, __ATOMIC_RELAXED);
+    uint32_t bits = S_ISUID | (mode & 010 ? S_ISGID : 0);
+
+    if (unlikely(mode & bits) && (mode & S_IFMT) == S_IFREG)
+        __atomic_fetch_and(&i->mode, ~bits, __ATOMIC_RELAXED);
+}
+
 void inode_set_owner(struct inode *i, uint32_t uid, uint32_t gid)
 {
+    drop_set_ids(i);
     if (uid != UINT32_MAX)
         __atomic_store_n(&i->uid, uid, __ATOMIC_RELAXED);
     if (gid != UINT32_MAX)
@@ -187,8 +199,10 @@ long inode_write_user_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, siz
     r = copy_pages(i, offset, ubuf, NULL, n, true);
     if (offset + n > old && r < (long)n) /* making it shorter cannot fail */
         (void)i->ops->resize(i, r > 0 ? MAX(old, offset + (uint64_t)r) : old);
-    if (r > 0)
+    if (r > 0) {
         inode_touch(i);
+        drop_set_ids(i);
+    }
     return r == -ENOMEM ? -ENOSPC : r;
 }
 
@@ -212,8 +226,10 @@ int inode_truncate(struct inode *i, uint64_t size)
         return -EFBIG;
     mutex_lock(&i->lock);
     err = i->ops->resize(i, size);
-    if (!err)
+    if (!err) {
         inode_touch(i);
+        drop_set_ids(i);
+    }
     mutex_unlock(&i->lock);
     return err;
 }

@@ -60,6 +60,21 @@ static void walk_end(struct walk *w)
         pgd_free(w->held, PATH_MAX);
 }
 
+/* May cred follow a link of w->dir? In a sticky directory that all may write (/tmp) anybody could
+ * have put a link where a program expects a file, so only its owner follows it there, or everybody
+ * if it is of the directory's owner. As protected_symlinks of Linux; it holds for the superuser too,
+ * and here for links in the middle of a path too. */
+static int may_follow(const struct io_cred *cred, const struct inode *dir, const struct inode *link)
+{
+    uint32_t mode = __atomic_load_n(&dir->mode, __ATOMIC_RELAXED);
+    uint32_t owner = __atomic_load_n(&link->uid, __ATOMIC_RELAXED);
+
+    if ((mode & (S_ISVTX | 002)) != (S_ISVTX | 002) || owner == cred->uid ||
+        owner == __atomic_load_n(&dir->uid, __ATOMIC_RELAXED))
+        return 0;
+    return -EACCES;
+}
+
 /* Replace the rest of the path by the target of a link followed by that rest. */
 static int follow_link(struct walk *w, struct inode *link, const char **rest)
 {
@@ -261,7 +276,9 @@ static int walk(const struct io_cred *cred, struct inode *dir, const char *path,
             if (err != -EOPNOTSUPP)
                 return err;
             behind_link = slash && !*path;
-            err = follow_link(w, found, &path);
+            err = may_follow(cred, w->dir, found);
+            if (!err)
+                err = follow_link(w, found, &path);
             if (err)
                 return err;
             inode_unref(found);
@@ -396,6 +413,23 @@ int tree_symlink(const struct io_cred *cred, struct inode *dir, const char *path
     return strlen(target) < PATH_MAX ? make(cred, dir, path, &what, true, NULL) : -ENAMETOOLONG;
 }
 
+/* May cred give i another name? Others than its owner only if they could read and write it anyhow,
+ * and only a plain file: with a name of their own they could keep it when its owner removes it, or
+ * make a privileged program open it. As protected_hardlinks of Linux. */
+static int may_link(const struct io_cred *cred, const struct inode *i)
+{
+    uint32_t mode = __atomic_load_n(&i->mode, __ATOMIC_RELAXED);
+
+    if (inode_is_dir(i))
+        return -EPERM;
+    if (!cred->uid || cred->uid == __atomic_load_n(&i->uid, __ATOMIC_RELAXED))
+        return 0;
+    if ((mode & S_IFMT) != S_IFREG || (mode & S_ISUID) ||
+        (mode & (S_ISGID | 010)) == (S_ISGID | 010))
+        return -EPERM;
+    return inode_access(i, cred, 6) ? -EPERM : 0;
+}
+
 int tree_link(const struct io_cred *cred, struct inode *olddir, const char *oldpath,
               struct inode *newdir, const char *newpath)
 {
@@ -405,9 +439,10 @@ int tree_link(const struct io_cred *cred, struct inode *olddir, const char *oldp
 
     if (err)
         return err;
-    if (inode_is_dir(i)) {
+    err = may_link(cred, i);
+    if (err) {
         inode_unref(i);
-        return -EPERM;
+        return err;
     }
     err = walk(cred, newdir, newpath, false, LAST_HOLD, &w);
     if (!err)
@@ -504,6 +539,8 @@ static int rename_locked(const struct io_cred *cred, struct walk *from, struct w
         return -EAGAIN;
     if (inode_is_dir(i) && is_ancestor(i, to->dir))
         return -EINVAL;
+    if (inode_is_dir(i) && from->dir != to->dir && inode_access(i, cred, 2))
+        return -EACCES; /* its name ".." changes */
     if (replaced && inode_is_dir(replaced) != inode_is_dir(i))
         return inode_is_dir(replaced) ? -EISDIR : -ENOTDIR;
     if (replaced == from->dir)

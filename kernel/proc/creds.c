@@ -7,10 +7,19 @@
 #include "kernel/proc/signal.h"
 #include "kernel/quota/quota.h"
 
+/* The masks are read without a lock (process_privileges and others), so each is stored as a word. */
+static void set_masks(struct process *p, uint64_t current, uint64_t permanent, uint64_t authorised,
+                      uint64_t rights)
+{
+    __atomic_store_n(&p->privileges, current, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->permanent, permanent, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->authorised, authorised, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->rights, rights, __ATOMIC_RELAXED);
+}
+
 void creds_grant_all(struct process *p)
 {
-    p->privileges = p->permanent = p->authorised = PRV_ALL;
-    p->rights = MEGA_RIGHTS_ALL;
+    set_masks(p, PRV_ALL, PRV_ALL, PRV_ALL, MEGA_RIGHTS_ALL);
 }
 
 static void set_ids_locked(struct process *p, uint32_t uid, uint32_t gid)
@@ -52,7 +61,7 @@ int process_set_ids(struct process *p, uint32_t uid, uint32_t gid)
     ipl = spin_lock(&process_lock);
     set_ids_locked(p, uid, gid);
     if (uid != 0)
-        p->privileges = p->permanent = p->authorised = p->rights = 0;
+        set_masks(p, 0, 0, 0, 0);
     a = change_account_locked(p, a);
     spin_unlock(&process_lock, ipl);
     account_unref(a);
@@ -69,12 +78,15 @@ int creds_set(struct process *p, const struct mega_creds *c)
     ipl = spin_lock(&process_lock);
     set_ids_locked(p, c->uic_member, c->uic_group);
     a = change_account_locked(p, a);
-    p->privileges = p->permanent = c->privileges;
-    p->authorised = c->authorised;
-    p->rights = c->rights;
+    set_masks(p, c->privileges, c->privileges, c->authorised, c->rights);
     spin_unlock(&process_lock, ipl);
     account_unref(a);
     return 0;
+}
+
+static uint64_t changed(uint64_t word, bool enable, uint64_t mask)
+{
+    return enable ? word | mask : word & ~mask;
 }
 
 bool creds_set_privileges(struct process *p, bool enable, uint64_t mask, bool permanent)
@@ -85,9 +97,9 @@ bool creds_set_privileges(struct process *p, bool enable, uint64_t mask, bool pe
 
     if (!may)
         goto out;
-    p->privileges = enable ? p->privileges | mask : p->privileges & ~mask;
-    if (permanent)
-        p->permanent = enable ? p->permanent | mask : p->permanent & ~mask;
+    set_masks(p, changed(p->privileges, enable, mask),
+              permanent ? changed(p->permanent, enable, mask) : p->permanent, p->authorised,
+              p->rights);
 out:
     spin_unlock(&process_lock, ipl);
     return may;
@@ -97,11 +109,11 @@ void creds_exec(struct process *p)
 {
     ipl_t ipl = spin_lock(&process_lock);
 
-    p->privileges = p->permanent;
+    __atomic_store_n(&p->privileges, p->permanent, __ATOMIC_RELAXED);
     spin_unlock(&process_lock, ipl);
 }
 
 bool creds_is_system(const struct process *p)
 {
-    return p->uic_group <= CREDS_MAXSYSGROUP || (p->privileges & PRV_SYSPRV) != 0;
+    return process_uic_group(p) <= CREDS_MAXSYSGROUP || (process_privileges(p) & PRV_SYSPRV) != 0;
 }

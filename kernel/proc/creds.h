@@ -8,10 +8,10 @@
  * or a right, and a change to a user id other than 0 removes them all.
  *
  * The fields are in struct process and belong to all its threads. Only its own threads change them,
- * under the process table lock, and each field is one word. A system call of the process reads a
- * field without the lock: if another thread changes the field at the same moment, the call counts
- * as made before or after the change. Other processes, and code that needs several fields of one
- * moment, hold the lock.
+ * under the process table lock, and each field is one atomic word, read by process_euid() and its
+ * relatives (process.h). A system call of the process reads a field without the lock: if another
+ * thread changes the field at the same moment, the call counts as made before or after the change.
+ * Other processes, and code that needs several fields of one moment, hold the lock.
  */
 #ifndef KERNEL_PROC_CREDS_H
 #define KERNEL_PROC_CREDS_H

@@ -112,7 +112,7 @@ static void tell_parent_locked(struct process *p, int code, uint32_t status)
         .signo = SIGCHLD,
         .code = code,
         .pid = p->pid,
-        .uid = p->uid,
+        .uid = process_uid(p),
         .status = (int32_t)(code == CLD_KILLED ? status & 0x7F : status >> 8 & 0xFF)};
 
     if (parent->sig &&
@@ -356,7 +356,7 @@ static int look(struct process *self, int32_t pid, unsigned options, struct wait
         c = find_stopped_locked(self, pid, options);
     if (c) {
         *r = (struct wait_result){.pid = c->pid,
-                                  .uid = c->uid,
+                                  .uid = process_uid(c),
                                   .status = zombie ? c->exit_status : c->stop_report,
                                   .run_ns = c->run_ns};
         if (!(options & WNOWAIT)) {

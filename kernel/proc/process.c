@@ -212,7 +212,8 @@ struct kill_round {
 
 static bool may_signal(const struct process *self, const struct process *p)
 {
-    return !self || !self->euid || self->euid == p->uid || self->uid == p->uid;
+    return !self || !process_euid(self) || process_euid(self) == process_uid(p) ||
+           process_uid(self) == process_uid(p);
 }
 
 static void kill_one_locked(struct process *p, struct kill_round *k)
@@ -244,7 +245,7 @@ int process_kill(int32_t pid, int sig, int code)
         return -EINVAL;
     if (self) {
         k.info.pid = self->pid;
-        k.info.uid = self->uid;
+        k.info.uid = process_uid(self);
     }
     if (pid > 0) {
         ipl_t ipl = spin_lock(&process_lock);
@@ -265,7 +266,8 @@ int process_kill(int32_t pid, int sig, int code)
 int process_kill_thread(uint32_t tgid, uint32_t tid, int sig)
 {
     struct process *self = process_self(), *p;
-    struct signal_info info = {.signo = sig, .code = SI_TKILL, .pid = self->pid, .uid = self->uid};
+    struct signal_info info = {
+        .signo = sig, .code = SI_TKILL, .pid = self->pid, .uid = process_uid(self)};
     struct uthread *u;
     int err = -ESRCH;
     ipl_t ipl;

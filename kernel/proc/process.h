@@ -79,7 +79,7 @@ struct process {
      * may lose one, which a statistic can bear. */
     uint64_t io;
     struct sighand *sig; /* table lock; constant until the end, then NULL */
-    /* Identity: kernel/proc/creds.h. Single words, changed under the table lock. */
+    /* Identity: kernel/proc/creds.h. Atomic words, changed under the table lock. */
     uint32_t uid, gid, euid, egid, suid, sgid;
     uint32_t uic_group, uic_member;
     uint64_t privileges, permanent, authorised, rights; /* PRV_*, RIGHT_* */
@@ -109,10 +109,44 @@ struct process {
 };
 
 static inline struct process *process_self(void) { return thread_self()->process; }
+
+/* Words of a process's identity, each read as one atomic word (creds.h). */
+static inline uint32_t process_uid(const struct process *p)
+{
+    return __atomic_load_n(&p->uid, __ATOMIC_RELAXED);
+}
+static inline uint32_t process_gid(const struct process *p)
+{
+    return __atomic_load_n(&p->gid, __ATOMIC_RELAXED);
+}
+static inline uint32_t process_euid(const struct process *p)
+{
+    return __atomic_load_n(&p->euid, __ATOMIC_RELAXED);
+}
+static inline uint32_t process_egid(const struct process *p)
+{
+    return __atomic_load_n(&p->egid, __ATOMIC_RELAXED);
+}
+static inline uint32_t process_uic_group(const struct process *p)
+{
+    return __atomic_load_n(&p->uic_group, __ATOMIC_RELAXED);
+}
+static inline uint32_t process_uic_member(const struct process *p)
+{
+    return __atomic_load_n(&p->uic_member, __ATOMIC_RELAXED);
+}
+/* The current mask of privileges, and the rights identifiers. */
+static inline uint64_t process_privileges(const struct process *p)
+{
+    return __atomic_load_n(&p->privileges, __ATOMIC_RELAXED);
+}
+static inline uint64_t process_rights(const struct process *p)
+{
+    return __atomic_load_n(&p->rights, __ATOMIC_RELAXED);
+}
 static inline struct io_cred process_cred(const struct process *p)
 {
-    return (struct io_cred){__atomic_load_n(&p->euid, __ATOMIC_RELAXED),
-                            __atomic_load_n(&p->egid, __ATOMIC_RELAXED)};
+    return (struct io_cred){process_euid(p), process_egid(p)};
 }
 
 /* ---- the process table (process.c) ---- */

@@ -67,7 +67,7 @@ static void foreground_locked(uint32_t pgid)
 static void acquire_locked(struct process *p)
 {
     terminal.session = p->sid;
-    terminal.owner = __atomic_load_n(&p->euid, __ATOMIC_RELAXED);
+    terminal.owner = process_euid(p);
     p->terminal = ++terminal.turn;
     foreground_locked(p->pgid);
 }
@@ -133,7 +133,7 @@ bool terminal_is_orphaned(void)
 static int background_locked(const struct process *p, enum tty_use use)
 {
     int sig = use == TTY_READ ? SIGTTIN : SIGTTOU;
-    uint32_t euid = __atomic_load_n(&p->euid, __ATOMIC_RELAXED);
+    uint32_t euid = process_euid(p);
 
     if (signal_is_ignored(p->sig, sig) || (uthread_self()->blocked & SIGBIT(sig))) {
         if (use == TTY_READ)
@@ -192,7 +192,7 @@ static int acquire(const struct file *f, bool steal)
 {
     struct process *p = process_self();
     ipl_t ipl = spin_lock(&process_lock);
-    bool super = __atomic_load_n(&p->euid, __ATOMIC_RELAXED) == 0;
+    bool super = process_euid(p) == 0;
     uint32_t group = 0;
     int err = 0;
 

@@ -379,7 +379,7 @@ cond_t test_breach(int64_t index, void *out)
     struct mega_breach *m = out;
     uint64_t n = (uint64_t)index & ~(uint64_t)MEGA_TEST_COMMIT;
 
-    if (process_self()->euid != 0)
+    if (process_euid(process_self()) != 0)
         return SS$_NOPRIV;
     if (n >= ARRAY_SIZE(breaches))
         return SS$_NONEXPR;

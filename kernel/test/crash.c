@@ -77,7 +77,7 @@ cond_t test_crash(int64_t index, void *out)
     };
 
     (void)out;
-    if (process_self()->euid != 0)
+    if (process_euid(process_self()) != 0)
         return SS$_NOPRIV;
     if (index < 0 || (uint64_t)index >= ARRAY_SIZE(ways))
         return SS$_NONEXPR;

@@ -264,7 +264,7 @@ cond_t test_plant(int64_t index, void *out)
 {
     struct validate_damage d = {.damage = plant, .repair = unplant, .number = (uint64_t)index};
 
-    if (process_self()->euid != 0)
+    if (process_euid(process_self()) != 0)
         return SS$_NOPRIV;
     if (index < 0 || d.number >= ARRAY_SIZE(errors))
         return SS$_NONEXPR;

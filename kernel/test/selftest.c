@@ -538,7 +538,7 @@ cond_t test_selftest(int64_t index, void *out)
     struct mega_selftest *result = out;
     struct crew c;
 
-    if (process_self()->euid != 0)
+    if (process_euid(process_self()) != 0)
         return SS$_NOPRIV;
     if (index < 0 || (uint64_t)index >= ARRAY_SIZE(tests))
         return SS$_NONEXPR;

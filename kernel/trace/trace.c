@@ -114,7 +114,7 @@ void trace_boot(void) { census_register(explain, NULL, 0); }
 
 /* ---- answers ---- */
 
-static bool may_look(void) { return (process_self()->privileges & PRV_CMKRNL) != 0; }
+static bool may_look(void) { return (process_privileges(process_self()) & PRV_CMKRNL) != 0; }
 
 static cond_t lock_line(enum lockstat_kind kind, int64_t index, struct mega_lock *m)
 {

@@ -144,7 +144,7 @@ cond_t mega_sys_control(uint64_t op, uint64_t a1, uint64_t a2, uint64_t a3, uint
 
     if (op >= ARRAY_SIZE(operations) || !operations[op].fn)
         return SS$_BADPARAM;
-    if (operations[op].privileges & ~process_self()->privileges)
+    if (operations[op].privileges & ~process_privileges(process_self()))
         return operations[op].refusal;
     return operations[op].fn(a);
 }

@@ -17,7 +17,7 @@ static __attribute__((noinline)) void deliberate_panic(void)
 cond_t info_crash(int64_t index, void *out)
 {
     (void)out;
-    if (process_self()->euid != 0)
+    if (process_euid(process_self()) != 0)
         return SS$_NOPRIV;
     if (index != 0)
         return SS$_NONEXPR;

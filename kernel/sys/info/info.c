@@ -13,6 +13,7 @@
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
+#include "kernel/proc/process.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sys/vms/calls.h"
 #include "kernel/trace/trace.h"
@@ -236,6 +237,30 @@ static cond_t info_rad(int64_t index, void *out)
     return SS$_NORMAL;
 }
 
+/* ---- what only the privileged see ---- */
+
+/*
+ * Without CMKRNL nobody learns where anything lies in physical memory or in the kernel. Of other
+ * users' processes info_process leaves out what `show system` does not list. Traces, the self-check
+ * and failure reports require CMKRNL altogether; names of routines are no secret.
+ */
+static void hide_places(enum mega_item item, union answer *a)
+{
+    switch (item) {
+    case MEGA_INFO_RESERVED:
+        a->reserved.first_pfn = a->reserved.pt_first_pfn = 0;
+        break;
+    case MEGA_INFO_RAD:
+        a->rad.first_pfn = a->rad.end_pfn = 0;
+        break;
+    case MEGA_INFO_PCI:
+        memset(a->pci.bar, 0, sizeof(a->pci.bar));
+        break;
+    default:
+        break;
+    }
+}
+
 static struct { /* constant after boot */
     cond_t (*fn)(int64_t index, void *out);
     size_t nbytes;
@@ -285,6 +310,8 @@ cond_t mega_sys_info(uint64_t item, uint64_t index, uint64_t buffer, uint64_t le
     status = items[item].fn((int64_t)index, &a);
     if (status != SS$_NORMAL)
         return status;
+    if (!(process_privileges(process_self()) & PRV_CMKRNL))
+        hide_places((enum mega_item)item, &a);
     if (copyout(buffer, &a, MIN(length, (uint64_t)items[item].nbytes)) != 0)
         return SS$_ACCVIO;
     return SS$_NORMAL;

@@ -69,19 +69,53 @@ static void describe_threads(const struct process *p, struct mega_process *m)
     }
 }
 
+/* May the caller know more of p than what `show system` lists of every process? The rule of
+ * $GETJPI: a process of the same UIC, with GROUP of the same group, with WORLD any. */
+static bool may_know(const struct process *p)
+{
+    const struct process *self = process_self();
+    bool same_group = process_uic_group(p) == process_uic_group(self);
+
+    return p == self || (process_privileges(self) & PRV_WORLD) ||
+           (same_group && (process_uic_member(p) == process_uic_member(self) ||
+                           (process_privileges(self) & PRV_GROUP)));
+}
+
+/* Leave what `show system` lists. */
+static void reduce(struct mega_process *m)
+{
+    struct mega_process all = *m;
+
+    memset(m, 0, sizeof(*m));
+    m->pid = all.pid;
+    m->ppid = all.ppid;
+    m->uid = all.uid;
+    m->state = all.state;
+    m->prio = all.prio;
+    m->cpu = all.cpu;
+    memcpy(m->name, all.name, sizeof(m->name));
+    m->cpu_ns = all.cpu_ns;
+    m->faults = all.faults;
+    m->rss = all.rss;
+    m->uic_group = all.uic_group;
+    m->uic_member = all.uic_member;
+    m->io = all.io;
+    m->waits = all.waits;
+}
+
 /* Fill in *m, which is zero. Process table lock held. */
-static void describe(const struct process *p, struct mega_process *m)
+static void describe_all(const struct process *p, struct mega_process *m)
 {
     const struct aspace *as = p->aspace;
 
     m->pid = p->pid;
     m->ppid = p->parent ? p->parent->pid : 0;
-    m->uid = p->uid;
-    m->uic_group = p->uic_group;
-    m->uic_member = p->uic_member;
-    m->privileges = p->privileges;
-    m->authorised = p->authorised;
-    m->rights = p->rights;
+    m->uid = process_uid(p);
+    m->uic_group = process_uic_group(p);
+    m->uic_member = process_uic_member(p);
+    m->privileges = process_privileges(p);
+    m->authorised = __atomic_load_n(&p->authorised, __ATOMIC_RELAXED);
+    m->rights = process_rights(p);
     str_copy(m->name, p->name, sizeof(m->name));
     m->waits = state_of(p);
     m->io = load(&p->io);
@@ -105,6 +139,14 @@ static void describe(const struct process *p, struct mega_process *m)
         m->vsize = load(&c->vsize);
         m->locked = load(&c->locked);
     }
+}
+
+/* The same with what the caller may know. */
+static void describe(const struct process *p, struct mega_process *m)
+{
+    describe_all(p, m);
+    if (!may_know(p))
+        reduce(m);
 }
 
 struct search {

@@ -56,7 +56,7 @@ cond_t info_validate_damaged(const struct validate_damage *d, void *out)
 
 cond_t info_validate(int64_t index, void *out)
 {
-    if (!(process_self()->privileges & PRV_CMKRNL))
+    if (!(process_privileges(process_self()) & PRV_CMKRNL))
         return SS$_NOPRIV;
     return index == 0 ? info_validate_damaged(NULL, out) : SS$_NONEXPR;
 }

@@ -21,13 +21,17 @@ static bool may_change(const struct inode *i)
 {
     const struct process *p = process_self();
 
-    return p->euid == 0 || p->euid == i->uid;
+    return process_euid(p) == 0 || process_euid(p) == i->uid;
 }
 
 static long change_mode(struct inode *i, uint64_t mode)
 {
+    struct io_cred cred = process_cred(process_self());
+
     if (!may_change(i))
         return -EPERM;
+    if (cred.uid && cred.gid != __atomic_load_n(&i->gid, __ATOMIC_RELAXED))
+        mode &= ~(uint64_t)S_ISGID; /* a group to which the caller does not belong */
     inode_set_mode(i, (uint32_t)mode);
     return 0;
 }
@@ -63,7 +67,7 @@ long sys_fchmod(uint64_t fd, uint64_t mode)
 /* uid or gid ~0: unchanged. Only the superuser may change them. */
 static long change_owner(struct inode *i, uint32_t uid, uint32_t gid)
 {
-    if (process_self()->euid != 0)
+    if (process_euid(process_self()) != 0)
         return -EPERM;
     inode_set_owner(i, uid, gid);
     return 0;

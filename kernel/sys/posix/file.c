@@ -56,7 +56,8 @@ static bool can_write(const struct file *f)
 static long broken_pipe(void)
 {
     struct process *p = process_self();
-    struct signal_info info = {.signo = SIGPIPE, .code = SI_KERNEL, .pid = p->pid, .uid = p->uid};
+    struct signal_info info = {
+        .signo = SIGPIPE, .code = SI_KERNEL, .pid = p->pid, .uid = process_uid(p)};
 
     signal_send_thread(p, uthread_self(), &info);
     return -EPIPE;

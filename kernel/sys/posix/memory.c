@@ -201,7 +201,7 @@ long sys_msync(uint64_t va, uint64_t n)
 }
 
 /* May the caller lock memory? Only with PSWAPM, as for $LCKPAG_64; RLIMIT_MEMLOCK is not used. */
-static bool may_lock(void) { return (process_self()->privileges & PRV_PSWAPM) != 0; }
+static bool may_lock(void) { return (process_privileges(process_self()) & PRV_PSWAPM) != 0; }
 
 /* Round [*va, *va + *n) outward to whole pages. False: it is not in user space. */
 static bool touched_pages(uint64_t *va, uint64_t *n)

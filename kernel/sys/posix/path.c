@@ -157,7 +157,8 @@ long sys_fstatat64(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t flags)
 static long access_at(uint64_t dirfd, vaddr_t path, uint64_t mode, bool follow, bool effective)
 {
     struct process *p = process_self();
-    struct io_cred cred = effective ? process_cred(p) : (struct io_cred){p->uid, p->gid};
+    struct io_cred cred = effective ? process_cred(p)
+                                    : (struct io_cred){process_uid(p), process_gid(p)};
     struct inode *i;
     int err;
 

@@ -44,19 +44,19 @@ long sys_set_tid_address(uint64_t address)
 
 long sys_getxuid(void)
 {
-    second_result(process_self()->euid);
-    return process_self()->uid;
+    second_result(process_euid(process_self()));
+    return process_uid(process_self());
 }
 
 long sys_getxgid(void)
 {
-    second_result(process_self()->egid);
-    return process_self()->gid;
+    second_result(process_egid(process_self()));
+    return process_gid(process_self());
 }
 
-long sys_geteuid(void) { return process_self()->euid; }
+long sys_geteuid(void) { return process_euid(process_self()); }
 
-long sys_getegid(void) { return process_self()->egid; }
+long sys_getegid(void) { return process_egid(process_self()); }
 
 /*
  * Real, effective and saved ids are always equal, because no program is set-uid. The superuser may
@@ -67,12 +67,12 @@ static long become(uint32_t uid, uint32_t gid)
     struct process *p = process_self();
 
     if (uid == UINT32_MAX)
-        uid = p->uid;
+        uid = process_uid(p);
     if (gid == UINT32_MAX)
-        gid = p->gid;
-    if (uid == p->uid && gid == p->gid)
+        gid = process_gid(p);
+    if (uid == process_uid(p) && gid == process_gid(p))
         return 0;
-    if (p->euid != 0)
+    if (process_euid(p) != 0)
         return -EPERM;
     return process_set_ids(p, uid, gid);
 }
@@ -121,21 +121,25 @@ long sys_getresuid(uint64_t r, uint64_t e, uint64_t s)
 {
     struct process *p = process_self();
 
-    return three_ids(r, e, s, (uint32_t[3]){p->uid, p->euid, p->suid});
+    return three_ids(r, e, s,
+                     (uint32_t[3]){process_uid(p), process_euid(p),
+                                   __atomic_load_n(&p->suid, __ATOMIC_RELAXED)});
 }
 
 long sys_getresgid(uint64_t r, uint64_t e, uint64_t s)
 {
     struct process *p = process_self();
 
-    return three_ids(r, e, s, (uint32_t[3]){p->gid, p->egid, p->sgid});
+    return three_ids(r, e, s,
+                     (uint32_t[3]){process_gid(p), process_egid(p),
+                                   __atomic_load_n(&p->sgid, __ATOMIC_RELAXED)});
 }
 
 long sys_getgroups(void) { return 0; /* there are no supplementary groups */ }
 
 long sys_setgroups(uint64_t n)
 {
-    if (process_self()->euid != 0)
+    if (process_euid(process_self()) != 0)
         return -EPERM;
     return n ? -EINVAL : 0;
 }

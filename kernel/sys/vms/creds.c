@@ -20,7 +20,8 @@ cond_t vms_setprv(uint64_t enbflg, uint64_t prvadr, uint64_t prmflg, uint64_t pr
 {
     struct process *p = process_self();
     bool permanent = (prmflg & 1) != 0;
-    uint64_t mask = 0, before = permanent ? p->permanent : p->privileges;
+    uint64_t mask = 0, before = permanent ? __atomic_load_n(&p->permanent, __ATOMIC_RELAXED)
+                                          : process_privileges(p);
 
     if (prvadr && copyin(&mask, prvadr, sizeof(mask)) != 0)
         return SS$_ACCVIO;

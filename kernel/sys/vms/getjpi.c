@@ -51,15 +51,17 @@ static uint64_t load(const uint64_t *counter) { return __atomic_load_n(counter, 
 
 static bool same_uic(const struct process *a, const struct process *b)
 {
-    return a->uic_group == b->uic_group && a->uic_member == b->uic_member;
+    return process_uic_group(a) == process_uic_group(b) &&
+           process_uic_member(a) == process_uic_member(b);
 }
 
 /* May the caller (self) see p? Process table lock held. */
 static bool may_know(const struct process *self, const struct process *p)
 {
-    if (p == self || same_uic(p, self) || (self->privileges & PRV_WORLD))
+    if (p == self || same_uic(p, self) || (process_privileges(self) & PRV_WORLD))
         return true;
-    return p->uic_group == self->uic_group && (self->privileges & PRV_GROUP);
+    return process_uic_group(p) == process_uic_group(self) &&
+           (process_privileges(self) & PRV_GROUP);
 }
 
 struct search {
@@ -74,7 +76,7 @@ static bool consider(struct process *p, void *arg)
 {
     struct search *s = arg;
     bool fits = s->t->search ? p->pid > s->t->pid
-                             : p->uic_group == s->self->uic_group &&
+                             : process_uic_group(p) == process_uic_group(s->self) &&
                                    strncmp(p->name, s->t->name, sizeof(p->name)) == 0;
 
     if (fits && p->state == PROCESS_LIVE && (!s->found || p->pid < s->found->pid))
@@ -102,8 +104,8 @@ static void note_facts(const struct process *p, struct facts *f)
 
     *f = (struct facts){.pid = p->pid,
                         .owner = p->parent ? p->parent->pid : 0,
-                        .uic_group = p->uic_group,
-                        .uic_member = p->uic_member,
+                        .uic_group = process_uic_group(p),
+                        .uic_member = process_uic_member(p),
                         .state = state_of(t),
                         .priority = __atomic_load_n(&t->prio, __ATOMIC_RELAXED),
                         .cpu = __atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED),

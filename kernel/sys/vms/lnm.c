@@ -34,11 +34,11 @@ struct lnm_who vms_lnm_who(void)
     const struct process *p = process_self();
 
     return (struct lnm_who){.space = p->names,
-                            .uic_group = p->uic_group,
-                            .uic_member = p->uic_member,
+                            .uic_group = process_uic_group(p),
+                            .uic_member = process_uic_member(p),
                             .system = creds_is_system(p),
-                            .sysnam = (p->privileges & PRV_SYSNAM) != 0,
-                            .grpnam = (p->privileges & PRV_GRPNAM) != 0};
+                            .sysnam = (process_privileges(p) & PRV_SYSNAM) != 0,
+                            .grpnam = (process_privileges(p) & PRV_GRPNAM) != 0};
 }
 
 /* ---- arguments ---- */

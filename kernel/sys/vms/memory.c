@@ -150,7 +150,7 @@ static cond_t lock_args(uint64_t acmode, vaddr_t va_out, vaddr_t length_out)
 {
     cond_t status = vms_access_mode(acmode);
 
-    if (status == SS$_NORMAL && !(process_self()->privileges & PRV_PSWAPM))
+    if (status == SS$_NORMAL && !(process_privileges(process_self()) & PRV_PSWAPM))
         status = SS$_NOPSWAPM;
     return status == SS$_NORMAL ? vms_probe_range(va_out, length_out) : status;
 }

@@ -12,7 +12,7 @@
 
 _Static_assert(sizeof(VA_REGSUM) == VA$C_REGSUM_LENGTH, "REGSUM is 40 bytes long");
 
-static bool privileged(void) { return (process_self()->privileges & PRV_CMKRNL) != 0; }
+static bool privileged(void) { return (process_privileges(process_self()) & PRV_CMKRNL) != 0; }
 
 cond_t vms_create_region_64(uint64_t block)
 {

@@ -87,13 +87,13 @@ static cond_t may_create(uint32_t kind, uint32_t flags)
 {
     const struct process *p = process_self();
 
-    if (kind == SEC$M_MRES && !(p->rights & RIGHT_MEM_RESIDENT_USER))
+    if (kind == SEC$M_MRES && !(process_rights(p) & RIGHT_MEM_RESIDENT_USER))
         return SS$_NOMEMRESID;
-    if (kind == SEC$M_PFNMAP && !(p->privileges & PRV_PFNMAP))
+    if (kind == SEC$M_PFNMAP && !(process_privileges(p) & PRV_PFNMAP))
         return SS$_NOPFNMAP;
-    if ((flags & SEC$M_SYSGBL) && !(p->privileges & PRV_SYSGBL))
+    if ((flags & SEC$M_SYSGBL) && !(process_privileges(p) & PRV_SYSGBL))
         return SS$_NOSYSGBL;
-    if ((flags & SEC$M_PERM) && !(p->privileges & PRV_PRMGBL))
+    if ((flags & SEC$M_PERM) && !(process_privileges(p) & PRV_PRMGBL))
         return SS$_NOPRMGBL;
     return SS$_NORMAL;
 }
@@ -177,9 +177,9 @@ static cond_t mark_delete(const struct decoded *d)
 {
     const struct process *p = process_self();
 
-    if (d->r.name.sysgbl && !(p->privileges & PRV_SYSGBL))
+    if (d->r.name.sysgbl && !(process_privileges(p) & PRV_SYSGBL))
         return SS$_NOSYSGBL;
-    if (!(p->privileges & PRV_PRMGBL))
+    if (!(process_privileges(p) & PRV_PRMGBL))
         return SS$_NOPRMGBL;
     return section_mark_delete(&d->r);
 }
@@ -305,10 +305,10 @@ static cond_t decode_name(vaddr_t name, vaddr_t ident, struct decoded *d)
     if (status == SS$_NORMAL)
         status = vms_ident(ident, &r->ident_match, &r->ident_version);
     r->name.name = d->name;
-    r->creds.uic_group = r->name.group = p->uic_group;
-    r->creds.uic_member = p->uic_member;
+    r->creds.uic_group = r->name.group = process_uic_group(p);
+    r->creds.uic_member = process_uic_member(p);
     r->creds.system = creds_is_system(p);
-    r->creds.bypass = (p->privileges & PRV_BYPASS) != 0;
+    r->creds.bypass = (process_privileges(p) & PRV_BYPASS) != 0;
     r->prot = 0;
     r->rad = 0;
     r->npages = 0;
