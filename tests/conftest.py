@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from lib import guest
+from lib import guest, processes
 from lib.guest import Done, run_guest
 from megalith.verify.records import found, write_figures
 
@@ -71,6 +71,7 @@ def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    processes.prepare(worker=hasattr(config, "workerinput"))
     kernel = config.getoption("kernel")
     if kernel:
         os.environ["MEGALITH_KERNEL"] = str(Path(kernel).resolve(strict=True))
@@ -86,3 +87,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def run() -> Callable[..., Done]:
     return run_guest
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_running() -> Iterator[None]:
+    before = frozenset(processes.descendants(os.getpid()))
+    yield
+    processes.end_left(before)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from megalith.run.paths import TOP
+from megalith.verify import planted
 
 FOLDERS = "arch|kernel|mm|sysman|userland|scripts|tests|docs"
 ENDINGS = r"c|h|S|md|py|toml|pml|def|mk|ld|txt|svg|json|yml"
@@ -166,3 +167,9 @@ def test_planted_citations_are_found() -> None:
     bad = "the design page, style rule 3, the Unheard paper, Another System manual"
     assert len(unlisted_works(page, bad, works())) == 4
     assert unlisted_works(page, "the VLM paper; System Services manual", works()) == []
+
+
+def test_planted_bugs_have_their_places() -> None:
+    """A change of the kernel's sources that a planted bug does not fit any more is noticed here,
+    not only when all bugs are tried."""
+    assert planted.load_all()

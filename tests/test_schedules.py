@@ -6,11 +6,11 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from dataclasses import replace
 
 import pytest
 from lib.guest import run_guest
+from lib.processes import descendants, wait_for, words_of
 from megalith.run.paths import TOP
 from megalith.verify import schedules
 from megalith.verify.records import write_figures
@@ -93,10 +93,10 @@ def test_an_interrupt_ends_a_sweep() -> None:
     command = [TOP / "scripts/schedules", "--count", "50", "--jobs", "1"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stderr=pipe, text=True, start_new_session=True) as sweep:
-        time.sleep(4)
+        assert wait_for(lambda: "qemu" in " ".join(map(words_of, descendants(sweep.pid))))
         os.killpg(sweep.pid, signal.SIGINT)  # as ^C at a terminal
         try:
-            errors = sweep.communicate(timeout=30)[1]
+            errors = sweep.communicate()[1]
         finally:
             if sweep.poll() is None:
                 os.killpg(sweep.pid, signal.SIGKILL)

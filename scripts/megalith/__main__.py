@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from megalith.debug import postmortem, saved
-from megalith.run import command
+from megalith.run import command, ends
 from megalith.run.machine import Machine
 from megalith.run.session import Inspection
 from megalith.verify import counters
@@ -22,6 +22,7 @@ def fetch_counters(machine: Machine) -> None:
 
 
 if __name__ == "__main__":
+    ends.begin()
     sys.exit(
         command.main(INSPECTION, fetch_counters if "MEGALITH_COVERAGE" in os.environ else None)
     )

@@ -28,6 +28,7 @@ from rich.table import Table
 
 from megalith.bench import calls, cases, figures, growth, page, plots, pool
 from megalith.bench.guest import BenchError, build
+from megalith.run.ends import end
 from megalith.run.paths import BUILD
 
 PARTS = ("single", "startup", "pool", "growth")
@@ -148,4 +149,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from megalith.debug.saved import SavedError, SavedState
+from megalith.run.ends import end
 from megalith.run.paths import GDB_COMMANDS, KERNEL, TOP, symbols_of_socket
 
 # Folder in which scripts/gdb looks for the programs of a saved state.
@@ -120,4 +121,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

@@ -14,12 +14,12 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 
+from megalith.run.ends import end
 from megalith.run.paths import TOP
 from megalith.verify.records import write_figures
 
@@ -193,4 +193,4 @@ def sweep_as_asked(arguments: list[str] | None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

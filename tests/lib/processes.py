@@ -1,0 +1,79 @@
+"""Processes that tests start: none outlives its test, however test and tools end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from megalith.run.ends import END_WITH_PARENT, end_with_parent
+
+LAST_RESORT = 600.0  # seconds, for what does not happen at all
+
+
+def prepare(worker: bool) -> None:
+    """For a process that runs tests. `worker`: it is one of pytest-xdist's, which must end with the
+    process that distributes the tests."""
+    os.environ[END_WITH_PARENT] = "1"
+    if worker:
+        end_with_parent()
+    # A job in the background of a script ignores SIGINT, and so would the programs that tests
+    # interrupt. A signal with a handler has its default action again after exec.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda _signal, _frame: None)
+
+
+def children() -> dict[int, list[int]]:
+    """The children of each process that has any."""
+    found: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        if fields[0] != "Z":
+            found.setdefault(int(fields[1]), []).append(int(stat.parent.name))
+    return found
+
+
+def descendants(of: int, without: frozenset[int] = frozenset()) -> set[int]:
+    """All processes below `of`, except those of `without` and what is below them."""
+    known, found, rest = children(), set(), [of]
+    while rest:
+        below = [pid for pid in known.get(rest.pop(), []) if pid not in without]
+        found.update(below)
+        rest += below
+    return found
+
+
+def words_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()[:200]
+    except OSError:
+        return "(ended)"
+
+
+def wait_for(what: Callable[[], object]) -> bool:
+    """Waits until something is so. False if it is not so for long: what the caller then reports is
+    the defect, not that the host was busy."""
+    end = time.monotonic() + LAST_RESORT
+    while not what():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def end_left(before: frozenset[int]) -> None:
+    """Kills what a test has left running, and fails it."""
+    left = {pid: words_of(pid) for pid in descendants(os.getpid(), before)}
+    for pid in left:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    if left:
+        pytest.fail("left running: " + "; ".join(left.values()), pytrace=False)
