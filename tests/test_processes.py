@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -19,12 +18,19 @@ subprocess.run([sys.argv[1], "--", "/bin/sleep", "1000"])
 
 def test_a_machine_ends_with_a_test_that_is_killed() -> None:
     words = [sys.executable, "-c", SCRIPT, TOP / "scripts/run"]
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
-        assert processes.wait_for(lambda: len(processes.descendants(running.pid)) >= 2)
+    running = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def emulators() -> set[int]:
         below = processes.descendants(running.pid)
-        assert any("qemu-system-alpha" in processes.words_of(pid) for pid in below)
-        running.send_signal(signal.SIGKILL)
-    assert processes.wait_for(lambda: not any(os.path.exists(f"/proc/{pid}/stat") for pid in below))
+        return {pid for pid in below if "qemu-system-alpha" in processes.words_of(pid)}
+
+    try:
+        assert processes.wait_for(emulators)
+        below = processes.descendants(running.pid)
+    finally:
+        running.kill()
+        running.wait()
+    assert processes.wait_for(lambda: not below & processes.descendants(1))
 
 
 def test_interrupts_reach_tools_though_the_tests_ignore_them() -> None:

@@ -62,7 +62,7 @@ static void walk_end(struct walk *w)
 
 /* May cred follow a link of w->dir? In a sticky directory that all may write (/tmp) anybody could
  * have put a link where a program expects a file, so only its owner follows it there, or everybody
- * if it is of the directory's owner. As protected_symlinks of Linux; it holds for the superuser too,
+ * if it is of the directory's owner. As protected_symlinks of Linux; this holds for root too,
  * and here for links in the middle of a path too. */
 static int may_follow(const struct io_cred *cred, const struct inode *dir, const struct inode *link)
 {

@@ -7,7 +7,7 @@
 #include "kernel/proc/signal.h"
 #include "kernel/quota/quota.h"
 
-/* The masks are read without a lock (process_privileges and others), so each is stored as a word. */
+/* The masks are read without a lock (process_privileges, others), so each is stored as a word. */
 static void set_masks(struct process *p, uint64_t current, uint64_t permanent, uint64_t authorised,
                       uint64_t rights)
 {
