@@ -1,8 +1,7 @@
 /*
  * Console messages. printk writes a whole message to COM1 by polling. It may be called in any
- * context and at any IPL. It holds a lock of its own at the highest IPL, so that messages of
- * several CPUs do not mix; it waits only for that lock and the UART. Formats: kernel/base/format.h
- * (%pS prints a symbol).
+ * context and at any IPL; it waits only for the UART. Messages of several CPUs do not mix. Formats:
+ * kernel/base/format.h (%pS prints a symbol).
  */
 #ifndef KERNEL_BASE_PRINTK_H
 #define KERNEL_BASE_PRINTK_H
@@ -14,8 +13,12 @@
 void printk(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void vprintk(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 
-/* Write n bytes unchanged under the same lock (the terminal's output). */
+/* Write n bytes unchanged (the terminal's output). */
 void printk_bytes(const char *text, size_t n);
+/* Have up to 8 bytes written unchanged by the next printk_send(), which waits for the UART: for a
+ * caller with a lock. Between two calls of printk_send() there is room for 16 such. Any IPL. */
+void printk_queue(const char *text, size_t n);
+void printk_send(void);
 
 /* For panic: from now on messages take no lock. panic lets one CPU print at a time. */
 void printk_panic_begin(void);

@@ -14,7 +14,7 @@
 
 struct serial {
     struct uart *uart;     /* constant */
-    void (*arrived)(void); /* constant; also called when bytes were received */
+    void (*arrived)(void); /* constant; called when bytes were received */
     struct spinlock lock;  /* RANK_DEVICE, IPL_DEVICE; the fields below and the UART's receiver */
     uint32_t head, count;
     bool stopped;              /* the receive interrupt is disabled: the ring was full */
@@ -30,7 +30,7 @@ struct serial {
 extern uint64_t serial_received[2];
 
 /* Initialise s for u's receiver and enable its interrupt. After bytes were received and s->queue
- * was woken, arrived is called at IPL_DEVICE with no lock held. Boot only. */
+ * was woken, arrived is called, by a thread at IPL 0. Boot only. */
 void serial_boot(struct serial *s, struct uart *u, const char *name, void (*arrived)(void));
 /* Take up to n bytes out of the ring. Their number; 0: the ring is empty. IPL up to IPL_DEVICE. */
 size_t serial_take(struct serial *s, void *buf, size_t n);

@@ -33,11 +33,15 @@
 
 #define TTY_QUEUE 4096u  /* characters; also the longest line, as on Linux */
 #define TTY_EOF   0x100u /* ^D was typed: the read ends here */
-#define TTY_CHUNK 128u   /* characters copied at a time, on the kernel stack */
+#define TTY_CHUNK 64u    /* characters copied at a time, on the kernel stack */
 #define SIGINT    2
 #define SIGQUIT   3
 #define SIGTSTP   18
 #define SIGWINCH  28
+
+#define ERASE_AT_ONCE 8u /* characters, in up to 150 instructions each */
+
+enum erasing { ERASE_NOTHING, ERASE_LINE, ERASE_BLANKS, ERASE_WORD };
 
 /* All fields are protected by lock. */
 struct tty {
@@ -48,6 +52,7 @@ struct tty {
     uint32_t hangups;          /* ends of sessions; also read as an atomic word */
     uint32_t head, ready, end; /* free-running counts into queue */
     uint32_t lines;            /* line ends and EOFs between head and ready */
+    enum erasing erasing;      /* what the tty thread has still to erase of the line */
     bool literal;              /* ^V was typed: the next character is taken literally */
     uint16_t queue[TTY_QUEUE];
     struct wait_queue readers; /* readers wait for lines or characters */
@@ -88,14 +93,14 @@ static uint16_t *slot(uint32_t at) { return &tty.queue[at % TTY_QUEUE]; }
 static void echo(const char *text, size_t n)
 {
     if (tty.set.c_lflag & ECHO)
-        printk_bytes(text, n);
+        printk_queue(text, n);
 }
 
 static void echo_char(uint8_t c)
 {
     if (c == '\n') {
         if (tty.set.c_lflag & (ECHO | ECHONL))
-            printk_bytes("\r\n", 2);
+            printk_queue("\r\n", 2);
     } else if (c < 32 && c != '\t' && (tty.set.c_lflag & ECHOCTL)) {
         char text[2] = {'^', (char)(c + 64)};
         echo(text, 2);
@@ -127,19 +132,32 @@ static void line_complete(void)
     tty.lines++;
 }
 
+/* Go on with the erasure of a line or word: a few characters for each hold of the lock. True: there
+ * is more to do. */
+static bool erase_some_locked(void)
+{
+    for (unsigned n = 0; n < ERASE_AT_ONCE; n++) {
+        bool blank = tty.end != tty.ready && *slot(tty.end - 1) == ' ';
+
+        if (tty.erasing == ERASE_BLANKS && !blank)
+            tty.erasing = ERASE_WORD;
+        if (tty.erasing == ERASE_NOTHING || (tty.erasing == ERASE_WORD && blank) || !erase_one()) {
+            tty.erasing = ERASE_NOTHING;
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Editing in canonical mode. True: c was an editing character. */
 static bool edit(uint8_t c)
 {
     if (is_char(c, VERASE) || c == '\b') {
         erase_one();
     } else if (is_char(c, VKILL)) {
-        while (erase_one())
-            ;
+        tty.erasing = ERASE_LINE;
     } else if (is_char(c, VWERASE)) {
-        while (tty.end != tty.ready && *slot(tty.end - 1) == ' ')
-            erase_one();
-        while (tty.end != tty.ready && *slot(tty.end - 1) != ' ')
-            erase_one();
+        tty.erasing = ERASE_BLANKS;
     } else if (is_char(c, VEOF)) {
         *slot(tty.end++) = TTY_EOF;
         line_complete();
@@ -210,14 +228,14 @@ static int input_locked(uint8_t c)
 }
 
 /* Is there room for another character? If one unfinished line fills the queue, it is completed as
- * it is, so that a reader can make room. */
-static bool has_room_locked(void)
+ * it is, so that a reader can make room: then *completed is set, and the caller wakes readers. */
+static bool has_room_locked(bool *completed)
 {
     if (tty.end - tty.head < TTY_QUEUE)
         return true;
     if (tty.ready == tty.head && (tty.set.c_lflag & ICANON)) {
         line_complete(); /* the line is as long as the queue */
-        wake_all(&tty.readers);
+        *completed = true;
     }
     return false;
 }
@@ -240,10 +258,28 @@ static bool bytes_came(void) { return serial_ready(&com1); }
 static bool room_came(void)
 {
     ipl_t ipl = spin_lock(&tty.lock);
-    bool room = has_room_locked();
+    bool completed = false, room = has_room_locked(&completed);
 
     spin_unlock(&tty.lock, ipl);
+    if (completed)
+        wake_all(&tty.readers);
     return room;
+}
+
+/* Send the echo, and erase what is to be erased. */
+static void finish_input(void)
+{
+    bool more;
+
+    do {
+        ipl_t ipl;
+
+        printk_send();
+        ipl = spin_lock(&tty.lock);
+        more = erase_some_locked();
+        spin_unlock(&tty.lock, ipl);
+    } while (more);
+    printk_send();
 }
 
 static void tty_thread(void *arg)
@@ -263,6 +299,7 @@ static void tty_thread(void *arg)
         sig = input_locked(c);
         wake = tty.ready != tty.head;
         spin_unlock(&tty.lock, ipl);
+        finish_input();
         if (wake) {
             wake_all(&tty.readers);
             poll_notify();

@@ -17,9 +17,8 @@
  *
  * There is one table lock for the whole system, so the time for which it is held here does not grow
  * with the number of children: zombies have a list of their own, whose first one satisfies a wait
- * for any child, and children are orphaned in portions. There are two exceptions, which walk the
- * children: a wait that names a process group, and a wait that asks for stops while some child has
- * one to report.
+ * for any child, and children are orphaned in portions. A wait that names a process group, and one
+ * that asks for stops while some child has one to report, walk the children, in portions too.
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
@@ -41,11 +40,11 @@
 /* Take p out of the table; the caller frees it. */
 static void unlink_locked(struct process *p)
 {
-    list_remove(&p->sibling);
+    list_remove(&p->sibling.link);
     process_leave_locked(p);
 }
 
-#define ORPHANS_AT_ONCE 16u /* some 40 instructions each under the table lock */
+#define ORPHANS_AT_ONCE 6u /* up to 210 instructions each under the table lock */
 
 /* The parent of c ends: if c is stopped as a job of its own, it gets SIGHUP and SIGCONT. POSIX
  * looks at every process of the group that becomes orphaned; here the children of the process are
@@ -76,13 +75,13 @@ static bool orphan_some(struct process *p, struct list *dead)
 
         if (!link)
             break;
-        c = list_entry(link, struct process, sibling);
-        list_remove(&c->sibling);
+        c = list_entry(link, struct process_place, link)->process;
+        list_remove(link); /* no walk is here: those are by threads of p, and this is the last */
         c->parent = NULL;
         __atomic_store_n(&c->ppid, 1, __ATOMIC_RELAXED);
         if (zombie) {
             unlink_locked(c);
-            list_add_tail(dead, &c->sibling);
+            list_add_tail(dead, &c->sibling.link);
         } else {
             release_stopped_locked(p, c);
         }
@@ -101,7 +100,7 @@ void process_free_children(struct process *p)
     while (orphan_some(p, &dead))
         ;
     while ((link = list_pop_head(&dead)))
-        process_free(list_entry(link, struct process, sibling));
+        process_free(list_entry(link, struct process_place, link)->process);
 }
 
 /* Notify the parent of a change of p: SIGCHLD and a wake-up. Table lock held. */
@@ -176,8 +175,8 @@ static struct process *become_zombie(struct process *p, uint32_t status, struct 
     if (forgotten) {
         unlink_locked(p);
     } else {
-        list_remove(&p->sibling);
-        list_add_tail(&p->parent->zombies, &p->sibling);
+        list_remove(&p->sibling.link);
+        list_add_tail(&p->parent->zombies, &p->sibling.link);
     }
     spin_unlock(&process_lock, ipl);
     return forgotten ? p : NULL;
@@ -295,8 +294,41 @@ static bool wanted(const struct process *self, const struct process *c, int32_t 
     return pid == -1 || c->pgid == (pid == 0 ? self->pgid : 0u - (uint32_t)pid);
 }
 
+/* The first child on a list of self's that pid selects and fits() accepts. The lock may be dropped
+ * and taken meanwhile, but is held with the result. A child that comes to fit during the walk may
+ * be missed: then child_changed is set, and process_wait() looks again. */
+static struct process *find_locked(struct process *self, struct list *list, int32_t pid,
+                                   bool (*fits)(const struct process *c, unsigned options),
+                                   unsigned options, ipl_t *ipl)
+{
+    struct process_walk w;
+    struct process *c;
+
+    process_walk_begin_locked(&w, list, *ipl);
+    while ((c = process_walk_next(&w)) != NULL) {
+        if (wanted(self, c, pid) && fits(c, options)) {
+            process_walk_end_locked(&w);
+            break;
+        }
+    }
+    *ipl = w.ipl;
+    return c;
+}
+
+static bool any_child(const struct process *c, unsigned options)
+{
+    (void)c;
+    (void)options;
+    return true;
+}
+
+static bool has_stop_report(const struct process *c, unsigned options)
+{
+    return stop_report_locked(c, options) != 0;
+}
+
 /* The first zombie among self's children that pid selects; pid -1 selects any. */
-static struct process *find_zombie_locked(struct process *self, int32_t pid)
+static struct process *find_zombie_locked(struct process *self, int32_t pid, ipl_t *ipl)
 {
     struct process *c;
 
@@ -304,40 +336,30 @@ static struct process *find_zombie_locked(struct process *self, int32_t pid)
         c = process_find_locked((uint32_t)pid);
         return c && c->parent == self && c->state == PROCESS_ZOMBIE ? c : NULL;
     }
-    list_for_each_entry(c, &self->zombies, sibling)
-        if (wanted(self, c, pid))
-            return c;
-    return NULL;
+    if (list_empty(&self->zombies))
+        return NULL;
+    return find_locked(self, &self->zombies, pid, any_child, 0, ipl);
 }
 
-static struct process *find_stopped_locked(struct process *self, int32_t pid, unsigned options)
+static struct process *find_stopped_locked(struct process *self, int32_t pid, unsigned options,
+                                           ipl_t *ipl)
 {
-    struct process *c;
-
     if (!self->stops || !(options & (WUNTRACED | WCONTINUED)))
         return NULL;
-    list_for_each_entry(c, &self->children, sibling)
-        if (wanted(self, c, pid) && stop_report_locked(c, options))
-            return c;
-    return NULL;
+    return find_locked(self, &self->children, pid, has_stop_report, options, ipl);
 }
 
-/* Does self have any child that pid selects? */
-static bool has_child_locked(struct process *self, int32_t pid)
+/* Does self have any child that pid selects? One that ends between the two walks moves from the
+ * first list to the second. */
+static bool has_child_locked(struct process *self, int32_t pid, ipl_t *ipl)
 {
-    struct process *c;
-
     if (pid > 0) {
-        c = process_find_locked((uint32_t)pid);
+        const struct process *c = process_find_locked((uint32_t)pid);
+
         return c && c->parent == self;
     }
-    list_for_each_entry(c, &self->children, sibling)
-        if (wanted(self, c, pid))
-            return true;
-    list_for_each_entry(c, &self->zombies, sibling)
-        if (wanted(self, c, pid))
-            return true;
-    return false;
+    return find_locked(self, &self->children, pid, any_child, 0, ipl) ||
+           find_locked(self, &self->zombies, pid, any_child, 0, ipl);
 }
 
 /* One look at the children: 1 with *r filled in, and in *dead a process for the caller to free or
@@ -346,14 +368,17 @@ static int look(struct process *self, int32_t pid, unsigned options, struct wait
                 struct process **dead)
 {
     ipl_t ipl = spin_lock(&process_lock);
-    struct process *c = options & WEXITED ? find_zombie_locked(self, pid) : NULL;
-    bool zombie = c != NULL;
+    struct process *c = NULL;
+    bool zombie;
     int result = 1;
 
     *dead = NULL;
     __atomic_store_n(&self->child_changed, false, __ATOMIC_RELAXED);
+    if (options & WEXITED)
+        c = find_zombie_locked(self, pid, &ipl);
+    zombie = c != NULL;
     if (!zombie)
-        c = find_stopped_locked(self, pid, options);
+        c = find_stopped_locked(self, pid, options, &ipl);
     if (c) {
         *r = (struct wait_result){.pid = c->pid,
                                   .uid = process_uid(c),
@@ -369,7 +394,7 @@ static int look(struct process *self, int32_t pid, unsigned options, struct wait
             }
         }
     } else {
-        result = has_child_locked(self, pid) ? 0 : -ECHILD;
+        result = has_child_locked(self, pid, &ipl) ? 0 : -ECHILD;
     }
     spin_unlock(&process_lock, ipl);
     return result;

@@ -34,10 +34,10 @@ static uint32_t newest_tid;         /* likewise: the highest tid before the firs
 
 /* ---- the pool blocks of kernel/proc ---- */
 
-static bool explain_process(struct process *p, void *arg)
+static enum process_visit explain_process(struct process *p, void *arg)
 {
     census_explain(arg, CENSUS_NONPAGED, sizeof(*p), 1);
-    return true;
+    return PROCESS_NEXT;
 }
 
 static void explain(struct census *c) { process_for_each(explain_process, c); }

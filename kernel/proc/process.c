@@ -2,8 +2,8 @@
  * The process table: pids, the links between processes, and finding processes.
  *
  * One lock, process_lock (RANK_PROC, IPL_ASTDEL), protects the table and every link between
- * processes. It is held for short walks only. Signals are sent under it, because it keeps the
- * target and its threads in existence. Pids ascend and wrap, so that a number is not used again
+ * processes. Walks drop it after each portion (walk.h). Signals are sent under it, because it keeps
+ * the target and its threads in existence. Pids ascend and wrap, so that a number is not used again
  * soon. A process uses up to three numbers: its own, its group's and its session's, whose first
  * processes may have ended (numbers.c), and the terminal uses one. PROCESSES_MAX is small enough
  * that one is always free.
@@ -47,27 +47,31 @@ struct process *process_find_locked(uint32_t pid)
 
 struct process *process_next_locked(const struct process *p)
 {
-    struct list *l = list_next(&all, &p->all);
+    const struct list *l = &p->all.link;
 
-    return l ? list_entry(l, struct process, all) : NULL;
+    for (unsigned n = 0; n < WALK_AT_ONCE && (l = list_next(&all, l)) != NULL; n++)
+        if (list_entry(l, struct process_place, link)->process)
+            return list_entry(l, struct process_place, link)->process;
+    return NULL;
 }
 
-void process_for_each_locked(bool (*fn)(struct process *p, void *arg), void *arg)
+void process_for_each(enum process_visit (*fn)(struct process *p, void *arg), void *arg)
 {
+    enum process_visit then = PROCESS_NEXT;
+    struct process_walk w;
     struct process *p;
 
-    list_for_each_entry(p, &all, all) {
-        if (!fn(p, arg))
+    process_walk_begin_locked(&w, &all, spin_lock(&process_lock));
+    while ((p = process_walk_next(&w)) != NULL) {
+        then = fn(p, arg);
+        if (then == PROCESS_STOP) {
+            process_walk_end_locked(&w);
             break;
+        }
+        if (then == PROCESS_PAUSE)
+            process_walk_pause(&w);
     }
-}
-
-void process_for_each(bool (*fn)(struct process *p, void *arg), void *arg)
-{
-    ipl_t ipl = spin_lock(&process_lock);
-
-    process_for_each_locked(fn, arg);
-    spin_unlock(&process_lock, ipl);
+    spin_unlock(&process_lock, w.ipl);
 }
 
 struct process *process_alloc(int *err)
@@ -93,8 +97,9 @@ struct process *process_alloc(int *err)
     list_init(&p->threads);
     list_init(&p->children);
     list_init(&p->zombies);
-    list_init(&p->sibling);
-    list_init(&p->all);
+    list_init(&p->sibling.link);
+    list_init(&p->all.link);
+    p->sibling.process = p->all.process = p;
     list_init(&p->hash);
     wait_queue_init(&p->child_queue, "children");
     mutex_init(&p->brk_mutex, "brk", MUTEX_PROCESS);
@@ -164,18 +169,18 @@ void process_enter(struct process *p, struct process *parent)
     if (!bucket->next)
         list_init(bucket);
     list_add_tail(bucket, &p->hash);
-    list_add_tail(&all, &p->all);
+    list_add_tail(&all, &p->all.link);
     p->parent = parent;
     if (parent) {
         p->ppid = parent->pid;
-        list_add_tail(&parent->children, &p->sibling);
+        list_add_tail(&parent->children, &p->sibling.link);
     }
     spin_unlock(&process_lock, ipl);
 }
 
 void process_leave_locked(struct process *p)
 {
-    list_remove(&p->all);
+    list_remove(&p->all.link);
     list_remove(&p->hash);
     group_leave(p->pgid);
     number_release(p->pgid);
@@ -208,6 +213,7 @@ struct kill_round {
     struct signal_info info;
     uint32_t group; /* 0: every process except process 1 and the sender */
     unsigned found, allowed, live;
+    bool to_self; /* the sender is one of the group and has got the signal */
 };
 
 static bool may_signal(const struct process *self, const struct process *p)
@@ -227,13 +233,19 @@ static void kill_one_locked(struct process *p, struct kill_round *k)
         signal_send(p, &k->info);
 }
 
-static bool kill_visit(struct process *p, void *arg)
+/* A child that is created meanwhile is visited too: its place is behind that of its parent, so it
+ * is behind the walk, too, unless its parent had got the signal before it forked. */
+static enum process_visit kill_visit(struct process *p, void *arg)
 {
     struct kill_round *k = arg;
 
-    if (k->group ? p->pgid == k->group : p != k->self && p->pid != 1)
-        kill_one_locked(p, k);
-    return true;
+    if (k->group ? p->pgid != k->group : p == k->self || p->pid == 1)
+        return PROCESS_NEXT;
+    if (k->self && !k->to_self && thread_fatal_pending(thread_self()))
+        return PROCESS_STOP; /* somebody has killed the sender */
+    k->to_self |= p == k->self;
+    kill_one_locked(p, k);
+    return PROCESS_PAUSE; /* a signal takes some 500 instructions */
 }
 
 int process_kill(int32_t pid, int sig, int code)

@@ -18,6 +18,7 @@
 #include "kernel/io/file.h"
 #include "kernel/proc/creds.h"
 #include "kernel/proc/fs_context.h"
+#include "kernel/proc/walk.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
@@ -63,7 +64,9 @@ struct process {
     uint32_t nthreads;
     struct list threads; /* of struct uthread, the oldest first; table lock and signal lock */
     /* Table lock. A child is in one of its parent's two lists. */
-    struct list children, zombies, sibling, all, hash;
+    struct list children, zombies; /* of `sibling` */
+    struct process_place sibling, all;
+    struct list hash;
     uint32_t pgid, sid; /* table lock */
     /* Number of the possession of the controlling terminal (terminal.c), 0: none. Table lock. */
     uint32_t terminal;
@@ -157,12 +160,14 @@ struct process *process_find_locked(uint32_t pid);
 /* The thread of p with that number, or NULL; tid 0: the oldest thread, which represents p where one
  * thread is shown. Table lock or signal lock held. */
 struct uthread *process_thread_locked(const struct process *p, uint32_t tid);
-/* The process after p in the order of process_for_each; NULL: p is the last. Table lock held. */
+/* The process after p in the order of process_for_each; NULL: p is the last, or it is behind the
+ * places of as many walks as are looked at in one hold. Table lock held. */
 struct process *process_next_locked(const struct process *p);
-/* Call fn for each process under the table lock, until fn returns false. p->aspace is valid or NULL
- * during the call. The _locked variant is called with the table lock held. */
-void process_for_each(bool (*fn)(struct process *p, void *arg), void *arg);
-void process_for_each_locked(bool (*fn)(struct process *p, void *arg), void *arg);
+/* Call fn for each process under the table lock, which is dropped between portions (walk.h), until
+ * fn returns PROCESS_STOP. p->aspace is valid or NULL during the call. After PROCESS_PAUSE the lock
+ * is dropped at once, because fn has done much. */
+enum process_visit { PROCESS_NEXT, PROCESS_PAUSE, PROCESS_STOP };
+void process_for_each(enum process_visit (*fn)(struct process *p, void *arg), void *arg);
 /* Maximum number of processes, zombies included. */
 #define PROCESSES_MAX 8192u
 /* Allocate the structure of one more process, charged to the current thread's account. It gets a

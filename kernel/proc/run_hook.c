@@ -40,17 +40,17 @@ void run_ended(void)
             h->ended();
 }
 
-static bool end_one(struct process *p, void *arg)
+static enum process_visit end_one(struct process *p, void *arg)
 {
     static const struct signal_info info = {.signo = SIGKILL, .code = SI_KERNEL};
     const struct process **left = arg;
 
     if (p == process_self())
-        return true;
+        return PROCESS_NEXT;
     *left = p;
     if (p->state == PROCESS_LIVE && p->sig)
         signal_send(p, &info);
-    return true;
+    return PROCESS_PAUSE;
 }
 
 static bool anything_to_do(void)

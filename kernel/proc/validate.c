@@ -24,28 +24,28 @@
 
 /* The reference that a file holds to its object must be counted before a map shows the object, so
  * the files are visited before the address spaces. */
-static bool files_of(struct process *p, void *arg)
+static enum process_visit files_of(struct process *p, void *arg)
 {
     struct validate *v = arg;
 
     for (unsigned fd = 0; p->files && fd < p->files->size; fd++)
         if (p->files->file[fd])
             file_validate(v, p->files->file[fd]);
-    return true;
+    return PROCESS_NEXT;
 }
 
-static bool space_of(struct process *p, void *arg)
+static enum process_visit space_of(struct process *p, void *arg)
 {
     if (p->aspace)
         validate_aspace(arg, p->aspace);
-    return true;
+    return PROCESS_NEXT;
 }
 
-static bool one_reference(struct process *p, void *arg)
+static enum process_visit one_reference(struct process *p, void *arg)
 {
     if (p->aspace)
         validate_space_refs(arg, p->aspace);
-    return true;
+    return PROCESS_NEXT;
 }
 
 static int check(struct validate_result *r)

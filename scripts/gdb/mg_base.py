@@ -189,6 +189,7 @@ def each(head: gdb.Value, kind: str, link: str):
     does not return to its head is cut off."""
     outer = kernel_type(kind)
     offset = offset_of(outer, link)
+    links = kernel_type("struct list").pointer()
     start = int(head.address)
     at = int(head["next"])
     for _ in range(LIST_LIMIT):
@@ -196,7 +197,7 @@ def each(head: gdb.Value, kind: str, link: str):
             return
         value = gdb.Value(at - offset).cast(outer.pointer()).dereference()
         yield value
-        at = int(value[link]["next"])
+        at = int(gdb.Value(at).cast(links)["next"])
     raise gdb.GdbError(f"the list of {kind} at {start:#x} does not end")
 
 

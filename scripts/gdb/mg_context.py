@@ -52,8 +52,10 @@ CALL_PAL_RDUSP = b"\x3a\0\0\0"
 
 
 def processes():
-    """Every process, in the order of creation."""
-    return each(variable("all", "kernel/proc/process.c"), "struct process", "all")
+    """Every process, in the order of creation. A walk that was in progress has a place in the list
+    too."""
+    places = each(variable("all", "kernel/proc/process.c"), "struct process_place", "link")
+    return (place["process"].dereference() for place in places if place["process"])
 
 
 def threads():

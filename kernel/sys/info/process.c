@@ -154,14 +154,14 @@ struct search {
     struct mega_process *out;
 };
 
-static bool search_one(struct process *p, void *arg)
+static enum process_visit search_one(struct process *p, void *arg)
 {
     struct search *s = arg;
 
     if (s->left-- != 0)
-        return true;
+        return PROCESS_NEXT;
     describe(p, s->out);
-    return false;
+    return PROCESS_STOP;
 }
 
 /* Describe the process that follows process pid in the table. SS$_NONEXPR: there is no process pid;
@@ -203,12 +203,12 @@ cond_t info_process(int64_t index, void *out)
     return s.left < 0 ? SS$_NORMAL : SS$_NONEXPR;
 }
 
-static bool count_state(struct process *p, void *arg)
+static enum process_visit count_state(struct process *p, void *arg)
 {
     struct mega_states *m = arg;
 
     m->count[state_of(p)]++;
-    return true;
+    return PROCESS_NEXT;
 }
 
 cond_t info_states(int64_t index, void *out)
@@ -222,13 +222,13 @@ cond_t info_states(int64_t index, void *out)
     return SS$_NORMAL;
 }
 
-static bool add_pt_pages(struct process *p, void *arg)
+static enum process_visit add_pt_pages(struct process *p, void *arg)
 {
     uint64_t *sum = arg;
 
     if (p->aspace)
         *sum += load(&p->aspace->pt.tables);
-    return true;
+    return PROCESS_NEXT;
 }
 
 uint64_t info_process_pt_pages(void)
@@ -246,14 +246,14 @@ struct owner_search {
 
 /* The process that a CPU ran may have ended since: find it among the existing ones, compared by
    address only, or report none. */
-static bool find_owner(struct process *p, void *arg)
+static enum process_visit find_owner(struct process *p, void *arg)
 {
     struct owner_search *s = arg;
 
     if (p != s->process)
-        return true;
+        return PROCESS_NEXT;
     s->pid = p->pid;
-    return false;
+    return PROCESS_STOP;
 }
 
 cond_t info_cpu(int64_t index, void *out)

@@ -67,21 +67,43 @@ static bool may_know(const struct process *self, const struct process *p)
 struct search {
     const struct target *t;
     const struct process *self;
-    struct process *found;
+    uint32_t found; /* its number; 0: none */
 };
 
 /* Of the processes that match, select the one with the lowest number. A zombie is not a process in
    the sense of OpenVMS. */
-static bool consider(struct process *p, void *arg)
+static enum process_visit consider(struct process *p, void *arg)
 {
     struct search *s = arg;
     bool fits = s->t->search ? p->pid > s->t->pid
                              : process_uic_group(p) == process_uic_group(s->self) &&
                                    strncmp(p->name, s->t->name, sizeof(p->name)) == 0;
 
-    if (fits && p->state == PROCESS_LIVE && (!s->found || p->pid < s->found->pid))
-        s->found = p;
-    return true;
+    if (fits && p->state == PROCESS_LIVE && (!s->found || p->pid < s->found))
+        s->found = p->pid;
+    return PROCESS_NEXT;
+}
+
+/* Take the table lock and find the process. The search drops the lock, so what it has found may
+   have ended since: then it searches again. *p: NULL if there is none. Returns what spin_lock()
+   did. */
+static ipl_t find_and_lock(const struct target *t, const struct process **p)
+{
+    struct search s = {.t = t, .self = process_self(), .found = t->pid};
+    bool search = t->search || t->by_name;
+    ipl_t ipl;
+
+    for (;;) {
+        if (search) {
+            s.found = 0;
+            process_for_each(consider, &s);
+        }
+        ipl = spin_lock(&process_lock);
+        *p = s.found ? process_find_locked(s.found) : NULL;
+        if (!search || !s.found || (*p && (*p)->state == PROCESS_LIVE))
+            return ipl;
+        spin_unlock(&process_lock, ipl);
+    }
 }
 
 static uint32_t state_of(const struct thread *t)
@@ -127,23 +149,18 @@ static void note_facts(const struct process *p, struct facts *f)
    none. *pid is set to its number if there is one, even after SS$_NOPRIV. */
 static cond_t find(const struct target *t, struct facts *f, uint32_t *pid)
 {
-    struct search s = {.t = t, .self = process_self()};
+    const struct process *p;
     cond_t status = SS$_NORMAL;
-    ipl_t ipl;
+    ipl_t ipl = find_and_lock(t, &p);
 
-    ipl = spin_lock(&process_lock);
-    if (t->search || t->by_name)
-        process_for_each_locked(consider, &s);
-    else
-        s.found = process_find_locked(t->pid);
-    if (!s.found || s.found->state != PROCESS_LIVE || !s.found->nthreads)
+    if (!p || p->state != PROCESS_LIVE || !p->nthreads)
         status = t->search ? SS$_NOMOREPROC : SS$_NONEXPR;
     else
-        *pid = s.found->pid;
-    if (status == SS$_NORMAL && !may_know(s.self, s.found))
+        *pid = p->pid;
+    if (status == SS$_NORMAL && !may_know(process_self(), p))
         status = SS$_NOPRIV;
     if (status == SS$_NORMAL)
-        note_facts(s.found, f);
+        note_facts(p, f);
     spin_unlock(&process_lock, ipl);
     return status;
 }

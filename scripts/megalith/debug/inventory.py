@@ -292,8 +292,7 @@ ASPACE_C, REGION_C, PROCESS_C = "mm/space/aspace.c", "mm/space/region.c", "kerne
 def space(kernel: Kernel, pid: int) -> Space:
     """The address space of a process. Raises SavedError if there is none."""
     reader = Reader(kernel)
-    process = kernel.structure("process", PROCESS_C)
-    for address in kernel.follow(kernel.variable("all", PROCESS_C), process.offset("all")):
+    for address in kernel.process_addresses():
         if reader.value(address, "process", PROCESS_C, "pid") == pid:
             break
     else:

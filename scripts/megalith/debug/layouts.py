@@ -124,6 +124,13 @@ class Kernel:
             at = self.quad(at)
         raise SavedError(f"the list at {head:#x} does not end")
 
+    def process_addresses(self) -> list[int]:
+        """The addresses of all processes, without the places of walks that were in progress."""
+        file = "kernel/proc/process.c"
+        place = self.structure("process_place", file).offset("process")
+        places = self.follow(self.variable("all", file), 0)
+        return [process for at in places if (process := self.quad(at + place))]
+
     def processes(self) -> list[ProcessView]:
         """All processes. Raises SavedError or NotMapped where the kernel's data are damaged."""
         file = "kernel/proc/process.c"
@@ -146,7 +153,7 @@ class Kernel:
             return raw.split(b"\0")[0].decode("latin-1")
 
         found = []
-        for address in self.follow(self.variable("all", file), process.offset("all")):
+        for address in self.process_addresses():
             pid = int.from_bytes(self.read(address + process.offset("pid"), 4), "little")
             space = self.quad(address + process.offset("aspace"))
             root = self.quad(space + table) if space else 0
