@@ -15,7 +15,7 @@ enum spin_rank {
     RANK_QUOTA = 12,   /* table of accounts (kernel/quota)           IPL_ASTDEL */
     RANK_FILE = 14,    /* descriptor table, working directory        IPL_ASTDEL */
     RANK_SECTION = 20, /* section state that page faults read        IPL_ASTDEL */
-    RANK_OBJECT = 24,  /* page index of one family of mm objects     IPL_ASTDEL */
+    RANK_OBJECT = 24,  /* pages and mappings of one mm object        IPL_ASTDEL */
     RANK_PTPAGE = 26,  /* page tables of one address space           IPL_ASTDEL */
     RANK_TTY = 30,     /* console line discipline                    IPL_DEVICE */
     RANK_DEVICE = 32,  /* one serial line                            IPL_DEVICE */

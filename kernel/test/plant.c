@@ -65,7 +65,7 @@ static pte_t *private_pte(struct aspace *as)
     list_for_each_entry(e, &as->entries, link) {
         vaddr_t va = e->start;
 
-        if (e->smap || e->obj_lock)
+        if (e->smap || e->object)
             continue;
         for (; (va = pt_skip_holes(&as->pt, va, e->end)) + PAGE_SIZE < e->end; va += PAGE_SIZE) {
             pte_t *p = pt_lookup(&as->pt, va, 3);
@@ -109,7 +109,7 @@ static struct mm_object *private_object(struct aspace *as)
     struct map_entry *e;
 
     list_for_each_entry(e, &as->entries, link)
-        if (e->obj_lock && e->object->resident)
+        if (e->object && e->object->resident)
             return e->object;
     return NULL;
 }
@@ -210,6 +210,29 @@ static bool wrong_references(struct aspace *as)
     return o != NULL;
 }
 
+/* A private page with a reference more than PTEs. */
+static bool wrong_sharing(struct aspace *as)
+{
+    pte_t *p = private_pte(as);
+
+    if (p)
+        set_l(&page_of(pte_pfn(*p))->refcnt, page_of(pte_pfn(*p))->refcnt + 1);
+    return p != NULL;
+}
+
+/* A map entry that its object believes to map one page more. */
+static bool wrong_mapping(struct aspace *as)
+{
+    struct map_entry *e;
+
+    list_for_each_entry(e, &as->entries, link)
+        if (e->object) {
+            set_q(0, &e->pages.end, e->pages.end + 1);
+            return true;
+        }
+    return false;
+}
+
 /* A PTE that grants an access that its map entry does not. */
 static bool wrong_access(struct aspace *as)
 {
@@ -253,9 +276,10 @@ static bool wrong_offset(struct aspace *as)
 }
 
 static bool (*const errors[])(struct aspace *as) = {
-    lost_page,    doubled_page, wrong_shares,      wrong_hint,       wrong_pte_count,
-    wrong_owner,  wrong_state,  wrong_fluid_count, wrong_list_count, wrong_references,
-    wrong_access, wrong_offset, demand_zero_pte,   pagefile_pte,     transition_pte,
+    lost_page,     doubled_page,  wrong_shares,      wrong_hint,       wrong_pte_count,
+    wrong_owner,   wrong_state,   wrong_fluid_count, wrong_list_count, wrong_references,
+    wrong_access,  wrong_offset,  demand_zero_pte,   pagefile_pte,     transition_pte,
+    wrong_sharing, wrong_mapping,
 };
 
 static int plant(uint64_t n) { return errors[n](process_self()->aspace) ? 0 : -ENODEV; }

@@ -128,6 +128,35 @@ void validate_active(struct validate *v, pfn_t pfn, enum validate_kind kind, enu
                        validate_entry(pfn.n), type, owner, offset);
 }
 
+/* The first PTE of a private page has been found. */
+static void private_first(struct validate *v, pfn_t pfn, uint64_t pte)
+{
+    struct page *p = page_of(pfn);
+
+    if (!mark(v, pfn.n, VALIDATE_PRIVATE))
+        return;
+    p->blink = 1;
+    v->partly += p->refcnt > 1;
+    if (p->state != PAGE_ACTIVE || p->type != PAGE_T_PROCESS || p->offset != 0 || p->refcnt == 0 ||
+        (p->owner != 0 && (p->owner != pte || p->refcnt != 1)))
+        validate_error(v, "page %lx: %s; it is private, mapped by the PTE at %lx", pfn.n,
+                       validate_entry(pfn.n), pte);
+}
+
+void validate_private(struct validate *v, pfn_t pfn, uint64_t pte)
+{
+    const uint64_t *bits = pfn.n < page_end ? v->groups[pfn.n >> GROUP_SHIFT] : NULL;
+    struct page *p = page_of(pfn);
+
+    if (!bits || !bitmap_test(bits, pfn.n % GROUP_PAGES) || p->type != PAGE_T_PROCESS ||
+        p->blink >= p->refcnt) { /* also the one that is too many: it is marked already */
+        private_first(v, pfn, pte);
+        return;
+    }
+    p->blink++;
+    v->partly -= p->blink == p->refcnt;
+}
+
 void validate_page(struct validate *v, pfn_t pfn, enum validate_kind kind)
 {
     validate_active(v, pfn, kind, PAGE_T_SYSTEM, 0, 0);
@@ -255,7 +284,7 @@ struct validate *validate_begin(void)
         return NULL;
     }
     memset(&v->r, 0, sizeof(v->r));
-    v->nstretches = v->text_used = v->reserved = v->promised = 0;
+    v->nstretches = v->text_used = v->reserved = v->promised = v->partly = 0;
     if (++last_epoch == 0)
         last_epoch = 1;
     v->epoch = last_epoch;
@@ -299,6 +328,16 @@ static void free_pages(struct validate *v)
                        s.reserved);
 }
 
+/* Some private page has fewer PTEs than references: report page n if it is that one. */
+static void all_ptes_found(struct validate *v, uint64_t n)
+{
+    const struct page *p = &page_db[n];
+
+    if (p->state == PAGE_ACTIVE && p->type == PAGE_T_PROCESS && p->refcnt > 1 &&
+        p->blink != p->refcnt)
+        validate_error(v, "page %lx is mapped by %u PTEs: %s", n, p->blink, validate_entry(n));
+}
+
 struct left {
     struct validate *v;
     uint64_t bare; /* pages without entries */
@@ -317,8 +356,11 @@ static void sweep(void *arg, uint64_t first, uint64_t npages)
             continue;
         }
         if (l->v->groups[n >> GROUP_SHIFT] &&
-            bitmap_test(l->v->groups[n >> GROUP_SHIFT], n % GROUP_PAGES))
+            bitmap_test(l->v->groups[n >> GROUP_SHIFT], n % GROUP_PAGES)) {
+            if (l->v->partly)
+                all_ptes_found(l->v, n);
             continue;
+        }
         validate_error(l->v, "page %lx is lost: %s", n, validate_entry(n));
     }
 }

@@ -1,8 +1,9 @@
 /*
- * The self-check of objects: index, pages, references, and the lists of map entries and copies. An
- * object is found from the map entries that map it, from its copies, or from the file or section
- * that holds it. The pages of an object that nothing refers to are reported as lost.
+ * The self-check of objects: index, pages, references, and the tree of map entries. An object is
+ * found from the map entries that map it, or from the file or section that holds it. The pages of
+ * an object that nothing refers to are reported as lost.
  */
+#include "kernel/base/bitops.h"
 #include "mm/check/validate_private.h"
 #include "mm/object/mapping.h"
 
@@ -15,8 +16,7 @@ static bool one_slot(struct mm_object *o, uint64_t offset, slot_t *s, void *arg)
 {
     struct index_walk *w = arg;
 
-    if (*s & SLOT_BUSY)
-        w->pending++;
+    w->pending += bit_count(*s & SLOT_REQUESTED) + (*s & SLOT_WALKS) / SLOT_WALK;
     if (*s & SLOT_PRESENT) {
         w->resident++;
         validate_active(w->v, slot_pfn(*s), VALIDATE_OBJECT, PAGE_T_OBJECT, (uint64_t)o, offset);
@@ -24,38 +24,37 @@ static bool one_slot(struct mm_object *o, uint64_t offset, slot_t *s, void *arg)
     return true;
 }
 
+/* Check the tree of map entries: order, contents, summaries. Returns the number of entries. */
 static uint64_t entries_of(struct validate *v, const struct mm_object *o)
 {
-    const struct map_entry *e;
-    uint64_t n = 0;
+    const struct map_entry *e = NULL, *before = NULL;
+    uint64_t n = 0, max = 0;
 
-    list_for_each_entry(e, &o->entries, obj_link) {
+    while ((e = object_next_entry(o, e)) != NULL) {
+        uint64_t first = e->offset >> PAGE_SHIFT;
+
         n++;
-        if (e->object != o || e->obj_lock != o->lock)
-            validate_error(v, "object %p: its entry at %lx maps another", (const void *)o,
+        max = MAX(max, e->pages.end);
+        if (e->object != o || e->pages.first != first ||
+            e->pages.end != first + ((e->end - e->start) >> PAGE_SHIFT))
+            validate_error(v, "object %p: its entry at %lx maps another, or other pages",
+                           (const void *)o, e->start);
+        if (before && (before->pages.first > first ||
+                       (before->pages.first == first && before->pages.age >= e->pages.age)))
+            validate_error(v, "object %p: its entry at %lx is out of order", (const void *)o,
                            e->start);
+        before = e;
     }
-    return n;
-}
-
-static uint64_t copies_of(struct validate *v, const struct mm_object *o)
-{
-    const struct mm_object *c;
-    uint64_t n = 0;
-
-    list_for_each_entry(c, &o->copies, copy_link) {
-        n++;
-        if (c->shadow != o || c->lock != o->lock)
-            validate_error(v, "object %p: its copy %p has another source", (const void *)o,
-                           (const void *)c);
-    }
+    if (n && container_of(o->entries.root, struct object_mapping, node)->max_end != max)
+        validate_error(v, "object %p: its entries end at page %lx, not where their tree says",
+                       (const void *)o, max);
     return n;
 }
 
 static void one_object(struct validate *v, struct mm_object *o, uint32_t holders)
 {
     struct index_walk w = {.v = v};
-    uint64_t entries = entries_of(v, o), copies = copies_of(v, o);
+    uint64_t entries = entries_of(v, o);
 
     v->r.objects++;
     v->listed += entries;
@@ -64,16 +63,15 @@ static void one_object(struct validate *v, struct mm_object *o, uint32_t holders
         validate_error(v, "object %p: %lu pages, %lu requests, counted as %lu and %u", (void *)o,
                        w.resident, w.pending, o->resident, o->pending);
     /* A thread that waits for a pager holds a reference too, as long as its request is pending. */
-    if (o->dead || o->ncopies != copies || o->refs < entries + copies + holders ||
-        (o->refs > entries + copies + holders && o->pending == 0))
-        validate_error(
-            v, "object %p: %lu entries, %lu copies, %u holders, counted as %u, refs %u%s",
-            (void *)o, entries, copies, holders, o->ncopies, o->refs, o->dead ? ", dead" : "");
+    if (o->dead || o->nentries != entries || o->refs < entries + holders ||
+        (o->refs > entries + holders && o->pending == 0))
+        validate_error(v, "object %p: %lu entries, counted as %u, %u holders, refs %u%s", (void *)o,
+                       entries, o->nentries, holders, o->refs, o->dead ? ", dead" : "");
 }
 
 void validate_object(struct validate *v, struct mm_object *o, uint32_t holders)
 {
-    for (; o && !validate_seen(v, &o->seen); o = o->shadow, holders = 0)
+    if (!validate_seen(v, &o->seen))
         one_object(v, o, holders);
 }
 

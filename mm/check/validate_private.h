@@ -18,6 +18,7 @@ struct validate {
     uint64_t nstretches, stretches_max;
     uint64_t promised;       /* pages promised to reservations and sections, not allocated */
     uint64_t reserved;       /* pages of reservations that are allocated */
+    uint64_t partly;         /* private pages with fewer PTEs than references so far */
     uint64_t mapped, listed; /* map entries with objects: in spaces, on objects' lists */
     int64_t fluid_at_begin;  /* fluid_available */
     uint64_t npool_at_begin; /* npp_total_pages() */
@@ -31,6 +32,9 @@ void validate_stretch(struct validate *v, uint64_t first, uint64_t npages, enum 
 /* Count an active page, whose entry must have one reference and this type, owner and offset. */
 void validate_active(struct validate *v, pfn_t pfn, enum validate_kind kind, enum page_type type,
                      uint64_t owner, uint64_t offset);
+/* Count one of the PTEs, at physical address pte, that map a private page. It has as many as it has
+   references; its entry names the PTE if there is one, and none if there are several. */
+void validate_private(struct validate *v, pfn_t pfn, uint64_t pte);
 /* The database entry of page n as text, for messages. Static: valid until the next call. */
 const char *validate_entry(uint64_t n);
 

@@ -65,13 +65,9 @@ static void one_entry(struct validate *v, struct aspace *as, struct map_entry *e
                        above);
     if (aspace_lookup_locked(as, e->start) != e || aspace_lookup_locked(as, e->end - 1) != e)
         validate_error(v, "space %lx: the tree has no entry at %lx", as->pt.root.n, e->start);
-    if (e->obj_lock) {
+    if (e->object) {
         v->mapped++;
-        if (!e->object)
-            validate_error(v, "space %lx: the entry at %lx lost its object", as->pt.root.n,
-                           e->start);
-        else
-            validate_object(v, e->object, 0);
+        validate_object(v, e->object, 0);
     }
     if (e->smap && (e->smap->aspace != as || e->smap->start != e->start))
         validate_error(v, "space %lx: the section mapping at %lx says %lx", as->pt.root.n, e->start,
@@ -124,29 +120,25 @@ static bool too_much(const struct map_entry *e, pte_t pte)
            (!e->prot && (pte & (PTE_URE | PTE_KRE))) || (!(e->prot & MAP_X) && !(pte & PTE_FOE));
 }
 
-/* Find the page of an object at an offset (in pages): in the object itself or in one of those that
-   it shadows. Returns its slot, or 0, and in *at the object that has it. */
-static slot_t find_slot(const struct mm_object *o, uint64_t offset, const struct mm_object **at)
+/* A PTE of a private page: one of those that the page counts. */
+static void private_pte(struct space_walk *w, const struct map_entry *e, const pte_t *p, vaddr_t va)
 {
-    for (; o; offset += o->shadow_offset, o = o->shadow) {
-        const slot_t *s = index_find((struct mm_object *)o, offset);
-
-        *at = o;
-        if (s && (*s & SLOT_PRESENT))
-            return *s;
-    }
-    return 0;
+    w->rss++;
+    validate_private(w->v, pte_pfn(*p), kseg_paddr(p).a);
+    if (page_of(pte_pfn(*p))->refcnt > 1 && (*p & (PTE_UWE | PTE_KWE)))
+        wrong(w, va, *p, 3, "may write a page that is to be copied");
+    else if (too_much(e, *p) || pte_gh(*p))
+        wrong(w, va, *p, 3, "says more than its entry");
 }
 
 static void object_pte(struct space_walk *w, const struct map_entry *e, pte_t pte, vaddr_t va)
 {
-    const struct mm_object *at = NULL;
-    slot_t s = find_slot(e->object, (e->offset + (va - e->start)) >> PAGE_SHIFT, &at);
+    slot_t *s = index_find(e->object, (e->offset + (va - e->start)) >> PAGE_SHIFT);
 
     w->rss++;
-    if (!(s & SLOT_PRESENT) || !pfn_eq(slot_pfn(s), pte_pfn(pte)))
+    if (!s || !(*s & SLOT_PRESENT) || !pfn_eq(slot_pfn(*s), pte_pfn(pte)))
         wrong(w, va, pte, 3, "maps a page that the object does not have there");
-    else if ((pte & (PTE_UWE | PTE_KWE)) && (at != e->object || e->needs_copy))
+    else if ((pte & (PTE_UWE | PTE_KWE)) && !(e->flags & MAPF_SHARED))
         wrong(w, va, pte, 3, "may write a page that is to be copied");
     else if (too_much(e, pte) || pte_gh(pte))
         wrong(w, va, pte, 3, "says more than its entry");
@@ -177,16 +169,12 @@ static void level3_pte(struct space_walk *w, const pte_t *p, vaddr_t va)
     else if (!pte_valid(*p))
         validate_error(w->v, "space %lx: level-3 PTE %lx at %lx is %s, which nothing makes there",
                        w->as->pt.root.n, *p, va, pte_form_name(*p));
-    else if (e->obj_lock) /* also for page-file sections */
+    else if (e->object && (*p & PTE_SW_SHARED)) /* also for page-file sections */
         object_pte(w, e, *p, va);
     else if (e->smap)
         section_pte(w, e, *p, va);
-    else {
-        w->rss++;
-        validate_active(w->v, pte_pfn(*p), VALIDATE_PRIVATE, PAGE_T_PROCESS, kseg_paddr(p).a, 0);
-        if (too_much(e, *p) || pte_gh(*p))
-            wrong(w, va, *p, 3, "says more than its entry");
-    }
+    else
+        private_pte(w, e, p, va);
 }
 
 /* A level-2 or level-1 PTE that maps a shared table: one span of a section, or a whole level-2

@@ -2,9 +2,10 @@
  * Page index of an object: a radix tree that maps an offset in pages to a slot_t
  * (mm/object/object_pages.h). Depends on nothing but the pool. The caller holds the object's lock.
  *
- * Nodes are freed with the object: a node that has become empty is used again for the same offsets.
- * The exception is a node created for a page for which there was then no memory; index_trim frees
- * it, so that a failed access leaves no pool allocated.
+ * A node is freed with the object, or when a range is freed and it has become empty, or when it was
+ * created for a page for which there was then no memory (index_trim), so that a failed access
+ * leaves no pool allocated. Each node has a bit map of its slots, so that none of the functions
+ * here that are called with the lock held looks at slot after slot of a node.
  */
 #include "kernel/base/bitops.h"
 #include "mm/object/object_private.h"
@@ -72,6 +73,7 @@ static bool grow_leaf(struct mm_object *o)
     }
     for (unsigned h = 1; h <= height; h++) {
         made[h]->slot[slot_at(o->leaf_base, h)] = (uint64_t)down;
+        made[h]->used = UINT64_C(1) << slot_at(o->leaf_base, h);
         down = made[h];
     }
     o->root = down;
@@ -90,30 +92,30 @@ static bool grow(struct mm_object *o)
     if (!top)
         return false;
     top->slot[0] = (uint64_t)o->root;
+    top->used = 1;
     o->root = top;
     o->height++;
     return true;
 }
 
-static bool is_empty(const struct index_node *n)
+/* Is the node empty? Of a leaf, `used` says which slots may be nonempty. */
+static bool is_empty(struct index_node *n, unsigned height)
 {
-    for (unsigned i = 0; i < INDEX_SLOTS; i++)
+    for (uint64_t used = n->used; height == 0 && used; used &= used - 1) {
+        unsigned i = bit_lowest(used);
+
         if (n->slot[i])
             return false;
-    return true;
+        n->used &= ~(UINT64_C(1) << i);
+    }
+    return n->used == 0;
 }
 
 /* The only child of a node, with its slot number in *i; NULL: it has several. */
 static struct index_node *only_child(const struct index_node *n, unsigned *i)
 {
-    unsigned children = 0;
-
-    for (unsigned k = 0; k < INDEX_SLOTS; k++)
-        if (n->slot[k]) {
-            *i = k;
-            children++;
-        }
-    return children == 1 ? (struct index_node *)n->slot[*i] : NULL;
+    *i = bit_lowest(n->used);
+    return n->used & (n->used - 1) ? NULL : (struct index_node *)n->slot[*i];
 }
 
 static void node_drop(struct mm_object *o, struct index_node *n)
@@ -165,12 +167,14 @@ void index_trim(struct mm_object *o, uint64_t offset)
         n = (struct index_node *)n->slot[slot_at(offset, h)];
     }
     path[h] = n;
-    for (h += n == NULL; h <= o->height && path[h] && is_empty(path[h]); h++) {
+    for (h += n == NULL; h <= o->height && path[h] && is_empty(path[h], h); h++) {
         node_drop(o, path[h]);
-        if (h == o->height)
+        if (h == o->height) {
             o->root = NULL;
-        else
+        } else {
             path[h + 1]->slot[slot_at(offset, h + 1)] = 0;
+            path[h + 1]->used &= ~(UINT64_C(1) << slot_at(offset, h + 1));
+        }
     }
     if (!o->root)
         o->height = 0;
@@ -205,6 +209,7 @@ static slot_t *create(struct mm_object *o, uint64_t offset)
             *down = (uint64_t)node_alloc(o);
             if (!*down)
                 return NULL;
+            n->used |= UINT64_C(1) << slot_at(offset, h);
         }
         n = (struct index_node *)*down;
     }
@@ -219,6 +224,46 @@ slot_t *index_create(struct mm_object *o, uint64_t offset)
     if (unlikely(!s))
         index_trim(o, offset);
     return s;
+}
+
+struct index_node *index_last_leaf(struct mm_object *o, uint64_t from, uint64_t below,
+                                   uint64_t *base)
+{
+    struct index_node *n, *next;
+    uint64_t at = 0, last = below - 1; /* go down to the leaf of `last`, or to the last before it */
+    unsigned h;
+
+    if (!o->root || from >= below)
+        return NULL;
+    if (o->height == 0) {
+        *base = o->leaf_base;
+        return o->leaf_base < below && o->leaf_base + INDEX_SLOTS > from ? o->root : NULL;
+    }
+    last = MIN(last, capacity(o->height) - 1);
+    for (;;) { /* from the root, until the way leads to a leaf without a turn into emptiness */
+        n = o->root;
+        at = 0;
+        for (h = o->height; h > 0; h--, n = next) {
+            unsigned want = slot_at(last, h);
+            uint64_t mine = n->used & ((UINT64_C(2) << want) - 1); /* those not behind `want` */
+
+            if (!mine)
+                break;
+            want = bit_highest(mine);
+            next = (struct index_node *)n->slot[want];
+            at += (uint64_t)want << (INDEX_BITS * h);
+            if (at + (UINT64_C(1) << (INDEX_BITS * h)) - 1 <
+                last) /* all of the subtree is before */
+                last = at + (UINT64_C(1) << (INDEX_BITS * h)) - 1;
+        }
+        if (h == 0)
+            break;
+        if (at == 0) /* nothing at or before `last` */
+            return NULL;
+        last = at - 1; /* this subtree begins behind it: go on before the subtree */
+    }
+    *base = at;
+    return at + INDEX_SLOTS > from ? n : NULL;
 }
 
 typedef bool slot_fn(struct mm_object *o, uint64_t offset, slot_t *s, void *arg);
@@ -265,21 +310,4 @@ void index_for_each(struct mm_object *o, uint64_t from, uint64_t to, slot_fn *fn
         leaf_for_each(o, o->root, o->leaf_base, from, to, fn, arg);
     else
         node_for_each(o, o->root, o->height, 0, from, to, fn, arg);
-}
-
-static void node_free(struct index_node *n, unsigned h)
-{
-    if (h > 0)
-        for (unsigned i = 0; i < INDEX_SLOTS; i++)
-            if (n->slot[i])
-                node_free((struct index_node *)n->slot[i], h - 1);
-    npp_free(n, sizeof(*n));
-}
-
-void index_free(struct mm_object *o)
-{
-    if (o->root)
-        node_free(o->root, o->height);
-    o->root = NULL;
-    o->height = 0;
 }

@@ -6,7 +6,7 @@
 #ifndef MM_OBJECT_OBJECT_PAGES_H
 #define MM_OBJECT_OBJECT_PAGES_H
 
-#include "kernel/base/list.h"
+#include "kernel/base/treap.h"
 #include "kernel/sched/mutex.h"
 #include "kernel/sched/spinlock.h"
 #include "mm/object/object.h"
@@ -16,20 +16,25 @@
  * A slot of an object's page index holds the state of one page. A request to the pager is recorded
  * here and nowhere else, so its answer finds it by (object, offset).
  *
- *   63:32        31:16        7      6     5    4        3    2      1  0
- *   PFN, valid   errno, with  ERROR  TAKE  PUT  UPGRADE  GET  DIRTY  W  PRESENT
+ *   63:32        31:16        15:8   7      6     5    4        3    2      1  0
+ *   PFN, valid   errno, with  WALKS  ERROR  TAKE  PUT  UPGRADE  GET  DIRTY  W  PRESENT
  *   if PRESENT   ERROR
  */
 typedef uint64_t slot_t;
-#define SLOT_PRESENT     0x1ul
-#define SLOT_W           0x2ul  /* write access is granted */
-#define SLOT_DIRTY       0x4ul  /* written since it was last written back */
-#define SLOT_GET         0x8ul  /* get is outstanding (not present): faulting threads wait */
-#define SLOT_UPGRADE     0x10ul /* upgrade is outstanding (present) */
-#define SLOT_PUT         0x20ul /* put is outstanding (present): readable, writers wait */
-#define SLOT_TAKE        0x40ul /* with PUT: unmapped, to be freed after the put; all wait */
-#define SLOT_ERROR       0x80ul /* the last answer was an error, for the threads that waited */
-#define SLOT_BUSY        (SLOT_GET | SLOT_UPGRADE | SLOT_PUT)
+#define SLOT_PRESENT 0x1ul
+#define SLOT_W       0x2ul  /* write access is granted */
+#define SLOT_DIRTY   0x4ul  /* written since it was last written back */
+#define SLOT_GET     0x8ul  /* get is outstanding (not present): faulting threads wait */
+#define SLOT_UPGRADE 0x10ul /* upgrade is outstanding (present) */
+#define SLOT_PUT     0x20ul /* put is outstanding (present): readable, writers wait */
+#define SLOT_TAKE \
+    0x40ul                        /* no PTE may map it any more; freed when neither a put nor a walk
+                                     is outstanding; all wait */
+#define SLOT_ERROR       0x80ul   /* the last answer was an error, for the threads that waited */
+#define SLOT_WALK        0x100ul  /* one reverse walk that changes its PTEs: a count */
+#define SLOT_WALKS       0xFF00ul /* how many there are: writers wait */
+#define SLOT_REQUESTED   (SLOT_GET | SLOT_UPGRADE | SLOT_PUT)
+#define SLOT_BUSY        (SLOT_REQUESTED | SLOT_WALKS)
 #define SLOT_ERRNO_SHIFT 16
 #define SLOT_PFN_SHIFT   32
 
@@ -45,7 +50,7 @@ static inline int slot_error(slot_t s) { return -(int)((s >> SLOT_ERRNO_SHIFT) &
 #define INDEX_BITS  6
 #define INDEX_SLOTS (1u << INDEX_BITS)
 struct index_node {
-    uint64_t used;              /* leaf: bit n, slot n may be nonempty */
+    uint64_t used;              /* bit n: slot n may be nonempty; above the leaves: is */
     uint64_t slot[INDEX_SLOTS]; /* leaf: slot_t; else struct index_node * */
 };
 
@@ -54,22 +59,19 @@ struct index_node {
 #define OBJECT_MAX_PAGES (UINT64_C(1) << 32)
 
 struct mm_object {         /* nonpaged pool; all fields protected by *lock unless said otherwise */
-    struct spinlock *lock; /* of the family: an object and all copies of it; constant */
-    uint32_t refs;         /* entries, copies and outside holders */
-    uint32_t ncopies;
+    struct spinlock *lock; /* constant; objects share a fixed number of locks (object.c) */
+    uint32_t refs;         /* entries and outside holders */
+    uint32_t nentries;     /* map entries in `entries` */
     uint64_t npages;
     const struct pager_ops *ops; /* NULL: anonymous, zero filled; constant */
     void *pager_data;            /* constant */
-    struct mm_object *shadow;    /* the object it was copied from, with a reference; or NULL */
-    uint64_t shadow_offset;      /* pages: page n here is page n + shadow_offset of the shadow */
-    struct list copies;          /* objects whose shadow this is, newest first */
-    struct list copy_link;       /* in shadow->copies; when it is to be freed, in a local list */
-    struct list entries;         /* map entries that map this object directly */
+    struct treap entries;        /* map entries, as object_mapping (mm/object/mappings.c) */
+    uint64_t next_age;           /* of the entry that is attached next */
     struct index_node *root;
     uint64_t leaf_base; /* height 0: offset of the leaf's first slot */
     uint64_t resident;  /* pages present */
     uint64_t nodes;     /* of the index */
-    uint32_t pending;   /* slots with SLOT_BUSY: answers outstanding */
+    uint32_t pending;   /* answers and walks outstanding: bits of SLOT_REQUESTED, and SLOT_WALKS */
     uint8_t height;     /* of the index: levels above the leaves */
     bool dead;          /* no reference left; freed with the last outstanding answer */
     uint16_t seen;      /* used by the self-check (mm/check/validate.h) */
@@ -97,15 +99,20 @@ static inline void object_page_own(struct mm_object *o, uint64_t offset, pfn_t p
     p->type = PAGE_T_OBJECT;
 }
 
+/* ---- entries (mm/object/mappings.c); lock held ---- */
+/* The entry that follows `after` in o's order, or the first one if it is NULL; NULL: there is none.
+   For the self-check. */
+struct map_entry *object_next_entry(const struct mm_object *o, const struct map_entry *after);
+
 /* ---- requests (mm/object/pager.c) ---- */
-/* Wait until the outstanding request for the page is answered. The family's lock is held on entry
+/* Wait until the outstanding request for the page is answered. The object's lock is held on entry
    and dropped on return; ipl is the IPL to return to. The aspace mutex `shared`, if not NULL, is
    held shared and released while waiting. -EAGAIN: look the page up again; -EINTR: a fatal signal
    ended the wait; or the pager's error. */
 int pager_wait_unlock(struct mm_object *o, uint64_t offset, ipl_t ipl, struct mutex *shared);
 /* Ask the pager for a page that is not present, or for more access to one that is; no request for
    it is outstanding. The caller holds a reference, its own or that of an entry whose address
-   space's mutex it holds. The family's lock is held on entry and dropped on return. 0: asked, and
+   space's mutex it holds. The object's lock is held on entry and dropped on return. 0: asked, and
    perhaps answered already; -ENOMEM; -EACCES: the pager never grants more; or the pager's error. */
 int pager_request_unlock(struct mm_object *o, uint64_t offset, unsigned access, ipl_t ipl);
 

@@ -1,4 +1,4 @@
-/* Private to mm/object: creating, merging and freeing objects, and the reverse walk. */
+/* Private to mm/object: the index's inner functions, freeing, entries, the reverse walk. */
 #ifndef MM_OBJECT_OBJECT_PRIVATE_H
 #define MM_OBJECT_OBJECT_PRIVATE_H
 
@@ -9,31 +9,39 @@
 /* Free the nodes that were created for the empty slot at offset and hold no other slot, and make
    the tree as low as its contents allow. */
 void index_trim(struct mm_object *o, uint64_t offset);
-/* Free all nodes. The object is unreachable; no lock needed. */
-void index_free(struct mm_object *o);
+/* The last leaf that has slots in [from, below), with the offset of its first slot in *base; NULL:
+   there is none. */
+struct index_node *index_last_leaf(struct mm_object *o, uint64_t from, uint64_t below,
+                                   uint64_t *base);
 
-/* ---- objects (mm/object/object.c, object_copy.c, pager.c) ---- */
-/* Create an object of the family that this lock protects, with no reference yet. NULL: out of
-   memory. */
-struct mm_object *object_create_in(struct spinlock *family, uint64_t npages);
-/* Drop a reference and the family's lock, held on entry; free what is then unreachable. */
+/* ---- objects (mm/object/object.c, pager.c) ---- */
+/* Drop a reference and the lock, held on entry; free the object if it was the last one. */
 void object_unref_unlock(struct mm_object *o, ipl_t ipl);
-/* Merge o, whose only reference is that of a copy and which has no pager, with this copy. Family's
-   lock held. Returns the object that is left over, for the caller to free (object_free_memory)
-   without the lock; NULL: not merged. */
-struct mm_object *object_collapse_locked(struct mm_object *o);
 /* Free an object that nothing refers to, with its pages, and call its pager's `end`. No lock held.
  */
 void object_free_memory(struct mm_object *o);
-/* Remove the page at a present slot from the object, for its pager or for truncation: unmap it
-   everywhere, then free it, now or, while a put is outstanding, with its answer. Lock held. */
-void object_take_page_locked(struct mm_object *o, uint64_t offset, slot_t *s);
+/* Remove the pages of [from, to), which no PTE maps and none can map any more, and free them; one
+   with a put or a walk outstanding is freed at its end. Takes the lock for one leaf of the index at
+   a time. IPL up to IPL_ASTDEL, no lock held; the caller has a reference. */
+void object_free_range(struct mm_object *o, uint64_t from, uint64_t to);
+/* Remove the page at a present slot, which no PTE maps, from the object, unless a put or a walk is
+   outstanding, whose end then removes it. Returns the page, for the caller to drop its reference,
+   or PFN_NONE. Lock held. */
+pfn_t object_release_page_locked(struct mm_object *o, slot_t *s);
 
-/* ---- reverse walk (mm/object/rmap.c); lock held ---- */
-/* Change every PTE that maps page pfn at offset of o: clear it (access 0) or make it read-only
-   (MAP_R). All CPUs have invalidated their translations on return. */
-void rmap_restrict_locked(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access);
-/* Does an address space map page pfn at offset of o through an entry that is locked in memory? */
-bool rmap_is_locked(struct mm_object *o, uint64_t offset, pfn_t pfn);
+/* ---- entries (mm/object/mappings.c); lock held ---- */
+/* The first entry behind (first, age) in the order that maps a page of [from, to); NULL: there is
+   none. A walk of all begins with (0, 0) of entries whose age is above 0. */
+struct map_entry *object_entry_after(const struct mm_object *o, uint64_t first, uint64_t age,
+                                     uint64_t from, uint64_t to);
+
+/* ---- reverse walk (mm/object/rmap.c) ---- */
+/* Change every PTE that maps a page of [from, to) of o: clear it (access 0) or make it read-only
+   (MAP_R). All CPUs have invalidated their translations on return. Called without the lock, which
+   is taken for a bounded number of PTEs at a time; the caller has marked the pages so that no PTE
+   gives more access any more. spare_locked: stop at an entry that is locked in memory and maps such
+   a page. False: stopped. IPL up to IPL_ASTDEL; the caller has a reference or a request. */
+bool rmap_restrict(struct mm_object *o, uint64_t from, uint64_t to, unsigned access,
+                   bool spare_locked);
 
 #endif

@@ -19,10 +19,22 @@
  * An answer to an object whose last reference has gone finds it marked dead and only counts down
  * pending; the last answer frees the object.
  *
- * Locks: the object's family lock (mm/object/object.c) is held for every change of state. A fault
- * maps a page under the same hold of the lock under which it found the page present
+ * Locks: the object's lock (mm/object/object.c) is held for every change of state. A fault maps a
+ * page under the same hold of the lock under which it found the page present
  * (mm/space/object_fault.c). So a page that is taken back during a fault is either absent already
  * when the fault looks, or mapped and then found by the reverse walk.
+ *
+ * A reverse walk drops the lock between its steps. Until it is over it counts as one more request
+ * for the page (SLOT_WALK): the object is not freed, whoever wants more access to the page than the
+ * walk leaves waits, and a page that is to be removed stays, whatever answers come meanwhile, until
+ * the last walk is over. Several walks for one page may be under way, and each visits every PTE
+ * itself:
+ *
+ *     flush: PUT, walk 1 begins              take back: TAKE, walk 2 begins
+ *     walk 1 is over; put is called
+ *     put is answered: walk 2 is not over,
+ *     the page stays
+ *                                            walk 2 is over: no PTE is left, the page is freed
  *
  * Out of memory: only the slot of a new request is allocated, and without it the request fails with
  * -ENOMEM. An answer allocates nothing, so it cannot fail for want of memory.
@@ -46,8 +58,8 @@ static struct wait_queue *queue_of(const struct mm_object *o, uint64_t offset)
     return &queues[(((uint64_t)o >> 6) ^ offset) % QUEUES];
 }
 
-/* A request has been answered and the slot has its new state: count down and wake the threads that
-   wait for the page. Lock held. */
+/* A request has been answered, or a walk is over, and the slot has its new state: count down and
+   wake the threads that wait for the page. Lock held. */
 static void answered_locked(struct mm_object *o, uint64_t offset)
 {
     KASSERT(o->pending != 0, "an answer has a request");
@@ -55,13 +67,15 @@ static void answered_locked(struct mm_object *o, uint64_t offset)
     wake_all(queue_of(o, offset));
 }
 
-/* Drop the lock after an answer, and free the object if that was the last one a dead object waited
-   for. */
-static void unlock_answered(struct mm_object *o, ipl_t ipl)
+/* Drop the lock after an answer, the reference to a page that was removed (or PFN_NONE), and free
+   the object if that was the last answer a dead object waited for. */
+static void unlock_answered(struct mm_object *o, ipl_t ipl, pfn_t removed)
 {
     bool finish = o->dead && o->pending == 0;
 
     spin_unlock(o->lock, ipl);
+    if (removed.n)
+        page_unref(removed);
     if (finish)
         object_free_memory(o);
 }
@@ -72,25 +86,53 @@ static slot_t error_slot(int err)
 }
 static slot_t without_error(slot_t s) { return s & ~(SLOT_ERROR | (0xFFFFul << SLOT_ERRNO_SHIFT)); }
 
-/* Remove the page at a present slot from the object and set the slot to `now`. No PTE maps the
-   page. Lock held. */
-static void drop_page_locked(struct mm_object *o, slot_t *s, slot_t now)
+/* Remove the page if it was to be, and nothing is outstanding that keeps it. Lock held. Returns the
+   page, for unlock_answered, or PFN_NONE. */
+static pfn_t settle_locked(struct mm_object *o, uint64_t offset, slot_t *s)
 {
-    page_of(slot_pfn(*s))->state = PAGE_ACTIVE;
-    page_unref(slot_pfn(*s));
-    o->resident--;
-    *s = now;
+    bool gone = (*s & SLOT_TAKE) || offset >= o->npages;
+
+    return (*s & SLOT_PRESENT) && gone ? object_release_page_locked(o, s) : PFN_NONE;
 }
 
-void object_take_page_locked(struct mm_object *o, uint64_t offset, slot_t *s)
+/* ---- reverse walks of one page ---- */
+
+/* Begin a walk for a page that is present and whose slot says already which access is left. Lock
+   held. */
+static void walk_begin_locked(struct mm_object *o, slot_t *s)
 {
-    rmap_restrict_locked(o, offset, slot_pfn(*s), 0);
-    if (*s & SLOT_PUT)
-        *s = (*s & ~SLOT_W) | SLOT_TAKE;
-    else /* an outstanding upgrade becomes a get: its answer supplies a page, or makes the waiting
-            threads ask again */
-        drop_page_locked(o, s, *s & SLOT_UPGRADE ? SLOT_GET : 0);
+    KASSERT((*s & SLOT_WALKS) != SLOT_WALKS,
+            "few walks for a page at a time: its pager makes them");
+    *s += SLOT_WALK;
+    o->pending++;
 }
+
+/* End it. Lock held. Returns a page that was removed, for unlock_answered. */
+static pfn_t walk_end_locked(struct mm_object *o, uint64_t offset, slot_t *s)
+{
+    pfn_t removed;
+
+    *s -= SLOT_WALK;
+    removed = settle_locked(o, offset, s);
+    answered_locked(o, offset);
+    return removed;
+}
+
+/* Leave `access` (MAP_R or 0) of the page's PTEs. Lock held on entry and dropped on return. */
+static void restrict_unlock(struct mm_object *o, uint64_t offset, slot_t *s, unsigned access,
+                            ipl_t ipl)
+{
+    pfn_t removed;
+
+    walk_begin_locked(o, s);
+    spin_unlock(o->lock, ipl);
+    rmap_restrict(o, offset, offset + 1, access, false);
+    ipl = spin_lock(o->lock);
+    removed = walk_end_locked(o, offset, index_find(o, offset));
+    unlock_answered(o, ipl, removed);
+}
+
+/* ---- requests ---- */
 
 int pager_wait_unlock(struct mm_object *o, uint64_t offset, ipl_t ipl, struct mutex *shared)
 {
@@ -154,7 +196,7 @@ int pager_request_unlock(struct mm_object *o, uint64_t offset, unsigned access, 
     if (err == 0) {
         if (s && (*s & SLOT_ERROR)) /* refused from inside the operation */
             err = slot_error(*s);
-        if (err == -ENOMEM && !(*s & (SLOT_PRESENT | SLOT_BUSY))) {
+        if (s && err == -ENOMEM && !(*s & (SLOT_PRESENT | SLOT_BUSY))) {
             *s = 0; /* threads that waited for it meanwhile ask again */
             index_trim(o, offset);
         }
@@ -162,8 +204,43 @@ int pager_request_unlock(struct mm_object *o, uint64_t offset, unsigned access, 
         *s &= ~asked;
         answered_locked(o, offset);
     }
-    unlock_answered(o, ipl);
+    unlock_answered(o, ipl, PFN_NONE);
     return err;
+}
+
+/* Answer an upgrade with new contents: take the page that is there away, and put pfn in its place.
+   Lock held on entry, dropped on return. 0, or -ENOENT: the page was taken or cut off meanwhile. */
+static int replace_unlock(struct mm_object *o, uint64_t offset, slot_t *s, pfn_t pfn,
+                          slot_t granted, ipl_t ipl)
+{
+    pfn_t old = PFN_NONE;
+
+    *s |= SLOT_TAKE; /* all faults wait, for the upgrade */
+    walk_begin_locked(o, s);
+    spin_unlock(o->lock, ipl);
+    rmap_restrict(o, offset, offset + 1, 0, false);
+    ipl = spin_lock(o->lock);
+    s = index_find(o, offset);
+    *s -= SLOT_WALK;
+    o->pending--; /* the answer below wakes those who wait */
+    if (!(*s & SLOT_UPGRADE) || offset >= o->npages) {
+        bool answer = (*s & SLOT_UPGRADE) != 0;
+
+        *s &= ~SLOT_UPGRADE;
+        old = settle_locked(o, offset, s);
+        if (answer)
+            answered_locked(o, offset);
+        unlock_answered(o, ipl, old);
+        page_free(pfn);
+        return -ENOENT;
+    }
+    old = slot_pfn(*s);
+    page_of(old)->state = PAGE_ACTIVE;
+    *s = slot_make(pfn, (*s & (SLOT_PUT | SLOT_WALKS)) | granted);
+    object_page_own(o, offset, pfn);
+    answered_locked(o, offset);
+    unlock_answered(o, ipl, old);
+    return 0;
 }
 
 int mm_supply(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
@@ -181,12 +258,8 @@ int mm_supply(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
         return err;
     }
     if (*s & SLOT_UPGRADE) {
-        if (pfn.n) { /* the pager supplies new contents together with the access */
-            rmap_restrict_locked(o, offset, slot_pfn(*s), 0);
-            drop_page_locked(o, s, slot_make(pfn, *s & SLOT_PUT));
-            object_page_own(o, offset, pfn);
-            o->resident++;
-        }
+        if (pfn.n)
+            return replace_unlock(o, offset, s, pfn, granted, ipl);
         *s = (without_error(*s) & ~SLOT_UPGRADE) | granted;
     } else if (o->dead || offset >= o->npages || pfn.n == 0) {
         /* The object has no user left or has been truncated, or this grants an upgrade whose page
@@ -202,38 +275,89 @@ int mm_supply(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
         o->resident++;
     }
     answered_locked(o, offset);
-    unlock_answered(o, ipl);
+    unlock_answered(o, ipl, PFN_NONE);
     return err;
+}
+
+/* Keep the object from being freed by the answers in between; or no longer. */
+static void hold(struct mm_object *o)
+{
+    ipl_t ipl = spin_lock(o->lock);
+
+    o->pending++;
+    spin_unlock(o->lock, ipl);
+}
+
+static void release(struct mm_object *o)
+{
+    ipl_t ipl = spin_lock(o->lock);
+
+    o->pending--;
+    unlock_answered(o, ipl, PFN_NONE);
 }
 
 void mm_deny(struct mm_object *o, uint64_t offset, uint64_t count, int err)
 {
-    ipl_t ipl = spin_lock(o->lock);
-
+    hold(o);
     for (uint64_t i = offset; i < offset + count; i++) {
+        ipl_t ipl = spin_lock(o->lock);
         slot_t *s = index_find(o, i);
 
-        if (!s || !(*s & (SLOT_GET | SLOT_UPGRADE)))
-            continue;
-        *s = (without_error(*s) & ~(SLOT_GET | SLOT_UPGRADE)) | error_slot(err);
-        answered_locked(o, i);
+        if (s && (*s & (SLOT_GET | SLOT_UPGRADE))) {
+            *s = (without_error(*s) & ~(SLOT_GET | SLOT_UPGRADE)) | error_slot(err);
+            answered_locked(o, i);
+        }
+        spin_unlock(o->lock, ipl);
     }
-    unlock_answered(o, ipl);
+    release(o);
 }
 
-/* Pass the page to the pager's put. It stays present, read-only. Lock held on entry, dropped for
-   the call and on return. */
-static void put_unlock(struct mm_object *o, uint64_t offset, slot_t *s, slot_t extra, ipl_t ipl)
+/* Mark the page as being written back: it stays present, read-only. Lock held. */
+static void put_begin_locked(struct mm_object *o, slot_t *s)
 {
-    int err;
-
-    *s = (without_error(*s) & ~SLOT_DIRTY) | SLOT_PUT | extra;
+    *s = (without_error(*s) & ~SLOT_DIRTY) | SLOT_PUT;
     page_of(slot_pfn(*s))->state = PAGE_TRANSITION; /* being written back */
     o->pending++;
-    spin_unlock(o->lock, ipl);
-    err = o->ops->put(o, offset, 1);
+}
+
+/* Pass a page that is marked so to the pager. */
+static void put(struct mm_object *o, uint64_t offset)
+{
+    int err = o->ops->put(o, offset, 1);
+
     if (err)
         mm_put_done(o, offset, 1, err);
+}
+
+/* Remove the page at a present slot, after writing it back if it is modified. Lock held on entry,
+   dropped on return. False: a page locked in memory stays, with the access that it had. */
+static bool take_back_unlock(struct mm_object *o, uint64_t offset, slot_t *s, ipl_t ipl)
+{
+    bool write = (*s & (SLOT_DIRTY | SLOT_PUT)) == SLOT_DIRTY && o->ops->put, taken;
+    slot_t was = *s & SLOT_W;
+    pfn_t removed;
+
+    *s = (*s & ~SLOT_W) | SLOT_TAKE;
+    if (write)
+        put_begin_locked(o, s);
+    walk_begin_locked(o, s);
+    spin_unlock(o->lock, ipl);
+    taken = rmap_restrict(o, offset, offset + 1, 0, true);
+    ipl = spin_lock(o->lock);
+    s = index_find(o, offset);
+    if (!taken) {
+        *s = (*s & ~SLOT_TAKE) | was;
+        if (write) {
+            *s = (*s & ~SLOT_PUT) | SLOT_DIRTY;
+            page_of(slot_pfn(*s))->state = PAGE_ACTIVE;
+            o->pending--; /* the end of the walk wakes those who wait */
+        }
+    }
+    removed = walk_end_locked(o, offset, s);
+    unlock_answered(o, ipl, removed);
+    if (taken && write)
+        put(o, offset);
+    return taken;
 }
 
 int mm_downgrade(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access)
@@ -246,24 +370,12 @@ int mm_downgrade(struct mm_object *o, uint64_t offset, uint64_t count, unsigned 
 
         if (!s || !(*s & SLOT_PRESENT)) {
             spin_unlock(o->lock, ipl);
-            continue;
-        }
-        if (!(access & MAP_R) && rmap_is_locked(o, i, slot_pfn(*s))) {
+        } else if (access & MAP_R) {
+            *s &= ~SLOT_W;
+            restrict_unlock(o, i, s, MAP_R, ipl);
+        } else if (!take_back_unlock(o, i, s, ipl)) {
             err = -EBUSY;
-            spin_unlock(o->lock, ipl);
-            continue;
         }
-        *s &= ~SLOT_W;
-        if (access & MAP_R) {
-            rmap_restrict_locked(o, i, slot_pfn(*s), MAP_R);
-        } else if ((*s & (SLOT_DIRTY | SLOT_PUT)) == SLOT_DIRTY && o->ops->put) {
-            rmap_restrict_locked(o, i, slot_pfn(*s), 0);
-            put_unlock(o, i, s, SLOT_TAKE, ipl);
-            continue;
-        } else {
-            object_take_page_locked(o, i, s);
-        }
-        spin_unlock(o->lock, ipl);
     }
     return err;
 }
@@ -280,31 +392,32 @@ int mm_flush(struct mm_object *o, uint64_t offset, uint64_t count)
             spin_unlock(o->lock, ipl);
             continue;
         }
-        rmap_restrict_locked(o, i, slot_pfn(*s), MAP_R); /* the next write marks it dirty again */
-        put_unlock(o, i, s, 0, ipl);
+        put_begin_locked(o, s);
+        restrict_unlock(o, i, s, MAP_R, ipl); /* the next write marks it dirty again */
+        put(o, i);
     }
     return 0;
 }
 
 void mm_put_done(struct mm_object *o, uint64_t offset, uint64_t count, int err)
 {
-    ipl_t ipl = spin_lock(o->lock);
-
+    hold(o);
     for (uint64_t i = offset; i < offset + count; i++) {
+        ipl_t ipl = spin_lock(o->lock);
         slot_t *s = index_find(o, i);
+        pfn_t removed = PFN_NONE;
 
-        if (!s || !(*s & SLOT_PUT))
-            continue;
-        page_of(slot_pfn(*s))->state = PAGE_ACTIVE;
-        if (err)
-            *s = (*s & ~(SLOT_PUT | SLOT_TAKE)) | SLOT_DIRTY; /* kept: it is the only copy */
-        else if (*s & SLOT_TAKE)
-            drop_page_locked(o, s, *s & SLOT_UPGRADE ? SLOT_GET : 0);
-        else
+        if (s && (*s & SLOT_PUT)) {
+            page_of(slot_pfn(*s))->state = PAGE_ACTIVE;
             *s &= ~SLOT_PUT;
-        answered_locked(o, i);
+            if (err) /* kept: it is the only copy */
+                *s = (*s & ~SLOT_TAKE) | SLOT_DIRTY;
+            removed = settle_locked(o, i, s);
+            answered_locked(o, i);
+        }
+        unlock_answered(o, ipl, removed);
     }
-    unlock_answered(o, ipl);
+    release(o);
 }
 
 pfn_t object_page_try_get(struct mm_object *o, uint64_t offset)
@@ -313,7 +426,7 @@ pfn_t object_page_try_get(struct mm_object *o, uint64_t offset)
     slot_t *s = index_find(o, offset);
     pfn_t pfn = PFN_NONE;
 
-    if (s && (*s & SLOT_PRESENT)) {
+    if (s && (*s & SLOT_PRESENT) && offset < o->npages) {
         pfn = slot_pfn(*s);
         page_ref(pfn);
     }

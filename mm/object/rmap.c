@@ -1,114 +1,187 @@
 /*
- * Reverse walk: from an object's page to the PTEs that map it, through the object's map entries and
- * those of its copies.
+ * Reverse walk: from the pages of an object to the PTEs that map them, through the object's map
+ * entries.
  *
- * Pagers and truncation call it, without any aspace mutex. The caller holds the family's lock,
- * which protects the lists, the entries' objects and offsets, and the PTEs of these entries;
- * page_table.lock, taken here, keeps the tables that hold the PTEs. An entry's end may be lowered
- * by a split at the same time: by then the cut-off part is on the list as an entry of its own, so
- * no page is missed, and a PTE counts only if it maps this page. An entry that is being unmapped
- * has no PTEs left or is still on the list.
+ * Pagers and truncation call it, without any aspace mutex. The object's lock protects the tree of
+ * entries and the PTEs that map the object's pages (PTE_SW_SHARED); page_table.lock, taken inside,
+ * keeps the tables that hold the PTEs. Other PTEs of an entry, for private pages copied from the
+ * object, are left alone.
  *
- * Nothing is allocated, so nothing can fail. The time is in proportion to the entries of the family
- * that can see the page.
+ * A walk is done in steps, each of which holds the lock for a bounded number of PTEs, whatever the
+ * number of mappings and of pages. In between, only the position is kept: the first page and age of
+ * the entry (mm/object/mappings.c), and the next page in it. The entry itself may be gone when the
+ * next step begins. That no PTE is missed follows from two rules:
+ *
+ *  - Before the walk begins, the caller has marked the pages under the lock: their slots say
+ *    SLOT_TAKE, SLOT_PUT or no SLOT_W, or they lie behind the object's end. A fault finds a page
+ * and
+ *    maps it under one hold of the lock, so from then on none adds a PTE that the walk would have
+ * to
+ *    change.
+ *  - PTEs move only away from the position, to what the walk has not reached: fork copies them to a
+ *    younger entry that begins at the same page, a split to one that begins at a later page, both
+ *    with the lock held for the PTEs. What is copied from an entry behind the position has been
+ *    changed already; what is removed needs no change.
+ *
+ *     walk                                   fork
+ *     restricts the parent's PTEs, drops
+ *     the lock
+ *                                            attaches the child's entry, behind the parent's
+ *                                            copies the PTEs, as the walk has left them
+ *     goes on behind the parent: visits the
+ *     child, finds nothing to do
+ *
+ * Nothing is allocated, so nothing can fail. A walk takes time in proportion to the entries that
+ * map one of the pages and to the PTEs that they have for them.
  */
 #include "mm/object/object_private.h"
 #include "mm/pt/pt.h"
 
-struct search {
-    pfn_t pfn;
+/* How much one step does: the sum of the costs of what it visits. A unit is some 25 instructions.
+   */
+#define STEP_COST  28u
+#define COST_ENTRY 12u /* to find it, and to flush */
+#define COST_TABLE 2u
+#define COST_PTE   2u /* to change it */
+#define EMPTY_PTES 8u /* looked at together, for the cost of 1 */
+
+struct rmap_walk {
+    struct mm_object *o;
+    uint64_t from, to; /* pages */
     unsigned access;
+    bool spare_locked;
+    bool stopped;        /* result: met an entry that is locked in memory */
+    bool inside;         /* the position is at page `at` of entry (first, age); else behind it */
+    uint64_t first, age; /* position */
+    uint64_t at;
+    unsigned cost; /* of this step so far */
 };
 
-/* Called for an entry that may map the page, at va. True: stop the walk. */
-typedef bool entry_fn(struct map_entry *e, vaddr_t va, const struct search *s);
-
-static bool restrict_pte(struct map_entry *e, vaddr_t va, const struct search *s)
+/* Change one PTE; the caller counts. Both locks held. True: it was cleared. */
+static bool restrict_pte(struct rmap_walk *w, pte_t *p, vaddr_t va, struct tb_gather *g)
 {
-    struct page_table *pt = e->pt;
-    ipl_t ipl = spin_lock(&pt->lock);
-    pte_t *p = pt_lookup(pt, va, 3);
-    pte_t old = p ? *p : 0;
+    pte_t old = *p;
 
-    if (pte_maps_page(va, old) && pfn_eq(pte_pfn(old), s->pfn)) {
-        if (s->access == 0) {
-            pt_set(p, 0);
-            __atomic_fetch_sub(&pt->rss, 1, __ATOMIC_RELAXED);
-            tb_flush_page(&pt->loaded, va, TB_UNMAP);
-        } else if (old & (PTE_KWE | PTE_UWE)) {
-            pt_set(p, (old & ~(PTE_KWE | PTE_UWE)) | PTE_FOW);
-            tb_flush_page(&pt->loaded, va, TB_PROTECT);
-        }
-    }
-    spin_unlock(&pt->lock, ipl);
-    return false;
-}
-
-static bool is_locked_here(struct map_entry *e, vaddr_t va, const struct search *s)
-{
-    struct page_table *pt = e->pt;
-    const pte_t *p;
-    pte_t pte;
-    ipl_t ipl;
-
-    if (!e->locked)
+    if (!pte_maps_page(va, old) || !(old & PTE_SW_SHARED))
         return false;
-    ipl = spin_lock(&pt->lock);
-    p = pt_lookup(pt, va, 3);
-    pte = p ? *p : 0;
-    spin_unlock(&pt->lock, ipl);
-    return pte_maps_page(va, pte) && pfn_eq(pte_pfn(pte), s->pfn);
+    if (w->access && !(old & (PTE_KWE | PTE_UWE)))
+        return false;
+    pt_store(p, w->access ? (old & ~(PTE_KWE | PTE_UWE)) | PTE_FOW : 0);
+    tb_gather_va(g, va);
+    w->cost += COST_PTE;
+    return w->access == 0;
 }
 
-/* Call fn for the entries of o itself that cover offset. True: fn stopped the walk. */
-static bool for_each_entry(struct mm_object *o, uint64_t offset, entry_fn *fn,
-                           const struct search *s)
+/* Change n PTEs of one table. Both locks held. */
+static void restrict_ptes(struct rmap_walk *w, struct page_table *pt, pte_t *p, vaddr_t va,
+                          uint64_t n, struct tb_gather *g)
 {
-    struct map_entry *e;
+    unsigned cleared = 0;
 
-    list_for_each_entry(e, &o->entries, obj_link) {
-        uint64_t first = e->offset >> PAGE_SHIFT;
-
-        if (offset >= first && offset - first < (e->end - e->start) >> PAGE_SHIFT &&
-            fn(e, e->start + ((offset - first) << PAGE_SHIFT), s))
-            return true;
+    for (uint64_t i = 0; i < n; i++)
+        cleared += restrict_pte(w, p + i, va + (i << PAGE_SHIFT), g);
+    if (cleared) {
+        pt_count(p, -(int)cleared);
+        __atomic_fetch_sub(&pt->rss, cleared, __ATOMIC_RELAXED);
     }
+}
+
+/* Does the table at p, for va, have a PTE among the next n that maps a page of the object? */
+static bool any_shared(const pte_t *p, vaddr_t va, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        if (pte_maps_page(va + (i << PAGE_SHIFT), p[i]) && (p[i] & PTE_SW_SHARED))
+            return true;
     return false;
 }
 
-/* Walk o and the tree of its copies without recursion: to the first copy of an object, or to its
-   next sibling, or back up. True: fn stopped the walk. */
-static bool walk(struct mm_object *o, uint64_t offset, entry_fn *fn, const struct search *s)
+/* Skip groups of empty PTEs, of the n at p, until the step is long enough. Returns their number. */
+static uint64_t skip_empty(struct rmap_walk *w, const pte_t *p, uint64_t n)
 {
-    struct mm_object *at = o;
+    uint64_t i = 0;
 
-    for (;;) {
-        bool inside = at == o || offset < at->npages; /* does this copy see the page? */
-        struct list *next = NULL;
-
-        if (inside) {
-            if (for_each_entry(at, offset, fn, s))
-                return true;
-            next = list_first(&at->copies);
-        }
-        while (!next && at != o) {
-            offset += at->shadow_offset;
-            next = list_next(&at->shadow->copies, &at->copy_link);
-            at = at->shadow;
-        }
-        if (!next)
-            return false;
-        at = list_entry(next, struct mm_object, copy_link);
-        offset -= at->shadow_offset; /* wraps if the copy begins above it: then not inside */
+    while (i + EMPTY_PTES <= n && w->cost < STEP_COST &&
+           !(p[i] | p[i + 1] | p[i + 2] | p[i + 3] | p[i + 4] | p[i + 5] | p[i + 6] | p[i + 7])) {
+        i += EMPTY_PTES;
+        w->cost++;
     }
+    return i;
 }
 
-void rmap_restrict_locked(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
+/* Change PTEs of e from page w->at to `end`, until the step is long enough. Lock held. Returns the
+   page to go on with. */
+static uint64_t restrict_entry(struct rmap_walk *w, struct map_entry *e, uint64_t end)
 {
-    walk(o, offset, restrict_pte, &(struct search){pfn, access});
+    struct page_table *pt = e->pt;
+    uint64_t at = w->at;
+    struct tb_gather g;
+    ipl_t ipl = spin_lock(&pt->lock);
+
+    tb_gather_begin(&g, &pt->loaded, w->access ? TB_PROTECT : TB_UNMAP);
+    if (pt->dying) /* its tables go without this lock; no CPU can use a translation of it */
+        at = end;
+    while (at < end && w->cost < STEP_COST) {
+        vaddr_t va = e->start + ((at - e->pages.first) << PAGE_SHIFT);
+        uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), end - at);
+        pte_t *p = pt_lookup(pt, va, 3);
+
+        w->cost += COST_TABLE;
+        if (p) {
+            uint64_t empty = skip_empty(w, p, n);
+
+            at += empty;
+            n = MIN(n - empty, EMPTY_PTES);
+            if (w->spare_locked && e->locked &&
+                any_shared(p + empty, va + (empty << PAGE_SHIFT), n)) {
+                w->stopped = true;
+                break;
+            }
+            restrict_ptes(w, pt, p + empty, va + (empty << PAGE_SHIFT), n, &g);
+        }
+        at += n;
+    }
+    /* Before the locks are dropped: who finds no PTE here afterwards may free the page. */
+    tb_gather_flush(&g);
+    spin_unlock(&pt->lock, ipl);
+    return at;
 }
 
-bool rmap_is_locked(struct mm_object *o, uint64_t offset, pfn_t pfn)
+/* One step. Lock held. False: the walk is done. */
+static bool step_locked(struct rmap_walk *w)
 {
-    return walk(o, offset, is_locked_here, &(struct search){pfn, 0});
+    w->cost = 0;
+    while (w->cost < STEP_COST && !w->stopped) {
+        struct map_entry *e;
+        uint64_t end;
+
+        /* Inside an entry, it is the one behind (first, age - 1), if it is still there. */
+        e = object_entry_after(w->o, w->first, w->inside ? w->age - 1 : w->age, w->from, w->to);
+        if (!e)
+            return false;
+        if (!w->inside || e->pages.first != w->first || e->pages.age != w->age)
+            w->at = MAX(w->from, e->pages.first);
+        w->first = e->pages.first;
+        w->age = e->pages.age;
+        w->cost += COST_ENTRY;
+        end = MIN(w->to, e->pages.end);
+        w->at = w->at < end ? restrict_entry(w, e, end) : end;
+        w->inside = w->at < end;
+    }
+    return !w->stopped;
+}
+
+bool rmap_restrict(struct mm_object *o, uint64_t from, uint64_t to, unsigned access,
+                   bool spare_locked)
+{
+    struct rmap_walk w = {
+        .o = o, .from = from, .to = to, .access = access, .spare_locked = spare_locked};
+    bool more = true;
+
+    while (more) {
+        ipl_t ipl = spin_lock(o->lock);
+
+        more = step_locked(&w);
+        spin_unlock(o->lock, ipl);
+    }
+    return !w.stopped;
 }

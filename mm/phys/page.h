@@ -47,10 +47,11 @@ enum page_type {
 struct page {              /* protected as each field says */
     uint32_t flink, blink; /* flink: PFN of the next page on the list that this page is on, 0 or
                               stale on none; protected by the lock of the page's domain, or by the
-                              head of a CPU cache. blink: not used */
+                              head of a CPU cache. blink: the self-check's count of PTEs */
     uint64_t owner;        /* physical address of the PTE, or pointer to the object or section;
-                              owner's lock */
-    uint32_t refcnt;       /* references to an active page; atomic */
+                              owner's lock. Private page of several PTEs: 0; atomic */
+    uint32_t refcnt;       /* references to an active page; of a private page, the PTEs that map it;
+                              atomic */
     uint32_t share;        /* mappings; atomic */
     uint8_t state;         /* enum page_state */
     uint8_t type;          /* enum page_type */

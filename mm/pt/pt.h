@@ -7,10 +7,13 @@
  *  - Level 1 and 2: from zero to a table by compare-and-swap, with the mutex held at least shared
  *    (pt_create). Back to zero only in pt_prune(), with the mutex held exclusively and
  *    page_table.lock.
- *  - Level 3, map entry without an object: from zero to valid by compare-and-swap, with the mutex
- *    held at least shared. Every other change needs the mutex exclusively.
- *  - Level 3, map entry with an object: under the lock of the object's family
- *    (map_entry.obj_lock), and with the mutex held or, in a reverse walk (mm/object/rmap.c), with
+ *  - Level 3, private page: from zero to valid (without an object), and from copy-on-write
+ *    (PTE_SW_COW) to writable or to a copy, by compare-and-swap with the mutex held at least
+ * shared.
+ *    Every other change needs the mutex exclusively.
+ *  - Level 3, map entry with an object: from and to zero and a page of the object (PTE_SW_SHARED)
+ *    under the object's lock, and with the mutex held or, in a reverse walk (mm/object/rmap.c),
+ * with
  *    page_table.lock, which keeps the tables from being freed.
  *  - Everything below a level-1 or level-2 PTE with PTE_SW_SHPT belongs to a section. Any walk may
  *    read it; only mm/section/shpt.c and section_make_valid() write, count and free it. pt_create()

@@ -163,12 +163,16 @@ static void free_pages(struct tb_gather *g)
     g->npages = 0;
 }
 
+void tb_gather_invalidate(struct tb_gather *g)
+{
+    if (g->nvas)
+        flush_translations(g);
+    g->nvas = 0;
+}
+
 void tb_gather_flush(struct tb_gather *g)
 {
-    if (g->nvas) {
-        flush_translations(g);
-        g->nvas = 0;
-    }
+    tb_gather_invalidate(g);
     if (g->npages)
         free_pages(g);
     while (g->ntables)

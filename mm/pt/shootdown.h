@@ -46,6 +46,9 @@ void tb_gather_table(struct tb_gather *g, vaddr_t va, unsigned level);
    free the gathered pages. The gather is empty afterwards. IPL below IPL_IPI, no lock that an IPI
    handler takes. */
 void tb_gather_flush(struct tb_gather *g);
+/* Only the first part: the gathered pages are freed by a later flush, for instance when the caller
+   has dropped its lock. IPL and locks as for tb_gather_flush. */
+void tb_gather_invalidate(struct tb_gather *g);
 
 /* Drop a reference to pfn after the flush. Flushes first when the gather is full. */
 static inline void tb_gather_page(struct tb_gather *g, pfn_t pfn)

@@ -1,15 +1,37 @@
 /*
- * Anonymous memory and mapped objects: faults on private memory that no fork has shared, and the
- * operations unmap, protect and split of all such entries. Faults on entries with an object are in
- * mm/space/object_fault.c.
+ * Anonymous memory and mapped objects: private pages, and the operations unmap, protect and split
+ * of all such entries. Faults on the pages of objects are in mm/space/object_fault.c.
  *
- * An entry without an object is private memory that no fork has shared. Its pages belong to their
- * PTEs (the PFN database holds the PTE's physical address), a fault installs a zero page with one
- * compare-and-swap, and unmapping frees the pages that the PTEs map. An entry with an object maps
- * the pages of the object and of its chain of shadows (mm/object/object.c).
+ * A private page belongs to the PTEs that map it, and its reference count says how many there are.
+ * One PTE: the PFN database has its physical address. After a fork there are several, in as many
+ * address spaces, all read-only with PTE_SW_COW, and the database names none. A write to such a
+ * page copies it, unless the count says that this PTE is the last: then the page becomes writable
+ * again.
  *
- * Locks: faults hold the aspace mutex shared, all other operations hold it exclusively. The PTEs of
- * an entry with an object are written under the family's lock, held for one table at a time.
+ *     before the fork      parent [ W ]----> A (1)
+ *
+ *     after the fork       parent [COW]--+-> A (2)
+ *                          child  [COW]--'
+ *
+ *     the parent wrote     parent [ W ]----> B (1), a copy
+ *                          child  [COW]----> A (1), writable at the child's next write
+ *
+ * So a copy-on-write fault costs the same after any number of forks, and what a process writes is
+ * found without looking at what others wrote. Private pages in an entry that maps an object (a
+ * private mapping of a file) are the copies of the object's pages that were written; PTEs of the
+ * object's own pages have PTE_SW_SHARED.
+ *
+ * Locks: faults hold the aspace mutex shared, all other operations hold it exclusively. A PTE of a
+ * private page is changed, by a fault, with compare-and-swap; PTEs of an object's pages, and empty
+ * ones that are to map one, under the object's lock, held for some of them at a time.
+ *
+ * Two threads may write to one shared page at the same time. One swaps its copy in, the other fails
+ * and frees its own. The second may even have copied from a page that was freed meanwhile, because
+ * the first had its copy in place and dropped the last reference; then the copy is wrong, and not
+ * used. The PTE cannot have come back to its old value in between, because only fork and unmap,
+ * which need the mutex exclusively, could bring that about. A count of 1 stays 1 for the same
+ * reason: this PTE is the only place from which another reference could be made. It was read with
+ * acquire order, so what the other users did with the page is over.
  *
  * A fault fails with -ENOMEM when no table or page can be allocated. Unmapping, protection and
  * splitting allocate nothing and cannot fail.
@@ -44,21 +66,96 @@ static bool stack_touch(struct aspace *as, struct map_entry *e, vaddr_t va)
     return true;
 }
 
-/* ---- entries without an object ---- */
+/* ---- private pages ---- */
 
-static int private_fault(struct aspace *as, struct map_entry *e, vaddr_t va)
+/* Is this PTE, which maps the page, the only one? */
+static inline bool is_sole_user(pfn_t pfn)
 {
-    pte_t *p = pt_create(&as->pt, va, 3);
-    pfn_t pfn;
+    return __atomic_load_n(&page_of(pfn)->refcnt, __ATOMIC_ACQUIRE) == 1;
+}
 
-    if (unlikely(!p))
+/* Give a page back write access whose only user this PTE has become. False: the PTE has changed. */
+static bool reclaim(struct map_entry *e, pte_t *p, vaddr_t va, pte_t old)
+{
+    pte_t now = pte_make(pte_pfn(old), pt_user_bits(e->prot, true));
+
+    if (!__atomic_compare_exchange_n(p, &old, now, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        return false;
+    __atomic_store_n(&page_of(pte_pfn(old))->owner, kseg_paddr(p).a, __ATOMIC_RELAXED);
+    tb_invalidate_single(va); /* the access is more: other CPUs may fault once */
+    return true;
+}
+
+/* A page turned out to have no other user any more. Its neighbours were shared by the same fork,
+   and the same probably holds for them. p: PTE of va. */
+static void reclaim_around(struct map_entry *e, pte_t *p, vaddr_t va)
+{
+    vaddr_t to;
+
+    p = entry_around(e, p, va, &va, &to);
+    for (; va < to; va += PAGE_SIZE, p++) {
+        pte_t pte = pt_load(p);
+
+        if (pte_maps_page(va, pte) && (pte & (PTE_SW_COW | PTE_SW_SHARED)) == PTE_SW_COW &&
+            is_sole_user(pte_pfn(pte)))
+            reclaim(e, p, va, pte);
+    }
+}
+
+/* Put a copy of the page that `old` maps in its place. 0, also if the PTE has changed meanwhile, or
+   -ENOMEM. */
+static int copy_page(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va, pte_t old)
+{
+    pfn_t from = pte_pfn(old), to;
+    ipl_t ipl;
+    bool ours;
+
+    if (unlikely(page_alloc(0, PAGE_T_PROCESS, as->pt.home_rad, &to) != 0))
         return -ENOMEM;
-    if (unlikely(pte_maps_page(va, pt_load(p)))) {
+    page_copy(to, from);
+    page_of(to)->owner = kseg_paddr(p).a;
+    ipl = ipl_raise(IPL_ASTDEL); /* as tb_flush_page needs it */
+    ours = pt_cas(p, old, pte_make(to, pt_user_bits(e->prot, true)));
+    if (ours)
+        tb_flush_page(&as->pt.loaded, va, TB_COW);
+    ipl_restore(ipl);
+    if (unlikely(!ours)) {
+        page_free(to);
+        return 0;
+    }
+    page_unref(from); /* after the flush: no CPU reads it through the old PTE any more */
+    count_add(&as->counts.cow, 1);
+    return 0;
+}
+
+int anon_fault_present(struct aspace *as, struct map_entry *e, vaddr_t va, pte_t *p, pte_t old,
+                       bool write)
+{
+    if (!write || !(old & PTE_SW_COW)) {
         /* Another thread has mapped the page, or this CPU's translation is older than an mprotect
            that gave more access. */
         tb_invalidate_single(va);
         return 0;
     }
+    if (!is_sole_user(pte_pfn(old)))
+        return copy_page(as, e, p, va, old);
+    if (reclaim(e, p, va, old))
+        reclaim_around(e, p, va);
+    return 0;
+}
+
+/* ---- entries without an object ---- */
+
+static int private_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool write)
+{
+    pte_t *p = pt_create(&as->pt, va, 3), old;
+    pfn_t pfn;
+
+    if (unlikely(!p))
+        return -ENOMEM;
+    old = pt_load(p);
+    if (pte_maps_page(va, old))
+        return anon_fault_present(as, e, va, p, old, write);
     if (unlikely(page_alloc(PA_ZERO, PAGE_T_PROCESS, as->pt.home_rad, &pfn) != 0))
         return -ENOMEM;
     page_of(pfn)->owner = kseg_paddr(p).a;
@@ -71,16 +168,20 @@ static int private_fault(struct aspace *as, struct map_entry *e, vaddr_t va)
     return 0;
 }
 
-/* Map zero pages at the empty ones of n PTEs of one table. p: PTE of va. */
+/* Map zero pages at the empty ones of n PTEs of one table. p: PTE of va. *all: the bits that any of
+   the others had. */
 static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va,
-                                  unsigned n)
+                                  unsigned n, pte_t *all)
 {
     pfn_t pfns[BATCH_PAGES];
     pte_t bits = pt_user_bits(e->prot, true);
     unsigned want = 0, used = 0, installed = 0;
 
-    for (unsigned i = 0; i < n; i++)
+    *all = 0;
+    for (unsigned i = 0; i < n; i++) {
         want += !pte_maps_page(va + i * PAGE_SIZE, p[i]);
+        *all |= p[i];
+    }
     if (want == 0)
         return 0;
     if (page_alloc_bulk(PA_ZERO, PAGE_T_PROCESS, as->pt.home_rad, pfns, want) != 0)
@@ -104,17 +205,30 @@ static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t 
     return 0;
 }
 
+/* Copy the page that a PTE maps if it is shared and the entry may write it. 0 or -ENOMEM. */
+static int make_writable(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va)
+{
+    pte_t pte = pt_load(p);
+
+    if (!(pte & PTE_SW_COW) || !(e->prot & MAP_W))
+        return 0;
+    return anon_fault_present(as, e, va, p, pte, true);
+}
+
 static int private_populate(struct aspace *as, struct map_entry *e, vaddr_t va, vaddr_t end)
 {
     while (va < end) {
         pte_t *p = pt_create(&as->pt, va, 3);
         uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (end - va) >> PAGE_SHIFT);
+        pte_t all;
         int err;
 
         if (!p)
             return -ENOMEM;
         n = MIN(n, BATCH_PAGES);
-        err = private_populate_batch(as, e, p, va, (unsigned)n);
+        err = private_populate_batch(as, e, p, va, (unsigned)n, &all);
+        for (uint64_t i = 0; i < n && !err && (all & PTE_SW_COW); i++)
+            err = make_writable(as, e, p + i, va + (i << PAGE_SHIFT));
         if (err)
             return err;
         va += n << PAGE_SHIFT;
@@ -128,8 +242,8 @@ static int anon_fault(struct aspace *as, struct map_entry *e, vaddr_t va, enum f
 {
     if (unlikely(e->flags & MAPF_GROWSDOWN) && !stack_touch(as, e, va))
         return -EFAULT;
-    if (!e->obj_lock)
-        return private_fault(as, e, va);
+    if (!e->object)
+        return private_fault(as, e, va, access == FAULT_WRITE);
     return object_fault(as, e, va, access == FAULT_WRITE);
 }
 
@@ -140,7 +254,7 @@ static int anon_populate(struct aspace *as, struct map_entry *e, vaddr_t start, 
         if (start >= end || !stack_touch(as, e, start))
             return 0;
     }
-    return e->obj_lock ? object_populate(as, e, start, end) : private_populate(as, e, start, end);
+    return e->object ? object_populate(as, e, start, end) : private_populate(as, e, start, end);
 }
 
 /* First page of the entry that can have a PTE. */
@@ -149,11 +263,11 @@ static vaddr_t first_touched(const struct map_entry *e)
     return e->flags & MAPF_GROWSDOWN ? MAX(e->low, e->start) & ~PAGE_MASK : e->start;
 }
 
-/* Clear the PTEs of n pages of one table and add the pages to the gather if the PTEs own them.
-   Returns the number of valid PTEs cleared. */
-static unsigned clear_table_part(pte_t *p, vaddr_t va, uint64_t n, struct tb_gather *g, bool own)
+/* Clear the PTEs of n pages of one table, of which `left` are valid, and add the private pages that
+   they map to the gather. Returns the number of valid PTEs cleared. */
+static unsigned clear_table_part(pte_t *p, vaddr_t va, uint64_t n, uint32_t left,
+                                 struct tb_gather *g)
 {
-    uint32_t left = __atomic_load_n(&pt_page_of(p)->aux, __ATOMIC_RELAXED);
     unsigned cleared = 0;
 
     for (uint64_t i = 0; i < n && left; i++) {
@@ -165,11 +279,38 @@ static unsigned clear_table_part(pte_t *p, vaddr_t va, uint64_t n, struct tb_gat
         left--;
         cleared++;
         tb_gather_va(g, va + (i << PAGE_SHIFT));
-        if (own)
+        if (pte_is_private(pte))
             tb_gather_page(g, pte_pfn(pte));
     }
     if (cleared)
         pt_count(p, -(int)cleared);
+    return cleared;
+}
+
+/* The same for n pages of an entry with an object. */
+static unsigned clear_object_part(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va,
+                                  uint64_t n, struct tb_gather *g)
+{
+    struct page *table = pt_page_of(p);
+    unsigned cleared = 0;
+
+    _Static_assert(ENTRY_STEP < TB_GATHER_PAGES, "a gather has room for a step");
+    for (uint64_t i = 0; i < n; i += ENTRY_STEP) {
+        uint32_t left = __atomic_load_n(&table->aux, __ATOMIC_RELAXED);
+        ipl_t ipl;
+
+        if (left == 0)
+            break;
+        ipl = spin_lock(e->object->lock);
+        cleared += clear_table_part(p + i, va + (i << PAGE_SHIFT), MIN(ENTRY_STEP, n - i), left, g);
+        /* Invalidate before the lock is dropped: after that, a reverse walk finds no PTE here, and
+           its caller frees the page. */
+        if (!as->pt.dying)
+            tb_gather_invalidate(g);
+        spin_unlock(e->object->lock, ipl);
+        if (g->npages > TB_GATHER_PAGES - ENTRY_STEP)
+            tb_gather_flush(g);
+    }
     return cleared;
 }
 
@@ -183,19 +324,12 @@ static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vad
     while ((va = pt_skip_holes(&as->pt, va, end)) < end) {
         pte_t *p = pt_lookup(&as->pt, va, 3);
         uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (end - va) >> PAGE_SHIFT);
+        uint32_t left = __atomic_load_n(&pt_page_of(p)->aux, __ATOMIC_RELAXED);
 
-        if (e->obj_lock) {
-            ipl_t ipl = spin_lock(e->obj_lock);
-
-            cleared += clear_table_part(p, va, n, &g, false);
-            /* Flush before the lock is dropped: after that, a reverse walk finds no PTE here, and
-               its caller frees the page. */
-            if (!as->pt.dying)
-                tb_gather_flush(&g);
-            spin_unlock(e->obj_lock, ipl);
-        } else {
-            cleared += clear_table_part(p, va, n, &g, true);
-        }
+        if (e->object)
+            cleared += clear_object_part(as, e, p, va, n, &g);
+        else
+            cleared += clear_table_part(p, va, n, left, &g);
         va += n << PAGE_SHIFT;
     }
     if (cleared)
@@ -207,53 +341,56 @@ static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vad
     return 0;
 }
 
+/* Change the protection of n pages of one table, and gather the addresses of those that change. */
+static void protect_table_part(pte_t *p, vaddr_t va, uint64_t n, unsigned prot, struct tb_gather *g)
+{
+    for (uint64_t i = 0; i < n; i++, va += PAGE_SIZE) {
+        pte_t old = p[i], now;
+        bool write = pte_is_private(old) ? !(old & PTE_SW_COW) : (old & PTE_UWE) != 0;
+
+        if (!pte_maps_page(va, old))
+            continue;
+        now = pte_make(pte_pfn(old), pt_user_bits(prot, write) | (old & PTE_SW_MASK));
+        if (now == old)
+            continue;
+        pt_store(&p[i], now);
+        tb_gather_va(g, va);
+    }
+}
+
 static void anon_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
                          unsigned prot)
 {
     struct tb_gather g;
     vaddr_t va = start;
-    ipl_t ipl = IPL_NONE;
 
     tb_gather_begin(&g, &as->pt.loaded, TB_PROTECT);
     while ((va = pt_skip_holes(&as->pt, va, end)) < end) {
         pte_t *p = pt_lookup(&as->pt, va, 3);
         uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (end - va) >> PAGE_SHIFT);
 
-        if (e->obj_lock)
-            ipl = spin_lock(e->obj_lock);
-        for (uint64_t i = 0; i < n; i++, va += PAGE_SIZE) {
-            pte_t old = p[i], now;
-            bool write = !e->obj_lock || (old & PTE_UWE);
+        if (e->object) {
+            ipl_t ipl;
 
-            if (!pte_maps_page(va, old))
-                continue;
-            now = pte_make(pte_pfn(old), pt_user_bits(prot, write) | (old & PTE_SW_MASK));
-            if (now == old)
-                continue;
-            pt_store(&p[i], now);
-            tb_gather_va(&g, va);
-        }
-        if (e->obj_lock) {
+            n = MIN(n, ENTRY_STEP);
+            ipl = spin_lock(e->object->lock);
+            protect_table_part(p, va, n, prot, &g);
             /* As in anon_unmap: a reverse walk does not flush a PTE that is read-only already. */
-            tb_gather_flush(&g);
-            spin_unlock(e->obj_lock, ipl);
+            tb_gather_invalidate(&g);
+            spin_unlock(e->object->lock, ipl);
+        } else {
+            protect_table_part(p, va, n, prot, &g);
         }
+        va += n << PAGE_SHIFT;
     }
     tb_gather_flush(&g);
 }
 
 static void anon_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
 {
-    ipl_t ipl;
-
     (void)va;
-    if (!e->obj_lock)
-        return;
-    ipl = spin_lock(e->obj_lock);
-    second->needs_copy = e->needs_copy;
-    second->offset = e->offset + (second->start - e->start);
-    object_attach_entry_locked(e->object, second);
-    spin_unlock(e->obj_lock, ipl);
+    if (e->object)
+        object_split_entry(e, second);
 }
 
 const struct map_ops anon_ops = {

@@ -33,7 +33,6 @@ struct map_entry *map_entry_alloc(void)
     if (e) {
         *e = (struct map_entry){.flags = 0};
         list_init(&e->link);
-        list_init(&e->obj_link);
     }
     return e;
 }
@@ -42,7 +41,7 @@ void map_entry_free(struct map_entry *e) { npp_free(e, sizeof(*e)); }
 
 void map_entry_destroy(struct map_entry *e)
 {
-    if (e->obj_lock)
+    if (e->object)
         object_detach_entry(e);
     map_entry_free(e);
 }
@@ -111,13 +110,17 @@ void aspace_clear(struct aspace *as)
 
 void aspace_unref(struct aspace *as)
 {
+    ipl_t ipl;
+
     if (__atomic_fetch_sub(&as->refs, 1, __ATOMIC_ACQ_REL) != 1)
         return;
     if (thread_self()->root_pfn == as->pt.root.n)
         thread_set_root(thread_self(), system_root_pfn, NULL);
     KASSERT(__atomic_load_n(&as->pt.loaded, __ATOMIC_ACQUIRE) == 0,
             "no CPU has a dying root loaded");
+    ipl = spin_lock(&as->pt.lock); /* from here on reverse walks leave the tables alone */
     as->pt.dying = true;
+    spin_unlock(&as->pt.lock, ipl);
     mutex_lock(&as->lock);
     clear_locked(as);
     mutex_unlock(&as->lock);
@@ -165,7 +168,6 @@ static void split_commit(struct aspace *as, vaddr_t va, struct map_entry *second
     second->end = e->end;
     second->prot = e->prot;
     second->max_prot = e->max_prot;
-    second->needs_copy = e->needs_copy;
     second->locked = e->locked;
     second->flags = e->flags;
     second->offset = e->offset + (va - e->start);
@@ -204,11 +206,11 @@ static bool continues(struct aspace *as, const struct map_entry *a, const struct
         a->max_prot != b->max_prot || a->locked != b->locked || a->flags != b->flags ||
         (a->flags & MAPF_GROWSDOWN))
         return false;
-    return !a->obj_lock && !b->obj_lock && !region_border_locked(as, b->start);
+    return !a->object && !b->object && !region_border_locked(as, b->start);
 }
 
 /* Merges entries without an object only. Adjacent entries of one object arise from splits of one
-   mmap, and the objects that fork creates are as large as their entry. */
+   mmap. */
 struct map_entry *aspace_merge_locked(struct aspace *as, struct map_entry *e)
 {
     struct list *l = list_next(&as->entries, &e->link);
@@ -304,7 +306,6 @@ static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned p
     }
     insert_anon(as, e, *va, len, prot, flags);
     if (obj) { /* once attached, a pager's reverse walk may use the entry and its page table */
-        e->needs_copy = !(flags & MAPF_SHARED);
         e->offset = offset;
         object_attach_entry(obj, e);
     } else {
@@ -367,34 +368,6 @@ int aspace_unmap(struct aspace *as, vaddr_t va, uint64_t len)
     return err;
 }
 
-/* Discard the private copies of an entry with an object: it has no object any more, or maps the
-   object with a pager again, as mmap set it up. No PTE of e is left. Mutex exclusive. */
-static void forget_object(struct map_entry *e)
-{
-    uint64_t offset;
-    struct mm_object *base = object_base_get(e, &offset);
-
-    object_detach_entry(e);
-    e->obj_lock = NULL;
-    e->needs_copy = 0;
-    e->offset = 0;
-    if (!base)
-        return;
-    e->needs_copy = 1;
-    e->offset = offset;
-    object_attach_entry(base, e);
-    object_unref(base);
-}
-
-/* Does forgetting a part of the entry at va need an entry of its own for it? That is so for private
-   memory with an object: forget_object works on whole entries. */
-static bool forgets_apart(struct aspace *as, vaddr_t va)
-{
-    const struct map_entry *e = aspace_lookup_locked(as, va);
-
-    return e && e->ops == &anon_ops && e->obj_lock && !(e->flags & MAPF_SHARED);
-}
-
 int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too)
 {
     vaddr_t end = va + len;
@@ -404,12 +377,6 @@ int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too)
     if (!aspace_user_range(va, len))
         return -EINVAL;
     mutex_lock(&as->lock);
-    /* The splits come first: they are all that can fail for want of memory. */
-    err = aspace_split_locked(as, forgets_apart(as, va) ? va : 0, forgets_apart(as, end) ? end : 0);
-    if (err) {
-        mutex_unlock(&as->lock);
-        return err;
-    }
     while (va < end && (e = aspace_first_in_locked(as, va, end)) != NULL) {
         if (e->start > va)
             err = -ENOMEM;
@@ -418,21 +385,9 @@ int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too)
             err = -EINVAL;
             break;
         }
-        if (!e->obj_lock) { /* the pages belong to the PTEs: the entry is not split */
-            vaddr_t upto = MIN(end, e->end);
-
-            (void)anon_ops.unmap(as, e, va, upto);
-            va = upto;
-            continue;
-        }
-        if (e->flags & MAPF_SHARED) {
-            va = e->end;
-            continue;
-        }
+        if (!(e->flags & MAPF_SHARED))
+            (void)anon_ops.unmap(as, e, va, MIN(end, e->end)); /* which cannot fail */
         va = e->end;
-        (void)anon_ops.unmap(as, e, e->start, e->end); /* which cannot fail */
-        forget_object(e);
-        aspace_merge_locked(as, e);
     }
     if (!err && va < end)
         err = -ENOMEM;

@@ -131,8 +131,7 @@ int aspace_set_protection(struct aspace *as, vaddr_t va, uint64_t len, unsigned 
 /* Discard the contents of private memory: at their next access anonymous pages are zero, and pages
    of an object have the object's contents. Shared memory keeps its contents. -EINVAL: bad range;
    or it contains a section or, without `locked_too`, a locked page, and only what lies below that
-   was discarded. -ENOMEM: there are holes (everything else is discarded), or no memory to split a
-   mapping (nothing is). */
+   was discarded. -ENOMEM: there are holes; everything else is discarded. */
 int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too);
 /* Lock pages in memory (mm/space/aspace_lock.c): they are made present and stay so until they are
    unlocked, unmapped or discarded. Not inherited by fork. *any_set: one was locked before. -EFAULT:

@@ -32,6 +32,7 @@
  * cannot succeed costs nothing.
  */
 #include "kernel/base/errno.h"
+#include "mm/object/object_pages.h"
 #include "mm/phys/fluid.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
@@ -44,7 +45,7 @@ static vaddr_t first_page(const struct map_entry *e)
 }
 
 /* Could its pages be taken back? Not those of memory-resident and page-frame sections. */
-static bool is_pageable(const struct map_entry *e) { return e->ops == &anon_ops || e->obj_lock; }
+static bool is_pageable(const struct map_entry *e) { return e->ops == &anon_ops || e->object; }
 
 /* The number of pages of [va, end), within one entry, that have no valid PTE. Mutex held. */
 static uint64_t count_missing(struct aspace *as, vaddr_t va, vaddr_t end)
@@ -78,7 +79,7 @@ static int check(struct aspace *as, vaddr_t va, vaddr_t end, uint64_t *missing)
 
         if (err)
             return err;
-        if (e->ops == &anon_ops && !e->obj_lock)
+        if (e->ops == &anon_ops && !e->object)
             *missing += count_missing(as, va, MIN(end, e->end));
         va = e->end;
     }
@@ -111,11 +112,11 @@ static void set_mark(struct aspace *as, struct map_entry *e, uint8_t mark)
     ipl_t ipl = IPL_NONE;
 
     aspace_count_extent(as, e, -n); /* out with the old mark, and in again with the new one */
-    if (e->obj_lock)
-        ipl = spin_lock(e->obj_lock);
+    if (e->object)
+        ipl = spin_lock(e->object->lock);
     e->locked = mark;
-    if (e->obj_lock)
-        spin_unlock(e->obj_lock, ipl);
+    if (e->object)
+        spin_unlock(e->object->lock, ipl);
     aspace_count_extent(as, e, n);
 }
 

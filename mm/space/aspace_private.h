@@ -2,6 +2,8 @@
 #ifndef MM_SPACE_ASPACE_PRIVATE_H
 #define MM_SPACE_ASPACE_PRIVATE_H
 
+#include "mm/phys/page.h"
+#include "mm/pt/pte_forms.h"
 #include "mm/space/aspace.h"
 
 /* First entry that overlaps [start, end), or NULL. Mutex held. */
@@ -29,6 +31,38 @@ void aspace_count_extent(struct aspace *as, const struct map_entry *e, int64_t n
 void map_entry_destroy(struct map_entry *e);
 /* Create an address space without entries, with one reference. NULL: out of memory. */
 struct aspace *aspace_new(unsigned rad);
+
+#define AROUND_PAGES 16u
+
+/* The pages around va that a fault handles with it: [*from, *to), within va's table. p: PTE of va.
+   Returns the PTE of *from. */
+static inline pte_t *entry_around(const struct map_entry *e, pte_t *p, vaddr_t va, vaddr_t *from,
+                                  vaddr_t *to)
+{
+    *from = MAX(va & ~(vaddr_t)(AROUND_PAGES * PAGE_SIZE - 1), e->start);
+    if (e->flags & MAPF_GROWSDOWN)
+        *from = MAX(*from, e->start + PAGE_SIZE);
+    *to = MIN((va & ~(vaddr_t)(AROUND_PAGES * PAGE_SIZE - 1)) + AROUND_PAGES * PAGE_SIZE, e->end);
+    return p - ((va - *from) >> PAGE_SHIFT);
+}
+
+/* Pages of an entry with an object whose PTEs are read or written under one hold of its lock. */
+#define ENTRY_STEP 32u
+
+/* Faults on a page that the PTE at p maps as private, `old` being its value (mm/space/anon.c): a
+   write copies it if others map it too. Mutex shared. 0 or -ENOMEM. */
+int anon_fault_present(struct aspace *as, struct map_entry *e, vaddr_t va, pte_t *p, pte_t old,
+                       bool write);
+/* Does the PTE, which maps a page, map one of the entry's own, not one of its object? */
+static inline bool pte_is_private(pte_t pte) { return !(pte & PTE_SW_SHARED); }
+/* Count one more PTE that maps a private page: it has no single owner any more. */
+static inline void anon_page_share(pfn_t pfn)
+{
+    struct page *p = page_of(pfn);
+
+    __atomic_fetch_add(&p->refcnt, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->owner, 0, __ATOMIC_RELAXED); /* by several spaces at once, all with 0 */
+}
 
 /* Faults on entries that have an object (mm/space/object_fault.c). Mutex and results as for
    map_ops.fault and map_ops.populate. */

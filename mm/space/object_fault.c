@@ -1,27 +1,25 @@
 /*
- * Faults on entries that have an object: find the page in the object or its chain of shadows, copy
- * it or ask the pager if necessary, and map it.
+ * Faults on entries that have an object: find the page in the object, ask the pager if necessary,
+ * copy it if private memory is written, and map it.
  *
- * A store faults for one of four reasons:
- *   - the page belongs to a shadow of the entry's object, and is copied;
- *   - the entry is marked needs_copy, and first gets a new object in front of its own;
+ * A store faults for one of three reasons:
+ *   - the entry is private, and the page is the object's: it is copied. The copy is a private page
+ *     (mm/space/anon.c), which has nothing to do with the object any more;
  *   - the pager has not granted write access to the page, and is asked for an upgrade;
  *   - the page is clean, and is marked modified.
- * The PTE has FOW set and KWE, UWE clear in all of them. PTE_SW_COW tells the first two from the
+ * The PTE has FOW set and KWE, UWE clear in all of them. PTE_SW_COW tells the first from the
  * others.
  *
  * Locks: the aspace mutex is held shared. A page is copied, or a new page zeroed, without the
- * family's lock; a reference keeps the source page, and the lookup is repeated before the new page
- * is inserted. If it finds something else, the new page is freed and the fault starts again. A page
+ * object's lock; a reference keeps the source page, and the lookup is repeated before the new page
+ * is mapped. If it finds something else, the new page is freed and the fault starts again. A page
  * is found and mapped under one hold of the lock, so it cannot be taken away in between.
  *
  * Unless the fault is a write to private memory, up to 16 neighbours that are in memory already are
- * mapped too. And when a fault finds its own page read-only as fork left it, because the other user
- * of the object has gone since, the neighbours are made writable as well. The faulting page costs
- * some hundreds of instructions, a neighbour fifty to a hundred.
+ * mapped too. The faulting page costs some hundreds of instructions, a neighbour fifty to a
+ * hundred.
  *
- * A fault that cannot allocate a table, page, object or index node fails with -ENOMEM; an object
- * that was put in front stays, which does no harm.
+ * A fault that cannot allocate a table, page or index node fails with -ENOMEM.
  */
 #include "arch/alpha/hw/tb.h"
 #include "kernel/base/errno.h"
@@ -30,69 +28,40 @@
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
 
-#define AROUND_PAGES 16u
-#define BATCH_PAGES  32u /* pages allocated at once */
+#define BATCH_PAGES 16u /* pages allocated at once */
 
-/* The result of a lookup. */
-struct found {
-    struct mm_object *top; /* the entry's object */
-    uint64_t top_offset;   /* pages: of the page in `top` */
-    struct mm_object *at;  /* has the page, or has the pager to ask; NULL: no object, it is zero */
-    uint64_t offset;       /* pages: of the page in `at` */
-    slot_t slot;           /* of `at`; 0: there is none */
-};
+static inline bool is_shared(const struct map_entry *e) { return (e->flags & MAPF_SHARED) != 0; }
 
-/* Look a page up in o and then in its chain of shadows. Lock held. */
-static inline void find_page(struct mm_object *o, uint64_t offset, struct found *f)
+/* The state of page offset; 0: it is not there. Lock held. */
+static inline slot_t slot_at(struct mm_object *o, uint64_t offset)
 {
-    f->top = o;
-    f->top_offset = offset;
-    for (;;) {
-        slot_t *s = index_find(o, offset);
+    slot_t *s = index_find(o, offset);
 
-        f->slot = s ? *s : 0;
-        f->at = o;
-        f->offset = offset;
-        if ((f->slot & SLOT_PRESENT) || o->ops)
-            return;
-        offset += o->shadow_offset;
-        o = o->shadow;
-        if (!o) {
-            f->at = NULL;
-            return;
-        }
-    }
+    return s ? *s : 0;
 }
 
-/* May the page be mapped writable now? If not, a write fault has to do something first. */
-static inline bool writable_now(const struct map_entry *e, const struct found *f)
+static inline uint64_t offset_of(const struct map_entry *e, vaddr_t va)
 {
-    if (f->at != f->top || e->needs_copy)
+    return (e->offset + (va - e->start)) >> PAGE_SHIFT;
+}
+
+/* May the object's page be mapped writable now? If not, a write fault has to do something first. */
+static inline bool writable_now(const struct map_entry *e, slot_t slot)
+{
+    const struct pager_ops *ops = e->object->ops;
+
+    if (!is_shared(e))
         return false;
-    if (!f->at->ops)
-        return true;
-    return (f->slot & (SLOT_W | SLOT_PUT)) == SLOT_W &&
-           (!f->at->ops->put || (f->slot & SLOT_DIRTY));
+    return !ops || ((slot & (SLOT_W | SLOT_PUT)) == SLOT_W && (!ops->put || (slot & SLOT_DIRTY)));
 }
 
 static inline pte_t object_pte(const struct map_entry *e, pfn_t pfn, bool write)
 {
     pte_t bits = pt_user_bits(e->prot, write) | PTE_SW_SHARED;
 
-    if (!write && !(e->flags & MAPF_SHARED))
+    if (!is_shared(e))
         bits |= PTE_SW_COW;
     return pte_make(pfn, bits);
-}
-
-/* The pages around va that a fault handles with it: [*from, *to), within va's table. p: PTE of va.
-   Returns the PTE of *from. */
-static pte_t *around(const struct map_entry *e, pte_t *p, vaddr_t va, vaddr_t *from, vaddr_t *to)
-{
-    *from = MAX(va & ~(vaddr_t)(AROUND_PAGES * PAGE_SIZE - 1), e->start);
-    if (e->flags & MAPF_GROWSDOWN)
-        *from = MAX(*from, e->start + PAGE_SIZE);
-    *to = MIN((va & ~(vaddr_t)(AROUND_PAGES * PAGE_SIZE - 1)) + AROUND_PAGES * PAGE_SIZE, e->end);
-    return p - ((va - *from) >> PAGE_SHIFT);
 }
 
 /* Map the neighbours that are in memory. p: PTE of va, which was just mapped. Lock held. */
@@ -102,46 +71,23 @@ static void map_around(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t
     unsigned mapped = 0;
     vaddr_t to;
 
-    p = around(e, p, va, &va, &to);
-    for (uint64_t offset = (e->offset + (va - e->start)) >> PAGE_SHIFT; va < to;
+    p = entry_around(e, p, va, &va, &to);
+    for (uint64_t offset = offset_of(e, va); va < to && offset < o->npages;
          va += PAGE_SIZE, p++, offset++) {
-        struct found f;
+        slot_t slot;
 
         if (pte_maps_page(va, *p))
             continue;
-        find_page(o, offset, &f);
-        if ((f.slot & (SLOT_PRESENT | SLOT_TAKE)) != SLOT_PRESENT)
+        slot = slot_at(o, offset);
+        if ((slot & (SLOT_PRESENT | SLOT_TAKE)) != SLOT_PRESENT)
             continue;
-        pt_store(p, object_pte(e, slot_pfn(f.slot), writable_now(e, &f)));
+        pt_store(p, object_pte(e, slot_pfn(slot), writable_now(e, slot)));
         mapped++;
     }
     if (mapped) {
         pt_count(p - 1, (int)mapped);
         count_rss(as, mapped);
         count_add(&as->counts.object_valid, mapped);
-    }
-}
-
-/* Make the neighbours writable too: a page of the entry's own object was mapped read-only by fork,
-   nothing shares it any more, and the same probably holds for its neighbours. p: PTE of va, which
-   was just made writable. Lock held. */
-static void upgrade_around(struct map_entry *e, pte_t *p, vaddr_t va)
-{
-    vaddr_t to;
-
-    p = around(e, p, va, &va, &to);
-    for (uint64_t offset = (e->offset + (va - e->start)) >> PAGE_SHIFT; va < to;
-         va += PAGE_SIZE, p++, offset++) {
-        struct found f;
-
-        if (!pte_maps_page(va, *p) || (*p & PTE_UWE))
-            continue;
-        find_page(e->object, offset, &f);
-        if (!(f.slot & SLOT_PRESENT) || !writable_now(e, &f) ||
-            !pfn_eq(slot_pfn(f.slot), pte_pfn(*p)))
-            continue;
-        pt_store(p, object_pte(e, slot_pfn(f.slot), true));
-        tb_invalidate_single(va); /* this CPU only, as in install() */
     }
 }
 
@@ -176,35 +122,33 @@ static void spare_drop(struct spare *sp)
     sp->source = PFN_NONE;
 }
 
-/* Insert the spare page into the top object and update f. Lock held. False: no memory for an index
-   node. */
-static bool spare_insert(struct found *f, struct spare *sp)
+/* Put the spare page, which is zero, into the object. Lock held. Returns its slot, or 0: no memory
+   for an index node. */
+static slot_t spare_insert(struct mm_object *o, uint64_t offset, struct spare *sp)
 {
-    slot_t *s = index_create(f->top, f->top_offset);
+    slot_t *s = index_create(o, offset);
 
     if (!s)
-        return false;
+        return 0;
     *s = slot_make(sp->page, SLOT_W);
-    object_page_own(f->top, f->top_offset, sp->page);
-    f->top->resident++;
-    f->at = f->top;
-    f->offset = f->top_offset;
-    f->slot = *s;
+    object_page_own(o, offset, sp->page);
+    o->resident++;
     sp->page = PFN_NONE;
-    return true;
+    return *s;
 }
 
-/* Prepare a copy of source, or a zero page (PFN_NONE). Lock held on entry, dropped on return. 0 or
-   -ENOMEM. */
+/* Prepare a copy of source, for private memory, or a zero page (PFN_NONE), for the object. Lock
+   held on entry, dropped on return. 0 or -ENOMEM. */
 static int spare_make_unlock(struct map_entry *e, struct aspace *as, pfn_t source, struct spare *sp,
                              ipl_t ipl)
 {
     if (source.n)
         page_ref(source);
-    spin_unlock(e->obj_lock, ipl);
+    spin_unlock(e->object->lock, ipl);
     spare_drop(sp);
     sp->source = source;
-    if (page_alloc(source.n ? 0 : PA_ZERO, PAGE_T_OBJECT, as->pt.home_rad, &sp->page) != 0) {
+    if (page_alloc(source.n ? 0 : PA_ZERO, source.n ? PAGE_T_PROCESS : PAGE_T_OBJECT,
+                   as->pt.home_rad, &sp->page) != 0) {
         sp->page = PFN_NONE;
         return -ENOMEM;
     }
@@ -213,130 +157,133 @@ static int spare_make_unlock(struct map_entry *e, struct aspace *as, pfn_t sourc
     return 0;
 }
 
-/* Do the copy that needs_copy announces, before a write: the entry keeps its object if it is the
-   only user, and gets a new one otherwise. False: out of memory. Lock held. */
-static bool resolve_needs_copy(struct map_entry *e)
-{
-    if (e->object->refs == 1 && !e->object->ops) { /* no other user is left */
-        e->needs_copy = 0;
-        return true;
-    }
-    return object_shadow_entry_locked(e);
-}
-
 /* Ask the pager for the page, or wait for an outstanding request. Lock held on entry, dropped on
    return. 0: look again; -EAGAIN: it has waited without the mutex, return to the caller of the
-   fault; -ENXIO: the page is beyond the end of the object; or the pager's error. */
-static int pager_turn_unlock(struct aspace *as, struct found *f, bool write, ipl_t ipl)
+   fault; or the pager's error. */
+static int pager_turn_unlock(struct aspace *as, struct mm_object *o, uint64_t offset, slot_t slot,
+                             bool write, ipl_t ipl)
 {
-    struct mm_object *o = f->at;
-
-    if (f->offset >= o->npages) {
-        spin_unlock(o->lock, ipl);
-        return -ENXIO;
-    }
-    if (f->slot & SLOT_BUSY)
-        return pager_wait_unlock(o, f->offset, ipl, &as->lock);
+    if (slot & SLOT_BUSY)
+        return pager_wait_unlock(o, offset, ipl, &as->lock);
     count_add(&as->counts.file, 1);
-    return pager_request_unlock(o, f->offset, write ? MAP_R | MAP_W : MAP_R, ipl);
+    return pager_request_unlock(o, offset, write ? MAP_R | MAP_W : MAP_R, ipl);
+}
+
+/* Map the copy of an object's page in private memory. Lock held. */
+static void map_copy(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va, struct spare *sp)
+{
+    page_of(sp->page)->owner = kseg_paddr(p).a;
+    install(as, p, va, pte_make(sp->page, pt_user_bits(e->prot, true)));
+    sp->page = PFN_NONE;
 }
 
 /* Map the page that was found, mark it modified on a write, and map its neighbours. Lock held. */
-static void finish_fault(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va,
-                         struct found *f, bool write)
+static void map_found(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va, slot_t slot,
+                      bool write)
 {
+    struct mm_object *o = e->object;
     pte_t old;
 
-    if (write && f->at->ops && f->at->ops->put) {
-        slot_t *s = index_find(f->at, f->offset);
+    if (write && o->ops && o->ops->put) {
+        slot_t *s = index_find(o, offset_of(e, va));
 
         *s |= SLOT_DIRTY;
-        f->slot = *s;
+        slot = *s;
     }
-    old = install(as, p, va, object_pte(e, slot_pfn(f->slot), writable_now(e, f)));
-    if (old == 0 && (!write || (e->flags & MAPF_SHARED)))
+    old = install(as, p, va, object_pte(e, slot_pfn(slot), writable_now(e, slot)));
+    if (old == 0)
         map_around(as, e, p, va);
-    else if ((old & PTE_SW_COW) && pfn_eq(pte_pfn(old), slot_pfn(f->slot)))
-        upgrade_around(e, p, va);
+}
+
+/* Look the page up and resolve the fault, or find out what is missing. p: PTE of va, which maps no
+   private page. copies: the fault writes to private memory. Lock held on entry, dropped on return.
+   0: *done says whether the fault is resolved, else look again; or an error as for map_ops.fault.
+   */
+static int try_unlock(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va, bool write,
+                      struct spare *sp, bool *done, ipl_t ipl)
+{
+    struct mm_object *o = e->object;
+    uint64_t offset = offset_of(e, va);
+    slot_t slot = slot_at(o, offset);
+    bool copies = write && !is_shared(e), zero = false;
+
+    if (unlikely(offset >= o->npages)) {
+        spin_unlock(o->lock, ipl);
+        return -ENXIO;
+    }
+    if ((slot & (SLOT_PRESENT | SLOT_TAKE)) != SLOT_PRESENT ||
+        (write && !copies && o->ops && (slot & (SLOT_W | SLOT_PUT)) != SLOT_W)) {
+        if (o->ops)
+            return pager_turn_unlock(as, o, offset, slot, write && !copies, ipl);
+        KASSERT(!copies, "an anonymous object is mapped shared");
+        if (!sp->page.n) /* it is zero */
+            return spare_make_unlock(e, as, PFN_NONE, sp, ipl);
+        slot = spare_insert(o, offset, sp);
+        zero = true;
+    } else if (copies && (!sp->page.n || !pfn_eq(sp->source, slot_pfn(slot)))) {
+        return spare_make_unlock(e, as, slot_pfn(slot), sp, ipl);
+    }
+    if (copies)
+        map_copy(as, e, p, va, sp);
+    else if (slot)
+        map_found(as, e, p, va, slot, write);
+    spin_unlock(o->lock, ipl);
+    *done = true;
+    if (!slot)
+        return -ENOMEM;
+    count_add(copies ? &as->counts.cow
+              : zero ? &as->counts.demand_zero
+                     : &as->counts.object_valid,
+              1);
+    return 0;
 }
 
 int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool write)
 {
     pte_t *p = pt_create(&as->pt, va, 3);
     struct spare sp = {PFN_NONE, PFN_NONE};
-    uint64_t *cause = &as->counts.object_valid;
     int err = p ? 0 : -ENOMEM;
+    bool done = false;
 
-    while (!err) {
-        ipl_t ipl = spin_lock(e->obj_lock);
-        struct found f;
+    while (!err && !done) {
+        ipl_t ipl = spin_lock(e->object->lock);
+        pte_t old = *p;
 
-        if (write && e->needs_copy && !resolve_needs_copy(e)) {
-            spin_unlock(e->obj_lock, ipl);
-            err = -ENOMEM;
+        if (pte_maps_page(va, old) && pte_is_private(old)) { /* no reverse walk changes it */
+            spin_unlock(e->object->lock, ipl);
+            err = anon_fault_present(as, e, va, p, old, write);
             break;
         }
-        find_page(e->object, (e->offset + (va - e->start)) >> PAGE_SHIFT, &f);
-        if (!f.at) { /* no object has the page: it is zero */
-            if (!sp.page.n || sp.source.n) {
-                err = spare_make_unlock(e, as, PFN_NONE, &sp, ipl);
-                continue;
-            }
-            cause = &as->counts.demand_zero;
-        } else if ((f.slot & (SLOT_PRESENT | SLOT_TAKE)) != SLOT_PRESENT ||
-                   (write && f.at == f.top && f.at->ops &&
-                    (f.slot & (SLOT_W | SLOT_PUT)) != SLOT_W)) {
-            err = pager_turn_unlock(as, &f, write && f.at == f.top, ipl);
-            continue;
-        } else if (write && f.at != f.top) { /* it belongs to a shadow: copy it */
-            if (!sp.page.n || !pfn_eq(sp.source, slot_pfn(f.slot))) {
-                err = spare_make_unlock(e, as, slot_pfn(f.slot), &sp, ipl);
-                continue;
-            }
-            cause = &as->counts.cow;
-        }
-        if (cause != &as->counts.object_valid && (!f.at || f.at != f.top) && !spare_insert(&f, &sp))
-            err = -ENOMEM;
-        else
-            finish_fault(as, e, p, va, &f, write);
-        spin_unlock(e->obj_lock, ipl);
-        if (!err)
-            count_add(cause, 1);
-        break;
+        err = try_unlock(as, e, p, va, write, &sp, &done, ipl);
     }
     spare_drop(&sp);
     return err;
 }
 
-/* Are all pages of the entry its object's own or zero, and may it write them? Lock held. */
-static bool is_plain(const struct map_entry *e)
-{
-    return !e->needs_copy && !e->object->ops && !e->object->shadow;
-}
-
-/* Map n pages of a plain object, and add zero pages where it has none yet. p: PTE of va; all n PTEs
-   are in one table. 0 or -ENOMEM. If the object is not plain it does nothing and returns 0: the
-   caller then resolves a fault for each PTE that is still empty. */
+/* Map n pages of an anonymous object, and add zero pages where it has none yet. p: PTE of va; all n
+   PTEs are in one table. 0 or -ENOMEM. An object with a pager is left alone: the caller resolves a
+   fault for each PTE that is still empty. */
 static int object_populate_batch(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va,
                                  unsigned n)
 {
     unsigned want = 0, used = 0, mapped = 0;
     pfn_t pfns[BATCH_PAGES];
-    ipl_t ipl = spin_lock(e->obj_lock);
-    uint64_t offset = (e->offset + (va - e->start)) >> PAGE_SHIFT;
+    uint64_t offset = offset_of(e, va);
+    ipl_t ipl;
 
-    for (unsigned i = 0; i < n && is_plain(e); i++) {
-        slot_t *s = index_find(e->object, offset + i);
-
-        want += !pte_maps_page(va + i * PAGE_SIZE, p[i]) && !(s && (*s & SLOT_PRESENT));
-    }
-    spin_unlock(e->obj_lock, ipl);
+    if (e->object->ops)
+        return 0;
+    ipl = spin_lock(e->object->lock);
+    for (unsigned i = 0; i < n; i++)
+        want += !pte_maps_page(va + i * PAGE_SIZE, p[i]) &&
+                !(slot_at(e->object, offset + i) & SLOT_PRESENT);
+    spin_unlock(e->object->lock, ipl);
     if (want == 0)
         return 0;
     if (page_alloc_bulk(PA_ZERO, PAGE_T_OBJECT, as->pt.home_rad, pfns, want) != 0)
         return -ENOMEM;
-    ipl = spin_lock(e->obj_lock);
-    for (unsigned i = 0; i < n && is_plain(e); i++) {
+    ipl = spin_lock(e->object->lock);
+    for (unsigned i = 0; i < n; i++) {
         slot_t *s = pte_maps_page(va + i * PAGE_SIZE, p[i]) ? NULL
                                                             : index_create(e->object, offset + i);
 
@@ -354,7 +301,7 @@ static int object_populate_batch(struct aspace *as, struct map_entry *e, pte_t *
     }
     if (mapped)
         pt_count(p, (int)mapped);
-    spin_unlock(e->obj_lock, ipl);
+    spin_unlock(e->object->lock, ipl);
     count_rss(as, mapped);
     if (used < want)
         page_free_bulk(&pfns[used], want - used);

@@ -158,15 +158,14 @@ def mutex_line(m: gdb.Value) -> str:
 def object_line(o: gdb.Value) -> str:
     pager = c_string(o["ops"]["name"]) if int(o["ops"]) and has(o["ops"], "name") else ""
     kind = "anonymous" if not int(o["ops"]) else pager or "with a pager"
-    shadow = {"shadow": va_text(int(o["shadow"]))} if int(o["shadow"]) else {}
     return line(
         {
             "object": kind,
             "pages": int(o["npages"]),
             "resident": int(o["resident"]),
             "references": int(o["refs"]),
+            "mappings": int(o["nentries"]),
         }
-        | shadow
     )
 
 

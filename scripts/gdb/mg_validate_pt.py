@@ -33,7 +33,9 @@ USER_ENTRIES = USER_TOP // SPANS[0]
 TABLE_BITS = PTE_V | constant("PTE_KRE") | constant("PTE_KWE")
 ONE = 1 << PTE_PFN_SHIFT
 MAP_W = constant("MAP_W")
+MAPF_SHARED = constant("MAPF_SHARED")
 KWE_UWE = constant("PTE_KWE") | constant("PTE_UWE")
+PTE_SHARED = constant("PTE_SW_SHARED")
 
 
 def wrong_hints(ptes: tuple[int, ...], vpn: int, count: int) -> int:
@@ -83,12 +85,12 @@ class ValidatePageTables(Checker):
 
     From each root down: the entry of a table page in the PFN database names the PTE above it and
     has the right count of PTEs. A level-3 PTE lies in a map entry and allows no more access than
-    that, and the entry of its page agrees (a private page names this PTE; a page of an object or
-    section names that). Shared tables belong to the section that is mapped there. Granularity hints
-    are right. System entries are the same in every root, and the last one is the self-map. Then the
-    tables of each section: their owner and count, the section's frames and hints. If a process was
-    stopped while it changed its map (its mutex is held), its counts are reported and are no
-    error.
+    that, and the entry of its page agrees (a private page names this PTE or counts several; a page
+    of an object or section names that). Shared tables belong to the section that is mapped there.
+    Granularity hints are right. System entries are the same in every root, and the last one is the
+    self-map. Then the tables of each section: their owner and count, the section's frames and
+    hints. If a process was stopped while it changed its map (its mutex is held), its counts are
+    reported and are no error.
     """
 
     name = "validate page_tables"
@@ -100,6 +102,7 @@ class ValidatePageTables(Checker):
         self.database = PfnDatabase()
         self.ptes = 0
         self.pages: dict[int, tuple[int, ...]] = {}
+        self.private: dict[int, int] = {}
         self.system = read_page(int(variable("system_root_pfn")))
         seen: set[int] = set()
         nsections = 0
@@ -111,6 +114,8 @@ class ValidatePageTables(Checker):
                 seen.add(int(space))
                 who = f"process {int(process['pid'])} {text(process['name'])}"
                 self.space(Space(space.dereference(), who))
+        if not words:
+            self.references()
         if words and not seen:
             self.complain(f"there is no process {words[0]} with an address space")
         for section in sections():
@@ -230,42 +235,57 @@ class ValidatePageTables(Checker):
             return
         if pte & KWE_UWE and not int(entry["prot"]) & MAP_W:
             self.complain(f"{where} may be written, its mapping may not")
-        if int(entry["object"]):
+        if int(entry["object"]) and pte & PTE_SHARED:
             space.resident += 1
             self.object_page(entry, pte, va, where)
         elif int(entry["smap"]):
             self.section_page(entry, pte, va, where)
         else:
             space.resident += 1
-            self.active(pte_pfn(pte), "process", at, where)
+            self.private_page(pte, at, where)
             self.expect(not pte & PTE_GH, f"{where} carries a hint")
 
+    def private_page(self, pte: int, at: int, where: str) -> None:
+        """The PTE owns the page, or is one of several that may only read it."""
+        pfn = pte_pfn(pte)
+        self.active(pfn, "process", None, where)
+        self.private[pfn] = self.private.get(pfn, 0) + 1
+        entry = self.database.get(pfn)
+        if entry is None:
+            return
+        if entry.owner not in (0, at) or (entry.owner and entry.refcnt != 1):
+            self.complain(f"{where}: PFN {pfn:#x} has owner {entry.owner:#x}, not {at:#x}")
+        if entry.refcnt > 1 and pte & KWE_UWE:
+            self.complain(f"{where} may write a page that is to be copied")
+
+    def references(self) -> None:
+        """Each private page has as many references as PTEs."""
+        for pfn, found in self.private.items():
+            entry = self.database.get(pfn)
+            if entry is not None and entry.refcnt != found:
+                self.complain(
+                    f"PFN {pfn:#x} is mapped by {found} PTEs and has {entry.refcnt} references"
+                )
+
     def object_page(self, entry: gdb.Value, pte: int, va: int, where: str) -> None:
-        """The page belongs to the entry's object, or to one that it is a copy of."""
+        """The page belongs to the entry's object."""
         database = self.database.get(pte_pfn(pte))
         if database is None or database.type != self.database.types["object"]:
             self.active(pte_pfn(pte), "object", None, where)
             return
-        one = entry["object"]
         offset = (int(entry["offset"]) + va - int(entry["start"])) >> PAGE_SHIFT
-        depth = 0
-        while int(one):
-            if database.owner == int(one):
-                if database.offset != offset:
-                    self.complain(
-                        f"{where}: PFN {pte_pfn(pte):#x} is page {database.offset} of its "
-                        f"object, mapped as {offset}"
-                    )
-                elif pte & KWE_UWE and (depth or int(entry["needs_copy"])):
-                    self.complain(f"{where} may write a page that is to be copied")
-                return
-            offset += int(one["shadow_offset"])
-            one = one["shadow"]
-            depth += 1
-        self.complain(
-            f"{where}: PFN {pte_pfn(pte):#x} belongs to object {database.owner:#x}, which is "
-            "not mapped there"
-        )
+        if database.owner != int(entry["object"]):
+            self.complain(
+                f"{where}: PFN {pte_pfn(pte):#x} belongs to object {database.owner:#x}, which is "
+                "not mapped there"
+            )
+        elif database.offset != offset:
+            self.complain(
+                f"{where}: PFN {pte_pfn(pte):#x} is page {database.offset} of its object, mapped "
+                f"as {offset}"
+            )
+        elif pte & KWE_UWE and not int(entry["flags"]) & MAPF_SHARED:
+            self.complain(f"{where} may write a page that is to be copied")
 
     def section_page(self, entry: gdb.Value, pte: int, va: int, where: str) -> None:
         """A level-3 PTE in a private table of the mapper."""

@@ -2,7 +2,8 @@
 // SOURCES: kernel/fs/inode.c kernel/fs/memfs.c
 // SOURCES: mm/pt/pt.c mm/pt/pt_system.c mm/pt/shootdown.c mm/space/aspace.c mm/space/aspace_tree.c
 // SOURCES: mm/space/fault.c mm/space/fork.c
-// SOURCES: mm/space/anon.c mm/object/object.c mm/object/object_copy.c mm/object/object_index.c
+// SOURCES: mm/space/anon.c mm/object/object.c mm/object/object_index.c
+// SOURCES: mm/object/mappings.c kernel/base/treap.c
 // SOURCES: mm/object/pager.c mm/object/rmap.c
 // SOURCES: mm/space/object_fault.c kernel/base/string_extra.c
 // TARGETS: kernel/io/tree.c kernel/io/regular.c kernel/io/file.c kernel/io/directory.c

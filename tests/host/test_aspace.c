@@ -7,7 +7,8 @@
 // SOURCES: mm/space/fork.c
 // SOURCES: mm/space/anon.c
 // SOURCES: mm/object/object.c
-// SOURCES: mm/object/object_copy.c
+// SOURCES:
+// SOURCES: mm/object/mappings.c kernel/base/treap.c
 // SOURCES: mm/object/object_index.c
 // SOURCES: mm/object/pager.c
 // SOURCES: mm/object/rmap.c
@@ -556,11 +557,6 @@ static void do_protect_middle(struct proc *p, int *err)
     *err = aspace_protect(p->as, va_of(WINDOW + 18), 2 * PAGE_SIZE, MAP_R);
 }
 
-static void do_forget_middle(struct proc *p, int *err)
-{
-    *err = aspace_forget(p->as, va_of(WINDOW + 18), 2 * PAGE_SIZE, false);
-}
-
 static void do_map_over(struct proc *p, int *err)
 {
     vaddr_t va = va_of(10);
@@ -934,7 +930,6 @@ int main(void)
     fail_each("populate", do_populate);
     fail_each("munmap of a part", do_unmap_middle);
     fail_each("mprotect of a part", do_protect_middle);
-    fail_each("madvise of a part", do_forget_middle);
     fail_each("a mapping over another", do_map_over);
     test_places();
     test_remembered();

@@ -7,7 +7,8 @@
 // SOURCES: mm/space/fork.c
 // SOURCES: mm/space/anon.c
 // SOURCES: mm/object/object.c
-// SOURCES: mm/object/object_copy.c
+// SOURCES:
+// SOURCES: mm/object/mappings.c kernel/base/treap.c
 // SOURCES: mm/object/object_index.c
 // SOURCES: mm/object/pager.c
 // SOURCES: mm/object/rmap.c

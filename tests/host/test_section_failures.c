@@ -4,7 +4,8 @@
 // SOURCES: mm/pt/pt_system.c mm/pt/shootdown.c
 // SOURCES: mm/space/aspace.c mm/space/aspace_tree.c mm/space/fault.c mm/space/fork.c
 // SOURCES: mm/space/anon.c mm/object/object.c
-// SOURCES: mm/object/object_copy.c mm/object/object_index.c mm/object/pager.c mm/object/rmap.c
+// SOURCES: mm/object/object_index.c mm/object/pager.c mm/object/rmap.c
+// SOURCES: mm/object/mappings.c kernel/base/treap.c
 // SOURCES: kernel/base/string_extra.c
 // SOURCES: sysman/params.c sysman/config.c
 // SOURCES: mm/space/object_fault.c mm/space/aspace_protect.c mm/space/region_memory.c

@@ -346,6 +346,18 @@ struct vm_tables {
     uint64_t tables, valid;
 };
 
+/* Check the PTE of a private page: it owns the page, or counts as one of several that may only read
+   it. */
+static void vm_check_private(const pte_t *p)
+{
+    const struct page *page = page_of(pte_pfn(*p));
+
+    if (page->owner != 0 && (page->owner != kseg_paddr(p).a || page->refcnt != 1))
+        vm_die("a private page's owner is not its PTE");
+    if (page->refcnt > 1 && ((*p & (PTE_UWE | PTE_KWE)) || !(*p & PTE_SW_COW)))
+        vm_die("a PTE may write a page that %u PTEs map", page->refcnt);
+}
+
 /* Check one table and those below it: their counts and owners. */
 static void vm_check_table(pfn_t pfn, unsigned level, struct vm_tables *t)
 {
@@ -369,9 +381,8 @@ static void vm_check_table(pfn_t pfn, unsigned level, struct vm_tables *t)
         t->valid++;
         if (page_of(pte_pfn(p[i]))->state == PAGE_FREE)
             vm_die("a PTE maps a free page");
-        if (page_of(pte_pfn(p[i]))->type == PAGE_T_PROCESS &&
-            page_of(pte_pfn(p[i]))->owner != kseg_paddr(&p[i]).a)
-            vm_die("a private page's owner is not its PTE");
+        if (page_of(pte_pfn(p[i]))->type == PAGE_T_PROCESS)
+            vm_check_private(&p[i]);
     }
     if (page_of(pfn)->aux != used)
         vm_die("a level-%u table counts %u PTEs and has %u", level, page_of(pfn)->aux, used);

@@ -86,7 +86,7 @@ static void planted(void)
         {"a wrong share count", "shares"},
         {"a wrong hint", "wrong hints"},
         {"a wrong count of PTEs", "its count says"},
-        {"a wrong owner", "it is of type 1"},
+        {"a wrong owner", "it is private"},
         {"a wrong state", "state 0"},
         {"a wrong fluid count", "the fluid count is"},
         {"a wrong list count", "not as long as its count says"},
@@ -96,21 +96,20 @@ static void planted(void)
         {"a demand-zero PTE of user space", "is demand zero, which nothing makes there"},
         {"a PTE with a page-file slot", "is a page-file slot, which nothing makes there"},
         {"a PTE in transition", "is in transition, which nothing makes there"},
+        {"a private page with a reference too many", "is mapped by 1 PTEs"},
+        {"a map entry with a page too many in its object", "or other pages"},
     };
     struct mega_validate m;
     volatile char *memory = mmap(NULL, 8 * PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    volatile char *forked = mmap(NULL, 8 * PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    volatile char *shared = mmap(NULL, 8 * PAGE, RW, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     void *va;
     int i;
 
     memory[0] = 1;
-    forked[0] = 1;
-    if (fork() == 0) /* moves its pages into an object */
-        _exit(0);
-    wait(NULL);
+    shared[0] = 1; /* memory with an object */
     memory[PAGE * 2] = 1;
     volatile char *fresh = mmap(NULL, 8 * PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    fresh[0] = 1; /* private memory not in an object, with a free PTE after it */
+    fresh[0] = 1; /* private memory, with a free PTE after it */
     is_status(map_section("HINTED", 16 * MIB, true, &va), SS$_CREATED_SHPT,
               "a section with hints is created and mapped");
     for (i = 0; i < (int)(sizeof(plants) / sizeof(plants[0])); i++) {

@@ -182,7 +182,7 @@ static bool middle_is_file(long r) { return r == 0 && pages_are(0, PAGES); }
 
 static bool all_there(long r) { return r == 0 && pages_are(0, PAGES); }
 
-/* Memory as a fork and the end of the child leave it: in an object with one mapping. */
+/* Memory as a fork and the end of the child leave it: copy-on-write with one user. */
 static void forked_arena(void)
 {
     long pid;
@@ -328,12 +328,27 @@ const struct scenario memory_scenarios[] = {
      .effect = middle_is_zero,
      .undo = arena_drop,
      .flags = NOTHING},
-    CALL("madvise, what fork copied", SYS_madvise, forked_arena, middle_is_zero, arena_drop, MIDDLE,
-         MADV_DONTNEED),
-    CALL("madvise, a file", SYS_madvise, file_arena, middle_is_file, file_drop, MIDDLE,
-         MADV_DONTNEED),
-    CALL("madvise, private memory and a file", SYS_madvise, mixed_arena, mixed_is_forgotten,
-         file_drop, MIDDLE, MADV_DONTNEED),
+    {.name = "madvise, what fork copied",
+     .call = SYS_madvise,
+     .prepare = forked_arena,
+     .args = {MIDDLE, MADV_DONTNEED},
+     .effect = middle_is_zero,
+     .undo = arena_drop,
+     .flags = NOTHING},
+    {.name = "madvise, a file",
+     .call = SYS_madvise,
+     .prepare = file_arena,
+     .args = {MIDDLE, MADV_DONTNEED},
+     .effect = middle_is_file,
+     .undo = file_drop,
+     .flags = NOTHING},
+    {.name = "madvise, private memory and a file",
+     .call = SYS_madvise,
+     .prepare = mixed_arena,
+     .args = {MIDDLE, MADV_DONTNEED},
+     .effect = mixed_is_forgotten,
+     .undo = file_drop,
+     .flags = NOTHING},
     {.name = "msync",
      .call = SYS_msync,
      .prepare = arena,

@@ -1,0 +1,195 @@
+/*
+ * The map entries of an object: a search tree (kernel/base/treap.h) in which each node knows the
+ * largest end of its subtree, so that the entries that map a page are found in logarithmic time,
+ * beside any number of entries that do not.
+ *
+ * The order is by first page and, among equals, by age. It makes a walk resumable that drops the
+ * lock between two entries and goes on behind the last one that it visited (mm/object/rmap.c):
+ * whoever gets PTEs from an entry gets a place behind it. A child's entry, made by fork, begins at
+ * the same page and is younger. The upper part of a split entry begins at a later page. And a new
+ * mapping has no PTEs.
+ */
+#include "kernel/base/panic.h"
+#include "mm/object/object_private.h"
+
+static inline struct object_mapping *mapping_of(struct treap_node *n)
+{
+    return container_of(n, struct object_mapping, node);
+}
+
+static inline struct map_entry *entry_of(struct object_mapping *m)
+{
+    return m ? container_of(m, struct map_entry, pages) : NULL;
+}
+
+static inline void update(struct treap_node *n)
+{
+    struct object_mapping *m = mapping_of(n);
+    uint64_t max = m->end;
+
+    if (n->left)
+        max = MAX(max, mapping_of(n->left)->max_end);
+    if (n->right)
+        max = MAX(max, mapping_of(n->right)->max_end);
+    m->max_end = max;
+}
+
+/* Bring the summaries from n up to date: what is above a node whose summary stays the same stays
+   the same too. */
+static void update_up(struct treap_node *n)
+{
+    for (; n; n = n->up) {
+        uint64_t was = mapping_of(n)->max_end;
+
+        update(n);
+        if (mapping_of(n)->max_end == was)
+            return;
+    }
+}
+
+static void insert(struct treap *t, struct treap_node *n, struct treap_node *up,
+                   struct treap_node **where)
+{
+    treap_link(n, up, where);
+    while ((up = n->up) != NULL && up->weight < n->weight) {
+        treap_rotate_up(t, n);
+        update(up);
+    }
+    update(n);
+    update_up(n->up);
+}
+
+static void take_out(struct treap *t, struct treap_node *n)
+{
+    while (n->left && n->right) {
+        struct treap_node *c = n->left->weight > n->right->weight ? n->left : n->right;
+
+        treap_rotate_up(t, c);
+        update(n);
+        update(c);
+    }
+    treap_replace_child(t, n, n->left ? n->left : n->right);
+    update_up(n->up);
+}
+
+static bool is_before(uint64_t first, uint64_t age, const struct object_mapping *m)
+{
+    return first < m->first || (first == m->first && age < m->age);
+}
+
+static void attach_locked(struct mm_object *o, struct map_entry *e, uint64_t npages)
+{
+    struct object_mapping *m = &e->pages;
+    struct treap_node *up = NULL, **where = &o->entries.root;
+
+    e->object = o;
+    m->first = e->offset >> PAGE_SHIFT;
+    m->end = m->first + npages;
+    m->age = o->next_age++;
+    while (*where) {
+        up = *where;
+        where = is_before(m->first, m->age, mapping_of(up)) ? &up->left : &up->right;
+    }
+    insert(&o->entries, &m->node, up, where);
+    o->nentries++;
+    o->refs++;
+}
+
+void object_attach_entry(struct mm_object *o, struct map_entry *e)
+{
+    ipl_t ipl = spin_lock(o->lock);
+
+    attach_locked(o, e, (e->end - e->start) >> PAGE_SHIFT);
+    spin_unlock(o->lock, ipl);
+}
+
+void object_split_entry(struct map_entry *e, struct map_entry *second)
+{
+    struct mm_object *o = e->object;
+    ipl_t ipl = spin_lock(o->lock);
+
+    e->pages.end = second->offset >> PAGE_SHIFT;
+    update_up(&e->pages.node);
+    attach_locked(o, second, (second->end - second->start) >> PAGE_SHIFT);
+    spin_unlock(o->lock, ipl);
+}
+
+/* The first entry of the subtree, whose max_end is above `from`, that ends above it. */
+static struct object_mapping *first_in(struct treap_node *n, uint64_t from)
+{
+    for (;;) {
+        if (n->left && mapping_of(n->left)->max_end > from)
+            n = n->left;
+        else if (mapping_of(n)->end > from)
+            return mapping_of(n);
+        else
+            n = n->right;
+    }
+}
+
+struct map_entry *object_entry_after(const struct mm_object *o, uint64_t first, uint64_t age,
+                                     uint64_t from, uint64_t to)
+{
+    struct treap_node *n = o->entries.root, *next = NULL;
+    struct object_mapping *m = NULL;
+
+    while (n) { /* the next one in the order, whatever it maps */
+        if (is_before(first, age, mapping_of(n))) {
+            next = n;
+            n = n->left;
+        } else {
+            n = n->right;
+        }
+    }
+    for (n = next; n && !m; n = n->up) { /* the first from there on that ends above `from` */
+        if (mapping_of(n)->end > from) {
+            m = mapping_of(n);
+            break;
+        }
+        if (n->right && mapping_of(n->right)->max_end > from) {
+            m = first_in(n->right, from);
+            break;
+        }
+        while (n->up && n->up->right == n)
+            n = n->up;
+    }
+    return m && m->first < to ? entry_of(m) : NULL;
+}
+
+struct map_entry *object_next_entry(const struct mm_object *o, const struct map_entry *after)
+{
+    struct treap_node *n = after ? treap_next(&after->pages.node) : treap_first(&o->entries);
+
+    return n ? entry_of(mapping_of(n)) : NULL;
+}
+
+/* Does an entry map a page of [from, to)? Lock held. */
+static bool is_mapped(const struct mm_object *o, uint64_t from, uint64_t to)
+{
+    struct treap_node *n = o->entries.root;
+    struct object_mapping *m = n && mapping_of(n)->max_end > from ? first_in(n, from) : NULL;
+
+    return m && m->first < to;
+}
+
+void object_detach_entry(struct map_entry *e)
+{
+    struct mm_object *o = e->object;
+    ipl_t ipl = spin_lock(o->lock);
+    uint64_t from = e->pages.first, to = e->pages.end;
+    bool ours;
+
+    take_out(&o->entries, &e->pages.node);
+    o->nentries--;
+    e->object = NULL;
+    /* If e was part of a larger mapping, the object stays. Could only e reach its pages? Then
+       nobody can any more: an entry that maps them could come from another one only. */
+    ours = !o->ops && o->nentries && o->refs == o->nentries + 1 && o->resident &&
+           !is_mapped(o, from, to);
+    if (ours) {
+        spin_unlock(o->lock, ipl);
+        object_free_range(o, from, to);
+        ipl = spin_lock(o->lock);
+    }
+    object_unref_unlock(o, ipl);
+}
