@@ -40,8 +40,7 @@ PENDING = {
     "object_truncate",
 }
 PENDING |= {"aspace_tree_insert", "object_release", "object_shared_protect", "object_unmap"}
-PENDING |= {"on_interrupt", "timer_start", "alarm_stop", "page_zero_idle", "npp_stats"}
-PENDING |= {"variable_alloc", "stretch_find"}
+PENDING |= {"on_interrupt", "timer_start", "alarm_stop", "page_zero_idle", "stretch_find"}
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,20 @@
  * an address are found.
  *
  * Requests of up to LIST_BYTES go through lookaside lists (mm/pool/pool_lal.h), larger ones to the
- * variable list under pool_lock; those above half a segment are contiguous pages of their own,
- * which do not count as pool. When the variable list has no block, the pool grows. When it may not
- * (NPAGEVIR) or cannot, the lookaside lists are moved to the variable list, and it is tried once
+ * variable lists under pool_lock; those above half a segment are contiguous pages of their own,
+ * which do not count as pool. When no variable list has a block, the pool grows. When it may not
+ * (NPAGEVIR) or cannot, the lookaside lists are moved to the variable lists, and it is tried once
  * more; then the request fails. Segments are never freed, so pool memory can be read at any time.
+ *
+ * Each segment has a variable list of its own, so what is done under pool_lock does not grow with
+ * the pool. Segments are listed by the size of their largest free block, which is known as a bound
+ * (`room`). A request looks at LOOK_AT segments of each class that may do, walks at most WALKS of
+ * their lists, and WALK_MOST blocks of each; then the pool grows, without the lock. Only a request
+ * that finds no memory looks at all segments, and drops the lock after each.
  */
 #include "arch/alpha/hw/kseg.h"
 #include "kernel/base/bitops.h"
+#include "kernel/base/list.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/sched/spinlock.h"
@@ -36,8 +43,40 @@ enum { VERSION_BITS = 28 }; /* KSEG maps 40 bits; the offset, in units of 16 byt
 
 static struct spinlock pool_lock = SPINLOCK_INIT("nonpaged pool", RANK_POOL, IPL_CLOCK);
 static struct pool_list lists[LISTS];
-static uint64_t segment_pages; /* changed under pool_lock; atomic */
+static uint64_t segment_pages; /* atomic */
 static uint64_t large_pages;   /* atomic */
+
+#define LOOK_AT   8u
+#define WALKS     4u
+#define WALK_MOST 64u
+#define CLASSES   13u /* by powers of two, 16 bytes to those of a segment */
+
+_Static_assert((uint64_t)POOL_GRAIN << CLASSES > SEGMENT_PAGES * PAGE_SIZE,
+               "each size has its class");
+
+struct pool_segment {
+    struct pool_area area;     /* first: the owner of the pages; constant, but for the bits */
+    struct pool_var var;       /* pool_lock, as are the fields below */
+    uint64_t room;             /* no free block is larger */
+    struct list link;          /* in by_room[class_of(room)] */
+    struct pool_segment *next; /* of all segments; constant once it is the first */
+};
+
+static struct list by_room[CLASSES];  /* pool_lock */
+static struct pool_segment *segments; /* atomic: the newest; added under pool_lock */
+
+static unsigned class_of(uint64_t nbytes)
+{
+    return nbytes < POOL_GRAIN ? 0 : 63u - (unsigned)__builtin_clzl(nbytes / POOL_GRAIN);
+}
+
+/* Set the bound of g's largest free block. */
+static void room_set_locked(struct pool_segment *g, uint64_t room)
+{
+    g->room = room;
+    list_remove(&g->link);
+    list_add_head(&by_room[class_of(room)], &g->link);
+}
 
 /* The segment of an address, from the database entry of its page; NULL for other memory. */
 static inline struct pool_area *area_of(uint64_t p)
@@ -50,38 +89,86 @@ static inline struct pool_area *area_of(uint64_t p)
     return (struct pool_area *)page_of(pfn)->owner;
 }
 
-static struct pool_var var = {.area_of = area_of, .name = "nonpaged"}; /* pool_lock */
-
 static uint64_t kseg_base(void) { return (uint64_t)kseg_ptr(paddr_of(0)); }
 
-/* Add a segment. True: it can hold a block of size bytes. pool_lock held. */
-static bool grow_locked(uint64_t size)
+/* Count a segment's pages, if the pool may grow. */
+static bool segment_count(uint64_t npages)
+{
+    uint64_t most = (uint64_t)sysparam(SYSPARAM_NPAGEVIR) / PAGE_SIZE;
+
+    if (__atomic_add_fetch(&segment_pages, npages, __ATOMIC_RELAXED) <= most)
+        return true;
+    __atomic_fetch_sub(&segment_pages, npages, __ATOMIC_RELAXED);
+    return false;
+}
+
+/* Allocate a segment and prepare it; nobody else knows it yet. NULL: the pool may not grow, or
+   there is no memory. */
+static struct pool_segment *segment_make(void)
 {
     uint64_t npages = SEGMENT_PAGES;
     pfn_t pfn;
 
-    if (var.total + npages * PAGE_SIZE > (uint64_t)sysparam(SYSPARAM_NPAGEVIR))
-        return false;
+    if (!segment_count(npages))
+        return NULL;
     if (page_alloc_contig(npages, 1, PA_KERNEL, PAGE_T_SYSTEM, RAD_ANY, &pfn)) {
+        __atomic_fetch_sub(&segment_pages, npages - 1, __ATOMIC_RELAXED);
         npages = 1;
-        if (page_alloc(PA_KERNEL, PAGE_T_SYSTEM, RAD_ANY, &pfn))
-            return false;
+        if (page_alloc(PA_KERNEL, PAGE_T_SYSTEM, RAD_ANY, &pfn)) {
+            __atomic_fetch_sub(&segment_pages, npages, __ATOMIC_RELAXED);
+            return NULL;
+        }
     }
 
-    struct pool_area *a = kseg_page(pfn);
-    uint64_t header = pool_round(sizeof(*a) +
+    struct pool_segment *g = kseg_page(pfn);
+    uint64_t header = pool_round(sizeof(*g) +
                                  POOL_AREA_WORDS(npages * PAGE_SIZE) * sizeof(uint64_t));
 
-    memset(a, 0, header);
-    a->base = (uint64_t)a + header;
-    a->size = npages * PAGE_SIZE - header;
-    a->starts = (uint64_t *)(a + 1);
+    memset(g, 0, header);
+    g->area.base = (uint64_t)g + header;
+    g->area.size = npages * PAGE_SIZE - header;
+    g->area.starts = (uint64_t *)(g + 1);
+    g->var.area_of = area_of;
+    g->var.name = "nonpaged";
     for (uint64_t i = 0; i < npages; i++)
-        page_of(pfn_add(pfn, i))->owner = (uint64_t)a;
-    pool_check_fill(a->base, a->size);
-    pool_var_add(&var, a);
-    __atomic_fetch_add(&segment_pages, npages, __ATOMIC_RELAXED);
-    return a->size >= size;
+        page_of(pfn_add(pfn, i))->owner = (uint64_t)g;
+    pool_check_fill(g->area.base, g->area.size);
+    pool_var_add(&g->var, &g->area);
+    return g;
+}
+
+static void segment_add_locked(struct pool_segment *g)
+{
+    g->next = segments;
+    list_init(&g->link);
+    room_set_locked(g, g->area.size);
+    __atomic_store_n(&segments, g, __ATOMIC_RELEASE);
+}
+
+/* The list of segments only grows at its head, and is walked without the lock. */
+static struct pool_segment *segments_all(void)
+{
+    return __atomic_load_n(&segments, __ATOMIC_ACQUIRE);
+}
+
+static struct pool_segment *segment_of(const void *p)
+{
+    return container_of(area_of((uint64_t)p), struct pool_segment, area);
+}
+
+/* Free a block of a segment's; below: see pool_var_free(). */
+static struct pool_block *free_locked(struct pool_block *below, void *p, uint64_t size)
+{
+    struct pool_area *a = area_of((uint64_t)p);
+    struct pool_segment *g;
+    struct pool_block *b;
+
+    if (!a)
+        panic("nonpaged pool: no block of %lu bytes starts at %p", size, p);
+    g = segment_of(p);
+    b = pool_var_free(&g->var, below && segment_of(below) == g ? below : NULL, p, size);
+    room_set_locked(g, MAX(g->room, b->size));
+    return b;
 }
 
 static inline __attribute__((always_inline)) uint64_t list_pop(struct pool_list *l)
@@ -105,16 +192,16 @@ static inline __attribute__((always_inline)) uint64_t list_pop(struct pool_list 
 /* Move up to a batch of packets of list i to the variable list. Returns the number of packets. */
 static unsigned reclaim_batch(unsigned i)
 {
-    uint64_t size = (i + 1) * POOL_GRAIN, batch[POOL_BATCH];
+    uint64_t size = (i + 1) * POOL_GRAIN, batch[POOL_RECLAIM];
     struct pool_block *below = NULL;
     unsigned n = 0;
     ipl_t ipl = spin_lock(&pool_lock);
 
-    while (n < POOL_BATCH && (batch[n] = list_pop(&lists[i])) != 0)
+    while (n < POOL_RECLAIM && (batch[n] = list_pop(&lists[i])) != 0)
         pool_unseal("nonpaged", batch[n++], size);
     pool_batch_sort(batch, n);
     for (unsigned k = 0; k < n; k++)
-        below = pool_var_free(&var, below, (void *)batch[k], size);
+        below = free_locked(below, (void *)batch[k], size);
     __atomic_fetch_add(&lists[i].reclaimed, n, __ATOMIC_RELAXED);
     spin_unlock(&pool_lock, ipl);
     return n;
@@ -132,26 +219,91 @@ void npp_drain(void)
         }
 }
 
-static void *variable_alloc(uint64_t size, bool grow)
+/* Allocate from g, if it has room; most: how many of its free blocks to look at. */
+static void *segment_alloc_locked(struct pool_segment *g, uint64_t size, uint64_t most)
+{
+    void *p = pool_var_alloc(&g->var, size, most, NULL);
+
+    if (g->var.blocks <= 1)
+        room_set_locked(g, g->var.first ? g->var.first->size : 0);
+    else if (!p && g->var.blocks <= most)
+        room_set_locked(g, size - POOL_GRAIN);
+    return p;
+}
+
+/* Allocate from a segment of a class. *walks: how many lists were walked; no more than WALKS. */
+static void *class_alloc_locked(struct list *class, uint64_t size, unsigned *walks)
+{
+    struct pool_segment *g, *next;
+    unsigned n = 0;
+    void *p;
+
+    list_for_each_entry_safe(g, next, class, link) {
+        if (n++ == LOOK_AT || *walks == WALKS)
+            return NULL;
+        if (g->room < size)
+            continue;
+        ++*walks;
+        p = segment_alloc_locked(g, size, WALK_MOST);
+        if (p)
+            return p;
+    }
+    return NULL;
+}
+
+static void *known_alloc_locked(uint64_t size)
+{
+    unsigned walks = 0;
+    void *p = NULL;
+
+    for (unsigned i = class_of(size); i < CLASSES && !p; i++)
+        p = class_alloc_locked(&by_room[i], size, &walks);
+    return p;
+}
+
+/* Allocate from any segment: the pool cannot grow. */
+static void *any_alloc(uint64_t size)
+{
+    void *p = NULL;
+
+    for (struct pool_segment *g = segments_all(); g && !p; g = g->next) {
+        if (__atomic_load_n(&g->var.bytes, __ATOMIC_RELAXED) < size)
+            continue;
+
+        ipl_t ipl = spin_lock(&pool_lock);
+
+        p = segment_alloc_locked(g, size, UINT64_MAX);
+        spin_unlock(&pool_lock, ipl);
+    }
+    return p;
+}
+
+static void *variable_alloc(uint64_t size)
 {
     ipl_t ipl = spin_lock(&pool_lock);
-    void *p = pool_var_alloc(&var, size, NULL);
+    void *p = known_alloc_locked(size);
+    struct pool_segment *g;
 
-    if (!p && grow && grow_locked(size))
-        p = pool_var_alloc(&var, size, NULL);
+    spin_unlock(&pool_lock, ipl);
+    if (p || (g = segment_make()) == NULL)
+        return p;
+    ipl = spin_lock(&pool_lock);
+    segment_add_locked(g);
+    p = segment_alloc_locked(g, size, WALK_MOST); /* NULL: it is a single page */
     spin_unlock(&pool_lock, ipl);
     return p;
 }
 
 static void *__attribute__((noinline)) alloc_variable(uint64_t size)
 {
-    void *p = variable_alloc(size, true);
+    void *p = variable_alloc(size);
 
+    if (!p)
+        p = any_alloc(size);
     if (!p) {
         npp_drain();
-        p = variable_alloc(
-            size,
-            false); /* also when the lists were empty: another CPU may have moved their packets */
+        p = any_alloc(size); /* also when the lists were empty: another CPU may have moved their
+                                packets */
     }
     if (p && unlikely(pool_check != 0))
         pool_check_taken("nonpaged", (uint64_t)p, size, UINT64_MAX);
@@ -277,7 +429,7 @@ static void __attribute__((noinline)) free_slow(void *p, size_t nbytes)
 
     ipl_t ipl = spin_lock(&pool_lock);
 
-    pool_var_free(&var, NULL, p, size);
+    free_locked(NULL, p, size);
     spin_unlock(&pool_lock, ipl);
 }
 
@@ -293,12 +445,28 @@ void npp_free(void *p, size_t nbytes)
         push((uint64_t)p, i);
 }
 
-void npp_stats(struct pool_stats *s)
+/* Add what a segment has to *s. */
+static void add_stats(struct pool_segment *g, struct pool_stats *s)
 {
     ipl_t ipl = spin_lock(&pool_lock);
+    struct pool_stats one;
 
-    pool_var_stats(&var, s);
+    pool_var_stats(&g->var, &one);
     spin_unlock(&pool_lock, ipl);
+    if (one.free_blocks)
+        s->smallest = s->free_blocks ? MIN(s->smallest, one.smallest) : one.smallest;
+    s->largest = MAX(s->largest, one.largest);
+    s->size += one.size;
+    s->free += one.free;
+    s->free_blocks += one.free_blocks;
+    s->free_blocks_le64 += one.free_blocks_le64;
+}
+
+void npp_stats(struct pool_stats *s)
+{
+    *s = (struct pool_stats){0};
+    for (struct pool_segment *g = segments_all(); g; g = g->next)
+        add_stats(g, s);
     s->lookaside_bytes = 0;
     for (unsigned i = 0; i < LISTS; i++)
         s->lookaside_bytes += pool_list_bytes(&lists[i], VERSION_BITS, i);
@@ -336,23 +504,34 @@ void npp_segment_pages(const struct pool_area *segment, uint64_t *first, uint64_
 void npp_for_each_used(const struct pool_area *segment,
                        void (*fn)(void *arg, uint64_t p, uint64_t size), void *arg)
 {
-    pool_var_used(segment, var.first, always, fn, arg);
+    pool_var_used(segment, container_of(segment, const struct pool_segment, area)->var.first,
+                  always, fn, arg);
 }
 
 int npp_check(void)
 {
-    ipl_t ipl = spin_lock(&pool_lock);
-    int err = pool_var_check(&var);
+    int err = 0;
 
-    spin_unlock(&pool_lock, ipl);
+    for (struct pool_segment *g = segments_all(); g && !err; g = g->next) {
+        ipl_t ipl = spin_lock(&pool_lock);
+
+        err = pool_var_check(&g->var);
+        spin_unlock(&pool_lock, ipl);
+    }
     return err;
 }
 
 void pool_boot(void)
 {
-    ipl_t ipl = spin_lock(&pool_lock);
+    struct pool_segment *g;
+    ipl_t ipl;
 
-    while (var.total < (uint64_t)sysparam(SYSPARAM_NPAGEDYN) && grow_locked(0))
-        ;
-    spin_unlock(&pool_lock, ipl);
+    for (unsigned i = 0; i < CLASSES; i++)
+        list_init(&by_room[i]);
+    while (npp_total_pages() * PAGE_SIZE < (uint64_t)sysparam(SYSPARAM_NPAGEDYN) &&
+           (g = segment_make()) != NULL) {
+        ipl = spin_lock(&pool_lock);
+        segment_add_locked(g);
+        spin_unlock(&pool_lock, ipl);
+    }
 }

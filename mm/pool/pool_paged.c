@@ -274,7 +274,7 @@ static void *variable_alloc(uint64_t size)
     void *p;
 
     mutex_lock(&pgdyn);
-    p = pool_var_alloc(&var, size, touch);
+    p = pool_var_alloc(&var, size, UINT64_MAX, touch);
     if (p) {
         if (unlikely(pool_check != 0))
             pool_check_taken("paged", (uint64_t)p, size, high_water);

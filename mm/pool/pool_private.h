@@ -69,10 +69,11 @@ struct pool_var {             /* all fields and functions: under the pool's lock
 
 /* Add an area, all of it free, to the pool. Its bits are zero. */
 void pool_var_add(struct pool_var *v, struct pool_area *a);
-/* Allocate size bytes (a multiple of 16), first fit. `usable`, unless NULL, is called before
-   [p, p + size), which includes the header of the remaining free block, is written; if it returns
-   false, the allocation fails. NULL: there is no such block. */
-void *pool_var_alloc(struct pool_var *v, uint64_t size, bool (*usable)(uint64_t p, uint64_t size));
+/* Allocate size bytes (a multiple of 16), first fit, from the first `most` free blocks. `usable`,
+   unless NULL, is called before [p, p + size), which includes the header of the remaining free
+   block, is written; if it returns false, the allocation fails. NULL: there is no such block. */
+void *pool_var_alloc(struct pool_var *v, uint64_t size, uint64_t most,
+                     bool (*usable)(uint64_t p, uint64_t size));
 /* Free a block, merge it with its free neighbours, and return the free block that it is part of.
    below: a block on the list at a lower address, from which to begin the walk, or NULL. Panics when
    p is not a block of that size. */
@@ -88,6 +89,10 @@ void pool_var_used(const struct pool_area *a, const struct pool_block *first,
                    void (*fn)(void *arg, uint64_t p, uint64_t size), void *arg);
 
 /* ---- lookaside lists: mm/pool/pool_lal.h ---- */
+
+/* Packets of nonpaged pool that are moved to variable lists in one hold: each may have to be
+   entered into a list of up to 2,048 free blocks. */
+#define POOL_RECLAIM 2u
 
 /* Each list has a cache line of its own, so that lists of different sizes do not share one. */
 struct pool_list {

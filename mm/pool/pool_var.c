@@ -71,12 +71,13 @@ static void count(struct pool_var *v, int64_t blocks, int64_t bytes)
 
 static uint64_t end_of(const struct pool_block *b) { return (uint64_t)b + b->size; }
 
-void *pool_var_alloc(struct pool_var *v, uint64_t size, bool (*usable)(uint64_t p, uint64_t size))
+void *pool_var_alloc(struct pool_var *v, uint64_t size, uint64_t most,
+                     bool (*usable)(uint64_t p, uint64_t size))
 {
     struct pool_block **link = &v->first;
     struct pool_block *b;
 
-    for (; (b = *link) != NULL; link = &b->next) {
+    for (; (b = *link) != NULL && most-- != 0; link = &b->next) {
         if (b->size < size)
             continue;
 

@@ -85,7 +85,7 @@ class Pool:
         self.name = name
         self.paged = name == "paged"
         file = f"mm/pool/pool_{name}.c"
-        self.var = variable("var", file)
+        self.file = file
         lists = variable("lists", file)
         stride = lists.type.target().sizeof
         places = [offset_of(lists.type.target(), f) // 8 for f in LIST_FIELDS]
@@ -111,16 +111,36 @@ class Pool:
             self._areas = [Area(*(int(v[f]) for f in ("base", "size", "starts"))) for v in values]
         return self._areas
 
+    def variable_lists(self) -> Iterator[gdb.Value]:
+        """The variable list of paged pool, or those of all segments."""
+        if self.paged:
+            yield variable("var", self.file)
+            return
+        segment = variable("segments", self.file)
+        while segment:
+            yield segment["var"]
+            segment = segment["next"]
+
+    def counts(self) -> tuple[int, int, int]:
+        """Bytes of all areas; bytes and blocks on the variable lists."""
+        lists = list(self.variable_lists())
+        total, nbytes, blocks = (
+            sum(int(v[f]) for v in lists) for f in ("total", "bytes", "blocks")
+        )
+        return total, nbytes, blocks
+
     def free_blocks(self) -> Iterator[tuple[int, int]]:
-        """(address, bytes) along the variable list."""
-        at = int(self.var["first"])
-        for _ in range(PACKETS_MAX):
-            if not at:
-                return
-            following, size = struct.unpack("<QQ", read(at, 16))
-            yield at, size
-            at = following
-        raise gdb.GdbError(f"the variable list of {self.name} pool does not end")
+        """(address, bytes) along the variable lists."""
+        for var in self.variable_lists():
+            at = int(var["first"])
+            for _ in range(PACKETS_MAX):
+                if not at:
+                    break
+                following, size = struct.unpack("<QQ", read(at, 16))
+                yield at, size
+                at = following
+            if at:
+                raise gdb.GdbError(f"the variable list of {self.name} pool does not end")
 
     def packets(self, index: int) -> Iterator[int]:
         """Addresses of the packets on a lookaside list. Raises gdb.MemoryError if the chain leaves
@@ -201,12 +221,9 @@ class ShowPool(Command):
                 self.overview(pool)
 
     def overview(self, pool: Pool) -> None:
-        var = pool.var
+        total, nbytes, blocks = pool.counts()
         heading(f"{pool.name.capitalize()} pool")
-        print(
-            f"Total {int(var['total'])} bytes; variable list {int(var['bytes'])} bytes in "
-            f"{int(var['blocks'])} blocks"
-        )
+        print(f"Total {total} bytes; variable list {nbytes} bytes in {blocks} blocks")
         table = Table(
             ("Size", 6),
             ("Packets", 8),

@@ -45,8 +45,8 @@ class ValidatePool(Checker):
         self.expect(bool(areas), f"{pool.name}: there is no area")
         total = sum(area.size for area in areas)
         self.expect(
-            total == int(pool.var["total"]),
-            f"{total} bytes in areas, counted as {int(pool.var['total'])}",
+            total == pool.counts()[0],
+            f"{total} bytes in areas, counted as {pool.counts()[0]}",
         )
         self.ends: dict[int, int] = {}  # of each block, by its start
         for area in areas:
@@ -72,7 +72,20 @@ class ValidatePool(Checker):
     def free_list(self, areas: list[Area]) -> dict[int, int]:
         """Free blocks: bytes by address."""
         found: dict[int, int] = {}
-        at, before, end = int(self.pool.var["first"]), 0, 0
+        for var in self.pool.variable_lists():
+            self.free_chain(int(var["first"]), found)
+        _, nbytes, blocks = self.pool.counts()
+        counted = blocks, nbytes
+        real = len(found), sum(found.values())
+        self.expect(
+            counted == real,
+            f"{real[0]} free blocks of {real[1]} bytes, counted as {counted[0]} of {counted[1]}",
+        )
+        return found
+
+    def free_chain(self, at: int, found: dict[int, int]) -> None:
+        """Check the free blocks from `at` on, and add them to `found`."""
+        before = end = 0
         while at:
             if at % GRAIN or at not in self.ends:
                 self.complain(f"free block {at:#x}, linked from {before:#x}: no block starts there")
@@ -89,13 +102,6 @@ class ValidatePool(Checker):
                 break
             found[at] = size
             at, before, end = following, at, at + size
-        counted = int(self.pool.var["blocks"]), int(self.pool.var["bytes"])
-        real = len(found), sum(found.values())
-        self.expect(
-            counted == real,
-            f"{real[0]} free blocks of {real[1]} bytes, counted as {counted[0]} of {counted[1]}",
-        )
-        return found
 
     def lookaside(self, free: dict[int, int]) -> dict[int, int]:
         """Packets on lists: bytes by address."""

@@ -353,7 +353,7 @@ static void test_drain_in_batches(void)
     locks = host_spin_locks;
     npp_drain();
     locks = host_spin_locks - locks;
-    ok(locks >= PACKETS / 2 / POOL_BATCH && locks <= PACKETS / 2 / POOL_BATCH + npp_lists(),
+    ok(locks >= PACKETS / 2 / POOL_RECLAIM && locks <= PACKETS / 2 / POOL_RECLAIM + npp_lists(),
        "the lock is free between two batches (taken %lu times)", locks);
     npp_list_stats(160 / POOL_GRAIN - 1, &l);
     is(l.count, 0, "the list is empty");

@@ -70,7 +70,7 @@ upper = int(section["related"]["upper"][0]["n"])
 section_pte = KSEG + (quad(KSEG + (upper << 13)) >> 32 << 13)
 
 nonpaged, paged = Pool("nonpaged"), Pool("paged")
-first_free = int(nonpaged.var["first"])
+first_free = next(at for at, _ in nonpaged.free_blocks())
 packet = next(p for i in range(nonpaged.nlists) for p in nonpaged.packets(i))
 in_use = next(at for at, size, kind in paged.blocks() if kind == "in use" and size < 512)
 mark = int(gdb.parse_and_eval("(unsigned long)'mm/pool/pool_paged.c'::marks"))
@@ -84,7 +84,7 @@ damage("references of a page table", "pfn_list", entry(root, 16), 4, none)
 damage("pages of a range", "pfn_list", address("rads[1].range_pages"), 8, lambda v: v - 1)
 damage("a lost page", "pfn_list", entry(lost, 24), 1, lambda v: database.states["unused"])
 damage("size of a free block", "pool /nonpaged", first_free + 8, 8, lambda v: v + 16)
-damage("order of the free list", "pool /nonpaged", quad(quad(first_free)), 8, lambda v: first_free)
+damage("order of the free list", "pool /nonpaged", first_free, 8, lambda v: first_free)
 damage(
     "bytes of the pool",
     "pool /paged",
