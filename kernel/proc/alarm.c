@@ -2,18 +2,29 @@
  * ITIMER_REAL: one timer for all threads of a process. Its state is protected by the signal lock,
  * which the timer's function takes at IPL_CLOCK to send SIGALRM.
  *
- * alarm_armed is true from timer_start until the function has run for the last time, or the timer
- * was cancelled while it was pending. To stop the alarm, a thread cancels the pending timer; if the
- * timer is not pending because another CPU has already taken it off its queue, the thread waits,
- * without the lock, until the function has run:
+ * alarm_armed is true from timer_start until the function has run, or the timer was cancelled while
+ * it was pending. To stop the alarm, a thread cancels the pending timer; if the timer is not pending
+ * because another CPU has already taken it off its queue, the thread waits, without the lock, until
+ * the function has run:
  *
  *   CPU 0                                        CPU 1
  *   timer is due, taken off the queue            lock; timer_cancel finds nothing pending
  *   function: waits for the lock                 unlock, look again
  *   lock, send, armed = false, unlock            lock; not armed: the function has run
+ *
+ * An interval costs its owner. The function, which interrupts whoever runs, does not start the next
+ * interval: that is done when the process takes the signal (alarm_taken), in its own time. As
+ * signals are merged, no expiration is lost by that: one that came before would have found the
+ * signal pending. While SIGALRM is ignored nobody takes it, and the alarm rests until it could have
+ * an effect again: the signal gets another action, or is blocked or waited for (alarm_wanted). A
+ * resting alarm is read as if it went on.
+ *
+ * Two expirations of a process are at least ALARM_FLOOR_NS apart, whatever interval it asked for.
  */
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
+
+#define ALARM_FLOOR_NS 100000u
 
 static void alarm_expired(struct timer *t)
 {
@@ -22,19 +33,32 @@ static void alarm_expired(struct timer *t)
     struct sighand *s = p->sig;
     ipl_t ipl = spin_lock(&s->lock);
 
-    if (p->alarm_interval) {
-        uint64_t now = clock_ns();
-
-        p->alarm_deadline += p->alarm_interval;
-        if (p->alarm_deadline <= now) /* missed expirations are not made up for */
-            p->alarm_deadline = now + p->alarm_interval;
-        timer_start(t, p->alarm_deadline);
-    } else {
+    p->alarm_armed = false;
+    if (p->alarm_interval)
+        p->alarm_rests = true;
+    else
         p->alarm_deadline = 0;
-        p->alarm_armed = false;
-    }
     signal_send_locked(p, &info);
     spin_unlock(&s->lock, ipl);
+}
+
+/* The first expiration after `now` of an alarm that has expired at its deadline: those that were
+ * missed are not made up for. */
+static uint64_t next_after(const struct process *p, uint64_t now)
+{
+    uint64_t late = now - p->alarm_deadline;
+
+    return now + p->alarm_interval - (late < p->alarm_interval ? late : late % p->alarm_interval);
+}
+
+void alarm_taken_locked(struct process *p)
+{
+    uint64_t now = clock_ns();
+
+    p->alarm_rests = false;
+    p->alarm_deadline = MAX(next_after(p, now), p->alarm_deadline + ALARM_FLOOR_NS);
+    p->alarm_armed = true;
+    timer_start(&p->alarm, p->alarm_deadline);
 }
 
 /* Stop the alarm: on return the function neither runs nor will run, and the signal lock is held.
@@ -58,6 +82,8 @@ static uint64_t left_locked(const struct process *p)
 {
     uint64_t now = clock_ns();
 
+    if (p->alarm_rests)
+        return next_after(p, now) - now;
     return !p->alarm_deadline ? 0 : p->alarm_deadline > now ? p->alarm_deadline - now : 1;
 }
 
@@ -69,6 +95,7 @@ void process_alarm_end(struct process *p)
         return; /* the alarm was never set */
     ipl = alarm_stop(p);
     p->alarm_deadline = 0;
+    p->alarm_rests = false;
     spin_unlock(&p->sig->lock, ipl);
 }
 
@@ -91,6 +118,7 @@ void process_alarm_set(uint64_t first, uint64_t interval, uint64_t *left, uint64
     *old_interval = p->alarm_interval;
     p->alarm_interval = interval;
     p->alarm_deadline = 0;
+    p->alarm_rests = false;
     if (first) {
         p->alarm.fn = alarm_expired;
         p->alarm_deadline = clock_ns() + first;

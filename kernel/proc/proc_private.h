@@ -16,6 +16,9 @@ void process_vfork_release(struct process *p);
 void process_fs_end(struct process *p);
 /* Stop the alarm; it is not set again. IPL 0; waits. */
 void process_alarm_end(struct process *p);
+/* SIGALRM was taken, or could be taken by now, and p->alarm_rests is set: begin the next interval.
+ * Signal lock held. */
+void alarm_taken_locked(struct process *p);
 /* Make all children orphans and free those that have ended. Called by p's own thread. */
 void process_free_children(struct process *p);
 /* Pid 1 has ended: send the result record to the host and power the machine off. */

@@ -143,8 +143,15 @@ static void forget_all_locked(struct process *p, sigset_t bits)
         forget_locked(&u->pending, bits);
 }
 
-/* Remove one signal of `ready` from the thread's pending set, or else from the process's. Its
- * number. */
+/* SIGALRM may be taken again: let a resting alarm go on, unless a signal of it is pending still. */
+static inline void alarm_wanted_locked(struct process *p)
+{
+    if (unlikely(p->alarm_rests) && !(p->sig->pending.set & SIGBIT(SIGALRM)))
+        alarm_taken_locked(p);
+}
+
+/* Remove one signal of `ready` from the pending set of the current thread, or else from the
+ * process's. Its number. */
 static int take_locked(struct sighand *s, struct uthread *u, sigset_t ready,
                        struct signal_info *info)
 {
@@ -153,6 +160,8 @@ static int take_locked(struct sighand *s, struct uthread *u, sigset_t ready,
 
     *info = q->info[sig - 1];
     forget_locked(q, SIGBIT(sig));
+    if (sig == SIGALRM)
+        alarm_wanted_locked(process_self());
     return sig;
 }
 
@@ -297,6 +306,8 @@ static void set_blocked(sigset_t mask)
     }
     if (unlikely(left && p->nthreads > 1))
         pass_on_locked(p, left);
+    if (mask & SIGBIT(SIGALRM))
+        alarm_wanted_locked(p);
     spin_unlock(&s->lock, ipl);
 }
 
@@ -505,6 +516,8 @@ long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, 
     signal_action_set_locked(s, (int)sig, &new);
     if (signal_ignored_locked(s, (int)sig))
         forget_all_locked(p, SIGBIT(sig));
+    else if (sig == SIGALRM)
+        alarm_wanted_locked(p);
     spin_unlock(&s->lock, ipl);
     return 0;
 }
@@ -592,6 +605,8 @@ static void set_waiting(sigset_t set)
     ipl_t ipl = spin_lock(&s->lock);
 
     uthread_self()->waiting = set;
+    if (set & SIGBIT(SIGALRM))
+        alarm_wanted_locked(process_self());
     spin_unlock(&s->lock, ipl);
 }
 

@@ -4,6 +4,11 @@
  * instructions. Each tick of the interval clock runs expired timers too, so an alarm that the
  * machine loses delays a timer by at most one tick.
  *
+ * Timers belong to users, and any number of them may be due at the same moment. So at most
+ * PER_WINDOW of them run in any WINDOW_NS; those that are due besides wait for the next window, in
+ * the order of their deadlines. One interrupt runs for a bounded time, and all of them together take
+ * a bounded part of a CPU. A queue that is not overloaded is as exact as without the limit.
+ *
  * A timer's function runs at IPL_CLOCK with the queue unlocked, so that it may wake threads and
  * start timers; meanwhile `running` points to the timer, for timer_cancel_wait(). Nothing here
  * allocates or fails.
@@ -13,12 +18,17 @@
 #include "kernel/base/panic.h"
 #include "kernel/sched/sched_private.h"
 
+#define WINDOW_NS  20000u
+#define PER_WINDOW 4u /* some 600 instructions each, if they wake a thread */
+
 struct timer_cpu {
     struct spinlock lock;  /* RANK_TIMER */
-    struct list timers;    /* protected by lock. Only the own CPU adds timers; others may cancel */
+    struct timerq timers;  /* protected by lock. Only the own CPU adds timers; others may cancel */
     uint64_t first_ns;     /* earliest deadline; protected by lock; atomic: the own CPU reads it
                            without */
     struct timer *running; /* atomic; written by the own CPU, under lock */
+    uint64_t window_ns;    /* when the present window began; own CPU, in timer_run() */
+    uint32_t ran;          /* timers that ran in it; likewise */
 } __attribute__((aligned(128)));
 
 static struct timer_cpu timer_cpus[MAX_CPUS];
@@ -34,7 +44,7 @@ void timer_boot(void)
 {
     for (unsigned i = 0; i < MAX_CPUS; i++) {
         spin_init(&timer_cpus[i].lock, "timers", RANK_TIMER, IPL_CLOCK);
-        list_init(&timer_cpus[i].timers);
+        timerq_init(&timer_cpus[i].timers, (uint32_t)clock_read_ns() ^ i << 16);
         timer_cpus[i].first_ns = TIMERQ_NEVER;
     }
 }
@@ -72,7 +82,7 @@ bool timer_cancel(struct timer *t)
     spin_lock_at_ipl(&tc->lock);
     pending = t->pending;
     if (pending) {
-        timerq_remove(t);
+        timerq_remove(&tc->timers, t);
         /* The alarm stays as it is: one that finds nothing due is harmless. */
         __atomic_store_n(&tc->first_ns, timerq_first(&tc->timers), __ATOMIC_RELAXED);
     }
@@ -92,15 +102,28 @@ bool timer_cancel_wait(struct timer *t)
     return false;
 }
 
+/* How many more timers may run in the window that now_ns lies in. */
+static unsigned room(struct timer_cpu *tc, uint64_t now_ns)
+{
+    if (now_ns - tc->window_ns >= WINDOW_NS) {
+        tc->window_ns = now_ns;
+        tc->ran = 0;
+    }
+    return PER_WINDOW - tc->ran;
+}
+
 void timer_run(uint64_t now_ns)
 {
     struct timer_cpu *tc = &timer_cpus[cpu_id()];
+    unsigned left;
     struct timer *t;
 
     if (__atomic_load_n(&tc->first_ns, __ATOMIC_RELAXED) > now_ns)
         return;
+    left = room(tc, now_ns);
     spin_lock_at_ipl(&tc->lock);
-    while ((t = timerq_pop_due(&tc->timers, now_ns))) {
+    for (; left && (t = timerq_pop_due(&tc->timers, now_ns)); left--) {
+        tc->ran++;
         __atomic_store_n(&tc->running, t, __ATOMIC_RELAXED);
         spin_unlock_at_ipl(&tc->lock);
         t->fn(t);
@@ -109,6 +132,6 @@ void timer_run(uint64_t now_ns)
     }
     __atomic_store_n(&tc->first_ns, timerq_first(&tc->timers), __ATOMIC_RELAXED);
     if (tc->first_ns != TIMERQ_NEVER)
-        clock_alarm_at(tc->first_ns);
+        clock_alarm_at(left ? tc->first_ns : MAX(tc->first_ns, tc->window_ns + WINDOW_NS));
     spin_unlock_at_ipl(&tc->lock);
 }

@@ -2,15 +2,16 @@
 #ifndef KERNEL_SCHED_TIMER_H
 #define KERNEL_SCHED_TIMER_H
 
-#include "kernel/base/list.h"
 #include "kernel/base/types.h"
 
 struct timer {
-    struct list link; /* protected by the timer queue's lock */
+    /* Place in the queue (timerq.h), protected by the timer queue's lock. */
+    struct timer *left, *right, *up;
+    uint32_t weight;
+    uint32_t cpu; /* whose queue it is on; set by timer_start; atomic */
     uint64_t deadline_ns;
     void (*fn)(struct timer *); /* runs at IPL_CLOCK on the CPU that started it; no waiting */
     void *arg;
-    uint32_t cpu; /* whose queue it is on; set by timer_start; atomic */
     bool pending; /* protected by the timer queue's lock */
 };
 
@@ -18,8 +19,9 @@ uint64_t clock_ns(void); /* monotonic; any IPL */
 /* Boot: set the time at which the machine's clock was 0, in ns since 1970 (default 0). */
 void clock_wall_boot(uint64_t base_ns);
 uint64_t clock_wall_ns(void); /* ns since 1970; any IPL */
-/* Have t->fn(t) called on this CPU when clock_ns() reaches deadline_ns. t is not pending. IPL up to
- * IPL_CLOCK, spinlocks below RANK_TIMER. */
+/* Have t->fn(t) called on this CPU when clock_ns() reaches deadline_ns, or some microseconds later if
+ * many timers are due at that time (timer.c). t is not pending. IPL up to IPL_CLOCK, spinlocks below
+ * RANK_TIMER. */
 void timer_start(struct timer *t, uint64_t deadline_ns);
 /* Returns true if t was pending; false if fn has run or is running. IPL and locks as above. */
 bool timer_cancel(struct timer *t);

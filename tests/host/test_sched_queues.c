@@ -121,10 +121,11 @@ static void test_timerq(void)
 {
     static struct timer timers[ITEMS];
     static uint64_t order[ITEMS];
-    struct list q = LIST_INIT(q);
+    struct timerq q;
     uint64_t now = 0, started = 0;
     unsigned wrong_first = 0, wrong_due = 0, fired = 0, early = 0;
 
+    timerq_init(&q, 1);
     ok(timerq_first(&q) == TIMERQ_NEVER && !timerq_pop_due(&q, UINT64_MAX),
        "an empty queue has no deadline");
     for (unsigned round = 0; round < 100000; round++) {
@@ -132,7 +133,7 @@ static void test_timerq(void)
         uint64_t first = TIMERQ_NEVER;
 
         if (t->pending && rnd(4) == 0) {
-            timerq_remove(t);
+            timerq_remove(&q, t);
         } else if (!t->pending) {
             bool becomes_first;
 
