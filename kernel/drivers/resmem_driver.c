@@ -19,6 +19,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/sched/mutex.h"
+#include "kernel/sched/thread.h"
 #include "mm/phys/fluid.h"
 #include "mm/phys/page.h"
 #include "mm/pool/pool.h"
@@ -51,28 +52,33 @@ static struct unit *find_locked(const char *name)
 static bool is_allocated(const struct unit *u) { return (u->rmd->flags & RMD_ALLOC) != 0; }
 
 /* Map the frames of the reservation, zeroed, with granularity hints. False: no memory for a page
- * table. */
+ * table, or the caller is to end. */
 static bool map_frames(struct unit *u)
 {
     for (uint64_t page = 0, run; page < u->window->npages; page += run) {
         pfn_t first = rmd_extent_frame(u->rmd->extents, page, &run);
 
         run = MIN(run, u->window->npages - page);
-        for (uint64_t i = 0; i < run && !(u->rmd->flags & RMD_ZEROED); i++)
+        for (uint64_t i = 0; i < run && !(u->rmd->flags & RMD_ZEROED); i++) {
+            if (thread_killed())
+                return false;
             page_zero_if_needed(pfn_add(first, i));
+        }
         if (window_map(u->window, page, first, run) != 0)
             return false;
     }
     return true;
 }
 
-/* Allocate the pages from the promise and map them. False: no memory for a page table; what was
- * mapped so far stays mapped. */
+/* Allocate the pages from the promise and map them. False: no memory for a page table, or the
+ * caller is to end; what was mapped so far stays mapped. */
 static bool map_promised(struct unit *u)
 {
     for (uint64_t page = 0; page < u->window->npages; page++) {
         pfn_t pfn;
 
+        if (thread_killed())
+            return false;
         if (page_alloc(PA_ZERO | PA_PROMISED, PAGE_T_SYSTEM, u->rmd->rad, &pfn) != 0)
             panic("no page for a driver though it was promised");
         fluid_promise_used(1);
@@ -179,8 +185,11 @@ cond_t resmem_fill(const char *name, uint64_t seed)
     struct unit *u = find_locked(name);
     uint64_t *p = u ? (uint64_t *)u->window->start : NULL;
 
-    for (uint64_t i = 0; u && i < u->window->npages * (PAGE_SIZE / sizeof(*p)); i++)
+    for (uint64_t i = 0; u && i < u->window->npages * (PAGE_SIZE / sizeof(*p)); i++) {
+        if (thread_killed())
+            break;
         p[i] = seed + i;
+    }
     mutex_unlock(&driver_mutex);
     return u ? SS$_NORMAL : SS$_NORESERVEDMEM;
 }
@@ -192,8 +201,11 @@ cond_t resmem_checksum(const char *name, uint64_t *sum)
     const uint64_t *p = u ? (const uint64_t *)u->window->start : NULL;
 
     *sum = 0;
-    for (uint64_t i = 0; u && i < u->window->npages * (PAGE_SIZE / sizeof(*p)); i++)
+    for (uint64_t i = 0; u && i < u->window->npages * (PAGE_SIZE / sizeof(*p)); i++) {
+        if (thread_killed())
+            break;
         *sum = (*sum << 1 | *sum >> 63) + p[i];
+    }
     mutex_unlock(&driver_mutex);
     return u ? SS$_NORMAL : SS$_NORESERVEDMEM;
 }

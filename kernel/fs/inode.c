@@ -10,6 +10,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
+#include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 #include "mm/check/validate.h"
 #include "mm/object/object.h"
@@ -129,8 +130,13 @@ static long copy_pages(struct inode *i, uint64_t offset, vaddr_t ubuf, void *kbu
         uint8_t *page;
         int err = 0;
 
-        if (pfn_eq(pfn, PFN_NONE))
+        if (thread_killed()) {
+            if (!pfn_eq(pfn, PFN_NONE))
+                page_unref(pfn);
+            err = -EINTR;
+        } else if (pfn_eq(pfn, PFN_NONE)) {
             err = object_page_get(i->object, index, write ? MAP_R | MAP_W : MAP_R, &pfn);
+        }
         if (err)
             return done ? (long)done : err;
         page = (uint8_t *)kseg_page(pfn) + within;

@@ -7,6 +7,7 @@
 #include "kernel/fs/initrd.h"
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
+#include "kernel/sched/freeze.h"
 
 static long null_read(struct file *f, vaddr_t ubuf, size_t n)
 {
@@ -20,10 +21,18 @@ static long null_write(struct file *f, vaddr_t ubuf, size_t n)
     return (long)n;
 }
 
+#define ZERO_CHUNK (16 * PAGE_SIZE) /* bytes cleared at a time: some 20,000 instructions */
+
 static long zero_read(struct file *f, vaddr_t ubuf, size_t n)
 {
     (void)f;
-    return clear_user(ubuf, n) ? -EFAULT : (long)n;
+    for (size_t done = 0; done < n; done += MIN(n - done, ZERO_CHUNK)) {
+        if (sched_loop_point())
+            return done ? (long)done : -EINTR;
+        if (clear_user(ubuf + done, MIN(n - done, ZERO_CHUNK)))
+            return done ? (long)done : -EFAULT;
+    }
+    return (long)n;
 }
 
 static int64_t device_lseek(struct file *f, int64_t off, int whence)
@@ -100,7 +109,6 @@ void io_boot(const void *initrd, uint64_t nbytes)
     tree_boot();
     need_directory("/dev", 0755);
     need_directory("/tmp", S_ISVTX | 0777);
-    need_directory("/proc", 0555);
     device_boot(); /* before the archive, so that it cannot use these names for other files */
     if (initrd && nbytes)
         initrd_boot(inode_root, initrd, nbytes);

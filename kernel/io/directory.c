@@ -5,6 +5,7 @@
 #include "kernel/base/string.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/tree.h"
+#include "kernel/sched/freeze.h"
 
 struct dirent64 { /* layout of Linux */
     uint64_t ino;
@@ -65,6 +66,10 @@ static long directory_getdents(struct file *f, vaddr_t ubuf, size_t n)
 
         if (bytes > n - done) {
             err = -EINVAL;
+            break;
+        }
+        if (sched_loop_point()) {
+            err = -EINTR;
             break;
         }
         record[bytes / 8 - 1] = 0; /* zeroes for the bytes after the name */

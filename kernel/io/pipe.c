@@ -16,6 +16,7 @@
 #include "kernel/io/open_flags.h"
 #include "kernel/io/poll.h"
 #include "kernel/sched/mutex.h"
+#include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 #include "mm/check/validate.h"
 #include "mm/phys/page.h"
@@ -75,7 +76,7 @@ static long pipe_read(struct file *f, vaddr_t ubuf, size_t n)
         if (err)
             goto out;
     }
-    while (done < n && p->count) {
+    while (done < n && p->count && !thread_killed()) {
         size_t within = p->head & PAGE_MASK;
         size_t part = MIN(MIN(n - done, p->count), PAGE_SIZE - within);
 
@@ -153,6 +154,10 @@ static long pipe_write(struct file *f, vaddr_t ubuf, size_t n)
 
         if (!p->readers) {
             err = -EPIPE;
+            break;
+        }
+        if (thread_killed()) {
+            err = -EINTR;
             break;
         }
         if (!room || (n <= PIPE_BUF && room < n - done)) {

@@ -14,6 +14,7 @@
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/poll.h"
+#include "kernel/sched/freeze.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 
@@ -83,6 +84,8 @@ static long stream_write(struct file *f, vaddr_t ubuf, size_t n)
 
         if (copyin(buf, ubuf + done, part))
             return done ? (long)done : -EFAULT;
+        if (sched_loop_point())
+            return done ? (long)done : -EINTR;
         send_frame((enum channel_type)(uintptr_t)f->priv, buf, part);
         done += part;
     }

@@ -28,6 +28,7 @@
 #include "kernel/io/open_flags.h"
 #include "kernel/io/poll.h"
 #include "kernel/io/termios.h"
+#include "kernel/sched/freeze.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 
@@ -481,6 +482,8 @@ static long tty_write(struct file *f, vaddr_t ubuf, size_t n)
 
         if (copyin(in, ubuf + done, part))
             return done ? (long)done : -EFAULT;
+        if (sched_loop_point())
+            return done ? (long)done : -EINTR;
         for (size_t j = 0; j < part; j++) {
             if (in[j] == '\n' && newlines)
                 out[k++] = '\r';

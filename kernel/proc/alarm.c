@@ -3,9 +3,9 @@
  * which the timer's function takes at IPL_CLOCK to send SIGALRM.
  *
  * alarm_armed is true from timer_start until the function has run, or the timer was cancelled while
- * it was pending. To stop the alarm, a thread cancels the pending timer; if the timer is not pending
- * because another CPU has already taken it off its queue, the thread waits, without the lock, until
- * the function has run:
+ * it was pending. To stop the alarm, a thread cancels the pending timer; if the timer is not
+ * pending because another CPU has already taken it off its queue, the thread waits, without the
+ * lock, until the function has run:
  *
  *   CPU 0                                        CPU 1
  *   timer is due, taken off the queue            lock; timer_cancel finds nothing pending

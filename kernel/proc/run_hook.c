@@ -65,17 +65,23 @@ static bool anything_to_do(void)
 
 bool run_end_others(void)
 {
+    if (!anything_to_do())
+        return false;
+    run_kill_others();
+    return true;
+}
+
+void run_kill_others(void)
+{
     uint64_t deadline = clock_ns() + END_LIMIT_NS;
     const struct process *left;
 
-    if (!anything_to_do())
-        return false;
     for (;;) {
         left = NULL;
         process_free_children(process_self());
         process_for_each(end_one, &left);
         if (!left)
-            return true;
+            return;
         if (clock_ns() > deadline)
             panic("process %u (%s) does not end", left->pid, left->name);
         thread_sleep_ns(LOOK_NS);

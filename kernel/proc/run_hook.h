@@ -28,6 +28,9 @@ void run_ends(void);
 /* If a hook has `ended`: kill all other processes, wait until they have ended and their structures
  * are freed, and return true; panic when one does not end in time. Otherwise return false. */
 bool run_end_others(void);
+/* Kill all other processes and wait until they have ended and their structures are freed; panic
+ * when one does not end in time. By the first process, in its exit. */
+void run_kill_others(void);
 void run_ended(void);
 
 #endif

@@ -2,9 +2,9 @@
  * The freezer.
  *
  * 1. Every thread of a process gets EXIT_FREEZE in its hw.syscall_exit, which is tested on the way
- *    out to user mode anyway: the thread parks there, at a clock tick at the latest. Threads that
- *    wait for an event stay where they are, and park when they are woken and return. So no fast
- *    path has an additional check.
+ *    out to user mode anyway: the thread parks there, at a clock tick at the latest, or in a long
+ *    loop that asks (sched_loop_point). Threads that wait for an event stay where they are, and
+ *    park when they are woken and return. So no fast path has an additional check.
  * 2. When all threads seem to have stopped, each other CPU gets a stopper, a thread of the highest
  *    priority that occupies the CPU (in WTINT, so that the host's core is free), and the freezing
  *    thread takes the same priority: from now on interrupts may make threads ready, but those do
@@ -72,6 +72,17 @@ void sched_freeze_park(void)
         wait_finish(&w);
     }
     wait_finish(&w);
+}
+
+bool sched_loop_point(void)
+{
+    struct thread *t = thread_self();
+
+    if (likely(__atomic_load_n(&t->hw.syscall_exit, __ATOMIC_RELAXED) == 0))
+        return false;
+    if ((__atomic_load_n(&t->hw.syscall_exit, __ATOMIC_RELAXED) & EXIT_FREEZE) && !t->held_mutexes)
+        sched_freeze_park();
+    return thread_fatal_pending(t);
 }
 
 static bool to_be_held(unsigned cpu)

@@ -4,6 +4,7 @@
  * A thread is at a safe point
  *   - on its way out to user mode, with no lock held (it parks there);
  *   - in a wait for an event, with no mutex held and not waiting for one;
+ *   - between two steps of a long loop (sched_loop_point), with no mutex held;
  *   - if it is an idle thread, between two rounds of its loop.
  * At such a point everything that a thread owns is recorded in structures that others can find.
  */
@@ -36,5 +37,10 @@ struct thread;
 bool sched_is_stopper(const struct thread *t);
 /* Park the current thread, which is on its way out to user mode with EXIT_FREEZE set. IPL 0. */
 void sched_freeze_park(void);
+
+/* thread_killed() for loops that may run for seconds, between two steps that hold no mutex, when
+   all that the thread has allocated is recorded where others find it: such a point is safe, and a
+   thread that is to park does so here. IPL 0. May wait. */
+bool sched_loop_point(void);
 
 #endif

@@ -127,6 +127,13 @@ static inline bool thread_fatal_pending(const struct thread *t)
 {
     return __atomic_load_n(&t->fatal, __ATOMIC_RELAXED) != 0;
 }
+/* The same for the current thread, as the condition of loops. Every loop of a system call or fault
+ * whose length a user determines asks this at least once in 100,000 instructions, with or without
+ * mutexes held, and if it is true leaves a consistent state and returns, with -EINTR or the number
+ * of bytes done. A loop that cannot stop in the middle (freeing memory, above all) costs a bounded
+ * number of instructions a page. Preemption needs no request: at IPL 0 without a spinlock it is
+ * always possible. All such loops are listed in docs/verification.md. Any IPL. */
+static inline bool thread_killed(void) { return unlikely(thread_fatal_pending(thread_self())); }
 /* Let another ready thread of the same priority run. IPL 0, no spinlock. */
 void thread_yield(void);
 /* Switch to another thread if a reschedule is pending. Called at IPL 0, or on the way out of an

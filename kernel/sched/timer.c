@@ -6,8 +6,8 @@
  *
  * Timers belong to users, and any number of them may be due at the same moment. So at most
  * PER_WINDOW of them run in any WINDOW_NS; those that are due besides wait for the next window, in
- * the order of their deadlines. One interrupt runs for a bounded time, and all of them together take
- * a bounded part of a CPU. A queue that is not overloaded is as exact as without the limit.
+ * the order of their deadlines. One interrupt runs for a bounded time, and all of them together
+ * take a bounded part of a CPU. A queue that is not overloaded is as exact as without the limit.
  *
  * A timer's function runs at IPL_CLOCK with the queue unlocked, so that it may wake threads and
  * start timers; meanwhile `running` points to the timer, for timer_cancel_wait(). Nothing here

@@ -19,9 +19,9 @@ uint64_t clock_ns(void); /* monotonic; any IPL */
 /* Boot: set the time at which the machine's clock was 0, in ns since 1970 (default 0). */
 void clock_wall_boot(uint64_t base_ns);
 uint64_t clock_wall_ns(void); /* ns since 1970; any IPL */
-/* Have t->fn(t) called on this CPU when clock_ns() reaches deadline_ns, or some microseconds later if
- * many timers are due at that time (timer.c). t is not pending. IPL up to IPL_CLOCK, spinlocks below
- * RANK_TIMER. */
+/* Have t->fn(t) called on this CPU when clock_ns() reaches deadline_ns, or some microseconds later
+ * if many timers are due at that time (timer.c). t is not pending. IPL up to IPL_CLOCK, spinlocks
+ * below RANK_TIMER. */
 void timer_start(struct timer *t, uint64_t deadline_ns);
 /* Returns true if t was pending; false if fn has run or is running. IPL and locks as above. */
 bool timer_cancel(struct timer *t);

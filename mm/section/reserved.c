@@ -50,6 +50,7 @@
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
 #include "kernel/sched/mutex.h"
+#include "kernel/sched/thread.h"
 #include "mm/phys/fluid.h"
 #include "mm/phys/page.h"
 #include "mm/phys/page_reserve.h"
@@ -58,8 +59,9 @@
 #include "sysman/config.h"
 #include "sysman/params.h"
 
-#define PAGES_PER_MB  (1048576 / PAGE_SIZE)
-#define LEAST_MINIMUM 512 /* as in mm/phys/fluid.c: pages in batches that move between page lists */
+#define PAGES_PER_MB    (1048576 / PAGE_SIZE)
+#define RESERVE_AT_ONCE 16384u /* PFN database entries made between two looks for a fatal signal */
+#define LEAST_MINIMUM   512    /* as in mm/phys/fluid.c: pages on the way between page lists */
 /* Most stretches of one reservation: half of the ranges that a domain can have. An entry that would
    need more becomes a promise. */
 #define EXTENTS_MAX RMD_EXTENTS_MAX
@@ -343,6 +345,15 @@ static bool is_sections_locked(const char *name)
     return false;
 }
 
+/* page_reserve_entries() in portions, until the caller is to end. */
+static void reserve_entries(pfn_t first, uint64_t npages)
+{
+    for (uint64_t at = 0, n; at < npages && !thread_killed(); at += n) {
+        n = MIN(npages - at, RESERVE_AT_ONCE);
+        page_reserve_entries(pfn_add(first, at), n);
+    }
+}
+
 cond_t mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages,
                        struct rmd **out)
 {
@@ -364,11 +375,15 @@ cond_t mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t n
         r->used = npages;
         r->pt_used = MIN(r->npt_pages, table_pages(npages));
         if (r->flags & RMD_ALLOC) {
-            for_stretches(r, 0, r->npages, page_reserve_entries);
+            for_stretches(r, 0, r->npages, reserve_entries);
             if (r->npt_pages)
-                page_reserve_entries(r->pt_first, r->npt_pages);
+                reserve_entries(r->pt_first, r->npt_pages);
         }
         *out = r;
+        if (thread_killed()) { /* not all entries may have been made */
+            r->used = r->pt_used = 0;
+            status = SS$_ABORT;
+        }
     }
     mutex_unlock(&rmd_mutex);
     return status;

@@ -69,7 +69,8 @@ void reserved_boot(const struct registry *r);
    SS$_RES_MEM_INCON    a driver named an entry that is for sections
    SS$_RESERVEDMEMUSED  the reservation is in use
    SS$_MRES_PFNSMALL    fewer than npages were allocated for it at boot
-   SS$_MRES_INCON       fewer than npages were promised to it, or npages is 0 */
+   SS$_MRES_INCON       fewer than npages were promised to it, or npages is 0
+   SS$_ABORT            the caller is to end, and sees no status any more */
 cond_t mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t npages,
                        struct rmd **out);
 /* Return a reservation. Its user has freed or given back to the promise all pages that it

@@ -51,6 +51,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/sched/mutex.h"
+#include "kernel/sched/thread.h"
 #include "mm/object/object.h"
 #include "mm/phys/failure.h"
 #include "mm/phys/fluid.h"
@@ -305,18 +306,24 @@ static uint64_t promise_needed(const struct section *s)
     return s->rmd ? tables : tables + s->npages;
 }
 
-static void zero_frames(const struct section *s)
+/* Zero the frames of an ALLOC section. False: the caller is to end. */
+static bool zero_frames(const struct section *s)
 {
     for (uint64_t page = 0, run; page < s->npages; page += run) {
         pfn_t first = section_frame(s, page);
 
         run = section_run(s, page);
-        for (uint64_t i = 0; i < run; i++)
+        for (uint64_t i = 0; i < run; i++) {
+            if (thread_killed())
+                return false;
             page_zero_if_needed(pfn_add(first, i));
+        }
     }
+    return true;
 }
 
-/* Set up frames, promise and page tables. SS$_NORMAL; SS$_INSFLPGS; SS$_INSFMEM. After an error
+/* Set up frames, promise and page tables. SS$_NORMAL; SS$_INSFLPGS; SS$_INSFMEM; SS$_ABORT: the
+   caller is to end, and sees no status any more. After an error
    only the reservation is left for the caller to return. */
 static cond_t allocate(struct section *s)
 {
@@ -326,8 +333,8 @@ static cond_t allocate(struct section *s)
         s->first = s->rmd->first;
         s->extents = s->rmd->nextents > 1 ? s->rmd->extents : NULL;
         s->flags |= SEC$M_MRES_ALLOC | SEC$M_GRANHINT;
-        if (!(s->rmd->flags & RMD_ZEROED))
-            zero_frames(s);
+        if (!(s->rmd->flags & RMD_ZEROED) && !zero_frames(s))
+            return SS$_ABORT;
         s->valid_pages = s->npages;
     }
     s->tables_shared = !s->rmd || (s->rmd->flags & RMD_PAGE_TABLES);

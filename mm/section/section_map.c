@@ -46,6 +46,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/range.h"
 #include "kernel/base/string.h"
+#include "kernel/sched/thread.h"
 #include "mm/pool/pool.h"
 #include "mm/pt/pt.h"
 #include "mm/section/section_pt.h"
@@ -426,12 +427,12 @@ static void op_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
 static bool op_is_fixed(const struct map_entry *e) { return e->smap->shared; }
 
 /* Private tables only. prot does not exceed the access that the mapping was made with. */
-static void op_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
-                       unsigned prot)
+static vaddr_t op_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
+                          unsigned prot)
 {
     (void)start;
-    (void)end;
     section_tables_protect(as, e, prot);
+    return end;
 }
 
 static int op_fork(struct aspace *src, struct map_entry *e, struct aspace *dst,
@@ -458,7 +459,7 @@ static int op_populate(struct aspace *as, struct map_entry *e, vaddr_t start, va
     if (section_is_alloc(e->smap->section))
         return 0;
     for (vaddr_t va = start; va < end; va += PAGE_SIZE) {
-        int err = op_fault(as, e, va, FAULT_READ);
+        int err = thread_killed() ? -EINTR : op_fault(as, e, va, FAULT_READ);
 
         if (err)
             return err;

@@ -25,9 +25,13 @@ static int op_fault(struct aspace *as, struct map_entry *e, vaddr_t va, enum fau
 
 static int op_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
 {
+    int err;
+
     if (!e->smap)
-        return 0;                            /* a fork failed before op_fork reached this entry */
-    (void)anon_ops.unmap(as, e, start, end); /* cannot fail */
+        return 0; /* a fork failed before op_fork reached this entry */
+    err = anon_ops.unmap(as, e, start, end);
+    if (err)
+        return err;
     section_map_end(as, e);
     return 0; /* the reference to the object is dropped with the entry */
 }
@@ -55,10 +59,10 @@ static int op_fork(struct aspace *src, struct map_entry *e, struct aspace *dst,
 }
 
 /* The tables are private, so each mapping has its own protection, up to what it was mapped with. */
-static void op_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
-                       unsigned prot)
+static vaddr_t op_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
+                          unsigned prot)
 {
-    anon_ops.protect(as, e, start, end, prot);
+    return anon_ops.protect(as, e, start, end, prot);
 }
 
 static int op_populate(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)

@@ -31,6 +31,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
+#include "kernel/sched/thread.h"
 #include "mm/pt/gh.h"
 #include "mm/section/shpt.h"
 
@@ -328,8 +329,10 @@ static int fill(struct aspace *as, const struct map_entry *e, vaddr_t *at, vaddr
 int section_tables_fill(struct aspace *as, const struct map_entry *e)
 {
     vaddr_t at = e->start;
-    int err = fill(as, e, &at, e->end);
+    int err = 0;
 
+    while (!err && at < e->end)
+        err = thread_killed() ? -EINTR : fill(as, e, &at, MIN(e->end, (at & ~(BLOCK - 1)) + BLOCK));
     if (err)
         take_down(as, e, at);
     return err;

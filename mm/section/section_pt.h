@@ -27,8 +27,8 @@ static inline bool section_block_shared(struct aspace *as, vaddr_t va)
     return (pt_load(pt_lookup(&as->pt, va, 1)) & PTE_SW_SHPT) != 0;
 }
 
-/* Fill in the entry's PTEs, with the granularity hints that its addresses allow. 0, or -ENOMEM with
-   nothing filled in.
+/* Fill in the entry's PTEs, with the granularity hints that its addresses allow. 0; -ENOMEM, or
+   -EINTR if the caller is to end, with nothing filled in.
    Shared tables:         a level-1 PTE for each 8 GiB block that the entry covers, level-2 PTEs for
                           the rest (FLUID: only those whose level-3 page exists)
    Private tables, ALLOC: all level-3 PTEs

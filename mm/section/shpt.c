@@ -17,6 +17,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
+#include "kernel/sched/thread.h"
 #include "mm/phys/fluid.h"
 #include "mm/phys/page.h"
 #include "mm/pool/pool.h"
@@ -90,14 +91,17 @@ pte_t shpt_table_get(struct section *shpt, uint64_t span)
 }
 
 /* Fill in the level-3 and level-2 pages of an ALLOC section. The level-3 pages are contiguous
-   frames of the reservation, so that there are granularity hints at both levels. */
-static void fill_alloc(struct section *s, struct section *shpt, pfn_t l3_first)
+   frames of the reservation, so that there are granularity hints at both levels. False: the caller
+   is to end, and not all are filled in. */
+static bool fill_alloc(struct section *s, struct section *shpt, pfn_t l3_first)
 {
     for (uint64_t span = 0; span < shpt->npages; span++) {
         uint64_t page = span * PTE_SPAN_PAGES;
         uint64_t n = MIN(s->npages - page, PTE_SPAN_PAGES);
         pte_t *l3 = kseg_page(pfn_add(l3_first, span));
 
+        if (thread_killed())
+            return false;
         gh_fill(l3, n, page, section_frame(s, page), s->pte_bits);
         memset(l3 + n, 0, (PTES_PER_PAGE - n) * sizeof(pte_t));
     }
@@ -105,6 +109,7 @@ static void fill_alloc(struct section *s, struct section *shpt, pfn_t l3_first)
         gh_fill(shpt_l2_pte(shpt, span), MIN(shpt->npages - span, (uint64_t)PTES_PER_PAGE), span,
                 pfn_add(l3_first, span), table_pte(PFN_NONE));
     shpt->valid_pages = shpt->npages;
+    return true;
 }
 
 static void shpt_free(struct section *shpt)
@@ -145,10 +150,12 @@ int shpt_create(struct section *s)
         } else {
             shpt->upper[i] = own_page(shpt, i);
         }
-    if (section_is_alloc(s))
-        fill_alloc(s, shpt, shpt->first);
     shpt->related = s;
     s->related = shpt;
+    if (section_is_alloc(s) && !fill_alloc(s, shpt, shpt->first)) {
+        shpt_delete(s);
+        return -EINTR;
+    }
     return 0;
 }
 

@@ -34,11 +34,12 @@
  * acquire order, so what the other users did with the page is over.
  *
  * A fault fails with -ENOMEM when no table or page can be allocated. Unmapping, protection and
- * splitting allocate nothing and cannot fail.
+ * splitting allocate nothing and cannot fail; the first two may stop early if the thread is to end.
  */
 #include "arch/alpha/hw/tb.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
+#include "kernel/sched/thread.h"
 #include "mm/object/object_pages.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
@@ -225,6 +226,8 @@ static int private_populate(struct aspace *as, struct map_entry *e, vaddr_t va, 
 
         if (!p)
             return -ENOMEM;
+        if (thread_killed())
+            return -EINTR;
         n = MIN(n, BATCH_PAGES);
         err = private_populate_batch(as, e, p, va, (unsigned)n, &all);
         for (uint64_t i = 0; i < n && !err && (all & PTE_SW_COW); i++)
@@ -314,6 +317,10 @@ static unsigned clear_object_part(struct aspace *as, struct map_entry *e, pte_t 
     return cleared;
 }
 
+/* Is the current thread to end, and may it leave the rest of the pages to the end of its address
+   space? */
+static bool stops(const struct aspace *as) { return thread_killed() && !as->pt.dying; }
+
 static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
 {
     struct tb_gather g;
@@ -321,7 +328,7 @@ static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vad
     vaddr_t va = MAX(start, first_touched(e));
 
     tb_gather_begin(&g, &as->pt.loaded, TB_UNMAP);
-    while ((va = pt_skip_holes(&as->pt, va, end)) < end) {
+    while ((va = pt_skip_holes(&as->pt, va, end)) < end && !stops(as)) {
         pte_t *p = pt_lookup(&as->pt, va, 3);
         uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (end - va) >> PAGE_SHIFT);
         uint32_t left = __atomic_load_n(&pt_page_of(p)->aux, __ATOMIC_RELAXED);
@@ -334,11 +341,11 @@ static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vad
     }
     if (cleared)
         __atomic_fetch_sub(&as->pt.rss, cleared, __ATOMIC_RELAXED);
-    pt_prune(&as->pt, start, end, &g);
+    pt_prune(&as->pt, start, MIN(va, end), &g);
     if (as->pt.dying)
         g.nvas = 0; /* no CPU has the root loaded: there is nothing to invalidate */
     tb_gather_flush(&g);
-    return 0;
+    return va < end ? -EINTR : 0;
 }
 
 /* Change the protection of n pages of one table, and gather the addresses of those that change. */
@@ -358,14 +365,17 @@ static void protect_table_part(pte_t *p, vaddr_t va, uint64_t n, unsigned prot, 
     }
 }
 
-static void anon_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
-                         unsigned prot)
+#define PROTECT_PAGES 4096u /* changed at least, before a thread that is to end stops */
+
+static vaddr_t anon_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
+                            unsigned prot)
 {
     struct tb_gather g;
+    uint64_t left = PROTECT_PAGES;
     vaddr_t va = start;
 
     tb_gather_begin(&g, &as->pt.loaded, TB_PROTECT);
-    while ((va = pt_skip_holes(&as->pt, va, end)) < end) {
+    while ((va = pt_skip_holes(&as->pt, va, end)) < end && (left || !thread_killed())) {
         pte_t *p = pt_lookup(&as->pt, va, 3);
         uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (end - va) >> PAGE_SHIFT);
 
@@ -382,8 +392,10 @@ static void anon_protect(struct aspace *as, struct map_entry *e, vaddr_t start, 
             protect_table_part(p, va, n, prot, &g);
         }
         va += n << PAGE_SHIFT;
+        left -= MIN(left, n);
     }
     tb_gather_flush(&g);
+    return MIN(va, end);
 }
 
 static void anon_split(struct map_entry *e, struct map_entry *second, vaddr_t va)

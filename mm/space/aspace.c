@@ -13,11 +13,15 @@
  *
  * A process cannot die in the middle of such a change: nothing here waits in a way that a signal
  * interrupts, and the mutex is released before the thread returns to where signals are delivered.
+ * But a thread that is to end does not complete a long change: populating, unmapping, discarding,
+ * changing protection and copying for fork stop between two tables, in a state that would have been
+ * correct for a smaller range, because other processes may use the same address space (vfork).
  */
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/range.h"
+#include "kernel/sched/freeze.h"
 #include "kernel/sched/thread.h"
 #include "mm/object/object_pages.h"
 #include "mm/pool/pool.h"
@@ -25,6 +29,8 @@
 #include "mm/pt/pt_system.h"
 #include "mm/space/aspace_private.h"
 #include "mm/space/region.h"
+
+#define POPULATE_BYTES (4096 * PAGE_SIZE) /* populated at a time: some million instructions */
 
 struct map_entry *map_entry_alloc(void)
 {
@@ -91,21 +97,13 @@ static void clear_locked(struct aspace *as)
         struct map_entry *e = list_entry(l, struct map_entry, link);
         int err = e->ops->unmap(as, e, e->start, e->end);
 
-        KASSERT(err == 0, "a whole entry can always be unmapped");
+        KASSERT(err == 0, "an entry of a dying address space can always be unmapped");
         list_remove(&e->link);
         map_entry_destroy(e);
     }
     as->counts.vsize = 0;
     __atomic_store_n(&as->counts.locked, 0, __ATOMIC_RELAXED);
     region_clear_locked(as);
-}
-
-void aspace_clear(struct aspace *as)
-{
-    mutex_lock(&as->lock);
-    clear_locked(as);
-    mutex_unlock(&as->lock);
-    entries_gone();
 }
 
 void aspace_unref(struct aspace *as)
@@ -347,6 +345,8 @@ int aspace_unmap_locked(struct aspace *as, vaddr_t va, uint64_t len)
 
     while (!err && (e = aspace_first_in_locked(as, va, end)) != NULL) {
         err = e->ops->unmap(as, e, e->start, e->end);
+        if (err == -EINTR && e->locked)
+            aspace_mark_entry(as, e, 0); /* a part of its pages is gone */
         if (err)
             break;
         aspace_remove_locked(as, e);
@@ -385,8 +385,10 @@ int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too)
             err = -EINVAL;
             break;
         }
-        if (!(e->flags & MAPF_SHARED))
-            (void)anon_ops.unmap(as, e, va, MIN(end, e->end)); /* which cannot fail */
+        if (!(e->flags & MAPF_SHARED) && anon_ops.unmap(as, e, va, MIN(end, e->end)) != 0) {
+            err = -EINTR;
+            break;
+        }
         va = e->end;
     }
     if (!err && va < end)
@@ -411,7 +413,7 @@ int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write)
             err = -ENOMEM;
             break;
         }
-        upto = MIN(end, e->end);
+        upto = MIN(MIN(end, e->end), va + POPULATE_BYTES);
         err = write && !(e->prot & MAP_W) ? -EACCES : 0;
         if (!err && e->prot && e->ops->populate)
             err = e->ops->populate(as, e, va, upto);
@@ -420,6 +422,12 @@ int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write)
         if (err)
             break;
         va = upto;
+        if (va < end) { /* let others in, who change the map or stop all threads */
+            mutex_unlock_shared(&as->lock);
+            if (sched_loop_point())
+                return -EINTR;
+            mutex_lock_shared(&as->lock);
+        }
     }
     mutex_unlock_shared(&as->lock);
     if (err == -ENOMEM)

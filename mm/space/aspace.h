@@ -35,7 +35,9 @@ struct map_ops {
     int (*fault)(struct aspace *as, struct map_entry *e, vaddr_t va, enum fault_access access);
     /* Remove the whole entry, which was split before if necessary: clear its PTEs, flush, free
        what belongs to the mapping, and emptied tables (pt_prune). Aspace mutex held exclusively.
-       The caller frees the entry itself. */
+       The caller frees the entry itself. 0; -EINTR: the caller is to end (thread_killed), a part of
+       the pages is gone, as if they had been discarded, and the entry stays. Not if the address
+       space is dying. */
     int (*unmap)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end);
     /* fork: give the child its copy or its share of e. The child's entry is linked already, and is
        a copy of e without object and smap. src's mutex is held exclusively; no other thread can
@@ -43,9 +45,10 @@ struct map_ops {
     int (*fork)(struct aspace *src, struct map_entry *e, struct aspace *dst,
                 struct map_entry *child);
     /* Change the protection of the whole entry to prot, which max_prot allows. Mutex held
-       exclusively; cannot fail. NULL: the protection is fixed. */
-    void (*protect)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
-                    unsigned prot);
+       exclusively; cannot fail. Returns the address up to which it was changed: end, or less if the
+       caller is to end (thread_killed) and `end` lies far away. NULL: the protection is fixed. */
+    vaddr_t (*protect)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
+                       unsigned prot);
     /* Is the protection of this entry fixed, although there is `protect`? NULL: no. */
     bool (*is_fixed)(const struct map_entry *e);
     /* Allocate for `second` what a split of e at va needs; of second only ops and pt are filled in
@@ -105,8 +108,6 @@ void aspace_ref(struct aspace *as);
 /* Drop a reference. The last one unmaps and frees everything; then no CPU has the root loaded,
    except perhaps this one, which switches to the system root first. */
 void aspace_unref(struct aspace *as);
-/* exec: unmap everything and delete all regions. */
-void aspace_clear(struct aspace *as);
 
 /* Map private or shared anonymous memory. *va: the address asked for (0: none), and the result.
    -EINVAL: bad length or protection; -ENOMEM: out of memory or of addresses, or the fixed range is
@@ -117,21 +118,24 @@ int aspace_map_anon(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot,
 int aspace_map_object(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags,
                       struct mm_object *obj, uint64_t offset);
 /* -EINVAL: bad range, or it would split a mapping that cannot be split there; -ENOMEM. After an
-   error everything is mapped as before. */
+   error everything is mapped as before. -EINTR: the caller is to end; a part is unmapped. */
 int aspace_unmap(struct aspace *as, vaddr_t va, uint64_t len);
 /* mprotect (mm/space/aspace_protect.c). -EINVAL: bad range; -ENOMEM: there are holes, or no memory
-   to split a mapping; -EACCES: more access than a mapping may have, or its protection is fixed. All
-   of the range is changed or none. */
+   to split a mapping; -EACCES: more access than a mapping may have, or its protection is fixed;
+   -EINTR: the caller is to end. All of the range is changed or none, except by a caller that is to
+   end. */
 int aspace_protect(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot);
 /* $SETPRT_64: like mprotect, but MAP_X is ignored where the mapping may not have it, and *old is
    the former protection of the last page. -EFAULT: bad range, or holes; -EACCES: more access than a
-   mapping may have; -EPERM: a mapping's protection is fixed; -ENOMEM. All or nothing. */
+   mapping may have; -EPERM: a mapping's protection is fixed; -ENOMEM; -EINTR: the caller
+   is to end. All or nothing, except that a caller that is to end may have changed a part. */
 int aspace_set_protection(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot,
                           unsigned *old);
 /* Discard the contents of private memory: at their next access anonymous pages are zero, and pages
    of an object have the object's contents. Shared memory keeps its contents. -EINVAL: bad range;
    or it contains a section or, without `locked_too`, a locked page, and only what lies below that
-   was discarded. -ENOMEM: there are holes; everything else is discarded. */
+   was discarded. -ENOMEM: there are holes; everything else is discarded. -EINTR: the caller is to
+   end; a part was discarded. */
 int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too);
 /* Lock pages in memory (mm/space/aspace_lock.c): they are made present and stay so until they are
    unlocked, unmapped or discarded. Not inherited by fork. *any_set: one was locked before. -EFAULT:
@@ -144,7 +148,8 @@ int aspace_lock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *any_set
 int aspace_unlock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *all_set);
 /* Make [va, va + len) present, as read faults would or, with `write`, write faults. -EINVAL: bad
    range; -ENOMEM: holes, or out of memory; -EACCES: `write` and a mapping is read-only; others as
-   for aspace_fault. What was made present before an error stays. May wait. */
+   for aspace_fault, and -EINTR if the caller is to end. What was made present before an error
+   stays. May wait. */
 int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write);
 /* Is every page of the range free, with neither an entry nor a created region there? */
 bool aspace_range_free_locked(struct aspace *as, vaddr_t va, uint64_t len);

@@ -32,6 +32,7 @@
  * cannot succeed costs nothing.
  */
 #include "kernel/base/errno.h"
+#include "kernel/sched/thread.h"
 #include "mm/object/object_pages.h"
 #include "mm/phys/fluid.h"
 #include "mm/pt/pt.h"
@@ -47,20 +48,21 @@ static vaddr_t first_page(const struct map_entry *e)
 /* Could its pages be taken back? Not those of memory-resident and page-frame sections. */
 static bool is_pageable(const struct map_entry *e) { return e->ops == &anon_ops || e->object; }
 
-/* The number of pages of [va, end), within one entry, that have no valid PTE. Mutex held. */
-static uint64_t count_missing(struct aspace *as, vaddr_t va, vaddr_t end)
+/* Add to *missing the number of pages of [va, end), within one entry, that have no valid PTE. 0;
+   -EINTR: the caller is to end. Mutex held. */
+static int count_missing(struct aspace *as, vaddr_t va, vaddr_t end, uint64_t *missing)
 {
-    uint64_t missing = 0;
-
     while (va < end) {
         vaddr_t table = MIN(pt_skip_holes(&as->pt, va, end), end);
 
-        missing += (table - va) >> PAGE_SHIFT;
+        if (thread_killed())
+            return -EINTR;
+        *missing += (table - va) >> PAGE_SHIFT;
         va = table;
         for (; va < end && (va == table || va % PTE_L2_SPAN != 0); va += PAGE_SIZE)
-            missing += !pte_maps_page(va, pt_load(pt_lookup(&as->pt, va, 3)));
+            *missing += !pte_maps_page(va, pt_load(pt_lookup(&as->pt, va, 3)));
     }
-    return missing;
+    return 0;
 }
 
 /* Can the pages of e, the entry at va or NULL, be made present from va on? 0, -EFAULT, -EACCES. */
@@ -69,7 +71,8 @@ static int check_entry(const struct map_entry *e, vaddr_t va)
     return !e ? -EFAULT : e->prot == 0 || va < first_page(e) ? -EACCES : 0;
 }
 
-/* Check every entry of the range. *missing: private pages that are not present yet. Mutex held. */
+/* Check every entry of the range. *missing: private pages that are not present yet. Errors as for
+   check_entry and count_missing. Mutex held. */
 static int check(struct aspace *as, vaddr_t va, vaddr_t end, uint64_t *missing)
 {
     *missing = 0;
@@ -77,10 +80,10 @@ static int check(struct aspace *as, vaddr_t va, vaddr_t end, uint64_t *missing)
         struct map_entry *e = aspace_lookup_locked(as, va);
         int err = check_entry(e, va);
 
+        if (!err && e->ops == &anon_ops && !e->object)
+            err = count_missing(as, va, MIN(end, e->end), missing);
         if (err)
             return err;
-        if (e->ops == &anon_ops && !e->object)
-            *missing += count_missing(as, va, MIN(end, e->end));
         va = e->end;
     }
     return 0;
@@ -105,21 +108,6 @@ static int make_present(struct aspace *as, vaddr_t va, uint64_t len)
 
 enum { UNLOCKED, LOCKED, LOCKING }; /* map_entry.locked; LOCKING: a new mark, not final yet */
 
-/* Mutex exclusive, entry within the range. */
-static void set_mark(struct aspace *as, struct map_entry *e, uint8_t mark)
-{
-    int64_t n = (int64_t)(e->end - e->start);
-    ipl_t ipl = IPL_NONE;
-
-    aspace_count_extent(as, e, -n); /* out with the old mark, and in again with the new one */
-    if (e->object)
-        ipl = spin_lock(e->object->lock);
-    e->locked = mark;
-    if (e->object)
-        spin_unlock(e->object->lock, ipl);
-    aspace_count_extent(as, e, n);
-}
-
 /* Change the mark of the range's entries from `from` to `to`; not of those that are not pageable.
    Mutex exclusive. */
 static void mark_range(struct aspace *as, vaddr_t va, vaddr_t end, uint8_t from, uint8_t to)
@@ -129,7 +117,7 @@ static void mark_range(struct aspace *as, vaddr_t va, vaddr_t end, uint8_t from,
 
         va = e->end;
         if (is_pageable(e) && e->locked == from)
-            set_mark(as, e, to);
+            aspace_mark_entry(as, e, to);
         if (to != LOCKING) /* the final mark: adjacent entries may be equal now */
             aspace_merge_locked(as, e);
     }
@@ -145,6 +133,8 @@ static int look(struct aspace *as, vaddr_t va, vaddr_t end, bool *any, bool *all
 
         if (!e)
             return -EFAULT;
+        if (thread_killed())
+            return -EINTR;
         *any |= e->locked != 0;
         *all &= e->locked != 0;
         va = e->end;
@@ -162,17 +152,18 @@ static int split_ends(struct aspace *as, vaddr_t va, vaddr_t end)
                                last && is_pageable(last) ? end : 0);
 }
 
-/* 0: every pageable page of the range is present; -EAGAIN: one is not; or check_entry's error. */
+/* 0: every pageable page of the range is present; -EAGAIN: one is not; or an error as of check. */
 static int all_present(struct aspace *as, vaddr_t va, vaddr_t end)
 {
     while (va < end) {
         struct map_entry *e = aspace_lookup_locked(as, va);
+        uint64_t missing = 0;
         int err = check_entry(e, va);
 
-        if (err)
-            return err;
-        if (is_pageable(e) && count_missing(as, va, MIN(end, e->end)))
-            return -EAGAIN;
+        if (!err && is_pageable(e))
+            err = count_missing(as, va, MIN(end, e->end), &missing);
+        if (err || missing)
+            return err ? err : -EAGAIN;
         va = e->end;
     }
     return 0;

@@ -25,6 +25,8 @@ void aspace_add_anon_locked(struct aspace *as, struct map_entry *e, vaddr_t va, 
 void aspace_prune(struct aspace *as, vaddr_t va, vaddr_t end);
 /* Is this a nonempty range of whole pages of user space? */
 bool aspace_user_range(vaddr_t va, uint64_t len);
+/* Set map_entry.locked, and count the entry's bytes as locked or not. Mutex exclusive. */
+void aspace_mark_entry(struct aspace *as, struct map_entry *e, uint8_t mark);
 /* Count n bytes of e in, or out if negative: virtual size and locked pages. Mutex exclusive. */
 void aspace_count_extent(struct aspace *as, const struct map_entry *e, int64_t n);
 /* Free an entry that has no PTEs and is off the map, and drop its reference to an object. */

@@ -2,10 +2,12 @@
  * Changing the protection of mappings: mprotect and $SETPRT_64.
  *
  * Both hold the mutex exclusively. They check the whole range first, then split it at its ends,
- * which may run out of memory, and then change entry after entry, which cannot fail any more. The
- * operation `protect` of the entry (anon_protect) changes the PTEs and flushes every CPU.
+ * which may run out of memory, and then change entry after entry, which cannot fail any more; but a
+ * thread that is to end leaves the rest of the range as it is. The operation `protect` of the entry
+ * (anon_protect) changes the PTEs and flushes every CPU.
  */
 #include "kernel/base/errno.h"
+#include "kernel/sched/thread.h"
 #include "mm/space/aspace_private.h"
 
 /* The protection asked for. The codes of $SETPRT_64 have no bit for execution: it comes with
@@ -38,6 +40,8 @@ static int check(struct aspace *as, vaddr_t va, vaddr_t end, const struct wish *
 
         if (!e)
             return -EFAULT;
+        if (thread_killed())
+            return -EINTR;
         if (is_fixed(e, w))
             return -EPERM;
         if (prot_for(e, w) & ~(unsigned)e->max_prot)
@@ -60,6 +64,21 @@ static bool changes(struct aspace *as, vaddr_t va, const struct wish *w)
     return e && e->prot != prot_for(e, w);
 }
 
+/* Change the protection of the entry e. -EINTR: the caller is to end, and only the lower part was
+ * changed, which is an entry of its own now. Without memory to split e, all of it is changed. */
+static int set_entry(struct aspace *as, struct map_entry *e, unsigned prot)
+{
+    vaddr_t upto = e->ops->protect(as, e, e->start, e->end, prot);
+    int err = 0;
+
+    if (upto < e->end && aspace_split_locked(as, upto, 0) == 0)
+        err = -EINTR;
+    while (upto < e->end)
+        upto = e->ops->protect(as, e, upto, e->end, prot);
+    e->prot = (uint8_t)prot;
+    return err;
+}
+
 static int set_locked(struct aspace *as, vaddr_t va, vaddr_t end, const struct wish *w,
                       unsigned *old)
 {
@@ -73,10 +92,8 @@ static int set_locked(struct aspace *as, vaddr_t va, vaddr_t end, const struct w
 
         va = e->end;
         *old = e->prot;
-        if (e->prot != prot) {
-            e->ops->protect(as, e, e->start, e->end, prot);
-            e->prot = (uint8_t)prot;
-        }
+        if (e->prot != prot)
+            err = set_entry(as, e, prot);
         aspace_merge_locked(as, e);
     }
     return err;

@@ -12,6 +12,7 @@
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/range.h"
+#include "mm/object/object_pages.h"
 #include "mm/phys/failure.h"
 #include "mm/space/region.h"
 
@@ -233,4 +234,18 @@ vaddr_t aspace_find_locked(struct aspace *as, uint64_t len, uint64_t align, vadd
     if (!down && low == LAYOUT_P2_BASE)
         low = search_start(as);
     return down ? find_down(as, len, align, low, high) : find_up(as, len, align, low, high);
+}
+
+void aspace_mark_entry(struct aspace *as, struct map_entry *e, uint8_t mark)
+{
+    int64_t n = (int64_t)(e->end - e->start);
+    ipl_t ipl = IPL_NONE;
+
+    aspace_count_extent(as, e, -n); /* out with the old mark, and in again with the new one */
+    if (e->object)
+        ipl = spin_lock(e->object->lock);
+    e->locked = mark;
+    if (e->object)
+        spin_unlock(e->object->lock, ipl);
+    aspace_count_extent(as, e, n);
 }

@@ -15,10 +15,12 @@
  * thread of the parent may write through an old translation; that is no different from a write
  * before the fork.
  *
- * Out of memory: the incomplete child is destroyed, which drops its references to pages. The
- * parent's PTEs stay read-only and give write access again at the next write.
+ * Out of memory, or the parent is killed: the incomplete child is destroyed, which drops its
+ * references to pages. The parent's PTEs stay read-only and give write access again at the next
+ * write.
  */
 #include "kernel/base/errno.h"
+#include "kernel/sched/thread.h"
 #include "mm/object/object_pages.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
@@ -93,7 +95,7 @@ int anon_fork(struct aspace *src, struct map_entry *e, struct aspace *dst, struc
     while (!err && (va = pt_skip_holes(&src->pt, va, e->end)) < e->end) {
         vaddr_t end = MIN(e->end, (va & ~(PTE_L2_SPAN - 1)) + PTE_L2_SPAN);
 
-        err = share_table(src, e, dst, va, end);
+        err = thread_killed() ? -EINTR : share_table(src, e, dst, va, end);
         va = end;
     }
     return err;
@@ -131,7 +133,7 @@ struct aspace *aspace_fork(struct aspace *src)
     err = region_fork_locked(src, dst);
     if (!err)
         list_for_each_entry(e, &src->entries, link) {
-            err = fork_entry(src, e, dst);
+            err = thread_killed() ? -EINTR : fork_entry(src, e, dst);
             if (err)
                 break;
         }

@@ -24,6 +24,7 @@
 #include "arch/alpha/hw/tb.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
+#include "kernel/sched/thread.h"
 #include "mm/object/object_pages.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
@@ -319,6 +320,8 @@ int object_populate(struct aspace *as, struct map_entry *e, vaddr_t va, vaddr_t 
 
         if (!p)
             return -ENOMEM;
+        if (thread_killed())
+            return -EINTR;
         n = MIN(n, BATCH_PAGES);
         err = object_populate_batch(as, e, p, va, (unsigned)n);
         for (uint64_t i = 0; i < n && !err; i++) {

@@ -27,7 +27,6 @@ from mg_base import (
     enum_name,
     number,
     offset_of,
-    program_path,
     read_quad,
     structure,
     text,
@@ -330,7 +329,7 @@ def load_program(process: gdb.Value) -> None:
     """Loads the symbols of the program that a process runs, in place of those of another
     program."""
     global loaded
-    path = program_file(program_path(process))
+    path = program_file(text(process["exe"]))
     if path == loaded:
         return
     if loaded is not None:
@@ -359,7 +358,7 @@ class SetProcess(Command):
         if thread is None:
             raise NotThere(f"process {words[0]} has ended: it has no thread")
         pick_thread(thread)
-        program = program_path(process)
+        program = text(process["exe"])
         symbols = f"symbols of {loaded}" if loaded else "no symbols"
         print(f"process {int(process['pid'])} {text(process['name'])}: {program}, {symbols}")
 

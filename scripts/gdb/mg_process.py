@@ -16,7 +16,6 @@ from mg_base import (
     flags,
     heading,
     number,
-    program_path,
     read_quad,
     structure,
     symbol_at,
@@ -186,7 +185,7 @@ class ShowProcess(Command):
         pid = int(process["pid"])
         heading(
             f"Process index: {pid}   Name: {text(process['name'])}   Program: "
-            f"{program_path(process) or '-'}"
+            f"{text(process['exe']) or '-'}"
         )
         thread = thread_of(process)
         space = process["aspace"]

@@ -20,9 +20,11 @@
 #include "kernel/base/printk.h"
 #include "kernel/lnm/lnm_private.h"
 #include "kernel/quota/quota.h"
+#include "kernel/sched/freeze.h"
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/mutex.h"
 #include "kernel/sched/rad.h"
+#include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 #include "mm/check/validate.h"
 #include "mm/object/object.h"
@@ -34,7 +36,8 @@ struct cpu cpus[MAX_CPUS] = {
 uint32_t cpu_count = 1;
 uint32_t rad_count = 1;
 cpumask_t cpu_online_mask = 1;
-__thread struct thread_hw *current_hw;
+static struct thread nobody; /* runs where a test names no thread; never to end */
+__thread struct thread_hw *current_hw = &nobody.hw;
 __thread unsigned host_cpu_id;
 __thread uint64_t host_ipl;
 __thread struct account *host_account;
@@ -143,10 +146,12 @@ void host_ram_reset(void)
         broken("madvise failed");
 }
 
+bool sched_loop_point(void) { return thread_killed(); }
+
 void host_cpu_enter(unsigned id, struct thread_hw *t)
 {
     host_cpu_id = id;
-    current_hw = t;
+    current_hw = t ? t : &nobody.hw;
     cpus[id].current = t;
 }
 

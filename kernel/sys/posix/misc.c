@@ -9,17 +9,21 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/process.h"
+#include "kernel/sched/freeze.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 #include "mm/phys/page.h"
 
-/* The C library compares the release with the oldest Linux version that it supports. */
-const char system_names[UTS_NAMES][UTS_LENGTH] = {
-    [UTS_SYSNAME] = "Megalith", [UTS_NODENAME] = "megalith", [UTS_RELEASE] = "6.1.0-megalith",
-    [UTS_VERSION] = "SMP",      [UTS_MACHINE] = "alpha",     [UTS_DOMAIN] = "(none)",
-};
+#define UTS_LENGTH 65
 
-long sys_uname(uint64_t to) { return copyout(to, system_names, sizeof(system_names)); }
+long sys_uname(uint64_t to)
+{
+    /* The C library compares the release with the oldest Linux version that it supports. */
+    static const char names[6][UTS_LENGTH] = {"Megalith", "megalith", "6.1.0-megalith",
+                                              "SMP",      "alpha",    "(none)"};
+
+    return copyout(to, names, sizeof(names));
+}
 
 long sys_sysinfo(uint64_t to)
 {
@@ -131,6 +135,8 @@ long sys_getrandom(uint64_t to, uint64_t n, uint64_t flags)
         uint64_t v = random_next();
         size_t part = MIN(n - done, sizeof(v));
 
+        if (sched_loop_point())
+            return done ? (long)done : -EINTR;
         if (copyout(to + done, &v, part) != 0)
             return done ? (long)done : -EFAULT;
         done += part;

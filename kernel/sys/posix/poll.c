@@ -106,6 +106,8 @@ static long poll_look(void *arg)
 
         if (copyin(&p, at, sizeof(p)) != 0)
             return -EFAULT;
+        if (thread_killed())
+            return -EINTR;
         p.revents = p.fd < 0 ? 0 : (int16_t)events_of(p.fd, (uint16_t)p.events);
         ready += p.revents != 0;
         if (copyout(at, &p, sizeof(p)) != 0)
@@ -179,6 +181,8 @@ static long select_look(void *arg)
     for (uint64_t fd = 0; fd < a->count; fd++) {
         uint64_t bit = UINT64_C(1) << fd % 64;
 
+        if (thread_killed())
+            return -EINTR;
         for (unsigned s = 0; s < 3; s++) {
             unsigned events;
 
