@@ -38,6 +38,7 @@
 #include "kernel/sched/sched.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sys/posix/process.h"
+#include "kernel/sys/procfs/procfs.h"
 #include "kernel/test/test.h"
 #include "kernel/trace/trace.h"
 #include "mm/check/census.h"
@@ -185,6 +186,7 @@ void kernel_main(const struct boot_cpus *boot)
     section_pfn_boot();
     resmem_census_boot();
     io_boot(initrd, initrd_bytes);
+    procfs_boot();
     if (boot_word(boot_command_line(), "noinput", NULL, 0))
         stream_input_ends();
     trace_boot();

@@ -45,6 +45,7 @@
 #include "kernel/fs/stat.h"
 #include "kernel/sched/mutex.h"
 
+struct file_ops;
 struct mm_object;
 struct validate;
 
@@ -57,11 +58,15 @@ struct validate;
 
 struct inode_ops;
 
-/* The part of a file system that other code sees. Names never lead from one file system into
- * another. */
+/*
+ * The part of a file system that other code sees. A file system other than the first one covers a
+ * directory (inode.covered_by): a look-up of that directory's name finds the root that covers it,
+ * whose parent is the parent of the directory. So paths lead from one file system into another, and
+ * no name can be moved or linked between them.
+ */
 struct fs {
     const char *name;   /* constant */
-    struct inode *root; /* constant; its own parent. The file system holds a reference */
+    struct inode *root; /* constant. The file system holds a reference */
 };
 
 /* In nonpaged pool, because pagers read it inside faults. */
@@ -77,6 +82,8 @@ struct inode {
     const struct inode_ops *ops; /* constant */
     struct fs *fs;               /* constant */
     struct mm_object *object;    /* regular file: constant, holds a reference; else NULL */
+    /* Directory: root of the file system mounted here, or NULL. Constant after boot. */
+    struct inode *covered_by;
     /* Directory: holds a reference; rules 2 and 3 protect it. NULL: removed, or not a directory. */
     struct inode *parent;
 };
@@ -140,11 +147,16 @@ struct inode_ops {
     /* Copy up to n bytes of a symbolic link's target, without a NUL. Returns their number. The
      * target is constant. */
     long (*readlink)(struct inode *i, char *buf, size_t n);
+    /* A symbolic link that leads to an inode whatever its text says: that inode, with a reference.
+     * -EOPNOTSUPP: the text is to be followed. NULL: it always is. No lock is held. */
+    int (*follow)(struct inode *i, struct inode **out);
     /* Change the length of a regular file and of its object to `size` bytes; bytes that are added
      * read as zeroes. i->lock is held exclusively. */
     int (*resize)(struct inode *i, uint64_t size);
     /* The last reference was dropped: free the inode. */
     void (*end)(struct inode *i);
+    /* The operations of its open regular files; NULL: those that use the pages of the object. */
+    const struct file_ops *file_ops;
 };
 
 /* Protects the parent links of directories: rules 1 and 2. MUTEX_RENAME. */

@@ -109,6 +109,7 @@ void io_boot(const void *initrd, uint64_t nbytes)
     tree_boot();
     need_directory("/dev", 0755);
     need_directory("/tmp", S_ISVTX | 0777);
+    need_directory("/proc", 0555);
     device_boot(); /* before the archive, so that it cannot use these names for other files */
     if (initrd && nbytes)
         initrd_boot(inode_root, initrd, nbytes);

@@ -87,7 +87,7 @@ static const struct file_ops *ops_of(const struct inode *i)
 {
     switch (i->mode & S_IFMT) {
     case S_IFREG:
-        return &regular_ops;
+        return i->ops->file_ops ? i->ops->file_ops : &regular_ops;
     case S_IFDIR:
         return &directory_ops;
     case S_IFCHR:

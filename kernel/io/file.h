@@ -20,6 +20,9 @@ struct file_ops {
     int (*open)(struct file *f);
     long (*read)(struct file *f, vaddr_t ubuf, size_t n);
     long (*write)(struct file *f, vaddr_t ubuf, size_t n);
+    /* Read at offset, leaving the file position alone; NULL: there is no position. (Regular files
+     * have functions of their own, kernel/fs/inode.h.) */
+    long (*read_at)(struct file *f, vaddr_t ubuf, size_t n, uint64_t offset);
     int64_t (*lseek)(struct file *f, int64_t off, int whence);
     int (*stat)(struct file *f, struct file_stat *st);
     long (*ioctl)(struct file *f, unsigned long req, vaddr_t arg);

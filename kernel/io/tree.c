@@ -100,6 +100,20 @@ static int follow_link(struct walk *w, struct inode *link, const char **rest)
     return 0;
 }
 
+/* Replace the link w->inode by the inode that it leads to without a path. -EOPNOTSUPP: it has a
+ * path. */
+static int jump(struct walk *w)
+{
+    struct inode *link = w->inode, *to;
+    int err = link->ops->follow ? link->ops->follow(link, &to) : -EOPNOTSUPP;
+
+    if (!err) {
+        w->inode = to;
+        inode_unref(link);
+    }
+    return err;
+}
+
 /* Continue the walk in the directory `to`, whose reference passes to the walk. */
 static void step_to(struct walk *w, struct inode *to)
 {
@@ -124,6 +138,17 @@ static int step_up(struct walk *w)
     return 0;
 }
 
+/* Continue with the root that covers w->inode. The reference that is dropped is not the last one:
+ * the mount holds one. */
+static void enter_mount(struct walk *w)
+{
+    struct inode *covered = w->inode;
+
+    w->inode = covered->covered_by;
+    inode_ref(w->inode);
+    inode_unref(covered);
+}
+
 /* Look w->last up in w->dir: sets w->inode, with a reference, or NULL if the name does not exist.
  * w->dir is locked. */
 static inline int look_locked(struct walk *w)
@@ -132,6 +157,8 @@ static inline int look_locked(struct walk *w)
 
     if (err)
         w->inode = NULL;
+    else if (unlikely(w->inode->covered_by != NULL))
+        enter_mount(w);
     return err == -ENOENT ? 0 : err;
 }
 
@@ -240,6 +267,14 @@ static int walk(const struct io_cred *cred, struct inode *dir, const char *path,
             }
             if (++links > SYMLINKS_MAX)
                 return -ELOOP;
+            err = jump(w);
+            if (!err) {
+                found = w->inode;
+                type = found->mode & S_IFMT;
+                goto found_it;
+            }
+            if (err != -EOPNOTSUPP)
+                return err;
             behind_link = slash && !*path;
             err = may_follow(cred, w->dir, found);
             if (!err)
@@ -254,6 +289,7 @@ static int walk(const struct io_cred *cred, struct inode *dir, const char *path,
             }
             continue;
         }
+    found_it:
         if (!*path) {
             w->slash = slash;
             return slash && found && type != S_IFDIR ? -ENOTDIR : 0;
@@ -316,6 +352,8 @@ static int may_remove(const struct io_cred *cred, const struct walk *w)
         return err;
     if (!w->inode)
         return -ENOENT;
+    if (w->inode->fs != w->dir->fs)
+        return -EBUSY; /* a file system is mounted there */
     if ((w->dir->mode & S_ISVTX) && cred->uid && cred->uid != w->inode->uid &&
         cred->uid != w->dir->uid)
         return -EPERM;
@@ -606,6 +644,56 @@ long tree_path(struct inode *dir, char *buf, size_t n)
     r = path_locked(dir, buf, n);
     mutex_unlock_shared(&rename_mutex);
     return r;
+}
+
+int tree_lookup_path(const struct io_cred *cred, struct inode *dir, const char *path,
+                     struct inode **out, char *buf, size_t n)
+{
+    struct walk w;
+    int err = walk(cred, dir, path, true, LAST_LOOK, &w);
+    long used;
+
+    if (!err && !w.inode)
+        err = -ENOENT;
+    if (!err) {
+        used = tree_path(w.dir, buf, n);
+        if (used > 0 && w.last.len) {
+            size_t at = used == 2 ? 1 : (size_t)used; /* "/" ends in a slash already */
+
+            err = at + w.last.len + 1 > n ? -ENAMETOOLONG : 0;
+            if (!err) {
+                buf[at - 1] = '/';
+                memcpy(buf + at, w.last.text, w.last.len);
+                buf[at + w.last.len] = '\0';
+            }
+        }
+        err = used < 0 ? (int)used : err;
+    }
+    if (!err) {
+        *out = w.inode;
+        w.inode = NULL;
+    }
+    walk_end(&w);
+    return err;
+}
+
+int tree_mount(const char *path, struct fs *fs)
+{
+    struct inode *dir;
+    int err = tree_lookup(&(struct io_cred){0, 0}, NULL, path, true, &dir);
+
+    if (err)
+        return err;
+    if (!inode_is_dir(dir))
+        err = -ENOTDIR;
+    else if (dir->parent == dir || dir->fs != inode_root->fs)
+        err = -EBUSY;
+    if (!err) { /* no references: what is mounted on cannot be removed or moved, nor its parent */
+        fs->root->parent = dir->parent;
+        dir->covered_by = fs->root;
+    }
+    inode_unref(dir);
+    return err;
 }
 
 void tree_boot(void)

@@ -18,6 +18,10 @@ extern const struct file_ops regular_ops, directory_ops;
  * component, too. */
 int tree_lookup(const struct io_cred *cred, struct inode *dir, const char *path, bool follow,
                 struct inode **out);
+/* The same with symbolic links followed. buf, of n bytes, gets the absolute path under which the
+ * inode was found, with a NUL. -ENAMETOOLONG: it does not fit. */
+int tree_lookup_path(const struct io_cred *cred, struct inode *dir, const char *path,
+                     struct inode **out, char *buf, size_t n);
 /* Create an inode of type and permissions `mode` under a new name; unless out is NULL, *out gets it
  * with a reference. If the name exists: -EEXIST with excl; otherwise *out is the existing inode,
  * with symbolic links followed. */
@@ -34,6 +38,8 @@ int tree_rename(const struct io_cred *cred, struct inode *olddir, const char *ol
 /* Write the absolute path of a directory to buf, of n bytes. Its length with the NUL; -ERANGE;
  * -ENOENT: the directory was removed. */
 long tree_path(struct inode *dir, char *buf, size_t n);
+/* Mount fs: its root covers the directory at path. -ENOTDIR, -EBUSY. Boot. */
+int tree_mount(const char *path, struct fs *fs);
 /* Create a device node. Boot. */
 int tree_device(const char *path, uint32_t mode, uint32_t rdev);
 void tree_boot(void);

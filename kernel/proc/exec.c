@@ -26,6 +26,7 @@
 #include "kernel/proc/elf.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
+#include "kernel/proc/program_path.h"
 #include "kernel/proc/signal.h"
 #include "mm/phys/failure.h"
 #include "mm/phys/page.h"
@@ -64,6 +65,8 @@ enum {
 /* What is learned from the file before the process is changed. */
 struct program {
     struct inode *inode;
+    struct program_path *path; /* passes to the process */
+    vaddr_t arg_end;           /* of the strings on the stack */
     struct elf_header header;
     struct elf_image image;
 };
@@ -189,7 +192,7 @@ static int program_open(const char *path, struct program *prog)
     struct inode *i;
     size_t ph_bytes;
     long n;
-    int err = tree_lookup(&cred, cwd.dir, path, true, &i);
+    int err = program_lookup(&cred, cwd.dir, path, &i, &prog->path);
 
     fs_cwd_put(cwd);
     if (err)
@@ -327,8 +330,8 @@ static void stack_pointers(struct stack_writer *w, const struct exec_args *a, un
  *
  * Returns 0 with the stack pointer in *sp, -E2BIG, or -EFAULT.
  */
-static __attribute__((noinline)) int write_stack(const struct exec_args *a,
-                                                 const struct elf_image *image, vaddr_t *sp)
+static __attribute__((noinline)) int write_stack(struct exec_args *a, const struct elf_image *image,
+                                                 vaddr_t *sp)
 {
     const struct process *p = process_self();
     vaddr_t strings = (STACK_TOP - 16 - a->bytes) & ~UINT64_C(15), random = strings - 16;
@@ -366,6 +369,8 @@ static __attribute__((noinline)) int write_stack(const struct exec_args *a,
         w.err = copyout(random, seed, sizeof(seed));
     stack_word(&w, a->argc);
     stack_pointers(&w, a, a->argc, &at, strings);
+    a->strings = strings;
+    a->env_at = at;
     stack_pointers(&w, a, a->envc, &at, strings);
     for (unsigned k = 0; k < ARRAY_SIZE(aux); k++) {
         stack_word(&w, aux[k][0]);
@@ -400,15 +405,24 @@ static void start_frame(const struct elf_image *image, vaddr_t sp)
     f->usp = sp;
 }
 
-static void set_name(struct process *p, const char *path)
+/* Set what other processes see of the program. Returns the path of the previous one. */
+static struct program_path *set_program(struct process *p, const char *path, struct program *prog,
+                                        const struct exec_args *a)
 {
     const char *base = strrchr(path, '/');
+    struct program_path *old;
     ipl_t ipl = spin_lock(&process_lock);
 
     str_copy(p->name, base ? base + 1 : path, sizeof(p->name));
-    str_copy(p->exe, path, sizeof(p->exe));
+    old = p->program;
+    p->program = prog->path;
+    prog->path = NULL;
+    p->arg_start = a->strings;
+    p->arg_end = a->strings + a->env_at;
+    p->env_end = a->strings + a->path_at;
     spin_unlock(&process_lock, ipl);
     str_copy(thread_self()->name, p->name, sizeof(p->name));
+    return old;
 }
 
 int exec_program(const char *path, struct exec_args *a)
@@ -452,7 +466,7 @@ int exec_program(const char *path, struct exec_args *a)
     p->brk_start = p->brk = prog.image.end; /* brk_mutex is not needed: there is one thread */
     uthread_self()->ieee_control = 0;
     uthread_self()->clear_tid = 0;
-    set_name(p, path);
+    program_path_unref(set_program(p, path, &prog, a));
     fp_reset();
     pal_wrunique(0);
     start_frame(&prog.image, sp);
@@ -466,6 +480,7 @@ undo:
     if (files && files != p->files)
         fdtable_release(files);
 out:
+    program_path_unref(prog.path);
     if (prog.inode)
         inode_unref(prog.inode);
     return err;

@@ -29,6 +29,7 @@
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
+#include "kernel/proc/program_path.h"
 #include "kernel/proc/run_hook.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/terminal.h"
@@ -194,6 +195,16 @@ static void clear_tid(const struct process *p)
         futex_wake_hook(word);
 }
 
+static struct program_path *leave_program(struct process *p)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+    struct program_path *path = p->program;
+
+    p->program = NULL;
+    spin_unlock(&process_lock, ipl);
+    return path;
+}
+
 /* Steps 2 to 4, without the wake-up of a vfork parent. */
 static void give_back(struct process *p)
 {
@@ -206,6 +217,7 @@ static void give_back(struct process *p)
     process_fs_end(p);
     lnm_space_free(p->names);
     p->names = NULL;
+    program_path_unref(leave_program(p));
     as = process_change_space(p, NULL);
     if (as) /* a run_hook may have released that of the first process */
         aspace_unref(as);

@@ -14,6 +14,7 @@
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
+#include "kernel/proc/program_path.h"
 #include "kernel/proc/signal.h"
 #include "mm/pool/pool.h"
 
@@ -53,7 +54,10 @@ static void copy_identity(struct process *to, struct process *from)
     to->authorised = from->authorised;
     to->rights = from->rights;
     memcpy(to->name, from->name, sizeof(to->name));
-    memcpy(to->exe, from->exe, sizeof(to->exe));
+    to->program = program_path_ref(from->program);
+    to->arg_start = from->arg_start;
+    to->arg_end = from->arg_end;
+    to->env_end = from->env_end;
     if (unlikely(!alone)) {
         spin_unlock(&process_lock, ipl);
         mutex_lock(&from->brk_mutex);

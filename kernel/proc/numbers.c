@@ -14,9 +14,10 @@
 #include "kernel/base/bitops.h"
 #include "kernel/base/panic.h"
 
-#define WORD_BITS  64u
-#define WORDS      (NUMBERS_MAX / WORD_BITS)
-#define FULL_WORDS (WORDS / WORD_BITS)
+#define WORD_BITS    64u
+#define WORDS        (NUMBERS_MAX / WORD_BITS)
+#define FULL_WORDS   (WORDS / WORD_BITS)
+#define NUMBERS_STEP 32u /* words that number_next looks at */
 
 static uint32_t uses[NUMBERS_MAX];
 static uint64_t used[WORDS] = {
@@ -58,6 +59,19 @@ uint32_t number_allocate(void)
     uses[n] = 1;
     last = n;
     return n;
+}
+
+uint32_t number_next(uint32_t n)
+{
+    uint32_t word = n / WORD_BITS, end = MIN(word + NUMBERS_STEP, WORDS);
+    uint64_t rest;
+
+    if (n >= NUMBERS_MAX)
+        return NUMBERS_MAX;
+    for (rest = used[word] & (~0UL << n % WORD_BITS); !rest; rest = used[word])
+        if (++word == end)
+            return word * WORD_BITS;
+    return word * WORD_BITS + bit_lowest(rest);
 }
 
 void number_use(uint32_t n)

@@ -15,6 +15,9 @@
 /* Allocate the next number above the one allocated last, or above 1 when the end is reached, that
  * is not in use; the caller holds one use of it. One must be free. */
 uint32_t number_allocate(void);
+/* The first number from n on that may be in use, after at most NUMBERS_STEP words of the bitmap; it
+ * is not in use if the search has ended there. NUMBERS_MAX: no number from n on is in use. */
+uint32_t number_next(uint32_t n);
 /* One more use of a number that is in use. */
 void number_use(uint32_t n);
 /* One use less. */

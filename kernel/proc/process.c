@@ -15,6 +15,7 @@
 #include "kernel/proc/groups.h"
 #include "kernel/proc/numbers.h"
 #include "kernel/proc/proc_private.h"
+#include "kernel/proc/program_path.h"
 #include "kernel/proc/signal.h"
 #include "kernel/quota/quota.h"
 #include "mm/phys/failure.h"
@@ -109,6 +110,7 @@ void process_free(struct process *p)
 {
     account_release(p->account, QUOTA_PROCESSES, 1);
     account_unref(p->account);
+    program_path_unref(p->program); /* of a child that never ran; others gave it back */
     npp_free(p, sizeof(*p));
     __atomic_fetch_sub(&processes, 1, __ATOMIC_RELAXED);
 }
@@ -156,6 +158,7 @@ void process_enter(struct process *p, struct process *parent)
     struct list *bucket;
 
     p->pid = p->sig->first.tid = number_allocate();
+    p->start_ns = clock_ns();
     p->pgid = parent ? parent->pgid : p->pid;
     p->sid = parent ? parent->sid : p->pid;
     p->terminal = parent ? parent->terminal : 0;

@@ -26,6 +26,7 @@
 
 struct file_table;
 struct lnm_space;
+struct program_path;
 struct sighand;
 struct uthread;
 
@@ -52,6 +53,7 @@ enum process_state { PROCESS_LIVE, PROCESS_ZOMBIE };
 /* In nonpaged pool. "Table lock" is process_lock, "signal lock" is sig->lock (signal.h). */
 struct process {
     uint32_t pid;           /* constant */
+    uint64_t start_ns;      /* when it entered the table; constant */
     uint32_t state;         /* enum process_state; table lock */
     struct process *parent; /* table lock; NULL: nobody will wait for this process */
     /* The parent's pid, 1 if the parent has ended, 0 for pid 1. Atomic: written under the table
@@ -89,14 +91,16 @@ struct process {
     uint32_t exit_status;    /* as wait4 returns it; table lock */
     /* wait4 status of a stop or continuation that was not reported yet, 0: none. Table lock. */
     uint32_t stop_report;
-    uint32_t stops;         /* number of children with such a report; table lock */
-    bool child_changed;     /* atomic: a child changed since the waiting parent last looked */
-    char name[16];          /* table lock; its own threads read it without, for messages */
-    char exe[64];           /* path of the program, truncated, for /proc/self/exe; table lock */
-    struct mutex brk_mutex; /* MUTEX_PROCESS: serialises brk calls */
-    vaddr_t brk_start, brk; /* brk_mutex, unless process_alone */
-    uint64_t run_ns;        /* CPU time of threads that have ended; table lock */
-    uint64_t children_ns;   /* CPU time of children waited for; atomic: written under table lock */
+    uint32_t stops;               /* number of children with such a report; table lock */
+    bool child_changed;           /* atomic: a child changed since the waiting parent last looked */
+    char name[16];                /* table lock; its own threads read it without, for messages */
+    struct program_path *program; /* holds a reference; NULL before the first exec. Table lock; its
+                                     own threads read it without, because only exec changes it */
+    vaddr_t arg_start, arg_end, env_end; /* strings of exec; table lock */
+    struct mutex brk_mutex;              /* MUTEX_PROCESS: serialises brk calls */
+    vaddr_t brk_start, brk;              /* brk_mutex, unless process_alone */
+    uint64_t run_ns;                     /* CPU time of threads that have ended; table lock */
+    uint64_t children_ns; /* CPU time of children waited for; atomic: written under table lock */
     struct wait_queue child_queue; /* threads that wait for children */
     /* The thread whose vfork waits until this process calls exec or ends; table lock. */
     struct uthread *vfork_parent;

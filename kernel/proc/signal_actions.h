@@ -1,5 +1,6 @@
 /*
- * Private to kernel/proc: what a process does on each signal (struct signal_actions, signal.h).
+ * What a process does on each signal (struct signal_actions, signal.h). For kernel/proc; others
+ * only read it, for display.
  *
  * The entry of a signal is written before its bit in the set, so a reader without the lock never
  * sees an entry that was not written. Only the number of entries costs instructions: fork copies,

@@ -14,6 +14,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/program_path.h"
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/ipl.h"
 #include "kernel/sched/timer.h"
@@ -55,7 +56,7 @@ static void note(struct align_table *t, uint64_t pc, uint64_t va, unsigned opcod
         s->pid = p->pid;
         s->opcode = opcode;
         str_copy(s->name, p->name, sizeof(s->name));
-        str_copy(s->path, p->exe, sizeof(s->path));
+        str_copy(s->path, program_path_text(p->program), sizeof(s->path));
     }
     __atomic_store_n(&s->last_va, va, __ATOMIC_RELAXED);
     __atomic_store_n(&s->count, s->count + 1, __ATOMIC_RELEASE);

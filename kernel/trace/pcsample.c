@@ -28,6 +28,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/program_path.h"
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/ipl.h"
 #include "mm/phys/page.h"
@@ -75,7 +76,7 @@ static void record(struct ring *r, const struct trapframe *f, uint64_t now)
     s->pid = p ? p->pid : 0;
     s->ipl = (uint8_t)(f->ps & 7);
     s->user = frame_from_user(f);
-    s->image = p && s->user ? image_of(r, p->exe) : PCS_NO_IMAGE;
+    s->image = p && s->user ? image_of(r, program_path_text(p->program)) : PCS_NO_IMAGE;
     str_copy(s->name, p ? p->name : t->name, sizeof(s->name));
     __atomic_store_n(&r->next, r->next + 1, __ATOMIC_RELEASE);
 }

@@ -211,6 +211,12 @@ def c_string(pointer: gdb.Value) -> str:
     return pointer.string("latin-1", "replace") if int(pointer) else ""
 
 
+def program_path(process: gdb.Value) -> str:
+    """The absolute path of the program that a process runs; empty when it runs none."""
+    path = process["program"]
+    return path["text"][0].address.string("latin-1", "replace") if int(path) else ""
+
+
 def bits(value: gdb.Value | int, table) -> str:
     """The names of the bits (masks in the table) that are set."""
     return " ".join(name for bit, name in table if int(value) & bit)

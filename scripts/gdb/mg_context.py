@@ -27,6 +27,7 @@ from mg_base import (
     enum_name,
     number,
     offset_of,
+    program_path,
     read_quad,
     structure,
     text,
@@ -329,7 +330,7 @@ def load_program(process: gdb.Value) -> None:
     """Loads the symbols of the program that a process runs, in place of those of another
     program."""
     global loaded
-    path = program_file(text(process["exe"]))
+    path = program_file(program_path(process))
     if path == loaded:
         return
     if loaded is not None:
@@ -358,7 +359,7 @@ class SetProcess(Command):
         if thread is None:
             raise NotThere(f"process {words[0]} has ended: it has no thread")
         pick_thread(thread)
-        program = text(process["exe"])
+        program = program_path(process)
         symbols = f"symbols of {loaded}" if loaded else "no symbols"
         print(f"process {int(process['pid'])} {text(process['name'])}: {program}, {symbols}")
 

@@ -4,7 +4,16 @@ one line. `print/r` shows all fields."""
 from __future__ import annotations
 
 import gdb
-from mg_base import bits, c_string, describe_pte, enum_name, structure, text, va_text
+from mg_base import (
+    bits,
+    c_string,
+    describe_pte,
+    enum_name,
+    program_path,
+    structure,
+    text,
+    va_text,
+)
 from mg_lock import MUTEX_READER, MUTEX_WAITERS, MUTEX_WRITER, holder
 from mg_memory import page_state, page_type
 from mg_section import REGION_FLAGS, RMD_FLAGS, SECTION_FLAGS, section_name, shares
@@ -31,7 +40,7 @@ def process_line(p: gdb.Value) -> str:
             "name": text(p["name"]),
             "is": state,
             "parent": int(p["ppid"]),
-            "program": text(p["exe"]),
+            "program": program_path(p),
         }
     )
 

@@ -16,6 +16,7 @@ from mg_base import (
     flags,
     heading,
     number,
+    program_path,
     read_quad,
     structure,
     symbol_at,
@@ -185,7 +186,7 @@ class ShowProcess(Command):
         pid = int(process["pid"])
         heading(
             f"Process index: {pid}   Name: {text(process['name'])}   Program: "
-            f"{text(process['exe']) or '-'}"
+            f"{program_path(process) or '-'}"
         )
         thread = thread_of(process)
         space = process["aspace"]

@@ -177,9 +177,13 @@ static long file_pread(struct file *f, uint64_t buf, uint64_t n, uint64_t offset
         return -EBADF;
     if ((int64_t)offset < 0)
         return -EINVAL;
+    if (!user_range_ok(buf, n))
+        return -EFAULT;
     if (f->ops != &regular_ops)
-        return f->ops == &directory_ops ? -EISDIR : -ESPIPE;
-    return user_range_ok(buf, n) ? inode_read_user(f->inode, offset, buf, MIN(n, IO_MAX)) : -EFAULT;
+        return f->ops->read_at            ? f->ops->read_at(f, buf, MIN(n, IO_MAX), offset)
+               : f->ops == &directory_ops ? -EISDIR
+                                          : -ESPIPE;
+    return inode_read_user(f->inode, offset, buf, MIN(n, IO_MAX));
 }
 
 long sys_pread64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset)

@@ -14,16 +14,13 @@
 #include "kernel/sched/timer.h"
 #include "mm/phys/page.h"
 
-#define UTS_LENGTH 65
+/* The C library compares the release with the oldest Linux version that it supports. */
+const char system_names[UTS_NAMES][UTS_LENGTH] = {
+    [UTS_SYSNAME] = "Megalith", [UTS_NODENAME] = "megalith", [UTS_RELEASE] = "6.1.0-megalith",
+    [UTS_VERSION] = "SMP",      [UTS_MACHINE] = "alpha",     [UTS_DOMAIN] = "(none)",
+};
 
-long sys_uname(uint64_t to)
-{
-    /* The C library compares the release with the oldest Linux version that it supports. */
-    static const char names[6][UTS_LENGTH] = {"Megalith", "megalith", "6.1.0-megalith",
-                                              "SMP",      "alpha",    "(none)"};
-
-    return copyout(to, names, sizeof(names));
-}
+long sys_uname(uint64_t to) { return copyout(to, system_names, sizeof(system_names)); }
 
 long sys_sysinfo(uint64_t to)
 {

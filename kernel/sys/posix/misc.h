@@ -5,6 +5,11 @@
 
 #include "kernel/sys/posix/calls.h"
 
+/* What uname(2) tells, in the order of struct utsname. */
+enum { UTS_SYSNAME, UTS_NODENAME, UTS_RELEASE, UTS_VERSION, UTS_MACHINE, UTS_DOMAIN, UTS_NAMES };
+#define UTS_LENGTH 65
+extern const char system_names[UTS_NAMES][UTS_LENGTH];
+
 long sys_uname(uint64_t to);                                                     /* 339 */
 long sys_sysinfo(uint64_t to);                                                   /* 318 */
 long sys_getrlimit(uint64_t resource, uint64_t to);                              /* 144 */

@@ -291,42 +291,21 @@ long sys_symlink(uint64_t target, uint64_t path)
     return two_paths((uint64_t)AT_FDCWD, target, (uint64_t)AT_FDCWD, path, symlink_to);
 }
 
-static bool is_self_exe(const char *path) { return !strcmp(path, "/proc/self/exe"); }
-
-static void exe_copy(const struct process *p, char *to, size_t n)
-{
-    ipl_t ipl = spin_lock(&process_lock);
-
-    str_copy(to, p->exe, n);
-    spin_unlock(&process_lock, ipl);
-}
-
 long sys_readlinkat(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t n)
 {
-    struct process *p = process_self();
-    char exe[sizeof(p->exe)];
     struct inode *i = NULL;
-    const char *target = exe;
     struct upath u;
-    size_t bytes;
     long err = path_begin(&u, dirfd, path);
 
     if (err)
         return err;
-    if ((int64_t)n <= 0) {
-        err = -EINVAL;
-    } else if (!is_self_exe(u.text)) {
-        err = tree_lookup(&u.cred, u.dir, u.text, false, &i);
-        if (!err)
-            err = (i->mode & S_IFMT) == S_IFLNK ? i->ops->readlink(i, u.text, PATH_MAX) : -EINVAL;
-        target = u.text;
-    } else {
-        exe_copy(p, exe, sizeof(exe));
-        err = (long)strlen(exe);
-    }
+    err = (int64_t)n <= 0 ? -EINVAL : tree_lookup(&u.cred, u.dir, u.text, false, &i);
+    if (!err)
+        err = (i->mode & S_IFMT) == S_IFLNK ? i->ops->readlink(i, u.text, PATH_MAX) : -EINVAL;
     if (err > 0) {
-        bytes = MIN(n, (uint64_t)err);
-        err = copyout(to, target, bytes) ? -EFAULT : (long)bytes;
+        size_t bytes = MIN(n, (uint64_t)err);
+
+        err = copyout(to, u.text, bytes) ? -EFAULT : (long)bytes;
     }
     if (i)
         inode_unref(i);

@@ -13,6 +13,7 @@
 #include "kernel/base/abi/vadef.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/program_path.h"
 #include "kernel/proc/signal.h"
 #include "kernel/sys/vms/args.h"
 #include "kernel/sys/vms/calls.h"
@@ -40,7 +41,7 @@ struct facts {
     uint32_t pid, owner, uic_group, uic_member, state, priority, cpu, home_rad;
     uint64_t faults, private_pages, peak_pages, global_pages, peak_bytes;
     char name[sizeof(((struct process *)NULL)->name)];
-    char image[sizeof(((struct process *)NULL)->exe)];
+    char image[256];       /* the path, or the beginning of a longer one */
     struct aspace *aspace; /* a reference, or NULL if the process is exiting */
 };
 
@@ -133,7 +134,7 @@ static void note_facts(const struct process *p, struct facts *f)
                         .home_rad = __atomic_load_n(&t->home_rad, __ATOMIC_RELAXED),
                         .aspace = p->aspace};
     str_copy(f->name, p->name, sizeof(f->name));
-    str_copy(f->image, p->exe, sizeof(f->image));
+    str_copy(f->image, program_path_text(p->program), sizeof(f->image));
     if (!p->aspace)
         return;
     aspace_ref(p->aspace);

@@ -18,6 +18,7 @@ from elftools.elf.elffile import ELFFile
 
 from megalith.debug.saved import MASK, Memory, NotMapped, SavedError
 
+PATH_MAX = 4096
 LIST_LIMIT = 100_000  # entries after which a list counts as endless
 
 
@@ -137,9 +138,18 @@ class Kernel:
         table = self.structure("aspace", file).offset("pt")
         table += self.structure("page_table", file).offset("root")
 
+        path = self.structure("program_path", file)
+
         def text(address: int, member: str) -> str:
             start, size = process.members[member]
             raw = self.read(address + start, size)
+            return raw.split(b"\0")[0].decode("latin-1")
+
+        def path_text(address: int) -> str:
+            if not address:
+                return ""
+            size = int.from_bytes(self.read(address + path.offset("bytes"), 4), "little")
+            raw = self.read(address + path.offset("text"), min(size, PATH_MAX))
             return raw.split(b"\0")[0].decode("latin-1")
 
         found = []
@@ -147,7 +157,8 @@ class Kernel:
             pid = int.from_bytes(self.read(address + process.offset("pid"), 4), "little")
             space = self.quad(address + process.offset("aspace"))
             root = self.quad(space + table) if space else 0
-            found.append(ProcessView(pid, text(address, "name"), text(address, "exe"), root))
+            program = path_text(self.quad(address + process.offset("program")))
+            found.append(ProcessView(pid, text(address, "name"), program, root))
         return found
 
 

@@ -1,0 +1,111 @@
+/* What a process has in its memory: its mappings, arguments and environment. */
+#include "kernel/base/errno.h"
+#include "kernel/sys/procfs/procfs_private.h"
+#include "mm/space/aspace_read.h"
+
+/* A reference to the address space of a process; NULL with the reason in *err, which is 0 when the
+ * process has none any more. */
+static struct aspace *space_of(const struct proc_id *who, int *err)
+{
+    struct aspace *as = NULL;
+    ipl_t ipl;
+
+    *err = proc_may_look_into(who);
+    if (*err)
+        return NULL;
+    ipl = spin_lock(&process_lock);
+    const struct process *p = proc_find_locked(who);
+    if (p && p->aspace) {
+        as = p->aspace;
+        aspace_ref(as);
+    }
+    spin_unlock(&process_lock, ipl);
+    return as;
+}
+
+/* The heap as brk has it. */
+static void heap_of(const struct proc_id *who, vaddr_t *start, vaddr_t *end)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+    const struct process *p = proc_find_locked(who);
+
+    *start = p ? p->brk_start : 0;
+    *end = p ? p->brk : 0;
+    spin_unlock(&process_lock, ipl);
+}
+
+static const char *kind_of(const struct proc_id *who, const struct mapping_view *m)
+{
+    vaddr_t start, end;
+
+    heap_of(who, &start, &end);
+    if (m->stack)
+        return "[stack]";
+    if (m->section)
+        return "[section]";
+    return !m->shared && m->start < end && m->end > start ? "[heap]" : "";
+}
+
+/* One mapping a record; the cursor is its end. */
+int proc_show_maps(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+{
+    struct mapping_view m;
+    const char *name;
+    int err;
+    struct aspace *as = space_of(who, &err);
+    bool found;
+
+    if (!as)
+        return err;
+    found = aspace_view(as, *cursor, &m);
+    aspace_unref(as);
+    if (!found)
+        return 0;
+    name = kind_of(who, &m);
+    proc_print(t, "%08lx-%08lx %c%c%c%c %08lx 00:00 0%s%s\n", m.start, m.end,
+               m.prot & MAP_R ? 'r' : '-', m.prot & MAP_W ? 'w' : '-', m.prot & MAP_X ? 'x' : '-',
+               m.shared ? 's' : 'p', m.offset, *name ? "          " : "", name);
+    *cursor = m.end;
+    return 1;
+}
+
+/* Copy the next part of the strings from offset `from` to `to` of the process, whose address is
+ * kept in the process. */
+static int show_strings(const struct proc_id *who, bool environment, uint64_t *cursor,
+                        struct proc_text *t)
+{
+    uint8_t part[ASPACE_READ_MAX];
+    vaddr_t at = 0, end = 0;
+    size_t n;
+    int err;
+    struct aspace *as = space_of(who, &err);
+    ipl_t ipl;
+
+    if (!as)
+        return err;
+    ipl = spin_lock(&process_lock);
+    const struct process *p = proc_find_locked(who);
+    if (p) {
+        at = (environment ? p->arg_end : p->arg_start) + *cursor;
+        end = environment ? p->env_end : p->arg_end;
+    }
+    spin_unlock(&process_lock, ipl);
+    n = at < end ? MIN(MIN(end - at, sizeof(part)), PAGE_SIZE - (at & PAGE_MASK)) : 0;
+    err = n ? aspace_read(as, at, part, n) : 0;
+    aspace_unref(as);
+    if (err)
+        return err == -ENOMEM || err == -EINTR ? err : 0; /* unmapped since: the end */
+    proc_put(t, (const char *)part, n);
+    *cursor += n;
+    return at + n < end;
+}
+
+int proc_show_arguments(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+{
+    return show_strings(who, false, cursor, t);
+}
+
+int proc_show_environment(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+{
+    return show_strings(who, true, cursor, t);
+}

@@ -1,0 +1,206 @@
+/*
+ * The names of /proc. No inode is kept: each look-up creates one, which remembers its entry and the
+ * process, and it is freed with its last reference. So what exists follows from the process table
+ * alone, and a file of a process that has ended answers ENOENT.
+ */
+#include "kernel/sys/procfs/procfs.h"
+
+#include "kernel/base/errno.h"
+#include "kernel/base/format.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/string.h"
+#include "kernel/io/tree.h"
+#include "kernel/sys/procfs/procfs_private.h"
+#include "mm/pool/pool.h"
+
+#define FIRST_COOKIE 3u     /* of the table's entries; 1 and 2 stand for . and .. */
+#define FIRST_NUMBER 0x100u /* cookie of the name 0 */
+
+static struct fs proc_fs;
+static struct proc_inode root;
+static const struct inode_ops proc_ops;
+
+bool proc_name_number(const struct fs_name *name, uint32_t *number)
+{
+    uint64_t n = 0;
+
+    if (name->len > 9 || (name->len > 1 && name->text[0] == '0'))
+        return false;
+    for (uint32_t k = 0; k < name->len; k++) {
+        if (name->text[k] < '0' || name->text[k] > '9')
+            return false;
+        n = n * 10 + (uint64_t)(name->text[k] - '0');
+    }
+    *number = (uint32_t)n;
+    return name->len > 0;
+}
+
+/* The owner of a process: of the files about it. */
+static int owner_of(const struct proc_id *who, uint32_t *uid, uint32_t *gid)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+    const struct process *p = proc_find_locked(who);
+
+    if (p) {
+        *uid = p->euid;
+        *gid = p->egid;
+    }
+    spin_unlock(&process_lock, ipl);
+    return p ? 0 : -ENOENT;
+}
+
+int proc_inode_create(const struct proc_inode *dir, const struct proc_entry *entry,
+                      const struct proc_id *who, uint32_t number, struct inode **out)
+{
+    struct fs_new what = {.mode = entry->mode};
+    struct proc_inode *i;
+    int err = who->pid ? owner_of(who, &what.uid, &what.gid) : 0;
+
+    if (err)
+        return err;
+    i = npp_alloc(sizeof(*i));
+    if (!i)
+        return -ENOMEM;
+    memset(i, 0, sizeof(*i));
+    inode_init(&i->inode, &proc_fs, &proc_ops, &what);
+    i->inode.nlink = inode_is_dir(&i->inode) ? 2 : 1;
+    i->entry = entry;
+    i->who = *who;
+    i->number = number;
+    if (inode_is_dir(&i->inode)) {
+        struct inode *parent = (struct inode *)&dir->inode;
+
+        inode_ref(parent);
+        i->inode.parent = parent;
+    }
+    *out = &i->inode;
+    return 0;
+}
+
+static int proc_lookup(struct inode *dir, const struct fs_name *name, struct inode **out)
+{
+    const struct proc_inode *d = proc_inode_of(dir);
+    const struct proc_entry *e = d->entry;
+
+    for (unsigned k = 0; k < e->nchild; k++)
+        if (strlen(e->child[k].name) == name->len &&
+            !memcmp(e->child[k].name, name->text, name->len))
+            return proc_inode_create(d, &e->child[k], &d->who, 0, out);
+    return e->find ? e->find(d, name, out) : -ENOENT;
+}
+
+static int proc_readdir(struct inode *dir, uint64_t pos, struct fs_entry *to)
+{
+    const struct proc_inode *d = proc_inode_of(dir);
+    const struct proc_entry *e = d->entry;
+    uint64_t k = pos < FIRST_COOKIE ? 0 : pos - FIRST_COOKIE + 1, number;
+    int err;
+
+    if (k < e->nchild) {
+        to->cookie = FIRST_COOKIE + k;
+        to->mode = e->child[k].mode;
+        to->len = (uint32_t)strlen(e->child[k].name);
+        memcpy(to->text, e->child[k].name, to->len + 1);
+    } else {
+        if (!e->next)
+            return -ENOENT;
+        err = e->next(d, pos < FIRST_NUMBER ? 0 : pos - FIRST_NUMBER + 1, &number, &to->mode);
+        if (err)
+            return err;
+        to->cookie = FIRST_NUMBER + number;
+        to->len = (uint32_t)format(to->text, sizeof(to->text), "%lu", number);
+    }
+    to->ino = to->cookie;
+    return 0;
+}
+
+/* The working directory may be a process's directory. */
+static int proc_name_of(struct inode *dir, struct fs_entry *to)
+{
+    const struct proc_inode *i = proc_inode_of(dir);
+
+    if (i->entry == &proc_process_entry)
+        to->len = (uint32_t)format(to->text, sizeof(to->text), "%u", i->who.pid);
+    else
+        to->len = (uint32_t)str_copy(to->text, i->entry->name, sizeof(to->text));
+    return 0;
+}
+
+static int proc_create(struct inode *dir, const struct fs_name *name, const struct fs_new *what,
+                       struct inode **out)
+{
+    (void)dir, (void)name, (void)what, (void)out;
+    return -EACCES;
+}
+
+static int proc_link(struct inode *dir, const struct fs_name *name, struct inode *i)
+{
+    (void)dir, (void)name, (void)i;
+    return -EPERM;
+}
+
+static int proc_rename(struct inode *from, const struct fs_name *old, struct inode *i,
+                       struct inode *to, const struct fs_name *to_name, struct inode *replaced)
+{
+    (void)from, (void)old, (void)i, (void)to, (void)to_name, (void)replaced;
+    return -EPERM;
+}
+
+static int proc_resize(struct inode *i, uint64_t size)
+{
+    (void)i, (void)size;
+    return -EACCES;
+}
+
+static long proc_readlink(struct inode *i, char *buf, size_t n)
+{
+    const struct proc_inode *l = proc_inode_of(i);
+
+    return l->entry->readlink(l, buf, n);
+}
+
+static int proc_follow(struct inode *i, struct inode **out)
+{
+    const struct proc_inode *l = proc_inode_of(i);
+
+    return l->entry->follow ? l->entry->follow(l, out) : -EOPNOTSUPP;
+}
+
+static void proc_end(struct inode *i)
+{
+    struct inode *parent = i->parent;
+
+    npp_free(proc_inode_of(i), sizeof(struct proc_inode));
+    if (parent)
+        inode_unref(parent); /* at most four directories deep */
+}
+
+static const struct inode_ops proc_ops = {
+    .lookup = proc_lookup,
+    .create = proc_create,
+    .link = proc_link,
+    .unlink = proc_link,
+    .rename = proc_rename,
+    .readdir = proc_readdir,
+    .name_of = proc_name_of,
+    .readlink = proc_readlink,
+    .follow = proc_follow,
+    .resize = proc_resize,
+    .end = proc_end,
+    .file_ops = &proc_file_ops,
+};
+
+void procfs_boot(void)
+{
+    struct fs_new what = {.mode = S_IFDIR | 0555};
+    int err;
+
+    proc_fs.name = "proc";
+    proc_fs.root = &root.inode;
+    inode_init(&root.inode, &proc_fs, &proc_ops, &what);
+    root.inode.nlink = 2;
+    root.entry = &proc_root_entry;
+    err = tree_mount("/proc", &proc_fs);
+    if (err)
+        panic("/proc cannot be mounted: error %d", err);
+}

@@ -1,0 +1,95 @@
+/*
+ * What the files of this folder share. Every name of /proc is described by a constant struct
+ * proc_entry: its mode, and a function that produces its text or its link.
+ */
+#ifndef KERNEL_SYS_PROCFS_PROCFS_PRIVATE_H
+#define KERNEL_SYS_PROCFS_PROCFS_PRIVATE_H
+
+#include "kernel/fs/inode.h"
+#include "kernel/proc/process.h"
+
+/* A process, as an open file of /proc remembers it: a later process with the same pid is another
+ * one. pid 0: no process. */
+struct proc_id {
+    uint32_t pid;
+    uint64_t start_ns;
+};
+
+/* The text of one or more records, at most PROC_TEXT_BYTES. */
+#define PROC_TEXT_BYTES 3072u
+struct proc_text {
+    char *at;
+    size_t n;
+};
+
+/* Append to the text; what does not fit is cut off. */
+void proc_print(struct proc_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void proc_put(struct proc_text *t, const char *s, size_t n);
+
+struct proc_inode;
+
+struct proc_entry {
+    const char *name;
+    uint32_t mode; /* type and permissions */
+    /* Regular files: append the record at *cursor, 0 at first, and set *cursor to the next one.
+     * 1: there are more; 0: this was the last one; or a negative errno. */
+    int (*show)(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
+    /* Symbolic links: copy up to n bytes of the text; their number, or a negative errno. */
+    long (*readlink)(const struct proc_inode *i, char *buf, size_t n);
+    /* Symbolic links that lead to an open or otherwise known file, whatever its name is: the inode
+     * with a reference. NULL: the text is followed. */
+    int (*follow)(const struct proc_inode *i, struct inode **out);
+    /* Directories: a table of n entries. Names that come and go are in addition found by `find`
+     * (-ENOENT) and listed by `next`: the first number from `from` on, or -ENOENT. */
+    const struct proc_entry *child;
+    unsigned nchild;
+    int (*find)(const struct proc_inode *dir, const struct fs_name *name, struct inode **out);
+    int (*next)(const struct proc_inode *dir, uint64_t from, uint64_t *number, uint32_t *mode);
+};
+
+struct proc_inode { /* nonpaged pool, but for the root */
+    struct inode inode;
+    const struct proc_entry *entry; /* constant, like the rest */
+    struct proc_id who;
+    uint32_t number; /* of an entry of fd */
+};
+
+static inline struct proc_inode *proc_inode_of(struct inode *i)
+{
+    return container_of(i, struct proc_inode, inode);
+}
+
+/* procfs.c: an inode for `entry` in the directory dir; number: of a name that is one. 0, -ENOMEM,
+ * or -ENOENT when the process has ended. */
+int proc_inode_create(const struct proc_inode *dir, const struct proc_entry *entry,
+                      const struct proc_id *who, uint32_t number, struct inode **out);
+/* The number that a name stands for, without leading zeroes. False: it is no number. */
+bool proc_name_number(const struct fs_name *name, uint32_t *number);
+
+/* reader.c: open files that show an entry's text. */
+extern const struct file_ops proc_file_ops;
+
+/* process.c: the process, live or zombie, or NULL when it has ended. Table lock held. */
+struct process *proc_find_locked(const struct proc_id *who);
+/* 0, -ENOENT; or -EACCES: the caller is neither the superuser nor the owner of the process. */
+int proc_may_look_into(const struct proc_id *who);
+extern const struct proc_entry proc_process_entry; /* the directory of a process */
+/* The process that `name` is the pid of. */
+int proc_find_process(const struct proc_inode *dir, const struct fs_name *name, struct inode **out);
+int proc_next_process(const struct proc_inode *dir, uint64_t from, uint64_t *number,
+                      uint32_t *mode);
+
+/* descriptors.c: /proc/PID/fd. */
+int proc_find_fd(const struct proc_inode *dir, const struct fs_name *name, struct inode **out);
+int proc_next_fd(const struct proc_inode *dir, uint64_t from, uint64_t *number, uint32_t *mode);
+
+/* maps.c */
+int proc_show_maps(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
+int proc_show_arguments(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
+int proc_show_environment(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
+
+/* system.c: the names in /proc itself. */
+extern const struct proc_entry proc_root_entry;
+int proc_show_mounts(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
+
+#endif

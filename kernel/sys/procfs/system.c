@@ -1,0 +1,192 @@
+/* The files of /proc that are about the system. */
+#include "arch/alpha/hw/cpu.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/format.h"
+#include "kernel/base/string.h"
+#include "kernel/proc/fdtable.h"
+#include "kernel/proc/numbers.h"
+#include "kernel/sched/sched.h"
+#include "kernel/sched/timer.h"
+#include "kernel/sys/posix/misc.h"
+#include "kernel/sys/procfs/procfs_private.h"
+#include "mm/phys/fluid.h"
+#include "mm/phys/page.h"
+#include "mm/pool/pool.h"
+
+#define NS_PER_SECOND 1000000000ul
+#define USER_HZ       1024ul /* of /proc/stat, as AT_CLKTCK says */
+#define PAGE_KIB      (PAGE_SIZE / 1024)
+
+static long readlink_self(const struct proc_inode *i, char *buf, size_t n)
+{
+    (void)i;
+    return (long)MIN(format(buf, n, "%u", process_self()->pid), n - 1);
+}
+
+static int show_cpuinfo(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+{
+    (void)who, (void)cursor;
+    proc_print(t,
+               "cpu\t\t\t: Alpha\ncpu model\t\t: EV67\ncpu variation\t\t: 0\ncpu revision\t\t: 0\n"
+               "cpu serial number\t: \nsystem type\t\t: Tsunami\nsystem variation\t: Clipper\n");
+    proc_print(t,
+               "cycle frequency [Hz]\t: %lu est.\ntimer frequency [Hz]\t: 1024.00\n"
+               "page size [bytes]\t: %lu\nphys. address bits\t: 44\nmax. addr. space #\t: 255\n"
+               "cpus detected\t\t: %u\ncpus active\t\t: %u\ncpu active mask\t\t: %016lx\n",
+               NS_PER_SECOND, PAGE_SIZE, cpu_count, cpu_count, (UINT64_C(1) << cpu_count) - 1);
+    return 0;
+}
+
+static int show_meminfo(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+{
+    struct pool_stats npp, pgd;
+    struct page_stats s;
+
+    (void)who, (void)cursor;
+    page_stats(&s);
+    npp_stats(&npp);
+    pgd_stats(&pgd);
+    proc_print(t,
+               "MemTotal:       %8lu kB\nMemFree:        %8lu kB\nMemAvailable:   %8lu kB\n"
+               "Buffers:        %8lu kB\nCached:         %8lu kB\nSwapCached:     %8lu kB\n"
+               "SwapTotal:      %8lu kB\nSwapFree:       %8lu kB\n",
+               s.total * PAGE_KIB, s.free * PAGE_KIB, fluid_count() * PAGE_KIB, 0ul, 0ul, 0ul, 0ul,
+               0ul);
+    proc_print(t, "KernelPools:    %8lu kB\nReserved:       %8lu kB\n",
+               (npp.size + pgd.in_use) / 1024, s.reserved * PAGE_KIB);
+    return 0;
+}
+
+static uint64_t hz(uint64_t ns) { return ns / (NS_PER_SECOND / USER_HZ); }
+
+/* Record 0: the sum over all CPUs; then one record for each CPU, then the rest. */
+static int show_stat(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+{
+    struct sched_cpu_stats s, sum = {0};
+
+    (void)who;
+    if (*cursor == 0) {
+        for (unsigned k = 0; k < cpu_count; k++) {
+            sched_cpu_stats(k, &s);
+            sum.user_ns += s.user_ns;
+            sum.kernel_ns += s.kernel_ns + s.spin_ns;
+            sum.pure_idle_ns += s.pure_idle_ns;
+            sum.interrupt_ns += s.interrupt_ns;
+        }
+        proc_print(t, "cpu  %lu 0 %lu %lu 0 %lu 0 0 0 0\n", hz(sum.user_ns), hz(sum.kernel_ns),
+                   hz(sum.pure_idle_ns), hz(sum.interrupt_ns));
+    } else if (*cursor <= cpu_count) {
+        sched_cpu_stats((unsigned)*cursor - 1, &s);
+        proc_print(t, "cpu%u %lu 0 %lu %lu 0 %lu 0 0 0 0\n", (unsigned)*cursor - 1, hz(s.user_ns),
+                   hz(s.kernel_ns + s.spin_ns), hz(s.pure_idle_ns), hz(s.interrupt_ns));
+    } else {
+        uint64_t switches = 0, ready = 0;
+
+        for (unsigned k = 0; k < cpu_count; k++) {
+            sched_cpu_stats(k, &s);
+            switches += s.switches;
+            ready += s.ready + !s.idle;
+        }
+        proc_print(t, "ctxt %lu\nbtime %lu\nprocs_running %lu\nprocs_blocked 0\n", switches,
+                   (clock_wall_ns() - clock_ns()) / NS_PER_SECOND, ready);
+        return 0;
+    }
+    ++*cursor;
+    return 1;
+}
+
+static int show_uptime(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+{
+    uint64_t up = clock_ns() / 10000000, idle = 0; /* hundredths of a second */
+    struct sched_cpu_stats s;
+
+    (void)who, (void)cursor;
+    for (unsigned k = 0; k < cpu_count; k++) {
+        sched_cpu_stats(k, &s);
+        idle += s.pure_idle_ns;
+    }
+    idle /= 10000000;
+    proc_print(t, "%lu.%02lu %lu.%02lu\n", up / 100, up % 100, idle / 100, idle % 100);
+    return 0;
+}
+
+static int show_version(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+{
+    (void)who, (void)cursor;
+    proc_print(t, "%s version %s %s\n", system_names[UTS_SYSNAME], system_names[UTS_RELEASE],
+               system_names[UTS_VERSION]);
+    return 0;
+}
+
+static int show_filesystems(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+{
+    (void)who, (void)cursor;
+    proc_print(t, "nodev\ttmpfs\nnodev\tproc\n");
+    return 0;
+}
+
+int proc_show_mounts(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+{
+    (void)who, (void)cursor;
+    proc_print(t, "none / tmpfs rw 0 0\nproc /proc proc rw 0 0\n");
+    return 0;
+}
+
+static long readlink_mounts(const struct proc_inode *i, char *buf, size_t n)
+{
+    (void)i;
+    return (long)str_copy(buf, "self/mounts", n);
+}
+
+static int show_pid_max(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+{
+    (void)who, (void)cursor;
+    proc_print(t, "%u\n", NUMBERS_MAX);
+    return 0;
+}
+
+#define SHOW_NAME(what)                                                                      \
+    static int show_##what(const struct proc_id *who, uint64_t *cursor, struct proc_text *t) \
+    {                                                                                        \
+        (void)who, (void)cursor;                                                             \
+        proc_print(t, "%s\n", system_names[UTS_##what]);                                     \
+        return 0;                                                                            \
+    }
+SHOW_NAME(SYSNAME)
+SHOW_NAME(NODENAME)
+SHOW_NAME(RELEASE)
+SHOW_NAME(VERSION)
+
+static const struct proc_entry sys_kernel[] = {
+    {.name = "hostname", .mode = S_IFREG | 0444, .show = show_NODENAME},
+    {.name = "osrelease", .mode = S_IFREG | 0444, .show = show_RELEASE},
+    {.name = "ostype", .mode = S_IFREG | 0444, .show = show_SYSNAME},
+    {.name = "pid_max", .mode = S_IFREG | 0444, .show = show_pid_max},
+    {.name = "version", .mode = S_IFREG | 0444, .show = show_VERSION},
+};
+
+static const struct proc_entry sys[] = {
+    {.name = "kernel",
+     .mode = S_IFDIR | 0555,
+     .child = sys_kernel,
+     .nchild = ARRAY_SIZE(sys_kernel)},
+};
+
+static const struct proc_entry names[] = {
+    {.name = "cpuinfo", .mode = S_IFREG | 0444, .show = show_cpuinfo},
+    {.name = "filesystems", .mode = S_IFREG | 0444, .show = show_filesystems},
+    {.name = "meminfo", .mode = S_IFREG | 0444, .show = show_meminfo},
+    {.name = "mounts", .mode = S_IFLNK | 0777, .readlink = readlink_mounts},
+    {.name = "self", .mode = S_IFLNK | 0777, .readlink = readlink_self},
+    {.name = "stat", .mode = S_IFREG | 0444, .show = show_stat},
+    {.name = "sys", .mode = S_IFDIR | 0555, .child = sys, .nchild = ARRAY_SIZE(sys)},
+    {.name = "uptime", .mode = S_IFREG | 0444, .show = show_uptime},
+    {.name = "version", .mode = S_IFREG | 0444, .show = show_version},
+};
+
+const struct proc_entry proc_root_entry = {.name = "proc",
+                                           .mode = S_IFDIR | 0555,
+                                           .child = names,
+                                           .nchild = ARRAY_SIZE(names),
+                                           .find = proc_find_process,
+                                           .next = proc_next_process};

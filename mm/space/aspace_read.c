@@ -1,0 +1,65 @@
+#include "mm/space/aspace_read.h"
+
+#include "arch/alpha/hw/kseg.h"
+#include "arch/alpha/hw/layout.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "mm/pt/pt.h"
+#include "mm/space/aspace_private.h"
+
+#define ROUNDS_MAX 16 /* give up on a page that is taken back faster than it is supplied */
+
+bool aspace_view(struct aspace *as, vaddr_t from, struct mapping_view *v)
+{
+    const struct map_entry *e = NULL;
+
+    mutex_lock_shared(&as->lock);
+    if (from < LAYOUT_USER_TOP)
+        e = aspace_first_in_locked(as, from, LAYOUT_USER_TOP);
+    if (e)
+        *v = (struct mapping_view){.start = e->start,
+                                   .end = e->end,
+                                   .offset = e->offset,
+                                   .prot = e->prot,
+                                   .shared = (e->flags & MAPF_SHARED) || e->smap,
+                                   .stack = (e->flags & MAPF_GROWSDOWN) != 0,
+                                   .section = e->smap != NULL};
+    mutex_unlock_shared(&as->lock);
+    return e != NULL;
+}
+
+/*
+ * Copy n bytes at va, if the page is present. A page frame may be given to somebody else as soon as
+ * its PTE is cleared. Faults, which may replace a PTE, need the mutex; a pager or a truncation,
+ * which needs no mutex, clears the PTE under page_table.lock. So with both held the frame stays.
+ */
+static bool copy_present(struct aspace *as, vaddr_t va, void *buf, size_t n)
+{
+    bool present;
+    ipl_t ipl;
+
+    mutex_lock(&as->lock);
+    ipl = spin_lock(&as->pt.lock);
+    const pte_t *p = pt_lookup(&as->pt, va & ~PAGE_MASK, 3);
+    pte_t pte = p ? pt_load(p) : 0;
+    present = pte_maps_page(va & ~PAGE_MASK, pte);
+    if (present)
+        memcpy(buf, (const uint8_t *)kseg_page(pte_pfn(pte)) + (va & PAGE_MASK), n);
+    spin_unlock(&as->pt.lock, ipl);
+    mutex_unlock(&as->lock);
+    return present;
+}
+
+int aspace_read(struct aspace *as, vaddr_t va, void *buf, size_t n)
+{
+    for (unsigned round = 0; round < ROUNDS_MAX; round++) {
+        int err;
+
+        if (copy_present(as, va, buf, n))
+            return 0;
+        err = aspace_populate(as, va & ~PAGE_MASK, PAGE_SIZE, false);
+        if (err)
+            return err;
+    }
+    return -EIO;
+}

@@ -1,0 +1,364 @@
+// TAP
+/* /proc: what its files say of this process, of others and of the system; its names; its mount. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <sys/wait.h>
+#include <tap.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE 8192
+
+static char text[65536];
+
+/* Read a file into `text`. Its length, or -errno. */
+static long slurp(const char *path)
+{
+    int fd = open(path, O_RDONLY);
+    long n = 0, got;
+
+    if (fd < 0)
+        return -errno;
+    while ((got = read(fd, text + n, sizeof(text) - 1 - (size_t)n)) > 0)
+        n += got;
+    got = got < 0 ? -errno : n;
+    close(fd);
+    text[n] = 0;
+    return got;
+}
+
+static const char *of_pid(pid_t pid, const char *name)
+{
+    static char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+    return path;
+}
+
+/* The state letter in /proc/PID/stat, or 0. */
+static char state_of(pid_t pid)
+{
+    char *end;
+
+    if (slurp(of_pid(pid, "stat")) <= 0)
+        return 0;
+    end = strrchr(text, ')');
+    return end ? end[2] : 0;
+}
+
+static bool becomes(pid_t pid, char state)
+{
+    for (int i = 0; i < 2000 && state_of(pid) != state; i++)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    return state_of(pid) == state;
+}
+
+static pid_t sleeper(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        for (;;)
+            pause();
+    return pid;
+}
+
+/* ---- one process ---- */
+
+static void program_path(void)
+{
+    char path[256] = "";
+    int status = -1;
+
+    is(readlink("/proc/self/exe", path, sizeof(path)), (long)strlen("/tests/proc_files"),
+       "the program's path has its whole length");
+    ok(strcmp(path, "/tests/proc_files") == 0, "it is %s", path);
+    if (fork() == 0) {
+        if (chdir("/tests/../tests/.") == 0)
+            execl("./proc_files", "proc_files", "exe", NULL);
+        _exit(9);
+    }
+    wait(&status);
+    is(status, 0, "a program executed as ./NAME has an absolute path");
+}
+
+static int report_exe(void)
+{
+    char path[256] = "";
+
+    return readlink("/proc/self/exe", path, sizeof(path)) < 0 || strcmp(path, "/tests/proc_files");
+}
+
+static void numbers(void)
+{
+    unsigned pid, ppid, pgrp, session;
+    char name[32], state;
+    char expected[64];
+
+    ok(slurp("/proc/self/stat") > 0, "stat can be read");
+    is(sscanf(text, "%u (%31[^)]) %c %u %u %u", &pid, name, &state, &ppid, &pgrp, &session), 6,
+       "its first fields are there");
+    ok(pid == (unsigned)getpid() && ppid == (unsigned)getppid() && pgrp == (unsigned)getpgrp() &&
+           session == (unsigned)getsid(0) && state == 'R' && !strcmp(name, "proc_files"),
+       "they are this process's");
+    ok(slurp("/proc/self/status") > 0, "status can be read");
+    snprintf(expected, sizeof(expected), "Pid:\t%d\n", getpid());
+    ok(strstr(text, expected), "it names the process");
+    signal(SIGUSR1, SIG_IGN);
+    slurp("/proc/self/status");
+    ok(strstr(text, "SigIgn:\t0000000020000000\n"), "it shows an ignored signal");
+    signal(SIGUSR1, SIG_DFL);
+}
+
+static void states(void)
+{
+    pid_t pid = sleeper();
+
+    ok(becomes(pid, 'S'), "a process that waits is S");
+    kill(pid, SIGSTOP);
+    ok(becomes(pid, 'T'), "one that was stopped is T");
+    kill(pid, SIGKILL);
+    ok(becomes(pid, 'Z'), "one that has ended is Z");
+    is(readlink(of_pid(pid, "exe"), text, sizeof(text)), -1, "it runs no program any more");
+    waitpid(pid, NULL, 0);
+    is(slurp(of_pid(pid, "stat")), -ENOENT, "it is gone once its status was read");
+}
+
+static void gone_while_open(void)
+{
+    pid_t pid = sleeper();
+    int fd = open(of_pid(pid, "stat"), O_RDONLY);
+    char c;
+
+    ok(fd >= 0, "a file of a process is open");
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    is(read(fd, &c, 1), -1, "it cannot be read when the process has ended");
+    is(errno, ENOENT, "with ENOENT");
+    close(fd);
+}
+
+static void maps(void)
+{
+    char *p = mmap(NULL, 5 * PAGE, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    char line[64], *heap = sbrk(0);
+    unsigned many = 400, found = 0;
+    char *all = mmap(NULL, 2 * many * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    snprintf(line, sizeof(line), "%08lx-%08lx r-xs", (long)p, (long)(p + 5 * PAGE));
+    ok(slurp("/proc/self/maps") > 0, "maps can be read");
+    ok(strstr(text, line), "it shows a new mapping");
+    ok(strstr(text, "[stack]") && strstr(text, "[heap]"), "it names stack and heap");
+    (void)heap;
+    for (unsigned i = 0; i < many; i++)
+        mprotect(all + 2 * i * PAGE, PAGE, PROT_READ);
+    slurp("/proc/self/maps");
+    for (unsigned i = 0; i < many; i++) {
+        snprintf(line, sizeof(line), "%08lx-%08lx r--p", (long)(all + 2 * i * PAGE),
+                 (long)(all + (2 * i + 1) * PAGE));
+        found += strstr(text, line) != NULL;
+    }
+    is(found, many, "it shows each of many mappings");
+    munmap(p, 5 * PAGE);
+    munmap(all, 2 * many * PAGE);
+}
+
+static void strings(void)
+{
+    int status = -1;
+
+    slurp("/proc/self/cmdline");
+    ok(memcmp(text, "/tests/proc_files", 18) == 0, "cmdline is argv[0] first: %s", text);
+    if (fork() == 0) {
+        char *args[] = {"proc_files", "strings", "two words", "", NULL};
+        char *vars[] = {"A=1", "B=", NULL};
+
+        execve("/tests/proc_files", args, vars);
+        _exit(9);
+    }
+    wait(&status);
+    is(status, 0, "cmdline and environ are those of exec");
+}
+
+static int report_strings(void)
+{
+    static const char args[] = "proc_files\0strings\0two words\0";
+    static const char vars[] = "A=1\0B=";
+    long n = slurp("/proc/self/cmdline");
+
+    if (n != sizeof(args) || memcmp(text, args, sizeof(args)))
+        return 1;
+    n = slurp("/proc/self/environ");
+    return n != sizeof(vars) || memcmp(text, vars, sizeof(vars));
+}
+
+static void descriptors(void)
+{
+    int dir = open("/tmp", O_RDONLY | O_DIRECTORY), again;
+    char path[64], name[256] = "";
+    struct stat a, b;
+    struct dirent *e;
+    bool listed = false;
+    DIR *d;
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
+    ok(readlink(path, name, sizeof(name)) == 4 && !strcmp(name, "/tmp"), "a descriptor's link");
+    again = open(path, O_RDONLY);
+    ok(again >= 0 && fstat(dir, &a) == 0 && fstat(again, &b) == 0 && a.st_ino == b.st_ino,
+       "opening it opens the same file again");
+    close(again);
+    d = opendir("/proc/self/fd");
+    while (d && (e = readdir(d)))
+        listed |= atoi(e->d_name) == dir;
+    closedir(d);
+    ok(listed, "its number is listed");
+    close(dir);
+    is(readlink(path, name, sizeof(name)), -1, "and not when it is closed");
+}
+
+/* ---- others ---- */
+
+static void privacy(void)
+{
+    pid_t other = sleeper(), pid;
+    int status = -1;
+
+    pid = fork();
+    if (pid == 0) {
+        int wrong = setgid(1000) || setuid(1000);
+
+        wrong |= slurp(of_pid(other, "maps")) >= 0;
+        wrong |= slurp(of_pid(other, "cmdline")) >= 0;
+        wrong |= slurp(of_pid(other, "environ")) >= 0;
+        wrong |= readlink(of_pid(other, "exe"), text, 100) >= 0;
+        wrong |= readlink(of_pid(other, "cwd"), text, 100) >= 0;
+        wrong |= open(of_pid(other, "fd"), O_RDONLY) >= 0;
+        wrong |= slurp(of_pid(other, "stat")) <= 0;
+        wrong |= slurp(of_pid(getpid(), "maps")) <= 0;
+        _exit(wrong);
+    }
+    waitpid(pid, &status, 0);
+    is(status, 0, "another user sees that a process exists, but not into it");
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
+}
+
+/* ---- the system ---- */
+
+static void system_files(void)
+{
+    struct sysinfo info;
+    unsigned long total;
+
+    sysinfo(&info);
+    ok(slurp("/proc/meminfo") > 0 && sscanf(text, "MemTotal: %lu kB", &total) == 1 &&
+           total == info.totalram / 1024,
+       "meminfo has the memory that sysinfo tells");
+    ok(slurp("/proc/stat") > 0 && strstr(text, "cpu0 ") && strstr(text, "btime "), "stat");
+    ok(slurp("/proc/uptime") > 0 && slurp("/proc/cpuinfo") > 0 && slurp("/proc/version") > 0,
+       "uptime, cpuinfo, version");
+    ok(slurp("/proc/mounts") > 0 && strstr(text, " /proc proc "), "mounts");
+    ok(slurp("/proc/sys/kernel/hostname") > 1, "sys/kernel/hostname");
+}
+
+static void all_processes(void)
+{
+    pid_t pid[3] = {sleeper(), sleeper(), sleeper()};
+    unsigned found = 0, last = 0, disorder = 0;
+    DIR *d = opendir("/proc");
+    struct dirent *e;
+
+    while (d && (e = readdir(d))) {
+        unsigned n = (unsigned)atoi(e->d_name);
+
+        if (!n)
+            continue;
+        disorder += n <= last;
+        last = n;
+        for (int i = 0; i < 3; i++)
+            found += n == (unsigned)pid[i];
+    }
+    closedir(d);
+    is(found, 3, "every process is listed once");
+    is(disorder, 0, "in ascending order");
+    for (int i = 0; i < 3; i++) {
+        kill(pid[i], SIGKILL);
+        waitpid(pid[i], NULL, 0);
+    }
+}
+
+/* ---- the file system ---- */
+
+static void reading(void)
+{
+    static char whole[65536], one[65536];
+    long n = slurp("/proc/self/maps"), at = 0;
+    int fd = open("/proc/self/maps", O_RDONLY);
+
+    memcpy(whole, text, sizeof(whole));
+    while (at < n && read(fd, one + at, 1) == 1)
+        at++;
+    ok(at == n && !memcmp(whole, one, (size_t)n), "byte by byte it is the same text");
+    is(pread(fd, one, 20, 30), 20, "pread");
+    ok(!memcmp(one, whole + 30, 20), "reads at its offset");
+    is(pread(fd, one, 20, n + 1000), 0, "and nothing behind the end");
+    is(lseek(fd, 10, SEEK_SET), 10, "lseek");
+    ok(read(fd, one, 10) == 10 && !memcmp(one, whole + 10, 10), "goes back");
+    is(lseek(fd, -1, SEEK_SET), -1, "but not below 0");
+    close(fd);
+}
+
+static void refusals(void)
+{
+    struct stat root, proc;
+    char cwd[64] = "";
+
+    is(open("/proc/new", O_CREAT | O_RDWR, 0666), -1, "no file can be made");
+    is(mkdir("/proc/new", 0777), -1, "no directory");
+    is(unlink("/proc/version"), -1, "none can be removed");
+    is(rename("/proc/version", "/proc/old"), -1, "nor renamed");
+    is(rmdir("/proc"), -1, "the directory that is covered stays");
+    is(errno, EBUSY, "with EBUSY");
+    is(rename("/proc", "/tmp/proc"), -1, "where it is");
+    is(link("/proc/version", "/tmp/version"), -1, "no link leads out");
+    is(errno, EXDEV, "with EXDEV");
+    is(write(open("/proc/self/stat", O_WRONLY), "x", 1), -1, "nor can it be written");
+    is(truncate("/proc/self/stat", 0), -1, "or truncated");
+    ok(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, open("/proc/self/stat", O_RDONLY), 0) == MAP_FAILED,
+       "or mapped");
+    is(chdir("/proc/self"), 0, "it can be the working directory");
+    getcwd(cwd, sizeof(cwd));
+    ok(atoi(cwd + strlen("/proc/")) == getpid(), "whose path is %s", cwd);
+    ok(chdir("../..") == 0 && stat(".", &root) == 0 && stat("/", &proc) == 0 &&
+           root.st_ino == proc.st_ino,
+       ".. leads out of it");
+    is(open("/proc/00001/stat", O_RDONLY), -1, "a pid has one name");
+    is(open("/proc/4294967297/stat", O_RDONLY), -1, "and does not wrap");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && !strcmp(argv[1], "exe"))
+        return report_exe();
+    if (argc > 1 && !strcmp(argv[1], "strings"))
+        return report_strings();
+    program_path();
+    numbers();
+    states();
+    gone_while_open();
+    maps();
+    strings();
+    descriptors();
+    privacy();
+    system_files();
+    all_processes();
+    reading();
+    refusals();
+    return tap_done();
+}
