@@ -267,10 +267,14 @@ void spin_unlock_at_ipl(struct spinlock *l)
     pthread_mutex_unlock(&l->mutex);
 }
 
+void (*host_unlocked)(const struct spinlock *l);
+
 void spin_unlock(struct spinlock *l, ipl_t ipl)
 {
     spin_unlock_at_ipl(l);
     ipl_set(ipl);
+    if (host_unlocked)
+        host_unlocked(l);
 }
 
 unsigned spin_depth(void)

@@ -29,6 +29,8 @@ ipl_t spin_lock(struct spinlock *l);
 void spin_unlock(struct spinlock *l, ipl_t ipl);
 void spin_lock_at_ipl(struct spinlock *l);
 void spin_unlock_at_ipl(struct spinlock *l);
+/* If set, called after each spin_unlock: a test can wait there. */
+extern void (*host_unlocked)(const struct spinlock *l);
 bool spin_held(const struct spinlock *l);
 unsigned spin_depth(void);
 
