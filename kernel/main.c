@@ -18,6 +18,7 @@
 #include "arch/alpha/clipper/interval.h"
 #include "arch/alpha/clipper/irq.h"
 #include "arch/alpha/clipper/pci.h"
+#include "arch/alpha/hw/clock.h"
 #include "arch/alpha/hw/hwrpb.h"
 #include "arch/alpha/hw/kseg.h"
 #include "kernel/base/bitops.h"
@@ -25,6 +26,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
+#include "kernel/base/treap.h"
 #include "kernel/boot_config.h"
 #include "kernel/boot_word.h"
 #include "kernel/drivers/resmem_driver.h"
@@ -134,6 +136,10 @@ static void schedule_boot(void)
     perturb_boot(number, shift);
 }
 
+/* Choose the secret of the search trees (kernel/base/treap.h) by how long the boot has taken so far,
+ * in cycles: nobody can compute it afterwards, and a run that counts instructions repeats exactly. */
+static void trees_boot(void) { treap_secret ^= clock_ns() ^ (uint64_t)clock_cycles() << 32; }
+
 /* Start the command that was given to scripts/run, or else the shell. */
 static void first_process(void)
 {
@@ -176,6 +182,7 @@ void kernel_main(const struct boot_cpus *boot)
     pci_boot();
     boot->start_others(system_root_pfn, MAX_CPUS);
     printk("CPUs: %u online\n", cpu_count);
+    trees_boot();
     reserved_boot(registry); /* late, so that all CPUs help to zero the reservations */
     pool_boot_paged();
     section_boot();

@@ -19,7 +19,7 @@
  *     treap_insert(tree, &new->node, up, where);
  *
  * A tree that keeps a summary of each subtree in its root rotates nodes itself
- * (mm/object/mappings.c).
+ * (kernel/base/span.c, mm/object/mappings.c).
  */
 #ifndef KERNEL_BASE_TREAP_H
 #define KERNEL_BASE_TREAP_H

@@ -65,6 +65,9 @@ static void one_entry(struct validate *v, struct aspace *as, struct map_entry *e
                        above);
     if (aspace_lookup_locked(as, e->start) != e || aspace_lookup_locked(as, e->end - 1) != e)
         validate_error(v, "space %lx: the tree has no entry at %lx", as->pt.root.n, e->start);
+    if (e->inner != (region_at_locked(as, e->start) != NULL))
+        validate_error(v, "space %lx: the entry at %lx is %s a region", as->pt.root.n, e->start,
+                       e->inner ? "not in" : "in");
     if (e->object) {
         v->mapped++;
         validate_object(v, e->object, 0);
@@ -99,9 +102,9 @@ static void entries(struct validate *v, struct aspace *as)
                        as->counts.locked);
     above = 0;
     list_for_each_entry(r, &as->regions, link) {
-        if (r->start < above || r->length == 0)
+        if (r->start < above || r->end <= r->start)
             validate_error(v, "space %lx: region %lu at %lx", as->pt.root.n, r->id, r->start);
-        above = r->start + r->length;
+        above = r->end;
     }
 }
 

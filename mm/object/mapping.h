@@ -7,6 +7,7 @@
 #define MM_OBJECT_MAPPING_H
 
 #include "kernel/base/list.h"
+#include "kernel/base/span.h"
 #include "kernel/base/treap.h"
 #include "kernel/sched/spinlock.h"
 #include "mm/pt/page_table.h"
@@ -32,14 +33,17 @@ struct object_mapping {
 };
 
 struct map_entry {
-    struct list link;                        /* in aspace.entries, in address order */
-    struct map_entry *left, *right, *parent; /* search tree (mm/space/aspace_tree.c) */
-    vaddr_t start, end;
+    struct list link; /* in aspace.entries, in address order */
+    union {           /* in aspace.tree */
+        struct span span;
+        struct {
+            SPAN_FIELDS;
+        };
+    };
     uint8_t prot;     /* MAP_*: the current protection */
     uint8_t max_prot; /* MAP_*: the most that the protection may become */
     uint8_t locked;   /* pages are locked in memory: written with the mutex exclusive and, where
                            there is an object, its lock; read under either */
-    uint32_t heap;    /* search tree: random weight */
     uint32_t flags;   /* MAPF_* of mm/space/aspace.h */
     const struct map_ops *ops;
     /* NULL: private memory that is zero where it was not written, or a section without an object.

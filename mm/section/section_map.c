@@ -165,9 +165,9 @@ cond_t section_map_check(struct aspace *as, const struct section_map_request *r,
     struct plan p;
     cond_t status;
 
-    mutex_lock_shared(&as->lock);
+    mutex_lock(&as->lock); /* a search for addresses changes what it records of them */
     status = plan_locked(as, r, npages, section_flags, (section_flags & SEC$M_MRES) != 0, &p);
-    mutex_unlock_shared(&as->lock);
+    mutex_unlock(&as->lock);
     return status;
 }
 
@@ -254,6 +254,7 @@ static cond_t map_locked(struct aspace *as, struct section *s, const struct sect
     e->end = p->start + p->length;
     e->prot = e->max_prot = r->write ? MAP_R | MAP_W : MAP_R;
     e->flags = MAPF_SHARED | MAPF_REGION;
+    e->inner = r->region_id > LAST_DEFAULT_REGION;
     e->ops = s->kind->map_ops;
     e->offset = r->offset;
     e->smap = m;

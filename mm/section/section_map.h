@@ -35,7 +35,7 @@ struct section_map_request {
 /* Could section_map() map a section of npages with these flags (SEC$M_*)? A memory-resident one is
    assumed to have shared page tables. For a service that creates a section only if it can also map
    it. Condition values as for section_map(), except SS$_INSFMEM. IPL 0; takes the mutex of as,
-   shared. */
+   exclusively. */
 cond_t section_map_check(struct aspace *as, const struct section_map_request *r, uint64_t npages,
                          uint32_t section_flags);
 /* Map a part of s. SS$_NORMAL: the caller's share of s passes to the mapping; *va and *length (in

@@ -36,10 +36,21 @@ struct map_entry *map_entry_alloc(void)
 {
     struct map_entry *e = npp_alloc(sizeof(*e));
 
-    if (e) {
-        *e = (struct map_entry){.flags = 0};
-        list_init(&e->link);
-    }
+    if (!e)
+        return NULL;
+    /* Field by field, without those that aspace_insert_locked sets: half the instructions of a
+       memset, for each entry that a fork copies. */
+    list_init(&e->link);
+    e->start = e->end = 0;
+    e->inner = false;
+    e->prot = e->max_prot = e->locked = 0;
+    e->flags = 0;
+    e->ops = NULL;
+    e->object = NULL;
+    e->offset = 0;
+    e->low = 0;
+    e->pt = NULL;
+    e->smap = NULL;
     return e;
 }
 
@@ -59,8 +70,6 @@ struct aspace *aspace_new(unsigned rad)
     if (!as)
         return NULL;
     as->refs = 1;
-    as->heap_seed = 0x9E3779B9u;
-    as->full_below = LAYOUT_P2_BASE;
     mutex_init(&as->lock, "aspace", MUTEX_ASPACE);
     list_init(&as->entries);
     list_init(&as->regions);
@@ -90,8 +99,7 @@ static void clear_locked(struct aspace *as)
 {
     struct list *l;
 
-    as->tree = NULL;
-    as->full_below = LAYOUT_P2_BASE;
+    as->tree.root = NULL;
     __atomic_store_n(&as->hint, NULL, __ATOMIC_RELAXED);
     while ((l = list_first(&as->entries)) != NULL) {
         struct map_entry *e = list_entry(l, struct map_entry, link);
@@ -170,6 +178,7 @@ static void split_commit(struct aspace *as, vaddr_t va, struct map_entry *second
     second->flags = e->flags;
     second->offset = e->offset + (va - e->start);
     second->low = MAX(e->low, va);
+    second->inner = e->inner;
     if (e->ops->split)
         e->ops->split(e, second, va);
     aspace_count_extent(as, e, -(int64_t)(second->end - second->start));
@@ -217,14 +226,14 @@ struct map_entry *aspace_merge_locked(struct aspace *as, struct map_entry *e)
     if (l && continues(as, e, other = list_entry(l, struct map_entry, link))) {
         aspace_remove_locked(as, other);
         aspace_count_extent(as, e, (int64_t)(other->end - other->start));
-        e->end = other->end;
+        aspace_set_end_locked(as, e, other->end);
         map_entry_free(other);
     }
     l = list_prev(&as->entries, &e->link);
     if (l && continues(as, other = list_entry(l, struct map_entry, link), e)) {
         aspace_remove_locked(as, e);
         aspace_count_extent(as, other, (int64_t)(e->end - e->start));
-        other->end = e->end;
+        aspace_set_end_locked(as, other, e->end);
         map_entry_free(e);
         e = other;
     }

@@ -80,13 +80,13 @@ struct aspace {           /* protected by `lock`, exclusive to change, unless sa
     uint16_t seen;        /* used by the self-check (mm/check/validate.h) */
     uint16_t holders;     /* likewise */
     struct mutex lock;
-    struct list entries;    /* of map_entry, in address order */
-    struct map_entry *tree; /* the same entries as a search tree (mm/space/aspace_tree.c) */
-    struct list regions;    /* created regions (mm/space/region.h), in address order */
+    struct list entries;       /* of map_entry, in address order */
+    struct treap tree;         /* the same entries as spans (mm/space/aspace_tree.c) */
+    struct list regions;       /* created regions (mm/space/region.h), in address order */
+    struct treap region_tree;  /* the same regions as spans */
+    struct treap region_by_id; /* the same regions by id */
     uint64_t next_region_id;
     struct map_entry *hint; /* entry of the last fault; atomic, cleared when the entry is removed */
-    vaddr_t full_below;     /* entries cover P2 from its start to here: where a search may begin */
-    uint32_t heap_seed;     /* state of the generator of the tree's random weights */
     struct aspace_counts counts;
 };
 
@@ -154,7 +154,8 @@ int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write);
 /* Is every page of the range free, with neither an entry nor a created region there? */
 bool aspace_range_free_locked(struct aspace *as, vaddr_t va, uint64_t len);
 /* Find a free range of len bytes within [low, high), aligned to the power of two `align`, the
-   lowest or (down) the highest; created regions count as taken. 0: there is none. */
+   lowest or (down) the highest (mm/space/aspace_tree.c has an exception for large alignments);
+   created regions count as taken. 0: there is none. */
 vaddr_t aspace_find_locked(struct aspace *as, uint64_t len, uint64_t align, vaddr_t low,
                            vaddr_t high, bool down);
 /* The entry that holds va, or NULL. Mutex at least shared. */

@@ -10,6 +10,10 @@
 struct map_entry *aspace_first_in_locked(struct aspace *as, vaddr_t start, vaddr_t end);
 /* Take the entry out of the list and the tree; the caller frees it. Mutex exclusive. */
 void aspace_remove_locked(struct aspace *as, struct map_entry *e);
+/* Move the end of e, within what is free behind it, or down. Mutex exclusive. */
+void aspace_set_end_locked(struct aspace *as, struct map_entry *e, vaddr_t end);
+/* A created region that began at `start` is gone, and so are the entries in it. Mutex exclusive. */
+void aspace_region_gone_locked(struct aspace *as, vaddr_t start);
 /* Split the entries that extend across either address (0: no split there). 0, -ENOMEM, or the error
    of map_ops.split_prepare; nothing has changed after an error. Mutex exclusive. */
 int aspace_split_locked(struct aspace *as, vaddr_t low, vaddr_t high);

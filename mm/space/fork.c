@@ -115,6 +115,7 @@ static int fork_entry(struct aspace *src, struct map_entry *e, struct aspace *ds
     child->ops = e->ops;
     child->offset = e->offset;
     child->low = e->low;
+    child->inner = e->inner;
     aspace_insert_locked(dst, child);
     return e->ops->fork ? e->ops->fork(src, e, dst, child) : 0;
 }

@@ -13,13 +13,18 @@
 
 #define REGION_MIN_USER_ID 16
 
-struct region {       /* nonpaged pool */
+struct region {       /* nonpaged pool; constant while it is in its address space */
     struct list link; /* in aspace.regions, by address */
+    union {           /* in aspace.region_tree */
+        struct span span;
+        struct {
+            SPAN_FIELDS;
+        };
+    };
+    struct treap_node by_id; /* in aspace.region_by_id */
     uint64_t id;
     uint32_t flags; /* VA$M_* */
     uint32_t prot;  /* create mode << 4 | owner mode */
-    vaddr_t start;
-    uint64_t length;
 };
 
 /* A copy of what the services use of a region, created or default. */
@@ -44,7 +49,8 @@ void region_clear_locked(struct aspace *as);
 /* Describe the region with this id, created or default, in *v. False: there is none. */
 bool region_view_locked(struct aspace *as, uint64_t id, struct region_view *v);
 /* First free address: the end of the highest mapping in the region, or with VA$M_DESCEND the start
-   of the lowest. In a default region, created regions and their mappings are stepped over. */
+   of the lowest. In a default region, created regions and their mappings are stepped over. Mutex
+   exclusive. */
 vaddr_t region_first_free_locked(struct aspace *as, const struct region_view *v);
 /* Does a mapping overlap [start, end)? */
 bool region_range_used_locked(struct aspace *as, vaddr_t start, vaddr_t end);

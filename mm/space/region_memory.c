@@ -65,6 +65,7 @@ static cond_t create_va_locked(struct aspace *as, uint64_t id, vaddr_t start, ui
         return status;
     if (aspace_unmap_locked(as, start, length) != 0)
         return SS$_INSFMEM;
+    e->inner = id >= REGION_MIN_USER_ID;
     aspace_add_anon_locked(as, e, start, length, MEMORY_PROT);
     return SS$_NORMAL;
 }
@@ -113,6 +114,7 @@ static cond_t expand_locked(struct aspace *as, uint64_t id, uint64_t length, uin
         *start = aspace_find_locked(as, length, PAGE_SIZE, first_free, v.end, false);
     if (*start == 0)
         return id >= REGION_MIN_USER_ID ? SS$_REGISFULL : SS$_VASFULL;
+    e->inner = id >= REGION_MIN_USER_ID;
     aspace_add_anon_locked(as, e, *start, length, MEMORY_PROT);
     return SS$_NORMAL;
 }
@@ -160,10 +162,12 @@ int region_grow_to(struct aspace *as, vaddr_t va)
     } else if (growth_locked(as, va, &start, &end)) {
         struct map_entry *e = map_entry_alloc();
 
-        if (e)
+        if (e) {
+            e->inner = true; /* growth_locked finds created regions only */
             aspace_add_anon_locked(as, e, start, end - start, MEMORY_PROT);
-        else
+        } else {
             err = -ENOMEM;
+        }
     } else {
         err = -EFAULT;
     }

@@ -72,7 +72,7 @@ def region_line(r: gdb.Value) -> str:
         {
             "region": int(r["id"]),
             "from": va_text(start),
-            "to": va_text(start + int(r["length"])),
+            "to": va_text(int(r["end"])),
             "flags": bits(r["flags"], REGION_FLAGS) or "none",
         }
     )

@@ -172,7 +172,8 @@ class ShowRegion(Command):
         )
         count = 0
         for region in each(space["regions"], "struct region", "link"):
-            start, length = int(region["start"]), int(region["length"])
+            start = int(region["start"])
+            length = int(region["end"]) - start
             table.row(
                 int(region["id"]),
                 va_text(int(region.address)),

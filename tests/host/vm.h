@@ -388,13 +388,42 @@ static void vm_check_table(pfn_t pfn, unsigned level, struct vm_tables *t)
         vm_die("a level-%u table counts %u PTEs and has %u", level, page_of(pfn)->aux, used);
 }
 
-static int vm_check_tree(struct map_entry *e, struct map_entry *parent)
+/* Check the spans below n, and that what each records of its subtree is right. */
+static int vm_check_tree(struct treap_node *n, struct treap_node *up, uint64_t *max, bool *all)
 {
-    if (!e)
+    uint64_t below[2] = {0, 0};
+    bool inner[2] = {true, true};
+    const struct span *s;
+    int count;
+
+    if (!n)
         return 0;
-    if (e->parent != parent || (parent && e->heap > parent->heap))
+    s = span_of(n);
+    if (n->up != up || (up && n->weight > up->weight))
         vm_die("the search tree is broken");
-    return vm_check_tree(e->left, e) + 1 + vm_check_tree(e->right, e);
+    count = vm_check_tree(n->left, n, &below[0], &inner[0]) + 1 +
+            vm_check_tree(n->right, n, &below[1], &inner[1]);
+    if (s->max_gap < MAX(s->gap, MAX(below[0], below[1])) ||
+        (s->all_inner && !(s->inner && inner[0] && inner[1])))
+        vm_die("a span at 0x%lx records too small a gap of its subtree", (unsigned long)s->start);
+    *max = s->max_gap;
+    *all = s->all_inner;
+    return count;
+}
+
+/* The largest stretch of [low, high) that no region reserves, found by looking at all of them. */
+static uint64_t vm_largest_free(const struct aspace *as, vaddr_t low, vaddr_t high)
+{
+    uint64_t largest = 0;
+
+    for (const struct span *r = span_of(treap_first(&as->region_tree)); r; r = span_next(r)) {
+        if (r->end <= low || r->start >= high)
+            continue;
+        if (r->start > low)
+            largest = MAX(largest, r->start - low);
+        low = r->end;
+    }
+    return low < high ? MAX(largest, high - low) : largest;
 }
 
 /* Check that the space's tables, map and counters agree with each other. */
@@ -404,6 +433,8 @@ __attribute__((unused)) static void vm_check(struct aspace *as)
     struct map_entry *e;
     vaddr_t last = 0;
     int n = 0;
+    uint64_t max;
+    bool all;
 
     vm_check_table(as->pt.root, 1, &t);
     if (t.tables != as->pt.tables)
@@ -413,16 +444,26 @@ __attribute__((unused)) static void vm_check(struct aspace *as)
     list_for_each_entry(e, &as->entries, link) {
         if (e->start < last || e->start >= e->end)
             vm_die("entries overlap or are out of order");
+        if (e->gap < vm_largest_free(as, last, e->start))
+            vm_die("the entry at 0x%lx behind 0x%lx records a gap of 0x%lx, not 0x%lx",
+                   (unsigned long)e->start, (unsigned long)last, (unsigned long)e->gap,
+                   (unsigned long)vm_largest_free(as, last, e->start));
         last = e->end;
         n++;
     }
-    if (vm_check_tree(as->tree, NULL) != n)
+    if (vm_check_tree(as->tree.root, NULL, &max, &all) != n)
         vm_die("list and tree differ");
 }
 
 /* ---- regions: there are none, unless the test links mm/space/region.c ---- */
 
 #ifndef VM_REAL_REGIONS
+struct region *region_at_locked(struct aspace *as, vaddr_t va)
+{
+    (void)as;
+    (void)va;
+    return NULL;
+}
 bool region_overlaps_locked(struct aspace *as, vaddr_t va, uint64_t len)
 {
     (void)as;
