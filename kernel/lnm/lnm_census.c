@@ -5,47 +5,55 @@
 #include "kernel/lnm/lnm_private.h"
 #include "mm/pool/pool_census.h"
 
-static struct lnm_name *name_at(struct list *link)
+/* The name after n in a shareable table (NULL: the first one) that names a table itself. */
+static struct lnm_table *next_table(const struct lnm_name **n)
 {
-    return list_entry(link, struct lnm_name, hash);
+    do
+        *n = lnm_hash_next(lnm_shared_hash(), *n);
+    while (*n && !(*n)->header);
+    return *n ? (*n)->header : NULL;
 }
 
-/* Check the quota of t, if it has one: the sum over all names that are charged to it. */
-static void check_quota(struct census *c, const struct lnm_table *t)
+/*
+ * Compare each quota with what is charged to it: the cost of all names in the tables that draw on
+ * it, and in full the quotas of the tables below these that have one of their own. Two passes,
+ * however many tables there are.
+ */
+static void check_quotas(struct census *c)
 {
-    const struct lnm_hash *h = lnm_shared_hash();
-    uint64_t charged = 0;
+    const struct lnm_name *n = NULL;
+    struct lnm_table *t;
 
-    if (t->quota_of != t)
-        return;
-    for (uint64_t i = 0; i < h->nbuckets; i++)
-        for (struct list *l = list_first(&h->buckets[i]); l; l = list_next(&h->buckets[i], l))
-            if (name_at(l)->table->quota_of == t)
-                charged += lnm_cost(name_at(l));
-    if (charged != t->charged)
-        census_error(c, "names of table %.31s take %lu bytes, %lu are charged",
-                     t->name ? t->name->text : "(none)", charged, t->charged);
+    while ((t = next_table(&n)) != NULL)
+        t->found = 0;
+    while ((n = lnm_hash_next(lnm_shared_hash(), n)) != NULL) {
+        n->table->quota_of->found += lnm_cost(n);
+        t = n->header;
+        if (t && t->parent && t->quota_of == t)
+            t->parent->quota_of->found += t->limit;
+    }
+    while ((t = next_table(&n)) != NULL)
+        if (t->quota_of == t && t->found != t->charged)
+            census_error(c, "names of table %.*s take %lu bytes, %lu are charged",
+                         (int)t->name->length, t->name->text, t->found, t->charged);
 }
 
 static void explain(struct census *c)
 {
-    const struct lnm_hash *h = lnm_shared_hash();
+    const struct lnm_name *n = NULL;
 
-    mutex_lock_shared(&lnm_mutex);
-    for (uint64_t i = 0; i < h->nbuckets; i++)
-        for (struct list *l = list_first(&h->buckets[i]); l; l = list_next(&h->buckets[i], l)) {
-            const struct lnm_name *n = name_at(l);
-
-            census_explain(c, CENSUS_PAGED, n->size, 1);
-            if (!n->header)
-                continue;
-            census_explain(c, CENSUS_PAGED, sizeof(*n->header), 1);
-            check_quota(c, n->header);
-            if (n->header->flags & LNM_GROUP && n->header->members == 0 && n->header->count == 0 &&
-                list_empty(&n->header->children))
-                census_error(c, "the table of a group without members is there");
-        }
-    mutex_unlock_shared(&lnm_mutex);
+    mutex_lock(&lnm_mutex); /* exclusively, because of `found` */
+    while ((n = lnm_hash_next(lnm_shared_hash(), n)) != NULL) {
+        census_explain(c, CENSUS_PAGED, n->size, 1);
+        if (!n->header)
+            continue;
+        census_explain(c, CENSUS_PAGED, sizeof(*n->header), 1);
+        if (n->header->flags & LNM_GROUP && n->header->members == 0 && n->header->count == 0 &&
+            list_empty(&n->header->children))
+            census_error(c, "the table of a group without members is there");
+    }
+    check_quotas(c);
+    mutex_unlock(&lnm_mutex);
 }
 
 void lnm_census_boot(void)

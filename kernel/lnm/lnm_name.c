@@ -6,6 +6,10 @@
  * names in that of their process. The hash ignores case, so that a search that ignores case looks
  * in the same bucket.
  *
+ * The number of buckets is a parameter, and users choose the names, so each bucket is a search
+ * tree: with many names, or with names of the same hash, a search takes logarithmic time. In it the
+ * names are ordered by hash, table, name without regard to case, mode, and name.
+ *
  * All but the building of blocks is done with the LNM mutex held.
  */
 #include "kernel/base/bitops.h"
@@ -40,7 +44,6 @@ struct lnm_name *lnm_name_alloc(struct lnm_string name, uint8_t mode, uint32_t a
                            .attributes = attributes,
                            .mode = mode,
                            .length = (uint8_t)name.length};
-    list_init(&n->hash);
     list_init(&n->in_table);
     memcpy(n->text, name.s, name.length);
     return n;
@@ -67,7 +70,6 @@ struct lnm_name *lnm_name_copy(const struct lnm_name *n)
     if (!copy)
         return NULL;
     memcpy(copy, n, n->size);
-    list_init(&copy->hash);
     list_init(&copy->in_table);
     copy->table = copy->header = NULL;
     return copy;
@@ -108,63 +110,163 @@ bool lnm_hash_init(struct lnm_hash *h, uint64_t buckets)
 {
     uint64_t n = 1UL << (63 - __builtin_clzl(buckets));
 
-    h->buckets = pgd_alloc(n * sizeof(struct list));
+    h->buckets = pgd_alloc_zeroed(n * sizeof(h->buckets[0]));
     if (!h->buckets)
         return false;
     h->nbuckets = n;
-    for (uint64_t i = 0; i < n; i++)
-        list_init(&h->buckets[i]);
     return true;
 }
 
 void lnm_hash_free(struct lnm_hash *h)
 {
     if (h->buckets)
-        pgd_free(h->buckets, h->nbuckets * sizeof(struct list));
+        pgd_free(h->buckets, h->nbuckets * sizeof(h->buckets[0]));
     *h = (struct lnm_hash){0};
 }
 
 struct lnm_hash *lnm_shared_hash(void) { return &shared; }
 
+static struct lnm_name *name_of(struct treap_node *n)
+{
+    return n ? container_of(n, struct lnm_name, node) : NULL;
+}
+
+struct lnm_name *lnm_hash_next(const struct lnm_hash *h, const struct lnm_name *n)
+{
+    struct treap_node *next = n ? treap_next(&n->node) : treap_first(&h->buckets[0]);
+    uint64_t i = n ? n->node.hash & (h->nbuckets - 1) : 0;
+
+    while (!next && ++i < h->nbuckets)
+        next = treap_first(&h->buckets[i]);
+    return name_of(next);
+}
+
+static struct lnm_hash *hash_of(const struct lnm_table *t)
+{
+    return t->space ? &t->space->hash : &shared;
+}
+
 static char upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c; }
 
-static struct list *bucket_of(const struct lnm_table *t, struct lnm_string name)
+/* FNV-1a of the name without regard to case, mixed with its table. */
+static uint32_t hash(const struct lnm_table *t, struct lnm_string name)
 {
-    struct lnm_hash *h = t->space ? &t->space->hash : &shared;
-    uint32_t x = 2166136261u; /* FNV-1a, finished by a multiplication for the high bits */
+    uint32_t x = 2166136261u;
 
     for (uint32_t i = 0; i < name.length; i++)
         x = (x ^ (uint8_t)upper(name.s[i])) * 16777619u;
     x ^= (uint32_t)((uint64_t)t >> 6) * 0x9E3779B1u;
-    x ^= x >> 15;
-    return &h->buckets[x & (h->nbuckets - 1)];
+    return x ^ x >> 15; /* the low bits choose the bucket */
 }
 
-static bool same_text(const struct lnm_name *n, struct lnm_string s, bool case_blind)
+struct key {
+    uint32_t hash;
+    const struct lnm_table *table;
+    struct lnm_string name;
+};
+
+static struct treap *bucket_of(const struct lnm_table *t, struct lnm_string name, struct key *k)
 {
-    if (n->length != s.length)
-        return false;
-    if (!case_blind)
-        return memcmp(n->text, s.s, s.length) == 0;
-    for (uint32_t i = 0; i < s.length; i++)
-        if (upper(n->text[i]) != upper(s.s[i]))
-            return false;
-    return true;
+    struct lnm_hash *h = hash_of(t);
+
+    *k = (struct key){hash(t, name), t, name};
+    return &h->buckets[k->hash & (h->nbuckets - 1)];
+}
+
+/* How k compares to n, both of one hash, table and length, without regard to case and mode. */
+static __attribute__((noinline)) int compare_text(const struct key *k, const struct lnm_name *n)
+{
+    int difference = 0;
+
+    for (uint32_t i = 0; i < n->length && difference == 0; i++)
+        difference = upper(k->name.s[i]) - upper(n->text[i]);
+    return difference;
+}
+
+/* How k compares to n without regard to case and mode: below 0, 0, or above 0. *same: the names are
+   equal with regard to case. */
+static inline int compare(const struct key *k, const struct lnm_name *n, bool *same)
+{
+    *same = false;
+    if (k->hash != n->node.hash)
+        return k->hash < n->node.hash ? -1 : 1;
+    if (k->table != n->table)
+        return k->table < n->table ? -1 : 1;
+    if (k->name.length != n->length)
+        return k->name.length < n->length ? -1 : 1;
+    *same = memcmp(k->name.s, n->text, n->length) == 0;
+    return likely(*same) ? 0 : compare_text(k, n);
+}
+
+/* The same with mode and case. */
+static int compare_all(const struct key *k, uint8_t mode, const struct lnm_name *n)
+{
+    bool same;
+    int order = compare(k, n, &same);
+
+    if (order == 0)
+        order = (int)mode - n->mode;
+    return order ? order : memcmp(k->name.s, n->text, n->length);
+}
+
+static struct lnm_name *find_exact(const struct treap *bucket, const struct key *k, uint8_t mode)
+{
+    struct treap_node *at = bucket->root;
+
+    while (at) {
+        int order = compare_all(k, mode, name_of(at));
+
+        if (order == 0)
+            return name_of(at);
+        at = order < 0 ? at->left : at->right;
+    }
+    return NULL;
 }
 
 struct lnm_name *lnm_lookup(const struct lnm_table *t, struct lnm_string name, uint8_t inner,
                             uint8_t outer, bool case_blind)
 {
-    struct list *bucket = bucket_of(t, name);
-    struct lnm_name *n, *best = NULL;
+    struct key k;
+    const struct treap *bucket = bucket_of(t, name, &k);
+    struct lnm_name *best = NULL;
+    bool exact = false, same;
 
-    list_for_each_entry(n, bucket, hash) {
-        if (n->table != t || n->mode < inner || n->mode > outer || (best && n->mode <= best->mode))
-            continue;
-        if (same_text(n, name, case_blind))
+    /* The last of that name, whatever its case, in a mode up to `outer`. */
+    for (struct treap_node *at = bucket->root; at;) {
+        struct lnm_name *n = name_of(at);
+        int order = compare(&k, n, &same);
+
+        if (order == 0 && n->mode <= outer) {
             best = n;
+            exact = same;
+            if (exact && n->mode == outer)
+                break;
+        }
+        at = order > 0 || (order == 0 && n->mode <= outer) ? at->right : at->left;
     }
-    return best;
+    if (!best || best->mode < inner)
+        return NULL;
+    if (case_blind || exact)
+        return best;
+    for (unsigned mode = best->mode;; mode--) { /* there are names that differ in case only */
+        best = find_exact(bucket, &k, (uint8_t)mode);
+        if (best || mode == inner)
+            return best;
+    }
+}
+
+static void enter(struct lnm_table *t, struct lnm_name *n)
+{
+    struct treap_node *up = NULL, **where;
+    struct key k;
+    struct treap *bucket = bucket_of(t, lnm_name_string(n), &k);
+
+    n->node.hash = k.hash;
+    for (where = &bucket->root; *where;) {
+        up = *where;
+        where = compare_all(&k, n->mode, name_of(up)) < 0 ? &up->left : &up->right;
+    }
+    treap_insert(bucket, &n->node, up, where);
 }
 
 uint64_t lnm_prefixed;
@@ -190,7 +292,7 @@ void lnm_insert(struct lnm_table *t, struct lnm_name *n)
     if (has_prefix(n))
         __atomic_fetch_add(&lnm_prefixed, 1, __ATOMIC_RELAXED);
     n->table = t;
-    list_add_tail(bucket_of(t, lnm_name_string(n)), &n->hash);
+    enter(t, n);
     list_add_tail(&t->names, &n->in_table);
     t->count++;
     t->quota_of->charged += lnm_cost(n);
@@ -199,10 +301,11 @@ void lnm_insert(struct lnm_table *t, struct lnm_name *n)
 void lnm_remove(struct lnm_name *n)
 {
     struct lnm_table *t = n->table;
+    struct lnm_hash *h = hash_of(t);
 
     if (has_prefix(n))
         __atomic_fetch_sub(&lnm_prefixed, 1, __ATOMIC_RELAXED);
-    list_remove(&n->hash);
+    treap_remove(&h->buckets[n->node.hash & (h->nbuckets - 1)], &n->node);
     list_remove(&n->in_table);
     t->count--;
     t->quota_of->charged -= lnm_cost(n);

@@ -7,6 +7,7 @@
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/cond.h"
 #include "kernel/base/list.h"
+#include "kernel/base/treap.h"
 #include "kernel/lnm/lnm.h"
 #include "kernel/sched/mutex.h"
 
@@ -29,8 +30,8 @@
 #define LNM_VISITS_MAX 256u
 
 struct lnm_hash {
-    uint64_t nbuckets; /* a power of two */
-    struct list *buckets;
+    uint64_t nbuckets;     /* a power of two */
+    struct treap *buckets; /* each a search tree of names, by their order (lnm_name.c) */
 };
 
 struct lnm_translation { /* in the block of its name, 8-byte aligned */
@@ -40,8 +41,9 @@ struct lnm_translation { /* in the block of its name, 8-byte aligned */
     char text[];
 };
 
-struct lnm_name { /* LNMB: one block with its translations */
-    struct list hash, in_table;
+struct lnm_name {             /* LNMB: one block with its translations */
+    struct treap_node node;   /* in its bucket */
+    struct list in_table;     /* in table.names, in the order of definition */
     struct lnm_table *table;  /* the table that contains it */
     struct lnm_table *header; /* the table that it names, or NULL */
     uint32_t size, used;      /* bytes of the block; bytes filled in */
@@ -63,6 +65,7 @@ struct lnm_table { /* LNMTH */
     uint64_t limit, charged;    /* bytes; valid if quota_of is the table itself */
     struct lnm_space *space;    /* the process that owns it; NULL: shareable */
     uint64_t members;           /* of a group's table: number of spaces that belong to the group */
+    uint64_t found;             /* lnm_census.c: bytes that are charged to its quota */
 };
 
 struct lnm_job {
@@ -97,6 +100,8 @@ static inline struct lnm_string lnm_name_string(const struct lnm_name *n)
 bool lnm_hash_init(struct lnm_hash *h, uint64_t buckets);
 void lnm_hash_free(struct lnm_hash *h);
 struct lnm_hash *lnm_shared_hash(void);
+/* The name after n in the hash table, in no particular order; NULL: the first one, or no more. */
+struct lnm_name *lnm_hash_next(const struct lnm_hash *h, const struct lnm_name *n);
 struct lnm_name *lnm_name_copy(const struct lnm_name *n);
 const struct lnm_translation *lnm_translation_at(const struct lnm_name *n, unsigned number);
 /* The name in t of the outermost mode in [inner, outer]; NULL: there is none. */

@@ -410,20 +410,21 @@ static cond_t copy_tree(const struct lnm_table *from, struct lnm_table *to, stru
     }
 }
 
-struct lnm_space *lnm_space_fork(struct lnm_space *parent)
+/* Make s a member of parent's job. Mutex held, at least shared: so parent cannot change its job. */
+static void job_join(struct lnm_space *s, const struct lnm_space *parent)
 {
-    struct lnm_space *s = npp_alloc_zeroed(sizeof(*s));
-    cond_t status = SS$_NORMAL;
-
-    if (!s)
-        return NULL;
     s->job = parent->job;
     __atomic_fetch_add(&s->job->members, 1, __ATOMIC_RELAXED);
-    /* The parent's names may be set up in part only, or lack a new job's table: so will the
-       copy. */
-    if (!parent->directory)
-        return s;
-    mutex_lock(&lnm_mutex);
+}
+
+/* Make s a copy of parent's names. Mutex held exclusively; the caller frees s after an error. */
+static cond_t copy_space(struct lnm_space *s, const struct lnm_space *parent)
+{
+    cond_t status = SS$_NORMAL;
+
+    job_join(s, parent);
+    if (!parent->directory) /* another thread was setting it up, and found no memory */
+        return SS$_NORMAL;
     if (!lnm_hash_init(&s->hash, parent->hash.nbuckets))
         status = SS$_INSFMEM;
     if (status == SS$_NORMAL)
@@ -432,6 +433,26 @@ struct lnm_space *lnm_space_fork(struct lnm_space *parent)
         status = copy_tree(parent->directory, s->directory, s, parent->process_table);
     group_join(s, parent->group);
     s->ready_for = parent->ready_for;
+    return status;
+}
+
+struct lnm_space *lnm_space_fork(struct lnm_space *parent)
+{
+    struct lnm_space *s = npp_alloc_zeroed(sizeof(*s));
+    cond_t status;
+
+    if (!s)
+        return NULL;
+    /* Most processes have no names: they need not wait for each other. The parent's names may be
+       set up in part only, or lack a new job's table: so will the copy. */
+    mutex_lock_shared(&lnm_mutex);
+    if (likely(!parent->directory))
+        job_join(s, parent);
+    mutex_unlock_shared(&lnm_mutex);
+    if (likely(s->job != NULL))
+        return s;
+    mutex_lock(&lnm_mutex);
+    status = copy_space(s, parent);
     mutex_unlock(&lnm_mutex);
     if (status != SS$_NORMAL) {
         lnm_space_free(s);

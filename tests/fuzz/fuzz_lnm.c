@@ -1,3 +1,4 @@
+// SOURCES: kernel/base/treap.c
 // SOURCES: kernel/lnm/lnm.c kernel/lnm/lnm_name.c kernel/lnm/lnm_table.c kernel/lnm/lnm_search.c
 // SOURCES: kernel/lnm/lnm_space.c kernel/lnm/lnm_list.c sysman/params.c sysman/config.c
 // TARGETS: kernel/lnm/lnm.c kernel/lnm/lnm_name.c kernel/lnm/lnm_table.c

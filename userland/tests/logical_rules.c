@@ -357,6 +357,19 @@ static void lists(void)
     sys$dellnm(D("LNM$JOB"), NULL, NULL);
 }
 
+/* Tables with quotas of their own that nobody deletes: the check for leaks, which runs when this
+   program has ended, must find that the quota of each is charged to the one above. */
+static void left_behind(void)
+{
+    unsigned outer = 4096, inner = 1024;
+
+    is(sys$crelnt(NULL, NULL, NULL, &outer, NULL, D("LEFT_OUTER"), D("LNM$SYSTEM_DIRECTORY"), NULL),
+       SS$_LNMCREATED, "a shareable table with a quota of its own stays");
+    is(sys$crelnt(NULL, NULL, NULL, &inner, NULL, D("LEFT_INNER"), D("LEFT_OUTER"), NULL),
+       SS$_LNMCREATED, "and one in it");
+    is(define("LEFT_INNER", "LEFT_NAME", 0, NULL, "value"), SS$_NORMAL, "with a name");
+}
+
 int main(void)
 {
     items();
@@ -367,5 +380,6 @@ int main(void)
     lives();
     lists();
     killed_in_the_middle();
+    left_behind();
     return tap_done();
 }
