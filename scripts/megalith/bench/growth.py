@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from megalith.bench.figures import Bound, Row, table
 from megalith.bench.guest import BenchError, run_json
 
-MACHINE = ["-m", "2G", "--smp", "1", "--icount"]
+MACHINE = ["-m", "72G", "--smp", "1", "--icount"]
 
 
 def execute(words: list[str]) -> list[Row]:

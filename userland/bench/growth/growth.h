@@ -21,7 +21,7 @@ struct growth_row {
     double (*measure)(uint64_t n);
 };
 
-extern const struct growth_row growth_memory[], growth_process[];
+extern const struct growth_row growth_file[], growth_memory[], growth_process[], growth_service[];
 
 /* The median round of b divided by its number of operations. */
 static inline double growth_median(struct bench *b, uint64_t operations)

@@ -14,7 +14,8 @@
 
 #define STEPS 4 /* sizes of a row, in equal ratios */
 
-static const struct growth_row *const tables[] = {growth_memory, growth_process};
+static const struct growth_row *const tables[] = {growth_file, growth_memory, growth_process,
+                                                  growth_service};
 
 /* Measure a row at size n in a process of its own, so that nothing of it is left behind. */
 static double measure(const struct growth_row *row, uint64_t n, double *shared)

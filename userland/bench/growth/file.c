@@ -1,0 +1,175 @@
+/* Rows of files: names in a directory, descriptors. */
+#define _GNU_SOURCE
+#include "growth.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FILES 16 /* operations in a round */
+
+static char name[32];
+
+static const char *numbered(const char *prefix, uint64_t n)
+{
+    snprintf(name, sizeof(name), "%s%lu", prefix, (unsigned long)n);
+    return name;
+}
+
+static void create(const char *path)
+{
+    int fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
+
+    bench_need(fd >= 0 && close(fd) == 0);
+}
+
+/* A new directory with n files, which becomes the working directory. */
+static void fill_directory(uint64_t n)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/tmp/growth%u", (unsigned)getpid());
+    bench_need(mkdir(path, 0700) == 0 && chdir(path) == 0);
+    for (uint64_t i = 0; i < n; i++)
+        create(numbered("f", i));
+}
+
+/* Remove what fill_directory has made, since files outlive the process. */
+static void empty_directory(uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        bench_need(unlink(numbered("f", i)) == 0);
+    bench_need(chdir("/") == 0);
+    snprintf(name, sizeof(name), "/tmp/growth%u", (unsigned)getpid());
+    bench_need(rmdir(name) == 0);
+}
+
+static double create_file(uint64_t n)
+{
+    struct bench b = {0};
+
+    fill_directory(n);
+    for (int r = 0; r < BENCH_ROUNDS; r++) {
+        bench_start(&b);
+        for (uint64_t i = 0; i < FILES; i++)
+            create(numbered("new", i));
+        bench_stop(&b);
+        for (uint64_t i = 0; i < FILES; i++)
+            bench_need(unlink(numbered("new", i)) == 0);
+    }
+    empty_directory(n);
+    return growth_median(&b, FILES);
+}
+
+static double stat_file(uint64_t n)
+{
+    struct bench b = {0};
+    struct stat st;
+
+    fill_directory(n);
+    for (int r = 0; r < BENCH_ROUNDS; r++) {
+        bench_start(&b);
+        for (uint64_t i = 0; i < FILES; i++)
+            bench_need(stat(numbered("f", i * n / FILES), &st) == 0);
+        bench_stop(&b);
+    }
+    empty_directory(n);
+    return growth_median(&b, FILES);
+}
+
+static double read_entry(uint64_t n)
+{
+    static char buffer[32768];
+    struct bench b = {0};
+
+    fill_directory(n);
+    for (int r = 0; r < BENCH_ROUNDS; r++) {
+        int fd = open(".", O_RDONLY | O_DIRECTORY);
+
+        bench_need(fd >= 0);
+        bench_start(&b);
+        while (syscall(SYS_getdents64, fd, buffer, sizeof(buffer)) > 0)
+            ;
+        bench_stop(&b);
+        close(fd);
+    }
+    empty_directory(n);
+    return growth_median(&b, n);
+}
+
+/* ---- descriptors ---- */
+
+static void fill_descriptors(uint64_t n)
+{
+    struct rlimit all = {n + 5, n + 5}, old;
+
+    bench_need(getrlimit(RLIMIT_NOFILE, &old) == 0);
+    if (old.rlim_cur < n + 5)
+        bench_need(setrlimit(RLIMIT_NOFILE, &all) == 0);
+    for (int fd = 0; (uint64_t)fd + 1 < n;) {
+        fd = dup(0);
+        bench_need(fd >= 0);
+    }
+}
+
+static double dup_and_close(uint64_t n)
+{
+    struct bench b = {0};
+
+    fill_descriptors(n);
+    for (int r = 0; r < BENCH_ROUNDS; r++) {
+        bench_start(&b);
+        for (int i = 0; i < FILES; i++)
+            bench_need(close(dup(0)) == 0);
+        bench_stop(&b);
+    }
+    return growth_median(&b, FILES);
+}
+
+/* One end of a pipe that others wait for, too. */
+static double poll_one(uint64_t n)
+{
+    struct bench b = {0};
+    int fds[2];
+    pid_t *waiter = calloc(n, sizeof(*waiter));
+
+    bench_need(waiter && pipe(fds) == 0);
+    for (uint64_t i = 0; i < n; i++) {
+        waiter[i] = fork();
+        bench_need(waiter[i] >= 0);
+        if (waiter[i] == 0) {
+            struct pollfd p = {fds[0], POLLIN, 0};
+
+            poll(&p, 1, -1);
+            _exit(0);
+        }
+    }
+    for (uint64_t i = 0; i < n + 10; i++)
+        syscall(SYS_sched_yield);
+    for (int r = 0; r < BENCH_ROUNDS; r++) {
+        struct pollfd p = {fds[0], POLLIN, 0};
+
+        bench_start(&b);
+        for (int i = 0; i < FILES; i++)
+            bench_need(poll(&p, 1, 0) == 0);
+        bench_stop(&b);
+    }
+    bench_need(write(fds[1], "x", 1) == 1);
+    for (uint64_t i = 0; i < n; i++)
+        bench_need(waitpid(waiter[i], NULL, 0) == waiter[i]);
+    return growth_median(&b, FILES);
+}
+
+const struct growth_row growth_file[] = {
+    {"create and close a file", "files in the directory", 100, 10000, 1.3, 29000, create_file},
+    {"stat a file", "files in the directory", 100, 10000, 1.3, 5000, stat_file},
+    {"read a directory, each entry", "files in the directory", 100, 10000, 1.5, 500, read_entry},
+    {"dup and close", "descriptors", 10, 250, 1.2, 1000, dup_and_close},
+    {"poll a pipe", "processes that poll it", 10, 500, 1.3, 0, poll_one},
+    {.name = NULL},
+};
