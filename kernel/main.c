@@ -136,8 +136,9 @@ static void schedule_boot(void)
     perturb_boot(number, shift);
 }
 
-/* Choose the secret of the search trees (kernel/base/treap.h) by how long the boot has taken so far,
- * in cycles: nobody can compute it afterwards, and a run that counts instructions repeats exactly. */
+/* Choose the secret of the search trees (kernel/base/treap.h) by how long the boot has taken so
+ * far, in cycles: nobody can compute it afterwards, and a run that counts instructions repeats
+ * exactly. */
 static void trees_boot(void) { treap_secret ^= clock_ns() ^ (uint64_t)clock_cycles() << 32; }
 
 /* Start the command that was given to scripts/run, or else the shell. */

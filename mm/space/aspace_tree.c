@@ -174,8 +174,8 @@ static vaddr_t fit_up(struct search *f, const struct treap *t, vaddr_t low, vadd
     return align_up_ok(low, f->align, &va) && range_within(va, f->len, low, high) ? va : 0;
 }
 
-/* There was no room in the gap of s (NULL: behind the last span), behind `before`. If there would be
-   none with any alignment either, record that. */
+/* There was no room in the gap of s (NULL: behind the last span), behind `before`. If there would
+   be none with any alignment either, record that. */
 static void tighten(const struct search *f, const struct treap *t, struct span *s,
                     const struct span *before)
 {

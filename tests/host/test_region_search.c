@@ -1,7 +1,8 @@
 // SOURCES: kernel/base/treap.c kernel/base/span.c
 // SOURCES: mm/pt/pt.c mm/pt/pt_system.c mm/pt/shootdown.c mm/space/aspace.c mm/space/aspace_tree.c
 // SOURCES: mm/space/fault.c
-// SOURCES: mm/space/fork.c mm/space/anon.c mm/object/object.c mm/object/object_copy.c
+// SOURCES: mm/space/fork.c mm/space/anon.c mm/object/object.c
+// SOURCES: mm/object/mappings.c kernel/base/treap.c
 // SOURCES: mm/object/object_index.c mm/object/pager.c
 // SOURCES: mm/object/rmap.c mm/space/object_fault.c mm/space/aspace_protect.c
 // SOURCES: mm/space/aspace_lock.c mm/space/region.c
