@@ -1,6 +1,6 @@
 // SOURCES: kernel/io/tree.c kernel/io/regular.c kernel/io/file.c kernel/io/directory.c
 // SOURCES: kernel/fs/inode.c kernel/fs/memfs.c
-// SOURCES: kernel/base/treap.c kernel/base/span.c
+// SOURCES: kernel/base/span.c
 // SOURCES: mm/pt/pt.c mm/pt/pt_system.c mm/pt/shootdown.c mm/space/aspace.c mm/space/aspace_tree.c
 // SOURCES: mm/space/fault.c mm/space/fork.c
 // SOURCES: mm/space/anon.c mm/object/object.c mm/object/object_index.c

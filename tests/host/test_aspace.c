@@ -2,7 +2,7 @@
 // SOURCES: mm/pt/pt_system.c
 // SOURCES: mm/pt/shootdown.c
 // SOURCES: mm/space/aspace.c mm/space/aspace_protect.c
-// SOURCES: kernel/base/treap.c kernel/base/span.c
+// SOURCES: kernel/base/span.c
 // SOURCES: mm/space/aspace_tree.c
 // SOURCES: mm/space/fault.c
 // SOURCES: mm/space/fork.c

@@ -2,7 +2,7 @@
 // SOURCES: mm/section/section_map.c
 // SOURCES: mm/section/section_pt.c mm/section/section_walk.c mm/section/shpt.c mm/pt/pt.c
 // SOURCES: mm/pt/pt_system.c mm/pt/shootdown.c
-// SOURCES: kernel/base/treap.c kernel/base/span.c
+// SOURCES: kernel/base/span.c
 // SOURCES: mm/space/aspace.c mm/space/aspace_tree.c mm/space/fault.c mm/space/fork.c
 // SOURCES: mm/space/anon.c mm/object/object.c
 // SOURCES: mm/object/object_index.c mm/object/pager.c mm/object/rmap.c

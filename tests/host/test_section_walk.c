@@ -2,7 +2,7 @@
 // SOURCES: mm/space/region.c mm/section/section.c mm/section/section_gsd.c mm/pt/gh.c
 // SOURCES: mm/section/section_map.c
 // SOURCES: mm/section/section_pt.c mm/section/section_walk.c mm/section/shpt.c mm/space/aspace.c
-// SOURCES: kernel/base/treap.c kernel/base/span.c
+// SOURCES: kernel/base/span.c
 // SOURCES: mm/space/aspace_tree.c mm/space/anon.c
 // SOURCES: mm/space/fault.c mm/space/fork.c mm/object/object.c
 // SOURCES: mm/object/mappings.c kernel/base/treap.c
