@@ -143,6 +143,10 @@ static int args_copyin(struct exec_args *a, vaddr_t ustr)
             n = copyin(to, ustr, room);
         if (n != 0)
             return (int)n;
+        if (memchr(to, '\0', room)) { /* others have made the string shorter meanwhile */
+            a->bytes += strlen(to) + 1;
+            return 0;
+        }
         a->bytes += room;
         ustr += room;
     }

@@ -16,6 +16,7 @@
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/signal.h"
+#include "mm/pool/pool.h"
 
 #define IO_MAX  0x7FFFE000ul /* most bytes of one call, as on Linux: fits into an int */
 #define IOV_MAX 1024u
@@ -111,13 +112,18 @@ struct iovec {
     uint64_t base, nbytes;
 };
 
-/* Copy in buffer k of a vector. -EINVAL: its length added to `sum` overflows. */
-static long iov_next(vaddr_t iov, uint64_t k, uint64_t sum, struct iovec *v)
+#define IOV_FEW 16u /* buffers that need no allocation */
+
+/* Check a vector that was copied in: its length must not overflow. */
+static long iov_check(const struct iovec *v, uint64_t count)
 {
-    if (copyin(v, iov + k * sizeof(*v), sizeof(*v)) != 0)
-        return -EFAULT;
-    if (v->nbytes > INT64_MAX - sum)
-        return -EINVAL;
+    uint64_t sum = 0;
+
+    for (uint64_t k = 0; k < count; k++) {
+        if (v[k].nbytes > INT64_MAX - sum)
+            return -EINVAL;
+        sum += v[k].nbytes;
+    }
     return 0;
 }
 
@@ -127,38 +133,46 @@ static long file_nothing(struct file *f, uint64_t a, uint64_t b, uint64_t c)
     return 0;
 }
 
-/* Call `one` for each buffer of a vector. All of the vector is checked before the first call. */
+/* Call `one` for each buffer of a vector. */
+static long vector_each(uint64_t fd, const struct iovec *v, uint64_t count,
+                        long (*one)(uint64_t, uint64_t, uint64_t))
+{
+    long done = 0;
+
+    for (uint64_t k = 0; k < count && done < (long)IO_MAX; k++) {
+        long r;
+
+        if (!v[k].nbytes)
+            continue;
+        r = one(fd, v[k].base, MIN(v[k].nbytes, IO_MAX - (uint64_t)done));
+        if (r < 0)
+            return done ? done : r;
+        done += r;
+        if ((uint64_t)r < v[k].nbytes)
+            break;
+    }
+    return done;
+}
+
+/* The vector is copied in once and checked as a whole: others may change it meanwhile. */
 static long vector_call(uint64_t fd, vaddr_t iov, uint64_t count,
                         long (*one)(uint64_t, uint64_t, uint64_t))
 {
-    uint64_t sum = 0;
-    long done = 0;
-    struct iovec v;
+    struct iovec few[IOV_FEW], *v = few;
+    long r;
 
     if (count > IOV_MAX)
         return -EINVAL;
     if (file_call(fd, file_nothing, 0, 0, 0))
         return -EBADF;
-    for (uint64_t k = 0; k < count; k++, sum += v.nbytes) {
-        long err = iov_next(iov, k, sum, &v);
-
-        if (err)
-            return err;
-    }
-    for (uint64_t k = 0; k < count && done < (long)IO_MAX; k++) {
-        long r = iov_next(iov, k, 0, &v);
-
-        if (!r && !v.nbytes)
-            continue;
-        if (!r)
-            r = one(fd, v.base, MIN(v.nbytes, IO_MAX - (uint64_t)done));
-        if (r < 0)
-            return done ? done : r;
-        done += r;
-        if ((uint64_t)r < v.nbytes)
-            break;
-    }
-    return done;
+    if (count > IOV_FEW && !(v = pgd_alloc(count * sizeof(*v))))
+        return -ENOMEM;
+    r = copyin(v, iov, count * sizeof(*v)) ? -EFAULT : iov_check(v, count);
+    if (!r)
+        r = vector_each(fd, v, count, one);
+    if (v != few)
+        pgd_free(v, count * sizeof(*v));
+    return r;
 }
 
 long sys_readv(uint64_t fd, uint64_t iov, uint64_t count)

@@ -2,8 +2,8 @@
  * poll and select.
  *
  * All pollers wait on one queue (kernel/io/poll.h) and check their files again when the state of
- * any file changes. poll reads and writes its array in user memory directly, one entry at a time;
- * select copies its sets to the stack. So nothing is allocated.
+ * any file changes. poll reads its array in user memory anew at each look, one entry at a time, each
+ * of which is complete in itself; select copies its sets to the stack. So nothing is allocated.
  *
  * No lock here. A poller is on the queue before it checks its files, with a barrier in between, so
  * that it cannot miss a change.
@@ -110,7 +110,8 @@ static long poll_look(void *arg)
             return -EINTR;
         p.revents = p.fd < 0 ? 0 : (int16_t)events_of(p.fd, (uint16_t)p.events);
         ready += p.revents != 0;
-        if (copyout(at, &p, sizeof(p)) != 0)
+        /* Only this field: others may have changed the rest meanwhile. */
+        if (copyout(at + offsetof(struct pollfd, revents), &p.revents, sizeof(p.revents)) != 0)
             return -EFAULT;
     }
     return ready;

@@ -297,6 +297,38 @@ static cond_t write_item(const struct vms_item *item, const void *facts)
     return answer(item->code, facts, &a) ? vms_item_answer(item, &a) : SS$_BADITMCOD;
 }
 
+/* Write the answers about the process t. The list has been checked. */
+static cond_t answer_all(const struct target *t, vaddr_t pidadr, vaddr_t iosb,
+                         const struct vms_item_list *list)
+{
+    struct facts f;
+    uint32_t pid = 0;
+    cond_t status = find(t, &f, &pid);
+
+    /* Return the number, in a search also if the caller may not see the process. */
+    if (pid && pidadr && (status == SS$_NORMAL || t->search) &&
+        copyout_u32(pidadr, t->search ? pid | SEARCH : pid) != 0)
+        status = status == SS$_NORMAL ? SS$_ACCVIO : status;
+    if (!pid || status == SS$_NOPRIV)
+        return status;
+    if (status == SS$_NORMAL)
+        status = vms_items_each(list, write_item, &f);
+    if (f.aspace)
+        aspace_unref(f.aspace); /* may be the last reference, if the process has ended meanwhile */
+    return status == SS$_NORMAL ? vms_complete(iosb, status) : status;
+}
+
+static cond_t inform(const struct target *t, vaddr_t pidadr, vaddr_t itmlst, vaddr_t iosb)
+{
+    struct vms_item_list list;
+    cond_t status = vms_items_check(itmlst, vms_items_next, check_item, &list);
+
+    if (status == SS$_NORMAL)
+        status = answer_all(t, pidadr, iosb, &list);
+    vms_items_end(&list);
+    return status;
+}
+
 /*
  * $GETJPI(efn, pidadr, prcnam, itmlst, iosb, astadr, astprm), and $GETJPIW, since it completes at
  * once.
@@ -309,6 +341,7 @@ static cond_t write_item(const struct vms_item *item, const void *facts)
  *   SS$_BADITMCOD                   an item is not implemented
  *   SS$_BADPARAM, SS$_BADBUFLEN     the item list is malformed
  *   SS$_IVLOGNAM                    the name has 0 or more than 15 characters
+ *   SS$_INSFMEM                     the list is long, and there is no memory for its copy
  *   SS$_UNASEFC, SS$_EXASTLM, SS$_ACCVIO
  */
 cond_t vms_getjpi(uint64_t block)
@@ -316,8 +349,6 @@ cond_t vms_getjpi(uint64_t block)
     enum { EFN, PIDADR, PRCNAM, ITMLST, IOSB_OUT, ASTADR, ASTPRM, COUNT };
     uint64_t a[VMS_ARGS_MAX];
     struct target t;
-    struct facts f;
-    uint32_t pid = 0;
     cond_t status = vms_args(block, IOSB_OUT, COUNT, a);
 
     if (status == SS$_NORMAL)
@@ -326,20 +357,5 @@ cond_t vms_getjpi(uint64_t block)
         status = decode_target(a[PIDADR], a[PRCNAM], &t);
     if (status == SS$_NORMAL)
         status = vms_completion_check(a[IOSB_OUT], a[ASTADR]);
-    if (status == SS$_NORMAL)
-        status = vms_items_each(a[ITMLST], check_item, NULL);
-    if (status != SS$_NORMAL)
-        return status;
-    status = find(&t, &f, &pid);
-    /* Return the number, in a search also if the caller may not see the process. */
-    if (pid && a[PIDADR] && (status == SS$_NORMAL || t.search) &&
-        copyout_u32(a[PIDADR], t.search ? pid | SEARCH : pid) != 0)
-        status = status == SS$_NORMAL ? SS$_ACCVIO : status;
-    if (!pid || status == SS$_NOPRIV)
-        return status;
-    if (status == SS$_NORMAL)
-        status = vms_items_each(a[ITMLST], write_item, &f);
-    if (f.aspace)
-        aspace_unref(f.aspace); /* may be the last reference, if the process has ended meanwhile */
-    return status == SS$_NORMAL ? vms_complete(a[IOSB_OUT], status) : status;
+    return status == SS$_NORMAL ? inform(&t, a[PIDADR], a[ITMLST], a[IOSB_OUT]) : status;
 }

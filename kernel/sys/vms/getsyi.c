@@ -238,11 +238,13 @@ static cond_t check_node(vaddr_t csidadr, vaddr_t nodename)
  *   SS$_BADITMCOD                   an item is not implemented
  *   SS$_BADPARAM, SS$_BADBUFLEN     the item list is malformed
  *   SS$_IVLOGNAM                    the name has 0 or more than 15 characters
+ *   SS$_INSFMEM                     the list is long, and there is no memory for its copy
  *   SS$_UNASEFC, SS$_EXASTLM, SS$_ACCVIO
  */
 cond_t vms_getsyi(uint64_t block)
 {
     enum { EFN, CSIDADR, NODENAME, ITMLST, IOSB_OUT, ASTADR, ASTPRM, COUNT };
+    struct vms_item_list list;
     uint64_t a[VMS_ARGS_MAX];
     cond_t status = vms_args(block, IOSB_OUT, COUNT, a);
 
@@ -252,9 +254,11 @@ cond_t vms_getsyi(uint64_t block)
         status = check_node(a[CSIDADR], a[NODENAME]);
     if (status == SS$_NORMAL)
         status = vms_completion_check(a[IOSB_OUT], a[ASTADR]);
+    if (status != SS$_NORMAL)
+        return status;
+    status = vms_items_check(a[ITMLST], vms_items_next, check_item, &list);
     if (status == SS$_NORMAL)
-        status = vms_items_each(a[ITMLST], check_item, NULL);
-    if (status == SS$_NORMAL)
-        status = vms_items_each(a[ITMLST], write_item, NULL);
+        status = vms_items_each(&list, write_item, NULL);
+    vms_items_end(&list);
     return status == SS$_NORMAL ? vms_complete(a[IOSB_OUT], status) : status;
 }

@@ -23,6 +23,7 @@
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/string.h"
 #include "kernel/sys/vms/args.h"
+#include "mm/pool/pool.h"
 
 #define EVENT_FLAGS_OWN 64
 
@@ -47,12 +48,13 @@ cond_t vms_items_start(struct vms_items *l, vaddr_t ua)
     return SS$_NORMAL;
 }
 
-static cond_t next_wide(struct vms_items *l, struct vms_item *item)
+static cond_t next_wide(struct vms_items *l, uint32_t head, struct vms_item *item)
 {
     ILEB_64 e;
 
-    if (copyin(&e, l->at, sizeof(e)) != 0)
+    if (copyin((char *)&e + sizeof(head), l->at + sizeof(head), sizeof(e) - sizeof(head)) != 0)
         return SS$_ACCVIO;
+    memcpy(&e, &head, sizeof(head)); /* each word is read once */
     if (e.ileb_64$w_mbo != 1 || e.ileb_64$l_mbmo != -1)
         return SS$_BADPARAM;
     if (e.ileb_64$q_length > VMS_ITEM_LENGTH_MAX)
@@ -79,9 +81,10 @@ cond_t vms_items_next(struct vms_items *l, struct vms_item *item)
     if (++l->count > VMS_ITEMS_MAX)
         return SS$_BADPARAM;
     if (l->wide)
-        return next_wide(l, item);
-    if (copyin(&e, l->at, sizeof(e)) != 0)
+        return next_wide(l, head, item);
+    if (copyin((char *)&e + sizeof(head), l->at + sizeof(head), sizeof(e) - sizeof(head)) != 0)
         return SS$_ACCVIO;
+    memcpy(&e, &head, sizeof(head)); /* each word is read once */
     *item = (struct vms_item){.code = e.ile3$w_code,
                               .length = e.ile3$w_length,
                               .buffer = (vaddr_t)e.ile3$ps_bufaddr,
@@ -90,19 +93,64 @@ cond_t vms_items_next(struct vms_items *l, struct vms_item *item)
     return SS$_NORMAL;
 }
 
-cond_t vms_items_each(vaddr_t ua, cond_t (*fn)(const struct vms_item *item, const void *arg),
-                      const void *arg)
+/* Make room for another item. */
+static bool list_grow(struct vms_item_list *list)
+{
+    unsigned room = 4 * list->room;
+    struct vms_item *more = pgd_alloc(room * sizeof(*more));
+
+    if (!more)
+        return false;
+    memcpy(more, list->item, list->count * sizeof(*more));
+    vms_items_end(list);
+    list->item = more;
+    list->room = room;
+    return true;
+}
+
+cond_t vms_items_read(vaddr_t ua, cond_t (*next)(struct vms_items *l, struct vms_item *item),
+                      struct vms_item_list *list)
 {
     struct vms_items l;
-    struct vms_item i;
-    cond_t status = vms_items_start(&l, ua);
+    cond_t status;
 
+    list->item = list->few;
+    list->room = VMS_ITEMS_FEW;
+    list->count = 0;
+    status = vms_items_start(&l, ua);
     while (status == SS$_NORMAL) {
-        status = vms_items_next(&l, &i);
-        if (status != SS$_NORMAL || i.code == 0)
+        if (list->count == list->room && !list_grow(list))
+            return SS$_INSFMEM;
+        status = next(&l, &list->item[list->count]);
+        if (status != SS$_NORMAL || list->item[list->count].code == 0)
             break;
-        status = fn(&i, arg);
+        list->count++;
     }
+    return status;
+}
+
+void vms_items_end(struct vms_item_list *list)
+{
+    if (list->item != list->few)
+        pgd_free(list->item, list->room * sizeof(*list->item));
+}
+
+cond_t vms_items_check(vaddr_t ua, cond_t (*next)(struct vms_items *l, struct vms_item *item),
+                       cond_t (*check)(const struct vms_item *item, const void *arg),
+                       struct vms_item_list *list)
+{
+    cond_t read = vms_items_read(ua, next, list), checked = vms_items_each(list, check, NULL);
+
+    return checked == SS$_NORMAL ? read : checked;
+}
+
+cond_t vms_items_each(const struct vms_item_list *list,
+                      cond_t (*fn)(const struct vms_item *item, const void *arg), const void *arg)
+{
+    cond_t status = SS$_NORMAL;
+
+    for (unsigned i = 0; i < list->count && status == SS$_NORMAL; i++)
+        status = fn(&list->item[i], arg);
     return status;
 }
 

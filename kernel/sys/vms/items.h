@@ -28,6 +28,17 @@ struct vms_item {
     bool wide;             /* return_length is a quadword, naturally aligned; else a word */
 };
 
+#define VMS_ITEMS_FEW 4 /* items that need no allocation */
+
+/* A whole list, copied in once: other processes may change the memory where it lies between the
+   check of the items and the answers. */
+struct vms_item_list {
+    unsigned count;
+    unsigned room;         /* of `item` */
+    struct vms_item *item; /* few, or paged pool */
+    struct vms_item few[VMS_ITEMS_FEW];
+};
+
 /* The value of an item: `length` bytes, at most VMS_ANSWER_MAX. */
 struct vms_answer {
     uint32_t length;
@@ -45,10 +56,20 @@ cond_t vms_items_start(struct vms_items *l, vaddr_t ua);
    entry of a 64-bit list has no MBO and MBMO; SS$_BADBUFLEN: a buffer is longer than
    VMS_ITEM_LENGTH_MAX. */
 cond_t vms_items_next(struct vms_items *l, struct vms_item *item);
-/* Call fn for each item of the list at ua, until the list ends or fn returns another value than
-   SS$_NORMAL. Returns the last value of fn, or an error of vms_items_start or vms_items_next. */
-cond_t vms_items_each(vaddr_t ua, cond_t (*fn)(const struct vms_item *item, const void *arg),
-                      const void *arg);
+/* Copy in the list at ua, to be given back by vms_items_end in every case. `next` reads an entry, as
+   vms_items_next does. SS$_NORMAL; SS$_INSFMEM; or an error of vms_items_start or `next`. */
+cond_t vms_items_read(vaddr_t ua, cond_t (*next)(struct vms_items *l, struct vms_item *item),
+                      struct vms_item_list *list);
+/* The same, and call `check` for each item that was read. The first error of both in the order of
+   the list. */
+cond_t vms_items_check(vaddr_t ua, cond_t (*next)(struct vms_items *l, struct vms_item *item),
+                       cond_t (*check)(const struct vms_item *item, const void *arg),
+                       struct vms_item_list *list);
+void vms_items_end(struct vms_item_list *list);
+/* Call fn for each item, until the list ends or fn returns another value than SS$_NORMAL. Returns
+   the last value of fn. */
+cond_t vms_items_each(const struct vms_item_list *list,
+                      cond_t (*fn)(const struct vms_item *item, const void *arg), const void *arg);
 /* Can the item's outputs be written? SS$_NORMAL or SS$_ACCVIO. */
 cond_t vms_item_probe(const struct vms_item *item);
 /* Write an answer: truncated to the buffer's length, or padded with zeros up to it. The return

@@ -174,7 +174,7 @@ static cond_t define_string(struct definition *d, const struct vms_item *item)
     *word |= bit;
     if (d->block) {
         if (d->bytes < lnm_translation_bytes(n))
-            return SS$_BADPARAM; /* the list has changed since the first pass */
+            return SS$_BADPARAM; /* an index has changed since the first pass */
         d->bytes -= lnm_translation_bytes(n);
         if (copyin(lnm_name_add(d->block, (uint8_t)d->index, d->attributes, n), item->buffer, n))
             return SS$_ACCVIO;
@@ -208,42 +208,52 @@ static cond_t define_item(struct definition *d, const struct vms_item *item)
 }
 
 /* One pass over the item list. */
-static cond_t define_pass(struct definition *d, vaddr_t itmlst)
+static cond_t define_pass(struct definition *d, const struct vms_item_list *list)
 {
-    struct vms_items l;
-    struct vms_item item;
-    cond_t status;
+    cond_t status = SS$_NORMAL;
 
     d->index = 0;
     d->attributes = 0;
     memset(d->given, 0, sizeof(d->given));
-    if (!itmlst)
-        return SS$_NORMAL;
-    status = vms_items_start(&l, itmlst);
-    while (status == SS$_NORMAL) {
-        status = next_item(&l, &item);
-        if (status != SS$_NORMAL || item.code == 0)
-            break;
-        status = define_item(d, &item);
-    }
+    for (unsigned i = 0; i < list->count && status == SS$_NORMAL; i++)
+        status = define_item(d, &list->item[i]);
     return status;
+}
+
+/* Make the name's block from the list, which was read with the status `read`. NULL with *status. */
+static struct lnm_name *make_block(const struct named *n, uint32_t attributes, cond_t read,
+                                   const struct vms_item_list *list, struct definition *d,
+                                   cond_t *status)
+{
+    *status = define_pass(d, list);
+    if (*status == SS$_NORMAL)
+        *status = read;
+    if (*status != SS$_NORMAL)
+        return NULL;
+    d->block = lnm_name_alloc(
+        n->name, n->mode, attributes & (LNM$M_NO_ALIAS | LNM$M_CONFINE | LNM$M_CRELOG), d->bytes);
+    if (!d->block) {
+        *status = SS$_INSFMEM;
+        return NULL;
+    }
+    *status = define_pass(d, list);
+    return d->block;
 }
 
 static cond_t define(const struct named *n, uint32_t attributes, vaddr_t itmlst)
 {
+    struct vms_item_list list = {.item = list.few};
     struct definition d = {0};
     char table_name[LNM$C_TABNAMLEN];
     uint32_t length = 0;
     bool kept = false;
-    cond_t status = define_pass(&d, itmlst);
+    cond_t status = itmlst ? vms_items_read(itmlst, next_item, &list) : SS$_NORMAL;
 
-    if (status != SS$_NORMAL)
+    if (!make_block(n, attributes, status, &list, &d, &status)) {
+        vms_items_end(&list);
         return status;
-    d.block = lnm_name_alloc(n->name, n->mode,
-                             attributes & (LNM$M_NO_ALIAS | LNM$M_CONFINE | LNM$M_CRELOG), d.bytes);
-    if (!d.block)
-        return SS$_INSFMEM;
-    status = define_pass(&d, itmlst);
+    }
+    vms_items_end(&list);
     if (status == SS$_NORMAL)
         status = lnm_define(&n->who, n->table, d.block, (attributes & LNM$M_CREATE_IF) != 0,
                             table_name, &length, &kept);
@@ -314,48 +324,47 @@ static cond_t translate_check(const struct vms_item *item)
     }
 }
 
-/* One pass over the item list. v NULL: only check the items. */
-static cond_t translate_pass(const struct lnm_view *v, vaddr_t itmlst)
+static cond_t translate_check_item(const struct vms_item *item, const void *arg)
 {
-    struct vms_items l;
-    struct vms_item item;
-    unsigned index = 0;
-    cond_t status = vms_items_start(&l, itmlst), result = SS$_NORMAL;
+    (void)arg;
+    return translate_check(item);
+}
 
-    while (cond_ok(status)) {
-        status = next_item(&l, &item);
-        if (status != SS$_NORMAL || item.code == 0)
-            break;
-        status = translate_check(&item);
-        if (v && status == SS$_NORMAL)
-            status = translate_item(v, &item, &index);
+/* Answer the items of *arg, a list that has been checked; arg NULL: there is none. */
+static cond_t translate_found(const struct lnm_view *v, void *arg)
+{
+    const struct vms_item_list *list = arg;
+    cond_t status = SS$_NORMAL, result = SS$_NORMAL;
+    unsigned index = 0;
+
+    for (unsigned i = 0; list && i < list->count && cond_ok(status); i++) {
+        status = translate_item(v, &list->item[i], &index);
         if (status == SS$_BUFFEROVF)
             result = status;
     }
     return cond_ok(status) ? result : status;
 }
 
-static cond_t translate_found(const struct lnm_view *v, void *arg)
-{
-    vaddr_t itmlst = *(vaddr_t *)arg;
-
-    return itmlst ? translate_pass(v, itmlst) : SS$_NORMAL;
-}
-
 cond_t vms_trnlnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmode, uint64_t itmlst)
 {
+    struct vms_item_list list;
     struct named n;
     uint32_t attributes;
     cond_t status = decode_attributes(attr, LNM$M_CASE_BLIND, &attributes);
 
     if (status == SS$_NORMAL)
         status = decode_named(tabnam, lognam, acmode, false, &n);
-    if (status == SS$_NORMAL && itmlst)
-        status = translate_pass(NULL, itmlst);
     if (status != SS$_NORMAL)
         return status;
-    return lnm_translate(&n.who, n.table, n.name, n.mode, (attributes & LNM$M_CASE_BLIND) != 0,
-                         translate_found, &itmlst);
+    if (itmlst)
+        status = vms_items_check(itmlst, next_item, translate_check_item, &list);
+    if (status == SS$_NORMAL)
+        status = lnm_translate(&n.who, n.table, n.name, n.mode,
+                               (attributes & LNM$M_CASE_BLIND) != 0, translate_found,
+                               itmlst ? &list : NULL);
+    if (itmlst)
+        vms_items_end(&list);
+    return status;
 }
 
 /* ---- $DELLNM ---- */
