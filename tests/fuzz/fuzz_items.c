@@ -464,7 +464,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     other.pid = 9;
     other.uic_group = 0300;
     strcpy(me.name, "FUZZ");
-    strcpy(me.exe, "/tests/fuzz");
+    me.program = NULL; /* no program, so that JPI$_IMAGNAME is empty */
     me.names = lnm_space_create();
     self.process = &me;
     signals.first.thread = &self;
