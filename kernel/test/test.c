@@ -28,5 +28,7 @@ void test_boot(void)
     info_register(MEGA_INFO_TEST_PLANT, test_plant, sizeof(struct mega_validate));
     control_register(MEGA_CTL_POOL_COST, test_pool_cost);
     control_register(MEGA_CTL_RACE, race);
+    control_register(MEGA_CTL_STAIN, test_stain);
+    control_register(MEGA_CTL_DISCLOSE, test_disclose);
     control_register(MEGA_CTL_HOLD, test_hold);
 }

@@ -28,5 +28,10 @@ cond_t test_pool_cost(const uint64_t a[CONTROL_ARGS]);
 /* Hold a spinlock, or keep the IPL raised. a[0]: enum mega_hold; a[1]: how often to do what it
  * says; a[2]: user address for the time in ns. SS$_NORMAL; SS$_BADPARAM; SS$_ACCVIO. */
 cond_t test_hold(const uint64_t a[CONTROL_ARGS]);
+/* Fill free memory of the kernel with the byte a[0]. SS$_NORMAL. */
+cond_t test_stain(const uint64_t a[CONTROL_ARGS]);
+/* A planted leak of the kind a[0] (enum mega_disclose) to user address a[1]. SS$_NORMAL,
+ * SS$_BADPARAM, SS$_INSFMEM, SS$_ACCVIO. */
+cond_t test_disclose(const uint64_t a[CONTROL_ARGS]);
 
 #endif

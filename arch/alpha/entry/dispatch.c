@@ -6,6 +6,7 @@
  * of two, so that one shift tells its numbers from those of services. Constant after boot.
  */
 #include "arch/alpha/entry/entry.h"
+#include "kernel/base/abi/megalith/info.h"
 #include "kernel/base/panic.h"
 #include "kernel/sys/syscall.h"
 
@@ -31,4 +32,7 @@ void dispatch_boot(void)
         posix_dispatch[k] = word_of(k < POSIX_CALLS ? &posix_calls[k] : &none);
     for (unsigned k = 0; k < VMS_CALLS; k++)
         vms_dispatch[k] = word_of(&vms_calls[k]);
+#ifdef MEGALITH_TEST
+    posix_dispatch[MEGA_TEST_STAIN_CALL] = (uint64_t)stack_stain;
+#endif
 }

@@ -533,4 +533,36 @@ stack_overflow:
     ret zero, (t12), 1
     END entry_syscall
 
+#ifdef MEGALITH_TEST
+/*
+ * long stack_stain(uint64_t byte) -- the system call MEGA_TEST_STAIN_CALL: fill the current
+ * thread's kernel stack with the byte, from this frame, the outermost, down to the soft limit. So
+ * the next call finds the byte wherever its functions have not written yet. Leaf; returns 0.
+ */
+    .globl stack_stain
+    .ent stack_stain
+    .type stack_stain, @function
+stack_stain:
+    .frame $30, 0, $26
+    .cfi_startproc
+    .prologue 0
+    and a0, 255, t0
+    sll t0, 8, t1
+    bis t0, t1, t0
+    sll t0, 16, t1
+    bis t0, t1, t0
+    sll t0, 32, t1
+    bis t0, t1, t0
+    ldq t1, HW_KSTACK_LIMIT(current)
+    mov sp, t2
+1:  lda t2, -8(t2)
+    stq t0, 0(t2)
+    cmpult t1, t2, t3
+    bne t3, 1b
+    mov zero, v0
+    ret zero, (ra), 1
+    .cfi_endproc
+    .end stack_stain
+#endif
+
     .section .note.GNU-stack, "", @progbits

@@ -12,6 +12,7 @@ void entry_instruction(void);
 void entry_unaligned(void);
 void entry_syscall(void);
 void user_return_full(void);
+long stack_stain(uint64_t byte); /* only in kernels with kernel/test */
 
 /* boot.S, and the C functions that it calls */
 void secondary_start(void);

@@ -147,7 +147,22 @@ enum mega_control {
        the meter of both must find (show spinlock, show ipl). The quadword is the time in ns.
        SS$_BADPARAM: n is above MEGA_HOLD_MAX, or there is no such kind; SS$_ACCVIO */
     MEGA_CTL_HOLD = 29,
-    MEGA_CTL_LAST = MEGA_CTL_HOLD,
+    /* byte: fill free blocks of both pools and free pages with it. MEGA_TEST_STAIN_CALL, a system
+       call of its own, does the same with the caller's kernel stack */
+    MEGA_CTL_STAIN = 30,
+    /* enum mega_disclose, address for 64 bytes: copy out what was not written: a planted leak.
+       SS$_BADPARAM; SS$_INSFMEM; SS$_ACCVIO */
+    MEGA_CTL_DISCLOSE = 31,
+    MEGA_CTL_LAST = MEGA_CTL_DISCLOSE,
+};
+
+#define MEGA_TEST_STAIN_CALL 598 /* number of a POSIX call that exists only with TEST=1: byte */
+enum mega_disclose {
+    MEGA_DISCLOSE_STACK,
+    MEGA_DISCLOSE_PADDING,
+    MEGA_DISCLOSE_NONPAGED,
+    MEGA_DISCLOSE_PAGED,
+    MEGA_DISCLOSES,
 };
 
 /* What MEGA_CTL_HOLD does n times: count to n in a loop, or take and release another lock or
