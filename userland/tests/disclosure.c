@@ -38,11 +38,13 @@
 #include <tap.h>
 #include <test_kernel.h>
 
-#define PAGE      8192ul
-#define BUFFERS   6
-#define BUFFER    2048ul /* bytes of each */
-#define UNTOUCHED 0x11
-#define DRAWS     6 /* of arguments for each call that has no example */
+#define PAGE       8192ul
+#define BUFFERS    6
+#define BUFFER     2048ul /* bytes of each */
+#define UNTOUCHED  0x11
+#define DRAWS      6     /* of arguments for each call that has no example */
+#define EXAMPLE_MS 10000 /* time for a call that ends by itself */
+#define DRAWN_MS   200   /* time for one that may wait for ever */
 
 /* What one child leaves: written by it, compared by the parent. In shared memory. */
 static struct outcome {
@@ -378,8 +380,8 @@ static void open_files(void)
         bail_out("the files do not have the numbers of the table");
 }
 
-/* Make the call twice. False: one of the children did not come to its end. */
-static int make_twice(const struct shape *s)
+/* Make the call twice, in at most ms milliseconds each. False: one of the children did not come to its end. */
+static int make_twice(const struct shape *s, long ms)
 {
     for (int i = 0; i < 2; i++) {
         struct outcome *o = &outcome[i];
@@ -388,17 +390,17 @@ static int make_twice(const struct shape *s)
         o->made = 0;
         pid = fork();
         if (pid == 0) {
-            const struct itimerval soon = {.it_value = {0, 200000}};
+            const struct itimerval soon = {.it_value = {ms / 1000, ms % 1000 * 1000}};
 
             setpgid(0, 0);
             setitimer(ITIMER_REAL, &soon, NULL); /* ends a call that waits */
             make(s, o, stains[i]);
             _exit(0);
         }
-        for (int ms = 0; waitpid(pid, NULL, WNOHANG) == 0; ms++) {
-            if (ms > 1000)
+        for (long n = 0; waitpid(pid, NULL, WNOHANG) == 0; n++) {
+            if (n > 2 * ms)
                 kill(pid, SIGKILL);
-            poll(NULL, 0, ms < 3 ? 0 : 1);
+            poll(NULL, 0, n < 3 ? 0 : 1);
         }
         if (!o->made)
             return 0;
@@ -464,7 +466,7 @@ static int wrote(void)
 static void examples(void)
 {
     for (unsigned i = 0; i < SHAPES; i++) {
-        if (!make_twice(&shapes[i]))
+        if (!make_twice(&shapes[i], EXAMPLE_MS))
             ok(0, "%s comes to its end", shapes[i].what);
         else if (!ok(wrote() && !leaked(), "%s gives its output and nothing of the kernel's memory",
                      shapes[i].what))
@@ -539,7 +541,7 @@ static void every_call(void)
                 s.a[i] = argument(i);
             if (n >= 0x1000 && draw(2))
                 s.block = 6;
-            if (!make_twice(&s))
+            if (!make_twice(&s, s.number == MEGA_SYS_CONTROL ? EXAMPLE_MS : DRAWN_MS))
                 continue;
             returned++;
             if (leaked()) {
@@ -559,7 +561,8 @@ static void information(void)
         struct shape s = {
             .what = "MEGA_SYS_INFO", .number = MEGA_SYS_INFO, .a = {item, 0, B(2), BUFFER}};
 
-        if (item == MEGA_INFO_VALIDATE || !make_twice(&s))
+        if (item == MEGA_INFO_VALIDATE ||
+            !make_twice(&s, s.number == MEGA_SYS_CONTROL ? EXAMPLE_MS : DRAWN_MS))
             continue;
         if ((int)outcome[0].registers[0] == SS$_NORMAL)
             ok(!leaked(), "item %u of MEGA_SYS_INFO has nothing of the kernel's memory", item);
@@ -575,7 +578,8 @@ static void planted(void)
         struct shape s = {
             .what = kinds[kind], .number = MEGA_SYS_CONTROL, .a = {MEGA_CTL_DISCLOSE, kind, B(2)}};
 
-        ok(make_twice(&s) && leaked(), "a leak planted in %s is found", kinds[kind]);
+        ok(make_twice(&s, s.number == MEGA_SYS_CONTROL ? EXAMPLE_MS : DRAWN_MS) && leaked(),
+           "a leak planted in %s is found", kinds[kind]);
     }
 }
 

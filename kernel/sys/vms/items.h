@@ -21,14 +21,14 @@ struct vms_items {  /* a position in a list; used by its owner only */
 };
 
 struct vms_item {
-    uint32_t code;         /* 0: end of the list */
     uint64_t length;       /* bytes of the buffer */
     vaddr_t buffer;        /* user address */
     vaddr_t return_length; /* user address; 0: not wanted */
+    uint32_t code;         /* 0: end of the list */
     bool wide;             /* return_length is a quadword, naturally aligned; else a word */
 };
 
-#define VMS_ITEMS_FEW 4 /* items that need no allocation */
+#define VMS_ITEMS_FEW 8 /* items that need no allocation */
 
 /* A whole list, copied in once: other processes may change the memory where it lies between the
    check of the items and the answers. */
