@@ -16,7 +16,7 @@ from megalith.verify.records import found, write_figures
 KERNEL = TOP / "build/races/megalith.elf"
 OPTIONS = ("--kernel", str(KERNEL))
 
-PROGRAMS = [("sched_kernel", 4), ("process", 2), ("memory", 2), ("signals", 4)]
+PROGRAMS = [("sched_kernel", 4), ("process", 2), ("memory", 2), ("signals", 4), ("shared_fuzz", 4)]
 
 
 def planted() -> tuple[list[str], str]:

@@ -33,6 +33,7 @@ static const char *const lines[][PER_LINE][WORDS] = {
     {{"stress_smp", "%s", "4", "5"}, {"stress", "%s", "3"}},
     {{"syscall_fuzz", "%s", "60", "800", "4"}}, /* may remove the access of all others to /tmp */
     {{"pool_stress", "%s", "1500"}},
+    {{"shared_fuzz", "%s", "4", "3000"}},
     {{"rundown", "17"}, {"signals"}, {"interrupted_calls"}},
     {{"floating_point"},
      {"memory"},
