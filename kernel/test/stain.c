@@ -63,9 +63,9 @@ cond_t test_stain(const uint64_t a[CONTROL_ARGS])
 static __attribute__((noinline)) cond_t disclose_stack(vaddr_t to)
 {
     uint8_t never_written[LEAK_MAX];
+    uint8_t *volatile at = never_written; /* hides from the compiler what is read */
 
-    __asm__ volatile("" : "=m"(never_written)); /* as if it had been written */
-    return copyout(to, never_written, sizeof(never_written)) ? SS$_ACCVIO : SS$_NORMAL;
+    return copyout(to, at, sizeof(never_written)) ? SS$_ACCVIO : SS$_NORMAL;
 }
 
 /* One hole of a structure, as the compiler leaves it. */
@@ -77,11 +77,12 @@ static __attribute__((noinline)) cond_t disclose_padding(vaddr_t to)
         uint64_t after[6]; /* puts the padding below what the callers have written */
     } s;
 
+    void *volatile at = &s;
+
     memset(s.after, 0, sizeof(s.after));
     *(volatile uint8_t *)&s.narrow = 1; /* not widened to the word */
     s.wide = 2;
-    __asm__ volatile("" : "+m"(s));
-    return copyout(to, &s, sizeof(s)) ? SS$_ACCVIO : SS$_NORMAL;
+    return copyout(to, at, sizeof(s)) ? SS$_ACCVIO : SS$_NORMAL;
 }
 
 static cond_t disclose_pool(vaddr_t to, void *(*alloc)(size_t), void (*release)(void *, size_t))

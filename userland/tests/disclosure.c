@@ -55,7 +55,7 @@ static struct outcome {
 
 static const uint8_t stains[2] = {0xD7, 0x2B};
 
-/* call_with(number, a, r): the call with a0-a5 from a[6]; afterwards $0-$8, $16-$28 go to r[0..31]. */
+/* call_with(number, a, r): the call with a0-a5 from a[6]; then $0-$8, $16-$28 go to r[0..31]. */
 void call_with(uint64_t number, const uint64_t a[6], uint64_t r[32]);
 __asm__(".text\n"
         ".globl call_with\n"
@@ -380,7 +380,8 @@ static void open_files(void)
         bail_out("the files do not have the numbers of the table");
 }
 
-/* Make the call twice, in at most ms milliseconds each. False: one of the children did not come to its end. */
+/* Make the call twice, in at most ms milliseconds each. False: one of the children did not come to
+ * its end. */
 static int make_twice(const struct shape *s, long ms)
 {
     for (int i = 0; i < 2; i++) {
@@ -413,8 +414,8 @@ static int is_stain(uint8_t first, uint8_t second)
     return first == stains[0] && second == stains[1];
 }
 
-/* Does an address of the kernel begin at p, in KSEG or in system space? What a call has written on its
- * stack itself is no stain any more. */
+/* Does an address of the kernel begin at p, in KSEG or in system space? What a call has written on
+ * its stack itself is no stain any more. */
 static int is_address(const uint8_t *p)
 {
     uint64_t v;

@@ -2,8 +2,9 @@
  * poll and select.
  *
  * All pollers wait on one queue (kernel/io/poll.h) and check their files again when the state of
- * any file changes. poll reads its array in user memory anew at each look, one entry at a time, each
- * of which is complete in itself; select copies its sets to the stack. So nothing is allocated.
+ * any file changes. poll reads its array in user memory anew at each look, one entry at a time,
+ * each of which is complete in itself; select copies its sets to the stack. So nothing is
+ * allocated.
  *
  * No lock here. A poller is on the queue before it checks its files, with a barrier in between, so
  * that it cannot miss a change.

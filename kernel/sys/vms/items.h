@@ -56,8 +56,8 @@ cond_t vms_items_start(struct vms_items *l, vaddr_t ua);
    entry of a 64-bit list has no MBO and MBMO; SS$_BADBUFLEN: a buffer is longer than
    VMS_ITEM_LENGTH_MAX. */
 cond_t vms_items_next(struct vms_items *l, struct vms_item *item);
-/* Copy in the list at ua, to be given back by vms_items_end in every case. `next` reads an entry, as
-   vms_items_next does. SS$_NORMAL; SS$_INSFMEM; or an error of vms_items_start or `next`. */
+/* Copy in the list at ua, to be given back by vms_items_end in every case. `next` reads an entry,
+   as vms_items_next does. SS$_NORMAL; SS$_INSFMEM; or an error of vms_items_start or `next`. */
 cond_t vms_items_read(vaddr_t ua, cond_t (*next)(struct vms_items *l, struct vms_item *item),
                       struct vms_item_list *list);
 /* The same, and call `check` for each item that was read. The first error of both in the order of

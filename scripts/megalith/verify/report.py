@@ -18,7 +18,7 @@ from typing import Any
 from megalith.run.ends import end
 from megalith.run.paths import TOP
 from megalith.verify.fuzz import findings
-from megalith.verify.records import FOLDER, found
+from megalith.verify.records import FOLDER, FOUND, found
 
 DATA = TOP / "docs/measured/verification.json"
 PAGE = TOP / "docs/verification.md"
@@ -226,10 +226,17 @@ def section(tool: Tool, data: dict[str, Record]) -> list[str]:
     return lines if not sentences else [*lines, ""]
 
 
+def classes() -> list[str]:
+    """How classes of defects were searched for further members: a file by hand for each part."""
+    texts = [path.read_text() for path in sorted((FOUND / "classes").glob("*.md"))]
+    return ["## Classes of defects", "", *"\n".join(texts).splitlines()] if texts else []
+
+
 def page(data: dict[str, Record]) -> str:
     lines = HEAD.splitlines() + [""]
     for tool in TOOLS:
         lines += section(tool, data)
+    lines += classes()
     return "\n".join(lines).rstrip() + "\n"
 
 
