@@ -323,7 +323,10 @@ static int fill(struct aspace *as, const struct map_entry *e, vaddr_t *at, vaddr
 {
     if (e->smap->shared)
         return map_shared(as, e, at, end);
-    return section_is_alloc(e->smap->section) ? map_private_alloc(as, e, at, end) : 0;
+    if (section_is_alloc(e->smap->section))
+        return map_private_alloc(as, e, at, end);
+    *at = end; /* faults fill in the PTEs */
+    return 0;
 }
 
 int section_tables_fill(struct aspace *as, const struct map_entry *e)
