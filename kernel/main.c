@@ -106,6 +106,7 @@ static void memory_boot(void)
         add_less(c.first.n, c.first.n + c.npages, holes, ARRAY_SIZE(holes));
     }
     page_boot_parameters();
+    process_table_boot(npages);
     page_boot_done();
     quota_boot_memory(npages);
     printk("memory: %lu MiB\n", npages >> (20 - PAGE_SHIFT));

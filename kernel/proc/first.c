@@ -113,7 +113,7 @@ void process_start_first(const char *argv, size_t nbytes, bool command)
     char *text;
 
     census_register(explain_arguments, NULL, 0);
-    quota_boot_total(QUOTA_PROCESSES, PROCESSES_MAX);
+    quota_boot_total(QUOTA_PROCESSES, process_limit);
     run_begins();
     p = process_alloc(&alloc_err);
     text = npp_alloc(nbytes + 1);

@@ -4,13 +4,13 @@
 #include "kernel/base/panic.h"
 #include "kernel/proc/numbers.h"
 
-static struct {
-    uint32_t members, session;
-} groups[NUMBERS_MAX];
+static struct group *groups;
+
+void groups_boot(struct group *table) { groups = table; }
 
 void group_enter(uint32_t pgid, uint32_t sid)
 {
-    KASSERT(pgid < NUMBERS_MAX, "a group has a number");
+    KASSERT(pgid < numbers_end, "a group has a number");
     KASSERT(!groups[pgid].members || groups[pgid].session == sid, "a group is of one session");
     groups[pgid].members++;
     groups[pgid].session = sid;
@@ -18,11 +18,11 @@ void group_enter(uint32_t pgid, uint32_t sid)
 
 void group_leave(uint32_t pgid)
 {
-    KASSERT(pgid < NUMBERS_MAX && groups[pgid].members, "the group has this process");
+    KASSERT(pgid < numbers_end && groups[pgid].members, "the group has this process");
     groups[pgid].members--;
 }
 
 uint32_t group_session(uint32_t pgid)
 {
-    return pgid < NUMBERS_MAX && groups[pgid].members ? groups[pgid].session : 0;
+    return pgid < numbers_end && groups[pgid].members ? groups[pgid].session : 0;
 }

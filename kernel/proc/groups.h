@@ -9,6 +9,12 @@
 
 #include "kernel/base/types.h"
 
+struct group {
+    uint32_t members, session;
+};
+
+/* Boot: table has an element, all zeroes, for each number (numbers_end), and stays. */
+void groups_boot(struct group *table);
 /* A process of session sid enters the group, which is of that session if it has any process. The
  * caller holds a use of the number (numbers.h). */
 void group_enter(uint32_t pgid, uint32_t sid);

@@ -5,11 +5,12 @@
  * processes. Walks drop it after each portion (walk.h). Signals are sent under it, because it keeps
  * the target and its threads in existence. Pids ascend and wrap, so that a number is not used again
  * soon. A process uses up to three numbers: its own, its group's and its session's, whose first
- * processes may have ended (numbers.c), and the terminal uses one. PROCESSES_MAX is small enough
- * that one is always free.
+ * processes may have ended (numbers.c), and the terminal uses one. There are at least four numbers
+ * for each process that there can be (process_limit), so one is always free.
  */
 #include "kernel/proc/process.h"
 
+#include "arch/alpha/hw/kseg.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/groups.h"
@@ -19,21 +20,51 @@
 #include "kernel/proc/signal.h"
 #include "kernel/quota/quota.h"
 #include "mm/phys/failure.h"
+#include "mm/phys/page.h"
 #include "mm/pool/pool.h"
+#include "sysman/params.h"
 
-#define PID_BUCKETS \
-    4096u /* numbers ascend, so the most processes there can be make chains of two */
+#define PER_BUCKET 8u /* numbers; as those in use ascend, a chain has some two processes at most */
 
-_Static_assert(3 * PROCESSES_MAX + 1 < NUMBERS_MAX - 2, "a number is always left");
+#define PAGES_EACH   16u /* a process takes some 12 pages, with stack and page tables */
+#define LIMIT_LEAST  2048u
+#define LIMIT_MOST   32767u
+#define NUMBERS_EACH 4u
 
+_Static_assert(NUMBERS_EACH *(LIMIT_MOST + 1) <= NUMBERS_MOST, "a number is always left");
+
+uint32_t process_limit;
 struct spinlock process_lock = SPINLOCK_INIT("process table", RANK_PROC, IPL_ASTDEL);
 static struct list all = LIST_INIT(all); /* protected by process_lock */
-static struct list buckets[PID_BUCKETS]; /* likewise */
+static struct list *buckets;             /* likewise */
+static uint32_t nbuckets;                /* constant after boot */
 static uint32_t processes;               /* atomic: number of structures */
+
+void process_table_boot(uint64_t npages)
+{
+    int64_t limit = sysparam(SYSPARAM_MAXPROCESSCNT);
+    uint32_t numbers = NUMBERS_LEAST;
+    uint64_t bytes;
+    char *p;
+
+    if (limit < 0)
+        limit = (int64_t)MIN(MAX(npages / PAGES_EACH, LIMIT_LEAST), LIMIT_MOST);
+    process_limit = (uint32_t)limit;
+    while (numbers < NUMBERS_EACH * process_limit)
+        numbers *= 2;
+    nbuckets = numbers / PER_BUCKET;
+    bytes = numbers * (sizeof(uint32_t) + sizeof(struct group)) + nbuckets * sizeof(*buckets);
+    p = kseg_page(page_boot_alloc((bytes + PAGE_MASK) >> PAGE_SHIFT));
+    memset(p, 0, bytes);
+    buckets = (struct list *)p;
+    p += nbuckets * sizeof(*buckets);
+    groups_boot((struct group *)p);
+    numbers_boot((uint32_t *)(p + numbers * sizeof(struct group)), numbers);
+}
 
 struct process *process_find_locked(uint32_t pid)
 {
-    struct list *head = &buckets[pid % PID_BUCKETS];
+    struct list *head = &buckets[pid & (nbuckets - 1)];
     struct process *p;
 
     if (!head->next)
@@ -82,7 +113,7 @@ struct process *process_alloc(int *err)
     *err = -EAGAIN; /* as POSIX specifies for fork at the system's limit, and at the user's */
     if (!account_charge(a, QUOTA_PROCESSES, 1))
         return NULL;
-    if (__atomic_add_fetch(&processes, 1, __ATOMIC_RELAXED) <= PROCESSES_MAX &&
+    if (__atomic_add_fetch(&processes, 1, __ATOMIC_RELAXED) <= process_limit &&
         !failure_inject(MEGA_ALLOC_PROCESS)) {
         *err = -ENOMEM;
         p = npp_alloc_zeroed(sizeof(*p));
@@ -165,7 +196,7 @@ void process_enter(struct process *p, struct process *parent)
     number_use(p->pgid);
     number_use(p->sid);
     group_enter(p->pgid, p->sid);
-    bucket = &buckets[p->pid % PID_BUCKETS];
+    bucket = &buckets[p->pid & (nbuckets - 1)];
     if (!bucket->next)
         list_init(bucket);
     list_add_tail(bucket, &p->hash);

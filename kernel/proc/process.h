@@ -169,11 +169,14 @@ struct process *process_next_locked(const struct process *p);
  * is dropped at once, because fn has done much. */
 enum process_visit { PROCESS_NEXT, PROCESS_PAUSE, PROCESS_STOP };
 void process_for_each(enum process_visit (*fn)(struct process *p, void *arg), void *arg);
-/* Maximum number of processes, zombies included. */
-#define PROCESSES_MAX 8192u
+/* Maximum number of processes, zombies included: MAXPROCESSCNT. Constant after boot. */
+extern uint32_t process_limit;
+/* Boot: set process_limit and allocate tables of that size, on a machine with npages of memory. After
+ * the system parameters, before page_boot_done(). */
+void process_table_boot(uint64_t npages);
 /* Allocate the structure of one more process, charged to the current thread's account. It gets a
  * pid and enters the table in process_enter. NULL with *err: -ENOMEM, or -EAGAIN when there are
- * PROCESSES_MAX, or as many as the user may have. */
+ * process_limit, or as many as the user may have. */
 struct process *process_alloc(int *err);
 void process_free(struct process *p);
 /* Make t, which has not run yet, the first thread of p, which has its p->sig and is not in the

@@ -6,12 +6,15 @@
 
 #include "userland/lib/include/tap.h"
 
-static unsigned uses[NUMBERS_MAX];
+#define NUMBERS 32768u
+
+static unsigned uses[NUMBERS];
+static uint32_t counts[NUMBERS];
 
 static uint32_t expected(uint32_t last)
 {
     for (uint32_t n = last + 1;; n++) {
-        if (n == NUMBERS_MAX)
+        if (n == NUMBERS)
             n = 2;
         if (!uses[n])
             return n;
@@ -20,17 +23,19 @@ static uint32_t expected(uint32_t last)
 
 int main(void)
 {
-    uint32_t last = number_allocate(), wrong = 0, wraps = 0, in_use = 1;
+    uint32_t last, wrong = 0, wraps = 0, in_use = 1;
 
+    numbers_boot(counts, NUMBERS);
+    last = number_allocate();
     is(last, 1, "the first process has number 1");
     uses[1] = 1;
     srandom(1);
     for (unsigned i = 0; i < 400000; i++) {
-        uint32_t n = (uint32_t)random() % NUMBERS_MAX;
+        uint32_t n = (uint32_t)random() % NUMBERS;
         /* Between nearly none and all but ten, in slow waves. */
         bool grow = (i / 60000) % 2 == 0;
 
-        if (in_use < NUMBERS_MAX - 10 && (random() % 8 != 0) == grow) {
+        if (in_use < NUMBERS - 10 && (random() % 8 != 0) == grow) {
             uint32_t want = expected(last);
 
             n = number_allocate();

@@ -1,5 +1,5 @@
 // TAP
-// RUN: --smp 2 -m 2G
+// RUN: --smp 2 -m 2G --set MAXPROCESSCNT=8192
 /*
  * Numbers of processes when many are in use by sessions whose leaders have ended: the search for a
  * free number once went through all processes for each number that it tried, with the process table

@@ -366,12 +366,12 @@ int proc_next_process(const struct proc_inode *dir, uint64_t from, uint64_t *num
     struct proc_id who;
 
     (void)dir;
-    for (uint64_t n = from; n < NUMBERS_MAX; n++) {
+    for (uint64_t n = from; n < numbers_end; n++) {
         ipl_t ipl = spin_lock(&process_lock);
 
         n = number_next((uint32_t)n);
         spin_unlock(&process_lock, ipl);
-        if (n < NUMBERS_MAX && identify((uint32_t)n, &who)) {
+        if (n < numbers_end && identify((uint32_t)n, &who)) {
             *number = n;
             *mode = S_IFDIR;
             return 0;

@@ -141,7 +141,7 @@ static long readlink_mounts(const struct proc_inode *i, char *buf, size_t n)
 static int show_pid_max(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
 {
     (void)who, (void)cursor;
-    proc_print(t, "%u\n", NUMBERS_MAX);
+    proc_print(t, "%u\n", numbers_end);
     return 0;
 }
 

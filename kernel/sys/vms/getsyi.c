@@ -66,7 +66,7 @@ static uint64_t from_layout(unsigned which)
     case PTES:
         return PTES_PER_PAGE;
     case PROCESSES:
-        return PROCESSES_MAX;
+        return process_limit;
     case DOMAINS:
         return rad_count;
     case SPACE_LIMIT:
