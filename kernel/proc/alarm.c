@@ -19,12 +19,18 @@
  * an effect again: the signal gets another action, or is blocked or waited for (alarm_wanted). A
  * resting alarm is read as if it went on.
  *
- * Two expirations of a process are at least ALARM_FLOOR_NS apart, whatever interval it asked for.
+ * Two expirations of a process are at least ALARM_FLOOR_NS apart, whatever interval it asked for, and
+ * at least ALARM_EACH_NS for each timer with an interval that its user has: so all timers of a user
+ * together expire no more than 20,000 times a second. Such timers are charged to the user's account,
+ * the one that the process had when it set the timer.
  */
+#include "kernel/base/errno.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
+#include "kernel/quota/quota.h"
 
 #define ALARM_FLOOR_NS 100000u
+#define ALARM_EACH_NS  50000u
 
 static void alarm_expired(struct timer *t)
 {
@@ -42,6 +48,12 @@ static void alarm_expired(struct timer *t)
     spin_unlock(&s->lock, ipl);
 }
 
+/* The number of timers with an interval that a user has. */
+static uint64_t timers_of(const struct account *a)
+{
+    return __atomic_load_n(&a->count[QUOTA_TIMERS].used, __ATOMIC_RELAXED);
+}
+
 /* The first expiration after `now` of an alarm that has expired at its deadline: those that were
  * missed are not made up for. */
 static uint64_t next_after(const struct process *p, uint64_t now)
@@ -53,10 +65,10 @@ static uint64_t next_after(const struct process *p, uint64_t now)
 
 void alarm_taken_locked(struct process *p)
 {
-    uint64_t now = clock_ns();
+    uint64_t now = clock_ns(), floor = ALARM_EACH_NS * timers_of(p->alarm_account);
 
     p->alarm_rests = false;
-    p->alarm_deadline = MAX(next_after(p, now), p->alarm_deadline + ALARM_FLOOR_NS);
+    p->alarm_deadline = MAX(next_after(p, now), p->alarm_deadline + MAX(floor, ALARM_FLOOR_NS));
     p->alarm_armed = true;
     timer_start(&p->alarm, p->alarm_deadline);
 }
@@ -96,6 +108,9 @@ void process_alarm_end(struct process *p)
     ipl = alarm_stop(p);
     p->alarm_deadline = 0;
     p->alarm_rests = false;
+    if (p->alarm_account)
+        account_release(p->alarm_account, QUOTA_TIMERS, 1);
+    p->alarm_account = NULL;
     spin_unlock(&p->sig->lock, ipl);
 }
 
@@ -109,11 +124,18 @@ void process_alarm_get(uint64_t *left, uint64_t *interval)
     spin_unlock(&p->sig->lock, ipl);
 }
 
-void process_alarm_set(uint64_t first, uint64_t interval, uint64_t *left, uint64_t *old_interval)
+int process_alarm_set(uint64_t first, uint64_t interval, uint64_t *left, uint64_t *old_interval)
 {
     struct process *p = process_self();
-    ipl_t ipl = alarm_stop(p);
+    bool charged = p->alarm_account != NULL, repeats = first && interval;
+    ipl_t ipl;
 
+    if (repeats && !charged && !account_charge(p->account, QUOTA_TIMERS, 1))
+        return -EAGAIN;
+    ipl = alarm_stop(p);
+    if (!repeats && charged)
+        account_release(p->alarm_account, QUOTA_TIMERS, 1);
+    p->alarm_account = !repeats ? NULL : charged ? p->alarm_account : p->account;
     *left = left_locked(p);
     *old_interval = p->alarm_interval;
     p->alarm_interval = interval;
@@ -126,4 +148,5 @@ void process_alarm_set(uint64_t first, uint64_t interval, uint64_t *left, uint64
         timer_start(&p->alarm, p->alarm_deadline);
     }
     spin_unlock(&p->sig->lock, ipl);
+    return 0;
 }

@@ -106,10 +106,11 @@ struct process {
     struct uthread *vfork_parent;
     /* ITIMER_REAL: signal lock. */
     struct timer alarm;
-    uint64_t alarm_interval; /* ns */
-    uint64_t alarm_deadline; /* ns, 0: off */
-    bool alarm_armed;        /* the timer is pending, or its function is about to run */
-    bool alarm_rests;        /* it has expired, and goes on when the signal is taken (alarm.c) */
+    uint64_t alarm_interval;       /* ns */
+    uint64_t alarm_deadline;       /* ns, 0: off */
+    struct account *alarm_account; /* charged for a timer with an interval, or NULL; own thread */
+    bool alarm_armed;              /* the timer is pending, or its function is about to run */
+    bool alarm_rests; /* it has expired, and goes on when the signal is taken (alarm.c) */
 };
 
 static inline struct process *process_self(void) { return thread_self()->process; }
@@ -250,8 +251,8 @@ int process_wait(int32_t pid, unsigned options, struct wait_result *r);
 void process_report_stop(uint32_t status);
 
 /* Set ITIMER_REAL: first and interval in ns, first 0: off. The previous setting goes to *left and
- * *old_interval. IPL 0; waits. */
-void process_alarm_set(uint64_t first, uint64_t interval, uint64_t *left, uint64_t *old_interval);
+ * *old_interval. 0; -EAGAIN: the user may have no more timers with an interval. IPL 0; waits. */
+int process_alarm_set(uint64_t first, uint64_t interval, uint64_t *left, uint64_t *old_interval);
 void process_alarm_get(uint64_t *left, uint64_t *interval);
 
 /* kill(2): pid has the same meaning. 0 or a negative errno. Takes the table lock. */

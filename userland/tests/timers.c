@@ -23,6 +23,8 @@
 #define STEPS      10000000u
 #define MS         1000000u
 #define FLOOR_US   100u /* the least time between two expirations: kernel/proc/alarm.c */
+#define EACH_US    50u  /* the same, for each timer of a user */
+#define OTHERS     40u
 #define PERIODS_MS 20u
 
 static const struct itimerval often = {{0, 1}, {0, 1}}, off;
@@ -139,6 +141,21 @@ static void test_floor(void)
        PERIODS_MS);
 }
 
+/* Timers of one user together expire no more than once in EACH_US each, also those that rest. */
+static void test_budget(void)
+{
+    unsigned most = PERIODS_MS * 1000 / (OTHERS * EACH_US) + 1;
+    pid_t group = start(OTHERS, SIG_IGN);
+
+    signal(SIGALRM, note);
+    count = 0;
+    setitimer(ITIMER_REAL, &often, NULL);
+    spend(PERIODS_MS * MS);
+    setitimer(ITIMER_REAL, &off, NULL);
+    ok(count <= most && count >= most / 2, "beside %u others it expires %u times", OTHERS, count);
+    end(group);
+}
+
 static uint64_t left_us(void)
 {
     struct itimerval t;
@@ -208,6 +225,7 @@ int main(void)
     test_cost_to_others();
     test_handlers();
     test_floor();
+    test_budget();
     test_rest();
     return tap_done();
 }

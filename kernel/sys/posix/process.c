@@ -402,6 +402,7 @@ long sys_setitimer(uint64_t which, uint64_t from, uint64_t to)
 {
     uint64_t value, interval, left, old_interval;
     struct itimer t = {0};
+    int err;
 
     if (which != 0)
         return -EINVAL;
@@ -410,7 +411,9 @@ long sys_setitimer(uint64_t which, uint64_t from, uint64_t to)
     if (!timeval_ns(t.value_s, t.value_us, &value) ||
         !timeval_ns(t.interval_s, t.interval_us, &interval))
         return -EINVAL;
-    process_alarm_set(value, interval, &left, &old_interval);
+    err = process_alarm_set(value, interval, &left, &old_interval);
+    if (err)
+        return err;
     t = itimer_of(left, old_interval);
     return to ? copyout(to, &t, sizeof(t)) : 0;
 }
