@@ -19,10 +19,10 @@
  * an effect again: the signal gets another action, or is blocked or waited for (alarm_wanted). A
  * resting alarm is read as if it went on.
  *
- * Two expirations of a process are at least ALARM_FLOOR_NS apart, whatever interval it asked for, and
- * at least ALARM_EACH_NS for each timer with an interval that its user has: so all timers of a user
- * together expire no more than 20,000 times a second. Such timers are charged to the user's account,
- * the one that the process had when it set the timer.
+ * Two expirations of a process are at least ALARM_FLOOR_NS apart, whatever interval it asked for,
+ * and at least ALARM_EACH_NS for each timer with an interval that its user has: so all timers of a
+ * user together expire no more than 20,000 times a second. Such timers are charged to the user's
+ * account, the one that the process had when it set the timer.
  */
 #include "kernel/base/errno.h"
 #include "kernel/proc/proc_private.h"

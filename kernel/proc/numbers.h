@@ -16,8 +16,8 @@
 #define NUMBERS_MOST 131072u /* at most below this */
 
 extern uint32_t numbers_end; /* numbers are below this; constant after boot */
-/* Boot: numbers are below n, a power of two from NUMBERS_LEAST to NUMBERS_MOST. counts: n zeroes, for
- * good. */
+/* Boot: numbers are below n, a power of two from NUMBERS_LEAST to NUMBERS_MOST. counts: n zeroes,
+ * for good. */
 void numbers_boot(uint32_t *counts, uint32_t n);
 
 /* Allocate the next number above the one allocated last, or above 1 when the end is reached, that

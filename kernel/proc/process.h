@@ -172,8 +172,8 @@ enum process_visit { PROCESS_NEXT, PROCESS_PAUSE, PROCESS_STOP };
 void process_for_each(enum process_visit (*fn)(struct process *p, void *arg), void *arg);
 /* Maximum number of processes, zombies included: MAXPROCESSCNT. Constant after boot. */
 extern uint32_t process_limit;
-/* Boot: set process_limit and allocate tables of that size, on a machine with npages of memory. After
- * the system parameters, before page_boot_done(). */
+/* Boot: set process_limit and allocate tables of that size, on a machine with npages of memory.
+ * After the system parameters, before page_boot_done(). */
 void process_table_boot(uint64_t npages);
 /* Allocate the structure of one more process, charged to the current thread's account. It gets a
  * pid and enters the table in process_enter. NULL with *err: -ENOMEM, or -EAGAIN when there are

@@ -132,7 +132,7 @@ static inline bool thread_fatal_pending(const struct thread *t)
  * mutexes held, and if it is true leaves a consistent state and returns, with -EINTR or the number
  * of bytes done. A loop that cannot stop in the middle (freeing memory, above all) costs a bounded
  * number of instructions a page. Preemption needs no request: at IPL 0 without a spinlock it is
- * always possible. All such loops are listed in docs/verification.md. Any IPL. */
+ * always possible. docs/long-loops.md lists all such loops. Any IPL. */
 static inline bool thread_killed(void) { return unlikely(thread_fatal_pending(thread_self())); }
 /* Let another ready thread of the same priority run. IPL 0, no spinlock. */
 void thread_yield(void);
