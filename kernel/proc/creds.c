@@ -6,6 +6,7 @@
 #include "kernel/proc/process.h"
 #include "kernel/proc/signal.h"
 #include "kernel/quota/quota.h"
+#include "kernel/sched/group.h"
 
 /* The masks are read without a lock (process_privileges, others), so each is stored as a word. */
 static void set_masks(struct process *p, uint64_t current, uint64_t permanent, uint64_t authorised,
@@ -34,6 +35,19 @@ static void set_ids_locked(struct process *p, uint32_t uid, uint32_t gid)
     __atomic_store_n(&p->uic_group, gid, __ATOMIC_RELAXED);
 }
 
+/* The scheduling group of each user, by the number of the user's account; initialised when it is
+ * first used. Pointers to them: process table lock. */
+static struct sched_group user_groups[ACCOUNTS_MAX];
+
+struct sched_group *creds_group_locked(const struct account *a)
+{
+    struct sched_group *g = &user_groups[a - accounts];
+
+    if (!g->nodes[0].queue)
+        sched_group_init(g, NULL);
+    return g;
+}
+
 /* Make p a process of account a, whose reference p takes over. The process counts there although a
  * user may then have more than the limit: a program that gives up its privileges must not fail to.
  * Everything else stays with the account that it was charged to. Returns the former account, for
@@ -46,8 +60,10 @@ static struct account *change_account_locked(struct process *p, struct account *
     account_charge_forced(a, QUOTA_PROCESSES, 1);
     account_release(was, QUOTA_PROCESSES, 1);
     p->account = a;
-    list_for_each_entry(u, &p->threads, link)
+    list_for_each_entry(u, &p->threads, link) {
         u->thread->account = a;
+        thread_set_group(u->thread, creds_group_locked(a));
+    }
     return was;
 }
 

@@ -19,13 +19,17 @@
 #include "kernel/base/abi/megalith/creds.h"
 #include "kernel/base/types.h"
 
+struct account;
 struct process;
+struct sched_group;
 
 /* UIC groups up to this one are system groups (the usual value of MAXSYSGROUP). */
 #define CREDS_MAXSYSGROUP 010u
 
 /* Grant all privileges and rights, to the first process. Before it runs. */
 void creds_grant_all(struct process *p);
+/* The scheduling group of the user whose account this is. Table lock held. */
+struct sched_group *creds_group_locked(const struct account *a);
 /* Set all user and group ids and the UIC, and charge the new user's account from now on. By p's own
  * thread, or before p runs. 0, or -EAGAIN: there is no account (ACCOUNTS_MAX); nothing has changed.
  * IPL 0; takes the table lock. */

@@ -151,7 +151,7 @@ static void leave_locked(struct process *p)
     KASSERT(p->nthreads == 1, "the last thread ends the process");
     list_remove(&uthread_self()->link);
     p->nthreads = 0;
-    p->run_ns += thread_cpu_ns(t);
+    cpu_time_add(&p->ended, thread_cpu_time(t));
     t->process = NULL;
     t->user = NULL;
     t->account = account_system; /* the process's reference goes with its structure */
@@ -370,6 +370,7 @@ static int look(struct process *self, int32_t pid, unsigned options, struct wait
     ipl_t ipl = spin_lock(&process_lock);
     struct process *c = NULL;
     bool zombie;
+    struct cpu_time used;
     int result = 1;
 
     *dead = NULL;
@@ -380,15 +381,19 @@ static int look(struct process *self, int32_t pid, unsigned options, struct wait
     if (!zombie)
         c = find_stopped_locked(self, pid, options, &ipl);
     if (c) {
+        used = process_cpu_time_locked(c);
+        cpu_time_add(&used, c->waited);
         *r = (struct wait_result){.pid = c->pid,
                                   .uid = process_uid(c),
                                   .status = zombie ? c->exit_status : c->stop_report,
-                                  .run_ns = c->run_ns};
+                                  .used = used};
         if (!(options & WNOWAIT)) {
             stop_forget_locked(c);
             if (zombie) {
                 unlink_locked(c);
-                __atomic_store_n(&self->children_ns, self->children_ns + c->run_ns + c->children_ns,
+                __atomic_store_n(&self->waited.user_ns, self->waited.user_ns + used.user_ns,
+                                 __ATOMIC_RELAXED);
+                __atomic_store_n(&self->waited.system_ns, self->waited.system_ns + used.system_ns,
                                  __ATOMIC_RELAXED);
                 *dead = c;
             }

@@ -18,6 +18,7 @@
 #include "kernel/proc/signal.h"
 #include "kernel/proc/terminal.h"
 #include "kernel/quota/quota.h"
+#include "kernel/sched/group.h"
 #include "kernel/sched/perturb.h"
 #include "mm/check/census.h"
 #include "mm/pool/pool.h"
@@ -136,5 +137,6 @@ void process_start_first(const char *argv, size_t nbytes, bool command)
     process_add_first(p, t);
     process_enter(p, NULL);
     terminal_boot(p);
+    thread_set_group(t, creds_group_locked(p->account)); /* nobody else uses groups yet */
     thread_start(t);
 }

@@ -171,16 +171,36 @@ struct uthread *process_thread_locked(const struct process *p, uint32_t tid)
     return NULL;
 }
 
-uint64_t process_cpu_ns_of_all(const struct process *p)
+struct cpu_time process_cpu_time_locked(const struct process *p)
 {
     const struct uthread *u;
-    ipl_t ipl = spin_lock(&process_lock);
-    uint64_t ns = p->run_ns;
+    struct cpu_time sum = p->ended;
 
     list_for_each_entry(u, &p->threads, link)
-        ns += thread_cpu_ns(u->thread);
+        cpu_time_add(&sum, thread_cpu_time(u->thread));
+    return sum;
+}
+
+struct cpu_time process_cpu_time(const struct process *p)
+{
+    struct cpu_time sum;
+    ipl_t ipl;
+
+    if (process_alone(p)) {
+        sum = p->ended;
+        cpu_time_add(&sum, thread_cpu_time(thread_self()));
+        return sum;
+    }
+    ipl = spin_lock(&process_lock);
+    sum = process_cpu_time_locked(p);
     spin_unlock(&process_lock, ipl);
-    return ns;
+    return sum;
+}
+
+struct cpu_time process_children_time(const struct process *p)
+{
+    return (struct cpu_time){.user_ns = __atomic_load_n(&p->waited.user_ns, __ATOMIC_RELAXED),
+                             .system_ns = __atomic_load_n(&p->waited.system_ns, __ATOMIC_RELAXED)};
 }
 
 void process_enter(struct process *p, struct process *parent)

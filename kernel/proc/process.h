@@ -99,8 +99,8 @@ struct process {
     vaddr_t arg_start, arg_end, env_end; /* strings of exec; table lock */
     struct mutex brk_mutex;              /* MUTEX_PROCESS: serialises brk calls */
     vaddr_t brk_start, brk;              /* brk_mutex, unless process_alone */
-    uint64_t run_ns;                     /* CPU time of threads that have ended; table lock */
-    uint64_t children_ns; /* CPU time of children waited for; atomic: written under table lock */
+    struct cpu_time ended;               /* CPU time of threads that have ended; table lock */
+    struct cpu_time waited;        /* of children waited for; atomic: written under table lock */
     struct wait_queue child_queue; /* threads that wait for children */
     /* The thread whose vfork waits until this process calls exec or ends; table lock. */
     struct uthread *vfork_parent;
@@ -189,11 +189,15 @@ static inline bool process_alone(const struct process *p)
 {
     return likely(__atomic_load_n(&p->nthreads, __ATOMIC_RELAXED) == 1);
 }
-/* CPU time in ns of the threads of p, the current process, with those that have ended. */
-uint64_t process_cpu_ns_of_all(const struct process *p);
-static inline uint64_t process_cpu_ns(const struct process *p)
+/* CPU time of the threads of p, with those that have ended; of the children that p has waited for,
+ * with what they had waited for. p: the current process; _locked: any, table lock held. */
+struct cpu_time process_cpu_time(const struct process *p);
+struct cpu_time process_cpu_time_locked(const struct process *p);
+struct cpu_time process_children_time(const struct process *p);
+static inline void cpu_time_add(struct cpu_time *sum, struct cpu_time t)
 {
-    return process_alone(p) ? p->run_ns + thread_cpu_ns(thread_self()) : process_cpu_ns_of_all(p);
+    sum->user_ns += t.user_ns;
+    sum->system_ns += t.system_ns;
 }
 /* Give p a pid and enter it into the table as parent's child (NULL: without a parent). Takes the
  * table lock. */
@@ -235,7 +239,7 @@ void process_exit(uint32_t status) __attribute__((noreturn));
 
 struct wait_result {
     uint32_t pid, uid, status;
-    uint64_t run_ns;
+    struct cpu_time used; /* with that of the children it had waited for */
 };
 #define WNOHANG    1u
 #define WUNTRACED  2u /* with waitid WSTOPPED */

@@ -131,21 +131,6 @@ static int stoppers_make(void)
     return 0;
 }
 
-/* Set the priority of the current thread. No other thread of that priority is on this CPU. */
-static void own_priority(unsigned prio)
-{
-    struct thread *t = thread_self();
-    ipl_t ipl = ipl_raise(IPL_CLOCK);
-    struct runq *rq = runq_self();
-
-    spin_lock_at_ipl(&rq->lock);
-    __atomic_store_n(&t->prio, (uint8_t)prio, __ATOMIC_RELAXED); /* also read without the lock */
-    if (prioq_has(&rq->ready, prio + 1))
-        runq_kick(rq);
-    spin_unlock_at_ipl(&rq->lock);
-    ipl_restore(ipl);
-}
-
 /* ---- the check ---- */
 
 struct look {
@@ -230,7 +215,7 @@ static bool all_stand(struct freeze_blocker *who, bool mark)
 static void let_go(void)
 {
     __atomic_store_n(&stop, 0, __ATOMIC_RELEASE);
-    own_priority(own_prio);
+    sched_own_priority(own_prio);
     thread_set_affinity(thread_self(), own_affinity);
 }
 
@@ -243,7 +228,7 @@ static bool hold_all(struct freeze_blocker *who, uint64_t deadline)
     own_affinity = t->affinity;
     own_prio = t->prio;
     thread_set_affinity(t, 1ul << cpu_id());
-    own_priority(PRIO_HIGH);
+    sched_own_priority(PRIO_HIGH);
     others = __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED) & ~(1ul << cpu_id());
     __atomic_store_n(&stop, others, __ATOMIC_RELEASE);
     if (others)

@@ -19,19 +19,37 @@ static bool may_run_on(const struct list *l, uint64_t cpu)
     return (thread_of_link(l)->affinity >> cpu) & 1;
 }
 
+/* How many ready threads one look of another CPU examines. Those that may not move there come last
+   afterwards, so that the next look examines others. */
+#define EXAMINED_MAX 8
+
+/* A ready thread of rq, locked, that may run on CPU cpu; NULL: none was found. Among the fair ones
+   the newest: it has waited least, and its data is least likely to be in the cache of its CPU. */
+static struct thread *find_movable(struct runq *rq, unsigned cpu)
+{
+    struct list *l;
+
+    for (unsigned i = 0; i < EXAMINED_MAX && (l = list_last(&rq->movable)); i++) {
+        if (may_run_on(l, cpu))
+            return thread_of_link(l);
+        list_remove(l);
+        list_add_head(&rq->movable, l);
+    }
+    l = prioq_find(&rq->ready, may_run_on, cpu);
+    return l ? thread_of_link(l) : NULL;
+}
+
 /* Move one ready thread of another CPU to this one; false if there was none. IPL_CLOCK, no lock. */
 static bool steal_from(unsigned victim, unsigned self)
 {
     struct runq *rq = &runqs[victim];
-    struct list *l;
-    struct thread *t = NULL;
+    struct thread *t;
 
     spin_lock_at_ipl(&rq->lock);
-    l = prioq_find(&rq->ready, may_run_on, self);
-    if (l) {
-        t = thread_of_link(l);
+    t = find_movable(rq, self);
+    if (t) {
         runq_take(rq, t);
-        __atomic_store_n(&t->last_cpu, self, __ATOMIC_RELAXED);
+        thread_leave_locked(t, self);
     }
     spin_unlock_at_ipl(&rq->lock);
     if (t)
@@ -39,7 +57,7 @@ static bool steal_from(unsigned victim, unsigned self)
     return t != NULL;
 }
 
-static uint32_t load_of(unsigned i) { return prioq_count(&runqs[i].ready) + !cpu_is_idle(i); }
+static uint32_t load_of(unsigned i) { return runq_ready(&runqs[i]) + !cpu_is_idle(i); }
 
 /* The online CPU other than self with the highest load (ready threads and a running one), which is
  * at least `least` and includes a ready thread; MAX_CPUS when there is none. */

@@ -9,8 +9,8 @@
  * long ones. Serving an alarm takes about 400 instructions, so at worst, when four CPUs draw the
  * shortest delay at once, a quarter of the time is spent on alarms.
  *
- * Some of the alarms (none, one in 16, one in 4, or all, depending on the seed) end the slice of
- * the interrupted thread; the others change only the turns.
+ * Some of the alarms (none, one in 16, one in 4, or all, depending on the seed) preempt the
+ * interrupted thread in favour of another; the others change only the turns.
  *
  * The digest of a CPU is computed from each of its clock interrupts: time, interrupted PC, thread.
  * Time advances by one unit for each instruction of any CPU, so two runs that differ in the order
@@ -72,7 +72,7 @@ static void point(struct timer *t)
     if ((draw(&pc->random) & preempt_mask) == 0 && self != rq->idle &&
         prioq_has(&rq->ready, self->prio)) {
         __atomic_store_n(&pc->preemptions, pc->preemptions + 1, __ATOMIC_RELAXED);
-        self->slice = 0; /* so that it is queued as the last of its priority */
+        rq->pass = true;
         spin_lock_at_ipl(&rq->lock);
         runq_kick(rq);
         spin_unlock_at_ipl(&rq->lock);

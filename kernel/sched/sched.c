@@ -59,7 +59,7 @@
 struct runq runqs[MAX_CPUS];
 uint32_t rad_count = 1;
 
-struct runq *runq_lock_of(struct thread *t)
+struct runq *runq_lock_of(const struct thread *t)
 {
     for (;;) {
         uint32_t cpu = __atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED);
@@ -69,6 +69,14 @@ struct runq *runq_lock_of(struct thread *t)
             return &runqs[cpu];
         spin_unlock_at_ipl(&runqs[cpu].lock);
     }
+}
+
+/* The same for a caller that has locked rq, which is no longer t's. */
+static struct runq *__attribute__((noinline)) runq_lock_again(struct runq *rq,
+                                                              const struct thread *t)
+{
+    spin_unlock_at_ipl(&rq->lock);
+    return runq_lock_of(t);
 }
 
 /* Have the CPU of rq (locked) choose a thread anew as soon as it returns to IPL 0 or to user
@@ -85,14 +93,27 @@ void runq_kick(struct runq *rq)
         ipi_send(1ul << c->id, IPI_RESCHEDULE);
 }
 
+/* Should t, which has become ready on rq, preempt the thread that runs there? (Only threads
+   of PRIO_NORMAL are in a queue, except that a freezing thread stays in its own: it is then chosen
+   again.) */
+static inline bool preempts(const struct runq *rq, const struct thread *t)
+{
+    const struct thread *current = rq->current;
+
+    if (likely(t->fair.queue && t->fair.queue == current->fair.queue))
+        return fair_precedes(&t->fair, &current->fair);
+    if (t->prio != current->prio)
+        return t->prio > current->prio;
+    return t->prio == PRIO_NORMAL && fair_preempts(&t->fair, &current->fair);
+}
+
 /* Put t on rq as ready. rq is locked, and t->last_cpu is its CPU. */
-static inline void runq_add(struct runq *rq, struct thread *t)
+static inline __attribute__((always_inline)) void runq_add(struct runq *rq, struct thread *t)
 {
     thread_state_set_locked(t, THREAD_RUNNABLE);
-    t->queued = 1;
-    prioq_add_tail(&rq->ready, &t->run_link, t->prio);
+    runq_put(rq, t);
     trace(rq, clock_cycles(), TRACE_READY, t->tid, 0, 0);
-    if (t->prio > rq->current->prio)
+    if (preempts(rq, t))
         runq_kick(rq);
 }
 
@@ -106,12 +127,11 @@ static unsigned choose_cpu(const struct thread *t, unsigned last)
     unsigned best = last;
     uint32_t best_load = UINT32_MAX;
 
-    if ((allowed & near & (1ul << last)) && cpu_is_idle(last) &&
-        prioq_count(&runqs[last].ready) == 0)
+    if ((allowed & near & (1ul << last)) && cpu_is_idle(last) && runq_ready(&runqs[last]) == 0)
         return last;
     for (cpumask_t m = allowed; m; m &= m - 1) {
         unsigned i = bit_lowest(m);
-        uint32_t load = 4 * prioq_count(&runqs[i].ready);
+        uint32_t load = 4 * runq_ready(&runqs[i]);
 
         if (!cpu_is_idle(i))
             load += 4;
@@ -127,13 +147,26 @@ static unsigned choose_cpu(const struct thread *t, unsigned last)
     return best;
 }
 
-/* May t run next on this CPU, whose thread is about to give it up? Not if other threads are ready
-   here, nor if the waker is an interrupt of the idle thread, which is waiting already. */
+/* Should t run on this CPU, whose thread is about to give it up? Not if a CPU has fewer threads
+   than wait for this one already, nor if the waker is an interrupt of the idle thread, which is
+   waiting already. */
 static bool may_follow(const struct thread *t)
 {
     unsigned self = cpu_id();
+    uint32_t ready = runq_ready(&runqs[self]);
 
-    return ((t->affinity >> self) & 1) && !cpu_is_idle(self) && !prioq_has(&runqs[self].ready, 0);
+    if (!((t->affinity >> self) & 1) || cpu_is_idle(self))
+        return false;
+    if (likely(ready == 0))
+        return true;
+    for (cpumask_t m = t->affinity & __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED); m;
+         m &= m - 1) {
+        unsigned i = bit_lowest(m);
+
+        if (i != self && runq_ready(&runqs[i]) + !cpu_is_idle(i) < ready)
+            return false;
+    }
+    return true;
 }
 
 /* Put t, which is RUNNABLE, on no queue and owned by the caller, on the queue of t->last_cpu, or of
@@ -147,6 +180,8 @@ void runq_deliver(struct thread *t)
         if (unlikely(!(t->affinity & (1ul << here))))
             cpu = choose_cpu(t, here);
         if (likely(cpu == here)) {
+            if (likely(t->prio == PRIO_NORMAL))
+                fair_attach(&t->fair, &t->group->queues[here]);
             runq_add(rq, t);
             spin_unlock_at_ipl(&rq->lock);
             return;
@@ -156,31 +191,45 @@ void runq_deliver(struct thread *t)
     }
 }
 
+/* If t, which is WAITING, should run on another CPU than that of rq, its run queue, locked: make it
+   ready there, and release the lock. False: it should run here. */
+static bool __attribute__((noinline)) move_to_better(struct runq *rq, struct thread *t, bool follow)
+{
+    unsigned cpu = follow && may_follow(t) ? cpu_id() : choose_cpu(t, runq_cpu(rq));
+
+    if (cpu == runq_cpu(rq))
+        return false;
+    thread_state_set_locked(t, THREAD_RUNNABLE);
+    thread_leave_locked(t, cpu);
+    spin_unlock_at_ipl(&rq->lock);
+    runq_deliver(t);
+    return true;
+}
+
 /* Make t, which is WAITING, ready on its own CPU or on a better one. rq is its run queue, locked;
    releases the lock. */
 static inline __attribute__((always_inline)) void make_runnable(struct runq *rq, struct thread *t,
                                                                 bool follow)
 {
-    unsigned here = runq_cpu(rq), cpu = here;
-
     __atomic_store_n(&t->interruptible, 0, __ATOMIC_RELAXED);
-    if (__atomic_load_n(&cpu_count, __ATOMIC_RELAXED) > 1)
-        cpu = follow && may_follow(t) ? cpu_id() : choose_cpu(t, here);
-    if (cpu == here) {
-        runq_add(rq, t);
-        spin_unlock_at_ipl(&rq->lock);
+    if (__atomic_load_n(&rq->several, __ATOMIC_RELAXED) && move_to_better(rq, t, follow))
         return;
-    }
-    thread_state_set_locked(t, THREAD_RUNNABLE);
-    __atomic_store_n(&t->last_cpu, cpu, __ATOMIC_RELAXED);
+    runq_add(rq, t);
     spin_unlock_at_ipl(&rq->lock);
-    runq_deliver(t);
 }
 
+/* A new thread begins with its creator's nice value, and where it stands in the fair rule: nobody
+   gains time by creating threads. */
 void sched_enqueue_new(struct thread *t)
 {
     ipl_t ipl = ipl_raise(IPL_CLOCK);
+    struct thread *self = thread_self();
+    struct runq *rq = runq_self();
 
+    spin_lock_at_ipl(&rq->lock);
+    t->nice = self->nice;
+    fair_inherit(&t->fair, &self->fair);
+    spin_unlock_at_ipl(&rq->lock);
     thread_state_set_locked(t, THREAD_RUNNABLE);
     t->last_cpu = choose_cpu(t, cpu_id());
     runq_deliver(t);
@@ -189,8 +238,11 @@ void sched_enqueue_new(struct thread *t)
 
 void sched_wake(struct thread *t, struct wait_queue **clear, bool follow)
 {
-    struct runq *rq = runq_lock_of(t);
+    struct runq *rq = &runqs[__atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED)];
 
+    spin_lock_at_ipl(&rq->lock);
+    if (unlikely(rq != &runqs[__atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED)]))
+        rq = runq_lock_again(rq, t);
     if (clear)
         __atomic_store_n(clear, NULL, __ATOMIC_RELEASE);
     if (t->state == THREAD_WAITING)
@@ -236,7 +288,7 @@ static void __attribute__((noinline)) after_switch(struct runq *rq, struct threa
         thread_retire(from);
     rq->after = AFTER_NOTHING;
     if (carry)
-        __atomic_store_n(&from->last_cpu, choose_cpu(from, runq_cpu(rq)), __ATOMIC_RELAXED);
+        thread_leave_locked(from, choose_cpu(from, runq_cpu(rq)));
     spin_unlock_at_ipl(&rq->lock);
     if (carry)
         runq_deliver(from);
@@ -265,15 +317,14 @@ static void __attribute__((cold, noinline)) lock_held(const struct runq *rq, str
     lockcheck_left("gives up the CPU", (uint64_t)__builtin_return_address(0));
 }
 
-/* Switch this CPU to next. rq is this CPU's, locked; the current thread's state is set and it is on
-   its queue, if any. Returns with the lock released when the current thread runs again, perhaps on
-   another CPU. */
-static inline void switch_to(struct runq *rq, struct thread *next)
+/* Switch this CPU to next. rq is this CPU's, locked; the current thread's state is set, it is on
+   its queue, if any, and its time is accounted for up to `cycles`. Returns with the lock released
+   when the current thread runs again, perhaps on another CPU. */
+static inline __attribute__((always_inline)) void switch_to(struct runq *rq, struct thread *next,
+                                                            uint32_t cycles)
 {
     struct thread *self = thread_self();
-    uint32_t cycles = clock_cycles();
 
-    account(self, cycles);
     trace(rq, cycles, TRACE_SWITCH, next->tid, self->tid, self->state);
     next->start_cycles = cycles;
     count_up(&next->switches);
@@ -300,37 +351,67 @@ static inline void switch_to(struct runq *rq, struct thread *next)
     finish_switch();
 }
 
-/* Switch to the best ready thread. rq is this CPU's, locked; the current thread's state is set and
-   it is on its queue, if any. Returns with the lock released. */
-static void schedule(struct runq *rq)
+/* The best ready thread, which is taken off its queue; the idle thread if there is none. rq is
+   locked, and no fair thread is current. */
+static struct thread *pick(struct runq *rq, uint32_t cycles)
 {
-    struct thread *self = thread_self(), *next = rq->idle;
-    struct cpu *c = self->hw.cpu;
-    struct list *l = prioq_pop(&rq->ready);
+    struct thread *next;
 
-    if (c->resched) {
-        __atomic_store_n(&c->resched, 0, __ATOMIC_RELAXED);
-        __atomic_fetch_and(&self->hw.syscall_exit, ~EXIT_RESCHED, __ATOMIC_RELAXED);
+    if (rq->ready.bitmap == 0)
+        return rq->idle;
+    if (likely(prioq_top(&rq->ready) == PRIO_NORMAL)) {
+        next = thread_of_node(fair_pick(&rq->fair, cycles));
+        runq_note_taken(rq, next);
+        return next;
     }
-    if (l) {
-        next = thread_of_link(l);
-        next->queued = 0;
-        if (next->slice == 0)
-            next->slice = SLICE_TICKS;
+    return thread_of_link(prioq_pop(&rq->ready));
+}
+
+/* A reschedule that was requested of this CPU is being made. */
+static inline void clear_resched(struct runq *rq, struct thread *self)
+{
+    rq->pass = false;
+    __atomic_store_n(&self->hw.cpu->resched, 0, __ATOMIC_RELAXED);
+    __atomic_fetch_and(&self->hw.syscall_exit, ~EXIT_RESCHED, __ATOMIC_RELAXED);
+}
+
+/* The thread that is to run when the current one, accounted for, has stopped being ready. */
+static struct thread *__attribute__((noinline)) stop_and_pick(struct runq *rq, uint32_t cycles)
+{
+    struct thread *self = thread_self();
+
+    if (self->prio == PRIO_NORMAL)
+        fair_stop(&self->fair, cycles, false);
+    if (self->hw.cpu->resched)
+        clear_resched(rq, self);
+    return pick(rq, cycles);
+}
+
+/* The current thread, whose state is set, stops being ready, and another runs. rq is this CPU's,
+   locked; returns with the lock released. If nothing else is to be decided, the CPU stays with the
+   thread's group, whose next thread is often its only other one: that is the short path. */
+static inline __attribute__((always_inline)) void stop_and_schedule(struct runq *rq)
+{
+    struct thread *self = thread_self(), *next;
+    uint32_t cycles = clock_cycles();
+    struct fair_node *n;
+
+    account(self, cycles);
+    if (likely(self->prio == PRIO_NORMAL && !self->hw.cpu->resched &&
+               (n = self->fair.queue->root) && !fair_has_children(n) && !n->inner)) {
+        self->fair.queue->current = fair_pop(self->fair.queue);
+        next = thread_of_node(n);
+        runq_note_taken(rq, next);
+    } else {
+        next = stop_and_pick(rq, cycles);
     }
-    if (next != self) {
-        switch_to(rq, next);
-        return;
-    }
-    thread_state_set_locked(self, THREAD_RUNNING);
-    rq->after = AFTER_NOTHING;
-    spin_unlock_at_ipl(&rq->lock);
+    switch_to(rq, next, cycles);
 }
 
 void sched_block_locked(struct runq *rq)
 {
     thread_state_set_locked(thread_self(), THREAD_WAITING);
-    schedule(rq);
+    stop_and_schedule(rq);
 }
 
 void sched_exit_current(void)
@@ -342,7 +423,7 @@ void sched_exit_current(void)
     spin_lock_at_ipl(&rq->lock);
     thread_state_set_locked(thread_self(), THREAD_DEAD);
     rq->after = AFTER_RETIRE;
-    schedule(rq);
+    stop_and_schedule(rq);
     panic("a dead thread runs");
 }
 
@@ -355,27 +436,60 @@ void sched_thread_start(struct thread_hw *previous)
     thread_exit();
 }
 
-/*
- * The current thread gives up the CPU but stays ready: as the last of its priority, or (front) as
- * the first. If its affinity no longer includes this CPU, the next thread that runs here moves it
- * to another CPU, once its stack is not in use (after_switch). rq is this CPU's, locked; returns
- * with the lock released.
- */
-static void requeue_and_schedule(struct runq *rq, bool front)
+/* Put the current thread, which stays ready and is accounted for, on its queue, and return the
+   thread that is to run; with `pass` another one, if there is any of its priority or above. */
+static struct thread *requeue(struct runq *rq, bool pass, uint32_t cycles)
 {
-    struct thread *self = thread_self();
+    struct thread *self = thread_self(), *next;
+
+    if (self->prio != PRIO_NORMAL) {
+        if (self == rq->idle)
+            return pick(rq, cycles);
+        if (pass)
+            prioq_add_tail(&rq->ready, &self->run_link, self->prio);
+        else
+            prioq_add_head(&rq->ready, &self->run_link, self->prio);
+        return pick(rq, cycles);
+    }
+    if (pass && !prioq_has(&rq->ready, PRIO_NORMAL + 1)) {
+        next = thread_of_node(fair_pass(&self->fair, cycles));
+        if (next != self) {
+            runq_note_taken(rq, next);
+            runq_note_ready(rq, self);
+        }
+        return next;
+    }
+    fair_put_back(&self->fair, cycles);
+    runq_note_ready(rq, self);
+    return pick(rq, cycles);
+}
+
+/*
+ * The current thread gives up the CPU but stays ready. If its affinity no longer includes this CPU,
+ * the next thread that runs here moves it to another CPU, once its stack is not in use
+ * (after_switch). rq is this CPU's, locked; returns with the lock released.
+ */
+static void requeue_and_schedule(struct runq *rq, bool pass)
+{
+    struct thread *self = thread_self(), *next;
+    uint32_t cycles;
 
     thread_state_set_locked(self, THREAD_RUNNABLE);
     if (unlikely(!(self->affinity & (1ul << runq_cpu(rq))))) {
         rq->after = AFTER_CARRY;
-    } else if (self != rq->idle) {
-        self->queued = 1;
-        if (front)
-            prioq_add_head(&rq->ready, &self->run_link, self->prio);
-        else
-            prioq_add_tail(&rq->ready, &self->run_link, self->prio);
+        stop_and_schedule(rq);
+        return;
     }
-    schedule(rq);
+    cycles = clock_cycles();
+    account(self, cycles);
+    clear_resched(rq, self);
+    next = requeue(rq, pass, cycles);
+    if (next != self) {
+        switch_to(rq, next, cycles);
+        return;
+    }
+    thread_state_set_locked(self, THREAD_RUNNING);
+    spin_unlock_at_ipl(&rq->lock);
 }
 
 void sched_preempt(void)
@@ -385,7 +499,7 @@ void sched_preempt(void)
 
     if (__atomic_load_n(&cpus[runq_cpu(rq)].resched, __ATOMIC_RELAXED)) {
         spin_lock_at_ipl(&rq->lock);
-        requeue_and_schedule(rq, thread_self()->slice != 0);
+        requeue_and_schedule(rq, rq->pass);
     }
     ipl_set(old);
 }
@@ -403,7 +517,7 @@ void thread_yield(void)
         lockcheck_may_not("yields", old, (uint64_t)__builtin_return_address(0));
     spin_lock_at_ipl(&rq->lock);
     if (prioq_has(&rq->ready, thread_self()->prio))
-        requeue_and_schedule(rq, false);
+        requeue_and_schedule(rq, true);
     else
         spin_unlock_at_ipl(&rq->lock);
     ipl_set(old);
@@ -417,17 +531,19 @@ int thread_set_affinity(struct thread *t, cpumask_t mask)
     ipl_t ipl = ipl_raise(IPL_CLOCK);
     struct runq *rq = runq_lock_of(t);
 
-    t->affinity = mask;
-    if ((mask & (1ul << runq_cpu(rq))) || (t->state != THREAD_RUNNING && !t->queued)) {
-        /* It may stay here, or will be put on the right queue when it is woken or delivered. */
-        spin_unlock_at_ipl(&rq->lock);
-    } else if (t->queued) {
+    if (thread_is_queued(t)) {
         runq_take(rq, t);
-        __atomic_store_n(&t->last_cpu, choose_cpu(t, runq_cpu(rq)), __ATOMIC_RELAXED);
+        __atomic_store_n(&t->affinity, mask, __ATOMIC_RELAXED);
+        thread_leave_locked(t, mask & (1ul << runq_cpu(rq)) ? runq_cpu(rq)
+                                                            : choose_cpu(t, runq_cpu(rq)));
         spin_unlock_at_ipl(&rq->lock);
         runq_deliver(t);
     } else {
-        runq_kick(rq);
+        __atomic_store_n(&t->affinity, mask, __ATOMIC_RELAXED);
+        /* One that waits or is on its way is put on the right queue when it is woken or
+           delivered. */
+        if (t->state == THREAD_RUNNING && !(mask & (1ul << runq_cpu(rq))))
+            runq_kick(rq);
         spin_unlock_at_ipl(&rq->lock);
     }
     ipl_restore(ipl);

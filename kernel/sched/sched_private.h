@@ -10,11 +10,9 @@
 #define KERNEL_SCHED_SCHED_PRIVATE_H
 
 #include "arch/alpha/hw/clock.h"
+#include "kernel/sched/group.h"
 #include "kernel/sched/prioq.h"
 #include "kernel/sched/sched.h"
-
-/* 10 / 1,024 s: two CPU-bound threads take turns, each about 50 times a second. */
-#define SLICE_TICKS 10
 
 enum { AFTER_NOTHING, AFTER_RETIRE, AFTER_CARRY };
 
@@ -33,10 +31,19 @@ struct trace_event {
 };
 
 struct runq {
-    struct spinlock lock;         /* RANK_SCHED */
-    struct prioq ready;           /* protected by lock; bitmap and count are also read as hints */
-    struct thread *current;       /* protected by lock; also read by own CPU */
-    struct thread *idle;          /* constant once the CPU is online */
+    struct spinlock lock; /* RANK_SCHED */
+    /* The ready threads, except those of PRIO_NORMAL; the bit of PRIO_NORMAL says whether there are
+       any of these. Protected by lock; bitmap and count are also read as hints. */
+    struct prioq ready;
+    struct fair_queue fair; /* the threads of PRIO_NORMAL; protected by lock */
+    /* Those that are ready, a list of those among them that may run on another CPU, the newest
+       last, and their number. Protected by lock; the number is also read as a hint. */
+    struct list movable;
+    uint32_t fair_ready;
+    uint32_t several;       /* there are several CPUs, and so the list is kept; atomic: set once */
+    bool pass;              /* the next preemption is for another thread; own CPU, IPL_CLOCK */
+    struct thread *current; /* protected by lock; also read by own CPU */
+    struct thread *idle;    /* constant once the CPU is online */
     struct thread *switched_from; /* set before the switch, read after it, lock held */
     uint8_t after;                /* AFTER_*: what finish_switch is to do with it; as above */
     uint64_t next_tick_ns;        /* own CPU, IPL_CLOCK */
@@ -59,11 +66,79 @@ static inline struct thread *thread_of_link(const struct list *l)
     return container_of(l, struct thread, run_link);
 }
 
+static inline struct thread *thread_of_node(struct fair_node *n)
+{
+    return container_of(n, struct thread, fair);
+}
+
 static inline unsigned runq_cpu(const struct runq *rq) { return (unsigned)(rq - runqs); }
+
+/* Number of ready threads, without the one that runs; a hint without the lock. */
+static inline uint32_t runq_ready(const struct runq *rq)
+{
+    return prioq_count(&rq->ready) + __atomic_load_n(&rq->fair_ready, __ATOMIC_RELAXED);
+}
+
+/* The fair threads of rq that are ready have become one more, t, or one less. */
+static inline void runq_note_ready(struct runq *rq, struct thread *t)
+{
+    uint32_t n = rq->fair_ready;
+
+    __atomic_store_n(&rq->fair_ready, n + 1, __ATOMIC_RELAXED);
+    if (n == 0)
+        prioq_mark(&rq->ready, PRIO_NORMAL, true);
+    if (__atomic_load_n(&rq->several, __ATOMIC_RELAXED) && (t->affinity & (t->affinity - 1)))
+        list_add_tail(&rq->movable, &t->run_link);
+}
+
+static inline void runq_note_taken(struct runq *rq, struct thread *t)
+{
+    uint32_t n = rq->fair_ready - 1;
+
+    __atomic_store_n(&rq->fair_ready, n, __ATOMIC_RELAXED);
+    if (n == 0)
+        prioq_mark(&rq->ready, PRIO_NORMAL, false);
+    if (__atomic_load_n(&rq->several, __ATOMIC_RELAXED))
+        list_remove(&t->run_link);
+}
+
+/* Put t on rq, locked, to which it belongs, or take it off. */
+static inline void runq_put(struct runq *rq, struct thread *t)
+{
+    if (likely(t->prio == PRIO_NORMAL)) {
+        fair_add(&t->fair);
+        runq_note_ready(rq, t);
+    } else {
+        prioq_add_tail(&rq->ready, &t->run_link, t->prio);
+    }
+}
+
 static inline void runq_take(struct runq *rq, struct thread *t)
 {
-    prioq_remove(&rq->ready, &t->run_link, t->prio);
-    t->queued = 0;
+    if (t->prio == PRIO_NORMAL) {
+        fair_remove(&t->fair);
+        runq_note_taken(rq, t);
+    } else {
+        prioq_remove(&rq->ready, &t->run_link, t->prio);
+    }
+}
+
+/* Is t, whose run queue is locked, on it? If not, it runs, waits, or is on its way to another. */
+static inline bool thread_is_queued(const struct thread *t)
+{
+    if (t->state != THREAD_RUNNABLE)
+        return false;
+    return t->prio == PRIO_NORMAL ? t->fair.queue != NULL : !list_empty(&t->run_link);
+}
+
+/* Let t, which is on no queue and does not run, leave rq, which is locked, for another CPU. */
+static inline void thread_leave_locked(struct thread *t, unsigned cpu)
+{
+    if (t->fair.queue) {
+        fair_detach(&t->fair);
+        t->fair.queue = NULL;
+    }
+    __atomic_store_n(&t->last_cpu, cpu, __ATOMIC_RELAXED);
 }
 
 static inline bool cpu_is_idle(unsigned i)
@@ -84,16 +159,19 @@ static inline void count_up(uint64_t *counter)
     __atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
 }
 
+/* Account for the time of t, which runs on this CPU, up to now. */
 static inline void account(struct thread *t, uint32_t cycles)
 {
-    uint64_t ns = (uint64_t)(cycles - t->start_cycles) * CLOCK_CYCLE_NS;
+    uint32_t used = cycles - t->start_cycles;
+    uint64_t *sum = t->run_sum;
 
-    __atomic_store_n(&t->run_ns, t->run_ns + ns, __ATOMIC_RELAXED);
+    __atomic_store_n(sum, *sum + (uint64_t)used * CLOCK_CYCLE_NS, __ATOMIC_RELAXED);
     t->start_cycles = cycles;
+    fair_charge(&t->fair, used);
 }
 
 /* Lock the run queue that t belongs to. The caller is at IPL_CLOCK. */
-struct runq *runq_lock_of(struct thread *t);
+struct runq *runq_lock_of(const struct thread *t);
 
 /* Put the current thread to sleep, with this CPU's run queue rq locked, until it is woken by
  * sched_wake(). Returns with the lock released, at IPL_CLOCK, possibly on another CPU. */
@@ -114,6 +192,9 @@ void sched_enqueue_new(struct thread *t);
 /* The end of thread_exit(): mark the current thread dead and switch away. */
 void sched_exit_current(void) __attribute__((noreturn));
 void sched_idle_loop(void) __attribute__((noreturn));
+
+/* group.c: set the priority of the current thread. IPL up to IPL_CLOCK, no spinlock held. */
+void sched_own_priority(unsigned prio);
 
 /* idle.c: called by the clock tick every BALANCE_TICKS. IPL_CLOCK, no spinlock held. */
 void sched_balance(unsigned self);

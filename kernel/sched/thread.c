@@ -56,7 +56,7 @@ static void thread_init(struct thread *t, const char *name, unsigned prio, cpuma
     t->state = THREAD_NEW;
     t->affinity = affinity;
     t->account = boot_threads[0].account; /* the system's */
-    t->slice = SLICE_TICKS;
+    t->run_sum = &t->run_ns[0];
     list_init(&t->run_link);
 
     ipl_t ipl = spin_lock(&table_lock);
@@ -70,6 +70,8 @@ void thread_init_static(struct thread *t, const char *name, unsigned prio, cpuma
 {
     thread_init(t, name, prio, affinity);
     t->last_cpu = t->hw.cpu->id;
+    fair_set_weight(&t->fair, FAIR_WEIGHT);
+    t->group = &sched_kernel_group;
 }
 
 void thread_reap(void)
@@ -139,6 +141,7 @@ struct thread *thread_create_on(const char *name, void (*fn)(void *), void *arg,
     memset(t, 0, sizeof(*t));
     t->stack_base = base;
     t->home_rad = thread_self()->home_rad;
+    t->group = thread_self()->group;
     t->hw.kstack_base = base;
     t->hw.kstack_top = (uint64_t)t;
     t->hw.cpu = cpu_self();
@@ -199,9 +202,17 @@ int thread_sleep_until(uint64_t deadline_ns, unsigned flags)
 
 void thread_sleep_ns(uint64_t ns) { thread_sleep_until(clock_ns() + ns, WAIT_UNINTERRUPTIBLE); }
 
+struct cpu_time thread_cpu_time(const struct thread *t)
+{
+    return (struct cpu_time){.user_ns = __atomic_load_n(&t->run_ns[1], __ATOMIC_RELAXED),
+                             .system_ns = __atomic_load_n(&t->run_ns[0], __ATOMIC_RELAXED)};
+}
+
 uint64_t thread_cpu_ns(const struct thread *t)
 {
-    return __atomic_load_n(&t->run_ns, __ATOMIC_RELAXED);
+    struct cpu_time used = thread_cpu_time(t);
+
+    return used.user_ns + used.system_ns;
 }
 
 void thread_for_each(void (*fn)(struct thread *, void *), void *arg)

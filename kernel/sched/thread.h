@@ -10,14 +10,16 @@
 
 #include "arch/alpha/hw/cpu.h"
 #include "kernel/base/list.h"
+#include "kernel/sched/fair.h"
 #include "kernel/sched/mutex.h"
 #include "kernel/sched/spinlock.h"
 
-#define PRIO_IDLE   0
-#define PRIO_LOW    1
-#define PRIO_NORMAL 16 /* time-shared */
-#define PRIO_HIGH   31
-#define PRIO_COUNT  32
+#define PRIO_IDLE 0
+#define PRIO_LOW  1
+#define PRIO_NORMAL \
+    16 /* the fair rule (fair.h); threads of other priorities are the kernel's own */
+#define PRIO_HIGH  31
+#define PRIO_COUNT 32
 
 enum thread_state { THREAD_NEW, THREAD_RUNNABLE, THREAD_RUNNING, THREAD_WAITING, THREAD_DEAD };
 
@@ -42,28 +44,29 @@ struct thread {
     /* Charged for what the thread allocates (kernel/quota): its process's, or the system's. Own
      * thread, or before it runs. */
     struct account *account;
-    uint64_t run_ns;       /* CPU time up to start_cycles; own CPU (others: thread_cpu_ns) */
-    uint64_t user_ns;      /* of which in user mode, sampled by the clock; own CPU */
-    uint64_t switches;     /* run queue's lock; atomic: read as a statistic */
-    uint32_t start_cycles; /* cycle counter at the switch to it or at the last tick; own CPU */
-    uint32_t slice;        /* clock ticks left; own CPU at IPL_CLOCK while it runs, else run queue's
-                              lock */
+    int8_t nice;        /* -20 to 19; run queue's lock; atomic: also read without it */
+    uint64_t run_ns[2]; /* CPU time up to start_cycles in the kernel [0] and in user mode [1]; own
+                              CPU, IPL_CLOCK; atomic: read by others */
+    uint64_t *run_sum;  /* the one of the mode in which the last clock tick found it; as run_ns */
+    uint64_t switches;  /* run queue's lock; atomic: read as a statistic */
+    uint32_t start_cycles;     /* cycle counter at the switch to it or at the last tick; own CPU */
+    struct fair_node fair;     /* its part in the fair rule; run queue's lock */
+    struct sched_group *group; /* whose share it uses; run queue's lock */
     struct spinlock *spin_top; /* innermost spinlock held; own CPU */
     uint32_t held_mutexes;     /* own thread; others: run queue's lock, while it is waiting */
     uint8_t home_rad; /* domain preferred for its memory and its CPUs; written by the own thread;
                          atomic: a hint to others */
-    uint8_t queued;   /* is on a run queue; run queue's lock */
     uint8_t sleeping; /* waits for a deadline only, on no wait queue; own thread; atomic */
     struct mutex *held[MUTEXES_HELD_MAX]; /* in rising rank; as held_mutexes */
     uint64_t held_at[MUTEXES_HELD_MAX];   /* PC at which each was taken; as held_mutexes */
     struct mutex *wants;                  /* mutex it waits for, or NULL; own thread; atomic */
     const char *wants_name;               /* name of that mutex, a constant string; atomic */
     uint64_t waited_ns;                   /* total wait for mutexes; own thread */
-    struct list run_link;                 /* run queue's lock */
-    struct list all_link;                 /* thread table's lock */
-    struct thread *next_dead;             /* link of the list of dead threads; atomic */
-    uint64_t stack_base; /* of the stack to free, 0 for one in the kernel's image; constant */
-    uint64_t unaligned;  /* user unaligned accesses fixed up; own thread */
+    struct list run_link; /* PRIO_NORMAL: in runq.movable, else in runq.ready; run queue's lock */
+    struct list all_link; /* thread table's lock */
+    struct thread *next_dead; /* link of the list of dead threads; atomic */
+    uint64_t stack_base;      /* of the stack to free, 0 for one in the kernel's image; constant */
+    uint64_t unaligned;       /* user unaligned accesses fixed up; own thread */
     /* Records of failure injection (mm/phys/failure.h): `failure` while it is armed for this
        thread, `failing` while allocations are being counted, else NULL. Own thread. */
     struct failure *failing, *failure;
@@ -146,8 +149,14 @@ int thread_sleep_until(uint64_t deadline_ns, unsigned flags);
 /* Restrict t to the CPUs of the mask. -EINVAL when none of them is online. IPL 0 when t is the
  * current thread, which runs on one of them when this returns; else up to IPL_CLOCK. */
 int thread_set_affinity(struct thread *t, cpumask_t mask);
-/* CPU time of t in ns; up to a clock tick old when t runs on another CPU. Any IPL. */
-uint64_t thread_cpu_ns(const struct thread *t);
+/* CPU time in ns. */
+struct cpu_time {
+    uint64_t user_ns, system_ns;
+};
+/* CPU time of t, up to a clock tick old while t runs. Each piece of time between two events, clock
+   ticks and switches, counts as time of the mode in which t's last tick found it. Any IPL. */
+struct cpu_time thread_cpu_time(const struct thread *t);
+uint64_t thread_cpu_ns(const struct thread *t); /* the sum of both */
 /* Free stacks and structures of ended threads now; otherwise the reaper does so at the next tick.
  * IPL up to IPL_ASTDEL. */
 void thread_reap(void);

@@ -2,10 +2,9 @@
  * The clock interrupt, the start of the scheduler on each CPU, and CPU statistics.
  *
  * The clock interrupt of a CPU runs expired timers and, if it is a tick, accounts for the current
- * thread's time and slice, balances the load, checks the other CPUs (watchdog.c) and wakes the
- * reaper. Everything runs at IPL_CLOCK on the CPU concerned; the run queue's lock is taken only
- * when a slice has ended and another thread is waiting for the CPU. Nothing here can fail after
- * boot.
+ * thread's time and looks whether another one should run, balances the load, checks the other CPUs
+ * (watchdog.c) and wakes the reaper. Everything runs at IPL_CLOCK on the CPU concerned. Nothing
+ * here can fail after boot.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
@@ -15,22 +14,23 @@
 #include "kernel/sched/sched_private.h"
 #include "kernel/sched/timer.h"
 
-#define BALANCE_TICKS 64 /* 62.5 ms: a busy CPU looks 16 times a second, about once in six slices */
+#define BALANCE_TICKS 64 /* 62.5 ms: a busy CPU looks 16 times a second */
 
-/* Account a tick to the current thread's slice. */
-static void slice_tick(struct runq *rq, struct thread *t)
+/* A tick met t, in user mode or in the kernel: account for its time, and have another thread run if
+   the rule says so. */
+static void thread_tick(struct runq *rq, struct thread *t, bool user)
 {
-    if (t == rq->idle)
-        return;
-    if (t->slice > 0 && --t->slice > 0)
-        return;
-    if (!prioq_has(&rq->ready, t->prio)) {
-        t->slice = SLICE_TICKS;
-        return;
-    }
+    uint32_t cycles;
+
     spin_lock_at_ipl(&rq->lock);
-    runq_kick(rq);
+    cycles = clock_cycles();
+    t->run_sum = &t->run_ns[user];
+    account(t, cycles);
+    if (t->prio == PRIO_NORMAL && fair_tick(&t->fair, cycles))
+        runq_kick(rq);
     spin_unlock_at_ipl(&rq->lock);
+    if (user)
+        __atomic_store_n(&rq->user_ns, rq->user_ns + CLOCK_TICK_NS, __ATOMIC_RELAXED);
 }
 
 /* The interval clock and the alarm share one interrupt, so a tick is recognised by its time: it is
@@ -60,12 +60,7 @@ void sched_clock_tick(bool user)
     if (!is_tick(rq, now))
         return;
     __atomic_store_n(&rq->ticks, rq->ticks + 1, __ATOMIC_RELEASE);
-    account(t, clock_cycles());
-    if (user) {
-        __atomic_store_n(&t->user_ns, t->user_ns + CLOCK_TICK_NS, __ATOMIC_RELAXED);
-        __atomic_store_n(&rq->user_ns, rq->user_ns + CLOCK_TICK_NS, __ATOMIC_RELAXED);
-    }
-    slice_tick(rq, t);
+    thread_tick(rq, t, user);
     if (__atomic_load_n(&cpu_count, __ATOMIC_RELAXED) > 1) {
         if (rq->ticks % BALANCE_TICKS == self * (BALANCE_TICKS / MAX_CPUS))
             sched_balance(self);
@@ -106,12 +101,17 @@ void sched_boot(void)
     for (unsigned i = 0; i < MAX_CPUS; i++) {
         spin_init(&runqs[i].lock, "run queue", RANK_SCHED, IPL_CLOCK);
         prioq_init(&runqs[i].ready);
+        fair_queue_init(&runqs[i].fair, NULL);
+        list_init(&runqs[i].movable);
     }
+    sched_group_init(&sched_kernel_group, NULL);
     timer_boot();
     ipi_boot();
     watchdog_boot();
     ipi_register(IPI_RESCHEDULE, ipi_reschedule);
     thread_init_static(boot, "boot", PRIO_NORMAL, ~0ul);
+    fair_attach(&boot->fair, &boot->group->queues[0]);
+    fair_resume(&boot->fair, clock_cycles());
     idle = thread_create_on("idle 0", idle_main, NULL, PRIO_IDLE, 1);
     if (idle == NULL)
         panic("no memory for the first idle thread");
@@ -131,6 +131,8 @@ void sched_secondary_start(void)
     thread_init_static(self, name, PRIO_IDLE, 1ul << cpu);
     self->root_pfn = self->hw.pcb.ptbr;
     runq_boot(cpu, self, self);
+    for (unsigned i = 0; i < MAX_CPUS; i++)
+        __atomic_store_n(&runqs[i].several, 1, __ATOMIC_RELAXED);
     __atomic_fetch_or(&cpu_online_mask, 1ul << cpu, __ATOMIC_ACQ_REL);
     __atomic_store_n(&cpus[cpu].online, 1, __ATOMIC_RELEASE);
     ipl_set(IPL_CLOCK); /* the IPL at which the idle loop begins */
@@ -172,7 +174,7 @@ void sched_cpu_stats(unsigned i, struct sched_cpu_stats *s)
     s->ipis = read(&rq->ipis);
     s->steals = read(&rq->steals);
     s->balanced = read(&rq->balanced);
-    s->ready = rq->ready.count;
+    s->ready = runq_ready(rq);
     s->current_process = rq->current->process;
     str_copy(s->current_name, rq->current->name, sizeof(s->current_name));
     s->idle = rq->current == rq->idle;

@@ -329,7 +329,7 @@ class ShowCpu(Command):
                 pid,
                 text(thread["name"]),
                 "idle" if int(block["idle"]) else "busy",
-                int(queue["ready"]["count"]),
+                int(queue["ready"]["count"]) + int(queue["fair_ready"]),
                 int(queue["switches"]),
                 int(queue["ticks"]),
                 va_text(int(block.address)),

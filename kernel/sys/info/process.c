@@ -48,6 +48,7 @@ static void describe_threads(const struct process *p, struct mega_process *m)
 {
     const struct uthread *u = process_thread_locked(p, 0);
     const struct thread *t;
+    struct cpu_time used;
     const char *wants;
 
     m->state = THREAD_DEAD;
@@ -61,9 +62,11 @@ static void describe_threads(const struct process *p, struct mega_process *m)
         str_copy(m->mutex, wants, sizeof(m->mutex));
     m->cpu = __atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED);
     m->home_rad = __atomic_load_n(&t->home_rad, __ATOMIC_RELAXED);
-    m->cpu_ns = p->run_ns;
+    used = process_cpu_time_locked(p);
+    m->cpu_ns = used.user_ns + used.system_ns;
+    m->user_ns = used.user_ns;
+    m->nice = __atomic_load_n(&t->nice, __ATOMIC_RELAXED);
     list_for_each_entry(u, &p->threads, link) {
-        m->cpu_ns += thread_cpu_ns(u->thread);
         m->switches += load(&u->thread->switches);
         m->unaligned += load(&u->thread->unaligned);
     }

@@ -245,11 +245,13 @@ struct rusage { /* the layout of Linux/Alpha */
     uint64_t user_s, user_us, system_s, system_us, other[14];
 };
 
-static void rusage_of(struct rusage *r, uint64_t run_ns)
+static void rusage_of(struct rusage *r, struct cpu_time used)
 {
     memset(r, 0, sizeof(*r));
-    r->user_s = run_ns / NS_PER_SECOND;
-    r->user_us = run_ns % NS_PER_SECOND / NS_PER_US;
+    r->user_s = used.user_ns / NS_PER_SECOND;
+    r->user_us = used.user_ns % NS_PER_SECOND / NS_PER_US;
+    r->system_s = used.system_ns / NS_PER_SECOND;
+    r->system_us = used.system_ns % NS_PER_SECOND / NS_PER_US;
 }
 
 long sys_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage)
@@ -268,7 +270,7 @@ long sys_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage)
         return found;
     if (status && copyout_u32(status, r.status) != 0)
         return -EFAULT;
-    rusage_of(&u, r.run_ns);
+    rusage_of(&u, r.used);
     if (rusage && copyout(rusage, &u, sizeof(u)) != 0)
         return -EFAULT;
     return r.pid;
@@ -329,7 +331,7 @@ long sys_waitid(uint64_t type, uint64_t id, uint64_t to, uint64_t options, uint6
         return found;
     if (found)
         siginfo_of(info, &r);
-    rusage_of(&u, found ? r.run_ns : 0);
+    rusage_of(&u, found ? r.used : (struct cpu_time){0});
     if ((to && copyout(to, info, sizeof(info))) ||
         (rusage && found && copyout(rusage, &u, sizeof(u))))
         return -EFAULT;
@@ -343,8 +345,10 @@ long sys_getrusage(uint64_t who, uint64_t to)
 
     if ((int32_t)who != 0 && (int32_t)who != -1 && (int32_t)who != 1)
         return -EINVAL;
-    rusage_of(&u, (int32_t)who == -1 ? __atomic_load_n(&p->children_ns, __ATOMIC_RELAXED)
-                                     : process_cpu_ns(p));
+    if ((int32_t)who == -1)
+        rusage_of(&u, process_children_time(p));
+    else
+        rusage_of(&u, (int32_t)who == 1 ? thread_cpu_time(thread_self()) : process_cpu_time(p));
     return copyout(to, &u, sizeof(u));
 }
 
@@ -352,8 +356,9 @@ long sys_times(uint64_t to)
 {
     const uint64_t tick = NS_PER_SECOND / 1024;
     const struct process *p = process_self();
-    uint64_t t[4] = {process_cpu_ns(p) / tick, 0,
-                     __atomic_load_n(&p->children_ns, __ATOMIC_RELAXED) / tick, 0};
+    struct cpu_time own = process_cpu_time(p), children = process_children_time(p);
+    uint64_t t[4] = {own.user_ns / tick, own.system_ns / tick, children.user_ns / tick,
+                     children.system_ns / tick};
 
     if (to && copyout(to, t, sizeof(t)) != 0)
         return -EFAULT;

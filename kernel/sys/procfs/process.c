@@ -43,7 +43,8 @@ struct view {
     uint32_t uid, euid, suid, gid, egid, sgid;
     uint32_t exit_signal;
     int nice, cpu;
-    uint64_t run_ns, children_ns, start_ns;
+    struct cpu_time used, waited;
+    uint64_t start_ns;
     uint64_t faults, vsize, vsize_peak, rss, rss_peak, locked, tables, descriptors;
     uint64_t pending, shared_pending, blocked, ignored, caught, switches;
     vaddr_t brk_start;
@@ -94,13 +95,13 @@ static void view_threads(const struct process *p, struct view *v)
 
     v->state = state_letter(p, u ? u->thread : NULL);
     v->threads = p->nthreads;
-    v->run_ns = p->run_ns;
+    v->used = process_cpu_time_locked(p);
     view_signals(p, u, v);
     if (!u)
         return;
+    v->nice = __atomic_load_n(&u->thread->nice, __ATOMIC_RELAXED);
     v->cpu = (int)__atomic_load_n(&u->thread->last_cpu, __ATOMIC_RELAXED);
     list_for_each_entry(u, &p->threads, link) {
-        v->run_ns += thread_cpu_ns(u->thread);
         v->switches += load(&u->thread->switches);
     }
 }
@@ -133,7 +134,7 @@ static int look(const struct proc_id *who, struct view *v)
         v->gid = p->gid;
         v->egid = p->egid;
         v->sgid = p->sgid;
-        v->children_ns = load(&p->children_ns);
+        v->waited = process_children_time(p);
         v->start_ns = p->start_ns;
         v->brk_start = p->brk_start;
         view_threads(p, v);
@@ -158,8 +159,9 @@ static int show_stat(const struct proc_id *who, uint64_t *cursor, struct proc_te
         return err;
     proc_print(t, "%u (%s) %c %u %u %u %d %d 0 %lu 0 0 0 ", who->pid, v.name, v.state, v.ppid,
                v.pgid, v.sid, 0, -1, v.faults);
-    proc_print(t, "%lu %lu %lu 0 20 0 %u 0 %lu %lu %lu %lu ", TICKS(v.run_ns), 0ul,
-               TICKS(v.children_ns), v.threads, TICKS(v.start_ns), v.vsize, v.rss,
+    proc_print(t, "%lu %lu %lu %lu %d %d %u 0 %lu %lu %lu %lu ", TICKS(v.used.user_ns),
+               TICKS(v.used.system_ns), TICKS(v.waited.user_ns), TICKS(v.waited.system_ns),
+               20 + v.nice, v.nice, v.threads, TICKS(v.start_ns), v.vsize, v.rss,
                UINT64_C(0x7FFFFFFFFFFFFFFF));
     /* Addresses of text and stack, and the registers, are not told. */
     proc_print(t, "0 0 0 0 0 %lu %lu %lu %lu 0 0 0 %d %d 0 0 0 0 0 0 0 0 0 0 0 0 0\n",

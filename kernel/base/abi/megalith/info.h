@@ -273,7 +273,9 @@ struct mega_process {
     uint64_t io;    /* read and write calls; each buffer of a vector counts as one */
     uint32_t waits; /* enum mega_state */
     uint32_t pad;
-    char mutex[24]; /* name of the mutex that it waits for */
+    char mutex[24];   /* name of the mutex that it waits for */
+    uint64_t user_ns; /* of cpu_ns, the part in user mode */
+    int64_t nice;     /* -20 to 19 */
 };
 struct mega_cpu {
     uint32_t id, online, idle, current_pid;

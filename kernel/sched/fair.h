@@ -1,0 +1,210 @@
+/*
+ * The rule by which threads share a CPU: earliest eligible virtual deadline first (README.md states
+ * and argues it). Independent of the machine: also built for the host.
+ *
+ * A queue holds nodes that compete. A node is a thread, or a group with a queue of its own, in
+ * which its members compete for what the group gets: so queues form a tree whose root is a CPU's
+ * and whose leaves are threads. In each queue at most one node is `current`, chosen and using the
+ * CPU; the other ready ones are in a balanced tree by deadline. A group takes part while any of its
+ * members is ready or runs.
+ *
+ * All times are cycles of the CPU's counter (4 ns). The virtual time v of a node advances by what
+ * it uses, scaled by FAIR_WEIGHT/weight; its deadline is v + request, also scaled. A node is
+ * eligible if its v is not above the mean of all v in its queue, weighted: that is, if it has not
+ * had more than its share.
+ *
+ * Everything is protected by the lock of the CPU's run queue. Adding, choosing and removing take
+ * O(log n) steps; a queue with one node has a short path in line.
+ */
+#ifndef KERNEL_SCHED_FAIR_H
+#define KERNEL_SCHED_FAIR_H
+
+#include "kernel/base/types.h"
+
+#define FAIR_WEIGHT     1024u /* of nice 0, and of each user */
+#define FAIR_RATE_SHIFT 20u
+
+struct fair_queue;
+
+struct fair_node {
+    /* The tree; all NULL and `red` 0 while the node is in none. least: least v of the subtree. */
+    struct fair_node *up, *child[2];
+    uint64_t least;
+    uint64_t v, deadline;
+    struct fair_queue *queue; /* in which it competes */
+    struct fair_queue *inner; /* in which its members compete; NULL: it is a thread */
+    uint64_t rate;    /* of v, per cycle used: FAIR_WEIGHT / weight, shifted by FAIR_RATE_SHIFT */
+    uint64_t request; /* virtual length of a request */
+    uint64_t grain; /* virtual: how much earlier than another deadline its own must be to preempt */
+    uint64_t credit; /* virtual: how far below the others v may be after a sleep */
+    uint32_t weight;
+    uint32_t start; /* of a group that is current: it is charged up to this cycle */
+    uint8_t red;
+};
+
+struct fair_queue {
+    struct fair_node *root;    /* of the tree */
+    struct fair_node *current; /* not in the tree */
+    struct fair_node *owner;   /* the group's node in the queue above; NULL: the CPU's queue */
+    uint64_t floor;            /* least v of the ready nodes when last looked at; never falls */
+    /* Sums over the tree of weight, and of weight * (v - floor). Valid while it has two nodes or
+       more: that is, while the root has a child. */
+    uint64_t weights;
+    int64_t moment;
+    uint32_t depth; /* of the CPU's queue 0 */
+};
+
+/* In cycles used: the length of a request, and by how much earlier than another the deadline of a
+   woken node must be for it to preempt. */
+#define FAIR_REQUEST 488281u /* 2 ticks of 1/1,024 s */
+#define FAIR_GRAIN   244141u /* 1 tick: what is less waits for a tick */
+
+static inline bool fair_before(uint64_t a, uint64_t b) { return (int64_t)(a - b) < 0; }
+
+static inline bool fair_in_tree(const struct fair_node *n)
+{
+    return n->up != NULL || n->queue->root == n;
+}
+
+static inline bool fair_has_children(const struct fair_node *n)
+{
+    return n->child[0] != NULL || n->child[1] != NULL;
+}
+
+void fair_queue_init(struct fair_queue *q, struct fair_node *owner);
+/* Initialise a node of queue q with v at q's floor; inner: NULL for a thread, else the queue of the
+   group's members, which q's level owns from now on. */
+void fair_node_init(struct fair_node *n, struct fair_queue *q, struct fair_queue *inner,
+                    uint32_t weight);
+/* Change the weight of n, which is in no tree. */
+void fair_set_weight(struct fair_node *n, uint32_t weight);
+/* The weight of a nice value, -20 to 19: each step is a factor of about 1.25. */
+uint32_t fair_weight_of_nice(int nice);
+
+/* The general cases of the functions below. */
+void fair_tree_add(struct fair_queue *q, struct fair_node *n);
+void fair_tree_remove(struct fair_queue *q, struct fair_node *n);
+struct fair_node *fair_tree_pop(struct fair_queue *q);
+void fair_raise_floor(struct fair_queue *q, uint64_t floor);
+
+static inline void fair_charge(struct fair_node *n, uint32_t cycles)
+{
+    n->v += cycles * n->rate >> FAIR_RATE_SHIFT;
+}
+
+/* n's virtual time, as if it had slept until now: not further below the others than its credit. It
+   begins a request. */
+static inline void fair_place(struct fair_node *n)
+{
+    uint64_t low = n->queue->floor - n->credit;
+
+    if (fair_before(n->v, low))
+        n->v = low;
+    n->deadline = n->v + n->request;
+}
+
+static inline void fair_insert(struct fair_queue *q, struct fair_node *n)
+{
+    if (unlikely(q->root != NULL)) {
+        fair_tree_add(q, n);
+        return;
+    }
+    q->root = n;
+    n->least = n->v;
+}
+
+/* Remove and return the node of q's tree, which is not empty, that is to run next. */
+static inline struct fair_node *fair_pop(struct fair_queue *q)
+{
+    struct fair_node *n = q->root;
+
+    if (unlikely(fair_has_children(n)))
+        return fair_tree_pop(q);
+    q->root = NULL;
+    if (fair_before(q->floor, n->v))
+        q->floor = n->v;
+    return n;
+}
+
+/* Thread n becomes ready: it was waiting, or comes from another queue. */
+void fair_add_level(struct fair_node *n);
+static inline void fair_add(struct fair_node *n)
+{
+    struct fair_queue *q = n->queue;
+
+    if (unlikely(q->root != NULL || q->current == NULL)) {
+        fair_add_level(n);
+        return;
+    }
+    fair_place(n);
+    q->root = n;
+    n->least = n->v;
+}
+
+/* Thread n, which is ready and in its queue's tree, is no longer. */
+void fair_remove(struct fair_node *n);
+
+/* The thread that is to run next. root is a CPU's queue; some thread is ready; no thread is
+   current, but groups may be, which are then kept. now: the cycle counter. The thread becomes
+   current. */
+static inline struct fair_node *fair_pick(struct fair_queue *root, uint32_t now)
+{
+    struct fair_queue *q = root;
+
+    for (;;) {
+        struct fair_node *n = q->current;
+
+        if (n == NULL) {
+            n = fair_pop(q);
+            q->current = n;
+            n->start = now;
+        }
+        if (n->inner == NULL)
+            return n;
+        q = n->inner;
+    }
+}
+
+/* Thread n, current, stops being ready. keep: groups that still have ready members remain current,
+   so that the CPU stays with them; else each level is to be decided anew. */
+void fair_stop(struct fair_node *n, uint32_t now, bool keep);
+/* Thread n, current and charged, remains ready, and each level is to be decided anew. */
+void fair_put_back(struct fair_node *n, uint32_t now);
+/* The same, but another thread runs next, if there is one: the nearest by groups. Returns the
+   thread that does; it is current. */
+struct fair_node *fair_pass(struct fair_node *n, uint32_t now);
+/* Thread n, on no queue, becomes current, as no thread is; its groups become current with it. */
+void fair_resume(struct fair_node *n, uint32_t now);
+/* A clock tick met thread n, current and charged. Should another one run? */
+bool fair_tick(struct fair_node *n, uint32_t now);
+/* Should thread n, which has just become ready, preempt thread current of the same CPU? The first
+   is for the case that both are in one queue. */
+static inline bool fair_precedes(const struct fair_node *n, const struct fair_node *current)
+{
+    return fair_before(n->deadline + n->grain, current->deadline) && !fair_before(current->v, n->v);
+}
+bool fair_preempts(const struct fair_node *n, const struct fair_node *current);
+
+/* Virtual time relative to the queue, to be carried from one queue to another: fair_detach() turns
+   n->v, and n is on no queue; fair_attach() turns it back and is bounded. */
+static inline void fair_detach(struct fair_node *n) { n->v -= n->queue->floor; }
+void fair_attach(struct fair_node *n, struct fair_queue *q);
+/* n, which is new and is going to be attached, gets the weight of `from`, which is in no tree, and
+   stands where that stands. If that is below the floor, the two share the credit. */
+static inline void fair_inherit(struct fair_node *n, struct fair_node *from)
+{
+    int64_t ahead = from->queue ? (int64_t)(from->v - from->queue->floor) : 0;
+
+    n->weight = from->weight;
+    n->rate = from->rate;
+    n->request = from->request;
+    n->grain = from->grain;
+    n->credit = from->credit;
+    if (ahead < 0) {
+        ahead /= 2;
+        from->v -= (uint64_t)ahead;
+    }
+    n->v = (uint64_t)ahead;
+}
+
+#endif

@@ -1,0 +1,96 @@
+/*
+ * Scheduling groups, and the changes of a thread's part in the fair rule that are not part of
+ * scheduling: of its group, its nice value, its priority.
+ *
+ * All of them are made under the lock of the thread's run queue. Whether the thread is ready, runs
+ * or waits, it is taken out of its queue as if it stopped, changed, and put where it belongs: this
+ * may be done for a thread that runs on another CPU, which finds out at its next switch or tick.
+ * Nothing here allocates or fails.
+ */
+#include "kernel/sched/group.h"
+
+#include "kernel/sched/sched_private.h"
+
+struct sched_group sched_kernel_group;
+
+void sched_group_init(struct sched_group *g, struct sched_group *parent)
+{
+    for (unsigned i = 0; i < MAX_CPUS; i++) {
+        fair_node_init(&g->nodes[i], parent ? &parent->queues[i] : &runqs[i].fair, &g->queues[i],
+                       FAIR_WEIGHT);
+        fair_queue_init(&g->queues[i], &g->nodes[i]);
+    }
+}
+
+/* Take t, whose run queue rq is locked, out of the fair rule, and return whether it was in it: only
+ * then runq_rejoin() is to be called, after the change. */
+static bool runq_part(struct runq *rq, struct thread *t)
+{
+    if (t->prio != PRIO_NORMAL || t->fair.queue == NULL)
+        return false;
+    if (t->state == THREAD_RUNNING)
+        fair_stop(&t->fair, clock_cycles(), false);
+    else if (t->state == THREAD_RUNNABLE)
+        runq_take(rq, t);
+    else
+        return false;
+    return true;
+}
+
+static void runq_rejoin(struct runq *rq, struct thread *t)
+{
+    if (t->state == THREAD_RUNNING)
+        fair_resume(&t->fair, clock_cycles());
+    else
+        runq_put(rq, t);
+    runq_kick(rq);
+}
+
+void thread_set_group(struct thread *t, struct sched_group *g)
+{
+    ipl_t ipl = ipl_raise(IPL_CLOCK);
+    struct runq *rq = runq_lock_of(t);
+    bool in = runq_part(rq, t);
+
+    t->group = g;
+    if (t->fair.queue) {
+        fair_detach(&t->fair);
+        fair_attach(&t->fair, &g->queues[runq_cpu(rq)]);
+    }
+    if (in)
+        runq_rejoin(rq, t);
+    spin_unlock_at_ipl(&rq->lock);
+    ipl_restore(ipl);
+}
+
+void thread_set_nice(struct thread *t, int nice)
+{
+    ipl_t ipl = ipl_raise(IPL_CLOCK);
+    struct runq *rq = runq_lock_of(t);
+    bool in = runq_part(rq, t);
+
+    __atomic_store_n(&t->nice, (int8_t)nice, __ATOMIC_RELAXED);
+    fair_set_weight(&t->fair, fair_weight_of_nice(nice));
+    if (in)
+        runq_rejoin(rq, t);
+    spin_unlock_at_ipl(&rq->lock);
+    ipl_restore(ipl);
+}
+
+void sched_own_priority(unsigned prio)
+{
+    struct thread *t = thread_self();
+    ipl_t ipl = ipl_raise(IPL_CLOCK);
+    struct runq *rq = runq_self();
+
+    spin_lock_at_ipl(&rq->lock);
+    if (t->prio == PRIO_NORMAL)
+        fair_stop(&t->fair, clock_cycles(), false);
+    __atomic_store_n(&t->prio, (uint8_t)prio, __ATOMIC_RELAXED); /* also read without the lock */
+    if (prio == PRIO_NORMAL)
+        fair_resume(&t->fair, clock_cycles());
+    if (prioq_has(&rq->ready, prio + 1))
+        runq_kick(rq);
+    spin_unlock_at_ipl(&rq->lock);
+    ipl_restore(ipl);
+}

@@ -1,0 +1,521 @@
+// SOURCES: kernel/sched/fair.c
+/*
+ * The fair rule. First its queue against a plain model: which node is chosen, and that the tree is
+ * balanced. Then a CPU is simulated on which threads compute, sleep, wake each other, come, go and
+ * change queues, with clock ticks and preemption as in the kernel: the service that each gets is
+ * compared with the ideal one at all times, and the time from a wake-up to running is measured.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/sched/fair.h"
+#include "userland/lib/include/tap.h"
+
+#define TICK 244141u
+#define US   250u /* cycles */
+
+static uint64_t seed = 0x2545F4914F6CDD1D;
+
+static uint64_t rnd(uint64_t below)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed % below;
+}
+
+/* ---- the queue ---- */
+
+#define NODES 300
+
+static struct fair_queue queue;
+static struct fair_node nodes[NODES];
+static uint64_t order[NODES], inserted;
+
+static bool model_eligible(const struct fair_node *n)
+{
+    __int128 moment = 0, weights = 0;
+
+    for (unsigned i = 0; i < NODES; i++)
+        if (fair_in_tree(&nodes[i])) {
+            moment += (__int128)(int64_t)(nodes[i].v - queue.floor) * nodes[i].weight;
+            weights += nodes[i].weight;
+        }
+    return (__int128)(int64_t)(n->v - queue.floor) * weights <= moment;
+}
+
+static struct fair_node *model_choice(void)
+{
+    struct fair_node *best = NULL;
+
+    for (unsigned i = 0; i < NODES; i++) {
+        struct fair_node *n = &nodes[i];
+
+        if (fair_in_tree(n) && model_eligible(n) &&
+            (!best || fair_before(n->deadline, best->deadline) ||
+             (n->deadline == best->deadline && order[i] < order[best - nodes])))
+            best = n;
+    }
+    return best;
+}
+
+/* The number of black nodes on each path below n; -1: the rules of the tree are broken. */
+static int black_height(const struct fair_node *n, unsigned *count, uint64_t *least)
+{
+    uint64_t below[2];
+    int height[2];
+
+    if (!n)
+        return 0;
+    *least = n->v;
+    ++*count;
+    for (unsigned side = 0; side < 2; side++) {
+        const struct fair_node *c = n->child[side];
+
+        height[side] = black_height(c, count, &below[side]);
+        if (!c)
+            continue;
+        if (fair_before(below[side], *least))
+            *least = below[side];
+        if (c->up != n || (n->red && c->red) ||
+            (side ? fair_before(c->deadline, n->deadline) : fair_before(n->deadline, c->deadline)))
+            return -1;
+    }
+    if (height[0] < 0 || height[0] != height[1] || n->least != *least)
+        return -1;
+    return height[0] + !n->red;
+}
+
+static void test_queue(void)
+{
+    unsigned wrong_choice = 0, wrong_tree = 0, wrong_count = 0, chosen = 0, in = 0;
+
+    fair_queue_init(&queue, NULL);
+    for (unsigned i = 0; i < NODES; i++)
+        fair_node_init(&nodes[i], &queue, NULL, fair_weight_of_nice((int)rnd(40) - 20));
+    for (unsigned round = 0; round < 30000; round++) {
+        unsigned i = (unsigned)rnd(NODES), count = 0;
+        struct fair_node *n = &nodes[i];
+        uint64_t least;
+
+        if (!fair_in_tree(n) && rnd(NODES) >= in / 2) {
+            fair_charge(n, (uint32_t)rnd(2 * TICK)); /* deadlines are often equal */
+            if (rnd(2))
+                n->v = queue.floor + rnd(4) * TICK;
+            fair_add(n);
+            order[i] = ++inserted;
+            in++;
+        } else if (fair_in_tree(n) && rnd(3) == 0) {
+            fair_remove(n);
+            in--;
+        } else if (queue.root) {
+            struct fair_node *want = model_choice();
+
+            wrong_choice += fair_pop(&queue) != want;
+            chosen++;
+            in--;
+        }
+        wrong_tree += black_height(queue.root, &count, &least) < 0 ||
+                      (queue.root && queue.root->red);
+        wrong_count += count != in;
+    }
+    ok(chosen > 5000, "%u nodes were chosen", chosen);
+    is(wrong_choice, 0, "always the eligible one with the earliest deadline");
+    is(wrong_tree, 0, "the tree stays balanced and knows the least v of its parts");
+    is(wrong_count, 0, "no node is lost");
+}
+
+/* ---- the simulated CPU ---- */
+
+#define THREADS 1200
+
+struct sim_thread {
+    struct fair_node node; /* first */
+    bool ready;            /* or running */
+    uint64_t run, sleep;   /* it runs for that long, then sleeps; run 0: it never sleeps */
+    int wakes;             /* index of the thread that it wakes when it stops, -1: none. Then it
+                              sleeps until it is woken */
+    uint64_t left, wake_at, woken_at;
+    uint64_t service, rounds, worst; /* worst: from a wake-up to running */
+};
+
+static struct sim_thread t[THREADS];
+static unsigned nthreads;
+static struct fair_queue cpu;
+static uint64_t now, next_tick, switches;
+static struct sim_thread *current;
+static uint32_t charged; /* low half of the time up to which `current` is charged */
+
+static void cpu_init(void)
+{
+    fair_queue_init(&cpu, NULL);
+    nthreads = 0;
+    now = switches = 0;
+    next_tick = TICK;
+    current = NULL;
+}
+
+static struct sim_thread *add(struct fair_queue *q, int nice)
+{
+    struct sim_thread *s = &t[nthreads++];
+
+    memset(s, 0, sizeof(*s));
+    fair_node_init(&s->node, q, NULL, fair_weight_of_nice(nice));
+    s->wakes = -1;
+    return s;
+}
+
+static void account(void)
+{
+    if (!current)
+        return;
+    fair_charge(&current->node, (uint32_t)now - charged);
+    current->service += (uint32_t)now - charged;
+    charged = (uint32_t)now;
+}
+
+/* Start the thread that is to run: no thread is current. */
+static void dispatch(void)
+{
+    current = cpu.root || cpu.current ? (struct sim_thread *)fair_pick(&cpu, (uint32_t)now) : NULL;
+    charged = (uint32_t)now;
+    switches++;
+    if (current && current->woken_at) {
+        if (now - current->woken_at > current->worst)
+            current->worst = now - current->woken_at;
+        current->woken_at = 0;
+    }
+}
+
+static void preempt(void)
+{
+    account();
+    fair_put_back(&current->node, (uint32_t)now);
+    dispatch();
+}
+
+static void wake(struct sim_thread *s)
+{
+    s->ready = true;
+    s->left = s->run;
+    s->woken_at = now;
+    fair_add(&s->node);
+    if (current && fair_preempts(&s->node, &current->node))
+        preempt();
+    else if (!current)
+        dispatch();
+}
+
+static void stop(struct sim_thread *s)
+{
+    account();
+    s->ready = false;
+    s->rounds++;
+    s->wake_at = s->wakes >= 0 ? UINT64_MAX : now + s->sleep;
+    if (s->wakes >= 0) { /* as the writer of a pipe: it wakes the other and then waits */
+        struct sim_thread *other = &t[s->wakes];
+
+        other->ready = true;
+        other->left = other->run;
+        other->woken_at = now;
+        fair_add(&other->node);
+    }
+    fair_stop(&s->node, (uint32_t)now, true);
+    dispatch();
+}
+
+/* Advance to the next event, at most to `end`. */
+static void step(uint64_t end)
+{
+    uint64_t next = end < next_tick ? end : next_tick;
+
+    for (unsigned i = 0; i < nthreads; i++)
+        if (!t[i].ready && t[i].wake_at < next)
+            next = t[i].wake_at;
+    if (current && current->run && now + current->left < next)
+        next = now + current->left;
+    if (current && current->run)
+        current->left -= next - now;
+    now = next;
+    if (current && current->run && current->left == 0)
+        stop(current);
+    for (unsigned i = 0; i < nthreads; i++)
+        if (!t[i].ready && t[i].wake_at <= now)
+            wake(&t[i]);
+    if (now < next_tick)
+        return;
+    next_tick += TICK;
+    if (current) {
+        account();
+        if (fair_tick(&current->node, (uint32_t)now))
+            preempt();
+    }
+}
+
+static void run_until(uint64_t end)
+{
+    while (now < end)
+        step(end);
+    account();
+}
+
+/* The greatest difference between what a thread got and its ideal share, in units of a request plus
+ * a tick, over a run of nthreads busy threads of one queue. */
+static double worst_error(uint64_t length)
+{
+    double worst = 0, weights = 0;
+
+    for (unsigned i = 0; i < nthreads; i++)
+        weights += t[i].node.weight;
+    while (now < length) {
+        step(length);
+        account();
+        for (unsigned i = 0; i < nthreads; i++) {
+            double ideal = (double)now * t[i].node.weight / weights;
+            double error = ((double)t[i].service - ideal) / (FAIR_REQUEST + TICK);
+
+            error = error < 0 ? -error : error;
+            worst = error > worst ? error : worst;
+        }
+    }
+    return worst;
+}
+
+static void test_share(void)
+{
+    static const int counts[] = {2, 3, 8, 40};
+    double worst;
+
+    for (unsigned k = 0; k < 4; k++) {
+        cpu_init();
+        for (int i = 0; i < counts[k]; i++)
+            add(&cpu, 0)->ready = false;
+        worst = worst_error((uint64_t)counts[k] * 200 * TICK);
+        ok(worst <= 1,
+           "%d equal threads: nobody is ever further from its share than a request and "
+           "a tick (%.2f of it)",
+           counts[k], worst);
+    }
+    cpu_init();
+    for (int nice = -20; nice < 20; nice += 3)
+        add(&cpu, nice);
+    worst = worst_error(4000ul * TICK);
+    ok(worst <= 1, "the same with nice values from -20 to 19 (%.2f)", worst);
+}
+
+static void test_nice(void)
+{
+    bool right = true;
+
+    for (int nice = -20; nice < 19; nice++) {
+        double ratio;
+
+        cpu_init();
+        add(&cpu, nice);
+        add(&cpu, nice + 1);
+        run_until(4000ul * TICK);
+        ratio = (double)t[0].service / (double)t[1].service;
+        right = right && ratio > 1.17 && ratio < 1.36;
+    }
+    ok(right, "one step of nice is a factor of about 1.25 everywhere");
+}
+
+static void test_latency(void)
+{
+    static const int counts[] = {1, 8, 100, 1000};
+
+    for (unsigned k = 0; k < 4; k++) {
+        uint64_t unit = counts[k] > 100 ? 20 : 1;
+
+        cpu_init();
+        for (int i = 0; i < counts[k]; i++)
+            add(&cpu, i % 3 - 1);
+        struct sim_thread *s = add(&cpu, 0);
+
+        /* Below its share: 1 in 2,000 of the time beside a thousand. */
+        s->run = 20 * US;
+        s->sleep = 20 * 1000 * US * unit + 77;
+        s->wake_at = 3 * TICK;
+        s->node.v -= 1ul << 30; /* it has slept for long */
+        run_until(400 * TICK * unit);
+        ok(s->rounds >= 15 && s->worst <= TICK,
+           "beside %d busy threads one that sleeps much waits %u us at most (%u wake-ups)",
+           counts[k], (unsigned)(s->worst / US), (unsigned)s->rounds);
+    }
+}
+
+/* Two threads that wake each other, in percent of what they do alone. */
+static unsigned pair_beside(int busy)
+{
+    cpu_init();
+    add(&cpu, 0);
+    add(&cpu, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        t[i].run = 7 * US;
+        t[i].wakes = !i;
+    }
+    t[1].wake_at = UINT64_MAX;
+    for (int i = 0; i < busy; i++)
+        add(&cpu, 0);
+    run_until(1000 * TICK);
+    return (unsigned)((t[0].service + t[1].service) * 100 / now);
+}
+
+static void test_pair(void)
+{
+    unsigned one = pair_beside(1), eight = pair_beside(8);
+
+    ok(one >= 60, "two threads that wake each other get their two thirds beside a busy one: %u %%",
+       one);
+    ok(eight >= 18, "and their two tenths beside eight: %u %%", eight);
+}
+
+/* ---- groups ---- */
+
+#define GROUPS 40
+
+static struct fair_node group_nodes[GROUPS];
+static struct fair_queue group_queues[GROUPS];
+static unsigned ngroups;
+
+static struct fair_queue *group(struct fair_queue *above)
+{
+    unsigned i = ngroups++;
+
+    fair_node_init(&group_nodes[i], above, &group_queues[i], FAIR_WEIGHT);
+    fair_queue_init(&group_queues[i], &group_nodes[i]);
+    return &group_queues[i];
+}
+
+static uint64_t served(unsigned from, unsigned to)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = from; i < to; i++)
+        sum += t[i].service;
+    return sum;
+}
+
+static void test_groups(void)
+{
+    struct fair_queue *a, *b, *many, *one;
+    uint64_t part;
+
+    cpu_init();
+    ngroups = 0;
+    a = group(&cpu);
+    b = group(&cpu);
+    add(a, 0);
+    for (unsigned i = 0; i < 50; i++)
+        add(b, 0);
+    run_until(2000 * TICK);
+    part = served(0, 1) * 1000 / now;
+    ok(part >= 495 && part <= 505, "a user's one process has as much as another's 50: %u per mille",
+       (unsigned)part);
+
+    /* User a: a process with ten threads, one with one thread; user b: one busy process. */
+    cpu_init();
+    ngroups = 0;
+    a = group(&cpu);
+    b = group(&cpu);
+    many = group(a);
+    for (unsigned i = 0; i < 10; i++)
+        add(many, 0);
+    one = a;
+    add(one, 0);
+    add(b, 0);
+    run_until(4000 * TICK);
+    ok(served(0, 10) * 100 / now >= 24 && served(0, 10) * 100 / now <= 26 &&
+           served(10, 11) * 100 / now >= 24 && served(10, 11) * 100 / now <= 26 &&
+           served(11, 12) * 100 / now >= 49 && served(11, 12) * 100 / now <= 51,
+       "users, then processes, then threads: %u, %u and %u percent",
+       (unsigned)(served(0, 10) * 100 / now), (unsigned)(served(10, 11) * 100 / now),
+       (unsigned)(served(11, 12) * 100 / now));
+}
+
+/* A user's thread that sleeps much runs soon after it wakes, whatever 500 threads of another user
+ * do: compute, sleep and wake at every moment, stop just before each tick. */
+static void test_hostile_user(void)
+{
+    struct fair_queue *a, *b;
+    struct sim_thread *s;
+
+    cpu_init();
+    ngroups = 0;
+    a = group(&cpu);
+    b = group(&cpu);
+    s = add(a, 0);
+    s->run = 100 * US;
+    s->sleep = 5000 * US + 11;
+    for (unsigned i = 0; i < 500; i++) {
+        struct sim_thread *h = add(b, -20);
+
+        if (i % 3) {
+            h->run = 1 + rnd(TICK);
+            h->sleep = 1 + rnd(20 * TICK);
+        }
+        h->wake_at = rnd(10 * TICK);
+    }
+    run_until(1000 * TICK);
+    ok(s->rounds >= 40 && s->worst <= TICK,
+       "a thread beside 500 of another user waits %u us at most", (unsigned)(s->worst / US));
+
+    /* A thread that leaves just before each tick is charged for what it used. */
+    cpu_init();
+    s = add(&cpu, 0);
+    s->run = TICK - 10;
+    s->sleep = 11;
+    add(&cpu, 0);
+    run_until(2000 * TICK);
+    ok(s->service * 100 / now <= 51, "who avoids the ticks gains nothing: %u percent",
+       (unsigned)(s->service * 100 / now));
+}
+
+/* A thread that goes to and fro between two CPUs' queues takes its debt along. */
+static void test_migration(void)
+{
+    struct fair_queue other;
+    struct sim_thread *s;
+    uint64_t advance;
+
+    cpu_init();
+    fair_queue_init(&other, NULL);
+    other.floor = 1ul << 40;
+    s = add(&cpu, 0);
+    add(&cpu, 0);
+    fair_add(&s->node);
+    fair_add(&t[1].node);
+    for (unsigned i = 0; i < 10; i++) {
+        struct fair_queue *q = s->node.queue;
+
+        fair_charge(&s->node, TICK / 4);
+        advance = s->node.v - q->floor;
+        if (fair_in_tree(&s->node))
+            fair_remove(&s->node);
+        fair_detach(&s->node);
+        s->node.queue = NULL;
+        fair_attach(&s->node, q == &cpu ? &other : &cpu);
+        is(s->node.v - s->node.queue->floor, advance, "what it is ahead stays the same");
+        if (i == 0)
+            is(s->node.queue == &other, 1, "in the other queue");
+    }
+    struct fair_node child = {0};
+
+    fair_inherit(&child, &s->node);
+    fair_attach(&child, &other);
+    ok(child.v - other.floor == s->node.v - s->node.queue->floor && child.v > other.floor,
+       "a new thread begins where its creator stands");
+}
+
+int main(void)
+{
+    test_queue();
+    test_share();
+    test_nice();
+    test_latency();
+    test_pair();
+    test_groups();
+    test_hostile_user();
+    test_migration();
+    return tap_done();
+}

@@ -1,0 +1,280 @@
+// TAP
+// RUN: --icount --smp 1
+// RUN: --smp 2
+/*
+ * Shares of the CPU in the guest: processes that block beside processes that compute, nice values,
+ * users, and the CPU time that is charged. On one CPU an instruction takes 1 ns, so all figures
+ * count progress of the guest. On several, where the host decides how fast each is, shares of CPU
+ * time are compared, which is charged by the guest's clock.
+ */
+#define _GNU_SOURCE
+#include <company.h>
+#include <errno.h>
+#include <megalith/info.h>
+#include <sched.h>
+#include <signal.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/times.h>
+#include <sys/wait.h>
+#include <tap.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TICK     976562L /* ns */
+#define BUSY_MAX 17
+
+static unsigned ncpus;
+static pid_t busy[BUSY_MAX];
+
+static long clock_of(clockid_t clock)
+{
+    struct timespec ts;
+
+    clock_gettime(clock, &ts);
+    return ts.tv_sec * 1000000000L + ts.tv_nsec;
+}
+
+static long now(void) { return clock_of(CLOCK_MONOTONIC); }
+
+static void sleep_ns(long ns)
+{
+    struct timespec ts = {ns / 1000000000L, ns % 1000000000L};
+
+    while (nanosleep(&ts, &ts) != 0)
+        ;
+}
+
+static long user_ns(const struct rusage *u)
+{
+    return u->ru_utime.tv_sec * 1000000000L + u->ru_utime.tv_usec * 1000L;
+}
+static long system_ns(const struct rusage *u)
+{
+    return u->ru_stime.tv_sec * 1000000000L + u->ru_stime.tv_usec * 1000L;
+}
+
+static void compute_for_ever(void)
+{
+    for (volatile unsigned long n = 0;; n++)
+        ;
+}
+
+/* Start n processes that compute, as a user and with a nice value, from `at` of busy[] on. */
+static void start(unsigned at, unsigned n, uid_t uid, int nice_value)
+{
+    for (unsigned i = at; i < at + n; i++)
+        if ((busy[i] = must_fork()) == 0) {
+            if (nice_value)
+                setpriority(PRIO_PROCESS, 0, nice_value);
+            if (uid && setuid(uid) != 0)
+                _exit(1);
+            compute_for_ever();
+        }
+}
+
+/* End n processes, and return the CPU time that they have used, in ns. */
+static long stop(unsigned at, unsigned n)
+{
+    long used = 0;
+
+    for (unsigned i = at; i < at + n; i++)
+        kill(busy[i], SIGKILL);
+    for (unsigned i = at; i < at + n; i++) {
+        struct rusage u = {0};
+        int status = 0;
+
+        if (wait4(busy[i], &status, 0, &u) != busy[i] || !WIFSIGNALED(status))
+            return -1;
+        used += user_ns(&u) + system_ns(&u);
+    }
+    return used;
+}
+
+/* Two processes that send a byte to and fro. */
+struct pair {
+    pid_t pid; /* of the other one */
+    int to[2], from[2];
+    long trips, share; /* share: CPU time of both, in percent of one CPU */
+};
+
+/* Exchange bytes for `length` ns, beside n processes that compute. */
+static struct pair exchange(unsigned n, long length)
+{
+    struct pair p = {0};
+    struct rusage u = {0};
+    long begin, used;
+    char c = 'x';
+
+    if (pipe(p.to) != 0 || pipe(p.from) != 0)
+        bail_out("no pipes");
+    p.pid = must_fork();
+    if (p.pid == 0) {
+        close(p.to[1]);
+        while (read(p.to[0], &c, 1) == 1 && write(p.from[1], &c, 1) == 1)
+            ;
+        _exit(0);
+    }
+    close(p.to[0]);
+    start(0, n, 0, 0);
+    sleep_ns(10 * TICK);
+    begin = now();
+    used = clock_of(CLOCK_PROCESS_CPUTIME_ID);
+    while (now() < begin + length && write(p.to[1], &c, 1) == 1 && read(p.from[0], &c, 1) == 1)
+        p.trips++;
+    used = clock_of(CLOCK_PROCESS_CPUTIME_ID) - used;
+    length = now() - begin;
+    stop(0, n); /* they have the pipes open too */
+    close(p.to[1]);
+    close(p.from[0]);
+    close(p.from[1]);
+    wait4(p.pid, NULL, 0, &u);
+    p.share = (used + user_ns(&u) + system_ns(&u)) * 100 / length;
+    return p;
+}
+
+static void test_pipe(void)
+{
+    const long length = 150 * TICK;
+    struct pair alone = exchange(0, length), some = exchange(ncpus, length),
+                many = exchange(8 * ncpus, length);
+
+    if (ncpus == 1) {
+        ok(alone.trips > 1000, "a pipe alone: %ld round trips", alone.trips);
+        ok(some.trips * 2 >= alone.trips, "beside one busy process at least half of that: %ld",
+           some.trips);
+        ok(many.trips * 10 >= alone.trips, "beside eight at least a tenth: %ld", many.trips);
+    } else {
+        ok(some.share >= 50, "a pipe beside one busy process for each CPU uses %ld %% of a CPU",
+           some.share);
+        ok(many.share >= 10, "and beside eight for each CPU %ld %%", many.share);
+    }
+}
+
+/* How late does a process that sleeps much run beside 4 busy ones for each CPU? */
+static void test_latency(void)
+{
+    long worst = 0;
+
+    start(0, 4 * ncpus, 0, 0);
+    sleep_ns(40 * TICK); /* it has computed until now: let it fall below its share */
+    for (int i = 0; i < 20; i++) {
+        long due = now() + 3 * TICK + 7919 * i;
+
+        sleep_ns(due - now());
+        if (now() - due > worst)
+            worst = now() - due;
+    }
+    stop(0, 4 * ncpus);
+    ok(worst <= TICK, "a process that sleeps much runs within a tick: %ld us at worst",
+       worst / 1000);
+}
+
+/* The calling process and those that it creates run on the CPUs of this mask only. */
+static void keep_to(unsigned long mask)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    for (unsigned i = 0; i < ncpus; i++)
+        if (mask >> i & 1)
+            CPU_SET(i, &set);
+    sched_setaffinity(0, sizeof(set), &set);
+}
+
+static void test_users(void)
+{
+    long few, many;
+
+    keep_to(1);
+    start(0, 1, 1001, 0);
+    start(1, 8, 1002, 0);
+    sleep_ns(200 * TICK);
+    few = stop(0, 1);
+    many = stop(1, 8);
+    keep_to(~0ul);
+    ok(few > many * 9 / 10 && few < many * 11 / 10,
+       "one process of one user has as much as eight of another: %ld and %ld us", few / 1000,
+       many / 1000);
+}
+
+/* ---- CPU time ---- */
+
+static void compute(long ns)
+{
+    for (long end = clock_of(CLOCK_PROCESS_CPUTIME_ID) + ns;
+         clock_of(CLOCK_PROCESS_CPUTIME_ID) < end;)
+        for (volatile int i = 0; i < 20000; i++)
+            ;
+}
+
+static void test_accounting(void)
+{
+    static char block[1 << 20];
+    struct rusage before, user, both;
+    struct tms t;
+    long start_ns;
+    int fd[2];
+
+    getrusage(RUSAGE_SELF, &before);
+    compute(50 * TICK);
+    getrusage(RUSAGE_SELF, &user);
+    start_ns = clock_of(CLOCK_PROCESS_CPUTIME_ID);
+    while (clock_of(CLOCK_PROCESS_CPUTIME_ID) < start_ns + 50 * TICK) {
+        /* In the kernel nearly all the time: pages that are made, filled and dropped. */
+        char *p = mmap(NULL, sizeof(block), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+        munmap(p, sizeof(block));
+    }
+    getrusage(RUSAGE_SELF, &both);
+    ok(user_ns(&user) - user_ns(&before) >= 48 * TICK &&
+           system_ns(&user) - system_ns(&before) <= 2 * TICK,
+       "50 ticks of computing are user time: %ld us, and %ld us of system time",
+       (user_ns(&user) - user_ns(&before)) / 1000, (system_ns(&user) - system_ns(&before)) / 1000);
+    ok(system_ns(&both) - system_ns(&user) >= 48 * TICK &&
+           user_ns(&both) - user_ns(&user) <= 2 * TICK,
+       "50 ticks in the kernel are system time: %ld us, and %ld us of user time",
+       (system_ns(&both) - system_ns(&user)) / 1000, (user_ns(&both) - user_ns(&user)) / 1000);
+    times(&t);
+    getrusage(RUSAGE_SELF, &both);
+    ok(labs(user_ns(&both) / TICK - (long)t.tms_utime) <= 1 &&
+           labs(system_ns(&both) / TICK - (long)t.tms_stime) <= 1,
+       "times() says the same");
+
+    getrusage(RUSAGE_CHILDREN, &before);
+    if (pipe(fd) != 0)
+        bail_out("no pipe");
+    pid_t pid = must_fork();
+
+    if (pid == 0) {
+        compute(20 * TICK);
+        _exit(0);
+    }
+    wait4(pid, NULL, 0, &user);
+    getrusage(RUSAGE_CHILDREN, &both);
+    ok(user_ns(&user) >= 18 * TICK && user_ns(&user) + system_ns(&user) <= 24 * TICK,
+       "wait4 returns what a child used: %ld us of user time, %ld us of system time",
+       user_ns(&user) / 1000, system_ns(&user) / 1000);
+    is(user_ns(&both) - user_ns(&before), user_ns(&user), "which is then that of the children");
+    close(fd[0]);
+    close(fd[1]);
+}
+
+int main(void)
+{
+    struct mega_cpu c;
+
+    while (mega$info(MEGA_INFO_CPU, ncpus, &c, sizeof(c)) == SS$_NORMAL)
+        ncpus++;
+    if (ncpus == 1) {
+        test_accounting();
+        test_latency();
+        test_users();
+    }
+    test_pipe();
+    return tap_done();
+}
