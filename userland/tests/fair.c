@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -185,6 +186,47 @@ static void keep_to(unsigned long mask)
     sched_setaffinity(0, sizeof(set), &set);
 }
 
+static void test_nice(void)
+{
+    long fast, slow;
+
+    keep_to(1);
+    start(0, 1, 0, 0);
+    start(1, 1, 0, 5);
+    sleep_ns(200 * TICK);
+    fast = stop(0, 1);
+    slow = stop(1, 1);
+    keep_to(~0ul);
+    ok(fast > slow * 27 / 10 && fast < slow * 34 / 10,
+       "five steps of nice are a factor of three: %ld and %ld us", fast / 1000, slow / 1000);
+}
+
+/* What setpriority allows. */
+static void test_setpriority(void)
+{
+    errno = 0;
+    is(getpriority(PRIO_PROCESS, 0), 0, "a process begins with nice 0");
+    is(setpriority(PRIO_PROCESS, 0, 30), 0, "a value above 19 is cut");
+    is(getpriority(PRIO_PROCESS, 0), 19, "to 19");
+    is(setpriority(PRIO_PROCESS, 0, 0), 0, "user 0 may lower it");
+    ok(setpriority(PRIO_PROCESS, 99999, 1) == -1 && errno == ESRCH, "nobody has such a number");
+    ok(setpriority(3, 0, 1) == -1 && errno == EINVAL, "there are three kinds of numbers");
+
+    pid_t pid = must_fork();
+    int status = -1;
+
+    if (pid == 0) {
+        bool right = setuid(1001) == 0 && setpriority(PRIO_PROCESS, 0, 3) == 0 &&
+                     getpriority(PRIO_USER, 1001) == 3 && setpriority(PRIO_PROCESS, 0, 2) == -1 &&
+                     errno == EACCES && setpriority(PRIO_PROCESS, getppid(), 5) == -1 &&
+                     errno == EPERM;
+
+        _exit(!right);
+    }
+    waitpid(pid, &status, 0);
+    is(status, 0, "others may raise their own only");
+}
+
 static void test_users(void)
 {
     long few, many;
@@ -273,6 +315,8 @@ int main(void)
     if (ncpus == 1) {
         test_accounting();
         test_latency();
+        test_setpriority();
+        test_nice();
         test_users();
     }
     test_pipe();

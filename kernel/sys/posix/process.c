@@ -365,11 +365,6 @@ long sys_times(uint64_t to)
     return (long)(clock_ns() / tick);
 }
 
-/* Nice values are accepted and ignored: the scheduler alone sets priorities. */
-long sys_getpriority(uint64_t which) { return which > 2 ? -EINVAL : 20; /* 20 - nice */ }
-
-long sys_setpriority(uint64_t which) { return which > 2 ? -EINVAL : 0; }
-
 /* ---- the alarm ---- */
 
 struct itimer {

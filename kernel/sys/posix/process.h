@@ -9,24 +9,24 @@
 long sys_exit(uint64_t status); /* 1, 405 */
 long sys_fork(void);            /* 2: full frame */
 long sys_osf_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage); /* 7 */
-long sys_getxpid(void);                                         /* 20: parent in a4 */
-long sys_setuid(uint64_t uid);                                  /* 23 */
-long sys_getxuid(void);                                         /* 24: effective in a4 */
-long sys_kill(uint64_t pid, uint64_t sig);                      /* 37 */
-long sys_setpgid(uint64_t pid, uint64_t pgid);                  /* 39 */
-long sys_getxgid(void);                                         /* 47: effective in a4 */
-long sys_getpgrp(void);                                         /* 63 */
-long sys_vfork(void);                                           /* 66: full frame */
-long sys_getgroups(void);                                       /* 79 */
-long sys_setgroups(uint64_t n);                                 /* 80 */
-long sys_setpriority(uint64_t which);                           /* 96 */
-long sys_getpriority(uint64_t which);                           /* 100: result + 20 */
-long sys_setgid(uint64_t gid);                                  /* 132 */
-long sys_setsid(void);                                          /* 147 */
-long sys_getpgid(uint64_t pid);                                 /* 233 */
-long sys_getsid(uint64_t pid);                                  /* 234 */
-long sys_osf_getsysinfo(uint64_t op, uint64_t buf, uint64_t n); /* 256 */
-long sys_osf_setsysinfo(uint64_t op, uint64_t buf);             /* 257 */
+long sys_getxpid(void);                                            /* 20: parent in a4 */
+long sys_setuid(uint64_t uid);                                     /* 23 */
+long sys_getxuid(void);                                            /* 24: effective in a4 */
+long sys_kill(uint64_t pid, uint64_t sig);                         /* 37 */
+long sys_setpgid(uint64_t pid, uint64_t pgid);                     /* 39 */
+long sys_getxgid(void);                                            /* 47: effective in a4 */
+long sys_getpgrp(void);                                            /* 63 */
+long sys_vfork(void);                                              /* 66: full frame */
+long sys_getgroups(void);                                          /* 79 */
+long sys_setgroups(uint64_t n);                                    /* 80 */
+long sys_setpriority(uint64_t which, uint64_t who, uint64_t nice); /* 96 */
+long sys_getpriority(uint64_t which, uint64_t who);                /* 100: writes the result */
+long sys_setgid(uint64_t gid);                                     /* 132 */
+long sys_setsid(void);                                             /* 147 */
+long sys_getpgid(uint64_t pid);                                    /* 233 */
+long sys_getsid(uint64_t pid);                                     /* 234 */
+long sys_osf_getsysinfo(uint64_t op, uint64_t buf, uint64_t n);    /* 256 */
+long sys_osf_setsysinfo(uint64_t op, uint64_t buf);                /* 257 */
 long sys_clone(uint64_t flags, uint64_t usp, uint64_t parent_tid, uint64_t child_tid,
                uint64_t tls);                                   /* 312: full frame */
 long sys_times(uint64_t to);                                    /* 323 */

@@ -1,0 +1,127 @@
+/*
+ * getpriority and setpriority. A nice value belongs to each thread; those of a process are set
+ * together. Processes are found under the process table's lock, many of them by a walk that drops
+ * it after each portion.
+ */
+#include "arch/alpha/hw/trapframe.h"
+#include "kernel/base/errno.h"
+#include "kernel/proc/process.h"
+#include "kernel/proc/signal.h"
+#include "kernel/sched/group.h"
+#include "kernel/sys/posix/process.h"
+
+#define PRIO_PROCESS 0
+#define PRIO_PGRP    1
+#define PRIO_USER    2
+#define NICE_MIN     (-20)
+#define NICE_MAX     19
+
+struct round {
+    uint64_t which;
+    uint32_t who;
+    bool set;
+    int nice; /* to set; or the lowest found */
+    long err; /* -ESRCH until a process was found */
+};
+
+static bool is_meant(const struct process *p, const struct round *r)
+{
+    switch (r->which) {
+    case PRIO_PROCESS:
+        return p->pid == r->who;
+    case PRIO_PGRP:
+        return p->pgid == r->who;
+    default:
+        return process_uid(p) == r->who;
+    }
+}
+
+/* Set the nice value of p's threads. 0; -EPERM: p belongs to another user; -EACCES: only user 0 may
+ * lower it. */
+static long set_locked(struct process *p, int nice)
+{
+    uint32_t euid = process_euid(process_self());
+    const struct uthread *u;
+
+    if (euid != 0 && euid != process_uid(p) && euid != process_euid(p))
+        return -EPERM;
+    list_for_each_entry(u, &p->threads, link)
+        if (euid != 0 && nice < __atomic_load_n(&u->thread->nice, __ATOMIC_RELAXED))
+            return -EACCES;
+    list_for_each_entry(u, &p->threads, link)
+        thread_set_nice(u->thread, nice);
+    return 0;
+}
+
+static enum process_visit one_locked(struct process *p, void *arg)
+{
+    struct round *r = arg;
+    const struct uthread *u;
+    long err = 0;
+
+    if (!is_meant(p, r))
+        return PROCESS_NEXT;
+    if (r->set) {
+        err = set_locked(p, r->nice);
+    } else {
+        list_for_each_entry(u, &p->threads, link)
+            r->nice = MIN(r->nice, (int)__atomic_load_n(&u->thread->nice, __ATOMIC_RELAXED));
+    }
+    if (err || r->err == -ESRCH)
+        r->err = err;
+    return r->set ? PROCESS_PAUSE : PROCESS_NEXT;
+}
+
+/* The process, group or user that is meant; 0: the caller's own. */
+static void name_own(struct round *r)
+{
+    const struct process *self = process_self();
+
+    if (r->who == 0)
+        r->who = r->which == PRIO_PROCESS ? self->pid
+                 : r->which == PRIO_PGRP  ? self->pgid
+                                          : process_uid(self);
+}
+
+static void run(struct round *r)
+{
+    struct process *p;
+    ipl_t ipl;
+
+    name_own(r);
+    if (r->which != PRIO_PROCESS) {
+        process_for_each(one_locked, r);
+        return;
+    }
+    ipl = spin_lock(&process_lock);
+    p = process_find_locked(r->who);
+    if (p)
+        one_locked(p, r);
+    spin_unlock(&process_lock, ipl);
+}
+
+/* As on Linux/Alpha the result is the nice value itself, so that a negative one is no error. */
+long sys_getpriority(uint64_t which, uint64_t who)
+{
+    struct trapframe *f = user_frame_of(current_hw);
+    struct round r = {.which = which, .who = (uint32_t)who, .nice = NICE_MAX, .err = -ESRCH};
+
+    if (which > PRIO_USER)
+        r.err = -EINVAL;
+    else
+        run(&r);
+    f->v0 = (uint64_t)(r.err ? -r.err : r.nice);
+    f->a3 = r.err != 0;
+    return 0;
+}
+
+long sys_setpriority(uint64_t which, uint64_t who, uint64_t nice)
+{
+    struct round r = {.which = which, .who = (uint32_t)who, .set = true, .err = -ESRCH};
+
+    if (which > PRIO_USER)
+        return -EINVAL;
+    r.nice = MAX(MIN((int)nice, NICE_MAX), NICE_MIN);
+    run(&r);
+    return r.err;
+}
