@@ -567,12 +567,12 @@ void page_copy(pfn_t dst, pfn_t src) { mem_copy_page(kseg_page(dst), kseg_page(s
  * Zero one free page of r in advance. False: nothing to do. While it is zeroed, the page is counted
  * as free but is on no list, so the IPL stays raised until it is on one again, about a microsecond.
  * The lock is dropped meanwhile, so that others can take all other pages. Pages of the free list
- * come first. A never-used page is read before it is written: on a sparse host it is zero, and has
- * no memory until its owner writes to it.
+ * come first. A never-used page is only read: on a sparse host it is zero, and has no memory until
+ * its owner writes to it. One that is not zero goes to the free list, for another call.
  */
 static bool zero_one(struct rad *r, uint64_t goal)
 {
-    struct page_list *zeroed = &r->lists[PAGE_ZEROED];
+    struct page_list *zeroed = &r->lists[PAGE_ZEROED], *to = zeroed;
     uint64_t first = 0, last;
     bool used;
 
@@ -589,12 +589,14 @@ static bool zero_one(struct rad *r, uint64_t goal)
         page_db[first].state = PAGE_ZEROED;
     if (first != 0) {
         spin_unlock_at_ipl(&r->lock);
-        if (used)
+        if (used) {
             page_zero(pfn_of(first));
-        else
-            page_zero_if_needed(pfn_of(first));
+        } else if (!mem_is_zero(kseg_page(pfn_of(first)), PAGE_SIZE)) {
+            page_db[first].state = PAGE_FREE;
+            to = &r->lists[PAGE_FREE];
+        }
         spin_lock_at_ipl(&r->lock);
-        list_push_locked(zeroed, first, first, 1);
+        list_push_locked(to, first, first, 1);
     }
     spin_unlock(&r->lock, ipl);
     return first != 0;

@@ -7,8 +7,10 @@
 
 #include "mm/phys/page.h"
 
-/* Number of entries in a chunk, one page of the database, which is initialised as a whole. */
-#define CHUNK_PAGES (PAGE_SIZE / sizeof(struct page))
+/* Number of entries in a page of the database, and in a chunk, which is initialised as a whole, under
+   the lock of a domain: some 500 instructions. */
+#define ENTRIES_PER_PAGE (PAGE_SIZE / sizeof(struct page))
+#define CHUNK_PAGES      (ENTRIES_PER_PAGE / 4)
 
 extern uint64_t page_total; /* managed pages; constant after boot */
 

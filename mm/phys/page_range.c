@@ -2,9 +2,9 @@
  * Ranges of never-used RAM, and the entries of the PFN database.
  *
  * At boot all RAM is a few ranges, and no entry of the database is initialised, so boot takes the
- * same time whatever the amount of RAM. A chunk is the 256 entries in one page of the database. It
- * is initialised as a whole when its first page leaves its range, and its bit in a bitmap is set.
- * The bitmap (64 KB for 1 TiB of RAM) is all that is cleared at boot. Memory need not be zero at
+ * same time whatever the amount of RAM. A chunk is 64 entries, a quarter of a page of the database.
+ * It is initialised as a whole when its first page leaves its range, and its bit in a bitmap is set.
+ * The bitmap (256 KB for 1 TiB of RAM) is all that is cleared at boot. Memory need not be zero at
  * power-on.
  *
  * Single pages are taken from the low end of the lowest range, contiguous stretches from the high
@@ -507,12 +507,13 @@ void page_boot_done(void)
     KASSERT(nboot_ranges > 0, "there is memory");
     page_end = boot_ranges[nboot_ranges - 1].first + boot_ranges[nboot_ranges - 1].npages;
 
-    uint64_t nchunks = div_round_up(page_end, CHUNK_PAGES);
+    uint64_t db_pages = div_round_up(page_end, ENTRIES_PER_PAGE);
+    uint64_t nchunks = db_pages * (ENTRIES_PER_PAGE / CHUNK_PAGES);
     uint64_t bitmap_bytes = BITMAP_WORDS(nchunks) * sizeof(uint64_t);
-    uint64_t db_pfn = boot_take(nchunks + div_round_up(bitmap_bytes, PAGE_SIZE), true);
+    uint64_t db_pfn = boot_take(db_pages + div_round_up(bitmap_bytes, PAGE_SIZE), true);
 
     page_db = kseg_page(pfn_of(db_pfn));
-    chunk_bitmap = kseg_page(pfn_of(db_pfn + nchunks));
+    chunk_bitmap = kseg_page(pfn_of(db_pfn + db_pages));
     memset(chunk_bitmap, 0, bitmap_bytes);
 
     domains_boot();

@@ -90,7 +90,7 @@ def entry_valid(pfn: int) -> bool:
     """Is the entry initialised? If so, the bitmap has the bit of its chunk."""
     if not 0 <= pfn < int(variable("page_end")):
         return False
-    chunk = pfn // (PAGE_SIZE // structure("page").sizeof)
+    chunk = pfn // (PAGE_SIZE // structure("page").sizeof // 4)
     bitmap = variable("chunk_bitmap", "mm/phys/page_range.c")
     return bool(int(bitmap[chunk // 64]) >> chunk % 64 & 1)
 

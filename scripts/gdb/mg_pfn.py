@@ -49,7 +49,7 @@ class PfnDatabase:
         self.layout = layout()
         self.base = int(variable("page_db"))
         self.end = int(variable("page_end"))
-        self.per_chunk = PAGE_SIZE // self.layout.size
+        self.per_chunk = PAGE_SIZE // self.layout.size // 4
         chunks = -(-self.end // self.per_chunk)
         bitmap = read(int(variable("chunk_bitmap", "mm/phys/page_range.c")), -(-chunks // 64) * 8)
         bits = int.from_bytes(bitmap, "little")
@@ -67,7 +67,8 @@ class PfnDatabase:
         if not 0 <= pfn < self.end or chunk not in self._known:
             return None
         if chunk not in self._entries:
-            raw = read(self.base + chunk * PAGE_SIZE, PAGE_SIZE)
+            nbytes = self.per_chunk * self.layout.size
+            raw = read(self.base + chunk * nbytes, nbytes)
             self._entries[chunk] = [Entry(*fields) for fields in self.layout.iter_unpack(raw)]
         return self._entries[chunk][pfn % self.per_chunk]
 

@@ -12,7 +12,7 @@ Row = dict[str, Any]
 PAGE = 8192
 GROWTH_MOST = 1.05  # a process's start-up, from the smallest to the largest ALLOC section
 OWN_TABLES_MOST = 2  # page-table pages that a process owns for a section with shared tables
-CHUNK_NS = 3_000  # the longest operation under a lock: initialising 256 entries of the PFN database
+CHUNK_NS = 3_000  # the longest operation under a lock: initialising entries of the PFN database
 # No shared lock is held for longer than this while servers start, delete their mappings and exit,
 # whatever the size and their number. A chunk is initialised under the lock of the page lists, and
 # also under that of the pool when the pool has to grow.

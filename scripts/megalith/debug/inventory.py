@@ -201,7 +201,7 @@ def physical(kernel: Kernel) -> Physical:
     end = reader.global_("page_end", RANGE_C)
     db = reader.global_("page_db", RANGE_C)
     entry = kernel.structure("page", RANGE_C)
-    per_chunk = PAGE_SIZE // entry.size
+    per_chunk = PAGE_SIZE // entry.size // 4
     nchunks = -(-end // per_chunk)
     bitmap = reader.global_("chunk_bitmap", RANGE_C)
     bits = numpy.unpackbits(
