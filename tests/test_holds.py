@@ -26,19 +26,12 @@ class Exception_:
     reason: str
 
 
-EXCEPTIONS: list[Exception_] = []
-
-# Not mended yet: places whose holds still grow.
-PENDING = {
-    "share_ptes",
-    "anon_protect",
-    "anon_unmap",
-    "anon_lock",
-    "object_fault",
-    "object_truncate",
-}
-PENDING |= {"aspace_tree_insert", "object_release", "object_shared_protect", "object_unmap"}
-PENDING |= {"on_interrupt", "timer_start", "alarm_stop", "page_zero_idle", "stretch_find"}
+EXCEPTIONS = [
+    Exception_(
+        "page_zero_idle", 3200, "reads or zeroes a page, 1,024 quadwords, that is on no list"
+    ),
+    Exception_("object_fault", 2600, "maps up to 16 neighbours of a page that are in memory"),
+]
 
 
 @dataclass(frozen=True)
@@ -67,7 +60,7 @@ def holds_of(text: str) -> list[Hold]:
 
 
 def too_long(holds: list[Hold]) -> list[str]:
-    return [str(h) for h in holds if h.instructions > h.bound and h.function not in PENDING]
+    return [str(h) for h in holds if h.instructions > h.bound]
 
 
 def check(done: Done) -> None:
@@ -76,14 +69,18 @@ def check(done: Done) -> None:
     assert not too_long(holds), "\n".join(too_long(holds))
 
 
-def test_holds_are_short_when_things_are_many(run: Callable[..., Done]) -> None:
-    check(run("/tests/holds", "-n", "400", smp=1, memory="2G", options=["--icount"], timeout=200))
-
-
 GROWTHS = ["groups", "killed", "session", "zombies", "waiters", "futex", "timers"]
 GROWTHS += ["mappings", "pages", "generations", "truncated", "sharers", "file", "hog", "sections"]
 GROWTHS += ["fluid", "page-file section", "regions", "directory", "logical names", "descriptors"]
 GROWTHS += ["pipes", "output", "displays"]
+
+
+QUICK = [growth for growth in GROWTHS if growth != "sections"]
+
+
+def test_holds_are_short_when_things_are_many(run: Callable[..., Done]) -> None:
+    words = ["-n", "400", *QUICK]
+    check(run("/tests/holds", *words, smp=1, memory="2G", options=["--icount"], timeout=200))
 
 
 @pytest.mark.soak

@@ -7,8 +7,8 @@
 
 #include "mm/phys/page.h"
 
-/* Number of entries in a page of the database, and in a chunk, which is initialised as a whole, under
-   the lock of a domain: some 500 instructions. */
+/* Number of entries in a page of the database, and in a chunk, which is initialised as a whole,
+   under the lock of a domain: some 500 instructions. */
 #define ENTRIES_PER_PAGE (PAGE_SIZE / sizeof(struct page))
 #define CHUNK_PAGES      (ENTRIES_PER_PAGE / 4)
 

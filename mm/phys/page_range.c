@@ -3,9 +3,9 @@
  *
  * At boot all RAM is a few ranges, and no entry of the database is initialised, so boot takes the
  * same time whatever the amount of RAM. A chunk is 64 entries, a quarter of a page of the database.
- * It is initialised as a whole when its first page leaves its range, and its bit in a bitmap is set.
- * The bitmap (256 KB for 1 TiB of RAM) is all that is cleared at boot. Memory need not be zero at
- * power-on.
+ * It is initialised as a whole when its first page leaves its range, and its bit in a bitmap is
+ * set. The bitmap (256 KB for 1 TiB of RAM) is all that is cleared at boot. Memory need not be zero
+ * at power-on.
  *
  * Single pages are taken from the low end of the lowest range, contiguous stretches from the high
  * end of the smallest range that holds them, so that large ranges stay whole. Stretches that are

@@ -58,6 +58,22 @@ TOOLS = (
         ("locks",),
     ),
     Tool(
+        "Holds",
+        ("holds",),
+        "make soak",
+        "test_holds.py",
+        "Processes, groups, waiters, timers, mappings, pages, files, sections, names, descriptors "
+        "and others are made numerous while the hold of every spinlock and the time at every "
+        "raised IPL is measured, in instructions. A time above 2,000 fails, whatever the number. "
+        "All loops under spinlocks were also looked for by reading; what bounds each is in the "
+        "README of its folder. Waiters are woken 8 in a hold, processes looked at 12 (a signal "
+        "ends a hold), orphans made 6; a message goes into a ring, and 16 bytes of it to the "
+        "UART; an interrupt takes 32 bytes from a serial line; 8 characters of a line are erased; "
+        "32 pages move between a CPU's cache and the lists, and 64 entries of the PFN database "
+        "are initialised; a request to nonpaged pool walks 4 lists of 64 blocks.",
+        ("holds",),
+    ),
+    Tool(
         "References and leaks",
         ("leaks",),
         "make test",
