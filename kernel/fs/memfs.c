@@ -99,9 +99,10 @@ static void supply_page(struct mm_object *o, struct memfs_file *f, uint64_t offs
         mm_deny(o, offset, 1, -ENXIO);
         return;
     }
-    err = page_alloc(at < backed ? 0 : PA_ZERO, PAGE_T_OBJECT, RAD_ANY, &pfn);
+    /* What was read from the archive stays for all users; what one of them writes is theirs. */
+    err = page_alloc(at < backed ? PA_SHARED : PA_ZERO | PA_FILE, PAGE_T_OBJECT, RAD_ANY, &pfn);
     if (err) {
-        mm_deny(o, offset, 1, err);
+        mm_deny(o, offset, 1, at < backed ? err : -ENOSPC);
         return;
     }
     if (at < backed) {

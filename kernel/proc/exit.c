@@ -271,14 +271,6 @@ void process_exit_signal(int sig)
     process_exit((uint32_t)sig);
 }
 
-void process_kill_out_of_memory(void)
-{
-    struct process *p = process_self();
-
-    printk("%s (%u): out of memory, killed\n", p->name, p->pid);
-    signal_force(SIGKILL, SI_KERNEL, 0);
-}
-
 /* ---- wait ---- */
 
 /* The report of a stop or continuation of the live child p that `options` asks for; 0: none. */

@@ -111,6 +111,9 @@ struct process {
     struct account *alarm_account; /* charged for a timer with an interval, or NULL; own thread */
     bool alarm_armed;              /* the timer is pending, or its function is about to run */
     bool alarm_rests; /* it has expired, and goes on when the signal is taken (alarm.c) */
+    /* Faults in turn that got no page, and when the last was (oom.c). Own threads; a statistic. */
+    uint32_t short_rounds;
+    uint64_t short_ns;
 };
 
 static inline struct process *process_self(void) { return thread_self()->process; }
@@ -281,8 +284,9 @@ void signal_force(int sig, int code, vaddr_t addr);
  * freeze, reschedules, delivers signals, and so may end the process. The trap frame is full. IPL
  * 0. */
 void process_return_slow(void);
-/* A fault of the current process got no page: report that on the console and kill the process. */
-void process_kill_out_of_memory(void);
+/* A fault of the current process got no page: end a process, chosen as oom.c says, or wait a tick
+ * for one that is ending. The caller then returns to user mode, which faults again. IPL 0; waits. */
+void process_no_memory(void);
 /* Start the first process; argv is nbytes of words, each but perhaps the last ended by a NUL. A
  * program that cannot be started ends the run with status 126 or 127 in the result record. Boot
  * only. */

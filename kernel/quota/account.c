@@ -30,6 +30,8 @@ static struct quota_limits limits = {/* table_lock */
 _Static_assert(sizeof(struct account) % sizeof(struct quota_count) == 0 &&
                    offsetof(struct account, count) == 0,
                "an account begins at a counter's number");
+_Static_assert(sizeof(accounts) / sizeof(struct quota_count) <= 1 << 16,
+               "a page's entry has room for the number of a counter");
 
 /* ---- charging ---- */
 
@@ -67,13 +69,16 @@ static bool is_idle(const struct account *a)
     if (__atomic_load_n(&a->refs, __ATOMIC_ACQUIRE) != 0)
         return false;
     for (unsigned k = 0; k < QUOTA_KINDS; k++)
-        if (__atomic_load_n(&a->count[k].used, __ATOMIC_ACQUIRE) != 0)
+        if (__atomic_load_n(&a->count[k].used, __ATOMIC_RELAXED) != 0)
             return false;
     return true;
 }
 
 static void set_limits_locked(struct account *a)
 {
+    __atomic_store_n(&a->file_floor, limits.page_floor, __ATOMIC_RELAXED);
+    if (a->exempt)
+        return;
     for (unsigned k = 0; k < QUOTA_KINDS; k++)
         __atomic_store_n(&a->count[k].limit, limits.each[k], __ATOMIC_RELAXED);
     __atomic_store_n(&a->page_floor, limits.page_floor, __ATOMIC_RELAXED);
@@ -155,7 +160,7 @@ void account_for_each(void (*fn)(const struct account *a, void *arg), void *arg)
  * the new limits already. */
 void account_set_limits(const struct quota_limits *new)
 {
-    for (uint32_t i = 1; i < ACCOUNTS_MAX; i++) {
+    for (uint32_t i = 0; i < ACCOUNTS_MAX; i++) {
         ipl_t ipl = spin_lock(&table_lock);
 
         limits = *new;

@@ -53,13 +53,15 @@ void quota_boot_total(enum quota_kind kind, uint64_t total)
 {
     total -= total / RESERVE_SHARE;
     quota_users[kind].limit = total;
-    defaults[kind] = total / 2; /* so that no user alone can shut out the others */
+    /* No user alone can shut out the others. */
+    defaults[kind] = MIN(defaults[kind], total / 2);
     quota_set_limits();
 }
 
 /* A user's processes may have half of memory, and their files a quarter, so that one user always
  * leaves something to the others. Blocks of nonpaged pool are made of pages too: an eighth of
- * memory. An inode takes about half a kilobyte of the two pools, an open file an eighth. */
+ * memory. A process takes a kernel stack of 32 KiB, charged to nobody, so a quarter of memory may
+ * become stacks. An inode takes about half a kilobyte of the two pools, an open file an eighth. */
 void quota_boot_memory(uint64_t npages)
 {
     default_reserve = MIN(MAX(npages >> RESERVE_SHIFT, RESERVE_LEAST), RESERVE_MOST);
@@ -68,5 +70,6 @@ void quota_boot_memory(uint64_t npages)
     defaults[QUOTA_NONPAGED] = (npages << PAGE_SHIFT) / 8;
     defaults[QUOTA_INODES] = npages;
     defaults[QUOTA_FILES] = npages;
+    defaults[QUOTA_PROCESSES] = npages / 16;
     quota_set_limits();
 }

@@ -21,7 +21,7 @@ enum quota_kind {
 #define QUOTA_UNLIMITED ((uint64_t)INT64_MAX)
 
 struct quota_count {
-    uint64_t used;  /* atomic; not above limit when it was last raised */
+    uint64_t used;  /* atomic; above limit for a moment while a charge is being refused */
     uint64_t limit; /* atomic; at most QUOTA_UNLIMITED */
 };
 
@@ -30,6 +30,7 @@ struct quota_count {
 struct account {
     struct quota_count count[QUOTA_KINDS];
     int64_t page_floor; /* fluid pages that its allocations must leave; atomic */
+    int64_t file_floor; /* those that contents of its files must leave; atomic */
     uint32_t uid;       /* constant while refs is not 0 */
     uint32_t refs;      /* atomic; raised from 0 under the table's lock only */
     uint32_t next;      /* number of the next account in its hash chain, 0: none; table's lock */
@@ -46,27 +47,26 @@ extern struct account accounts[ACCOUNTS_MAX];
 
 /* ---- charging: lock-free, any IPL ---- */
 
-/* Add n (up to QUOTA_UNLIMITED) to c unless that would exceed its limit. When the limit is lowered
- * at the same moment, the charge counts as made before. Relaxed: the count says how much, and
- * publishes nothing. */
-static inline bool quota_count_take(struct quota_count *c, uint64_t n)
-{
-    uint64_t used = __atomic_load_n(&c->used, __ATOMIC_RELAXED);
-    uint64_t limit = __atomic_load_n(&c->limit, __ATOMIC_RELAXED);
-
-    do {
-        if (unlikely(used + n > limit))
-            return false;
-    } while (!__atomic_compare_exchange_n(&c->used, &used, used + n, true, __ATOMIC_RELAXED,
-                                          __ATOMIC_RELAXED));
-    return true;
-}
-
-/* Take n from c. Release, so that somebody who finds the count at 0 (account_get) and gives the
- * account to another user does so after everything that was done under the charge. */
+/* Take n from c. Relaxed, like all accesses to counters: the count says how much, and publishes
+ * nothing; and whoever releases a charge does not touch the account afterwards, so that it may go
+ * to another user at once. */
 static inline void quota_count_give(struct quota_count *c, uint64_t n)
 {
-    __atomic_fetch_sub(&c->used, n, __ATOMIC_RELEASE);
+    __atomic_fetch_sub(&c->used, n, __ATOMIC_RELAXED);
+}
+
+/* Add n (up to QUOTA_UNLIMITED) to c unless that would exceed its limit. Added first and taken back
+ * if it was too much, which is shorter than to compare and swap: what is granted never exceeds the
+ * limit, because each addition sees all that were granted before it; but of two at the edge, one of
+ * which would fit, both may be refused. */
+static inline bool quota_count_take(struct quota_count *c, uint64_t n)
+{
+    uint64_t used = __atomic_add_fetch(&c->used, n, __ATOMIC_RELAXED);
+
+    if (likely(used <= __atomic_load_n(&c->limit, __ATOMIC_RELAXED)))
+        return true;
+    quota_count_give(c, n);
+    return false;
 }
 
 /* Charge n of a kind to a, to which the caller has a reference, directly or by its process. False:

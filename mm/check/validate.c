@@ -28,6 +28,7 @@
 #include "kernel/base/format.h"
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
+#include "kernel/quota/quota.h"
 #include "mm/phys/fluid.h"
 #include "mm/pool/pool.h"
 #include "mm/pt/kstack.h"
@@ -40,7 +41,11 @@
 
 _Static_assert(GROUP_PAGES == PAGE_SIZE * 8, "a group's marks fill a page");
 
+_Static_assert(QUOTA_PAGES == 0 && QUOTA_FILE_PAGES == 1, "the first kinds are those of pages");
+
 static uint16_t last_epoch; /* used only while the system is stopped */
+/* Pages found that are charged to each account, by kind; likewise. */
+static uint32_t charged[ACCOUNTS_MAX][QUOTA_FILE_PAGES + 1];
 
 /* ---- errors ---- */
 
@@ -85,6 +90,18 @@ bool validate_seen(const struct validate *v, uint16_t *mark)
 
 /* ---- marks ---- */
 
+/* Note who was charged for active page n. */
+static void count_charge(struct validate *v, uint64_t n)
+{
+    uint32_t charge = page_db[n].charge, of = sizeof(struct account) / sizeof(struct quota_count);
+
+    if (charge / of >= ACCOUNTS_MAX || charge % of > QUOTA_FILE_PAGES)
+        validate_error(v, "page %lx is charged to counter %x, which counts no pages: %s", n, charge,
+                       validate_entry(n));
+    else
+        charged[charge / of][charge % of]++;
+}
+
 /* Set the bit of page n. False, with an error reported: it cannot be counted. */
 static bool mark(struct validate *v, uint64_t n, enum validate_kind kind)
 {
@@ -106,6 +123,8 @@ static bool mark(struct validate *v, uint64_t n, enum validate_kind kind)
     }
     bitmap_set(bits, n % GROUP_PAGES);
     v->r.pages[kind]++;
+    if (page_db[n].state == PAGE_ACTIVE || page_db[n].state == PAGE_TRANSITION)
+        count_charge(v, n);
     return true;
 }
 
@@ -135,7 +154,7 @@ static void private_first(struct validate *v, pfn_t pfn, uint64_t pte)
 
     if (!mark(v, pfn.n, VALIDATE_PRIVATE))
         return;
-    p->blink = 1;
+    p->ptes = 1;
     v->partly += p->refcnt > 1;
     if (p->state != PAGE_ACTIVE || p->type != PAGE_T_PROCESS || p->offset != 0 || p->refcnt == 0 ||
         (p->owner != 0 && (p->owner != pte || p->refcnt != 1)))
@@ -149,12 +168,12 @@ void validate_private(struct validate *v, pfn_t pfn, uint64_t pte)
     struct page *p = page_of(pfn);
 
     if (!bits || !bitmap_test(bits, pfn.n % GROUP_PAGES) || p->type != PAGE_T_PROCESS ||
-        p->blink >= p->refcnt) { /* also the one that is too many: it is marked already */
+        p->ptes >= p->refcnt) { /* also the one that is too many: it is marked already */
         private_first(v, pfn, pte);
         return;
     }
-    p->blink++;
-    v->partly -= p->blink == p->refcnt;
+    p->ptes++;
+    v->partly -= p->ptes == p->refcnt;
 }
 
 void validate_page(struct validate *v, pfn_t pfn, enum validate_kind kind)
@@ -288,6 +307,7 @@ struct validate *validate_begin(void)
     if (++last_epoch == 0)
         last_epoch = 1;
     v->epoch = last_epoch;
+    memset(charged, 0, sizeof(charged));
     v->fluid_at_begin = __atomic_load_n(&fluid_available, __ATOMIC_RELAXED);
     v->npool_at_begin = npp_total_pages();
     validate_section_objects(v);
@@ -334,8 +354,8 @@ static void all_ptes_found(struct validate *v, uint64_t n)
     const struct page *p = &page_db[n];
 
     if (p->state == PAGE_ACTIVE && p->type == PAGE_T_PROCESS && p->refcnt > 1 &&
-        p->blink != p->refcnt)
-        validate_error(v, "page %lx is mapped by %u PTEs: %s", n, p->blink, validate_entry(n));
+        p->ptes != p->refcnt)
+        validate_error(v, "page %lx is mapped by %u PTEs: %s", n, p->ptes, validate_entry(n));
 }
 
 struct left {
@@ -402,6 +422,18 @@ static void fluid(struct validate *v)
                        got, free, v->promised, fluid_minimum(), want);
 }
 
+static void accounts_of_pages(struct validate *v)
+{
+    for (unsigned i = 0; i < ACCOUNTS_MAX; i++)
+        for (unsigned k = QUOTA_PAGES; k <= QUOTA_FILE_PAGES; k++) {
+            uint64_t used = __atomic_load_n(&accounts[i].count[k].used, __ATOMIC_RELAXED);
+
+            if (used != charged[i][k])
+                validate_error(v, "user %u is charged %lu pages (%s), but has %u", accounts[i].uid,
+                               used, quota_name(k), charged[i][k]);
+        }
+}
+
 void validate_end(struct validate *v, struct validate_result *r)
 {
     validate_sections(v);
@@ -410,6 +442,7 @@ void validate_end(struct validate *v, struct validate_result *r)
     free_pages(v);
     whats_left(v);
     fluid(v);
+    accounts_of_pages(v);
     if (v->mapped != v->listed)
         validate_error(v, "%lu entries map objects, the objects know %lu", v->mapped, v->listed);
     v->r.total = page_total;

@@ -196,7 +196,7 @@ int pager_request_unlock(struct mm_object *o, uint64_t offset, unsigned access, 
     if (err == 0) {
         if (s && (*s & SLOT_ERROR)) /* refused from inside the operation */
             err = slot_error(*s);
-        if (s && err == -ENOMEM && !(*s & (SLOT_PRESENT | SLOT_BUSY))) {
+        if (s && (err == -ENOMEM || err == -ENOSPC) && !(*s & (SLOT_PRESENT | SLOT_BUSY))) {
             *s = 0; /* threads that waited for it meanwhile ask again */
             index_trim(o, offset);
         }

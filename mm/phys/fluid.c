@@ -26,7 +26,9 @@
  * counts it; page_alloc() takes it from the count before it searches.
  *
  * The minimum keeps the last pages for allocations that must not fail: PA_KERNEL may use three
- * quarters of it.
+ * quarters of it. Above it lies a reserve for user 0: an allocation for another user is refused
+ * when fluid_available would fall below its account's page_floor, also with PA_KERNEL, and the
+ * contents of files leave that much whoever writes them.
  */
 #include "mm/phys/fluid.h"
 
@@ -44,13 +46,11 @@ int64_t fluid_available;
 static uint64_t promised_unused; /* atomic; for display and the self-check */
 static uint64_t minimum;         /* constant after boot */
 
-bool fluid_take_special(unsigned flags, uint64_t n)
+int64_t fluid_floor(unsigned flags, int64_t floor)
 {
-    if (flags & PA_PROMISED) {
-        __atomic_fetch_sub(&fluid_available, (int64_t)n, __ATOMIC_ACQUIRE);
-        return true;
-    }
-    return fluid_take_above(-(int64_t)(minimum - minimum / 4), n);
+    if (flags & PA_PROMISED)
+        return INT64_MIN / 2; /* it is there: see above */
+    return floor > 0 ? floor : -(int64_t)(minimum - minimum / 4);
 }
 
 int fluid_promise(uint64_t npages)

@@ -36,8 +36,10 @@
  * entry is always readable memory, the link is one aligned word that is loaded and stored
  * atomically, and the swap fails in that case.
  *
- * Accounting. Pages are taken from the fluid count before they are searched for. This is where an
- * allocation can fail; mm/phys/fluid.c shows why the search then always finds a page.
+ * Accounting. Pages are charged to an account and taken from the fluid count before they are
+ * searched for. This is where an allocation can fail; mm/phys/fluid.c shows why the search then
+ * always finds a page. The entry of the page keeps the number of the counter, so that whoever frees
+ * it, the right account is credited. Account 0 counts what the kernel and user 0 have.
  *
  * Contents. A page is allocated zeroed (PA_ZERO), or to a caller that overwrites it. Only being on
  * a zeroed stack or list marks a page as zero; page_zero_idle() and page_free_zeroed() put pages
@@ -49,6 +51,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
+#include "kernel/quota/quota.h"
 #include "mm/phys/failure.h"
 #include "mm/phys/fluid.h"
 #include "mm/phys/page_private.h"
@@ -305,27 +308,28 @@ static uint64_t __attribute__((noinline)) page_search(unsigned rad, bool *zeroed
 
 typedef uint64_t quad __attribute__((may_alias));
 
-/* Initialise the database entry of a page that is allocated. */
-static inline void entry_fresh(uint64_t n, enum page_type type)
+/* Initialise the database entry of a page that is allocated and charged to a counter. */
+static inline void entry_fresh(uint64_t n, enum page_type type, uint32_t charge)
 {
     quad *q = (quad *)&page_db[n];
 
     _Static_assert(offsetof(struct page, owner) == 8 && offsetof(struct page, refcnt) == 16 &&
                        offsetof(struct page, state) == 24 && offsetof(struct page, type) == 25 &&
                        sizeof(struct page) == 32,
-                   "an entry is four quadwords, the links in the first");
-    q[1] = 0; /* owner; the links may stay stale */
+                   "an entry is four quadwords, link and charge in the first");
+    page_db[n].charge = (uint16_t)charge;
+    q[1] = 0; /* owner; the link may stay stale */
     q[2] = 1; /* refcnt 1, share 0 */
     q[3] = PAGE_ACTIVE | (uint64_t)type << 8;
 }
 
 static int __attribute__((noinline)) take_slow(unsigned flags, enum page_type type, unsigned rad,
-                                               pfn_t *out)
+                                               uint32_t charge, pfn_t *out)
 {
     bool zeroed = (flags & PA_ZERO) != 0;
     uint64_t n = page_search(rad_hint(rad), &zeroed);
 
-    entry_fresh(n, type);
+    entry_fresh(n, type, charge);
     *out = pfn_of(n);
     if ((flags & PA_ZERO) && !zeroed)
         page_zero(*out);
@@ -333,7 +337,7 @@ static int __attribute__((noinline)) take_slow(unsigned flags, enum page_type ty
 }
 
 static int __attribute__((noinline)) take_zeroed(unsigned flags, enum page_type type, unsigned rad,
-                                                 pfn_t *out)
+                                                 uint32_t charge, pfn_t *out)
 {
     struct page_cache *c = cache_of(rad);
     uint64_t n = stack_pop(&c->zeroed);
@@ -344,43 +348,79 @@ static int __attribute__((noinline)) take_zeroed(unsigned flags, enum page_type 
         __atomic_load_n(&rads[rad_hint(rad)].lists[PAGE_ZEROED].count, __ATOMIC_RELAXED) == 0)
         n = stack_pop(&c->dirty);
     if (unlikely(n == 0))
-        return take_slow(flags, type, rad, out);
-    entry_fresh(n, type);
+        return take_slow(flags, type, rad, charge, out);
+    entry_fresh(n, type, charge);
     *out = pfn_of(n);
     if (!zeroed)
         page_zero(*out);
     return 0;
 }
 
-static inline int take_dirty(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+static inline int take_dirty(unsigned flags, enum page_type type, unsigned rad, uint32_t charge,
+                             pfn_t *out)
 {
     uint64_t n = stack_pop(&cache_of(rad)->dirty);
 
     if (unlikely(n == 0))
-        return take_slow(flags, type, rad, out);
-    entry_fresh(n, type);
+        return take_slow(flags, type, rad, charge, out);
+    entry_fresh(n, type, charge);
     *out = pfn_of(n);
     return 0;
+}
+
+/* Charge n pages and take them from the fluid count. False: refused, and nothing has changed. */
+static inline bool pages_take(struct quota_count *c, int64_t floor, uint64_t n)
+{
+    if (unlikely(!quota_count_take(c, n)))
+        return false;
+    if (likely(fluid_take_above(floor, n)))
+        return true;
+    quota_count_give(c, n);
+    return false;
+}
+
+/* The same for an allocation with one of these flags. *charge: the counter's number. */
+#define PA_SPECIAL (PA_PROMISED | PA_KERNEL | PA_FILE | PA_SHARED)
+static bool special_take(unsigned flags, uint64_t n, uint32_t *charge)
+{
+    struct account *a = account_self();
+    struct quota_count *c = &account_system->count[QUOTA_PAGES];
+    int64_t floor = __atomic_load_n(&a->page_floor, __ATOMIC_RELAXED);
+
+    if (flags & PA_FILE) {
+        c = &a->count[QUOTA_FILE_PAGES];
+        floor = __atomic_load_n(&a->file_floor, __ATOMIC_RELAXED);
+    } else if (!(flags & PA_SHARED)) {
+        floor = fluid_floor(flags, floor);
+    }
+    *charge = quota_number(c);
+    return pages_take(c, floor, n);
 }
 
 static int __attribute__((noinline)) alloc_special(unsigned flags, enum page_type type,
                                                    unsigned rad, pfn_t *out)
 {
-    if (!fluid_take_special(flags, 1))
+    uint32_t charge;
+
+    if (!special_take(flags, 1, &charge))
         return -ENOMEM;
-    return flags & PA_ZERO ? take_zeroed(flags, type, rad, out) : take_dirty(flags, type, rad, out);
+    return flags & PA_ZERO ? take_zeroed(flags, type, rad, charge, out)
+                           : take_dirty(flags, type, rad, charge, out);
 }
 
 /* page_alloc() after the check for an injected failure. */
 static inline int alloc_one(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
 {
-    if (unlikely(flags & (PA_PROMISED | PA_KERNEL)))
+    struct account *a = account_self();
+    struct quota_count *c = &a->count[QUOTA_PAGES];
+
+    if (unlikely(flags & PA_SPECIAL))
         return alloc_special(flags, type, rad, out);
-    if (unlikely(!fluid_take_above(0, 1)))
+    if (unlikely(!pages_take(c, __atomic_load_n(&a->page_floor, __ATOMIC_RELAXED), 1)))
         return -ENOMEM;
     if (flags & PA_ZERO)
-        return take_zeroed(flags, type, rad, out);
-    return take_dirty(flags, type, rad, out);
+        return take_zeroed(flags, type, rad, quota_number(c), out);
+    return take_dirty(flags, type, rad, quota_number(c), out);
 }
 
 /* page_alloc() while failure injection counts allocations. Promised pages cannot fail and are not
@@ -400,17 +440,30 @@ int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
     return alloc_one(flags, type, rad, out);
 }
 
+/* special_take() for any flags. */
+bool pages_charge(unsigned flags, uint64_t n, uint32_t *charge)
+{
+    struct account *a = account_self();
+
+    if (unlikely(flags & PA_SPECIAL))
+        return special_take(flags, n, charge);
+    *charge = quota_number(&a->count[QUOTA_PAGES]);
+    return pages_take(&a->count[QUOTA_PAGES], __atomic_load_n(&a->page_floor, __ATOMIC_RELAXED), n);
+}
+
 int page_alloc_bulk(unsigned flags, enum page_type type, unsigned rad, pfn_t *out, size_t n)
 {
+    uint32_t charge;
+
     if (!(flags & PA_PROMISED) && failure_inject(MEGA_ALLOC_PAGES))
         return -ENOMEM;
-    if (unlikely(!fluid_take(flags, n)))
+    if (unlikely(!pages_charge(flags, n, &charge)))
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         if (flags & PA_ZERO)
-            take_zeroed(flags, type, rad, &out[i]);
+            take_zeroed(flags, type, rad, charge, &out[i]);
         else
-            take_dirty(flags, type, rad, &out[i]);
+            take_dirty(flags, type, rad, charge, &out[i]);
     }
     return 0;
 }
@@ -420,6 +473,7 @@ static void __attribute__((noinline)) page_free_bad(uint64_t n)
     struct rad *r = &rads[rad_of_pfn(n)];
     ipl_t ipl = spin_lock(&r->lock);
 
+    quota_count_give(quota_counter(page_db[n].charge), 1);
     page_db[n].state = PAGE_BAD;
     list_push_locked(&r->lists[PAGE_BAD], n, n, 1);
     spin_unlock(&r->lock, ipl);
@@ -456,6 +510,7 @@ static inline void free_to(uint64_t *head, enum page_state state, pfn_t pfn)
         free_special(pfn.n);
         return;
     }
+    quota_count_give(quota_counter(p->charge), 1);
     p->state = PAGE_CACHED;
     total = stack_push(head, pfn.n, pfn.n, 1);
     if (unlikely(total == 0)) {
@@ -493,7 +548,8 @@ static void chain_free(uint64_t first, uint64_t last, unsigned count)
 
 void page_free_bulk(const pfn_t *pfns, size_t n)
 {
-    uint64_t first = 0, last = 0;
+    uint64_t first = 0, last = 0, charged = 0; /* charged: pages in turn with the same charge */
+    uint32_t charge = 0;
     unsigned count = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -503,6 +559,12 @@ void page_free_bulk(const pfn_t *pfns, size_t n)
             free_special(pfns[i].n);
             continue;
         }
+        if (unlikely(p->charge != charge)) {
+            quota_count_give(quota_counter(charge), charged);
+            charge = p->charge;
+            charged = 0;
+        }
+        charged++;
         if (count > 0 && unlikely(rad_of_pfn(pfns[i].n) != rad_of_pfn(first))) {
             chain_free(first, last, count);
             count = 0;
@@ -520,6 +582,7 @@ void page_free_bulk(const pfn_t *pfns, size_t n)
     }
     if (count > 0)
         chain_free(first, last, count);
+    quota_count_give(quota_counter(charge), charged);
 }
 
 void page_ref(pfn_t pfn)

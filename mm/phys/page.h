@@ -44,19 +44,21 @@ enum page_type {
  * use can also be on a list. offset has 32 bits, which limits an object to 32 TiB
  * (OBJECT_MAX_PAGES). A page-table page has no offset; the field counts its nonzero PTEs instead.
  */
-struct page {              /* protected as each field says */
-    uint32_t flink, blink; /* flink: PFN of the next page on the list that this page is on, 0 or
-                              stale on none; protected by the lock of the page's domain, or by the
-                              head of a CPU cache. blink: the self-check's count of PTEs */
-    uint64_t owner;        /* physical address of the PTE, or pointer to the object or section;
-                              owner's lock. Private page of several PTEs: 0; atomic */
-    uint32_t refcnt;       /* references to an active page; of a private page, the PTEs that map it;
-                              atomic */
-    uint32_t share;        /* mappings; atomic */
-    uint8_t state;         /* enum page_state */
-    uint8_t type;          /* enum page_type */
-    uint8_t flags;         /* PG_* */
-    uint8_t maker;         /* global page: CPU that made it valid */
+struct page {        /* protected as each field says */
+    uint32_t flink;  /* PFN of the next page on the list that this page is on, 0 or stale on none;
+                        protected by the lock of the page's domain, or by the head of a CPU cache */
+    uint16_t charge; /* active page: number of the counter that it was charged to (quota_number);
+                        constant from its allocation to its end */
+    uint16_t ptes;   /* the self-check's count of PTEs of a private page: one for each process */
+    uint64_t owner;  /* physical address of the PTE, or pointer to the object or section; owner's
+                        lock. Private page of several PTEs: 0; atomic */
+    uint32_t refcnt; /* references to an active page; of a private page, the PTEs that map it;
+                        atomic */
+    uint32_t share;  /* mappings; atomic */
+    uint8_t state;   /* enum page_state */
+    uint8_t type;    /* enum page_type */
+    uint8_t flags;   /* PG_* */
+    uint8_t maker;   /* global page: CPU that made it valid */
     union {
         uint32_t offset; /* page offset in the object; owner's lock */
         uint32_t aux;    /* page table: number of its nonzero PTEs; atomic */
@@ -66,10 +68,16 @@ struct page {              /* protected as each field says */
 #define PG_BAD 0x1u /* the page goes to the bad list when it is freed */
 
 /* Flags of an allocation. */
-#define PA_ZERO     0x1u  /* the contents must be zero */
-#define PA_PROMISED 0x2u  /* draws on an earlier promise (fluid_promise): never fails */
-#define PA_KERNEL   0x4u  /* may use three quarters of the minimum (mm/phys/fluid.c) */
-#define RAD_ANY     0xFFu /* no preference: the domain of the calling CPU */
+#define PA_ZERO     0x1u /* the contents must be zero */
+#define PA_PROMISED 0x2u /* draws on an earlier promise (fluid_promise): never fails */
+#define PA_KERNEL \
+    0x4u             /* of the kernel's own, charged to nobody; may use three quarters of the
+                             minimum (mm/phys/fluid.c), unless it is for a user with a limit */
+#define PA_FILE 0x8u /* contents of a file: has a limit of its own, and leaves a reserve */
+#define PA_SHARED \
+    0x10u             /* serves whoever comes next too: charged to nobody, and leaves what the
+                             caller's account must leave */
+#define RAD_ANY 0xFFu /* no preference: the domain of the calling CPU */
 
 /* The database, with entries for all PFNs below page_end, which is the first PFN above all RAM.
    Constant after page_boot_done(). */
@@ -82,10 +90,12 @@ static inline struct page *page_of(pfn_t pfn) { return &page_db[pfn.n]; }
 /* Allocate one page: state PAGE_ACTIVE, refcnt 1; share, owner, offset and aux 0. Without PA_ZERO
    the contents are undefined, and the caller overwrites them before anybody else can read them.
    rad is the preferred domain; when it has no free page, one of another domain is allocated.
-   Returns 0, or -ENOMEM when free pages less promised and unused ones would fall below the
-   minimum (never with PA_PROMISED). */
+   It is charged to the account of the current thread. Returns 0, or -ENOMEM when that account is at
+   its limit, or free pages less promised and unused ones would fall below the minimum and what the
+   account must leave beside it (never with PA_PROMISED). */
 int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out);
-/* Allocate n pages into out[], all or none, with one update of the fluid page count. */
+/* Allocate n pages into out[], all or none, with one update of the account and of the fluid page
+   count. */
 int page_alloc_bulk(unsigned flags, enum page_type type, unsigned rad, pfn_t *out, size_t n);
 /* Free an active page. No mapping of it is left, and every CPU has acknowledged the invalidation
    of its translations. */

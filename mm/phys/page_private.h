@@ -111,8 +111,9 @@ void page_entries_init(uint64_t first, uint64_t npages);
 /* Print the page counts without taking a lock: for a panic, with all other CPUs stopped. */
 void page_dump(void);
 
-/* Take n from the fluid page count for a PA_PROMISED or PA_KERNEL allocation. False: refused. */
-bool fluid_take_special(unsigned flags, uint64_t n);
+/* What an allocation with PA_PROMISED or PA_KERNEL must leave in the fluid page count. floor: what
+   others for the same account must leave. */
+int64_t fluid_floor(unsigned flags, int64_t floor);
 
 /* Take n from fluid_available if at least `floor` remain. False: refused. */
 static inline bool fluid_take_above(int64_t floor, uint64_t n)
@@ -127,14 +128,10 @@ static inline bool fluid_take_above(int64_t floor, uint64_t n)
     return true;
 }
 
-/* Take n (below 2^PFN_BITS) from the fluid page count, as far as the flags of page_alloc() allow.
-   False: refused. */
-static inline bool fluid_take(unsigned flags, uint64_t n)
-{
-    if (unlikely(flags & (PA_PROMISED | PA_KERNEL)))
-        return fluid_take_special(flags, n);
-    return fluid_take_above(0, n);
-}
+/* Charge n pages (below 2^PFN_BITS) to the account of the current thread and take them from the
+   fluid page count, as the flags of page_alloc() say. *charge: for their database entries. False:
+   refused, and nothing has changed. */
+bool pages_charge(unsigned flags, uint64_t n, uint32_t *charge);
 
 /* Add n freed pages to the count. Called when they are on a list, in a range or in a cache already,
    so that an allocation that takes them from the count finds them. */

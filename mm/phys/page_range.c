@@ -28,6 +28,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
+#include "kernel/quota/quota.h"
 #include "mm/phys/failure.h"
 #include "mm/phys/fluid.h"
 #include "mm/phys/page_private.h"
@@ -222,12 +223,11 @@ static bool stretch_find(uint64_t npages, uint64_t align, struct rad *r, bool en
     return found;
 }
 
-/* Take a stretch from the fluid count. False: refused. */
-static bool stretch_count(uint64_t npages, uint64_t align, unsigned flags)
+static bool stretch_possible(uint64_t npages, uint64_t align)
 {
     KASSERT(npages != 0 && is_power_of_2(align),
             "a stretch has pages and its alignment is a power of two");
-    return npages >> PFN_BITS == 0 && fluid_take(flags, npages);
+    return npages >> PFN_BITS == 0;
 }
 
 /* Make a stretch, which lies in one domain, a range again. */
@@ -255,17 +255,21 @@ int page_alloc_contig(uint64_t npages, uint64_t align, unsigned flags, enum page
 {
     unsigned wanted = rad_hint(rad), i = 0;
     uint64_t start;
+    uint32_t charge;
 
-    if (failure_inject(MEGA_ALLOC_STRETCH) || !stretch_count(npages, align, flags))
+    if (failure_inject(MEGA_ALLOC_STRETCH) || !stretch_possible(npages, align) ||
+        !pages_charge(flags, npages, &charge))
         return -ENOMEM;
     while (!stretch_find(npages, align, &rads[(wanted + i) % rad_count], true, &start))
         if (++i == rad_count) {
+            quota_count_give(quota_counter(charge), npages);
             fluid_give(npages);
             return -ENOMEM;
         }
     page_entries_init(start, npages);
     for (uint64_t n = start; n < start + npages; n++) {
-        page_db[n] = (struct page){.refcnt = 1, .state = PAGE_ACTIVE, .type = (uint8_t)type};
+        page_db[n] = (struct page){
+            .charge = (uint16_t)charge, .refcnt = 1, .state = PAGE_ACTIVE, .type = (uint8_t)type};
         if (flags & PA_ZERO)
             page_zero(pfn_of(n));
     }
@@ -277,6 +281,7 @@ void page_free_contig(pfn_t first, uint64_t npages)
 {
     for (uint64_t n = first.n; n < first.n + npages; n++)
         KASSERT(page_db[n].state == PAGE_ACTIVE, "a page that is freed is active");
+    quota_count_give(quota_counter(page_db[first.n].charge), npages);
     stretch_give(first.n, npages, false);
 }
 
@@ -284,7 +289,7 @@ int page_reserve(uint64_t npages, uint64_t align, unsigned rad, pfn_t *first)
 {
     uint64_t start;
 
-    if (!stretch_count(npages, align, 0))
+    if (!stretch_possible(npages, align) || !fluid_take_above(0, npages))
         return -ENOMEM;
     if (!stretch_find(npages, align, &rads[rad], false, &start)) {
         fluid_give(npages);

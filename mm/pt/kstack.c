@@ -13,6 +13,9 @@
  * creation or the end of a thread, so 2^24 of them take far longer than the moment between the two
  * accesses of a pop.
  *
+ * A stack is passed on from thread to thread, so its pages are charged to no user: the number of a
+ * user's processes bounds them.
+ *
  * The pages of cached stacks are not fluid: at most CACHED_MOST stacks for each domain, and those
  * that were freed at raised IPL.
  */
@@ -99,7 +102,7 @@ static uint64_t slot_new(void)
             uint32_t *none = NULL;
             pfn_t pfn;
 
-            if (page_alloc(0, PAGE_T_SYSTEM, RAD_ANY, &pfn))
+            if (page_alloc(PA_KERNEL, PAGE_T_SYSTEM, RAD_ANY, &pfn))
                 return 0;
             if (!__atomic_compare_exchange_n(page, &none, kseg_page(pfn), false, __ATOMIC_ACQ_REL,
                                              __ATOMIC_ACQUIRE))
@@ -128,7 +131,7 @@ static bool slot_map(uint64_t slot, unsigned rad)
     uint64_t va = slot_base(slot);
     pfn_t pfns[KSTACK_PAGES];
 
-    if (page_alloc_bulk(0, PAGE_T_KSTACK, rad, pfns, KSTACK_PAGES))
+    if (page_alloc_bulk(PA_SHARED, PAGE_T_KSTACK, rad, pfns, KSTACK_PAGES))
         return false;
     for (unsigned i = 0; i < KSTACK_PAGES; i++)
         if (kmap_page(va + i * PAGE_SIZE, pfns[i])) {

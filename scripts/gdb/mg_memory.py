@@ -114,7 +114,7 @@ def page_cells(pfn: int) -> list[str]:
         cells += [f"{int(entry['offset']):X}", str(int(entry["refcnt"]))]
         cells += ["-", f"shr {int(entry['share'])}"]
     else:
-        cells += ["-", "0", f"{int(entry['flink']):08X}", f"{int(entry['blink']):08X}"]
+        cells += ["-", "0", f"{int(entry['flink']):08X}", "-"]
     return cells
 
 

@@ -13,7 +13,7 @@ class Entry(NamedTuple):
     """struct page; for a page table, offset is its number of PTEs."""
 
     flink: int
-    blink: int
+    charge: int
     owner: int
     refcnt: int
     share: int

@@ -130,7 +130,7 @@ def page_line(p: gdb.Value) -> str:
     if place in ("ACTIVE", "TRNSTN", "RESRVD"):
         links = {"references": int(p["refcnt"]), "share": int(p["share"])}
     else:
-        links = {"flink": f"{int(p['flink']):#x}", "blink": f"{int(p['blink']):#x}"}
+        links = {"flink": f"{int(p['flink']):#x}", "charge": f"{int(p['charge']):#x}"}
     kind = page_type(p)
     number = "PTEs" if kind == "PPGTBL" else "offset"
     owner = {"owner": f"{int(p['owner']):#x}", number: int(p["offset"])}

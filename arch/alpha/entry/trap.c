@@ -217,7 +217,7 @@ static void memory_from_user(uint64_t va, int64_t cause)
     if (likely(err == 0))
         return;
     if (err == -ENOMEM)
-        process_kill_out_of_memory();
+        process_no_memory();
     else if (err == -EFAULT || err == -EACCES)
         signal_force(SIGSEGV, err == -EACCES ? SEGV_ACCERR : SEGV_MAPERR, va);
     else if (err != -EINTR) /* the address is mapped, but its object has no such page */

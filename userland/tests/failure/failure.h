@@ -21,9 +21,10 @@
 #define ENDED LONG_MIN /* act() did not return: the child ended as intended */
 
 /* The expected result when an allocation of one kind fails, where it differs from what
-   right_value() of main.c says. */
+   right_value() of main.c says. OF_FILE: for a page of a file; after a fault, which leaves no
+   report, either value is right. */
 struct right {
-    enum { ANY_KIND = -1, IN_FAULT = -2 } kind; /* enum mega_alloc, or one of these */
+    enum { ANY_KIND = -1, IN_FAULT = -2, OF_FILE = -3 } kind; /* enum mega_alloc, or one of these */
     long value;
 };
 

@@ -1,0 +1,148 @@
+/*
+ * Out of memory: a page fault of user mode got no page, and there is nobody to tell.
+ *
+ * The process that ends is not the one that happened to fault, but the largest of the user that
+ * holds most: of the faulting process's own user when that one is at its limit, otherwise of the
+ * user who has grown most beyond what is kept for user 0. Processes of user 0 come last, process 1
+ * never: if it is alone it gets SIGBUS, which it can handle.
+ *
+ * The fault is not resolved here. Its process goes back to user mode and faults again; until what a
+ * killed process held is free, that ends here again and waits for a tick. So nothing waits with a
+ * lock held, and each round looks at the situation anew. Calls never come here: they fail with an
+ * error.
+ *
+ * A pass over all processes drops the table lock after each portion, and one thread at a time makes
+ * it; the others only wait.
+ */
+#include "kernel/base/printk.h"
+#include "kernel/base/string.h"
+#include "kernel/proc/proc_private.h"
+#include "kernel/proc/signal.h"
+#include "kernel/quota/quota.h"
+#include "mm/phys/fluid.h"
+
+#define ROUND_NS     1000000u /* a wait: about a tick */
+#define ROUNDS_WAIT  100u     /* without a shortage that can be seen, before a process is chosen */
+#define ROUNDS_DYING 2000u    /* for processes that are ending, before another one is chosen */
+#define ROUNDS_GAP   (100 * (uint64_t)ROUND_NS) /* after which a fault begins a new series */
+
+struct choice {
+    const struct account *only; /* NULL: any but account_system */
+    bool roots;                 /* only processes of account_system */
+    bool dying;                 /* one of them is ending already */
+    uint32_t pid;               /* of the best, 0: none */
+    uint64_t user_pages, pages; /* of its user, its own */
+};
+
+static enum process_visit choose_locked(struct process *p, void *arg)
+{
+    struct choice *c = arg;
+    const struct account *a = p->account;
+    const struct uthread *u = process_thread_locked(p, 0);
+    uint64_t user_pages = __atomic_load_n(&a->count[QUOTA_PAGES].used, __ATOMIC_RELAXED), pages;
+
+    if (p->pid == 1 || p->state != PROCESS_LIVE || !p->aspace || !u)
+        return PROCESS_NEXT;
+    if (c->only ? a != c->only : a->exempt != c->roots)
+        return PROCESS_NEXT;
+    if (!c->only && !c->roots &&
+        user_pages <= (uint64_t)__atomic_load_n(&a->page_floor, __ATOMIC_RELAXED))
+        return PROCESS_NEXT; /* not worth it */
+    if (thread_fatal_pending(u->thread)) {
+        c->dying = true;
+        return PROCESS_NEXT;
+    }
+    pages = __atomic_load_n(&p->aspace->pt.rss, __ATOMIC_RELAXED) +
+            __atomic_load_n(&p->aspace->pt.tables, __ATOMIC_RELAXED);
+    if (!c->pid || user_pages > c->user_pages ||
+        (user_pages == c->user_pages && pages > c->pages)) {
+        c->pid = p->pid;
+        c->user_pages = user_pages;
+        c->pages = pages;
+    }
+    return PROCESS_NEXT;
+}
+
+/* Kill the process chosen, if it still is there. */
+static void kill_chosen(const struct choice *c)
+{
+    struct signal_info info = {.signo = SIGKILL, .code = SI_KERNEL};
+    char name[sizeof(((struct process *)0)->name)] = "";
+    uint32_t uid = 0;
+    ipl_t ipl = spin_lock(&process_lock);
+    struct process *p = process_find_locked(c->pid);
+
+    if (p && p->state == PROCESS_LIVE && p->sig) {
+        str_copy(name, p->name, sizeof(name));
+        uid = p->uid;
+        signal_send(p, &info);
+    }
+    spin_unlock(&process_lock, ipl);
+    if (name[0])
+        printk("%s (%u): out of memory, killed (user %u, %lu pages)\n", name, c->pid, uid,
+               c->pages);
+}
+
+/* What a is short of. False: of nothing that can be seen from here. */
+static bool is_short(const struct account *a, bool *own)
+{
+    int64_t floor = __atomic_load_n(&a->page_floor, __ATOMIC_RELAXED);
+
+    *own = __atomic_load_n(&a->count[QUOTA_PAGES].used, __ATOMIC_RELAXED) >=
+           __atomic_load_n(&a->count[QUOTA_PAGES].limit, __ATOMIC_RELAXED);
+    return *own || fluid_count() <= fluid_minimum() + (uint64_t)floor;
+}
+
+/* One series of rounds of the current process: how many so far, with this one. */
+static unsigned count_round(struct process *p)
+{
+    uint64_t now = clock_ns();
+
+    if (now - p->short_ns > ROUNDS_GAP)
+        p->short_rounds = 0;
+    p->short_ns = now;
+    return ++p->short_rounds;
+}
+
+static void choose_and_kill(const struct process *p, unsigned rounds)
+{
+    struct account *a = account_self();
+    struct choice c = {0};
+    bool own, visible = is_short(a, &own);
+
+    if (!visible && rounds < ROUNDS_WAIT)
+        return;
+    if (own || (!visible && !a->exempt))
+        c.only = a;
+    process_for_each(choose_locked, &c);
+    if (!c.pid && !c.dying && !c.only) {
+        c.roots = true;
+        process_for_each(choose_locked, &c);
+    }
+    if (c.dying && rounds < ROUNDS_DYING)
+        return;
+    if (c.pid)
+        kill_chosen(&c);
+    else if (p->pid == 1)
+        signal_force(SIGBUS, BUS_ADRERR, 0);
+}
+
+void process_no_memory(void)
+{
+    static bool busy; /* atomic: a thread is choosing */
+    struct process *p = process_self();
+    unsigned rounds;
+
+    if (thread_self()->failure) { /* the failure was injected: waiting does not help */
+        printk("%s (%u): out of memory, killed\n", p->name, p->pid);
+        signal_force(SIGKILL, SI_KERNEL, 0);
+        return;
+    }
+    rounds = count_round(p);
+    if (!__atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE)) {
+        choose_and_kill(p, rounds);
+        __atomic_store_n(&busy, false, __ATOMIC_RELEASE);
+    }
+    if (!signal_is_pending())
+        (void)thread_sleep_until(clock_ns() + ROUND_NS, WAIT_INTERRUPTIBLE);
+}
