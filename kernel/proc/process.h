@@ -285,7 +285,8 @@ void signal_force(int sig, int code, vaddr_t addr);
  * 0. */
 void process_return_slow(void);
 /* A fault of the current process got no page: end a process, chosen as oom.c says, or wait a tick
- * for one that is ending. The caller then returns to user mode, which faults again. IPL 0; waits. */
+ * for one that is ending. The caller then returns to user mode, which faults again. IPL 0;
+ * waits. */
 void process_no_memory(void);
 /* Start the first process; argv is nbytes of words, each but perhaps the last ended by a NUL. A
  * program that cannot be started ends the run with status 126 or 127 in the result record. Boot
