@@ -53,6 +53,7 @@
 #include "mm/pt/pt_system.h"
 #include "mm/section/reserved.h"
 #include "mm/section/section.h"
+#include "sysman/params.h"
 
 #define BOOT_PARAMS_PAGES 3 /* command line and initrd address lie 0x6000 bytes below the image */
 #define COMMAND_FILE      "boot/cmdline"
@@ -188,6 +189,7 @@ void kernel_main(const struct boot_cpus *boot)
     reserved_boot(registry); /* late, so that all CPUs help to zero the reservations */
     pool_boot_paged();
     section_boot();
+    quota_boot_total(QUOTA_SECTIONS, (uint64_t)sysparam(SYSPARAM_GBLSECTIONS));
     census_boot();
     idle_zero_boot();
     lnm_boot();

@@ -32,7 +32,7 @@
 #include "mm/check/validate.h"
 #include "mm/object/object.h"
 #include "mm/phys/page.h"
-#include "mm/pool/pool.h"
+#include "mm/pool/pool_charged.h"
 #include "mm/space/aspace.h"
 
 #define MEMFS_HEADS     8u         /* hash chains of a small directory */
@@ -46,13 +46,15 @@ struct memfs_name {
     struct memfs_name *left, *right, *up; /* treap: cookies ascend from left to right */
     uint64_t cookie;
     uint32_t hash;
-    uint32_t weight; /* not above the weight of `up` */
+    uint32_t weight;  /* not above the weight of `up` */
+    uint16_t account; /* number of the account that is charged for it; constant */
     uint8_t len;
     char text[];
 };
 
 struct memfs_file { /* regular files, symbolic links, devices */
     struct inode inode;
+    uint16_t account;       /* number of the account that is charged for it; constant */
     const uint8_t *backing; /* constant: the initrd's bytes, or NULL */
     uint64_t backing_bytes; /* atomic; only shrinks, with inode.lock held exclusively */
     char *target;           /* symbolic link: constant; in paged pool, inode.size bytes */
@@ -62,6 +64,7 @@ struct memfs_file { /* regular files, symbolic links, devices */
 /* All fields but `self` are protected by inode.lock. */
 struct memfs_dir {
     struct inode inode;
+    uint16_t account; /* as above */
     /* Its name in its parent directory. Protected by rename_mutex, as is the name itself. */
     struct memfs_name *self;
     struct memfs_name *tree, *last; /* root of the treap, and its last name */
@@ -125,14 +128,34 @@ static int memfs_get(struct mm_object *o, uint64_t offset, uint64_t count, unsig
     return 0;
 }
 
-static void file_free(struct memfs_file *f)
+/* The memory of an inode, zeroed, which counts for the current thread's account. */
+static void *node_alloc(size_t nbytes)
 {
-    if (f->target)
-        pgd_free(f->target, f->inode.size);
-    npp_free(f, sizeof(*f));
+    struct account *a = account_self();
+    void *p;
+
+    if (!account_charge(a, QUOTA_INODES, 1))
+        return NULL;
+    p = npp_alloc_zeroed(nbytes);
+    if (!p)
+        account_release(a, QUOTA_INODES, 1);
+    return p;
 }
 
-static void memfs_object_end(struct mm_object *o) { file_free(object_pager_data(o)); }
+static void node_free(void *p, size_t nbytes, uint16_t account)
+{
+    account_release(&accounts[account], QUOTA_INODES, 1);
+    npp_free(p, nbytes);
+}
+
+static void node_end(struct memfs_file *f)
+{
+    if (f->target)
+        pgd_free_charged(f->target, f->inode.size, f->account);
+    node_free(f, sizeof(*f), f->account);
+}
+
+static void memfs_object_end(struct mm_object *o) { node_end(object_pager_data(o)); }
 
 /* Every page is supplied with all access rights, so there is no upgrade operation, and pages are
  * never written back. */
@@ -143,10 +166,11 @@ static const struct pager_ops memfs_pager = {
 
 static struct inode *dir_new(struct fs *fs, const struct fs_new *what)
 {
-    struct memfs_dir *d = npp_alloc_zeroed(sizeof(*d));
+    struct memfs_dir *d = node_alloc(sizeof(*d));
 
     if (!d)
         return NULL;
+    d->account = pool_account();
     inode_init(&d->inode, fs, &memfs_ops, what);
     d->heads = d->small;
     d->nheads = MEMFS_HEADS;
@@ -157,11 +181,12 @@ static struct inode *dir_new(struct fs *fs, const struct fs_new *what)
 
 static struct inode *file_new(struct fs *fs, const struct fs_new *what)
 {
-    struct memfs_file *f = npp_alloc_zeroed(sizeof(*f));
+    struct memfs_file *f = node_alloc(sizeof(*f));
     bool whole = true;
 
     if (!f)
         return NULL;
+    f->account = pool_account();
     inode_init(&f->inode, fs, &memfs_ops, what);
     if ((what->mode & S_IFMT) == S_IFREG) {
         f->inode.object = object_create(0, &memfs_pager, f);
@@ -169,7 +194,7 @@ static struct inode *file_new(struct fs *fs, const struct fs_new *what)
     } else if ((what->mode & S_IFMT) == S_IFLNK) {
         size_t n = strlen(what->target);
 
-        f->target = pgd_alloc(n);
+        f->target = pgd_alloc_charged(n, f->account);
         whole = f->target != NULL;
         if (whole) {
             memcpy(f->target, what->target, n);
@@ -177,7 +202,7 @@ static struct inode *file_new(struct fs *fs, const struct fs_new *what)
         }
     }
     if (!whole) {
-        npp_free(f, sizeof(*f));
+        node_free(f, sizeof(*f), f->account);
         return NULL;
     }
     return &f->inode;
@@ -189,9 +214,9 @@ static void memfs_end(struct inode *i)
         object_unref(i->object); /* memfs_object_end frees i, now or after the last unmapping */
     } else if (inode_is_dir(i)) {
         KASSERT(dir_of(i)->count == 0, "each name's directory is held by the name");
-        npp_free(dir_of(i), sizeof(struct memfs_dir));
+        node_free(dir_of(i), sizeof(struct memfs_dir), dir_of(i)->account);
     } else {
-        file_free(file_of(i));
+        node_end(file_of(i));
     }
 }
 
@@ -384,15 +409,22 @@ static void rehash(struct memfs_dir *d, uint32_t n)
 /* Allocate a name for i, in no directory yet. NULL: no memory. */
 static struct memfs_name *entry_new(const struct fs_name *name, struct inode *i)
 {
-    struct memfs_name *e = pgd_alloc(entry_bytes(name->len));
+    uint16_t account = pool_account();
+    struct memfs_name *e = pgd_alloc_charged(entry_bytes(name->len), account);
 
     if (!e)
         return NULL;
+    e->account = account;
     e->inode = i;
     e->hash = name->hash;
     e->len = (uint8_t)name->len;
     memcpy(e->text, name->text, name->len);
     return e;
+}
+
+static void entry_free(struct memfs_name *e)
+{
+    pgd_free_charged(e, entry_bytes(e->len), e->account);
 }
 
 static void chain_enter(struct memfs_dir *d, struct memfs_name *e)
@@ -425,7 +457,7 @@ static void take_out(struct memfs_dir *d, struct memfs_name *e)
 {
     chain_remove(d, e);
     order_remove(d, e);
-    pgd_free(e, entry_bytes(e->len));
+    entry_free(e);
     if (--d->count <= d->nheads / 4 && d->nheads > MEMFS_HEADS)
         rehash(d, d->nheads / 2);
 }
@@ -481,6 +513,17 @@ static int memfs_lookup(struct inode *dir, const struct fs_name *name, struct in
     return 0;
 }
 
+/* Why there was no inode or name: a limit of the user, or memory. */
+static int why_not(const struct fs_name *name)
+{
+    const struct account *a = account_self();
+
+    return account_is_full(a, QUOTA_INODES, 1) ||
+                   account_is_full(a, QUOTA_PAGED, entry_bytes(name->len))
+               ? -ENOSPC
+               : -ENOMEM;
+}
+
 static int memfs_make(struct inode *dir, const struct fs_name *name, const struct fs_new *what,
                       struct inode **out)
 {
@@ -491,7 +534,7 @@ static int memfs_make(struct inode *dir, const struct fs_name *name, const struc
     if (!e) {
         if (i)
             memfs_end(i);
-        return -ENOMEM;
+        return why_not(name);
     }
     i->nlink = directory ? 2 : 1;
     if (directory)
@@ -511,10 +554,10 @@ static int memfs_link(struct inode *dir, const struct fs_name *name, struct inod
     struct memfs_name *e = entry_new(name, i);
 
     if (!e)
-        return -ENOMEM;
+        return why_not(name);
     do {
         if (links == 0) {
-            pgd_free(e, entry_bytes(e->len));
+            entry_free(e);
             return -ENOENT;
         }
     } while (!__atomic_compare_exchange_n(&i->nlink, &links, links + 1, false, __ATOMIC_RELAXED,
@@ -545,7 +588,7 @@ static int memfs_rename(struct inode *from, const struct fs_name *old, struct in
         return -ENOTEMPTY;
     e = entry_new(to_name, i);
     if (!e)
-        return -ENOMEM;
+        return why_not(to_name);
     if (replaced)
         remove_name(to, find(dir_of(to), to_name));
     was = find(dir_of(from), old);
@@ -553,7 +596,7 @@ static int memfs_rename(struct inode *from, const struct fs_name *old, struct in
         chain_remove(dir_of(to), was);
         order_replace(dir_of(to), was, e);
         chain_enter(dir_of(to), e);
-        pgd_free(was, entry_bytes(was->len));
+        entry_free(was);
     } else {
         take_out(dir_of(from), was);
         insert(dir_of(to), e);

@@ -4,18 +4,37 @@
 #include "kernel/base/errno.h"
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
+#include "kernel/quota/quota.h"
 #include "mm/pool/pool.h"
 
 struct file *file_alloc(const struct file_ops *ops, uint32_t flags)
 {
-    struct file *f = npp_alloc_zeroed(sizeof(*f));
+    struct account *a = account_self();
+    struct file *f;
 
-    if (f) {
-        f->refs = 1;
-        f->flags = flags;
-        f->ops = ops;
+    if (!account_charge(a, QUOTA_FILES, 1))
+        return NULL;
+    f = npp_alloc_zeroed(sizeof(*f));
+    if (!f) {
+        account_release(a, QUOTA_FILES, 1);
+        return NULL;
     }
+    f->refs = 1;
+    f->flags = flags;
+    f->ops = ops;
+    f->account = a;
     return f;
+}
+
+int file_why_not(void)
+{
+    return account_is_full(account_self(), QUOTA_FILES, 1) ? -ENFILE : -ENOMEM;
+}
+
+void file_free(struct file *f)
+{
+    account_release(f->account, QUOTA_FILES, 1);
+    npp_free(f, sizeof(*f));
 }
 
 void file_unref(struct file *f)
@@ -26,7 +45,7 @@ void file_unref(struct file *f)
         f->ops->close(f);
     if (f->inode)
         inode_unref(f->inode);
-    npp_free(f, sizeof(*f));
+    file_free(f);
 }
 
 /* The access, read (4) and write (2), that the open flags ask for. */
@@ -108,10 +127,10 @@ int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path
     /* Allocate first: creating or truncating the file cannot be undone. */
     f = file_alloc(NULL, flags & ~(O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY | O_CLOEXEC));
     if (!f)
-        return -ENOMEM;
+        return file_why_not();
     err = open_inode(cred, dir, path, flags, mode, &f->inode);
     if (err) {
-        npp_free(f, sizeof(*f));
+        file_free(f);
         return err;
     }
     f->ops = ops_of(f->inode);
@@ -121,7 +140,7 @@ int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path
         err = f->ops->open(f);
     if (err) {
         inode_unref(f->inode);
-        npp_free(f, sizeof(*f));
+        file_free(f);
         return err;
     }
     *out = f;

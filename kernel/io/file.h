@@ -43,9 +43,15 @@ struct file {
      * it as an atomic word without the mutex (directory.c). */
     int64_t pos;
     void *priv;
+    struct account *account; /* charged for it; constant */
 };
 
-/* Allocate a file with one reference and no inode; NULL when memory is short. */
+/* The error when file_alloc has returned NULL: -ENFILE at the user's limit, else -ENOMEM. */
+int file_why_not(void);
+/* Free a file that is in no table and has no inode. */
+void file_free(struct file *f);
+/* Allocate a file with one reference and no inode, charged to the current thread's account; NULL
+ * when memory is short or the user has as many open as USER_FILES allows. */
 struct file *file_alloc(const struct file_ops *ops, uint32_t flags);
 static inline void file_ref(struct file *f) { __atomic_fetch_add(&f->refs, 1, __ATOMIC_RELAXED); }
 /* Drop a reference; the last one closes the file. */

@@ -314,10 +314,10 @@ int pipe_create(struct file **rd, struct file **wr, uint32_t flags)
         if (p)
             npp_free(p, sizeof(*p));
         if (r)
-            npp_free(r, sizeof(*r));
+            file_free(r);
         if (w)
-            npp_free(w, sizeof(*w));
-        return -ENOMEM;
+            file_free(w);
+        return file_why_not();
     }
     mutex_init(&p->lock, "pipe", MUTEX_INODE);
     wait_queue_init(&p->read_queue, "pipe read");

@@ -21,6 +21,7 @@
 #include "kernel/quota/quota.h"
 #include "mm/phys/fluid.h"
 
+#define TELL_NS      100000000u
 #define ROUND_NS     1000000u /* a wait: about a tick */
 #define ROUNDS_WAIT  100u     /* without a shortage that can be seen, before a process is chosen */
 #define ROUNDS_DYING 2000u    /* for processes that are ending, before another one is chosen */
@@ -63,6 +64,25 @@ static enum process_visit choose_locked(struct process *p, void *arg)
     return PROCESS_NEXT;
 }
 
+/* Name the process on the console, but no more than ten in a second: the rest are counted. Called
+ * by one thread at a time. */
+static void tell(const char *name, const struct choice *c, uint32_t uid)
+{
+    static uint64_t last_ns; /* own thread, as said */
+    static unsigned more;
+    uint64_t now = clock_ns();
+
+    if (now - last_ns < TELL_NS && last_ns) {
+        more++;
+        return;
+    }
+    last_ns = now;
+    if (more)
+        printk("%u more processes: out of memory, killed\n", more);
+    more = 0;
+    printk("%s (%u): out of memory, killed (user %u, %lu pages)\n", name, c->pid, uid, c->pages);
+}
+
 /* Kill the process chosen, if it still is there. */
 static void kill_chosen(const struct choice *c)
 {
@@ -79,8 +99,7 @@ static void kill_chosen(const struct choice *c)
     }
     spin_unlock(&process_lock, ipl);
     if (name[0])
-        printk("%s (%u): out of memory, killed (user %u, %lu pages)\n", name, c->pid, uid,
-               c->pages);
+        tell(name, c, uid);
 }
 
 /* What a is short of. False: of nothing that can be seen from here. */

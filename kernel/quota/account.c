@@ -30,7 +30,7 @@ static struct quota_limits limits = {/* table_lock */
 _Static_assert(sizeof(struct account) % sizeof(struct quota_count) == 0 &&
                    offsetof(struct account, count) == 0,
                "an account begins at a counter's number");
-_Static_assert(sizeof(accounts) / sizeof(struct quota_count) <= 1 << 16,
+_Static_assert(sizeof(accounts) <= (sizeof(struct quota_count) << 16),
                "a page's entry has room for the number of a counter");
 
 /* ---- charging ---- */

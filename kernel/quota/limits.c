@@ -21,16 +21,15 @@ static uint64_t defaults[QUOTA_KINDS] = {/* of a parameter that is -1; constant 
 static uint64_t default_reserve; /* constant after boot */
 
 static const struct kind {
-    const char *name, *unit;
+    const char *name;
     enum sysparam_id parameter;
 } kinds[QUOTA_KINDS] = {
-#define QUOTA(kind_, parameter_, unit_, what_) {what_, unit_, SYSPARAM_##parameter_},
-#include "kernel/quota/quota.def"
+#define QUOTA(kind_, parameter_, unit_, what_) {what_, SYSPARAM_##parameter_},
+#include "kernel/base/abi/megalith/quota.def"
 #undef QUOTA
 };
 
 const char *quota_name(enum quota_kind kind) { return kinds[kind].name; }
-const char *quota_unit(enum quota_kind kind) { return kinds[kind].unit; }
 
 static uint64_t chosen(enum sysparam_id parameter, uint64_t otherwise)
 {

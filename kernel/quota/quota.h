@@ -13,7 +13,7 @@
 
 enum quota_kind {
 #define QUOTA(kind_, parameter_, unit_, what_) QUOTA_##kind_,
-#include "kernel/quota/quota.def"
+#include "kernel/base/abi/megalith/quota.def"
 #undef QUOTA
     QUOTA_KINDS
 };
@@ -78,6 +78,13 @@ void account_charge_forced(struct account *a, enum quota_kind kind, uint64_t n);
 /* Release what was charged. The charge itself keeps the account: no reference is needed. */
 void account_release(struct account *a, enum quota_kind kind, uint64_t n);
 
+/* Would a charge of n be refused? For the choice of an error after one was; it may have changed. */
+static inline bool account_is_full(const struct account *a, enum quota_kind kind, uint64_t n)
+{
+    return __atomic_load_n(&a->count[kind].used, __ATOMIC_RELAXED) + n >
+           __atomic_load_n(&a->count[kind].limit, __ATOMIC_RELAXED);
+}
+
 /* The number of a counter, for objects in which a pointer has no room, and back. */
 static inline uint32_t quota_number(const struct quota_count *c)
 {
@@ -119,9 +126,8 @@ void quota_set_limits(void);
 void quota_boot_total(enum quota_kind kind, uint64_t total);
 /* Boot: there are npages of memory. After the system parameters are set. */
 void quota_boot_memory(uint64_t npages);
-/* What a kind is, and its unit. */
+/* What a kind is. */
 const char *quota_name(enum quota_kind kind);
-const char *quota_unit(enum quota_kind kind);
 
 #include "kernel/quota/current.h"
 

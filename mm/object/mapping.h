@@ -45,6 +45,7 @@ struct map_entry {
     uint8_t locked;   /* pages are locked in memory: written with the mutex exclusive and, where
                            there is an object, its lock; read under either */
     uint32_t flags;   /* MAPF_* of mm/space/aspace.h */
+    uint16_t account; /* number of the account that the entry is charged to; constant */
     const struct map_ops *ops;
     /* NULL: private memory that is zero where it was not written, or a section without an object.
        Constant while the entry is linked. */

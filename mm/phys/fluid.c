@@ -33,6 +33,7 @@
 #include "mm/phys/fluid.h"
 
 #include "kernel/base/errno.h"
+#include "kernel/quota/quota.h"
 #include "mm/phys/failure.h"
 #include "mm/phys/page_private.h"
 
@@ -55,7 +56,10 @@ int64_t fluid_floor(unsigned flags, int64_t floor)
 
 int fluid_promise(uint64_t npages)
 {
-    if (failure_inject(MEGA_ALLOC_PROMISE) || npages >> PFN_BITS || !fluid_take_above(0, npages))
+    int64_t floor = __atomic_load_n(&account_self()->page_floor, __ATOMIC_RELAXED);
+
+    if (failure_inject(MEGA_ALLOC_PROMISE) || npages >> PFN_BITS ||
+        !fluid_take_above(floor, npages))
         return -ENOMEM;
     __atomic_fetch_add(&promised_unused, npages, __ATOMIC_RELAXED);
     return 0;

@@ -12,7 +12,9 @@
  * variable lists under pool_lock; those above half a segment are contiguous pages of their own,
  * which do not count as pool. When no variable list has a block, the pool grows. When it may not
  * (NPAGEVIR) or cannot, the lookaside lists are moved to the variable lists, and it is tried once
- * more; then the request fails. Segments are never freed, so pool memory can be read at any time.
+ * more; then the request fails. Users other than user 0 cannot make it grow to the end (PA_KERNEL
+ * and RESERVE_SHARE), so user 0 always can. Segments are never freed, so pool memory can be read at
+ * any time.
  *
  * Each segment has a variable list of its own, so what is done under pool_lock does not grow with
  * the pool. Segments are listed by the size of their largest free block, which is known as a bound
@@ -25,6 +27,7 @@
 #include "kernel/base/list.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
+#include "kernel/quota/quota.h"
 #include "kernel/sched/spinlock.h"
 #include "mm/phys/failure.h"
 #include "mm/phys/page.h"
@@ -39,6 +42,8 @@
    its lock. */
 #define LIST_BYTES 8192u
 #define LISTS      (LIST_BYTES / POOL_GRAIN)
+/* Of NPAGEVIR, one part in so many is kept for user 0 and the kernel. */
+#define RESERVE_SHARE 16u
 enum { VERSION_BITS = 28 }; /* KSEG maps 40 bits; the offset, in units of 16 bytes, takes 36 */
 
 static struct spinlock pool_lock = SPINLOCK_INIT("nonpaged pool", RANK_POOL, IPL_CLOCK);
@@ -96,6 +101,8 @@ static bool segment_count(uint64_t npages)
 {
     uint64_t most = (uint64_t)sysparam(SYSPARAM_NPAGEVIR) / PAGE_SIZE;
 
+    if (!account_self()->exempt)
+        most -= most / RESERVE_SHARE;
     if (__atomic_add_fetch(&segment_pages, npages, __ATOMIC_RELAXED) <= most)
         return true;
     __atomic_fetch_sub(&segment_pages, npages, __ATOMIC_RELAXED);

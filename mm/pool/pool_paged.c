@@ -30,6 +30,7 @@
 #include "kernel/base/bitops.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
+#include "kernel/quota/quota.h"
 #include "kernel/sched/mutex.h"
 #include "mm/phys/failure.h"
 #include "mm/pool/pool_check.h"
@@ -38,7 +39,8 @@
 #include "sysman/params.h"
 
 enum { VERSION_BITS = 32 };
-#define LIST_STEP 16384u /* bytes by which a list's allowance grows, at least one packet */
+#define RESERVE_SHARE 16u    /* of the pool, one part in so many is kept for user 0 */
+#define LIST_STEP     16384u /* bytes by which a list's allowance grows, at least one packet */
 
 /* The mark of an allocated block is its size in units of 16 bytes. MARK_OTHER stands for sizes that
    no lookaside list holds, and with POOLCHECK for all sizes: each free takes the slow path then. */
@@ -269,12 +271,20 @@ static void *__attribute__((noinline)) look_at(uint64_t p, uint64_t size)
     return (void *)p;
 }
 
+/* May the current thread take size bytes? What is free on the variable list when the lookaside
+ * lists are on it too must leave a reserve for user 0, unless the thread is one of user 0's. pgdyn
+ * held. */
+static bool leaves_reserve(uint64_t size)
+{
+    return account_self()->exempt || var.bytes >= size + area.size / RESERVE_SHARE;
+}
+
 static void *variable_alloc(uint64_t size)
 {
     void *p;
 
     mutex_lock(&pgdyn);
-    p = pool_var_alloc(&var, size, UINT64_MAX, touch);
+    p = leaves_reserve(size) ? pool_var_alloc(&var, size, UINT64_MAX, touch) : NULL;
     if (p) {
         if (unlikely(pool_check != 0))
             pool_check_taken("paged", (uint64_t)p, size, high_water);

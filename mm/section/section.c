@@ -50,6 +50,7 @@
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
+#include "kernel/quota/quota.h"
 #include "kernel/sched/mutex.h"
 #include "kernel/sched/thread.h"
 #include "mm/object/object.h"
@@ -160,10 +161,20 @@ static void uses_locked(void)
     pagfil_pages.limit = (uint64_t)sysparam(SYSPARAM_GBLPAGFIL);
 }
 
-/* May n more be used? Correct for every n: the subtraction cannot wrap. */
+#define RESERVE_SHARE 16u /* of each limit, one part in so many is kept for user 0 */
+
+/* May n more be used by the current thread? Correct for every n: the subtraction cannot wrap. */
 static bool use_allows(const struct section_use *u, uint64_t n)
 {
-    return n == 0 || (u->use <= u->limit && n <= u->limit - u->use);
+    uint64_t limit = account_self()->exempt ? u->limit : u->limit - u->limit / RESERVE_SHARE;
+
+    return n == 0 || (u->use <= limit && n <= limit - u->use);
+}
+
+static void section_free(struct section *s)
+{
+    account_release(s->account, QUOTA_SECTIONS, 1);
+    npp_free(s, sizeof(*s));
 }
 
 static void delist_locked(struct section *s)
@@ -207,7 +218,7 @@ static void release_gone(void)
     for (; s; s = next) {
         next = s->dead_next;
         s->kind->release(s);
-        npp_free(s, sizeof(*s));
+        section_free(s);
     }
 }
 
@@ -402,11 +413,16 @@ static cond_t create_locked(const struct section_request *r, struct section **ou
 
     if (status != SS$_NORMAL)
         return status;
+    if (!account_charge(account_self(), QUOTA_SECTIONS, 1))
+        return SS$_EXQUOTA;
 
     struct section *s = npp_alloc_zeroed(sizeof(*s));
 
-    if (!s)
+    if (!s) {
+        account_release(account_self(), QUOTA_SECTIONS, 1);
         return SS$_INSFMEM;
+    }
+    s->account = account_self();
     s->gsd = gsd_alloc_locked(r);
     s->kind = kind;
     s->flags = SEC$M_GBL | kind->implied | r->flags;
@@ -420,7 +436,7 @@ static cond_t create_locked(const struct section_request *r, struct section **ou
     if (status != SS$_NORMAL) {
         if (s->gsd)
             gsd_free_locked(s->gsd);
-        npp_free(s, sizeof(*s));
+        section_free(s);
         return status;
     }
     gsd_insert_locked(s->gsd, s);

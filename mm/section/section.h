@@ -85,6 +85,7 @@ struct section {                     /* GSTE, nonpaged pool: faults read it */
     const struct section_kind *kind; /* constant; NULL for an SHPT section */
     struct mm_object *object;        /* constant: holds the pages of a page-file-backed one */
     struct section *related;         /* constant: MRES <-> its SHPT section; NULL: it has none */
+    struct account *account;         /* constant: charged for it; NULL for an SHPT section */
     uint32_t flags;                  /* SEC$M_*; constant except for PERM: GSD mutex */
     bool tables_shared;              /* constant: mappers may share the level-3 pages */
     uint8_t rad;                     /* constant: preferred domain of its pages, or RAD_ANY */

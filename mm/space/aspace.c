@@ -24,7 +24,7 @@
 #include "kernel/sched/freeze.h"
 #include "kernel/sched/thread.h"
 #include "mm/object/object_pages.h"
-#include "mm/pool/pool.h"
+#include "mm/pool/pool_charged.h"
 #include "mm/pt/pt.h"
 #include "mm/pt/pt_system.h"
 #include "mm/space/aspace_private.h"
@@ -34,7 +34,8 @@
 
 struct map_entry *map_entry_alloc(void)
 {
-    struct map_entry *e = npp_alloc(sizeof(*e));
+    uint16_t account = pool_account();
+    struct map_entry *e = npp_alloc_charged(sizeof(*e), account);
 
     if (!e)
         return NULL;
@@ -45,6 +46,7 @@ struct map_entry *map_entry_alloc(void)
     e->inner = false;
     e->prot = e->max_prot = e->locked = 0;
     e->flags = 0;
+    e->account = account;
     e->ops = NULL;
     e->object = NULL;
     e->offset = 0;
@@ -54,7 +56,7 @@ struct map_entry *map_entry_alloc(void)
     return e;
 }
 
-void map_entry_free(struct map_entry *e) { npp_free(e, sizeof(*e)); }
+void map_entry_free(struct map_entry *e) { npp_free_charged(e, sizeof(*e), e->account); }
 
 void map_entry_destroy(struct map_entry *e)
 {

@@ -1,3 +1,4 @@
+// SOURCES: kernel/quota/account.c
 // SOURCES: kernel/io/tree.c kernel/io/regular.c kernel/io/file.c kernel/io/directory.c
 // SOURCES: kernel/fs/inode.c kernel/fs/memfs.c
 // SOURCES: kernel/base/span.c

@@ -1,3 +1,4 @@
+// SOURCES: kernel/quota/account.c
 // SOURCES: mm/pt/pt.c
 // SOURCES: mm/pt/pt_system.c
 // SOURCES: mm/pt/shootdown.c

@@ -1,4 +1,5 @@
 // SOURCES: kernel/base/span.c
+// SOURCES: kernel/quota/account.c
 // SOURCES: mm/pt/pt.c mm/pt/pt_system.c mm/pt/shootdown.c mm/space/aspace.c mm/space/aspace_tree.c
 // SOURCES: mm/space/fault.c
 // SOURCES: mm/space/fork.c mm/space/anon.c mm/object/object.c

@@ -1,3 +1,4 @@
+// SOURCES: kernel/quota/account.c
 // SOURCES: mm/space/region.c mm/section/section.c mm/section/section_gsd.c mm/pt/gh.c
 // SOURCES: mm/section/section_map.c
 // SOURCES: mm/section/section_pt.c mm/section/section_walk.c mm/section/shpt.c mm/pt/pt.c

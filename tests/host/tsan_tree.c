@@ -1,3 +1,4 @@
+// SOURCES: kernel/quota/account.c
 // SOURCES: kernel/io/tree.c kernel/fs/memfs.c kernel/fs/inode.c
 /*
  * The tree of names used by several threads at once, under ThreadSanitizer. First each thread has

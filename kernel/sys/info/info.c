@@ -14,6 +14,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/process.h"
+#include "kernel/quota/quota.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sys/vms/calls.h"
 #include "kernel/trace/trace.h"
@@ -46,6 +47,7 @@ union answer {
     struct mega_states states;
     struct mega_pool_list pool_list;
     struct mega_call call;
+    struct mega_account account;
 };
 
 static cond_t info_memory(int64_t index, void *out)
@@ -237,6 +239,27 @@ static cond_t info_rad(int64_t index, void *out)
     return SS$_NORMAL;
 }
 
+static cond_t info_account(int64_t index, void *out)
+{
+    struct mega_account *m = out;
+    const struct account *a = &accounts[index];
+
+    _Static_assert((int)QUOTA_KINDS == (int)MEGA_QUOTA_KINDS, "every kind has its place");
+#define QUOTA(kind_, parameter_, unit_, what_) \
+    _Static_assert((int)QUOTA_##kind_ == (int)MEGA_QUOTA_##kind_, "and its number");
+#include "kernel/base/abi/megalith/quota.def"
+#undef QUOTA
+    _Static_assert(MEGA_UNLIMITED == QUOTA_UNLIMITED, "and no limit means the same");
+    if (index < 0 || index >= ACCOUNTS_MAX)
+        return SS$_NONEXPR;
+    m->uid = a->uid;
+    for (unsigned k = 0; k < QUOTA_KINDS; k++) {
+        m->used[k] = __atomic_load_n(&a->count[k].used, __ATOMIC_RELAXED);
+        m->limit[k] = __atomic_load_n(&a->count[k].limit, __ATOMIC_RELAXED);
+    }
+    return SS$_NORMAL;
+}
+
 /* ---- what only the privileged see ---- */
 
 /*
@@ -255,6 +278,10 @@ static void hide_places(enum mega_item item, union answer *a)
         break;
     case MEGA_INFO_PCI:
         memset(a->pci.bar, 0, sizeof(a->pci.bar));
+        break;
+    case MEGA_INFO_ACCOUNT: /* of other users' only that they exist */
+        if (a->account.uid != process_self()->uid)
+            memset(a->account.used, 0, sizeof(a->account.used));
         break;
     default:
         break;
@@ -285,6 +312,7 @@ static struct { /* constant after boot */
     [MEGA_INFO_PC_SAMPLE] = {trace_pc_sample, sizeof(struct mega_pc_sample)},
     [MEGA_INFO_STATES] = {info_states, sizeof(struct mega_states)},
     [MEGA_INFO_POOL_LIST] = {info_pool_list, sizeof(struct mega_pool_list)},
+    [MEGA_INFO_ACCOUNT] = {info_account, sizeof(struct mega_account)},
     [MEGA_INFO_CALL] = {info_call, sizeof(struct mega_call)},
     [MEGA_INFO_FAULT] = {trace_fault, sizeof(struct mega_fault)},
     [MEGA_INFO_VALIDATE] = {info_validate, sizeof(struct mega_validate)},

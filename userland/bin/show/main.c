@@ -39,6 +39,7 @@ static const struct {
     {"PCI", show_pci, 0, false, "PCI devices"},
     {"SPINLOCK", show_spinlock, Q_START | Q_STOP, false, "spinlocks by name"},
     {"IPL", show_ipl, Q_START | Q_STOP, false, "longest times at raised IPL"},
+    {"USERS", show_users, Q_FULL, false, "what each user holds, and its limits"},
     {"MUTEX", show_mutex, Q_START | Q_STOP, false, "mutexes by name"},
 };
 

@@ -73,6 +73,8 @@ enum mega_item {
     /* Index: number of a system call or service; struct mega_call of <megalith/failure.h>.
        SS$_NONEXPR: there is no such call */
     MEGA_INFO_CALL = 25,
+    /* Index-th account, which may hold nothing: struct mega_account */
+    MEGA_INFO_ACCOUNT = 40,
     MEGA_INFO_CRASH = 100, /* index 0: a deliberate panic. Superuser only */
     /*
      * The following items exist only in a kernel built with TEST=1 (kernel/test); other kernels
@@ -176,6 +178,25 @@ enum mega_hold {
     MEGA_HOLDS,
 };
 #define MEGA_HOLD_MAX 10000000u
+
+/* What one user holds, and may hold (kernel/quota). Index 0: user 0 and the kernel. */
+#define MEGA_UNLIMITED INT64_MAX
+enum mega_quota { /* index of the arrays: the kinds of <megalith/quota.def> */
+                  MEGA_QUOTA_PAGES,
+                  MEGA_QUOTA_FILE_PAGES,
+                  MEGA_QUOTA_PROCESSES,
+                  MEGA_QUOTA_FILES,
+                  MEGA_QUOTA_INODES,
+                  MEGA_QUOTA_NONPAGED,
+                  MEGA_QUOTA_PAGED,
+                  MEGA_QUOTA_SECTIONS,
+                  MEGA_QUOTA_TIMERS,
+                  MEGA_QUOTA_KINDS
+};
+struct mega_account {
+    uint32_t uid, spare;
+    uint64_t used[MEGA_QUOTA_KINDS], limit[MEGA_QUOTA_KINDS];
+};
 
 /* Operations of the driver that allocates /NOGLOBAL_SECTION reservations and maps them in system
    space. The comments give the argument. */

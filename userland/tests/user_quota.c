@@ -1,0 +1,425 @@
+// TAP
+// RUN: --smp 1 -m 128M
+// RUN: --smp 2 -m 256M
+// SECONDS: 120
+/*
+ * One user takes all that can be had of each kind: memory, files, inodes, processes, pipes,
+ * mappings, sections, names. Each call that is refused says why, nobody but the user's own
+ * processes is killed, root can look, kill and remove meanwhile, and afterwards the user holds
+ * nothing and every page is back. The self-check and the check for leaks at the end of the run
+ * (--validate) make that exact. The limits that are small enough are tested at their edge.
+ */
+#include <descrip.h>
+#include <fcntl.h>
+#include <secdef.h>
+#include <settled.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <tap.h>
+#include <vadef.h>
+
+#define UID     1000
+#define PAGE    8192ul
+#define WORKERS 6
+#define LIMIT   40l /* at which limits that count things are tested */
+
+static char block[8 * PAGE];
+static int report[2]; /* pipe by which attackers say that they are done, with a result */
+static pid_t group;
+
+static struct mega_account account_of(unsigned uid)
+{
+    struct mega_account a;
+
+    for (int64_t i = 0; mega$info(MEGA_INFO_ACCOUNT, i, &a, sizeof(a)) == SS$_NORMAL; i++)
+        if (a.uid == uid)
+            return a;
+    return (struct mega_account){.uid = uid};
+}
+
+static void set_limit(const char *name, long value)
+{
+    if (mega$control(MEGA_CTL_SET_PARAM, (uint64_t)name, (uint64_t)value, 0, 0, 0) != SS$_NORMAL)
+        bail_out("%s cannot be set", name);
+}
+
+/* Run a command of root's, its output thrown away. */
+static bool command(const char *path, const char *word, const char *another)
+{
+    int status = -1;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        int fd = open("/dev/null", O_WRONLY);
+
+        dup2(fd, 1);
+        execl(path, path, word, another, NULL);
+        _exit(126);
+    }
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static void root_works(const char *when)
+{
+    bool looks = command("/bin/show", "system", NULL) && command("/bin/show", "users", NULL);
+    bool makes = mkdir("/tmp/root", 0700) == 0 && rmdir("/tmp/root") == 0;
+
+    ok(looks && makes, "root looks and makes a directory: %s", when);
+}
+
+static void say(long result)
+{
+    if (write(report[1], &result, sizeof(result)) != sizeof(result))
+        _exit(98);
+}
+
+/* Start n processes of the user, in a group of their own, that run fn. */
+static void attack(void (*fn)(void), unsigned n)
+{
+    group = 0;
+    for (unsigned i = 0; i < n; i++) {
+        pid_t pid = fork();
+
+        if (pid < 0)
+            bail_out("root cannot fork");
+        if (pid == 0) {
+            setpgid(0, group);
+            if (setgid(UID) != 0 || setuid(UID) != 0)
+                _exit(97);
+            fn();
+            for (;;)
+                pause();
+        }
+        setpgid(pid, group);
+        if (!group)
+            group = pid;
+    }
+}
+
+/* The next result that an attacker reports. */
+static long result(void)
+{
+    long r = 0;
+
+    return read(report[0], &r, sizeof(r)) == sizeof(r) ? r : -1;
+}
+
+/* Kill the attackers. Returns how many were killed before, or ended otherwise. */
+static unsigned end_attack(void)
+{
+    unsigned gone = 0;
+    int status;
+
+    while (waitpid(-1, &status, WNOHANG) > 0)
+        gone++;
+    kill(-group, SIGKILL);
+    while (waitpid(-1, &status, 0) > 0)
+        ;
+    while (kill(-group, SIGKILL) == 0) /* children without a parent, and those just made */
+        usleep(1000);
+    return gone;
+}
+
+/* Nothing is left of the user's. */
+static void nothing_left(const char *after)
+{
+    struct mega_account a;
+    bool left = true;
+
+    for (unsigned look = 0; look < 1000 && left; look++) {
+        a = account_of(UID);
+        left = false;
+        for (unsigned k = 0; k < MEGA_QUOTA_KINDS; k++)
+            left |= a.used[k] != 0;
+        if (left)
+            usleep(1000);
+    }
+    for (unsigned k = 0; k < MEGA_QUOTA_KINDS && left; k++)
+        if (a.used[k])
+            diag("kind %u: %lu", k, (unsigned long)a.used[k]);
+    ok(!left, "the user holds nothing after %s", after);
+}
+
+/* ---- attacks ---- */
+
+static void fill_file(void)
+{
+    int fd = open("/tmp/hog", O_RDWR | O_CREAT, 0666);
+
+    memset(block, 'x', sizeof(block));
+    while (write(fd, block, sizeof(block)) > 0)
+        ;
+    say(errno);
+}
+
+static void fill_mapping(void)
+{
+    int fd = open("/tmp/hog", O_RDWR | O_CREAT, 0666);
+    size_t n = 1ul << 30;
+    char *p;
+
+    ftruncate(fd, (off_t)n);
+    p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    for (size_t i = 0; i < n; i += PAGE)
+        p[i] = 1;
+}
+
+static void hog(void)
+{
+    size_t n = 1ul << 30;
+    char *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0);
+
+    for (size_t i = 0; i < n; i += PAGE)
+        p[i] = 1;
+}
+
+static void make_inodes(void)
+{
+    char name[40];
+    long n = 0;
+
+    for (; n < 10000; n++) {
+        snprintf(name, sizeof(name), "/tmp/inodes/%ld", n);
+        if ((n % 3 == 0   ? mkdir(name, 0700)
+             : n % 3 == 1 ? symlink("/nowhere", name)
+                          : close(open(name, O_CREAT | O_WRONLY, 0600))) != 0)
+            break;
+    }
+    say(n);
+    say(mkdir("/tmp/inodes/more", 0700) == 0 ? 0 : errno);
+}
+
+static void make_files(void)
+{
+    long n = 0;
+    int p[2];
+
+    while (n < 200 && pipe(p) == 0)
+        n += 2;
+    say(n);
+    say(errno);
+}
+
+static void fill_pipes(void)
+{
+    int p[2];
+
+    memset(block, 'x', sizeof(block));
+    for (;;) {
+        if (pipe(p) != 0)
+            break;
+        fcntl(p[1], F_SETFL, O_NONBLOCK);
+        if (write(p[1], block, sizeof(block)) <= 0)
+            break;
+    }
+    say(errno);
+}
+
+/* A bomb: each process forks until it cannot, and so do its children. */
+static void bomb(void)
+{
+    for (;;) {
+        pid_t pid = fork();
+
+        if (pid < 0)
+            break;
+    }
+    say(errno);
+}
+
+static void make_mappings(void)
+{
+    for (;;) {
+        char *p = mmap(NULL, 64 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANON, -1, 0);
+
+        if (p == MAP_FAILED)
+            break;
+        for (unsigned i = 0; i < 64; i += 2)
+            if (mprotect(p + i * PAGE, PAGE, PROT_READ | PROT_WRITE) != 0)
+                break;
+    }
+    say(errno);
+}
+
+static void make_sections(void)
+{
+    GENERIC_64 id = {.gen64$q_quadword = VA$C_P2};
+    unsigned __int64 length;
+    void *va;
+    long n = 0;
+    int status;
+
+    do {
+        char name[32];
+        struct dsc$descriptor_s d = {0};
+
+        snprintf(name, sizeof(name), "HOG_%d_%ld", (int)getpid(), n);
+        d.dsc$w_length = (unsigned short)strlen(name);
+        d.dsc$a_pointer = name;
+        status = sys$crmpsc_gpfile_64(&d, 0, 0, PAGE, &id, 0, 0, SEC$M_EXPREG, &va, &length);
+        n += status & 1;
+    } while (status & 1);
+    say(n);
+    say(status);
+}
+
+/* ---- what must hold ---- */
+
+static void test_file(void)
+{
+    attack(fill_file, 1);
+    is(result(), ENOSPC, "a file that grows ends with ENOSPC");
+    root_works("while /tmp is full");
+    is(end_attack(), 0, "nobody was killed for it");
+    attack(fill_file, 1);
+    is(result(), ENOSPC, "and stays full");
+    ok(command("/bin/rm", "/tmp/hog", NULL), "root removes the file");
+    end_attack();
+    nothing_left("a full /tmp");
+}
+
+static void test_mapping(void)
+{
+    int status;
+
+    attack(fill_mapping, 1);
+    ok(waitpid(group, &status, 0) == group && WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS,
+       "a file that grows by its mapping ends with SIGBUS (status %x)", status);
+    ok(command("/bin/rm", "/tmp/hog", NULL), "root removes it");
+    nothing_left("a mapping of a file");
+}
+
+static void test_root_file(void)
+{
+    int fd = open("/tmp/root_hog", O_RDWR | O_CREAT, 0600);
+
+    memset(block, 'x', sizeof(block));
+    while (write(fd, block, sizeof(block)) > 0)
+        ;
+    ok(errno == ENOSPC, "root's own file ends with ENOSPC too (error %d)", errno);
+    root_works("after filling /tmp itself");
+    close(fd);
+    ok(command("/bin/rm", "/tmp/root_hog", NULL), "root removes it");
+}
+
+static void test_hogs(void)
+{
+    int status;
+
+    attack(hog, WORKERS);
+    for (unsigned i = 0; i < 2; i++)
+        ok(wait(&status) > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
+           "a hog is killed (status %x)", status);
+    root_works("beside hogs of memory");
+    end_attack();
+    nothing_left("hogs of memory");
+}
+
+static void test_edges(void)
+{
+    mkdir("/tmp/inodes", 0777);
+    chmod("/tmp/inodes", 0777);
+    set_limit("USER_INODES", LIMIT);
+    attack(make_inodes, 1);
+    is(result(), LIMIT, "as many inodes as USER_INODES says");
+    is(result(), ENOSPC, "then ENOSPC");
+    root_works("while the user has no inodes left");
+    end_attack();
+    for (long n = 0; n < LIMIT; n++) {
+        char name[40];
+
+        snprintf(name, sizeof(name), "/tmp/inodes/%ld", n);
+        if (n % 3 == 0 ? rmdir(name) : unlink(name))
+            diag("%s is not removed", name);
+    }
+    rmdir("/tmp/inodes");
+    set_limit("USER_INODES", -1);
+    nothing_left("inodes");
+
+    set_limit("USER_FILES", LIMIT);
+    attack(make_files, 1);
+    is(result(), LIMIT, "as many open files as USER_FILES says");
+    is(result(), ENFILE, "then ENFILE");
+    root_works("while the user can open nothing");
+    end_attack();
+    set_limit("USER_FILES", -1);
+
+    set_limit("USER_SECTIONS", LIMIT);
+    attack(make_sections, 1);
+    is(result(), LIMIT, "as many sections as USER_SECTIONS says");
+    is(result(), SS$_EXQUOTA, "then SS$_EXQUOTA");
+    end_attack();
+    set_limit("USER_SECTIONS", -1);
+    nothing_left("files and sections");
+
+    set_limit("USER_PROCESSES", LIMIT);
+    attack(bomb, 1);
+    for (long i = 0; i < LIMIT; i++)
+        if (result() != EAGAIN)
+            diag("fork failed with another error");
+    is(account_of(UID).used[MEGA_QUOTA_PROCESSES], LIMIT,
+       "as many processes as USER_PROCESSES says");
+    root_works("beside a bomb at its limit");
+    end_attack();
+    set_limit("USER_PROCESSES", -1);
+    nothing_left("a bomb");
+}
+
+static void test_exhausted(void)
+{
+    long r;
+
+    attack(bomb, WORKERS);
+    r = result();
+    ok(r == EAGAIN || r == ENOMEM, "a bomb stops with error %ld", r);
+    for (unsigned i = 0; i < 3; i++)
+        root_works("beside a bomb");
+    end_attack();
+    nothing_left("a bomb");
+
+    attack(make_mappings, WORKERS);
+    for (unsigned i = 0; i < WORKERS; i++)
+        if ((r = result()) != ENOMEM)
+            diag("a mapping failed with error %ld", r);
+    root_works("beside processes with all mappings");
+    is(end_attack(), 0, "nobody was killed for mappings");
+    nothing_left("mappings");
+
+    attack(fill_pipes, WORKERS);
+    for (unsigned i = 0; i < WORKERS; i++) {
+        r = result();
+        ok(r == ENOMEM || r == EMFILE || r == ENFILE, "pipes end with error %ld", r);
+    }
+    root_works("beside full pipes");
+    end_attack();
+    nothing_left("pipes");
+}
+
+int main(void)
+{
+    long before, after;
+
+    if (pipe(report) != 0)
+        bail_out("no pipe");
+    fcntl(report[0], F_SETFD, FD_CLOEXEC);
+    fcntl(report[1], F_SETFD, FD_CLOEXEC);
+    say(0); /* the page of the pipe's buffer is root's */
+    result();
+    root_works("before all"); /* and has read the programs */
+    close(open("/tmp/root_hog", O_CREAT | O_WRONLY, 0600));
+    command("/bin/rm", "/tmp/root_hog", NULL);
+    before = settled_pages();
+    test_file();
+    test_mapping();
+    test_root_file();
+    test_hogs();
+    test_edges();
+    test_exhausted();
+    after = settled_pages();
+    ok(after >= before - 64 || before == -1,
+       "pages are back but for those of paged pool (%ld, %ld)", before, after);
+    return tap_done();
+}
