@@ -334,8 +334,11 @@ int section_tables_fill(struct aspace *as, const struct map_entry *e)
     vaddr_t at = e->start;
     int err = 0;
 
-    while (!err && at < e->end)
-        err = thread_killed() ? -EINTR : fill(as, e, &at, MIN(e->end, (at & ~(BLOCK - 1)) + BLOCK));
+    while (!err && at < e->end) { /* shared tables take too little time to stop there */
+        vaddr_t upto = e->smap->shared ? e->end : MIN(e->end, (at & ~(BLOCK - 1)) + BLOCK);
+
+        err = thread_killed() ? -EINTR : fill(as, e, &at, upto);
+    }
     if (err)
         take_down(as, e, at);
     return err;
