@@ -1,3 +1,4 @@
+// SOURCES: kernel/quota/account.c
 // SOURCES: kernel/base/span.c
 // SOURCES: mm/pt/pt.c mm/pt/pt_system.c mm/pt/shootdown.c mm/space/aspace.c mm/space/aspace_tree.c
 // SOURCES: mm/space/fault.c
