@@ -44,8 +44,9 @@
 #include "mm/pool/pool.h"
 #include "mm/pool/pool_census.h"
 
-#define RELEASE_STEP 24u /* pages removed under one hold of the lock */
-#define LOCKS        64u /* far more than CPUs: two objects in use rarely share a lock */
+#define RELEASE_STEP 32u  /* pages removed under one hold of the lock */
+#define FREE_BATCH   112u /* pages freed at once */
+#define LOCKS        64u  /* far more than CPUs: two objects in use rarely share a lock */
 
 static struct spinlock locks[LOCKS] = {
     [0 ... LOCKS - 1] = SPINLOCK_INIT("object", RANK_OBJECT, IPL_ASTDEL)};
@@ -154,24 +155,29 @@ static void free_pages(pfn_t *pages, unsigned n)
 
 void object_free_range(struct mm_object *o, uint64_t from, uint64_t to)
 {
-    pfn_t pages[RELEASE_STEP];
+    pfn_t pages[FREE_BATCH];
     uint64_t base, below = to;
     struct index_node *leaf;
+    unsigned held = 0;
 
     do {
         ipl_t ipl = spin_lock(o->lock);
-        unsigned n = 0;
 
         leaf = index_last_leaf(o, from, below, &base);
         if (leaf) {
-            n = release_leaf(o, leaf, base, from, to, pages);
+            unsigned n = release_leaf(o, leaf, base, from, to, pages + held);
+
             if (n < RELEASE_STEP)
                 below = base; /* what is left in the leaf is kept by its put or walk */
             if (leaf->used == 0)
                 index_trim(o, base);
+            held += n;
         }
         spin_unlock(o->lock, ipl);
-        free_pages(pages, n);
+        if (!leaf || held > FREE_BATCH - RELEASE_STEP) {
+            free_pages(pages, held);
+            held = 0;
+        }
     } while (leaf);
 }
 

@@ -45,6 +45,7 @@
 #include "mm/space/aspace_private.h"
 
 #define BATCH_PAGES 32u /* pages allocated at once */
+#define CLEAR_STEP  44u /* PTEs of an object cleared under one hold of its lock */
 
 /* ---- stacks ---- */
 
@@ -297,21 +298,21 @@ static unsigned clear_object_part(struct aspace *as, struct map_entry *e, pte_t 
     struct page *table = pt_page_of(p);
     unsigned cleared = 0;
 
-    _Static_assert(ENTRY_STEP < TB_GATHER_PAGES, "a gather has room for a step");
-    for (uint64_t i = 0; i < n; i += ENTRY_STEP) {
+    _Static_assert(CLEAR_STEP < TB_GATHER_PAGES, "a gather has room for a step");
+    for (uint64_t i = 0; i < n; i += CLEAR_STEP) {
         uint32_t left = __atomic_load_n(&table->aux, __ATOMIC_RELAXED);
         ipl_t ipl;
 
         if (left == 0)
             break;
         ipl = spin_lock(e->object->lock);
-        cleared += clear_table_part(p + i, va + (i << PAGE_SHIFT), MIN(ENTRY_STEP, n - i), left, g);
+        cleared += clear_table_part(p + i, va + (i << PAGE_SHIFT), MIN(CLEAR_STEP, n - i), left, g);
         /* Invalidate before the lock is dropped: after that, a reverse walk finds no PTE here, and
            its caller frees the page. */
         if (!as->pt.dying)
             tb_gather_invalidate(g);
         spin_unlock(e->object->lock, ipl);
-        if (g->npages > TB_GATHER_PAGES - ENTRY_STEP)
+        if (g->npages > TB_GATHER_PAGES - CLEAR_STEP)
             tb_gather_flush(g);
     }
     return cleared;
