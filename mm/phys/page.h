@@ -49,7 +49,11 @@ struct page {        /* protected as each field says */
                         protected by the lock of the page's domain, or by the head of a CPU cache */
     uint16_t charge; /* active page: number of the counter that it was charged to (quota_number);
                         constant from its allocation to its end */
-    uint16_t ptes;   /* the self-check's count of PTEs of a private page: one for each process */
+    union {
+        uint16_t ptes;    /* the self-check's count of PTEs of a private page: one for each process */
+        uint16_t touched; /* shared page table: bit k is set if any of the PTEs from 64 * k on is
+                             valid; atomic */
+    };
     uint64_t owner;  /* physical address of the PTE, or pointer to the object or section; owner's
                         lock. Private page of several PTEs: 0; atomic */
     uint32_t refcnt; /* references to an active page; of a private page, the PTEs that map it;

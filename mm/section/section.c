@@ -562,6 +562,7 @@ bool section_make_valid(struct section *s, uint64_t page, pte_t *pte)
         page_free(pfn);
         return false;
     }
+    shpt_touch(pte);
     __atomic_fetch_add(&s->valid_pages, 1, __ATOMIC_RELAXED);
     return true;
 }

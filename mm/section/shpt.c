@@ -14,6 +14,7 @@
 #include "mm/section/shpt.h"
 
 #include "arch/alpha/hw/kseg.h"
+#include "kernel/base/bitops.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
@@ -22,6 +23,7 @@
 #include "mm/phys/page.h"
 #include "mm/pool/pool.h"
 #include "mm/pt/gh.h"
+#include "mm/pt/pt.h"
 
 uint64_t shpt_l3_pages(uint64_t npages) { return (npages + PTES_PER_PAGE - 1) / PTES_PER_PAGE; }
 uint64_t shpt_l2_pages(uint64_t npages)
@@ -60,6 +62,7 @@ static pfn_t own_page(struct section *shpt, uint64_t offset)
     fluid_promise_used(1);
     page_of(pfn)->owner = (uint64_t)shpt;
     page_of(pfn)->offset = (uint32_t)offset;
+    page_of(pfn)->touched = 0;
     __atomic_fetch_add(&shpt->own_pages, 1, __ATOMIC_RELAXED);
     return pfn;
 }
@@ -86,6 +89,7 @@ pte_t shpt_table_get(struct section *shpt, uint64_t span)
         own_page_back(shpt, pfn);
         return pte;
     }
+    shpt_touch(slot);
     __atomic_fetch_add(&shpt->valid_pages, 1, __ATOMIC_RELAXED);
     return table_pte(pfn);
 }
@@ -159,14 +163,48 @@ int shpt_create(struct section *s)
     return 0;
 }
 
-/* Free the frames that one level-3 page of a FLUID section maps. */
-static void free_frames(const pte_t *l3)
+#define TOUCHED_PTES 64u /* that a bit of page.touched stands for */
+_Static_assert(TOUCHED_PTES * 16 == PTES_PER_PAGE, "a bit for each part of a table");
+
+void shpt_touch(const pte_t *pte)
 {
-    for (unsigned i = 0; i < PTES_PER_PAGE; i++)
-        if (pte_valid(l3[i])) {
-            fluid_promise_unused(1);
-            page_free(pte_pfn(l3[i]));
-        }
+    uint16_t *touched = &pt_page_of(pte)->touched;
+    uint16_t bit = (uint16_t)(1u << ((uint64_t)pte % PAGE_SIZE / sizeof(pte_t) / TOUCHED_PTES));
+
+    /* Relaxed: the deletion that reads the word comes after the last share was dropped. */
+    if (!(__atomic_load_n(touched, __ATOMIC_RELAXED) & bit))
+        __atomic_fetch_or(touched, bit, __ATOMIC_RELAXED);
+}
+
+/* Call fn for each valid PTE of a table of a FLUID section. Takes time in proportion to their
+   number: parts of the table without one are not looked at. */
+static inline void for_each_touched(struct section *shpt, pfn_t table,
+                                    void (*fn)(struct section *shpt, pfn_t pfn))
+{
+    const pte_t *ptes = kseg_page(table);
+    uint32_t touched = __atomic_load_n(&page_of(table)->touched, __ATOMIC_RELAXED);
+
+    for (; touched; touched &= touched - 1) {
+        const pte_t *part = ptes + bit_lowest(touched) * TOUCHED_PTES;
+
+        for (unsigned i = 0; i < TOUCHED_PTES; i++)
+            if (pte_valid(part[i]))
+                fn(shpt, pte_pfn(part[i]));
+    }
+}
+
+static void free_frame(struct section *shpt, pfn_t pfn)
+{
+    (void)shpt;
+    fluid_promise_unused(1);
+    page_free(pfn);
+}
+
+/* Free a level-3 page of a FLUID section and the frames that it maps. */
+static void free_table(struct section *shpt, pfn_t table)
+{
+    for_each_touched(shpt, table, free_frame);
+    own_page_back(shpt, table);
 }
 
 void shpt_delete(struct section *s)
@@ -174,14 +212,8 @@ void shpt_delete(struct section *s)
     struct section *shpt = s->related;
 
     if (!section_is_alloc(s))
-        for (uint64_t span = 0; span < shpt->npages; span++) {
-            pte_t l2 = *shpt_l2_pte(shpt, span);
-
-            if (pte_valid(l2)) {
-                free_frames(kseg_page(pte_pfn(l2)));
-                own_page_back(shpt, pte_pfn(l2));
-            }
-        }
+        for (uint64_t i = 0; i < shpt->nupper; i++)
+            for_each_touched(shpt, shpt->upper[i], free_table);
     for (uint64_t i = 0; i < shpt->nupper; i++)
         if (shpt->first.n == 0 || shpt->upper[i].n != shpt->first.n + shpt->npages + i)
             own_page_back(shpt, shpt->upper[i]);

@@ -31,6 +31,9 @@ pte_t shpt_l1_pte(const struct section *shpt, uint64_t span);
 /* The value of a level-2 PTE for the span, whose level-3 page is allocated out of the promise at
    the first call. Cannot fail. Takes no lock; any number of callers at once. */
 pte_t shpt_table_get(struct section *shpt, uint64_t span);
+/* A PTE of a table of a FLUID section, of level 2 or 3, has become valid: record where, for
+   shpt_delete. Any IPL. */
+void shpt_touch(const pte_t *pte);
 /* The level-3 PTE of a page of the section, or NULL if there is no level-3 page for it. */
 pte_t *shpt_pte(const struct section *shpt, uint64_t page);
 

@@ -116,8 +116,8 @@ static double map_section_region(uint64_t n)
     return map_in(n, &id);
 }
 
-/* The time to delete a sparse section, with one page touched in each of as many places as there are
-   in n, as far apart as possible. */
+/* The time to delete a sparse section for each of its n touched pages, which are as far apart as
+   possible. */
 static double delete_fluid(uint64_t n)
 {
     uint64_t bytes = 64 * GIB, length;
