@@ -1,9 +1,10 @@
-/* Descriptor tables: fdtable.h describes the sharing. The work under a table's lock is bounded by
- * one pass over its FD_MAX slots. */
+/* Descriptor tables: fdtable.h describes the sharing and the growth. Under a table's lock at most
+ * 64 slots are copied, or STEPS words looked at, before it is released again. */
 #include "kernel/proc/fdtable.h"
 
 #include "kernel/base/bitops.h"
 #include "kernel/base/string.h"
+#include "kernel/proc/rlimit.h"
 #include "mm/phys/failure.h"
 #include "mm/pool/pool.h"
 
@@ -35,13 +36,190 @@ static inline void let_go(struct file_table *t, struct hold h)
         spin_unlock(&t->lock, h.ipl);
 }
 
-static inline void mark(uint64_t *map, unsigned fd, bool on)
+/* ---- slots and their bits: t's lock is held, or it has one user ---- */
+
+/* The chunk of fd, NULL: there is none, or the table is small. */
+static struct fd_chunk *chunk_of(const struct file_table *t, uint64_t fd)
 {
-    if (on)
-        bitmap_set(map, fd);
-    else
-        bitmap_clear(map, fd);
+    if (fd < FD_CHUNK)
+        return t->chunk0;
+    return t->more && fd < FD_MAX ? t->more->chunk[fd / FD_CHUNK] : NULL;
 }
+
+struct file *fd_get_far(const struct file_table *t, uint64_t fd)
+{
+    const struct fd_chunk *c = chunk_of(t, fd);
+
+    return c ? c->file[fd % FD_CHUNK] : NULL;
+}
+
+/* Is there a slot for fd, which is below FD_MAX? */
+static inline bool has_slot(const struct file_table *t, unsigned fd)
+{
+    return likely(fd < t->size) || chunk_of(t, fd);
+}
+
+static void set_file(struct file_table *t, unsigned fd, struct file *f)
+{
+    if (likely(fd < t->size))
+        t->file[fd] = f;
+    else
+        chunk_of(t, fd)->file[fd % FD_CHUNK] = f;
+}
+
+static inline uint64_t *used_word(struct file_table *t, unsigned fd)
+{
+    struct fd_chunk *c = chunk_of(t, fd);
+
+    return c ? &c->used[fd % FD_CHUNK / 64] : &t->used;
+}
+
+static inline uint64_t *cloexec_word(struct file_table *t, unsigned fd)
+{
+    struct fd_chunk *c = chunk_of(t, fd);
+
+    return c ? &c->cloexec[fd % FD_CHUNK / 64] : &t->cloexec;
+}
+
+static void mark(struct file_table *t, unsigned fd, bool on)
+{
+    uint64_t *word = cloexec_word(t, fd), bit = UINT64_C(1) << fd % 64;
+
+    *word = on ? *word | bit : *word & ~bit;
+}
+
+/* Chunk n has a free number, or none: say so in the directory, if there is one. */
+static void note_full(struct fd_directory *d, unsigned n, bool full)
+{
+    uint64_t bit = UINT64_C(1) << n % 64;
+
+    if (!d)
+        return;
+    d->full[n / 64] = full ? d->full[n / 64] | bit : d->full[n / 64] & ~bit;
+    if (~d->full[n / 64])
+        d->full_words &= ~(1u << n / 64);
+    else
+        d->full_words |= 1u << n / 64;
+}
+
+#define FULL_CHUNK ((1u << FD_CHUNK / 64) - 1)
+
+/* Mark fd, which has a slot, as used. */
+static void take(struct file_table *t, unsigned fd)
+{
+    struct fd_chunk *c = chunk_of(t, fd);
+    unsigned word = fd % FD_CHUNK / 64;
+    uint64_t bit = UINT64_C(1) << fd % 64;
+
+    if (likely(!c)) {
+        t->used |= bit;
+        return;
+    }
+    if (c->used[word] & bit)
+        return;
+    c->used[word] |= bit;
+    if (c->count++ == 0 && fd >= FD_CHUNK)
+        t->more->nempty--;
+    if (~c->used[word])
+        return;
+    c->full |= 1u << word;
+    if (c->full == FULL_CHUNK)
+        note_full(t->more, fd / FD_CHUNK, true);
+}
+
+/* Mark fd as free. Returns its chunk if that is to be freed, which the caller does without lock. */
+static struct fd_chunk *release(struct file_table *t, unsigned fd)
+{
+    struct fd_chunk *c = chunk_of(t, fd);
+    unsigned word = fd % FD_CHUNK / 64;
+    uint64_t bit = UINT64_C(1) << fd % 64;
+
+    if (likely(!c)) {
+        t->used &= ~bit;
+        t->cloexec &= ~bit;
+        return NULL;
+    }
+    c->used[word] &= ~bit;
+    c->cloexec[word] &= ~bit;
+    if (c->full == FULL_CHUNK)
+        note_full(t->more, fd / FD_CHUNK, false);
+    c->full &= ~(1u << word);
+    if (--c->count > 0 || fd < FD_CHUNK)
+        return NULL;
+    if (t->more->nempty++ == 0)
+        return NULL;
+    t->more->nempty--;
+    t->more->chunk[fd / FD_CHUNK] = NULL;
+    return c;
+}
+
+static void chunk_free(struct fd_chunk *c)
+{
+    if (unlikely(c))
+        npp_free(c, sizeof(*c));
+}
+
+/* The lowest free number of c from `from` on; FD_CHUNK: there is none. */
+static unsigned lowest_in(const struct fd_chunk *c, unsigned from)
+{
+    unsigned word = from / 64;
+    uint64_t free = ~c->used[word] & ~UINT64_C(0) << from % 64;
+
+    if (!free) {
+        uint32_t words = ~c->full & FULL_CHUNK & ~1u << word;
+
+        if (!words)
+            return FD_CHUNK;
+        word = bit_lowest(words);
+        free = ~c->used[word];
+    }
+    return 64 * word + bit_lowest(free);
+}
+
+/* The lowest free number from the chunk n on, n > 0; FD_MAX: there is none. */
+static unsigned lowest_beyond(const struct fd_directory *d, unsigned n)
+{
+    unsigned word = n / 64;
+    uint64_t free;
+
+    if (n >= FD_CHUNKS)
+        return FD_MAX;
+    free = ~d->full[word] & ~UINT64_C(0) << n % 64;
+    if (!free) {
+        uint32_t words = ~d->full_words & ((1u << FD_CHUNKS / 64) - 1) & ~1u << word;
+
+        if (!words)
+            return FD_MAX;
+        word = bit_lowest(words);
+        free = ~d->full[word];
+    }
+    n = 64 * word + bit_lowest(free);
+    return n * FD_CHUNK + (d->chunk[n] ? lowest_in(d->chunk[n], 0) : 0);
+}
+
+/* The lowest free number that is at least `from`, which is below FD_MAX; it may have no slot yet.
+   FD_MAX: there is none. */
+static unsigned lowest_free(const struct file_table *t, unsigned from)
+{
+    const struct fd_chunk *c = chunk_of(t, from);
+    unsigned n = from / FD_CHUNK, at;
+
+    if (likely(!t->chunk0)) {
+        uint64_t free = from < FD_FIRST ? ~t->used & ~UINT64_C(0) << from : 0;
+
+        return free ? bit_lowest(free) : MAX(from, FD_FIRST);
+    }
+    if (!c)
+        return from;
+    at = lowest_in(c, from % FD_CHUNK);
+    if (at < FD_CHUNK)
+        return n * FD_CHUNK + at;
+    return t->more ? lowest_beyond(t->more, n + 1) : FD_CHUNK;
+}
+
+/* ---- growth ---- */
+
+#define SMALL_USED (~UINT64_C(0) << FD_FIRST) /* numbers that a small table has not */
 
 struct file_table *fdtable_create(void)
 {
@@ -51,66 +229,164 @@ struct file_table *fdtable_create(void)
         t->lock = (struct spinlock)SPINLOCK_INIT("descriptors", RANK_FILE, IPL_ASTDEL);
         t->size = FD_FIRST;
         t->file = t->first;
+        t->used = SMALL_USED;
     }
     return t;
 }
 
-/* Enlarge the table to FD_MAX slots at once. If another user has done so first, nothing is left to
- * do. */
-static int grow(struct file_table *t)
+/* Each of these installs what the caller has allocated, unless another user has done so meanwhile.
+   Lock held, or one user. True: installed. */
+static bool install_first(struct file_table *t, struct fd_chunk *c)
 {
-    struct file **more = npp_alloc_zeroed(FD_MAX * sizeof(*more));
-    struct hold h;
+    if (t->chunk0)
+        return false;
+    memcpy(c->file, t->first, sizeof(t->first));
+    c->used[0] = t->used & ~SMALL_USED;
+    c->cloexec[0] = t->cloexec;
+    c->count = bit_count(c->used[0]);
+    t->chunk0 = c;
+    t->file = c->file;
+    t->size = FD_CHUNK;
+    return true;
+}
 
-    if (!more)
+static bool install_directory(struct file_table *t, struct fd_directory *d)
+{
+    if (t->more)
+        return false;
+    d->chunk[0] = t->chunk0;
+    t->more = d;
+    note_full(d, 0, t->chunk0->full == FULL_CHUNK);
+    return true;
+}
+
+static bool install_chunk(struct file_table *t, struct fd_chunk *c, unsigned n)
+{
+    if (t->more->chunk[n])
+        return false;
+    t->more->chunk[n] = c;
+    t->more->nempty++;
+    return true;
+}
+
+/* Take a step towards a slot for fd, which is below FD_MAX: allocate one of the blocks that are
+   missing. 0 or -ENOMEM. */
+static int extend(struct file_table *t, unsigned fd)
+{
+    struct hold h = hold(t);
+    bool small = !t->chunk0, far = fd >= FD_CHUNK && !t->more, done;
+    size_t nbytes = !small && far ? sizeof(struct fd_directory) : sizeof(struct fd_chunk);
+    void *block;
+
+    let_go(t, h);
+    block = npp_alloc_zeroed(nbytes);
+    if (!block)
         return -ENOMEM;
     h = hold(t);
-    if (t->size < FD_MAX) {
-        memcpy(more, t->file, t->size * sizeof(*more));
-        t->file = more;
-        t->size = FD_MAX;
-        more = NULL;
-    }
+    if (small)
+        done = install_first(t, block);
+    else if (far)
+        done = install_directory(t, block);
+    else
+        done = install_chunk(t, block, fd / FD_CHUNK);
     let_go(t, h);
-    if (unlikely(more))
-        npp_free(more, FD_MAX * sizeof(*more));
+    if (unlikely(!done))
+        npp_free(block, nbytes);
     return 0;
 }
 
+/* ---- tables ---- */
+
+/* Which of the 64 numbers from `fd` on, a multiple of 64, are in use? Lock held, or one user. */
+static uint64_t in_use(const struct file_table *t, unsigned fd)
+{
+    const struct fd_chunk *c = chunk_of(t, fd);
+
+    if (c)
+        return c->used[fd % FD_CHUNK / 64];
+    return fd == 0 ? t->used & ~SMALL_USED : 0;
+}
+
+/* The slots of numbers from fd on, in one chunk. */
+static struct file **slots_at(const struct file_table *t, unsigned fd)
+{
+    return fd < t->size ? t->file + fd : chunk_of(t, fd)->file + fd % FD_CHUNK;
+}
+
+#define STEPS 16 /* words or chunks that are looked at under the lock at a time */
+
+/* The next multiple of 64 after `fd`, itself a multiple of 64, of whose numbers one may be in use;
+   FD_MAX: there are none. After STEPS words without one, where it has got to. Lock held, or one
+   user. */
+static unsigned next_word(const struct file_table *t, unsigned fd)
+{
+    unsigned end = t->more ? FD_MAX : t->chunk0 ? FD_CHUNK : 64;
+
+    fd += 64;
+    for (unsigned i = 0; i < STEPS && fd < end && !in_use(t, fd); i++) {
+        const struct fd_chunk *c = chunk_of(t, fd);
+
+        fd = c && c->count ? fd + 64 : (fd / FD_CHUNK + 1) * FD_CHUNK;
+    }
+    return fd < end ? fd : FD_MAX;
+}
+
+/* Copy the files of the 64 numbers from `fd` on into t, which has one user, and no file there yet,
+   and slots for them. Lock of `from` held, or one user. */
+static void copy_word(struct file_table *t, struct file_table *from, unsigned fd, uint64_t used)
+{
+    struct file **to = slots_at(t, fd), **old = slots_at(from, fd);
+    struct fd_chunk *c = chunk_of(t, fd);
+
+    for (uint64_t left = used; left; left &= left - 1) {
+        struct file *f = old[bit_lowest(left)];
+
+        if (likely(f != NULL)) {
+            to[bit_lowest(left)] = f;
+            file_ref(f);
+        } else { /* reserved by a call of another user, so not in the copy */
+            used &= ~(left & -left);
+        }
+    }
+    *cloexec_word(t, fd) = *cloexec_word(from, fd) & used;
+    if (!c) {
+        t->used |= used;
+        return;
+    }
+    if (used && c->count == 0 && fd >= FD_CHUNK)
+        t->more->nempty--;
+    c->used[fd % FD_CHUNK / 64] = used;
+    c->count += bit_count(used);
+    if (~used)
+        return;
+    c->full |= 1u << fd % FD_CHUNK / 64;
+    if (c->full == FULL_CHUNK)
+        note_full(t->more, fd / FD_CHUNK, true);
+}
+
+/* The lock is held for one word of numbers at a time. What other users change meanwhile is in the
+   copy or not, as if the fork had come a little later or earlier for that descriptor. */
 struct file_table *fdtable_fork(struct file_table *from)
 {
     struct file_table *t = fdtable_create();
-    struct hold h;
+    unsigned fd = 0;
 
-    if (!t)
-        return NULL;
-    h = hold(from);
-    while (from->size > t->size) {
+    while (t && fd < FD_MAX) {
+        struct hold h = hold(from);
+        uint64_t used = in_use(from, fd);
+        bool fits = !used || !from->chunk0 || chunk_of(t, fd);
+
+        if (fits) {
+            if (used)
+                copy_word(t, from, fd, used);
+            fd = next_word(from, fd);
+        }
         let_go(from, h);
-        if (grow(t)) {
-            npp_free(t, sizeof(*t));
-            return NULL;
+        if (!fits && extend(t, fd)) {
+            fdtable_release(t);
+            t = NULL;
         }
-        h = hold(from);
     }
-    for (unsigned k = 0; k < ARRAY_SIZE(t->used); k++) {
-        struct file **to = t->file + 64 * k, **old = from->file + 64 * k;
-        uint64_t used = from->used[k];
-
-        for (uint64_t left = used; left; left &= left - 1) {
-            struct file *f = old[bit_lowest(left)];
-
-            if (likely(f != NULL)) {
-                to[bit_lowest(left)] = f;
-                file_ref(f);
-            } else { /* reserved by a call of another user, so not in the copy */
-                used &= ~(left & -left);
-            }
-        }
-        t->used[k] = used;
-        t->cloexec[k] = from->cloexec[k];
-    }
-    let_go(from, h);
     return t;
 }
 
@@ -133,27 +409,52 @@ void fdtable_release(struct file_table *t)
         if (!last)
             return;
     }
-    for (unsigned k = 0; k < ARRAY_SIZE(t->used); k++) {
-        for (uint64_t left = t->used[k]; left; left &= left - 1)
-            file_unref(t->file[64 * k + bit_lowest(left)]);
+    for (unsigned fd = 0; fd < FD_MAX; fd = next_word(t, fd)) {
+        for (uint64_t used = in_use(t, fd); used; used &= used - 1)
+            file_unref(slots_at(t, fd)[bit_lowest(used)]);
     }
-    if (t->file != t->first)
-        npp_free(t->file, FD_MAX * sizeof(*t->file));
+    for (unsigned n = 1; t->more && n < FD_CHUNKS; n++)
+        chunk_free(t->more->chunk[n]);
+    if (t->more)
+        npp_free(t->more, sizeof(*t->more));
+    chunk_free(t->chunk0);
     npp_free(t, sizeof(*t));
 }
 
 void fdtable_exec(struct file_table *t)
 {
-    for (unsigned k = 0; k < ARRAY_SIZE(t->cloexec); k++) {
-        while (t->cloexec[k])
-            fd_close(t, 64 * k + bit_lowest(t->cloexec[k]));
+    for (unsigned fd = 0; fd < FD_MAX; fd = next_word(t, fd)) {
+        for (uint64_t cloexec = in_use(t, fd) ? *cloexec_word(t, fd) : 0; cloexec;
+             cloexec &= cloexec - 1)
+            fd_close(t, fd + bit_lowest(cloexec));
     }
+}
+
+uint64_t fd_next(struct file_table *t, uint64_t from)
+{
+    unsigned fd = from < FD_MAX ? (unsigned)from & ~63u : FD_MAX;
+
+    while (fd < FD_MAX) {
+        struct hold h = hold(t);
+        unsigned at = fd;
+        uint64_t used = in_use(t, at);
+
+        if (at < from)
+            used &= ~UINT64_C(0) << from % 64;
+        while (used && !slots_at(t, at)[bit_lowest(used)]) /* reserved */
+            used &= used - 1;
+        fd = next_word(t, fd);
+        let_go(t, h);
+        if (used)
+            return at + bit_lowest(used);
+    }
+    return FD_MAX;
 }
 
 struct file *fd_get_counted(struct file_table *t, uint64_t fd)
 {
     ipl_t ipl = lock_shared(t);
-    struct file *f = fd < t->size ? t->file[fd] : NULL;
+    struct file *f = fd_file(t, fd);
 
     if (f)
         file_ref(f);
@@ -177,7 +478,7 @@ long fd_call_counted(struct file_table *t, uint64_t fd, fd_fn fn, uint64_t a, ui
 int fd_cloexec(struct file_table *t, unsigned fd)
 {
     struct hold h = hold(t);
-    bool on = bitmap_test(t->cloexec, fd);
+    bool on = fd_file(t, fd) && (*cloexec_word(t, fd) >> fd % 64 & 1);
 
     let_go(t, h);
     return on;
@@ -187,48 +488,33 @@ int fd_set_cloexec(struct file_table *t, unsigned fd, bool on)
 {
     struct hold h = hold(t);
 
-    if (fd < t->size && t->file[fd])
-        mark(t->cloexec, fd, on);
+    if (fd_file(t, fd))
+        mark(t, fd, on);
     let_go(t, h);
     return 0;
 }
 
-/* The lowest free number that is at least `from`; FD_MAX: there is none. */
-static unsigned lowest_free(const struct file_table *t, unsigned from)
-{
-    uint64_t free = ~t->used[from / 64] & ~UINT64_C(0) << (from % 64);
-
-    for (unsigned k = from / 64;;) {
-        if (free)
-            return 64 * k + bit_lowest(free);
-        if (++k == ARRAY_SIZE(t->used))
-            return FD_MAX;
-        free = ~t->used[k];
-    }
-}
-
 int fd_find(struct file_table *t, unsigned from)
 {
+    uint64_t limit = rlimit_files(process_self());
     bool fails;
 
-    if (from >= FD_MAX)
+    if (from >= limit)
         return -EINVAL;
     fails = failure_inject(MEGA_ALLOC_FD);
     for (;;) {
         struct hold h = hold(t);
-        unsigned fd = lowest_free(t, from);
-        bool fits = fd < t->size;
+        unsigned fd = fails ? FD_MAX : lowest_free(t, from);
+        bool fits = fd < limit && has_slot(t, fd);
 
-        if (fails)
-            fd = FD_MAX;
-        else if (fits)
-            bitmap_set(t->used, fd);
+        if (fits)
+            take(t, fd);
         let_go(t, h);
-        if (fd >= FD_MAX)
+        if (fd >= limit)
             return -EMFILE;
         if (fits)
             return (int)fd;
-        if (grow(t))
+        if (extend(t, fd))
             return -ENOMEM;
     }
 }
@@ -237,17 +523,18 @@ void fd_fill(struct file_table *t, struct file *f, unsigned fd, bool cloexec)
 {
     struct hold h = hold(t);
 
-    t->file[fd] = f;
-    mark(t->cloexec, fd, cloexec);
+    set_file(t, fd, f);
+    mark(t, fd, cloexec);
     let_go(t, h);
 }
 
 void fd_cancel(struct file_table *t, unsigned fd)
 {
     struct hold h = hold(t);
+    struct fd_chunk *empty = release(t, fd);
 
-    bitmap_clear(t->used, fd);
     let_go(t, h);
+    chunk_free(empty);
 }
 
 int fd_add(struct file_table *t, struct file *f, unsigned from, bool cloexec)
@@ -264,19 +551,21 @@ int fd_replace(struct file_table *t, struct file *f, uint64_t fd, bool cloexec)
     struct file *old;
     struct hold h;
 
-    if (fd >= FD_MAX)
+    if (fd >= rlimit_files(process_self()))
         return -EBADF;
-    if (fd >= t->size && grow(t))
-        return -ENOMEM;
-    h = hold(t);
-    old = t->file[fd];
-    if (unlikely(!old && bitmap_test(t->used, fd))) {
+    while (h = hold(t), !has_slot(t, (unsigned)fd)) {
+        let_go(t, h);
+        if (extend(t, (unsigned)fd))
+            return -ENOMEM;
+    }
+    old = fd_file(t, fd);
+    if (unlikely(!old && (*used_word(t, (unsigned)fd) >> fd % 64 & 1))) {
         let_go(t, h);
         return -EBUSY;
     }
-    t->file[fd] = f;
-    bitmap_set(t->used, fd);
-    mark(t->cloexec, (unsigned)fd, cloexec);
+    take(t, (unsigned)fd);
+    set_file(t, (unsigned)fd, f);
+    mark(t, (unsigned)fd, cloexec);
     let_go(t, h);
     if (old)
         file_unref(old);
@@ -285,17 +574,18 @@ int fd_replace(struct file_table *t, struct file *f, uint64_t fd, bool cloexec)
 
 int fd_close(struct file_table *t, uint64_t fd)
 {
+    struct fd_chunk *empty = NULL;
     struct hold h = hold(t);
-    struct file *f = fd < t->size ? t->file[fd] : NULL;
+    struct file *f = fd_file(t, fd);
 
     if (f) {
-        t->file[fd] = NULL;
-        bitmap_clear(t->used, fd);
-        bitmap_clear(t->cloexec, fd);
+        set_file(t, (unsigned)fd, NULL);
+        empty = release(t, (unsigned)fd);
     }
     let_go(t, h);
     if (!f)
         return -EBADF;
+    chunk_free(empty);
     file_unref(f);
     return 0;
 }

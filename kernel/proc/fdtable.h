@@ -23,9 +23,35 @@
 #include "kernel/io/file.h"
 #include "kernel/sched/spinlock.h"
 
-#define FD_FIRST 32u  /* slots within struct file_table */
-#define FD_MAX   256u /* maximum per process, reported as RLIMIT_NOFILE */
+#define FD_FIRST  32u  /* slots within struct file_table */
+#define FD_CHUNK  512u /* slots in a chunk: one block of pool, which a lookaside list keeps */
+#define FD_CHUNKS 512u
+#define FD_MAX    (FD_CHUNK * FD_CHUNKS) /* numbers that a table can have; RLIMIT_NOFILE is below */
 
+/* FD_CHUNK consecutive numbers. Nonpaged pool. */
+struct fd_chunk {
+    struct file *file[FD_CHUNK];
+    uint64_t used[FD_CHUNK / 64];    /* numbers in use: with a file, or reserved */
+    uint64_t cloexec[FD_CHUNK / 64]; /* those of them that exec closes */
+    uint32_t full;                   /* bit k: used[k] has no free number */
+    uint32_t count;                  /* numbers in use */
+};
+
+/* The chunks of a table with numbers from FD_CHUNK on. Nonpaged pool. */
+struct fd_directory {
+    struct fd_chunk *chunk[FD_CHUNKS]; /* NULL: no number of it is in use */
+    uint64_t full[FD_CHUNKS / 64];     /* chunks without a free number */
+    uint32_t full_words;               /* bit k: full[k] has no chunk with a free number */
+    uint32_t nempty;                   /* chunks without a used number, except the first: 0 or 1 */
+};
+
+/*
+ * A small table, of most processes, has its slots in the structure itself. It grows on demand, by a
+ * chunk, then by a directory and more chunks, and never moves more than FD_FIRST slots. Chunks that
+ * become empty are freed, but for the first and one more, so that who opens and closes one file
+ * again and again does not pay for it. Finding the lowest free number takes three levels of bit
+ * masks, whatever their number.
+ */
 struct file_table {       /* nonpaged pool */
     struct spinlock lock; /* RANK_FILE, IPL_ASTDEL; protects the rest if there are several users */
     /* Number of users minus one; users that have left are counted until the next lock holder
@@ -33,12 +59,13 @@ struct file_table {       /* nonpaged pool */
      * set it to 0 itself, and needs no barrier to see what the others did. Atomic: read without the
      * lock. */
     uint64_t others;
-    uint64_t gone;      /* how many of `others` have left; always under the lock */
-    uint64_t size;      /* slots */
-    struct file **file; /* `first`, or FD_MAX slots in nonpaged pool */
+    uint64_t gone;             /* how many of `others` have left; always under the lock */
+    uint64_t size;             /* slots at `file`: FD_FIRST or FD_CHUNK */
+    struct file **file;        /* `first`, or those of chunk0 */
+    struct fd_chunk *chunk0;   /* NULL: the table is small */
+    struct fd_directory *more; /* contains chunk0, too; NULL: numbers below FD_CHUNK only */
+    uint64_t used, cloexec;    /* of a small table; those from FD_FIRST on count as used */
     struct file *first[FD_FIRST];
-    uint64_t used[FD_MAX / 64];    /* numbers in use: with a file, or reserved */
-    uint64_t cloexec[FD_MAX / 64]; /* those of them that exec closes */
 };
 
 /* A file in use by a call, from fd_get to fd_put. */
@@ -66,6 +93,14 @@ static inline bool fdtable_shared(const struct file_table *t)
 }
 /* fd_get for a table with several users: the file with a reference, or NULL. */
 struct file *fd_get_counted(struct file_table *t, uint64_t fd);
+/* fd_get for a number that is not below t->size, in a table with one user. */
+struct file *fd_get_far(const struct file_table *t, uint64_t fd);
+/* The file with number fd or NULL, without a reference: the table has one user, or all others are
+ * stopped. */
+static inline struct file *fd_file(const struct file_table *t, uint64_t fd)
+{
+    return likely(fd < t->size) ? t->file[fd] : fd_get_far(t, fd);
+}
 
 /* The file with number fd, which stays until fd_put. Called by a user. IPL 0. */
 static inline struct fd_use fd_get(struct file_table *t, uint64_t fd)
@@ -75,7 +110,7 @@ static inline struct fd_use fd_get(struct file_table *t, uint64_t fd)
 
         return (struct fd_use){f, f != NULL};
     }
-    return (struct fd_use){likely(fd < t->size) ? t->file[fd] : NULL, false};
+    return (struct fd_use){fd_file(t, fd), false};
 }
 static inline void fd_put(struct fd_use u)
 {
@@ -99,12 +134,16 @@ static inline long fd_call(struct file_table *t, uint64_t fd, fd_fn fn, uint64_t
 
     if (fdtable_shared(t))
         return fd_call_counted(t, fd, fn, a, b, c);
-    f = likely(fd < t->size) ? t->file[fd] : NULL;
+    f = fd_file(t, fd);
     return likely(f != NULL) ? fn(f, a, b, c) : -EBADF;
 }
 
+/* The lowest number from `from` on that has a file; FD_MAX: there is none. Called by a user, or
+ * while all others are stopped. */
+uint64_t fd_next(struct file_table *t, uint64_t from);
 /* Reserve the lowest free number that is at least `from`; fd_fill or fd_cancel must follow. The
- * number, -EMFILE, -ENOMEM or -EINVAL. */
+ * number, -EMFILE (the limit of the current process, RLIMIT_NOFILE, is reached), -ENOMEM, or
+ * -EINVAL (`from` is not below the limit). */
 int fd_find(struct file_table *t, unsigned from);
 /* Install f at a number that fd_find returned; the caller's reference passes to the table. */
 void fd_fill(struct file_table *t, struct file *f, unsigned fd, bool cloexec);
@@ -113,9 +152,9 @@ void fd_cancel(struct file_table *t, unsigned fd);
 /* fd_find and fd_fill: install f, with the caller's reference, at the lowest free number that is at
  * least `from`. The number, or -EMFILE, -ENOMEM, -EINVAL with the reference still the caller's. */
 int fd_add(struct file_table *t, struct file *f, unsigned from, bool cloexec);
-/* Install f, with the caller's reference, at fd, and close the file that was there. fd; or -EBADF,
- * -ENOMEM, or -EBUSY when another call has reserved the number, with the reference still the
- * caller's. */
+/* Install f, with the caller's reference, at fd, and close the file that was there. fd; or -EBADF
+ * (not below the limit of the current process), -ENOMEM, or -EBUSY when another call has reserved
+ * the number, with the reference still the caller's. */
 int fd_replace(struct file_table *t, struct file *f, uint64_t fd, bool cloexec);
 /* Close fd. 0 or -EBADF. IPL 0; may wait. */
 int fd_close(struct file_table *t, uint64_t fd);

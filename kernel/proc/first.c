@@ -14,6 +14,7 @@
 #include "kernel/proc/exec.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
+#include "kernel/proc/rlimit.h"
 #include "kernel/proc/run_hook.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/terminal.h"
@@ -126,6 +127,7 @@ void process_start_first(const char *argv, size_t nbytes, bool command)
     first.nbytes = nbytes;
     first.command = command;
     p->files = fdtable_create();
+    rlimit_boot(p);
     p->fs = &p->own_fs;
     fs_init(p->fs, 022);
     p->sig = sighand_create();

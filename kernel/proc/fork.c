@@ -136,6 +136,7 @@ static struct process *child_build(struct process *self, uint64_t flags, int *er
     if (!c)
         return NULL;
     copy_identity(c, self);
+    c->nofile = self->nofile;
     c->files = files_for(self, flags);
     c->sig = sighand_fork((flags & CLONE_VM) != 0);
     c->names = lnm_space_fork(self->names);

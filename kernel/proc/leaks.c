@@ -98,6 +98,8 @@ static void baseline(void)
     static const struct census_kind kinds[] = {
         {"process", CENSUS_NONPAGED, sizeof(struct process)},
         {"table of files", CENSUS_NONPAGED, sizeof(struct file_table)},
+        {"chunk of a table of files", CENSUS_NONPAGED, sizeof(struct fd_chunk)},
+        {"directory of a table of files", CENSUS_NONPAGED, sizeof(struct fd_directory)},
         {"shared working directory", CENSUS_NONPAGED, sizeof(struct fs_context)},
         {"signals of a process", CENSUS_NONPAGED, sizeof(struct sighand)},
     };

@@ -51,6 +51,10 @@ struct uthread;
 enum process_state { PROCESS_LIVE, PROCESS_ZOMBIE };
 
 /* In nonpaged pool. "Table lock" is process_lock, "signal lock" is sig->lock (signal.h). */
+struct rlimit {
+    uint64_t soft, hard; /* soft <= hard */
+};
+
 struct process {
     uint32_t pid;           /* constant */
     uint64_t start_ns;      /* when it entered the table; constant */
@@ -76,6 +80,7 @@ struct process {
     /* Changed only by exec and exit, as aspace. Other threads read it only while all threads are
      * stopped (validate.c). */
     struct file_table *files;
+    struct rlimit nofile;  /* descriptors (rlimit.h); atomic, changed under the table lock */
     struct fs_context *fs; /* &own_fs, or a shared one; changed by its only user, in clone */
     struct fs_context own_fs;
     /* Number of reads and writes, for display. Atomic; two threads that count at the same moment

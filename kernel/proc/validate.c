@@ -28,9 +28,8 @@ static enum process_visit files_of(struct process *p, void *arg)
 {
     struct validate *v = arg;
 
-    for (unsigned fd = 0; p->files && fd < p->files->size; fd++)
-        if (p->files->file[fd])
-            file_validate(v, p->files->file[fd]);
+    for (uint64_t fd = 0; p->files && (fd = fd_next(p->files, fd)) < FD_MAX; fd++)
+        file_validate(v, fd_file(p->files, fd));
     return PROCESS_NEXT;
 }
 

@@ -15,6 +15,7 @@
 #include "kernel/io/tree.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/rlimit.h"
 #include "kernel/proc/signal.h"
 #include "mm/pool/pool.h"
 
@@ -268,8 +269,8 @@ static long duplicate(struct file *f, uint64_t from, uint64_t cloexec, uint64_t 
     int fd;
 
     (void)c;
-    if (from >= FD_MAX)
-        return -EINVAL;
+    if (from >= rlimit_files(process_self()))
+        return -EINVAL; /* before it is narrowed */
     file_ref(f);
     fd = fd_add(process_self()->files, f, (unsigned)from, cloexec);
     if (fd < 0)
@@ -345,7 +346,7 @@ long sys_fcntl(uint64_t fd, uint64_t cmd, uint64_t arg)
     return file_call(fd, file_control, fd, cmd, arg);
 }
 
-long sys_getdtablesize(void) { return FD_MAX; }
+long sys_getdtablesize(void) { return (long)rlimit_files(process_self()); }
 
 long sys_close_range(uint64_t first, uint64_t last, uint64_t flags)
 {
@@ -353,7 +354,7 @@ long sys_close_range(uint64_t first, uint64_t last, uint64_t flags)
 
     if (first > last || flags & ~4ul)
         return -EINVAL;
-    for (uint64_t fd = first; fd <= last && fd < FD_MAX; fd++) {
+    for (uint64_t fd = first; (fd = fd_next(t, fd)) <= last && fd < FD_MAX; fd++) {
         if (flags & 4) /* CLOSE_RANGE_CLOEXEC */
             fd_set_cloexec(t, (unsigned)fd, true);
         else

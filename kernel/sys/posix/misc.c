@@ -9,6 +9,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/rlimit.h"
 #include "kernel/sched/freeze.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
@@ -41,72 +42,53 @@ long sys_sysinfo(uint64_t to)
     return copyout(to, &info, sizeof(info));
 }
 
-/* The limits are fixed: they can be read, and "set" to the values that they have. */
-struct limit {
-    uint64_t now, most;
-};
-
-#define NO_LIMIT     0x7FFFFFFFFFFFFFFFul /* RLIM_INFINITY on Alpha */
-#define LIMIT_STACK  3
-#define LIMIT_CORE   4
-#define LIMIT_NOFILE 6
-#define LIMITS       16
-#define STACK_LIMIT  (8ul << 20)
-#define NOFILE_LIMIT 256ul
-
-static int limit_of(uint64_t resource, struct limit *l)
+/* The limits of process pid (0: the caller's), old ones to *was, new ones from *now; either may be
+   NULL. Of another process only those of the same user, unless the caller is root. */
+static int limits(uint64_t pid, uint64_t resource, const struct rlimit *now, struct rlimit *was)
 {
-    uint64_t v = NO_LIMIT;
+    struct process *self = process_self(), *p;
+    bool root = process_cred(self).uid == 0;
+    ipl_t ipl = spin_lock(&process_lock);
+    int err = 0;
 
-    if (resource >= LIMITS)
-        return -EINVAL;
-    if (resource == LIMIT_STACK)
-        v = STACK_LIMIT;
-    else if (resource == LIMIT_CORE)
-        v = 0;
-    else if (resource == LIMIT_NOFILE)
-        v = NOFILE_LIMIT;
-    *l = (struct limit){v, v};
-    return 0;
+    p = pid == 0 ? self : pid <= INT32_MAX ? process_find_locked((uint32_t)pid) : NULL;
+    if (!p)
+        err = -ESRCH;
+    else if (p != self && !root &&
+             (p->uid != self->uid || p->euid != self->uid || p->suid != self->uid))
+        err = -EPERM;
+    if (!err && was)
+        err = rlimit_get(p, resource, was);
+    if (!err && now)
+        err = rlimit_set_locked(p, resource, now, root);
+    spin_unlock(&process_lock, ipl);
+    return err;
 }
-
-static long limit_set(uint64_t resource, vaddr_t from)
-{
-    struct limit wanted, is;
-    int err = limit_of(resource, &is);
-
-    if (err)
-        return err;
-    if (copyin(&wanted, from, sizeof(wanted)) != 0)
-        return -EFAULT;
-    if (wanted.now > wanted.most)
-        return -EINVAL;
-    return wanted.now == is.now && wanted.most == is.most ? 0 : -EPERM;
-}
-
-static long limit_get(uint64_t resource, vaddr_t to)
-{
-    struct limit is;
-    int err = limit_of(resource, &is);
-
-    return err ? err : copyout(to, &is, sizeof(is));
-}
-
-long sys_getrlimit(uint64_t resource, uint64_t to) { return limit_get(resource, to); }
-
-long sys_setrlimit(uint64_t resource, uint64_t from) { return limit_set(resource, from); }
 
 long sys_prlimit64(uint64_t pid, uint64_t resource, uint64_t from, uint64_t to)
 {
-    long err = 0;
+    struct rlimit now, was;
+    int err;
 
-    if (pid != 0 && pid != process_self()->pid)
-        return -EPERM;
-    if (to)
-        err = limit_get(resource, to);
-    if (!err && from)
-        err = limit_set(resource, from);
-    return err;
+    if (resource >= RLIMITS)
+        return -EINVAL;
+    if (from && copyin(&now, from, sizeof(now)) != 0)
+        return -EFAULT;
+    err = limits(pid, resource, from ? &now : NULL, to ? &was : NULL);
+    return !err && to ? copyout(to, &was, sizeof(was)) : err;
+}
+
+long sys_getrlimit(uint64_t resource, uint64_t to)
+{
+    struct rlimit was;
+    int err = limits(0, resource, NULL, &was);
+
+    return err ? err : copyout(to, &was, sizeof(was));
+}
+
+long sys_setrlimit(uint64_t resource, uint64_t from)
+{
+    return resource < RLIMITS && !from ? -EFAULT : sys_prlimit64(0, resource, from, 0);
 }
 
 /* One step of splitmix64. There is no source of entropy: good for hash seeds, not for keys. */

@@ -16,8 +16,10 @@
 #include "kernel/io/open_flags.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/rlimit.h"
 #include "kernel/proc/signal.h"
 #include "kernel/sys/posix/file.h"
+#include "mm/pool/pool.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define FOREVER       UINT64_MAX
@@ -122,7 +124,7 @@ static long poll_call(vaddr_t fds, uint64_t count, uint64_t deadline)
 {
     struct poll_args a = {fds, count};
 
-    if (count > FD_MAX)
+    if (count > rlimit_files(process_self()))
         return -EINVAL;
     return wait_ready(poll_look, &a, deadline);
 }
@@ -169,7 +171,8 @@ long sys_ppoll(uint64_t fds, uint64_t count, uint64_t timeout, uint64_t mask, ui
 /* The three sets of select, with one bit for each descriptor. */
 struct select_args {
     uint64_t count;
-    uint64_t in[3][FD_MAX / 64], out[3][FD_MAX / 64];
+    size_t words;       /* of each set */
+    uint64_t *in, *out; /* three sets each */
 };
 
 static long select_look(void *arg)
@@ -179,7 +182,7 @@ static long select_look(void *arg)
     struct select_args *a = arg;
     long ready = 0;
 
-    memset(a->out, 0, sizeof(a->out));
+    memset(a->out, 0, 3 * a->words * sizeof(uint64_t));
     for (uint64_t fd = 0; fd < a->count; fd++) {
         uint64_t bit = UINT64_C(1) << fd % 64;
 
@@ -188,13 +191,13 @@ static long select_look(void *arg)
         for (unsigned s = 0; s < 3; s++) {
             unsigned events;
 
-            if (!(a->in[s][fd / 64] & bit))
+            if (!(a->in[s * a->words + fd / 64] & bit))
                 continue;
             events = events_of((int64_t)fd, wanted[s]);
             if (events & POLLNVAL)
                 return -EBADF;
             if (events & wanted[s]) {
-                a->out[s][fd / 64] |= bit;
+                a->out[s * a->words + fd / 64] |= bit;
                 ready++;
             }
         }
@@ -202,23 +205,48 @@ static long select_look(void *arg)
     return ready;
 }
 
+#define SELECT_WORDS \
+    16u /* of a set that fits into the stack: 1,024 descriptors, as in C libraries */
+
+static long select_in(struct select_args *a, const vaddr_t set[3], uint64_t deadline)
+{
+    size_t nbytes = a->words * sizeof(uint64_t);
+    long ready;
+
+    for (unsigned s = 0; s < 3; s++) {
+        if (!set[s])
+            memset(a->in + s * a->words, 0, nbytes);
+        else if (copyin(a->in + s * a->words, set[s], nbytes) != 0)
+            return -EFAULT;
+    }
+    ready = wait_ready(select_look, a, deadline);
+    for (unsigned s = 0; s < 3 && ready >= 0; s++) {
+        if (set[s] && copyout(set[s], a->out + s * a->words, nbytes) != 0)
+            ready = -EFAULT;
+    }
+    return ready;
+}
+
+/* Descriptors that the process cannot have are not looked at, as on Linux. */
 static long select_call(uint64_t count, const vaddr_t set[3], uint64_t deadline)
 {
-    struct select_args a = {.count = MIN(count, FD_MAX)};
-    size_t nbytes = (a.count + 63) / 64 * 8;
+    uint64_t few[6 * SELECT_WORDS], *sets = few;
+    struct select_args a = {.count = MIN(count, rlimit_files(process_self()))};
     long ready;
 
     if ((int32_t)count < 0)
         return -EINVAL;
-    for (unsigned s = 0; s < 3; s++) {
-        if (set[s] && copyin(a.in[s], set[s], nbytes) != 0)
-            return -EFAULT;
+    a.words = (a.count + 63) / 64;
+    if (a.words > SELECT_WORDS) {
+        sets = npp_alloc(6 * a.words * sizeof(uint64_t));
+        if (!sets)
+            return -ENOMEM;
     }
-    ready = wait_ready(select_look, &a, deadline);
-    for (unsigned s = 0; s < 3 && ready >= 0; s++) {
-        if (set[s] && copyout(set[s], a.out[s], nbytes) != 0)
-            ready = -EFAULT;
-    }
+    a.in = sets;
+    a.out = sets + 3 * a.words;
+    ready = select_in(&a, set, deadline);
+    if (sets != few)
+        npp_free(sets, 6 * a.words * sizeof(uint64_t));
     return ready;
 }
 

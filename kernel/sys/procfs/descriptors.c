@@ -85,9 +85,8 @@ int proc_find_fd(const struct proc_inode *dir, const struct fs_name *name, struc
 int proc_next_fd(const struct proc_inode *dir, uint64_t from, uint64_t *number, uint32_t *mode)
 {
     struct file *f;
-    uint64_t end = process_self()->files->size;
 
-    for (uint64_t fd = from; fd < end; fd++) {
+    for (uint64_t fd = from; (fd = fd_next(process_self()->files, fd)) < FD_MAX; fd++) {
         f = own_file(&dir->who, fd);
         if (!f)
             continue;

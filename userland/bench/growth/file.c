@@ -169,7 +169,7 @@ const struct growth_row growth_file[] = {
     {"create and close a file", "files in the directory", 100, 10000, 1.3, 29000, create_file},
     {"stat a file", "files in the directory", 100, 10000, 1.3, 5000, stat_file},
     {"read a directory, each entry", "files in the directory", 100, 10000, 1.5, 500, read_entry},
-    {"dup and close", "descriptors", 10, 250, 1.2, 1000, dup_and_close},
+    {"dup and close", "descriptors", 10, 60000, 1.5, 1000, dup_and_close},
     {"poll a pipe", "processes that poll it", 10, 500, 1.3, 0, poll_one},
     {.name = NULL},
 };
