@@ -17,8 +17,8 @@ PARAMETER = struct.Struct("<32sq")
 RESERVED = struct.Struct("<44sIIIQ")
 SECTION_PARAMETERS = 1
 SECTION_RESERVED = 2
-MAX_RECORDS = 128
-MAX_BYTES = 65536
+MAX_RECORDS = {SECTION_PARAMETERS: 128, SECTION_RESERVED: 1000}
+MAX_BYTES = 73728
 RAD_NONE = 0xFFFFFFFF
 
 
@@ -64,8 +64,9 @@ def encode(parameters: dict[str, int], reservations: list[Reservation]) -> bytes
     table, body = b"", b""
     offset = HEADER.size + len(sections) * TABLE_ENTRY.size
     for kind, records in sections:
-        if len(records) > MAX_RECORDS:
-            raise SysmanError(f"more than {MAX_RECORDS} records of one kind")
+        if len(records) > MAX_RECORDS[kind]:
+            what = "parameters" if kind == SECTION_PARAMETERS else "reservations, parts included"
+            raise SysmanError(f"more than {MAX_RECORDS[kind]} {what}")
         content = b"".join(records)
         table += TABLE_ENTRY.pack(kind, offset, len(content), len(records))
         body += content
@@ -110,7 +111,11 @@ def decode(blob: bytes) -> tuple[list[tuple[str, int]], list[Reservation]]:
         need(last < kind <= SECTION_RESERVED, at, "damaged section table")
         size = PARAMETER.size if kind == SECTION_PARAMETERS else RESERVED.size
         need(offset == expect and length <= total - offset, at + 4, "damaged section table")
-        need(records * size == length and records <= MAX_RECORDS, at + 12, "damaged section table")
+        need(
+            records * size == length and records <= MAX_RECORDS[kind],
+            at + 12,
+            "damaged section table",
+        )
         last, expect = kind, offset + length
         for where in range(offset, expect, size):
             try:

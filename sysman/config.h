@@ -13,9 +13,9 @@
 
 #include "kernel/base/abi/megalith/registry.h"
 
-#define CONFIG_MAX_BYTES         65536 /* longest blob */
+#define CONFIG_MAX_BYTES         73728 /* longest blob */
 #define CONFIG_MAX_PARAMS        128   /* records in the parameter section */
-#define CONFIG_MAX_RESERVED      128   /* records in the reserved-memory section */
+#define CONFIG_MAX_RESERVED      1000  /* records in the reserved-memory section */
 #define CONFIG_PARAM_NAME_MAX    31
 #define CONFIG_RESERVED_NAME_MAX 43      /* the same as for names of global sections */
 #define CONFIG_RESERVED_MB_MAX   1048576 /* 1 TiB: all memory that KSEG maps */

@@ -47,6 +47,16 @@ def test_stretches_between_holes() -> None:
     assert CONSISTENT in done.text
 
 
+def test_a_thousand_reservations() -> None:
+    """As many as the registry may have; one more is refused before the machine starts."""
+    entries = [f"MANY_{i} 1" for i in range(1000)]
+    done = boot("2G", *reserve(*entries), command="show memory/reserved").expect(0)
+    assert len(re.findall(r"^  MANY_\d+ .* 128 +0  Fluid$", done.text, re.MULTILINE)) == 1000
+    refused = boot("2G", *reserve(*entries, "MANY_1000 1"))
+    assert refused.status == 2
+    assert "more than 1000 reservations" in refused.console
+
+
 def test_holes_that_leave_no_stretch() -> None:
     """No stretch between two holes has 8 MB: the console says so, the boot continues, the section
     is FLUID, and the program is the same."""

@@ -303,7 +303,7 @@ _Static_assert(RMD_NAME_MAX == CONFIG_RESERVED_NAME_MAX, "names fit");
 
 void reserved_boot(const struct registry *g)
 {
-    uint8_t done[CONFIG_MAX_RESERVED] = {0};
+    uint64_t done[(CONFIG_MAX_RESERVED + 63) / 64] = {0};
     int64_t minimum = sysparam(SYSPARAM_MIN_FLUID_PAGES);
 
     if (minimum >= 0)
@@ -319,14 +319,14 @@ void reserved_boot(const struct registry *g)
 
         for (uint32_t i = 0, parts; i < g->count; i += parts) {
             parts = entry_parts(g, i, &size);
-            if (!done[i] && size > most) {
+            if (!bitmap_test(done, i) && size > most) {
                 best = i;
                 most = size;
             }
         }
         if (best == g->count)
             break; /* only parts of entries are left */
-        done[best] = 1;
+        bitmap_set(done, best);
         reserve_entry(g, best);
     }
     mutex_unlock(&rmd_mutex);
