@@ -50,7 +50,7 @@ struct page {        /* protected as each field says */
     uint16_t charge; /* active page: number of the counter that it was charged to (quota_number);
                         constant from its allocation to its end */
     union {
-        uint16_t ptes;    /* the self-check's count of PTEs of a private page: one for each process */
+        uint16_t ptes; /* the self-check's count of PTEs of a private page: one for each process */
         uint16_t touched; /* shared page table: bit k is set if any of the PTEs from 64 * k on is
                              valid; atomic */
     };

@@ -184,7 +184,8 @@ static void many(void)
         _exit(inherits());
     waitpid(pid, &status, 0);
     is(status, 0, "fork copies all of them");
-    is(pool_bytes(), grown, "and the copy goes with its process");
+    /* Its thread may be freed a little later; the copy has half a megabyte. */
+    ok(pool_bytes() < grown + 16384, "and the copy goes with its process");
     pid = fork();
     if (pid == 0) {
         execl("/tests/descriptors", "descriptors", "after exec", NULL);
