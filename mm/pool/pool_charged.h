@@ -1,7 +1,8 @@
 /*
  * Pool blocks that are charged to a user (kernel/quota): those that outlive the call that allocates
  * them, and that no other quota bounds. The owner keeps the number of the account with the block
- * and frees it with that. Otherwise as pool.h; NULL also when the account is at its limit.
+ * and frees it with that. Otherwise as pool.h; NULL also when the account is at its limit. Only the
+ * user's own counter is charged: what is kept for user 0 the pools themselves keep.
  */
 #ifndef MM_POOL_POOL_CHARGED_H
 #define MM_POOL_POOL_CHARGED_H
@@ -17,17 +18,17 @@ static inline void *npp_alloc_charged(size_t nbytes, uint16_t account)
 {
     void *p;
 
-    if (unlikely(!account_charge(&accounts[account], QUOTA_NONPAGED, nbytes)))
+    if (unlikely(!quota_count_take(&accounts[account].count[QUOTA_NONPAGED], nbytes)))
         return NULL;
     p = npp_alloc(nbytes);
     if (unlikely(!p))
-        account_release(&accounts[account], QUOTA_NONPAGED, nbytes);
+        quota_count_give(&accounts[account].count[QUOTA_NONPAGED], nbytes);
     return p;
 }
 
 static inline void npp_free_charged(void *p, size_t nbytes, uint16_t account)
 {
-    account_release(&accounts[account], QUOTA_NONPAGED, nbytes);
+    quota_count_give(&accounts[account].count[QUOTA_NONPAGED], nbytes);
     npp_free(p, nbytes);
 }
 
@@ -35,17 +36,17 @@ static inline void *pgd_alloc_charged(size_t nbytes, uint16_t account)
 {
     void *p;
 
-    if (unlikely(!account_charge(&accounts[account], QUOTA_PAGED, nbytes)))
+    if (unlikely(!quota_count_take(&accounts[account].count[QUOTA_PAGED], nbytes)))
         return NULL;
     p = pgd_alloc(nbytes);
     if (unlikely(!p))
-        account_release(&accounts[account], QUOTA_PAGED, nbytes);
+        quota_count_give(&accounts[account].count[QUOTA_PAGED], nbytes);
     return p;
 }
 
 static inline void pgd_free_charged(void *p, size_t nbytes, uint16_t account)
 {
-    account_release(&accounts[account], QUOTA_PAGED, nbytes);
+    quota_count_give(&accounts[account].count[QUOTA_PAGED], nbytes);
     pgd_free(p, nbytes);
 }
 
