@@ -221,9 +221,9 @@ $(INITRD): $(STRIPPED) $(B)/flags/initrd scripts/mkinitrd scripts/megalith/run/i
 	$(call say,CPIO,$@)
 	$(Q)$(PYTHON) scripts/mkinitrd -o $@ $(B)/initrd $(USER_NAMES)
 
-# For machines with little memory.
+# For machines with little memory, and for tests (MEGALITH_INITRD=small).
 $(SMALL_INITRD): $(INITRD)
-	$(Q)$(PYTHON) scripts/mkinitrd -o $@ $(B)/initrd $(filter-out tests/%,$(USER_NAMES))
+	$(Q)$(PYTHON) scripts/mkinitrd -o $@ $(B)/initrd $(filter bin/%,$(USER_NAMES))
 
 # ---- host-built unit tests ------------------------------------------------------------------
 # Each tests/host/test_*.c is one program; its line "// SOURCES: ..." names the sources that are

@@ -14,6 +14,8 @@ from megalith.verify.records import found, write_figures
 
 # `make test` has built everything: scripts/run need not check again at each start.
 os.environ["MEGALITH_BUILT"] = "1"
+# Of the programs of /tests and /bench, those that the command names are enough.
+os.environ["MEGALITH_INITRD"] = "small"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

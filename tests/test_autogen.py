@@ -211,7 +211,6 @@ def test_program(tmp_path):
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=60,
         )
 
     configuration = Configuration()

@@ -14,7 +14,7 @@ from megalith.run.paths import TOP
 
 def measure(folder: Path) -> Path:
     words = [str(TOP / "scripts/bench"), "--quick", "--out", str(folder)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=200)
+    done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
@@ -29,7 +29,6 @@ def rows_of(folder: Path) -> list[dict]:
     return page.load(folder / "figures.json")["startup"]
 
 
-@pytest.mark.timeout(240)
 def test_quick_bench_measures_and_plots(quick: Path) -> None:
     rows = rows_of(quick)
     counted = figures.pick(rows, "fig8", "shared")
@@ -45,7 +44,6 @@ def test_quick_bench_measures_and_plots(quick: Path) -> None:
         assert (quick / f"{name}.svg").read_text().startswith("<?xml")
 
 
-@pytest.mark.timeout(240)
 def test_faults_populate_what_was_asked_for(quick: Path) -> None:
     shared, private = figures.pick(rows_of(quick), "populated")
     pages = 16 * 128
@@ -56,7 +54,6 @@ def test_faults_populate_what_was_asked_for(quick: Path) -> None:
     assert shared["picked_up"] + shared["global_valid"] <= 4 * 2 + 8
 
 
-@pytest.mark.timeout(240)
 def test_locks_of_mapping_and_deleting_are_counted(quick: Path) -> None:
     rows = figures.lock_rows(rows_of(quick), 1, "shared")
     counts = {(r["processes"], r["bytes"], r["phase"], r["name"]): r for r in rows}
@@ -82,7 +79,6 @@ def grown(folder: Path) -> set[str]:
     return found
 
 
-@pytest.mark.timeout(440)
 def test_no_hold_grows_with_the_number_of_processes(quick: Path, tmp_path: Path) -> None:
     """A wait once walked all living children under the table lock, and an exit walked the pool's
     list. A clock interrupt with work to do may fall into the longest hold of one run, but not of
@@ -91,7 +87,6 @@ def test_no_hold_grows_with_the_number_of_processes(quick: Path, tmp_path: Path)
     assert not once or not once & grown(measure(tmp_path))
 
 
-@pytest.mark.timeout(240)
 def test_a_broken_bound_is_reported(quick: Path) -> None:
     rows = rows_of(quick)
     assert all(b.kept for b in figures.bounds(rows))
@@ -105,7 +100,6 @@ def test_a_broken_bound_is_reported(quick: Path) -> None:
     assert len([b for b in figures.bounds(rows) if not b.kept]) == 2
 
 
-@pytest.mark.timeout(240)
 def test_lookaside_lists_help_a_fragmented_pool(quick: Path) -> None:
     data = page.load(quick / "figures.json")
     by = pool.lists_of(data["pool"], 1)
@@ -120,7 +114,6 @@ def test_lookaside_lists_help_a_fragmented_pool(quick: Path) -> None:
     assert reboot["free_blocks"] < by[0]["free_blocks"] / 2 and reboot["size"] == 292960 * 512
 
 
-@pytest.mark.timeout(240)
 def test_hits_cost_the_same_on_several_cpus(quick: Path) -> None:
     rows = page.load(quick / "figures.json")["pool"]
     alone = pool.lists_of(rows, 1)[512]
@@ -138,7 +131,6 @@ def test_hits_cost_the_same_on_several_cpus(quick: Path) -> None:
                 assert off[key][0] > 10 * on[key][0]
 
 
-@pytest.mark.timeout(240)
 def test_nonpaged_hits_at_raised_ipl(quick: Path) -> None:
     row = pool.lists_of(page.load(quick / "figures.json")["pool"], 1)[512]
     for size in pool.NONPAGED:
@@ -146,7 +138,6 @@ def test_nonpaged_hits_at_raised_ipl(quick: Path) -> None:
         assert row[f"npp_free_{size}"][0] > 0
 
 
-@pytest.mark.timeout(240)
 def test_tools_name_the_walk_and_the_mutex(quick: Path) -> None:
     said = {t["name"]: t["text"] for t in page.load(quick / "figures.json")["pool_tools"]}
     assert "Number of Free Blocks" in said["memory"] and "pool_var_insert" in said["routines"]
@@ -156,7 +147,6 @@ def test_tools_name_the_walk_and_the_mutex(quick: Path) -> None:
     assert all(r["states"]["MUTEX"] >= 0 and r["pool"]["free_blocks"] > 500 for r in rows) and rows
 
 
-@pytest.mark.timeout(240)
 def test_the_floor_leaves_the_pool_alone(quick: Path) -> None:
     rows = page.load(quick / "figures.json")["pool"]
     for cpus in (1, 2):
@@ -184,7 +174,6 @@ def test_coincidence_is_computed_before_lists_are_on() -> None:
     assert pool.Coincidence.of(rows, texts) == pool.Coincidence(75.0, 10.0, 2)
 
 
-@pytest.mark.timeout(240)
 def test_a_slow_hit_is_reported(quick: Path) -> None:
     data = page.load(quick / "figures.json")
     rows, texts = data["pool"], data["pool_tools"]

@@ -67,7 +67,6 @@ def mixed(command: list[str], source: Path) -> list[str]:
         env=os.environ | {"LC_ALL": "C"},
         capture_output=True,
         text=True,
-        timeout=120,
     )
     errors = [line for line in done.stderr.splitlines() if " error: " in line]
     return [line for line in errors if not COMPARISON.search(line)]

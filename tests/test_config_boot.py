@@ -21,7 +21,6 @@ def boot(tmp_path, data: bytes, *command: str) -> subprocess.CompletedProcess:
         [TOP / "scripts/run", "--timeout", "60", "--config", file, "--", *command],
         capture_output=True,
         stdin=subprocess.DEVNULL,
-        timeout=120,
     )
 
 

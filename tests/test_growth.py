@@ -23,14 +23,12 @@ def rows() -> dict[str, list[dict]]:
     return growth.operations(growth.execute(["--ends"]))
 
 
-@pytest.mark.timeout(240)
 def test_all_rows_are_measured(rows: dict[str, list[dict]]) -> None:
     assert NAMES and sorted(rows) == sorted(NAMES)
     for some in rows.values():
         assert [r["n"] for r in some] == [some[0]["small"], some[0]["large"]]
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("name", NAMES)
 def test_cost_is_bounded(name: str, rows: dict[str, list[dict]], request) -> None:
     if name in ABOVE:

@@ -30,9 +30,7 @@ class Drawn:
 
 
 def memmap(*words: str | Path) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [TOP / "scripts/memmap", *words], capture_output=True, text=True, timeout=100
-    )
+    return subprocess.run([TOP / "scripts/memmap", *words], capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +60,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
         time.sleep(0.2)
         picture, state = folder / "map.svg", folder / "state"
         assert memmap(machine, "--svg", picture, "--pid", "1").returncode == 0
-        saved = subprocess.run([TOP / "scripts/save", state, machine], timeout=100)
+        saved = subprocess.run([TOP / "scripts/save", state, machine])
         assert saved.returncode == 0
         numbers = memmap(state, "--pid", "1", "--json")
         terminal = memmap(state, "--pid", "1")

@@ -98,9 +98,9 @@ def test_killed_by_a_signal(programs: Path) -> None:
 
 
 def test_time_limit_expires(programs: Path) -> None:
-    begin = time.monotonic()
     done = with_program(programs, "spin", timeout=5).expect(124)
-    assert time.monotonic() - begin < 30
+    had = re.search(r"the guest's clock has counted ([0-9.]+) s", done.console)
+    assert had and float(had[1]) < 7
     assert "no end within 5 seconds" in done.console
     assert "CPU 0, as QEMU's monitor shows it" in done.console
 
@@ -112,7 +112,7 @@ def test_command_that_cannot_be_started(tmp_path: Path) -> None:
     for command, status, says in (
         ("/bin/no-such-program", 127, "no such file or directory"),
         ("/bin/echo/x", 126, "not a directory"),
-        ("/tests", 126, "permission denied"),
+        ("/bin", 126, "permission denied"),
         ("/text", 126, "not a program for this machine"),
         ("/" + "x" * 300, 126, "file name too long"),
     ):
@@ -166,7 +166,6 @@ def test_output_that_cannot_be_written(command: list[str]) -> None:
             stdin=subprocess.DEVNULL,
             stdout=full,
             stderr=subprocess.PIPE,
-            timeout=100,
         )
     assert done.returncode == 126
     assert b"scripts/run: standard output: No space left on device" in done.stderr
@@ -195,7 +194,7 @@ def test_machines_side_by_side(programs: Path) -> None:
     pipe = subprocess.PIPE
     both = [subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) for _ in range(2)]
     for number, process in enumerate(both):
-        output, _console = process.communicate(f"machine {number}".encode(), timeout=120)
+        output, _console = process.communicate(f"machine {number}".encode())
         assert (process.returncode, output) == (0, f"machine {number}".encode())
 
 
@@ -217,7 +216,7 @@ def test_machines_side_by_side(programs: Path) -> None:
     ],
 )
 def test_wrong_arguments(arguments: list[str], status: int, says: str) -> None:
-    done = subprocess.run([RUN, *arguments], capture_output=True, text=True, timeout=30)
+    done = subprocess.run([RUN, *arguments], capture_output=True, text=True)
     assert done.returncode == status
     assert says in done.stderr and done.stdout == ""
 
@@ -226,12 +225,15 @@ def test_a_socket_replaces_no_file(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("mine")
     command = [RUN, "--gdb-socket", file, "--timeout", "3", "--", "/bin/true"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2 and "is there, and no socket" in done.stderr
     assert file.read_text() == "mine"
 
 
-def test_little_memory_has_the_programs_that_the_command_names() -> None:
+def test_little_memory_has_the_programs_that_the_command_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("MEGALITH_INITRD")
     words = ("/bin/sh", "-c", "ls /tests; /tests/wait_many")
     done = run_guest(*words, memory="64M").expect(0)
     assert done.text.startswith("wait_many\n") and "\n1.." in done.text

@@ -26,7 +26,6 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess:
         [TOP / "scripts/run", *arguments],
         capture_output=True,
         text=True,
-        timeout=100,
         stdin=subprocess.DEVNULL,
     )
 
@@ -89,10 +88,10 @@ def test_request_leaves_the_machine_running(tmp_path):
         folder = folder_of(machine.pid)
         path = tmp_path / "state.sda"
         save = [TOP / "scripts/save", path, folder]
-        done = subprocess.run(save, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(save, capture_output=True, text=True)
         assert done.returncode == 0 and str(path) in done.stdout, done
         done = subprocess.run(
-            [TOP / "scripts/save", "/nowhere/x", folder], capture_output=True, text=True, timeout=60
+            [TOP / "scripts/save", "/nowhere/x", folder], capture_output=True, text=True
         )
         assert done.returncode == 1 and "cannot be saved to /nowhere/x" in done.stderr, done
         pipe, link = tmp_path / "pipe", tmp_path / "link"
@@ -100,7 +99,7 @@ def test_request_leaves_the_machine_running(tmp_path):
         link.symlink_to(pipe)
         for file in pipe, link:
             save = [TOP / "scripts/save", file, folder]
-            done = subprocess.run(save, capture_output=True, text=True, timeout=60)
+            done = subprocess.run(save, capture_output=True, text=True)
             assert done.returncode == 1 and "no regular file" in done.stderr, done
         assert pipe.is_fifo() and link.is_symlink()
         # What scripts/save prints for each machine when there are several.
@@ -165,9 +164,7 @@ def test_state_that_cannot_be_written(tmp_path):
 
 
 def sda(*arguments: str | Path) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [TOP / "scripts/sda", *arguments], capture_output=True, text=True, timeout=60
-    )
+    return subprocess.run([TOP / "scripts/sda", *arguments], capture_output=True, text=True)
 
 
 def test_long_reads_of_the_debugger_come_from_the_file(panicked):

@@ -280,7 +280,7 @@ def test_formatters_have_nothing_to_do() -> None:
         [tools / "ruff", "check", "--quiet", "."],
     )
     for command in commands:
-        done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, cwd=TOP, capture_output=True, text=True)
         report([(done.stdout + done.stderr)[:4000]] if done.returncode else [])
 
 
@@ -330,7 +330,6 @@ def compile_alone(job: tuple[Path, list[str]]) -> str | None:
         cwd=TOP,
         capture_output=True,
         text=True,
-        timeout=60,
     )
     return f"{header}:\n{done.stderr}" if done.returncode else None
 

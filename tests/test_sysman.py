@@ -262,7 +262,6 @@ def test_program(tmp_path):
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=60,
         )
 
     assert sysman("RESERVED_MEMORY", "ADD", "DBCACHE", "/SIZE=4096", "/ALLOCATE").returncode == 0
@@ -450,7 +449,7 @@ def kernel_accepts(tmp_path_factory):
         "{ static struct config c; return config_parse(b, n, &c).error == CONFIG_OK; }\n"
     )
     words = ["gcc", "-shared", "-fPIC", "-O1", "-I", TOP, source, TOP / "sysman/config.c"]
-    subprocess.run([*words, "-o", library], check=True, timeout=60)
+    subprocess.run([*words, "-o", library], check=True)
     accepts = ctypes.CDLL(str(library)).accepts
     return lambda data: bool(accepts(data, ctypes.c_size_t(len(data))))
 
@@ -464,7 +463,6 @@ def test_reader_that_goes_away(tmp_path):
             ["bash", "-c", f"{line}; echo ${{PIPESTATUS[0]}}"],
             capture_output=True,
             text=True,
-            timeout=60,
         )
         assert done.stderr == "" and done.stdout.strip() in ("0", "1")
 

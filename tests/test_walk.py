@@ -99,7 +99,13 @@ def soak(seconds: int, seed: str, form: str) -> None:
     options += ["-m", "2G", "--set", "PHYSICAL_MEMORY=1536", "--set", "POOLCHECK=0x616400FF"]
     limit = 2 * seconds + 600
     begin = time.monotonic()
-    done = run_guest("/tests/soak", str(seconds), seed, smp=4, options=options, timeout=limit)
+    done = run_guest(
+        *("/tests/soak", str(seconds), seed),
+        smp=4,
+        options=options,
+        timeout=limit,
+        all_programs=True,
+    )
     if done.status in (124, 125):
         done.expect(0)
     runs = check_tap(done.output.decode(errors="replace"))
@@ -131,7 +137,7 @@ def test_validate_at_the_end_of_a_command_that_took_all_memory(tmp_path) -> None
     """The check needs pages itself: those of the command are freed first."""
     (tmp_path / "hog.c").write_text(HOG)
     build = [TOP / "scripts/cc", tmp_path / "hog.c", "-o", tmp_path / "hog"]
-    subprocess.run(build, check=True, timeout=60)
+    subprocess.run(build, check=True)
     hog = ["-m", "96M", "--add", f"{tmp_path}/hog:/hog"]
     run_guest("/hog", options=hog).expect(137)
     words = "/tests/crash_kernel --leak page; exec /hog"

@@ -58,6 +58,7 @@ struct runq {
 } __attribute__((aligned(2048))); /* a power of two: the index is a shift */
 
 extern struct runq runqs[MAX_CPUS];
+extern uint64_t clock_ticks; /* of CPU 0; atomic, written by it */
 
 static inline struct runq *runq_self(void) { return &runqs[cpu_id()]; }
 

@@ -14,6 +14,9 @@
 #include "kernel/sched/sched_private.h"
 #include "kernel/sched/timer.h"
 
+/* Clock ticks of CPU 0. scripts/run reads this in the machine's memory: time limits count it. */
+uint64_t clock_ticks;
+
 #define BALANCE_TICKS 64 /* 62.5 ms: a busy CPU looks 16 times a second */
 
 /* A tick met t, in user mode or in the kernel: account for its time, and have another thread run if
@@ -60,6 +63,8 @@ void sched_clock_tick(bool user)
     if (!is_tick(rq, now))
         return;
     __atomic_store_n(&rq->ticks, rq->ticks + 1, __ATOMIC_RELEASE);
+    if (self == 0)
+        __atomic_store_n(&clock_ticks, rq->ticks, __ATOMIC_RELAXED);
     thread_tick(rq, t, user);
     if (__atomic_load_n(&cpu_count, __ATOMIC_RELAXED) > 1) {
         if (rq->ticks % BALANCE_TICKS == self * (BALANCE_TICKS / MAX_CPUS))

@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #include <company.h>
 #include <descrip.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <iledef.h>
@@ -38,7 +39,7 @@
 #define MUCH        (32ul << 20)
 #define POOL_NOISE  4096 /* indexes of program files that were read further than before */
 #define HOLE_PFN    ((1ul << 30) + 0x70000000ul / PAGE)
-#define FREE_NOISE  512 /* cached stacks, pages of program files */
+#define FREE_NOISE  64 /* cached stacks, of some pages each; the check at the end is exact */
 
 static uint64_t state;
 
@@ -520,7 +521,8 @@ static int note_known(const char *path, const struct stat *st, int type, struct 
 static int remove_unknown(const char *path, const struct stat *st, int type, struct FTW *at)
 {
     (void)st, (void)type;
-    if (at->level == 0 || bsearch(&path, known, known_count, sizeof(*known), by_name))
+    (void)at;
+    if (bsearch(&path, known, known_count, sizeof(*known), by_name))
         return 0;
     if (strncmp(path, "/tmp/", 5) != 0)
         diag("left outside: %s", path);
@@ -529,20 +531,37 @@ static int remove_unknown(const char *path, const struct stat *st, int type, str
     return 0;
 }
 
+/* All files but those of /proc, where processes come and go. */
+static void each_file(int (*fn)(const char *path, const struct stat *st, int type, struct FTW *at),
+                      int flags)
+{
+    struct dirent **names;
+    int n = scandir("/", &names, NULL, alphasort);
+
+    if (n < 0)
+        bail_out("/: %s", strerror(errno));
+    for (int i = 0; i < n; i++) {
+        const char *name = names[i]->d_name;
+        char path[300];
+
+        snprintf(path, sizeof(path), "/%s", name);
+        if (strcmp(name, ".") && strcmp(name, "..") && strcmp(name, "proc") &&
+            nftw(path, fn, 20, FTW_PHYS | flags) != 0)
+            bail_out("%s: %s", path, strerror(errno));
+        free(names[i]);
+    }
+    free(names);
+}
+
 static void remember_files(void)
 {
-    if (nftw("/", note_known, 20, FTW_PHYS) != 0)
-        bail_out("/: %s", strerror(errno));
+    each_file(note_known, 0);
     qsort(known, known_count, sizeof(*known), by_name);
 }
 
 /* Searches everywhere, because a symbolic link to /nowhere or to .. is enough to create a file
  * outside HOME. */
-static void remove_files(void)
-{
-    if (nftw("/", remove_unknown, 20, FTW_PHYS | FTW_DEPTH) != 0)
-        bail_out("/: %s", strerror(errno));
-}
+static void remove_files(void) { each_file(remove_unknown, FTW_DEPTH); }
 
 /* Names in the shared directory. Among them are tables of groups, each of which stays once a
    process of its group has used names. */

@@ -18,6 +18,7 @@ from pathlib import Path
 from megalith.run import frames
 from megalith.run.control import Listener
 from megalith.run.machine import Machine, MachineError
+from megalith.run.progress import Progress
 from megalith.run.recording import Outcome
 from megalith.run.serial_lines import POLL_SECONDS
 
@@ -27,13 +28,17 @@ STATUS_PANIC = 125
 STATUS_NO_OUTPUT = 126
 SIGNAL_BASE = 128
 
-# Time that the kernel has to power the machine off after the result record.
+# Time by the guest's clock that the kernel has to power the machine off after the result record.
 POWER_OFF_SECONDS = 10.0
-# After a panic notice the console is read until it has been silent this long.
+# After a panic notice the console is read until its last line has come, and it has been silent this
+# long. The limit is for a panic that does not get so far.
+PANIC_LAST_LINE = b"PANIC: end"
 PANIC_QUIET_SECONDS = 0.3
-PANIC_LIMIT_SECONDS = 5.0
+PANIC_LIMIT_SECONDS = 60.0
 # Interval at which the end of input is repeated to an interactive session.
 END_OF_INPUT_EVERY = 1.0
+# Interval at which a run whose limit has passed on the host is checked for its own progress.
+PROGRESS_EVERY = 0.5
 # Time that a machine has to write the end of the log of a recording.
 QUIT_SECONDS = 10.0
 
@@ -90,7 +95,8 @@ class Inspection:
 
 @dataclass
 class Session:
-    """Runs `machine` (started) to its end, within `seconds` if given, and returns the exit status.
+    """Runs `machine` (started) to its end, within `seconds` of its own clock if given
+    (progress.py), and returns the exit status.
 
     With a command the frames on COM2 carry its input and output, and the console goes to standard
     error; without one the console is the terminal. A `stdin` of None is an input that has ended.
@@ -120,6 +126,7 @@ class Session:
     _ready: bool = False
     _input_ended: bool = False
     _next_end: float = 0.0
+    _next_check: float | None = None  # whether the time limit is over
     _quit: bool = False
     _output_digest: hashlib._Hash = field(default_factory=hashlib.sha256)
     _output_bytes: int = 0
@@ -127,6 +134,13 @@ class Session:
     _console_digest: hashlib._Hash = field(default_factory=hashlib.sha256)
     _races: bytearray = field(default_factory=bytearray)  # the console, from the first report on
     _tail: bytearray = field(default_factory=bytearray)
+    _console_end: bytes = b""
+    _panic_shown: bool = False  # the last line of the panic has been read
+    _progress: Progress = field(init=False)
+    _farewell: Progress | None = None  # since the result record
+
+    def __post_init__(self) -> None:
+        self._progress = Progress(self.machine)
 
     def run(self) -> int:
         """Relays until the machine has ended or must be ended. The caller stops the machine."""
@@ -207,8 +221,7 @@ class Session:
 
     def _relay(self) -> int:
         machine = self.machine
-        begin = time.monotonic()
-        deadline = begin + self.seconds if self.seconds is not None else None
+        self._next_check = time.monotonic() + self.seconds if self.seconds is not None else None
         ending: float | None = None  # when to give up on a machine whose result is known
         quiet: float | None = None  # when the console counts as silent after a panic
         for line in (machine.com1, machine.com2):
@@ -232,20 +245,24 @@ class Session:
                     return STATUS_INTERRUPTED
                 if self.replayed is not None:
                     # The end of the recording, which may be later than the end of the run.
-                    if deadline is not None and now >= deadline:
+                    if self._over(now):
                         return self._after_timeout()
                 elif self.panic is not None:
-                    if now >= (quiet or now) or (ending is not None and now >= ending):
+                    times_up = [t for t in (quiet, ending) if t is not None and now >= t]
+                    if times_up:
                         return self._after_panic()
-                elif deadline is not None and now >= deadline and self.result is None:
+                elif self.result is None and self._over(now):
                     return self._after_timeout()
+                elif ending is not None and now >= ending and not self._gives_up():
+                    ending = now + PROGRESS_EVERY
                 elif ending is not None and now >= ending:
                     self.say("there is a result, but the machine does not switch off")
                     self._save("there is a result, but the machine does not switch off")
                     self._describe()
                     return STATUS_PANIC
                 self._arrange_input(selector, now)
-                limits = (deadline, ending, quiet) if self.replayed is None else (deadline,)
+                check = self._next_check
+                limits = (check, ending, quiet) if self.replayed is None else (check,)
                 times = [t for t in limits if t is not None]
                 if self._input_ended and self.interactive:
                     times.append(self._next_end)
@@ -253,7 +270,7 @@ class Session:
                 for key, _events in selector.select(wait):
                     if key.fileobj in open_lines:
                         self._from_machine(key.fileobj, selector, open_lines)
-                        if self.panic is not None:
+                        if self.panic is not None and self._panic_shown:
                             quiet = time.monotonic() + PANIC_QUIET_SECONDS
                     elif key.fileobj == self.stdin:
                         self._from_stdin(selector)
@@ -273,6 +290,19 @@ class Session:
                 if not carried:
                     time.sleep(POLL_SECONDS)
         return self._after_end()
+
+    def _gives_up(self) -> bool:
+        """Has the machine had its time to switch off?"""
+        if self._farewell is None:
+            self._farewell = Progress(self.machine, anew=True)
+        return self._farewell.beyond(POWER_OFF_SECONDS)
+
+    def _over(self, now: float) -> bool:
+        """Is the time limit over? Looks at intervals."""
+        if self.seconds is None or self._next_check is None or now < self._next_check:
+            return False
+        self._next_check = now + PROGRESS_EVERY
+        return self._progress.beyond(self.seconds)
 
     @staticmethod
     def _receive(line) -> bytes | None:
@@ -301,6 +331,9 @@ class Session:
                 self._take(frame)
             return
         self._console_digest.update(data)
+        self._console_end = self._console_end + data
+        self._panic_shown = self._panic_shown or PANIC_LAST_LINE in self._console_end
+        self._console_end = self._console_end[-len(PANIC_LAST_LINE) :]
         if not self._races:  # the words may arrive in two parts
             self._tail += data
             if RACE in self._tail:
@@ -449,7 +482,7 @@ class Session:
         return STATUS_NO_OUTPUT
 
     def _after_timeout(self) -> int:
-        self.say(f"no end within {self.seconds:g} seconds")
+        self.say(f"no end within {self.seconds:g} seconds: {self._progress.describe()}")
         self._describe()
         self._save(f"no end within {self.seconds:g} seconds")
         return STATUS_TIMEOUT
