@@ -104,9 +104,9 @@ struct process *process_find_locked(uint32_t pid)
 {
     return pid == me.pid ? &me : pid == other.pid ? &other : NULL;
 }
-void process_for_each_locked(bool (*fn)(struct process *p, void *arg), void *arg)
+void process_for_each(enum process_visit (*fn)(struct process *p, void *arg), void *arg)
 {
-    if (fn(&me, arg))
+    if (fn(&me, arg) != PROCESS_STOP)
         fn(&other, arg);
 }
 void aspace_ref(struct aspace *as) { (void)as; }
