@@ -18,7 +18,6 @@ from elftools.elf.elffile import ELFFile
 
 from megalith.debug.saved import MASK, Memory, NotMapped, SavedError
 
-LONGEST_PATH = 4096  # bytes of a program's path to read at most
 LIST_LIMIT = 100_000  # entries after which a list counts as endless
 
 
@@ -149,7 +148,7 @@ class Kernel:
             if not address:
                 return ""
             size = int.from_bytes(self.read(address + path.offset("bytes"), 4), "little")
-            raw = self.read(address + path.offset("text"), min(size, LONGEST_PATH))
+            raw = self.read(address + path.offset("text"), min(size, 4096))
             return raw.split(b"\0")[0].decode("latin-1")
 
         found = []
