@@ -1,0 +1,28 @@
+"""One unprivileged user against everybody else (userland/tests/siege): `make soak`."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from lib.guest import run_guest
+from lib.tap import check_tap
+
+PARAMETERS = ("--set", "GBLSECTIONS=2000", "--set", "GBLPAGFIL=65536")
+
+
+def besiege(seconds: int, processes: int, seed: str, *, smp: int, memory: str) -> None:
+    words = ("/tests/siege", str(seconds), str(processes), seed)
+    limit = 3 * seconds + 300  # a last resort: the program bounds itself by the guest's time
+    done = run_guest(*words, smp=smp, memory=memory, options=PARAMETERS, timeout=limit)
+    if done.status in (124, 125):
+        done.expect(0)
+    check_tap(done.output.decode(errors="replace"))
+    done.expect(0)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(0)
+def test_siege() -> None:
+    seconds = int(os.environ.get("SOAK_SECONDS", "600"))
+    besiege(seconds, 2000, os.environ.get("SOAK_SEED", "1"), smp=4, memory="2G")

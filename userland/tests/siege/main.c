@@ -1,0 +1,357 @@
+/*
+ * One user besieges the system: a crowd of unprivileged processes does everything at once that may
+ * use up or block something, while root's shell, which was open before, must answer each command in
+ * time. Then the user's processes are killed and its files removed, and everything must be as it
+ * was before: memory, pools, processes, names and sections, to the page and to the byte.
+ *
+ * `siege SECONDS PROCESSES SEED`. The shell is connected by pipes; an answer is the echo of a number
+ * behind the command's output, and its time is the guest's. The processes of the user
+ * are started and replaced by a leader, which is one of its attackers' targets and is replaced itself.
+ */
+#define _GNU_SOURCE
+#include "siege.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <megalith/info.h>
+#include <poll.h>
+#include <signal.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <tap.h>
+#include <time.h>
+#include <unistd.h>
+
+#define USER        1000
+#define ANSWER_MS   2000
+#define PATIENCE_MS 120000 /* for an answer that is late; only its lateness is a failure */
+#define SETTLE_MS   60000
+#define ROUNDS_KILL 100000
+
+static double now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* ---- what must be as before ---- */
+
+struct inventory {
+    long pages, nonpaged, paged, processes, sections, global_pages, page_file, promised;
+};
+
+static const char *const inventory_names[] = {
+    "pages",    "bytes of nonpaged pool", "bytes of paged pool", "processes",
+    "sections", "entries of GBLPAGES",    "pages of GBLPAGFIL",  "promised pages",
+};
+
+static void inventory(struct inventory *v)
+{
+    struct mega_memory m;
+    struct mega_pool npp, pgd;
+    struct mega_global g;
+    struct mega_states st;
+
+    if (mega$control(MEGA_CTL_DRAIN, 0, 0, 0, 0, 0) != SS$_NORMAL ||
+        mega$info(MEGA_INFO_POOL, 0, &npp, sizeof(npp)) != SS$_NORMAL ||
+        mega$info(MEGA_INFO_POOL, 1, &pgd, sizeof(pgd)) != SS$_NORMAL ||
+        mega$info(MEGA_INFO_GLOBAL, 0, &g, sizeof(g)) != SS$_NORMAL ||
+        mega$info(MEGA_INFO_STATES, 0, &st, sizeof(st)) != SS$_NORMAL ||
+        mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m)) != SS$_NORMAL)
+        bail_out("the kernel does not tell its figures");
+    v->pages = (long)(m.fluid + m.promised_unused + npp.pages + pgd.pages);
+    v->nonpaged = (long)npp.in_use;
+    v->paged = (long)pgd.in_use;
+    v->sections = (long)g.sections.use;
+    v->global_pages = (long)g.gptes.use;
+    v->page_file = (long)g.pagfil_pages.use;
+    v->promised = (long)m.promised_unused;
+    v->processes = 0;
+    for (unsigned i = 0; i < MEGA_STATES; i++)
+        v->processes += (long)st.count[i];
+}
+
+/* Wait until the inventory is `want`, or, with NULL, until it does not change any more. */
+static void settle(struct inventory *v, const struct inventory *want)
+{
+    double end = now_ms() + SETTLE_MS;
+    int same = 0;
+
+    inventory(v);
+    while (now_ms() < end && same < 10 && (!want || memcmp(v, want, sizeof(*v)) != 0)) {
+        struct inventory before = *v;
+
+        siege_nap_ms(20);
+        inventory(v);
+        same = !want && memcmp(&before, v, sizeof(*v)) == 0 ? same + 1 : 0;
+    }
+}
+
+static void compare(const struct inventory *before, const struct inventory *after)
+{
+    const long *a = (const long *)before, *b = (const long *)after;
+
+    for (unsigned i = 0; i < sizeof(*before) / sizeof(long); i++)
+        is(b[i], a[i], "%s as before", inventory_names[i]);
+}
+
+/* Read a file to its end, so that all its pages are in memory from now on. */
+static int read_whole(const char *path, const struct stat *st, int type, struct FTW *f)
+{
+    static char buffer[65536];
+    int fd;
+
+    (void)st, (void)f;
+    if (type != FTW_F || !S_ISREG(st->st_mode) || strncmp(path, "/proc", 5) == 0)
+        return 0;
+    fd = open(path, O_RDONLY);
+    while (fd >= 0 && read(fd, buffer, sizeof(buffer)) > 0)
+        ;
+    close(fd);
+    return 0;
+}
+
+/* ---- root's shell ---- */
+
+static int shell_in, shell_out;
+static pid_t shell;
+
+static void shell_open(void)
+{
+    int in[2], out[2];
+
+    if (pipe(in) || pipe(out) || (shell = fork()) < 0)
+        bail_out("no shell");
+    if (shell == 0) {
+        dup2(in[0], 0);
+        dup2(out[1], 1);
+        dup2(out[1], 2);
+        for (int fd = 3; fd < 16; fd++)
+            close(fd);
+        execl("/bin/sh", "sh", NULL);
+        _exit(1);
+    }
+    close(in[0]);
+    close(out[1]);
+    shell_in = in[1];
+    shell_out = out[0];
+}
+
+/* Let the shell execute a command. Milliseconds until its answer, or -1 if there was none; *status
+ * is that of the command. */
+static double shell_command(const char *command, int *status)
+{
+    static unsigned number;
+    static char seen[1 << 16];
+    char line[256], mark[32], *at;
+    size_t n = 0;
+    double begin = now_ms();
+
+    snprintf(mark, sizeof(mark), "answer-%u-", ++number);
+    snprintf(line, sizeof(line), "%s\necho %s$?\n", command, mark);
+    if (write(shell_in, line, strlen(line)) != (ssize_t)strlen(line))
+        return -1;
+    for (;;) {
+        struct pollfd p = {shell_out, POLLIN, 0};
+        int wait_ms = (int)(begin + PATIENCE_MS - now_ms());
+        ssize_t got;
+
+        if (wait_ms <= 0 || poll(&p, 1, wait_ms) < 0)
+            return -1;
+        if (n > sizeof(seen) / 2) { /* long output: keep the end of it */
+            memmove(seen, seen + n - 100, 100);
+            n = 100;
+        }
+        got = read(shell_out, seen + n, sizeof(seen) - n - 1);
+        if (got <= 0)
+            return -1;
+        n += (size_t)got;
+        seen[n] = 0;
+        at = memmem(seen, n, mark, strlen(mark));
+        if (at && memchr(at, '\n', n - (size_t)(at - seen))) {
+            *status = atoi(at + strlen(mark));
+            return now_ms() - begin;
+        }
+    }
+}
+
+static const char *const commands[] = {
+    "echo hello",
+    "ls /tmp > /dev/null",
+    "show system > /dev/null",
+    "show memory",
+    "kill -0 1",
+    "mkdir /root_was_here",
+    "echo text > /root_was_here/file",
+    "cat /root_was_here/file",
+    "rm /root_was_here/file",
+    "rm /root_was_here",
+    "true",
+};
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+/* ---- the user ---- */
+
+static pid_t attacker(unsigned number, uint64_t seed)
+{
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    for (int fd = 0; fd < 16; fd++)
+        close(fd);
+    signal(SIGCHLD, SIG_DFL);
+    siege_seed(seed * 1000003 + number);
+    siege_roles[number % siege_role_count].run();
+    _exit(0);
+}
+
+/* The leader keeps `count` attackers alive. */
+static void lead(unsigned count, uint64_t seed)
+{
+    unsigned number = 0, alive = 0;
+
+    setsid();
+    if (setgid(USER) || setuid(USER))
+        _exit(1);
+    for (;;) {
+        while (waitpid(-1, NULL, WNOHANG) > 0)
+            alive -= alive > 0;
+        if (alive < count && attacker(number, seed) > 0) {
+            alive++;
+            number++;
+        } else {
+            siege_nap_ms(20);
+        }
+    }
+}
+
+static pid_t start_leader(unsigned count, uint64_t seed)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        close(shell_in);
+        close(shell_out);
+        lead(count, seed);
+    }
+    return pid;
+}
+
+/* Kill every process of the user once. Their number. */
+static unsigned kill_user(void)
+{
+    struct mega_process p;
+    unsigned found = 0;
+    long at = 0;
+
+    while (mega$info(MEGA_INFO_PROCESS, at, &p, sizeof(p)) == SS$_NORMAL) {
+        if (p.uid == USER && p.state != MEGA_STATE_ENDED) {
+            kill((pid_t)p.pid, SIGKILL);
+            found++;
+        }
+        at = -1 - (long)p.pid;
+    }
+    return found;
+}
+
+static unsigned count_user(unsigned *most)
+{
+    struct mega_process p;
+    unsigned found = 0;
+    long at = 0;
+
+    while (mega$info(MEGA_INFO_PROCESS, at, &p, sizeof(p)) == SS$_NORMAL) {
+        found += p.uid == USER;
+        at = -1 - (long)p.pid;
+    }
+    *most = found > *most ? found : *most;
+    return found;
+}
+
+static bool end_user(pid_t leader)
+{
+    for (unsigned round = 0; round < ROUNDS_KILL; round++) {
+        if (leader > 0 && waitpid(leader, NULL, WNOHANG) == leader)
+            leader = 0;
+        if (kill_user() == 0 && leader == 0)
+            return true;
+        siege_nap_ms(5);
+    }
+    return false;
+}
+
+static int remove_file(const char *path, const struct stat *st, int type, struct FTW *f)
+{
+    (void)st, (void)type;
+    return f->level == 0 ? 0 : remove(path);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned seconds = argc > 1 ? (unsigned)atoi(argv[1]) : 10;
+    unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 200;
+    uint64_t seed = argc > 3 ? (uint64_t)atol(argv[3]) : 1;
+    unsigned asked = 0, late = 0, wrong = 0, silent = 0, most = 0, leaders = 1;
+    double longest = 0, took, end;
+    struct inventory before, after;
+    int status;
+    pid_t leader;
+
+    siege_seed(seed);
+    nftw("/", read_whole, 16, FTW_PHYS);
+    shell_open();
+    for (unsigned i = 0; i < COMMANDS;
+         i++) /* the same commands as later: what they cache is there */
+        shell_command(commands[i], &status);
+    /* What this process does later, so that its own memory does not grow any more. */
+    nftw("/tmp", remove_file, 16, FTW_DEPTH | FTW_PHYS);
+    kill_user();
+    settle(&before, NULL);
+    settle(&before, NULL);
+
+    end = now_ms() + seconds * 1e3;
+    leader = start_leader(count, seed);
+    while (now_ms() < end && silent == 0) {
+        unsigned which = asked++ % COMMANDS;
+
+        took = shell_command(commands[which], &status);
+        silent += took < 0;
+        wrong += took >= 0 && status != 0;
+        late += took > ANSWER_MS;
+        if (took > ANSWER_MS || took < 0 || status != 0)
+            diag("\"%s\": status %d after %.0f ms", commands[which], status, took);
+        longest = took > longest ? took : longest;
+        count_user(&most);
+        if (waitpid(leader, NULL, WNOHANG) == leader) {
+            leader = start_leader(count, ++seed);
+            leaders++;
+        }
+        siege_nap_ms(200);
+    }
+    diag("%u commands, the longest took %.0f ms; at most %u processes of the user, %u leaders",
+         asked, longest, most, leaders);
+    ok(most > count / 2, "the user had %u processes", most);
+    is(silent, 0, "root's shell answers");
+    is(late, 0, "each answer comes within %d ms", ANSWER_MS);
+    is(wrong, 0, "each command succeeds");
+
+    ok(end_user(leader), "the user's processes can be killed");
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+    is(nftw("/tmp", remove_file, 16, FTW_DEPTH | FTW_PHYS), 0, "root removes the user's files");
+    settle(&after, &before);
+    compare(&before, &after);
+    close(shell_in);
+    waitpid(shell, NULL, 0);
+    return tap_done();
+}
