@@ -21,7 +21,7 @@ LEAKS = {
     "stack": r"leak: \d+ kernel stacks for \d+ threads",
     "thread": r"leak: thread \d+ \(forgotten\) is left over",
     "inode_reference": r"leak: file show has 2 references, 1 without open files",
-    "object_reference": r"object \S+: 0 entries, 0 copies, 1 holders, counted as 0, refs 2",
+    "object_reference": r"object \S+: 0 entries, counted as 0, 1 holders, refs 2",
     "file_reference": r"leak: 1 block of \d+ bytes of nonpaged pool \(as large: .*open file",
     "section_share": r"section LEFT: 0 mappings, counted as 0, 1 shares",
     "aspace_reference": r"PANIC: (leak: )?memory is inconsistent",
