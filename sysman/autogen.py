@@ -1,12 +1,12 @@
 """AUTOGEN: computes parameters for a machine from the size of its memory and the registry, and
 whether the machine could boot with that registry.
 
-It repeats the kernel's arithmetic at boot: the pages of the image, the initrd and the PFN database
-(kernel/main.c, mm/phys/page_range.c), the fluid pages and how many of them must remain
-(mm/phys/fluid.c), and the entries of the registry, the largest first (mm/section/reserved.c). For
-two quantities it uses upper bounds: the pages of the system's first tables and threads, and the
-bytes that scripts/run adds to the initrd. tests/test_autogen.py boots machines at the computed
-limit.
+It repeats the kernel's arithmetic at boot: the pages of the image, the initrd, the tables of
+processes and the PFN database (kernel/main.c, kernel/proc/process.c, mm/phys/page_range.c), the
+fluid pages and how many of them must remain (mm/phys/fluid.c), and the entries of the registry, the
+largest first (mm/section/reserved.c). For two quantities it uses upper bounds: the pages of the
+system's first tables and threads, and the bytes that scripts/run adds to the initrd.
+tests/test_autogen.py boots machines at the computed limit.
 """
 
 from __future__ import annotations
@@ -31,13 +31,17 @@ INITRD = TOP / "build/initrd.cpio"
 SMALL_INITRD = TOP / "build/initrd-small.cpio"
 SMALL_MB = 128
 # Sizes that are assumed when nothing has been built: upper bounds.
-KERNEL_MB, INITRD_MB = 1, 40
+KERNEL_MB, INITRD_MB = 3, 80
 
 CONSOLE_PAGES = 15  # PALcode and console, from PFN 0 on
 BOOT_PARAMETER_PAGES = 3  # below the image
 DATABASE_ENTRY = 32  # bytes of the PFN database for each page
+CHUNKS_PER_PAGE = 4  # of the database: mm/phys/page_check.h
+# The tables of processes: kernel/proc/process.c, numbers.h.
+PROCESS_PAGES, PROCESSES_LEAST, PROCESSES_MOST = 16, 2048, 32767
+NUMBERS_EACH, NUMBERS_LEAST, NUMBERS_PER_BUCKET = 4, 32768, 8
+NUMBER_BYTES, BUCKET_BYTES = 12, 16  # a count and a group; the head of a list
 POOL_SEGMENT_PAGES = 8  # mm/pool/pool_nonpaged.c: the pool grows by segments
-POOL_SEGMENT_HEADER = 560  # bytes of each segment that do not count for NPAGEDYN
 SYSTEM_PAGES = 32  # upper bound for the kernel's tables, stacks and threads at that point
 INITRD_ALLOWANCE = 2048  # headers, names and padding of the files that scripts/run adds
 
@@ -115,6 +119,17 @@ class Memory:
         self.fluid -= pages
 
 
+def process_table_pages(npages: int, limit: int) -> int:
+    """As process_table_boot() of kernel/proc/process.c. npages: all that the console leaves to the
+    system; limit: MAXPROCESSCNT."""
+    if limit < 0:
+        limit = min(max(npages // PROCESS_PAGES, PROCESSES_LEAST), PROCESSES_MOST)
+    numbers = NUMBERS_LEAST
+    while numbers < NUMBERS_EACH * limit:
+        numbers *= 2
+    return _ceil(numbers * NUMBER_BYTES + numbers // NUMBERS_PER_BUCKET * BUCKET_BYTES, PAGE)
+
+
 def memory_at_boot(machine: Machine, configuration: Configuration) -> Memory:
     """Follows memory_boot() of kernel/main.c and the code after it up to the reservations."""
 
@@ -137,10 +152,13 @@ def memory_at_boot(machine: Machine, configuration: Configuration) -> Memory:
     if value("MEMORY_HOLES"):
         holes = value("MEMORY_HOLES") * value("MEMORY_HOLE_MB") * PAGES_PER_MB
         memory.take(holes, "MEMORY_HOLES")
-    chunks = _ceil(end, PAGE // DATABASE_ENTRY)
-    memory.take(chunks + _ceil(_ceil(chunks, 64) * 8, PAGE), "PFN database, an entry for each page")
+    tables = process_table_pages(total - CONSOLE_PAGES, value("MAXPROCESSCNT"))
+    memory.take(tables, "tables of processes: MAXPROCESSCNT")
+    database = _ceil(end, PAGE // DATABASE_ENTRY)
+    bitmap = _ceil(_ceil(database * CHUNKS_PER_PAGE, 64) * 8, PAGE)
+    memory.take(database + bitmap, "PFN database, an entry for each page")
     memory.managed = memory.fluid
-    segments = _ceil(value("NPAGEDYN"), POOL_SEGMENT_PAGES * PAGE - POOL_SEGMENT_HEADER)
+    segments = _ceil(value("NPAGEDYN"), POOL_SEGMENT_PAGES * PAGE)
     memory.take(segments * POOL_SEGMENT_PAGES, "nonpaged pool: NPAGEDYN")
     memory.take(SYSTEM_PAGES, "tables, stacks and threads of the system, at most")
     return memory

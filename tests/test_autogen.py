@@ -14,7 +14,9 @@ from megalith.run.paths import TOP
 
 from sysman import Configuration, SysmanError
 from sysman.autogen import (
+    INITRD_ALLOWANCE,
     PAGES_PER_MB,
+    SMALL_INITRD,
     START_PAGES,
     Machine,
     autogen,
@@ -30,16 +32,25 @@ REFUSED = re.compile(r"reserved memory: (\S+) wants (\d+) pages, but of (\d+) fl
 MEGABYTE = PAGES_PER_MB
 
 
-def machine(configuration: Configuration, memory: str) -> Machine:
-    return Machine.of(parse_memory(memory), len(configuration.to_bytes()))
+def machine(configuration: Configuration, memory: str, whole: bool = False) -> Machine:
+    """The machine that boot() boots. whole: with the initrd that users have, not that of tests."""
+    blob = len(configuration.to_bytes())
+    small = SMALL_INITRD.stat().st_size + blob + INITRD_ALLOWANCE
+    return Machine.of(parse_memory(memory), blob, None if whole else small)
 
 
-def boot(tmp_path: Path, configuration: Configuration, memory: str) -> Done:
+def boot(tmp_path: Path, configuration: Configuration, memory: str, whole: bool = False) -> Done:
     file = tmp_path / "cfg"
     configuration.save(file)
     script = "sysman reserved_memory show; show memory /physical"
     done = run_guest(
-        "/bin/sh", "-c", script, memory=memory, options=("--config", str(file)), timeout=120
+        "/bin/sh",
+        "-c",
+        script,
+        memory=memory,
+        options=("--config", str(file)),
+        timeout=120,
+        all_programs=whole,
     )
     return done.expect(0)
 
@@ -119,6 +130,7 @@ def test_one_megabyte_beyond_it_is_refused(tmp_path, memory):
         ("1G", ["NPAGEDYN=20000000"]),
         ("4G", ["PHYSICAL_MEMORY=1000"]),
         ("1000G", ["RADS=4"]),
+        ("2G", ["MAXPROCESSCNT=32767"]),
     ],
 )
 def test_fluid_pages_are_what_the_kernel_counts(tmp_path, memory, parameters):
@@ -128,12 +140,12 @@ def test_fluid_pages_are_what_the_kernel_counts(tmp_path, memory, parameters):
     for text in parameters:
         configuration.set_parameter(text)
     configuration.reserve("IMPOSSIBLE 1048576")
-    done = boot(tmp_path, configuration, memory)
+    done = boot(tmp_path, configuration, memory, whole=True)
     [(_, wanted, fluid, remain)] = REFUSED.findall(done.console)
     assert int(wanted) == sum(entry_pages(configuration.reservations[0]))
-    computed = memory_at_boot(machine(configuration, memory), configuration)
+    computed = memory_at_boot(machine(configuration, memory, whole=True), configuration)
     assert 0 <= int(fluid) - computed.fluid < MEGABYTE
-    minimum = autogen(machine(configuration, memory), configuration).remain
+    minimum = autogen(machine(configuration, memory, whole=True), configuration).remain
     if not parameters:  # without AUTOGEN's own NPAGEDYN
         assert abs(int(remain) - minimum) <= 1
 
