@@ -323,11 +323,9 @@ def space(kernel: Kernel, pid: int) -> Space:
     link = kernel.structure("region", REGION_C).offset("link")
     for at in kernel.follow(head, link):
         start = reader.value(at, "region", REGION_C, "start")
-        length = reader.value(at, "region", REGION_C, "length")
+        end = reader.value(at, "region", REGION_C, "end")
         flags = reader.value(at, "region", REGION_C, "flags")
-        regions.append(
-            Region(start, start + length, bool(flags & kernel.constants["VA$M_SHARED_PTS"]))
-        )
+        regions.append(Region(start, end, bool(flags & kernel.constants["VA$M_SHARED_PTS"])))
     return Space(pid, name, mappings, regions)
 
 
