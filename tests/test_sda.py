@@ -79,7 +79,8 @@ EXPECTED = {
     ),
     "sda show process /map": r"r-x +\d+ +anonymous(.*\n)*.*rw- .*section .* GDBSECT$",
     "sda show section": (
-        r"^GDBSECT +FFFFFC00.[0-9A-F]{8} +1050624 +1 +2 +2 +fluid +1026 +WRT.*MRES"
+        # The block is in a segment of nonpaged pool, anywhere in the first half of the memory.
+        r"^GDBSECT +FFFFFC0[01].[0-9A-F]{8} +1050624 +1 +2 +2 +fluid +1026 +WRT.*MRES"
     ),
     "sda show section GDBSECT": (
         r"Flags +WRT MRES SYSGBL\n(.*\n)*Level-3 pages +1026, 1 there\n(.*\n)*"
@@ -95,7 +96,9 @@ EXPECTED = {
     "sda show pool /lookaside": r"Lookaside lists of nonpaged pool(.*\n)*Lookaside lists of paged",
     "sda show pool /summary": r"in use +\d+ blocks +\d+ bytes(.*\n)*in use +\d+ blocks +\d+ bytes",
     "sda show pfn_data": r"PFN lists of RAD 0(.*\n)*never used +\d+(.*\n)*PFN lists of RAD 1",
-    "sda show pfn_data 1;2": r"^00000001 .*\n00000002 ",
+    # On both sides of the border of two chunks; and the console's pages, which have no entries.
+    "sda show pfn_data 0xff;2": r"^000000FF .*\n00000100 ",
+    "sda show pfn_data 1;2": r"^2 pages have no entry",
     "sda show spinlock page lists": (
         r"page lists +44 +5 +- +- +rads\[\].lock, 2 of them\n2 spinlocks"
     ),
