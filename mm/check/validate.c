@@ -90,11 +90,13 @@ bool validate_seen(const struct validate *v, uint16_t *mark)
 
 /* ---- marks ---- */
 
-/* Note who was charged for active page n. */
+/* Note who is charged for page n, if it is allocated. */
 static void count_charge(struct validate *v, uint64_t n)
 {
     uint32_t charge = page_db[n].charge, of = sizeof(struct account) / sizeof(struct quota_count);
 
+    if (page_db[n].state != PAGE_ACTIVE && page_db[n].state != PAGE_TRANSITION)
+        return;
     if (charge / of >= ACCOUNTS_MAX || charge % of > QUOTA_FILE_PAGES)
         validate_error(v, "page %lx is charged to counter %x, which counts no pages: %s", n, charge,
                        validate_entry(n));
@@ -123,8 +125,7 @@ static bool mark(struct validate *v, uint64_t n, enum validate_kind kind)
     }
     bitmap_set(bits, n % GROUP_PAGES);
     v->r.pages[kind]++;
-    if (page_db[n].state == PAGE_ACTIVE || page_db[n].state == PAGE_TRANSITION)
-        count_charge(v, n);
+    count_charge(v, n);
     return true;
 }
 
@@ -382,6 +383,7 @@ static void sweep(void *arg, uint64_t first, uint64_t npages)
             continue;
         }
         validate_error(l->v, "page %lx is lost: %s", n, validate_entry(n));
+        count_charge(l->v, n); /* it is charged still: that is no second error */
     }
 }
 
