@@ -82,7 +82,7 @@ bool sched_loop_point(void)
         return false;
     if ((__atomic_load_n(&t->hw.syscall_exit, __ATOMIC_RELAXED) & EXIT_FREEZE) && !t->held_mutexes)
         sched_freeze_park();
-    return thread_fatal_pending(t);
+    return thread_killed();
 }
 
 static bool to_be_held(unsigned cpu)

@@ -136,7 +136,17 @@ static inline bool thread_fatal_pending(const struct thread *t)
  * of bytes done. A loop that cannot stop in the middle (freeing memory, above all) costs a bounded
  * number of instructions a page. Preemption needs no request: at IPL 0 without a spinlock it is
  * always possible. docs/long-loops.md lists all such loops. Any IPL. */
-static inline bool thread_killed(void) { return unlikely(thread_fatal_pending(thread_self())); }
+static inline bool thread_killed(void)
+{
+    struct thread *t = thread_self();
+
+    if (likely(!thread_fatal_pending(t)))
+        return false;
+    /* thread_interrupt() sets it too, but possibly later than `fatal` is set: without it the call
+       would return to user mode, with an -EINTR that no program is to see. */
+    __atomic_fetch_or(&t->hw.syscall_exit, EXIT_INTERRUPTED, __ATOMIC_RELAXED);
+    return true;
+}
 /* Let another ready thread of the same priority run. IPL 0, no spinlock. */
 void thread_yield(void);
 /* Switch to another thread if a reschedule is pending. Called at IPL 0, or on the way out of an
