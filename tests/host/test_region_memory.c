@@ -254,7 +254,8 @@ static void test_thief(void)
     aspace_map_object(space, &va, 4 * PAGE_SIZE, MAP_R | MAP_W, MAPF_SHARED, wanted, 0);
     gets = 0;
     pthread_create(&thief, NULL, thief_main, NULL);
-    for (unsigned round = 0; round < 1000000 && gets < 400; round++) {
+    /* Until both have happened often enough: the host may run the thief alone for a while. */
+    for (unsigned round = 0; round < 1000000 && (gets < 400 || locked < 100); round++) {
         int err = aspace_lock_pages(space, va, 4 * PAGE_SIZE, &set);
 
         if (err) {
@@ -273,7 +274,7 @@ static void test_thief(void)
     }
     __atomic_store_n(&thief_ends, true, __ATOMIC_RELEASE);
     pthread_join(thief, NULL);
-    ok(wrong == 0 && locked > 0,
+    ok(wrong == 0 && locked >= 100,
        "pages that a pager takes back stay while they are locked (%u times, %u refused)", locked,
        refused);
     ok(gets >= 400, "and are taken back in between");
