@@ -128,7 +128,7 @@ int main(int argc, char **argv)
     board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     bench_need(board != MAP_FAILED);
     set_parameter("PAGED_LAL_SIZE", 0);
-    names_check(80);
+    names_check(NAME_SMALLEST);
     names_check(208);
     names_check(512);
     landmark_create();

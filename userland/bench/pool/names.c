@@ -8,10 +8,10 @@
 #include <starlet.h>
 #include <string.h>
 
-/* The size of a name's block (kernel/lnm): 64 bytes, the name, and for each translation its string
+/* The size of a name's block (kernel/lnm): 80 bytes, the name, and for each translation its string
  * and 7 bytes, each rounded up to a multiple of 8. Names here have 8 characters. names_check
  * compares this with the pool's own figures. */
-#define HEAD  72u
+#define HEAD  88u
 #define EXTRA 7u
 
 uint64_t random_next(uint64_t *s)
@@ -25,7 +25,7 @@ uint64_t random_next(uint64_t *s)
 unsigned random_size(uint64_t *s)
 {
     if (random_next(s) % 100 < 92)
-        return 80 + 16 * (unsigned)(random_next(s) % 9);
+        return NAME_SMALLEST + 16 * (unsigned)(random_next(s) % 8);
     return 224 + 16 * (unsigned)(random_next(s) % 19);
 }
 

@@ -51,9 +51,11 @@ extern struct options {
 /* ---- names.c ---- */
 
 uint64_t random_next(uint64_t *state);
-/* A random block size, distributed as those of jobs: most from 80 to 208 bytes, none above 512. */
+/* A random block size, distributed as those of jobs: most from 96 to 208 bytes, none above 512. */
 unsigned random_size(uint64_t *state);
-/* Create the job's name number n in a block of `size` bytes (a multiple of 16, at least 80). */
+/* Create the job's name number n in a block of `size` bytes (a multiple of 16, at least
+   NAME_SMALLEST). */
+#define NAME_SMALLEST 96u
 void name_create(unsigned n, unsigned size);
 void name_delete(unsigned n);
 /* Try to delete a name that does not exist. This takes LNM as name_delete does, but frees

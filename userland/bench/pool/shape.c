@@ -59,11 +59,11 @@ void pool_shatter(void (*pause_here)(void))
     /* The last names are small: they take the first free blocks that are large enough. */
     while (large_blocks(&p) > large || p.free_blocks < opt.blocks) {
         for (uint64_t i = large; i + 16 < large_blocks(&p); i++)
-            name_create(more++, 80);
+            name_create(more++, NAME_SMALLEST);
         if (p.free_blocks < opt.blocks || more == NAMES_MAX)
-            replace(80);
+            replace(NAME_SMALLEST);
         else
-            name_create(more++, 80);
+            name_create(more++, NAME_SMALLEST);
         p = pool_now();
     }
     if (p.in_use < opt.used)
@@ -82,7 +82,7 @@ void pool_comb(void)
         name_create(n, 128);
     for (unsigned n = opt.names; n > 0; n -= 2) {
         name_delete(n - 2);
-        name_create(n - 2, 80);
+        name_create(n - 2, NAME_SMALLEST);
     }
     bench_need(pool_now().free_blocks_le64 + opt.blocks / 100 >= opt.blocks);
 }
