@@ -18,8 +18,8 @@
 #include "kernel/base/panic.h"
 #include "kernel/sched/sched_private.h"
 
-#define WINDOW_NS  20000u
-#define PER_WINDOW 4u /* some 600 instructions each, if they wake a thread */
+#define WINDOW_NS  10000u
+#define PER_WINDOW 2u /* some 900 instructions each, if they wake a thread */
 
 struct timer_cpu {
     struct spinlock lock;  /* RANK_TIMER */

@@ -67,7 +67,7 @@ TOOLS = (
         "raised IPL is measured, in instructions. A time above 2,000 fails, whatever the number. "
         "What the meter found was followed, and the loops of `kernel/proc`, `kernel/sched`, "
         "`kernel/io`, `mm/pool` and `mm/phys` were read in part; the other folders were not read "
-        "for it. Waiters are woken 8 in a hold, processes looked at 12 (a signal "
+        "for it. Waiters are woken 4 in a hold, processes looked at 12 (a signal "
         "ends a hold), orphans made 6; a message goes into a ring, and 16 bytes of it to the "
         "UART; an interrupt takes 32 bytes from a serial line; 8 characters of a line are erased; "
         "32 pages move between a CPU's cache and the lists, and 64 entries of the PFN database "
