@@ -46,6 +46,7 @@ SYSTEM_PAGES = 32  # upper bound for the kernel's tables, stacks and threads at 
 INITRD_ALLOWANCE = 2048  # headers, names and padding of the files that scripts/run adds
 
 MINIMUM_LEAST, MINIMUM_MOST = 512, 16384  # mm/phys/fluid.c
+RESERVE_SHIFT, RESERVE_LEAST, RESERVE_MOST = 5, 512, 8192  # kernel/quota/limits.c
 START_PAGES = 512  # RMD_START_PAGES of mm/section/reserved.h
 LEAST_MB = 32  # mm/phys/page_boot.c: the least effective value of PHYSICAL_MEMORY
 ALIGNMENT = 512  # of contiguous pages: up to one page less may remain unused beside them
@@ -183,6 +184,13 @@ def default_minimum(managed: int) -> int:
     return min(max(managed >> 6, MINIMUM_LEAST), MINIMUM_MOST)
 
 
+def root_reserve(npages: int, parameter: int) -> int:
+    """As in kernel/quota/limits.c. npages: as for process_table_pages(); parameter: ROOT_RESERVE"""
+    if parameter >= 0:
+        return parameter
+    return min(max(npages >> RESERVE_SHIFT, RESERVE_LEAST), RESERVE_MOST)
+
+
 def _clamp(name: str, value: int) -> int:
     p = params.find(name)
     return min(max(value, p.minimum), p.maximum)
@@ -203,6 +211,13 @@ def autogen(machine: Machine, configuration: Configuration, least: int = 0) -> R
         minimum, why = least, "as /MIN_FLUID wants it"
     result = Result(memory, minimum + START_PAGES)
     _check_registry(result, configuration)
+    parameter = configuration.parameters.get("ROOT_RESERVE", params.find("ROOT_RESERVE").default)
+    reserve = root_reserve(machine.megabytes * PAGES_PER_MB - CONSOLE_PAGES, parameter)
+    if 0 <= result.left < reserve:
+        result.warnings.append(
+            f"{result.left} pages are left for programs, fewer than ROOT_RESERVE, {reserve}: no "
+            "file could be written, and only user 0 could run programs"
+        )
 
     available = max(memory.fluid - result.wanted, 0)
     sections = _clamp("GBLSECTIONS", 4096 + len(result.entries) + machine.megabytes // 64)

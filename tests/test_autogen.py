@@ -205,6 +205,12 @@ def test_warnings():
     configuration, minimum = filled("256M")
     result = autogen(machine(configuration, "256M"), configuration, minimum)
     assert any("no aligned stretch" in warning for warning in result.warnings)
+    # The reserve: 256 MB less the 15 pages of the console, by 32.
+    few = "0 pages are left for programs, fewer than ROOT_RESERVE, 1023: "
+    assert any(warning.startswith(few) for warning in result.warnings)
+    configuration.set_parameter("ROOT_RESERVE=0")
+    result = autogen(machine(configuration, "256M"), configuration, minimum)
+    assert not any("ROOT_RESERVE" in warning for warning in result.warnings)
 
 
 @pytest.mark.parametrize("text", ["8", "63M", "1001G", "x", "", "1000000K"])
