@@ -103,7 +103,8 @@ def test_a_broken_bound_is_reported(quick: Path) -> None:
 def test_lookaside_lists_help_a_fragmented_pool(quick: Path) -> None:
     data = page.load(quick / "figures.json")
     by = pool.lists_of(data["pool"], 1)
-    assert by[0]["free_blocks"] >= 1000 and by[0]["le64"] >= 700
+    # The trial begins with 1,000 free blocks or a few more, and reports how many it leaves.
+    assert abs(by[0]["free_blocks"] - 1000) <= 50 and by[0]["le64"] >= 700
     # Without lists every request takes PGDYN and walks with LNM held; with them hardly any does.
     assert by[512]["PGDYN"]["taken"] < by[0]["PGDYN"]["taken"] / 2
     assert by[0]["free_208"][0] > 1000 > pool.HIT_MOST >= by[512]["free_208"][1]
