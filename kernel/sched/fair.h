@@ -92,6 +92,14 @@ static inline void fair_charge(struct fair_node *n, uint32_t cycles)
     n->v += cycles * n->rate >> FAIR_RATE_SHIFT;
 }
 
+/* n, current, yields: it forgoes the rest of its request, as if it had used it. Otherwise hundreds
+   of threads that poll and yield would each get as much CPU time as the one for which they wait. */
+static inline void fair_forgo(struct fair_node *n)
+{
+    if (fair_before(n->v, n->deadline))
+        n->v = n->deadline;
+}
+
 /* n's virtual time, as if it had slept until now: not further below the others than its credit. It
    begins a request. */
 static inline void fair_place(struct fair_node *n)

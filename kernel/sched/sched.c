@@ -516,10 +516,13 @@ void thread_yield(void)
     if (unlikely(old != IPL_NONE || thread_spin_top(thread_self()) != NULL))
         lockcheck_may_not("yields", old, (uint64_t)__builtin_return_address(0));
     spin_lock_at_ipl(&rq->lock);
-    if (prioq_has(&rq->ready, thread_self()->prio))
+    if (prioq_has(&rq->ready, thread_self()->prio)) {
+        if (likely(thread_self()->prio == PRIO_NORMAL))
+            fair_forgo(&thread_self()->fair);
         requeue_and_schedule(rq, true);
-    else
+    } else {
         spin_unlock_at_ipl(&rq->lock);
+    }
     ipl_set(old);
 }
 
