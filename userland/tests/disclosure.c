@@ -570,6 +570,10 @@ static void information(void)
     }
 }
 
+/* An interrupt between the two calls of make() writes its own frame over the stain of the stack,
+ * and the leak gives that instead. It seldom comes twice. */
+#define PLANTED_TRIES 5
+
 static void planted(void)
 {
     static const char *const kinds[MEGA_DISCLOSES] = {"the stack", "padding", "nonpaged pool",
@@ -579,8 +583,11 @@ static void planted(void)
         struct shape s = {
             .what = kinds[kind], .number = MEGA_SYS_CONTROL, .a = {MEGA_CTL_DISCLOSE, kind, B(2)}};
 
-        ok(make_twice(&s, s.number == MEGA_SYS_CONTROL ? EXAMPLE_MS : DRAWN_MS) && leaked(),
-           "a leak planted in %s is found", kinds[kind]);
+        int found = 0;
+
+        for (int i = 0; i < PLANTED_TRIES && !found; i++)
+            found = make_twice(&s, EXAMPLE_MS) && leaked();
+        ok(found, "a leak planted in %s is found", kinds[kind]);
     }
 }
 
