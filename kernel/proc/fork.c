@@ -190,7 +190,7 @@ static void vfork_wait(struct uthread *self, struct process *child)
              * interrupts the next wait. Any other signal is delivered on the return to user mode,
              * and the wait continues. */
             __atomic_store_n(&thread_self()->interrupted, 0, __ATOMIC_SEQ_CST);
-            if (thread_fatal_pending(thread_self()))
+            if (thread_killed())
                 break;
             wait_finish(&w); /* the waiter is still on the queue */
         }

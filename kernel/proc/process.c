@@ -292,7 +292,7 @@ static enum process_visit kill_visit(struct process *p, void *arg)
 
     if (k->group ? p->pgid != k->group : p == k->self || p->pid == 1)
         return PROCESS_NEXT;
-    if (k->self && !k->to_self && thread_fatal_pending(thread_self()))
+    if (k->self && !k->to_self && thread_killed())
         return PROCESS_STOP; /* somebody has killed the sender */
     k->to_self |= p == k->self;
     kill_one_locked(p, k);
