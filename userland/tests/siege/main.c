@@ -4,9 +4,9 @@
  * time. Then the user's processes are killed and its files removed, and everything must be as it
  * was before: memory, pools, processes, names and sections, to the page and to the byte.
  *
- * `siege SECONDS PROCESSES SEED`. The shell is connected by pipes; an answer is the echo of a number
- * behind the command's output, and its time is the guest's. The processes of the user
- * are started and replaced by a leader, which is one of its attackers' targets and is replaced itself.
+ * `siege SECONDS PROCESSES SEED`. The shell is connected by pipes; an answer is the echo of a
+ * number behind the command's output, and its time is the guest's. The processes of the user are
+ * started and replaced by a leader, which is one of its attackers' targets and is replaced itself.
  */
 #define _GNU_SOURCE
 #include "siege.h"
