@@ -157,6 +157,19 @@ static void make_link(struct fuzz_in *in, const struct io_cred *cred, struct nod
     }
 }
 
+/* A hard link to a file of another user: only to a regular one that cred may read and write, and
+ * that gives nobody other rights when it is executed. */
+static bool m_may_link(const struct io_cred *cred, const struct node *n)
+{
+    bool gives_group = (n->mode & S_ISGID) && (n->mode & 010);
+
+    if (n->type == S_IFDIR)
+        return false;
+    if (cred->uid == 0 || cred->uid == n->uid)
+        return true;
+    return n->type == S_IFREG && !(n->mode & S_ISUID) && !gives_group && !m_access(n, cred, 6);
+}
+
 static void hard_link(struct fuzz_in *in, const struct io_cred *cred, struct node *dir,
                       const struct path *p, const char *text)
 {
@@ -167,7 +180,7 @@ static void hard_link(struct fuzz_in *in, const struct io_cred *cred, struct nod
 
     if (!expected && !from.node)
         expected = -ENOENT;
-    if (!expected && from.node->type == S_IFDIR)
+    if (!expected && !m_may_link(cred, from.node))
         expected = -EPERM;
     if (!expected)
         expected = m_may_enter(cred, held[1], &to, from.node->type, true, &w);
