@@ -571,8 +571,9 @@ static void information(void)
 }
 
 /* An interrupt between the two calls of make() writes its own frame over the stain of the stack,
- * and the leak gives that instead. It seldom comes twice. */
+ * and the leak gives that instead. So a leak may be missed, but in few of the tries. */
 #define PLANTED_TRIES 5
+#define PLANTED_FOUND 3
 
 static void planted(void)
 {
@@ -585,9 +586,10 @@ static void planted(void)
 
         int found = 0;
 
-        for (int i = 0; i < PLANTED_TRIES && !found; i++)
-            found = make_twice(&s, EXAMPLE_MS) && leaked();
-        ok(found, "a leak planted in %s is found", kinds[kind]);
+        for (int i = 0; i < PLANTED_TRIES; i++)
+            found += make_twice(&s, EXAMPLE_MS) && leaked();
+        ok(found >= PLANTED_FOUND, "a leak planted in %s is found %d times of %d", kinds[kind],
+           found, PLANTED_TRIES);
     }
 }
 
