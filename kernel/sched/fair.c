@@ -408,6 +408,13 @@ static bool is_another_due(const struct fair_queue *q, const struct fair_node *n
     return best && fair_before(best->deadline, n->deadline);
 }
 
+void fair_excuse(struct fair_node *n, uint32_t now, uint32_t used, uint32_t lost)
+{
+    n->v -= (uint64_t)(lost < used ? lost : used) * n->rate >> FAIR_RATE_SHIFT;
+    while ((n = n->queue->owner))
+        n->start += lost < now - n->start ? lost : now - n->start;
+}
+
 bool fair_tick(struct fair_node *n, uint32_t now)
 {
     bool other = false;

@@ -183,6 +183,9 @@ void fair_put_back(struct fair_node *n, uint32_t now);
 struct fair_node *fair_pass(struct fair_node *n, uint32_t now);
 /* Thread n, on no queue, becomes current, as no thread is; its groups become current with it. */
 void fair_resume(struct fair_node *n, uint32_t now);
+/* Thread n, current, is about to be charged for `used` cycles, up to now, but was not run in the
+   last `lost` of them: neither it nor its groups will be charged for those. */
+void fair_excuse(struct fair_node *n, uint32_t now, uint32_t used, uint32_t lost);
 /* A clock tick met thread n, current and charged. Should another one run? */
 bool fair_tick(struct fair_node *n, uint32_t now);
 /* Should thread n, which has just become ready, preempt thread current of the same CPU? The first

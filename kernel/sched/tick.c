@@ -20,13 +20,17 @@ uint64_t clock_ticks;
 #define BALANCE_TICKS 64 /* 62.5 ms: a busy CPU looks 16 times a second */
 
 /* A tick met t, in user mode or in the kernel: account for its time, and have another thread run if
-   the rule says so. */
-static void thread_tick(struct runq *rq, struct thread *t, bool user)
+   the rule says so. lost_ns: time in which the host did not run this CPU. The fair rule does not
+   charge it: t made no progress, so that the others are owed none. */
+static void thread_tick(struct runq *rq, struct thread *t, bool user, uint64_t lost_ns)
 {
     uint32_t cycles;
 
     spin_lock_at_ipl(&rq->lock);
     cycles = clock_cycles();
+    if (unlikely(lost_ns != 0) && t->prio == PRIO_NORMAL)
+        fair_excuse(&t->fair, cycles, cycles - t->start_cycles,
+                    (uint32_t)MIN(lost_ns / CLOCK_CYCLE_NS, UINT32_MAX));
     t->run_sum = &t->run_ns[user];
     account(t, cycles);
     if (t->prio == PRIO_NORMAL && fair_tick(&t->fair, cycles))
@@ -38,14 +42,19 @@ static void thread_tick(struct runq *rq, struct thread *t, bool user)
 
 /* The interval clock and the alarm share one interrupt, so a tick is recognised by its time: it is
    the first interrupt that comes no earlier than half an interval before the tick is due. Ticks do
-   not drift, since the due time advances by whole intervals. */
-static bool is_tick(struct runq *rq, uint64_t now_ns)
+   not drift, since the due time advances by whole intervals. *lost_ns: how much later than one
+   interval it comes. The kernel never keeps interrupts off for that long, so the host has not run
+   this CPU meanwhile. */
+static bool is_tick(struct runq *rq, uint64_t now_ns, uint64_t *lost_ns)
 {
+    *lost_ns = 0;
     if (now_ns + CLOCK_TICK_NS / 2 < rq->next_tick_ns)
         return false;
     rq->next_tick_ns += CLOCK_TICK_NS;
-    if (rq->next_tick_ns < now_ns)
+    if (rq->next_tick_ns < now_ns) {
+        *lost_ns = now_ns - rq->next_tick_ns;
         rq->next_tick_ns = now_ns + CLOCK_TICK_NS;
+    }
     return true;
 }
 
@@ -54,18 +63,18 @@ void sched_clock_tick(bool user)
     struct runq *rq = runq_self();
     struct thread *t = thread_self();
     unsigned self = runq_cpu(rq);
-    uint64_t now;
+    uint64_t now, lost;
 
     if (rq->current == NULL)
         return; /* the scheduler is not up yet */
     now = clock_ns();
     timer_run(now);
-    if (!is_tick(rq, now))
+    if (!is_tick(rq, now, &lost))
         return;
     __atomic_store_n(&rq->ticks, rq->ticks + 1, __ATOMIC_RELEASE);
     if (self == 0)
         __atomic_store_n(&clock_ticks, rq->ticks, __ATOMIC_RELAXED);
-    thread_tick(rq, t, user);
+    thread_tick(rq, t, user, lost);
     if (__atomic_load_n(&cpu_count, __ATOMIC_RELAXED) > 1) {
         if (rq->ticks % BALANCE_TICKS == self * (BALANCE_TICKS / MAX_CPUS))
             sched_balance(self);

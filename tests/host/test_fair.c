@@ -507,10 +507,59 @@ static void test_migration(void)
        "a new thread begins where its creator stands");
 }
 
+/* The host does not run the CPU for `lost` cycles; then comes the tick. */
+static void stall(uint64_t lost)
+{
+    now += lost;
+    next_tick += lost;
+    fair_excuse(&current->node, (uint32_t)now, (uint32_t)now - charged, (uint32_t)lost);
+    account();
+    current->service -= lost;
+    if (fair_tick(&current->node, (uint32_t)now))
+        preempt();
+}
+
+/* One that the host's stalls meet again and again loses nothing, nor does its user. */
+static void test_stall(void)
+{
+    static struct fair_queue inner[2];
+    static struct fair_node users[2];
+    uint64_t before[3], most = 0, least = UINT64_MAX;
+
+    cpu_init();
+    for (unsigned i = 0; i < 2; i++) {
+        fair_node_init(&users[i], &cpu, &inner[i], FAIR_WEIGHT);
+        fair_queue_init(&inner[i], &users[i]);
+    }
+    add(&inner[0], 0)->ready = true;
+    add(&inner[1], 0)->ready = true;
+    add(&inner[1], 0)->ready = true;
+    for (unsigned i = 0; i < 3; i++)
+        fair_add(&t[i].node);
+    dispatch();
+    for (unsigned k = 0; k < 20; k++) {
+        run_until(now + 40 * TICK);
+        for (unsigned i = 0; i < 3; i++)
+            before[i] = t[i].service;
+        while (current != &t[1])
+            step(UINT64_MAX);
+        stall((uint64_t)(k + 1) * 20 * TICK);
+        run_until(now + 40 * TICK);
+        most = t[0].service - before[0] > most ? t[0].service - before[0] : most;
+        for (unsigned i = 1; i < 3; i++)
+            least = t[i].service - before[i] < least ? t[i].service - before[i] : least;
+    }
+    ok(most <= 20 * TICK + 2 * (FAIR_REQUEST + TICK) &&
+           least + 2 * (FAIR_REQUEST + TICK) >= 10 * TICK,
+       "time in which the host does not run the CPU is charged to nobody (%.1f and %.1f ticks)",
+       (double)most / TICK, (double)least / TICK);
+}
+
 int main(void)
 {
     test_queue();
     test_share();
+    test_stall();
     test_nice();
     test_latency();
     test_pair();
