@@ -9,6 +9,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import time
 import zipfile
 from pathlib import Path
@@ -150,6 +151,26 @@ def test_the_last_output_is_read_under_a_schedule_too(tmp_path):
         options = ("--schedule", str(schedule), "-m", "256M", "--save", tmp_path / "no.sda")
         done = run(*options, "--timeout", "60", "--", "/bin/echo", "the end")
         assert (done.returncode, done.stdout) == (0, "the end\n"), done
+
+
+def test_a_machine_is_off_before_its_monitor_is_asked(tmp_path):
+    """On a busy host a short run is over before scripts/run talks to the emulator's monitor, which
+    reports only what happens afterwards."""
+    late = (
+        "import runpy, time; from megalith.run import monitor, session;"
+        "run = session.Session._relay;"
+        "session.Session._relay = lambda self: (time.sleep(8), run(self))[1];"
+        "runpy.run_module('megalith', run_name='__main__', alter_sys=True)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", late, "--schedule", "1", "-m", "256M"]
+        + ["--save", tmp_path / "no.sda", "--", "/bin/echo", "the end"],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": f"{TOP / 'scripts'}:{TOP}"},
+    )
+    assert (done.returncode, done.stdout) == (0, "the end\n"), done
 
 
 def test_state_that_cannot_be_written(tmp_path):

@@ -128,6 +128,7 @@ class Session:
     _next_end: float = 0.0
     _next_check: float | None = None  # whether the time limit is over
     _quit: bool = False
+    _off: bool = False
     _output_digest: hashlib._Hash = field(default_factory=hashlib.sha256)
     _output_bytes: int = 0
     _deaf: bool = False  # standard output cannot be written any more
@@ -236,7 +237,9 @@ class Session:
             selector.register(machine.com2, selectors.EVENT_READ)
             selector.register(listener, selectors.EVENT_READ)
             if machine.settings.keep:
-                machine.monitor.execute("query-status")  # from now on it reports events
+                # From now on it reports events; the machine may be off already on a busy host.
+                status = machine.monitor.execute("query-status")
+                self._off = isinstance(status, dict) and status["status"] == "shutdown"
                 selector.register(machine.monitor, selectors.EVENT_READ)
             open_lines = {machine.com1, machine.com2}
             while open_lines and not (machine.settings.keep and self._switched_off()):
@@ -448,7 +451,8 @@ class Session:
     def _switched_off(self) -> bool:
         """Has the machine powered itself off? It is kept, so that it can be saved
         (Settings.keep)."""
-        return "SHUTDOWN" in self.machine.monitor.events()
+        self._off = self._off or "SHUTDOWN" in self.machine.monitor.events()
+        return self._off
 
     # ---- how it ended ----
 
