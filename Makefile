@@ -20,7 +20,7 @@ PYTHON := .venv/bin/python
 
 WARNINGS := -Wall -Wextra -Werror
 
-.PHONY: schedules models all kernel user initrd run test test-boots soak mutation planted debug bench format help clean setup host-tests
+.PHONY: oracle schedules models all kernel user initrd run test test-boots soak mutation planted debug bench format help clean setup host-tests
 all: kernel user initrd ## build the kernel, the user programs and the initrd
 
 # ---- set-up ---------------------------------------------------------------------------------
@@ -202,6 +202,16 @@ $(B)/user/$(1): $(patsubst %,$(B)/user/%.o,$(wildcard userland/$(1).c userland/$
 endef
 $(foreach p,$(USER_NAMES),$(eval $(call user_program,$(p))))
 
+# Conformance programs know nothing of Megalith, and are in no initrd: tests add them.
+CONFORMANCE := $(patsubst userland/%.c,$(B)/user/%,$(sort $(wildcard userland/conformance/*.c)))
+
+user: $(CONFORMANCE)
+
+$(CONFORMANCE): $(B)/user/%: userland/%.c $(B)/flags/user | $(SETUP)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(UCFLAGS) $(ULDFLAGS) -MMD -MP -MF $@.d $< -lpthread -o $@
+
 # ---- initrd ---------------------------------------------------------------------------------
 # The programs, without their debugging information. scripts/run adds the folder boot/ to a copy.
 
@@ -310,6 +320,9 @@ test-races: all races ## run the guest tests on a kernel that looks for data rac
 	    -o timeout=1500 $(addprefix tests/test_,$(addsuffix .py,guest walk sections shell races)) \
 	    -k "not -1] and not shared_whole and not shared_by_300" $(T)
 
+oracle: user ## record what Linux/Alpha answers to the conformance programs (qemu-alpha, root)
+	$(Q)scripts/oracle $(ARGS)
+
 coverage: all ## which lines of the kernel the tests reach (build/coverage/report.txt)
 	$(Q)$(MAKE) --no-print-directory COVERAGE=1 kernel host-tests
 	$(Q)scripts/coverage $(if $(T),,--figures) --slower 3 -o timeout=1500 \
@@ -354,5 +367,6 @@ clean: ## remove what was built (not .venv)
 
 # ---- dependencies written by the compiler ---------------------------------------------------
 
+-include $(CONFORMANCE:=.d)
 -include $(KOBJ:.o=.d) $(OFFSETS_H:.h=.d) $(LIB_OBJ:.o=.d) $(USER_OBJ:.o=.d)
 -include $(wildcard $(foreach p,* */* */*/* */*/*/* */*/*/*/*,$(K)/host/tsan/$(p).d $(K)/host/obj/$(p).d))

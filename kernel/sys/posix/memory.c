@@ -27,6 +27,12 @@
 #define MAP_POPULATE        0x20000u
 #define MAP_FIXED_NOREPLACE 0x200000u
 
+/* What MAP_SHARED_VALIDATE knows: the flags that Linux had before it, except MAP_FIXED_NOREPLACE.
+   MAP_DENYWRITE, EXECUTABLE, LOCKED, NORESERVE, NONBLOCK, STACK, HUGETLB are 0x2000 to 0x100000,
+   MAP_UNINITIALIZED is 0x4000000, and the size of huge pages is in the six highest bits. */
+#define MAP_VALIDATED \
+    (MAP_TYPE | MAP_ANONYMOUS | MAP_FIXED | MAP_GROWSDOWN | MAP_POPULATE | 0x1DE000u | 0xFC000000u)
+
 #define MADV_DONTNEED        6
 #define MADV_DONTNEED_LOCKED 24
 /* Advice that may be ignored, because that costs only time or space: NORMAL, RANDOM, SEQUENTIAL,
@@ -116,6 +122,8 @@ static long map_file(struct file *f, struct aspace *as, vaddr_t *va, uint64_t n,
     if (mode == O_WRONLY ||
         ((flags & MAP_TYPE) != MAP_PRIVATE && (prot & PROT_WRITE) && mode != O_RDWR))
         return -EACCES;
+    if ((flags & MAP_TYPE) == MAP_SHARED_VALIDATE && (flags & ~(uint64_t)MAP_VALIDATED))
+        return -EOPNOTSUPP;
     if (offset > INT64_MAX - n)
         return -EOVERFLOW;
     o = f->ops->object ? f->ops->object(f) : NULL;
@@ -162,6 +170,8 @@ long sys_mmap(uint64_t hint, uint64_t n, uint64_t prot, uint64_t flags, uint64_t
     } else if (va < LAYOUT_P0_FIRST || va > LAYOUT_USER_TOP - n) {
         va = 0; /* a hint that cannot be used */
     }
+    if ((flags & MAP_ANONYMOUS) && type == MAP_SHARED_VALIDATE)
+        return -EINVAL;
     if (flags & MAP_ANONYMOUS)
         err = aspace_map_anon(p->aspace, &va, n, prot_of(prot), mapf_of(flags));
     else
