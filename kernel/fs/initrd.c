@@ -122,7 +122,7 @@ static int add_to(struct inode *dir, const char *name, const struct cpio_entry *
     if (err)
         return err;
     if (made) {
-        inode_set_mtime(i, (uint64_t)e->mtime * 1000000000);
+        inode_changed_at(i, (int64_t)e->mtime * 1000000000);
         if (type == S_IFREG)
             memfs_set_backing(i, e->data, e->nbytes);
     }

@@ -19,6 +19,9 @@
 
 struct mutex rename_mutex = MUTEX_INIT("rename", MUTEX_RENAME, rename_mutex);
 static uint64_t next_ino = 1; /* atomic */
+static uint32_t next_dev = 1; /* atomic */
+
+uint32_t fs_new_dev(void) { return __atomic_fetch_add(&next_dev, 1, __ATOMIC_RELAXED); }
 
 struct fs_name fs_name(const char *text, size_t len)
 {
@@ -40,7 +43,7 @@ void inode_init(struct inode *i, struct fs *fs, const struct inode_ops *ops,
     i->gid = what->gid;
     i->rdev = what->rdev;
     i->ino = __atomic_fetch_add(&next_ino, 1, __ATOMIC_RELAXED);
-    i->mtime_ns = clock_wall_ns();
+    i->atime_ns = i->mtime_ns = i->ctime_ns = (int64_t)clock_wall_ns();
     i->ops = ops;
     i->fs = fs;
     mutex_init(&i->lock, directory ? "directory" : "inode",
@@ -68,13 +71,16 @@ void inode_stat(const struct inode *i, struct file_stat *st)
         .ino = i->ino,
         .size = size,
         .blocks = i->object ? (size + 511) / 512 : 0,
+        .atime_ns = __atomic_load_n(&i->atime_ns, __ATOMIC_RELAXED),
         .mtime_ns = __atomic_load_n(&i->mtime_ns, __ATOMIC_RELAXED),
+        .ctime_ns = __atomic_load_n(&i->ctime_ns, __ATOMIC_RELAXED),
         .mode = __atomic_load_n(&i->mode, __ATOMIC_RELAXED),
         .nlink = __atomic_load_n(&i->nlink, __ATOMIC_RELAXED),
         .uid = __atomic_load_n(&i->uid, __ATOMIC_RELAXED),
         .gid = __atomic_load_n(&i->gid, __ATOMIC_RELAXED),
         .rdev = i->rdev,
         .blksize = PAGE_SIZE,
+        .dev = i->fs->dev,
     };
 }
 
@@ -83,6 +89,7 @@ void inode_set_mode(struct inode *i, uint32_t mode)
     uint32_t old = __atomic_load_n(&i->mode, __ATOMIC_RELAXED);
 
     __atomic_store_n(&i->mode, (old & S_IFMT) | (mode & 07777), __ATOMIC_RELAXED);
+    inode_touch_attributes(i);
 }
 
 /* The contents or the owner of a file change: what it was trusted with as a program ends. (The
@@ -103,14 +110,35 @@ void inode_set_owner(struct inode *i, uint32_t uid, uint32_t gid)
         __atomic_store_n(&i->uid, uid, __ATOMIC_RELAXED);
     if (gid != UINT32_MAX)
         __atomic_store_n(&i->gid, gid, __ATOMIC_RELAXED);
+    inode_touch_attributes(i);
 }
 
-void inode_set_mtime(struct inode *i, uint64_t ns)
+void inode_set_times(struct inode *i, int64_t atime_ns, int64_t mtime_ns)
+{
+    if (atime_ns != TIME_UNCHANGED)
+        __atomic_store_n(&i->atime_ns, atime_ns, __ATOMIC_RELAXED);
+    if (mtime_ns != TIME_UNCHANGED)
+        __atomic_store_n(&i->mtime_ns, mtime_ns, __ATOMIC_RELAXED);
+    inode_touch_attributes(i);
+}
+
+void inode_changed_at(struct inode *i, int64_t ns)
 {
     __atomic_store_n(&i->mtime_ns, ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&i->ctime_ns, ns, __ATOMIC_RELAXED);
 }
 
-void inode_touch(struct inode *i) { inode_set_mtime(i, clock_wall_ns()); }
+void inode_touch(struct inode *i) { inode_changed_at(i, (int64_t)clock_wall_ns()); }
+
+void inode_touch_attributes(struct inode *i)
+{
+    __atomic_store_n(&i->ctime_ns, (int64_t)clock_wall_ns(), __ATOMIC_RELAXED);
+}
+
+void inode_set_accessed(struct inode *i)
+{
+    __atomic_store_n(&i->atime_ns, (int64_t)clock_wall_ns(), __ATOMIC_RELAXED);
+}
 
 /*
  * Copy between the file's pages and user memory, or kernel memory if kbuf is not NULL, page by
@@ -178,6 +206,8 @@ long inode_read_user(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n)
 
     mutex_lock_shared(&i->lock);
     r = inode_read_user_locked(i, offset, ubuf, n);
+    if (r > 0)
+        inode_accessed(i);
     mutex_unlock_shared(&i->lock);
     return r;
 }

@@ -67,17 +67,23 @@ struct inode_ops;
 struct fs {
     const char *name;   /* constant */
     struct inode *root; /* constant. The file system holds a reference */
+    struct fs *next;    /* next mounted one; constant */
+    uint32_t dev;       /* constant: st_dev of its files, from fs_new_dev() */
+    /* Fill in *u, which is all zeroes. IPL 0. */
+    void (*usage)(const struct fs *fs, struct fs_usage *u);
 };
 
 /* In nonpaged pool, because pagers read it inside faults. */
 struct inode {
-    uint32_t refs;               /* atomic */
-    uint32_t mode, uid, gid;     /* atomic; changed by inode_set_mode and inode_set_owner */
-    uint32_t nlink;              /* atomic; 0: there is no name, and none can be added */
-    uint32_t rdev;               /* constant; device number */
-    uint64_t ino;                /* constant */
-    uint64_t size;               /* atomic; changed with lock held exclusively */
-    uint64_t mtime_ns;           /* atomic */
+    uint32_t refs;           /* atomic */
+    uint32_t mode, uid, gid; /* atomic; changed by inode_set_mode and inode_set_owner */
+    uint32_t nlink;          /* atomic; 0: there is no name, and none can be added */
+    uint32_t rdev;           /* constant; device number */
+    uint64_t ino;            /* constant */
+    uint64_t size;           /* atomic; changed with lock held exclusively */
+    /* Last read, change of contents, change of anything; ns since 1970; atomic. A read sets atime
+     * only if it is not later than the other two: inode_accessed(). */
+    int64_t atime_ns, mtime_ns, ctime_ns;
     struct mutex lock;           /* the inode's mutex, see above */
     const struct inode_ops *ops; /* constant */
     struct fs *fs;               /* constant */
@@ -164,6 +170,8 @@ extern struct mutex rename_mutex;
 
 #define FS_HASH_SEED 2166136261u /* FNV-1a; only the low 32 bits of the hash are used */
 static inline uint64_t fs_name_hash(uint64_t hash, uint8_t c) { return (hash ^ c) * 16777619u; }
+/* A number for another file system. */
+uint32_t fs_new_dev(void);
 /* The fs_name of len bytes at text, with its hash. */
 struct fs_name fs_name(const char *text, size_t len);
 
@@ -186,13 +194,30 @@ static inline void inode_unref(struct inode *i)
 /* Does cred have the access of mask (4 read, 2 write, 1 execute)? 0 or -EACCES. */
 int inode_access(const struct inode *i, const struct io_cred *cred, unsigned mask);
 void inode_stat(const struct inode *i, struct file_stat *st);
-/* Set the permission bits; the owner and group (UINT32_MAX: unchanged); the time of the last change
- * in ns since 1970. The caller has checked permissions. */
+/* Set the permission bits; the owner and group (UINT32_MAX: unchanged). The caller has checked
+ * permissions. */
 void inode_set_mode(struct inode *i, uint32_t mode);
 void inode_set_owner(struct inode *i, uint32_t uid, uint32_t gid);
-void inode_set_mtime(struct inode *i, uint64_t ns);
-/* Set the time of the last change to the present. */
+/* Set the times of the last read and of the last change of contents, in ns since 1970
+ * (TIME_UNCHANGED: not). The caller has checked permissions. */
+#define TIME_UNCHANGED INT64_MIN
+void inode_set_times(struct inode *i, int64_t atime_ns, int64_t mtime_ns);
+/* The contents changed at this time; just now. Something else changed just now: attributes, the
+ * number of names. */
+void inode_changed_at(struct inode *i, int64_t ns);
 void inode_touch(struct inode *i);
+void inode_touch_attributes(struct inode *i);
+/* The contents were read. Most reads of a file are of no interest to those who ask for this time,
+ * and cost a comparison only: it is set when it is not later than the last change (relatime). */
+void inode_set_accessed(struct inode *i);
+static inline void inode_accessed(struct inode *i)
+{
+    int64_t at = __atomic_load_n(&i->atime_ns, __ATOMIC_RELAXED);
+
+    if (unlikely(at <= __atomic_load_n(&i->mtime_ns, __ATOMIC_RELAXED) ||
+                 at <= __atomic_load_n(&i->ctime_ns, __ATOMIC_RELAXED)))
+        inode_set_accessed(i);
+}
 
 /* Contents of regular files. Read n bytes at offset into kernel memory. Returns the number of
  * bytes, fewer at the end of the file, or a negative errno. Takes i->lock; waits. */

@@ -31,6 +31,7 @@
 #include "mm/check/census.h"
 #include "mm/check/validate.h"
 #include "mm/object/object.h"
+#include "mm/phys/fluid.h"
 #include "mm/phys/page.h"
 #include "mm/pool/pool_charged.h"
 #include "mm/space/aspace.h"
@@ -544,7 +545,7 @@ static int memfs_make(struct inode *dir, const struct fs_name *name, const struc
         *out = i;
     }
     insert(dir_of(dir), e); /* the first reference becomes the name's */
-    inode_set_mtime(dir, i->mtime_ns);
+    inode_changed_at(dir, i->mtime_ns);
     return 0;
 }
 
@@ -565,6 +566,7 @@ static int memfs_link(struct inode *dir, const struct fs_name *name, struct inod
     inode_ref(i);
     insert(dir_of(dir), e);
     inode_touch(dir);
+    inode_touch_attributes(i);
     return 0;
 }
 
@@ -576,6 +578,7 @@ static int memfs_unlink(struct inode *dir, const struct fs_name *name, struct in
         return -ENOTEMPTY;
     remove_name(dir, find(dir_of(dir), name));
     inode_touch(dir);
+    inode_touch_attributes(i);
     return 0;
 }
 
@@ -589,8 +592,10 @@ static int memfs_rename(struct inode *from, const struct fs_name *old, struct in
     e = entry_new(to_name, i);
     if (!e)
         return why_not(to_name);
-    if (replaced)
+    if (replaced) {
         remove_name(to, find(dir_of(to), to_name));
+        inode_touch_attributes(replaced);
+    }
     was = find(dir_of(from), old);
     if (from == to) {
         chain_remove(dir_of(to), was);
@@ -606,7 +611,8 @@ static int memfs_rename(struct inode *from, const struct fs_name *old, struct in
         set_parent(i, to, e);
     }
     inode_touch(to);
-    inode_set_mtime(from, to->mtime_ns);
+    inode_changed_at(from, to->mtime_ns);
+    inode_touch_attributes(i);
     return 0;
 }
 
@@ -649,9 +655,31 @@ static const struct inode_ops memfs_ops = {
     .end = memfs_end,
 };
 
+/* The pages that the current user's files could still have, and the inodes. */
+static void memfs_usage(const struct fs *fs, struct fs_usage *u)
+{
+    const struct account *a = account_self();
+    const struct quota_count *pages = &a->count[QUOTA_FILE_PAGES];
+    const struct quota_count *inodes = &a->count[QUOTA_INODES];
+    uint64_t room = quota_room(pages), fluid = fluid_count();
+    uint64_t floor = (uint64_t)MAX(a->file_floor, 0);
+    struct page_stats s;
+
+    (void)fs;
+    page_stats(&s);
+    u->magic = TMPFS_MAGIC;
+    u->blocks = s.total;
+    u->free = s.free;
+    u->available = MIN(MIN(fluid > floor ? fluid - floor : 0, room), s.free);
+    u->inodes_free = MIN(quota_room(inodes), s.free);
+    u->inodes = u->inodes_free + __atomic_load_n(&inodes->used, __ATOMIC_RELAXED);
+}
+
 int memfs_create(struct fs *fs)
 {
-    fs->name = "memfs";
+    fs->name = "tmpfs";
+    fs->dev = fs_new_dev();
+    fs->usage = memfs_usage;
     boot_seed = clock_ns();
     fs->root = dir_new(fs, &(struct fs_new){.mode = S_IFDIR | 0755});
     if (!fs->root)

@@ -22,8 +22,20 @@ struct io_cred {
 };
 
 struct file_stat {
-    uint64_t ino, size, blocks, mtime_ns;
+    uint64_t ino, size, blocks;           /* blocks: of 512 bytes */
+    int64_t atime_ns, mtime_ns, ctime_ns; /* since 1970 */
     uint32_t mode, nlink, uid, gid, rdev, blksize;
+    uint32_t dev; /* number of its file system; 0: it has none */
 };
+
+/* What statfs tells of a file system. */
+struct fs_usage {
+    uint64_t blocks, free, available; /* of PAGE_SIZE bytes; available: to the current user */
+    uint64_t inodes, inodes_free;
+    uint32_t magic; /* the type, as Linux numbers it */
+};
+
+#define TMPFS_MAGIC 0x01021994u
+#define PROC_MAGIC  0x9FA0u
 
 #endif

@@ -65,10 +65,12 @@ static int may_open(struct inode *i, const struct io_cred *cred, uint32_t flags,
 {
     uint32_t type = i->mode & S_IFMT;
 
-    if (type == S_IFLNK)
-        return -ELOOP;
     if ((flags & O_DIRECTORY) && type != S_IFDIR)
         return -ENOTDIR;
+    if (flags & O_PATH)
+        return 0;
+    if (type == S_IFLNK)
+        return -ELOOP;
     if (type == S_IFDIR && ((flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC))))
         return -EISDIR;
     return created ? 0 : inode_access(i, cred, wanted(flags));
@@ -101,6 +103,51 @@ static int open_inode(const struct io_cred *cred, struct inode *dir, const char 
     return err;
 }
 
+static int64_t path_lseek(struct file *f, int64_t off, int whence)
+{
+    (void)f, (void)off, (void)whence;
+    return -EBADF;
+}
+
+static int path_stat(struct file *f, struct file_stat *st)
+{
+    inode_stat(f->inode, st);
+    return 0;
+}
+
+static long path_ioctl(struct file *f, unsigned long req, vaddr_t arg)
+{
+    (void)f, (void)req, (void)arg;
+    return -EBADF;
+}
+
+static unsigned path_poll(struct file *f)
+{
+    (void)f;
+    return POLLNVAL;
+}
+
+static long path_getdents(struct file *f, vaddr_t ubuf, size_t n)
+{
+    (void)f, (void)ubuf, (void)n;
+    return -EBADF;
+}
+
+static int path_truncate(struct file *f, uint64_t size)
+{
+    (void)f, (void)size;
+    return -EBADF;
+}
+
+/* A file opened with O_PATH stands for a place in the tree: it was not opened itself. */
+static const struct file_ops path_ops = {.name = "path",
+                                         .lseek = path_lseek,
+                                         .stat = path_stat,
+                                         .ioctl = path_ioctl,
+                                         .poll = path_poll,
+                                         .getdents = path_getdents,
+                                         .truncate = path_truncate};
+
 /* The operations of an open file of i's type; NULL: it cannot be opened. */
 static const struct file_ops *ops_of(const struct inode *i)
 {
@@ -122,6 +169,8 @@ int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path
     struct file *f;
     int err;
 
+    if (unlikely(flags & O_PATH))
+        flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW;
     if ((flags & O_ACCMODE) == O_ACCMODE || (flags & O_TMPFILE & ~O_DIRECTORY))
         return -EINVAL;
     /* Allocate first: creating or truncating the file cannot be undone. */
@@ -133,7 +182,7 @@ int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path
         file_free(f);
         return err;
     }
-    f->ops = ops_of(f->inode);
+    f->ops = flags & O_PATH ? &path_ops : ops_of(f->inode);
     if (!f->ops)
         err = -ENXIO;
     else if (f->ops->open)

@@ -233,12 +233,15 @@ static unsigned pipe_write_poll(struct file *f)
 static int pipe_stat(struct file *f, struct file_stat *st)
 {
     struct pipe *p = f->priv;
+    int64_t now = (int64_t)clock_wall_ns();
 
     *st = (struct file_stat){.ino = p->ino,
                              .mode = S_IFIFO | 0600,
                              .nlink = 1,
                              .blksize = PIPE_BUF,
-                             .mtime_ns = clock_wall_ns()};
+                             .atime_ns = now,
+                             .mtime_ns = now,
+                             .ctime_ns = now};
     return 0;
 }
 

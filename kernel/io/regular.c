@@ -19,8 +19,11 @@ static long regular_read(struct file *f, vaddr_t ubuf, size_t n)
     else
         mutex_lock(&i->lock);
     r = inode_read_user_locked(i, (uint64_t)f->pos, ubuf, n);
-    if (r > 0)
+    if (r > 0) {
         f->pos += r;
+        if (!(f->flags & O_NOATIME))
+            inode_accessed(i);
+    }
     if (shared)
         mutex_unlock_shared(&i->lock);
     else

@@ -185,12 +185,16 @@ static unsigned stream_out_poll(struct file *f)
 
 static int stream_stat(struct file *f, struct file_stat *st)
 {
+    int64_t now = (int64_t)clock_wall_ns();
+
     (void)f;
     *st = (struct file_stat){.ino = 2,
                              .mode = S_IFIFO | 0600,
                              .nlink = 1,
                              .blksize = STREAM_FRAME,
-                             .mtime_ns = clock_wall_ns()};
+                             .atime_ns = now,
+                             .mtime_ns = now,
+                             .ctime_ns = now};
     return 0;
 }
 

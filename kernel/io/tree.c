@@ -688,12 +688,24 @@ int tree_mount(const char *path, struct fs *fs)
         err = -ENOTDIR;
     else if (dir->parent == dir || dir->fs != inode_root->fs)
         err = -EBUSY;
-    if (!err) { /* no references: what is mounted on cannot be removed or moved, nor its parent */
+    if (!err) {
+        fs->next = root_fs.next;
+        root_fs.next = fs;
+        /* no references: what is mounted on cannot be removed or moved, nor its parent */
         fs->root->parent = dir->parent;
         dir->covered_by = fs->root;
     }
     inode_unref(dir);
     return err;
+}
+
+const struct fs *tree_fs(uint32_t dev)
+{
+    const struct fs *fs = &root_fs;
+
+    while (fs && fs->dev != dev)
+        fs = fs->next;
+    return fs;
 }
 
 void tree_boot(void)

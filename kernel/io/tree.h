@@ -38,6 +38,8 @@ int tree_rename(const struct io_cred *cred, struct inode *olddir, const char *ol
 /* Write the absolute path of a directory to buf, of n bytes. Its length with the NUL; -ERANGE;
  * -ENOENT: the directory was removed. */
 long tree_path(struct inode *dir, char *buf, size_t n);
+/* The mounted file system of this number; NULL: there is none. */
+const struct fs *tree_fs(uint32_t dev);
 /* Mount fs: its root covers the directory at path. -ENOTDIR, -EBUSY. Boot. */
 int tree_mount(const char *path, struct fs *fs);
 /* Create a device node. Boot. */

@@ -85,6 +85,15 @@ static inline bool account_is_full(const struct account *a, enum quota_kind kind
            __atomic_load_n(&a->count[kind].limit, __ATOMIC_RELAXED);
 }
 
+/* How much more c grants. For display; it may have changed. */
+static inline uint64_t quota_room(const struct quota_count *c)
+{
+    uint64_t used = __atomic_load_n(&c->used, __ATOMIC_RELAXED);
+    uint64_t limit = __atomic_load_n(&c->limit, __ATOMIC_RELAXED);
+
+    return used < limit ? limit - used : 0;
+}
+
 /* The number of a counter, for objects in which a pointer has no room, and back. */
 static inline uint32_t quota_number(const struct quota_count *c)
 {

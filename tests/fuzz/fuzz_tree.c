@@ -26,6 +26,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/fs/memfs.h"
 #include "kernel/sched/timer.h"
+#include "mm/phys/fluid.h"
 #include "tests/fuzz/tree_model.h"
 
 #define USER_BASE  0x10000ul
@@ -43,6 +44,10 @@ static const struct io_cred users[] = {{0, 0}, {5, 5}, {6, 5}};
 static long small; /* bytes of nonpaged pool after the boot */
 
 uint64_t clock_wall_ns(void) { return 0; }
+
+/* What statfs shows. */
+uint64_t fluid_count(void) { return 0; }
+void page_stats(struct page_stats *s) { *s = (struct page_stats){0}; }
 
 /* There are no devices here. */
 const struct file_ops *device_ops(uint32_t rdev)

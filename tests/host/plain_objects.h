@@ -12,6 +12,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/sched/timer.h"
 #include "mm/object/object.h"
+#include "mm/phys/fluid.h"
 #include "mm/phys/page.h"
 #include "mm/pool/pool.h"
 
@@ -56,6 +57,10 @@ int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t
     (void)o, (void)offset, (void)access, (void)out;
     return -EFAULT;
 }
+
+/* What statfs shows. */
+uint64_t fluid_count(void) { return 0; }
+void page_stats(struct page_stats *s) { *s = (struct page_stats){0}; }
 
 int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
 {

@@ -1,5 +1,5 @@
 /*
- * Calls that change the attributes of a file (mode, owner, length, time), and calls on the working
+ * Calls that change the attributes of a file (mode, owner, length), and calls on the working
  * directory and umask. The inode stays by the reference of path_lookup() or fd_get(); its fields
  * are protected in kernel/fs, the working directory in kernel/proc/fs_context.c.
  */
@@ -58,7 +58,7 @@ long sys_fchmod(uint64_t fd, uint64_t mode)
     struct fd_use u = fd_get(process_self()->files, fd);
     long r = -EBADF;
 
-    if (u.file)
+    if (u.file && !(u.file->flags & O_PATH))
         r = u.file->inode ? change_mode(u.file->inode, mode) : 0;
     fd_put(u);
     return r;
@@ -100,7 +100,7 @@ long sys_fchown(uint64_t fd, uint64_t uid, uint64_t gid)
     struct fd_use u = fd_get(process_self()->files, fd);
     long r = -EBADF;
 
-    if (u.file)
+    if (u.file && !(u.file->flags & O_PATH))
         r = u.file->inode ? change_owner(u.file->inode, (uint32_t)uid, (uint32_t)gid) : 0;
     fd_put(u);
     return r;
@@ -186,38 +186,3 @@ long sys_getcwd(uint64_t to, uint64_t n)
 }
 
 long sys_umask(uint64_t mask) { return fs_umask_set(process_self()->fs, (uint32_t)mask & 0777); }
-
-/* A file has only one time, that of its last change. */
-long sys_utimensat(uint64_t dirfd, uint64_t path, uint64_t times, uint64_t flags)
-{
-    uint64_t t[4], ns = clock_wall_ns();
-    struct inode *i;
-    long err = 0;
-
-    if (flags & ~(uint64_t)AT_SYMLINK_NOFOLLOW)
-        return -EINVAL;
-    if (times && copyin(t, times, sizeof(t)) != 0)
-        return -EFAULT;
-    if (times && t[3] < 1000000000 && t[2] < INT64_MAX / 1000000000)
-        ns = t[2] * 1000000000 + t[3];
-    if (path) {
-        err = path_lookup(dirfd, path, !(flags & AT_SYMLINK_NOFOLLOW), &i);
-    } else { /* futimens */
-        struct fd_use u = fd_get(process_self()->files, dirfd);
-
-        i = u.file ? u.file->inode : NULL;
-        if (i)
-            inode_ref(i);
-        fd_put(u);
-        if (!i)
-            return u.file ? 0 : -EBADF;
-    }
-    if (err)
-        return err;
-    if (!may_change(i))
-        err = -EPERM;
-    else
-        inode_set_mtime(i, ns);
-    inode_unref(i);
-    return err;
-}

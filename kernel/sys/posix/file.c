@@ -239,17 +239,12 @@ long sys_getdents64(uint64_t fd, uint64_t buf, uint64_t n)
 static long file_truncate(struct file *f, uint64_t size, uint64_t b, uint64_t c)
 {
     (void)b, (void)c;
-    if ((int64_t)size < 0 || !f->ops->truncate || !can_write(f))
+    if ((int64_t)size < 0 || !f->ops->truncate || (!can_write(f) && !(f->flags & O_PATH)))
         return -EINVAL;
     return f->ops->truncate(f, size);
 }
 
 long sys_ftruncate(uint64_t fd, uint64_t size) { return file_call(fd, file_truncate, size, 0, 0); }
-
-long sys_fsync(uint64_t fd)
-{
-    return file_call(fd, file_nothing, 0, 0, 0); /* files are in memory: nothing is to be written */
-}
 
 static long file_ioctl(struct file *f, uint64_t req, uint64_t arg, uint64_t c)
 {
@@ -335,6 +330,8 @@ static inline long file_control(struct file *f, uint64_t fd, uint64_t cmd, uint6
     case F_GETFL:
         return __atomic_load_n(&f->flags, __ATOMIC_RELAXED);
     case F_SETFL:
+        if (f->flags & O_PATH)
+            return -EBADF;
         return set_flags(f, (uint32_t)arg);
     default:
         return -EINVAL;

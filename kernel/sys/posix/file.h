@@ -5,23 +5,30 @@
 
 #include "kernel/sys/posix/time.h"
 
-long sys_read(uint64_t fd, uint64_t buf, uint64_t n);                      /* 3 */
-long sys_write(uint64_t fd, uint64_t buf, uint64_t n);                     /* 4 */
-long sys_close(uint64_t fd);                                               /* 6 */
-long sys_lseek(uint64_t fd, uint64_t off, uint64_t whence);                /* 19 */
-long sys_dup(uint64_t fd);                                                 /* 41 */
-long sys_ioctl(uint64_t fd, uint64_t req, uint64_t arg);                   /* 54 */
-long sys_getdtablesize(void);                                              /* 89 */
-long sys_dup2(uint64_t fd, uint64_t to);                                   /* 90 */
-long sys_fcntl(uint64_t fd, uint64_t cmd, uint64_t arg);                   /* 92 */
-long sys_fsync(uint64_t fd);                                               /* 95, 447 */
-long sys_readv(uint64_t fd, uint64_t iov, uint64_t count);                 /* 120 */
-long sys_writev(uint64_t fd, uint64_t iov, uint64_t count);                /* 121 */
-long sys_ftruncate(uint64_t fd, uint64_t size);                            /* 130 */
-long sys_pread64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset);  /* 349 */
-long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset); /* 350 */
-long sys_getdents64(uint64_t fd, uint64_t buf, uint64_t n);                /* 377 */
-long sys_dup3(uint64_t fd, uint64_t to, uint64_t flags);                   /* 487 */
+long sys_read(uint64_t fd, uint64_t buf, uint64_t n);                               /* 3 */
+long sys_write(uint64_t fd, uint64_t buf, uint64_t n);                              /* 4 */
+long sys_close(uint64_t fd);                                                        /* 6 */
+long sys_lseek(uint64_t fd, uint64_t off, uint64_t whence);                         /* 19 */
+long sys_dup(uint64_t fd);                                                          /* 41 */
+long sys_ioctl(uint64_t fd, uint64_t req, uint64_t arg);                            /* 54 */
+long sys_getdtablesize(void);                                                       /* 89 */
+long sys_dup2(uint64_t fd, uint64_t to);                                            /* 90 */
+long sys_fcntl(uint64_t fd, uint64_t cmd, uint64_t arg);                            /* 92 */
+long sys_fsync(uint64_t fd);                                                        /* 95, 447 */
+long sys_sync(void);                                                                /* 36 */
+long sys_fstatfs(uint64_t fd, uint64_t to);                                         /* 329 */
+long sys_fstatfs64(uint64_t fd, uint64_t n, uint64_t to);                           /* 529 */
+long sys_readahead(uint64_t fd);                                                    /* 379 */
+long sys_fadvise64(uint64_t fd, uint64_t offset, uint64_t n, uint64_t advice);      /* 413 */
+long sys_sync_file_range(uint64_t fd, uint64_t offset, uint64_t n, uint64_t flags); /* 469 */
+long sys_syncfs(uint64_t fd);                                                       /* 500 */
+long sys_readv(uint64_t fd, uint64_t iov, uint64_t count);                          /* 120 */
+long sys_writev(uint64_t fd, uint64_t iov, uint64_t count);                         /* 121 */
+long sys_ftruncate(uint64_t fd, uint64_t size);                                     /* 130 */
+long sys_pread64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset);           /* 349 */
+long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset);          /* 350 */
+long sys_getdents64(uint64_t fd, uint64_t buf, uint64_t n);                         /* 377 */
+long sys_dup3(uint64_t fd, uint64_t to, uint64_t flags);                            /* 487 */
 long sys_pipe(void);                                                 /* 42: second one in a4 */
 long sys_pipe2(uint64_t to, uint64_t flags);                         /* 488 */
 long sys_close_range(uint64_t first, uint64_t last, uint64_t flags); /* 546 */

@@ -1,5 +1,5 @@
 /*
- * Calls on paths: open, exec, stat, access, and calls that create, link, rename or remove names.
+ * Calls on paths: open, exec, access, and calls that create, link, rename or remove names.
  *
  * A path is first copied into paged pool (upath.h) and resolved there by kernel/io/tree.h, which
  * takes the locks of directories. A directory descriptor gives the directory at which a relative
@@ -15,13 +15,7 @@
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/process.h"
 #include "kernel/sys/posix/upath.h"
-
-#define AT_EACCESS                  0x200u
-#define AT_REMOVEDIR                0x200u
-#define AT_SYMLINK_FOLLOW           0x400u
-#define AT_NO_AUTOMOUNT             0x800u
-#define AT_EMPTY_PATH               0x1000u
-#define CHECKED_FLAGS(flags, known) ((flags) & ~(uint64_t)(known))
+#include "mm/pool/pool.h"
 
 /* ---- open, exec ---- */
 
@@ -70,89 +64,7 @@ long sys_execve(uint64_t path, uint64_t argv, uint64_t envp)
     return err; /* after success 0 goes to v0 of the new program's frame, where it belongs */
 }
 
-/* ---- stat ---- */
-
-struct stat64 { /* the layout of Linux/Alpha */
-    uint64_t dev, ino, rdev;
-    int64_t size;
-    uint64_t blocks;
-    uint32_t mode, uid, gid, blksize, nlink, pad;
-    uint64_t atime, atime_nsec, mtime, mtime_nsec, ctime, ctime_nsec;
-    int64_t unused[3];
-};
-
-static long stat_out(vaddr_t to, const struct file_stat *st)
-{
-    uint64_t s = st->mtime_ns / 1000000000, ns = st->mtime_ns % 1000000000;
-    struct stat64 u = {
-        .dev = 1,
-        .ino = st->ino,
-        .rdev = st->rdev,
-        .size = (int64_t)st->size,
-        .blocks = st->blocks,
-        .mode = st->mode,
-        .uid = st->uid,
-        .gid = st->gid,
-        .blksize = st->blksize,
-        .nlink = st->nlink,
-        .atime = s,
-        .atime_nsec = ns,
-        .mtime = s,
-        .mtime_nsec = ns,
-        .ctime = s,
-        .ctime_nsec = ns,
-    };
-
-    return copyout(to, &u, sizeof(u));
-}
-
-static long stat_path(uint64_t dirfd, vaddr_t upath, bool follow, vaddr_t to)
-{
-    struct file_stat st;
-    struct inode *i;
-    int err = path_lookup(dirfd, upath, follow, &i);
-
-    if (err)
-        return err;
-    inode_stat(i, &st);
-    inode_unref(i);
-    return stat_out(to, &st);
-}
-
-long sys_fstat64(uint64_t fd, uint64_t to)
-{
-    struct fd_use u = fd_get(process_self()->files, fd);
-    struct file_stat st;
-    int err = u.file ? u.file->ops->stat(u.file, &st) : -EBADF;
-
-    fd_put(u);
-    return err ? err : stat_out(to, &st);
-}
-
-long sys_stat64(uint64_t path, uint64_t to)
-{
-    return stat_path((uint64_t)AT_FDCWD, path, true, to);
-}
-
-long sys_lstat64(uint64_t path, uint64_t to)
-{
-    return stat_path((uint64_t)AT_FDCWD, path, false, to);
-}
-
-long sys_fstatat64(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t flags)
-{
-    char first;
-
-    if (CHECKED_FLAGS(flags, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH))
-        return -EINVAL;
-    if ((flags & AT_EMPTY_PATH) && (int32_t)dirfd != AT_FDCWD) {
-        if (copyin(&first, path, 1) != 0)
-            return -EFAULT;
-        if (!first)
-            return sys_fstat64(dirfd, to);
-    }
-    return stat_path(dirfd, path, !(flags & AT_SYMLINK_NOFOLLOW), to);
-}
+/* ---- access ---- */
 
 static long access_at(uint64_t dirfd, vaddr_t path, uint64_t mode, bool follow, bool effective)
 {
@@ -291,25 +203,34 @@ long sys_symlink(uint64_t target, uint64_t path)
     return two_paths((uint64_t)AT_FDCWD, target, (uint64_t)AT_FDCWD, path, symlink_to);
 }
 
+/* An empty path stands for a symbolic link that dirfd was opened on, with O_PATH. */
 long sys_readlinkat(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t n)
 {
-    struct inode *i = NULL;
-    struct upath u;
-    long err = path_begin(&u, dirfd, path);
+    struct fd_use file;
+    struct inode *i;
+    char *text;
+    long err = (int64_t)n <= 0
+                   ? -EINVAL
+                   : path_lookup_at(dirfd, path, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH, &i, &file);
 
     if (err)
         return err;
-    err = (int64_t)n <= 0 ? -EINVAL : tree_lookup(&u.cred, u.dir, u.text, false, &i);
-    if (!err)
-        err = (i->mode & S_IFMT) == S_IFLNK ? i->ops->readlink(i, u.text, PATH_MAX) : -EINVAL;
+    fd_put(file);
+    text = i && (i->mode & S_IFMT) == S_IFLNK ? pgd_alloc(PATH_MAX) : NULL;
+    if (!i || (i->mode & S_IFMT) != S_IFLNK)
+        err = -EINVAL;
+    else
+        err = text ? i->ops->readlink(i, text, PATH_MAX) : -ENOMEM;
     if (err > 0) {
         size_t bytes = MIN(n, (uint64_t)err);
 
-        err = copyout(to, u.text, bytes) ? -EFAULT : (long)bytes;
+        inode_accessed(i);
+        err = copyout(to, text, bytes) ? -EFAULT : (long)bytes;
     }
+    if (text)
+        pgd_free(text, PATH_MAX);
     if (i)
         inode_unref(i);
-    path_end(&u);
     return err;
 }
 

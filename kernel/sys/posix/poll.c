@@ -88,7 +88,8 @@ static unsigned events_of(int64_t fd, unsigned wanted)
 
     if (!f)
         return POLLNVAL;
-    events = (f->ops->poll ? f->ops->poll(f) : POLLIN | POLLOUT) & (wanted | POLLERR | POLLHUP);
+    events = (f->ops->poll ? f->ops->poll(f) : POLLIN | POLLOUT) &
+             (wanted | POLLERR | POLLHUP | POLLNVAL);
     fd_put(u);
     return events;
 }

@@ -33,6 +33,7 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [23] = {CALL(1, sys_setuid)},
     [24] = {CALL(0, sys_getxuid)},
     [33] = {CALL(2, sys_access)},
+    [36] = {CALL(0, sys_sync)},
     [37] = {CALL(2, sys_kill)},
     [39] = {CALL(2, sys_setpgid)},
     [41] = {CALL(1, sys_dup)},
@@ -86,6 +87,9 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [315] = {CALL(2, sys_munlock)},
     [318] = {CALL(1, sys_sysinfo)},
     [323] = {CALL(1, sys_times)},
+    [327] = {CALL(2, sys_ustat)},
+    [328] = {CALL(2, sys_statfs)},
+    [329] = {CALL(2, sys_fstatfs)},
     [334] = {CALL(0, sys_sched_yield)},
     [339] = {CALL(1, sys_uname)},
     [340] = {CALL(2, sys_nanosleep)},
@@ -103,6 +107,7 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [359] = {CALL(2, sys_gettimeofday)},
     [361] = {CALL(2, sys_getitimer)},
     [362] = {CALL(3, sys_setitimer)},
+    [363] = {CALL(2, sys_utimes)},
     [364] = {CALL(2, sys_getrusage)},
     [365] = {CALL(4, sys_wait4)},
     [367] = {CALL(2, sys_getcwd)},
@@ -110,12 +115,14 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [372] = {CALL(3, sys_getresgid)},
     [377] = {CALL(3, sys_getdents64)},
     [378] = {CALL(0, sys_gettid)},
+    [379] = {CALL(1, sys_readahead)},
     [381] = {CALL(2, sys_tkill)},
     [394] = {CALL(4, sys_futex)},
     [395] = {CALL(3, sys_sched_setaffinity)},
     [396] = {CALL(3, sys_sched_getaffinity)},
     [405] = {CALL(1, sys_exit)},
     [411] = {CALL(1, sys_set_tid_address)},
+    [413] = {CALL(4, sys_fadvise64)},
     [420] = {CALL(2, sys_clock_gettime)},
     [421] = {CALL(2, sys_clock_getres)},
     [422] = {CALL(4, sys_clock_nanosleep)},
@@ -127,6 +134,7 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [447] = {CALL(1, sys_fsync)},
     [450] = {CALL(4, sys_openat)},
     [451] = {CALL(3, sys_mkdirat)},
+    [454] = {CALL(3, sys_futimesat)},
     [455] = {CALL(4, sys_fstatat64)},
     [456] = {CALL(3, sys_unlinkat)},
     [457] = {CALL(4, sys_renameat)},
@@ -137,13 +145,18 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [462] = {CALL(3, sys_faccessat)},
     [463] = {CALL(6, sys_pselect6)},
     [464] = {CALL(5, sys_ppoll)},
+    [469] = {CALL(4, sys_sync_file_range)},
     [473] = {CALL(2, sys_getcpu)},
     [475] = {CALL(4, sys_utimensat)},
     [487] = {CALL(3, sys_dup3)},
     [488] = {CALL(2, sys_pipe2)},
     [496] = {CALL(4, sys_prlimit64)},
+    [500] = {CALL(1, sys_syncfs)},
     [510] = {CALL(5, sys_renameat2)},
     [511] = {CALL(3, sys_getrandom)},
+    [522] = {CALL(5, sys_statx)},
+    [528] = {CALL(3, sys_statfs64)},
+    [529] = {CALL(3, sys_fstatfs64)},
     [530] = {CALL(0, sys_getegid)},
     [531] = {CALL(0, sys_geteuid)},
     [532] = {CALL(0, sys_getppid)},
@@ -155,7 +168,6 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
    since that would be of no use. */
 #define SET_ROBUST_LIST 466
 #define RSEQ            527
-#define STATX           522
 
 long syscall_missing(void)
 {
@@ -164,7 +176,7 @@ long syscall_missing(void)
         named[POSIX_CALLS / 64 + 1]; /* atomic: a bit for each number, and one for all above */
     uint64_t k = number < POSIX_CALLS ? number : POSIX_CALLS, bit = UINT64_C(1) << k % 64;
 
-    if (number == SET_ROBUST_LIST || number == RSEQ || number == STATX)
+    if (number == SET_ROBUST_LIST || number == RSEQ)
         return -ENOSYS;
     if (!(__atomic_fetch_or(&named[k / 64], bit, __ATOMIC_RELAXED) & bit))
         printk("%s: system call %lu is not there\n", process_self()->name, (unsigned long)number);

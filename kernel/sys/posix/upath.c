@@ -37,7 +37,7 @@ static int path_dir(uint64_t dirfd, struct upath *u)
     }
     use = fd_get(p->files, dirfd);
     if (use.file)
-        err = use.file->ops == &directory_ops ? 0 : -ENOTDIR;
+        err = use.file->inode && inode_is_dir(use.file->inode) ? 0 : -ENOTDIR;
     if (!err) {
         u->dir = use.file->inode;
         u->counted = use.counted;
@@ -78,4 +78,44 @@ int path_lookup(uint64_t dirfd, vaddr_t upath, bool follow, struct inode **out)
         path_end(&u);
     }
     return err;
+}
+
+/* What dirfd itself is, AT_FDCWD the working directory. */
+static int own_inode(uint64_t dirfd, struct inode **out, struct fd_use *file)
+{
+    struct cwd_use cwd;
+
+    if ((int32_t)dirfd != AT_FDCWD) {
+        *file = fd_get(process_self()->files, dirfd);
+        if (!file->file)
+            return -EBADF;
+        if (!file->file->inode)
+            return 0;
+        *out = file->file->inode;
+        inode_ref(*out);
+        fd_put(*file);
+        *file = (struct fd_use){NULL, false};
+        return 0;
+    }
+    cwd = fs_cwd_get(process_self()->fs);
+    *out = cwd.dir ? cwd.dir : inode_root;
+    inode_ref(*out);
+    fs_cwd_put(cwd);
+    return 0;
+}
+
+int path_lookup_at(uint64_t dirfd, vaddr_t upath, uint64_t flags, struct inode **out,
+                   struct fd_use *file)
+{
+    char first;
+
+    *file = (struct fd_use){NULL, false};
+    *out = NULL;
+    if (flags & AT_EMPTY_PATH) {
+        if (copyin(&first, upath, 1) != 0)
+            return -EFAULT;
+        if (!first)
+            return own_inode(dirfd, out, file);
+    }
+    return path_lookup(dirfd, upath, !(flags & AT_SYMLINK_NOFOLLOW), out);
 }

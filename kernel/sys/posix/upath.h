@@ -3,9 +3,17 @@
 #define KERNEL_SYS_POSIX_UPATH_H
 
 #include "kernel/io/tree.h"
+#include "kernel/proc/fdtable.h"
 
 #define AT_FDCWD            (-100)
 #define AT_SYMLINK_NOFOLLOW 0x100u
+#define AT_EACCESS          0x200u
+#define AT_REMOVEDIR        0x200u
+#define AT_SYMLINK_FOLLOW   0x400u
+#define AT_NO_AUTOMOUNT     0x800u
+#define AT_EMPTY_PATH       0x1000u
+
+#define CHECKED_FLAGS(flags, known) ((flags) & ~(uint64_t)(known))
 
 /* A path from user memory and the directory at which it starts. */
 struct upath {
@@ -25,5 +33,11 @@ void path_end(struct upath *u);
 /* Resolve a path from user memory; *out has a reference, which the caller drops. `follow`: follow a
    symbolic link at its end. 0 or a negative errno. May wait. */
 int path_lookup(uint64_t dirfd, vaddr_t upath, bool follow, struct inode **out);
+
+/* The same with AT_SYMLINK_NOFOLLOW and AT_EMPTY_PATH: an empty path then stands for dirfd itself,
+   and *file, which the caller puts back by fd_put(), is what was opened if it has no inode (a
+   pipe); then *out is NULL. Otherwise *file is empty. */
+int path_lookup_at(uint64_t dirfd, vaddr_t upath, uint64_t flags, struct inode **out,
+                   struct fd_use *file);
 
 #endif

@@ -190,12 +190,20 @@ static const struct inode_ops proc_ops = {
     .file_ops = &proc_file_ops,
 };
 
+static void proc_usage(const struct fs *fs, struct fs_usage *u)
+{
+    (void)fs;
+    u->magic = PROC_MAGIC;
+}
+
 void procfs_boot(void)
 {
     struct fs_new what = {.mode = S_IFDIR | 0555};
     int err;
 
     proc_fs.name = "proc";
+    proc_fs.dev = fs_new_dev();
+    proc_fs.usage = proc_usage;
     proc_fs.root = &root.inode;
     inode_init(&root.inode, &proc_fs, &proc_ops, &what);
     root.inode.nlink = 2;
