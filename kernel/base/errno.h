@@ -89,6 +89,7 @@
 #define EILSEQ          116
 #define EUCLEAN         117
 #define EREMOTEIO       121
+#define ELIBBAD         123
 #define ERESTART        127
 #define ECANCELED       131
 #define EOWNERDEAD      136

@@ -12,6 +12,8 @@
 #define PT_INTERP    3u
 #define PT_GNU_STACK 0x6474E551u
 #define ET_EXEC      2
+#define ET_DYN       3
+#define ALIGN_MAX    (UINT64_C(1) << 30) /* a larger alignment is ignored */
 #define EM_ALPHA     0x9026
 
 int elf_check_header(const struct elf_header *h, uint64_t nbytes)
@@ -21,7 +23,7 @@ int elf_check_header(const struct elf_header *h, uint64_t nbytes)
 
     if (nbytes < sizeof(*h) || memcmp(h->ident, ident, sizeof(ident)))
         return -ENOEXEC;
-    if (h->type != ET_EXEC || h->machine != EM_ALPHA || h->version != 1)
+    if ((h->type != ET_EXEC && h->type != ET_DYN) || h->machine != EM_ALPHA || h->version != 1)
         return -ENOEXEC;
     if (h->phentsize != sizeof(struct elf_phdr) || h->phnum == 0 || h->phnum > ELF_PHDRS_MAX)
         return -ENOEXEC;
@@ -57,37 +59,91 @@ static bool segment_of(const struct elf_phdr *ph, uint64_t nbytes, vaddr_t low, 
     return s->end <= high && s->start >= low;
 }
 
+/* Note the interpreter that a PT_INTERP header names; the first one counts. False: it is not
+ * valid. */
+static bool interpreter_of(const struct elf_phdr *ph, uint64_t nbytes, struct elf_image *image)
+{
+    if (image->interp_nbytes)
+        return true;
+    if (ph->filesz < 2 || ph->filesz > ELF_INTERP_MAX || ph->offset > nbytes ||
+        nbytes - ph->offset < ph->filesz)
+        return false;
+    image->interp_nbytes = (unsigned)ph->filesz;
+    image->interp_offset = ph->offset;
+    return true;
+}
+
+static bool is_alignment(uint64_t n) { return n && !(n & (n - 1)) && n <= ALIGN_MAX; }
+
+/* Add a PT_LOAD header to the image. 0 or a negative errno. */
+static int add_segment(const struct elf_header *h, const struct elf_phdr *ph, uint64_t nbytes,
+                       vaddr_t low, vaddr_t high, struct elf_image *image)
+{
+    struct elf_segment *s = &image->segment[image->nsegments];
+
+    if (image->nsegments == ELF_SEGMENTS_MAX)
+        return -ENOMEM;
+    if (!segment_of(ph, nbytes, low, high, s) || s->start < image->end)
+        return -ENOEXEC;
+    if (!image->nsegments++)
+        image->start = s->start;
+    image->end = s->end;
+    if (is_alignment(ph->align))
+        image->align = MAX(image->align, ph->align);
+    if (h->phoff >= ph->offset && h->phoff - ph->offset < ph->filesz)
+        image->phdr = ph->vaddr + (h->phoff - ph->offset);
+    return 0;
+}
+
+static bool holds_entry(const struct elf_phdr *ph, vaddr_t entry)
+{
+    return (ph->flags & PF_X) && entry - ph->vaddr < ph->memsz && !(entry & 3);
+}
+
 int elf_check_segments(const struct elf_header *h, const struct elf_phdr *ph, uint64_t nbytes,
                        vaddr_t low, vaddr_t high, struct elf_image *image)
 {
-    vaddr_t end = low;
     bool entered = false;
+    int err = 0;
 
+    memset(image, 0, offsetof(struct elf_image, segment));
     image->entry = h->entry;
     image->phnum = h->phnum;
-    image->phdr = 0;
-    image->nsegments = 0;
+    image->relocatable = h->type == ET_DYN;
     image->exec_stack = true; /* what programs without PT_GNU_STACK expect */
-    for (unsigned k = 0; k < h->phnum; k++) {
-        struct elf_segment *s = &image->segment[image->nsegments];
-
-        if (ph[k].type == PT_INTERP)
-            return -ENOEXEC; /* the program needs a dynamic linker, and there is none */
+    image->align = PAGE_SIZE;
+    if (image->relocatable)
+        low = 0;
+    image->end = low;
+    for (unsigned k = 0; k < h->phnum && !err; k++) {
+        if (ph[k].type == PT_INTERP && !interpreter_of(&ph[k], nbytes, image))
+            return -ENOEXEC;
         if (ph[k].type == PT_GNU_STACK)
             image->exec_stack = (ph[k].flags & PF_X) != 0;
         if (ph[k].type != PT_LOAD || ph[k].memsz == 0)
             continue;
-        if (image->nsegments == ELF_SEGMENTS_MAX)
-            return -ENOMEM;
-        if (!segment_of(&ph[k], nbytes, low, high, s) || s->start < end)
-            return -ENOEXEC;
-        end = s->end;
-        image->nsegments++;
-        if (h->phoff >= ph[k].offset && h->phoff - ph[k].offset < ph[k].filesz)
-            image->phdr = ph[k].vaddr + (h->phoff - ph[k].offset);
-        if ((ph[k].flags & PF_X) && h->entry - ph[k].vaddr < ph[k].memsz && !(h->entry & 3))
-            entered = true;
+        err = add_segment(h, &ph[k], nbytes, low, high, image);
+        entered |= holds_entry(&ph[k], h->entry);
     }
-    image->end = end;
-    return image->nsegments && entered ? 0 : -ENOEXEC;
+    return err ? err : image->nsegments && entered ? 0 : -ENOEXEC;
+}
+
+void elf_place(struct elf_image *image, vaddr_t start)
+{
+    uint64_t by = start - image->start;
+
+    image->bias += by;
+    image->entry += by;
+    image->start += by;
+    image->end += by;
+    if (image->phdr)
+        image->phdr += by;
+    for (unsigned k = 0; k < image->nsegments; k++) {
+        struct elf_segment *s = &image->segment[k];
+
+        s->start += by;
+        s->file_end += by;
+        s->zero_from += by;
+        s->end += by;
+    }
 }

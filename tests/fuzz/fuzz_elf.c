@@ -10,6 +10,7 @@
  * The first byte of an input:
  *   bit 0  raw headers follow; otherwise bytes choose the fields of a nearly correct header
  *   bit 1  without bit 0: no further bytes of it are changed
+ *   bit 3  without bit 0: the file is relocatable
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,8 +28,14 @@ static const uint32_t types[] = {PT_LOAD, PT_LOAD, PT_LOAD, 0, 2, 3, 4, 0x6474E5
 static void check_image(const struct elf_header *h, const struct elf_phdr *ph, uint64_t nbytes,
                         const struct elf_image *image)
 {
-    vaddr_t end = LOW;
+    vaddr_t end = image->relocatable ? 0 : LOW;
     bool entered = false;
+
+    fuzz_check(image->start == image->segment[0].start, "the lowest segment");
+    fuzz_check(image->align >= PAGE_SIZE && !(image->align & (image->align - 1)), "alignment");
+    fuzz_check(image->interp_nbytes <= ELF_INTERP_MAX && image->interp_offset <= nbytes &&
+                   image->interp_nbytes <= nbytes - image->interp_offset,
+               "an interpreter's name that the file has not");
 
     fuzz_check(image->nsegments >= 1 && image->nsegments <= ELF_SEGMENTS_MAX, "%u segments",
                image->nsegments);
@@ -68,14 +75,14 @@ static void check_image(const struct elf_header *h, const struct elf_phdr *ph, u
 
 /* Build headers from bytes. True: they are correct and must be accepted. */
 static bool build(struct fuzz_in *in, struct elf_header *h, struct elf_phdr *ph, uint64_t nbytes,
-                  bool straight)
+                  bool straight, bool relocatable)
 {
-    uint64_t va = 0x120000000, offset = 0;
+    uint64_t va = relocatable ? 0 : 0x120000000, offset = 0;
     unsigned loads = 0, n = 1 + in_below(in, 12);
     bool good = straight, entry = false;
 
     *h = (struct elf_header){.ident = {0x7F, 'E', 'L', 'F', 2, 1, 1},
-                             .type = 2,
+                             .type = relocatable ? 3 : 2,
                              .machine = 0x9026,
                              .version = 1,
                              .phoff = sizeof(*h),
@@ -143,7 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         struct elf_phdr built[16];
 
         nbytes += sizeof(*h) + 12 * sizeof(*ph);
-        good = build(&in, h, built, nbytes, how & 2);
+        good = build(&in, h, built, nbytes, how & 2, how & 8);
         if (h->phnum <= 16) {
             ph = malloc(h->phnum * sizeof(*ph) + 1);
             memcpy(ph, built, h->phnum * sizeof(*ph));
@@ -164,6 +171,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         fuzz_check(!err || err == -ENOEXEC || err == -ENOMEM, "segments: %d", err);
         if (!err)
             check_image(h, ph, nbytes, &image);
+        if (!err && image.relocatable) {
+            vaddr_t was = image.segment[0].zero_from;
+
+            elf_place(&image, 0x80000000);
+            fuzz_check(image.segment[0].start == 0x80000000 && image.start == 0x80000000 &&
+                           image.segment[0].zero_from - was == image.bias,
+                       "placed elsewhere");
+        }
     }
     fuzz_check(!good || !err, "a good image is refused: %d", err);
     free(ph);

@@ -57,8 +57,11 @@ static int check(const struct elf_header *h, const struct elf_phdr *ph, uint64_t
 /* Does an accepted image have the properties that elf.h promises? */
 static bool sound(const struct elf_image *image, uint64_t nbytes)
 {
-    vaddr_t end = LOW;
+    vaddr_t end = image->relocatable ? 0 : LOW;
 
+    if (image->start != image->segment[0].start || (image->align & (image->align - 1)) ||
+        image->align < PAGE_SIZE || image->interp_offset + image->interp_nbytes > nbytes)
+        return false;
     for (unsigned k = 0; k < image->nsegments; k++) {
         const struct elf_segment *s = &image->segment[k];
 
@@ -109,9 +112,14 @@ static void refused(const char *what, void (*change)(struct elf_header *h, struc
         (void)h, (void)ph;                                      \
         __VA_ARGS__;                                            \
     }
-CHANGE(interpreter, ph[0].type = PT_INTERP)
+CHANGE(interp_empty, ph[0].type = PT_INTERP, ph[0].filesz = 1)
+CHANGE(interp_long, ph[0].type = PT_INTERP, ph[0].filesz = ELF_INTERP_MAX + 1)
+CHANGE(interp_outside, ph[0].type = PT_INTERP, ph[0].filesz = 20, ph[0].offset = NBYTES - 19)
+CHANGE(interp_wraps, ph[0].type = PT_INTERP, ph[0].filesz = 20, ph[0].offset = -10ul)
+CHANGE(no_segment, ph[0].type = PT_INTERP, ph[0].filesz = 20, ph[1].type = 4)
 CHANGE(other_machine, h->machine = 62)
-CHANGE(relocatable, h->type = 3)
+CHANGE(object_file, h->type = 1)
+CHANGE(core_file, h->type = 4)
 CHANGE(no_phdrs, h->phnum = 0)
 CHANGE(many_phdrs, h->phnum = 65535)
 CHANGE(phdrs_outside, h->phoff = NBYTES - 8)
@@ -133,9 +141,14 @@ CHANGE(entry_in_data, h->entry = 0x12001C600)
 
 static void test_rules(void)
 {
-    refused("an interpreter", interpreter);
+    refused("an interpreter without a name", interp_empty);
+    refused("a long name of an interpreter", interp_long);
+    refused("an interpreter's name outside the file", interp_outside);
+    refused("an interpreter's name whose end wraps", interp_wraps);
+    refused("an interpreter and nothing else", no_segment);
     refused("another machine", other_machine);
-    refused("not an executable", relocatable);
+    refused("an object file", object_file);
+    refused("a core file", core_file);
     refused("no program headers", no_phdrs);
     refused("too many", many_phdrs);
     refused("outside the file", phdrs_outside);
@@ -154,6 +167,47 @@ static void test_rules(void)
     refused("an entry outside", entry_outside);
     refused("an odd entry", entry_odd);
     refused("an entry that is not executable", entry_in_data);
+}
+
+/* A relocatable image with an interpreter: addresses count from 0, and elf_place moves them all. */
+static void test_relocatable(void)
+{
+    struct elf_header h = good_header();
+    struct elf_phdr ph[4];
+    struct elf_image image;
+
+    good_phdrs(ph);
+    h.type = 3;
+    h.entry = 0x100;
+    h.phnum = 4;
+    ph[0].vaddr = 0;
+    ph[1].vaddr = 0x1C500;
+    ph[2] = (struct elf_phdr){.type = PT_INTERP, .offset = 0x200, .filesz = 19, .memsz = 19};
+    ph[3] = (struct elf_phdr){.type = PT_INTERP, .offset = 0x300, .filesz = 5, .memsz = 5};
+    is(check(&h, ph, NBYTES, &image), 0, "a relocatable image");
+    ok(image.relocatable && sound(&image, NBYTES), "as promised");
+    is(image.interp_nbytes, 19, "the first interpreter counts");
+    is(image.interp_offset, 0x200, "its name's place");
+    is(image.align, 0x10000, "the alignment of its segments");
+    is(image.start, 0, "addresses from 0 on");
+    elf_place(&image, 0x80000000);
+    ok(sound(&image, NBYTES), "as promised, after it was placed");
+    is(image.bias, 0x80000000, "what was added");
+    is(image.entry, 0x80000100, "the entry has moved");
+    is(image.phdr, 0x80000040, "so have the program headers");
+    is(image.segment[1].zero_from, 0x8001D500, "and the zeroes");
+    is(image.end, 0x80026000, "and the end");
+    good_phdrs(ph);
+    ph[0].vaddr = 0;
+    ph[1].vaddr = HIGH - 0x500;
+    ok(check(&h, ph, NBYTES, &image) < 0, "refused: relocatable, larger than user space");
+    good_phdrs(ph);
+    ph[0].align = 0x30000;
+    ph[1].align = 1ul << 40;
+    h.entry = 0x120000100;
+    h.phnum = 2;
+    is(check(&h, ph, NBYTES, &image), 0, "an alignment that is no power of two, and a huge one");
+    is(image.align, PAGE_SIZE, "are ignored");
 }
 
 static void test_noise(void)
@@ -208,6 +262,7 @@ int main(void)
 {
     test_good();
     test_rules();
+    test_relocatable();
     test_noise();
     return tap_done();
 }

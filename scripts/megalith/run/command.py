@@ -24,6 +24,7 @@ from types import FrameType
 from megalith.run import machine as machines
 from megalith.run import recording as recordings
 from megalith.run.initrd import Archive
+from megalith.run.libraries import libraries_of
 from megalith.run.machine import Machine, MachineError, Settings
 from megalith.run.paths import BUILD, INITRD, KERNEL, SMALL_INITRD, STRIPPED, TOP, symbols_of_socket
 from megalith.run.recording import RecordingError
@@ -263,6 +264,10 @@ def initrd(options: argparse.Namespace, command: list[str]) -> bytes:
     for name in sorted(_named(command, options.additions)):
         if name not in archive.files and (STRIPPED / name).is_file():
             archive.add_file(STRIPPED / name, name)
+    added = {name.strip("/") for _, name in options.additions}
+    for name, path in libraries_of([path.read_bytes() for path, _ in options.additions]).items():
+        if name not in added:
+            archive.add(name, path.read_bytes())
     for path, name in options.additions:
         archive.add_file(path, name)
     return archive.to_bytes()
