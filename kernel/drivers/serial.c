@@ -70,7 +70,8 @@ static void tell_waiters(void *arg)
                 continue;
             any = true;
             wake_all(&lines[i]->queue);
-            lines[i]->arrived();
+            if (lines[i]->arrived)
+                lines[i]->arrived();
         }
         if (!any)
             wait_block(&w, WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);

@@ -14,7 +14,7 @@
 
 struct serial {
     struct uart *uart;     /* constant */
-    void (*arrived)(void); /* constant; called when bytes were received */
+    void (*arrived)(void); /* constant; called when bytes were received, or NULL */
     struct spinlock lock;  /* RANK_DEVICE, IPL_DEVICE; the fields below and the UART's receiver */
     uint32_t head, count;
     bool stopped;              /* the receive interrupt is disabled: the ring was full */

@@ -7,6 +7,7 @@
 #include "kernel/fs/initrd.h"
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
+#include "kernel/io/poll.h"
 #include "kernel/sched/freeze.h"
 
 static long null_read(struct file *f, vaddr_t ubuf, size_t n)
@@ -47,9 +48,9 @@ static int device_stat(struct file *f, struct file_stat *st)
     return 0;
 }
 
-static unsigned device_poll(struct file *f)
+static unsigned device_poll(struct file *f, struct poll_entry *e)
 {
-    (void)f;
+    (void)f, (void)e;
     return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
 }
 
@@ -113,6 +114,7 @@ void io_boot(const void *initrd, uint64_t nbytes)
     device_boot(); /* before the archive, so that it cannot use these names for other files */
     if (initrd && nbytes)
         initrd_boot(inode_root, initrd, nbytes);
+    poll_boot();
     tty_boot();
     stream_boot();
     io_census_boot();

@@ -113,9 +113,9 @@ static int directory_stat(struct file *f, struct file_stat *st)
     return 0;
 }
 
-static unsigned directory_poll(struct file *f)
+static unsigned directory_poll(struct file *f, struct poll_entry *e)
 {
-    (void)f;
+    (void)f, (void)e;
     return POLLIN | POLLOUT;
 }
 

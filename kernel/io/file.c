@@ -121,9 +121,9 @@ static long path_ioctl(struct file *f, unsigned long req, vaddr_t arg)
     return -EBADF;
 }
 
-static unsigned path_poll(struct file *f)
+static unsigned path_poll(struct file *f, struct poll_entry *e)
 {
-    (void)f;
+    (void)f, (void)e;
     return POLLNVAL;
 }
 

@@ -12,6 +12,7 @@ struct file;
 struct inode;
 struct validate;
 struct mm_object;
+struct poll_entry;
 
 struct file_ops {
     const char *name;
@@ -26,7 +27,9 @@ struct file_ops {
     int64_t (*lseek)(struct file *f, int64_t off, int whence);
     int (*stat)(struct file *f, struct file_stat *st);
     long (*ioctl)(struct file *f, unsigned long req, vaddr_t arg);
-    unsigned (*poll)(struct file *f); /* the POLL* bits that hold now */
+    /* The POLL* bits that hold now. Unless e is NULL, it is put on the source of the object first,
+     * where it is told of changes (poll.h); not if the bits never change. */
+    unsigned (*poll)(struct file *f, struct poll_entry *e);
     long (*getdents)(struct file *f, vaddr_t ubuf, size_t n);
     int (*truncate)(struct file *f, uint64_t size);
     /* The object that mmap maps, without a new reference; NULL: the file cannot be mapped. */

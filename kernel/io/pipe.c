@@ -36,12 +36,11 @@ struct pipe {
     uint64_t ino;
     uint16_t seen; /* used by the self-check */
     struct wait_queue read_queue, write_queue;
+    struct poll_source polled; /* has a lock of its own; entries come under lock */
     uint8_t *page[PIPE_PAGES]; /* KSEG addresses; NULL: not allocated yet */
 };
 
 static uint64_t next_pipe_ino = 1; /* atomic */
-uint32_t poll_waiters;
-struct wait_queue poll_queue = WAIT_QUEUE_INIT("poll", poll_queue);
 
 /* Wait on q for a change, with the mutex released meanwhile. 0 or -ERESTARTSYS. */
 static int pipe_wait(struct pipe *p, struct wait_queue *q, uint32_t *waiting)
@@ -97,7 +96,7 @@ out:
     if (done) {
         if (wake)
             wake_all_follow(&p->write_queue);
-        poll_notify();
+        poll_notify(&p->polled, POLLOUT | POLLWRNORM);
     }
     return done ? (long)done : err;
 }
@@ -167,7 +166,7 @@ static long pipe_write(struct file *f, vaddr_t ubuf, size_t n)
             }
             if (p->reads_waiting)
                 wake_all_follow(&p->read_queue);
-            poll_notify();
+            poll_notify(&p->polled, POLLIN | POLLRDNORM);
             fresh = 0;
             err = pipe_wait(p, &p->write_queue, &p->writes_waiting);
             if (err)
@@ -197,16 +196,17 @@ static long pipe_write(struct file *f, vaddr_t ubuf, size_t n)
     if (done) {
         if (wake)
             wake_all_follow(&p->read_queue);
-        poll_notify();
+        poll_notify(&p->polled, POLLIN | POLLRDNORM);
     }
     return done ? (long)done : err;
 }
 
-static unsigned pipe_read_poll(struct file *f)
+static unsigned pipe_read_poll(struct file *f, struct poll_entry *e)
 {
     struct pipe *p = f->priv;
     unsigned r = 0;
 
+    poll_register(&p->polled, e);
     mutex_lock(&p->lock);
     if (p->count)
         r |= POLLIN | POLLRDNORM;
@@ -216,11 +216,12 @@ static unsigned pipe_read_poll(struct file *f)
     return r;
 }
 
-static unsigned pipe_write_poll(struct file *f)
+static unsigned pipe_write_poll(struct file *f, struct poll_entry *e)
 {
     struct pipe *p = f->priv;
     unsigned r = 0;
 
+    poll_register(&p->polled, e);
     mutex_lock(&p->lock);
     if (!p->readers)
         r |= POLLERR;
@@ -277,7 +278,7 @@ static void pipe_close(struct pipe *p, uint32_t *mine, struct wait_queue *others
     *mine = 0;
     wake_all(others);
     mutex_unlock(&p->lock);
-    poll_notify();
+    poll_notify(&p->polled, POLLHUP | POLLERR);
     if (__atomic_fetch_sub(&p->ends, 1, __ATOMIC_ACQ_REL) == 1)
         pipe_free(p);
 }
@@ -325,6 +326,7 @@ int pipe_create(struct file **rd, struct file **wr, uint32_t flags)
     mutex_init(&p->lock, "pipe", MUTEX_INODE);
     wait_queue_init(&p->read_queue, "pipe read");
     wait_queue_init(&p->write_queue, "pipe write");
+    poll_source_init(&p->polled);
     p->ends = 2;
     p->readers = p->writers = 1;
     p->ino = __atomic_fetch_add(&next_pipe_ino, 1, __ATOMIC_RELAXED);

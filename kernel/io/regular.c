@@ -72,9 +72,9 @@ static int regular_truncate(struct file *f, uint64_t size)
     return inode_truncate(f->inode, size);
 }
 
-static unsigned regular_poll(struct file *f)
+static unsigned regular_poll(struct file *f, struct poll_entry *e)
 {
-    (void)f;
+    (void)f, (void)e;
     return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
 }
 

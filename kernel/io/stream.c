@@ -31,6 +31,7 @@ static struct { /* protected by receive_lock */
     bool skip;           /* the frame is of an unknown type: discard it */
     bool ended;          /* an 'X' frame, the end of input, was received */
 } in;
+static struct poll_source input_source;
 static struct mutex receive_lock = MUTEX_INIT("stream receive", MUTEX_INODE, receive_lock);
 
 /* Send one frame of n bytes, at least one. As long as the UART accepts bytes, the caller keeps the
@@ -171,15 +172,16 @@ static long stream_read(struct file *f, vaddr_t ubuf, size_t n)
     return (long)done;
 }
 
-static unsigned stream_in_poll(struct file *f)
+static unsigned stream_in_poll(struct file *f, struct poll_entry *e)
 {
     (void)f;
+    poll_register(&input_source, e);
     return input_ready() ? POLLIN | POLLRDNORM : 0;
 }
 
-static unsigned stream_out_poll(struct file *f)
+static unsigned stream_out_poll(struct file *f, struct poll_entry *e)
 {
-    (void)f;
+    (void)f, (void)e;
     return POLLOUT | POLLWRNORM;
 }
 
@@ -231,8 +233,12 @@ void stream_input_ends(void)
     mutex_unlock(&receive_lock);
 }
 
+/* The ring's lock, under which input_ready() looks at it, was taken to put the bytes there. */
+static void bytes_arrived(void) { poll_notify(&input_source, POLLIN | POLLRDNORM); }
+
 void stream_boot(void)
 {
-    serial_boot(&com2, &uart_com2, "com2", poll_notify);
+    poll_source_init(&input_source);
+    serial_boot(&com2, &uart_com2, "com2", bytes_arrived);
     channel_write_polled(CHANNEL_READY, NULL, 0);
 }

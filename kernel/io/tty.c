@@ -16,6 +16,7 @@
 #include "kernel/base/printk.h"
 #include "kernel/drivers/serial.h"
 #include "kernel/io/io_private.h"
+#include "kernel/io/open_flags.h"
 #include "kernel/io/poll.h"
 #include "kernel/io/tty_private.h"
 #include "kernel/sched/thread.h"
@@ -268,7 +269,7 @@ static void tty_thread(void *arg)
         finish_input();
         if (wake) {
             wake_all(&tty.readers);
-            poll_notify();
+            poll_notify(&tty.polled, POLLIN | POLLRDNORM);
         }
         if (sig && tty_jobs)
             tty_jobs->signal(sig);
@@ -329,7 +330,8 @@ void tty_boot(void)
 {
     struct thread *t;
 
-    serial_boot(&com1, &uart_com1, "com1", poll_notify);
+    poll_source_init(&tty.polled);
+    serial_boot(&com1, &uart_com1, "com1", NULL);
     t = thread_create("tty", tty_thread, NULL, PRIO_NORMAL + 4);
     if (!t)
         panic("no memory for the terminal's thread");

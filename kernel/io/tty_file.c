@@ -37,8 +37,8 @@ void tty_foreground_changed(void)
 void tty_hang_up(void)
 {
     __atomic_fetch_add(&tty.hangups, 1, __ATOMIC_RELAXED);
-    tty_foreground_changed();
-    poll_notify();
+    tty_foreground_changed(); /* under the lock, which orders the count and the look for pollers */
+    poll_notify(&tty.polled, POLLIN | POLLHUP);
 }
 
 /* Was the session that opened f ended? tty_open has noted the count of hang-ups in f->priv. */
@@ -174,10 +174,14 @@ static long tty_write(struct file *f, vaddr_t ubuf, size_t n)
     return (long)done;
 }
 
-static unsigned tty_poll(struct file *f)
+static unsigned tty_poll(struct file *f, struct poll_entry *e)
 {
-    ipl_t ipl = spin_lock(&tty.lock);
-    unsigned r = POLLOUT | POLLWRNORM | (tty_readable_locked() ? POLLIN | POLLRDNORM : 0);
+    unsigned r;
+    ipl_t ipl;
+
+    poll_register(&tty.polled, e);
+    ipl = spin_lock(&tty.lock);
+    r = POLLOUT | POLLWRNORM | (tty_readable_locked() ? POLLIN | POLLRDNORM : 0);
 
     spin_unlock(&tty.lock, ipl);
     return is_dead(f) ? POLLIN | POLLRDNORM | POLLHUP : r;
@@ -195,6 +199,7 @@ static long change_settings(vaddr_t arg, bool flush)
     spin_unlock(&tty.lock, ipl);
     wake_all(&tty.readers);
     wake_all(&tty.room);
+    poll_notify(&tty.polled, POLLIN | POLLRDNORM);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #ifndef KERNEL_IO_TTY_PRIVATE_H
 #define KERNEL_IO_TTY_PRIVATE_H
 
+#include "kernel/io/poll.h"
 #include "kernel/io/termios.h"
 #include "kernel/io/tty.h"
 #include "kernel/sched/spinlock.h"
@@ -12,7 +13,7 @@
 
 enum erasing { ERASE_NOTHING, ERASE_LINE, ERASE_BLANKS, ERASE_WORD };
 
-/* All fields are protected by lock. */
+/* All fields but `polled`, which has a lock of its own, are protected by lock. */
 struct tty {
     struct spinlock lock;
     struct termios set;
@@ -26,6 +27,7 @@ struct tty {
     uint16_t queue[TTY_QUEUE];
     struct wait_queue readers; /* readers wait for lines or characters */
     struct wait_queue room;    /* the tty thread waits for room in the queue */
+    struct poll_source polled;
 };
 
 extern struct tty tty;

@@ -22,6 +22,9 @@ enum spin_rank {
     RANK_POOL = 40,    /* nonpaged pool, variable list               IPL_CLOCK */
     RANK_PFN = 44,     /* page lists of one RAD                      IPL_CLOCK */
     RANK_SIGNAL = 46,  /* signals and alarm of one process           IPL_CLOCK */
+    RANK_POLL = 47,    /* those who poll one object                  IPL_CLOCK */
+    RANK_EPOLL = 48,   /* what is ready in one epoll instance        IPL_CLOCK */
+    RANK_RELAY = 49,   /* what the relay of poll is to report        IPL_CLOCK */
     RANK_WAIT = 50,    /* one wait queue                             IPL_CLOCK */
     RANK_TIMER = 54,   /* one CPU's timer queue                      IPL_CLOCK */
     RANK_SCHED = 56,   /* one CPU's run queue; never two at once     IPL_CLOCK */

@@ -1,13 +1,15 @@
 /*
  * poll and select.
  *
- * All pollers wait on one queue (kernel/io/poll.h) and check their files again when the state of
- * any file changes. poll reads its array in user memory anew at each look, one entry at a time,
- * each of which is complete in itself; select copies its sets to the stack. So nothing is
- * allocated.
+ * A call puts an entry on the source of each of its files (kernel/io/poll.h) while it looks at them
+ * for the first time, and then waits on a queue of its own until one of the entries is called. The
+ * entries are in a table whose first part is on the stack; the rest is nonpaged pool, charged to
+ * the user. Once a file is found ready, no more entries are needed. poll reads its array in user
+ * memory anew at each look, one entry at a time, each of which is complete in itself; select copies
+ * its sets to the stack.
  *
- * No lock here. A poller is on the queue before it checks its files, with a barrier in between, so
- * that it cannot miss a change.
+ * No lock here. An entry sets `woken` and then looks for the waiter, under the queue's lock; the
+ * poller is on the queue before it looks at `woken`. So it cannot miss a call.
  */
 #include "kernel/io/poll.h"
 #include "arch/alpha/hw/usercopy.h"
@@ -51,47 +53,170 @@ struct pollfd {
     int16_t events, revents;
 };
 
-/* Check all descriptors once. Returns how many are ready, or a negative errno. */
-typedef long (*look_fn)(void *arg);
+/* ---- the table of entries ---- */
+
+struct poll_table;
+
+/* One descriptor of a call. */
+struct poll_slot {
+    struct poll_entry entry;
+    struct poll_table *table;
+    struct fd_use use; /* file NULL: the number had no file */
+    int64_t fd;
+};
+
+#define SLOTS_FEW   6u  /* on the stack */
+#define SLOTS_BLOCK 56u /* in a block of some 4 KiB, which a lookaside list keeps */
+
+struct slot_block {
+    struct slot_block *next;
+    struct poll_slot slot[SLOTS_BLOCK];
+};
+
+struct poll_table {
+    struct wait_queue queue;
+    bool woken;                       /* atomic: an entry was called */
+    bool complete;                    /* the slots are there; look at their files again */
+    uint64_t at;                      /* number of the next slot to add or to look at */
+    uint64_t used;                    /* slots that are there */
+    struct slot_block *first, *block; /* all blocks; the one of slot `at` */
+    struct poll_slot few[SLOTS_FEW];
+};
+
+static bool slot_wake(struct poll_entry *e, uint32_t events)
+{
+    struct poll_table *t = container_of(e, struct poll_slot, entry)->table;
+
+    (void)events;
+    __atomic_store_n(&t->woken, true, __ATOMIC_RELEASE);
+    wake_one(&t->queue);
+    return true;
+}
+
+/* The next slot in turn; NULL: there is no memory for a new one. */
+static struct poll_slot *slot_next(struct poll_table *t)
+{
+    uint64_t k = t->at - SLOTS_FEW;
+    struct slot_block **next = t->block ? &t->block->next : &t->first;
+
+    if (t->at < SLOTS_FEW)
+        return &t->few[t->at++];
+    if (k % SLOTS_BLOCK == 0) {
+        if (!t->complete && !(*next = npp_alloc(sizeof(**next))))
+            return NULL;
+        if (!t->complete)
+            (*next)->next = NULL;
+        t->block = *next;
+    }
+    t->at++;
+    return &t->block->slot[k % SLOTS_BLOCK];
+}
+
+static void table_rewind(struct poll_table *t)
+{
+    t->at = 0;
+    t->block = NULL;
+}
+
+/* Take all entries off their sources. */
+static void table_end(struct poll_table *t)
+{
+    t->used = t->complete ? t->used : t->at;
+    t->complete = true;
+    for (table_rewind(t); t->at < t->used;) {
+        struct poll_slot *s = slot_next(t);
+
+        poll_unregister(&s->entry);
+        fd_put(s->use);
+    }
+    while (t->first) {
+        struct slot_block *b = t->first;
+
+        t->first = b->next;
+        npp_free(b, sizeof(*b));
+    }
+}
+
+static unsigned file_events(struct file *f, unsigned wanted, struct poll_entry *e)
+{
+    unsigned all = f->ops->poll ? f->ops->poll(f, e) : POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
+
+    return all & (wanted | POLLERR | POLLHUP | POLLNVAL);
+}
+
+/* Which of the events `wanted`, POLLERR and POLLHUP hold for fd? t: NULL, or the table, which gets
+ * a slot for fd unless it is complete. The events, POLLNVAL, or -ENOMEM. */
+static int events_of(struct poll_table *t, int64_t fd, unsigned wanted)
+{
+    struct poll_slot *s = t ? slot_next(t) : NULL;
+    struct fd_use u;
+    int events;
+
+    if (t && !s)
+        return -ENOMEM;
+    if (s && t->complete && s->fd == fd && s->use.file)
+        return (int)file_events(s->use.file, wanted, NULL);
+    u = fd_get(process_self()->files, (uint64_t)fd); /* none if fd is negative */
+    if (s && !t->complete) {
+        *s = (struct poll_slot){.entry = {.wake = slot_wake, .events = wanted | POLLERR | POLLHUP},
+                                .table = t,
+                                .use = u,
+                                .fd = fd};
+        return u.file ? (int)file_events(u.file, wanted, &s->entry) : (int)POLLNVAL;
+    }
+    if (!u.file)
+        return POLLNVAL;
+    events = (int)file_events(u.file, wanted, NULL);
+    fd_put(u);
+    return events;
+}
+
+/* Look at all descriptors once, with a table or none. Returns how many are ready, or a negative
+ * errno. Adds no more slots once one is ready. */
+typedef long (*look_fn)(void *arg, struct poll_table *t);
+
+/* Wait until an entry was called. 0, -EINTR or -ETIMEDOUT. */
+static int table_wait(struct poll_table *t, uint64_t deadline)
+{
+    struct waiter w;
+    int err = 0;
+
+    wait_enqueue(&t->queue, &w);
+    if (!__atomic_exchange_n(&t->woken, false, __ATOMIC_ACQUIRE))
+        err = wait_block(&w, WAIT_INTERRUPTIBLE, deadline);
+    wait_finish(&w);
+    return err;
+}
 
 static long wait_ready(look_fn look, void *arg, uint64_t deadline)
 {
-    struct waiter w;
+    struct poll_table t;
     long ready;
+    int err = 0;
 
-    __atomic_fetch_add(&poll_waiters, 1, __ATOMIC_SEQ_CST);
-    for (;;) {
-        int err;
-
-        wait_enqueue(&poll_queue, &w);
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        ready = look(arg);
-        if (ready || deadline <= clock_ns())
-            break;
-        err = wait_block(&w, WAIT_INTERRUPTIBLE, deadline);
-        wait_finish(&w); /* after a time-out the waiter is still on the queue */
-        if (err == -EINTR) {
-            ready = -EINTR;
-            break;
+    if (deadline <= clock_ns())
+        return look(arg, NULL);
+    wait_queue_init(&t.queue, "poll");
+    t.woken = t.complete = false;
+    t.used = 0;
+    t.first = NULL;
+    table_rewind(&t);
+    ready = look(arg, &t);
+    if (!ready) {
+        t.used = t.at;
+        t.complete = true;
+    }
+    while (!ready && !err) {
+        err = table_wait(&t, deadline);
+        if (err == -EINTR)
+            ready = err;
+        else {
+            table_rewind(&t);
+            ready = look(arg, &t);
         }
     }
-    wait_finish(&w);
-    __atomic_fetch_sub(&poll_waiters, 1, __ATOMIC_RELAXED);
+    table_end(&t);
     return ready;
-}
-
-static unsigned events_of(int64_t fd, unsigned wanted)
-{
-    struct fd_use u = fd_get(process_self()->files, (uint64_t)fd); /* none if fd is negative */
-    struct file *f = u.file;
-    unsigned events;
-
-    if (!f)
-        return POLLNVAL;
-    events = (f->ops->poll ? f->ops->poll(f) : POLLIN | POLLOUT) &
-             (wanted | POLLERR | POLLHUP | POLLNVAL);
-    fd_put(u);
-    return events;
 }
 
 struct poll_args {
@@ -99,7 +224,7 @@ struct poll_args {
     uint64_t count;
 };
 
-static long poll_look(void *arg)
+static long poll_look(void *arg, struct poll_table *t)
 {
     const struct poll_args *a = arg;
     long ready = 0;
@@ -107,12 +232,16 @@ static long poll_look(void *arg)
     for (uint64_t k = 0; k < a->count; k++) {
         vaddr_t at = a->fds + k * sizeof(struct pollfd);
         struct pollfd p;
+        int events;
 
         if (copyin(&p, at, sizeof(p)) != 0)
             return -EFAULT;
         if (thread_killed())
             return -EINTR;
-        p.revents = p.fd < 0 ? 0 : (int16_t)events_of(p.fd, (uint16_t)p.events);
+        events = events_of(ready ? NULL : t, p.fd, (uint16_t)p.events);
+        if (events < 0)
+            return events;
+        p.revents = p.fd < 0 ? 0 : (int16_t)events;
         ready += p.revents != 0;
         /* Only this field: others may have changed the rest meanwhile. */
         if (copyout(at + offsetof(struct pollfd, revents), &p.revents, sizeof(p.revents)) != 0)
@@ -176,7 +305,7 @@ struct select_args {
     uint64_t *in, *out; /* three sets each */
 };
 
-static long select_look(void *arg)
+static long select_look(void *arg, struct poll_table *t)
 {
     static const unsigned wanted[3] = {POLLIN | POLLRDNORM | POLLHUP | POLLERR,
                                        POLLOUT | POLLWRNORM | POLLERR, POLLPRI};
@@ -185,20 +314,24 @@ static long select_look(void *arg)
 
     memset(a->out, 0, 3 * a->words * sizeof(uint64_t));
     for (uint64_t fd = 0; fd < a->count; fd++) {
-        uint64_t bit = UINT64_C(1) << fd % 64;
+        uint64_t word = fd / 64, bit = UINT64_C(1) << fd % 64;
+        unsigned all = 0;
+        int events;
 
         if (thread_killed())
             return -EINTR;
+        for (unsigned s = 0; s < 3; s++)
+            all |= a->in[s * a->words + word] & bit ? wanted[s] : 0;
+        if (!all)
+            continue;
+        events = events_of(ready ? NULL : t, (int64_t)fd, all);
+        if (events < 0)
+            return events;
+        if ((unsigned)events & POLLNVAL)
+            return -EBADF;
         for (unsigned s = 0; s < 3; s++) {
-            unsigned events;
-
-            if (!(a->in[s * a->words + fd / 64] & bit))
-                continue;
-            events = events_of((int64_t)fd, wanted[s]);
-            if (events & POLLNVAL)
-                return -EBADF;
-            if (events & wanted[s]) {
-                a->out[s * a->words + fd / 64] |= bit;
+            if ((a->in[s * a->words + word] & bit) && ((unsigned)events & wanted[s])) {
+                a->out[s * a->words + word] |= bit;
                 ready++;
             }
         }

@@ -156,9 +156,9 @@ static int proc_stat(struct file *f, struct file_stat *st)
     return 0;
 }
 
-static unsigned proc_poll(struct file *f)
+static unsigned proc_poll(struct file *f, struct poll_entry *e)
 {
-    (void)f;
+    (void)f, (void)e;
     return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
 }
 
