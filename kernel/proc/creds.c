@@ -5,6 +5,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/signal.h"
+#include "kernel/proc/threads.h"
 #include "kernel/quota/quota.h"
 #include "kernel/sched/group.h"
 
@@ -60,7 +61,7 @@ static struct account *change_account_locked(struct process *p, struct account *
     account_charge_forced(a, QUOTA_PROCESSES, 1);
     account_release(was, QUOTA_PROCESSES, 1);
     p->account = a;
-    list_for_each_entry(u, &p->threads, link) {
+    for (u = uthread_next_locked(p, &p->threads); u; u = uthread_next_locked(p, &u->place.link)) {
         u->thread->account = a;
         thread_set_group(u->thread, creds_group_locked(a));
     }

@@ -9,7 +9,8 @@
  * there on nothing can fail: descriptors and signals are reset, the old address space is released,
  * and the trap frame is set to the program's entry.
  *
- * The caller is the only thread of its process. So the process table lock is taken only to change
+ * When all is ready, the other threads of the process are ended (threads.c); should anything fail
+ * after that, the process is killed. The caller then is the only thread, so the process table lock is taken only to change
  * what other processes read (address space, name), and no lock is held while memory is allocated or
  * copied.
  */
@@ -24,6 +25,7 @@
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/program_path.h"
 #include "kernel/proc/signal.h"
+#include "kernel/proc/threads.h"
 #include "mm/phys/failure.h"
 #include "mm/pool/pool.h"
 #include "mm/pt/pt_system.h"
@@ -214,11 +216,16 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
     struct process *p = process_self();
     struct file_table *files = p->files;
     struct aspace *as, *old;
+    bool ended = false;
     vaddr_t sp = 0;
     int err;
 
     as = exec_image_map(x, STACK_TOP, STACK_BYTES, &err);
-    if (as && fdtable_shared(files)) { /* the other processes keep what this program closes */
+    if (as && !process_alone(p)) {
+        err = threads_end_others();
+        ended = !err;
+    }
+    if (as && !err && fdtable_shared(files)) { /* the others keep what this program closes */
         files = fdtable_fork(files);
         err = files ? 0 : -ENOMEM;
     }
@@ -254,6 +261,8 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
         aspace_unref(old);
     return 0;
 undo:
+    if (ended) /* the process cannot go on without its other threads */
+        signal_force(SIGKILL, SI_KERNEL, 0);
     if (as)
         aspace_unref(as);
     if (files && files != p->files)

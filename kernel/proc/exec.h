@@ -68,7 +68,7 @@ struct aspace *exec_image_map(struct exec_image *x, vaddr_t stack_top, uint64_t 
  * segment; in the others they do not matter. 0 or -EFAULT. */
 int exec_image_clear_tails(const struct exec_image *x);
 
-/* Replace the program of the current process, which has one thread, by the one at path. The
+/* Replace the program of the current process, whose other threads end, by the one at path. The
  * caller frees a in any case. 0, or a negative errno with the process unchanged. IPL 0, no
  * locks; waits. */
 int exec_program(const char *path, struct exec_args *a);

@@ -1,5 +1,6 @@
 /*
- * The end of a process, in a fixed order in which each step leaves what the later ones need:
+ * The end of a process with its last thread (threads.c has the end of the others), in a fixed order
+ * in which each step leaves what the later ones need:
  *
  * 1. The word that clone or set_tid_address named is cleared and its futex is woken.
  * 2. The alarm is stopped, so no timer refers to the process any more.
@@ -28,13 +29,14 @@
 #include "kernel/io/tree.h"
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/fdtable.h"
+#include "kernel/proc/numbers.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/program_path.h"
 #include "kernel/proc/run_hook.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/terminal.h"
+#include "kernel/proc/threads.h"
 #include "kernel/quota/quota.h"
-#include "mm/phys/failure.h"
 #include "mm/pool/pool.h"
 
 /* Take p out of the table; the caller frees it. */
@@ -117,8 +119,8 @@ static void tell_parent_locked(struct process *p, int code, uint32_t status)
     if (parent->sig &&
         ((code != CLD_STOPPED && code != CLD_CONTINUED) || signal_wants_stops(parent->sig)))
         signal_send(parent, &info);
-    __atomic_store_n(&parent->child_changed, true, __ATOMIC_RELEASE);
-    wake_all(&parent->child_queue);
+    __atomic_store_n(&parent->child_changes, parent->child_changes + 1, __ATOMIC_RELEASE);
+    wake_one(&parent->child_queue); /* it wakes others: process_wait() */
 }
 
 void process_report_stop(uint32_t status)
@@ -149,7 +151,11 @@ static void leave_locked(struct process *p)
     struct thread *t = thread_self();
 
     KASSERT(p->nthreads == 1, "the last thread ends the process");
-    list_remove(&uthread_self()->link);
+    list_remove(&uthread_self()->place.link);
+    if (unlikely(uthread_self()->tid != p->pid)) {
+        list_remove(&uthread_self()->hash);
+        number_release(uthread_self()->tid);
+    }
     p->nthreads = 0;
     cpu_time_add(&p->ended, thread_cpu_time(t));
     t->process = NULL;
@@ -185,11 +191,12 @@ static struct process *become_zombie(struct process *p, uint32_t status, struct 
 void (*futex_wake_hook)(vaddr_t word);
 
 /* Step 1, needed only if others share the address space. As on Linux, a bad address is ignored. */
-static void clear_tid(const struct process *p)
+void process_tell_end(struct process *p)
 {
     vaddr_t word = uthread_self()->clear_tid;
 
-    if (likely(!word) || __atomic_load_n(&p->aspace->refs, __ATOMIC_RELAXED) == 1)
+    if (likely(!word) ||
+        (process_alone(p) && __atomic_load_n(&p->aspace->refs, __ATOMIC_RELAXED) == 1))
         return;
     if (copyout_u32(word, 0) == 0 && futex_wake_hook)
         futex_wake_hook(word);
@@ -238,37 +245,32 @@ static void __attribute__((noreturn)) first_exit(struct process *p, uint32_t sta
     process_first_ended(status);
 }
 
-void process_exit(uint32_t status)
+static void name_signal(const struct process *p, uint32_t sig)
 {
-    struct process *p = process_self(), *mine;
-    struct failure *armed;
+    if (sig && sig != SIGKILL && sig != SIGTERM && sig != SIGINT && sig != SIGPIPE &&
+        sig != SIGHUP && sig != SIGALRM)
+        printk("%s (%u): ended by signal %u\n", p->name, p->pid, sig);
+}
+
+void process_end(struct process *p, uint32_t status)
+{
+    struct uthread *u = uthread_self();
+    struct process *mine;
     struct sighand *sig;
 
+    name_signal(p, status & 0x7F);
     if (p->pid == 1)
         first_exit(p, status);
-    clear_tid(p);
     give_back(p);
     terminal_hang_up(p);
     process_vfork_release(p);
     process_free_children(p);
     mine = become_zombie(p, status, &sig);
+    thread_forget(u, sig);
     sighand_free(sig);
     if (mine)
         process_free(mine);
-    armed = failure_disarm(); /* allocated in kernel/sys/info/control_failure.c */
-    if (armed)
-        npp_free(armed, sizeof(*armed));
     thread_exit();
-}
-
-void process_exit_signal(int sig)
-{
-    struct process *p = process_self();
-
-    if (sig != SIGKILL && sig != SIGTERM && sig != SIGINT && sig != SIGPIPE && sig != SIGHUP &&
-        sig != SIGALRM)
-        printk("%s (%u): ended by signal %d\n", p->name, p->pid, sig);
-    process_exit((uint32_t)sig);
 }
 
 /* ---- wait ---- */
@@ -288,7 +290,7 @@ static bool wanted(const struct process *self, const struct process *c, int32_t 
 
 /* The first child on a list of self's that pid selects and fits() accepts. The lock may be dropped
  * and taken meanwhile, but is held with the result. A child that comes to fit during the walk may
- * be missed: then child_changed is set, and process_wait() looks again. */
+ * be missed: then child_changes is raised, and process_wait() looks again. */
 static struct process *find_locked(struct process *self, struct list *list, int32_t pid,
                                    bool (*fits)(const struct process *c, unsigned options),
                                    unsigned options, ipl_t *ipl)
@@ -355,9 +357,9 @@ static bool has_child_locked(struct process *self, int32_t pid, ipl_t *ipl)
 }
 
 /* One look at the children: 1 with *r filled in, and in *dead a process for the caller to free or
- * NULL; 0: none is ready; -ECHILD. */
+ * NULL; 0: none is ready; -ECHILD. *changes: self->child_changes at the beginning. */
 static int look(struct process *self, int32_t pid, unsigned options, struct wait_result *r,
-                struct process **dead)
+                struct process **dead, uint32_t *changes)
 {
     ipl_t ipl = spin_lock(&process_lock);
     struct process *c = NULL;
@@ -366,14 +368,14 @@ static int look(struct process *self, int32_t pid, unsigned options, struct wait
     int result = 1;
 
     *dead = NULL;
-    __atomic_store_n(&self->child_changed, false, __ATOMIC_RELAXED);
+    *changes = self->child_changes;
     if (options & WEXITED)
         c = find_zombie_locked(self, pid, &ipl);
     zombie = c != NULL;
     if (!zombie)
         c = find_stopped_locked(self, pid, options, &ipl);
     if (c) {
-        used = process_cpu_time_locked(c);
+        used = threads_sums_locked(c).used;
         cpu_time_add(&used, c->waited);
         *r = (struct wait_result){.pid = c->pid,
                                   .uid = process_uid(c),
@@ -397,27 +399,35 @@ static int look(struct process *self, int32_t pid, unsigned options, struct wait
     return result;
 }
 
+/* If several threads of a process wait, a change wakes one of them, which wakes the next after it
+ * has looked. A waiter that has looked already since the change wakes nobody, so that it ends. */
 int process_wait(int32_t pid, unsigned options, struct wait_result *r)
 {
     struct process *self = process_self(), *dead;
     struct waiter w;
+    uint32_t seen, before = 0;
     int result;
 
     for (;;) {
-        result = look(self, pid, options, r, &dead);
+        result = look(self, pid, options, r, &dead, &seen);
+        if (unlikely(!process_alone(self)) && seen != before)
+            wake_one(&self->child_queue);
         if (result || (options & WNOHANG))
             break;
+        before = seen;
         wait_enqueue(&self->child_queue, &w);
-        if (!__atomic_load_n(&self->child_changed, __ATOMIC_ACQUIRE) &&
+        if (__atomic_load_n(&self->child_changes, __ATOMIC_ACQUIRE) == seen &&
             wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER))
             result = -ERESTARTSYS;
         wait_finish(&w);
         if (result) {
             /* If a child ended at the same moment, report it rather than the interruption. */
-            int late = look(self, pid, options, r, &dead);
+            int late = look(self, pid, options, r, &dead, &seen);
 
             if (late)
                 result = late;
+            if (unlikely(!process_alone(self)))
+                wake_one(&self->child_queue); /* this thread may have been the one woken */
             break;
         }
     }

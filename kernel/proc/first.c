@@ -137,7 +137,7 @@ void process_start_first(const char *argv, size_t nbytes, bool command)
         panic("no memory for the first process");
     creds_grant_all(p); /* the ids are 0 already, as the structure is zeroed */
     process_add_first(p, t);
-    process_enter(p, NULL);
+    process_enter(p, NULL, false);
     terminal_boot(p);
     thread_set_group(t, creds_group_locked(p->account)); /* nobody else uses groups yet */
     thread_start(t);

@@ -16,12 +16,16 @@
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/program_path.h"
 #include "kernel/proc/signal.h"
+#include "kernel/proc/threads.h"
 #include "mm/pool/pool.h"
 
-/* The supported flags: the C library's fork, system and posix_spawn use no others. */
-#define CLONE_KNOWN                                                                         \
-    (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_VFORK | CLONE_SETTLS | CLONE_PARENT_SETTID | \
-     CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | CLONE_SYSVSEM | 0xFFu)
+/* The supported flags. Some change nothing here: there is nothing to trace, no I/O context, and no
+ * undo list of System V semaphores; one has no meaning since long. */
+#define CLONE_KNOWN                                                                        \
+    (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_VFORK | CLONE_PARENT |      \
+     CLONE_THREAD | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID |            \
+     CLONE_CHILD_SETTID | CLONE_SYSVSEM | CLONE_PTRACE | CLONE_DETACHED | CLONE_UNTRACED | \
+     CLONE_IO | 0xFFu)
 
 /* The entry of a child's thread: do what needs the child's address space, and enter user mode. */
 static void child_start(void *arg)
@@ -53,6 +57,7 @@ static void copy_identity(struct process *to, struct process *from)
     to->permanent = from->permanent;
     to->authorised = from->authorised;
     to->rights = from->rights;
+    to->nofile = from->nofile;
     memcpy(to->name, from->name, sizeof(to->name));
     to->program = program_path_ref(from->program);
     to->arg_start = from->arg_start;
@@ -92,26 +97,33 @@ static struct file_table *files_for(struct process *self, uint64_t flags)
     return self->files;
 }
 
-/* Give c a file-system context. With CLONE_FS, if self still uses its embedded own_fs, move that to
- * nonpaged pool, where it stays until its last user has gone. Until then its only user is the
- * calling thread, so no lock is needed. False: memory is short. */
-static bool fs_for(struct process *c, struct process *self, uint64_t flags)
+/* If p still uses its embedded own_fs, its only user is the calling thread, so no lock is needed to
+ * move it to nonpaged pool, where it stays until its last user has gone. */
+bool process_fs_sharable(struct process *p)
 {
     struct fs_context *shared;
 
+    if (p->fs != &p->own_fs)
+        return true;
+    shared = npp_alloc(sizeof(*shared));
+    if (!shared)
+        return false;
+    *shared = p->own_fs;
+    p->fs = shared;
+    return true;
+}
+
+/* Give c a file-system context. False: memory is short. */
+static bool fs_for(struct process *c, struct process *self, uint64_t flags)
+{
     c->fs = &c->own_fs;
     if (!(flags & CLONE_FS)) {
         fs_fork(c->fs, self->fs);
         return true;
     }
-    if (self->fs == &self->own_fs) {
-        shared = npp_alloc(sizeof(*shared));
-        if (!shared) {
-            c->fs = NULL;
-            return false;
-        }
-        *shared = self->own_fs;
-        self->fs = shared;
+    if (!process_fs_sharable(self)) {
+        c->fs = NULL;
+        return false;
     }
     fs_share(self->fs);
     c->fs = self->fs;
@@ -136,7 +148,6 @@ static struct process *child_build(struct process *self, uint64_t flags, int *er
     if (!c)
         return NULL;
     copy_identity(c, self);
-    c->nofile = self->nofile;
     c->files = files_for(self, flags);
     c->sig = sighand_fork((flags & CLONE_VM) != 0);
     c->names = lnm_space_fork(self->names);
@@ -156,8 +167,7 @@ static struct process *child_build(struct process *self, uint64_t flags, int *er
     return c;
 }
 
-/* Registers of the child: the parent's, and 0 as the result. */
-static void child_registers(struct thread *t, vaddr_t usp, uint64_t flags, uint64_t tls)
+void fork_registers(struct thread *t, vaddr_t usp, uint64_t flags, uint64_t tls)
 {
     struct trapframe *from = user_frame_of(current_hw), *to = user_frame_of(&t->hw);
 
@@ -190,6 +200,7 @@ static void vfork_wait(struct uthread *self, struct process *child)
              * interrupts the next wait. Any other signal is delivered on the return to user mode,
              * and the wait continues. */
             __atomic_store_n(&thread_self()->interrupted, 0, __ATOMIC_SEQ_CST);
+            threads_seek_if_asked(process_self());
             if (thread_killed())
                 break;
             wait_finish(&w); /* the waiter is still on the queue */
@@ -218,6 +229,18 @@ void process_vfork_release(struct process *p)
     spin_unlock(&process_lock, ipl);
 }
 
+/* Do the flags of a clone fit together? */
+static bool flags_fit(const struct process *self, uint64_t flags)
+{
+    if (flags & ~(uint64_t)CLONE_KNOWN)
+        return false;
+    if ((flags & CLONE_THREAD) && (!(flags & CLONE_SIGHAND) || (flags & CLONE_VFORK)))
+        return false;
+    if ((flags & CLONE_SIGHAND) && (!(flags & CLONE_VM) || !(flags & CLONE_THREAD)))
+        return false; /* actions are shared by threads only */
+    return !(flags & CLONE_PARENT) || self->pid != 1;
+}
+
 long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t child_tid, uint64_t tls)
 {
     struct process *self = process_self(), *c;
@@ -225,10 +248,12 @@ long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t chil
     uint32_t pid;
     int err;
 
-    if (flags & ~(uint64_t)CLONE_KNOWN)
+    if (!flags_fit(self, flags))
         return -EINVAL;
     if ((flags & CLONE_PARENT_SETTID) && probe_write(parent_tid, 4))
         return -EFAULT;
+    if (flags & CLONE_THREAD)
+        return process_thread_create(flags, usp, parent_tid, child_tid, tls);
     c = child_build(self, flags, &err);
     if (!c)
         return err;
@@ -238,7 +263,7 @@ long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t chil
         child_abandon(c);
         return -ENOMEM;
     }
-    child_registers(t, usp, flags, tls);
+    fork_registers(t, usp, flags, tls);
     t->affinity = thread_self()->affinity;
     thread_set_root(t, c->aspace->pt.root.n, &c->aspace->pt.loaded);
     process_add_first(c, t);
@@ -248,7 +273,7 @@ long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t chil
         uthread_self()->vfork_done = false;
         c->vfork_parent = uthread_self();
     }
-    process_enter(c, self);
+    process_enter(c, self, (flags & CLONE_PARENT) != 0);
     pid = c->pid;
     if (flags & CLONE_PARENT_SETTID)
         (void)copyout_u32(parent_tid, pid); /* probed above */

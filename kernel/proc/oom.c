@@ -39,7 +39,7 @@ static enum process_visit choose_locked(struct process *p, void *arg)
 {
     struct choice *c = arg;
     const struct account *a = p->account;
-    const struct uthread *u = process_thread_locked(p, 0);
+    const struct uthread *u = process_first_thread_locked(p);
     uint64_t user_pages = __atomic_load_n(&a->count[QUOTA_PAGES].used, __ATOMIC_RELAXED), pages;
 
     if (p->pid == 1 || p->state != PROCESS_LIVE || !p->aspace || !u)
@@ -49,7 +49,7 @@ static enum process_visit choose_locked(struct process *p, void *arg)
     if (!c->only && !c->roots &&
         user_pages <= (uint64_t)__atomic_load_n(&a->page_floor, __ATOMIC_RELAXED))
         return PROCESS_NEXT; /* not worth it */
-    if (thread_fatal_pending(u->thread)) {
+    if (thread_fatal_pending(u->thread) || __atomic_load_n(&p->sig->ending, __ATOMIC_RELAXED)) {
         c->dying = true;
         return PROCESS_NEXT;
     }

@@ -18,6 +18,7 @@
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/program_path.h"
 #include "kernel/proc/signal.h"
+#include "kernel/proc/threads.h"
 #include "kernel/quota/quota.h"
 #include "mm/phys/failure.h"
 #include "mm/phys/page.h"
@@ -38,7 +39,7 @@ struct spinlock process_lock = SPINLOCK_INIT("process table", RANK_PROC, IPL_AST
 static struct list all = LIST_INIT(all); /* protected by process_lock */
 static struct list *buckets;             /* likewise */
 static uint32_t nbuckets;                /* constant after boot */
-static uint32_t processes;               /* atomic: number of structures */
+static uint32_t processes; /* atomic: number of processes and of threads beside their first */
 
 void process_table_boot(uint64_t npages)
 {
@@ -105,22 +106,36 @@ void process_for_each(enum process_visit (*fn)(struct process *p, void *arg), vo
     spin_unlock(&process_lock, w.ipl);
 }
 
+/* -EAGAIN: as POSIX specifies for fork at the system's limit, and at the user's. */
+int process_number_charge(struct account *a)
+{
+    if (!account_charge(a, QUOTA_PROCESSES, 1))
+        return -EAGAIN;
+    if (__atomic_add_fetch(&processes, 1, __ATOMIC_RELAXED) <= process_limit &&
+        !failure_inject(MEGA_ALLOC_PROCESS))
+        return 0;
+    process_number_release(a);
+    return -EAGAIN;
+}
+
+void process_number_release(struct account *a)
+{
+    __atomic_fetch_sub(&processes, 1, __ATOMIC_RELAXED);
+    account_release(a, QUOTA_PROCESSES, 1);
+}
+
 struct process *process_alloc(int *err)
 {
     struct account *a = account_self();
-    struct process *p = NULL;
+    struct process *p;
 
-    *err = -EAGAIN; /* as POSIX specifies for fork at the system's limit, and at the user's */
-    if (!account_charge(a, QUOTA_PROCESSES, 1))
+    *err = process_number_charge(a);
+    if (*err)
         return NULL;
-    if (__atomic_add_fetch(&processes, 1, __ATOMIC_RELAXED) <= process_limit &&
-        !failure_inject(MEGA_ALLOC_PROCESS)) {
-        *err = -ENOMEM;
-        p = npp_alloc_zeroed(sizeof(*p));
-    }
+    p = npp_alloc_zeroed(sizeof(*p));
     if (!p) {
-        __atomic_fetch_sub(&processes, 1, __ATOMIC_RELAXED);
-        account_release(a, QUOTA_PROCESSES, 1);
+        *err = -ENOMEM;
+        process_number_release(a);
         return NULL;
     }
     account_ref(a);
@@ -139,11 +154,10 @@ struct process *process_alloc(int *err)
 
 void process_free(struct process *p)
 {
-    account_release(p->account, QUOTA_PROCESSES, 1);
+    process_number_release(p->account);
     account_unref(p->account);
     program_path_unref(p->program); /* of a child that never ran; others gave it back */
     npp_free(p, sizeof(*p));
-    __atomic_fetch_sub(&processes, 1, __ATOMIC_RELAXED);
 }
 
 /* ---- threads ---- */
@@ -153,32 +167,19 @@ void process_add_first(struct process *p, struct thread *t)
     struct uthread *u = &p->sig->first;
 
     u->thread = t;
-    list_add_tail(&p->threads, &u->link);
+    u->process = p;
+    u->place.user = u;
+    list_add_tail(&p->threads, &u->place.link);
     p->nthreads = 1;
+    p->alone = true;
     t->process = p;
     t->user = u;
     t->account = p->account;
 }
 
-struct uthread *process_thread_locked(const struct process *p, uint32_t tid)
+struct uthread *process_first_thread_locked(const struct process *p)
 {
-    struct uthread *u;
-
-    list_for_each_entry(u, &p->threads, link) {
-        if (!tid || u->tid == tid)
-            return u;
-    }
-    return NULL;
-}
-
-struct cpu_time process_cpu_time_locked(const struct process *p)
-{
-    const struct uthread *u;
-    struct cpu_time sum = p->ended;
-
-    list_for_each_entry(u, &p->threads, link)
-        cpu_time_add(&sum, thread_cpu_time(u->thread));
-    return sum;
+    return uthread_next_locked(p, &p->threads);
 }
 
 struct cpu_time process_cpu_time(const struct process *p)
@@ -192,7 +193,7 @@ struct cpu_time process_cpu_time(const struct process *p)
         return sum;
     }
     ipl = spin_lock(&process_lock);
-    sum = process_cpu_time_locked(p);
+    sum = threads_sums_locked(p).used;
     spin_unlock(&process_lock, ipl);
     return sum;
 }
@@ -203,16 +204,17 @@ struct cpu_time process_children_time(const struct process *p)
                              .system_ns = __atomic_load_n(&p->waited.system_ns, __ATOMIC_RELAXED)};
 }
 
-void process_enter(struct process *p, struct process *parent)
+void process_enter(struct process *p, struct process *maker, bool sibling)
 {
     ipl_t ipl = spin_lock(&process_lock);
+    struct process *parent = unlikely(sibling) ? maker->parent : maker;
     struct list *bucket;
 
     p->pid = p->sig->first.tid = number_allocate();
     p->start_ns = clock_ns();
-    p->pgid = parent ? parent->pgid : p->pid;
-    p->sid = parent ? parent->sid : p->pid;
-    p->terminal = parent ? parent->terminal : 0;
+    p->pgid = maker ? maker->pgid : p->pid;
+    p->sid = maker ? maker->sid : p->pid;
+    p->terminal = maker ? maker->terminal : 0;
     number_use(p->pgid);
     number_use(p->sid);
     group_enter(p->pgid, p->sid);
@@ -222,6 +224,9 @@ void process_enter(struct process *p, struct process *parent)
     list_add_tail(bucket, &p->hash);
     list_add_tail(&all, &p->all.link);
     p->parent = parent;
+    p->ppid = 1; /* without a parent, but for the first process, which has 0 */
+    if (!maker)
+        p->ppid = 0;
     if (parent) {
         p->ppid = parent->pid;
         list_add_tail(&parent->children, &p->sibling.link);
@@ -313,9 +318,10 @@ int process_kill(int32_t pid, int sig, int code)
     if (pid > 0) {
         ipl_t ipl = spin_lock(&process_lock);
         struct process *p = process_find_locked((uint32_t)pid);
+        const struct uthread *u = p ? NULL : thread_find_locked((uint32_t)pid);
 
-        if (p)
-            kill_one_locked(p, &k);
+        if (p || u)
+            kill_one_locked(p ? p : u->process, &k);
         spin_unlock(&process_lock, ipl);
     } else {
         if (pid == 0 && !self)
@@ -338,12 +344,11 @@ int process_kill_thread(uint32_t tgid, uint32_t tid, int sig)
     if (sig < 0 || sig > NSIG)
         return -EINVAL;
     ipl = spin_lock(&process_lock);
-    p = process_find_locked(tgid ? tgid : tid); /* a process's only thread has its pid */
-    if (p && p->state == PROCESS_ZOMBIE && tid == p->pid) {
+    u = thread_find_locked(tid);
+    p = u ? u->process : process_find_locked(tid); /* a zombie, or its first thread has ended */
+    if (p && (!tgid || p->pid == tgid)) {
         err = may_signal(self, p) ? 0 : -EPERM;
-    } else if (p && (u = process_thread_locked(p, tid)) != NULL) {
-        err = may_signal(self, p) ? 0 : -EPERM;
-        if (!err && sig)
+        if (!err && u && sig)
             signal_send_thread(p, u, &info);
     }
     spin_unlock(&process_lock, ipl);

@@ -1,7 +1,5 @@
 /*
- * Processes: an address space, file descriptors, signals, relatives and threads. At present a
- * process has one thread, because clone refuses CLONE_THREAD; the rules here and in signal.h hold
- * for any number of threads.
+ * Processes: an address space, file descriptors, signals, relatives and threads (threads.h).
  *
  * Other processes find a process only through the process table, under its lock. So exit first
  * removes what it releases from the structure under that lock, and frees it afterwards. A zombie
@@ -63,10 +61,14 @@ struct process {
     /* The parent's pid, 1 if the parent has ended, 0 for pid 1. Atomic: written under the table
      * lock, read without. */
     uint32_t ppid;
-    /* Length of `threads`. Table lock and signal lock. A thread that finds itself alone stays
-     * alone: only that thread could create another. */
-    uint32_t nthreads;
-    struct list threads; /* of struct uthread, the oldest first; table lock and signal lock */
+    /* Number of threads in `threads`, and how many of them have begun to leave. Table lock and
+     * signal lock. */
+    uint32_t nthreads, leaving;
+    struct list threads; /* of struct uthread_place, the oldest first; table and signal lock */
+    /* The only thread has found that it is the only one: process_alone(). Own threads. */
+    bool alone;
+    /* Where a thread waits for the others to leave; initialised with the second thread. */
+    struct wait_queue left;
     /* Table lock. A child is in one of its parent's two lists. */
     struct list children, zombies; /* of `sibling` */
     struct process_place sibling, all;
@@ -96,9 +98,9 @@ struct process {
     uint32_t exit_status;    /* as wait4 returns it; table lock */
     /* wait4 status of a stop or continuation that was not reported yet, 0: none. Table lock. */
     uint32_t stop_report;
-    uint32_t stops;               /* number of children with such a report; table lock */
-    bool child_changed;           /* atomic: a child changed since the waiting parent last looked */
-    char name[16];                /* table lock; its own threads read it without, for messages */
+    uint32_t stops;         /* number of children with such a report; table lock */
+    uint32_t child_changes; /* atomic: counts changes of children; raised under the table lock */
+    char name[16];          /* table lock; its own threads read it without, for messages */
     struct program_path *program; /* holds a reference; NULL before the first exec. Table lock; its
                                      own threads read it without, because only exec changes it */
     vaddr_t arg_start, arg_end, env_end; /* strings of exec; table lock */
@@ -167,9 +169,9 @@ static inline struct io_cred process_cred(const struct process *p)
 extern struct spinlock process_lock; /* RANK_PROC, IPL_ASTDEL: the process table lock */
 /* The process with this pid, live or zombie; NULL: none. Table lock held. */
 struct process *process_find_locked(uint32_t pid);
-/* The thread of p with that number, or NULL; tid 0: the oldest thread, which represents p where one
- * thread is shown. Table lock or signal lock held. */
-struct uthread *process_thread_locked(const struct process *p, uint32_t tid);
+/* The oldest thread of p, which represents p where one thread is shown; NULL: p is a zombie. Table
+ * lock or signal lock held. */
+struct uthread *process_first_thread_locked(const struct process *p);
 /* The process after p in the order of process_for_each; NULL: p is the last, or it is behind the
  * places of as many walks as are looked at in one hold. Table lock held. */
 struct process *process_next_locked(const struct process *p);
@@ -191,25 +193,26 @@ void process_free(struct process *p);
 /* Make t, which has not run yet, the first thread of p, which has its p->sig and is not in the
  * table yet. */
 void process_add_first(struct process *p, struct thread *t);
+/* Charge p's account, and the system's limit, for one more process or thread: 0 or -EAGAIN. */
+int process_number_charge(struct account *a);
+void process_number_release(struct account *a);
 /* Is the caller the only thread of p, the current process? Then no other thread changes what
- * belongs to p alone, and only the caller could create one, so such fields need no lock. */
-static inline bool process_alone(const struct process *p)
-{
-    return likely(__atomic_load_n(&p->nthreads, __ATOMIC_RELAXED) == 1);
-}
+ * belongs to p alone, and only the caller could create one, so such fields need no lock. A thread
+ * that is left alone notices it when it next takes the slow path to user mode, under the signal
+ * lock (signal.c): so it has seen all that the others did, and no load here needs a barrier. */
+static inline bool process_alone(const struct process *p) { return likely(p->alone); }
 /* CPU time of the threads of p, with those that have ended; of the children that p has waited for,
- * with what they had waited for. p: the current process; _locked: any, table lock held. */
+ * with what they had waited for. p: the current process. */
 struct cpu_time process_cpu_time(const struct process *p);
-struct cpu_time process_cpu_time_locked(const struct process *p);
 struct cpu_time process_children_time(const struct process *p);
 static inline void cpu_time_add(struct cpu_time *sum, struct cpu_time t)
 {
     sum->user_ns += t.user_ns;
     sum->system_ns += t.system_ns;
 }
-/* Give p a pid and enter it into the table as parent's child (NULL: without a parent). Takes the
- * table lock. */
-void process_enter(struct process *p, struct process *parent);
+/* Give p a pid and enter it into the table as a child of `maker` (NULL: without a parent), or, if
+ * sibling, of maker's parent, if that still lives. Takes the table lock. */
+void process_enter(struct process *p, struct process *maker, bool sibling);
 /* Put p, live and in the table, into the group pgid, a number in use; make it the leader of a new
  * session and group. Table lock held. */
 void process_set_group_locked(struct process *p, uint32_t pgid);
@@ -221,6 +224,7 @@ void process_set_session_locked(struct process *p);
 #define CLONE_FS             0x200u
 #define CLONE_FILES          0x400u
 #define CLONE_SIGHAND        0x800u
+#define CLONE_PTRACE         0x2000u
 #define CLONE_VFORK          0x4000u
 #define CLONE_PARENT         0x8000u
 #define CLONE_THREAD         0x10000u
@@ -228,7 +232,10 @@ void process_set_session_locked(struct process *p);
 #define CLONE_SETTLS         0x80000u
 #define CLONE_PARENT_SETTID  0x100000u
 #define CLONE_CHILD_CLEARTID 0x200000u
+#define CLONE_DETACHED       0x400000u
+#define CLONE_UNTRACED       0x800000u
 #define CLONE_CHILD_SETTID   0x1000000u
+#define CLONE_IO             0x80000000u
 
 /* Create a child of the current process, which returns 0 from the system call whose full trap frame
  * is at the top of the current thread's kernel stack. usp: its stack pointer, 0: the parent's.
@@ -242,7 +249,8 @@ long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t chil
  * waits. */
 int process_exec(const char *path, vaddr_t argv, vaddr_t envp);
 
-/* End the current process; status as wait4 returns it. IPL 0, no locks. */
+/* End the current process with all its threads; status as wait4 returns it. The status of whoever
+ * asks first counts. IPL 0, no locks. */
 void process_exit(uint32_t status) __attribute__((noreturn));
 
 struct wait_result {
@@ -267,7 +275,8 @@ void process_report_stop(uint32_t status);
 int process_alarm_set(uint64_t first, uint64_t interval, uint64_t *left, uint64_t *old_interval);
 void process_alarm_get(uint64_t *left, uint64_t *interval);
 
-/* kill(2): pid has the same meaning. 0 or a negative errno. Takes the table lock. */
+/* kill(2): pid has the same meaning; as on Linux, the number of a thread names its process. 0 or a
+ * negative errno. Takes the table lock. */
 int process_kill(int32_t pid, int sig, int code);
 /* tkill and tgkill: send sig to the thread tid of process tgid (0: of any). 0, -EINVAL, -EPERM,
  * -ESRCH. Takes the table lock. */

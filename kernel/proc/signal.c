@@ -21,18 +21,22 @@
  * interrupted must have that bit set.
  *
  * If some thread takes a signal whose action is the default one and ends the process, the end is
- * decided when the signal is sent: ends_by is set, every thread is marked (thread_interrupt_fatal),
- * and nothing revokes that. So a killable wait ends without a thread first having to take the
- * signal. If every thread blocks the signal, or the process is stopped, the end is decided by the
- * thread that takes the signal later.
+ * decided when the signal is sent: `ending` is set, threads are marked (thread_interrupt_fatal), and
+ * nothing revokes that. So a killable wait ends without a thread first having to take the signal.
+ * The sender marks the first few; one of these, on its way out, marks the rest (threads.c). If every
+ * thread blocks the signal, or the process is stopped, the end is decided by the thread that takes
+ * the signal later.
  *
  * A signal that is ignored and that no thread blocks is discarded when it is sent. SIGCONT removes
  * pending stop signals, and a stop signal removes a pending SIGCONT. A thread that runs in user
  * mode on another CPU sees its signal at its next entry into the kernel, the next clock tick at the
  * latest.
  *
- * Work under the signal lock: one pass over the threads of one process, with at most one
- * interruption for each.
+ * A process may have thousands of threads, so no more than a portion of them is looked at in one
+ * hold of the signal lock. If none of the first SEEK_AT_ONCE threads takes a signal, `seeking` is
+ * set and the oldest thread is interrupted to look at all of them, in portions (threads_seek). For
+ * the same reason a discard of pending signals does not go through the threads: it is noted with a
+ * number, and each thread drops what was discarded before it looks at its own pending set (clean).
  */
 #include "kernel/proc/signal.h"
 
@@ -43,7 +47,12 @@
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal_actions.h"
 #include "kernel/proc/terminal.h"
+#include "kernel/proc/threads.h"
 #include "mm/pool/pool.h"
+
+#define SEEK_AT_ONCE 64u /* threads looked at in one hold, in up to 12 instructions each */
+#define MARK_AT_ONCE 3u  /* threads interrupted in one hold, in up to 450 instructions each */
+#define ENDS         (-1)
 
 #define SIG_BLOCK   1
 #define SIG_UNBLOCK 2
@@ -77,6 +86,24 @@ struct sighand *sighand_create(void)
     s->first.alt_flags = SS_DISABLE;
     return s;
 }
+
+struct uthread *uthread_create(void)
+{
+    const struct uthread *self = uthread_self();
+    struct uthread *u = npp_alloc(sizeof(*u));
+
+    if (!u)
+        return NULL;
+    memset(u, 0, offsetof(struct uthread, pending.info));
+    wait_queue_init(&u->vfork_queue, "vfork");
+    list_init(&u->hash);
+    u->alt_flags = SS_DISABLE;
+    u->blocked = self->blocked;
+    u->ieee_control = self->ieee_control;
+    return u;
+}
+
+void uthread_free(struct uthread *u) { npp_free(u, sizeof(*u)); }
 
 struct sighand *sighand_fork(bool share_vm)
 {
@@ -136,11 +163,32 @@ static void forget_locked(struct sigpending *q, sigset_t bits)
 /* Remove these signals from the pending sets of the process and of all its threads. */
 static void forget_all_locked(struct process *p, sigset_t bits)
 {
-    struct uthread *u;
+    struct sighand *s = p->sig;
 
-    forget_locked(&p->sig->pending, bits);
-    list_for_each_entry(u, &p->threads, link)
-        forget_locked(&u->pending, bits);
+    forget_locked(&s->pending, bits);
+    s->discards++;
+    s->discarded |= bits;
+    for (; bits; bits &= bits - 1)
+        s->discarded_at[__builtin_ctzl(bits)] = s->discards;
+}
+
+/* Remove from the pending set of a thread what was discarded since it was last done. What was
+ * entered later than a discard was entered in a set cleaned before. */
+static __attribute__((noinline)) void clean_rest_locked(const struct sighand *s, struct uthread *u)
+{
+    sigset_t gone = 0;
+
+    for (sigset_t left = u->pending.set & s->discarded; left; left &= left - 1)
+        if (s->discarded_at[__builtin_ctzl(left)] > u->discards_seen)
+            gone |= left & -left;
+    forget_locked(&u->pending, gone);
+    u->discards_seen = s->discards;
+}
+
+static inline void clean_locked(const struct sighand *s, struct uthread *u)
+{
+    if (unlikely(u->discards_seen != s->discards))
+        clean_rest_locked(s, u);
 }
 
 /* SIGALRM may be taken again: let a resting alarm go on, unless a signal of it is pending still. */
@@ -167,52 +215,107 @@ static int take_locked(struct sighand *s, struct uthread *u, sigset_t ready,
 
 /* ---- sending ---- */
 
-/* Decide that the process ends by sig, and mark every thread. */
-static void end_locked(struct process *p, int sig)
+void signal_end_locked(struct process *p, uint32_t status)
 {
-    struct uthread *u;
+    struct sighand *s = p->sig;
+    const struct list *l = &p->threads;
 
-    if (!p->sig->ends_by)
-        p->sig->ends_by = (uint8_t)sig;
-    list_for_each_entry(u, &p->threads, link)
-        thread_interrupt_fatal(u->thread);
+    if (!s->ending) {
+        s->ending = true;
+        s->end_status = status;
+    }
+    for (unsigned n = 0; n < MARK_AT_ONCE && (l = list_next(&p->threads, l)) != NULL; n++) {
+        struct uthread *u = list_entry(l, struct uthread_place, link)->user;
+
+        if (u)
+            thread_interrupt_fatal(u->thread);
+    }
+    if (s->exec_by)
+        thread_interrupt_fatal(s->exec_by->thread);
+}
+
+void signal_continue_locked(struct sighand *s)
+{
+    if (!s->stopped)
+        return;
+    __atomic_store_n(&s->stopped, false, __ATOMIC_RELEASE);
+    wake_one(&s->cont); /* it wakes others: stay_stopped() */
+}
+
+/* Who is to take a signal. */
+struct search {
+    struct uthread *taker;
+    bool noted; /* somebody blocks it, so it is kept although it may be ignored */
+    bool more;  /* not all threads were looked at */
+};
+
+/* Is u to take the signal? */
+static inline bool ask(struct search *q, struct uthread *u, sigset_t bit, bool dropped)
+{
+    if ((u->waiting & bit) || (!(u->blocked & bit) && !dropped)) {
+        q->taker = u;
+        return true;
+    }
+    q->noted |= (u->blocked & bit) != 0;
+    return false;
+}
+
+static void search_locked(const struct process *p, struct search *q, sigset_t bit, bool dropped)
+{
+    const struct list *l = &p->threads;
+
+    if (p->sig->taker && ask(q, p->sig->taker, bit, dropped))
+        return;
+    for (unsigned n = 0; (l = list_next(&p->threads, l)) != NULL; n++) {
+        struct uthread *u = list_entry(l, struct uthread_place, link)->user;
+
+        if (n == SEEK_AT_ONCE) {
+            q->more = true;
+            return;
+        }
+        if (u && ask(q, u, bit, dropped)) {
+            if (n)
+                p->sig->taker = u;
+            return;
+        }
+    }
 }
 
 /* Send to the thread `only`, or to the process if it is NULL. */
 static void send_locked(struct process *p, struct uthread *only, const struct signal_info *info)
 {
-    struct uthread *u, *taker = NULL;
     struct sighand *s = p->sig;
     sigset_t bit = SIGBIT(info->signo);
-    bool dropped = signal_ignored_locked(s, info->signo), noted = !dropped;
+    bool dropped = signal_ignored_locked(s, info->signo);
+    struct search q = {.noted = !dropped};
 
     if (bit & (SIGBIT(SIGCONT) | SIGBIT(SIGKILL))) {
         forget_all_locked(p, STOPS);
-        if (s->stopped) {
-            __atomic_store_n(&s->stopped, false, __ATOMIC_RELEASE);
-            wake_all(&s->cont);
-        }
+        signal_continue_locked(s);
     } else if (bit & STOPS) {
         forget_all_locked(p, SIGBIT(SIGCONT));
     }
-    list_for_each_entry(u, &p->threads, link) {
-        if (only && u != only)
-            continue;
-        if ((u->waiting & bit) || (!(u->blocked & bit) && !dropped)) {
-            taker = u;
-            break;
-        }
-        noted |= (u->blocked & bit) != 0;
-    }
-    if (!taker && !noted)
-        return;
-    pend_locked(only ? &only->pending : &s->pending, info);
-    if (!taker)
-        return;
-    if (!(taker->waiting & bit) && signal_ends_locked(s, info->signo) && !s->stopped)
-        end_locked(p, info->signo);
+    if (!only)
+        search_locked(p, &q, bit, dropped);
     else
-        thread_interrupt(taker->thread);
+        (void)ask(&q, only, bit, dropped);
+    if (!q.taker && !q.noted && !q.more)
+        return;
+    if (only)
+        clean_locked(s, only);
+    pend_locked(only ? &only->pending : &s->pending, info);
+    if (!q.taker && q.more) {
+        __atomic_store_n(&s->seeking, true, __ATOMIC_RELAXED);
+        thread_interrupt(process_first_thread_locked(p)->thread);
+    }
+    if (bit & SIGBIT(SIGKILL))
+        signal_end_locked(p, SIGKILL);
+    if (!q.taker)
+        return;
+    if (!(q.taker->waiting & bit) && signal_ends_locked(s, info->signo) && !s->stopped)
+        signal_end_locked(p, (uint32_t)info->signo);
+    else
+        thread_interrupt(q.taker->thread);
 }
 
 void signal_send_locked(struct process *p, const struct signal_info *info)
@@ -268,24 +371,13 @@ void signal_force(int sig, int code, vaddr_t addr)
     if ((u->blocked & SIGBIT(sig)) || signal_action(s, sig)->handler == SIG_IGN)
         signal_handler_drop_locked(s, sig);
     u->blocked &= ~SIGBIT(sig);
+    clean_locked(s, u);
     forget_locked(&u->pending, SIGBIT(sig));
     pend_locked(&u->pending, &info);
     if (signal_ends_locked(s, sig))
-        end_locked(p, sig);
+        signal_end_locked(p, (uint32_t)sig);
     spin_unlock(&s->lock, ipl);
     __atomic_fetch_or(&current_hw->syscall_exit, EXIT_SIGNAL, __ATOMIC_SEQ_CST);
-}
-
-/* The current thread has blocked signals that were sent to the process, and may be the thread that
- * was interrupted for them: interrupt every other thread that can take one of them. */
-static __attribute__((noinline)) void pass_on_locked(struct process *p, sigset_t bits)
-{
-    struct uthread *u;
-
-    list_for_each_entry(u, &p->threads, link) {
-        if (u != uthread_self() && (bits & (u->waiting | ~u->blocked)))
-            thread_interrupt(u->thread);
-    }
 }
 
 /* Change the mask of the current thread. Signals that become deliverable are seen on the return to
@@ -304,11 +396,13 @@ static void set_blocked(sigset_t mask)
         __atomic_fetch_or(&current_hw->syscall_exit, EXIT_SIGNAL, __ATOMIC_RELAXED);
         __atomic_store_n(&thread_self()->interrupted, 1, __ATOMIC_RELAXED);
     }
-    if (unlikely(left && p->nthreads > 1))
-        pass_on_locked(p, left);
     if (mask & SIGBIT(SIGALRM))
         alarm_wanted_locked(p);
     spin_unlock(&s->lock, ipl);
+    /* This thread may be the one that was interrupted for signals to the process that it has
+     * blocked now. */
+    if (unlikely(left && !process_alone(p)))
+        threads_seek(p);
 }
 
 void signal_mask_begin(sigset_t mask)
@@ -332,29 +426,22 @@ void signal_mask_end(bool interrupted)
 
 /* ---- delivery ---- */
 
-/* The current thread has taken a stop signal: make the other threads stop too. */
-static void stop_others_locked(struct process *p)
-{
-    struct uthread *u;
-
-    list_for_each_entry(u, &p->threads, link) {
-        if (u != uthread_self())
-            thread_interrupt(u->thread);
-    }
-}
-
-/* Take one deliverable signal with its action; 0: there is none. A one-shot handler is reset
- * here. */
+/* Take one deliverable signal with its action; 0: there is none; ENDS: the thread is to end. A one-shot
+ * handler is reset here. */
 static int dequeue(struct process *p, struct uthread *u, struct signal_info *info,
                    struct signal_action *act)
 {
     struct sighand *s = p->sig;
     ipl_t ipl = spin_lock(&s->lock);
-    sigset_t ready = (s->pending.set | u->pending.set) & ~u->blocked;
-    int sig = s->ends_by;
+    sigset_t ready;
+    int sig = 0;
 
-    if (sig) {
-        act->handler = SIG_DFL;
+    clean_locked(s, u);
+    ready = (s->pending.set | u->pending.set) & ~u->blocked;
+    if (unlikely(!p->alone))
+        p->alone = p->nthreads == 1;
+    if (unlikely(s->ending || thread_fatal_pending(thread_self()))) {
+        sig = ENDS;
     } else if (ready) {
         if (ready & SYNCHRONOUS)
             ready &= SYNCHRONOUS;
@@ -365,13 +452,14 @@ static int dequeue(struct process *p, struct uthread *u, struct signal_info *inf
         if ((SIGBIT(sig) & STOPS) && act->handler == SIG_DFL) {
             /* Set here, so that a SIGCONT sent from now on ends the stop. */
             __atomic_store_n(&s->stopped, true, __ATOMIC_RELAXED);
-            stop_others_locked(p);
         }
     }
     spin_unlock(&s->lock, ipl);
     return sig;
 }
 
+/* Wait while the process is stopped. Who is woken wakes two more, so that the sender of the signal
+ * wakes one, whatever the number of threads. */
 static void stay_stopped(struct sighand *s)
 {
     struct waiter w;
@@ -383,6 +471,10 @@ static void stay_stopped(struct sighand *s)
         wait_block(&w, WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);
     }
     wait_finish(&w);
+    if (!process_alone(process_self())) {
+        wake_one(&s->cont);
+        wake_one(&s->cont);
+    }
 }
 
 /* Wait until SIGCONT or SIGKILL is sent. The thread that has taken the stop signal reports both
@@ -390,6 +482,8 @@ static void stay_stopped(struct sighand *s)
  * later. */
 static void stop(struct sighand *s, int sig)
 {
+    if (!process_alone(process_self()))
+        threads_interrupt_others(process_self());
     process_report_stop((uint32_t)sig << 8 | 0x7F);
     stay_stopped(s);
     if (!thread_fatal_pending(thread_self()))
@@ -402,8 +496,7 @@ static void unstop(struct sighand *s)
 {
     ipl_t ipl = spin_lock(&s->lock);
 
-    __atomic_store_n(&s->stopped, false, __ATOMIC_RELEASE);
-    wake_all(&s->cont);
+    signal_continue_locked(s);
     spin_unlock(&s->lock, ipl);
 }
 
@@ -453,16 +546,19 @@ void signal_deliver(struct trapframe *f)
     __atomic_store_n(&thread_self()->interrupted, 0, __ATOMIC_SEQ_CST);
     if (unlikely(__atomic_load_n(&s->stopped, __ATOMIC_RELAXED)))
         stay_stopped(s); /* another thread has taken the stop */
+    threads_seek_if_asked(p);
     while ((sig = dequeue(p, u, &info, &act)) != 0) {
+        if (unlikely(sig == ENDS))
+            threads_end_self();
         if (act.handler > SIG_IGN) {
             if (!handle(f, u, &info, &act))
-                process_exit_signal(SIGSEGV);
+                process_exit(SIGSEGV);
             continue; /* further handlers are pushed on top and run first, as on Linux */
         }
         if (act.handler == SIG_IGN || (SIGBIT(sig) & IGNORED_BY_DEFAULT))
             continue;
         if (!(SIGBIT(sig) & STOPS))
-            process_exit_signal(sig);
+            process_exit((uint32_t)sig);
         if (sig != SIGSTOP && terminal_is_orphaned())
             unstop(s);
         else
@@ -541,10 +637,14 @@ long sys_rt_sigprocmask(uint64_t how, uint64_t set, uint64_t oset, uint64_t size
 
 long sys_rt_sigpending(uint64_t set, uint64_t size)
 {
-    const struct uthread *u = uthread_self();
-    sigset_t all = __atomic_load_n(&process_self()->sig->pending.set, __ATOMIC_RELAXED) |
-                   __atomic_load_n(&u->pending.set, __ATOMIC_RELAXED);
+    struct uthread *u = uthread_self();
+    struct sighand *s = process_self()->sig;
+    ipl_t ipl = spin_lock(&s->lock);
+    sigset_t all;
 
+    clean_locked(s, u);
+    all = s->pending.set | u->pending.set;
+    spin_unlock(&s->lock, ipl);
     return size == sizeof(sigset_t) ? copyout_u64(set, all & u->blocked) : -EINVAL;
 }
 
@@ -565,8 +665,10 @@ static int sleep_interruptible(uint64_t deadline)
               ? -EINTR
               : wait_block(&w, WAIT_INTERRUPTIBLE, deadline);
     wait_finish(&w);
-    if (err == -EINTR)
+    if (err == -EINTR) {
         __atomic_store_n(&thread_self()->interrupted, 0, __ATOMIC_SEQ_CST);
+        threads_seek_if_asked(process_self());
+    }
     return err;
 }
 
@@ -590,9 +692,12 @@ static int take_one(sigset_t set, struct signal_info *info)
     struct sighand *s = process_self()->sig;
     struct uthread *u = uthread_self();
     ipl_t ipl = spin_lock(&s->lock);
-    sigset_t ready = (s->pending.set | u->pending.set) & set;
-    int sig = ready ? take_locked(s, u, ready, info) : 0;
+    sigset_t ready;
+    int sig;
 
+    clean_locked(s, u);
+    ready = (s->pending.set | u->pending.set) & set;
+    sig = ready ? take_locked(s, u, ready, info) : 0;
     spin_unlock(&s->lock, ipl);
     return sig;
 }

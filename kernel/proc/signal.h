@@ -11,6 +11,7 @@
 #include "kernel/sched/thread.h"
 #include "kernel/sched/wait.h"
 
+struct account;
 struct process;
 
 #define SI_USER       0
@@ -57,23 +58,38 @@ struct sigpending {
     struct signal_info info[NSIG]; /* of the signals in the set; signal lock */
 };
 
+struct uthread;
+
+/* An element of process.threads: a thread's place, or that of a walk (threads.h). */
+struct uthread_place {
+    struct list link;     /* first: debuggers follow it; table lock and signal lock */
+    struct uthread *user; /* constant; NULL: a walk is here */
+};
+
 /*
  * The state that POSIX defines per thread. That of the first thread is part of the process's struct
- * sighand. "Own thread" in these comments means the thread that the structure belongs to.
+ * sighand, the others' are allocated. "Own thread" in these comments means the thread that the
+ * structure belongs to.
  */
 struct uthread {
-    struct list link;      /* in process.threads */
-    struct thread *thread; /* constant while it is in the list */
-    uint32_t tid;          /* number that programs see, the pid for the first thread; constant */
-    bool restore_saved;    /* sigsuspend: `saved` is to become the mask again; own thread */
-    bool vfork_done;       /* atomic: its vfork child no longer uses the address space */
-    uint32_t alt_flags;    /* the alternate stack, with the next two fields; own thread */
+    struct uthread_place place; /* in process.threads */
+    struct thread *thread;      /* constant while it is in the list */
+    struct process *process;    /* constant */
+    struct account *charged;    /* for this thread; NULL: it is the first one; constant */
+    struct list hash;           /* of the table of threads, unless tid is the pid; table lock */
+    /* Number that programs see, the pid for the first thread. Constant, but that exec by another
+     * thread makes it the pid (threads.c); table lock. */
+    uint32_t tid;
+    bool restore_saved; /* sigsuspend: `saved` is to become the mask again; own thread */
+    bool vfork_done;    /* atomic: its vfork child no longer uses the address space */
+    uint32_t alt_flags; /* the alternate stack, with the next two fields; own thread */
     vaddr_t alt_sp;
     uint64_t alt_size;
     /* Both sets are changed by the own thread under the signal lock, and read by other threads
      * under that lock. `waiting`: what sigtimedwait waits for, even if blocked or ignored. */
     sigset_t blocked;
     sigset_t waiting;
+    uint64_t discards_seen;        /* sighand.discards when `pending` was last cleaned; lock */
     sigset_t saved;                /* mask to restore after sigsuspend; own thread */
     uint64_t ieee_control;         /* software part of the FPCR as glibc sets it; own thread */
     vaddr_t clear_tid;             /* word to clear when the thread ends, 0: none; own thread */
@@ -85,16 +101,29 @@ struct uthread {
  * function takes it in the clock interrupt, hence its IPL. */
 struct sighand {               /* nonpaged pool */
     struct spinlock lock;      /* the signal lock: RANK_SIGNAL, IPL_CLOCK */
-    uint8_t ends_by;           /* number of the fatal signal once one was sent, else 0; lock */
+    bool ending;               /* the process ends, with status end_status; lock */
+    bool marking;              /* a thread has undertaken to mark the others; lock */
+    bool seeking;              /* a thread is to look for one that takes a signal; lock */
     bool stopped;              /* atomic: changed under lock; a hint when read without it */
+    uint32_t end_status;       /* as wait4 returns it; lock */
+    uint32_t first_status;     /* of the first thread, if that has ended before others; lock */
+    struct uthread *exec_by;   /* the thread whose exec waits until the others have left; lock */
+    struct uthread *taker;     /* who took a signal to the process last, a hint; lock */
+    sigset_t discarded;        /* signals for which discarded_at is valid; lock */
+    uint64_t discards;         /* number of discards of pending signals; lock */
     struct wait_queue cont;    /* where the stopped threads wait */
     struct uthread first;      /* state of the first thread */
     struct sigpending pending; /* signals sent to the process, for any thread to take */
     struct signal_actions actions;
+    uint64_t discarded_at[NSIG]; /* value of `discards` at the signal's last discard; lock */
 };
 
 static inline struct uthread *uthread_self(void) { return thread_self()->user; }
 
+/* State of one more thread of the current process, with the caller's mask and nothing pending; NULL
+ * when memory is short. */
+struct uthread *uthread_create(void);
+void uthread_free(struct uthread *u);
 /* Signal state of a new process: default actions, nothing blocked. NULL when memory is short. */
 struct sighand *sighand_create(void);
 /* fork: a copy of the current process's actions and of the current thread's mask (and alternate
@@ -111,6 +140,11 @@ void sighand_free(struct sighand *s);
 void signal_send(struct process *p, const struct signal_info *info);
 /* The same, with p->sig's lock held. */
 void signal_send_locked(struct process *p, const struct signal_info *info);
+/* Decide that p ends with this status, unless it is decided already, and mark some threads. Signal
+ * lock held. */
+void signal_end_locked(struct process *p, uint32_t status);
+/* End a stop. Signal lock held. */
+void signal_continue_locked(struct sighand *s);
 /* Send a signal to one thread u of p, the only one to take it. Otherwise as signal_send. */
 void signal_send_thread(struct process *p, struct uthread *u, const struct signal_info *info);
 /* Is a signal pending for the current thread that it does not block? */
@@ -129,9 +163,6 @@ bool signal_wants_stops(const struct sighand *s);
  * call. f is the full trap frame of the entry from user mode. Does not return when a signal ends
  * the process. IPL 0. */
 void signal_deliver(struct trapframe *f);
-
-/* End the current process by a signal (exit.c). */
-void process_exit_signal(int sig) __attribute__((noreturn));
 
 /* In sigframe.c. Push a frame for the handler of info->signo on the user stack and make f return to
  * the handler; old is the mask that sigreturn restores. 0, or -EFAULT when the stack cannot take

@@ -260,8 +260,9 @@ def frame_is_full(frame: gdb.Value) -> bool:
 
 def thread_of(process: gdb.Value) -> gdb.Value | None:
     """The oldest thread of a process; None for a zombie."""
-    for uthread in each(process["threads"], "struct uthread", "link"):
-        return uthread["thread"].dereference()
+    for place in each(process["threads"], "struct uthread_place", "link"):
+        if int(place["user"]):
+            return place["user"]["thread"].dereference()
     return None
 
 

@@ -95,9 +95,9 @@ int copyout_u64(vaddr_t ua, uint64_t v) { return copyout(ua, &v, 8); }
 int probe_write(vaddr_t ua, size_t n) { return writable(ua, n) ? 0 : -14; }
 
 bool creds_is_system(const struct process *p) { return p->uic_group <= 010; }
-struct uthread *process_thread_locked(const struct process *p, uint32_t tid)
+struct uthread *process_first_thread_locked(const struct process *p)
 {
-    return p == &me && !tid ? &signals.first : NULL;
+    return p == &me ? &signals.first : NULL;
 }
 
 struct process *process_find_locked(uint32_t pid)
@@ -460,6 +460,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     me = (struct process){.pid = 7, .state = PROCESS_LIVE, .uic_group = 0200, .uic_member = 1};
     me.sig = &signals;
     me.nthreads = 1;
+    me.alone = true;
     other = me;
     other.pid = 9;
     other.uic_group = 0300;
@@ -470,7 +471,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     signals.first.thread = &self;
     list_init(&other.threads);
     list_init(&me.threads);
-    list_add_tail(&me.threads, &signals.first.link);
+    list_add_tail(&me.threads, &signals.first.place.link);
     host_cpu_enter(0, &self.hw);
     read_only = in_u8(&in) & 1 ? in_below(&in, BYTES) : 0;
     while (in_more(&in)) {

@@ -7,6 +7,7 @@
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/signal.h"
+#include "kernel/proc/threads.h"
 #include "kernel/sched/sched.h"
 #include "kernel/sys/info/info.h"
 #include "mm/pool/pool.h"
@@ -17,7 +18,7 @@ static uint64_t load(const uint64_t *counter) { return __atomic_load_n(counter, 
    table lock held. The thread may run meanwhile, so the state may be out of date. */
 static enum mega_state state_of(const struct process *p)
 {
-    const struct uthread *u = process_thread_locked(p, 0);
+    const struct uthread *u = process_first_thread_locked(p);
     const struct thread *t = u ? u->thread : NULL;
 
     if (!t)
@@ -46,9 +47,9 @@ static enum mega_state state_of(const struct process *p)
 /* State, priority and CPU are those of the oldest thread; counts are the sums over all threads. */
 static void describe_threads(const struct process *p, struct mega_process *m)
 {
-    const struct uthread *u = process_thread_locked(p, 0);
+    const struct uthread *u = process_first_thread_locked(p);
     const struct thread *t;
-    struct cpu_time used;
+    struct thread_sums sums;
     const char *wants;
 
     m->state = THREAD_DEAD;
@@ -62,14 +63,12 @@ static void describe_threads(const struct process *p, struct mega_process *m)
         str_copy(m->mutex, wants, sizeof(m->mutex));
     m->cpu = __atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED);
     m->home_rad = __atomic_load_n(&t->home_rad, __ATOMIC_RELAXED);
-    used = process_cpu_time_locked(p);
-    m->cpu_ns = used.user_ns + used.system_ns;
-    m->user_ns = used.user_ns;
+    sums = threads_sums_locked(p);
+    m->cpu_ns = sums.used.user_ns + sums.used.system_ns;
+    m->user_ns = sums.used.user_ns;
+    m->switches = sums.switches;
+    m->unaligned = sums.unaligned;
     m->nice = __atomic_load_n(&t->nice, __ATOMIC_RELAXED);
-    list_for_each_entry(u, &p->threads, link) {
-        m->switches += load(&u->thread->switches);
-        m->unaligned += load(&u->thread->unaligned);
-    }
 }
 
 /* May the caller know more of p than what `show system` lists of every process? The rule of

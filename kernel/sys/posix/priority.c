@@ -1,12 +1,13 @@
 /*
- * getpriority and setpriority. A nice value belongs to each thread; those of a process are set
- * together. Processes are found under the process table's lock, many of them by a walk that drops
+ * getpriority and setpriority. As on Linux, a nice value belongs to a thread: PRIO_PROCESS names a
+ * thread, the others the oldest thread of each process. Processes are found under the process table's lock, many of them by a walk that drops
  * it after each portion.
  */
 #include "arch/alpha/hw/trapframe.h"
 #include "kernel/base/errno.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/signal.h"
+#include "kernel/proc/threads.h"
 #include "kernel/sched/group.h"
 #include "kernel/sys/posix/process.h"
 
@@ -27,8 +28,6 @@ struct round {
 static bool is_meant(const struct process *p, const struct round *r)
 {
     switch (r->which) {
-    case PRIO_PROCESS:
-        return p->pid == r->who;
     case PRIO_PGRP:
         return p->pgid == r->who;
     default:
@@ -36,39 +35,43 @@ static bool is_meant(const struct process *p, const struct round *r)
     }
 }
 
-/* Set the nice value of p's threads. 0; -EPERM: p belongs to another user; -EACCES: only user 0 may
- * lower it. */
-static long set_locked(struct process *p, int nice)
+/* Set the nice value of u. 0; -EPERM: it belongs to another user; -EACCES: only user 0 may lower
+ * it. */
+static long set_locked(const struct uthread *u, int nice)
 {
     uint32_t euid = process_euid(process_self());
-    const struct uthread *u;
+    const struct process *p = u->process;
 
     if (euid != 0 && euid != process_uid(p) && euid != process_euid(p))
         return -EPERM;
-    list_for_each_entry(u, &p->threads, link)
-        if (euid != 0 && nice < __atomic_load_n(&u->thread->nice, __ATOMIC_RELAXED))
-            return -EACCES;
-    list_for_each_entry(u, &p->threads, link)
-        thread_set_nice(u->thread, nice);
+    if (euid != 0 && nice < __atomic_load_n(&u->thread->nice, __ATOMIC_RELAXED))
+        return -EACCES;
+    thread_set_nice(u->thread, nice);
     return 0;
 }
 
-static enum process_visit one_locked(struct process *p, void *arg)
+/* Read or set that of one thread. */
+static void one_thread_locked(const struct uthread *u, struct round *r)
 {
-    struct round *r = arg;
-    const struct uthread *u;
     long err = 0;
 
-    if (!is_meant(p, r))
-        return PROCESS_NEXT;
-    if (r->set) {
-        err = set_locked(p, r->nice);
-    } else {
-        list_for_each_entry(u, &p->threads, link)
-            r->nice = MIN(r->nice, (int)__atomic_load_n(&u->thread->nice, __ATOMIC_RELAXED));
-    }
+    if (r->set)
+        err = set_locked(u, r->nice);
+    else
+        r->nice = MIN(r->nice, (int)__atomic_load_n(&u->thread->nice, __ATOMIC_RELAXED));
     if (err || r->err == -ESRCH)
         r->err = err;
+}
+
+/* A process of the group or user: one with several threads is represented by its oldest. */
+static enum process_visit one_locked(struct process *p, void *arg)
+{
+    const struct uthread *u = process_first_thread_locked(p);
+    struct round *r = arg;
+
+    if (!is_meant(p, r) || !u)
+        return PROCESS_NEXT;
+    one_thread_locked(u, r);
     return r->set ? PROCESS_PAUSE : PROCESS_NEXT;
 }
 
@@ -78,14 +81,14 @@ static void name_own(struct round *r)
     const struct process *self = process_self();
 
     if (r->who == 0)
-        r->who = r->which == PRIO_PROCESS ? self->pid
+        r->who = r->which == PRIO_PROCESS ? uthread_self()->tid
                  : r->which == PRIO_PGRP  ? self->pgid
                                           : process_uid(self);
 }
 
 static void run(struct round *r)
 {
-    struct process *p;
+    const struct uthread *u;
     ipl_t ipl;
 
     name_own(r);
@@ -94,9 +97,9 @@ static void run(struct round *r)
         return;
     }
     ipl = spin_lock(&process_lock);
-    p = process_find_locked(r->who);
-    if (p)
-        one_locked(p, r);
+    u = thread_find_locked(r->who);
+    if (u)
+        one_thread_locked(u, r);
     spin_unlock(&process_lock, ipl);
 }
 

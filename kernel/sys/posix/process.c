@@ -16,6 +16,7 @@
 #include "kernel/proc/groups.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/signal.h"
+#include "kernel/proc/threads.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define NS_PER_US     UINT64_C(1000)
@@ -211,7 +212,9 @@ long sys_setsid(void)
 
 /* ---- fork, exit, signals ---- */
 
-long sys_exit(uint64_t status) { process_exit(((uint32_t)status & 0xFF) << 8); }
+long sys_exit(uint64_t status) { process_thread_exit(((uint32_t)status & 0xFF) << 8); }
+
+long sys_exit_group(uint64_t status) { process_exit(((uint32_t)status & 0xFF) << 8); }
 
 long sys_fork(void) { return process_clone(SIGCHLD, 0, 0, 0, 0); }
 

@@ -9,6 +9,7 @@
 #include "kernel/proc/numbers.h"
 #include "kernel/proc/program_path.h"
 #include "kernel/proc/signal_actions.h"
+#include "kernel/proc/threads.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sys/procfs/procfs_private.h"
 
@@ -91,19 +92,19 @@ static void view_signals(const struct process *p, const struct uthread *u, struc
 
 static void view_threads(const struct process *p, struct view *v)
 {
-    const struct uthread *u = process_thread_locked(p, 0);
+    const struct uthread *u = process_first_thread_locked(p);
+    struct thread_sums sums;
 
     v->state = state_letter(p, u ? u->thread : NULL);
     v->threads = p->nthreads;
-    v->used = process_cpu_time_locked(p);
+    sums = threads_sums_locked(p);
+    v->used = sums.used;
+    v->switches = sums.switches;
     view_signals(p, u, v);
     if (!u)
         return;
     v->nice = __atomic_load_n(&u->thread->nice, __ATOMIC_RELAXED);
     v->cpu = (int)__atomic_load_n(&u->thread->last_cpu, __ATOMIC_RELAXED);
-    list_for_each_entry(u, &p->threads, link) {
-        v->switches += load(&u->thread->switches);
-    }
 }
 
 static void view_memory(const struct aspace *as, struct view *v)

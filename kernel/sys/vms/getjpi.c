@@ -122,7 +122,7 @@ static uint32_t state_of(const struct thread *t)
    held. */
 static void note_facts(const struct process *p, struct facts *f)
 {
-    const struct thread *t = process_thread_locked(p, 0)->thread;
+    const struct thread *t = process_first_thread_locked(p)->thread;
 
     *f = (struct facts){.pid = p->pid,
                         .owner = p->parent ? p->parent->pid : 0,

@@ -1,0 +1,72 @@
+/*
+ * The threads of a process: how they begin and end, and walks of their list.
+ *
+ * Work that grows with the number of threads is done by threads of the process itself, at IPL 0, in
+ * portions, and never by who sends a signal or ends a stop: those deal with the first few threads
+ * and leave a note (`seeking`, `ending` of struct sighand).
+ */
+#ifndef KERNEL_PROC_THREADS_H
+#define KERNEL_PROC_THREADS_H
+
+#include "kernel/proc/process.h"
+#include "kernel/proc/signal.h"
+
+/* clone with CLONE_THREAD: one more thread of the current process, which returns 0 from the same
+ * system call with usp as its stack pointer. Its number, or a negative errno. IPL 0. */
+long process_thread_create(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t child_tid,
+                           uint64_t tls);
+/* End the current thread; if it is the last one, the process ends. status as wait4 returns it: the
+ * process's, if this is the first thread and no thread ends the whole process. IPL 0, no locks. */
+void process_thread_exit(uint32_t status) __attribute__((noreturn));
+/* The current thread is marked fatal, or the process ends: end it accordingly. */
+void threads_end_self(void) __attribute__((noreturn));
+/* exec: end all other threads and wait until they have left; the caller takes the number of the
+ * process. 0, or -EAGAIN: the caller itself is to end. IPL 0; waits. */
+int threads_end_others(void);
+
+/* The thread with that number, in any process; NULL: none. Table lock held. */
+struct uthread *thread_find_locked(uint32_t tid);
+
+/* Interrupt each other thread of p, the current process, that can take one of the signals sent to
+ * the process. IPL 0. */
+void threads_seek(struct process *p);
+static inline void threads_seek_if_asked(struct process *p)
+{
+    if (unlikely(__atomic_load_n(&p->sig->seeking, __ATOMIC_RELAXED)))
+        threads_seek(p);
+}
+/* Interrupt each other thread of p, the current process. IPL 0. */
+void threads_interrupt_others(struct process *p);
+
+/* The place after l in p's list, of a thread: l is p->threads or an element. NULL: the end. Table
+ * lock or signal lock held. */
+static inline struct uthread *uthread_next_locked(const struct process *p, const struct list *l)
+{
+    while ((l = list_next(&p->threads, l)) != NULL)
+        if (likely(list_entry(l, struct uthread_place, link)->user != NULL))
+            return list_entry(l, struct uthread_place, link)->user;
+    return NULL;
+}
+
+/* What a process's threads have used and done together. */
+struct thread_sums {
+    struct cpu_time used;
+    uint64_t switches, unaligned;
+};
+/* Those of p, with its ended threads. Under the table lock: of no more than its THREADS_SUMMED
+ * oldest threads. */
+#define THREADS_SUMMED 64u
+struct thread_sums threads_sums_locked(const struct process *p);
+
+/* Free u, which has left its process, whose signal state is or was s. */
+void thread_forget(struct uthread *u, const struct sighand *s);
+/* In exit.c: the end of the process with its last thread, the caller. */
+void process_end(struct process *p, uint32_t status) __attribute__((noreturn));
+/* In fork.c: the registers of a new thread are the caller's, with 0 as the result. */
+void fork_registers(struct thread *t, vaddr_t usp, uint64_t flags, uint64_t tls);
+/* In fork.c: make p's fs_context one that can be shared. False: memory is short. */
+bool process_fs_sharable(struct process *p);
+/* In exit.c: what programs were told of the thread's end: its robust futexes, its word. */
+void process_tell_end(struct process *p);
+
+#endif
