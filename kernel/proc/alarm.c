@@ -124,9 +124,9 @@ void process_alarm_get(uint64_t *left, uint64_t *interval)
     spin_unlock(&p->sig->lock, ipl);
 }
 
-int process_alarm_set(uint64_t first, uint64_t interval, uint64_t *left, uint64_t *old_interval)
+static int alarm_set(struct process *p, uint64_t first, uint64_t interval, uint64_t *left,
+                     uint64_t *old_interval)
 {
-    struct process *p = process_self();
     bool charged = p->alarm_account != NULL, repeats = first && interval;
     ipl_t ipl;
 
@@ -149,4 +149,17 @@ int process_alarm_set(uint64_t first, uint64_t interval, uint64_t *left, uint64_
     }
     spin_unlock(&p->sig->lock, ipl);
     return 0;
+}
+
+int process_alarm_set(uint64_t first, uint64_t interval, uint64_t *left, uint64_t *old_interval)
+{
+    struct process *p = process_self();
+    int err;
+
+    if (process_alone(p))
+        return alarm_set(p, first, interval, left, old_interval);
+    mutex_lock(&p->brk_mutex); /* alarm_account is decided upon before the lock is taken */
+    err = alarm_set(p, first, interval, left, old_interval);
+    mutex_unlock(&p->brk_mutex);
+    return err;
 }

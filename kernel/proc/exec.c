@@ -10,9 +10,9 @@
  * and the trap frame is set to the program's entry.
  *
  * When all is ready, the other threads of the process are ended (threads.c); should anything fail
- * after that, the process is killed. The caller then is the only thread, so the process table lock is taken only to change
- * what other processes read (address space, name), and no lock is held while memory is allocated or
- * copied.
+ * after that, the process is killed. The caller then is the only thread, so the process table lock
+ * is taken only to change what other processes read (address space, name), and no lock is held
+ * while memory is allocated or copied.
  */
 #include "kernel/proc/exec.h"
 #include "arch/alpha/hw/fp.h"

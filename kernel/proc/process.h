@@ -104,7 +104,7 @@ struct process {
     struct program_path *program; /* holds a reference; NULL before the first exec. Table lock; its
                                      own threads read it without, because only exec changes it */
     vaddr_t arg_start, arg_end, env_end; /* strings of exec; table lock */
-    struct mutex brk_mutex;              /* MUTEX_PROCESS: serialises brk calls */
+    struct mutex brk_mutex;              /* MUTEX_PROCESS: serialises brk and setitimer calls */
     vaddr_t brk_start, brk;              /* brk_mutex, unless process_alone */
     struct cpu_time ended;               /* CPU time of threads that have ended; table lock */
     struct cpu_time waited;        /* of children waited for; atomic: written under table lock */
@@ -113,10 +113,11 @@ struct process {
     struct uthread *vfork_parent;
     /* ITIMER_REAL: signal lock. */
     struct timer alarm;
-    uint64_t alarm_interval;       /* ns */
-    uint64_t alarm_deadline;       /* ns, 0: off */
-    struct account *alarm_account; /* charged for a timer with an interval, or NULL; own thread */
-    bool alarm_armed;              /* the timer is pending, or its function is about to run */
+    uint64_t alarm_interval; /* ns */
+    uint64_t alarm_deadline; /* ns, 0: off */
+    /* Charged for a timer with an interval, or NULL; brk_mutex, unless process_alone. */
+    struct account *alarm_account;
+    bool alarm_armed; /* the timer is pending, or its function is about to run */
     bool alarm_rests; /* it has expired, and goes on when the signal is taken (alarm.c) */
     /* Faults in turn that got no page, and when the last was (oom.c). Own threads; a statistic. */
     uint32_t short_rounds;

@@ -21,11 +21,11 @@
  * interrupted must have that bit set.
  *
  * If some thread takes a signal whose action is the default one and ends the process, the end is
- * decided when the signal is sent: `ending` is set, threads are marked (thread_interrupt_fatal), and
- * nothing revokes that. So a killable wait ends without a thread first having to take the signal.
- * The sender marks the first few; one of these, on its way out, marks the rest (threads.c). If every
- * thread blocks the signal, or the process is stopped, the end is decided by the thread that takes
- * the signal later.
+ * decided when the signal is sent: `ending` is set, threads are marked (thread_interrupt_fatal),
+ * and nothing revokes that. So a killable wait ends without a thread first having to take the
+ * signal. The sender marks the first few; one of these, on its way out, marks the rest (threads.c).
+ * If every thread blocks the signal, or the process is stopped, the end is decided by the thread
+ * that takes the signal later.
  *
  * A signal that is ignored and that no thread blocks is discarded when it is sent. SIGCONT removes
  * pending stop signals, and a stop signal removes a pending SIGCONT. A thread that runs in user
@@ -426,8 +426,8 @@ void signal_mask_end(bool interrupted)
 
 /* ---- delivery ---- */
 
-/* Take one deliverable signal with its action; 0: there is none; ENDS: the thread is to end. A one-shot
- * handler is reset here. */
+/* Take one deliverable signal with its action; 0: there is none; ENDS: the thread is to end. A
+ * one-shot handler is reset here. */
 static int dequeue(struct process *p, struct uthread *u, struct signal_info *info,
                    struct signal_action *act)
 {

@@ -17,13 +17,13 @@
  *   thread 1: looks, nothing to do     sender: marks thread 1 and two others, all about to leave
  *             takes itself off                 (thread 1 would be gone, and nobody mark the rest)
  *
- * exec by one of several threads marks the others fatal in the same way, without `ending`, and waits
- * until it is alone. A fatal signal during that wait ends the process; another exec finds itself
- * marked.
+ * exec by one of several threads marks the others fatal in the same way, without `ending`, and
+ * waits until it is alone. A fatal signal during that wait ends the process; another exec finds
+ * itself marked.
  *
- * Numbers: a thread has one of the numbers of processes (numbers.h), and is charged to its user as a
- * process is, so both together are bounded by process_limit and USER_PROCESSES. Threads are found in
- * a hash table of their own, but for those whose number is their process's.
+ * Numbers: a thread has one of the numbers of processes (numbers.h), and is charged to its user as
+ * a process is, so both together are bounded by process_limit and USER_PROCESSES. Threads are found
+ * in a hash table of their own, but for those whose number is their process's.
  */
 #include "kernel/proc/threads.h"
 
@@ -57,7 +57,7 @@ struct uthread *thread_find_locked(uint32_t tid)
     struct process *p = process_find_locked(tid);
     struct uthread *u;
 
-    if (p) { /* the first thread, or the one that has taken over its number, if there still is one */
+    if (p) { /* its first thread, or the one that has that number by exec, if it is there */
         u = process_first_thread_locked(p);
         return u && u->tid == tid ? u : NULL;
     }

@@ -1,7 +1,7 @@
 /*
  * getpriority and setpriority. As on Linux, a nice value belongs to a thread: PRIO_PROCESS names a
- * thread, the others the oldest thread of each process. Processes are found under the process table's lock, many of them by a walk that drops
- * it after each portion.
+ * thread, the others the oldest thread of each process. Processes are found under the process
+ * table's lock, many of them by a walk that drops it after each portion.
  */
 #include "arch/alpha/hw/trapframe.h"
 #include "kernel/base/errno.h"

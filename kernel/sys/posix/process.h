@@ -8,7 +8,7 @@
 
 long sys_exit(uint64_t status);
 long sys_exit_group(uint64_t status);
-long sys_fork(void);            /* 2: full frame */
+long sys_fork(void); /* 2: full frame */
 long sys_osf_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage); /* 7 */
 long sys_getxpid(void);                                            /* 20: parent in a4 */
 long sys_setuid(uint64_t uid);                                     /* 23 */
