@@ -68,7 +68,7 @@ VFLAGS := $(VFLAGS_$(VARIANT))
 KCFLAGS = -std=gnu11 -O2 -g -mcpu=ev67 -ffreestanding -fno-pic -mno-fp-regs -msmall-data \
 	-ffixed-8 -fno-common -fno-strict-aliasing -fasynchronous-unwind-tables -msmall-text -fstack-check \
 	$(WARNINGS) -Wframe-larger-than=$(if $(INSTRUMENTED),1536,1024) $(VFLAGS)
-KCPPFLAGS = -I. -I$(K)/gen -D__MEGALITH_KERNEL__ $(if $(VARIANT),-DMEGALITH_TEST)
+KCPPFLAGS = -I. -I$(K)/gen -include arch/alpha/hw/one_module.h -D__MEGALITH_KERNEL__ $(if $(VARIANT),-DMEGALITH_TEST)
 KLDFLAGS := -nostdlib -static -Wl,--no-relax -Wl,--build-id=none -Wl,-z,max-page-size=8192 \
 	-Wl,--eh-frame-hdr -Wl,-z,noexecstack -Wl,--no-warn-rwx-segments $(VLDFLAGS_$(VARIANT))
 

@@ -13,12 +13,15 @@ struct ksym {
     uint32_t pad;
 };
 
+/* The counts are small, but not in the small data near GP: the compiler must know. */
+#define KSYMS_SECTION __attribute__((section(".ksyms")))
+
 extern const struct ksym ksym_table[];
-extern const uint64_t ksym_count;
+extern const uint64_t ksym_count KSYMS_SECTION;
 extern const char ksym_names[];
 /* Where the text of each source file begins, in address order. */
 extern const struct ksym kmodule_table[];
-extern const uint64_t kmodule_count;
+extern const uint64_t kmodule_count KSYMS_SECTION;
 
 /* The name of the function that contains address and, in *offset, the offset from its start. NULL
    for an address outside the kernel's text. */
