@@ -549,6 +549,7 @@ static void chain_free(uint64_t first, uint64_t last, unsigned count)
 void page_free_bulk(const pfn_t *pfns, size_t n)
 {
     uint64_t first = 0, last = 0, charged = 0; /* charged: pages in turn with the same charge */
+    uint64_t low = 0, end = 0;                 /* the PFNs of the domain of the chain's pages */
     uint32_t charge = 0;
     unsigned count = 0;
 
@@ -565,9 +566,11 @@ void page_free_bulk(const pfn_t *pfns, size_t n)
             charged = 0;
         }
         charged++;
-        if (count > 0 && unlikely(rad_of_pfn(pfns[i].n) != rad_of_pfn(first))) {
-            chain_free(first, last, count);
+        if (unlikely(pfns[i].n < low || pfns[i].n >= end)) {
+            if (count > 0)
+                chain_free(first, last, count);
             count = 0;
+            rad_limits(rad_of_pfn(pfns[i].n), &low, &end);
         }
         p->state = PAGE_CACHED;
         if (count == 0)

@@ -84,6 +84,13 @@ static inline unsigned rad_of_pfn(uint64_t n)
     return rad;
 }
 
+/* The PFNs of domain rad: from *low up to *end, exclusive. */
+static inline void rad_limits(unsigned rad, uint64_t *low, uint64_t *end)
+{
+    *low = rads[rad].first;
+    *end = rad + 1 < rad_count ? rads[rad + 1].first : UINT64_MAX;
+}
+
 /* Managed RAM, less what page_boot_alloc() and page_boot_done() took from it. In ascending order;
    constant after boot. */
 #define BOOT_RANGES 64
