@@ -55,6 +55,26 @@ NULL = "int main(void) { *(volatile int *)0 = 1; return 0; }"
 SPIN = "int main(void) { for (;;) ; }"
 
 
+@pytest.mark.parametrize(
+    ("words", "status", "built"),
+    [(["--help"], 0, False), (["--smp", "9"], 2, False), (["--", "/bin/true"], 126, True)],
+    ids=["help", "wrong", "build-fails"],
+)
+def test_arguments_are_read_before_the_build(
+    tmp_path: Path, words: list[str], status: int, built: bool
+) -> None:
+    """Help and a wrong argument are answered at once. A build that fails is status 126."""
+    note = tmp_path / "built"
+    (tmp_path / "make").write_text(f"#!/bin/sh\necho built\ntouch '{note}'\nexit 2\n")
+    (tmp_path / "make").chmod(0o755)
+    env = {k: v for k, v in os.environ.items() if k != "MEGALITH_BUILT"}
+    env["PATH"] = f"{tmp_path}:{env['PATH']}"
+    done = subprocess.run([RUN, *words], env=env, capture_output=True, text=True)
+    assert done.returncode == status, done.stderr
+    assert note.exists() == built
+    assert "built" not in done.stdout
+
+
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with these small programs, made by scripts/cc."""

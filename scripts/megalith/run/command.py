@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import fcntl
 import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -478,6 +480,18 @@ def announce_gdb(machine: Machine, files: dict[str, Path]) -> None:
     )
 
 
+def build() -> bool:
+    """Builds what is out of date, one process at a time; make's output goes to standard error."""
+    if os.environ.get("MEGALITH_BUILT"):
+        return True
+    BUILD.mkdir(exist_ok=True)
+    clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    make = ["make", "-s", "-C", str(TOP), "all"]
+    with open(BUILD / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return subprocess.run(make, env=clean, stdin=subprocess.DEVNULL, stdout=2).returncode == 0
+
+
 def main(
     inspection: Inspection,
     before_stop: Callable[[Machine], None] | None,
@@ -495,6 +509,8 @@ def main(
     from sysman.errors import SysmanError
 
     try:
+        if not build():
+            return STATUS_CANNOT_START
         if options.replay is not None:
             return replay(options, inspection)
         wanted = settings(options, command, before_stop)
