@@ -122,6 +122,10 @@ ifdef RACES
 $(K)/kernel/kernel/base/string.c.o $(K)/kernel/kernel/base/string_extra.c.o: VFLAGS :=
 endif
 
+# A call that is a function's last action becomes a branch, and a message then names the function's
+# caller. Deliberate errors are to be reported where they are.
+$(K)/kernel/kernel/test/%.o: KCFLAGS += -fno-optimize-sibling-calls
+
 ifneq ($(wildcard $(OFFSETS_C)),)
 $(KOBJ): | $(OFFSETS_H)
 endif

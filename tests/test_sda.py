@@ -152,7 +152,7 @@ MISTAKES = {
     "sda show page_table 0x123456789abcdef": "is not a 43-bit signed address",
     "sda show pool /nonsense": "qualifiers here are /NONPAGED, /PAGED, /FREE",
     "sda show pfn_data /rad": "/RAD wants a value",
-    "sda break": "sda break FUNCTION",
+    "break no_such_function": 'Function "no_such_function" not defined.',
     "sda show nonsense": 'there is no command "sda show nonsense": help sda show',
     "sda show process nobody": "'nobody' is no number",
     "sda show page_table 0x1000:": "'' is no number",
@@ -265,7 +265,7 @@ def test_process_that_does_not_run_is_shown(answers):
     for look in ("live", "saved"):
         said = answers[look]
         assert re.search(r"process 2 gdb_target: /tests/gdb_target, symbols of /", said[PICKED[1]])
-        assert re.search(r"#0 .* sched_block_locked|#0 .*switch", said["backtrace 3"]), said
+        assert re.search(r"^#\d .*(sched_block_locked|switch)", said["backtrace 3"], re.M), said
         # The environment of the process, through its own page tables.
         assert '"PATH=' in said[PICKED[3]] or '"HOME=' in said[PICKED[3]], said[PICKED[3]]
         assert "Process index: 2 " in said["sda show process /channel"]
@@ -317,7 +317,7 @@ def test_damage_is_found(answers, damage):
 
 def test_backtrace_from_an_interrupt_continues_into_the_interrupted_code():
     with Debugged("-m", "256M", "--smp", "1", "--", "/bin/sleep", "5") as machine:
-        answers = machine.run("sda break sched_clock_tick", "continue", "continue", "backtrace")
+        answers = machine.run("break sched_clock_tick", "continue", "continue", "backtrace")
     frames = re.findall(r"^#\d+ +(?:0x[0-9a-f]+ in )?(\S+)", answers["backtrace"], re.MULTILINE)
     assert frames[0] == "sched_clock_tick", answers
     assert re.search(r"<signal handler called>\n#\d+ +\S+", answers["backtrace"]), answers[

@@ -57,6 +57,7 @@ class Set(Family):
 for prefix in (Sda, Show, Validate, Set):
     prefix()
 
+import mg_break  # noqa: E402
 import mg_context  # noqa: E402
 import mg_lock  # noqa: E402
 import mg_memory  # noqa: E402
@@ -69,6 +70,7 @@ import mg_validate_pool  # noqa: E402
 import mg_validate_pt  # noqa: E402
 
 for module in (
+    mg_break,
     mg_context,
     mg_process,
     mg_memory,

@@ -315,7 +315,7 @@ class Command(gdb.Command):
         self.dont_repeat()
         words, qualifiers = self.parse(argument)
         try:
-            if self.name != "break" and not int(variable("cpu_online_mask")):
+            if not int(variable("cpu_online_mask")):
                 print("(The kernel has not got as far as sched_boot: little is there to be shown.)")
             self.run(words, qualifiers)
         except NotThere as answer:

@@ -435,24 +435,6 @@ class ShowStack(Command):
             gdb_thread.switch()
 
 
-class Break(Command):
-    """sda break FUNCTION: breakpoints at both entries of a function.
-
-    A call within the kernel may skip the first two instructions, which load the GP. GDB places its
-    breakpoint after the first part of the prologue, which calls at the other entry do not pass.
-    This command catches both.
-    """
-
-    name = "break"
-
-    def run(self, words: list[str], qualifiers: dict[str, str]) -> None:
-        if len(words) != 1:
-            raise self.usage()
-        start = int(gdb.parse_and_eval(words[0]).address)
-        for offset in (0, 8):
-            gdb.Breakpoint(f"*{start + offset:#x}")
-
-
 def register() -> None:
-    for command in (ShowSummary, ShowProcess, ShowCpu, ShowCallFrame, ShowStack, Break):
+    for command in (ShowSummary, ShowProcess, ShowCpu, ShowCallFrame, ShowStack):
         command()
