@@ -49,13 +49,19 @@ class Watched:
         self.seen = b""
         self.result: frames.Result | None = None
         self._decoder = frames.Decoder()
+        self._open = [machine.com1, machine.com2]
 
     def read_until(self, text: bytes) -> None:
-        while text not in self.seen:
-            for line in select.select([self.machine.com1, self.machine.com2], [], [])[0]:
+        """Returns also at the result, or when both lines have ended: the result may be in one of
+        them still when the other has ended."""
+        while text not in self.seen and self._open:
+            for line in select.select(self._open, [], [])[0]:
                 data = line.recv(65536)
-                if not data or b"PANIC: end" in self.seen:
+                if b"PANIC: end" in self.seen:
                     return
+                if not data:
+                    self._open.remove(line)
+                    continue
                 if line is self.machine.com1:
                     self.seen += data
                     continue
