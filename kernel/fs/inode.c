@@ -50,6 +50,16 @@ void inode_init(struct inode *i, struct fs *fs, const struct inode_ops *ops,
                directory ? MUTEX_DIRECTORY : MUTEX_INODE);
 }
 
+bool io_in_group(const struct io_cred *cred, uint32_t gid)
+{
+    const struct io_groups *g = cred->groups;
+    bool found = cred->gid == gid;
+
+    for (uint32_t k = 0; g && !found && k < __atomic_load_n(&g->n, __ATOMIC_ACQUIRE); k++)
+        found = __atomic_load_n(&g->gid[k], __ATOMIC_RELAXED) == gid;
+    return found;
+}
+
 int inode_access(const struct inode *i, const struct io_cred *cred, unsigned mask)
 {
     uint32_t mode = __atomic_load_n(&i->mode, __ATOMIC_RELAXED);
@@ -58,7 +68,7 @@ int inode_access(const struct inode *i, const struct io_cred *cred, unsigned mas
         return !(mask & 1) || (mode & 0111) || (mode & S_IFMT) == S_IFDIR ? 0 : -EACCES;
     if (cred->uid == __atomic_load_n(&i->uid, __ATOMIC_RELAXED))
         mode >>= 6;
-    else if (cred->gid == __atomic_load_n(&i->gid, __ATOMIC_RELAXED))
+    else if (io_in_group(cred, __atomic_load_n(&i->gid, __ATOMIC_RELAXED)))
         mode >>= 3;
     return (mode & mask) == mask ? 0 : -EACCES;
 }

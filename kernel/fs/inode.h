@@ -191,6 +191,8 @@ static inline void inode_unref(struct inode *i)
     if (__atomic_fetch_sub(&i->refs, 1, __ATOMIC_ACQ_REL) == 1)
         i->ops->end(i);
 }
+/* Is gid the group of cred, or one of its supplementary groups? */
+bool io_in_group(const struct io_cred *cred, uint32_t gid);
 /* Does cred have the access of mask (4 read, 2 write, 1 execute)? 0 or -EACCES. */
 int inode_access(const struct inode *i, const struct io_cred *cred, unsigned mask);
 void inode_stat(const struct inode *i, struct file_stat *st);

@@ -16,9 +16,19 @@
 #define S_ISGID  02000u
 #define S_ISVTX  01000u
 
+#define IO_GROUPS_MAX 32u /* supplementary groups of a process */
+
+/* Supplementary groups, in ascending order. Atomic words: while one thread of a process changes
+ * them another may see old and new ones mixed, and so a group that is in both sets missing. */
+struct io_groups {
+    uint32_t n; /* at most IO_GROUPS_MAX */
+    uint32_t gid[IO_GROUPS_MAX];
+};
+
 /* The ids that permissions are checked for; user id 0 has all of them. */
 struct io_cred {
     uint32_t uid, gid;
+    const struct io_groups *groups; /* those of the current process; NULL: none */
 };
 
 struct file_stat {

@@ -99,7 +99,7 @@ void device_boot(void)
 /* Create a directory that the system needs whether or not the archive contains it. */
 static void need_directory(const char *path, uint32_t mode)
 {
-    int err = tree_create(&(struct io_cred){0, 0}, NULL, path, S_IFDIR | mode, true, NULL);
+    int err = tree_create(&(struct io_cred){0}, NULL, path, S_IFDIR | mode, true, NULL);
 
     if (err && err != -EEXIST)
         printk("%s: cannot be created (error %d)\n", path, err);

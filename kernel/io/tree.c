@@ -399,7 +399,7 @@ int tree_device(const char *path, uint32_t mode, uint32_t rdev)
 {
     struct fs_new what = {.mode = S_IFCHR | mode, .rdev = rdev};
 
-    return make(&(struct io_cred){0, 0}, NULL, path, &what, true, NULL);
+    return make(&(struct io_cred){0}, NULL, path, &what, true, NULL);
 }
 
 int tree_symlink(const struct io_cred *cred, struct inode *dir, const char *path,
@@ -680,7 +680,7 @@ int tree_lookup_path(const struct io_cred *cred, struct inode *dir, const char *
 int tree_mount(const char *path, struct fs *fs)
 {
     struct inode *dir;
-    int err = tree_lookup(&(struct io_cred){0, 0}, NULL, path, true, &dir);
+    int err = tree_lookup(&(struct io_cred){0}, NULL, path, true, &dir);
 
     if (err)
         return err;

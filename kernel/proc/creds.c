@@ -32,6 +32,9 @@ static void set_ids_locked(struct process *p, uint32_t uid, uint32_t gid)
     __atomic_store_n(&p->egid, gid, __ATOMIC_RELAXED);
     __atomic_store_n(&p->suid, uid, __ATOMIC_RELAXED);
     __atomic_store_n(&p->sgid, gid, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->fsuid, uid, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->fsgid, gid, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->groups.n, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&p->uic_member, uid, __ATOMIC_RELAXED);
     __atomic_store_n(&p->uic_group, gid, __ATOMIC_RELAXED);
 }
@@ -49,11 +52,7 @@ struct sched_group *creds_group_locked(const struct account *a)
     return g;
 }
 
-/* Make p a process of account a, whose reference p takes over. The process counts there although a
- * user may then have more than the limit: a program that gives up its privileges must not fail to.
- * Everything else stays with the account that it was charged to. Returns the former account, for
- * the caller to drop. */
-static struct account *change_account_locked(struct process *p, struct account *a)
+struct account *creds_change_account_locked(struct process *p, struct account *a)
 {
     struct account *was = p->account;
     struct uthread *u;
@@ -68,21 +67,14 @@ static struct account *change_account_locked(struct process *p, struct account *
     return was;
 }
 
-int process_set_ids(struct process *p, uint32_t uid, uint32_t gid)
+void creds_follow_locked(struct process *p, const uint32_t now[3])
 {
-    struct account *a = account_get(uid);
-    ipl_t ipl;
+    bool was_super = process_euid(p) == 0;
 
-    if (!a)
-        return -EAGAIN;
-    ipl = spin_lock(&process_lock);
-    set_ids_locked(p, uid, gid);
-    if (uid != 0)
+    if (now[0] != 0 && now[1] != 0 && now[2] != 0)
         set_masks(p, 0, 0, 0, 0);
-    a = change_account_locked(p, a);
-    spin_unlock(&process_lock, ipl);
-    account_unref(a);
-    return 0;
+    else if (was_super != (now[1] == 0))
+        __atomic_store_n(&p->privileges, was_super ? 0 : p->permanent, __ATOMIC_RELAXED);
 }
 
 int creds_set(struct process *p, const struct mega_creds *c)
@@ -94,7 +86,7 @@ int creds_set(struct process *p, const struct mega_creds *c)
         return -EAGAIN;
     ipl = spin_lock(&process_lock);
     set_ids_locked(p, c->uic_member, c->uic_group);
-    a = change_account_locked(p, a);
+    a = creds_change_account_locked(p, a);
     set_masks(p, c->privileges, c->privileges, c->authorised, c->rights);
     spin_unlock(&process_lock, ipl);
     account_unref(a);

@@ -4,8 +4,8 @@
  * There are three masks of privileges, as on OpenVMS. The current mask decides what the process may
  * do. exec sets the current mask to the permanent one. The authorised mask limits both, unless it
  * contains SETPRV. The UIC is [POSIX gid, POSIX uid], so POSIX calls and system services see one
- * identity. User 0 starts with all privileges and rights. No change of a user id adds a privilege
- * or a right, and a change to a user id other than 0 removes them all.
+ * identity. User 0 starts with all privileges and rights. How they follow changes of the user id is
+ * in ids.h; no change adds one that the process has not had before.
  *
  * The fields are in struct process and belong to all its threads. Only its own threads change them,
  * under the process table lock, and each field is one atomic word, read by process_euid() and its
@@ -30,12 +30,16 @@ struct sched_group;
 void creds_grant_all(struct process *p);
 /* The scheduling group of the user whose account this is. Table lock held. */
 struct sched_group *creds_group_locked(const struct account *a);
-/* Set all user and group ids and the UIC, and charge the new user's account from now on. By p's own
- * thread, or before p runs. 0, or -EAGAIN: there is no account (ACCOUNTS_MAX); nothing has changed.
- * IPL 0; takes the table lock. */
-int process_set_ids(struct process *p, uint32_t uid, uint32_t gid);
+/* Make p a process of account a, whose reference p takes over. The process counts there although a
+ * user may then have more than the limit: a program that gives up its privileges must not fail to.
+ * Everything else stays with the account that it was charged to. Returns the former account, for
+ * the caller to drop. By p's own thread. Table lock held. */
+struct account *creds_change_account_locked(struct process *p, struct account *a);
+/* The real, effective and saved user ids of p are about to become `now`: change the masks as ids.h
+ * says. By p's own thread. Table lock held. */
+void creds_follow_locked(struct process *p, const uint32_t now[3]);
 /* Take over identity, privileges and rights from *c, which the caller has checked. By p's own
- * thread. 0 or -EAGAIN, as process_set_ids(). IPL 0; takes the table lock. */
+ * thread. 0, or -EAGAIN: there is no account (ACCOUNTS_MAX). IPL 0; takes the table lock. */
 int creds_set(struct process *p, const struct mega_creds *c);
 /* $SETPRV: enable or disable the privileges of `mask` in the current mask, and with `permanent` in
  * the permanent mask too. False, with nothing changed: some of them are not authorised. By p's own

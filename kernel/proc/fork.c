@@ -13,6 +13,7 @@
 #include "kernel/base/string.h"
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/fdtable.h"
+#include "kernel/proc/ids.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/program_path.h"
 #include "kernel/proc/signal.h"
@@ -51,6 +52,7 @@ static void copy_identity(struct process *to, struct process *from)
     to->egid = from->egid;
     to->suid = from->suid;
     to->sgid = from->sgid;
+    ids_fork(to, from);
     to->uic_group = from->uic_group;
     to->uic_member = from->uic_member;
     to->privileges = from->privileges;

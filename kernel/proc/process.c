@@ -272,16 +272,20 @@ struct kill_round {
     bool to_self; /* the sender is one of the group and has got the signal */
 };
 
-static bool may_signal(const struct process *self, const struct process *p)
+/* May self send sig to p? NULL: the kernel sends it. */
+static bool may_signal(const struct process *self, const struct process *p, int sig)
 {
-    return !self || !process_euid(self) || process_euid(self) == process_uid(p) ||
-           process_uid(self) == process_uid(p);
+    uint32_t uid = process_uid(p), suid = __atomic_load_n(&p->suid, __ATOMIC_RELAXED);
+
+    return !self || !process_euid(self) || process_euid(self) == uid || process_uid(self) == uid ||
+           process_euid(self) == suid || process_uid(self) == suid ||
+           (sig == SIGCONT && self->sid == p->sid);
 }
 
 static void kill_one_locked(struct process *p, struct kill_round *k)
 {
     k->found++;
-    if (!may_signal(k->self, p))
+    if (!may_signal(k->self, p, k->info.signo))
         return;
     k->allowed++;
     k->live += p->state == PROCESS_LIVE;
@@ -347,7 +351,7 @@ int process_kill_thread(uint32_t tgid, uint32_t tid, int sig)
     u = thread_find_locked(tid);
     p = u ? u->process : process_find_locked(tid); /* a zombie, or its first thread has ended */
     if (p && (!tgid || p->pid == tgid)) {
-        err = may_signal(self, p) ? 0 : -EPERM;
+        err = may_signal(self, p, sig) ? 0 : -EPERM;
         if (!err && u && sig)
             signal_send_thread(p, u, &info);
     }

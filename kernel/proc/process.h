@@ -90,7 +90,8 @@ struct process {
     uint64_t io;
     struct sighand *sig; /* table lock; constant until the end, then NULL */
     /* Identity: kernel/proc/creds.h. Atomic words, changed under the table lock. */
-    uint32_t uid, gid, euid, egid, suid, sgid;
+    uint32_t uid, gid, euid, egid, suid, sgid, fsuid, fsgid;
+    struct io_groups groups; /* changed under the table lock too (ids.c) */
     uint32_t uic_group, uic_member;
     uint64_t privileges, permanent, authorised, rights; /* PRV_*, RIGHT_* */
     struct account *account; /* of `uid`, with a reference: creds.h; changed as uid is */
@@ -160,9 +161,11 @@ static inline uint64_t process_rights(const struct process *p)
 {
     return __atomic_load_n(&p->rights, __ATOMIC_RELAXED);
 }
+/* What files are accessed with. p: the current process. */
 static inline struct io_cred process_cred(const struct process *p)
 {
-    return (struct io_cred){process_euid(p), process_egid(p)};
+    return (struct io_cred){__atomic_load_n(&p->fsuid, __ATOMIC_RELAXED),
+                            __atomic_load_n(&p->fsgid, __ATOMIC_RELAXED), &p->groups};
 }
 
 /* ---- the process table (process.c) ---- */

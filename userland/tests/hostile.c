@@ -89,6 +89,7 @@ static int left_out(long number)
     case SYS_sigreturn:
     case SYS_rt_sigreturn:
     case SYS_setuid:
+    case SYS_setreuid:
     case SYS_setresuid:
         return 1;
     default:

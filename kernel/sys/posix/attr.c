@@ -30,7 +30,7 @@ static long change_mode(struct inode *i, uint64_t mode)
 
     if (!may_change(i))
         return -EPERM;
-    if (cred.uid && cred.gid != __atomic_load_n(&i->gid, __ATOMIC_RELAXED))
+    if (cred.uid && !io_in_group(&cred, __atomic_load_n(&i->gid, __ATOMIC_RELAXED)))
         mode &= ~(uint64_t)S_ISGID; /* a group to which the caller does not belong */
     inode_set_mode(i, (uint32_t)mode);
     return 0;

@@ -70,7 +70,7 @@ static long access_at(uint64_t dirfd, vaddr_t path, uint64_t mode, bool follow, 
 {
     struct process *p = process_self();
     struct io_cred cred = effective ? process_cred(p)
-                                    : (struct io_cred){process_uid(p), process_gid(p)};
+                                    : (struct io_cred){process_uid(p), process_gid(p), &p->groups};
     struct inode *i;
     int err;
 

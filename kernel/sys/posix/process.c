@@ -14,6 +14,7 @@
 #include "kernel/base/string.h"
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/groups.h"
+#include "kernel/proc/ids.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/threads.h"
@@ -59,59 +60,27 @@ long sys_geteuid(void) { return process_euid(process_self()); }
 
 long sys_getegid(void) { return process_egid(process_self()); }
 
-/*
- * Real, effective and saved ids are always equal, because no program is set-uid. The superuser may
- * change to any id, permanently; others may only set the id that they have.
- */
-static long become(uint32_t uid, uint32_t gid)
-{
-    struct process *p = process_self();
+long sys_setuid(uint64_t uid) { return ids_set(ID_USER, (uint32_t)uid); }
+long sys_setgid(uint64_t gid) { return ids_set(ID_GROUP, (uint32_t)gid); }
 
-    if (uid == UINT32_MAX)
-        uid = process_uid(p);
-    if (gid == UINT32_MAX)
-        gid = process_gid(p);
-    if (uid == process_uid(p) && gid == process_gid(p))
-        return 0;
-    if (process_euid(p) != 0)
-        return -EPERM;
-    return process_set_ids(p, uid, gid);
-}
-
-long sys_setuid(uint64_t uid)
+long sys_setreuid(uint64_t r, uint64_t e) { return ids_set_two(ID_USER, (uint32_t)r, (uint32_t)e); }
+long sys_setregid(uint64_t r, uint64_t e)
 {
-    return (uint32_t)uid == UINT32_MAX ? -EINVAL : become((uint32_t)uid, UINT32_MAX);
-}
-
-long sys_setgid(uint64_t gid)
-{
-    return (uint32_t)gid == UINT32_MAX ? -EINVAL : become(UINT32_MAX, (uint32_t)gid);
-}
-
-/* The one id that is given in up to three arguments (~0: not given). False: they differ. */
-static bool one_of(uint64_t r, uint64_t e, uint64_t s, uint32_t *id)
-{
-    *id = (uint32_t)r != UINT32_MAX   ? (uint32_t)r
-          : (uint32_t)e != UINT32_MAX ? (uint32_t)e
-                                      : (uint32_t)s;
-    return ((uint32_t)r == UINT32_MAX || (uint32_t)r == *id) &&
-           ((uint32_t)e == UINT32_MAX || (uint32_t)e == *id) &&
-           ((uint32_t)s == UINT32_MAX || (uint32_t)s == *id);
+    return ids_set_two(ID_GROUP, (uint32_t)r, (uint32_t)e);
 }
 
 long sys_setresuid(uint64_t r, uint64_t e, uint64_t s)
 {
-    uint32_t id;
-
-    return one_of(r, e, s, &id) ? become(id, UINT32_MAX) : -EPERM;
+    return ids_set_three(ID_USER, (uint32_t[3]){(uint32_t)r, (uint32_t)e, (uint32_t)s});
 }
 
 long sys_setresgid(uint64_t r, uint64_t e, uint64_t s)
 {
-    uint32_t id;
-
-    return one_of(r, e, s, &id) ? become(UINT32_MAX, id) : -EPERM;
+    return ids_set_three(ID_GROUP, (uint32_t[3]){(uint32_t)r, (uint32_t)e, (uint32_t)s});
 }
+
+long sys_setfsuid(uint64_t uid) { return ids_set_fs(ID_USER, (uint32_t)uid); }
+long sys_setfsgid(uint64_t gid) { return ids_set_fs(ID_GROUP, (uint32_t)gid); }
 
 static long three_ids(vaddr_t r, vaddr_t e, vaddr_t s, uint32_t ids[3])
 {
@@ -136,13 +105,27 @@ long sys_getresgid(uint64_t r, uint64_t e, uint64_t s)
                                    __atomic_load_n(&p->sgid, __ATOMIC_RELAXED)});
 }
 
-long sys_getgroups(void) { return 0; /* there are no supplementary groups */ }
-
-long sys_setgroups(uint64_t n)
+long sys_getgroups(uint64_t n, uint64_t to)
 {
+    struct io_groups g;
+
+    ids_get_groups(process_self(), &g);
+    if ((int32_t)n < 0 || ((int32_t)n > 0 && (uint32_t)n < g.n))
+        return -EINVAL;
+    return (int32_t)n && copyout(to, g.gid, g.n * sizeof(g.gid[0])) ? -EFAULT : (long)g.n;
+}
+
+long sys_setgroups(uint64_t n, uint64_t from)
+{
+    uint32_t gid[IO_GROUPS_MAX];
+
     if (process_euid(process_self()) != 0)
         return -EPERM;
-    return n ? -EINVAL : 0;
+    if ((uint32_t)n > IO_GROUPS_MAX)
+        return -EINVAL;
+    if (copyin(gid, from, (uint32_t)n * sizeof(gid[0])) != 0)
+        return -EFAULT;
+    return ids_set_groups(gid, (unsigned)n);
 }
 
 /* ---- groups and sessions ---- */

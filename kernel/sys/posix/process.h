@@ -10,16 +10,20 @@ long sys_exit(uint64_t status);
 long sys_exit_group(uint64_t status);
 long sys_fork(void); /* 2: full frame */
 long sys_osf_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage); /* 7 */
-long sys_getxpid(void);                                            /* 20: parent in a4 */
-long sys_setuid(uint64_t uid);                                     /* 23 */
-long sys_getxuid(void);                                            /* 24: effective in a4 */
-long sys_kill(uint64_t pid, uint64_t sig);                         /* 37 */
-long sys_setpgid(uint64_t pid, uint64_t pgid);                     /* 39 */
-long sys_getxgid(void);                                            /* 47: effective in a4 */
-long sys_getpgrp(void);                                            /* 63 */
-long sys_vfork(void);                                              /* 66: full frame */
-long sys_getgroups(void);                                          /* 79 */
-long sys_setgroups(uint64_t n);                                    /* 80 */
+long sys_getxpid(void);                        /* 20: parent in a4 */
+long sys_setuid(uint64_t uid);                 /* 23 */
+long sys_getxuid(void);                        /* 24: effective in a4 */
+long sys_kill(uint64_t pid, uint64_t sig);     /* 37 */
+long sys_setpgid(uint64_t pid, uint64_t pgid); /* 39 */
+long sys_getxgid(void);                        /* 47: effective in a4 */
+long sys_getpgrp(void);                        /* 63 */
+long sys_vfork(void);                          /* 66: full frame */
+long sys_getgroups(uint64_t n, uint64_t to);   /* 79 */
+long sys_setgroups(uint64_t n, uint64_t from);
+long sys_setreuid(uint64_t r, uint64_t e);
+long sys_setregid(uint64_t r, uint64_t e);
+long sys_setfsuid(uint64_t uid);
+long sys_setfsgid(uint64_t gid);                                   /* 80 */
 long sys_setpriority(uint64_t which, uint64_t who, uint64_t nice); /* 96 */
 long sys_getpriority(uint64_t which, uint64_t who);                /* 100: writes the result */
 long sys_setgid(uint64_t gid);                                     /* 132 */
