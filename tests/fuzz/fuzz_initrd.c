@@ -26,7 +26,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/host/plain_objects.h"
 
-static const struct io_cred root = {0, 0};
+static const struct io_cred root = {.uid = 0};
 
 /* ---- making an archive from the input ---- */
 

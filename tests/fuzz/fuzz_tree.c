@@ -40,7 +40,7 @@ static struct {
     struct node *node;
     int64_t pos;
 } open_file;
-static const struct io_cred users[] = {{0, 0}, {5, 5}, {6, 5}};
+static const struct io_cred users[] = {{.uid = 0}, {.uid = 5, .gid = 5}, {.uid = 6, .gid = 5}};
 static long small; /* bytes of nonpaged pool after the boot */
 
 uint64_t clock_wall_ns(void) { return 0; }

@@ -190,7 +190,7 @@ static struct node *node_new(uint32_t mode, const struct io_cred *cred)
     return NULL;
 }
 
-static bool node_room(void) { return node_new(0, &(struct io_cred){0, 0}) != NULL; }
+static bool node_room(void) { return node_new(0, &(struct io_cred){.uid = 0}) != NULL; }
 
 static void node_gone(struct node *n)
 {

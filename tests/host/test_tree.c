@@ -69,7 +69,7 @@ size_t str_copy(char *dst, const char *src, size_t size)
     return n;
 }
 
-static const struct io_cred root = {0, 0};
+static const struct io_cred root = {.uid = 0};
 
 static size_t put(char *to, const char *name, unsigned mode, const char *data)
 {
@@ -269,8 +269,8 @@ static void test_links(void)
     inode_unref(i);
     is(tree_unlink(&root, NULL, "/", true), -EBUSY, "the root stays");
     is(tree_unlink(&root, NULL, "/d/.", true), -EINVAL, "a dot is no name");
-    is(tree_create(&(struct io_cred){5, 5}, NULL, "/mine", S_IFREG, true, NULL), -EACCES,
-       "calls without permission fail");
+    is(tree_create(&(struct io_cred){.uid = 5, .gid = 5}, NULL, "/mine", S_IFREG, true, NULL),
+       -EACCES, "calls without permission fail");
     empty("links");
 }
 

@@ -21,7 +21,7 @@
 #define OWN     8 /* names of a thread in each directory */
 #define ROUNDS  6000
 
-static const struct io_cred root = {0, 0};
+static const struct io_cred root = {.uid = 0};
 static long bytes; /* atomic: of both pools */
 static struct inode *dirs[DIRS];
 static int moved, refused, shared[4]; /* atomic */
