@@ -98,6 +98,8 @@ static void note_released(struct lockstat *s, const struct lockstat_hold *h)
 {
     add(h->shared ? &s->shared_unlocks : &s->unlocks, 1);
     add(&s->held_ns, h->held_ns);
+    if (h->kind == LOCKSTAT_SPIN)
+        meter_held(h->name, h->ipl, h->place, h->held_ns);
     if (raise_to(&s->longest_ns, h->held_ns))
         __atomic_store_n(&s->longest_place, h->place, __ATOMIC_RELAXED);
 }

@@ -31,6 +31,11 @@
 
 #define LEVELS (IPL_HIGH + 1)
 
+/* Places for each CPU: half as many again as the kernel has calls of spin_lock() and the like. A
+   place is looked for in PROBES slots; if others have them all, the shortest gives way. */
+#define HOLDS  1024u
+#define PROBES 16u
+
 /* Cycles that are not seen between the readings of the counter: a SWPIPL with its hook, an
    interrupt from its request to the hook and from the hook to the interrupted code, a pause. */
 #define SWPIPL_CYCLES    10
@@ -48,6 +53,7 @@ struct level {
 struct cpu_meter {
     uint32_t excluded; /* cycles; atomic: interrupts on the same CPU change it */
     struct level level[LEVELS];
+    struct meter_hold hold[HOLDS]; /* atomic */
 } __attribute__((aligned(128)));
 
 static struct cpu_meter meters[MAX_CPUS];
@@ -62,6 +68,35 @@ static uint32_t excluded(const struct cpu_meter *m)
 static void exclude(struct cpu_meter *m, uint32_t cycles)
 {
     __atomic_store_n(&m->excluded, excluded(m) + cycles, __ATOMIC_RELAXED);
+}
+
+/* The slot of that place in m's table, or the one that it may take. */
+static struct meter_hold *slot_of(struct cpu_meter *m, const char *name, ipl_t ipl, uint64_t place)
+{
+    uint64_t hash = (place >> 2) * 0x9E3779B97F4A7C15ul + ((uint64_t)name >> 3) + ipl;
+    struct meter_hold *shortest = NULL;
+
+    for (unsigned i = 0; i < PROBES; i++) {
+        struct meter_hold *h = &m->hold[((hash >> 32) + i) % HOLDS];
+
+        if (!h->longest_ns || (h->place == place && h->name == name && h->ipl == ipl))
+            return h;
+        if (!shortest || h->longest_ns < shortest->longest_ns)
+            shortest = h;
+    }
+    return shortest;
+}
+
+static void note_hold(struct cpu_meter *m, const char *name, ipl_t ipl, uint64_t place, uint64_t ns)
+{
+    struct meter_hold *h = slot_of(m, name, ipl, place);
+
+    if (ns <= h->longest_ns)
+        return;
+    __atomic_store_n(&h->name, name, __ATOMIC_RELAXED);
+    __atomic_store_n(&h->ipl, ipl, __ATOMIC_RELAXED);
+    __atomic_store_n(&h->place, place, __ATOMIC_RELAXED);
+    __atomic_store_n(&h->longest_ns, ns, __ATOMIC_RELEASE);
 }
 
 static void begin(struct level *l, uint32_t now, uint64_t pc)
@@ -84,9 +119,12 @@ static void end_above(struct cpu_meter *m, ipl_t ipl, uint32_t now)
         if (!l->running)
             continue;
         l->running = 0;
-        if ((!above || above->begun != l->begun) && ns > l->longest.longest_ns) {
-            __atomic_store_n(&l->longest.longest_ns, ns, __ATOMIC_RELAXED);
-            __atomic_store_n(&l->longest.place, l->begun_at, __ATOMIC_RELAXED);
+        if (!above || above->begun != l->begun) {
+            note_hold(m, NULL, (ipl_t)i, l->begun_at, ns);
+            if (ns > l->longest.longest_ns) {
+                __atomic_store_n(&l->longest.longest_ns, ns, __ATOMIC_RELAXED);
+                __atomic_store_n(&l->longest.place, l->begun_at, __ATOMIC_RELAXED);
+            }
         }
         above = l;
     }
@@ -160,6 +198,8 @@ static void clear(void *arg)
         __atomic_store_n(&l->longest.longest_ns, 0, __ATOMIC_RELAXED);
         __atomic_store_n(&l->longest.place, 0, __ATOMIC_RELAXED);
     }
+    for (unsigned i = 0; i < HOLDS; i++)
+        __atomic_store_n(&m->hold[i].longest_ns, 0, __ATOMIC_RELAXED);
 }
 
 static void fetch_anew(void *arg)
@@ -193,7 +233,25 @@ void meter_get(ipl_t ipl, struct meter_record *out)
     }
 }
 
+bool meter_hold_get(uint64_t index, struct meter_hold *out)
+{
+    const struct meter_hold *h = &meters[index / HOLDS % MAX_CPUS].hold[index % HOLDS];
+
+    if (index >= MAX_CPUS * HOLDS)
+        return false;
+    out->longest_ns = __atomic_load_n(&h->longest_ns, __ATOMIC_ACQUIRE);
+    out->name = __atomic_load_n(&h->name, __ATOMIC_RELAXED);
+    out->ipl = __atomic_load_n(&h->ipl, __ATOMIC_RELAXED);
+    out->place = __atomic_load_n(&h->place, __ATOMIC_RELAXED);
+    return true;
+}
+
 /* ---- for other measurements ---- */
+
+void meter_held(const char *name, ipl_t ipl, uint64_t place, uint64_t ns)
+{
+    note_hold(own(), name, ipl, place, ns);
+}
 
 uint32_t meter_clock(void)
 {

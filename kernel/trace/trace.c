@@ -160,6 +160,23 @@ cond_t trace_ipl(int64_t index, void *out)
     return SS$_NORMAL;
 }
 
+cond_t trace_hold(int64_t index, void *out)
+{
+    struct mega_held *m = out;
+    struct meter_hold h;
+
+    if (index < 0 || !meter_hold_get((uint64_t)index, &h))
+        return SS$_NONEXPR;
+    *m = (struct mega_held){.longest_ns = h.longest_ns};
+    if (!h.longest_ns)
+        return SS$_NORMAL;
+    m->ipl = h.ipl;
+    if (h.name)
+        str_copy(m->name, h.name, sizeof(m->name));
+    format(m->place, sizeof(m->place), "%pS", (void *)h.place);
+    return SS$_NORMAL;
+}
+
 static void lock_answer(enum lockstat_kind kind, struct mega_trace *m)
 {
     m->bytes = locks_bytes(kind);

@@ -24,6 +24,7 @@ cond_t trace_lock_stats(uint64_t on);
 cond_t trace_spinlock(int64_t index, void *out); /* struct mega_lock */
 cond_t trace_mutex(int64_t index, void *out);
 cond_t trace_ipl(int64_t index, void *out);       /* struct mega_ipl */
+cond_t trace_hold(int64_t index, void *out);      /* struct mega_held */
 cond_t trace_state(int64_t index, void *out);     /* struct mega_trace */
 cond_t trace_caller(int64_t index, void *out);    /* struct mega_caller */
 cond_t trace_pc_sample(int64_t index, void *out); /* struct mega_pc_sample */

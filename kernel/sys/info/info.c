@@ -39,6 +39,7 @@ union answer {
     struct mega_rad rad;
     struct mega_lock lock;
     struct mega_ipl ipl;
+    struct mega_held hold;
     struct mega_validate validate;
     struct mega_global global;
     struct mega_trace trace;
@@ -305,6 +306,7 @@ static struct { /* constant after boot */
     [MEGA_INFO_SPINLOCK] = {trace_spinlock, sizeof(struct mega_lock)},
     [MEGA_INFO_MUTEX] = {trace_mutex, sizeof(struct mega_lock)},
     [MEGA_INFO_IPL] = {trace_ipl, sizeof(struct mega_ipl)},
+    [MEGA_INFO_HOLD] = {trace_hold, sizeof(struct mega_held)},
     [MEGA_INFO_GLOBAL] = {info_global, sizeof(struct mega_global)},
     [MEGA_INFO_RAD] = {info_rad, sizeof(struct mega_rad)},
     [MEGA_INFO_TRACE] = {trace_state, sizeof(struct mega_trace)},

@@ -1,5 +1,5 @@
 /* show spinlock, show mutex, show ipl: statistics of locks and of raised IPL. /START resets and
- * starts the measurement of all three, /STOP ends it. */
+ * starts the measurement of all three, /STOP ends it. /FULL adds the longest time from each place. */
 #include "show.h"
 
 #include <condition.h>
@@ -43,6 +43,59 @@ static void print_lock(const struct mega_lock *l, bool mutexes)
            average, (unsigned long)l->longest_ns, l->longest_place);
 }
 
+/* ---- places ---- */
+
+static bool same_place(const struct mega_held *a, const struct mega_held *b)
+{
+    return a->ipl == b->ipl && strcmp(a->name, b->name) == 0 && strcmp(a->place, b->place) == 0;
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const struct mega_held *x = a, *y = b;
+
+    return (x->longest_ns < y->longest_ns) - (x->longest_ns > y->longest_ns);
+}
+
+/* Add h, or make the entry of the same place on another CPU longer. False: out of memory. */
+static bool add_place(struct mega_held **list, size_t *n, const struct mega_held *h)
+{
+    struct mega_held *bigger;
+
+    for (size_t i = 0; i < *n; i++) {
+        if (!same_place(&(*list)[i], h))
+            continue;
+        if (h->longest_ns > (*list)[i].longest_ns)
+            (*list)[i].longest_ns = h->longest_ns;
+        return true;
+    }
+    bigger = realloc(*list, (*n + 1) * sizeof(**list));
+    if (!bigger)
+        return false;
+    bigger[(*n)++] = *h;
+    *list = bigger;
+    return true;
+}
+
+/* The longest time from each place: holds of spinlocks, or times at raised IPL. */
+static void show_places(bool spinlocks)
+{
+    struct mega_held *list = NULL, h;
+    size_t n = 0;
+
+    for (int64_t i = 0; ask(MEGA_INFO_HOLD, i, &h, sizeof(h)); i++)
+        if (h.longest_ns && (h.name[0] != 0) == spinlocks && !add_place(&list, &n, &h))
+            break;
+    qsort(list, n, sizeof(*list), by_length);
+    if (n)
+        printf("\n%-20s  IPL  Longest ns  %s\n", spinlocks ? "Spinlock" : "",
+               spinlocks ? "Taken at" : "Raised at");
+    for (size_t i = 0; i < n; i++)
+        printf("%-20s%5u%12lu  %s\n", list[i].name, list[i].ipl, (unsigned long)list[i].longest_ns,
+               list[i].place);
+    free(list);
+}
+
 static int show_locks(unsigned item, unsigned q)
 {
     bool mutexes = item == MEGA_INFO_MUTEX;
@@ -70,6 +123,8 @@ static int show_locks(unsigned item, unsigned q)
     }
     if (!shown)
         printf("No lock was taken since measuring began.\n");
+    if (!mutexes && q & Q_FULL)
+        show_places(true);
     return 0;
 }
 
@@ -91,6 +146,8 @@ int show_ipl(unsigned q, const char *name)
     }
     if (!shown)
         printf("Nothing was measured yet: SHOW IPL /START begins.\n");
+    if (q & Q_FULL)
+        show_places(false);
     return 0;
 }
 

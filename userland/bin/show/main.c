@@ -37,8 +37,10 @@ static const struct {
     {"LOGICAL", show_logical, Q_FULL | Q_PROCESS | Q_JOB | Q_GROUP | Q_SYSTEM | Q_TABLE, true,
      "logical names: NAME (* and % for any characters), or those of table NAME"},
     {"PCI", show_pci, 0, false, "PCI devices"},
-    {"SPINLOCK", show_spinlock, Q_START | Q_STOP, false, "spinlocks by name"},
-    {"IPL", show_ipl, Q_START | Q_STOP, false, "longest times at raised IPL"},
+    {"SPINLOCK", show_spinlock, Q_START | Q_STOP | Q_FULL, false,
+     "spinlocks by name, and by place"},
+    {"IPL", show_ipl, Q_START | Q_STOP | Q_FULL, false,
+     "longest times at raised IPL, and by place"},
     {"USERS", show_users, Q_FULL, false, "what each user holds, and its limits"},
     {"MUTEX", show_mutex, Q_START | Q_STOP, false, "mutexes by name"},
 };

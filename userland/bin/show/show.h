@@ -35,7 +35,6 @@ int show_region(unsigned qualifiers, const char *name);
 int show_logical(unsigned qualifiers, const char *name);
 int show_pci(unsigned qualifiers, const char *name);
 int show_spinlock(unsigned qualifiers, const char *name);
-int show_ipl(unsigned q, const char *name);
 int show_users(unsigned qualifiers, const char *name);
 int show_mutex(unsigned qualifiers, const char *name);
 int show_ipl(unsigned qualifiers, const char *name);

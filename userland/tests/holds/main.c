@@ -4,8 +4,9 @@
  * one CPU under --icount, where a nanosecond is an instruction, and compares the figures with the
  * bound.
  *
- * The output has a line for each growth whose name contains one of the words and each spinlock or
- * IPL: growth, kind, name, longest time, place; separated by tabs.
+ * The output has a line for each growth whose name contains one of the words and each place that
+ * takes a spinlock or raises the IPL: growth, kind, name or IPL, longest time, place; separated by
+ * tabs.
  */
 #include "holds.h"
 
@@ -78,17 +79,16 @@ static void measure(int on)
 
 static void print(const char *growth)
 {
-    struct mega_lock l;
-    struct mega_ipl m;
+    struct mega_held h;
+    char name[16];
 
-    for (int64_t i = 0; mega$info(MEGA_INFO_SPINLOCK, i, &l, sizeof(l)) == SS$_NORMAL; i++)
-        if (l.longest_ns)
-            printf("%s\tspinlock\t%s\t%lu\t%s\n", growth, l.name, (unsigned long)l.longest_ns,
-                   l.longest_place);
-    for (int64_t i = 1; mega$info(MEGA_INFO_IPL, i, &m, sizeof(m)) == SS$_NORMAL; i++)
-        if (m.longest_ns)
-            printf("%s\tIPL\t%ld\t%lu\t%s\n", growth, (long)i, (unsigned long)m.longest_ns,
-                   m.longest_place);
+    for (int64_t i = 0; mega$info(MEGA_INFO_HOLD, i, &h, sizeof(h)) == SS$_NORMAL; i++) {
+        if (!h.longest_ns)
+            continue;
+        snprintf(name, sizeof(name), "%u", h.ipl);
+        printf("%s\t%s\t%s\t%lu\t%s\n", growth, h.name[0] ? "spinlock" : "IPL",
+               h.name[0] ? h.name : name, (unsigned long)h.longest_ns, h.place);
+    }
     fflush(stdout);
 }
 

@@ -52,6 +52,7 @@ enum mega_item {
     MEGA_INFO_SPINLOCK = 11, /* spinlocks of the index-th name: struct mega_lock */
     MEGA_INFO_MUTEX = 12,    /* mutexes of the index-th name: struct mega_lock */
     MEGA_INFO_IPL = 26,      /* index: an IPL, 1 to 7: struct mega_ipl */
+    MEGA_INFO_HOLD = 27,     /* index-th place of a spinlock or raised IPL: struct mega_held */
     /* Stop the system and check that every page is counted once (index 0): struct mega_validate.
        Requires CMKRNL */
     MEGA_INFO_VALIDATE = 13,
@@ -347,6 +348,14 @@ struct mega_ipl {
     uint32_t ipl, measuring;
     uint64_t longest_ns;    /* virtual time; 0: there was none */
     char longest_place[64]; /* where the IPL was raised */
+};
+/* The longest hold of a spinlock, or time at a raised IPL, that began at one place on one CPU, since
+   measurement started. All 0: none at this index; there may be some at higher ones. */
+struct mega_held {
+    char name[32]; /* of the spinlock; empty: the IPL was raised */
+    uint32_t ipl, pad;
+    uint64_t longest_ns;
+    char place[64]; /* where the lock was taken or the IPL raised */
 };
 struct mega_trace {
     uint64_t loaded, running; /* 0 or 1 */
