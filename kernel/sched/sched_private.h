@@ -212,8 +212,11 @@ void thread_reaper_tick(void);
 
 /* timer.c */
 void timer_boot(void);
-/* Call the functions of all timers of this CPU that are due. IPL_CLOCK, no spinlock held. */
+/* Call the function of the first timer of this CPU that is due, and set the alarm for the next.
+   IPL_CLOCK, no spinlock held. */
 void timer_run(uint64_t now_ns);
+/* The same from a tick, which has taken time already: leave it to an interrupt that follows. */
+void timer_run_after_tick(uint64_t now_ns);
 
 /* ipi.c */
 void ipi_boot(void);

@@ -68,9 +68,10 @@ void sched_clock_tick(bool user)
     if (rq->current == NULL)
         return; /* the scheduler is not up yet */
     now = clock_ns();
-    timer_run(now);
-    if (!is_tick(rq, now, &lost))
+    if (!is_tick(rq, now, &lost)) {
+        timer_run(now);
         return;
+    }
     __atomic_store_n(&rq->ticks, rq->ticks + 1, __ATOMIC_RELEASE);
     if (self == 0)
         __atomic_store_n(&clock_ticks, rq->ticks, __ATOMIC_RELAXED);
@@ -81,6 +82,7 @@ void sched_clock_tick(bool user)
         watchdog_tick(now);
     }
     thread_reaper_tick();
+    timer_run_after_tick(now);
 }
 
 /* ---- boot ---- */

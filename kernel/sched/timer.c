@@ -1,13 +1,13 @@
 /*
  * Timers: a queue for each CPU, sorted by deadline, and the CPU's one-shot alarm set to the
  * earliest. The alarm raises a clock interrupt, exact to the nanosecond where time is counted in
- * instructions. Each tick of the interval clock runs expired timers too, so an alarm that the
- * machine loses delays a timer by at most one tick.
+ * instructions. A tick of the interval clock has work of its own: it leaves a timer that is due to
+ * an interrupt right after it, and runs it itself only if the machine has lost that alarm.
  *
  * Timers belong to users, and any number of them may be due at the same moment. So at most
- * PER_WINDOW of them run in any WINDOW_NS; those that are due besides wait for the next window, in
- * the order of their deadlines. One interrupt runs for a bounded time, and all of them together
- * take a bounded part of a CPU. A queue that is not overloaded is as exact as without the limit.
+ * one of them runs in any WINDOW_NS; those that are due besides wait for the next window, in the
+ * order of their deadlines. One interrupt runs for a bounded time, and all of them together take a
+ * bounded part of a CPU.
  *
  * A timer's function runs at IPL_CLOCK with the queue unlocked, so that it may wake threads and
  * start timers; meanwhile `running` points to the timer, for timer_cancel_wait(). Nothing here
@@ -18,8 +18,8 @@
 #include "kernel/base/panic.h"
 #include "kernel/sched/sched_private.h"
 
-#define WINDOW_NS  10000u
-#define PER_WINDOW 2u /* some 900 instructions each, if they wake a thread */
+#define WINDOW_NS   5000u /* a timer that wakes a thread takes some 1,300 instructions */
+#define POSTPONE_NS 1000u /* longer than the rest of a tick's interrupt */
 
 struct timer_cpu {
     struct spinlock lock;  /* RANK_TIMER */
@@ -27,8 +27,8 @@ struct timer_cpu {
     uint64_t first_ns;     /* earliest deadline; protected by lock; atomic: the own CPU reads it
                            without */
     struct timer *running; /* atomic; written by the own CPU, under lock */
-    uint64_t window_ns;    /* when the present window began; own CPU, in timer_run() */
-    uint32_t ran;          /* timers that ran in it; likewise */
+    uint64_t window_ns;    /* when the latest timer ran; own CPU, in timer_run() */
+    bool postponed;        /* a tick has left timers to an alarm that has not come; likewise */
 } __attribute__((aligned(128)));
 
 static struct timer_cpu timer_cpus[MAX_CPUS];
@@ -102,28 +102,19 @@ bool timer_cancel_wait(struct timer *t)
     return false;
 }
 
-/* How many more timers may run in the window that now_ns lies in. */
-static unsigned room(struct timer_cpu *tc, uint64_t now_ns)
-{
-    if (now_ns - tc->window_ns >= WINDOW_NS) {
-        tc->window_ns = now_ns;
-        tc->ran = 0;
-    }
-    return PER_WINDOW - tc->ran;
-}
-
 void timer_run(uint64_t now_ns)
 {
     struct timer_cpu *tc = &timer_cpus[cpu_id()];
-    unsigned left;
-    struct timer *t;
+    struct timer *t = NULL;
 
     if (__atomic_load_n(&tc->first_ns, __ATOMIC_RELAXED) > now_ns)
         return;
-    left = room(tc, now_ns);
+    tc->postponed = false;
     spin_lock_at_ipl(&tc->lock);
-    for (; left && (t = timerq_pop_due(&tc->timers, now_ns)); left--) {
-        tc->ran++;
+    if (now_ns - tc->window_ns >= WINDOW_NS)
+        t = timerq_pop_due(&tc->timers, now_ns);
+    if (t) {
+        tc->window_ns = now_ns;
         __atomic_store_n(&tc->running, t, __ATOMIC_RELAXED);
         spin_unlock_at_ipl(&tc->lock);
         t->fn(t);
@@ -132,6 +123,20 @@ void timer_run(uint64_t now_ns)
     }
     __atomic_store_n(&tc->first_ns, timerq_first(&tc->timers), __ATOMIC_RELAXED);
     if (tc->first_ns != TIMERQ_NEVER)
-        clock_alarm_at(left ? tc->first_ns : MAX(tc->first_ns, tc->window_ns + WINDOW_NS));
+        clock_alarm_at(MAX(tc->first_ns, tc->window_ns + WINDOW_NS));
     spin_unlock_at_ipl(&tc->lock);
+}
+
+void timer_run_after_tick(uint64_t now_ns)
+{
+    struct timer_cpu *tc = &timer_cpus[cpu_id()];
+
+    if (__atomic_load_n(&tc->first_ns, __ATOMIC_RELAXED) > now_ns)
+        return;
+    if (tc->postponed) {
+        timer_run(now_ns);
+        return;
+    }
+    tc->postponed = true;
+    clock_alarm_at(now_ns + POSTPONE_NS);
 }

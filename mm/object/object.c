@@ -44,7 +44,7 @@
 #include "mm/pool/pool.h"
 #include "mm/pool/pool_census.h"
 
-#define RELEASE_STEP 32u  /* pages removed under one hold of the lock */
+#define RELEASE_STEP 24u  /* pages removed under one hold of the lock, some 60 instructions each */
 #define FREE_BATCH   112u /* pages freed at once */
 #define LOCKS        64u  /* far more than CPUs: two objects in use rarely share a lock */
 
@@ -161,6 +161,7 @@ void object_free_range(struct mm_object *o, uint64_t from, uint64_t to)
     unsigned held = 0;
 
     do {
+        struct index_nodes removed = {0};
         ipl_t ipl = spin_lock(o->lock);
 
         leaf = index_last_leaf(o, from, below, &base);
@@ -170,10 +171,11 @@ void object_free_range(struct mm_object *o, uint64_t from, uint64_t to)
             if (n < RELEASE_STEP)
                 below = base; /* what is left in the leaf is kept by its put or walk */
             if (leaf->used == 0)
-                index_trim(o, base);
+                index_trim(o, base, &removed);
             held += n;
         }
         spin_unlock(o->lock, ipl);
+        index_nodes_drop(&removed);
         if (!leaf || held > FREE_BATCH - RELEASE_STEP) {
             free_pages(pages, held);
             held = 0;

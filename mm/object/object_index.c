@@ -2,21 +2,61 @@
  * Page index of an object: a radix tree that maps an offset in pages to a slot_t
  * (mm/object/object_pages.h). Depends on nothing but the pool. The caller holds the object's lock.
  *
- * A node is freed with the object, or when a range is freed and it has become empty, or when it was
- * created for a page for which there was then no memory (index_trim), so that a failed access
- * leaves no pool allocated. Each node has a bit map of its slots, so that none of the functions
- * here that are called with the lock held looks at slot after slot of a node.
+ * A node is freed when a range is freed and it has become empty, or when it was created for a page
+ * for which there was then no memory (index_trim), so that a failed access leaves no pool
+ * allocated. Each node has a bit map of its slots, so that none of the functions here that are
+ * called with the lock held looks at slot after slot of a node. A page far from all others may need
+ * ten nodes, which are allocated and freed without the lock (struct index_nodes).
  */
 #include "kernel/base/bitops.h"
 #include "mm/object/object_private.h"
 #include "mm/pool/pool.h"
 
-static struct index_node *node_alloc(struct mm_object *o)
-{
-    struct index_node *n = npp_alloc_zeroed(sizeof(*n));
+/* ---- nodes outside an index ---- */
 
-    o->nodes += n != NULL;
+static void node_put(struct index_nodes *c, struct index_node *n)
+{
+    n->slot[0] = (uint64_t)c->first;
+    c->first = n;
+    c->count++;
+}
+
+static struct index_node *node_get(struct index_nodes *c)
+{
+    struct index_node *n = c->first;
+
+    c->first = (struct index_node *)n->slot[0];
+    c->count--;
+    n->slot[0] = 0;
     return n;
+}
+
+void index_nodes_free(struct index_nodes *spare)
+{
+    while (spare->first)
+        npp_free(node_get(spare), sizeof(struct index_node));
+}
+
+bool index_nodes_fill(struct index_nodes *spare)
+{
+    while (spare->count < spare->wanted) {
+        struct index_node *n = npp_alloc_zeroed(sizeof(*n));
+
+        if (!n) {
+            index_nodes_drop(spare);
+            return false;
+        }
+        node_put(spare, n);
+    }
+    return true;
+}
+
+/* ---- the tree ---- */
+
+static struct index_node *node_add(struct mm_object *o, struct index_nodes *spare)
+{
+    o->nodes++;
+    return node_get(spare);
 }
 
 /* Number of offsets that a tree of this height reaches. */
@@ -29,73 +69,80 @@ static inline unsigned slot_at(uint64_t offset, unsigned height)
     return (offset >> (INDEX_BITS * height)) & (INDEX_SLOTS - 1);
 }
 
-slot_t *index_find(struct mm_object *o, uint64_t offset)
+static inline uint64_t leaf_base_of(uint64_t offset)
+{
+    return offset & ~(uint64_t)(INDEX_SLOTS - 1);
+}
+
+/* The leaf that offset belongs to, or NULL. */
+static inline struct index_node *leaf_find(const struct mm_object *o, uint64_t offset)
 {
     struct index_node *n = o->root;
     unsigned h = o->height;
 
-    if (likely(h == 0)) {
-        if (!n || (offset & ~(uint64_t)(INDEX_SLOTS - 1)) != o->leaf_base)
-            return NULL;
-        return &n->slot[offset & (INDEX_SLOTS - 1)];
-    }
+    if (likely(h == 0))
+        return n && leaf_base_of(offset) == o->leaf_base ? n : NULL;
     if (offset >= capacity(h))
         return NULL;
-    for (; h > 0; h--) {
+    for (; n && h > 0; h--)
         n = (struct index_node *)n->slot[slot_at(offset, h)];
-        if (!n)
-            return NULL;
-    }
-    return &n->slot[offset & (INDEX_SLOTS - 1)];
+    return n;
 }
 
-#define HEIGHT_MAX 11 /* 64 bits of offset, six bits a level, rounded up */
-
-/* Build the lowest tree that reaches the lone leaf's offsets and put the leaf into it. False: out
-   of memory, nothing changed. */
-static bool grow_leaf(struct mm_object *o)
+slot_t *index_find(struct mm_object *o, uint64_t offset)
 {
-    struct index_node *made[HEIGHT_MAX];
-    struct index_node *down = o->root;
-    unsigned height = 1;
+    struct index_node *n = leaf_find(o, offset);
 
-    while (height + 1 < HEIGHT_MAX && capacity(height) <= o->leaf_base)
-        height++;
-    for (unsigned h = 1; h <= height; h++) {
-        made[h] = node_alloc(o);
-        if (!made[h]) {
-            while (--h > 0) {
-                npp_free(made[h], sizeof(*made[h]));
-                o->nodes--;
-            }
-            return false;
-        }
-    }
-    for (unsigned h = 1; h <= height; h++) {
-        made[h]->slot[slot_at(o->leaf_base, h)] = (uint64_t)down;
-        made[h]->used = UINT64_C(1) << slot_at(o->leaf_base, h);
-        down = made[h];
-    }
-    o->root = down;
-    o->height = (uint8_t)height;
-    return true;
+    return n ? &n->slot[offset & (INDEX_SLOTS - 1)] : NULL;
 }
 
-/* Add a level on top. */
-static bool grow(struct mm_object *o)
-{
-    struct index_node *top;
+#define HEIGHT_MAX 10 /* 60 bits of offset, six bits a level; pages have 32 (OBJECT_MAX_PAGES) */
 
-    if (o->height == 0)
-        return grow_leaf(o);
-    top = node_alloc(o);
-    if (!top)
-        return false;
-    top->slot[0] = (uint64_t)o->root;
-    top->used = 1;
-    o->root = top;
-    o->height++;
-    return true;
+/* The height of the lowest tree that has nodes above the leaf and reaches offset. */
+static unsigned height_for(uint64_t offset)
+{
+    unsigned h = 1;
+
+    while (h < HEIGHT_MAX - 1 && capacity(h) <= offset)
+        h++;
+    return h;
+}
+
+/* How many nodes have to be added for offset, which has no leaf. */
+static unsigned nodes_missing(const struct mm_object *o, uint64_t offset)
+{
+    const struct index_node *n = o->root;
+    unsigned h = o->height, height;
+
+    if (!n)
+        return 1;
+    if (h == 0) { /* a tree for both: down to where their ways part they share the nodes */
+        height = height_for(MAX(o->leaf_base, offset));
+        for (h = height; slot_at(offset, h) == slot_at(o->leaf_base, h);)
+            h--;
+        return height + h;
+    }
+    height = MAX(height_for(offset), h);
+    if (height > h) /* the top has a way of its own for offset */
+        return height - h + height;
+    for (; n; h--)
+        n = (const struct index_node *)n->slot[slot_at(offset, h)];
+    return h + 1;
+}
+
+/* Put levels above a lone leaf, or on top of a tree, until it reaches `height`. */
+static void grow(struct mm_object *o, unsigned height, struct index_nodes *spare)
+{
+    uint64_t base = o->height == 0 ? o->leaf_base : 0;
+
+    while (o->height < height) {
+        struct index_node *top = node_add(o, spare);
+        unsigned slot = slot_at(base, ++o->height);
+
+        top->slot[slot] = (uint64_t)o->root;
+        top->used = UINT64_C(1) << slot;
+        o->root = top;
+    }
 }
 
 /* Is the node empty? Of a leaf, `used` says which slots may be nonempty. */
@@ -118,22 +165,22 @@ static struct index_node *only_child(const struct index_node *n, unsigned *i)
     return n->used & (n->used - 1) ? NULL : (struct index_node *)n->slot[*i];
 }
 
-static void node_drop(struct mm_object *o, struct index_node *n)
+static void node_remove(struct mm_object *o, struct index_node *n, struct index_nodes *removed)
 {
-    npp_free(n, sizeof(*n));
+    node_put(removed, n);
     o->nodes--;
 }
 
 /* Remove levels that are not needed: a root whose only child is that of the lowest offsets; and all
    levels above a single leaf, which then becomes the root with its offset in leaf_base. */
-static void shrink(struct mm_object *o)
+static void shrink(struct mm_object *o, struct index_nodes *removed)
 {
     struct index_node *n, *next;
     uint64_t base = 0;
     unsigned i = 0;
 
     while (o->height > 0 && (next = only_child(o->root, &i)) != NULL && i == 0) {
-        node_drop(o, o->root);
+        node_remove(o, o->root, removed);
         o->root = next;
         o->leaf_base = 0;
         o->height--;
@@ -149,13 +196,13 @@ static void shrink(struct mm_object *o)
     }
     for (n = o->root; o->height > 0; o->height--, n = next) {
         next = only_child(n, &i);
-        node_drop(o, n);
+        node_remove(o, n, removed);
     }
     o->root = n;
     o->leaf_base = base;
 }
 
-void index_trim(struct mm_object *o, uint64_t offset)
+void index_trim(struct mm_object *o, uint64_t offset, struct index_nodes *removed)
 {
     struct index_node *path[HEIGHT_MAX + 1], *n = o->root;
     unsigned h = o->height;
@@ -168,7 +215,7 @@ void index_trim(struct mm_object *o, uint64_t offset)
     }
     path[h] = n;
     for (h += n == NULL; h <= o->height && path[h] && is_empty(path[h], h); h++) {
-        node_drop(o, path[h]);
+        node_remove(o, path[h], removed);
         if (h == o->height) {
             o->root = NULL;
         } else {
@@ -179,51 +226,46 @@ void index_trim(struct mm_object *o, uint64_t offset)
     if (!o->root)
         o->height = 0;
     else
-        shrink(o);
+        shrink(o, removed);
 }
 
-/* Find or create the slot and the nodes on the way to it. NULL: out of memory; the nodes that were
-   created stay, for the caller to trim. */
-static slot_t *create(struct mm_object *o, uint64_t offset)
+/* Create the leaf of offset, with nodes of `spare`, which has enough. */
+static struct index_node *leaf_create(struct mm_object *o, uint64_t offset,
+                                      struct index_nodes *spare)
 {
     struct index_node *n;
 
     if (!o->root) {
-        o->root = node_alloc(o);
-        if (!o->root)
-            return NULL;
-        o->leaf_base = offset & ~(uint64_t)(INDEX_SLOTS - 1);
+        o->leaf_base = leaf_base_of(offset);
+        o->root = node_add(o, spare);
+        return o->root;
     }
-    if (o->height == 0 ? o->leaf_base != (offset & ~(uint64_t)(INDEX_SLOTS - 1))
-                       : offset >= capacity(o->height)) {
-        do {
-            if (!grow(o))
-                return NULL;
-        } while (offset >= capacity(o->height));
-    }
+    grow(o, height_for(o->height == 0 ? MAX(o->leaf_base, offset) : offset), spare);
     n = o->root;
     for (unsigned h = o->height; h > 0; h--) {
-        uint64_t *down = &n->slot[slot_at(offset, h)];
+        unsigned slot = slot_at(offset, h);
 
-        if (!*down) {
-            *down = (uint64_t)node_alloc(o);
-            if (!*down)
-                return NULL;
-            n->used |= UINT64_C(1) << slot_at(offset, h);
+        if (!n->slot[slot]) {
+            n->slot[slot] = (uint64_t)node_add(o, spare);
+            n->used |= UINT64_C(1) << slot;
         }
-        n = (struct index_node *)*down;
+        n = (struct index_node *)n->slot[slot];
+    }
+    return n;
+}
+
+slot_t *index_create(struct mm_object *o, uint64_t offset, struct index_nodes *spare)
+{
+    struct index_node *n = leaf_find(o, offset);
+
+    if (unlikely(!n)) {
+        spare->wanted = nodes_missing(o, offset);
+        if (spare->count < spare->wanted)
+            return NULL;
+        n = leaf_create(o, offset, spare);
     }
     n->used |= UINT64_C(1) << (offset & (INDEX_SLOTS - 1));
     return &n->slot[offset & (INDEX_SLOTS - 1)];
-}
-
-slot_t *index_create(struct mm_object *o, uint64_t offset)
-{
-    slot_t *s = create(o, offset);
-
-    if (unlikely(!s))
-        index_trim(o, offset);
-    return s;
 }
 
 struct index_node *index_last_leaf(struct mm_object *o, uint64_t from, uint64_t below,

@@ -81,8 +81,30 @@ struct mm_object {         /* nonpaged pool; all fields protected by *lock unles
 /* Find the slot of a page. NULL: no node holds it, which means the same as an empty slot. Only a
    slot returned by index_create, which records it as used, may be filled. */
 slot_t *index_find(struct mm_object *o, uint64_t offset);
-/* Find or create the slot of a page. NULL: out of memory, nothing changed. */
-slot_t *index_create(struct mm_object *o, uint64_t offset);
+/* Nodes that belong to no index: allocated before they are needed, or left over, so that nodes are
+   allocated and freed without the object's lock. {0}: none. */
+struct index_nodes {
+    struct index_node *first; /* a chain by slot 0 */
+    unsigned count;
+    unsigned wanted; /* that index_create() could not go on without */
+};
+/* Find the slot of a page, or create it with nodes of `spare`. NULL: it has too few, and nothing
+   has changed; the caller drops the lock, calls index_nodes_fill(), and looks at the object anew.
+ */
+slot_t *index_create(struct mm_object *o, uint64_t offset, struct index_nodes *spare);
+/* Allocate the nodes that were wanted. Object's lock not held. False: out of memory; nothing is
+   left in `spare`. */
+bool index_nodes_fill(struct index_nodes *spare);
+/* Free the nodes of `spare`, if there are any. Object's lock not held. */
+void index_nodes_free(struct index_nodes *spare);
+static inline void index_nodes_drop(struct index_nodes *spare)
+{
+    if (unlikely(spare->first != NULL))
+        index_nodes_free(spare);
+}
+/* Take the nodes that were created for the empty slot at offset and hold no other slot out of the
+   index, into `removed`, and make the tree as low as its contents allow. */
+void index_trim(struct mm_object *o, uint64_t offset, struct index_nodes *removed);
 /* Call fn for each nonempty slot with offset in [from, to), in ascending order; fn may empty the
    slot. Stops when fn returns false. */
 void index_for_each(struct mm_object *o, uint64_t from, uint64_t to,

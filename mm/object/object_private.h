@@ -6,9 +6,6 @@
 #include "mm/object/object_pages.h"
 
 /* ---- index (mm/object/object_index.c); lock held ---- */
-/* Free the nodes that were created for the empty slot at offset and hold no other slot, and make
-   the tree as low as its contents allow. */
-void index_trim(struct mm_object *o, uint64_t offset);
 /* The last leaf that has slots in [from, below), with the offset of its first slot in *base; NULL:
    there is none. */
 struct index_node *index_last_leaf(struct mm_object *o, uint64_t from, uint64_t below,

@@ -58,17 +58,16 @@ static struct wait_queue *queue_of(const struct mm_object *o, uint64_t offset)
     return &queues[(((uint64_t)o >> 6) ^ offset) % QUEUES];
 }
 
-/* A request has been answered, or a walk is over, and the slot has its new state: count down and
-   wake the threads that wait for the page. Lock held. */
-static void answered_locked(struct mm_object *o, uint64_t offset)
+/* A request has been answered, or a walk is over, and the slot has its new state: count down. The
+   caller drops the lock by wake_unlock_answered(). Lock held. */
+static void answered_locked(struct mm_object *o)
 {
     KASSERT(o->pending != 0, "an answer has a request");
     o->pending--;
-    wake_all(queue_of(o, offset));
 }
 
-/* Drop the lock after an answer, the reference to a page that was removed (or PFN_NONE), and free
-   the object if that was the last answer a dead object waited for. */
+/* Drop the lock, the reference to a page that was removed (or PFN_NONE), and free the object if the
+   last answer that a dead object waited for has come. */
 static void unlock_answered(struct mm_object *o, ipl_t ipl, pfn_t removed)
 {
     bool finish = o->dead && o->pending == 0;
@@ -80,6 +79,17 @@ static void unlock_answered(struct mm_object *o, ipl_t ipl, pfn_t removed)
         object_free_memory(o);
 }
 
+/* The same after an answer: wake the threads that wait for the page at offset. There can be as many
+   as there are threads, so they are woken when the lock is free: who has found the request
+   outstanding has joined the queue before that. */
+static void wake_unlock_answered(struct mm_object *o, uint64_t offset, ipl_t ipl, pfn_t removed)
+{
+    struct wait_queue *q = queue_of(o, offset);
+
+    unlock_answered(o, ipl, removed);
+    wake_all(q);
+}
+
 static slot_t error_slot(int err)
 {
     return SLOT_ERROR | ((slot_t)(-err & 0xFFFF) << SLOT_ERRNO_SHIFT);
@@ -87,7 +97,7 @@ static slot_t error_slot(int err)
 static slot_t without_error(slot_t s) { return s & ~(SLOT_ERROR | (0xFFFFul << SLOT_ERRNO_SHIFT)); }
 
 /* Remove the page if it was to be, and nothing is outstanding that keeps it. Lock held. Returns the
-   page, for unlock_answered, or PFN_NONE. */
+   page, for wake_unlock_answered, or PFN_NONE. */
 static pfn_t settle_locked(struct mm_object *o, uint64_t offset, slot_t *s)
 {
     bool gone = (*s & SLOT_TAKE) || offset >= o->npages;
@@ -107,14 +117,14 @@ static void walk_begin_locked(struct mm_object *o, slot_t *s)
     o->pending++;
 }
 
-/* End it. Lock held. Returns a page that was removed, for unlock_answered. */
+/* End it. Lock held. Returns a page that was removed, for wake_unlock_answered. */
 static pfn_t walk_end_locked(struct mm_object *o, uint64_t offset, slot_t *s)
 {
     pfn_t removed;
 
     *s -= SLOT_WALK;
     removed = settle_locked(o, offset, s);
-    answered_locked(o, offset);
+    answered_locked(o);
     return removed;
 }
 
@@ -129,7 +139,7 @@ static void restrict_unlock(struct mm_object *o, uint64_t offset, slot_t *s, uns
     rmap_restrict(o, offset, offset + 1, access, false);
     ipl = spin_lock(o->lock);
     removed = walk_end_locked(o, offset, index_find(o, offset));
-    unlock_answered(o, ipl, removed);
+    wake_unlock_answered(o, offset, ipl, removed);
 }
 
 /* ---- requests ---- */
@@ -165,15 +175,73 @@ int pager_wait_unlock(struct mm_object *o, uint64_t offset, ipl_t ipl, struct mu
     return err;
 }
 
+/* Find or create the slot of a page. *ipl: the IPL to return to; *again: the lock was dropped
+   meanwhile, so the page's state may have changed. Lock held. NULL: out of memory, and the lock is
+   dropped. */
+static slot_t *slot_create(struct mm_object *o, uint64_t offset, struct index_nodes *spare,
+                           ipl_t *ipl, bool *again)
+{
+    slot_t *s;
+
+    *again = false;
+    while (!(s = index_create(o, offset, spare))) {
+        *again = true;
+        spin_unlock(o->lock, *ipl);
+        if (!index_nodes_fill(spare))
+            return NULL;
+        *ipl = spin_lock(o->lock);
+    }
+    return s;
+}
+
+/* Give a slot that was created up, if it is empty. Lock held on entry, dropped on return. */
+static void slot_leave_unlock(struct mm_object *o, uint64_t offset, const slot_t *s,
+                              struct index_nodes *spare, ipl_t ipl)
+{
+    if (*s == 0)
+        index_trim(o, offset, spare);
+    spin_unlock(o->lock, ipl);
+    index_nodes_drop(spare);
+}
+
+/* The pager's operation for the request `asked` has returned err. 0, or the request's error. */
+static int requested(struct mm_object *o, uint64_t offset, slot_t asked, int err)
+{
+    ipl_t ipl = spin_lock(o->lock);
+    slot_t *s = index_find(o, offset);
+    struct index_nodes removed = {0};
+
+    if (err == 0) {
+        if (s && (*s & SLOT_ERROR)) /* refused from inside the operation */
+            err = slot_error(*s);
+        if (s && (err == -ENOMEM || err == -ENOSPC) && !(*s & (SLOT_PRESENT | SLOT_BUSY))) {
+            *s = 0; /* threads that waited for it meanwhile ask again */
+            index_trim(o, offset, &removed);
+        }
+        unlock_answered(o, ipl, PFN_NONE);
+        index_nodes_drop(&removed);
+    } else if (s && (*s & asked)) { /* not accepted: no answer will come */
+        *s &= ~asked;
+        answered_locked(o);
+        wake_unlock_answered(o, offset, ipl, PFN_NONE);
+    } else {
+        unlock_answered(o, ipl, PFN_NONE);
+    }
+    return err;
+}
+
 int pager_request_unlock(struct mm_object *o, uint64_t offset, unsigned access, ipl_t ipl)
 {
-    slot_t *s = index_create(o, offset);
+    struct index_nodes spare = {0};
+    bool again;
+    slot_t *s = slot_create(o, offset, &spare, &ipl, &again);
     slot_t asked;
-    int err;
 
-    if (!s) {
-        spin_unlock(o->lock, ipl);
+    if (!s)
         return -ENOMEM;
+    if (unlikely(again) && (*s || offset >= o->npages)) { /* asked for meanwhile, or cut off */
+        slot_leave_unlock(o, offset, s, &spare, ipl);
+        return 0;
     }
     KASSERT(!(*s & SLOT_BUSY), "one request at a time for a page");
     if (*s & SLOT_PRESENT) {
@@ -189,23 +257,10 @@ int pager_request_unlock(struct mm_object *o, uint64_t offset, unsigned access, 
     }
     o->pending++;
     spin_unlock(o->lock, ipl);
-    err = asked == SLOT_GET ? o->ops->get(o, offset, 1, access)
-                            : o->ops->upgrade(o, offset, 1, access);
-    ipl = spin_lock(o->lock);
-    s = index_find(o, offset);
-    if (err == 0) {
-        if (s && (*s & SLOT_ERROR)) /* refused from inside the operation */
-            err = slot_error(*s);
-        if (s && (err == -ENOMEM || err == -ENOSPC) && !(*s & (SLOT_PRESENT | SLOT_BUSY))) {
-            *s = 0; /* threads that waited for it meanwhile ask again */
-            index_trim(o, offset);
-        }
-    } else if (s && (*s & asked)) { /* not accepted: no answer will come */
-        *s &= ~asked;
-        answered_locked(o, offset);
-    }
-    unlock_answered(o, ipl, PFN_NONE);
-    return err;
+    index_nodes_drop(&spare);
+    return requested(o, offset, asked,
+                     asked == SLOT_GET ? o->ops->get(o, offset, 1, access)
+                                       : o->ops->upgrade(o, offset, 1, access));
 }
 
 /* Answer an upgrade with new contents: take the page that is there away, and put pfn in its place.
@@ -229,8 +284,8 @@ static int replace_unlock(struct mm_object *o, uint64_t offset, slot_t *s, pfn_t
         *s &= ~SLOT_UPGRADE;
         old = settle_locked(o, offset, s);
         if (answer)
-            answered_locked(o, offset);
-        unlock_answered(o, ipl, old);
+            answered_locked(o);
+        wake_unlock_answered(o, offset, ipl, old);
         page_free(pfn);
         return -ENOENT;
     }
@@ -238,8 +293,8 @@ static int replace_unlock(struct mm_object *o, uint64_t offset, slot_t *s, pfn_t
     page_of(old)->state = PAGE_ACTIVE;
     *s = slot_make(pfn, (*s & (SLOT_PUT | SLOT_WALKS)) | granted);
     object_page_own(o, offset, pfn);
-    answered_locked(o, offset);
-    unlock_answered(o, ipl, old);
+    answered_locked(o);
+    wake_unlock_answered(o, offset, ipl, old);
     return 0;
 }
 
@@ -274,8 +329,8 @@ int mm_supply(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
         object_page_own(o, offset, pfn);
         o->resident++;
     }
-    answered_locked(o, offset);
-    unlock_answered(o, ipl, PFN_NONE);
+    answered_locked(o);
+    wake_unlock_answered(o, offset, ipl, PFN_NONE);
     return err;
 }
 
@@ -305,9 +360,9 @@ void mm_deny(struct mm_object *o, uint64_t offset, uint64_t count, int err)
 
         if (s && (*s & (SLOT_GET | SLOT_UPGRADE))) {
             *s = (without_error(*s) & ~(SLOT_GET | SLOT_UPGRADE)) | error_slot(err);
-            answered_locked(o, i);
+            answered_locked(o);
         }
-        spin_unlock(o->lock, ipl);
+        wake_unlock_answered(o, i, ipl, PFN_NONE);
     }
     release(o);
 }
@@ -354,7 +409,7 @@ static bool take_back_unlock(struct mm_object *o, uint64_t offset, slot_t *s, ip
         }
     }
     removed = walk_end_locked(o, offset, s);
-    unlock_answered(o, ipl, removed);
+    wake_unlock_answered(o, offset, ipl, removed);
     if (taken && write)
         put(o, offset);
     return taken;
@@ -413,9 +468,9 @@ void mm_put_done(struct mm_object *o, uint64_t offset, uint64_t count, int err)
             if (err) /* kept: it is the only copy */
                 *s = (*s & ~SLOT_TAKE) | SLOT_DIRTY;
             removed = settle_locked(o, i, s);
-            answered_locked(o, i);
+            answered_locked(o);
         }
-        unlock_answered(o, ipl, removed);
+        wake_unlock_answered(o, i, ipl, removed);
     }
     release(o);
 }
@@ -435,22 +490,31 @@ pfn_t object_page_try_get(struct mm_object *o, uint64_t offset)
 }
 
 /* Add a zero page to an anonymous object. Lock held on entry, dropped on return. 0 with a reference
-   in *out, or -ENOMEM. */
+   in *out, -EAGAIN: look again, or -ENOMEM. */
 static int zero_page_unlock(struct mm_object *o, uint64_t offset, ipl_t ipl, pfn_t *out)
 {
-    slot_t *s = index_create(o, offset);
-    int err = s ? page_alloc(PA_ZERO, PAGE_T_OBJECT, RAD_ANY, out) : -ENOMEM;
+    struct index_nodes spare = {0};
+    bool again;
+    slot_t *s;
 
-    if (!err) {
+    spin_unlock(o->lock, ipl);
+    if (page_alloc(PA_ZERO, PAGE_T_OBJECT, RAD_ANY, out) != 0)
+        return -ENOMEM;
+    ipl = spin_lock(o->lock);
+    s = slot_create(o, offset, &spare, &ipl, &again);
+    if (s && *s == 0 && offset < o->npages) {
         *s = slot_make(*out, SLOT_W);
         object_page_own(o, offset, *out);
         o->resident++;
         page_ref(*out);
-    } else if (s) {
-        index_trim(o, offset);
+        spin_unlock(o->lock, ipl);
+        index_nodes_drop(&spare);
+        return 0;
     }
-    spin_unlock(o->lock, ipl);
-    return err;
+    if (s)
+        slot_leave_unlock(o, offset, s, &spare, ipl);
+    page_free(*out);
+    return s ? -EAGAIN : -ENOMEM;
 }
 
 int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t *out)
@@ -474,9 +538,11 @@ int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t
             spin_unlock(o->lock, ipl);
             return 0;
         }
-        if (!o->ops)
-            return zero_page_unlock(o, offset, ipl, out);
-        if (v & SLOT_BUSY)
+        if (!o->ops) {
+            err = zero_page_unlock(o, offset, ipl, out);
+            if (err == 0)
+                return 0;
+        } else if (v & SLOT_BUSY)
             err = pager_wait_unlock(o, offset, ipl, NULL);
         else
             err = pager_request_unlock(o, offset, access | MAP_R, ipl);

@@ -630,17 +630,39 @@ void page_zero_if_needed(pfn_t pfn)
 void page_copy(pfn_t dst, pfn_t src) { mem_copy_page(kseg_page(dst), kseg_page(src)); }
 
 /*
+ * Take the lowest never-used page of r, whose lock is held, for the list of zeroed pages. It is only
+ * read: on a sparse host it is zero, and has no memory until its owner writes to it. It is read
+ * where it is, without the lock, and taken afterwards unless another CPU has taken it meanwhile;
+ * had it also become the lowest again, a range would have been made. A page that is not zero goes
+ * to the free list, for another call. Returns with the lock dropped.
+ */
+static void zero_unused_unlock(struct rad *r, ipl_t ipl)
+{
+    uint64_t first = r->ranges[0].first;
+    uint32_t made = r->ranges_made;
+    bool zero;
+
+    spin_unlock(&r->lock, ipl);
+    zero = mem_is_zero(kseg_page(pfn_of(first)), PAGE_SIZE);
+    ipl = spin_lock(&r->lock);
+    if (r->nranges > 0 && r->ranges[0].first == first && r->ranges_made == made) {
+        range_take_low_locked(r, 1, &first);
+        page_db[first].state = zero ? PAGE_ZEROED : PAGE_FREE;
+        list_push_locked(&r->lists[zero ? PAGE_ZEROED : PAGE_FREE], first, first, 1);
+    }
+    spin_unlock(&r->lock, ipl);
+}
+
+/*
  * Zero one free page of r in advance. False: nothing to do. While it is zeroed, the page is counted
  * as free but is on no list, so the IPL stays raised until it is on one again, about a microsecond.
  * The lock is dropped meanwhile, so that others can take all other pages. Pages of the free list
- * come first. A never-used page is only read: on a sparse host it is zero, and has no memory until
- * its owner writes to it. One that is not zero goes to the free list, for another call.
+ * come first.
  */
 static bool zero_one(struct rad *r, uint64_t goal)
 {
-    struct page_list *zeroed = &r->lists[PAGE_ZEROED], *to = zeroed;
+    struct page_list *zeroed = &r->lists[PAGE_ZEROED];
     uint64_t first = 0, last;
-    bool used;
 
     if (__atomic_load_n(&zeroed->count, __ATOMIC_RELAXED) >= goal ||
         (__atomic_load_n(&r->lists[PAGE_FREE].count, __ATOMIC_RELAXED) == 0 &&
@@ -649,20 +671,15 @@ static bool zero_one(struct rad *r, uint64_t goal)
 
     ipl_t ipl = spin_lock(&r->lock);
 
-    used = zeroed->count < goal &&
-           list_take_locked(&r->lists[PAGE_FREE], 1, PAGE_ZEROED, &first, &last) > 0;
-    if (!used && zeroed->count < goal && range_take_low_locked(r, 1, &first) > 0)
-        page_db[first].state = PAGE_ZEROED;
-    if (first != 0) {
+    if (zeroed->count < goal &&
+        list_take_locked(&r->lists[PAGE_FREE], 1, PAGE_ZEROED, &first, &last) > 0) {
         spin_unlock_at_ipl(&r->lock);
-        if (used) {
-            page_zero(pfn_of(first));
-        } else if (!mem_is_zero(kseg_page(pfn_of(first)), PAGE_SIZE)) {
-            page_db[first].state = PAGE_FREE;
-            to = &r->lists[PAGE_FREE];
-        }
+        page_zero(pfn_of(first));
         spin_lock_at_ipl(&r->lock);
-        list_push_locked(to, first, first, 1);
+        list_push_locked(zeroed, first, first, 1);
+    } else if (zeroed->count < goal && r->nranges > 0) {
+        zero_unused_unlock(r, ipl);
+        return true;
     }
     spin_unlock(&r->lock, ipl);
     return first != 0;

@@ -11,8 +11,10 @@
 
 #define PFN_BITS 27 /* KSEG maps 40 bits of physical address; 13 are the offset in a page */
 
-#define PAGE_BATCH 32  /* pages moved at a time between a CPU's cache and the lists */
-#define RAD_RANGES 256 /* ranges of a domain; a further one goes to the free list, page by page */
+#define PAGE_BATCH 32 /* pages moved at a time between a CPU's cache and the lists */
+/* Ranges of a domain; a further one goes to the free list, page by page. Users make stretches of
+   many sizes, and each search looks at all ranges with the lock held. */
+#define RAD_RANGES 128
 
 /* The head of a cache's stack of pages: one quadword {version:30, count:7, PFN:27}, changed only by
    compare-and-swap; see mm/phys/page.c. */
@@ -60,6 +62,7 @@ struct rad {
     uint64_t total;                          /* managed pages at boot; constant after boot */
     uint64_t first;   /* lowest PFN: 0 in domain 0, else a multiple of 512; constant after boot */
     unsigned nranges; /* lock */
+    uint32_t ranges_made;                 /* stretches that became ranges; lock */
     struct page_range ranges[RAD_RANGES]; /* ascending, never adjacent; lock */
 };
 
@@ -108,9 +111,9 @@ uint64_t range_take_low_locked(struct rad *r, uint64_t n, uint64_t *first);
 /* Take npages contiguous pages, aligned to align pages, from the smallest range that holds them.
    Entries are not initialised. False: no range holds them. Lock of r held. */
 bool range_take_contig_locked(struct rad *r, uint64_t npages, uint64_t align, uint64_t *first);
-/* Make a stretch a range again, merged with its neighbours. When the table of ranges is full, its
-   pages go to the free list. Lock of r held. */
-void range_give_locked(struct rad *r, uint64_t first, uint64_t npages);
+/* Make a stretch a range again, merged with its neighbours. False: the table of ranges is full, and
+   nothing has changed. Lock of r held. */
+bool range_give_locked(struct rad *r, uint64_t first, uint64_t npages);
 /* Initialise the chunks that hold the entries of a stretch and are not initialised yet. The caller
    has taken the stretch; a chunk that it shares with other memory needs the domain's lock. */
 void page_entries_init(uint64_t first, uint64_t npages);

@@ -114,26 +114,32 @@ uint64_t range_take_low_locked(struct rad *r, uint64_t n, uint64_t *first)
     return n;
 }
 
-/* Put a stretch on the free list, page by page, because the table of ranges is full. */
-static void list_give_locked(struct rad *r, uint64_t first, uint64_t npages)
+static void range_insert_at(struct rad *r, unsigned i, uint64_t first, uint64_t npages)
 {
-    struct page_list *l = &r->lists[PAGE_FREE];
-
-    page_entries_init(first, npages);
-    for (uint64_t n = first; n < first + npages; n++) {
-        page_db[n].state = PAGE_FREE;
-        __atomic_store_n(&page_db[n].flink, l->head, __ATOMIC_RELAXED);
-        l->head = (uint32_t)n;
-    }
-    count_add_locked(&l->count, npages);
+    memmove(&r->ranges[i + 1], &r->ranges[i], (r->nranges - i) * sizeof(r->ranges[0]));
+    r->ranges[i] = (struct page_range){first, npages};
+    r->nranges++;
 }
 
-void range_give_locked(struct rad *r, uint64_t first, uint64_t npages)
+/* The number of ranges that begin below `first`. */
+static unsigned ranges_below(const struct rad *r, uint64_t first)
 {
-    unsigned i = 0;
+    unsigned low = 0, high = r->nranges;
 
-    while (i < r->nranges && r->ranges[i].first < first)
-        i++;
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+
+        if (r->ranges[middle].first < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool range_give_locked(struct rad *r, uint64_t first, uint64_t npages)
+{
+    unsigned i = ranges_below(r, first);
     bool below = i > 0 && r->ranges[i - 1].first + r->ranges[i - 1].npages == first;
     bool above = i < r->nranges && first + npages == r->ranges[i].first;
 
@@ -147,42 +153,52 @@ void range_give_locked(struct rad *r, uint64_t first, uint64_t npages)
         r->ranges[i].first = first;
         r->ranges[i].npages += npages;
     } else if (r->nranges < RAD_RANGES) {
-        memmove(&r->ranges[i + 1], &r->ranges[i], (r->nranges - i) * sizeof(r->ranges[0]));
-        r->ranges[i] = (struct page_range){first, npages};
-        r->nranges++;
+        range_insert_at(r, i, first, npages);
     } else {
-        list_give_locked(r, first, npages);
-        return;
+        return false;
     }
+    r->ranges_made++;
     count_add_locked(&r->range_pages, npages);
+    return true;
+}
+
+/* The highest start of npages in g, aligned to align; below g.first: it does not hold them. */
+static uint64_t highest_start(const struct page_range *g, uint64_t npages, uint64_t align)
+{
+    return align_down(g->first + g->npages - npages, align);
 }
 
 bool range_take_contig_locked(struct rad *r, uint64_t npages, uint64_t align, uint64_t *first)
 {
     unsigned best = RAD_RANGES;
+    uint64_t least = UINT64_MAX, start, above;
+    struct page_range *g;
 
     for (unsigned i = 0; i < r->nranges; i++) {
-        const struct page_range *g = &r->ranges[i];
-
-        if (g->npages < npages || align_down(g->first + g->npages - npages, align) < g->first)
+        g = &r->ranges[i];
+        if (g->npages < npages || g->npages >= least || highest_start(g, npages, align) < g->first)
             continue;
-        if (best == RAD_RANGES || g->npages < r->ranges[best].npages)
-            best = i;
+        best = i;
+        least = g->npages;
     }
     if (best == RAD_RANGES)
         return false;
-
-    struct page_range g = r->ranges[best];
-    uint64_t start = align_down(g.first + g.npages - npages, align);
-    uint64_t above = g.first + g.npages - (start + npages);
-
-    count_sub_locked(&r->range_pages, g.npages);
-    range_remove_at(r, best);
-    if (start > g.first)
-        range_give_locked(r, g.first, start - g.first);
-    if (above > 0)
-        range_give_locked(r, start + npages, above);
+    g = &r->ranges[best];
+    start = highest_start(g, npages, align);
+    above = g->first + g->npages - (start + npages);
+    if (start > g->first && above > 0 && r->nranges == RAD_RANGES)
+        return false; /* what is above would need a range of its own */
+    count_sub_locked(&r->range_pages, npages);
     *first = start;
+    if (start > g->first) {
+        g->npages = start - g->first;
+        if (above > 0)
+            range_insert_at(r, best + 1, start + npages, above);
+    } else if (above > 0) {
+        *g = (struct page_range){start + npages, above};
+    } else {
+        range_remove_at(r, best);
+    }
     return true;
 }
 
@@ -205,6 +221,15 @@ uint64_t page_largest_stretch(unsigned rad, uint64_t align)
 
 unsigned page_rad(pfn_t pfn) { return rad_of_pfn(pfn.n); }
 
+/* Initialise the chunk of page n, which has left its range; it may hold entries of other pages. */
+static void end_init(struct rad *r, uint64_t n)
+{
+    ipl_t ipl = spin_lock(&r->lock);
+
+    page_entries_init(n, 1);
+    spin_unlock(&r->lock, ipl);
+}
+
 /* Take a stretch of r that is taken from the fluid count already. entries: initialise the chunks at
    its ends, which it may share with other stretches; otherwise it is a reservation. */
 static bool stretch_find(uint64_t npages, uint64_t align, struct rad *r, bool entries,
@@ -213,13 +238,13 @@ static bool stretch_find(uint64_t npages, uint64_t align, struct rad *r, bool en
     ipl_t ipl = spin_lock(&r->lock);
     bool found = range_take_contig_locked(r, npages, align, first);
 
-    if (found && entries) {
-        page_entries_init(*first, 1);
-        page_entries_init(*first + npages - 1, 1);
-    }
     if (found && !entries)
         r->reserved_pages += npages;
     spin_unlock(&r->lock, ipl);
+    if (found && entries) {
+        end_init(r, *first);
+        end_init(r, *first + npages - 1);
+    }
     return found;
 }
 
@@ -230,10 +255,34 @@ static bool stretch_possible(uint64_t npages, uint64_t align)
     return npages >> PFN_BITS == 0;
 }
 
+/* Put a stretch on the free list, page by page, because the table of ranges is full: in one hold of
+   the lock those of one chunk. */
+static void list_give(struct rad *r, uint64_t first, uint64_t npages)
+{
+    struct page_list *l = &r->lists[PAGE_FREE];
+    uint64_t end = first + npages, step;
+
+    for (; first < end; first = step) {
+        ipl_t ipl;
+
+        step = MIN(end, align_down(first, CHUNK_PAGES) + CHUNK_PAGES);
+        end_init(r, first);
+        ipl = spin_lock(&r->lock);
+        for (uint64_t n = first; n < step; n++) {
+            page_db[n].state = PAGE_FREE;
+            __atomic_store_n(&page_db[n].flink, l->head, __ATOMIC_RELAXED);
+            l->head = (uint32_t)n;
+        }
+        count_add_locked(&l->count, step - first);
+        spin_unlock(&r->lock, ipl);
+    }
+}
+
 /* Make a stretch, which lies in one domain, a range again. */
 static void stretch_give(uint64_t first, uint64_t npages, bool reserved)
 {
     struct rad *r = &rads[rad_of_pfn(first)];
+    bool listed;
 
     for (uint64_t n = first; n < first + npages; n++)
         if (page_entry_valid(pfn_of(n)))
@@ -243,10 +292,12 @@ static void stretch_give(uint64_t first, uint64_t npages, bool reserved)
 
     ipl_t ipl = spin_lock(&r->lock);
 
-    range_give_locked(r, first, npages);
     if (reserved)
         r->reserved_pages -= npages;
+    listed = !range_give_locked(r, first, npages);
     spin_unlock(&r->lock, ipl);
+    if (listed)
+        list_give(r, first, npages);
     fluid_give(npages);
 }
 
@@ -320,11 +371,9 @@ int page_reserve_part(uint64_t most, uint64_t multiple, uint64_t align, unsigned
 void page_reserve_entries(pfn_t first, uint64_t npages)
 {
     struct rad *r = &rads[page_rad(first)];
-    ipl_t ipl = spin_lock(&r->lock);
 
-    page_entries_init(first.n, 1);
-    page_entries_init(first.n + npages - 1, 1);
-    spin_unlock(&r->lock, ipl);
+    end_init(r, first.n);
+    end_init(r, first.n + npages - 1);
     page_entries_init(first.n, npages);
     for (uint64_t n = first.n; n < first.n + npages; n++)
         page_db[n] = (struct page){.refcnt = 1, .state = PAGE_RESERVED, .type = PAGE_T_GLOBAL};

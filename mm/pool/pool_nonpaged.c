@@ -128,13 +128,14 @@ static struct pool_segment *segment_make(void)
     }
 
     struct pool_segment *g = kseg_page(pfn);
-    uint64_t header = pool_round(sizeof(*g) +
-                                 POOL_AREA_WORDS(npages * PAGE_SIZE) * sizeof(uint64_t));
+    uint64_t words = POOL_AREA_WORDS(npages * PAGE_SIZE);
+    uint64_t header = pool_round(sizeof(*g) + 2 * words * sizeof(uint64_t));
 
     memset(g, 0, header);
     g->area.base = (uint64_t)g + header;
     g->area.size = npages * PAGE_SIZE - header;
     g->area.starts = (uint64_t *)(g + 1);
+    g->area.free = g->area.starts + words;
     g->var.area_of = area_of;
     g->var.name = "nonpaged";
     for (uint64_t i = 0; i < npages; i++)
@@ -163,8 +164,8 @@ static struct pool_segment *segment_of(const void *p)
     return container_of(area_of((uint64_t)p), struct pool_segment, area);
 }
 
-/* Free a block of a segment's; below: see pool_var_free(). */
-static struct pool_block *free_locked(struct pool_block *below, void *p, uint64_t size)
+/* Free a block of a segment. Lock held. */
+static void free_locked(void *p, uint64_t size)
 {
     struct pool_area *a = area_of((uint64_t)p);
     struct pool_segment *g;
@@ -173,9 +174,8 @@ static struct pool_block *free_locked(struct pool_block *below, void *p, uint64_
     if (!a)
         panic("nonpaged pool: no block of %lu bytes starts at %p", size, p);
     g = segment_of(p);
-    b = pool_var_free(&g->var, below && segment_of(below) == g ? below : NULL, p, size);
+    b = pool_var_free(&g->var, NULL, p, size);
     room_set_locked(g, MAX(g->room, b->size));
-    return b;
 }
 
 static inline __attribute__((always_inline)) uint64_t list_pop(struct pool_list *l)
@@ -199,16 +199,14 @@ static inline __attribute__((always_inline)) uint64_t list_pop(struct pool_list 
 /* Move up to a batch of packets of list i to the variable list. Returns the number of packets. */
 static unsigned reclaim_batch(unsigned i)
 {
-    uint64_t size = (i + 1) * POOL_GRAIN, batch[POOL_RECLAIM];
-    struct pool_block *below = NULL;
+    uint64_t size = (i + 1) * POOL_GRAIN, p;
     unsigned n = 0;
     ipl_t ipl = spin_lock(&pool_lock);
 
-    while (n < POOL_RECLAIM && (batch[n] = list_pop(&lists[i])) != 0)
-        pool_unseal("nonpaged", batch[n++], size);
-    pool_batch_sort(batch, n);
-    for (unsigned k = 0; k < n; k++)
-        below = free_locked(below, (void *)batch[k], size);
+    for (; n < POOL_RECLAIM && (p = list_pop(&lists[i])) != 0; n++) {
+        pool_unseal("nonpaged", p, size);
+        free_locked((void *)p, size);
+    }
     __atomic_fetch_add(&lists[i].reclaimed, n, __ATOMIC_RELAXED);
     spin_unlock(&pool_lock, ipl);
     return n;
@@ -436,7 +434,7 @@ static void __attribute__((noinline)) free_slow(void *p, size_t nbytes)
 
     ipl_t ipl = spin_lock(&pool_lock);
 
-    free_locked(NULL, p, size);
+    free_locked(p, size);
     spin_unlock(&pool_lock, ipl);
 }
 

@@ -24,10 +24,14 @@ static inline uint64_t pool_round(uint64_t nbytes)
  * address or size is detected, whatever the neighbours are. Bits change by atomic operations under
  * the pool's lock. The bits of a block do not change while it is allocated or on a lookaside list,
  * so its owner may read them without the lock.
+ *
+ * A small area may have a second map, of the blocks that are on the variable list: then the place
+ * of a freed block in the list is found there, and not by a walk of the list.
  */
 struct pool_area {
     uint64_t base, size; /* constant */
     uint64_t *starts;    /* size / 16 + 1 bits */
+    uint64_t *free;      /* the same number, of free blocks; or NULL. Pool's lock */
 };
 
 #define POOL_AREA_WORDS(size) \
@@ -90,8 +94,7 @@ void pool_var_used(const struct pool_area *a, const struct pool_block *first,
 
 /* ---- lookaside lists: mm/pool/pool_lal.h ---- */
 
-/* Packets of nonpaged pool that are moved to variable lists in one hold: each may have to be
-   entered into a list of up to 2,048 free blocks. */
+/* Packets that are moved to variable lists in one hold. */
 #define POOL_RECLAIM 2u
 
 /* Each list has a cache line of its own, so that lists of different sizes do not share one. */

@@ -36,6 +36,36 @@ static void start_clear(struct pool_area *a, uint64_t p)
     __atomic_fetch_and(&a->starts[n / 64], ~(1UL << (n % 64)), __ATOMIC_RELAXED);
 }
 
+static void free_set(struct pool_area *a, const struct pool_block *b)
+{
+    uint64_t n = bit_of(a, (uint64_t)b);
+
+    if (a->free)
+        a->free[n / 64] |= 1UL << (n % 64);
+}
+
+static void free_clear(struct pool_area *a, const struct pool_block *b)
+{
+    uint64_t n = bit_of(a, (uint64_t)b);
+
+    if (a->free)
+        a->free[n / 64] &= ~(1UL << (n % 64));
+}
+
+/* The last free block of a below b, by the map; NULL: there is none. Looks at one word for each
+   64 units of 16 bytes below. */
+static struct pool_block *free_below(const struct pool_area *a, const struct pool_block *b)
+{
+    uint64_t n = bit_of(a, (uint64_t)b), w = n / 64;
+    uint64_t word = a->free[w] & ((1UL << (n % 64)) - 1);
+
+    while (!word && w > 0)
+        word = a->free[--w];
+    if (!word)
+        return NULL;
+    return (struct pool_block *)(a->base + (w * 64 + bit_highest(word)) * POOL_GRAIN);
+}
+
 bool pool_area_is_block(const struct pool_area *a, uint64_t p, uint64_t size)
 {
     if (p % POOL_GRAIN || size == 0 || p < a->base || p - a->base >= a->size ||
@@ -81,6 +111,7 @@ void *pool_var_alloc(struct pool_var *v, uint64_t size, uint64_t most,
         if (b->size < size)
             continue;
 
+        struct pool_area *a = v->area_of((uint64_t)b);
         bool split = b->size > size;
 
         if (usable && !usable((uint64_t)b, size + (split ? sizeof(*b) : 0)))
@@ -89,12 +120,14 @@ void *pool_var_alloc(struct pool_var *v, uint64_t size, uint64_t most,
             struct pool_block *rest = (struct pool_block *)((uint64_t)b + size);
 
             *rest = (struct pool_block){b->next, b->size - size};
-            start_set(v->area_of((uint64_t)rest), (uint64_t)rest);
+            start_set(a, (uint64_t)rest);
+            free_set(a, rest);
             *link = rest;
         } else {
             *link = b->next;
             count(v, -1, 0);
         }
+        free_clear(a, b);
         count(v, 0, -(int64_t)size);
         return b;
     }
@@ -102,12 +135,13 @@ void *pool_var_alloc(struct pool_var *v, uint64_t size, uint64_t most,
 }
 
 /* Put [b, b + size) of area a on the list and merge it with its neighbours. below: a block on the
-   list below b, from which to begin the walk, or NULL. Returns the block that b is part of. */
+   list below b, from which to begin the walk, or NULL; not needed for an area with a map. Returns the block that b is part of. */
 static struct pool_block *pool_var_insert(struct pool_var *v, struct pool_area *a,
                                           struct pool_block *below, struct pool_block *b,
                                           uint64_t size)
 {
-    struct pool_block *before = below, *after = below ? below->next : v->first;
+    struct pool_block *before = a->free ? free_below(a, b) : below;
+    struct pool_block *after = before ? before->next : v->first;
 
     while (after && after < b) {
         before = after;
@@ -118,6 +152,7 @@ static struct pool_block *pool_var_insert(struct pool_var *v, struct pool_area *
 
     b->size = size;
     b->next = after;
+    free_set(a, b);
     count(v, 1, (int64_t)size);
     if (before)
         before->next = b;
@@ -128,6 +163,7 @@ static struct pool_block *pool_var_insert(struct pool_var *v, struct pool_area *
         b->size += after->size;
         b->next = after->next;
         start_clear(a, (uint64_t)after);
+        free_clear(a, after);
         pool_check_fill((uint64_t)after, POOL_HEAD);
         count(v, -1, 0);
     }
@@ -135,6 +171,7 @@ static struct pool_block *pool_var_insert(struct pool_var *v, struct pool_area *
         before->size += b->size;
         before->next = b->next;
         start_clear(a, (uint64_t)b);
+        free_clear(a, b);
         pool_check_fill((uint64_t)b, POOL_HEAD);
         count(v, -1, 0);
         return before;
@@ -192,6 +229,9 @@ int pool_var_check(const struct pool_var *v)
             return complain(v, b, "outside the pool");
         if (!pool_area_is_block(a, (uint64_t)b, b->size))
             return complain(v, b, "its size is wrong");
+        if (a->free && b->next && b->next < (struct pool_block *)(a->base + a->size) &&
+            free_below(a, b->next) != b)
+            return complain(v, b, "the map of free blocks is wrong");
         if (b->next && b->next <= b)
             return complain(v, b, "the next one lies below it");
         if (b->next && end_of(b) == (uint64_t)b->next)

@@ -65,11 +65,13 @@ static inline pte_t object_pte(const struct map_entry *e, pfn_t pfn, bool write)
     return pte_make(pfn, bits);
 }
 
-/* Map the neighbours that are in memory. p: PTE of va, which was just mapped. Lock held. */
+/* Map the neighbours that are in memory. p: PTE of va, which was just mapped. Slots follow each
+   other in a leaf of the index, so that one look-up serves all up to the leaf's end. Lock held. */
 static void map_around(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va)
 {
     struct mm_object *o = e->object;
-    unsigned mapped = 0;
+    const slot_t *s = NULL;
+    unsigned mapped = 0, left = 0; /* left: slots up to the end of the leaf */
     vaddr_t to;
 
     p = entry_around(e, p, va, &va, &to);
@@ -77,9 +79,15 @@ static void map_around(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t
          va += PAGE_SIZE, p++, offset++) {
         slot_t slot;
 
-        if (pte_maps_page(va, *p))
+        if (left-- == 0) {
+            s = index_find(o, offset);
+            left = INDEX_SLOTS - 1 - (unsigned)(offset % INDEX_SLOTS);
+        } else if (s) {
+            s++;
+        }
+        if (!s || pte_maps_page(va, *p))
             continue;
-        slot = slot_at(o, offset);
+        slot = *s;
         if ((slot & (SLOT_PRESENT | SLOT_TAKE)) != SLOT_PRESENT)
             continue;
         pt_store(p, object_pte(e, slot_pfn(slot), writable_now(e, slot)));
@@ -109,8 +117,9 @@ static pte_t install(struct aspace *as, pte_t *p, vaddr_t va, pte_t now)
 
 /* A page that a fault has prepared without the lock. */
 struct spare {
-    pfn_t page;   /* new page, or PFN_NONE */
-    pfn_t source; /* the page it is a copy of, with a reference; PFN_NONE: it is zero */
+    pfn_t page;               /* new page, or PFN_NONE */
+    pfn_t source;             /* the page it is a copy of, with a reference; PFN_NONE: it is zero */
+    struct index_nodes nodes; /* for a new page's slot */
 };
 
 static void spare_drop(struct spare *sp)
@@ -123,11 +132,11 @@ static void spare_drop(struct spare *sp)
     sp->source = PFN_NONE;
 }
 
-/* Put the spare page, which is zero, into the object. Lock held. Returns its slot, or 0: no memory
-   for an index node. */
+/* Put the spare page, which is zero, into the object. Lock held. Returns its slot, or 0: sp has too
+   few index nodes. */
 static slot_t spare_insert(struct mm_object *o, uint64_t offset, struct spare *sp)
 {
-    slot_t *s = index_create(o, offset);
+    slot_t *s = index_create(o, offset, &sp->nodes);
 
     if (!s)
         return 0;
@@ -220,18 +229,20 @@ static int try_unlock(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t 
         if (!sp->page.n) /* it is zero */
             return spare_make_unlock(e, as, PFN_NONE, sp, ipl);
         slot = spare_insert(o, offset, sp);
+        if (unlikely(slot == 0)) {
+            spin_unlock(o->lock, ipl);
+            return index_nodes_fill(&sp->nodes) ? 0 : -ENOMEM;
+        }
         zero = true;
     } else if (copies && (!sp->page.n || !pfn_eq(sp->source, slot_pfn(slot)))) {
         return spare_make_unlock(e, as, slot_pfn(slot), sp, ipl);
     }
     if (copies)
         map_copy(as, e, p, va, sp);
-    else if (slot)
+    else
         map_found(as, e, p, va, slot, write);
     spin_unlock(o->lock, ipl);
     *done = true;
-    if (!slot)
-        return -ENOMEM;
     count_add(copies ? &as->counts.cow
               : zero ? &as->counts.demand_zero
                      : &as->counts.object_valid,
@@ -242,7 +253,7 @@ static int try_unlock(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t 
 int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool write)
 {
     pte_t *p = pt_create(&as->pt, va, 3);
-    struct spare sp = {PFN_NONE, PFN_NONE};
+    struct spare sp = {PFN_NONE, PFN_NONE, {0}};
     int err = p ? 0 : -ENOMEM;
     bool done = false;
 
@@ -258,7 +269,49 @@ int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool write)
         err = try_unlock(as, e, p, va, write, &sp, &done, ipl);
     }
     spare_drop(&sp);
+    index_nodes_drop(&sp.nodes);
     return err;
+}
+
+/* What is added to an object at once. */
+struct batch {
+    pfn_t pfns[BATCH_PAGES]; /* zero pages: `count` of them, of which `used` are in the object */
+    unsigned count, used;
+    struct index_nodes nodes;
+};
+
+/* Map the pages from number `from` up to n, from p and va on, adding pages of b to the object.
+   Lock held. Returns how many were dealt with: fewer than there are when b lacks index nodes. */
+static unsigned populate_locked(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va,
+                                unsigned from, unsigned n, struct batch *b)
+{
+    struct mm_object *o = e->object;
+    uint64_t offset = offset_of(e, va);
+    unsigned i, mapped = 0;
+
+    for (i = from; i < n; i++) {
+        slot_t *s;
+
+        if (pte_maps_page(va + i * PAGE_SIZE, p[i]))
+            continue;
+        s = index_create(o, offset + i, &b->nodes);
+        if (!s)
+            break;
+        if (!(*s & SLOT_PRESENT)) {
+            if (b->used == b->count)
+                continue; /* it was removed while the lock was not held: left to a fault */
+            *s = slot_make(b->pfns[b->used], SLOT_W);
+            object_page_own(o, offset + i, b->pfns[b->used++]);
+            o->resident++;
+        }
+        pt_store(&p[i], object_pte(e, slot_pfn(*s), true));
+        mapped++;
+    }
+    if (mapped) {
+        pt_count(p, (int)mapped);
+        count_rss(as, mapped);
+    }
+    return i - from;
 }
 
 /* Map n pages of an anonymous object, and add zero pages where it has none yet. p: PTE of va; all n
@@ -267,45 +320,32 @@ int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool write)
 static int object_populate_batch(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va,
                                  unsigned n)
 {
-    unsigned want = 0, used = 0, mapped = 0;
-    pfn_t pfns[BATCH_PAGES];
+    struct batch b; /* without an initialiser, which would clear pfns */
     uint64_t offset = offset_of(e, va);
+    unsigned done = 0;
     ipl_t ipl;
 
     if (e->object->ops)
         return 0;
+    b.count = b.used = 0;
+    b.nodes = (struct index_nodes){0};
     ipl = spin_lock(e->object->lock);
     for (unsigned i = 0; i < n; i++)
-        want += !pte_maps_page(va + i * PAGE_SIZE, p[i]) &&
-                !(slot_at(e->object, offset + i) & SLOT_PRESENT);
+        b.count += !pte_maps_page(va + i * PAGE_SIZE, p[i]) &&
+                   !(slot_at(e->object, offset + i) & SLOT_PRESENT);
     spin_unlock(e->object->lock, ipl);
-    if (want == 0)
+    if (b.count == 0)
         return 0;
-    if (page_alloc_bulk(PA_ZERO, PAGE_T_OBJECT, as->pt.home_rad, pfns, want) != 0)
+    if (page_alloc_bulk(PA_ZERO, PAGE_T_OBJECT, as->pt.home_rad, b.pfns, b.count) != 0)
         return -ENOMEM;
-    ipl = spin_lock(e->object->lock);
-    for (unsigned i = 0; i < n; i++) {
-        slot_t *s = pte_maps_page(va + i * PAGE_SIZE, p[i]) ? NULL
-                                                            : index_create(e->object, offset + i);
-
-        if (!s)
-            continue;
-        if (!(*s & SLOT_PRESENT)) {
-            if (used == want)
-                continue; /* it was removed while the lock was not held: left to a fault */
-            *s = slot_make(pfns[used], SLOT_W);
-            object_page_own(e->object, offset + i, pfns[used++]);
-            e->object->resident++;
-        }
-        pt_store(&p[i], object_pte(e, slot_pfn(*s), true));
-        mapped++;
-    }
-    if (mapped)
-        pt_count(p, (int)mapped);
-    spin_unlock(e->object->lock, ipl);
-    count_rss(as, mapped);
-    if (used < want)
-        page_free_bulk(&pfns[used], want - used);
+    do {
+        ipl = spin_lock(e->object->lock);
+        done += populate_locked(as, e, p, va, done, n, &b);
+        spin_unlock(e->object->lock, ipl);
+    } while (done < n && index_nodes_fill(&b.nodes)); /* no memory: left to a fault, which fails */
+    index_nodes_drop(&b.nodes);
+    if (b.used < b.count)
+        page_free_bulk(&b.pfns[b.used], b.count - b.used);
     return 0;
 }
 

@@ -120,11 +120,16 @@ static void test_ranges(void)
         bool there[OFFSETS];
 
         for (unsigned i = 0; i < OFFSETS; i++) {
+            struct index_nodes spare = {0};
             slot_t *s;
             pfn_t pfn;
 
             at[i] = rnd(UINT64_C(1) << bits);
-            s = index_create(o, at[i]);
+            while (!(s = index_create(o, at[i], &spare)))
+                index_nodes_fill(&spare);
+            if (spare.first)
+                vm_die("%u nodes were wanted for page %lx and not used", spare.count,
+                       (unsigned long)at[i]);
             there[i] = !(*s & SLOT_PRESENT);
             if (!there[i])
                 continue;
