@@ -1,7 +1,7 @@
 """No spinlock is held, and no interrupt level kept raised, for a time that users can make grow.
 
 `/tests/holds` makes things numerous (processes, mappings, pages, names, timers, descriptors ...)
-and prints the longest hold of each spinlock and the longest time at each raised IPL meanwhile. On
+and prints, for each place that takes a spinlock or raises the IPL, the longest time meanwhile. On
 one CPU under --icount these are instructions, and the same in every run. `make test` grows a
 little, `make soak` up to the limits; the bound is the same.
 """
@@ -18,23 +18,6 @@ BOUND = 2000  # instructions, locks nested inside included, interrupts met meanw
 
 
 @dataclass(frozen=True)
-class Exception_:
-    """A place that may hold longer, for a time that is constant too."""
-
-    place: str  # the function that takes the lock or raises the IPL
-    most: int
-    reason: str
-
-
-EXCEPTIONS = [
-    Exception_(
-        "page_zero_idle", 3200, "reads or zeroes a page, 1,024 quadwords, that is on no list"
-    ),
-    Exception_("object_fault", 2600, "maps up to 16 neighbours of a page that are in memory"),
-]
-
-
-@dataclass(frozen=True)
 class Hold:
     growth: str
     kind: str
@@ -45,14 +28,6 @@ class Hold:
     def __str__(self) -> str:
         return f"{self.growth}: {self.kind} {self.name}: {self.instructions} from {self.place}"
 
-    @property
-    def function(self) -> str:
-        return self.place.split("+")[0].split(".")[0]
-
-    @property
-    def bound(self) -> int:
-        return next((e.most for e in EXCEPTIONS if e.place == self.function), BOUND)
-
 
 def holds_of(text: str) -> list[Hold]:
     lines = [line.split("\t") for line in text.splitlines()]
@@ -60,7 +35,7 @@ def holds_of(text: str) -> list[Hold]:
 
 
 def too_long(holds: list[Hold]) -> list[str]:
-    return [str(h) for h in holds if h.instructions > h.bound]
+    return [str(h) for h in holds if h.instructions > BOUND]
 
 
 def check(done: Done) -> None:

@@ -7,8 +7,9 @@
  * creation and are not used again, so a thread that reads the directory while names are removed
  * gets no name twice and none that is gone. The hash table starts with MEMFS_HEADS heads in the
  * inode, and doubles and halves with the number of names. If there is no memory for a larger table,
- * or at MEMFS_HEADS_MAX, the chains grow longer instead; so the only allocation that can make the
- * addition of a name fail is the name itself.
+ * or at MEMFS_HEADS_MAX, more names share a head instead; so the only allocation that can make the
+ * addition of a name fail is the name itself. The names of a head are a treap too, by hash, length
+ * and text: users choose names, and can choose them so that all have the same hash.
  *
  * The pager replies at once, inside get: it allocates a page, fills it and supplies it. It takes no
  * lock of this layer, because it runs inside faults, including the fault of a thread that is in
@@ -27,6 +28,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
+#include "kernel/base/treap.h"
 #include "kernel/sched/timer.h"
 #include "mm/check/census.h"
 #include "mm/check/validate.h"
@@ -36,17 +38,16 @@
 #include "mm/pool/pool_charged.h"
 #include "mm/space/aspace.h"
 
-#define MEMFS_HEADS     8u         /* hash chains of a small directory */
-#define MEMFS_HEADS_MAX (1u << 16) /* hash chains of the largest: 512 KiB of paged pool */
+#define MEMFS_HEADS     8u         /* heads of a small directory */
+#define MEMFS_HEADS_MAX (1u << 16) /* heads of the largest: 512 KiB of paged pool */
 #define FIRST_COOKIE    3u         /* 1 and 2 stand for . and .. */
 
 /* In paged pool. All fields are protected by the directory's mutex. */
 struct memfs_name {
     struct inode *inode;                  /* holds a reference */
-    struct memfs_name *next;              /* next in its hash chain */
+    struct treap_node node;               /* in the tree of its head; with the hash */
     struct memfs_name *left, *right, *up; /* treap: cookies ascend from left to right */
     uint64_t cookie;
-    uint32_t hash;
     uint32_t weight;  /* not above the weight of `up` */
     uint16_t account; /* number of the account that is charged for it; constant */
     uint8_t len;
@@ -69,11 +70,11 @@ struct memfs_dir {
     /* Its name in its parent directory. Protected by rename_mutex, as is the name itself. */
     struct memfs_name *self;
     struct memfs_name *tree, *last; /* root of the treap, and its last name */
-    struct memfs_name **heads;      /* nheads hash chains: `small`, or in paged pool */
+    struct treap *heads;            /* nheads: `small`, or in paged pool */
     uint32_t nheads, count;
     uint64_t next_cookie;
     uint32_t seed; /* state of the generator of weights; never 0 */
-    struct memfs_name *small[MEMFS_HEADS];
+    struct treap small[MEMFS_HEADS];
 };
 
 static const struct inode_ops memfs_ops;
@@ -373,38 +374,80 @@ static struct memfs_name *order_after(const struct memfs_dir *d, uint64_t pos)
 
 /* ---- names ---- */
 
-static inline struct memfs_name *find(const struct memfs_dir *d, const struct fs_name *name)
+static struct memfs_name *name_of(const struct treap_node *n)
 {
-    struct memfs_name *e = d->heads[name->hash & (d->nheads - 1)];
-
-    while (e &&
-           (e->hash != name->hash || e->len != name->len || memcmp(e->text, name->text, name->len)))
-        e = e->next;
-    return e;
+    return container_of(n, struct memfs_name, node);
 }
 
-/* Change the table to n chains; without memory for them it stays as it is. */
+/* The order of a head's tree: how name compares to e, below 0, 0, or above 0. */
+static inline int compare(const struct fs_name *name, const struct memfs_name *e)
+{
+    if (name->hash != e->node.hash)
+        return name->hash < e->node.hash ? -1 : 1;
+    if (name->len != e->len)
+        return name->len < e->len ? -1 : 1;
+    return memcmp(name->text, e->text, name->len);
+}
+
+static inline struct memfs_name *find(const struct memfs_dir *d, const struct fs_name *name)
+{
+    struct treap_node *at = d->heads[name->hash & (d->nheads - 1)].root;
+
+    while (at) {
+        int order = compare(name, name_of(at));
+
+        if (order == 0)
+            return name_of(at);
+        at = order < 0 ? at->left : at->right;
+    }
+    return NULL;
+}
+
+static inline struct treap *head_of(struct memfs_dir *d, const struct memfs_name *e)
+{
+    return &d->heads[e->node.hash & (d->nheads - 1)];
+}
+
+static void head_enter(struct memfs_dir *d, struct memfs_name *e)
+{
+    struct fs_name name = {.text = e->text, .len = e->len, .hash = e->node.hash};
+    struct treap *head = head_of(d, e);
+    struct treap_node *up = NULL, **where = &head->root;
+
+    while (*where) {
+        up = *where;
+        where = compare(&name, name_of(up)) < 0 ? &up->left : &up->right;
+    }
+    treap_insert(head, &e->node, up, where);
+}
+
+static void head_remove(struct memfs_dir *d, struct memfs_name *e)
+{
+    treap_remove(head_of(d, e), &e->node);
+}
+
+/* Change the table to n heads; without memory for them it stays as it is. */
 static void rehash(struct memfs_dir *d, uint32_t n)
 {
-    struct memfs_name **heads = n > MEMFS_HEADS ? pgd_alloc_zeroed(n * sizeof(*heads)) : d->small;
+    struct treap *heads = n > MEMFS_HEADS ? pgd_alloc_zeroed(n * sizeof(*heads)) : d->small;
+    struct treap *old = d->heads;
+    uint32_t nold = d->nheads;
 
     if (!heads)
         return;
     if (heads == d->small)
         memset(d->small, 0, sizeof(d->small));
-    for (uint32_t k = 0; k < d->nheads; k++) {
-        struct memfs_name *e = d->heads[k], *next;
-
-        for (; e; e = next) {
-            next = e->next;
-            e->next = heads[e->hash & (n - 1)];
-            heads[e->hash & (n - 1)] = e;
-        }
-    }
-    if (d->heads != d->small)
-        pgd_free(d->heads, d->nheads * sizeof(*heads));
     d->heads = heads;
     d->nheads = n;
+    for (uint32_t k = 0; k < nold; k++)
+        while (old[k].root) {
+            struct memfs_name *e = name_of(old[k].root);
+
+            treap_remove(&old[k], &e->node);
+            head_enter(d, e);
+        }
+    if (old != d->small)
+        pgd_free(old, nold * sizeof(*old));
 }
 
 /* Allocate a name for i, in no directory yet. NULL: no memory. */
@@ -417,7 +460,7 @@ static struct memfs_name *entry_new(const struct fs_name *name, struct inode *i)
         return NULL;
     e->account = account;
     e->inode = i;
-    e->hash = name->hash;
+    e->node.hash = name->hash;
     e->len = (uint8_t)name->len;
     memcpy(e->text, name->text, name->len);
     return e;
@@ -428,35 +471,18 @@ static void entry_free(struct memfs_name *e)
     pgd_free_charged(e, entry_bytes(e->len), e->account);
 }
 
-static void chain_enter(struct memfs_dir *d, struct memfs_name *e)
-{
-    struct memfs_name **head = &d->heads[e->hash & (d->nheads - 1)];
-
-    e->next = *head;
-    *head = e;
-}
-
-static void chain_remove(struct memfs_dir *d, struct memfs_name *e)
-{
-    struct memfs_name **at = &d->heads[e->hash & (d->nheads - 1)];
-
-    while (*at != e)
-        at = &(*at)->next;
-    *at = e->next;
-}
-
 static void insert(struct memfs_dir *d, struct memfs_name *e)
 {
     if (++d->count > d->nheads && d->nheads < MEMFS_HEADS_MAX)
         rehash(d, 2 * d->nheads);
-    chain_enter(d, e);
+    head_enter(d, e);
     order_append(d, e);
 }
 
 /* Remove e from d and free it. */
 static void take_out(struct memfs_dir *d, struct memfs_name *e)
 {
-    chain_remove(d, e);
+    head_remove(d, e);
     order_remove(d, e);
     entry_free(e);
     if (--d->count <= d->nheads / 4 && d->nheads > MEMFS_HEADS)
@@ -598,9 +624,9 @@ static int memfs_rename(struct inode *from, const struct fs_name *old, struct in
     }
     was = find(dir_of(from), old);
     if (from == to) {
-        chain_remove(dir_of(to), was);
+        head_remove(dir_of(to), was);
         order_replace(dir_of(to), was, e);
-        chain_enter(dir_of(to), e);
+        head_enter(dir_of(to), e);
         entry_free(was);
     } else {
         take_out(dir_of(from), was);
@@ -703,7 +729,7 @@ static bool for_each_name(struct inode *root, void (*fn)(void *arg, struct memfs
         struct memfs_name *e = order_after(d, pos);
 
         if (e) {
-            struct fs_name name = {.text = e->text, .len = e->len, .hash = e->hash};
+            struct fs_name name = {.text = e->text, .len = e->len, .hash = e->node.hash};
 
             if (find(d, &name) != e)
                 return false;
@@ -746,7 +772,7 @@ static void explain_inode(struct census *c, struct inode *i, const char *name)
     if (i->object)
         object_census(c, i->object);
     if (directory && dir_of(i)->heads != dir_of(i)->small)
-        census_explain(c, CENSUS_PAGED, dir_of(i)->nheads * sizeof(struct memfs_name *), 1);
+        census_explain(c, CENSUS_PAGED, dir_of(i)->nheads * sizeof(struct treap), 1);
     if (!directory && file_of(i)->target)
         census_explain(c, CENSUS_PAGED, i->size, 1);
 }

@@ -40,7 +40,7 @@
    interrupt from its request to the hook and from the hook to the interrupted code, a pause. */
 #define SWPIPL_CYCLES    10
 #define INTERRUPT_CYCLES 37
-#define PAUSE_CYCLES     22
+#define PAUSE_CYCLES     23
 
 struct level {
     uint32_t begun, running;     /* running: a time has begun, at `begun` of meter_clock() */
@@ -278,13 +278,15 @@ struct meter_pause meter_pause(void)
 {
     struct meter_pause p = {.ipl = (ipl_t)pal_swpipl_unmetered(IPL_HIGH)};
 
+    p.excluded = excluded(own());
     p.start = clock_cycles();
     return p;
 }
 
 void meter_resume(struct meter_pause p)
 {
-    exclude(own(), clock_cycles() - p.start + PAUSE_CYCLES);
+    __atomic_store_n(&own()->excluded, p.excluded + clock_cycles() - p.start + PAUSE_CYCLES,
+                     __ATOMIC_RELAXED); /* whatever was excluded meanwhile is part of it */
     pal_swpipl_unmetered(p.ipl);
 }
 

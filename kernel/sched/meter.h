@@ -49,7 +49,7 @@ void meter_place(ipl_t old, ipl_t ipl, uint64_t place);
  * between. */
 struct meter_pause {
     ipl_t ipl;
-    uint32_t start;
+    uint32_t start, excluded;
 };
 struct meter_pause meter_pause(void);
 void meter_resume(struct meter_pause p);

@@ -630,11 +630,11 @@ void page_zero_if_needed(pfn_t pfn)
 void page_copy(pfn_t dst, pfn_t src) { mem_copy_page(kseg_page(dst), kseg_page(src)); }
 
 /*
- * Take the lowest never-used page of r, whose lock is held, for the list of zeroed pages. It is only
- * read: on a sparse host it is zero, and has no memory until its owner writes to it. It is read
- * where it is, without the lock, and taken afterwards unless another CPU has taken it meanwhile;
- * had it also become the lowest again, a range would have been made. A page that is not zero goes
- * to the free list, for another call. Returns with the lock dropped.
+ * Take the lowest never-used page of r, whose lock is held, for the list of zeroed pages. It is
+ * only read: on a sparse host it is zero, and has no memory until its owner writes to it. It is
+ * read where it is, without the lock, and taken afterwards unless another CPU has taken it
+ * meanwhile; had it also become the lowest again, a range would have been made. A page that is not
+ * zero goes to the free list, for another call. Returns with the lock dropped.
  */
 static void zero_unused_unlock(struct rad *r, ipl_t ipl)
 {

@@ -135,7 +135,8 @@ void *pool_var_alloc(struct pool_var *v, uint64_t size, uint64_t most,
 }
 
 /* Put [b, b + size) of area a on the list and merge it with its neighbours. below: a block on the
-   list below b, from which to begin the walk, or NULL; not needed for an area with a map. Returns the block that b is part of. */
+   list below b, from which to begin the walk, or NULL; not needed for an area with a map. Returns
+   the block that b is part of. */
 static struct pool_block *pool_var_insert(struct pool_var *v, struct pool_area *a,
                                           struct pool_block *below, struct pool_block *b,
                                           uint64_t size)

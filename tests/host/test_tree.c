@@ -1,5 +1,6 @@
 // SOURCES: kernel/quota/account.c
 // SOURCES: kernel/io/tree.c kernel/fs/memfs.c kernel/fs/inode.c kernel/fs/initrd.c
+// SOURCES: kernel/base/treap.c
 // SOURCES: kernel/base/cpio.c
 /*
  * The tree of names on the host: damaged archives, and random calls compared with a model. Files

@@ -43,6 +43,20 @@ static struct mega_lock lock_named(const char *name)
     return (struct mega_lock){.name = ""};
 }
 
+/* The longest time from that function; name: of the spinlock, or empty for a raised IPL. */
+static long held_from(const char *name, const char *function)
+{
+    struct mega_held h;
+    size_t n = strlen(function);
+    long longest = 0;
+
+    for (int64_t i = 0; mega$info(MEGA_INFO_HOLD, i, &h, sizeof(h)) == SS$_NORMAL; i++)
+        if (h.longest_ns && strcmp(h.name, name) == 0 && strncmp(h.place, function, n) == 0 &&
+            h.place[n] == '+' && (long)h.longest_ns > longest)
+            longest = (long)h.longest_ns;
+    return longest;
+}
+
 static struct mega_ipl ipl_of(int64_t ipl)
 {
     struct mega_ipl m = {0};
@@ -74,6 +88,10 @@ static void found(void)
     ok(labs((long)m.longest_ns - ipl) < EDGES, "%ld instructions at IPL 4 are measured as %lu", ipl,
        (unsigned long)m.longest_ns);
     ok(strncmp(m.longest_place, "hold_ipl+0x", 11) == 0, "from %s", m.longest_place);
+    is(held_from("planted", "hold_spinlock"), (long)l.longest_ns,
+       "the place of the hold is listed");
+    ok(labs(held_from("", "hold_spinlock") - spin) < EDGES, "and the IPL that it raised");
+    is(held_from("", "hold_ipl"), (long)m.longest_ns, "and the shorter time from another place");
     hold(MEGA_HOLD_SPIN, 50000);
     is(lock_named("planted").longest_ns, (long)l.longest_ns, "no hold is measured any more");
 }

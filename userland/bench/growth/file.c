@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -102,6 +103,85 @@ static double read_entry(uint64_t n)
     return growth_median(&b, n);
 }
 
+/* ---- names that a user has chosen so that the kernel's hash of all is the same ---- */
+
+#define FNV_SEED 2166136261u /* FNV-1a, as in kernel/fs/inode.h */
+#define STAGES   14u         /* 2^14 names */
+#define BLOCK    6u          /* characters in a stage, each one of 32 */
+#define BLOCKS   (1u << 20)  /* that are tried */
+#define SEEN     (1u << 18)
+
+static char block[STAGES][2][BLOCK];
+
+static void block_text(uint32_t number, char *text)
+{
+    number *= 0x9E3779B1u; /* spread over all blocks */
+    for (unsigned i = 0; i < BLOCK; i++)
+        text[i] = (char)('A' + (number >> 5 * i & 31));
+}
+
+static uint32_t hash_block(uint32_t hash, const char *text)
+{
+    for (unsigned i = 0; i < BLOCK; i++)
+        hash = (hash ^ (uint8_t)text[i]) * 16777619u;
+    return hash;
+}
+
+/* Find two blocks that lead from this hash to the same one, which is returned. */
+static uint32_t find_pair(uint32_t from, char pair[2][BLOCK])
+{
+    static uint32_t seen[SEEN]; /* number of a block plus 1, at a place given by its hash */
+
+    memset(seen, 0, sizeof(seen));
+    for (uint32_t n = 0; n < BLOCKS; n++) {
+        uint32_t hash, at;
+
+        block_text(n, pair[0]);
+        hash = hash_block(from, pair[0]);
+        at = hash % SEEN;
+        if (seen[at]) {
+            block_text(seen[at] - 1, pair[1]);
+            if (hash_block(from, pair[1]) == hash)
+                return hash;
+        }
+        seen[at] = n + 1;
+    }
+    bench_need(!"two blocks have the same hash");
+    return 0;
+}
+
+static const char *equal_name(uint64_t n)
+{
+    static char text[STAGES * BLOCK + 1];
+
+    for (unsigned i = 0; i < STAGES; i++)
+        memcpy(text + i * BLOCK, block[i][n >> i & 1], BLOCK);
+    return text;
+}
+
+static double stat_equal(uint64_t n)
+{
+    struct bench b = {0};
+    uint32_t hash = FNV_SEED;
+    struct stat st;
+
+    for (unsigned i = 0; i < STAGES; i++)
+        hash = find_pair(hash, block[i]);
+    fill_directory(0);
+    for (uint64_t i = 0; i < n; i++)
+        create(equal_name(i));
+    for (int r = 0; r < BENCH_ROUNDS; r++) {
+        bench_start(&b);
+        for (uint64_t i = 0; i < FILES; i++)
+            bench_need(stat(equal_name(i * n / FILES), &st) == 0);
+        bench_stop(&b);
+    }
+    for (uint64_t i = 0; i < n; i++)
+        bench_need(unlink(equal_name(i)) == 0);
+    empty_directory(0);
+    return growth_median(&b, FILES);
+}
+
 /* ---- descriptors ---- */
 
 static void fill_descriptors(uint64_t n)
@@ -168,6 +248,7 @@ static double poll_one(uint64_t n)
 const struct growth_row growth_file[] = {
     {"create and close a file", "files in the directory", 100, 10000, 1.3, 29000, create_file},
     {"stat a file", "files in the directory", 100, 10000, 1.3, 5000, stat_file},
+    {"stat a file of a common hash", "files of that hash", 100, 10000, 1.7, 0, stat_equal},
     {"read a directory, each entry", "files in the directory", 100, 10000, 1.5, 500, read_entry},
     {"dup and close", "descriptors", 10, 60000, 1.5, 1000, dup_and_close},
     {"poll a pipe", "processes that poll it", 10, 500, 1.3, 0, poll_one},

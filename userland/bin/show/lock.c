@@ -1,5 +1,6 @@
 /* show spinlock, show mutex, show ipl: statistics of locks and of raised IPL. /START resets and
- * starts the measurement of all three, /STOP ends it. /FULL adds the longest time from each place. */
+ * starts the measurement of all three, /STOP ends it. /FULL adds the longest time from each place.
+ */
 #include "show.h"
 
 #include <condition.h>

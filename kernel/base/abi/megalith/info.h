@@ -349,8 +349,8 @@ struct mega_ipl {
     uint64_t longest_ns;    /* virtual time; 0: there was none */
     char longest_place[64]; /* where the IPL was raised */
 };
-/* The longest hold of a spinlock, or time at a raised IPL, that began at one place on one CPU, since
-   measurement started. All 0: none at this index; there may be some at higher ones. */
+/* The longest hold of a spinlock, or time at a raised IPL, that began at one place on one CPU,
+   since measurement started. All 0: none at this index; there may be some at higher ones. */
 struct mega_held {
     char name[32]; /* of the spinlock; empty: the IPL was raised */
     uint32_t ipl, pad;
