@@ -48,24 +48,16 @@ static int device_stat(struct file *f, struct file_stat *st)
     return 0;
 }
 
-static unsigned device_poll(struct file *f, struct poll_entry *e)
-{
-    (void)f, (void)e;
-    return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
-}
-
 static const struct file_ops null_ops = {.name = "null",
                                          .read = null_read,
                                          .write = null_write,
                                          .lseek = device_lseek,
-                                         .stat = device_stat,
-                                         .poll = device_poll};
+                                         .stat = device_stat};
 static const struct file_ops zero_ops = {.name = "zero",
                                          .read = zero_read,
                                          .write = null_write,
                                          .lseek = device_lseek,
-                                         .stat = device_stat,
-                                         .poll = device_poll};
+                                         .stat = device_stat};
 
 static const struct {
     const char *path;

@@ -113,12 +113,6 @@ static int directory_stat(struct file *f, struct file_stat *st)
     return 0;
 }
 
-static unsigned directory_poll(struct file *f, struct poll_entry *e)
-{
-    (void)f, (void)e;
-    return POLLIN | POLLOUT;
-}
-
 const struct file_ops directory_ops = {
     .name = "directory",
     .read = directory_read,
@@ -126,5 +120,4 @@ const struct file_ops directory_ops = {
     .lseek = directory_lseek,
     .stat = directory_stat,
     .getdents = directory_getdents,
-    .poll = directory_poll,
 };

@@ -2,6 +2,7 @@
 #include "kernel/io/file.h"
 
 #include "kernel/base/errno.h"
+#include "kernel/io/epoll.h"
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/quota/quota.h"
@@ -31,6 +32,19 @@ int file_why_not(void)
     return account_is_full(account_self(), QUOTA_FILES, 1) ? -ENFILE : -ENOMEM;
 }
 
+int64_t anon_lseek(struct file *f, int64_t off, int whence)
+{
+    (void)f, (void)off, (void)whence;
+    return 0;
+}
+
+int anon_stat(struct file *f, struct file_stat *st)
+{
+    (void)f;
+    *st = (struct file_stat){.ino = 1, .mode = 0600, .nlink = 1, .blksize = 4096};
+    return 0;
+}
+
 void file_free(struct file *f)
 {
     account_release(f->account, QUOTA_FILES, 1);
@@ -41,6 +55,8 @@ void file_unref(struct file *f)
 {
     if (__atomic_fetch_sub(&f->refs, 1, __ATOMIC_ACQ_REL) != 1)
         return;
+    if (unlikely(__atomic_load_n(&f->watches, __ATOMIC_ACQUIRE) != NULL))
+        epoll_file_ends(f);
     if (f->ops->close)
         f->ops->close(f);
     if (f->inode)

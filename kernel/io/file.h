@@ -13,6 +13,7 @@ struct inode;
 struct validate;
 struct mm_object;
 struct poll_entry;
+struct epoll_item;
 
 struct file_ops {
     const char *name;
@@ -28,7 +29,7 @@ struct file_ops {
     int (*stat)(struct file *f, struct file_stat *st);
     long (*ioctl)(struct file *f, unsigned long req, vaddr_t arg);
     /* The POLL* bits that hold now. Unless e is NULL, it is put on the source of the object first,
-     * where it is told of changes (poll.h); not if the bits never change. */
+     * where it is told of changes (poll.h). NULL: it can always be read and written. */
     unsigned (*poll)(struct file *f, struct poll_entry *e);
     long (*getdents)(struct file *f, vaddr_t ubuf, size_t n);
     int (*truncate)(struct file *f, uint64_t size);
@@ -47,6 +48,8 @@ struct file {
     int64_t pos;
     void *priv;
     struct account *account; /* charged for it; constant */
+    struct epoll_item
+        *watches; /* of epoll instances (epoll.c); atomic: NULL where nobody watches */
 };
 
 /* The error when file_alloc has returned NULL: -ENFILE at the user's limit, else -ENOMEM. */

@@ -72,12 +72,6 @@ static int regular_truncate(struct file *f, uint64_t size)
     return inode_truncate(f->inode, size);
 }
 
-static unsigned regular_poll(struct file *f, struct poll_entry *e)
-{
-    (void)f, (void)e;
-    return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
-}
-
 static struct mm_object *regular_object(struct file *f) { return f->inode->object; }
 
 const struct file_ops regular_ops = {
@@ -87,6 +81,5 @@ const struct file_ops regular_ops = {
     .lseek = regular_lseek,
     .stat = regular_stat,
     .truncate = regular_truncate,
-    .poll = regular_poll,
     .object = regular_object,
 };

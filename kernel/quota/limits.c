@@ -69,6 +69,7 @@ void quota_boot_memory(uint64_t npages)
     defaults[QUOTA_NONPAGED] = (npages << PAGE_SHIFT) / 8;
     defaults[QUOTA_INODES] = npages;
     defaults[QUOTA_FILES] = npages;
+    defaults[QUOTA_WATCHES] = npages;
     defaults[QUOTA_PROCESSES] = npages / 16;
     quota_set_limits();
 }

@@ -14,13 +14,16 @@ enum spin_rank {
     RANK_THREADS = 11, /* table of threads                           IPL_ASTDEL */
     RANK_QUOTA = 12,   /* table of accounts (kernel/quota)           IPL_ASTDEL */
     RANK_FILE = 14,    /* descriptor table, working directory        IPL_ASTDEL */
+    RANK_WATCH = 16,   /* who watches a file by epoll                IPL_ASTDEL */
     RANK_SECTION = 20, /* section state that page faults read        IPL_ASTDEL */
     RANK_OBJECT = 24,  /* pages and mappings of one mm object        IPL_ASTDEL */
     RANK_PTPAGE = 26,  /* page tables of one address space           IPL_ASTDEL */
+    RANK_EVENT = 28,   /* one eventfd                                IPL_ASTDEL */
     RANK_TTY = 30,     /* console line discipline                    IPL_DEVICE */
     RANK_DEVICE = 32,  /* one serial line                            IPL_DEVICE */
     RANK_POOL = 40,    /* nonpaged pool, variable list               IPL_CLOCK */
     RANK_PFN = 44,     /* page lists of one RAD                      IPL_CLOCK */
+    RANK_TIMERFD = 45, /* one timerfd                                IPL_CLOCK */
     RANK_SIGNAL = 46,  /* signals and alarm of one process           IPL_CLOCK */
     RANK_POLL = 47,    /* those who poll one object                  IPL_CLOCK */
     RANK_EPOLL = 48,   /* what is ready in one epoll instance        IPL_CLOCK */
@@ -35,7 +38,9 @@ enum mutex_rank {
     MUTEX_LNM = 8,         /* logical names; user memory may be accessed while it is held */
     MUTEX_SECTION_END = 9, /* shared: release what a section held; exclusive: create a section */
     MUTEX_GSD = 10,        /* global section directory */
+    MUTEX_EPOLL_NEST = 11, /* which epoll instance watches which */
     MUTEX_DRIVER = 12,     /* reservations that drivers have claimed */
+    MUTEX_EPOLL = 13,      /* one epoll instance; files are polled while it is held */
     MUTEX_RMD = 14,        /* reserved memory */
     MUTEX_WINDOW = 15,     /* allocation of windows in system space */
     MUTEX_RENAME = 16,     /* parent links of directories */

@@ -25,9 +25,36 @@
 
 #define CASES_SECONDS 30 /* a program that hangs ends by SIGALRM, and its other cases are missing */
 
+/* The name of a case; from the second time on that it is used, with a number. */
+static inline const char *case_name(const char *name)
+{
+    static struct used {
+        struct used *next;
+        int times;
+        char text[];
+    } *all;
+    static char text[256];
+    struct used *u = all;
+
+    while (u && strcmp(u->text, name) != 0)
+        u = u->next;
+    if (!u) {
+        u = malloc(sizeof(*u) + strlen(name) + 1);
+        u->times = 0;
+        strcpy(u->text, name);
+        u->next = all;
+        all = u;
+    }
+    if (++u->times == 1)
+        return name;
+    snprintf(text, sizeof(text), "%s (%d)", name, u->times);
+    return text;
+}
+
 /* Report a call that returns -1 with errno on an error. */
 static inline void report_result(const char *name, long r, int err)
 {
+    name = case_name(name);
     if (r == -1)
         printf("%s: -1 %s\n", name, err ? strerrorname_np(err) : "0");
     else
@@ -50,7 +77,7 @@ static inline void report_result(const char *name, long r, int err)
 #define VALUE(expression) VALUE_AS(#expression, expression)
 static inline void VALUE_AS(const char *name, long v)
 {
-    printf("%s: %ld\n", name, v);
+    printf("%s: %ld\n", case_name(name), v);
     fflush(stdout);
 }
 
@@ -60,7 +87,7 @@ static inline void TEXT(const char *name, const char *format, ...)
     va_list ap;
 
     va_start(ap, format);
-    printf("%s: ", name);
+    printf("%s: ", case_name(name));
     vprintf(format, ap);
     printf("\n");
     va_end(ap);

@@ -172,6 +172,8 @@ static uint64_t of_kind(char kind)
         return draw(2) ? 0 : 30000 + draw(100);
     case '0':
         return 0;
+    case '1':
+        return 1;
     case 'N': /* name of a section */
         make_name();
         return draw(2) ? (uint64_t)&short_name : (uint64_t)&long_name;
@@ -256,6 +258,15 @@ static const struct shape shapes[] = {
     {SYS_stat64, "pb"},
     {SYS_fstat64, "db"},
     {SYS_ppoll, "bnb00"},
+    {SYS_epoll_create1, "0"},
+    {SYS_epoll_ctl, "dndb"},
+    {SYS_epoll_ctl, "d1db"},
+    {SYS_epoll_wait, "dbn0"},
+    {SYS_epoll_pwait, "dbnn00"},
+    {SYS_eventfd2, "nn"},
+    {SYS_timerfd_create, "n0"},
+    {SYS_timerfd_settime, "dnbb"},
+    {SYS_timerfd_gettime, "db"},
     {SYS_setresuid, "nnn"},
     {SYS_setreuid, "nn"},
     {SYS_setgroups, "nb"},

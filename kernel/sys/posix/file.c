@@ -54,6 +54,13 @@ static bool can_write(const struct file *f)
     return f->ops->write && (f->flags & O_ACCMODE) != O_RDONLY;
 }
 
+/* The error of a read or write that f does not allow: it was opened for both, and does not know
+ * the operation, or it was not opened for this one. */
+static __attribute__((noinline)) long not_allowed(const struct file *f)
+{
+    return (f->flags & (O_ACCMODE | O_PATH)) == O_RDWR ? -EINVAL : -EBADF;
+}
+
 /* The pipe has no reader: send SIGPIPE to the calling thread, and return -EPIPE. */
 static long broken_pipe(void)
 {
@@ -69,7 +76,7 @@ static inline long file_read(struct file *f, uint64_t buf, uint64_t n, uint64_t 
 {
     (void)c;
     if (unlikely(!can_read(f)))
-        return -EBADF;
+        return not_allowed(f);
     if (unlikely(!user_range_ok(buf, n)))
         return -EFAULT;
     n = MIN(n, IO_MAX);
@@ -84,7 +91,7 @@ static inline long file_write(struct file *f, uint64_t buf, uint64_t n, uint64_t
 
     (void)c;
     if (unlikely(!can_write(f)))
-        return -EBADF;
+        return not_allowed(f);
     if (unlikely(!user_range_ok(buf, n)))
         return -EFAULT;
     n = MIN(n, IO_MAX);

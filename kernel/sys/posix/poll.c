@@ -21,14 +21,12 @@
 #include "kernel/proc/rlimit.h"
 #include "kernel/proc/signal.h"
 #include "kernel/sys/posix/file.h"
+#include "kernel/sys/posix/poll.h"
 #include "mm/pool/pool.h"
 
-#define NS_PER_SECOND UINT64_C(1000000000)
-#define FOREVER       UINT64_MAX
+#define FOREVER UINT64_MAX
 
-/* Set the signal mask for the duration of a call from user address mask (0: leave it). size: bytes
-   of the mask, which must be those of a sigset_t. */
-static long mask_begin(vaddr_t mask, uint64_t size)
+long poll_mask_begin(vaddr_t mask, uint64_t size)
 {
     sigset_t set;
 
@@ -42,7 +40,7 @@ static long mask_begin(vaddr_t mask, uint64_t size)
     return 0;
 }
 
-static void mask_end(vaddr_t mask, long result)
+void poll_mask_end(vaddr_t mask, long result)
 {
     if (mask)
         signal_mask_end(result == -EINTR);
@@ -259,16 +257,17 @@ static long poll_call(vaddr_t fds, uint64_t count, uint64_t deadline)
     return wait_ready(poll_look, &a, deadline);
 }
 
-long sys_poll(uint64_t fds, uint64_t count, uint64_t timeout_ms)
+uint64_t poll_deadline_ms(int32_t ms)
 {
-    int32_t ms = (int32_t)timeout_ms;
-
-    return poll_call(fds, count, ms < 0 ? FOREVER : clock_ns() + (uint64_t)ms * 1000000);
+    return ms < 0 ? FOREVER : ms ? clock_ns() + (uint64_t)ms * 1000000 : 0;
 }
 
-/* Convert a timeout at user address `at` (0: none) to a deadline. unit_ns: nanoseconds in a unit of
-   its second field, 1 in a struct timespec, 1,000 in a struct timeval. */
-static long deadline_of(vaddr_t at, uint64_t unit_ns, uint64_t *deadline)
+long sys_poll(uint64_t fds, uint64_t count, uint64_t timeout_ms)
+{
+    return poll_call(fds, count, poll_deadline_ms((int32_t)timeout_ms));
+}
+
+long poll_deadline(vaddr_t at, uint64_t unit_ns, uint64_t *deadline)
 {
     uint64_t t[2];
 
@@ -287,14 +286,14 @@ static long deadline_of(vaddr_t at, uint64_t unit_ns, uint64_t *deadline)
 long sys_ppoll(uint64_t fds, uint64_t count, uint64_t timeout, uint64_t mask, uint64_t size)
 {
     uint64_t deadline;
-    long err = deadline_of(timeout, 1, &deadline);
+    long err = poll_deadline(timeout, 1, &deadline);
 
     if (!err)
-        err = mask_begin(mask, size);
+        err = poll_mask_begin(mask, size);
     if (err)
         return err;
     err = poll_call(fds, count, deadline);
-    mask_end(mask, err);
+    poll_mask_end(mask, err);
     return err;
 }
 
@@ -387,7 +386,7 @@ static long select_call(uint64_t count, const vaddr_t set[3], uint64_t deadline)
 long sys_select(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t timeout)
 {
     uint64_t deadline;
-    long err = deadline_of(timeout, 1000, &deadline);
+    long err = poll_deadline(timeout, 1000, &deadline);
 
     return err ? err : select_call(n, (vaddr_t[3]){in, out, except}, deadline);
 }
@@ -396,15 +395,15 @@ long sys_pselect6(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64
                   uint64_t mask)
 {
     uint64_t deadline, m[2] = {0, 0};
-    long err = deadline_of(timeout, 1, &deadline);
+    long err = poll_deadline(timeout, 1, &deadline);
 
     if (!err && mask && copyin(m, mask, sizeof(m)) != 0)
         err = -EFAULT;
     if (!err)
-        err = mask_begin(m[0], m[1]);
+        err = poll_mask_begin(m[0], m[1]);
     if (err)
         return err;
     err = select_call(n, (vaddr_t[3]){in, out, except}, deadline);
-    mask_end(m[0], err);
+    poll_mask_end(m[0], err);
     return err;
 }

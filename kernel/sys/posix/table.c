@@ -7,6 +7,7 @@
 #include "kernel/base/printk.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/signal.h"
+#include "kernel/sys/posix/event.h"
 #include "kernel/sys/posix/file.h"
 #include "kernel/sys/posix/misc.h"
 #include "kernel/sys/posix/path.h"
@@ -125,6 +126,9 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [395] = {CALL(3, sys_sched_setaffinity)},
     [396] = {CALL(3, sys_sched_getaffinity)},
     [405] = {CALL(1, sys_exit_group)},
+    [407] = {CALL(1, sys_epoll_create)},
+    [408] = {CALL(4, sys_epoll_ctl)},
+    [409] = {CALL(4, sys_epoll_wait)},
     [411] = {CALL(1, sys_set_tid_address)},
     [413] = {CALL(4, sys_fadvise64)},
     [420] = {CALL(2, sys_clock_gettime)},
@@ -151,7 +155,14 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [464] = {CALL(5, sys_ppoll)},
     [469] = {CALL(4, sys_sync_file_range)},
     [473] = {CALL(2, sys_getcpu)},
+    [474] = {CALL(6, sys_epoll_pwait)},
     [475] = {CALL(4, sys_utimensat)},
+    [478] = {CALL(1, sys_eventfd)},
+    [481] = {CALL(2, sys_timerfd_create)},
+    [482] = {CALL(4, sys_timerfd_settime)},
+    [483] = {CALL(2, sys_timerfd_gettime)},
+    [485] = {CALL(2, sys_eventfd2)},
+    [486] = {CALL(1, sys_epoll_create1)},
     [487] = {CALL(3, sys_dup3)},
     [488] = {CALL(2, sys_pipe2)},
     [496] = {CALL(4, sys_prlimit64)},
@@ -166,6 +177,7 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [532] = {CALL(0, sys_getppid)},
     [546] = {CALL(3, sys_close_range)},
     [549] = {CALL(4, sys_faccessat2)},
+    [551] = {CALL(6, sys_epoll_pwait2)},
 };
 
 /* Calls that the C library tries at every program start and does not need. They are not reported,

@@ -156,12 +156,6 @@ static int proc_stat(struct file *f, struct file_stat *st)
     return 0;
 }
 
-static unsigned proc_poll(struct file *f, struct poll_entry *e)
-{
-    (void)f, (void)e;
-    return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
-}
-
 static void proc_close(struct file *f)
 {
     if (f->priv)
@@ -175,6 +169,5 @@ const struct file_ops proc_file_ops = {
     .write = proc_write,
     .lseek = proc_lseek,
     .stat = proc_stat,
-    .poll = proc_poll,
     .close = proc_close,
 };

@@ -53,7 +53,7 @@ struct scenario {
 
 /* The scenarios of each file, ended by one without a name. */
 extern const struct scenario memory_scenarios[], file_scenarios[], process_scenarios[],
-    plain_scenarios[], region_scenarios[], section_scenarios[], name_scenarios[],
+    plain_scenarios[], event_scenarios[], region_scenarios[], section_scenarios[], name_scenarios[],
     system_scenarios[], fault_scenarios[], test_scenarios[];
 
 /* Must be tried once, before any other scenario. */

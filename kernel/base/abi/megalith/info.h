@@ -192,6 +192,7 @@ enum mega_quota { /* index of the arrays: the kinds of <megalith/quota.def> */
                   MEGA_QUOTA_PAGED,
                   MEGA_QUOTA_SECTIONS,
                   MEGA_QUOTA_TIMERS,
+                  MEGA_QUOTA_WATCHES,
                   MEGA_QUOTA_KINDS
 };
 struct mega_account {

@@ -1,0 +1,273 @@
+// TAP
+/*
+ * epoll, eventfd and timerfd among several processes: no event is lost, each reaches those whom it
+ * concerns, watches end with their files, and a user has no more of them than its quota.
+ * userland/conformance/events.c has the results of single calls.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdbool.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <tap.h>
+#include <time.h>
+
+#define WORKERS 4
+#define ROUNDS  2000
+#define UID     1000
+
+static struct epoll_event got[64];
+
+static void settle(void) { usleep(20000); }
+
+static int watch(int ep, int fd, uint32_t events)
+{
+    struct epoll_event e = {events, {.fd = fd}};
+
+    return epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e);
+}
+
+static int reap(pid_t pid)
+{
+    int status;
+
+    return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Workers take one unit at a time from a semaphore that they watch; ROUNDS units are given. */
+static void work(uint32_t flags, bool nested)
+{
+    int fd = eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK), *done;
+    pid_t pid[WORKERS];
+    uint64_t v = 1;
+    int sum = 0, bad = 0;
+
+    done = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < WORKERS; i++) {
+        pid[i] = fork();
+        if (pid[i] == 0) {
+            int inner = epoll_create1(0), ep = nested ? epoll_create1(0) : inner;
+
+            watch(inner, fd, EPOLLIN | flags);
+            if (nested)
+                watch(ep, inner, EPOLLIN);
+            while (__atomic_load_n(done, __ATOMIC_SEQ_CST) < ROUNDS) {
+                if (epoll_wait(ep, got, 1, 100) < 0)
+                    _exit(1);
+                if (nested)
+                    epoll_wait(inner, got, 1, 0);
+                while (read(fd, &v, sizeof(v)) == sizeof(v))
+                    __atomic_fetch_add(done, 1, __ATOMIC_SEQ_CST);
+            }
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < ROUNDS; i++)
+        if (write(fd, &v, sizeof(v)) == sizeof(v))
+            sum++;
+    for (int i = 0; i < WORKERS; i++)
+        bad += reap(pid[i]) != 0;
+    ok(sum == ROUNDS && !bad && *done == ROUNDS, "%d units reach %d workers, flags %#x%s", ROUNDS,
+       WORKERS, flags, nested ? ", nested" : "");
+    munmap(done, sizeof(int));
+    close(fd);
+}
+
+/* Two processes answer each other, each waiting for an edge. A lost one would hang. */
+static void ping_pong(void)
+{
+    int fd[2] = {eventfd(0, EFD_NONBLOCK), eventfd(0, EFD_NONBLOCK)};
+    bool right = true;
+    uint64_t v = 1;
+    pid_t pid = fork();
+    int me = pid ? 0 : 1, ep = epoll_create1(0);
+
+    watch(ep, fd[me], EPOLLIN | EPOLLET);
+    for (int i = 0; i < ROUNDS; i++) {
+        if (pid && write(fd[1], &v, sizeof(v)) != sizeof(v))
+            right = false;
+        if (epoll_wait(ep, got, 1, 60000) != 1 || read(fd[me], &v, sizeof(v)) != sizeof(v))
+            right = false;
+        if (!pid && write(fd[0], &v, sizeof(v)) != sizeof(v))
+            right = false;
+    }
+    if (!pid)
+        _exit(right ? 0 : 1);
+    ok(right, "%d edges there", ROUNDS);
+    is(reap(pid), 0, "and back");
+    close(ep);
+    close(fd[0]);
+    close(fd[1]);
+}
+
+/* Many instances watch one file: the change reaches all; with EPOLLEXCLUSIVE, not all. */
+static void crowd(uint32_t flags, bool all)
+{
+    int fd = eventfd(0, EFD_NONBLOCK), woken = 0;
+    pid_t pid[40];
+    uint64_t v = 1;
+
+    for (int i = 0; i < 40; i++) {
+        pid[i] = fork();
+        if (pid[i] == 0) {
+            int ep = epoll_create1(0);
+
+            watch(ep, fd, EPOLLIN | flags);
+            _exit(epoll_wait(ep, got, 1, 2000) == 1 ? 0 : 1);
+        }
+    }
+    usleep(200000);
+    if (write(fd, &v, sizeof(v)) != sizeof(v))
+        bail_out("no event");
+    for (int i = 0; i < 40; i++)
+        woken += reap(pid[i]) == 0;
+    diag("%d of 40 woke", woken);
+    ok(all ? woken == 40 : woken > 0 && woken < 40, "a change wakes %s",
+       all ? "all 40 instances" : "some of 40 exclusive instances");
+    close(fd);
+}
+
+/* Files are closed while their instance is waited for, changed and closed by others. */
+static void closing_races(void)
+{
+    int ep = epoll_create1(0), bad = 0;
+    pid_t pid[WORKERS];
+
+    for (int i = 0; i < WORKERS; i++) {
+        pid[i] = fork();
+        if (pid[i] == 0) {
+            for (int n = 0; n < 500; n++) {
+                int fd = eventfd(1, 0), inner = epoll_create1(0);
+
+                if (watch(ep, fd, EPOLLIN) != 0 || watch(inner, fd, EPOLLIN | EPOLLET) != 0 ||
+                    watch(ep, inner, EPOLLIN) != 0)
+                    _exit(1);
+                epoll_wait(ep, got, 64, 0);
+                close(n % 2 ? fd : inner);
+                close(n % 2 ? inner : fd);
+            }
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < WORKERS; i++)
+        bad += reap(pid[i]) != 0;
+    is(bad, 0, "%d processes add files to one instance and close them", WORKERS);
+    is(epoll_wait(ep, got, 64, 0), 0, "of which none is left there");
+    close(ep);
+}
+
+static void killed(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        int ep = epoll_create1(0), fd = eventfd(0, 0);
+
+        watch(ep, fd, EPOLLIN);
+        epoll_wait(ep, got, 1, -1);
+        _exit(0);
+    }
+    settle();
+    kill(pid, SIGKILL);
+    is(reap(pid), -1, "a process that waits in epoll_wait is killed");
+    pid = fork();
+    if (pid == 0) {
+        uint64_t v;
+
+        _exit(read(eventfd(0, 0), &v, sizeof(v)) != 0);
+    }
+    settle();
+    kill(pid, SIGKILL);
+    is(reap(pid), -1, "and so is one that reads an eventfd");
+}
+
+static void timers(void)
+{
+    int fd = timerfd_create(CLOCK_MONOTONIC, 0), ep = epoll_create1(0);
+    struct itimerspec t = {{0, 2000000}, {0, 2000000}};
+    uint64_t v, sum = 0;
+    bool right = true;
+
+    watch(ep, fd, EPOLLIN);
+    timerfd_settime(fd, 0, &t, NULL);
+    for (int i = 0; i < 20; i++) {
+        right = right && epoll_wait(ep, got, 1, 10000) == 1 && read(fd, &v, sizeof(v)) == sizeof(v);
+        sum += v;
+    }
+    ok(right && sum >= 20, "a timer with an interval expires 20 times");
+    t = (struct itimerspec){{0, 1}, {0, 1}};
+    timerfd_settime(fd, 0, &t, NULL);
+    right = true;
+    for (int i = 0; i < 20; i++)
+        right = right && read(fd, &v, sizeof(v)) == sizeof(v);
+    ok(right && v > 1000, "one with an interval of 1 ns counts many at once");
+    close(fd);
+    close(ep);
+}
+
+static void set_limit(const char *name, long value)
+{
+    if (mega$control(MEGA_CTL_SET_PARAM, (uint64_t)name, (uint64_t)value, 0, 0, 0) != SS$_NORMAL)
+        bail_out("%s cannot be set", name);
+}
+
+static int exhaust(void)
+{
+    int ep = epoll_create1(0), n = 0, fds[64], k;
+    int fd = eventfd(0, 0);
+
+    if (setgid(UID) != 0 || setuid(UID) != 0)
+        return 97;
+    for (k = 0; k < 64; k++)
+        fds[k] = dup(fd);
+    while (n < 64 && watch(ep, fds[n], EPOLLIN) == 0)
+        n++;
+    if (n != 40 || errno != ENOSPC)
+        return 1;
+    close(ep);
+    ep = epoll_create1(0);
+    for (n = 0; n < 64 && watch(ep, fds[n], EPOLLIN) == 0; n++)
+        ;
+    if (n != 40)
+        return 2;
+    for (n = 0; timerfd_create(CLOCK_MONOTONIC, 0) >= 0; n++)
+        ;
+    return n == 10 && errno == ENFILE ? 0 : 3;
+}
+
+static void quotas(void)
+{
+    pid_t pid;
+
+    set_limit("USER_WATCHES", 40);
+    set_limit("USER_TIMERS", 10);
+    pid = fork();
+    if (pid == 0)
+        _exit(exhaust());
+    is(reap(pid), 0, "a user watches as many files, and has as many timers, as its quota says");
+    set_limit("USER_WATCHES", -1);
+    set_limit("USER_TIMERS", -1);
+}
+
+int main(void)
+{
+    work(0, false);
+    work(EPOLLEXCLUSIVE, false);
+    work(0, true);
+    ping_pong();
+    crowd(0, true);
+    crowd(EPOLLEXCLUSIVE, false);
+    closing_races();
+    killed();
+    timers();
+    quotas();
+    return tap_done();
+}

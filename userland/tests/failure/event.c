@@ -1,0 +1,105 @@
+/* epoll, eventfd, timerfd, and poll of more files than need no allocation. */
+#include "failure.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <tap.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SYS_EPOLL_PWAIT2 551
+#define A(p)             ((unsigned long)(p))
+
+static int ep = -1, event = -1, timer = -1;
+static struct epoll_event wish = {EPOLLIN, {0}};
+static struct timespec at_once;
+static struct itimerspec setting = {{0, 0}, {1000, 0}};
+static struct pollfd many[20];
+
+static void make(void)
+{
+    ep = epoll_create1(0);
+    event = eventfd(1, EFD_NONBLOCK);
+    timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+    if (ep < 0 || event < 0 || timer < 0)
+        bail_out("no files of events: %s", strerror(errno));
+    for (unsigned i = 0; i < 20; i++)
+        many[i] = (struct pollfd){timer, POLLIN, 0};
+    cold_make();
+}
+
+static void make_watched(void)
+{
+    make();
+    if (epoll_ctl(ep, EPOLL_CTL_ADD, event, &wish) != 0)
+        bail_out("no watch");
+}
+
+static void drop(void)
+{
+    cold_drop();
+    raw6(SYS_close_range, 3, 255, 0, 0, 0, 0);
+}
+
+static bool opened(long r) { return r >= 3 && close((int)r) == 0; }
+static bool watches(long r)
+{
+    return r == 0 && epoll_wait(ep, &(struct epoll_event){0}, 1, 0) == 1;
+}
+static bool unwatched(long r) { return r == 0 && epoll_ctl(ep, EPOLL_CTL_ADD, event, &wish) == 0; }
+static bool reported(long r) { return r == 1 && *(unsigned *)COLD == EPOLLIN; }
+static bool counted(long r) { return r == 8 && *(unsigned long *)COLD == 1; }
+static bool is_set(long r)
+{
+    struct itimerspec t;
+
+    return r == 0 && timerfd_gettime(timer, &t) == 0 && t.it_value.tv_sec > 900;
+}
+
+static long do_add(void)
+{
+    return raw6(SYS_epoll_ctl, A(ep), EPOLL_CTL_ADD, A(event), A(&wish), 0, 0);
+}
+static long do_del(void) { return raw6(SYS_epoll_ctl, A(ep), EPOLL_CTL_DEL, A(event), 0, 0, 0); }
+static long do_wait(void) { return raw6(SYS_epoll_wait, A(ep), COLD, 8, 0, 0, 0); }
+static long do_pwait(void) { return raw6(SYS_epoll_pwait, A(ep), COLD, 8, 0, 0, 0); }
+static long do_pwait2(void) { return raw6(SYS_EPOLL_PWAIT2, A(ep), COLD, 8, A(&at_once), 0, 0); }
+static long do_read_event(void) { return raw6(SYS_read, A(event), COLD, 8, 0, 0, 0); }
+static long do_set(void) { return raw6(SYS_timerfd_settime, A(timer), 0, A(&setting), COLD, 0, 0); }
+static long do_get(void) { return raw6(SYS_timerfd_gettime, A(timer), COLD, 0, 0, 0, 0); }
+static long do_poll_many(void) { return raw6(SYS_poll, A(many), 20, 1, 0, 0, 0); }
+
+#define WITH(name_, call_, prepare_, act_, effect_, flags_) \
+    {.name = name_,                                         \
+     .call = (call_),                                       \
+     .prepare = prepare_,                                   \
+     .act = act_,                                           \
+     .effect = effect_,                                     \
+     .undo = drop,                                          \
+     .flags = (flags_)}
+#define CREATE(name_, call_, ...) \
+    {.name = name_, .call = (call_), .args = {__VA_ARGS__}, .effect = opened, .undo = drop}
+
+const struct scenario event_scenarios[] = {
+    CREATE("epoll_create", SYS_epoll_create, 1),
+    CREATE("epoll_create1", SYS_epoll_create1, 0),
+    CREATE("eventfd", SYS_eventfd, 5),
+    CREATE("eventfd2", SYS_eventfd2, 5, EFD_SEMAPHORE),
+    CREATE("timerfd_create", SYS_timerfd_create, CLOCK_MONOTONIC, 0),
+    WITH("epoll_ctl, add", SYS_epoll_ctl, make, do_add, watches, 0),
+    WITH("epoll_ctl, delete", SYS_epoll_ctl, make_watched, do_del, unwatched, NOTHING),
+    WITH("epoll_wait", SYS_epoll_wait, make_watched, do_wait, reported, 0),
+    WITH("epoll_pwait", SYS_epoll_pwait, make_watched, do_pwait, reported, 0),
+    WITH("epoll_pwait2", SYS_EPOLL_PWAIT2, make_watched, do_pwait2, reported, 0),
+    WITH("read of an eventfd", SYS_read, make, do_read_event, counted, 0),
+    WITH("timerfd_settime", SYS_timerfd_settime, make, do_set, is_set, 0),
+    WITH("timerfd_gettime", SYS_timerfd_gettime, make, do_get, NULL, 0),
+    WITH("poll of 20 files", SYS_poll, make, do_poll_many, NULL, 0),
+    {0},
+};
