@@ -77,6 +77,19 @@ void thread_set_nice(struct thread *t, int nice)
     ipl_restore(ipl);
 }
 
+struct thread_share thread_share(const struct thread *t)
+{
+    ipl_t ipl = ipl_raise(IPL_CLOCK);
+    struct runq *rq = runq_lock_of(t);
+    struct thread_share s = {.weight = t->fair.weight};
+
+    if (t->fair.queue)
+        s.lead_ns = (int64_t)(t->fair.v - t->fair.queue->floor) * CLOCK_CYCLE_NS;
+    spin_unlock_at_ipl(&rq->lock);
+    ipl_restore(ipl);
+    return s;
+}
+
 void sched_own_priority(unsigned prio)
 {
     struct thread *t = thread_self();

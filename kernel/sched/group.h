@@ -31,4 +31,13 @@ void thread_set_group(struct thread *t, struct sched_group *g);
 /* Set t's nice value, -20 to 19. IPL and locks as above. */
 void thread_set_nice(struct thread *t, int nice);
 
+/* Where a thread stands in the fair rule: its weight, and how far its virtual time is above the
+   floor of its queue, as time at FAIR_WEIGHT. */
+struct thread_share {
+    uint32_t weight;
+    int64_t lead_ns;
+};
+/* The share of t, which does not end meanwhile. IPL and locks as above. */
+struct thread_share thread_share(const struct thread *t);
+
 #endif

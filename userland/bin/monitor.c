@@ -2,7 +2,7 @@
  * monitor [/RECORD FILE] [/INTERVAL=time] [/ENDING=time] [/COUNT=n]
  *
  * Every interval (1 second by default) reports where the time of each CPU went, how many processes
- * are in each state, and the free blocks of paged pool. With /RECORD one JSON object per line is
+ * are in each state, how many threads wait for a CPU, and the free blocks of paged pool. With /RECORD one JSON object per line is
  * appended to FILE and flushed; without it one line is printed. /ENDING ends the program after that
  * time, /COUNT after that many readings, and so does an interrupt (^C), a hang-up or SIGTERM: the
  * current reading is then taken and written, so that the file is complete. A time is a number of
@@ -37,6 +37,7 @@ struct reading {
     uint64_t ns; /* monotonic */
     unsigned cpus;
     struct times cpu[CPUS];
+    uint64_t ready[CPUS]; /* threads that wait for the CPU */
     struct mega_states states;
 };
 
@@ -67,6 +68,7 @@ static bool take_cpus(struct reading *r)
             return fail("NOINFO", "the kernel answered", mega$condition_text(status)), false;
         r->cpu[r->cpus] = (struct times){c.pure_kernel_ns, c.user_ns, c.interrupt_ns, c.spin_ns,
                                          c.pure_idle_ns};
+        r->ready[r->cpus] = c.runq;
     }
     return true;
 }
@@ -132,6 +134,9 @@ static void record(FILE *f, const struct reading *a, const struct reading *b, ui
                 gained(b->cpu[i].user, a->cpu[i].user),
                 gained(b->cpu[i].interrupt, a->cpu[i].interrupt),
                 gained(b->cpu[i].spin, a->cpu[i].spin), gained(b->cpu[i].idle, a->cpu[i].idle));
+    fprintf(f, "], \"ready\": [");
+    for (unsigned i = 0; i < b->cpus; i++)
+        fprintf(f, "%s%lu", i ? ", " : "", (unsigned long)b->ready[i]);
     fprintf(f, "], \"states\": {");
     for (int i = 0; i < MEGA_STATES; i++)
         fprintf(f, "%s\"%s\": %lu", i ? ", " : "", state_names[i],
@@ -144,9 +149,11 @@ static void record(FILE *f, const struct reading *a, const struct reading *b, ui
 static void show(const struct reading *a, const struct reading *b, uint64_t start, unsigned lines)
 {
     double t[5] = {0}, interval = gained(b->ns, a->ns);
+    unsigned long ready = 0;
 
     if (lines % 20 == 0) {
-        printf("%8s %7s%7s%7s%7s%7s", "Time s", "Kernel%", "User%", "Int%", "Spin%", "Idle%");
+        printf("%8s %7s%7s%7s%7s%7s%7s", "Time s", "Kernel%", "User%", "Int%", "Spin%", "Idle%",
+               "Ready");
         for (int i = 0; i < MEGA_STATES; i++)
             printf("%6s", state_names[i]);
         printf("  Free blocks\n");
@@ -157,10 +164,12 @@ static void show(const struct reading *a, const struct reading *b, uint64_t star
         t[2] += gained(b->cpu[i].interrupt, a->cpu[i].interrupt);
         t[3] += gained(b->cpu[i].spin, a->cpu[i].spin);
         t[4] += gained(b->cpu[i].idle, a->cpu[i].idle);
+        ready += (unsigned long)b->ready[i];
     }
     printf("%8.2f ", gained(b->ns, start));
     for (int i = 0; i < 5; i++)
         printf("%7.1f", interval > 0 ? 100 * t[i] / interval : 0);
+    printf("%7lu", ready);
     for (int i = 0; i < MEGA_STATES; i++)
         printf("%6lu", (unsigned long)b->states.count[i]);
     printf("%13lu\n", (unsigned long)b->states.pool_free_blocks);

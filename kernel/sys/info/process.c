@@ -8,6 +8,7 @@
 #include "kernel/base/string.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/threads.h"
+#include "kernel/sched/group.h"
 #include "kernel/sched/sched.h"
 #include "kernel/sys/info/info.h"
 #include "mm/pool/pool.h"
@@ -49,6 +50,7 @@ static void describe_threads(const struct process *p, struct mega_process *m)
 {
     const struct uthread *u = process_first_thread_locked(p);
     const struct thread *t;
+    struct thread_share share;
     struct thread_sums sums;
     const char *wants;
 
@@ -69,6 +71,9 @@ static void describe_threads(const struct process *p, struct mega_process *m)
     m->switches = sums.switches;
     m->unaligned = sums.unaligned;
     m->nice = __atomic_load_n(&t->nice, __ATOMIC_RELAXED);
+    share = thread_share(t);
+    m->weight = share.weight;
+    m->lead_ns = share.lead_ns;
 }
 
 /* May the caller know more of p than what `show system` lists of every process? The rule of
@@ -97,6 +102,8 @@ static void reduce(struct mega_process *m)
     m->cpu = all.cpu;
     memcpy(m->name, all.name, sizeof(m->name));
     m->cpu_ns = all.cpu_ns;
+    m->user_ns = all.user_ns;
+    m->nice = all.nice;
     m->faults = all.faults;
     m->rss = all.rss;
     m->uic_group = all.uic_group;

@@ -36,7 +36,13 @@ static void full(const struct mega_process *p)
     identity(p);
     printf("    State %s, priority %u, CPU %u, time ", state_name(p->state), p->prio, p->cpu);
     print_duration(p->cpu_ns);
-    printf(", %lu switches\n", (unsigned long)p->switches);
+    printf(" (user ");
+    print_duration(p->user_ns);
+    printf(", kernel ");
+    print_duration(p->cpu_ns - p->user_ns);
+    printf("), %lu switches\n", (unsigned long)p->switches);
+    printf("    Nice %ld, weight %lu, virtual time %+.3f ms from the least of its group\n",
+           (long)p->nice, (unsigned long)p->weight, (double)p->lead_ns / 1e6);
     printf("    Pages: private %lu, locked %lu, section %lu, page tables %lu; virtual %.2f MB\n",
            (unsigned long)p->rss, (unsigned long)p->locked, (unsigned long)p->section_pages,
            (unsigned long)p->pt_pages, (double)p->vsize / 1048576.0);
@@ -110,20 +116,22 @@ int show_cpu(unsigned q, const char *name)
     struct mega_tb tb;
 
     (void)name;
-    printf("CPU  State    Process              Pid        Idle s      Kernel s        User s  "
-           "Switches  Interrupts\n");
+    printf(
+        "CPU  State    Process              Pid  Ready        Idle s      Kernel s        User s  "
+        "Switches  Interrupts\n");
     for (int64_t i = 0; ask(MEGA_INFO_CPU, i, &c, sizeof(c)); i++) {
-        printf("%3u  %-7s  %-15s %8u %13.2f %13.2f %13.2f %9lu %11lu\n", c.id,
+        printf("%3u  %-7s  %-15s %8u %6lu %13.2f %13.2f %13.2f %9lu %11lu\n", c.id,
                !c.online ? "stopped"
                : c.idle  ? "idle"
                          : "RUN",
-               c.current_name, c.current_pid, (double)c.idle_ns / 1e9, (double)c.kernel_ns / 1e9,
-               (double)c.user_ns / 1e9, (unsigned long)c.switches, (unsigned long)c.interrupts);
+               c.current_name, c.current_pid, (unsigned long)c.runq, (double)c.idle_ns / 1e9,
+               (double)c.kernel_ns / 1e9, (double)c.user_ns / 1e9, (unsigned long)c.switches,
+               (unsigned long)c.interrupts);
         if (q & Q_FULL)
-            printf("     clock ticks %lu, interprocessor interrupts %lu, shootdowns %lu, run queue "
-                   "%lu, unaligned accesses %lu\n",
+            printf("     clock ticks %lu, interprocessor interrupts %lu, shootdowns %lu, unaligned "
+                   "accesses %lu\n",
                    (unsigned long)c.clock_ticks, (unsigned long)c.ipis, (unsigned long)c.shootdowns,
-                   (unsigned long)c.runq, (unsigned long)c.unaligned);
+                   (unsigned long)c.unaligned);
     }
     if (q & Q_FULL && ask(MEGA_INFO_TB, 0, &tb, sizeof(tb))) {
         printf("Translation buffer: %lu interrupts sent, %lu spared, %lu whole flushes; by reason",

@@ -2,8 +2,9 @@
  * show system: one line for each process. States: CUR running on a CPU; COM ready; MUTEX waiting
  * for a mutex; LEF waiting for an event (pipe, terminal, child), can be ended by a signal; HIB
  * sleeping for a time; RWAST waiting for an event, cannot be ended by a signal; SUSP stopped; ENDED
- * a zombie. I/O counts the calls that read or write, Page flts all page faults, Pages the pages
- * that the process has in memory, including pages of sections.
+ * a zombie. I/O counts the calls that read or write, CPU all time on a CPU, User its part in
+ * user mode, Page flts all page faults, Pages the pages that the process has in memory, including
+ * pages of sections.
  */
 #include "show.h"
 
@@ -52,11 +53,15 @@ int show_system(unsigned q, const char *name)
 
     (void)q, (void)name;
     heading();
-    printf("     Pid  Process Name    State  Pri        I/O           CPU  Page flts     Pages\n");
+    printf("     Pid  Process Name    State  Pri Nice        I/O           CPU          User  Page "
+           "flts     Pages\n");
     while (next_process(&count, &p)) {
-        printf("%8u  %-15s %-5s %4u %10lu ", p.pid, p.name,
-               p.waits < MEGA_STATES ? names[p.waits] : "?", p.prio, (unsigned long)p.io);
+        printf("%8u  %-15s %-5s %4u %4ld %10lu ", p.pid, p.name,
+               p.waits < MEGA_STATES ? names[p.waits] : "?", p.prio, (long)p.nice,
+               (unsigned long)p.io);
         print_days(p.cpu_ns);
+        putchar(' ');
+        print_days(p.user_ns);
         printf(" %10lu%10lu\n", (unsigned long)p.faults, (unsigned long)(p.rss + p.section_pages));
     }
     return 0;

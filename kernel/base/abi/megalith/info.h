@@ -299,6 +299,11 @@ struct mega_process {
     char mutex[24];   /* name of the mutex that it waits for */
     uint64_t user_ns; /* of cpu_ns, the part in user mode */
     int64_t nice;     /* -20 to 19 */
+    /* Of the oldest thread, in the fair rule: its weight, and by how much its virtual time is above
+       the least of the threads with which it competes on its CPU; negative: it has credit. In time
+       at weight 1,024 */
+    uint64_t weight;
+    int64_t lead_ns;
 };
 struct mega_cpu {
     uint32_t id, online, idle, current_pid;
