@@ -108,7 +108,9 @@ def check(variant: Variant, limit: float = 600) -> Verdict:
             return done.stdout
 
         call("spin", *defines, "-a", str(FOLDER / f"{variant.model}.pml"))
-        call("gcc", "-w", "-O1", "-DSAFETY", "-DCOLLAPSE", "-o", "pan", "pan.c")
+        # In the short forms the compiler would take longer than the search that it speeds up.
+        level = "-O1" if variant in SOUND["full"] else "-O0"
+        call("gcc", "-w", level, "-DSAFETY", "-DCOLLAPSE", "-o", "pan", "pan.c")
         said = call("./pan", f"-m{DEPTH}")
     numbers = re.search(r"depth reached (\d+), errors: (\d+)", said)
     states = re.search(r"(\d+) states, stored", said)
