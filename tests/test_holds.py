@@ -46,6 +46,7 @@ def check(done: Done) -> None:
 
 GROWTHS = ["groups", "killed", "session", "zombies", "waiters", "futex", "timers"]
 GROWTHS += ["mappings", "pages", "generations", "truncated", "sharers", "file", "hog", "sections"]
+GROWTHS += ["sparse", "stretches"]
 GROWTHS += ["fluid", "page-file section", "regions", "directory", "logical names", "descriptors"]
 GROWTHS += ["pipes", "output", "displays"]
 

@@ -16,6 +16,7 @@
 #include "kernel/base/abi/secdef.h"
 #include "kernel/base/cond.h"
 #include "kernel/base/list.h"
+#include "kernel/base/treap.h"
 #include "kernel/sched/spinlock.h"
 #include "mm/pt/pte_forms.h"
 #include "mm/section/reserved.h"
@@ -68,8 +69,9 @@ struct section_kind {
     uint64_t (*valid_pages)(const struct section *s); /* NULL: the section counts them */
 };
 
-struct gsd {          /* paged pool; read under the GSD mutex; constant except for `hash` */
-    struct list hash; /* hash chain of names; empty: the name was deleted. GSD mutex */
+struct gsd { /* paged pool; read under the GSD mutex; constant except for the first two */
+    struct treap_node node; /* in the directory, if it is `named`. GSD mutex */
+    bool named;             /* else the name was deleted, or is not entered yet. GSD mutex */
     struct section *section;
     struct section_creds creator;
     uint32_t group; /* UIC group in which the name of a group section is known */

@@ -1,9 +1,9 @@
 /*
  * Global section directory.
  *
- * A small hash table of GSDs in paged pool. It is accessed only at IPL 0 under the GSD mutex: a
- * fault needs no name, since it finds its section through the map entry. Only the allocation of a
- * GSD can fail.
+ * A search tree of GSDs in paged pool, by name and scope. It is accessed only at IPL 0 under the
+ * GSD mutex: a fault needs no name, since it finds its section through the map entry. Only the
+ * allocation of a GSD can fail.
  */
 #include "mm/section/section_gsd.h"
 
@@ -11,46 +11,42 @@
 #include "kernel/sched/mutex.h"
 #include "mm/pool/pool.h"
 
-#define GSD_BUCKETS 64 /* a few hundred sections at most, so a handful in each chain */
-
 static struct mutex gsd_mutex;
-static struct list gsd_table[GSD_BUCKETS]; /* of struct gsd; GSD mutex */
+static struct treap directory; /* of struct gsd; GSD mutex */
 
-void gsd_boot(void)
-{
-    mutex_init(&gsd_mutex, "GSD", MUTEX_GSD);
-    for (unsigned i = 0; i < GSD_BUCKETS; i++)
-        list_init(&gsd_table[i]);
-}
+void gsd_boot(void) { mutex_init(&gsd_mutex, "GSD", MUTEX_GSD); }
 
 void gsd_lock(void) { mutex_lock(&gsd_mutex); }
 void gsd_unlock(void) { mutex_unlock(&gsd_mutex); }
 
-static struct list *bucket_of(const char *name, uint32_t length)
-{
-    uint32_t h = 2166136261u; /* FNV-1a */
+static struct gsd *gsd_of(struct treap_node *n) { return container_of(n, struct gsd, node); }
 
-    for (uint32_t i = 0; i < length; i++)
-        h = (h ^ (uint8_t)name[i]) * 16777619u;
-    return &gsd_table[h % GSD_BUCKETS];
-}
-
-static bool same_scope(const struct gsd *g, const struct section_name *n)
+/* How n compares to g: below 0, 0, or above 0. */
+static int compare(const struct section_name *n, const struct gsd *g)
 {
     bool sysgbl = (g->section->flags & SEC$M_SYSGBL) != 0;
+    int order = (int)n->length - g->name_length;
 
-    return sysgbl == n->sysgbl && (sysgbl || g->group == n->group);
+    if (order == 0)
+        order = memcmp(n->name, g->name, n->length);
+    if (order == 0)
+        order = (int)n->sysgbl - sysgbl;
+    if (order == 0 && !sysgbl && n->group != g->group)
+        order = n->group < g->group ? -1 : 1;
+    return order;
 }
 
 struct gsd *gsd_lookup_locked(const struct section_name *n)
 {
-    struct list *bucket = bucket_of(n->name, n->length);
-    struct gsd *g;
+    struct treap_node *at = directory.root;
 
-    list_for_each_entry(g, bucket, hash)
-        if (g->name_length == n->length && memcmp(g->name, n->name, n->length) == 0 &&
-            same_scope(g, n))
-            return g;
+    while (at) {
+        int order = compare(n, gsd_of(at));
+
+        if (order == 0)
+            return gsd_of(at);
+        at = order < 0 ? at->left : at->right;
+    }
     return NULL;
 }
 
@@ -60,7 +56,6 @@ struct gsd *gsd_alloc_locked(const struct section_request *r)
 
     if (!g)
         return NULL;
-    list_init(&g->hash);
     g->creator = r->creds;
     g->group = r->name.group;
     g->ident = r->ident_version;
@@ -72,12 +67,28 @@ struct gsd *gsd_alloc_locked(const struct section_request *r)
 
 void gsd_insert_locked(struct gsd *g, struct section *s)
 {
+    struct section_name n = {.name = g->name,
+                             .length = g->name_length,
+                             .sysgbl = (s->flags & SEC$M_SYSGBL) != 0,
+                             .group = g->group};
+    struct treap_node *up = NULL, **where = &directory.root;
+
     g->section = s;
     s->gsd = g;
-    list_add_tail(bucket_of(g->name, g->name_length), &g->hash);
+    g->named = true;
+    while (*where) {
+        up = *where;
+        where = compare(&n, gsd_of(up)) < 0 ? &up->left : &up->right;
+    }
+    treap_insert(&directory, &g->node, up, where);
 }
 
-void gsd_unname_locked(struct gsd *g) { list_remove(&g->hash); }
+void gsd_unname_locked(struct gsd *g)
+{
+    if (g->named)
+        treap_remove(&directory, &g->node);
+    g->named = false;
+}
 
 void gsd_remove_locked(struct gsd *g)
 {

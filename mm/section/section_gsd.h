@@ -18,9 +18,9 @@ struct gsd *gsd_lookup_locked(const struct section_name *n);
 struct gsd *gsd_alloc_locked(const struct section_request *r);
 /* Put it into the directory and link it with its section. */
 void gsd_insert_locked(struct gsd *g, struct section *s);
-/* Remove it from its hash chain: it is not found by name any more, but its section keeps it. */
+/* Remove it from the directory: it is not found by name any more, but its section keeps it. */
 void gsd_unname_locked(struct gsd *g);
-/* Remove it from its hash chain, if it is in one, and free it. */
+/* Remove it from the directory, if it is there, and free it. */
 void gsd_remove_locked(struct gsd *g);
 /* Free an entry that was never put into the directory. */
 void gsd_free_locked(struct gsd *g);

@@ -327,7 +327,7 @@ static struct state state(void)
 
     while (mega$info(MEGA_INFO_SECTION, (long)now.sections, &section, sizeof(section)) & 1)
         now.sections++;
-    while (mega$info(MEGA_INFO_REGION, (long)now.regions, &r, sizeof(r)) & 1)
+    for (r.id = 0; mega$info(MEGA_INFO_REGION, (long)r.id, &r, sizeof(r)) & 1;)
         now.regions++;
     mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m));
     mega$info(MEGA_INFO_PROCESS, -1, &p, sizeof(p));

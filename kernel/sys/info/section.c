@@ -18,7 +18,7 @@ static void name_of(struct section *s, struct mega_section *m)
     str_copy(m->name, s->gsd->name, sizeof(m->name));
     m->group = s->gsd->group;
     m->flags = s->flags;
-    m->delete_pending = list_empty(&s->gsd->hash);
+    m->delete_pending = !s->gsd->named;
     gsd_unlock();
 }
 
@@ -85,17 +85,17 @@ cond_t info_region(int64_t index, void *out)
     vaddr_t first_free;
     struct region *r;
     uint64_t id = UINT64_MAX;
-    int64_t left = index;
+    struct list *l;
 
-    /* Convert the index to a region id, then query that. Between the two only another thread of the
+    /* Find the id of the next region, then query that. Between the two only another thread of the
        same process could delete the region, and the query then fails. */
     mutex_lock_shared(&as->lock);
-    list_for_each_entry(r, &as->regions, link)
-        if (left-- == 0)
-            id = r->id;
+    r = index ? region_find_locked(as, (uint64_t)index) : NULL;
+    l = index && !r ? NULL : list_next(&as->regions, r ? &r->link : &as->regions);
+    if (l)
+        id = list_entry(l, struct region, link)->id;
     mutex_unlock_shared(&as->lock);
-    if (id == UINT64_MAX ||
-        region_query(as, VA$_REGSUM_BY_ID, id, 0, &v, &first_free) != SS$_NORMAL)
+    if (!l || region_query(as, VA$_REGSUM_BY_ID, id, 0, &v, &first_free) != SS$_NORMAL)
         return SS$_NONEXPR;
     *m = (struct mega_region){.id = v.id,
                               .start = v.start,

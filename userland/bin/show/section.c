@@ -140,7 +140,7 @@ int show_region(unsigned q, const char *name)
 
     (void)q, (void)name;
     printf("Region            Start         Length     First free  Flags\n");
-    for (int64_t i = 0; ask(MEGA_INFO_REGION, i, &r, sizeof(r)); i++)
+    for (r.id = 0; ask(MEGA_INFO_REGION, (int64_t)r.id, &r, sizeof(r));)
         printf("%6lu  %014lX %014lX %014lX %s%s\n", (unsigned long)r.id, (unsigned long)r.start,
                (unsigned long)r.length, (unsigned long)r.first_free,
                r.flags & VA$M_SHARED_PTS ? " SHARED_PTS" : "",

@@ -102,7 +102,7 @@ static void process_state(struct state *s)
     s->locked = p.locked;
     s->pages += (long)(p.rss + p.pt_pages);
     s->regions = 0;
-    for (long i = 0; mega$info(MEGA_INFO_REGION, i, &r, sizeof(r)) == SS$_NORMAL; i++)
+    for (r.id = 0; mega$info(MEGA_INFO_REGION, (long)r.id, &r, sizeof(r)) == SS$_NORMAL;)
         s->regions = add(s->regions, &r, sizeof(r));
     ids[0] = (unsigned long)raw(SYS_getpgid, 0);
     ids[1] = (unsigned long)raw(SYS_getsid, 0);

@@ -6,12 +6,16 @@
 #include <fcntl.h>
 #include <megalith/info.h>
 #include <secdef.h>
+#include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vadef.h>
@@ -165,6 +169,61 @@ static void file(unsigned n)
     need(close(fd) == 0);
 }
 
+/* Pages far from each other in a file and in shared memory: each has its own nodes in the index. */
+static void sparse(unsigned n)
+{
+    uint64_t span = 1ul << 36; /* bytes; the index of a file has levels of 2^19, 2^25 ... bytes */
+    int fd = open("/tmp/holds", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    char *p = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+
+    need(fd >= 0 && unlink("/tmp/holds") == 0 && p != MAP_FAILED);
+    for (unsigned i = 0; i < 64; i++) { /* a lone page, and then a second one */
+        need(ftruncate(fd, 0) == 0);
+        need(pwrite(fd, "x", 1, (off_t)(i * PAGE_BYTES)) == 1);
+        need(pwrite(fd, "x", 1, (off_t)((1ul << 36) - (i + 1) * 1048573)) == 1);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t at = i * 0x9E3779B97F4A7C15ul >> 28;
+
+        p[at] = 1;
+        need(pwrite(fd, "x", 1, (off_t)at) == 1);
+    }
+    need(ftruncate(fd, 1) == 0);
+}
+
+/* Processes in select() with tables of a few contiguous pages, every second of which ends: memory
+   in many short stretches. */
+static void selects(unsigned i, void *g)
+{
+    static char set[8192]; /* 65,536 bits */
+    int fds = 43690 + (int)(i % 3) * 10922;
+    struct rlimit r = {65536, 65536};
+    struct timeval until = {1000, 0};
+
+    memset(set, 0, sizeof(set));
+    setrlimit(RLIMIT_NOFILE, &r);
+    if (i % 2)
+        gate_wait(g);
+    else
+        syscall(SYS_select, fds, set, NULL, NULL, &until);
+}
+
+static void stretches(unsigned n)
+{
+    struct gate g;
+    unsigned most = n < 2000 ? n : 2000;
+    pid_t first;
+
+    gate_make(&g);
+    first = crowd_start(most, selects, &g);
+    for (unsigned round = 0; round < 2; round++)
+        for (unsigned i = 2 * round; i < most; i += 4)
+            kill(first + (pid_t)i, SIGKILL);
+    gate_open(&g);
+    crowd_wait(most);
+}
+
 /* Nearly all memory, in several ways, and freed. */
 static void hog(unsigned n)
 {
@@ -270,6 +329,8 @@ const struct growth growth_memory[] = {
     {"truncated", truncated},
     {"sharers", sharers},
     {"file", file},
+    {"sparse", sparse},
+    {"stretches", stretches},
     {"hog", hog},
     {"sections", sections},
     {"fluid", fluid},

@@ -44,8 +44,10 @@ enum mega_item {
        after that one, found without a search from the first (SS$_NOMOREPROC: pid is the last one;
        SS$_NONEXPR: pid no longer exists) */
     MEGA_INFO_PROCESS = 5,
-    MEGA_INFO_CPU = 6,       /* index-th CPU: struct mega_cpu */
-    MEGA_INFO_REGION = 7,    /* index-th region of the caller: struct mega_region */
+    MEGA_INFO_CPU = 6, /* index-th CPU: struct mega_cpu */
+    /* Index: 0, or the id of a region of the caller; the first one, or the one after that, in the
+       order of addresses: struct mega_region. SS$_NONEXPR: there is none, or none of that id */
+    MEGA_INFO_REGION = 7,
     MEGA_INFO_TB = 8,        /* struct mega_tb */
     MEGA_INFO_PARAM = 9,     /* index-th system parameter: struct mega_param */
     MEGA_INFO_PCI = 10,      /* index-th PCI function: struct mega_pci */
