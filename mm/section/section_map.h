@@ -14,7 +14,8 @@
 struct section_map {         /* nonpaged pool; constant while it is linked, except as noted */
     struct list link;        /* in section.maps; section.lock */
     struct section *section; /* the mapping has one share */
-    struct aspace *aspace;   /* no reference: unlinked before the address space is freed */
+    struct aspace *aspace;   /* no reference: unlinked before the address space is freed. NULL: the
+                                place of a walk of the list */
     vaddr_t start;           /* of the map entry */
     bool shared;             /* through shared page tables */
     pfn_t table; /* a level-2 page for a split that is prepared, else PFN_NONE; the aspace's mutex,

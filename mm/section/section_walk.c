@@ -96,20 +96,32 @@ static bool aspace_try_ref(struct aspace *as)
     return true;
 }
 
-/* Find an address space that maps s; it must be `only` unless that is NULL. Returns it with a
-   reference, and the mapping's address in *start, or NULL. */
+#define LOOK_AT 64u /* mappings that are looked at in one hold of the section's lock */
+
+/* Find an address space that maps s, of which the caller has a share; it must be `only` unless that
+   is NULL. Returns it with a reference, and the mapping's address in *start, or NULL. Between two
+   holds of the lock a mapping without an address space keeps the place in the list. */
 static struct aspace *find_mapper(struct section *s, const struct aspace *only, vaddr_t *start)
 {
-    ipl_t ipl = spin_lock(&s->lock);
+    struct section_map place = {.aspace = NULL};
     struct aspace *found = NULL;
-    struct section_map *m;
+    struct list *at = &s->maps;
+    ipl_t ipl = spin_lock(&s->lock);
 
-    list_for_each_entry(m, &s->maps, link)
-        if ((!only || m->aspace == only) && aspace_try_ref(m->aspace)) {
+    for (unsigned seen = 1; !found && (at = list_next(&s->maps, at)) != NULL; seen++) {
+        struct section_map *m = list_entry(at, struct section_map, link);
+
+        if (m->aspace && (!only || m->aspace == only) && aspace_try_ref(m->aspace)) {
             found = m->aspace;
             *start = m->start;
-            break;
+        } else if (seen % LOOK_AT == 0) {
+            list_add_after(at, &place.link);
+            spin_unlock(&s->lock, ipl);
+            ipl = spin_lock(&s->lock);
+            at = place.link.prev;
+            list_remove(&place.link);
         }
+    }
     spin_unlock(&s->lock, ipl);
     return found;
 }

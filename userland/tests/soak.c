@@ -34,6 +34,7 @@ static const char *const lines[][PER_LINE][WORDS] = {
     {{"syscall_fuzz", "%s", "60", "800", "4"}}, /* may remove the access of all others to /tmp */
     {{"pool_stress", "%s", "1500"}},
     {{"shared_fuzz", "%s", "4", "3000"}},
+    {{"killed", "2", "%s"}},
     {{"rundown", "17"}, {"signals"}, {"interrupted_calls"}},
     {{"floating_point"},
      {"memory"},

@@ -261,21 +261,37 @@ static void limit(const char *name, uint64_t value)
     mega$control(MEGA_CTL_SET_PARAM, (uint64_t)name, value, 0, 0, 0);
 }
 
+/* A process that maps none of the sections looks at all of them. */
+static void looker(unsigned number, void *g)
+{
+    struct mega_section s;
+
+    (void)number;
+    gate_wait(g);
+    for (int64_t i = 0; mega$info(MEGA_INFO_SECTION, i, &s, sizeof(s)) == SS$_NORMAL; i++)
+        ;
+}
+
 /* Global sections: memory-resident, with their pages, and mapped by n entries. */
 static void sections(unsigned n)
 {
     unsigned most = n < 4000 ? n : 4000;
     uint64_t length;
+    struct gate g;
     void *va;
 
+    gate_make(&g);
+    crowd_start(1, looker, &g);
     limit("GBLSECTIONS", 4095);
     for (unsigned i = 0; i < most; i++)
         need(sys$create_gdzro(named("HOLDS_%u", i), 0, 0, PAGE_BYTES, 0, SEC$M_SYSGBL) & 1);
     for (unsigned i = 0; i < n; i++)
-        need(sys$mgblsc_64(named("HOLDS_%u", i % most), 0, &p2, 0, 0, 0,
+        need(sys$mgblsc_64(named("HOLDS_%u", i % 2 ? 0 : i % most), 0, &p2, 0, 0, 0,
                            SEC$M_SYSGBL | SEC$M_EXPREG | SEC$M_WRT, &va, &length) &
              1);
     *(char *)va = 1;
+    gate_open(&g);
+    crowd_wait(1);
     for (unsigned i = 0; i < most; i++)
         need(sys$dgblsc(SEC$M_SYSGBL, named("HOLDS_%u", i), 0) & 1);
 }
