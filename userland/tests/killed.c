@@ -15,8 +15,8 @@
  * (--validate).
  *
  * A victim that counts in a loop of user mode counts no further after kill() has returned: not at
- * all on one CPU, and at most STEPS on several, where the victim's CPU may be amid some instructions
- * when the interrupt comes that kill() has sent.
+ * all on one CPU, and at most STEPS on several, where the victim's CPU may be amid some
+ * instructions when the interrupt comes that kill() has sent.
  *
  * At the end some victims are left behind in their calls: the self-check must be able to stop them.
  *
@@ -170,7 +170,7 @@ static void through_pipe(void)
 
     if (pipe(p))
         _exit(1);
-    if (fork() == 0) {
+    if (must_fork() == 0) {
         close(p[1]);
         while (read(p[0], big, BIG) > 0)
             ;
@@ -217,14 +217,14 @@ static void copy_space(void)
     pid_t pid;
 
     fill();
-    pid = fork();
+    pid = must_fork();
     if (pid == 0)
         _exit(0);
     waitpid(pid, NULL, 0);
 }
 static void copied_space(void)
 {
-    pid_t pid = fork();
+    pid_t pid = must_fork();
 
     if (pid)
         _exit(waitpid(pid, NULL, 0) < 0);
@@ -233,7 +233,7 @@ static void copied_space(void)
 }
 static void fork_only(void)
 {
-    pid_t pid = fork();
+    pid_t pid = must_fork();
 
     if (pid == 0)
         _exit(0);
@@ -525,7 +525,7 @@ static void leave(void)
     static void (*const left[])(void) = {write_tty, read_zero, populate, copy_space, write_file};
 
     for (unsigned k = 0; k < sizeof(left) / sizeof(left[0]); k++) {
-        if (fork() == 0)
+        if (must_fork() == 0)
             for (;;)
                 left[k]();
     }
