@@ -113,28 +113,45 @@ pfn_t object_release_page_locked(struct mm_object *o, slot_t *s)
     return pfn;
 }
 
+/* The slots of a leaf for pages of [from, to), as bits. */
+static uint64_t slots_between(uint64_t base, uint64_t from, uint64_t to)
+{
+    uint64_t slots = ~UINT64_C(0);
+
+    if (from > base)
+        slots = from - base < INDEX_SLOTS ? slots << (from - base) : 0;
+    if (to - base < INDEX_SLOTS)
+        slots &= (UINT64_C(1) << (to - base)) - 1;
+    return slots;
+}
+
 /* Remove the pages of a leaf's slots in [from, to), at most RELEASE_STEP, and store them in out.
-   Lock held. Returns their number; if it is lower, that was all of the leaf. */
+   `to` is above base. Lock held. Returns their number; if it is lower, that was all of the leaf. */
 static unsigned release_leaf(struct mm_object *o, struct index_node *leaf, uint64_t base,
                              uint64_t from, uint64_t to, pfn_t *out)
 {
-    unsigned n = 0;
+    uint64_t used = leaf->used & slots_between(base, from, to), emptied = 0;
+    unsigned n = 0, plain = 0;
 
-    for (uint64_t used = leaf->used; used && n < RELEASE_STEP; used &= used - 1) {
-        unsigned i = bit_lowest(used);
-        slot_t *s = &leaf->slot[i];
+    for (; used && n < RELEASE_STEP; used &= used - 1) {
+        slot_t *s = &leaf->slot[bit_lowest(used)];
 
-        if (base + i < from || base + i >= to)
-            continue;
-        if (*s & SLOT_PRESENT) {
+        if ((*s & (SLOT_PRESENT | SLOT_BUSY)) == SLOT_PRESENT) { /* nearly always */
+            out[n] = slot_pfn(*s);
+            page_of(out[n++])->state = PAGE_ACTIVE;
+            plain++;
+            *s = 0;
+        } else if (*s & SLOT_PRESENT) {
             out[n] = object_release_page_locked(o, s);
             n += out[n].n != 0;
         } else if (!(*s & SLOT_BUSY)) {
             *s = 0; /* an error that nobody waits for any more */
         }
         if (*s == 0)
-            leaf->used &= ~(UINT64_C(1) << i);
+            emptied |= used & -used;
     }
+    leaf->used &= ~emptied;
+    o->resident -= plain;
     return n;
 }
 

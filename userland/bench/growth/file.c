@@ -250,7 +250,7 @@ const struct growth_row growth_file[] = {
     {"stat a file", "files in the directory", 100, 10000, 1.3, 5000, stat_file},
     {"stat a file of a common hash", "files of that hash", 100, 10000, 1.7, 0, stat_equal},
     {"read a directory, each entry", "files in the directory", 100, 10000, 1.5, 500, read_entry},
-    {"dup and close", "descriptors", 10, 60000, 1.5, 1000, dup_and_close},
+    {"dup and close", "descriptors", 10, 60000, 1.4, 1000, dup_and_close},
     {"poll a pipe", "processes that poll it", 10, 500, 1.3, 0, poll_one},
     {.name = NULL},
 };
