@@ -222,6 +222,21 @@ long inode_read_user(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n)
     return r;
 }
 
+uint64_t (*file_size_limit)(bool exceeded);
+
+/* How many of n bytes from offset on the process may write. */
+static size_t within_limit(uint64_t offset, size_t n)
+{
+    uint64_t limit = file_size_limit ? file_size_limit(false) : UINT64_MAX;
+
+    if (likely(n <= limit && offset <= limit - n))
+        return n;
+    if (offset < limit)
+        return limit - offset;
+    (void)file_size_limit(true);
+    return 0;
+}
+
 /*
  * The size is increased before the bytes are written, so that the pager supplies pages for them,
  * and reduced again by the bytes that could not be copied. A reader waits for the mutex and sees
@@ -238,6 +253,9 @@ long inode_write_user_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, siz
     if (offset >= INODE_MAX_BYTES)
         return -EFBIG;
     n = MIN(n, INODE_MAX_BYTES - offset);
+    n = within_limit(offset, n);
+    if (n == 0)
+        return -EFBIG;
     if (offset + n > old)
         err = i->ops->resize(i, offset + n);
     if (err)
@@ -271,7 +289,7 @@ int inode_truncate(struct inode *i, uint64_t size)
     if (size > INODE_MAX_BYTES)
         return -EFBIG;
     mutex_lock(&i->lock);
-    err = i->ops->resize(i, size);
+    err = size > i->size && !within_limit(size - 1, 1) ? -EFBIG : i->ops->resize(i, size);
     if (!err) {
         inode_touch(i);
         drop_set_ids(i);

@@ -193,6 +193,10 @@ static inline void inode_unref(struct inode *i)
 }
 /* Is gid the group of cred, or one of its supplementary groups? */
 bool io_in_group(const struct io_cred *cred, uint32_t gid);
+/* How long a write or a truncation by the current process may make a file, in bytes; exceeded: it
+ * would be longer, and the process gets its signal for that. NULL: any length. kernel/proc sets it
+ * at boot. */
+extern uint64_t (*file_size_limit)(bool exceeded);
 /* Does cred have the access of mask (4 read, 2 write, 1 execute)? 0 or -EACCES. */
 int inode_access(const struct inode *i, const struct io_cred *cred, unsigned mask);
 void inode_stat(const struct inode *i, struct file_stat *st);

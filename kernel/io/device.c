@@ -57,7 +57,8 @@ static const struct file_ops zero_ops = {.name = "zero",
                                          .read = zero_read,
                                          .write = null_write,
                                          .lseek = device_lseek,
-                                         .stat = device_stat};
+                                         .stat = device_stat,
+                                         .anonymous = true};
 
 static const struct {
     const char *path;

@@ -35,6 +35,7 @@ struct file_ops {
     int (*truncate)(struct file *f, uint64_t size);
     /* The object that mmap maps, without a new reference; NULL: the file cannot be mapped. */
     struct mm_object *(*object)(struct file *f);
+    bool anonymous;                /* mmap gives memory of no file, zero at first: /dev/zero */
     void (*close)(struct file *f); /* on the last reference */
 };
 

@@ -24,17 +24,17 @@
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/program_path.h"
+#include "kernel/proc/rlimit.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/threads.h"
 #include "mm/phys/failure.h"
 #include "mm/pool/pool.h"
 #include "mm/pt/pt_system.h"
 
-#define STACK_BYTES (UINT64_C(8) << 20) /* as RLIMIT_STACK says */
-#define STACK_TOP   LAYOUT_P1_TOP
-#define AUX_MAX     22
-#define PS_USER     8
-#define PLATFORM    "ev67" /* the directory of libraries for this processor */
+#define STACK_TOP LAYOUT_P1_TOP
+#define AUX_MAX   22
+#define PS_USER   8
+#define PLATFORM  "ev67" /* the directory of libraries for this processor */
 
 enum {
     AT_NULL,
@@ -142,7 +142,7 @@ static __attribute__((noinline)) int write_stack(struct exec_args *a, const stru
     size_t at = 0;
 
     _Static_assert(ARRAY_SIZE(aux) <= AUX_MAX, "room for the auxiliary vector");
-    if (a->bytes + 8 * words + PAGE_SIZE > STACK_BYTES / 4)
+    if (a->bytes + 8 * words + PAGE_SIZE > x->stack_bytes * 3 / 4)
         return -E2BIG;
     *sp = w.at;
     for (size_t done = 0; done < a->bytes && !w.err; done += PAGE_SIZE)
@@ -220,7 +220,8 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
     vaddr_t sp = 0;
     int err;
 
-    as = exec_image_map(x, STACK_TOP, STACK_BYTES, &err);
+    x->stack_bytes = rlimit_stack_bytes();
+    as = exec_image_map(x, STACK_TOP, &err);
     if (as && !process_alone(p)) {
         err = threads_end_others();
         ended = !err;

@@ -51,6 +51,7 @@ struct exec_image {
     struct exec_file interp;       /* the dynamic linker, if the program names one */
     struct program_path *path;     /* of the program; passes to the process */
     vaddr_t brk;                   /* where the heap begins */
+    uint64_t stack_bytes;          /* set by the caller of exec_image_map */
     char line[2][SCRIPT_LINE_MAX]; /* first lines of the last two scripts */
 };
 
@@ -62,8 +63,7 @@ int exec_image_open(struct exec_image *x, const char *path, struct exec_args *a)
 void exec_image_close(struct exec_image *x);
 /* Create the address space of the program, with its files mapped and a stack of stack_bytes bytes
  * below stack_top. NULL with the error in *err. */
-struct aspace *exec_image_map(struct exec_image *x, vaddr_t stack_top, uint64_t stack_bytes,
-                              int *err);
+struct aspace *exec_image_map(struct exec_image *x, vaddr_t stack_top, int *err);
 /* Clear, in the current address space, the bytes after the file's in the last page of each writable
  * segment; in the others they do not matter. 0 or -EFAULT. */
 int exec_image_clear_tails(const struct exec_image *x);

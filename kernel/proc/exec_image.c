@@ -190,19 +190,19 @@ static int map_file(struct aspace *as, struct exec_file *f, vaddr_t at)
     return err;
 }
 
-struct aspace *exec_image_map(struct exec_image *x, vaddr_t stack_top, uint64_t stack_bytes,
-                              int *err)
+struct aspace *exec_image_map(struct exec_image *x, vaddr_t stack_top, int *err)
 {
     struct aspace *as = aspace_create(thread_self()->home_rad);
     const struct elf_image *image = &x->program.image;
-    vaddr_t stack = stack_top - stack_bytes;
+    vaddr_t stack = stack_top - x->stack_bytes;
     bool linker = image->relocatable && !x->interp.inode;
 
     if (!as) {
         *err = -ENOMEM;
         return NULL;
     }
-    *err = aspace_map_anon(as, &stack, stack_bytes, MAP_R | MAP_W | (image->exec_stack ? MAP_X : 0),
+    *err = aspace_map_anon(as, &stack, x->stack_bytes,
+                           MAP_R | MAP_W | (image->exec_stack ? MAP_X : 0),
                            MAPF_FIXED_NOREPLACE | MAPF_GROWSDOWN);
     if (!*err)
         *err = map_file(as, &x->program, linker ? 0 : IMAGE_BASE);

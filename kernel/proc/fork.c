@@ -59,7 +59,8 @@ static void copy_identity(struct process *to, struct process *from)
     to->permanent = from->permanent;
     to->authorised = from->authorised;
     to->rights = from->rights;
-    to->nofile = from->nofile;
+    memcpy(to->limits, from->limits, sizeof(to->limits));
+    cpu_timers_limit_set(to);
     memcpy(to->name, from->name, sizeof(to->name));
     to->program = program_path_ref(from->program);
     to->arg_start = from->arg_start;

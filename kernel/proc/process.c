@@ -17,6 +17,7 @@
 #include "kernel/proc/numbers.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/program_path.h"
+#include "kernel/proc/rlimit.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/threads.h"
 #include "kernel/quota/quota.h"
@@ -109,7 +110,7 @@ void process_for_each(enum process_visit (*fn)(struct process *p, void *arg), vo
 /* -EAGAIN: as POSIX specifies for fork at the system's limit, and at the user's. */
 int process_number_charge(struct account *a)
 {
-    if (!account_charge(a, QUOTA_PROCESSES, 1))
+    if (!rlimit_may_fork() || !account_charge(a, QUOTA_PROCESSES, 1))
         return -EAGAIN;
     if (__atomic_add_fetch(&processes, 1, __ATOMIC_RELAXED) <= process_limit &&
         !failure_inject(MEGA_ALLOC_PROCESS))

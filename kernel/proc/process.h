@@ -14,6 +14,7 @@
 
 #include "kernel/base/abi/prvdef.h"
 #include "kernel/io/file.h"
+#include "kernel/proc/cpu_timer.h"
 #include "kernel/proc/creds.h"
 #include "kernel/proc/fs_context.h"
 #include "kernel/proc/walk.h"
@@ -49,6 +50,7 @@ struct uthread;
 enum process_state { PROCESS_LIVE, PROCESS_ZOMBIE };
 
 /* In nonpaged pool. "Table lock" is process_lock, "signal lock" is sig->lock (signal.h). */
+#define RLIMITS 16
 struct rlimit {
     uint64_t soft, hard; /* soft <= hard */
 };
@@ -82,7 +84,7 @@ struct process {
     /* Changed only by exec and exit, as aspace. Other threads read it only while all threads are
      * stopped (validate.c). */
     struct file_table *files;
-    struct rlimit nofile;  /* descriptors (rlimit.h); atomic, changed under the table lock */
+    struct rlimit limits[RLIMITS]; /* rlimit.h; atomic, changed under the table lock */
     struct fs_context *fs; /* &own_fs, or a shared one; changed by its only user, in clone */
     struct fs_context own_fs;
     /* Number of reads and writes, for display. Atomic; two threads that count at the same moment
@@ -113,6 +115,7 @@ struct process {
     /* The thread whose vfork waits until this process calls exec or ends; table lock. */
     struct uthread *vfork_parent;
     /* ITIMER_REAL: signal lock. */
+    struct cpu_timers cpu_timers;
     struct timer alarm;
     uint64_t alarm_interval; /* ns */
     uint64_t alarm_deadline; /* ns, 0: off */

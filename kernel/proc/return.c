@@ -1,5 +1,6 @@
 /* The slow path of the return to user mode: it does what the bits of hw.syscall_exit ask for. */
 #include "arch/alpha/hw/trapframe.h"
+#include "kernel/proc/cpu_timer.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
 #include "kernel/sched/freeze.h"
@@ -12,6 +13,8 @@ void process_return_slow(void)
         sched_freeze_park();
     if (wanted & ~EXIT_SIGNAL)
         sched_preempt();
-    if (wanted & EXIT_SIGNAL)
+    if (unlikely(wanted & EXIT_CPU_TIME))
+        cpu_timers_check();
+    if (wanted & (EXIT_SIGNAL | EXIT_CPU_TIME))
         signal_deliver(user_frame_of(current_hw));
 }

@@ -111,6 +111,9 @@ void thread_exit(void) __attribute__((noreturn));
    level-1 page table, and the mask in which the context switch sets and clears the CPU's bit. For
    the current thread the root is loaded at once. */
 void thread_set_root(struct thread *t, uint64_t root_pfn, cpumask_t *mask);
+/* Called, if set, in the clock interrupt for a tick that has met t in user mode. IPL_CLOCK.
+   kernel/proc sets it at boot. */
+extern void (*sched_user_tick)(struct thread *t);
 /* Bit of hw.syscall_exit: thread_interrupt() was called. Code that clears it clears `interrupted`
    afterwards. */
 #define EXIT_INTERRUPTED 2ul

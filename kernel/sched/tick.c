@@ -58,6 +58,8 @@ static bool is_tick(struct runq *rq, uint64_t now_ns, uint64_t *lost_ns)
     return true;
 }
 
+void (*sched_user_tick)(struct thread *t);
+
 void sched_clock_tick(bool user)
 {
     struct runq *rq = runq_self();
@@ -76,6 +78,8 @@ void sched_clock_tick(bool user)
     if (self == 0)
         __atomic_store_n(&clock_ticks, rq->ticks, __ATOMIC_RELAXED);
     thread_tick(rq, t, user, lost);
+    if (user && sched_user_tick)
+        sched_user_tick(t);
     if (__atomic_load_n(&cpu_count, __ATOMIC_RELAXED) > 1) {
         if (rq->ticks % BALANCE_TICKS == self * (BALANCE_TICKS / MAX_CPUS))
             sched_balance(self);

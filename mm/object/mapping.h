@@ -63,6 +63,9 @@ void object_attach_entry(struct mm_object *o, struct map_entry *e);
 /* Split e, which maps an object: `second`, whose range and offset are set, gets the upper part. The
    caller lowers e->end. IPL 0, mutex of e's address space exclusive. */
 void object_split_entry(struct map_entry *e, struct map_entry *second);
+/* The end of e, which maps an object, was moved up: it maps as many pages more. IPL 0, mutex of e's
+   address space exclusive. */
+void object_extend_entry(struct map_entry *e);
 /* Make e map its object no longer: drop its reference, and free the pages of an anonymous object
    that only e could reach. The caller has cleared all PTEs of e. IPL 0, mutex of e's address space
    exclusive, or held by nobody else. May call the pager's `end`. */

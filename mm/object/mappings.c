@@ -114,6 +114,16 @@ void object_split_entry(struct map_entry *e, struct map_entry *second)
     spin_unlock(o->lock, ipl);
 }
 
+void object_extend_entry(struct map_entry *e)
+{
+    struct mm_object *o = e->object;
+    ipl_t ipl = spin_lock(o->lock);
+
+    e->pages.end = e->pages.first + ((e->end - e->start) >> PAGE_SHIFT);
+    update_up(&e->pages.node);
+    spin_unlock(o->lock, ipl);
+}
+
 /* The first entry of the subtree, whose max_end is above `from`, that ends above it. */
 static struct object_mapping *first_in(struct treap_node *n, uint64_t from)
 {

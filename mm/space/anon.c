@@ -50,12 +50,14 @@
 /* ---- stacks ---- */
 
 /* Record in e->low that the stack has been used down to va. False: va is in the guard page, which
-   is the lowest page of the entry. */
+   is the lowest page of the entry, or beyond the process's limit. */
 static bool stack_touch(struct aspace *as, struct map_entry *e, vaddr_t va)
 {
     vaddr_t low;
 
     if (va < e->start + PAGE_SIZE)
+        return false;
+    if (aspace_limit && e->end - va > aspace_limit(ASPACE_LIMIT_STACK))
         return false;
     low = __atomic_load_n(&e->low, __ATOMIC_RELAXED);
     while (va < low) { /* of two faults at the same time, the lower one counts */

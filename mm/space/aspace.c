@@ -87,7 +87,7 @@ struct aspace *aspace_create(unsigned rad) { return aspace_new(rad); }
 
 void (*aspace_entries_gone)(void);
 
-static void entries_gone(void)
+void aspace_entries_left(void)
 {
     if (aspace_entries_gone)
         aspace_entries_gone();
@@ -111,7 +111,7 @@ static void clear_locked(struct aspace *as)
         list_remove(&e->link);
         map_entry_destroy(e);
     }
-    as->counts.vsize = 0;
+    as->counts.vsize = as->counts.data = 0;
     __atomic_store_n(&as->counts.locked, 0, __ATOMIC_RELAXED);
     region_clear_locked(as);
 }
@@ -134,7 +134,7 @@ void aspace_unref(struct aspace *as)
     mutex_unlock(&as->lock);
     pt_root_free(&as->pt);
     npp_free(as, sizeof(*as));
-    entries_gone();
+    aspace_entries_left();
 }
 
 /* ---- splitting and merging ---- */
@@ -244,6 +244,21 @@ struct map_entry *aspace_merge_locked(struct aspace *as, struct map_entry *e)
 
 /* ---- mapping ---- */
 
+uint64_t (*aspace_limit)(enum aspace_limit which);
+
+static bool fits(uint64_t used, uint64_t more, uint64_t limit)
+{
+    return used <= limit && more <= limit - used;
+}
+
+bool aspace_may_grow_locked(struct aspace *as, uint64_t n, bool data)
+{
+    if (!aspace_limit)
+        return true;
+    return fits(as->counts.vsize, n, aspace_limit(ASPACE_LIMIT_SIZE)) &&
+           (!data || fits(as->counts.data, n, aspace_limit(ASPACE_LIMIT_DATA)));
+}
+
 bool aspace_user_range(vaddr_t va, uint64_t len)
 {
     return len != 0 && ((va | len) & PAGE_MASK) == 0 &&
@@ -269,6 +284,22 @@ static int place(struct aspace *as, vaddr_t *va, uint64_t len, unsigned flags)
         return 0;
     *va = aspace_find_locked(as, len, PAGE_SIZE, LAYOUT_P2_BASE, LAYOUT_USER_TOP, false);
     return *va ? 0 : -ENOMEM;
+}
+
+/* Is there room within the process's limits for a mapping at va, which replaces what is there? */
+static bool may_map_locked(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot,
+                           unsigned flags)
+{
+    bool data = (prot & MAP_W) && !(flags & (MAPF_SHARED | MAPF_GROWSDOWN));
+    uint64_t replaced = 0;
+
+    if (likely(aspace_may_grow_locked(as, len, data)))
+        return true;
+    for (struct map_entry *e = aspace_first_in_locked(as, va, va + len);
+         e && (flags & MAPF_FIXED) && !thread_killed();
+         e = aspace_first_in_locked(as, e->end, va + len))
+        replaced += MIN(e->end, va + len) - MAX(e->start, va);
+    return replaced && aspace_may_grow_locked(as, len - replaced, data);
 }
 
 static void insert_anon(struct aspace *as, struct map_entry *e, vaddr_t va, uint64_t len,
@@ -306,6 +337,8 @@ static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned p
         return -ENOMEM;
     mutex_lock(&as->lock);
     err = place(as, va, len, flags);
+    if (!err && unlikely(!may_map_locked(as, *va, len, prot, flags)))
+        err = -ENOMEM;
     if (!err && (flags & MAPF_FIXED))
         err = aspace_unmap_locked(as, *va, len);
     if (err) {
@@ -375,7 +408,7 @@ int aspace_unmap(struct aspace *as, vaddr_t va, uint64_t len)
     mutex_lock(&as->lock);
     err = aspace_unmap_locked(as, va, len);
     mutex_unlock(&as->lock);
-    entries_gone();
+    aspace_entries_left();
     return err;
 }
 

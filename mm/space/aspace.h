@@ -65,11 +65,17 @@ struct map_ops {
     int (*populate)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end);
 };
 
+/* The limits of the current process, in bytes, for what its own calls map; NULL: there are none.
+   kernel/proc sets it at boot. */
+enum aspace_limit { ASPACE_LIMIT_SIZE, ASPACE_LIMIT_DATA, ASPACE_LIMIT_STACK };
+extern uint64_t (*aspace_limit)(enum aspace_limit which);
+
 struct aspace_counts { /* relaxed atomics, except as noted */
     uint64_t faults, demand_zero, cow, object_valid, file, stack_grow;
     uint64_t section_made_valid, section_l3_pickup, section_raced, section_global_valid;
     uint64_t section_pages;
     uint64_t vsize;                /* bytes in entries; aspace mutex exclusive to change */
+    uint64_t data;                 /* of these, in private writable ones; likewise */
     uint64_t locked;               /* pages locked in memory */
     uint64_t vsize_peak, rss_peak; /* the most that vsize and pt.rss ever were */
 };
@@ -86,6 +92,7 @@ struct aspace {           /* protected by `lock`, exclusive to change, unless sa
     struct treap region_tree;  /* the same regions as spans */
     struct treap region_by_id; /* the same regions by id */
     uint64_t next_region_id;
+    bool locks_future;      /* mlockall(MCL_FUTURE); atomic */
     struct map_entry *hint; /* entry of the last fault; atomic, cleared when the entry is removed */
     struct aspace_counts counts;
 };
@@ -143,6 +150,13 @@ int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too);
    not all pages can be allocated above the minimum of fluid pages; -EINTR: a fatal signal. After an
    error no lock has changed. May wait. */
 int aspace_lock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *any_set);
+/* The same, but -ENOMEM if the address space would have more than `limit` locked pages. */
+int aspace_lock_pages_within(struct aspace *as, vaddr_t va, uint64_t len, uint64_t limit,
+                             bool *any_set);
+/* Lock every page that may be locked, of a stack what has been used; or unlock all. 0; -ENOMEM: the
+   mapped pages are more than `limit`, or there is no memory; -EINTR. */
+int aspace_lock_all(struct aspace *as, uint64_t limit);
+int aspace_unlock_all(struct aspace *as);
 /* Unlock them. *all_set: all were locked. -EFAULT: bad range or holes; -ENOMEM: no memory to split
    a mapping. */
 int aspace_unlock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *all_set);
@@ -151,6 +165,31 @@ int aspace_unlock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *all_s
    for aspace_fault, and -EINTR if the caller is to end. What was made present before an error
    stays. May wait. */
 int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write);
+/* What mremap does (mm/space/aspace_remap.c). */
+#define REMAP_MAYMOVE 1u
+#define REMAP_FIXED   2u /* to `fixed`, where mappings are replaced; with REMAP_MAYMOVE */
+#define REMAP_KEEP    4u /* the old mapping stays, empty; with REMAP_MAYMOVE, the length as it is */
+struct remap {
+    vaddr_t old, fixed; /* pages; [fixed, fixed + new_len) does not overlap the old range */
+    uint64_t old_len;   /* 0: make a second mapping of shared memory */
+    uint64_t new_len;   /* not 0 */
+    unsigned flags;     /* REMAP_* */
+};
+/* Make the mapping of [old, old + old_len) new_len long, where it is or elsewhere, with its
+   contents. Its place in *va. -EFAULT: it is no part of one mapping; -EINVAL: of a kind that cannot
+   be moved, or a bad place; -ENOMEM: no place, no memory, or the process's limits forbid it;
+   -EINTR: the caller is to end, and a part may be at the new place. After another error the old
+   mapping is as before, except that it may be shorter already, and what REMAP_FIXED replaces may be
+   gone. */
+int aspace_remap(struct aspace *as, const struct remap *r, vaddr_t *va);
+/* Is every page of the range mapped, and by what `bar` allows? 0; -ENOMEM: there are holes;
+   -EINVAL: by something else; -EINTR: the caller is to end. */
+enum aspace_bar { ASPACE_ANY, ASPACE_PRIVATE_ANON };
+int aspace_check_mapped(struct aspace *as, vaddr_t va, uint64_t len, enum aspace_bar bar);
+/* mincore: which of the pages are in memory, a byte of 0 or 1 each in vec; at most
+   ASPACE_RESIDENT_MAX pages. 0; -ENOMEM: there are holes. */
+#define ASPACE_RESIDENT_MAX 64u
+int aspace_resident(struct aspace *as, vaddr_t va, unsigned npages, uint8_t *vec);
 /* Is every page of the range free, with neither an entry nor a created region there? */
 bool aspace_range_free_locked(struct aspace *as, vaddr_t va, uint64_t len);
 /* Find a free range of len bytes within [low, high), aligned to the power of two `align`, the

@@ -31,6 +31,7 @@
  * be allocated above the minimum of fluid pages. That is checked first, so that a request that
  * cannot succeed costs nothing.
  */
+#include "arch/alpha/hw/layout.h"
 #include "kernel/base/errno.h"
 #include "kernel/sched/thread.h"
 #include "mm/object/object_pages.h"
@@ -89,13 +90,31 @@ static int check(struct aspace *as, vaddr_t va, vaddr_t end, uint64_t *missing)
     return 0;
 }
 
-static int make_present(struct aspace *as, vaddr_t va, uint64_t len)
+/* Would the address space have more than `limit` locked pages with those of [va, end), which are
+   all mapped? Mutex held. */
+static bool is_too_many(struct aspace *as, vaddr_t va, vaddr_t end, uint64_t limit)
+{
+    uint64_t n = __atomic_load_n(&as->counts.locked, __ATOMIC_RELAXED);
+
+    for (; limit != UINT64_MAX && va < end && !thread_killed();) {
+        const struct map_entry *e = aspace_lookup_locked(as, va);
+
+        if (is_pageable(e) && !e->locked)
+            n += (MIN(end, e->end) - va) >> PAGE_SHIFT;
+        va = e->end;
+    }
+    return n > limit;
+}
+
+static int make_present(struct aspace *as, vaddr_t va, uint64_t len, uint64_t limit)
 {
     uint64_t missing, fluid, minimum = fluid_minimum();
     int err;
 
     mutex_lock_shared(&as->lock);
     err = check(as, va, va + len, &missing);
+    if (!err && is_too_many(as, va, va + len, limit))
+        err = -ENOMEM;
     mutex_unlock_shared(&as->lock);
     if (err)
         return err;
@@ -170,13 +189,15 @@ static int all_present(struct aspace *as, vaddr_t va, vaddr_t end)
 }
 
 /* Mark the range if all of its pages are present. -EAGAIN: one is not. Mutex exclusive. */
-static int lock_present(struct aspace *as, vaddr_t va, vaddr_t end, bool *any_set)
+static int lock_present(struct aspace *as, vaddr_t va, vaddr_t end, uint64_t limit, bool *any_set)
 {
     int err = split_ends(as, va, end);
     bool all;
 
     if (!err)
         err = look(as, va, end, any_set, &all);
+    if (!err && is_too_many(as, va, end, limit)) /* others have locked pages meanwhile */
+        err = -ENOMEM;
     if (err)
         return err;
     mark_range(as, va, end, UNLOCKED, LOCKING);
@@ -185,21 +206,90 @@ static int lock_present(struct aspace *as, vaddr_t va, vaddr_t end, bool *any_se
     return err;
 }
 
-int aspace_lock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *any_set)
+int aspace_lock_pages_within(struct aspace *as, vaddr_t va, uint64_t len, uint64_t limit,
+                             bool *any_set)
 {
     int err = -EAGAIN;
 
     if (!aspace_user_range(va, len))
         return -EFAULT;
     for (unsigned round = 0; round < ROUNDS_MAX && err == -EAGAIN; round++) {
-        err = make_present(as, va, len);
+        err = make_present(as, va, len, limit);
         if (err)
             break;
         mutex_lock(&as->lock);
-        err = lock_present(as, va, va + len, any_set);
+        err = lock_present(as, va, va + len, limit, any_set);
         mutex_unlock(&as->lock);
     }
     return err == -EAGAIN ? -ENOMEM : err;
+}
+
+int aspace_lock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *any_set)
+{
+    return aspace_lock_pages_within(as, va, len, UINT64_MAX, any_set);
+}
+
+/* The used part of the first entry from va on: its first page in *start, its end in *end. False:
+   there is no entry. */
+static bool next_used(struct aspace *as, vaddr_t va, vaddr_t *start, vaddr_t *end)
+{
+    struct map_entry *e;
+
+    mutex_lock_shared(&as->lock);
+    e = aspace_first_in_locked(as, va, LAYOUT_USER_TOP);
+    if (e) {
+        *start = e->flags & MAPF_GROWSDOWN ? MAX(first_page(e), e->low & ~PAGE_MASK) : e->start;
+        *start = MAX(*start, va);
+        *end = e->end;
+    }
+    mutex_unlock_shared(&as->lock);
+    return e != NULL;
+}
+
+int aspace_lock_all(struct aspace *as, uint64_t limit)
+{
+    vaddr_t va = LAYOUT_P0_FIRST, start, end;
+    uint64_t npages = 0;
+    int err = 0;
+    bool any;
+
+    for (; va < LAYOUT_USER_TOP && next_used(as, va, &start, &end); va = end) {
+        npages += start < end ? (end - start) >> PAGE_SHIFT : 0;
+        if (thread_killed())
+            return -EINTR;
+    }
+    if (npages > limit)
+        return -ENOMEM;
+    for (va = LAYOUT_P0_FIRST; va < LAYOUT_USER_TOP && next_used(as, va, &start, &end); va = end) {
+        if (start < end)
+            err = aspace_lock_pages_within(as, start, end - start, limit, &any);
+        if (err == -ENOMEM || err == -EINTR)
+            return err; /* what cannot be accessed is left out */
+    }
+    return 0;
+}
+
+int aspace_unlock_all(struct aspace *as)
+{
+    vaddr_t va = LAYOUT_P0_FIRST;
+    struct map_entry *e;
+    int err = 0;
+
+    mutex_lock(&as->lock);
+    while ((e = aspace_first_in_locked(as, va, LAYOUT_USER_TOP)) != NULL) {
+        va = e->end;
+        if (e->locked)
+            aspace_mark_entry(as, e, UNLOCKED);
+        aspace_merge_locked(as, e);
+        if (va >= LAYOUT_USER_TOP)
+            break;
+        if (thread_killed()) {
+            err = -EINTR;
+            break;
+        }
+    }
+    mutex_unlock(&as->lock);
+    return err;
 }
 
 int aspace_unlock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *all_set)

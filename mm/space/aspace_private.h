@@ -33,6 +33,15 @@ bool aspace_user_range(vaddr_t va, uint64_t len);
 void aspace_mark_entry(struct aspace *as, struct map_entry *e, uint8_t mark);
 /* Count n bytes of e in, or out if negative: virtual size and locked pages. Mutex exclusive. */
 void aspace_count_extent(struct aspace *as, const struct map_entry *e, int64_t n);
+/* Is e private memory that may be written, and no stack: does RLIMIT_DATA count it? */
+static inline bool aspace_is_data(const struct map_entry *e)
+{
+    return (e->prot & MAP_W) && e->ops == &anon_ops && !(e->flags & (MAPF_SHARED | MAPF_GROWSDOWN));
+}
+/* May the current process map n bytes more, which are data or not? Mutex exclusive. */
+bool aspace_may_grow_locked(struct aspace *as, uint64_t n, bool data);
+/* Call aspace_entries_gone, if it is set. No lock held. */
+void aspace_entries_left(void);
 /* Free an entry that has no PTEs and is off the map, and drop its reference to an object. */
 void map_entry_destroy(struct map_entry *e);
 /* Create an address space without entries, with one reference. NULL: out of memory. */

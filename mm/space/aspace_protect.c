@@ -75,7 +75,10 @@ static int set_entry(struct aspace *as, struct map_entry *e, unsigned prot)
         err = -EINTR;
     while (upto < e->end)
         upto = e->ops->protect(as, e, upto, e->end, prot);
+    aspace_count_extent(as, e,
+                        -(int64_t)(e->end - e->start)); /* it may become data, or cease to be */
     e->prot = (uint8_t)prot;
+    aspace_count_extent(as, e, (int64_t)(e->end - e->start));
     return err;
 }
 

@@ -4,6 +4,8 @@
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
+#include "kernel/sched/thread.h"
+#include "mm/object/object.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
 
@@ -62,4 +64,60 @@ int aspace_read(struct aspace *as, vaddr_t va, void *buf, size_t n)
             return err;
     }
     return -EIO;
+}
+
+int aspace_check_mapped(struct aspace *as, vaddr_t va, uint64_t len, enum aspace_bar bar)
+{
+    vaddr_t end = va + len;
+    int err = 0;
+
+    mutex_lock_shared(&as->lock);
+    while (va < end && !err) {
+        const struct map_entry *e = aspace_lookup_locked(as, va);
+
+        if (!e)
+            err = -ENOMEM;
+        else if (bar == ASPACE_PRIVATE_ANON && (e->ops != &anon_ops || e->object))
+            err = -EINVAL;
+        else if (thread_killed())
+            err = -EINTR;
+        else
+            va = e->end;
+    }
+    mutex_unlock_shared(&as->lock);
+    return err;
+}
+
+/* Is the page in memory: mapped, or a page of the object that a fault would find? Mutex held. */
+static bool is_resident(struct aspace *as, const struct map_entry *e, vaddr_t va)
+{
+    const pte_t *p = pt_lookup(&as->pt, va, 3);
+    pfn_t pfn;
+
+    if (p && pte_maps_page(va, pt_load(p)))
+        return true;
+    if (!e->object)
+        return false;
+    pfn = object_page_try_get(e->object, (e->offset + (va - e->start)) >> PAGE_SHIFT);
+    if (pfn_eq(pfn, PFN_NONE))
+        return false;
+    page_unref(pfn);
+    return true;
+}
+
+int aspace_resident(struct aspace *as, vaddr_t va, unsigned npages, uint8_t *vec)
+{
+    int err = 0;
+
+    mutex_lock_shared(&as->lock);
+    for (unsigned k = 0; k < npages && !err; k++, va += PAGE_SIZE) {
+        const struct map_entry *e = aspace_lookup_locked(as, va);
+
+        if (e)
+            vec[k] = is_resident(as, e, va);
+        else
+            err = -ENOMEM;
+    }
+    mutex_unlock_shared(&as->lock);
+    return err;
 }

@@ -64,6 +64,8 @@ struct map_entry *aspace_first_in_locked(struct aspace *as, vaddr_t start, vaddr
 void aspace_count_extent(struct aspace *as, const struct map_entry *e, int64_t n)
 {
     as->counts.vsize += (uint64_t)n;
+    if (aspace_is_data(e))
+        as->counts.data += (uint64_t)n;
     if (e->locked)
         __atomic_fetch_add(&as->counts.locked, (uint64_t)(n / (int64_t)PAGE_SIZE),
                            __ATOMIC_RELAXED);

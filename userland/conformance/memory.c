@@ -16,6 +16,11 @@ static void *anon(size_t n)
     return mmap(NULL, n * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
+static void *file_at(size_t n, int prot, int flags)
+{
+    return mmap(NULL, n * page, prot, flags, file, 0);
+}
+
 /* The area, with a hole at page 4, which other mappings may have filled meanwhile. */
 static char *holed(void)
 {
@@ -25,7 +30,7 @@ static char *holed(void)
 
 static void mapping(void)
 {
-    int rdonly, wronly, folder, pipes[2];
+    int rdonly, wronly, zero, folder, pipes[2];
     char *p;
 
     MAPPED(mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -63,9 +68,17 @@ static void mapping(void)
     CASE_AS("pipe for mmap", pipe(pipes));
     MAPPED(mmap(NULL, page, PROT_READ, MAP_PRIVATE, folder, 0));
     MAPPED(mmap(NULL, page, PROT_READ, MAP_PRIVATE, pipes[0], 0));
+    zero = open("/dev/zero", O_RDWR);
+    MAPPED(p = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE, zero, 0));
+    if (p != MAP_FAILED) {
+        p[5] = 1;
+        VALUE_AS("private mapping of /dev/zero", p[5] + p[6]);
+    }
+    MAPPED(p = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, zero, 0));
     MAPPED(mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE, open("/dev/null", O_RDWR), 0));
     close(rdonly);
     close(wronly);
+    close(zero);
 }
 
 static void unmapping(void)
@@ -98,6 +111,174 @@ static void protection(void)
     CASE_AS("mprotect, wraps", mprotect(p, SIZE_MAX - page + 1, PROT_READ));
 }
 
+static void moving(void)
+{
+    char *p = anon(4), *q, *other;
+
+    p[0] = 'a';
+    p[3 * page] = 'd';
+    CASE_AS("mremap, unaligned", (long)mremap(p + 1, page, page, 0) == -1 ? -1 : 0);
+    CASE_AS("mremap, unknown flags", (long)mremap(p, page, page, 0x40) == -1 ? -1 : 0);
+    CASE_AS("mremap, to no bytes", (long)mremap(p, page, 0, 0) == -1 ? -1 : 0);
+    CASE_AS("mremap, fixed without may-move",
+            (long)mremap(p, page, page, MREMAP_FIXED, area) == -1 ? -1 : 0);
+    CASE_AS("mremap, the same size", mremap(p, 4 * page, 4 * page, 0) == p ? 0 : -1);
+    CASE_AS("mremap, shrink", mremap(p, 4 * page, 2 * page, 0) == p ? 0 : -1);
+    CASE_AS("mincore of the rest", mincore(p + 2 * page, page, (unsigned char[1]){0}));
+    CASE_AS("mremap, grow in place", mremap(p, 2 * page, 3 * page, 0) == p ? 0 : -1);
+    VALUE_AS("contents after mremap", p[0] + p[2 * page]);
+    CASE_AS("mremap, hole",
+            (long)mremap(holed(), PAGES * page, 9 * page, MREMAP_MAYMOVE) == -1 ? -1 : 0);
+    CASE_AS("mremap, not mapped",
+            (long)mremap(holed() + 4 * page, page, 2 * page, MREMAP_MAYMOVE) == -1 ? -1 : 0);
+    q = anon(5);
+    q[page] = 'q';
+    mprotect(q + 2 * page, page, PROT_READ); /* so that the next page is another mapping */
+    CASE_AS("mremap, no room, must not move",
+            (long)mremap(q + page, page, 2 * page, 0) == -1 ? -1 : 0);
+    other = mremap(q + page, page, 3 * page, MREMAP_MAYMOVE);
+    CASE_AS("mremap, moves", other == MAP_FAILED ? -1 : other != q + page);
+    if (other != MAP_FAILED)
+        VALUE_AS("contents after a move", other[0] + other[2 * page]);
+    CASE_AS("old place after a move", msync(q + page, page, MS_ASYNC));
+    q = anon(4);
+    q[0] = 'f';
+    other = anon(4);
+    CASE_AS("mremap, fixed",
+            mremap(q, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, other) == other ? 0 : -1);
+    VALUE_AS("contents after a fixed move", other[0]);
+    CASE_AS("mremap, fixed, overlaps",
+            (long)mremap(other, 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED, other + page) ==
+                    -1
+                ? -1
+                : 0);
+    CASE_AS("mremap, fixed, unaligned",
+            (long)mremap(other, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, other + 2 * page + 1) ==
+                    -1
+                ? -1
+                : 0);
+    q = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    q[page] = 'Z';
+    other = mremap(q, 2 * page, 3 * page, MREMAP_MAYMOVE);
+    CASE_AS("mremap, a shared file grows", other == MAP_FAILED ? -1 : 0);
+    if (other != MAP_FAILED)
+        VALUE_AS("contents of the file after mremap", other[page]);
+    p = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    p[0] = 's';
+    other = mremap(p, 0, page, MREMAP_MAYMOVE);
+    CASE_AS("mremap, a second mapping of shared memory", other == MAP_FAILED ? -1 : 0);
+    if (other != MAP_FAILED) {
+        p[0] = 't';
+        VALUE_AS("contents through the second mapping", other[0]);
+    }
+}
+
+static void syncing(void)
+{
+    char *p = file_at(2, PROT_READ | PROT_WRITE, MAP_SHARED);
+
+    CASE_AS("msync, unaligned", msync(p + 1, page, MS_SYNC));
+    CASE_AS("msync, async and sync", msync(p, page, MS_ASYNC | MS_SYNC));
+    CASE_AS("msync, unknown flag", msync(p, page, 0x100));
+    CASE_AS("msync, no flags", msync(p, page, 0));
+    CASE_AS("msync, sync", msync(p, 2 * page, MS_SYNC));
+    CASE_AS("msync, invalidate", msync(p, page, MS_SYNC | MS_INVALIDATE));
+    CASE_AS("msync, no bytes", msync(p, 0, MS_SYNC));
+    CASE_AS("msync, hole", msync(holed(), PAGES * page, MS_SYNC));
+    CASE_AS("msync, not mapped", msync(holed() + 4 * page, page, MS_ASYNC));
+    CASE_AS("msync, wraps", msync(p, SIZE_MAX - page + 1, MS_SYNC));
+    munmap(p, 2 * page);
+}
+
+static void advising(void)
+{
+    char *p = anon(2), *s = file_at(2, PROT_READ | PROT_WRITE, MAP_SHARED);
+
+    p[0] = 'p';
+    CASE_AS("madvise, unaligned", madvise(p + 1, page, MADV_NORMAL));
+    CASE_AS("madvise, unknown advice", madvise(p, page, 1000));
+    CASE_AS("madvise, no bytes", madvise(p, 0, MADV_NORMAL));
+    CASE_AS("madvise, no bytes, unknown advice", madvise(p, 0, 1000));
+    CASE_AS("madvise, normal", madvise(p, page, MADV_NORMAL));
+    CASE_AS("madvise, random", madvise(p, page, MADV_RANDOM));
+    CASE_AS("madvise, sequential", madvise(p, page, MADV_SEQUENTIAL));
+    CASE_AS("madvise, will need", madvise(s, page, MADV_WILLNEED));
+    CASE_AS("madvise, hole, normal", madvise(holed(), PAGES * page, MADV_NORMAL));
+    CASE_AS("madvise, hole, will need", madvise(holed(), PAGES * page, MADV_WILLNEED));
+    CASE_AS("madvise, hole, don't need", madvise(holed(), PAGES * page, MADV_DONTNEED));
+    CASE_AS("madvise, not mapped", madvise(holed() + 4 * page, page, MADV_RANDOM));
+    CASE_AS("madvise, don't need", madvise(p, page, MADV_DONTNEED));
+    VALUE_AS("private memory not needed", p[0]);
+    s[1] = 'S';
+    CASE_AS("madvise, don't need, shared file", madvise(s, page, MADV_DONTNEED));
+    VALUE_AS("shared memory not needed", s[1]);
+    CASE_AS("madvise, free, shared file", madvise(s, page, MADV_FREE));
+    CASE_AS("madvise, free", madvise(p, page, MADV_FREE));
+    CASE_AS("madvise, don't dump", madvise(p, page, MADV_DONTDUMP));
+    CASE_AS("madvise, dump", madvise(p, page, MADV_DODUMP));
+    CASE_AS("madvise, huge page", madvise(p, page, MADV_HUGEPAGE) == 0 || errno == EINVAL ? 0 : -1);
+    CASE_AS("madvise, wraps", madvise(p, SIZE_MAX - page + 1, MADV_NORMAL));
+}
+
+static unsigned char vec[PAGES];
+
+static void resident(void)
+{
+    char *p = anon(3);
+
+    p[page] = 1;
+    CASE_AS("mincore, unaligned", mincore(p + 1, page, vec));
+    CASE_AS("mincore, no bytes", mincore(p, 0, vec));
+    CASE_AS("mincore", mincore(p, 3 * page, vec));
+    TEXT("mincore, touched", "%d%d%d", vec[0] & 1, vec[1] & 1, vec[2] & 1);
+    CASE_AS("mincore, hole", mincore(holed(), PAGES * page, vec));
+    CASE_AS("mincore, bad vector", mincore(p, page, (unsigned char *)8));
+    CASE_AS("mincore, wraps", mincore(p, SIZE_MAX - page + 1, vec));
+}
+
+static void locks_of_a_user(void)
+{
+    struct rlimit limit = {2 * page, 2 * page};
+    char *p = anon(4);
+
+    CASE_AS("setrlimit of locked memory", setrlimit(RLIMIT_MEMLOCK, &limit));
+    if (setresuid(1001, 1001, 1001) != 0)
+        _exit(9);
+    CASE_AS("user: mlock within the limit", mlock(p, 2 * page));
+    CASE_AS("user: mlock again", mlock(p, 2 * page));
+    CASE_AS("user: mlock beyond the limit", mlock(p, 3 * page));
+    CASE_AS("user: munlock", munlock(p, 2 * page));
+    CASE_AS("user: mlock of another page", mlock(p + 3 * page, 1));
+    CASE_AS("user: mlockall beyond the limit", mlockall(MCL_CURRENT));
+    CASE_AS("user: munlockall", munlockall());
+    limit.rlim_cur = 0;
+    setrlimit(RLIMIT_MEMLOCK, &limit);
+    CASE_AS("user: mlock with limit 0", mlock(p, page));
+    CASE_AS("user: mlockall with limit 0", mlockall(MCL_CURRENT));
+}
+
+static void locking(void)
+{
+    char *p = anon(3);
+
+    CASE_AS("mlock", mlock(p, page));
+    CASE_AS("mlock, within a page", mlock(p + 5, 10));
+    CASE_AS("mlock, no bytes", mlock(p, 0));
+    CASE_AS("mlock, hole", mlock(holed(), PAGES * page));
+    CASE_AS("munlock, hole", munlock(holed(), PAGES * page));
+    CASE_AS("munlock", munlock(p, page));
+    CASE_AS("munlock, not locked", munlock(p, page));
+    CASE_AS("mlock, wraps", mlock(p, SIZE_MAX - page + 1));
+    CASE_AS("mlockall, no flags", mlockall(0));
+    CASE_AS("mlockall, unknown flags", mlockall(0x4000000));
+    CASE_AS("mlockall, on fault alone", mlockall(0x8000));
+    CASE_AS("mlockall, current", mlockall(MCL_CURRENT));
+    CASE_AS("munlockall", munlockall());
+    CASE_AS("mlockall, future", mlockall(MCL_CURRENT | MCL_FUTURE));
+    CASE_AS("munlockall after future", munlockall());
+    in_child("child with a limit of locked memory", locks_of_a_user);
+}
+
 static void the_break(void)
 {
     char *old = sbrk(0);
@@ -120,6 +301,11 @@ int main(void)
     mapping();
     unmapping();
     protection();
+    moving();
+    syncing();
+    advising();
+    resident();
+    locking();
     the_break();
     unlink("conformance.file");
     return 0;

@@ -3,11 +3,14 @@
  * everything else, including locks, is done in mm/space.
  */
 #include "arch/alpha/hw/layout.h"
+#include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/io/file.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/rlimit.h"
+#include "kernel/sched/freeze.h"
 #include "kernel/sys/posix/process.h"
 #include "mm/space/aspace.h"
 
@@ -34,11 +37,20 @@
     (MAP_TYPE | MAP_ANONYMOUS | MAP_FIXED | MAP_GROWSDOWN | MAP_POPULATE | 0x1DE000u | 0xFC000000u)
 
 #define MADV_DONTNEED        6
+#define MADV_FREE            8
 #define MADV_DONTNEED_LOCKED 24
 /* Advice that may be ignored, because that costs only time or space: NORMAL, RANDOM, SEQUENTIAL,
    WILLNEED, SPACEAVAIL; FREE, DOFORK, MERGEABLE to DODUMP, KEEPONFORK, COLD, PAGEOUT. Not REMOVE,
    DONTFORK, WIPEONFORK and POPULATE_READ and _WRITE, whose effects a program can observe. */
 #define MADV_IGNORED 0x3BF92Ful
+
+#define MS_ASYNC      1u
+#define MS_SYNC       2u
+#define MS_INVALIDATE 4u
+#define MLOCK_ONFAULT 1u
+#define MCL_CURRENT   0x2000u /* the numbers of Alpha */
+#define MCL_FUTURE    0x4000u
+#define MCL_ONFAULT   0x8000u
 
 static uint64_t page_up(uint64_t n) { return (n + PAGE_MASK) & ~PAGE_MASK; }
 
@@ -62,6 +74,26 @@ static bool range_ok(uint64_t va, uint64_t *n)
     return va <= LAYOUT_USER_TOP - *n;
 }
 
+/* How many pages the caller may have locked: any number with PSWAPM, as for $LCKPAG_64. */
+static uint64_t lock_limit(void)
+{
+    const struct process *p = process_self();
+    uint64_t bytes = rlimit_soft(p, RLIMIT_MEMLOCK);
+
+    return (process_privileges(p) & PRV_PSWAPM) || bytes == RLIM_INFINITY ? UINT64_MAX
+                                                                          : bytes >> PAGE_SHIFT;
+}
+
+/* Lock what was just mapped, after mlockall(MCL_FUTURE). What cannot be locked is mapped all the
+   same. */
+static void lock_new(struct aspace *as, vaddr_t va, uint64_t n)
+{
+    bool set;
+
+    if (unlikely(__atomic_load_n(&as->locks_future, __ATOMIC_RELAXED)))
+        (void)aspace_lock_pages_within(as, va, n, lock_limit(), &set);
+}
+
 /* Try to move the break to `want`. Returns the break afterwards. p->brk_mutex held, or p has only
    one thread. */
 static vaddr_t move_break(struct process *p, vaddr_t want)
@@ -74,6 +106,7 @@ static vaddr_t move_break(struct process *p, vaddr_t want)
         if (aspace_map_anon(p->aspace, &va, new_end - old_end, MAP_R | MAP_W,
                             MAPF_FIXED_NOREPLACE) != 0)
             return p->brk;
+        lock_new(p->aspace, va, new_end - old_end);
     } else if (new_end < old_end) {
         if (aspace_unmap(p->aspace, new_end, old_end - new_end) != 0)
             return p->brk;
@@ -126,6 +159,8 @@ static long map_file(struct file *f, struct aspace *as, vaddr_t *va, uint64_t n,
         return -EOPNOTSUPP;
     if (offset > INT64_MAX - n)
         return -EOVERFLOW;
+    if (f->ops->anonymous)
+        return aspace_map_anon(as, va, n, prot_of(prot), mapf_of(flags));
     o = f->ops->object ? f->ops->object(f) : NULL;
     if (!o)
         return -ENODEV;
@@ -176,7 +211,10 @@ long sys_mmap(uint64_t hint, uint64_t n, uint64_t prot, uint64_t flags, uint64_t
         err = aspace_map_anon(p->aspace, &va, n, prot_of(prot), mapf_of(flags));
     else
         err = map_descriptor(p, &va, n, prot, flags, fd, offset);
-    return err ? err : (long)va;
+    if (err)
+        return err;
+    lock_new(p->aspace, va, n);
+    return (long)va;
 }
 
 long sys_munmap(uint64_t va, uint64_t n)
@@ -198,20 +236,85 @@ long sys_mprotect(uint64_t va, uint64_t n, uint64_t prot)
    MADV_DONTNEED) or refused. */
 long sys_madvise(uint64_t va, uint64_t n, uint64_t advice)
 {
+    struct aspace *as = process_self()->aspace;
+    bool forget = advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED;
+
+    if (!forget && (advice >= 64 || !(MADV_IGNORED >> advice & 1)))
+        return -EINVAL;
     if ((va & PAGE_MASK) || (n && !range_ok(va, &n)))
         return -EINVAL;
-    if (advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED)
-        return n ? aspace_forget(process_self()->aspace, va, n, advice == MADV_DONTNEED_LOCKED) : 0;
-    return advice < 64 && (MADV_IGNORED >> advice & 1) ? 0 : -EINVAL;
+    if (n == 0)
+        return 0;
+    if (forget)
+        return aspace_forget(as, va, n, advice == MADV_DONTNEED_LOCKED);
+    return aspace_check_mapped(as, va, n, advice == MADV_FREE ? ASPACE_PRIVATE_ANON : ASPACE_ANY);
 }
 
-long sys_msync(uint64_t va, uint64_t n)
+/* Files are in memory, so there is nothing to write back. */
+long sys_msync(uint64_t va, uint64_t n, uint64_t flags)
 {
-    return (va & PAGE_MASK) || (n && !range_ok(va, &n)) ? -EINVAL : 0; /* files are in memory */
+    if ((va & PAGE_MASK) || (flags & ~(uint64_t)(MS_ASYNC | MS_SYNC | MS_INVALIDATE)) ||
+        (flags & (MS_ASYNC | MS_SYNC)) == (MS_ASYNC | MS_SYNC))
+        return -EINVAL;
+    if (n == 0)
+        return 0;
+    return range_ok(va, &n) ? aspace_check_mapped(process_self()->aspace, va, n, ASPACE_ANY)
+                            : -ENOMEM;
 }
 
-/* May the caller lock memory? Only with PSWAPM, as for $LCKPAG_64; RLIMIT_MEMLOCK is not used. */
-static bool may_lock(void) { return (process_privileges(process_self()) & PRV_PSWAPM) != 0; }
+long sys_mincore(uint64_t va, uint64_t n, uint64_t vec)
+{
+    uint8_t part[ASPACE_RESIDENT_MAX];
+
+    if (va & PAGE_MASK)
+        return -EINVAL;
+    if (n == 0)
+        return 0;
+    if (!range_ok(va, &n))
+        return -ENOMEM;
+    for (uint64_t left = n >> PAGE_SHIFT; left;) {
+        unsigned now = (unsigned)MIN(left, ASPACE_RESIDENT_MAX);
+        int err = aspace_resident(process_self()->aspace, va, now, part);
+
+        if (err)
+            return err;
+        if (copyout(vec, part, now) != 0)
+            return -EFAULT;
+        if (sched_loop_point())
+            return -EINTR;
+        va += (uint64_t)now << PAGE_SHIFT;
+        vec += now;
+        left -= now;
+    }
+    return 0;
+}
+
+long sys_mremap(uint64_t old, uint64_t old_len, uint64_t new_len, uint64_t flags, uint64_t fixed)
+{
+    struct remap r = {.old = old,
+                      .fixed = fixed,
+                      .old_len = page_up(old_len),
+                      .new_len = page_up(new_len),
+                      .flags = (unsigned)flags};
+    vaddr_t va;
+    long err;
+
+    if ((flags & ~(uint64_t)(REMAP_MAYMOVE | REMAP_FIXED | REMAP_KEEP)) ||
+        ((flags & (REMAP_FIXED | REMAP_KEEP)) && !(flags & REMAP_MAYMOVE)))
+        return -EINVAL;
+    if ((old & PAGE_MASK) || new_len == 0 || ((flags & REMAP_KEEP) && r.old_len != r.new_len))
+        return -EINVAL;
+    if (old_len > LAYOUT_USER_TOP || new_len > LAYOUT_USER_TOP ||
+        old > LAYOUT_USER_TOP - MAX(r.old_len, PAGE_SIZE))
+        return -EINVAL;
+    if (flags & REMAP_FIXED) {
+        if ((fixed & PAGE_MASK) || fixed > LAYOUT_USER_TOP - r.new_len ||
+            (fixed < old + r.old_len && old < fixed + r.new_len))
+            return -EINVAL;
+    }
+    err = aspace_remap(process_self()->aspace, &r, &va);
+    return err ? err : (long)va;
+}
 
 /* Round [*va, *va + *n) outward to whole pages. False: it is not in user space. */
 static bool touched_pages(uint64_t *va, uint64_t *n)
@@ -225,15 +328,50 @@ static long lock_result(int err) { return err == -EFAULT || err == -EACCES ? -EN
 
 long sys_mlock(uint64_t va, uint64_t n)
 {
+    uint64_t limit = lock_limit();
     bool set;
 
-    if (!may_lock())
+    if (limit == 0)
         return -EPERM;
     if (n == 0)
         return 0;
+    if (n > UINT64_MAX - va)
+        return -EINVAL;
     return touched_pages(&va, &n)
-               ? lock_result(aspace_lock_pages(process_self()->aspace, va, n, &set))
+               ? lock_result(aspace_lock_pages_within(process_self()->aspace, va, n, limit, &set))
                : -ENOMEM;
+}
+
+long sys_mlock2(uint64_t va, uint64_t n, uint64_t flags)
+{
+    return flags & ~(uint64_t)MLOCK_ONFAULT ? -EINVAL : sys_mlock(va, n);
+}
+
+/* With MCL_ONFAULT pages are locked at once all the same. */
+long sys_mlockall(uint64_t flags)
+{
+    struct aspace *as = process_self()->aspace;
+    uint64_t limit = lock_limit();
+    int err = 0;
+
+    if ((flags & ~(uint64_t)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)) ||
+        !(flags & (MCL_CURRENT | MCL_FUTURE)))
+        return -EINVAL;
+    if (limit == 0)
+        return -EPERM;
+    if (flags & MCL_CURRENT)
+        err = aspace_lock_all(as, limit);
+    if (!err)
+        __atomic_store_n(&as->locks_future, (flags & MCL_FUTURE) != 0, __ATOMIC_RELAXED);
+    return err;
+}
+
+long sys_munlockall(void)
+{
+    struct aspace *as = process_self()->aspace;
+
+    __atomic_store_n(&as->locks_future, false, __ATOMIC_RELAXED);
+    return aspace_unlock_all(as);
 }
 
 long sys_munlock(uint64_t va, uint64_t n)

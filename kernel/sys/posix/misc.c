@@ -47,7 +47,7 @@ long sys_sysinfo(uint64_t to)
 static int limits(uint64_t pid, uint64_t resource, const struct rlimit *now, struct rlimit *was)
 {
     struct process *self = process_self(), *p;
-    bool root = process_cred(self).uid == 0;
+    bool root = process_euid(self) == 0;
     ipl_t ipl = spin_lock(&process_lock);
     int err = 0;
 
@@ -65,17 +65,27 @@ static int limits(uint64_t pid, uint64_t resource, const struct rlimit *now, str
     return err;
 }
 
+/* prlimit64 has a number of its own for "no limit", which is the same on all machines. */
+#define RLIM64_INFINITY UINT64_MAX
+
+static uint64_t limit_in(uint64_t n) { return n == RLIM64_INFINITY ? RLIM_INFINITY : n; }
+static uint64_t limit_out(uint64_t n) { return n == RLIM_INFINITY ? RLIM64_INFINITY : n; }
+
 long sys_prlimit64(uint64_t pid, uint64_t resource, uint64_t from, uint64_t to)
 {
-    struct rlimit now, was;
+    struct rlimit now = {0}, was;
     int err;
 
     if (resource >= RLIMITS)
         return -EINVAL;
     if (from && copyin(&now, from, sizeof(now)) != 0)
         return -EFAULT;
+    now = (struct rlimit){limit_in(now.soft), limit_in(now.hard)};
     err = limits(pid, resource, from ? &now : NULL, to ? &was : NULL);
-    return !err && to ? copyout(to, &was, sizeof(was)) : err;
+    if (err || !to)
+        return err;
+    was = (struct rlimit){limit_out(was.soft), limit_out(was.hard)};
+    return copyout(to, &was, sizeof(was));
 }
 
 long sys_getrlimit(uint64_t resource, uint64_t to)
@@ -88,7 +98,11 @@ long sys_getrlimit(uint64_t resource, uint64_t to)
 
 long sys_setrlimit(uint64_t resource, uint64_t from)
 {
-    return resource < RLIMITS && !from ? -EFAULT : sys_prlimit64(0, resource, from, 0);
+    struct rlimit now;
+
+    if (copyin(&now, from, sizeof(now)) != 0)
+        return -EFAULT;
+    return limits(0, resource, &now, NULL);
 }
 
 /* One step of splitmix64. There is no source of entropy: good for hash seeds, not for keys. */

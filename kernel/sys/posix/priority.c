@@ -6,6 +6,7 @@
 #include "arch/alpha/hw/trapframe.h"
 #include "kernel/base/errno.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/rlimit.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/threads.h"
 #include "kernel/sched/group.h"
@@ -35,8 +36,14 @@ static bool is_meant(const struct process *p, const struct round *r)
     }
 }
 
-/* Set the nice value of u. 0; -EPERM: it belongs to another user; -EACCES: only user 0 may lower
- * it. */
+/* The lowest nice value that RLIMIT_NICE of p allows. */
+static int lowest_nice(const struct process *p)
+{
+    return 20 - (int)MIN(rlimit_soft(p, RLIMIT_NICE), 40ul);
+}
+
+/* Set the nice value of u. 0; -EPERM: it belongs to another user; -EACCES: only user 0 may lower it
+ * beyond the limit. */
 static long set_locked(const struct uthread *u, int nice)
 {
     uint32_t euid = process_euid(process_self());
@@ -44,7 +51,8 @@ static long set_locked(const struct uthread *u, int nice)
 
     if (euid != 0 && euid != process_uid(p) && euid != process_euid(p))
         return -EPERM;
-    if (euid != 0 && nice < __atomic_load_n(&u->thread->nice, __ATOMIC_RELAXED))
+    if (euid != 0 && nice < lowest_nice(p) &&
+        nice < __atomic_load_n(&u->thread->nice, __ATOMIC_RELAXED))
         return -EACCES;
     thread_set_nice(u->thread, nice);
     return 0;

@@ -372,14 +372,26 @@ static struct itimer itimer_of(uint64_t left, uint64_t interval)
         (int64_t)(left / NS_PER_SECOND), (int64_t)(left % NS_PER_SECOND / NS_PER_US)};
 }
 
+#define ITIMER_REAL    0
+#define ITIMER_VIRTUAL 1
+#define ITIMER_PROF    2
+
+static enum cpu_timer cpu_timer_of(uint64_t which)
+{
+    return which == ITIMER_VIRTUAL ? CPU_TIMER_VIRTUAL : CPU_TIMER_PROF;
+}
+
 long sys_getitimer(uint64_t which, uint64_t to)
 {
     uint64_t left, interval;
     struct itimer t;
 
-    if (which != 0)
-        return -EINVAL; /* ITIMER_REAL only */
-    process_alarm_get(&left, &interval);
+    if (which > ITIMER_PROF)
+        return -EINVAL;
+    if (which == ITIMER_REAL)
+        process_alarm_get(&left, &interval);
+    else
+        cpu_timer_get(cpu_timer_of(which), &left, &interval);
     t = itimer_of(left, interval);
     return copyout(to, &t, sizeof(t));
 }
@@ -388,16 +400,19 @@ long sys_setitimer(uint64_t which, uint64_t from, uint64_t to)
 {
     uint64_t value, interval, left, old_interval;
     struct itimer t = {0};
-    int err;
+    int err = 0;
 
-    if (which != 0)
+    if (which > ITIMER_PROF)
         return -EINVAL;
     if ((from && copyin(&t, from, sizeof(t))) || (to && probe_write(to, sizeof(t))))
         return -EFAULT;
     if (!timeval_ns(t.value_s, t.value_us, &value) ||
         !timeval_ns(t.interval_s, t.interval_us, &interval))
         return -EINVAL;
-    err = process_alarm_set(value, interval, &left, &old_interval);
+    if (which != ITIMER_REAL)
+        cpu_timer_set(cpu_timer_of(which), value, interval, &left, &old_interval);
+    else
+        err = process_alarm_set(value, interval, &left, &old_interval);
     if (err)
         return err;
     t = itimer_of(left, old_interval);

@@ -64,8 +64,13 @@ long sys_mmap(uint64_t hint, uint64_t n, uint64_t prot, uint64_t flags, uint64_t
 long sys_munmap(uint64_t va, uint64_t n);                   /* 73 */
 long sys_mprotect(uint64_t va, uint64_t n, uint64_t prot);  /* 74 */
 long sys_madvise(uint64_t va, uint64_t n, uint64_t advice); /* 75 */
-long sys_msync(uint64_t va, uint64_t n);                    /* 217 */
-long sys_mlock(uint64_t va, uint64_t n);                    /* 314 */
-long sys_munlock(uint64_t va, uint64_t n);                  /* 315 */
+long sys_msync(uint64_t va, uint64_t n, uint64_t flags);    /* 217 */
+long sys_mremap(uint64_t old, uint64_t old_len, uint64_t new_len, uint64_t flags, uint64_t fixed);
+long sys_mincore(uint64_t va, uint64_t n, uint64_t vec);
+long sys_mlock2(uint64_t va, uint64_t n, uint64_t flags);
+long sys_mlockall(uint64_t flags);
+long sys_munlockall(void);
+long sys_mlock(uint64_t va, uint64_t n);   /* 314 */
+long sys_munlock(uint64_t va, uint64_t n); /* 315 */
 
 #endif

@@ -1,4 +1,5 @@
 /* Calls on the address space. */
+#define _GNU_SOURCE
 #include "failure.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@
 
 static long where; /* address of the new mapping */
 static int file = -1;
+static unsigned char resident[4]; /* what mincore returns */
 
 static char *page(unsigned n) { return (char *)(ARENA + n * PAGE); }
 
@@ -167,6 +169,31 @@ static bool middle_is_gone(long r)
 {
     return r == 0 && is_hole(4) && is_hole(7) && pages_are(0, 4) && pages_are(8, PAGES);
 }
+
+/* mremap to another table, which may be missing: pages 4 to 7. */
+#define ELSEWHERE (36 * BLOCK)
+
+static bool middle_has_moved(long r)
+{
+    const char *to = (const char *)ELSEWHERE;
+
+    return r == (long)ELSEWHERE && is_hole(4) && is_hole(7) && pages_are(0, 4) &&
+           pages_are(8, PAGES) && to[0] == 5 && to[3 * PAGE] == 8;
+}
+
+static void moved_drop(void)
+{
+    munmap((void *)ELSEWHERE, 4 * PAGE);
+    munmap((void *)ARENA, PAGES * PAGE);
+}
+
+static void moved_file_drop(void)
+{
+    munmap((void *)ELSEWHERE, 4 * PAGE);
+    file_drop();
+}
+
+static void unlock_all(void) { munlockall(); }
 
 static bool middle_is_zero(long r)
 {
@@ -349,12 +376,36 @@ const struct scenario memory_scenarios[] = {
      .effect = mixed_is_forgotten,
      .undo = file_drop,
      .flags = NOTHING},
+    CALL("mremap to another place", SYS_mremap, arena, middle_has_moved, moved_drop, MIDDLE,
+         4 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, ELSEWHERE),
+    CALL("mremap of what fork copied", SYS_mremap, forked_arena, middle_has_moved, moved_drop,
+         MIDDLE, 4 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, ELSEWHERE),
+    {.name = "mremap of a file",
+     .call = SYS_mremap,
+     .prepare = file_arena,
+     .args = {MIDDLE, 4 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, ELSEWHERE},
+     .effect = middle_has_moved,
+     .undo = moved_file_drop,
+     .flags = WARM},
+    {.name = "mincore",
+     .call = SYS_mincore,
+     .prepare = arena,
+     .args = {MIDDLE, (unsigned long)resident},
+     .undo = arena_drop,
+     .flags = NOTHING},
+    {.name = "mlockall of the future",
+     .call = SYS_mlockall,
+     .args = {MCL_FUTURE},
+     .undo = unlock_all,
+     .flags = NOTHING},
+    {.name = "munlockall", .call = SYS_munlockall, .flags = NOTHING},
     {.name = "msync",
      .call = SYS_msync,
      .prepare = arena,
      .args = {MIDDLE, 4},
      .undo = arena_drop,
      .flags = NOTHING},
+    CALL("mlock2", SYS_mlock2, arena, four_locked, arena_drop, MIDDLE, 0),
     CALL("mlock", SYS_mlock, arena, four_locked, arena_drop, MIDDLE),
     {.name = "mlock, untouched memory",
      .call = SYS_mlock,
