@@ -32,6 +32,7 @@
 #include "kernel/drivers/resmem_driver.h"
 #include "kernel/io/file.h"
 #include "kernel/lnm/lnm.h"
+#include "kernel/net/socket.h"
 #include "kernel/proc/leaks.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/validate.h"
@@ -40,6 +41,7 @@
 #include "kernel/sched/sched.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sys/posix/process.h"
+#include "kernel/sys/posix/socket.h"
 #include "kernel/sys/procfs/procfs.h"
 #include "kernel/test/test.h"
 #include "kernel/trace/trace.h"
@@ -197,6 +199,8 @@ void kernel_main(const struct boot_cpus *boot)
     section_pfn_boot();
     resmem_census_boot();
     io_boot(initrd, initrd_bytes);
+    socket_boot();
+    posix_socket_boot();
     procfs_boot();
     if (boot_word(boot_command_line(), "noinput", NULL, 0))
         stream_input_ends();

@@ -33,6 +33,7 @@ LAYERS = [
     ("kernel/drivers",),
     ("kernel/fs",),
     ("kernel/io",),
+    ("kernel/net",),
     ("kernel/proc",),
     ("kernel/trace",),
     ("kernel/sys",),

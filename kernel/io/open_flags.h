@@ -36,6 +36,7 @@
 #define POLLNVAL   0x020u
 #define POLLRDNORM 0x040u
 #define POLLWRNORM 0x100u
+#define POLLRDHUP  0x2000u
 
 /* Results of a call that was interrupted before it did anything. kernel/proc restarts the call or
  * returns -EINTR; programs never see these values. */

@@ -70,6 +70,8 @@ void quota_boot_memory(uint64_t npages)
     defaults[QUOTA_INODES] = npages;
     defaults[QUOTA_FILES] = npages;
     defaults[QUOTA_WATCHES] = npages;
+    /* A search for cycles looks at all of them. */
+    defaults[QUOTA_FLIGHTS] = MIN(npages / 16, UINT64_C(4096));
     defaults[QUOTA_PROCESSES] = npages / 16;
     quota_set_limits();
 }

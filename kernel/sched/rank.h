@@ -10,27 +10,30 @@
 #define KERNEL_SCHED_RANK_H
 
 enum spin_rank {
-    RANK_PROC = 10,    /* process table, parent/child links          IPL_ASTDEL */
-    RANK_THREADS = 11, /* table of threads                           IPL_ASTDEL */
-    RANK_QUOTA = 12,   /* table of accounts (kernel/quota)           IPL_ASTDEL */
-    RANK_FILE = 14,    /* descriptor table, working directory        IPL_ASTDEL */
-    RANK_WATCH = 16,   /* who watches a file by epoll                IPL_ASTDEL */
-    RANK_SECTION = 20, /* section state that page faults read        IPL_ASTDEL */
-    RANK_OBJECT = 24,  /* pages and mappings of one mm object        IPL_ASTDEL */
-    RANK_PTPAGE = 26,  /* page tables of one address space           IPL_ASTDEL */
-    RANK_EVENT = 28,   /* one eventfd                                IPL_ASTDEL */
-    RANK_TTY = 30,     /* console line discipline                    IPL_DEVICE */
-    RANK_DEVICE = 32,  /* one serial line                            IPL_DEVICE */
-    RANK_POOL = 40,    /* nonpaged pool, variable list               IPL_CLOCK */
-    RANK_PFN = 44,     /* page lists of one RAD                      IPL_CLOCK */
-    RANK_TIMERFD = 45, /* one timerfd                                IPL_CLOCK */
-    RANK_SIGNAL = 46,  /* signals and alarm of one process           IPL_CLOCK */
-    RANK_POLL = 47,    /* those who poll one object                  IPL_CLOCK */
-    RANK_EPOLL = 48,   /* what is ready in one epoll instance        IPL_CLOCK */
-    RANK_RELAY = 49,   /* what the relay of poll is to report        IPL_CLOCK */
-    RANK_WAIT = 50,    /* one wait queue                             IPL_CLOCK */
-    RANK_TIMER = 54,   /* one CPU's timer queue                      IPL_CLOCK */
-    RANK_SCHED = 56,   /* one CPU's run queue; never two at once     IPL_CLOCK */
+    RANK_PROC = 10,        /* process table, parent/child links          IPL_ASTDEL */
+    RANK_THREADS = 11,     /* table of threads                           IPL_ASTDEL */
+    RANK_QUOTA = 12,       /* table of accounts (kernel/quota)           IPL_ASTDEL */
+    RANK_FILE = 14,        /* descriptor table, working directory        IPL_ASTDEL */
+    RANK_WATCH = 16,       /* who watches a file by epoll                IPL_ASTDEL */
+    RANK_SECTION = 20,     /* section state that page faults read        IPL_ASTDEL */
+    RANK_OBJECT = 24,      /* pages and mappings of one mm object        IPL_ASTDEL */
+    RANK_PTPAGE = 26,      /* page tables of one address space           IPL_ASTDEL */
+    RANK_NAMES = 27,       /* names of sockets                           IPL_ASTDEL */
+    RANK_EVENT = 28,       /* one eventfd                                IPL_ASTDEL */
+    RANK_SOCKET = 29,      /* one socket                                 IPL_ASTDEL */
+    RANK_TTY = 30,         /* console line discipline                    IPL_DEVICE */
+    RANK_DEVICE = 32,      /* one serial line                            IPL_DEVICE */
+    RANK_SOCKET_WORK = 34, /* files of dropped messages              IPL_ASTDEL */
+    RANK_POOL = 40,        /* nonpaged pool, variable list               IPL_CLOCK */
+    RANK_PFN = 44,         /* page lists of one RAD                      IPL_CLOCK */
+    RANK_TIMERFD = 45,     /* one timerfd                                IPL_CLOCK */
+    RANK_SIGNAL = 46,      /* signals and alarm of one process           IPL_CLOCK */
+    RANK_POLL = 47,        /* those who poll one object                  IPL_CLOCK */
+    RANK_EPOLL = 48,       /* what is ready in one epoll instance        IPL_CLOCK */
+    RANK_RELAY = 49,       /* what the relay of poll is to report        IPL_CLOCK */
+    RANK_WAIT = 50,        /* one wait queue                             IPL_CLOCK */
+    RANK_TIMER = 54,       /* one CPU's timer queue                      IPL_CLOCK */
+    RANK_SCHED = 56,       /* one CPU's run queue; never two at once     IPL_CLOCK */
 };
 
 enum mutex_rank {
@@ -49,6 +52,7 @@ enum mutex_rank {
                               hence below MUTEX_ASPACE */
     MUTEX_PROCESS = 19,    /* the break of one process */
     MUTEX_ASPACE = 20,     /* map of one address space (fork: the parent's, then the child's) */
+    MUTEX_FLIGHT = 22,     /* which files are in messages of sockets */
     MUTEX_PGDYN = 40,      /* paged pool, variable list */
 };
 

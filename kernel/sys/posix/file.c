@@ -13,10 +13,12 @@
 #include "kernel/base/errno.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/tree.h"
+#include "kernel/net/socket.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/rlimit.h"
 #include "kernel/proc/signal.h"
+#include "kernel/sys/posix/socket.h"
 #include "mm/pool/pool.h"
 
 #define IO_MAX  0x7FFFE000ul /* most bytes of one call, as on Linux: fits into an int */
@@ -61,8 +63,7 @@ static __attribute__((noinline)) long not_allowed(const struct file *f)
     return (f->flags & (O_ACCMODE | O_PATH)) == O_RDWR ? -EINVAL : -EBADF;
 }
 
-/* The pipe has no reader: send SIGPIPE to the calling thread, and return -EPIPE. */
-static long broken_pipe(void)
+long file_broken_pipe(void)
 {
     struct process *p = process_self();
     struct signal_info info = {
@@ -96,7 +97,7 @@ static inline long file_write(struct file *f, uint64_t buf, uint64_t n, uint64_t
         return -EFAULT;
     n = MIN(n, IO_MAX);
     r = f->ops->write(f, buf, n);
-    return unlikely(r == -EPIPE) ? broken_pipe() : r;
+    return unlikely(r == -EPIPE) ? file_broken_pipe() : r;
 }
 
 long sys_write(uint64_t fd, uint64_t buf, uint64_t n) { return io_call(fd, file_write, buf, n, 0); }
@@ -162,22 +163,31 @@ static long vector_each(uint64_t fd, const struct iovec *v, uint64_t count,
     return done;
 }
 
-/* The vector is copied in once and checked as a whole: others may change it meanwhile. */
+static long file_is_socket(struct file *f, uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)a, (void)b, (void)c;
+    return socket_of(f) != NULL;
+}
+
+/* The vector is copied in once and checked as a whole: others may change it meanwhile. To a socket
+ * it is one message. */
 static long vector_call(uint64_t fd, vaddr_t iov, uint64_t count,
                         long (*one)(uint64_t, uint64_t, uint64_t))
 {
     struct iovec few[IOV_FEW], *v = few;
-    long r;
+    long r, socket;
 
     if (count > IOV_MAX)
         return -EINVAL;
-    if (file_call(fd, file_nothing, 0, 0, 0))
+    socket = file_call(fd, file_is_socket, 0, 0, 0);
+    if (socket < 0)
         return -EBADF;
     if (count > IOV_FEW && !(v = pgd_alloc(count * sizeof(*v))))
         return -ENOMEM;
     r = copyin(v, iov, count * sizeof(*v)) ? -EFAULT : iov_check(v, count);
     if (!r)
-        r = vector_each(fd, v, count, one);
+        r = socket ? message_vector(fd, v, (uint32_t)count, one == sys_write)
+                   : vector_each(fd, v, count, one);
     if (v != few)
         pgd_free(v, count * sizeof(*v));
     return r;

@@ -39,4 +39,7 @@ long sys_select(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t
 long sys_pselect6(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t timeout,
                   uint64_t mask); /* 463 */
 
+/* Nobody will read what the caller writes: send SIGPIPE to the calling thread. Returns -EPIPE. */
+long file_broken_pipe(void);
+
 #endif

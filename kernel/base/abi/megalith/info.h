@@ -195,6 +195,7 @@ enum mega_quota { /* index of the arrays: the kinds of <megalith/quota.def> */
                   MEGA_QUOTA_SECTIONS,
                   MEGA_QUOTA_TIMERS,
                   MEGA_QUOTA_WATCHES,
+                  MEGA_QUOTA_FLIGHTS,
                   MEGA_QUOTA_KINDS
 };
 struct mega_account {

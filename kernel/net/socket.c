@@ -1,0 +1,769 @@
+/*
+ * Sockets: making and ending them, connecting, the file. README.md describes the locks.
+ *
+ * No function holds the locks of two sockets. What concerns both ends of a connection is done at
+ * one after the other, in an order in which everybody sees a state that could be: a message is in
+ * the queue before its sender goes on, and an end is shut before the other one forgets it.
+ */
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "kernel/fs/inode.h"
+#include "kernel/io/open_flags.h"
+#include "kernel/net/private.h"
+#include "kernel/sched/thread.h"
+#include "kernel/sched/timer.h"
+#include "mm/pool/pool.h"
+
+#define BUFFER_DEFAULT 212992u /* bytes of SO_SNDBUF and SO_RCVBUF, as on Linux */
+#define BACKLOG_MAX    4096u
+
+#define FIONREAD 0x4004667Fu
+#define TIOCOUTQ 0x40047473u
+
+static uint64_t next_ino = 1; /* atomic */
+
+struct sock_cred (*socket_writer)(void);
+
+/* ---- lifetime ---- */
+
+struct sock *sock_alloc(unsigned type)
+{
+    struct sock *s = npp_alloc_zeroed(sizeof(*s));
+
+    if (!s)
+        return NULL;
+    spin_init(&s->lock, "socket", RANK_SOCKET, IPL_ASTDEL);
+    mutex_init(&s->reading, "socket reading", MUTEX_INODE);
+    wait_queue_init(&s->readers, "socket read");
+    wait_queue_init(&s->room, "socket room");
+    wait_queue_init(&s->writers, "socket write");
+    poll_source_init(&s->polled);
+    list_init(&s->queue);
+    list_init(&s->pending);
+    list_init(&s->pending_link);
+    list_init(&s->stalled_here);
+    list_init(&s->stalled_link);
+    list_init(&s->flyer.link);
+    list_init(&s->flyer.work);
+    list_init(&s->flyer.carriers);
+    s->refs = 1;
+    s->type = (uint8_t)type;
+    s->sndbuf = s->rcvbuf = BUFFER_DEFAULT;
+    s->ino = __atomic_fetch_add(&next_ino, 1, __ATOMIC_RELAXED);
+    return s;
+}
+
+void sock_put(struct sock *s)
+{
+    if (__atomic_fetch_sub(&s->refs, 1, __ATOMIC_ACQ_REL) != 1)
+        return;
+    if (s->name)
+        socket_name_put(s->name);
+    if (s->inode)
+        inode_unref(s->inode);
+    npp_free(s, sizeof(*s));
+}
+
+uint64_t sock_deadline(uint64_t timeout_ns)
+{
+    return timeout_ns ? clock_ns() + timeout_ns : WAIT_FOREVER;
+}
+
+/* Wait on q until busy(s) is false; s->lock is taken to ask. *count is the number of waiters, which
+ * those who change the state look at, under the same lock. 0; -EAGAIN: it is busy, and nonblock is
+ * set or the deadline has passed; -ERESTARTSYS, or -EINTR if there is a deadline. */
+int sock_wait(struct sock *s, struct wait_queue *q, uint32_t *count, bool (*busy)(struct sock *s),
+              bool nonblock, uint64_t deadline)
+{
+    struct waiter w;
+    int err = 0;
+    ipl_t ipl;
+
+    for (;;) {
+        bool wait;
+
+        wait_enqueue(q, &w);
+        ipl = spin_lock(&s->lock);
+        wait = busy(s);
+        if (wait && !nonblock)
+            __atomic_fetch_add(count, 1, __ATOMIC_SEQ_CST);
+        spin_unlock(&s->lock, ipl);
+        if (!wait)
+            break;
+        if (nonblock) {
+            err = -EAGAIN;
+            break;
+        }
+        /* The state may have changed without the lock since (`sent`): look again, counted. */
+        ipl = spin_lock(&s->lock);
+        wait = busy(s);
+        spin_unlock(&s->lock, ipl);
+        if (wait)
+            err = wait_block(&w, WAIT_INTERRUPTIBLE, deadline);
+        __atomic_fetch_sub(count, 1, __ATOMIC_RELAXED);
+        if (err)
+            break;
+    }
+    wait_finish(&w);
+    if (err == -EINTR)
+        return deadline == WAIT_FOREVER ? -ERESTARTSYS : -EINTR;
+    return err == -ETIMEDOUT ? -EAGAIN : err;
+}
+
+void sock_changed(struct sock *s, uint32_t events)
+{
+    wake_all(&s->readers);
+    wake_all(&s->room);
+    wake_all(&s->writers);
+    poll_notify(&s->polled, events);
+}
+
+#define CHANGED (POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM | POLLHUP | POLLERR | POLLRDHUP)
+
+void sock_tell_stalled(struct sock *s)
+{
+    for (;;) {
+        ipl_t ipl = spin_lock(&s->lock);
+        struct list *l = list_pop_head(&s->stalled_here);
+        struct sock *other = l ? list_entry(l, struct sock, stalled_link) : NULL;
+
+        spin_unlock(&s->lock, ipl);
+        if (!other)
+            return;
+        __atomic_store_n(&other->stalled, false, __ATOMIC_RELEASE);
+        poll_notify(&other->polled, POLLOUT | POLLWRNORM);
+        sock_put(other);
+    }
+}
+
+/* The other end of a connection has ended, with data unread or not. */
+static void hang_up(struct sock *peer, struct sock *by, bool reset)
+{
+    ipl_t ipl = spin_lock(&peer->lock);
+
+    /* by may have been disconnected from it meanwhile, or not be connected yet. */
+    if (peer->peer == by || peer->state == SOCK_CONNECTING) {
+        peer->shut = SHUT_BOTH;
+        if (reset)
+            peer->err = ECONNRESET;
+    }
+    spin_unlock(&peer->lock, ipl);
+    sock_changed(peer, CHANGED);
+}
+
+/* Free what is in the queue of s, to which nothing is added any more. */
+static void purge(struct sock *s)
+{
+    for (;;) {
+        ipl_t ipl = spin_lock(&s->lock);
+        struct list *l = list_pop_head(&s->queue);
+        struct message *m = l ? list_entry(l, struct message, link) : NULL;
+
+        if (m) {
+            s->nmessages--;
+            s->nbytes -= m->nbytes - m->done;
+        }
+        spin_unlock(&s->lock, ipl);
+        if (!m)
+            return;
+        if (m->flight)
+            flight_discard(m);
+        else
+            message_free(m);
+    }
+}
+
+/* End the connections that nobody has accepted. */
+static void end_pending(struct sock *s)
+{
+    for (;;) {
+        ipl_t ipl = spin_lock(&s->lock);
+        struct list *l = list_pop_head(&s->pending);
+
+        spin_unlock(&s->lock, ipl);
+        if (!l)
+            return;
+        mutex_lock(&flight_lock);
+        flight_accept_locked(list_entry(l, struct sock, pending_link));
+        mutex_unlock(&flight_lock);
+        sock_end(list_entry(l, struct sock, pending_link));
+    }
+}
+
+void sock_end(struct sock *s)
+{
+    struct sock *peer;
+    bool unread;
+    ipl_t ipl;
+
+    sock_unname(s);
+    ipl = spin_lock(&s->lock);
+    s->dead = true;
+    s->shut = SHUT_BOTH;
+    peer = s->peer;
+    s->peer = NULL;
+    unread = !list_empty(&s->queue) || !s->file;
+    spin_unlock(&s->lock, ipl);
+    if (peer && s->type != SOCK_DGRAM)
+        hang_up(peer, s, unread);
+    if (peer)
+        sock_put(peer);
+    end_pending(s);
+    purge(s);
+    sock_changed(s, CHANGED);
+    sock_tell_stalled(s);
+    sock_put(s);
+}
+
+static void socket_close(struct file *f)
+{
+    sock_end(f->priv);
+    flight_check();
+}
+
+/* ---- connections ---- */
+
+enum sock_state sock_state(struct sock *s)
+{
+    ipl_t ipl = spin_lock(&s->lock);
+    enum sock_state state = s->state;
+
+    spin_unlock(&s->lock, ipl);
+    return state;
+}
+
+struct sock *sock_peer(struct sock *s)
+{
+    ipl_t ipl = spin_lock(&s->lock);
+    struct sock *peer = s->peer;
+
+    if (peer)
+        sock_get(peer);
+    spin_unlock(&s->lock, ipl);
+    return peer;
+}
+
+int socket_listen(struct sock *s, int backlog, const struct sock_cred *cred)
+{
+    ipl_t ipl = spin_lock(&s->lock);
+    int err = 0;
+
+    if (s->type == SOCK_DGRAM)
+        err = -EOPNOTSUPP;
+    else if (!__atomic_load_n(&s->name, __ATOMIC_RELAXED) ||
+             (s->state != SOCK_FREE && s->state != SOCK_LISTENS))
+        err = -EINVAL;
+    if (!err) {
+        s->state = SOCK_LISTENS;
+        s->backlog = backlog < 0 || (unsigned)backlog > BACKLOG_MAX ? BACKLOG_MAX
+                                                                    : (unsigned)backlog;
+        s->peer_cred = *cred;
+    }
+    spin_unlock(&s->lock, ipl);
+    if (!err)
+        wake_all(&s->room); /* the backlog may have grown */
+    return err;
+}
+
+static bool backlog_full(struct sock *s)
+{
+    return !s->dead && s->state == SOCK_LISTENS && !(s->shut & SHUT_RECEIVE) &&
+           s->npending > s->backlog;
+}
+
+/* Put n into the queue of the listener, whose credentials go to *cred. -EAGAIN: that is full. */
+static int enter(struct sock *l, struct sock *n, struct sock_cred *cred)
+{
+    ipl_t ipl = spin_lock(&l->lock);
+    int err = 0;
+
+    if (l->dead || l->state != SOCK_LISTENS || (l->shut & SHUT_RECEIVE))
+        err = -ECONNREFUSED;
+    else if (l->npending > l->backlog)
+        err = -EAGAIN;
+    if (!err) {
+        list_add_tail(&l->pending, &n->pending_link);
+        l->npending++;
+        *cred = l->peer_cred;
+    }
+    spin_unlock(&l->lock, ipl);
+    return err;
+}
+
+/* Begin or end the attempt of s to connect; false: its state is another one. */
+static bool change_state(struct sock *s, enum sock_state from, enum sock_state to)
+{
+    ipl_t ipl = spin_lock(&s->lock);
+    bool was = s->state == from;
+
+    if (was)
+        s->state = (uint8_t)to;
+    spin_unlock(&s->lock, ipl);
+    return was;
+}
+
+/* Create the socket that the listener accepts, n, and connect s with it. s is SOCK_CONNECTING,
+ * which keeps other callers out. */
+static int connect_new(struct sock *s, struct sock *l, struct sock *n)
+{
+    struct sock_cred cred;
+    int err;
+    ipl_t ipl;
+
+    if (!n->name && !(n->name = sock_name_get(l)))
+        return -ECONNREFUSED; /* only who has a name can listen */
+    n->state = SOCK_CONNECTED;
+    n->peer = s;
+    sock_get(s);
+    sock_get(n); /* for s->peer */
+    mutex_lock(&flight_lock);
+    n->listener = l;
+    err = enter(l, n, &cred);
+    mutex_unlock(&flight_lock);
+    if (err) {
+        n->peer = NULL;
+        sock_put(s);
+        sock_put(n);
+        return err;
+    }
+    ipl = spin_lock(&s->lock);
+    s->state = SOCK_CONNECTED;
+    s->peer = n;
+    s->peer_cred = cred;
+    spin_unlock(&s->lock, ipl);
+    sock_changed(s, POLLOUT | POLLWRNORM);
+    wake_all(&l->readers);
+    poll_notify(&l->polled, POLLIN | POLLRDNORM);
+    return 0;
+}
+
+static int why_not_free(struct sock *s)
+{
+    switch (sock_state(s)) {
+    case SOCK_CONNECTED:
+        return -EISCONN;
+    case SOCK_LISTENS:
+        return -EINVAL;
+    default:
+        return -EALREADY;
+    }
+}
+
+static int connect_stream(struct sock *s, struct sock *l, bool nonblock,
+                          const struct sock_cred *cred)
+{
+    uint64_t deadline = sock_deadline(__atomic_load_n(&s->sndtimeo, __ATOMIC_RELAXED));
+    struct sock *n;
+    int err;
+
+    if (!change_state(s, SOCK_FREE, SOCK_CONNECTING))
+        return why_not_free(s);
+    n = sock_alloc(s->type);
+    if (!n) {
+        change_state(s, SOCK_CONNECTING, SOCK_FREE);
+        return -ENOMEM;
+    }
+    n->peer_cred = *cred;
+    do {
+        err = connect_new(s, l, n);
+        if (err == -EAGAIN)
+            err = sock_wait(l, &l->room, &l->nroom, backlog_full, nonblock, deadline) ?: -ERESTART;
+    } while (err == -ERESTART);
+    if (err) {
+        sock_put(n);
+        change_state(s, SOCK_CONNECTING, SOCK_FREE);
+    }
+    return err;
+}
+
+/* Datagrams: set or drop the peer. What the old one has sent is dropped, too, and it is told. */
+static int connect_datagram(struct sock *s, struct sock *to)
+{
+    struct sock *old, *back = to ? sock_peer(to) : NULL;
+    bool unread;
+    ipl_t ipl;
+
+    if (back) {
+        sock_put(back);
+        if (back != s)
+            return -EPERM; /* it takes datagrams from its own peer only */
+    }
+    if (to)
+        sock_get(to);
+    ipl = spin_lock(&s->lock);
+    old = s->peer;
+    unread = !list_empty(&s->queue);
+    s->peer = to;
+    s->state = to ? SOCK_CONNECTED : SOCK_FREE;
+    spin_unlock(&s->lock, ipl);
+    if (!old)
+        return 0;
+    if (old != to) {
+        mutex_lock(&s->reading);
+        purge(s);
+        mutex_unlock(&s->reading);
+        ipl = spin_lock(&old->lock);
+        if (unread && old->peer == s && !old->dead)
+            old->err = ECONNRESET;
+        spin_unlock(&old->lock, ipl);
+        sock_changed(old, CHANGED);
+        sock_changed(s, POLLOUT | POLLWRNORM);
+    }
+    sock_put(old);
+    return 0;
+}
+
+int socket_connect(struct sock *s, struct sock *to, bool nonblock, const struct sock_cred *cred)
+{
+    if (to && to->type != s->type)
+        return -EPROTOTYPE;
+    if (s->type == SOCK_DGRAM)
+        return connect_datagram(s, to);
+    return to ? connect_stream(s, to, nonblock, cred) : -EINVAL;
+}
+
+static bool none_pending(struct sock *s)
+{
+    return list_empty(&s->pending) && !(s->shut & SHUT_RECEIVE);
+}
+
+/* The first connection of the listener's queue; NULL: there is none. */
+static struct sock *take_pending(struct sock *s)
+{
+    ipl_t ipl = spin_lock(&s->lock);
+    struct list *l = list_pop_head(&s->pending);
+    bool wake = l && s->nroom;
+
+    if (l)
+        s->npending--;
+    spin_unlock(&s->lock, ipl);
+    if (wake)
+        wake_all(&s->room);
+    return l ? list_entry(l, struct sock, pending_link) : NULL;
+}
+
+static bool is_shut(struct sock *s)
+{
+    ipl_t ipl = spin_lock(&s->lock);
+    bool shut = (s->shut & SHUT_RECEIVE) != 0;
+
+    spin_unlock(&s->lock, ipl);
+    return shut;
+}
+
+static const struct file_ops socket_ops;
+
+int socket_accept(struct sock *s, bool nonblock, uint32_t file_flags, struct file **out)
+{
+    uint64_t deadline = sock_deadline(__atomic_load_n(&s->rcvtimeo, __ATOMIC_RELAXED));
+    struct file *f;
+    struct sock *n;
+    int err = 0;
+
+    if (s->type == SOCK_DGRAM)
+        return -EOPNOTSUPP;
+    if (sock_state(s) != SOCK_LISTENS)
+        return -EINVAL;
+    /* First, so that no connection is lost for lack of memory. */
+    f = file_alloc(&socket_ops, O_RDWR | file_flags);
+    if (!f)
+        return file_why_not();
+    while (!(n = take_pending(s)) && !err) {
+        if (is_shut(s))
+            err = -EINVAL;
+        else
+            err = sock_wait(s, &s->readers, &s->nreaders, none_pending, nonblock, deadline);
+    }
+    if (!n) {
+        file_free(f);
+        return err;
+    }
+    f->priv = n;
+    mutex_lock(&flight_lock);
+    flight_accept_locked(n);
+    n->file = f;
+    mutex_unlock(&flight_lock);
+    *out = f;
+    return 0;
+}
+
+int socket_shutdown(struct sock *s, int how)
+{
+    struct sock *peer;
+    unsigned mine, its = 0;
+    bool connected;
+    ipl_t ipl;
+
+    if (how < SHUT_RD || how > SHUT_RDWR)
+        return -EINVAL;
+    mine = (unsigned)how + 1;
+    ipl = spin_lock(&s->lock);
+    s->shut |= (uint8_t)mine;
+    connected = s->type != SOCK_DGRAM;
+    peer = s->peer;
+    if (peer)
+        sock_get(peer);
+    spin_unlock(&s->lock, ipl);
+    sock_changed(s, CHANGED);
+    if (!peer)
+        return 0;
+    if (connected) {
+        its = (mine & SHUT_RECEIVE ? SHUT_SEND : 0) | (mine & SHUT_SEND ? SHUT_RECEIVE : 0);
+        ipl = spin_lock(&peer->lock);
+        peer->shut |= (uint8_t)its;
+        spin_unlock(&peer->lock, ipl);
+        sock_changed(peer, CHANGED);
+    }
+    sock_put(peer);
+    return 0;
+}
+
+/* ---- the file ---- */
+
+bool sock_writable(const struct sock *s)
+{
+    return __atomic_load_n(&s->sent, __ATOMIC_RELAXED) * 4 <=
+           __atomic_load_n(&s->sndbuf, __ATOMIC_RELAXED);
+}
+
+/* Is there no room for a datagram of s at its peer? Then s is told when there is. */
+static bool is_stalled(struct sock *s)
+{
+    struct sock *peer = s->type == SOCK_STREAM ? NULL : sock_peer(s);
+    bool full;
+    ipl_t ipl;
+
+    if (!peer)
+        return false;
+    ipl = spin_lock(&peer->lock);
+    full = peer->peer != s && !peer->dead && peer->nmessages > DATAGRAMS_MAX;
+    if (full && !__atomic_exchange_n(&s->stalled, true, __ATOMIC_ACQUIRE)) {
+        sock_get(s);
+        list_add_tail(&peer->stalled_here, &s->stalled_link);
+    }
+    spin_unlock(&peer->lock, ipl);
+    sock_put(peer);
+    return full;
+}
+
+static unsigned events_locked(const struct sock *s)
+{
+    bool connects = s->type != SOCK_DGRAM;
+    unsigned r = 0;
+
+    if (s->err)
+        r |= POLLERR;
+    if (s->shut == SHUT_BOTH ||
+        (connects && (s->state == SOCK_FREE || s->state == SOCK_CONNECTING)))
+        r |= POLLHUP;
+    if (s->shut & SHUT_RECEIVE)
+        r |= POLLRDHUP | POLLIN | POLLRDNORM;
+    if (!list_empty(&s->queue) || !list_empty(&s->pending))
+        r |= POLLIN | POLLRDNORM;
+    if (s->state != SOCK_LISTENS && sock_writable(s))
+        r |= POLLOUT | POLLWRNORM;
+    return r;
+}
+
+static unsigned socket_poll(struct file *f, struct poll_entry *e)
+{
+    struct sock *s = f->priv;
+    unsigned r;
+    ipl_t ipl;
+
+    poll_register(&s->polled, e);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* `sent` changes without the lock: message_free */
+    ipl = spin_lock(&s->lock);
+    r = events_locked(s);
+    spin_unlock(&s->lock, ipl);
+    if ((r & POLLOUT) && is_stalled(s))
+        r &= ~(POLLOUT | POLLWRNORM);
+    return r;
+}
+
+static long plain_io(struct file *f, vaddr_t ubuf, size_t n, bool send)
+{
+    struct sock_buffer b = {ubuf, n};
+    struct sock_io io = {.buffer = &b, .count = 1, .left = n};
+    bool nonblock = (f->flags & O_NONBLOCK) != 0;
+    struct sock_message m;
+    long r;
+
+    if (send) {
+        struct sock_cred cred = socket_writer();
+
+        return socket_send(f->priv, NULL, &io, 0, nonblock, &cred, NULL);
+    }
+    if (!n && ((struct sock *)f->priv)->type == SOCK_STREAM)
+        return 0;
+    r = socket_receive(f->priv, &io, 0, nonblock, &m);
+    if (r < 0)
+        return r;
+    if (m.name)
+        socket_name_put(m.name);
+    if (m.flight)
+        flight_free(m.flight);
+    return r;
+}
+
+static long socket_read(struct file *f, vaddr_t ubuf, size_t n)
+{
+    return plain_io(f, ubuf, n, false);
+}
+
+static long socket_write(struct file *f, vaddr_t ubuf, size_t n)
+{
+    return plain_io(f, ubuf, n, true);
+}
+
+static int socket_stat(struct file *f, struct file_stat *st)
+{
+    const struct sock *s = f->priv;
+
+    *st = (struct file_stat){.ino = s->ino, .mode = S_IFSOCK | 0777, .nlink = 1, .blksize = 4096};
+    return 0;
+}
+
+static long socket_ioctl(struct file *f, unsigned long req, vaddr_t arg)
+{
+    struct sock *s = f->priv;
+    uint64_t n = 0;
+    ipl_t ipl;
+
+    if (req != FIONREAD && req != TIOCOUTQ)
+        return -ENOTTY;
+    ipl = spin_lock(&s->lock);
+    if (req == TIOCOUTQ)
+        n = __atomic_load_n(&s->sent, __ATOMIC_RELAXED);
+    else if (s->type != SOCK_DGRAM)
+        n = s->nbytes;
+    else if (!list_empty(&s->queue))
+        n = list_first_entry(&s->queue, struct message, link)->nbytes;
+    spin_unlock(&s->lock, ipl);
+    if (req == FIONREAD && sock_state(s) == SOCK_LISTENS)
+        return -EINVAL;
+    return copyout_u32(arg, (uint32_t)n);
+}
+
+static const struct file_ops socket_ops = {.name = "socket",
+                                           .read = socket_read,
+                                           .write = socket_write,
+                                           .stat = socket_stat,
+                                           .ioctl = socket_ioctl,
+                                           .poll = socket_poll,
+                                           .close = socket_close};
+
+struct sock *socket_of(const struct file *f) { return f->ops == &socket_ops ? f->priv : NULL; }
+unsigned socket_type(const struct sock *s) { return s->type; }
+
+int socket_create(unsigned type, uint32_t flags, struct file **out)
+{
+    struct sock *s = sock_alloc(type);
+    struct file *f = s ? file_alloc(&socket_ops, O_RDWR | flags) : NULL;
+
+    if (!f) {
+        if (s)
+            sock_put(s);
+        return file_why_not();
+    }
+    f->priv = s;
+    s->file = f;
+    *out = f;
+    return 0;
+}
+
+int socket_pair(unsigned type, uint32_t flags, const struct sock_cred *cred, struct file *out[2])
+{
+    struct sock *a, *b;
+    int err = socket_create(type, flags, &out[0]);
+
+    if (err)
+        return err;
+    err = socket_create(type, flags, &out[1]);
+    if (err) {
+        file_unref(out[0]);
+        return err;
+    }
+    a = out[0]->priv;
+    b = out[1]->priv;
+    a->peer = b;
+    b->peer = a;
+    sock_get(a);
+    sock_get(b);
+    a->state = b->state = SOCK_CONNECTED;
+    a->peer_cred = b->peer_cred = *cred;
+    return 0;
+}
+
+/* ---- options ---- */
+
+#define SNDBUF_MIN 4608u
+#define RCVBUF_MIN 2304u
+#define BUFFER_MAX (2 * BUFFER_DEFAULT)
+
+uint32_t socket_option(struct sock *s, enum sock_option o)
+{
+    uint32_t v = 0;
+    ipl_t ipl = spin_lock(&s->lock);
+
+    switch (o) {
+    case SOCK_OPT_SNDBUF:
+        v = s->sndbuf;
+        break;
+    case SOCK_OPT_RCVBUF:
+        v = s->rcvbuf;
+        break;
+    case SOCK_OPT_PASSCRED:
+        v = s->passcred;
+        break;
+    case SOCK_OPT_ERROR:
+        v = (uint32_t)s->err;
+        s->err = 0;
+        break;
+    case SOCK_OPT_LISTENS:
+        v = s->state == SOCK_LISTENS;
+        break;
+    case SOCK_OPT_FLAGS:
+        v = s->options;
+        break;
+    }
+    spin_unlock(&s->lock, ipl);
+    return v;
+}
+
+/* Twice what was asked for, as on Linux, for the overhead. */
+static uint32_t buffer_size(uint32_t value, uint32_t least)
+{
+    uint64_t v = 2 * (uint64_t)MIN(value, (uint32_t)INT32_MAX);
+
+    return (uint32_t)MAX(MIN(v, BUFFER_MAX), least);
+}
+
+void socket_set_option(struct sock *s, enum sock_option o, uint32_t value)
+{
+    ipl_t ipl = spin_lock(&s->lock);
+
+    if (o == SOCK_OPT_SNDBUF)
+        __atomic_store_n(&s->sndbuf, buffer_size(value, SNDBUF_MIN), __ATOMIC_RELAXED);
+    else if (o == SOCK_OPT_RCVBUF)
+        s->rcvbuf = buffer_size(value, RCVBUF_MIN);
+    else if (o == SOCK_OPT_PASSCRED)
+        __atomic_store_n(&s->passcred, value != 0, __ATOMIC_RELAXED);
+    else if (o == SOCK_OPT_FLAGS)
+        s->options = value;
+    spin_unlock(&s->lock, ipl);
+    if (o == SOCK_OPT_SNDBUF)
+        sock_changed(s, POLLOUT | POLLWRNORM);
+}
+
+uint64_t *socket_timeout(struct sock *s, bool send) { return send ? &s->sndtimeo : &s->rcvtimeo; }
+
+struct sock_cred socket_peer_cred(struct sock *s)
+{
+    ipl_t ipl = spin_lock(&s->lock);
+    struct sock_cred c = s->peer_cred;
+
+    spin_unlock(&s->lock, ipl);
+    return c;
+}
