@@ -24,6 +24,7 @@
 void fair_queue_init(struct fair_queue *q, struct fair_node *owner)
 {
     *q = (struct fair_queue){.owner = owner, .depth = owner ? owner->queue->depth + 1 : 0};
+    list_init(&q->urgent);
 }
 
 void fair_set_weight(struct fair_node *n, uint32_t weight)
@@ -273,11 +274,28 @@ static struct fair_node *earliest(const struct fair_queue *q, int64_t moment, ui
     return n;
 }
 
+/* The first of those that hurry. However often it does, what it owes the others stays bounded. */
+static struct fair_node *pop_urgent(struct fair_queue *q)
+{
+    struct fair_node *n = list_first_entry(&q->urgent, struct fair_node, urgent_link);
+
+    fair_unhurry(n, FAIR_HURRIED);
+    fair_tree_remove(q, n);
+    if (fair_before(q->floor + SPREAD_MAX, n->v))
+        n->v = q->floor + SPREAD_MAX;
+    return n;
+}
+
 struct fair_node *fair_tree_pop(struct fair_queue *q)
 {
-    struct fair_node *n = earliest(q, q->moment, q->weights);
+    struct fair_node *n;
 
-    fair_tree_remove(q, n);
+    if (!list_empty(&q->urgent)) {
+        n = pop_urgent(q);
+    } else {
+        n = earliest(q, q->moment, q->weights);
+        fair_tree_remove(q, n);
+    }
     fair_raise_floor(q, n->v);
     return n;
 }
@@ -312,15 +330,25 @@ void fair_add_level(struct fair_node *n)
     }
 }
 
+/* Take n out of its queue's tree. */
+static void withdraw(struct fair_node *n)
+{
+    struct fair_queue *q = n->queue;
+
+    if (n->urgent == FAIR_HURRIES)
+        fair_unhurry(n, FAIR_CALM);
+    if (fair_has_children(q->root))
+        fair_tree_remove(q, n);
+    else
+        q->root = NULL;
+}
+
 void fair_remove(struct fair_node *n)
 {
     for (;;) {
         struct fair_queue *q = n->queue;
 
-        if (fair_has_children(q->root))
-            fair_tree_remove(q, n);
-        else
-            q->root = NULL;
+        withdraw(n);
         if (q->root || q->current || !q->owner)
             return;
         n = q->owner;
@@ -384,14 +412,10 @@ void fair_resume(struct fair_node *n, uint32_t now)
     for (; n; n = n->queue->owner) {
         struct fair_queue *q = n->queue;
 
-        if (n->inner && fair_in_tree(n)) {
-            if (fair_has_children(q->root))
-                fair_tree_remove(q, n);
-            else
-                q->root = NULL;
-        } else {
+        if (n->inner && fair_in_tree(n))
+            withdraw(n);
+        else
             fair_place(n);
-        }
         n->start = now;
         q->current = n;
     }
@@ -415,7 +439,7 @@ void fair_excuse(struct fair_node *n, uint32_t now, uint32_t used, uint32_t lost
         n->start += lost < now - n->start ? lost : now - n->start;
 }
 
-bool fair_tick(struct fair_node *n, uint32_t now)
+bool fair_tick(struct fair_node *n, uint32_t now, bool keep)
 {
     bool other = false;
 
@@ -426,10 +450,21 @@ bool fair_tick(struct fair_node *n, uint32_t now)
             charge_group(n, now);
         fair_raise_floor(q, n->v);
         /* When its request is over, n is chosen again only if it is still eligible. */
-        other = other || (q->root && (!fair_before(n->v, n->deadline) || is_another_due(q, n)));
+        other = other || (!keep && q->root &&
+                          (!fair_before(n->v, n->deadline) || !list_empty(&q->urgent) ||
+                           is_another_due(q, n)));
+        keep = false;
         renew(n);
     }
     return other;
+}
+
+void fair_hurry(struct fair_node *n)
+{
+    for (; n->queue->owner && fair_in_tree(n) && n->urgent != FAIR_HURRIES; n = n->queue->owner) {
+        n->urgent = FAIR_HURRIES;
+        list_add_tail(&n->queue->urgent, &n->urgent_link);
+    }
 }
 
 bool fair_preempts(const struct fair_node *n, const struct fair_node *current)

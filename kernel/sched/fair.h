@@ -13,18 +13,28 @@
  * eligible if its v is not above the mean of all v in its queue, weighted: that is, if it has not
  * had more than its share.
  *
+ * Urgent nodes, those of threads for which others may be waiting, are chosen before all others of
+ * their queue, in the order in which they came. They are charged like any other, and so have their
+ * turn later than the others once they are not urgent any more.
+ *
  * Everything is protected by the lock of the CPU's run queue. Adding, choosing and removing take
  * O(log n) steps; a queue with one node has a short path in line.
  */
 #ifndef KERNEL_SCHED_FAIR_H
 #define KERNEL_SCHED_FAIR_H
 
-#include "kernel/base/types.h"
+#include "kernel/base/list.h"
 
 #define FAIR_WEIGHT     1024u /* of nice 0, and of each user */
 #define FAIR_RATE_SHIFT 20u
 
 struct fair_queue;
+
+enum fair_urgent {
+    FAIR_CALM,
+    FAIR_HURRIES, /* in the tree, to be chosen before those that are not urgent */
+    FAIR_HURRIED, /* was chosen for that; stays until somebody asks and it has no reason any more */
+};
 
 struct fair_node {
     /* The tree; all NULL and `red` 0 while the node is in none. least: least v of the subtree. */
@@ -40,6 +50,8 @@ struct fair_node {
     uint32_t weight;
     uint32_t start; /* of a group that is current: it is charged up to this cycle */
     uint8_t red;
+    uint8_t urgent;          /* enum fair_urgent */
+    struct list urgent_link; /* in queue->urgent while `urgent` is FAIR_HURRIES */
 };
 
 struct fair_queue {
@@ -51,7 +63,8 @@ struct fair_queue {
        more: that is, while the root has a child. */
     uint64_t weights;
     int64_t moment;
-    uint32_t depth; /* of the CPU's queue 0 */
+    struct list urgent; /* those of the tree that hurry, the first first */
+    uint32_t depth;     /* of the CPU's queue 0 */
 };
 
 /* In cycles used: the length of a request, and by how much earlier than another the deadline of a
@@ -121,6 +134,13 @@ static inline void fair_insert(struct fair_queue *q, struct fair_node *n)
     n->least = n->v;
 }
 
+/* n, which hurries, leaves the tree; `now` is what becomes of its urgency. */
+static inline void fair_unhurry(struct fair_node *n, enum fair_urgent now)
+{
+    list_remove(&n->urgent_link);
+    n->urgent = now;
+}
+
 /* Remove and return the node of q's tree, which is not empty, that is to run next. */
 static inline struct fair_node *fair_pop(struct fair_queue *q)
 {
@@ -129,6 +149,8 @@ static inline struct fair_node *fair_pop(struct fair_queue *q)
     if (unlikely(fair_has_children(n)))
         return fair_tree_pop(q);
     q->root = NULL;
+    if (unlikely(n->urgent == FAIR_HURRIES))
+        fair_unhurry(n, FAIR_HURRIED);
     if (fair_before(q->floor, n->v))
         q->floor = n->v;
     return n;
@@ -186,8 +208,12 @@ void fair_resume(struct fair_node *n, uint32_t now);
 /* Thread n, current, is about to be charged for `used` cycles, up to now, but was not run in the
    last `lost` of them: neither it nor its groups will be charged for those. */
 void fair_excuse(struct fair_node *n, uint32_t now, uint32_t used, uint32_t lost);
-/* A clock tick met thread n, current and charged. Should another one run? */
-bool fair_tick(struct fair_node *n, uint32_t now);
+/* A clock tick met thread n, current and charged. Should another one run? keep: not another of its
+   own queue. */
+bool fair_tick(struct fair_node *n, uint32_t now, bool keep);
+/* Thread n, which has just become ready or was put back, is urgent: it, and the groups that it is
+   in below its user's, are chosen before all others of their queues. */
+void fair_hurry(struct fair_node *n);
 /* Should thread n, which has just become ready, preempt thread current of the same CPU? The first
    is for the case that both are in one queue. */
 static inline bool fair_precedes(const struct fair_node *n, const struct fair_node *current)

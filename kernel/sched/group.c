@@ -43,6 +43,8 @@ static void runq_rejoin(struct runq *rq, struct thread *t)
         fair_resume(&t->fair, clock_cycles());
     else
         runq_put(rq, t);
+    if (t->state == THREAD_RUNNABLE && thread_hurries(t))
+        fair_hurry(&t->fair);
     runq_kick(rq);
 }
 

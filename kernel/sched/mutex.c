@@ -40,13 +40,20 @@ static inline bool may_take(const struct mutex *m, const struct thread *t)
            (n == 0 || (n < MUTEXES_HELD_MAX && t->held[n - 1]->rank < m->rank));
 }
 
+/* The scheduler of another CPU reads the number, as a hint. */
+static inline void held_set(struct thread *t, uint32_t n)
+{
+    __atomic_store_n(&t->held_mutexes, n, __ATOMIC_RELAXED);
+}
+
 static inline void note_held(struct mutex *m, struct thread *t, uint64_t place)
 {
     uint32_t n = t->held_mutexes;
 
     t->held[n] = m;
     t->held_at[n] = place;
-    t->held_mutexes = n + 1;
+    __atomic_signal_fence(__ATOMIC_RELEASE); /* a clock tick reads held[n] if it sees n + 1 */
+    held_set(t, n + 1);
 }
 
 static bool measuring(void) { return lockstat_on(LOCKSTAT_MUTEX); }
@@ -201,7 +208,7 @@ static void forget_slowly(const struct mutex *m, uint64_t place)
         i--;
     if (i == 0)
         lockcheck_mutex_release(m, place);
-    t->held_mutexes--;
+    held_set(t, t->held_mutexes - 1);
     for (i--; i < t->held_mutexes; i++) {
         t->held[i] = t->held[i + 1];
         t->held_at[i] = t->held_at[i + 1];
@@ -246,7 +253,7 @@ void mutex_unlock(struct mutex *m)
     }
     /* Clear the owner first: once the word is released, the next writer sets its own. */
     __atomic_store_n(&m->owner, NULL, __ATOMIC_RELAXED);
-    t->held_mutexes--;
+    held_set(t, t->held_mutexes - 1);
     if (unlikely(!__atomic_compare_exchange_n(&m->state, &only_writer, 0, false, __ATOMIC_RELEASE,
                                               __ATOMIC_RELAXED)))
         mutex_word_unlock(&m->state, &m->queue);
@@ -279,7 +286,7 @@ void mutex_unlock_shared(struct mutex *m)
         unlock_shared_slowly(m, (uint64_t)__builtin_return_address(0));
         return;
     }
-    t->held_mutexes--;
+    held_set(t, t->held_mutexes - 1);
 }
 
 bool mutex_held(const struct mutex *m)

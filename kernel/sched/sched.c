@@ -93,6 +93,14 @@ void runq_kick(struct runq *rq)
         ipi_send(1ul << c->id, IPI_RESCHEDULE);
 }
 
+/* The current thread of another CPU, or of this one, was chosen because it held a mutex, and holds
+   one still (a hint: it may just be taking or releasing it). */
+static inline bool is_hurrying(const struct thread *current)
+{
+    return unlikely(current->fair.urgent != FAIR_CALM) &&
+           __atomic_load_n(&current->held_mutexes, __ATOMIC_RELAXED) != 0;
+}
+
 /* Should t, which has become ready on rq, preempt the thread that runs there? (Only threads
    of PRIO_NORMAL are in a queue, except that a freezing thread stays in its own: it is then chosen
    again.) */
@@ -101,10 +109,25 @@ static inline bool preempts(const struct runq *rq, const struct thread *t)
     const struct thread *current = rq->current;
 
     if (likely(t->fair.queue && t->fair.queue == current->fair.queue))
-        return fair_precedes(&t->fair, &current->fair);
+        return fair_precedes(&t->fair, &current->fair) && !is_hurrying(current);
     if (t->prio != current->prio)
         return t->prio > current->prio;
     return t->prio == PRIO_NORMAL && fair_preempts(&t->fair, &current->fair);
+}
+
+/* t, which has been put on rq and holds a mutex or wants one, is urgent: it preempts any thread of
+   its user that is not. */
+static void __attribute__((noinline)) hurry(struct runq *rq, struct thread *t)
+{
+    const struct thread *current = rq->current;
+
+    if (t->prio == PRIO_NORMAL && thread_hurries(t)) {
+        fair_hurry(&t->fair);
+        if (t->fair.queue == current->fair.queue && !is_hurrying(current))
+            runq_kick(rq);
+    }
+    if (preempts(rq, t))
+        runq_kick(rq);
 }
 
 /* Put t on rq as ready. rq is locked, and t->last_cpu is its CPU. */
@@ -113,7 +136,9 @@ static inline __attribute__((always_inline)) void runq_add(struct runq *rq, stru
     thread_state_set_locked(t, THREAD_RUNNABLE);
     runq_put(rq, t);
     trace(rq, clock_cycles(), TRACE_READY, t->tid, 0, 0);
-    if (preempts(rq, t))
+    if (unlikely(t->held_mutexes != 0 || __atomic_load_n(&t->wants, __ATOMIC_RELAXED)))
+        hurry(rq, t);
+    else if (preempts(rq, t))
         runq_kick(rq);
 }
 
@@ -351,6 +376,16 @@ static inline __attribute__((always_inline)) void switch_to(struct runq *rq, str
     finish_switch();
 }
 
+/* next was chosen because it is urgent. If others are too, it gives up the CPU as soon as it has no
+   reason any more (sched_preempt); else each of them would use a tick. */
+static void __attribute__((noinline)) end_hurry_early(struct thread *next)
+{
+    if (list_empty(&next->fair.queue->urgent))
+        return;
+    __atomic_store_n(&cpu_self()->resched, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&next->hw.syscall_exit, EXIT_RESCHED, __ATOMIC_RELAXED);
+}
+
 /* The best ready thread, which is taken off its queue; the idle thread if there is none. rq is
    locked, and no fair thread is current. */
 static struct thread *pick(struct runq *rq, uint32_t cycles)
@@ -362,6 +397,8 @@ static struct thread *pick(struct runq *rq, uint32_t cycles)
     if (likely(prioq_top(&rq->ready) == PRIO_NORMAL)) {
         next = thread_of_node(fair_pick(&rq->fair, cycles));
         runq_note_taken(rq, next);
+        if (unlikely(next->fair.urgent != FAIR_CALM))
+            end_hurry_early(next);
         return next;
     }
     return thread_of_link(prioq_pop(&rq->ready));
@@ -461,6 +498,10 @@ static struct thread *requeue(struct runq *rq, bool pass, uint32_t cycles)
     }
     fair_put_back(&self->fair, cycles);
     runq_note_ready(rq, self);
+    if (unlikely(thread_may_hurry(self)))
+        fair_hurry(&self->fair);
+    else
+        self->grace = 0;
     return pick(rq, cycles);
 }
 
@@ -497,7 +538,10 @@ void sched_preempt(void)
     ipl_t old = ipl_set(IPL_CLOCK);
     struct runq *rq = runq_self();
 
-    if (__atomic_load_n(&cpus[runq_cpu(rq)].resched, __ATOMIC_RELAXED)) {
+    /* One that was chosen because others may wait for it goes on until they need not. */
+    if (__atomic_load_n(&cpus[runq_cpu(rq)].resched, __ATOMIC_RELAXED) &&
+        !(unlikely(thread_self()->fair.urgent == FAIR_HURRIED) &&
+          thread_may_hurry(thread_self()))) {
         spin_lock_at_ipl(&rq->lock);
         requeue_and_schedule(rq, rq->pass);
     }

@@ -14,6 +14,10 @@
 #include "kernel/sched/prioq.h"
 #include "kernel/sched/sched.h"
 
+/* A thread that holds a mutex is not made to wait for others of its user, of whom there may be
+   thousands, until this many ticks have met it so: 10 ms, while the longest holds are of 1 ms. */
+#define SCHED_GRACE_TICKS 10u
+
 enum { AFTER_NOTHING, AFTER_RETIRE, AFTER_CARRY };
 
 /* The most recent actions of a CPU, for panics and for the debugger. Written with the run queue
@@ -101,6 +105,24 @@ static inline void runq_note_taken(struct runq *rq, struct thread *t)
         prioq_mark(&rq->ready, PRIO_NORMAL, false);
     if (__atomic_load_n(&rq->several, __ATOMIC_RELAXED))
         list_remove(&t->run_link);
+}
+
+/* May others be waiting for t: does it hold a mutex, or was it woken to take one? The mutex of an
+   address space or a break does not count, as it keeps nobody else's call waiting. t is the current
+   thread, or its run queue is locked and it does not run. */
+static inline bool thread_hurries(const struct thread *t)
+{
+    uint32_t n = t->held_mutexes;
+
+    if (__atomic_load_n(&t->wants, __ATOMIC_RELAXED) != NULL)
+        return true;
+    return n != 0 && (t->held[0]->rank < MUTEX_PROCESS || t->held[n - 1]->rank > MUTEX_ASPACE);
+}
+
+/* The same, unless t has been in that state for too long. */
+static inline bool thread_may_hurry(const struct thread *t)
+{
+    return t->grace < SCHED_GRACE_TICKS && thread_hurries(t);
 }
 
 /* Put t on rq, locked, to which it belongs, or take it off. */

@@ -50,10 +50,12 @@ struct thread {
     uint64_t *run_sum;  /* the one of the mode in which the last clock tick found it; as run_ns */
     uint64_t switches;  /* run queue's lock; atomic: read as a statistic */
     uint32_t start_cycles;     /* cycle counter at the switch to it or at the last tick; own CPU */
+    uint32_t grace;            /* clock ticks that met it with a mutex; own CPU, IPL_CLOCK */
     struct fair_node fair;     /* its part in the fair rule; run queue's lock */
     struct sched_group *group; /* whose share it uses; run queue's lock */
     struct spinlock *spin_top; /* innermost spinlock held; own CPU */
-    uint32_t held_mutexes;     /* own thread; others: run queue's lock, while it is waiting */
+    uint32_t held_mutexes;     /* own thread; others: run queue's lock, while it does not run;
+                                  atomic: also read as a hint */
     uint8_t home_rad; /* domain preferred for its memory and its CPUs; written by the own thread;
                          atomic: a hint to others */
     uint8_t sleeping; /* waits for a deadline only, on no wait queue; own thread; atomic */

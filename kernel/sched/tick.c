@@ -33,7 +33,8 @@ static void thread_tick(struct runq *rq, struct thread *t, bool user, uint64_t l
                     (uint32_t)MIN(lost_ns / CLOCK_CYCLE_NS, UINT32_MAX));
     t->run_sum = &t->run_ns[user];
     account(t, cycles);
-    if (t->prio == PRIO_NORMAL && fair_tick(&t->fair, cycles))
+    t->grace = thread_hurries(t) ? t->grace + 1 : 0;
+    if (t->prio == PRIO_NORMAL && fair_tick(&t->fair, cycles, t->grace - 1 < SCHED_GRACE_TICKS))
         runq_kick(rq);
     spin_unlock_at_ipl(&rq->lock);
     if (user)

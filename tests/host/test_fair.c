@@ -133,6 +133,7 @@ struct sim_thread {
     struct fair_node node; /* first */
     bool ready;            /* or running */
     uint64_t run, sleep;   /* it runs for that long, then sleeps; run 0: it never sleeps */
+    bool keep;             /* it holds what others wait for */
     int wakes;             /* index of the thread that it wakes when it stops, -1: none. Then it
                               sleeps until it is woken */
     uint64_t left, wake_at, woken_at;
@@ -191,6 +192,8 @@ static void preempt(void)
 {
     account();
     fair_put_back(&current->node, (uint32_t)now);
+    if (current->keep)
+        fair_hurry(&current->node);
     dispatch();
 }
 
@@ -247,7 +250,7 @@ static void step(uint64_t end)
     next_tick += TICK;
     if (current) {
         account();
-        if (fair_tick(&current->node, (uint32_t)now))
+        if (fair_tick(&current->node, (uint32_t)now, current->keep))
             preempt();
     }
 }
@@ -515,7 +518,7 @@ static void stall(uint64_t lost)
     fair_excuse(&current->node, (uint32_t)now, (uint32_t)now - charged, (uint32_t)lost);
     account();
     current->service -= lost;
-    if (fair_tick(&current->node, (uint32_t)now))
+    if (fair_tick(&current->node, (uint32_t)now, current->keep))
         preempt();
 }
 
@@ -555,11 +558,68 @@ static void test_stall(void)
        (double)most / TICK, (double)least / TICK);
 }
 
+/* Have the current thread put back, and choose again. */
+static struct sim_thread *choose_again(void)
+{
+    preempt();
+    return current;
+}
+
+/* Those that hurry are chosen first, in their order; one that is current and is to be kept gives
+ * way to other users only; and what they use they have less of later. */
+static void test_urgent(void)
+{
+    struct sim_thread *hurried[4], *kept;
+    struct fair_queue *a, *b;
+    unsigned n = 0, right = 0;
+    uint64_t begin;
+
+    cpu_init();
+    ngroups = 0;
+    a = group(&cpu);
+    b = group(&cpu);
+    for (unsigned i = 0; i < 200; i++)
+        add(a, 0);
+    run_until(500 * TICK);
+    for (unsigned i = 199; n < 4; i -= 40)
+        if (&t[i] != current)
+            hurried[n++] = &t[i];
+    for (unsigned i = 0; i < 4; i++)
+        fair_hurry(&hurried[i]->node);
+    fair_hurry(&hurried[1]->node);
+    fair_remove(&hurried[2]->node);
+    fair_add(&hurried[2]->node);
+    right += choose_again() == hurried[0];
+    right += choose_again() == hurried[1];
+    right += choose_again() == hurried[3];
+    is(right, 3, "those that hurry are chosen in their order, without one that left");
+    is(list_empty(&a->urgent), 1, "and then nobody hurries");
+
+    kept = choose_again();
+    kept->keep = true;
+    begin = kept->service;
+    run_until(now + 30 * TICK);
+    ok(current == kept && kept->service - begin >= 30 * TICK,
+       "one that is to be kept does not give way to others of its user");
+    wake(add(b, 0));
+    begin = kept->service;
+    run_until(now + 100 * TICK);
+    ok(kept->service - begin >= 48 * TICK && kept->service - begin <= 52 * TICK,
+       "but to another user: it has %u of 100 ticks", (unsigned)((kept->service - begin) / TICK));
+    kept->keep = false;
+    begin = kept->service;
+    run_until(now + 20000ul * TICK);
+    ok(kept->service - begin <= 2 * TICK, "afterwards it waits until the others have had as much");
+    run_until(now + 20000ul * TICK);
+    ok(kept->service - begin >= 2 * TICK, "and then has its turn again");
+}
+
 int main(void)
 {
     test_queue();
     test_share();
     test_stall();
+    test_urgent();
     test_nice();
     test_latency();
     test_pair();

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include <company.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <megalith/info.h>
 #include <sched.h>
 #include <signal.h>
@@ -243,6 +244,57 @@ static void test_users(void)
        many / 1000);
 }
 
+/* ---- locks ---- */
+
+#define RIVALS 150
+
+static void make_and_remove(const char *path)
+{
+    int fd = open(path, O_CREAT | O_RDWR, 0600);
+
+    close(fd);
+    unlink(path);
+}
+
+/* A directory's lock is taken all the time by many processes of one user, each of which has its
+ * turn of the CPU twice a second: a holder that lost the CPU, or a waiter that was woken, would keep
+ * another user's call waiting for that long. */
+static void test_locks(void)
+{
+    pid_t rivals[RIVALS];
+    long worst = 0;
+    char path[32];
+
+    for (unsigned i = 0; i < RIVALS; i++)
+        if ((rivals[i] = must_fork()) == 0) {
+            snprintf(path, sizeof(path), "/tmp/rival%u", i);
+            if (setuid(1001) != 0)
+                _exit(1);
+            for (;;)
+                make_and_remove(path);
+        }
+    sleep_ns(100 * TICK);
+    for (unsigned i = 0; i < 150; i++) {
+        long begin = now();
+
+        make_and_remove("/tmp/own");
+        if (now() - begin > worst)
+            worst = now() - begin;
+        sleep_ns(3 * TICK);
+    }
+    for (unsigned i = 0; i < RIVALS; i++)
+        kill(rivals[i], SIGKILL);
+    while (wait(NULL) > 0)
+        ;
+    for (unsigned i = 0; i < RIVALS; i++) {
+        snprintf(path, sizeof(path), "/tmp/rival%u", i);
+        unlink(path);
+    }
+    ok(worst <= 20 * TICK,
+       "the lock of a directory that %d others of one user want: %ld us at most", RIVALS,
+       worst / 1000);
+}
+
 /* ---- CPU time ---- */
 
 static void compute(long ns)
@@ -318,6 +370,7 @@ int main(void)
         test_setpriority();
         test_nice();
         test_users();
+        test_locks();
     }
     test_pipe();
     return tap_done();
