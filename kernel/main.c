@@ -191,6 +191,7 @@ void kernel_main(const struct boot_cpus *boot)
     reserved_boot(registry); /* late, so that all CPUs help to zero the reservations */
     pool_boot_paged();
     section_boot();
+    quota_boot_total(QUOTA_PAGED, (uint64_t)sysparam(SYSPARAM_PAGEDYN));
     quota_boot_total(QUOTA_SECTIONS, (uint64_t)sysparam(SYSPARAM_GBLSECTIONS));
     census_boot();
     idle_zero_boot();

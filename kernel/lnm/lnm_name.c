@@ -15,7 +15,7 @@
 #include "kernel/base/bitops.h"
 #include "kernel/base/string.h"
 #include "kernel/lnm/lnm_private.h"
-#include "mm/pool/pool.h"
+#include "mm/pool/pool_charged.h"
 
 static struct lnm_hash shared; /* LNM mutex; made by lnm_boot */
 
@@ -35,12 +35,14 @@ struct lnm_name *lnm_name_alloc(struct lnm_string name, uint8_t mode, uint32_t a
                                 uint64_t bytes)
 {
     uint64_t size = head_size(name.length) + bytes;
-    struct lnm_name *n = pgd_alloc(size);
+    uint16_t account = pool_account();
+    struct lnm_name *n = pgd_alloc_charged(size, account);
 
     if (!n)
         return NULL;
     *n = (struct lnm_name){.size = (uint32_t)size,
-                           .used = (uint32_t)head_size(name.length),
+                           .used = (uint16_t)head_size(name.length),
+                           .account = account,
                            .attributes = attributes,
                            .mode = mode,
                            .length = (uint8_t)name.length};
@@ -49,7 +51,7 @@ struct lnm_name *lnm_name_alloc(struct lnm_string name, uint8_t mode, uint32_t a
     return n;
 }
 
-void lnm_name_free(struct lnm_name *n) { pgd_free(n, n->size); }
+void lnm_name_free(struct lnm_name *n) { pgd_free_charged(n, n->size, n->account); }
 
 char *lnm_name_add(struct lnm_name *n, uint8_t index, uint32_t attributes, uint32_t length)
 {
@@ -58,18 +60,20 @@ char *lnm_name_add(struct lnm_name *n, uint8_t index, uint32_t attributes, uint3
     t->attributes = attributes;
     t->length = (uint16_t)length;
     t->index = index;
-    n->used += (uint32_t)lnm_translation_bytes(length);
+    n->used = (uint16_t)(n->used + lnm_translation_bytes(length));
     n->translations++;
     return t->text;
 }
 
 struct lnm_name *lnm_name_copy(const struct lnm_name *n)
 {
-    struct lnm_name *copy = pgd_alloc(n->size);
+    uint16_t account = pool_account();
+    struct lnm_name *copy = pgd_alloc_charged(n->size, account);
 
     if (!copy)
         return NULL;
     memcpy(copy, n, n->size);
+    copy->account = account;
     list_init(&copy->in_table);
     copy->table = copy->header = NULL;
     return copy;
@@ -110,17 +114,19 @@ bool lnm_hash_init(struct lnm_hash *h, uint64_t buckets)
 {
     uint64_t n = 1UL << (63 - __builtin_clzl(buckets));
 
-    h->buckets = pgd_alloc_zeroed(n * sizeof(h->buckets[0]));
+    h->account = pool_account();
+    h->buckets = pgd_alloc_charged(n * sizeof(h->buckets[0]), h->account);
     if (!h->buckets)
         return false;
-    h->nbuckets = n;
+    memset(h->buckets, 0, n * sizeof(h->buckets[0]));
+    h->nbuckets = (uint32_t)n;
     return true;
 }
 
 void lnm_hash_free(struct lnm_hash *h)
 {
     if (h->buckets)
-        pgd_free(h->buckets, h->nbuckets * sizeof(h->buckets[0]));
+        pgd_free_charged(h->buckets, h->nbuckets * sizeof(h->buckets[0]), h->account);
     *h = (struct lnm_hash){0};
 }
 

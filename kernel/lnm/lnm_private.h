@@ -30,7 +30,8 @@
 #define LNM_VISITS_MAX 256u
 
 struct lnm_hash {
-    uint64_t nbuckets;     /* a power of two */
+    uint32_t nbuckets;     /* a power of two */
+    uint16_t account;      /* charged for the buckets */
     struct treap *buckets; /* each a search tree of names, by their order (lnm_name.c) */
 };
 
@@ -46,7 +47,9 @@ struct lnm_name {             /* LNMB: one block with its translations */
     struct list in_table;     /* in table.names, in the order of definition */
     struct lnm_table *table;  /* the table that contains it */
     struct lnm_table *header; /* the table that it names, or NULL */
-    uint32_t size, used;      /* bytes of the block; bytes filled in */
+    uint32_t size;            /* bytes of the block */
+    uint16_t used;            /* bytes filled in: at most 34 K, with 128 translations */
+    uint16_t account;         /* charged for the block (mm/pool/pool_charged.h); constant */
     uint32_t attributes;
     uint8_t mode, length, translations;
     char text[]; /* the name, then the translations */
@@ -60,6 +63,7 @@ struct lnm_table { /* LNMTH */
     uint32_t flags; /* LNM_BUILT_IN and the others above */
     uint32_t uic_group, uic_member, prot;
     uint8_t mode;
+    uint16_t account;           /* charged for it */
     struct lnm_name *name;      /* its own name, in a directory */
     struct lnm_table *quota_of; /* the table whose quota is charged: itself or one above */
     uint64_t limit, charged;    /* bytes; valid if quota_of is the table itself */

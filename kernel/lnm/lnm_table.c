@@ -11,7 +11,7 @@
 #include "kernel/base/string.h"
 #include "kernel/lnm/lnm_private.h"
 #include "mm/phys/failure.h"
-#include "mm/pool/pool.h"
+#include "mm/pool/pool_charged.h"
 
 bool lnm_allowed(const struct lnm_who *who, const struct lnm_table *t, unsigned access)
 {
@@ -49,16 +49,18 @@ static struct lnm_table *directory_of(const struct lnm_space *space)
 cond_t lnm_table_new(struct lnm_table *parent, struct lnm_space *space, struct lnm_string name,
                      uint8_t mode, uint32_t attributes, struct lnm_table **out)
 {
-    struct lnm_table *t = pgd_alloc_zeroed(sizeof(*t));
+    uint16_t account = pool_account();
+    struct lnm_table *t = pgd_alloc_charged(sizeof(*t), account);
     struct lnm_name *n = lnm_name_alloc(name, mode, attributes | LNM$M_TABLE, 0);
 
     if (!t || !n) {
         if (t)
-            pgd_free(t, sizeof(*t));
+            pgd_free_charged(t, sizeof(*t), account);
         if (n)
             lnm_name_free(n);
         return SS$_INSFMEM;
     }
+    *t = (struct lnm_table){.account = account};
     list_init(&t->sibling);
     list_init(&t->children);
     list_init(&t->names);
@@ -89,7 +91,7 @@ static void delete_one(struct lnm_table *t)
         t->parent->quota_of->charged -= t->limit;
     lnm_remove(t->name);
     list_remove(&t->sibling);
-    pgd_free(t, sizeof(*t));
+    pgd_free_charged(t, sizeof(*t), t->account);
 }
 
 void lnm_table_delete(struct lnm_table *t)

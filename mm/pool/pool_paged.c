@@ -295,6 +295,25 @@ static void *variable_alloc(uint64_t size)
     return p;
 }
 
+static uint64_t lookaside_bytes(void)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 1; i <= POOL_LISTS; i++)
+        sum += pool_list_bytes(&lists[i], VERSION_BITS, i - 1);
+    return sum;
+}
+
+/* Could the current thread take size bytes if the lookaside lists were moved to the variable list?
+   If not, nothing is moved: else a user who has exhausted the pool could keep the lists empty and
+   the mutex busy, with requests that fail. A hint: the counts are read without the mutex. */
+static bool drain_may_help(uint64_t size)
+{
+    uint64_t free = __atomic_load_n(&var.bytes, __ATOMIC_RELAXED) + lookaside_bytes();
+
+    return free >= size + (account_self()->exempt ? 0 : area.size / RESERVE_SHARE);
+}
+
 static void *__attribute__((noinline)) alloc_variable(size_t nbytes)
 {
     uint64_t size = pool_round(nbytes);
@@ -305,7 +324,7 @@ static void *__attribute__((noinline)) alloc_variable(size_t nbytes)
     if (size <= (uint64_t)sysparam(SYSPARAM_PAGED_LAL_SIZE))
         __atomic_fetch_add(&list_of(size)->misses, 1, __ATOMIC_RELAXED);
     p = variable_alloc(size);
-    if (!p) {
+    if (!p && drain_may_help(size)) {
         pgd_drain();
         p = variable_alloc(
             size); /* also when the lists were empty: another thread may have moved their packets */
@@ -410,9 +429,7 @@ void pgd_stats(struct pool_stats *s)
     mutex_lock(&pgdyn);
     pool_var_stats(&var, s);
     mutex_unlock(&pgdyn);
-    s->lookaside_bytes = 0;
-    for (unsigned i = 1; i <= POOL_LISTS; i++)
-        s->lookaside_bytes += pool_list_bytes(&lists[i], VERSION_BITS, i - 1);
+    s->lookaside_bytes = lookaside_bytes();
     s->in_use = s->size - s->free - MIN(s->lookaside_bytes, s->size - s->free);
     s->lal_size = (uint32_t)sysparam(SYSPARAM_PAGED_LAL_SIZE);
     s->nlists = POOL_LISTS;

@@ -1,7 +1,7 @@
 // SOURCES: kernel/base/treap.c
 // SOURCES: kernel/lnm/lnm.c kernel/lnm/lnm_name.c kernel/lnm/lnm_table.c kernel/lnm/lnm_search.c
 // SOURCES: kernel/lnm/lnm_space.c kernel/lnm/lnm_list.c kernel/lnm/lnm_census.c
-// SOURCES: sysman/params.c sysman/config.c
+// SOURCES: sysman/params.c sysman/config.c kernel/quota/account.c
 /*
  * Logical names compared with a plain model: random definitions, deletions, translations and tables
  * of several processes in two jobs, with each allocation failing in turn. A call that fails must

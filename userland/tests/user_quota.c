@@ -11,6 +11,8 @@
  */
 #include <descrip.h>
 #include <fcntl.h>
+#include <iledef.h>
+#include <lnmdef.h>
 #include <secdef.h>
 #include <signal.h>
 #include <ssdef.h>
@@ -271,6 +273,31 @@ static void make_sections(void)
     say(status);
 }
 
+/* Names of its process, as long as there is room. */
+static void make_names(void)
+{
+    static char text[200];
+    ILE3 items[] = {{sizeof(text), LNM$_STRING, text, NULL}, {0, 0, NULL, NULL}};
+    long n = 0;
+    int status;
+
+    memset(text, 'x', sizeof(text));
+    do {
+        static char table[] = "LNM$PROCESS";
+        struct dsc$descriptor_s t = {0}, d = {0};
+        char name[32];
+
+        t.dsc$a_pointer = table;
+        t.dsc$w_length = (unsigned short)strlen(table);
+        snprintf(name, sizeof(name), "HOG_%ld", n);
+        d.dsc$w_length = (unsigned short)strlen(name);
+        d.dsc$a_pointer = name;
+        status = sys$crelnm(NULL, &t, &d, NULL, items);
+        n += status & 1;
+    } while (status & 1);
+    say(status);
+}
+
 /* ---- what must hold ---- */
 
 static void test_file(void)
@@ -325,6 +352,9 @@ static void test_hogs(void)
 
 static void test_edges(void)
 {
+    static char name[] = "LNM$JOB";
+    struct dsc$descriptor_s directory = {sizeof(name) - 1, DSC$K_DTYPE_T, DSC$K_CLASS_S, name};
+
     mkdir("/tmp/inodes", 0777);
     chmod("/tmp/inodes", 0777);
     set_limit("USER_INODES", LIMIT);
@@ -359,6 +389,23 @@ static void test_edges(void)
     end_attack();
     set_limit("USER_SECTIONS", -1);
     nothing_left("files and sections");
+
+    sys$trnlnm(NULL, &directory, &directory, NULL, NULL); /* makes the table of the job: root's */
+    set_limit("USER_PAGED", 1000 * LIMIT);
+    attack(make_names, WORKERS);
+    for (unsigned i = 0; i < WORKERS; i++) {
+        long r = result();
+
+        ok(r == SS$_INSFMEM || r == SS$_EXLNMQUOTA, "names end with condition %ld", r);
+    }
+    ok(account_of(UID).used[MEGA_QUOTA_PAGED] <= 1000 * LIMIT &&
+           account_of(UID).used[MEGA_QUOTA_PAGED] > 900 * LIMIT,
+       "names fill what USER_PAGED says: %lu bytes",
+       (unsigned long)account_of(UID).used[MEGA_QUOTA_PAGED]);
+    root_works("beside names up to the limit");
+    end_attack();
+    set_limit("USER_PAGED", -1);
+    nothing_left("names");
 
     set_limit("USER_PROCESSES", LIMIT);
     attack(bomb, 1);
