@@ -220,6 +220,15 @@ bool kstack_link_page(unsigned n, pfn_t *pfn)
     return true;
 }
 
+uint64_t kstack_link_pages(void)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < LINK_PAGES; i++)
+        n += __atomic_load_n(&links[i], __ATOMIC_RELAXED) != NULL;
+    return n;
+}
+
 void kstack_boot(void)
 {
     kstack_ops.alloc = kstack_alloc;

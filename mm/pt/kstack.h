@@ -24,6 +24,8 @@ void kstack_boot(void);
 /* For the self-check: the n-th page of links; PFN_NONE when it was never needed. False: there are
    no more. */
 bool kstack_link_page(unsigned n, pfn_t *pfn);
+/* The number of pages of links, which only grows. Any IPL. */
+uint64_t kstack_link_pages(void);
 /* Unmap all stacks that are kept for the next kstack_alloc() and free their pages. IPL and locks as
    for kunmap_pages(). */
 void kstack_drain(void);

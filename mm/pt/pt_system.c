@@ -18,6 +18,10 @@
 
 uint64_t system_root_pfn;
 
+static uint64_t tables = 1 + LAYOUT_L1_SYSTEM_USED; /* atomic: CPUs install tables without a lock */
+
+uint64_t pt_system_tables(void) { return __atomic_load_n(&tables, __ATOMIC_RELAXED); }
+
 #define PTE_DEMAND_ZERO ((pte_t)PTE_FORM_DZRO << PTE_FORM_SHIFT)
 
 static bool is_system_space(vaddr_t va)
@@ -53,7 +57,9 @@ pte_t *pt_system_create(vaddr_t va)
             return NULL;
         page_of(pfn)->owner = kseg_paddr(l2).a;
         page_of(pfn)->aux = 0;
-        if (!pt_cas(l2, 0, pte_table(pfn)))
+        if (pt_cas(l2, 0, pte_table(pfn)))
+            __atomic_fetch_add(&tables, 1, __ATOMIC_RELAXED);
+        else
             page_free_zeroed(pfn);
     }
     return pt_table(pt_load(l2)) + pte_l3_index(va);

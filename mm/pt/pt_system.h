@@ -21,6 +21,8 @@ void pt_system_boot(void);
 /* Address of the level-3 PTE of an address in mapped system space. A missing table is made and
    never freed. NULL: there is no memory. IPL up to IPL_CLOCK, locks below RANK_PFN. */
 pte_t *pt_system_create(vaddr_t va);
+/* The number of pages that mapped system space has for its tables: it only grows. Any IPL. */
+uint64_t pt_system_tables(void);
 /* Map one page for kernel reads and writes; nothing is mapped there yet. 0 or -ENOMEM. IPL up to
    IPL_CLOCK, locks below RANK_PFN. */
 int kmap_page(vaddr_t va, pfn_t pfn);

@@ -21,6 +21,8 @@
 #include "mm/phys/fluid.h"
 #include "mm/phys/page.h"
 #include "mm/pool/pool.h"
+#include "mm/pt/kstack.h"
+#include "mm/pt/pt_system.h"
 #include "mm/pt/shootdown.h"
 #include "mm/section/reserved.h"
 #include "sysman/params.h"
@@ -77,7 +79,8 @@ static cond_t info_memory(int64_t index, void *out)
                               .promised_unused = fluid_promised_unused(),
                               .pt_pages = info_process_pt_pages(),
                               .kernel_pages = (npp.size + pgd.in_use) / PAGE_SIZE,
-                              .uptime_ns = clock_ns()};
+                              .uptime_ns = clock_ns(),
+                              .system_pages = pt_system_tables() + kstack_link_pages()};
     return SS$_NORMAL;
 }
 

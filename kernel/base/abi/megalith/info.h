@@ -242,6 +242,9 @@ struct mega_memory {
     uint64_t fluid, fluid_minimum, promised_unused;
     uint64_t pt_pages, kernel_pages;
     uint64_t uptime_ns;
+    /* Page tables of system space and links of kernel stacks: made as they are needed, and kept for
+       the next time */
+    uint64_t system_pages;
 };
 struct mega_pool {
     uint64_t size, free, in_use, largest, smallest, free_blocks, free_blocks_le64, lookaside_bytes;
