@@ -232,6 +232,7 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
     }
     if (err)
         goto undo;
+    process_tell_end(p);
     old = process_change_space(p, as);
     err = write_stack(a, x, &sp);
     if (!err)
@@ -252,7 +253,7 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
     creds_exec(p);
     p->brk_start = p->brk = x->brk; /* brk_mutex is not needed: there is one thread */
     uthread_self()->ieee_control = 0;
-    uthread_self()->clear_tid = 0;
+    uthread_self()->clear_tid = uthread_self()->robust_list = 0;
     program_path_unref(set_program(p, path, x, a));
     fp_reset();
     pal_wrunique(0);

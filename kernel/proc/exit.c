@@ -2,7 +2,8 @@
  * The end of a process with its last thread (threads.c has the end of the others), in a fixed order
  * in which each step leaves what the later ones need:
  *
- * 1. The word that clone or set_tid_address named is cleared and its futex is woken.
+ * 1. The robust futexes that the thread holds are released; the word that clone or set_tid_address
+ *    named is cleared and its futex is woken.
  * 2. The alarm is stopped, so no timer refers to the process any more.
  * 3. Descriptors are closed, so the other end of a pipe sees it; the working directory and the
  *    logical names are released.
@@ -21,7 +22,6 @@
  * for any child, and children are orphaned in portions. A wait that names a process group, and one
  * that asks for stops while some child has one to report, walk the children, in portions too.
  */
-#include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
@@ -188,18 +188,15 @@ static struct process *become_zombie(struct process *p, uint32_t status, struct 
     return forgotten ? p : NULL;
 }
 
-void (*futex_wake_hook)(vaddr_t word);
+void (*futex_end_hook)(struct process *p);
 
-/* Step 1, needed only if others share the address space. As on Linux, a bad address is ignored. */
+/* Step 1. */
 void process_tell_end(struct process *p)
 {
-    vaddr_t word = uthread_self()->clear_tid;
+    const struct uthread *u = uthread_self();
 
-    if (likely(!word) ||
-        (process_alone(p) && __atomic_load_n(&p->aspace->refs, __ATOMIC_RELAXED) == 1))
-        return;
-    if (copyout_u32(word, 0) == 0 && futex_wake_hook)
-        futex_wake_hook(word);
+    if (unlikely((u->clear_tid || u->robust_list) && futex_end_hook))
+        futex_end_hook(p);
 }
 
 static struct program_path *leave_program(struct process *p)

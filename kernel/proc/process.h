@@ -292,9 +292,10 @@ int process_kill_thread(uint32_t tgid, uint32_t tid, int sig);
  * kill(2) has no number. False: no process of the group lives. Takes the table lock. */
 bool process_kill_group(uint32_t pgid, int sig, int code);
 
-/* Wake the threads that wait for the futex at this address of the current process. NULL until
- * kernel/sys sets it at boot. IPL 0. */
-extern void (*futex_wake_hook)(vaddr_t word);
+/* The current thread, of p, ends or calls exec: release its robust futexes, clear the word that
+ * clone or set_tid_address named, and wake who waits for it. NULL until kernel/sys sets it at boot.
+ * IPL 0. */
+extern void (*futex_end_hook)(struct process *p);
 
 /* ---- called by trap dispatch ---- */
 

@@ -264,8 +264,6 @@ static void search_locked(const struct process *p, struct search *q, sigset_t bi
 {
     const struct list *l = &p->threads;
 
-    if (p->sig->taker && ask(q, p->sig->taker, bit, dropped))
-        return;
     for (unsigned n = 0; (l = list_next(&p->threads, l)) != NULL; n++) {
         struct uthread *u = list_entry(l, struct uthread_place, link)->user;
 
@@ -278,6 +276,8 @@ static void search_locked(const struct process *p, struct search *q, sigset_t bi
                 p->sig->taker = u;
             return;
         }
+        if (n == 0 && p->sig->taker && ask(q, p->sig->taker, bit, dropped))
+            return;
     }
 }
 

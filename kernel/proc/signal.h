@@ -93,6 +93,7 @@ struct uthread {
     sigset_t saved;                /* mask to restore after sigsuspend; own thread */
     uint64_t ieee_control;         /* software part of the FPCR as glibc sets it; own thread */
     vaddr_t clear_tid;             /* word to clear when the thread ends, 0: none; own thread */
+    vaddr_t robust_list;           /* its list of robust futexes, 0: none; own thread; atomic */
     struct wait_queue vfork_queue; /* where it waits for its vfork child */
     struct sigpending pending;     /* signals sent to this thread */
 };

@@ -66,7 +66,7 @@ void process_end(struct process *p, uint32_t status) __attribute__((noreturn));
 void fork_registers(struct thread *t, vaddr_t usp, uint64_t flags, uint64_t tls);
 /* In fork.c: make p's fs_context one that can be shared. False: memory is short. */
 bool process_fs_sharable(struct process *p);
-/* In exit.c: what programs were told of the thread's end: its robust futexes, its word. */
+/* In exit.c: tell programs of the end of the current thread of p: its robust futexes, its word. */
 void process_tell_end(struct process *p);
 
 #endif

@@ -52,6 +52,7 @@
 #include "mm/section/section_pt.h"
 #include "mm/section/shpt.h"
 #include "mm/space/region.h"
+#include "mm/space/word.h"
 
 #define GH_BLOCK            (pte_gh_pages(3) * PAGE_SIZE)
 #define LAST_DEFAULT_REGION VA$C_P2
@@ -468,8 +469,24 @@ static int op_populate(struct aspace *as, struct map_entry *e, vaddr_t start, va
     return 0;
 }
 
+/* ---- futexes ---- */
+
+static bool word_hold(void *base) { return section_try_share(base); }
+
+static void word_drop(void *base)
+{
+    section_drop(base);
+    section_reap();
+}
+
+static const struct word_keeper word_keeper = {.hold = word_hold, .drop = word_drop};
+
+static void *op_word_base(const struct map_entry *e) { return e->smap->section; }
+
 const struct map_ops section_map_ops = {
     .name = "section",
+    .word_base = op_word_base,
+    .word_keeper = &word_keeper,
     .fault = op_fault,
     .unmap = op_unmap,
     .fork = op_fork,

@@ -23,6 +23,7 @@
 
 struct mm_object;
 struct aspace;
+struct word_keeper;
 
 /* The operations of a kind of mapping. Those of anonymous and object mappings are in
    mm/space/anon.c, those of sections in mm/section/section_map.c. */
@@ -60,6 +61,10 @@ struct map_ops {
     /* Split e at va. second is the new upper half, prepared and filled in but not linked; e still
        has its old end. NULL: nothing to do. */
     void (*split)(struct map_entry *e, struct map_entry *second, vaddr_t va);
+    /* Shared memory without an object: what its words are known by (mm/space/word.h), and how that is
+       kept in existence. Mutex held shared. NULL: it is known by its address space. */
+    void *(*word_base)(const struct map_entry *e);
+    const struct word_keeper *word_keeper;
     /* Make [start, end) present, writable where the entry allows it. Mutex and -EAGAIN as for
        fault. NULL: nothing is done. */
     int (*populate)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end);

@@ -208,6 +208,27 @@
         END_FUNCTION user_touch_write
 
 /*
+ * long user_swap32(void *p, uint32_t old, uint32_t new, uint32_t *seen)
+ *   In: $16 user address, aligned; $17 old; $18 new; $19 seen. Out: $0 is 0 or -EFAULT. Uses $1-$3.
+ *   Stores `new` if the word is `old`, atomically; *seen is what it was. A barrier on both sides.
+ */
+        FUNCTION user_swap32
+        addl    $17, $31, $17           /* as ldl_l extends it */
+        mb
+1:      ACCESS  1, ldl_l $1, 0($16)
+        cmpeq   $1, $17, $2
+        mov     $18, $3
+        beq     $2, 2f
+        ACCESS  1, stl_c $3, 0($16)
+        beq     $3, 3f
+2:      mb
+        stl     $1, 0($19)
+        mov     $31, $0
+        ret     $31, ($26), 1
+3:      br      $31, 1b                 /* a forward branch to here is predicted not taken */
+        END_FUNCTION user_swap32
+
+/*
  * long user_load64(uint64_t *v, const void *p), long user_load32(uint32_t *v, const void *p)
  *   One aligned access; p may also be a kernel address (kernel_read_u64). $0 is 0 or -EFAULT.
  *   Uses $1.

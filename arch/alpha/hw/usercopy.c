@@ -17,6 +17,7 @@ long user_find_nul(const void *src, const void *limit);
 long user_touch_write(void *quadword);
 long user_load64(uint64_t *v, const void *p);
 long user_load32(uint32_t *v, const void *p);
+long user_swap32(void *p, uint32_t old, uint32_t new, uint32_t *seen);
 long user_store64(void *p, uint64_t v);
 long user_store32(void *p, uint32_t v);
 
@@ -131,6 +132,13 @@ int copyout_u32(vaddr_t ua, uint32_t v)
     if (ua & 3)
         return copyout(ua, &v, sizeof v);
     return ua < LAYOUT_USER_TOP ? (int)user_store32((void *)ua, v) : -EFAULT;
+}
+
+int user_compare_swap(vaddr_t ua, uint32_t old, uint32_t new, uint32_t *seen)
+{
+    if ((ua & 3) || ua >= LAYOUT_USER_TOP)
+        return -EFAULT;
+    return (int)user_swap32((void *)ua, old, new, seen);
 }
 
 int probe_write(vaddr_t ua, size_t nbytes)

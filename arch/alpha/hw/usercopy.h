@@ -21,6 +21,9 @@ int copyin_u32(uint32_t *v, vaddr_t ua);
 int copyin_u64(uint64_t *v, vaddr_t ua);
 int copyout_u32(vaddr_t ua, uint32_t v);
 int copyout_u64(vaddr_t ua, uint64_t v);
+/* Store `new` in the aligned word at ua if it is `old`, atomically and with a barrier before and
+   after; *seen is what it was. */
+int user_compare_swap(vaddr_t ua, uint32_t old, uint32_t new, uint32_t *seen);
 /* Is [ua, ua+nbytes) wholly below LAYOUT_USER_TOP, without wrap? */
 bool user_range_ok(vaddr_t ua, uint64_t nbytes);
 /* Check that every page of the range can be written, by storing one quadword's own value in each

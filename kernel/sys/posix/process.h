@@ -45,16 +45,19 @@ long sys_setresgid(uint64_t r, uint64_t e, uint64_t s);                         
 long sys_getresgid(uint64_t r, uint64_t e, uint64_t s);                           /* 372 */
 long sys_gettid(void);                                                            /* 378 */
 long sys_tkill(uint64_t tid, uint64_t sig);                                       /* 381 */
-long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout);         /* 394 */
-long sys_set_tid_address(uint64_t address);                                       /* 411 */
-long sys_tgkill(uint64_t tgid, uint64_t tid, uint64_t sig);                       /* 424 */
+long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout, uint64_t word2,
+               uint64_t v3);
+long sys_set_robust_list(uint64_t head, uint64_t length);
+long sys_get_robust_list(uint64_t tid, uint64_t head, uint64_t length);
+long sys_set_tid_address(uint64_t address);                 /* 411 */
+long sys_tgkill(uint64_t tgid, uint64_t tid, uint64_t sig); /* 424 */
 long sys_waitid(uint64_t type, uint64_t id, uint64_t to, uint64_t options,
                 uint64_t rusage); /* 438 */
 long sys_getegid(void);           /* 530 */
 long sys_geteuid(void);           /* 531 */
 long sys_getppid(void);           /* 532 */
 
-/* Boot: set futex_wake_hook, with which an exiting thread wakes the waiters on its clear_tid. */
+/* Boot: set futex_end_hook. */
 void futex_boot(void);
 
 long sys_brk(uint64_t want); /* 17 */

@@ -144,7 +144,7 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [378] = {CALL(0, sys_gettid)},
     [379] = {CALL(1, sys_readahead)},
     [381] = {CALL(2, sys_tkill)},
-    [394] = {CALL(4, sys_futex)},
+    [394] = {CALL(6, sys_futex)},
     [395] = {CALL(3, sys_sched_setaffinity)},
     [396] = {CALL(3, sys_sched_getaffinity)},
     [405] = {CALL(1, sys_exit_group)},
@@ -176,6 +176,8 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [463] = {CALL(6, sys_pselect6)},
     [464] = {CALL(5, sys_ppoll)},
     [469] = {CALL(4, sys_sync_file_range)},
+    [466] = {CALL(2, sys_set_robust_list)},
+    [467] = {CALL(3, sys_get_robust_list)},
     [473] = {CALL(2, sys_getcpu)},
     [474] = {CALL(6, sys_epoll_pwait)},
     [475] = {CALL(4, sys_utimensat)},
@@ -208,7 +210,6 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
 
 /* Calls that the C library tries at every program start and does not need. They are not reported,
    since that would be of no use. */
-#define SET_ROBUST_LIST 466
 #define RSEQ            527
 
 long syscall_missing(void)
@@ -218,7 +219,7 @@ long syscall_missing(void)
         named[POSIX_CALLS / 64 + 1]; /* atomic: a bit for each number, and one for all above */
     uint64_t k = number < POSIX_CALLS ? number : POSIX_CALLS, bit = UINT64_C(1) << k % 64;
 
-    if (number == SET_ROBUST_LIST || number == RSEQ)
+    if (number == RSEQ)
         return -ENOSYS;
     if (!(__atomic_fetch_or(&named[k / 64], bit, __ATOMIC_RELAXED) & bit))
         printk("%s: system call %lu is not there\n", process_self()->name, (unsigned long)number);
