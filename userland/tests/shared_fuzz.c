@@ -4,8 +4,9 @@
 /*
  * Calls whose arguments lie in memory that other processes change meanwhile: paths, vectors of
  * buffers, structures, item lists, descriptors of strings and argument blocks of services. What a
- * call reads twice may differ the second time; nothing may come of that but an error. The callers,
- * of an ordinary user, also pile things up (files, names, descriptors, mappings, processes, timers,
+ * call reads twice may differ the second time; nothing may come of that but an error. Each caller
+ * has several threads that make calls at the same time, in one address space and with one table of
+ * descriptors, and start and end others. The callers, of an ordinary user, also pile things up (files, names, descriptors, mappings, processes, timers,
  * sections) until a limit refuses more, and let all of it go.
  *
  * `shared_fuzz SEED CALLERS CALLS`. The self-check at the end of the run (scripts/run --validate)
@@ -21,6 +22,7 @@
 #include <lnmdef.h>
 #include <megalith/services.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <secdef.h>
 #include <signal.h>
@@ -40,6 +42,7 @@
 #define USER        1234 /* of the callers, so that their files are known by it */
 #define CHANGERS    2
 #define CALLERS_MAX 8
+#define THREADS     3    /* of a caller, beside its first */
 #define STUCK_MS    1500 /* a caller that has made no call for so long is replaced */
 #define GROW_MAX    400  /* things of each kind that a caller piles up */
 
@@ -62,7 +65,7 @@ static struct progress { /* not changed by the changers */
     uint64_t calls[CALLERS_MAX];
 } *progress;
 
-static uint64_t state;
+static __thread uint64_t state;
 
 static uint64_t draw(uint64_t below)
 {
@@ -189,7 +192,8 @@ static long __attribute__((noinline)) call(long number, const uint64_t a[6])
 }
 
 /* Kinds of arguments: p path, v vector, t times, P pollfds, D descriptor, I items, W words, B
- * buffer, K block, d descriptor of a file, n small number, 0 zero, m mode. */
+ * buffer, K block, d descriptor of a file, n small number, 0 zero, m mode, u signal; others below.
+ */
 static const struct shape {
     uint16_t number;
     const char *kinds;
@@ -223,6 +227,11 @@ static const struct shape {
     {SYS_rt_sigtimedwait, "WBt8"},
     {SYS_sigaltstack, "WW"},
     {SYS_futex, "Wnnt"},
+    {SYS_futex, "WoneWn"},
+    {SYS_set_robust_list, "Wr"},
+    {SYS_get_robust_list, "0WW"},
+    {SYS_tgkill, "gnu"},
+    {SYS_sched_yield, ""},
     {SYS_getrusage, "0B"},
     {SYS_getdents64, "dBn"},
     {SYS_execve, "pVV"},
@@ -294,6 +303,14 @@ static uint64_t of_kind(char kind)
         return 0777 & ~draw(0200);
     case 'u':
         return draw(2) ? SIGUSR1 : SIGUSR2;
+    case 'o': /* of futex */
+        return draw(11) | draw(2) << 7;
+    case 'e': /* its fourth argument: a time, or a number */
+        return draw(2) ? (uint64_t)&arena->times[draw(6)] : draw(9);
+    case 'r': /* the length of a robust list */
+        return 24;
+    case 'g':
+        return (uint64_t)getpid();
     case 'l':
         return PAGE * (1 + draw(16));
     case 'n':
@@ -448,6 +465,22 @@ static void grow_sections(void)
 
 /* ---- callers ---- */
 
+/* A thread that makes calls until its process ends; now and then it ends, after it has started
+ * another in its place. */
+static void *make_more_calls(void *arg)
+{
+    pthread_attr_t a;
+    pthread_t t;
+
+    state = (uint64_t)arg * 0x9E3779B97F4A7C15 | 1;
+    pthread_attr_init(&a);
+    pthread_attr_setstacksize(&a, 64 * 1024);
+    pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
+    while (draw(300) || pthread_create(&t, &a, make_more_calls, (void *)draw(UINT32_MAX)))
+        one_call();
+    return NULL;
+}
+
 static void make_calls(unsigned k, uint64_t seed, uint64_t calls)
 {
     static void (*const growths[])(void) = {grow_files, grow_descriptors, grow_mappings,
@@ -461,6 +494,12 @@ static void make_calls(unsigned k, uint64_t seed, uint64_t calls)
     snprintf(home, sizeof(home), "/tmp/sf/%u", k);
     if (chdir(home) != 0 || setgid(USER) != 0 || setuid(USER) != 0)
         _exit(2);
+    for (unsigned n = 0; n < THREADS; n++) {
+        pthread_t t;
+
+        if (pthread_create(&t, NULL, make_more_calls, (void *)(draw(UINT32_MAX))))
+            break;
+    }
     while (progress->calls[k] < calls) {
         if (progress->calls[k] % 8 == 0)
             renew_alarm();
