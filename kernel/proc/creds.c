@@ -55,15 +55,12 @@ struct sched_group *creds_group_locked(const struct account *a)
 struct account *creds_change_account_locked(struct process *p, struct account *a)
 {
     struct account *was = p->account;
-    struct uthread *u;
 
     account_charge_forced(a, QUOTA_PROCESSES, 1);
     account_release(was, QUOTA_PROCESSES, 1);
     p->account = a;
-    for (u = uthread_next_locked(p, &p->threads); u; u = uthread_next_locked(p, &u->place.link)) {
-        u->thread->account = a;
-        thread_set_group(u->thread, creds_group_locked(a));
-    }
+    thread_follow_account_locked(p, p == process_self() ? uthread_self()
+                                                        : process_first_thread_locked(p));
     return was;
 }
 
@@ -89,6 +86,7 @@ int creds_set(struct process *p, const struct mega_creds *c)
     a = creds_change_account_locked(p, a);
     set_masks(p, c->privileges, c->privileges, c->authorised, c->rights);
     spin_unlock(&process_lock, ipl);
+    threads_account_changed(p, a);
     account_unref(a);
     return 0;
 }

@@ -236,6 +236,7 @@ static void __attribute__((noreturn)) first_exit(struct process *p, uint32_t sta
 
         give_back(p);
         p->sig = NULL;
+        thread_forget(uthread_self(), sig);
         sighand_free(sig);
         run_ended();
     }
@@ -256,6 +257,7 @@ void process_end(struct process *p, uint32_t status)
     struct sighand *sig;
 
     name_signal(p, status & 0x7F);
+    threads_end_group(p);
     if (p->pid == 1)
         first_exit(p, status);
     give_back(p);
@@ -372,7 +374,7 @@ static int look(struct process *self, int32_t pid, unsigned options, struct wait
     if (!zombie)
         c = find_stopped_locked(self, pid, options, &ipl);
     if (c) {
-        used = threads_sums_locked(c).used;
+        used = threads_sums_locked(c, NULL).used;
         cpu_time_add(&used, c->waited);
         *r = (struct wait_result){.pid = c->pid,
                                   .uid = process_uid(c),

@@ -12,12 +12,14 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/lnm/lnm.h"
+#include "kernel/proc/creds.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/ids.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/program_path.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/threads.h"
+#include "kernel/sched/group.h"
 #include "mm/pool/pool.h"
 
 /* The supported flags. Some change nothing here: there is nothing to trace, no I/O context, and no
@@ -232,6 +234,16 @@ void process_vfork_release(struct process *p)
     spin_unlock(&process_lock, ipl);
 }
 
+/* t, the first thread of a new process of the same user, is no member of its parent's group. */
+static void join_user_group(const struct process *c, struct thread *t)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+    struct sched_group *g = creds_group_locked(c->account);
+
+    spin_unlock(&process_lock, ipl);
+    thread_set_group(t, g);
+}
+
 /* Do the flags of a clone fit together? */
 static bool flags_fit(const struct process *self, uint64_t flags)
 {
@@ -270,6 +282,8 @@ long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t chil
     t->affinity = thread_self()->affinity;
     thread_set_root(t, c->aspace->pt.root.n, &c->aspace->pt.loaded);
     process_add_first(c, t);
+    if (unlikely(self->group != NULL))
+        join_user_group(c, t);
     if (flags & CLONE_CHILD_CLEARTID)
         c->sig->first.clear_tid = child_tid;
     if (flags & CLONE_VFORK) {

@@ -3,6 +3,7 @@
 
 #include "kernel/base/errno.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/threads.h"
 #include "kernel/quota/quota.h"
 
 /* The four ids of a kind. */
@@ -59,8 +60,10 @@ static int change(struct process *p, enum id_kind kind, const uint32_t now[3])
     put(p, kind, FS, now[EFF]);
     __atomic_store_n(kind == ID_USER ? &p->uic_member : &p->uic_group, now[EFF], __ATOMIC_RELAXED);
     spin_unlock(&process_lock, ipl);
-    if (a)
+    if (a) {
+        threads_account_changed(p, a);
         account_unref(a);
+    }
     return 0;
 }
 

@@ -186,17 +186,13 @@ struct uthread *process_first_thread_locked(const struct process *p)
 struct cpu_time process_cpu_time(const struct process *p)
 {
     struct cpu_time sum;
-    ipl_t ipl;
 
     if (process_alone(p)) {
         sum = p->ended;
         cpu_time_add(&sum, thread_cpu_time(thread_self()));
         return sum;
     }
-    ipl = spin_lock(&process_lock);
-    sum = threads_sums_locked(p).used;
-    spin_unlock(&process_lock, ipl);
-    return sum;
+    return threads_sums_self().used;
 }
 
 struct cpu_time process_children_time(const struct process *p)

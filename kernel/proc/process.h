@@ -26,6 +26,7 @@
 struct file_table;
 struct lnm_space;
 struct program_path;
+struct sched_group;
 struct sighand;
 struct uthread;
 
@@ -66,6 +67,7 @@ struct process {
     /* Number of threads in `threads`, and how many of them have begun to leave. Table lock and
      * signal lock. */
     uint32_t nthreads, leaving;
+    uint32_t walkers;    /* threads of other processes that walk `threads`; table lock */
     struct list threads; /* of struct uthread_place, the oldest first; table and signal lock */
     /* The only thread has found that it is the only one: process_alone(). Own threads. */
     bool alone;
@@ -96,9 +98,10 @@ struct process {
     struct io_groups groups; /* changed under the table lock too (ids.c) */
     uint32_t uic_group, uic_member;
     uint64_t privileges, permanent, authorised, rights; /* PRV_*, RIGHT_* */
-    struct account *account; /* of `uid`, with a reference: creds.h; changed as uid is */
-    struct lnm_space *names; /* logical names, with a lock of their own; constant until the end */
-    uint32_t exit_status;    /* as wait4 returns it; table lock */
+    struct account *account;   /* of `uid`, with a reference: creds.h; changed as uid is */
+    struct sched_group *group; /* of its threads, if it has had several; own threads */
+    struct lnm_space *names;   /* logical names, with a lock of their own; constant until the end */
+    uint32_t exit_status;      /* as wait4 returns it; table lock */
     /* wait4 status of a stop or continuation that was not reported yet, 0: none. Table lock. */
     uint32_t stop_report;
     uint32_t stops;         /* number of children with such a report; table lock */

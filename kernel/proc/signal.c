@@ -438,8 +438,8 @@ static int dequeue(struct process *p, struct uthread *u, struct signal_info *inf
 
     clean_locked(s, u);
     ready = (s->pending.set | u->pending.set) & ~u->blocked;
-    if (unlikely(!p->alone))
-        p->alone = p->nthreads == 1;
+    if (unlikely(!p->alone && p->nthreads == 1 && !p->walkers))
+        p->alone = true;
     if (unlikely(s->ending || thread_fatal_pending(thread_self()))) {
         sig = ENDS;
     } else if (ready) {
@@ -547,6 +547,8 @@ void signal_deliver(struct trapframe *f)
     if (unlikely(__atomic_load_n(&s->stopped, __ATOMIC_RELAXED)))
         stay_stopped(s); /* another thread has taken the stop */
     threads_seek_if_asked(p);
+    if (unlikely(u->held != NULL))
+        threads_follow_account();
     while ((sig = dequeue(p, u, &info, &act)) != 0) {
         if (unlikely(sig == ENDS))
             threads_end_self();

@@ -76,7 +76,10 @@ struct uthread {
     struct thread *thread;      /* constant while it is in the list */
     struct process *process;    /* constant */
     struct account *charged;    /* for this thread; NULL: it is the first one; constant */
-    struct list hash;           /* of the table of threads, unless tid is the pid; table lock */
+    /* An account that it charges, although its process has another one now; NULL: none. Table lock
+     * and signal lock. */
+    struct account *held;
+    struct list hash; /* of the table of threads, unless tid is the pid; table lock */
     /* Number that programs see, the pid for the first thread. Constant, but that exec by another
      * thread makes it the pid (threads.c); table lock. */
     uint32_t tid;

@@ -30,10 +30,12 @@
 #include "arch/alpha/hw/switch.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
+#include "kernel/proc/creds.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/numbers.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/quota/quota.h"
+#include "kernel/sched/group.h"
 #include "mm/phys/failure.h"
 #include "mm/pool/pool.h"
 #include "mm/pt/pt_system.h"
@@ -68,23 +70,6 @@ struct uthread *thread_find_locked(uint32_t tid)
     return NULL;
 }
 
-struct thread_sums threads_sums_locked(const struct process *p)
-{
-    struct thread_sums sum = {.used = p->ended};
-    const struct list *l = &p->threads;
-
-    for (unsigned n = 0; n < THREADS_SUMMED && (l = list_next(&p->threads, l)) != NULL; n++) {
-        const struct uthread *u = list_entry(l, struct uthread_place, link)->user;
-
-        if (!u)
-            continue;
-        cpu_time_add(&sum.used, thread_cpu_time(u->thread));
-        sum.switches += __atomic_load_n(&u->thread->switches, __ATOMIC_RELAXED);
-        sum.unaligned += __atomic_load_n(&u->thread->unaligned, __ATOMIC_RELAXED);
-    }
-    return sum;
-}
-
 /* ---- walks by threads of the process ---- */
 
 static ipl_t lock_both(struct process *p)
@@ -101,12 +86,26 @@ static void unlock_both(struct process *p, ipl_t ipl)
     spin_unlock(&process_lock, ipl);
 }
 
-/* Call fn for each thread of p, the current process, with both locks held, which are dropped after
- * AT_ONCE threads that fn has done something about, or LOOK_AT_ONCE others. New threads are met. */
+void thread_sums_add(struct thread_sums *sum, const struct thread *t)
+{
+    cpu_time_add(&sum->used, thread_cpu_time(t));
+    sum->switches += __atomic_load_n(&t->switches, __ATOMIC_RELAXED);
+    sum->unaligned += __atomic_load_n(&t->unaligned, __ATOMIC_RELAXED);
+}
+
+static bool add_one(struct uthread *u, void *arg)
+{
+    thread_sums_add(arg, u->thread);
+    return false;
+}
+
+/* Call fn for each thread of p, the current process or one that is pinned, with both locks held,
+ * which are dropped after AT_ONCE threads that fn has done something about, or LOOK_AT_ONCE others.
+ * New threads are met. */
 #define AT_ONCE      3u
 #define LOOK_AT_ONCE 24u
 
-static void for_each(struct process *p, bool (*fn)(struct process *p, struct uthread *u))
+static void for_each(struct process *p, bool (*fn)(struct uthread *u, void *arg), void *arg)
 {
     struct uthread_place at = {.user = NULL};
     unsigned done = 0, seen = 0;
@@ -119,20 +118,23 @@ static void for_each(struct process *p, bool (*fn)(struct process *p, struct uth
 
         list_remove(&at.link);
         list_add_after(l, &at.link);
-        done += u && fn(p, u);
+        done += u && fn(u, arg);
         if (done == AT_ONCE || ++seen == LOOK_AT_ONCE) {
             unlock_both(p, ipl);
             ipl = lock_both(p);
             done = seen = 0;
+            if (fn == add_one && thread_killed())
+                break; /* nobody will see the sums */
         }
     }
     list_remove(&at.link);
     unlock_both(p, ipl);
 }
 
-static bool seek_one(struct process *p, struct uthread *u)
+static bool seek_one(struct uthread *u, void *arg)
 {
-    bool can = u != uthread_self() && (p->sig->pending.set & (u->waiting | ~u->blocked));
+    const struct sighand *s = arg;
+    bool can = u != uthread_self() && (s->pending.set & (u->waiting | ~u->blocked));
 
     if (can)
         thread_interrupt(u->thread);
@@ -142,26 +144,98 @@ static bool seek_one(struct process *p, struct uthread *u)
 void threads_seek(struct process *p)
 {
     __atomic_store_n(&p->sig->seeking, false, __ATOMIC_SEQ_CST); /* then look */
-    for_each(p, seek_one);
+    for_each(p, seek_one, p->sig);
 }
 
-static bool interrupt_one(struct process *p, struct uthread *u)
+static bool interrupt_one(struct uthread *u, void *arg)
 {
-    (void)p;
+    (void)arg;
     if (u == uthread_self())
         return false;
     thread_interrupt(u->thread);
     return true;
 }
 
-void threads_interrupt_others(struct process *p) { for_each(p, interrupt_one); }
+void threads_interrupt_others(struct process *p) { for_each(p, interrupt_one, NULL); }
 
-static bool mark_one(struct process *p, struct uthread *u)
+static bool mark_one(struct uthread *u, void *arg)
 {
-    (void)p;
+    (void)arg;
     if (u == uthread_self() || thread_fatal_pending(u->thread))
         return false;
     thread_interrupt_fatal(u->thread);
+    return true;
+}
+
+/* The thread that may be waiting for the others to leave, or that is alone without knowing it yet,
+ * is to look. Both locks held. */
+static void wake_last_locked(struct process *p)
+{
+    struct uthread *rest = process_first_thread_locked(p);
+
+    if (p->nthreads != 1 || p->walkers)
+        return;
+    __atomic_fetch_or(&rest->thread->hw.syscall_exit, EXIT_SIGNAL, __ATOMIC_SEQ_CST);
+    wake_one(&p->left);
+}
+
+/* ---- sums ---- */
+
+struct thread_sums threads_sums_locked(const struct process *p, bool *more)
+{
+    struct thread_sums sum = {.used = p->ended};
+    const struct list *l = &p->threads;
+
+    for (unsigned n = 0; n < THREADS_SUMMED && (l = list_next(&p->threads, l)) != NULL; n++) {
+        struct uthread *u = list_entry(l, struct uthread_place, link)->user;
+
+        if (u)
+            thread_sums_add(&sum, u->thread);
+    }
+    if (more)
+        *more = l != NULL && list_next(&p->threads, l) != NULL;
+    return sum;
+}
+
+/* A thread that leaves meanwhile may be counted twice, or not at all: what it used is part of
+ * `ended`, which is read first, from then on. */
+struct thread_sums threads_sums_self(void)
+{
+    struct process *p = process_self();
+    ipl_t ipl = spin_lock(&process_lock);
+    bool more;
+    struct thread_sums sum = threads_sums_locked(p, &more);
+
+    if (more)
+        sum = (struct thread_sums){.used = p->ended};
+    spin_unlock(&process_lock, ipl);
+    if (more)
+        for_each(p, add_one, &sum);
+    return sum;
+}
+
+bool threads_sums_of(uint32_t pid, uint64_t start_ns, struct thread_sums *sum)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+    struct process *p = process_find_locked(pid);
+    bool there = p && p->start_ns == start_ns, more = false;
+
+    if (there)
+        *sum = threads_sums_locked(p, &more);
+    if (more && p->leaving < p->nthreads) {
+        *sum = (struct thread_sums){.used = p->ended};
+        p->walkers++; /* pinned: its last thread waits */
+    } else {
+        more = false;
+    }
+    spin_unlock(&process_lock, ipl);
+    if (!more)
+        return there;
+    for_each(p, add_one, sum);
+    ipl = lock_both(p);
+    if (--p->walkers == 0)
+        wake_last_locked(p);
+    unlock_both(p, ipl);
     return true;
 }
 
@@ -187,7 +261,8 @@ static bool enter(struct process *p, struct uthread *u)
         u->place.user = u;
         list_add_tail(&p->threads, &u->place.link);
         p->nthreads++;
-        p->alone = false;
+        if (p->alone) /* others read it: it is not written again */
+            p->alone = false;
         if (s->stopped) /* by another thread: this one is to stop before it runs */
             u->thread->hw.syscall_exit |= EXIT_SIGNAL;
     }
@@ -199,6 +274,44 @@ static void give_shares_back(struct process *p)
 {
     fdtable_release(p->files);
     (void)fs_release(p->fs); /* the last thread has a share still */
+}
+
+/* Let the process share the CPUs as one: its group is inside its user's. False: memory is short. */
+static bool group_for(struct process *p, struct thread *t)
+{
+    if (!p->group) { /* then the current thread is the only one */
+        struct sched_group *g = npp_alloc(sizeof(*g));
+        ipl_t ipl;
+
+        if (!g)
+            return false;
+        ipl = spin_lock(&process_lock);
+        sched_group_init(g, creds_group_locked(p->account));
+        p->group = g;
+        spin_unlock(&process_lock, ipl);
+        thread_set_group(thread_self(), g);
+    }
+    thread_set_group(t, p->group);
+    return true;
+}
+
+/* The current thread leaves its process's group: for its user's. */
+static void leave_group(struct process *p)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+    struct sched_group *g = creds_group_locked(p->account);
+
+    spin_unlock(&process_lock, ipl);
+    thread_set_group(thread_self(), g);
+}
+
+void threads_end_group(struct process *p)
+{
+    if (likely(!p->group))
+        return;
+    leave_group(p);
+    npp_free(p->group, sizeof(*p->group));
+    p->group = NULL;
 }
 
 /* A thread with its structures, not in the list yet. NULL with *err. */
@@ -216,7 +329,7 @@ static struct uthread *build(struct process *p, void *arg, int *err)
         u->process = p;
         u->charged = a;
         u->thread = thread_create(thread_self()->name, thread_begin, arg, PRIO_NORMAL);
-        if (u->thread && process_fs_sharable(p))
+        if (u->thread && process_fs_sharable(p) && group_for(p, u->thread))
             return u;
         if (u->thread)
             thread_discard(u->thread);
@@ -292,7 +405,7 @@ static bool leave_begin(struct process *p, uint32_t status)
         s->first_status = status;
     unlock_both(p, ipl);
     if (mark)
-        for_each(p, mark_one);
+        for_each(p, mark_one, NULL);
     return last;
 }
 
@@ -308,16 +421,18 @@ void thread_forget(struct uthread *u, const struct sighand *s)
  * the others first. */
 static bool leave(struct process *p)
 {
-    struct uthread *u = uthread_self(), *rest;
+    struct uthread *u = uthread_self();
     struct thread *t = thread_self();
     struct sighand *s = p->sig;
     ipl_t ipl = lock_both(p);
     bool mark = undertake_locked(s), seek = s->seeking;
 
-    if (mark || seek) {
+    if (mark || seek || u->held) {
         unlock_both(p, ipl);
+        if (u->held)
+            threads_follow_account();
         if (mark)
-            for_each(p, mark_one);
+            for_each(p, mark_one, NULL);
         threads_seek(p);
         return false;
     }
@@ -331,11 +446,8 @@ static bool leave(struct process *p)
     t->user = NULL;
     t->account = account_system;
     p->leaving--;
-    if (--p->nthreads == 1) {
-        rest = process_first_thread_locked(p);
-        __atomic_fetch_or(&rest->thread->hw.syscall_exit, EXIT_SIGNAL, __ATOMIC_SEQ_CST);
-        wake_one(&p->left);
-    }
+    p->nthreads--;
+    wake_last_locked(p);
     unlock_both(p, ipl);
     thread_forget(u, s);
     return true;
@@ -346,13 +458,24 @@ static void __attribute__((noreturn)) part(struct process *p)
 {
     threads_seek(p); /* it may be the one that was interrupted for a signal to the process */
     give_shares_back(p);
+    leave_group(p);
     thread_set_root(thread_self(), system_root_pfn, NULL);
     while (!leave(p))
         ;
     thread_exit();
 }
 
-/* Wait until the current thread is the only one in the list. 0, or -EINTR with WAIT_KILLABLE. */
+static bool is_alone(struct process *p)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+    bool alone = p->nthreads == 1 && !p->walkers;
+
+    spin_unlock(&process_lock, ipl);
+    return alone;
+}
+
+/* Wait until the current thread is the only one in the list, and nobody walks the list. 0, or
+ * -EINTR with WAIT_KILLABLE. */
 static int wait_alone(struct process *p, unsigned flags)
 {
     struct waiter w;
@@ -360,13 +483,13 @@ static int wait_alone(struct process *p, unsigned flags)
 
     for (;;) {
         wait_enqueue(&p->left, &w);
-        if (__atomic_load_n(&p->nthreads, __ATOMIC_ACQUIRE) == 1 || err)
+        if (is_alone(p) || err)
             break;
         err = wait_block(&w, flags, WAIT_FOREVER);
         wait_finish(&w);
     }
     wait_finish(&w);
-    return __atomic_load_n(&p->nthreads, __ATOMIC_ACQUIRE) == 1 ? 0 : err;
+    return is_alone(p) ? 0 : err;
 }
 
 /* The current thread leaves, alone in its process or not. */
@@ -388,6 +511,8 @@ static void __attribute__((noreturn)) end_thread(struct process *p, uint32_t sta
         p->alone = true;
         status = p->sig->ending ? p->sig->end_status : p->sig->first_status;
         unlock_both(p, ipl);
+        if (uthread_self()->held)
+            threads_follow_account();
     }
     process_end(p, status);
 }
@@ -456,7 +581,7 @@ int threads_end_others(void)
     if (!process_alone(p) && !claim(p))
         return -EAGAIN;
     if (!process_alone(p))
-        for_each(p, mark_one);
+        for_each(p, mark_one, NULL);
     err = process_alone(p) ? 0 : wait_alone(p, WAIT_KILLABLE);
     ipl = lock_both(p);
     p->sig->exec_by = NULL;
@@ -467,5 +592,46 @@ int threads_end_others(void)
         u->tid = p->pid;
     }
     unlock_both(p, ipl);
+    if (!err)
+        threads_end_group(p);
     return err ? -EAGAIN : 0;
+}
+
+/* ---- a change of the user ---- */
+
+/* u goes on charging the former account until it follows, and holds it until then. */
+static bool tell_one(struct uthread *u, void *arg)
+{
+    if (u->thread->account != arg)
+        return false;
+    if (!u->held)
+        account_ref(u->held = arg);
+    __atomic_fetch_or(&u->thread->hw.syscall_exit, EXIT_SIGNAL, __ATOMIC_SEQ_CST);
+    return false;
+}
+
+void threads_account_changed(struct process *p, struct account *was)
+{
+    if (!process_alone(p))
+        for_each(p, tell_one, was);
+}
+
+void thread_follow_account_locked(struct process *p, struct uthread *u)
+{
+    u->thread->account = p->account;
+    thread_set_group(u->thread, creds_group_locked(p->account));
+}
+
+void threads_follow_account(void)
+{
+    struct process *p = process_self();
+    struct uthread *u = uthread_self();
+    ipl_t ipl = spin_lock(&process_lock);
+    struct account *held = u->held;
+
+    thread_follow_account_locked(p, u);
+    u->held = NULL;
+    spin_unlock(&process_lock, ipl);
+    if (held)
+        account_unref(held);
 }

@@ -53,10 +53,27 @@ struct thread_sums {
     struct cpu_time used;
     uint64_t switches, unaligned;
 };
-/* Those of p, with its ended threads. Under the table lock: of no more than its THREADS_SUMMED
- * oldest threads. */
+/* Add what t has used and done. */
+void thread_sums_add(struct thread_sums *sum, const struct thread *t);
+/* Those of p, with its ended threads: of its THREADS_SUMMED oldest threads, *more (or NULL): there
+ * are others. Table lock held. */
 #define THREADS_SUMMED 64u
-struct thread_sums threads_sums_locked(const struct process *p);
+struct thread_sums threads_sums_locked(const struct process *p, bool *more);
+/* Those of the current process; of the process with this pid and start, false: there is none. All
+ * threads are counted. IPL 0, no lock. */
+struct thread_sums threads_sums_self(void);
+bool threads_sums_of(uint32_t pid, uint64_t start_ns, struct thread_sums *sum);
+
+/* p, whose account was `was`, has another one: its other threads, who charge what they allocate to
+ * `was`, are to follow. By a thread of p, which holds a reference to `was`. IPL 0, no lock. */
+void threads_account_changed(struct process *p, struct account *was);
+/* Thread u of p, which does not run or is the current one, charges p's account from now on. Table
+ * lock held. */
+void thread_follow_account_locked(struct process *p, struct uthread *u);
+/* The same for the current thread, after a change by another one. IPL 0, no lock. */
+void threads_follow_account(void);
+/* The last thread of p leaves p's scheduling group, which is freed. */
+void threads_end_group(struct process *p);
 
 /* Free u, which has left its process, whose signal state is or was s. */
 void thread_forget(struct uthread *u, const struct sighand *s);

@@ -61,8 +61,8 @@ struct map_ops {
     /* Split e at va. second is the new upper half, prepared and filled in but not linked; e still
        has its old end. NULL: nothing to do. */
     void (*split)(struct map_entry *e, struct map_entry *second, vaddr_t va);
-    /* Shared memory without an object: what its words are known by (mm/space/word.h), and how that is
-       kept in existence. Mutex held shared. NULL: it is known by its address space. */
+    /* Shared memory without an object: what its words are known by (mm/space/word.h), and how that
+       is kept in existence. Mutex held shared. NULL: it is known by its address space. */
     void *(*word_base)(const struct map_entry *e);
     const struct word_keeper *word_keeper;
     /* Make [start, end) present, writable where the entry allows it. Mutex and -EAGAIN as for

@@ -6,8 +6,9 @@
  * buffers, structures, item lists, descriptors of strings and argument blocks of services. What a
  * call reads twice may differ the second time; nothing may come of that but an error. Each caller
  * has several threads that make calls at the same time, in one address space and with one table of
- * descriptors, and start and end others. The callers, of an ordinary user, also pile things up (files, names, descriptors, mappings, processes, timers,
- * sections) until a limit refuses more, and let all of it go.
+ * descriptors, and start and end others. The callers, of an ordinary user, also pile things up
+ * (files, names, descriptors, mappings, processes, timers, sections) until a limit refuses more,
+ * and let all of it go.
  *
  * `shared_fuzz SEED CALLERS CALLS`. The self-check at the end of the run (scripts/run --validate)
  * counts what is left of every kind.

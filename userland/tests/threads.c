@@ -4,6 +4,7 @@
  * condition variables, barriers, locks, semaphores, cancellation, signals to threads and to
  * processes with threads, fork, exec and exit with several threads. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -668,17 +670,153 @@ static void test_flags(void)
     ok(wait(&status) > 0 && status == 6 << 8, "which is our child");
 }
 
-static void test_limits(void)
+static uint64_t ns_of(clockid_t clock)
 {
-    static struct rusage all, one;
-    struct timespec t;
+    struct timespec t = {0, 0};
 
-    is(getrusage(RUSAGE_SELF, &all), 0, "the process has used");
-    is(getrusage(RUSAGE_THREAD, &one), 0, "what the thread has");
-    ok(all.ru_utime.tv_sec * 1000000 + all.ru_utime.tv_usec >=
-           one.ru_utime.tv_sec * 1000000 + one.ru_utime.tv_usec,
-       "and more");
-    is(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t), 0, "a thread has a clock");
+    if (clock_gettime(clock, &t))
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void compute(uint64_t ns)
+{
+    uint64_t end = ns_of(CLOCK_THREAD_CPUTIME_ID) + ns;
+
+    while (ns_of(CLOCK_THREAD_CPUTIME_ID) < end)
+        ;
+}
+
+static void *computes(void *arg)
+{
+    tids[0] = (uint32_t)syscall(SYS_gettid);
+    sem_post(&sem);
+    compute((uint64_t)arg);
+    while (!enough)
+        usleep(1000);
+    return NULL;
+}
+
+static int count_tasks(void)
+{
+    DIR *d = opendir("/proc/self/task");
+    int n = 0;
+
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n - 2;
+}
+
+static void test_clocks(void)
+{
+    struct rusage all, one;
+    clockid_t of_thread, of_process;
+    char path[64], text[64] = "";
+    uint64_t before, used;
+    cpu_set_t set;
+    int fd;
+
+    enough = 0;
+    before = ns_of(CLOCK_PROCESS_CPUTIME_ID);
+    start(&member, computes, (void *)20000000L);
+    sem_wait(&sem);
+    is(pthread_getcpuclockid(member, &of_thread), 0, "a thread has a clock");
+    for (int k = 0; k < 5000 && ns_of(of_thread) < 20000000; k++)
+        usleep(1000);
+    used = ns_of(of_thread);
+    ok(used >= 20000000, "which shows what it has used");
+    ok(ns_of(CLOCK_PROCESS_CPUTIME_ID) - before >= used, "as part of the process's");
+    is(clock_getcpuclockid(getpid(), &of_process), 0, "a process has a clock");
+    ok(ns_of(of_process) >= used, "that others can read");
+    is(getrusage(RUSAGE_SELF, &all), 0, "getrusage of the process");
+    is(getrusage(RUSAGE_THREAD, &one), 0, "and of the thread");
+    ok(timercmp(&all.ru_utime, &one.ru_utime, >), "which has used less");
+    is(count_tasks(), 2, "/proc/self/task lists two threads");
+    snprintf(path, sizeof(path), "/proc/self/task/%u/stat", tids[0]);
+    fd = open(path, O_RDONLY);
+    ok(read(fd, text, sizeof(text) - 1) > 0 && (uint32_t)atoi(text) == tids[0],
+       "and shows each by its number");
+    close(fd);
+    CPU_ZERO(&set);
+    CPU_SET(0, &set);
+    is(pthread_setaffinity_np(member, sizeof(set), &set), 0, "a thread is bound to a CPU");
+    CPU_ZERO(&set);
+    ok(pthread_getaffinity_np(member, sizeof(set), &set) == 0 && CPU_COUNT(&set) == 1,
+       "and says so");
+    is(setpriority(PRIO_PROCESS, tids[0], 5), 0, "it gets another nice value");
+    ok(getpriority(PRIO_PROCESS, tids[0]) == 5 && getpriority(PRIO_PROCESS, 0) == 0, "of its own");
+    enough = 1;
+    pthread_join(member, NULL);
+    ok(ns_of(of_thread) == 0, "its clock is gone with it");
+}
+
+/* Two processes compute on one CPU, one of them with six threads: each gets about a half. */
+static void test_shares(void)
+{
+    struct timespec second = {0, 300000000};
+    struct rusage r;
+    int status;
+    pid_t many = fork(), one;
+    uint64_t used;
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(0, &set);
+    if (many == 0) {
+        sched_setaffinity(0, sizeof(set), &set);
+        enough = 0;
+        for (int k = 0; k < 5; k++)
+            start(&member, computes, (void *)INT64_MAX);
+        compute(INT64_MAX);
+    }
+    one = fork();
+    if (one == 0) {
+        sched_setaffinity(0, sizeof(set), &set);
+        compute(INT64_MAX);
+    }
+    nanosleep(&second, NULL);
+    kill(one, SIGKILL);
+    kill(many, SIGKILL);
+    wait4(one, &status, 0, &r);
+    used = (uint64_t)r.ru_utime.tv_sec * 1000000 + (uint64_t)r.ru_utime.tv_usec +
+           (uint64_t)r.ru_stime.tv_sec * 1000000 + (uint64_t)r.ru_stime.tv_usec;
+    wait4(many, &status, 0, &r);
+    ok(used > 75000, "a process beside one with six threads has its share");
+    diag("%lu us of 300,000", used);
+}
+
+/* A change of the user beside threads that make calls which charge it. */
+static void *opens_and_closes(void *arg)
+{
+    (void)arg;
+    while (!enough)
+        close(open("/tmp/threads", O_CREAT | O_RDWR, 0666));
+    return NULL;
+}
+
+static void other_user(void)
+{
+    pthread_t t[4];
+
+    enough = 0;
+    umask(0);
+    for (int k = 0; k < 4; k++)
+        start(&t[k], opens_and_closes, NULL);
+    usleep(10000);
+    if (setgid(77) || setuid(77))
+        _exit(1);
+    usleep(10000);
+    enough = 1;
+    for (int k = 0; k < 4; k++)
+        pthread_join(t[k], NULL);
+    _exit(getuid() == 77 && geteuid() == 77 ? 5 : 2);
+}
+
+static void test_user(void)
+{
+    is(in_child(other_user), 5 << 8, "setuid of a process with threads");
+    unlink("/tmp/threads");
 }
 
 int main(int argc, char **argv)
@@ -698,6 +836,8 @@ int main(int argc, char **argv)
     test_stop();
     test_children();
     test_flags();
-    test_limits();
+    test_clocks();
+    test_shares();
+    test_user();
     return tap_done();
 }

@@ -65,7 +65,7 @@ static void describe_threads(const struct process *p, struct mega_process *m)
         str_copy(m->mutex, wants, sizeof(m->mutex));
     m->cpu = __atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED);
     m->home_rad = __atomic_load_n(&t->home_rad, __ATOMIC_RELAXED);
-    sums = threads_sums_locked(p);
+    sums = threads_sums_locked(p, NULL);
     m->cpu_ns = sums.used.user_ns + sums.used.system_ns;
     m->user_ns = sums.used.user_ns;
     m->switches = sums.switches;

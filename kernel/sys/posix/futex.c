@@ -504,8 +504,8 @@ static long futex_wake_op(vaddr_t a, vaddr_t b, bool shared, int32_t wake_a, int
 #define ROBUST_LENGTH 24u
 
 /* The current thread ends and the word is of its list: if it owns the lock, say that the owner has
- * died and wake a waiter. `begun`: the entry is of a lock that was being taken or given back. False:
- * the list is damaged. */
+ * died and wake a waiter. `begun`: the entry is of a lock that was being taken or given back.
+ * False: the list is damaged. */
 static bool release_robust(vaddr_t word, bool pi, bool begun)
 {
     uint32_t tid = uthread_self()->tid, v, seen;

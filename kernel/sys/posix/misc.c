@@ -1,6 +1,6 @@
 /*
  * Calls that return information about the system (uname, sysinfo), resource limits, random numbers,
- * and the affinity of the calling thread. No locks: what is shared is atomic or constant.
+ * and affinity. What is shared is atomic or constant, or found under the process table lock.
  */
 #include "kernel/sys/posix/misc.h"
 
@@ -10,6 +10,7 @@
 #include "kernel/base/string.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/rlimit.h"
+#include "kernel/proc/threads.h"
 #include "kernel/sched/freeze.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
@@ -143,31 +144,60 @@ long sys_sched_yield(void)
     return 0;
 }
 
-/* Only the affinity of the calling thread can be read and set: pid is 0 or the process's number. */
-static bool is_self(uint64_t pid) { return pid == 0 || pid == process_self()->pid; }
+/* Call fn for the thread tid (0: the caller) under the table lock. -ESRCH, or what fn returns. */
+static long with_thread(uint64_t tid, long (*fn)(struct uthread *u, cpumask_t *mask),
+                        cpumask_t *mask)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+    struct uthread *u = (uint32_t)tid ? thread_find_locked((uint32_t)tid) : uthread_self();
+    long r = u ? fn(u, mask) : -ESRCH;
 
-long sys_sched_getaffinity(uint64_t pid, uint64_t n, uint64_t to)
+    spin_unlock(&process_lock, ipl);
+    return r;
+}
+
+static long get_affinity(struct uthread *u, cpumask_t *mask)
+{
+    *mask = __atomic_load_n(&u->thread->affinity, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static long set_affinity(struct uthread *u, cpumask_t *mask)
+{
+    const struct process *self = process_self(), *p = u->process;
+    uint32_t euid = process_euid(self);
+
+    if (p != self && euid != 0 && euid != process_uid(p) && euid != process_euid(p))
+        return -EPERM;
+    return thread_set_affinity(u->thread, *mask);
+}
+
+long sys_sched_getaffinity(uint64_t tid, uint64_t n, uint64_t to)
 {
     cpumask_t mask;
+    long err;
 
     if (n < sizeof(mask) || n % sizeof(mask))
         return -EINVAL;
-    if (!is_self(pid))
-        return -ESRCH;
-    mask = thread_self()->affinity & ((UINT64_C(1) << cpu_count) - 1);
+    err = with_thread(tid, get_affinity, &mask);
+    if (err)
+        return err;
+    mask &= (UINT64_C(1) << cpu_count) - 1;
     return copyout(to, &mask, sizeof(mask)) ? -EFAULT : (long)sizeof(mask);
 }
 
-long sys_sched_setaffinity(uint64_t pid, uint64_t n, uint64_t from)
+long sys_sched_setaffinity(uint64_t tid, uint64_t n, uint64_t from)
 {
     cpumask_t mask = 0;
 
-    if (!is_self(pid))
-        return -ESRCH;
     if (copyin(&mask, from, MIN(n, sizeof(mask))) != 0)
         return -EFAULT;
     mask &= (UINT64_C(1) << cpu_count) - 1;
-    return mask ? thread_set_affinity(thread_self(), mask) : -EINVAL;
+    if (!mask)
+        return -EINVAL;
+    if (!(uint32_t)tid || (uint32_t)tid == uthread_self()->tid)
+        return thread_set_affinity(thread_self(), mask);
+    return with_thread(tid, set_affinity, &mask);
 }
 
 long sys_getcpu(uint64_t cpu, uint64_t node)

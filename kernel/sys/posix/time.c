@@ -8,6 +8,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/threads.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
@@ -28,6 +29,65 @@
 struct timespec {
     uint64_t seconds, nanoseconds;
 };
+
+/*
+ * The clocks of CPU time of other processes and threads have negative numbers, as on Linux: all
+ * bits of the pid or tid inverted, above bits that say which time (0 and 2: all, 1: in user mode)
+ * and whether it is a thread's. Number 0 means the caller's.
+ */
+#define CPU_CLOCK_WHICH  3u
+#define CPU_CLOCK_USER   1u
+#define CPU_CLOCK_THREAD 4u
+
+/* The CPU time of the thread tid, which is one of the caller's process. False: there is none. */
+static bool thread_used(uint32_t tid, struct cpu_time *used)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+    const struct uthread *u = tid ? thread_find_locked(tid) : uthread_self();
+    bool there = u && u->process == process_self();
+
+    if (there)
+        *used = thread_cpu_time(u->thread);
+    spin_unlock(&process_lock, ipl);
+    return there;
+}
+
+/* The CPU time of the process pid. False: there is none. */
+static bool process_used(uint32_t pid, struct cpu_time *used)
+{
+    const struct process *self = process_self(), *p;
+    struct thread_sums sums;
+    uint64_t start = 0;
+    ipl_t ipl;
+
+    if (!pid || pid == self->pid) {
+        *used = process_cpu_time(self);
+        return true;
+    }
+    ipl = spin_lock(&process_lock);
+    p = process_find_locked(pid);
+    if (p)
+        start = p->start_ns;
+    spin_unlock(&process_lock, ipl);
+    if (!p || !threads_sums_of(pid, start, &sums))
+        return false;
+    *used = sums.used;
+    return true;
+}
+
+static __attribute__((noinline)) bool cpu_clock_read(int32_t clock, uint64_t *ns)
+{
+    uint32_t number = ~(uint32_t)(clock >> 3), which = (uint32_t)clock & CPU_CLOCK_WHICH;
+    struct cpu_time used;
+
+    if (clock >= 0 || which == CPU_CLOCK_WHICH)
+        return false;
+    if (!((uint32_t)clock & CPU_CLOCK_THREAD ? thread_used(number, &used)
+                                             : process_used(number, &used)))
+        return false;
+    *ns = used.user_ns + (which == CPU_CLOCK_USER ? 0 : used.system_ns);
+    return true;
+}
 
 /* The time of a clock now. False: there is no such clock. */
 static bool clock_read(uint64_t clock, uint64_t *ns)
@@ -53,7 +113,7 @@ static bool clock_read(uint64_t clock, uint64_t *ns)
         *ns = thread_cpu_ns(thread_self());
         return true;
     }
-    return false;
+    return cpu_clock_read((int32_t)clock, ns);
 }
 
 static int timespec_out(vaddr_t to, uint64_t ns)

@@ -49,6 +49,7 @@ struct view {
     uint64_t faults, vsize, vsize_peak, rss, rss_peak, locked, tables, descriptors;
     uint64_t pending, shared_pending, blocked, ignored, caught, switches;
     vaddr_t brk_start;
+    bool more_threads; /* than were added up */
 };
 
 static uint64_t load(const uint64_t *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
@@ -90,16 +91,25 @@ static void view_signals(const struct process *p, const struct uthread *u, struc
     }
 }
 
-static void view_threads(const struct process *p, struct view *v)
+static void view_sums(const struct thread_sums *sums, struct view *v)
 {
-    const struct uthread *u = process_first_thread_locked(p);
-    struct thread_sums sums;
+    v->used = sums->used;
+    v->switches = sums->switches;
+}
+
+/* The view of thread u, NULL: of a zombie, as that of its process or (alone) by itself. */
+static void view_threads(const struct process *p, const struct uthread *u, bool alone,
+                         struct view *v)
+{
+    struct thread_sums sums = {0};
 
     v->state = state_letter(p, u ? u->thread : NULL);
     v->threads = p->nthreads;
-    sums = threads_sums_locked(p);
-    v->used = sums.used;
-    v->switches = sums.switches;
+    if (alone)
+        thread_sums_add(&sums, u->thread);
+    else
+        sums = threads_sums_locked(p, &v->more_threads);
+    view_sums(&sums, v);
     view_signals(p, u, v);
     if (!u)
         return;
@@ -122,8 +132,12 @@ static int look(const struct proc_id *who, struct view *v)
 {
     ipl_t ipl = spin_lock(&process_lock);
     const struct process *p = proc_find_locked(who);
+    const struct uthread *u = p && who->tid ? thread_find_locked(who->tid) : NULL;
+    struct thread_sums sums;
 
     memset(v, 0, sizeof(*v));
+    if (who->tid && (!u || u->process != p))
+        p = NULL;
     if (p) {
         str_copy(v->name, p->name, sizeof(v->name));
         v->ppid = p->ppid;
@@ -138,11 +152,13 @@ static int look(const struct proc_id *who, struct view *v)
         v->waited = process_children_time(p);
         v->start_ns = p->start_ns;
         v->brk_start = p->brk_start;
-        view_threads(p, v);
+        view_threads(p, u ? u : process_first_thread_locked(p), u != NULL, v);
         if (p->aspace)
             view_memory(p->aspace, v);
     }
     spin_unlock(&process_lock, ipl);
+    if (p && v->more_threads && threads_sums_of(who->pid, who->start_ns, &sums))
+        view_sums(&sums, v);
     return p ? 0 : -ENOENT;
 }
 
@@ -150,7 +166,7 @@ static int look(const struct proc_id *who, struct view *v)
 #define TICKS(ns) ((ns) / (1000000000 / USER_HZ))
 #define PAGE_KIB  (PAGE_SIZE / 1024)
 
-static int show_stat(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+int proc_show_stat(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
 {
     struct view v;
     int err = look(who, &v);
@@ -158,8 +174,8 @@ static int show_stat(const struct proc_id *who, uint64_t *cursor, struct proc_te
     (void)cursor;
     if (err)
         return err;
-    proc_print(t, "%u (%s) %c %u %u %u %d %d 0 %lu 0 0 0 ", who->pid, v.name, v.state, v.ppid,
-               v.pgid, v.sid, 0, -1, v.faults);
+    proc_print(t, "%u (%s) %c %u %u %u %d %d 0 %lu 0 0 0 ", proc_number(who), v.name, v.state,
+               v.ppid, v.pgid, v.sid, 0, -1, v.faults);
     proc_print(t, "%lu %lu %lu %lu %d %d %u 0 %lu %lu %lu %lu ", TICKS(v.used.user_ns),
                TICKS(v.used.system_ns), TICKS(v.waited.user_ns), TICKS(v.waited.system_ns),
                20 + v.nice, v.nice, v.threads, TICKS(v.start_ns), v.vsize, v.rss,
@@ -198,7 +214,7 @@ static const char *state_name(char state)
     }
 }
 
-static int show_status(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+int proc_show_status(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
 {
     struct view v;
     int err = look(who, &v);
@@ -207,7 +223,7 @@ static int show_status(const struct proc_id *who, uint64_t *cursor, struct proc_
     if (err)
         return err;
     proc_print(t, "Name:\t%s\nState:\t%c (%s)\nTgid:\t%u\nPid:\t%u\nPPid:\t%u\nTracerPid:\t0\n",
-               v.name, v.state, state_name(v.state), who->pid, who->pid, v.ppid);
+               v.name, v.state, state_name(v.state), who->pid, proc_number(who), v.ppid);
     proc_print(t, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\nGroups:\t\n", v.uid, v.euid, v.suid,
                v.euid, v.gid, v.egid, v.sgid, v.egid);
     if (v.state != 'Z')
@@ -225,7 +241,7 @@ static int show_status(const struct proc_id *who, uint64_t *cursor, struct proc_
     return 0;
 }
 
-static int show_comm(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+int proc_show_comm(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
 {
     struct view v;
     int err = look(who, &v);
@@ -322,7 +338,7 @@ static long readlink_exe(const struct proc_inode *i, char *buf, size_t n)
 
 static const struct proc_entry process_names[] = {
     {.name = "cmdline", .mode = S_IFREG | 0444, .show = proc_show_arguments},
-    {.name = "comm", .mode = S_IFREG | 0444, .show = show_comm},
+    {.name = "comm", .mode = S_IFREG | 0444, .show = proc_show_comm},
     {.name = "cwd", .mode = S_IFLNK | 0777, .readlink = readlink_cwd, .follow = follow_cwd},
     {.name = "environ", .mode = S_IFREG | 0400, .show = proc_show_environment},
     {.name = "exe", .mode = S_IFLNK | 0777, .readlink = readlink_exe},
@@ -330,9 +346,10 @@ static const struct proc_entry process_names[] = {
     {.name = "maps", .mode = S_IFREG | 0444, .show = proc_show_maps},
     {.name = "mounts", .mode = S_IFREG | 0444, .show = proc_show_mounts},
     {.name = "root", .mode = S_IFLNK | 0777, .readlink = readlink_root, .follow = follow_root},
-    {.name = "stat", .mode = S_IFREG | 0444, .show = show_stat},
+    {.name = "stat", .mode = S_IFREG | 0444, .show = proc_show_stat},
     {.name = "statm", .mode = S_IFREG | 0444, .show = show_statm},
-    {.name = "status", .mode = S_IFREG | 0444, .show = show_status},
+    {.name = "status", .mode = S_IFREG | 0444, .show = proc_show_status},
+    {.name = "task", .mode = S_IFDIR | 0555, .find = proc_find_task, .next = proc_next_task},
 };
 
 const struct proc_entry proc_process_entry = {.name = "",
@@ -348,7 +365,7 @@ static bool identify(uint32_t pid, struct proc_id *who)
     const struct process *p = process_find_locked(pid);
 
     if (p)
-        *who = (struct proc_id){p->pid, p->start_ns};
+        *who = (struct proc_id){.pid = p->pid, .start_ns = p->start_ns};
     spin_unlock(&process_lock, ipl);
     return p != NULL;
 }

@@ -172,7 +172,7 @@ static void proc_end(struct inode *i)
 
     npp_free(proc_inode_of(i), sizeof(struct proc_inode));
     if (parent)
-        inode_unref(parent); /* at most four directories deep */
+        inode_unref(parent); /* at most five directories deep */
 }
 
 static const struct inode_ops proc_ops = {

@@ -12,8 +12,14 @@
  * one. pid 0: no process. */
 struct proc_id {
     uint32_t pid;
+    uint32_t tid; /* of one of its threads; 0: the process as a whole */
     uint64_t start_ns;
 };
+
+static inline uint32_t proc_number(const struct proc_id *who)
+{
+    return who->tid ? who->tid : who->pid;
+}
 
 /* The text of one or more records, at most PROC_TEXT_BYTES. */
 #define PROC_TEXT_BYTES 3072u
@@ -78,6 +84,14 @@ extern const struct proc_entry proc_process_entry; /* the directory of a process
 int proc_find_process(const struct proc_inode *dir, const struct fs_name *name, struct inode **out);
 int proc_next_process(const struct proc_inode *dir, uint64_t from, uint64_t *number,
                       uint32_t *mode);
+
+int proc_show_stat(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
+int proc_show_status(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
+int proc_show_comm(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
+
+/* tasks.c: /proc/PID/task. */
+int proc_find_task(const struct proc_inode *dir, const struct fs_name *name, struct inode **out);
+int proc_next_task(const struct proc_inode *dir, uint64_t from, uint64_t *number, uint32_t *mode);
 
 /* descriptors.c: /proc/PID/fd. */
 int proc_find_fd(const struct proc_inode *dir, const struct fs_name *name, struct inode **out);
