@@ -210,7 +210,7 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
 
 /* Calls that the C library tries at every program start and does not need. They are not reported,
    since that would be of no use. */
-#define RSEQ            527
+#define RSEQ 527
 
 long syscall_missing(void)
 {
