@@ -1,8 +1,9 @@
 // TAP
 // SECONDS: 150
 /*
- * Random system calls from several processes at once: every POSIX call and every service, half of
- * them with plausible arguments, the rest with hostile ones. Processes that die are replaced; those
+ * Random system calls from several processes at once, every third of which has several threads:
+ * every POSIX call and every service, half of them with plausible arguments, the rest with hostile
+ * ones. Processes that die are replaced; those
  * that wait too long are killed meanwhile. At the end nothing has leaked: pages, page tables,
  * pools, sections and processes are as before, and the system works.
  *
@@ -18,6 +19,7 @@
 #include <iledef.h>
 #include <lnmdef.h>
 #include <megalith/services.h>
+#include <pthread.h>
 #include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
@@ -41,7 +43,7 @@
 #define HOLE_PFN    ((1ul << 30) + 0x70000000ul / PAGE)
 #define FREE_NOISE  64 /* cached stacks, of some pages each; the check at the end is exact */
 
-static uint64_t state;
+static __thread uint64_t state;
 
 static uint64_t draw(uint64_t below)
 {
@@ -166,6 +168,10 @@ static uint64_t of_kind(char kind)
         return draw(12);
     case 'f': /* bits */
         return 1ul << draw(32) | 1ul << draw(8);
+    case 'C': /* bits of clone for a thread, perhaps with others */
+        return 0x10900ul | (draw(2) ? 0x600 : 1ul << draw(32));
+    case 'r': /* length of a robust list */
+        return 24;
     case 's': /* signal */
         return 1 + draw(40);
     case 'i': /* process: itself, or one that does not exist */
@@ -225,6 +231,7 @@ static const struct shape shapes[] = {
     {SYS_fork, ""},
     {SYS_vfork, ""},
     {SYS_clone, "f0bb0"},
+    {SYS_clone, "Cbbb0"},
     {SYS_clone, "?????"},
     {SYS_mmap, "ALPFd0"},
     {SYS_mmap, "aLPFdL"},
@@ -254,6 +261,9 @@ static const struct shape shapes[] = {
     {SYS_wait4, "inbb"},
     {SYS_getdents64, "dbl"},
     {SYS_futex, "bnn0bn"},
+    {SYS_futex, "bnnnbn"},
+    {SYS_set_robust_list, "br"},
+    {SYS_get_robust_list, "ibb"},
     {SYS_sched_setaffinity, "inb"},
     {SYS_stat64, "pb"},
     {SYS_fstat64, "db"},
@@ -447,8 +457,22 @@ static void renew_alarm(void)
     setitimer(ITIMER_REAL, &often, NULL);
 }
 
+#define THREADS 2 /* beside the first */
+
+/* A thread that makes calls until its process ends. */
+static void *fuzz_too(void *arg)
+{
+    state = (uint64_t)arg * 0x9E3779B97F4A7C15 | 1;
+    for (;;) {
+        one_call();
+        renew_alarm(); /* the first thread's, too */
+    }
+    return NULL;
+}
+
 static void fuzz(unsigned k, uint64_t seed, unsigned calls)
 {
+    pthread_t t;
     char home[32];
 
     state = (seed * 1000003 + k) * 0x9E3779B97F4A7C15 | 1;
@@ -470,6 +494,9 @@ static void fuzz(unsigned k, uint64_t seed, unsigned calls)
     mprotect(arena + 32 * PAGE, 16 * PAGE, PROT_NONE);
     if (k % 2 && setuid(1000) != 0)
         _exit(1);
+    for (unsigned i = 0; k % 3 == 0 && i < THREADS; i++)
+        if (pthread_create(&t, NULL, fuzz_too, (void *)draw(UINT32_MAX)))
+            _exit(1);
     for (unsigned i = 0; i < calls; i++) {
         if (i % 8 == 0)
             renew_alarm();
@@ -662,11 +689,15 @@ static void delete_sections(void)
 static struct totals settled(unsigned processes)
 {
     /* Children of processes that were killed end by themselves. */
-    for (unsigned i = 0; i < 200 && totals().processes > processes; i++)
+    for (unsigned i = 0; i < 200 && totals().processes > processes; i++) {
+        while (waitpid(-1, NULL, WNOHANG) > 0) /* by CLONE_PARENT they may be ours */
+            ;
         nap_ms(20);
+    }
     remove_files();
     delete_sections();
     nap_ms(100); /* stacks of ended threads are freed */
+    mega$control(MEGA_CTL_DRAIN, 0, 0, 0, 0, 0);
     return totals();
 }
 
