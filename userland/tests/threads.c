@@ -755,46 +755,43 @@ static void test_clocks(void)
     ok(ns_of(of_thread) == 0, "its clock is gone with it");
 }
 
-/* End a child: the CPU time that it has used, in us. */
-static uint64_t end_child(pid_t pid)
+/* A child that computes on CPU 0 with that many threads, and has begun to; *clock is its clock. */
+static pid_t start_computing(int threads, clockid_t *clock)
 {
-    struct rusage r;
-    int status;
+    pid_t pid = fork();
+    cpu_set_t set;
 
-    kill(pid, SIGKILL);
-    wait4(pid, &status, 0, &r);
-    return (uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000 +
-           (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec);
+    CPU_ZERO(&set);
+    CPU_SET(0, &set);
+    if (pid == 0) {
+        sched_setaffinity(0, sizeof(set), &set);
+        while (--threads > 0)
+            start(&member, computes, (void *)INT64_MAX);
+        compute(INT64_MAX);
+    }
+    clock_getcpuclockid(pid, clock);
+    while (ns_of(*clock) < 5000000)
+        usleep(1000);
+    return pid;
 }
 
 /* Two processes compute on one CPU, one of them with six threads: each gets about a half, where
  * equal threads would leave the other a seventh. */
 static void test_shares(void)
 {
-    struct timespec while_ = {0, 300000000};
-    uint64_t of_one, of_many;
-    pid_t many, one;
-    cpu_set_t set;
+    clockid_t clock[2];
+    pid_t pid[2] = {start_computing(6, &clock[0]), start_computing(1, &clock[1])};
+    uint64_t many = ns_of(clock[0]), one = ns_of(clock[1]);
 
-    CPU_ZERO(&set);
-    CPU_SET(0, &set);
-    many = fork();
-    if (many == 0) {
-        sched_setaffinity(0, sizeof(set), &set);
-        for (int k = 0; k < 5; k++)
-            start(&member, computes, (void *)INT64_MAX);
-        compute(INT64_MAX);
+    usleep(250000);
+    many = ns_of(clock[0]) - many;
+    one = ns_of(clock[1]) - one;
+    ok(one * 3 > many, "a process beside one with six threads has its share");
+    diag("%lu us and %lu us", one / 1000, many / 1000);
+    for (int k = 0; k < 2; k++) {
+        kill(pid[k], SIGKILL);
+        waitpid(pid[k], NULL, 0);
     }
-    one = fork();
-    if (one == 0) {
-        sched_setaffinity(0, sizeof(set), &set);
-        compute(INT64_MAX);
-    }
-    nanosleep(&while_, NULL);
-    of_one = end_child(one);
-    of_many = end_child(many);
-    ok(of_one * 3 > of_many, "a process beside one with six threads has its share");
-    diag("%lu us and %lu us", of_one, of_many);
 }
 
 /* A change of the user beside threads that make calls which charge it. */
