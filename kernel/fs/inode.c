@@ -178,7 +178,9 @@ static long copy_pages(struct inode *i, uint64_t offset, vaddr_t ubuf, void *kbu
         if (err)
             return done ? (long)done : err;
         page = (uint8_t *)kseg_page(pfn) + within;
-        if (kbuf)
+        if (kbuf && write)
+            memcpy(page, (uint8_t *)kbuf + done, part);
+        else if (kbuf)
             memcpy((uint8_t *)kbuf + done, page, part);
         else if (write)
             err = copyin(page, ubuf + done, part);
@@ -242,7 +244,7 @@ static size_t within_limit(uint64_t offset, size_t n)
  * and reduced again by the bytes that could not be copied. A reader waits for the mutex and sees
  * neither state.
  */
-long inode_write_user_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n)
+static long write_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, void *kbuf, size_t n)
 {
     uint64_t old = i->size;
     int err = 0;
@@ -250,6 +252,8 @@ long inode_write_user_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, siz
 
     if (n == 0)
         return 0; /* also past the end: the file does not grow */
+    if (offset == INODE_APPEND)
+        offset = old;
     if (offset >= INODE_MAX_BYTES)
         return -EFBIG;
     n = MIN(n, INODE_MAX_BYTES - offset);
@@ -260,7 +264,7 @@ long inode_write_user_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, siz
         err = i->ops->resize(i, offset + n);
     if (err)
         return err;
-    r = copy_pages(i, offset, ubuf, NULL, n, true);
+    r = copy_pages(i, offset, ubuf, kbuf, n, true);
     if (offset + n > old && r < (long)n) /* making it shorter cannot fail */
         (void)i->ops->resize(i, r > 0 ? MAX(old, offset + (uint64_t)r) : old);
     if (r > 0) {
@@ -270,12 +274,32 @@ long inode_write_user_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, siz
     return r == -ENOMEM ? -ENOSPC : r;
 }
 
+long inode_write_user_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n)
+{
+    return write_locked(i, offset, ubuf, NULL, n);
+}
+
 long inode_write_user(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n)
 {
     long r;
 
     mutex_lock(&i->lock);
-    r = inode_write_user_locked(i, offset, ubuf, n);
+    r = write_locked(i, offset, ubuf, NULL, n);
+    mutex_unlock(&i->lock);
+    return r;
+}
+
+long inode_write_locked(struct inode *i, uint64_t offset, const void *buf, size_t n)
+{
+    return write_locked(i, offset, 0, (void *)buf, n);
+}
+
+long inode_write(struct inode *i, uint64_t offset, const void *buf, size_t n)
+{
+    long r;
+
+    mutex_lock(&i->lock);
+    r = inode_write_locked(i, offset, buf, n);
     mutex_unlock(&i->lock);
     return r;
 }

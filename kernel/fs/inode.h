@@ -148,6 +148,15 @@ struct inode_ops {
      * A name keeps its cookie, and no later name gets the same. dir->lock is held, at least shared.
      * -ENOENT: there are no more. */
     int (*readdir)(struct inode *dir, uint64_t pos, struct fs_entry *e);
+    /* Exchange the names `name` of i in dir and `other` of j in `to`. Locks and references as for
+     * rename, for both directories if i or j is one; neither is an ancestor of the other's
+     * directory. */
+    int (*exchange)(struct inode *dir, const struct fs_name *name, struct inode *i,
+                    struct inode *to, const struct fs_name *other, struct inode *j);
+    /* Create a regular file without a name, which `link` may give one if linkable. NULL: there are
+     * none. dir, of the file system, is not locked. */
+    int (*create_unnamed)(struct inode *dir, const struct fs_new *what, bool linkable,
+                          struct inode **out);
     /* The name of dir, which has a parent. rename_mutex is held, at least shared. */
     int (*name_of)(struct inode *dir, struct fs_entry *e);
     /* Copy up to n bytes of a symbolic link's target, without a NUL. Returns their number. The
@@ -159,6 +168,9 @@ struct inode_ops {
     /* Change the length of a regular file and of its object to `size` bytes; bytes that are added
      * read as zeroes. i->lock is held exclusively. */
     int (*resize)(struct inode *i, uint64_t size);
+    /* Drop the pages [first, first + n) of a regular file's object, to be zeroes when they are read
+     * again. i->lock is held exclusively. NULL: they can only be overwritten. */
+    int (*discard)(struct inode *i, uint64_t first, uint64_t n);
     /* The last reference was dropped: free the inode. */
     void (*end)(struct inode *i);
     /* The operations of its open regular files; NULL: those that use the pages of the object. */
@@ -231,12 +243,23 @@ long inode_read(struct inode *i, uint64_t offset, void *buf, size_t n);
 /* Read or write n bytes at offset, to or from user memory. Results and lock as for inode_read. */
 long inode_read_user(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n);
 long inode_write_user(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n);
+#define INODE_APPEND UINT64_MAX /* as offset of a write: the end of the file */
+/* Write from kernel memory. */
+long inode_write(struct inode *i, uint64_t offset, const void *buf, size_t n);
+long inode_write_locked(struct inode *i, uint64_t offset, const void *buf, size_t n);
 /* The same with i->lock held by the caller: at least shared to read, exclusively to write. */
 long inode_read_user_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n);
 long inode_write_user_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n);
 /* Change the length to size bytes. 0; -EINVAL: not a regular file; -EFBIG: above INODE_MAX_BYTES;
  * or an error of resize. Takes i->lock; waits. */
 int inode_truncate(struct inode *i, uint64_t size);
+
+/* Ranges of bytes (inode_range.c): [offset, offset + n) is within INODE_MAX_BYTES, and i is a
+ * regular file. 0, or -EINTR, -ENOSPC, or the pager's error: then a part may be done. Take i->lock.
+ * inode_allocate: have the pages in memory, and with `grow` make the file as long as the range.
+ * inode_clear: make the range read as zeroes, and free what pages of it can be freed. */
+int inode_allocate(struct inode *i, uint64_t offset, uint64_t n, bool grow);
+int inode_clear(struct inode *i, uint64_t offset, uint64_t n, bool grow);
 
 /* The self-check (mm/check/validate.h): count the pages of i's object. */
 void inode_validate(struct validate *v, struct inode *i);

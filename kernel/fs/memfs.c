@@ -60,6 +60,7 @@ struct memfs_file { /* regular files, symbolic links, devices */
     const uint8_t *backing; /* constant: the initrd's bytes, or NULL */
     uint64_t backing_bytes; /* atomic; only shrinks, with inode.lock held exclusively */
     char *target;           /* symbolic link: constant; in paged pool, inode.size bytes */
+    bool linkable;          /* made without a name, and may get one; constant */
     uint32_t found;         /* used by the census: names found so far, 0 after the last */
 };
 
@@ -249,6 +250,37 @@ static int memfs_resize(struct inode *i, uint64_t size)
         }
     }
     return 0;
+}
+
+/* Overwrite a page with zeroes, if it is in memory, or if `make` is set. */
+static int clear_page(struct inode *i, uint64_t index, bool make)
+{
+    pfn_t pfn = object_page_try_get(i->object, index);
+    int err = 0;
+
+    if (pfn_eq(pfn, PFN_NONE) && make)
+        err = object_page_get(i->object, index, MAP_R | MAP_W, &pfn);
+    if (err || pfn_eq(pfn, PFN_NONE))
+        return err;
+    memset(kseg_page(pfn), 0, PAGE_SIZE);
+    page_unref(pfn);
+    return 0;
+}
+
+/* Pages of the initrd would come back as they were, and a page locked in memory stays: these are
+ * overwritten. */
+static int memfs_discard(struct inode *i, uint64_t first, uint64_t n)
+{
+    uint64_t backed = (file_of(i)->backing_bytes + PAGE_MASK) >> PAGE_SHIFT, end = first + n;
+
+    int err = 0;
+
+    for (; !err && first < MIN(backed, end); first++)
+        err = clear_page(i, first, true);
+    if (!err && first < end && mm_downgrade(i->object, first, end - first, 0))
+        for (; first < end; first++)
+            (void)clear_page(i, first, false);
+    return err;
 }
 
 void memfs_set_backing(struct inode *i, const void *p, uint64_t n)
@@ -583,7 +615,7 @@ static int memfs_link(struct inode *dir, const struct fs_name *name, struct inod
     if (!e)
         return why_not(name);
     do {
-        if (links == 0) {
+        if (links == 0 && (inode_is_dir(i) || !file_of(i)->linkable)) {
             entry_free(e);
             return -ENOENT;
         }
@@ -593,6 +625,18 @@ static int memfs_link(struct inode *dir, const struct fs_name *name, struct inod
     insert(dir_of(dir), e);
     inode_touch(dir);
     inode_touch_attributes(i);
+    return 0;
+}
+
+static int memfs_make_unnamed(struct inode *dir, const struct fs_new *what, bool linkable,
+                              struct inode **out)
+{
+    struct inode *i = file_new(dir->fs, what);
+
+    if (!i)
+        return account_is_full(account_self(), QUOTA_INODES, 1) ? -ENOSPC : -ENOMEM;
+    file_of(i)->linkable = linkable;
+    *out = i;
     return 0;
 }
 
@@ -642,6 +686,29 @@ static int memfs_rename(struct inode *from, const struct fs_name *old, struct in
     return 0;
 }
 
+/* Let the name e of directory dir stand for i, and with it its reference. */
+static void give_name(struct inode *dir, struct memfs_name *e, struct inode *i)
+{
+    e->inode = i;
+    if (inode_is_dir(i)) {
+        drop_parent(i);
+        set_parent(i, dir, e);
+    }
+    inode_touch_attributes(i);
+}
+
+static int memfs_exchange(struct inode *dir, const struct fs_name *name, struct inode *i,
+                          struct inode *to, const struct fs_name *other, struct inode *j)
+{
+    struct memfs_name *e = find(dir_of(dir), name), *f = find(dir_of(to), other);
+
+    give_name(to, f, i);
+    give_name(dir, e, j);
+    inode_touch(dir);
+    inode_touch(to);
+    return 0;
+}
+
 static void describe(const struct memfs_name *e, struct fs_entry *to)
 {
     to->ino = e->inode->ino;
@@ -674,10 +741,13 @@ static const struct inode_ops memfs_ops = {
     .link = memfs_link,
     .unlink = memfs_unlink,
     .rename = memfs_rename,
+    .exchange = memfs_exchange,
+    .create_unnamed = memfs_make_unnamed,
     .readdir = memfs_readdir,
     .name_of = memfs_name_of,
     .readlink = memfs_readlink,
     .resize = memfs_resize,
+    .discard = memfs_discard,
     .end = memfs_end,
 };
 

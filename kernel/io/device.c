@@ -22,6 +22,12 @@ static long null_write(struct file *f, vaddr_t ubuf, size_t n)
     return (long)n;
 }
 
+static long null_write_kernel(struct file *f, const void *buf, size_t n)
+{
+    (void)f, (void)buf;
+    return (long)n;
+}
+
 #define ZERO_CHUNK (16 * PAGE_SIZE) /* bytes cleared at a time: some 20,000 instructions */
 
 static long zero_read(struct file *f, vaddr_t ubuf, size_t n)
@@ -51,11 +57,13 @@ static int device_stat(struct file *f, struct file_stat *st)
 static const struct file_ops null_ops = {.name = "null",
                                          .read = null_read,
                                          .write = null_write,
+                                         .write_kernel = null_write_kernel,
                                          .lseek = device_lseek,
                                          .stat = device_stat};
 static const struct file_ops zero_ops = {.name = "zero",
                                          .read = zero_read,
                                          .write = null_write,
+                                         .write_kernel = null_write_kernel,
                                          .lseek = device_lseek,
                                          .stat = device_stat,
                                          .anonymous = true};

@@ -16,10 +16,31 @@ struct dirent64 { /* layout of Linux */
 } __attribute__((packed, aligned(8)));
 
 #define DIRENT_HEAD 19 /* bytes before the name */
+#define OLD_HEAD    18 /* the same in the older layout, where the type is the record's last byte */
 
-static size_t record_bytes(size_t name_len)
+/* The name, its NUL, and in the older layout the type. */
+static size_t record_bytes(size_t name_len, bool old)
 {
-    return (DIRENT_HEAD + name_len + 1 + 7) & ~(size_t)7;
+    return ((old ? OLD_HEAD + 1 : DIRENT_HEAD) + name_len + 1 + 7) & ~(size_t)7;
+}
+
+/* Make the record of an entry, of so many bytes, all of which are set. */
+static void make_record(uint64_t *record, size_t bytes, const struct fs_entry *e, bool old)
+{
+    struct dirent64 *d = (struct dirent64 *)record;
+    uint8_t type = (uint8_t)((e->mode & S_IFMT) >> 12);
+
+    record[bytes / 8 - 1] = 0; /* zeroes for the bytes after the name */
+    if (bytes >= 16)
+        record[bytes / 8 - 2] = 0;
+    d->ino = e->ino;
+    d->off = (int64_t)e->cookie;
+    d->reclen = (uint16_t)bytes;
+    memcpy((char *)record + (old ? OLD_HEAD : DIRENT_HEAD), e->text, e->len + 1);
+    if (old)
+        ((uint8_t *)record)[bytes - 1] = type;
+    else
+        d->type = type;
 }
 
 static void dot(struct fs_entry *e, const struct inode *i, uint64_t cookie)
@@ -50,9 +71,19 @@ static int next_entry(struct inode *dir, uint64_t pos, struct fs_entry *e)
     return err;
 }
 
+static bool is_removed(struct inode *dir)
+{
+    bool removed;
+
+    mutex_lock_shared(&dir->lock);
+    removed = !dir->parent;
+    mutex_unlock_shared(&dir->lock);
+    return removed;
+}
+
 /* The position is loaded and stored once each, atomically: two threads that read one open directory
  * at the same time may both get an entry, but never a torn position. */
-static long directory_getdents(struct file *f, vaddr_t ubuf, size_t n)
+static long directory_getdents(struct file *f, vaddr_t ubuf, size_t n, bool old)
 {
     uint64_t pos = (uint64_t)__atomic_load_n(&f->pos, __ATOMIC_RELAXED);
     struct fs_entry e;
@@ -60,9 +91,8 @@ static long directory_getdents(struct file *f, vaddr_t ubuf, size_t n)
     long err;
 
     while ((err = next_entry(f->inode, pos, &e)) == 0) {
-        size_t bytes = record_bytes(e.len);
+        size_t bytes = record_bytes(e.len, old);
         uint64_t record[(DIRENT_HEAD + NAME_MAX + 1 + 7) / 8];
-        struct dirent64 *d = (struct dirent64 *)record;
 
         if (bytes > n - done) {
             err = -EINVAL;
@@ -72,12 +102,7 @@ static long directory_getdents(struct file *f, vaddr_t ubuf, size_t n)
             err = -EINTR;
             break;
         }
-        record[bytes / 8 - 1] = 0; /* zeroes for the bytes after the name */
-        d->ino = e.ino;
-        d->off = (int64_t)e.cookie;
-        d->reclen = (uint16_t)bytes;
-        d->type = (uint8_t)((e.mode & S_IFMT) >> 12);
-        memcpy((char *)record + DIRENT_HEAD, e.text, e.len + 1);
+        make_record(record, bytes, &e, old);
         err = copyout(ubuf + done, record, bytes);
         if (err)
             break;
@@ -85,7 +110,11 @@ static long directory_getdents(struct file *f, vaddr_t ubuf, size_t n)
         pos = e.cookie;
     }
     __atomic_store_n(&f->pos, (int64_t)pos, __ATOMIC_RELAXED);
-    return done ? (long)done : err == -ENOENT ? 0 : err;
+    if (done)
+        inode_accessed(f->inode);
+    if (!done && err == -ENOENT && !is_removed(f->inode))
+        err = 0;
+    return done ? (long)done : err;
 }
 
 static int64_t directory_lseek(struct file *f, int64_t off, int whence)

@@ -89,6 +89,8 @@ static int may_open(struct inode *i, const struct io_cred *cred, uint32_t flags,
         return -ELOOP;
     if (type == S_IFDIR && ((flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC))))
         return -EISDIR;
+    if ((flags & O_NOATIME) && cred->uid && cred->uid != __atomic_load_n(&i->uid, __ATOMIC_RELAXED))
+        return -EPERM;
     return created ? 0 : inode_access(i, cred, wanted(flags));
 }
 
@@ -97,8 +99,14 @@ static int open_inode(const struct io_cred *cred, struct inode *dir, const char 
                       uint32_t flags, uint32_t mode, struct inode **out)
 {
     bool created = false;
-    int err = tree_lookup(cred, dir, path,
-                          !(flags & O_NOFOLLOW) && !((flags & O_CREAT) && (flags & O_EXCL)), out);
+    int err;
+
+    if (unlikely(flags & O_TMPFILE))
+        return wanted(flags) & 2
+                   ? tree_unnamed(cred, dir, path, mode & 07777, !(flags & O_EXCL), out)
+                   : -EINVAL;
+    err = tree_lookup(cred, dir, path,
+                      !(flags & O_NOFOLLOW) && !((flags & O_CREAT) && (flags & O_EXCL)), out);
 
     if (!err && (flags & O_CREAT) && (flags & O_EXCL)) {
         inode_unref(*out);
@@ -143,9 +151,9 @@ static unsigned path_poll(struct file *f, struct poll_entry *e)
     return POLLNVAL;
 }
 
-static long path_getdents(struct file *f, vaddr_t ubuf, size_t n)
+static long path_getdents(struct file *f, vaddr_t ubuf, size_t n, bool old)
 {
-    (void)f, (void)ubuf, (void)n;
+    (void)f, (void)ubuf, (void)n, (void)old;
     return -EBADF;
 }
 
@@ -187,7 +195,8 @@ int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path
 
     if (unlikely(flags & O_PATH))
         flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW;
-    if ((flags & O_ACCMODE) == O_ACCMODE || (flags & O_TMPFILE & ~O_DIRECTORY))
+    if ((flags & O_ACCMODE) == O_ACCMODE ||
+        ((flags & O_TMPFILE) && (flags & (O_DIRECTORY | O_CREAT)) != O_DIRECTORY))
         return -EINVAL;
     /* Allocate first: creating or truncating the file cannot be undone. */
     f = file_alloc(NULL, flags & ~(O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY | O_CLOEXEC));

@@ -25,13 +25,16 @@ struct file_ops {
     /* Read at offset, leaving the file position alone; NULL: there is no position. (Regular files
      * have functions of their own, kernel/fs/inode.h.) */
     long (*read_at)(struct file *f, vaddr_t ubuf, size_t n, uint64_t offset);
+    /* Write from kernel memory, where write would; NULL: sendfile refuses the file. */
+    long (*write_kernel)(struct file *f, const void *buf, size_t n);
     int64_t (*lseek)(struct file *f, int64_t off, int whence);
     int (*stat)(struct file *f, struct file_stat *st);
     long (*ioctl)(struct file *f, unsigned long req, vaddr_t arg);
     /* The POLL* bits that hold now. Unless e is NULL, it is put on the source of the object first,
      * where it is told of changes (poll.h). NULL: it can always be read and written. */
     unsigned (*poll)(struct file *f, struct poll_entry *e);
-    long (*getdents)(struct file *f, vaddr_t ubuf, size_t n);
+    /* old: the records have the older layout of getdents. */
+    long (*getdents)(struct file *f, vaddr_t ubuf, size_t n, bool old);
     int (*truncate)(struct file *f, uint64_t size);
     /* The object that mmap maps, without a new reference; NULL: the file cannot be mapped. */
     struct mm_object *(*object)(struct file *f);

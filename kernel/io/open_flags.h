@@ -24,9 +24,11 @@
 #define O_PATH      040000000u
 #define O_TMPFILE   0100000000u
 
-#define SEEK_SET 0
-#define SEEK_CUR 1
-#define SEEK_END 2
+#define SEEK_SET  0
+#define SEEK_CUR  1
+#define SEEK_END  2
+#define SEEK_DATA 3
+#define SEEK_HOLE 4
 
 #define POLLIN     0x001u
 #define POLLPRI    0x002u

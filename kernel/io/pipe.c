@@ -12,6 +12,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/bitops.h"
 #include "kernel/base/errno.h"
+#include "kernel/base/string.h"
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/poll.h"
@@ -135,8 +136,10 @@ static void pipe_undo(struct pipe *p, unsigned fresh)
 }
 
 /* Up to PIPE_BUF bytes are written as one unit, all or none: bytes copied before an error are
- * removed again, and no reader has seen them, because the mutex was held. */
-static long pipe_write(struct file *f, vaddr_t ubuf, size_t n)
+ * removed again, and no reader has seen them, because the mutex was held. The bytes come from
+ * kernel memory if kbuf is not NULL. */
+static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ubuf,
+                                                      const uint8_t *kbuf, size_t n)
 {
     struct pipe *p = f->priv;
     unsigned fresh = 0;
@@ -179,7 +182,10 @@ static long pipe_write(struct file *f, vaddr_t ubuf, size_t n)
             break;
         }
         part = MIN(n - done, room);
-        err = copyin(to, ubuf + done, part);
+        if (kbuf)
+            memcpy(to, kbuf + done, part);
+        else
+            err = copyin(to, ubuf + done, part);
         if (err)
             break;
         p->count += part;
@@ -199,6 +205,13 @@ static long pipe_write(struct file *f, vaddr_t ubuf, size_t n)
         poll_notify(&p->polled, POLLIN | POLLRDNORM);
     }
     return done ? (long)done : err;
+}
+
+static long pipe_write(struct file *f, vaddr_t ubuf, size_t n) { return put(f, ubuf, NULL, n); }
+
+static long pipe_write_kernel(struct file *f, const void *buf, size_t n)
+{
+    return put(f, 0, buf, n);
 }
 
 static unsigned pipe_read_poll(struct file *f, struct poll_entry *e)
@@ -303,6 +316,7 @@ static const struct file_ops pipe_read_ops = {.name = "pipe",
                                               .close = pipe_read_close};
 static const struct file_ops pipe_write_ops = {.name = "pipe",
                                                .write = pipe_write,
+                                               .write_kernel = pipe_write_kernel,
                                                .stat = pipe_stat,
                                                .ioctl = pipe_ioctl,
                                                .poll = pipe_write_poll,

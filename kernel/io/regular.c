@@ -46,6 +46,27 @@ static long regular_write(struct file *f, vaddr_t ubuf, size_t n)
     return r;
 }
 
+static long regular_write_kernel(struct file *f, const void *buf, size_t n)
+{
+    struct inode *i = f->inode;
+    long r;
+
+    mutex_lock(&i->lock);
+    r = inode_write_locked(i, f->flags & O_APPEND ? INODE_APPEND : (uint64_t)f->pos, buf, n);
+    if (r > 0)
+        f->pos = f->flags & O_APPEND ? (int64_t)i->size : f->pos + r;
+    mutex_unlock(&i->lock);
+    return r;
+}
+
+/* SEEK_DATA and SEEK_HOLE: all of a file counts as data, followed by the hole at its end. */
+static int64_t seek_storage(const struct inode *i, int64_t off, int whence)
+{
+    if (off < 0 || (uint64_t)off >= i->size)
+        return -ENXIO;
+    return whence == SEEK_DATA ? off : (int64_t)i->size;
+}
+
 static int64_t regular_lseek(struct file *f, int64_t off, int whence)
 {
     struct inode *i = f->inode;
@@ -53,9 +74,11 @@ static int64_t regular_lseek(struct file *f, int64_t off, int whence)
 
     mutex_lock(&i->lock);
     base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? f->pos : (int64_t)i->size;
-    if ((unsigned)whence > SEEK_END || __builtin_add_overflow(base, off, &to) || to < 0)
+    if (unlikely(whence == SEEK_DATA || whence == SEEK_HOLE))
+        to = seek_storage(i, off, whence);
+    else if ((unsigned)whence > SEEK_END || __builtin_add_overflow(base, off, &to) || to < 0)
         to = -EINVAL;
-    else
+    if (to >= 0)
         f->pos = to;
     mutex_unlock(&i->lock);
     return to;
@@ -78,6 +101,7 @@ const struct file_ops regular_ops = {
     .name = "file",
     .read = regular_read,
     .write = regular_write,
+    .write_kernel = regular_write_kernel,
     .lseek = regular_lseek,
     .stat = regular_stat,
     .truncate = regular_truncate,

@@ -360,17 +360,18 @@ static int may_remove(const struct io_cred *cred, const struct walk *w)
     return 0;
 }
 
-/* Can a new name for a file of this type be entered where w ended? w->dir is locked. */
-static int may_enter(const struct io_cred *cred, const struct walk *w, uint32_t type)
+/* Can a new name for a file of this type be entered where w ended? w->dir is locked. slash: the
+ * error if the path ends in a slash, which only a directory may have. */
+static int may_enter(const struct io_cred *cred, const struct walk *w, uint32_t type, int slash)
 {
     if (w->inode)
         return -EEXIST;
-    return w->slash && type != S_IFDIR ? -EISDIR : may_change(cred, w);
+    return w->slash && type != S_IFDIR ? slash : may_change(cred, w);
 }
 
 /* Create an inode as `what` describes, under path. */
 static int make(const struct io_cred *cred, struct inode *dir, const char *path,
-                const struct fs_new *what, bool excl, struct inode **out)
+                const struct fs_new *what, bool excl, int slash, struct inode **out)
 {
     struct walk w;
     int err = walk(cred, dir, path, !excl, LAST_HOLD, &w);
@@ -379,7 +380,7 @@ static int make(const struct io_cred *cred, struct inode *dir, const char *path,
         *out = w.inode;
         w.inode = NULL;
     } else if (!err) {
-        err = may_enter(cred, &w, what->mode & S_IFMT);
+        err = may_enter(cred, &w, what->mode & S_IFMT, slash);
         if (!err)
             err = w.dir->ops->create(w.dir, &w.last, what, out);
     }
@@ -392,14 +393,40 @@ int tree_create(const struct io_cred *cred, struct inode *dir, const char *path,
 {
     struct fs_new what = {.mode = mode, .uid = cred->uid, .gid = cred->gid};
 
-    return make(cred, dir, path, &what, excl, out);
+    return make(cred, dir, path, &what, excl, -EISDIR, out);
+}
+
+int tree_node(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t mode,
+              uint32_t rdev, struct inode **out)
+{
+    struct fs_new what = {.mode = mode, .uid = cred->uid, .gid = cred->gid, .rdev = rdev};
+
+    return make(cred, dir, path, &what, true, -ENOENT, out);
 }
 
 int tree_device(const char *path, uint32_t mode, uint32_t rdev)
 {
-    struct fs_new what = {.mode = S_IFCHR | mode, .rdev = rdev};
+    return tree_node(&(struct io_cred){0}, NULL, path, S_IFCHR | mode, rdev, NULL);
+}
 
-    return make(&(struct io_cred){0}, NULL, path, &what, true, NULL);
+int tree_unnamed(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t mode,
+                 bool linkable, struct inode **out)
+{
+    struct fs_new what = {.mode = S_IFREG | mode, .uid = cred->uid, .gid = cred->gid};
+    struct inode *in;
+    int err = tree_lookup(cred, dir, path, true, &in);
+
+    if (err)
+        return err;
+    if (!inode_is_dir(in))
+        err = -ENOTDIR;
+    if (!err)
+        err = inode_access(in, cred, 3);
+    if (!err)
+        err = in->ops->create_unnamed ? in->ops->create_unnamed(in, &what, linkable, out)
+                                      : -EOPNOTSUPP;
+    inode_unref(in);
+    return err;
 }
 
 int tree_symlink(const struct io_cred *cred, struct inode *dir, const char *path,
@@ -410,7 +437,8 @@ int tree_symlink(const struct io_cred *cred, struct inode *dir, const char *path
 
     if (!*target)
         return -ENOENT;
-    return strlen(target) < PATH_MAX ? make(cred, dir, path, &what, true, NULL) : -ENAMETOOLONG;
+    return strlen(target) < PATH_MAX ? make(cred, dir, path, &what, true, -ENOENT, NULL)
+                                     : -ENAMETOOLONG;
 }
 
 /* May cred give i another name? Others than its owner only if they could read and write it anyhow,
@@ -430,29 +458,35 @@ static int may_link(const struct io_cred *cred, const struct inode *i)
     return inode_access(i, cred, 6) ? -EPERM : 0;
 }
 
-int tree_link(const struct io_cred *cred, struct inode *olddir, const char *oldpath,
-              struct inode *newdir, const char *newpath)
+int tree_link_inode(const struct io_cred *cred, struct inode *i, struct inode *newdir,
+                    const char *newpath)
 {
     struct walk w;
-    struct inode *i;
-    int err = tree_lookup(cred, olddir, oldpath, false, &i);
+    int err = may_link(cred, i);
 
     if (err)
         return err;
-    err = may_link(cred, i);
-    if (err) {
-        inode_unref(i);
-        return err;
-    }
     err = walk(cred, newdir, newpath, false, LAST_HOLD, &w);
     if (!err)
-        err = may_enter(cred, &w, i->mode & S_IFMT);
+        err = may_enter(cred, &w, i->mode & S_IFMT, -ENOENT);
     if (!err && w.dir->fs != i->fs)
         err = -EXDEV;
     if (!err)
         err = w.dir->ops->link(w.dir, &w.last, i);
     walk_end(&w);
-    inode_unref(i);
+    return err;
+}
+
+int tree_link(const struct io_cred *cred, struct inode *olddir, const char *oldpath,
+              struct inode *newdir, const char *newpath)
+{
+    struct inode *i;
+    int err = tree_lookup(cred, olddir, oldpath, false, &i);
+
+    if (!err) {
+        err = tree_link_inode(cred, i, newdir, newpath);
+        inode_unref(i);
+    }
     return err;
 }
 
@@ -513,18 +547,50 @@ static bool is_ancestor(struct inode *up, struct inode *down)
     return down != NULL;
 }
 
+/* Exchange the names at which the two walks ended, with both directories locked, and rename_mutex
+ * held exclusively if one of the two inodes is a directory. */
+static int exchange_locked(const struct io_cred *cred, struct walk *a, struct walk *b)
+{
+    struct inode *i = a->inode, *j = b->inode;
+    bool di = inode_is_dir(i), dj = inode_is_dir(j);
+    int err;
+
+    if ((di && is_ancestor(i, b->dir)) || (dj && is_ancestor(j, a->dir)))
+        return -EINVAL;
+    if (a->dir != b->dir && ((di && inode_access(i, cred, 2)) || (dj && inode_access(j, cred, 2))))
+        return -EACCES; /* its name ".." changes */
+    if (!a->dir->ops->exchange)
+        return -EINVAL;
+    if (di)
+        mutex_lock(&i->lock);
+    if (dj)
+        mutex_lock(&j->lock);
+    err = a->dir->ops->exchange(a->dir, &a->last, i, b->dir, &b->last, j);
+    if (dj)
+        mutex_unlock(&j->lock);
+    if (di)
+        mutex_unlock(&i->lock);
+    return err;
+}
+
 /* Rename with both directories locked. moving: rename_mutex is held exclusively, too. -EAGAIN: it
  * is not held and is needed, because a directory is renamed or replaced. */
 static int rename_locked(const struct io_cred *cred, struct walk *from, struct walk *to,
-                         bool moving)
+                         enum tree_rename_how how, bool moving)
 {
     struct inode *i, *replaced;
     int err = look_again_locked(from);
 
     if (!err)
         err = look_again_locked(to);
+    if (!err && (!from->last.len || !to->last.len))
+        err = -EBUSY;
     if (!err)
         err = may_remove(cred, from);
+    if (!err && how == TREE_NEW && to->inode)
+        err = -EEXIST;
+    if (!err && how == TREE_EXCHANGE && !to->inode)
+        err = -ENOENT;
     if (!err)
         err = to->inode ? may_remove(cred, to) : may_change(cred, to);
     if (err)
@@ -537,6 +603,8 @@ static int rename_locked(const struct io_cred *cred, struct walk *from, struct w
         return -EXDEV;
     if ((inode_is_dir(i) || (replaced && inode_is_dir(replaced))) && !moving)
         return -EAGAIN;
+    if (how == TREE_EXCHANGE)
+        return exchange_locked(cred, from, to);
     if (inode_is_dir(i) && is_ancestor(i, to->dir))
         return -EINVAL;
     if (inode_is_dir(i) && from->dir != to->dir && inode_access(i, cred, 2))
@@ -560,7 +628,8 @@ static int rename_locked(const struct io_cred *cred, struct walk *from, struct w
 }
 
 /* Rename under rename_mutex, between two directories or of a directory. */
-static int rename_moving(const struct io_cred *cred, struct walk *from, struct walk *to)
+static int rename_moving(const struct io_cred *cred, struct walk *from, struct walk *to,
+                         enum tree_rename_how how)
 {
     struct inode *first = from->dir, *second = to->dir;
     int err;
@@ -569,7 +638,7 @@ static int rename_moving(const struct io_cred *cred, struct walk *from, struct w
     mutex_lock(&first->lock);
     if (second != first)
         mutex_lock(&second->lock);
-    err = rename_locked(cred, from, to, true);
+    err = rename_locked(cred, from, to, how, true);
     if (second != first)
         mutex_unlock(&second->lock);
     mutex_unlock(&first->lock);
@@ -577,8 +646,8 @@ static int rename_moving(const struct io_cred *cred, struct walk *from, struct w
     return err;
 }
 
-int tree_rename(const struct io_cred *cred, struct inode *olddir, const char *oldpath,
-                struct inode *newdir, const char *newpath)
+int tree_rename_how(const struct io_cred *cred, struct inode *olddir, const char *oldpath,
+                    struct inode *newdir, const char *newpath, enum tree_rename_how how)
 {
     struct walk from, to;
     int err = walk(cred, olddir, oldpath, false, LAST_NAME, &from);
@@ -590,19 +659,25 @@ int tree_rename(const struct io_cred *cred, struct inode *olddir, const char *ol
     err = walk(cred, newdir, newpath, false, LAST_NAME, &to);
     if (!err && from.dir == to.dir) {
         mutex_lock(&from.dir->lock);
-        err = rename_locked(cred, &from, &to, false);
+        err = rename_locked(cred, &from, &to, how, false);
         mutex_unlock(&from.dir->lock);
         if (err == -EAGAIN) {
             drop_stale(&from);
             drop_stale(&to);
-            err = rename_moving(cred, &from, &to);
+            err = rename_moving(cred, &from, &to, how);
         }
     } else if (!err) {
-        err = rename_moving(cred, &from, &to);
+        err = rename_moving(cred, &from, &to, how);
     }
     walk_end(&from);
     walk_end(&to);
     return err;
+}
+
+int tree_rename(const struct io_cred *cred, struct inode *olddir, const char *oldpath,
+                struct inode *newdir, const char *newpath)
+{
+    return tree_rename_how(cred, olddir, oldpath, newdir, newpath, TREE_REPLACE);
 }
 
 /* rename_mutex is held, so names and parents of directories do not change. */

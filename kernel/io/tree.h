@@ -27,14 +27,28 @@ int tree_lookup_path(const struct io_cred *cred, struct inode *dir, const char *
  * with symbolic links followed. */
 int tree_create(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t mode,
                 bool excl, struct inode **out);
+/* Create a device, FIFO or socket. */
+int tree_node(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t mode,
+              uint32_t rdev, struct inode **out);
+/* Create a regular file without a name in the file system of the directory at path. */
+int tree_unnamed(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t mode,
+                 bool linkable, struct inode **out);
 /* As the POSIX calls of these names. olddir, newdir: as dir. directory: rmdir instead of unlink. */
 int tree_symlink(const struct io_cred *cred, struct inode *dir, const char *path,
                  const char *target);
 int tree_link(const struct io_cred *cred, struct inode *olddir, const char *oldpath,
               struct inode *newdir, const char *newpath);
+/* The same for an inode. */
+int tree_link_inode(const struct io_cred *cred, struct inode *i, struct inode *newdir,
+                    const char *newpath);
 int tree_unlink(const struct io_cred *cred, struct inode *dir, const char *path, bool directory);
 int tree_rename(const struct io_cred *cred, struct inode *olddir, const char *oldpath,
                 struct inode *newdir, const char *newpath);
+enum tree_rename_how { TREE_REPLACE, TREE_NEW, TREE_EXCHANGE };
+/* The same; TREE_NEW: -EEXIST if the new name exists; TREE_EXCHANGE: each name then stands for
+ * what the other stood for. */
+int tree_rename_how(const struct io_cred *cred, struct inode *olddir, const char *oldpath,
+                    struct inode *newdir, const char *newpath, enum tree_rename_how how);
 /* Write the absolute path of a directory to buf, of n bytes. Its length with the NUL; -ERANGE;
  * -ENOENT: the directory was removed. */
 long tree_path(struct inode *dir, char *buf, size_t n);

@@ -252,7 +252,7 @@ static int m_may_remove(const struct io_cred *cred, const struct place *w)
 
 /* May a name for a node of this type be created at p? Fills in *w. */
 static int m_may_enter(const struct io_cred *cred, struct node *dir, const struct path *p,
-                       uint32_t type, bool excl, struct place *w)
+                       uint32_t type, bool excl, int slash, struct place *w)
 {
     int err = m_walk(cred, dir, p, !excl, w);
 
@@ -260,7 +260,7 @@ static int m_may_enter(const struct io_cred *cred, struct node *dir, const struc
         return err;
     if (w->node)
         return excl ? -EEXIST : 0;
-    return w->slash && type != S_IFDIR ? -EISDIR : m_may_change(cred, w);
+    return w->slash && type != S_IFDIR ? slash : m_may_change(cred, w);
 }
 
 static int m_may_unlink(const struct io_cred *cred, struct node *dir, const struct path *p,
@@ -291,6 +291,8 @@ static int m_may_rename(const struct io_cred *cred, struct node *olddir, const s
 
     if (!err)
         err = m_walk(cred, newdir, to, false, t);
+    if (!err && (f->name < 0 || t->name < 0))
+        err = -EBUSY;
     if (!err)
         err = m_may_remove(cred, f);
     if (!err)

@@ -88,6 +88,12 @@ void mm_deny(struct mm_object *o, uint64_t offset, uint64_t count, int err)
     (void)o, (void)offset, (void)count, (void)err;
 }
 
+int mm_downgrade(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access)
+{
+    (void)o, (void)offset, (void)count, (void)access;
+    return 0;
+}
+
 int copyin(void *dst, vaddr_t ua, size_t n)
 {
     (void)dst, (void)ua, (void)n;

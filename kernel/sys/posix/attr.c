@@ -36,16 +36,27 @@ static long change_mode(struct inode *i, uint64_t mode)
     return 0;
 }
 
-long sys_fchmodat(uint64_t dirfd, uint64_t path, uint64_t mode)
+long sys_fchmodat2(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t flags)
 {
+    struct fd_use file;
     struct inode *i;
-    long err = path_lookup(dirfd, path, true, &i);
+    long err;
 
-    if (!err) {
-        err = change_mode(i, mode);
+    if (CHECKED_FLAGS(flags, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+        return -EINVAL;
+    err = path_lookup_at(dirfd, path, flags, &i, &file);
+    fd_put(file);
+    if (!err && i) {
+        /* The mode of a link means nothing. */
+        err = (i->mode & S_IFMT) == S_IFLNK ? -EOPNOTSUPP : change_mode(i, mode);
         inode_unref(i);
     }
     return err;
+}
+
+long sys_fchmodat(uint64_t dirfd, uint64_t path, uint64_t mode)
+{
+    return sys_fchmodat2(dirfd, path, mode, 0);
 }
 
 long sys_chmod(uint64_t path, uint64_t mode)
@@ -64,35 +75,53 @@ long sys_fchmod(uint64_t fd, uint64_t mode)
     return r;
 }
 
-/* uid or gid ~0: unchanged. Only the superuser may change them. */
+/* uid or gid ~0: unchanged. Only the superuser gives a file away; its owner may give it another of
+ * the owner's groups. */
 static long change_owner(struct inode *i, uint32_t uid, uint32_t gid)
 {
-    if (process_euid(process_self()) != 0)
-        return -EPERM;
+    struct io_cred cred = process_cred(process_self());
+    uint32_t owner = __atomic_load_n(&i->uid, __ATOMIC_RELAXED);
+    uint32_t group = __atomic_load_n(&i->gid, __ATOMIC_RELAXED);
+
+    if (cred.uid != 0) {
+        if (uid != UINT32_MAX && (owner != cred.uid || uid != owner))
+            return -EPERM;
+        if (gid != UINT32_MAX && (owner != cred.uid || (!io_in_group(&cred, gid) && gid != group)))
+            return -EPERM;
+    }
     inode_set_owner(i, uid, gid);
     return 0;
 }
 
-static long owner_of_path(vaddr_t path, bool follow, uint64_t uid, uint64_t gid)
+static long owner_at(uint64_t dirfd, vaddr_t path, uint64_t flags, uint64_t uid, uint64_t gid)
 {
+    struct fd_use file;
     struct inode *i;
-    long err = path_lookup((uint64_t)AT_FDCWD, path, follow, &i);
+    long err = path_lookup_at(dirfd, path, flags, &i, &file);
 
-    if (!err) {
+    fd_put(file);
+    if (!err && i) {
         err = change_owner(i, (uint32_t)uid, (uint32_t)gid);
         inode_unref(i);
     }
     return err;
 }
 
+long sys_fchownat(uint64_t dirfd, uint64_t path, uint64_t uid, uint64_t gid, uint64_t flags)
+{
+    if (CHECKED_FLAGS(flags, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+        return -EINVAL;
+    return owner_at(dirfd, path, flags, uid, gid);
+}
+
 long sys_chown(uint64_t path, uint64_t uid, uint64_t gid)
 {
-    return owner_of_path(path, true, uid, gid);
+    return owner_at((uint64_t)AT_FDCWD, path, 0, uid, gid);
 }
 
 long sys_lchown(uint64_t path, uint64_t uid, uint64_t gid)
 {
-    return owner_of_path(path, false, uid, gid);
+    return owner_at((uint64_t)AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, uid, gid);
 }
 
 long sys_fchown(uint64_t fd, uint64_t uid, uint64_t gid)

@@ -1,5 +1,5 @@
 /*
- * Calls on descriptors: reading, writing, vectors, duplication, flags, pipes.
+ * Calls on descriptors: reading, writing, duplication, flags, pipes.
  *
  * A call may use a file from fd_get() to fd_put(); what that takes if the descriptor table is
  * shared is in kernel/proc/fdtable.h. fd_call() does both around one function. There is no lock
@@ -13,16 +13,11 @@
 #include "kernel/base/errno.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/tree.h"
-#include "kernel/net/socket.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/rlimit.h"
 #include "kernel/proc/signal.h"
-#include "kernel/sys/posix/socket.h"
 #include "mm/pool/pool.h"
-
-#define IO_MAX  0x7FFFE000ul /* most bytes of one call, as on Linux: fits into an int */
-#define IOV_MAX 1024u
 
 #define F_DUPFD         0
 #define F_GETFD         1
@@ -63,7 +58,7 @@ static __attribute__((noinline)) long not_allowed(const struct file *f)
     return (f->flags & (O_ACCMODE | O_PATH)) == O_RDWR ? -EINVAL : -EBADF;
 }
 
-long file_broken_pipe(void)
+long broken_pipe(void)
 {
     struct process *p = process_self();
     struct signal_info info = {
@@ -97,7 +92,7 @@ static inline long file_write(struct file *f, uint64_t buf, uint64_t n, uint64_t
         return -EFAULT;
     n = MIN(n, IO_MAX);
     r = f->ops->write(f, buf, n);
-    return unlikely(r == -EPIPE) ? file_broken_pipe() : r;
+    return unlikely(r == -EPIPE) ? broken_pipe() : r;
 }
 
 long sys_write(uint64_t fd, uint64_t buf, uint64_t n) { return io_call(fd, file_write, buf, n, 0); }
@@ -115,92 +110,10 @@ long sys_lseek(uint64_t fd, uint64_t off, uint64_t whence)
     return file_call(fd, file_seek, off, whence, 0);
 }
 
-/* ---- vectors ---- */
-
-struct iovec {
-    uint64_t base, nbytes;
-};
-
-#define IOV_FEW 16u /* buffers that need no allocation */
-
-/* Check a vector that was copied in: its length must not overflow. */
-static long iov_check(const struct iovec *v, uint64_t count)
-{
-    uint64_t sum = 0;
-
-    for (uint64_t k = 0; k < count; k++) {
-        if (v[k].nbytes > INT64_MAX - sum)
-            return -EINVAL;
-        sum += v[k].nbytes;
-    }
-    return 0;
-}
-
 static long file_nothing(struct file *f, uint64_t a, uint64_t b, uint64_t c)
 {
     (void)f, (void)a, (void)b, (void)c;
     return 0;
-}
-
-/* Call `one` for each buffer of a vector. */
-static long vector_each(uint64_t fd, const struct iovec *v, uint64_t count,
-                        long (*one)(uint64_t, uint64_t, uint64_t))
-{
-    long done = 0;
-
-    for (uint64_t k = 0; k < count && done < (long)IO_MAX; k++) {
-        long r;
-
-        if (!v[k].nbytes)
-            continue;
-        r = one(fd, v[k].base, MIN(v[k].nbytes, IO_MAX - (uint64_t)done));
-        if (r < 0)
-            return done ? done : r;
-        done += r;
-        if ((uint64_t)r < v[k].nbytes)
-            break;
-    }
-    return done;
-}
-
-static long file_is_socket(struct file *f, uint64_t a, uint64_t b, uint64_t c)
-{
-    (void)a, (void)b, (void)c;
-    return socket_of(f) != NULL;
-}
-
-/* The vector is copied in once and checked as a whole: others may change it meanwhile. To a socket
- * it is one message. */
-static long vector_call(uint64_t fd, vaddr_t iov, uint64_t count,
-                        long (*one)(uint64_t, uint64_t, uint64_t))
-{
-    struct iovec few[IOV_FEW], *v = few;
-    long r, socket;
-
-    if (count > IOV_MAX)
-        return -EINVAL;
-    socket = file_call(fd, file_is_socket, 0, 0, 0);
-    if (socket < 0)
-        return -EBADF;
-    if (count > IOV_FEW && !(v = pgd_alloc(count * sizeof(*v))))
-        return -ENOMEM;
-    r = copyin(v, iov, count * sizeof(*v)) ? -EFAULT : iov_check(v, count);
-    if (!r)
-        r = socket ? message_vector(fd, v, (uint32_t)count, one == sys_write)
-                   : vector_each(fd, v, count, one);
-    if (v != few)
-        pgd_free(v, count * sizeof(*v));
-    return r;
-}
-
-long sys_readv(uint64_t fd, uint64_t iov, uint64_t count)
-{
-    return vector_call(fd, iov, count, sys_read);
-}
-
-long sys_writev(uint64_t fd, uint64_t iov, uint64_t count)
-{
-    return vector_call(fd, iov, count, sys_write);
 }
 
 static long file_pread(struct file *f, uint64_t buf, uint64_t n, uint64_t offset)
@@ -231,8 +144,11 @@ static long file_pwrite(struct file *f, uint64_t buf, uint64_t n, uint64_t offse
         return -EINVAL;
     if (f->ops != &regular_ops)
         return -ESPIPE;
-    return user_range_ok(buf, n) ? inode_write_user(f->inode, offset, buf, MIN(n, IO_MAX))
-                                 : -EFAULT;
+    if (!user_range_ok(buf, n))
+        return -EFAULT;
+    if (f->flags & O_APPEND)
+        offset = INODE_APPEND; /* as Linux, against POSIX */
+    return inode_write_user(f->inode, offset, buf, MIN(n, IO_MAX));
 }
 
 long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset)
@@ -240,17 +156,38 @@ long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset)
     return io_call(fd, file_pwrite, buf, n, offset);
 }
 
-static long file_getdents(struct file *f, uint64_t buf, uint64_t n, uint64_t c)
+static long file_append(struct file *f, uint64_t buf, uint64_t n, uint64_t c)
 {
     (void)c;
+    if (!can_write(f))
+        return -EBADF;
+    if (f->ops != &regular_ops)
+        return -ESPIPE;
+    if (!user_range_ok(buf, n))
+        return -EFAULT;
+    return inode_write_user(f->inode, INODE_APPEND, buf, MIN(n, IO_MAX));
+}
+
+long file_write_at_end(uint64_t fd, uint64_t buf, uint64_t n)
+{
+    return io_call(fd, file_append, buf, n, 0);
+}
+
+static long file_getdents(struct file *f, uint64_t buf, uint64_t n, uint64_t old)
+{
     if (!f->ops->getdents)
         return -ENOTDIR;
-    return user_range_ok(buf, n) ? f->ops->getdents(f, buf, n) : -EFAULT;
+    return user_range_ok(buf, n) ? f->ops->getdents(f, buf, n, old) : -EFAULT;
 }
 
 long sys_getdents64(uint64_t fd, uint64_t buf, uint64_t n)
 {
-    return file_call(fd, file_getdents, buf, n, 0);
+    return file_call(fd, file_getdents, buf, (uint32_t)n, false);
+}
+
+long sys_getdents(uint64_t fd, uint64_t buf, uint64_t n)
+{
+    return file_call(fd, file_getdents, buf, (uint32_t)n, true);
 }
 
 static long file_truncate(struct file *f, uint64_t size, uint64_t b, uint64_t c)
@@ -324,7 +261,11 @@ long sys_dup3(uint64_t fd, uint64_t to, uint64_t flags)
 static __attribute__((noinline)) long set_flags(struct file *f, uint32_t flags)
 {
     uint32_t old = __atomic_load_n(&f->flags, __ATOMIC_RELAXED), new;
+    uint32_t uid = process_euid(process_self());
 
+    if ((flags & ~old & O_NOATIME) && f->inode && uid &&
+        uid != __atomic_load_n(&f->inode->uid, __ATOMIC_RELAXED))
+        return -EPERM;
     do
         new = (old & ~FL_CHANGEABLE) | (flags & FL_CHANGEABLE);
     while (!__atomic_compare_exchange_n(&f->flags, &old, new, false, __ATOMIC_RELAXED,

@@ -5,16 +5,23 @@
 
 #include "kernel/sys/posix/time.h"
 
-long sys_read(uint64_t fd, uint64_t buf, uint64_t n);                               /* 3 */
-long sys_write(uint64_t fd, uint64_t buf, uint64_t n);                              /* 4 */
-long sys_close(uint64_t fd);                                                        /* 6 */
-long sys_lseek(uint64_t fd, uint64_t off, uint64_t whence);                         /* 19 */
-long sys_dup(uint64_t fd);                                                          /* 41 */
-long sys_ioctl(uint64_t fd, uint64_t req, uint64_t arg);                            /* 54 */
-long sys_getdtablesize(void);                                                       /* 89 */
-long sys_dup2(uint64_t fd, uint64_t to);                                            /* 90 */
-long sys_fcntl(uint64_t fd, uint64_t cmd, uint64_t arg);                            /* 92 */
-long sys_fsync(uint64_t fd);                                                        /* 95, 447 */
+long sys_read(uint64_t fd, uint64_t buf, uint64_t n);       /* 3 */
+long sys_write(uint64_t fd, uint64_t buf, uint64_t n);      /* 4 */
+long sys_close(uint64_t fd);                                /* 6 */
+long sys_lseek(uint64_t fd, uint64_t off, uint64_t whence); /* 19 */
+long sys_dup(uint64_t fd);                                  /* 41 */
+long sys_ioctl(uint64_t fd, uint64_t req, uint64_t arg);    /* 54 */
+long sys_getdtablesize(void);                               /* 89 */
+long sys_dup2(uint64_t fd, uint64_t to);                    /* 90 */
+long sys_fcntl(uint64_t fd, uint64_t cmd, uint64_t arg);    /* 92 */
+long sys_fsync(uint64_t fd);                                /* 95, 447 */
+#define IO_MAX 0x7FFFE000ul /* most bytes of one call, as on Linux: fits into an int */
+
+/* The pipe or socket has no reader: send SIGPIPE to the calling thread, and return -EPIPE. */
+long broken_pipe(void);
+/* As write with O_APPEND set. */
+long file_write_at_end(uint64_t fd, uint64_t buf, uint64_t n);
+
 long sys_sync(void);                                                                /* 36 */
 long sys_fstatfs(uint64_t fd, uint64_t to);                                         /* 329 */
 long sys_fstatfs64(uint64_t fd, uint64_t n, uint64_t to);                           /* 529 */
@@ -39,7 +46,16 @@ long sys_select(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t
 long sys_pselect6(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t timeout,
                   uint64_t mask); /* 463 */
 
-/* Nobody will read what the caller writes: send SIGPIPE to the calling thread. Returns -EPIPE. */
-long file_broken_pipe(void);
+long sys_getdents(uint64_t fd, uint64_t buf, uint64_t n);                        /* 305 */
+long sys_sendfile(uint64_t out_fd, uint64_t in_fd, uint64_t offset, uint64_t n); /* 370 */
+long sys_fallocate(uint64_t fd, uint64_t mode, uint64_t offset, uint64_t n);     /* 480 */
+long sys_preadv(uint64_t fd, uint64_t iov, uint64_t count, uint64_t offset);     /* 490 */
+long sys_pwritev(uint64_t fd, uint64_t iov, uint64_t count, uint64_t offset);    /* 491 */
+long sys_copy_file_range(uint64_t in_fd, uint64_t in_offset, uint64_t out_fd, uint64_t out_offset,
+                         uint64_t n, uint64_t flags); /* 519 */
+long sys_preadv2(uint64_t fd, uint64_t iov, uint64_t count, uint64_t offset, uint64_t high,
+                 uint64_t flags); /* 520 */
+long sys_pwritev2(uint64_t fd, uint64_t iov, uint64_t count, uint64_t offset, uint64_t high,
+                  uint64_t flags); /* 521 */
 
 #endif

@@ -22,7 +22,6 @@
 #define SOL_SOCKET      0xFFFF
 #define SCM_RIGHTS      1
 #define SCM_CREDENTIALS 2
-#define IO_MAX          0x7FFFE000ul
 #define IOV_MAX         1024u
 #define IOV_FEW         8u
 #define CONTROL_MAX     8192u /* bytes of control messages: some four times SCM_MAX_FD descriptors */
@@ -263,7 +262,7 @@ static long send_with(struct socket_use *u, const struct msghdr *h, struct vecto
         sock_put(to);
     control_end(&c);
     if (r == -EPIPE && socket_type(u->s) == SOCK_STREAM && !(flags & MSG_NOSIGNAL))
-        return file_broken_pipe();
+        return broken_pipe();
     return r;
 }
 

@@ -66,18 +66,21 @@ long sys_execve(uint64_t path, uint64_t argv, uint64_t envp)
 
 /* ---- access ---- */
 
-static long access_at(uint64_t dirfd, vaddr_t path, uint64_t mode, bool follow, bool effective)
+static long access_at(uint64_t dirfd, vaddr_t path, uint64_t mode, uint64_t flags)
 {
     struct process *p = process_self();
-    struct io_cred cred = effective ? process_cred(p)
-                                    : (struct io_cred){process_uid(p), process_gid(p), &p->groups};
+    struct io_cred cred = flags & AT_EACCESS
+                              ? process_cred(p)
+                              : (struct io_cred){process_uid(p), process_gid(p), &p->groups};
+    struct fd_use file;
     struct inode *i;
     int err;
 
     if (mode & ~7ul)
         return -EINVAL;
-    err = path_lookup(dirfd, path, follow, &i);
-    if (!err) {
+    err = path_lookup_at(dirfd, path, flags, &i, &file);
+    fd_put(file); /* a pipe may be read and written by whoever has a descriptor */
+    if (!err && i) {
         err = mode ? inode_access(i, &cred, (unsigned)mode) : 0;
         inode_unref(i);
     }
@@ -86,19 +89,19 @@ static long access_at(uint64_t dirfd, vaddr_t path, uint64_t mode, bool follow, 
 
 long sys_access(uint64_t path, uint64_t mode)
 {
-    return access_at((uint64_t)AT_FDCWD, path, mode, true, false);
+    return access_at((uint64_t)AT_FDCWD, path, mode, 0);
 }
 
 long sys_faccessat(uint64_t dirfd, uint64_t path, uint64_t mode)
 {
-    return access_at(dirfd, path, mode, true, false);
+    return access_at(dirfd, path, mode, 0);
 }
 
 long sys_faccessat2(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t flags)
 {
-    if (CHECKED_FLAGS(flags, AT_EACCESS | AT_SYMLINK_NOFOLLOW))
+    if (CHECKED_FLAGS(flags, AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
         return -EINVAL;
-    return access_at(dirfd, path, mode, !(flags & AT_SYMLINK_NOFOLLOW), (flags & AT_EACCESS) != 0);
+    return access_at(dirfd, path, mode, flags);
 }
 
 /* ---- names ---- */
@@ -140,6 +143,37 @@ long sys_mkdirat(uint64_t dirfd, uint64_t path, uint64_t mode)
     return err;
 }
 
+/* Only the superuser makes devices. */
+long sys_mknodat(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t dev)
+{
+    uint32_t type = (uint32_t)mode & S_IFMT, bits;
+    struct upath u;
+    int err;
+
+    if (type == 0)
+        type = S_IFREG;
+    if (type == S_IFDIR)
+        return -EPERM;
+    if (type != S_IFREG && type != S_IFIFO && type != S_IFSOCK && type != S_IFCHR &&
+        type != S_IFBLK)
+        return -EINVAL;
+    if ((type == S_IFCHR || type == S_IFBLK) && process_euid(process_self()) != 0)
+        return -EPERM;
+    err = path_begin(&u, dirfd, path);
+    if (!err) {
+        bits = (uint32_t)mode & 07777 & ~fs_umask(process_self()->fs);
+        err = tree_node(&u.cred, u.dir, u.text, type | bits,
+                        type == S_IFCHR || type == S_IFBLK ? (uint32_t)dev : 0, NULL);
+        path_end(&u);
+    }
+    return err;
+}
+
+long sys_mknod(uint64_t path, uint64_t mode, uint64_t dev)
+{
+    return sys_mknodat((uint64_t)AT_FDCWD, path, mode, dev);
+}
+
 long sys_mkdir(uint64_t path, uint64_t mode) { return sys_mkdirat((uint64_t)AT_FDCWD, path, mode); }
 
 /* Copy in two paths and call one function of kernel/io/tree.h with both. */
@@ -171,9 +205,33 @@ long sys_renameat(uint64_t olddir, uint64_t old, uint64_t newdir, uint64_t new)
     return two_paths(olddir, old, newdir, new, tree_rename);
 }
 
+#define RENAME_FLAG_NOREPLACE 1u
+#define RENAME_FLAG_EXCHANGE  2u
+
+static int rename_new(const struct io_cred *cred, struct inode *olddir, const char *old,
+                      struct inode *newdir, const char *new)
+{
+    return tree_rename_how(cred, olddir, old, newdir, new, TREE_NEW);
+}
+
+static int rename_exchange(const struct io_cred *cred, struct inode *olddir, const char *old,
+                           struct inode *newdir, const char *new)
+{
+    return tree_rename_how(cred, olddir, old, newdir, new, TREE_EXCHANGE);
+}
+
 long sys_renameat2(uint64_t olddir, uint64_t old, uint64_t newdir, uint64_t new, uint64_t flags)
 {
-    return flags ? -EINVAL : two_paths(olddir, old, newdir, new, tree_rename);
+    switch (flags) {
+    case 0:
+        return two_paths(olddir, old, newdir, new, tree_rename);
+    case RENAME_FLAG_NOREPLACE:
+        return two_paths(olddir, old, newdir, new, rename_new);
+    case RENAME_FLAG_EXCHANGE:
+        return two_paths(olddir, old, newdir, new, rename_exchange);
+    default:
+        return -EINVAL;
+    }
 }
 
 long sys_link(uint64_t old, uint64_t new)
@@ -183,7 +241,31 @@ long sys_link(uint64_t old, uint64_t new)
 
 long sys_linkat(uint64_t olddir, uint64_t old, uint64_t newdir, uint64_t new, uint64_t flags)
 {
-    return flags ? -EINVAL : two_paths(olddir, old, newdir, new, tree_link);
+    struct fd_use file;
+    struct inode *i;
+    struct upath to;
+    int err;
+
+    if (CHECKED_FLAGS(flags, AT_SYMLINK_FOLLOW | AT_EMPTY_PATH))
+        return -EINVAL;
+    if (!flags)
+        return two_paths(olddir, old, newdir, new, tree_link);
+    if ((flags & AT_EMPTY_PATH) && process_euid(process_self()) != 0)
+        return -ENOENT; /* whoever got the descriptor from others could otherwise keep their file */
+    err = path_lookup_at(
+        olddir, old, flags & AT_SYMLINK_FOLLOW ? flags : flags | AT_SYMLINK_NOFOLLOW, &i, &file);
+    if (err)
+        return err;
+    fd_put(file);
+    if (!i)
+        return -EXDEV;
+    err = path_begin(&to, newdir, new);
+    if (!err) {
+        err = tree_link_inode(&to.cred, i, to.dir, to.text);
+        path_end(&to);
+    }
+    inode_unref(i);
+    return err;
 }
 
 static int symlink_to(const struct io_cred *cred, struct inode *none, const char *target,

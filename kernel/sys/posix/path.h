@@ -49,5 +49,22 @@ long sys_ustat(uint64_t dev, uint64_t to);                                      
 long sys_statfs(uint64_t path, uint64_t to);                                               /* 328 */
 long sys_statfs64(uint64_t path, uint64_t n, uint64_t to);                                 /* 528 */
 long sys_statx(uint64_t dirfd, uint64_t path, uint64_t flags, uint64_t mask, uint64_t to); /* 522 */
+long sys_mknod(uint64_t path, uint64_t mode, uint64_t dev);                                /* 14 */
+long sys_mknodat(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t dev);              /* 452 */
+long sys_fchownat(uint64_t dirfd, uint64_t path, uint64_t uid, uint64_t gid,
+                  uint64_t flags);                                                /* 453 */
+long sys_fchmodat2(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t flags); /* 562 */
+long sys_setxattr(uint64_t path, uint64_t name, uint64_t value, uint64_t n,
+                  uint64_t flags); /* 382 */
+long sys_lsetxattr(uint64_t path, uint64_t name, uint64_t value, uint64_t n,
+                   uint64_t flags); /* 383 */
+long sys_fsetxattr(uint64_t fd, uint64_t name, uint64_t value, uint64_t n,
+                   uint64_t flags);               /* 384 */
+long sys_getxattr(uint64_t path, uint64_t name);  /* 385, 391 */
+long sys_lgetxattr(uint64_t path, uint64_t name); /* 386, 392 */
+long sys_fgetxattr(uint64_t fd, uint64_t name);   /* 387, 393 */
+long sys_listxattr(uint64_t path);                /* 388 */
+long sys_llistxattr(uint64_t path);               /* 389 */
+long sys_flistxattr(uint64_t fd);                 /* 390 */
 
 #endif

@@ -1,0 +1,102 @@
+/*
+ * Ranges of a regular file: pages allocated ahead (fallocate), and ranges that are cleared. The
+ * file is locked exclusively, for as long as the range takes: a thread that is to end leaves after
+ * the page that it is at.
+ */
+#include "arch/alpha/hw/kseg.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "kernel/fs/inode.h"
+#include "kernel/sched/thread.h"
+#include "mm/object/object.h"
+#include "mm/phys/page.h"
+#include "mm/space/aspace.h"
+
+#define DISCARD_PAGES 256u /* in one step, each some hundred instructions */
+
+/* Make the file at least `size` bytes long. i->lock is held. */
+static int grow_to(struct inode *i, uint64_t size)
+{
+    return size > i->size ? i->ops->resize(i, size) : 0;
+}
+
+int inode_allocate(struct inode *i, uint64_t offset, uint64_t n, bool grow)
+{
+    uint64_t old, end = offset + n;
+    int err = 0;
+
+    mutex_lock(&i->lock);
+    old = i->size;
+    if (grow)
+        err = grow_to(i, end);
+    end = MIN(end, i->size); /* pages behind the end are made when the file grows */
+    for (uint64_t at = offset >> PAGE_SHIFT; !err && at << PAGE_SHIFT < end; at++) {
+        pfn_t pfn;
+
+        err = thread_killed() ? -EINTR : object_page_get(i->object, at, MAP_R | MAP_W, &pfn);
+        if (!err)
+            page_unref(pfn);
+    }
+    if (err)
+        (void)i->ops->resize(i, old); /* making it shorter cannot fail */
+    else if (grow && i->size > old)
+        inode_touch(i);
+    else
+        inode_touch_attributes(i);
+    mutex_unlock(&i->lock);
+    return err == -ENOMEM ? -ENOSPC : err;
+}
+
+/* Overwrite n bytes of one page with zeroes. */
+static int clear_part(struct inode *i, uint64_t offset, uint64_t n)
+{
+    pfn_t pfn;
+    int err = n ? object_page_get(i->object, offset >> PAGE_SHIFT, MAP_R | MAP_W, &pfn) : 0;
+
+    if (err || !n)
+        return err;
+    memset((uint8_t *)kseg_page(pfn) + (offset & PAGE_MASK), 0, n);
+    page_unref(pfn);
+    return 0;
+}
+
+/* Clear whole pages, some at a time. */
+static int clear_pages(struct inode *i, uint64_t first, uint64_t last)
+{
+    int err = 0;
+
+    for (uint64_t n; !err && first < last; first += n) {
+        if (thread_killed())
+            return -EINTR;
+        n = MIN(last - first, (uint64_t)DISCARD_PAGES);
+        err = i->ops->discard(i, first, n);
+    }
+    return err;
+}
+
+int inode_clear(struct inode *i, uint64_t offset, uint64_t n, bool grow)
+{
+    uint64_t end = offset + n, first = (offset + PAGE_MASK) >> PAGE_SHIFT, last;
+    int err = i->ops->discard ? 0 : -EOPNOTSUPP;
+
+    mutex_lock(&i->lock);
+    if (!err && grow)
+        err = grow_to(i, end);
+    end = MIN(end, i->size);
+    last = end == i->size ? (end + PAGE_MASK) >> PAGE_SHIFT : end >> PAGE_SHIFT;
+    if (!err && offset < end) {
+        if (first > last) {
+            err = clear_part(i, offset, end - offset); /* within one page */
+        } else {
+            err = clear_part(i, offset, (first << PAGE_SHIFT) - offset);
+            if (!err)
+                err = clear_pages(i, first, last);
+            if (!err && end > last << PAGE_SHIFT)
+                err = clear_part(i, last << PAGE_SHIFT, end - (last << PAGE_SHIFT));
+        }
+    }
+    if (!err)
+        inode_touch(i);
+    mutex_unlock(&i->lock);
+    return err;
+}
