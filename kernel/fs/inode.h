@@ -45,6 +45,7 @@
 #include "kernel/fs/stat.h"
 #include "kernel/sched/mutex.h"
 
+struct file_locks;
 struct file_ops;
 struct mm_object;
 struct validate;
@@ -88,6 +89,7 @@ struct inode {
     const struct inode_ops *ops; /* constant */
     struct fs *fs;               /* constant */
     struct mm_object *object;    /* regular file: constant, holds a reference; else NULL */
+    struct file_locks *locks;    /* kernel/io/lock.c; NULL: nobody has or wants one */
     /* Directory: root of the file system mounted here, or NULL. Constant after boot. */
     struct inode *covered_by;
     /* Directory: holds a reference; rules 2 and 3 protect it. NULL: removed, or not a directory. */

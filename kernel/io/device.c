@@ -109,6 +109,7 @@ static void need_directory(const char *path, uint32_t mode)
 void io_boot(const void *initrd, uint64_t nbytes)
 {
     tree_boot();
+    lock_boot();
     need_directory("/dev", 0755);
     need_directory("/tmp", S_ISVTX | 0777);
     need_directory("/proc", 0555);

@@ -4,6 +4,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/io/epoll.h"
 #include "kernel/io/io_private.h"
+#include "kernel/io/lock.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/quota/quota.h"
 #include "mm/pool/pool.h"
@@ -57,6 +58,8 @@ void file_unref(struct file *f)
         return;
     if (unlikely(__atomic_load_n(&f->watches, __ATOMIC_ACQUIRE) != NULL))
         epoll_file_ends(f);
+    if (f->inode && lock_any(f->inode))
+        lock_release(f->inode, f);
     if (f->ops->close)
         f->ops->close(f);
     if (f->inode)

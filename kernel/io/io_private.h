@@ -12,6 +12,7 @@ int64_t anon_lseek(struct file *f, int64_t off, int whence);
 /* Boot: the nodes of /dev, the terminal, the streams. */
 void device_boot(void);
 void tty_boot(void);
+void lock_boot(void);
 void stream_boot(void);
 
 extern const struct file_ops tty_ops;

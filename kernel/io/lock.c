@@ -10,8 +10,8 @@
  *
  * Deadlocks among processes are looked for whenever one begins to wait: until it is woken, its
  * request says for which owner it waits, in a hash by owner (wait_mutex, MUTEX_LOCK_WAITS, taken
- * with a shard's held). Of two requests that would close a cycle together the second finds the entry
- * of the first. The waker takes the entry away, and not the woken thread; otherwise:
+ * with a shard's held). Of two requests that would close a cycle together the second finds the
+ * entry of the first. The waker takes the entry away, and not the woken thread; otherwise:
  *
  *   A waits for B    B unlocks, which wakes A    B asks for what A has, finds "A waits for B", and
  *                                                fails, although A is about to run
@@ -49,7 +49,7 @@ struct request {
     const struct treap *set;
     const struct lock_range *want;
     struct wait_queue queue;
-    struct list waits;    /* in the hash by want->owner, or empty; wait_mutex, as is the next field */
+    struct list waits; /* in the hash by want->owner, or empty; wait_mutex, as is the next field */
     const void *blocking; /* the owner that it waits for */
 };
 
@@ -160,7 +160,7 @@ static int begin_wait(struct request *r, const void *blocking)
         err = -EDEADLK;
     r->blocking = blocking;
     if (!err)
-        list_insert_tail(bucket_of(r->want->owner), &r->waits);
+        list_add_tail(bucket_of(r->want->owner), &r->waits);
     mutex_unlock(&wait_mutex);
     return err;
 }
@@ -168,7 +168,7 @@ static int begin_wait(struct request *r, const void *blocking)
 static void end_wait(struct request *r)
 {
     mutex_lock(&wait_mutex);
-    list_remove_init(&r->waits);
+    list_remove(&r->waits);
     mutex_unlock(&wait_mutex);
 }
 
@@ -203,7 +203,7 @@ static int wait_turn(struct inode *i, const struct treap *set, const struct lock
         err = begin_wait(&r, by->owner);
     if (err)
         return err;
-    list_insert_tail(&i->locks->requests, &r.link);
+    list_add_tail(&i->locks->requests, &r.link);
     wait_enqueue(&r.queue, &w);
     mutex_unlock(shard_of(i));
     err = wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER);

@@ -119,8 +119,8 @@ struct lock_range *lock_conflict(const struct treap *set, const struct lock_rang
 {
     struct lock_range *r = lock_first(set, want->start, want->end);
 
-    while (r && (r->owner == want->owner ||
-                 (r->kind != LOCK_EXCLUSIVE && want->kind != LOCK_EXCLUSIVE)))
+    while (r &&
+           (r->owner == want->owner || (r->kind != LOCK_EXCLUSIVE && want->kind != LOCK_EXCLUSIVE)))
         r = lock_next(r, want->start, want->end);
     return r;
 }
@@ -153,9 +153,9 @@ static void cut(struct treap *set, struct lock_range *r, const struct lock_range
         insert(set, range_like(&was, want->end + 1, was.end, spare));
 }
 
-/* One pass over all ranges that overlap or touch the wanted one: what is taken out or cut lies at or
- * before the place that the pass has reached. At most one range is split, which takes a node more,
- * and one is new: two spare nodes suffice. */
+/* One pass over all ranges that overlap or touch the wanted one: what is taken out or cut lies at
+ * or before the place that the pass has reached. At most one range is split, which takes a node
+ * more, and one is new: two spare nodes suffice. */
 void lock_apply(struct treap *set, const struct lock_range *want, struct lock_range **spare)
 {
     uint64_t from = want->start ? want->start - 1 : 0;

@@ -1,9 +1,9 @@
 /*
  * Sets of locked ranges of bytes, each with an owner, for file locks (kernel/io/lock.h). The ranges
  * of one owner do not overlap, and those of one kind that touch are one range. Ranges of several
- * owners may overlap. A set is a search tree by start (kernel/base/treap.h) in which each node knows
- * the highest end of its subtree, so the ranges that overlap a given one are found one after the
- * other, each in logarithmic time. Callers do the locking; nothing here allocates or fails.
+ * owners may overlap. A set is a search tree by start (kernel/base/treap.h) in which each node
+ * knows the highest end of its subtree, so the ranges that overlap a given one are found one after
+ * the other, each in logarithmic time. Callers do the locking; nothing here allocates or fails.
  */
 #ifndef KERNEL_IO_LOCK_RANGE_H
 #define KERNEL_IO_LOCK_RANGE_H

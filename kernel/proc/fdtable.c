@@ -4,6 +4,7 @@
 
 #include "kernel/base/bitops.h"
 #include "kernel/base/string.h"
+#include "kernel/io/lock.h"
 #include "kernel/proc/rlimit.h"
 #include "mm/phys/failure.h"
 #include "mm/pool/pool.h"
@@ -217,6 +218,15 @@ static unsigned lowest_free(const struct file_table *t, unsigned from)
     return t->more ? lowest_beyond(t->more, n + 1) : FD_CHUNK;
 }
 
+/* A descriptor of t that stood for f is closed. The locks of t's process on the file end with the
+ * first of its descriptors that is closed, as POSIX has it. */
+static inline void drop(struct file_table *t, struct file *f)
+{
+    if (f->inode && lock_any(f->inode))
+        lock_release(f->inode, t);
+    file_unref(f);
+}
+
 /* ---- growth ---- */
 
 #define SMALL_USED (~UINT64_C(0) << FD_FIRST) /* numbers that a small table has not */
@@ -411,7 +421,7 @@ void fdtable_release(struct file_table *t)
     }
     for (unsigned fd = 0; fd < FD_MAX; fd = next_word(t, fd)) {
         for (uint64_t used = in_use(t, fd); used; used &= used - 1)
-            file_unref(slots_at(t, fd)[bit_lowest(used)]);
+            drop(t, slots_at(t, fd)[bit_lowest(used)]);
     }
     for (unsigned n = 1; t->more && n < FD_CHUNKS; n++)
         chunk_free(t->more->chunk[n]);
@@ -568,7 +578,7 @@ int fd_replace(struct file_table *t, struct file *f, uint64_t fd, bool cloexec)
     mark(t, (unsigned)fd, cloexec);
     let_go(t, h);
     if (old)
-        file_unref(old);
+        drop(t, old);
     return (int)fd;
 }
 
@@ -586,6 +596,6 @@ int fd_close(struct file_table *t, uint64_t fd)
     if (!f)
         return -EBADF;
     chunk_free(empty);
-    file_unref(f);
+    drop(t, f);
     return 0;
 }

@@ -60,7 +60,8 @@ void quota_boot_total(enum quota_kind kind, uint64_t total)
 /* A user's processes may have half of memory, and their files a quarter, so that one user always
  * leaves something to the others. Blocks of nonpaged pool are made of pages too: an eighth of
  * memory. A process takes a kernel stack of 32 KiB, charged to nobody, so a quarter of memory may
- * become stacks. An inode takes about half a kilobyte of the two pools, an open file an eighth. */
+ * become stacks. An inode takes about half a kilobyte of the two pools, an open file or a lock
+ * an eighth. */
 void quota_boot_memory(uint64_t npages)
 {
     default_reserve = MIN(MAX(npages >> RESERVE_SHIFT, RESERVE_LEAST), RESERVE_MOST);
@@ -72,6 +73,7 @@ void quota_boot_memory(uint64_t npages)
     defaults[QUOTA_WATCHES] = npages;
     /* A search for cycles looks at all of them. */
     defaults[QUOTA_FLIGHTS] = MIN(npages / 16, UINT64_C(4096));
+    defaults[QUOTA_LOCKS] = npages;
     defaults[QUOTA_PROCESSES] = npages / 16;
     quota_set_limits();
 }

@@ -46,7 +46,9 @@ enum mutex_rank {
     MUTEX_DRIVER = 12,     /* reservations that drivers have claimed */
     MUTEX_EPOLL = 13,      /* one epoll instance; files are polled while it is held */
     MUTEX_RMD = 14,        /* reserved memory */
+    MUTEX_FILE_LOCKS = 14, /* locks of files (kernel/io/lock.c) */
     MUTEX_WINDOW = 15,     /* allocation of windows in system space */
+    MUTEX_LOCK_WAITS = 15, /* which process waits for whose lock */
     MUTEX_RENAME = 16,     /* parent links of directories */
     MUTEX_DIRECTORY = 17,  /* one directory; several only with MUTEX_RENAME held exclusively */
     MUTEX_INODE = 18,      /* one file, pipe or stream; user memory is copied while it is held,

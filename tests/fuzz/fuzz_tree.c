@@ -25,6 +25,7 @@
 
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/fs/memfs.h"
+#include "kernel/io/lock.h"
 #include "kernel/sched/timer.h"
 #include "mm/phys/fluid.h"
 #include "tests/fuzz/tree_model.h"
@@ -48,6 +49,9 @@ uint64_t clock_wall_ns(void) { return 0; }
 /* What statfs shows. */
 uint64_t fluid_count(void) { return 0; }
 void page_stats(struct page_stats *s) { *s = (struct page_stats){0}; }
+
+/* Nobody locks files. */
+void lock_release(struct inode *i, const void *owner) { (void)i, (void)owner; }
 
 /* There are no devices here. */
 const struct file_ops *device_ops(uint32_t rdev)

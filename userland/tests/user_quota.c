@@ -210,6 +210,25 @@ static void make_files(void)
     say(errno);
 }
 
+/* Every second byte of a file. A waiting process must not keep the superuser from killing it. */
+static void make_locks(void)
+{
+    struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    int fd = open("/tmp/locks", O_RDWR | O_CREAT, 0600);
+
+    while (fcntl(fd, F_SETLK, &l) == 0)
+        l.l_start += 2;
+    say(l.l_start / 2);
+    say(errno);
+    l.l_type = F_UNLCK;
+    l.l_start = l.l_len = 0;
+    say(fcntl(fd, F_SETLK, &l) == 0 ? 0 : errno);
+    l.l_type = F_WRLCK;
+    fcntl(fd, F_SETLK, &l);
+    if (fork() == 0)
+        fcntl(fd, F_SETLKW, &l);
+}
+
 static void fill_pipes(void)
 {
     int p[2];
@@ -381,6 +400,16 @@ static void test_edges(void)
     root_works("while the user can open nothing");
     end_attack();
     set_limit("USER_FILES", -1);
+
+    set_limit("USER_LOCKS", LIMIT);
+    attack(make_locks, 1);
+    is(result(), LIMIT - 1, "as many locks as USER_LOCKS says, but one, which a change may need");
+    is(result(), ENOLCK, "then ENOLCK");
+    is(result(), 0, "all of a file can be unlocked at the limit");
+    end_attack();
+    unlink("/tmp/locks");
+    set_limit("USER_LOCKS", -1);
+    nothing_left("locks");
 
     set_limit("USER_SECTIONS", LIMIT);
     attack(make_sections, 1);

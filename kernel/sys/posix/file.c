@@ -24,6 +24,12 @@
 #define F_SETFD         2
 #define F_GETFL         3
 #define F_SETFL         4
+#define F_GETLK         7
+#define F_SETLK         8
+#define F_SETLKW        9
+#define F_OFD_GETLK     36
+#define F_OFD_SETLK     37
+#define F_OFD_SETLKW    38
 #define F_DUPFD_CLOEXEC 1030
 #define FD_CLOEXEC      1 /* the bit that F_GETFD returns */
 #define FL_CHANGEABLE   (O_APPEND | O_NONBLOCK | O_NOATIME)
@@ -291,6 +297,15 @@ static inline long file_control(struct file *f, uint64_t fd, uint64_t cmd, uint6
         if (f->flags & O_PATH)
             return -EBADF;
         return set_flags(f, (uint32_t)arg);
+    case F_GETLK:
+    case F_OFD_GETLK:
+        return lock_get(f, arg, cmd == F_OFD_GETLK);
+    case F_SETLK:
+    case F_SETLKW:
+        return lock_change(f, fd, arg, false, cmd == F_SETLKW);
+    case F_OFD_SETLK:
+    case F_OFD_SETLKW:
+        return lock_change(f, fd, arg, true, cmd == F_OFD_SETLKW);
     default:
         return -EINVAL;
     }

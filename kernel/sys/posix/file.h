@@ -15,6 +15,8 @@ long sys_getdtablesize(void);                               /* 89 */
 long sys_dup2(uint64_t fd, uint64_t to);                    /* 90 */
 long sys_fcntl(uint64_t fd, uint64_t cmd, uint64_t arg);    /* 92 */
 long sys_fsync(uint64_t fd);                                /* 95, 447 */
+struct file;
+
 #define IO_MAX 0x7FFFE000ul /* most bytes of one call, as on Linux: fits into an int */
 
 /* The pipe or socket has no reader: send SIGPIPE to the calling thread, and return -EPIPE. */
@@ -56,6 +58,11 @@ long sys_copy_file_range(uint64_t in_fd, uint64_t in_offset, uint64_t out_fd, ui
 long sys_preadv2(uint64_t fd, uint64_t iov, uint64_t count, uint64_t offset, uint64_t high,
                  uint64_t flags); /* 520 */
 long sys_pwritev2(uint64_t fd, uint64_t iov, uint64_t count, uint64_t offset, uint64_t high,
-                  uint64_t flags); /* 521 */
+                  uint64_t flags);         /* 521 */
+long sys_flock(uint64_t fd, uint64_t how); /* 131 */
+/* fcntl's requests on locks; arg: a struct flock. open_file: the open file description is the
+   owner, not the process. wait: until the lock can be granted. */
+long lock_get(struct file *f, vaddr_t arg, bool open_file);
+long lock_change(struct file *f, uint64_t fd, vaddr_t arg, bool open_file, bool wait);
 
 #endif

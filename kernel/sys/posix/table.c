@@ -86,6 +86,7 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [128] = {CALL(2, sys_rename)},
     [129] = {CALL(2, sys_truncate)},
     [130] = {CALL(2, sys_ftruncate)},
+    [131] = {CALL(2, sys_flock)},
     [132] = {CALL(1, sys_setgid)},
     [133] = {CALL(6, sys_sendto)},
     [134] = {CALL(2, sys_shutdown)},
