@@ -57,6 +57,7 @@ struct validate;
 #define PATH_MAX 4096u /* bytes of a path with its NUL */
 #define NAME_MAX 255u  /* bytes of one name */
 
+struct pipe;
 struct inode_ops;
 
 /*
@@ -89,6 +90,7 @@ struct inode {
     const struct inode_ops *ops; /* constant */
     struct fs *fs;               /* constant */
     struct mm_object *object;    /* regular file: constant, holds a reference; else NULL */
+    struct pipe *fifo;           /* FIFO: its pipe while it is open (kernel/io/pipe.c) */
     struct file_locks *locks;    /* kernel/io/lock.c; NULL: nobody has or wants one */
     /* Directory: root of the file system mounted here, or NULL. Constant after boot. */
     struct inode *covered_by;

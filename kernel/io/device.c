@@ -8,6 +8,7 @@
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/poll.h"
+#include "kernel/io/random.h"
 #include "kernel/sched/freeze.h"
 
 static long null_read(struct file *f, vaddr_t ubuf, size_t n)
@@ -42,6 +43,18 @@ static long zero_read(struct file *f, vaddr_t ubuf, size_t n)
     return (long)n;
 }
 
+static long full_write(struct file *f, vaddr_t ubuf, size_t n)
+{
+    (void)f, (void)ubuf, (void)n;
+    return -ENOSPC;
+}
+
+static long random_read(struct file *f, vaddr_t ubuf, size_t n)
+{
+    (void)f;
+    return random_to_user(ubuf, n);
+}
+
 static int64_t device_lseek(struct file *f, int64_t off, int whence)
 {
     (void)f, (void)off, (void)whence;
@@ -68,14 +81,28 @@ static const struct file_ops zero_ops = {.name = "zero",
                                          .stat = device_stat,
                                          .anonymous = true};
 
+static const struct file_ops full_ops = {.name = "full",
+                                         .read = zero_read,
+                                         .write = full_write,
+                                         .lseek = device_lseek,
+                                         .stat = device_stat,
+                                         .poll = device_poll};
+/* What is written to mix in is ignored. */
+static const struct file_ops random_ops = {.name = "random",
+                                           .read = random_read,
+                                           .write = null_write,
+                                           .lseek = device_lseek,
+                                           .stat = device_stat,
+                                           .poll = device_poll};
+
 static const struct {
     const char *path;
     uint32_t mode, rdev;
     const struct file_ops *ops;
 } nodes[] = {
-    {"/dev/null", 0666, RDEV(1, 3), &null_ops},
-    {"/dev/zero", 0666, RDEV(1, 5), &zero_ops},
-    {"/dev/console", 0600, RDEV_CONSOLE, &tty_ops},
+    {"/dev/null", 0666, RDEV(1, 3), &null_ops},      {"/dev/zero", 0666, RDEV(1, 5), &zero_ops},
+    {"/dev/full", 0666, RDEV(1, 7), &full_ops},      {"/dev/random", 0666, RDEV(1, 8), &random_ops},
+    {"/dev/urandom", 0666, RDEV(1, 9), &random_ops}, {"/dev/console", 0600, RDEV_CONSOLE, &tty_ops},
     {"/dev/tty", 0666, RDEV_TTY, &tty_ops},
 };
 
@@ -97,6 +124,22 @@ void device_boot(void)
     }
 }
 
+/* The names of a process's own files in /dev. */
+static void device_links(void)
+{
+    static const char *const links[][2] = {{"/dev/fd", "/proc/self/fd"},
+                                           {"/dev/stdin", "/proc/self/fd/0"},
+                                           {"/dev/stdout", "/proc/self/fd/1"},
+                                           {"/dev/stderr", "/proc/self/fd/2"}};
+
+    for (unsigned k = 0; k < ARRAY_SIZE(links); k++) {
+        int err = tree_symlink(&(struct io_cred){0}, NULL, links[k][0], links[k][1]);
+
+        if (err && err != -EEXIST)
+            printk("%s: cannot be created (error %d)\n", links[k][0], err);
+    }
+}
+
 /* Create a directory that the system needs whether or not the archive contains it. */
 static void need_directory(const char *path, uint32_t mode)
 {
@@ -111,8 +154,10 @@ void io_boot(const void *initrd, uint64_t nbytes)
     tree_boot();
     lock_boot();
     need_directory("/dev", 0755);
+    need_directory("/dev/shm", S_ISVTX | 0777);
     need_directory("/tmp", S_ISVTX | 0777);
     need_directory("/proc", 0555);
+    device_links();
     device_boot(); /* before the archive, so that it cannot use these names for other files */
     if (initrd && nbytes)
         initrd_boot(inode_root, initrd, nbytes);

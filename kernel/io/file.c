@@ -183,6 +183,8 @@ static const struct file_ops *ops_of(const struct inode *i)
         return i->ops->file_ops ? i->ops->file_ops : &regular_ops;
     case S_IFDIR:
         return &directory_ops;
+    case S_IFIFO:
+        return &fifo_ops;
     case S_IFCHR:
         return device_ops(i->rdev);
     default:

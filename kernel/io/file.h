@@ -56,6 +56,10 @@ struct file {
         *watches; /* of epoll instances (epoll.c); atomic: NULL where nobody watches */
 };
 
+#define PIPE_BYTES 65536u /* what a pipe can hold; it cannot be changed */
+/* Is it an end of a pipe, or a FIFO? */
+bool file_is_pipe(const struct file *f);
+
 /* The error when file_alloc has returned NULL: -ENFILE at the user's limit, else -ENOMEM. */
 int file_why_not(void);
 /* Free a file that is in no table and has no inode. */

@@ -15,7 +15,7 @@ void tty_boot(void);
 void lock_boot(void);
 void stream_boot(void);
 
-extern const struct file_ops tty_ops;
+extern const struct file_ops tty_ops, fifo_ops;
 
 #define RDEV(major, minor) ((major) << 8 | (minor))
 #define RDEV_TTY           RDEV(5, 0) /* the caller's controlling terminal */

@@ -1,7 +1,7 @@
 /*
- * Pipes. A pipe is a ring of up to PIPE_PAGES pages. Each page is allocated when the writer reaches
- * it, and kept until the pipe is freed. Whenever the pipe is empty it starts again at page 0, so
- * small messages back and forth use one page only.
+ * Pipes, with and without a name. A pipe is a ring of up to PIPE_PAGES pages. Each page is
+ * allocated when the writer reaches it, and kept until the pipe is freed. Whenever the pipe is
+ * empty it starts again at page 0, so small messages back and forth use one page only.
  *
  * All fields are protected by the pipe's mutex, which is held while user memory is copied (rank
  * MUTEX_INODE, before the address space's). A thread that must wait increments a count under the
@@ -23,15 +23,18 @@
 #include "mm/phys/page.h"
 #include "mm/pool/pool.h"
 
-#define PIPE_PAGES 8 /* 64 KiB, as on Linux */
-#define PIPE_BYTES (PIPE_PAGES * PAGE_SIZE)
+#define PIPE_PAGES (PIPE_BYTES / PAGE_SIZE)
 #define PIPE_BUF   4096 /* bytes: a write of up to so many is not interleaved with others */
 
 /* In nonpaged pool. All fields but `ends` are protected by lock. */
 struct pipe {
     struct mutex lock;
-    uint32_t ends;             /* atomic: open ends; the last one to close frees the pipe */
-    uint32_t readers, writers; /* open ends of each kind, 0 or 1 */
+    /* Open ends; the last one to close frees the pipe. Atomic; of a FIFO fifo_mutex protects it. */
+    uint32_t ends;
+    uint32_t readers, writers; /* open ends of each kind: 0 or 1, but of a FIFO any number */
+    struct inode *fifo;        /* constant: the FIFO, kept by its open files, or NULL */
+    /* FIFO: how often it was opened for each, free-running: for who waits for the other side. */
+    uint32_t opened_read, opened_write;
     uint32_t reads_waiting, writes_waiting;
     uint64_t head, count; /* offset of the next byte to read, number of bytes in the pipe */
     uint64_t ino;
@@ -42,6 +45,8 @@ struct pipe {
 };
 
 static uint64_t next_pipe_ino = 1; /* atomic */
+/* Protects inode.fifo, and `ends` of a FIFO's pipe. Not held together with a pipe's mutex. */
+static struct mutex fifo_mutex = MUTEX_INIT("fifos", MUTEX_INODE, fifo_mutex);
 
 /* Wait on q for a change, with the mutex released meanwhile. 0 or -ERESTARTSYS. */
 static int pipe_wait(struct pipe *p, struct wait_queue *q, uint32_t *waiting)
@@ -223,7 +228,7 @@ static unsigned pipe_read_poll(struct file *f, struct poll_entry *e)
     mutex_lock(&p->lock);
     if (p->count)
         r |= POLLIN | POLLRDNORM;
-    if (!p->writers)
+    if (!p->writers && !(p->fifo && p->opened_write == f->pos))
         r |= POLLHUP;
     mutex_unlock(&p->lock);
     return r;
@@ -281,6 +286,31 @@ static void pipe_free(struct pipe *p)
     npp_free(p, sizeof(*p));
 }
 
+/* An end was closed, and nothing of the pipe is in use by the caller any more. */
+static void drop_end(struct pipe *p)
+{
+    bool last;
+
+    if (!p->fifo) {
+        last = __atomic_fetch_sub(&p->ends, 1, __ATOMIC_ACQ_REL) == 1;
+    } else {
+        mutex_lock(&fifo_mutex);
+        last = --p->ends == 0;
+        if (last)
+            p->fifo->fifo = NULL;
+        mutex_unlock(&fifo_mutex);
+    }
+    if (last)
+        pipe_free(p);
+}
+
+/* One of `mine`, the ends of one kind, is closed. p->lock is held. */
+static void leave_locked(uint32_t *mine, struct wait_queue *others)
+{
+    if (--*mine == 0)
+        wake_all(others);
+}
+
 /*
  * Close one end. The count of ends is decremented only after the mutex is released: otherwise the
  * end that closes last could free the pipe while the other one is still inside mutex_unlock.
@@ -288,12 +318,10 @@ static void pipe_free(struct pipe *p)
 static void pipe_close(struct pipe *p, uint32_t *mine, struct wait_queue *others)
 {
     mutex_lock(&p->lock);
-    *mine = 0;
-    wake_all(others);
+    leave_locked(mine, others);
     mutex_unlock(&p->lock);
     poll_notify(&p->polled, POLLHUP | POLLERR);
-    if (__atomic_fetch_sub(&p->ends, 1, __ATOMIC_ACQ_REL) == 1)
-        pipe_free(p);
+    drop_end(p);
 }
 
 static void pipe_read_close(struct file *f)
@@ -322,9 +350,175 @@ static const struct file_ops pipe_write_ops = {.name = "pipe",
                                                .poll = pipe_write_poll,
                                                .close = pipe_write_close};
 
-int pipe_create(struct file **rd, struct file **wr, uint32_t flags)
+/* A pipe without ends; NULL: no memory. */
+static struct pipe *pipe_new(void)
 {
     struct pipe *p = npp_alloc_zeroed(sizeof(*p));
+
+    if (p) {
+        mutex_init(&p->lock, "pipe", MUTEX_INODE);
+        wait_queue_init(&p->read_queue, "pipe read");
+        wait_queue_init(&p->write_queue, "pipe write");
+        poll_source_init(&p->polled);
+        p->ino = __atomic_fetch_add(&next_pipe_ino, 1, __ATOMIC_RELAXED);
+    }
+    return p;
+}
+
+/* ---- named pipes ---- */
+
+/* The pipe of a FIFO, with one more end; NULL: no memory. */
+static struct pipe *fifo_get(struct inode *i)
+{
+    struct pipe *p;
+
+    mutex_lock(&fifo_mutex);
+    p = i->fifo;
+    if (!p && (p = pipe_new()) != NULL) {
+        p->fifo = i;
+        i->fifo = p;
+    }
+    if (p)
+        p->ends++;
+    mutex_unlock(&fifo_mutex);
+    return p;
+}
+
+/* Wait on q until the other side was opened, even if it is closed again by then. p->lock is held,
+ * but not during the wait. */
+static int wait_opened(struct pipe *p, struct wait_queue *q, uint32_t *waiting,
+                       const uint32_t *opened)
+{
+    uint32_t was = *opened;
+    int err = 0;
+
+    while (!err && *opened == was)
+        err = pipe_wait(p, q, waiting);
+    return err;
+}
+
+static int enter_reader_locked(struct pipe *p, struct file *f)
+{
+    bool nonblock = (f->flags & O_NONBLOCK) != 0;
+    int err = 0;
+
+    /* Until a writer comes, poll of a reader that did not wait for one reports no hang-up. */
+    f->pos = p->writers || !nonblock ? -1 : (int64_t)p->opened_write;
+    p->readers++;
+    p->opened_read++;
+    wake_all(&p->write_queue);
+    if (!p->writers && !nonblock)
+        err = wait_opened(p, &p->read_queue, &p->reads_waiting, &p->opened_write);
+    if (err)
+        leave_locked(&p->readers, &p->write_queue);
+    return err;
+}
+
+static int enter_writer_locked(struct pipe *p, struct file *f)
+{
+    int err = 0;
+
+    if (!p->readers && (f->flags & O_NONBLOCK))
+        return -ENXIO;
+    p->writers++;
+    p->opened_write++;
+    wake_all(&p->read_queue);
+    if (!p->readers)
+        err = wait_opened(p, &p->write_queue, &p->writes_waiting, &p->opened_read);
+    if (err)
+        leave_locked(&p->writers, &p->read_queue);
+    return err;
+}
+
+/* Opening for both never waits: each side finds the other in itself. */
+static void enter_both_locked(struct pipe *p, struct file *f)
+{
+    f->pos = -1;
+    p->readers++;
+    p->writers++;
+    p->opened_read++;
+    p->opened_write++;
+    wake_all(&p->read_queue);
+    wake_all(&p->write_queue);
+}
+
+static int fifo_open(struct file *f)
+{
+    struct pipe *p = fifo_get(f->inode);
+    int err = 0;
+
+    if (!p)
+        return -ENOMEM;
+    f->priv = p;
+    mutex_lock(&p->lock);
+    switch (f->flags & O_ACCMODE) {
+    case O_RDONLY:
+        err = enter_reader_locked(p, f);
+        break;
+    case O_WRONLY:
+        err = enter_writer_locked(p, f);
+        break;
+    default:
+        enter_both_locked(p, f);
+    }
+    mutex_unlock(&p->lock);
+    if (err)
+        drop_end(p);
+    return err;
+}
+
+static void fifo_close(struct file *f)
+{
+    struct pipe *p = f->priv;
+
+    mutex_lock(&p->lock);
+    if ((f->flags & O_ACCMODE) != O_WRONLY)
+        leave_locked(&p->readers, &p->write_queue);
+    if ((f->flags & O_ACCMODE) != O_RDONLY)
+        leave_locked(&p->writers, &p->read_queue);
+    mutex_unlock(&p->lock);
+    poll_notify(&p->polled, POLLHUP | POLLERR);
+    drop_end(p);
+}
+
+static unsigned fifo_poll(struct file *f, struct poll_entry *e)
+{
+    switch (f->flags & O_ACCMODE) {
+    case O_RDONLY:
+        return pipe_read_poll(f, e);
+    case O_WRONLY:
+        return pipe_write_poll(f, e);
+    default:
+        return pipe_read_poll(f, e) | pipe_write_poll(f, NULL);
+    }
+}
+
+static int fifo_stat(struct file *f, struct file_stat *st)
+{
+    inode_stat(f->inode, st);
+    return 0;
+}
+
+const struct file_ops fifo_ops = {.name = "fifo",
+                                  .open = fifo_open,
+                                  .read = pipe_read,
+                                  .write = pipe_write,
+                                  .write_kernel = pipe_write_kernel,
+                                  .stat = fifo_stat,
+                                  .ioctl = pipe_ioctl,
+                                  .poll = fifo_poll,
+                                  .close = fifo_close};
+
+bool file_is_pipe(const struct file *f)
+{
+    return f->ops == &pipe_read_ops || f->ops == &pipe_write_ops || f->ops == &fifo_ops;
+}
+
+/* ---- pipes ---- */
+
+int pipe_create(struct file **rd, struct file **wr, uint32_t flags)
+{
+    struct pipe *p = pipe_new();
     struct file *r = file_alloc(&pipe_read_ops, O_RDONLY | (flags & O_NONBLOCK));
     struct file *w = file_alloc(&pipe_write_ops, O_WRONLY | (flags & O_NONBLOCK));
 
@@ -337,13 +531,8 @@ int pipe_create(struct file **rd, struct file **wr, uint32_t flags)
             file_free(w);
         return file_why_not();
     }
-    mutex_init(&p->lock, "pipe", MUTEX_INODE);
-    wait_queue_init(&p->read_queue, "pipe read");
-    wait_queue_init(&p->write_queue, "pipe write");
-    poll_source_init(&p->polled);
     p->ends = 2;
     p->readers = p->writers = 1;
-    p->ino = __atomic_fetch_add(&next_pipe_ino, 1, __ATOMIC_RELAXED);
     r->priv = w->priv = p;
     *rd = r;
     *wr = w;
@@ -354,7 +543,7 @@ void pipe_validate(struct validate *v, struct file *f)
 {
     struct pipe *p = f->priv;
 
-    if ((f->ops != &pipe_read_ops && f->ops != &pipe_write_ops) || validate_seen(v, &p->seen))
+    if (!file_is_pipe(f) || validate_seen(v, &p->seen))
         return;
     for (unsigned k = 0; k < PIPE_PAGES; k++)
         if (p->page[k])

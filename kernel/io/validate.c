@@ -11,8 +11,7 @@ void file_validate(struct validate *v, struct file *f)
 {
     if (f->inode)
         inode_validate(v, f->inode);
-    else
-        pipe_validate(v, f);
+    pipe_validate(v, f);
 }
 
 void io_validate(struct validate *v) { memfs_validate(v, inode_root->fs); }

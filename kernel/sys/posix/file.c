@@ -31,6 +31,8 @@
 #define F_OFD_SETLK     37
 #define F_OFD_SETLKW    38
 #define F_DUPFD_CLOEXEC 1030
+#define F_SETPIPE_SZ    1031
+#define F_GETPIPE_SZ    1032
 #define FD_CLOEXEC      1 /* the bit that F_GETFD returns */
 #define FL_CHANGEABLE   (O_APPEND | O_NONBLOCK | O_NOATIME)
 
@@ -279,6 +281,17 @@ static __attribute__((noinline)) long set_flags(struct file *f, uint32_t flags)
     return 0;
 }
 
+/* A pipe always has its one size, which is at least as much as a smaller request asks for. A larger
+ * one is refused as to a user who may have no more. */
+static long set_pipe_size(struct file *f, uint64_t n)
+{
+    if (!file_is_pipe(f))
+        return -EBADF;
+    if ((uint32_t)n > INT32_MAX)
+        return -EINVAL;
+    return (uint32_t)n > PIPE_BYTES ? -EPERM : (long)PIPE_BYTES;
+}
+
 static inline long file_control(struct file *f, uint64_t fd, uint64_t cmd, uint64_t arg)
 {
     struct file_table *t = process_self()->files;
@@ -297,6 +310,10 @@ static inline long file_control(struct file *f, uint64_t fd, uint64_t cmd, uint6
         if (f->flags & O_PATH)
             return -EBADF;
         return set_flags(f, (uint32_t)arg);
+    case F_GETPIPE_SZ:
+        return file_is_pipe(f) ? (long)PIPE_BYTES : -EBADF;
+    case F_SETPIPE_SZ:
+        return set_pipe_size(f, arg);
     case F_GETLK:
     case F_OFD_GETLK:
         return lock_get(f, arg, cmd == F_OFD_GETLK);

@@ -8,6 +8,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
+#include "kernel/io/random.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/rlimit.h"
 #include "kernel/proc/threads.h"
@@ -106,36 +107,9 @@ long sys_setrlimit(uint64_t resource, uint64_t from)
     return limits(0, resource, &now, NULL);
 }
 
-/* One step of splitmix64. There is no source of entropy: good for hash seeds, not for keys. */
-static uint64_t random_next(void)
-{
-    static uint64_t state; /* atomic */
-    uint64_t x = __atomic_add_fetch(&state, 0x9E3779B97F4A7C15ul, __ATOMIC_RELAXED) +
-                 clock_wall_ns();
-
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ul;
-    x = (x ^ x >> 27) * 0x94D049BB133111EBul;
-    return x ^ x >> 31;
-}
-
 long sys_getrandom(uint64_t to, uint64_t n, uint64_t flags)
 {
-    uint64_t done = 0;
-
-    if (flags & ~7ul)
-        return -EINVAL;
-    n = MIN(n, UINT64_C(33554431)); /* the limit of Linux */
-    while (done < n) {
-        uint64_t v = random_next();
-        size_t part = MIN(n - done, sizeof(v));
-
-        if (sched_loop_point())
-            return done ? (long)done : -EINTR;
-        if (copyout(to + done, &v, part) != 0)
-            return done ? (long)done : -EFAULT;
-        done += part;
-    }
-    return (long)done;
+    return flags & ~7ul ? -EINVAL : random_to_user(to, n);
 }
 
 long sys_sched_yield(void)

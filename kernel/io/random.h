@@ -1,0 +1,12 @@
+/* Pseudo-random bytes, for getrandom and /dev/urandom. */
+#ifndef KERNEL_IO_RANDOM_H
+#define KERNEL_IO_RANDOM_H
+
+#include "kernel/base/types.h"
+
+/* Fill n bytes of user memory, at most RANDOM_MAX. The number of bytes, fewer if the thread is to
+ * end; -EFAULT, -EINTR. IPL 0. */
+#define RANDOM_MAX 33554431u /* the limit of Linux */
+long random_to_user(vaddr_t to, size_t n);
+
+#endif
