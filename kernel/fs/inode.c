@@ -239,6 +239,16 @@ static size_t within_limit(uint64_t offset, size_t n)
     return 0;
 }
 
+int inode_check_seals(const struct inode *i, uint64_t size, bool write)
+{
+    uint32_t seals = i->seals;
+
+    if ((write && (seals & (SEAL_WRITE | SEAL_FUTURE_WRITE))) ||
+        (size > i->size && (seals & SEAL_GROW)) || (size < i->size && (seals & SEAL_SHRINK)))
+        return -EPERM;
+    return 0;
+}
+
 /*
  * The size is increased before the bytes are written, so that the pager supplies pages for them,
  * and reduced again by the bytes that could not be copied. A reader waits for the mutex and sees
@@ -260,7 +270,9 @@ static long write_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, void *k
     n = within_limit(offset, n);
     if (n == 0)
         return -EFBIG;
-    if (offset + n > old)
+    if (unlikely(i->seals))
+        err = inode_check_seals(i, MAX(old, offset + n), true);
+    if (!err && offset + n > old)
         err = i->ops->resize(i, offset + n);
     if (err)
         return err;
@@ -313,7 +325,9 @@ int inode_truncate(struct inode *i, uint64_t size)
     if (size > INODE_MAX_BYTES)
         return -EFBIG;
     mutex_lock(&i->lock);
-    err = size > i->size && !within_limit(size - 1, 1) ? -EFBIG : i->ops->resize(i, size);
+    err = size > i->size && !within_limit(size - 1, 1) ? -EFBIG : inode_check_seals(i, size, false);
+    if (!err)
+        err = i->ops->resize(i, size);
     if (!err) {
         inode_touch(i);
         drop_set_ids(i);

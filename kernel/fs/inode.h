@@ -90,8 +90,12 @@ struct inode {
     const struct inode_ops *ops; /* constant */
     struct fs *fs;               /* constant */
     struct mm_object *object;    /* regular file: constant, holds a reference; else NULL */
-    struct pipe *fifo;           /* FIFO: its pipe while it is open (kernel/io/pipe.c) */
-    struct file_locks *locks;    /* kernel/io/lock.c; NULL: nobody has or wants one */
+    /* Of a file without a name (memfd_create): what may not be done with it any more, SEAL_*; bits
+     * are only added, with lock held exclusively. */
+    uint32_t seals;
+    bool memfd;               /* made by memfd_create; constant */
+    struct pipe *fifo;        /* FIFO: its pipe while it is open (kernel/io/pipe.c) */
+    struct file_locks *locks; /* kernel/io/lock.c; NULL: nobody has or wants one */
     /* Directory: root of the file system mounted here, or NULL. Constant after boot. */
     struct inode *covered_by;
     /* Directory: holds a reference; rules 2 and 3 protect it. NULL: removed, or not a directory. */
@@ -216,6 +220,12 @@ extern uint64_t (*file_size_limit)(bool exceeded);
 /* Does cred have the access of mask (4 read, 2 write, 1 execute)? 0 or -EACCES. */
 int inode_access(const struct inode *i, const struct io_cred *cred, unsigned mask);
 void inode_stat(const struct inode *i, struct file_stat *st);
+#define SEAL_SEAL         0x1u /* adding further ones */
+#define SEAL_SHRINK       0x2u
+#define SEAL_GROW         0x4u
+#define SEAL_WRITE        0x8u
+#define SEAL_FUTURE_WRITE 0x10u /* as SEAL_WRITE, but writable mappings that exist stay */
+
 /* Set the permission bits; the owner and group (UINT32_MAX: unchanged). The caller has checked
  * permissions. */
 void inode_set_mode(struct inode *i, uint32_t mode);
@@ -258,6 +268,9 @@ long inode_write_user_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, siz
  * or an error of resize. Takes i->lock; waits. */
 int inode_truncate(struct inode *i, uint64_t size);
 
+/* Do the seals of i permit that it becomes size bytes long, and that bytes of it change? 0 or
+ * -EPERM. i->lock is held. */
+int inode_check_seals(const struct inode *i, uint64_t size, bool write);
 /* Ranges of bytes (inode_range.c): [offset, offset + n) is within INODE_MAX_BYTES, and i is a
  * regular file. 0, or -EINTR, -ENOSPC, or the pager's error: then a part may be done. Take i->lock.
  * inode_allocate: have the pages in memory, and with `grow` make the file as long as the range.

@@ -28,6 +28,8 @@ int inode_allocate(struct inode *i, uint64_t offset, uint64_t n, bool grow)
     mutex_lock(&i->lock);
     old = i->size;
     if (grow)
+        err = inode_check_seals(i, MAX(end, old), false);
+    if (!err && grow)
         err = grow_to(i, end);
     end = MIN(end, i->size); /* pages behind the end are made when the file grows */
     for (uint64_t at = offset >> PAGE_SHIFT; !err && at << PAGE_SHIFT < end; at++) {
@@ -80,6 +82,8 @@ int inode_clear(struct inode *i, uint64_t offset, uint64_t n, bool grow)
     int err = i->ops->discard ? 0 : -EOPNOTSUPP;
 
     mutex_lock(&i->lock);
+    if (!err)
+        err = inode_check_seals(i, grow ? MAX(end, i->size) : i->size, true);
     if (!err && grow)
         err = grow_to(i, end);
     end = MIN(end, i->size);

@@ -85,15 +85,13 @@ static const struct file_ops full_ops = {.name = "full",
                                          .read = zero_read,
                                          .write = full_write,
                                          .lseek = device_lseek,
-                                         .stat = device_stat,
-                                         .poll = device_poll};
+                                         .stat = device_stat};
 /* What is written to mix in is ignored. */
 static const struct file_ops random_ops = {.name = "random",
                                            .read = random_read,
                                            .write = null_write,
                                            .lseek = device_lseek,
-                                           .stat = device_stat,
-                                           .poll = device_poll};
+                                           .stat = device_stat};
 
 static const struct {
     const char *path;

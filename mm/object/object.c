@@ -214,6 +214,15 @@ void object_truncate(struct mm_object *o, uint64_t npages)
     object_free_range(o, npages, OBJECT_MAX_PAGES);
 }
 
+bool object_is_mapped(struct mm_object *o)
+{
+    ipl_t ipl = spin_lock(o->lock);
+    bool mapped = o->entries.root != NULL;
+
+    spin_unlock(o->lock, ipl);
+    return mapped;
+}
+
 /* ---- the end ---- */
 
 void object_free_memory(struct mm_object *o)

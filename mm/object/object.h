@@ -36,6 +36,9 @@ int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t
    being written back is freed by that answer. */
 void object_truncate(struct mm_object *o, uint64_t npages);
 
+/* Does any address space map the object? It may have changed by the return. */
+bool object_is_mapped(struct mm_object *o);
+
 /* Account for the object and its index in the census (mm/pool/pool_census.h). */
 struct census;
 void object_census(struct census *c, const struct mm_object *o);

@@ -11,6 +11,7 @@
 #include "arch/alpha/hw/trapframe.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
+#include "kernel/io/memfd.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/tree.h"
 #include "kernel/proc/fdtable.h"
@@ -33,6 +34,8 @@
 #define F_DUPFD_CLOEXEC 1030
 #define F_SETPIPE_SZ    1031
 #define F_GETPIPE_SZ    1032
+#define F_ADD_SEALS     1033
+#define F_GET_SEALS     1034
 #define FD_CLOEXEC      1 /* the bit that F_GETFD returns */
 #define FL_CHANGEABLE   (O_APPEND | O_NONBLOCK | O_NOATIME)
 
@@ -314,6 +317,10 @@ static inline long file_control(struct file *f, uint64_t fd, uint64_t cmd, uint6
         return file_is_pipe(f) ? (long)PIPE_BYTES : -EBADF;
     case F_SETPIPE_SZ:
         return set_pipe_size(f, arg);
+    case F_ADD_SEALS:
+        return memfd_seal(f, (uint32_t)arg);
+    case F_GET_SEALS:
+        return memfd_seals(f);
     case F_GETLK:
     case F_OFD_GETLK:
         return lock_get(f, arg, cmd == F_OFD_GETLK);
@@ -348,6 +355,33 @@ long sys_close_range(uint64_t first, uint64_t last, uint64_t flags)
             fd_close(t, fd);
     }
     return 0;
+}
+
+#define MFD_CLOEXEC       1u
+#define MFD_ALLOW_SEALING 2u
+#define MEMFD_NAME_MAX    249u /* bytes: with a prefix it is a name */
+
+/* The name is nowhere shown. */
+long sys_memfd_create(uint64_t name, uint64_t flags)
+{
+    struct process *p = process_self();
+    struct io_cred cred = process_cred(p);
+    char text[MEMFD_NAME_MAX + 1];
+    struct file *f;
+    long err;
+
+    if (flags & ~(uint64_t)(MFD_CLOEXEC | MFD_ALLOW_SEALING))
+        return -EINVAL;
+    err = copyin_str(text, name, sizeof(text));
+    if (err < 0)
+        return err == -ENAMETOOLONG ? -EINVAL : err;
+    err = memfd_create(&cred, (flags & MFD_ALLOW_SEALING) != 0, &f);
+    if (err)
+        return err;
+    err = fd_add(p->files, f, 0, (flags & MFD_CLOEXEC) != 0);
+    if (err < 0)
+        file_unref(f);
+    return err;
 }
 
 /* Create a pipe and two descriptors for it, or neither. */

@@ -64,5 +64,5 @@ long sys_flock(uint64_t fd, uint64_t how); /* 131 */
    owner, not the process. wait: until the lock can be granted. */
 long lock_get(struct file *f, vaddr_t arg, bool open_file);
 long lock_change(struct file *f, uint64_t fd, vaddr_t arg, bool open_file, bool wait);
-
+long sys_memfd_create(uint64_t name, uint64_t flags); /* 512 */
 #endif

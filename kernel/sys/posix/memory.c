@@ -5,6 +5,7 @@
 #include "arch/alpha/hw/layout.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
+#include "kernel/fs/inode.h"
 #include "kernel/io/file.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/proc/fdtable.h"
@@ -146,6 +147,27 @@ static unsigned mapf_of(uint64_t flags)
     return r;
 }
 
+/* Map a file that may be sealed. Its mutex is held meanwhile, so that no seal against writing is
+   set between the check and the mapping, which would prevent it. */
+static long map_memfd(struct file *f, struct aspace *as, vaddr_t *va, uint64_t n, uint64_t prot,
+                      unsigned mapf, uint64_t offset)
+{
+    struct inode *i = f->inode;
+    bool sealed;
+    long err;
+
+    mutex_lock_shared(&i->lock);
+    sealed = (mapf & MAPF_SHARED) && (i->seals & (SEAL_WRITE | SEAL_FUTURE_WRITE));
+    if (sealed)
+        mapf |= MAPF_READONLY;
+    if (sealed && (prot & PROT_WRITE))
+        err = -EPERM;
+    else
+        err = aspace_map_object(as, va, n, prot_of(prot), mapf, i->object, offset);
+    mutex_unlock_shared(&i->lock);
+    return err;
+}
+
 static long map_file(struct file *f, struct aspace *as, vaddr_t *va, uint64_t n, uint64_t prot,
                      uint64_t flags, uint64_t offset)
 {
@@ -167,6 +189,8 @@ static long map_file(struct file *f, struct aspace *as, vaddr_t *va, uint64_t n,
     mapf = mapf_of(flags);
     if ((mapf & MAPF_SHARED) && mode != O_RDWR)
         mapf |= MAPF_READONLY; /* also refuses later mprotect and $SETPRT_64 for writing */
+    if (unlikely(f->inode->memfd))
+        return map_memfd(f, as, va, n, prot, mapf, offset);
     return aspace_map_object(as, va, n, prot_of(prot), mapf, o, offset);
 }
 

@@ -218,6 +218,7 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [510] = {CALL(5, sys_renameat2)},
     [511] = {CALL(3, sys_getrandom)},
     [518] = {CALL(3, sys_mlock2)},
+    [512] = {CALL(2, sys_memfd_create)},
     [519] = {CALL(6, sys_copy_file_range)},
     [520] = {CALL(6, sys_preadv2)},
     [521] = {CALL(6, sys_pwritev2)},
