@@ -44,7 +44,7 @@ def check(done: Done) -> None:
     assert not too_long(holds), "\n".join(too_long(holds))
 
 
-GROWTHS = ["groups", "killed", "session", "zombies", "waiters", "futex", "timers"]
+GROWTHS = ["groups", "killed", "session", "zombies", "waiters", "futex", "timers", "threads"]
 GROWTHS += ["mappings", "pages", "generations", "truncated", "sharers", "file", "hog", "sections"]
 GROWTHS += ["sparse", "stretches"]
 GROWTHS += ["fluid", "page-file section", "regions", "directory", "logical names", "descriptors"]

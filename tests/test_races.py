@@ -17,6 +17,7 @@ KERNEL = TOP / "build/races/megalith.elf"
 OPTIONS = ("--kernel", str(KERNEL))
 
 PROGRAMS = [("sched_kernel", 4), ("process", 2), ("memory", 2), ("signals", 4), ("shared_fuzz", 4)]
+PROGRAMS += [("threads", 4)]
 
 
 def planted() -> tuple[list[str], str]:

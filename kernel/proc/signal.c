@@ -50,8 +50,8 @@
 #include "kernel/proc/threads.h"
 #include "mm/pool/pool.h"
 
-#define SEEK_AT_ONCE 64u /* threads looked at in one hold, in up to 12 instructions each */
-#define MARK_AT_ONCE 3u  /* threads interrupted in one hold, in up to 450 instructions each */
+#define SEEK_AT_ONCE 32u /* threads looked at in one hold, in up to 25 instructions each */
+#define MARK_AT_ONCE 2u  /* threads interrupted in one hold, in up to 450 instructions each */
 #define ENDS         (-1)
 
 #define SIG_BLOCK   1

@@ -14,7 +14,7 @@
  * thread is created after that, the first few threads are marked, and each thread that leaves makes
  * sure that somebody marks all. In the last hold of the lock before it leaves, it looks again:
  *
- *   thread 1: looks, nothing to do     sender: marks thread 1 and two others, all about to leave
+ *   thread 1: looks, nothing to do     sender: marks thread 1 and another, both about to leave
  *             takes itself off                 (thread 1 would be gone, and nobody mark the rest)
  *
  * exec by one of several threads marks the others fatal in the same way, without `ending`, and
@@ -102,8 +102,8 @@ static bool add_one(struct uthread *u, void *arg)
 /* Call fn for each thread of p, the current process or one that is pinned, with both locks held,
  * which are dropped after AT_ONCE threads that fn has done something about, or LOOK_AT_ONCE others.
  * New threads are met. */
-#define AT_ONCE      3u
-#define LOOK_AT_ONCE 24u
+#define AT_ONCE      2u
+#define LOOK_AT_ONCE 16u
 
 static void for_each(struct process *p, bool (*fn)(struct uthread *u, void *arg), void *arg)
 {

@@ -54,7 +54,7 @@
 #define BUCKETS      256u
 #define WAKE_AT_ONCE 3u  /* waiters woken in a hold, in up to 500 instructions each */
 #define LOOK_AT_ONCE 12u /* waiters looked at in a hold, each found in up to 120 instructions */
-#define MOVE_AT_ONCE 4u
+#define MOVE_AT_ONCE 3u
 
 struct bucket {
     struct spinlock lock; /* RANK_FUTEX, IPL_ASTDEL */

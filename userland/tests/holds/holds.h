@@ -13,7 +13,8 @@ struct growth {
     void (*run)(unsigned n); /* in a process of its own; ends the program if something fails */
 };
 
-extern const struct growth growth_processes[], growth_memory[], growth_names[]; /* name NULL ends */
+/* A growth without a name ends each table. */
+extern const struct growth growth_processes[], growth_threads[], growth_memory[], growth_names[];
 
 #define need(what) need_((what) ? 1 : 0, #what, __FILE__, __LINE__)
 void need_(int there, const char *what, const char *file, int line);

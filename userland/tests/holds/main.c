@@ -19,7 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const struct growth *const tables[] = {growth_processes, growth_memory, growth_names};
+static const struct growth *const tables[] = {growth_processes, growth_threads, growth_memory,
+                                              growth_names};
 
 void need_(int there, const char *what, const char *file, int line)
 {
