@@ -4,8 +4,8 @@
 /*
  * What the end of a process costs: at most PER_PAGE instructions for each page that it frees, data
  * or page table, and FIXED besides. A page that is alone in a page of page tables, or in a node of
- * an object's index, costs more, because what leads to it is for it alone. On one CPU with --icount a
- * nanosecond is an instruction.
+ * an object's index, costs more, because what leads to it is for it alone. On one CPU with
+ * --icount a nanosecond is an instruction.
  */
 #include <descrip.h>
 #include <megalith/info.h>
