@@ -257,8 +257,8 @@ static void make_and_remove(const char *path)
 }
 
 /* A directory's lock is taken all the time by many processes of one user, each of which has its
- * turn of the CPU twice a second: a holder that lost the CPU, or a waiter that was woken, would keep
- * another user's call waiting for that long. */
+ * turn of the CPU a few times a second: a holder that lost the CPU, or a waiter that was woken,
+ * would keep another user's call waiting for that long. */
 static void test_locks(void)
 {
     pid_t rivals[RIVALS];
