@@ -10,8 +10,9 @@
  * other.
  *
  * flight_lock protects which file is in which message. A file gains or loses a message, and a
- * message its place in a queue, under it. So during a search nothing moves. A socket that only flies
- * has no descriptor, hence nobody can receive from it, or take a new reference but from a message.
+ * message its place in a queue, under it. So during a search nothing moves. A socket that only
+ * flies has no descriptor, hence nobody can receive from it, or take a new reference but from a
+ * message.
  *
  * Files in messages are charged to the user who sent them (USER_FLIGHTS).
  */

@@ -18,7 +18,7 @@ enum sock_state { SOCK_FREE, SOCK_CONNECTING, SOCK_CONNECTED, SOCK_LISTENS };
 #define DATAGRAMS_MAX 10u /* messages in a queue, beyond which senders of datagrams wait */
 
 struct sock { /* nonpaged pool */
-    /* RANK_SOCKET, IPL_ASTDEL. Protects what follows, if nothing else is said. Never two at once. */
+    /* RANK_SOCKET, IPL_ASTDEL. Protects what follows, if nothing else is said. Not two at once. */
     struct spinlock lock;
     uint32_t refs;     /* atomic: the file, peers, messages on their way, names */
     uint8_t type;      /* constant */
@@ -37,8 +37,8 @@ struct sock { /* nonpaged pool */
     struct inode *inode;      /* of the name, with a reference; constant once set */
     struct treap_node node;   /* in the tree of names; socket_names */
     bool named;               /* it is there; socket_names */
-    /* Received messages. One reader at a time takes them, with `reading` (MUTEX_INODE) held, as user
-     * memory is copied from the first one meanwhile. */
+    /* Received messages. One reader at a time takes them, with `reading` (MUTEX_INODE) held, while
+     * it copies from the first one to user memory. */
     struct mutex reading;
     struct list queue;
     uint32_t nmessages;

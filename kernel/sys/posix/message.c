@@ -24,7 +24,7 @@
 #define SCM_CREDENTIALS 2
 #define IOV_MAX         1024u
 #define IOV_FEW         8u
-#define CONTROL_MAX     8192u /* bytes of control messages: some four times SCM_MAX_FD descriptors */
+#define CONTROL_MAX     8192u /* bytes of control messages; SCM_MAX_FD files take an eighth */
 #define MMSG_MAX        1024u
 
 struct msghdr {
