@@ -68,6 +68,10 @@ void file_free(struct file *f);
  * when memory is short or the user has as many open as USER_FILES allows. */
 struct file *file_alloc(const struct file_ops *ops, uint32_t flags);
 static inline void file_ref(struct file *f) { __atomic_fetch_add(&f->refs, 1, __ATOMIC_RELAXED); }
+/* Attributes of an open file without a name that is neither a pipe nor a socket. */
+int anon_stat(struct file *f, struct file_stat *st);
+/* Its file position is 0, whatever is asked for. */
+int64_t anon_lseek(struct file *f, int64_t off, int whence);
 /* Drop a reference; the last one closes the file. */
 void file_unref(struct file *f);
 /* Open path with the rights of cred; a relative path starts at dir (NULL: the root). flags: O_*

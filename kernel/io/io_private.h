@@ -4,11 +4,6 @@
 
 #include "kernel/io/tree.h"
 
-/* Attributes of an open file without a name that is neither a pipe nor a socket. */
-int anon_stat(struct file *f, struct file_stat *st);
-/* Its file position is 0, whatever is asked for. */
-int64_t anon_lseek(struct file *f, int64_t off, int whence);
-
 /* Boot: the nodes of /dev, the terminal, the streams. */
 void device_boot(void);
 void tty_boot(void);

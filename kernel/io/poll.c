@@ -68,8 +68,10 @@ void poll_unregister(struct poll_entry *e)
     ipl = spin_lock(&s->lock);
     list_remove(&e->link);
     count_add(s, -1);
-    spin_unlock(&s->lock, ipl);
     e->source = NULL;
+    spin_unlock(&s->lock, ipl);
+    if (unlikely(s->released != NULL))
+        s->released(s);
 }
 
 /* Call the entries behind `at`, up to `most`. Returns the link to continue behind; NULL: all were

@@ -32,6 +32,8 @@ struct poll_source {
     uint32_t walk_events; /* those that the relay's walk reports; relay thread */
     uint32_t events;      /* those that the relay is to report; the relay's lock */
     struct list relayed;  /* link in the relay's queue; the relay's lock */
+    /* Called after an entry was taken off, at the caller's IPL; NULL: nothing is to be done. */
+    void (*released)(struct poll_source *s); /* constant */
 };
 
 struct poll_entry {

@@ -71,6 +71,8 @@
 
 /* Allocate and initialise. The entries of actions and the info arrays, most of the structure, are
  * left undefined: they are read only for signals in their sets. */
+static void sighand_released(struct poll_source *p);
+
 struct sighand *sighand_create(void)
 {
     struct sighand *s = npp_alloc(sizeof(*s));
@@ -82,6 +84,9 @@ struct sighand *sighand_create(void)
     s->actions.set = 0;
     s->lock = (struct spinlock)SPINLOCK_INIT("signals", RANK_SIGNAL, IPL_CLOCK);
     wait_queue_init(&s->cont, "stopped");
+    poll_source_init(&s->polled);
+    s->polled.released = sighand_released;
+    s->refs = 1;
     wait_queue_init(&s->first.vfork_queue, "vfork");
     s->first.alt_flags = SS_DISABLE;
     return s;
@@ -141,7 +146,19 @@ void sighand_exec(struct sighand *s)
     u->alt_flags = SS_DISABLE;
 }
 
-void sighand_free(struct sighand *s) { npp_free(s, sizeof(*s)); }
+void sighand_free(struct sighand *s)
+{
+    if (__atomic_fetch_sub(&s->refs, 1, __ATOMIC_ACQ_REL) != 1)
+        return;
+    poll_source_end(&s->polled);
+    npp_free(s, sizeof(*s));
+}
+
+/* An entry was taken off the source of a sighand. */
+static void sighand_released(struct poll_source *p)
+{
+    sighand_free(container_of(p, struct sighand, polled));
+}
 
 /* ---- pending sets ---- */
 
@@ -304,6 +321,7 @@ static void send_locked(struct process *p, struct uthread *only, const struct si
     if (only)
         clean_locked(s, only);
     pend_locked(only ? &only->pending : &s->pending, info);
+    poll_notify(&s->polled, POLLIN | POLLRDNORM);
     if (!q.taker && q.more) {
         __atomic_store_n(&s->seeking, true, __ATOMIC_RELAXED);
         thread_interrupt(process_first_thread_locked(p)->thread);
@@ -688,8 +706,7 @@ long sys_rt_sigsuspend(uint64_t set, uint64_t size)
     return -ERESTARTNOHAND;
 }
 
-/* Take one pending signal of a set, blocked or not. Its number; 0: none. */
-static int take_one(sigset_t set, struct signal_info *info)
+int signal_take(sigset_t set, struct signal_info *info)
 {
     struct sighand *s = process_self()->sig;
     struct uthread *u = uthread_self();
@@ -702,6 +719,19 @@ static int take_one(sigset_t set, struct signal_info *info)
     sig = ready ? take_locked(s, u, ready, info) : 0;
     spin_unlock(&s->lock, ipl);
     return sig;
+}
+
+bool signal_has_pending(sigset_t set)
+{
+    struct sighand *s = process_self()->sig;
+    struct uthread *u = uthread_self();
+    ipl_t ipl = spin_lock(&s->lock);
+    bool any;
+
+    clean_locked(s, u);
+    any = ((s->pending.set | u->pending.set) & set) != 0;
+    spin_unlock(&s->lock, ipl);
+    return any;
 }
 
 /* Set the signals that sigtimedwait waits for. They are entered in the pending set and wake the
@@ -736,7 +766,7 @@ long sys_rt_sigtimedwait(uint64_t uset, uint64_t uinfo, uint64_t timeout, uint64
         deadline = clock_ns() + t[0] * 1000000000 + t[1];
     set &= ~UNBLOCKABLE;
     set_waiting(set);
-    while (!(sig = take_one(set, &info)) && !signal_is_pending() && !over)
+    while (!(sig = signal_take(set, &info)) && !signal_is_pending() && !over)
         over = sleep_interruptible(deadline) == -ETIMEDOUT;
     set_waiting(0);
     if (!sig)

@@ -7,6 +7,7 @@
 #define KERNEL_PROC_SIGNAL_H
 
 #include "arch/alpha/hw/trapframe.h"
+#include "kernel/io/poll.h"
 #include "kernel/proc/signal_numbers.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/wait.h"
@@ -116,6 +117,8 @@ struct sighand {               /* nonpaged pool */
     sigset_t discarded;        /* signals for which discarded_at is valid; lock */
     uint64_t discards;         /* number of discards of pending signals; lock */
     struct wait_queue cont;    /* where the stopped threads wait */
+    uint32_t refs;             /* atomic: the process, and entries on `polled` */
+    struct poll_source polled; /* who is to be told of pending signals (signalfd.c) */
     struct uthread first;      /* state of the first thread */
     struct sigpending pending; /* signals sent to the process, for any thread to take */
     struct signal_actions actions;
@@ -137,6 +140,15 @@ struct sighand *sighand_fork(bool share_vm);
  * Called by the process's only thread. */
 void sighand_exec(struct sighand *s);
 void sighand_free(struct sighand *s);
+/* Keep s, without its process, for an entry on `polled`. */
+static inline void sighand_get(struct sighand *s)
+{
+    __atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
+}
+/* Take a pending signal of a set for the current thread, blocked or not. Its number; 0: none. */
+int signal_take(sigset_t set, struct signal_info *info);
+/* Is one of the set pending for the current thread, blocked or not? */
+bool signal_has_pending(sigset_t set);
 
 /* Send a signal to the process p: a thread that does not block it takes it. The caller keeps p and
  * its threads in existence (table lock, RANK_PROC, or p is the current process). Any IPL; locks

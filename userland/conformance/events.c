@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/select.h>
+#include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <time.h>
 
@@ -427,6 +428,65 @@ static void timers_watched(void)
     close(fd);
 }
 
+/* ---- signalfd ---- */
+
+static void signals(void)
+{
+    struct signalfd_siginfo info[2];
+    sigset_t set, other;
+    int fd;
+
+    make();
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGUSR2);
+    sigemptyset(&other);
+    sigaddset(&other, SIGUSR2);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    CASE(syscall(SYS_signalfd4, -1, &set, 4, 0));
+    CASE(syscall(SYS_signalfd4, -1, &set, 8, 1));
+    CASE(syscall(SYS_signalfd4, 999, &set, 8, 0));
+    CASE(syscall(SYS_signalfd4, ends[0], &set, 8, 0));
+    fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    VALUE_AS("SFD_CLOEXEC", fcntl(fd, F_GETFD));
+    CASE_AS("signalfd, none", read(fd, info, sizeof(info)));
+    polled("signalfd, none, polled", fd);
+    watch(EPOLL_CTL_ADD, fd, EPOLLIN);
+    look("signalfd, none, watched");
+    raise(SIGUSR1);
+    polled("signalfd, one, polled", fd);
+    look("signalfd, one, watched");
+    CASE_AS("signalfd, short buffer", read(fd, info, 127));
+    CASE_AS("signalfd, one", read(fd, info, sizeof(info)));
+    VALUE_AS("its signal", info[0].ssi_signo == SIGUSR1 && info[0].ssi_pid == (unsigned)getpid());
+    kill(getpid(), SIGUSR1);
+    kill(getpid(), SIGUSR2);
+    CASE_AS("signalfd, two", read(fd, info, sizeof(info)));
+    VALUE_AS("both signals", info[0].ssi_signo + info[1].ssi_signo == SIGUSR1 + SIGUSR2);
+    CASE_AS("signalfd, changed", signalfd(fd, &other, 0) == fd);
+    raise(SIGUSR1);
+    CASE_AS("signalfd, another signal", read(fd, info, sizeof(info)));
+    CASE_AS("signalfd, changed back", signalfd(fd, &set, 0) == fd);
+    CASE_AS("signalfd, the signal", read(fd, info, sizeof(info)));
+    fcntl(fd, F_SETFL, 0);
+    if (fork() == 0) {
+        usleep(20000);
+        kill(getppid(), SIGUSR2);
+        _exit(0);
+    }
+    CASE_AS("wait for a signal", epoll_wait(ep, got, 1, 20000));
+    CASE_AS("signalfd, from a child", read(fd, info, sizeof(info)));
+    wait(NULL);
+    if (fork() == 0) {
+        usleep(20000);
+        kill(getppid(), SIGUSR1);
+        _exit(0);
+    }
+    CASE_AS("signalfd, read waits", read(fd, info, sizeof(info)));
+    wait(NULL);
+    close(fd);
+}
+
 /* ---- poll and select ---- */
 
 static void others(void)
@@ -490,6 +550,7 @@ int main(void)
     counters_watched();
     timers();
     timers_watched();
+    signals();
     others();
     return 0;
 }

@@ -11,6 +11,7 @@
 #include "kernel/io/timerfd.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/signalfd.h"
 #include "kernel/sys/posix/poll.h"
 
 /* A descriptor for a new file, whose reference passes to the table or is dropped. */
@@ -215,4 +216,43 @@ long sys_timerfd_gettime(uint64_t fd, uint64_t to)
     err = timerfd_get(u.file, &left, &interval);
     fd_put(u);
     return err ? err : copyout_setting(to, left, interval);
+}
+
+/* ---- signalfd ---- */
+
+/* Change the signals of the file of a descriptor. Returns the descriptor. */
+static long change_signals(uint64_t fd, sigset_t set)
+{
+    struct fd_use u = fd_get(process_self()->files, (uint32_t)fd);
+    int err;
+
+    if (!u.file)
+        return -EBADF;
+    err = signalfd_set(u.file, set);
+    fd_put(u);
+    return err ? err : (long)(uint32_t)fd;
+}
+
+long sys_signalfd4(uint64_t fd, uint64_t mask, uint64_t size, uint64_t flags)
+{
+    struct file *f;
+    sigset_t set;
+    int err;
+
+    if (size != sizeof(set))
+        return -EINVAL;
+    if (copyin_u64(&set, mask))
+        return -EFAULT;
+    if ((uint32_t)flags & ~(O_CLOEXEC | O_NONBLOCK))
+        return -EINVAL;
+    set &= ~(SIGBIT(SIGKILL) | SIGBIT(SIGSTOP));
+    if ((int32_t)fd != -1)
+        return change_signals(fd, set);
+    err = signalfd_create(set, (flags & O_NONBLOCK) != 0, &f);
+    return err ? err : install(f, (flags & O_CLOEXEC) != 0);
+}
+
+long sys_signalfd(uint64_t fd, uint64_t mask, uint64_t size)
+{
+    return sys_signalfd4(fd, mask, size, 0);
 }

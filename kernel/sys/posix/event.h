@@ -19,4 +19,7 @@ long sys_epoll_create1(uint64_t flags);                                         
 long sys_epoll_pwait2(uint64_t epfd, uint64_t events, uint64_t most, uint64_t timeout,
                       uint64_t mask, uint64_t size); /* 551 */
 
+long sys_signalfd(uint64_t fd, uint64_t mask, uint64_t size);                  /* 476 */
+long sys_signalfd4(uint64_t fd, uint64_t mask, uint64_t size, uint64_t flags); /* 484 */
+
 #endif

@@ -18,6 +18,7 @@
 
 static int ep = -1, event = -1, timer = -1;
 static struct epoll_event wish = {EPOLLIN, {0}};
+static unsigned long signals = 1ul << 15;
 static struct timespec at_once;
 static struct itimerspec setting = {{0, 0}, {1000, 0}};
 static struct pollfd many[20];
@@ -91,6 +92,8 @@ const struct scenario event_scenarios[] = {
     CREATE("epoll_create1", SYS_epoll_create1, 0),
     CREATE("eventfd", SYS_eventfd, 5),
     CREATE("eventfd2", SYS_eventfd2, 5, EFD_SEMAPHORE),
+    CREATE("signalfd", SYS_signalfd, -1ul, A(&signals), 8),
+    CREATE("signalfd4", SYS_signalfd4, -1ul, A(&signals), 8, 0),
     CREATE("timerfd_create", SYS_timerfd_create, CLOCK_MONOTONIC, 0),
     WITH("epoll_ctl, add", SYS_epoll_ctl, make, do_add, watches, 0),
     WITH("epoll_ctl, delete", SYS_epoll_ctl, make_watched, do_del, unwatched, NOTHING),
