@@ -63,6 +63,8 @@ static void copy_identity(struct process *to, struct process *from)
     to->rights = from->rights;
     memcpy(to->limits, from->limits, sizeof(to->limits));
     cpu_timers_limit_set(to);
+    to->personal = from->personal;
+    to->personal.death_signal = 0;
     memcpy(to->name, from->name, sizeof(to->name));
     to->program = program_path_ref(from->program);
     to->arg_start = from->arg_start;

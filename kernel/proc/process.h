@@ -56,6 +56,13 @@ struct rlimit {
     uint64_t soft, hard; /* soft <= hard */
 };
 
+/* What prctl and personality set; atomic words. A child inherits all but the signal. */
+struct personal {
+    uint8_t death_signal; /* sent to the process when its parent ends, 0: none */
+    bool undumpable, no_new_privs;
+    uint32_t persona;
+};
+
 struct process {
     uint32_t pid;           /* constant */
     uint64_t start_ns;      /* when it entered the table; constant */
@@ -118,6 +125,7 @@ struct process {
     /* The thread whose vfork waits until this process calls exec or ends; table lock. */
     struct uthread *vfork_parent;
     /* ITIMER_REAL: signal lock. */
+    struct personal personal;
     struct cpu_timers cpu_timers;
     struct timer alarm;
     uint64_t alarm_interval; /* ns */

@@ -18,12 +18,54 @@
 #include "mm/phys/page.h"
 
 /* The C library compares the release with the oldest Linux version that it supports. */
-const char system_names[UTS_NAMES][UTS_LENGTH] = {
+char system_names[UTS_NAMES][UTS_LENGTH] = {
     [UTS_SYSNAME] = "Megalith", [UTS_NODENAME] = "megalith", [UTS_RELEASE] = "6.1.0-megalith",
     [UTS_VERSION] = "SMP",      [UTS_MACHINE] = "alpha",     [UTS_DOMAIN] = "(none)",
 };
 
-long sys_uname(uint64_t to) { return copyout(to, system_names, sizeof(system_names)); }
+long sys_uname(uint64_t to)
+{
+    char names[UTS_NAMES][UTS_LENGTH];
+    ipl_t ipl = spin_lock(&process_lock);
+
+    memcpy(names, system_names, sizeof(names));
+    spin_unlock(&process_lock, ipl);
+    return copyout(to, names, sizeof(names));
+}
+
+static long get_system_name(unsigned which, vaddr_t to, uint64_t n)
+{
+    char name[UTS_LENGTH];
+    ipl_t ipl = spin_lock(&process_lock);
+
+    memcpy(name, system_names[which], sizeof(name));
+    spin_unlock(&process_lock, ipl);
+    if ((int32_t)n < 0)
+        return -EINVAL;
+    return copyout(to, name, MIN(n, strlen(name) + 1));
+}
+
+static long set_system_name(unsigned which, vaddr_t from, uint64_t n)
+{
+    char name[UTS_LENGTH] = "";
+    ipl_t ipl;
+
+    if (process_euid(process_self()) != 0)
+        return -EPERM;
+    if (n >= sizeof(name))
+        return -EINVAL;
+    if (copyin(name, from, n) != 0)
+        return -EFAULT;
+    ipl = spin_lock(&process_lock);
+    memcpy(system_names[which], name, sizeof(name));
+    spin_unlock(&process_lock, ipl);
+    return 0;
+}
+
+long sys_gethostname(uint64_t to, uint64_t n) { return get_system_name(UTS_NODENAME, to, n); }
+long sys_sethostname(uint64_t from, uint64_t n) { return set_system_name(UTS_NODENAME, from, n); }
+long sys_getdomainname(uint64_t to, uint64_t n) { return get_system_name(UTS_DOMAIN, to, n); }
+long sys_setdomainname(uint64_t from, uint64_t n) { return set_system_name(UTS_DOMAIN, from, n); }
 
 long sys_sysinfo(uint64_t to)
 {

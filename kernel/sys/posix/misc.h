@@ -8,9 +8,14 @@
 /* What uname(2) tells, in the order of struct utsname. */
 enum { UTS_SYSNAME, UTS_NODENAME, UTS_RELEASE, UTS_VERSION, UTS_MACHINE, UTS_DOMAIN, UTS_NAMES };
 #define UTS_LENGTH 65
-extern const char system_names[UTS_NAMES][UTS_LENGTH];
+/* Written under the process table lock; each ends with a NUL at any moment. */
+extern char system_names[UTS_NAMES][UTS_LENGTH];
 
 long sys_uname(uint64_t to);                                                     /* 339 */
+long sys_gethostname(uint64_t to, uint64_t n);                                   /* 87 */
+long sys_sethostname(uint64_t from, uint64_t n);                                 /* 88 */
+long sys_getdomainname(uint64_t to, uint64_t n);                                 /* 165 */
+long sys_setdomainname(uint64_t from, uint64_t n);                               /* 166 */
 long sys_sysinfo(uint64_t to);                                                   /* 318 */
 long sys_getrlimit(uint64_t resource, uint64_t to);                              /* 144 */
 long sys_setrlimit(uint64_t resource, uint64_t from);                            /* 145 */

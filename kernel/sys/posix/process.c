@@ -248,6 +248,8 @@ long sys_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage)
 
     if (options & ~(uint64_t)(WNOHANG | WUNTRACED | WCONTINUED | 0xE0000000u))
         return -EINVAL;
+    if ((int32_t)pid == INT32_MIN)
+        return -ESRCH; /* its negative is no number of a group */
     if ((status && probe_write(status, 4)) || (rusage && probe_write(rusage, sizeof(u))))
         return -EFAULT; /* before a child is reaped */
     found = process_wait((int32_t)pid,

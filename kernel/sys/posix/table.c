@@ -11,6 +11,7 @@
 #include "kernel/sys/posix/file.h"
 #include "kernel/sys/posix/misc.h"
 #include "kernel/sys/posix/path.h"
+#include "kernel/sys/posix/personal.h"
 #include "kernel/sys/posix/process.h"
 #include "kernel/sys/posix/socket.h"
 #include "kernel/sys/posix/time.h"
@@ -57,6 +58,8 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [75] = {CALL(3, sys_madvise)},
     [79] = {CALL(2, sys_getgroups)},
     [80] = {CALL(2, sys_setgroups)},
+    [87] = {CALL(2, sys_gethostname)},
+    [88] = {CALL(2, sys_sethostname)},
     [89] = {CALL(0, sys_getdtablesize)},
     [90] = {CALL(2, sys_dup2)},
     [92] = {CALL(3, sys_fcntl)},
@@ -98,6 +101,8 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [145] = {CALL(2, sys_setrlimit)},
     [147] = {CALL(0, sys_setsid)},
     [150] = {CALL(3, sys_getsockname)},
+    [165] = {CALL(2, sys_getdomainname)},
+    [166] = {CALL(2, sys_setdomainname)},
     [208] = {CALL(3, sys_lchown)},
     [217] = {CALL(3, sys_msync)},
     [233] = {CALL(1, sys_getpgid)},
@@ -113,17 +118,25 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [317] = {CALL(0, sys_munlockall)},
     [318] = {CALL(1, sys_sysinfo)},
     [323] = {CALL(1, sys_times)},
+    [324] = {CALL(1, sys_personality)},
     [325] = {CALL(1, sys_setfsuid)},
     [326] = {CALL(1, sys_setfsgid)},
     [327] = {CALL(2, sys_ustat)},
     [328] = {CALL(2, sys_statfs)},
     [329] = {CALL(2, sys_fstatfs)},
+    [330] = {CALL(2, sys_sched_setparam)},
+    [331] = {CALL(2, sys_sched_getparam)},
+    [332] = {CALL(3, sys_sched_setscheduler)},
+    [333] = {CALL(1, sys_sched_getscheduler)},
     [334] = {CALL(0, sys_sched_yield)},
+    [335] = {CALL(1, sys_sched_get_priority_max)},
+    [336] = {CALL(1, sys_sched_get_priority_min)},
     [339] = {CALL(1, sys_uname)},
     [340] = {CALL(2, sys_nanosleep)},
     [341] = {CALL(5, sys_mremap)},
     [343] = {CALL(3, sys_setresuid)},
     [344] = {CALL(3, sys_getresuid)},
+    [348] = {CALL(5, sys_prctl)},
     [349] = {CALL(4, sys_pread64)},
     [350] = {CALL(4, sys_pwrite64)},
     [351] = {CALL(1, sys_rt_sigreturn), .flags = SYS_FULL_FRAME | SYS_RAW},
@@ -141,6 +154,8 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [365] = {CALL(4, sys_wait4)},
     [367] = {CALL(2, sys_getcwd)},
     [370] = {CALL(4, sys_sendfile)},
+    [368] = {CALL(2, sys_capget)},
+    [369] = {CALL(2, sys_capset)},
     [371] = {CALL(3, sys_setresgid)},
     [372] = {CALL(3, sys_getresgid)},
     [375] = {CALL(3, sys_mincore)},

@@ -23,6 +23,8 @@ static unsigned long usr1_mask = 1ul << (SIGUSR1 - 1);
 static volatile int handled;
 
 #define ROOM ((unsigned long)room)
+static const int zeroes[4];
+static const unsigned cap_header[2] = {0x19980330}, all_caps[3] = {~0u, ~0u};
 
 /* A call that writes to, or reads from, an untouched page. */
 #define COLD_OUT(name_, call_, ...) \
@@ -204,6 +206,19 @@ const struct scenario plain_scenarios[] = {
     PLAIN("setreuid", SYS_setreuid, 0, 0),
     PLAIN("setregid", SYS_setregid, 0, 0),
     PLAIN("setfsuid", SYS_setfsuid),
+    PLAIN("personality", SYS_personality, 0xFFFFFFFFu),
+    PLAIN("prctl", SYS_prctl, 16, ROOM),
+    PLAIN("capget", SYS_capget, (unsigned long)cap_header, ROOM),
+    PLAIN("capset", SYS_capset, (unsigned long)cap_header, (unsigned long)all_caps),
+    PLAIN("sched_getscheduler", SYS_sched_getscheduler),
+    PLAIN("sched_getparam", SYS_sched_getparam, 0, ROOM),
+    PLAIN("sched_setscheduler", SYS_sched_setscheduler, 0, 0, (unsigned long)zeroes),
+    PLAIN("sched_setparam", SYS_sched_setparam, 0, (unsigned long)zeroes),
+    PLAIN("sched_get_priority_max", SYS_sched_get_priority_max),
+    PLAIN("sched_get_priority_min", SYS_sched_get_priority_min),
+    PLAIN("gethostname", SYS_gethostname, ROOM, 65),
+    PLAIN("sethostname", SYS_sethostname, (unsigned long)"megalith", 8),
+    PLAIN("setdomainname", SYS_setdomainname, (unsigned long)"(none)", 6),
     PLAIN("setfsgid", SYS_setfsgid),
     PLAIN("setresgid", SYS_setresgid, 0, 0, 0),
     {.name = "setpgid", .call = SYS_setpgid, .flags = NOTHING | IN_CHILD},
