@@ -274,11 +274,12 @@ undo:
 
 int exec_program(const char *path, struct exec_args *a)
 {
-    struct exec_image *x = npp_alloc_zeroed(sizeof(*x));
+    struct exec_image *x = npp_alloc(sizeof(*x));
     int err;
 
     if (!x)
         return -ENOMEM;
+    exec_image_init(x);
     err = exec_image_open(x, path, a);
     a->path_at = a->bytes;
     if (!err)

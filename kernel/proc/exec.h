@@ -55,6 +55,8 @@ struct exec_image {
     char line[2][SCRIPT_LINE_MAX]; /* first lines of the last two scripts */
 };
 
+/* Make *x, whose contents are undefined, an image without files. */
+void exec_image_init(struct exec_image *x);
 /* Find the program at path, through scripts that name an interpreter and change the arguments, and
  * its dynamic linker, and check both. 0; -ENOEXEC, -EACCES, -ELOOP, -ELIBBAD, -E2BIG, -ENOMEM or an
  * error of a look-up. In any case the caller calls exec_image_close. */

@@ -22,6 +22,13 @@
 #define LOADER_BREAK (IMAGE_BASE + (1UL << 30)) /* heap of a dynamic linker started as a program */
 #define SCRIPTS_MAX  5                          /* interpreters that are scripts, as on Linux */
 
+void exec_image_init(struct exec_image *x)
+{
+    x->program.inode = x->interp.inode = NULL;
+    x->path = NULL;
+    x->interp.image.bias = 0;
+}
+
 /* Look up an executable file. to: as of program_lookup. 0, -EACCES, or another negative errno. */
 static int file_open_exec(struct exec_file *f, const char *path, struct program_path **to)
 {
@@ -40,13 +47,13 @@ static int file_open_exec(struct exec_file *f, const char *path, struct program_
     return inode_access(f->inode, &cred, 1);
 }
 
-/* Read the headers of a file and check them. */
-static int file_check(struct exec_file *f)
+/* Check the headers of a file, of whose first bytes n were read into f->header (or n is an
+ * error). */
+static int file_check(struct exec_file *f, long n)
 {
     struct inode *i = f->inode;
     struct elf_phdr *ph;
     size_t ph_bytes;
-    long n = inode_read(i, 0, &f->header, sizeof(f->header));
     int err;
 
     if (n < (long)sizeof(f->header))
@@ -86,19 +93,23 @@ static int interp_open(struct exec_image *x)
     program_path_unref(path);
     pgd_free(name, ELF_INTERP_MAX);
     if (!err)
-        err = file_check(&x->interp);
+        err = file_check(&x->interp, inode_read(x->interp.inode, 0, &x->interp.header,
+                                                sizeof(x->interp.header)));
     return err == -ENOEXEC && x->interp.inode ? -ELIBBAD : err;
 }
 
 /* If x->program is a script, change the arguments, and let *path be the interpreter's, in a line of
- * x. 1: it is one; 0: it is not; or a negative errno. */
-static int script_step(struct exec_image *x, struct exec_args *a, const char **path, unsigned depth)
+ * x. 1: it is one; 0: it is not, and its header with *n bytes was read; or a negative errno. */
+static int script_step(struct exec_image *x, struct exec_args *a, const char **path, unsigned depth,
+                       long *n)
 {
     char *line = x->line[depth & 1]; /* *path may be in the other one */
     const char *interp, *argument;
-    long n = inode_read(x->program.inode, 0, line, SCRIPT_LINE_MAX);
-    int err = n < 0 ? (int)n : script_parse(line, (size_t)n, &interp, &argument);
+    int err;
 
+    *n = inode_read(x->program.inode, 0, line, SCRIPT_LINE_MAX);
+    err = *n < 0 ? (int)*n : script_parse(line, (size_t)*n, &interp, &argument);
+    memcpy(&x->program.header, line, sizeof(x->program.header));
     if (err <= 0)
         return err;
     err = exec_args_script(a, interp, argument, *path);
@@ -110,12 +121,13 @@ static int script_step(struct exec_image *x, struct exec_args *a, const char **p
 
 int exec_image_open(struct exec_image *x, const char *path, struct exec_args *a)
 {
+    long n = 0;
     int err;
 
     for (unsigned depth = 0;; depth++) {
         err = file_open_exec(&x->program, path, &x->path);
         if (!err)
-            err = script_step(x, a, &path, depth);
+            err = script_step(x, a, &path, depth, &n);
         if (err <= 0)
             break;
         exec_image_close(x);
@@ -123,7 +135,7 @@ int exec_image_open(struct exec_image *x, const char *path, struct exec_args *a)
             return -ELOOP;
     }
     if (!err)
-        err = file_check(&x->program);
+        err = file_check(&x->program, n);
     if (!err && x->program.image.interp_nbytes)
         err = interp_open(x);
     return err;
