@@ -28,6 +28,7 @@ OWN = {
     "scripts/gdb": {
         *("LIST_LIMIT", "MASK", "ROWS_MAX", "SHOWN", "PACKETS_MAX"),
         *("REGISTERS", "SP", "PC", "THREAD_POINTER", "PS_USER", "SWITCH_FRAME", "WORDS"),
+        *("LDAH_GP", "LDA_GP", "LOADED"),  # instructions that the compiler makes
     },
     "scripts/megalith/debug": {
         *("LIST_LIMIT", "MASK", "VERSION", "CHUNK", "PAGEMAP_HERE", "PAGEMAP_BLOCK"),

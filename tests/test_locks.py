@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from lib.guest import Done
+from megalith.run.paths import TOP
 
 NOTHING = "Nothing was measured yet: SHOW {} /START begins.\n"
 
@@ -56,3 +57,24 @@ def test_a_new_start_forgets(run: Callable[..., Done]) -> None:
     mutex = lines_of(text[text.index("Mutex ") :])
     # The end of one `show` and the start of the next: far fewer than the hundred names of `ls`.
     assert int(mutex["directory"][1]) < 12
+
+
+def test_an_interrupt_may_meet_any_lock_of_a_lower_ipl() -> None:
+    """Its locks must have higher ranks than all those that may be held when it comes. Each lock has
+    the IPL that the table of ranks states."""
+    table = (TOP / "kernel/sched/rank.h").read_text()
+    ranks = {
+        name: (int(rank), ipl)
+        for name, rank, ipl in re.findall(r"(RANK_\w+) = (\d+),.*(IPL_\w+) \*/", table)
+    }
+    order = ["IPL_ASTDEL", "IPL_DEVICE", "IPL_CLOCK"]
+    levels = [order.index(ipl) for _, ipl in sorted(ranks.values())]
+    assert len(ranks) == table.count("    RANK_") and levels == sorted(levels)
+    used = [
+        pair
+        for folder in ("kernel", "mm")
+        for source in (TOP / folder).rglob("*.[ch]")
+        if "kernel/test/" not in str(source)
+        for pair in re.findall(r"\b(RANK_\w+),\s+(IPL_\w+)", source.read_text())
+    ]
+    assert len(used) >= len(ranks) and [p for p in used if ranks[p[0]][1] != p[1]] == []

@@ -1,7 +1,9 @@
 /*
  * Ranks of locks: the complete lock order of the kernel, lowest rank first. A CPU acquires
- * spinlocks in strictly rising rank (checked in every build). Mutexes come before all spinlocks:
- * they are taken at IPL 0 with no spinlock held, in the order of the second table.
+ * spinlocks in strictly rising rank (checked in every build). Their IPL rises with the rank: an
+ * interrupt may come while any lock of a lower IPL is held (tests/test_locks.py). Mutexes come
+ * before all spinlocks: they are taken at IPL 0 with no spinlock held, in the order of the second
+ * table.
  *
  * Page tables of system space and shootdown requests are changed without a lock. printk() has an
  * unranked lock of its own, inside all others.
@@ -18,13 +20,13 @@ enum spin_rank {
     RANK_FUTEX = 18,       /* waiters of some futexes                    IPL_ASTDEL */
     RANK_SECTION = 20,     /* section state that page faults read        IPL_ASTDEL */
     RANK_OBJECT = 24,      /* pages and mappings of one mm object        IPL_ASTDEL */
-    RANK_PTPAGE = 26,      /* page tables of one address space           IPL_ASTDEL */
-    RANK_NAMES = 27,       /* names of sockets                           IPL_ASTDEL */
-    RANK_EVENT = 28,       /* one eventfd                                IPL_ASTDEL */
-    RANK_SOCKET = 29,      /* one socket                                 IPL_ASTDEL */
+    RANK_PTPAGE = 25,      /* page tables of one address space           IPL_ASTDEL */
+    RANK_NAMES = 26,       /* names of sockets                           IPL_ASTDEL */
+    RANK_EVENT = 27,       /* one eventfd                                IPL_ASTDEL */
+    RANK_SOCKET = 28,      /* one socket                                 IPL_ASTDEL */
+    RANK_SOCKET_WORK = 29, /* files of dropped messages                  IPL_ASTDEL */
     RANK_TTY = 30,         /* console line discipline                    IPL_DEVICE */
     RANK_DEVICE = 32,      /* one serial line                            IPL_DEVICE */
-    RANK_SOCKET_WORK = 34, /* files of dropped messages              IPL_ASTDEL */
     RANK_POOL = 40,        /* nonpaged pool, variable list               IPL_CLOCK */
     RANK_PFN = 44,         /* page lists of one RAD                      IPL_CLOCK */
     RANK_TIMERFD = 45,     /* one timerfd                                IPL_CLOCK */
