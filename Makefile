@@ -20,7 +20,7 @@ PYTHON := .venv/bin/python
 
 WARNINGS := -Wall -Wextra -Werror
 
-.PHONY: oracle schedules models all kernel user initrd run test test-boots soak mutation planted debug bench format help clean setup host-tests
+.PHONY: oracle programs schedules models all kernel user initrd run test test-boots soak mutation planted debug bench format help clean setup host-tests
 all: kernel user initrd ## build the kernel, the user programs and the initrd
 
 # ---- set-up ---------------------------------------------------------------------------------
@@ -324,6 +324,9 @@ test-races: all races ## run the guest tests on a kernel that looks for data rac
 	$(Q)$(PYTEST) --kernel $(B)/races/megalith.elf $(if $(T),,--figures races) --slower 6 \
 	    -o timeout=1500 $(addprefix tests/test_,$(addsuffix .py,guest walk sections shell races)) \
 	    -k "not -1] and not shared_whole and not shared_by_300" $(T)
+
+programs: all ## build and run programs of others, and compare with Linux (P="NAME ...")
+	$(Q)scripts/programs $(P)
 
 oracle: user ## record what Linux/Alpha answers to the conformance programs (qemu-alpha, root)
 	$(Q)scripts/oracle $(ARGS)
