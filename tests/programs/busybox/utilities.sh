@@ -1,6 +1,6 @@
 # A day's work in a shell: pipes, here-documents, functions, job control, the usual utilities.
 here=$PWD
-mkdir -p /tmp/bb/bin && cd /tmp/bb || exit 1
+$here/busybox mkdir -p /tmp/bb/bin && cd /tmp/bb || exit 1
 $here/busybox --install -s bin
 PATH=/tmp/bb/bin
 export LC_ALL=C
