@@ -1,8 +1,8 @@
 /*
  * Regions: reserved parts of an address space.
  *
- * A region has no memory and no page tables of its own; it only reserves addresses. mmap, brk and
- * stack growth check region_overlaps_locked(), so that an address in a created region is used only
+ * A region has no memory and no page tables of its own; it only reserves addresses. mmap, mremap
+ * and brk check region_overlaps_locked(), so that an address in a created region is used only
  * by services that name the region.
  *
  * A region with VA$M_SHARED_PTS consists of whole level-3 spans (8 MiB) and takes only
