@@ -271,12 +271,11 @@ static void *__attribute__((noinline)) look_at(uint64_t p, uint64_t size)
     return (void *)p;
 }
 
-/* May the current thread take size bytes? What is free on the variable list when the lookaside
- * lists are on it too must leave a reserve for user 0, unless the thread is one of user 0's. pgdyn
- * held. */
-static bool leaves_reserve(uint64_t size)
+/* What must be free for the current thread to take size bytes: a reserve for user 0 is left by all
+   threads but those of user 0. */
+static uint64_t with_reserve(uint64_t size)
 {
-    return account_self()->exempt || var.bytes >= size + area.size / RESERVE_SHARE;
+    return size + (account_self()->exempt ? 0 : area.size / RESERVE_SHARE);
 }
 
 static void *variable_alloc(uint64_t size)
@@ -284,7 +283,7 @@ static void *variable_alloc(uint64_t size)
     void *p;
 
     mutex_lock(&pgdyn);
-    p = leaves_reserve(size) ? pool_var_alloc(&var, size, UINT64_MAX, touch) : NULL;
+    p = var.bytes >= with_reserve(size) ? pool_var_alloc(&var, size, UINT64_MAX, touch) : NULL;
     if (p) {
         if (unlikely(pool_check != 0))
             pool_check_taken("paged", (uint64_t)p, size, high_water);
@@ -306,12 +305,17 @@ static uint64_t lookaside_bytes(void)
 
 /* Could the current thread take size bytes if the lookaside lists were moved to the variable list?
    If not, nothing is moved: else a user who has exhausted the pool could keep the lists empty and
-   the mutex busy, with requests that fail. A hint: the counts are read without the mutex. */
+   the mutex busy, with requests that fail. The lists are counted first: a packet that another
+   thread has taken off its list by then is on the variable list when pgdyn is free. (One that is
+   moved later is counted twice; then the lists are moved for nothing.) */
 static bool drain_may_help(uint64_t size)
 {
-    uint64_t free = __atomic_load_n(&var.bytes, __ATOMIC_RELAXED) + lookaside_bytes();
+    uint64_t unused = lookaside_bytes();
 
-    return free >= size + (account_self()->exempt ? 0 : area.size / RESERVE_SHARE);
+    mutex_lock(&pgdyn);
+    unused += var.bytes;
+    mutex_unlock(&pgdyn);
+    return unused >= with_reserve(size);
 }
 
 static void *__attribute__((noinline)) alloc_variable(size_t nbytes)
@@ -326,8 +330,7 @@ static void *__attribute__((noinline)) alloc_variable(size_t nbytes)
     p = variable_alloc(size);
     if (!p && drain_may_help(size)) {
         pgd_drain();
-        p = variable_alloc(
-            size); /* also when the lists were empty: another thread may have moved their packets */
+        p = variable_alloc(size); /* even if another thread has moved all packets */
     }
     return p;
 }

@@ -5,7 +5,8 @@
  * The model of paged pool has one number for each 16 bytes: the length of the block that starts
  * there, or 0. An allocation takes the block that was freed last to the lookaside list of its size;
  * or, if there is none, the first gap that is large enough; or, if there is none either, the first
- * such gap after all lists have been emptied. So the model predicts the exact address, and when an
+ * such gap after all lists have been emptied. The lists stay as they are if gaps and lists together
+ * are smaller than what is requested. So the model predicts the exact address, and when an
  * allocation fails. Whether a freed block goes to its list or becomes a gap is read from the list's
  * own count, and must be consistent with PAGED_LAL_SIZE and with the limit of three quarters of the
  * pool. The sizes, free blocks and bytes that the pool reports are computed from the model and
@@ -53,7 +54,7 @@ static struct {
     uint64_t lal;
     /* How often each case occurred, for a test that checks that all did. */
     struct {
-        uint64_t requests, hits, frees, refused, drained, most_on_lists;
+        uint64_t requests, hits, frees, refused, drained, kept, most_on_lists;
     } did;
 } model;
 
@@ -89,6 +90,18 @@ static uint64_t model_first_gap(uint64_t want)
     return model.top - gap + want <= model.grains ? model.top - gap : model.grains;
 }
 
+/* Bytes of all gaps and lists together. */
+static uint64_t model_unused(void)
+{
+    uint64_t grains = model.grains;
+
+    for (uint64_t g = 0; g < model.top; g++)
+        grains -= model.length[g];
+    for (unsigned i = 0; i < POOL_LISTS; i++)
+        grains += (uint64_t)model.paged[i].n * (i + 1);
+    return grains * POOL_GRAIN;
+}
+
 static bool model_drain(void)
 {
     bool any = false;
@@ -112,7 +125,9 @@ static uint64_t model_take(uint64_t size)
         return l->p[--l->n]; /* its length is in the map already */
     }
     grain = model_first_gap(want);
-    if (grain == model.grains && model_drain())
+    if (grain == model.grains && model_unused() < size)
+        model.did.kept++;
+    else if (grain == model.grains && model_drain())
         grain = model_first_gap(want);
     if (grain == model.grains)
         return 0;
@@ -263,8 +278,9 @@ static void model_compare(void)
     model_need(s.size == s.free + s.in_use + s.lookaside_bytes, "nonpaged pool's sum");
 }
 
-/* Make one request while no page is free. Either it fails, and the lists are empty then, or pages
-   that the pool has already or gets back from its lists are enough. */
+/* Make one request while no page is free. Either it fails, and the lists are empty then unless they
+   could not have helped, or pages that the pool has already or gets back from its lists are enough.
+ */
 static void model_no_pages(uint64_t nbytes)
 {
     uint64_t size = pool_round(nbytes);
@@ -278,7 +294,8 @@ static void model_no_pages(uint64_t nbytes)
     pgd_stats(&s);
     if (!hit && s.lookaside_bytes == 0)
         model_drain();
-    model_need(p || s.lookaside_bytes == 0, "a request fails before the lists are empty");
+    model_need(p || s.lookaside_bytes == 0 || model_unused() < size,
+               "a request fails before the lists are empty");
     model.did.refused += p == NULL;
     if (p) {
         model_need((uint64_t)p == model_take(size), "a block is not where the model has it");

@@ -266,6 +266,44 @@ static void test_paged_shortage(void)
     is(s.free_blocks, 1, "where all is one block again");
 }
 
+static void *keep_draining(void *stop)
+{
+    host_cpu_enter(1, NULL);
+    while (!__atomic_load_n((uint32_t *)stop, __ATOMIC_ACQUIRE))
+        pgd_drain();
+    return NULL;
+}
+
+/* Requests for all that is left of the pool while another thread moves packets from the lists to the
+   variable list: what is on its way is not missed. */
+static void test_shortage_beside_drain(void)
+{
+    enum { LISTS = 32, LEFT = 16384, ROUNDS = 60000 };
+    void *p[LISTS + 1], *rest;
+    struct pool_stats s;
+    uint32_t stop = 0, failed = 0;
+    pthread_t t;
+
+    pgd_drain();
+    pgd_stats(&s);
+    rest = pgd_alloc(s.free - LEFT);
+    pthread_create(&t, NULL, keep_draining, &stop);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        for (unsigned k = 1; k <= LISTS; k++)
+            p[k] = pgd_alloc(k * POOL_GRAIN);
+        for (unsigned k = 1; k <= LISTS; k++)
+            pgd_free(p[k], k * POOL_GRAIN);
+        p[0] = pgd_alloc(LEFT);
+        failed += !p[0];
+        if (p[0])
+            pgd_free(p[0], LEFT);
+    }
+    __atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
+    pthread_join(t, NULL);
+    is(failed, 0, "all memory that is free can be had while packets are moved");
+    pgd_free(rest, s.free - LEFT);
+}
+
 /* The pages of large free blocks go back to the system, and are mapped again when the blocks are
    allocated again. */
 static void test_pages_go_back(void)
@@ -382,6 +420,7 @@ int main(int argc, char **argv)
     }
     test_lists();
     test_paged_shortage();
+    test_shortage_beside_drain();
     test_pages_go_back();
     test_paged_no_memory();
     test_nonpaged_limit();

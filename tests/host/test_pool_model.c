@@ -40,15 +40,15 @@ static int run_all(int64_t poolcheck)
         if (wrong)
             diag("sequence %u, seed %#lx: %s", i, began, wrong);
     }
-    diag("%lu requests, %lu hits, %lu releases, %lu refused, lists drained %lu times, at most %lu "
-         "bytes on them",
+    diag("%lu requests, %lu hits, %lu releases, %lu refused, lists drained %lu times, left alone "
+         "%lu times, at most %lu bytes on them",
          model.did.requests, model.did.hits, model.did.frees, model.did.refused, model.did.drained,
-         model.did.most_on_lists);
+         model.did.kept, model.did.most_on_lists);
     if (wrong)
         return 1;
     /* All cases that the model counts have occurred. */
     return model.did.hits < 10000 || model.did.refused < 1000 || model.did.drained < 100 ||
-                   model.did.most_on_lists < POOL_BYTES / 4
+                   model.did.kept < 1000 || model.did.most_on_lists < POOL_BYTES / 4
                ? 2
                : 0;
 }
