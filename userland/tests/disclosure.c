@@ -273,6 +273,7 @@ static const struct shape shapes[] = {
     {"getdents", SYS_getdents64, {6, B(1), BUFFER}, NULL, 0},
     {"getcwd", SYS_getcwd, {B(0), BUFFER}, NULL, 0},
     {"readlink", SYS_readlink, {(uint64_t)"/proc/self/exe", B(1), BUFFER}, NULL, 0},
+    {"getrandom", SYS_getrandom, {B(0), BUFFERS *BUFFER, 0}, NULL, 0},
     {"uname", SYS_uname, {B(0)}, NULL, 0},
     {"utsname", 339, {B(0)}, NULL, 0},
     {"wait4", SYS_wait4, {(uint64_t)-1, B(1), 0, B(3)}, child_ends, 0},
@@ -414,6 +415,20 @@ static int is_stain(uint8_t first, uint8_t second)
     return first == stains[0] && second == stains[1];
 }
 
+static uint8_t suspected[BUFFERS][BUFFER];
+
+/* Is the output of s random? Then one byte of 65,536 has the value of the first stain in one child
+ * and that of the second in the other by chance. */
+static int is_random(const struct shape *s) { return s->number == SYS_getrandom; }
+
+/* Note which bytes of the buffers have been like the stain, so that only they count henceforth. */
+static void suspect(void)
+{
+    for (unsigned b = 0; b < BUFFERS; b++)
+        for (unsigned k = 0; k < BUFFER; k++)
+            suspected[b][k] &= is_stain(outcome[0].buffer[b][k], outcome[1].buffer[b][k]);
+}
+
 /* Does an address of the kernel begin at p, in KSEG or in system space? What a call has written on
  * its stack itself is no stain any more. */
 static int is_address(const uint8_t *p)
@@ -431,7 +446,7 @@ static unsigned leaked(void)
 
     for (unsigned b = 0; b < BUFFERS; b++) {
         for (unsigned k = 0; k < BUFFER; k++) {
-            if (!is_stain(outcome[0].buffer[b][k], outcome[1].buffer[b][k]) &&
+            if (!(suspected[b][k] && is_stain(outcome[0].buffer[b][k], outcome[1].buffer[b][k])) &&
                 (k + 8 > BUFFER || !is_address(&outcome[0].buffer[b][k])))
                 continue;
             if (!n++)
@@ -454,6 +469,24 @@ static unsigned leaked(void)
     return n;
 }
 
+/* Have the two calls of s, just made, given memory of the kernel? Random output is asked for again:
+ * what is of the kernel's memory is stained at the same place each time. An interrupt may have
+ * hidden it in one repetition, so that any of three will do. */
+static int discloses(const struct shape *s, long ms)
+{
+    unsigned n;
+
+    memset(suspected, 1, sizeof(suspected));
+    n = leaked();
+    if (!n || !is_random(s))
+        return n != 0;
+    suspect();
+    n = 0;
+    for (int i = 0; i < 3 && !n; i++)
+        n = make_twice(s, ms) ? leaked() : 0;
+    return n != 0;
+}
+
 /* Did the call write anything? Otherwise the example tests nothing. */
 static int wrote(void)
 {
@@ -469,8 +502,8 @@ static void examples(void)
     for (unsigned i = 0; i < SHAPES; i++) {
         if (!make_twice(&shapes[i], EXAMPLE_MS))
             ok(0, "%s comes to its end", shapes[i].what);
-        else if (!ok(wrote() && !leaked(), "%s gives its output and nothing of the kernel's memory",
-                     shapes[i].what))
+        else if (!ok(wrote() && !discloses(&shapes[i], EXAMPLE_MS),
+                     "%s gives its output and nothing of the kernel's memory", shapes[i].what))
             diag("result %#lx", outcome[0].registers[0]);
     }
 }
@@ -537,15 +570,16 @@ static void every_call(void)
         calls++;
         for (unsigned k = 0; k < DRAWS; k++) {
             struct shape s = {.what = c.name, .number = n};
+            long ms = n == MEGA_SYS_CONTROL ? EXAMPLE_MS : DRAWN_MS;
 
             for (unsigned i = 0; i < 6; i++)
                 s.a[i] = argument(i);
             if (n >= 0x1000 && draw(2))
                 s.block = 6;
-            if (!make_twice(&s, s.number == MEGA_SYS_CONTROL ? EXAMPLE_MS : DRAWN_MS))
+            if (!make_twice(&s, ms))
                 continue;
             returned++;
-            if (leaked()) {
+            if (discloses(&s, ms)) {
                 bad++;
                 diag("%s discloses memory of the kernel", c.name);
             }
@@ -566,7 +600,8 @@ static void information(void)
             !make_twice(&s, s.number == MEGA_SYS_CONTROL ? EXAMPLE_MS : DRAWN_MS))
             continue;
         if ((int)outcome[0].registers[0] == SS$_NORMAL)
-            ok(!leaked(), "item %u of MEGA_SYS_INFO has nothing of the kernel's memory", item);
+            ok(!discloses(&s, DRAWN_MS),
+               "item %u of MEGA_SYS_INFO has nothing of the kernel's memory", item);
     }
 }
 
@@ -587,7 +622,7 @@ static void planted(void)
         int found = 0;
 
         for (int i = 0; i < PLANTED_TRIES; i++)
-            found += make_twice(&s, EXAMPLE_MS) && leaked();
+            found += make_twice(&s, EXAMPLE_MS) && discloses(&s, EXAMPLE_MS);
         ok(found >= PLANTED_FOUND, "a leak planted in %s is found %d times of %d", kinds[kind],
            found, PLANTED_TRIES);
     }
