@@ -373,6 +373,8 @@ static int left_out(long number, uint64_t first)
     case SYS_chdir: /* the effects of root's calls stay below HOME */
     case SYS_fchdir:
         return geteuid() == 0;
+    case SYS_prlimit64: /* root's could end this program itself, or keep it from its files */
+        return geteuid() == 0 && (uint32_t)first != 0;
     case SYS_sigreturn: /* hardly any process survives these */
     case SYS_rt_sigreturn:
         return draw(30) != 0;
