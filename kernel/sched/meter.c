@@ -40,7 +40,7 @@
    interrupt from its request to the hook and from the hook to the interrupted code, a pause. */
 #define SWPIPL_CYCLES    10
 #define INTERRUPT_CYCLES 37
-#define PAUSE_CYCLES     23
+#define PAUSE_CYCLES     21
 
 struct level {
     uint32_t begun, running;     /* running: a time has begun, at `begun` of meter_clock() */
