@@ -39,9 +39,13 @@ struct treap {
 /* Set once at boot, before users can do anything. */
 extern uint64_t treap_secret;
 
+/* Two multiplications: after one, elements that are allocated one behind the other have weights at
+   equal distances, and with some secrets and sizes such trees are twice as deep. */
 static inline uint32_t treap_weight(const struct treap_node *n)
 {
-    return (uint32_t)((((uint64_t)n ^ treap_secret) * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+    uint64_t x = ((uint64_t)n ^ treap_secret) * UINT64_C(0x9E3779B97F4A7C15);
+
+    return (uint32_t)(((x ^ x >> 32) * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
 }
 
 /* Make `by` (or NULL) the child of n's parent in place of n. */

@@ -1,4 +1,4 @@
-// SOURCES: kernel/base/format.c kernel/base/string.c kernel/base/string_extra.c
+// SOURCES: kernel/base/format.c kernel/base/string.c kernel/base/string_extra.c kernel/base/treap.c
 /*
  * Formatting, memory and strings, lists, ranges and bits. Copies and fills are compared with a
  * bytewise model for every alignment and length up to a few unrolled rounds, with guard bytes
@@ -14,6 +14,7 @@
 #include "kernel/base/range.h"
 #include "kernel/base/string.h"
 #include "kernel/base/symbols.h"
+#include "kernel/base/treap.h"
 #include "userland/lib/include/tap.h"
 
 void *string_memcpy(void *dst, const void *src, size_t n);
@@ -97,6 +98,14 @@ static bool same_after(const char *what, size_t a, size_t b, size_t n)
     return false;
 }
 
+/* Do a and b compare as their first different bytes do, which are at that position? */
+static bool differs(const unsigned char *a, const unsigned char *b, size_t n, size_t position)
+{
+    int order = string_memcmp(a, b, n);
+
+    return order != 0 && (order < 0) == (a[position] < b[position]);
+}
+
 static void test_copies(void)
 {
     bool copies = true, fills = true, moves = true, compares = true;
@@ -115,11 +124,13 @@ static void test_copies(void)
                 compares &= string_memcmp(to + d, from + s, n) == 0;
                 if (n) {
                     to[d + n - 1] ^= 1;
-                    compares &= string_memcmp(to + d, from + s, n) != 0;
+                    compares &= differs(to + d, from + s, n, n - 1);
+                    to[d + n / 2] ^= 0x80;
+                    compares &= differs(to + d, from + s, n, n / 2);
                 }
             }
     ok(copies, "memcpy: every alignment and length");
-    ok(compares, "memcmp: equal, and different in the last byte");
+    ok(compares, "memcmp: equal, and different in the last byte or the middle");
     for (size_t d = GUARD; d < GUARD + 8; d++)
         for (size_t n = 0; n < 200; n++) {
             for (size_t i = 0; i < ROOM; i++)
@@ -298,6 +309,50 @@ static void test_single_evaluation(void)
     is(sizeof(char[CONST_MAX(3, 4)]), 4, "CONST_MAX is a constant");
 }
 
+/* ---- search trees ---- */
+
+#define NODES  4000u
+#define STRIDE 1024u /* bytes from one node to the next, at most */
+
+/* Insert a node at the right end. */
+static void append(struct treap *t, struct treap_node *n)
+{
+    struct treap_node *last = treap_last(t);
+
+    treap_insert(t, n, last, last ? &last->right : &t->root);
+}
+
+/* The mean depth of a tree whose elements, of so many bytes, lie one behind the other. */
+static double mean_depth(char *memory, size_t stride)
+{
+    struct treap t = {NULL};
+    unsigned long sum = 0;
+
+    for (size_t i = 0; i < NODES; i++)
+        append(&t, (struct treap_node *)(memory + i * stride));
+    for (struct treap_node *n = treap_first(&t); n; n = treap_next(n))
+        for (const struct treap_node *above = n; above; above = above->up)
+            sum++;
+    return (double)sum / NODES;
+}
+
+/* A random tree of 4,000 nodes has a mean depth of 2 ln 4,000 - 1.8 or 14.7, with a standard
+   deviation of 0.6. */
+static void test_tree_depth(void)
+{
+    static const size_t strides[] = {64, 96, 128, 192, 224, 1024};
+    char *memory = calloc(NODES, STRIDE);
+    double most = 0;
+
+    for (size_t s = 0; s < ARRAY_SIZE(strides); s++)
+        for (uint64_t boot = 0; boot < 32; boot++) {
+            treap_secret = treap_secret * 6364136223846793005u + 1442695040888963407u;
+            most = MAX(most, mean_depth(memory, strides[s]));
+        }
+    ok(most < 20, "trees of elements at equal distances are %.1f deep in the mean", most);
+    free(memory);
+}
+
 int main(void)
 {
     test_format();
@@ -306,5 +361,6 @@ int main(void)
     test_strings();
     test_lists();
     test_numbers();
+    test_tree_depth();
     return tap_done();
 }
