@@ -20,6 +20,8 @@ static int grow_to(struct inode *i, uint64_t size)
     return size > i->size ? i->ops->resize(i, size) : 0;
 }
 
+/* After an error the size is the old one. Pages that were made in holes stay: a mapping may have
+   written to them already. */
 int inode_allocate(struct inode *i, uint64_t offset, uint64_t n, bool grow)
 {
     uint64_t old, end = offset + n;
