@@ -109,6 +109,9 @@ static long signalfd_read(struct file *f, vaddr_t ubuf, size_t n)
     if (!n)
         return -EINVAL;
     while (done < n && !thread_killed()) {
+        /* A signal that is taken cannot be put back: first see that there is room for it. */
+        if (probe_write(ubuf + done, sizeof(struct signalfd_siginfo)))
+            return done ? (long)done : -EFAULT;
         if (!signal_take(mask_of(f), &info)) {
             if (done)
                 break;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -14,11 +15,12 @@
 #include <unistd.h>
 
 #define SYS_EPOLL_PWAIT2 551
+#define SIGNAL           16
 #define A(p)             ((unsigned long)(p))
 
-static int ep = -1, event = -1, timer = -1;
+static int ep = -1, event = -1, timer = -1, taken = -1; /* taken: a signalfd */
 static struct epoll_event wish = {EPOLLIN, {0}};
-static unsigned long signals = 1ul << 15;
+static unsigned long signals = 1ul << (SIGNAL - 1);
 static struct timespec at_once;
 static struct itimerspec setting = {{0, 0}, {1000, 0}};
 static struct pollfd many[20];
@@ -42,10 +44,29 @@ static void make_watched(void)
         bail_out("no watch");
 }
 
+/* A signal that waits to be read. */
+static void make_pending(void)
+{
+    make();
+    raw6(SYS_rt_sigprocmask, SIG_BLOCK, A(&signals), 0, 8, 0, 0);
+    kill(getpid(), SIGNAL);
+    taken = (int)raw6(SYS_signalfd4, -1ul, A(&signals), 8, O_NONBLOCK, 0, 0);
+    if (taken < 0)
+        bail_out("no signalfd");
+}
+
 static void drop(void)
 {
     cold_drop();
     raw6(SYS_close_range, 3, 255, 0, 0, 0, 0);
+}
+
+/* Take the signal if it is still pending. */
+static void drop_pending(void)
+{
+    raw6(SYS_rt_sigtimedwait, A(&signals), 0, A(&at_once), 8, 0, 0);
+    raw6(SYS_rt_sigprocmask, SIG_UNBLOCK, A(&signals), 0, 8, 0, 0);
+    drop();
 }
 
 static bool opened(long r) { return r >= 3 && close((int)r) == 0; }
@@ -56,6 +77,7 @@ static bool watches(long r)
 static bool unwatched(long r) { return r == 0 && epoll_ctl(ep, EPOLL_CTL_ADD, event, &wish) == 0; }
 static bool reported(long r) { return r == 1 && *(unsigned *)COLD == EPOLLIN; }
 static bool counted(long r) { return r == 8 && *(unsigned long *)COLD == 1; }
+static bool is_signal(long r) { return r == 128 && *(unsigned *)COLD == SIGNAL; }
 static bool is_set(long r)
 {
     struct itimerspec t;
@@ -72,6 +94,7 @@ static long do_wait(void) { return raw6(SYS_epoll_wait, A(ep), COLD, 8, 0, 0, 0)
 static long do_pwait(void) { return raw6(SYS_epoll_pwait, A(ep), COLD, 8, 0, 0, 0); }
 static long do_pwait2(void) { return raw6(SYS_EPOLL_PWAIT2, A(ep), COLD, 8, A(&at_once), 0, 0); }
 static long do_read_event(void) { return raw6(SYS_read, A(event), COLD, 8, 0, 0, 0); }
+static long do_read_signal(void) { return raw6(SYS_read, A(taken), COLD, 128, 0, 0, 0); }
 static long do_set(void) { return raw6(SYS_timerfd_settime, A(timer), 0, A(&setting), COLD, 0, 0); }
 static long do_get(void) { return raw6(SYS_timerfd_gettime, A(timer), COLD, 0, 0, 0, 0); }
 static long do_poll_many(void) { return raw6(SYS_poll, A(many), 20, 1, 0, 0, 0); }
@@ -101,6 +124,19 @@ const struct scenario event_scenarios[] = {
     WITH("epoll_pwait", SYS_epoll_pwait, make_watched, do_pwait, reported, 0),
     WITH("epoll_pwait2", SYS_EPOLL_PWAIT2, make_watched, do_pwait2, reported, 0),
     WITH("read of an eventfd", SYS_read, make, do_read_event, counted, 0),
+    {.name = "signalfd4, signals in an untouched page",
+     .call = SYS_signalfd4,
+     .prepare = make,
+     .args = {-1ul, COLD, 8, 0},
+     .effect = opened,
+     .undo = drop,
+     .flags = WARM},
+    {.name = "read of a signalfd",
+     .call = SYS_read,
+     .prepare = make_pending,
+     .act = do_read_signal,
+     .effect = is_signal,
+     .undo = drop_pending},
     WITH("timerfd_settime", SYS_timerfd_settime, make, do_set, is_set, 0),
     WITH("timerfd_gettime", SYS_timerfd_gettime, make, do_get, NULL, 0),
     WITH("poll of 20 files", SYS_poll, make, do_poll_many, NULL, 0),
