@@ -223,7 +223,9 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
     x->stack_bytes = rlimit_stack_bytes();
     as = exec_image_map(x, STACK_TOP, &err);
     if (as && !process_alone(p)) {
+        p->exec_wait = &(struct exec_wait){a, as};
         err = threads_end_others();
+        p->exec_wait = NULL;
         ended = !err;
     }
     if (as && !err && fdtable_shared(files)) { /* the others keep what this program closes */

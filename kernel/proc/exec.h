@@ -22,6 +22,12 @@ struct exec_args {
     uint8_t *page[EXEC_ARG_PAGES]; /* KSEG addresses; allocated as needed */
 };
 
+/* What exec has allocated for the new program (process.exec_wait). */
+struct exec_wait {
+    const struct exec_args *args;
+    struct aspace *space;
+};
+
 void exec_args_init(struct exec_args *a);
 void exec_args_free(struct exec_args *a);
 /* Append a copy of a kernel string; the caller increments argc or envc. 0, -E2BIG, -ENOMEM. On

@@ -23,6 +23,7 @@
 #include "kernel/sched/wait.h"
 #include "mm/space/aspace.h"
 
+struct exec_wait;
 struct file_table;
 struct lnm_space;
 struct program_path;
@@ -117,9 +118,12 @@ struct process {
     struct program_path *program; /* holds a reference; NULL before the first exec. Table lock; its
                                      own threads read it without, because only exec changes it */
     vaddr_t arg_start, arg_end, env_end; /* strings of exec; table lock */
-    struct mutex brk_mutex;              /* MUTEX_PROCESS: serialises brk and setitimer calls */
-    vaddr_t brk_start, brk;              /* brk_mutex, unless process_alone */
-    struct cpu_time ended;               /* CPU time of threads that have ended; table lock */
+    /* What an exec holds that waits until it is the only thread, or NULL. Its own; others read it
+     * only while all threads are stopped (validate.c). */
+    struct exec_wait *exec_wait;
+    struct mutex brk_mutex;        /* MUTEX_PROCESS: serialises brk and setitimer calls */
+    vaddr_t brk_start, brk;        /* brk_mutex, unless process_alone */
+    struct cpu_time ended;         /* CPU time of threads that have ended; table lock */
     struct cpu_time waited;        /* of children waited for; atomic: written under table lock */
     struct wait_queue child_queue; /* threads that wait for children */
     /* The thread whose vfork waits until this process calls exec or ends; table lock. */

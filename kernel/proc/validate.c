@@ -5,16 +5,18 @@
  * that could wait for it.
  *
  * A stopped thread that waits for an event holds no page outside of structures: what it works on
- * belongs to its address space, its open files or an object. The pages with exec's arguments never
- * exist at such a moment, because exec waits for mutexes only, and a thread that waits for a mutex
- * is not stopped. If that changes, such pages must be counted here, or the check reports them as
- * lost.
+ * belongs to its address space, its open files, an object or a pool. Exec waits for mutexes, and a
+ * thread that waits for a mutex is not stopped; only while it waits until it is the only thread of
+ * its process it may be, and then process.exec_wait shows its pages. A call that waits with other
+ * pages must show them here too, or the check reports them as lost.
  */
 #include "kernel/proc/validate.h"
 
+#include "arch/alpha/hw/kseg.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
+#include "kernel/proc/exec.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/run_hook.h"
@@ -37,6 +39,13 @@ static enum process_visit space_of(struct process *p, void *arg)
 {
     if (p->aspace)
         validate_aspace(arg, p->aspace);
+    if (p->exec_wait) {
+        const struct exec_args *a = p->exec_wait->args;
+
+        validate_aspace(arg, p->exec_wait->space);
+        for (unsigned k = 0; k < EXEC_ARG_PAGES && a->page[k]; k++)
+            validate_page(arg, paddr_to_pfn(kseg_paddr(a->page[k])), VALIDATE_PIPE);
+    }
     return PROCESS_NEXT;
 }
 
@@ -44,6 +53,8 @@ static enum process_visit one_reference(struct process *p, void *arg)
 {
     if (p->aspace)
         validate_space_refs(arg, p->aspace);
+    if (p->exec_wait)
+        validate_space_refs(arg, p->exec_wait->space);
     return PROCESS_NEXT;
 }
 

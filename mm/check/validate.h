@@ -42,7 +42,7 @@ enum validate_kind {
     VALIDATE_KSTACK,
     VALIDATE_POOL,  /* of nonpaged pool */
     VALIDATE_CHECK, /* marks of the check itself */
-    VALIDATE_PIPE,  /* of pipes */
+    VALIDATE_PIPE,  /* of pipes, and arguments of an exec that waits */
     VALIDATE_LINKS, /* links of kernel stacks */
     VALIDATE_KINDS,
 };

@@ -9,15 +9,20 @@
  */
 #define _GNU_SOURCE
 #include <descrip.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/wait.h>
 #include <tap.h>
 #include <test_kernel.h>
 #include <time.h>
+#include <unistd.h>
 #include <vadef.h>
 
 #define PAGE    8192ul
@@ -202,6 +207,23 @@ static void busy(void)
     is(errors_now(&m), 0, "there is no error after the processes were killed");
 }
 
+static void *stay(void *arg)
+{
+    for (;;)
+        pause();
+    return arg;
+}
+
+static void exec_among_threads(void)
+{
+    pthread_t t;
+
+    for (int i = 0; i < 6; i++)
+        pthread_create(&t, NULL, stay, NULL);
+    execl(self_path, self_path, "worker", NULL);
+    _exit(1);
+}
+
 /* Several checks at once, each of which waits for its turn. */
 static void at_once(void)
 {
@@ -219,6 +241,47 @@ static void at_once(void)
     while (wait(&status) > 0)
         failed += status != 0;
     is(failed, 0, "four processes can check at the same time");
+}
+
+/* A check while one process waits in sendfile for room in a pipe, and others replace programs with
+ * several threads: what such calls hold is counted too. */
+static void in_calls(void)
+{
+    struct mega_validate m;
+    int ends[2], n = 0, failed = 0, status;
+    FILE *f = fopen("/tmp/long", "w+");
+    pid_t sender, caller;
+
+    ftruncate(fileno(f), 32 * PAGE);
+    if (pipe(ends))
+        bail_out("no pipe");
+    sender = fork();
+    if (sender == 0)
+        _exit(sendfile(ends[1], fileno(f), NULL, 32 * PAGE) < 0);
+    for (int i = 0; i < 1000 && n < (int)(8 * PAGE); i++, nap_ms(2))
+        ioctl(ends[0], FIONREAD, &n);
+    is(n, 8 * PAGE, "a process waits in sendfile, with a full pipe");
+    is(errors_now(&m), 0, "there is no error meanwhile");
+    kill(sender, SIGKILL);
+    waitpid(sender, &status, 0);
+    fclose(f);
+    unlink("/tmp/long");
+    close(ends[0]);
+    close(ends[1]);
+    caller = fork();
+    if (caller == 0)
+        for (;;) {
+            pid_t pid = fork();
+
+            if (pid == 0)
+                exec_among_threads();
+            waitpid(pid, NULL, 0);
+        }
+    for (int i = 0; i < 30; i++, nap_ms(3))
+        failed += errors_now(&m) != 0;
+    is(failed, 0, "nor while processes with several threads replace their programs");
+    kill(caller, SIGKILL);
+    waitpid(caller, &status, 0);
 }
 
 static void refused(void)
@@ -251,6 +314,7 @@ int main(int argc, char **argv)
     planted();
     busy();
     at_once();
+    in_calls();
     refused();
     return tap_done();
 }

@@ -1,9 +1,9 @@
 /*
  * Calls that move bytes between files or change a file's storage without a buffer of the program:
- * sendfile, copy_file_range, fallocate. Bytes that are copied go through one page of the kernel's,
- * charged to the user, so no lock of one file is held while the other is used.
+ * sendfile, copy_file_range, fallocate. Bytes that are copied go through a page of paged pool,
+ * charged to the user, so no lock of one file is held while the other is used. It is pool because a
+ * thread that waits for room in a pipe may hold no page outside of structures (freeze.h).
  */
-#include "arch/alpha/hw/kseg.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/io/open_flags.h"
@@ -12,7 +12,7 @@
 #include "kernel/proc/process.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sys/posix/file.h"
-#include "mm/phys/page.h"
+#include "mm/pool/pool_charged.h"
 
 #define FALLOC_FL_KEEP_SIZE  0x1u
 #define FALLOC_FL_PUNCH_HOLE 0x2u
@@ -63,14 +63,13 @@ static long side_write(struct side *s, const void *buf, size_t n)
 /* Copy n bytes. The number copied, or an error if there are none. */
 static long copy(struct side *in, struct side *out, uint64_t n)
 {
+    uint16_t account = pool_account();
     uint64_t done = 0;
     long r = 0;
-    void *page;
-    pfn_t pfn;
+    void *page = pgd_alloc_charged(PAGE_SIZE, account);
 
-    if (page_alloc(0, PAGE_T_SYSTEM, RAD_ANY, &pfn))
+    if (!page)
         return -ENOMEM;
-    page = kseg_page(pfn);
     while (done < n) {
         uint64_t want = MIN(n - done, PAGE_SIZE - (in->offset & PAGE_MASK)), start = in->offset;
         long got;
@@ -88,7 +87,7 @@ static long copy(struct side *in, struct side *out, uint64_t n)
         if (r < got)
             break;
     }
-    page_free(pfn);
+    pgd_free_charged(page, PAGE_SIZE, account);
     return done ? (long)done : r;
 }
 
