@@ -274,8 +274,8 @@ static void *keep_draining(void *stop)
     return NULL;
 }
 
-/* Requests for all that is left of the pool while another thread moves packets from the lists to the
-   variable list: what is on its way is not missed. */
+/* Requests for all that is left of the pool while another thread moves packets from the lists to
+   the variable list: what is on its way is not missed. */
 static void test_shortage_beside_drain(void)
 {
     enum { LISTS = 32, LEFT = 16384, ROUNDS = 60000 };

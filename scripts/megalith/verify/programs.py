@@ -99,7 +99,13 @@ def recipes() -> dict[str, Recipe]:
 def run_logged(log: Path, command: list[str], **options: object) -> None:
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as out:
-        done = subprocess.run(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, **options)  # type: ignore[call-overload]
+        done = subprocess.run(
+            command,
+            stdout=out,
+            stderr=out,
+            stdin=subprocess.DEVNULL,
+            **options,  # type: ignore[call-overload]
+        )
     if done.returncode:
         tail = log.read_text(errors="replace").splitlines()[-15:]
         raise ProgramError("\n".join([f"{' '.join(command[:3])} ... failed ({log}):", *tail]))
