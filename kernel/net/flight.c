@@ -32,6 +32,9 @@ struct mutex flight_lock = MUTEX_INIT("socket flights", MUTEX_FLIGHT, flight_loc
 static struct list flyers = LIST_INIT(flyers); /* flyer.link; flight_lock */
 static uint32_t nflyers;                       /* atomic: changed under flight_lock */
 
+/* Held by whoever works on what was dropped: the thread, or socket_drain(). */
+static struct mutex collect_lock = MUTEX_INIT("socket collection", MUTEX_COLLECT, collect_lock);
+
 /* Work for the thread. */
 static struct spinlock work_lock = SPINLOCK_INIT("socket work", RANK_SOCKET_WORK, IPL_ASTDEL);
 static struct list doomed = LIST_INIT(doomed); /* carrier.link of flights to free; work_lock */
@@ -281,28 +284,53 @@ static bool is_due(uint64_t *due)
     return now >= *due;
 }
 
+static bool is_work(void)
+{
+    ipl_t ipl = spin_lock(&work_lock);
+    bool any = !list_empty(&doomed);
+
+    spin_unlock(&work_lock, ipl);
+    return any || __atomic_load_n(&search_wanted, __ATOMIC_ACQUIRE);
+}
+
+/* Free what was dropped, and search if that is wanted. Each may bring more work. */
+static void collect(void)
+{
+    struct flight *f;
+
+    mutex_lock(&collect_lock);
+    while ((f = next_doomed()) != NULL)
+        flight_free(f);
+    if (__atomic_exchange_n(&search_wanted, false, __ATOMIC_ACQ_REL))
+        search();
+    mutex_unlock(&collect_lock);
+}
+
+void socket_drain(void)
+{
+    do {
+        collect(); /* waits for the thread, which may be in the middle of it */
+    } while (is_work());
+}
+
 static void socket_thread(void *arg)
 {
     uint64_t due = WAIT_FOREVER;
 
     (void)arg;
     for (;;) {
-        struct flight *f;
         struct waiter w;
-        bool wanted;
 
         wait_enqueue(&work_queue, &w); /* whoever brings work wakes this from here on */
-        f = next_doomed();
-        wanted = is_due(&due) | __atomic_exchange_n(&search_wanted, false, __ATOMIC_ACQ_REL);
-        if (!f && !wanted)
-            (void)wait_block(&w, WAIT_UNINTERRUPTIBLE, due);
-        wait_finish(&w);
-        if (f)
-            flight_free(f);
-        if (wanted) {
-            search();
+        if (is_due(&due)) {
+            __atomic_store_n(&search_wanted, true, __ATOMIC_RELAXED);
             due = WAIT_FOREVER;
         }
+        if (!is_work())
+            (void)wait_block(&w, WAIT_UNINTERRUPTIBLE, due);
+        wait_finish(&w);
+        if (is_work())
+            collect();
     }
 }
 

@@ -147,6 +147,11 @@ struct sock_info {
 /* The bound socket after *at in the order of names; false: there are no more. *at 0: the first. */
 bool socket_next(uint64_t *at, struct sock_info *i);
 
+/* Free what dropped messages had, for exact counts of memory: all that was dropped before the call
+ * is free when it returns. Of those who drop more meanwhile it may wait for that, too. No lock is
+ * held. */
+void socket_drain(void);
+
 /* Boot: start the thread that collects unreachable sockets. */
 void socket_boot(void);
 

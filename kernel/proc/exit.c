@@ -172,8 +172,7 @@ static void leave_locked(struct process *p)
     }
     p->nthreads = 0;
     cpu_time_add(&p->ended, thread_cpu_time(t));
-    t->process = NULL;
-    t->user = NULL;
+    thread_leave_process();
     t->account = account_system; /* the process's reference goes with its structure */
 }
 

@@ -442,8 +442,7 @@ static bool leave(struct process *p)
         number_release(u->tid);
     }
     cpu_time_add(&p->ended, thread_cpu_time(t));
-    t->process = NULL;
-    t->user = NULL;
+    thread_leave_process();
     t->account = account_system;
     p->leaving--;
     p->nthreads--;

@@ -40,6 +40,7 @@ enum spin_rank {
 };
 
 enum mutex_rank {
+    MUTEX_COLLECT = 6,     /* files of dropped messages are closed while it is held */
     MUTEX_TRACE = 7,       /* traces of locks and PCs: their memory */
     MUTEX_LNM = 8,         /* logical names; user memory may be accessed while it is held */
     MUTEX_SECTION_END = 9, /* shared: release what a section held; exclusive: create a section */

@@ -47,6 +47,7 @@ static struct spinlock table_lock = SPINLOCK_INIT("thread table", RANK_THREADS, 
 static struct list all_threads = LIST_INIT(all_threads); /* protected by table_lock */
 static uint32_t next_tid = 1;                            /* protected by table_lock */
 static struct thread *dead;                              /* atomic: stack of the dead */
+static uint32_t nending;                                 /* atomic: threads that are `ending` */
 static struct wait_queue reaper_queue = WAIT_QUEUE_INIT("reaper", reaper_queue);
 
 static void thread_init(struct thread *t, const char *name, unsigned prio, cpumask_t affinity)
@@ -93,10 +94,21 @@ void thread_reap(void)
 
 void thread_retire(struct thread *t)
 {
+    bool counted = t->ending;
+
     t->next_dead = __atomic_load_n(&dead, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&dead, &t->next_dead, t, true, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED))
         ;
+    if (counted) /* release: whoever finds 0 also finds t among the dead */
+        __atomic_fetch_sub(&nending, 1, __ATOMIC_RELEASE);
+}
+
+void thread_drain(void)
+{
+    while (__atomic_load_n(&nending, __ATOMIC_ACQUIRE))
+        thread_sleep_ns(1000000);
+    thread_reap();
 }
 
 /*
@@ -174,6 +186,16 @@ void thread_discard(struct thread *t)
     list_remove(&t->all_link);
     spin_unlock(&table_lock, ipl);
     kstack_ops.free(t->stack_base);
+}
+
+void thread_leave_process(void)
+{
+    struct thread *t = thread_self();
+
+    t->process = NULL;
+    t->user = NULL;
+    t->ending = 1;
+    __atomic_fetch_add(&nending, 1, __ATOMIC_RELAXED);
 }
 
 void thread_exit(void)

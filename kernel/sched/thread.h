@@ -59,6 +59,7 @@ struct thread {
     uint8_t home_rad; /* domain preferred for its memory and its CPUs; written by the own thread;
                          atomic: a hint to others */
     uint8_t sleeping; /* waits for a deadline only, on no wait queue; own thread; atomic */
+    uint8_t ending;   /* counted by thread_leave_process(); own thread, then the reaper */
     struct mutex *held[MUTEXES_HELD_MAX]; /* in rising rank; as held_mutexes */
     uint64_t held_at[MUTEXES_HELD_MAX];   /* PC at which each was taken; as held_mutexes */
     struct mutex *wants;                  /* mutex it waits for, or NULL; own thread; atomic */
@@ -106,6 +107,8 @@ struct thread *thread_create(const char *name, void (*fn)(void *), void *arg, un
 void thread_start(struct thread *t);
 /* Free a thread that was created and never started. */
 void thread_discard(struct thread *t);
+/* The current thread belongs to no process any more, and is about to end. IPL up to IPL_CLOCK. */
+void thread_leave_process(void);
 /* End the current thread, which holds no lock (checked). Its stack and structure are freed once no
    CPU uses them. IPL 0. */
 void thread_exit(void) __attribute__((noreturn));
@@ -172,6 +175,8 @@ struct cpu_time {
    ticks and switches, counts as time of the mode in which t's last tick found it. Any IPL. */
 struct cpu_time thread_cpu_time(const struct thread *t);
 uint64_t thread_cpu_ns(const struct thread *t); /* the sum of both */
+/* Wait until the threads that have left their processes have ended, and reap them. IPL 0, no lock. */
+void thread_drain(void);
 /* Free stacks and structures of ended threads now; otherwise the reaper does so at the next tick.
  * IPL up to IPL_ASTDEL. */
 void thread_reap(void);

@@ -14,6 +14,7 @@ def check_tap(text: str) -> int:
     """Fails the test when a line of TAP reports a failure, or lines are missing; returns how many
     passed."""
     failed: list[str] = []
+    said: list[str] = []  # diagnostics since the last result, which tell of the next one
     passed = planned = 0
     seen_plan = False
     for line in text.splitlines():
@@ -24,9 +25,10 @@ def check_tap(text: str) -> int:
         elif plan:
             planned, seen_plan = int(plan.group(1)), True
         elif result and result.group(1) and "# TODO" not in line:
-            failed.append(line)
+            failed += [*said[-20:], line]
         elif result:
             passed += 1
+        said = [] if result else [*said, line]
     tail = "\n".join(text.splitlines()[-40:])
     if failed:
         pytest.fail("\n".join(failed) + f"\n--- output\n{tail}", pytrace=False)

@@ -12,6 +12,7 @@
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
+#include "kernel/net/socket.h"
 #include "kernel/proc/process.h"
 #include "kernel/quota/quota.h"
 #include "kernel/sys/vms/args.h"
@@ -96,13 +97,14 @@ static cond_t set_irq_cpu(const uint64_t a[CONTROL_ARGS])
     return irq_set_cpu((unsigned)a[0], (unsigned)a[1]) == 0 ? SS$_NORMAL : SS$_BADPARAM;
 }
 
-/* (): return cached memory (per-CPU page caches, kernel stacks of ended threads, deleted sections)
-   to the free lists, so that a test can compare exact counts of free pages. Always SS$_NORMAL. */
+/* (): return cached memory (per-CPU page caches, kernel stacks of ended threads, deleted sections,
+   dropped messages of sockets) to the free lists, so that a test can compare exact counts of free pages. Always SS$_NORMAL. */
 static cond_t drain(const uint64_t a[CONTROL_ARGS])
 {
     (void)a;
+    socket_drain();
     section_reap();
-    thread_reap();
+    thread_drain();
     kstack_drain();
     page_drain();
     return SS$_NORMAL;

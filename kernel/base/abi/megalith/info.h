@@ -121,7 +121,8 @@ enum mega_control {
                                    interrupt to that CPU. SS$_BADPARAM: no such number, or the CPU
                                    is not online */
     MEGA_CTL_DRAIN = 17,        /* empty the caches: move the pages in the per-CPU caches to the
-                                   lists, and free the kernel stacks that ended threads left */
+                                   lists, and free the kernel stacks that ended threads left, and
+                                   the files of dropped messages */
     MEGA_CTL_LOCK_STATS = 16,   /* 1: reset the statistics and measure every lock; 0: stop */
     /* enum mega_facility, enum mega_trace_verb; then, for LOAD of PCS, the pages of each CPU's ring
        (0: 128), and for START of PCS the rate in Hz (0: at each clock tick). SS$_NOTMODIFIED: the
