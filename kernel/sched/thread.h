@@ -175,7 +175,8 @@ struct cpu_time {
    ticks and switches, counts as time of the mode in which t's last tick found it. Any IPL. */
 struct cpu_time thread_cpu_time(const struct thread *t);
 uint64_t thread_cpu_ns(const struct thread *t); /* the sum of both */
-/* Wait until the threads that have left their processes have ended, and reap them. IPL 0, no lock. */
+/* Wait until the threads that have left their processes have ended, and reap them. IPL 0, no
+ * lock. */
 void thread_drain(void);
 /* Free stacks and structures of ended threads now; otherwise the reaper does so at the next tick.
  * IPL up to IPL_ASTDEL. */

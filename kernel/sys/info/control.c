@@ -98,7 +98,8 @@ static cond_t set_irq_cpu(const uint64_t a[CONTROL_ARGS])
 }
 
 /* (): return cached memory (per-CPU page caches, kernel stacks of ended threads, deleted sections,
-   dropped messages of sockets) to the free lists, so that a test can compare exact counts of free pages. Always SS$_NORMAL. */
+   dropped messages of sockets) to the free lists, so that a test can compare exact counts of free
+   pages. Always SS$_NORMAL. */
 static cond_t drain(const uint64_t a[CONTROL_ARGS])
 {
     (void)a;
