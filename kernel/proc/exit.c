@@ -2,6 +2,9 @@
  * The end of a process with its last thread (threads.c has the end of the others), in a fixed order
  * in which each step leaves what the later ones need:
  *
+ * 0. The signals are closed: one that ended the process until now is how it ended, and whoever
+ *    sends a later one is told that it came too late (a terminal's interrupt then goes to the
+ *    shell).
  * 1. The robust futexes that the thread holds are released; the word that clone or set_tid_address
  *    named is cleared and its futex is woken.
  * 2. The alarm is stopped, so no timer refers to the process any more.
@@ -269,6 +272,7 @@ void process_end(struct process *p, uint32_t status)
     struct process *mine;
     struct sighand *sig;
 
+    status = signal_close(p->sig, status);
     name_signal(p, status & 0x7F);
     threads_end_group(p);
     if (p->pid == 1)

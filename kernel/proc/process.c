@@ -265,7 +265,7 @@ struct kill_round {
     const struct process *self;
     struct signal_info info;
     uint32_t group; /* 0: every process except process 1 and the sender */
-    unsigned found, allowed, live;
+    unsigned found, allowed, taken;
     bool to_self; /* the sender is one of the group and has got the signal */
 };
 
@@ -285,9 +285,8 @@ static void kill_one_locked(struct process *p, struct kill_round *k)
     if (!may_signal(k->self, p, k->info.signo))
         return;
     k->allowed++;
-    k->live += p->state == PROCESS_LIVE;
     if (k->info.signo && p->state == PROCESS_LIVE && p->sig)
-        signal_send(p, &k->info);
+        k->taken += signal_send(p, &k->info);
 }
 
 /* A child that is created meanwhile is visited too: its place is behind that of its parent, so it
@@ -361,5 +360,5 @@ bool process_kill_group(uint32_t pgid, int sig, int code)
     struct kill_round k = {.info = {.signo = sig, .code = code}, .group = pgid};
 
     process_for_each(kill_visit, &k);
-    return k.live != 0;
+    return k.taken != 0;
 }

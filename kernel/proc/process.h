@@ -304,7 +304,8 @@ int process_kill(int32_t pid, int sig, int code);
  * -ESRCH. Takes the table lock. */
 int process_kill_thread(uint32_t tgid, uint32_t tid, int sig);
 /* Send sig to every process of a group on behalf of the kernel. This reaches group 1 too, for which
- * kill(2) has no number. False: no process of the group lives. Takes the table lock. */
+ * kill(2) has no number. False: all processes of the group have ended, or are ending and took no
+ * notice. Takes the table lock. */
 bool process_kill_group(uint32_t pgid, int sig, int code);
 
 /* The current thread, of p, ends or calls exec: release its robust futexes, clear the word that

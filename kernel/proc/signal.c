@@ -341,12 +341,25 @@ void signal_send_locked(struct process *p, const struct signal_info *info)
     send_locked(p, NULL, info);
 }
 
-void signal_send(struct process *p, const struct signal_info *info)
+bool signal_send(struct process *p, const struct signal_info *info)
 {
     ipl_t ipl = spin_lock(&p->sig->lock);
+    bool open = !p->sig->closed;
 
     send_locked(p, NULL, info);
     spin_unlock(&p->sig->lock, ipl);
+    return open;
+}
+
+uint32_t signal_close(struct sighand *s, uint32_t status)
+{
+    ipl_t ipl = spin_lock(&s->lock);
+
+    if (s->ending)
+        status = s->end_status;
+    s->closed = true;
+    spin_unlock(&s->lock, ipl);
+    return status;
 }
 
 void signal_send_thread(struct process *p, struct uthread *u, const struct signal_info *info)

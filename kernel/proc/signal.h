@@ -107,6 +107,7 @@ struct uthread {
 struct sighand {               /* nonpaged pool */
     struct spinlock lock;      /* the signal lock: RANK_SIGNAL, IPL_CLOCK */
     bool ending;               /* the process ends, with status end_status; lock */
+    bool closed;               /* how the process ends is decided for good; lock */
     bool marking;              /* a thread has undertaken to mark the others; lock */
     bool seeking;              /* a thread is to look for one that takes a signal; lock */
     bool stopped;              /* atomic: changed under lock; a hint when read without it */
@@ -152,8 +153,11 @@ bool signal_has_pending(sigset_t set);
 
 /* Send a signal to the process p: a thread that does not block it takes it. The caller keeps p and
  * its threads in existence (table lock, RANK_PROC, or p is the current process). Any IPL; locks
- * held are of ranks below RANK_SIGNAL. */
-void signal_send(struct process *p, const struct signal_info *info);
+ * held are of ranks below RANK_SIGNAL. False: too late, the process is ending. */
+bool signal_send(struct process *p, const struct signal_info *info);
+/* The current process, whose last thread calls this, takes no more signals. Returns the status with
+ * which it ends: that of a fatal signal that came before, else the one given. */
+uint32_t signal_close(struct sighand *s, uint32_t status);
 /* The same, with p->sig's lock held. */
 void signal_send_locked(struct process *p, const struct signal_info *info);
 /* Decide that p ends with this status, unless it is decided already, and mark some threads. Signal

@@ -508,7 +508,7 @@ static void __attribute__((noreturn)) end_thread(struct process *p, uint32_t sta
         (void)wait_alone(p, WAIT_UNINTERRUPTIBLE);
         ipl = lock_both(p); /* and so see all that the others did */
         p->alone = true;
-        status = p->sig->ending ? p->sig->end_status : p->sig->first_status;
+        status = p->sig->first_status;
         unlock_both(p, ipl);
         if (uthread_self()->held)
             threads_follow_account();
