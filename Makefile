@@ -222,7 +222,8 @@ $(CONFORMANCE): $(B)/user/%: userland/%.c $(B)/flags/user | $(SETUP)
 
 INITRD := $(B)/initrd.cpio
 STRIPPED := $(addprefix $(B)/initrd/,$(USER_NAMES))
-$(call flags_file,$(B)/flags/initrd,$(USER_NAMES))
+ETC_NAMES := $(patsubst userland/%,%,$(sort $(wildcard userland/etc/*)))
+$(call flags_file,$(B)/flags/initrd,$(USER_NAMES) $(ETC_NAMES))
 
 SMALL_INITRD := $(B)/initrd-small.cpio
 
@@ -232,13 +233,17 @@ $(STRIPPED): $(B)/initrd/%: $(B)/user/%
 	@mkdir -p $(@D)
 	$(Q)$(CROSS)strip -s $< -o $@
 
-$(INITRD): $(STRIPPED) $(B)/flags/initrd scripts/mkinitrd scripts/megalith/run/initrd.py | $(SETUP)
+$(B)/initrd/etc/%: userland/etc/%
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+$(INITRD): $(STRIPPED) $(addprefix $(B)/initrd/,$(ETC_NAMES)) $(B)/flags/initrd scripts/mkinitrd scripts/megalith/run/initrd.py | $(SETUP)
 	$(call say,CPIO,$@)
-	$(Q)$(PYTHON) scripts/mkinitrd -o $@ $(B)/initrd $(USER_NAMES)
+	$(Q)$(PYTHON) scripts/mkinitrd -o $@ $(B)/initrd $(USER_NAMES) $(ETC_NAMES)
 
 # For machines with little memory, and for tests (MEGALITH_INITRD=small).
 $(SMALL_INITRD): $(INITRD)
-	$(Q)$(PYTHON) scripts/mkinitrd -o $@ $(B)/initrd $(filter bin/%,$(USER_NAMES))
+	$(Q)$(PYTHON) scripts/mkinitrd -o $@ $(B)/initrd $(filter bin/%,$(USER_NAMES)) $(ETC_NAMES)
 
 # ---- host-built unit tests ------------------------------------------------------------------
 # Each tests/host/test_*.c is one program; its line "// SOURCES: ..." names the sources that are

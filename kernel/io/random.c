@@ -6,8 +6,8 @@
 #include "kernel/sched/freeze.h"
 #include "kernel/sched/timer.h"
 
-/* One step of splitmix64. There is no source of entropy: good for hash seeds, not for keys. */
-static uint64_t random_next(void)
+/* One step of splitmix64: there is no source of entropy: good for hash seeds, not for keys. */
+uint64_t random_next(void)
 {
     static uint64_t state; /* atomic */
     uint64_t x = __atomic_add_fetch(&state, 0x9E3779B97F4A7C15ul, __ATOMIC_RELAXED) +

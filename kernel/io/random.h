@@ -4,6 +4,8 @@
 
 #include "kernel/base/types.h"
 
+/* 64 bits. Any context. */
+uint64_t random_next(void);
 /* Fill n bytes of user memory, at most RANDOM_MAX. The number of bytes, fewer if the thread is to
  * end; -EFAULT, -EINTR. IPL 0. */
 #define RANDOM_MAX 33554431u /* the limit of Linux */

@@ -179,15 +179,13 @@ int socket_name_of(struct sock *s, bool peer, struct socket_name **out)
 
 /* ---- /proc/net/unix ---- */
 
-/* The first socket in the tree whose number is above `at`, by hash and address: their order. */
-static struct treap_node *after_locked(uint32_t hash, uint64_t ino)
+/* The first socket in the tree with a higher hash. */
+static struct treap_node *after_locked(uint32_t hash)
 {
     struct treap_node *n = names.root, *best = NULL;
 
     while (n) {
-        const struct sock *s = container_of(n, struct sock, node);
-
-        if (n->hash > hash || (n->hash == hash && s->ino > ino)) {
+        if (n->hash > hash) {
             best = n;
             n = n->left;
         } else {
@@ -200,14 +198,13 @@ static struct treap_node *after_locked(uint32_t hash, uint64_t ino)
 bool socket_next(uint64_t *at, struct sock_info *i)
 {
     ipl_t ipl = spin_lock(&names_lock);
-    struct treap_node *n = *at ? after_locked((uint32_t)(*at - 1), UINT64_MAX)
-                               : treap_first(&names);
+    struct treap_node *n = *at ? after_locked((uint32_t)(*at - 1)) : treap_first(&names);
     struct sock *s = n ? container_of(n, struct sock, node) : NULL;
+    enum sock_state state;
 
     if (s) {
         *at = (uint64_t)n->hash + 1;
-        *i = (struct sock_info){.s = s,
-                                .refs = __atomic_load_n(&s->refs, __ATOMIC_RELAXED),
+        *i = (struct sock_info){.refs = __atomic_load_n(&s->refs, __ATOMIC_RELAXED),
                                 .type = s->type,
                                 .ino = s->ino,
                                 .nbytes = s->name->nbytes};
@@ -217,8 +214,9 @@ bool socket_next(uint64_t *at, struct sock_info *i)
     spin_unlock(&names_lock, ipl);
     if (!s)
         return false;
-    i->state = sock_state(s);
-    i->listens = i->state == SOCK_LISTENS;
+    state = sock_state(s);
+    i->listens = state == SOCK_LISTENS;
+    i->connected = state == SOCK_CONNECTED;
     sock_put(s);
     return true;
 }

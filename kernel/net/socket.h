@@ -134,17 +134,16 @@ struct file *flight_file(const struct flight *f, unsigned k);
 /* Free a flight that is in no message, with its references. */
 void flight_free(struct flight *f);
 
-/* Call fn for each socket in turn, with no lock held (for /proc/net/unix). fn returns false to
- * end. */
+/* What /proc/net/unix shows of a socket. */
 struct sock_info {
-    const struct sock *s;
-    uint32_t refs, type, state;
-    bool listens;
+    uint32_t refs, type;
+    bool listens, connected;
     uint64_t ino;
     uint32_t nbytes;
     uint8_t name[SOCKET_NAME_MAX];
 };
-/* The bound socket after *at in the order of names; false: there are no more. *at 0: the first. */
+/* The bound socket after *at in the order of their hashes; false: there are no more. *at 0: the
+ * first. Of two with the same hash, of 32 bits with a secret, only one is found. */
 bool socket_next(uint64_t *at, struct sock_info *i);
 
 /* Free what dropped messages had, for exact counts of memory: all that was dropped before the call

@@ -3,11 +3,17 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
+#include <sys/un.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <tap.h>
 #include <time.h>
@@ -264,7 +270,118 @@ static void system_files(void)
     ok(slurp("/proc/uptime") > 0 && slurp("/proc/cpuinfo") > 0 && slurp("/proc/version") > 0,
        "uptime, cpuinfo, version");
     ok(slurp("/proc/mounts") > 0 && strstr(text, " /proc proc "), "mounts");
-    ok(slurp("/proc/sys/kernel/hostname") > 1, "sys/kernel/hostname");
+}
+
+/* The number in a file of /proc/sys, or -1. */
+static long number_in(const char *path)
+{
+    char *end;
+    long n = slurp(path) > 0 ? strtol(text, &end, 10) : -1;
+
+    return n >= 0 && !strcmp(end, "\n") ? n : -1;
+}
+
+static void parameters(void)
+{
+    char was[65], uuid[40] = "", again[40] = "";
+    struct utsname u;
+    struct rlimit l;
+    int pipe_ends[2];
+
+    pipe(pipe_ends);
+    uname(&u);
+    gethostname(was, sizeof(was));
+    sethostname("another", 7);
+    ok(slurp("/proc/sys/kernel/hostname") == 8 && !strcmp(text, "another\n"),
+       "sys/kernel/hostname");
+    sethostname(was, strlen(was));
+    slurp("/proc/sys/kernel/osrelease");
+    ok(!strncmp(text, u.release, strlen(u.release)), "sys/kernel/osrelease is uname's");
+    slurp("/proc/sys/kernel/ostype");
+    ok(!strncmp(text, u.sysname, strlen(u.sysname)), "and ostype");
+    ok(number_in("/proc/sys/kernel/pid_max") >= getpid(), "sys/kernel/pid_max");
+    ok(number_in("/proc/sys/kernel/threads-max") > 1, "sys/kernel/threads-max");
+    is(number_in("/proc/sys/kernel/ngroups_max"), sysconf(_SC_NGROUPS_MAX), "ngroups_max");
+    is(setgroups((size_t)number_in("/proc/sys/kernel/ngroups_max") + 1, (gid_t[64]){0}), -1,
+       "more groups are refused");
+    is(number_in("/proc/sys/fs/pipe-max-size"), fcntl(pipe_ends[0], F_GETPIPE_SZ), "pipe-max-size");
+    l.rlim_cur = l.rlim_max = (rlim_t)number_in("/proc/sys/fs/nr_open");
+    is(setrlimit(RLIMIT_NOFILE, &l), 0, "as many descriptors as fs/nr_open says");
+    l.rlim_max++;
+    is(setrlimit(RLIMIT_NOFILE, &l), -1, "and no more");
+    is(number_in("/proc/sys/vm/overcommit_memory"), 1, "vm/overcommit_memory");
+    ok(mmap(NULL, 1ul << 40, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+           MAP_FAILED,
+       "more is mapped than there is memory");
+    slurp("/proc/sys/kernel/random/uuid");
+    is(sscanf(text, "%39s", uuid), 1, "a UUID");
+    ok(strlen(uuid) == 36 && uuid[14] == '4' && strchr("89ab", uuid[19]), "of version 4: %s", uuid);
+    slurp("/proc/sys/kernel/random/uuid");
+    sscanf(text, "%39s", again);
+    ok(strcmp(uuid, again) != 0, "and then another one");
+    is(write(open("/proc/sys/vm/overcommit_memory", O_WRONLY), "0", 1), -1, "not to be written");
+}
+
+/* The line of /proc/net/unix that ends in this name, NULL: there is none. */
+static const char *socket_line(const char *name)
+{
+    char *at, *line;
+
+    slurp("/proc/net/unix");
+    at = strstr(text, name);
+    if (!at || at[strlen(name)] != '\n')
+        return NULL;
+    for (line = at; line > text && line[-1] != '\n';)
+        line--;
+    return line;
+}
+
+static void sockets(void)
+{
+    struct sockaddr_un path = {AF_UNIX, "/tmp/proc_files.socket"};
+    struct sockaddr_un abstract = {AF_UNIX, "\0proc\0files"};
+    int a = socket(AF_UNIX, SOCK_STREAM, 0), b = socket(AF_UNIX, SOCK_DGRAM, 0), c;
+    unsigned flags, type, state;
+    unsigned long inode;
+    struct stat st;
+
+    ok(!socket_line(path.sun_path), "net/unix does not show a socket before it has a name");
+    bind(a, (void *)&path, sizeof(path));
+    listen(a, 1);
+    fstat(a, &st);
+    is(sscanf(socket_line(path.sun_path), "%*x: %*x %*x %x %x %x %lu", &flags, &type, &state,
+              &inode),
+       4, "then it has a line");
+    ok(flags == 0x10000 && type == SOCK_STREAM && state == 1 && inode == st.st_ino,
+       "flags, type, state and inode");
+    bind(b, (void *)&abstract, 2 + 11);
+    ok(socket_line("@proc@files"), "an abstract name");
+    c = socket(AF_UNIX, SOCK_STREAM, 0);
+    connect(c, (void *)&path, sizeof(path));
+    close(accept(a, NULL, NULL));
+    close(a);
+    ok(!socket_line(path.sun_path), "it is gone with the socket");
+    close(b);
+    close(c);
+    unlink(path.sun_path);
+}
+
+/* The files from which the C library learns who users are. */
+static void users(void)
+{
+    FILE *f = fopen("/etc/passwd", "r");
+    const struct passwd *p;
+    unsigned n = 0, root = 0;
+
+    while (f && (p = fgetpwent(f))) {
+        n++;
+        root += p->pw_uid == 0 && !strcmp(p->pw_name, "root");
+    }
+    is(root, 1, "/etc/passwd has root");
+    ok(n >= 2, "and other users");
+    f = freopen("/etc/group", "r", f);
+    ok(f && fgetgrent(f) && f, "/etc/group");
+    fclose(f);
 }
 
 static void all_processes(void)
@@ -357,6 +474,9 @@ int main(int argc, char **argv)
     descriptors();
     privacy();
     system_files();
+    parameters();
+    sockets();
+    users();
     all_processes();
     reading();
     refusals();

@@ -53,6 +53,11 @@ struct proc_entry {
     int (*next)(const struct proc_inode *dir, uint64_t from, uint64_t *number, uint32_t *mode);
 };
 
+/* Entries of tables: a text, a folder with a table of its own. */
+#define PROC_TEXT(name_, show_) {.name = (name_), .mode = S_IFREG | 0444, .show = (show_)}
+#define PROC_FOLDER(name_, table_) \
+    {.name = (name_), .mode = S_IFDIR | 0555, .child = (table_), .nchild = ARRAY_SIZE(table_)}
+
 struct proc_inode { /* nonpaged pool, but for the root */
     struct inode inode;
     const struct proc_entry *entry; /* constant, like the rest */
@@ -101,6 +106,14 @@ int proc_next_fd(const struct proc_inode *dir, uint64_t from, uint64_t *number, 
 int proc_show_maps(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
 int proc_show_arguments(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
 int proc_show_environment(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
+
+/* network.c: /proc/net. */
+#define PROC_NET_NAMES 1
+extern const struct proc_entry proc_net_names[PROC_NET_NAMES];
+
+/* sysctl.c: /proc/sys. */
+#define PROC_SYS_NAMES 3
+extern const struct proc_entry proc_sys_names[PROC_SYS_NAMES];
 
 /* system.c: the names in /proc itself. */
 extern const struct proc_entry proc_root_entry;

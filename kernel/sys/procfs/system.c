@@ -138,48 +138,15 @@ static long readlink_mounts(const struct proc_inode *i, char *buf, size_t n)
     return (long)str_copy(buf, "self/mounts", n);
 }
 
-static int show_pid_max(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
-{
-    (void)who, (void)cursor;
-    proc_print(t, "%u\n", numbers_end);
-    return 0;
-}
-
-#define SHOW_NAME(what)                                                                      \
-    static int show_##what(const struct proc_id *who, uint64_t *cursor, struct proc_text *t) \
-    {                                                                                        \
-        (void)who, (void)cursor;                                                             \
-        proc_print(t, "%s\n", system_names[UTS_##what]);                                     \
-        return 0;                                                                            \
-    }
-SHOW_NAME(SYSNAME)
-SHOW_NAME(NODENAME)
-SHOW_NAME(RELEASE)
-SHOW_NAME(VERSION)
-
-static const struct proc_entry sys_kernel[] = {
-    {.name = "hostname", .mode = S_IFREG | 0444, .show = show_NODENAME},
-    {.name = "osrelease", .mode = S_IFREG | 0444, .show = show_RELEASE},
-    {.name = "ostype", .mode = S_IFREG | 0444, .show = show_SYSNAME},
-    {.name = "pid_max", .mode = S_IFREG | 0444, .show = show_pid_max},
-    {.name = "version", .mode = S_IFREG | 0444, .show = show_VERSION},
-};
-
-static const struct proc_entry sys[] = {
-    {.name = "kernel",
-     .mode = S_IFDIR | 0555,
-     .child = sys_kernel,
-     .nchild = ARRAY_SIZE(sys_kernel)},
-};
-
 static const struct proc_entry names[] = {
     {.name = "cpuinfo", .mode = S_IFREG | 0444, .show = show_cpuinfo},
     {.name = "filesystems", .mode = S_IFREG | 0444, .show = show_filesystems},
     {.name = "meminfo", .mode = S_IFREG | 0444, .show = show_meminfo},
     {.name = "mounts", .mode = S_IFLNK | 0777, .readlink = readlink_mounts},
+    PROC_FOLDER("net", proc_net_names),
     {.name = "self", .mode = S_IFLNK | 0777, .readlink = readlink_self},
     {.name = "stat", .mode = S_IFREG | 0444, .show = show_stat},
-    {.name = "sys", .mode = S_IFDIR | 0555, .child = sys, .nchild = ARRAY_SIZE(sys)},
+    PROC_FOLDER("sys", proc_sys_names),
     {.name = "uptime", .mode = S_IFREG | 0444, .show = show_uptime},
     {.name = "version", .mode = S_IFREG | 0444, .show = show_version},
 };

@@ -1,0 +1,92 @@
+/*
+ * /proc/sys: the limits and names of the system, as far as there are such and programs ask for
+ * them. None can be written: sethostname and setdomainname, or sysman, change what can be changed.
+ */
+#include "kernel/io/file.h"
+#include "kernel/io/random.h"
+#include "kernel/proc/fdtable.h"
+#include "kernel/proc/numbers.h"
+#include "kernel/sys/posix/misc.h"
+#include "kernel/sys/procfs/procfs_private.h"
+
+#define NOBODY 65534u /* as which a number of more than 16 bits would be shown */
+
+static int show_number(struct proc_text *t, uint64_t n)
+{
+    proc_print(t, "%lu\n", n);
+    return 0;
+}
+
+#define SHOW_NUMBER(what_, value_)                                                            \
+    static int show_##what_(const struct proc_id *who, uint64_t *cursor, struct proc_text *t) \
+    {                                                                                         \
+        (void)who, (void)cursor;                                                              \
+        return show_number(t, value_);                                                        \
+    }
+
+#define SHOW_NAME(what_)                                                                      \
+    static int show_##what_(const struct proc_id *who, uint64_t *cursor, struct proc_text *t) \
+    {                                                                                         \
+        (void)who, (void)cursor;                                                              \
+        proc_print(t, "%s\n", system_names[UTS_##what_]);                                     \
+        return 0;                                                                             \
+    }
+
+SHOW_NAME(DOMAIN)
+SHOW_NAME(NODENAME)
+SHOW_NAME(RELEASE)
+SHOW_NAME(SYSNAME)
+SHOW_NAME(VERSION)
+
+SHOW_NUMBER(groups_max, IO_GROUPS_MAX)
+SHOW_NUMBER(nobody, NOBODY)
+SHOW_NUMBER(pid_max, numbers_end)
+SHOW_NUMBER(threads_max, process_limit)
+
+/* A random UUID of version 4: another one at each reading from the start. */
+static int show_uuid(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+{
+    uint64_t a = random_next(), b = random_next();
+
+    (void)who, (void)cursor;
+    proc_print(t, "%08lx-%04lx-4%03lx-%04lx-%012lx\n", a >> 32, a >> 16 & 0xFFFF, a & 0xFFF,
+               0x8000 | (b >> 48 & 0x3FFF), b & 0xFFFFFFFFFFFF);
+    return 0;
+}
+
+static const struct proc_entry random_names[] = {
+    PROC_TEXT("uuid", show_uuid),
+};
+
+static const struct proc_entry kernel_names[] = {
+    PROC_TEXT("domainname", show_DOMAIN),      PROC_TEXT("hostname", show_NODENAME),
+    PROC_TEXT("ngroups_max", show_groups_max), PROC_TEXT("osrelease", show_RELEASE),
+    PROC_TEXT("ostype", show_SYSNAME),         PROC_TEXT("overflowgid", show_nobody),
+    PROC_TEXT("overflowuid", show_nobody),     PROC_TEXT("pid_max", show_pid_max),
+    PROC_FOLDER("random", random_names),       PROC_TEXT("threads-max", show_threads_max),
+    PROC_TEXT("version", show_VERSION),
+};
+
+SHOW_NUMBER(nr_open, FD_MAX)
+SHOW_NUMBER(pipe_max_size, PIPE_BYTES)
+
+static const struct proc_entry fs_names[] = {
+    PROC_TEXT("nr_open", show_nr_open),
+    PROC_TEXT("pipe-max-size", show_pipe_max_size),
+};
+
+/* Private memory is obtained page by page as it is touched: mapping it is never refused for lack of
+ * memory, which is Linux's policy 1. There are no huge pages. */
+SHOW_NUMBER(overcommit, 1)
+SHOW_NUMBER(none, 0)
+
+static const struct proc_entry vm_names[] = {
+    PROC_TEXT("nr_hugepages", show_none),
+    PROC_TEXT("overcommit_memory", show_overcommit),
+};
+
+const struct proc_entry proc_sys_names[PROC_SYS_NAMES] = {
+    PROC_FOLDER("fs", fs_names),
+    PROC_FOLDER("kernel", kernel_names),
+    PROC_FOLDER("vm", vm_names),
+};
