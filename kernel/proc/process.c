@@ -285,7 +285,11 @@ static void kill_one_locked(struct process *p, struct kill_round *k)
     if (!may_signal(k->self, p, k->info.signo))
         return;
     k->allowed++;
-    if (k->info.signo && p->state == PROCESS_LIVE && p->sig)
+    if (!k->info.signo || p->state != PROCESS_LIVE || !p->sig)
+        return;
+    if (k->self) /* if it is not queued, it is pending at least */
+        (void)signal_send_user(p, NULL, &k->info);
+    else
         k->taken += signal_send(p, &k->info);
 }
 
@@ -349,8 +353,28 @@ int process_kill_thread(uint32_t tgid, uint32_t tid, int sig)
     if (p && (!tgid || p->pid == tgid)) {
         err = may_signal(self, p, sig) ? 0 : -EPERM;
         if (!err && u && sig)
-            signal_send_thread(p, u, &info);
+            (void)signal_send_user(p, u, &info);
     }
+    spin_unlock(&process_lock, ipl);
+    return err;
+}
+
+int process_queue_signal(uint32_t pid, uint32_t tid, const struct signal_info *info)
+{
+    const struct process *self = process_self();
+    ipl_t ipl = spin_lock(&process_lock);
+    struct process *p = process_find_locked(pid);
+    struct uthread *u = tid ? thread_find_locked(tid) : NULL;
+    int err = 0;
+
+    if (!p || (tid && (!u || u->process != p)))
+        err = -ESRCH;
+    else if (info->signo < 0 || info->signo > NSIG)
+        err = -EINVAL;
+    else if (!may_signal(self, p, info->signo))
+        err = -EPERM;
+    else if (info->signo && p->state == PROCESS_LIVE && p->sig)
+        err = signal_send_user(p, u, info);
     spin_unlock(&process_lock, ipl);
     return err;
 }

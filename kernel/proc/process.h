@@ -29,6 +29,7 @@ struct lnm_space;
 struct program_path;
 struct sched_group;
 struct sighand;
+struct signal_info;
 struct uthread;
 
 /* The privileges of prvdef.h as masks of 64 bits. */
@@ -303,6 +304,10 @@ int process_kill(int32_t pid, int sig, int code);
 /* tkill and tgkill: send sig to the thread tid of process tgid (0: of any). 0, -EINVAL, -EPERM,
  * -ESRCH. Takes the table lock. */
 int process_kill_thread(uint32_t tgid, uint32_t tid, int sig);
+/* Send a signal with what its sender gave (info->signo is not checked yet) to the process pid, or
+ * to its thread tid (0: to any). 0; -ESRCH; -EINVAL; -EPERM; -EAGAIN: it could not be queued. Takes
+ * the table lock. */
+int process_queue_signal(uint32_t pid, uint32_t tid, const struct signal_info *info);
 /* Send sig to every process of a group on behalf of the kernel. This reaches group 1 too, for which
  * kill(2) has no number. False: all processes of the group have ended, or are ending and took no
  * notice. Takes the table lock. */

@@ -35,7 +35,10 @@ struct siginfo {
     union {
         struct {
             uint32_t pid, uid;
-            int32_t status;
+            union {
+                int32_t status;
+                uint64_t value;
+            };
         } kill;
         uint64_t addr;
         uint8_t all[112];
@@ -96,13 +99,31 @@ static void info_out(struct siginfo *to, const struct signal_info *from)
     memset(to, 0, sizeof(*to));
     to->signo = from->signo;
     to->code = from->code;
-    if (from->addr) {
+    if (from->addr && from->code >= 0) {
         to->addr = from->addr;
-    } else {
-        to->kill.pid = from->pid;
-        to->kill.uid = from->uid;
-        to->kill.status = from->status;
+        return;
     }
+    to->kill.pid = from->pid;
+    to->kill.uid = from->uid;
+    if (from->code < 0)
+        to->kill.value = from->value;
+    else
+        to->kill.status = from->status;
+}
+
+int siginfo_copyin(vaddr_t va, int signo, struct signal_info *info)
+{
+    struct siginfo user;
+
+    if (copyin(&user, va, sizeof(user)) != 0)
+        return -EFAULT;
+    *info = (struct signal_info){
+        .signo = signo, .code = user.code, .pid = user.kill.pid, .uid = user.kill.uid};
+    if (user.code < 0)
+        info->value = user.kill.value;
+    else
+        info->status = user.kill.status;
+    return 0;
 }
 
 int siginfo_copyout(vaddr_t va, const struct signal_info *info)

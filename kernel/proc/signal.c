@@ -45,7 +45,9 @@
 #include "kernel/base/string.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/proc/proc_private.h"
+#include "kernel/proc/rlimit.h"
 #include "kernel/proc/signal_actions.h"
+#include "kernel/proc/signal_queue.h"
 #include "kernel/proc/terminal.h"
 #include "kernel/proc/threads.h"
 #include "mm/pool/pool.h"
@@ -81,6 +83,8 @@ struct sighand *sighand_create(void)
         return NULL;
     memset(s, 0, offsetof(struct sighand, first.pending.info));
     s->pending.set = 0;
+    s->pending.queue = NULL;
+    s->gone = NULL;
     s->actions.set = 0;
     s->lock = (struct spinlock)SPINLOCK_INIT("signals", RANK_SIGNAL, IPL_CLOCK);
     wait_queue_init(&s->cont, "stopped");
@@ -108,7 +112,11 @@ struct uthread *uthread_create(void)
     return u;
 }
 
-void uthread_free(struct uthread *u) { npp_free(u, sizeof(*u)); }
+void uthread_free(struct uthread *u)
+{
+    signal_queue_end(&u->pending);
+    npp_free(u, sizeof(*u));
+}
 
 struct sighand *sighand_fork(bool share_vm)
 {
@@ -151,6 +159,9 @@ void sighand_free(struct sighand *s)
     if (__atomic_fetch_sub(&s->refs, 1, __ATOMIC_ACQ_REL) != 1)
         return;
     poll_source_end(&s->polled);
+    queued_signals_free(s->gone);
+    signal_queue_end(&s->first.pending);
+    signal_queue_end(&s->pending);
     npp_free(s, sizeof(*s));
 }
 
@@ -162,19 +173,41 @@ static void sighand_released(struct poll_source *p)
 
 /* ---- pending sets ---- */
 
-/* Enter a signal in a pending set; one that is pending already keeps its first info. */
-static void pend_locked(struct sigpending *q, const struct signal_info *info)
+/* Enter a signal in a pending set. One that is pending already keeps its first info; a real-time
+ * signal is queued if the sender has room for that (NULL: it has not). False: it is not. */
+static bool pend_locked(struct process *p, struct sigpending *q, const struct signal_info *info,
+                        struct signal_room *room)
 {
     sigset_t bit = SIGBIT(info->signo);
 
+    if (q->set & bit & REALTIME)
+        return room && signal_queue_add_locked(q, info, room, rlimit_soft(p, RLIMIT_SIGPENDING));
     if (!(q->set & bit))
         q->info[info->signo - 1] = *info;
     __atomic_store_n(&q->set, q->set | bit, __ATOMIC_SEQ_CST);
+    return true;
 }
 
-static void forget_locked(struct sigpending *q, sigset_t bits)
+static void forget_locked(struct sighand *s, struct sigpending *q, sigset_t bits)
 {
+    if (unlikely(q->queue != NULL))
+        signal_queue_discard_locked(q, bits, &s->gone);
     __atomic_store_n(&q->set, q->set & ~bits, __ATOMIC_RELAXED);
+}
+
+/* Free the records that were discarded. The signal lock is not held. */
+static void free_gone(struct sighand *s)
+{
+    struct queued_signal *gone;
+    ipl_t ipl;
+
+    if (likely(!__atomic_load_n(&s->gone, __ATOMIC_RELAXED)))
+        return;
+    ipl = spin_lock(&s->lock);
+    gone = s->gone;
+    s->gone = NULL;
+    spin_unlock(&s->lock, ipl);
+    queued_signals_free(gone);
 }
 
 /* Remove these signals from the pending sets of the process and of all its threads. */
@@ -182,7 +215,7 @@ static void forget_all_locked(struct process *p, sigset_t bits)
 {
     struct sighand *s = p->sig;
 
-    forget_locked(&s->pending, bits);
+    forget_locked(s, &s->pending, bits);
     s->discards++;
     s->discarded |= bits;
     for (; bits; bits &= bits - 1)
@@ -191,18 +224,18 @@ static void forget_all_locked(struct process *p, sigset_t bits)
 
 /* Remove from the pending set of a thread what was discarded since it was last done. What was
  * entered later than a discard was entered in a set cleaned before. */
-static __attribute__((noinline)) void clean_rest_locked(const struct sighand *s, struct uthread *u)
+static __attribute__((noinline)) void clean_rest_locked(struct sighand *s, struct uthread *u)
 {
     sigset_t gone = 0;
 
     for (sigset_t left = u->pending.set & s->discarded; left; left &= left - 1)
         if (s->discarded_at[__builtin_ctzl(left)] > u->discards_seen)
             gone |= left & -left;
-    forget_locked(&u->pending, gone);
+    forget_locked(s, &u->pending, gone);
     u->discards_seen = s->discards;
 }
 
-static inline void clean_locked(const struct sighand *s, struct uthread *u)
+static inline void clean_locked(struct sighand *s, struct uthread *u)
 {
     if (unlikely(u->discards_seen != s->discards))
         clean_rest_locked(s, u);
@@ -224,7 +257,16 @@ static int take_locked(struct sighand *s, struct uthread *u, sigset_t ready,
     int sig = __builtin_ctzl(q->set & ready) + 1;
 
     *info = q->info[sig - 1];
-    forget_locked(q, SIGBIT(sig));
+    if (unlikely(q->queue != NULL) && sig >= REALTIME_FIRST) {
+        struct queued_signal *next = signal_queue_next_locked(q, sig);
+
+        if (next) {
+            next->next = s->gone;
+            s->gone = next;
+            return sig;
+        }
+    }
+    __atomic_store_n(&q->set, q->set & ~SIGBIT(sig), __ATOMIC_RELAXED);
     if (sig == SIGALRM)
         alarm_wanted_locked(process_self());
     return sig;
@@ -298,13 +340,16 @@ static void search_locked(const struct process *p, struct search *q, sigset_t bi
     }
 }
 
-/* Send to the thread `only`, or to the process if it is NULL. */
-static void send_locked(struct process *p, struct uthread *only, const struct signal_info *info)
+/* Send to the thread `only`, or to the process if it is NULL. room: for a real-time signal, or
+ * NULL. False: it is pending already, and could not be queued. */
+static bool send_locked(struct process *p, struct uthread *only, const struct signal_info *info,
+                        struct signal_room *room)
 {
     struct sighand *s = p->sig;
     sigset_t bit = SIGBIT(info->signo);
     bool dropped = signal_ignored_locked(s, info->signo);
     struct search q = {.noted = !dropped};
+    bool entered;
 
     if (bit & (SIGBIT(SIGCONT) | SIGBIT(SIGKILL))) {
         forget_all_locked(p, STOPS);
@@ -317,10 +362,10 @@ static void send_locked(struct process *p, struct uthread *only, const struct si
     else
         (void)ask(&q, only, bit, dropped);
     if (!q.taker && !q.noted && !q.more)
-        return;
+        return true;
     if (only)
         clean_locked(s, only);
-    pend_locked(only ? &only->pending : &s->pending, info);
+    entered = pend_locked(p, only ? &only->pending : &s->pending, info, room);
     poll_notify(&s->polled, POLLIN | POLLRDNORM);
     if (!q.taker && q.more) {
         __atomic_store_n(&s->seeking, true, __ATOMIC_RELAXED);
@@ -329,16 +374,17 @@ static void send_locked(struct process *p, struct uthread *only, const struct si
     if (bit & SIGBIT(SIGKILL))
         signal_end_locked(p, SIGKILL);
     if (!q.taker)
-        return;
+        return entered;
     if (!(q.taker->waiting & bit) && signal_ends_locked(s, info->signo) && !s->stopped)
         signal_end_locked(p, (uint32_t)info->signo);
     else
         thread_interrupt(q.taker->thread);
+    return entered;
 }
 
 void signal_send_locked(struct process *p, const struct signal_info *info)
 {
-    send_locked(p, NULL, info);
+    (void)send_locked(p, NULL, info, NULL);
 }
 
 bool signal_send(struct process *p, const struct signal_info *info)
@@ -346,7 +392,7 @@ bool signal_send(struct process *p, const struct signal_info *info)
     ipl_t ipl = spin_lock(&p->sig->lock);
     bool open = !p->sig->closed;
 
-    send_locked(p, NULL, info);
+    (void)send_locked(p, NULL, info, NULL);
     spin_unlock(&p->sig->lock, ipl);
     return open;
 }
@@ -366,8 +412,23 @@ void signal_send_thread(struct process *p, struct uthread *u, const struct signa
 {
     ipl_t ipl = spin_lock(&p->sig->lock);
 
-    send_locked(p, u, info);
+    (void)send_locked(p, u, info, NULL);
     spin_unlock(&p->sig->lock, ipl);
+}
+
+int signal_send_user(struct process *p, struct uthread *u, const struct signal_info *info)
+{
+    struct signal_room room = {NULL, NULL};
+    bool entered;
+    ipl_t ipl;
+
+    if (info->signo >= REALTIME_FIRST)
+        signal_room_get(&room);
+    ipl = spin_lock(&p->sig->lock);
+    entered = send_locked(p, u, info, &room);
+    spin_unlock(&p->sig->lock, ipl);
+    signal_room_put(&room);
+    return entered || info->signo < REALTIME_FIRST ? 0 : -EAGAIN;
 }
 
 /* The signals that the current thread could take now. The first load is a barrier before the
@@ -403,8 +464,8 @@ void signal_force(int sig, int code, vaddr_t addr)
         signal_handler_drop_locked(s, sig);
     u->blocked &= ~SIGBIT(sig);
     clean_locked(s, u);
-    forget_locked(&u->pending, SIGBIT(sig));
-    pend_locked(&u->pending, &info);
+    forget_locked(s, &u->pending, SIGBIT(sig));
+    (void)pend_locked(p, &u->pending, &info, NULL);
     if (signal_ends_locked(s, sig))
         signal_end_locked(p, (uint32_t)sig);
     spin_unlock(&s->lock, ipl);
@@ -597,6 +658,7 @@ void signal_deliver(struct trapframe *f)
         else
             stop(s, sig);
     }
+    free_gone(s);
     finish_call(f, false, false);
     if (u->restore_saved) { /* sigsuspend, and no signal had a handler */
         u->restore_saved = false;
@@ -648,6 +710,7 @@ long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, 
     else if (sig == SIGALRM)
         alarm_wanted_locked(p);
     spin_unlock(&s->lock, ipl);
+    free_gone(s);
     return 0;
 }
 
@@ -731,6 +794,7 @@ int signal_take(sigset_t set, struct signal_info *info)
     ready = (s->pending.set | u->pending.set) & set;
     sig = ready ? take_locked(s, u, ready, info) : 0;
     spin_unlock(&s->lock, ipl);
+    free_gone(s);
     return sig;
 }
 

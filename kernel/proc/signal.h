@@ -1,7 +1,7 @@
 /*
- * Signals of a process, as on Linux/Alpha. Standard signals are not queued, and signals are
- * delivered on the return to user mode. Numbers and layouts are the ABI of statically linked glibc
- * programs.
+ * Signals of a process, as on Linux/Alpha. Standard signals are not queued, real-time signals are
+ * (signal_queue.h). Signals are delivered on the return to user mode. Numbers and layouts are the
+ * ABI of statically linked glibc programs.
  */
 #ifndef KERNEL_PROC_SIGNAL_H
 #define KERNEL_PROC_SIGNAL_H
@@ -17,6 +17,7 @@ struct process;
 
 #define SI_USER       0
 #define SI_KERNEL     0x80
+#define SI_QUEUE      (-1)
 #define SI_TKILL      (-6)
 #define CLD_EXITED    1
 #define CLD_KILLED    2
@@ -34,7 +35,10 @@ struct signal_info {
     int32_t signo, code;
     uint32_t pid, uid;
     int32_t status;
-    vaddr_t addr;
+    union {
+        vaddr_t addr;   /* of a fault */
+        uint64_t value; /* code below 0: what the sender gave with it */
+    };
 };
 
 /* As rt_sigaction lays it out in user memory, where the restorer is a separate argument. */
@@ -56,6 +60,7 @@ struct signal_actions {
 
 struct sigpending {
     sigset_t set;                  /* atomic: changed under the signal lock, read without it */
+    struct signal_queue *queue;    /* signal_queue.h; NULL: nothing was ever queued; signal lock */
     struct signal_info info[NSIG]; /* of the signals in the set; signal lock */
 };
 
@@ -123,6 +128,7 @@ struct sighand {               /* nonpaged pool */
     struct uthread first;      /* state of the first thread */
     struct sigpending pending; /* signals sent to the process, for any thread to take */
     struct signal_actions actions;
+    struct queued_signal *gone;  /* discarded records, to be freed; lock */
     uint64_t discarded_at[NSIG]; /* value of `discards` at the signal's last discard; lock */
 };
 
@@ -167,6 +173,10 @@ void signal_end_locked(struct process *p, uint32_t status);
 void signal_continue_locked(struct sighand *s);
 /* Send a signal to one thread u of p, the only one to take it. Otherwise as signal_send. */
 void signal_send_thread(struct process *p, struct uthread *u, const struct signal_info *info);
+/* Send what a user asks for, to p or only to its thread u (NULL: to p). A real-time signal that is
+ * pending already is queued, which needs memory that is charged to the current user. 0; -EAGAIN: it
+ * was not queued. Locks held are of ranks below RANK_POOL, otherwise as signal_send. */
+int signal_send_user(struct process *p, struct uthread *u, const struct signal_info *info);
 /* Is a signal pending for the current thread that it does not block? */
 bool signal_is_pending(void);
 /* Set a signal mask for the duration of one call (ppoll, pselect, sigsuspend), and end that. If a
@@ -191,6 +201,8 @@ int sigframe_push(struct trapframe *f, const struct signal_action *act,
                   const struct signal_info *info, sigset_t old);
 /* Write a siginfo_t to user address va. 0 or -EFAULT. */
 int siginfo_copyout(vaddr_t va, const struct signal_info *info);
+/* What the sender of the signal signo gave with it, from the siginfo at va. 0 or -EFAULT. */
+int siginfo_copyin(vaddr_t va, int signo, struct signal_info *info);
 /* Restore the registers from the frame at user address va; rt: that of a handler with SA_SIGINFO. 0
  * with the mask to restore in *mask, or -EFAULT. */
 int sigframe_pop(struct trapframe *f, vaddr_t va, bool rt, sigset_t *mask);

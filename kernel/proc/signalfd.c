@@ -93,8 +93,14 @@ static int copy_info(vaddr_t to, const struct signal_info *i)
                                  .code = i->code,
                                  .pid = i->pid,
                                  .uid = i->uid,
-                                 .status = i->status,
-                                 .addr = i->addr};
+                                 .status = i->status};
+
+    if (i->code < 0) {
+        s.value = (int32_t)i->value;
+        s.pointer = i->value;
+    } else {
+        s.addr = i->addr;
+    }
 
     return copyout(to, &s, sizeof(s));
 }

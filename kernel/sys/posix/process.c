@@ -225,6 +225,31 @@ long sys_tgkill(uint64_t tgid, uint64_t tid, uint64_t sig)
     return process_kill_thread((uint32_t)tgid, (uint32_t)tid, (int32_t)sig);
 }
 
+/* To another process nobody can pretend that the kernel or kill had sent the signal. */
+static long queue_signal(uint32_t pid, uint32_t tid, int sig, vaddr_t uinfo)
+{
+    struct signal_info info;
+    int err = siginfo_copyin(uinfo, sig, &info);
+
+    if (err)
+        return err;
+    if ((info.code >= 0 || info.code == SI_TKILL) && pid != process_self()->pid)
+        return -EPERM;
+    return process_queue_signal(pid, tid, &info);
+}
+
+long sys_rt_sigqueueinfo(uint64_t pid, uint64_t sig, uint64_t info)
+{
+    return queue_signal((uint32_t)pid, 0, (int32_t)sig, info);
+}
+
+long sys_rt_tgsigqueueinfo(uint64_t tgid, uint64_t tid, uint64_t sig, uint64_t info)
+{
+    if ((int32_t)tgid <= 0 || (int32_t)tid <= 0)
+        return -EINVAL;
+    return queue_signal((uint32_t)tgid, (uint32_t)tid, (int32_t)sig, info);
+}
+
 /* ---- waiting and accounting ---- */
 
 struct rusage { /* the layout of Linux/Alpha */

@@ -49,8 +49,10 @@ long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout, uint64_
                uint64_t v3);
 long sys_set_robust_list(uint64_t head, uint64_t length);
 long sys_get_robust_list(uint64_t tid, uint64_t head, uint64_t length);
-long sys_set_tid_address(uint64_t address);                 /* 411 */
-long sys_tgkill(uint64_t tgid, uint64_t tid, uint64_t sig); /* 424 */
+long sys_set_tid_address(uint64_t address);                                           /* 411 */
+long sys_rt_sigqueueinfo(uint64_t pid, uint64_t sig, uint64_t info);                  /* 356 */
+long sys_rt_tgsigqueueinfo(uint64_t tgid, uint64_t tid, uint64_t sig, uint64_t info); /* 492 */
+long sys_tgkill(uint64_t tgid, uint64_t tid, uint64_t sig);                           /* 424 */
 long sys_waitid(uint64_t type, uint64_t id, uint64_t to, uint64_t options,
                 uint64_t rusage); /* 438 */
 long sys_getegid(void);           /* 530 */

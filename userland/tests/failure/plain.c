@@ -89,6 +89,40 @@ static void unblock(void)
 
 static bool is_usr2(long r) { return r == SIGUSR2 && *(int *)COLD == SIGUSR2; }
 
+/* A real-time signal that is pending already, and has a queue. */
+#define QUEUED 40
+static siginfo_t queue_info = {.si_code = SI_QUEUE};
+static const unsigned long queued_mask = 1ul << (QUEUED - 1);
+
+static bool take_queued(void)
+{
+    return raw6(SYS_rt_sigtimedwait, (unsigned long)&queued_mask, 0, (unsigned long)&at_once, 8, 0,
+                0) == QUEUED;
+}
+
+static void queue_one(void)
+{
+    raw6(SYS_rt_sigprocmask, SIG_BLOCK, (unsigned long)&queued_mask, 0, 8, 0, 0);
+    kill(getpid(), QUEUED);
+    kill(getpid(), QUEUED);
+    take_queued();
+}
+
+static void queue_empty(void)
+{
+    while (take_queued())
+        ;
+    raw6(SYS_rt_sigprocmask, SIG_UNBLOCK, (unsigned long)&queued_mask, 0, 8, 0, 0);
+}
+
+static long queue_process(void)
+{
+    return raw6(SYS_rt_sigqueueinfo, (unsigned long)getpid(), QUEUED, (unsigned long)&queue_info, 0,
+                0, 0);
+}
+
+static bool is_twice_there(long r) { return r == 0 && take_queued() && take_queued(); }
+
 static void wait_for_usr1(void)
 {
     catch_signal();
@@ -201,6 +235,16 @@ const struct scenario plain_scenarios[] = {
     PLAIN("sched_yield", SYS_sched_yield),
     PLAIN("kill with no signal", SYS_kill, 1),
     PLAIN("tkill with no signal", SYS_tkill, 1),
+    {.name = "rt_sigqueueinfo of a pending signal",
+     .call = SYS_rt_sigqueueinfo,
+     .prepare = queue_one,
+     .act = queue_process,
+     .effect = is_twice_there,
+     .undo = queue_empty,
+     .flags = SAME_VALUE,
+     .right = {{ANY_KIND, -EAGAIN}}},
+    PLAIN("rt_tgsigqueueinfo with no signal", SYS_rt_tgsigqueueinfo, 1, 1, 0,
+          (unsigned long)&queue_info),
     PLAIN("tgkill with no signal", SYS_tgkill, 1, 1),
     PLAIN("setuid", SYS_setuid),
     PLAIN("setgid", SYS_setgid),
