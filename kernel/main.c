@@ -31,6 +31,7 @@
 #include "kernel/boot_word.h"
 #include "kernel/drivers/resmem_driver.h"
 #include "kernel/io/file.h"
+#include "kernel/ipc/shm.h"
 #include "kernel/lnm/lnm.h"
 #include "kernel/net/socket.h"
 #include "kernel/proc/leaks.h"
@@ -40,6 +41,7 @@
 #include "kernel/sched/perturb.h"
 #include "kernel/sched/sched.h"
 #include "kernel/sched/timer.h"
+#include "kernel/sys/posix/ipc.h"
 #include "kernel/sys/posix/process.h"
 #include "kernel/sys/posix/socket.h"
 #include "kernel/sys/procfs/procfs.h"
@@ -192,6 +194,7 @@ void kernel_main(const struct boot_cpus *boot)
     pool_boot_paged();
     section_boot();
     quota_boot_total(QUOTA_PAGED, (uint64_t)sysparam(SYSPARAM_PAGEDYN));
+    quota_boot_total(QUOTA_IPC, IPC_SLOTS);
     quota_boot_total(QUOTA_SECTIONS, (uint64_t)sysparam(SYSPARAM_GBLSECTIONS));
     census_boot();
     idle_zero_boot();
@@ -202,6 +205,8 @@ void kernel_main(const struct boot_cpus *boot)
     io_boot(initrd, initrd_bytes);
     socket_boot();
     posix_socket_boot();
+    shm_boot();
+    posix_ipc_boot();
     procfs_boot();
     if (boot_word(boot_command_line(), "noinput", NULL, 0))
         stream_input_ends();

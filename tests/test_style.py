@@ -34,6 +34,7 @@ LAYERS = [
     ("kernel/fs",),
     ("kernel/io",),
     ("kernel/net",),
+    ("kernel/ipc",),
     ("kernel/proc",),
     ("kernel/trace",),
     ("kernel/sys",),

@@ -16,6 +16,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
+#include "kernel/ipc/shm.h"
 #include "kernel/proc/exec.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
@@ -65,6 +66,7 @@ static int check(struct validate_result *r)
     if (!v)
         return -ENOMEM;
     io_validate(v);
+    shm_validate(v);
     process_for_each(files_of, v);
     process_for_each(space_of, v);
     process_for_each(one_reference, v);

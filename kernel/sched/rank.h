@@ -18,6 +18,7 @@ enum spin_rank {
     RANK_FILE = 14,        /* descriptor table, working directory        IPL_ASTDEL */
     RANK_WATCH = 16,       /* who watches a file by epoll                IPL_ASTDEL */
     RANK_FUTEX = 18,       /* waiters of some futexes                    IPL_ASTDEL */
+    RANK_IPC = 19,         /* one table of System V IPC                  IPL_ASTDEL */
     RANK_SECTION = 20,     /* section state that page faults read        IPL_ASTDEL */
     RANK_OBJECT = 24,      /* pages and mappings of one mm object        IPL_ASTDEL */
     RANK_PTPAGE = 25,      /* page tables of one address space           IPL_ASTDEL */

@@ -303,14 +303,14 @@ static bool may_map_locked(struct aspace *as, vaddr_t va, uint64_t len, unsigned
 }
 
 static void insert_anon(struct aspace *as, struct map_entry *e, vaddr_t va, uint64_t len,
-                        unsigned prot, unsigned flags)
+                        unsigned prot, unsigned flags, const struct map_ops *ops)
 {
+    e->ops = ops;
     e->start = va;
     e->end = va + len;
     e->prot = (uint8_t)prot;
     e->max_prot = flags & MAPF_READONLY ? MAP_R | MAP_X : MAP_R | MAP_W | MAP_X;
     e->flags = flags & (MAPF_SHARED | MAPF_GROWSDOWN);
-    e->ops = &anon_ops;
     e->low = e->end;
     aspace_insert_locked(as, e);
 }
@@ -318,14 +318,14 @@ static void insert_anon(struct aspace *as, struct map_entry *e, vaddr_t va, uint
 void aspace_add_anon_locked(struct aspace *as, struct map_entry *e, vaddr_t va, uint64_t len,
                             unsigned prot)
 {
-    insert_anon(as, e, va, len, prot, 0);
+    insert_anon(as, e, va, len, prot, 0, &anon_ops);
     aspace_merge_locked(as, e);
 }
 
 /* Create and insert an entry that maps anonymous memory (obj NULL) or obj from `offset` bytes on.
    Errors as for aspace_map_anon. */
 static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags,
-                        struct mm_object *obj, uint64_t offset)
+                        struct mm_object *obj, uint64_t offset, const struct map_ops *ops)
 {
     struct map_entry *e;
     int err;
@@ -346,7 +346,7 @@ static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned p
         map_entry_free(e);
         return err;
     }
-    insert_anon(as, e, *va, len, prot, flags);
+    insert_anon(as, e, *va, len, prot, flags, ops);
     if (obj) { /* once attached, a pager's reverse walk may use the entry and its page table */
         e->offset = offset;
         object_attach_entry(obj, e);
@@ -369,7 +369,7 @@ int aspace_map_anon(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot,
         if (!obj)
             return -ENOMEM;
     }
-    err = map_entry_at(as, va, len, prot, flags, obj, 0);
+    err = map_entry_at(as, va, len, prot, flags, obj, 0, &anon_ops);
     if (obj)
         object_unref(obj);
     return err;
@@ -378,7 +378,14 @@ int aspace_map_anon(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot,
 int aspace_map_object(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags,
                       struct mm_object *obj, uint64_t offset)
 {
-    return map_entry_at(as, va, len, prot, flags, obj, offset);
+    return map_entry_at(as, va, len, prot, flags, obj, offset, &anon_ops);
+}
+
+int aspace_map_object_by(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot,
+                         unsigned flags, struct mm_object *obj, uint64_t offset,
+                         const struct map_ops *ops)
+{
+    return map_entry_at(as, va, len, prot, flags, obj, offset, ops);
 }
 
 int aspace_unmap_locked(struct aspace *as, vaddr_t va, uint64_t len)

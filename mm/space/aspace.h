@@ -129,6 +129,11 @@ int aspace_map_anon(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot,
    MAPF_SHARED: writes then go to a shadow. Errors as for aspace_map_anon. */
 int aspace_map_object(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags,
                       struct mm_object *obj, uint64_t offset);
+/* The same with operations that build on anon_ops. A mapping that was inserted is unmapped by
+   them, perhaps before the return. */
+int aspace_map_object_by(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot,
+                         unsigned flags, struct mm_object *obj, uint64_t offset,
+                         const struct map_ops *ops);
 /* -EINVAL: bad range, or it would split a mapping that cannot be split there; -ENOMEM. After an
    error everything is mapped as before. -EINTR: the caller is to end; a part is unmapped. */
 int aspace_unmap(struct aspace *as, vaddr_t va, uint64_t len);
@@ -204,6 +209,8 @@ vaddr_t aspace_find_locked(struct aspace *as, uint64_t len, uint64_t align, vadd
                            vaddr_t high, bool down);
 /* The entry that holds va, or NULL. Mutex at least shared. */
 struct map_entry *aspace_lookup_locked(struct aspace *as, vaddr_t va);
+/* First entry that overlaps [start, end), or NULL. Mutex at least shared. */
+struct map_entry *aspace_first_in_locked(struct aspace *as, vaddr_t start, vaddr_t end);
 /* Insert an entry (from map_entry_alloc) whose range is free. */
 void aspace_insert_locked(struct aspace *as, struct map_entry *e);
 /* aspace_unmap for a valid range, without the call of aspace_entries_gone. */

@@ -6,8 +6,6 @@
 #include "mm/pt/pte_forms.h"
 #include "mm/space/aspace.h"
 
-/* First entry that overlaps [start, end), or NULL. Mutex held. */
-struct map_entry *aspace_first_in_locked(struct aspace *as, vaddr_t start, vaddr_t end);
 /* Take the entry out of the list and the tree; the caller frees it. Mutex exclusive. */
 void aspace_remove_locked(struct aspace *as, struct map_entry *e);
 /* Move the end of e, within what is free behind it, or down. Mutex exclusive. */

@@ -29,8 +29,10 @@
 #include <stdint.h>
 #include <syidef.h>
 #include <sys/ioctl.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -262,6 +264,14 @@ static void grown_file(void)
         _exit(1);
 }
 
+static void segment_is_there(void)
+{
+    struct shmid_ds ds;
+
+    if (shmctl(0, SHM_STAT, &ds) < 0)
+        shmget(IPC_PRIVATE, PAGE, 0600);
+}
+
 #define NUL_CALL 20 /* getxpid: what matters was done by `prepare` */
 
 static const struct shape shapes[] = {
@@ -307,6 +317,9 @@ static const struct shape shapes[] = {
     {"ioctl TCGETS", SYS_ioctl, {8, 0x402C7413, B(2)}, NULL, 0},
     {"ioctl TIOCGWINSZ", SYS_ioctl, {8, TIOCGWINSZ, B(2)}, NULL, 0},
     {"ioctl TIOCGPGRP", SYS_ioctl, {8, TIOCGPGRP, B(2)}, NULL, 0},
+    {"shmctl SHM_STAT", SYS_shmctl, {0, 0x100 | SHM_STAT, B(1)}, segment_is_there, 0},
+    {"shmctl IPC_INFO", SYS_shmctl, {0, 0x100 | IPC_INFO, B(1)}, NULL, 0},
+    {"shmctl SHM_INFO", SYS_shmctl, {0, 0x100 | SHM_INFO, B(1)}, NULL, 0},
     {"a handler's frame with siginfo", NUL_CALL, {0}, handler_info, 0},
     {"a handler's frame", NUL_CALL, {0}, handler_plain, 0},
     {"fresh private memory", NUL_CALL, {0}, anonymous, 0},

@@ -24,7 +24,9 @@
 #include <ssdef.h>
 #include <starlet.h>
 #include <stdint.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -164,6 +166,8 @@ static uint64_t of_kind(char kind)
     case 'F': /* kind of mapping: shared, private, fixed, anonymous, perhaps populated */
         return (1 + draw(2)) | (draw(4) ? 0 : 0x100) | (draw(4) ? 0x10 : 0) |
                (draw(4) ? 0 : 0x20000);
+    case 'k': /* command of shmctl and its relatives */
+        return 0x100 | draw(20);
     case 'n': /* small number */
         return draw(12);
     case 'f': /* bits */
@@ -291,6 +295,13 @@ static const struct shape shapes[] = {
     {SYS_timerfd_create, "n0"},
     {SYS_timerfd_settime, "dnbb"},
     {SYS_timerfd_gettime, "db"},
+    {SYS_shmget, "nLf"},
+    {SYS_shmget, "n?f"},
+    {SYS_shmat, "nAf"},
+    {SYS_shmat, "nA0"},
+    {SYS_shmdt, "A"},
+    {SYS_shmctl, "n?b"},
+    {SYS_shmctl, "nkb"},
     {SYS_setresuid, "nnn"},
     {SYS_setreuid, "nn"},
     {SYS_prctl, "nb000"},
@@ -692,6 +703,16 @@ static void delete_sections(void)
     }
 }
 
+static void remove_ipc(void)
+{
+    struct shm_info totals;
+    struct shmid_ds ds;
+    int highest = shmctl(0, SHM_INFO, (struct shmid_ds *)&totals);
+
+    for (int n = 0; n <= highest; n++)
+        shmctl(shmctl(n, SHM_STAT, &ds), IPC_RMID, NULL);
+}
+
 static struct totals settled(unsigned processes)
 {
     /* Children of processes that were killed end by themselves. */
@@ -702,6 +723,7 @@ static struct totals settled(unsigned processes)
     }
     remove_files();
     delete_sections();
+    remove_ipc();
     nap_ms(100); /* stacks of ended threads are freed */
     mega$control(MEGA_CTL_DRAIN, 0, 0, 0, 0, 0);
     return totals();

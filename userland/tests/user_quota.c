@@ -18,7 +18,9 @@
 #include <ssdef.h>
 #include <starlet.h>
 #include <stdbool.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <tap.h>
@@ -229,6 +231,34 @@ static void make_locks(void)
         fcntl(fd, F_SETLKW, &l);
 }
 
+static void make_segments(void)
+{
+    long n = 0;
+
+    while (shmget(IPC_PRIVATE, 1, 0600) >= 0)
+        n++;
+    say(n);
+    say(errno);
+}
+
+/* Sizes count, not pages that are used. */
+static void make_large_segment(void)
+{
+    say(shmget(IPC_PRIVATE, (LIMIT + 1) * PAGE, 0600) < 0 ? errno : 0);
+    say(shmget(IPC_PRIVATE, LIMIT * PAGE, 0600) < 0 ? errno : 0);
+    say(shmget(IPC_PRIVATE, 1, 0600) < 0 ? errno : 0);
+}
+
+static void remove_segments(void)
+{
+    struct shm_info totals;
+    struct shmid_ds ds;
+    int highest = shmctl(0, SHM_INFO, (struct shmid_ds *)&totals);
+
+    for (int n = 0; n <= highest; n++)
+        shmctl(shmctl(n, SHM_STAT, &ds), IPC_RMID, NULL);
+}
+
 static void fill_pipes(void)
 {
     int p[2];
@@ -410,6 +440,23 @@ static void test_edges(void)
     unlink("/tmp/locks");
     set_limit("USER_LOCKS", -1);
     nothing_left("locks");
+
+    set_limit("USER_IPC", LIMIT);
+    attack(make_segments, 1);
+    is(result(), LIMIT, "as many segments as USER_IPC says");
+    is(result(), ENOSPC, "then ENOSPC");
+    end_attack();
+    remove_segments();
+    set_limit("USER_IPC", -1);
+    set_limit("USER_SHARED", LIMIT);
+    attack(make_large_segment, 1);
+    is(result(), ENOSPC, "a segment of more pages than USER_SHARED says is refused");
+    is(result(), 0, "one of as many is not");
+    is(result(), ENOSPC, "and one page more is too much");
+    end_attack();
+    remove_segments();
+    set_limit("USER_SHARED", -1);
+    nothing_left("segments");
 
     set_limit("USER_SECTIONS", LIMIT);
     attack(make_sections, 1);

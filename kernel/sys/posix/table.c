@@ -9,6 +9,7 @@
 #include "kernel/proc/signal.h"
 #include "kernel/sys/posix/event.h"
 #include "kernel/sys/posix/file.h"
+#include "kernel/sys/posix/ipc.h"
 #include "kernel/sys/posix/misc.h"
 #include "kernel/sys/posix/path.h"
 #include "kernel/sys/posix/personal.h"
@@ -104,6 +105,10 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [165] = {CALL(2, sys_getdomainname)},
     [166] = {CALL(2, sys_setdomainname)},
     [208] = {CALL(3, sys_lchown)},
+    [209] = {CALL(3, sys_shmat)},
+    [210] = {CALL(3, sys_shmctl)},
+    [211] = {CALL(1, sys_shmdt)},
+    [212] = {CALL(3, sys_shmget)},
     [217] = {CALL(3, sys_msync)},
     [233] = {CALL(1, sys_getpgid)},
     [234] = {CALL(1, sys_getsid)},

@@ -115,6 +115,10 @@ extern const struct proc_entry proc_net_names[PROC_NET_NAMES];
 #define PROC_SYS_NAMES 3
 extern const struct proc_entry proc_sys_names[PROC_SYS_NAMES];
 
+/* sysvipc.c: /proc/sysvipc. */
+#define PROC_SYSVIPC 1
+extern const struct proc_entry proc_sysvipc[PROC_SYSVIPC];
+
 /* system.c: the names in /proc itself. */
 extern const struct proc_entry proc_root_entry;
 int proc_show_mounts(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);

@@ -147,6 +147,7 @@ static const struct proc_entry names[] = {
     {.name = "self", .mode = S_IFLNK | 0777, .readlink = readlink_self},
     {.name = "stat", .mode = S_IFREG | 0444, .show = show_stat},
     PROC_FOLDER("sys", proc_sys_names),
+    PROC_FOLDER("sysvipc", proc_sysvipc),
     {.name = "uptime", .mode = S_IFREG | 0444, .show = show_uptime},
     {.name = "version", .mode = S_IFREG | 0444, .show = show_version},
 };

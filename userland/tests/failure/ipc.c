@@ -1,0 +1,137 @@
+/* Calls on System V IPC. */
+#define _GNU_SOURCE
+#include "failure.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+#include <tap.h>
+
+#define A(p)   ((unsigned long)(p))
+#define KEY    0x5EED0002ul
+#define ARENA  (24 * BLOCK)
+#define WIDE   0x100ul /* IPC_64 */
+#define NBYTES (4 * PAGE)
+
+static int id = -1;
+static long attached; /* where the call has attached the segment */
+
+static void make(void)
+{
+    cold_make();
+    id = shmget((key_t)KEY, NBYTES, IPC_CREAT | IPC_EXCL | 0640);
+    if (id < 0)
+        bail_out("no segment: %s", strerror(errno));
+}
+
+static void make_attached(void)
+{
+    char *p;
+
+    make();
+    p = shmat(id, (void *)ARENA, 0);
+    if (p != (void *)ARENA)
+        bail_out("the segment is not attached: %s", strerror(errno));
+    p[0] = 'a';
+    p[2 * PAGE] = 'c';
+}
+
+static void drop(void)
+{
+    if (attached > 0)
+        shmdt((void *)attached);
+    shmdt((void *)ARENA);
+    shmdt((void *)(ARENA + PAGE)); /* what munmap has left of another */
+    attached = 0;
+    id = shmget((key_t)KEY, 0, 0);
+    if (id >= 0)
+        shmctl(id, IPC_RMID, NULL);
+    cold_drop();
+}
+
+static bool is_made(long r) { return r >= 0 && shmget((key_t)KEY, 0, 0) == r; }
+static bool is_attached(long r)
+{
+    struct shmid_ds ds;
+
+    attached = r;
+    return r > 0 && shmctl(id, IPC_STAT, &ds) == 0 && ds.shm_nattch == 1;
+}
+static bool is_second(long r) { return is_attached(r) || (r > 0 && ((char *)r)[2 * PAGE] == 'c'); }
+static bool is_detached(long r)
+{
+    struct shmid_ds ds;
+
+    return r == 0 && shmctl(id, IPC_STAT, &ds) == 0 && ds.shm_nattch == 0;
+}
+static bool is_cut(long r)
+{
+    struct shmid_ds ds;
+
+    return r == 0 && shmctl(id, IPC_STAT, &ds) == 0 && ds.shm_nattch == 2;
+}
+static bool is_told(long r) { return r == 0 && ((struct shmid_ds *)COLD)->shm_segsz == NBYTES; }
+static bool is_gone(long r) { return r == 0 && shmget((key_t)KEY, 0, 0) == -1; }
+static bool is_open(long r)
+{
+    struct shmid_ds ds;
+
+    return r == 0 && shmctl(id, IPC_STAT, &ds) == 0 && (ds.shm_perm.mode & 0777) == 0;
+}
+
+static long do_attach(void) { return raw6(SYS_shmat, A(id), 0, 0, 0, 0, 0); }
+static long do_attach_at(void) { return raw6(SYS_shmat, A(id), ARENA, 0, 0, 0, 0); }
+static long do_attach_over(void) { return raw6(SYS_shmat, A(id), ARENA, SHM_REMAP, 0, 0, 0); }
+static long do_control(unsigned long command, unsigned long at)
+{
+    return raw6(SYS_shmctl, A(id), command | WIDE, at, 0, 0, 0);
+}
+static long do_stat(void) { return do_control(IPC_STAT, COLD); }
+static long do_set(void) { return do_control(IPC_SET, COLD); }
+static long do_remove(void) { return do_control(IPC_RMID, 0); }
+static long do_info(void) { return do_control(SHM_INFO, COLD); }
+static long do_cut(void) { return raw6(SYS_munmap, ARENA + PAGE, PAGE, 0, 0, 0, 0); }
+
+#define WITH(name_, call_, prepare_, act_, effect_, flags_) \
+    {.name = name_,                                         \
+     .call = (call_),                                       \
+     .prepare = prepare_,                                   \
+     .act = act_,                                           \
+     .effect = effect_,                                     \
+     .undo = drop,                                          \
+     .flags = (flags_)}
+
+const struct scenario ipc_scenarios[] = {
+    {.name = "shmget",
+     .call = SYS_shmget,
+     .args = {KEY, NBYTES, IPC_CREAT | 0600},
+     .effect = is_made,
+     .undo = drop},
+    {.name = "shmget, found",
+     .call = SYS_shmget,
+     .args = {KEY, NBYTES, 0600},
+     .prepare = make,
+     .effect = is_made,
+     .undo = drop,
+     .flags = NOTHING},
+    WITH("shmat", SYS_shmat, make, do_attach, is_attached, 0),
+    WITH("shmat, at an address", SYS_shmat, make, do_attach_at, is_attached, 0),
+    WITH("shmat, a second time", SYS_shmat, make_attached, do_attach, is_second, 0),
+    WITH("shmat, SHM_REMAP", SYS_shmat, make_attached, do_attach_over, is_attached, HALFWAY),
+    {.name = "shmdt",
+     .call = SYS_shmdt,
+     .args = {ARENA},
+     .prepare = make_attached,
+     .effect = is_detached,
+     .undo = drop,
+     .flags = NOTHING},
+    WITH("munmap, within a segment", SYS_munmap, make_attached, do_cut, is_cut, 0),
+    WITH("shmctl, IPC_STAT", SYS_shmctl, make, do_stat, is_told, WARM),
+    WITH("shmctl, IPC_SET", SYS_shmctl, make, do_set, is_open, WARM),
+    WITH("shmctl, SHM_INFO", SYS_shmctl, make, do_info, NULL, WARM),
+    WITH("shmctl, IPC_RMID", SYS_shmctl, make, do_remove, is_gone, NOTHING),
+    WITH("shmctl, IPC_RMID while attached", SYS_shmctl, make_attached, do_remove, is_gone, NOTHING),
+    {0},
+};
