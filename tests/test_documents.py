@@ -22,6 +22,7 @@ PATH = re.compile(
 )
 NAME = re.compile(r"(?<![\w./*$<>{}-])(?![A-Z]+\.)([A-Za-z][\w-]*\.(?:c|h|S|md|py))(?![\w*/])")
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+CODE = re.compile(r"`([^`]+)`")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 SCRIPT_COMMENT = re.compile(r'^ *""".*?"""|#[^\n]*', re.DOTALL | re.MULTILINE)
 PAPER = re.compile(r"\b(?!The|This|That)([A-Z]\w+|paged-pool) paper\b")
@@ -138,6 +139,26 @@ def unlisted_works(path: Path, text: str, listed: frozenset[str]) -> list[str]:
     return wrong
 
 
+def unindexed(page: Path, text: str, files: list[str]) -> list[str]:
+    """What is wrong with an index of files: an entry is a list item that begins with a folder, and
+    all names in code after it are paths below that folder, with * for any part of a name."""
+    items = re.findall(r"^- `([^`]+)`(.*(?:\n  .+)*)", text, re.MULTILINE)
+    names = [f"{folder}/{name}" for folder, rest in items for name in CODE.findall(rest)]
+    listed = {name: re.compile(re.escape(name).replace(r"\*", "[^/]*") + "$") for name in names}
+    missing = [
+        file
+        for file in files
+        if Path(file).suffix in (".c", ".S")
+        and file.split("/")[0] in ("arch", "kernel", "mm", "sysman")
+        and not any(pattern.match(file) for pattern in listed.values())
+    ]
+    return [f"{page}: no entry for {file}" for file in missing] + [
+        f"{page}: no file {name}"
+        for name, pattern in listed.items()
+        if not any(map(pattern.match, files))
+    ]
+
+
 @functools.cache
 def works() -> frozenset[str]:
     table = (TOP / "docs/sources.md").read_text()
@@ -154,6 +175,22 @@ def test_files_that_are_named_exist() -> None:
 
 def test_cited_works_are_listed() -> None:
     report([w for path in speaking() for w in unlisted_works(path, comments(path), works())])
+
+
+def test_index_of_subjects_is_complete() -> None:
+    page = Path("docs/architecture.md")
+    _, index = (TOP / page).read_text().split("\n## Where each subject is\n")
+    report(unindexed(page, index, [str(path) for path in tracked()]))
+
+
+def test_planted_gaps_of_the_index_are_found() -> None:
+    page, files = Path("docs/planted.md"), ["mm/pt/pt.c", "mm/pt/gh.c", "mm/pt/gh.h", "mm/new.c"]
+    text = "- `mm/pt`: `pt.c` walks; `gone.c` more;\n  `g*.c` hints.\n- `mm`: nothing.\n"
+    assert unindexed(page, text, files) == [
+        "docs/planted.md: no entry for mm/new.c",
+        "docs/planted.md: no file mm/pt/gone.c",
+    ]
+    assert unindexed(page, text.replace("`gone.c` more", "more"), files[:3]) == []
 
 
 def test_planted_citations_are_found() -> None:
