@@ -197,40 +197,44 @@ def test_session_on_the_guest_terminal():
         machine.expect(wanted)
         machine.expect("megalith\\$ ")
 
+    def begin(line: str) -> None:
+        """Types a line that prints "begun" when it is under way: what is typed earlier would reach
+        the program unedited, and an interrupt would not reach it."""
+        machine.send(line + "\r")
+        machine.expect("\r\nbegun\r\n")
+
+    def copied(line: str) -> None:
+        """Types a line for `cat`, which prints it a second time."""
+        machine.send(line + "\r")
+        machine.expect(f"{line}\r\n{line}\r\n")
+
     machine.expect("megalith\\$ ")
     answer("echo one two\r", "\r\none two\r\n")
     answer("\x1b[A\x1b[D\x1b[D\x1b[DX\r", "\r\none Xtwo\r\n")
-    machine.send("sleep 100\r")
-    time.sleep(1)
+    begin("sh -c 'echo begun; exec sleep 100'")
     answer("\x03", "\\^C")
     answer("echo $?\r", "\r\n130\r\n")
-    # In the shell, in a child, in between; and often in a child, which is mostly about to end.
+    # In the shell, in between, and often in a child, which is mostly about to end.
     for forever in ("true", "x=$(echo a)", *["/bin/true"] * 12):
-        machine.send(f"while true; do {forever}; done; echo not this\r")
-        machine.expect("not this\r\n")
-        time.sleep(0.1)
+        begin(f"echo begun; while true; do {forever}; done; echo not this")
         answer("\x03", "\\^C\r\n")
         answer("echo $?\r", "\r\n130\r\n")
-    machine.send("cat\r")
-    time.sleep(1)  # input typed before a program starts would reach it unedited
-    machine.send("hello\r")
-    machine.expect("hello\r\nhello\r\n")
+    begin("echo begun; cat")
+    copied("hello")
     answer("\x04", "")
     answer("ls /bi\t\r", "hexdump\r\n")
-    machine.send("cat\r")
-    time.sleep(1)
+    begin("echo begun; cat")
+    copied("once more")
     answer("\x1a", "\\[1\\] stopped  cat\r\n")
     answer("echo $?\r", "\r\n146\r\n")
-    machine.send("sleep 100 | cat\r")
-    time.sleep(1)
-    answer("\x1a", "\\[2\\] stopped  sleep 100 \\| cat\r\n")
+    begin("sh -c 'echo begun; exec sleep 100' | cat")
+    answer("\x1a", "\\[2\\] stopped  sh -c 'echo begun; exec sleep 100' \\| cat\r\n")
     answer("jobs\r", "\\[2\\] stopped .*\\[1\\] stopped  cat\r\n")
     answer("bg\r", "\\[2\\] running ")
     answer("exit\r", "There are stopped jobs")
     machine.send("fg %1\r")
     machine.expect("cat\r\n")
-    machine.send("again\r")
-    machine.expect("again\r\nagain\r\n")
+    copied("again")
     answer("\x03", "\\^C")
     answer("cat &\r", "")  # /dev/null is its input
     answer("(cat <>/dev/tty) & sleep 1; jobs\r", "stopped  \\( cat \\)\r\n")
@@ -243,7 +247,7 @@ def test_session_on_the_guest_terminal():
     answer("\x04", "")
     answer("stty_is_kept=1; cat </dev/null; echo fine\r", "\r\nfine\r\n")
     machine.send("fg\r")  # the pipeline in the background
-    machine.expect("sleep 100 \\| cat\r\n")
+    machine.expect("exec sleep 100' \\| cat\r\n")
     time.sleep(0.5)
     answer("\x03", "\\^C")
     answer("sleep 1 & wait; echo done\r", "\r\ndone\r\n")
