@@ -21,6 +21,7 @@
 #include <time.h>
 
 #define WORKERS 4
+#define CROWD   40
 #define ROUNDS  2000
 #define UID     1000
 
@@ -108,30 +109,65 @@ static void ping_pong(void)
     close(fd[1]);
 }
 
+static uint32_t state_of(pid_t pid)
+{
+    struct mega_process p;
+
+    for (int64_t i = 0; mega$info(MEGA_INFO_PROCESS, i, &p, sizeof(p)) == SS$_NORMAL; i++)
+        if (p.pid == (uint32_t)pid)
+            return p.waits;
+    return MEGA_STATES;
+}
+
+/* Wait until n children do not run: they wait for an event, or have ended. How many have ended. */
+static int ended_of(const pid_t *pid, int n)
+{
+    int ended = 0, quiet = 0;
+
+    while (quiet < 5) { /* a child that is woken may be about to run */
+        int waiting = 0;
+
+        settle();
+        ended = 0;
+        for (int i = 0; i < n; i++) {
+            uint32_t state = state_of(pid[i]);
+
+            ended += state == MEGA_STATE_ENDED;
+            waiting += state == MEGA_STATE_LEF;
+        }
+        quiet = ended + waiting == n ? quiet + 1 : 0;
+    }
+    return ended;
+}
+
 /* Many instances watch one file: the change reaches all; with EPOLLEXCLUSIVE, not all. */
 static void crowd(uint32_t flags, bool all)
 {
-    int fd = eventfd(0, EFD_NONBLOCK), woken = 0;
-    pid_t pid[40];
+    int fd = eventfd(0, EFD_NONBLOCK), woken, right = 0;
+    pid_t pid[CROWD];
     uint64_t v = 1;
 
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < CROWD; i++) {
         pid[i] = fork();
         if (pid[i] == 0) {
             int ep = epoll_create1(0);
 
             watch(ep, fd, EPOLLIN | flags);
-            _exit(epoll_wait(ep, got, 1, 2000) == 1 ? 0 : 1);
+            _exit(epoll_wait(ep, got, 1, -1) == 1 ? 0 : 1);
         }
     }
-    usleep(200000);
+    is(ended_of(pid, CROWD), 0, "%d processes wait", CROWD);
     if (write(fd, &v, sizeof(v)) != sizeof(v))
         bail_out("no event");
-    for (int i = 0; i < 40; i++)
-        woken += reap(pid[i]) == 0;
-    diag("%d of 40 woke", woken);
-    ok(all ? woken == 40 : woken > 0 && woken < 40, "a change wakes %s",
-       all ? "all 40 instances" : "some of 40 exclusive instances");
+    woken = ended_of(pid, CROWD);
+    diag("%d of %d woke", woken, CROWD);
+    ok(all ? woken == CROWD : woken > 0 && woken < CROWD, "a change wakes %s",
+       all ? "all instances" : "some of the exclusive instances");
+    for (int i = 0; i < CROWD; i++) {
+        kill(pid[i], SIGKILL);
+        right += reap(pid[i]) == 0;
+    }
+    is(right, woken, "and each of them has its event");
     close(fd);
 }
 

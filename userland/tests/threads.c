@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <starlet.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -755,8 +756,37 @@ static void test_clocks(void)
     ok(ns_of(of_thread) == 0, "its clock is gone with it");
 }
 
-/* A child that computes on CPU 0 with that many threads, and has begun to; *clock is its clock. */
-static pid_t start_computing(int threads, clockid_t *clock)
+/* For each of two processes, in memory that they share: the last tick of CPU 0 that it has seen,
+ * and the number of periods between ticks in which it has run. */
+static volatile struct turns {
+    uint64_t tick, periods;
+} *turns;
+
+static uint64_t ticks_of_cpu_0(void)
+{
+    struct mega_cpu c = {0};
+
+    mega$info(MEGA_INFO_CPU, 0, &c, sizeof(c));
+    return c.clock_ticks;
+}
+
+static void *counts_turns(void *arg)
+{
+    volatile struct turns *of = arg;
+
+    for (;;) {
+        uint64_t tick = ticks_of_cpu_0();
+
+        of->periods += tick != of->tick;
+        of->tick = tick;
+        for (volatile int i = 0; i < 4096; i++)
+            ;
+    }
+    return arg;
+}
+
+/* A child that computes on CPU 0 with that many threads, and has begun to. */
+static pid_t start_computing(int threads, volatile struct turns *of)
 {
     pid_t pid = fork();
     cpu_set_t set;
@@ -766,32 +796,38 @@ static pid_t start_computing(int threads, clockid_t *clock)
     if (pid == 0) {
         sched_setaffinity(0, sizeof(set), &set);
         while (--threads > 0)
-            start(&member, computes, (void *)INT64_MAX);
-        compute(INT64_MAX);
+            start(&member, counts_turns, (void *)of);
+        counts_turns((void *)of);
     }
-    clock_getcpuclockid(pid, clock);
-    while (ns_of(*clock) < 5000000)
+    while (of->periods < 5)
         usleep(1000);
     return pid;
 }
 
 /* Two processes compute on one CPU, one of them with six threads: each gets about a half, where
- * equal threads would leave the other a seventh. */
+ * equal threads would leave the other a seventh. The CPU is shared at its ticks, and so they are
+ * what is counted: the host may run the CPU while it delays the ticks. */
 static void test_shares(void)
 {
-    clockid_t clock[2];
-    pid_t pid[2] = {start_computing(6, &clock[0]), start_computing(1, &clock[1])};
-    uint64_t many = ns_of(clock[0]), one = ns_of(clock[1]);
+    uint64_t many, one;
+    pid_t pid[2];
 
-    usleep(250000);
-    many = ns_of(clock[0]) - many;
-    one = ns_of(clock[1]) - one;
+    turns = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid[0] = start_computing(6, &turns[0]);
+    pid[1] = start_computing(1, &turns[1]);
+    many = turns[0].periods;
+    one = turns[1].periods;
+    while (turns[0].periods - many + turns[1].periods - one < 250)
+        usleep(10000);
+    many = turns[0].periods - many;
+    one = turns[1].periods - one;
     ok(one * 3 > many, "a process beside one with six threads has its share");
-    diag("%lu us and %lu us", one / 1000, many / 1000);
+    diag("%lu and %lu periods of a tick", one, many);
     for (int k = 0; k < 2; k++) {
         kill(pid[k], SIGKILL);
         waitpid(pid[k], NULL, 0);
     }
+    munmap((void *)turns, 8192);
 }
 
 /* A change of the user beside threads that make calls which charge it. */

@@ -287,6 +287,10 @@ __attribute__((noinline, noclone)) static void spin(void)
 }
 __attribute__((noinline, noclone)) static void spin_end(void) { asm volatile(""); }
 
+#define TICKS_HZ 1024 /* samples without a rate are taken at the clock's ticks */
+#define ENOUGH   60   /* samples of a child */
+#define SPARE    60   /* samples between those of the rate, such as at the start of a CPU's timer */
+
 struct tally {
     unsigned all, user, inside, named, of_kernel, unnamed;
     uint64_t last;
@@ -322,9 +326,25 @@ static struct tally tally_of(uint32_t pid)
     return n;
 }
 
+/* Sample that child until there are enough, up to some seconds: on a busy host a virtual CPU may not
+ * run at each of its clock ticks. */
+static void until_sampled(pid_t child)
+{
+    for (int looks = 0; looks < 100 && tally_of((uint32_t)child).all < ENOUGH; looks++)
+        sleep_ms(50);
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000L + t.tv_nsec;
+}
+
 static void known_loop(unsigned rate)
 {
-    unsigned more = 0;
+    int64_t begin = now_ns(), most;
     struct tally n;
     pid_t child;
 
@@ -333,20 +353,18 @@ static void known_loop(unsigned rate)
     child = fork();
     if (child == 0)
         spin();
-    sleep_ms(400);
-    /* On a busy host a virtual CPU may not run at each of its clock ticks. */
-    while (tally_of((uint32_t)child).all < 60 && more < 20) {
-        sleep_ms(200);
-        more++;
-    }
+    sleep_ms(300);
+    until_sampled(child);
     is(control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0), SS$_NORMAL,
        "sampling of a child that loops is stopped");
+    most = (now_ns() - begin) * (rate ? rate : TICKS_HZ) / 1000000000;
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     n = tally_of((uint32_t)child);
     ok(n.in_order, "the samples of each CPU are in order of time");
     is(n.unnamed, 0, "every kernel PC has a routine and a module");
-    ok(n.all >= 60 && n.all <= 500 + 250 * more, "the child has %u samples", n.all);
+    ok(n.all >= ENOUGH && n.all <= most + SPARE, "the child has %u samples, of %ld at most", n.all,
+       (long)most);
     ok(n.inside >= n.all * 8 / 10, "%u of the samples are in its loop", n.inside);
     is(n.named, n.all, "all samples have its name and program");
 }
@@ -361,7 +379,7 @@ static void kernel_time(void)
     if (child == 0)
         for (;;)
             close(open("/no such place", 0));
-    sleep_ms(300);
+    until_sampled(child);
     is(control(MEGA_TRACE_PCS, MEGA_TRACE_STOP, 0), SS$_NORMAL,
        "sampling of a child that only makes system calls is stopped");
     kill(child, SIGKILL);
