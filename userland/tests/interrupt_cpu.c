@@ -10,8 +10,8 @@
 #include <tap.h>
 #include <unistd.h>
 
-#define ROUND_BYTES 262144 /* many times the receive ring of 2,048 bytes */
-#define SETTLE      65536  /* read after the move and before counting, as handlers may still run */
+#define ROUND_BYTES 65536 /* many times the receive ring of 2,048 bytes */
+#define SETTLE      16384 /* read after the move and before counting, as handlers may still run */
 #define CPUS_MAX    4
 #define IRQ_COM2    3
 
