@@ -8,6 +8,9 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
+# A job for each processor; the caller's -j has precedence, and a recursive make shares these jobs.
+JOBS := $(if $(filter 0,$(MAKELEVEL)),-j$(shell nproc))
+MAKEFLAGS += $(JOBS)
 
 B := build
 Q := $(if $(V),,@)
@@ -304,14 +307,15 @@ test-boots: all ## 50 boots in a row at --smp 4
 
 # Kernels for verification are built by a recursive make, with variables of their own.
 .PHONY: test-kernel ubsan races counting coverage test-ubsan test-races
+test-kernel ubsan races counting: | $(SETUP)
 test-kernel:
-	$(Q)$(MAKE) --no-print-directory TEST=1 kernel
+	$(Q)$(MAKE) -s --no-print-directory TEST=1 kernel
 races:
-	$(Q)$(MAKE) --no-print-directory RACES=1 kernel
+	$(Q)$(MAKE) -s --no-print-directory RACES=1 kernel
 ubsan:
-	$(Q)$(MAKE) --no-print-directory UBSAN=1 kernel
+	$(Q)$(MAKE) -s --no-print-directory UBSAN=1 kernel
 counting:
-	$(Q)$(MAKE) --no-print-directory COVERAGE=1 kernel $(B)/coverage/host/test_config
+	$(Q)$(MAKE) -s --no-print-directory COVERAGE=1 kernel $(B)/coverage/host/test_config
 
 # The tests that boot an ordinary system and make no measurements.
 GUEST_TESTS := $(addprefix tests/test_,$(addsuffix .py,guest walk crash shell sections locks tracing \
@@ -337,7 +341,7 @@ oracle: user ## record what Linux/Alpha answers to the conformance programs (qem
 	$(Q)scripts/oracle $(ARGS)
 
 coverage: all ## which lines of the kernel the tests reach (build/coverage/report.txt)
-	$(Q)$(MAKE) --no-print-directory COVERAGE=1 kernel host-tests
+	$(Q)$(MAKE) -s --no-print-directory COVERAGE=1 kernel host-tests
 	$(Q)scripts/coverage $(if $(T),,--figures) --slower 3 -o timeout=1500 \
 	    $(GUEST_TESTS) tests/test_host.py $(T)
 
