@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -26,24 +27,28 @@ def prepare(worker: bool) -> None:
         signal.signal(signal.SIGINT, lambda _signal, _frame: None)
 
 
-def children() -> dict[int, list[int]]:
-    """The children of each process that has any."""
-    found: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended
-            continue
-        if fields[0] != "Z":
-            found.setdefault(int(fields[1]), []).append(int(stat.parent.name))
-    return found
+def children(of: int) -> list[int]:
+    """The children of a process that have not ended."""
+    found: list[int] = []
+    for path in Path(f"/proc/{of}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # the thread has ended
+            found += map(int, path.read_text().split())
+    return [pid for pid in found if runs(pid)]
+
+
+def runs(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 def descendants(of: int, without: frozenset[int] = frozenset()) -> set[int]:
     """All processes below `of`, except those of `without` and what is below them."""
-    known, found, rest = children(), set(), [of]
+    found, rest = set(), [of]
     while rest:
-        below = [pid for pid in known.get(rest.pop(), []) if pid not in without]
+        below = [pid for pid in children(rest.pop()) if pid not in without]
         found.update(below)
         rest += below
     return found
